@@ -1,0 +1,41 @@
+// GfxTarget: an AMDGPU instruction-set version such as gfx1030, and the facts of it that several
+// folders need. Per-instruction differences live in isa/; device figures live in models/*.gpu.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace wavetap::amd {
+
+struct GfxTarget {
+  uint8_t major = 0;
+  uint8_t minor = 0;
+  uint8_t stepping = 0;
+
+  friend constexpr auto operator<=>(const GfxTarget&, const GfxTarget&) = default;
+
+  // gfx90a, gfx940..gfx950: 512 unified vector registers, packed work-item ids, wave64 only.
+  constexpr bool is_gfx90a_family() const { return major == 9 && ((minor == 0 && stepping == 10) || minor >= 4); }
+  // gfx940, gfx941, gfx942, gfx950: architected flat scratch, sc0/sc1/nt instead of glc/slc.
+  constexpr bool is_gfx940_family() const { return major == 9 && minor >= 4; }
+  constexpr bool has_mfma() const { return major == 9 && ((minor == 0 && (stepping == 8 || stepping == 10)) || minor >= 4); }
+  constexpr bool has_wave32() const { return major >= 10; }
+  // v0 holds x | y << 10 | z << 20 instead of three registers.
+  constexpr bool has_packed_work_item_ids() const { return is_gfx90a_family() || major >= 11; }
+  // The hardware, not the kernel's prologue, sets FLAT_SCRATCH.
+  constexpr bool has_architected_scratch() const { return is_gfx940_family() || major >= 11; }
+  constexpr bool has_kernarg_preload() const { return is_gfx90a_family(); }
+};
+
+// "gfx1030", "gfx90a" (minor and stepping are single hexadecimal digits).
+std::string to_string(GfxTarget target);
+// Accepts "gfx90a" and the target-id form "gfx90a:sramecc+:xnack-".
+std::optional<GfxTarget> parse_gfx_target(std::string_view text);
+// KFD's number: major * 10000 + minor * 100 + stepping.
+constexpr uint32_t kfd_version(GfxTarget t) { return t.major * 10000u + t.minor * 100u + t.stepping; }
+// EF_AMDGPU_MACH_* of an ELF header's e_flags (low 8 bits), or nothing when unknown.
+std::optional<GfxTarget> target_from_elf_mach(uint32_t e_flags);
+
+}  // namespace wavetap::amd
