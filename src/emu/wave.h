@@ -1,0 +1,144 @@
+// Wave: the architectural state of one wave, and what instruction handlers may do to it.
+//
+// Layout: vector registers are rows of `lanes` 32-bit values (structure of arrays), so one instruction
+// is one loop over a row that the compiler vectorises. Scalars live in one array indexed by
+// isa::slot numbers; VCC and EXEC are slots of it like any other.
+//
+// A handler reads every source before it writes any result, leaves lanes outside EXEC untouched, and
+// reports trouble with raise(). It never touches guest memory except through translate().
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "amd/gfx_target.h"
+#include "emu/counters.h"
+#include "emu/engine.h"
+#include "emu/fault.h"
+#include "emu/memory.h"
+#include "isa/inst.h"
+#include "isa/program.h"
+
+namespace wavetap::emu {
+
+struct Workgroup;  // workgroup.h
+
+// GPU address at which every wave sees its own scratch. Above the GPU's highest virtual address, so
+// nothing else can be there; translate() gives each wave its own bytes.
+inline constexpr uint64_t kScratchVa = uint64_t{1} << 47;
+// Flat apertures, as KFD reports them: the top 16 bits select.
+inline constexpr uint64_t kSharedAperture = uint64_t{1} << 48;
+inline constexpr uint64_t kPrivateAperture = uint64_t{2} << 48;
+
+// Recently used translations of one worker thread. Checked against Memory::epoch() by translate().
+struct Tlb {
+  static constexpr int kEntries = 8;
+  MappedRange entry[kEntries];
+  int next = 0;
+  uint64_t epoch = 0;
+};
+
+// Floating-point environment, from MODE; s_setreg and s_round_mode change it.
+struct FloatMode {
+  uint8_t round_f32 = 0;       // 0 nearest-even, 1 +inf, 2 -inf, 3 zero
+  uint8_t round_f16_f64 = 0;
+  uint8_t denorm_f32 = 3;      // bit 0: inputs kept, bit 1: outputs kept
+  uint8_t denorm_f16_f64 = 3;
+  bool ieee = true;
+  bool dx10_clamp = true;
+  bool fp16_overflow = false;
+};
+
+enum class WaveState : uint8_t {
+  kRunning,
+  kYielded,    // slept, spun or used its quantum: run others first
+  kAtBarrier,
+  kFinished,
+  kFaulted,
+};
+
+struct alignas(64) Wave {
+  uint32_t s[isa::slot::kCount] = {};
+  bool scc = false;
+  WaveState state = WaveState::kRunning;
+  uint8_t lanes = 64;          // wave size: 32 or 64; also the row length of v and a
+  FloatMode mode;
+
+  uint32_t* v = nullptr;       // VGPR rows: v[reg * lanes + lane]
+  uint32_t* a = nullptr;       // AGPR rows; gfx90a: the part of v past the accum offset
+  uint32_t vgpr_count = 0;     // rows a handler may touch; operands are checked when code is lowered
+  uint32_t agpr_count = 0;
+
+  int32_t pc = 0;              // index of the NEXT instruction; a branch handler assigns it
+  int64_t budget = 0;          // instructions left in this slice; yield() zeroes it
+  const isa::Program* program = nullptr;
+
+  Workgroup* workgroup = nullptr;
+  uint32_t wave_in_group = 0;
+  std::byte* lds = nullptr;    // the workgroup's; its waves run on one host thread, so plain accesses do
+  uint32_t lds_bytes = 0;
+  std::byte* scratch = nullptr;        // this wave's, swizzled: (off/4)*4*lanes + lane*4 + off%4
+  uint32_t scratch_bytes_per_lane = 0;
+
+  const Dispatch* dispatch = nullptr;
+  Tlb* tlb = nullptr;          // of the worker now running this wave
+  Counters* counters = nullptr;  // null when nobody asked: test once per instruction at most
+  Fault fault;                 // valid in state kFaulted
+  uint64_t executed = 0;       // instructions so far
+
+  // --- Registers.
+  uint32_t* vrow(uint32_t reg) { return v + size_t{reg} * lanes; }
+  uint32_t* arow(uint32_t reg) { return a + size_t{reg} * lanes; }
+  uint64_t s64(uint32_t at) const { return s[at] | uint64_t{s[at + 1]} << 32; }
+  void set_s64(uint32_t at, uint64_t value) {
+    s[at] = static_cast<uint32_t>(value);
+    s[at + 1] = static_cast<uint32_t>(value >> 32);
+  }
+  uint64_t exec() const { return lanes == 64 ? s64(isa::slot::kExecLo) : s[isa::slot::kExecLo]; }
+  uint64_t full_exec() const { return lanes == 64 ? ~uint64_t{0} : 0xffffffffu; }
+  uint64_t vcc() const { return lanes == 64 ? s64(isa::slot::kVccLo) : s[isa::slot::kVccLo]; }
+
+  // A scalar operand's value: kScalar or kImm, 32 or 64 bits. SCC/VCCZ/EXECZ as sources work.
+  uint32_t read_s32(const isa::Operand& operand) const;
+  uint64_t read_s64(const isa::Operand& operand) const;
+  void write_s32(const isa::Operand& operand, uint32_t value);
+  void write_s64(const isa::Operand& operand, uint64_t value);
+  // A lane mask operand: 32 bits in wave32, 64 in wave64.
+  uint64_t read_mask(const isa::Operand& operand) const;
+  void write_mask(const isa::Operand& operand, uint64_t mask);
+
+  // --- Control.
+  void yield() { state = WaveState::kYielded, budget = 0; }
+  // Stops the wave: the instruction before pc did wrong. First call wins.
+  void raise(FaultKind kind, GpuAddr address = {}, bool is_write = false, int lane = -1,
+             const char* detail = "");
+
+  // --- Memory.
+  // Host pointer for [address, address + size_bytes) of global memory (or this wave's kScratchVa
+  // window), or null after raise(). Small and inline on a TLB hit.
+  std::byte* translate(uint64_t address, uint32_t size_bytes, bool write, int lane);
+  std::byte* translate_slow(uint64_t address, uint32_t size_bytes, bool write, int lane);
+  // Offset of byte `offset` of `lane` in this wave's scratch.
+  uint64_t scratch_offset(uint32_t offset, int lane) const {
+    return uint64_t{offset / 4} * 4 * lanes + uint64_t(lane) * 4 + offset % 4;
+  }
+};
+
+inline std::byte* Wave::translate(uint64_t address, uint32_t size_bytes, bool write, int lane) {
+  if (dispatch->memory->epoch() == tlb->epoch) {
+    for (const MappedRange& range : tlb->entry)
+      if (range.contains(address, size_bytes) && (write ? range.writable : range.readable))
+        return range.host + (address - range.begin);
+  }
+  return translate_slow(address, size_bytes, write, lane);
+}
+
+// Calls f(lane) for each set bit of `mask`, lowest first.
+template <class F>
+void for_each_lane(uint64_t mask, F&& f) {
+  for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
+}
+
+}  // namespace wavetap::emu

@@ -1,0 +1,34 @@
+// AddressSpace: the GPU page table. Sorted, non-overlapping ranges of GPU addresses with the host
+// address behind each and the GPU's rights. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <shared_mutex>
+
+#include "emu/memory.h"
+
+namespace wavetap::vgpu {
+
+class AddressSpace final : public emu::Memory {
+ public:
+  // Maps [begin, begin+size). Replaces whatever part of older mappings it covers.
+  void map(uint64_t begin, uint64_t size_bytes, std::byte* host, bool writable, bool executable);
+  // Removes every mapping inside the range; partial overlaps are cut.
+  void unmap(uint64_t begin, uint64_t size_bytes);
+  void clear();
+
+  emu::MappedRange lookup(GpuAddr address) noexcept override;
+
+  // Host pointer for [address, +size) when it lies in one mapping with the needed right, else null.
+  std::byte* host_pointer(GpuAddr address, uint64_t size_bytes, bool write) noexcept;
+  // The mapping nearest to `address` (for fault messages).
+  std::optional<emu::MappedRange> nearest(GpuAddr address) noexcept;
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::map<uint64_t, emu::MappedRange> ranges_;  // by begin
+};
+
+}  // namespace wavetap::vgpu
