@@ -54,8 +54,9 @@ function(wt_hip_program NAME)
     COMMAND ${WT_HIPCC} ${ARG_ARCHS} -O2 -std=c++17 -Wall -Wno-unused-result -Wno-unused-command-line-argument
             -I${CMAKE_CURRENT_SOURCE_DIR} -I${CMAKE_SOURCE_DIR}/tests/hip
             ${ARG_FLAGS} ${sources} -o ${output} ${ARG_LIBS}
-            -MD -MF ${output}.d
+            -MD -MT ${output} -MF ${output}.d
     DEPENDS ${sources} ${ARG_DEPENDS}
+    DEPFILE ${output}.d
     COMMENT "HIP ${NAME}"
     VERBATIM)
   add_custom_target(hip_${NAME} ALL DEPENDS ${output})
