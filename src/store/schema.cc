@@ -1,0 +1,136 @@
+#include "store/schema.h"
+
+namespace wavetap::store {
+namespace {
+
+// Column order is part of the contract: other writers use `insert into X select *`.
+constexpr const char* kTables = R"sql(
+create table rocpd_metadata (id integer not null primary key autoincrement,
+  tag varchar(4096) not null, value varchar(4096) not null);
+create table rocpd_string (id integer not null primary key autoincrement, string varchar(4096) not null);
+create table rocpd_ustring (id integer not null primary key autoincrement, string varchar(4096) not null);
+create table rocpd_api (id integer not null primary key autoincrement,
+  pid integer not null, tid integer not null, start integer not null, end integer not null,
+  apiName_id bigint not null references rocpd_string (id) deferrable initially deferred,
+  category_id bigint not null references rocpd_string (id) deferrable initially deferred,
+  domain_id bigint not null references rocpd_string (id) deferrable initially deferred,
+  args_id bigint not null references rocpd_ustring (id) deferrable initially deferred);
+create table rocpd_copyapi (
+  api_ptr_id bigint not null primary key references rocpd_api (id) deferrable initially deferred,
+  stream varchar(18) not null, size integer not null, width integer not null, height integer not null,
+  kind integer not null, dst varchar(18) not null, src varchar(18) not null,
+  dstDevice integer not null, srcDevice integer not null, sync bool not null, pinned bool not null);
+create table rocpd_kernelapi (
+  api_ptr_id bigint not null primary key references rocpd_api (id) deferrable initially deferred,
+  stream varchar(18) not null, gridX integer not null, gridY integer not null, gridZ integer not null,
+  workgroupX integer not null, workgroupY integer not null, workgroupZ integer not null,
+  groupSegmentSize integer not null, privateSegmentSize integer not null,
+  kernelName_id bigint not null references rocpd_string (id) deferrable initially deferred);
+create table rocpd_op (id integer not null primary key autoincrement,
+  gpuId integer not null, queueId integer not null, sequenceId integer not null,
+  start integer not null, end integer not null,
+  description_id bigint not null references rocpd_string (id) deferrable initially deferred,
+  opType_id bigint not null references rocpd_string (id) deferrable initially deferred);
+create table rocpd_api_ops (id integer not null primary key autoincrement,
+  api_id bigint not null references rocpd_api (id) deferrable initially deferred,
+  op_id bigint not null references rocpd_op (id) deferrable initially deferred);
+create table rocpd_monitor (id integer not null primary key autoincrement,
+  deviceType varchar(16) not null, deviceId integer not null, monitorType varchar(16) not null,
+  start integer not null, end integer not null, value varchar(255) not null);
+create table rocpd_counter (id integer not null primary key autoincrement, value real not null,
+  op_id bigint not null references rocpd_op (id) deferrable initially deferred,
+  name_id bigint not null references rocpd_string (id) deferrable initially deferred);
+create table rocpd_stackframe (id integer not null primary key autoincrement,
+  api_ptr_id bigint not null references rocpd_api (id) deferrable initially deferred,
+  depth integer not null,
+  name_id bigint not null references rocpd_string (id) deferrable initially deferred);
+insert into rocpd_metadata (tag, value) values
+  ('schema_version', '3'), ('gpu_stride', '1000'), ('pid_stride', '10000000');
+)sql";
+
+// Left joins where RPD uses inner ones: a row whose string is missing is shown with '' rather than lost.
+// `top` sums every op and every call; `busy` still reports RPD's columns, with overlap counted once.
+constexpr const char* kViews = R"sql(
+create view api as
+  select a.id, a.pid, a.tid, a.start, a.end, coalesce(d.string, '') as domain,
+         coalesce(c.string, '') as category, coalesce(n.string, '') as apiName, coalesce(u.string, '') as args
+  from rocpd_api a left join rocpd_string n on n.id = a.apiName_id
+  left join rocpd_string c on c.id = a.category_id left join rocpd_string d on d.id = a.domain_id
+  left join rocpd_ustring u on u.id = a.args_id;
+create view op as
+  select o.id, o.gpuId, o.queueId, o.sequenceId, o.start, o.end,
+         coalesce(d.string, '') as description, coalesce(t.string, '') as opType
+  from rocpd_op o left join rocpd_string d on d.id = o.description_id
+  left join rocpd_string t on t.id = o.opType_id;
+create view busy as
+  with marked as (
+    select gpuId, start, end, max(end) over (partition by gpuId order by start, end
+      rows between unbounded preceding and 1 preceding) as reached from rocpd_op),
+  own as (
+    select gpuId, sum(max(0, end - max(start, coalesce(reached, start)))) as GpuTime from marked group by gpuId),
+  wall as (select max(end) - min(start) as WallTime from rocpd_op)
+  select gpuId, GpuTime, WallTime, GpuTime * 1.0 / WallTime as Busy from own, wall;
+create view top as
+  with named as (
+    select case when o.description = '' then o.opType else o.description end as Name, o.end - o.start as ns from op o
+    union all
+    select a.apiName, a.end - a.start from api a where a.domain != 'UserMarker' and a.apiName != 'UserMarker'),
+  total as (select sum(ns) as ns from named)
+  select Name, count(*) as TotalCalls, sum(named.ns) / 1000 as TotalDuration_us,
+         sum(named.ns) / count(*) / 1000.0 as Ave_us, sum(named.ns) * 100.0 / total.ns as Percentage
+  from named, total group by Name order by TotalDuration_us desc;
+create view kernel as
+  select o.id, o.gpuId, o.queueId, o.sequenceId, o.start, o.end, o.end - o.start as duration, k.stream,
+         k.gridX, k.gridY, k.gridZ as gridz, k.workgroupX, k.workgroupY, k.workgroupZ,
+         k.groupSegmentSize, k.privateSegmentSize, coalesce(n.string, '') as kernelName
+  from rocpd_api_ops l join rocpd_op o on o.id = l.op_id join rocpd_kernelapi k on k.api_ptr_id = l.api_id
+  left join rocpd_string n on n.id = k.kernelName_id;
+create view copy as
+  select a.id, a.pid, a.tid, a.start, a.end, coalesce(n.string, '') as apiName, c.stream, c.size, c.width,
+         c.height, c.kind, c.dst, c.src, c.dstDevice, c.srcDevice, c.sync, c.pinned
+  from rocpd_copyapi c join rocpd_api a on a.id = c.api_ptr_id left join rocpd_string n on n.id = a.apiName_id;
+create view copyop as
+  select o.id, o.gpuId, o.queueId, o.sequenceId, o.start, o.end, o.end - o.start as duration, c.stream, c.size,
+         c.width, c.height, c.kind, c.dst, c.src, c.dstDevice, c.srcDevice, c.sync, c.pinned,
+         coalesce(n.string, '') as apiName
+  from rocpd_api_ops l join rocpd_op o on o.id = l.op_id join rocpd_copyapi c on c.api_ptr_id = l.api_id
+  join rocpd_api a on a.id = l.api_id left join rocpd_string n on n.id = a.apiName_id;
+create view stackframe as
+  select f.id, n.string, f.depth, s.string
+  from rocpd_stackframe f left join rocpd_api a on a.id = f.api_ptr_id
+  left join rocpd_string n on n.id = a.apiName_id left join rocpd_string s on s.id = f.name_id;
+create view napi as
+  select a.id, a.pid / m.stride as node, a.pid % m.stride as pid, a.tid % m.stride as tid, a.start, a.end,
+         a.domain, a.category, a.apiName, a.args
+  from api a, (select cast(value as integer) as stride from rocpd_metadata where tag = 'pid_stride') m;
+create view nop as
+  select o.id, o.gpuId / m.stride as node, o.gpuId % m.stride as gpuId, o.queueId % m.stride as queueId,
+         o.sequenceId, o.start, o.end, o.description, o.opType
+  from op o, (select cast(value as integer) as stride from rocpd_metadata where tag = 'gpu_stride') m;
+)sql";
+
+constexpr const char* kIndexes = R"sql(
+create index if not exists rocpd_strin_string_c7b9cd_idx on rocpd_string (string);
+create index if not exists rocpd_api_ops_api_id_f87632ad on rocpd_api_ops (api_id);
+create index if not exists rocpd_api_ops_op_id_b35ab7c9 on rocpd_api_ops (op_id);
+create index if not exists rocpd_stackframe_api_ptr_id on rocpd_stackframe (api_ptr_id);
+)sql";
+
+}  // namespace
+
+Status create_schema(Db& db) {
+  if (Status status = db.exec(kTables); !status.ok()) return status;
+  return db.exec(kViews);
+}
+
+Status create_indexes(Db& db) { return db.exec(kIndexes); }
+
+Result<int> schema_version(Db& db) {
+  for (const char* table : {"rocpd_api", "rocpd_op", "rocpd_string", "rocpd_api_ops"})
+    if (!db.has_table_or_view(table))
+      return errorf("%s: not a trace: no table %s; give a .rpd file", db.path().c_str(), table);
+  // Version 2 files carry no version key, or say 2; what counts is the shape of the tables.
+  return db.has_column("rocpd_api", "domain_id") ? 3 : 2;
+}
+
+}  // namespace wavetap::store

@@ -1,0 +1,30 @@
+// The .rpd schema: version 3, the tables, columns and column order RPD defined, so that every tool that
+// reads its files reads ours. The views answer the same columns with RPD's mistakes put right; what
+// differs is listed in docs/rpd-differences.md.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "store/sqlite.h"
+
+namespace wavetap::store {
+
+// Rule: bumped only when a table or column RPD knows changes its meaning. Additions are metadata keys
+// and tables named wavetap_*, which other readers ignore.
+inline constexpr int kSchemaVersion = 3;
+
+// Ids of one recording session start here: session n uses [n << 32, (n + 1) << 32).
+inline constexpr int kSessionShift = 32;
+// Marker rows are numbered from here within their session, API calls below.
+inline constexpr int64_t kFirstMarkerId = (int64_t{1} << 31) + 1;
+
+// Creates tables, string indexes, views and the version keys in an empty database.
+Status create_schema(Db& db);
+// The indexes analyses and views want; made once all rows are in.
+Status create_indexes(Db& db);
+
+// 2 or 3; an error that says what is missing when the file is no trace.
+Result<int> schema_version(Db& db);
+
+}  // namespace wavetap::store
