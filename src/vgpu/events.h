@@ -85,7 +85,7 @@ class EventTable {
   // for HW_EXCEPTION and node events, which KFD delivers to every event of the type.
   int create(EventType type, bool auto_reset, uint32_t node_id, EventHandle* handle);
   int destroy(uint32_t id);  // EINVAL: no such event
-  int set(uint32_t id);      // EINVAL likewise; EPERM unless the type may be set by the user (SIGNAL)
+  int set(uint32_t id);      // EINVAL: no such event, or of a type users may not set (only SIGNAL is)
   int reset(uint32_t id);
 
   // The host address of the event page (8 bytes per slot) that the user handed over with its first

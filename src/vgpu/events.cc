@@ -1,0 +1,317 @@
+#include "vgpu/events.h"
+
+#include <errno.h>
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace wavetap::vgpu {
+namespace {
+
+// What an unwritten slot of the event page holds.
+constexpr uint64_t kUnsignalledSlot = ~uint64_t{0};
+constexpr size_t kOtherEventLimit = 1u << 16;
+
+struct Sleeper;
+struct Event;
+
+// One event of one wait. Lives on the waiting thread's stack, linked into the event while it sleeps.
+struct WaitSlot {
+  Event* event = nullptr;  // null: destroyed meanwhile
+  Sleeper* sleeper = nullptr;
+  bool activated = false;
+  bool compare_age = false;
+};
+
+struct Sleeper {
+  std::condition_variable wake;
+};
+
+struct Event {
+  EventType type{};
+  bool auto_reset = false;
+  bool set = false;
+  uint64_t age = 1;
+  uint32_t node_id = 0;
+  MemoryFaultData memory_fault;
+  HwExceptionData hw_exception;
+  std::vector<WaitSlot*> waiters;
+
+  // Caller holds the table's lock.
+  void trigger() {
+    set = !auto_reset || waiters.empty();
+    // 0 means "do not compare", 1 is what a fresh event has.
+    if (++age == 0) age = 2;
+    for (WaitSlot* slot : waiters) {
+      slot->activated = true;
+      slot->sleeper->wake.notify_one();
+    }
+  }
+
+  void remove(WaitSlot* slot) { std::erase(waiters, slot); }
+};
+
+bool has_slot(EventType type) { return type == EventType::kSignal || type == EventType::kDebugEvent; }
+
+}  // namespace
+
+struct EventTable::State {
+  std::mutex mutex;
+  std::array<std::unique_ptr<Event>, kSignalEventLimit> signals;  // index 0 stays empty
+  std::map<uint32_t, std::unique_ptr<Event>> others;
+  uint32_t next_signal = 1;
+  uint32_t next_other = kFirstOtherEventId;
+  uint32_t live = 0;
+  volatile uint64_t* page = nullptr;
+  uint32_t page_slots = 0;
+
+  Event* find(uint32_t id) {
+    if (id < kSignalEventLimit) return signals[id].get();
+    const auto it = others.find(id);
+    return it == others.end() ? nullptr : it->second.get();
+  }
+
+  // Ids are handed out round robin, so that a late interrupt for a destroyed event does not hit the
+  // event created next.
+  uint32_t free_signal_id() {
+    for (uint32_t tried = 1; tried < kSignalEventLimit; ++tried) {
+      const uint32_t id = next_signal;
+      next_signal = id + 1 == kSignalEventLimit ? 1 : id + 1;
+      if (signals[id] == nullptr) return id;
+    }
+    return 0;
+  }
+
+  uint32_t free_other_id() {
+    if (others.size() >= kOtherEventLimit) return 0;
+    while (next_other < kFirstOtherEventId || others.count(next_other) != 0) ++next_other;
+    return next_other++;
+  }
+
+  // True when the GPU wrote the slot since the last look.
+  bool take_slot(uint32_t id) {
+    if (page == nullptr || id >= page_slots || page[id] == kUnsignalledSlot) return false;
+    page[id] = kUnsignalledSlot;
+    return true;
+  }
+};
+
+EventTable::EventTable() : state_(new State) {}
+
+EventTable::~EventTable() { delete state_; }
+
+int EventTable::create(EventType type, bool auto_reset, uint32_t node_id, EventHandle* handle) {
+  State& s = *state_;
+  const std::lock_guard lock(s.mutex);
+  const bool slot = has_slot(type);
+  const uint32_t id = slot ? s.free_signal_id() : s.free_other_id();
+  if (id == 0) return slot ? ENOSPC : ENOMEM;
+
+  auto event = std::make_unique<Event>();
+  event->type = type;
+  event->auto_reset = auto_reset;
+  event->node_id = node_id;
+  if (slot) {
+    if (s.page != nullptr && id < s.page_slots) s.page[id] = kUnsignalledSlot;
+    s.signals[id] = std::move(event);
+  } else {
+    s.others[id] = std::move(event);
+  }
+  ++s.live;
+  *handle = {id, slot ? id : 0};
+  return 0;
+}
+
+int EventTable::destroy(uint32_t id) {
+  State& s = *state_;
+  const std::lock_guard lock(s.mutex);
+  Event* event = s.find(id);
+  if (event == nullptr) return EINVAL;
+  for (WaitSlot* slot : event->waiters) {
+    slot->event = nullptr;
+    slot->sleeper->wake.notify_one();
+  }
+  if (id < kSignalEventLimit) {
+    s.signals[id].reset();
+  } else {
+    s.others.erase(id);
+  }
+  --s.live;
+  return 0;
+}
+
+int EventTable::set(uint32_t id) {
+  State& s = *state_;
+  const std::lock_guard lock(s.mutex);
+  Event* event = s.find(id);
+  if (event == nullptr || event->type != EventType::kSignal) return EINVAL;
+  event->trigger();
+  return 0;
+}
+
+int EventTable::reset(uint32_t id) {
+  State& s = *state_;
+  const std::lock_guard lock(s.mutex);
+  Event* event = s.find(id);
+  if (event == nullptr || event->type != EventType::kSignal) return EINVAL;
+  event->set = false;
+  return 0;
+}
+
+int EventTable::set_event_page(volatile uint64_t* page, uint64_t size_bytes) {
+  State& s = *state_;
+  const std::lock_guard lock(s.mutex);
+  if (page == nullptr) {
+    s.page = nullptr;
+    s.page_slots = 0;
+    return 0;
+  }
+  if (s.page == page) return 0;
+  if (s.page != nullptr || size_bytes < sizeof(uint64_t)) return EINVAL;
+  s.page = page;
+  const uint64_t slots = size_bytes / sizeof(uint64_t);
+  s.page_slots = static_cast<uint32_t>(slots < kSignalEventLimit ? slots : kSignalEventLimit);
+  for (uint32_t i = 0; i < s.page_slots; ++i) page[i] = kUnsignalledSlot;
+  return 0;
+}
+
+bool EventTable::has_event_page() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->page != nullptr;
+}
+
+int EventTable::wait(std::span<EventWait> events, bool wait_for_all, uint32_t timeout_ms,
+                     WaitResult* result) {
+  using Clock = std::chrono::steady_clock;
+  State& s = *state_;
+  *result = WaitResult::kFail;
+  if (events.empty()) return EINVAL;
+
+  const bool forever = timeout_ms >= 0xfffffffeu;
+  const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(forever ? 0 : timeout_ms);
+  std::vector<WaitSlot> slots(events.size());
+  Sleeper sleeper;
+
+  std::unique_lock lock(s.mutex);
+  for (const EventWait& wanted : events) {
+    if (s.find(wanted.id) == nullptr) return EINVAL;
+  }
+  for (size_t i = 0; i < events.size(); ++i) {
+    Event& event = *s.find(events[i].id);
+    slots[i] = {.event = &event, .sleeper = &sleeper, .activated = event.set};
+    event.set = event.set && !event.auto_reset;
+    if (event.type == EventType::kSignal && events[i].last_event_age != 0) {
+      slots[i].compare_age = true;
+      if (event.age != events[i].last_event_age) slots[i].activated = true;
+    }
+    event.waiters.push_back(&slots[i]);
+  }
+
+  const auto state_of_wait = [&] {
+    size_t activated = 0;
+    for (const WaitSlot& slot : slots) {
+      if (slot.event == nullptr) return WaitResult::kFail;
+      activated += slot.activated ? 1 : 0;
+    }
+    const size_t needed = wait_for_all ? slots.size() : 1;
+    return activated >= needed ? WaitResult::kComplete : WaitResult::kTimeout;
+  };
+
+  bool out_of_time = timeout_ms == 0;
+  for (;;) {
+    *result = state_of_wait();
+    if (*result != WaitResult::kTimeout || out_of_time) break;
+    if (forever) {
+      sleeper.wake.wait(lock);
+    } else {
+      out_of_time = sleeper.wake.wait_until(lock, deadline) == std::cv_status::timeout;
+    }
+  }
+
+  for (WaitSlot& slot : slots) {
+    if (slot.event != nullptr) slot.event->remove(&slot);
+  }
+  for (size_t i = 0; i < events.size(); ++i) {
+    Event* event = slots[i].event;
+    if (event == nullptr || !slots[i].activated) continue;
+    if (*result != WaitResult::kComplete) {
+      // The wait did not take place: give back what it had consumed.
+      if (event->auto_reset) event->trigger();
+      continue;
+    }
+    if (slots[i].compare_age) events[i].last_event_age = event->age;
+    if (event->type == EventType::kMemory) {
+      events[i].memory_fault = event->memory_fault;
+      events[i].has_memory_fault = event->memory_fault.gpu_id != 0;
+    } else if (event->type == EventType::kHwException) {
+      events[i].hw_exception = event->hw_exception;
+      events[i].has_hw_exception = event->hw_exception.gpu_id != 0;
+    }
+  }
+  return *result == WaitResult::kFail ? EIO : 0;
+}
+
+void EventTable::signal(uint32_t id) {
+  State& s = *state_;
+  const std::lock_guard lock(s.mutex);
+  Event* event = s.find(id);
+  if (event == nullptr || !has_slot(event->type)) return;
+  s.take_slot(id);
+  event->trigger();
+}
+
+void EventTable::signal_all() {
+  State& s = *state_;
+  const std::lock_guard lock(s.mutex);
+  bool any = false;
+  for (uint32_t id = 1; id < s.page_slots; ++id) {
+    if (s.signals[id] != nullptr && s.take_slot(id)) {
+      s.signals[id]->trigger();
+      any = true;
+    }
+  }
+  if (any) return;
+  for (uint32_t id = 1; id < kSignalEventLimit; ++id) {
+    if (s.signals[id] != nullptr) s.signals[id]->trigger();
+  }
+}
+
+bool EventTable::post_memory_fault(const MemoryFaultData& fault) {
+  State& s = *state_;
+  const std::lock_guard lock(s.mutex);
+  bool any = false;
+  for (auto& [id, event] : s.others) {
+    if (event->type != EventType::kMemory) continue;
+    event->memory_fault = fault;
+    event->trigger();
+    any = true;
+  }
+  return any;
+}
+
+bool EventTable::post_hw_exception(const HwExceptionData& exception) {
+  State& s = *state_;
+  const std::lock_guard lock(s.mutex);
+  bool any = false;
+  for (auto& [id, event] : s.others) {
+    if (event->type != EventType::kHwException) continue;
+    event->hw_exception = exception;
+    event->trigger();
+    any = true;
+  }
+  return any;
+}
+
+void EventTable::after_fork_in_child() { state_ = new State; }
+
+uint32_t EventTable::live_count() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->live;
+}
+
+}  // namespace wavetap::vgpu

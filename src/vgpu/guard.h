@@ -1,0 +1,28 @@
+// Host memory faults on our own threads become return values.
+//
+// The page table says which host bytes back a GPU address, but the program can pull them away at any
+// moment: it unmaps a pinned buffer, truncates a shared file, changes a protection. The GPU would take a
+// page fault then; a thread of ours takes SIGSEGV or SIGBUS. run_guarded() turns that into `false`.
+//
+// The handler belongs to the process, so the program's own handlers must keep working: faults outside
+// run_guarded() are passed to whatever was installed before ours, with the meaning it had. A program that
+// installs its handler later replaces ours; the next run_guarded() notices, remembers the newcomer and
+// puts ours in front again.
+#pragma once
+
+#include <cstdint>
+
+namespace wavetap::vgpu {
+
+// Runs body(arg). True: it returned. False: it touched host memory that is not there (or not writable);
+// *fault_address is the host address. The body is left by siglongjmp: it must not own anything with a
+// destructor, hold a lock or be inside malloc when it touches foreign memory. May be nested. Any thread.
+bool run_guarded(void (*body)(void*), void* arg, uint64_t* fault_address);
+
+// The same for a callable.
+template <class Body>
+bool guarded(Body&& body, uint64_t* fault_address) {
+  return run_guarded([](void* arg) { (*static_cast<Body*>(arg))(); }, &body, fault_address);
+}
+
+}  // namespace wavetap::vgpu
