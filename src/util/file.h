@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace wavetap::util {
+
+// The whole file. The error names the path and the reason.
+Result<std::vector<std::byte>> read_file(const std::string& path);
+
+// Replaces the file at once: readers see the old content or the new one, never a part.
+Status write_file(const std::string& path, std::string_view content);
+
+// Absolute path of a program as execvp would find it; empty when there is none.
+std::string find_program(const std::string& name);
+
+// Folder of the running executable, links resolved.
+std::string executable_folder();
+
+}  // namespace wavetap::util

@@ -1,0 +1,71 @@
+#include "util/subprocess.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace wavetap::util {
+namespace {
+
+Command shell(const std::string& script) { return {{"sh", "-c", script}, {}}; }
+
+TEST(Subprocess, HandsBackTheExitStatus) {
+  EXPECT_EQ(*run_in_foreground(shell("exit 0")), 0);
+  EXPECT_EQ(*run_in_foreground(shell("exit 42")), 42);
+}
+
+TEST(Subprocess, ReportsDeathBySignalAsTheShellDoes) {
+  EXPECT_EQ(*run_in_foreground(shell("kill -SEGV $$")), 128 + SIGSEGV);
+  EXPECT_EQ(*run_in_foreground(shell("kill -KILL $$")), 128 + SIGKILL);
+}
+
+TEST(Subprocess, NamesAProgramThatDoesNotExist) {
+  const Result<int> missing = run_in_foreground({{"no-such-program-anywhere"}, {}});
+  ASSERT_FALSE(missing.ok());
+  EXPECT_NE(missing.error().message.find("no-such-program-anywhere: not found in PATH"), std::string::npos);
+  EXPECT_FALSE(run_in_foreground({{"/dev/null"}, {}}).ok());
+}
+
+TEST(Subprocess, AddsToTheEnvironmentOfTheChildOnly) {
+  Command command = shell("test \"$WT_PROBE\" = yes");
+  command.environment = {{"WT_PROBE", "yes"}};
+  EXPECT_EQ(*run_in_foreground(command), 0);
+  EXPECT_EQ(std::getenv("WT_PROBE"), nullptr);
+}
+
+TEST(Subprocess, PassesASignalOnAndWaitsForTheChildsAnswer) {
+  // A helper process signals us while the child runs; the child turns the signal into status 7.
+  const pid_t self = getpid();
+  const pid_t helper = fork();
+  if (helper == 0) {
+    usleep(300'000);
+    kill(self, SIGTERM);
+    _exit(0);
+  }
+  const Result<int> status = run_in_foreground(shell("trap 'exit 7' TERM; while :; do sleep 0.05; done"));
+  waitpid(helper, nullptr, 0);
+  ASSERT_TRUE(status.ok());
+  EXPECT_EQ(*status, 7);
+}
+
+TEST(Subprocess, LeavesTheSignalMaskAsItWas) {
+  sigset_t before, after;
+  sigprocmask(SIG_BLOCK, nullptr, &before);
+  (void)run_in_foreground(shell(":"));
+  sigprocmask(SIG_BLOCK, nullptr, &after);
+  for (int signal = 1; signal < 32; ++signal) {
+    EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal)) << signal;
+  }
+}
+
+TEST(Subprocess, CollectsOutputUpToTheLimit) {
+  EXPECT_EQ(*output_of(shell("printf hello")), "hello");
+  EXPECT_EQ(output_of(shell("yes | head -c 100000"), 10)->size(), 10u);
+  EXPECT_FALSE(output_of(shell("exit 3")).ok());
+}
+
+}  // namespace
+}  // namespace wavetap::util
