@@ -49,7 +49,7 @@ insert into rocpd_metadata (tag, value) values
 )sql";
 
 // Left joins where RPD uses inner ones: a row whose string is missing is shown with '' rather than lost.
-// `top` sums every op and every call; `busy` still reports RPD's columns, with overlap counted once.
+// `top` counts every op, RPD's drops those with equal name and times; `busy` still reports RPD's columns, with overlap counted once.
 constexpr const char* kViews = R"sql(
 create view api as
   select a.id, a.pid, a.tid, a.start, a.end, coalesce(d.string, '') as domain,
@@ -72,9 +72,7 @@ create view busy as
   select gpuId, GpuTime, WallTime, GpuTime * 1.0 / WallTime as Busy from own, wall;
 create view top as
   with named as (
-    select case when o.description = '' then o.opType else o.description end as Name, o.end - o.start as ns from op o
-    union all
-    select a.apiName, a.end - a.start from api a where a.domain != 'UserMarker' and a.apiName != 'UserMarker'),
+    select case when o.description = '' then o.opType else o.description end as Name, o.end - o.start as ns from op o),
   total as (select sum(ns) as ns from named)
   select Name, count(*) as TotalCalls, sum(named.ns) / 1000 as TotalDuration_us,
          sum(named.ns) / count(*) / 1000.0 as Ave_us, sum(named.ns) * 100.0 / total.ns as Percentage
