@@ -54,10 +54,17 @@ struct DispatchResult {
   Counters counters;
 };
 
+// Calls body(arg) with host memory faults (SIGSEGV, SIGBUS) caught. False when there was one; then
+// *fault_address is the host address. The engine holds no lock and owns no heap inside body.
+using RunGuarded = bool (*)(void (*body)(void*), void* arg, uint64_t* fault_address);
+
 struct EngineOptions {
   int threads = 0;              // worker threads; 0 = one per core
   uint64_t seed = 0;            // non-zero: permutes workgroup and wave order
   uint64_t watchdog_instructions = 0;  // per wave, 0 = no limit
+  // Around everything that touches guest memory, so that memory which the user unmapped behind our back
+  // becomes a page fault of the wave. Null: no guard.
+  RunGuarded run_guarded = nullptr;
 };
 
 // Runs dispatches on a pool of worker threads. Any thread may call run(); dispatches from several

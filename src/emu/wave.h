@@ -24,6 +24,8 @@
 namespace wavetap::emu {
 
 struct Workgroup;  // workgroup.h
+struct Step;       // lower.h
+struct JumpCache;  // code_cache.h
 
 // GPU address at which every wave sees its own scratch. Above the GPU's highest virtual address, so
 // nothing else can be there; translate() gives each wave its own bytes.
@@ -53,8 +55,9 @@ struct FloatMode {
 
 enum class WaveState : uint8_t {
   kRunning,
-  kYielded,    // slept, spun or used its quantum: run others first
+  kYielded,    // slept: run others first
   kAtBarrier,
+  kLeftCode,   // goes on at jump_pc, which is not in `program`: the engine finds the code there
   kFinished,
   kFaulted,
 };
@@ -72,8 +75,11 @@ struct alignas(64) Wave {
   uint32_t agpr_count = 0;
 
   int32_t pc = 0;              // index of the NEXT instruction; a branch handler assigns it
-  int64_t budget = 0;          // instructions left in this slice; yield() zeroes it
+  int64_t budget = 0;          // instructions of this slice; zeroed to leave the run loop
   const isa::Program* program = nullptr;
+  const Step* steps = nullptr;         // handlers of `program`, by instruction index
+  uint64_t jump_pc = 0;                // valid in state kLeftCode
+  JumpCache* jumps = nullptr;          // of the worker now running this wave
 
   Workgroup* workgroup = nullptr;
   uint32_t wave_in_group = 0;
@@ -108,9 +114,17 @@ struct alignas(64) Wave {
   // A lane mask operand: 32 bits in wave32, 64 in wave64.
   uint64_t read_mask(const isa::Operand& operand) const;
   void write_mask(const isa::Operand& operand, uint64_t mask);
+  // Slots that are computed when read: SCC, VCCZ, EXECZ.
+  uint32_t read_computed_slot(uint32_t at) const;
 
   // --- Control.
-  void yield() { state = WaveState::kYielded, budget = 0; }
+  // Leaves the run loop after this instruction with the state given.
+  void stop(WaveState why) { state = why, budget = 0; }
+  void yield() { stop(WaveState::kYielded); }
+  // Goes on at the absolute address `address`, in this Program or another one.
+  void jump(uint64_t address);
+  // Address of the instruction being executed. Handlers only: pc already points past it.
+  GpuAddr current_pc() const;
   // Stops the wave: the instruction before pc did wrong. First call wins.
   void raise(FaultKind kind, GpuAddr address = {}, bool is_write = false, int lane = -1,
              const char* detail = "");
@@ -125,6 +139,36 @@ struct alignas(64) Wave {
     return uint64_t{offset / 4} * 4 * lanes + uint64_t(lane) * 4 + offset % 4;
   }
 };
+
+inline uint32_t Wave::read_s32(const isa::Operand& operand) const {
+  if (operand.kind == isa::OperandKind::kImm) return static_cast<uint32_t>(operand.imm);
+  return operand.index < isa::slot::kScc ? s[operand.index] : read_computed_slot(operand.index);
+}
+
+inline uint64_t Wave::read_s64(const isa::Operand& operand) const {
+  if (operand.kind == isa::OperandKind::kImm) return operand.imm;
+  if (operand.index == isa::slot::kNull) return 0;
+  return operand.index < isa::slot::kScc ? s64(operand.index) : read_computed_slot(operand.index);
+}
+
+inline void Wave::write_s32(const isa::Operand& operand, uint32_t value) {
+  if (operand.index != isa::slot::kNull) s[operand.index] = value;
+}
+
+inline void Wave::write_s64(const isa::Operand& operand, uint64_t value) {
+  if (operand.index != isa::slot::kNull) set_s64(operand.index, value);
+}
+
+inline uint64_t Wave::read_mask(const isa::Operand& operand) const {
+  return lanes == 64 ? read_s64(operand) : read_s32(operand);
+}
+
+inline void Wave::write_mask(const isa::Operand& operand, uint64_t mask) {
+  if (lanes == 64)
+    write_s64(operand, mask);
+  else
+    write_s32(operand, static_cast<uint32_t>(mask));
+}
 
 inline std::byte* Wave::translate(uint64_t address, uint32_t size_bytes, bool write, int lane) {
   if (dispatch->memory->epoch() == tlb->epoch) {

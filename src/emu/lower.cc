@@ -1,0 +1,137 @@
+#include "emu/lower.h"
+
+#include <cstdio>
+#include <initializer_list>
+#include <utility>
+
+#include "emu/wave.h"
+
+namespace wavetap::emu {
+namespace {
+
+using isa::Family;
+using isa::Inst;
+using isa::Operand;
+using isa::OperandKind;
+
+// --- Handlers for what must not run.
+
+void illegal_instruction(Wave& wave, const Inst&) { wave.raise(FaultKind::kIllegalInstruction); }
+
+void unimplemented_instruction(Wave& wave, const Inst& inst) {
+  wave.raise(FaultKind::kUnimplemented, {}, false, -1, isa::op_name(inst.op));
+}
+
+// The second half of a VOPD pair: the first half's handler has done both.
+void second_half(Wave&, const Inst&) {}
+
+// Ran past the last instruction of the Program: execution simply continues behind it.
+void run_off(Wave& wave, const Inst&) { wave.jump(wave.program->end().value); }
+
+// --- Register checks.
+
+template <class F>
+void for_each_operand(const Inst& inst, F&& f) {
+  for (const Operand* operand : {&inst.dst, &inst.dst2, &inst.src[0], &inst.src[1], &inst.src[2],
+                                 &inst.src[3], &inst.vaddr, &inst.saddr, &inst.soffset})
+    f(*operand);
+}
+
+bool fits(const Operand& operand, RegisterLimits limits) {
+  const uint32_t end = uint32_t{operand.index} + operand.dwords;
+  switch (operand.kind) {
+    case OperandKind::kVgpr: return operand.index < limits.vgprs && end <= limits.vgprs;
+    case OperandKind::kAgpr: return operand.index < limits.agprs && end <= limits.agprs;
+    case OperandKind::kScalar: return operand.index < isa::slot::kCount && end <= isa::slot::kCount;
+    default: return true;
+  }
+}
+
+bool all_fit(const Inst& inst, RegisterLimits limits) {
+  bool fit = true;
+  for_each_operand(inst, [&](const Operand& operand) { fit = fit && fits(operand, limits); });
+  return fit;
+}
+
+void register_out_of_range(Wave& wave, const Inst& inst) {
+  const RegisterLimits limits{wave.vgpr_count, wave.agpr_count};
+  char detail[96] = "register out of range";
+  // A VOPD pair is refused when either half is; the second half stands behind the first.
+  for (const Inst* half = &inst; half != nullptr; half = half->vopd_first ? half + 1 : nullptr)
+    for_each_operand(*half, [&](const Operand& operand) {
+      if (fits(operand, limits)) return;
+      const bool is_vgpr = operand.kind == OperandKind::kVgpr;
+      if (operand.kind == OperandKind::kScalar) return;
+      std::snprintf(detail, sizeof detail, "%s uses %c%u; the kernel descriptor grants %u", isa::op_name(inst.op),
+                    is_vgpr ? 'v' : 'a', operand.index + operand.dwords - 1u,
+                    is_vgpr ? limits.vgprs : limits.agprs);
+    });
+  wave.raise(FaultKind::kBadDescriptor, {}, false, -1, detail);
+}
+
+Handler lower(const isa::Program& program, int32_t index, Shape shape, RegisterLimits limits) {
+  const Inst& inst = program.insts()[index];
+  if (inst.op == isa::Op::kInvalid || inst.family == Family::kInvalid) return illegal_instruction;
+  if (index > 0 && program.insts()[index - 1].vopd_first) return second_half;
+  if (inst.target > program.size()) return illegal_instruction;
+  if (!all_fit(inst, limits)) return register_out_of_range;
+  if (inst.vopd_first) {
+    if (index + 1 >= program.size()) return illegal_instruction;
+    if (!all_fit(program.insts()[index + 1], limits)) return register_out_of_range;
+  }
+  const Handler found = find_handler(inst, shape);
+  return found != nullptr ? found : unimplemented_instruction;
+}
+
+}  // namespace
+
+Handler find_handler(const isa::Inst& inst, Shape shape) {
+  switch (inst.family) {
+    case Family::kSop: return find_sop(inst, shape);
+    case Family::kSopp: return find_sopp(inst, shape);
+    case Family::kSmem: return find_smem(inst, shape);
+#if __has_include("emu/exec_vop.cc")
+    case Family::kVop:
+      for (const auto find : {find_cross_lane, find_vop, find_vop3p, find_matrix})
+        if (const Handler found = find(inst, shape)) return found;
+      return nullptr;
+#endif
+#if __has_include("emu/exec_vopc.cc")
+    case Family::kVopc: return find_vopc(inst, shape);
+#endif
+#if __has_include("emu/exec_matrix.cc")
+    case Family::kMatrix: return find_matrix(inst, shape);
+#endif
+#if __has_include("emu/exec_vopd.cc")
+    case Family::kVopd: return find_vopd(inst, shape);
+#endif
+#if __has_include("emu/exec_ds.cc")
+    case Family::kDs: return find_ds(inst, shape);
+#endif
+#if __has_include("emu/exec_flat.cc")
+    case Family::kFlat: return find_flat(inst, shape);
+#endif
+#if __has_include("emu/exec_mubuf.cc")
+    case Family::kMubuf: return find_mubuf(inst, shape);
+#endif
+    default: return nullptr;
+  }
+}
+
+LoweredCode::LoweredCode(std::shared_ptr<const isa::Program> program, RegisterLimits limits)
+    : program_(std::move(program)), limits_(limits) {
+  const Shape shape{program_->target(), program_->wave64()};
+  const int32_t count = program_->size();
+  steps_.reserve(static_cast<size_t>(count) + 1);
+  counts_.reserve(static_cast<size_t>(count) + 1);
+  for (int32_t i = 0; i < count; ++i) {
+    const Inst& inst = program_->insts()[i];
+    steps_.push_back({lower(*program_, i, shape, limits), &inst});
+    counts_.push_back(steps_.back().run == second_half ? StepCount{.type = StepCount::kNothing, .cycles = 0}
+                                                       : classify(inst, shape));
+  }
+  steps_.push_back({run_off, &end_});
+  counts_.push_back({.type = StepCount::kNothing, .cycles = 0});
+}
+
+}  // namespace wavetap::emu
