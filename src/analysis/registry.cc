@@ -1,0 +1,21 @@
+#include "analysis/analysis.h"
+
+namespace wavetap::analysis {
+
+// Each analysis is defined in the file of its name.
+extern const Analysis kCallstack;
+
+const std::vector<Analysis>& all_analyses() {
+  static const std::vector<Analysis>* const all = new std::vector<Analysis>{
+      kCallstack,
+  };
+  return *all;
+}
+
+const Analysis* find_analysis(std::string_view name) {
+  for (const Analysis& analysis : all_analyses())
+    if (analysis.name == name) return &analysis;
+  return nullptr;
+}
+
+}  // namespace wavetap::analysis

@@ -1,0 +1,124 @@
+#include "analysis/render.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "util/table.h"
+#include "util/text.h"
+
+namespace wavetap::analysis {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Four significant digits in the largest unit that keeps the number above one.
+std::string human_ns(double ns) {
+  const double size = std::fabs(ns);
+  if (size < 1e3) return fmt::format("{:.0f} ns", ns);
+  if (size < 1e6) return fmt::format("{:.2f} us", ns / 1e3);
+  if (size < 1e9) return fmt::format("{:.2f} ms", ns / 1e6);
+  return fmt::format("{:.3f} s", ns / 1e9);
+}
+
+double as_double(const Cell& cell) {
+  if (const auto* i = std::get_if<int64_t>(&cell)) return static_cast<double>(*i);
+  if (const auto* d = std::get_if<double>(&cell)) return *d;
+  return 0;
+}
+
+Json cell_json(const Cell& cell) {
+  if (const auto* i = std::get_if<int64_t>(&cell)) return *i;
+  if (const auto* d = std::get_if<double>(&cell)) return std::isfinite(*d) ? Json(*d) : Json(nullptr);
+  if (const auto* s = std::get_if<std::string>(&cell)) return *s;
+  return nullptr;
+}
+
+}  // namespace
+
+std::string cell_text(const Cell& cell, Unit unit) {
+  if (std::holds_alternative<std::monostate>(cell)) return "-";
+  if (const auto* text = std::get_if<std::string>(&cell)) return util::escape_control(*text);
+  const double value = as_double(cell);
+  switch (unit) {
+    case Unit::kNs:
+    case Unit::kTime: return human_ns(value);
+    case Unit::kBytes: return util::human_bytes(value < 0 ? 0 : static_cast<uint64_t>(value));
+    case Unit::kShare: return fmt::format("{:.1f} %", value * 100);
+    case Unit::kBytesPerNs: return fmt::format("{:.2f} GB/s", value);
+    case Unit::kNumber: return fmt::format("{:.3g}", value);
+    case Unit::kCount:
+    case Unit::kText: break;
+  }
+  if (const auto* i = std::get_if<int64_t>(&cell)) return std::to_string(*i);
+  return fmt::format("{:.3g}", value);
+}
+
+std::string render_text(const Report& report, const RenderOptions& options) {
+  std::string out;
+  const auto strong = [&](const std::string& text) { return options.colour ? "\033[1m" + text + "\033[0m" : text; };
+  for (const std::string& warning : report.warnings)
+    out += (options.colour ? "\033[33mwarning:\033[0m " : "warning: ") + util::wrap(warning, options.columns, 2) + "\n";
+  size_t widest = 0;
+  for (const Fact& fact : report.facts) widest = std::max(widest, fact.title.size());
+  for (const Fact& fact : report.facts)
+    out += fmt::format("{:<{}}  {}\n", fact.title, widest, cell_text(fact.value, fact.unit));
+  for (const Table& table : report.tables) {
+    if (!out.empty()) out += "\n";
+    out += strong(table.title) + "\n";
+    if (table.rows.empty()) {
+      out += "  (none)\n";
+      continue;
+    }
+    std::vector<util::Column> columns;
+    for (const Column& column : table.columns)
+      columns.push_back({column.title, column.unit == Unit::kText ? util::Align::kLeft : util::Align::kRight,
+                         column.unit == Unit::kText});
+    util::Table text(std::move(columns));
+    for (const std::vector<Cell>& row : table.rows) {
+      std::vector<std::string> cells;
+      for (size_t i = 0; i < row.size(); ++i) cells.push_back(cell_text(row[i], table.columns[i].unit));
+      text.add(std::move(cells));
+    }
+    out += text.text(options.columns);
+    if (table.total_rows > table.rows.size())
+      out += fmt::format("  … {} more; --top 0 shows all\n", table.total_rows - table.rows.size());
+  }
+  if (!report.notes.empty()) out += "\n";
+  for (const std::string& note : report.notes) out += "note: " + util::wrap(note, options.columns, 2) + "\n";
+  return out;
+}
+
+nlohmann::ordered_json render_json(const Report& report, const store::Trace& trace) {
+  Json json;
+  json["version"] = kJsonVersion;
+  json["analysis"] = report.analysis;
+  json["trace"] = {{"path", trace.path}, {"schema_version", trace.schema_version}, {"emulated", trace.is_emulated()}};
+  for (const Fact& fact : report.facts) json["facts"][fact.name] = cell_json(fact.value);
+  for (const Table& table : report.tables) {
+    Json rows = Json::array();
+    for (const std::vector<Cell>& row : table.rows) {
+      Json object;
+      for (size_t i = 0; i < row.size(); ++i) object[table.columns[i].name] = cell_json(row[i]);
+      rows.push_back(std::move(object));
+    }
+    json["tables"][table.name] = std::move(rows);
+    if (table.total_rows > table.rows.size()) json["truncated"][table.name] = table.total_rows;
+  }
+  json["notes"] = report.notes;
+  json["warnings"] = report.warnings;
+  return json;
+}
+
+std::vector<std::string> trace_warnings(const store::Trace& trace) {
+  std::vector<std::string> out;
+  for (const store::Problem& problem : trace.problems)
+    out.push_back(fmt::format("the file is not sound: {} ({} times); `wavetap check` lists them", problem.what, problem.count));
+  const auto losses = trace.metadata.find("losses");
+  if (losses != trace.metadata.end() && losses->second != "0")
+    out.push_back("the recording lost " + losses->second + " events; totals are too low");
+  return out;
+}
+
+}  // namespace wavetap::analysis
