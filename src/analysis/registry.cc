@@ -4,10 +4,16 @@ namespace wavetap::analysis {
 
 // Each analysis is defined in the file of its name.
 extern const Analysis kCallstack;
+extern const Analysis kBusy;
+extern const Analysis kGaps;
+extern const Analysis kOverlap;
+extern const Analysis kLaunchDelay;
+extern const Analysis kQueueDepth;
+extern const Analysis kStreams;
 
 const std::vector<Analysis>& all_analyses() {
   static const std::vector<Analysis>* const all = new std::vector<Analysis>{
-      kCallstack,
+      kCallstack, kBusy, kGaps, kOverlap, kLaunchDelay, kQueueDepth, kStreams,
   };
   return *all;
 }

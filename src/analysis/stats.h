@@ -1,0 +1,30 @@
+// Summaries of a sample: sums, percentiles, deviation.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace wavetap::analysis {
+
+// Nearest-rank percentile of a sorted sample; 0 for an empty one.
+inline int64_t percentile(const std::vector<int64_t>& sorted, double p) {
+  if (sorted.empty()) return 0;
+  const double rank = std::ceil(p / 100 * static_cast<double>(sorted.size()));
+  const size_t at = static_cast<size_t>(std::clamp(rank, 1.0, static_cast<double>(sorted.size()))) - 1;
+  return sorted[at];
+}
+
+// Sample standard deviation (n - 1); 0 below two values.
+inline double standard_deviation(const std::vector<int64_t>& values) {
+  if (values.size() < 2) return 0;
+  double mean = 0;
+  for (const int64_t v : values) mean += static_cast<double>(v);
+  mean /= static_cast<double>(values.size());
+  double sum = 0;
+  for (const int64_t v : values) sum += (static_cast<double>(v) - mean) * (static_cast<double>(v) - mean);
+  return std::sqrt(sum / static_cast<double>(values.size() - 1));
+}
+
+}  // namespace wavetap::analysis
