@@ -1,0 +1,310 @@
+// buffer_* instructions: memory described by a buffer resource (buffer_resource.h), and the instructions
+// that write back or invalidate caches.
+//
+// A lane outside the buffer reads zero and writes nothing. Elements of several dwords in a raw buffer are
+// checked dword by dword. Buffers at kScratchVa are the wave's own scratch.
+//
+// Cache maintenance: the engine has no caches. What is left of these instructions is their place in the
+// memory model, a fence between this wave's accesses, and the host needs that too.
+#include <atomic>
+
+#include "emu/atomics.h"
+#include "emu/buffer_resource.h"
+#include "emu/exec.h"
+#include "emu/mem_access.h"
+
+namespace wavetap::emu {
+namespace {
+
+using isa::Inst;
+using isa::Op;
+using isa::OperandKind;
+
+// Everything a buffer access needs from its operands, read before anything is written.
+template <int L>
+struct Lanes {
+  BufferResource buffer;
+  uint64_t mask = 0;
+  uint32_t soffset = 0;
+  uint32_t index[L];
+  uint32_t offset[L];
+
+  uint64_t address(int lane, uint32_t skip = 0) const {
+    return buffer.base + soffset + buffer.place(index[lane], offset[lane] + skip);
+  }
+  bool excludes(int lane, uint32_t skip, uint32_t size_bytes) const {
+    return buffer.excludes(index[lane], offset[lane] + skip, soffset, size_bytes);
+  }
+  bool is_scratch() const { return buffer.base >= kScratchVa; }
+};
+
+template <int L>
+Lanes<L> read_lanes(Wave& wave, const Inst& inst) {
+  Lanes<L> lanes;
+  lanes.buffer = read_buffer_resource(wave, inst.saddr, wave.dispatch->target);
+  lanes.mask = wave.exec();
+  if (!inst.soffset.is(OperandKind::kNone)) lanes.soffset = wave.read_s32(inst.soffset);
+  // With both, the index comes first.
+  const uint32_t* row = inst.idxen || inst.offen ? wave.vrow(inst.vaddr.index) : nullptr;
+  const uint32_t* index = inst.idxen ? row : nullptr;
+  const uint32_t* offset = inst.offen ? row + (inst.idxen ? L : 0) : nullptr;
+  const auto immediate = static_cast<uint32_t>(inst.offset);
+  for (int lane = 0; lane < L; ++lane) {
+    lanes.index[lane] = (index != nullptr ? index[lane] : 0) + (lanes.buffer.add_tid ? static_cast<uint32_t>(lane) : 0);
+    lanes.offset[lane] = (offset != nullptr ? offset[lane] : 0) + immediate;
+  }
+  return lanes;
+}
+
+// Copies one dword, or less, that the buffer does not exclude.
+bool copy(Wave& wave, uint64_t address, std::byte* data, uint32_t size_bytes, bool write, int lane) {
+  if (address >= kScratchVa) {
+    std::byte* host = wave.translate(address, size_bytes, write, lane);
+    if (host == nullptr) return false;
+    std::memcpy(write ? host : data, write ? data : host, size_bytes);
+    return true;
+  }
+  return copy_global(wave, address, data, size_bytes, write, lane);
+}
+
+// Moves one lane's element in parts that are contiguous in memory and in range or not as a whole.
+template <class T, int L>
+bool move_element(Wave& wave, const Lanes<L>& lanes, int lane, std::byte* element, bool write) {
+  uint32_t part;
+  for (uint32_t done = 0; done < T::kBytes; done += part) {
+    part = std::min(T::kBytes - done, 4u);
+    if (lanes.buffer.swizzled) {
+      const uint32_t room = lanes.buffer.element_bytes - (lanes.offset[lane] + done) % lanes.buffer.element_bytes;
+      part = std::min(part, room);
+    }
+    if (lanes.excludes(lane, done, part)) {
+      if (!write) std::memset(element + done, 0, part);
+      continue;
+    }
+    if (!copy(wave, lanes.address(lane, done), element + done, part, write, lane)) return false;
+  }
+  return true;
+}
+
+// The element is contiguous, in range in all lanes, and not in scratch: the general memory path does.
+template <class T, int L>
+bool plain_addresses(const Lanes<L>& lanes, uint64_t* at) {
+  if (lanes.is_scratch() || (lanes.buffer.swizzled && T::kBytes > 4)) return false;
+  uint64_t excluded = 0;
+  for (int lane = 0; lane < L; ++lane) {
+    at[lane] = lanes.address(lane);
+    const bool misfit = lanes.excludes(lane, 0, T::kBytes) || (lanes.buffer.swizzled && lanes.offset[lane] % 4 != 0);
+    excluded |= uint64_t{misfit} << lane;
+  }
+  return (excluded & lanes.mask) == 0;
+}
+
+// A stack slot: every lane's dword `offset` of scratch, one host row. Null when it is anything else.
+template <class T, int L>
+std::byte* scratch_row(Wave& wave, const Lanes<L>& lanes, const Inst& inst) {
+  const BufferResource& buffer = lanes.buffer;
+  const uint32_t offset = static_cast<uint32_t>(inst.offset);
+  if (inst.offen || inst.idxen || !lanes.is_scratch() || !buffer.swizzled || !buffer.add_tid || buffer.stride != 0 ||
+      buffer.index_stride != L || buffer.element_bytes != 4 || T::kBytes % 4 != 0 || offset % 4 != 0)
+    return nullptr;
+  if (lanes.excludes(0, 0, T::kBytes) || lanes.excludes(L - 1, 0, T::kBytes)) return nullptr;
+  const uint64_t begin = buffer.base - kScratchVa + lanes.soffset + uint64_t{offset} * L;
+  const uint64_t size = uint64_t{wave.scratch_bytes_per_lane} * L;
+  if (begin % 4 != 0 || begin > size || size - begin < uint64_t{T::kBytes} * L) return nullptr;
+  return wave.scratch + begin;
+}
+
+template <class T, int L>
+void count(Wave& wave, const Lanes<L>& lanes, Access access) {
+  if (wave.counters == nullptr) return;
+  if (lanes.is_scratch()) {
+    count_scratch(wave, lanes.mask, T::kBytes);
+    return;
+  }
+  uint64_t at[L];
+  for (int lane = 0; lane < L; ++lane) at[lane] = lanes.address(lane);
+  count_global(wave, at, lanes.mask, T::kBytes, access);
+}
+
+// vdata = MEM[buffer address]
+template <class T, int L>
+void load_rows(Wave& wave, const Inst& inst, uint32_t* rows) {
+  const Lanes<L> lanes = read_lanes<L>(wave, inst);
+  count<T, L>(wave, lanes, Access::kLoad);
+  if (const std::byte* host = scratch_row<T, L>(wave, lanes, inst)) {
+    const auto* from = reinterpret_cast<const uint32_t*>(host);
+    for (int i = 0; i < T::kRows; ++i) blend_row<L>(rows + i * L, from + i * L, lanes.mask);
+    return;
+  }
+  uint64_t at[L];
+  if (plain_addresses<T, L>(lanes, at)) {
+    load_global<T, L>(wave, at, lanes.mask, rows);
+    return;
+  }
+  for (uint64_t rest = lanes.mask; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    std::byte element[16];
+    if (!move_element<T, L>(wave, lanes, lane, element, false)) return;
+    T::load(element, rows + lane, L);
+  }
+}
+
+template <class T, int L>
+void load(Wave& wave, const Inst& inst) {
+  load_rows<T, L>(wave, inst, data_rows(wave, inst.dst));
+}
+
+// LDS[M0 + offset + 4 * lane] = MEM[buffer address], extended to 32 bits
+template <class T, int L>
+void load_to_lds(Wave& wave, const Inst& inst) {
+  uint32_t row[L];
+  load_rows<T, L>(wave, inst, row);
+  if (wave.state != WaveState::kFaulted) store_dma_row<L>(wave, inst, wave.exec(), row);
+}
+
+// MEM[buffer address] = vdata
+template <class T, int L>
+void store_rows(Wave& wave, const Inst& inst, const uint32_t* rows) {
+  const Lanes<L> lanes = read_lanes<L>(wave, inst);
+  count<T, L>(wave, lanes, Access::kStore);
+  if (std::byte* host = scratch_row<T, L>(wave, lanes, inst)) {
+    auto* to = reinterpret_cast<uint32_t*>(host);
+    for (int i = 0; i < T::kRows; ++i) blend_row<L>(to + i * L, rows + i * L, lanes.mask);
+    return;
+  }
+  uint64_t at[L];
+  if (plain_addresses<T, L>(lanes, at)) {
+    store_global<T, L>(wave, at, lanes.mask, rows);
+    return;
+  }
+  for (uint64_t rest = lanes.mask; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    std::byte element[16];
+    T::store(element, rows + lane, L);
+    if (!move_element<T, L>(wave, lanes, lane, element, true)) return;
+  }
+}
+
+template <class T, int L>
+void store(Wave& wave, const Inst& inst) {
+  store_rows<T, L>(wave, inst, data_rows(wave, inst.src[0]));
+}
+
+// MEM[buffer address] = LDS[M0 + offset + 4 * lane]
+template <int L>
+void buffer_store_lds_dword(Wave& wave, const Inst& inst) {
+  uint32_t row[L];
+  load_dma_row<L>(wave, inst, wave.exec(), row);
+  store_rows<Dwords<1>, L>(wave, inst, row);
+}
+
+// tmp = MEM[address]; MEM[address] = next(tmp, vdata); vdata = tmp (when the instruction returns it)
+template <class A, int L>
+void atomic_op(Wave& wave, const Inst& inst) {
+  using U = typename A::Value;
+  const Lanes<L> lanes = read_lanes<L>(wave, inst);
+  count<Dwords<sizeof(U) / 4>, L>(wave, lanes, Access::kAtomic);
+  const uint32_t* data = data_rows(wave, inst.src[0]);
+  uint32_t* result = inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst);
+  for (uint64_t rest = lanes.mask; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const uint64_t at = lanes.address(lane);
+    if (at % sizeof(U) != 0) {
+      wave.raise(FaultKind::kMisaligned, GpuAddr{at}, true, lane, "atomic operation");
+      return;
+    }
+    const U operand = atomic::read_operand<U>(data + lane, L);
+    const U operand2 = atomic::kOperands<A> == 2 ? atomic::read_operand<U>(data + sizeof(U) / 4 * L + lane, L) : 0;
+    U old = 0;
+    if (!lanes.excludes(lane, 0, sizeof(U))) {
+      std::byte* host = wave.translate(at, sizeof(U), true, lane);
+      if (host == nullptr) return;
+      old = atomic::update_shared<A>(host, operand, operand2);
+    }
+    if (result != nullptr) atomic::write_result<U>(result + lane, L, old);
+  }
+}
+
+void fence(Wave&, const Inst&) { std::atomic_thread_fence(std::memory_order_seq_cst); }
+
+// --- Finding.
+
+#define WT_BUFFER_LOAD(name, ...) \
+  case Op::buffer_load_##name: return inst.lds ? load_to_lds<__VA_ARGS__, L> : load<__VA_ARGS__, L>;
+#define WT_BUFFER_LOAD_PLAIN(name, ...) \
+  case Op::buffer_load_##name: return load<__VA_ARGS__, L>;
+#define WT_BUFFER_STORE(name, ...) \
+  case Op::buffer_store_##name: return store<__VA_ARGS__, L>;
+#define WT_BUFFER_ATOMIC(name, A) \
+  case Op::buffer_atomic_##name: return atomic_op<A, L>;
+#define WT_INTEGER_ATOMIC(name, A)            \
+  WT_BUFFER_ATOMIC(name, atomic::A<uint32_t>) \
+  WT_BUFFER_ATOMIC(name##_x2, atomic::A<uint64_t>)
+
+template <int L>
+Handler find_in(const Inst& inst) {
+  switch (inst.op) {
+    WT_BUFFER_LOAD(dword, Dwords<1>)
+    WT_BUFFER_LOAD(ubyte, Small<uint8_t>)
+    WT_BUFFER_LOAD(sbyte, Small<int8_t>)
+    WT_BUFFER_LOAD(ushort, Small<uint16_t>)
+    WT_BUFFER_LOAD(sshort, Small<int16_t>)
+    WT_BUFFER_LOAD_PLAIN(dwordx2, Dwords<2>)
+    WT_BUFFER_LOAD_PLAIN(dwordx3, Dwords<3>)
+    WT_BUFFER_LOAD_PLAIN(dwordx4, Dwords<4>)
+    WT_BUFFER_LOAD_PLAIN(ubyte_d16, Small<uint8_t, Half::kLow>)
+    WT_BUFFER_LOAD_PLAIN(ubyte_d16_hi, Small<uint8_t, Half::kHigh>)
+    WT_BUFFER_LOAD_PLAIN(sbyte_d16, Small<int8_t, Half::kLow>)
+    WT_BUFFER_LOAD_PLAIN(sbyte_d16_hi, Small<int8_t, Half::kHigh>)
+    WT_BUFFER_LOAD_PLAIN(short_d16, Small<uint16_t, Half::kLow>)
+    WT_BUFFER_LOAD_PLAIN(short_d16_hi, Small<uint16_t, Half::kHigh>)
+    WT_BUFFER_STORE(dword, Dwords<1>)
+    WT_BUFFER_STORE(dwordx2, Dwords<2>)
+    WT_BUFFER_STORE(dwordx3, Dwords<3>)
+    WT_BUFFER_STORE(dwordx4, Dwords<4>)
+    WT_BUFFER_STORE(byte, Small<uint8_t>)
+    WT_BUFFER_STORE(byte_d16_hi, Small<uint8_t, Half::kHigh>)
+    WT_BUFFER_STORE(short, Small<uint16_t>)
+    WT_BUFFER_STORE(short_d16_hi, Small<uint16_t, Half::kHigh>)
+    case Op::buffer_store_lds_dword: return buffer_store_lds_dword<L>;
+    WT_INTEGER_ATOMIC(add, Add)
+    WT_INTEGER_ATOMIC(sub, Sub)
+    WT_INTEGER_ATOMIC(and, And)
+    WT_INTEGER_ATOMIC(or, Or)
+    WT_INTEGER_ATOMIC(xor, Xor)
+    WT_INTEGER_ATOMIC(swap, Swap)
+    WT_INTEGER_ATOMIC(smin, Smin)
+    WT_INTEGER_ATOMIC(smax, Smax)
+    WT_INTEGER_ATOMIC(umin, Umin)
+    WT_INTEGER_ATOMIC(umax, Umax)
+    WT_INTEGER_ATOMIC(inc, Inc)
+    WT_INTEGER_ATOMIC(dec, Dec)
+    WT_INTEGER_ATOMIC(cmpswap, CompareSwap)
+    WT_BUFFER_ATOMIC(csub, atomic::Csub<uint32_t>)
+    WT_BUFFER_ATOMIC(fcmpswap, atomic::FcompareSwap<float>)
+    WT_BUFFER_ATOMIC(fcmpswap_x2, atomic::FcompareSwap<double>)
+    WT_BUFFER_ATOMIC(fmin, atomic::Fmin<float>)
+    WT_BUFFER_ATOMIC(fmax, atomic::Fmax<float>)
+    WT_BUFFER_ATOMIC(min_f64, atomic::Fmin<double>)
+    WT_BUFFER_ATOMIC(max_f64, atomic::Fmax<double>)
+    WT_BUFFER_ATOMIC(add_f32, atomic::Fadd<float>)
+    WT_BUFFER_ATOMIC(add_f64, atomic::Fadd<double>)
+    WT_BUFFER_ATOMIC(pk_add_f16, atomic::PkAddF16)
+    case Op::buffer_wbinvl1:
+    case Op::buffer_wbinvl1_vol:
+    case Op::buffer_wbl2:
+    case Op::buffer_inv:
+    case Op::buffer_invl2:
+    case Op::buffer_gl0_inv:
+    case Op::buffer_gl1_inv: return fence;
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+Handler find_mubuf(const Inst& inst, Shape shape) {
+  return shape.wave64 ? find_in<64>(inst) : find_in<32>(inst);
+}
+
+}  // namespace wavetap::emu
