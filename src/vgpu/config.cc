@@ -1,0 +1,180 @@
+#include "vgpu/config.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+
+#include "vgpu/sys.h"
+#include "vgpu/topology.h"
+
+namespace wavetap::vgpu {
+namespace {
+
+// The root port and first bus of the virtual GPUs: buses that neither AMD's nor Intel's servers give to
+// root complexes, so that the host's own devices stay visible.
+constexpr uint32_t kRootBus = 0xd1;
+constexpr uint32_t kFirstGpuBus = 0xd3;
+constexpr uint32_t kFirstRenderMinor = 128;
+
+// The scalar fields of Config, once: key and where it lives.
+template <class Visitor>
+void for_each_option(Visitor&& visit, Config& c) {
+  visit("seed", c.seed);
+  visit("threads", c.threads);
+  visit("watchdog", c.watchdog_instructions);
+  visit("counters", c.counters_file);
+  visit("small_bar", c.small_bar);
+  visit("strict_cpu_access", c.strict_cpu_access);
+  visit("svm", c.svm);
+  visit("low_va", c.low_va);
+  visit("kfd_minor", c.kfd_minor);
+}
+
+std::string to_text(const std::string& value) { return value; }
+std::string to_text(bool value) { return value ? "1" : "0"; }
+std::string to_text(uint32_t value) { return std::to_string(value); }
+std::string to_text(uint64_t value) { return std::to_string(value); }
+
+bool from_text(const std::string& text, std::string& value) {
+  value = text;
+  return true;
+}
+bool from_text(const std::string& text, bool& value) {
+  value = text == "1";
+  return text == "1" || text == "0";
+}
+template <class T>
+bool from_text(const std::string& text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// FNV-1a: gives each GPU stable, different-looking numbers.
+uint64_t hash_of(const std::string& text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+}  // namespace
+
+std::string GpuPlace::pci_address() const {
+  char text[32];
+  std::snprintf(text, sizeof text, "0000:%02x:00.0", pci_bus);
+  return text;
+}
+
+std::string GpuPlace::pci_directory() const {
+  char text[96];
+  std::snprintf(text, sizeof text, "pci0000:%02x/0000:%02x:%02x.0/%s", kRootBus, kRootBus, index + 1,
+                pci_address().c_str());
+  return text;
+}
+
+std::vector<GpuPlace> place_gpus(const Config& config) {
+  std::vector<GpuPlace> places;
+  for (uint32_t m = 0; m < config.models.size(); ++m) {
+    const Model& model = config.models[m];
+    const std::string label = model.name + "#" + std::to_string(m);
+    const uint64_t hive = model.nodes > 1 ? hash_of(label + "/hive") | 1 : 0;
+    for (uint32_t die = 0; die < model.nodes && places.size() < kMaxGpus; ++die) {
+      GpuPlace place;
+      place.model = m;
+      place.die = die;
+      place.index = static_cast<uint32_t>(places.size());
+      place.node = place.index + 1;
+      place.card_minor = place.index;
+      place.render_minor = kFirstRenderMinor + place.index;
+      place.pci_bus = kFirstGpuBus + place.index;
+      place.unique_id = hash_of(label + "/" + std::to_string(die));
+      place.hive_id = hive;
+      // 16 bits, as the driver's own hash; distinct in the low digit whatever the hash says.
+      place.gpu_id = (static_cast<uint32_t>(place.unique_id >> 16) & 0xfff0u) | 0x1000u | place.index;
+      places.push_back(place);
+    }
+  }
+  return places;
+}
+
+Status validate(const Config& config) {
+  if (config.models.empty()) return errorf("--gpu: no model given; try `wavetap gpu list`");
+  uint32_t gpus = 0;
+  for (const Model& model : config.models) gpus += model.nodes;
+  if (gpus > kMaxGpus) return errorf("--gpu: %u GPUs; at most %u are supported", gpus, kMaxGpus);
+  if (config.kfd_minor < 1) return errorf("kfd_minor: 0; the driver interface starts at 1.1");
+  return {};
+}
+
+Status write_run_dir(const std::string& dir, const Config& config) {
+  Status status = validate(config);
+  if (!status.ok()) return status;
+
+  std::string text = "version = " + std::to_string(kRunDirVersion) + "\n";
+  for (const Model& model : config.models) text += "gpu = " + model.name + "\n";
+  Config copy = config;
+  for_each_option([&](const char* key, auto& value) { text += std::string(key) + " = " + to_text(value) + "\n"; },
+                  copy);
+
+  for (size_t i = 0; i < config.models.size(); ++i) {
+    const int error = sys::write_file(dir + "/models/" + std::to_string(i), config.models[i].text);
+    if (error != 0) return errorf("%s: cannot write: %s", dir.c_str(), std::strerror(error));
+  }
+  status = write_tree(dir + "/fs", config);
+  if (!status.ok()) return status;
+  // Last: a directory with `config` is complete.
+  const int error = sys::write_file(dir + "/config", text);
+  if (error != 0) return errorf("%s: cannot write: %s", dir.c_str(), std::strerror(error));
+  return {};
+}
+
+void remove_run_dir(const std::string& dir) { sys::remove_tree(dir); }
+
+Result<Config> read_run_dir(const std::string& dir) {
+  const std::optional<std::string> text = sys::read_file(dir + "/config");
+  if (!text) return errorf("%s: not a run directory; start the program with `wavetap run --gpu`", dir.c_str());
+  Config config;
+  uint32_t version = 0;
+  std::vector<std::string> names;
+  for (size_t begin = 0; begin < text->size();) {
+    const size_t end = std::min(text->find('\n', begin), text->size());
+    const std::string line = text->substr(begin, end - begin);
+    begin = end + 1;
+    const size_t equals = line.find(" = ");
+    if (equals == std::string::npos) return errorf("%s/config: bad line `%s`", dir.c_str(), line.c_str());
+    const std::string key = line.substr(0, equals);
+    const std::string value = line.substr(equals + 3);
+    bool known = true;
+    bool good = true;
+    if (key == "version") {
+      good = from_text(value, version);
+    } else if (key == "gpu") {
+      names.push_back(value);
+    } else {
+      known = false;
+      for_each_option(
+          [&](const char* name, auto& field) {
+            if (key != name) return;
+            known = true;
+            good = from_text(value, field);
+          },
+          config);
+    }
+    if (!known || !good) return errorf("%s/config: bad line `%s`", dir.c_str(), line.c_str());
+  }
+  if (version != kRunDirVersion)
+    return errorf("%s/config: version %u, this library reads %u; use the wavetap command it came with",
+                  dir.c_str(), version, kRunDirVersion);
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::optional<std::string> model_text = sys::read_file(dir + "/models/" + std::to_string(i));
+    if (!model_text) return errorf("%s/models/%zu: cannot read", dir.c_str(), i);
+    Result<Model> model = parse_model(names[i], *model_text);
+    if (!model.ok()) return model.error();
+    config.models.push_back(std::move(*model));
+  }
+  const Status status = validate(config);
+  if (!status.ok()) return status.error();
+  return config;
+}
+
+}  // namespace wavetap::vgpu
