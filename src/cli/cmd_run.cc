@@ -1,0 +1,212 @@
+// wavetap run: starts a program, on virtual GPUs when --gpu says so, and hands back its exit status.
+//
+// With --gpu the program runs as a child with libwavetap_gpu.so preloaded; a run folder tells the library
+// which GPUs to be. Standard streams, signals and exit status are the program's own. Without --gpu this
+// process simply becomes the program.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "cli/command.h"
+#include "cli/install_tree.h"
+#include "cli/preflight.h"
+#include "cli/run_dir.h"
+#include "util/file.h"
+#include "util/subprocess.h"
+#include "util/text.h"
+#include "vgpu/config.h"
+
+namespace wavetap::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> gpus;
+  bool no_trace = false;
+  bool no_checks = false;
+  uint64_t seed = 0;
+  uint32_t threads = 0;
+  uint64_t watchdog = 0;
+  std::string counters;
+  std::vector<std::string> gpu_options;
+};
+
+Result<std::vector<vgpu::Model>> find_models(const std::vector<std::string>& names) {
+  std::vector<vgpu::Model> models;
+  for (const std::string& name : names) {
+    if (name.empty()) return errorf("--gpu: empty model name; write --gpu MODEL[,MODEL…]");
+    Result<vgpu::Model> model = find_model(name);
+    if (!model.ok()) return model.error();
+    models.push_back(std::move(*model));
+  }
+  return models;
+}
+
+// A path that stays right when the program changes its working directory.
+std::string absolute(const std::string& path) {
+  char folder[PATH_MAX];
+  if (path.starts_with('/') || getcwd(folder, sizeof folder) == nullptr) return path;
+  return std::string(folder) + "/" + path;
+}
+
+// The driver options by the names --gpu-option knows them.
+struct DriverOption {
+  const char* name;
+  std::variant<bool vgpu::Config::*, uint32_t vgpu::Config::*> field;
+};
+constexpr DriverOption kDriverOptions[] = {
+    {"small-bar", &vgpu::Config::small_bar},
+    {"strict-cpu-access", &vgpu::Config::strict_cpu_access},
+    {"svm", &vgpu::Config::svm},
+    {"low-va", &vgpu::Config::low_va},
+    {"kfd-minor", &vgpu::Config::kfd_minor},
+};
+
+// `text` is KEY or KEY=VALUE; a missing value means 1.
+Status set_driver_option(vgpu::Config& config, const std::string& text) {
+  const size_t equals = text.find('=');
+  const std::string key = text.substr(0, equals);
+  const std::optional<uint64_t> value = equals == std::string::npos ? 1 : util::parse_unsigned(text.substr(equals + 1));
+  std::vector<std::string> known;
+  for (const DriverOption& option : kDriverOptions) {
+    known.push_back(option.name);
+    if (key != option.name) continue;
+    if (const auto* flag = std::get_if<bool vgpu::Config::*>(&option.field)) {
+      if (!value || *value > 1) return errorf("--gpu-option %s: not a switch; write %s=0 or %s=1", text.c_str(), key.c_str(), key.c_str());
+      config.*(*flag) = *value == 1;
+    } else {
+      if (!value || *value > UINT32_MAX) return errorf("--gpu-option %s: not a number; write %s=N", text.c_str(), key.c_str());
+      config.*std::get<uint32_t vgpu::Config::*>(option.field) = static_cast<uint32_t>(*value);
+    }
+    return {};
+  }
+  return errorf("--gpu-option %s: unknown; use one of %s", key.c_str(), util::join(known, ", ").c_str());
+}
+
+Result<vgpu::Config> make_config(const Options& options, std::vector<vgpu::Model> models) {
+  vgpu::Config config;
+  config.models = std::move(models);
+  config.seed = options.seed;
+  config.threads = options.threads;
+  config.watchdog_instructions = options.watchdog;
+  if (!options.counters.empty()) config.counters_file = absolute(options.counters);
+  for (const std::string& option : options.gpu_options) {
+    const Status set = set_driver_option(config, option);
+    if (!set.ok()) return set.error();
+  }
+  const Status valid = vgpu::validate(config);
+  if (!valid.ok()) return valid.error();
+  return config;
+}
+
+// A sanitizer's runtime must be the first library of a process; when ours is built with one, the
+// program's process needs the same, and this process has it loaded.
+std::string sanitizer_runtime() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  const Result<std::vector<std::byte>> maps = util::read_file("/proc/self/maps");
+  if (!maps.ok()) return "";
+  const std::string text(reinterpret_cast<const char*>(maps->data()), maps->size());
+  for (const std::string& line : util::split(text, '\n')) {
+    const size_t slash = line.find('/');
+    if (slash == std::string::npos) continue;
+    const std::string path = line.substr(slash);
+    if (path.find("libasan.so") != std::string::npos || path.find("libtsan.so") != std::string::npos) return path;
+  }
+#endif
+  return "";
+}
+
+// LD_PRELOAD separates by spaces and colons, so a library whose path holds one is reached by a link.
+Result<std::string> preloadable(const std::string& library, const std::string& run_dir) {
+  if (library.find_first_of(" :") == std::string::npos) return library;
+  const std::string link = run_dir + "/libwavetap_gpu.so";
+  if (link.find_first_of(" :") != std::string::npos || symlink(library.c_str(), link.c_str()) != 0) {
+    return errorf("%s: cannot be preloaded from a path with spaces or colons; install wavetap elsewhere", library.c_str());
+  }
+  return link;
+}
+
+std::string preload_list(const std::string& library) {
+  std::string list = sanitizer_runtime();
+  if (!list.empty()) list += ':';
+  list += library;
+  const char* present = std::getenv("LD_PRELOAD");
+  return present != nullptr && *present != '\0' ? list + ':' + present : list;
+}
+
+int run_on_virtual_gpus(const Options& options, const std::vector<std::string>& program) {
+  Result<std::vector<vgpu::Model>> models = find_models(options.gpus);
+  if (!models.ok()) return fail(models.error());
+  const Result<std::string> library = gpu_library();
+  if (!library.ok()) return fail(library.error());
+
+  const std::string program_path = util::find_program(program[0]);
+  if (!program_path.empty() && !options.no_checks) {
+    std::vector<Error> warnings;
+    const Status checked = check_program(program_path, *models, warnings);
+    if (!checked.ok()) return fail(checked.error());
+    for (const Error& warning : warnings) warn(warning);
+  }
+
+  const Result<vgpu::Config> config = make_config(options, std::move(*models));
+  if (!config.ok()) return fail(config.error());
+  Result<RunDir> run_dir = RunDir::create();
+  if (!run_dir.ok()) return fail(run_dir.error());
+  const Status written = vgpu::write_run_dir(run_dir->path(), *config);
+  if (!written.ok()) return fail(written.error());
+  const Result<std::string> preload = preloadable(*library, run_dir->path());
+  if (!preload.ok()) return fail(preload.error());
+
+  const Result<int> status = util::run_in_foreground(
+      {program, {{"LD_PRELOAD", preload_list(*preload)}, {vgpu::kRunDirVariable, run_dir->path()}}});
+  return status.ok() ? *status : fail(status.error());
+}
+
+int run(const Options& options, const std::vector<std::string>& program) {
+  if (program.empty()) return fail(errorf("run: no program given; write wavetap run [OPTIONS] -- CMD [ARG…]"));
+  if (!options.gpus.empty()) return run_on_virtual_gpus(options, program);
+  return fail(util::replace_process({program, {}}));
+}
+
+}  // namespace
+
+void add_run(CLI::App& parent, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command = add_command(parent, "run", "run a program, on virtual GPUs or on the real one",
+                                  "run [OPTIONS] -- CMD [ARG…]",
+                                  "  wavetap run --gpu rx6800xt -- rocminfo\n"
+                                  "  wavetap run --gpu rx6800xt,mi210 -- ./my_hip_program --size 1024\n"
+                                  "  wavetap run --gpu mi210 --counters counters.json -- ./my_hip_program\n"
+                                  "  wavetap run --gpu rx6800xt --gpu-seed 7 --gpu-threads 1 -- ./racy\n");
+  command.prefix_command();
+  command.add_option("--gpu", options->gpus, "virtual GPUs the program sees: names of `wavetap gpu list` or paths of "
+                     "model files, separated by commas; without it the program runs on the machine's own GPU")
+      ->type_name("MODEL[,MODEL…]")->delimiter(',')->expected(1);
+  command.add_flag("--no-trace", options->no_trace, "record nothing (nothing is recorded yet)");
+  command.add_option("--counters", options->counters, "write exact per-dispatch counters of the virtual GPUs here")
+      ->type_name("FILE.json");
+  command.add_option("--gpu-seed", options->seed, "permute the order of workgroups and waves by this seed; 0: natural order")
+      ->type_name("N");
+  command.add_option("--gpu-threads", options->threads, "host threads that run waves; 1 is deterministic; 0: one per core")
+      ->type_name("N")->check(CLI::Range(0, 1024).description(""));
+  command.add_option("--gpu-watchdog", options->watchdog, "fault a wave after N instructions; 0: never")->type_name("N");
+  command.add_option("--gpu-option", options->gpu_options, "a driver option, may be repeated: small-bar, svm, low-va, "
+                     "strict-cpu-access=0, kfd-minor=N")
+      ->type_name("KEY[=VALUE]")->expected(1)->take_all();
+  command.add_flag("--no-checks", options->no_checks, "start the program even if it is known to fail");
+  command.callback([options, &command, &invocation] {
+    std::vector<std::string> program = command.remaining();
+    if (!program.empty() && program[0].starts_with('-')) {
+      invocation.exit_code = fail(errorf("run: unknown option %s; see wavetap run --help", program[0].c_str()));
+      return;
+    }
+    program.insert(program.end(), invocation.program.begin(), invocation.program.end());
+    invocation.exit_code = run(*options, program);
+  });
+}
+
+}  // namespace wavetap::cli

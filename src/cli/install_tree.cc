@@ -1,0 +1,46 @@
+#include "cli/install_tree.h"
+
+#include <unistd.h>
+
+#include "util/file.h"
+#include "util/text.h"
+
+namespace wavetap::cli {
+namespace {
+
+std::string root() {
+  const std::string bin = util::executable_folder();
+  return bin.substr(0, bin.rfind('/'));
+}
+
+}  // namespace
+
+std::string models_folder() { return root() + "/share/wavetap/models"; }
+
+Result<std::string> gpu_library() {
+  std::string path = root() + "/lib/libwavetap_gpu.so";
+  if (access(path.c_str(), R_OK) == 0) return path;
+  return errorf("%s: not found; build it (make) or reinstall wavetap", path.c_str());
+}
+
+Result<vgpu::Model> find_model(const std::string& name) {
+  const std::string folder = models_folder();
+  if (name.find('/') != std::string::npos) return vgpu::load_model(folder, name);
+  const std::vector<std::string> known = vgpu::list_models(folder);
+  for (const std::string& candidate : known) {
+    if (candidate == name) return vgpu::load_model(folder, name);
+  }
+  if (known.empty()) {
+    return errorf("%s: holds no GPU models; reinstall wavetap or give --gpu the path of a model file", folder.c_str());
+  }
+  const std::string shown = util::escape_control(name);
+  const std::string near = util::nearest_name(name, known);
+  if (!near.empty()) {
+    return errorf("%s: no such GPU model; did you mean %s? (known: %s)", shown.c_str(), near.c_str(),
+                  util::join(known, ", ").c_str());
+  }
+  return errorf("%s: no such GPU model; use one of %s, or the path of a model file", shown.c_str(),
+                util::join(known, ", ").c_str());
+}
+
+}  // namespace wavetap::cli

@@ -1,0 +1,65 @@
+#include "cli/run_dir.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+
+namespace wavetap::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPrefix = "wavetap-";
+// A folder is made before it can be locked; one younger than this may be in between.
+constexpr time_t kNewbornSeconds = 10;
+
+std::string temporary_folder() {
+  const char* folder = std::getenv("TMPDIR");
+  return folder != nullptr && *folder != '\0' ? folder : "/tmp";
+}
+
+ScopedFd open_locked(const std::string& path) {
+  ScopedFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (fd.valid() && flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return ScopedFd();
+  return fd;
+}
+
+void sweep(const std::string& folder) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (!entry.path().filename().string().starts_with(kPrefix)) continue;
+    struct stat info{};
+    if (lstat(entry.path().c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != getuid()) continue;
+    if (time(nullptr) - info.st_mtime < kNewbornSeconds) continue;
+    const ScopedFd lock = open_locked(entry.path());
+    if (lock.valid()) fs::remove_all(entry.path(), ignored);
+  }
+}
+
+}  // namespace
+
+Result<RunDir> RunDir::create() {
+  const std::string folder = temporary_folder();
+  sweep(folder);
+  std::string path = fmt::format("{}/{}{}-XXXXXX", folder, kPrefix, getpid());
+  if (mkdtemp(path.data()) == nullptr) {
+    return errorf("%s: cannot make a folder: %s; set TMPDIR to a writable one", folder.c_str(), std::strerror(errno));
+  }
+  return RunDir(path, open_locked(path));
+}
+
+RunDir::~RunDir() {
+  if (path_.empty()) return;
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+}  // namespace wavetap::cli

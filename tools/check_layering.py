@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Fails when a folder of src/ depends on one it may not know.
+
+Two sources are read and held against one table: the #include lines of every file, and the DEPS of each
+folder's wt_folder() call, which become the link graph. A new edge is added here, in the same commit as the
+sentence in ARCHITECTURE.md that explains it.
+
+  check_layering.py [ROOT]        check the tree
+  check_layering.py --self-test   check that each rule can fail
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+# folder: (folders it may use, runs inside the user's process)
+TABLE = {
+    "base": ([], True),
+    "util": (["base"], False),
+    "amd": (["base"], True),
+    "codeobj": (["base", "amd"], True),
+    "isa": (["base", "amd"], True),
+    "emu": (["base", "amd", "isa"], True),
+    "vgpu": (["base", "amd", "codeobj", "isa", "emu"], True),
+    "store": (["base", "util"], False),
+    "analysis": (["base", "util", "store"], False),
+    "export": (["base", "util", "store", "analysis"], False),
+    "cli": (["base", "util", "amd", "codeobj", "isa", "emu", "vgpu", "store", "analysis", "export"], False),
+}
+
+# What tests, benchmarks and fuzzers of a folder may use on top (they are separate programs).
+TEST_EXTRA = {"amd": [], "emu": ["codeobj"], "vgpu": [], "isa": []}
+
+# Foreign headers and the only places that may include them.
+OWNERS = {
+    r"sqlite3\.h": r"store/",
+    r"llvm/|llvm-c/": r"isa/",
+    r"CLI/": r"cli/",
+    r"nlohmann/": r"(util|cli|store|analysis|export)/",
+    r"fmt/": r"(util|cli|store|analysis|export)/",
+    r"hip/|hsa/|hsakmt": r"(?!)",
+}
+NOT_IN_PROCESS = re.compile(r"(iostream|sstream|fstream|iomanip|regex|filesystem|exception|stdexcept)$")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+TEST_FILE = re.compile(r"(_(test|bench|fuzz)\.cc$|(^|/)test(ing)?[_/])")
+
+
+def check_includes(src, problems):
+    for path in sorted(src.rglob("*")):
+        if path.suffix not in (".h", ".cc", ".c", ".inc"):
+            continue
+        relative = path.relative_to(src).as_posix()
+        folder = relative.split("/")[0]
+        if folder not in TABLE:
+            problems.append(f"src/{relative}: folder {folder} is not in the table of tools/check_layering.py")
+            continue
+        allowed, in_process = TABLE[folder]
+        is_test = TEST_FILE.search(relative) is not None
+        extra = TEST_EXTRA.get(folder, []) if is_test else []
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            quote, name = match.groups()
+            where = f"src/{relative}:{number}"
+            if name.startswith(".."):
+                problems.append(f"{where}: include {name}: paths start at src/")
+            if quote == '"':
+                target = name.split("/")[0]
+                if "/" not in name:
+                    problems.append(f"{where}: include {name}: write it as {folder}/{name}")
+                elif target in TABLE and target != folder and target not in allowed + extra:
+                    problems.append(f"{where}: {folder} may not use {target}")
+            else:
+                if in_process and not is_test and NOT_IN_PROCESS.search(name):
+                    problems.append(f"{where}: <{name}> is not for code in the user's process")
+                for header, owner in OWNERS.items():
+                    if re.match(header, name) and not re.match(owner, relative) and not is_test:
+                        problems.append(f"{where}: <{name}> belongs to {owner}")
+
+
+def check_links(src, problems):
+    for path in sorted(src.glob("*/CMakeLists.txt")):
+        text = re.sub(r"#.*", "", path.read_text())
+        call = re.search(r"wt_folder\(([^)]*)\)", text)
+        folder = path.parent.name
+        if not call or folder not in TABLE:
+            continue
+        words = call.group(1).split()
+        allowed, in_process = TABLE[folder]
+        if words[0] != folder:
+            problems.append(f"src/{folder}/CMakeLists.txt: calls itself {words[0]}")
+        if ("IN_PROCESS" in words) != in_process:
+            problems.append(f"src/{folder}/CMakeLists.txt: IN_PROCESS does not agree with the table")
+        deps = []
+        if "DEPS" in words:
+            for word in words[words.index("DEPS") + 1:]:
+                if word in ("LIBS", "IN_PROCESS"):
+                    break
+                deps.append(word)
+        for dep in deps:
+            if dep not in allowed:
+                problems.append(f"src/{folder}/CMakeLists.txt: {folder} may not link {dep}")
+
+
+def check_table(problems):
+    for folder, (allowed, in_process) in TABLE.items():
+        for name in allowed:
+            if name not in TABLE:
+                problems.append(f"table: {folder} names unknown folder {name}")
+            elif list(TABLE).index(name) >= list(TABLE).index(folder):
+                problems.append(f"table: {folder} uses {name}, which is listed below it")
+            elif in_process and not TABLE[name][1]:
+                problems.append(f"table: in-process {folder} uses offline {name}")
+
+
+def check(root):
+    problems = []
+    check_table(problems)
+    check_includes(root / "src", problems)
+    check_links(root / "src", problems)
+    return problems
+
+
+def self_test():
+    cases = {
+        "emu may not use vgpu": ("emu/a.cc", '#include "vgpu/gpu.h"\n'),
+        "vgpu may not use util": ("vgpu/a.h", '#include "util/text.h"\n'),
+        "paths start at src": ("isa/a.h", '#include "../amd/aql.h"\n'),
+        "write it as": ("isa/a.h", '#include "inst.h"\n'),
+        "user's process": ("emu/a.cc", "#include <iostream>\n"),
+        "belongs to": ("cli/a.cc", "#include <sqlite3.h>\n"),
+        "not in the table": ("stuff/a.cc", "int x;\n"),
+        "may not link": ("emu/CMakeLists.txt", "wt_folder(emu IN_PROCESS DEPS base util)\n"),
+        "does not agree": ("emu/CMakeLists.txt", "wt_folder(emu DEPS base)\n"),
+    }
+    failures = 0
+    for expected, (name, text) in cases.items():
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "src" / name
+            path.parent.mkdir(parents=True)
+            path.write_text(text)
+            problems = check(pathlib.Path(folder))
+            if not any(expected in problem for problem in problems):
+                print(f"self-test: no complaint like '{expected}' about {text.strip()}: {problems}")
+                failures += 1
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "src/emu/a.cc"
+        path.parent.mkdir(parents=True)
+        path.write_text('#include "emu/wave.h"\n#include "isa/inst.h"\n#include <vector>\n')
+        if check(pathlib.Path(folder)):
+            print("self-test: complains about a good file")
+            failures += 1
+    return failures
+
+
+def main():
+    if "--self-test" in sys.argv:
+        sys.exit(1 if self_test() else 0)
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent
+    problems = check(root)
+    for problem in problems:
+        print(problem)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
