@@ -68,6 +68,12 @@ struct alignas(64) Wave {
   WaveState state = WaveState::kRunning;
   uint8_t lanes = 64;          // wave size: 32 or 64; also the row length of v and a
   FloatMode mode;
+  // gfx9's VGPR indexing (s_set_gpr_idx_on): bits 0..2 add M0[7:0] to the VGPR number of src0..src2, bit
+  // 3 to the destination's. 0 when off.
+  uint8_t vgpr_index = 0;
+  bool gpr_index_mode = false; // MODE.GPR_IDX_EN; vgpr_index is then M0[15:12]
+  uint32_t mode_rest = 0;      // bits of MODE kept nowhere else: exception enables and the like
+  uint32_t trap_status = 0;    // TRAPSTS
 
   uint32_t* v = nullptr;       // VGPR rows: v[reg * lanes + lane]
   uint32_t* a = nullptr;       // AGPR rows; gfx90a: the part of v past the accum offset
