@@ -1,0 +1,176 @@
+// Scalar floating-point helpers that the host's operators do not give: 16-bit and 8-bit formats,
+// denormal flushing, NaN rules, and conversions that saturate instead of being undefined.
+//
+// Everything works on values or raw bits and keeps no state. NaN rule of the engine, the same on every
+// host: an arithmetic result that is NaN is the first NaN operand with its quiet bit set, or the default
+// NaN (positive, quiet, payload zero) when no operand was NaN.
+//
+// References: "AMD Instinct MI200 Instruction Set Architecture" and "RDNA 2 Instruction Set
+// Architecture", chapters on vector ALU and on floating-point modes; OCP 8-bit formats do not apply,
+// gfx940's fp8/bf8 are the FNUZ ones.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+// The exec_vop*.cc files may be compiled several times for different host instruction sets. Their code
+// and what they inline live in a namespace of their own so that the linker cannot mix them up.
+#ifndef WT_VOP_VARIANT
+#define WT_VOP_VARIANT baseline
+#define WT_VOP_DEFAULT_VARIANT inline
+#else
+#define WT_VOP_DEFAULT_VARIANT
+#endif
+
+namespace wavetap::emu {
+WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+
+// --- Bits and classes.
+inline uint32_t bits_of(float value) { return std::bit_cast<uint32_t>(value); }
+inline uint64_t bits_of(double value) { return std::bit_cast<uint64_t>(value); }
+inline float f32_of(uint32_t bits) { return std::bit_cast<float>(bits); }
+inline double f64_of(uint64_t bits) { return std::bit_cast<double>(bits); }
+
+inline constexpr uint32_t kDefaultNanF32 = 0x7fc00000u;
+inline constexpr uint64_t kDefaultNanF64 = 0x7ff8000000000000u;
+inline constexpr uint16_t kDefaultNanF16 = 0x7e00u;
+
+inline bool is_nan_bits16(uint32_t bits) { return (bits & 0x7fffu) > 0x7c00u; }
+inline bool is_nan_bits32(uint32_t bits) { return (bits & 0x7fffffffu) > 0x7f800000u; }
+inline bool is_nan_bits64(uint64_t bits) {
+  return (bits & 0x7fffffffffffffffu) > 0x7ff0000000000000u;
+}
+inline uint32_t quiet16(uint32_t bits) { return bits | 0x0200u; }
+inline uint32_t quiet32(uint32_t bits) { return bits | 0x00400000u; }
+inline uint64_t quiet64(uint64_t bits) { return bits | 0x0008000000000000u; }
+inline bool is_signaling(float value) {
+  const uint32_t bits = bits_of(value);
+  return is_nan_bits32(bits) && (bits & 0x00400000u) == 0;
+}
+inline bool is_signaling(double value) {
+  const uint64_t bits = bits_of(value);
+  return is_nan_bits64(bits) && (bits & 0x0008000000000000u) == 0;
+}
+inline float quiet(float value) { return f32_of(quiet32(bits_of(value))); }
+inline double quiet(double value) { return f64_of(quiet64(bits_of(value))); }
+
+// --- Denormals become zeros of the same sign.
+inline uint32_t flush_bits16(uint32_t bits) {
+  return (bits & 0x7c00u) == 0 ? bits & ~0x03ffu : bits;
+}
+inline uint32_t flush_bits32(uint32_t bits) {
+  return (bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits;
+}
+inline uint64_t flush_bits64(uint64_t bits) {
+  return (bits & 0x7ff0000000000000u) == 0 ? bits & 0x8000000000000000u : bits;
+}
+inline float flush_denormal(float value) { return f32_of(flush_bits32(bits_of(value))); }
+inline double flush_denormal(double value) { return f64_of(flush_bits64(bits_of(value))); }
+
+// --- f16. The conversions keep NaN payloads and do not quiet.
+inline float half_to_float(uint32_t half) {
+  // Shifting the exponent into place leaves it 112 too small; the multiplication corrects that and
+  // normalises denormals. Infinity and NaN get the all-ones exponent back.
+  const uint32_t shifted = (half & 0x7fffu) << 13;
+  const uint32_t finite = bits_of(f32_of(shifted) * 0x1p112f);
+  const uint32_t magnitude = (half & 0x7c00u) == 0x7c00u ? shifted | 0x7f800000u : finite;
+  return f32_of(magnitude | (half & 0x8000u) << 16);
+}
+
+// Round to nearest even.
+inline uint32_t float_to_half(float value) {
+  const uint32_t bits = bits_of(value);
+  const uint32_t sign = (bits & 0x80000000u) >> 16;
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  // Normal results: rebias, then add just under half of the dropped part, plus its odd bit.
+  const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1)) >> 13;
+  // Denormal results: adding 0.5 moves the half's units into the low bits, rounding as the host does.
+  const uint32_t tiny = bits_of(f32_of(magnitude) + 0.5f) - 0x3f000000u;
+  const uint32_t special = magnitude > 0x7f800000u ? 0x7c00u | ((magnitude >> 13) & 0x3ffu) |
+                                                         ((magnitude & 0x7fe000u) == 0 ? 0x200u : 0)
+                                                   : 0x7c00u;
+  uint32_t half = normal;
+  half = magnitude < 0x38800000u ? tiny : half;
+  half = magnitude >= 0x47800000u ? special : half;
+  return half | sign;
+}
+
+// --- bf16.
+inline float bf16_to_float(uint32_t bf16) { return f32_of(bf16 << 16); }
+inline uint32_t float_to_bf16(float value) {
+  const uint32_t bits = bits_of(value);
+  if (is_nan_bits32(bits)) return quiet32(bits) >> 16;
+  return (bits + 0x7fffu + ((bits >> 16) & 1)) >> 16;
+}
+
+// --- Conversions to integers: toward zero, saturating, NaN gives 0.
+template <class Int, class Float>
+Int saturate_cast(Float value) {
+  constexpr Float kLow = static_cast<Float>(std::numeric_limits<Int>::min());
+  // One past the largest value; a power of two, hence exact.
+  constexpr Float kPast = static_cast<Float>(std::numeric_limits<Int>::max() / 2 + 1) * 2;
+  // Compared so that NaN fails the first test; the cast's operand is always in range.
+  if (!(value > kLow)) return value == value ? std::numeric_limits<Int>::min() : Int{0};
+  if (value >= kPast) return std::numeric_limits<Int>::max();
+  return static_cast<Int>(value);
+}
+
+// --- Minimum and maximum of two numbers: a NaN operand loses, and -0 < +0.
+// `ieee`: a signalling NaN operand wins and is quieted instead.
+template <class Float>
+Float min_number(Float a, Float b, bool ieee) {
+  if (ieee && is_signaling(a)) return quiet(a);
+  if (ieee && is_signaling(b)) return quiet(b);
+  if (a != a) return b;
+  if (b != b) return a;
+  if (a == b) return std::signbit(a) ? a : b;
+  return a < b ? a : b;
+}
+template <class Float>
+Float max_number(Float a, Float b, bool ieee) {
+  if (ieee && is_signaling(a)) return quiet(a);
+  if (ieee && is_signaling(b)) return quiet(b);
+  if (a != a) return b;
+  if (b != b) return a;
+  if (a == b) return std::signbit(a) ? b : a;
+  return a > b ? a : b;
+}
+
+// a * b + c as a float that rounds on to f16 (any mode) as the exact sum would: a and b are f16 values,
+// so the product is exact in double; the sum is rounded to odd.
+inline float fma_for_half(float a, float b, float c) {
+  const double product = static_cast<double>(a) * static_cast<double>(b);
+  const double addend = c;
+  const double sum = product + addend;
+  // Knuth's two-sum: sum + error is exact.
+  const double virtual_addend = sum - product;
+  const double error = (product - (sum - virtual_addend)) + (addend - virtual_addend);
+  uint64_t bits = bits_of(sum);
+  // Inexact and even: step toward the exact value, which makes the last bit odd.
+  const bool inexact_even = error != 0 && error == error && (bits & 1) == 0;
+  bits += inexact_even ? ((error < 0) == (sum < 0) ? 1 : uint64_t(-1)) : 0;
+  // From 53 to 24 bits, again to odd, by hand: what falls off sticks to the last bit kept.
+  const bool sticky = (bits & 0x1fffffffu) != 0;
+  const float narrowed = static_cast<float>(f64_of(bits & ~uint64_t{0x1fffffff}));
+  return sticky && sum - sum == 0 ? f32_of(bits_of(narrowed) | 1) : narrowed;
+}
+
+}  // namespace WT_VOP_VARIANT
+
+// --- Slow paths, compiled once. float_ops.cc
+
+// Any rounding mode (MODE encoding: 0 nearest even, 1 up, 2 down, 3 to zero). `value` may be wider than
+// 24 bits; the result is rounded once.
+uint32_t round_to_half(double value, int round);
+
+// fp8 (e4m3) and bf8 (e5m2), FNUZ: no infinities, one NaN (0x80), no negative zero. Nearest even.
+uint32_t float_to_fp8(float value);
+uint32_t float_to_bf8(float value);
+// Stochastic: `random` is added to the bits below the last one kept, then they are dropped.
+uint32_t float_to_fp8_stochastic(float value, uint32_t random);
+uint32_t float_to_bf8_stochastic(float value, uint32_t random);
+
+}  // namespace wavetap::emu

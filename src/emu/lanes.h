@@ -1,0 +1,311 @@
+// Rows: how a vector instruction becomes loops over lanes.
+//
+// The semantics of an operation are written once, as a function of scalar values:
+//
+//   {Op::v_add_f32, arith<F32(F32, F32)>([](float a, float b) { return a + b; })}
+//
+// From that the templates below make a *kernel*, a function that computes every lane of a result row
+// from rows of operands; blocks of 32 lanes have a constant trip count, so that the compiler vectorises
+// them. Two runners bring operands to the kernel and its result to the register file:
+//
+//   plain    no modifiers. VGPR rows are used in place, scalars and constants are broadcast into a row,
+//            the result is written directly or blended by EXEC. vop.h
+//   generic  abs, neg, op_sel, SDWA, DPP, clamp, omod, VGPR indexing and every floating-point mode:
+//            operands are copied and prepared, the result is finished lane by lane. vop_generic.cc
+//
+// The kernel is the same in both, hence a modifier can never change what an operation means.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "emu/float_ops.h"
+#include "emu/wave.h"
+
+// The result row either is distinct from every operand row or the very same row; in both cases lanes do
+// not depend on each other.
+#if defined(__clang__)
+#define WT_LANE_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define WT_LANE_LOOP _Pragma("GCC ivdep")
+#endif
+
+namespace wavetap::emu {
+WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+
+inline constexpr uint32_t kMaxLanes = 64;
+inline constexpr uint32_t kBlockLanes = 32;
+inline constexpr size_t kMaxSources = 5;
+
+struct alignas(64) Row {
+  uint32_t lane[kMaxLanes];
+};
+
+// What a kernel works on. Values of more than 32 bits have a row of low and a row of high dwords.
+struct RowArgs {
+  uint32_t lanes = 64;
+  uint32_t* out_lo = nullptr;
+  uint32_t* out_hi = nullptr;
+  const uint32_t* lo[kMaxSources] = {};
+  const uint32_t* hi[kMaxSources] = {};
+  uint64_t mask_in = 0;   // carry in, or the selector of v_cndmask
+  uint64_t mask_out = 0;  // carry out, compare result: a bit per lane, active or not
+  int round = 0;          // of the result's type
+  bool ieee = true;
+};
+using Kernel = void (*)(RowArgs& args);
+
+// 32 lanes of RowArgs, beginning at `first`. A copy, so that the compiler keeps the pointers in registers.
+struct Block {
+  RowArgs row;
+  uint32_t first;
+  uint32_t mask_in;
+
+  Block(const RowArgs& args, uint32_t first_lane)
+      : row(args), first(first_lane), mask_in(static_cast<uint32_t>(args.mask_in >> first_lane)) {}
+  uint32_t lo(size_t k, uint32_t i) const { return row.lo[k][first + i]; }
+  uint32_t hi(size_t k, uint32_t i) const { return row.hi[k][first + i]; }
+  void put_lo(uint32_t i, uint32_t value) const { row.out_lo[first + i] = value; }
+  void put_hi(uint32_t i, uint32_t value) const { row.out_hi[first + i] = value; }
+};
+
+// 1 << i as data: selecting by mask & kLaneBit[i] vectorises on hosts without per-lane shifts.
+struct LaneBits {
+  uint32_t bit[kBlockLanes];
+};
+inline constexpr LaneBits kLaneBits = [] {
+  LaneBits bits{};
+  for (uint32_t i = 0; i < kBlockLanes; ++i) bits.bit[i] = 1u << i;
+  return bits;
+}();
+
+// --- Types of operands and results. `kBits` is the width that modifiers work on.
+enum class Role : uint8_t {
+  kRegister,  // an operand of the instruction
+  kOld,       // the destination's value before the instruction
+  kMask,      // a lane mask operand; VCC when the text names none
+  kImplied,   // made up by the kernel: lane number, mode bits
+};
+// How the halves of a packed operand are chosen and modified.
+enum class Pack : uint8_t {
+  kNone,
+  kHalves,  // two 16-bit values in a dword
+  kDwords,  // two 32-bit values in a register pair
+  kMixed,   // op_sel_hi chooses between an f16 half and an f32; reaches the kernel as f32
+};
+
+struct OperandType {
+  uint8_t bits = 32;
+  bool is_float = false;
+  Role role = Role::kRegister;
+  Pack pack = Pack::kNone;
+};
+
+template <class T>
+struct Int32Tag {
+  using Value = T;
+  static constexpr OperandType kType{32, false};
+  static T load(const Block& block, size_t k, uint32_t i) { return static_cast<T>(block.lo(k, i)); }
+  static void store(const Block& block, uint32_t i, T value) {
+    block.put_lo(i, static_cast<uint32_t>(value));
+  }
+};
+template <class T>
+struct Int16Tag {
+  using Value = T;
+  static constexpr OperandType kType{16, false};
+  static T load(const Block& block, size_t k, uint32_t i) { return static_cast<T>(block.lo(k, i)); }
+  static void store(const Block& block, uint32_t i, T value) {
+    block.put_lo(i, static_cast<uint16_t>(value));
+  }
+};
+template <class T>
+struct Int64Tag {
+  using Value = T;
+  static constexpr OperandType kType{64, false};
+  static T load(const Block& block, size_t k, uint32_t i) {
+    return static_cast<T>(block.lo(k, i) | uint64_t{block.hi(k, i)} << 32);
+  }
+  static void store(const Block& block, uint32_t i, T value) {
+    block.put_lo(i, static_cast<uint32_t>(value));
+    block.put_hi(i, static_cast<uint32_t>(static_cast<uint64_t>(value) >> 32));
+  }
+};
+using U32 = Int32Tag<uint32_t>;
+using I32 = Int32Tag<int32_t>;
+using U16 = Int16Tag<uint16_t>;
+using I16 = Int16Tag<int16_t>;
+using U64 = Int64Tag<uint64_t>;
+using I64 = Int64Tag<int64_t>;
+
+struct F32 {
+  using Value = float;
+  static constexpr OperandType kType{32, true};
+  static float load(const Block& block, size_t k, uint32_t i) { return f32_of(block.lo(k, i)); }
+  static void store(const Block& block, uint32_t i, float value) { block.put_lo(i, bits_of(value)); }
+  static bool is_nan(float value) { return value != value; }
+};
+struct F64 {
+  using Value = double;
+  static constexpr OperandType kType{64, true};
+  static double load(const Block& block, size_t k, uint32_t i) {
+    return f64_of(block.lo(k, i) | uint64_t{block.hi(k, i)} << 32);
+  }
+  static void store(const Block& block, uint32_t i, double value) {
+    U64::store(block, i, bits_of(value));
+  }
+  static bool is_nan(double value) { return value != value; }
+};
+// f16 values are computed as float; the store rounds. Every basic operation of two halves is exact enough
+// in float for that second rounding to be harmless (24 >= 2 * 11 + 2); v_fma_f16 uses fma_for_half.
+struct F16 {
+  using Value = float;
+  static constexpr OperandType kType{16, true};
+  static float load(const Block& block, size_t k, uint32_t i) { return half_to_float(block.lo(k, i)); }
+  static void store(const Block& block, uint32_t i, float value) {
+    block.put_lo(i, block.row.round == 0 ? float_to_half(value) : round_to_half(value, block.row.round));
+  }
+};
+
+// --- Sources that are not plain operands.
+// The destination's old value.
+template <class Tag>
+struct Old : Tag {
+  static constexpr OperandType kType{Tag::kType.bits, Tag::kType.is_float, Role::kOld};
+};
+// This lane's bit of a mask operand: 0 or 1.
+struct MaskBit {
+  static constexpr OperandType kType{32, false, Role::kMask};
+  static uint32_t load(const Block& block, size_t, uint32_t i) {
+    return (block.mask_in & kLaneBits.bit[i]) != 0 ? 1 : 0;
+  }
+};
+struct LaneId {
+  static constexpr OperandType kType{32, false, Role::kImplied};
+  static uint32_t load(const Block& block, size_t, uint32_t i) { return block.first + i; }
+};
+struct IeeeMode {
+  static constexpr OperandType kType{32, false, Role::kImplied};
+  static bool load(const Block& block, size_t, uint32_t) { return block.row.ieee; }
+};
+struct RoundMode {
+  static constexpr OperandType kType{32, false, Role::kImplied};
+  static int load(const Block& block, size_t, uint32_t) { return block.row.round; }
+};
+
+// --- Results.
+// Value and a bit of a mask result.
+template <class T>
+struct Carried {
+  T value;
+  bool bit;
+};
+// The result of a compare: a bit and nothing else. BitToExec also replaces EXEC (v_cmpx).
+struct Bit {
+  static constexpr OperandType kType{1, false};
+  static constexpr bool kWritesExec = false;
+};
+struct BitToExec {
+  static constexpr OperandType kType{1, false};
+  static constexpr bool kWritesExec = true;
+};
+template <class Tag>
+concept IsBit = Tag::kType.bits == 1;
+
+// An operation's operand types at run time, for the generic runner.
+struct Signature {
+  OperandType result;
+  OperandType source[kMaxSources];
+  uint8_t sources = 0;
+  bool has_mask_result = false;  // besides the value
+  bool writes_exec = false;      // v_cmpx
+};
+
+// --- Kernels.
+// kNone: as computed. kArith: a NaN result follows the engine's NaN rule (float_ops.h).
+enum class NanRule : uint8_t { kNone, kArith };
+
+// Rewrites the NaNs of a result row from the operand rows of the same type.
+template <class D, class... S>
+[[gnu::noinline]] void apply_nan_rule(RowArgs& args) {
+  static_assert(D::kType.bits == 32 || D::kType.bits == 64);
+  for (uint32_t i = 0; i < args.lanes; ++i) {
+    const Block block(args, 0);
+    using Bits = std::conditional_t<D::kType.bits == 32, U32, U64>;
+    using Raw = typename Bits::Value;
+    const auto is_nan = [](Raw bits) {
+      if constexpr (sizeof(Raw) == 4) return is_nan_bits32(bits);
+      else return is_nan_bits64(bits);
+    };
+    Raw result = args.out_lo[i];
+    if constexpr (sizeof(Raw) == 8) result |= uint64_t{args.out_hi[i]} << 32;
+    if (!is_nan(result)) continue;
+    result = sizeof(Raw) == 4 ? Raw{kDefaultNanF32} : static_cast<Raw>(kDefaultNanF64);
+    bool found = false;
+    size_t k = 0;
+    const auto consider = [&]<class Tag>(Tag) {
+      if constexpr (Tag::kType.is_float && Tag::kType.bits == D::kType.bits) {
+        const Raw bits = Bits::load(block, k, i);
+        if (!found && is_nan(bits)) {
+          found = true;
+          if constexpr (sizeof(Raw) == 4) result = quiet32(bits);
+          else result = quiet64(bits);
+        }
+      }
+      ++k;
+    };
+    (consider(S{}), ...);
+    Bits::store(block, i, result);
+  }
+}
+
+template <NanRule kRule, class F, class D, class... S, size_t... K>
+[[gnu::always_inline]] inline uint32_t run_block(const Block& block, uint32_t& mask_out,
+                                                 std::index_sequence<K...>) {
+  uint32_t nans = 0;
+  uint32_t bits = 0;
+  WT_LANE_LOOP
+  for (uint32_t i = 0; i < kBlockLanes; ++i) {
+    const auto result = F{}(S::load(block, K, i)...);
+    if constexpr (IsBit<D>) {
+      bits |= result ? kLaneBits.bit[i] : 0;
+    } else if constexpr (requires { result.bit; }) {
+      D::store(block, i, result.value);
+      bits |= result.bit ? kLaneBits.bit[i] : 0;
+    } else {
+      D::store(block, i, result);
+      if constexpr (kRule == NanRule::kArith) nans |= D::is_nan(result) ? 1 : 0;
+    }
+  }
+  mask_out = bits;
+  return nans;
+}
+
+template <NanRule kRule, class F, class D, class... S>
+[[gnu::noinline]] void run_kernel(RowArgs& args) {
+  constexpr bool kRounds =
+      (D::kType.is_float && D::kType.bits == 16) || (std::is_same_v<S, RoundMode> || ...);
+  uint32_t nans = 0;
+  uint64_t mask_out = 0;
+  for (uint32_t first = 0; first < args.lanes; first += kBlockLanes) {
+    Block block(args, first);
+    uint32_t bits = 0;
+    if (!kRounds || args.round == 0) {
+      block.row.round = 0;  // A constant of the inlined loop: software rounding drops out of it.
+      nans |= run_block<kRule, F, D, S...>(block, bits, std::index_sequence_for<S...>{});
+    } else {
+      nans |= run_block<kRule, F, D, S...>(block, bits, std::index_sequence_for<S...>{});
+    }
+    mask_out |= uint64_t{bits} << first;
+  }
+  args.mask_out = mask_out;
+  if constexpr (kRule == NanRule::kArith)
+    if (nans != 0) [[unlikely]] apply_nan_rule<D, S...>(args);
+}
+
+}  // namespace WT_VOP_VARIANT
+}  // namespace wavetap::emu

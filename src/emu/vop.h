@@ -1,0 +1,290 @@
+// Vector operations: from a row of a table to the handlers of one instruction.
+//
+// Every exec_vop*.cc is a table of VopRow, one per operation, made by the builders at the end of this
+// file. find_vop and its siblings pick from the row by the instruction's modifiers and the target.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "emu/exec.h"
+#include "emu/lanes.h"
+
+namespace wavetap::emu {
+WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+
+using isa::Inst;
+using isa::Op;
+using isa::Operand;
+using isa::OperandKind;
+
+// What becomes of the upper half of a destination register when the result has 16 bits.
+enum class High16 : uint8_t { kZero, kKeep };
+
+struct VopRow {
+  Op op = Op::kInvalid;
+  Handler plain = nullptr;         // no modifiers
+  Handler generic = nullptr;       // any modifier except integer clamp
+  Handler saturating = nullptr;    // integer clamp; null when the operation has none
+  // 16-bit results: the same three, keeping the other half of the destination.
+  Handler plain_keep = nullptr;
+  Handler generic_keep = nullptr;
+  Handler saturating_keep = nullptr;
+  bool keeps_high_on_gfx9 = false;  // gfx10 and later always keep
+};
+
+// --- Operands and results of the plain runner.
+
+inline bool has_default_float_mode(const Wave& wave) {
+  return wave.mode.round_f32 == 0 && wave.mode.round_f16_f64 == 0 && wave.mode.denorm_f32 == 3 &&
+         wave.mode.denorm_f16_f64 == 3;
+}
+
+inline void fill_row(uint32_t* row, uint32_t lanes, uint32_t value) {
+  for (uint32_t first = 0; first < lanes; first += kBlockLanes)
+    for (uint32_t i = 0; i < kBlockLanes; ++i) row[first + i] = value;
+}
+
+inline void copy_row(uint32_t* to, const uint32_t* from, uint32_t lanes) {
+  for (uint32_t first = 0; first < lanes; first += kBlockLanes)
+    std::memcpy(to + first, from + first, kBlockLanes * sizeof(uint32_t));
+}
+
+// Lanes of `mask` take the new value, the others keep theirs.
+inline void blend_row(uint32_t* to, const uint32_t* from, uint32_t lanes, uint64_t mask) {
+  for (uint32_t first = 0; first < lanes; first += kBlockLanes) {
+    const uint32_t bits = static_cast<uint32_t>(mask >> first);
+    WT_LANE_LOOP
+    for (uint32_t i = 0; i < kBlockLanes; ++i)
+      to[first + i] = (bits & kLaneBits.bit[i]) != 0 ? from[first + i] : to[first + i];
+  }
+}
+
+struct Source {
+  const uint32_t* lo;
+  const uint32_t* hi;
+};
+
+// An unmodified operand as rows: in place for registers, in `scratch` for scalars and constants.
+template <bool kWide>
+inline Source fetch(Wave& wave, const Operand& operand, Row (&scratch)[2]) {
+  if (operand.kind == OperandKind::kVgpr) [[likely]] {
+    const uint32_t* row = wave.vrow(operand.index);
+    return {row, kWide ? row + wave.lanes : row};
+  }
+  if (operand.kind == OperandKind::kAgpr) {
+    const uint32_t* row = wave.arow(operand.index);
+    return {row, kWide ? row + wave.lanes : row};
+  }
+  if constexpr (kWide) {
+    const uint64_t value = wave.read_s64(operand);
+    fill_row(scratch[0].lane, wave.lanes, static_cast<uint32_t>(value));
+    fill_row(scratch[1].lane, wave.lanes, static_cast<uint32_t>(value >> 32));
+    return {scratch[0].lane, scratch[1].lane};
+  } else {
+    fill_row(scratch[0].lane, wave.lanes, wave.read_s32(operand));
+    return {scratch[0].lane, scratch[0].lane};
+  }
+}
+
+inline Operand vcc_operand() {
+  Operand operand;
+  operand.kind = OperandKind::kScalar;
+  operand.index = isa::slot::kVccLo;
+  operand.dwords = 2;
+  return operand;
+}
+
+// A lane mask among the sources; instructions whose text names none use VCC.
+inline uint64_t fetch_mask(const Wave& wave, const Operand& operand) {
+  return operand.kind == OperandKind::kNone ? wave.vcc() : wave.read_mask(operand);
+}
+
+// Where a mask result goes. v_cmp has it as its only result, carries as their second one.
+inline void store_mask(Wave& wave, const Inst& inst, uint64_t mask) {
+  const Operand& operand = inst.dst2.kind == OperandKind::kScalar ? inst.dst2 : inst.dst;
+  wave.write_mask(operand.kind == OperandKind::kScalar ? operand : vcc_operand(), mask);
+}
+
+// v_cmp leaves its result in a mask; v_cmpx in EXEC, and on gfx9 in a mask as well.
+inline void store_compare(Wave& wave, const Inst& inst, uint64_t mask, bool writes_exec) {
+  const bool names_mask = inst.dst.kind == OperandKind::kScalar || inst.dst2.kind == OperandKind::kScalar;
+  if (names_mask || !writes_exec) store_mask(wave, inst, mask);
+  if (!writes_exec) return;
+  wave.s[isa::slot::kExecLo] = static_cast<uint32_t>(mask);
+  if (wave.lanes == 64) wave.s[isa::slot::kExecHi] = static_cast<uint32_t>(mask >> 32);
+}
+
+// --- Runners.
+
+template <class Tag>
+concept IsWide = Tag::kType.bits == 64;
+
+// No modifiers, default floating-point modes. Falls back to `generic` when the wave's state needs it.
+template <High16 kHigh, bool kInPlace, bool kMaskResult, class D, class... S>
+[[gnu::noinline]] void run_plain(Wave& wave, const Inst& inst, Kernel kernel, Handler generic) {
+  constexpr bool kFloat = D::kType.is_float || (S::kType.is_float || ...);
+  if ((kFloat && !has_default_float_mode(wave)) || wave.vgpr_index != 0) [[unlikely]]
+    return generic(wave, inst);
+
+  RowArgs args;
+  Row scratch[sizeof...(S) + 1][2];
+  args.lanes = wave.lanes;
+  args.ieee = wave.mode.ieee;
+  size_t k = 0;
+  const auto bind = [&]<class Tag>(Tag) {
+    if constexpr (Tag::kType.role == Role::kRegister || Tag::kType.role == Role::kOld) {
+      const Operand& operand = Tag::kType.role == Role::kOld ? inst.dst : inst.src[k];
+      const Source source = fetch<IsWide<Tag>>(wave, operand, scratch[k]);
+      args.lo[k] = source.lo;
+      args.hi[k] = source.hi;
+    } else if constexpr (Tag::kType.role == Role::kMask) {
+      args.mask_in = fetch_mask(wave, inst.src[k]);
+    }
+    ++k;
+  };
+  (bind(S{}), ...);
+
+  const uint64_t exec = wave.exec();
+  const bool all = exec == wave.full_exec();
+  if constexpr (IsBit<D>) {
+    kernel(args);
+    store_compare(wave, inst, args.mask_out & exec, D::kWritesExec);
+  } else {
+    uint32_t* const to = wave.vrow(inst.dst.index);
+    Row result[IsWide<D> ? 2 : 1];
+    const bool in_place = kInPlace && all && !(D::kType.bits == 16 && kHigh == High16::kKeep);
+    args.out_lo = in_place ? to : result[0].lane;
+    args.out_hi = IsWide<D> ? result[IsWide<D> ? 1 : 0].lane : nullptr;
+    kernel(args);
+    if constexpr (D::kType.bits == 16 && kHigh == High16::kKeep)
+      for (uint32_t i = 0; i < args.lanes; ++i)
+        result[0].lane[i] = (result[0].lane[i] & 0xffffu) | (to[i] & 0xffff0000u);
+    if (!in_place) {
+      if (all) {
+        copy_row(to, args.out_lo, args.lanes);
+        if constexpr (IsWide<D>) copy_row(to + args.lanes, args.out_hi, args.lanes);
+      } else {
+        blend_row(to, args.out_lo, args.lanes, exec);
+        if constexpr (IsWide<D>) blend_row(to + args.lanes, args.out_hi, args.lanes, exec);
+      }
+    }
+    if constexpr (kMaskResult) store_mask(wave, inst, args.mask_out & exec);
+  }
+}
+
+// Every modifier and mode. vop_generic.cc
+void run_generic(Wave& wave, const Inst& inst, const Signature& signature, Kernel kernel, High16 high);
+
+template <class D, class... S>
+inline constexpr Signature kSignature = [] {
+  Signature signature;
+  signature.result = D::kType;
+  ((signature.source[signature.sources++] = S::kType), ...);
+  if constexpr (IsBit<D>) signature.writes_exec = D::kWritesExec;
+  return signature;
+}();
+
+// --- Handlers of one operation. A functor without state is its own identity: F{} is the operation.
+
+template <NanRule kRule, class F, class D, class... S>
+struct Handlers {
+  static constexpr bool kMaskResult =
+      !IsBit<D> && requires(decltype(F{}(S::load(std::declval<const Block&>(), 0, 0)...)) r) { r.bit; };
+  // Writing lane by lane over an operand row is safe unless operands are read again (NaN rule) or a
+  // result's register pair may overlap a source's differently.
+  static constexpr bool kInPlace = kRule == NanRule::kNone && !IsWide<D> && (!IsWide<S> && ...);
+  static constexpr Kernel kKernel = run_kernel<kRule, F, D, S...>;
+
+  template <High16 kHigh>
+  static void generic(Wave& wave, const Inst& inst) {
+    static constexpr Signature kSig = [] {
+      Signature signature = kSignature<D, S...>;
+      signature.has_mask_result = kMaskResult;
+      return signature;
+    }();
+    run_generic(wave, inst, kSig, kKernel, kHigh);
+  }
+  template <High16 kHigh>
+  static void plain(Wave& wave, const Inst& inst) {
+    run_plain<kHigh, kInPlace, kMaskResult, D, S...>(wave, inst, kKernel, generic<kHigh>);
+  }
+};
+
+// --- Builders.
+
+template <NanRule kRule, class Sig>
+struct Builder;
+
+template <NanRule kRule, class D, class... S>
+struct Builder<kRule, D(S...)> {
+  VopRow row;
+
+  template <class F>
+  static constexpr Builder of(F) {
+    using H = Handlers<kRule, F, D, S...>;
+    Builder builder;
+    builder.row.plain = H::template plain<High16::kZero>;
+    builder.row.generic = H::template generic<High16::kZero>;
+    if constexpr (D::kType.bits == 16) {
+      builder.row.plain_keep = H::template plain<High16::kKeep>;
+      builder.row.generic_keep = H::template generic<High16::kKeep>;
+    }
+    return builder;
+  }
+  // The operation with the clamp bit set: integer results saturate.
+  template <class F>
+  constexpr Builder saturating(F) const {
+    using H = Handlers<NanRule::kNone, F, D, S...>;
+    Builder builder = *this;
+    builder.row.saturating = H::template generic<High16::kZero>;
+    if constexpr (D::kType.bits == 16) builder.row.saturating_keep = H::template generic<High16::kKeep>;
+    return builder;
+  }
+  constexpr Builder keeping_high_on_gfx9() const {
+    Builder builder = *this;
+    builder.row.keeps_high_on_gfx9 = true;
+    return builder;
+  }
+  constexpr operator VopRow() const { return row; }
+};
+
+// vop<D(S...)>(f): f computes the result's value, or Carried of it, bit for bit.
+template <class Sig, class F>
+constexpr auto vop(F f) {
+  return Builder<NanRule::kNone, Sig>::of(f);
+}
+// arith<D(S...)>(f): the same for floating-point arithmetic, whose NaN results follow the NaN rule.
+template <class Sig, class F>
+constexpr auto arith(F f) {
+  return Builder<NanRule::kArith, Sig>::of(f);
+}
+
+struct NamedRow {
+  Op op;
+  VopRow row;
+  constexpr operator VopRow() const {
+    VopRow named = row;
+    named.op = op;
+    return named;
+  }
+};
+
+// Sorts the rows of a table by operation at compile time.
+template <size_t N>
+consteval std::array<VopRow, N> vop_table(const NamedRow (&rows)[N]) {
+  std::array<VopRow, N> table;
+  for (size_t i = 0; i < N; ++i) table[i] = rows[i];
+  std::sort(table.begin(), table.end(), [](const VopRow& a, const VopRow& b) { return a.op < b.op; });
+  return table;
+}
+
+template <size_t N>
+const VopRow* find_row(const std::array<VopRow, N>& table, Op op) {
+  const auto at = std::lower_bound(table.begin(), table.end(), op,
+                                   [](const VopRow& row, Op wanted) { return row.op < wanted; });
+  return at != table.end() && at->op == op ? &*at : nullptr;
+}
+
+}  // namespace WT_VOP_VARIANT
+}  // namespace wavetap::emu

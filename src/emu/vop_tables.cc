@@ -1,0 +1,13 @@
+#include "emu/vop_tables.h"
+
+namespace wavetap::emu {
+WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+
+const VopRow* find_vop_row(Op op) {
+  for (const auto find : {find_int_row, find_f32_row})
+    if (const VopRow* row = find(op)) return row;
+  return nullptr;
+}
+
+}  // namespace WT_VOP_VARIANT
+}  // namespace wavetap::emu
