@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""make bench: measures the virtual GPU and prints one table per question, as ratios where there is a floor.
+
+  run.py --build BUILD [--gpu rx6800xt --gpu mi210] [--json FILE] [--quick]
+
+1. How fast is the engine? Loops of one instruction, on one host thread and on all (instructions.hip).
+2. How does it compare with native code? The same kernels from one source on PoCL (compare.hip,
+   compare_opencl.c, kernels.inc).
+3. What does it cost when nobody uses it? (idle.hip)
+4. The micro-benchmarks beside the sources (*_bench), as they are.
+
+Only ratios of one run on one machine mean anything; absolute times are printed to be read beside them.
+"""
+import argparse
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+
+BENCH = pathlib.Path(__file__).resolve().parent
+
+
+def run(command, **options):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=900, **options)
+    if done.returncode != 0:
+        tail = (done.stderr or done.stdout).strip().splitlines()[-3:]
+        raise RuntimeError(f"{' '.join(map(str, command))}: status {done.returncode}: {' / '.join(tail)}")
+    return done.stdout
+
+
+def table(header, rows):
+    widths = [max(len(str(row[i])) for row in [header] + rows) for i in range(len(header))]
+    for row in [header] + rows:
+        cells = [str(cell).ljust(width) if i == 0 else str(cell).rjust(width)
+                 for i, (cell, width) in enumerate(zip(row, widths))]
+        print(("  " + "  ".join(cells)).rstrip())
+
+
+def rate(value):
+    for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= scale:
+            return f"{value / scale:.1f} {unit}/s"
+    return f"{value:.1f} /s"
+
+
+class Bench:
+    def __init__(self, build, quick):
+        self.build, self.quick = build, quick
+        self.results = {"cores": os.cpu_count()}
+
+    def on_gpu(self, model, program, *options):
+        return run([self.build / "bin/wavetap", "run", "--gpu", model, "--no-trace", *options, "--",
+                    self.build / "bin/hip" / program])
+
+    def instructions(self, model):
+        print(f"\nWave instructions per second, {model}\n")
+        measured = {}
+        for label, threads in (("one", 1), ("all", 0)):
+            for line in self.on_gpu(model, "bench_instructions", "--gpu-threads", threads).splitlines():
+                name, count, seconds, wave = line.split()
+                measured.setdefault(name, {"wave": int(wave)})[label] = float(count) / float(seconds)
+        rows = [[name, rate(m["one"]), rate(m["one"] * m["wave"]), rate(m["all"]), f"{m['all'] / m['one']:.2f}x"]
+                for name, m in measured.items()]
+        wave = next(iter(measured.values()))["wave"]
+        table(["instruction", "one core", "lanes", f"all {os.cpu_count()} cores", "scaling"], rows)
+        print(f"  (waves of {wave} lanes, all active)")
+        self.results[f"instructions.{model}"] = measured
+
+    def compare(self, models):
+        print("\nThe same kernels, one source: virtual GPU against PoCL's native code\n")
+        native = {}
+        opencl = self.build / "bin/compare_opencl"
+        if opencl.exists():
+            native = dict(line.split() for line in run([opencl, BENCH / "kernels.inc"]).splitlines())
+        rows = []
+        for model in models:
+            for line in self.on_gpu(model, "bench_compare").splitlines():
+                name, seconds = line.split()
+                shown = {"matmul": "512^3 f32 matmul, LDS tiles", "triad": "STREAM triad, 3 x 64 MiB"}[name]
+                floor = float(native[name]) if name in native else None
+                rows.append([shown, model, f"{float(seconds):.3f} s", f"{floor:.4f} s" if floor else "-",
+                             f"{float(seconds) / floor:.1f}x" if floor else "-"])
+                self.results[f"{name}.{model}"] = {"seconds": float(seconds), "native_seconds": floor}
+        table(["kernel", "GPU", "virtual", "PoCL", "slower by"], rows)
+        if not native:
+            print("  PoCL is not installed (packages pocl-opencl-icd, ocl-icd-opencl-dev): no floor")
+
+    def idle(self, model):
+        print("\nIdle: a process asleep with open queues\n")
+        cpu, wall, queues = map(float, self.on_gpu(model, "bench_idle").split()[1:])
+        print(f"  {100 * cpu / wall:.2f} % of one core with {queues:.0f} streams open on {model}")
+        self.results["idle"] = {"cpu_seconds": cpu, "wall_seconds": wall, "queues": queues}
+
+    def memory(self, model):
+        print("\nMemory: peak of the process that runs the 512^3 matmul and the triad\n")
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        own = 2 * 3 * 64  # MiB: host and device copies of the triad's arrays
+        peak = max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1024
+        print(f"  {peak:.0f} MiB, of which the program's own data is {own} MiB")
+        self.results["memory"] = {"peak_mib": peak, "own_mib": own}
+
+    def micro(self):
+        programs = sorted((self.build / "bin").glob("*_bench"))
+        for program in programs:
+            print(f"\nMicro-benchmarks: {program.name}\n")
+            options = ["--benchmark_format=json"]
+            if self.quick:
+                options.append("--benchmark_min_time=0.05")
+            data = json.loads(run([program, *options]))
+            rows = []
+            for item in data["benchmarks"]:
+                if item.get("run_type") == "aggregate" or item.get("error_occurred"):
+                    continue
+                per_second = item.get("items_per_second") or item.get("bytes_per_second")
+                rows.append([item["name"], f"{item['real_time']:.1f} {item['time_unit']}",
+                             rate(per_second) if per_second else ""])
+            table(["benchmark", "time", "rate"], rows)
+            self.results[f"micro.{program.name}"] = data["benchmarks"]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", type=pathlib.Path, default=BENCH.parent / "build")
+    parser.add_argument("--gpu", action="append", help="models to measure; default rx6800xt and mi210")
+    parser.add_argument("--json", type=pathlib.Path, help="also write every number here")
+    parser.add_argument("--quick", action="store_true", help="shorter micro-benchmarks")
+    arguments = parser.parse_args()
+    models = arguments.gpu or ["rx6800xt", "mi210"]
+    bench = Bench(arguments.build.resolve(), arguments.quick)
+    failed = False
+    steps = [lambda model=model: bench.instructions(model) for model in models]
+    steps += [lambda: bench.compare(models), lambda: bench.memory(models[0]), lambda: bench.idle(models[0]), bench.micro]
+    for step in steps:
+        try:
+            step()
+        except (RuntimeError, subprocess.TimeoutExpired, ValueError) as error:
+            print(f"  wavetap: error: {error}", file=sys.stderr)
+            failed = True
+    if arguments.json:
+        arguments.json.write_text(json.dumps(bench.results, indent=2) + "\n")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
