@@ -4,16 +4,20 @@ namespace wavetap::analysis {
 
 // Each analysis is defined in the file of its name.
 extern const Analysis kCallstack;
-extern const Analysis kBusy;
+extern const Analysis kAutograd;
+extern const Analysis kGraph;
 extern const Analysis kGaps;
 extern const Analysis kOverlap;
+extern const Analysis kBusy;
+extern const Analysis kMemory;
 extern const Analysis kLaunchDelay;
 extern const Analysis kQueueDepth;
 extern const Analysis kStreams;
 
 const std::vector<Analysis>& all_analyses() {
   static const std::vector<Analysis>* const all = new std::vector<Analysis>{
-      kCallstack, kBusy, kGaps, kOverlap, kLaunchDelay, kQueueDepth, kStreams,
+      kCallstack, kAutograd, kGraph, kGaps, kOverlap,
+      kBusy, kMemory, kLaunchDelay, kQueueDepth, kStreams,
   };
   return *all;
 }

@@ -24,7 +24,8 @@ Stmt::~Stmt() { sqlite3_finalize(stmt_); }
 void Stmt::bind(int index, int64_t value) { sqlite3_bind_int64(stmt_, index, value); }
 void Stmt::bind(int index, double value) { sqlite3_bind_double(stmt_, index, value); }
 void Stmt::bind(int index, std::string_view text) {
-  sqlite3_bind_text64(stmt_, index, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  // A null pointer would bind NULL; an empty text is still a text.
+  sqlite3_bind_text64(stmt_, index, text.data() == nullptr ? "" : text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 void Stmt::bind_null(int index) { sqlite3_bind_null(stmt_, index); }
 
@@ -33,7 +34,8 @@ bool Stmt::step() {
   const int rc = sqlite3_step(stmt_);
   if (rc == SQLITE_ROW) return true;
   if (rc != SQLITE_DONE)
-    status_ = errorf("%s: %s; the file is damaged or not readable", path_.c_str(), sqlite3_errmsg(sqlite3_db_handle(stmt_)));
+    status_ = errorf("%s: %s%s", path_.c_str(), sqlite3_errmsg(sqlite3_db_handle(stmt_)),
+                     rc == SQLITE_CORRUPT || rc == SQLITE_NOTADB ? "; the file is damaged, record it again" : "");
   return false;
 }
 
