@@ -15,7 +15,6 @@ import argparse
 import json
 import os
 import pathlib
-import resource
 import subprocess
 import sys
 
@@ -94,11 +93,16 @@ class Bench:
         self.results["idle"] = {"cpu_seconds": cpu, "wall_seconds": wall, "queues": queues}
 
     def memory(self, model):
+        """Peak of the process that runs both comparison kernels; wait4 reports the largest descendant."""
         print("\nMemory: peak of the process that runs the 512^3 matmul and the triad\n")
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        own = 2 * 3 * 64  # MiB: host and device copies of the triad's arrays
-        peak = max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1024
-        print(f"  {peak:.0f} MiB, of which the program's own data is {own} MiB")
+        child = subprocess.Popen([self.build / "bin/wavetap", "run", "--gpu", model, "--no-trace", "--",
+                                  self.build / "bin/hip/bench_compare"], stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode != 0:
+            raise RuntimeError(f"bench_compare: status {child.returncode}")
+        peak, own = usage.ru_maxrss / 1024, 2 * 3 * 64  # the triad's arrays, on the host and on the device
+        print(f"  {peak:.0f} MiB; the program's own data is {own} MiB, so the rest is {peak - own:.0f} MiB")
         self.results["memory"] = {"peak_mib": peak, "own_mib": own}
 
     def micro(self):
