@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 namespace wavetap::vgpu {
 namespace {
@@ -52,17 +53,27 @@ void take_default_action(int signal, const siginfo_t* info) {
 }
 
 void pass_on(int signal, siginfo_t* info, void* context) {
-  const Foreign& foreign = g_foreign[index_of(signal)];
+  Foreign& foreign = g_foreign[index_of(signal)];
   const uintptr_t frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   // A handler installed after ours saved ours and calls it for what it does not know. We called it, so
   // go to the one before both. The same siginfo deeper in the same stack can only be that.
   const bool called_back = t_passed_info == info && frame < t_passed_frame;
   const struct sigaction* next =
       (called_back ? foreign.first : foreign.newest).load(std::memory_order_acquire);
-  if (next == nullptr || (!(next->sa_flags & SA_SIGINFO) && (next->sa_handler == SIG_DFL || next->sa_handler == SIG_IGN))) {
+  if (next == nullptr || (!(next->sa_flags & SA_SIGINFO) &&
+                          (next->sa_handler == SIG_DFL || next->sa_handler == SIG_IGN))) {
     take_default_action(signal, info);
     return;
   }
+  // What the kernel would have done for that handler: block its mask, and the signal itself, so that a
+  // fault inside the handler is fatal instead of endless.
+  sigset_t blocked = next->sa_mask;
+  if (!(next->sa_flags & SA_NODEFER)) sigaddset(&blocked, signal);
+  if (next->sa_flags & SA_RESETHAND) {
+    (called_back ? foreign.first : foreign.newest).store(nullptr, std::memory_order_release);
+  }
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &blocked, &before);
   t_passed_info = info;
   t_passed_frame = frame;
   if (next->sa_flags & SA_SIGINFO) {
@@ -71,6 +82,7 @@ void pass_on(int signal, siginfo_t* info, void* context) {
     next->sa_handler(signal);
   }
   t_passed_info = nullptr;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
@@ -96,7 +108,8 @@ void install(int signal) {
   // Leaked: a handler on another thread may be reading the previous one.
   auto* kept = new struct sigaction(current);
   Foreign& foreign = g_foreign[index_of(signal)];
-  if (foreign.first.load(std::memory_order_relaxed) == nullptr) {
+  static bool first_seen[kSignalCount];
+  if (!std::exchange(first_seen[index_of(signal)], true)) {
     foreign.first.store(kept, std::memory_order_release);
   }
   // Pairs with the acquire load in pass_on().
@@ -104,25 +117,23 @@ void install(int signal) {
 
   struct sigaction ours {};
   ours.sa_sigaction = on_fault;
-  // The signal stays unblocked (NODEFER), so the jump out needs no signal-mask system call; ONSTACK for
-  // programs whose own handler relies on an alternate stack.
+  // Nothing is blocked (NODEFER, empty mask), so the jump out needs no signal-mask system call; ONSTACK
+  // for programs whose own handler relies on an alternate stack.
   ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | (current.sa_flags & SA_RESTART);
-  ours.sa_mask = current.sa_mask;
+  sigemptyset(&ours.sa_mask);
   sigaction(signal, &ours, nullptr);
 }
 
-void ensure_installed() {
+}  // namespace
+
+void arm_guard() {
   for (const int signal : kSignals) {
     struct sigaction current {};
     if (sigaction(signal, nullptr, &current) == 0 && !is_ours(current)) install(signal);
   }
 }
 
-}  // namespace
-
-bool run_guarded(void (*body)(void*), void* arg, uint64_t* fault_address) {
-  // The outermost guard pays two system calls (some 200 ns) to see that the handler is still ours.
-  if (t_landing == nullptr) ensure_installed();
+bool run_armed(void (*body)(void*), void* arg, uint64_t* fault_address) {
   Landing landing;
   landing.outer = t_landing;
   if (sigsetjmp(landing.jump, /*savemask=*/0) != 0) {
@@ -134,6 +145,11 @@ bool run_guarded(void (*body)(void*), void* arg, uint64_t* fault_address) {
   body(arg);
   t_landing = landing.outer;
   return true;
+}
+
+bool run_guarded(void (*body)(void*), void* arg, uint64_t* fault_address) {
+  if (t_landing == nullptr) arm_guard();
+  return run_armed(body, arg, fault_address);
 }
 
 }  // namespace wavetap::vgpu

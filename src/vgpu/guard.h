@@ -19,10 +19,15 @@ namespace wavetap::vgpu {
 // destructor, hold a lock or be inside malloc when it touches foreign memory. May be nested. Any thread.
 bool run_guarded(void (*body)(void*), void* arg, uint64_t* fault_address);
 
-// The same for a callable.
+// Looks whether the handler is still ours and installs it if not: what run_guarded() does on entry, for
+// callers that then guard many small accesses with guarded().
+void arm_guard();
+
+// run_guarded() for a callable, without the look at the handler (some 200 ns).
+bool run_armed(void (*body)(void*), void* arg, uint64_t* fault_address);
 template <class Body>
-bool guarded(Body&& body, uint64_t* fault_address) {
-  return run_guarded([](void* arg) { (*static_cast<Body*>(arg))(); }, &body, fault_address);
+bool guarded(Body body, uint64_t* fault_address) {
+  return run_armed([](void* arg) { (*static_cast<Body*>(arg))(); }, &body, fault_address);
 }
 
 }  // namespace wavetap::vgpu

@@ -1,0 +1,136 @@
+#include "vgpu/queue_memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace wavetap::vgpu {
+namespace {
+
+// Between two looks at the stop flag: some tens of microseconds of copying.
+constexpr uint64_t kChunkBytes = 256 * 1024;
+
+}  // namespace
+
+std::byte* GuestMemory::translate(GpuAddr address, bool is_write, uint64_t* available_bytes) {
+  const uint64_t epoch = space_.epoch();
+  if (epoch != epoch_) {
+    for (emu::MappedRange& range : cached_) range = {};
+    epoch_ = epoch;
+  }
+  const emu::MappedRange* found = nullptr;
+  for (const emu::MappedRange& range : cached_) {
+    if (range.contains(address.value, 1)) {
+      found = &range;
+      break;
+    }
+  }
+  if (found == nullptr) {
+    const emu::MappedRange range = space_.lookup(address);
+    if (!range.contains(address.value, 1)) {
+      fault_ = {AccessError::kNotMapped, address, is_write};
+      return nullptr;
+    }
+    cached_[next_slot_] = range;
+    found = &cached_[next_slot_];
+    next_slot_ = (next_slot_ + 1) % kCachedRanges;
+  }
+  if (is_write ? !found->writable : !found->readable) {
+    fault_ = {is_write ? AccessError::kReadOnly : AccessError::kNotMapped, address, is_write};
+    return nullptr;
+  }
+  *available_bytes = found->end - address.value;
+  return found->host + (address.value - found->begin);
+}
+
+void GuestMemory::note_host_fault(GpuAddr address, const std::byte* host, uint64_t size_bytes,
+                                  uint64_t host_fault, bool is_write) {
+  const uint64_t offset = host_fault - reinterpret_cast<uintptr_t>(host);
+  // SIGBUS of some kernels reports the page, not the byte.
+  fault_ = {AccessError::kNotMapped, offset < size_bytes ? address + offset : address, is_write};
+}
+
+bool GuestMemory::read(GpuAddr address, void* bytes, uint64_t size_bytes) {
+  auto* to = static_cast<std::byte*>(bytes);
+  while (size_bytes > 0) {
+    uint64_t available = 0;
+    const std::byte* host = translate(address, /*is_write=*/false, &available);
+    if (host == nullptr) return false;
+    const uint64_t part = std::min(available, size_bytes);
+    uint64_t host_fault = 0;
+    if (!guarded([=] { std::memcpy(to, host, part); }, &host_fault)) {
+      note_host_fault(address, host, part, host_fault, /*is_write=*/false);
+      return false;
+    }
+    to += part;
+    address = address + part;
+    size_bytes -= part;
+  }
+  return true;
+}
+
+bool GuestMemory::write(GpuAddr address, const void* bytes, uint64_t size_bytes) {
+  const auto* from = static_cast<const std::byte*>(bytes);
+  while (size_bytes > 0) {
+    uint64_t available = 0;
+    std::byte* host = translate(address, /*is_write=*/true, &available);
+    if (host == nullptr) return false;
+    const uint64_t part = std::min(available, size_bytes);
+    uint64_t host_fault = 0;
+    if (!guarded([=] { std::memcpy(host, from, part); }, &host_fault)) {
+      note_host_fault(address, host, part, host_fault, /*is_write=*/true);
+      return false;
+    }
+    from += part;
+    address = address + part;
+    size_bytes -= part;
+  }
+  return true;
+}
+
+bool GuestMemory::copy(GpuAddr to, GpuAddr from, uint64_t size_bytes, const std::atomic<bool>& stop) {
+  while (size_bytes > 0 && !stop.load(std::memory_order_relaxed)) {
+    uint64_t from_available = 0;
+    uint64_t to_available = 0;
+    const std::byte* source = translate(from, /*is_write=*/false, &from_available);
+    if (source == nullptr) return false;
+    std::byte* target = translate(to, /*is_write=*/true, &to_available);
+    if (target == nullptr) return false;
+    const uint64_t part = std::min({from_available, to_available, size_bytes, kChunkBytes});
+    uint64_t host_fault = 0;
+    // memmove: one chunk may overlap itself when a program shifts a buffer in place.
+    if (!guarded([=] { std::memmove(target, source, part); }, &host_fault)) {
+      const uint64_t source_begin = reinterpret_cast<uintptr_t>(source);
+      const bool reading = host_fault >= source_begin && host_fault - source_begin < part;
+      if (reading) {
+        note_host_fault(from, source, part, host_fault, /*is_write=*/false);
+      } else {
+        note_host_fault(to, target, part, host_fault, /*is_write=*/true);
+      }
+      return false;
+    }
+    to = to + part;
+    from = from + part;
+    size_bytes -= part;
+  }
+  return true;
+}
+
+bool GuestMemory::fill(GpuAddr to, uint32_t pattern, uint32_t element_bytes, uint64_t size_bytes,
+                       const std::atomic<bool>& stop) {
+  // A multiple of every element size, so each part starts on a whole pattern relative to `to`.
+  constexpr uint64_t kPatternBytes = 4096;
+  std::byte repeated[kPatternBytes];
+  for (uint64_t i = 0; i < kPatternBytes; i += element_bytes) {
+    std::memcpy(repeated + i, &pattern, element_bytes);
+  }
+  size_bytes -= size_bytes % element_bytes;
+  while (size_bytes > 0 && !stop.load(std::memory_order_relaxed)) {
+    const uint64_t part = std::min(size_bytes, kPatternBytes);
+    if (!write(to, repeated, part)) return false;
+    to = to + part;
+    size_bytes -= part;
+  }
+  return true;
+}
+
+}  // namespace wavetap::vgpu

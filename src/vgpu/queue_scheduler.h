@@ -1,0 +1,76 @@
+// QueueScheduler: who runs when. See queues.h for the picture.
+//
+// States of a queue, all changes under one lock:
+//
+//            first packet seen                 step() == kBlocked, spun in vain
+//   parked ─────────────────► running ◄──────────────────────────────► parked
+//   (no thread)                  │  step() == kFaulted, or stop         (its thread sleeps)
+//                                ▼
+//                             finished: touches no memory, thread gone
+//
+// The poller sleeps between two looks for a sixteenth of the time since something last happened, at
+// least kFastest and at most kSlowest: a queue in use is seen within some 20 µs, an idle process costs a
+// few hundred short wake-ups per second whatever the number of queues, and nothing at all when no queue
+// exists.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "vgpu/queue_state.h"
+
+namespace wavetap::vgpu {
+
+// Thread-safe. Leaked in the child of a fork, where its threads do not exist.
+class QueueScheduler {
+ public:
+  QueueScheduler() = default;
+  QueueScheduler(const QueueScheduler&) = delete;
+  QueueScheduler& operator=(const QueueScheduler&) = delete;
+
+  // 0 or EAGAIN when the poller cannot be started.
+  int add(const std::shared_ptr<Queue>& queue);
+  // Stops the queue. On return its thread touches no memory; a thread that does not get out of its
+  // packet within seconds is left behind with a message. False in that case.
+  bool remove(Queue& queue);
+  // The queue's suspended flag has changed. When it is set, waits up to `patience_ms` for the packet
+  // boundary.
+  void suspension_changed(Queue& queue, int patience_ms);
+
+  void nudge() noexcept;
+  // A signal was completed: queues that wait inside a packet may go on.
+  void signal_completed() noexcept {
+    if (waiting_in_packet_.load(std::memory_order_relaxed) != 0) nudge();
+  }
+  uint64_t looks() const { return looks_.load(std::memory_order_relaxed); }  // for the bench
+
+ private:
+  struct ThreadStart;
+  static void* poller_entry(void* self);
+  static void* queue_entry(void* start);
+
+  void poll_for_ever();
+  bool look_at_parked();
+  void run(const std::shared_ptr<Queue>& queue);
+  void park(Queue& queue);
+  void unpark(Queue& queue);
+  bool start_thread(const std::shared_ptr<Queue>& queue);
+  void sleep_until_nudged(uint32_t seen_nudges, int64_t nanoseconds);
+
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Queue>> parked_;
+  std::condition_variable quiet_;  // a queue has parked or finished
+  bool poller_started_ = false;
+
+  std::atomic<int64_t> last_activity_ns_{0};
+  std::atomic<uint32_t> waiting_in_packet_{0};
+  std::atomic<uint32_t> nudges_{0};  // the futex the poller sleeps on
+  std::atomic<bool> poller_sleeps_{false};
+  std::atomic<uint64_t> looks_{0};
+};
+
+}  // namespace wavetap::vgpu
