@@ -1,8 +1,13 @@
-// Matrix instructions: MFMA and SMFMAC (CDNA), WMMA (gfx11).
-#include "emu/exec.h"
+// Matrix instructions by group; the semantics are in exec_mfma.cc, exec_smfmac.cc and exec_wmma.cc, what
+// they share in matrix.h. The moves to and from accumulation registers are in exec_cross_lane.cc.
+#include "emu/matrix.h"
 
 namespace wavetap::emu {
 
-Handler find_matrix(const isa::Inst&, Shape) { return nullptr; }
+Handler find_matrix(const isa::Inst& inst, Shape shape) {
+  for (const auto find : {matrix::find_mfma, matrix::find_smfmac, matrix::find_wmma})
+    if (const Handler handler = find(inst, shape)) return handler;
+  return nullptr;
+}
 
 }  // namespace wavetap::emu
