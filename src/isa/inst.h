@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace wavetap::isa {
 
@@ -89,6 +90,38 @@ enum class Family : uint8_t {
 
 enum class Dpp : uint8_t { kNone, kDpp16, kDpp8 };
 
+// Where operands are, by family. src[] follows the assembler text without address operands; what the
+// text leaves out but the operation reads is appended.
+//
+//   SOP1 SOP2 SOPC  dst, src[0..1]. s_cmp: no dst (SCC). s_setpc: src[0]. s_fmac: src[2] is dst.
+//   SOPK            s_movk, s_cmovk: dst. s_addk, s_mulk: dst and src[0], the same register. s_cmpk,
+//                   s_setreg, s_waitcnt_*cnt: src[0]. s_setreg_imm32: src[0] the literal. s_call: dst.
+//                   imm16: the constant, or hwreg id:6 | offset:5 << 6 | (width - 1):5 << 11.
+//   SMEM            loads: dst; stores: src[0]; atomics: src[0] and, when returning, dst. saddr the base,
+//                   soffset an SGPR or kNone; address = saddr + soffset + offset.
+//   VOP             dst, src[0..2]. v_mac, v_fmac, v_dot2c…: src[2] is dst. v_madak: src[2] is K,
+//                   v_madmk: src[1] is K. v_add_co and friends: dst2 the carry out; v_addc, v_subb,
+//                   v_cndmask: src[2] the mask in (VCC in the short encodings). v_div_scale, v_mad_u64_u32:
+//                   dst2. v_div_fmas: src[3] is VCC. v_readlane, v_readfirstlane: dst is scalar.
+//                   v_writelane: src[0] the value, src[1] the lane. v_swap: dst = src[0], dst2 = src[1].
+//                   v_permlane16: op_sel is in fetch_inactive and bound_ctrl.
+//                   16-bit result: dst.sel is kWord1 for the high half, kWord0 with dst_preserve when the
+//                   target keeps the high half, kDword when it clears it.
+//                   16-bit source: sel kWord1 for the high half, else the low half is meant.
+//   packed, mixed   src[].op_sel, op_sel_hi; neg is neg_lo, abs is neg_hi (v_*_mix: abs). Constants are
+//                   the 32 bits (packed f32: 64) that halves are chosen from; constants.h has the rule.
+//                   Mixed: op_sel_hi false means the source is an f32.
+//   VOPC            dst the mask (VCC in the short encoding), src[0..1]. v_cmpx: EXEC as well on gfx9; on
+//                   gfx10+ dst is kNone and only EXEC is written.
+//   matrix          src[0] A, src[1] B, src[2] C; v_smfmac: src[2] the index, src[3] C, which is dst.
+//                   f64 on gfx940: neg of each source. v_wmma with 16-bit C: src[2].op_sel is the half;
+//                   integer v_wmma, v_dot: neg means signed.
+//   DS              vaddr the address; src[0], src[1] data0, data1 (ds_cmpst: compare, new; ds_cmpstore:
+//                   new, compare); dst what is returned.
+//   FLAT            vaddr 64 bits, or 32 bits beside saddr; src[0] the data (cmpswap: new value, then the
+//                   compare value, in one tuple); dst what a load or a returning atomic writes.
+//   MUBUF           vaddr: index, then offset when both; saddr the descriptor; src[0] and dst as FLAT.
+//   lds             global_load … lds, buffer_load … lds: no dst; the data goes to LDS at M0.
 struct Inst {
   Op op = Op::kInvalid;
   Family family = Family::kInvalid;
@@ -123,6 +156,8 @@ struct Inst {
   bool glc = false, slc = false, dlc = false;  // gfx940: sc0, nt, sc1
   bool lds = false, gds = false;
   bool offen = false, idxen = false, addr64 = false;
+  bool tfe = false;        // mubuf: dst has one more dword, the fault status
+  uint8_t format = 0;      // tbuffer: dfmt | nfmt << 4 on gfx9, the unified format on gfx10+
   bool scale_offset = false;
 
   // --- Control.
@@ -134,5 +169,8 @@ struct Inst {
 };
 
 const char* op_name(Op op);
+// The operation a mnemonic names: canonical or alias, with or without _e32, _e64, _dpp or _sdwa. kInvalid
+// when there is none.
+Op find_op(std::string_view spelling);
 
 }  // namespace wavetap::isa

@@ -1,0 +1,178 @@
+// decode() and disassemble() on LLVM's MC layer.
+//
+// A sweep over the bytes, one LLVM decode per instruction, each lifted to an Inst; branch targets are
+// resolved at the end, when every instruction has its index. What LLVM refuses is tried once more in the
+// two forms that hardware accepts and LLVM does not:
+//   * gfx10+ v_cmpx in VOP3: the destination byte has no meaning, LLVM wants it to be EXEC (0x7e). ROCr's
+//     built-in copy kernels hold 0;
+//   * gfx11 16-bit VOP1 and VOP2: a destination of 128 and above is the high half of v0 and above.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "isa/half_result.h"
+#include "isa/lift.h"
+#include "isa/mc.h"
+#include "isa/program.h"
+
+#include "llvm/MC/MCInst.h"
+
+namespace wavetap::isa {
+namespace {
+
+constexpr size_t kMaxInstBytes = 20;
+
+struct Decoded {
+  llvm::MCInst mi;
+  Encoded encoded;
+  TrueSixteen true16;
+};
+
+Encoded encoded_bytes(std::span<const std::byte> code, unsigned size_bytes) {
+  Encoded encoded;
+  encoded.size_bytes = size_bytes;
+  std::memcpy(encoded.dword, code.data(), std::min<size_t>(size_bytes, sizeof encoded.dword));
+  return encoded;
+}
+
+// Decodes a copy of `code` whose first dword is `first`.
+bool decode_as(Mc& mc, std::span<const std::byte> code, uint32_t first, Decoded& out) {
+  std::byte bytes[kMaxInstBytes];
+  std::memcpy(bytes, code.data(), code.size());
+  std::memcpy(bytes, &first, sizeof first);
+  unsigned size = 0;
+  if (!mc.decode({bytes, code.size()}, out.mi, size)) return false;
+  out.encoded = encoded_bytes(code, size);
+  return true;
+}
+
+bool decode_one(Mc& mc, std::span<const std::byte> code, Decoded& out) {
+  code = code.first(std::min(code.size(), kMaxInstBytes));
+  if (code.size() < 4) return false;
+  unsigned size = 0;
+  if (mc.decode(code, out.mi, size)) {
+    out.encoded = encoded_bytes(code, size);
+    return true;
+  }
+  uint32_t first = 0;
+  std::memcpy(&first, code.data(), sizeof first);
+  const int major = mc.target().major;
+  const bool is_vop3 = (first >> 26) == 0x35;
+  if (major >= 10 && is_vop3 && decode_as(mc, code, (first & ~0xffu) | 0x7e, out) &&
+      std::string_view(op_name(mc.info(out.mi.getOpcode()).op)).starts_with("v_cmpx"))
+    return true;
+  const bool is_vop1_or_vop2 = (first >> 31) == 0 && (first >> 25) != 0x3e;
+  constexpr uint32_t kDstBit7 = 1u << 24;
+  if (major >= 11 && is_vop1_or_vop2 && (first & kDstBit7) != 0 && decode_as(mc, code, first & ~kDstBit7, out) &&
+      writes_half(mc.info(out.mi.getOpcode()).op)) {
+    out.true16.dst_high = true;
+    return true;
+  }
+  return false;
+}
+
+bool has_target(const Inst& inst) {
+  switch (inst.op) {
+    case Op::s_branch:
+    case Op::s_call_b64:
+    case Op::s_cbranch_i_fork:
+    case Op::s_subvector_loop_begin:
+    case Op::s_subvector_loop_end: return true;
+    case Op::s_cbranch_g_fork:
+    case Op::s_cbranch_join: return false;
+    default: return std::string_view(op_name(inst.op)).starts_with("s_cbranch_");
+  }
+}
+
+void resolve_targets(Program& program) {
+  std::vector<Inst>& insts = program.mutable_insts();
+  for (size_t i = 0; i < insts.size(); ++i) {
+    if (!has_target(insts[i])) continue;
+    const int64_t distance = 4 + int64_t{insts[i].imm16} * 4;
+    const GpuAddr to = program.pc_of(static_cast<int32_t>(i)) + static_cast<uint64_t>(distance);
+    insts[i].target = program.index_of(to);
+  }
+}
+
+std::string trimmed(std::string text) {
+  std::replace(text.begin(), text.end(), '\t', ' ');
+  const size_t first = text.find_first_not_of(' ');
+  const size_t last = text.find_last_not_of(' ');
+  return first == std::string::npos ? std::string() : text.substr(first, last - first + 1);
+}
+
+// LLVM prints the distance of a branch as an unsigned number; shows it signed, with the address.
+void append_target(std::string& text, int16_t distance, GpuAddr pc) {
+  char number[16];
+  std::snprintf(number, sizeof number, "%u", static_cast<unsigned>(static_cast<uint16_t>(distance)));
+  if (const size_t at = text.rfind(number); at != std::string::npos)
+    text.replace(at, std::strlen(number), std::to_string(distance));
+  char note[40];
+  const uint64_t to = pc.value + 4 + static_cast<uint64_t>(int64_t{distance} * 4);
+  std::snprintf(note, sizeof note, "  ; 0x%llx", static_cast<unsigned long long>(to));
+  text += note;
+}
+
+}  // namespace
+
+Program decode(std::span<const std::byte> code, GpuAddr begin, amd::GfxTarget target, bool wave64) {
+  Program program(begin, code.size(), target, wave64 || !target.has_wave32());
+  std::vector<Inst>& insts = program.mutable_insts();
+  std::vector<uint32_t>& offsets = program.mutable_offsets();
+  insts.reserve(code.size() / 6 + 1);
+  offsets.reserve(code.size() / 6 + 1);
+
+  Mc* const mc = Mc::get(target, wave64);
+  std::unique_lock<std::mutex> lock;
+  if (mc != nullptr) lock = std::unique_lock(mc->mutex());
+  Decoded decoded;
+  for (size_t offset = 0; offset < code.size();) {
+    const std::span<const std::byte> rest = code.subspan(offset);
+    Inst inst;
+    Inst second;
+    decoded.true16 = {};
+    bool ok = mc != nullptr && decode_one(*mc, rest, decoded);
+    if (ok) {
+      const OpcodeInfo& info = mc->info(decoded.mi.getOpcode());
+      ok = Lift(*mc, decoded.mi, info, decoded.encoded, inst).run(decoded.true16, second);
+    }
+    if (!ok) {
+      inst = Inst();
+      inst.size_bytes = static_cast<uint8_t>(std::min<size_t>(rest.size(), 4));
+    }
+    insts.push_back(inst);
+    offsets.push_back(static_cast<uint32_t>(offset));
+    if (inst.vopd_first) {
+      insts.push_back(second);
+      offsets.push_back(static_cast<uint32_t>(offset));
+    }
+    offset += inst.size_bytes;
+  }
+  if (lock.owns_lock()) lock.unlock();
+  resolve_targets(program);
+  return program;
+}
+
+std::string disassemble(std::span<const std::byte> code, amd::GfxTarget target, bool wave64, GpuAddr pc) {
+  Mc* const mc = Mc::get(target, wave64);
+  if (mc != nullptr) {
+    const std::lock_guard lock(mc->mutex());
+    Decoded decoded;
+    if (decode_one(*mc, code, decoded)) {
+      std::string text = trimmed(mc->print(decoded.mi, pc.value));
+      Inst inst;
+      inst.op = mc->info(decoded.mi.getOpcode()).op;
+      if (has_target(inst)) append_target(text, static_cast<int16_t>(decoded.encoded.dword[0]), pc);
+      return text;
+    }
+  }
+  uint32_t word = 0;
+  std::memcpy(&word, code.data(), std::min(code.size(), sizeof word));
+  char text[40];
+  std::snprintf(text, sizeof text, "<undecodable 0x%08x>", word);
+  return text;
+}
+
+}  // namespace wavetap::isa

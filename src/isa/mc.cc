@@ -1,0 +1,330 @@
+// The only place that creates LLVM objects. LLVM is linked statically and its symbols stay hidden, so
+// that this copy lives beside the libLLVM that AMD's code-object manager brings into the same process.
+
+#include "isa/mc.h"
+
+#include <cstring>
+#include <string_view>
+#include <unordered_map>
+
+#include "isa/constants.h"
+#include "isa/registers.h"
+
+#include "llvm/MC/MCAsmInfo.h"
+#include "llvm/MC/MCContext.h"
+#include "llvm/MC/MCDisassembler/MCDisassembler.h"
+#include "llvm/MC/MCInst.h"
+#include "llvm/MC/MCInstPrinter.h"
+#include "llvm/MC/MCInstrInfo.h"
+#include "llvm/MC/MCRegisterInfo.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/MCTargetOptions.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Triple.h"
+
+extern "C" {
+void LLVMInitializeAMDGPUTargetInfo();
+void LLVMInitializeAMDGPUTargetMC();
+void LLVMInitializeAMDGPUDisassembler();
+}
+
+// Declared in LLVM's private AMDGPUBaseInfo.h.
+namespace llvm::AMDGPU {
+int16_t getNamedOperandIdx(uint16_t opcode, uint16_t name);
+}
+
+namespace wavetap::isa {
+namespace {
+
+constexpr const char* kTriple = "amdgcn-amd-amdhsa";
+constexpr int kMaxNameNumber = 256;
+
+// Bits of MCInstrDesc::TSFlags (LLVM's SIInstrFlags).
+namespace flag {
+constexpr uint64_t kSop1 = uint64_t{1} << 2;
+constexpr uint64_t kSop2 = uint64_t{1} << 3;
+constexpr uint64_t kSopc = uint64_t{1} << 4;
+constexpr uint64_t kSopk = uint64_t{1} << 5;
+constexpr uint64_t kSopp = uint64_t{1} << 6;
+constexpr uint64_t kVop1 = uint64_t{1} << 7;
+constexpr uint64_t kVop2 = uint64_t{1} << 8;
+constexpr uint64_t kVopc = uint64_t{1} << 9;
+constexpr uint64_t kVop3 = uint64_t{1} << 10;
+constexpr uint64_t kVop3p = uint64_t{1} << 12;
+constexpr uint64_t kVintrp = uint64_t{1} << 13;
+constexpr uint64_t kSdwa = uint64_t{1} << 14;
+constexpr uint64_t kDpp = uint64_t{1} << 15;
+constexpr uint64_t kMubuf = uint64_t{1} << 17;
+constexpr uint64_t kMtbuf = uint64_t{1} << 18;
+constexpr uint64_t kSmrd = uint64_t{1} << 19;
+constexpr uint64_t kFlat = uint64_t{1} << 24;
+constexpr uint64_t kDs = uint64_t{1} << 25;
+constexpr uint64_t kAtomicReturn = uint64_t{1} << 58;
+}  // namespace flag
+
+// What all targets share.
+struct Shared {
+  const llvm::Target* target = nullptr;
+  llvm::MCInstrInfo* instructions = nullptr;
+  llvm::MCRegisterInfo* registers = nullptr;
+  llvm::MCAsmInfo* assembly = nullptr;
+  std::vector<Operand> operands;  // by LLVM register number
+  std::array<int16_t, kNameCount> names{};
+  bool ok = false;
+};
+
+struct NameProbe {
+  const char* opcode;
+  uint8_t position;
+};
+
+constexpr NameProbe kProbes[] = {
+#define WT_OPERAND_NAME(name, opcode, position) {opcode, position},
+#include "isa/names.inc"
+#undef WT_OPERAND_NAME
+};
+static_assert(std::size(kProbes) == kNameCount);
+
+// The operand-name numbers of this LLVM. Rows of LLVM's table lie back to back, so a number past the
+// last name reads the next row: the smallest number that answers is the right one.
+bool resolve_names(Shared& shared) {
+  std::unordered_map<std::string_view, int> wanted;
+  for (const NameProbe& probe : kProbes) wanted.emplace(probe.opcode, -1);
+  for (unsigned opcode = 0; opcode < shared.instructions->getNumOpcodes(); ++opcode) {
+    const llvm::StringRef name = shared.instructions->getName(opcode);
+    if (const auto it = wanted.find({name.data(), name.size()}); it != wanted.end())
+      it->second = static_cast<int>(opcode);
+  }
+  bool all = true;
+  for (size_t i = 0; i < kNameCount; ++i) {
+    shared.names[i] = -1;
+    const int opcode = wanted[kProbes[i].opcode];
+    for (int number = 0; opcode >= 0 && number < kMaxNameNumber; ++number) {
+      if (llvm::AMDGPU::getNamedOperandIdx(static_cast<uint16_t>(opcode), static_cast<uint16_t>(number)) !=
+          kProbes[i].position)
+        continue;
+      shared.names[i] = static_cast<int16_t>(number);
+      break;
+    }
+    all = all && shared.names[i] >= 0;
+  }
+  return all;
+}
+
+Shared* make_shared_state() {
+  auto* shared = new Shared;
+  LLVMInitializeAMDGPUTargetInfo();
+  LLVMInitializeAMDGPUTargetMC();
+  LLVMInitializeAMDGPUDisassembler();
+  std::string error;
+  shared->target = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  if (shared->target == nullptr) return shared;
+  shared->instructions = shared->target->createMCInstrInfo();
+  shared->registers = shared->target->createMCRegInfo(kTriple);
+  shared->assembly = shared->target->createMCAsmInfo(*shared->registers, kTriple, llvm::MCTargetOptions());
+  for (unsigned i = 0; i < shared->registers->getNumRegs(); ++i) {
+    const char* name = shared->registers->getName(i);
+    shared->operands.push_back(register_operand(name));
+  }
+  shared->ok = resolve_names(*shared);
+  return shared;
+}
+
+// Never freed, like everything here: LLVM objects must outlive every thread of the host.
+Shared& shared_state() {
+  static Shared* const shared = make_shared_state();
+  return *shared;
+}
+
+Encoding encoding_of(uint64_t flags, std::string_view name) {
+  if (name.starts_with("V_DUAL_")) return Encoding::kVopd;
+  if (flags & flag::kSop1) return Encoding::kSop1;
+  if (flags & flag::kSop2) return Encoding::kSop2;
+  if (flags & flag::kSopc) return Encoding::kSopc;
+  if (flags & flag::kSopk) return Encoding::kSopk;
+  if (flags & flag::kSopp) return Encoding::kSopp;
+  if (flags & flag::kSmrd) return Encoding::kSmem;
+  if (flags & flag::kVop3p) return Encoding::kVop3p;
+  if (flags & flag::kVop3) return Encoding::kVop3;
+  if (flags & flag::kVop1) return Encoding::kVop1;
+  if (flags & flag::kVop2) return Encoding::kVop2;
+  if (flags & flag::kVopc) return Encoding::kVopc;
+  if (flags & flag::kVintrp) return Encoding::kVinterp;
+  if (flags & (flag::kSdwa | flag::kDpp)) return Encoding::kVop2;
+  if (flags & flag::kDs) return Encoding::kDs;
+  if (flags & flag::kFlat) return Encoding::kFlat;
+  if (flags & flag::kMubuf) return Encoding::kMubuf;
+  if (flags & flag::kMtbuf) return Encoding::kMtbuf;
+  return Encoding::kOther;
+}
+
+Family family_of(Encoding encoding, std::string_view op) {
+  switch (encoding) {
+    case Encoding::kSop1:
+    case Encoding::kSop2:
+    case Encoding::kSopk:
+    case Encoding::kSopc: return Family::kSop;
+    case Encoding::kSopp: return Family::kSopp;
+    case Encoding::kSmem: return Family::kSmem;
+    case Encoding::kVopd: return Family::kVopd;
+    case Encoding::kDs: return Family::kDs;
+    case Encoding::kFlat: return Family::kFlat;
+    case Encoding::kMubuf:
+    case Encoding::kMtbuf: return Family::kMubuf;
+    default: break;
+  }
+  if (op.starts_with("v_cmp")) return Family::kVopc;
+  if (op.starts_with("v_mfma") || op.starts_with("v_smfmac") || op.starts_with("v_wmma")) return Family::kMatrix;
+  if (op.starts_with("v_")) return Family::kVop;
+  if (op.starts_with("exp")) return Family::kExport;
+  return Family::kImage;
+}
+
+// "ADD_F32_e32" -> v_add_f32.
+Op vopd_half(std::string_view llvm_name) {
+  std::string spelling = "v_";
+  for (const char c : llvm_name) spelling += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return find_op(spelling);
+}
+
+}  // namespace
+
+Mc::Mc(amd::GfxTarget target, bool wave64) : target_(target), wave64_(wave64) {
+  Shared& shared = shared_state();
+  const std::string cpu = amd::to_string(target);
+  const char* features = "";
+  if (target.has_wave32())
+    features = wave64 ? "+wavefrontsize64,-wavefrontsize32" : "+wavefrontsize32,-wavefrontsize64";
+  subtarget_ = shared.target->createMCSubtargetInfo(kTriple, cpu, features);
+  context_ = new llvm::MCContext(llvm::Triple(kTriple), shared.assembly, shared.registers, subtarget_);
+  disassembler_ = shared.target->createMCDisassembler(*subtarget_, *context_);
+  printer_ = shared.target->createMCInstPrinter(llvm::Triple(kTriple), 0, *shared.assembly, *shared.instructions,
+                                                *shared.registers);
+  infos_.resize(shared.instructions->getNumOpcodes());
+}
+
+Mc* Mc::get(amd::GfxTarget target, bool wave64) {
+  struct Entry {
+    amd::GfxTarget target;
+    bool wave64;
+    Mc* mc;
+  };
+  static std::mutex* const mutex = new std::mutex;
+  static auto* const entries = new std::vector<Entry>;
+  if (!target.has_wave32()) wave64 = true;
+  const std::lock_guard lock(*mutex);
+  for (const Entry& entry : *entries)
+    if (entry.target == target && entry.wave64 == wave64) return entry.mc;
+  Mc* mc = nullptr;
+  const Shared& shared = shared_state();
+  if (shared.ok) {
+    // createMCSubtargetInfo() prints a warning for a processor it does not know; ask a neutral one first.
+    const std::unique_ptr<llvm::MCSubtargetInfo> neutral(shared.target->createMCSubtargetInfo(kTriple, "", ""));
+    if (target.major >= 9 && target.major <= 11 && neutral->isCPUStringValid(amd::to_string(target)))
+      mc = new Mc(target, wave64);
+  }
+  entries->push_back({target, wave64, mc});
+  return mc;
+}
+
+bool Mc::decode(std::span<const std::byte> code, llvm::MCInst& inst, unsigned& size_bytes) {
+  uint64_t size = 0;
+  const llvm::ArrayRef<uint8_t> bytes(reinterpret_cast<const uint8_t*>(code.data()), code.size());
+  inst.clear();
+  inst.setOpcode(0);
+  inst.setFlags(0);
+  if (disassembler_->getInstruction(inst, size, bytes, 0, llvm::nulls()) != llvm::MCDisassembler::Success)
+    return false;
+  if (size == 0 || size > code.size()) return false;
+  for (const llvm::MCOperand& operand : inst)
+    if (!operand.isReg() && !operand.isImm()) return false;
+  size_bytes = static_cast<unsigned>(size);
+  return true;
+}
+
+std::string Mc::print(const llvm::MCInst& inst, uint64_t pc) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  printer_->printInst(&inst, pc, "", *subtarget_, stream);
+  stream.flush();
+  return text;
+}
+
+const OpcodeInfo& Mc::info(unsigned opcode) {
+  std::unique_ptr<OpcodeInfo>& slot = infos_[opcode];
+  if (!slot) slot = std::make_unique<OpcodeInfo>(make_info(opcode));
+  return *slot;
+}
+
+OpcodeInfo Mc::make_info(unsigned opcode) const {
+  const Shared& shared = shared_state();
+  const llvm::MCInstrDesc& desc = shared.instructions->get(opcode);
+  const llvm::StringRef llvm_name = shared.instructions->getName(opcode);
+  const std::string_view name(llvm_name.data(), llvm_name.size());
+  OpcodeInfo info;
+  info.encoding = encoding_of(desc.TSFlags, name);
+
+  if (info.encoding == Encoding::kVopd) {
+    std::string_view halves = name.substr(std::strlen("V_DUAL_"));
+    halves = halves.substr(0, halves.rfind("_gfx"));
+    const size_t split = halves.find("_X_");
+    info.op = vopd_half(halves.substr(0, split));
+    info.op_y = vopd_half(halves.substr(split + 3));
+  } else {
+    llvm::MCInst probe;
+    probe.setOpcode(opcode);
+    const char* mnemonic = printer_->getMnemonic(&probe).first;
+    std::string_view spelling = mnemonic == nullptr ? "" : mnemonic;
+    spelling = spelling.substr(0, spelling.find_first_of(" \t"));
+    info.op = find_op(spelling);
+  }
+  info.family = info.op == Op::kInvalid ? Family::kInvalid : family_of(info.encoding, op_name(info.op));
+  info.sdwa = (desc.TSFlags & flag::kSdwa) != 0;
+  info.dpp = (desc.TSFlags & flag::kDpp) != 0;
+  info.atomic_return = (desc.TSFlags & flag::kAtomicReturn) != 0;
+  info.flat_segment = name.starts_with("FLAT_");
+  if (info.encoding == Encoding::kFlat || info.encoding == Encoding::kMubuf || info.encoding == Encoding::kMtbuf) {
+    const auto contains = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+    info.lds = contains("_LDS_");
+    info.addr64 = contains("_ADDR64");
+    info.offen = contains("_OFFEN") || contains("_BOTHEN");
+    info.idxen = contains("_IDXEN") || contains("_BOTHEN");
+    info.tfe = contains("_TFE_");
+  }
+  info.defs = static_cast<uint8_t>(desc.getNumDefs());
+  info.operand_count = static_cast<uint8_t>(desc.getNumOperands());
+  for (unsigned i = 0; i < desc.getNumOperands() && i < info.operand_type.size(); ++i) {
+    const llvm::MCOperandInfo& operand = desc.operands()[i];
+    info.operand_type[i] = static_cast<uint8_t>(source_type(operand.OperandType));
+    if (operand.RegClass < 0) continue;
+    const char* class_name = shared.registers->getRegClassName(&shared.registers->getRegClass(operand.RegClass));
+    if (std::strstr(class_name, "Lo128") != nullptr) info.lo128 |= uint64_t{1} << i;
+  }
+  for (size_t i = 0; i < kNameCount; ++i)
+    info.at[i] = static_cast<int8_t>(llvm::AMDGPU::getNamedOperandIdx(static_cast<uint16_t>(opcode),
+                                                                      static_cast<uint16_t>(shared.names[i])));
+  return info;
+}
+
+const Operand& Mc::reg(unsigned llvm_register) const {
+  const std::vector<Operand>& operands = shared_state().operands;
+  return operands[llvm_register < operands.size() ? llvm_register : 0];
+}
+
+bool Mc::names_resolved() { return shared_state().ok; }
+
+int Mc::name_number(Name name) { return shared_state().names[static_cast<size_t>(name)]; }
+
+int Mc::opcode_number(const char* llvm_name) {
+  const Shared& shared = shared_state();
+  for (unsigned opcode = 0; opcode < shared.instructions->getNumOpcodes(); ++opcode)
+    if (shared.instructions->getName(opcode) == llvm_name) return static_cast<int>(opcode);
+  return -1;
+}
+
+int Mc::operand_type(unsigned opcode, unsigned position) {
+  return shared_state().instructions->get(opcode).operands()[position].OperandType;
+}
+
+}  // namespace wavetap::isa

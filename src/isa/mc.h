@@ -1,0 +1,118 @@
+// Mc: LLVM's AMDGPU machine-code layer for one target and wave size, and what we add to it: per-opcode
+// facts (canonical operation, encoding family, where each operand sits) and the register table.
+//
+// Private to isa/. LLVM's headers stay in the .cc files of this folder.
+//
+// LLVM keeps the AMDGPU opcode and operand-name enumerations private. Two things replace them:
+//   * opcodes are known by name (MCInstrInfo::getName) and by mnemonic (MCInstPrinter::getMnemonic);
+//   * operand names are numbers given to llvm::AMDGPU::getNamedOperandIdx(). The number of a name is
+//     found at start-up by asking which number yields a known position of a known opcode (names.inc):
+//     V_ADD_F32_e64_vi has src1_modifiers at position 3, so src1_modifiers is the number that answers 3.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "amd/gfx_target.h"
+#include "isa/inst.h"
+
+namespace llvm {
+class MCAsmInfo;
+class MCContext;
+class MCDisassembler;
+class MCInst;
+class MCInstPrinter;
+class MCInstrInfo;
+class MCRegisterInfo;
+class MCSubtargetInfo;
+class Target;
+}  // namespace llvm
+
+namespace wavetap::isa {
+
+// Operand names of LLVM's instruction tables that the decoder asks for.
+enum class Name : uint8_t {
+#define WT_OPERAND_NAME(name, opcode, position) name,
+#include "isa/names.inc"
+#undef WT_OPERAND_NAME
+  kCount
+};
+inline constexpr size_t kNameCount = static_cast<size_t>(Name::kCount);
+
+enum class Encoding : uint8_t {
+  kNone,
+  kSop1, kSop2, kSopk, kSopc, kSopp,
+  kSmem,
+  kVop1, kVop2, kVopc, kVop3, kVop3p, kVopd, kVinterp,
+  kDs, kFlat, kMubuf, kMtbuf,
+  kOther,  // images, exports, LDS parameter loads
+};
+
+// What is known of one LLVM opcode. Made when the opcode is first met.
+struct OpcodeInfo {
+  Op op = Op::kInvalid;
+  Op op_y = Op::kInvalid;     // VOPD: the second half
+  Family family = Family::kInvalid;
+  Encoding encoding = Encoding::kNone;
+  bool sdwa = false;
+  bool dpp = false;           // DPP16 or DPP8
+  bool lds = false;           // a load that goes to LDS, or a store that comes from it
+  bool offen = false, idxen = false, addr64 = false, tfe = false;
+  bool atomic_return = false;
+  bool flat_segment = false;  // flat_*: the offset is unsigned before gfx12
+  uint8_t defs = 0;           // leading operands that are results
+  uint8_t operand_count = 0;
+  uint64_t lo128 = 0;         // bit i: operand i is a 16-bit VGPR operand limited to v0..v127 (gfx11)
+  std::array<int8_t, kNameCount> at{};       // position of each named operand, -1 when absent
+  std::array<uint8_t, 32> operand_type{};    // SourceType of each operand
+
+  int position(Name name) const { return at[static_cast<size_t>(name)]; }
+  bool has(Name name) const { return position(name) >= 0; }
+};
+
+class Mc {
+ public:
+  // The shared instance for (target, wave size), made at first use and never freed. Null when LLVM does
+  // not know the target.
+  static Mc* get(amd::GfxTarget target, bool wave64);
+
+  // Decodes the instruction at the start of `code` into `inst`. False when there is none. Sets
+  // `size_bytes` on success. Holds no lock: the caller has mutex().
+  bool decode(std::span<const std::byte> code, llvm::MCInst& inst, unsigned& size_bytes);
+  std::string print(const llvm::MCInst& inst, uint64_t pc);
+
+  const OpcodeInfo& info(unsigned opcode);
+  // An LLVM register as our operand (kind, index, dwords, sel); kNone for registers we do not model.
+  const Operand& reg(unsigned llvm_register) const;
+
+  amd::GfxTarget target() const { return target_; }
+  bool wave64() const { return wave64_; }
+  std::mutex& mutex() { return mutex_; }
+
+  // For the self-check: whether every name of names.inc was found, and the number it has.
+  static bool names_resolved();
+  static int name_number(Name name);
+  static int opcode_number(const char* llvm_name);
+  static int operand_type(unsigned opcode, unsigned position);
+
+ private:
+  Mc(amd::GfxTarget target, bool wave64);
+  OpcodeInfo make_info(unsigned opcode) const;
+
+  amd::GfxTarget target_;
+  bool wave64_;
+  llvm::MCSubtargetInfo* subtarget_ = nullptr;
+  llvm::MCContext* context_ = nullptr;
+  llvm::MCDisassembler* disassembler_ = nullptr;
+  llvm::MCInstPrinter* printer_ = nullptr;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<OpcodeInfo>> infos_;
+};
+
+}  // namespace wavetap::isa
