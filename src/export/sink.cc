@@ -1,0 +1,130 @@
+#include "export/sink.h"
+
+#include <unistd.h>
+#include <zlib.h>
+
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+namespace wavetap::exporter {
+
+Result<Sink> Sink::open(const std::string& path) {
+  Sink sink;
+  sink.path_ = path;
+  if (path == "-") {
+    sink.file_ = stdout;
+    return sink;
+  }
+  sink.temporary_ = path + ".part-" + std::to_string(getpid());
+  if (path.ends_with(".gz"))
+    sink.gzip_ = gzopen(sink.temporary_.c_str(), "wb6");
+  else
+    sink.file_ = std::fopen(sink.temporary_.c_str(), "wb");
+  if (sink.gzip_ == nullptr && sink.file_ == nullptr)
+    return errorf("%s: cannot be written: %s; name another file with -o", path.c_str(), std::strerror(errno));
+  return sink;
+}
+
+Sink Sink::in_memory() {
+  Sink sink;
+  sink.in_memory_ = true;
+  return sink;
+}
+
+Sink::Sink(Sink&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      buffer_(std::move(other.buffer_)),
+      file_(std::exchange(other.file_, nullptr)),
+      gzip_(std::exchange(other.gzip_, nullptr)),
+      in_memory_(other.in_memory_),
+      written_(other.written_),
+      status_(std::move(other.status_)) {}
+
+Sink::~Sink() {
+  if (gzip_ != nullptr) gzclose(static_cast<gzFile>(gzip_));
+  if (file_ != nullptr && file_ != stdout) std::fclose(file_);
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void Sink::json_string(std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  put('"');
+  for (size_t i = 0; i < text.size();) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c == '"' || c == '\\') {
+      put('\\');
+      put(static_cast<char>(c));
+      ++i;
+    } else if (c < 0x20) {
+      write("\\u00");
+      put(kHex[c >> 4]);
+      put(kHex[c & 15]);
+      ++i;
+    } else if (c < 0x80) {
+      put(static_cast<char>(c));
+      ++i;
+    } else {
+      const size_t length = c >= 0xf0 && c < 0xf5 ? 4 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xc2 && c < 0xe0 ? 2 : 0;
+      bool valid = length != 0 && i + length <= text.size();
+      for (size_t k = 1; valid && k < length; ++k) valid = (static_cast<unsigned char>(text[i + k]) & 0xc0) == 0x80;
+      if (valid) {
+        write(text.substr(i, length));
+        i += length;
+      } else {
+        write("\xef\xbf\xbd");
+        ++i;
+      }
+    }
+  }
+  put('"');
+}
+
+void Sink::integer(int64_t value) {
+  char text[24];
+  const auto [end, error] = std::to_chars(text, text + sizeof text, value);
+  write({text, static_cast<size_t>(end - text)});
+}
+
+void Sink::real(double value) {
+  char text[32];
+  const auto [end, error] = std::to_chars(text, text + sizeof text, value);
+  const std::string_view digits(text, static_cast<size_t>(end - text));
+  write(digits);
+  if (digits.find_first_of(".en") == std::string_view::npos) write(".0");
+}
+
+void Sink::flush() {
+  if (buffer_.empty()) return;
+  written_ += buffer_.size();
+  const bool ok = gzip_ != nullptr
+                      ? gzwrite(static_cast<gzFile>(gzip_), buffer_.data(), static_cast<unsigned>(buffer_.size())) > 0
+                      : file_ != nullptr && std::fwrite(buffer_.data(), 1, buffer_.size(), file_) == buffer_.size();
+  buffer_.clear();
+  if (!ok && status_.ok())
+    status_ = errorf("%s: writing failed: %s; free some space or name another file with -o", path_.c_str(), std::strerror(errno));
+}
+
+Status Sink::finish() {
+  if (in_memory_) return {};
+  flush();
+  bool closed = true;
+  if (gzip_ != nullptr) closed = gzclose(static_cast<gzFile>(std::exchange(gzip_, nullptr))) == Z_OK;
+  if (file_ == stdout) {
+    closed = std::fflush(stdout) == 0;
+    file_ = nullptr;
+  } else if (file_ != nullptr) {
+    closed = std::fclose(std::exchange(file_, nullptr)) == 0;
+  }
+  if (!closed && status_.ok())
+    status_ = errorf("%s: writing failed: %s; free some space or name another file with -o", path_.c_str(), std::strerror(errno));
+  if (status_.ok() && !temporary_.empty()) {
+    if (std::rename(temporary_.c_str(), path_.c_str()) != 0)
+      return errorf("%s: cannot be put in place: %s; name another file with -o", path_.c_str(), std::strerror(errno));
+    temporary_.clear();
+  }
+  return status_;
+}
+
+}  // namespace wavetap::exporter
