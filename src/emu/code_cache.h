@@ -91,11 +91,12 @@ class CodeCache {
   bool is_unchanged(Block& block, uint64_t serial) const;
   std::shared_ptr<Block> decode_block(const Key& key, GpuAddr pc, FaultKind* fault) const;
   std::shared_ptr<const LoweredCode> variant_of(Block& block, const Key& key);
-  bool guarded(void (*body)(void*), void* arg) const;
+  void insert(const std::shared_ptr<Block>& block);
 
   const RunGuarded run_guarded_;
-  mutable std::mutex mutex_;  // blocks_ and each block's variants
+  mutable std::mutex mutex_;  // everything below, and each block's variants
   std::multimap<uint64_t, std::shared_ptr<Block>> blocks_;  // by first address
+  size_t cached_instructions_ = 0;
 };
 
 }  // namespace wavetap::emu

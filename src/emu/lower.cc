@@ -90,12 +90,17 @@ Handler find_handler(const isa::Inst& inst, Shape shape) {
     case Family::kSop: return find_sop(inst, shape);
     case Family::kSopp: return find_sopp(inst, shape);
     case Family::kSmem: return find_smem(inst, shape);
-#if __has_include("emu/exec_vop.cc")
     case Family::kVop:
-      for (const auto find : {find_cross_lane, find_vop, find_vop3p, find_matrix})
+      for (const auto find : {
+#if __has_include("emu/exec_vop3p.cc")
+               find_vop3p,
+#endif
+#if __has_include("emu/exec_matrix.cc")
+               find_matrix,
+#endif
+               find_cross_lane, find_vop})
         if (const Handler found = find(inst, shape)) return found;
       return nullptr;
-#endif
 #if __has_include("emu/exec_vopc.cc")
     case Family::kVopc: return find_vopc(inst, shape);
 #endif

@@ -133,9 +133,7 @@ class TestMachine {
   bool run_program(std::shared_ptr<const isa::Program> program, int limit = 100000) {
     code_.push_back(std::make_unique<LoweredCode>(std::move(program), RegisterLimits{options_.vgprs, options_.agprs}));
     const LoweredCode& lowered = *code_.back();
-    wave.program = &lowered.program();
-    wave.steps = lowered.steps();
-    wave.pc = 0;
+    wave.enter(lowered, 0);
     wave.state = WaveState::kRunning;
     wave.fault = {};
     while (wave.pc < lowered.program().size() && limit-- > 0) {

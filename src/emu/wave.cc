@@ -37,15 +37,17 @@ void Wave::raise(FaultKind kind, GpuAddr address, bool is_write, int lane, const
   std::snprintf(fault.detail, sizeof fault.detail, "%s", detail);
 }
 
+void Wave::enter(const LoweredCode& code, int32_t index) {
+  program = &code.program();
+  steps = code.steps();
+  counts = code.counts();
+  pc = index;
+}
+
 void Wave::jump(uint64_t address) {
   if (jumps != nullptr) {
     const JumpCache::Entry& entry = jumps->entry(address);
-    if (entry.pc == address) {
-      program = &entry.place.code->program();
-      steps = entry.place.code->steps();
-      pc = entry.place.index;
-      return;
-    }
+    if (entry.pc == address) return enter(*entry.place.code, entry.place.index);
   }
   jump_pc = address;
   stop(WaveState::kLeftCode);

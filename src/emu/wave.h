@@ -25,6 +25,8 @@ namespace wavetap::emu {
 
 struct Workgroup;  // workgroup.h
 struct Step;       // lower.h
+struct StepCount;
+class LoweredCode;
 struct JumpCache;  // code_cache.h
 
 // GPU address at which every wave sees its own scratch. Above the GPU's highest virtual address, so
@@ -84,6 +86,7 @@ struct alignas(64) Wave {
   int64_t budget = 0;          // instructions of this slice; zeroed to leave the run loop
   const isa::Program* program = nullptr;
   const Step* steps = nullptr;         // handlers of `program`, by instruction index
+  const StepCount* counts = nullptr;   // how each instruction counts, likewise
   uint64_t jump_pc = 0;                // valid in state kLeftCode
   JumpCache* jumps = nullptr;          // of the worker now running this wave
 
@@ -127,6 +130,8 @@ struct alignas(64) Wave {
   // Leaves the run loop after this instruction with the state given.
   void stop(WaveState why) { state = why, budget = 0; }
   void yield() { stop(WaveState::kYielded); }
+  // Goes on at instruction `index` of `code`.
+  void enter(const LoweredCode& code, int32_t index);
   // Goes on at the absolute address `address`, in this Program or another one.
   void jump(uint64_t address);
   // Address of the instruction being executed. Handlers only: pc already points past it.

@@ -1,0 +1,333 @@
+// The engine's thread pool.
+//
+// A worker takes a workgroup, gives it one turn (scheduler.cc), puts it back or finishes it, and takes
+// the next, going round the dispatches in flight. So dispatches share the workers fairly, and one that
+// waits for another, or for the host, cannot keep it from running.
+//
+// Workgroups start as others finish; normally no more are resident than there are workers. When turns go
+// by and none finishes, the ones that have started may be waiting for one that has not, so the limit
+// grows: at once when all do nothing but sleep, slowly when they compute. A cooperative dispatch has all
+// of its workgroups resident from the start, as the hardware guarantees.
+//
+// One mutex guards jobs, their parked workgroups and the pool of workgroup storage. It is not held while
+// instructions run.
+#include "emu/engine.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "emu/code_cache.h"
+#include "emu/guest_read.h"
+#include "emu/scheduler.h"
+
+namespace wavetap::emu {
+namespace {
+
+// Storage for resident workgroups beyond which the limit grows only when nothing else helps.
+constexpr size_t kStorageGoalBytes = 64 << 20;
+// Storage of finished workgroups that is kept for the next ones.
+constexpr size_t kMaxPooledBytes = 32 << 20;
+// How much a turn counts towards growing the limit of resident workgroups; it grows when the sum reaches
+// kGrowAt times the number of residents.
+constexpr uint64_t kStallSlept = 4;
+constexpr uint64_t kStallComputed = 1;
+constexpr uint64_t kGrowAt = 4;
+constexpr uint64_t kGrowAtOverGoal = 256;
+// Naps of a worker that finds only sleeping workgroups: doubling from the first to the last.
+constexpr std::chrono::microseconds kFirstNap{10};
+constexpr int kNapDoublings = 4;
+
+int worker_count(const EngineOptions& options) {
+  if (options.threads > 0) return options.threads;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+// The application's signal handlers must not run on our threads.
+void block_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  for (const int synchronous : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&all, synchronous);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
+
+}  // namespace
+
+class Engine::Impl {
+ public:
+  explicit Impl(const EngineOptions& options)
+      : options_(options), thread_goal_(worker_count(options)), cache_(options.run_guarded) {}
+
+  ~Impl() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    work_.notify_all();
+    for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
+  }
+
+  DispatchResult run(const Dispatch& dispatch);
+  void invalidate_code(GpuAddr begin, uint64_t size_bytes) { cache_.invalidate(begin, size_bytes); }
+
+ private:
+  struct Work {
+    Job* job = nullptr;
+    std::unique_ptr<Workgroup> group;
+    bool is_new = false;
+    uint64_t linear = 0;  // of a new one
+  };
+
+  bool start_workers();  // mutex_ held
+  void work_until_stopped();
+  Work take_work();                    // mutex_ held
+  bool take_from(Job& job, Work* work);  // mutex_ held
+  void put_back(Work work, Turn turn);   // mutex_ held
+  void note_stall(Job& job, Turn turn);  // mutex_ held
+  void stop(Job& job);                   // mutex_ held
+  int nap_level() const;                 // mutex_ held
+  std::unique_ptr<Workgroup> make_group();  // mutex_ held
+  void recycle(std::unique_ptr<Workgroup> group);  // mutex_ held
+
+  const EngineOptions options_;
+  const int thread_goal_;
+  CodeCache cache_;
+
+  std::mutex mutex_;
+  std::condition_variable work_;     // something to do for a worker
+  std::condition_variable over_;     // some job is over
+  std::vector<pthread_t> threads_;
+  std::vector<Job*> jobs_;           // in flight
+  size_t turn_ = 0;                  // which of jobs_ is served next
+  bool stopping_ = false;
+  uint64_t next_serial_ = 1;
+  std::vector<std::unique_ptr<Workgroup>> pool_;
+  size_t pooled_bytes_ = 0;
+};
+
+DispatchResult Engine::Impl::run(const Dispatch& dispatch) {
+  DispatchResult result;
+  Job job;
+  {
+    const std::lock_guard lock(mutex_);
+    job.serial = next_serial_++;
+  }
+  if (std::optional<Fault> fault = prepare_launch(dispatch, options_, cache_, job.serial, &job.launch)) {
+    result.fault = fault;
+    return result;
+  }
+  job.resident_limit = dispatch.cooperative ? job.launch.group_count : static_cast<uint64_t>(thread_goal_);
+  job.code.push_back(job.launch.code);
+
+  std::unique_lock lock(mutex_);
+  if (!start_workers()) {
+    result.fault = Fault{};
+    result.fault->kind = FaultKind::kBadDescriptor;
+    result.fault->kernel_object = dispatch.kernel_object;
+    std::snprintf(result.fault->detail, sizeof result.fault->detail, "no worker thread could be started");
+    return result;
+  }
+  jobs_.push_back(&job);
+  if (job.launch.group_count == 1) work_.notify_one();
+  else work_.notify_all();
+  over_.wait(lock, [&] { return job.is_over(); });
+  jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
+  while (!job.parked.empty()) {
+    recycle(std::move(job.parked.front()));
+    job.parked.pop_front();
+  }
+  lock.unlock();
+
+  result.fault = job.fault;
+  result.cancelled = job.cancelled;
+  result.counters = job.counters;
+  if (result.fault) {
+    uint64_t encoding = 0;
+    guest_read(*dispatch.memory, options_.run_guarded, result.fault->pc, std::as_writable_bytes(std::span(&encoding, 1)));
+    result.fault->encoding = encoding;
+  }
+  return result;
+}
+
+bool Engine::Impl::start_workers() {
+  while (static_cast<int>(threads_.size()) < thread_goal_) {
+    pthread_t thread;
+    const auto body = [](void* self) -> void* {
+      pthread_setname_np(pthread_self(), "wavetap-emu");
+      block_signals();
+      static_cast<Impl*>(self)->work_until_stopped();
+      return nullptr;
+    };
+    if (pthread_create(&thread, nullptr, body, this) != 0) break;
+    threads_.push_back(thread);
+  }
+  return !threads_.empty();
+}
+
+void Engine::Impl::work_until_stopped() {
+  auto worker = std::make_unique<Worker>();
+  int naps = 0;
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    Work work = take_work();
+    if (work.job == nullptr) {
+      work_.wait(lock);
+      continue;
+    }
+    Job& job = *work.job;
+    ++job.running;
+    lock.unlock();
+
+    Turn turn = Turn::kFaulted;
+    bool no_memory = false;
+    if (work.is_new) {
+      no_memory = !start_workgroup(job.launch, work.linear, *work.group);
+      if (!no_memory) shuffle_waves(*work.group, options_.seed);
+    }
+    if (!no_memory) turn = TurnRunner(options_, cache_, *worker, job, mutex_).run(*work.group);
+
+    lock.lock();
+    if (no_memory && !job.fault) {
+      job.fault = Fault{};
+      job.fault->kind = FaultKind::kBadDescriptor;
+      job.fault->kernel_object = job.launch.dispatch->kernel_object;
+      std::snprintf(job.fault->detail, sizeof job.fault->detail, "no host memory for a workgroup's registers");
+    }
+    --job.running;
+    put_back(std::move(work), turn);
+    // `job` may be gone from here on: run() returns once it is over.
+    if (const int level = nap_level(); level == 0) {
+      naps = 0;
+    } else {
+      work_.wait_for(lock, kFirstNap * (1 << std::min(naps, kNapDoublings)));
+      ++naps;
+    }
+  }
+}
+
+Engine::Impl::Work Engine::Impl::take_work() {
+  Work work;
+  for (size_t tried = 0; tried < jobs_.size() && work.job == nullptr; ++tried) {
+    turn_ = (turn_ + 1) % jobs_.size();
+    take_from(*jobs_[turn_], &work);
+  }
+  return work;
+}
+
+bool Engine::Impl::take_from(Job& job, Work* work) {
+  if (!job.stopped && job.is_cancelled_outside()) {
+    job.cancelled = true;
+    stop(job);
+  }
+  if (job.stopped) return false;
+  if (job.next_group < job.launch.group_count && job.resident() < job.resident_limit) {
+    work->group = make_group();
+    work->linear = group_in_order(job.next_group++, job.launch.group_count, options_.seed);
+    work->is_new = true;
+    work->job = &job;
+    return true;
+  }
+  if (job.parked.empty()) return false;
+  work->group = std::move(job.parked.front());
+  job.parked.pop_front();
+  work->job = &job;
+  return true;
+}
+
+void Engine::Impl::put_back(Work work, Turn turn) {
+  Job& job = *work.job;
+  const bool stopped_meanwhile = job.stopped;
+  switch (turn) {
+    case Turn::kFinished:
+      ++job.finished_groups;
+      if (job.launch.dispatch->count) job.counters.add(work.group->counters);
+      job.stall = 0;
+      job.idle_turns = 0;
+      break;
+    case Turn::kFaulted:
+      for (const Wave& wave : work.group->waves)
+        if (wave.state == WaveState::kFaulted && !job.fault) job.fault = wave.fault;
+      if (job.launch.dispatch->count) job.counters.add(work.group->counters);
+      stop(job);
+      break;
+    case Turn::kAbandoned:
+      job.cancelled = true;
+      stop(job);
+      break;
+    case Turn::kUsedUp:
+    case Turn::kOnlySlept:
+      if (!stopped_meanwhile) {
+        job.parked.push_back(std::move(work.group));
+        note_stall(job, turn);
+      }
+      break;
+  }
+  if (work.group != nullptr) recycle(std::move(work.group));
+  if (job.is_over()) over_.notify_all();
+}
+
+void Engine::Impl::note_stall(Job& job, Turn turn) {
+  job.idle_turns = turn == Turn::kOnlySlept ? job.idle_turns + 1 : 0;
+  job.stall += turn == Turn::kOnlySlept ? kStallSlept : kStallComputed;
+  if (job.next_group >= job.launch.group_count) return;
+  const uint64_t resident = job.resident();
+  const bool over_goal = resident * job.launch.storage_bytes_per_group() > kStorageGoalBytes;
+  if (job.stall < resident * (over_goal ? kGrowAtOverGoal : kGrowAt)) return;
+  job.resident_limit = std::max(job.resident_limit, resident + std::max<uint64_t>(1, resident / 2));
+  job.stall = 0;
+  work_.notify_all();
+}
+
+void Engine::Impl::stop(Job& job) {
+  job.stopped = true;
+  while (!job.parked.empty()) {
+    recycle(std::move(job.parked.front()));
+    job.parked.pop_front();
+  }
+  if (job.is_over()) over_.notify_all();
+}
+
+// 0 when there is something to compute; else every resident workgroup has slept through its last turns
+// and nothing can change before the host, or time, changes it.
+int Engine::Impl::nap_level() const {
+  bool any = false;
+  for (const Job* job : jobs_) {
+    if (job->stopped) continue;
+    any = true;
+    if (job->idle_turns < 2 * job->resident() || job->resident() == 0) return 0;
+    if (job->next_group < job->launch.group_count && job->resident() < job->resident_limit) return 0;
+  }
+  return any ? 1 : 0;
+}
+
+std::unique_ptr<Workgroup> Engine::Impl::make_group() {
+  if (pool_.empty()) return std::make_unique<Workgroup>();
+  std::unique_ptr<Workgroup> group = std::move(pool_.back());
+  pool_.pop_back();
+  pooled_bytes_ -= group->storage_bytes();
+  return group;
+}
+
+void Engine::Impl::recycle(std::unique_ptr<Workgroup> group) {
+  const size_t bytes = group->storage_bytes();
+  if (pooled_bytes_ + bytes > kMaxPooledBytes) return;
+  pooled_bytes_ += bytes;
+  pool_.push_back(std::move(group));
+}
+
+Engine::Engine(const EngineOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+Engine::~Engine() = default;
+
+DispatchResult Engine::run(const Dispatch& dispatch) { return impl_->run(dispatch); }
+void Engine::invalidate_code(GpuAddr begin, uint64_t size_bytes) { impl_->invalidate_code(begin, size_bytes); }
+
+}  // namespace wavetap::emu

@@ -1,0 +1,76 @@
+// One indirect call per instruction and nothing else: what can be decided before running was decided in
+// lower.cc. The counting loop is a copy, so that not counting costs nothing.
+#include "emu/interpreter.h"
+
+#include <bit>
+
+#include "emu/lower.h"
+#include "emu/wave.h"
+
+namespace wavetap::emu {
+namespace {
+
+int64_t run_plain(Wave& wave) {
+  int64_t done = 0;
+  do {
+    const Step& step = wave.steps[wave.pc++];
+    step.run(wave, *step.inst);
+  } while (++done < wave.budget);
+  return done;
+}
+
+void count(Counters& counters, const StepCount& what, uint64_t exec, uint32_t lanes) {
+  ++counters.instructions;
+  counters.modelled_cycles += what.cycles;
+  switch (what.type) {
+    case StepCount::kValu: {
+      const auto active = static_cast<uint64_t>(std::popcount(exec));
+      ++counters.valu;
+      counters.valu_lanes += active;
+      counters.valu_lane_slots += lanes;
+      const uint64_t flops = active * what.flops_per_lane;
+      if (what.precision == StepCount::kF32) counters.flops_f32 += flops;
+      else if (what.precision == StepCount::kF16) counters.flops_f16 += flops;
+      else if (what.precision == StepCount::kF64) counters.flops_f64 += flops;
+      break;
+    }
+    case StepCount::kMatrix:
+      ++counters.matrix;
+      counters.flops_matrix += what.flops;
+      break;
+    case StepCount::kSalu: ++counters.salu; break;
+    case StepCount::kSmem: ++counters.smem; break;
+    case StepCount::kVmemLoad: ++counters.vmem_load; break;
+    case StepCount::kVmemStore: ++counters.vmem_store; break;
+    case StepCount::kVmemAtomic: ++counters.vmem_atomic; break;
+    case StepCount::kLds: ++counters.lds; break;
+    case StepCount::kBranch: ++counters.branch; break;
+    case StepCount::kBarrier: ++counters.barrier; break;
+    case StepCount::kMessage: ++counters.message; break;
+    case StepCount::kWait: ++counters.waitcnt; break;
+    case StepCount::kOther:
+    case StepCount::kNothing: break;
+  }
+}
+
+int64_t run_counting(Wave& wave) {
+  int64_t done = 0;
+  do {
+    const Step& step = wave.steps[wave.pc];
+    const StepCount& what = wave.counts[wave.pc];
+    ++wave.pc;
+    // Before the instruction: it may change EXEC.
+    if (what.type != StepCount::kNothing) count(*wave.counters, what, wave.exec(), wave.lanes);
+    step.run(wave, *step.inst);
+  } while (++done < wave.budget);
+  return done;
+}
+
+}  // namespace
+
+void run_slice(Wave& wave) {
+  const int64_t done = wave.counters == nullptr ? run_plain(wave) : run_counting(wave);
+  wave.executed += static_cast<uint64_t>(done);
+}
+
+}  // namespace wavetap::emu

@@ -1,0 +1,155 @@
+#include "emu/scheduler.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "emu/guest_read.h"
+#include "emu/interpreter.h"
+
+namespace wavetap::emu {
+namespace {
+
+// A turn ends after this many passes over the waves even if none used its quantum: waves that meet at a
+// barrier again and again must not keep others waiting.
+constexpr int kMaxPasses = 1024;
+// Shortest quantum a seed may choose.
+constexpr uint64_t kMinQuantum = 50;
+
+// Lets the waves go on when all that have not ended wait at the barrier.
+bool release_barrier(Workgroup& group) {
+  for (const Wave& wave : group.waves)
+    if (wave.state != WaveState::kFinished && wave.state != WaveState::kAtBarrier) return false;
+  for (Wave& wave : group.waves)
+    if (wave.state == WaveState::kAtBarrier) wave.state = WaveState::kRunning;
+  return true;
+}
+
+}  // namespace
+
+Turn TurnRunner::run(Workgroup& group) {
+  if (worker_.tlb_memory != group.dispatch->memory) {
+    worker_.tlb = {};
+    worker_.tlb_memory = group.dispatch->memory;
+  }
+  if (worker_.jumps.owner != job_.serial) worker_.jumps.reset(job_.serial);
+  for (Wave& wave : group.waves) {
+    wave.tlb = &worker_.tlb;
+    wave.jumps = &worker_.jumps;
+  }
+  Random random(options_.seed ^ group.linear_id ^ group.waves[0].executed);
+
+  for (int pass = 0; pass < kMaxPasses; ++pass) {
+    bool used_quantum = false;
+    bool moved = false;  // somebody did more than sleep
+    for (Wave& wave : group.waves) {
+      if (wave.state == WaveState::kYielded) wave.state = WaveState::kRunning;
+      if (wave.state != WaveState::kRunning) continue;
+      if (job_.is_cancelled_outside()) return Turn::kAbandoned;
+      const int64_t quantum =
+          options_.seed == 0 ? kQuantum : static_cast<int64_t>(kMinQuantum + random.below(kQuantum - kMinQuantum));
+      run_wave(group, wave, quantum);
+      switch (wave.state) {
+        case WaveState::kFaulted: return Turn::kFaulted;
+        case WaveState::kFinished:
+          --group.unfinished;
+          moved = true;
+          break;
+        case WaveState::kRunning:
+          used_quantum = moved = true;
+          break;
+        case WaveState::kAtBarrier: moved = true; break;
+        default: break;
+      }
+    }
+    if (group.unfinished == 0) return Turn::kFinished;
+    if (release_barrier(group)) moved = true;
+    if (used_quantum) return Turn::kUsedUp;
+    if (!moved) return Turn::kOnlySlept;
+  }
+  return Turn::kUsedUp;
+}
+
+void TurnRunner::run_wave(Workgroup& group, Wave& wave, int64_t quantum) {
+  const uint64_t limit = options_.watchdog_instructions;
+  const uint64_t stop_at = wave.executed + static_cast<uint64_t>(quantum);
+  while (wave.state == WaveState::kRunning && wave.executed < stop_at) {
+    if (limit != 0 && wave.executed >= limit) {
+      wave.raise(FaultKind::kWatchdog, {}, false, -1, "the wave ran longer than the watchdog allows");
+      return;
+    }
+    wave.budget = static_cast<int64_t>(stop_at - wave.executed);
+    if (limit != 0) wave.budget = std::min(wave.budget, static_cast<int64_t>(limit - wave.executed));
+    run_guarded_slice(wave);
+    if (wave.state == WaveState::kLeftCode) enter_other_code(wave);
+    if (group.interrupt_requested) {
+      group.interrupt_requested = false;
+      if (Host* host = group.dispatch->host) host->interrupt();
+    }
+  }
+}
+
+void TurnRunner::run_guarded_slice(Wave& wave) {
+  if (options_.run_guarded == nullptr) return run_slice(wave);
+  uint64_t host_address = 0;
+  if (options_.run_guarded([](void* arg) { run_slice(*static_cast<Wave*>(arg)); }, &wave, &host_address)) return;
+  // The mapping is there, the host memory behind it is not.
+  wave.state = WaveState::kRunning;
+  wave.raise(FaultKind::kPageFault, to_gpu_address(host_address), false, -1, "host memory behind the mapping is gone");
+}
+
+GpuAddr TurnRunner::to_gpu_address(uint64_t host_address) const {
+  for (const MappedRange& range : worker_.tlb.entry) {
+    const auto host = reinterpret_cast<uintptr_t>(range.host);
+    if (host_address >= host && host_address - host < range.end - range.begin)
+      return {range.begin + (host_address - host)};
+  }
+  return {host_address};
+}
+
+void TurnRunner::enter_other_code(Wave& wave) {
+  const GpuAddr pc{wave.jump_pc};
+  CodeCache::Found found = cache_.find(job_.launch.code_key, pc, job_.serial);
+  wave.state = WaveState::kRunning;
+  if (found.code == nullptr || found.index < 0) {
+    wave.raise(found.code == nullptr ? found.fault : FaultKind::kIllegalInstruction, pc, false, -1,
+               "jump to an address without code");
+    wave.fault.pc = pc;
+    return;
+  }
+  JumpCache::Entry& entry = worker_.jumps.entry(pc.value);
+  entry.pc = pc.value;
+  entry.place = {found.code.get(), found.index};
+  wave.enter(*found.code, found.index);
+  // The wave and the jump cache point into the code for as long as the dispatch runs.
+  const std::lock_guard lock(job_mutex_);
+  if (std::find(job_.code.begin(), job_.code.end(), found.code) == job_.code.end())
+    job_.code.push_back(std::move(found.code));
+}
+
+uint64_t Random::next() {
+  state += 0x9e3779b97f4a7c15;
+  uint64_t z = state;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return z ^ z >> 31;
+}
+
+uint64_t group_in_order(uint64_t i, uint64_t count, uint64_t seed) {
+  if (seed == 0 || count < 2) return i;
+  // i -> (a * i + b) mod count is a permutation when a and count have no common factor.
+  Random random(seed);
+  uint64_t a = 1 + random.below(count - 1);
+  while (std::gcd(a, count) != 1) a = a % count + 1;
+  const uint64_t b = random.below(count);
+  return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * i + b) % count);
+}
+
+void shuffle_waves(Workgroup& group, uint64_t seed) {
+  if (seed == 0) return;
+  Random random(seed ^ (group.linear_id + 1) * 0x9e3779b97f4a7c15);
+  for (size_t i = group.waves.size(); i > 1; --i)
+    std::swap(group.waves[i - 1], group.waves[random.below(i)]);
+}
+
+}  // namespace wavetap::emu

@@ -1,0 +1,102 @@
+// Job, Worker and the running of one workgroup: the parts of the engine below its thread pool.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "emu/code_cache.h"
+#include "emu/engine.h"
+#include "emu/launch.h"
+#include "emu/workgroup.h"
+
+namespace wavetap::emu {
+
+// Instructions a wave runs before the next wave of its workgroup gets its turn.
+inline constexpr int64_t kQuantum = 20'000;
+
+// A dispatch in flight. Everything but `launch` and `serial` is guarded by the engine's mutex.
+struct Job {
+  Launch launch;
+  uint64_t serial = 0;
+
+  uint64_t next_group = 0;       // how many have been handed out
+  uint64_t finished_groups = 0;
+  std::deque<std::unique_ptr<Workgroup>> parked;  // started, waiting for their next turn
+  uint32_t running = 0;          // workgroups that workers are running now
+  uint64_t resident_limit = 1;
+  // Turns since a workgroup last finished or the limit last grew; see Engine::Impl::note_stall().
+  uint64_t stall = 0;
+  uint64_t idle_turns = 0;       // consecutive turns in which every wave only slept
+
+  bool stopped = false;          // faulted or cancelled: hand nothing out any more
+  bool cancelled = false;
+  std::optional<Fault> fault;
+  Counters counters;
+  std::vector<std::shared_ptr<const LoweredCode>> code;  // kept alive for waves that run it
+
+  uint64_t resident() const { return parked.size() + running; }
+  bool is_over() const {
+    return running == 0 && (stopped || finished_groups == launch.group_count);
+  }
+  bool is_cancelled_outside() const {
+    const std::atomic<bool>* flag = launch.dispatch->cancelled;
+    return flag != nullptr && flag->load(std::memory_order_relaxed);
+  }
+};
+
+// Caches of one worker thread.
+struct Worker {
+  Tlb tlb;
+  const Memory* tlb_memory = nullptr;
+  JumpCache jumps;
+};
+
+// What one turn of a workgroup came to.
+enum class Turn : uint8_t {
+  kFinished,
+  kFaulted,     // the wave that did it is in state kFaulted
+  kUsedUp,      // has work left to do
+  kOnlySlept,   // every wave that could run slept (s_sleep) or waits at a barrier for one that sleeps
+  kAbandoned,   // the dispatch was cancelled
+};
+
+// Gives a workgroup its turn: its waves run one after another, a quantum each, until one of the above.
+class TurnRunner {
+ public:
+  TurnRunner(const EngineOptions& options, CodeCache& cache, Worker& worker, Job& job, std::mutex& job_mutex)
+      : options_(options), cache_(cache), worker_(worker), job_(job), job_mutex_(job_mutex) {}
+
+  Turn run(Workgroup& group);
+
+ private:
+  // Runs one wave until it stops or its quantum is used.
+  void run_wave(Workgroup& group, Wave& wave, int64_t quantum);
+  void run_guarded_slice(Wave& wave);
+  void enter_other_code(Wave& wave);
+  GpuAddr to_gpu_address(uint64_t host_address) const;
+
+  const EngineOptions& options_;
+  CodeCache& cache_;
+  Worker& worker_;
+  Job& job_;
+  std::mutex& job_mutex_;
+};
+
+// Deterministic sequence for scheduling choices.
+struct Random {
+  uint64_t state;
+  explicit Random(uint64_t seed) : state(seed) {}
+  uint64_t next();  // splitmix64
+  uint64_t below(uint64_t bound) { return next() % bound; }
+};
+
+// The i-th of `count` workgroups to start: i itself, or a permutation chosen by `seed`.
+uint64_t group_in_order(uint64_t i, uint64_t count, uint64_t seed);
+// Puts the waves of a workgroup that has just been set up into the order chosen by `seed`.
+void shuffle_waves(Workgroup& group, uint64_t seed);
+
+}  // namespace wavetap::emu
