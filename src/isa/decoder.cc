@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -103,6 +104,20 @@ std::string trimmed(std::string text) {
   return first == std::string::npos ? std::string() : text.substr(first, last - first + 1);
 }
 
+// gfx11: LLVM prints the high half of v1 as "v129" and a comment that complains, and knows nothing of a
+// high destination. Shows both as v1.h.
+void mark_high_halves(std::string& text, bool dst_high) {
+  for (size_t begin = text.find("/*"); begin != std::string::npos; begin = text.find("/*")) {
+    const size_t end = text.find("*/", begin);
+    const size_t digits = text.find_last_not_of("0123456789", begin - 1) + 1;
+    if (end == std::string::npos || digits >= begin) return;
+    const int number = std::atoi(text.c_str() + digits);
+    text.replace(digits, end + 2 - digits, std::to_string(number >= 128 ? number - 128 : number) + ".h");
+  }
+  if (!dst_high) return;
+  if (const size_t comma = text.find(','); comma != std::string::npos) text.insert(comma, ".h");
+}
+
 // LLVM prints the distance of a branch as an unsigned number; shows it signed, with the address.
 void append_target(std::string& text, int16_t distance, GpuAddr pc) {
   char number[16];
@@ -162,6 +177,7 @@ std::string disassemble(std::span<const std::byte> code, amd::GfxTarget target, 
     Decoded decoded;
     if (decode_one(*mc, code, decoded)) {
       std::string text = trimmed(mc->print(decoded.mi, pc.value));
+      mark_high_halves(text, decoded.true16.dst_high);
       Inst inst;
       inst.op = mc->info(decoded.mi.getOpcode()).op;
       if (has_target(inst)) append_target(text, static_cast<int16_t>(decoded.encoded.dword[0]), pc);
