@@ -27,6 +27,7 @@ enum class Unit : uint8_t {
   kShare,     // 0..1, shown as per cent
   kNumber,    // a plain real number
   kBytesPerNs,  // shown as GB/s
+  kBar,       // 0..1, shown as a bar
 };
 
 using Cell = std::variant<std::monostate, int64_t, double, std::string>;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,16 @@ namespace wavetap::analysis {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// Eighths of a cell, so that small shares still show.
+std::string bar(double share) {
+  constexpr int kCells = 10;
+  static const char* const kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const int eighths = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * kCells * 8));
+  std::string out;
+  for (int i = 0; i < eighths / 8; ++i) out += "█";
+  return out + kEighths[eighths % 8];
+}
 
 // Four significant digits in the largest unit that keeps the number above one.
 std::string human_ns(double ns) {
@@ -47,6 +58,7 @@ std::string cell_text(const Cell& cell, Unit unit) {
     case Unit::kBytes: return util::human_bytes(value < 0 ? 0 : static_cast<uint64_t>(value));
     case Unit::kShare: return fmt::format("{:.1f} %", value * 100);
     case Unit::kBytesPerNs: return fmt::format("{:.2f} GB/s", value);
+    case Unit::kBar: return bar(value);
     case Unit::kNumber: return fmt::format("{:.3g}", value);
     case Unit::kCount:
     case Unit::kText: break;
@@ -73,7 +85,8 @@ std::string render_text(const Report& report, const RenderOptions& options) {
     }
     std::vector<util::Column> columns;
     for (const Column& column : table.columns)
-      columns.push_back({column.title, column.unit == Unit::kText ? util::Align::kLeft : util::Align::kRight,
+      columns.push_back({column.title,
+                         column.unit == Unit::kText || column.unit == Unit::kBar ? util::Align::kLeft : util::Align::kRight,
                          column.unit == Unit::kText});
     util::Table text(std::move(columns));
     for (const std::vector<Cell>& row : table.rows) {

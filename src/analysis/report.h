@@ -1,0 +1,13 @@
+// The first screen a user sees of a trace.
+#pragma once
+
+#include "analysis/analysis.h"
+
+namespace wavetap::analysis {
+
+enum class ReportBy : uint8_t { kOverview, kKernel, kApi, kMarker, kStream };
+
+// Needs calls, ops, launches, copies and, for memory and markers, argument texts.
+Report build_report(const store::Trace& trace, const Options& options, ReportBy by);
+
+}  // namespace wavetap::analysis
