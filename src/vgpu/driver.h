@@ -1,0 +1,100 @@
+// Driver: the compute driver of this process, without any notion of how calls reach it. Front ends (the
+// preloaded library today) hand it decoded ioctls through kfd_ioctl() and drm_ioctl(), its files for
+// mmap, and nothing else.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "amd/kfd_abi.h"
+#include "vgpu/config.h"
+#include "vgpu/events.h"
+#include "vgpu/gpu.h"
+#include "vgpu/memory.h"
+#include "vgpu/queues.h"
+#include "vgpu/svm.h"
+
+namespace wavetap::vgpu {
+
+// Which of the driver's files something is.
+struct DeviceFile {
+  Gpu* gpu = nullptr;  // null: the compute device
+};
+
+// Created on first use in each process, never destroyed: programs use the GPU from atexit handlers, and
+// a forked child abandons its parent's. Thread-safe.
+class Driver {
+ public:
+  // Null when the system refuses a file or memory; *error says why.
+  static Driver* create(const Config& config, const std::string& run_dir, int* error);
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  const Config& config() const { return config_; }
+  std::span<Gpu* const> gpus() const { return gpus_; }
+  Gpu* gpu_by_id(uint32_t gpu_id) const;
+  Gpu* gpu_by_render_minor(uint32_t minor) const;
+  BufferTable& buffers() { return *buffers_; }
+  EventTable& events() { return *events_; }
+  QueueTable& queues() { return *queues_; }
+  SvmTable& svm() { return *svm_; }
+  int pid() const { return pid_; }
+
+  // A new descriptor for the compute device (gpu null) or a render node, or -errno.
+  int open_file(const Gpu* gpu, bool cloexec) const;
+  // Is this file one of ours? `st` is of the file itself, not what we show of it.
+  bool identify(const struct stat& st, DeviceFile* file) const;
+  bool identify(int fd, DeviceFile* file) const;
+  // What stat(2) shows: a character device.
+  void disguise(const DeviceFile& file, struct stat* st) const;
+
+  // --- verbs that involve several tables; 0 or errno
+  void clock_counters(amd::KfdGetClockCountersArgs* counters) const;
+  amd::KfdApertures apertures(const Gpu& gpu) const;
+  // `page`: in, the handle of the event page's buffer that user space passes with its first event, else
+  // 0 or what it got; out, a value that is never 0.
+  int create_event(EventType type, bool auto_reset, uint32_t node_id, uint64_t* page, EventHandle* handle);
+  int free_memory(uint64_t handle);
+  // What the program's munmap of host memory means for the GPUs. Call before the mapping goes.
+  void host_unmapped(uint64_t address, uint64_t size_bytes);
+  // Moves a file of ours off descriptor `fd`, which the program wants for itself.
+  bool vacate_fd(int fd);
+
+ private:
+  Driver(const Config& config, const std::string& run_dir);
+  int start();
+
+  struct File {
+    int fd = -1;
+    dev_t device = 0;
+    ino_t inode = 0;
+  };
+  int make_file(const char* name, File* file);
+
+  Config config_;
+  std::string run_dir_;
+  int pid_ = 0;
+  mutable std::mutex files_mutex_;  // descriptors may move; device and inode are constant
+  File compute_;
+  std::vector<File> render_;
+  std::vector<Gpu*> gpus_;
+  emu::Engine* engine_ = nullptr;
+  BufferTable* buffers_ = nullptr;
+  EventTable* events_ = nullptr;
+  QueueTable* queues_ = nullptr;
+  SvmTable* svm_ = nullptr;
+  std::mutex event_page_mutex_;
+  uint64_t event_page_handle_ = 0;
+};
+
+// One ioctl on the compute device. `request` is the whole number with its size bits. 0 or errno.
+int kfd_ioctl(Driver& driver, uint32_t request, uint64_t user_args);
+// One ioctl on a render node.
+int drm_ioctl(Driver& driver, Gpu& gpu, uint32_t request, uint64_t user_args);
+
+}  // namespace wavetap::vgpu

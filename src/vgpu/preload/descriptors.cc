@@ -1,0 +1,180 @@
+// Interposed calls on descriptors: the device's ioctl and mmap, and calls that could destroy files we
+// hold at numbers the program never opened.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "amd/drm_abi.h"
+#include "amd/kfd_abi.h"
+#include "vgpu/own_fds.h"
+#include "vgpu/preload/front.h"
+#include "vgpu/sys.h"
+
+namespace wavetap::vgpu::front {
+namespace {
+
+// Where reserved ranges are placed when the run asks for addresses below 2^47.
+constexpr uint64_t kLowVaStart = 0x6000'0000'0000;
+
+int device_ioctl(int fd, unsigned long request, void* arg, bool* handled) {
+  Driver* owner = nullptr;
+  DeviceFile file;
+  *handled = is_device(fd, &owner, &file);
+  if (!*handled) return 0;
+  // A descriptor inherited from the parent of a fork belongs to the parent's driver, as with the real one.
+  if (owner->pid() != sys::pid()) return fail(EBADF);
+  const uint64_t user_args = reinterpret_cast<uint64_t>(arg);
+  const uint32_t number = static_cast<uint32_t>(request);
+  const int error =
+      file.gpu == nullptr ? kfd_ioctl(*owner, number, user_args) : drm_ioctl(*owner, *file.gpu, number, user_args);
+  return error == 0 ? 0 : fail(error);
+}
+
+void* raw_mmap(void* at, size_t length, int protection, int flags, int fd, off_t offset) {
+  const int64_t result = sys::call(SYS_mmap, at, length, protection, flags, fd, offset);
+  if (result < 0 && result > -4096) {
+    errno = static_cast<int>(-result);
+    return MAP_FAILED;
+  }
+  return reinterpret_cast<void*>(result);
+}
+
+void* device_mmap(Driver& device, void* at, size_t length, int protection, int flags, uint64_t offset) {
+  if (protection == PROT_NONE && !device.config().strict_cpu_access) {
+    protection = PROT_READ | PROT_WRITE;
+    flags = (flags & ~MAP_PRIVATE) | MAP_SHARED;
+  }
+  void* result = nullptr;
+  const int error = device.buffers().cpu_map(at, length, protection, flags, offset, &result);
+  if (error == 0) return result;
+  errno = error;
+  return MAP_FAILED;
+}
+
+// A reservation of address space with no place in mind, as the thunk makes.
+bool is_reservation(const void* at, int protection, int flags) {
+  return at == nullptr && protection == PROT_NONE && (flags & (MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED)) ==
+                                                         (MAP_ANONYMOUS | MAP_NORESERVE);
+}
+
+void* do_mmap(void* at, size_t length, int protection, int flags, int fd, off_t offset) {
+  // No ordinary file is mapped a terabyte out, so nothing else is asked about other mappings.
+  if (fd >= 0 && static_cast<uint64_t>(offset) >= BufferTable::kFirstMmapOffset) {
+    Driver* owner = nullptr;
+    DeviceFile file;
+    if (is_device(fd, &owner, &file) && file.gpu != nullptr && owner->pid() == sys::pid())
+      return device_mmap(*owner, at, length, protection, flags, static_cast<uint64_t>(offset));
+  }
+  if (is_reservation(at, protection, flags)) {
+    const Driver* device = running_driver();
+    if (device != nullptr && device->config().low_va) {
+      static std::atomic<uint64_t> next{kLowVaStart};
+      const uint64_t step = (length + 0x3fffff) & ~0x1fffffull;
+      at = reinterpret_cast<void*>(next.fetch_add(step, std::memory_order_relaxed));
+    }
+  }
+  return raw_mmap(at, length, protection, flags, fd, offset);
+}
+
+// Closes [first, last] around our own descriptors.
+int close_around(unsigned first, unsigned last, int flags) {
+  unsigned at = first;
+  const unsigned lowest = static_cast<unsigned>(own_fds::lowest());
+  const unsigned highest = static_cast<unsigned>(own_fds::highest());
+  for (unsigned fd = std::max(first, lowest); own_fds::highest() >= 0 && fd <= std::min(last, highest); ++fd) {
+    if (!own_fds::contains(static_cast<int>(fd))) continue;
+    if (at < fd) {
+      const int64_t result = sys::call(SYS_close_range, at, fd - 1, flags);
+      if (result < 0) return fail(static_cast<int>(-result));
+    }
+    at = fd + 1;
+  }
+  if (at > last) return 0;
+  const int64_t result = sys::call(SYS_close_range, at, last, flags);
+  return result < 0 ? fail(static_cast<int>(-result)) : 0;
+}
+
+// The program wants a number we sit on.
+bool make_room(int fd) {
+  if (!own_fds::contains(fd)) return true;
+  Driver* device = running_driver();
+  if (device == nullptr) {
+    // Inherited from the parent's driver, which this process does not use.
+    own_fds::forget(fd);
+    return true;
+  }
+  return device->vacate_fd(fd);
+}
+
+}  // namespace
+}  // namespace wavetap::vgpu::front
+
+using namespace wavetap::vgpu;         // NOLINT: the functions below are libc's
+using namespace wavetap::vgpu::front;  // NOLINT
+
+WT_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
+  va_list args;
+  va_start(args, request);
+  void* arg = va_arg(args, void*);
+  va_end(args);
+  const uint32_t type = (request >> 8) & 0xff;
+  if (type == wavetap::amd::kKfdIoctlType || type == wavetap::amd::kDrmIoctlType) {
+    bool handled = false;
+    const int result = device_ioctl(fd, request, arg, &handled);
+    if (handled) return result;
+  }
+  const int64_t result = sys::call(SYS_ioctl, fd, request, arg);
+  return result < 0 ? fail(static_cast<int>(-result)) : static_cast<int>(result);
+}
+
+WT_EXPORT void* mmap(void* at, size_t length, int protection, int flags, int fd, off_t offset) noexcept {
+  return do_mmap(at, length, protection, flags, fd, offset);
+}
+WT_EXPORT void* mmap64(void* at, size_t length, int protection, int flags, int fd, off64_t offset) noexcept {
+  return do_mmap(at, length, protection, flags, fd, offset);
+}
+
+WT_EXPORT int munmap(void* at, size_t length) noexcept {
+  if (Driver* device = running_driver_unless_idle()) device->host_unmapped(reinterpret_cast<uint64_t>(at), length);
+  const int64_t result = sys::call(SYS_munmap, at, length);
+  return result < 0 ? fail(static_cast<int>(-result)) : 0;
+}
+
+WT_EXPORT int close(int fd) {
+  if (own_fds::contains(fd)) return fail(EBADF);
+  if (auto* next = WT_NEXT(close)) return next(fd);
+  const int result = sys::close(fd);
+  return result < 0 ? fail(-result) : 0;
+}
+
+WT_EXPORT int dup2(int from, int to) noexcept {
+  if (own_fds::contains(from)) return fail(EBADF);
+  if (from != to && !make_room(to)) return fail(EMFILE);
+  // arm64 has no dup2; dup3 refuses equal numbers.
+  const int64_t result =
+      from == to ? sys::call(SYS_fcntl, from, F_GETFD) : sys::call(SYS_dup3, from, to, 0);
+  if (result < 0) return fail(static_cast<int>(-result));
+  return to;
+}
+
+WT_EXPORT int dup3(int from, int to, int flags) noexcept {
+  if (own_fds::contains(from)) return fail(EBADF);
+  if (!make_room(to)) return fail(EMFILE);
+  const int64_t result = sys::call(SYS_dup3, from, to, flags);
+  return result < 0 ? fail(static_cast<int>(-result)) : static_cast<int>(result);
+}
+
+WT_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
+  if (first > last) return fail(EINVAL);
+  return close_around(first, last, flags);
+}
+
+WT_EXPORT void closefrom(int first) noexcept {
+  close_around(static_cast<unsigned>(std::max(first, 0)), ~0u, 0);
+}
