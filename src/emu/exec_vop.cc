@@ -1,34 +1,48 @@
 // Chooses the handler of a vector operation: by its modifiers, by the target, and by what the host's
 // processor can do (the tables may be built for several instruction sets, see CMakeLists.txt).
+#include <algorithm>
+#include <iterator>
+
 #include "emu/vop_tables.h"
 
 namespace wavetap::emu {
 namespace {
 
-bool has_modifiers(const Inst& inst) {
-  if (inst.clamp || inst.omod != 0 || inst.sdwa || inst.dpp != isa::Dpp::kNone) return true;
-  if (inst.dst.sel != isa::Sel::kDword) return true;
-  for (const Operand& operand : inst.src)
-    if (operand.neg || operand.abs || operand.sext || operand.sel != isa::Sel::kDword) return true;
-  return false;
+// The plain runner takes packed operands with both halves in place, and any choice of dwords.
+bool is_plain(const Operand& operand, Pack pack) {
+  if (operand.kind == OperandKind::kNone) return true;
+  if (pack == Pack::kMixed) return false;
+  if (pack == Pack::kHalves && (operand.op_sel || !operand.op_sel_hi)) return false;
+  return !operand.neg && !operand.abs && !operand.sext && operand.sel == isa::Sel::kDword;
 }
 
-Handler choose(const VopRow* row, const Inst& inst, Shape shape) {
+// A 16-bit result whose register keeps its upper half: no modifier, but how gfx10 and later write.
+bool writes_low_half(const Inst& inst) {
+  return inst.dst.sel == isa::Sel::kWord0 && inst.dst_preserve && !inst.sdwa;
+}
+
+bool is_plain(const Inst& inst, Pack pack) {
+  if (inst.clamp || inst.omod != 0 || inst.sdwa || inst.dpp != isa::Dpp::kNone) return false;
+  if (inst.dst.sel != isa::Sel::kDword && !writes_low_half(inst)) return false;
+  return std::all_of(std::begin(inst.src), std::end(inst.src),
+                     [&](const Operand& operand) { return is_plain(operand, pack); });
+}
+
+Handler choose(const VopRow* row, const Inst& inst) {
   if (row == nullptr) return nullptr;
-  const bool is_16_bit = row->plain_keep != nullptr;
-  const bool keep = is_16_bit && (shape.target.major >= 10 || row->keeps_high_on_gfx9);
   // Clamp on an integer result means saturation, which is an operation of its own.
-  if (inst.clamp && row->saturating != nullptr) return keep ? row->saturating_keep : row->saturating;
-  if (has_modifiers(inst)) return keep ? row->generic_keep : row->generic;
-  return keep ? row->plain_keep : row->plain;
+  if (inst.clamp && row->saturating != nullptr) return row->saturating;
+  if (!is_plain(inst, row->pack)) return row->generic;
+  if (!writes_low_half(inst)) return row->plain;
+  return row->plain_low != nullptr ? row->plain_low : row->generic;
 }
 
 }  // namespace
 
-Handler find_vop(const Inst& inst, Shape shape) { return choose(find_vop_row(inst.op), inst, shape); }
+Handler find_vop(const Inst& inst, Shape) { return choose(find_vop_row(inst.op), inst); }
 
-Handler find_vopc(const Inst& inst, Shape shape) { return choose(find_vopc_row(inst.op), inst, shape); }
+Handler find_vopc(const Inst& inst, Shape) { return choose(find_vopc_row(inst.op), inst); }
 
-Handler find_vop3p(const Inst&, Shape) { return nullptr; }
+Handler find_vop3p(const Inst& inst, Shape) { return choose(find_vop3p_row(inst), inst); }
 
 }  // namespace wavetap::emu

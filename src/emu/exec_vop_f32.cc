@@ -1,5 +1,6 @@
 // Single-precision arithmetic. Transcendentals are in exec_vop_trans.cc, conversions in
 // exec_vop_convert.cc.
+#include "emu/vop_float.h"
 #include "emu/vop_tables.h"
 
 namespace wavetap::emu {
@@ -24,6 +25,49 @@ constexpr auto kFmaLegacy = [](float a, float b, float c) { return a == 0 || b =
 constexpr auto kMad = [](float a, float b, float c) { return mad(a, b, c); };
 constexpr auto kMadLegacy = [](float a, float b, float c) { return mad_legacy(a, b, c); };
 
+// Faces of a cube map: which axis dominates, z first, then y, then x.
+enum class Axis { kX, kY, kZ };
+Axis major_axis(float x, float y, float z) {
+  if (std::fabs(z) >= std::fabs(x) && std::fabs(z) >= std::fabs(y)) return Axis::kZ;
+  return std::fabs(y) >= std::fabs(x) ? Axis::kY : Axis::kX;
+}
+float v_cubeid_f32(float x, float y, float z) {
+  switch (major_axis(x, y, z)) {
+    case Axis::kZ: return z < 0 ? 5.0f : 4.0f;
+    case Axis::kY: return y < 0 ? 3.0f : 2.0f;
+    default: return x < 0 ? 1.0f : 0.0f;
+  }
+}
+float v_cubesc_f32(float x, float y, float z) {
+  switch (major_axis(x, y, z)) {
+    case Axis::kZ: return z < 0 ? -x : x;
+    case Axis::kY: return x;
+    default: return x < 0 ? z : -z;
+  }
+}
+float v_cubetc_f32(float x, float y, float z) {
+  switch (major_axis(x, y, z)) {
+    case Axis::kZ: return -y;
+    case Axis::kY: return y < 0 ? -z : z;
+    default: return -y;
+  }
+}
+float v_cubema_f32(float x, float y, float z) {
+  switch (major_axis(x, y, z)) {
+    case Axis::kZ: return z * 2;
+    case Axis::kY: return y * 2;
+    default: return x * 2;
+  }
+}
+
+// Specular lighting of fixed-function pipelines: -FLT_MAX stands for "no light".
+float v_mullit_f32(float a, float b, float c) {
+  constexpr float kLowest = -std::numeric_limits<float>::max();
+  // !(c > 0) and !(b > kLowest) hold for NaN as well.
+  if (!(b > kLowest) || !(c > 0)) return kLowest;
+  return mul_legacy(a, b);
+}
+
 // clang-format off
 constexpr auto kTable = vop_table({
     {Op::v_add_f32, arith<F32(F32, F32)>([](float a, float b) { return a + b; })},
@@ -43,6 +87,29 @@ constexpr auto kTable = vop_table({
     {Op::v_mac_f32, arith<F32(F32, F32, Old<F32>)>(kMad)},
     {Op::v_mad_legacy_f32, arith<F32(F32, F32, F32)>(kMadLegacy)},
     {Op::v_mac_legacy_f32, arith<F32(F32, F32, Old<F32>)>(kMadLegacy)},
+
+    {Op::v_min_f32, vop<F32(F32, F32, IeeeMode)>(kMinNumber)},
+    {Op::v_max_f32, vop<F32(F32, F32, IeeeMode)>(kMaxNumber)},
+    {Op::v_min3_f32, vop<F32(F32, F32, F32, IeeeMode)>(kMin3Number)},
+    {Op::v_max3_f32, vop<F32(F32, F32, F32, IeeeMode)>(kMax3Number)},
+    {Op::v_med3_f32, vop<F32(F32, F32, F32, IeeeMode)>(kMed3Number)},
+    {Op::v_minmax_f32, vop<F32(F32, F32, F32, IeeeMode)>(kMinMaxNumber)},
+    {Op::v_maxmin_f32, vop<F32(F32, F32, F32, IeeeMode)>(kMaxMinNumber)},
+
+    {Op::v_floor_f32, arith<F32(F32)>(kFloor)},
+    {Op::v_ceil_f32, arith<F32(F32)>(kCeil)},
+    {Op::v_trunc_f32, arith<F32(F32)>(kTrunc)},
+    {Op::v_rndne_f32, arith<F32(F32)>(kRoundEven)},
+    {Op::v_fract_f32, arith<F32(F32)>(kFract)},
+    {Op::v_ldexp_f32, arith<F32(F32, I32)>(kScaleBy)},
+    {Op::v_frexp_mant_f32, arith<F32(F32)>(kMantissa)},
+    {Op::v_frexp_exp_i32_f32, vop<I32(F32)>(kExponent)},
+
+    {Op::v_cubeid_f32, vop<F32(F32, F32, F32)>([](float x, float y, float z) { return v_cubeid_f32(x, y, z); })},
+    {Op::v_cubesc_f32, vop<F32(F32, F32, F32)>([](float x, float y, float z) { return v_cubesc_f32(x, y, z); })},
+    {Op::v_cubetc_f32, vop<F32(F32, F32, F32)>([](float x, float y, float z) { return v_cubetc_f32(x, y, z); })},
+    {Op::v_cubema_f32, vop<F32(F32, F32, F32)>([](float x, float y, float z) { return v_cubema_f32(x, y, z); })},
+    {Op::v_mullit_f32, arith<F32(F32, F32, F32)>([](float a, float b, float c) { return v_mullit_f32(a, b, c); })},
 });
 // clang-format on
 

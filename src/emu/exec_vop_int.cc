@@ -255,8 +255,8 @@ constexpr auto kTable = vop_table({
     {Op::v_add_u16, vop<U16(U16, U16)>(kAdd).saturating(kAddSaturating)},
     {Op::v_sub_u16, vop<U16(U16, U16)>(kSub).saturating(kSubSaturating)},
     {Op::v_subrev_u16, vop<U16(U16, U16)>(kSubrev).saturating(kSubrevSaturating)},
-    {Op::v_add_i16, vop<I16(I16, I16)>(kAdd).saturating(kAddSaturating).keeping_high_on_gfx9()},
-    {Op::v_sub_i16, vop<I16(I16, I16)>(kSub).saturating(kSubSaturating).keeping_high_on_gfx9()},
+    {Op::v_add_i16, vop<I16(I16, I16)>(kAdd).saturating(kAddSaturating)},
+    {Op::v_sub_i16, vop<I16(I16, I16)>(kSub).saturating(kSubSaturating)},
     {Op::v_add3_u32, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return a + b + c; })},
     {Op::v_xad_u32, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return (a ^ b) + c; })},
     {Op::v_add_co_u32, vop<U32(U32, U32)>(kAddCarryOut).saturating(kAddCarryOutSaturating)},
@@ -301,9 +301,9 @@ constexpr auto kTable = vop_table({
     {Op::v_mad_i32_i16, vop<I32(I16, I16, I32)>([](int16_t a, int16_t b, int32_t c) { return static_cast<int32_t>(int64_t{a} * b + c); })
                             .saturating([](int16_t a, int16_t b, int32_t c) { return saturate<int32_t>(int64_t{a} * b + c); })},
     {Op::v_mad_u16, vop<U16(U16, U16, U16)>([](uint16_t a, uint16_t b, uint16_t c) { return static_cast<uint16_t>(uint32_t{a} * b + c); })
-                        .saturating([](uint16_t a, uint16_t b, uint16_t c) { return saturate<uint16_t>(int64_t{uint32_t{a} * b} + c); }).keeping_high_on_gfx9()},
+                        .saturating([](uint16_t a, uint16_t b, uint16_t c) { return saturate<uint16_t>(int64_t{uint32_t{a} * b} + c); })},
     {Op::v_mad_i16, vop<I16(I16, I16, I16)>([](int16_t a, int16_t b, int16_t c) { return static_cast<int16_t>(int32_t{a} * b + c); })
-                        .saturating([](int16_t a, int16_t b, int16_t c) { return saturate<int16_t>(int64_t{a} * b + c); }).keeping_high_on_gfx9()},
+                        .saturating([](int16_t a, int16_t b, int16_t c) { return saturate<int16_t>(int64_t{a} * b + c); })},
     {Op::v_mad_legacy_u16, vop<U16(U16, U16, U16)>([](uint16_t a, uint16_t b, uint16_t c) { return static_cast<uint16_t>(uint32_t{a} * b + c); })
                                .saturating([](uint16_t a, uint16_t b, uint16_t c) { return saturate<uint16_t>(int64_t{uint32_t{a} * b} + c); })},
     {Op::v_mad_legacy_i16, vop<I16(I16, I16, I16)>([](int16_t a, int16_t b, int16_t c) { return static_cast<int16_t>(int32_t{a} * b + c); })
@@ -324,12 +324,12 @@ constexpr auto kTable = vop_table({
     {Op::v_min3_i32, vop<I32(I32, I32, I32)>(kMin3)},
     {Op::v_max3_i32, vop<I32(I32, I32, I32)>(kMax3)},
     {Op::v_med3_i32, vop<I32(I32, I32, I32)>(kMed3)},
-    {Op::v_min3_u16, vop<U16(U16, U16, U16)>(kMin3).keeping_high_on_gfx9()},
-    {Op::v_max3_u16, vop<U16(U16, U16, U16)>(kMax3).keeping_high_on_gfx9()},
-    {Op::v_med3_u16, vop<U16(U16, U16, U16)>(kMed3).keeping_high_on_gfx9()},
-    {Op::v_min3_i16, vop<I16(I16, I16, I16)>(kMin3).keeping_high_on_gfx9()},
-    {Op::v_max3_i16, vop<I16(I16, I16, I16)>(kMax3).keeping_high_on_gfx9()},
-    {Op::v_med3_i16, vop<I16(I16, I16, I16)>(kMed3).keeping_high_on_gfx9()},
+    {Op::v_min3_u16, vop<U16(U16, U16, U16)>(kMin3)},
+    {Op::v_max3_u16, vop<U16(U16, U16, U16)>(kMax3)},
+    {Op::v_med3_u16, vop<U16(U16, U16, U16)>(kMed3)},
+    {Op::v_min3_i16, vop<I16(I16, I16, I16)>(kMin3)},
+    {Op::v_max3_i16, vop<I16(I16, I16, I16)>(kMax3)},
+    {Op::v_med3_i16, vop<I16(I16, I16, I16)>(kMed3)},
     {Op::v_minmax_u32, vop<U32(U32, U32, U32)>(kMinMax)},
     {Op::v_maxmin_u32, vop<U32(U32, U32, U32)>(kMaxMin)},
     {Op::v_minmax_i32, vop<I32(I32, I32, I32)>(kMinMax)},

@@ -37,9 +37,11 @@ constexpr Narrow8 kBf8{2, 16, 0x7f};
 constexpr uint32_t kNan8 = 0x80;
 
 // `random` is used when `stochastic`: its top bits are added to the bits that are dropped.
-uint32_t narrow(float value, Narrow8 format, bool stochastic, uint32_t random) {
-  if (value != value || std::isinf(value)) return kNan8;
+uint32_t narrow(float value, Narrow8 format, bool saturate, bool stochastic, uint32_t random) {
+  if (value != value) return kNan8;
   const bool negative = std::signbit(value);
+  const uint32_t overflow = saturate ? format.largest | (negative ? 0x80u : 0) : kNan8;
+  if (std::isinf(value)) return overflow;
   const float magnitude = std::fabs(value);
   if (magnitude == 0) return 0;
   const Parts parts = split(magnitude);
@@ -61,13 +63,15 @@ uint32_t narrow(float value, Narrow8 format, bool stochastic, uint32_t random) {
   // Back to a code: the mantissa's carry runs into the exponent by itself.
   const uint64_t base = leading < smallest ? 0 : static_cast<uint64_t>(leading + format.bias - 1);
   const uint64_t code = (base << format.mantissa_bits) + kept;
-  if (code > format.largest) return kNan8;
+  if (code > format.largest) return overflow;
   return static_cast<uint32_t>(code) | (negative ? 0x80u : 0);
 }
 
 }  // namespace
 
-uint32_t round_to_half(double value, int round) {
+uint32_t round_to_half(double value, int round_and_overflow) {
+  const int round = round_and_overflow & 3;
+  const bool clamp_overflow = (round_and_overflow & 4) != 0;
   const bool negative = std::signbit(value);
   const uint32_t sign = negative ? 0x8000u : 0;
   if (value != value) {
@@ -95,15 +99,19 @@ uint32_t round_to_half(double value, int round) {
   const uint64_t code = (static_cast<uint64_t>(base) << 10) + kept;
   if (code >= 0x7c00) {
     // Overflow: to infinity, or to the largest finite value when rounding goes the other way.
-    const bool to_infinity = round == 0 || (round == 1 && !negative) || (round == 2 && negative);
+    const bool to_infinity = !clamp_overflow && (round == 0 || (round == 1 && !negative) || (round == 2 && negative));
     return sign | (to_infinity ? 0x7c00u : 0x7bffu);
   }
   return sign | static_cast<uint32_t>(code);
 }
 
-uint32_t float_to_fp8(float value) { return narrow(value, kFp8, false, 0); }
-uint32_t float_to_bf8(float value) { return narrow(value, kBf8, false, 0); }
-uint32_t float_to_fp8_stochastic(float value, uint32_t random) { return narrow(value, kFp8, true, random); }
-uint32_t float_to_bf8_stochastic(float value, uint32_t random) { return narrow(value, kBf8, true, random); }
+uint32_t float_to_fp8(float value, bool saturate) { return narrow(value, kFp8, saturate, false, 0); }
+uint32_t float_to_bf8(float value, bool saturate) { return narrow(value, kBf8, saturate, false, 0); }
+uint32_t float_to_fp8_stochastic(float value, uint32_t random, bool saturate) {
+  return narrow(value, kFp8, saturate, true, random);
+}
+uint32_t float_to_bf8_stochastic(float value, uint32_t random, bool saturate) {
+  return narrow(value, kBf8, saturate, true, random);
+}
 
 }  // namespace wavetap::emu

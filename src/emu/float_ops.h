@@ -106,37 +106,57 @@ inline uint32_t float_to_bf16(float value) {
   return (bits + 0x7fffu + ((bits >> 16) & 1)) >> 16;
 }
 
-// --- Conversions to integers: toward zero, saturating, NaN gives 0.
+// --- fp8 (e4m3) and bf8 (e5m2) in their FNUZ form: exponent bias 8 and 16, one NaN (0x80), no infinities
+// and no negative zero.
+inline float fp8_to_float(uint32_t byte) {
+  if (byte == 0x80) return f32_of(kDefaultNanF32);
+  // The exponent in place is 127 - 8 too small; the product normalises denormals.
+  return f32_of((byte & 0x80u) << 24 | bits_of(f32_of((byte & 0x7fu) << 20) * 0x1p119f));
+}
+inline float bf8_to_float(uint32_t byte) {
+  if (byte == 0x80) return f32_of(kDefaultNanF32);
+  return f32_of((byte & 0x80u) << 24 | bits_of(f32_of((byte & 0x7fu) << 21) * 0x1p111f));
+}
+
+// --- Conversions to integers: toward zero, saturating, NaN gives 0. Written as selects: it vectorises,
+// and the cast's operand is always in range.
 template <class Int, class Float>
 Int saturate_cast(Float value) {
   constexpr Float kLow = static_cast<Float>(std::numeric_limits<Int>::min());
   // One past the largest value; a power of two, hence exact.
   constexpr Float kPast = static_cast<Float>(std::numeric_limits<Int>::max() / 2 + 1) * 2;
-  // Compared so that NaN fails the first test; the cast's operand is always in range.
-  if (!(value > kLow)) return value == value ? std::numeric_limits<Int>::min() : Int{0};
-  if (value >= kPast) return std::numeric_limits<Int>::max();
-  return static_cast<Int>(value);
+  const bool in_range = value > kLow && value < kPast;
+  Int result = static_cast<Int>(in_range ? value : Float{0});
+  result = value <= kLow ? std::numeric_limits<Int>::min() : result;
+  return value >= kPast ? std::numeric_limits<Int>::max() : result;
 }
 
 // --- Minimum and maximum of two numbers: a NaN operand loses, and -0 < +0.
 // `ieee`: a signalling NaN operand wins and is quieted instead.
+// Bits of a float as an integer of the same order.
+inline int32_t order_key(float value) {
+  const int32_t bits = std::bit_cast<int32_t>(value);
+  return bits ^ static_cast<int32_t>(static_cast<uint32_t>(bits >> 31) >> 1);
+}
+inline int64_t order_key(double value) {
+  const int64_t bits = std::bit_cast<int64_t>(value);
+  return bits ^ static_cast<int64_t>(static_cast<uint64_t>(bits >> 63) >> 1);
+}
+template <class Float>
+Float pick_number(Float a, Float b, bool takes_a, bool ieee) {
+  Float result = takes_a ? a : b;
+  result = b != b ? a : result;
+  result = a != a ? b : result;
+  result = ieee && is_signaling(b) ? quiet(b) : result;
+  return ieee && is_signaling(a) ? quiet(a) : result;
+}
 template <class Float>
 Float min_number(Float a, Float b, bool ieee) {
-  if (ieee && is_signaling(a)) return quiet(a);
-  if (ieee && is_signaling(b)) return quiet(b);
-  if (a != a) return b;
-  if (b != b) return a;
-  if (a == b) return std::signbit(a) ? a : b;
-  return a < b ? a : b;
+  return pick_number(a, b, order_key(a) < order_key(b), ieee);
 }
 template <class Float>
 Float max_number(Float a, Float b, bool ieee) {
-  if (ieee && is_signaling(a)) return quiet(a);
-  if (ieee && is_signaling(b)) return quiet(b);
-  if (a != a) return b;
-  if (b != b) return a;
-  if (a == b) return std::signbit(a) ? b : a;
-  return a > b ? a : b;
+  return pick_number(a, b, order_key(a) > order_key(b), ieee);
 }
 
 // a * b + c as a float that rounds on to f16 (any mode) as the exact sum would: a and b are f16 values,
@@ -162,15 +182,15 @@ inline float fma_for_half(float a, float b, float c) {
 
 // --- Slow paths, compiled once. float_ops.cc
 
-// Any rounding mode (MODE encoding: 0 nearest even, 1 up, 2 down, 3 to zero). `value` may be wider than
-// 24 bits; the result is rounded once.
-uint32_t round_to_half(double value, int round);
+// Any rounding mode (MODE encoding: 0 nearest even, 1 up, 2 down, 3 to zero; plus 4: overflow gives the
+// largest finite value). `value` may be wider than 24 bits; the result is rounded once.
+uint32_t round_to_half(double value, int round_and_overflow);
 
-// fp8 (e4m3) and bf8 (e5m2), FNUZ: no infinities, one NaN (0x80), no negative zero. Nearest even.
-uint32_t float_to_fp8(float value);
-uint32_t float_to_bf8(float value);
-// Stochastic: `random` is added to the bits below the last one kept, then they are dropped.
-uint32_t float_to_fp8_stochastic(float value, uint32_t random);
-uint32_t float_to_bf8_stochastic(float value, uint32_t random);
+// To fp8 and bf8, nearest even. Overflow gives NaN, or the largest finite value when `saturate`.
+uint32_t float_to_fp8(float value, bool saturate);
+uint32_t float_to_bf8(float value, bool saturate);
+// Stochastic: `random`, as a fraction of the last place kept, is added before the rest is dropped.
+uint32_t float_to_fp8_stochastic(float value, uint32_t random, bool saturate);
+uint32_t float_to_bf8_stochastic(float value, uint32_t random, bool saturate);
 
 }  // namespace wavetap::emu

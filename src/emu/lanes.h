@@ -41,6 +41,9 @@ inline constexpr uint32_t kMaxLanes = 64;
 inline constexpr uint32_t kBlockLanes = 32;
 inline constexpr size_t kMaxSources = 5;
 
+// MODE.FP16_OVFL: f16 and f8 results that overflow become the largest finite value.
+inline constexpr int kClampOverflow = 4;
+
 struct alignas(64) Row {
   uint32_t lane[kMaxLanes];
 };
@@ -54,7 +57,7 @@ struct RowArgs {
   const uint32_t* hi[kMaxSources] = {};
   uint64_t mask_in = 0;   // carry in, or the selector of v_cndmask
   uint64_t mask_out = 0;  // carry out, compare result: a bit per lane, active or not
-  int round = 0;          // of the result's type
+  int round = 0;          // of the result's type; kClampOverflow may be added
   bool ieee = true;
 };
 using Kernel = void (*)(RowArgs& args);
@@ -93,10 +96,14 @@ enum class Role : uint8_t {
 // How the halves of a packed operand are chosen and modified.
 enum class Pack : uint8_t {
   kNone,
-  kHalves,  // two 16-bit values in a dword
-  kDwords,  // two 32-bit values in a register pair
-  kMixed,   // op_sel_hi chooses between an f16 half and an f32; reaches the kernel as f32
+  kHalves,       // two 16-bit values in a dword
+  kWholeHalves,  // the same, in an encoding without op_sel: both stay in place
+  kDwords,       // two 32-bit values in a register pair
+  kSignFree,     // one dword; neg and abs mean something else
+  kMixed,        // op_sel_hi chooses between an f16 half and an f32; reaches the kernel as f32
 };
+
+constexpr bool has_halves(Pack pack) { return pack == Pack::kHalves || pack == Pack::kWholeHalves; }
 
 struct OperandType {
   uint8_t bits = 32;
@@ -169,13 +176,55 @@ struct F16 {
   static void store(const Block& block, uint32_t i, float value) {
     block.put_lo(i, block.row.round == 0 ? float_to_half(value) : round_to_half(value, block.row.round));
   }
+  static bool is_nan(float value) { return value != value; }
+};
+
+// --- Packed operands, as the kernel sees them: halves and dwords already selected and negated.
+struct I16x2 : Int32Tag<uint32_t> {
+  static constexpr OperandType kType{32, false, Role::kRegister, Pack::kHalves};
+};
+struct F16x2 : Int32Tag<uint32_t> {
+  static constexpr OperandType kType{32, true, Role::kRegister, Pack::kHalves};
+};
+struct I16x2InPlace : Int32Tag<uint32_t> {
+  static constexpr OperandType kType{32, false, Role::kRegister, Pack::kWholeHalves};
+};
+struct F16x2InPlace : Int32Tag<uint32_t> {
+  static constexpr OperandType kType{32, true, Role::kRegister, Pack::kWholeHalves};
+};
+struct FloatPair {
+  float lo;
+  float hi;
+};
+struct F32x2 {
+  using Value = FloatPair;
+  static constexpr OperandType kType{64, true, Role::kRegister, Pack::kDwords};
+  static FloatPair load(const Block& block, size_t k, uint32_t i) {
+    return {f32_of(block.lo(k, i)), f32_of(block.hi(k, i))};
+  }
+  static void store(const Block& block, uint32_t i, FloatPair value) {
+    block.put_lo(i, bits_of(value.lo));
+    block.put_hi(i, bits_of(value.hi));
+  }
+  static bool is_nan(FloatPair value) { return (value.lo != value.lo) | (value.hi != value.hi); }
+};
+struct U32x2 : Int64Tag<uint64_t> {
+  static constexpr OperandType kType{64, false, Role::kRegister, Pack::kDwords};
+};
+// A dword whose neg flag is not a modifier: v_dot4_i32_iu8 chooses its operation by it.
+struct SignFree : Int32Tag<uint32_t> {
+  static constexpr OperandType kType{32, false, Role::kRegister, Pack::kSignFree};
+};
+// v_fma_mix and its kin.
+struct Mixed : F32 {
+  static constexpr OperandType kType{32, true, Role::kRegister, Pack::kMixed};
 };
 
 // --- Sources that are not plain operands.
 // The destination's old value.
 template <class Tag>
 struct Old : Tag {
-  static constexpr OperandType kType{Tag::kType.bits, Tag::kType.is_float, Role::kOld};
+  static constexpr OperandType kType{Tag::kType.bits, Tag::kType.is_float, Role::kOld, Tag::kType.pack};
 };
 // This lane's bit of a mask operand: 0 or 1.
 struct MaskBit {
@@ -230,37 +279,12 @@ struct Signature {
 enum class NanRule : uint8_t { kNone, kArith };
 
 // Rewrites the NaNs of a result row from the operand rows of the same type.
+void apply_nan_rule(RowArgs& args, OperandType type, const OperandType* sources, size_t count);
+
 template <class D, class... S>
 [[gnu::noinline]] void apply_nan_rule(RowArgs& args) {
-  static_assert(D::kType.bits == 32 || D::kType.bits == 64);
-  for (uint32_t i = 0; i < args.lanes; ++i) {
-    const Block block(args, 0);
-    using Bits = std::conditional_t<D::kType.bits == 32, U32, U64>;
-    using Raw = typename Bits::Value;
-    const auto is_nan = [](Raw bits) {
-      if constexpr (sizeof(Raw) == 4) return is_nan_bits32(bits);
-      else return is_nan_bits64(bits);
-    };
-    Raw result = args.out_lo[i];
-    if constexpr (sizeof(Raw) == 8) result |= uint64_t{args.out_hi[i]} << 32;
-    if (!is_nan(result)) continue;
-    result = sizeof(Raw) == 4 ? Raw{kDefaultNanF32} : static_cast<Raw>(kDefaultNanF64);
-    bool found = false;
-    size_t k = 0;
-    const auto consider = [&]<class Tag>(Tag) {
-      if constexpr (Tag::kType.is_float && Tag::kType.bits == D::kType.bits) {
-        const Raw bits = Bits::load(block, k, i);
-        if (!found && is_nan(bits)) {
-          found = true;
-          if constexpr (sizeof(Raw) == 4) result = quiet32(bits);
-          else result = quiet64(bits);
-        }
-      }
-      ++k;
-    };
-    (consider(S{}), ...);
-    Bits::store(block, i, result);
-  }
+  static constexpr OperandType kSources[] = {S::kType...};
+  apply_nan_rule(args, D::kType, kSources, sizeof...(S));
 }
 
 template <NanRule kRule, class F, class D, class... S, size_t... K>

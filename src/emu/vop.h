@@ -18,26 +18,23 @@ using isa::Op;
 using isa::Operand;
 using isa::OperandKind;
 
-// What becomes of the upper half of a destination register when the result has 16 bits.
-enum class High16 : uint8_t { kZero, kKeep };
-
 struct VopRow {
   Op op = Op::kInvalid;
-  Handler plain = nullptr;         // no modifiers
-  Handler generic = nullptr;       // any modifier except integer clamp
-  Handler saturating = nullptr;    // integer clamp; null when the operation has none
-  // 16-bit results: the same three, keeping the other half of the destination.
-  Handler plain_keep = nullptr;
-  Handler generic_keep = nullptr;
-  Handler saturating_keep = nullptr;
-  bool keeps_high_on_gfx9 = false;  // gfx10 and later always keep
+  Handler plain = nullptr;       // no modifiers
+  Handler plain_low = nullptr;   // the same, into the low half of the register: 16-bit results only
+  Handler generic = nullptr;     // any modifier except integer clamp
+  Handler saturating = nullptr;  // integer clamp; null when the operation has none
+  Pack pack = Pack::kNone;       // of its operands
 };
+
+// What a 16-bit result does to the other half of its register.
+enum class High16 : uint8_t { kZero, kKeep };
 
 // --- Operands and results of the plain runner.
 
 inline bool has_default_float_mode(const Wave& wave) {
   return wave.mode.round_f32 == 0 && wave.mode.round_f16_f64 == 0 && wave.mode.denorm_f32 == 3 &&
-         wave.mode.denorm_f16_f64 == 3;
+         wave.mode.denorm_f16_f64 == 3 && !wave.mode.fp16_overflow;
 }
 
 inline void fill_row(uint32_t* row, uint32_t lanes, uint32_t value) {
@@ -138,6 +135,10 @@ template <High16 kHigh, bool kInPlace, bool kMaskResult, class D, class... S>
       const Source source = fetch<IsWide<Tag>>(wave, operand, scratch[k]);
       args.lo[k] = source.lo;
       args.hi[k] = source.hi;
+      if constexpr (Tag::kType.pack == Pack::kDwords && Tag::kType.role == Role::kRegister) {
+        args.lo[k] = operand.op_sel ? source.hi : source.lo;
+        args.hi[k] = operand.op_sel_hi ? source.hi : source.lo;
+      }
     } else if constexpr (Tag::kType.role == Role::kMask) {
       args.mask_in = fetch_mask(wave, inst.src[k]);
     }
@@ -174,7 +175,7 @@ template <High16 kHigh, bool kInPlace, bool kMaskResult, class D, class... S>
 }
 
 // Every modifier and mode. vop_generic.cc
-void run_generic(Wave& wave, const Inst& inst, const Signature& signature, Kernel kernel, High16 high);
+void run_generic(Wave& wave, const Inst& inst, const Signature& signature, Kernel kernel);
 
 template <class D, class... S>
 inline constexpr Signature kSignature = [] {
@@ -196,18 +197,17 @@ struct Handlers {
   static constexpr bool kInPlace = kRule == NanRule::kNone && !IsWide<D> && (!IsWide<S> && ...);
   static constexpr Kernel kKernel = run_kernel<kRule, F, D, S...>;
 
-  template <High16 kHigh>
   static void generic(Wave& wave, const Inst& inst) {
     static constexpr Signature kSig = [] {
       Signature signature = kSignature<D, S...>;
       signature.has_mask_result = kMaskResult;
       return signature;
     }();
-    run_generic(wave, inst, kSig, kKernel, kHigh);
+    run_generic(wave, inst, kSig, kKernel);
   }
   template <High16 kHigh>
   static void plain(Wave& wave, const Inst& inst) {
-    run_plain<kHigh, kInPlace, kMaskResult, D, S...>(wave, inst, kKernel, generic<kHigh>);
+    run_plain<kHigh, kInPlace, kMaskResult, D, S...>(wave, inst, kKernel, generic);
   }
 };
 
@@ -225,25 +225,16 @@ struct Builder<kRule, D(S...)> {
     using H = Handlers<kRule, F, D, S...>;
     Builder builder;
     builder.row.plain = H::template plain<High16::kZero>;
-    builder.row.generic = H::template generic<High16::kZero>;
-    if constexpr (D::kType.bits == 16) {
-      builder.row.plain_keep = H::template plain<High16::kKeep>;
-      builder.row.generic_keep = H::template generic<High16::kKeep>;
-    }
+    if constexpr (D::kType.bits == 16) builder.row.plain_low = H::template plain<High16::kKeep>;
+    builder.row.generic = H::generic;
+    ((builder.row.pack = std::max(builder.row.pack, S::kType.pack)), ...);
     return builder;
   }
   // The operation with the clamp bit set: integer results saturate.
   template <class F>
   constexpr Builder saturating(F) const {
-    using H = Handlers<NanRule::kNone, F, D, S...>;
     Builder builder = *this;
-    builder.row.saturating = H::template generic<High16::kZero>;
-    if constexpr (D::kType.bits == 16) builder.row.saturating_keep = H::template generic<High16::kKeep>;
-    return builder;
-  }
-  constexpr Builder keeping_high_on_gfx9() const {
-    Builder builder = *this;
-    builder.row.keeps_high_on_gfx9 = true;
+    builder.row.saturating = Handlers<NanRule::kNone, F, D, S...>::generic;
     return builder;
   }
   constexpr operator VopRow() const { return row; }

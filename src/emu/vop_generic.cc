@@ -131,7 +131,7 @@ uint32_t widen_mixed(uint32_t value, const Operand& operand, const FloatMode& mo
 
 // MODE has one setting for f32 and one for f16 and f64 together.
 bool is_single(OperandType type) {
-  return type.pack == Pack::kDwords || (type.bits == 32 && type.pack != Pack::kHalves);
+  return type.pack == Pack::kDwords || (type.bits == 32 && !has_halves(type.pack));
 }
 
 bool keeps_denormals(OperandType type, const FloatMode& mode, uint8_t which) {
@@ -140,7 +140,7 @@ bool keeps_denormals(OperandType type, const FloatMode& mode, uint8_t which) {
 
 void flush_rows(OperandType type, uint32_t* lo, uint32_t* hi, uint32_t lanes) {
   for (uint32_t i = 0; i < lanes; ++i) {
-    if (type.pack == Pack::kHalves) {
+    if (has_halves(type.pack)) {
       lo[i] = flush_bits16(lo[i] & 0xffff) | flush_bits16(lo[i] >> 16) << 16;
     } else if (type.pack == Pack::kDwords) {
       lo[i] = flush_bits32(lo[i]);
@@ -189,16 +189,19 @@ uint64_t prepare_source(Wave& wave, const Inst& inst, OperandType type, const Op
     case Pack::kHalves:
       for (uint32_t i = 0; i < lanes; ++i) lo[i] = select_halves(lo[i], operand);
       break;
+    case Pack::kWholeHalves:
+      for (uint32_t i = 0; i < lanes; ++i)
+        lo[i] = (lo[i] & (operand.abs ? 0x7fff7fffu : ~0u)) ^ (operand.neg ? 0x80008000u : 0);
+      break;
     case Pack::kDwords:
       for (uint32_t i = 0; i < lanes; ++i) {
-        // A constant feeds both halves.
-        const uint32_t second = operand.kind == OperandKind::kImm ? lo[i] : hi[i];
-        const uint32_t low = operand.op_sel ? second : lo[i];
-        const uint32_t high = operand.op_sel_hi ? second : lo[i];
+        const uint32_t low = operand.op_sel ? hi[i] : lo[i];
+        const uint32_t high = operand.op_sel_hi ? hi[i] : lo[i];
         lo[i] = low ^ (operand.neg ? 0x80000000u : 0);
         hi[i] = high ^ (operand.abs ? 0x80000000u : 0);
       }
       break;
+    case Pack::kSignFree: break;
     case Pack::kMixed:
       for (uint32_t i = 0; i < lanes; ++i) lo[i] = widen_mixed(lo[i], operand, wave.mode);
       return writable;
@@ -256,7 +259,7 @@ void finish_float_result(OperandType type, const Inst& inst, const FloatMode& mo
   const bool modify = output_modifier_applies(type, inst, mode);
   if (!flush && !modify && !inst.clamp) return;
   for (uint32_t i = 0; i < lanes; ++i) {
-    if (type.pack == Pack::kHalves) {
+    if (has_halves(type.pack)) {
       lo[i] = finish_half(lo[i] & 0xffff, inst, mode, modify, flush) |
               finish_half(lo[i] >> 16, inst, mode, modify, flush) << 16;
     } else if (type.pack == Pack::kDwords) {
@@ -314,7 +317,7 @@ bool index_registers(const Wave& wave, Inst& inst) {
   return true;
 }
 
-void run_resolved(Wave& wave, const Inst& inst, const Signature& signature, Kernel kernel, High16 high) {
+void run_resolved(Wave& wave, const Inst& inst, const Signature& signature, Kernel kernel) {
   const OperandType type = signature.result;
   const uint32_t lanes = wave.lanes;
   uint64_t writable = wave.exec();
@@ -324,6 +327,7 @@ void run_resolved(Wave& wave, const Inst& inst, const Signature& signature, Kern
   args.lanes = lanes;
   args.ieee = wave.mode.ieee;
   if (type.is_float) args.round = is_single(type) ? wave.mode.round_f32 : wave.mode.round_f16_f64;
+  if (wave.mode.fp16_overflow) args.round |= kClampOverflow;
   for (size_t k = 0; k < signature.sources; ++k) {
     const OperandType source = signature.source[k];
     if (source.role == Role::kMask) args.mask_in = fetch_mask(wave, inst.src[k]);
@@ -347,12 +351,8 @@ void run_resolved(Wave& wave, const Inst& inst, const Signature& signature, Kern
   if (type.is_float) finish_float_result(type, inst, wave.mode, args.out_lo, args.out_hi, lanes);
 
   uint32_t* const to = wave.vrow(inst.dst.index);
-  if (inst.dst.sel != Sel::kDword) {
+  if (inst.dst.sel != Sel::kDword)
     for (uint32_t i = 0; i < lanes; ++i) args.out_lo[i] = merge_part(args.out_lo[i], to[i], inst);
-  } else if (type.bits == 16 && high == High16::kKeep && !inst.sdwa) {
-    for (uint32_t i = 0; i < lanes; ++i)
-      args.out_lo[i] = (args.out_lo[i] & 0xffffu) | (to[i] & 0xffff0000u);
-  }
   blend_row(to, args.out_lo, lanes, writable);
   if (type.bits == 64) blend_row(to + lanes, args.out_hi, lanes, writable);
   if (signature.has_mask_result) store_mask(wave, inst, args.mask_out & writable);
@@ -360,10 +360,41 @@ void run_resolved(Wave& wave, const Inst& inst, const Signature& signature, Kern
 
 }  // namespace
 
-void run_generic(Wave& wave, const Inst& inst, const Signature& signature, Kernel kernel, High16 high) {
-  if (wave.vgpr_index == 0) return run_resolved(wave, inst, signature, kernel, high);
+void apply_nan_rule(RowArgs& args, OperandType type, const OperandType* sources, size_t count) {
+  // Register pairs of f32 are two results; everything else is one.
+  const int parts = type.pack == Pack::kDwords ? 2 : 1;
+  const uint8_t bits = type.pack == Pack::kDwords ? 32 : type.bits;
+  const auto read = [&](const uint32_t* lo, const uint32_t* hi, int part, uint32_t i) {
+    if (bits == 64) return lo[i] | uint64_t{hi[i]} << 32;
+    return uint64_t{part == 0 ? lo[i] : hi[i]} & (bits == 16 ? 0xffffu : 0xffffffffu);
+  };
+  const auto is_nan = [&](uint64_t value) {
+    if (bits == 64) return is_nan_bits64(value);
+    return bits == 16 ? is_nan_bits16(static_cast<uint32_t>(value)) : is_nan_bits32(static_cast<uint32_t>(value));
+  };
+  const uint64_t quiet_bit = bits == 64 ? uint64_t{1} << 51 : bits == 16 ? 1u << 9 : 1u << 22;
+  const uint64_t default_nan = bits == 64 ? kDefaultNanF64 : bits == 16 ? kDefaultNanF16 : kDefaultNanF32;
+  for (uint32_t i = 0; i < args.lanes; ++i) {
+    for (int part = 0; part < parts; ++part) {
+      if (!is_nan(read(args.out_lo, args.out_hi, part, i))) continue;
+      uint64_t result = default_nan;
+      for (size_t k = 0; k < count; ++k) {
+        if (!sources[k].is_float || sources[k].bits != type.bits) continue;
+        const uint64_t value = read(args.lo[k], args.hi[k], part, i);
+        if (!is_nan(value)) continue;
+        result = value | quiet_bit;
+        break;
+      }
+      (part == 0 ? args.out_lo : args.out_hi)[i] = static_cast<uint32_t>(result);
+      if (bits == 64) args.out_hi[i] = static_cast<uint32_t>(result >> 32);
+    }
+  }
+}
+
+void run_generic(Wave& wave, const Inst& inst, const Signature& signature, Kernel kernel) {
+  if (wave.vgpr_index == 0) return run_resolved(wave, inst, signature, kernel);
   Inst indexed = inst;
-  if (index_registers(wave, indexed)) run_resolved(wave, indexed, signature, kernel, high);
+  if (index_registers(wave, indexed)) run_resolved(wave, indexed, signature, kernel);
 }
 
 }  // namespace WT_VOP_VARIANT

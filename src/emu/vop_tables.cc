@@ -4,7 +4,8 @@ namespace wavetap::emu {
 WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
 
 const VopRow* find_vop_row(Op op) {
-  for (const auto find : {find_int_row, find_f32_row})
+  for (const auto find : {find_int_row, find_f32_row, find_f64_row, find_f16_row, find_convert_row,
+                          find_trans_row, find_div_row, find_special_row})
     if (const VopRow* row = find(op)) return row;
   return nullptr;
 }

@@ -1,4 +1,4 @@
-// The tables of vector operations, by theme. Each function returns the row of `op` or null.
+// The tables of vector operations, by theme. Each function returns the operation's row or null.
 #pragma once
 
 #include "emu/vop.h"
@@ -8,11 +8,16 @@ WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
 
 const VopRow* find_int_row(Op op);      // exec_vop_int.cc
 const VopRow* find_f32_row(Op op);      // exec_vop_f32.cc
+const VopRow* find_f64_row(Op op);      // exec_vop_f64.cc
+const VopRow* find_f16_row(Op op);      // exec_vop_f16.cc
+const VopRow* find_convert_row(Op op);  // exec_vop_convert.cc
+const VopRow* find_trans_row(Op op);    // exec_vop_trans.cc
+const VopRow* find_div_row(Op op);      // exec_vop_div.cc
+const VopRow* find_special_row(Op op);  // exec_vop_special.cc
 
-// All of the above.
-const VopRow* find_vop_row(Op op);      // vop_tables.cc
-const VopRow* find_vopc_row(Op op);     // exec_vopc.cc
-const VopRow* find_vop3p_row(Op op);    // exec_vop3p.cc
+const VopRow* find_vop_row(Op op);             // vop_tables.cc: the first of the above
+const VopRow* find_vopc_row(Op op);            // exec_vopc.cc
+const VopRow* find_vop3p_row(const Inst& inst);  // exec_vop3p.cc
 
 }  // namespace WT_VOP_VARIANT
 }  // namespace wavetap::emu

@@ -1,0 +1,86 @@
+// Transcendental operations. The hardware's results are not specified bit for bit, only to about one unit
+// in the last place (f64: to 2^-25 or so of the value, refined by the compiler's sequences). Here they are
+// computed in double and rounded once, hence at least as accurate, and the same on every host but for
+// the last bit of the C library's double functions.
+//
+// What is specified, and followed: f32 forms treat denormal inputs as zero and turn denormal results into
+// zero whatever MODE says; f16 and f64 forms keep denormals. v_sin and v_cos take revolutions, and give 0
+// and 1 outside of [-256, 256].
+#include "emu/vop_tables.h"
+
+namespace wavetap::emu {
+WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+namespace {
+
+constexpr double kTwoPi = 6.283185307179586476925286766559;
+
+constexpr auto kReciprocal = [](double a) { return 1 / a; };
+constexpr auto kSquareRoot = [](double a) { return std::sqrt(a); };
+constexpr auto kReciprocalRoot = [](double a) { return 1 / std::sqrt(a); };
+constexpr auto kExp2 = [](double a) { return std::exp2(a); };
+constexpr auto kLog2 = [](double a) { return std::log2(a); };
+// Reduced to half a revolution around zero, which is exact.
+constexpr auto kSine = [](double revolutions) {
+  if (std::fabs(revolutions) > 256) return std::isinf(revolutions) ? revolutions - revolutions : 0.0;
+  return std::sin((revolutions - std::nearbyint(revolutions)) * kTwoPi);
+};
+constexpr auto kCosine = [](double revolutions) {
+  if (std::fabs(revolutions) > 256) return std::isinf(revolutions) ? revolutions - revolutions : 1.0;
+  return std::cos((revolutions - std::nearbyint(revolutions)) * kTwoPi);
+};
+
+// The f32 form of a function on double.
+template <class F>
+struct Single {
+  float operator()(float a) const {
+    return flush_denormal(static_cast<float>(F{}(static_cast<double>(flush_denormal(a)))));
+  }
+};
+// The f16 form: rounding to float first is harmless, float has more than twice the digits.
+template <class F>
+struct Half {
+  float operator()(float a) const { return static_cast<float>(F{}(static_cast<double>(a))); }
+};
+template <class F>
+constexpr Single<F> single(F) {
+  return {};
+}
+template <class F>
+constexpr Half<F> half(F) {
+  return {};
+}
+
+// "Legacy" forms of gfx8 and gfx9, for DirectX 9 and old compilers: the same function.
+// clang-format off
+constexpr auto kTable = vop_table({
+    {Op::v_rcp_f32, arith<F32(F32)>(single(kReciprocal))},
+    {Op::v_rcp_iflag_f32, arith<F32(F32)>(single(kReciprocal))},
+    {Op::v_rsq_f32, arith<F32(F32)>(single(kReciprocalRoot))},
+    {Op::v_sqrt_f32, arith<F32(F32)>(single(kSquareRoot))},
+    {Op::v_exp_f32, arith<F32(F32)>(single(kExp2))},
+    {Op::v_log_f32, arith<F32(F32)>(single(kLog2))},
+    {Op::v_exp_legacy_f32, arith<F32(F32)>(single(kExp2))},
+    {Op::v_log_legacy_f32, arith<F32(F32)>(single(kLog2))},
+    {Op::v_sin_f32, arith<F32(F32)>(single(kSine))},
+    {Op::v_cos_f32, arith<F32(F32)>(single(kCosine))},
+
+    {Op::v_rcp_f16, arith<F16(F16)>(half(kReciprocal))},
+    {Op::v_rsq_f16, arith<F16(F16)>(half(kReciprocalRoot))},
+    {Op::v_sqrt_f16, arith<F16(F16)>(half(kSquareRoot))},
+    {Op::v_exp_f16, arith<F16(F16)>(half(kExp2))},
+    {Op::v_log_f16, arith<F16(F16)>(half(kLog2))},
+    {Op::v_sin_f16, arith<F16(F16)>(half(kSine))},
+    {Op::v_cos_f16, arith<F16(F16)>(half(kCosine))},
+
+    {Op::v_rcp_f64, arith<F64(F64)>(kReciprocal)},
+    {Op::v_rsq_f64, arith<F64(F64)>(kReciprocalRoot)},
+    {Op::v_sqrt_f64, arith<F64(F64)>(kSquareRoot)},
+});
+// clang-format on
+
+}  // namespace
+
+const VopRow* find_trans_row(Op op) { return find_row(kTable, op); }
+
+}  // namespace WT_VOP_VARIANT
+}  // namespace wavetap::emu
