@@ -27,7 +27,14 @@ CLI::App& add_command(CLI::App& parent, const std::string& name, const std::stri
 
 // The commands, one file each: cmd_run.cc, cmd_gpu_list.cc, …
 void add_run(CLI::App& parent, Invocation& invocation);
+void add_report(CLI::App& parent, Invocation& invocation);
+void add_analyze(CLI::App& parent, Invocation& invocation);
+void add_export(CLI::App& parent, Invocation& invocation);
+void add_query(CLI::App& parent, Invocation& invocation);
 void add_gpu_list(CLI::App& parent, Invocation& invocation);
 void add_gpu_show(CLI::App& parent, Invocation& invocation);
+void add_gpu_coverage(CLI::App& parent, Invocation& invocation);
+void add_gpu_disasm(CLI::App& parent, Invocation& invocation);
+void add_gpu_exec(CLI::App& parent, Invocation& invocation);
 
 }  // namespace wavetap::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <exception>
 
@@ -15,14 +16,21 @@ namespace {
 
 void add_commands(CLI::App& app, Invocation& invocation) {
   add_run(app, invocation);
+  add_report(app, invocation);
+  add_analyze(app, invocation);
+  add_export(app, invocation);
+  add_query(app, invocation);
 
   CLI::App& gpu = add_command(app, "gpu", "virtual GPUs: list and describe them, inspect and run device code",
                               "gpu COMMAND …",
                               "  wavetap gpu list\n"
-                              "  wavetap gpu show rx6800xt\n");
+                              "  wavetap gpu coverage ./my_hip_program\n");
   gpu.require_subcommand(1);
   add_gpu_list(gpu, invocation);
   add_gpu_show(gpu, invocation);
+  add_gpu_coverage(gpu, invocation);
+  add_gpu_disasm(gpu, invocation);
+  add_gpu_exec(gpu, invocation);
 }
 
 // The command the user was in when parsing failed: "run", "gpu list" or "".
@@ -57,13 +65,19 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error, const std::v
     return fail({fmt::format("{}: unknown command {}; {}", object, util::escape_control(word),
                              near.empty() ? "see " + help : "did you mean " + near + "?")});
   }
+  if (!known.empty() && arguments.size() > depth) {
+    return fail({fmt::format("{}: unknown option {}; see {}", object, util::escape_control(arguments[depth]), help)});
+  }
   if (!known.empty()) {
     return fail({fmt::format("{}: a command is missing; give one of: {}", object, util::join(known, ", "))});
   }
 
   std::string what = error.what();
   std::replace(what.begin(), what.end(), '\n', ' ');
-  if (!what.empty()) what[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(what[0])));
+  // A sentence begins in lower case; the name of an argument stays as it is.
+  if (what.size() > 1 && std::islower(static_cast<unsigned char>(what[1])) != 0) {
+    what[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(what[0])));
+  }
   while (!what.empty() && (what.back() == '.' || what.back() == ' ')) what.pop_back();
   return fail({fmt::format("{}: {}; see {}", object, util::escape_control(what), help)});
 }

@@ -1,0 +1,92 @@
+// wavetap analyze: one named analysis over one trace.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "analysis/analysis.h"
+#include "analysis/render.h"
+#include "cli/command.h"
+#include "cli/trace_input.h"
+#include "util/text.h"
+
+namespace wavetap::cli {
+namespace {
+
+struct Options {
+  std::string name;
+  std::string path;
+  std::vector<std::string> settings;
+  size_t top = 20;
+  bool json = false;
+  bool write = false;
+  bool rpd_compatible = false;
+};
+
+std::string analysis_list() {
+  std::string text;
+  for (const analysis::Analysis& a : analysis::all_analyses()) text += fmt::format("  {:<14}{}\n", a.name, a.help);
+  return text;
+}
+
+int analyze(const Options& options) {
+  const analysis::Analysis* chosen = analysis::find_analysis(options.name);
+  if (chosen == nullptr) {
+    std::vector<std::string> names;
+    for (const analysis::Analysis& a : analysis::all_analyses()) names.emplace_back(a.name);
+    const std::string near = util::nearest_name(options.name, names);
+    return fail({fmt::format("analyze: unknown analysis {}; {}", util::escape_control(options.name),
+                             near.empty() ? "choose one of " + util::join(names, ", ") : "did you mean " + near + "?")});
+  }
+  if (options.write && chosen->write == nullptr)
+    return fail({fmt::format("analyze {}: has no tables to write; leave --write out", options.name)});
+
+  analysis::Options analysis_options;
+  analysis_options.top = options.top;
+  analysis_options.rpd_compatible = options.rpd_compatible;
+  for (const std::string& setting : options.settings) {
+    const size_t equals = setting.find('=');
+    if (equals == std::string::npos)
+      return fail({fmt::format("--set {}: not key=value; write for example --set min-us=10", setting)});
+    const std::string key = setting.substr(0, equals);
+    if (chosen->settings_help.find(key + ":") == std::string_view::npos)
+      return fail({fmt::format("--set {}: {} has no such setting; it has: {}", key, options.name,
+                               chosen->settings_help.empty() ? "none" : chosen->settings_help)});
+    analysis_options.settings[key] = setting.substr(equals + 1);
+  }
+
+  store::LoadOptions load;
+  load.args = chosen->needs_args;
+  load.stack_frames = chosen->needs_stack_frames;
+  Result<store::Trace> trace = load_trace(options.path, load);
+  if (!trace.ok()) return fail(trace.error());
+  if (options.write) {
+    if (Status status = chosen->write(options.path, *trace, analysis_options); !status.ok()) return fail(status.error());
+  }
+  Result<analysis::Report> report = chosen->run(*trace, analysis_options);
+  if (!report.ok()) return fail(report.error());
+  report->analysis = chosen->name;
+  for (const std::string& warning : analysis::trace_warnings(*trace)) report->warnings.push_back(warning);
+  print_report(*report, *trace, options.json);
+  return kDone;
+}
+
+}  // namespace
+
+void add_analyze(CLI::App& parent, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command = add_command(parent, "analyze", "one analysis of a trace: gaps, call stacks, critical path, …",
+                                  "analyze NAME TRACE [--top N] [--json] [--write] [--rpd-compatible] [--set KEY=VALUE]",
+                                  "  wavetap analyze gaps trace.rpd\n"
+                                  "  wavetap analyze callstack trace.rpd --write\n\n"
+                                  "Analyses:\n" + analysis_list());
+  command.add_option("NAME", options->name, "the analysis")->required();
+  command.add_option("TRACE", options->path, "a .rpd file")->required();
+  command.add_option("--top", options->top, "rows per table, 0 for all (20)");
+  command.add_option("--set", options->settings, "a setting of the analysis");
+  command.add_flag("--json", options->json, "print JSON");
+  command.add_flag("--write", options->write, "store the derived ext_* tables in TRACE");
+  command.add_flag("--rpd-compatible", options->rpd_compatible, "reproduce RPD's numbers where they differ from ours");
+  command.callback([options, &invocation] { invocation.exit_code = analyze(*options); });
+}
+
+}  // namespace wavetap::cli

@@ -1,0 +1,91 @@
+// wavetap export: a trace in another tool's format.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "analysis/time_spec.h"
+#include "cli/command.h"
+#include "cli/trace_input.h"
+#include "export/export.h"
+#include "util/progress.h"
+#include "util/text.h"
+
+namespace wavetap::cli {
+namespace {
+
+struct Options {
+  std::string path;
+  std::string format = "chrome";
+  std::string output;
+  std::string start, end;
+  std::string table;
+  bool rpd_compatible = false;
+  bool array = false;
+};
+
+int export_trace(const Options& options) {
+  const exporter::Format* format = exporter::find_format(options.format);
+  if (format == nullptr) {
+    std::vector<std::string> names;
+    for (const exporter::Format& f : exporter::all_formats()) names.emplace_back(f.name);
+    return fail({fmt::format("export: unknown format {}; choose one of {}", util::escape_control(options.format),
+                             util::join(names, ", "))});
+  }
+  Result<store::Trace> trace = load_trace(options.path, {.args = format->needs_args});
+  if (!trace.ok()) return fail(trace.error());
+
+  exporter::Options export_options;
+  export_options.rpd_compatible = options.rpd_compatible;
+  export_options.json_array = options.array;
+  export_options.table = options.table;
+  const analysis::Span span = analysis::trace_span(*trace);
+  if (!options.start.empty()) {
+    Result<int64_t> time = analysis::parse_time(options.start, span);
+    if (!time.ok()) return fail({"--start " + time.error().message});
+    export_options.begin = *time;
+  }
+  if (!options.end.empty()) {
+    Result<int64_t> time = analysis::parse_time(options.end, span);
+    if (!time.ok()) return fail({"--end " + time.error().message});
+    export_options.end = *time;
+  }
+
+  std::string output = options.output;
+  if (output.empty()) output = std::filesystem::path(options.path).replace_extension(std::string(format->suffix)).string();
+  Result<exporter::Sink> sink = exporter::Sink::open(output);
+  if (!sink.ok()) return fail(sink.error());
+  {
+    util::Progress progress("writing " + output, 100);
+    export_options.progress = [&](double share) { progress.update(static_cast<size_t>(share * 100), ""); };
+    if (Status status = format->write(*trace, export_options, *sink); !status.ok()) return fail(status.error());
+  }
+  const uint64_t bytes = sink->bytes_written();
+  if (Status status = sink->finish(); !status.ok()) return fail(status.error());
+  if (output != "-") fmt::print("{}: {} of {}\n", output, util::human_bytes(bytes), format->name);
+  return kDone;
+}
+
+}  // namespace
+
+void add_export(CLI::App& parent, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  std::string formats;
+  for (const exporter::Format& f : exporter::all_formats()) formats += fmt::format("  {:<14}{}\n", f.name, f.help);
+  CLI::App& command = add_command(parent, "export", "a trace in another tool's format",
+                                  "export --format FORMAT TRACE [-o OUT] [--start T] [--end T] [--rpd-compatible]",
+                                  "  wavetap export --format chrome trace.rpd -o trace.json.gz\n"
+                                  "  wavetap export --format chrome trace.rpd --start 25% --end 50%\n\n"
+                                  "Formats:\n" + formats);
+  command.add_option("TRACE", options->path, "a .rpd file")->required();
+  command.add_option("--format,-f", options->format, "the format (chrome)");
+  command.add_option("--output,-o", options->output, "file to write, - for standard output (TRACE with the format's suffix)");
+  command.add_option("--start", options->start, std::string("only what starts at or after ") + analysis::kTimeSpecHelp);
+  command.add_option("--end", options->end, "only what starts at or before it");
+  command.add_option("--table", options->table, "csv: the table or view to write (top)");
+  command.add_flag("--array", options->array, "chrome: a bare JSON array");
+  command.add_flag("--rpd-compatible", options->rpd_compatible, "RPD's event set and texts");
+  command.callback([options, &invocation] { invocation.exit_code = export_trace(*options); });
+}
+
+}  // namespace wavetap::cli

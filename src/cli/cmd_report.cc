@@ -1,0 +1,58 @@
+// wavetap report: the first screen of a trace.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "analysis/render.h"
+#include "analysis/report.h"
+#include "cli/command.h"
+#include "cli/trace_input.h"
+#include "util/terminal.h"
+
+namespace wavetap::cli {
+namespace {
+
+struct Options {
+  std::string path;
+  std::string by = "overview";
+  size_t top = 10;
+  bool json = false;
+};
+
+int report(const Options& options) {
+  Result<store::Trace> trace = load_trace(options.path, {.args = true});
+  if (!trace.ok()) return fail(trace.error());
+  using analysis::ReportBy;
+  const ReportBy by = options.by == "kernel"   ? ReportBy::kKernel
+                      : options.by == "api"    ? ReportBy::kApi
+                      : options.by == "marker" ? ReportBy::kMarker
+                      : options.by == "stream" ? ReportBy::kStream
+                                               : ReportBy::kOverview;
+  analysis::Options analysis_options;
+  analysis_options.top = options.top;
+  const analysis::Report built = analysis::build_report(*trace, analysis_options, by);
+  print_report(built, *trace, options.json);
+  return kDone;
+}
+
+}  // namespace
+
+void add_report(CLI::App& parent, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command =
+      add_command(parent, "report", "what a trace says: busy time, kernels, calls, copies, who waited for whom",
+                  "report TRACE [--top N] [--by kernel|api|marker|stream] [--json]",
+                  "  wavetap report trace.rpd\n"
+                  "  wavetap report trace.rpd --by kernel --top 0\n"
+                  "  wavetap report trace.rpd --json | jq .facts\n");
+  command.add_option("TRACE", options->path, "a .rpd file")->required();
+  command.add_option("--top", options->top, "rows per table, 0 for all (10)");
+  command.add_option("--by", options->by, "one table only: kernel, api, marker or stream")
+      ->check(CLI::IsMember({"overview", "kernel", "api", "marker", "stream"}));
+  command.add_flag("--json", options->json, "print JSON");
+  command.callback([options, &invocation] { invocation.exit_code = report(*options); });
+}
+
+}  // namespace wavetap::cli

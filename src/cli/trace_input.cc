@@ -1,0 +1,31 @@
+#include "cli/trace_input.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/render.h"
+#include "util/progress.h"
+#include "util/terminal.h"
+
+namespace wavetap::cli {
+
+Result<store::Trace> load_trace(const std::string& path, store::LoadOptions options) {
+  util::Progress progress("reading " + path, 100);
+  options.progress = [&](double share) { progress.update(static_cast<size_t>(share * 100), ""); };
+  return store::Trace::load(path, options);
+}
+
+void print_report(const analysis::Report& report, const store::Trace& trace, bool json) {
+  if (json) {
+    fmt::print("{}\n", analysis::render_json(report, trace).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    return;
+  }
+  analysis::RenderOptions options;
+  options.columns = util::output_columns(STDOUT_FILENO);
+  options.colour = util::wants_colour(STDOUT_FILENO);
+  fmt::print("{}", analysis::render_text(report, options));
+}
+
+}  // namespace wavetap::cli
