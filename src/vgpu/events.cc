@@ -38,8 +38,8 @@ struct Event {
   bool set = false;
   uint64_t age = 1;
   uint32_t node_id = 0;
-  MemoryFaultData memory_fault;
-  HwExceptionData hw_exception;
+  MemoryFaultData memory_fault{};
+  HwExceptionData hw_exception{};
   std::vector<WaitSlot*> waiters;
 
   // Caller holds the table's lock.

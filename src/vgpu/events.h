@@ -66,8 +66,8 @@ struct EventWait {
   uint64_t last_event_age = 0;   // in and out, SIGNAL events only; 0 in: do not compare ages
   bool has_memory_fault = false;  // out: memory_fault is valid (MEMORY events)
   bool has_hw_exception = false;  // out: hw_exception is valid (HW_EXCEPTION events)
-  MemoryFaultData memory_fault;
-  HwExceptionData hw_exception;
+  MemoryFaultData memory_fault{};
+  HwExceptionData hw_exception{};
 };
 
 // KFD_IOC_WAIT_RESULT_*.

@@ -16,6 +16,8 @@ namespace wavetap::vgpu {
 namespace {
 
 constexpr uint64_t kPageMask = 4095;
+// An allocation further away than this says nothing about a wild address.
+constexpr uint64_t kFarBytes = uint64_t{1} << 30;
 
 // Appends to a fixed buffer and never overruns it.
 class Text {
@@ -68,18 +70,22 @@ void add_neighbourhood(Text& text, const FaultSite& site, GpuAddr address) {
     return;
   }
   const std::optional<emu::MappedRange> near = site.queue.gpu->space.nearest(address);
-  if (!near) {
-    text.add(" (nothing is mapped)");
+  const uint64_t distance = !near                           ? UINT64_MAX
+                            : address.value < near->begin   ? near->begin - address.value
+                            : address.value >= near->end    ? address.value - near->end
+                                                            : 0;
+  if (distance > kFarBytes) {
+    text.add(" (nothing is mapped near it)");
     return;
   }
   const auto begin = static_cast<unsigned long long>(near->begin);
   const auto size = static_cast<unsigned long long>(near->end - near->begin);
   if (address.value < near->begin) {
-    text.add(" (%llu bytes before the %llu bytes at 0x%llx)",
-             static_cast<unsigned long long>(near->begin - address.value), size, begin);
+    text.add(" (%llu bytes before the %llu bytes at 0x%llx)", static_cast<unsigned long long>(distance), size,
+             begin);
   } else if (address.value >= near->end) {
     text.add(" (%llu bytes past the end of the %llu bytes at 0x%llx)",
-             static_cast<unsigned long long>(address.value - near->end), size, begin);
+             static_cast<unsigned long long>(distance), size, begin);
   } else {
     text.add(" (inside the %s %llu bytes at 0x%llx)", near->writable ? "writable" : "read-only", size, begin);
   }
