@@ -7,13 +7,15 @@
 //
 // Bounds: an element that is not wholly inside the workgroup's allocation reads as zero and is not
 // written (MI200 ISA guide, "LDS: out-of-range"). Alignment: any for loads and stores, natural for
-// atomics (kMisaligned). GDS and the parts of it that were never carried over to compute (ordered count,
-// stream-out registers) have no semantics here.
+// atomics (kMisaligned). Global data share has no semantics here, except for global wave sync (exec_gws.cc).
 #include "emu/atomics.h"
 #include "emu/exec.h"
 #include "emu/mem_access.h"
 
 namespace wavetap::emu {
+
+Handler find_gws(const isa::Inst& inst);  // exec_gws.cc
+
 namespace {
 
 using isa::Inst;
@@ -350,6 +352,7 @@ Handler find_in(const Inst& inst) {
 }  // namespace
 
 Handler find_ds(const Inst& inst, Shape shape) {
+  if (const Handler handler = find_gws(inst)) return handler;
   if (inst.gds) return nullptr;
   if (const Handler handler = find_cross_lane(inst, shape)) return handler;  // the crossbar exchanges
   return shape.wave64 ? find_in<64>(inst) : find_in<32>(inst);
