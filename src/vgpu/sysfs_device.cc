@@ -73,11 +73,6 @@ void write_clocks(TreeWriter& tree, const std::string& pci, const Model& m) {
                    m.pcie_lanes));
   tree.file(pci + "/power_dpm_force_performance_level", "auto\n");
   tree.file(pci + "/power_dpm_state", "performance\n");
-  tree.file(pci + "/pp_od_clk_voltage",
-            format("OD_SCLK:\n0: 500Mhz\n1: %uMhz\nOD_MCLK:\n0: %uMhz\n1: %uMhz\nOD_RANGE:\nSCLK: %7uMhz %10uMhz\n"
-                   "MCLK: %7uMhz %10uMhz\n",
-                   m.engine_clock_mhz, memory_low, m.memory_clock_mhz, 500u, m.engine_clock_mhz, memory_low,
-                   m.memory_clock_mhz));
   tree.file(pci + "/pp_power_profile_mode",
             "PROFILE_INDEX(NAME) CLOCK_TYPE(NAME)\n 0 BOOTUP_DEFAULT*:\n 1 COMPUTE :\n");
   tree.file(pci + "/current_link_speed", format("%s PCIe\n", link_speed(m.pcie_generation)));
