@@ -132,7 +132,20 @@ class TestMachine {
   }
   bool run_program(std::shared_ptr<const isa::Program> program, int limit = 100000) {
     code_.push_back(std::make_unique<LoweredCode>(std::move(program), RegisterLimits{options_.vgprs, options_.agprs}));
-    const LoweredCode& lowered = *code_.back();
+    return run_loaded(code_.back().get(), limit);
+  }
+  // The two halves of run(), for code that is run many times. Null when it does not assemble.
+  const LoweredCode* load(const std::string& text) {
+    const std::vector<std::byte> code = assemble(text, options_.target, options_.wave64);
+    if (code.empty()) return nullptr;
+    code_.push_back(std::make_unique<LoweredCode>(
+        std::make_shared<const isa::Program>(isa::decode(code, GpuAddr{kCode}, options_.target, options_.wave64)),
+        RegisterLimits{options_.vgprs, options_.agprs}));
+    return code_.back().get();
+  }
+  bool run_loaded(const LoweredCode* code, int limit = 100000) {
+    if (code == nullptr) return false;
+    const LoweredCode& lowered = *code;
     wave.enter(lowered, 0);
     wave.state = WaveState::kRunning;
     wave.fault = {};
