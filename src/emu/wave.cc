@@ -60,9 +60,10 @@ std::byte* Wave::translate_slow(uint64_t address, uint32_t size_bytes, bool writ
     raise(FaultKind::kApertureViolation, {address}, write, lane, "past the end of scratch");
     return nullptr;
   }
-  if (address >> 48 != 0 || address >= kScratchVa) {
-    raise(FaultKind::kApertureViolation, {address}, write, lane,
-          address - kScratchVa < uint64_t{1} << 32 ? "past the end of scratch" : "");
+  // Above the scratch window lies memory again: host addresses of arm64 fill 48 bits (SVM).
+  const bool past_scratch = address - kScratchVa < uint64_t{1} << 32;
+  if (address >> 48 != 0 || past_scratch) {
+    raise(FaultKind::kApertureViolation, {address}, write, lane, past_scratch ? "past the end of scratch" : "");
     return nullptr;
   }
 
