@@ -110,7 +110,8 @@ enum class Dpp : uint8_t { kNone, kDpp16, kDpp8 };
 //                   16-bit source: sel kWord1 for the high half, else the low half is meant.
 //   packed, mixed   src[].op_sel, op_sel_hi; neg is neg_lo, abs is neg_hi (v_*_mix: abs). Constants are
 //                   the 32 bits (packed f32: 64) that halves are chosen from; constants.h has the rule.
-//                   Mixed: op_sel_hi false means the source is an f32.
+//                   Mixed: op_sel_hi false means the source is an f32. v_pk_fmac, v_dot2c…: src[2] is
+//                   dst; their short encoding has op_sel 0 and op_sel_hi 1.
 //   VOPC            dst the mask (VCC in the short encoding), src[0..1]. v_cmpx: EXEC as well on gfx9; on
 //                   gfx10+ dst is kNone and only EXEC is written.
 //   matrix          src[0] A, src[1] B, src[2] C; v_smfmac: src[2] the index, src[3] C, which is dst.

@@ -23,6 +23,9 @@ constexpr int64_t kScc = 16;  // gfx90a: scc, gfx940: sc1
 
 Operand Lift::operand_at(int position) const {
   if (position < 0 || position >= static_cast<int>(mi_.getNumOperands())) return {};
+  // A repeated result is read from where it is named: LLVM fills the repetition in wrongly for some pairs.
+  if (position < static_cast<int>(info_.tied_to.size()) && info_.tied_to[static_cast<size_t>(position)] >= 0)
+    position = info_.tied_to[static_cast<size_t>(position)];
   const llvm::MCOperand& operand = mi_.getOperand(static_cast<unsigned>(position));
   if (operand.isReg()) {
     Operand reg = mc_.reg(operand.getReg());

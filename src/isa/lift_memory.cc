@@ -1,5 +1,7 @@
 // DS, FLAT (flat, global, scratch), MUBUF and MTBUF.
 
+#include <string_view>
+
 #include "isa/lift.h"
 
 #include "llvm/MC/MCInst.h"
@@ -25,7 +27,7 @@ void Lift::ds() {
   } else {
     out_.offset = static_cast<uint16_t>(imm(Name::offset));
   }
-  out_.gds = imm(Name::gds) != 0;
+  out_.gds = imm(Name::gds) != 0 || std::string_view(op_name(out_.op)).starts_with("ds_gws");
 }
 
 void Lift::flat() {

@@ -63,6 +63,12 @@ bool has_mask_in(Op op) {
   }
 }
 
+// Packed and dot operations that also have a VOP2 encoding, which has no op_sel fields.
+bool is_packed_accumulate(Op op) {
+  const std::string_view name = op_name(op);
+  return op == Op::v_pk_fmac_f16 || (name.starts_with("v_dot") && name.find("c_") != std::string_view::npos);
+}
+
 bool is_cmpx(Op op) { return std::string_view(op_name(op)).starts_with("v_cmpx"); }
 
 bool is_permlane16(Op op) { return op == Op::v_permlane16_b32 || op == Op::v_permlanex16_b32; }
@@ -121,6 +127,11 @@ void Lift::vop_sources() {
       }
       out_.src[count++] = operand;
     }
+  }
+  if (is_packed_accumulate(out_.op)) {
+    out_.src[2] = out_.dst;
+    if (info_.encoding != Encoding::kVop3p)
+      for (int source = 0; source < 3; ++source) out_.src[source].op_sel_hi = true;
   }
   // gfx11: LLVM drops op_sel of 16-bit VOP3 operations whose registers it models as whole.
   if (info_.encoding == Encoding::kVop3 && mc_.target().major >= 11 && info_.family != Family::kMatrix &&
@@ -264,6 +275,8 @@ void Lift::vopd_half(Inst& half, Op op, int dst, int first, int last, uint32_t f
   for (int position = first; position < last && count < 4; ++position)
     half.src[count++] = source_at(position, field);
   if (op == Op::v_cndmask_b32) half.src[2] = mask_operand(slot::kVccLo);
+  if (is_packed_accumulate(op))
+    for (int source = 0; source < 3; ++source) half.src[source].op_sel_hi = true;
 }
 
 // Operands: vdstX, vdstY, the sources of X, the sources of Y. Only the first source of each half can be

@@ -294,9 +294,11 @@ OpcodeInfo Mc::make_info(unsigned opcode) const {
   }
   info.defs = static_cast<uint8_t>(desc.getNumDefs());
   info.operand_count = static_cast<uint8_t>(desc.getNumOperands());
+  info.tied_to.fill(-1);
   for (unsigned i = 0; i < desc.getNumOperands() && i < info.operand_type.size(); ++i) {
     const llvm::MCOperandInfo& operand = desc.operands()[i];
     info.operand_type[i] = static_cast<uint8_t>(source_type(operand.OperandType));
+    info.tied_to[i] = static_cast<int8_t>(desc.getOperandConstraint(i, llvm::MCOI::TIED_TO));
     if (operand.RegClass < 0) continue;
     const char* class_name = shared.registers->getRegClassName(&shared.registers->getRegClass(operand.RegClass));
     if (std::strstr(class_name, "Lo128") != nullptr) info.lo128 |= uint64_t{1} << i;

@@ -71,6 +71,7 @@ struct OpcodeInfo {
   uint64_t lo128 = 0;         // bit i: operand i is a 16-bit VGPR operand limited to v0..v127 (gfx11)
   std::array<int8_t, kNameCount> at{};       // position of each named operand, -1 when absent
   std::array<uint8_t, 32> operand_type{};    // SourceType of each operand
+  std::array<int8_t, 32> tied_to{};          // the result each operand repeats, or -1
 
   int position(Name name) const { return at[static_cast<size_t>(name)]; }
   bool has(Name name) const { return position(name) >= 0; }
