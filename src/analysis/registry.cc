@@ -9,6 +9,8 @@ extern const Analysis kGraph;
 extern const Analysis kGaps;
 extern const Analysis kOverlap;
 extern const Analysis kBusy;
+extern const Analysis kVariability;
+extern const Analysis kCriticalPath;
 extern const Analysis kMemory;
 extern const Analysis kLaunchDelay;
 extern const Analysis kQueueDepth;
@@ -16,8 +18,8 @@ extern const Analysis kStreams;
 
 const std::vector<Analysis>& all_analyses() {
   static const std::vector<Analysis>* const all = new std::vector<Analysis>{
-      kCallstack, kAutograd, kGraph, kGaps, kOverlap,
-      kBusy, kMemory, kLaunchDelay, kQueueDepth, kStreams,
+      kCallstack, kAutograd, kGraph, kGaps, kOverlap, kBusy,
+      kVariability, kCriticalPath, kMemory, kLaunchDelay, kQueueDepth, kStreams,
   };
   return *all;
 }
