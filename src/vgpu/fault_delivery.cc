@@ -96,13 +96,13 @@ void add_where(Text& text, const FaultSite& site) {
            site.queue.id);
 }
 
-void add_kernel(Text& text, const FaultSite& site, GpuAddr kernel_object, KernelPlace* place) {
+void add_kernel(Text& text, const FaultSite& site, GpuAddr kernel_object, const KernelPlace& place) {
   const QueueHooks& hooks = *site.queue.hooks;
   char name[256];
   const bool named = hooks.kernel_name != nullptr &&
                      hooks.kernel_name(hooks.context, *site.queue.gpu, kernel_object, name, sizeof name);
-  if (!named && place->found) {
-    text.add(" in kernel %s", place->name.c_str());
+  if (!named && place.found) {
+    text.add(" in kernel %s", place.name.c_str());
   } else if (named) {
     text.add(" in kernel %s", name);
   } else {
@@ -155,7 +155,7 @@ void describe_wave_fault(const FaultSite& site, const emu::Fault& fault, const e
                          char* buffer, size_t size) {
   const GpuAddr kernel_object =
       fault.kernel_object.value != 0 ? fault.kernel_object : dispatch.kernel_object;
-  KernelPlace place = find_kernel(*site.queue.gpu, site.memory, kernel_object, fault.pc);
+  const KernelPlace place = find_kernel(*site.queue.gpu, site.memory, kernel_object, fault.pc);
 
   Text text(buffer, size);
   add_where(text, site);
@@ -167,7 +167,7 @@ void describe_wave_fault(const FaultSite& site, const emu::Fault& fault, const e
     add_neighbourhood(text, site, fault.address);
   }
   if (fault.detail[0] != '\0') text.add(": %.*s", static_cast<int>(sizeof fault.detail), fault.detail);
-  add_kernel(text, site, kernel_object, &place);
+  add_kernel(text, site, kernel_object, place);
   if (fault.kind == emu::FaultKind::kBadDescriptor) return;
   text.add(", workgroup (%u,%u,%u) wave %u", fault.workgroup[0], fault.workgroup[1], fault.workgroup[2],
            fault.wave);

@@ -1,8 +1,217 @@
 #include "vgpu/queue_kernel_names.h"
 
+#include <link.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <vector>
+
 #include "amd/kernel_descriptor.h"
+#include "codeobj/code_object.h"
+#include "codeobj/elf.h"
+#include "codeobj/line_table.h"
+#include "vgpu/guard.h"
+#include "vgpu/sys.h"
 
 namespace wavetap::vgpu {
+namespace {
+
+constexpr size_t kMostCodeObjects = 100'000;
+constexpr size_t kMapsLimit = 64u << 20;
+constexpr uint64_t kMostImageBytes = uint64_t{4} << 30;
+
+// A file mapped for reading.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path) {
+    const int fd = sys::open(path.c_str(), O_RDONLY);
+    if (fd < 0) return;
+    struct stat st {};
+    if (sys::fstat(fd, &st) == 0 && st.st_size > 0) {
+      size_ = static_cast<size_t>(st.st_size);
+      data_ = sys::map(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0);
+    }
+    sys::close(fd);
+  }
+  ~MappedFile() {
+    if (data_ != nullptr) sys::unmap(data_, size_);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  std::span<const std::byte> bytes() const {
+    return data_ == nullptr ? std::span<const std::byte>{} : std::span<const std::byte>{data_, size_};
+  }
+
+ private:
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// Copies from our own process without trusting the pointer.
+bool peek(uint64_t address, void* bytes, size_t size) {
+  uint64_t fault = 0;
+  return address != 0 &&
+         guarded([=] { std::memcpy(bytes, reinterpret_cast<const void*>(address), size); }, &fault);
+}
+
+std::string peek_string(uint64_t address) {
+  std::string text;
+  char c = 0;
+  while (text.size() < 8192 && peek(address + text.size(), &c, 1) && c != '\0') text.push_back(c);
+  return text;
+}
+
+// Addresses of `_amdgpu_r_debug` in every HSA runtime the process has mapped: usually one.
+std::vector<uint64_t> find_runtime_lists() {
+  std::vector<uint64_t> lists;
+  const std::optional<std::string> maps = sys::read_file("/proc/self/maps", kMapsLimit);
+  if (!maps) return lists;
+  for (size_t begin = 0; begin < maps->size();) {
+    const size_t end = std::min(maps->find('\n', begin), maps->size());
+    const std::string line = maps->substr(begin, end - begin);
+    begin = end + 1;
+    unsigned long long base = 0;
+    unsigned long long offset = 0;
+    int path_at = 0;
+    if (line.find("libhsa-runtime64") == std::string::npos ||
+        std::sscanf(line.c_str(), "%llx-%*x %*s %llx %*s %*s %n", &base, &offset, &path_at) < 2 || offset != 0 ||
+        path_at <= 0) {
+      continue;
+    }
+    const MappedFile file(line.substr(static_cast<size_t>(path_at)));
+    const std::optional<codeobj::ElfView> elf = codeobj::ElfView::open(file.bytes());
+    if (!elf) continue;
+    for (const codeobj::ElfSymbol& symbol : elf->symbols()) {
+      if (symbol.name == "_amdgpu_r_debug" && symbol.section != 0) {
+        lists.push_back(base + symbol.value);
+        break;
+      }
+    }
+  }
+  return lists;
+}
+
+struct LoadedObject {
+  uint64_t delta = 0;  // loaded address - linked address
+  std::string uri;
+};
+
+std::vector<LoadedObject> loaded_objects() {
+  std::vector<LoadedObject> objects;
+  for (const uint64_t list : find_runtime_lists()) {
+    r_debug head{};
+    if (!peek(list, &head, sizeof head)) continue;
+    auto next = reinterpret_cast<uint64_t>(head.r_map);
+    while (next != 0 && objects.size() < kMostCodeObjects) {
+      link_map entry{};
+      if (!peek(next, &entry, sizeof entry)) break;
+      objects.push_back({entry.l_addr, peek_string(reinterpret_cast<uint64_t>(entry.l_name))});
+      next = reinterpret_cast<uint64_t>(entry.l_next);
+    }
+  }
+  return objects;
+}
+
+std::vector<std::byte> image_of(const std::string& uri_text) {
+  const std::optional<CodeObjectUri> uri = parse_code_object_uri(uri_text);
+  if (!uri || uri->size_bytes > kMostImageBytes) return {};
+  if (uri->in_memory) {
+    if (uri->pid != static_cast<uint64_t>(sys::pid())) return {};
+    std::vector<std::byte> image(uri->size_bytes);
+    if (!peek(uri->offset, image.data(), image.size())) return {};
+    return image;
+  }
+  const MappedFile file(uri->path);
+  std::span<const std::byte> bytes = file.bytes();
+  if (uri->offset > bytes.size()) return {};
+  bytes = bytes.subspan(uri->offset);
+  if (uri->size_bytes != 0 && uri->size_bytes < bytes.size()) bytes = bytes.first(uri->size_bytes);
+  return {bytes.begin(), bytes.end()};
+}
+
+bool look_in(const LoadedObject& object, GpuAddr kernel_object, GpuAddr pc, KernelPlace* place) {
+  const std::vector<std::byte> image = image_of(object.uri);
+  Result<codeobj::CodeObject> code = codeobj::CodeObject::open(image);
+  if (!code.ok()) return false;
+  const uint64_t linked = kernel_object.value - object.delta;
+  for (const codeobj::Kernel& kernel : code->kernels()) {
+    if (kernel.descriptor_address != linked) continue;
+    place->found = true;
+    place->name = codeobj::demangle(kernel.name);
+    const std::optional<codeobj::SourceLine> line =
+        codeobj::LineTable::read(code->elf()).find(pc.value - object.delta);
+    if (line && line->line != 0) place->source_line = line->file + ":" + std::to_string(line->line);
+    return true;
+  }
+  return false;
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+std::string percent_decode(std::string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0) {
+      decoded.push_back(static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2])));
+      i += 2;
+    } else {
+      decoded.push_back(text[i]);
+    }
+  }
+  return decoded;
+}
+
+bool parse_number(std::string_view text, uint64_t* value) {
+  const std::string copy(text);
+  if (copy.empty() || copy[0] == '-') return false;
+  char* end = nullptr;
+  *value = std::strtoull(copy.c_str(), &end, 0);
+  return *end == '\0';
+}
+
+}  // namespace
+
+std::optional<CodeObjectUri> parse_code_object_uri(std::string_view text) {
+  constexpr std::string_view kFile = "file://";
+  constexpr std::string_view kMemory = "memory://";
+  CodeObjectUri uri;
+  uri.in_memory = text.starts_with(kMemory);
+  if (!uri.in_memory && !text.starts_with(kFile)) return std::nullopt;
+  text.remove_prefix(uri.in_memory ? kMemory.size() : kFile.size());
+
+  std::string_view range;
+  const size_t range_at = text.find_first_of("#?");
+  if (range_at != std::string_view::npos) {
+    range = text.substr(range_at + 1);
+    text = text.substr(0, range_at);
+  }
+  if (uri.in_memory) {
+    if (!parse_number(text, &uri.pid)) return std::nullopt;
+  } else {
+    uri.path = percent_decode(text);
+  }
+  while (!range.empty()) {
+    const size_t end = std::min(range.find('&'), range.size());
+    const std::string_view field = range.substr(0, end);
+    range.remove_prefix(std::min(end + 1, range.size()));
+    const size_t equals = field.find('=');
+    if (equals == std::string_view::npos) return std::nullopt;
+    uint64_t value = 0;
+    if (!parse_number(field.substr(equals + 1), &value)) return std::nullopt;
+    if (field.substr(0, equals) == "offset") uri.offset = value;
+    if (field.substr(0, equals) == "size") uri.size_bytes = value;
+  }
+  if (uri.in_memory && uri.size_bytes == 0) return std::nullopt;
+  return uri;
+}
 
 KernelPlace find_kernel(Gpu& gpu, GuestMemory& memory, GpuAddr kernel_object, GpuAddr pc) {
   KernelPlace place;
@@ -10,6 +219,15 @@ KernelPlace find_kernel(Gpu& gpu, GuestMemory& memory, GpuAddr kernel_object, Gp
   if (memory.read(kernel_object, &descriptor, sizeof descriptor)) {
     place.entry = kernel_object + static_cast<uint64_t>(descriptor.entry_offset);
     place.has_entry = true;
+  }
+  std::vector<LoadedObject> objects = loaded_objects();
+  std::erase_if(objects, [&](const LoadedObject& object) { return object.delta > kernel_object.value; });
+  // The nearest one below holds it; the others are tried for objects linked at unusual addresses.
+  std::sort(objects.begin(), objects.end(),
+            [](const LoadedObject& a, const LoadedObject& b) { return a.delta > b.delta; });
+  if (objects.size() > 8) objects.resize(8);
+  for (const LoadedObject& object : objects) {
+    if (look_in(object, kernel_object, pc, &place)) break;
   }
   return place;
 }
