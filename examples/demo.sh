@@ -22,11 +22,11 @@ title "AMD's HIP runtime, unmodified, runs a kernel on it: real gfx1030 machine 
 columns=78
 if [ -t 1 ] && command -v tput >/dev/null 2>&1; then columns=$(tput cols 2>/dev/null || echo 78); fi
 [ "$columns" -le 110 ] || columns=110
-echo "\$ wavetap run --gpu rx6800xt -- $build/bin/hip/mandelbrot"
-"$wavetap" run --gpu rx6800xt -- "$build/bin/hip/mandelbrot" "$columns"
+echo "\$ wavetap run --gpu rx6800xt -- $build/bin/hip/example_mandelbrot"
+"$wavetap" run --gpu rx6800xt -- "$build/bin/hip/example_mandelbrot" "$columns"
 
 title "The same program on a data-centre GPU: other instruction set, waves of 64 instead of 32"
-echo "\$ wavetap run --gpu mi210 -- $build/bin/hip/saxpy"
-"$wavetap" run --gpu mi210 -- "$build/bin/hip/saxpy"
+echo "\$ wavetap run --gpu mi210 -- $build/bin/hip/example_saxpy"
+"$wavetap" run --gpu mi210 -- "$build/bin/hip/example_saxpy"
 
 title "What else: wavetap --help, README.md, make test"
