@@ -37,7 +37,7 @@ struct Options {
 
 Result<std::vector<vgpu::Model>> find_models(const std::vector<std::string>& names) {
   std::vector<vgpu::Model> models;
-  for (const std::string& name : names) {
+  for (const std::string& name : util::split(util::join(names, ","), ',')) {
     if (name.empty()) return errorf("--gpu: empty model name; write --gpu MODEL[,MODEL…]");
     Result<vgpu::Model> model = find_model(name);
     if (!model.ok()) return model.error();
@@ -185,7 +185,7 @@ void add_run(CLI::App& parent, Invocation& invocation) {
   command.prefix_command();
   command.add_option("--gpu", options->gpus, "virtual GPUs the program sees: names of `wavetap gpu list` or paths of "
                      "model files, separated by commas; without it the program runs on the machine's own GPU")
-      ->type_name("MODEL[,MODEL…]")->delimiter(',')->expected(1);
+      ->type_name("MODEL[,MODEL…]")->expected(1)->take_all();
   command.add_flag("--no-trace", options->no_trace, "record nothing (nothing is recorded yet)");
   command.add_option("--counters", options->counters, "write exact per-dispatch counters of the virtual GPUs here")
       ->type_name("FILE.json");

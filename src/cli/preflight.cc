@@ -1,9 +1,11 @@
 #include "cli/preflight.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "cli/elf_needs.h"
 #include "cli/rocm.h"
+#include "codeobj/container.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -33,6 +35,27 @@ Status check_targets(const std::string& rocr, const std::vector<vgpu::Model>& mo
   return {};
 }
 
+// HIP before 6 aborts when a program carries device code, but none for a device it sees; later ones fail
+// at the first launch on that device. Code for xnack+ does not run here: the models have xnack off.
+Status check_code(const std::string& program, std::span<const std::byte> file, const std::vector<vgpu::Model>& models) {
+  if (std::getenv("HIP_VISIBLE_DEVICES") != nullptr || std::getenv("ROCR_VISIBLE_DEVICES") != nullptr) return {};
+  std::vector<std::string> carried;
+  const codeobj::ContainerContents contents = codeobj::find_code_objects(file);
+  for (const codeobj::ContainedCodeObject& object : contents.code_objects) {
+    if (std::find(carried.begin(), carried.end(), object.target_id) == carried.end()) carried.push_back(object.target_id);
+  }
+  for (const vgpu::Model& model : models) {
+    const bool has_code = std::any_of(carried.begin(), carried.end(), [&](const std::string& target_id) {
+      return amd::parse_gfx_target(target_id) == model.target && target_id.find("xnack+") == std::string::npos;
+    });
+    if (carried.empty() || has_code) continue;
+    const std::string target = amd::to_string(model.target);
+    return errorf("%s: has no code for %s (%s), only for %s; rebuild it with --offload-arch=%s or choose another model",
+                  program.c_str(), target.c_str(), model.name.c_str(), util::join(carried, ", ").c_str(), target.c_str());
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_program(const std::string& program_path, const std::vector<vgpu::Model>& models,
@@ -53,6 +76,12 @@ Status check_program(const std::string& program_path, const std::vector<vgpu::Mo
     const Status known = check_targets(rocr, models);
     if (!known.ok() && uses_rocm) return known;
     if (!known.ok()) warnings.push_back(known.error());
+  }
+  if (uses_rocm) {
+    const Status carried = check_code(program_path, *file, models);
+    const bool aborts = needs->find(kHipLibrary) <= std::string(kHipLibrary) + ".5";
+    if (!carried.ok() && aborts) return carried;
+    if (!carried.ok()) warnings.push_back(carried.error());
   }
   return {};
 }
