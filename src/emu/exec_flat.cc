@@ -174,8 +174,9 @@ void atomic_op(Wave& wave, const Inst& inst) {
       if (!check_flat_lds(wave, offset, bit, sizeof(U), true)) return;
       old = atomic::update_private<A>(wave.lds + offset[lane], operand, operand2);
     } else {
+      if (!check_scratch(wave, offset[lane], sizeof(U), true, lane)) return;
       std::byte element[8];
-      if (!copy_scratch(wave, offset[lane], element, sizeof(U), false, lane)) return;
+      copy_scratch(wave, offset[lane], element, sizeof(U), false, lane);
       old = atomic::update_private<A>(element, operand, operand2);
       copy_scratch(wave, offset[lane], element, sizeof(U), true, lane);
     }

@@ -194,6 +194,9 @@ void store_global(Wave& wave, const uint64_t* at, uint64_t mask, const uint32_t*
 // --- Scratch: byte `offset` of a lane is at Wave::scratch_offset(). Elements wider than a dword, and
 // --- elements that cross a dword, are not contiguous on the host.
 
+// Whether the lane's scratch holds the element; false after raise(). mem_access.cc.
+bool check_scratch(Wave& wave, uint32_t offset, uint32_t size_bytes, bool write, int lane);
+
 // Copies between `data` and a lane's scratch. False after raise(). mem_access.cc.
 bool copy_scratch(Wave& wave, uint32_t offset, std::byte* data, uint32_t size_bytes, bool write, int lane);
 

@@ -110,6 +110,7 @@ inline std::vector<Swept> sweep_flat(const Shape& shape, FlatSegment segment, co
     if (major == 10 && segment == FlatSegment::kScratch && fields.no_vaddr) off = 0x7f;
     uint32_t high = uint32_t{fields.vaddr} | 4u << 8 | (fields.saddr ? 8u : off) << 16 | uint32_t{fields.vdst} << 24;
     if (major == 11 && segment == FlatSegment::kScratch && !fields.no_vaddr) high |= 1u << 23;  // vaddr is used
+    if (shape.target.is_gfx940_family() && segment == FlatSegment::kScratch && !fields.no_vaddr) low |= 1u << 13;
     if (fields.accumulator) high |= 1u << 23;
     Swept swept;
     if (try_decode(low, high, shape, swept)) found.push_back(std::move(swept));
