@@ -91,36 +91,21 @@ Handler find_handler(const isa::Inst& inst, Shape shape) {
     case Family::kSopp: return find_sopp(inst, shape);
     case Family::kSmem: return find_smem(inst, shape);
     case Family::kVop:
-      for (const auto find : {
-#if __has_include("emu/exec_vop3p.cc")
-               find_vop3p,
-#endif
-#if __has_include("emu/exec_matrix.cc")
-               find_matrix,
-#endif
-               find_cross_lane, find_vop})
+      // Encodings do not separate these; the names do.
+      for (const auto find : {find_cross_lane, find_vop, find_vop3p, find_matrix})
         if (const Handler found = find(inst, shape)) return found;
       return nullptr;
-#if __has_include("emu/exec_vopc.cc")
     case Family::kVopc: return find_vopc(inst, shape);
-#endif
-#if __has_include("emu/exec_matrix.cc")
     case Family::kMatrix: return find_matrix(inst, shape);
-#endif
-#if __has_include("emu/exec_vopd.cc")
     case Family::kVopd: return find_vopd(inst, shape);
-#endif
-#if __has_include("emu/exec_ds.cc")
     case Family::kDs: return find_ds(inst, shape);
-#endif
-#if __has_include("emu/exec_flat.cc")
     case Family::kFlat: return find_flat(inst, shape);
-#endif
-#if __has_include("emu/exec_mubuf.cc")
     case Family::kMubuf: return find_mubuf(inst, shape);
-#endif
-    default: return nullptr;
+    case Family::kInvalid:
+    case Family::kImage:
+    case Family::kExport: return nullptr;
   }
+  return nullptr;
 }
 
 LoweredCode::LoweredCode(std::shared_ptr<const isa::Program> program, RegisterLimits limits)
