@@ -125,11 +125,12 @@ std::vector<Piece> walk(const store::Trace& trace, const Graph& graph) {
     const char* between = "host code";
     if (node.is_op) {
       between = "launch latency";
-      if (node.before != kNoRow && graph.nodes[node.before].end <= node.start)
-        next = node.before, released = graph.nodes[next].end;
+      // Neighbours of one queue may overlap by a little; the earlier one then hands over at the start.
+      if (node.before != kNoRow) next = node.before, released = std::min(graph.nodes[next].end, node.start);
       if (node.cause != kNoRow) {
         const Node& call = graph.nodes[node.cause];
-        const int64_t asked = std::min(call.end, node.start);
+        // A call still running when the op starts asked for it at some moment unknown; only its start is sure.
+        const int64_t asked = call.end <= node.start ? call.end : call.start;
         if (next == kNoRow || asked > released) next = node.cause, released = asked;
       }
       path.push_back({op_kind_name(kinds[node.row]), name, until - node.start});

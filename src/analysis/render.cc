@@ -70,8 +70,12 @@ std::string cell_text(const Cell& cell, Unit unit) {
 std::string render_text(const Report& report, const RenderOptions& options) {
   std::string out;
   const auto strong = [&](const std::string& text) { return options.colour ? "\033[1m" + text + "\033[0m" : text; };
-  for (const std::string& warning : report.warnings)
-    out += (options.colour ? "\033[33mwarning:\033[0m " : "warning: ") + util::wrap(warning, options.columns, 2) + "\n";
+  // Continuation lines are indented, the first is not.
+  const auto paragraph = [&](const std::string& text) { return util::wrap(text, options.columns, 2).substr(2) + "\n"; };
+  for (const std::string& warning : report.warnings) {
+    const std::string text = paragraph("warning: " + warning);
+    out += options.colour ? "\033[33mwarning:\033[0m" + text.substr(8) : text;
+  }
   size_t widest = 0;
   for (const Fact& fact : report.facts) widest = std::max(widest, fact.title.size());
   for (const Fact& fact : report.facts)
@@ -99,7 +103,7 @@ std::string render_text(const Report& report, const RenderOptions& options) {
       out += fmt::format("  … {} more; --top 0 shows all\n", table.total_rows - table.rows.size());
   }
   if (!report.notes.empty()) out += "\n";
-  for (const std::string& note : report.notes) out += "note: " + util::wrap(note, options.columns, 2) + "\n";
+  for (const std::string& note : report.notes) out += paragraph("note: " + note);
   return out;
 }
 
