@@ -109,6 +109,7 @@ int main() {
   wait_for_host<<<1, 1>>>(shared, shared + 1);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   check::expect(hipStreamQuery(nullptr) == hipErrorNotReady, "the kernel is still spinning");
+  (void)hipGetLastError();
   __atomic_store_n(&shared[0], 14, __ATOMIC_RELEASE);
   check::sync();
   check::equal("a kernel that waited for the host", shared[1], 42);
