@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -27,6 +28,9 @@ WT_HANDLER_TLS Landing* t_landing = nullptr;
 // The fault now being passed on by this thread, to notice a foreign handler that calls back into ours.
 WT_HANDLER_TLS const siginfo_t* t_passed_info = nullptr;
 WT_HANDLER_TLS uintptr_t t_passed_frame = 0;
+
+// When this thread last looked at the handler.
+constinit thread_local timespec t_armed_at{};
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS};
 constexpr int kSignalCount = 2;
@@ -151,7 +155,13 @@ bool run_armed(void (*body)(void*), void* arg, uint64_t* fault_address) {
 }
 
 bool run_guarded(void (*body)(void*), void* arg, uint64_t* fault_address) {
-  if (t_landing == nullptr) arm_guard();
+  // Once per tick of the coarse clock (a few milliseconds) and thread: callers run short slices.
+  timespec tick;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &tick);
+  if (tick.tv_nsec != t_armed_at.tv_nsec || tick.tv_sec != t_armed_at.tv_sec) {
+    arm_guard();
+    t_armed_at = tick;
+  }
   return run_armed(body, arg, fault_address);
 }
 

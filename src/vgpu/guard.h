@@ -6,8 +6,8 @@
 //
 // The handler belongs to the process, so the program's own handlers must keep working: faults outside
 // run_guarded() are passed to whatever was installed before ours, with the meaning it had. A program that
-// installs its handler later replaces ours; the next run_guarded() notices, remembers the newcomer and
-// puts ours in front again.
+// installs its handler later replaces ours; run_guarded() notices within milliseconds, remembers the
+// newcomer and puts ours in front again.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace wavetap::vgpu {
 // destructor, hold a lock or be inside malloc when it touches foreign memory. May be nested. Any thread.
 bool run_guarded(void (*body)(void*), void* arg, uint64_t* fault_address);
 
-// Looks whether the handler is still ours and installs it if not: what run_guarded() does on entry, for
-// callers that then guard many small accesses with guarded().
+// Looks whether the handler is still ours and installs it if not: what run_guarded() does once in a while
+// on entry, for callers that then guard many small accesses with guarded().
 void arm_guard();
 
 // run_guarded() for a callable, without the look at the handler (some 200 ns).

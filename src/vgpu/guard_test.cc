@@ -124,8 +124,9 @@ TEST(Guard, KeepsTheProgramsOwnHandlerBeforeAndAfter) {
       *forbidden() = 1;
       _exit(1);
     }
-    // After ours: the program replaces it, we come back at the next guard.
+    // After ours: the program replaces it, we come back at the next look.
     sigaction(SIGSEGV, &action, nullptr);
+    arm_guard();
     uint64_t fault = 0;
     if (touch(forbidden(), &fault)) _exit(2);
     static int rounds;  // static: survives the jump

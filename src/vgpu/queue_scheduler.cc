@@ -28,10 +28,13 @@ constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kSecond = 1'000'000'000;
 
 constexpr int64_t kFastest = 20 * kMicrosecond;
-constexpr int64_t kSlowest = 1 * kMillisecond;
-// After this long without any packet the program is doing something else altogether.
-constexpr int64_t kDozeAfter = 2 * kSecond;
-constexpr int64_t kDozing = 2 * kMillisecond;
+constexpr int64_t kSlowest = 2 * kMillisecond;
+// After this long without any packet the program is doing something else altogether. It will nudge us when
+// it comes back and waits for a result.
+constexpr int64_t kDozeAfter = 1 * kSecond;
+constexpr int64_t kDozing = 5 * kMillisecond;
+// Looks of the poller between two checks that the fault handler is still ours.
+constexpr uint64_t kLooksPerArm = 32;
 // How long a queue thread looks itself before it parks: covers a host that submits one packet per
 // completed one.
 constexpr int64_t kSpin = 40 * kMicrosecond;
@@ -169,9 +172,8 @@ void QueueScheduler::sleep_until_nudged(uint32_t seen_nudges, int64_t nanosecond
 // Sends the ready ones to work. False when there is nothing to look at.
 bool QueueScheduler::look_at_parked() {
   const std::lock_guard lock(mutex_);
-  looks_.fetch_add(1, std::memory_order_relaxed);
   bool any = false;
-  if (!parked_.empty()) arm_guard();
+  if (looks_.fetch_add(1, std::memory_order_relaxed) % kLooksPerArm == 0) arm_guard();
   for (size_t i = 0; i < parked_.size();) {
     const std::shared_ptr<Queue>& queue = parked_[i];
     if (queue->suspended.load(std::memory_order_relaxed)) {

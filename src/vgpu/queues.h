@@ -3,7 +3,7 @@
 //   CREATE_QUEUE ──► Queue (idle) ──doorbell──► Queue thread ──► AqlProcessor / SdmaProcessor / Pm4Processor
 //                        ▲                          │
 //                        └── one shared poller ◄────┘ parks here with a condition: new packets, a
-//                            (adaptive 20 µs…2 ms)    barrier's signals, a polled memory word
+//                            (adaptive 20 µs…5 ms)    barrier's signals, a polled memory word
 //
 // A doorbell is a plain store into memory, so somebody has to look. A queue thread that ran dry looks
 // for some tens of microseconds itself and then parks; one poller looks for all parked queues together,
