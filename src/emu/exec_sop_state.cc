@@ -226,13 +226,16 @@ void s_movrels(Wave& wave, const Inst& inst) {
   if constexpr (sizeof(T) == 8) wave.write_s64(inst.dst, wave.s64(at));
   else wave.write_s32(inst.dst, wave.s[at]);
 }
-// SGPR[D + M0] = S0.
+// SGPR[D + M0] = S0. D is only a base, so the decoder lists it as the first source.
 template <class T>
 void s_movreld(Wave& wave, const Inst& inst) {
+  const bool listed = inst.dst.kind == OperandKind::kNone;
+  const Operand& base = listed ? inst.src[0] : inst.dst;
+  const Operand& source = listed ? inst.src[1] : inst.src[0];
   uint32_t at = 0;
-  if (!index_sgpr(wave, inst.dst.index, wave.s[slot::kM0], sizeof(T) / 4, &at)) return;
-  if constexpr (sizeof(T) == 8) wave.set_s64(at, wave.read_s64(inst.src[0]));
-  else wave.s[at] = wave.read_s32(inst.src[0]);
+  if (!index_sgpr(wave, base.index, wave.s[slot::kM0], sizeof(T) / 4, &at)) return;
+  if constexpr (sizeof(T) == 8) wave.set_s64(at, wave.read_s64(source));
+  else wave.s[at] = wave.read_s32(source);
 }
 // SGPR[D + M0[25:16]] = SGPR[S0 + M0[9:0]].
 void s_movrelsd_2_b32(Wave& wave, const Inst& inst) {
