@@ -1,7 +1,7 @@
 // The compute driver's interface (/dev/kfd): numbers and argument layouts of its ioctls, as published in
 // the kernel's uapi header (kfd_ioctl.h up to interface version 1.17) and, for the last four, in AMD's
 // out-of-tree driver. Ours, so that the device builds and answers the same on any distribution. The
-// layouts have only ever grown at the end; kfd_abi_test.cc compares them with the system's header.
+// layouts have only ever grown at the end; drm_abi_test.cc compares them with the system's header.
 #pragma once
 
 #include <cstddef>

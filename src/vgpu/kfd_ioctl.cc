@@ -294,6 +294,10 @@ int svm_ioctl(Driver& driver, uint64_t user_args) {
   const uint64_t at = user_args + sizeof args;
   const size_t bytes = attributes.size() * sizeof(KfdSvmAttribute);
   if (!copy_from_user(attributes.data(), at, bytes)) return EFAULT;
+  for (const KfdSvmAttribute& attribute : attributes)
+    WT_DEBUG("vgpu", "svm %s %#llx+%#llx attribute %u = %#x", args.op == 0 ? "set" : "get",
+             static_cast<unsigned long long>(args.start_addr), static_cast<unsigned long long>(args.size),
+             attribute.type, attribute.value);
   switch (static_cast<KfdSvmOp>(args.op)) {
     case KfdSvmOp::kSetAttr:
       return driver.svm().set_attributes(args.start_addr, args.size, attributes);

@@ -266,18 +266,4 @@ Status write_tree(const std::string& root, const Config& config) {
   return tree.status();
 }
 
-std::vector<std::string> tree_prefixes(const Config& config) {
-  std::vector<std::string> prefixes = {"/dev/kfd",           "/dev/dri",
-                                       "/sys/class/kfd",     "/sys/class/drm",
-                                       "/sys/module/amdgpu", "/sys/devices/virtual/kfd"};
-  for (const GpuPlace& place : place_gpus(config)) {
-    const std::string directory = place.pci_directory();
-    prefixes.push_back("/sys/devices/" + directory.substr(0, directory.find('/')));
-    prefixes.push_back("/sys/bus/pci/devices/" + place.pci_address());
-    prefixes.push_back("/sys/dev/char/226:" + std::to_string(place.card_minor));
-    prefixes.push_back("/sys/dev/char/226:" + std::to_string(place.render_minor));
-  }
-  return prefixes;
-}
-
 }  // namespace wavetap::vgpu

@@ -37,7 +37,4 @@ Status write_tree(const std::string& root, const Config& config);
 // The PCI device directory of one GPU and the links to it (sysfs_device.cc).
 void write_device(TreeWriter& tree, const Config& config, const GpuPlace& place);
 
-// Path prefixes that are answered from the tree instead of the host's file system.
-std::vector<std::string> tree_prefixes(const Config& config);
-
 }  // namespace wavetap::vgpu
