@@ -84,6 +84,10 @@ class CodeObject {
   const std::vector<CodeSymbol>& symbols() const { return symbols_; }
   // The function that contains an address as linked, or null.
   const CodeSymbol* function_at(uint64_t address) const;
+  // The bytes of a symbol; empty when the file does not hold them all (.bss).
+  std::span<const std::byte> bytes_of(const CodeSymbol& symbol) const {
+    return elf_.at_address(symbol.address, symbol.size_bytes);
+  }
 
  private:
   explicit CodeObject(ElfView elf) : elf_(std::move(elf)) {}

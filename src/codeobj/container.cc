@@ -193,13 +193,15 @@ uint64_t Finder::compressed(Bytes bytes, uint64_t offset) {
   }
   const uint64_t header_bytes = bytes.size() - cursor.size();
   Bytes data = cursor.rest();
-  if (*whole > header_bytes && *whole - header_bytes <= data.size()) data = data.first(*whole - header_bytes);
+  // The data may contain what looks like a bundle; when the header tells its size, none of it is scanned.
+  const bool is_bounded = *whole > header_bytes && *whole - header_bytes <= data.size();
+  if (is_bounded) data = data.first(*whole - header_bytes);
   size_t used = 0;
   std::optional<std::vector<std::byte>> content =
       *method == 1 ? unpack_zstd(data, *unpacked, used) : unpack_zlib(data, *unpacked, used);
   if (!content || content->size() != *unpacked) {
     problem(offset, "compressed bundle: the data is damaged");
-    return header_bytes;
+    return is_bounded ? *whole : header_bytes;
   }
   const auto storage = std::make_shared<const std::vector<std::byte>>(std::move(*content));
   if (starts_with(*storage, kBundleMagic)) {
@@ -207,7 +209,7 @@ uint64_t Finder::compressed(Bytes bytes, uint64_t offset) {
   } else {
     problem(offset, "compressed bundle: holds no bundle");
   }
-  return header_bytes + used;
+  return is_bounded ? *whole : header_bytes + used;
 }
 
 }  // namespace
