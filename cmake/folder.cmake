@@ -13,7 +13,8 @@ target_compile_options(wt_flags INTERFACE -Wall -Wextra -Wshadow -Wno-unused-par
   $<$<BOOL:${WT_WERROR}>:-Werror>)
 target_compile_definitions(wt_flags INTERFACE WAVETAP_VERSION="${PROJECT_VERSION}")
 if(WT_SANITIZE)
-  add_compile_options(-fsanitize=${WT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  # IN_PROCESS code has no RTTI, which the vptr check needs.
+  add_compile_options(-fsanitize=${WT_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${WT_SANITIZE})
 endif()
 
