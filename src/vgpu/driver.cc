@@ -9,6 +9,7 @@
 #include "amd/drm_abi.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "vgpu/guard.h"
 #include "vgpu/own_fds.h"
 #include "vgpu/sys.h"
 
@@ -63,7 +64,8 @@ int Driver::start() {
 
   engine_ = new emu::Engine({.threads = static_cast<int>(config_.threads),
                              .seed = config_.seed,
-                             .watchdog_instructions = config_.watchdog_instructions});
+                             .watchdog_instructions = config_.watchdog_instructions,
+                             .run_guarded = run_guarded});
   std::vector<int> render_fds;
   for (const GpuPlace& place : place_gpus(config_)) {
     File render;
