@@ -1,5 +1,5 @@
 // buffer_* instructions: memory described by a buffer resource (buffer_resource.h), and the instructions
-// that write back or invalidate caches.
+// that write back or invalidate caches. Those that convert formats are in exec_buffer_format.cc.
 //
 // A lane outside the buffer reads zero and writes nothing. Elements of several dwords in a raw buffer are
 // checked dword by dword. Buffers at kScratchVa are the wave's own scratch.
@@ -9,7 +9,7 @@
 #include <atomic>
 
 #include "emu/atomics.h"
-#include "emu/buffer_resource.h"
+#include "emu/buffer_lanes.h"
 #include "emu/exec.h"
 #include "emu/mem_access.h"
 
@@ -20,75 +20,9 @@ using isa::Inst;
 using isa::Op;
 using isa::OperandKind;
 
-// Everything a buffer access needs from its operands, read before anything is written.
-template <int L>
-struct Lanes {
-  BufferResource buffer;
-  uint64_t mask = 0;
-  uint32_t soffset = 0;
-  uint32_t index[L];
-  uint32_t offset[L];
-
-  uint64_t address(int lane, uint32_t skip = 0) const {
-    return buffer.base + soffset + buffer.place(index[lane], offset[lane] + skip);
-  }
-  bool excludes(int lane, uint32_t skip, uint32_t size_bytes) const {
-    return buffer.excludes(index[lane], offset[lane] + skip, soffset, size_bytes);
-  }
-  bool is_scratch() const { return buffer.base >= kScratchVa; }
-};
-
-template <int L>
-Lanes<L> read_lanes(Wave& wave, const Inst& inst) {
-  Lanes<L> lanes;
-  lanes.buffer = read_buffer_resource(wave, inst.saddr, wave.dispatch->target);
-  lanes.mask = wave.exec();
-  if (!inst.soffset.is(OperandKind::kNone)) lanes.soffset = wave.read_s32(inst.soffset);
-  // With both, the index comes first.
-  const uint32_t* row = inst.idxen || inst.offen ? wave.vrow(inst.vaddr.index) : nullptr;
-  const uint32_t* index = inst.idxen ? row : nullptr;
-  const uint32_t* offset = inst.offen ? row + (inst.idxen ? L : 0) : nullptr;
-  const auto immediate = static_cast<uint32_t>(inst.offset);
-  for (int lane = 0; lane < L; ++lane) {
-    lanes.index[lane] = (index != nullptr ? index[lane] : 0) + (lanes.buffer.add_tid ? static_cast<uint32_t>(lane) : 0);
-    lanes.offset[lane] = (offset != nullptr ? offset[lane] : 0) + immediate;
-  }
-  return lanes;
-}
-
-// Copies one dword, or less, that the buffer does not exclude.
-bool copy(Wave& wave, uint64_t address, std::byte* data, uint32_t size_bytes, bool write, int lane) {
-  if (address >= kScratchVa) {
-    std::byte* host = wave.translate(address, size_bytes, write, lane);
-    if (host == nullptr) return false;
-    std::memcpy(write ? host : data, write ? data : host, size_bytes);
-    return true;
-  }
-  return copy_global(wave, address, data, size_bytes, write, lane);
-}
-
-// Moves one lane's element in parts that are contiguous in memory and in range or not as a whole.
-template <class T, int L>
-bool move_element(Wave& wave, const Lanes<L>& lanes, int lane, std::byte* element, bool write) {
-  uint32_t part;
-  for (uint32_t done = 0; done < T::kBytes; done += part) {
-    part = std::min(T::kBytes - done, 4u);
-    if (lanes.buffer.swizzled) {
-      const uint32_t room = lanes.buffer.element_bytes - (lanes.offset[lane] + done) % lanes.buffer.element_bytes;
-      part = std::min(part, room);
-    }
-    if (lanes.excludes(lane, done, part)) {
-      if (!write) std::memset(element + done, 0, part);
-      continue;
-    }
-    if (!copy(wave, lanes.address(lane, done), element + done, part, write, lane)) return false;
-  }
-  return true;
-}
-
 // The element is contiguous, in range in all lanes, and not in scratch: the general memory path does.
 template <class T, int L>
-bool plain_addresses(const Lanes<L>& lanes, uint64_t* at) {
+bool plain_addresses(const BufferLanes<L>& lanes, uint64_t* at) {
   if (lanes.is_scratch() || (lanes.buffer.swizzled && T::kBytes > 4)) return false;
   uint64_t excluded = 0;
   for (int lane = 0; lane < L; ++lane) {
@@ -101,7 +35,7 @@ bool plain_addresses(const Lanes<L>& lanes, uint64_t* at) {
 
 // A stack slot: every lane's dword `offset` of scratch, one host row. Null when it is anything else.
 template <class T, int L>
-std::byte* scratch_row(Wave& wave, const Lanes<L>& lanes, const Inst& inst) {
+std::byte* scratch_row(Wave& wave, const BufferLanes<L>& lanes, const Inst& inst) {
   const BufferResource& buffer = lanes.buffer;
   const uint32_t offset = static_cast<uint32_t>(inst.offset);
   if (inst.offen || inst.idxen || !lanes.is_scratch() || !buffer.swizzled || !buffer.add_tid || buffer.stride != 0 ||
@@ -114,23 +48,11 @@ std::byte* scratch_row(Wave& wave, const Lanes<L>& lanes, const Inst& inst) {
   return wave.scratch + begin;
 }
 
-template <class T, int L>
-void count(Wave& wave, const Lanes<L>& lanes, Access access) {
-  if (wave.counters == nullptr) return;
-  if (lanes.is_scratch()) {
-    count_scratch(wave, lanes.mask, T::kBytes);
-    return;
-  }
-  uint64_t at[L];
-  for (int lane = 0; lane < L; ++lane) at[lane] = lanes.address(lane);
-  count_global(wave, at, lanes.mask, T::kBytes, access);
-}
-
 // vdata = MEM[buffer address]
 template <class T, int L>
 void load_rows(Wave& wave, const Inst& inst, uint32_t* rows) {
-  const Lanes<L> lanes = read_lanes<L>(wave, inst);
-  count<T, L>(wave, lanes, Access::kLoad);
+  const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
+  count_buffer<L>(wave, lanes, T::kBytes, Access::kLoad);
   if (const std::byte* host = scratch_row<T, L>(wave, lanes, inst)) {
     const auto* from = reinterpret_cast<const uint32_t*>(host);
     for (int i = 0; i < T::kRows; ++i) blend_row<L>(rows + i * L, from + i * L, lanes.mask);
@@ -144,7 +66,7 @@ void load_rows(Wave& wave, const Inst& inst, uint32_t* rows) {
   for (uint64_t rest = lanes.mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     std::byte element[16];
-    if (!move_element<T, L>(wave, lanes, lane, element, false)) return;
+    if (!move_element<L>(wave, lanes, lane, element, T::kBytes, false)) return;
     T::load(element, rows + lane, L);
   }
 }
@@ -165,8 +87,8 @@ void load_to_lds(Wave& wave, const Inst& inst) {
 // MEM[buffer address] = vdata
 template <class T, int L>
 void store_rows(Wave& wave, const Inst& inst, const uint32_t* rows) {
-  const Lanes<L> lanes = read_lanes<L>(wave, inst);
-  count<T, L>(wave, lanes, Access::kStore);
+  const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
+  count_buffer<L>(wave, lanes, T::kBytes, Access::kStore);
   if (std::byte* host = scratch_row<T, L>(wave, lanes, inst)) {
     auto* to = reinterpret_cast<uint32_t*>(host);
     for (int i = 0; i < T::kRows; ++i) blend_row<L>(to + i * L, rows + i * L, lanes.mask);
@@ -181,7 +103,7 @@ void store_rows(Wave& wave, const Inst& inst, const uint32_t* rows) {
     const int lane = std::countr_zero(rest);
     std::byte element[16];
     T::store(element, rows + lane, L);
-    if (!move_element<T, L>(wave, lanes, lane, element, true)) return;
+    if (!move_element<L>(wave, lanes, lane, element, T::kBytes, true)) return;
   }
 }
 
@@ -202,8 +124,8 @@ void buffer_store_lds_dword(Wave& wave, const Inst& inst) {
 template <class A, int L>
 void atomic_op(Wave& wave, const Inst& inst) {
   using U = typename A::Value;
-  const Lanes<L> lanes = read_lanes<L>(wave, inst);
-  count<Dwords<sizeof(U) / 4>, L>(wave, lanes, Access::kAtomic);
+  const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
+  count_buffer<L>(wave, lanes, sizeof(U), Access::kAtomic);
   const uint32_t* data = data_rows(wave, inst.src[0]);
   uint32_t* result = inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst);
   for (uint64_t rest = lanes.mask; rest != 0; rest &= rest - 1) {
@@ -304,6 +226,8 @@ Handler find_in(const Inst& inst) {
 }  // namespace
 
 Handler find_mubuf(const Inst& inst, Shape shape) {
+  if (inst.tfe) return nullptr;  // partially resident textures
+  if (const Handler handler = find_buffer_format(inst, shape)) return handler;
   return shape.wave64 ? find_in<64>(inst) : find_in<32>(inst);
 }
 

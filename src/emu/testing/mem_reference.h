@@ -234,9 +234,10 @@ inline void ref_store(RefMachine& ref, const MemoryName& name, const isa::Operan
 }
 
 // Carries out a load, store or atomic whose element of lane l has its byte i at where(l, i); where()
-// returns null for a byte outside. An access with a byte outside reads zero and writes nothing.
+// returns null for a byte outside. An access with a byte outside reads zero and writes nothing; with
+// `by_byte` only those bytes do.
 template <class Where>
-void ref_access(RefMachine& ref, const isa::Inst& inst, const MemoryName& name, Where where) {
+void ref_access(RefMachine& ref, const isa::Inst& inst, const MemoryName& name, Where where, bool by_byte = false) {
   struct Access {
     int lane;
     uint8_t* at[16];
@@ -254,7 +255,8 @@ void ref_access(RefMachine& ref, const isa::Inst& inst, const MemoryName& name, 
     bool outside = false;
     uint8_t bytes[16] = {};
     for (int i = 0; i < name.bytes; ++i) outside |= access.at[i] == nullptr;
-    for (int i = 0; i < name.bytes && !outside; ++i) bytes[i] = *access.at[i];
+    if (by_byte && name.kind != MemoryName::kAtomic) outside = false;
+    for (int i = 0; i < name.bytes && !outside; ++i) bytes[i] = access.at[i] == nullptr ? 0 : *access.at[i];
     if (name.kind == MemoryName::kLoad) {
       ref_load(ref, name, inst.dst, lane, bytes);
       continue;
@@ -275,7 +277,8 @@ void ref_access(RefMachine& ref, const isa::Inst& inst, const MemoryName& name, 
       if (inst.dst.kind != isa::OperandKind::kNone)
         for (int r = 0; r < name.bytes / 4; ++r) ref.reg(inst.dst, r, lane) = static_cast<uint32_t>(old >> 32 * r);
     }
-    for (int i = 0; i < name.bytes && !outside; ++i) *access.at[i] = result[i];
+    for (int i = 0; i < name.bytes && !outside; ++i)
+      if (access.at[i] != nullptr) *access.at[i] = result[i];
   }
 }
 
