@@ -3,7 +3,7 @@
 #include "codeobj/msgpack.h"
 
 #include <bit>
-#include <cstring>
+#include <utility>
 
 #include "base/byte_cursor.h"
 
@@ -59,7 +59,7 @@ bool Parser::map(uint64_t count, MsgpackValue& out, int depth) {
     MsgpackValue key;
     MsgpackValue member;
     if (!value(key, depth + 1) || !value(member, depth + 1)) return false;
-    if (key.kind == MsgpackValue::Kind::kString) out.members.emplace_back(key.text, std::move(member));
+    if (key.kind == MsgpackValue::Kind::kString) out.members.push_back({key.text, std::move(member)});
   }
   return true;
 }
@@ -134,8 +134,8 @@ bool Parser::value(MsgpackValue& out, int depth) {
 }  // namespace
 
 const MsgpackValue* MsgpackValue::find(std::string_view name) const {
-  for (const auto& [key, member] : members)
-    if (key == name) return &member;
+  for (const MsgpackMember& member : members)
+    if (member.name == name) return &member.value;
   return nullptr;
 }
 

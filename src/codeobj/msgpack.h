@@ -7,10 +7,11 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace wavetap::codeobj {
+
+struct MsgpackMember;
 
 struct MsgpackValue {
   enum class Kind : uint8_t { kNil, kBool, kInt, kUint, kFloat, kString, kBinary, kArray, kMap };
@@ -19,12 +20,17 @@ struct MsgpackValue {
   uint64_t number = 0;  // kBool, kUint, kInt (two's complement), kFloat (bits of a double)
   std::string_view text;  // kString, kBinary
   std::vector<MsgpackValue> items;                                   // kArray
-  std::vector<std::pair<std::string_view, MsgpackValue>> members;    // kMap; keys that are strings
+  std::vector<MsgpackMember> members;                                // kMap; keys that are strings
 
   // The member called `name` of a map, or null.
   const MsgpackValue* find(std::string_view name) const;
   // The number, or `otherwise` when this is none.
   uint64_t as_uint(uint64_t otherwise = 0) const;
+};
+
+struct MsgpackMember {
+  std::string_view name;
+  MsgpackValue value;
 };
 
 std::optional<MsgpackValue> parse_msgpack(std::span<const std::byte> bytes);
