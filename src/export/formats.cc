@@ -1,11 +1,14 @@
-#include "export/chrome.h"
-#include "export/export.h"
+#include "export/formats.h"
 
 namespace wavetap::exporter {
 
 const std::vector<Format>& all_formats() {
   static const std::vector<Format>* const all = new std::vector<Format>{
       {"chrome", "Chrome/Kineto JSON for Perfetto, chrome://tracing and PyTorch tools", ".json", true, write_chrome},
+      {"perfetto", "Perfetto protobuf trace for ui.perfetto.dev", ".pftrace", true, write_perfetto},
+      {"jsonl", "one JSON object per call and op, in time order", ".jsonl", true, write_jsonl},
+      {"csv", "a table or view (--table) as CSV", ".csv", false, write_csv},
+      {"folded", "folded stacks for flame graphs: CPU and GPU time", ".folded", true, write_folded},
   };
   return *all;
 }

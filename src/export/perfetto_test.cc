@@ -1,0 +1,231 @@
+// Decodes the written protobuf with the published field numbers and checks what Perfetto's importer relies
+// on: every interned id is known when used, slices nest on their track, flows have both ends.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "export/export.h"
+
+namespace wavetap::exporter {
+namespace {
+
+// A flat view of one message: field number -> values in order.
+struct Message {
+  std::multimap<uint32_t, uint64_t> numbers;
+  std::multimap<uint32_t, std::string> bytes;
+
+  std::optional<uint64_t> number(uint32_t field) const {
+    const auto found = numbers.find(field);
+    return found == numbers.end() ? std::nullopt : std::optional(found->second);
+  }
+  std::optional<std::string> text(uint32_t field) const {
+    const auto found = bytes.find(field);
+    return found == bytes.end() ? std::nullopt : std::optional(found->second);
+  }
+};
+
+bool take_varint(std::string_view& in, uint64_t& out) {
+  out = 0;
+  for (int shift = 0; shift < 64 && !in.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(in.front());
+    in.remove_prefix(1);
+    out |= uint64_t{byte & 0x7fu} << shift;
+    if (byte < 0x80) return true;
+  }
+  return false;
+}
+
+std::optional<Message> parse(std::string_view in) {
+  Message message;
+  while (!in.empty()) {
+    uint64_t key = 0, value = 0;
+    if (!take_varint(in, key)) return std::nullopt;
+    const auto field = static_cast<uint32_t>(key >> 3);
+    switch (key & 7) {
+      case 0:
+        if (!take_varint(in, value)) return std::nullopt;
+        message.numbers.emplace(field, value);
+        break;
+      case 1:
+        if (in.size() < 8) return std::nullopt;
+        for (int i = 7; i >= 0; --i) value = value << 8 | static_cast<unsigned char>(in[static_cast<size_t>(i)]);
+        in.remove_prefix(8);
+        message.numbers.emplace(field, value);
+        break;
+      case 2:
+        if (!take_varint(in, value) || in.size() < value) return std::nullopt;
+        message.bytes.emplace(field, std::string(in.substr(0, value)));
+        in.remove_prefix(value);
+        break;
+      default: return std::nullopt;
+    }
+  }
+  return message;
+}
+
+struct Checked {
+  size_t slices = 0, instants = 0, samples = 0, flows_begun = 0, flows_ended = 0;
+  std::set<std::string> names;
+};
+
+Checked check(const std::string& bytes) {
+  Checked out;
+  const std::optional<Message> trace = parse(bytes);
+  EXPECT_TRUE(trace.has_value());
+  if (!trace) return out;
+  std::set<uint64_t> tracks;
+  std::map<uint64_t, std::string> event_names, categories, annotation_names;
+  // (time, order in file) of each begin and end, per track.
+  struct Edge {
+    uint64_t time;
+    bool begin;
+  };
+  std::map<uint64_t, std::vector<Edge>> edges;
+  std::set<uint64_t> begun, ended;
+  bool first = true;
+  for (const auto& [field, body] : trace->bytes) {
+    EXPECT_EQ(field, 1u);
+    const std::optional<Message> packet = parse(body);
+    EXPECT_TRUE(packet.has_value());
+    if (!packet) return out;
+    EXPECT_EQ(packet->number(10), 1u);
+    EXPECT_EQ(*packet->number(13) & 1, first ? 1u : 0u);
+    first = false;
+    if (const auto interned = packet->text(12)) {
+      const std::optional<Message> tables = parse(*interned);
+      for (const auto& [table, entry_bytes] : tables->bytes) {
+        const std::optional<Message> entry = parse(entry_bytes);
+        (table == 1 ? categories : table == 2 ? event_names : annotation_names)[*entry->number(1)] = *entry->text(2);
+      }
+    }
+    if (const auto descriptor = packet->text(60)) {
+      const std::optional<Message> track = parse(*descriptor);
+      EXPECT_TRUE(tracks.insert(*track->number(1)).second) << "a track is described twice";
+      if (const auto parent = track->number(5)) {
+        EXPECT_TRUE(tracks.contains(*parent)) << "parent comes later";
+      }
+    }
+    if (const auto event_bytes = packet->text(11)) {
+      const std::optional<Message> event = parse(*event_bytes);
+      EXPECT_TRUE(tracks.contains(*event->number(11))) << "event on an unknown track";
+      const uint64_t time = *packet->number(8);
+      const uint64_t type = *event->number(9);
+      if (type == 1 || type == 3) {
+        EXPECT_TRUE(categories.contains(*event->number(3)));
+        EXPECT_TRUE(event_names.contains(*event->number(10)));
+        out.names.insert(event_names[*event->number(10)]);
+        for (auto [it, end] = event->bytes.equal_range(4); it != end; ++it)
+          EXPECT_TRUE(annotation_names.contains(*parse(it->second)->number(1)));
+        for (auto [it, end] = event->numbers.equal_range(47); it != end; ++it) begun.insert(it->second);
+        for (auto [it, end] = event->numbers.equal_range(48); it != end; ++it) ended.insert(it->second);
+      }
+      if (type == 1) ++out.slices, edges[*event->number(11)].push_back({time, true});
+      if (type == 2) edges[*event->number(11)].push_back({time, false});
+      if (type == 3) ++out.instants;
+      if (type == 4) ++out.samples;
+    }
+  }
+  for (const auto& [track, list] : edges) {
+    int64_t depth = 0;
+    uint64_t last = 0;
+    for (const Edge& edge : list) {
+      EXPECT_GE(edge.time, last) << "track " << track << " goes back in time";
+      last = edge.time;
+      depth += edge.begin ? 1 : -1;
+      EXPECT_GE(depth, 0);
+    }
+    EXPECT_EQ(depth, 0) << "track " << track << " leaves slices open";
+  }
+  out.flows_begun = begun.size();
+  out.flows_ended = ended.size();
+  EXPECT_EQ(begun, ended);
+  return out;
+}
+
+std::string exported(const store::Trace& trace, const char* format = "perfetto", Options options = {}) {
+  Sink sink = Sink::in_memory();
+  EXPECT_TRUE(find_format(format)->write(trace, options, sink).ok());
+  return sink.memory();
+}
+
+void add_call(store::Trace& trace, int64_t start, int64_t end, const char* name) {
+  if (trace.threads.empty()) trace.threads.push_back({1, 1});
+  trace.apis.id.push_back(static_cast<int64_t>(trace.apis.id.size()) + 1);
+  trace.apis.start.push_back(start);
+  trace.apis.end.push_back(end);
+  trace.apis.thread.push_back(0);
+  trace.apis.name.push_back(trace.strings.intern(name));
+  trace.apis.domain.push_back(0);
+  trace.apis.category.push_back(0);
+  trace.apis.args_id.push_back(0);
+}
+
+void add_op(store::Trace& trace, int64_t start, int64_t end, const char* name, uint32_t api) {
+  trace.ops.id.push_back(static_cast<int64_t>(trace.ops.id.size()) + 1);
+  trace.ops.gpu.push_back(0);
+  trace.ops.queue.push_back(0);
+  trace.ops.sequence.push_back(1);
+  trace.ops.start.push_back(start);
+  trace.ops.end.push_back(end);
+  trace.ops.description.push_back(trace.strings.intern(name));
+  trace.ops.type.push_back(trace.strings.intern("KernelExecution"));
+  trace.links.id.push_back(static_cast<int64_t>(trace.links.id.size()) + 1);
+  trace.links.api.push_back(api);
+  trace.links.op.push_back(static_cast<uint32_t>(trace.ops.size() - 1));
+}
+
+TEST(Perfetto, NestsOverlappingCallsAndOps) {
+  store::Trace trace;
+  add_call(trace, 100, 200, "outer");
+  add_call(trace, 120, 180, "inner");
+  add_call(trace, 190, 260, "crossing");
+  add_call(trace, 300, 300, "instant");
+  add_op(trace, 150, 400, "a", 1);
+  add_op(trace, 380, 500, "b", 1);  // overlaps its neighbour on the queue
+  const Checked checked = check(exported(trace));
+  EXPECT_EQ(checked.slices, 5u);
+  EXPECT_EQ(checked.instants, 1u);
+  EXPECT_EQ(checked.flows_begun, 2u);
+  EXPECT_GT(checked.samples, 0u);
+  EXPECT_TRUE(checked.names.contains("crossing"));
+}
+
+TEST(Perfetto, AnEmptyTraceIsValid) { EXPECT_EQ(check(exported(store::Trace())).slices, 0u); }
+
+TEST(Perfetto, HoldsEveryRowOfARealTrace) {
+  const char* named = std::getenv("WAVETAP_GOLDEN");
+  const std::string folder = named != nullptr ? named : std::string(WT_SOURCE_DIR) + "/../shared/golden";
+  if (!std::filesystem::exists(folder + "/vllm_part_v3.rpd")) GTEST_SKIP() << "no reference traces at " << folder;
+  store::LoadOptions load;
+  load.args = true;
+  Result<store::Trace> trace = store::Trace::load(folder + "/vllm_part_v3.rpd", load);
+  ASSERT_TRUE(trace.ok());
+  const Checked checked = check(exported(*trace));
+  EXPECT_EQ(checked.slices + checked.instants, trace->apis.size() + trace->ops.size());
+  EXPECT_EQ(checked.flows_ended, trace->links.size());
+}
+
+TEST(Folded, NestsAndMarksGpuTime) {
+  store::Trace trace;
+  add_call(trace, 0, 100, "outer");
+  add_call(trace, 10, 30, "a;b");
+  add_op(trace, 50, 75, "k", 1);
+  EXPECT_EQ(exported(trace, "folded"), "thread 1;outer 80\nthread 1;outer;a,b 20\nthread 1;outer;a,b;[gpu] k 25\n");
+}
+
+TEST(Jsonl, OneObjectPerRowInTimeOrder) {
+  store::Trace trace;
+  add_call(trace, 10, 30, "hipLaunchKernel");
+  add_op(trace, 50, 75, "k\"", 0);
+  EXPECT_EQ(exported(trace, "jsonl"),
+            "{\"ns\":10,\"kind\":\"call\",\"id\":1,\"pid\":1,\"tid\":1,\"function\":\"hipLaunchKernel\",\"duration_ns\":20}\n"
+            "{\"ns\":50,\"kind\":\"kernel\",\"id\":1,\"device\":0,\"queue\":0,\"function\":\"k\\\"\",\"type\":\"KernelExecution\","
+            "\"duration_ns\":25,\"call\":1,\"pid\":1}\n");
+}
+
+}  // namespace
+}  // namespace wavetap::exporter
