@@ -92,7 +92,7 @@ nlohmann::json to_json(const ObjectCoverage& coverage) {
 }
 
 // Code objects of one target are summed up: a library has one per source file and target.
-void print_file(const std::string& path, const std::vector<ObjectCoverage>& objects, const std::vector<std::string>& problems) {
+void print_file(const DeviceFile& file, const std::vector<ObjectCoverage>& objects) {
   const size_t columns = util::output_columns(STDOUT_FILENO);
   std::map<std::string, ObjectCoverage> by_target;
   for (const ObjectCoverage& object : objects) {
@@ -103,7 +103,7 @@ void print_file(const std::string& path, const std::vector<ObjectCoverage>& obje
     sum.missing_instructions += object.missing_instructions;
     sum.missing.insert(sum.missing.end(), object.missing.begin(), object.missing.end());
   }
-  fmt::print("{}: {}\n", path, util::count_of(objects.size(), "code object"));
+  fmt::print("{}: {}\n", file.path, util::count_of(objects.size(), "code object"));
   util::Table summary({{"  TARGET"},
                        {"KERNELS", util::Align::kRight},
                        {"FUNCTIONS", util::Align::kRight},
@@ -123,7 +123,8 @@ void print_file(const std::string& path, const std::vector<ObjectCoverage>& obje
   }
   fmt::print("{}", summary.text(columns));
   if (!details.empty()) fmt::print("\n{}", details.text(columns));
-  for (const std::string& problem : problems) fmt::print("  unreadable: {}\n", util::escape_control(problem));
+  for (const std::string& target : file.skipped) fmt::print("  {}: skipped, no virtual GPU runs it\n", target);
+  for (const std::string& problem : file.problems) fmt::print("  unreadable: {}\n", util::escape_control(problem));
 }
 
 int cover(const Options& options) {
@@ -143,12 +144,12 @@ int cover(const Options& options) {
     }
     unreadable += (*file)->problems.size();
     if (!options.json) {
-      print_file(path, objects, (*file)->problems);
+      print_file(**file, objects);
       continue;
     }
     nlohmann::json list = nlohmann::json::array();
     for (const ObjectCoverage& object : objects) list.push_back(to_json(object));
-    files.push_back({{"file", path}, {"code_objects", list}, {"problems", (*file)->problems}});
+    files.push_back({{"file", path}, {"code_objects", list}, {"skipped", (*file)->skipped}, {"problems", (*file)->problems}});
   }
   const bool complete = missing == 0 && unreadable == 0;
   if (options.json) {

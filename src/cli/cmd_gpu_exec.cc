@@ -169,7 +169,7 @@ std::string name_address(const Prepared& run, GpuAddr address) {
     if (address.value >= begin && address.value < begin + size + 4096) {
       const uint64_t offset = address.value - begin;
       return offset < size ? fmt::format("byte {} of argument {}", offset, i)
-                           : fmt::format("{} past the end of argument {}", util::count_of(offset - size, "byte"), i);
+                           : fmt::format("{} bytes into argument {}, which has {}", offset, i, size);
     }
     if (address.value < begin && begin - address.value <= 4096) {
       return fmt::format("{} before argument {}", util::count_of(begin - address.value, "byte"), i);
@@ -327,11 +327,11 @@ void add_gpu_exec(CLI::App& parent, Invocation& invocation) {
   command.add_option("--arg", options->arguments, "the next argument: TYPE:VALUE (i8 u8 i16 u16 i32 u32 i64 u64 f32 f64), "
                      "buf:SIZE[:INIT] for a buffer (INIT: zero, iota[.TYPE], fill.TYPE=VALUE, random[=SEED], file=PATH), "
                      "or raw:HEX")
-      ->type_name("ARG")->expected(1)->take_all();
+      ->type_name("ARG")->allow_extra_args(false);
   command.add_option("--dump-arg", options->dumps, "print elements of a buffer afterwards; N counts from 0")
-      ->type_name("N[:COUNT[:TYPE]]")->expected(1)->take_all();
+      ->type_name("N[:COUNT[:TYPE]]")->allow_extra_args(false);
   command.add_option("--save-arg", options->saves, "write a buffer to a file afterwards")
-      ->type_name("N=FILE")->expected(1)->take_all();
+      ->type_name("N=FILE")->allow_extra_args(false);
   command.add_flag("--counters", options->counters, "print what the dispatch did, counted exactly");
   command.add_option("--seed", options->seed, "permute the order of workgroups and waves")->type_name("N");
   command.add_option("--threads", options->threads, "host threads; 1 is deterministic; 0: one per core")->type_name("N");

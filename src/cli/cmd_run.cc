@@ -185,7 +185,7 @@ void add_run(CLI::App& parent, Invocation& invocation) {
   command.prefix_command();
   command.add_option("--gpu", options->gpus, "virtual GPUs the program sees: names of `wavetap gpu list` or paths of "
                      "model files, separated by commas; without it the program runs on the machine's own GPU")
-      ->type_name("MODEL[,MODEL…]")->expected(1)->take_all();
+      ->type_name("MODEL[,MODEL…]")->allow_extra_args(false);
   command.add_flag("--no-trace", options->no_trace, "record nothing (nothing is recorded yet)");
   command.add_option("--counters", options->counters, "write exact per-dispatch counters of the virtual GPUs here")
       ->type_name("FILE.json");
@@ -196,7 +196,7 @@ void add_run(CLI::App& parent, Invocation& invocation) {
   command.add_option("--gpu-watchdog", options->watchdog, "fault a wave after N instructions; 0: never")->type_name("N");
   command.add_option("--gpu-option", options->gpu_options, "a driver option, may be repeated: small-bar, svm, low-va, "
                      "strict-cpu-access=0, kfd-minor=N")
-      ->type_name("KEY[=VALUE]")->expected(1)->take_all();
+      ->type_name("KEY[=VALUE]")->allow_extra_args(false);
   command.add_flag("--no-checks", options->no_checks, "start the program even if it is known to fail");
   command.callback([options, &command, &invocation] {
     std::vector<std::string> program = command.remaining();
@@ -204,6 +204,8 @@ void add_run(CLI::App& parent, Invocation& invocation) {
       invocation.exit_code = fail(errorf("run: unknown option %s; see wavetap run --help", program[0].c_str()));
       return;
     }
+    // Without our `--` in front, one further on is the program's own.
+    if (!program.empty() && invocation.has_separator) program.push_back("--");
     program.insert(program.end(), invocation.program.begin(), invocation.program.end());
     invocation.exit_code = run(*options, program);
   });

@@ -13,7 +13,8 @@ enum ExitCode : int { kDone = 0, kUsage = 1, kIncomplete = 2, kBug = 3 };
 
 // One invocation of the program. The command that was asked for leaves its exit code here.
 struct Invocation {
-  std::vector<std::string> program;  // what follows `--`
+  bool has_separator = false;        // there was a `--`
+  std::vector<std::string> program;  // what follows it
   int exit_code = kDone;
 };
 

@@ -7,6 +7,8 @@
 
 namespace wavetap::cli {
 
+bool has_engine(amd::GfxTarget target) { return target.major >= 9 && target.major <= 11; }
+
 Result<std::unique_ptr<DeviceFile>> open_device_file(const std::string& path) {
   Result<std::vector<std::byte>> bytes = util::read_file(path);
   if (!bytes.ok()) return bytes.error();
@@ -16,12 +18,20 @@ Result<std::unique_ptr<DeviceFile>> open_device_file(const std::string& path) {
   file->contents = codeobj::find_code_objects(file->bytes);
   file->problems = file->contents.problems;
   for (const codeobj::ContainedCodeObject& contained : file->contents.code_objects) {
+    if (contained.target && !has_engine(*contained.target)) {
+      file->skipped.push_back(contained.target_id);
+      continue;
+    }
     Result<codeobj::CodeObject> object = codeobj::CodeObject::open(contained.bytes);
     if (object.ok()) {
       file->objects.push_back(std::move(*object));
     } else {
       file->problems.push_back(contained.target_id + ": " + object.error().message);
     }
+  }
+  if (file->objects.empty() && file->problems.empty() && !file->skipped.empty()) {
+    return errorf("%s: has code for %s only, which no virtual GPU runs; rebuild it for one of wavetap gpu list", path.c_str(),
+                  util::join(file->skipped, ", ").c_str());
   }
   if (file->objects.empty() && file->problems.empty()) {
     return errorf("%s: holds no AMDGPU code; give a HIP program, a library, a bundle or a code object", path.c_str());

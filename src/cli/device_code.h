@@ -17,8 +17,12 @@ struct DeviceFile {
   std::vector<std::byte> bytes;
   codeobj::ContainerContents contents;
   std::vector<codeobj::CodeObject> objects;
+  std::vector<std::string> skipped;   // target ids of code that no virtual GPU runs (gfx803, say)
   std::vector<std::string> problems;  // code objects that could not be read
 };
+
+// True for instruction sets the engine knows: gfx9, gfx10 and gfx11.
+bool has_engine(amd::GfxTarget target);
 
 // An error when the file cannot be read or holds no AMDGPU code at all.
 Result<std::unique_ptr<DeviceFile>> open_device_file(const std::string& path);

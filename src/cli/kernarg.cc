@@ -53,7 +53,7 @@ Status fill_kernarg(const codeobj::Kernel& kernel, std::span<const std::vector<s
     }
     const std::vector<std::byte>& value = values[next++];
     if (value.size() != arg.size_bytes) {
-      return errorf("--arg %zu: %zu bytes, but %s takes %lu there (%s); see its arguments: %s", next, value.size(),
+      return errorf("argument %zu: %zu bytes given, but %s takes %lu there (%s); its arguments: %s", next - 1, value.size(),
                     codeobj::short_name(kernel.name).c_str(), static_cast<unsigned long>(arg.size_bytes), arg.value_kind.c_str(),
                     describe_arguments(kernel).c_str());
     }

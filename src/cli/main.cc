@@ -100,6 +100,7 @@ int run_main(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const auto separator = std::find(arguments.begin(), arguments.end(), "--");
   if (separator != arguments.end()) {
+    invocation.has_separator = true;
     invocation.program.assign(separator + 1, arguments.end());
     arguments.erase(separator, arguments.end());
   }
