@@ -178,8 +178,8 @@ constexpr auto kDot2HalfResult = [](uint32_t a, uint32_t b, float c, int round) 
 constexpr auto kDot2Bf16Result = [](uint32_t a, uint32_t b, uint16_t c) {
   const float first = bf16_to_float(float_to_bf16(
       __builtin_fmaf(bf16_to_float(a & 0xffff), bf16_to_float(b & 0xffff), bf16_to_float(c))));
-  return static_cast<uint16_t>(
-      float_to_bf16(__builtin_fmaf(bf16_to_float(a >> 16), bf16_to_float(b >> 16), first)));
+  const float sum = __builtin_fmaf(bf16_to_float(a >> 16), bf16_to_float(b >> 16), first);
+  return static_cast<uint16_t>(sum != sum ? kDefaultNanF32 >> 16 : float_to_bf16(sum));
 };
 
 // clang-format off

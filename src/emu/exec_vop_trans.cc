@@ -19,10 +19,12 @@ constexpr auto kSquareRoot = [](double a) { return std::sqrt(a); };
 constexpr auto kReciprocalRoot = [](double a) { return 1 / std::sqrt(a); };
 constexpr auto kExp2 = [](double a) { return std::exp2(a); };
 constexpr auto kLog2 = [](double a) { return std::log2(a); };
-// Reduced to half a revolution around zero, which is exact.
+// Reduced to half a revolution around zero, which is exact. A zero keeps the sign of the operand.
 constexpr auto kSine = [](double revolutions) {
   if (std::fabs(revolutions) > 256) return std::isinf(revolutions) ? revolutions - revolutions : 0.0;
-  return std::sin((revolutions - std::nearbyint(revolutions)) * kTwoPi);
+  const double reduced = revolutions - std::nearbyint(revolutions);
+  if (reduced == 0 || std::fabs(reduced) == 0.5) return std::copysign(0.0, revolutions);
+  return std::sin(reduced * kTwoPi);
 };
 constexpr auto kCosine = [](double revolutions) {
   if (std::fabs(revolutions) > 256) return std::isinf(revolutions) ? revolutions - revolutions : 1.0;

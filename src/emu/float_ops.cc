@@ -54,7 +54,7 @@ uint32_t narrow(float value, Narrow8 format, bool saturate, bool stochastic, uin
   const uint64_t dropped = drop > 63 ? parts.mantissa : parts.mantissa & ((uint64_t{1} << drop) - 1);
   if (stochastic) {
     // The dropped bits as a 32-bit fraction of the last place kept.
-    const uint64_t fraction = drop > 63 ? 0 : drop >= 32 ? dropped >> (drop - 32) : dropped << (32 - drop);
+    const uint64_t fraction = drop > 95 ? 0 : drop >= 32 ? dropped >> (drop - 32) : dropped << (32 - drop);
     kept += (fraction + random) >> 32;
   } else if (drop <= 63 && rounds_up(kept, dropped, drop, false, 0)) {
     ++kept;

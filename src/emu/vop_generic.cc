@@ -220,6 +220,7 @@ bool output_modifier_applies(OperandType type, const Inst& inst, const FloatMode
 template <class Float>
 Float apply_output_modifier(Float value, uint8_t omod) {
   static constexpr float kFactor[] = {1.0f, 2.0f, 4.0f, 0.5f};
+  if (value != value) return value;
   const Float scaled = value * static_cast<Float>(kFactor[omod & 3]);
   return scaled == 0 ? Float{0} : scaled;
 }
@@ -233,7 +234,7 @@ Float clamp_result(Float value, bool dx10_clamp) {
 
 uint32_t finish_half(uint32_t half, const Inst& inst, const FloatMode& mode, bool modify, bool flush) {
   if (flush) half = flush_bits16(half & 0xffff);
-  if (modify)
+  if (modify && !is_nan_bits16(half))
     half = flush_bits16(round_to_half(apply_output_modifier(half_to_float(half), inst.omod), mode.round_f16_f64));
   if (inst.clamp) half = float_to_half(clamp_result(half_to_float(half), mode.dx10_clamp));
   return half & 0xffff;
@@ -379,7 +380,7 @@ void apply_nan_rule(RowArgs& args, OperandType type, const OperandType* sources,
       if (!is_nan(read(args.out_lo, args.out_hi, part, i))) continue;
       uint64_t result = default_nan;
       for (size_t k = 0; k < count; ++k) {
-        if (!sources[k].is_float || sources[k].bits != type.bits) continue;
+        if (!sources[k].is_float || sources[k].bits != type.bits || has_halves(sources[k].pack)) continue;
         const uint64_t value = read(args.lo[k], args.hi[k], part, i);
         if (!is_nan(value)) continue;
         result = value | quiet_bit;
