@@ -1,0 +1,17 @@
+// abort() in a kernel, which is a trap instruction, stops the program.
+#include "check.h"
+
+__global__ void stop_if(int lane) {
+  if (static_cast<int>(threadIdx.x) == lane) abort();
+}
+
+int main() {
+  stop_if<<<1, 64>>>(1000);
+  check::sync();
+  std::printf("no lane stopped the first launch\n");
+  std::fflush(stdout);
+  stop_if<<<1, 64>>>(5);
+  (void)hipDeviceSynchronize();
+  std::printf("FAIL the program went on after abort()\n");
+  return 1;
+}
