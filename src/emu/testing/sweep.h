@@ -58,6 +58,7 @@ struct SweepFields {
   bool saddr = false;      // flat: s[8:9] instead of a 64-bit v[2:3]
   bool no_vaddr = false;   // scratch with saddr only, or with neither
   bool lds = false;        // LDS-DMA
+  bool bare = false;       // buffer: no operands at all, as cache control has
   bool offen = false, idxen = false;
   bool accumulator = false;  // gfx90a: data and result in a4… instead of v4…
   int32_t offset = 0;
@@ -125,7 +126,7 @@ inline std::vector<Swept> sweep_buffer(const Shape& shape, const SweepFields& fi
   const int major = shape.target.major;
   for (uint32_t op = 0; op < (typed ? 16u : 256u); ++op) {
     uint32_t low = (typed ? 0x3au : 0x38u) << 26 | (static_cast<uint32_t>(fields.offset) & 0xfff);
-    uint32_t high = uint32_t{fields.vaddr} | 4u << 8 | 2u << 16 | uint32_t{soffset} << 24;
+    uint32_t high = fields.bare ? 0 : uint32_t{fields.vaddr} | 4u << 8 | 2u << 16 | uint32_t{soffset} << 24;
     low |= fields.returns ? 1u << 14 : 0;
     if (major == 11) {
       low |= op << (typed ? 15 : 18) | uint32_t{fields.format} << 19;
@@ -155,10 +156,11 @@ inline std::vector<Swept> sweep_vop3p(const Shape& shape) {
   for (uint32_t op = 0; op < 256; ++op) {
     if (shape.target.major != 9 && op >= 128) break;
     const uint32_t low = (shape.target.major == 9 ? 0xd3u : 0xccu) << 24 | op << 16 | 32;
-    // The last source may be unused, and must then be zero.
-    for (const uint32_t last : {256u + 192, 0u}) {
+    // Sources that an instruction does not use must be zero.
+    constexpr uint32_t kFirst = 256 + 64, kSecond = (256 + 128) << 9, kThird = (256u + 192) << 18, kAccumulator = 1u << 27;
+    for (const uint32_t high : {kFirst | kSecond | kThird, kFirst | kSecond, kFirst, kFirst | kAccumulator}) {
       Swept swept;
-      if (!try_decode(low, (256u + 64) | (256u + 128) << 9 | last << 18, shape, swept)) continue;
+      if (!try_decode(low, high, shape, swept)) continue;
       found.push_back(std::move(swept));
       break;
     }
