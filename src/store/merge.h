@@ -1,0 +1,34 @@
+// Many recordings, one file: ranks of one job, or processes recorded apart.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace wavetap::store {
+
+enum class Align : uint8_t {
+  kAuto,   // by wall clock when the files know it, else not at all when they are of one boot, else by start
+  kNone,   // times as they are
+  kStart,  // every file's first call at the same time
+};
+
+struct MergeOptions {
+  Align align = Align::kAuto;
+};
+
+struct MergedFile {
+  std::string path;
+  int64_t shift_ns = 0;        // added to its times
+  std::string method;          // "wall clock", "same clock", "first event (inferred)"
+  uint64_t calls = 0, ops = 0;
+};
+
+// Rank r of the inputs gets pid and tid + r * pid_stride, gpuId and queueId as pid, + r * gpu_stride, as
+// the views napi and nop undo; ids move to sessions of their own, so nothing collides.
+Result<std::vector<MergedFile>> merge_traces(const std::vector<std::string>& inputs, const std::string& output,
+                                             const MergeOptions& options);
+
+}  // namespace wavetap::store
