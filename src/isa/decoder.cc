@@ -104,15 +104,17 @@ std::string trimmed(std::string text) {
   return first == std::string::npos ? std::string() : text.substr(first, last - first + 1);
 }
 
-// gfx11: LLVM prints the high half of v1 as "v129" and a comment that complains, and knows nothing of a
-// high destination. Shows both as v1.h.
+// gfx11: LLVM prints the high half of v1 as "v129" with a comment that complains, and knows nothing of a
+// high destination. Shows both as v1.h. Other complaints are dropped.
 void mark_high_halves(std::string& text, bool dst_high) {
   for (size_t begin = text.find("/*"); begin != std::string::npos; begin = text.find("/*")) {
     const size_t end = text.find("*/", begin);
+    if (end == std::string::npos) return;
+    const bool is_half = text.substr(begin, end - begin).find("Lo128") != std::string::npos;
+    text.erase(begin, end + 2 - begin);
     const size_t digits = text.find_last_not_of("0123456789", begin - 1) + 1;
-    if (end == std::string::npos || digits >= begin) return;
-    const int number = std::atoi(text.c_str() + digits);
-    text.replace(digits, end + 2 - digits, std::to_string(number >= 128 ? number - 128 : number) + ".h");
+    if (is_half && digits < begin && digits > 0 && text[digits - 1] == 'v')
+      text.replace(digits, begin - digits, std::to_string(std::atoi(text.c_str() + digits) - 128) + ".h");
   }
   if (!dst_high) return;
   if (const size_t comma = text.find(','); comma != std::string::npos) text.insert(comma, ".h");

@@ -1,5 +1,6 @@
 #include "isa/lift.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "llvm/MC/MCInst.h"
@@ -29,6 +30,8 @@ Operand Lift::operand_at(int position) const {
   const llvm::MCOperand& operand = mi_.getOperand(static_cast<unsigned>(position));
   if (operand.isReg()) {
     Operand reg = mc_.reg(operand.getReg());
+    if (reg.is(OperandKind::kScalar) && reg.index == slot::kNull && position < static_cast<int>(info_.register_dwords.size()))
+      reg.dwords = std::max<uint8_t>(reg.dwords, info_.register_dwords[static_cast<size_t>(position)]);
     // gfx11: v128 and above in a 16-bit field is the high half of v0 and above.
     if (((info_.lo128 >> position) & 1) != 0 && reg.is(OperandKind::kVgpr) && reg.index >= 128) {
       reg.index = static_cast<uint16_t>(reg.index - 128);

@@ -181,6 +181,28 @@ Family family_of(Encoding encoding, std::string_view op) {
   return Family::kImage;
 }
 
+// The kinds of register in an LLVM register class, as bits by OperandKind; 0 for a class that is none of
+// ours (16-bit halves).
+uint8_t allowed_kinds(std::string_view class_name) {
+  constexpr auto bit = [](OperandKind kind) { return static_cast<uint8_t>(1 << static_cast<int>(kind)); };
+  constexpr uint8_t kScalarBit = bit(OperandKind::kScalar);
+  constexpr uint8_t kVgprBit = bit(OperandKind::kVgpr);
+  constexpr uint8_t kAgprBit = bit(OperandKind::kAgpr);
+  struct Class {
+    std::string_view prefix;
+    uint8_t kinds;
+  };
+  // VRegOrLds holds LDS_DIRECT, a scalar slot.
+  constexpr Class kClasses[] = {
+      {"VRegOrLds", kVgprBit | kScalarBit}, {"VReg_", kVgprBit}, {"VGPR_32", kVgprBit},
+      {"AReg_", kAgprBit},                  {"AGPR_32", kAgprBit}, {"AV_", kVgprBit | kAgprBit},
+      {"VS_", kVgprBit | kScalarBit},       {"SReg_", kScalarBit}, {"SGPR_", kScalarBit},
+  };
+  for (const Class& known : kClasses)
+    if (class_name.starts_with(known.prefix)) return known.kinds;
+  return 0;
+}
+
 // "ADD_F32_e32" -> v_add_f32.
 Op vopd_half(std::string_view llvm_name) {
   std::string spelling = "v_";
@@ -237,9 +259,31 @@ bool Mc::decode(std::span<const std::byte> code, llvm::MCInst& inst, unsigned& s
   if (disassembler_->getInstruction(inst, size, bytes, 0, llvm::nulls()) != llvm::MCDisassembler::Success)
     return false;
   if (size == 0 || size > code.size()) return false;
-  for (const llvm::MCOperand& operand : inst)
-    if (!operand.isReg() && !operand.isImm()) return false;
+  if (!operands_fit(inst)) return false;
   size_bytes = static_cast<unsigned>(size);
+  return true;
+}
+
+// Reserved encodings can name, say, EXEC as a buffer descriptor or a VGPR as a lane number: LLVM lets them
+// through with a comment in the text. Single registers that stand for any width (null, the flags) are
+// fine.
+bool Mc::operands_fit(const llvm::MCInst& inst) {
+  const OpcodeInfo& expected = info(inst.getOpcode());
+  for (unsigned i = 0; i < inst.getNumOperands(); ++i) {
+    const llvm::MCOperand& operand = inst.getOperand(i);
+    if (!operand.isReg() && !operand.isImm()) return false;
+    if (i >= expected.register_kinds.size() || expected.register_kinds[i] == 0) continue;
+    if (operand.isImm()) {
+      if (static_cast<SourceType>(expected.operand_type[i]) == SourceType::kNone) return false;
+      continue;
+    }
+    const Operand& found = reg(operand.getReg());
+    if (found.is(OperandKind::kNone)) continue;
+    if (((expected.register_kinds[i] >> static_cast<int>(found.kind)) & 1) == 0) return false;
+    const bool any_width = found.is(OperandKind::kScalar) &&
+                           (found.index == slot::kNull || found.index >= slot::kPopsExitingWaveId);
+    if (!any_width && expected.register_dwords[i] != 0 && found.dwords != expected.register_dwords[i]) return false;
+  }
   return true;
 }
 
@@ -302,6 +346,11 @@ OpcodeInfo Mc::make_info(unsigned opcode) const {
     if (operand.RegClass < 0) continue;
     const char* class_name = shared.registers->getRegClassName(&shared.registers->getRegClass(operand.RegClass));
     if (std::strstr(class_name, "Lo128") != nullptr) info.lo128 |= uint64_t{1} << i;
+    // Lane masks (SReg_1, SReg_1_XEXEC) are as wide as the wave.
+    const unsigned bits = shared.registers->getRegClass(operand.RegClass).getSizeInBits();
+    const bool is_mask = std::string_view(class_name) == "SReg_1" || std::string_view(class_name) == "SReg_1_XEXEC";
+    info.register_kinds[i] = allowed_kinds(class_name);
+    info.register_dwords[i] = is_mask ? (wave64_ ? 2 : 1) : static_cast<uint8_t>(bits / 32);
   }
   for (size_t i = 0; i < kNameCount; ++i)
     info.at[i] = static_cast<int8_t>(llvm::AMDGPU::getNamedOperandIdx(static_cast<uint16_t>(opcode),

@@ -72,6 +72,8 @@ struct OpcodeInfo {
   std::array<int8_t, kNameCount> at{};       // position of each named operand, -1 when absent
   std::array<uint8_t, 32> operand_type{};    // SourceType of each operand
   std::array<int8_t, 32> tied_to{};          // the result each operand repeats, or -1
+  std::array<uint8_t, 32> register_dwords{};  // size of a register operand; 0 when it may vary
+  std::array<uint8_t, 32> register_kinds{};   // bit k: OperandKind k is allowed; 0 for no register operand
 
   int position(Name name) const { return at[static_cast<size_t>(name)]; }
   bool has(Name name) const { return position(name) >= 0; }
@@ -83,7 +85,8 @@ class Mc {
   // not know the target.
   static Mc* get(amd::GfxTarget target, bool wave64);
 
-  // Decodes the instruction at the start of `code` into `inst`. False when there is none. Sets
+  // Decodes the instruction at the start of `code` into `inst`. False when there is none, or when LLVM
+  // read one that names registers of the wrong kind or size (a reserved encoding). Sets
   // `size_bytes` on success. Holds no lock: the caller has mutex().
   bool decode(std::span<const std::byte> code, llvm::MCInst& inst, unsigned& size_bytes);
   std::string print(const llvm::MCInst& inst, uint64_t pc);
@@ -105,6 +108,7 @@ class Mc {
  private:
   Mc(amd::GfxTarget target, bool wave64);
   OpcodeInfo make_info(unsigned opcode) const;
+  bool operands_fit(const llvm::MCInst& inst);
 
   amd::GfxTarget target_;
   bool wave64_;
