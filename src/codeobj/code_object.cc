@@ -6,6 +6,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/byte_cursor.h"
 #include "codeobj/metadata.h"
@@ -47,6 +48,10 @@ void CodeObject::read_symbols() {
 // A kernel is a symbol NAME.kd on a 64-byte descriptor. Its code begins where the descriptor says and
 // ends with the function symbol there, or else with the next symbol or the segment.
 void CodeObject::read_kernels() {
+  const auto first_at = [&](uint64_t address) {
+    return std::lower_bound(symbols_.begin(), symbols_.end(), address,
+                            [](const CodeSymbol& symbol, uint64_t value) { return symbol.address < value; });
+  };
   for (const CodeSymbol& symbol : symbols_) {
     if (!symbol.name.ends_with(".kd")) continue;
     const std::optional<amd::KernelDescriptor> descriptor = read_at<amd::KernelDescriptor>(elf_.from_address(symbol.address), 0);
@@ -58,16 +63,12 @@ void CodeObject::read_kernels() {
     kernel.entry_address = symbol.address + static_cast<uint64_t>(descriptor->entry_offset);
     const std::span<const std::byte> rest = elf_.from_address(kernel.entry_address);
     uint64_t size = rest.size();
-    for (const CodeSymbol& other : symbols_) {
-      if (!other.is_function) continue;
-      if (other.address == kernel.entry_address && other.size_bytes != 0) {
-        size = std::min<uint64_t>(size, other.size_bytes);
-        break;
-      }
-      if (other.address > kernel.entry_address) {
-        size = std::min<uint64_t>(size, other.address - kernel.entry_address);
-        break;
-      }
+    for (auto other = first_at(kernel.entry_address); other != symbols_.end(); ++other) {
+      if (!other->is_function) continue;
+      const bool is_itself = other->address == kernel.entry_address;
+      if (is_itself && other->size_bytes == 0) continue;
+      size = std::min<uint64_t>(size, is_itself ? other->size_bytes : other->address - kernel.entry_address);
+      break;
     }
     kernel.code = rest.first(size);
     kernels_.push_back(std::move(kernel));
@@ -78,8 +79,9 @@ void CodeObject::read_metadata() {
   const std::optional<Metadata> metadata = metadata_of(elf_);
   if (!metadata) return;
   if (!metadata->target_id.empty()) target_id_ = metadata->target_id;
+  const std::unordered_map<std::string_view, const MsgpackValue*> descriptions = metadata->kernels();
   for (Kernel& kernel : kernels_)
-    if (const MsgpackValue* description = metadata->find_kernel(kernel.name)) fill_kernel(*description, kernel);
+    if (const auto it = descriptions.find(kernel.name); it != descriptions.end()) fill_kernel(*it->second, kernel);
 }
 
 const Kernel* CodeObject::find_kernel(std::string_view name) const {

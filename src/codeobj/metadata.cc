@@ -45,17 +45,18 @@ uint32_t count_of(const MsgpackValue& map, std::string_view name) {
 
 }  // namespace
 
-const MsgpackValue* Metadata::find_kernel(std::string_view name) const {
-  const MsgpackValue* kernels = root.find("amdhsa.kernels");
-  if (kernels == nullptr) return nullptr;
-  for (const MsgpackValue& kernel : kernels->items) {
+std::unordered_map<std::string_view, const MsgpackValue*> Metadata::kernels() const {
+  std::unordered_map<std::string_view, const MsgpackValue*> by_symbol;
+  const MsgpackValue* list = root.find("amdhsa.kernels");
+  if (list == nullptr) return by_symbol;
+  for (const MsgpackValue& kernel : list->items) {
     const MsgpackValue* symbol = kernel.find(".symbol");
     if (symbol == nullptr) continue;
     std::string_view text = symbol->text;
     if (text.ends_with(".kd")) text.remove_suffix(3);
-    if (text == name) return &kernel;
+    by_symbol.emplace(text, &kernel);
   }
-  return nullptr;
+  return by_symbol;
 }
 
 std::optional<Metadata> metadata_of(const ElfView& elf) {

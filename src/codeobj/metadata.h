@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "codeobj/code_object.h"
 #include "codeobj/elf.h"
@@ -15,8 +16,8 @@ struct Metadata {
   MsgpackValue root;
   std::string target_id;  // of "amdhsa.target"; empty before version 4
 
-  // The description of the kernel whose symbol is `name`, or null.
-  const MsgpackValue* find_kernel(std::string_view name) const;
+  // The descriptions of all kernels by symbol, without ".kd". They point into this.
+  std::unordered_map<std::string_view, const MsgpackValue*> kernels() const;
 };
 
 // NT_AMDGPU_METADATA of the code object, versions 3 to 6. Nothing when it is missing or damaged.
