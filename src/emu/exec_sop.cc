@@ -314,47 +314,81 @@ void write(Wave& wave, const Operand& operand, T value) {
   else wave.write_s32(operand, value);
 }
 
-// SOP2 with equally wide operands.
-template <class T, T (*kFunction)(T, T, bool&)>
-void binary(Wave& wave, const Inst& inst) {
-  write<T>(wave, inst.dst, kFunction(read<T>(wave, inst.src[0]), read<T>(wave, inst.src[1]), wave.scc));
-}
-// The same for two plain registers, and for a register and a constant: nearly all 32-bit arithmetic.
-template <uint32_t (*kFunction)(uint32_t, uint32_t, bool&)>
-void binary_registers(Wave& wave, const Inst& inst) {
-  wave.s[inst.dst.index] = kFunction(wave.s[inst.src[0].index], wave.s[inst.src[1].index], wave.scc);
-}
-template <uint32_t (*kFunction)(uint32_t, uint32_t, bool&)>
-void binary_constant(Wave& wave, const Inst& inst) {
-  wave.s[inst.dst.index] = kFunction(wave.s[inst.src[0].index], static_cast<uint32_t>(inst.src[1].imm), wave.scc);
-}
-bool is_plain(const Operand& operand) {
-  return operand.kind == OperandKind::kScalar && operand.index < isa::slot::kScc && operand.index != isa::slot::kNull;
-}
-template <uint32_t (*kFunction)(uint32_t, uint32_t, bool&)>
-Handler pick_binary(const Inst& inst) {
-  if (is_plain(inst.dst) && is_plain(inst.src[0])) {
-    if (is_plain(inst.src[1])) return binary_registers<kFunction>;
-    if (inst.src[1].kind == OperandKind::kImm) return binary_constant<kFunction>;
+// Where a source comes from. Lowering picks the cheapest that fits, because nearly all instructions have
+// plain registers and a constant at most.
+struct Any {
+  template <class T>
+  static T read(const Wave& wave, const Operand& operand) {
+    return emu::read<T>(wave, operand);
   }
-  return binary<uint32_t, kFunction>;
+};
+struct Plain {
+  template <class T>
+  static T read(const Wave& wave, const Operand& operand) {
+    if constexpr (sizeof(T) == 8) return wave.s64(operand.index);
+    else return wave.s[operand.index];
+  }
+};
+struct Constant {
+  template <class T>
+  static T read(const Wave&, const Operand& operand) {
+    return static_cast<T>(operand.imm);
+  }
+};
+bool is_plain(const Operand& operand) {
+  return operand.kind == OperandKind::kScalar && operand.index + 1 < isa::slot::kScc &&
+         operand.index != isa::slot::kNull;
 }
-// SOP2 whose second source is 32 bits wide: shifts and bit fields.
-template <class T, T (*kFunction)(T, uint32_t, bool&)>
-void shift(Wave& wave, const Inst& inst) {
-  write<T>(wave, inst.dst, kFunction(read<T>(wave, inst.src[0]), wave.read_s32(inst.src[1]), wave.scc));
+bool is_constant(const Operand& operand) { return operand.kind == OperandKind::kImm; }
+
+// SOP2: T wide except for the second source, which is U wide (shifts, bit fields).
+template <class T, class U, T (*kFunction)(T, U, bool&), class A, class B>
+void binary(Wave& wave, const Inst& inst) {
+  const T a = A::template read<T>(wave, inst.src[0]);
+  const U b = B::template read<U>(wave, inst.src[1]);
+  write<T>(wave, inst.dst, kFunction(a, b, wave.scc));
+}
+template <class T, class U, T (*kFunction)(T, U, bool&)>
+Handler pick(const Inst& inst) {
+  if (is_plain(inst.src[0]) && is_plain(inst.src[1])) return binary<T, U, kFunction, Plain, Plain>;
+  if (is_plain(inst.src[0]) && is_constant(inst.src[1])) return binary<T, U, kFunction, Plain, Constant>;
+  return binary<T, U, kFunction, Any, Any>;
+}
+template <uint32_t (*kFunction)(uint32_t, uint32_t, bool&)>
+Handler pick32(const Inst& inst) {
+  return pick<uint32_t, uint32_t, kFunction>(inst);
+}
+template <uint64_t (*kFunction)(uint64_t, uint64_t, bool&)>
+Handler pick64(const Inst& inst) {
+  return pick<uint64_t, uint64_t, kFunction>(inst);
+}
+template <uint64_t (*kFunction)(uint64_t, uint32_t, bool&)>
+Handler pick_shift(const Inst& inst) {
+  return pick<uint64_t, uint32_t, kFunction>(inst);
 }
 template <class T>
 void bit_field_mask(Wave& wave, const Inst& inst) {
   write<T>(wave, inst.dst, s_bfm<T>(wave.read_s32(inst.src[0]), wave.read_s32(inst.src[1])));
 }
-template <class D, class T, D (*kFunction)(T, bool&)>
+template <class D, class T, D (*kFunction)(T, bool&), class A = Any>
 void unary(Wave& wave, const Inst& inst) {
-  write<D>(wave, inst.dst, kFunction(read<T>(wave, inst.src[0]), wave.scc));
+  write<D>(wave, inst.dst, kFunction(A::template read<T>(wave, inst.src[0]), wave.scc));
+}
+template <class T>
+Handler pick_move(const Inst& inst) {
+  if (is_plain(inst.src[0])) return unary<T, T, s_mov<T>, Plain>;
+  if (is_constant(inst.src[0])) return unary<T, T, s_mov<T>, Constant>;
+  return unary<T, T, s_mov<T>>;
+}
+template <class T, bool (*kFunction)(T, T), class A, class B>
+void compare_as(Wave& wave, const Inst& inst) {
+  wave.scc = kFunction(A::template read<T>(wave, inst.src[0]), B::template read<T>(wave, inst.src[1]));
 }
 template <class T, bool (*kFunction)(T, T)>
-void compare(Wave& wave, const Inst& inst) {
-  wave.scc = kFunction(read<T>(wave, inst.src[0]), read<T>(wave, inst.src[1]));
+Handler compare(const Inst& inst) {
+  if (is_plain(inst.src[0]) && is_plain(inst.src[1])) return compare_as<T, kFunction, Plain, Plain>;
+  if (is_plain(inst.src[0]) && is_constant(inst.src[1])) return compare_as<T, kFunction, Plain, Constant>;
+  return compare_as<T, kFunction, Any, Any>;
 }
 // SCC = bit S1 of S0 equals kBit.
 template <class T, bool kBit>
@@ -412,66 +446,66 @@ using u64 = uint64_t;
 
 Handler find_sop2(const Inst& inst) {
   switch (inst.op) {
-    case Op::s_add_u32: return pick_binary<s_add_u32>(inst);
-    case Op::s_sub_u32: return pick_binary<s_sub_u32>(inst);
-    case Op::s_add_i32: return pick_binary<s_add_i32>(inst);
-    case Op::s_sub_i32: return pick_binary<s_sub_i32>(inst);
-    case Op::s_addc_u32: return pick_binary<s_addc_u32>(inst);
-    case Op::s_subb_u32: return pick_binary<s_subb_u32>(inst);
-    case Op::s_absdiff_i32: return pick_binary<s_absdiff_i32>(inst);
-    case Op::s_min_i32: return pick_binary<s_min_i32>(inst);
-    case Op::s_min_u32: return pick_binary<s_min_u32>(inst);
-    case Op::s_max_i32: return pick_binary<s_max_i32>(inst);
-    case Op::s_max_u32: return pick_binary<s_max_u32>(inst);
-    case Op::s_cselect_b32: return pick_binary<s_cselect<u32>>(inst);
-    case Op::s_cselect_b64: return binary<u64, s_cselect<u64>>;
-    case Op::s_and_b32: return pick_binary<s_and<u32>>(inst);
-    case Op::s_and_b64: return binary<u64, s_and<u64>>;
-    case Op::s_or_b32: return pick_binary<s_or<u32>>(inst);
-    case Op::s_or_b64: return binary<u64, s_or<u64>>;
-    case Op::s_xor_b32: return pick_binary<s_xor<u32>>(inst);
-    case Op::s_xor_b64: return binary<u64, s_xor<u64>>;
-    case Op::s_andn2_b32: return pick_binary<s_andn2<u32>>(inst);
-    case Op::s_andn2_b64: return binary<u64, s_andn2<u64>>;
-    case Op::s_orn2_b32: return pick_binary<s_orn2<u32>>(inst);
-    case Op::s_orn2_b64: return binary<u64, s_orn2<u64>>;
-    case Op::s_nand_b32: return pick_binary<s_nand<u32>>(inst);
-    case Op::s_nand_b64: return binary<u64, s_nand<u64>>;
-    case Op::s_nor_b32: return pick_binary<s_nor<u32>>(inst);
-    case Op::s_nor_b64: return binary<u64, s_nor<u64>>;
-    case Op::s_xnor_b32: return pick_binary<s_xnor<u32>>(inst);
-    case Op::s_xnor_b64: return binary<u64, s_xnor<u64>>;
-    case Op::s_lshl_b32: return pick_binary<s_lshl<u32>>(inst);
-    case Op::s_lshl_b64: return shift<u64, s_lshl<u64>>;
-    case Op::s_lshr_b32: return pick_binary<s_lshr<u32>>(inst);
-    case Op::s_lshr_b64: return shift<u64, s_lshr<u64>>;
-    case Op::s_ashr_i32: return pick_binary<s_ashr<u32>>(inst);
-    case Op::s_ashr_i64: return shift<u64, s_ashr<u64>>;
+    case Op::s_add_u32: return pick32<s_add_u32>(inst);
+    case Op::s_sub_u32: return pick32<s_sub_u32>(inst);
+    case Op::s_add_i32: return pick32<s_add_i32>(inst);
+    case Op::s_sub_i32: return pick32<s_sub_i32>(inst);
+    case Op::s_addc_u32: return pick32<s_addc_u32>(inst);
+    case Op::s_subb_u32: return pick32<s_subb_u32>(inst);
+    case Op::s_absdiff_i32: return pick32<s_absdiff_i32>(inst);
+    case Op::s_min_i32: return pick32<s_min_i32>(inst);
+    case Op::s_min_u32: return pick32<s_min_u32>(inst);
+    case Op::s_max_i32: return pick32<s_max_i32>(inst);
+    case Op::s_max_u32: return pick32<s_max_u32>(inst);
+    case Op::s_cselect_b32: return pick32<s_cselect<u32>>(inst);
+    case Op::s_cselect_b64: return pick64<s_cselect<u64>>(inst);
+    case Op::s_and_b32: return pick32<s_and<u32>>(inst);
+    case Op::s_and_b64: return pick64<s_and<u64>>(inst);
+    case Op::s_or_b32: return pick32<s_or<u32>>(inst);
+    case Op::s_or_b64: return pick64<s_or<u64>>(inst);
+    case Op::s_xor_b32: return pick32<s_xor<u32>>(inst);
+    case Op::s_xor_b64: return pick64<s_xor<u64>>(inst);
+    case Op::s_andn2_b32: return pick32<s_andn2<u32>>(inst);
+    case Op::s_andn2_b64: return pick64<s_andn2<u64>>(inst);
+    case Op::s_orn2_b32: return pick32<s_orn2<u32>>(inst);
+    case Op::s_orn2_b64: return pick64<s_orn2<u64>>(inst);
+    case Op::s_nand_b32: return pick32<s_nand<u32>>(inst);
+    case Op::s_nand_b64: return pick64<s_nand<u64>>(inst);
+    case Op::s_nor_b32: return pick32<s_nor<u32>>(inst);
+    case Op::s_nor_b64: return pick64<s_nor<u64>>(inst);
+    case Op::s_xnor_b32: return pick32<s_xnor<u32>>(inst);
+    case Op::s_xnor_b64: return pick64<s_xnor<u64>>(inst);
+    case Op::s_lshl_b32: return pick32<s_lshl<u32>>(inst);
+    case Op::s_lshl_b64: return pick_shift<s_lshl<u64>>(inst);
+    case Op::s_lshr_b32: return pick32<s_lshr<u32>>(inst);
+    case Op::s_lshr_b64: return pick_shift<s_lshr<u64>>(inst);
+    case Op::s_ashr_i32: return pick32<s_ashr<u32>>(inst);
+    case Op::s_ashr_i64: return pick_shift<s_ashr<u64>>(inst);
     case Op::s_bfm_b32: return bit_field_mask<u32>;
     case Op::s_bfm_b64: return bit_field_mask<u64>;
-    case Op::s_bfe_u32: return pick_binary<s_bfe_u<u32>>(inst);
-    case Op::s_bfe_i32: return pick_binary<s_bfe_i<u32>>(inst);
-    case Op::s_bfe_u64: return shift<u64, s_bfe_u<u64>>;
-    case Op::s_bfe_i64: return shift<u64, s_bfe_i<u64>>;
-    case Op::s_mul_i32: return pick_binary<s_mul_i32>(inst);
-    case Op::s_mul_hi_u32: return pick_binary<s_mul_hi_u32>(inst);
-    case Op::s_mul_hi_i32: return pick_binary<s_mul_hi_i32>(inst);
-    case Op::s_lshl1_add_u32: return pick_binary<s_lshl_add_u32<1>>(inst);
-    case Op::s_lshl2_add_u32: return pick_binary<s_lshl_add_u32<2>>(inst);
-    case Op::s_lshl3_add_u32: return pick_binary<s_lshl_add_u32<3>>(inst);
-    case Op::s_lshl4_add_u32: return pick_binary<s_lshl_add_u32<4>>(inst);
-    case Op::s_pack_ll_b32_b16: return pick_binary<s_pack_ll_b32_b16>(inst);
-    case Op::s_pack_lh_b32_b16: return pick_binary<s_pack_lh_b32_b16>(inst);
-    case Op::s_pack_hh_b32_b16: return pick_binary<s_pack_hh_b32_b16>(inst);
-    case Op::s_pack_hl_b32_b16: return pick_binary<s_pack_hl_b32_b16>(inst);
+    case Op::s_bfe_u32: return pick32<s_bfe_u<u32>>(inst);
+    case Op::s_bfe_i32: return pick32<s_bfe_i<u32>>(inst);
+    case Op::s_bfe_u64: return pick_shift<s_bfe_u<u64>>(inst);
+    case Op::s_bfe_i64: return pick_shift<s_bfe_i<u64>>(inst);
+    case Op::s_mul_i32: return pick32<s_mul_i32>(inst);
+    case Op::s_mul_hi_u32: return pick32<s_mul_hi_u32>(inst);
+    case Op::s_mul_hi_i32: return pick32<s_mul_hi_i32>(inst);
+    case Op::s_lshl1_add_u32: return pick32<s_lshl_add_u32<1>>(inst);
+    case Op::s_lshl2_add_u32: return pick32<s_lshl_add_u32<2>>(inst);
+    case Op::s_lshl3_add_u32: return pick32<s_lshl_add_u32<3>>(inst);
+    case Op::s_lshl4_add_u32: return pick32<s_lshl_add_u32<4>>(inst);
+    case Op::s_pack_ll_b32_b16: return pick32<s_pack_ll_b32_b16>(inst);
+    case Op::s_pack_lh_b32_b16: return pick32<s_pack_lh_b32_b16>(inst);
+    case Op::s_pack_hh_b32_b16: return pick32<s_pack_hh_b32_b16>(inst);
+    case Op::s_pack_hl_b32_b16: return pick32<s_pack_hl_b32_b16>(inst);
     default: return nullptr;
   }
 }
 
 Handler find_sop1(const Inst& inst) {
   switch (inst.op) {
-    case Op::s_mov_b32: return unary<u32, u32, s_mov<u32>>;
-    case Op::s_mov_b64: return unary<u64, u64, s_mov<u64>>;
+    case Op::s_mov_b32: return pick_move<u32>(inst);
+    case Op::s_mov_b64: return pick_move<u64>(inst);
     case Op::s_cmov_b32: return conditional_move<u32>;
     case Op::s_cmov_b64: return conditional_move<u64>;
     case Op::s_not_b32: return unary<u32, u32, s_not<u32>>;
@@ -509,19 +543,19 @@ Handler find_sop1(const Inst& inst) {
 Handler find_sopc(const Inst& inst) {
   switch (inst.op) {
     case Op::s_cmp_eq_i32:
-    case Op::s_cmp_eq_u32: return compare<u32, eq<u32>>;
+    case Op::s_cmp_eq_u32: return compare<u32, eq<u32>>(inst);
     case Op::s_cmp_lg_i32:
-    case Op::s_cmp_lg_u32: return compare<u32, lg<u32>>;
-    case Op::s_cmp_gt_i32: return compare<u32, gt_i>;
-    case Op::s_cmp_ge_i32: return compare<u32, ge_i>;
-    case Op::s_cmp_lt_i32: return compare<u32, lt_i>;
-    case Op::s_cmp_le_i32: return compare<u32, le_i>;
-    case Op::s_cmp_gt_u32: return compare<u32, gt_u<u32>>;
-    case Op::s_cmp_ge_u32: return compare<u32, ge_u<u32>>;
-    case Op::s_cmp_lt_u32: return compare<u32, lt_u<u32>>;
-    case Op::s_cmp_le_u32: return compare<u32, le_u<u32>>;
-    case Op::s_cmp_eq_u64: return compare<u64, eq<u64>>;
-    case Op::s_cmp_lg_u64: return compare<u64, lg<u64>>;
+    case Op::s_cmp_lg_u32: return compare<u32, lg<u32>>(inst);
+    case Op::s_cmp_gt_i32: return compare<u32, gt_i>(inst);
+    case Op::s_cmp_ge_i32: return compare<u32, ge_i>(inst);
+    case Op::s_cmp_lt_i32: return compare<u32, lt_i>(inst);
+    case Op::s_cmp_le_i32: return compare<u32, le_i>(inst);
+    case Op::s_cmp_gt_u32: return compare<u32, gt_u<u32>>(inst);
+    case Op::s_cmp_ge_u32: return compare<u32, ge_u<u32>>(inst);
+    case Op::s_cmp_lt_u32: return compare<u32, lt_u<u32>>(inst);
+    case Op::s_cmp_le_u32: return compare<u32, le_u<u32>>(inst);
+    case Op::s_cmp_eq_u64: return compare<u64, eq<u64>>(inst);
+    case Op::s_cmp_lg_u64: return compare<u64, lg<u64>>(inst);
     case Op::s_bitcmp0_b32: return bit_compare<u32, false>;
     case Op::s_bitcmp1_b32: return bit_compare<u32, true>;
     case Op::s_bitcmp0_b64: return bit_compare<u64, false>;

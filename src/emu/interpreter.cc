@@ -10,11 +10,20 @@
 namespace wavetap::emu {
 namespace {
 
+// wave.pc is always stored, as handlers read it, but normally not read back: that would put a store and
+// the load behind it between any two instructions. A handler that jumped is noticed by comparing.
 int64_t run_plain(Wave& wave) {
+  const Step* steps = wave.steps;
+  int32_t pc = wave.pc;
   int64_t done = 0;
   do {
-    const Step& step = wave.steps[wave.pc++];
+    const Step& step = steps[pc];
+    wave.pc = ++pc;
     step.run(wave, *step.inst);
+    if (wave.pc != pc || wave.steps != steps) {
+      pc = wave.pc;
+      steps = wave.steps;
+    }
   } while (++done < wave.budget);
   return done;
 }

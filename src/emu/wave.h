@@ -106,11 +106,14 @@ struct alignas(64) Wave {
   // --- Registers.
   uint32_t* vrow(uint32_t reg) { return v + size_t{reg} * lanes; }
   uint32_t* arow(uint32_t reg) { return a + size_t{reg} * lanes; }
-  uint64_t s64(uint32_t at) const { return s[at] | uint64_t{s[at + 1]} << 32; }
-  void set_s64(uint32_t at, uint64_t value) {
-    s[at] = static_cast<uint32_t>(value);
-    s[at + 1] = static_cast<uint32_t>(value >> 32);
+  // Two neighbouring slots, the lower half first: how every host we build for stores 64 bits.
+  uint64_t s64(uint32_t at) const {
+    static_assert(std::endian::native == std::endian::little);
+    uint64_t value;
+    std::memcpy(&value, &s[at], sizeof value);
+    return value;
   }
+  void set_s64(uint32_t at, uint64_t value) { std::memcpy(&s[at], &value, sizeof value); }
   uint64_t exec() const { return lanes == 64 ? s64(isa::slot::kExecLo) : s[isa::slot::kExecLo]; }
   uint64_t full_exec() const { return lanes == 64 ? ~uint64_t{0} : 0xffffffffu; }
   uint64_t vcc() const { return lanes == 64 ? s64(isa::slot::kVccLo) : s[isa::slot::kVccLo]; }
