@@ -60,8 +60,8 @@ class Bench:
             for line in self.on_gpu(model, "bench_instructions", "--gpu-threads", threads).splitlines():
                 name, count, seconds, wave = line.split()
                 measured.setdefault(name, {"wave": int(wave)})[label] = float(count) / float(seconds)
-        rows = [[name, rate(m["one"]), rate(m["one"] * m["wave"]), rate(m["all"]), f"{m['all'] / m['one']:.2f}x"]
-                for name, m in measured.items()]
+        rows = [[name, rate(m["one"]), "-" if name == "scalar" else rate(m["one"] * m["wave"]), rate(m["all"]),
+                 f"{m['all'] / m['one']:.2f}x"] for name, m in measured.items()]
         wave = next(iter(measured.values()))["wave"]
         table(["instruction", "one core", "lanes", f"all {os.cpu_count()} cores", "scaling"], rows)
         print(f"  (waves of {wave} lanes, all active)")
@@ -134,6 +134,9 @@ def main():
     models = arguments.gpu or ["rx6800xt", "mi210"]
     bench = Bench(arguments.build.resolve(), arguments.quick)
     failed = False
+    load = os.getloadavg()[0]
+    print(f"{os.cpu_count()} cores, load average {load:.1f}"
+          + (": the machine is busy, expect low and uneven numbers" if load > 0.5 * os.cpu_count() else ""))
     steps = [lambda model=model: bench.instructions(model) for model in models]
     steps += [lambda: bench.compare(models), lambda: bench.memory(models[0]), lambda: bench.idle(models[0]), bench.micro]
     for step in steps:

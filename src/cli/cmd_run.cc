@@ -6,13 +6,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <climits>
 #include <cstdlib>
 #include <memory>
 #include <optional>
 #include <variant>
 
 #include "cli/command.h"
+#include "cli/counters_report.h"
 #include "cli/install_tree.h"
 #include "cli/preflight.h"
 #include "cli/run_dir.h"
@@ -44,13 +44,6 @@ Result<std::vector<vgpu::Model>> find_models(const std::vector<std::string>& nam
     models.push_back(std::move(*model));
   }
   return models;
-}
-
-// A path that stays right when the program changes its working directory.
-std::string absolute(const std::string& path) {
-  char folder[PATH_MAX];
-  if (path.starts_with('/') || getcwd(folder, sizeof folder) == nullptr) return path;
-  return std::string(folder) + "/" + path;
 }
 
 // The driver options by the names --gpu-option knows them.
@@ -87,13 +80,13 @@ Status set_driver_option(vgpu::Config& config, const std::string& text) {
   return errorf("--gpu-option %s: unknown; use one of %s", key.c_str(), util::join(known, ", ").c_str());
 }
 
-Result<vgpu::Config> make_config(const Options& options, std::vector<vgpu::Model> models) {
+Result<vgpu::Config> make_config(const Options& options, std::vector<vgpu::Model> models, const std::string& run_dir) {
   vgpu::Config config;
+  if (!options.counters.empty()) config.counters_file = run_dir + "/counters";
   config.models = std::move(models);
   config.seed = options.seed;
   config.threads = options.threads;
   config.watchdog_instructions = options.watchdog;
-  if (!options.counters.empty()) config.counters_file = absolute(options.counters);
   for (const std::string& option : options.gpu_options) {
     const Status set = set_driver_option(config, option);
     if (!set.ok()) return set.error();
@@ -152,10 +145,10 @@ int run_on_virtual_gpus(const Options& options, const std::vector<std::string>& 
     for (const Error& warning : warnings) warn(warning);
   }
 
-  const Result<vgpu::Config> config = make_config(options, std::move(*models));
-  if (!config.ok()) return fail(config.error());
   Result<RunDir> run_dir = RunDir::create();
   if (!run_dir.ok()) return fail(run_dir.error());
+  const Result<vgpu::Config> config = make_config(options, std::move(*models), run_dir->path());
+  if (!config.ok()) return fail(config.error());
   const Status written = vgpu::write_run_dir(run_dir->path(), *config);
   if (!written.ok()) return fail(written.error());
   const Result<std::string> preload = preloadable(*library, run_dir->path());
@@ -163,7 +156,12 @@ int run_on_virtual_gpus(const Options& options, const std::vector<std::string>& 
 
   const Result<int> status = util::run_in_foreground(
       {program, {{"LD_PRELOAD", preload_list(*preload)}, {vgpu::kRunDirVariable, run_dir->path()}}});
-  return status.ok() ? *status : fail(status.error());
+  if (!status.ok()) return fail(status.error());
+  if (!options.counters.empty()) {
+    const Status counted = write_counters(config->counters_file, options.counters);
+    if (!counted.ok()) warn(counted.error());  // the exit status is the program's
+  }
+  return *status;
 }
 
 int run(const Options& options, const std::vector<std::string>& program) {

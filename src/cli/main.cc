@@ -20,6 +20,10 @@ void add_commands(CLI::App& app, Invocation& invocation) {
   add_analyze(app, invocation);
   add_export(app, invocation);
   add_query(app, invocation);
+  add_check(app, invocation);
+  add_trim(app, invocation);
+  add_merge(app, invocation);
+  add_diff(app, invocation);
 
   CLI::App& gpu = add_command(app, "gpu", "virtual GPUs: list and describe them, inspect and run device code",
                               "gpu COMMAND …",

@@ -1,0 +1,46 @@
+#include "cli/counters_report.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "emu/counters.h"
+#include "util/file.h"
+#include "util/text.h"
+
+namespace wavetap::cli {
+namespace {
+
+constexpr int kVersion = 1;  // bumped when the meaning of an existing key changes
+
+}  // namespace
+
+Status write_counters(const std::string& lines_path, const std::string& json_path) {
+  std::string text;
+  if (access(lines_path.c_str(), F_OK) == 0) {
+    const Result<std::vector<std::byte>> bytes = util::read_file(lines_path);
+    if (!bytes.ok()) return bytes.error();
+    text.assign(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  }
+  nlohmann::ordered_json dispatches = nlohmann::ordered_json::array();
+  nlohmann::ordered_json totals;
+  uint64_t losses = 0;
+#define WT_COUNTER(name, help) totals[#name] = uint64_t{0};
+#include "emu/counters.inc"
+#undef WT_COUNTER
+  for (const std::string& line : util::split(text, '\n')) {
+    if (line.empty()) continue;
+    nlohmann::ordered_json dispatch = nlohmann::ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!dispatch.is_object() || !dispatch.contains("counters")) {
+      ++losses;
+      continue;
+    }
+    for (const auto& [name, value] : dispatch["counters"].items()) totals[name] = totals.value(name, uint64_t{0}) + value.get<uint64_t>();
+    dispatches.push_back(std::move(dispatch));
+  }
+  const nlohmann::ordered_json document = {{"version", kVersion},   {"emulated", true}, {"ticks_per_second", 100'000'000},
+                                           {"dispatches", dispatches}, {"totals", totals}, {"losses", losses}};
+  return util::write_file(json_path, document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace wavetap::cli

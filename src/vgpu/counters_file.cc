@@ -1,0 +1,99 @@
+#include "vgpu/counters_file.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+#include "base/log.h"
+#include "vgpu/gpu.h"
+#include "vgpu/queue_kernel_names.h"
+#include "vgpu/queue_memory.h"
+#include "vgpu/sys.h"
+
+namespace wavetap::vgpu {
+namespace {
+
+void append_number(std::string& line, const char* key, uint64_t value) {
+  char text[96];
+  std::snprintf(text, sizeof text, "\"%s\":%" PRIu64 ",", key, value);
+  line += text;
+}
+
+// A JSON string; bytes outside ASCII are kept, the rest of UTF-8's rules are the name's own business.
+void append_text(std::string& line, const char* key, const std::string& value) {
+  line += '"';
+  line += key;
+  line += "\":\"";
+  for (const char c : value) {
+    char escaped[8];
+    if (c == '"' || c == '\\') {
+      line += '\\';
+      line += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      std::snprintf(escaped, sizeof escaped, "\\u%04x", c);
+      line += escaped;
+    } else {
+      line += c;
+    }
+  }
+  line += "\",";
+}
+
+template <class T>
+void append_extent(std::string& line, const char* key, const T (&extent)[3]) {
+  char text[96];
+  std::snprintf(text, sizeof text, "\"%s\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "],", key, uint64_t{extent[0]},
+                uint64_t{extent[1]}, uint64_t{extent[2]});
+  line += text;
+}
+
+}  // namespace
+
+std::string CountersFile::name_of(Gpu& gpu, GpuAddr kernel_object) {
+  GuestMemory memory(gpu.space);
+  NamedKernel known{};
+  if (!memory.read(kernel_object, &known.descriptor, sizeof known.descriptor)) return "";
+  const std::pair<uint32_t, uint64_t> key(gpu.index, kernel_object.value);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = names_.find(key);
+    if (found != names_.end() &&
+        std::memcmp(&found->second.descriptor, &known.descriptor, sizeof known.descriptor) == 0) {
+      return found->second.name;
+    }
+  }
+  known.name = find_kernel(gpu, memory, kernel_object, {}).name;
+  const std::lock_guard lock(mutex_);
+  return (names_[key] = std::move(known)).name;
+}
+
+void CountersFile::append(Gpu& gpu, const DispatchRecord& record) {
+  const emu::Dispatch& dispatch = *record.dispatch;
+  std::string line = "{";
+  append_text(line, "kernel", name_of(gpu, dispatch.kernel_object));
+  append_text(line, "model", gpu.model.name);
+  append_number(line, "gpu", gpu.index);
+  append_number(line, "pid", static_cast<uint64_t>(sys::pid()));
+  append_number(line, "queue", record.queue_id);
+  append_number(line, "dispatch_id", dispatch.dispatch_id);
+  append_extent(line, "grid_size", dispatch.grid_size);
+  append_extent(line, "workgroup_size", dispatch.workgroup_size);
+  append_number(line, "lds_bytes", dispatch.group_segment_bytes);
+  append_number(line, "scratch_bytes_per_lane", dispatch.private_segment_bytes);
+  append_number(line, "begin_ticks", record.begin_ticks);
+  append_number(line, "end_ticks", record.end_ticks);
+  if (record.result->fault) append_text(line, "fault", emu::fault_name(record.result->fault->kind));
+  line += "\"counters\":{";
+#define WT_COUNTER(name, help) append_number(line, #name, record.result->counters.name);
+#include "emu/counters.inc"
+#undef WT_COUNTER
+  line.back() = '}';
+  line += "}\n";
+
+  const int fd = sys::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0600);
+  const bool written = fd >= 0 && sys::write(fd, line.data(), line.size()) == static_cast<int64_t>(line.size());
+  if (fd >= 0) sys::close(fd);
+  if (!written) WT_DEBUG("vgpu", "counters: a dispatch could not be written to %s", path_.c_str());
+}
+
+}  // namespace wavetap::vgpu
