@@ -62,7 +62,9 @@ std::string CountersFile::name_of(Gpu& gpu, GpuAddr kernel_object) {
       return found->second.name;
     }
   }
-  known.name = find_kernel(gpu, memory, kernel_object, {}).name;
+  // ROCr brings kernels for copies and fills that no code object describes.
+  const KernelPlace place = find_kernel(gpu, memory, kernel_object, {});
+  known.name = place.found ? place.name : "(built into the runtime)";
   const std::lock_guard lock(mutex_);
   return (names_[key] = std::move(known)).name;
 }
