@@ -17,6 +17,7 @@
 #include "cli/kernarg.h"
 #include "cli/kernel_argument.h"
 #include "codeobj/image.h"
+#include "emu/amd_counters.h"
 #include "emu/engine.h"
 #include "emu/wave.h"
 #include "isa/program.h"
@@ -300,6 +301,7 @@ int exec(const Options& options) {
   }
   if (options.json) {
     for_each_counter(result.counters, [&](const char* name, uint64_t value, const char*) { json["counters"][name] = value; });
+    emu::for_each_amd_counter(result.counters, [&](const char* name, uint64_t value, const char*) { json["amd"][name] = value; });
     json["seconds"] = seconds;
     fmt::print("{}\n", json.dump(2));
   } else if (options.counters) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "emu/amd_counters.h"
 #include "vgpu/gpu.h"
 #include "vgpu/queue_kernel_names.h"
 #include "vgpu/queue_memory.h"
@@ -89,6 +90,11 @@ void CountersFile::append(Gpu& gpu, const DispatchRecord& record) {
 #define WT_COUNTER(name, help) append_number(line, #name, record.result->counters.name);
 #include "emu/counters.inc"
 #undef WT_COUNTER
+  line.back() = '}';
+  line += ",\"amd\":{";
+  emu::for_each_amd_counter(record.result->counters, [&](const char* name, uint64_t value, const char*) {
+    append_number(line, name, value);
+  });
   line.back() = '}';
   line += "}\n";
 

@@ -1,5 +1,6 @@
 // The counters of each dispatch as lines of text: one JSON object per line, appended with one write, so
 // that several threads and processes share a file and a killed program loses nothing that was finished.
+// "counters" are ours, "amd" the same facts under AMD's names where both mean exactly the same.
 // `wavetap run --counters` makes one JSON document of it.
 #pragma once
 
