@@ -15,11 +15,13 @@ namespace wavetap::codeobj {
 
 Result<CodeObject> CodeObject::open(std::span<const std::byte> bytes) {
   std::optional<ElfView> elf = ElfView::open(bytes);
-  if (!elf) return errorf("code object: not a 64-bit little-endian ELF file; give a .hsaco file or a HIP program");
+  if (!elf)
+    return errorf("code object: not a 64-bit little-endian ELF file; give a .hsaco file or a HIP program");
   if (elf->machine() != kElfMachineAmdgpu)
     return errorf("code object: ELF machine %u is not AMDGPU; look for its bundles first", elf->machine());
   const std::optional<amd::GfxTarget> target = amd::target_from_elf_mach(elf->flags());
-  if (!target) return errorf("code object: unknown processor number 0x%x in the ELF header", elf->flags() & 0xff);
+  if (!target)
+    return errorf("code object: unknown processor number 0x%x in the ELF header", elf->flags() & 0xff);
   CodeObject object(std::move(*elf));
   object.target_ = *target;
   object.target_id_ = amd::to_string(*target);
@@ -41,7 +43,9 @@ void CodeObject::read_symbols() {
     return a.name < b.name;
   };
   std::sort(symbols_.begin(), symbols_.end(), order);
-  const auto same = [](const CodeSymbol& a, const CodeSymbol& b) { return a.address == b.address && a.name == b.name; };
+  const auto same = [](const CodeSymbol& a, const CodeSymbol& b) {
+    return a.address == b.address && a.name == b.name;
+  };
   symbols_.erase(std::unique(symbols_.begin(), symbols_.end(), same), symbols_.end());
 }
 
@@ -54,7 +58,8 @@ void CodeObject::read_kernels() {
   };
   for (const CodeSymbol& symbol : symbols_) {
     if (!symbol.name.ends_with(".kd")) continue;
-    const std::optional<amd::KernelDescriptor> descriptor = read_at<amd::KernelDescriptor>(elf_.from_address(symbol.address), 0);
+    const std::optional<amd::KernelDescriptor> descriptor =
+        read_at<amd::KernelDescriptor>(elf_.from_address(symbol.address), 0);
     if (!descriptor) continue;
     Kernel kernel;
     kernel.name = symbol.name.substr(0, symbol.name.size() - 3);
@@ -81,7 +86,8 @@ void CodeObject::read_metadata() {
   if (!metadata->target_id.empty()) target_id_ = metadata->target_id;
   const std::unordered_map<std::string_view, const MsgpackValue*> descriptions = metadata->kernels();
   for (Kernel& kernel : kernels_)
-    if (const auto it = descriptions.find(kernel.name); it != descriptions.end()) fill_kernel(*it->second, kernel);
+    if (const auto it = descriptions.find(kernel.name); it != descriptions.end())
+      fill_kernel(*it->second, kernel);
 }
 
 const Kernel* CodeObject::find_kernel(std::string_view name) const {

@@ -18,7 +18,7 @@ namespace wavetap::codeobj {
 
 // One argument of a kernel as its metadata describes it.
 struct KernelArg {
-  std::string name;           // empty in optimised builds
+  std::string name;  // empty in optimised builds
   std::string type_name;
   std::string value_kind;     // "global_buffer", "by_value", "hidden_block_count_x", …
   std::string address_space;  // "global", "local", …; empty for by_value
@@ -42,7 +42,7 @@ struct Kernel {
   uint64_t kernarg_bytes = 0;
   uint64_t kernarg_align = 0;
   uint64_t lds_bytes = 0;
-  uint64_t scratch_bytes = 0;       // per lane, fixed part
+  uint64_t scratch_bytes = 0;  // per lane, fixed part
   uint32_t wave_size = 0;
   uint32_t sgpr_count = 0;
   uint32_t vgpr_count = 0;

@@ -59,8 +59,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto* bytes = reinterpret_cast<const std::byte*>(data);
   std::vector<std::byte> file(bytes + 2, bytes + size);
   switch (data[0] % 4) {
-    case 0: break;
-    case 1: make_elf_header(file, data[1]); break;
+    case 0:
+      break;
+    case 1:
+      make_elf_header(file, data[1]);
+      break;
     case 2:
       if (file.size() >= 24) std::memcpy(file.data(), "__CLANG_OFFLOAD_BUNDLE__", 24);
       break;
@@ -69,7 +72,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
   }
   exercise(file);
-  for (const codeobj::ContainedCodeObject& object : codeobj::find_code_objects(file).code_objects) exercise(object.bytes);
+  for (const codeobj::ContainedCodeObject& object : codeobj::find_code_objects(file).code_objects)
+    exercise(object.bytes);
   codeobj::parse_msgpack(file);
   return 0;
 }

@@ -112,7 +112,8 @@ struct Finder {
       const size_t next = std::min(plain, packed);
       if (next == std::string_view::npos) return;
       const Bytes rest = bytes.subspan(next);
-      const uint64_t used = next == plain ? bundle(rest, offset + next, nullptr) : compressed(rest, offset + next);
+      const uint64_t used =
+          next == plain ? bundle(rest, offset + next, nullptr) : compressed(rest, offset + next);
       at = next + static_cast<size_t>(std::min<uint64_t>(used, rest.size()));
     }
   }

@@ -21,11 +21,11 @@ namespace wavetap::codeobj {
 
 // One code object. `bytes` point into the input, or into `storage` when it was decompressed.
 struct ContainedCodeObject {
-  std::string target_id;                    // "gfx90a:sramecc+:xnack-"
+  std::string target_id;  // "gfx90a:sramecc+:xnack-"
   std::optional<amd::GfxTarget> target;
   std::span<const std::byte> bytes;
   std::shared_ptr<const std::vector<std::byte>> storage;
-  uint64_t file_offset = 0;                 // where the code object, or the compressed bundle, begins
+  uint64_t file_offset = 0;  // where the code object, or the compressed bundle, begins
 };
 
 struct ContainerContents {

@@ -20,9 +20,10 @@ Buffer tiny_code_object(uint32_t mach) {
 }
 
 Buffer two_target_bundle() {
-  return test::make_bundle({{"host-x86_64-unknown-linux--", {}},
-                            {"hipv4-amdgcn-amd-amdhsa--gfx1030", tiny_code_object(kMachGfx1030)},
-                            {"hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-", tiny_code_object(kMachGfx90a)}});
+  return test::make_bundle(
+      {{"host-x86_64-unknown-linux--", {}},
+       {"hipv4-amdgcn-amd-amdhsa--gfx1030", tiny_code_object(kMachGfx1030)},
+       {"hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-", tiny_code_object(kMachGfx90a)}});
 }
 
 void expect_two_targets(const ContainerContents& contents) {
@@ -43,7 +44,8 @@ Buffer compressed(int version, bool zstd, const Buffer& plain) {
   } else {
     uLongf size = compressBound(plain.size());
     packed.resize(size);
-    compress(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(plain.data()), plain.size());
+    compress(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(plain.data()),
+             plain.size());
     packed.resize(size);
   }
   Buffer out;
@@ -76,7 +78,8 @@ TEST(Container, FindsTheEntriesOfABundle) { expect_two_targets(find_code_objects
 TEST(Container, FindsSeveralBundlesInAHostProgram) {
   Buffer section = test::make_bundle({{"hipv4-amdgcn-amd-amdhsa--gfx1030", tiny_code_object(kMachGfx1030)}});
   section.resize((section.size() + 4095) / 4096 * 4096);
-  const Buffer second = test::make_bundle({{"hip-amdgcn-amd-amdhsa-gfx90a:sramecc+:xnack-", tiny_code_object(kMachGfx90a)}});
+  const Buffer second =
+      test::make_bundle({{"hip-amdgcn-amd-amdhsa-gfx90a:sramecc+:xnack-", tiny_code_object(kMachGfx90a)}});
   section.insert(section.end(), second.begin(), second.end());
   const Buffer program = test::make_elf(EM_X86_64, 0, {{".text", Buffer(64)}, {".hip_fatbin", section}});
   const ContainerContents contents = find_code_objects(program);
@@ -129,7 +132,8 @@ TEST(Container, DoesNotBelieveAHugeSize) {
 }
 
 TEST(Container, EveryTruncationIsHandled) {
-  for (const Buffer& whole : {two_target_bundle(), compressed(2, true, two_target_bundle()), tiny_code_object(kMachGfx90a)})
+  for (const Buffer& whole :
+       {two_target_bundle(), compressed(2, true, two_target_bundle()), tiny_code_object(kMachGfx90a)})
     for (size_t size = 0; size < whole.size(); ++size)
       EXPECT_LE(find_code_objects(std::span(whole).first(size)).code_objects.size(), 2u);
 }

@@ -62,7 +62,8 @@ bool ElfView::read_sections(uint64_t offset, uint16_t count, uint16_t entry_byte
     name_offsets.push_back(raw->sh_name);
   }
   if (names < sections_.size())
-    for (size_t i = 0; i < sections_.size(); ++i) sections_[i].name = string_at(sections_[names].bytes, name_offsets[i]);
+    for (size_t i = 0; i < sections_.size(); ++i)
+      sections_[i].name = string_at(sections_[names].bytes, name_offsets[i]);
   return true;
 }
 
@@ -89,7 +90,8 @@ bool ElfView::read_segments(uint64_t offset, uint16_t count, uint16_t entry_byte
 uint64_t ElfView::extent_bytes() const {
   uint64_t end = header_end_;
   const auto cover = [&](std::span<const std::byte> bytes) {
-    if (!bytes.empty()) end = std::max<uint64_t>(end, static_cast<uint64_t>(bytes.data() + bytes.size() - file_.data()));
+    if (!bytes.empty())
+      end = std::max<uint64_t>(end, static_cast<uint64_t>(bytes.data() + bytes.size() - file_.data()));
   };
   for (const ElfSection& section : sections_) cover(section.bytes);
   for (const ElfSegment& segment : segments_) cover(segment.bytes);
@@ -108,7 +110,8 @@ std::vector<ElfSymbol> ElfView::symbols() const {
     if (section.type != SHT_SYMTAB && section.type != SHT_DYNSYM) continue;
     if (section.link >= sections_.size()) continue;
     const std::span<const std::byte> strings = sections_[section.link].bytes;
-    for (uint64_t at = sizeof(Elf64_Sym); at + sizeof(Elf64_Sym) <= section.bytes.size(); at += sizeof(Elf64_Sym)) {
+    for (uint64_t at = sizeof(Elf64_Sym); at + sizeof(Elf64_Sym) <= section.bytes.size();
+         at += sizeof(Elf64_Sym)) {
       const std::optional<Elf64_Sym> raw = read_at<Elf64_Sym>(section.bytes, at);
       ElfSymbol symbol;
       symbol.name = string_at(strings, raw->st_name);

@@ -64,15 +64,22 @@ bool relocate(std::span<std::byte> memory, GpuAddr base, const Elf64_Rela& rela,
   const uint64_t value = symbol + static_cast<uint64_t>(rela.r_addend);
   const uint64_t relative = value - (base.value + rela.r_offset);
   switch (static_cast<Relocation>(ELF64_R_TYPE(rela.r_info))) {
-    case Relocation::kNone: return true;
+    case Relocation::kNone:
+      return true;
     case Relocation::kAbs32:
-    case Relocation::kAbs32Lo: return store(memory, rela.r_offset, static_cast<uint32_t>(value));
-    case Relocation::kAbs32Hi: return store(memory, rela.r_offset, static_cast<uint32_t>(value >> 32));
-    case Relocation::kAbs64: return store(memory, rela.r_offset, value);
+    case Relocation::kAbs32Lo:
+      return store(memory, rela.r_offset, static_cast<uint32_t>(value));
+    case Relocation::kAbs32Hi:
+      return store(memory, rela.r_offset, static_cast<uint32_t>(value >> 32));
+    case Relocation::kAbs64:
+      return store(memory, rela.r_offset, value);
     case Relocation::kRel32:
-    case Relocation::kRel32Lo: return store(memory, rela.r_offset, static_cast<uint32_t>(relative));
-    case Relocation::kRel32Hi: return store(memory, rela.r_offset, static_cast<uint32_t>(relative >> 32));
-    case Relocation::kRel64: return store(memory, rela.r_offset, relative);
+    case Relocation::kRel32Lo:
+      return store(memory, rela.r_offset, static_cast<uint32_t>(relative));
+    case Relocation::kRel32Hi:
+      return store(memory, rela.r_offset, static_cast<uint32_t>(relative >> 32));
+    case Relocation::kRel64:
+      return store(memory, rela.r_offset, relative);
     case Relocation::kRelative64:
       return store(memory, rela.r_offset, base.value + static_cast<uint64_t>(rela.r_addend));
   }
@@ -111,13 +118,13 @@ Result<ImageLayout> layout_of(const CodeObject& object) {
   return layout;
 }
 
-Status load_image(const CodeObject& object, std::span<std::byte> memory, GpuAddr base, SymbolResolver resolver,
-                  void* context) {
+Status load_image(const CodeObject& object, std::span<std::byte> memory, GpuAddr base,
+                  SymbolResolver resolver, void* context) {
   const Result<ImageLayout> layout = layout_of(object);
   if (!layout.ok()) return layout.error();
   if (memory.size() < layout->size_bytes)
-    return errorf("code object: needs %llu bytes, got %zu", static_cast<unsigned long long>(layout->size_bytes),
-                  memory.size());
+    return errorf("code object: needs %llu bytes, got %zu",
+                  static_cast<unsigned long long>(layout->size_bytes), memory.size());
   const ElfView& elf = object.elf();
   std::memset(memory.data(), 0, memory.size());
   for (const ElfSegment& segment : elf.segments()) {

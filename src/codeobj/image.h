@@ -18,7 +18,7 @@ namespace wavetap::codeobj {
 using SymbolResolver = std::optional<GpuAddr> (*)(std::string_view name, void* context);
 
 struct ImageLayout {
-  uint64_t size_bytes = 0;   // memory needed; linked address 0 is its start
+  uint64_t size_bytes = 0;  // memory needed; linked address 0 is its start
   uint64_t align = 4096;
 };
 

@@ -68,7 +68,8 @@ std::optional<int64_t> take_sleb(ByteCursor& cursor) {
 
 std::optional<std::string_view> take_string(ByteCursor& cursor) {
   const std::string_view text = string_at(cursor.rest(), 0);
-  const bool terminated = !cursor.empty() && text.size() < cursor.size() && cursor.rest()[text.size()] == std::byte{0};
+  const bool terminated =
+      !cursor.empty() && text.size() < cursor.size() && cursor.rest()[text.size()] == std::byte{0};
   if (!terminated) return std::nullopt;
   cursor.skip(text.size() + 1);
   return text;
@@ -99,7 +100,6 @@ class LineProgram {
   bool unit(ByteCursor& section);
 
  private:
-
   bool header(ByteCursor& cursor);
   bool old_tables(ByteCursor& cursor);
   bool new_tables(ByteCursor& cursor);
@@ -210,17 +210,24 @@ bool LineProgram::field(ByteCursor& cursor, uint64_t form, std::string_view& tex
       if (offset) text = string_at(form == kFormStrp ? strings_ : line_strings_, *offset);
       return offset.has_value();
     }
-    case kFormUdata: return fixed(take_uleb(cursor));
-    case kFormData1: return fixed(cursor.take<uint8_t>());
-    case kFormData2: return fixed(cursor.take<uint16_t>());
-    case kFormData4: return fixed(cursor.take<uint32_t>());
-    case kFormData8: return fixed(cursor.take<uint64_t>());
-    case kFormData16: return cursor.skip(16);
+    case kFormUdata:
+      return fixed(take_uleb(cursor));
+    case kFormData1:
+      return fixed(cursor.take<uint8_t>());
+    case kFormData2:
+      return fixed(cursor.take<uint16_t>());
+    case kFormData4:
+      return fixed(cursor.take<uint32_t>());
+    case kFormData8:
+      return fixed(cursor.take<uint64_t>());
+    case kFormData16:
+      return cursor.skip(16);
     case kFormBlock: {
       const std::optional<uint64_t> size = take_uleb(cursor);
       return size && cursor.skip(*size);
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -319,7 +326,9 @@ void LineProgram::run(ByteCursor& cursor) {
       case kExtended:
         if (!extended(cursor)) return;
         break;
-      case kCopy: emit(); break;
+      case kCopy:
+        emit();
+        break;
       case kAdvancePc:
         if (!(number = take_uleb(cursor))) return;
         row_.address += *number * min_inst_bytes_;
@@ -338,7 +347,9 @@ void LineProgram::run(ByteCursor& cursor) {
         if (!(number = take_uleb(cursor))) return;
         row_.column = static_cast<uint32_t>(*number);
         break;
-      case kConstAddPc: row_.address += uint64_t{(255u - opcode_base_) / line_range_} * min_inst_bytes_; break;
+      case kConstAddPc:
+        row_.address += uint64_t{(255u - opcode_base_) / line_range_} * min_inst_bytes_;
+        break;
       case kFixedAdvancePc: {
         const std::optional<uint16_t> delta = cursor.take<uint16_t>();
         if (!delta) return;

@@ -31,7 +31,8 @@ std::span<const std::byte> find_note(std::span<const std::byte> notes) {
 }
 
 std::string text_of(const MsgpackValue* value) {
-  return value != nullptr && value->kind == MsgpackValue::Kind::kString ? std::string(value->text) : std::string();
+  return value != nullptr && value->kind == MsgpackValue::Kind::kString ? std::string(value->text)
+                                                                        : std::string();
 }
 
 uint64_t number_of(const MsgpackValue& map, std::string_view name) {

@@ -17,10 +17,10 @@ struct MsgpackValue {
   enum class Kind : uint8_t { kNil, kBool, kInt, kUint, kFloat, kString, kBinary, kArray, kMap };
 
   Kind kind = Kind::kNil;
-  uint64_t number = 0;  // kBool, kUint, kInt (two's complement), kFloat (bits of a double)
-  std::string_view text;  // kString, kBinary
-  std::vector<MsgpackValue> items;                                   // kArray
-  std::vector<MsgpackMember> members;                                // kMap; keys that are strings
+  uint64_t number = 0;                 // kBool, kUint, kInt (two's complement), kFloat (bits of a double)
+  std::string_view text;               // kString, kBinary
+  std::vector<MsgpackValue> items;     // kArray
+  std::vector<MsgpackMember> members;  // kMap; keys that are strings
 
   // The member called `name` of a map, or null.
   const MsgpackValue* find(std::string_view name) const;

@@ -63,7 +63,8 @@ inline Buffer make_bundle(const std::vector<std::pair<std::string, Buffer>>& ent
 }
 
 // An ELF file with the given sections and nothing else.
-inline Buffer make_elf(uint16_t machine, uint32_t flags, const std::vector<std::pair<std::string, Buffer>>& sections) {
+inline Buffer make_elf(uint16_t machine, uint32_t flags,
+                       const std::vector<std::pair<std::string, Buffer>>& sections) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;

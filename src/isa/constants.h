@@ -23,11 +23,21 @@
 namespace wavetap::isa {
 
 enum class SourceType : uint8_t {
-  kNone,      // not a source: a register of fixed class, or a modifier
-  kInt16, kInt32, kInt64,
-  kFp16, kBf16, kFp32, kFp64,
-  kPackedInt16, kPackedFp16, kPackedBf16, kPackedInt32, kPackedFp32,
-  kLiteral32, kLiteral16,  // the K of v_madak and v_fmamk: always the trailing literal
+  kNone,  // not a source: a register of fixed class, or a modifier
+  kInt16,
+  kInt32,
+  kInt64,
+  kFp16,
+  kBf16,
+  kFp32,
+  kFp64,
+  kPackedInt16,
+  kPackedFp16,
+  kPackedBf16,
+  kPackedInt32,
+  kPackedFp32,
+  kLiteral32,
+  kLiteral16,  // the K of v_madak and v_fmamk: always the trailing literal
 };
 
 // LLVM's operand type number (MCOperandInfo::OperandType).

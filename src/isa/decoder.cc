@@ -66,8 +66,8 @@ bool decode_one(Mc& mc, std::span<const std::byte> code, Decoded& out) {
     return true;
   const bool is_vop1_or_vop2 = (first >> 31) == 0 && (first >> 25) != 0x3e;
   constexpr uint32_t kDstBit7 = 1u << 24;
-  if (major >= 11 && is_vop1_or_vop2 && (first & kDstBit7) != 0 && decode_as(mc, code, first & ~kDstBit7, out) &&
-      writes_half(mc.info(out.mi.getOpcode()).op)) {
+  if (major >= 11 && is_vop1_or_vop2 && (first & kDstBit7) != 0 &&
+      decode_as(mc, code, first & ~kDstBit7, out) && writes_half(mc.info(out.mi.getOpcode()).op)) {
     out.true16.dst_high = true;
     return true;
   }
@@ -80,10 +80,13 @@ bool has_target(const Inst& inst) {
     case Op::s_call_b64:
     case Op::s_cbranch_i_fork:
     case Op::s_subvector_loop_begin:
-    case Op::s_subvector_loop_end: return true;
+    case Op::s_subvector_loop_end:
+      return true;
     case Op::s_cbranch_g_fork:
-    case Op::s_cbranch_join: return false;
-    default: return std::string_view(op_name(inst.op)).starts_with("s_cbranch_");
+    case Op::s_cbranch_join:
+      return false;
+    default:
+      return std::string_view(op_name(inst.op)).starts_with("s_cbranch_");
   }
 }
 

@@ -23,8 +23,8 @@ namespace wavetap::isa {
 namespace {
 
 constexpr GpuAddr kBase{0x1000};
-constexpr amd::GfxTarget kGfx906{9, 0, 6}, kGfx908{9, 0, 8}, kGfx90a{9, 0, 10}, kGfx942{9, 4, 2}, kGfx1030{10, 3, 0},
-    kGfx1100{11, 0, 0};
+constexpr amd::GfxTarget kGfx906{9, 0, 6}, kGfx908{9, 0, 8}, kGfx90a{9, 0, 10}, kGfx942{9, 4, 2},
+    kGfx1030{10, 3, 0}, kGfx1100{11, 0, 0};
 
 std::vector<std::byte> from_hex(std::string_view hex) {
   std::vector<std::byte> bytes;
@@ -57,7 +57,8 @@ struct GoldenFile {
 class Golden : public testing::TestWithParam<GoldenFile> {};
 
 TEST_P(Golden, BytesGiveTheTextAndTheInstruction) {
-  const std::filesystem::path path = std::string(WT_SOURCE_DIR "/src/isa/testdata/") + GetParam().name + ".golden";
+  const std::filesystem::path path =
+      std::string(WT_SOURCE_DIR "/src/isa/testdata/") + GetParam().name + ".golden";
   std::ifstream file(path);
   ASSERT_TRUE(file) << path;
   const bool update = std::getenv("WT_UPDATE_GOLDENS") != nullptr;
@@ -209,20 +210,28 @@ TEST(LlvmTables, OperandTypesHaveTheirNumbers) {
     SourceType type;
   };
   constexpr Known kKnown[] = {
-      {"V_ADD_F32_e32_vi", 1, SourceType::kFp32},       {"V_MOV_B32_e32_vi", 1, SourceType::kInt32},
-      {"V_ADD_F16_e32_vi", 1, SourceType::kFp16},       {"V_ADD_U16_e32_vi", 1, SourceType::kInt16},
-      {"S_MOV_B64_vi", 1, SourceType::kInt64},          {"V_CMP_LT_F64_e32_vi", 0, SourceType::kFp64},
-      {"V_PK_FMA_F16_vi", 2, SourceType::kPackedFp16},  {"V_PK_ADD_U16_vi", 2, SourceType::kPackedInt16},
-      {"V_PK_FMA_F32_vi", 2, SourceType::kPackedFp32},  {"V_FMAMK_F32_gfx10", 2, SourceType::kLiteral32},
-      {"V_MADAK_F16_vi", 3, SourceType::kLiteral16},    {"V_MFMA_F32_4X4X1F32_vi", 3, SourceType::kFp32},
-      {"V_READLANE_B32_vi", 2, SourceType::kInt32},     {"V_MFMA_I32_4X4X4I8_gfx90a_acd", 3, SourceType::kInt32},
+      {"V_ADD_F32_e32_vi", 1, SourceType::kFp32},
+      {"V_MOV_B32_e32_vi", 1, SourceType::kInt32},
+      {"V_ADD_F16_e32_vi", 1, SourceType::kFp16},
+      {"V_ADD_U16_e32_vi", 1, SourceType::kInt16},
+      {"S_MOV_B64_vi", 1, SourceType::kInt64},
+      {"V_CMP_LT_F64_e32_vi", 0, SourceType::kFp64},
+      {"V_PK_FMA_F16_vi", 2, SourceType::kPackedFp16},
+      {"V_PK_ADD_U16_vi", 2, SourceType::kPackedInt16},
+      {"V_PK_FMA_F32_vi", 2, SourceType::kPackedFp32},
+      {"V_FMAMK_F32_gfx10", 2, SourceType::kLiteral32},
+      {"V_MADAK_F16_vi", 3, SourceType::kLiteral16},
+      {"V_MFMA_F32_4X4X1F32_vi", 3, SourceType::kFp32},
+      {"V_READLANE_B32_vi", 2, SourceType::kInt32},
+      {"V_MFMA_I32_4X4X4I8_gfx90a_acd", 3, SourceType::kInt32},
       {"V_MFMA_F64_4X4X4F64_gfx90a_acd", 3, SourceType::kFp64},
   };
   for (const Known& known : kKnown) {
     const int opcode = Mc::opcode_number(known.opcode);
     ASSERT_GE(opcode, 0) << known.opcode;
-    EXPECT_EQ(source_type(static_cast<unsigned>(Mc::operand_type(static_cast<unsigned>(opcode), known.position))),
-              known.type)
+    EXPECT_EQ(
+        source_type(static_cast<unsigned>(Mc::operand_type(static_cast<unsigned>(opcode), known.position))),
+        known.type)
         << known.opcode;
   }
 }
@@ -231,9 +240,9 @@ TEST(HalfResults, AreKnownByTheMnemonic) {
   for (const Op op : {Op::v_add_f16, Op::v_cvt_f16_f32, Op::v_cvt_u16_f16, Op::v_mad_u16, Op::v_lshlrev_b16,
                       Op::v_frexp_exp_i16_f16, Op::v_med3_i16, Op::v_sat_pk_u8_i16, Op::v_dot2_bf16_bf16})
     EXPECT_TRUE(writes_half(op)) << op_name(op);
-  for (const Op op : {Op::v_cvt_f32_f16, Op::v_mad_u32_u16, Op::v_pk_add_f16, Op::v_cmp_lt_f16, Op::v_pack_b32_f16,
-                      Op::v_add_f32, Op::v_cvt_pkrtz_f16_f32, Op::v_wmma_f16_16x16x16_f16, Op::v_cvt_pk_u8_f32,
-                      Op::v_dot2_f32_f16, Op::v_cvt_i32_i16, Op::v_cvt_pknorm_i16_f16})
+  for (const Op op : {Op::v_cvt_f32_f16, Op::v_mad_u32_u16, Op::v_pk_add_f16, Op::v_cmp_lt_f16,
+                      Op::v_pack_b32_f16, Op::v_add_f32, Op::v_cvt_pkrtz_f16_f32, Op::v_wmma_f16_16x16x16_f16,
+                      Op::v_cvt_pk_u8_f32, Op::v_dot2_f32_f16, Op::v_cvt_i32_i16, Op::v_cvt_pknorm_i16_f16})
     EXPECT_FALSE(writes_half(op)) << op_name(op);
 }
 

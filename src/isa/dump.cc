@@ -128,10 +128,18 @@ std::string dump(const Operand& operand) {
   if (operand.sext) out += "sext ";
   if (operand.abs) out += '|';
   switch (operand.kind) {
-    case OperandKind::kNone: out += '_'; break;
-    case OperandKind::kScalar: append_scalar(out, operand); break;
-    case OperandKind::kVgpr: append_range(out, 'v', operand.index, operand.dwords); break;
-    case OperandKind::kAgpr: append_range(out, 'a', operand.index, operand.dwords); break;
+    case OperandKind::kNone:
+      out += '_';
+      break;
+    case OperandKind::kScalar:
+      append_scalar(out, operand);
+      break;
+    case OperandKind::kVgpr:
+      append_range(out, 'v', operand.index, operand.dwords);
+      break;
+    case OperandKind::kAgpr:
+      append_range(out, 'a', operand.index, operand.dwords);
+      break;
     case OperandKind::kImm:
       append(out, "#%llx", static_cast<unsigned long long>(operand.imm));
       if (operand.dwords > 1) append(out, "/%u", operand.dwords);

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -182,31 +182,49 @@ class Generator {
   std::set<unsigned> mapped_;
 };
 
+std::FILE* open_output(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  if (file != nullptr) return file;
+  std::fprintf(stderr, "isa_gen_ops: cannot write %s\n", path.c_str());
+  std::exit(1);
+}
+
 void write_ops(const std::string& path, std::set<std::string> names) {
-  std::ofstream out(path);
-  out << "// Every operation of gfx9 (gfx906, gfx908, gfx90a, gfx942), gfx10 and gfx11, once. Made by gen_ops_main.cc.\n"
-         "//\n"
-         "// Naming rule: the gfx9 assembler mnemonic without its encoding suffix (_e32, _e64, _dpp, _sdwa) where\n"
-         "// any gfx9 target has the operation, else gfx10's, else gfx11's. Two spellings are one operation exactly\n"
-         "// when LLVM expands one pseudo instruction to both; aliases.inc lists the other spellings.\n";
+  std::FILE* out = open_output(path);
+  std::fputs(
+      "// Every operation of gfx9 (gfx906, gfx908, gfx90a, gfx942), gfx10 and gfx11, once. Made by\n"
+      "// gen_ops_main.cc.\n"
+      "//\n"
+      "// Naming rule: the gfx9 assembler mnemonic without its encoding suffix (_e32, _e64, _dpp, _sdwa) "
+      "where\n"
+      "// any gfx9 target has the operation, else gfx10's, else gfx11's. Two spellings are one operation "
+      "exactly\n"
+      "// when LLVM expands one pseudo instruction to both; aliases.inc lists the other spellings.\n",
+      out);
   for (const Group& group : kGroups) {
-    out << "\n// " << group.title << ".\n";
+    std::fprintf(out, "\n// %s.\n", group.title);
     for (auto it = names.begin(); it != names.end();) {
       const bool inside = std::any_of(group.prefixes.begin(), group.prefixes.end(),
                                       [&](std::string_view prefix) { return it->starts_with(prefix); });
-      if (inside) out << "WT_OP(" << *it << ")\n";
+      if (inside) std::fprintf(out, "WT_OP(%s)\n", it->c_str());
       it = inside ? names.erase(it) : std::next(it);
     }
   }
-  for (const std::string& name : names) std::fprintf(stderr, "isa_gen_ops: %s belongs to no group\n", name.c_str());
+  std::fclose(out);
+  for (const std::string& name : names)
+    std::fprintf(stderr, "isa_gen_ops: %s belongs to no group\n", name.c_str());
 }
 
 void write_aliases(const std::string& path, const std::map<std::string, std::string>& canonical) {
-  std::ofstream out(path);
-  out << "// Spellings that differ from the canonical name of ops.inc: WT_ALIAS(spelling, canonical). The v_dual_\n"
-         "// entries are the halves of gfx11's VOPD pairs. Made by gen_ops_main.cc.\n";
+  std::FILE* out = open_output(path);
+  std::fputs(
+      "// Spellings that differ from the canonical name of ops.inc: WT_ALIAS(spelling, canonical). The "
+      "v_dual_\n"
+      "// entries are the halves of gfx11's VOPD pairs. Made by gen_ops_main.cc.\n",
+      out);
   for (const auto& [spelling, name] : canonical)
-    if (spelling != name) out << "WT_ALIAS(" << spelling << ", " << name << ")\n";
+    if (spelling != name) std::fprintf(out, "WT_ALIAS(%s, %s)\n", spelling.c_str(), name.c_str());
+  std::fclose(out);
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ bool is_signed_64(Op op) {
 }
 
 // Cache policy bits of LLVM's cpol operand.
-constexpr int64_t kGlc = 1;   // gfx940: sc0
-constexpr int64_t kSlc = 2;   // gfx940: nt
+constexpr int64_t kGlc = 1;  // gfx940: sc0
+constexpr int64_t kSlc = 2;  // gfx940: nt
 constexpr int64_t kDlc = 4;
 constexpr int64_t kScc = 16;  // gfx90a: scc, gfx940: sc1
 
@@ -30,7 +30,8 @@ Operand Lift::operand_at(int position) const {
   const llvm::MCOperand& operand = mi_.getOperand(static_cast<unsigned>(position));
   if (operand.isReg()) {
     Operand reg = mc_.reg(operand.getReg());
-    if (reg.is(OperandKind::kScalar) && reg.index == slot::kNull && position < static_cast<int>(info_.register_dwords.size()))
+    if (reg.is(OperandKind::kScalar) && reg.index == slot::kNull &&
+        position < static_cast<int>(info_.register_dwords.size()))
       reg.dwords = std::max<uint8_t>(reg.dwords, info_.register_dwords[static_cast<size_t>(position)]);
     // gfx11: v128 and above in a 16-bit field is the high half of v0 and above.
     if (((info_.lo128 >> position) & 1) != 0 && reg.is(OperandKind::kVgpr) && reg.index >= 128) {
@@ -90,10 +91,18 @@ bool Lift::run(TrueSixteen true16, Inst& out_y) {
   switch (info_.encoding) {
     case Encoding::kSop1:
     case Encoding::kSop2:
-    case Encoding::kSopc: sop(); break;
-    case Encoding::kSopk: sopk(); break;
-    case Encoding::kSopp: sopp(); break;
-    case Encoding::kSmem: smem(); break;
+    case Encoding::kSopc:
+      sop();
+      break;
+    case Encoding::kSopk:
+      sopk();
+      break;
+    case Encoding::kSopp:
+      sopp();
+      break;
+    case Encoding::kSmem:
+      smem();
+      break;
     case Encoding::kVop1:
     case Encoding::kVop2:
     case Encoding::kVopc:
@@ -102,14 +111,24 @@ bool Lift::run(TrueSixteen true16, Inst& out_y) {
       vop();
       half_result(true16);
       break;
-    case Encoding::kVopd: return vopd(out_y);
-    case Encoding::kDs: ds(); break;
-    case Encoding::kFlat: flat(); break;
+    case Encoding::kVopd:
+      return vopd(out_y);
+    case Encoding::kDs:
+      ds();
+      break;
+    case Encoding::kFlat:
+      flat();
+      break;
     case Encoding::kMubuf:
-    case Encoding::kMtbuf: mubuf(); break;
-    case Encoding::kOther: out_.dst = named(Name::vdst); break;
+    case Encoding::kMtbuf:
+      mubuf();
+      break;
+    case Encoding::kOther:
+      out_.dst = named(Name::vdst);
+      break;
     case Encoding::kVinterp:
-    case Encoding::kNone: break;  // known by name only
+    case Encoding::kNone:
+      break;  // known by name only
   }
   return true;
 }

@@ -40,7 +40,7 @@ class Lift {
   Operand operand_at(int position) const;
   Operand source_at(int position, uint32_t field) const;
   Operand named(Name name) const;
-  int64_t imm(Name name) const;          // 0 when absent
+  int64_t imm(Name name) const;  // 0 when absent
   uint32_t modifiers(Name name) const { return static_cast<uint32_t>(imm(name)); }
   Operand mask_operand(uint16_t slot) const;
   void cache_policy();

@@ -36,8 +36,10 @@ bool is_mix(Op op) {
     case Op::v_mad_mixhi_f16:
     case Op::v_fma_mix_f32:
     case Op::v_fma_mixlo_f16:
-    case Op::v_fma_mixhi_f16: return true;
-    default: return false;
+    case Op::v_fma_mixhi_f16:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -48,8 +50,10 @@ bool has_carry_out(Op op) {
     case Op::v_subrev_co_u32:
     case Op::v_addc_co_u32:
     case Op::v_subb_co_u32:
-    case Op::v_subbrev_co_u32: return true;
-    default: return false;
+    case Op::v_subbrev_co_u32:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -58,8 +62,10 @@ bool has_mask_in(Op op) {
     case Op::v_addc_co_u32:
     case Op::v_subb_co_u32:
     case Op::v_subbrev_co_u32:
-    case Op::v_cndmask_b32: return true;
-    default: return false;
+    case Op::v_cndmask_b32:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -104,7 +110,8 @@ void Lift::vop() {
 // v_smfmac. A source tied to the result (v_mac, v_fmac, v_dot2c) is listed too.
 void Lift::vop_sources() {
   int count = 0;
-  for (int position = info_.defs; position < static_cast<int>(mi_.getNumOperands()) && count < 4; ++position) {
+  for (int position = info_.defs; position < static_cast<int>(mi_.getNumOperands()) && count < 4;
+       ++position) {
     if (position == info_.position(Name::imm) || position == info_.position(Name::idx)) {
       out_.src[count++] = source_at(position, kLiteralField);
       continue;
@@ -251,11 +258,12 @@ void Lift::half_result(TrueSixteen true16) {
       for (Operand& source : out_.src) source.sel = Sel::kDword;
       return;
     }
-    default: break;
+    default:
+      break;
   }
   if (!writes_half(out_.op)) return;
-  const bool raw_high = info_.encoding == Encoding::kVop3 && mc_.target().major >= 11 &&
-                        ((encoded_.dword[0] >> 14) & 1) != 0;
+  const bool raw_high =
+      info_.encoding == Encoding::kVop3 && mc_.target().major >= 11 && ((encoded_.dword[0] >> 14) & 1) != 0;
   const bool high = out_.dst.sel == Sel::kWord1 || true16.dst_high || raw_high ||
                     (info_.encoding == Encoding::kVop3 && (src0 & kDstOpSel) != 0);
   if (high) {

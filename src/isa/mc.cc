@@ -164,18 +164,27 @@ Family family_of(Encoding encoding, std::string_view op) {
     case Encoding::kSop1:
     case Encoding::kSop2:
     case Encoding::kSopk:
-    case Encoding::kSopc: return Family::kSop;
-    case Encoding::kSopp: return Family::kSopp;
-    case Encoding::kSmem: return Family::kSmem;
-    case Encoding::kVopd: return Family::kVopd;
-    case Encoding::kDs: return Family::kDs;
-    case Encoding::kFlat: return Family::kFlat;
+    case Encoding::kSopc:
+      return Family::kSop;
+    case Encoding::kSopp:
+      return Family::kSopp;
+    case Encoding::kSmem:
+      return Family::kSmem;
+    case Encoding::kVopd:
+      return Family::kVopd;
+    case Encoding::kDs:
+      return Family::kDs;
+    case Encoding::kFlat:
+      return Family::kFlat;
     case Encoding::kMubuf:
-    case Encoding::kMtbuf: return Family::kMubuf;
-    default: break;
+    case Encoding::kMtbuf:
+      return Family::kMubuf;
+    default:
+      break;
   }
   if (op.starts_with("v_cmp")) return Family::kVopc;
-  if (op.starts_with("v_mfma") || op.starts_with("v_smfmac") || op.starts_with("v_wmma")) return Family::kMatrix;
+  if (op.starts_with("v_mfma") || op.starts_with("v_smfmac") || op.starts_with("v_wmma"))
+    return Family::kMatrix;
   if (op.starts_with("v_")) return Family::kVop;
   if (op.starts_with("exp")) return Family::kExport;
   return Family::kImage;
@@ -194,9 +203,15 @@ uint8_t allowed_kinds(std::string_view class_name) {
   };
   // VRegOrLds holds LDS_DIRECT, a scalar slot.
   constexpr Class kClasses[] = {
-      {"VRegOrLds", kVgprBit | kScalarBit}, {"VReg_", kVgprBit}, {"VGPR_32", kVgprBit},
-      {"AReg_", kAgprBit},                  {"AGPR_32", kAgprBit}, {"AV_", kVgprBit | kAgprBit},
-      {"VS_", kVgprBit | kScalarBit},       {"SReg_", kScalarBit}, {"SGPR_", kScalarBit},
+      {"VRegOrLds", kVgprBit | kScalarBit},
+      {"VReg_", kVgprBit},
+      {"VGPR_32", kVgprBit},
+      {"AReg_", kAgprBit},
+      {"AGPR_32", kAgprBit},
+      {"AV_", kVgprBit | kAgprBit},
+      {"VS_", kVgprBit | kScalarBit},
+      {"SReg_", kScalarBit},
+      {"SGPR_", kScalarBit},
   };
   for (const Class& known : kClasses)
     if (class_name.starts_with(known.prefix)) return known.kinds;
@@ -221,8 +236,8 @@ Mc::Mc(amd::GfxTarget target, bool wave64) : target_(target), wave64_(wave64) {
   subtarget_ = shared.target->createMCSubtargetInfo(kTriple, cpu, features);
   context_ = new llvm::MCContext(llvm::Triple(kTriple), shared.assembly, shared.registers, subtarget_);
   disassembler_ = shared.target->createMCDisassembler(*subtarget_, *context_);
-  printer_ = shared.target->createMCInstPrinter(llvm::Triple(kTriple), 0, *shared.assembly, *shared.instructions,
-                                                *shared.registers);
+  printer_ = shared.target->createMCInstPrinter(llvm::Triple(kTriple), 0, *shared.assembly,
+                                                *shared.instructions, *shared.registers);
   infos_.resize(shared.instructions->getNumOpcodes());
 }
 
@@ -242,7 +257,8 @@ Mc* Mc::get(amd::GfxTarget target, bool wave64) {
   const Shared& shared = shared_state();
   if (shared.ok) {
     // createMCSubtargetInfo() prints a warning for a processor it does not know; ask a neutral one first.
-    const std::unique_ptr<llvm::MCSubtargetInfo> neutral(shared.target->createMCSubtargetInfo(kTriple, "", ""));
+    const std::unique_ptr<llvm::MCSubtargetInfo> neutral(
+        shared.target->createMCSubtargetInfo(kTriple, "", ""));
     if (target.major >= 9 && target.major <= 11 && neutral->isCPUStringValid(amd::to_string(target)))
       mc = new Mc(target, wave64);
   }
@@ -282,7 +298,8 @@ bool Mc::operands_fit(const llvm::MCInst& inst) {
     if (((expected.register_kinds[i] >> static_cast<int>(found.kind)) & 1) == 0) return false;
     const bool any_width = found.is(OperandKind::kScalar) &&
                            (found.index == slot::kNull || found.index >= slot::kPopsExitingWaveId);
-    if (!any_width && expected.register_dwords[i] != 0 && found.dwords != expected.register_dwords[i]) return false;
+    if (!any_width && expected.register_dwords[i] != 0 && found.dwords != expected.register_dwords[i])
+      return false;
   }
   return true;
 }
@@ -328,7 +345,8 @@ OpcodeInfo Mc::make_info(unsigned opcode) const {
   info.dpp = (desc.TSFlags & flag::kDpp) != 0;
   info.atomic_return = (desc.TSFlags & flag::kAtomicReturn) != 0;
   info.flat_segment = name.starts_with("FLAT_");
-  if (info.encoding == Encoding::kFlat || info.encoding == Encoding::kMubuf || info.encoding == Encoding::kMtbuf) {
+  if (info.encoding == Encoding::kFlat || info.encoding == Encoding::kMubuf ||
+      info.encoding == Encoding::kMtbuf) {
     const auto contains = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
     info.lds = contains("_LDS_");
     info.addr64 = contains("_ADDR64");
@@ -337,24 +355,25 @@ OpcodeInfo Mc::make_info(unsigned opcode) const {
     info.tfe = contains("_TFE_");
   }
   info.defs = static_cast<uint8_t>(desc.getNumDefs());
-  info.operand_count = static_cast<uint8_t>(desc.getNumOperands());
   info.tied_to.fill(-1);
   for (unsigned i = 0; i < desc.getNumOperands() && i < info.operand_type.size(); ++i) {
     const llvm::MCOperandInfo& operand = desc.operands()[i];
     info.operand_type[i] = static_cast<uint8_t>(source_type(operand.OperandType));
     info.tied_to[i] = static_cast<int8_t>(desc.getOperandConstraint(i, llvm::MCOI::TIED_TO));
     if (operand.RegClass < 0) continue;
-    const char* class_name = shared.registers->getRegClassName(&shared.registers->getRegClass(operand.RegClass));
+    const char* class_name =
+        shared.registers->getRegClassName(&shared.registers->getRegClass(operand.RegClass));
     if (std::strstr(class_name, "Lo128") != nullptr) info.lo128 |= uint64_t{1} << i;
     // Lane masks (SReg_1, SReg_1_XEXEC) are as wide as the wave.
     const unsigned bits = shared.registers->getRegClass(operand.RegClass).getSizeInBits();
-    const bool is_mask = std::string_view(class_name) == "SReg_1" || std::string_view(class_name) == "SReg_1_XEXEC";
+    const bool is_mask =
+        std::string_view(class_name) == "SReg_1" || std::string_view(class_name) == "SReg_1_XEXEC";
     info.register_kinds[i] = allowed_kinds(class_name);
     info.register_dwords[i] = is_mask ? (wave64_ ? 2 : 1) : static_cast<uint8_t>(bits / 32);
   }
   for (size_t i = 0; i < kNameCount; ++i)
-    info.at[i] = static_cast<int8_t>(llvm::AMDGPU::getNamedOperandIdx(static_cast<uint16_t>(opcode),
-                                                                      static_cast<uint16_t>(shared.names[i])));
+    info.at[i] = static_cast<int8_t>(llvm::AMDGPU::getNamedOperandIdx(
+        static_cast<uint16_t>(opcode), static_cast<uint16_t>(shared.names[i])));
   return info;
 }
 

@@ -47,31 +47,43 @@ inline constexpr size_t kNameCount = static_cast<size_t>(Name::kCount);
 
 enum class Encoding : uint8_t {
   kNone,
-  kSop1, kSop2, kSopk, kSopc, kSopp,
+  kSop1,
+  kSop2,
+  kSopk,
+  kSopc,
+  kSopp,
   kSmem,
-  kVop1, kVop2, kVopc, kVop3, kVop3p, kVopd, kVinterp,
-  kDs, kFlat, kMubuf, kMtbuf,
+  kVop1,
+  kVop2,
+  kVopc,
+  kVop3,
+  kVop3p,
+  kVopd,
+  kVinterp,
+  kDs,
+  kFlat,
+  kMubuf,
+  kMtbuf,
   kOther,  // images, exports, LDS parameter loads
 };
 
 // What is known of one LLVM opcode. Made when the opcode is first met.
 struct OpcodeInfo {
   Op op = Op::kInvalid;
-  Op op_y = Op::kInvalid;     // VOPD: the second half
+  Op op_y = Op::kInvalid;  // VOPD: the second half
   Family family = Family::kInvalid;
   Encoding encoding = Encoding::kNone;
   bool sdwa = false;
-  bool dpp = false;           // DPP16 or DPP8
-  bool lds = false;           // a load that goes to LDS, or a store that comes from it
+  bool dpp = false;  // DPP16 or DPP8
+  bool lds = false;  // a load that goes to LDS, or a store that comes from it
   bool offen = false, idxen = false, addr64 = false, tfe = false;
   bool atomic_return = false;
   bool flat_segment = false;  // flat_*: the offset is unsigned before gfx12
   uint8_t defs = 0;           // leading operands that are results
-  uint8_t operand_count = 0;
   uint64_t lo128 = 0;         // bit i: operand i is a 16-bit VGPR operand limited to v0..v127 (gfx11)
-  std::array<int8_t, kNameCount> at{};       // position of each named operand, -1 when absent
-  std::array<uint8_t, 32> operand_type{};    // SourceType of each operand
-  std::array<int8_t, 32> tied_to{};          // the result each operand repeats, or -1
+  std::array<int8_t, kNameCount> at{};        // position of each named operand, -1 when absent
+  std::array<uint8_t, 32> operand_type{};     // SourceType of each operand
+  std::array<int8_t, 32> tied_to{};           // the result each operand repeats, or -1
   std::array<uint8_t, 32> register_dwords{};  // size of a register operand; 0 when it may vary
   std::array<uint8_t, 32> register_kinds{};   // bit k: OperandKind k is allowed; 0 for no register operand
 

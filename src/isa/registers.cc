@@ -85,7 +85,8 @@ Operand register_operand(std::string_view name) {
     operand.dwords = 1;
     if (rest == "_HI16") operand.sel = Sel::kWord1;
     if (rest == "_HI16" || rest == "_LO16") return operand;
-    for (size_t at = rest.find('_'); at != std::string_view::npos; at = rest.find('_', at + 1)) ++operand.dwords;
+    for (size_t at = rest.find('_'); at != std::string_view::npos; at = rest.find('_', at + 1))
+      ++operand.dwords;
     return operand;
   }
   return {};

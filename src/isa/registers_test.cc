@@ -22,7 +22,8 @@ TEST(Registers, NamesOfLlvmBecomeOperands) {
 
 // gfx11 swaps the encodings of m0 and null; the slots do not change.
 TEST(Registers, M0AndNullHaveOneSlotOnEveryTarget) {
-  for (const char* name : {"M0", "M0_gfxpre11", "M0_gfx11plus"}) EXPECT_EQ(register_operand(name).index, slot::kM0);
+  for (const char* name : {"M0", "M0_gfxpre11", "M0_gfx11plus"})
+    EXPECT_EQ(register_operand(name).index, slot::kM0);
   for (const char* name : {"SGPR_NULL", "SGPR_NULL_gfxpre11", "SGPR_NULL_gfx11plus"})
     EXPECT_EQ(register_operand(name).index, slot::kNull);
 }
