@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace wavetap::vgpu {
@@ -32,6 +33,10 @@ struct Sleeper {
   std::condition_variable wake;
 };
 
+// Stands for the calling thread in Event::seen. A later thread may get the same address: it starts after
+// the earlier one ended, so what the earlier one had seen lies before anything the later one waits for.
+constinit thread_local char t_thread_key = 0;
+
 struct Event {
   EventType type{};
   bool auto_reset = false;
@@ -54,6 +59,23 @@ struct Event {
   }
 
   void remove(WaitSlot* slot) { std::erase(waiters, slot); }
+
+  // The age the calling thread saw when it last came out of a wait for this event; 0 when it never did.
+  uint64_t age_seen() const {
+    for (const auto& [thread, seen_age] : seen) {
+      if (thread == &t_thread_key) return seen_age;
+    }
+    return 0;
+  }
+  void note_seen() {
+    std::erase_if(seen, [](const auto& entry) { return entry.first == &t_thread_key; });
+    // Forgetting a thread costs it one early return.
+    if (seen.size() >= kThreadsRemembered) seen.erase(seen.begin());
+    seen.emplace_back(&t_thread_key, age);
+  }
+
+  static constexpr size_t kThreadsRemembered = 16;
+  std::vector<std::pair<const char*, uint64_t>> seen;
 };
 
 bool has_slot(EventType type) { return type == EventType::kSignal || type == EventType::kDebugEvent; }
@@ -208,6 +230,9 @@ int EventTable::wait(std::span<EventWait> events, bool wait_for_all, uint32_t ti
     if (event.type == EventType::kSignal && events[i].last_event_age != 0) {
       slots[i].compare_age = true;
       if (event.age != events[i].last_event_age) slots[i].activated = true;
+    } else if (event.type == EventType::kSignal && event.auto_reset && event.age != 1 &&
+               event.age != event.age_seen()) {
+      slots[i].activated = true;
     }
     event.waiters.push_back(&slots[i]);
   }
@@ -244,7 +269,11 @@ int EventTable::wait(std::span<EventWait> events, bool wait_for_all, uint32_t ti
       if (event->auto_reset) event->trigger();
       continue;
     }
-    if (slots[i].compare_age) events[i].last_event_age = event->age;
+    if (slots[i].compare_age) {
+      events[i].last_event_age = event->age;
+    } else if (event->type == EventType::kSignal && event->auto_reset) {
+      event->note_seen();
+    }
     if (event->type == EventType::kMemory) {
       events[i].memory_fault = event->memory_fault;
       events[i].has_memory_fault = event->memory_fault.gpu_id != 0;

@@ -8,6 +8,10 @@
 //   - SIGNAL events count how often they were set (their age, from 1). A waiter that passes the age it
 //     saw last passes at once when the age has moved since, and gets the present age back: this is what
 //     makes auto-reset events safe with several waiters (interface version 1.14);
+//   - a waiter that passes no age (runtimes before 6.0) has the driver's race: two threads share an
+//     auto-reset event, the wrong one consumes it, the other sleeps for ever. Here the table remembers
+//     what each thread saw last and lets it pass when there was anything since. Callers look at the memory
+//     they wait for after every return, so returning once too often is harmless, once too rarely is not;
 //   - destroying an event wakes its waiters with a failure.
 //
 // Every function returns 0 or a positive errno. Waiting threads sleep; nothing polls.

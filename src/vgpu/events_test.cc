@@ -103,6 +103,17 @@ TEST_F(EventTableTest, AWaiterThatMissedAnAgePassesAtOnce) {
   EXPECT_EQ(result, WaitResult::kTimeout);
 }
 
+// What ROCr 5.x does when a queue is destroyed: one event shared by the thread that waits for a signal and
+// the one that serves all signals. The second must not swallow the first one's wake-up.
+TEST_F(EventTableTest, AThreadThatSharesAnEventDoesNotTakeItFromAnother) {
+  const uint32_t id = make();
+  table.signal(id);
+  std::thread other([&] { EXPECT_EQ(look(id), WaitResult::kComplete); });
+  other.join();
+  EXPECT_EQ(look(id), WaitResult::kComplete);
+  EXPECT_EQ(look(id), WaitResult::kTimeout);
+}
+
 TEST_F(EventTableTest, UnknownAndEmptyWaitsAreRefused) {
   EventWait wait{.id = 9};
   WaitResult result{};
