@@ -10,7 +10,8 @@
 // of its workgroups resident from the start, as the hardware guarantees.
 //
 // One mutex guards jobs, their parked workgroups and the pool of workgroup storage. It is not held while
-// instructions run.
+// instructions run. To take it less often, a worker claims several workgroups of a large dispatch at once
+// and returns those it has not started when one of them does not finish in its first turn.
 #include "emu/engine.h"
 
 #include <pthread.h>
@@ -43,6 +44,9 @@ constexpr uint64_t kStallSlept = 4;
 constexpr uint64_t kStallComputed = 1;
 constexpr uint64_t kGrowAt = 4;
 constexpr uint64_t kGrowAtOverGoal = 256;
+// Most workgroups a worker claims at once, and the instructions after which it returns the rest.
+constexpr uint64_t kMaxClaim = 16;
+constexpr uint64_t kClaimInstructions = kQuantum;
 // Naps of a worker that finds only sleeping workgroups: doubling from the first to the last.
 constexpr std::chrono::microseconds kFirstNap{10};
 constexpr int kNapDoublings = 4;
@@ -83,14 +87,18 @@ class Engine::Impl {
   struct Work {
     Job* job = nullptr;
     std::unique_ptr<Workgroup> group;
-    bool is_new = false;
-    uint64_t linear = 0;  // of a new one
+    // Claimed workgroups, none started yet: positions in the order of the dispatch.
+    uint64_t next = 0;
+    uint64_t claimed = 0;
+    uint64_t finished = 0;  // of these, besides the one in `group`
+    Counters counters;      // of those
   };
 
   bool start_workers();  // mutex_ held
   void work_until_stopped();
   Work take_work();                    // mutex_ held
   bool take_from(Job& job, Work* work);  // mutex_ held
+  Turn run_work(Work& work, Worker& worker);
   void put_back(Work work, Turn turn);   // mutex_ held
   void note_stall(Job& job, Turn turn);  // mutex_ held
   void stop(Job& job);                   // mutex_ held
@@ -137,8 +145,7 @@ DispatchResult Engine::Impl::run(const Dispatch& dispatch) {
     return result;
   }
   jobs_.push_back(&job);
-  if (job.launch.group_count == 1) work_.notify_one();
-  else work_.notify_all();
+  for (uint64_t i = 0; i < std::min<uint64_t>(job.launch.group_count, threads_.size()); ++i) work_.notify_one();
   over_.wait(lock, [&] { return job.is_over(); });
   jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
   while (!job.parked.empty()) {
@@ -187,21 +194,9 @@ void Engine::Impl::work_until_stopped() {
     ++job.running;
     lock.unlock();
 
-    Turn turn = Turn::kFaulted;
-    bool no_memory = false;
-    if (work.is_new) {
-      no_memory = !start_workgroup(job.launch, work.linear, *work.group);
-      if (!no_memory) shuffle_waves(*work.group, options_.seed);
-    }
-    if (!no_memory) turn = TurnRunner(options_, cache_, *worker, job, mutex_).run(*work.group);
+    const Turn turn = run_work(work, *worker);
 
     lock.lock();
-    if (no_memory && !job.fault) {
-      job.fault = Fault{};
-      job.fault->kind = FaultKind::kBadDescriptor;
-      job.fault->kernel_object = job.launch.dispatch->kernel_object;
-      std::snprintf(job.fault->detail, sizeof job.fault->detail, "no host memory for a workgroup's registers");
-    }
     --job.running;
     put_back(std::move(work), turn);
     // `job` may be gone from here on: run() returns once it is over.
@@ -211,6 +206,34 @@ void Engine::Impl::work_until_stopped() {
       work_.wait_for(lock, kFirstNap * (1 << std::min(naps, kNapDoublings)));
       ++naps;
     }
+  }
+}
+
+// Runs the workgroup taken, or the claimed ones one after another.
+Turn Engine::Impl::run_work(Work& work, Worker& worker) {
+  Job& job = *work.job;
+  TurnRunner runner(options_, cache_, worker, job, mutex_);
+  if (work.claimed == 0) return runner.run(*work.group);
+  uint64_t instructions = 0;
+  for (;;) {
+    const uint64_t linear = group_in_order(work.next, job.launch.group_count, options_.seed);
+    ++work.next;
+    --work.claimed;
+    if (!start_workgroup(job.launch, linear, *work.group)) {
+      work.group->waves.assign(1, Wave{});
+      Wave& wave = work.group->waves[0];
+      wave.dispatch = job.launch.dispatch;
+      wave.workgroup = work.group.get();
+      wave.raise(FaultKind::kBadDescriptor, {}, false, -1, "no host memory for a workgroup's registers");
+      return Turn::kFaulted;
+    }
+    shuffle_waves(*work.group, options_.seed);
+    const Turn turn = runner.run(*work.group);
+    if (turn != Turn::kFinished || work.claimed == 0 || job.stopped.load(std::memory_order_relaxed)) return turn;
+    for (const Wave& wave : work.group->waves) instructions += wave.executed;
+    if (instructions >= kClaimInstructions) return turn;
+    ++work.finished;
+    if (job.launch.dispatch->count) work.counters.add(work.group->counters);
   }
 }
 
@@ -229,11 +252,21 @@ bool Engine::Impl::take_from(Job& job, Work* work) {
     stop(job);
   }
   if (job.stopped) return false;
-  if (job.next_group < job.launch.group_count && job.resident() < job.resident_limit) {
+  if (job.has_unstarted() && job.resident() < job.resident_limit) {
     work->group = make_group();
-    work->linear = group_in_order(job.next_group++, job.launch.group_count, options_.seed);
-    work->is_new = true;
     work->job = &job;
+    work->claimed = 1;
+    if (!job.returned.empty()) {
+      work->next = job.returned.back();
+      job.returned.pop_back();
+      return true;
+    }
+    // Enough must be left for the other workers to be busy for as long.
+    const uint64_t left = job.launch.group_count - job.next_group;
+    work->claimed = std::clamp<uint64_t>(left / (8 * static_cast<uint64_t>(thread_goal_)), 1, kMaxClaim);
+    if (job.launch.dispatch->cooperative) work->claimed = 1;
+    work->next = job.next_group;
+    job.next_group += work->claimed;
     return true;
   }
   if (job.parked.empty()) return false;
@@ -246,6 +279,13 @@ bool Engine::Impl::take_from(Job& job, Work* work) {
 void Engine::Impl::put_back(Work work, Turn turn) {
   Job& job = *work.job;
   const bool stopped_meanwhile = job.stopped;
+  job.finished_groups += work.finished;
+  job.counters.add(work.counters);
+  if (work.finished != 0) job.stall = job.idle_turns = 0;
+  if (work.claimed != 0) {
+    for (uint64_t i = work.claimed; i > 0; --i) job.returned.push_back(work.next + i - 1);
+    work_.notify_one();
+  }
   switch (turn) {
     case Turn::kFinished:
       ++job.finished_groups;
@@ -278,7 +318,7 @@ void Engine::Impl::put_back(Work work, Turn turn) {
 void Engine::Impl::note_stall(Job& job, Turn turn) {
   job.idle_turns = turn == Turn::kOnlySlept ? job.idle_turns + 1 : 0;
   job.stall += turn == Turn::kOnlySlept ? kStallSlept : kStallComputed;
-  if (job.next_group >= job.launch.group_count) return;
+  if (!job.has_unstarted()) return;
   const uint64_t resident = job.resident();
   const bool over_goal = resident * job.launch.storage_bytes_per_group() > kStorageGoalBytes;
   if (job.stall < resident * (over_goal ? kGrowAtOverGoal : kGrowAt)) return;
@@ -304,7 +344,7 @@ int Engine::Impl::nap_level() const {
     if (job->stopped) continue;
     any = true;
     if (job->idle_turns < 2 * job->resident() || job->resident() == 0) return 0;
-    if (job->next_group < job->launch.group_count && job->resident() < job->resident_limit) return 0;
+    if (job->has_unstarted() && job->resident() < job->resident_limit) return 0;
   }
   return any ? 1 : 0;
 }

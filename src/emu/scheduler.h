@@ -1,6 +1,7 @@
 // Job, Worker and the running of one workgroup: the parts of the engine below its thread pool.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -23,7 +24,8 @@ struct Job {
   Launch launch;
   uint64_t serial = 0;
 
-  uint64_t next_group = 0;       // how many have been handed out
+  uint64_t next_group = 0;       // how many have been handed out, `returned` included
+  std::vector<uint64_t> returned;  // handed out, but not started after all; last first
   uint64_t finished_groups = 0;
   std::deque<std::unique_ptr<Workgroup>> parked;  // started, waiting for their next turn
   uint32_t running = 0;          // workgroups that workers are running now
@@ -32,13 +34,15 @@ struct Job {
   uint64_t stall = 0;
   uint64_t idle_turns = 0;       // consecutive turns in which every wave only slept
 
-  bool stopped = false;          // faulted or cancelled: hand nothing out any more
+  // Faulted or cancelled: hand nothing out any more. Workers peek at it without the mutex.
+  std::atomic<bool> stopped{false};
   bool cancelled = false;
   std::optional<Fault> fault;
   Counters counters;
   std::vector<std::shared_ptr<const LoweredCode>> code;  // kept alive for waves that run it
 
   uint64_t resident() const { return parked.size() + running; }
+  bool has_unstarted() const { return next_group < launch.group_count || !returned.empty(); }
   bool is_over() const {
     return running == 0 && (stopped || finished_groups == launch.group_count);
   }
