@@ -9,11 +9,12 @@ namespace wavetap::emu {
 namespace {
 
 // The plain runner takes packed operands with both halves in place, and any choice of dwords.
-bool is_plain(const Operand& operand, Pack pack) {
+bool is_plain(const Operand& operand, const VopRow& row) {
   if (operand.kind == OperandKind::kNone) return true;
-  if (pack == Pack::kMixed) return false;
-  if (pack == Pack::kHalves && (operand.op_sel || !operand.op_sel_hi)) return false;
-  return !operand.neg && !operand.abs && !operand.sext && operand.sel == isa::Sel::kDword;
+  if (row.pack == Pack::kMixed) return false;
+  if (row.pack == Pack::kHalves && (operand.op_sel || !operand.op_sel_hi)) return false;
+  if ((operand.neg || operand.abs) && !row.plain_signs) return false;
+  return !operand.sext && operand.sel == isa::Sel::kDword;
 }
 
 // A 16-bit result whose register keeps its upper half: no modifier, but how gfx10 and later write.
@@ -21,18 +22,18 @@ bool writes_low_half(const Inst& inst) {
   return inst.dst.sel == isa::Sel::kWord0 && inst.dst_preserve && !inst.sdwa;
 }
 
-bool is_plain(const Inst& inst, Pack pack) {
+bool is_plain(const Inst& inst, const VopRow& row) {
   if (inst.clamp || inst.omod != 0 || inst.sdwa || inst.dpp != isa::Dpp::kNone) return false;
   if (inst.dst.sel != isa::Sel::kDword && !writes_low_half(inst)) return false;
   return std::all_of(std::begin(inst.src), std::end(inst.src),
-                     [&](const Operand& operand) { return is_plain(operand, pack); });
+                     [&](const Operand& operand) { return is_plain(operand, row); });
 }
 
 Handler choose(const VopRow* row, const Inst& inst) {
   if (row == nullptr) return nullptr;
   // Clamp on an integer result means saturation, which is an operation of its own.
   if (inst.clamp && row->saturating != nullptr) return row->saturating;
-  if (!is_plain(inst, row->pack)) return row->generic;
+  if (!is_plain(inst, *row)) return row->generic;
   if (!writes_low_half(inst)) return row->plain;
   return row->plain_low != nullptr ? row->plain_low : row->generic;
 }

@@ -210,7 +210,7 @@ constexpr auto kTable = vop_table({
     {Op::v_pk_mul_f32, arith<F32x2(F32x2, F32x2)>(PackedPair<decltype(kMulFloat)>{})},
     {Op::v_pk_fma_f32, arith<F32x2(F32x2, F32x2, F32x2)>(PackedPair<decltype(kFma)>{})},
     // Each result dword is op_sel's choice from its own source.
-    {Op::v_pk_mov_b32, vop<U64(U32x2, U32x2)>([](uint64_t a, uint64_t b) { return (a & 0xffffffffu) | b << 32; })},
+    {Op::v_pk_mov_b32, vop<U32x2(U32x2, U32x2)>([](DwordPair a, DwordPair b) { return DwordPair{a.lo, b.lo}; })},
 
     {Op::v_fma_mix_f32, arith<F32(Mixed, Mixed, Mixed)>(kFma)},
     {Op::v_fma_mixlo_f16, arith<F16(Mixed, Mixed, Mixed)>(kFma)},

@@ -21,6 +21,8 @@ struct Format<float> {
   static constexpr int kExponentMask = 0xff;
   static constexpr int kBias = 127;
   static constexpr int kScale = 64;         // exponent of the scale factor
+  static constexpr float kUp = 0x1p64f;
+  static constexpr float kDown = 0x1p-64f;
   static constexpr int kNearMax = 96;       // quotients from 2^96 on may overflow on the way
   static constexpr int kTiny = 23;          // biased exponent up to which a numerator loses bits
   static constexpr int kUnderflow = -150;   // quotients below 2^-150 are 0
@@ -32,6 +34,8 @@ struct Format<double> {
   static constexpr int kExponentMask = 0x7ff;
   static constexpr int kBias = 1023;
   static constexpr int kScale = 128;
+  static constexpr double kUp = 0x1p128;
+  static constexpr double kDown = 0x1p-128;
   static constexpr int kNearMax = 768;
   static constexpr int kTiny = 53;
   static constexpr int kUnderflow = -1075;
@@ -57,21 +61,21 @@ bool quotient_is_denormal(Float a, Float b) {
 template <class Float>
 Carried<Float> div_scale(Float value, Float denominator, Float numerator) {
   using Type = Format<Float>;
-  const Float up = std::ldexp(value, Type::kScale);
-  const Float down = std::ldexp(value, -Type::kScale);
+  const Float up = value * Type::kUp;
+  const Float down = value * Type::kDown;
   const bool is_denominator = value == denominator;
   const bool is_numerator = value == numerator;
-  if (numerator == 0 || denominator == 0) return {std::numeric_limits<Float>::quiet_NaN(), false};
+  if (numerator == 0 || denominator == 0) return {std::numeric_limits<Float>::quiet_NaN(), 0};
   if (exponent_field(numerator) - exponent_field(denominator) >= Type::kNearMax)
-    return {is_denominator ? up : value, true};
-  if (is_denormal(denominator)) return {up, false};
+    return {is_denominator ? up : value, 1};
+  if (is_denormal(denominator)) return {up, 0};
   const bool reciprocal_is_denormal = quotient_is_denormal(Float{1}, denominator);
   const bool result_is_denormal = quotient_is_denormal(numerator, denominator);
-  if (reciprocal_is_denormal && result_is_denormal) return {is_denominator ? down : value, true};
-  if (reciprocal_is_denormal) return {down, false};
-  if (result_is_denormal) return {is_numerator ? up : value, true};
-  if (exponent_field(numerator) <= Type::kTiny) return {up, false};
-  return {value, false};
+  if (reciprocal_is_denormal && result_is_denormal) return {is_denominator ? down : value, 1};
+  if (reciprocal_is_denormal) return {down, 0};
+  if (result_is_denormal) return {is_numerator ? up : value, 1};
+  if (exponent_field(numerator) <= Type::kTiny) return {up, 0};
+  return {value, 0};
 }
 
 // (a * b + c) * 2^shift, rounded once: the result may be denormal after scaling down.
@@ -142,9 +146,9 @@ uint32_t div_fixup_half(uint32_t quotient, uint32_t denominator, uint32_t numera
 // A half as raw bits that still counts as floating point for modifiers and denormal modes.
 struct F16Bits {
   using Value = uint32_t;
-  static constexpr OperandType kType{16, true};
-  static uint32_t load(const Block& block, size_t k, uint32_t i) { return block.lo(k, i) & 0xffff; }
-  static void store(const Block& block, uint32_t i, uint32_t value) { block.put_lo(i, value); }
+  static constexpr OperandType kType{16, 1};
+  static uint32_t load(const Block& block, size_t k, size_t i) { return block.lo(k, i) & 0xffff; }
+  static void store(const Block& block, size_t i, uint32_t value) { block.put_lo(i, value); }
 };
 constexpr auto kFixupHalf = [](uint32_t a, uint32_t b, uint32_t c) { return div_fixup_half(a, b, c); };
 

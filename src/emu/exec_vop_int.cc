@@ -56,34 +56,34 @@ int32_t sign24(int32_t a) { return static_cast<int32_t>(static_cast<uint32_t>(a)
 
 constexpr auto kAddCarryOut = [](uint32_t a, uint32_t b) {
   const uint32_t sum = a + b;
-  return Carried<uint32_t>{sum, sum < a};
+  return Carried<uint32_t>{sum, sum < a ? 1u : 0u};
 };
-constexpr auto kSubCarryOut = [](uint32_t a, uint32_t b) { return Carried<uint32_t>{a - b, a < b}; };
+constexpr auto kSubCarryOut = [](uint32_t a, uint32_t b) { return Carried<uint32_t>{a - b, a < b ? 1u : 0u}; };
 constexpr auto kAddCarry = [](uint32_t a, uint32_t b, uint32_t carry) {
   const uint32_t part = a + b;
   const uint32_t sum = part + carry;
-  return Carried<uint32_t>{sum, part < a || sum < part};
+  return Carried<uint32_t>{sum, (part < a ? 1u : 0u) | (sum < part ? 1u : 0u)};
 };
 constexpr auto kSubBorrow = [](uint32_t a, uint32_t b, uint32_t borrow) {
   const uint32_t part = a - b;
-  return Carried<uint32_t>{part - borrow, a < b || part < borrow};
+  return Carried<uint32_t>{part - borrow, (a < b ? 1u : 0u) | (part < borrow ? 1u : 0u)};
 };
 // With clamp the value saturates; the bit still tells what happened.
 constexpr auto kAddCarryOutSaturating = [](uint32_t a, uint32_t b) {
   const auto sum = kAddCarryOut(a, b);
-  return Carried<uint32_t>{sum.bit ? ~0u : sum.value, sum.bit};
+  return Carried<uint32_t>{sum.bit != 0 ? ~0u : sum.value, sum.bit};
 };
 constexpr auto kSubCarryOutSaturating = [](uint32_t a, uint32_t b) {
   const auto difference = kSubCarryOut(a, b);
-  return Carried<uint32_t>{difference.bit ? 0 : difference.value, difference.bit};
+  return Carried<uint32_t>{difference.bit != 0 ? 0 : difference.value, difference.bit};
 };
 constexpr auto kAddCarrySaturating = [](uint32_t a, uint32_t b, uint32_t carry) {
   const auto sum = kAddCarry(a, b, carry);
-  return Carried<uint32_t>{sum.bit ? ~0u : sum.value, sum.bit};
+  return Carried<uint32_t>{sum.bit != 0 ? ~0u : sum.value, sum.bit};
 };
 constexpr auto kSubBorrowSaturating = [](uint32_t a, uint32_t b, uint32_t borrow) {
   const auto difference = kSubBorrow(a, b, borrow);
-  return Carried<uint32_t>{difference.bit ? 0 : difference.value, difference.bit};
+  return Carried<uint32_t>{difference.bit != 0 ? 0 : difference.value, difference.bit};
 };
 
 // --- Bit fields and counts.
@@ -108,6 +108,8 @@ uint32_t reverse_bits(uint32_t a) {
   a = (a >> 8 & 0x00ff00ffu) | (a & 0x00ff00ffu) << 8;
   return a >> 16 | a << 16;
 }
+// The low dword of {high, low} >> count; in two steps because a shift by 32 is not one.
+uint32_t funnel_shift(uint32_t high, uint32_t low, uint32_t count) { return low >> count | high << 1 << (31 - count); }
 // Vectorises where std::popcount has no vector instruction.
 uint32_t count_bits(uint32_t a) {
   a -= a >> 1 & 0x55555555u;
@@ -186,13 +188,13 @@ int32_t mul_hi(int32_t a, int32_t b) { return static_cast<int32_t>(int64_t{a} * 
 Carried<uint64_t> mad_u64(uint32_t a, uint32_t b, uint64_t c) {
   const uint64_t product = uint64_t{a} * b;
   const uint64_t sum = product + c;
-  return {sum, sum < product};
+  return {sum, sum < product ? 1u : 0u};
 }
 // The bit is signed overflow of the 64-bit sum.
 Carried<int64_t> mad_i64(int32_t a, int32_t b, int64_t c) {
   const int64_t product = int64_t{a} * b;
   const int64_t sum = static_cast<int64_t>(static_cast<uint64_t>(product) + static_cast<uint64_t>(c));
-  return {sum, ((product ^ sum) & (c ^ sum)) < 0};
+  return {sum, ((product ^ sum) & (c ^ sum)) < 0 ? 1u : 0u};
 }
 
 // clang-format off
@@ -243,8 +245,8 @@ constexpr auto kTable = vop_table({
     {Op::v_add_lshl_u32, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return (a + b) << (c & 31); })},
     {Op::v_lshl_or_b32, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return (a << (b & 31)) | c; })},
     {Op::v_lshl_add_u64, vop<U64(U64, U32, U64)>([](uint64_t a, uint32_t b, uint64_t c) { return (a << (b & 7)) + c; })},
-    {Op::v_alignbit_b32, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return static_cast<uint32_t>((uint64_t{a} << 32 | b) >> (c & 31)); })},
-    {Op::v_alignbyte_b32, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return static_cast<uint32_t>((uint64_t{a} << 32 | b) >> 8 * (c & 3)); })},
+    {Op::v_alignbit_b32, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return funnel_shift(a, b, c & 31); })},
+    {Op::v_alignbyte_b32, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return funnel_shift(a, b, 8 * (c & 3)); })},
 
     // Sums and differences.
     {Op::v_add_u32, vop<U32(U32, U32)>(kAdd).saturating(kAddSaturating)},
@@ -288,13 +290,13 @@ constexpr auto kTable = vop_table({
     {Op::v_mad_u64_u32, vop<U64(U32, U32, U64)>([](uint32_t a, uint32_t b, uint64_t c) { return mad_u64(a, b, c); })
                             .saturating([](uint32_t a, uint32_t b, uint64_t c) {
                               const Carried<uint64_t> sum = mad_u64(a, b, c);
-                              return Carried<uint64_t>{sum.bit ? ~uint64_t{0} : sum.value, sum.bit};
+                              return Carried<uint64_t>{sum.bit != 0 ? ~uint64_t{0} : sum.value, sum.bit};
                             })},
     {Op::v_mad_i64_i32, vop<I64(I32, I32, I64)>([](int32_t a, int32_t b, int64_t c) { return mad_i64(a, b, c); })
                             .saturating([](int32_t a, int32_t b, int64_t c) {
                               const Carried<int64_t> sum = mad_i64(a, b, c);
                               const int64_t limit = c < 0 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
-                              return Carried<int64_t>{sum.bit ? limit : sum.value, sum.bit};
+                              return Carried<int64_t>{sum.bit != 0 ? limit : sum.value, sum.bit};
                             })},
     {Op::v_mad_u32_u16, vop<U32(U16, U16, U32)>([](uint16_t a, uint16_t b, uint32_t c) { return uint32_t{a} * b + c; })
                             .saturating([](uint16_t a, uint16_t b, uint32_t c) { return saturate<uint32_t>(int64_t{uint32_t{a} * b} + c); })},

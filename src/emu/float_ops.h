@@ -48,11 +48,11 @@ inline uint32_t quiet32(uint32_t bits) { return bits | 0x00400000u; }
 inline uint64_t quiet64(uint64_t bits) { return bits | 0x0008000000000000u; }
 inline bool is_signaling(float value) {
   const uint32_t bits = bits_of(value);
-  return is_nan_bits32(bits) && (bits & 0x00400000u) == 0;
+  return is_nan_bits32(bits) & ((bits & 0x00400000u) == 0);
 }
 inline bool is_signaling(double value) {
   const uint64_t bits = bits_of(value);
-  return is_nan_bits64(bits) && (bits & 0x0008000000000000u) == 0;
+  return is_nan_bits64(bits) & ((bits & 0x0008000000000000u) == 0);
 }
 inline float quiet(float value) { return f32_of(quiet32(bits_of(value))); }
 inline double quiet(double value) { return f64_of(quiet64(bits_of(value))); }
@@ -125,7 +125,7 @@ Int saturate_cast(Float value) {
   constexpr Float kLow = static_cast<Float>(std::numeric_limits<Int>::min());
   // One past the largest value; a power of two, hence exact.
   constexpr Float kPast = static_cast<Float>(std::numeric_limits<Int>::max() / 2 + 1) * 2;
-  const bool in_range = value > kLow && value < kPast;
+  const bool in_range = (value > kLow) & (value < kPast);
   Int result = static_cast<Int>(in_range ? value : Float{0});
   result = value <= kLow ? std::numeric_limits<Int>::min() : result;
   return value >= kPast ? std::numeric_limits<Int>::max() : result;
@@ -142,13 +142,14 @@ inline int64_t order_key(double value) {
   const int64_t bits = std::bit_cast<int64_t>(value);
   return bits ^ static_cast<int64_t>(static_cast<uint64_t>(bits >> 63) >> 1);
 }
+// Without short-circuit operators, so that it becomes selects.
 template <class Float>
 Float pick_number(Float a, Float b, bool takes_a, bool ieee) {
   Float result = takes_a ? a : b;
   result = b != b ? a : result;
   result = a != a ? b : result;
-  result = ieee && is_signaling(b) ? quiet(b) : result;
-  return ieee && is_signaling(a) ? quiet(a) : result;
+  result = ieee & is_signaling(b) ? quiet(b) : result;
+  return ieee & is_signaling(a) ? quiet(a) : result;
 }
 template <class Float>
 Float min_number(Float a, Float b, bool ieee) {
@@ -160,22 +161,18 @@ Float max_number(Float a, Float b, bool ieee) {
 }
 
 // a * b + c as a float that rounds on to f16 (any mode) as the exact sum would: a and b are f16 values,
-// so the product is exact in double; the sum is rounded to odd.
+// so the product is exact in float; the sum is rounded to odd.
 inline float fma_for_half(float a, float b, float c) {
-  const double product = static_cast<double>(a) * static_cast<double>(b);
-  const double addend = c;
-  const double sum = product + addend;
+  const float product = a * b;
+  const float sum = product + c;
   // Knuth's two-sum: sum + error is exact.
-  const double virtual_addend = sum - product;
-  const double error = (product - (sum - virtual_addend)) + (addend - virtual_addend);
-  uint64_t bits = bits_of(sum);
-  // Inexact and even: step toward the exact value, which makes the last bit odd.
-  const bool inexact_even = error != 0 && error == error && (bits & 1) == 0;
-  bits += inexact_even ? ((error < 0) == (sum < 0) ? 1 : uint64_t(-1)) : 0;
-  // From 53 to 24 bits, again to odd, by hand: what falls off sticks to the last bit kept.
-  const bool sticky = (bits & 0x1fffffffu) != 0;
-  const float narrowed = static_cast<float>(f64_of(bits & ~uint64_t{0x1fffffff}));
-  return sticky && sum - sum == 0 ? f32_of(bits_of(narrowed) | 1) : narrowed;
+  const float rest = sum - product;
+  const float error = (product - (sum - rest)) + (c - rest);
+  const uint32_t bits = bits_of(sum);
+  // Inexact and even: step toward the exact value, which makes the last bit odd. False for NaN.
+  const bool inexact_even = ((error < 0) | (error > 0)) & ((bits & 1) == 0);
+  const uint32_t step = (error < 0) == (sum < 0) ? 1u : ~0u;
+  return f32_of(inexact_even ? bits + step : bits);
 }
 
 }  // namespace WT_VOP_VARIANT

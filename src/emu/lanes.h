@@ -38,7 +38,7 @@ namespace wavetap::emu {
 WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
 
 inline constexpr uint32_t kMaxLanes = 64;
-inline constexpr uint32_t kBlockLanes = 32;
+inline constexpr size_t kBlockLanes = 32;
 inline constexpr size_t kMaxSources = 5;
 
 // MODE.FP16_OVFL: f16 and f8 results that overflow become the largest finite value.
@@ -62,18 +62,46 @@ struct RowArgs {
 };
 using Kernel = void (*)(RowArgs& args);
 
+// 32 values of 64 bits, low dwords at even places. Registers keep low and high dwords in rows of their own;
+// bringing them together first lets 64-bit operations vectorise.
+struct alignas(64) Pairs {
+  uint32_t dword[2 * kBlockLanes];
+
+  uint64_t get(size_t i) const {
+    uint64_t value;
+    std::memcpy(&value, dword + 2 * i, sizeof value);
+    return value;
+  }
+  void put(size_t i, uint64_t value) { std::memcpy(dword + 2 * i, &value, sizeof value); }
+  void join(const uint32_t* lo, const uint32_t* hi) {
+    for (size_t i = 0; i < kBlockLanes; ++i) {
+      dword[2 * i] = lo[i];
+      dword[2 * i + 1] = hi[i];
+    }
+  }
+  void split(uint32_t* lo, uint32_t* hi) const {
+    WT_LANE_LOOP
+    for (size_t i = 0; i < kBlockLanes; ++i) {
+      lo[i] = dword[2 * i];
+      hi[i] = dword[2 * i + 1];
+    }
+  }
+};
+
 // 32 lanes of RowArgs, beginning at `first`. A copy, so that the compiler keeps the pointers in registers.
 struct Block {
   RowArgs row;
-  uint32_t first;
+  size_t first;
   uint32_t mask_in;
+  const Pairs* wide = nullptr;  // 64-bit sources, by position
+  Pairs* wide_out = nullptr;
 
-  Block(const RowArgs& args, uint32_t first_lane)
+  Block(const RowArgs& args, size_t first_lane)
       : row(args), first(first_lane), mask_in(static_cast<uint32_t>(args.mask_in >> first_lane)) {}
-  uint32_t lo(size_t k, uint32_t i) const { return row.lo[k][first + i]; }
-  uint32_t hi(size_t k, uint32_t i) const { return row.hi[k][first + i]; }
-  void put_lo(uint32_t i, uint32_t value) const { row.out_lo[first + i] = value; }
-  void put_hi(uint32_t i, uint32_t value) const { row.out_hi[first + i] = value; }
+  uint32_t lo(size_t k, size_t i) const { return row.lo[k][first + i]; }
+  uint32_t hi(size_t k, size_t i) const { return row.hi[k][first + i]; }
+  void put_lo(size_t i, uint32_t value) const { row.out_lo[first + i] = value; }
+  void put_hi(size_t i, uint32_t value) const { row.out_hi[first + i] = value; }
 };
 
 // 1 << i as data: selecting by mask & kLaneBit[i] vectorises on hosts without per-lane shifts.
@@ -82,7 +110,7 @@ struct LaneBits {
 };
 inline constexpr LaneBits kLaneBits = [] {
   LaneBits bits{};
-  for (uint32_t i = 0; i < kBlockLanes; ++i) bits.bit[i] = 1u << i;
+  for (size_t i = 0; i < kBlockLanes; ++i) bits.bit[i] = 1u << i;
   return bits;
 }();
 
@@ -116,8 +144,8 @@ template <class T>
 struct Int32Tag {
   using Value = T;
   static constexpr OperandType kType{32, false};
-  static T load(const Block& block, size_t k, uint32_t i) { return static_cast<T>(block.lo(k, i)); }
-  static void store(const Block& block, uint32_t i, T value) {
+  static T load(const Block& block, size_t k, size_t i) { return static_cast<T>(block.lo(k, i)); }
+  static void store(const Block& block, size_t i, T value) {
     block.put_lo(i, static_cast<uint32_t>(value));
   }
 };
@@ -125,8 +153,8 @@ template <class T>
 struct Int16Tag {
   using Value = T;
   static constexpr OperandType kType{16, false};
-  static T load(const Block& block, size_t k, uint32_t i) { return static_cast<T>(block.lo(k, i)); }
-  static void store(const Block& block, uint32_t i, T value) {
+  static T load(const Block& block, size_t k, size_t i) { return static_cast<T>(block.lo(k, i)); }
+  static void store(const Block& block, size_t i, T value) {
     block.put_lo(i, static_cast<uint16_t>(value));
   }
 };
@@ -134,12 +162,9 @@ template <class T>
 struct Int64Tag {
   using Value = T;
   static constexpr OperandType kType{64, false};
-  static T load(const Block& block, size_t k, uint32_t i) {
-    return static_cast<T>(block.lo(k, i) | uint64_t{block.hi(k, i)} << 32);
-  }
-  static void store(const Block& block, uint32_t i, T value) {
-    block.put_lo(i, static_cast<uint32_t>(value));
-    block.put_hi(i, static_cast<uint32_t>(static_cast<uint64_t>(value) >> 32));
+  static T load(const Block& block, size_t k, size_t i) { return static_cast<T>(block.wide[k].get(i)); }
+  static void store(const Block& block, size_t i, T value) {
+    block.wide_out->put(i, static_cast<uint64_t>(value));
   }
 };
 using U32 = Int32Tag<uint32_t>;
@@ -152,19 +177,15 @@ using I64 = Int64Tag<int64_t>;
 struct F32 {
   using Value = float;
   static constexpr OperandType kType{32, true};
-  static float load(const Block& block, size_t k, uint32_t i) { return f32_of(block.lo(k, i)); }
-  static void store(const Block& block, uint32_t i, float value) { block.put_lo(i, bits_of(value)); }
+  static float load(const Block& block, size_t k, size_t i) { return f32_of(block.lo(k, i)); }
+  static void store(const Block& block, size_t i, float value) { block.put_lo(i, bits_of(value)); }
   static bool is_nan(float value) { return value != value; }
 };
 struct F64 {
   using Value = double;
   static constexpr OperandType kType{64, true};
-  static double load(const Block& block, size_t k, uint32_t i) {
-    return f64_of(block.lo(k, i) | uint64_t{block.hi(k, i)} << 32);
-  }
-  static void store(const Block& block, uint32_t i, double value) {
-    U64::store(block, i, bits_of(value));
-  }
+  static double load(const Block& block, size_t k, size_t i) { return f64_of(block.wide[k].get(i)); }
+  static void store(const Block& block, size_t i, double value) { block.wide_out->put(i, bits_of(value)); }
   static bool is_nan(double value) { return value != value; }
 };
 // f16 values are computed as float; the store rounds. Every basic operation of two halves is exact enough
@@ -172,8 +193,8 @@ struct F64 {
 struct F16 {
   using Value = float;
   static constexpr OperandType kType{16, true};
-  static float load(const Block& block, size_t k, uint32_t i) { return half_to_float(block.lo(k, i)); }
-  static void store(const Block& block, uint32_t i, float value) {
+  static float load(const Block& block, size_t k, size_t i) { return half_to_float(block.lo(k, i)); }
+  static void store(const Block& block, size_t i, float value) {
     block.put_lo(i, block.row.round == 0 ? float_to_half(value) : round_to_half(value, block.row.round));
   }
   static bool is_nan(float value) { return value != value; }
@@ -199,17 +220,27 @@ struct FloatPair {
 struct F32x2 {
   using Value = FloatPair;
   static constexpr OperandType kType{64, true, Role::kRegister, Pack::kDwords};
-  static FloatPair load(const Block& block, size_t k, uint32_t i) {
+  static FloatPair load(const Block& block, size_t k, size_t i) {
     return {f32_of(block.lo(k, i)), f32_of(block.hi(k, i))};
   }
-  static void store(const Block& block, uint32_t i, FloatPair value) {
+  static void store(const Block& block, size_t i, FloatPair value) {
     block.put_lo(i, bits_of(value.lo));
     block.put_hi(i, bits_of(value.hi));
   }
   static bool is_nan(FloatPair value) { return (value.lo != value.lo) | (value.hi != value.hi); }
 };
-struct U32x2 : Int64Tag<uint64_t> {
+struct DwordPair {
+  uint32_t lo;
+  uint32_t hi;
+};
+struct U32x2 {
+  using Value = DwordPair;
   static constexpr OperandType kType{64, false, Role::kRegister, Pack::kDwords};
+  static DwordPair load(const Block& block, size_t k, size_t i) { return {block.lo(k, i), block.hi(k, i)}; }
+  static void store(const Block& block, size_t i, DwordPair value) {
+    block.put_lo(i, value.lo);
+    block.put_hi(i, value.hi);
+  }
 };
 // A dword whose neg flag is not a modifier: v_dot4_i32_iu8 chooses its operation by it.
 struct SignFree : Int32Tag<uint32_t> {
@@ -229,29 +260,29 @@ struct Old : Tag {
 // This lane's bit of a mask operand: 0 or 1.
 struct MaskBit {
   static constexpr OperandType kType{32, false, Role::kMask};
-  static uint32_t load(const Block& block, size_t, uint32_t i) {
+  static uint32_t load(const Block& block, size_t, size_t i) {
     return (block.mask_in & kLaneBits.bit[i]) != 0 ? 1 : 0;
   }
 };
 struct LaneId {
   static constexpr OperandType kType{32, false, Role::kImplied};
-  static uint32_t load(const Block& block, size_t, uint32_t i) { return block.first + i; }
+  static uint32_t load(const Block& block, size_t, size_t i) { return static_cast<uint32_t>(block.first + i); }
 };
 struct IeeeMode {
   static constexpr OperandType kType{32, false, Role::kImplied};
-  static bool load(const Block& block, size_t, uint32_t) { return block.row.ieee; }
+  static bool load(const Block& block, size_t, size_t) { return block.row.ieee; }
 };
 struct RoundMode {
   static constexpr OperandType kType{32, false, Role::kImplied};
-  static int load(const Block& block, size_t, uint32_t) { return block.row.round; }
+  static int load(const Block& block, size_t, size_t) { return block.row.round; }
 };
 
 // --- Results.
-// Value and a bit of a mask result.
+// Value and a bit of a mask result: 0 or 1, as wide as a lane because that vectorises.
 template <class T>
 struct Carried {
   T value;
-  bool bit;
+  uint32_t bit;
 };
 // The result of a compare: a bit and nothing else. BitToExec also replaces EXEC (v_cmpx).
 struct Bit {
@@ -287,24 +318,36 @@ template <class D, class... S>
   apply_nan_rule(args, D::kType, kSources, sizeof...(S));
 }
 
+template <class Tag>
+inline constexpr bool kIsJoined = Tag::kType.bits == 64 && Tag::kType.pack == Pack::kNone;
+
 template <NanRule kRule, class F, class D, class... S, size_t... K>
-[[gnu::always_inline]] inline uint32_t run_block(const Block& block, uint32_t& mask_out,
+[[gnu::always_inline]] inline uint32_t run_block(Block& block, uint32_t& mask_out,
                                                  std::index_sequence<K...>) {
+  constexpr bool kJoins = (kIsJoined<S> || ...);
+  [[maybe_unused]] Pairs wide[kJoins ? sizeof...(S) : 1];
+  [[maybe_unused]] Pairs wide_out[1];
+  block.wide = wide;
+  block.wide_out = wide_out;
+  const auto join = [&](size_t k) { wide[k].join(block.row.lo[k] + block.first, block.row.hi[k] + block.first); };
+  ((kIsJoined<S> ? join(K) : void()), ...);
+
   uint32_t nans = 0;
   uint32_t bits = 0;
   WT_LANE_LOOP
-  for (uint32_t i = 0; i < kBlockLanes; ++i) {
+  for (size_t i = 0; i < kBlockLanes; ++i) {
     const auto result = F{}(S::load(block, K, i)...);
     if constexpr (IsBit<D>) {
       bits |= result ? kLaneBits.bit[i] : 0;
     } else if constexpr (requires { result.bit; }) {
       D::store(block, i, result.value);
-      bits |= result.bit ? kLaneBits.bit[i] : 0;
+      bits |= kLaneBits.bit[i] & (0u - static_cast<uint32_t>(result.bit));
     } else {
       D::store(block, i, result);
       if constexpr (kRule == NanRule::kArith) nans |= D::is_nan(result) ? 1 : 0;
     }
   }
+  if constexpr (kIsJoined<D>) wide_out[0].split(block.row.out_lo + block.first, block.row.out_hi + block.first);
   mask_out = bits;
   return nans;
 }
@@ -315,7 +358,7 @@ template <NanRule kRule, class F, class D, class... S>
       (D::kType.is_float && D::kType.bits == 16) || (std::is_same_v<S, RoundMode> || ...);
   uint32_t nans = 0;
   uint64_t mask_out = 0;
-  for (uint32_t first = 0; first < args.lanes; first += kBlockLanes) {
+  for (size_t first = 0; first < args.lanes; first += kBlockLanes) {
     Block block(args, first);
     uint32_t bits = 0;
     if (!kRounds || args.round == 0) {

@@ -20,11 +20,12 @@ using isa::OperandKind;
 
 struct VopRow {
   Op op = Op::kInvalid;
-  Handler plain = nullptr;       // no modifiers
+  Handler plain = nullptr;       // no modifiers, see also plain_signs
   Handler plain_low = nullptr;   // the same, into the low half of the register: 16-bit results only
   Handler generic = nullptr;     // any modifier except integer clamp
   Handler saturating = nullptr;  // integer clamp; null when the operation has none
   Pack pack = Pack::kNone;       // of its operands
+  bool plain_signs = false;      // `plain` takes abs and neg of every operand
 };
 
 // What a 16-bit result does to the other half of its register.
@@ -38,22 +39,25 @@ inline bool has_default_float_mode(const Wave& wave) {
 }
 
 inline void fill_row(uint32_t* row, uint32_t lanes, uint32_t value) {
-  for (uint32_t first = 0; first < lanes; first += kBlockLanes)
-    for (uint32_t i = 0; i < kBlockLanes; ++i) row[first + i] = value;
+  for (size_t first = 0; first < lanes; first += kBlockLanes)
+    for (size_t i = 0; i < kBlockLanes; ++i) row[first + i] = value;
 }
 
 inline void copy_row(uint32_t* to, const uint32_t* from, uint32_t lanes) {
-  for (uint32_t first = 0; first < lanes; first += kBlockLanes)
+  for (size_t first = 0; first < lanes; first += kBlockLanes)
     std::memcpy(to + first, from + first, kBlockLanes * sizeof(uint32_t));
 }
 
 // Lanes of `mask` take the new value, the others keep theirs.
 inline void blend_row(uint32_t* to, const uint32_t* from, uint32_t lanes, uint64_t mask) {
-  for (uint32_t first = 0; first < lanes; first += kBlockLanes) {
+  for (size_t first = 0; first < lanes; first += kBlockLanes) {
     const uint32_t bits = static_cast<uint32_t>(mask >> first);
     WT_LANE_LOOP
-    for (uint32_t i = 0; i < kBlockLanes; ++i)
-      to[first + i] = (bits & kLaneBits.bit[i]) != 0 ? from[first + i] : to[first + i];
+    for (size_t i = 0; i < kBlockLanes; ++i) {
+      const uint32_t taken = from[first + i];
+      const uint32_t kept = to[first + i];
+      to[first + i] = (bits & kLaneBits.bit[i]) != 0 ? taken : kept;
+    }
   }
 }
 
@@ -81,6 +85,30 @@ inline Source fetch(Wave& wave, const Operand& operand, Row (&scratch)[2]) {
   } else {
     fill_row(scratch[0].lane, wave.lanes, wave.read_s32(operand));
     return {scratch[0].lane, scratch[0].lane};
+  }
+}
+
+// abs and neg of a floating-point source, into `scratch`.
+inline void apply_signs(uint32_t* to, const uint32_t* from, uint32_t lanes, uint32_t keep, uint32_t flip) {
+  for (size_t first = 0; first < lanes; first += kBlockLanes) {
+    WT_LANE_LOOP
+    for (size_t i = 0; i < kBlockLanes; ++i) to[first + i] = (from[first + i] & keep) ^ flip;
+  }
+}
+template <class Tag>
+inline Source with_signs(Source source, const Operand& operand, Row (&scratch)[2], uint32_t lanes) {
+  constexpr uint32_t kSign = Tag::kType.bits == 16 ? 0x8000u : 0x80000000u;
+  if constexpr (Tag::kType.pack == Pack::kDwords) {
+    // neg_lo and neg_hi.
+    Source result = source;
+    if (operand.neg) apply_signs(scratch[0].lane, source.lo, lanes, ~0u, kSign), result.lo = scratch[0].lane;
+    if (operand.abs) apply_signs(scratch[1].lane, source.hi, lanes, ~0u, kSign), result.hi = scratch[1].lane;
+    return result;
+  } else {
+    constexpr bool kWide = Tag::kType.bits == 64;
+    uint32_t* const to = scratch[kWide ? 1 : 0].lane;
+    apply_signs(to, kWide ? source.hi : source.lo, lanes, operand.abs ? ~kSign : ~0u, operand.neg ? kSign : 0);
+    return kWide ? Source{source.lo, to} : Source{to, to};
   }
 }
 
@@ -116,9 +144,15 @@ inline void store_compare(Wave& wave, const Inst& inst, uint64_t mask, bool writ
 
 template <class Tag>
 concept IsWide = Tag::kType.bits == 64;
+// Sources whose abs and neg the plain runner knows.
+template <class Tag>
+inline constexpr bool kTakesSigns = Tag::kType.role == Role::kRegister && Tag::kType.is_float &&
+                                    (Tag::kType.pack == Pack::kNone || Tag::kType.pack == Pack::kDwords);
 
-// No modifiers, default floating-point modes. Falls back to `generic` when the wave's state needs it.
-template <High16 kHigh, bool kInPlace, bool kMaskResult, class D, class... S>
+// No modifiers but signs, default floating-point modes. Falls back to `generic` when the wave's state needs
+// it. Results go straight to the register file when every lane is active: lanes do not depend on each
+// other, so overwriting an operand row is safe as long as nothing reads it afterwards.
+template <High16 kHigh, NanRule kRule, bool kMaskResult, class D, class... S>
 [[gnu::noinline]] void run_plain(Wave& wave, const Inst& inst, Kernel kernel, Handler generic) {
   constexpr bool kFloat = D::kType.is_float || (S::kType.is_float || ...);
   if ((kFloat && !has_default_float_mode(wave)) || wave.vgpr_index != 0) [[unlikely]]
@@ -128,17 +162,21 @@ template <High16 kHigh, bool kInPlace, bool kMaskResult, class D, class... S>
   Row scratch[sizeof...(S) + 1][2];
   args.lanes = wave.lanes;
   args.ieee = wave.mode.ieee;
+  // A NaN rule reads operands again after the results are there.
+  [[maybe_unused]] const uint32_t* const result_row = IsBit<D> ? nullptr : wave.vrow(inst.dst.index);
+  [[maybe_unused]] bool touches_result = false;
   size_t k = 0;
   const auto bind = [&]<class Tag>(Tag) {
     if constexpr (Tag::kType.role == Role::kRegister || Tag::kType.role == Role::kOld) {
       const Operand& operand = Tag::kType.role == Role::kOld ? inst.dst : inst.src[k];
-      const Source source = fetch<IsWide<Tag>>(wave, operand, scratch[k]);
+      Source source = fetch<IsWide<Tag>>(wave, operand, scratch[k]);
+      if constexpr (Tag::kType.pack == Pack::kDwords && Tag::kType.role == Role::kRegister)
+        source = {operand.op_sel ? source.hi : source.lo, operand.op_sel_hi ? source.hi : source.lo};
+      if constexpr (kTakesSigns<Tag>)
+        if (operand.neg || operand.abs) source = with_signs<Tag>(source, operand, scratch[k], wave.lanes);
       args.lo[k] = source.lo;
       args.hi[k] = source.hi;
-      if constexpr (Tag::kType.pack == Pack::kDwords && Tag::kType.role == Role::kRegister) {
-        args.lo[k] = operand.op_sel ? source.hi : source.lo;
-        args.hi[k] = operand.op_sel_hi ? source.hi : source.lo;
-      }
+      touches_result |= source.lo == result_row || source.hi == result_row || source.lo == result_row + wave.lanes;
     } else if constexpr (Tag::kType.role == Role::kMask) {
       args.mask_in = fetch_mask(wave, inst.src[k]);
     }
@@ -154,11 +192,12 @@ template <High16 kHigh, bool kInPlace, bool kMaskResult, class D, class... S>
   } else {
     uint32_t* const to = wave.vrow(inst.dst.index);
     Row result[IsWide<D> ? 2 : 1];
-    const bool in_place = kInPlace && all && !(D::kType.bits == 16 && kHigh == High16::kKeep);
+    constexpr bool kMerges = D::kType.bits == 16 && kHigh == High16::kKeep;
+    const bool in_place = all && !kMerges && (kRule == NanRule::kNone || !touches_result);
     args.out_lo = in_place ? to : result[0].lane;
-    args.out_hi = IsWide<D> ? result[IsWide<D> ? 1 : 0].lane : nullptr;
+    args.out_hi = IsWide<D> ? (in_place ? to + args.lanes : result[IsWide<D> ? 1 : 0].lane) : nullptr;
     kernel(args);
-    if constexpr (D::kType.bits == 16 && kHigh == High16::kKeep)
+    if constexpr (kMerges)
       for (uint32_t i = 0; i < args.lanes; ++i)
         result[0].lane[i] = (result[0].lane[i] & 0xffffu) | (to[i] & 0xffff0000u);
     if (!in_place) {
@@ -192,9 +231,6 @@ template <NanRule kRule, class F, class D, class... S>
 struct Handlers {
   static constexpr bool kMaskResult =
       !IsBit<D> && requires(decltype(F{}(S::load(std::declval<const Block&>(), 0, 0)...)) r) { r.bit; };
-  // Writing lane by lane over an operand row is safe unless operands are read again (NaN rule) or a
-  // result's register pair may overlap a source's differently.
-  static constexpr bool kInPlace = kRule == NanRule::kNone && !IsWide<D> && (!IsWide<S> && ...);
   static constexpr Kernel kKernel = run_kernel<kRule, F, D, S...>;
 
   static void generic(Wave& wave, const Inst& inst) {
@@ -207,7 +243,7 @@ struct Handlers {
   }
   template <High16 kHigh>
   static void plain(Wave& wave, const Inst& inst) {
-    run_plain<kHigh, kInPlace, kMaskResult, D, S...>(wave, inst, kKernel, generic);
+    run_plain<kHigh, kRule, kMaskResult, D, S...>(wave, inst, kKernel, generic);
   }
 };
 
@@ -228,6 +264,7 @@ struct Builder<kRule, D(S...)> {
     if constexpr (D::kType.bits == 16) builder.row.plain_low = H::template plain<High16::kKeep>;
     builder.row.generic = H::generic;
     ((builder.row.pack = std::max(builder.row.pack, S::kType.pack)), ...);
+    builder.row.plain_signs = ((S::kType.role != Role::kRegister || kTakesSigns<S>) && ...);
     return builder;
   }
   // The operation with the clamp bit set: integer results saturate.

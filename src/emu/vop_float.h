@@ -27,11 +27,11 @@ inline constexpr auto kMaxMinNumber = [](auto a, auto b, auto c, bool ieee) {
 };
 // The middle one of three numbers; with a NaN among them, the minimum.
 inline constexpr auto kMed3Number = [](auto a, auto b, auto c, bool ieee) {
-  if (a != a || b != b || c != c) return kMin3Number(a, b, c, ieee);
   const auto highest = kMax3Number(a, b, c, ieee);
-  if (highest == a) return max_number(b, c, ieee);
-  if (highest == b) return max_number(a, c, ieee);
-  return max_number(a, b, ieee);
+  auto middle = max_number(a, b, ieee);
+  middle = highest == b ? max_number(a, c, ieee) : middle;
+  middle = highest == a ? max_number(b, c, ieee) : middle;
+  return (a != a) | (b != b) | (c != c) ? kMin3Number(a, b, c, ieee) : middle;
 };
 
 inline constexpr auto kFloor = [](auto a) { return std::floor(a); };
