@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/device_code.h"
 #include "cli/guest_memory.h"
+#include "cli/instruction_trace.h"
 #include "cli/kernarg.h"
 #include "cli/kernel_argument.h"
 #include "codeobj/image.h"
@@ -44,6 +45,7 @@ struct Options {
   uint64_t seed = 0;
   uint32_t threads = 0;
   uint64_t watchdog = 0;
+  uint64_t trace = 0;  // instructions to print
 };
 
 struct Dump {
@@ -264,8 +266,15 @@ int exec(const Options& options) {
   dispatch.host = &run.host;
   place_packet(run, shape);
 
-  emu::Engine engine({.threads = static_cast<int>(options.threads), .seed = options.seed,
-                      .watchdog_instructions = options.watchdog});
+  InstructionTrace trace(run.image, run.memory, options.trace);
+  emu::EngineOptions engine_options{.threads = static_cast<int>(options.threads), .seed = options.seed,
+                                    .watchdog_instructions = options.watchdog};
+  if (options.trace != 0) {
+    engine_options.threads = 1;  // so that lines do not mix
+    engine_options.observe = InstructionTrace::observe;
+    engine_options.observe_context = &trace;
+  }
+  emu::Engine engine(engine_options);
   const auto start = std::chrono::steady_clock::now();
   const emu::DispatchResult result = engine.run(dispatch);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -334,6 +343,7 @@ void add_gpu_exec(CLI::App& parent, Invocation& invocation) {
       ->type_name("N[:COUNT[:TYPE]]")->allow_extra_args(false);
   command.add_option("--save-arg", options->saves, "write a buffer to a file afterwards")
       ->type_name("N=FILE")->allow_extra_args(false);
+  command.add_option("--trace", options->trace, "print the first N instructions executed and what each wrote")->type_name("N");
   command.add_flag("--counters", options->counters, "print what the dispatch did, counted exactly");
   command.add_option("--seed", options->seed, "permute the order of workgroups and waves")->type_name("N");
   command.add_option("--threads", options->threads, "host threads; 1 is deterministic; 0: one per core")->type_name("N");

@@ -13,6 +13,7 @@
 #include "emu/counters.h"
 #include "emu/fault.h"
 #include "emu/memory.h"
+#include "isa/inst.h"
 
 namespace wavetap::emu {
 
@@ -58,6 +59,12 @@ struct DispatchResult {
 // *fault_address is the host address. The engine holds no lock and owns no heap inside body.
 using RunGuarded = bool (*)(void (*body)(void*), void* arg, uint64_t* fault_address);
 
+struct Wave;
+
+// Called after each instruction of each wave, on the worker that ran it, with the state it left. `pc` is
+// the instruction's address. For tools that print; the engine then runs one instruction at a time.
+using ObserveInstruction = void (*)(void* context, const Wave& wave, const isa::Inst& inst, GpuAddr pc);
+
 struct EngineOptions {
   int threads = 0;              // worker threads; 0 = one per core
   uint64_t seed = 0;            // non-zero: permutes workgroup and wave order
@@ -68,6 +75,8 @@ struct EngineOptions {
   // Around everything that touches guest memory, so that memory which the user unmapped behind our back
   // becomes a page fault of the wave. Null: no guard.
   RunGuarded run_guarded = nullptr;
+  ObserveInstruction observe = nullptr;
+  void* observe_context = nullptr;
 };
 
 // Runs dispatches on a pool of worker threads. Any thread may call run(); dispatches from several

@@ -80,7 +80,16 @@ void TurnRunner::run_wave(Workgroup& group, Wave& wave, int64_t quantum) {
     }
     wave.budget = static_cast<int64_t>(stop_at - wave.executed);
     if (limit != 0) wave.budget = std::min(wave.budget, static_cast<int64_t>(limit - wave.executed));
-    run_guarded_slice(wave);
+    if (options_.observe != nullptr) {
+      const isa::Program& program = *wave.program;
+      const int32_t index = wave.pc;
+      wave.budget = 1;
+      run_guarded_slice(wave);
+      if (index < program.size())
+        options_.observe(options_.observe_context, wave, program.insts()[index], program.pc_of(index));
+    } else {
+      run_guarded_slice(wave);
+    }
     if (wave.state == WaveState::kLeftCode) enter_other_code(wave);
     if (group.interrupt_requested) {
       group.interrupt_requested = false;
