@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 RULES = [
-    (re.compile(r"(?<![\w.$}])/(?:work|root|home/[a-z]\w*|Users/\w+|tmp/b-\w+)/"), "a path of one machine"),
+    (re.compile(r"(?<![\w.$}])/(?:work|root|home/(?!dev/)[a-z]\w*|Users/\w+|tmp/b-\w+)/"), "a path of one machine"),
     (re.compile(r"^(<<<<<<<|>>>>>>>) "), "a conflict marker"),
     (re.compile(r"\bTODO\b(?!\(#\d+\))"), "a TODO without an issue number"),
     (re.compile(r"[ \t]+$"), "spaces at the end of the line"),
