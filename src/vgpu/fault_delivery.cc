@@ -62,20 +62,20 @@ QueueError error_of(emu::FaultKind kind) {
 
 // "64 bytes past the end of [0x…, 0x…)" and the like.
 void add_neighbourhood(Text& text, const FaultSite& site, GpuAddr address) {
+  const std::optional<emu::MappedRange> near = site.queue.gpu->space.nearest(address);
+  const uint64_t distance = !near                         ? UINT64_MAX
+                            : address.value < near->begin ? near->begin - address.value
+                            : address.value >= near->end  ? address.value - near->end
+                                                          : 0;
+  if (distance > kFarBytes) {
+    text.add(" (nothing is mapped near it)");
+    return;
+  }
   const QueueHooks& hooks = *site.queue.hooks;
   char described[256];
   if (hooks.describe_address != nullptr &&
       hooks.describe_address(hooks.context, *site.queue.gpu, address, described, sizeof described)) {
     text.add(" (%s)", described);
-    return;
-  }
-  const std::optional<emu::MappedRange> near = site.queue.gpu->space.nearest(address);
-  const uint64_t distance = !near                           ? UINT64_MAX
-                            : address.value < near->begin   ? near->begin - address.value
-                            : address.value >= near->end    ? address.value - near->end
-                                                            : 0;
-  if (distance > kFarBytes) {
-    text.add(" (nothing is mapped near it)");
     return;
   }
   const auto begin = static_cast<unsigned long long>(near->begin);
@@ -160,7 +160,7 @@ void describe_wave_fault(const FaultSite& site, const emu::Fault& fault, const e
   Text text(buffer, size);
   add_where(text, site);
   text.add("%s", emu::fault_name(fault.kind));
-  if (fault.kind == emu::FaultKind::kTrap) text.add(" %u", fault.trap_id);
+  if (fault.kind == emu::FaultKind::kTrap && fault.detail[0] == '\0') text.add(" %u", fault.trap_id);
   if (fault.address.value != 0 || is_memory_fault(fault.kind)) {
     text.add(": %s 0x%llx", fault.is_write ? "write to" : "read of",
              static_cast<unsigned long long>(fault.address.value));
