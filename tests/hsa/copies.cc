@@ -83,8 +83,15 @@ void rectangles(const Place& host, const Place& vram, hsa_agent_t gpu) {
   const hsa_dim3_t to_offset{8, 2, 0};
   const hsa_dim3_t range{50, 7, 3};
   const hsa_signal_t signal = make_signal(1);
-  HSA(hsa_amd_memory_async_copy_rect(&to, &to_offset, &from, &from_offset, &range, gpu, hsaDeviceToHost, 0, nullptr,
-                                     signal));
+  const hsa_status_t status = hsa_amd_memory_async_copy_rect(&to, &to_offset, &from, &from_offset, &range, gpu,
+                                                             hsaDeviceToHost, 0, nullptr, signal);
+  const char* sdma = std::getenv("HSA_ENABLE_SDMA");
+  if (sdma != nullptr && std::strcmp(sdma, "0") == 0) {
+    check(status == HSA_STATUS_ERROR_OUT_OF_RESOURCES, "ROCr has no rectangles without SDMA");
+    HSA(hsa_signal_destroy(signal));
+    return;
+  }
+  HSA(status);
   bool right = wait_until(signal, 0);
   for (uint32_t z = 0; z < range.z; ++z) {
     for (uint32_t y = 0; y < range.y; ++y) {
