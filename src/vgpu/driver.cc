@@ -203,7 +203,8 @@ void Driver::host_unmapped(uint64_t address, uint64_t size_bytes) {
 }
 
 bool Driver::vacate_fd(int fd) {
-  const int copy = sys::dup_above(fd, 3);
+  int copy = sys::dup_above(fd, 3);
+  if (copy == -EMFILE && own_fds::raise_limit()) copy = sys::dup_above(fd, 3);
   if (copy < 0) return false;
   own_fds::forget(fd);
   const int moved = own_fds::adopt(copy);

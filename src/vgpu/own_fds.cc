@@ -80,17 +80,22 @@ bool contains(int fd) {
 int lowest() { return g_lowest.load(std::memory_order_relaxed); }
 int highest() { return g_highest.load(std::memory_order_relaxed); }
 
-bool has_room() {
-  Limits limit = limits();
-  const uint64_t count = static_cast<uint64_t>(g_count.load(std::memory_order_relaxed));
-  const auto share = [](uint64_t of) { return of <= kSmallLimit ? 0 : of / 2 - 32; };
-  if (count < share(limit.soft)) return true;
-  const uint64_t raised = std::min(limit.hard, kRaisedLimit);
-  if (raised <= limit.soft || count >= share(raised)) return false;
+bool raise_limit() {
+  const Limits limit = limits();
+  const uint64_t raised = std::min(limit.hard, std::max(kRaisedLimit, limit.soft + kSmallLimit));
+  if (raised <= limit.soft) return false;
   struct rlimit wanted {};
   if (sys::call(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &wanted) != 0) return false;
   wanted.rlim_cur = raised;
   return sys::call(SYS_prlimit64, 0, RLIMIT_NOFILE, &wanted, nullptr) == 0;
+}
+
+bool has_room() {
+  const uint64_t count = static_cast<uint64_t>(g_count.load(std::memory_order_relaxed));
+  const auto fits = [count](uint64_t limit) { return limit > kSmallLimit && count < limit / 2 - 32; };
+  const Limits limit = limits();
+  if (fits(limit.soft)) return true;
+  return fits(std::min(limit.hard, kRaisedLimit)) && raise_limit();
 }
 
 void close_all() {

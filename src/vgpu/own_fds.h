@@ -27,6 +27,9 @@ int highest();
 // it takes.
 bool has_room();
 
+// Raises the soft limit on descriptors, within the hard one. False: it stays as it is.
+bool raise_limit();
+
 // Forgets a descriptor without closing it: it was closed behind our back or handed over.
 void forget(int fd);
 
