@@ -1,12 +1,35 @@
 // Chooses the handler of a vector operation: by its modifiers, by the target, and by what the host's
-// processor can do (the tables may be built for several instruction sets, see CMakeLists.txt).
+// processor can do (CMakeLists.txt builds the tables a second time for amd64 with AVX2 and FMA).
 #include <algorithm>
 #include <iterator>
 
-#include "emu/vop_tables.h"
+#include "emu/vop_row.h"
+#include "isa/inst.h"
 
 namespace wavetap::emu {
+
+inline namespace baseline {
+const VopTables& vop_tables();
+}
+#ifdef WT_VOP_HAS_X86_64_V3
+namespace x86_64_v3 {
+const VopTables& vop_tables();
+}
+#endif
+
 namespace {
+
+using isa::Inst;
+using isa::Operand;
+using isa::OperandKind;
+
+const VopTables& best_tables() {
+#ifdef WT_VOP_HAS_X86_64_V3
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+    return x86_64_v3::vop_tables();
+#endif
+  return baseline::vop_tables();
+}
 
 // The plain runner takes packed operands with both halves in place, and any choice of dwords.
 bool is_plain(const Operand& operand, const VopRow& row) {
@@ -40,10 +63,10 @@ Handler choose(const VopRow* row, const Inst& inst) {
 
 }  // namespace
 
-Handler find_vop(const Inst& inst, Shape) { return choose(find_vop_row(inst.op), inst); }
+Handler find_vop(const Inst& inst, Shape) { return choose(best_tables().vop(inst.op), inst); }
 
-Handler find_vopc(const Inst& inst, Shape) { return choose(find_vopc_row(inst.op), inst); }
+Handler find_vopc(const Inst& inst, Shape) { return choose(best_tables().vopc(inst.op), inst); }
 
-Handler find_vop3p(const Inst& inst, Shape) { return choose(find_vop3p_row(inst), inst); }
+Handler find_vop3p(const Inst& inst, Shape) { return choose(best_tables().vop3p(inst), inst); }
 
 }  // namespace wavetap::emu

@@ -72,12 +72,11 @@ inline uint32_t to_half(float value, int round) {
   return round == 0 ? float_to_half(value) : round_to_half(value, round);
 }
 
-// The engine's NaN rule on one half.
-template <class... Halves>
-uint32_t nan_rule(uint32_t result, Halves... operands) {
-  uint32_t nan = kDefaultNanF16;
-  bool found = false;
-  ((nan = !found && is_nan_bits16(operands) ? quiet16(operands) : nan, found = found || is_nan_bits16(operands)), ...);
+// The engine's NaN rule on one half. Operands in order; the first NaN wins.
+inline uint32_t nan_rule(uint32_t result, uint32_t a, uint32_t b, uint32_t c) {
+  uint32_t nan = is_nan_bits16(c) ? quiet16(c) : kDefaultNanF16;
+  nan = is_nan_bits16(b) ? quiet16(b) : nan;
+  nan = is_nan_bits16(a) ? quiet16(a) : nan;
   return is_nan_bits16(result) ? nan : result;
 }
 
@@ -86,7 +85,7 @@ struct PackedArith {
   uint32_t operator()(uint32_t a, uint32_t b, int round) const {
     const uint32_t low = to_half(F{}(low_half(a), low_half(b)), round);
     const uint32_t high = to_half(F{}(high_half(a), high_half(b)), round);
-    return nan_rule(low, a & 0xffff, b & 0xffff) | nan_rule(high, a >> 16, b >> 16) << 16;
+    return nan_rule(low, a & 0xffff, b & 0xffff, 0) | nan_rule(high, a >> 16, b >> 16, 0) << 16;
   }
   uint32_t operator()(uint32_t a, uint32_t b, uint32_t c, int round) const {
     const uint32_t low = to_half(F{}(low_half(a), low_half(b), low_half(c)), round);

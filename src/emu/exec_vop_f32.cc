@@ -8,7 +8,7 @@ WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
 namespace {
 
 // "Legacy" multiplication, for DirectX 9: 0 times anything is +0.
-float mul_legacy(float a, float b) { return (a == 0) | (b == 0) ? 0.0f : a * b; }
+float mul_legacy(float a, float b) { return ((a == 0) | (b == 0)) ? 0.0f : a * b; }
 
 // v_mad_f32 and its kin round the product and the sum, and never keep denormals.
 float mad(float a, float b, float c) {
@@ -21,7 +21,7 @@ float mad_legacy(float a, float b, float c) {
 }
 
 constexpr auto kFma = [](float a, float b, float c) { return __builtin_fmaf(a, b, c); };
-constexpr auto kFmaLegacy = [](float a, float b, float c) { return (a == 0) | (b == 0) ? c : __builtin_fmaf(a, b, c); };
+constexpr auto kFmaLegacy = [](float a, float b, float c) { return ((a == 0) | (b == 0)) ? c : __builtin_fmaf(a, b, c); };
 constexpr auto kMad = [](float a, float b, float c) { return mad(a, b, c); };
 constexpr auto kMadLegacy = [](float a, float b, float c) { return mad_legacy(a, b, c); };
 

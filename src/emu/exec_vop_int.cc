@@ -157,17 +157,14 @@ uint64_t quad_sad(uint64_t a, uint32_t b, uint64_t accumulator, bool masked, boo
 // Each result byte: selector 0..7 picks a byte of {a, b} (b is the low dword), 8..11 replicate the sign
 // of a word, 12 is 0x00, more is 0xff.
 uint32_t v_perm_b32(uint32_t a, uint32_t b, uint32_t selectors) {
-  const uint64_t bytes = uint64_t{a} << 32 | b;
   uint32_t result = 0;
   for (int i = 0; i < 4; ++i) {
     const uint32_t selector = byte_of(selectors, i);
-    uint32_t value = 0xff;
-    if (selector < 8)
-      value = static_cast<uint32_t>(bytes >> 8 * selector & 0xff);
-    else if (selector < 12)
-      value = (bytes >> (16 * (selector - 8) + 15) & 1) != 0 ? 0xff : 0;
-    else if (selector == 12)
-      value = 0;
+    const uint32_t byte = ((selector & 4) != 0 ? a : b) >> 8 * (selector & 3) & 0xff;
+    const uint32_t sign = ((selector & 2) != 0 ? a : b) >> (16 * (selector & 1) + 15) & 1;
+    uint32_t value = selector == 12 ? 0 : 0xff;
+    value = selector < 12 ? 0xff * sign : value;
+    value = selector < 8 ? byte : value;
     result |= value << 8 * i;
   }
   return result;

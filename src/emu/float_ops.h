@@ -148,8 +148,8 @@ Float pick_number(Float a, Float b, bool takes_a, bool ieee) {
   Float result = takes_a ? a : b;
   result = b != b ? a : result;
   result = a != a ? b : result;
-  result = ieee & is_signaling(b) ? quiet(b) : result;
-  return ieee & is_signaling(a) ? quiet(a) : result;
+  result = (ieee & is_signaling(b)) ? quiet(b) : result;
+  return (ieee & is_signaling(a)) ? quiet(a) : result;
 }
 template <class Float>
 Float min_number(Float a, Float b, bool ieee) {
@@ -169,10 +169,11 @@ inline float fma_for_half(float a, float b, float c) {
   const float rest = sum - product;
   const float error = (product - (sum - rest)) + (c - rest);
   const uint32_t bits = bits_of(sum);
-  // Inexact and even: step toward the exact value, which makes the last bit odd. False for NaN.
-  const bool inexact_even = ((error < 0) | (error > 0)) & ((bits & 1) == 0);
-  const uint32_t step = (error < 0) == (sum < 0) ? 1u : ~0u;
-  return f32_of(inexact_even ? bits + step : bits);
+  // Inexact and even: step toward the exact value, which makes the last bit odd. Not for NaN or infinity,
+  // whose error is NaN. Arithmetic instead of conditions, so that it vectorises.
+  const uint32_t inexact = (bits_of(error) & 0x7fffffffu) - 1 < 0x7f7fffffu ? 1 : 0;
+  const uint32_t away_from_zero = 1 - 2 * ((bits ^ bits_of(error)) >> 31);
+  return f32_of(bits + away_from_zero * (inexact & ~bits & 1));
 }
 
 }  // namespace WT_VOP_VARIANT

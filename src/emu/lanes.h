@@ -24,12 +24,15 @@
 #include <utility>
 
 #include "emu/float_ops.h"
+#include "emu/vop_row.h"
 #include "emu/wave.h"
 
 // The result row either is distinct from every operand row or the very same row; in both cases lanes do
 // not depend on each other.
 #if defined(__clang__)
 #define WT_LANE_LOOP _Pragma("clang loop vectorize(assume_safety)")
+// Some operations call into the C library; that their loops stay scalar is no news.
+#pragma clang diagnostic ignored "-Wpass-failed"
 #else
 #define WT_LANE_LOOP _Pragma("GCC ivdep")
 #endif
@@ -121,16 +124,6 @@ enum class Role : uint8_t {
   kMask,      // a lane mask operand; VCC when the text names none
   kImplied,   // made up by the kernel: lane number, mode bits
 };
-// How the halves of a packed operand are chosen and modified.
-enum class Pack : uint8_t {
-  kNone,
-  kHalves,       // two 16-bit values in a dword
-  kWholeHalves,  // the same, in an encoding without op_sel: both stay in place
-  kDwords,       // two 32-bit values in a register pair
-  kSignFree,     // one dword; neg and abs mean something else
-  kMixed,        // op_sel_hi chooses between an f16 half and an f32; reaches the kernel as f32
-};
-
 constexpr bool has_halves(Pack pack) { return pack == Pack::kHalves || pack == Pack::kWholeHalves; }
 
 struct OperandType {

@@ -18,24 +18,16 @@ using isa::Op;
 using isa::Operand;
 using isa::OperandKind;
 
-struct VopRow {
-  Op op = Op::kInvalid;
-  Handler plain = nullptr;       // no modifiers, see also plain_signs
-  Handler plain_low = nullptr;   // the same, into the low half of the register: 16-bit results only
-  Handler generic = nullptr;     // any modifier except integer clamp
-  Handler saturating = nullptr;  // integer clamp; null when the operation has none
-  Pack pack = Pack::kNone;       // of its operands
-  bool plain_signs = false;      // `plain` takes abs and neg of every operand
-};
-
 // What a 16-bit result does to the other half of its register.
 enum class High16 : uint8_t { kZero, kKeep };
 
 // --- Operands and results of the plain runner.
 
+// Round to nearest, denormals kept. Compared as one word: every floating-point instruction asks.
 inline bool has_default_float_mode(const Wave& wave) {
-  return wave.mode.round_f32 == 0 && wave.mode.round_f16_f64 == 0 && wave.mode.denorm_f32 == 3 &&
-         wave.mode.denorm_f16_f64 == 3 && !wave.mode.fp16_overflow;
+  static_assert(offsetof(FloatMode, round_f16_f64) == 1 && offsetof(FloatMode, denorm_f16_f64) == 3);
+  constexpr FloatMode kDefault;
+  return std::memcmp(&wave.mode, &kDefault, 4) == 0 && !wave.mode.fp16_overflow;
 }
 
 inline void fill_row(uint32_t* row, uint32_t lanes, uint32_t value) {
@@ -307,11 +299,17 @@ consteval std::array<VopRow, N> vop_table(const NamedRow (&rows)[N]) {
   return table;
 }
 
+// By hand: a library template compiled for a newer processor must not be shared with other variants.
 template <size_t N>
 const VopRow* find_row(const std::array<VopRow, N>& table, Op op) {
-  const auto at = std::lower_bound(table.begin(), table.end(), op,
-                                   [](const VopRow& row, Op wanted) { return row.op < wanted; });
-  return at != table.end() && at->op == op ? &*at : nullptr;
+  size_t begin = 0;
+  size_t end = N;
+  while (begin < end) {
+    const size_t middle = begin + (end - begin) / 2;
+    if (table[middle].op < op) begin = middle + 1;
+    else end = middle;
+  }
+  return begin < N && table[begin].op == op ? &table[begin] : nullptr;
 }
 
 }  // namespace WT_VOP_VARIANT

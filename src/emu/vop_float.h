@@ -31,7 +31,7 @@ inline constexpr auto kMed3Number = [](auto a, auto b, auto c, bool ieee) {
   auto middle = max_number(a, b, ieee);
   middle = highest == b ? max_number(a, c, ieee) : middle;
   middle = highest == a ? max_number(b, c, ieee) : middle;
-  return (a != a) | (b != b) | (c != c) ? kMin3Number(a, b, c, ieee) : middle;
+  return ((a != a) | (b != b) | (c != c)) ? kMin3Number(a, b, c, ieee) : middle;
 };
 
 inline constexpr auto kFloor = [](auto a) { return std::floor(a); };

@@ -15,9 +15,11 @@ const VopRow* find_trans_row(Op op);    // exec_vop_trans.cc
 const VopRow* find_div_row(Op op);      // exec_vop_div.cc
 const VopRow* find_special_row(Op op);  // exec_vop_special.cc
 
-const VopRow* find_vop_row(Op op);             // vop_tables.cc: the first of the above
-const VopRow* find_vopc_row(Op op);            // exec_vopc.cc
+const VopRow* find_vopc_row(Op op);              // exec_vopc.cc
 const VopRow* find_vop3p_row(const Inst& inst);  // exec_vop3p.cc
+
+// All of the above, in this variant. vop_tables.cc
+const VopTables& vop_tables();
 
 }  // namespace WT_VOP_VARIANT
 }  // namespace wavetap::emu
