@@ -66,7 +66,8 @@ for deb in "$apt"/cache/archives/*.deb; do
     skip "unpacking $(basename "$deb") failed"
 done
 chroot "$dir" /sbin/ldconfig || skip "ldconfig failed in the new root"
-# Some programs look for the alternatives that maintainer scripts would have made.
+# Maintainer scripts did not run; what they would have made and programs look for.
+[ -e "$dir/usr/bin/sh" ] || ln -s bash "$dir/usr/bin/sh"
 [ -e "$dir/usr/bin/python3" ] || ln -s "$(basename "$(ls "$dir"/usr/bin/python3.* | head -n 1)")" "$dir/usr/bin/python3"
 
 rm -rf "$apt"

@@ -1,0 +1,202 @@
+#!/usr/bin/env bash
+# Runs the virtual GPU under one ROCm stack. Called by run.sh, in a mount namespace of its own: the mounts
+# below vanish with the last process.
+#
+#   suite.sh SUITE ROOT MODE...      ROOT: a folder made by make_root.sh, or / for this machine's own ROCm
+#
+# From run.sh's environment: SOURCE (the source tree), BUILD (bin/wavetap, lib/libwavetap_gpu.so), PROGRAMS
+# (where compiled test programs are kept), RESULTS (one line "SUITE MODE GROUP TEST pass|fail|skip" each is
+# appended), LOGS (a file per test), JOBS, QUICK (yes or no).
+#
+# `wavetap run` is the host's and the preloaded library is the one of BUILD; only the program under test
+# and AMD's libraries come from ROOT. That works because the folders involved have the same path inside
+# and outside.
+set -uo pipefail
+
+suite=$1 root=${2%/}
+shift 2
+modes=$*
+
+export TMPDIR=$RESULTS.tmp LC_ALL=C
+programs=$PROGRAMS/$suite
+mkdir -p "$TMPDIR" "$programs"/{hip,hsa,co}
+
+if [ -n "$root" ]; then
+  for folder in proc sys dev; do mount --rbind "/$folder" "$root/$folder" || exit 1; done
+  for folder in "$SOURCE" "$BUILD" "$PROGRAMS" "$TMPDIR"; do
+    mkdir -p "$root$folder" && mount --bind "$folder" "$root$folder" || exit 1
+  done
+  inside=(chroot "$root")
+else
+  inside=()
+fi
+
+# ---- Programs -------------------------------------------------------------------------------------------
+
+hsa_programs="pools signals queues copies timing ipc faults"
+# All of the runtime's behaviour, and kernels of each kind: this tests the driver under another runtime and
+# the engine with another compiler's code, not every algorithm again.
+kernel_programs="vector_add graphs atomics_global atomics_lds cross_lane device_globals device_printf dynamic_lds
+  fft half_math int64_ops libm_f32 matmul_f16 matmul_f32 mfma radix_sort reduction scan scratch_arrays votes"
+runtime_programs=$(cd "$SOURCE/tests/hip/runtime" && ls -- *.hip | sed 's/\.hip$//')
+if [ "$QUICK" = yes ]; then
+  hsa_programs="pools signals copies ipc faults"
+  kernel_programs="vector_add graphs"
+  runtime_programs="device_query fault_read host_register ipc_memory malloc_async managed_memory memcpy_kinds
+    memory_info streams two_gpus virtual_memory"
+fi
+
+# The newest clang of the stack: the one hipcc uses.
+clang=$(cd "$root/usr/bin" && ls clang-[0-9]* 2> /dev/null | grep -E '^clang-[0-9]+$' | sort -t- -k2 -n | tail -n 1)
+[ -n "$root" ] || clang=clang-15
+# The targets of every program, and of vector_add where the stack knows newer GPUs.
+archs="gfx1030 gfx90a"
+[ -z "$root" ] && newer_archs="" || newer_archs="gfx942 gfx1100"
+
+offload_archs() { printf -- '--offload-arch=%s ' "$@"; }
+
+# up_to_date OUTPUT SOURCE: newer than its source and every header beside it.
+up_to_date() {
+  [ -x "$1" ] && [ -z "$(find "$2" "$SOURCE/tests/hip" "$SOURCE/tests/hsa" \( -path "$2" -o -name '*.h' \) -newer "$1" -print -quit)" ]
+}
+
+# compile OUTPUT SOURCE COMMAND...: a failure is a result like any other.
+compile() {
+  local output=$1 source=$2 name log
+  shift 2
+  name=$(basename "$output")
+  log=$LOGS/$suite.build.$name.log
+  up_to_date "$output" "$source" && return 0
+  rm -f "$output"
+  if ! "${inside[@]}" "$@" "$source" -o "$output" > "$log" 2>&1; then
+    printf '%s\tbuild\tbuild\t%s\tfail\n' "$suite" "$name" >> "$RESULTS"
+  fi
+}
+
+throttle() { while [ "$(jobs -rp | wc -l)" -ge "$JOBS" ]; do wait -n; done; }
+
+compile_hip() {
+  local name=$1 source folder all=$archs libraries=
+  for folder in runtime kernels; do
+    [ -e "$SOURCE/tests/hip/$folder/$name.hip" ] && source=$SOURCE/tests/hip/$folder/$name.hip
+  done
+  [ "$name" = vector_add ] && all="$archs $newer_archs"
+  [ "$name" = callbacks ] && libraries=-ldl
+  compile "$programs/hip/$name" "$source" hipcc $(offload_archs $all) -O2 -std=c++17 -Wno-unused-result \
+    -Wno-unused-command-line-argument -I"$SOURCE/tests/hip" $libraries
+}
+
+compile_all() {
+  local name arch
+  for name in $runtime_programs $kernel_programs; do
+    throttle
+    compile_hip "$name" &
+  done
+  compile "$programs/hip/module_kernels.co" "$SOURCE/tests/hip/modules/module_kernels.hip" \
+    hipcc --genco $(offload_archs $archs) -O2
+  for name in $hsa_programs; do
+    throttle
+    compile "$programs/hsa/$name" "$SOURCE/tests/hsa/$name.cc" g++ -std=c++20 -O2 -DLITTLEENDIAN_CPU=1 \
+      "-DWT_CODE_OBJECT_DIR=\"$programs/co\"" -pthread -Wl,--no-as-needed -lhsa-runtime64 &
+  done
+  for arch in $archs; do
+    compile "$programs/co/hsa_kernels_$arch.hsaco" "$SOURCE/tests/hsa/kernels.cl" "$clang" -x cl -cl-std=CL2.0 \
+      --target=amdgcn-amd-amdhsa -mcpu="$arch" -nogpulib -O2 -g -mcode-object-version=4
+  done
+  wait
+}
+
+# ---- Checks ---------------------------------------------------------------------------------------------
+
+declare -A mode_options=([default]="" [small-bar]="--gpu-option small-bar" [svm]="--gpu-option svm"
+  [low-va]="--gpu-option low-va")
+
+# What must be printed by programs that end in a fault; others must exit with 0. ROCr up to 6.4 ends the
+# process with its own report, 7 hands HIP an error.
+page_fault='Memory access fault by GPU node-1|hipErrorIllegalAddress'
+aborted='HSA_STATUS_ERROR_EXCEPTION|hipErrorLaunchFailure|hipErrorIllegalAddress|hipErrorAssert'
+declare -A must_print=([fault_read]=$page_fault [fault_null]=$page_fault [fault_write_freed]=$page_fault
+  [fault_assert]="Device-side assertion .value.*($aborted)" [fault_trap]=$aborted)
+
+# check MODE GROUP TEST MODELS PATTERN COMMAND...: runs COMMAND inside the stack on the virtual GPUs and
+# records whether it did what it must. An empty PATTERN: exit status 0 (77: skipped). Otherwise the output
+# must match PATTERN and report no failed check.
+check() {
+  local mode=$1 group=$2 test=$3.$4 models=$4 pattern=$5 log text verdict=fail status
+  shift 5
+  log=$LOGS/$suite.$mode.$group.$test.log
+  WT_MODEL_FILE=$SOURCE/models/$models.gpu timeout -k 5 "${CHECK_SECONDS:-300}" \
+    "$BUILD/bin/wavetap" run --no-checks --no-trace --gpu "$models" ${mode_options[$mode]} -- \
+    "${inside[@]}" "$@" > "$log" 2>&1
+  status=$?
+  echo "exit status $status" >> "$log"
+  if [ -n "$pattern" ]; then
+    text=$(< "$log")
+    [[ $text =~ $pattern ]] && ! grep -q '^FAIL ' "$log" && verdict=pass
+  elif [ "$status" = 0 ]; then
+    verdict=pass
+  elif [ "$status" = 77 ]; then
+    verdict=skip
+  fi
+  printf '%s\t%s\t%s\t%s\t%s\n' "$suite" "$mode" "$group" "$test" "$verdict" >> "$RESULTS"
+}
+
+spawn_check() { throttle; check "$@" & }
+
+check_rocminfo() {
+  local mode=$1 models=$2 name files=()
+  for name in ${models//,/ }; do files+=("$SOURCE/models/$name.gpu"); done
+  check "$mode" tools rocminfo "$models" '' rocminfo
+  python3 "$SOURCE/tests/stacks/check_rocminfo.py" "${files[@]}" \
+    < "$LOGS/$suite.$mode.tools.rocminfo.$models.log" > "$LOGS/$suite.$mode.tools.figures.$models.log"
+  [ $? = 0 ] && verdict=pass || verdict=fail
+  printf '%s\t%s\ttools\tfigures.%s\t%s\n' "$suite" "$mode" "$models" "$verdict" >> "$RESULTS"
+}
+
+check_tools() {
+  local mode=$1
+  check_rocminfo "$mode" rx6800xt,mi210
+  [ -z "$newer_archs" ] || check_rocminfo "$mode" mi300x,rx7900xtx
+  spawn_check "$mode" tools rocm_smi rx6800xt,mi210 '0x73bf.*0x740f' rocm-smi --showid
+  spawn_check "$mode" tools rocm_agent_enumerator rx6800xt,mi210 'gfx1030.*gfx90a' rocm_agent_enumerator
+}
+
+check_hsa() {
+  local mode=$1 name model
+  for model in rx6800xt mi210; do
+    for name in $hsa_programs; do
+      [ "$name" = faults ] && continue
+      spawn_check "$mode" hsa "$name" "$model" '' "$programs/hsa/$name"
+    done
+    spawn_check "$mode" hsa faults_callbacks "$model" '' "$programs/hsa/faults" callbacks
+    spawn_check "$mode" hsa faults_memory "$model" '' "$programs/hsa/faults" memory
+  done
+  spawn_check "$mode" hsa faults_uncaught rx6800xt 'in kernel poke.*kernels\.cl:.*Memory access fault by GPU node-1' \
+    "$programs/hsa/faults" memory-uncaught
+}
+
+check_hip() {
+  local mode=$1 name model models arguments kernels=$kernel_programs
+  # What a kernel computes does not depend on the mode; where its memory lies does.
+  [ "$mode" = default ] || kernels="vector_add graphs device_globals device_printf scratch_arrays"
+  [ "$QUICK" = yes ] && kernels=$kernel_programs
+  for name in $runtime_programs $kernels; do
+    models="rx6800xt mi210"
+    [ "$name" = two_gpus ] && models="rx6800xt,mi210 mi210,mi210"
+    [ "$name" = vector_add ] && [ -n "$newer_archs" ] && models+=" mi300x rx7900xtx"
+    arguments=()
+    [ "$name" = module_load ] && arguments=("$programs/hip/module_kernels.co")
+    for model in $models; do
+      spawn_check "$mode" hip "$name" "$model" "${must_print[$name]:-}" "$programs/hip/$name" "${arguments[@]}"
+    done
+  done
+}
+
+compile_all
+for mode in $modes; do
+  check_tools "$mode"
+  check_hsa "$mode"
+  check_hip "$mode"
+  wait
+done
+rm -rf "$TMPDIR"
