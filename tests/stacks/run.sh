@@ -2,8 +2,9 @@
 # Runs the virtual GPU under other generations of AMD's user space: the same library, not rebuilt, below
 # the ROCm of this machine and of newer Debian suites, in every mode of the driver.
 #
-#   run.sh [--build DIR] [--quick] [--suites "NAME..."] [--modes "NAME..."] [--jobs N]
+#   run.sh [DIR] [--quick] [--suites "NAME..."] [--modes "NAME..."] [--jobs N]
 #
+#   DIR      the build folder: bin/wavetap, lib/libwavetap_gpu.so (default: build)
 #   suites   host (this machine's ROCm), trixie, sid, experimental
 #   modes    default; small-bar (the CPU reaches no VRAM); svm (the shared-virtual-memory ioctl works);
 #            low-va (reserved ranges below 2^47, as on x86-64)
@@ -24,12 +25,12 @@ modes="default small-bar svm low-va"
 usage() { sed -n '5,6p' "${BASH_SOURCE[0]}" | sed 's/^# *//' >&2; exit 1; }
 while [ $# -gt 0 ]; do
   case $1 in
-    --build) BUILD=${2:?}; shift ;;
     --suites) suites=${2:?}; shift ;;
     --modes) modes=${2:?}; shift ;;
     --jobs) JOBS=${2:?}; shift ;;
     --quick) QUICK=yes ;;
-    *) usage ;;
+    -*) usage ;;
+    *) BUILD=$1 ;;
   esac
   shift
 done

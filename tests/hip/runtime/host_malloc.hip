@@ -1,6 +1,6 @@
 // Pinned host memory with every flag: kernels read and write it directly, its device pointer is found,
 // host and device see each other's changes.
-#include "check.h"
+#include "versions.h"
 
 __global__ void square(const int* in, int* out, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -27,7 +27,7 @@ void run(const char* name, unsigned flags) {
   check::expect((got_flags & kept) == kept, "  flags 0x%x contain 0x%x", got_flags, kept);
   hipPointerAttribute_t attributes;
   WT_HIP(hipPointerGetAttributes(&attributes, in));
-  check::expect(attributes.memoryType == hipMemoryTypeHost && attributes.hostPointer == in &&
+  check::expect(check::memory_type(attributes) == hipMemoryTypeHost && attributes.hostPointer == in &&
                     attributes.devicePointer == device_in,
                 "  attributes: host memory with both pointers");
   WT_HIP(hipHostFree(in));

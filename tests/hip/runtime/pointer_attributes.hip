@@ -1,5 +1,5 @@
 // What HIP knows of pointers: kind, device, base and size, for interior pointers too.
-#include "check.h"
+#include "versions.h"
 
 int main() {
   void *device = nullptr, *pinned = nullptr, *managed = nullptr;
@@ -8,11 +8,11 @@ int main() {
   WT_HIP(hipMallocManaged(&managed, 10000));
   hipPointerAttribute_t a;
   WT_HIP(hipPointerGetAttributes(&a, static_cast<char*>(device) + 5000));
-  check::expect(a.memoryType == hipMemoryTypeDevice && a.device == 0,
+  check::expect(check::memory_type(a) == hipMemoryTypeDevice && a.device == 0,
                 "an interior device pointer is device memory of device %d", a.device);
   check::expect(a.devicePointer == static_cast<char*>(device) + 5000, "and is its own device pointer");
   WT_HIP(hipPointerGetAttributes(&a, pinned));
-  check::expect(a.memoryType == hipMemoryTypeHost && a.hostPointer == pinned, "pinned memory is host memory");
+  check::expect(check::memory_type(a) == hipMemoryTypeHost && a.hostPointer == pinned, "pinned memory is host memory");
   WT_HIP(hipPointerGetAttributes(&a, managed));
   check::expect(a.isManaged == 1, "managed memory is managed");
   int local = 0;

@@ -46,7 +46,8 @@ int main() {
   WT_HIP(hipStreamCreateWithFlags(&blocked, hipStreamNonBlocking));
   WT_HIP(hipStreamCreateWithFlags(&freed, hipStreamNonBlocking));
   wait_for<<<1, 1, 0, blocked>>>(shared, shared + 1);
-  position.fill_bytes(0);
+  position.fill_bytes(0);  // in the null stream, which non-blocking ones do not wait for
+  WT_HIP(hipStreamSynchronize(nullptr));
   append<<<1, 1, 0, freed>>>(log, position, 77);
   WT_HIP(hipStreamSynchronize(freed));
   check::expect(hipStreamQuery(blocked) == hipErrorNotReady, "one stream waits while another has finished");
@@ -59,6 +60,7 @@ int main() {
 
   // Destroying a stream lets its work finish.
   position.fill_bytes(0);
+  WT_HIP(hipStreamSynchronize(nullptr));
   for (int i = 0; i < 20; ++i) append<<<1, 1, 0, freed>>>(log, position, i);
   WT_HIP(hipStreamDestroy(freed));
   WT_HIP(hipDeviceSynchronize());
