@@ -53,7 +53,7 @@ int Driver::make_file(const char* name, File* file) {
   const int fd = sys::memfd(name);
   if (fd < 0) return -fd;
   struct stat st {};
-  const int truncated = sys::ftruncate(fd, kDeviceFileBytes);
+  const int truncated = sys::set_file_size(fd, kDeviceFileBytes);
   if (truncated != 0 || sys::fstat(fd, &st) != 0) {
     sys::close(fd);
     return truncated != 0 ? -truncated : EIO;

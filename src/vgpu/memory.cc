@@ -88,7 +88,7 @@ int BufferTable::create_storage(Buffer& buffer) {
     std::snprintf(name, sizeof name, kFileNameFormat, buffer.gpu->gpu_id, buffer.flags);
     const int fd = sys::memfd(name);
     struct stat st {};
-    if (fd >= 0 && sys::ftruncate(fd, buffer.size_bytes) == 0 && sys::fstat(fd, &st) == 0) {
+    if (fd >= 0 && sys::set_file_size(fd, buffer.size_bytes) == 0 && sys::fstat(fd, &st) == 0) {
       buffer.fd = own_fds::adopt(fd);
       buffer.owns_fd = true;
       buffer.inode = st.st_ino;

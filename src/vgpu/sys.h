@@ -37,7 +37,8 @@ inline int close(int fd) { return static_cast<int>(call(SYS_close, fd)); }
 inline int fstat(int fd, struct stat* st) { return static_cast<int>(call(SYS_fstat, fd, st)); }
 inline int64_t read(int fd, void* buffer, size_t size) { return call(SYS_read, fd, buffer, size); }
 inline int64_t write(int fd, const void* buffer, size_t size) { return call(SYS_write, fd, buffer, size); }
-inline int ftruncate(int fd, uint64_t size) { return static_cast<int>(call(SYS_ftruncate, fd, size)); }
+// Gives a fresh file its size. 0 or -errno; never raises SIGXFSZ, whatever `ulimit -f` says.
+int set_file_size(int fd, uint64_t size);
 // Duplicates onto the lowest free descriptor not below `at_least`, close-on-exec when asked.
 inline int dup_above(int fd, int at_least, bool cloexec = true) {
   return static_cast<int>(call(SYS_fcntl, fd, cloexec ? F_DUPFD_CLOEXEC : F_DUPFD, at_least));

@@ -106,16 +106,15 @@ void write_caches(TreeWriter& tree, uint32_t node, const std::vector<Cache>& cac
   }
 }
 
-// One entry per kind of cache, with the number of CUs that share an instance. The vector L1 comes after
-// the scalar caches: runtimes that know one size per level take the last.
+// One entry per kind of cache, with the number of CUs that share an instance, in the driver's order:
+// runtimes that know one size per level take the first of it, which is the vector cache.
 std::vector<Cache> caches_of(const Model& m) {
   const uint32_t line = m.cache_line_bytes;
-  std::vector<Cache> caches;
+  std::vector<Cache> caches = {{1, m.l1_vector_kib, kCacheData | kCacheGpu, 1, line}};
   if (m.l1_instruction_kib != 0)
     caches.push_back({1, m.l1_instruction_kib, kCacheInstruction | kCacheGpu, m.cus_per_scalar_cache, 64});
   if (m.l1_scalar_kib != 0)
     caches.push_back({1, m.l1_scalar_kib, kCacheData | kCacheGpu, m.cus_per_scalar_cache, 64});
-  caches.push_back({1, m.l1_vector_kib, kCacheData | kCacheGpu, 1, line});
   caches.push_back({2, m.l2_kib, kCacheData | kCacheGpu, m.compute_units / m.xccs, line});
   if (m.l3_kib != 0) caches.push_back({3, m.l3_kib, kCacheData | kCacheGpu, m.compute_units, 64});
   return caches;
@@ -262,7 +261,9 @@ Status write_tree(const std::string& root, const Config& config) {
   tree.file("/sys/module/amdgpu/refcnt", "1\n");
   tree.file("/sys/module/amdgpu/srcversion", "5C0E1D6B1F8A7A7E1A2B3C4\n");
   tree.file("/sys/module/amdgpu/parameters/noretry", "-1\n");
-  tree.file("/proc/modules", "amdgpu 12345344 1 - Live 0x0000000000000000\n");
+  // The host's modules, and the driver they lack.
+  tree.file("/proc/modules", "amdgpu 12345344 1 - Live 0x0000000000000000\n" +
+                                 sys::read_file("/proc/modules").value_or(""));
   return tree.status();
 }
 

@@ -122,10 +122,7 @@ Driver* running_driver() {
   return known != nullptr && known->pid() == sys::pid() ? known : nullptr;
 }
 
-Driver* parents_driver() {
-  Driver* known = g_driver.load(std::memory_order_acquire);
-  return known != nullptr && known->pid() != sys::pid() ? known : nullptr;
-}
+Driver* any_driver() { return g_driver.load(std::memory_order_acquire); }
 
 Driver* driver() {
   if (Driver* known = running_driver()) return known;

@@ -26,8 +26,8 @@ const char* redirect(const char* path, PathBuffer& buffer, DeviceNode* node = nu
 Driver* driver();
 // The same, but never starts one.
 Driver* running_driver();
-// A driver inherited from the parent of a fork and not ours, or null.
-Driver* parents_driver();
+// Ours, or one inherited from the parent of a fork, or null. No system call.
+Driver* any_driver();
 
 // Is `fd` one of the running driver's device files?
 bool is_device(int fd, Driver** owner, DeviceFile* file);

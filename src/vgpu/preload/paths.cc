@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -64,7 +65,7 @@ int raw_stat(int directory, const char* path, struct stat* st, int flags) {
 
 // Shows device files as the character devices they stand for.
 void disguise_if_device(struct stat* st) {
-  const Driver* known = running_driver();
+  const Driver* known = any_driver();
   DeviceFile file;
   if (known != nullptr && known->identify(*st, &file)) known->disguise(file, st);
 }
@@ -249,8 +250,8 @@ WT_EXPORT int statx(int directory, const char* path, int flags, unsigned mask, s
     disguise_node(node, &shown);
   }
   st->stx_mode = static_cast<uint16_t>(shown.st_mode);
-  st->stx_rdev_major = static_cast<uint32_t>(shown.st_rdev >> 8 & 0xfff);
-  st->stx_rdev_minor = static_cast<uint32_t>(shown.st_rdev & 0xff);
+  st->stx_rdev_major = major(shown.st_rdev);
+  st->stx_rdev_minor = minor(shown.st_rdev);
   st->stx_size = 0;
   return 0;
 }
