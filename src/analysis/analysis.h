@@ -20,6 +20,7 @@ namespace wavetap::analysis {
 // nanoseconds, bytes or a share of 1.
 enum class Unit : uint8_t {
   kText,
+  kKernel,    // a kernel's full name; tables show it short
   kCount,
   kNs,        // a duration
   kTime,      // a point in time, ns since the first event of the trace

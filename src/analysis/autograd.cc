@@ -123,7 +123,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   Report report;
   report.facts.push_back({"operators", "operator calls", Unit::kCount, static_cast<int64_t>(found.operators.size())});
   Table table{"kernels", "Kernels by operator",
-              {{"operator", "OPERATOR"}, {"kernel", "KERNEL"}, {"sizes", "SIZES"}, {"calls", "CALLS", Unit::kCount},
+              {{"operator", "OPERATOR"}, {"kernel", "KERNEL", Unit::kKernel}, {"sizes", "SIZES"}, {"calls", "CALLS", Unit::kCount},
                {"avg_gpu_ns", "AVG", Unit::kNs}, {"total_gpu_ns", "TOTAL", Unit::kNs}},
               {}, 0};
   for (const auto& [key, sums] : kernels)

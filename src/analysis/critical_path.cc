@@ -214,7 +214,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   report.tables.push_back(std::move(kinds));
 
   Table names{"names", "By name",
-              {{"name", "NAME"}, {"kind", "KIND"}, {"steps", "STEPS", Unit::kCount}, {"time_ns", "TIME", Unit::kNs}, {"share", "SHARE", Unit::kShare}},
+              {{"name", "NAME", Unit::kKernel}, {"kind", "KIND"}, {"steps", "STEPS", Unit::kCount}, {"time_ns", "TIME", Unit::kNs}, {"share", "SHARE", Unit::kShare}},
               {}, 0};
   for (const auto& [key, sums] : by_name) names.rows.push_back({key.second, key.first, sums.pieces, sums.ns, share(sums.ns)});
   std::stable_sort(names.rows.begin(), names.rows.end(),
@@ -237,7 +237,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     s.time += graph.nodes[i].end - graph.nodes[i].start;
   }
   Table ops{"slack", "Slack of GPU work: how much later it could have ended unnoticed",
-            {{"name", "OP"}, {"calls", "CALLS", Unit::kCount}, {"time_ns", "TIME", Unit::kNs},
+            {{"name", "OP", Unit::kKernel}, {"calls", "CALLS", Unit::kCount}, {"time_ns", "TIME", Unit::kNs},
              {"critical_share", "CRITICAL", Unit::kShare}, {"least_ns", "LEAST", Unit::kNs}, {"mean_ns", "MEAN", Unit::kNs}},
             {}, 0};
   for (const auto& [name, s] : by_op)

@@ -137,7 +137,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   const Span span = trace_span(trace);
   Table longest{"longest", "Longest gaps",
                 {{"at_ns", "AT", Unit::kTime}, {"length_ns", "LENGTH", Unit::kNs}, {"gpu", "GPU", Unit::kCount},
-                 {"cause", "CAUSE"}, {"before", "AFTER OP"}, {"after", "BEFORE OP"}},
+                 {"cause", "CAUSE"}, {"before", "AFTER OP", Unit::kKernel}, {"after", "BEFORE OP", Unit::kKernel}},
                 {}, 0};
   for (const Gap& gap : gaps)
     longest.rows.push_back({gap.time.begin - span.begin, gap.time.end - gap.time.begin, int64_t{gap.gpu},

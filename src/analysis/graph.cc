@@ -141,7 +141,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   report.tables.push_back(std::move(graphs));
 
   Table kernels{"kernels", "Kernels of captured graphs",
-                {{"exec", "GRAPH EXEC"}, {"sequence", "#", Unit::kCount}, {"kernel", "KERNEL"}, {"grid", "GRID"},
+                {{"exec", "GRAPH EXEC"}, {"sequence", "#", Unit::kCount}, {"kernel", "KERNEL", Unit::kKernel}, {"grid", "GRID"},
                  {"workgroup", "WORKGROUP"}},
                 {}, 0};
   const auto dims = [](const int32_t (&v)[3]) {

@@ -22,7 +22,7 @@ void add_stats(Table& table, std::string name, std::vector<int64_t>& delays) {
 }
 
 std::vector<Column> columns(const char* key, const char* title) {
-  return {{key, title},
+  return {{key, title, Unit::kKernel},
           {"launches", "LAUNCHES", Unit::kCount},
           {"mean_ns", "MEAN", Unit::kNs},
           {"p50_ns", "P50", Unit::kNs},

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "analysis/kernel_name.h"
 #include "util/table.h"
 #include "util/text.h"
 
@@ -50,7 +51,8 @@ Json cell_json(const Cell& cell) {
 
 std::string cell_text(const Cell& cell, Unit unit) {
   if (std::holds_alternative<std::monostate>(cell)) return "-";
-  if (const auto* text = std::get_if<std::string>(&cell)) return util::escape_control(*text);
+  if (const auto* text = std::get_if<std::string>(&cell))
+    return util::escape_control(unit == Unit::kKernel ? short_kernel_name(*text) : *text);
   const double value = as_double(cell);
   switch (unit) {
     case Unit::kNs:
@@ -61,6 +63,7 @@ std::string cell_text(const Cell& cell, Unit unit) {
     case Unit::kBar: return bar(value);
     case Unit::kNumber: return fmt::format("{:.3g}", value);
     case Unit::kCount:
+    case Unit::kKernel:
     case Unit::kText: break;
   }
   if (const auto* i = std::get_if<int64_t>(&cell)) return std::to_string(*i);
@@ -88,10 +91,10 @@ std::string render_text(const Report& report, const RenderOptions& options) {
       continue;
     }
     std::vector<util::Column> columns;
-    for (const Column& column : table.columns)
-      columns.push_back({column.title,
-                         column.unit == Unit::kText || column.unit == Unit::kBar ? util::Align::kLeft : util::Align::kRight,
-                         column.unit == Unit::kText});
+    for (const Column& column : table.columns) {
+      const bool text = column.unit == Unit::kText || column.unit == Unit::kKernel;
+      columns.push_back({column.title, text || column.unit == Unit::kBar ? util::Align::kLeft : util::Align::kRight, text});
+    }
     util::Table text(std::move(columns));
     for (const std::vector<Cell>& row : table.rows) {
       std::vector<std::string> cells;

@@ -26,9 +26,9 @@ class Durations {
 
   Table table(const store::Trace& trace, const char* key, const char* title, const char* what, const Options& options) {
     Table table{key, title,
-                {{"name", what}, {"calls", "CALLS", Unit::kCount}, {"total_ns", "TOTAL", Unit::kNs},
+                {{"name", what, Unit::kKernel}, {"calls", "CALLS", Unit::kCount}, {"total_ns", "TOTAL", Unit::kNs},
                  {"mean_ns", "MEAN", Unit::kNs}, {"p50_ns", "P50", Unit::kNs}, {"p99_ns", "P99", Unit::kNs},
-                 {"share", "SHARE", Unit::kShare}, {"bar", "", Unit::kBar}},
+                 {"share", "SHARE", Unit::kShare}},
                 {}, 0};
     int64_t all = 0;
     std::vector<std::pair<int64_t, store::Str>> order;
@@ -48,8 +48,7 @@ class Durations {
       std::sort(values.begin(), values.end());
       const double share = all > 0 ? static_cast<double>(sum) / static_cast<double>(all) : 0.0;
       table.rows.push_back({std::string(trace.str(name)), static_cast<int64_t>(values.size()), sum,
-                            sum / static_cast<int64_t>(values.size()), percentile(values, 50), percentile(values, 99),
-                            share, share});
+                            sum / static_cast<int64_t>(values.size()), percentile(values, 50), percentile(values, 99), share});
     }
     return table;
   }

@@ -289,7 +289,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
                    [](const auto& a, const auto& b) { return std::get<int64_t>(a[3]) > std::get<int64_t>(b[3]); });
   report.tables.push_back(std::move(categories));
   Table table{"sequences", "Kernels in their context, and gaps",
-              {{"kernel", "KERNEL"}, {"after", "AFTER"}, {"category", "CATEGORY"}, {"calls", "CALLS", Unit::kCount},
+              {{"kernel", "KERNEL", Unit::kKernel}, {"after", "AFTER", Unit::kKernel}, {"category", "CATEGORY"}, {"calls", "CALLS", Unit::kCount},
                {"total_ns", "TOTAL", Unit::kNs}, {"min_ns", "MIN", Unit::kNs}, {"mean_ns", "MEAN", Unit::kNs},
                {"max_ns", "MAX", Unit::kNs}, {"deviation_ns", "STD", Unit::kNs}, {"variability_ns", "VARSUM", Unit::kNs},
                {"gap_ns", "GAP BEFORE", Unit::kNs}, {"outliers", "OUT", Unit::kCount}, {"share", "SHARE", Unit::kShare}},

@@ -1,0 +1,61 @@
+#include "analysis/kernel_name.h"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+
+namespace wavetap::analysis {
+namespace {
+
+std::string demangled(std::string_view name) {
+  if (!name.starts_with("_Z")) return std::string(name);
+  const std::string copy(name.substr(0, name.find('.')));  // ".kd" and clone suffixes are not part of it
+  int status = 0;
+  char* text = abi::__cxa_demangle(copy.c_str(), nullptr, nullptr, &status);
+  if (status != 0 || text == nullptr) return std::string(name);
+  std::string out = text;
+  std::free(text);
+  return out;
+}
+
+void drop_all(std::string& text, std::string_view part) {
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part)) text.erase(at, part.size());
+}
+
+}  // namespace
+
+std::string short_kernel_name(std::string_view name) {
+  std::string text = demangled(name);
+  drop_all(text, "(anonymous namespace)::");
+
+  // Copy what stands outside brackets; the first '(' at the outside begins the parameters, unless it is
+  // the call operator's own.
+  std::string out;
+  int angle = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '<' && !out.ends_with("operator")) {
+      if (angle++ == 0) out += "<…>";
+      continue;
+    }
+    if (c == '>' && angle > 0 && (i == 0 || text[i - 1] != '-')) {
+      --angle;
+      continue;
+    }
+    if (angle > 0) continue;
+    if (c == '(') {
+      if (!text.substr(i).starts_with("()") || !out.ends_with("operator")) break;
+      out += "()";
+      ++i;
+      continue;
+    }
+    out.push_back(c);
+  }
+  // What precedes the last outside space is the return type: "void ", "std::enable_if<…>::type ".
+  if (const size_t space = out.rfind(' '); space != std::string::npos && space + 1 < out.size() && out.find("operator ") == std::string::npos)
+    out.erase(0, space + 1);
+  while (!out.empty() && out.back() == ' ') out.pop_back();
+  return out.empty() ? std::string(name) : out;
+}
+
+}  // namespace wavetap::analysis
