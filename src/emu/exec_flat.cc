@@ -150,7 +150,7 @@ void atomic_op(Wave& wave, const Inst& inst) {
   const uint32_t* data = data_rows(wave, inst.src[0]);
   uint32_t* result = inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst);
 
-  uint32_t offset[L];
+  uint32_t offset[L] = {};
   FlatLanes lanes;
   lanes.global = mask;
   if (kSpace == Space::kFlat && reaches_aperture<L>(at, mask)) lanes = split_lanes(at, mask, offset);

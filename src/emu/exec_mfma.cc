@@ -1,6 +1,6 @@
 // v_mfma_*: D = A * B + C for B small blocks at once, on a wave of 64 lanes.
 //
-// Layout of the inputs (result_place() in matrix.h has the output): an M x K x blocks input is spread over
+// Layout of the inputs (result_row() in matrix.h has the output): an M x K x blocks input is spread over
 // 64 lanes with E = M * K * blocks / 64 elements each. Lane l holds row l % M of A (column l % M of B).
 // With several blocks, l / M is the block and k runs over the lane's elements; with one block, l / M is a
 // group of E consecutive k. f64 4x4x4 alone mixes them: block l / 4 % 4, k = l / 16.
@@ -58,51 +58,58 @@ void mfma(Wave& wave, const Inst& inst) {
   const uint8_t negate = kIsF64 ? inst.blgp : 0;
   const uint8_t blgp = kIsF64 ? 0 : inst.blgp;
 
-  Value a[kBlocks][M][K];
+  // Lanes of one group of M share block and k, so a group is a row of B and a column of A.
+  Value a[kBlocks][K][M];
   Value b[kBlocks][K][M];
   const uint32_t* a_rows = data_rows(wave, inst.src[0]);
   const uint32_t* b_rows = data_rows(wave, inst.src[1]);
   for (int e = 0; e < kPerLane; ++e) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const Element at = input_element<M, K, kBlocks, InA>(lane, e);
-      const Value a_value = element<InA>(a_rows, kLanes, lane, e);
-      const Value b_value = element<InB>(b_rows, kLanes, b_lane(blgp, lane), e);
-      a[at.block][at.row][at.k] = (negate & 1) != 0 ? -a_value : a_value;
-      b[at.block][at.k][at.row] = (negate & 2) != 0 ? -b_value : b_value;
-    }
-  }
-
-  Value sum[kBlocks][M][M];
-  for (int block = 0; block < kBlocks; ++block) {
-    for (int i = 0; i < M; ++i) {
-      for (int j = 0; j < M; ++j) {
-        const Place at = result_place<M, Value>(block, i, j);
-        Value value = read_accumulator<Value>(wave, inst.src[2], at.reg, at.lane);
-        if constexpr (kFlushesResult<InA>) value = flush_denormal(value);
-        sum[block][i][j] = (negate & 4) != 0 ? -value : value;
+    for (int first = 0; first < kLanes; first += M) {
+      const Element at = input_element<M, K, kBlocks, InA>(first, e);
+      Value* a_to = a[at.block][at.k];
+      Value* b_to = b[at.block][at.k];
+      for (int i = 0; i < M; ++i) a_to[i] = element<InA>(a_rows, kLanes, first + i, e);
+      // BLGP moves groups of 16 lanes, so lanes of a group of up to 16 stay together.
+      constexpr int kTogether = M < 16 ? M : 16;
+      for (int part = 0; part < M; part += kTogether) {
+        const int from = b_lane(blgp, first + part);
+        for (int j = 0; j < kTogether; ++j) b_to[part + j] = element<InB>(b_rows, kLanes, from + j, e);
+      }
+      if constexpr (kIsF64) {
+        for (int i = 0; i < M; ++i) {
+          if ((negate & 1) != 0) a_to[i] = -a_to[i];
+          if ((negate & 2) != 0) b_to[i] = -b_to[i];
+        }
       }
     }
   }
 
+  // Everything is read before anything is written: C of all rows first.
+  Value sum[kBlocks][M][M];
+  for (int block = 0; block < kBlocks; ++block) {
+    for (int i = 0; i < M; ++i) {
+      const Place at = result_row<M, Value>(block, i);
+      read_accumulators<Value>(wave, inst.src[2], at.reg, at.lane, M, sum[block][i]);
+    }
+  }
   const int group_mask = (1 << inst.cbsz) - 1;
   for (int block = 0; block < kBlocks; ++block) {
     const int a_block = ((block & ~group_mask) | (inst.abid & group_mask)) & (kBlocks - 1);
     for (int i = 0; i < M; ++i) {
-      for (int k = 0; k < K; ++k) {
-        const Value factor = a[a_block][i][k];
-        for (int j = 0; j < M; ++j) sum[block][i][j] = multiply_add<InA>(factor, b[block][k][j], sum[block][i][j]);
-      }
-    }
-  }
-
-  for (int block = 0; block < kBlocks; ++block) {
-    for (int i = 0; i < M; ++i) {
+      Value row[M];
       for (int j = 0; j < M; ++j) {
-        Value value = sum[block][i][j];
-        if constexpr (kFlushesResult<InA>) value = flush_denormal(value);
-        const Place at = result_place<M, Value>(block, i, j);
-        write_accumulator<Value>(wave, inst.dst, at.reg, at.lane, value);
+        row[j] = sum[block][i][j];
+        if constexpr (kFlushesResult<InA>) row[j] = flush_denormal(row[j]);
+        if constexpr (kIsF64) row[j] = (negate & 4) != 0 ? -row[j] : row[j];
       }
+      for (int k = 0; k < K; ++k) {
+        const Value factor = a[a_block][k][i];
+        for (int j = 0; j < M; ++j) row[j] = multiply_add<InA>(factor, b[block][k][j], row[j]);
+      }
+      if constexpr (kFlushesResult<InA>)
+        for (int j = 0; j < M; ++j) row[j] = flush_denormal(row[j]);
+      const Place at = result_row<M, Value>(block, i);
+      write_accumulators<Value>(wave, inst.dst, at.reg, at.lane, M, row);
     }
   }
 }

@@ -35,29 +35,32 @@ bool plain_addresses(const BufferLanes<L>& lanes, uint64_t* at) {
 
 // A stack slot: every lane's dword `offset` of scratch, one host row. Null when it is anything else.
 template <class T, int L>
-std::byte* scratch_row(Wave& wave, const BufferLanes<L>& lanes, const Inst& inst) {
-  const BufferResource& buffer = lanes.buffer;
-  const uint32_t offset = static_cast<uint32_t>(inst.offset);
-  if (inst.offen || inst.idxen || !lanes.is_scratch() || !buffer.swizzled || !buffer.add_tid || buffer.stride != 0 ||
-      buffer.index_stride != L || buffer.element_bytes != 4 || T::kBytes % 4 != 0 || offset % 4 != 0)
+std::byte* scratch_row(Wave& wave, const Inst& inst) {
+  const auto offset = static_cast<uint32_t>(inst.offset);
+  if (inst.offen || inst.idxen || T::kBytes % 4 != 0 || offset % 4 != 0) return nullptr;
+  const BufferResource buffer = read_buffer_resource(wave, inst.saddr, wave.dispatch->target);
+  if (buffer.base < kScratchVa || !buffer.swizzled || !buffer.add_tid || buffer.stride != 0 ||
+      buffer.index_stride != L || buffer.element_bytes != 4)
     return nullptr;
-  if (lanes.excludes(0, 0, T::kBytes) || lanes.excludes(L - 1, 0, T::kBytes)) return nullptr;
-  const uint64_t begin = buffer.base - kScratchVa + lanes.soffset + uint64_t{offset} * L;
+  const uint32_t soffset = inst.soffset.is(OperandKind::kNone) ? 0 : wave.read_s32(inst.soffset);
+  if (buffer.excludes(L - 1, offset, soffset, T::kBytes)) return nullptr;
+  const uint64_t begin = buffer.base - kScratchVa + soffset + uint64_t{offset} * L;
   const uint64_t size = uint64_t{wave.scratch_bytes_per_lane} * L;
   if (begin % 4 != 0 || begin > size || size - begin < uint64_t{T::kBytes} * L) return nullptr;
+  if (wave.counters != nullptr) count_scratch(wave, wave.exec(), T::kBytes);
   return wave.scratch + begin;
 }
 
 // vdata = MEM[buffer address]
 template <class T, int L>
 void load_rows(Wave& wave, const Inst& inst, uint32_t* rows) {
-  const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
-  count_buffer<L>(wave, lanes, T::kBytes, Access::kLoad);
-  if (const std::byte* host = scratch_row<T, L>(wave, lanes, inst)) {
+  if (const std::byte* host = scratch_row<T, L>(wave, inst)) {
     const auto* from = reinterpret_cast<const uint32_t*>(host);
-    for (int i = 0; i < T::kRows; ++i) blend_row<L>(rows + i * L, from + i * L, lanes.mask);
+    for (int i = 0; i < T::kRows; ++i) blend_row<L>(rows + i * L, from + i * L, wave.exec());
     return;
   }
+  const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
+  count_buffer<L>(wave, lanes, T::kBytes, Access::kLoad);
   uint64_t at[L];
   if (plain_addresses<T, L>(lanes, at)) {
     load_global<T, L>(wave, at, lanes.mask, rows);
@@ -87,13 +90,13 @@ void load_to_lds(Wave& wave, const Inst& inst) {
 // MEM[buffer address] = vdata
 template <class T, int L>
 void store_rows(Wave& wave, const Inst& inst, const uint32_t* rows) {
-  const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
-  count_buffer<L>(wave, lanes, T::kBytes, Access::kStore);
-  if (std::byte* host = scratch_row<T, L>(wave, lanes, inst)) {
+  if (std::byte* host = scratch_row<T, L>(wave, inst)) {
     auto* to = reinterpret_cast<uint32_t*>(host);
-    for (int i = 0; i < T::kRows; ++i) blend_row<L>(to + i * L, rows + i * L, lanes.mask);
+    for (int i = 0; i < T::kRows; ++i) blend_row<L>(to + i * L, rows + i * L, wave.exec());
     return;
   }
+  const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
+  count_buffer<L>(wave, lanes, T::kBytes, Access::kStore);
   uint64_t at[L];
   if (plain_addresses<T, L>(lanes, at)) {
     store_global<T, L>(wave, at, lanes.mask, rows);

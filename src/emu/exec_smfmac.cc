@@ -44,26 +44,17 @@ void smfmac(Wave& wave, const Inst& inst) {
     }
   }
 
-  Value sum[M][M];
   for (int i = 0; i < M; ++i) {
-    for (int j = 0; j < M; ++j) {
-      const Place at = result_place<M, Value>(0, i, j);
-      sum[i][j] = read_accumulator<Value>(wave, inst.dst, at.reg, at.lane);
-    }
-  }
-  for (int i = 0; i < M; ++i) {
+    // D is its own C, and nothing else is read any more: row by row.
+    const Place at = result_row<M, Value>(0, i);
+    Value row[M];
+    read_accumulators<Value>(wave, inst.dst, at.reg, at.lane, M, row);
     for (int k = 0; k < K; ++k) {
       // Skipped, not multiplied by zero: what A leaves out must not turn an infinity of B into a NaN.
       if (!is_held[i][k]) continue;
-      const Value factor = a[i][k];
-      for (int j = 0; j < M; ++j) sum[i][j] = multiply_add<InA>(factor, b[k][j], sum[i][j]);
+      for (int j = 0; j < M; ++j) row[j] = multiply_add<InA>(a[i][k], b[k][j], row[j]);
     }
-  }
-  for (int i = 0; i < M; ++i) {
-    for (int j = 0; j < M; ++j) {
-      const Place at = result_place<M, Value>(0, i, j);
-      write_accumulator<Value>(wave, inst.dst, at.reg, at.lane, sum[i][j]);
-    }
+    write_accumulators<Value>(wave, inst.dst, at.reg, at.lane, M, row);
   }
 }
 

@@ -7,10 +7,12 @@
 // with hardware to the last bits, not bit for bit, unless all sums are exact.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -149,44 +151,50 @@ typename In::Value multiply_add(typename In::Value a, typename In::Value b, type
 template <class Value>
 inline constexpr int kAccumulatorRows = sizeof(Value) / 4;
 
-// Element `reg` of an accumulator operand: registers, or one inline constant for all.
+// `count` neighbouring lanes of element `reg` of an accumulator operand: registers, or one inline constant
+// for all.
 template <class Value>
-Value read_accumulator(Wave& wave, const isa::Operand& operand, int reg, int lane) {
+void read_accumulators(Wave& wave, const isa::Operand& operand, int reg, int first_lane, int count, Value* out) {
   using Bits = std::conditional_t<sizeof(Value) == 8, uint64_t, uint32_t>;
-  if (operand.is(isa::OperandKind::kImm)) return std::bit_cast<Value>(static_cast<Bits>(operand.imm));
-  const uint32_t* rows = data_rows(wave, operand) + reg * kAccumulatorRows<Value> * wave.lanes + lane;
-  if constexpr (sizeof(Value) == 8) {
-    return std::bit_cast<Value>(rows[0] | uint64_t{rows[wave.lanes]} << 32);
+  if (operand.is(isa::OperandKind::kImm)) {
+    std::fill_n(out, count, std::bit_cast<Value>(static_cast<Bits>(operand.imm)));
+    return;
+  }
+  const uint32_t* rows = data_rows(wave, operand) + reg * kAccumulatorRows<Value> * wave.lanes + first_lane;
+  if constexpr (sizeof(Value) == 4) {
+    std::memcpy(out, rows, sizeof(Value) * static_cast<size_t>(count));
   } else {
-    return std::bit_cast<Value>(rows[0]);
+    for (int i = 0; i < count; ++i) out[i] = std::bit_cast<Value>(rows[i] | uint64_t{rows[i + wave.lanes]} << 32);
   }
 }
 
 template <class Value>
-void write_accumulator(Wave& wave, const isa::Operand& operand, int reg, int lane, Value value) {
-  uint32_t* rows = data_rows(wave, operand) + reg * kAccumulatorRows<Value> * wave.lanes + lane;
-  if constexpr (sizeof(Value) == 8) {
-    const auto bits = std::bit_cast<uint64_t>(value);
-    rows[0] = static_cast<uint32_t>(bits);
-    rows[wave.lanes] = static_cast<uint32_t>(bits >> 32);
+void write_accumulators(Wave& wave, const isa::Operand& operand, int reg, int first_lane, int count, const Value* in) {
+  uint32_t* rows = data_rows(wave, operand) + reg * kAccumulatorRows<Value> * wave.lanes + first_lane;
+  if constexpr (sizeof(Value) == 4) {
+    std::memcpy(rows, in, sizeof(Value) * static_cast<size_t>(count));
   } else {
-    rows[0] = std::bit_cast<uint32_t>(value);
+    for (int i = 0; i < count; ++i) {
+      const auto bits = std::bit_cast<uint64_t>(in[i]);
+      rows[i] = static_cast<uint32_t>(bits);
+      rows[i + wave.lanes] = static_cast<uint32_t>(bits >> 32);
+    }
   }
 }
 
-// Where CDNA keeps element (i, j) of an M x M result: MFMA and SMFMAC agree.
+// Where CDNA keeps row i of an M x M result: element j is `j` lanes further on. MFMA and SMFMAC agree.
 struct Place {
   int reg;
   int lane;
 };
 
 template <int M, class Value>
-constexpr Place result_place(int block, int i, int j) {
-  if constexpr (sizeof(Value) == 8 && M == 4) return {0, 16 * i + 4 * block + j};
-  if constexpr (sizeof(Value) == 8) return {i / 4, 16 * (i % 4) + j};
-  if constexpr (M == 4) return {i, 4 * block + j};
-  if constexpr (M == 16) return {4 * block + i % 4, 16 * (i / 4) + j};
-  return {16 * block + 4 * (i / 8) + i % 4, 32 * (i / 4 % 2) + j};
+constexpr Place result_row(int block, int i) {
+  if constexpr (sizeof(Value) == 8 && M == 4) return {0, 16 * i + 4 * block};
+  if constexpr (sizeof(Value) == 8) return {i / 4, 16 * (i % 4)};
+  if constexpr (M == 4) return {i, 4 * block};
+  if constexpr (M == 16) return {4 * block + i % 4, 16 * (i / 4)};
+  return {16 * block + 4 * (i / 8) + i % 4, 32 * (i / 4 % 2)};
 }
 
 }  // namespace wavetap::emu::matrix

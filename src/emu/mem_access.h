@@ -15,6 +15,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -82,50 +83,69 @@ void load_zero(uint32_t* row, size_t stride) {
 
 // --- Global memory.
 
-// Host pointer for the range when the worker's translation cache has all of it; never raises.
-inline std::byte* cached(const Wave& wave, uint64_t address, uint64_t size_bytes, bool write) {
+// The range around `address` in the worker's translation cache when it has all `size_bytes`, or an empty
+// one; never raises.
+inline MappedRange cached_range(const Wave& wave, uint64_t address, uint64_t size_bytes, bool write) {
   const Tlb& tlb = *wave.tlb;
-  if (wave.dispatch->memory->epoch() != tlb.epoch) return nullptr;
-  for (const MappedRange& range : tlb.entry)
-    if (range.contains(address, size_bytes) && (write ? range.writable : range.readable))
-      return range.host + (address - range.begin);
-  return nullptr;
+  if (wave.dispatch->memory->epoch() == tlb.epoch)
+    for (const MappedRange& range : tlb.entry)
+      if (range.contains(address, size_bytes) && (write ? range.writable : range.readable)) return range;
+  return {};
 }
 
-// The same for the elements at `low` … `high`, wherever between them they lie.
-inline std::byte* cached_span(const Wave& wave, uint64_t low, uint64_t high, uint32_t size_bytes, bool write) {
-  if (high - low >= kScratchVa) return nullptr;  // also keeps the sum below from wrapping
-  return cached(wave, low, high - low + size_bytes, write);
+// Host pointer for `size_bytes` at `address`, or null under the same conditions.
+inline std::byte* cached(const Wave& wave, uint64_t address, uint64_t size_bytes, bool write) {
+  const MappedRange range = cached_range(wave, address, size_bytes, write);
+  return range.host == nullptr ? nullptr : range.host + (address - range.begin);
 }
 
 // Copies between `data` and global memory, across range borders if need be. False after raise();
 // nothing has been written then. mem_access.cc.
 bool copy_global(Wave& wave, uint64_t address, std::byte* data, uint32_t size_bytes, bool write, int lane);
 
-// The lowest and the highest address of the lanes in `mask`, which is not empty.
-template <class Address>
-void address_bounds(const Address* at, uint64_t mask, Address& low, Address& high) {
-  low = ~Address{0};
-  high = 0;
-  for_each_lane(mask, [&](int lane) {
-    low = std::min(low, at[lane]);
-    high = std::max(high, at[lane]);
-  });
-}
+// How the lanes' addresses relate, when all L lanes are active.
+enum class Relation : uint8_t {
+  kNone,
+  kConsecutive,  // lane i accesses element i of an array
+  kSame,         // all lanes access one element
+};
 
-// Lane i accesses element i of an array, for all L lanes.
 template <uint32_t kBytes, int L, class Address>
-bool is_consecutive(const Address* at) {
+Relation relation_of(const Address* at) {
   const Address first = at[0];
-  Address difference = 0;
-  for (int lane = 0; lane < L; ++lane) difference |= at[lane] ^ (first + static_cast<Address>(lane) * kBytes);
-  return difference == 0;
+  // Most scattered accesses show by the second lane already.
+  if (at[1] != first && at[1] != static_cast<Address>(first + kBytes)) return Relation::kNone;
+  Address from_row = 0, from_first = 0;
+  for (int lane = 0; lane < L; ++lane) {
+    from_row |= at[lane] ^ static_cast<Address>(first + static_cast<Address>(lane) * kBytes);
+    from_first |= at[lane] ^ first;
+  }
+  if (from_row == 0) return Relation::kConsecutive;
+  return from_first == 0 ? Relation::kSame : Relation::kNone;
 }
 
+// A dword of memory, at any alignment.
+using Unaligned32 [[gnu::aligned(1), gnu::may_alias]] = uint32_t;
+
+// Row copies. The multi-dword ones are written out so that compilers see a transposition and use the
+// host's interleaving loads and stores.
 template <class T, int L>
 void load_row(const std::byte* __restrict from, uint32_t* __restrict rows) {
+  const auto* words = reinterpret_cast<const Unaligned32*>(from);
   if constexpr (std::is_same_v<T, Dwords<1>>) {
     std::memcpy(rows, from, size_t{4} * L);
+  } else if constexpr (std::is_same_v<T, Dwords<2>>) {
+    for (int lane = 0; lane < L; ++lane) {
+      rows[lane] = words[2 * lane];
+      rows[lane + L] = words[2 * lane + 1];
+    }
+  } else if constexpr (std::is_same_v<T, Dwords<4>>) {
+    for (int lane = 0; lane < L; ++lane) {
+      rows[lane] = words[4 * lane];
+      rows[lane + L] = words[4 * lane + 1];
+      rows[lane + 2 * L] = words[4 * lane + 2];
+      rows[lane + 3 * L] = words[4 * lane + 3];
+    }
   } else {
     for (int lane = 0; lane < L; ++lane) T::load(from + size_t{T::kBytes} * lane, rows + lane, L);
   }
@@ -133,11 +153,32 @@ void load_row(const std::byte* __restrict from, uint32_t* __restrict rows) {
 
 template <class T, int L>
 void store_row(std::byte* __restrict to, const uint32_t* __restrict rows) {
+  auto* words = reinterpret_cast<Unaligned32*>(to);
   if constexpr (std::is_same_v<T, Dwords<1>>) {
     std::memcpy(to, rows, size_t{4} * L);
+  } else if constexpr (std::is_same_v<T, Dwords<2>>) {
+    for (int lane = 0; lane < L; ++lane) {
+      words[2 * lane] = rows[lane];
+      words[2 * lane + 1] = rows[lane + L];
+    }
+  } else if constexpr (std::is_same_v<T, Dwords<4>>) {
+    for (int lane = 0; lane < L; ++lane) {
+      words[4 * lane] = rows[lane];
+      words[4 * lane + 1] = rows[lane + L];
+      words[4 * lane + 2] = rows[lane + 2 * L];
+      words[4 * lane + 3] = rows[lane + 3 * L];
+    }
   } else {
     for (int lane = 0; lane < L; ++lane) T::store(to + size_t{T::kBytes} * lane, rows + lane, L);
   }
+}
+
+// One element for all lanes.
+template <class T, int L>
+void broadcast_row(const std::byte* from, uint32_t* rows) {
+  std::byte element[16];
+  std::memcpy(element, from, T::kBytes);
+  for (int lane = 0; lane < L; ++lane) T::load(element, rows + lane, L);
 }
 
 template <int L>
@@ -145,19 +186,39 @@ constexpr uint64_t all_lanes() {
   return L == 64 ? ~uint64_t{0} : 0xffffffffu;
 }
 
+// Calls f(lane) for the lanes of `mask`; a plain loop when that is all of them.
+template <int L, class F>
+void for_lanes(uint64_t mask, F&& f) {
+  if (mask == all_lanes<L>()) {
+    for (int lane = 0; lane < L; ++lane) f(lane);
+  } else {
+    for_each_lane(mask, f);
+  }
+}
+
+// The cached range in which all lanes of `mask` (not empty) have their elements, or an empty one.
+template <uint32_t kBytes, int L>
+MappedRange common_range(const Wave& wave, const uint64_t* at, uint64_t mask, bool write) {
+  const MappedRange range = cached_range(wave, at[std::countr_zero(mask)], kBytes, write);
+  if (range.host == nullptr) return {};
+  const uint64_t begin = range.begin;
+  const uint64_t last = range.end - range.begin - kBytes;
+  uint64_t outside = 0;
+  for_lanes<L>(mask, [&](int lane) { outside |= at[lane] - begin > last ? 1 : 0; });
+  return outside == 0 ? range : MappedRange{};
+}
+
 template <class T, int L>
 void load_global(Wave& wave, const uint64_t* at, uint64_t mask, uint32_t* rows) {
   if (mask == 0) return;
-  if (mask == all_lanes<L>() && is_consecutive<T::kBytes, L>(at)) {
-    if (const std::byte* from = cached(wave, at[0], uint64_t{T::kBytes} * L, false)) {
-      load_row<T, L>(from, rows);
-      return;
-    }
+  const Relation relation = mask == all_lanes<L>() ? relation_of<T::kBytes, L>(at) : Relation::kNone;
+  if (relation == Relation::kConsecutive) {
+    if (const std::byte* from = cached(wave, at[0], uint64_t{T::kBytes} * L, false)) return load_row<T, L>(from, rows);
+  } else if (relation == Relation::kSame) {
+    if (const std::byte* from = cached(wave, at[0], T::kBytes, false)) return broadcast_row<T, L>(from, rows);
   }
-  uint64_t low, high;
-  address_bounds(at, mask, low, high);
-  if (const std::byte* base = cached_span(wave, low, high, T::kBytes, false)) {
-    for_each_lane(mask, [&](int lane) { T::load(base + (at[lane] - low), rows + lane, L); });
+  if (const MappedRange range = common_range<T::kBytes, L>(wave, at, mask, false); range.host != nullptr) {
+    for_lanes<L>(mask, [&](int lane) { T::load(range.host + (at[lane] - range.begin), rows + lane, L); });
     return;
   }
   for (uint64_t rest = mask; rest != 0; rest &= rest - 1) {
@@ -171,16 +232,15 @@ void load_global(Wave& wave, const uint64_t* at, uint64_t mask, uint32_t* rows) 
 template <class T, int L>
 void store_global(Wave& wave, const uint64_t* at, uint64_t mask, const uint32_t* rows) {
   if (mask == 0) return;
-  if (mask == all_lanes<L>() && is_consecutive<T::kBytes, L>(at)) {
-    if (std::byte* to = cached(wave, at[0], uint64_t{T::kBytes} * L, true)) {
-      store_row<T, L>(to, rows);
-      return;
-    }
+  // A kernel publishes data by waiting for its stores and then storing a flag, with nothing else in
+  // between. Keeps this wave's earlier accesses before this store for whoever sees it; pairs with the
+  // acquire of the reader, which is cache control (exec_mubuf.cc), an atomic, or the host's own.
+  std::atomic_thread_fence(std::memory_order_release);
+  if (mask == all_lanes<L>() && relation_of<T::kBytes, L>(at) == Relation::kConsecutive) {
+    if (std::byte* to = cached(wave, at[0], uint64_t{T::kBytes} * L, true)) return store_row<T, L>(to, rows);
   }
-  uint64_t low, high;
-  address_bounds(at, mask, low, high);
-  if (std::byte* base = cached_span(wave, low, high, T::kBytes, true)) {
-    for_each_lane(mask, [&](int lane) { T::store(base + (at[lane] - low), rows + lane, L); });
+  if (const MappedRange range = common_range<T::kBytes, L>(wave, at, mask, true); range.host != nullptr) {
+    for_lanes<L>(mask, [&](int lane) { T::store(range.host + (at[lane] - range.begin), rows + lane, L); });
     return;
   }
   for (uint64_t rest = mask; rest != 0; rest &= rest - 1) {
@@ -246,11 +306,25 @@ inline bool in_lds(const Wave& wave, uint32_t at, uint32_t size_bytes) {
   return at <= wave.lds_bytes && wave.lds_bytes - at >= size_bytes;
 }
 
+template <uint32_t kBytes, int L>
+bool all_in_lds(const Wave& wave, const uint32_t* at, uint64_t mask) {
+  if (wave.lds_bytes < kBytes) return false;
+  const uint32_t last = wave.lds_bytes - kBytes;
+  uint32_t outside = 0;
+  for_lanes<L>(mask, [&](int lane) { outside |= at[lane] > last ? 1 : 0; });
+  return outside == 0;
+}
+
 template <class T, int L>
 void load_lds(Wave& wave, const uint32_t* at, uint64_t mask, uint32_t* rows) {
   if (mask == 0) return;
-  if (mask == all_lanes<L>() && is_consecutive<T::kBytes, L>(at) && in_lds(wave, at[0], T::kBytes * L)) {
-    load_row<T, L>(wave.lds + at[0], rows);
+  const Relation relation = mask == all_lanes<L>() ? relation_of<T::kBytes, L>(at) : Relation::kNone;
+  if (relation == Relation::kConsecutive && in_lds(wave, at[0], T::kBytes * L))
+    return load_row<T, L>(wave.lds + at[0], rows);
+  if (relation == Relation::kSame && in_lds(wave, at[0], T::kBytes)) return broadcast_row<T, L>(wave.lds + at[0], rows);
+  if (all_in_lds<T::kBytes, L>(wave, at, mask)) {
+    const std::byte* lds = wave.lds;
+    for_lanes<L>(mask, [&](int lane) { T::load(lds + at[lane], rows + lane, L); });
     return;
   }
   for_each_lane(mask, [&](int lane) {
@@ -264,8 +338,12 @@ void load_lds(Wave& wave, const uint32_t* at, uint64_t mask, uint32_t* rows) {
 template <class T, int L>
 void store_lds(Wave& wave, const uint32_t* at, uint64_t mask, const uint32_t* rows) {
   if (mask == 0) return;
-  if (mask == all_lanes<L>() && is_consecutive<T::kBytes, L>(at) && in_lds(wave, at[0], T::kBytes * L)) {
-    store_row<T, L>(wave.lds + at[0], rows);
+  if (mask == all_lanes<L>() && in_lds(wave, at[0], T::kBytes * L) &&
+      relation_of<T::kBytes, L>(at) == Relation::kConsecutive)
+    return store_row<T, L>(wave.lds + at[0], rows);
+  if (all_in_lds<T::kBytes, L>(wave, at, mask)) {
+    std::byte* lds = wave.lds;
+    for_lanes<L>(mask, [&](int lane) { T::store(lds + at[lane], rows + lane, L); });
     return;
   }
   for_each_lane(mask, [&](int lane) {
