@@ -26,7 +26,8 @@ __global__ void use_big(Big big, double* out) {
 
 __global__ void use_mixed(char a, Mixed m, short b, Aligned v, uint8_t c, long long d, double* out) {
   const int i = threadIdx.x;
-  out[i] = a + m.c + m.s + m.l + m.f + m.pointer[i] + m.d + (m.flag ? 1000 : 0) + b + v.a.x + v.b.w + c + d;
+  out[i] = double{0} + a + m.c + m.s + m.l + m.f + m.pointer[i] + m.d + (m.flag ? 1000 : 0) + b + v.a.x +
+           v.b.w + c + d;
 }
 
 __global__ void many(int a0, int a1, int a2, int a3, long a4, long a5, float a6, double a7, char a8, short a9,

@@ -112,6 +112,18 @@ int main() {
   check::Buffer<FloatOut> float_out(count);
   run_float<<<check::blocks_for(count, 64), 64>>>(device_h, device_k, device_x, device_y, float_out, count);
   check::sync();
-  check::equal("packed f16 and f32, seven operations", float_out.read(), want_float);
+  const std::vector<FloatOut> got = float_out.read();
+  const auto compare = [&](const char* name, auto get) {
+    std::vector<std::decay_t<decltype(get(got[0]))>> g, w;
+    for (int i = 0; i < count; ++i) g.push_back(get(got[i])), w.push_back(get(want_float[i]));
+    check::equal(name, g, w);
+  };
+  compare("half: fused", [](const FloatOut& o) { return o.half_fused; });
+  compare("half: swapped factor", [](const FloatOut& o) { return o.half_swapped; });
+  compare("half: one negated", [](const FloatOut& o) { return o.half_negated; });
+  compare("float: sum", [](const FloatOut& o) { return o.sum; });
+  compare("float: product", [](const FloatOut& o) { return o.product; });
+  compare("float: fused", [](const FloatOut& o) { return o.fused; });
+  compare("float: crossed", [](const FloatOut& o) { return o.crossed; });
   return check::finish();
 }

@@ -12,7 +12,8 @@ int main() {
                 "an interior device pointer is device memory of device %d", a.device);
   check::expect(a.devicePointer == static_cast<char*>(device) + 5000, "and is its own device pointer");
   WT_HIP(hipPointerGetAttributes(&a, pinned));
-  check::expect(check::memory_type(a) == hipMemoryTypeHost && a.hostPointer == pinned, "pinned memory is host memory");
+  check::expect(check::memory_type(a) == hipMemoryTypeHost && a.hostPointer == pinned,
+                "pinned memory is host memory");
   WT_HIP(hipPointerGetAttributes(&a, managed));
   check::expect(a.isManaged == 1, "managed memory is managed");
   int local = 0;

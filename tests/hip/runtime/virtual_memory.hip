@@ -75,7 +75,8 @@ int main() {
 
   unsigned long long flags = 0;
   WT_HIP(hipMemGetAccess(&flags, &access.location, base));
-  check::equal("access of the first piece", flags, static_cast<unsigned long long>(hipMemAccessFlagsProtReadWrite));
+  check::equal("access of the first piece", flags,
+               static_cast<unsigned long long>(hipMemAccessFlagsProtReadWrite));
 
   WT_HIP(hipMemUnmap(low, piece));
   WT_HIP(hipMemUnmap(high, piece));
