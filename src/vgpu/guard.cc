@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstring>
 #include <mutex>
-#include <utility>
 
 namespace wavetap::vgpu {
 namespace {
@@ -35,15 +33,37 @@ constinit thread_local timespec t_armed_at{};
 constexpr int kSignals[] = {SIGSEGV, SIGBUS};
 constexpr int kSignalCount = 2;
 
-// Who gets a fault that is not ours. `newest` is what ours last replaced, `first` what was there before
-// ours was installed at all. Written under g_install_mutex; read in the handler, which may see one or the
-// other of two successive handlers but always a complete one: entries are never reused.
+// Who gets a fault that is not ours. `current` is the program's disposition as it believes it to be, `first`
+// what was there before ours was installed at all. Null: the default action. Both are read in the handler
+// and may be replaced by claim_sigaction() inside one, so there is neither a lock nor an allocation: entries
+// come from a ring, and a reader would have to sleep through kEntries changes to see one being rewritten.
+constexpr uint32_t kEntries = 64;
 struct Foreign {
   std::atomic<const struct sigaction*> first{nullptr};
-  std::atomic<const struct sigaction*> newest{nullptr};
+  std::atomic<const struct sigaction*> current{nullptr};
+  std::atomic<bool> installed{false};
+  std::atomic<uint32_t> next_entry{0};
+  struct sigaction entries[kEntries]{};
+
+  const struct sigaction* keep(const struct sigaction& action) {
+    struct sigaction& entry = entries[next_entry.fetch_add(1, std::memory_order_relaxed) % kEntries];
+    entry = action;
+    return &entry;
+  }
 };
 constinit Foreign g_foreign[kSignalCount];
 constinit std::mutex g_install_mutex;
+
+// Set while this file calls sigaction() itself: in the preloaded library that name is the interposed one,
+// which asks claim_sigaction() first.
+WT_HANDLER_TLS bool t_own_call = false;
+
+int real_sigaction(int signal, const struct sigaction* action, struct sigaction* old) {
+  t_own_call = true;
+  const int result = sigaction(signal, action, old);
+  t_own_call = false;
+  return result;
+}
 
 int index_of(int signal) { return signal == SIGSEGV ? 0 : 1; }
 
@@ -52,7 +72,7 @@ void take_default_action(int signal, const siginfo_t* info) {
   struct sigaction fallback {};
   fallback.sa_handler = SIG_DFL;
   sigemptyset(&fallback.sa_mask);
-  sigaction(signal, &fallback, nullptr);
+  real_sigaction(signal, &fallback, nullptr);
   // A real fault happens again on return. A signal somebody sent does not: send it on.
   if (info->si_code <= 0) raise(signal);
 }
@@ -64,7 +84,7 @@ void pass_on(int signal, siginfo_t* info, void* context) {
   // go to the one before both. The same siginfo deeper in the same stack can only be that.
   const bool called_back = t_passed_info == info && frame < t_passed_frame;
   const struct sigaction* next =
-      (called_back ? foreign.first : foreign.newest).load(std::memory_order_acquire);
+      (called_back ? foreign.first : foreign.current).load(std::memory_order_acquire);
   if (next == nullptr || (!(next->sa_flags & SA_SIGINFO) &&
                           (next->sa_handler == SIG_DFL || next->sa_handler == SIG_IGN))) {
     take_default_action(signal, info);
@@ -75,7 +95,7 @@ void pass_on(int signal, siginfo_t* info, void* context) {
   sigset_t blocked = next->sa_mask;
   if (!(next->sa_flags & SA_NODEFER)) sigaddset(&blocked, signal);
   if (next->sa_flags & SA_RESETHAND) {
-    (called_back ? foreign.first : foreign.newest).store(nullptr, std::memory_order_release);
+    (called_back ? foreign.first : foreign.current).store(nullptr, std::memory_order_release);
   }
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &blocked, &before);
@@ -111,16 +131,12 @@ bool is_ours(const struct sigaction& action) {
 void install(int signal) {
   const std::lock_guard lock(g_install_mutex);
   struct sigaction current {};
-  if (sigaction(signal, nullptr, &current) != 0 || is_ours(current)) return;
-  // Leaked: a handler on another thread may be reading the previous one.
-  auto* kept = new struct sigaction(current);
+  if (real_sigaction(signal, nullptr, &current) != 0 || is_ours(current)) return;
   Foreign& foreign = g_foreign[index_of(signal)];
-  static bool first_seen[kSignalCount];
-  if (!std::exchange(first_seen[index_of(signal)], true)) {
-    foreign.first.store(kept, std::memory_order_release);
-  }
+  const struct sigaction* kept = foreign.keep(current);
+  if (!foreign.installed.load(std::memory_order_relaxed)) foreign.first.store(kept, std::memory_order_release);
   // Pairs with the acquire load in pass_on().
-  foreign.newest.store(kept, std::memory_order_release);
+  foreign.current.store(kept, std::memory_order_release);
 
   struct sigaction ours {};
   ours.sa_sigaction = on_fault;
@@ -128,7 +144,8 @@ void install(int signal) {
   // for programs whose own handler relies on an alternate stack.
   ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | (current.sa_flags & SA_RESTART);
   sigemptyset(&ours.sa_mask);
-  sigaction(signal, &ours, nullptr);
+  real_sigaction(signal, &ours, nullptr);
+  foreign.installed.store(true, std::memory_order_release);
 }
 
 }  // namespace
@@ -136,8 +153,22 @@ void install(int signal) {
 void arm_guard() {
   for (const int signal : kSignals) {
     struct sigaction current {};
-    if (sigaction(signal, nullptr, &current) == 0 && !is_ours(current)) install(signal);
+    if (real_sigaction(signal, nullptr, &current) == 0 && !is_ours(current)) install(signal);
   }
+}
+
+bool claim_sigaction(int signal, const struct sigaction* action, struct sigaction* old) {
+  if ((signal != SIGSEGV && signal != SIGBUS) || t_own_call) return false;
+  Foreign& foreign = g_foreign[index_of(signal)];
+  if (!foreign.installed.load(std::memory_order_acquire)) return false;
+  const struct sigaction* before = action != nullptr
+                                       ? foreign.current.exchange(foreign.keep(*action), std::memory_order_acq_rel)
+                                       : foreign.current.load(std::memory_order_acquire);
+  if (old != nullptr) {
+    constexpr struct sigaction kDefault {};
+    *old = before != nullptr ? *before : kDefault;
+  }
+  return true;
 }
 
 bool run_armed(void (*body)(void*), void* arg, uint64_t* fault_address) {

@@ -140,6 +140,31 @@ TEST(Guard, KeepsTheProgramsOwnHandlerBeforeAndAfter) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
+// As the interposed sigaction() does it.
+TEST(Guard, AClaimedHandlerGetsTheFaultsAndNeverSeesOurs) {
+  const int status = status_of_child([] {
+    signal(SIGSEGV, SIG_DFL);
+    arm_guard();
+    struct sigaction action {};
+    struct sigaction old {};
+    action.sa_handler = program_handler;
+    if (!claim_sigaction(SIGSEGV, &action, &old) || old.sa_handler != SIG_DFL) _exit(1);
+    if (sigsetjmp(g_program_recovers, 1) == 0) {
+      *forbidden() = 1;
+      _exit(2);
+    }
+    if (!claim_sigaction(SIGSEGV, nullptr, &old) || old.sa_handler != program_handler) _exit(3);
+    uint64_t fault = 0;
+    if (touch(forbidden(), &fault)) _exit(4);
+    if (claim_sigaction(SIGUSR1, &action, &old)) _exit(5);
+    // What a crash reporter does last: back to the default, and again into the fault.
+    action.sa_handler = SIG_DFL;
+    claim_sigaction(SIGSEGV, &action, nullptr);
+    *forbidden() = 1;
+  });
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV) << status;
+}
+
 struct sigaction g_saved_by_program;
 int g_calls_of_chaining_handler = 0;
 
