@@ -70,5 +70,7 @@ chroot "$dir" /sbin/ldconfig || skip "ldconfig failed in the new root"
 [ -e "$dir/usr/bin/sh" ] || ln -s bash "$dir/usr/bin/sh"
 [ -e "$dir/usr/bin/python3" ] || ln -s "$(basename "$(ls "$dir"/usr/bin/python3.* | head -n 1)")" "$dir/usr/bin/python3"
 
+# Which versions: the archives' names say so, with `%3a` for the colon of an epoch.
+(cd "$apt/cache/archives" && ls -- *.deb) | sed 's/_[a-z0-9]*\.deb$//; s/%3a/:/; s/_/ /' > "$dir/.packages"
 rm -rf "$apt"
 touch "$dir/.complete"

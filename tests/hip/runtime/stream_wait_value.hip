@@ -35,6 +35,7 @@ int main() {
   }
   check::Buffer<uint64_t> words(2);
   words.fill_bytes(0);
+  WT_HIP(hipStreamSynchronize(nullptr));  // the non-blocking stream does not wait for the null stream
   WT_HIP(hipStreamWriteValue32(stream, words.get(), 0x12345678u, 0));
   WT_HIP(hipStreamWriteValue64(stream, words.get() + 1, 0x1122334455667788ull, 0));
   WT_HIP(hipStreamSynchronize(stream));
