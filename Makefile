@@ -54,7 +54,7 @@ bench: bench-packages build
 
 # Other ROCm generations, in throw-away roots made from Debian 13, sid and experimental packages.
 test-stacks: build
-	@tests/stacks/run.sh $(BUILD)
+	@tests/stacks/run.sh $(BUILD) || { status=$$?; [ $$status = 77 ] && echo 'test-stacks: skipped, see the reasons above'; }
 
 test-asan: packages
 	@cmake --preset asan $(LAUNCHER) && cmake --build --preset asan -j $(JOBS)
