@@ -4,6 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <set>
+#include <sstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,6 +78,43 @@ INSTANTIATE_TEST_SUITE_P(Cases, PreloadTest,
                            std::erase(name, '-');
                            return name;
                          });
+
+std::string output_of(const std::string& command) {
+  std::string output;
+  FILE* pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) return output;
+  char buffer[4096];
+  for (size_t count = 0; (count = ::fread(buffer, 1, sizeof buffer, pipe)) > 0;) output.append(buffer, count);
+  ::pclose(pipe);
+  return output;
+}
+
+TEST(Preload, ExportsWhatItInterposesAndNothingElse) {
+  std::set<std::string> exported;
+  std::istringstream symbols(output_of(std::string("nm -D --defined-only ") + kLibrary));
+  for (std::string address, type, name; symbols >> address >> type >> name;) exported.insert(name);
+  const std::string map = sys::read_file(WT_SOURCE_DIR "/src/vgpu/preload/exports.map").value_or("");
+  std::set<std::string> meant;
+  std::istringstream words(map.substr(0, map.find("local:")));
+  for (std::string word; words >> word;)
+    if (word.ends_with(";")) meant.insert(word.substr(0, word.size() - 1));
+  ASSERT_GT(meant.size(), 50u);
+  EXPECT_EQ(exported, meant);
+}
+
+TEST(Preload, NeedsOnlyTheCLibrary) {
+  std::istringstream lines(output_of(std::string("readelf -dW ") + kLibrary));
+  int needed = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("(NEEDED)") == std::string::npos) continue;
+    ++needed;
+    const bool allowed = line.find("[libc.so") != std::string::npos || line.find("[libm.so") != std::string::npos ||
+                         line.find("[ld-linux") != std::string::npos || line.find("[libdl.so") != std::string::npos ||
+                         line.find("[libpthread.so") != std::string::npos;
+    EXPECT_TRUE(allowed) << line;
+  }
+  EXPECT_GT(needed, 0);
+}
 
 TEST(Preload, IsInertWithoutARunDirectory) {
   const Outcome outcome = probe("inert", nullptr);

@@ -14,11 +14,8 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#include <cstdarg>
-#include <cstdio>
 #include <cstring>
 
-#include "amd/kfd_abi.h"
 #include "vgpu/sys.h"
 
 namespace wavetap::vgpu {

@@ -90,17 +90,10 @@ int do_fstat(int fd, struct stat* st) {
   return 0;
 }
 
-int do_access(int directory, const char* path, int mode, int flags) {
+int do_access(const char* path, int mode) {
   PathBuffer buffer;
   const char* ours = redirect(path, buffer);
-  if (ours != nullptr) {
-    directory = AT_FDCWD;
-    path = ours;
-  }
-  if (flags != 0) {
-    if (auto* next = WT_NEXT(faccessat)) return next(directory, path, mode, flags);
-  }
-  const int64_t result = sys::call(SYS_faccessat, directory, path, mode);
+  const int64_t result = sys::call(SYS_faccessat, AT_FDCWD, ours == nullptr ? path : ours, mode);
   return result < 0 ? fail(static_cast<int>(-result)) : 0;
 }
 
@@ -256,12 +249,12 @@ WT_EXPORT int statx(int directory, const char* path, int flags, unsigned mask, s
   return 0;
 }
 
-WT_EXPORT int access(const char* path, int mode) noexcept { return do_access(AT_FDCWD, path, mode, 0); }
+WT_EXPORT int access(const char* path, int mode) noexcept { return do_access(path, mode); }
 WT_EXPORT int faccessat(int directory, const char* path, int mode, int flags) noexcept {
   PathBuffer buffer;
   const char* ours = redirect(path, buffer);
   auto* next = WT_NEXT(faccessat);
-  if (next == nullptr) return do_access(directory, path, mode, 0);
+  if (next == nullptr) return fail(ENOSYS);
   return ours == nullptr ? next(directory, path, mode, flags) : next(AT_FDCWD, ours, mode, flags);
 }
 WT_EXPORT int euidaccess(const char* path, int mode) noexcept {
