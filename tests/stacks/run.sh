@@ -67,6 +67,7 @@ for suite in $suites; do
   fi
   ran=yes
 done
+rm -rf "$RESULTS.tmp"
 [ -n "$ran" ] || exit 77
 
 # One line per suite and mode: passed of run, per group.

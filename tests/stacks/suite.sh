@@ -206,4 +206,3 @@ for mode in $modes; do
   check_hip "$mode"
   wait
 done
-rm -rf "$TMPDIR"

@@ -46,7 +46,10 @@ int main() {
     WT_HIP(hipMemcpy(out.data(), data[other], bytes, hipMemcpyDeviceToHost));
     check::equal((std::string("peer copy ") + std::to_string(d) + " to " + std::to_string(other)).c_str(),
                  out, mark);
+    WT_HIP(hipSetDevice(other));  // without peer access only the owner can fill it
     WT_HIP(hipMemset(data[other], 0, bytes));
+    WT_HIP(hipDeviceSynchronize());
+    WT_HIP(hipSetDevice(d));
     WT_HIP(hipMemcpyPeerAsync(data[other], other, data[d], d, bytes, streams[d]));
     WT_HIP(hipStreamSynchronize(streams[d]));
     WT_HIP(hipMemcpy(out.data(), data[other], bytes, hipMemcpyDeviceToHost));
