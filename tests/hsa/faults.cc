@@ -44,10 +44,13 @@ void expect_error(const Agent& gpu, const void* packet, uint32_t status, const c
   HSA(hsa_queue_destroy(queue));
 }
 
-// VRAM that may be executed. From ROCr 7 on that must be asked for, by a flag older headers lack; older
-// runtimes ignore it.
+// VRAM that may be executed. ROCr 7 must be asked for it; versions that lack the flag refuse it.
 uint8_t* allocate_code(const Agent& gpu, size_t bytes) {
-  constexpr uint32_t kExecutable = 1 << 2;  // HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG
+#if HSA_AMD_INTERFACE_VERSION_MINOR >= 7
+  constexpr uint32_t kExecutable = HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG;
+#else
+  constexpr uint32_t kExecutable = 0;
+#endif
   void* pointer = nullptr;
   HSA(hsa_amd_memory_pool_allocate(gpu.global_pools.at(0).pool, bytes, kExecutable, &pointer));
   return static_cast<uint8_t*>(pointer);
