@@ -32,13 +32,18 @@ std::string short_kernel_name(std::string_view name) {
   // the call operator's own.
   std::string out;
   int angle = 0;
+  int inside = 0;  // parentheses open within template arguments: a '>' there compares, it does not close
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (c == '<' && !out.ends_with("operator")) {
+    if (angle > 0 && (c == '(' || c == ')')) {
+      inside += c == '(' ? 1 : -1;
+      continue;
+    }
+    if (c == '<' && inside == 0 && !out.ends_with("operator")) {
       if (angle++ == 0) out += "<…>";
       continue;
     }
-    if (c == '>' && angle > 0 && (i == 0 || text[i - 1] != '-')) {
+    if (c == '>' && inside == 0 && angle > 0 && text[i - 1] != '-') {
       --angle;
       continue;
     }

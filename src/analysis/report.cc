@@ -24,9 +24,10 @@ class Durations {
  public:
   void add(store::Str name, int64_t ns) { by_name_[name].push_back(ns); }
 
-  Table table(const store::Trace& trace, const char* key, const char* title, const char* what, const Options& options) {
+  Table table(const store::Trace& trace, const char* key, const char* title, const char* what, const Options& options,
+              Unit name_unit = Unit::kText) {
     Table table{key, title,
-                {{"name", what, Unit::kKernel}, {"calls", "CALLS", Unit::kCount}, {"total_ns", "TOTAL", Unit::kNs},
+                {{"name", what, name_unit}, {"calls", "CALLS", Unit::kCount}, {"total_ns", "TOTAL", Unit::kNs},
                  {"mean_ns", "MEAN", Unit::kNs}, {"p50_ns", "P50", Unit::kNs}, {"p99_ns", "P99", Unit::kNs},
                  {"share", "SHARE", Unit::kShare}},
                 {}, 0};
@@ -237,7 +238,7 @@ Report build_report(const store::Trace& trace, const Options& options, ReportBy 
     if (options.top == 0 || options.top > 10) top.top = options.top == 0 ? 0 : 10;
   }
   if (by == ReportBy::kOverview || by == ReportBy::kKernel)
-    report.tables.push_back(kernels.table(trace, "kernels", "Kernels by total time", "KERNEL", top));
+    report.tables.push_back(kernels.table(trace, "kernels", "Kernels by total time", "KERNEL", top, Unit::kKernel));
   if (by == ReportBy::kOverview || by == ReportBy::kApi)
     report.tables.push_back(calls.table(trace, "calls", "Calls by total time", "CALL", top));
   if (by == ReportBy::kOverview && copies > 0) report.tables.push_back(copy_table(trace, kinds, api_of_op));
