@@ -101,7 +101,7 @@ class TestGpu {
 // An AQL queue as ROCr lays it out, with a producer.
 class TestAqlQueue {
  public:
-  TestAqlQueue(TestGpu& gpu, QueueTable& table, uint32_t slots = 64) : gpu_(gpu), table_(table), slots_(slots) {
+  TestAqlQueue(TestGpu& gpu, QueueTable& table, uint32_t slots = 64) : gpu_(gpu), slots_(slots) {
     amd_queue = gpu.allocate(0x100);
     std::memset(gpu.host(amd_queue), 0, 0x100);
     gpu.store<uint32_t>(amd_queue + amd::kQueueReadDispatchIdOffsetField, amd::kQueueReadDispatchId);
@@ -163,7 +163,6 @@ class TestAqlQueue {
 
  private:
   TestGpu& gpu_;
-  QueueTable& table_;
   uint32_t slots_;
 };
 
