@@ -225,6 +225,28 @@ TEST_P(VopOperands, TheResultMayReplaceAnySource) {
   }
 }
 
+TEST(VopNans, TheFirstNanOperandWinsEvenWhenTheResultReplacesIt) {
+  TestMachine machine(on(kGfx90a));
+  const auto fill = [&] {
+    machine.fill_v(0, 0x3f800000), machine.fill_v(1, 0xff812345);  // -sNaN in the upper dword
+    machine.fill_v(2, 0x7f800001), machine.fill_v(3, 0x3f800000);  // sNaN in the lower dword
+    machine.fill_v(4, 0x7fc00004), machine.fill_v(5, 0x7ff80005);
+  };
+  fill();
+  ASSERT_TRUE(machine.run("v_pk_add_f32 v[0:1], v[0:1], v[2:3] neg_lo:[1,0]\n"));
+  EXPECT_EQ(machine.v(0, 7), 0x7fc00001u);
+  EXPECT_EQ(machine.v(1, 7), 0xffc12345u);
+  fill();
+  ASSERT_TRUE(machine.run("v_fma_f32 v1, v0, v1, v4\n v_fmac_f32 v2, v4, v0\n v_add_f64 v[4:5], v[4:5], -v[0:1]\n"));
+  EXPECT_EQ(machine.v(1, 7), 0xffc12345u);
+  EXPECT_EQ(machine.v(2, 7), 0x7fc00004u);
+  EXPECT_EQ(machine.v64(4, 7), 0x7ff800057fc00004u);
+  // No operand is NaN: the default one.
+  machine.fill_v(0, 0x7f800000), machine.fill_v(1, 0xff800000), machine.fill_v(2, 0);
+  ASSERT_TRUE(machine.run("v_add_f32 v3, v0, v1\n v_mul_f32 v4, v0, v2\n v_sqrt_f32 v5, -1.0\n"));
+  for (uint32_t reg : {3u, 4u, 5u}) EXPECT_EQ(machine.v(reg, 63), 0x7fc00000u);
+}
+
 TEST(VopMasks, Wave32UsesOneScalarPerMask) {
   TestMachine machine(on(kGfx1030, false));
   machine.set_s(5, 0xdeadbeef);

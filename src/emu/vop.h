@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include "emu/exec.h"
 #include "emu/lanes.h"
@@ -168,7 +169,8 @@ template <High16 kHigh, NanRule kRule, bool kMaskResult, class D, class... S>
         if (operand.neg || operand.abs) source = with_signs<Tag>(source, operand, scratch[k], wave.lanes);
       args.lo[k] = source.lo;
       args.hi[k] = source.hi;
-      touches_result |= source.lo == result_row || source.hi == result_row || source.lo == result_row + wave.lanes;
+      for (const uint32_t* row : {source.lo, source.hi})
+        touches_result |= row == result_row || (IsWide<D> && row == result_row + wave.lanes);
     } else if constexpr (Tag::kType.role == Role::kMask) {
       args.mask_in = fetch_mask(wave, inst.src[k]);
     }
