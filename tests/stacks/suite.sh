@@ -18,6 +18,7 @@ shift 2
 modes=$*
 
 export TMPDIR=$RESULTS.tmp LC_ALL=C
+export HIP_MEM_POOL_SUPPORT=1  # HIP 5 has hipMallocAsync's pools, switched off
 programs=$PROGRAMS/$suite
 mkdir -p "$TMPDIR" "$programs"/{hip,hsa,co}
 
