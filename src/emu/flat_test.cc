@@ -218,6 +218,18 @@ TEST(Scratch, EveryInstructionAgreesWithTheReference) {
   }
 }
 
+TEST(Global, TheLaneOffsetBesideAScalarBaseIsUnsigned) {
+  TestMachine machine;
+  machine.memory.map(0xf0001000, 4096);
+  machine.memory.write<uint32_t>(0xf0001000 + 8, 1234);
+  machine.set_exec(1);
+  machine.set_s64(4, 0x1000);
+  machine.set_v(2, 0, 0xf0000000);
+  ASSERT_TRUE(machine.run("global_load_dword v4, v2, s[4:5] offset:8"));
+  ASSERT_FALSE(machine.faulted());
+  EXPECT_EQ(machine.v(4), 1234u);
+}
+
 TEST(Global, AddtidFormsAccessARowOfMemory) {
   for (const bool wave64 : {false, true}) {
     TestMachine machine({.target = {10, 3, 0}, .wave64 = wave64});
@@ -330,6 +342,20 @@ TEST(Global, ReportsTheFirstUnmappedByteOfAnAccessThatRunsOffTheEnd) {
   ASSERT_TRUE(machine.faulted());
   EXPECT_EQ(machine.wave.fault.address.value, kData + TestMachine::kDataBytes);
   EXPECT_EQ(machine.memory.read<uint32_t>(kData + TestMachine::kDataBytes - 8), 5u) << "nothing is written";
+}
+
+TEST(Global, OneLaneOfManyMayRunOffTheEnd) {
+  TestMachine machine;
+  machine.set_exec(7);
+  machine.set_v64(2, 0, kData);
+  machine.set_v64(2, 1, kData + TestMachine::kDataBytes - 3);
+  machine.set_v64(2, 2, kData + TestMachine::kDataBytes - 4);
+  for (const char* text : {"global_load_dword v4, v[2:3], off", "global_store_dword v[2:3], v5, off"}) {
+    ASSERT_TRUE(machine.run(text));
+    ASSERT_TRUE(machine.faulted()) << text;
+    EXPECT_EQ(machine.wave.fault.lane, 1);
+    EXPECT_EQ(machine.wave.fault.address.value, kData + TestMachine::kDataBytes);
+  }
 }
 
 TEST(Global, AWriteToAReadOnlyMappingFaults) {
@@ -501,6 +527,24 @@ TEST(Atomics, MinimaAndMaximaPreferNumbersToNans) {
   }
 }
 
+TEST(Atomics, FloatingPointCompareSwapComparesNumbers) {
+  const struct {
+    uint32_t memory, compare;
+    bool swaps;
+  } cases[] = {{0x80000000, 0, true}, {0x7fc00000, 0x7fc00000, false}, {0x3f800000, 0x3f800000, true}, {0x3f800000, 0x3f800001, false}};
+  for (const auto& c : cases) {
+    TestMachine machine({.target = {10, 3, 0}, .wave64 = false});
+    machine.set_exec(1);
+    machine.set_v64(2, 0, kData);
+    machine.set_v(4, 0, 0x1234);
+    machine.set_v(5, 0, c.compare);
+    machine.memory.write(kData, c.memory);
+    ASSERT_TRUE(machine.run("global_atomic_fcmpswap v6, v[2:3], v[4:5], off glc"));
+    EXPECT_EQ(machine.memory.read<uint32_t>(kData), c.swaps ? 0x1234u : c.memory) << std::hex << c.memory << " " << c.compare;
+    EXPECT_EQ(machine.v(6), c.memory);
+  }
+}
+
 TEST(Counters, OfGlobalScratchAndFlatAccesses) {
   TestMachine machine({.count = true});
   for (int lane = 0; lane < 64; ++lane) machine.set_v64(2, lane, kData + 4 * static_cast<uint64_t>(lane));
@@ -513,6 +557,10 @@ TEST(Counters, OfGlobalScratchAndFlatAccesses) {
   machine.run("global_store_dwordx2 v[2:3], v[4:5], off");
   EXPECT_EQ(machine.counters.bytes_global_store, 512u);
   EXPECT_EQ(machine.counters.cache_lines, 64u);
+  for (int lane = 0; lane < 64; ++lane) machine.set_v64(2, lane, kData + 60 + 128 * static_cast<uint64_t>(lane));
+  machine.run("global_store_dwordx2 v[2:3], v[4:5], off");
+  EXPECT_EQ(machine.counters.cache_lines, 64u + 128) << "each element in two lines";
+  machine.counters.cache_lines_ideal -= 8;
   EXPECT_EQ(machine.counters.cache_lines_ideal, 8u);
   machine.counters = {};
   machine.set_exec(7);
