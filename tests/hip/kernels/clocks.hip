@@ -4,15 +4,24 @@
 
 #include "check.h"
 
+// Counts at 100 MHz whatever the engine's clock does.
+__device__ unsigned long long constant_rate_counter() {
+#if defined(__gfx1100__)
+  return __builtin_amdgcn_s_sendmsg_rtnl(0x83);  // MSG_RTN_GET_REALTIME
+#else
+  return __builtin_amdgcn_s_memrealtime();
+#endif
+}
+
 __global__ void spin(long long* out, int turns) {
   const long long start = clock64();
-  const unsigned long long wall_start = __builtin_amdgcn_s_memrealtime();
+  const unsigned long long wall_start = constant_rate_counter();
   float value = threadIdx.x;
   for (int i = 0; i < turns; ++i) value = value * 1.0001f + 0.5f;
   out[0] = start;
   out[1] = clock64();
   out[2] = static_cast<long long>(wall_start);
-  out[3] = static_cast<long long>(__builtin_amdgcn_s_memrealtime());
+  out[3] = static_cast<long long>(constant_rate_counter());
   out[4] = static_cast<long long>(value);
 }
 

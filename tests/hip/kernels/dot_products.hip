@@ -10,10 +10,8 @@ const char* const kNames[] = {
     "2 x int16",           "2 x uint16",           "4 x int8",           "4 x uint8", "8 x int4", "8 x uint4",
     "4 x int8, saturated", "4 x uint8, saturated", "8 x int4, saturated"};
 
-#define WT_NEEDS(features) __attribute__((target(features)))
-
-__global__ WT_NEEDS("dot1-insts,dot2-insts,dot7-insts") void dots(const int* a, const int* b, const int* c,
-                                                                  int* out, float* halves, int count) {
+__global__ void dots(const int* a, const int* b, const int* c, int* out, float* halves, int count) {
+#if defined(__gfx1030__) || defined(__gfx90a__) || defined(__gfx942__)
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const int x = a[i], y = b[i], z = c[i];
@@ -34,6 +32,7 @@ __global__ WT_NEEDS("dot1-insts,dot2-insts,dot7-insts") void dots(const int* a, 
   const Half2 h = {static_cast<_Float16>(x & 63), static_cast<_Float16>(x >> 6 & 63)};
   const Half2 k = {static_cast<_Float16>(y & 63), static_cast<_Float16>(-(y >> 6 & 63))};
   halves[i] = __builtin_amdgcn_fdot2(h, k, static_cast<float>(z & 1023), false);
+#endif
 }
 
 // Sum of products of `parts` fields of `bits` bits each.
