@@ -37,7 +37,9 @@ def check(header, root, flags):
     if folder not in flags:
         return None
     name = header.relative_to(root / "src").as_posix()
-    done = subprocess.run([*flags[folder], "-fsyntax-only", "-Wall", "-x", "c++", "-"], capture_output=True, text=True,
+    # Test support sees the definitions that only test programs are compiled with.
+    defines = ['-DWT_SOURCE_DIR=""', '-DWT_BUILD_DIR=""'] if "test" in name else []
+    done = subprocess.run([*flags[folder], *defines, "-fsyntax-only", "-Wall", "-x", "c++", "-"], capture_output=True, text=True,
                           input=f'#include "{name}"\n#include "{name}"\n')
     return None if done.returncode == 0 else f"src/{name} does not compile alone:\n{done.stderr.strip()[:2000]}"
 
