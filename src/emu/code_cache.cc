@@ -19,8 +19,8 @@ constexpr size_t kLongestSweepBytes = 1 << 20;
 constexpr size_t kMaxCachedInstructions = 300'000;
 
 bool is_relative_branch(const Inst& inst) {
-  return inst.family == isa::Family::kSopp && (inst.target >= 0 || isa::op_name(inst.op)[2] == 'c' ||
-                                               inst.op == Op::s_branch);
+  return inst.family == isa::Family::kSopp &&
+         (inst.target >= 0 || isa::op_name(inst.op)[2] == 'c' || inst.op == Op::s_branch);
 }
 
 // Nothing runs on behind these.
@@ -31,8 +31,10 @@ bool ends_flow(const Inst& inst) {
     case Op::s_endpgm_saved:
     case Op::s_setpc_b64:
     case Op::s_branch:
-    case Op::s_code_end: return true;
-    default: return false;
+    case Op::s_code_end:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -42,7 +44,8 @@ constexpr uint64_t kLongestInstructionBytes = 20;
 // Number of instructions that certainly were decoded whole.
 int32_t whole_instructions(const isa::Program& program) {
   int32_t count = program.size();
-  while (count > 0 && program.pc_of(count - 1).value + kLongestInstructionBytes > program.end().value) --count;
+  while (count > 0 && program.pc_of(count - 1).value + kLongestInstructionBytes > program.end().value)
+    --count;
   return count;
 }
 
@@ -67,7 +70,8 @@ isa::Program cut(isa::Program& program, int32_t count) {
                     program.wave64());
   auto& insts = program.mutable_insts();
   auto& offsets = program.mutable_offsets();
-  head.mutable_insts().assign(std::make_move_iterator(insts.begin()), std::make_move_iterator(insts.begin() + count));
+  head.mutable_insts().assign(std::make_move_iterator(insts.begin()),
+                              std::make_move_iterator(insts.begin() + count));
   head.mutable_offsets().assign(offsets.begin(), offsets.begin() + count);
   return head;
 }
@@ -128,13 +132,15 @@ std::shared_ptr<CodeCache::Block> CodeCache::known_block(const Key& key, GpuAddr
 bool CodeCache::is_unchanged(Block& block, uint64_t serial) const {
   if (block.verified_for.load(std::memory_order_relaxed) == serial) return true;
   std::vector<std::byte> now(block.bytes.size());
-  if (!guest_read(*block.memory, run_guarded_, block.program->begin(), now, /*executable=*/true)) return false;
+  if (!guest_read(*block.memory, run_guarded_, block.program->begin(), now, /*executable=*/true))
+    return false;
   if (now != block.bytes) return false;
   block.verified_for.store(serial, std::memory_order_relaxed);
   return true;
 }
 
-std::shared_ptr<CodeCache::Block> CodeCache::decode_block(const Key& key, GpuAddr pc, FaultKind* fault) const {
+std::shared_ptr<CodeCache::Block> CodeCache::decode_block(const Key& key, GpuAddr pc,
+                                                          FaultKind* fault) const {
   const MappedRange range = key.memory->lookup(pc);
   if (!range.contains(pc.value, 4) || !range.readable) {
     *fault = pc.value >> 48 != 0 ? FaultKind::kApertureViolation : FaultKind::kPageFault;
@@ -181,7 +187,8 @@ void CodeCache::insert(const std::shared_ptr<Block>& block) {
 std::shared_ptr<const LoweredCode> CodeCache::variant_of(Block& block, const Key& key) {
   const std::lock_guard lock(mutex_);
   for (const auto& variant : block.variants)
-    if (variant->limits().vgprs == key.vgpr_count && variant->limits().agprs == key.agpr_count) return variant;
+    if (variant->limits().vgprs == key.vgpr_count && variant->limits().agprs == key.agpr_count)
+      return variant;
   block.variants.push_back(
       std::make_shared<const LoweredCode>(block.program, RegisterLimits{key.vgpr_count, key.agpr_count}));
   return block.variants.back();

@@ -94,7 +94,7 @@ class CodeCache {
   void insert(const std::shared_ptr<Block>& block);
 
   const RunGuarded run_guarded_;
-  mutable std::mutex mutex_;  // everything below, and each block's variants
+  mutable std::mutex mutex_;                                // everything below, and each block's variants
   std::multimap<uint64_t, std::shared_ptr<Block>> blocks_;  // by first address
   size_t cached_instructions_ = 0;
 };

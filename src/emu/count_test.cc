@@ -52,24 +52,25 @@ TEST(Classify, FloatingPointOperations) {
     int per_lane;
     amd::GfxTarget target = kGfx90a;
   };
-  for (const Flops& f : std::initializer_list<Flops>{{"v_add_f32 v0, v1, v2", StepCount::kF32, 1},
-                                                     {"v_fma_f32 v0, v1, v2, v3", StepCount::kF32, 2},
-                                                     {"v_fmac_f32 v0, v1, v2", StepCount::kF32, 2},
-                                                     {"v_mul_f64 v[0:1], v[2:3], v[4:5]", StepCount::kF64, 1},
-                                                     {"v_fma_f64 v[0:1], v[2:3], v[4:5], v[6:7]", StepCount::kF64, 2},
-                                                     {"v_add_f16 v0, v1, v2", StepCount::kF16, 1},
-                                                     {"v_pk_fma_f16 v0, v1, v2, v3", StepCount::kF16, 4},
-                                                     {"v_pk_mul_f32 v[0:1], v[2:3], v[4:5]", StepCount::kF32, 2},
-                                                     {"v_rcp_f32 v0, v1", StepCount::kF32, 1},
-                                                     {"v_exp_f32 v0, v1", StepCount::kF32, 1},
-                                                     {"v_dot2_f32_f16 v0, v1, v2, v3", StepCount::kF16, 4},
-                                                     {"v_max_f32 v0, v1, v2", StepCount::kNone, 0},
-                                                     {"v_cvt_f32_u32 v0, v1", StepCount::kNone, 0},
-                                                     {"v_mov_b32 v0, v1", StepCount::kNone, 0},
-                                                     {"v_add_u32 v0, v1, v2", StepCount::kNone, 0},
-                                                     {"v_mul_lo_u32 v0, v1, v2", StepCount::kNone, 0},
-                                                     {"v_dot4_i32_i8 v0, v1, v2, v3", StepCount::kNone, 0},
-                                                     {"v_fma_mix_f32 v0, v1, v2, v3", StepCount::kF32, 2}}) {
+  for (const Flops& f :
+       std::initializer_list<Flops>{{"v_add_f32 v0, v1, v2", StepCount::kF32, 1},
+                                    {"v_fma_f32 v0, v1, v2, v3", StepCount::kF32, 2},
+                                    {"v_fmac_f32 v0, v1, v2", StepCount::kF32, 2},
+                                    {"v_mul_f64 v[0:1], v[2:3], v[4:5]", StepCount::kF64, 1},
+                                    {"v_fma_f64 v[0:1], v[2:3], v[4:5], v[6:7]", StepCount::kF64, 2},
+                                    {"v_add_f16 v0, v1, v2", StepCount::kF16, 1},
+                                    {"v_pk_fma_f16 v0, v1, v2, v3", StepCount::kF16, 4},
+                                    {"v_pk_mul_f32 v[0:1], v[2:3], v[4:5]", StepCount::kF32, 2},
+                                    {"v_rcp_f32 v0, v1", StepCount::kF32, 1},
+                                    {"v_exp_f32 v0, v1", StepCount::kF32, 1},
+                                    {"v_dot2_f32_f16 v0, v1, v2, v3", StepCount::kF16, 4},
+                                    {"v_max_f32 v0, v1, v2", StepCount::kNone, 0},
+                                    {"v_cvt_f32_u32 v0, v1", StepCount::kNone, 0},
+                                    {"v_mov_b32 v0, v1", StepCount::kNone, 0},
+                                    {"v_add_u32 v0, v1, v2", StepCount::kNone, 0},
+                                    {"v_mul_lo_u32 v0, v1, v2", StepCount::kNone, 0},
+                                    {"v_dot4_i32_i8 v0, v1, v2, v3", StepCount::kNone, 0},
+                                    {"v_fma_mix_f32 v0, v1, v2, v3", StepCount::kF32, 2}}) {
     const StepCount count = classified(f.text, f.target);
     EXPECT_EQ(count.precision, f.precision) << f.text;
     EXPECT_EQ(count.flops_per_lane, f.per_lane) << f.text;

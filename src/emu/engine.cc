@@ -60,7 +60,8 @@ int worker_count(const EngineOptions& options) {
 void block_signals() {
   sigset_t all;
   sigfillset(&all);
-  for (const int synchronous : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&all, synchronous);
+  for (const int synchronous : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS})
+    sigdelset(&all, synchronous);
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
 }
 
@@ -96,14 +97,14 @@ class Engine::Impl {
 
   bool start_workers();  // mutex_ held
   void work_until_stopped();
-  Work take_work();                    // mutex_ held
+  Work take_work();                      // mutex_ held
   bool take_from(Job& job, Work* work);  // mutex_ held
   Turn run_work(Work& work, Worker& worker);
-  void put_back(Work work, Turn turn);   // mutex_ held
-  void note_stall(Job& job, Turn turn);  // mutex_ held
-  void stop(Job& job);                   // mutex_ held
-  int nap_level() const;                 // mutex_ held
-  std::unique_ptr<Workgroup> make_group();  // mutex_ held
+  void put_back(Work work, Turn turn);             // mutex_ held
+  void note_stall(Job& job, Turn turn);            // mutex_ held
+  void stop(Job& job);                             // mutex_ held
+  int nap_level() const;                           // mutex_ held
+  std::unique_ptr<Workgroup> make_group();         // mutex_ held
   void recycle(std::unique_ptr<Workgroup> group);  // mutex_ held
 
   const EngineOptions options_;
@@ -111,11 +112,11 @@ class Engine::Impl {
   CodeCache cache_;
 
   std::mutex mutex_;
-  std::condition_variable work_;     // something to do for a worker
-  std::condition_variable over_;     // some job is over
+  std::condition_variable work_;  // something to do for a worker
+  std::condition_variable over_;  // some job is over
   std::vector<pthread_t> threads_;
-  std::vector<Job*> jobs_;           // in flight
-  size_t turn_ = 0;                  // which of jobs_ is served next
+  std::vector<Job*> jobs_;  // in flight
+  size_t turn_ = 0;         // which of jobs_ is served next
   bool stopping_ = false;
   uint64_t next_serial_ = 1;
   std::vector<std::unique_ptr<Workgroup>> pool_;
@@ -145,7 +146,8 @@ DispatchResult Engine::Impl::run(const Dispatch& dispatch) {
     return result;
   }
   jobs_.push_back(&job);
-  for (uint64_t i = 0; i < std::min<uint64_t>(job.launch.group_count, threads_.size()); ++i) work_.notify_one();
+  for (uint64_t i = 0; i < std::min<uint64_t>(job.launch.group_count, threads_.size()); ++i)
+    work_.notify_one();
   over_.wait(lock, [&] { return job.is_over(); });
   jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
   while (!job.parked.empty()) {
@@ -159,7 +161,8 @@ DispatchResult Engine::Impl::run(const Dispatch& dispatch) {
   result.counters = job.counters;
   if (result.fault) {
     uint64_t encoding = 0;
-    guest_read(*dispatch.memory, options_.run_guarded, result.fault->pc, std::as_writable_bytes(std::span(&encoding, 1)));
+    guest_read(*dispatch.memory, options_.run_guarded, result.fault->pc,
+               std::as_writable_bytes(std::span(&encoding, 1)));
     result.fault->encoding = encoding;
   }
   return result;
@@ -229,7 +232,8 @@ Turn Engine::Impl::run_work(Work& work, Worker& worker) {
     }
     shuffle_waves(*work.group, options_.seed);
     const Turn turn = runner.run(*work.group);
-    if (turn != Turn::kFinished || work.claimed == 0 || job.stopped.load(std::memory_order_relaxed)) return turn;
+    if (turn != Turn::kFinished || work.claimed == 0 || job.stopped.load(std::memory_order_relaxed))
+      return turn;
     for (const Wave& wave : work.group->waves) instructions += wave.executed;
     if (instructions >= kClaimInstructions) return turn;
     ++work.finished;
@@ -368,6 +372,8 @@ Engine::Engine(const EngineOptions& options) : impl_(std::make_unique<Impl>(opti
 Engine::~Engine() = default;
 
 DispatchResult Engine::run(const Dispatch& dispatch) { return impl_->run(dispatch); }
-void Engine::invalidate_code(GpuAddr begin, uint64_t size_bytes) { impl_->invalidate_code(begin, size_bytes); }
+void Engine::invalidate_code(GpuAddr begin, uint64_t size_bytes) {
+  impl_->invalidate_code(begin, size_bytes);
+}
 
 }  // namespace wavetap::emu

@@ -32,8 +32,8 @@ struct Dispatch {
   amd::GfxTarget target;
   GpuAddr kernel_object;
   GpuAddr kernarg;
-  GpuAddr packet;           // dispatch_ptr
-  GpuAddr queue;            // queue_ptr (amd_queue_t)
+  GpuAddr packet;  // dispatch_ptr
+  GpuAddr queue;   // queue_ptr (amd_queue_t)
   uint64_t dispatch_id = 0;
   uint32_t grid_size[3] = {1, 1, 1};
   uint16_t workgroup_size[3] = {1, 1, 1};
@@ -41,8 +41,8 @@ struct Dispatch {
   uint32_t private_segment_bytes = 0;  // per lane
   uint32_t cu_count = 1;               // of the device: HW_ID values, and cooperative residency
   uint32_t xcc_count = 1;
-  bool cooperative = false;            // every workgroup must be resident at once (GWS queue)
-  bool count = false;                  // fill DispatchResult::counters
+  bool cooperative = false;  // every workgroup must be resident at once (GWS queue)
+  bool count = false;        // fill DispatchResult::counters
   Memory* memory = nullptr;
   Host* host = nullptr;
   // Set from outside to abandon the dispatch (queue destroyed, process exiting).
@@ -66,8 +66,8 @@ struct Wave;
 using ObserveInstruction = void (*)(void* context, const Wave& wave, const isa::Inst& inst, GpuAddr pc);
 
 struct EngineOptions {
-  int threads = 0;              // worker threads; 0 = one per core
-  uint64_t seed = 0;            // non-zero: permutes workgroup and wave order
+  int threads = 0;                     // worker threads; 0 = one per core
+  uint64_t seed = 0;                   // non-zero: permutes workgroup and wave order
   uint64_t watchdog_instructions = 0;  // per wave, 0 = no limit
   // What vector registers, LDS and scratch hold when a wave starts, repeated; hardware leaves them as the
   // previous wave did, so a program that depends on it is wrong.

@@ -65,8 +65,8 @@ void all_threads(benchmark::internal::Benchmark* b) {
 constexpr amd::GfxTarget kGfx90a{9, 0, 10};
 constexpr amd::GfxTarget kGfx1030{10, 3, 0};
 
-#define WT_LOOP(name, target, wave64, body)                                     \
-  void name(benchmark::State& state) { run(state, target, wave64, body); }      \
+#define WT_LOOP(name, target, wave64, body)                                \
+  void name(benchmark::State& state) { run(state, target, wave64, body); } \
   BENCHMARK(name)->Apply(all_threads)
 
 WT_LOOP(s_nop, kGfx90a, true, "s_nop 0");

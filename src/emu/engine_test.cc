@@ -26,8 +26,9 @@ struct Configuration {
   amd::GfxTarget target;
   bool wave64;
 };
-const Configuration kConfigurations[] = {{kGfx906, true},   {kGfx908, true},   {kGfx90a, true},  {kGfx942, true},
-                                         {kGfx1030, false}, {kGfx1030, true}, {kGfx1100, false}, {kGfx1100, true}};
+const Configuration kConfigurations[] = {{kGfx906, true},   {kGfx908, true},   {kGfx90a, true},
+                                         {kGfx942, true},   {kGfx1030, false}, {kGfx1030, true},
+                                         {kGfx1100, false}, {kGfx1100, true}};
 
 std::string configuration_name(const testing::TestParamInfo<Configuration>& info) {
   return amd::to_string(info.param.target) + (info.param.wave64 ? "_wave64" : "_wave32");
@@ -125,8 +126,8 @@ INSTANTIATE_TEST_SUITE_P(Targets, EngineOnTarget, testing::ValuesIn(kConfigurati
 std::string store_sgprs(uint32_t count) {
   std::string text = "s_mov_b32 s40, 0x400000\ns_mov_b32 s41, 0\nv_mov_b32 v10, 0\n";
   for (uint32_t i = 0; i < count; ++i)
-    text += "v_mov_b32 v11, s" + std::to_string(i) + "\nglobal_store_dword v10, v11, s[40:41] offset:" +
-            std::to_string(i * 4) + "\n";
+    text += "v_mov_b32 v11, s" + std::to_string(i) +
+            "\nglobal_store_dword v10, v11, s[40:41] offset:" + std::to_string(i * 4) + "\n";
   return text + "s_endpgm\n";
 }
 
@@ -265,7 +266,8 @@ TEST(Code, IsDecodedAgainAfterItWasRewritten) {
   TestKernel kernel({}, kCaller);
   Engine engine({.threads = 1});
   for (const uint32_t step : {1u, 2u, 7u}) {
-    ASSERT_TRUE(kernel.set_code("s_add_u32 s8, s8, " + std::to_string(step) + "\ns_setpc_b64 s[30:31]", kCallee));
+    ASSERT_TRUE(
+        kernel.set_code("s_add_u32 s8, s8, " + std::to_string(step) + "\ns_setpc_b64 s[30:31]", kCallee));
     ASSERT_FALSE(engine.run(kernel.dispatch).fault);
     EXPECT_EQ(kernel.data(0), 100 * step);
   }
@@ -336,7 +338,8 @@ TEST(Faults, ByKind) {
            {"s_trap 2", FaultKind::kTrap},
            {"s_sethalt 1", FaultKind::kTrap},
            {"v_mov_b32 v200, 0\ns_endpgm", FaultKind::kBadDescriptor},
-           {"s_mov_b32 s4, 0x40\ns_mov_b32 s5, 0\ns_load_dword s6, s[4:5], 0x0\ns_endpgm", FaultKind::kPageFault},
+           {"s_mov_b32 s4, 0x40\ns_mov_b32 s5, 0\ns_load_dword s6, s[4:5], 0x0\ns_endpgm",
+            FaultKind::kPageFault},
            {"s_mov_b32 s4, 0x40\ns_mov_b32 s5, 0\ns_setpc_b64 s[4:5]", FaultKind::kPageFault},
            {"s_setpc_b64 s[0:1]", FaultKind::kExecuteForbidden},
            {"s_mov_b32 s4, 0x40\ns_mov_b32 s5, 0x30000\ns_load_dword s6, s[4:5], 0x0\ns_endpgm",
@@ -351,8 +354,9 @@ TEST(Faults, RegistersBeyondTheDescriptor) {
   TestKernel kernel({}, "v_mov_b32 v31, 0\nv_accvgpr_write_b32 a31, 1\ns_endpgm");
   Engine engine({.threads = 1});
   EXPECT_FALSE(engine.run(kernel.dispatch).fault);
-  for (const char* code : {"v_mov_b32 v32, 0", "v_accvgpr_write_b32 a32, 1", "global_load_dwordx4 v[30:33], v0, s[0:1]",
-                           "v_add_f64 v[30:31], v[28:29], v[32:33]"}) {
+  for (const char* code :
+       {"v_mov_b32 v32, 0", "v_accvgpr_write_b32 a32, 1", "global_load_dwordx4 v[30:33], v0, s[0:1]",
+        "v_add_f64 v[30:31], v[28:29], v[32:33]"}) {
     TestKernel other({}, code);
     const Fault fault = fault_of(other);
     EXPECT_EQ(fault.kind, FaultKind::kBadDescriptor) << code;
@@ -506,7 +510,8 @@ struct CountingHost final : Host {
 };
 
 TEST(Messages, ReachTheHost) {
-  TestKernel kernel({}, "s_sendmsg sendmsg(MSG_INTERRUPT)\ns_nop 0\ns_sendmsg sendmsg(MSG_INTERRUPT)\ns_endpgm");
+  TestKernel kernel({},
+                    "s_sendmsg sendmsg(MSG_INTERRUPT)\ns_nop 0\ns_sendmsg sendmsg(MSG_INTERRUPT)\ns_endpgm");
   CountingHost host;
   kernel.dispatch.host = &host;
   kernel.set_size(128, 64);

@@ -80,7 +80,8 @@ void s_buffer_load(Wave& wave, const Inst& inst) {
   const ScalarBuffer buffer(wave, inst.saddr);
   const uint64_t offset = offset_of(wave, inst) & ~uint64_t{3};
   uint32_t inside = 0;
-  while (inside < kDwords && offset + inside * 4 < buffer.size_bytes && buffer.size_bytes - (offset + inside * 4) >= 4)
+  while (inside < kDwords && offset + inside * 4 < buffer.size_bytes &&
+         buffer.size_bytes - (offset + inside * 4) >= 4)
     ++inside;
   uint32_t value[kDwords] = {};
   if (inside != 0) {
@@ -188,9 +189,9 @@ Handler pick_atomic(bool buffer, bool wide) {
 }
 
 Handler find_atomic(Op op) {
-#define WT_SCALAR_ATOMIC(name, type)                                     \
-  case Op::s_atomic_##name: return pick_atomic<type>(false, false);      \
-  case Op::s_atomic_##name##_x2: return pick_atomic<type>(false, true);  \
+#define WT_SCALAR_ATOMIC(name, type)                                      \
+  case Op::s_atomic_##name: return pick_atomic<type>(false, false);       \
+  case Op::s_atomic_##name##_x2: return pick_atomic<type>(false, true);   \
   case Op::s_buffer_atomic_##name: return pick_atomic<type>(true, false); \
   case Op::s_buffer_atomic_##name##_x2: return pick_atomic<type>(true, true);
   switch (op) {

@@ -171,7 +171,9 @@ T s_bfe_i(T a, uint32_t field, bool& scc) {
   return d;
 }
 uint32_t s_mul_i32(uint32_t a, uint32_t b, bool&) { return a * b; }
-uint32_t s_mul_hi_u32(uint32_t a, uint32_t b, bool&) { return static_cast<uint32_t>((uint64_t{a} * b) >> 32); }
+uint32_t s_mul_hi_u32(uint32_t a, uint32_t b, bool&) {
+  return static_cast<uint32_t>((uint64_t{a} * b) >> 32);
+}
 uint32_t s_mul_hi_i32(uint32_t a, uint32_t b, bool&) {
   return static_cast<uint32_t>((int64_t{as_signed(a)} * as_signed(b)) >> 32);
 }

@@ -121,10 +121,8 @@ void s_swappc_b64(Wave& wave, const Inst& inst) {
 
 // A jump to PC + 4 + imm * 4.
 void jump_relative(Wave& wave, const Inst& inst) {
-  if (inst.target >= 0)
-    wave.pc = inst.target;
-  else
-    wave.jump(next_pc(wave) + static_cast<uint64_t>(int64_t{inst.imm16} * 4));
+  if (inst.target >= 0) wave.pc = inst.target;
+  else wave.jump(next_pc(wave) + static_cast<uint64_t>(int64_t{inst.imm16} * 4));
 }
 
 // D = address of the next instruction; PC += 4 + imm * 4.

@@ -38,7 +38,8 @@ const ExecCase kSaveExec[] = {
 TEST(Exec, SaveExecForms) {
   constexpr uint64_t kExec = 0xf0f0aaaa12345678;
   constexpr uint64_t kSource = 0xff00ff0011112222;
-  for (const auto& [target, wave64] : {std::pair{kGfx90a, true}, {kGfx1030, true}, {kGfx1030, false}, {kGfx1100, false}}) {
+  for (const auto& [target, wave64] :
+       {std::pair{kGfx90a, true}, {kGfx1030, true}, {kGfx1030, false}, {kGfx1100, false}}) {
     TestMachine machine({.target = target, .wave64 = wave64});
     const std::string bits_suffix = wave64 ? "_b64 s[4:5], s[6:7]" : "_b32 s4, s6";
     const uint64_t mask = wave64 ? ~uint64_t{0} : 0xffffffff;
@@ -89,7 +90,8 @@ TEST(Flow, ConditionalBranches) {
       {"s_cbranch_execz", [](TestMachine& m, bool taken) { m.set_exec(taken ? 0 : 0x80000000); }},
       {"s_cbranch_execnz", [](TestMachine& m, bool taken) { m.set_exec(taken ? 0x80000000 : 0); }},
   };
-  for (const auto& [target, wave64] : {std::pair{kGfx90a, true}, {kGfx1030, true}, {kGfx1030, false}, {kGfx1100, false}})
+  for (const auto& [target, wave64] :
+       {std::pair{kGfx90a, true}, {kGfx1030, true}, {kGfx1030, false}, {kGfx1100, false}})
     for (const Branch& branch : branches)
       for (const bool taken : {false, true}) {
         TestMachine machine({.target = target, .wave64 = wave64});
@@ -112,8 +114,9 @@ TEST(Flow, Wave32IgnoresHighHalves) {
 
 TEST(Flow, LoopsBackwards) {
   TestMachine machine({.target = kGfx1030, .wave64 = false});
-  ASSERT_TRUE(machine.run("s_movk_i32 s0, 10\ns_movk_i32 s1, 0\nagain:\ns_add_u32 s1, s1, s0\ns_sub_u32 s0, s0, 1\n"
-                          "s_cmp_lg_u32 s0, 0\ns_cbranch_scc1 again"));
+  ASSERT_TRUE(
+      machine.run("s_movk_i32 s0, 10\ns_movk_i32 s1, 0\nagain:\ns_add_u32 s1, s1, s0\ns_sub_u32 s0, s0, 1\n"
+                  "s_cmp_lg_u32 s0, 0\ns_cbranch_scc1 again"));
   EXPECT_EQ(machine.s(1), 55u);
 }
 
@@ -163,8 +166,9 @@ TEST(Flow, EndsAndStops) {
 
 TEST(Flow, WaitsAndHintsDoNothing) {
   TestMachine machine({.target = kGfx1030, .wave64 = false});
-  ASSERT_TRUE(machine.run("s_waitcnt vmcnt(0) lgkmcnt(0)\ns_waitcnt_vscnt null, 0x0\ns_waitcnt_depctr 0xfffe\ns_clause 0x1\n"
-                          "s_inst_prefetch 0x3\ns_setprio 3\ns_icache_inv\ns_dcache_inv\ns_gl1_inv\ns_ttracedata\ns_wakeup"));
+  ASSERT_TRUE(machine.run(
+      "s_waitcnt vmcnt(0) lgkmcnt(0)\ns_waitcnt_vscnt null, 0x0\ns_waitcnt_depctr 0xfffe\ns_clause 0x1\n"
+      "s_inst_prefetch 0x3\ns_setprio 3\ns_icache_inv\ns_dcache_inv\ns_gl1_inv\ns_ttracedata\ns_wakeup"));
   EXPECT_FALSE(machine.faulted()) << machine.wave.fault.detail;
 }
 
@@ -172,7 +176,7 @@ TEST(Flow, WaitsAndHintsDoNothing) {
 TEST(Flow, ForksAndJoins) {
   TestMachine machine({.target = kGfx906});
   machine.set_exec(0xff);
-  machine.set_s64(20, 0x0f);   // condition: half of the lanes
+  machine.set_s64(20, 0x0f);  // condition: half of the lanes
   ASSERT_TRUE(machine.run(R"(
       s_getreg_b32 s30, hwreg(HW_REG_MODE, 29, 3)
       s_mov_b64 s[24:25], 0
@@ -184,7 +188,8 @@ TEST(Flow, ForksAndJoins) {
       s_xor_b64 s[24:25], s[24:25], s[26:27]
     join:
       s_cbranch_join s30
-      s_mov_b64 s[28:29], s[24:25])", 200));
+      s_mov_b64 s[28:29], s[24:25])",
+                          200));
   EXPECT_FALSE(machine.faulted());
   EXPECT_EQ(machine.s64(28), 0x0ff0u);  // the failing lanes as they are, the passing ones shifted
 }
@@ -215,12 +220,15 @@ TEST(Indexed, VectorOperandsOnGfx9) {
   machine.fill_v(7, 77);
   machine.fill_v(1, 11);
   machine.set_s(4, 6);
-  ASSERT_TRUE(machine.run("s_set_gpr_idx_on s4, gpr_idx(SRC0)\nv_mov_b32 v0, v1\ns_set_gpr_idx_off\nv_mov_b32 v2, v1"));
+  ASSERT_TRUE(machine.run(
+      "s_set_gpr_idx_on s4, gpr_idx(SRC0)\nv_mov_b32 v0, v1\ns_set_gpr_idx_off\nv_mov_b32 v2, v1"));
   EXPECT_EQ(machine.v(0), 77u);
   EXPECT_EQ(machine.v(2), 11u);
   machine.fill_v(9, 0);
-  ASSERT_TRUE(machine.run("s_set_gpr_idx_on s4, gpr_idx(DST)\ns_movk_i32 s5, 8\ns_set_gpr_idx_idx s5\n"
-                          "v_mov_b32 v1, v7\ns_set_gpr_idx_mode gpr_idx(SRC0)\ns_set_gpr_idx_idx 6\nv_mov_b32 v3, v1\ns_set_gpr_idx_off"));
+  ASSERT_TRUE(
+      machine.run("s_set_gpr_idx_on s4, gpr_idx(DST)\ns_movk_i32 s5, 8\ns_set_gpr_idx_idx s5\n"
+                  "v_mov_b32 v1, v7\ns_set_gpr_idx_mode gpr_idx(SRC0)\ns_set_gpr_idx_idx 6\nv_mov_b32 v3, "
+                  "v1\ns_set_gpr_idx_off"));
   EXPECT_EQ(machine.v(9), 77u);
   EXPECT_EQ(machine.v(3), 77u);
 }
@@ -235,7 +243,8 @@ TEST(HardwareRegisters, ModeReachesTheFloatingPointFields) {
   EXPECT_EQ(machine.wave.mode.denorm_f32, 2);
   EXPECT_EQ(machine.wave.mode.denorm_f16_f64, 1);
   machine.set_s(0, 0xffffffff);
-  ASSERT_TRUE(machine.run("s_setreg_b32 hwreg(HW_REG_MODE, 2, 2), s0\ns_getreg_b32 s1, hwreg(HW_REG_MODE, 0, 8)"));
+  ASSERT_TRUE(
+      machine.run("s_setreg_b32 hwreg(HW_REG_MODE, 2, 2), s0\ns_getreg_b32 s1, hwreg(HW_REG_MODE, 0, 8)"));
   EXPECT_EQ(machine.s(1), 0x6du);
   ASSERT_TRUE(machine.run("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 8, 2), 0"));
   EXPECT_FALSE(machine.wave.mode.ieee);
@@ -245,8 +254,9 @@ TEST(HardwareRegisters, ModeReachesTheFloatingPointFields) {
 TEST(HardwareRegisters, FlatScratchOnGfx10) {
   TestMachine machine({.target = kGfx1030, .wave64 = false});
   machine.set_s64(0, 0x123456789abcdef0);
-  ASSERT_TRUE(machine.run("s_setreg_b32 hwreg(HW_REG_FLAT_SCR_LO), s0\ns_setreg_b32 hwreg(HW_REG_FLAT_SCR_HI), s1\n"
-                          "s_getreg_b32 s2, hwreg(HW_REG_FLAT_SCR_HI)"));
+  ASSERT_TRUE(
+      machine.run("s_setreg_b32 hwreg(HW_REG_FLAT_SCR_LO), s0\ns_setreg_b32 hwreg(HW_REG_FLAT_SCR_HI), s1\n"
+                  "s_getreg_b32 s2, hwreg(HW_REG_FLAT_SCR_HI)"));
   EXPECT_EQ(machine.wave.s64(slot::kFlatScratchLo), 0x123456789abcdef0u);
   EXPECT_EQ(machine.s(2), 0x12345678u);
 }
@@ -270,7 +280,8 @@ TEST(ScalarMemory, LoadsOfEverySize) {
     for (uint32_t i = 32; i < 49; ++i) machine.set_s(i, 7);
     ASSERT_TRUE(machine.run(load.text));
     ASSERT_FALSE(machine.faulted()) << load.text;
-    for (uint32_t i = 0; i < load.count; ++i) EXPECT_EQ(machine.s(32 + i), 1000 + load.first + i) << load.text;
+    for (uint32_t i = 0; i < load.count; ++i)
+      EXPECT_EQ(machine.s(32 + i), 1000 + load.first + i) << load.text;
     EXPECT_EQ(machine.s(32 + load.count), 7u) << load.text;
   }
   // The result may overwrite the base.

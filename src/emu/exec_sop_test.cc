@@ -23,13 +23,15 @@ struct Configuration {
   amd::GfxTarget target;
   bool wave64;
 };
-const Configuration kConfigurations[] = {{kGfx906, true},   {kGfx90a, true},   {kGfx942, true},  {kGfx1030, false},
-                                         {kGfx1030, true}, {kGfx1100, false}, {kGfx1100, true}};
+const Configuration kConfigurations[] = {{kGfx906, true},   {kGfx90a, true},  {kGfx942, true},
+                                         {kGfx1030, false}, {kGfx1030, true}, {kGfx1100, false},
+                                         {kGfx1100, true}};
 
-const uint32_t kEdges32[] = {0,          1,          2,          3,          15,         16,         31,
-                             32,         33,         63,         64,         0x7f,       0x80,       0xff,
-                             0x7fff,     0x8000,     0xffff,     0x10000,    0x7fffffff, 0x80000000, 0x80000001,
-                             0xfffffffe, 0xffffffff, 0x12345678, 0xdeadbeef, 0x00100004, 0x00200000, 0x007f0000};
+const uint32_t kEdges32[] = {0,          1,          2,          3,          15,         16,
+                             31,         32,         33,         63,         64,         0x7f,
+                             0x80,       0xff,       0x7fff,     0x8000,     0xffff,     0x10000,
+                             0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff, 0x12345678,
+                             0xdeadbeef, 0x00100004, 0x00200000, 0x007f0000};
 const uint64_t kEdges64[] = {0,
                              1,
                              2,
@@ -145,8 +147,14 @@ Reference shifted_add(int by) {
 
 std::vector<Case> cases() {
   std::vector<Case> all = {
-      {"s_add_u32", 32, 32, 32, [](uint64_t a, uint64_t b, bool, uint64_t) { return Result{low(a + b, 32), a + b > 0xffffffff}; }},
-      {"s_sub_u32", 32, 32, 32, [](uint64_t a, uint64_t b, bool, uint64_t) { return Result{low(a - b, 32), b > a}; }},
+      {"s_add_u32", 32, 32, 32,
+       [](uint64_t a, uint64_t b, bool, uint64_t) {
+         return Result{low(a + b, 32), a + b > 0xffffffff};
+       }},
+      {"s_sub_u32", 32, 32, 32,
+       [](uint64_t a, uint64_t b, bool, uint64_t) {
+         return Result{low(a - b, 32), b > a};
+       }},
       {"s_add_i32", 32, 32, 32,
        [](uint64_t a, uint64_t b, bool, uint64_t) {
          return Result{low(a + b, 32), !fits_signed32(__int128{sx(a, 32)} + sx(b, 32))};
@@ -156,13 +164,19 @@ std::vector<Case> cases() {
          return Result{low(a - b, 32), !fits_signed32(__int128{sx(a, 32)} - sx(b, 32))};
        }},
       {"s_addc_u32", 32, 32, 32,
-       [](uint64_t a, uint64_t b, bool scc, uint64_t) { return Result{low(a + b + scc, 32), a + b + scc > 0xffffffff}; }},
+       [](uint64_t a, uint64_t b, bool scc, uint64_t) {
+         return Result{low(a + b + scc, 32), a + b + scc > 0xffffffff};
+       }},
       {"s_subb_u32", 32, 32, 32,
-       [](uint64_t a, uint64_t b, bool scc, uint64_t) { return Result{low(a - b - scc, 32), b + scc > a}; }},
-      {"s_absdiff_i32", 32, 32, 32, nonzero(32, [](uint64_t a, uint64_t b) {
-         const int64_t difference = sx(low(a - b, 32), 32);
-         return static_cast<uint64_t>(difference < 0 ? -difference : difference);
-       })},
+       [](uint64_t a, uint64_t b, bool scc, uint64_t) {
+         return Result{low(a - b - scc, 32), b + scc > a};
+       }},
+      {"s_absdiff_i32", 32, 32, 32,
+       nonzero(32,
+               [](uint64_t a, uint64_t b) {
+                 const int64_t difference = sx(low(a - b, 32), 32);
+                 return static_cast<uint64_t>(difference < 0 ? -difference : difference);
+               })},
       {"s_min_i32", 32, 32, 32,
        [](uint64_t a, uint64_t b, bool, uint64_t) {
          return sx(a, 32) < sx(b, 32) ? Result{a, true} : Result{b, false};
@@ -171,33 +185,53 @@ std::vector<Case> cases() {
        [](uint64_t a, uint64_t b, bool, uint64_t) {
          return sx(a, 32) > sx(b, 32) ? Result{a, true} : Result{b, false};
        }},
-      {"s_min_u32", 32, 32, 32, [](uint64_t a, uint64_t b, bool, uint64_t) { return a < b ? Result{a, true} : Result{b, false}; }},
-      {"s_max_u32", 32, 32, 32, [](uint64_t a, uint64_t b, bool, uint64_t) { return a > b ? Result{a, true} : Result{b, false}; }},
+      {"s_min_u32", 32, 32, 32,
+       [](uint64_t a, uint64_t b, bool, uint64_t) {
+         return a < b ? Result{a, true} : Result{b, false};
+       }},
+      {"s_max_u32", 32, 32, 32,
+       [](uint64_t a, uint64_t b, bool, uint64_t) {
+         return a > b ? Result{a, true} : Result{b, false};
+       }},
       {"s_mul_i32", 32, 32, 32, keeps_scc([](uint64_t a, uint64_t b) { return low(a * b, 32); })},
       {"s_mul_hi_u32", 32, 32, 32, keeps_scc([](uint64_t a, uint64_t b) { return a * b >> 32; })},
-      {"s_mul_hi_i32", 32, 32, 32,
-       keeps_scc([](uint64_t a, uint64_t b) { return low(static_cast<uint64_t>(sx(a, 32) * sx(b, 32)) >> 32, 32); })},
+      {"s_mul_hi_i32", 32, 32, 32, keeps_scc([](uint64_t a, uint64_t b) {
+         return low(static_cast<uint64_t>(sx(a, 32) * sx(b, 32)) >> 32, 32);
+       })},
       {"s_lshl1_add_u32", 32, 32, 32, shifted_add(1)},
       {"s_lshl2_add_u32", 32, 32, 32, shifted_add(2)},
       {"s_lshl3_add_u32", 32, 32, 32, shifted_add(3)},
       {"s_lshl4_add_u32", 32, 32, 32, shifted_add(4)},
-      {"s_pack_ll_b32_b16", 32, 32, 32, keeps_scc([](uint64_t a, uint64_t b) { return low(a, 16) | low(b, 16) << 16; })},
-      {"s_pack_lh_b32_b16", 32, 32, 32, keeps_scc([](uint64_t a, uint64_t b) { return low(a, 16) | (b >> 16) << 16; })},
-      {"s_pack_hh_b32_b16", 32, 32, 32, keeps_scc([](uint64_t a, uint64_t b) { return a >> 16 | (b >> 16) << 16; })},
-      {"s_cselect_b32", 32, 32, 32, [](uint64_t a, uint64_t b, bool scc, uint64_t) { return Result{scc ? a : b, scc}; }},
-      {"s_cselect_b64", 64, 64, 64, [](uint64_t a, uint64_t b, bool scc, uint64_t) { return Result{scc ? a : b, scc}; }},
+      {"s_pack_ll_b32_b16", 32, 32, 32,
+       keeps_scc([](uint64_t a, uint64_t b) { return low(a, 16) | low(b, 16) << 16; })},
+      {"s_pack_lh_b32_b16", 32, 32, 32,
+       keeps_scc([](uint64_t a, uint64_t b) { return low(a, 16) | (b >> 16) << 16; })},
+      {"s_pack_hh_b32_b16", 32, 32, 32,
+       keeps_scc([](uint64_t a, uint64_t b) { return a >> 16 | (b >> 16) << 16; })},
+      {"s_cselect_b32", 32, 32, 32,
+       [](uint64_t a, uint64_t b, bool scc, uint64_t) {
+         return Result{scc ? a : b, scc};
+       }},
+      {"s_cselect_b64", 64, 64, 64,
+       [](uint64_t a, uint64_t b, bool scc, uint64_t) {
+         return Result{scc ? a : b, scc};
+       }},
       {"s_bitreplicate_b64_b32", 64, 32, 0, keeps_scc([](uint64_t a, uint64_t) {
          uint64_t d = 0;
          for (int i = 0; i < 64; ++i) d |= uint64_t{bit(a, i / 2)} << i;
          return d;
        })},
-      {"s_abs_i32", 32, 32, 0, nonzero(32, [](uint64_t a, uint64_t) {
-         return static_cast<uint64_t>(sx(a, 32) < 0 ? -sx(a, 32) : sx(a, 32));
-       })},
-      {"s_sext_i32_i8", 32, 32, 0, keeps_scc([](uint64_t a, uint64_t) { return low(static_cast<uint64_t>(sx(a, 8)), 32); })},
-      {"s_sext_i32_i16", 32, 32, 0, keeps_scc([](uint64_t a, uint64_t) { return low(static_cast<uint64_t>(sx(a, 16)), 32); })},
-      {"s_flbit_i32", 32, 32, 0, keeps_scc([](uint64_t a, uint64_t) { return find_from_high(a, 32, !bit(a, 31)); }), "s_cls_i32"},
-      {"s_flbit_i32_i64", 32, 64, 0, keeps_scc([](uint64_t a, uint64_t) { return find_from_high(a, 64, !bit(a, 63)); }), "s_cls_i32_i64"},
+      {"s_abs_i32", 32, 32, 0,
+       nonzero(32, [](uint64_t a,
+                      uint64_t) { return static_cast<uint64_t>(sx(a, 32) < 0 ? -sx(a, 32) : sx(a, 32)); })},
+      {"s_sext_i32_i8", 32, 32, 0,
+       keeps_scc([](uint64_t a, uint64_t) { return low(static_cast<uint64_t>(sx(a, 8)), 32); })},
+      {"s_sext_i32_i16", 32, 32, 0,
+       keeps_scc([](uint64_t a, uint64_t) { return low(static_cast<uint64_t>(sx(a, 16)), 32); })},
+      {"s_flbit_i32", 32, 32, 0,
+       keeps_scc([](uint64_t a, uint64_t) { return find_from_high(a, 32, !bit(a, 31)); }), "s_cls_i32"},
+      {"s_flbit_i32_i64", 32, 64, 0,
+       keeps_scc([](uint64_t a, uint64_t) { return find_from_high(a, 64, !bit(a, 63)); }), "s_cls_i32_i64"},
       {"s_cmp_eq_i32", 0, 32, 32, compares([](uint64_t a, uint64_t b) { return a == b; })},
       {"s_cmp_lg_i32", 0, 32, 32, compares([](uint64_t a, uint64_t b) { return a != b; })},
       {"s_cmp_gt_i32", 0, 32, 32, compares([](uint64_t a, uint64_t b) { return sx(a, 32) > sx(b, 32); })},
@@ -218,38 +252,48 @@ std::vector<Case> cases() {
     const std::string suffix = w == 32 ? "32" : "64";
     // Names outlive the test: they are made once and never freed.
     const auto text = [](const std::string& s) { return (new std::string(s))->c_str(); };
-    const auto add = [&](const std::string& name, int d, int a, int b, Reference r, const std::string& gfx11 = "=") {
+    const auto add = [&](const std::string& name, int d, int a, int b, Reference r,
+                         const std::string& gfx11 = "=") {
       all.push_back({text(name), d, a, b, std::move(r), gfx11 == "=" ? nullptr : text(gfx11)});
     };
     add("s_and_b" + suffix, w, w, w, bitwise(w, [](bool a, bool b) { return a && b; }));
     add("s_or_b" + suffix, w, w, w, bitwise(w, [](bool a, bool b) { return a || b; }));
     add("s_xor_b" + suffix, w, w, w, bitwise(w, [](bool a, bool b) { return a != b; }));
-    add("s_andn2_b" + suffix, w, w, w, bitwise(w, [](bool a, bool b) { return a && !b; }), "s_and_not1_b" + suffix);
-    add("s_orn2_b" + suffix, w, w, w, bitwise(w, [](bool a, bool b) { return a || !b; }), "s_or_not1_b" + suffix);
+    add("s_andn2_b" + suffix, w, w, w, bitwise(w, [](bool a, bool b) { return a && !b; }),
+        "s_and_not1_b" + suffix);
+    add("s_orn2_b" + suffix, w, w, w, bitwise(w, [](bool a, bool b) { return a || !b; }),
+        "s_or_not1_b" + suffix);
     add("s_nand_b" + suffix, w, w, w, bitwise(w, [](bool a, bool b) { return !(a && b); }));
     add("s_nor_b" + suffix, w, w, w, bitwise(w, [](bool a, bool b) { return !(a || b); }));
     add("s_xnor_b" + suffix, w, w, w, bitwise(w, [](bool a, bool b) { return a == b; }));
     add("s_not_b" + suffix, w, w, 0, bitwise(w, [](bool a, bool) { return !a; }));
     add("s_mov_b" + suffix, w, w, 0, keeps_scc([](uint64_t a, uint64_t) { return a; }));
-    add("s_cmov_b" + suffix, w, w, 0, [](uint64_t a, uint64_t, bool scc, uint64_t d) { return Result{scc ? a : d, scc}; });
+    add("s_cmov_b" + suffix, w, w, 0, [](uint64_t a, uint64_t, bool scc, uint64_t d) {
+      return Result{scc ? a : d, scc};
+    });
     add("s_lshl_b" + suffix, w, w, 32, nonzero(w, [=](uint64_t a, uint64_t b) { return a << (b % w); }));
     add("s_lshr_b" + suffix, w, w, 32, nonzero(w, [=](uint64_t a, uint64_t b) { return a >> (b % w); }));
     add("s_ashr_i" + suffix, w, w, 32,
         nonzero(w, [=](uint64_t a, uint64_t b) { return static_cast<uint64_t>(sx(a, w) >> (b % w)); }));
     add("s_bfm_b" + suffix, w, 32, 32,
         keeps_scc([=](uint64_t a, uint64_t b) { return low(((uint64_t{1} << (a % w)) - 1) << (b % w), w); }));
-    add("s_bfe_u" + suffix, w, w, 32, nonzero(w, [=](uint64_t a, uint64_t b) { return extract(a, b, w, false); }));
-    add("s_bfe_i" + suffix, w, w, 32, nonzero(w, [=](uint64_t a, uint64_t b) { return extract(a, b, w, true); }));
+    add("s_bfe_u" + suffix, w, w, 32,
+        nonzero(w, [=](uint64_t a, uint64_t b) { return extract(a, b, w, false); }));
+    add("s_bfe_i" + suffix, w, w, 32,
+        nonzero(w, [=](uint64_t a, uint64_t b) { return extract(a, b, w, true); }));
     add("s_wqm_b" + suffix, w, w, 0, nonzero(w, [=](uint64_t a, uint64_t) { return whole_quads(a, w); }));
     add("s_quadmask_b" + suffix, w, w, 0, nonzero(w, [=](uint64_t a, uint64_t) { return quad_mask(a, w); }));
     add("s_brev_b" + suffix, w, w, 0, keeps_scc([=](uint64_t a, uint64_t) { return reversed(a, w); }));
-    add("s_bcnt0_i32_b" + suffix, 32, w, 0, nonzero(32, [=](uint64_t a, uint64_t) { return count_bits(a, w, false); }));
-    add("s_bcnt1_i32_b" + suffix, 32, w, 0, nonzero(32, [=](uint64_t a, uint64_t) { return count_bits(a, w, true); }));
-    add("s_ff0_i32_b" + suffix, 32, w, 0, keeps_scc([=](uint64_t a, uint64_t) { return find_from_low(a, w, false); }), "");
-    add("s_ff1_i32_b" + suffix, 32, w, 0, keeps_scc([=](uint64_t a, uint64_t) { return find_from_low(a, w, true); }),
-        "s_ctz_i32_b" + suffix);
-    add("s_flbit_i32_b" + suffix, 32, w, 0, keeps_scc([=](uint64_t a, uint64_t) { return find_from_high(a, w, true); }),
-        "s_clz_i32_u" + suffix);
+    add("s_bcnt0_i32_b" + suffix, 32, w, 0,
+        nonzero(32, [=](uint64_t a, uint64_t) { return count_bits(a, w, false); }));
+    add("s_bcnt1_i32_b" + suffix, 32, w, 0,
+        nonzero(32, [=](uint64_t a, uint64_t) { return count_bits(a, w, true); }));
+    add("s_ff0_i32_b" + suffix, 32, w, 0,
+        keeps_scc([=](uint64_t a, uint64_t) { return find_from_low(a, w, false); }), "");
+    add("s_ff1_i32_b" + suffix, 32, w, 0,
+        keeps_scc([=](uint64_t a, uint64_t) { return find_from_low(a, w, true); }), "s_ctz_i32_b" + suffix);
+    add("s_flbit_i32_b" + suffix, 32, w, 0,
+        keeps_scc([=](uint64_t a, uint64_t) { return find_from_high(a, w, true); }), "s_clz_i32_u" + suffix);
     add("s_bitset0_b" + suffix, w, 32, 0, [=](uint64_t a, uint64_t, bool scc, uint64_t d) {
       return Result{d & ~(uint64_t{1} << (a % w)), scc};
     });
@@ -269,7 +313,8 @@ std::vector<uint64_t> edges(int bits) {
 }
 
 std::string operand(int reg, int bits) {
-  return bits == 64 ? "s[" + std::to_string(reg) + ":" + std::to_string(reg + 1) + "]" : "s" + std::to_string(reg);
+  return bits == 64 ? "s[" + std::to_string(reg) + ":" + std::to_string(reg + 1) + "]"
+                    : "s" + std::to_string(reg);
 }
 
 class ScalarArithmetic : public testing::TestWithParam<Configuration> {};
@@ -385,7 +430,8 @@ TEST_P(ScalarArithmetic, ConstantForms) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, ScalarArithmetic, testing::ValuesIn(kConfigurations),
                          [](const testing::TestParamInfo<Configuration>& info) {
-                           return amd::to_string(info.param.target) + (info.param.wave64 ? "_wave64" : "_wave32");
+                           return amd::to_string(info.param.target) +
+                                  (info.param.wave64 ? "_wave64" : "_wave32");
                          });
 
 TEST(ScalarArithmeticGfx11, PacksTheHighAndLowHalves) {

@@ -5,7 +5,8 @@
 
 namespace wavetap::emu {
 
-bool guest_read(Memory& memory, RunGuarded run_guarded, GpuAddr address, std::span<std::byte> out, bool executable) {
+bool guest_read(Memory& memory, RunGuarded run_guarded, GpuAddr address, std::span<std::byte> out,
+                bool executable) {
   struct Copy {
     std::byte* to;
     const std::byte* from;
@@ -13,7 +14,8 @@ bool guest_read(Memory& memory, RunGuarded run_guarded, GpuAddr address, std::sp
   };
   while (!out.empty()) {
     const MappedRange range = memory.lookup(address);
-    if (!range.contains(address.value, 1) || !range.readable || (executable && !range.executable)) return false;
+    if (!range.contains(address.value, 1) || !range.readable || (executable && !range.executable))
+      return false;
     Copy copy{out.data(), range.host + (address.value - range.begin),
               static_cast<size_t>(std::min<uint64_t>(out.size(), range.end - address.value))};
     const auto body = [](void* arg) {

@@ -14,15 +14,15 @@ namespace {
 constexpr uint32_t kMode = 1;
 constexpr uint32_t kStatus = 2;
 constexpr uint32_t kTrapStatus = 3;
-constexpr uint32_t kHwId = 4;       // gfx9
+constexpr uint32_t kHwId = 4;  // gfx9
 constexpr uint32_t kGprAlloc = 5;
 constexpr uint32_t kLdsAlloc = 6;
 constexpr uint32_t kShMemBases = 15;
 constexpr uint32_t kFlatScratchLo = 20;  // gfx10; XCC_ID on the gfx940 family
 constexpr uint32_t kFlatScratchHi = 21;
-constexpr uint32_t kHwId1 = 23;     // gfx10 and later
+constexpr uint32_t kHwId1 = 23;  // gfx10 and later
 constexpr uint32_t kHwId2 = 24;
-constexpr uint32_t kShaderCycles = 29;   // gfx10.3 and later
+constexpr uint32_t kShaderCycles = 29;  // gfx10.3 and later
 
 constexpr uint32_t kModeRound = 0xf;
 constexpr uint32_t kModeDenorm = 0xf0;

@@ -32,7 +32,8 @@ constexpr uint32_t kPreloadEntryOffset = 256;          // where kernels start th
 
 uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
-std::optional<Fault> bad(const Dispatch& dispatch, const char* format, ...) __attribute__((format(printf, 2, 3)));
+std::optional<Fault> bad(const Dispatch& dispatch, const char* format, ...)
+    __attribute__((format(printf, 2, 3)));
 std::optional<Fault> bad(const Dispatch& dispatch, const char* format, ...) {
   Fault fault;
   fault.kind = FaultKind::kBadDescriptor;
@@ -56,7 +57,8 @@ void set_registers(Launch& launch, amd::GfxTarget target) {
     // One file of up to 512: v0… up to the accum offset, a0… from there.
     launch.rows = std::min(granted, 512u);
     launch.agpr_first_row = std::min(launch.descriptor.accum_offset(), launch.rows);
-    launch.registers = {std::min(launch.agpr_first_row, 256u), std::min(launch.rows - launch.agpr_first_row, 256u)};
+    launch.registers = {std::min(launch.agpr_first_row, 256u),
+                        std::min(launch.rows - launch.agpr_first_row, 256u)};
     return;
   }
   launch.registers = {std::min(granted, 256u), 0};
@@ -82,8 +84,8 @@ std::optional<Fault> set_geometry(Launch& launch) {
     launch.group_count *= launch.groups[axis];
   }
   if (items > kMaxWorkItems)
-    return bad(dispatch, "workgroup of %llu work-items; the limit is %u", static_cast<unsigned long long>(items),
-               kMaxWorkItems);
+    return bad(dispatch, "workgroup of %llu work-items; the limit is %u",
+               static_cast<unsigned long long>(items), kMaxWorkItems);
   launch.waves_per_group = static_cast<uint32_t>((items + launch.lanes - 1) / launch.lanes);
   return std::nullopt;
 }
@@ -94,7 +96,8 @@ std::optional<Fault> set_memory_sizes(Launch& launch) {
   if (dispatch.group_segment_bytes > limit)
     return bad(dispatch, "%u bytes of LDS; the limit is %u", dispatch.group_segment_bytes, limit);
   const uint32_t lds_granule = dispatch.target.major >= 11 ? 1024 : 512;
-  launch.lds_bytes = static_cast<uint32_t>(std::min<uint64_t>(round_up(dispatch.group_segment_bytes, lds_granule), limit));
+  launch.lds_bytes =
+      static_cast<uint32_t>(std::min<uint64_t>(round_up(dispatch.group_segment_bytes, lds_granule), limit));
 
   // Allocated per wave in units of 1 KiB.
   const uint64_t per_wave = round_up(uint64_t{dispatch.private_segment_bytes} * launch.lanes, 1024);
@@ -116,7 +119,8 @@ void private_segment_buffer(const Launch& launch, uint32_t* word) {
   word[1] = (static_cast<uint32_t>(kScratchVa >> 32) & 0xffff) | kSwizzleEnable;
   word[2] = launch.scratch_bytes_per_lane * launch.lanes;
   word[3] = kSelectXyzw | index_stride << 21 | kAddTidEnable;
-  if (launch.dispatch->target.major >= 10) word[3] |= 1u << 24 | 2u << 28;  // resource level, no bounds by stride
+  if (launch.dispatch->target.major >= 10)
+    word[3] |= 1u << 24 | 2u << 28;  // resource level, no bounds by stride
 }
 
 std::optional<Fault> set_user_sgprs(Launch& launch, RunGuarded run_guarded) {
@@ -226,8 +230,7 @@ std::byte* AlignedBytes::reserve(size_t size_bytes) {
 }
 
 size_t Launch::storage_bytes_per_group() const {
-  const size_t per_wave =
-      size_t{rows} * lanes * 4 + size_t{scratch_bytes_per_lane} * lanes + sizeof(Wave);
+  const size_t per_wave = size_t{rows} * lanes * 4 + size_t{scratch_bytes_per_lane} * lanes + sizeof(Wave);
   return per_wave * waves_per_group + lds_bytes + sizeof(Workgroup);
 }
 
@@ -276,8 +279,8 @@ bool start_workgroup(const Launch& launch, uint64_t linear, Workgroup& group) {
   uint32_t items = 1;
   for (int axis = 0; axis < 3; ++axis) {
     const uint64_t begin = uint64_t{group.id[axis]} * dispatch.workgroup_size[axis];
-    group.size[axis] =
-        static_cast<uint32_t>(std::min<uint64_t>(dispatch.workgroup_size[axis], dispatch.grid_size[axis] - begin));
+    group.size[axis] = static_cast<uint32_t>(
+        std::min<uint64_t>(dispatch.workgroup_size[axis], dispatch.grid_size[axis] - begin));
     items *= group.size[axis];
   }
   const uint32_t waves = (items + launch.lanes - 1) / launch.lanes;

@@ -20,15 +20,15 @@ struct Launch {
   amd::KernelDescriptor descriptor{};
   bool wave64 = true;
   uint32_t lanes = 64;
-  RegisterLimits registers;            // as instructions may name them
-  uint32_t agpr_first_row = 0;         // where AGPR 0 is among a wave's rows
-  uint32_t rows = 0;                   // rows of storage per wave
-  uint32_t lds_bytes = 0;              // rounded to what the target allocates
-  uint32_t scratch_bytes_per_lane = 0; // likewise
+  RegisterLimits registers;             // as instructions may name them
+  uint32_t agpr_first_row = 0;          // where AGPR 0 is among a wave's rows
+  uint32_t rows = 0;                    // rows of storage per wave
+  uint32_t lds_bytes = 0;               // rounded to what the target allocates
+  uint32_t scratch_bytes_per_lane = 0;  // likewise
   uint32_t initial_fill = 0;
   uint64_t groups[3] = {1, 1, 1};
   uint64_t group_count = 1;
-  uint32_t waves_per_group = 1;        // of a whole workgroup
+  uint32_t waves_per_group = 1;  // of a whole workgroup
 
   // User SGPRs, then room for the system ones.
   uint32_t user_sgprs[64] = {};

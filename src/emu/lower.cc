@@ -62,8 +62,8 @@ void register_out_of_range(Wave& wave, const Inst& inst) {
       if (fits(operand, limits)) return;
       const bool is_vgpr = operand.kind == OperandKind::kVgpr;
       if (operand.kind == OperandKind::kScalar) return;
-      std::snprintf(detail, sizeof detail, "%s uses %c%u; the kernel descriptor grants %u", isa::op_name(inst.op),
-                    is_vgpr ? 'v' : 'a', operand.index + operand.dwords - 1u,
+      std::snprintf(detail, sizeof detail, "%s uses %c%u; the kernel descriptor grants %u",
+                    isa::op_name(inst.op), is_vgpr ? 'v' : 'a', operand.index + operand.dwords - 1u,
                     is_vgpr ? limits.vgprs : limits.agprs);
     });
   wave.raise(FaultKind::kBadDescriptor, {}, false, -1, detail);

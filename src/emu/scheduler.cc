@@ -46,11 +46,13 @@ Turn TurnRunner::run(Workgroup& group) {
       if (wave.state == WaveState::kYielded) wave.state = WaveState::kRunning;
       if (wave.state != WaveState::kRunning) continue;
       if (job_.is_cancelled_outside()) return Turn::kAbandoned;
-      const int64_t quantum =
-          options_.seed == 0 ? kQuantum : static_cast<int64_t>(kMinQuantum + random.below(kQuantum - kMinQuantum));
+      const int64_t quantum = options_.seed == 0
+                                  ? kQuantum
+                                  : static_cast<int64_t>(kMinQuantum + random.below(kQuantum - kMinQuantum));
       run_wave(group, wave, quantum);
       switch (wave.state) {
-        case WaveState::kFaulted: return Turn::kFaulted;
+        case WaveState::kFaulted:
+          return Turn::kFaulted;
         case WaveState::kFinished:
           --group.unfinished;
           moved = true;
@@ -58,8 +60,11 @@ Turn TurnRunner::run(Workgroup& group) {
         case WaveState::kRunning:
           used_quantum = moved = true;
           break;
-        case WaveState::kAtBarrier: moved = true; break;
-        default: break;
+        case WaveState::kAtBarrier:
+          moved = true;
+          break;
+        default:
+          break;
       }
     }
     if (group.unfinished == 0) return Turn::kFinished;
@@ -101,10 +106,12 @@ void TurnRunner::run_wave(Workgroup& group, Wave& wave, int64_t quantum) {
 void TurnRunner::run_guarded_slice(Wave& wave) {
   if (options_.run_guarded == nullptr) return run_slice(wave);
   uint64_t host_address = 0;
-  if (options_.run_guarded([](void* arg) { run_slice(*static_cast<Wave*>(arg)); }, &wave, &host_address)) return;
+  if (options_.run_guarded([](void* arg) { run_slice(*static_cast<Wave*>(arg)); }, &wave, &host_address))
+    return;
   // The mapping is there, the host memory behind it is not.
   wave.state = WaveState::kRunning;
-  wave.raise(FaultKind::kPageFault, to_gpu_address(host_address), false, -1, "host memory behind the mapping is gone");
+  wave.raise(FaultKind::kPageFault, to_gpu_address(host_address), false, -1,
+             "host memory behind the mapping is gone");
 }
 
 GpuAddr TurnRunner::to_gpu_address(uint64_t host_address) const {
@@ -157,8 +164,7 @@ uint64_t group_in_order(uint64_t i, uint64_t count, uint64_t seed) {
 void shuffle_waves(Workgroup& group, uint64_t seed) {
   if (seed == 0) return;
   Random random(seed ^ (group.linear_id + 1) * 0x9e3779b97f4a7c15);
-  for (size_t i = group.waves.size(); i > 1; --i)
-    std::swap(group.waves[i - 1], group.waves[random.below(i)]);
+  for (size_t i = group.waves.size(); i > 1; --i) std::swap(group.waves[i - 1], group.waves[random.below(i)]);
 }
 
 }  // namespace wavetap::emu

@@ -24,15 +24,15 @@ struct Job {
   Launch launch;
   uint64_t serial = 0;
 
-  uint64_t next_group = 0;       // how many have been handed out, `returned` included
+  uint64_t next_group = 0;         // how many have been handed out, `returned` included
   std::vector<uint64_t> returned;  // handed out, but not started after all; last first
   uint64_t finished_groups = 0;
   std::deque<std::unique_ptr<Workgroup>> parked;  // started, waiting for their next turn
-  uint32_t running = 0;          // workgroups that workers are running now
+  uint32_t running = 0;                           // workgroups that workers are running now
   uint64_t resident_limit = 1;
   // Turns since a workgroup last finished or the limit last grew; see Engine::Impl::note_stall().
   uint64_t stall = 0;
-  uint64_t idle_turns = 0;       // consecutive turns in which every wave only slept
+  uint64_t idle_turns = 0;  // consecutive turns in which every wave only slept
 
   // Faulted or cancelled: hand nothing out any more. Workers peek at it without the mutex.
   std::atomic<bool> stopped{false};
@@ -43,9 +43,7 @@ struct Job {
 
   uint64_t resident() const { return parked.size() + running; }
   bool has_unstarted() const { return next_group < launch.group_count || !returned.empty(); }
-  bool is_over() const {
-    return running == 0 && (stopped || finished_groups == launch.group_count);
-  }
+  bool is_over() const { return running == 0 && (stopped || finished_groups == launch.group_count); }
   bool is_cancelled_outside() const {
     const std::atomic<bool>* flag = launch.dispatch->cancelled;
     return flag != nullptr && flag->load(std::memory_order_relaxed);
@@ -62,10 +60,10 @@ struct Worker {
 // What one turn of a workgroup came to.
 enum class Turn : uint8_t {
   kFinished,
-  kFaulted,     // the wave that did it is in state kFaulted
-  kUsedUp,      // has work left to do
-  kOnlySlept,   // every wave that could run slept (s_sleep) or waits at a barrier for one that sleeps
-  kAbandoned,   // the dispatch was cancelled
+  kFaulted,    // the wave that did it is in state kFaulted
+  kUsedUp,     // has work left to do
+  kOnlySlept,  // every wave that could run slept (s_sleep) or waits at a barrier for one that sleeps
+  kAbandoned,  // the dispatch was cancelled
 };
 
 // Gives a workgroup its turn: its waves run one after another, a quantum each, until one of the above.

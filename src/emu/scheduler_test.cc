@@ -38,7 +38,8 @@ std::string grid_barrier(const char* pause) {
       s_waitcnt lgkmcnt(0)
       global_atomic_add v1, v2, s[8:9]
     wait:
-      )" + pause + R"(
+      )" +
+         pause + R"(
       global_load_dword v3, v1, s[8:9] glc
       s_waitcnt vmcnt(0)
       v_readfirstlane_b32 s11, v3
@@ -250,7 +251,8 @@ TEST(Order, OneThreadCountsTheSameEveryTime) {
 // --- Early ends.
 
 TEST(EarlyEnd, CancellationStopsASpinningKernel) {
-  for (const char* loop : {"again:\ns_branch again", "again:\ns_sleep 1\ns_branch again", "s_barrier\nagain:\ns_branch again"}) {
+  for (const char* loop :
+       {"again:\ns_branch again", "again:\ns_sleep 1\ns_branch again", "s_barrier\nagain:\ns_branch again"}) {
     TestKernel kernel({}, loop);
     kernel.set_size(4096 * 64, 64);
     std::atomic<bool> cancelled{false};

@@ -53,13 +53,15 @@ class TestMemory final : public Memory {
   T read(uint64_t address) {
     T value{};
     const MappedRange range = lookup({address});
-    if (range.contains(address, sizeof(T))) std::memcpy(&value, range.host + (address - range.begin), sizeof(T));
+    if (range.contains(address, sizeof(T)))
+      std::memcpy(&value, range.host + (address - range.begin), sizeof(T));
     return value;
   }
   template <class T>
   void write(uint64_t address, const T& value) {
     const MappedRange range = lookup({address});
-    if (range.contains(address, sizeof(T))) std::memcpy(range.host + (address - range.begin), &value, sizeof(T));
+    if (range.contains(address, sizeof(T)))
+      std::memcpy(range.host + (address - range.begin), &value, sizeof(T));
   }
 
  private:
@@ -86,7 +88,9 @@ class TestMachine {
 
   TestMachine() : TestMachine(Options{}) {}
   explicit TestMachine(const Options& options)
-      : options_(options), registers_(size_t{(options.vgprs + options.agprs)} * 64 + 16), lds_(options.lds_bytes),
+      : options_(options),
+        registers_(size_t{(options.vgprs + options.agprs)} * 64 + 16),
+        lds_(options.lds_bytes),
         scratch_(size_t{options.scratch_bytes_per_lane} * 64) {
     memory.map(kData, kDataBytes);
     dispatch.target = options.target;
@@ -131,16 +135,18 @@ class TestMachine {
                        limit);
   }
   bool run_program(std::shared_ptr<const isa::Program> program, int limit = 100000) {
-    code_.push_back(std::make_unique<LoweredCode>(std::move(program), RegisterLimits{options_.vgprs, options_.agprs}));
+    code_.push_back(
+        std::make_unique<LoweredCode>(std::move(program), RegisterLimits{options_.vgprs, options_.agprs}));
     return run_loaded(code_.back().get(), limit);
   }
   // The two halves of run(), for code that is run many times. Null when it does not assemble.
   const LoweredCode* load(const std::string& text) {
     const std::vector<std::byte> code = assemble(text, options_.target, options_.wave64);
     if (code.empty()) return nullptr;
-    code_.push_back(std::make_unique<LoweredCode>(
-        std::make_shared<const isa::Program>(isa::decode(code, GpuAddr{kCode}, options_.target, options_.wave64)),
-        RegisterLimits{options_.vgprs, options_.agprs}));
+    code_.push_back(
+        std::make_unique<LoweredCode>(std::make_shared<const isa::Program>(isa::decode(
+                                          code, GpuAddr{kCode}, options_.target, options_.wave64)),
+                                      RegisterLimits{options_.vgprs, options_.agprs}));
     return code_.back().get();
   }
   bool run_loaded(const LoweredCode* code, int limit = 100000) {
@@ -153,7 +159,8 @@ class TestMachine {
       wave.budget = 1;
       const Step& step = wave.steps[wave.pc++];
       step.run(wave, *step.inst);
-      if (wave.state == WaveState::kYielded || wave.state == WaveState::kAtBarrier) wave.state = WaveState::kRunning;
+      if (wave.state == WaveState::kYielded || wave.state == WaveState::kAtBarrier)
+        wave.state = WaveState::kRunning;
       if (wave.state == WaveState::kLeftCode) {
         const int32_t index = wave.program->index_of({wave.jump_pc});
         if (index < 0) break;
@@ -181,8 +188,7 @@ class TestMachine {
   void set_a(uint32_t reg, int lane, uint32_t value) { wave.arow(reg)[lane] = value; }
   // First lanes of a register; the others keep their value.
   template <class T>
-    requires(sizeof(T) == 4)
-  void set_v(uint32_t reg, std::initializer_list<T> values) {
+  requires(sizeof(T) == 4) void set_v(uint32_t reg, std::initializer_list<T> values) {
     int lane = 0;
     for (const T value : values) set_v(reg, lane++, std::bit_cast<uint32_t>(value));
   }

@@ -11,14 +11,20 @@ namespace wavetap::emu {
 
 uint32_t Wave::read_computed_slot(uint32_t at) const {
   switch (at) {
-    case isa::slot::kScc: return scc ? 1 : 0;
-    case isa::slot::kVccz: return vcc() == 0 ? 1 : 0;
-    case isa::slot::kExecz: return exec() == 0 ? 1 : 0;
-    default: return 0;
+    case isa::slot::kScc:
+      return scc ? 1 : 0;
+    case isa::slot::kVccz:
+      return vcc() == 0 ? 1 : 0;
+    case isa::slot::kExecz:
+      return exec() == 0 ? 1 : 0;
+    default:
+      return 0;
   }
 }
 
-GpuAddr Wave::current_pc() const { return program == nullptr ? GpuAddr{} : program->pc_of(pc > 0 ? pc - 1 : 0); }
+GpuAddr Wave::current_pc() const {
+  return program == nullptr ? GpuAddr{} : program->pc_of(pc > 0 ? pc - 1 : 0);
+}
 
 void Wave::raise(FaultKind kind, GpuAddr address, bool is_write, int lane, const char* detail) {
   if (state == WaveState::kFaulted) return;
@@ -63,7 +69,8 @@ std::byte* Wave::translate_slow(uint64_t address, uint32_t size_bytes, bool writ
   // Above the scratch window lies memory again: host addresses of arm64 fill 48 bits (SVM).
   const bool past_scratch = address - kScratchVa < uint64_t{1} << 32;
   if (address >> 48 != 0 || past_scratch) {
-    raise(FaultKind::kApertureViolation, {address}, write, lane, past_scratch ? "past the end of scratch" : "");
+    raise(FaultKind::kApertureViolation, {address}, write, lane,
+          past_scratch ? "past the end of scratch" : "");
     return nullptr;
   }
 

@@ -32,8 +32,8 @@ class AlignedBytes {
 struct Workgroup {
   const Dispatch* dispatch = nullptr;
   uint32_t id[3] = {0, 0, 0};
-  uint64_t linear_id = 0;         // x fastest; what HW_ID and XCC_ID are derived from
-  uint32_t size[3] = {1, 1, 1};   // work-items that exist; smaller than asked at the grid's edge
+  uint64_t linear_id = 0;        // x fastest; what HW_ID and XCC_ID are derived from
+  uint32_t size[3] = {1, 1, 1};  // work-items that exist; smaller than asked at the grid's edge
   std::byte* lds = nullptr;
   uint32_t lds_bytes = 0;
 
@@ -49,7 +49,8 @@ struct Workgroup {
   AlignedBytes scratch;
 
   size_t storage_bytes() const {
-    return registers.capacity() + lds_storage.capacity() + scratch.capacity() + waves.capacity() * sizeof(Wave);
+    return registers.capacity() + lds_storage.capacity() + scratch.capacity() +
+           waves.capacity() * sizeof(Wave);
   }
 };
 

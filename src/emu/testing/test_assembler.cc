@@ -74,7 +74,8 @@ std::vector<std::byte> assemble(const std::string& text, amd::GfxTarget target, 
   const llvm::Target* llvm_target = amdgpu_target();
   if (llvm_target == nullptr) return {};
   std::string features;
-  if (target.has_wave32()) features = wave64 ? "-wavefrontsize32,+wavefrontsize64" : "+wavefrontsize32,-wavefrontsize64";
+  if (target.has_wave32())
+    features = wave64 ? "-wavefrontsize32,+wavefrontsize64" : "+wavefrontsize32,-wavefrontsize64";
   // gfx11's 16-bit operands are written the way gfx9 writes them.
   if (target.major >= 11) features += ",-real-true16";
 
@@ -88,12 +89,14 @@ std::vector<std::byte> assemble(const std::string& text, amd::GfxTarget target, 
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text + "\n", "test"), llvm::SMLoc());
   llvm::MCContext context(triple, asm_info.get(), registers.get(), subtarget.get(), &sources, &options);
-  std::unique_ptr<llvm::MCObjectFileInfo> object_info(llvm_target->createMCObjectFileInfo(context, /*PIC=*/true));
+  std::unique_ptr<llvm::MCObjectFileInfo> object_info(
+      llvm_target->createMCObjectFileInfo(context, /*PIC=*/true));
   context.setObjectFileInfo(object_info.get());
 
   llvm::SmallString<4096> object;
   llvm::raw_svector_ostream out(object);
-  std::unique_ptr<llvm::MCAsmBackend> backend(llvm_target->createMCAsmBackend(*subtarget, *registers, options));
+  std::unique_ptr<llvm::MCAsmBackend> backend(
+      llvm_target->createMCAsmBackend(*subtarget, *registers, options));
   std::unique_ptr<llvm::MCObjectWriter> writer = backend->createObjectWriter(out);
   std::unique_ptr<llvm::MCCodeEmitter> emitter(llvm_target->createMCCodeEmitter(*instructions, context));
   std::unique_ptr<llvm::MCStreamer> streamer(llvm_target->createMCObjectStreamer(
