@@ -149,8 +149,8 @@ void check(const Shape& shape, const SweepFields& fields, int at_least, std::mt1
     for (const Domain domain : domains_of(swept.name, is_atomic)) {
       TestMachine machine(options_for(shape));
       randomize(machine, random, domain);
-      for (int pattern = 0; pattern < 5; ++pattern) {
-        if (is_atomic && pattern == 3) continue;
+      for (int pattern = 0; pattern < 7; ++pattern) {
+        if (is_atomic && (pattern == 3 || pattern == 6)) continue;
         for (const uint64_t exec : exec_masks(random)) {
           machine.set_exec(exec);
           for (int lane = 0; lane < machine.wave.lanes; ++lane) {
@@ -160,7 +160,9 @@ void check(const Shape& shape, const SweepFields& fields, int at_least, std::mt1
                                    (63 - n) * bytes,                                     // reversed
                                    static_cast<uint32_t>(random() % (kLdsBytes / 8)) * 8,  // scattered, some past the end
                                    static_cast<uint32_t>(random() % kLdsBytes),          // unaligned
-                                   64u};                                                 // all the same
+                                   64u,                                                  // all the same
+                                   n == 29 ? 16 : 64 + n * bytes,                        // almost consecutive
+                                   n == 29 ? 16u : 64u};                                 // almost the same
             machine.set_v(fields.vaddr, lane, at[pattern]);
           }
           RefMachine ref(machine);

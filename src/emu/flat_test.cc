@@ -25,8 +25,9 @@ TestMachine::Options options_for(const Shape& shape) {
   return options;
 }
 
-enum class Pattern { kConsecutive, kReversed, kScattered, kUnaligned, kSame };
-constexpr Pattern kPatterns[] = {Pattern::kConsecutive, Pattern::kReversed, Pattern::kScattered, Pattern::kUnaligned, Pattern::kSame};
+enum class Pattern { kConsecutive, kReversed, kScattered, kUnaligned, kSame, kAlmostConsecutive, kAlmostSame };
+constexpr Pattern kPatterns[] = {Pattern::kConsecutive, Pattern::kReversed, Pattern::kScattered, Pattern::kUnaligned, Pattern::kSame,
+                                 Pattern::kAlmostConsecutive, Pattern::kAlmostSame};
 
 // Byte `lane` accesses in a window of `size` bytes.
 uint32_t pick(Pattern pattern, int lane, uint32_t element, uint32_t size, std::mt19937_64& random) {
@@ -37,6 +38,8 @@ uint32_t pick(Pattern pattern, int lane, uint32_t element, uint32_t size, std::m
     case Pattern::kScattered: return static_cast<uint32_t>(random() % ((size - 32) / 8)) * 8;
     case Pattern::kUnaligned: return static_cast<uint32_t>(random() % (size - 16));
     case Pattern::kSame: return 48;
+    case Pattern::kAlmostConsecutive: return n == 29 ? 16 : 64 + n * element;
+    case Pattern::kAlmostSame: return n == 29 ? 16 : 48;
   }
   return 0;
 }
@@ -74,7 +77,7 @@ int check_global(const Shape& shape, const Form& form, std::mt19937_64& random) 
       TestMachine machine(options_for(shape));
       randomize(machine, random, domain);
       for (const Pattern pattern : kPatterns) {
-        if (is_atomic && pattern == Pattern::kUnaligned) continue;
+        if (is_atomic && (pattern == Pattern::kUnaligned || pattern == Pattern::kAlmostSame)) continue;
         for (const uint64_t exec : exec_masks(random)) {
           machine.set_exec(exec);
           const uint64_t base = kData + 0x8000;
@@ -436,6 +439,15 @@ TEST(Scratch, AnAccessPastTheLanesScratchIsAViolation) {
     EXPECT_EQ(machine.wave.fault.address.value, kPrivateAperture + offset);
     EXPECT_TRUE(machine.wave.fault.is_write);
   }
+}
+
+TEST(Scratch, TheLastDwordOfALaneIsInside) {
+  TestMachine machine({.target = {10, 3, 0}, .wave64 = false, .scratch_bytes_per_lane = 128});
+  machine.fill_v(1, 77);
+  for (int lane = 0; lane < 32; ++lane) machine.set_v64(2, lane, kPrivateAperture + 124);
+  ASSERT_TRUE(machine.run("flat_store_dword v[2:3], v1\nflat_load_dword v4, v[2:3]"));
+  EXPECT_FALSE(machine.faulted());
+  EXPECT_EQ(machine.v(4, 31), 77u);
 }
 
 TEST(Atomics, NeedTheirNaturalAlignment) {
