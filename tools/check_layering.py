@@ -18,14 +18,17 @@ TABLE = {
     "base": ([], True),
     "util": (["base"], False),
     "amd": (["base"], True),
+    "format": (["base"], True),
     "codeobj": (["base", "amd"], True),
     "isa": (["base", "amd"], True),
     "emu": (["base", "amd", "isa"], True),
     "vgpu": (["base", "amd", "codeobj", "isa", "emu"], True),
-    "store": (["base", "util"], False),
+    "agent": (["base", "amd", "format"], True),
+    "store": (["base", "util", "format", "codeobj"], False),
     "analysis": (["base", "util", "store"], False),
     "export": (["base", "util", "store", "analysis"], False),
-    "cli": (["base", "util", "amd", "codeobj", "isa", "emu", "vgpu", "store", "analysis", "export"], False),
+    "cli": (["base", "util", "amd", "codeobj", "isa", "emu", "vgpu", "format", "store", "analysis",
+             "export"], False),
 }
 
 # What tests, benchmarks and fuzzers of a folder may use on top (they are separate programs).
@@ -38,7 +41,8 @@ OWNERS = {
     r"CLI/": r"cli/",
     r"nlohmann/": r"(util|cli|store|analysis|export)/",
     r"fmt/": r"(util|cli|store|analysis|export)/",
-    r"hip/|hsa/|hsakmt": r"(?!)",
+    r"hip/|hsakmt": r"(?!)",
+    r"hsa/": r"agent/hsa",
 }
 NOT_IN_PROCESS = re.compile(r"(iostream|sstream|fstream|iomanip|regex|filesystem|exception|stdexcept)$")
 
