@@ -52,10 +52,10 @@ struct ChunkHeader {
   uint64_t sealed;          // bytes in use when the stream moved on to its next chunk; 0: it has not
   uint64_t open_call;       // the outermost call the thread is in: function << 32 | call; 0: none
   uint64_t open_since;      // its start time
-  uint64_t reserved[3];
+  uint64_t reserved[4];
 };
 static_assert(sizeof(ChunkHeader) == 128);
-static_assert(offsetof(ChunkHeader, sealed) == 80);
+static_assert(offsetof(ChunkHeader, sealed) == 72);
 
 enum class Kind : uint8_t {
   kEnd = 0,  // a zero header: nothing here yet
