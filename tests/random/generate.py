@@ -219,7 +219,7 @@ class Kernel:
             lines += [f"{indent}  if ({name} > 9) break;", f"{indent}}}"]
             return lines
         if depth > 0 and roll < 0.29:
-            lines = [f"{indent}switch ({self.expression('uint32_t', 1)} % 5) {{"]
+            lines = [f"{indent}switch (below(5, {self.expression('uint32_t', 1)})) {{"]
             for value in range(self.random.randint(2, 5)):
                 lines += [f"{indent}  case {value}:"] + self.statements(indent + "    ", depth - 1, False)
                 if self.chance(0.75):
@@ -237,9 +237,9 @@ class Kernel:
         if roll < 0.44:
             return [f"{indent}count(env, {self.expression('uint32_t', 1)}, {self.expression('uint32_t', 1)});"]
         if roll < 0.50:
-            return [f"{indent}table[{self.expression('uint32_t', 1)} % 9] = {self.expression('uint32_t', 2)};"]
+            return [f"{indent}table[below(9, {self.expression('uint32_t', 1)})] = {self.expression('uint32_t', 2)};"]
         if roll < 0.56:
-            return [f"{indent}{self.variable('uint32_t')} = table[{self.expression('uint32_t', 1)} % 9] + {self.expression('uint32_t', 1)};"]
+            return [f"{indent}{self.variable('uint32_t')} = table[below(9, {self.expression('uint32_t', 1)})] + {self.expression('uint32_t', 1)};"]
         if in_loop and roll < 0.58:
             return [f"{indent}if ({self.condition(1)}) {self.pick(['break', 'continue'])};"]
         return self.assignment(indent)
@@ -255,12 +255,12 @@ class Kernel:
     def function(self, index):
         """A function that is really called; its parameters shadow some of State's variables."""
         body = [f"WT_CALL uint32_t call_{index}(uint32_t a, int64_t b, float c, const Env& env) {{"]
-        body += ["  State s;", "  start(s, env.in, a % 61);", "  uint32_t table[9] = {a, 1, 2, 3, 4, 5, 6, 7, 8};"]
+        body += ["  State s;", "  start(s, env.in, below(61, a));", "  uint32_t table[9] = {a, 1, 2, 3, 4, 5, 6, 7, 8};"]
         self.locals = [("a", "uint32_t"), ("b", "int64_t"), ("c", "float")]
         body += self.statements("  ", 1, False)
         body += self.statements("  ", 1, False)
         self.locals = []
-        body += ["  return s.u0 ^ s.u1 ^ static_cast<uint32_t>(s.i0) ^ static_cast<uint32_t>(s.q0 >> 13) ^ bits_of(s.f0) ^ table[a % 9];", "}"]
+        body += ["  return s.u0 ^ s.u1 ^ static_cast<uint32_t>(s.i0) ^ static_cast<uint32_t>(s.q0 >> 13) ^ bits_of(s.f0) ^ table[below(9, a)];", "}"]
         return body
 
     def phase(self, index):
@@ -268,7 +268,7 @@ class Kernel:
         body += ["  uint32_t table[9] = {s.u0, s.u1, 3, 5, 8, 13, 21, 34, 55};"]
         for _ in range(self.random.randint(1, 3)):
             body += self.statements("  ", 2, False)
-        return body + [f"  s.u{self.random.randint(0, 3)} += table[s.u0 % 9];", "}"]
+        return body + [f"  s.u{self.random.randint(0, 3)} += table[below(9, s.u0)];", "}"]
 
     def exchange(self):
         """Device lines and the host's line of one exchange between lanes."""
@@ -282,8 +282,8 @@ class Kernel:
         width = self.pick([8, 16, 32])
         shuffled = "unsigned long long" if kind == "uint64_t" else kind
         if choice == "lds":
-            device = [f"  reinterpret_cast<{kind}*>(lds)[threadIdx.x] = {source};", "  __syncthreads();",
-                      f"  {target} = reinterpret_cast<{kind}*>(lds)[(threadIdx.x * {scale} + {shift}) % {self.block}];", "  __syncthreads();"]
+            device = [f"  store<{kind}>(lds, threadIdx.x, {source});", "  __syncthreads();",
+                      f"  {target} = load<{kind}>(lds, (threadIdx.x * {scale} + {shift}) % {self.block});", "  __syncthreads();"]
             return device, f"block.exchange({members}, {scale}, {shift});"
         if choice == "ballot":
             vote, mask = self.pick(VARIABLES["int32_t"]), self.pick(VARIABLES["uint32_t"])

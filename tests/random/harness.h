@@ -61,18 +61,30 @@ WT_BOTH inline void count(const Env& env, uint32_t which, uint32_t by) {
 #endif
 }
 
+// The same value, of which the device's compiler knows nothing. Before LLVM 20, clang divides unsigned values
+// by way of floats when their high bits are known to be equal, and so takes a sign-extended negative value for
+// a small one: uint64_t(int16_t(-6523)) / 3 becomes 0x4d00, on every GPU (llvm/llvm-project#116733).
+template <class T>
+WT_BOTH inline T opaque(T value) {
+#if defined(__HIP_DEVICE_COMPILE__)
+  asm("" : "+v"(value));
+#endif
+  return value;
+}
+
 // Divisions and conversions with every undefined case given a value.
 template <class T>
 WT_BOTH inline T safe_div(T a, T b) {
   if (b == 0) return a;
   if (std::is_signed<T>::value && b == T(-1)) return T(0 - static_cast<uint64_t>(a));
-  return a / b;
+  return std::is_signed<T>::value ? a / b : opaque(a) / b;
 }
 template <class T>
 WT_BOTH inline T safe_mod(T a, T b) {
   if (b == 0 || (std::is_signed<T>::value && b == T(-1))) return a;
-  return a % b;
+  return std::is_signed<T>::value ? a % b : opaque(a) % b;
 }
+WT_BOTH inline uint32_t below(uint32_t bound, uint32_t value) { return opaque(value) % bound; }
 WT_BOTH inline int32_t to_i32(double v) { return v > -2e9 && v < 2e9 ? static_cast<int32_t>(v) : 7; }
 WT_BOTH inline uint32_t to_u32(float v) { return v >= 0.0f && v < 4e9f ? static_cast<uint32_t>(v) : 9u; }
 WT_BOTH inline int64_t to_i64(double v) { return v > -9e18 && v < 9e18 ? static_cast<int64_t>(v) : 11; }
