@@ -5,8 +5,9 @@
 //   r->start = ...;                                             // fill everything but the header
 //   stream->commit(r, Kind::kCall, flags);                      // one release store makes it visible
 //
-// Between reserve and commit nothing else may be reserved on the stream; signal handlers that could call into
-// a hooked function meet `busy()` and record nothing (counted as a loss).
+// Between reserve and commit nothing else may be reserved on the stream. A signal handler that interrupts
+// that window and calls a hooked function gets null (counted as a loss); one that interrupts anywhere else
+// appends a record of its own.
 #pragma once
 
 #include <atomic>
@@ -26,26 +27,31 @@ class Stream {
   }
 
   void commit(void* record, format::Kind kind, uint8_t flags = 0) {
-    const format::RecordHeader header{kind, flags, static_cast<uint16_t>(reserved_ / 8), sequence_};
+    const format::RecordHeader header{kind, flags, static_cast<uint16_t>(reserved_ / 8),
+                                      static_cast<uint32_t>(sequence_)};
     uint64_t word;
     __builtin_memcpy(&word, &header, sizeof word);
+    // Pairs with the acquire load of a reader in this or another process: the body is there first.
     __atomic_store_n(static_cast<uint64_t*>(record), word, __ATOMIC_RELEASE);
     cursor_ += reserved_;
-    reserved_ = 0;
     ++sequence_;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    reserved_ = 0;
   }
 
   bool busy() const { return reserved_ != 0; }
   uint32_t number() const { return number_; }
+  uint32_t tid() const { return tid_; }
+  // Records appended so far; other threads see a recent number.
+  uint64_t events() const { return __atomic_load_n(&sequence_, __ATOMIC_RELAXED); }
 
   // The calls of this thread: entered, and how deep.
   uint32_t next_call() { return ++calls_; }
   format::Owner owner() const { return {number_, current_call_}; }
 
-  // For CallScope (recorder.h).
+  // For call.h.
   uint32_t current_call_ = 0;
   uint16_t depth_ = 0;
-  uint16_t inside_ = 0;         // > 0: the agent's own code runs; hooks pass straight through
   uint32_t dispatches_ = 0;     // of the current call: DispatchRecord::ordinal
 
   // The header of the current chunk, for open_call and open_since; null before the first record.
@@ -56,19 +62,38 @@ class Stream {
 
   void* reserve_bytes(size_t bytes) {
     bytes = (bytes + 7) & ~size_t{7};
-    if (static_cast<size_t>(end_ - cursor_) < bytes || reserved_ != 0) return reserve_slow(bytes);
+    if (reserved_ != 0) return reserve_slow(bytes);
+    // Claimed before the cursor is read: a signal handler that comes in between has finished its own record.
     reserved_ = bytes;
-    return cursor_;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    char* const at = cursor_;
+    if (static_cast<size_t>(end_ - at) >= bytes) return at;
+    reserved_ = 0;
+    return reserve_slow(bytes);
   }
   void* reserve_slow(size_t bytes);  // next chunk; counts the loss when there is none
 
   char* cursor_ = nullptr;
   char* end_ = nullptr;
   size_t reserved_ = 0;
-  uint32_t sequence_ = 0;
+  uint64_t sequence_ = 0;
   uint32_t number_ = 0;
+  uint32_t tid_ = 0;
   uint32_t calls_ = 0;
+  uint32_t ordinal_ = 0;             // of the current chunk
   format::ChunkHeader* chunk_ = nullptr;
+
+  // Managed by Session under its lock.
+  uintptr_t stack_begin_ = 0;        // bounds of the thread's stack; 0: not known
+  uintptr_t stack_end_ = 0;
+  Stream* next_ = nullptr;           // all streams ever made, newest first
+  Stream* next_free_ = nullptr;
+  std::atomic<bool> in_use_{false};
+
+ public:
+  void set_stack(uintptr_t begin, uintptr_t end) { stack_begin_ = begin, stack_end_ = end; }
+  uintptr_t stack_begin() const { return stack_begin_; }
+  uintptr_t stack_end() const { return stack_end_; }
 };
 
 }  // namespace wavetap::agent

@@ -43,7 +43,8 @@ struct ChunkHeader {
   uint32_t stream;
   uint32_t tid;
   uint32_t ordinal;         // this is the stream's nth chunk, from 0
-  uint64_t process_start;   // field 22 of /proc/PID/stat; with pid it names the process for ever
+  uint64_t process_start;   // field 22 of /proc/PID/stat; the top byte counts the programs that the process
+                            // has become by exec(). With pid it names the program for ever
   uint64_t first_sequence;  // of the first record in this chunk
   uint64_t created;         // time, in units of `clock`
   Clock clock;

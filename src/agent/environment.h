@@ -1,0 +1,27 @@
+// What the environment asks for. Read once, when the agent starts.
+#pragma once
+
+#include <cstdint>
+
+#include "agent/session.h"
+
+namespace wavetap::agent {
+
+struct Environment {
+  bool has_session = false;  // WAVETAP_SESSION names a folder: started by `wavetap run`
+  bool paused = false;       // do not record until told to
+  bool emulated = false;     // the GPUs are virtual
+  uint32_t options = 0;      // format::kOption*
+  char folder[Session::kMaxPath] = {};
+  char output[Session::kMaxPath] = {};  // loaded by hand: the trace the user wants; "" when not
+};
+
+void read_environment(Environment& environment);
+
+// The folder to record into, made when the library was loaded by hand. Null: nowhere.
+const char* session_folder(Environment& environment, uint32_t pid);
+
+// An earlier library of this process is another copy of this one.
+bool has_elder_copy();
+
+}  // namespace wavetap::agent

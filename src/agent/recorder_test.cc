@@ -1,0 +1,304 @@
+// The recorder with real folders: what is written by threads, children and failing disks is read back by the
+// reader that import uses.
+#include "agent/recorder.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "agent/call.h"
+#include "agent/control.h"
+#include "agent/helper.h"
+#include "agent/layout.h"
+#include "agent/recorder_internal.h"
+#include "agent/session.h"
+#include "format/reader.h"
+
+namespace wavetap::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint32_t kFunction = 7;
+
+class RecorderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) / ("recorder-XXXXXX");
+    std::string name = folder_.string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    setenv("WAVETAP_SESSION", folder_.c_str(), 1);
+    setenv("XDG_RUNTIME_DIR", folder_.c_str(), 1);
+    unsetenv("WAVETAP_OPTIONS");
+    forget_session();
+  }
+  void TearDown() override {
+    finish_process();
+    forget_session();
+    // The helper thread may be making a last spare.
+    std::error_code error;
+    for (int i = 0; i < 1000 && fs::exists(folder_); ++i) {
+      fs::remove_all(folder_, error);
+      std::this_thread::yield();
+    }
+  }
+
+  fs::path folder_;
+};
+
+void make_calls(uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    OpenCall call;
+    ASSERT_TRUE(enter_call(call, kFunction));
+    leave_call(call, kFunction, static_cast<int32_t>(i), Word{uint64_t{i}});
+  }
+}
+
+struct Read {
+  std::map<uint32_t, std::vector<int32_t>> results;  // of the calls of each stream
+  std::map<format::Kind, uint64_t> facts;
+  std::vector<uint32_t> pids;
+  uint64_t missing = 0;
+};
+
+Read read_back(const fs::path& folder, uint32_t only_pid = 0) {
+  Read read;
+  Result<format::SessionReader> session = format::SessionReader::open(folder.string());
+  EXPECT_TRUE(session.ok());
+  if (!session.ok()) return read;
+  for (const format::ProcessStreams& process : session->processes()) {
+    read.pids.push_back(process.id.pid);
+    if (only_pid != 0 && process.id.pid != only_pid) continue;
+    for (format::StreamReader* const stream : process.streams) {
+      const uint32_t number = stream->number();
+      format::Record record;
+      while (stream->next(record)) {
+        if (number == format::kFactsStream) {
+          ++read.facts[record.header.kind];
+        } else if (const auto* call = record.as<format::CallRecord>();
+                   call != nullptr && record.header.kind == format::Kind::kCall) {
+          read.results[number].push_back(call->result);
+        }
+      }
+      read.missing += stream->damage().missing_records;
+    }
+  }
+  return read;
+}
+
+TEST_F(RecorderTest, KeepsEveryCallOfEveryThreadInOrder) {
+  ensure_started();
+  ASSERT_TRUE(recording());
+  constexpr uint32_t kCalls = 100'000;  // several chunks each
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back([] { make_calls(kCalls); });
+  for (std::thread& thread : threads) thread.join();
+  make_calls(3);
+  const Read read = read_back(folder_);
+  ASSERT_EQ(read.results.size(), 5u);
+  EXPECT_EQ(read.missing, 0u);
+  for (const auto& [stream, results] : read.results) {
+    if (results.size() == 3) continue;
+    ASSERT_EQ(results.size(), kCalls);
+    for (uint32_t i = 0; i < kCalls; ++i) ASSERT_EQ(results[i], static_cast<int32_t>(i));
+  }
+  EXPECT_EQ(read.facts.at(format::Kind::kProcess), 1u);
+  EXPECT_EQ(read.facts.at(format::Kind::kThread), 5u);
+  EXPECT_GE(read.facts.at(format::Kind::kClockSample), 1u);
+}
+
+TEST_F(RecorderTest, GivesBackTheFileSpaceOfThreadsThatEnded) {
+  ensure_started();
+  for (int i = 0; i < 20; ++i) std::thread([] { make_calls(1); }).join();
+  uintmax_t bytes = 0;
+  for (const auto& file : fs::directory_iterator(folder_))
+    if (file.path().string().find(".0.0.chunk") == std::string::npos && file.is_regular_file()) bytes += file.file_size();
+  EXPECT_LT(bytes, 20 * 4096u);
+  EXPECT_EQ(read_back(folder_).results.size(), 20u);
+}
+
+TEST_F(RecorderTest, StartAndStopCount) {
+  setenv("WAVETAP_OPTIONS", "paused", 1);
+  ensure_started();
+  EXPECT_FALSE(recording());
+  EXPECT_EQ(stop_recording(1), 0u);
+  EXPECT_EQ(start_recording(1), 1u);
+  EXPECT_TRUE(recording());
+  EXPECT_EQ(start_recording(1), 2u);
+  EXPECT_EQ(stop_recording(1), 1u);
+  EXPECT_TRUE(recording());
+  EXPECT_EQ(stop_recording(1), 0u);
+  EXPECT_FALSE(recording());
+  EXPECT_EQ(start_recording(1), 1u);
+  EXPECT_TRUE(recording());
+  EXPECT_EQ(read_back(folder_).facts.at(format::Kind::kControl), 6u);
+}
+
+TEST_F(RecorderTest, OptionsReachTheState) {
+  setenv("WAVETAP_OPTIONS", "args,stacks,hsa,barriers,kernargs", 1);
+  ensure_started();
+  EXPECT_EQ(g_state.load(), kReady | kRecording | kArguments | kStacks | kHsaCalls | kBarriers | kKernargs);
+}
+
+TEST_F(RecorderTest, AChildHasItsOwnFiles) {
+  ensure_started();
+  make_calls(2);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (g_state.load() != 0 || t_thread.stream != nullptr) _exit(1);
+    make_calls(5);
+    _exit(recording() ? 0 : 2);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  make_calls(1);
+  const Read parent = read_back(folder_, static_cast<uint32_t>(getpid()));
+  const Read other = read_back(folder_, static_cast<uint32_t>(child));
+  EXPECT_EQ(parent.pids.size(), 2u);
+  ASSERT_EQ(parent.results.size(), 1u);
+  EXPECT_EQ(parent.results.begin()->second.size(), 3u);
+  ASSERT_EQ(other.results.size(), 1u);
+  EXPECT_EQ(other.results.begin()->second.size(), 5u);
+  EXPECT_EQ(other.facts.at(format::Kind::kProcess), 1u);
+}
+
+TEST_F(RecorderTest, AChildMadeWithoutHandlersHasItsOwnFiles) {
+  ensure_started();
+  make_calls(2);
+  const long child = syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr);
+  if (child == 0) {
+    // As a hook does it: state 0 leads to ensure_started().
+    if (g_state.load() != 0) _exit(1);
+    ensure_started();
+    make_calls(4);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(static_cast<pid_t>(child), &status, 0), child);
+  EXPECT_EQ(status, 0);
+  const Read read = read_back(folder_, static_cast<uint32_t>(child));
+  ASSERT_EQ(read.results.size(), 1u);
+  EXPECT_EQ(read.results.begin()->second.size(), 4u);
+}
+
+TEST_F(RecorderTest, AFullDiskEndsRecordingNotTheProgram) {
+  ensure_started();
+  make_calls(1);
+  const pid_t child = fork();
+  if (child == 0) {
+    make_calls(1);
+    const rlimit limit{4096, 4096};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    freopen("/dev/null", "w", stderr);
+    for (int i = 0; i < 200'000; ++i) {
+      OpenCall call;
+      if (!recording()) break;
+      if (enter_call(call, kFunction)) leave_call(call, kFunction, 0, Word{1});
+    }
+    if (recording() || losses_so_far() == 0) _exit(1);
+    if (start_recording(1) == 0 || recording()) _exit(2);
+    write_pending_facts();
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  const Read read = read_back(folder_, static_cast<uint32_t>(child));
+  EXPECT_GE(read.facts.at(format::Kind::kLoss), 1u);
+  EXPECT_GT(read.results.begin()->second.size(), 1000u);
+}
+
+TEST_F(RecorderTest, AMissingFolderRecordsNothing) {
+  const fs::path nowhere = folder_ / "nowhere";
+  setenv("WAVETAP_SESSION", nowhere.c_str(), 1);
+  testing::internal::CaptureStderr();
+  ensure_started();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "wavetap: error: " + nowhere.string() + ": No such file or directory; nothing is recorded\n");
+  EXPECT_FALSE(recording());
+  EXPECT_EQ(stream(), nullptr);
+}
+
+TEST_F(RecorderTest, ARecordInsideARecordIsCountedAsLost) {
+  ensure_started();
+  Stream* const own = stream();
+  ASSERT_NE(own, nullptr);
+  auto* const outer = own->reserve<format::FreeRecord>();
+  ASSERT_NE(outer, nullptr);
+  const uint64_t before = losses_so_far();
+  EXPECT_EQ(own->reserve<format::FreeRecord>(), nullptr);  // as a signal handler would
+  EXPECT_EQ(losses_so_far(), before + 1);
+  own->commit(outer, format::Kind::kFree);
+  EXPECT_NE(own->reserve<format::FreeRecord>(), nullptr);
+}
+
+TEST_F(RecorderTest, AnOpenCallIsVisibleWhileItLasts) {
+  ensure_started();
+  OpenCall call;
+  ASSERT_TRUE(enter_call(call, kFunction));
+  const format::ChunkHeader* const chunk = stream()->chunk();
+  EXPECT_EQ(chunk->open_call, uint64_t{kFunction} << 32 | 1);
+  OpenCall nested;
+  ASSERT_TRUE(enter_call(nested, kFunction + 1));
+  EXPECT_EQ(chunk->open_call, uint64_t{kFunction} << 32 | 1);
+  leave_call(nested, kFunction + 1, 0);
+  EXPECT_NE(chunk->open_call, 0u);
+  leave_call(call, kFunction, 0);
+  EXPECT_EQ(chunk->open_call, 0u);
+}
+
+TEST_F(RecorderTest, TheAgentsOwnCallsPassThrough) {
+  ensure_started();
+  const Inside inside;
+  OpenCall call;
+  EXPECT_FALSE(enter_call(call, kFunction));
+}
+
+TEST_F(RecorderTest, SessionFilesAreNamedAfterTheProcess) {
+  ensure_started();
+  char path[4096];
+  const std::string_view name = session_file(12, path, sizeof path);
+  EXPECT_TRUE(name.starts_with(std::to_string(getpid()) + "-"));
+  EXPECT_TRUE(name.ends_with(".12.co"));
+  EXPECT_EQ(std::string(path), folder_.string() + "/" + std::string(name));
+}
+
+TEST(Control, ParsesRequests) {
+  EXPECT_EQ(parse_request("start"), Request::kStart);
+  EXPECT_EQ(parse_request(" stop\r"), Request::kStop);
+  EXPECT_EQ(parse_request("flush"), Request::kFlush);
+  EXPECT_EQ(parse_request("status "), Request::kStatus);
+  EXPECT_EQ(parse_request(""), Request::kUnknown);
+  EXPECT_EQ(parse_request("starting"), Request::kUnknown);
+}
+
+TEST_F(RecorderTest, StatusNamesTheCallsInFlight) {
+  ensure_started();
+  OpenCall call;
+  ASSERT_TRUE(enter_call(call, kFunction));
+  char answer[4096];
+  const std::string text(answer, answer_request(Request::kStatus, 1, answer, sizeof answer));
+  leave_call(call, kFunction, 0);
+  EXPECT_NE(text.find("state recording\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\ncall " + std::to_string(gettid()) + " ? "), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("ok\n")) << text;
+}
+
+TEST(Layout, ReadsStringsOfUnsurePointers) {
+  EXPECT_EQ(unsure_length("hello", 512), 5u);
+  EXPECT_EQ(unsure_length(reinterpret_cast<const char*>(8), 512), 0u);
+  const std::string text(1000, 'x');
+  EXPECT_EQ(unsure_length(text.c_str(), 512), 512u);
+}
+
+}  // namespace
+}  // namespace wavetap::agent
