@@ -1,0 +1,357 @@
+#include "agent/hsa_facts.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "agent/hsa_hooks.h"
+#include "agent/hsa_queue.h"
+#include "agent/hsa_table.h"
+#include "agent/lock.h"
+#include "agent/recorder.h"
+#include "agent/sys.h"
+
+namespace wavetap::agent {
+namespace {
+
+// Code objects that exist only in memory are saved, up to this much of one and of all.
+constexpr uint64_t kMaxSavedBytes = 256ull << 20;
+constexpr uint64_t kMaxSavedTotal = 2048ull << 20;
+
+constexpr uint32_t kMaxAgents = 256;
+constexpr uint32_t kMaxPools = 1024;
+
+struct Agent {
+  uint64_t handle;
+  format::AgentFact fact;
+  char name[64];
+  char product[64];
+  char uuid[24];
+};
+
+// Grows; never shrinks. Plain memory, so that nothing is constructed or destroyed behind the program's back.
+template <class T>
+class List {
+ public:
+  T* add(const T& item) {
+    if (count_ == capacity_) {
+      const size_t capacity = capacity_ == 0 ? 64 : capacity_ * 2;
+      void* grown = std::realloc(static_cast<void*>(items_), capacity * sizeof(T));
+      if (grown == nullptr) return nullptr;
+      items_ = static_cast<T*>(grown);
+      capacity_ = capacity;
+    }
+    items_[count_] = item;
+    return &items_[count_++];
+  }
+  T* begin() { return items_; }
+  T* end() { return items_ + count_; }
+  size_t size() const { return count_; }
+  T& operator[](size_t i) { return items_[i]; }
+  void clear() { count_ = 0; }
+  void remove(size_t i) { items_[i] = items_[--count_]; }
+
+ private:
+  T* items_ = nullptr;
+  size_t count_ = 0;
+  size_t capacity_ = 0;
+};
+
+struct CodeObject {
+  uint64_t executable;
+  format::CodeObjectFact fact;
+  char* uri;
+  char file[64];
+};
+
+struct Kernel {
+  uint64_t executable;
+  format::KernelFact fact;
+  char* name;
+};
+
+struct Facts {
+  LockWord lock;
+  Agent agents[kMaxAgents];
+  uint32_t agent_count;
+  PoolFact pools[kMaxPools];
+  uint32_t pool_count;
+  uint64_t shared_pool;
+  HsaLoaderTable loader;
+  List<CodeObject> code_objects;
+  List<Kernel> kernels;
+  uint64_t saved_bytes;
+};
+constinit Facts g_facts{};
+
+// ---- agents and pools ---------------------------------------------------------------------------------------
+
+template <class T>
+T agent_info(uint64_t agent, uint32_t attribute) {
+  T value{};
+  hsa().hsa_agent_get_info(agent, attribute, &value);
+  return value;
+}
+
+HsaStatus add_pool(uint64_t pool, void* data) {
+  auto* agent = static_cast<Agent*>(data);
+  uint32_t segment = 0;
+  uint32_t flags = 0;
+  size_t size = 0;
+  bool may_allocate = false;
+  hsa().hsa_amd_memory_pool_get_info(pool, kPoolSegment, &segment);
+  if (segment != kSegmentGlobal || g_facts.pool_count == kMaxPools) return kHsaSuccess;
+  hsa().hsa_amd_memory_pool_get_info(pool, kPoolFlags, &flags);
+  hsa().hsa_amd_memory_pool_get_info(pool, kPoolSize, &size);
+  hsa().hsa_amd_memory_pool_get_info(pool, kPoolMayAllocate, &may_allocate);
+  if (size > agent->fact.memory_bytes) agent->fact.memory_bytes = size;
+
+  const bool fine = (flags & (kPoolFineGrained | kPoolKernarg)) != 0;
+  format::MemoryKind kind = fine ? format::MemoryKind::kFineGrained : format::MemoryKind::kDevice;
+  if (agent->fact.is_gpu == 0) {
+    kind = (flags & kPoolKernarg) != 0 ? format::MemoryKind::kKernarg : format::MemoryKind::kHost;
+    if (fine && may_allocate && g_facts.shared_pool == 0) g_facts.shared_pool = pool;
+  }
+  g_facts.pools[g_facts.pool_count++] = {pool, agent->fact.number, kind, may_allocate};
+  return kHsaSuccess;
+}
+
+HsaStatus add_agent(uint64_t handle, void*) {
+  if (g_facts.agent_count == kMaxAgents) return kHsaSuccess;
+  Agent& agent = g_facts.agents[g_facts.agent_count];
+  agent = {};
+  agent.handle = handle;
+  format::AgentFact& fact = agent.fact;
+  fact.number = g_facts.agent_count++;
+  fact.is_gpu = agent_info<uint32_t>(handle, kAgentDevice) == kDeviceGpu;
+  fact.gpu_index = UINT32_MAX;
+  if (fact.is_gpu != 0) {
+    fact.gpu_index = 0;
+    for (uint32_t i = 0; i + 1 < g_facts.agent_count; ++i) fact.gpu_index += g_facts.agents[i].fact.is_gpu;
+    fact.wavefront = agent_info<uint32_t>(handle, kAgentWavefrontSize);
+    fact.bdf = agent_info<uint32_t>(handle, kAgentDomain) << 16 | agent_info<uint32_t>(handle, kAgentBdf);
+    hsa().hsa_agent_get_info(handle, kAgentUuid, agent.uuid);
+    agent.uuid[sizeof agent.uuid - 1] = '\0';
+  }
+  fact.driver_node = agent_info<uint32_t>(handle, kAgentDriverNode);
+  fact.compute_units = agent_info<uint32_t>(handle, kAgentComputeUnits);
+  fact.clock_mhz = agent_info<uint32_t>(handle, kAgentMaxClockMhz);
+  hsa().hsa_agent_get_info(handle, kAgentName, agent.name);
+  hsa().hsa_agent_get_info(handle, kAgentProductName, agent.product);
+  agent.name[sizeof agent.name - 1] = agent.product[sizeof agent.product - 1] = '\0';
+  hsa().hsa_amd_agent_iterate_memory_pools(handle, reinterpret_cast<void*>(&add_pool), &agent);
+  return kHsaSuccess;
+}
+
+// ---- code objects and kernels -------------------------------------------------------------------------------
+
+void write_code_object(const CodeObject& object, uint8_t flags) {
+  fact(object.fact, format::Kind::kCodeObject, flags, {object.uri == nullptr ? "" : object.uri, object.file});
+}
+
+void write_kernel(const Kernel& kernel) { fact(kernel.fact, format::Kind::kKernel, 0, {kernel.name}); }
+
+template <class T>
+T code_object_info(uint64_t object, uint32_t attribute) {
+  T value{};
+  g_facts.loader.code_object_info(object, attribute, &value);
+  return value;
+}
+
+// Puts the object into the session folder; `file` becomes its name there, or "".
+void save(CodeObject& object, const void* bytes, uint64_t size) {
+  object.file[0] = '\0';
+  if (bytes == nullptr || size > kMaxSavedBytes || g_facts.saved_bytes + size > kMaxSavedTotal) return;
+  char path[4096];
+  const std::string_view name = session_file(object.fact.number, path, sizeof path);
+  if (name.empty() || name.size() >= sizeof object.file) return;
+  const int fd = sys::open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (fd < 0) return count_loss(format::Loss::kFolder);
+  uint64_t done = 0;
+  while (done < size) {
+    const int64_t count = sys::write(fd, static_cast<const char*>(bytes) + done, size - done);
+    if (count == -EINTR) continue;
+    if (count <= 0) break;
+    done += static_cast<uint64_t>(count);
+  }
+  sys::close(fd);
+  if (done < size) {
+    sys::unlink(path);
+    return count_loss(format::Loss::kDiskFull);
+  }
+  g_facts.saved_bytes += size;
+  std::memcpy(object.file, name.data(), name.size());
+  object.file[name.size()] = '\0';
+}
+
+HsaStatus add_code_object(uint64_t executable, uint64_t loaded, void*) {
+  CodeObject object{};
+  object.executable = executable;
+  object.fact.time = ticks();
+  object.fact.number = next_code_object();
+  object.fact.agent = agent_number(code_object_info<uint64_t>(loaded, kLoadedAgent));
+  object.fact.load_base = code_object_info<uint64_t>(loaded, kLoadedBase);
+  object.fact.load_bytes = code_object_info<uint64_t>(loaded, kLoadedSize);
+  object.fact.load_delta = code_object_info<uint64_t>(loaded, kLoadedDelta);
+  const uint32_t length = code_object_info<uint32_t>(loaded, kLoadedUriLength);
+  object.uri = static_cast<char*>(std::calloc(length + 1, 1));
+  if (object.uri != nullptr && length != 0) g_facts.loader.code_object_info(loaded, kLoadedUri, object.uri);
+
+  if (code_object_info<uint32_t>(loaded, kLoadedStorage) == kStorageMemory) {
+    const auto base = code_object_info<uint64_t>(loaded, kLoadedMemoryBase);
+    object.fact.bytes = code_object_info<uint64_t>(loaded, kLoadedMemorySize);
+    const bool has_file = object.uri != nullptr && std::strncmp(object.uri, "file://", 7) == 0;
+    if (!has_file) save(object, reinterpret_cast<const void*>(base), object.fact.bytes);
+  }
+  write_code_object(object, 1);
+  if (g_facts.code_objects.add(object) == nullptr) std::free(object.uri);
+  return kHsaSuccess;
+}
+
+HsaStatus add_kernel(uint64_t executable, uint64_t, uint64_t symbol, void*) {
+  uint32_t type = 0;
+  const auto get = hsa().hsa_executable_symbol_get_info;
+  if (get(symbol, kSymbolType, &type) != kHsaSuccess || type != kSymbolKindKernel) return kHsaSuccess;
+  Kernel kernel{};
+  kernel.executable = executable;
+  kernel.fact.time = ticks();
+  get(symbol, kSymbolKernelObject, &kernel.fact.kernel_object);
+  get(symbol, kSymbolKernargBytes, &kernel.fact.kernarg_bytes);
+  get(symbol, kSymbolGroupBytes, &kernel.fact.group_bytes);
+  get(symbol, kSymbolPrivateBytes, &kernel.fact.private_bytes);
+  for (const CodeObject& object : g_facts.code_objects) {
+    if (object.executable == executable && kernel.fact.kernel_object - object.fact.load_base < object.fact.load_bytes) {
+      kernel.fact.code_object = object.fact.number;
+    }
+  }
+  uint32_t length = 0;
+  get(symbol, kSymbolNameLength, &length);
+  kernel.name = static_cast<char*>(std::calloc(length + 1, 1));
+  if (kernel.name == nullptr) {
+    count_loss(format::Loss::kNoMemory);
+    return kHsaSuccess;
+  }
+  get(symbol, kSymbolName, kernel.name);
+  if (length > 3 && std::strcmp(kernel.name + length - 3, ".kd") == 0) kernel.name[length - 3] = '\0';
+  write_kernel(kernel);
+  if (g_facts.kernels.add(kernel) == nullptr) std::free(kernel.name);
+  return kHsaSuccess;
+}
+
+HsaStatus on_executable_freeze(uint64_t executable, const char* options) {
+  const HsaStatus status = hsa().hsa_executable_freeze(executable, options);
+  if (status != kHsaSuccess) return status;
+  Locked locked(g_facts.lock);
+  if (g_facts.loader.iterate_code_objects != nullptr) {
+    g_facts.loader.iterate_code_objects(executable, &add_code_object, nullptr);
+  }
+  for (uint32_t i = 0; i < g_facts.agent_count; ++i) {
+    hsa().hsa_executable_iterate_agent_symbols(executable, g_facts.agents[i].handle,
+                                               reinterpret_cast<void*>(&add_kernel), nullptr);
+  }
+  return status;
+}
+
+HsaStatus on_executable_destroy(uint64_t executable) {
+  {
+    Locked locked(g_facts.lock);
+    for (size_t i = g_facts.code_objects.size(); i-- > 0;) {
+      CodeObject& object = g_facts.code_objects[i];
+      if (object.executable != executable) continue;
+      object.fact.time = ticks();
+      write_code_object(object, 2);
+      std::free(object.uri);
+      g_facts.code_objects.remove(i);
+    }
+    for (size_t i = g_facts.kernels.size(); i-- > 0;) {
+      if (g_facts.kernels[i].executable != executable) continue;
+      std::free(g_facts.kernels[i].name);
+      g_facts.kernels.remove(i);
+    }
+  }
+  return hsa().hsa_executable_destroy(executable);
+}
+
+// Everything known so far, for a session that opens later.
+void write_known_facts() {
+  Locked locked(g_facts.lock);
+  for (uint32_t i = 0; i < g_facts.agent_count; ++i) {
+    const Agent& agent = g_facts.agents[i];
+    fact(agent.fact, format::Kind::kAgent, 0, {agent.name, agent.product, agent.uuid});
+  }
+  for (const CodeObject& object : g_facts.code_objects) write_code_object(object, 1);
+  for (const Kernel& kernel : g_facts.kernels) write_kernel(kernel);
+  Queue::write_facts();
+}
+
+}  // namespace
+
+void open_agents() {
+  Locked locked(g_facts.lock);
+  g_facts.agent_count = 0;
+  g_facts.pool_count = 0;
+  g_facts.shared_pool = 0;
+  g_facts.code_objects.clear();
+  g_facts.kernels.clear();
+  hsa().hsa_iterate_agents(reinterpret_cast<void*>(&add_agent), nullptr);
+  g_facts.loader = {};
+  hsa().hsa_system_get_major_extension_table(kLoaderExtension, 1, sizeof g_facts.loader, &g_facts.loader);
+  for (uint32_t i = 0; i < g_facts.agent_count; ++i) {
+    const Agent& agent = g_facts.agents[i];
+    fact(agent.fact, format::Kind::kAgent, 0, {agent.name, agent.product, agent.uuid});
+  }
+}
+
+void replay_facts_for_new_sessions() { add_fact_source(&write_known_facts); }
+
+uint32_t agent_number(uint64_t agent) {
+  for (uint32_t i = 0; i < g_facts.agent_count; ++i) {
+    if (g_facts.agents[i].handle == agent) return i;
+  }
+  return kNoAgent;
+}
+
+bool is_gpu(uint64_t agent) {
+  const uint32_t number = agent_number(agent);
+  return number != kNoAgent && g_facts.agents[number].fact.is_gpu != 0;
+}
+
+uint32_t host_agent() {
+  for (uint32_t i = 0; i < g_facts.agent_count; ++i) {
+    if (g_facts.agents[i].fact.is_gpu == 0) return i;
+  }
+  return kNoAgent;
+}
+
+uint32_t agent_of_address(const void* address) {
+  HsaPointerInfo info{};
+  info.size = sizeof info;
+  if (hsa().hsa_amd_pointer_info(address, &info, nullptr, nullptr, nullptr) != kHsaSuccess) return host_agent();
+  const uint32_t number = agent_number(info.owner);
+  return info.type == 0 || number == kNoAgent ? host_agent() : number;
+}
+
+const PoolFact* find_pool(uint64_t pool) {
+  for (uint32_t i = 0; i < g_facts.pool_count; ++i) {
+    if (g_facts.pools[i].pool == pool) return &g_facts.pools[i];
+  }
+  return nullptr;
+}
+
+uint64_t shared_pool() { return g_facts.shared_pool; }
+
+uint32_t kernarg_bytes(uint64_t kernel_object) {
+  Locked locked(g_facts.lock);
+  // The newest first: an address may have been used before.
+  for (size_t i = g_facts.kernels.size(); i-- > 0;) {
+    if (g_facts.kernels[i].fact.kernel_object == kernel_object) return g_facts.kernels[i].fact.kernarg_bytes;
+  }
+  return 0;
+}
+
+void install_executable_hooks() {
+  g_hsa_table.install(&Hsa::hsa_executable_freeze, &on_executable_freeze);
+  g_hsa_table.install(&Hsa::hsa_executable_destroy, &on_executable_destroy);
+}
+
+}  // namespace wavetap::agent

@@ -1,0 +1,36 @@
+// Facts about what the GPU side consists of: agents, memory pools, code objects, kernels.
+#pragma once
+
+#include <cstdint>
+
+#include "agent/hsa_abi.h"
+#include "format/record.h"
+
+namespace wavetap::agent {
+
+inline constexpr uint32_t kNoAgent = UINT32_MAX;
+
+// Lists agents and pools, writing AgentFacts. Called by OnLoad.
+void open_agents();
+// From now on, also tells a session that opens later (a child of fork, recording started by hand) what is known.
+void replay_facts_for_new_sessions();
+
+uint32_t agent_number(uint64_t agent);  // kNoAgent: unknown
+bool is_gpu(uint64_t agent);
+uint32_t host_agent();                            // the first CPU
+uint32_t agent_of_address(const void* address);   // whose memory it is; the host's when the runtime does not know it
+
+struct PoolFact {
+  uint64_t pool;
+  uint32_t agent;
+  format::MemoryKind kind;
+  bool can_allocate;
+};
+const PoolFact* find_pool(uint64_t pool);
+// Host memory that CPUs and GPUs see at once; 0: none.
+uint64_t shared_pool();
+
+// The kernarg segment of the kernel behind a kernel object, in bytes; 0: unknown.
+uint32_t kernarg_bytes(uint64_t kernel_object);
+
+}  // namespace wavetap::agent

@@ -1,0 +1,87 @@
+// Where the HSA runtime meets us: it loads the library named by HSA_TOOLS_LIB and calls OnLoad with its tables
+// of functions, every time it is initialised, and OnUnload when it is shut down.
+#include <atomic>
+
+#include "agent/hsa_facts.h"
+#include "agent/hsa_hooks.h"
+#include "agent/hsa_queue.h"
+#include "agent/hsa_table.h"
+#include "agent/hsa_times.h"
+#include "agent/recorder.h"
+#include "agent/sys.h"
+
+namespace wavetap::agent {
+namespace {
+
+// The process whose runtime is loaded; 0: none. A child of fork() has none, whatever it inherited.
+constinit std::atomic<uint32_t> g_loaded_in{0};
+constinit std::atomic<bool> g_registered{false};
+
+bool is_loaded() {
+  const uint32_t pid = g_loaded_in.load(std::memory_order_acquire);
+  return pid != 0 && pid == sys::pid();
+}
+
+bool harvest_what_is_done() { return take_in_flight() && is_loaded() && Queue::harvest_all(); }
+
+void harvest() {
+  if (harvest_what_is_done()) note_in_flight();
+}
+
+// The helper thread's: it comes again by itself.
+bool poll() {
+  if (!harvest_what_is_done()) return false;
+  keep_in_flight();
+  return true;
+}
+
+bool can_work(const Hsa& hsa) {
+  return hsa.hsa_iterate_agents != nullptr && hsa.hsa_queue_create != nullptr &&
+         hsa.hsa_amd_memory_pool_allocate != nullptr && hsa.hsa_amd_signal_create != nullptr;
+}
+
+bool on_load(const HsaTables* tables) {
+  if (is_passive() || tables == nullptr) return true;
+  ensure_started();
+  g_hsa_table.open(*tables);
+  if (!can_work(hsa())) return true;
+
+  open_times();
+  open_agents();
+  install_queue_hooks();
+  install_signal_hooks();
+  install_memory_hooks();
+  install_copy_hooks();
+  install_executable_hooks();
+  watch_faults();
+  install_call_hooks();
+
+  g_loaded_in.store(sys::pid(), std::memory_order_release);
+  if (!g_registered.exchange(true)) {
+    replay_facts_for_new_sessions();
+    g_harvest = &harvest;
+    add_helper_work(&poll);
+  }
+  return true;
+}
+
+void on_unload() {
+  if (!is_loaded()) return;
+  Queue::harvest_all();
+  g_loaded_in.store(0, std::memory_order_release);
+  Queue::abandon_all();
+  g_program_signals.clear();
+}
+
+}  // namespace
+}  // namespace wavetap::agent
+
+extern "C" {
+
+__attribute__((visibility("default"))) bool OnLoad(void* tables, uint64_t, uint64_t, const char* const*) {
+  return wavetap::agent::on_load(static_cast<const wavetap::agent::HsaTables*>(tables));
+}
+
+__attribute__((visibility("default"))) void OnUnload() { wavetap::agent::on_unload(); }
+
+}

@@ -1,0 +1,290 @@
+// Memory: allocations and frees, asynchronous copies, fills, and the signals that tell when copies are done.
+#include <time.h>
+
+#include "agent/hsa_facts.h"
+#include "agent/hsa_hooks.h"
+#include "agent/hsa_queue.h"
+#include "agent/hsa_table.h"
+#include "agent/hsa_times.h"
+#include "agent/recorder.h"
+
+namespace wavetap::agent {
+namespace {
+
+using format::CopyKind;
+
+// ---- allocations --------------------------------------------------------------------------------------------
+// Recorded whenever a session is open, started or not: a fault's address may lie in one made earlier.
+
+void record_allocation(const void* address, uint64_t bytes, uint32_t agent, format::MemoryKind kind) {
+  Stream* out = stream();
+  auto* record = out == nullptr ? nullptr : out->reserve<format::AllocateRecord>();
+  if (record == nullptr) return;
+  record->time = ticks();
+  record->address = reinterpret_cast<uint64_t>(address);
+  record->bytes = bytes;
+  record->owner = out->owner();
+  record->agent = agent;
+  record->reserved = 0;
+  out->commit(record, format::Kind::kAllocate, static_cast<uint8_t>(kind));
+}
+
+void record_pool_allocation(uint64_t pool, const void* address, uint64_t bytes) {
+  const PoolFact* known = find_pool(pool);
+  record_allocation(address, bytes, known == nullptr ? kNoAgent : known->agent,
+                    known == nullptr ? format::MemoryKind::kHost : known->kind);
+}
+
+// `time` is from before the call: afterwards the address may be somebody else's already.
+void record_free(const void* address, uint64_t time) {
+  Stream* out = stream();
+  auto* record = out == nullptr ? nullptr : out->reserve<format::FreeRecord>();
+  if (record == nullptr) return;
+  record->time = time;
+  record->address = reinterpret_cast<uint64_t>(address);
+  record->owner = out->owner();
+  out->commit(record, format::Kind::kFree);
+}
+
+HsaStatus on_pool_allocate(uint64_t pool, size_t size, uint32_t flags, void** pointer) {
+  const HsaStatus status = hsa().hsa_amd_memory_pool_allocate(pool, size, flags, pointer);
+  if (status == kHsaSuccess) record_pool_allocation(pool, *pointer, size);
+  return status;
+}
+
+HsaStatus on_pool_free(void* pointer) {
+  const uint64_t time = ticks();
+  const HsaStatus status = hsa().hsa_amd_memory_pool_free(pointer);
+  if (status == kHsaSuccess && pointer != nullptr) record_free(pointer, time);
+  return status;
+}
+
+HsaStatus on_memory_allocate(uint64_t region, size_t size, void** pointer) {
+  const HsaStatus status = hsa().hsa_memory_allocate(region, size, pointer);
+  if (status == kHsaSuccess) record_pool_allocation(region, *pointer, size);
+  return status;
+}
+
+HsaStatus on_memory_free(void* pointer) {
+  const uint64_t time = ticks();
+  const HsaStatus status = hsa().hsa_memory_free(pointer);
+  if (status == kHsaSuccess && pointer != nullptr) record_free(pointer, time);
+  return status;
+}
+
+// Memory gets its address when a handle is mapped, so that is when it counts as allocated.
+HsaStatus on_vmem_map(void* address, size_t size, size_t offset, uint64_t handle, uint64_t flags) {
+  const HsaStatus status = hsa().hsa_amd_vmem_map(address, size, offset, handle, flags);
+  if (status != kHsaSuccess) return status;
+  uint64_t pool = 0;
+  uint32_t type = 0;
+  if (hsa().hsa_amd_vmem_get_alloc_properties_from_handle != nullptr) {
+    hsa().hsa_amd_vmem_get_alloc_properties_from_handle(handle, &pool, &type);
+  }
+  const PoolFact* known = find_pool(pool);
+  record_allocation(address, size, known == nullptr ? kNoAgent : known->agent, format::MemoryKind::kVirtual);
+  return status;
+}
+
+HsaStatus on_vmem_unmap(void* address, size_t size) {
+  const uint64_t time = ticks();
+  const HsaStatus status = hsa().hsa_amd_vmem_unmap(address, size);
+  if (status == kHsaSuccess) record_free(address, time);
+  return status;
+}
+
+// ---- copies ---------------------------------------------------------------------------------------------------
+
+struct Copy {
+  CopyKind kind;
+  uint64_t destination;
+  uint64_t source;
+  uint64_t bytes;
+  uint32_t destination_agent;
+  uint32_t source_agent;
+  uint32_t engine;
+};
+
+void record_copy(const Copy& copy, uint64_t id, uint64_t time) {
+  Stream* out = stream();
+  auto* record = out == nullptr ? nullptr : out->reserve<format::CopyRecord>();
+  if (record == nullptr) return count_loss(format::Loss::kOther);
+  record->id = id;
+  record->time = time;
+  record->destination = copy.destination;
+  record->source = copy.source;
+  record->bytes = copy.bytes;
+  record->owner = out->owner();
+  record->destination_agent = copy.destination_agent;
+  record->source_agent = copy.source_agent;
+  record->engine = copy.engine;
+  record->reserved = 0;
+  out->commit(record, format::Kind::kCopy, static_cast<uint8_t>(copy.kind));
+}
+
+// Records a copy that `submit` hands to the runtime with the program's signal.
+template <class Submit>
+HsaStatus copy_with(const Copy& copy, uint64_t signal, Submit submit) {
+  if (!recording() || copy.bytes == 0) {
+    if (signal != 0) g_program_signals.submit_other(signal);
+    return submit();
+  }
+  const uint64_t id = next_operation();
+  const uint64_t time = ticks();
+  const bool timed = signal != 0 && g_program_signals.submit_copy(signal, id);
+  const HsaStatus status = submit();
+  if (status != kHsaSuccess) {
+    if (timed) g_program_signals.cancel(signal, id);
+    return status;
+  }
+  if (!timed) count_loss(format::Loss::kUntimed);
+  record_copy(copy, id, time);
+  note_in_flight();
+  return status;
+}
+
+// Records a copy that is done when `run` returns.
+template <class Run>
+HsaStatus copy_now(const Copy& copy, Run run) {
+  if (!recording() || copy.bytes == 0) return run();
+  const uint64_t id = next_operation();
+  const uint64_t time = ticks();
+  const int64_t start = boottime_ns();
+  const HsaStatus status = run();
+  if (status != kHsaSuccess) return status;
+  const int64_t end = boottime_ns();
+  record_copy(copy, id, time);
+  write_completion_ns(id, format::Kind::kCopy, start, end);
+  return status;
+}
+
+HsaStatus on_async_copy(void* to, uint64_t to_agent, const void* from, uint64_t from_agent, size_t size,
+                        uint32_t count, const uint64_t* dependencies, uint64_t signal) {
+  const Copy copy{CopyKind::kCopy,        reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from), size,
+                  agent_number(to_agent), agent_number(from_agent),       0};
+  return copy_with(copy, signal, [&] {
+    return hsa().hsa_amd_memory_async_copy(to, to_agent, from, from_agent, size, count, dependencies, signal);
+  });
+}
+
+HsaStatus on_async_copy_on_engine(void* to, uint64_t to_agent, const void* from, uint64_t from_agent, size_t size,
+                                  uint32_t count, const uint64_t* dependencies, uint64_t signal, uint32_t engine,
+                                  bool force) {
+  const Copy copy{CopyKind::kCopy,        reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from), size,
+                  agent_number(to_agent), agent_number(from_agent),       engine};
+  return copy_with(copy, signal, [&] {
+    return hsa().hsa_amd_memory_async_copy_on_engine(to, to_agent, from, from_agent, size, count, dependencies, signal,
+                                                     engine, force);
+  });
+}
+
+uint64_t corner(const HsaPitchedPointer* pointer, const HsaDim3* offset) {
+  if (pointer == nullptr || offset == nullptr) return 0;
+  return reinterpret_cast<uint64_t>(pointer->base) + offset->x + offset->y * pointer->pitch +
+         offset->z * pointer->slice;
+}
+
+HsaStatus on_async_copy_rect(const void* to, const void* to_offset, const void* from, const void* from_offset,
+                             const void* range, uint64_t agent, uint32_t direction, uint32_t count,
+                             const uint64_t* dependencies, uint64_t signal) {
+  constexpr uint32_t kHostToDevice = 1;
+  constexpr uint32_t kDeviceToHost = 2;
+  const auto* extent = static_cast<const HsaDim3*>(range);
+  const uint32_t gpu = agent_number(agent);
+  Copy copy{CopyKind::kRect, 0, 0, 0, gpu, gpu, 0};
+  copy.destination = corner(static_cast<const HsaPitchedPointer*>(to), static_cast<const HsaDim3*>(to_offset));
+  copy.source = corner(static_cast<const HsaPitchedPointer*>(from), static_cast<const HsaDim3*>(from_offset));
+  if (extent != nullptr) copy.bytes = uint64_t{extent->x} * extent->y * extent->z;
+  if (direction == kHostToDevice) copy.source_agent = host_agent();
+  if (direction == kDeviceToHost) copy.destination_agent = host_agent();
+  return copy_with(copy, signal, [&] {
+    return hsa().hsa_amd_memory_async_copy_rect(to, to_offset, from, from_offset, range, agent, direction, count,
+                                                dependencies, signal);
+  });
+}
+
+HsaStatus on_memory_fill(void* to, uint32_t value, size_t count) {
+  Copy copy{CopyKind::kFill, reinterpret_cast<uint64_t>(to), value, count * sizeof value, kNoAgent, kNoAgent, 0};
+  if (recording()) copy.destination_agent = copy.source_agent = agent_of_address(to);
+  return copy_now(copy, [&] { return hsa().hsa_amd_memory_fill(to, value, count); });
+}
+
+HsaStatus on_memory_copy(void* to, const void* from, size_t size) {
+  Copy copy{CopyKind::kCopy, reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from), size, kNoAgent,
+            kNoAgent,        0};
+  if (recording()) {
+    copy.destination_agent = agent_of_address(to);
+    copy.source_agent = agent_of_address(from);
+  }
+  return copy_now(copy, [&] { return hsa().hsa_memory_copy(to, from, size); });
+}
+
+// Times of copies are always on; a program that turns them off cannot tell.
+HsaStatus on_async_copy_enable(bool) { return hsa().hsa_amd_profiling_async_copy_enable(true); }
+
+// ---- signals --------------------------------------------------------------------------------------------------
+
+HsaStatus on_signal_create(int64_t value, uint32_t count, const uint64_t* consumers, uint64_t* signal) {
+  const HsaStatus status = hsa().hsa_signal_create(value, count, consumers, signal);
+  if (status == kHsaSuccess) g_program_signals.created(*signal);
+  return status;
+}
+
+HsaStatus on_amd_signal_create(int64_t value, uint32_t count, const uint64_t* consumers, uint64_t attributes,
+                               uint64_t* signal) {
+  const HsaStatus status = hsa().hsa_amd_signal_create(value, count, consumers, attributes, signal);
+  if (status == kHsaSuccess) g_program_signals.created(*signal);
+  return status;
+}
+
+HsaStatus on_signal_destroy(uint64_t signal) {
+  if (signal != 0) g_program_signals.destroyed(signal);
+  return hsa().hsa_signal_destroy(signal);
+}
+
+HsaStatus on_get_dispatch_time(uint64_t agent, uint64_t signal, void* result) {
+  HsaTimes* times = static_cast<HsaTimes*>(result);
+  if (times != nullptr && g_program_signals.is_shared(signal)) {
+    Queue::harvest_all();
+    HsaTimes ticks{};
+    if (g_program_signals.substituted(signal, &ticks.start, &ticks.end)) {
+      const HsaStatus status = hsa().hsa_amd_profiling_convert_tick_to_system_domain(agent, ticks.end, &times->end);
+      if (status != kHsaSuccess) return status;
+      return hsa().hsa_amd_profiling_convert_tick_to_system_domain(agent, ticks.start, &times->start);
+    }
+  }
+  return hsa().hsa_amd_profiling_get_dispatch_time(agent, signal, result);
+}
+
+}  // namespace
+
+void install_memory_hooks() {
+  HsaTable& table = g_hsa_table;
+  table.install(&Hsa::hsa_amd_memory_pool_allocate, &on_pool_allocate);
+  table.install(&Hsa::hsa_amd_memory_pool_free, &on_pool_free);
+  table.install(&Hsa::hsa_memory_allocate, &on_memory_allocate);
+  table.install(&Hsa::hsa_memory_free, &on_memory_free);
+  table.install(&Hsa::hsa_amd_vmem_map, &on_vmem_map);
+  table.install(&Hsa::hsa_amd_vmem_unmap, &on_vmem_unmap);
+}
+
+void install_copy_hooks() {
+  HsaTable& table = g_hsa_table;
+  table.install(&Hsa::hsa_amd_memory_async_copy, &on_async_copy);
+  table.install(&Hsa::hsa_amd_memory_async_copy_on_engine, &on_async_copy_on_engine);
+  table.install(&Hsa::hsa_amd_memory_async_copy_rect, &on_async_copy_rect);
+  table.install(&Hsa::hsa_amd_memory_fill, &on_memory_fill);
+  table.install(&Hsa::hsa_memory_copy, &on_memory_copy);
+  table.install(&Hsa::hsa_amd_profiling_async_copy_enable, &on_async_copy_enable);
+  hsa().hsa_amd_profiling_async_copy_enable(true);
+}
+
+void install_signal_hooks() {
+  HsaTable& table = g_hsa_table;
+  table.install(&Hsa::hsa_signal_create, &on_signal_create);
+  table.install(&Hsa::hsa_amd_signal_create, &on_amd_signal_create);
+  table.install(&Hsa::hsa_signal_destroy, &on_signal_destroy);
+  table.install(&Hsa::hsa_amd_profiling_get_dispatch_time, &on_get_dispatch_time);
+}
+
+}  // namespace wavetap::agent

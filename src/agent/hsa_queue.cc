@@ -1,0 +1,518 @@
+#include "agent/hsa_queue.h"
+
+#include <cstring>
+
+#include "agent/hsa_facts.h"
+#include "agent/hsa_table.h"
+#include "agent/lock.h"
+#include "agent/recorder.h"
+#include "agent/sys.h"
+
+namespace wavetap::agent {
+namespace {
+
+using amd::PacketType;
+
+constexpr uint16_t kTypeMask = 0xff;
+constexpr uint16_t kInvalidHeader = static_cast<uint16_t>(PacketType::kInvalid);
+constexpr uint16_t kBarrierBit = 1 << 8;
+constexpr uint32_t kMaxSlab = 16384;
+constexpr size_t kMaxKernargBytes = 4096;
+
+PacketType type_of(uint16_t header) { return static_cast<PacketType>(header & kTypeMask); }
+
+char* map(size_t bytes) { return sys::map(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1); }
+
+// Copies kernel arguments wherever they are; memory we may not read costs the copy, not the program.
+bool read_memory(uint64_t from, void* to, size_t bytes) {
+  iovec local{to, bytes};
+  iovec remote{reinterpret_cast<void*>(from), bytes};
+  return sys::call(SYS_process_vm_readv, sys::pid(), &local, 1, &remote, 1, 0) == static_cast<int64_t>(bytes);
+}
+
+}  // namespace
+
+// Queues live in one stretch of memory, so that a pointer is known to be ours by a comparison; places are used
+// again after a queue is destroyed.
+class QueueArena {
+ public:
+  static constexpr size_t kPlaceBytes = 1024;
+  static constexpr size_t kPlaces = 4096;
+  static_assert(sizeof(Queue) <= kPlaceBytes);
+
+  Queue* take();
+  void release(Queue* queue) { queue->live_.store(false, std::memory_order_release); }
+
+  Queue* find(uint64_t address) const {
+    const char* base = base_.load(std::memory_order_acquire);
+    const uint64_t offset = address - reinterpret_cast<uint64_t>(base);
+    if (base == nullptr || offset >= kPlaces * kPlaceBytes || offset % kPlaceBytes != 0) return nullptr;
+    Queue* queue = reinterpret_cast<Queue*>(address);
+    return queue->live_.load(std::memory_order_acquire) ? queue : nullptr;
+  }
+
+  template <class Do>
+  void each(Do what) {
+    const size_t count = used_.load(std::memory_order_acquire);
+    for (size_t i = 0; i < count; ++i) {
+      Queue* queue = place(i);
+      if (queue->live_.load(std::memory_order_acquire)) what(*queue);
+    }
+  }
+
+  // Doorbells: an open-addressed table of signal handles; 1 marks a place that was used.
+  static constexpr size_t kDoorbells = 8192;
+  struct Doorbell {
+    std::atomic<uint64_t> signal;
+    std::atomic<Queue*> queue;
+  };
+  static size_t hash(uint64_t signal) { return (signal >> 6) * 0x9e3779b97f4a7c15 >> 51; }
+
+  Queue* find_doorbell(uint64_t signal) const {
+    const Doorbell* doorbells = doorbells_.load(std::memory_order_acquire);
+    if (doorbells == nullptr) return nullptr;
+    for (size_t i = hash(signal);; ++i) {
+      const Doorbell& doorbell = doorbells[i % kDoorbells];
+      const uint64_t held = doorbell.signal.load(std::memory_order_acquire);
+      if (held == signal) return doorbell.queue.load(std::memory_order_acquire);
+      if (held == 0) return nullptr;
+    }
+  }
+  void add_doorbell(uint64_t signal, Queue* queue) {
+    Doorbell* doorbells = doorbells_.load(std::memory_order_acquire);
+    for (size_t i = hash(signal);; ++i) {
+      Doorbell& doorbell = doorbells[i % kDoorbells];
+      if (doorbell.signal.load(std::memory_order_relaxed) > 1) continue;
+      doorbell.queue.store(queue, std::memory_order_release);
+      doorbell.signal.store(signal, std::memory_order_release);
+      return;
+    }
+  }
+  void remove_doorbell(uint64_t signal) {
+    Doorbell* doorbells = doorbells_.load(std::memory_order_acquire);
+    for (size_t i = hash(signal);; ++i) {
+      Doorbell& doorbell = doorbells[i % kDoorbells];
+      const uint64_t held = doorbell.signal.load(std::memory_order_relaxed);
+      if (held == 0) return;
+      if (held != signal) continue;
+      // A table without empty places would make every search long: a mark before an empty place is not needed.
+      const bool last = doorbells[(i + 1) % kDoorbells].signal.load(std::memory_order_relaxed) == 0;
+      doorbell.signal.store(last ? 0 : 1, std::memory_order_release);
+      return;
+    }
+  }
+
+  LockWord lock;  // creating, destroying and harvesting
+
+ private:
+  Queue* place(size_t i) const {
+    return reinterpret_cast<Queue*>(base_.load(std::memory_order_relaxed) + i * kPlaceBytes);
+  }
+
+  std::atomic<char*> base_{nullptr};
+  std::atomic<Doorbell*> doorbells_{nullptr};
+  std::atomic<size_t> used_{0};
+};
+
+namespace {
+constinit QueueArena g_arena{};
+}  // namespace
+
+Queue* QueueArena::take() {
+  if (base_.load(std::memory_order_relaxed) == nullptr) {
+    char* base = map(kPlaces * kPlaceBytes);
+    char* doorbells = map(kDoorbells * sizeof(Doorbell));
+    if (base == nullptr || doorbells == nullptr) {
+      if (base != nullptr) sys::unmap(base, kPlaces * kPlaceBytes);
+      return nullptr;
+    }
+    doorbells_.store(reinterpret_cast<Doorbell*>(doorbells), std::memory_order_release);
+    base_.store(base, std::memory_order_release);
+  }
+  const size_t used = used_.load(std::memory_order_relaxed);
+  for (size_t i = 0; i < used; ++i) {
+    if (!place(i)->live_.load(std::memory_order_acquire)) return place(i);
+  }
+  if (used == kPlaces) return nullptr;
+  used_.store(used + 1, std::memory_order_release);
+  return place(used);
+}
+
+Queue* Queue::from(const HsaQueue* queue) { return g_arena.find(reinterpret_cast<uint64_t>(queue)); }
+Queue* Queue::from_doorbell(uint64_t signal) { return g_arena.find_doorbell(signal); }
+
+// ---- creation ---------------------------------------------------------------------------------------------
+
+HsaStatus Queue::create(uint64_t agent, uint32_t size, uint32_t type, ErrorCallback callback, void* data,
+                        uint32_t private_bytes, uint32_t group_bytes, HsaQueue** result) {
+  const auto create_real = [&](uint32_t packets, ErrorCallback function, void* argument, HsaQueue** queue) {
+    return hsa().hsa_queue_create(agent, packets, type, reinterpret_cast<void*>(function), argument, private_bytes,
+                                  group_bytes, queue);
+  };
+  Queue* queue = nullptr;
+  if (result != nullptr && size != 0 && (size & (size - 1)) == 0) {
+    Locked locked(g_arena.lock);
+    queue = g_arena.take();
+    if (queue != nullptr) {
+      queue->callback_ = callback;
+      queue->callback_data_ = data;
+      queue->live_.store(true, std::memory_order_release);  // ours while it is being made
+    }
+  }
+  if (queue == nullptr) return create_real(size, callback, data, result);
+
+  // Without a callback the runtime's own handler is to act.
+  const ErrorCallback function = callback == nullptr ? nullptr : &Queue::on_error;
+  uint32_t most = 0;
+  hsa().hsa_agent_get_info(agent, kAgentQueueMaxSize, &most);
+  HsaQueue* real = nullptr;
+  HsaStatus status = kHsaError;
+  if (size * 2 <= most) status = create_real(size * 2, function, queue, &real);
+  if (status != kHsaSuccess) status = create_real(size, function, queue, &real);
+  if (status != kHsaSuccess) {
+    Locked locked(g_arena.lock);
+    g_arena.release(queue);
+    return status;
+  }
+  if (!queue->open(real, agent, size)) {
+    // No memory for our side: the program gets the plain queue, its dispatches are not recorded.
+    hsa().hsa_queue_destroy(real);
+    {
+      Locked locked(g_arena.lock);
+      g_arena.release(queue);
+    }
+    count_loss(format::Loss::kNoMemory);
+    return create_real(size, callback, data, result);
+  }
+  *result = &queue->handle();
+  return kHsaSuccess;
+}
+
+bool Queue::open(HsaQueue* real, uint64_t agent, uint32_t size) {
+  uint64_t doorbell = 0;
+  if (hsa().hsa_amd_signal_create(0, 0, nullptr, kSignalGpuOnly, &doorbell) != kHsaSuccess) return false;
+  ring_ = map(size * amd::kAqlPacketBytes);
+  owners_ = reinterpret_cast<std::atomic<uint64_t>*>(map(size * sizeof(uint64_t)));
+  const uint64_t tracked = uint64_t{real->size} * 2;
+  consumed_ = reinterpret_cast<std::atomic<uint64_t>*>(map(tracked * sizeof(uint64_t)));
+  mask_ = size - 1;
+  consumed_mask_ = tracked - 1;
+  real_ = real;
+  std::memcpy(public_, real, sizeof public_);
+  handle().doorbell_signal = doorbell;
+  if (ring_ == nullptr || owners_ == nullptr || consumed_ == nullptr) {
+    hsa().hsa_signal_destroy(doorbell);
+    close();
+    return false;
+  }
+  for (uint32_t i = 0; i < size; ++i) std::memcpy(ring_ + i * amd::kAqlPacketBytes, &kInvalidHeader, 2);
+  handle().base_address = ring_;
+  handle().size = size;
+  write_index().store(0, std::memory_order_relaxed);
+  *reinterpret_cast<uint64_t*>(at(amd::kQueueReadDispatchId)) = 0;
+
+  rings_.store(0, std::memory_order_relaxed);
+  rung_.store(0, std::memory_order_relaxed);
+  next_.store(0, std::memory_order_relaxed);
+  real_ring_ = static_cast<char*>(real->base_address);
+  real_mask_ = real->size - 1;
+  room_until_ = last_real_ = 0;
+  may_insert_ = real->size >= size * 2;
+  agent_ = agent;
+  agent_number_ = agent_number(agent);
+  number_ = next_queue();
+  last_owner_ = {};
+  last_ordinal_ = 0;
+  // Without a slab only the program's own signals can be timed; the rest is counted as untimed.
+  slab_.open(agent, shared_pool(), size < kMaxSlab ? (size < 256 ? 256 : size) : kMaxSlab);
+  hsa().hsa_amd_profiling_set_profiler_enabled(real, 1);
+  {
+    Locked locked(g_arena.lock);
+    g_arena.add_doorbell(doorbell, this);
+  }
+  write_fact(1);
+  return true;
+}
+
+void Queue::write_fact(uint8_t flags) {
+  const format::QueueFact queue{
+      {}, ticks(), reinterpret_cast<uint64_t>(&handle()), number_, agent_number_, handle().size, 0};
+  fact(queue, format::Kind::kQueue, flags);
+}
+
+void Queue::close() {
+  if (ring_ != nullptr) sys::unmap(ring_, (mask_ + 1) * amd::kAqlPacketBytes);
+  if (owners_ != nullptr) sys::unmap(owners_, (mask_ + 1) * sizeof(uint64_t));
+  if (consumed_ != nullptr) sys::unmap(consumed_, (consumed_mask_ + 1) * sizeof(uint64_t));
+  ring_ = nullptr;
+  owners_ = nullptr;
+  consumed_ = nullptr;
+}
+
+HsaStatus Queue::destroy() {
+  const HsaStatus status = hsa().hsa_queue_destroy(real_);
+  if (status != kHsaSuccess) return status;
+  Locked locked(g_arena.lock);
+  g_arena.remove_doorbell(handle().doorbell_signal);
+  if (const uint32_t lost = slab_.harvest(); lost != 0) count_loss(format::Loss::kUntimed, lost);
+  slab_.close();
+  write_fact(2);
+  hsa().hsa_signal_destroy(handle().doorbell_signal);
+  close();
+  g_arena.release(this);
+  return status;
+}
+
+void Queue::on_error(HsaStatus status, HsaQueue*, void* data) {
+  Queue* queue = static_cast<Queue*>(data);
+  const char* text = nullptr;
+  hsa().hsa_status_string(status, &text);
+  const format::FaultFact fault{{}, ticks(), 0, queue->agent_number_, status, queue->number_, 0};
+  fact(fault, format::Kind::kFault, 0, {text == nullptr ? "queue error" : text});
+  queue->callback_(status, &queue->handle(), queue->callback_data_);
+}
+
+// ---- the program's side -----------------------------------------------------------------------------------
+
+uint64_t Queue::read_index() const {
+  const uint64_t real = hsa().hsa_queue_load_read_index_scacquire(real_);
+  return real == 0 ? 0 : consumed_[(real - 1) & consumed_mask_].load(std::memory_order_acquire);
+}
+
+void Queue::reserved(uint64_t first, uint64_t count) {
+  const Stream* in = recording() ? stream() : nullptr;
+  uint64_t owner = 0;
+  if (in != nullptr) {
+    const format::Owner call = in->owner();
+    std::memcpy(&owner, &call, sizeof owner);
+  }
+  if (count > mask_ + 1) count = mask_ + 1;
+  for (uint64_t i = 0; i < count; ++i) owners_[(first + i) & mask_].store(owner, std::memory_order_relaxed);
+}
+
+void Queue::ring(uint64_t last) {
+  uint64_t rung = rung_.load(std::memory_order_relaxed);
+  while (last + 1 > rung && !rung_.compare_exchange_weak(rung, last + 1, std::memory_order_relaxed)) {
+  }
+  // Release: the packets this thread made valid are seen by whoever takes the note. Acquire: theirs by us.
+  if (rings_.fetch_add(1, std::memory_order_acq_rel) != 0) return;
+  uint64_t answered;
+  do {
+    answered = rings_.load(std::memory_order_acquire);
+    move();
+  } while (!rings_.compare_exchange_strong(answered, 0, std::memory_order_acq_rel));
+  if (next_.load(std::memory_order_relaxed) < rung_.load(std::memory_order_relaxed)) wake_helper();
+}
+
+// ---- from ring to ring ------------------------------------------------------------------------------------
+
+void Queue::move() {
+  const uint64_t begin = next_.load(std::memory_order_relaxed);
+  const uint64_t end = write_index().load(std::memory_order_acquire);
+  uint64_t index = begin;
+  for (; index < end; ++index) {
+    auto* header = reinterpret_cast<uint16_t*>(ring_ + (index & mask_) * amd::kAqlPacketBytes);
+    // Pairs with the release with which the program makes the packet valid.
+    const uint16_t value = __atomic_load_n(header, __ATOMIC_ACQUIRE);
+    if (type_of(value) == PacketType::kInvalid || !move_one(index, value)) break;
+    // The place may be written again as soon as the read index says so.
+    __atomic_store_n(header, kInvalidHeader, __ATOMIC_RELEASE);
+  }
+  if (index == begin) return;
+  next_.store(index, std::memory_order_relaxed);
+  hsa().hsa_signal_store_screlease(real_->doorbell_signal, static_cast<int64_t>(last_real_ - 1));
+}
+
+bool Queue::move_one(uint64_t index, uint16_t header) {
+  // Room for this packet and one that we may add. There is, unless somebody else writes to the real queue.
+  const uint64_t write = hsa().hsa_queue_load_write_index_relaxed(real_);
+  if (write + 2 > room_until_) {
+    room_until_ = hsa().hsa_queue_load_read_index_scacquire(real_) + real_mask_ + 1;
+    if (write + 1 > room_until_) return false;
+  }
+  const bool may_add = may_insert_ && write + 2 <= room_until_;
+
+  amd::KernelDispatchPacket packet;
+  std::memcpy(&packet, ring_ + (index & mask_) * amd::kAqlPacketBytes, sizeof packet);
+  packet.header = header;
+  amd::BarrierPacket barrier;
+  const bool add = prepare(packet, index, may_add ? &barrier : nullptr);
+  const uint64_t real = hsa().hsa_queue_add_write_index_relaxed(real_, add ? 2 : 1);
+  for (; last_real_ < real; ++last_real_) {
+    consumed_[last_real_ & consumed_mask_].store(index, std::memory_order_release);
+  }
+  if (!add) {
+    put(real, &packet, index + 1);
+  } else {
+    put(real + 1, &barrier, index + 1);
+    put(real, &packet, index);
+  }
+  last_real_ = real + (add ? 2 : 1);
+  return true;
+}
+
+void Queue::put(uint64_t index, const void* packet, uint64_t consumed) {
+  consumed_[index & consumed_mask_].store(consumed, std::memory_order_release);
+  char* to = real_ring_ + (index & real_mask_) * amd::kAqlPacketBytes;
+  std::memcpy(to + 4, static_cast<const char*>(packet) + 4, amd::kAqlPacketBytes - 4);
+  uint32_t head;
+  std::memcpy(&head, packet, sizeof head);
+  // Header and setup at once; the GPU takes the packet from here on.
+  __atomic_store_n(reinterpret_cast<uint32_t*>(to), head, __ATOMIC_RELEASE);
+}
+
+bool Queue::prepare(amd::KernelDispatchPacket& packet, uint64_t index, amd::BarrierPacket* barrier) {
+  if (type_of(packet.header) == PacketType::kKernelDispatch) {
+    if (recording()) return prepare_dispatch(packet, index, barrier);
+    if (packet.completion_signal != 0) g_program_signals.submit_other(packet.completion_signal);
+    return false;
+  }
+  amd::BarrierPacket other;
+  std::memcpy(&other, &packet, sizeof other);
+  prepare_other(other, index);
+  std::memcpy(&packet, &other, sizeof packet);
+  return false;
+}
+
+bool Queue::prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index, amd::BarrierPacket* barrier) {
+  uint32_t kernargs = 0;
+  if (g_state.load(std::memory_order_relaxed) & kKernargs) kernargs = kernarg_bytes(packet.kernel_object);
+  if (kernargs > kMaxKernargBytes) kernargs = kMaxKernargBytes;
+
+  // Timed first: collecting an earlier completion may write to the same stream. The GPU gets the packet after
+  // the record is there, so no completion comes before its dispatch.
+  const uint64_t id = next_operation();
+  uint8_t flags = packet.completion_signal != 0 ? format::kDispatchAppSignal : 0;
+  if (!time_packet(&packet.completion_signal, id, format::Kind::kDispatch, barrier)) {
+    flags |= format::kDispatchUntimed;
+    count_loss(format::Loss::kUntimed);
+  }
+  note_in_flight();
+  const bool add = barrier != nullptr && barrier->header != 0;
+
+  Stream* out = stream();
+  auto* record = out == nullptr ? nullptr : out->reserve<format::DispatchRecord>(kernargs);
+  if (record == nullptr) {
+    count_loss(format::Loss::kOther);
+    return add;
+  }
+  record->id = id;
+  record->time = ticks();
+  record->kernel_object = packet.kernel_object;
+  record->kernarg_address = packet.kernarg_address;
+  const uint64_t owner = owners_[index & mask_].load(std::memory_order_relaxed);
+  std::memcpy(&record->owner, &owner, sizeof owner);
+  record->queue = number_;
+  for (int i = 0; i < 3; ++i) {
+    record->grid[i] = packet.grid_size[i];
+    record->workgroup[i] = packet.workgroup_size[i];
+  }
+  record->packet_header = packet.header;
+  record->private_bytes = packet.private_segment_size;
+  record->group_bytes = packet.group_segment_size;
+  record->kernarg_bytes = 0;
+  if (kernargs != 0 && read_memory(packet.kernarg_address, record + 1, kernargs)) {
+    record->kernarg_bytes = kernargs;
+    flags |= format::kDispatchHasArguments;
+  }
+  // The owner numbers its dispatches itself while it is the one who submits; another thread counts per queue.
+  if (record->owner.stream == out->number() && record->owner.call == out->current_call_ && record->owner.call != 0) {
+    record->ordinal = out->dispatches_++;
+    last_ordinal_ = record->ordinal;
+  } else if (record->owner.stream == last_owner_.stream && record->owner.call == last_owner_.call) {
+    record->ordinal = ++last_ordinal_;
+  } else {
+    record->ordinal = last_ordinal_ = 0;
+  }
+  last_owner_ = record->owner;
+  out->commit(record, format::Kind::kDispatch, flags);
+  return add;
+}
+
+// Sees to it that the packet's completion will be known; `barrier` gets a header when it must follow.
+bool Queue::time_packet(uint64_t* signal, uint64_t id, format::Kind kind, amd::BarrierPacket* barrier) {
+  if (barrier != nullptr) barrier->header = 0;
+  if (*signal == 0) {
+    const amd::Signal* own = slab_.take(id, kind);
+    if (own == nullptr) return false;
+    *signal = reinterpret_cast<uint64_t>(own);
+    return true;
+  }
+  switch (g_program_signals.submit_packet(*signal, id, kind, agent_)) {
+    case ProgramSignals::Timing::kOwn:
+      return true;
+    case ProgramSignals::Timing::kUnknown:
+      return false;
+    case ProgramSignals::Timing::kSubstitute:
+      break;
+  }
+  if (barrier == nullptr) return false;
+  const amd::Signal* own = slab_.take(id, kind, *signal);
+  if (own == nullptr) return false;
+  *barrier = {};
+  barrier->header = static_cast<uint16_t>(PacketType::kBarrierAnd) | kBarrierBit;
+  barrier->completion_signal = *signal;
+  *signal = reinterpret_cast<uint64_t>(own);
+  return true;
+}
+
+void Queue::prepare_other(amd::BarrierPacket& packet, uint64_t index) {
+  const PacketType type = type_of(packet.header);
+  const bool is_barrier = type == PacketType::kBarrierAnd || type == PacketType::kBarrierOr;
+  if (!is_barrier || !recording() || (g_state.load(std::memory_order_relaxed) & kBarriers) == 0) {
+    if (packet.completion_signal != 0) g_program_signals.submit_other(packet.completion_signal);
+    return;
+  }
+  const uint64_t id = next_operation();
+  if (!time_packet(&packet.completion_signal, id, format::Kind::kBarrier, nullptr)) {
+    count_loss(format::Loss::kUntimed);
+  }
+  Stream* out = stream();
+  auto* record = out == nullptr ? nullptr : out->reserve<format::BarrierRecord>();
+  if (record == nullptr) return count_loss(format::Loss::kOther);
+  record->id = id;
+  record->time = ticks();
+  const uint64_t owner = owners_[index & mask_].load(std::memory_order_relaxed);
+  std::memcpy(&record->owner, &owner, sizeof owner);
+  record->queue = number_;
+  record->packet_header = packet.header;
+  record->dependencies = 0;
+  for (const uint64_t dependency : packet.dep_signal) record->dependencies += dependency != 0;
+  out->commit(record, format::Kind::kBarrier);
+}
+
+// ---- the helper's side ------------------------------------------------------------------------------------
+
+bool Queue::harvest_all() {
+  uint32_t left = 0;
+  if (!g_arena.lock.try_lock()) return true;
+  g_arena.each([&left](Queue& queue) {
+    if (queue.ring_ == nullptr) return;  // being made
+    left += queue.slab_.harvest();
+    if (queue.next_.load(std::memory_order_relaxed) < queue.rung_.load(std::memory_order_relaxed)) {
+      queue.ring(0);
+      ++left;
+    }
+  });
+  left += g_program_signals.harvest();
+  g_arena.lock.unlock();
+  return left != 0;
+}
+
+void Queue::write_facts() {
+  g_arena.each([](Queue& queue) {
+    if (queue.ring_ != nullptr) queue.write_fact(1);
+  });
+}
+
+void Queue::abandon_all() {
+  Locked locked(g_arena.lock);
+  g_arena.each([](Queue& queue) {
+    g_arena.remove_doorbell(queue.handle().doorbell_signal);
+    queue.slab_.abandon();
+    queue.close();
+    g_arena.release(&queue);
+  });
+}
+
+}  // namespace wavetap::agent

@@ -1,0 +1,108 @@
+// Queues of the program, with us in between.
+//
+// The program gets a queue of ours: its own ring, its own write index, a doorbell we recognise. When the
+// doorbell rings, packets are moved in order from that ring to the queue the GPU reads, and on the way a kernel
+// dispatch is recorded and, if it has no completion signal, given one.
+//
+//   program --packets--> ring --doorbell: move()--> ring of the real queue --> GPU
+//
+// ROCr has an intercept queue of its own for tools; up to 6.0 it reorders packets and can stop for ever when
+// the real ring is full, it reports packets as read before the GPU has seen them, and it rings the hardware once
+// per packet. Here the read index the program sees is the GPU's, translated, so the program never has more
+// packets under way than its ring holds, the real ring (twice as large) cannot overflow, and nothing has to wait:
+//
+//   * Any number of threads may ring. The first one moves packets; the others leave it a note to look again.
+//   * A packet that becomes valid only after its doorbell rang is picked up by the helper thread.
+//
+// Who reserved a packet is noted with its index, because the doorbell that moves it may be another thread's.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "agent/hsa_abi.h"
+#include "agent/hsa_times.h"
+
+namespace wavetap::agent {
+
+class Queue {
+ public:
+  using ErrorCallback = void (*)(HsaStatus, HsaQueue*, void*);
+
+  // What hsa_queue_create does, for a GPU.
+  static HsaStatus create(uint64_t agent, uint32_t size, uint32_t type, ErrorCallback callback, void* data,
+                          uint32_t private_bytes, uint32_t group_bytes, HsaQueue** queue);
+  HsaStatus destroy();
+
+  // Ours, or null: it belongs to somebody else.
+  static Queue* from(const HsaQueue* queue);
+  static Queue* from_doorbell(uint64_t signal);
+
+  HsaQueue* real() const { return real_; }
+  uint32_t number() const { return number_; }
+
+  uint64_t read_index() const;
+  std::atomic<uint64_t>& write_index() { return *reinterpret_cast<std::atomic<uint64_t>*>(at(amd::kQueueWriteDispatchId)); }
+  // Packets [first, first + count) belong to the call this thread is in.
+  void reserved(uint64_t first, uint64_t count);
+  // The doorbell rang: everything up to packet `last` is or will soon be valid.
+  void ring(uint64_t last);
+
+  // For every queue: times of what is done, packets that came late. Returns whether work is left.
+  static bool harvest_all();
+  static void write_facts();
+  // The runtime goes, and the queues with it.
+  static void abandon_all();
+
+ private:
+  friend class QueueArena;
+
+  char* at(size_t offset) { return public_ + offset; }
+  HsaQueue& handle() { return *reinterpret_cast<HsaQueue*>(public_); }
+
+  bool open(HsaQueue* real, uint64_t agent, uint32_t size);
+  void close();
+  void write_fact(uint8_t flags);
+  void move();
+  bool move_one(uint64_t index, uint16_t header);
+  // Records the packet and settles its completion signal. True: `barrier` must follow it.
+  bool prepare(amd::KernelDispatchPacket& packet, uint64_t index, amd::BarrierPacket* barrier);
+  bool prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index, amd::BarrierPacket* barrier);
+  void prepare_other(amd::BarrierPacket& packet, uint64_t index);
+  bool time_packet(uint64_t* signal, uint64_t id, format::Kind kind, amd::BarrierPacket* barrier);
+  void put(uint64_t index, const void* packet, uint64_t consumed);
+
+  static void on_error(HsaStatus status, HsaQueue* source, void* data);
+
+  // What the program sees: an amd_queue_t whose first bytes are the hsa_queue_t.
+  alignas(64) char public_[kAmdQueueBytes];
+
+  // Rings so far that nobody has answered; not 0: a thread is in move().
+  alignas(64) std::atomic<uint64_t> rings_;
+  std::atomic<uint64_t> rung_;     // highest packet a doorbell has named, plus one
+  std::atomic<uint64_t> next_;     // first packet not moved; written by the thread in move()
+  uint64_t room_until_;            // real packets below this index have a free place
+  uint64_t last_real_;             // highest real index written, plus one
+
+  HsaQueue* real_;
+  char* real_ring_;
+  uint64_t real_mask_;
+  char* ring_;
+  uint64_t mask_;
+  std::atomic<uint64_t>* owners_;    // by packet: format::Owner of who reserved it
+  std::atomic<uint64_t>* consumed_;  // by real packet: packets of the program that are done with once it is read
+  uint64_t consumed_mask_;
+  bool may_insert_;
+
+  uint64_t agent_;
+  uint32_t agent_number_;
+  uint32_t number_;
+  format::Owner last_owner_;
+  uint32_t last_ordinal_;
+  ErrorCallback callback_;
+  void* callback_data_;
+  SignalSlab slab_;
+  std::atomic<bool> live_;
+};
+
+}  // namespace wavetap::agent

@@ -1,0 +1,140 @@
+// When the GPU finished what: completions, found without anything the program can see.
+//
+// A packet without a completion signal gets one of ours from the queue's slab, plain 64-byte signal blocks that
+// the GPU decrements and stamps; no signal of the runtime's is ever created for it.
+//
+// A packet with the program's own signal keeps it. The GPU stamps the times into it, and they stay until the
+// signal is put on a packet again or destroyed, both of which pass through our hooks: there, or earlier when
+// the helper thread looks, they are collected. The stamps are cleared at submission to know them from old ones.
+//
+// A signal that several packets count down together cannot carry the times of each. From the moment we know
+// (its value is above one, or it comes again before the first packet has finished) its packets are timed with a
+// signal of the slab, and an inserted barrier packet completes the program's. The packet in whose time we found
+// out stays untimed, which is counted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "agent/hsa_abi.h"
+#include "agent/lock.h"
+#include "format/record.h"
+
+namespace wavetap::agent {
+
+// Something that has finished, in ticks of the GPU's clock.
+struct Completion {
+  uint64_t id;
+  format::Kind kind;
+  uint64_t agent;
+  uint64_t start;
+  uint64_t end;
+};
+
+// Writes a CompleteRecord to this thread's stream. The first converts from the agent's clock.
+void write_completion(const Completion& completion);
+void write_completion_ns(uint64_t id, format::Kind kind, int64_t start_ns, int64_t end_ns);
+
+int64_t boottime_ns();
+
+// Something was submitted whose completion nobody has seen: wakes the helper thread, once.
+void note_in_flight();
+void keep_in_flight();  // the same by the helper thread itself
+// Whether note_in_flight() was called since the last time this was.
+bool take_in_flight();
+
+// Learns the unit of the runtime's clock. Called by OnLoad.
+void open_times();
+
+class SignalSlab {
+ public:
+  // Signals the GPU `agent` can complete; `pool` is host memory that both see at once. False: no memory.
+  bool open(uint64_t agent, uint64_t pool, uint32_t count);
+  void close();
+  void abandon();  // like close(), when the runtime has freed its memory itself
+
+  // A signal that is due to become 0 when operation `id` is done; null when all are in flight. One thread at a
+  // time. `stands_for`: the program's signal that the operation had, 0: none.
+  amd::Signal* take(uint64_t id, format::Kind kind, uint64_t stands_for = 0);
+
+  // Collects what is done. One thread at a time, concurrently with take(). Returns what is still in flight.
+  uint32_t harvest();
+
+ private:
+  struct Slot {
+    std::atomic<uint64_t> id;  // 0: free
+    uint64_t stands_for;
+    format::Kind kind;
+  };
+
+  uint64_t agent_ = 0;
+  amd::Signal* signals_ = nullptr;
+  Slot* slots_ = nullptr;
+  uint32_t count_ = 0;
+  std::atomic<uint64_t> head_{0};  // slots handed out so far, busy ones that were skipped included
+  uint64_t tail_ = 0;              // all before are free; owned by harvest()
+};
+
+// The program's signals, from creation to destruction.
+class ProgramSignals {
+ public:
+  enum class Timing { kOwn, kSubstitute, kUnknown };
+
+  void created(uint64_t signal);
+  void destroyed(uint64_t signal);
+
+  // Operation `id` is about to be submitted with `signal`. kOwn: it will carry the times. kSubstitute: time it
+  // with a signal of the slab. kUnknown: not a signal we saw created.
+  Timing submit_packet(uint64_t signal, uint64_t id, format::Kind kind, uint64_t agent);
+  // The same for a copy; false: it will not be timed.
+  bool submit_copy(uint64_t signal, uint64_t id);
+  // Forgets the copy again: the runtime refused it.
+  void cancel(uint64_t signal, uint64_t id);
+  // Something that is not recorded will complete the signal.
+  void submit_other(uint64_t signal);
+
+  bool is_shared(uint64_t signal);
+  // The times of the last packet that a substitute timed; false: there was none.
+  bool substituted(uint64_t signal, uint64_t* start, uint64_t* end);
+  void note_substituted(uint64_t signal, uint64_t start, uint64_t end);
+
+  // Returns how many are still in flight.
+  uint32_t harvest();
+  void clear();
+
+ private:
+  struct Entry {
+    uint64_t signal;  // 0: free, 1: was used
+    uint64_t id;      // 0: nothing in flight
+    uint64_t agent;
+    int64_t submitted_ns;
+    int64_t value;
+    uint64_t start;   // substituted times
+    uint64_t end;
+    format::Kind kind;
+    bool shared;
+  };
+  struct Shard {
+    LockWord lock;
+    Entry* entries = nullptr;
+    uint32_t capacity = 0;
+    uint32_t used = 0;  // was-used ones included
+    uint32_t live = 0;
+    uint32_t pending = 0;
+  };
+  static constexpr uint32_t kShards = 64;
+
+  Shard& shard_of(uint64_t signal);
+  static Entry* find(Shard& shard, uint64_t signal);
+  static bool grow(Shard& shard);
+  // Takes the finished operation out of the entry and writes it; false: it is not finished.
+  static bool collect(Shard& shard, Entry& entry, bool value_may_be_new);
+  // Collects, or else drops the operation as untimed.
+  static void settle(Shard& shard, Entry& entry);
+
+  Shard shards_[kShards];
+};
+
+extern ProgramSignals g_program_signals;
+
+}  // namespace wavetap::agent
