@@ -97,12 +97,12 @@ class Types:
         created = CREATES.search(function) and not constant and name != "agents"
         if depth == 2:
             if base == "hsa_queue_t":
-                return "HsaQueue**", name, "o8"
+                return "HsaQueue**", name, "op"
             if base == "char" or base == "hsa_agent_t":
                 return "void*", name, "p"
-            return "void**", name, "o8" if created else "p"
+            return "void**", name, "op" if created else "p"
         if base in self.handles:
-            return ("const uint64_t*" if constant else "uint64_t*"), name, "o8" if created else "p"
+            return ("const uint64_t*" if constant else "uint64_t*"), name, "op" if created else "p"
         return ("const void*" if constant else "void*"), name, "p"
 
 

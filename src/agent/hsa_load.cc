@@ -1,5 +1,5 @@
-// Where the HSA runtime meets us: it loads the library named by HSA_TOOLS_LIB and calls OnLoad with its tables
-// of functions, every time it is initialised, and OnUnload when it is shut down.
+#include "agent/hsa_load.h"
+
 #include <atomic>
 
 #include "agent/hsa_facts.h"
@@ -30,9 +30,13 @@ void harvest() {
 
 // The helper thread's: it comes again by itself.
 bool poll() {
-  if (!harvest_what_is_done()) return false;
-  keep_in_flight();
-  return true;
+  // The helper is the agent's own code, but what it finds out here goes to a stream of its own.
+  const uint32_t inside = t_thread.inside;
+  t_thread.inside = 0;
+  const bool left = harvest_what_is_done();
+  t_thread.inside = inside;
+  if (left) keep_in_flight();
+  return left;
 }
 
 bool can_work(const Hsa& hsa) {
@@ -40,11 +44,13 @@ bool can_work(const Hsa& hsa) {
          hsa.hsa_amd_memory_pool_allocate != nullptr && hsa.hsa_amd_signal_create != nullptr;
 }
 
-bool on_load(const HsaTables* tables) {
-  if (is_passive() || tables == nullptr) return true;
+}  // namespace
+
+void on_hsa_load(const HsaTables* tables) {
+  if (is_passive() || tables == nullptr) return;
   ensure_started();
   g_hsa_table.open(*tables);
-  if (!can_work(hsa())) return true;
+  if (!can_work(hsa())) return;
 
   open_times();
   open_agents();
@@ -62,10 +68,9 @@ bool on_load(const HsaTables* tables) {
     g_harvest = &harvest;
     add_helper_work(&poll);
   }
-  return true;
 }
 
-void on_unload() {
+void on_hsa_unload() {
   if (!is_loaded()) return;
   Queue::harvest_all();
   g_loaded_in.store(0, std::memory_order_release);
@@ -73,15 +78,4 @@ void on_unload() {
   g_program_signals.clear();
 }
 
-}  // namespace
 }  // namespace wavetap::agent
-
-extern "C" {
-
-__attribute__((visibility("default"))) bool OnLoad(void* tables, uint64_t, uint64_t, const char* const*) {
-  return wavetap::agent::on_load(static_cast<const wavetap::agent::HsaTables*>(tables));
-}
-
-__attribute__((visibility("default"))) void OnUnload() { wavetap::agent::on_unload(); }
-
-}
