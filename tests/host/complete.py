@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""Every event is in the trace, once and whole: deaths at random moments, and each way in which RPD's tracer
+is known to lose or spoil data.
+
+  complete.py --build BUILD CASE
+  complete.py --list
+"""
+import collections
+import json
+import os
+import random
+import re
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+from harness import (arguments_of, compare, expect, losses, main, query, recorded_calls, register, value)
+
+CASES = {}
+case = register(CASES)
+
+KILLS = 50
+THREADS = 4
+
+
+def malloc_sizes(trace):
+    """The sizes of all hipMalloc calls; each must come with the address the stand-in made from it."""
+    sizes = []
+    for text in arguments_of(trace, "hipMalloc"):
+        words = dict(re.findall(r"(\w+)\s*=\s*(0x[0-9a-f]+|\d+)", text))
+        size, address = int(words["size"], 0), int(words["ptr"], 0)
+        expect(address == size * 2 + 0x100, f"a torn call: {text}")
+        sizes.append(size)
+    return sizes
+
+
+def each_call_once(trace, threads, calls):
+    """many_calls made every (thread, n) once."""
+    counts = collections.Counter(malloc_sizes(trace))
+    expected = {t << 32 | n for t in range(threads) for n in range(calls)}
+    expect(counts.keys() == expected, f"{len(counts.keys() ^ expected)} calls are missing or invented")
+    expect(max(counts.values()) == 1, "a call is recorded twice")
+
+
+def read_log(path, threads):
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    return struct.unpack(f"<{2 + threads}Q", data) if len(data) == 8 * (2 + threads) else None
+
+
+def kill_once(host, delay):
+    """Starts the victim, kills it `delay` seconds after it got going; returns the calls it completed and the trace."""
+    scratch = host.scratch()
+    log = scratch / "log"
+    runner = subprocess.Popen(host.command([host.programs / "victim", "log", THREADS]), cwd=scratch,
+                              env=host.environment(scratch), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not ((words := read_log(log, THREADS)) and words[0]):
+        expect(runner.poll() is None, "the victim ended by itself")
+        time.sleep(0.001)
+    time.sleep(delay)
+    os.kill(words[1], signal.SIGKILL)
+    _, stderr = runner.communicate(timeout=60)
+    expect(runner.returncode == 128 + signal.SIGKILL, f"status {runner.returncode}\n{stderr}")
+    return read_log(log, THREADS)[2:], scratch / "trace.rpd"
+
+
+@case
+def killed_at_random(host):
+    """What the victim logged as complete is there, in order, without gaps; at most one call per thread more."""
+    seed = random.randrange(1 << 32)
+    moments = random.Random(seed)
+    for kill in range(KILLS):
+        completed, trace = kill_once(host, moments.uniform(0, 0.02))
+        where = f"kill {kill} of seed {seed}"
+        numbers = collections.defaultdict(list)
+        for size in malloc_sizes(trace):
+            numbers[size >> 40].append(size & (1 << 40) - 1)
+        for thread, logged in enumerate(completed):
+            got = numbers[thread]
+            expect(got == list(range(1, len(got) + 1)), f"{where}: thread {thread}: not 1, 2, 3 …")
+            expect(len(got) in (logged, logged + 1), f"{where}: thread {thread}: {logged} completed, {len(got)} recorded")
+        expect(losses(trace) == 0, f"{where}: losses reported")
+        if kill % 10 == 0:
+            host.check(trace)
+
+
+@case
+def four_producers(host):
+    """Four threads faster than any writer; a full ring crashed the program or lost rows."""
+    traced = host.run(host.command([host.programs / "many_calls", 4, 200000]))
+    expect(traced.status == 0, f"status {traced.status}\n{traced.stderr}")
+    host.check(traced.trace)
+    each_call_once(traced.trace, 4, 200000)
+
+
+@case
+def flush_under_load(host):
+    """Fifty flushes by each of four threads, while all of them record."""
+    traced = host.run(host.command([host.programs / "many_calls", 4, 20000, 400]))
+    expect(traced.status == 0, f"status {traced.status}\n{traced.stderr}")
+    host.check(traced.trace)
+    each_call_once(traced.trace, 4, 20000)
+
+
+@case
+def flush_from_outside(host):
+    """`wavetap flush` again and again while the program records."""
+    scratch = host.scratch()
+    log = scratch / "log"
+    runner = subprocess.Popen(host.command([host.programs / "victim", "log", THREADS]), cwd=scratch,
+                              env=host.environment(scratch), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not ((words := read_log(log, THREADS)) and words[0]):
+        time.sleep(0.001)
+    for _ in range(20):
+        flushed = host.run([host.wavetap, "flush", words[1]], scratch)
+        expect(flushed.status == 0, f"flush: {flushed.stderr}")
+    os.kill(words[1], signal.SIGKILL)
+    runner.communicate(timeout=60)
+    completed = sum(read_log(log, THREADS)[2:])
+    recorded = recorded_calls(scratch / "trace.rpd")["hipMalloc"]
+    expect(completed <= recorded <= completed + THREADS, f"{completed} completed, {recorded} recorded")
+
+
+@case
+def graph_launches(host):
+    """A graph launch owns many dispatches; its id repeats, its row does not, and no row is lost for it."""
+    program = host.build / "bin/hip/host_graph"
+    bare = host.run(host.command([program], gpu=True, trace=False))
+    traced = host.run(host.command([program], gpu=True))
+    compare(bare, traced)
+    host.check(traced.trace)
+    launches = query(traced.trace, """select count(*) from rocpd_api a join rocpd_string s on s.id = a.apiName_id
+        join rocpd_api_ops l on l.api_id = a.id join rocpd_op o on o.id = l.op_id
+        join rocpd_string d on d.id = o.description_id
+        where s.string = 'hipGraphLaunch' and d.string like 'add(%' group by a.id""")
+    expect(launches == [(5,)] * 4, f"dispatches per launch: {launches}")
+    made = traced.calls()
+    recorded = recorded_calls(traced.trace)
+    expect(all(recorded[name] == count for name, count in made.items()), f"made {made}, recorded {recorded}")
+
+
+@case
+def stack_frames_of_all(host):
+    """Stack frames of every process, with names that resolve."""
+    traced = host.run(host.command([host.programs / "spawn"], gpu=True, options=["--stacks"]))
+    host.check(traced.trace)
+    without = query(traced.trace, """select a.pid, count(*) from rocpd_api a join rocpd_string s on s.id = a.apiName_id
+        where s.string like 'hip%' and not exists (select 1 from rocpd_stackframe f where f.api_ptr_id = a.id) group by 1""")
+    expect(not without, f"calls without frames, by process: {without}")
+    pids = value(traced.trace, "select count(distinct a.pid) from rocpd_stackframe f join rocpd_api a on a.id = f.api_ptr_id")
+    expect(pids == 5, f"frames of {pids} processes")
+    dangling = value(traced.trace, "select count(*) from rocpd_stackframe where name_id not in (select id from rocpd_string)")
+    expect(dangling == 0, f"{dangling} frames without a name")
+    named = value(traced.trace, """select count(*) from rocpd_stackframe f join rocpd_string s on s.id = f.name_id
+        where s.string like '%main%'""")
+    expect(named > 0, "no frame is in main")
+
+
+@case
+def stacks_appended(host):
+    """Sessions merged into one file keep their frames apart."""
+    traced = host.run(host.command([host.programs / "nested"], options=["--stacks"]))
+    frames = value(traced.trace, "select count(*) from rocpd_stackframe")
+    merged = traced.scratch / "merged.rpd"
+    done = host.run([host.wavetap, "merge", traced.trace, traced.trace, "-o", merged], traced.scratch)
+    expect(done.status == 0, done.stderr)
+    expect(frames > 0 and value(merged, "select count(*) from rocpd_stackframe") == 2 * frames, "frames were lost")
+    host.check(merged)
+
+
+def marker_trace(host):
+    traced = host.run(host.command([host.programs / "markers"]))
+    expect(traced.status == 0, f"status {traced.status}\n{traced.stderr}")
+    host.check(traced.trace)
+    return traced
+
+
+@case
+def large_copies(host):
+    """Sizes of 2 GiB and more, and which side is which."""
+    trace = marker_trace(host).trace
+    copies = query(trace, "select size, dst, src, kind from rocpd_copyapi order by api_ptr_id")
+    sizes = [1 << 20, 1 << 31, 3 << 30, 5 << 30, 1 << 40]
+    expect(copies == [(size, "0x1000", "0x2000", 1) for size in sizes], f"{copies}")
+
+
+@case
+def markers(host):
+    """Texts that need quoting arrive as they are, in the views and in valid JSON; a pop too many does no harm."""
+    traced = marker_trace(host)
+    rows = query(traced.trace, "select apiName, args, domain, start, end from api where domain not in ('hip', 'hsa')")
+    texts = {text for row in rows for text in row[:2]}
+    quoted = "with \"quotes\", a \\backslash\\, a\ttab, a\nnewline and ünïcode"
+    for text in (quoted, "mark 'quoted'", "from one thread to another", "never popped", 'function "f"',
+                 'file.py:12 \\ "x"', "a mark", "args of the mark"):
+        expect(text in texts, f"missing: {text!r} in {rows}")
+    expect(all(0 < start <= end for *_, start, end in rows), f"times: {rows}")
+    expect({"python"} <= {row[2] for row in rows}, f"domains: {rows}")
+    expect(value(traced.trace, "select min(start) from rocpd_api") > 0, "a row begins at 0")
+    exported = traced.scratch / "trace.json"
+    done = host.run([host.wavetap, "export", "--format", "chrome", traced.trace, "-o", exported], traced.scratch)
+    expect(done.status == 0, done.stderr)
+    names = {event.get("name") for event in json.loads(exported.read_text())["traceEvents"]}
+    expect(quoted in names, "the text is not in the exported JSON")
+
+
+@case
+def stop_stop_start(host):
+    """Stopping twice and starting once records again; calls made while stopped are not in the trace."""
+    traced = marker_trace(host)
+    recorded = recorded_calls(traced.trace)["hipGetDevice"]
+    expect(recorded == traced.calls()["hipGetDevice"], f"{recorded} calls recorded, of which 2 while started")
+
+
+@case
+def stop_from_outside(host):
+    """`wavetap stop` really stops, and start resumes."""
+    scratch = host.scratch()
+    runner = subprocess.Popen(host.command([host.programs / "on_demand"]), cwd=scratch, env=host.environment(scratch),
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pid = runner.stdout.readline().split()[1]
+
+    def calls(count):
+        runner.stdin.write(f"{count}\n")
+        runner.stdin.flush()
+        expect(runner.stdout.readline() == "done\n", "no answer")
+
+    def control(word):
+        done = host.run([host.wavetap, word, pid], scratch)
+        expect(done.status == 0, f"wavetap {word}: {done.stderr}")
+        return done.stdout
+
+    calls(1)
+    control("stop")
+    calls(10)
+    control("stop")
+    calls(100)
+    control("start")
+    calls(1000)
+    control("status")
+    control("stop")
+    calls(10000)
+    runner.communicate("", timeout=60)
+    expect(runner.returncode == 0, f"status {runner.returncode}")
+    recorded = recorded_calls(scratch / "trace.rpd")["hipGetDevice"]
+    expect(recorded == 1001, f"{recorded} calls recorded, not 1001")
+
+
+@case
+def odd_output_files(host):
+    """An output file that exists and is empty, something else, or older: replaced or refused, never half used."""
+    program = [host.programs / "nested"]
+    plain = host.run(host.command(program))
+    expected = recorded_calls(plain.trace)
+    for content in (b"", b"not a database\n" * 100, plain.trace.read_bytes()):
+        scratch = host.scratch()
+        (scratch / "trace.rpd").write_bytes(content)
+        traced = host.run(host.command(program), scratch)
+        expect(traced.status == 0, f"status {traced.status}\n{traced.stderr}")
+        host.check(traced.trace)
+        expect(recorded_calls(traced.trace) == expected, f"{recorded_calls(traced.trace)} instead of {expected}")
+    scratch = host.scratch()
+    (scratch / "trace.rpd").mkdir()
+    traced = host.run(host.command(program), scratch)
+    expect("wavetap: " in traced.stderr and "trace.rpd" in traced.stderr, f"nothing was said\n{traced.stderr}")
+
+
+@case
+def eight_processes(host):
+    """Eight processes at once into one file."""
+    program = host.programs / "many_calls"
+    script = "for i in 1 2 3 4 5 6 7 8; do $0 2 5000 & done; wait"
+    traced = host.run(host.command(["sh", "-c", script, program]))
+    host.check(traced.trace)
+    rows = query(traced.trace, """select pid, count(*) from rocpd_api a join rocpd_string s on s.id = a.apiName_id
+        where s.string = 'hipMalloc' group by 1""")
+    expect([count for _, count in rows] == [10000] * 8, f"calls by process: {rows}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(CASES))

@@ -1,0 +1,37 @@
+// Busy threads that keep their own account of completed calls in a shared mapping, to be killed at any
+// moment: `victim LOG THREADS`. The nth call of thread t is hipMalloc of t << 40 | n; the account moves on
+// only after the call returned, so whatever it says must be in the trace.
+//
+// LOG holds: a ready flag, then one 64-bit count per thread.
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "host.h"
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 1;
+  const int threads = std::atoi(argv[2]);
+  const int fd = open(argv[1], O_RDWR | O_CREAT, 0600);
+  const size_t bytes = sizeof(uint64_t) * (2 + static_cast<size_t>(threads));
+  if (fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0) return 1;
+  void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (mapped == MAP_FAILED) return 1;
+  auto* words = static_cast<std::atomic<uint64_t>*>(mapped);
+  std::vector<std::thread> workers;
+  for (int t = 0; t < threads; ++t) {
+    workers.emplace_back([words, t] {
+      for (uint64_t n = 1;; ++n) {
+        void* memory = nullptr;
+        (void)hipMalloc(&memory, static_cast<uint64_t>(t) << 40 | n);
+        words[2 + t].store(n, std::memory_order_release);
+      }
+    });
+  }
+  words[1].store(static_cast<uint64_t>(getpid()));
+  words[0].store(1);
+  for (std::thread& worker : workers) worker.join();
+}

@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+"""Runs each host program bare and traced and compares what the world sees of it.
+
+  run.py --build BUILD CASE      one case: exit status 0, or 77 when this machine cannot run it
+  run.py --list                  the names of the cases
+
+Bare is `wavetap run --no-trace`, traced is the same without it. Standard output, exit status (128 + signal
+for a death by signal), standard error but for wavetap's own lines, and what the children left with must be
+equal. The trace must pass `wavetap check`, hold exactly the calls the program says it made, one process per
+process that made any, and nothing else may be left in the folder.
+"""
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+
+from harness import Skipped, compare, expect, losses, main, query, recorded_calls, register, value
+
+CASES = {}
+case = register(CASES)
+
+
+def both(host, program, *arguments, gpu=True, options=(), around=(), processes=None, exact=True, **rest):
+    """Runs a program bare and traced, compares, checks the trace; returns the traced outcome."""
+    command = [host.programs / program, *arguments]
+    bare = host.run([*around, *host.command(command, gpu, trace=False)], **rest)
+    traced = host.run([*around, *host.command(command, gpu, options=options)], **rest)
+    compare(bare, traced)
+    if exact:
+        examine(host, traced, processes)
+    return traced
+
+
+def examine(host, traced, processes=None):
+    expect(traced.trace.exists(), f"there is no trace\n{traced.stderr}")
+    host.check(traced.trace)
+    made, recorded = traced.calls(), recorded_calls(traced.trace)
+    expect(made, "the program counted no call")
+    wrong = {name: (count, recorded[name]) for name, count in made.items() if recorded[name] != count}
+    expect(not wrong, f"calls made and recorded differ: {wrong}")
+    expect(losses(traced.trace) == 0, f"{losses(traced.trace)} events lost")
+    reports = (traced.stdout + "".join(traced.kept.values())).splitlines().count("process")
+    pids = value(traced.trace, "select count(distinct pid) from rocpd_api")
+    expect(pids == (reports if processes is None else processes), f"{pids} processes in the trace")
+    left = {path.name for path in traced.scratch.iterdir()} - {"trace.rpd", "run", *traced.kept}
+    expect(not left, f"left behind: {sorted(left)}")
+    sockets = list((traced.scratch / "run").rglob("*.sock"))
+    expect(not sockets, f"left behind: {sockets}")
+
+
+@case
+def normal_exit(host):
+    traced = both(host, "normal_exit")
+    expect(traced.status == 7 and "squares: 256" in traced.stdout, f"the program itself failed\n{traced.stdout}")
+    kernels = query(traced.trace, """select k.gridX, k.workgroupX, n.string, count(*), count(distinct l.op_id)
+        from rocpd_kernelapi k join rocpd_api_ops l on l.api_id = k.api_ptr_id
+        join rocpd_string n on n.id = k.kernelName_id group by 1, 2, 3""")
+    expect(kernels == [(4, 64, "square", 3, 3)], f"launches and dispatches: {kernels}")
+
+
+@case
+def quick_exit(host):
+    both(host, "quick_exit")
+
+
+@case
+def abort(host):
+    expect(both(host, "abort").status == 134, "not SIGABRT")
+
+
+@case
+def segmentation_fault(host):
+    expect(both(host, "abort", "segv").status == 139, "not SIGSEGV")
+
+
+@case
+def terminated(host):
+    expect(both(host, "abort", "term").status == 143, "not SIGTERM")
+
+
+@case
+def killed(host):
+    expect(both(host, "abort", "kill").status == 137, "not SIGKILL")
+
+
+@case
+def uncaught_exception(host):
+    traced = both(host, "uncaught_exception")
+    expect(traced.status == 134 and "nobody catches this" in traced.stderr, "not std::terminate")
+
+
+@case
+def exec_images(host):
+    both(host, "exec", processes=1)
+
+
+@case
+def fork_uses_hip(host):
+    both(host, "fork_uses_hip")
+
+
+@case
+def fork_after_hip(host):
+    both(host, "fork_after_hip", gpu=False, processes=21)
+
+
+@case
+def fork_silent(host):
+    both(host, "fork_silent")
+
+
+@case
+def thread_exit(host):
+    both(host, "thread_exit", gpu=False)
+
+
+@case
+def exit_while_busy(host):
+    both(host, "exit_while_busy", gpu=False)
+
+
+@case
+def private_library(host):
+    """The case that defeats RTLD_NEXT: a copy of AMD's library that only a plugin knows."""
+    traced = both(host, "private_library", host.programs / "private/plugin.so")
+    expect(traced.stdout.count("plugin says 1") == 3, traced.stdout)
+    copies = query(traced.trace, "select path from wavetap_library where path like '%/private/libamdhip64.so.5'")
+    expect(copies, "the private copy is not among the libraries")
+
+
+@case
+def two_runtimes(host):
+    traced = both(host, "two_runtimes", host.programs / "fake2/plugin.so", host.programs / "fake3/libamdhip64.so.6", gpu=False)
+    for line in ("linked: 1", "plugin: 1", "dlsym of a handle: 3"):
+        expect(traced.stdout.count(line) == 3, f"not '{line}'\n{traced.stdout}")
+
+
+@case
+def two_plugins(host):
+    traced = both(host, "two_plugins", host.programs / "fake2/plugin.so", host.programs / "fake3/plugin.so", gpu=False)
+    for line in ("plugin 0: version 2", "plugin 1: version 3"):
+        expect(traced.stdout.count(line) == 2, f"not '{line}'\n{traced.stdout}")
+
+
+@case
+def dlclose(host):
+    both(host, "dlclose", host.programs / "fake2/libamdhip64.so.5", host.programs / "fake3/libamdhip64.so.6", gpu=False)
+
+
+@case
+def constructor_atexit(host):
+    both(host, "constructor_atexit")
+
+
+@case
+def threads_64(host):
+    traced = both(host, "threads_64")
+    threads = value(traced.trace, "select count(distinct tid) from rocpd_api where pid = (select pid from rocpd_api limit 1)")
+    expect(threads == 64 + 64 + 4, f"{threads} threads in the trace")
+
+
+@case
+def spawn(host):
+    both(host, "spawn")
+
+
+@case
+def setuid(host):
+    """A set-user-ID program: nothing is recorded, nothing is disturbed."""
+    if os.geteuid() != 0:
+        raise Skipped("only root can make a program that runs as somebody else")
+    outcomes = []
+    for trace in (False, True):
+        scratch = host.scratch()
+        program = scratch / "setuid"
+        shutil.copy(host.programs / "setuid", program)
+        os.chown(program, pwd.getpwnam("nobody").pw_uid, -1)
+        program.chmod(0o4755)
+        if os.statvfs(scratch).f_flag & os.ST_NOSUID:
+            raise Skipped("the temporary folder is mounted nosuid")
+        outcomes.append(host.run(host.command([program], gpu=True, trace=trace), scratch))
+    compare(*outcomes)
+    expect("secure 1" in outcomes[0].stdout, f"the program did not run with other rights\n{outcomes[0].stdout}")
+
+
+@case
+def closed_streams(host):
+    traced = both(host, "closed_streams", "result", "close", keep=["result"])
+    expect("the first files are 0, 1 and 2" in traced.kept["result"], f"{traced.kept}")
+
+
+@case
+def closed_streams_of_run(host):
+    """The same when `wavetap run` itself is started without streams."""
+    traced = both(host, "closed_streams", "result", keep=["result"],
+                  around=["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"])
+    expect("the first files are 0, 1 and 2" in traced.kept["result"], f"{traced.kept}")
+
+
+@case
+def close_all(host):
+    both(host, "close_all", gpu=False)
+
+
+@case
+def signals(host):
+    expect(both(host, "signals", gpu=False, processes=1, exact=False).status == 138, "not SIGUSR1")
+
+
+@case
+def surroundings(host):
+    both(host, "surroundings", gpu=False)
+
+
+@case
+def nested(host):
+    both(host, "nested", gpu=False)
+
+
+@case
+def preload_already_set(host):
+    traced = both(host, "normal_exit", environment={"LD_PRELOAD": str(host.programs / "preloaded.so")})
+    expect(traced.stdout.count("hipMalloc passes by") == 2, f"the user's own library was passed over\n{traced.stdout}")
+
+
+@case
+def few_descriptors(host):
+    both(host, "normal_exit", around=["sh", "-c", 'ulimit -n 32; exec "$@"', "sh"])
+
+
+@case
+def small_files(host):
+    """ulimit -f: a file that grows beyond it brings SIGXFSZ, which is not the program's fault."""
+    traced = both(host, "many_calls", "2", "20000", gpu=False, exact=False,
+                  around=["bash", "-c", 'ulimit -f 64; exec "$@"', "bash"])
+    expect(traced.status == 0, f"status {traced.status}")
+
+
+@case
+def unwritable_folder(host):
+    """/proc takes no files, not even from root."""
+    command = [host.programs / "normal_exit"]
+    bare = host.run(host.command(command, gpu=True, trace=False))
+    traced = host.run(host.command(command, gpu=True, trace="/proc/trace.rpd"))
+    compare(bare, traced)
+    expect("wavetap: " in traced.stderr and "/proc" in traced.stderr, f"nothing was said\n{traced.stderr}")
+
+
+@case
+def full_disk(host):
+    """The disk fills up while four threads record; the program goes on, the rest is counted as lost."""
+    command = [host.programs / "many_calls", "4", "200000"]
+    bare = host.run(host.command(command, trace=False))
+    scratch = host.scratch()
+    disk = scratch / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "none", disk], capture_output=True, text=True)
+    if mounted.returncode != 0:
+        raise Skipped(f"a small file system cannot be mounted: {mounted.stderr.strip()}")
+    try:
+        traced = host.run(host.command(command, trace="disk/trace.rpd"), scratch)
+        compare(bare, traced)
+        expect("wavetap: " in traced.stderr, "nothing was said about the full disk")
+        # Once more with the raw trace alone on the full disk, so that what was saved can be read.
+        shutil.rmtree(disk, ignore_errors=True)
+        session = disk / "raw"
+        session.mkdir()
+        traced = host.run(command, scratch, environment={"LD_PRELOAD": str(host.agent), "WAVETAP_SESSION": str(session)})
+        compare(bare, traced)
+        host.run([host.wavetap, "import", session, "-o", "trace.rpd"], scratch)
+        host.check(scratch / "trace.rpd")
+        recorded, lost = recorded_calls(scratch / "trace.rpd")["hipMalloc"], losses(scratch / "trace.rpd")
+        expect(0 < recorded < 800000 and recorded + lost == 800000, f"{recorded} recorded, {lost} lost of 800000")
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+@case
+def loaded_twice(host):
+    """A second copy of the recorder in the same process stays passive."""
+    copy = host.scratch() / "libwavetap.so"
+    shutil.copy(host.agent, copy)
+    both(host, "normal_exit", environment={"LD_PRELOAD": f"{copy}:{host.agent}"})
+
+
+@case
+def run_inside_run(host):
+    """`wavetap run` under `wavetap run`: the inner one records the program."""
+    command = [host.programs / "normal_exit"]
+    bare = host.run(host.command(command, gpu=True, trace=False))
+    scratch = host.scratch()
+    traced = host.run(host.command(host.command(command, gpu=True), trace="outer.rpd"), scratch)
+    compare(bare, traced)
+    (scratch / "outer.rpd").unlink(missing_ok=True)
+    examine(host, traced)
+
+
+@case
+def switched_off(host):
+    """--start-paused: loaded, and nothing is recorded."""
+    command = [host.programs / "normal_exit"]
+    bare = host.run(host.command(command, gpu=True, trace=False))
+    traced = host.run(host.command(command, gpu=True, options=["--start-paused"]))
+    compare(bare, traced)
+    host.check(traced.trace)
+    expect(not recorded_calls(traced.trace), f"{recorded_calls(traced.trace)} recorded while stopped")
+
+
+@case
+def everything_on(host):
+    both(host, "normal_exit", options=["--args", "--stacks", "--hsa"])
+
+
+if __name__ == "__main__":
+    sys.exit(main(CASES))
