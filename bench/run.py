@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make bench: measures the virtual GPU and prints one table per question, as ratios where there is a floor.
+"""make bench: measures the virtual GPU and the recorder, and prints one table per question, as ratios where there is a floor.
 
   run.py --build BUILD [--gpu rx6800xt --gpu mi210] [--json FILE] [--quick]
 
@@ -7,7 +7,8 @@
 2. How does it compare with native code? The same kernels from one source on PoCL (compare.hip,
    compare_opencl.c, kernels.inc).
 3. What does it cost when nobody uses it? (idle.hip)
-4. The micro-benchmarks beside the sources (*_bench), as they are.
+4. What does recording cost, beside LTTng-UST? (recorder/)
+5. The micro-benchmarks beside the sources (*_bench), as they are.
 
 Only ratios of one run on one machine mean anything; absolute times are printed to be read beside them.
 """
@@ -19,6 +20,9 @@ import subprocess
 import sys
 
 BENCH = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(BENCH / "recorder"))
+
+import measure  # noqa: E402
 
 
 def run(command, **options):
@@ -105,6 +109,17 @@ class Bench:
         print(f"  {peak:.0f} MiB; the program's own data is {own} MiB, so the rest is {peak - own:.0f} MiB")
         self.results["memory"] = {"peak_mib": peak, "own_mib": own}
 
+    def recorder(self):
+        if not (self.build / "bin/recorder/calls").exists():
+            print("\nThe recorder: left out, there are no HIP headers")
+            return
+        recorder = measure.Recorder(self.build, self.quick)
+        try:
+            recorder.all()
+        finally:
+            recorder.close()
+            self.results["recorder"] = recorder.results
+
     def micro(self):
         programs = sorted((self.build / "bin").glob("*_bench"))
         for program in programs:
@@ -138,7 +153,8 @@ def main():
     print(f"{os.cpu_count()} cores, load average {load:.1f}"
           + (": the machine is busy, expect low and uneven numbers" if load > 0.5 * os.cpu_count() else ""))
     steps = [lambda model=model: bench.instructions(model) for model in models]
-    steps += [lambda: bench.compare(models), lambda: bench.memory(models[0]), lambda: bench.idle(models[0]), bench.micro]
+    steps += [lambda: bench.compare(models), lambda: bench.memory(models[0]), lambda: bench.idle(models[0]),
+              bench.recorder, bench.micro]
     for step in steps:
         try:
             step()

@@ -1,0 +1,108 @@
+// What a HIP call costs: a loop over one function of the stand-in runtime (tests/host/fake_hip.cc), which
+// itself takes a nanosecond or two, so that the rest is the recorder's.
+//
+//   calls THREADS CALLS plain|args       CALLS per thread; hipGetDevice, or hipMemAdvise with its four arguments
+//
+// Prints "cpu <ns> wall <ns> events <per second> end <ns>": processor time and elapsed time per call and thread,
+// calls per second of all threads together, and when main was done (CLOCK_MONOTONIC).
+//
+// Compiled with WT_LTTNG it puts every call into an LTTng-UST trace instead, as one event with the fields a
+// recorder needs: start, duration, function, result, number, and the arguments when asked for.
+#include <hip/hip_runtime_api.h>
+#include <time.h>
+#ifdef __x86_64__
+#include <x86intrin.h>
+#endif
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#ifdef WT_LTTNG
+#include "provider.h"
+#endif
+
+namespace {
+
+int64_t now(clockid_t clock) {
+  timespec time;
+  clock_gettime(clock, &time);
+  return time.tv_sec * 1000000000ll + time.tv_nsec;
+}
+
+#ifdef WT_LTTNG
+uint64_t ticks() {
+#ifdef __x86_64__
+  return __rdtsc();
+#elif defined(__aarch64__)
+  uint64_t value;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(value));
+  return value;
+#else
+  return static_cast<uint64_t>(now(CLOCK_BOOTTIME));
+#endif
+}
+#endif
+
+void plain_call(uint32_t number) {
+  int device;
+#ifdef WT_LTTNG
+  const uint64_t start = ticks();
+  const int result = hipGetDevice(&device);
+  lttng_ust_tracepoint(wavetap_bench, call, start, static_cast<uint32_t>(ticks() - start), result, 17, number);
+#else
+  (void)number;
+  (void)hipGetDevice(&device);
+#endif
+}
+
+void call_with_arguments(uint32_t number) {
+  const void* address = reinterpret_cast<const void*>(uintptr_t{number} << 12);
+#ifdef WT_LTTNG
+  const uint64_t start = ticks();
+  const int result = hipMemAdvise(address, 4096, hipMemAdviseSetReadMostly, 0);
+  lttng_ust_tracepoint(wavetap_bench, call_with_arguments, start, static_cast<uint32_t>(ticks() - start), result, 18,
+                       number, reinterpret_cast<uintptr_t>(address), 4096, hipMemAdviseSetReadMostly, 0);
+#else
+  (void)hipMemAdvise(address, 4096, hipMemAdviseSetReadMostly, 0);
+#endif
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) return 1;
+  const int threads = std::atoi(argv[1]);
+  const uint32_t calls = static_cast<uint32_t>(std::atoll(argv[2]));
+  const auto call = std::strcmp(argv[3], "args") == 0 ? call_with_arguments : plain_call;
+  std::atomic<int> ready{0};
+  std::atomic<int64_t> cpu{0};
+  std::atomic<int64_t> wall{0};
+  std::atomic<int64_t> first{INT64_MAX};
+  std::atomic<int64_t> last{0};
+  std::vector<std::thread> workers;
+  for (int i = 0; i < threads; ++i) {
+    workers.emplace_back([&] {
+      call(0);  // what happens once per thread or function is not what is measured
+      ready.fetch_add(1);
+      while (ready.load() < threads) std::this_thread::yield();
+      const int64_t wall_before = now(CLOCK_MONOTONIC);
+      const int64_t cpu_before = now(CLOCK_THREAD_CPUTIME_ID);
+      for (uint32_t n = 1; n < calls; ++n) call(n);
+      cpu.fetch_add(now(CLOCK_THREAD_CPUTIME_ID) - cpu_before);
+      const int64_t wall_after = now(CLOCK_MONOTONIC);
+      wall.fetch_add(wall_after - wall_before);
+      for (int64_t seen = first.load(); wall_before < seen && !first.compare_exchange_weak(seen, wall_before);) {}
+      for (int64_t seen = last.load(); wall_after > seen && !last.compare_exchange_weak(seen, wall_after);) {}
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  const double total = static_cast<double>(threads) * calls;
+  std::printf("cpu %.3f wall %.3f events %.0f", static_cast<double>(cpu) / total, static_cast<double>(wall) / total,
+              total * 1e9 / static_cast<double>(last - first));
+  std::printf(" end %lld\n", static_cast<long long>(now(CLOCK_MONOTONIC)));
+}
