@@ -20,28 +20,16 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from support import run, table  # noqa: E402
+
 THREADS = (1, 2, 4, 16)
 AIMS = {"stopped": 3, "traced": 60, "with args": 100}  # ns over untraced
 
 
-def run(command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600, **options)
-    if done.returncode != 0:
-        tail = (done.stderr or done.stdout).strip().splitlines()[-3:]
-        raise RuntimeError(f"{' '.join(map(str, command))}: status {done.returncode}: {' / '.join(tail)}")
-    return done.stdout
-
-
 def numbers(text):
     return {name: float(number) for name, number in re.findall(r"([a-z]+) ([\d.]+)", text)}
-
-
-def show(header, rows):
-    widths = [max(len(str(row[i])) for row in [header] + rows) for i in range(len(header))]
-    for row in [header] + rows:
-        cells = [str(cell).ljust(width) if i == 0 else str(cell).rjust(width)
-                 for i, (cell, width) in enumerate(zip(row, widths))]
-        print(("  " + "  ".join(cells)).rstrip())
 
 
 class Lttng:
@@ -139,7 +127,7 @@ class Recorder:
             self.results[f"call.{threads}"] = ns
         rows.append(["aim", "", *(f"<= {AIMS[name]}" if name in AIMS else "" for name in shown),
                      *([">= 1x"] * 2 if has_lttng else [])])
-        show(["", "call", *shown, *(["LTTng : traced", "with args"] if has_lttng else [])], rows)
+        table(["", "call", *shown, *(["LTTng : traced", "with args"] if has_lttng else [])], rows)
         if not has_lttng:
             print("  LTTng-UST is not installed (packages lttng-tools, liblttng-ust-dev): no reference")
 
@@ -153,7 +141,7 @@ class Recorder:
                 measured = numbers(run([self.build / "bin/wavetap", "run", "--gpu", model, *options, "--", program]))
                 best[name] = min(best[name], measured["launch"])
         print("\nLaunching an empty kernel on a virtual GPU: processor time of the launching thread\n")
-        show(["", "bare", "traced", "difference", "aim"],
+        table(["", "bare", "traced", "difference", "aim"],
              [["one launch", f"{best['bare']:.0f} ns", f"{best['traced']:.0f} ns",
                f"{best['traced'] - best['bare']:+.0f} ns", "<= 1000 ns"]])
         self.results["dispatch"] = best
@@ -184,7 +172,7 @@ class Recorder:
             trace.unlink()
         rows.append(["aim", ">= 5 M/s", "0", "<= 48", "", ">= 1.5 M/s"])
         print(f"\nSustained: {total / 1e6:.0f} million calls on {cores} threads, then import\n")
-        show(["", "events", "lost", "raw bytes/event", ".rpd bytes/event", "import rows"], rows)
+        table(["", "events", "lost", "raw bytes/event", ".rpd bytes/event", "import rows"], rows)
 
     def exit_stall(self):
         """From the last statement of main to the end of the process, as its parent sees it."""
@@ -200,7 +188,7 @@ class Recorder:
                 shutil.rmtree(session)
             best[name] = min(stalls) / 1e6
         print("\nLeaving: from the end of main to the end of the process\n")
-        show(["", "untraced", "traced", "difference"],
+        table(["", "untraced", "traced", "difference"],
              [[f"after {total / 1e6:.0f} million calls", *(f"{best[name]:.1f} ms" for name in best),
                f"{best['traced'] - best['untraced']:+.1f} ms"]])
         self.results["exit_stall_ms"] = best
