@@ -1,7 +1,10 @@
-// Calls that never return to their caller: pthread_exit from a callback, cancellation while blocked, and an
-// exception thrown through the runtime. Cleanup handlers and destructors run as they do without a recorder.
+// Calls that never return to their caller: pthread_exit from a callback, cancellation while blocked, a jump out
+// of a signal handler, and an exception thrown through the runtime. Cleanup handlers and destructors run as
+// they do without a recorder.
 #include <pthread.h>
+#include <setjmp.h>
 
+#include <csignal>
 #include <stdexcept>
 #include <thread>
 
@@ -16,6 +19,10 @@ struct Guard {
 
 void leave_thread(hipStream_t, hipError_t, void*) { pthread_exit(nullptr); }
 void throw_through(hipStream_t, hipError_t, void*) { throw std::runtime_error("from a callback"); }
+
+sigjmp_buf g_back;
+void jump_back(int) { siglongjmp(g_back, 1); }
+void raise_here(hipStream_t, hipError_t, void*) { raise(SIGUSR1); }
 
 void* exits_in_callback(void*) {
   Guard guard{"a thread that exits inside a call"};
@@ -37,6 +44,7 @@ void* blocks_for_ever(void* ready) {
 }  // namespace
 
 int main() {
+  signal(SIGUSR1, jump_back);
   for (int round = 0; round < 10; ++round) {
     pthread_t thread;
     pthread_create(&thread, nullptr, exits_in_callback, nullptr);
@@ -56,7 +64,11 @@ int main() {
     } catch (const std::runtime_error& error) {
       host::say("caught: %s", error.what());
     }
-    host::use_device(3);  // the thread whose call was unwound goes on recording
+    if (sigsetjmp(g_back, 1) == 0) {
+      hipStreamAddCallback(nullptr, raise_here, nullptr, 0);
+      host::say("not reached");
+    }
+    host::use_device(3);  // the thread whose calls were left goes on recording
   }
   host::report();
   return 0;
