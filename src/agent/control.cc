@@ -1,9 +1,10 @@
-// The control socket: one listening descriptor, looked at on the helper's rounds; connections are served one
-// after the other and closed. Only the same user may ask, which the folder's mode, the socket's mode and the
+// The control socket: one listening descriptor, looked at on the file thread's rounds; connections are served
+// one after the other and closed. Only the same user may ask, which the folder's mode, the socket's mode and the
 // peer's credentials each ensure.
 //
-// Programs close descriptors they do not know (daemons, test harnesses), and the number may then be reused
-// for something of theirs. So before each use the descriptor is compared with what it was when made.
+// Where the file thread has no descriptor table of its own, programs may close descriptors they do not know
+// (daemons, test harnesses), and the number may then be reused for something of theirs. So before each use the
+// descriptor is compared with what it was when made.
 #include "agent/control.h"
 
 #include <poll.h>
@@ -18,6 +19,7 @@
 #include <atomic>
 
 #include "agent/functions.h"
+#include "agent/helper.h"
 #include "agent/recorder.h"
 #include "agent/recorder_internal.h"
 #include "agent/session.h"
@@ -31,7 +33,7 @@ constexpr int kPatienceMs = 200;  // for a client that has connected to send its
 constexpr size_t kMaxAnswer = 64 << 10;
 
 enum class State : uint8_t { kNew, kListening, kOff };
-// Owned by the helper thread; the others only read g_socket_path at exit.
+// Owned by the file thread; the others only read g_socket_path at exit.
 State g_listening = State::kNew;
 int g_socket = -1;
 struct stat g_socket_identity;
@@ -135,7 +137,7 @@ void send_all(int fd, const char* text, size_t size) {
 void serve_client(int fd) {
   ucred peer{};
   socklen_t size = sizeof peer;
-  static char answer[kMaxAnswer];  // helper thread only
+  static char answer[kMaxAnswer];  // file thread only
   size_t length;
   if (sys::call(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
       peer.uid != static_cast<uid_t>(sys::call(SYS_geteuid))) {
@@ -143,7 +145,7 @@ void serve_client(int fd) {
   } else {
     char line[format::kMaxRequest];
     const Request request = parse_request(receive_line(fd, line, sizeof line));
-    length = answer_request(request, static_cast<uint32_t>(peer.pid), answer, sizeof answer);
+    length = answer_on_helper(request, static_cast<uint32_t>(peer.pid), answer, sizeof answer);
   }
   send_all(fd, answer, length);
 }

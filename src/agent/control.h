@@ -7,7 +7,7 @@
 
 namespace wavetap::agent {
 
-// Helper thread: opens the socket the first time, then answers whoever is waiting. Never blocks for long.
+// File thread: opens the socket the first time, then answers whoever is waiting. Never blocks for long.
 // True: somebody was there.
 bool serve_control();
 

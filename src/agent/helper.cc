@@ -1,8 +1,16 @@
-// The helper thread.
+// The threads of the recorder: started when recording first has something to do, all signals blocked, asleep
+// most of the time.
 //
-// It is started when recording first has something to do, blocks all signals, sleeps on a futex and looks
-// around twenty times a second (a thousand times while somebody asks for it). It must not keep alive a
-// process whose other threads have all ended, so it looks for that, too, and goes.
+// The helper runs what the hooks registered, which may call into the GPU runtime, samples the clocks and
+// carries out requests of the control socket.
+//
+// The file thread makes spare chunks and listens on the control socket. It has a descriptor table of its own,
+// empty at first: descriptors that come and go on another thread would otherwise take numbers the program
+// counts on, use up its limit, and be closed by programs that close everything they do not know, perhaps
+// between two system calls of ours. The helper cannot do the same, because the runtime needs its descriptors.
+// Where the kernel has no such tables (before 5.9) the two share the program's.
+//
+// Neither may keep alive a process whose other threads have all ended, so the file thread looks for that.
 #include "agent/helper.h"
 
 #include <dirent.h>
@@ -12,8 +20,9 @@
 #include <string.h>
 
 #include <atomic>
+#include <new>
 
-#include "agent/control.h"
+#include "agent/bell.h"
 #include "agent/recorder.h"
 #include "agent/recorder_internal.h"
 #include "agent/session.h"
@@ -24,57 +33,110 @@ namespace {
 
 constexpr int64_t kIdleNs = 50'000'000;
 constexpr int64_t kBusyNs = 1'000'000;
-constexpr int64_t kClockPeriodNs = 1'000'000'000;
+constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr size_t kStackBytes = 256 << 10;
+constexpr unsigned kUnshareTable = 2;  // CLOSE_RANGE_UNSHARE
+#ifndef SYS_close_range
+constexpr long SYS_close_range = 436;
+#endif
 
-std::atomic<uint32_t> g_wanted{0};   // bumped by wake_helper()
-std::atomic<uint32_t> g_asleep{0};
+Bell g_helper_bell;
+Bell g_file_bell;
 std::atomic<uint32_t> g_helper_pid{0};
+std::atomic<bool> g_leave{false};  // the program's threads are gone
 
 constexpr int kMaxWork = 8;
 std::atomic<bool (*)()> g_work[kMaxWork];
 
+// The one request that is on its way from the file thread to the helper.
+enum : uint32_t { kNone, kPosted, kTaken, kDone };
+struct {
+  std::atomic<uint32_t> state{kNone};
+  Request request;
+  uint32_t pid;
+  char* out;
+  size_t size;
+  size_t length;
+} g_posted;
+
 int64_t monotonic_ns() {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
+  return t.tv_sec * kSecondNs + t.tv_nsec;
 }
 
-// The main thread has called pthread_exit() and every other thread but this has ended.
-bool is_last_thread() {
+// The main thread has called pthread_exit() and only our two threads are left.
+bool program_has_left() {
   char text[512];
   if (sys::read_file("/proc/self/stat", text, sizeof text) <= 0) return false;
   const char* const state = strrchr(text, ')');
   if (state == nullptr || state[1] == '\0' || state[2] != 'Z') return false;
   DIR* const tasks = opendir("/proc/self/task");
   if (tasks == nullptr) return false;
-  int others = 0;
+  int threads = 0;
   while (const dirent* const entry = readdir(tasks))
-    if (entry->d_name[0] != '.') ++others;
+    if (entry->d_name[0] != '.') ++threads;
   closedir(tasks);
-  return others <= 2;
+  return threads <= 3;
+}
+
+void take_posted() {
+  uint32_t posted = kPosted;
+  // Pairs with the release store in answer_on_helper(): the request is there to be read.
+  if (!g_posted.state.compare_exchange_strong(posted, kTaken, std::memory_order_acq_rel)) return;
+  g_posted.length = answer_request(g_posted.request, g_posted.pid, g_posted.out, g_posted.size);
+  g_posted.state.store(kDone, std::memory_order_release);
+  sys::futex_wake(&g_posted.state, 1);
 }
 
 void* run_helper(void*) {
   ++t_thread.inside;  // for good: nothing this thread does is the program's
-  int64_t next_clock = monotonic_ns() + kClockPeriodNs;
-  for (;;) {
-    const uint32_t wanted = g_wanted.load(std::memory_order_acquire);
-    const bool soon = run_helper_work();
-    const int64_t now = monotonic_ns();
-    if (now >= next_clock) {
+  int64_t next_facts = monotonic_ns() + kSecondNs;
+  while (!g_leave.load(std::memory_order_relaxed)) {
+    const uint32_t rings = g_helper_bell.rings();
+    take_posted();
+    bool soon = false;
+    for (auto& slot : g_work)
+      if (bool (*const poll)() = slot.load(std::memory_order_acquire)) soon |= poll();
+    if (const int64_t now = monotonic_ns(); now >= next_facts) {
       write_pending_facts();
-      next_clock = now + kClockPeriodNs;
-      if (is_last_thread()) return nullptr;
+      next_facts = now + kSecondNs;
     }
-    if (soon) {
-      sys::futex_wait(&g_wanted, wanted, kBusyNs);
-      continue;
-    }
-    g_asleep.store(1, std::memory_order_seq_cst);
-    if (g_wanted.load(std::memory_order_seq_cst) == wanted) sys::futex_wait(&g_wanted, wanted, kIdleNs);
-    g_asleep.store(0, std::memory_order_relaxed);
+    g_helper_bell.wait(rings, soon ? kBusyNs : kIdleNs);
   }
+  return nullptr;
+}
+
+void* run_file_thread(void*) {
+  ++t_thread.inside;
+  sys::call(SYS_close_range, 0u, ~0u, kUnshareTable);
+  int64_t next_look = monotonic_ns() + kSecondNs;
+  for (;;) {
+    const uint32_t rings = g_file_bell.rings();
+    bool soon = session().tend();
+    soon |= serve_control();
+    if (const int64_t now = monotonic_ns(); now >= next_look) {
+      next_look = now + kSecondNs;
+      if (program_has_left()) {
+        g_leave.store(true, std::memory_order_relaxed);
+        g_helper_bell.ring();
+        return nullptr;
+      }
+    }
+    g_file_bell.wait(rings, soon ? kBusyNs : kIdleNs);
+  }
+}
+
+bool start_thread(void* (*run)(void*), const char* name) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_t thread;
+  const bool started = pthread_create(&thread, &attributes, run, nullptr) == 0;
+  if (started) pthread_setname_np(thread, name);
+  pthread_attr_destroy(&attributes);
+  return started;
 }
 
 }  // namespace
@@ -86,18 +148,28 @@ void add_helper_work(bool (*poll)()) {
   }
 }
 
-bool run_helper_work() {
-  bool soon = session().tend();
-  soon |= serve_control();
-  for (auto& slot : g_work)
-    if (bool (*const poll)() = slot.load(std::memory_order_acquire)) soon |= poll();
-  return soon;
-}
+void wake_helper() { g_helper_bell.ring(); }
+void wake_file_thread() { g_file_bell.ring(); }
 
-void wake_helper() {
-  g_wanted.fetch_add(1, std::memory_order_seq_cst);
-  // Pairs with the store of g_asleep: either the helper sees the new number or we see it asleep.
-  if (g_asleep.load(std::memory_order_seq_cst) != 0) sys::futex_wake(&g_wanted, 1);
+size_t answer_on_helper(Request request, uint32_t pid, char* out, size_t size) {
+  g_posted.request = request;
+  g_posted.pid = pid;
+  g_posted.out = out;
+  g_posted.size = size;
+  g_posted.state.store(kPosted, std::memory_order_release);
+  g_helper_bell.ring();
+  // The helper may be held up by the runtime; what it has begun it ends.
+  const int64_t patience = monotonic_ns() + 2 * kSecondNs;
+  for (;;) {
+    uint32_t state = g_posted.state.load(std::memory_order_acquire);
+    if (state == kDone) return g_posted.length;
+    if (state == kPosted && monotonic_ns() > patience &&
+        g_posted.state.compare_exchange_strong(state, kNone, std::memory_order_relaxed)) {
+      const int length = snprintf(out, size, "error the recorder is busy; try again\n");
+      return static_cast<size_t>(length);
+    }
+    sys::futex_wait(&g_posted.state, state, kIdleNs);
+  }
 }
 
 void write_pending_facts() {
@@ -109,21 +181,18 @@ void write_pending_facts() {
 void start_helper() {
   const uint32_t pid = session().pid();
   if (g_helper_pid.exchange(pid, std::memory_order_relaxed) == pid) return;
-  g_asleep.store(0, std::memory_order_relaxed);
+  // A child of fork() may have been left with these in any state.
+  new (&g_helper_bell) Bell;
+  new (&g_file_bell) Bell;
+  g_leave.store(false, std::memory_order_relaxed);
   const Inside inside;
-  // The thread inherits the mask; no signal of the program may be delivered to it.
+  // The threads inherit the mask; no signal of the program may be delivered to them.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, kStackBytes);
-  pthread_t thread;
-  // Without it (a limit on processes) chunks are made by the threads that need them; only the control socket
+  // Without them (a limit on processes) chunks are made by the threads that need them; only the control socket
   // is missing, and `wavetap status` says that nobody answers.
-  if (pthread_create(&thread, &attributes, run_helper, nullptr) == 0) pthread_setname_np(thread, "wavetap");
-  pthread_attr_destroy(&attributes);
+  if (start_thread(run_helper, "wavetap")) start_thread(run_file_thread, "wavetap-files");
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -1,15 +1,23 @@
-// The helper thread: prepares chunks, samples the clocks, answers the control socket, collects GPU times.
+// The threads of the recorder. helper.cc says what each does and why there are two.
 #pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "agent/control.h"
 
 namespace wavetap::agent {
 
-// Starts it when it does not run in this process yet.
+// Starts them when they do not run in this process yet.
 void start_helper();
 
 // Writes what the helper would have written by now: losses counted and a clock sample. For flush and exit.
 void write_pending_facts();
 
-// One round of everything registered with add_helper_work(). True: call again soon.
-bool run_helper_work();
+// A chunk was found missing, or is to be unmapped.
+void wake_file_thread();
+
+// answer_request(), carried out by the helper thread whoever calls.
+size_t answer_on_helper(Request request, uint32_t pid, char* out, size_t size);
 
 }  // namespace wavetap::agent

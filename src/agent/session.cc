@@ -7,6 +7,7 @@
 
 #include <new>
 
+#include "agent/helper.h"
 #include "agent/recorder.h"
 #include "agent/sys.h"
 #include "format/checksum.h"
@@ -182,7 +183,7 @@ char* Session::take_chunk(Stream& stream, size_t bytes, size_t* size) {
       if (spare_target_ > kMaxSpares) spare_target_ = kMaxSpares;
     }
     unlock();
-    wake_helper();
+    wake_file_thread();
     if (spare.at != nullptr) {
       char from[4096];
       if (path(from, sizeof from, spare.id, nullptr, kSpareSuffix) != 0 && sys::rename(from, name) == 0) {
@@ -224,7 +225,7 @@ bool Session::next_chunk(Stream& stream, size_t bytes) {
   return true;
 }
 
-// Unmapping costs an interrupt on every CPU that runs this process: left to the helper.
+// Unmapping costs an interrupt on every CPU that runs this process: left to the file thread.
 void Session::retire_chunk(char* at, size_t size) {
   lock();
   const bool kept = retired_count_ < kMaxRetired;

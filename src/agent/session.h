@@ -39,7 +39,7 @@ class Session {
   // Seals the stream's chunk and gives it the next, with room for `bytes`.
   bool next_chunk(Stream& stream, size_t bytes);
 
-  // Helper thread: makes the spares that were found missing and unmaps what streams have left behind. True
+  // File thread: makes the spares that were found missing and unmaps what streams have left behind. True
   // when there is more to do.
   bool tend();
   // At exit: removes the spares.
