@@ -112,7 +112,7 @@ Chunk::Open Chunk::over(std::span<const std::byte> bytes, Chunk& chunk, std::str
     return Open::kBad;
   }
   if (all_zero(bytes.first(sizeof kChunkMagic))) {
-    // The magic is written last; with anything behind it the header has been wiped out.
+    // Not begun yet; with a record behind it the header has been wiped out.
     if (all_zero(bytes.subspan(sizeof(ChunkHeader), std::min<size_t>(8, bytes.size() - sizeof(ChunkHeader))))) return Open::kEmpty;
     why = "its header is gone";
     return Open::kBad;
@@ -122,11 +122,14 @@ Chunk::Open Chunk::over(std::span<const std::byte> bytes, Chunk& chunk, std::str
     why = "not a chunk of a raw trace";
     return Open::kBad;
   }
+  // The checksum is written last.
+  const uint32_t checksum = __atomic_load_n(&header->checksum, __ATOMIC_ACQUIRE);
+  if (checksum == 0 && all_zero(bytes.subspan(sizeof(ChunkHeader), std::min<size_t>(8, bytes.size() - sizeof(ChunkHeader))))) return Open::kEmpty;
   if (header->version != kFormatVersion) {
     why = text("format version %u, this build reads %u", header->version, kFormatVersion);
     return Open::kBad;
   }
-  if (crc32c(header, offsetof(ChunkHeader, checksum)) != header->checksum) {
+  if (crc32c(header, offsetof(ChunkHeader, checksum)) != checksum) {
     why = "the checksum of its header is wrong";
     return Open::kBad;
   }
@@ -151,16 +154,17 @@ uint64_t Chunk::open_since() const { return load_acquire(&header_->open_since); 
 Chunk::Next Chunk::next(Record& record) {
   // Before the record: once this is set, everything that will ever be in the chunk is.
   const uint64_t sealed = load_acquire(&header_->sealed);
+  // Nothing is there any more: a thread that ends cuts its file to what it used.
+  if (sealed != 0 && offset_ >= sealed) return Next::kEnd;
   const size_t room = bytes_.size() - offset_;
   if (room < sizeof(RecordHeader)) {
     // The end of the file; a file shorter than it was made has lost its tail.
-    if (bytes_.size() < header_->capacity && offset_ < std::max<uint64_t>(sealed, 1)) return Next::kDamaged;
-    return sealed != 0 || bytes_.size() >= header_->capacity ? Next::kEnd : Next::kWaiting;
+    if (offset_ < sealed) return Next::kDamaged;
+    return bytes_.size() >= header_->capacity ? Next::kEnd : Next::kWaiting;
   }
   const uint64_t word = load_acquire(bytes_.data() + offset_);
   if (word == 0) {
-    if (sealed == 0) return Next::kWaiting;
-    return offset_ < sealed ? Next::kDamaged : Next::kEnd;
+    return sealed == 0 ? Next::kWaiting : Next::kDamaged;
   }
   RecordHeader header;
   std::memcpy(&header, &word, sizeof header);

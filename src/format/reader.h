@@ -129,8 +129,8 @@ class StreamReader {
 
   Damage damage() const;
   uint64_t records() const { return records_; }
-  // Bytes of all chunks in use so far.
-  uint64_t bytes_read() const { return bytes_read_; }
+  // Of all chunks, as far as they were read.
+  uint64_t bytes_read() const { return bytes_read_ + (current_ < chunks_.size() && chunks_[current_].begun ? chunks_[current_].chunk.offset() : 0); }
   // Of the newest chunk; null before the first.
   const Chunk* last_chunk() const { return chunks_.empty() ? nullptr : &chunks_.back().chunk; }
 

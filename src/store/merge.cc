@@ -107,10 +107,7 @@ Status copy_rows(Db& db, const Input& input, int64_t id, int64_t t, int64_t p, i
   return db.exec(sql);
 }
 
-}  // namespace
-
-Result<std::vector<MergedFile>> merge_traces(const std::vector<std::string>& paths, const std::string& output, const MergeOptions& options) {
-  if (paths.size() < 2) return errorf("merge: %zu input; give at least two", paths.size());
+Result<std::vector<MergedFile>> write_merged(const std::vector<std::string>& paths, const std::string& output, const MergeOptions& options) {
   std::vector<Input> inputs;
   for (const std::string& path : paths) {
     Result<Input> input = inspect(path);
@@ -172,7 +169,7 @@ Result<std::vector<MergedFile>> merge_traces(const std::vector<std::string>& pat
     put("producer", "wavetap " WAVETAP_VERSION);
     if (emulated) put("emulated", "1");
     put("losses", std::to_string(losses));
-    for (size_t rank = 0; rank < files.size(); ++rank)
+    for (size_t rank = 0; files.size() > 1 && rank < files.size(); ++rank)
       put("merged::" + std::to_string(rank), files[rank].path + " shift " + std::to_string(files[rank].shift_ns) + " by " + files[rank].method);
     if (!metadata->status().ok()) return metadata->status();
     return create_indexes(*db);
@@ -185,6 +182,19 @@ Result<std::vector<MergedFile>> merge_traces(const std::vector<std::string>& pat
   }
   if (std::rename(part.c_str(), output.c_str()) != 0) return errorf("%s: cannot be put in place; name another file with -o", output.c_str());
   return files;
+}
+
+}  // namespace
+
+Result<std::vector<MergedFile>> merge_traces(const std::vector<std::string>& paths, const std::string& output, const MergeOptions& options) {
+  if (paths.size() < 2) return errorf("merge: %zu input; give at least two", paths.size());
+  return write_merged(paths, output, options);
+}
+
+Result<MergedFile> convert_trace(const std::string& input, const std::string& output) {
+  Result<std::vector<MergedFile>> files = write_merged({input}, output, {.align = Align::kNone});
+  if (!files.ok()) return files.error();
+  return (*files)[0];
 }
 
 }  // namespace wavetap::store

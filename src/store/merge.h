@@ -31,4 +31,7 @@ struct MergedFile {
 Result<std::vector<MergedFile>> merge_traces(const std::vector<std::string>& inputs, const std::string& output,
                                              const MergeOptions& options);
 
+// One file of schema 2 or 3 as a file of schema 3, ids and times as they are.
+Result<MergedFile> convert_trace(const std::string& input, const std::string& output);
+
 }  // namespace wavetap::store

@@ -1,0 +1,433 @@
+// Sessions made here, imported, and asked in SQL.
+#include "store/import.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "format/test_writer.h"
+#include "store/check.h"
+#include "store/sqlite.h"
+#include "store/trace.h"
+
+namespace wavetap::store {
+namespace {
+
+using namespace format;
+using format::test::TestFolder;
+using format::test::TestProcess;
+using format::test::TestStream;
+using format::test::texts;
+
+constexpr int64_t kBoot = 5'000'000'000;  // CLOCK_BOOTTIME - CLOCK_MONOTONIC: the machine has slept
+constexpr uint64_t kHz = 2'500'000'000;   // not used: the test clock counts boottime ns
+
+enum Function : uint16_t { kMalloc = 1, kMemcpy, kLaunch, kMemset, kGraphLaunch, kSync, kFree };
+
+class Import : public testing::Test {
+ protected:
+  Import() : folder_("import"), session_(folder_.file("session")), out_(folder_.file("out.rpd")) {
+    std::filesystem::create_directories(session_);
+  }
+
+  // A process with two GPUs, the functions above and three kernels.
+  TestProcess& process(uint32_t pid, uint64_t start) {
+    processes_.push_back(std::make_unique<TestProcess>(session_, pid, start, 8192));
+    TestProcess& p = *processes_.back();
+    ProcessFact fact{};
+    fact.time = 1000;
+    fact.clock_hz = kHz;
+    fact.pid = pid;
+    fact.emulated = 1;
+    p.fact(fact, Kind::kProcess, 0, {"/usr/bin/app", std::string_view("app\0--fast\0", 11), "host", "boot-1", "0.1"});
+    p.fact(ClockSampleFact{{}, 1000 + kBoot, 1000 + kBoot, 1000 + kBoot, 1000, 1'700'000'000'000'000'000}, Kind::kClockSample);
+    const auto function = [&](uint32_t number, const char* name, const char* layout) {
+      p.fact(FunctionFact{{}, number, 0}, Kind::kFunction, 0, {name, layout});
+    };
+    function(kMalloc, "hipMalloc", "ptr:o8,size:z");
+    function(kMemcpy, "hipMemcpyAsync", "dst:p,src:p,sizeBytes:z,kind:e:hipMemcpyKind,stream:p");
+    function(kLaunch, "hipLaunchKernel", "function_address:p,numBlocks:d3,dimBlocks:d3,args:p,sharedMemBytes:z,stream:p");
+    function(kMemset, "hipMemset", "dst:p,value:i,sizeBytes:z");
+    function(kGraphLaunch, "hipGraphLaunch", "graphExec:p,stream:p");
+    function(kSync, "hipDeviceSynchronize", "");
+    function(kFree, "hipFree", "ptr:p");
+    AgentFact agent{};
+    agent.number = 0;
+    agent.gpu_index = UINT32_MAX;
+    p.fact(agent, Kind::kAgent, 0, {"cpu", "CPU", ""});
+    for (uint32_t gpu = 0; gpu < 2; ++gpu) {
+      agent.number = gpu + 1;
+      agent.is_gpu = 1;
+      agent.gpu_index = gpu;
+      agent.driver_node = gpu + 1;
+      agent.bdf = 0x300 + gpu * 0x100;
+      p.fact(agent, Kind::kAgent, 0, {"gfx1030", "Test GPU", ""});
+    }
+    p.fact(QueueFact{{}, 1000, 0x7000, 1, 1, 1024, 0}, Kind::kQueue, 1);
+    p.fact(QueueFact{{}, 1000, 0x8000, 2, 2, 1024, 0}, Kind::kQueue, 1);
+    p.fact(KernelFact{{}, 1000, 0x1000, 0, 16, 256, 0}, Kind::kKernel, 0, {"_Z5saxpyifPKfPf"});
+    p.fact(KernelFact{{}, 1000, 0x2000, 0, 16, 0, 0}, Kind::kKernel, 0, {"__amd_rocclr_fillBufferAligned"});
+    p.fact(KernelFact{{}, 1000, 0x3000, 0, 16, 0, 0}, Kind::kKernel, 0, {"__amd_rocclr_copyBuffer"});
+    return p;
+  }
+
+  static CallRecord call(uint16_t function, uint32_t number, uint64_t start, uint32_t duration, uint16_t depth = 0, int32_t result = 0) {
+    CallRecord r{};
+    r.start = start + kBoot;
+    r.duration = duration;
+    r.function = function;
+    r.call = number;
+    r.depth = depth;
+    r.result = result;
+    return r;
+  }
+  static DispatchRecord dispatch(uint64_t id, Owner owner, uint64_t time, uint64_t kernel, uint32_t queue = 1) {
+    DispatchRecord r{};
+    r.id = id;
+    r.time = time + kBoot;
+    r.kernel_object = kernel;
+    r.owner = owner;
+    r.queue = queue;
+    r.grid[0] = 1024, r.grid[1] = r.grid[2] = 1;
+    r.workgroup[0] = 256, r.workgroup[1] = r.workgroup[2] = 1;
+    r.group_bytes = 512;
+    r.private_bytes = 16;
+    return r;
+  }
+  static CompleteRecord complete(uint64_t id, int64_t start, int64_t end) { return {{}, id, start + kBoot, end + kBoot}; }
+
+  ImportResult import() {
+    for (const auto& p : processes_) p->flush();
+    Result<ImportResult> result = import_session(session_, out_);
+    EXPECT_TRUE(result.ok()) << result.error().message;
+    Result<Db> db = Db::open_read_only(out_);
+    EXPECT_TRUE(db.ok());
+    db_ = std::move(*db);
+    Result<Stmt> integrity = db_.prepare("pragma integrity_check");
+    EXPECT_TRUE(integrity->step());
+    EXPECT_EQ(integrity->text(0), "ok");
+    return std::move(*result);
+  }
+
+  // First row, columns joined by '|'.
+  std::string row(const std::string& sql) {
+    Result<Stmt> stmt = db_.prepare(sql);
+    EXPECT_TRUE(stmt.ok()) << stmt.error().message;
+    if (!stmt.ok() || !stmt->step()) return "no row";
+    std::string out;
+    for (int i = 0; i < stmt->columns(); ++i) out += (i == 0 ? "" : "|") + (stmt->is_null(i) ? "null" : std::string(stmt->text(i)));
+    return out;
+  }
+  int64_t number(const std::string& sql) {
+    Result<int64_t> value = db_.query_int(sql);
+    EXPECT_TRUE(value.ok()) << value.error().message;
+    return value.ok() ? *value : -1;
+  }
+  void expect_sound() {
+    Result<CheckResult> check = check_trace(out_);
+    ASSERT_TRUE(check.ok()) << check.error().message;
+    for (const Finding& finding : check->findings) EXPECT_FALSE(finding.is_error) << finding.what << ", " << finding.example;
+    EXPECT_TRUE(check->sound());
+  }
+
+  TestFolder folder_;
+  std::string session_, out_;
+  std::vector<std::unique_ptr<TestProcess>> processes_;
+  Db db_;
+};
+
+TEST_F(Import, ACallWithItsDispatch) {
+  TestProcess& p = process(100, 1);
+  TestStream& t = p.stream(1, 101);
+  t.put(dispatch(1, {1, 1}, 2100, 0x1000), Kind::kDispatch);
+  // function, {4,1,1} blocks, {256,1,1} threads, args, dynamic LDS, stream
+  t.put(call(kLaunch, 1, 2000, 500), Kind::kCall, kCallHasArguments, {0x4000, 4 | 1ull << 32, 1, 256 | 1ull << 32, 1, 0x9000, 256, 0xab0});
+  t.put(complete(1, 3000, 3700), Kind::kComplete, static_cast<uint8_t>(Kind::kDispatch));
+  const ImportResult result = import();
+  EXPECT_EQ(result.calls, 1u);
+  EXPECT_EQ(result.dispatches, 1u);
+  EXPECT_EQ(result.losses, 0u);
+  EXPECT_TRUE(result.emulated);
+  EXPECT_EQ(row("select id, pid, tid, start, end, domain, category, apiName from api"), "1|100|101|2000|2500|hip||hipLaunchKernel");
+  EXPECT_EQ(row("select args from api"),
+            "function_address = 0x4000 | numBlocks = 4,1,1 | dimBlocks = 256,1,1 | args = 0x9000 | sharedMemBytes = 256 | stream = 0xab0");
+  EXPECT_EQ(row("select * from op"), "1|0|0|0|3000|3700|saxpy(int, float, float const*, float*)|KernelExecution");
+  EXPECT_EQ(row("select * from kernel"), "1|0|0|0|3000|3700|700|0xab0|4|1|1|256|1|1|512|16|saxpy(int, float, float const*, float*)");
+  EXPECT_EQ(row("select api_id, op_id from rocpd_api_ops"), "1|1");
+  EXPECT_EQ(row("select gridX, workgroupX, lds_bytes, dynamic_lds_bytes, submitted, timed from wavetap_dispatch"), "1024|256|512|256|2100|1");
+  EXPECT_EQ(row("select name, mangled, internal from wavetap_kernel"), "saxpy(int, float, float const*, float*)|_Z5saxpyifPKfPf|0");
+  EXPECT_EQ(row("select executable, command, emulated from wavetap_process"), "/usr/bin/app|app --fast|1");
+  EXPECT_EQ(row("select value from rocpd_metadata where tag = 'epoch_offset_ns'"), "1699999999999999000");
+  EXPECT_EQ(row("select string from rocpd_string where id = 1"), "");
+  expect_sound();
+}
+
+TEST_F(Import, CallsAreNumberedInTheOrderTheyBegan) {
+  TestProcess& p = process(100, 1);
+  TestStream& a = p.stream(1, 101);
+  TestStream& b = p.stream(2, 102);
+  // Thread a: call 1 encloses calls 2 and 3, whose records come first. Thread b runs in between.
+  a.put(call(kMalloc, 2, 1100, 10, 1), Kind::kCall);
+  a.put(call(kMalloc, 3, 1200, 10, 1), Kind::kCall);
+  a.put(call(kSync, 1, 1000, 900), Kind::kCall);
+  a.put(call(kFree, 4, 2000, 10), Kind::kCall);
+  b.put(call(kFree, 1, 1150, 10), Kind::kCall);
+  import();
+  EXPECT_EQ(row("select group_concat(start || ':' || tid, ' ') from (select start, tid from rocpd_api order by id)"),
+            "1000:101 1100:101 1150:102 1200:101 2000:101");
+  EXPECT_EQ(number("select count(*) from rocpd_ustring"), 1);
+  expect_sound();
+}
+
+TEST_F(Import, EveryProcessIsASession) {
+  for (uint32_t i = 0; i < 3; ++i) {
+    TestProcess& p = process(200 - i, 10 + i);
+    p.stream(1, 300 + i).put(dispatch(1, {1, 1}, 2100, 0x1000, 2), Kind::kDispatch);
+    p.stream(1, 300 + i).put(call(kLaunch, 1, 2000, 500), Kind::kCall);
+    p.stream(1, 300 + i).put(complete(1, 3000, 3700), Kind::kComplete);
+    p.stream(1, 300 + i).put(MarkerRecord{{}, 2000 + kBoot, 0}, Kind::kMarker, static_cast<uint8_t>(MarkerKind::kInstant), texts({"x", "", ""}));
+  }
+  const ImportResult result = import();
+  EXPECT_EQ(result.processes, 3u);
+  EXPECT_EQ(number("select count(*) from rocpd_api_ops l join rocpd_api a on a.id = l.api_id join rocpd_op o on o.id = l.op_id"), 3);
+  EXPECT_EQ(row("select group_concat(id || ':' || pid, ' ') from (select id, pid from rocpd_api where id % 4294967296 = 1 order by id)"),
+            "1:200 4294967297:199 8589934593:198");
+  EXPECT_EQ(number("select count(*) from rocpd_api where id = 2147483649 + 2 * 4294967296"), 1);
+  EXPECT_EQ(number("select count(*) from rocpd_string where string = ''"), 3);
+  EXPECT_EQ(row("select value from rocpd_metadata where tag = 'session_count'"), "3");
+  // The same GPU everywhere, but lanes of their own.
+  EXPECT_EQ(row("select count(distinct gpuId), count(distinct queueId), min(gpuId) from rocpd_op"), "1|3|1");
+  expect_sound();
+}
+
+TEST_F(Import, CopiesFillsAndTheRuntimesOwnKernels) {
+  TestProcess& p = process(100, 1);
+  TestStream& t = p.stream(1, 101);
+  CopyRecord copy{};
+  copy.id = 1;
+  copy.time = 1100 + kBoot;
+  copy.destination = 0xd000;
+  copy.source = 0x5000;
+  copy.bytes = 5ull << 30;
+  copy.owner = {1, 1};
+  copy.destination_agent = 2;
+  copy.source_agent = 0;
+  t.put(copy, Kind::kCopy);
+  t.put(call(kMemcpy, 1, 1000, 300), Kind::kCall, kCallHasArguments, {0xd000, 0x5000, 5ull << 30, 1, 0xab0});
+  t.put(complete(1, 1500, 1900), Kind::kComplete);
+  t.put(dispatch(2, {1, 2}, 2100, 0x2000), Kind::kDispatch);
+  t.put(call(kMemset, 2, 2000, 300), Kind::kCall, kCallHasArguments, {0xd000, 0, 4096});
+  t.put(complete(2, 2500, 2900), Kind::kComplete);
+  t.put(dispatch(3, {1, 3}, 3100, 0x3000), Kind::kDispatch);
+  t.put(call(kMemcpy, 3, 3000, 300), Kind::kCall, kCallHasArguments, {0x5000, 0xd000, 64, 2, 0xab0});
+  t.put(complete(3, 3500, 3900), Kind::kComplete);
+  t.put(call(kMemcpy, 4, 4000, 300, 0, 1), Kind::kCall, kCallHasArguments, {0, 0, 64, 2, 0});
+  import();
+  EXPECT_EQ(row("select stream, size, kind, dst, src, dstDevice, srcDevice, sync from rocpd_copyapi"), "0xab0|5368709120|1|0xd000|0x5000|1|-1|0");
+  EXPECT_EQ(row("select args from api where start = 1000"), "dst = 0xd000 | src = 0x5000 | sizeBytes = 5368709120 | kind = hipMemcpyHostToDevice | stream = 0xab0");
+  EXPECT_EQ(row("select gpuId, description, opType from op where id = 1"), "1||CopyHostToDevice");
+  EXPECT_EQ(row("select description, opType from op where id = 2"), "__amd_rocclr_fillBufferAligned|FillBuffer");
+  EXPECT_EQ(row("select description, opType from op where id = 3"), "__amd_rocclr_copyBuffer|CopyDeviceToHost");
+  EXPECT_EQ(number("select count(*) from rocpd_kernelapi"), 0);
+  EXPECT_EQ(row("select args from api where start = 4000"),
+            "dst = 0x0 | src = 0x0 | sizeBytes = 64 | kind = hipMemcpyDeviceToHost | stream = 0x0 | result = hipErrorInvalidValue");
+  EXPECT_EQ(number("select count(*) from rocpd_copyapi"), 3);
+  EXPECT_EQ(row("select kind from wavetap_queue q join rocpd_op o on o.queueId = q.id where o.id = 1"), "CopyHostToDevice");
+  expect_sound();
+}
+
+TEST_F(Import, AGraphLaunchKeepsItsNodes) {
+  TestProcess& p = process(100, 1);
+  TestStream& t = p.stream(1, 101);
+  for (uint32_t i = 0; i < 5; ++i) {
+    DispatchRecord d = dispatch(i + 1, {1, 1}, 2100 + i, 0x1000);
+    d.ordinal = i;
+    t.put(d, Kind::kDispatch);
+  }
+  t.put(call(kGraphLaunch, 1, 2000, 300), Kind::kCall, kCallHasArguments, {0x6000, 0});
+  for (uint32_t i = 0; i < 5; ++i) t.put(complete(i + 1, 3000 + i * 100, 3050 + i * 100), Kind::kComplete);
+  import();
+  EXPECT_EQ(row("select count(*), min(api_id), max(api_id) from rocpd_api_ops"), "5|1|1");
+  EXPECT_EQ(row("select group_concat(sequenceId) from rocpd_op"), "0,1,2,3,4");
+  EXPECT_EQ(number("select count(*) from rocpd_kernelapi"), 0);
+  EXPECT_EQ(row("select group_concat(node) from wavetap_dispatch"), "0,1,2,3,4");
+  expect_sound();
+}
+
+TEST_F(Import, MarkersBecomeRanges) {
+  TestProcess& p = process(100, 1);
+  TestStream& t = p.stream(1, 101);
+  const auto marker = [&](TestStream& s, MarkerKind kind, uint64_t time, const char* text = "", const char* domain = "", const char* category = "", uint64_t range = 0) {
+    const bool named = kind == MarkerKind::kPush || kind == MarkerKind::kInstant || kind == MarkerKind::kStart;
+    s.put(MarkerRecord{{}, time + kBoot, range}, Kind::kMarker, static_cast<uint8_t>(kind), named ? texts({text, domain, category}) : std::vector<uint64_t>{});
+  };
+  marker(t, MarkerKind::kPop, 1500);  // its push was before the recording
+  marker(t, MarkerKind::kPush, 2000, "outer");
+  marker(t, MarkerKind::kPush, 2100, "inner", "io", "disk");
+  marker(t, MarkerKind::kInstant, 2200, "now");
+  marker(t, MarkerKind::kPop, 2300);
+  marker(t, MarkerKind::kPop, 2400);
+  marker(t, MarkerKind::kStart, 2500, "async", "", "", 7);
+  marker(p.stream(2, 102), MarkerKind::kStop, 2900, "", "", "", 7);
+  marker(t, MarkerKind::kPush, 3000, "never ended");
+  t.put(call(kSync, 1, 3500, 500), Kind::kCall);
+  const ImportResult result = import();
+  EXPECT_EQ(result.markers, 5u);
+  EXPECT_EQ(row("select group_concat(args || ' ' || start || '-' || end || ' ' || tid, ', ') from (select * from api where apiName = 'UserMarker' order by id)"),
+            "outer 2000-2400 101, inner 2100-2300 101, now 2200-2200 101, async 2500-2900 101, never ended 3000-4000 101");
+  EXPECT_EQ(row("select domain, category from api where args = 'inner'"), "UserMarker|io/disk");
+  EXPECT_EQ(number("select min(id) from rocpd_api where domain_id = apiName_id"), 2147483649);
+  ASSERT_EQ(result.notes.size(), 1u);
+  EXPECT_EQ(result.notes[0], "process 100: 1 marker ends without a beginning");
+  expect_sound();
+}
+
+TEST_F(Import, StoppingClosesTheOpenMarkers) {
+  TestProcess& p = process(100, 1);
+  TestStream& t = p.stream(1, 101);
+  p.fact(ControlFact{{}, 2500 + kBoot, 1, 0}, Kind::kControl, static_cast<uint8_t>(Control::kStopped));
+  p.fact(ControlFact{{}, 3000 + kBoot, 1, 1}, Kind::kControl, static_cast<uint8_t>(Control::kStarted));
+  t.put(MarkerRecord{{}, 2000 + kBoot, 0}, Kind::kMarker, 0, texts({"before", "", ""}));
+  t.put(MarkerRecord{{}, 3100 + kBoot, 0}, Kind::kMarker, 0, texts({"after", "", ""}));
+  t.put(MarkerRecord{{}, 3200 + kBoot, 0}, Kind::kMarker, static_cast<uint8_t>(MarkerKind::kPop));
+  t.put(MarkerRecord{{}, 3300 + kBoot, 0}, Kind::kMarker, static_cast<uint8_t>(MarkerKind::kPop));
+  import();
+  EXPECT_EQ(row("select group_concat(args || ' ' || start || '-' || end, ', ') from (select * from api order by id)"), "before 2000-2500, after 3100-3200");
+  expect_sound();
+}
+
+TEST_F(Import, WhatNeverEndedIsKeptApart) {
+  TestProcess& p = process(100, 1);
+  TestStream& t = p.stream(1, 101);
+  t.put(call(kMalloc, 1, 1500, 100), Kind::kCall, kCallHasArguments, {0xd000, 4096});
+  AllocateRecord a{};
+  a.time = 1600 + kBoot;
+  a.address = 0xd000;
+  a.bytes = 4096;
+  a.owner = {1, 1};
+  a.agent = 1;
+  t.put(a, Kind::kAllocate, static_cast<uint8_t>(MemoryKind::kDevice));
+  t.put(dispatch(1, {1, 2}, 2100, 0x1000), Kind::kDispatch);
+  t.put(call(kLaunch, 2, 2000, 500), Kind::kCall);
+  t.set_open_call(kSync, 3, 2600 + kBoot);
+  p.fact(FaultFact{{}, 2700 + kBoot, 0xe010, 1, 1, 1, 0}, Kind::kFault, 0, {"page not present"});
+  const ImportResult result = import();
+  EXPECT_EQ(result.unfinished, 1u);
+  EXPECT_EQ(result.faults, 1u);
+  EXPECT_EQ(number("select count(*) from rocpd_op"), 0);
+  EXPECT_EQ(number("select count(*) from rocpd_api_ops"), 0);
+  EXPECT_EQ(row("select pid, api_id, kind, gpuId, submitted, name, gridX, workgroupX from wavetap_inflight"),
+            "100|2|kernel|0|2100|saxpy(int, float, float const*, float*)|1024|256");
+  EXPECT_EQ(row("select tid, name, start from wavetap_open_call"), "101|hipDeviceSynchronize|2600");
+  EXPECT_EQ(row("select address, what, owner from wavetap_fault"),
+            "0xe010|page not present|in no allocation; 16 bytes past the end of 4096 bytes of device memory at 0xd000");
+  expect_sound();
+}
+
+TEST_F(Import, MemoryHeldPerDevice) {
+  TestProcess& p = process(100, 1);
+  TestStream& t = p.stream(1, 101);
+  const auto allocate = [&](uint64_t time, uint64_t address, uint64_t bytes, MemoryKind kind) {
+    AllocateRecord a{};
+    a.time = time + kBoot;
+    a.address = address;
+    a.bytes = bytes;
+    a.agent = 1;
+    t.put(a, Kind::kAllocate, static_cast<uint8_t>(kind));
+  };
+  allocate(2000, 0x1000, 100, MemoryKind::kDevice);
+  allocate(2100, 0x2000, 200, MemoryKind::kDevice);
+  allocate(2150, 0x9000, 999, MemoryKind::kHost);
+  t.put(FreeRecord{{}, 2200 + kBoot, 0x1000, {}}, Kind::kFree);
+  allocate(2300, 0x1000, 50, MemoryKind::kDevice);  // the address again
+  t.put(FreeRecord{{}, 2400 + kBoot, 0x7777, {}}, Kind::kFree);
+  import();
+  EXPECT_EQ(row("select id, peak_bytes, peak_time from wavetap_device"), "0|300|2100");
+  EXPECT_EQ(number("select count(*) from wavetap_allocation"), 4);
+  EXPECT_EQ(row("select kind, bytes, start, end from wavetap_allocation where id = 1"), "device|100|2000|2200");
+  EXPECT_EQ(row("select group_concat(value || ' ' || start || '-' || end, ', ') from rocpd_monitor"), "100 2000-2100, 300 2100-2200, 200 2200-2300, 250 2300-2400");
+  expect_sound();
+}
+
+TEST_F(Import, StacksAreNamedFromTheFilesThatWereLoaded) {
+  TestProcess& p = process(100, 1);
+  TestStream& t = p.stream(1, 101);
+  p.fact(ImageFact{{}, 1000, 0x7f0000, 0x7f8000, 0x7f0000}, Kind::kImage, 0, {"/nonexistent/libfoo.so"});
+  t.put(StackRecord{{}, 1, 2}, Kind::kStack, 0, {0x7f0124, 0x10});
+  t.put(call(kSync, 1, 2000, 500), Kind::kCall);
+  import();
+  EXPECT_EQ(row("select group_concat(depth || ' ' || s.string, ', ') from rocpd_stackframe f join rocpd_string s on s.id = f.name_id"),
+            "0 hipDeviceSynchronize, 1 0x124 (libfoo.so), 2 0x10");
+  expect_sound();
+}
+
+TEST_F(Import, LossesAreCountedAndMakeTheTraceUnsound) {
+  TestProcess& p = process(100, 1);
+  TestStream& t = p.stream(1, 101);
+  p.fact(LossFact{{}, 3000 + kBoot, 5}, Kind::kLoss, static_cast<uint8_t>(Loss::kDiskFull), {"no space left"});
+  for (uint32_t i = 1; i <= 600; ++i) t.put(call(kSync, i, 2000 + i, 1), Kind::kCall);
+  p.flush();
+  processes_.clear();
+  // The middle one of three chunks of 252 records goes.
+  ASSERT_TRUE(std::filesystem::remove(session_ + "/100-1.1.1.chunk"));
+  const ImportResult result = import();
+  EXPECT_EQ(result.calls, 600u - 252u);
+  EXPECT_EQ(result.losses, 5u + 252u);
+  Result<CheckResult> check = check_trace(out_);
+  ASSERT_TRUE(check.ok());
+  EXPECT_FALSE(check->sound());
+  EXPECT_EQ(check->losses, "257");
+}
+
+TEST_F(Import, NonsenseIsSurvived) {
+  TestProcess& p = process(100, 1);
+  TestStream& t = p.stream(1, 101);
+  t.put(dispatch(UINT64_MAX, {9, 9}, 0, 0x9999, 77), Kind::kDispatch);
+  t.put(complete(1ull << 60, 5, 1), Kind::kComplete);
+  t.put(dispatch(1, {77, 5}, 2000, 0x9999, 77), Kind::kDispatch);
+  t.put(complete(1, 4000, 3000), Kind::kComplete);  // ends before it starts
+  t.put(call(999, 1, 2000, 1), Kind::kCall);          // a function nobody described
+  t.put(call(kMemcpy, 2, 2100, 1), Kind::kCall, kCallHasArguments, {1});  // fewer words than its layout
+  t.put(StackRecord{{}, 2, 4000}, Kind::kStack);     // frames that are not there
+  t.put(NoteFact{}, static_cast<Kind>(200));
+  const ImportResult result = import();
+  EXPECT_EQ(result.calls, 2u);
+  EXPECT_EQ(row("select apiName from api where start = 2000"), "function 999");
+  EXPECT_EQ(row("select args from api where start = 2100"), "dst = 0x1");
+  EXPECT_EQ(row("select start, end, description from op"), "4000|4000|kernel 0x9999");
+  EXPECT_EQ(result.losses, 2u);
+}
+
+TEST_F(Import, AnExistingFileIsNotReplacedUnlessAsked) {
+  process(100, 1).stream(1, 101).put(call(kSync, 1, 2000, 1), Kind::kCall);
+  import();
+  const Result<ImportResult> again = import_session(session_, out_);
+  ASSERT_FALSE(again.ok());
+  EXPECT_NE(again.error().message.find("exists already"), std::string::npos);
+  EXPECT_TRUE(import_session(session_, out_, {.overwrite = true}).ok());
+  const Result<ImportResult> empty = import_session(folder_.path(), folder_.file("empty.rpd"));
+  ASSERT_FALSE(empty.ok());
+  EXPECT_NE(empty.error().message.find("holds no recording"), std::string::npos);
+}
+
+TEST_F(Import, OurFileIsReadBackAndAnRpdFileIsConverted) {
+  TestProcess& p = process(100, 1);
+  TestStream& t = p.stream(1, 101);
+  t.put(dispatch(1, {1, 1}, 2100, 0x1000), Kind::kDispatch);
+  t.put(call(kLaunch, 1, 2000, 500), Kind::kCall);
+  t.put(complete(1, 3000, 3700), Kind::kComplete);
+  import();
+  Result<Trace> trace = Trace::load(out_, {.args = true});
+  ASSERT_TRUE(trace.ok()) << trace.error().message;
+  EXPECT_EQ(trace->apis.size(), 1u);
+  EXPECT_EQ(trace->ops.size(), 1u);
+  EXPECT_TRUE(trace->is_emulated());
+  EXPECT_TRUE(trace->problems.empty());
+  Result<ImportResult> converted = import_rpd(out_, folder_.file("copy.rpd"));
+  ASSERT_TRUE(converted.ok()) << converted.error().message;
+  EXPECT_EQ(converted->calls, 1u);
+  EXPECT_EQ(converted->dispatches, 1u);
+}
+
+}  // namespace
+}  // namespace wavetap::store
