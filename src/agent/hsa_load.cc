@@ -22,7 +22,16 @@ bool is_loaded() {
   return pid != 0 && pid == sys::pid();
 }
 
-bool harvest_what_is_done() { return take_in_flight() && is_loaded() && Queue::harvest_all(); }
+// True: something is still in flight. Completions go to this thread's stream even where the agent's own code
+// asks for them: at exit, when the trace is flushed, on the helper thread.
+bool harvest_what_is_done() {
+  if (!take_in_flight() || !is_loaded()) return false;
+  const uint32_t inside = t_thread.inside;
+  t_thread.inside = 0;
+  const bool left = Queue::harvest_all();
+  t_thread.inside = inside;
+  return left;
+}
 
 void harvest() {
   if (harvest_what_is_done()) note_in_flight();
@@ -30,11 +39,7 @@ void harvest() {
 
 // The helper thread's: it comes again by itself.
 bool poll() {
-  // The helper is the agent's own code, but what it finds out here goes to a stream of its own.
-  const uint32_t inside = t_thread.inside;
-  t_thread.inside = 0;
   const bool left = harvest_what_is_done();
-  t_thread.inside = inside;
   if (left) keep_in_flight();
   return left;
 }
