@@ -1,5 +1,6 @@
 #include "agent/hsa_queue.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "agent/hsa_facts.h"
@@ -16,6 +17,8 @@ using amd::PacketType;
 constexpr uint16_t kTypeMask = 0xff;
 constexpr uint16_t kInvalidHeader = static_cast<uint16_t>(PacketType::kInvalid);
 constexpr uint16_t kBarrierBit = 1 << 8;
+constexpr uint64_t kMinReservations = 1024;
+constexpr uint32_t kMinSlab = 1024;
 constexpr uint32_t kMaxSlab = 16384;
 constexpr size_t kMaxKernargBytes = 4096;
 
@@ -192,7 +195,9 @@ bool Queue::open(HsaQueue* real, uint64_t agent, uint32_t size) {
   uint64_t doorbell = 0;
   if (hsa().hsa_amd_signal_create(0, 0, nullptr, kSignalGpuOnly, &doorbell) != kHsaSuccess) return false;
   ring_ = map(size * amd::kAqlPacketBytes);
-  owners_ = reinterpret_cast<std::atomic<uint64_t>*>(map(size * sizeof(uint64_t)));
+  const uint64_t reservations = std::max(uint64_t{size} * 4, kMinReservations);
+  reservations_ = reinterpret_cast<Reservation*>(map(reservations * sizeof(Reservation)));
+  reservations_mask_ = reservations - 1;
   const uint64_t tracked = uint64_t{real->size} * 2;
   consumed_ = reinterpret_cast<std::atomic<uint64_t>*>(map(tracked * sizeof(uint64_t)));
   mask_ = size - 1;
@@ -200,7 +205,7 @@ bool Queue::open(HsaQueue* real, uint64_t agent, uint32_t size) {
   real_ = real;
   std::memcpy(public_, real, sizeof public_);
   handle().doorbell_signal = doorbell;
-  if (ring_ == nullptr || owners_ == nullptr || consumed_ == nullptr) {
+  if (ring_ == nullptr || reservations_ == nullptr || consumed_ == nullptr) {
     hsa().hsa_signal_destroy(doorbell);
     close();
     return false;
@@ -224,7 +229,7 @@ bool Queue::open(HsaQueue* real, uint64_t agent, uint32_t size) {
   last_owner_ = {};
   last_ordinal_ = 0;
   // Without a slab only the program's own signals can be timed; the rest is counted as untimed.
-  slab_.open(agent, shared_pool(), size < kMaxSlab ? (size < 256 ? 256 : size) : kMaxSlab);
+  slab_.open(agent, shared_pool(), std::clamp(size * 4, kMinSlab, kMaxSlab));
   hsa().hsa_amd_profiling_set_profiler_enabled(real, 1);
   {
     Locked locked(g_arena.lock);
@@ -242,10 +247,10 @@ void Queue::write_fact(uint8_t flags) {
 
 void Queue::close() {
   if (ring_ != nullptr) sys::unmap(ring_, (mask_ + 1) * amd::kAqlPacketBytes);
-  if (owners_ != nullptr) sys::unmap(owners_, (mask_ + 1) * sizeof(uint64_t));
+  if (reservations_ != nullptr) sys::unmap(reservations_, (reservations_mask_ + 1) * sizeof(Reservation));
   if (consumed_ != nullptr) sys::unmap(consumed_, (consumed_mask_ + 1) * sizeof(uint64_t));
   ring_ = nullptr;
-  owners_ = nullptr;
+  reservations_ = nullptr;
   consumed_ = nullptr;
 }
 
@@ -287,7 +292,22 @@ void Queue::reserved(uint64_t first, uint64_t count) {
     std::memcpy(&owner, &call, sizeof owner);
   }
   if (count > mask_ + 1) count = mask_ + 1;
-  for (uint64_t i = 0; i < count; ++i) owners_[(first + i) & mask_].store(owner, std::memory_order_relaxed);
+  for (uint64_t i = first; i < first + count; ++i) {
+    Reservation& reservation = reservations_[i & reservations_mask_];
+    reservation.packet.store(0, std::memory_order_relaxed);
+    reservation.owner.store(owner, std::memory_order_release);
+    reservation.packet.store(i + 1, std::memory_order_release);
+  }
+}
+
+format::Owner Queue::owner_of(uint64_t index) const {
+  const Reservation& reservation = reservations_[index & reservations_mask_];
+  format::Owner owner{};
+  if (reservation.packet.load(std::memory_order_acquire) != index + 1) return owner;
+  const uint64_t found = reservation.owner.load(std::memory_order_acquire);
+  // Still the same packet's after it was read: else nobody's, rather than somebody else's.
+  if (reservation.packet.load(std::memory_order_relaxed) == index + 1) std::memcpy(&owner, &found, sizeof owner);
+  return owner;
 }
 
 void Queue::ring(uint64_t last) {
@@ -400,8 +420,7 @@ bool Queue::prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index, 
   record->time = ticks();
   record->kernel_object = packet.kernel_object;
   record->kernarg_address = packet.kernarg_address;
-  const uint64_t owner = owners_[index & mask_].load(std::memory_order_relaxed);
-  std::memcpy(&record->owner, &owner, sizeof owner);
+  record->owner = owner_of(index);
   record->queue = number_;
   for (int i = 0; i < 3; ++i) {
     record->grid[i] = packet.grid_size[i];
@@ -429,11 +448,20 @@ bool Queue::prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index, 
   return add;
 }
 
+const amd::Signal* Queue::take_signal(uint64_t id, format::Kind kind, uint64_t stands_for) {
+  // The helper thread is behind: do its work, unless it is at it right now.
+  if (slab_.is_crowded() && g_arena.lock.try_lock()) {
+    slab_.harvest();
+    g_arena.lock.unlock();
+  }
+  return slab_.take(id, kind, stands_for);
+}
+
 // Sees to it that the packet's completion will be known; `barrier` gets a header when it must follow.
 bool Queue::time_packet(uint64_t* signal, uint64_t id, format::Kind kind, amd::BarrierPacket* barrier) {
   if (barrier != nullptr) barrier->header = 0;
   if (*signal == 0) {
-    const amd::Signal* own = slab_.take(id, kind);
+    const amd::Signal* own = take_signal(id, kind, 0);
     if (own == nullptr) return false;
     *signal = reinterpret_cast<uint64_t>(own);
     return true;
@@ -447,7 +475,7 @@ bool Queue::time_packet(uint64_t* signal, uint64_t id, format::Kind kind, amd::B
       break;
   }
   if (barrier == nullptr) return false;
-  const amd::Signal* own = slab_.take(id, kind, *signal);
+  const amd::Signal* own = take_signal(id, kind, *signal);
   if (own == nullptr) return false;
   *barrier = {};
   barrier->header = static_cast<uint16_t>(PacketType::kBarrierAnd) | kBarrierBit;
@@ -472,8 +500,7 @@ void Queue::prepare_other(amd::BarrierPacket& packet, uint64_t index) {
   if (record == nullptr) return count_loss(format::Loss::kOther);
   record->id = id;
   record->time = ticks();
-  const uint64_t owner = owners_[index & mask_].load(std::memory_order_relaxed);
-  std::memcpy(&record->owner, &owner, sizeof owner);
+  record->owner = owner_of(index);
   record->queue = number_;
   record->packet_header = packet.header;
   record->dependencies = 0;

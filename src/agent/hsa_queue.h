@@ -71,6 +71,8 @@ class Queue {
   void prepare_other(amd::BarrierPacket& packet, uint64_t index);
   bool time_packet(uint64_t* signal, uint64_t id, format::Kind kind, amd::BarrierPacket* barrier);
   void put(uint64_t index, const void* packet, uint64_t consumed);
+  format::Owner owner_of(uint64_t index) const;
+  const amd::Signal* take_signal(uint64_t id, format::Kind kind, uint64_t stands_for);
 
   static void on_error(HsaStatus status, HsaQueue* source, void* data);
 
@@ -89,7 +91,14 @@ class Queue {
   uint64_t real_mask_;
   char* ring_;
   uint64_t mask_;
-  std::atomic<uint64_t>* owners_;    // by packet: format::Owner of who reserved it
+  // Who reserved a packet. Threads reserve further ahead than the ring has room, and wait then; so there are
+  // several times as many entries as packets, and each says which packet it is for.
+  struct Reservation {
+    std::atomic<uint64_t> packet;  // plus one
+    std::atomic<uint64_t> owner;   // format::Owner
+  };
+  Reservation* reservations_;
+  uint64_t reservations_mask_;
   std::atomic<uint64_t>* consumed_;  // by real packet: packets of the program that are done with once it is read
   uint64_t consumed_mask_;
   bool may_insert_;

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -100,6 +101,7 @@ bool SignalSlab::open(uint64_t agent, uint64_t pool, uint32_t count) {
   signals_ = static_cast<amd::Signal*>(memory);
   slots_ = reinterpret_cast<Slot*>(slots);
   count_ = count;
+  crowded_at_.store(count / 2, std::memory_order_relaxed);
   head_.store(0, std::memory_order_relaxed);
   tail_ = 0;
   return true;
@@ -163,6 +165,8 @@ uint32_t SignalSlab::harvest() {
     slot.id.store(0, std::memory_order_release);
   }
   tail_ = first_busy;
+  // Again when half of what is free now is taken.
+  crowded_at_.store(head + std::max<uint64_t>((count_ - in_flight) / 2, 64), std::memory_order_relaxed);
   return in_flight;
 }
 

@@ -57,6 +57,11 @@ class SignalSlab {
   // time. `stands_for`: the program's signal that the operation had, 0: none.
   amd::Signal* take(uint64_t id, format::Kind kind, uint64_t stands_for = 0);
 
+  // So many are out that it is worth collecting some; asked by the thread that takes.
+  bool is_crowded() const {
+    return head_.load(std::memory_order_relaxed) >= crowded_at_.load(std::memory_order_relaxed);
+  }
+
   // Collects what is done. One thread at a time, concurrently with take(). Returns what is still in flight.
   uint32_t harvest();
 
@@ -73,6 +78,7 @@ class SignalSlab {
   uint32_t count_ = 0;
   std::atomic<uint64_t> head_{0};  // slots handed out so far, busy ones that were skipped included
   uint64_t tail_ = 0;              // all before are free; owned by harvest()
+  std::atomic<uint64_t> crowded_at_{0};
 };
 
 // The program's signals, from creation to destruction.
