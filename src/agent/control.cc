@@ -114,9 +114,9 @@ std::string_view receive_line(int fd, char* buffer, size_t size) {
     used += static_cast<size_t>(count);
     if (memchr(buffer, '\n', used) != nullptr) break;
   }
-  const std::string_view text(buffer, used);
-  const size_t end = text.find('\n');
-  return end == std::string_view::npos ? std::string_view() : text.substr(0, end);
+  const void* const end = memchr(buffer, '\n', used);
+  if (end == nullptr) return {};
+  return {buffer, static_cast<size_t>(static_cast<const char*>(end) - buffer)};
 }
 
 void send_all(int fd, const char* text, size_t size) {

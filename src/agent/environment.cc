@@ -33,8 +33,8 @@ void read_options(const char* text, Environment& environment) {
   std::string_view rest = text;
   while (!rest.empty()) {
     const size_t comma = rest.find(',');
-    const std::string_view word = rest.substr(0, comma);
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    const std::string_view word(rest.data(), comma == std::string_view::npos ? rest.size() : comma);
+    rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
     if (word == "paused") environment.paused = true;
     for (const Option& option : kOptions)
       if (word == option.name) environment.options |= option.bit;

@@ -139,9 +139,10 @@ const char* soname_of(const Image& image) {
 }
 
 std::string_view file_name_of(const Image& image) {
-  const std::string_view path = image.path;
+  std::string_view path = image.path;
   const size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+  if (slash != std::string_view::npos) path.remove_prefix(slash + 1);
+  return path;
 }
 
 size_t build_id_of(const Image& image, char* out, size_t size) {

@@ -14,7 +14,7 @@
 namespace wavetap::agent {
 
 struct Image {
-  const char* path = "";          // "" for the program itself
+  const char* path = nullptr;     // "" for the program itself
   uintptr_t base = 0;             // address - base = the file's own virtual address
   uintptr_t begin = 0;            // of what is mapped
   uintptr_t end = 0;

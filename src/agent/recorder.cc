@@ -310,7 +310,8 @@ std::string_view session_file(uint32_t number, char* buffer, size_t size) {
   if (g_fork_wiped.session_open.load(std::memory_order_acquire) == 0) return {};
   const size_t length = session().path(buffer, size, number, nullptr, format::kCodeObjectSuffix);
   if (length == 0) return {};
-  return std::string_view(buffer, length).substr(strlen(session().folder()) + 1);
+  const size_t folder = strlen(session().folder()) + 1;
+  return {buffer + folder, length - folder};
 }
 
 // ---- start and stop -----------------------------------------------------------------------------------

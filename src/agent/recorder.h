@@ -21,6 +21,9 @@
 #include "agent/stream.h"
 #include "format/record.h"
 
+// Reached relative to the code, without a detour through the offset table: hooks are counted in nanoseconds.
+#define WT_HIDDEN __attribute__((visibility("hidden")))
+
 namespace wavetap::agent {
 
 // Bits of g_state.
@@ -41,8 +44,10 @@ struct alignas(64 * 1024) ForkWiped {
   LockWord start_lock;  // taken first
   LockWord fact_lock;   // then this
   LockWord chunk_lock;  // then this
+  LockWord resolve_lock;  // on its own
+  LockWord host_lock;     // on its own
 };
-extern ForkWiped g_fork_wiped;
+extern ForkWiped g_fork_wiped WT_HIDDEN;
 inline constinit std::atomic<uint32_t>& g_state = g_fork_wiped.state;
 
 inline bool recording() { return (g_state.load(std::memory_order_relaxed) & kRecording) != 0; }
@@ -53,7 +58,7 @@ struct Thread {
   uint32_t inside;  // > 0: the agent's own code runs; hooks pass straight through
   uint32_t exits;   // rounds of thread-exit destructors seen
 };
-extern __thread Thread t_thread __attribute__((tls_model("initial-exec")));
+extern __thread Thread t_thread WT_HIDDEN __attribute__((tls_model("initial-exec")));
 
 Stream* attach_thread();
 
@@ -120,7 +125,7 @@ void add_status(size_t (*write)(char* buffer, size_t size));
 
 // Called by blocking HIP functions after they return (hipDeviceSynchronize ...) and at exit: collects the GPU
 // times of what has finished. Costs one load when nothing is pending. Set by the HSA side.
-extern void (*g_harvest)();
+extern void (*g_harvest)() WT_HIDDEN;
 
 // One reference count for the socket, the C API and Python: recording is on while it is above 0. Each returns
 // the count afterwards; stopping at 0 stays at 0. `by_pid`: who asked.

@@ -1,0 +1,360 @@
+// One function of ours in front of every HIP and hipRTC function.
+//
+// Each symbol is an indirect function: the loader asks a resolver of ours whenever a library is bound to it. That is
+// how we learn that a caller has appeared whose libamdhip64 may be another one than what we have kept as the real
+// function so far; there is no other harmless way to be told (dlopen() must see its true caller, so it cannot be
+// wrapped).
+//
+//   wrapped_X    state is kReady: jump to g_targets[X]           a load, a branch, a load, a jump
+//                else: jump to traced_X
+//   traced_X     finds the real function if need be, records the call
+//   g_targets[X] the real function once it is known to be the same for all callers, traced_X until then
+//
+// The resolvers may run before this library is relocated: they use nothing but addresses relative to themselves.
+#include "agent/preload/hip.h"
+
+#include <string.h>
+
+#include <atomic>
+#include <type_traits>
+
+#include "agent/call.h"
+#include "agent/functions.h"
+#include "agent/hip_types.h"
+#include "agent/host_functions.h"
+#include "agent/layout.h"
+#include "agent/recorder.h"
+#include "agent/stack.h"
+
+// Runs before any sanitizer is ready.
+#define WT_RESOLVER __attribute__((no_sanitize("address", "thread", "undefined")))
+#define WT_UNPACK(...) __VA_ARGS__
+#define WT_MORE(...) __VA_OPT__(, ) __VA_ARGS__
+
+namespace wavetap::agent {
+namespace {
+
+enum HipIndex : uint32_t {
+#define WT_HIP(symbol, name, family, result, parameters, arguments, packed, layout, flags) kIndexOf_##symbol,
+#include "agent/hip_api.inc"
+#undef WT_HIP
+  kHipCount
+};
+static_assert(kFirstHipFunction + kHipCount <= kFirstHsaFunction);
+
+struct Description {
+  const char* symbol;
+  const char* name;
+  const char* layout;
+  Provider provider;
+  uint8_t result_type;  // FunctionFact::result_type
+};
+
+template <class R>
+constexpr uint8_t result_type_of() {
+  return std::is_void_v<R> ? 2 : std::is_pointer_v<R> ? 1 : 0;
+}
+
+constexpr Description kDescriptions[kHipCount] = {
+#define WT_HIP(symbol, name, family, result, parameters, arguments, packed, layout, flags) \
+  {#symbol, #name, layout, Provider::family, result_type_of<WT_UNPACK result>()},
+#include "agent/hip_api.inc"
+#undef WT_HIP
+};
+
+// Written once per session and function, when the function is first called: FunctionFact.
+std::atomic<bool> g_called[kHipCount];
+
+void write_function(uint32_t index) {
+  const Description& d = kDescriptions[index];
+  write_function_fact(d.provider == Provider::kHiprtc ? format::Api::kHiprtc : format::Api::kHip,
+                      kFirstHipFunction + index, d.result_type, d.name, d.layout);
+}
+
+void write_known_functions() {
+  for (uint32_t i = 0; i < kHipCount; ++i)
+    if (g_called[i].load(std::memory_order_relaxed)) write_function(i);
+}
+
+constexpr FunctionFamily kFamily = {kFirstHipFunction, kHipCount, [](uint32_t index) { return kDescriptions[index].name; }};
+
+// ---- the real functions -------------------------------------------------------------------------------
+
+#define WT_HIP(symbol, name, family, result, parameters, arguments, packed, layout, flags) \
+  WT_UNPACK result traced_##symbol parameters;
+#include "agent/hip_api.inc"
+#undef WT_HIP
+
+#define WT_HIP(symbol, name, family, result, parameters, arguments, packed, layout, flags) \
+  reinterpret_cast<void*>(&traced_##symbol),
+void* g_targets[kHipCount] = {
+#include "agent/hip_api.inc"
+};
+#undef WT_HIP
+
+[[gnu::always_inline]] inline void* target_of(uint32_t index) { return __atomic_load_n(&g_targets[index], __ATOMIC_RELAXED); }
+// Sequentially consistent, see resolve().
+[[gnu::always_inline]] inline void set_target(uint32_t index, void* function) {
+  __atomic_store_n(&g_targets[index], function, __ATOMIC_SEQ_CST);
+}
+
+// With several libraries of one name: what was found for a call site.
+struct CallSite {
+  std::atomic<uint64_t> key{0};
+  std::atomic<void*> target{nullptr};
+};
+constexpr size_t kCallSites = 4096;
+CallSite g_call_sites[kCallSites];
+
+uint64_t key_of(uint32_t index, const void* caller, uint64_t epoch) {
+  return (reinterpret_cast<uintptr_t>(caller) * 0x9e3779b97f4a7c15u) ^ (uint64_t{index} << 48) ^ epoch * 0xff51afd7ed558ccdu;
+}
+
+// Called for a function whose target is not settled. `traced`: what stands in g_targets until it is.
+__attribute__((noinline)) void* resolve(uint32_t index, void* traced, const void* caller) {
+  const uint64_t epoch = binding_epoch();
+  const uint64_t key = key_of(index, caller, epoch);
+  CallSite& site = g_call_sites[(key >> 20) % kCallSites];
+  if (site.key.load(std::memory_order_acquire) == key) {
+    void* const known = site.target.load(std::memory_order_acquire);
+    if (site.key.load(std::memory_order_relaxed) == key && known != nullptr) return known;
+  }
+  ensure_started();
+  if (!g_called[index].exchange(true, std::memory_order_relaxed)) {
+    add_function_family(&kFamily);
+    add_fact_source(write_known_functions);
+    write_function(index);
+  }
+  const Description& d = kDescriptions[index];
+  const RealFunction real = find_real(d.symbol, d.provider, caller);
+  if (real.for_everyone) {
+    // Pairs with bind(): a binding that came after our look at the libraries undoes what we keep, whichever of us
+    // writes last.
+    set_target(index, real.function);
+    if (binding_epoch() != epoch) set_target(index, traced);
+  } else if (real.function != nullptr) {
+    site.key.store(0, std::memory_order_relaxed);
+    site.target.store(real.function, std::memory_order_release);
+    site.key.store(key, std::memory_order_release);
+  }
+  return real.function;
+}
+
+// ---- what some functions need besides -----------------------------------------------------------------
+
+// After<index>::run(caller, result, arguments...) is called after the function, whether or not it is recorded.
+template <uint32_t kIndex>
+struct After {
+  static constexpr bool kExists = false;
+};
+
+template <>
+struct After<kIndexOf_hipModuleGetFunction> {
+  static constexpr bool kExists = true;
+  static void run(const void*, int32_t result, void* function, void*, const char* name) {
+    if (result == 0 && function != nullptr) note_host_function(*static_cast<void**>(function), name);
+  }
+};
+
+template <>
+struct After<kIndexOf_hipLibraryGetKernel> {
+  static constexpr bool kExists = true;
+  static void run(const void*, int32_t result, void* kernel, void*, const char* name) {
+    if (result == 0 && kernel != nullptr) note_host_function(*static_cast<void**>(kernel), name);
+  }
+};
+
+template <>
+struct After<kIndexOf___hipRegisterFunction> {
+  static constexpr bool kExists = true;
+  static void run(const void*, void*, void* host_function, void*, const char* name, uint32_t, void*, void*, void*, void*,
+                  void*) {
+    note_host_function(host_function, name);
+  }
+};
+
+// Whoever asks for a function by name gets ours as well.
+struct SwapPointer {
+  static void swap(int32_t result, const char* symbol, void* out, const void* caller) {
+    if (result != 0 || symbol == nullptr || out == nullptr) return;
+    void*& function = *static_cast<void**>(out);
+    // The same name may mean a function of another release or stream mode, depending on the version asked for.
+    static constexpr const char* kSuffixes[] = {"", "_spt", "R0600", "R0000"};
+    for (const char* const suffix : kSuffixes) {
+      char name[256];
+      const size_t length = strlen(symbol);
+      if (length + 8 > sizeof name) return;
+      memcpy(name, symbol, length);
+      strcpy(name + length, suffix);
+      void* const ours = hip_wrapper_for(name, function, caller);
+      if (ours == function) continue;
+      function = ours;
+      return;
+    }
+  }
+};
+
+template <>
+struct After<kIndexOf_hipGetProcAddress> : SwapPointer {
+  static constexpr bool kExists = true;
+  static void run(const void* caller, int32_t result, const char* symbol, void* out, int32_t, uint64_t, void*) {
+    swap(result, symbol, out, caller);
+  }
+};
+
+template <>
+struct After<kIndexOf_hipGetDriverEntryPoint> : SwapPointer {
+  static constexpr bool kExists = true;
+  static void run(const void* caller, int32_t result, const char* symbol, void* out, uint64_t, void*) {
+    swap(result, symbol, out, caller);
+  }
+};
+
+template <>
+struct After<kIndexOf_hipGetDriverEntryPoint_spt> : SwapPointer {
+  static constexpr bool kExists = true;
+  static void run(const void* caller, int32_t result, const char* symbol, void* out, uint64_t, void*) {
+    swap(result, symbol, out, caller);
+  }
+};
+
+// ---- the hook -----------------------------------------------------------------------------------------
+
+template <class R>
+R missing(Provider provider) {
+  if constexpr (std::is_same_v<R, int32_t>)
+    return provider == Provider::kHiprtc ? kHiprtcErrorInternal : kHipErrorNotSupported;
+  else if constexpr (!std::is_void_v<R>)
+    return R{};
+}
+
+template <class R>
+int32_t result_code(const R& result) {
+  if constexpr (std::is_pointer_v<R>)
+    return static_cast<int32_t>(reinterpret_cast<uintptr_t>(result));
+  else if constexpr (std::is_integral_v<R>)
+    return static_cast<int32_t>(result);
+  else
+    return 0;
+}
+
+inline void harvest() {
+  if (void (*const collect)() = g_harvest) collect();
+}
+
+// `leave(call, code, ok)` writes the record.
+template <uint32_t kIndex, uint32_t kFlags, class R, class Function, class Leave, class... A>
+[[gnu::always_inline]] inline R trace(Function traced, const void* caller, const void* frame, Leave leave,
+                                      const A&... arguments) {
+  void* target = target_of(kIndex);
+  if (target == reinterpret_cast<void*>(traced)) target = resolve(kIndex, target, caller);
+  if (target == nullptr) return missing<R>(kDescriptions[kIndex].provider);
+  const auto real = reinterpret_cast<Function>(target);
+  const uint32_t state = g_state.load(std::memory_order_relaxed);
+  OpenCall call;
+  if ((kFlags & kUnrecorded) != 0 || (state & kRecording) == 0 || !enter_call(call, kFirstHipFunction + kIndex)) {
+    if constexpr (!After<kIndex>::kExists) {
+      return real(arguments...);
+    } else if constexpr (std::is_void_v<R>) {
+      real(arguments...);
+      After<kIndex>::run(caller, arguments...);
+      return;
+    } else {
+      const R result = real(arguments...);
+      After<kIndex>::run(caller, result, arguments...);
+      return result;
+    }
+  }
+  if ((state & kStacks) != 0) [[unlikely]]
+    write_stack(call, caller, frame);
+  if constexpr (std::is_void_v<R>) {
+    real(arguments...);
+    leave(call, 0, true);
+  } else {
+    const R result = real(arguments...);
+    const int32_t code = result_code(result);
+    leave(call, code, !std::is_same_v<R, int32_t> || code == 0);
+    if constexpr ((kFlags & kBlocking) != 0) harvest();
+    if constexpr (After<kIndex>::kExists) After<kIndex>::run(caller, result, arguments...);
+    return result;
+  }
+}
+
+#define WT_HIP(symbol, name, family, R, parameters, arguments, packed, layout, flags)                             \
+  __attribute__((noinline)) WT_UNPACK R traced_##symbol parameters {                                              \
+    const auto leave = [&](const OpenCall& call, int32_t wt_code, [[maybe_unused]] bool ok) {                        \
+      if (((flags)&kEssential) != 0 || (g_state.load(std::memory_order_relaxed) & kArguments) != 0)               \
+        leave_call(call, kFirstHipFunction + kIndexOf_##symbol, wt_code WT_MORE packed);                             \
+      else                                                                                                        \
+        leave_call(call, kFirstHipFunction + kIndexOf_##symbol, wt_code);                                            \
+    };                                                                                                            \
+    return trace<kIndexOf_##symbol, flags, WT_UNPACK R>(&traced_##symbol, __builtin_return_address(0),            \
+                                                        __builtin_frame_address(0), leave WT_MORE arguments);     \
+  }                                                                                                               \
+                                                                                                                  \
+  WT_UNPACK R wrapped_##symbol parameters {                                                                       \
+    using Function = WT_UNPACK R(*) parameters;                                                                   \
+    if (!After<kIndexOf_##symbol>::kExists && g_state.load(std::memory_order_relaxed) == kReady) [[likely]]       \
+      return reinterpret_cast<Function>(target_of(kIndexOf_##symbol)) arguments;  \
+    return traced_##symbol arguments;                                                                             \
+  }
+#include "agent/hip_api.inc"
+#undef WT_HIP
+
+}  // namespace
+
+// ---- for the loader's hooks ---------------------------------------------------------------------------
+
+uint32_t hip_index(const char* symbol) {
+  for (uint32_t i = 0; i < kHipCount; ++i)
+    if (strcmp(kDescriptions[i].symbol, symbol) == 0) return i;
+  return kNoHipFunction;
+}
+
+const char* hip_symbol(uint32_t index) { return kDescriptions[index].symbol; }
+Provider hip_provider(uint32_t index) { return kDescriptions[index].provider; }
+
+void* hip_wrapper(uint32_t index) {
+  static void* const kWrappers[kHipCount] = {
+#define WT_HIP(symbol, name, family, R, parameters, arguments, packed, layout, flags) \
+  reinterpret_cast<void*>(&wrapped_##symbol),
+#include "agent/hip_api.inc"
+#undef WT_HIP
+  };
+  return kWrappers[index];
+}
+
+void* hip_wrapper_for(const char* symbol, void* function, const void* caller) {
+  const uint32_t index = hip_index(symbol);
+  if (index == kNoHipFunction) return function;
+  const RealFunction real = find_real(symbol, kDescriptions[index].provider, caller);
+  return real.function == function ? hip_wrapper(index) : function;
+}
+
+void forget_hip_functions() {
+  count_binding();
+#define WT_HIP(symbol, name, family, R, parameters, arguments, packed, layout, flags) \
+  set_target(kIndexOf_##symbol, reinterpret_cast<void*>(&traced_##symbol));
+#include "agent/hip_api.inc"
+#undef WT_HIP
+}
+
+}  // namespace wavetap::agent
+
+// ---- the symbols --------------------------------------------------------------------------------------
+
+#define WT_HIP(symbol, name, family, R, parameters, arguments, packed, layout, flags)                             \
+  extern "C" {                                                                                                    \
+  WT_RESOLVER static decltype(&wavetap::agent::wrapped_##symbol) wt_bind_##symbol() {                             \
+    using namespace wavetap::agent;                                                                               \
+    count_binding();                                                                                              \
+    set_target(kIndexOf_##symbol, reinterpret_cast<void*>(&traced_##symbol));     \
+    return &wrapped_##symbol;                                                                                     \
+  }                                                                                                               \
+  __attribute__((visibility("default"), ifunc("wt_bind_" #symbol)))                                               \
+  WT_UNPACK R symbol parameters;                                                                                   \
+  }
+using wavetap::agent::Dim3;
+using wavetap::agent::Opaque;
+#include "agent/hip_api.inc"
+#undef WT_HIP
