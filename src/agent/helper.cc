@@ -50,14 +50,15 @@ std::atomic<bool (*)()> g_work[kMaxWork];
 
 // The one request that is on its way from the file thread to the helper.
 enum : uint32_t { kNone, kPosted, kTaken, kDone };
-struct {
+struct Posted {
   std::atomic<uint32_t> state{kNone};
-  Request request;
-  uint32_t pid;
-  char* out;
-  size_t size;
-  size_t length;
-} g_posted;
+  Request request = Request::kUnknown;
+  uint32_t pid = 0;
+  char* out = nullptr;
+  size_t size = 0;
+  size_t length = 0;
+};
+constinit Posted g_posted;
 
 int64_t monotonic_ns() {
   timespec t{};
