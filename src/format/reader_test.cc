@@ -68,7 +68,7 @@ TEST(Reader, TextsFollowTheFixedPart) {
   TestFolder folder("reader");
   {
     TestStream out(folder.path(), 50, 9, 0, 50, 4096);
-    out.put(FunctionFact{{}, 4, 0}, Kind::kFunction, 0, test::texts({"hipMalloc", "ptr:o8,size:z"}));
+    out.put(FunctionFact{{}, 4, 0}, Kind::kFunction, 0, test::texts({"hipMalloc", "ptr:op,size:z"}));
     // A length that runs over the record's end is cut there.
     std::vector<uint64_t> words = test::texts({"abcdefgh"});
     words[0] = 4000;
@@ -81,7 +81,7 @@ TEST(Reader, TextsFollowTheFixedPart) {
   ASSERT_TRUE(stream.next(record));
   TextCursor texts(record.after<FunctionFact>());
   EXPECT_EQ(texts.next(), "hipMalloc");
-  EXPECT_EQ(texts.next(), "ptr:o8,size:z");
+  EXPECT_EQ(texts.next(), "ptr:op,size:z");
   EXPECT_EQ(texts.next(), "");
   ASSERT_TRUE(stream.next(record));
   EXPECT_EQ(TextCursor(record.after<NoteFact>()).next(), "abcdefgh");

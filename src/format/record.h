@@ -204,9 +204,11 @@ struct FreeRecord {
 static_assert(sizeof(FreeRecord) == 32);
 
 enum class MarkerKind : uint8_t { kPush = 0, kPop = 1, kInstant = 2, kStart = 3, kStop = 4 };
+// Beside the kind: the third text names the range itself (rpd_rangePush's apiName), the message is its argument.
+inline constexpr uint8_t kMarkerNamed = 0x80;
 
 struct MarkerRecord {
-  RecordHeader header;    // flags: MarkerKind
+  RecordHeader header;    // flags: MarkerKind, kMarkerNamed
   uint64_t time;
   uint64_t range;         // kStart, kStop: the id that roctxRangeStart returned
   // kPush, kInstant, kStart: Text message, Text domain, Text category ("" where there is none)

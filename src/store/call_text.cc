@@ -19,6 +19,8 @@ std::optional<ArgSpec> parse_one(std::string_view item) {
     spec.type = code.substr(second + 1);
     code = code.substr(0, second);
   }
+  // What an out-pointer pointed to is shown like an argument of that type.
+  if (code.size() > 1 && code[0] == 'o') code.remove_prefix(1);
   struct Simple {
     std::string_view text;
     ArgCode code;
@@ -27,8 +29,7 @@ std::optional<ArgSpec> parse_one(std::string_view item) {
   static constexpr Simple kSimple[] = {
       {"p", ArgCode::kPointer, 1},  {"z", ArgCode::kSize, 1},     {"u", ArgCode::kUnsigned32, 1}, {"i", ArgCode::kSigned32, 1},
       {"U", ArgCode::kUnsigned64, 1}, {"I", ArgCode::kSigned64, 1}, {"f", ArgCode::kFloat, 1},      {"d", ArgCode::kDouble, 1},
-      {"b", ArgCode::kBool, 1},     {"e", ArgCode::kEnum, 1},     {"o8", ArgCode::kOut8, 1},      {"o4", ArgCode::kOut4, 1},
-      {"s", ArgCode::kString, 1},   {"d3", ArgCode::kDim3, 2},
+      {"b", ArgCode::kBool, 1},     {"e", ArgCode::kEnum, 1},     {"s", ArgCode::kString, 1},     {"d3", ArgCode::kDim3, 2},
   };
   for (const Simple& simple : kSimple) {
     if (code != simple.text) continue;
@@ -36,11 +37,11 @@ std::optional<ArgSpec> parse_one(std::string_view item) {
     spec.words = simple.words;
     return spec;
   }
-  if (!code.starts_with('x')) return std::nullopt;
+  if (!code.starts_with('x') && !code.starts_with('v')) return std::nullopt;
   uint32_t bytes = 0;
   const auto [end, error] = std::from_chars(code.data() + 1, code.data() + code.size(), bytes);
   if (error != std::errc() || end != code.data() + code.size() || bytes == 0 || bytes > 4096) return std::nullopt;
-  spec.code = ArgCode::kOpaque;
+  spec.code = ArgCode::kStructure;
   spec.words = (bytes + 7) / 8;
   return spec;
 }
@@ -69,8 +70,7 @@ void append_quoted(std::string& out, std::string_view text, uint32_t truncated) 
 void append_value(std::string& out, const ArgSpec& spec, const uint64_t* words) {
   const uint64_t word = words[0];
   switch (spec.code) {
-    case ArgCode::kPointer:
-    case ArgCode::kOut8: append_hex(out, word); break;
+    case ArgCode::kPointer: append_hex(out, word); break;
     case ArgCode::kSize:
     case ArgCode::kUnsigned64: {
       char text[24];
@@ -78,8 +78,7 @@ void append_value(std::string& out, const ArgSpec& spec, const uint64_t* words) 
       break;
     }
     case ArgCode::kUnsigned32: append_decimal(out, low<uint32_t>(word)); break;
-    case ArgCode::kSigned32:
-    case ArgCode::kOut4: append_decimal(out, low<int32_t>(word)); break;
+    case ArgCode::kSigned32: append_decimal(out, low<int32_t>(word)); break;
     case ArgCode::kSigned64: append_decimal(out, static_cast<int64_t>(word)); break;
     case ArgCode::kFloat: append_real(out, low<float>(word)); break;
     case ArgCode::kDouble: append_real(out, low<double>(word)); break;
@@ -97,7 +96,7 @@ void append_value(std::string& out, const ArgSpec& spec, const uint64_t* words) 
       out += ',';
       append_decimal(out, low<uint32_t>(words[1]));
       break;
-    case ArgCode::kOpaque:
+    case ArgCode::kStructure:
       for (uint32_t i = 0; i < spec.words; ++i) {
         if (i > 0) out += ' ';
         append_hex(out, words[i]);

@@ -23,11 +23,9 @@ enum class ArgCode : uint8_t {
   kDouble,
   kBool,
   kEnum,
-  kOut8,        // what the call left in an 8-byte variable: a pointer or a handle
-  kOut4,        // in a 4-byte one
   kString,
   kDim3,
-  kOpaque,
+  kStructure,
 };
 
 struct ArgSpec {

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <tuple>
 
 #include "format/reader.h"
 #include "store/import_process.h"
@@ -86,8 +87,9 @@ Status fill_from_session(const std::string& folder, const std::string& path, con
   int64_t first = INT64_MAX, last = INT64_MIN;
   std::vector<const format::ProcessStreams*> processes;
   for (const format::ProcessStreams& process : session->processes()) processes.push_back(&process);
-  // In the order they were started; the first becomes session 0.
-  std::stable_sort(processes.begin(), processes.end(), [](const auto* a, const auto* b) { return a->id.start < b->id.start; });
+  // In the order they were started; the first becomes session 0. The top byte counts exec().
+  const auto started = [](const format::ProcessStreams* p) { return std::tuple(p->id.start << 8, p->id.pid, p->id.start); };
+  std::stable_sort(processes.begin(), processes.end(), [&](const auto* a, const auto* b) { return started(a) < started(b); });
   int64_t number = 0;
   for (const format::ProcessStreams* process : processes) {
     ProcessImport import(file, devices, result, number, folder);
@@ -111,9 +113,9 @@ Status fill_from_session(const std::string& folder, const std::string& path, con
   write_devices(file, devices);
 
   const format::Damage damage = session->total_damage();
-  for (const std::string& note : damage.notes) {
-    result.notes.push_back(note);
-    file.add("wavetap_loss", {{}, {}, {}, std::string("unreadable"), {}, note});
+  for (size_t i = 0; i < damage.notes.size(); ++i) {
+    result.notes.push_back(damage.notes[i]);
+    file.add("wavetap_loss", {{}, {}, {}, std::string("unreadable"), i == 0 ? static_cast<int64_t>(damage.missing_records) : 0, damage.notes[i]});
   }
   result.losses += damage.missing_records;
   result.processes = processes.size();

@@ -76,7 +76,8 @@ void ProcessEvents::take_marker(const format::Record& record, uint32_t tid, std:
   MarkerEvent event;
   event.start = event.end = r->time;
   event.tid = tid;
-  const auto kind = static_cast<MarkerKind>(record.header.flags);
+  event.named = (record.header.flags & format::kMarkerNamed) != 0;
+  const auto kind = static_cast<MarkerKind>(record.header.flags & ~format::kMarkerNamed);
   if (kind == MarkerKind::kPush || kind == MarkerKind::kInstant || kind == MarkerKind::kStart) {
     format::TextCursor texts(record.after<format::MarkerRecord>());
     event.message = texts.next();

@@ -50,6 +50,7 @@ struct MarkerEvent {
   uint64_t end = 0;
   uint32_t tid = 0;
   bool closed = true;   // false: the program never ended it
+  bool named = false;   // category is the name of the range, message its argument
   std::string_view message, domain, category;
 };
 

@@ -28,6 +28,13 @@ std::string hex(uint64_t value) {
   return out;
 }
 
+// A kernel whose code object was loaded before the recorder could see it.
+std::string unnamed_kernel(uint64_t kernel_object) {
+  std::string out = "kernel ";
+  append_hex(out, kernel_object);
+  return out;
+}
+
 // The words behind a call's fixed part.
 CallWords words_of(const format::CallRecord& call) {
   const auto* begin = reinterpret_cast<const std::byte*>(&call);
@@ -367,7 +374,7 @@ void ProcessImport::write_launch(const Function& f, const CallWords& words, cons
     const Kernel* k = kernel(op.as<format::DispatchRecord>());
     if (k != nullptr && k->internal) continue;
     dispatch = &op.as<format::DispatchRecord>();
-    name_id = k != nullptr ? k->name_id : strings_.id("kernel " + hex(dispatch->kernel_object));
+    name_id = k != nullptr ? k->name_id : strings_.id(unnamed_kernel(dispatch->kernel_object));
     break;
   }
   uint32_t grid[3] = {0, 0, 0}, block[3] = {0, 0, 0};
@@ -433,14 +440,20 @@ void ProcessImport::write_stack(const format::StackRecord& stack, const Function
 // --- markers
 
 void ProcessImport::write_markers() {
-  const int64_t name = strings_.id("UserMarker");
+  const int64_t user_marker = strings_.id("UserMarker");
   int64_t id = offset_ + kFirstMarkerId;
   for (const MarkerEvent& marker : events_.markers) {
-    // NVTX-style domains and categories have their place in the category column.
-    text_ = marker.domain;
-    if (!text_.empty() && !marker.category.empty()) text_ += '/';
-    text_ += marker.category;
-    const int64_t category = strings_.id(text_);
+    int64_t name = user_marker, domain = user_marker, category = empty_id_;
+    if (marker.named) {
+      name = strings_.id(marker.category);
+      if (!marker.domain.empty()) domain = strings_.id(marker.domain);
+    } else {
+      // NVTX-style domains and categories have their place in the category column.
+      text_ = marker.domain;
+      if (!text_.empty() && !marker.category.empty()) text_ += '/';
+      text_ += marker.category;
+      category = strings_.id(text_);
+    }
     const int64_t args = marker.message.empty() ? offset_ + 1 : add_ustring(marker.message);
     const int64_t start = ns(marker.start);
     BulkTable& api = *file_.api;
@@ -452,7 +465,7 @@ void ProcessImport::write_markers() {
     api.integer(std::max(start, ns(marker.end)));
     api.integer(name);
     api.integer(category);
-    api.integer(name);
+    api.integer(domain);
     api.integer(args);
     api.end();
   }
@@ -526,7 +539,7 @@ void ProcessImport::write_operations() {
         queue = lane(dispatch.queue);
         sequence = dispatch.ordinal;
         submitted = dispatch.time;
-        description = k != nullptr ? k->name_id : strings_.id("kernel " + hex(dispatch.kernel_object));
+        description = k != nullptr ? k->name_id : strings_.id(unnamed_kernel(dispatch.kernel_object));
         type = op.type_id != 0 ? op.type_id : strings_.id(k == nullptr || k->fixed_type != nullptr ? (k == nullptr ? "KernelExecution" : k->fixed_type) : "CopyDeviceToDevice");
         ++result_.dispatches;
         break;
@@ -616,7 +629,7 @@ void ProcessImport::write_inflight(const RawOp& op) {
       const RawKernel* raw = index ? &facts_->kernels[*index] : nullptr;
       const std::span<const std::byte> kernarg = kernarg_of(d);
       add(std::string("kernel"), device_of_queue(d.queue), lane(d.queue), ns(d.time),
-          raw == nullptr ? "kernel " + hex(d.kernel_object) : codeobj::demangle(raw->name), int64_t{d.grid[0]}, int64_t{d.grid[1]}, int64_t{d.grid[2]},
+          raw == nullptr ? unnamed_kernel(d.kernel_object) : codeobj::demangle(raw->name), int64_t{d.grid[0]}, int64_t{d.grid[1]}, int64_t{d.grid[2]},
           int64_t{d.workgroup[0]}, int64_t{d.workgroup[1]}, int64_t{d.workgroup[2]},
           kernarg.empty() ? std::string() : kernarg_text(raw == nullptr ? nullptr : code_->find(*raw), kernarg));
       break;

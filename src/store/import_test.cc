@@ -44,7 +44,7 @@ class Import : public testing::Test {
     const auto function = [&](uint32_t number, const char* name, const char* layout) {
       p.fact(FunctionFact{{}, number, 0}, Kind::kFunction, 0, {name, layout});
     };
-    function(kMalloc, "hipMalloc", "ptr:o8,size:z");
+    function(kMalloc, "hipMalloc", "ptr:op,size:z");
     function(kMemcpy, "hipMemcpyAsync", "dst:p,src:p,sizeBytes:z,kind:e:hipMemcpyKind,stream:p");
     function(kLaunch, "hipLaunchKernel", "function_address:p,numBlocks:d3,dimBlocks:d3,args:p,sharedMemBytes:z,stream:p");
     function(kMemset, "hipMemset", "dst:p,value:i,sizeBytes:z");
@@ -269,14 +269,17 @@ TEST_F(Import, MarkersBecomeRanges) {
   marker(t, MarkerKind::kPop, 2400);
   marker(t, MarkerKind::kStart, 2500, "async", "", "", 7);
   marker(p.stream(2, 102), MarkerKind::kStop, 2900, "", "", "", 7);
+  t.put(MarkerRecord{{}, 2950 + kBoot, 0}, Kind::kMarker, static_cast<uint8_t>(MarkerKind::kPush) | kMarkerNamed, texts({"file.py:12", "python", "train"}));
+  marker(t, MarkerKind::kPop, 2960);
   marker(t, MarkerKind::kPush, 3000, "never ended");
   t.put(call(kSync, 1, 3500, 500), Kind::kCall);
   const ImportResult result = import();
-  EXPECT_EQ(result.markers, 5u);
+  EXPECT_EQ(result.markers, 6u);
+  EXPECT_EQ(row("select domain, apiName, category, args, start, end from api where domain = 'python'"), "python|train||file.py:12|2950|2960");
   EXPECT_EQ(row("select group_concat(args || ' ' || start || '-' || end || ' ' || tid, ', ') from (select * from api where apiName = 'UserMarker' order by id)"),
             "outer 2000-2400 101, inner 2100-2300 101, now 2200-2200 101, async 2500-2900 101, never ended 3000-4000 101");
   EXPECT_EQ(row("select domain, category from api where args = 'inner'"), "UserMarker|io/disk");
-  EXPECT_EQ(number("select min(id) from rocpd_api where domain_id = apiName_id"), 2147483649);
+  EXPECT_EQ(number("select min(id) from rocpd_api where id > 100"), 2147483649);
   ASSERT_EQ(result.notes.size(), 1u);
   EXPECT_EQ(result.notes[0], "process 100: 1 marker ends without a beginning");
   expect_sound();

@@ -10,7 +10,12 @@ using format::TextCursor;
 // --- ClockMap
 
 void ClockMap::set_frequency(format::Clock clock, uint64_t hz) {
-  ns_per_tick_ = clock == format::Clock::kCounter && hz != 0 ? 1e9 / static_cast<double>(hz) : 1;
+  if (clock == format::Clock::kCounter) {
+    // A frequency the CPU does not tell is measured from the samples.
+    const Sample first = samples_.empty() ? Sample() : samples_.front(), last = samples_.empty() ? Sample() : samples_.back();
+    if (hz != 0) ns_per_tick_ = 1e9 / static_cast<double>(hz);
+    else if (last.counter > first.counter) ns_per_tick_ = static_cast<double>(last.monotonic - first.monotonic) / static_cast<double>(last.counter - first.counter);
+  }
 }
 
 void ClockMap::add(const format::ClockSampleFact& sample) {

@@ -18,6 +18,7 @@ namespace wavetap::store {
 // From the units of the trace to CLOCK_MONOTONIC nanoseconds, along straight lines between the samples.
 class ClockMap {
  public:
+  // After the samples; `hz` 0: not known.
   void set_frequency(format::Clock clock, uint64_t hz);
   void add(const format::ClockSampleFact& sample);
 
