@@ -42,7 +42,7 @@ HsaStatus on_event(const void* data, void*) {
                                 0};
   fact(fault, format::Kind::kFault, 0, {what});
   // The process is about to end: what has finished so far is worth knowing.
-  Queue::harvest_all();
+  Queue::harvest_all(true);
   return kHsaError;
 }
 

@@ -36,6 +36,7 @@ struct Trace {
   std::vector<format::FreeRecord> frees;
   std::map<uint16_t, std::string> functions;
   std::vector<format::CallRecord> calls;
+  uint64_t losses = 0;
 };
 
 class HsaHooksTest : public testing::Test {
@@ -109,7 +110,11 @@ class HsaHooksTest : public testing::Test {
 
   Trace read_back() {
     Trace trace;
-    g_harvest();
+    {
+      const Inside inside;
+      g_harvest();
+    }
+    write_losses();
     Result<format::SessionReader> session = format::SessionReader::open(folder_.string());
     EXPECT_TRUE(session.ok());
     for (const format::ProcessStreams& process : session->processes()) {
@@ -148,6 +153,9 @@ class HsaHooksTest : public testing::Test {
       case Kind::kFunction:
         trace.functions[static_cast<uint16_t>(record.as<format::FunctionFact>()->number)] =
             format::TextCursor(record.after<format::FunctionFact>()).next();
+        break;
+      case Kind::kLoss:
+        trace.losses += record.as<format::LossFact>()->count;
         break;
       case Kind::kCall:
         trace.calls.push_back(*record.as<format::CallRecord>());
@@ -318,6 +326,7 @@ TEST_F(HsaHooksTest, AFullQueueWrapsWithoutLosingOrReorderingAnything) {
   const Trace trace = read_back();
   EXPECT_EQ(trace.dispatches.size(), kPackets);
   EXPECT_EQ(trace.completions.size(), kPackets);
+  EXPECT_EQ(trace.losses, 0u);
 }
 
 TEST_F(HsaHooksTest, EightThreadsOnOneQueue) {
@@ -361,6 +370,7 @@ TEST_F(HsaHooksTest, EightThreadsOnOneQueue) {
   const Trace trace = read_back();
   ASSERT_EQ(trace.dispatches.size(), kThreads * kEach);
   EXPECT_EQ(trace.completions.size(), kThreads * kEach);
+  EXPECT_EQ(trace.losses, 0u);
   // Whoever's doorbell moved it, a dispatch belongs to the call that reserved its packet.
   for (const format::DispatchRecord& dispatch : trace.dispatches) {
     ASSERT_EQ(static_cast<uint64_t>(dispatch.owner.stream) << 32 | dispatch.owner.call, dispatch.kernel_object);
@@ -375,7 +385,7 @@ TEST_F(HsaHooksTest, APacketThatBecomesValidAfterItsDoorbellIsNotForgotten) {
   program().hsa_signal_store_screlease(queue->doorbell_signal, static_cast<int64_t>(index + 1));
   EXPECT_EQ(gpu().take(9), 1u);
   write(queue, index + 1, kernel(2));
-  Queue::harvest_all();
+  Queue::harvest_all(true);
   gpu().take(9);
   ASSERT_EQ(gpu().taken.size(), 2u);
   EXPECT_EQ(gpu().taken[1].kernel_object, 2u);
@@ -439,7 +449,9 @@ TEST_F(HsaHooksTest, TheLargestQueueIsMadeWithoutRoomForOurPackets) {
   submit(queue, kernel(1, signal));
   ASSERT_EQ(gpu().take(9), 1u);
   EXPECT_EQ(gpu().taken[0].completion_signal, signal);
-  EXPECT_NE(read_back().dispatch_flags.at(0) & format::kDispatchUntimed, 0);
+  const Trace trace = read_back();
+  EXPECT_NE(trace.dispatch_flags.at(0) & format::kDispatchUntimed, 0);
+  EXPECT_EQ(trace.losses, 1u);
 }
 
 TEST_F(HsaHooksTest, SignalsTheProgramDidNotCreateHereAreNotTouched) {
@@ -448,7 +460,9 @@ TEST_F(HsaHooksTest, SignalsTheProgramDidNotCreateHereAreNotTouched) {
   submit(queue, kernel(1, 0xdead0000));
   ASSERT_EQ(gpu().take(9), 1u);
   EXPECT_EQ(gpu().taken[0].completion_signal, 0xdead0000u);
-  EXPECT_NE(read_back().dispatch_flags.at(0) & format::kDispatchUntimed, 0);
+  const Trace trace = read_back();
+  EXPECT_NE(trace.dispatch_flags.at(0) & format::kDispatchUntimed, 0);
+  EXPECT_EQ(trace.losses, 1u);
 }
 
 TEST_F(HsaHooksTest, QueueErrorsAreFactsAndReachTheProgramWithItsOwnQueue) {

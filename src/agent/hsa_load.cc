@@ -15,7 +15,7 @@ namespace {
 
 // The process whose runtime is loaded; 0: none. A child of fork() has none, whatever it inherited.
 constinit std::atomic<uint32_t> g_loaded_in{0};
-constinit std::atomic<bool> g_registered{false};
+constinit std::atomic<uint32_t> g_loads{0};
 
 bool is_loaded() {
   const uint32_t pid = g_loaded_in.load(std::memory_order_acquire);
@@ -23,25 +23,34 @@ bool is_loaded() {
 }
 
 // True: something is still in flight. Completions go to this thread's stream even where the agent's own code
-// asks for them: at exit, when the trace is flushed, on the helper thread.
-bool harvest_what_is_done() {
-  if (!take_in_flight() || !is_loaded()) return false;
+// asks for them.
+bool harvest_all(bool patiently) {
   const uint32_t inside = t_thread.inside;
   t_thread.inside = 0;
-  const bool left = Queue::harvest_all();
+  const bool left = Queue::harvest_all(patiently);
   t_thread.inside = inside;
   return left;
 }
 
+// For the program's blocking calls, a load when there is nothing; for the agent itself, at exit and when the
+// trace is flushed, everything that has finished by now.
 void harvest() {
-  if (harvest_what_is_done()) note_in_flight();
+  const bool by_agent = t_thread.inside != 0;
+  if ((!take_in_flight() && !by_agent) || !is_loaded()) return;
+  if (harvest_all(by_agent)) note_in_flight();
 }
 
 // The helper thread's: it comes again by itself.
 bool poll() {
-  const bool left = harvest_what_is_done();
-  if (left) keep_in_flight();
-  return left;
+  // A stream for every loaded runtime: the session may be another one by now.
+  static uint32_t seen = 0;
+  if (const uint32_t loads = g_loads.load(std::memory_order_acquire); seen != loads) {
+    seen = loads;
+    t_thread.stream = nullptr;
+  }
+  if (!take_in_flight() || !is_loaded() || !harvest_all(false)) return false;
+  keep_in_flight();
+  return true;
 }
 
 bool can_work(const Hsa& hsa) {
@@ -68,7 +77,7 @@ void on_hsa_load(const HsaTables* tables) {
   install_call_hooks();
 
   g_loaded_in.store(sys::pid(), std::memory_order_release);
-  if (!g_registered.exchange(true)) {
+  if (g_loads.fetch_add(1, std::memory_order_acq_rel) == 0) {
     replay_facts_for_new_sessions();
     g_harvest = &harvest;
     add_helper_work(&poll);
@@ -77,7 +86,7 @@ void on_hsa_load(const HsaTables* tables) {
 
 void on_hsa_unload() {
   if (!is_loaded()) return;
-  Queue::harvest_all();
+  Queue::harvest_all(true);
   g_loaded_in.store(0, std::memory_order_release);
   Queue::abandon_all();
   g_program_signals.clear();

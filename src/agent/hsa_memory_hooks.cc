@@ -245,7 +245,7 @@ HsaStatus on_signal_destroy(uint64_t signal) {
 HsaStatus on_get_dispatch_time(uint64_t agent, uint64_t signal, void* result) {
   HsaTimes* times = static_cast<HsaTimes*>(result);
   if (times != nullptr && g_program_signals.is_shared(signal)) {
-    Queue::harvest_all();
+    Queue::harvest_all(true);
     HsaTimes ticks{};
     if (g_program_signals.substituted(signal, &ticks.start, &ticks.end)) {
       const HsaStatus status = hsa().hsa_amd_profiling_convert_tick_to_system_domain(agent, ticks.end, &times->end);

@@ -321,7 +321,7 @@ void Queue::ring(uint64_t last) {
     answered = rings_.load(std::memory_order_acquire);
     move();
   } while (!rings_.compare_exchange_strong(answered, 0, std::memory_order_acq_rel));
-  if (next_.load(std::memory_order_relaxed) < rung_.load(std::memory_order_relaxed)) wake_helper();
+  if (next_.load(std::memory_order_relaxed) < rung_.load(std::memory_order_relaxed)) note_in_flight();
 }
 
 // ---- from ring to ring ------------------------------------------------------------------------------------
@@ -449,11 +449,7 @@ bool Queue::prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index, 
 }
 
 const amd::Signal* Queue::take_signal(uint64_t id, format::Kind kind, uint64_t stands_for) {
-  // The helper thread is behind: do its work, unless it is at it right now.
-  if (slab_.is_crowded() && g_arena.lock.try_lock()) {
-    slab_.harvest();
-    g_arena.lock.unlock();
-  }
+  if (slab_.is_crowded()) slab_.harvest();  // the helper thread is behind
   return slab_.take(id, kind, stands_for);
 }
 
@@ -510,9 +506,14 @@ void Queue::prepare_other(amd::BarrierPacket& packet, uint64_t index) {
 
 // ---- the helper's side ------------------------------------------------------------------------------------
 
-bool Queue::harvest_all() {
+bool Queue::harvest_all(bool patiently) {
   uint32_t left = 0;
-  if (!g_arena.lock.try_lock()) return true;
+  // Not for ever: at exit the thread that holds the lock may be gone.
+  for (int tries = patiently ? 1000 : 0; !g_arena.lock.try_lock(); --tries) {
+    if (tries == 0) return true;
+    const timespec pause{0, 100'000};
+    sys::call(SYS_nanosleep, &pause, nullptr);
+  }
   g_arena.each([&left](Queue& queue) {
     if (queue.ring_ == nullptr) return;  // being made
     left += queue.slab_.harvest();

@@ -48,8 +48,9 @@ class Queue {
   // The doorbell rang: everything up to packet `last` is or will soon be valid.
   void ring(uint64_t last);
 
-  // For every queue: times of what is done, packets that came late. Returns whether work is left.
-  static bool harvest_all();
+  // For every queue: times of what is done, packets that came late. Returns whether work is left. Another
+  // thread may be at it: then the call returns at once or, `patiently`, waits for it a little.
+  static bool harvest_all(bool patiently);
   static void write_facts();
   // The runtime goes, and the queues with it.
   static void abandon_all();

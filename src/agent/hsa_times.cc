@@ -103,7 +103,7 @@ bool SignalSlab::open(uint64_t agent, uint64_t pool, uint32_t count) {
   count_ = count;
   crowded_at_.store(count / 2, std::memory_order_relaxed);
   head_.store(0, std::memory_order_relaxed);
-  tail_ = 0;
+  tail_.store(0, std::memory_order_relaxed);
   return true;
 }
 
@@ -146,13 +146,14 @@ amd::Signal* SignalSlab::take(uint64_t id, format::Kind kind, uint64_t stands_fo
 uint32_t SignalSlab::harvest() {
   if (count_ == 0) return 0;
   const uint64_t head = head_.load(std::memory_order_acquire);
-  if (head - tail_ > count_) tail_ = head - count_;
+  uint64_t tail = tail_.load(std::memory_order_relaxed);
+  if (head - tail > count_) tail = head - count_;
   uint32_t in_flight = 0;
   uint64_t first_busy = head;
-  for (uint64_t i = tail_; i != head; ++i) {
+  for (uint64_t i = tail; i != head; ++i) {
     Slot& slot = slots_[i & (count_ - 1)];
-    const uint64_t id = slot.id.load(std::memory_order_acquire);
-    if (id == 0) continue;
+    uint64_t id = slot.id.load(std::memory_order_acquire);
+    if (id == 0 || id == kCollecting) continue;
     amd::Signal& signal = signals_[i & (count_ - 1)];
     if (load(signal.value) > 0) {
       if (in_flight++ == 0) first_busy = i;
@@ -160,11 +161,15 @@ uint32_t SignalSlab::harvest() {
     }
     const uint64_t start = signal.start_ts;
     const uint64_t end = signal.end_ts;
-    if (slot.stands_for != 0) g_program_signals.note_substituted(slot.stands_for, start, end);
-    write_completion({id, slot.kind, agent_, start, end});
+    const uint64_t stands_for = slot.stands_for;
+    const format::Kind kind = slot.kind;
+    // Nobody else has collected it meanwhile, and so what was read belongs to `id`: ids are not used again.
+    if (!slot.id.compare_exchange_strong(id, kCollecting, std::memory_order_acq_rel)) continue;
+    if (stands_for != 0) g_program_signals.note_substituted(stands_for, start, end);
     slot.id.store(0, std::memory_order_release);
+    write_completion({id, kind, agent_, start, end});
   }
-  tail_ = first_busy;
+  tail_.store(first_busy, std::memory_order_relaxed);
   // Again when half of what is free now is taken.
   crowded_at_.store(head + std::max<uint64_t>((count_ - in_flight) / 2, 64), std::memory_order_relaxed);
   return in_flight;

@@ -62,22 +62,24 @@ class SignalSlab {
     return head_.load(std::memory_order_relaxed) >= crowded_at_.load(std::memory_order_relaxed);
   }
 
-  // Collects what is done. One thread at a time, concurrently with take(). Returns what is still in flight.
+  // Collects what is done; any number of threads, concurrently with take(). Returns what is still in flight.
   uint32_t harvest();
 
  private:
   struct Slot {
-    std::atomic<uint64_t> id;  // 0: free
+    std::atomic<uint64_t> id;  // 0: free, kCollecting: a thread in harvest() is about to free it
     uint64_t stands_for;
     format::Kind kind;
   };
+
+  static constexpr uint64_t kCollecting = UINT64_MAX;
 
   uint64_t agent_ = 0;
   amd::Signal* signals_ = nullptr;
   Slot* slots_ = nullptr;
   uint32_t count_ = 0;
   std::atomic<uint64_t> head_{0};  // slots handed out so far, busy ones that were skipped included
-  uint64_t tail_ = 0;              // all before are free; owned by harvest()
+  std::atomic<uint64_t> tail_{0};  // all before are free
   std::atomic<uint64_t> crowded_at_{0};
 };
 
