@@ -18,7 +18,7 @@ CCACHE := $(shell command -v ccache)
 LAUNCHER := $(if $(CCACHE),-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 CTEST := ctest --output-on-failure --no-tests=error -j $(JOBS)
 
-.PHONY: all packages bench-packages configure build demo test bench test-stacks test-asan test-tsan fuzz \
+.PHONY: all packages bench-packages sanitize-packages configure build demo test bench test-stacks test-asan test-tsan fuzz \
         install clean help
 .DEFAULT_GOAL := all
 
@@ -56,17 +56,20 @@ bench: bench-packages build
 test-stacks: build
 	@tests/stacks/run.sh $(BUILD) || { status=$$?; [ $$status = 77 ] && echo 'test-stacks: skipped, see the reasons above'; }
 
-test-asan: packages
-	@cmake --preset asan $(LAUNCHER) && cmake --build --preset asan -j $(JOBS)
-	@$(CTEST) --test-dir build-asan
+sanitize-packages: packages
+ifeq ($(PACKAGES),yes)
+	@tools/install_packages.sh sanitize
+endif
 
-test-tsan: packages
-	@cmake --preset tsan $(LAUNCHER) && cmake --build --preset tsan -j $(JOBS)
-	@$(CTEST) --test-dir build-tsan
+# HIP programs are not instrumented, so the sanitizer builds take them from the ordinary one. What a sanitizer
+# build leaves out: cmake/sanitize.cmake.
+test-asan test-tsan: test-%: sanitize-packages build
+	@cmake --preset $* $(LAUNCHER) -DWT_HIP_FROM=$(abspath $(BUILD)) && cmake --build --preset $* -j $(JOBS)
+	@$(CTEST) --test-dir build-$*
 
 # Every fuzzer for FUZZ_SECONDS, with clang's libFuzzer.
-fuzz: packages
-	@cmake --preset fuzz $(LAUNCHER) && cmake --build --preset fuzz -j $(JOBS)
+fuzz: sanitize-packages
+	@cmake --preset fuzz $(LAUNCHER) && cmake --build --preset fuzz -j $(JOBS) --target fuzzers
 	@tools/run_fuzzers.sh build-fuzz $(FUZZ_SECONDS)
 
 install: build

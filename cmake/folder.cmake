@@ -3,8 +3,9 @@
 # Makes the static library wt_NAME from the folder's *.cc, and beside it
 #   NAME_test   from *_test.cc   (registered with ctest as unit.NAME)
 #   NAME_bench  from *_bench.cc
-#   one libFuzzer program per *_fuzz.cc; without WT_FUZZ each is still built as a plain program that
-#   runs the files or the number of random inputs named on its command line, so that none rots.
+#   one libFuzzer program per *_fuzz.cc (target `fuzzers`: all of them); without WT_FUZZ each is still built
+#   as a plain program that runs the files or the number of random inputs named on its command line, and
+#   is a test: fuzz.NAME.FILE runs random inputs and those of tests/corpus/NAME_FILE, once a bug each.
 #
 # IN_PROCESS marks code that runs inside somebody else's process: no exceptions, no RTTI.
 add_library(wt_flags INTERFACE)
@@ -12,11 +13,8 @@ target_include_directories(wt_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SO
 target_compile_options(wt_flags INTERFACE -Wall -Wextra -Wshadow -Wno-unused-parameter
   $<$<BOOL:${WT_WERROR}>:-Werror>)
 target_compile_definitions(wt_flags INTERFACE WAVETAP_VERSION="${PROJECT_VERSION}")
-if(WT_SANITIZE)
-  # IN_PROCESS code has no RTTI, which the vptr check needs.
-  add_compile_options(-fsanitize=${WT_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer -fno-sanitize-recover=all)
-  add_link_options(-fsanitize=${WT_SANITIZE})
-endif()
+
+add_custom_target(fuzzers)
 
 function(wt_folder NAME)
   cmake_parse_arguments(ARG "IN_PROCESS" "" "DEPS;LIBS" ${ARGN})
@@ -49,7 +47,8 @@ function(wt_folder NAME)
     target_compile_definitions(${NAME}_test PRIVATE WT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                WT_BUILD_DIR="${CMAKE_BINARY_DIR}")
     add_test(NAME unit.${NAME} COMMAND ${NAME}_test --gtest_brief=1)
-    set_tests_properties(unit.${NAME} PROPERTIES TIMEOUT 900 LABELS unit)
+    set_tests_properties(unit.${NAME} PROPERTIES LABELS unit)
+    wt_test_limits(900 unit.${NAME})
   endif()
   if(WT_BENCH AND benches)
     add_executable(${NAME}_bench ${benches})
@@ -59,13 +58,16 @@ function(wt_folder NAME)
     get_filename_component(fuzz_name ${fuzzer} NAME_WE)
     add_executable(${NAME}_${fuzz_name} ${fuzzer})
     target_link_libraries(${NAME}_${fuzz_name} PRIVATE wt_${NAME})
+    add_dependencies(fuzzers ${NAME}_${fuzz_name})
     if(WT_FUZZ)
       target_link_options(${NAME}_${fuzz_name} PRIVATE -fsanitize=fuzzer)
     else()
       target_sources(${NAME}_${fuzz_name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/fuzz_driver.cc)
       if(WT_TESTS)
-        add_test(NAME fuzz.${NAME}.${fuzz_name} COMMAND ${NAME}_${fuzz_name} --random 2000)
-        set_tests_properties(fuzz.${NAME}.${fuzz_name} PROPERTIES TIMEOUT 300 LABELS fuzz)
+        file(GLOB inputs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/corpus/${NAME}_${fuzz_name}/*)
+        add_test(NAME fuzz.${NAME}.${fuzz_name} COMMAND ${NAME}_${fuzz_name} --random 2000 1 ${inputs})
+        set_tests_properties(fuzz.${NAME}.${fuzz_name} PROPERTIES LABELS fuzz)
+        wt_test_limits(300 fuzz.${NAME}.${fuzz_name})
       endif()
     endif()
   endforeach()

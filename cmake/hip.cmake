@@ -19,12 +19,24 @@
 #   Registers `wavetap run --gpu MODEL --no-trace -- PROGRAM ARGS` with ctest, once per entry of GPU, as
 #   NAME.MODEL. An entry "rx6800xt,mi210" is one test with two devices. PROGRAM is a name given to
 #   wt_hip_program or wt_hsa_program, or the path of any program. PASS: output must match (the exit code
-#   is then not looked at, as ctest does it).
+#   is then not looked at, as ctest does it). A sanitizer build may leave out models (cmake/sanitize.cmake).
+#
+# WT_HIP_FROM=FOLDER: the HIP programs of another build are used instead of compiling them again.
 #
 # Without hipcc none of these make anything; configure says so once.
 
 # A program without code for one of the devices it sees is refused by HIP 5.2, so the default is both.
 set(WT_HIP_ARCHS gfx1030 gfx90a CACHE STRING "GPU targets HIP programs are compiled for")
+
+set(WT_HIP_FROM "" CACHE PATH "Build folder whose compiled HIP programs are used; empty: compile them")
+if(IS_SYMLINK ${CMAKE_BINARY_DIR}/bin/hip)
+  file(REMOVE ${CMAKE_BINARY_DIR}/bin/hip)
+endif()
+if(WT_HIP_FROM)
+  file(REMOVE_RECURSE ${CMAKE_BINARY_DIR}/bin/hip)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  file(CREATE_LINK ${WT_HIP_FROM}/bin/hip ${CMAKE_BINARY_DIR}/bin/hip SYMBOLIC)
+endif()
 
 find_program(WT_HIPCC hipcc)
 find_program(WT_DEVICE_CLANG NAMES clang++-19 clang++-20 clang++-18)
@@ -36,6 +48,10 @@ endif()
 function(wt_hip_program NAME)
   cmake_parse_arguments(ARG "" "" "SOURCES;ARCHS;FLAGS;LIBS;DEPENDS" ${ARGN})
   if(NOT WT_HIPCC)
+    return()
+  endif()
+  if(WT_HIP_FROM)
+    add_custom_target(hip_${NAME})
     return()
   endif()
   if(NOT ARG_ARCHS)
@@ -159,19 +175,19 @@ function(wt_gpu_test NAME)
   else()
     set(program ${ARG_PROGRAM})
   endif()
-  foreach(gpu ${ARG_GPU})
+  set(environment ${ARG_ENV})
+  if(WT_SANITIZE)
+    # AMD's libraries leak at exit by design. A test that looks at the output only must see our errors too.
+    list(APPEND environment ASAN_OPTIONS=detect_leaks=0)
+    list(APPEND ARG_FAIL "ERROR: (Address|Leak)Sanitizer" ": runtime error: " "WARNING: ThreadSanitizer")
+  endif()
+  wt_gpu_models(gpus ${ARG_GPU})
+  foreach(gpu ${gpus})
     set(test ${NAME}.${gpu})
     add_test(NAME ${test}
       COMMAND ${CMAKE_BINARY_DIR}/bin/wavetap run --gpu ${gpu} --no-trace ${ARG_RUN_OPTIONS} -- ${program} ${ARG_ARGS})
-    set_tests_properties(${test} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
-    set(environment ${ARG_ENV})
-    if(WT_SANITIZE)
-      # AMD's libraries leak at exit by design; only errors of ours are of interest.
-      list(APPEND environment "ASAN_OPTIONS=detect_leaks=0:abort_on_error=0:$ENV{ASAN_OPTIONS}")
-    endif()
-    if(environment)
-      set_tests_properties(${test} PROPERTIES ENVIRONMENT "${environment}")
-    endif()
+    set_tests_properties(${test} PROPERTIES LABELS "${ARG_LABELS}" ENVIRONMENT "${environment}")
+    wt_test_limits(${ARG_TIMEOUT} ${test})
     if(ARG_PASS)
       set_tests_properties(${test} PROPERTIES PASS_REGULAR_EXPRESSION "${ARG_PASS}")
     endif()

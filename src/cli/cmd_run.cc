@@ -82,6 +82,10 @@ Status set_driver_option(vgpu::Config& config, const std::string& text) {
 
 Result<vgpu::Config> make_config(const Options& options, std::vector<vgpu::Model> models, const std::string& run_dir) {
   vgpu::Config config;
+#if defined(WT_SANITIZE_ADDRESS)
+  // The thunk looks for its terabyte of addresses where the sanitizer's shadow is, two megabytes at a time.
+  config.low_va = true;
+#endif
   if (!options.counters.empty()) config.counters_file = run_dir + "/counters";
   config.models = std::move(models);
   config.seed = options.seed;
@@ -99,7 +103,7 @@ Result<vgpu::Config> make_config(const Options& options, std::vector<vgpu::Model
 // A sanitizer's runtime must be the first library of a process; when ours is built with one, the
 // program's process needs the same, and this process has it loaded.
 std::string sanitizer_runtime() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(WT_SANITIZE_ADDRESS) || defined(WT_SANITIZE_THREAD)
   const Result<std::vector<std::byte>> maps = util::read_file("/proc/self/maps");
   if (!maps.ok()) return "";
   const std::string text(reinterpret_cast<const char*>(maps->data()), maps->size());
@@ -107,7 +111,8 @@ std::string sanitizer_runtime() {
     const size_t slash = line.find('/');
     if (slash == std::string::npos) continue;
     const std::string path = line.substr(slash);
-    if (path.find("libasan.so") != std::string::npos || path.find("libtsan.so") != std::string::npos) return path;
+    for (const char* name : {"libasan.so", "libtsan.so", "libclang_rt."})
+      if (path.find(name) != std::string::npos) return path;
   }
 #endif
   return "";

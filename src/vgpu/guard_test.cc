@@ -13,7 +13,7 @@
 namespace wavetap::vgpu {
 namespace {
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(WT_SANITIZE_THREAD)
 constexpr int kManyFaults = 10;  // Its shadow stack is not unwound by a jump out of a handler.
 #else
 constexpr int kManyFaults = 1000;

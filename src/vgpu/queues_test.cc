@@ -183,7 +183,7 @@ TEST_F(QueuesTest, ShutdownStopsEverythingAndTheTableStaysUsable) {
 }
 
 TEST_F(QueuesTest, AForkedChildStartsEmptyAndCanMakeQueues) {
-#if defined(__SANITIZE_THREAD__)
+#if defined(WT_SANITIZE_THREAD)
   GTEST_SKIP() << "the thread sanitizer refuses threads in a forked child";
 #endif
   TestAqlQueue old(gpu, table);

@@ -1,0 +1,80 @@
+# Sanitizer builds: WT_SANITIZE is address,undefined (presets asan and fuzz) or thread (preset tsan).
+#
+# Everything of this tree is instrumented; AMD's libraries and the HIP programs are not and need not be:
+# `wavetap run` loads the sanitizer's runtime into them first, then the instrumented libwavetap_gpu.so. The
+# runtime is therefore always the shared one, also with clang, whose default is a static one.
+#
+# Instrumented code is five to twenty times slower, so a sanitizer build runs a reduced suite, by these rules,
+# and says so when it is configured:
+#   A GPU test that has several models takes one of them, tests in turn (wt_gpu_models below).
+#   With the thread sanitizer, HIP kernels that are about arithmetic are left out, the random ones too:
+#   tests/hip/CMakeLists.txt names the ones that stay.
+# Time limits are multiplied by ten.
+#
+# wt_gpu_models(OUT model...)        the models a GPU test runs on in this build
+# wt_test_limits(SECONDS test...)    time limit of tests; in sanitizer builds also options and suppressions
+
+set(WT_SANITIZE_THREAD OFF)
+set(WT_TIMEOUT_FACTOR 1)
+if(WT_SANITIZE)
+  set(WT_TIMEOUT_FACTOR 10)
+  # Code that runs in other people's processes has no RTTI, which the vptr check needs.
+  add_compile_options(-fsanitize=${WT_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${WT_SANITIZE})
+  if(WT_SANITIZE MATCHES thread)
+    set(WT_SANITIZE_THREAD ON)
+    add_compile_definitions(WT_SANITIZE_THREAD)
+  else()
+    add_compile_definitions(WT_SANITIZE_ADDRESS)
+  endif()
+  if(WT_FUZZ)
+    add_compile_options(-fsanitize=fuzzer-no-link)
+  elseif(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    set(runtime asan)
+    if(WT_SANITIZE_THREAD)
+      set(runtime tsan)
+    endif()
+    execute_process(
+      COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libclang_rt.${runtime}-${CMAKE_SYSTEM_PROCESSOR}.so
+      OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    get_filename_component(runtime_dir ${runtime} DIRECTORY)
+    add_link_options(-shared-libsan -Wl,-rpath,${runtime_dir})
+  endif()
+  message(STATUS "sanitizer build: GPU tests run on one model each, the others are left out (cmake/sanitize.cmake)")
+endif()
+
+function(wt_gpu_models OUT)
+  list(LENGTH ARGN count)
+  if(WT_SANITIZE AND count GREATER 1)
+    get_property(turn GLOBAL PROPERTY WT_MODEL_TURN)
+    if(NOT turn)
+      set(turn 0)
+    endif()
+    math(EXPR next "${turn} + 1")
+    set_property(GLOBAL PROPERTY WT_MODEL_TURN ${next})
+    math(EXPR index "${turn} % ${count}")
+    list(GET ARGN ${index} one)
+    set(${OUT} ${one} PARENT_SCOPE)
+  else()
+    set(${OUT} ${ARGN} PARENT_SCOPE)
+  endif()
+endfunction()
+
+# clang's runtimes need it for names in reports; gcc's have their own.
+find_program(WT_SYMBOLIZER llvm-symbolizer HINTS /usr/lib/llvm-19/bin)
+set(WT_SYMBOLIZER_OPTION "")
+if(WT_SYMBOLIZER)
+  set(WT_SYMBOLIZER_OPTION :external_symbolizer_path=${WT_SYMBOLIZER})
+endif()
+
+function(wt_test_limits SECONDS)
+  math(EXPR seconds "${SECONDS} * ${WT_TIMEOUT_FACTOR}")
+  set_tests_properties(${ARGN} PROPERTIES TIMEOUT ${seconds})
+  if(WT_SANITIZE)
+    set(folder ${CMAKE_SOURCE_DIR}/tests/sanitizers)
+    set_property(TEST ${ARGN} APPEND PROPERTY ENVIRONMENT
+      "LSAN_OPTIONS=suppressions=${folder}/leaks.supp:print_suppressions=0"
+      "UBSAN_OPTIONS=print_stacktrace=1"
+      "TSAN_OPTIONS=suppressions=${folder}/races.supp:print_suppressions=0:ignore_noninstrumented_modules=1:die_after_fork=0${WT_SYMBOLIZER_OPTION}")
+  endif()
+endfunction()
