@@ -7,8 +7,8 @@
 # Instrumented code is five to twenty times slower, so a sanitizer build runs a reduced suite, by these rules,
 # and says so when it is configured:
 #   A GPU test that has several models takes one of them, tests in turn (wt_gpu_models below).
-#   With the thread sanitizer, HIP kernels that are about arithmetic are left out, the random ones too:
-#   tests/hip/CMakeLists.txt names the ones that stay.
+#   With the thread sanitizer, HIP kernels that are about arithmetic are left out, the random ones too
+#   (tests/hip/CMakeLists.txt names the ones that stay), and unit tests of folders that run offline.
 # Time limits are multiplied by ten.
 #
 # wt_gpu_models(OUT model...)        the models a GPU test runs on in this build
@@ -29,6 +29,7 @@ if(WT_SANITIZE)
   endif()
   if(WT_FUZZ)
     add_compile_options(-fsanitize=fuzzer-no-link)
+    add_compile_definitions(_GLIBCXX_ASSERTIONS)
   elseif(CMAKE_CXX_COMPILER_ID MATCHES Clang)
     set(runtime asan)
     if(WT_SANITIZE_THREAD)
