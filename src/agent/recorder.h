@@ -57,6 +57,7 @@ struct Thread {
   Stream* stream;
   uint32_t inside;  // > 0: the agent's own code runs; hooks pass straight through
   uint32_t exits;   // rounds of thread-exit destructors seen
+  int ranges;       // pushed and not popped
 };
 extern __thread Thread t_thread WT_HIDDEN __attribute__((tls_model("initial-exec")));
 

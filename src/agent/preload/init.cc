@@ -25,4 +25,3 @@ __attribute__((destructor)) void on_program_exit() { finish_process(); }
 }  // namespace
 }  // namespace wavetap::agent
 
-extern "C" __attribute__((visibility("default"))) const char* wavetap_version() { return WAVETAP_VERSION; }

@@ -1,0 +1,189 @@
+// dlsym(), dlvsym() and dlclose() in front of libc's.
+//
+// Programs that open libamdhip64 themselves (Python packages, Triton, CuPy) ask dlsym() for its functions and would
+// bypass our symbols. When the answer is a function of HIP or roctx that we stand in front of, they get ours.
+//
+// For every other name the call goes to the real function with its caller unchanged: what RTLD_NEXT and RTLD_DEFAULT
+// mean depends on the return address. So the entry is written in assembly: it asks choose(), puts the arguments back
+// and jumps.
+//
+// dlopen() is left alone: which directories it searches depends on its caller in the same way, and nothing can be
+// done after a jump. We learn of new libraries when they are bound to our symbols (hip.cc) and from the helper
+// thread. After dlclose() everything that was found in libraries is looked up again.
+#include <dlfcn.h>
+#include <string.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "agent/images.h"
+#include "agent/preload/hip.h"
+#include "agent/preload/markers.h"
+#include "agent/real_functions.h"
+#include "agent/recorder.h"
+
+namespace wavetap::agent {
+namespace {
+
+using Dlsym = void* (*)(void*, const char*);
+using Dlvsym = void* (*)(void*, const char*, const char*);
+using Dlclose = int (*)(void*);
+
+std::atomic<void*> g_dlsym{nullptr};
+std::atomic<void*> g_dlvsym{nullptr};
+std::atomic<void*> g_dlclose{nullptr};
+
+void* next(std::atomic<void*>& cached, const char* name) {
+  void* found = cached.load(std::memory_order_relaxed);
+  if (found == nullptr) {
+    found = find_next(name);
+    cached.store(found, std::memory_order_relaxed);
+  }
+  return found;
+}
+
+bool may_be_ours(const char* name) {
+  if (name == nullptr) return false;
+  if (name[0] == 'h') return name[1] == 'i' && name[2] == 'p';
+  if (name[0] == 'r') return strncmp(name, "roctx", 5) == 0;
+  return name[0] == '_' && (strncmp(name, "__hip", 5) == 0 || strncmp(name, "_Z", 2) == 0);
+}
+
+// Ours for what the real dlsym() found in an explicitly given library.
+void* replace(const char* name, void* found, const void* caller) {
+  if (found == nullptr) return nullptr;
+  if (is_marker_symbol(name)) {
+    if (!is_in_provider(Provider::kRoctx, found)) return found;
+    forget_marker_functions();
+    const auto real = reinterpret_cast<Dlsym>(next(g_dlsym, "dlsym"));
+    void* const ours = real(RTLD_DEFAULT, name);
+    return ours != nullptr ? ours : found;
+  }
+  return hip_wrapper_for(name, found, caller);
+}
+
+// The global search found our own symbol, whether or not anybody has a function for it to stand in front of.
+bool has_real(const char* name, const void* caller) {
+  const uint32_t index = hip_index(name);
+  if (index != kNoHipFunction) return find_real(name, hip_provider(index), caller).function != nullptr;
+  return !is_marker_symbol(name) || find_real(name, Provider::kRoctx, caller).function != nullptr;
+}
+
+}  // namespace
+}  // namespace wavetap::agent
+
+using namespace wavetap::agent;
+
+// Where the entry goes on: to `jump` with the original arguments, or back to the caller with `answer`.
+struct Choice {
+  void* jump;
+  void* answer;
+};
+
+extern "C" {
+
+__attribute__((used, visibility("hidden"))) Choice wt_choose_dlsym(void* handle, const char* name, const char*,
+                                                                   const void* caller) {
+  void* const real = next(g_dlsym, "dlsym");
+  if (handle == RTLD_NEXT || !may_be_ours(name) || t_thread.inside != 0 || is_passive()) return {real, nullptr};
+  const Inside inside;
+  if (handle == RTLD_DEFAULT) {
+    if (has_real(name, caller)) return {real, nullptr};
+    // As without us: not found, with the loader's message.
+    return {nullptr, reinterpret_cast<Dlsym>(real)(RTLD_NEXT, name)};
+  }
+  return {nullptr, replace(name, reinterpret_cast<Dlsym>(real)(handle, name), caller)};
+}
+
+__attribute__((used, visibility("hidden"))) Choice wt_choose_dlvsym(void* handle, const char* name, const char* version,
+                                                                    const void* caller) {
+  void* const real = next(g_dlvsym, "dlvsym");
+  if (handle == RTLD_NEXT || handle == RTLD_DEFAULT || !may_be_ours(name) || t_thread.inside != 0 || is_passive())
+    return {real, nullptr};
+  const Inside inside;
+  return {nullptr, replace(name, reinterpret_cast<Dlvsym>(real)(handle, name, version), caller)};
+}
+
+__attribute__((visibility("default"))) int dlclose(void* handle) {
+  const auto real = reinterpret_cast<Dlclose>(next(g_dlclose, "dlclose"));
+  if (is_passive()) return real(handle);
+  const ImageCounts before = image_counts();
+  const int result = real(handle);
+  if (image_counts().subs != before.subs) {
+    forget_hip_functions();
+    forget_marker_functions();
+  }
+  return result;
+}
+
+}  // extern "C"
+
+// clang-format off
+#if defined(__aarch64__)
+#define WT_ENTRY(name, choose)               \
+  asm(".text\n"                              \
+      ".balign 16\n"                         \
+      ".globl " name "\n"                    \
+      ".type " name ", %function\n"          \
+      name ":\n"                             \
+      "  .cfi_startproc\n"                   \
+      "  hint #34\n"                         \
+      "  stp x29, x30, [sp, #-48]!\n"        \
+      "  .cfi_def_cfa_offset 48\n"           \
+      "  .cfi_offset 29, -48\n"              \
+      "  .cfi_offset 30, -40\n"              \
+      "  mov x29, sp\n"                      \
+      "  stp x0, x1, [sp, #16]\n"            \
+      "  str x2, [sp, #32]\n"                \
+      "  mov x3, x30\n"                      \
+      "  bl " choose "\n"                    \
+      "  mov x16, x0\n"                      \
+      "  mov x17, x1\n"                      \
+      "  ldp x0, x1, [sp, #16]\n"            \
+      "  ldr x2, [sp, #32]\n"                \
+      "  ldp x29, x30, [sp], #48\n"          \
+      "  .cfi_def_cfa_offset 0\n"            \
+      "  .cfi_restore 29\n"                  \
+      "  .cfi_restore 30\n"                  \
+      "  cbz x16, 1f\n"                      \
+      "  br x16\n"                           \
+      "1:\n"                                 \
+      "  mov x0, x17\n"                      \
+      "  ret\n"                              \
+      "  .cfi_endproc\n"                     \
+      ".size " name ", .-" name "\n")
+#elif defined(__x86_64__)
+#define WT_ENTRY(name, choose)               \
+  asm(".text\n"                              \
+      ".balign 16\n"                         \
+      ".globl " name "\n"                    \
+      ".type " name ", @function\n"          \
+      name ":\n"                             \
+      "  .cfi_startproc\n"                   \
+      "  endbr64\n"                          \
+      "  pushq %rdi\n"                       \
+      "  .cfi_adjust_cfa_offset 8\n"         \
+      "  pushq %rsi\n"                       \
+      "  .cfi_adjust_cfa_offset 8\n"         \
+      "  pushq %rdx\n"                       \
+      "  .cfi_adjust_cfa_offset 8\n"         \
+      "  movq 24(%rsp), %rcx\n"              \
+      "  call " choose "\n"                  \
+      "  movq %rdx, %r11\n"                  \
+      "  popq %rdx\n"                        \
+      "  .cfi_adjust_cfa_offset -8\n"        \
+      "  popq %rsi\n"                        \
+      "  .cfi_adjust_cfa_offset -8\n"        \
+      "  popq %rdi\n"                        \
+      "  .cfi_adjust_cfa_offset -8\n"        \
+      "  testq %rax, %rax\n"                 \
+      "  jz 1f\n"                            \
+      "  jmpq *%rax\n"                       \
+      "1:\n"                                 \
+      "  movq %r11, %rax\n"                  \
+      "  ret\n"                              \
+      "  .cfi_endproc\n"                     \
+      ".size " name ", .-" name "\n")
+#endif
+WT_ENTRY("dlsym", "wt_choose_dlsym");
+WT_ENTRY("dlvsym", "wt_choose_dlvsym");
