@@ -1,5 +1,7 @@
 #include "agent/hsa_facts.h"
 
+#include <sched.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -70,6 +72,12 @@ struct Kernel {
   char* name;
 };
 
+struct KernargSize {
+  uint64_t kernel_object;
+  uint32_t bytes;
+};
+constexpr size_t kKernargSizes = 1024;
+
 struct Facts {
   LockWord lock;
   Agent agents[kMaxAgents];
@@ -81,6 +89,7 @@ struct Facts {
   List<CodeObject> code_objects;
   List<Kernel> kernels;
   uint64_t saved_bytes;
+  KernargSize kernarg_sizes[kKernargSizes];  // recently asked for, by address
 };
 constinit Facts g_facts{};
 
@@ -265,6 +274,7 @@ HsaStatus on_executable_destroy(uint64_t executable) {
     }
     for (size_t i = g_facts.kernels.size(); i-- > 0;) {
       if (g_facts.kernels[i].executable != executable) continue;
+      g_facts.kernarg_sizes[g_facts.kernels[i].fact.kernel_object / 64 % kKernargSizes] = {};
       std::free(g_facts.kernels[i].name);
       g_facts.kernels.remove(i);
     }
@@ -274,7 +284,12 @@ HsaStatus on_executable_destroy(uint64_t executable) {
 
 // Everything known so far, for a session that opens later.
 void write_known_facts() {
-  Locked locked(g_facts.lock);
+  // A child of fork() may have inherited the lock from a thread that it did not.
+  int tries = 1000;
+  while (!g_facts.lock.try_lock()) {
+    if (--tries == 0) return;
+    sched_yield();
+  }
   for (uint32_t i = 0; i < g_facts.agent_count; ++i) {
     const Agent& agent = g_facts.agents[i];
     fact(agent.fact, format::Kind::kAgent, 0, {agent.name, agent.product, agent.uuid});
@@ -282,6 +297,7 @@ void write_known_facts() {
   for (const CodeObject& object : g_facts.code_objects) write_code_object(object, 1);
   for (const Kernel& kernel : g_facts.kernels) write_kernel(kernel);
   Queue::write_facts();
+  g_facts.lock.unlock();
 }
 
 }  // namespace
@@ -342,9 +358,12 @@ uint64_t shared_pool() { return g_facts.shared_pool; }
 
 uint32_t kernarg_bytes(uint64_t kernel_object) {
   Locked locked(g_facts.lock);
-  // The newest first: an address may have been used before.
-  for (size_t i = g_facts.kernels.size(); i-- > 0;) {
-    if (g_facts.kernels[i].fact.kernel_object == kernel_object) return g_facts.kernels[i].fact.kernarg_bytes;
+  KernargSize& recent = g_facts.kernarg_sizes[kernel_object / 64 % kKernargSizes];
+  if (recent.kernel_object == kernel_object) return recent.bytes;
+  for (const Kernel& kernel : g_facts.kernels) {
+    if (kernel.fact.kernel_object != kernel_object) continue;
+    recent = {kernel_object, kernel.fact.kernarg_bytes};
+    return recent.bytes;
   }
   return 0;
 }

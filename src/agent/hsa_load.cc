@@ -17,11 +17,6 @@ namespace {
 constinit std::atomic<uint32_t> g_loaded_in{0};
 constinit std::atomic<uint32_t> g_loads{0};
 
-bool is_loaded() {
-  const uint32_t pid = g_loaded_in.load(std::memory_order_acquire);
-  return pid != 0 && pid == sys::pid();
-}
-
 // True: something is still in flight. Completions go to this thread's stream even where the agent's own code
 // asks for them.
 bool harvest_all(bool patiently) {
@@ -36,7 +31,7 @@ bool harvest_all(bool patiently) {
 // trace is flushed, everything that has finished by now.
 void harvest() {
   const bool by_agent = t_thread.inside != 0;
-  if ((!take_in_flight() && !by_agent) || !is_loaded()) return;
+  if ((!take_in_flight() && !by_agent) || !is_hsa_loaded()) return;
   if (harvest_all(by_agent)) note_in_flight();
 }
 
@@ -48,7 +43,7 @@ bool poll() {
     seen = loads;
     t_thread.stream = nullptr;
   }
-  if (!take_in_flight() || !is_loaded() || !harvest_all(false)) return false;
+  if (!take_in_flight() || !is_hsa_loaded() || !harvest_all(false)) return false;
   keep_in_flight();
   return true;
 }
@@ -59,6 +54,11 @@ bool can_work(const Hsa& hsa) {
 }
 
 }  // namespace
+
+bool is_hsa_loaded() {
+  const uint32_t pid = g_loaded_in.load(std::memory_order_acquire);
+  return pid != 0 && pid == sys::pid();
+}
 
 void on_hsa_load(const HsaTables* tables) {
   if (is_passive() || tables == nullptr) return;
@@ -85,7 +85,7 @@ void on_hsa_load(const HsaTables* tables) {
 }
 
 void on_hsa_unload() {
-  if (!is_loaded()) return;
+  if (!is_hsa_loaded()) return;
   Queue::harvest_all(true);
   g_loaded_in.store(0, std::memory_order_release);
   Queue::abandon_all();

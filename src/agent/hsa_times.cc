@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "agent/hsa_load.h"
 #include "agent/hsa_table.h"
 #include "agent/recorder.h"
 #include "agent/sys.h"
@@ -255,8 +256,11 @@ bool ProgramSignals::collect(Shard& shard, Entry& entry, bool value_may_be_new) 
 }
 
 void ProgramSignals::settle(Shard& shard, Entry& entry) {
-  if (entry.id == 0 || collect(shard, entry, true)) return;
-  count_loss(format::Loss::kUntimed);
+  if (entry.id == 0) return;
+  if (is_hsa_loaded()) {
+    if (collect(shard, entry, true)) return;
+    count_loss(format::Loss::kUntimed);
+  }
   entry.id = 0;
   --shard.pending;
 }
