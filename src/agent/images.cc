@@ -132,6 +132,25 @@ const char* image_string(const Image& image, ElfW(Xword) offset) {
   return tables.strings == nullptr ? "" : tables.strings + offset;
 }
 
+void relocations_of(const Image& image, Relocations (&tables)[2]) {
+  size_t bytes[2] = {};
+  for (const ElfW(Dyn)* entry = image.dynamic; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
+    switch (entry->d_tag) {
+      case DT_RELA: tables[0].at = pointer_in<ElfW(Rela)>(image, entry->d_un.d_ptr); break;
+      case DT_RELASZ: bytes[0] = entry->d_un.d_val; break;
+      case DT_JMPREL: tables[1].at = pointer_in<ElfW(Rela)>(image, entry->d_un.d_ptr); break;
+      case DT_PLTRELSZ: bytes[1] = entry->d_un.d_val; break;
+      default: break;
+    }
+  }
+  for (int i = 0; i < 2; ++i) tables[i].count = tables[i].at == nullptr ? 0 : bytes[i] / sizeof(ElfW(Rela));
+}
+
+const char* symbol_name(const Image& image, uint32_t index) {
+  const Tables tables = tables_of(image);
+  return tables.symbols == nullptr || tables.strings == nullptr ? "" : tables.strings + tables.symbols[index].st_name;
+}
+
 const char* soname_of(const Image& image) {
   for (const ElfW(Dyn)* entry = image.dynamic; entry != nullptr && entry->d_tag != DT_NULL; ++entry)
     if (entry->d_tag == DT_SONAME) return image_string(image, entry->d_un.d_val);

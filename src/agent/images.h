@@ -44,6 +44,10 @@ std::string_view file_name_of(const Image& image);
 template <class Visit>
 void for_each_needed(const Image& image, Visit visit);
 
+// Calls visit(const ElfW(Rela)&, const char* symbol) for each relocation that refers to a symbol.
+template <class Visit>
+void for_each_relocation(const Image& image, Visit visit);
+
 // The build id as hex digits; the number of characters written.
 size_t build_id_of(const Image& image, char* out, size_t size);
 
@@ -56,6 +60,14 @@ struct ImageCounts {
 ImageCounts image_counts();
 
 // ---- implementation -----------------------------------------------------------------------------------
+
+struct Relocations {
+  const ElfW(Rela)* at = nullptr;
+  size_t count = 0;
+};
+// The ordinary ones and those of the procedure linkage table.
+void relocations_of(const Image& image, Relocations (&tables)[2]);
+const char* symbol_name(const Image& image, uint32_t index);
 
 Image describe_image(const dl_phdr_info& info);
 const char* image_string(const Image& image, ElfW(Xword) offset);
@@ -73,6 +85,15 @@ template <class Visit>
 void for_each_needed(const Image& image, Visit visit) {
   for (const ElfW(Dyn)* entry = image.dynamic; entry != nullptr && entry->d_tag != DT_NULL; ++entry)
     if (entry->d_tag == DT_NEEDED) visit(image_string(image, entry->d_un.d_val));
+}
+
+template <class Visit>
+void for_each_relocation(const Image& image, Visit visit) {
+  Relocations tables[2];
+  relocations_of(image, tables);
+  for (const Relocations& table : tables)
+    for (size_t i = 0; i < table.count; ++i)
+      if (const uint32_t symbol = ELF64_R_SYM(table.at[i].r_info)) visit(table.at[i], symbol_name(image, symbol));
 }
 
 }  // namespace wavetap::agent

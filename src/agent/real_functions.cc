@@ -41,31 +41,22 @@ bool names_provider(std::string_view name, Provider provider) {
   return false;
 }
 
-bool is_provider(const Image& image, Provider provider) {
-  return names_provider(file_name_of(image), provider) || names_provider(soname_of(image), provider);
-}
-
 bool answers_to(const Image& image, std::string_view needed) {
   return needed == soname_of(image) || needed == file_name_of(image);
 }
 
-// Breadth first through the dependencies of the caller's image, as the loader would search.
-void* choose_by_caller(const Candidate* candidates, size_t count, uintptr_t caller) {
-  const Locked lock(g_fork_wiped.resolve_lock);
-  Walk& walk = g_walk;
+void take_images(Walk& walk) {
   walk.count = 0;
   find_image([&](const Image& image) {
     walk.images[walk.count++] = image;
     return walk.count == kMaxImages;
   });
-  memset(walk.seen, 0, walk.count);
-  size_t head = 0, tail = 0;
-  for (size_t i = 0; i < walk.count; ++i) {
-    if (!walk.images[i].contains(caller)) continue;
-    walk.seen[i] = true;
-    walk.queue[tail++] = static_cast<uint16_t>(i);
-  }
-  while (head < tail) {
+  memset(walk.seen, 0, sizeof walk.seen);
+}
+
+// Breadth first through the dependencies of images that are in the queue, as the loader would search.
+void* search_queue(Walk& walk, size_t tail, const Candidate* candidates, size_t count) {
+  for (size_t head = 0; head < tail;) {
     const Image& image = walk.images[walk.queue[head++]];
     for (size_t c = 0; c < count; ++c)
       if (candidates[c].base == image.base) return candidates[c].function;
@@ -81,22 +72,182 @@ void* choose_by_caller(const Candidate* candidates, size_t count, uintptr_t call
   return nullptr;
 }
 
+template <class Wanted>
+void* search_from(Walk& walk, const Candidate* candidates, size_t count, Wanted wanted) {
+  size_t tail = 0;
+  for (size_t i = 0; i < walk.count; ++i) {
+    if (walk.seen[i] || !wanted(i, walk.images[i])) continue;
+    walk.seen[i] = true;
+    walk.queue[tail++] = static_cast<uint16_t>(i);
+  }
+  return search_queue(walk, tail, candidates, count);
+}
+
+// Names of libraries opened RTLD_GLOBAL, in order; under resolve_lock.
+constexpr size_t kMaxGlobals = 64;
+constexpr size_t kMaxGlobalName = 256;
+char g_globals[kMaxGlobals][kMaxGlobalName];
+size_t g_global_count = 0;
+
+std::string_view last_part(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  if (slash != std::string_view::npos) path.remove_prefix(slash + 1);
+  return path;
+}
+
+// Among what everybody can see.
+void* search_global(Walk& walk, const Candidate* candidates, size_t count) {
+  // The program comes first in the loader's list.
+  if (void* const found = search_from(walk, candidates, count, [](size_t i, const Image&) { return i == 0; }))
+    return found;
+  for (size_t g = 0; g < g_global_count; ++g) {
+    const std::string_view name = g_globals[g];
+    const bool is_path = name.find('/') != std::string_view::npos;
+    const auto named = [&](size_t, const Image& image) {
+      return is_path ? name == image.path || last_part(name) == file_name_of(image) : answers_to(image, name);
+    };
+    if (void* const found = search_from(walk, candidates, count, named)) return found;
+  }
+  return nullptr;
+}
+
+RealFunction choose(const Candidate* candidates, size_t count, uintptr_t caller) {
+  const Locked lock(g_fork_wiped.resolve_lock);
+  Walk& walk = g_walk;
+  take_images(walk);
+  if (void* const found = search_global(walk, candidates, count)) return {found, true};
+  memset(walk.seen, 0, sizeof walk.seen);
+  const auto holds_caller = [&](size_t, const Image& image) { return image.contains(caller); };
+  if (void* const found = search_from(walk, candidates, count, holds_caller)) return {found, false};
+  // A caller that depends on none of them (a plugin, code made at run time) means the first that was loaded.
+  return {candidates[0].function, false};
+}
+
+// ---- who is being bound -------------------------------------------------------------------------------
+
+#if defined(__aarch64__)
+constexpr uint32_t kBindingRelocations[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT, R_AARCH64_ABS64};
+#elif defined(__x86_64__)
+constexpr uint32_t kBindingRelocations[] = {R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT, R_X86_64_64};
+#endif
+
+bool needs_provider(const Image& image, Provider provider) {
+  bool found = false;
+  for_each_needed(image, [&](const char* needed) { found |= names_provider(needed, provider); });
+  return found;
+}
+
+// The image refers to the symbol and its reference does not point into this library yet.
+bool awaits_binding(const Image& image, const char* symbol, const Image& self) {
+  bool found = false;
+  for_each_relocation(image, [&](const ElfW(Rela)& relocation, const char* name) {
+    bool binds = false;
+    for (const uint32_t type : kBindingRelocations) binds |= ELF64_R_TYPE(relocation.r_info) == type;
+    if (!binds || strcmp(name, symbol) != 0) return;
+    uintptr_t value;
+    memcpy(&value, reinterpret_cast<const void*>(image.base + relocation.r_offset), sizeof value);
+    found |= !self.contains(value);
+  });
+  return found;
+}
+
+// Libraries of the provider; kept until libraries come or go.
+bool has_copies(Provider provider) {
+  static std::atomic<uint64_t> counts_seen[3];
+  static std::atomic<bool> several[3];
+  const auto p = static_cast<size_t>(provider);
+  const ImageCounts now = image_counts();
+  const uint64_t stamp = (now.adds << 32 ^ now.subs) + 1;
+  if (counts_seen[p].load(std::memory_order_acquire) == stamp) return several[p].load(std::memory_order_relaxed);
+  int count = 0;
+  find_image([&](const Image& image) {
+    if (is_provider(image, provider)) ++count;
+    return false;
+  });
+  several[p].store(count > 1, std::memory_order_relaxed);
+  counts_seen[p].store(stamp, std::memory_order_release);
+  return count > 1;
+}
+
 }  // namespace
 
-RealFunction find_real(const char* symbol, Provider provider, const void* caller) {
-  const Inside inside;
-  Candidate candidates[kMaxCandidates];
+bool is_provider(const Image& image, Provider provider) {
+  return names_provider(file_name_of(image), provider) || names_provider(soname_of(image), provider);
+}
+
+namespace {
+
+size_t find_candidates(const char* symbol, Provider provider, Candidate (&candidates)[kMaxCandidates]) {
   size_t count = 0;
   find_image([&](const Image& image) {
     if (!is_provider(image, provider)) return false;
     if (void* const function = find_symbol(image, symbol)) candidates[count++] = {image.base, function};
     return count == kMaxCandidates;
   });
+  return count;
+}
+
+}  // namespace
+
+RealFunction find_real(const char* symbol, Provider provider, const void* caller) {
+  const Inside inside;
+  Candidate candidates[kMaxCandidates];
+  const size_t count = find_candidates(symbol, provider, candidates);
   if (count == 0) return {nullptr, false};
   if (count == 1) return {candidates[0].function, true};
-  void* const chosen = choose_by_caller(candidates, count, reinterpret_cast<uintptr_t>(caller));
-  // A caller that depends on none of them (a plugin, code made at run time) means the first that was loaded.
-  return {chosen != nullptr ? chosen : candidates[0].function, false};
+  return choose(candidates, count, reinterpret_cast<uintptr_t>(caller));
+}
+
+Definition find_definition(const char* symbol) {
+  const Inside inside;
+  const auto here = reinterpret_cast<uintptr_t>(&find_definition);
+  Candidate candidates[kMaxCandidates];
+  size_t count = 0;
+  find_image([&](const Image& image) {
+    if (image.contains(here)) return false;
+    if (void* const function = find_symbol(image, symbol)) candidates[count++] = {image.base, function};
+    return count == kMaxCandidates;
+  });
+  if (count == 0) return {nullptr, false};
+  return count == 1 ? Definition{candidates[0].function, true} : choose(candidates, count, 0);
+}
+
+void* find_real_while_binding(const char* symbol, Provider provider) {
+  const Inside inside;
+  if (!has_copies(provider)) return nullptr;
+  Candidate candidates[kMaxCandidates];
+  const size_t count = find_candidates(symbol, provider, candidates);
+  if (count < 2) return nullptr;
+  const Locked lock(g_fork_wiped.resolve_lock);
+  Walk& walk = g_walk;
+  take_images(walk);
+  if (search_global(walk, candidates, count) != nullptr) return nullptr;
+  Image self;
+  for (size_t i = 0; i < walk.count; ++i)
+    if (walk.images[i].contains(reinterpret_cast<uintptr_t>(&find_real_while_binding))) self = walk.images[i];
+  void* found = nullptr;
+  for (size_t i = 0; i < walk.count; ++i) {
+    if (!needs_provider(walk.images[i], provider) || !awaits_binding(walk.images[i], symbol, self)) continue;
+    memset(walk.seen, 0, sizeof walk.seen);
+    void* const meant = search_from(walk, candidates, count, [&](size_t j, const Image&) { return j == i; });
+    if (meant == nullptr || (found != nullptr && found != meant)) return nullptr;
+    found = meant;
+  }
+  return found;
+}
+
+void note_global_library(const char* name) {
+  const Inside inside;
+  const size_t length = strlen(name);
+  if (length >= kMaxGlobalName) return;
+  {
+    const Locked lock(g_fork_wiped.resolve_lock);
+    for (size_t i = 0; i < g_global_count; ++i)
+      if (strcmp(g_globals[i], name) == 0) return;
+    if (g_global_count == kMaxGlobals) return;
+    memcpy(g_globals[g_global_count++], name, length + 1);
+  }
+  count_binding();
 }
 
 bool is_in_provider(Provider provider, const void* address) {

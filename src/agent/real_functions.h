@@ -2,11 +2,14 @@
 //
 // There may be several libraries of one name in a process: a Python wheel brings its own libamdhip64, opened
 // RTLD_LOCAL, besides the system's. All their users bind to our symbol, because a preloaded library comes first,
-// so the right library must be found per caller: the one that the caller's own dependencies lead to. With one
-// library loaded, which is nearly always so, the caller does not matter and the answer can be kept.
+// so the right library must be found as the loader would have found it: the first that everybody can see (what the
+// program was linked with, what was opened RTLD_GLOBAL), else the one that the caller's own dependencies lead to. With
+// one library loaded, which is nearly always so, the caller does not matter and the answer can be kept.
 #pragma once
 
 #include <cstdint>
+
+#include "agent/images.h"
 
 namespace wavetap::agent {
 
@@ -20,6 +23,20 @@ struct RealFunction {
 
 // Thread-safe. `caller`: an address in the code that calls.
 RealFunction find_real(const char* symbol, Provider provider, const void* caller);
+
+// While the loader binds somebody to a symbol of ours: the real function for whoever that is, when several libraries
+// have it and only one of them can be meant; null otherwise. A function that jumps to ours instead of calling it leaves
+// no trace of itself, so the moment of binding is the better one to ask.
+void* find_real_while_binding(const char* symbol, Provider provider);
+
+// The program opens a library for everybody to see (RTLD_GLOBAL). Called before it is loaded.
+void note_global_library(const char* name);
+
+bool is_provider(const Image& image, Provider provider);
+// The same for any symbol, whoever defines it but this library. `for_everyone` false: several do, and who gets which
+// depends on the caller.
+using Definition = RealFunction;
+Definition find_definition(const char* symbol);
 
 // True when `address` lies in a library of that provider.
 bool is_in_provider(Provider provider, const void* address);

@@ -11,6 +11,7 @@
 #include "agent/control.h"
 #include "agent/environment.h"
 #include "agent/helper.h"
+#include "agent/libraries.h"
 #include "agent/recorder_internal.h"
 #include "agent/session.h"
 #include "agent/sys.h"
@@ -80,6 +81,7 @@ void become_child() {
   }
   g_fork_wiped.session_open.store(0, std::memory_order_relaxed);
   forget_control();
+  forget_libraries();
 }
 
 void after_fork_in_child() {
@@ -151,6 +153,8 @@ void open_session() {
   fact(sample, format::Kind::kClockSample, 0);
   for (auto& slot : g_fact_sources)
     if (void (*const write)() = slot.load(std::memory_order_acquire)) write();
+  write_library_changes();
+  add_helper_work(poll_libraries);
   start_helper();
 }
 
@@ -317,6 +321,7 @@ std::string_view session_file(uint32_t number, char* buffer, size_t size) {
 // ---- start and stop -----------------------------------------------------------------------------------
 
 uint32_t recording_count() { return g_count; }
+uint32_t session_options() { return g_environment.options; }
 
 uint32_t start_recording(uint32_t by_pid) {
   ensure_started();
@@ -354,6 +359,7 @@ void finish_process() {
   if (g_fork_wiped.session_open.load(std::memory_order_acquire) == 0) return;
   const Inside inside;
   if (void (*const harvest)() = g_harvest) harvest();
+  write_library_changes();
   write_pending_facts();
   write_control_fact(format::Control::kExited, session().pid());
   session().remove_spares();

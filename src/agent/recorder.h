@@ -46,6 +46,7 @@ struct alignas(64 * 1024) ForkWiped {
   LockWord chunk_lock;  // then this
   LockWord resolve_lock;  // on its own
   LockWord host_lock;     // on its own
+  LockWord library_lock;  // before fact_lock
 };
 extern ForkWiped g_fork_wiped WT_HIDDEN;
 inline constinit std::atomic<uint32_t>& g_state = g_fork_wiped.state;
@@ -58,6 +59,8 @@ struct Thread {
   uint32_t inside;  // > 0: the agent's own code runs; hooks pass straight through
   uint32_t exits;   // rounds of thread-exit destructors seen
   int ranges;       // pushed and not popped
+  uint32_t target_index;  // of the hook that the call which is just arriving belongs to, plus one ...
+  void* target;           // ... and the real function it must lead to (preload/hip_copies.cc)
 };
 extern __thread Thread t_thread WT_HIDDEN __attribute__((tls_model("initial-exec")));
 

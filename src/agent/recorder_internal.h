@@ -13,6 +13,8 @@ void write_losses();
 uint64_t losses_so_far();
 
 uint32_t recording_count();
+// format::kOption* that the session was asked for.
+uint32_t session_options();
 
 // The program is about to end: last clock sample, losses, GPU times; nothing is closed, calls may still come.
 void finish_process();

@@ -20,27 +20,18 @@
 
 #include "agent/call.h"
 #include "agent/functions.h"
-#include "agent/hip_types.h"
 #include "agent/host_functions.h"
 #include "agent/layout.h"
+#include "agent/preload/hip_table.h"
 #include "agent/recorder.h"
 #include "agent/stack.h"
 
 // Runs before any sanitizer is ready.
 #define WT_RESOLVER __attribute__((no_sanitize("address", "thread", "undefined")))
-#define WT_UNPACK(...) __VA_ARGS__
 #define WT_MORE(...) __VA_OPT__(, ) __VA_ARGS__
 
 namespace wavetap::agent {
 namespace {
-
-enum HipIndex : uint32_t {
-#define WT_HIP(symbol, name, family, result, parameters, arguments, packed, layout, flags) kIndexOf_##symbol,
-#include "agent/hip_api.inc"
-#undef WT_HIP
-  kHipCount
-};
-static_assert(kFirstHipFunction + kHipCount <= kFirstHsaFunction);
 
 struct Description {
   const char* symbol;
@@ -81,11 +72,6 @@ constexpr FunctionFamily kFamily = {kFirstHipFunction, kHipCount, [](uint32_t in
 // ---- the real functions -------------------------------------------------------------------------------
 
 #define WT_HIP(symbol, name, family, result, parameters, arguments, packed, layout, flags) \
-  WT_UNPACK result traced_##symbol parameters;
-#include "agent/hip_api.inc"
-#undef WT_HIP
-
-#define WT_HIP(symbol, name, family, result, parameters, arguments, packed, layout, flags) \
   reinterpret_cast<void*>(&traced_##symbol),
 void* g_targets[kHipCount] = {
 #include "agent/hip_api.inc"
@@ -110,6 +96,14 @@ uint64_t key_of(uint32_t index, const void* caller, uint64_t epoch) {
   return (reinterpret_cast<uintptr_t>(caller) * 0x9e3779b97f4a7c15u) ^ (uint64_t{index} << 48) ^ epoch * 0xff51afd7ed558ccdu;
 }
 
+void note_called(uint32_t index) {
+  ensure_started();
+  if (g_called[index].load(std::memory_order_relaxed) || g_called[index].exchange(true, std::memory_order_relaxed)) return;
+  add_function_family(&kFamily);
+  add_fact_source(write_known_functions);
+  write_function(index);
+}
+
 // Called for a function whose target is not settled. `traced`: what stands in g_targets until it is.
 __attribute__((noinline)) void* resolve(uint32_t index, void* traced, const void* caller) {
   const uint64_t epoch = binding_epoch();
@@ -119,12 +113,7 @@ __attribute__((noinline)) void* resolve(uint32_t index, void* traced, const void
     void* const known = site.target.load(std::memory_order_acquire);
     if (site.key.load(std::memory_order_relaxed) == key && known != nullptr) return known;
   }
-  ensure_started();
-  if (!g_called[index].exchange(true, std::memory_order_relaxed)) {
-    add_function_family(&kFamily);
-    add_fact_source(write_known_functions);
-    write_function(index);
-  }
+  note_called(index);
   const Description& d = kDescriptions[index];
   const RealFunction real = find_real(d.symbol, d.provider, caller);
   if (real.for_everyone) {
@@ -142,7 +131,7 @@ __attribute__((noinline)) void* resolve(uint32_t index, void* traced, const void
 
 // ---- what some functions need besides -----------------------------------------------------------------
 
-// After<index>::run(caller, result, arguments...) is called after the function, whether or not it is recorded.
+// After<index>::run(result, arguments...) is called after the function, whether or not it is recorded.
 template <uint32_t kIndex>
 struct After {
   static constexpr bool kExists = false;
@@ -151,7 +140,7 @@ struct After {
 template <>
 struct After<kIndexOf_hipModuleGetFunction> {
   static constexpr bool kExists = true;
-  static void run(const void*, int32_t result, void* function, void*, const char* name) {
+  static void run(int32_t result, void* function, void*, const char* name) {
     if (result == 0 && function != nullptr) note_host_function(*static_cast<void**>(function), name);
   }
 };
@@ -159,7 +148,7 @@ struct After<kIndexOf_hipModuleGetFunction> {
 template <>
 struct After<kIndexOf_hipLibraryGetKernel> {
   static constexpr bool kExists = true;
-  static void run(const void*, int32_t result, void* kernel, void*, const char* name) {
+  static void run(int32_t result, void* kernel, void*, const char* name) {
     if (result == 0 && kernel != nullptr) note_host_function(*static_cast<void**>(kernel), name);
   }
 };
@@ -167,7 +156,7 @@ struct After<kIndexOf_hipLibraryGetKernel> {
 template <>
 struct After<kIndexOf___hipRegisterFunction> {
   static constexpr bool kExists = true;
-  static void run(const void*, void*, void* host_function, void*, const char* name, uint32_t, void*, void*, void*, void*,
+  static void run(void*, void* host_function, void*, const char* name, uint32_t, void*, void*, void*, void*,
                   void*) {
     note_host_function(host_function, name);
   }
@@ -175,7 +164,7 @@ struct After<kIndexOf___hipRegisterFunction> {
 
 // Whoever asks for a function by name gets ours as well.
 struct SwapPointer {
-  static void swap(int32_t result, const char* symbol, void* out, const void* caller) {
+  static void swap(int32_t result, const char* symbol, void* out) {
     if (result != 0 || symbol == nullptr || out == nullptr) return;
     void*& function = *static_cast<void**>(out);
     // The same name may mean a function of another release or stream mode, depending on the version asked for.
@@ -186,7 +175,7 @@ struct SwapPointer {
       if (length + 8 > sizeof name) return;
       memcpy(name, symbol, length);
       strcpy(name + length, suffix);
-      void* const ours = hip_wrapper_for(name, function, caller);
+      void* const ours = hip_wrapper_for(name, function);
       if (ours == function) continue;
       function = ours;
       return;
@@ -197,24 +186,24 @@ struct SwapPointer {
 template <>
 struct After<kIndexOf_hipGetProcAddress> : SwapPointer {
   static constexpr bool kExists = true;
-  static void run(const void* caller, int32_t result, const char* symbol, void* out, int32_t, uint64_t, void*) {
-    swap(result, symbol, out, caller);
+  static void run(int32_t result, const char* symbol, void* out, int32_t, uint64_t, void*) {
+    swap(result, symbol, out);
   }
 };
 
 template <>
 struct After<kIndexOf_hipGetDriverEntryPoint> : SwapPointer {
   static constexpr bool kExists = true;
-  static void run(const void* caller, int32_t result, const char* symbol, void* out, uint64_t, void*) {
-    swap(result, symbol, out, caller);
+  static void run(int32_t result, const char* symbol, void* out, uint64_t, void*) {
+    swap(result, symbol, out);
   }
 };
 
 template <>
 struct After<kIndexOf_hipGetDriverEntryPoint_spt> : SwapPointer {
   static constexpr bool kExists = true;
-  static void run(const void* caller, int32_t result, const char* symbol, void* out, uint64_t, void*) {
-    swap(result, symbol, out, caller);
+  static void run(int32_t result, const char* symbol, void* out, uint64_t, void*) {
+    swap(result, symbol, out);
   }
 };
 
@@ -247,7 +236,13 @@ template <uint32_t kIndex, uint32_t kFlags, class R, class Function, class Leave
 [[gnu::always_inline]] inline R trace(Function traced, const void* caller, const void* frame, Leave leave,
                                       const A&... arguments) {
   void* target = target_of(kIndex);
-  if (target == reinterpret_cast<void*>(traced)) target = resolve(kIndex, target, caller);
+  if (t_thread.target_index == kIndex + 1) [[unlikely]] {
+    target = t_thread.target;
+    t_thread.target_index = 0;
+    note_called(kIndex);
+  } else if (target == reinterpret_cast<void*>(traced)) {
+    target = resolve(kIndex, target, caller);
+  }
   if (target == nullptr) return missing<R>(kDescriptions[kIndex].provider);
   const auto real = reinterpret_cast<Function>(target);
   const uint32_t state = g_state.load(std::memory_order_relaxed);
@@ -257,11 +252,11 @@ template <uint32_t kIndex, uint32_t kFlags, class R, class Function, class Leave
       return real(arguments...);
     } else if constexpr (std::is_void_v<R>) {
       real(arguments...);
-      After<kIndex>::run(caller, arguments...);
+      After<kIndex>::run(arguments...);
       return;
     } else {
       const R result = real(arguments...);
-      After<kIndex>::run(caller, result, arguments...);
+      After<kIndex>::run(result, arguments...);
       return result;
     }
   }
@@ -275,35 +270,39 @@ template <uint32_t kIndex, uint32_t kFlags, class R, class Function, class Leave
     const int32_t code = result_code(result);
     leave(call, code, !std::is_same_v<R, int32_t> || code == 0);
     if constexpr ((kFlags & kBlocking) != 0) harvest();
-    if constexpr (After<kIndex>::kExists) After<kIndex>::run(caller, result, arguments...);
+    if constexpr (After<kIndex>::kExists) After<kIndex>::run(result, arguments...);
     return result;
   }
 }
 
-#define WT_HIP(symbol, name, family, R, parameters, arguments, packed, layout, flags)                             \
-  __attribute__((noinline)) WT_UNPACK R traced_##symbol parameters {                                              \
-    const auto leave = [&](const OpenCall& call, int32_t wt_code, [[maybe_unused]] bool ok) {                        \
-      if (((flags)&kEssential) != 0 || (g_state.load(std::memory_order_relaxed) & kArguments) != 0)               \
-        leave_call(call, kFirstHipFunction + kIndexOf_##symbol, wt_code WT_MORE packed);                             \
-      else                                                                                                        \
-        leave_call(call, kFirstHipFunction + kIndexOf_##symbol, wt_code);                                            \
-    };                                                                                                            \
-    return trace<kIndexOf_##symbol, flags, WT_UNPACK R>(&traced_##symbol, __builtin_return_address(0),            \
-                                                        __builtin_frame_address(0), leave WT_MORE arguments);     \
-  }                                                                                                               \
-                                                                                                                  \
-  WT_UNPACK R wrapped_##symbol parameters {                                                                       \
-    using Function = WT_UNPACK R(*) parameters;                                                                   \
-    if (!After<kIndexOf_##symbol>::kExists && g_state.load(std::memory_order_relaxed) == kReady) [[likely]]       \
-      return reinterpret_cast<Function>(target_of(kIndexOf_##symbol)) arguments;  \
-    return traced_##symbol arguments;                                                                             \
+}  // namespace
+
+#define WT_HIP(symbol, name, family, R, parameters, arguments, packed, layout, flags)                            \
+  static_assert(After<kIndexOf_##symbol>::kExists == is_always_watched(kIndexOf_##symbol));                      \
+                                                                                                                 \
+  __attribute__((noinline)) WT_UNPACK R traced_##symbol parameters {                                             \
+    const auto leave = [&](const OpenCall& call, int32_t wt_code, [[maybe_unused]] bool ok) {                    \
+      if (((flags)&kEssential) != 0 || (g_state.load(std::memory_order_relaxed) & kArguments) != 0)              \
+        leave_call(call, kFirstHipFunction + kIndexOf_##symbol, wt_code WT_MORE packed);                         \
+      else                                                                                                       \
+        leave_call(call, kFirstHipFunction + kIndexOf_##symbol, wt_code);                                        \
+    };                                                                                                           \
+    return trace<kIndexOf_##symbol, flags, WT_UNPACK R>(&traced_##symbol, __builtin_return_address(0),           \
+                                                        __builtin_frame_address(0), leave WT_MORE arguments);    \
+  }                                                                                                              \
+                                                                                                                 \
+  static WT_UNPACK R wrapped_##symbol parameters {                                                               \
+    using Function = WT_UNPACK R(*) parameters;                                                                  \
+    if (!is_always_watched(kIndexOf_##symbol) && g_state.load(std::memory_order_relaxed) == kReady) [[likely]]   \
+      return reinterpret_cast<Function>(target_of(kIndexOf_##symbol)) arguments;                                 \
+    return traced_##symbol arguments;                                                                            \
   }
 #include "agent/hip_api.inc"
 #undef WT_HIP
 
-}  // namespace
-
 // ---- for the loader's hooks ---------------------------------------------------------------------------
+
+constinit std::atomic<bool> g_library_is_ready{false};
 
 uint32_t hip_index(const char* symbol) {
   for (uint32_t i = 0; i < kHipCount; ++i)
@@ -314,31 +313,31 @@ uint32_t hip_index(const char* symbol) {
 const char* hip_symbol(uint32_t index) { return kDescriptions[index].symbol; }
 Provider hip_provider(uint32_t index) { return kDescriptions[index].provider; }
 
-void* hip_wrapper(uint32_t index) {
-  static void* const kWrappers[kHipCount] = {
-#define WT_HIP(symbol, name, family, R, parameters, arguments, packed, layout, flags) \
-  reinterpret_cast<void*>(&wrapped_##symbol),
-#include "agent/hip_api.inc"
-#undef WT_HIP
-  };
-  return kWrappers[index];
-}
-
-void* hip_wrapper_for(const char* symbol, void* function, const void* caller) {
-  const uint32_t index = hip_index(symbol);
-  if (index == kNoHipFunction) return function;
-  const RealFunction real = find_real(symbol, kDescriptions[index].provider, caller);
-  return real.function == function ? hip_wrapper(index) : function;
-}
-
 void forget_hip_functions() {
   count_binding();
 #define WT_HIP(symbol, name, family, R, parameters, arguments, packed, layout, flags) \
   set_target(kIndexOf_##symbol, reinterpret_cast<void*>(&traced_##symbol));
 #include "agent/hip_api.inc"
 #undef WT_HIP
+  forget_hip_copies();
 }
 
+}  // namespace wavetap::agent
+
+namespace wavetap::agent {
+namespace {
+
+// A wrapper for whoever is being bound, where the caller would not tell. Not before this library is relocated and
+// initialised; what the program is linked with cannot be in doubt anyway.
+__attribute__((noinline)) void* bound_wrapper(uint32_t index) {
+  const Description& d = kDescriptions[index];
+  void* const meant = find_real_while_binding(d.symbol, d.provider);
+  if (meant == nullptr) return nullptr;
+  void* const wrapper = hip_wrapper_for(d.symbol, meant);
+  return wrapper == meant ? nullptr : wrapper;
+}
+
+}  // namespace
 }  // namespace wavetap::agent
 
 // ---- the symbols --------------------------------------------------------------------------------------
@@ -348,7 +347,10 @@ void forget_hip_functions() {
   WT_RESOLVER static decltype(&wavetap::agent::wrapped_##symbol) wt_bind_##symbol() {                             \
     using namespace wavetap::agent;                                                                               \
     count_binding();                                                                                              \
-    set_target(kIndexOf_##symbol, reinterpret_cast<void*>(&traced_##symbol));     \
+    set_target(kIndexOf_##symbol, reinterpret_cast<void*>(&traced_##symbol));                                     \
+    if (g_library_is_ready.load(std::memory_order_relaxed))                                                       \
+      if (void* const meant = bound_wrapper(kIndexOf_##symbol))                                                   \
+        return reinterpret_cast<decltype(&wrapped_##symbol)>(meant);                                              \
     return &wrapped_##symbol;                                                                                     \
   }                                                                                                               \
   __attribute__((visibility("default"), ifunc("wt_bind_" #symbol)))                                               \

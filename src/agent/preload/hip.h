@@ -1,9 +1,11 @@
 // The HIP hooks as the other files of this folder see them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "agent/real_functions.h"
+#include "agent/recorder.h"
 
 namespace wavetap::agent {
 
@@ -13,14 +15,15 @@ inline constexpr uint32_t kNoHipFunction = UINT32_MAX;
 uint32_t hip_index(const char* symbol);
 const char* hip_symbol(uint32_t index);
 Provider hip_provider(uint32_t index);
-// Our function.
-void* hip_wrapper(uint32_t index);
+// A function of ours that leads to the real one at `function`, whoever calls it; `function` itself when that is not
+// the function `symbol` of a library we stand in front of.
+void* hip_wrapper_for(const char* symbol, void* function);
 
-// Our function for the real one at `function`, looked up as `symbol`; `function` itself when a call of our function
-// by `caller` would not lead back to it.
-void* hip_wrapper_for(const char* symbol, void* function, const void* caller);
+// Set by our constructor: resolvers may call functions from now on.
+extern std::atomic<bool> g_library_is_ready WT_HIDDEN;
 
 // Libraries came or went: forget every real function.
 void forget_hip_functions();
+void forget_hip_copies();
 
 }  // namespace wavetap::agent

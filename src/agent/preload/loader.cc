@@ -7,9 +7,8 @@
 // mean depends on the return address. So the entry is written in assembly: it asks choose(), puts the arguments back
 // and jumps.
 //
-// dlopen() is left alone: which directories it searches depends on its caller in the same way, and nothing can be
-// done after a jump. We learn of new libraries when they are bound to our symbols (hip.cc) and from the helper
-// thread. After dlclose() everything that was found in libraries is looked up again.
+// dlopen() is only looked at for the same reason: what it opens for everybody to see matters to find_real(). We learn
+// of new libraries when they are bound to our symbols (hip.cc) and from the helper thread. After dlclose() everything that was found in libraries is looked up again.
 #include <dlfcn.h>
 #include <string.h>
 
@@ -31,6 +30,7 @@ using Dlclose = int (*)(void*);
 
 std::atomic<void*> g_dlsym{nullptr};
 std::atomic<void*> g_dlvsym{nullptr};
+std::atomic<void*> g_dlopen{nullptr};
 std::atomic<void*> g_dlclose{nullptr};
 
 void* next(std::atomic<void*>& cached, const char* name) {
@@ -50,7 +50,7 @@ bool may_be_ours(const char* name) {
 }
 
 // Ours for what the real dlsym() found in an explicitly given library.
-void* replace(const char* name, void* found, const void* caller) {
+void* replace(const char* name, void* found) {
   if (found == nullptr) return nullptr;
   if (is_marker_symbol(name)) {
     if (!is_in_provider(Provider::kRoctx, found)) return found;
@@ -59,7 +59,7 @@ void* replace(const char* name, void* found, const void* caller) {
     void* const ours = real(RTLD_DEFAULT, name);
     return ours != nullptr ? ours : found;
   }
-  return hip_wrapper_for(name, found, caller);
+  return hip_wrapper_for(name, found);
 }
 
 // The global search found our own symbol, whether or not anybody has a function for it to stand in front of.
@@ -92,16 +92,22 @@ __attribute__((used, visibility("hidden"))) Choice wt_choose_dlsym(void* handle,
     // As without us: not found, with the loader's message.
     return {nullptr, reinterpret_cast<Dlsym>(real)(RTLD_NEXT, name)};
   }
-  return {nullptr, replace(name, reinterpret_cast<Dlsym>(real)(handle, name), caller)};
+  return {nullptr, replace(name, reinterpret_cast<Dlsym>(real)(handle, name))};
 }
 
 __attribute__((used, visibility("hidden"))) Choice wt_choose_dlvsym(void* handle, const char* name, const char* version,
-                                                                    const void* caller) {
+                                                                    const void*) {
   void* const real = next(g_dlvsym, "dlvsym");
   if (handle == RTLD_NEXT || handle == RTLD_DEFAULT || !may_be_ours(name) || t_thread.inside != 0 || is_passive())
     return {real, nullptr};
   const Inside inside;
-  return {nullptr, replace(name, reinterpret_cast<Dlvsym>(real)(handle, name, version), caller)};
+  return {nullptr, replace(name, reinterpret_cast<Dlvsym>(real)(handle, name, version))};
+}
+
+__attribute__((used, visibility("hidden"))) Choice wt_choose_dlopen(const char* name, uintptr_t mode, const char*,
+                                                                    const void*) {
+  if (name != nullptr && (mode & RTLD_GLOBAL) != 0 && t_thread.inside == 0 && !is_passive()) note_global_library(name);
+  return {next(g_dlopen, "dlopen"), nullptr};
 }
 
 __attribute__((visibility("default"))) int dlclose(void* handle) {
@@ -187,3 +193,4 @@ __attribute__((visibility("default"))) int dlclose(void* handle) {
 #endif
 WT_ENTRY("dlsym", "wt_choose_dlsym");
 WT_ENTRY("dlvsym", "wt_choose_dlvsym");
+WT_ENTRY("dlopen", "wt_choose_dlopen");

@@ -1,0 +1,33 @@
+// The HIP hooks, numbered, for the files that implement them.
+#pragma once
+
+#include <cstdint>
+
+#include "agent/hip_types.h"
+#include "agent/recorder.h"
+
+#define WT_UNPACK(...) __VA_ARGS__
+
+namespace wavetap::agent {
+
+enum HipIndex : uint32_t {
+#define WT_HIP(symbol, name, family, R, parameters, arguments, packed, layout, flags) kIndexOf_##symbol,
+#include "agent/hip_api.inc"
+#undef WT_HIP
+  kHipCount
+};
+
+// Functions that tell us something we need even while recording is stopped.
+constexpr bool is_always_watched(uint32_t index) {
+  return index == kIndexOf___hipRegisterFunction || index == kIndexOf_hipModuleGetFunction ||
+         index == kIndexOf_hipLibraryGetKernel || index == kIndexOf_hipGetProcAddress ||
+         index == kIndexOf_hipGetDriverEntryPoint || index == kIndexOf_hipGetDriverEntryPoint_spt;
+}
+
+// Finds the real function if need be and records the call.
+#define WT_HIP(symbol, name, family, R, parameters, arguments, packed, layout, flags) \
+  WT_HIDDEN WT_UNPACK R traced_##symbol parameters;
+#include "agent/hip_api.inc"
+#undef WT_HIP
+
+}  // namespace wavetap::agent
