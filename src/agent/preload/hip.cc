@@ -245,7 +245,11 @@ template <uint32_t kIndex, uint32_t kFlags, class R, class Function, class Leave
   }
   if (target == nullptr) return missing<R>(kDescriptions[kIndex].provider);
   const auto real = reinterpret_cast<Function>(target);
-  const uint32_t state = g_state.load(std::memory_order_relaxed);
+  uint32_t state = g_state.load(std::memory_order_relaxed);
+  if (state == 0) [[unlikely]] {  // nothing was called yet, in this program or in this child of fork()
+    ensure_started();
+    state = g_state.load(std::memory_order_relaxed);
+  }
   OpenCall call;
   if ((kFlags & kUnrecorded) != 0 || (state & kRecording) == 0 || !enter_call(call, kFirstHipFunction + kIndex)) {
     if constexpr (!After<kIndex>::kExists) {
