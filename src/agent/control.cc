@@ -7,6 +7,7 @@
 // descriptor is compared with what it was when made.
 #include "agent/control.h"
 
+#include <dirent.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ namespace {
 
 constexpr int kPatienceMs = 200;  // for a client that has connected to send its line
 constexpr size_t kMaxAnswer = 64 << 10;
+constexpr int kMaxStale = 64;     // sockets looked at when ours is made
 
 enum class State : uint8_t { kNew, kListening, kOff };
 // Owned by the file thread; the others only read g_socket_path at exit.
@@ -51,6 +53,39 @@ bool make_private_folder(const char* path) {
   return S_ISDIR(st.st_mode) && st.st_uid == static_cast<uid_t>(sys::call(SYS_geteuid)) && (st.st_mode & 077) == 0;
 }
 
+// Sockets of processes that died without removing theirs. Whether somebody listens is asked of the socket: a process
+// number says nothing about the processes of another container that shares the folder.
+void remove_stale_sockets(const char* folder) {
+  const int fd = sys::open(folder, O_RDONLY | O_DIRECTORY);
+  if (fd < 0) return;
+  struct Entry {
+    uint64_t inode;
+    int64_t offset;
+    uint16_t record_length;
+    uint8_t type;
+    char name[];
+  };
+  alignas(Entry) char buffer[4096];
+  int tried = 0;
+  for (int64_t count; tried < kMaxStale && (count = sys::call(SYS_getdents64, fd, buffer, sizeof buffer)) > 0;) {
+    for (int64_t at = 0; at < count && tried < kMaxStale;) {
+      const auto* const entry = reinterpret_cast<const Entry*>(buffer + at);
+      at += entry->record_length;
+      if (entry->type != DT_SOCK) continue;
+      ++tried;
+      sockaddr_un address{};
+      address.sun_family = AF_UNIX;
+      const int length = snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", folder, entry->name);
+      if (length <= 0 || static_cast<size_t>(length) >= sizeof address.sun_path) continue;
+      const int probe = static_cast<int>(sys::call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      if (probe < 0) break;
+      if (sys::call(SYS_connect, probe, &address, sizeof address) == -ECONNREFUSED) sys::unlink(address.sun_path);
+      sys::close(probe);
+    }
+  }
+  sys::close(fd);
+}
+
 bool choose_path() {
   char folder[96];
   const char* const runtime = secure_getenv("XDG_RUNTIME_DIR");
@@ -60,6 +95,7 @@ bool choose_path() {
     snprintf(folder, sizeof folder, "/tmp/wavetap-%u", static_cast<unsigned>(sys::call(SYS_geteuid)));
     if (!make_private_folder(folder)) return false;
   }
+  remove_stale_sockets(folder);
   length = snprintf(g_socket_path, sizeof g_socket_path, "%s/%u%s", folder, session().pid(), format::kSocketSuffix);
   return length > 0 && static_cast<size_t>(length) < sizeof g_socket_path;
 }

@@ -92,6 +92,12 @@ const char* session_folder(Environment& environment, uint32_t pid) {
   return environment.folder;
 }
 
+void say_where(const Environment& environment) {
+  if (environment.has_session || environment.output[0] == '\0') return;
+  say("recorded into %s; `wavetap import %s -o %s` makes the trace", environment.folder, environment.folder,
+      environment.output);
+}
+
 bool has_elder_copy() {
   const auto here = reinterpret_cast<uintptr_t>(&has_elder_copy);
   bool found = false;

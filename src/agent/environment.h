@@ -21,6 +21,9 @@ void read_environment(Environment& environment);
 // The folder to record into, made when the library was loaded by hand. Null: nowhere.
 const char* session_folder(Environment& environment, uint32_t pid);
 
+// Loaded by hand: tells the user, once, where the recording is and what to do with it.
+void say_where(const Environment& environment);
+
 // An earlier library of this process is another copy of this one.
 bool has_elder_copy();
 

@@ -364,6 +364,7 @@ void finish_process() {
   write_control_fact(format::Control::kExited, session().pid());
   session().remove_spares();
   close_control();
+  say_where(g_environment);
 }
 
 void forget_session() {

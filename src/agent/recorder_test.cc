@@ -17,8 +17,11 @@
 #include "agent/control.h"
 #include "agent/helper.h"
 #include "agent/layout.h"
+#include "agent/libraries.h"
+#include "agent/markers.h"
 #include "agent/recorder_internal.h"
 #include "agent/session.h"
+#include "agent/stack.h"
 #include "format/reader.h"
 
 namespace wavetap::agent {
@@ -291,6 +294,108 @@ TEST_F(RecorderTest, StatusNamesTheCallsInFlight) {
   EXPECT_NE(text.find("state recording\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\ncall " + std::to_string(gettid()) + " ? "), std::string::npos) << text;
   EXPECT_TRUE(text.ends_with("ok\n")) << text;
+}
+
+TEST_F(RecorderTest, MarkersKeepTheirTexts) {
+  ensure_started();
+  write_marker(format::MarkerKind::kPush, 0, "a message", "a domain", nullptr);
+  write_marker(format::MarkerKind::kPop, 0, "unused", nullptr, nullptr);
+  write_marker(format::MarkerKind::kStart, 7, "", nullptr, "a category");
+  EXPECT_EQ(enter_range(), 0);
+  EXPECT_EQ(enter_range(), 1);
+  EXPECT_EQ(leave_range(), 1);
+  EXPECT_EQ(leave_range(), 0);
+  EXPECT_EQ(leave_range(), -1);
+  Result<format::SessionReader> session = format::SessionReader::open(folder_.string());
+  ASSERT_TRUE(session.ok());
+  std::vector<std::string> read;
+  for (format::StreamReader* const stream : session->processes().at(0).streams) {
+    format::Record record;
+    while (stream->next(record)) {
+      if (record.header.kind != format::Kind::kMarker) continue;
+      format::TextCursor texts(record.after<format::MarkerRecord>());
+      std::string line = std::to_string(record.header.flags);
+      for (int i = 0; i < 3; ++i) line.append("|").append(texts.next());
+      read.push_back(line);
+    }
+  }
+  EXPECT_EQ(read, (std::vector<std::string>{"0|a message|a domain|", "1|||", "3|||a category"}));
+}
+
+TEST_F(RecorderTest, LibrariesAreNamedOnceAndWithWhatTheyAnswerFor) {
+  ensure_started();
+  write_library_changes();  // nothing has changed
+  Result<format::SessionReader> session = format::SessionReader::open(folder_.string());
+  ASSERT_TRUE(session.ok());
+  std::map<std::string, int> sonames;
+  format::Record record;
+  while (session->processes().at(0).facts()->next(record)) {
+    if (record.header.kind != format::Kind::kLibrary) continue;
+    EXPECT_EQ(record.header.flags, static_cast<uint8_t>(format::LibraryEvent::kStartup));
+    format::TextCursor texts(record.after<format::LibraryFact>());
+    texts.next();
+    ++sonames[std::string(texts.next())];
+    texts.next();
+    EXPECT_EQ(texts.next(), "");
+  }
+  EXPECT_EQ(sonames["libc.so.6"], 1);
+}
+
+TEST_F(RecorderTest, StacksStayInsideTheThreadsOwn) {
+  setenv("WAVETAP_OPTIONS", "stacks", 1);
+  ensure_started();
+  OpenCall call;
+  ASSERT_TRUE(enter_call(call, kFunction));
+  write_stack(call, reinterpret_cast<const void*>(0x1234), __builtin_frame_address(0));
+  write_stack(call, reinterpret_cast<const void*>(0x1234), reinterpret_cast<const void*>(16));  // not a stack at all
+  leave_call(call, kFunction, 0);
+  Result<format::SessionReader> session = format::SessionReader::open(folder_.string());
+  ASSERT_TRUE(session.ok());
+  std::vector<uint32_t> frames;
+  for (format::StreamReader* const stream : session->processes().at(0).streams) {
+    format::Record record;
+    while (stream->next(record)) {
+      if (const auto* stack = record.as<format::StackRecord>(); record.header.kind == format::Kind::kStack) {
+        frames.push_back(stack->frames);
+        uint64_t first;
+        memcpy(&first, stack + 1, sizeof first);
+        EXPECT_EQ(first, 0x1234u);
+        EXPECT_EQ(record.header.words, (sizeof *stack + stack->frames * 8) / 8);
+      }
+    }
+  }
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(frames[1], 1u);
+}
+
+TEST(Layout, WidensAndKeeps) {
+  char bytes[64] = {};
+  const auto word = [&] {
+    uint64_t value;
+    memcpy(&value, bytes, sizeof value);
+    return value;
+  };
+  Word{int32_t{-2}}.store(bytes);
+  EXPECT_EQ(word(), ~uint64_t{1});
+  Word{uint32_t{0xffffffff}}.store(bytes);
+  EXPECT_EQ(word(), 0xffffffffu);
+  Word{1.5f}.store(bytes);
+  EXPECT_EQ(word(), 0x3fc00000u);
+  Word{true}.store(bytes);
+  EXPECT_EQ(word(), 1u);
+  const uint32_t behind = 77;
+  Out<uint32_t>{&behind, true}.store(bytes);
+  EXPECT_EQ(word(), 77u);
+  Out<uint32_t>{&behind, false}.store(bytes);
+  EXPECT_EQ(word(), 0u);
+  Out<uint32_t>{nullptr, true}.store(bytes);
+  EXPECT_EQ(word(), 0u);
+  const CString text("kernel", true);
+  ASSERT_EQ(text.bytes(), 16u);
+  text.store(bytes);
+  EXPECT_EQ(word(), 6u);
+  EXPECT_EQ(std::string(bytes + 8, 6), "kernel");
+  EXPECT_EQ(CString(nullptr, true).bytes(), 8u);
 }
 
 TEST(Layout, ReadsStringsOfUnsurePointers) {
