@@ -17,4 +17,5 @@ EXPORT int plugin_use_device() {
   return 1;
 }
 
-EXPORT int plugin_version(int* version) { return hipRuntimeGetVersion(version); }
+// Not a tail call: the caller's address is what tells one plugin from another.
+EXPORT int plugin_version(int* version) { return hipRuntimeGetVersion(version) == hipSuccess ? 0 : 1; }
