@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include <atomic>
 #include <new>
@@ -90,8 +91,12 @@ void take_posted() {
   sys::futex_wake(&g_posted.state, 1);
 }
 
+// By the thread itself: naming another goes through /proc, whose entries make a process slow to disappear.
+void name_thread(const char* name) { sys::call(SYS_prctl, PR_SET_NAME, name, 0, 0, 0); }
+
 void* run_helper(void*) {
   ++t_thread.inside;  // for good: nothing this thread does is the program's
+  name_thread("wavetap");
   int64_t next_facts = monotonic_ns() + kSecondNs;
   while (!g_leave.load(std::memory_order_relaxed)) {
     const uint32_t rings = g_helper_bell.rings();
@@ -110,6 +115,7 @@ void* run_helper(void*) {
 
 void* run_file_thread(void*) {
   ++t_thread.inside;
+  name_thread("wavetap-files");
   sys::call(SYS_close_range, 0u, ~0u, kUnshareTable);
   int64_t next_look = monotonic_ns() + kSecondNs;
   for (;;) {
@@ -128,14 +134,13 @@ void* run_file_thread(void*) {
   }
 }
 
-bool start_thread(void* (*run)(void*), const char* name) {
+bool start_thread(void* (*run)(void*)) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, kStackBytes);
   pthread_t thread;
   const bool started = pthread_create(&thread, &attributes, run, nullptr) == 0;
-  if (started) pthread_setname_np(thread, name);
   pthread_attr_destroy(&attributes);
   return started;
 }
@@ -193,7 +198,7 @@ void start_helper() {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   // Without them (a limit on processes) chunks are made by the threads that need them; only the control socket
   // is missing, and `wavetap status` says that nobody answers.
-  if (start_thread(run_helper, "wavetap")) start_thread(run_file_thread, "wavetap-files");
+  if (start_thread(run_helper)) start_thread(run_file_thread);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
