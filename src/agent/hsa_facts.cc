@@ -1,9 +1,8 @@
 #include "agent/hsa_facts.h"
 
-#include <sched.h>
-
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string_view>
 
 #include "agent/hsa_hooks.h"
@@ -284,12 +283,7 @@ HsaStatus on_executable_destroy(uint64_t executable) {
 
 // Everything known so far, for a session that opens later.
 void write_known_facts() {
-  // A child of fork() may have inherited the lock from a thread that it did not.
-  int tries = 1000;
-  while (!g_facts.lock.try_lock()) {
-    if (--tries == 0) return;
-    sched_yield();
-  }
+  Locked locked(g_facts.lock);
   for (uint32_t i = 0; i < g_facts.agent_count; ++i) {
     const Agent& agent = g_facts.agents[i];
     fact(agent.fact, format::Kind::kAgent, 0, {agent.name, agent.product, agent.uuid});
@@ -297,7 +291,6 @@ void write_known_facts() {
   for (const CodeObject& object : g_facts.code_objects) write_code_object(object, 1);
   for (const Kernel& kernel : g_facts.kernels) write_kernel(kernel);
   Queue::write_facts();
-  g_facts.lock.unlock();
 }
 
 }  // namespace
@@ -317,6 +310,8 @@ void open_agents() {
     fact(agent.fact, format::Kind::kAgent, 0, {agent.name, agent.product, agent.uuid});
   }
 }
+
+void unlock_facts_after_fork() { new (&g_facts.lock) LockWord; }
 
 void replay_facts_for_new_sessions() { add_fact_source(&write_known_facts); }
 

@@ -14,6 +14,7 @@ inline constexpr uint32_t kNoAgent = UINT32_MAX;
 void open_agents();
 // From now on, also tells a session that opens later (a child of fork, recording started by hand) what is known.
 void replay_facts_for_new_sessions();
+void unlock_facts_after_fork();
 
 uint32_t agent_number(uint64_t agent);  // kNoAgent: unknown
 bool is_gpu(uint64_t agent);

@@ -1,12 +1,16 @@
 #include "agent/hsa_load.h"
 
+#include <pthread.h>
+
 #include <atomic>
+#include <new>
 
 #include "agent/hsa_facts.h"
 #include "agent/hsa_hooks.h"
 #include "agent/hsa_queue.h"
 #include "agent/hsa_table.h"
 #include "agent/hsa_times.h"
+#include "agent/lock.h"
 #include "agent/recorder.h"
 #include "agent/sys.h"
 
@@ -16,6 +20,7 @@ namespace {
 // The process whose runtime is loaded; 0: none. A child of fork() has none, whatever it inherited.
 constinit std::atomic<uint32_t> g_loaded_in{0};
 constinit std::atomic<uint32_t> g_loads{0};
+constinit LockWord g_polling{};
 
 // True: something is still in flight. Completions go to this thread's stream even where the agent's own code
 // asks for them.
@@ -37,15 +42,27 @@ void harvest() {
 
 // The helper thread's: it comes again by itself.
 bool poll() {
+  // Under the lock from the first look to the last: the runtime does not go away in between.
+  if (!g_polling.try_lock()) return true;
   // A stream for every loaded runtime: the session may be another one by now.
   static uint32_t seen = 0;
   if (const uint32_t loads = g_loads.load(std::memory_order_acquire); seen != loads) {
     seen = loads;
     t_thread.stream = nullptr;
   }
-  if (!take_in_flight() || !is_hsa_loaded() || !harvest_all(false)) return false;
-  keep_in_flight();
-  return true;
+  const bool left = take_in_flight() && is_hsa_loaded() && harvest_all(false);
+  if (left) keep_in_flight();
+  g_polling.unlock();
+  return left;
+}
+
+// Threads that held our locks are not in the child.
+void after_fork_in_child() {
+  g_loaded_in.store(0, std::memory_order_release);
+  new (&g_polling) LockWord;
+  Queue::unlock_after_fork();
+  g_program_signals.unlock_after_fork();
+  unlock_facts_after_fork();
 }
 
 bool can_work(const Hsa& hsa) {
@@ -63,6 +80,7 @@ bool is_hsa_loaded() {
 void on_hsa_load(const HsaTables* tables) {
   if (is_passive() || tables == nullptr) return;
   ensure_started();
+  Locked locked(g_polling);
   g_hsa_table.open(*tables);
   if (!can_work(hsa())) return;
 
@@ -81,11 +99,13 @@ void on_hsa_load(const HsaTables* tables) {
     replay_facts_for_new_sessions();
     g_harvest = &harvest;
     add_helper_work(&poll);
+    pthread_atfork(nullptr, nullptr, &after_fork_in_child);
   }
 }
 
 void on_hsa_unload() {
   if (!is_hsa_loaded()) return;
+  Locked locked(g_polling);
   Queue::harvest_all(true);
   g_loaded_in.store(0, std::memory_order_release);
   Queue::abandon_all();

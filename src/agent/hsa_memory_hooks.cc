@@ -95,73 +95,64 @@ HsaStatus on_vmem_unmap(void* address, size_t size) {
 
 // ---- copies ---------------------------------------------------------------------------------------------------
 
-struct Copy {
-  CopyKind kind;
-  uint64_t destination;
-  uint64_t source;
-  uint64_t bytes;
-  uint32_t destination_agent;
-  uint32_t source_agent;
-  uint32_t engine;
-};
-
-void record_copy(const Copy& copy, uint64_t id, uint64_t time) {
-  Stream* out = stream();
-  auto* record = out == nullptr ? nullptr : out->reserve<format::CopyRecord>();
-  if (record == nullptr) return count_loss(format::Loss::kOther);
-  record->id = id;
-  record->time = time;
-  record->destination = copy.destination;
-  record->source = copy.source;
-  record->bytes = copy.bytes;
-  record->owner = out->owner();
-  record->destination_agent = copy.destination_agent;
-  record->source_agent = copy.source_agent;
-  record->engine = copy.engine;
-  record->reserved = 0;
-  out->commit(record, format::Kind::kCopy, static_cast<uint8_t>(copy.kind));
+void begin(Copy& copy) {
+  const Stream* in = stream();
+  copy.time = ticks();
+  copy.owner = in == nullptr ? format::Owner{} : in->owner();
 }
 
 // Records a copy that `submit` hands to the runtime with the program's signal.
 template <class Submit>
-HsaStatus copy_with(const Copy& copy, uint64_t signal, Submit submit) {
+HsaStatus copy_with(Copy copy, uint64_t signal, Submit submit) {
   if (!recording() || copy.bytes == 0) {
     if (signal != 0) g_program_signals.submit_other(signal);
     return submit();
   }
+  using Timing = ProgramSignals::Timing;
+  begin(copy);
   const uint64_t id = next_operation();
-  const uint64_t time = ticks();
-  const bool timed = signal != 0 && g_program_signals.submit_copy(signal, id);
+  const Timing timing = signal == 0 ? Timing::kUnknown : g_program_signals.submit_copy(signal, id, copy);
   const HsaStatus status = submit();
   if (status != kHsaSuccess) {
-    if (timed) g_program_signals.cancel(signal, id);
+    if (timing != Timing::kUnknown) g_program_signals.cancel_copy(signal, id, copy);
     return status;
   }
-  if (!timed) count_loss(format::Loss::kUntimed);
-  record_copy(copy, id, time);
+  if (timing == Timing::kUnknown) count_loss(format::Loss::kUntimed);
+  if (timing != Timing::kGrouped) write_copy(copy, id);
   note_in_flight();
   return status;
 }
 
 // Records a copy that is done when `run` returns.
 template <class Run>
-HsaStatus copy_now(const Copy& copy, Run run) {
+HsaStatus copy_now(Copy copy, Run run) {
   if (!recording() || copy.bytes == 0) return run();
+  begin(copy);
   const uint64_t id = next_operation();
-  const uint64_t time = ticks();
   const int64_t start = boottime_ns();
   const HsaStatus status = run();
   if (status != kHsaSuccess) return status;
   const int64_t end = boottime_ns();
-  record_copy(copy, id, time);
+  write_copy(copy, id);
   write_completion_ns(id, format::Kind::kCopy, start, end);
   return status;
 }
 
+Copy describe(const void* to, uint64_t to_agent, const void* from, uint64_t from_agent, size_t size, uint32_t engine) {
+  Copy copy{};
+  copy.kind = CopyKind::kCopy;
+  copy.destination = reinterpret_cast<uint64_t>(to);
+  copy.source = reinterpret_cast<uint64_t>(from);
+  copy.bytes = size;
+  copy.destination_agent = agent_number(to_agent);
+  copy.source_agent = agent_number(from_agent);
+  copy.engine = engine;
+  return copy;
+}
+
 HsaStatus on_async_copy(void* to, uint64_t to_agent, const void* from, uint64_t from_agent, size_t size,
                         uint32_t count, const uint64_t* dependencies, uint64_t signal) {
-  const Copy copy{CopyKind::kCopy,        reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from), size,
-                  agent_number(to_agent), agent_number(from_agent),       0};
+  const Copy copy = describe(to, to_agent, from, from_agent, size, 0);
   return copy_with(copy, signal, [&] {
     return hsa().hsa_amd_memory_async_copy(to, to_agent, from, from_agent, size, count, dependencies, signal);
   });
@@ -170,8 +161,7 @@ HsaStatus on_async_copy(void* to, uint64_t to_agent, const void* from, uint64_t 
 HsaStatus on_async_copy_on_engine(void* to, uint64_t to_agent, const void* from, uint64_t from_agent, size_t size,
                                   uint32_t count, const uint64_t* dependencies, uint64_t signal, uint32_t engine,
                                   bool force) {
-  const Copy copy{CopyKind::kCopy,        reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from), size,
-                  agent_number(to_agent), agent_number(from_agent),       engine};
+  const Copy copy = describe(to, to_agent, from, from_agent, size, engine);
   return copy_with(copy, signal, [&] {
     return hsa().hsa_amd_memory_async_copy_on_engine(to, to_agent, from, from_agent, size, count, dependencies, signal,
                                                      engine, force);
@@ -191,7 +181,9 @@ HsaStatus on_async_copy_rect(const void* to, const void* to_offset, const void* 
   constexpr uint32_t kDeviceToHost = 2;
   const auto* extent = static_cast<const HsaDim3*>(range);
   const uint32_t gpu = agent_number(agent);
-  Copy copy{CopyKind::kRect, 0, 0, 0, gpu, gpu, 0};
+  Copy copy{};
+  copy.kind = CopyKind::kRect;
+  copy.destination_agent = copy.source_agent = gpu;
   copy.destination = corner(static_cast<const HsaPitchedPointer*>(to), static_cast<const HsaDim3*>(to_offset));
   copy.source = corner(static_cast<const HsaPitchedPointer*>(from), static_cast<const HsaDim3*>(from_offset));
   if (extent != nullptr) copy.bytes = uint64_t{extent->x} * extent->y * extent->z;
@@ -204,14 +196,21 @@ HsaStatus on_async_copy_rect(const void* to, const void* to_offset, const void* 
 }
 
 HsaStatus on_memory_fill(void* to, uint32_t value, size_t count) {
-  Copy copy{CopyKind::kFill, reinterpret_cast<uint64_t>(to), value, count * sizeof value, kNoAgent, kNoAgent, 0};
+  Copy copy{};
+  copy.kind = CopyKind::kFill;
+  copy.destination = reinterpret_cast<uint64_t>(to);
+  copy.source = value;
+  copy.bytes = count * sizeof value;
   if (recording()) copy.destination_agent = copy.source_agent = agent_of_address(to);
   return copy_now(copy, [&] { return hsa().hsa_amd_memory_fill(to, value, count); });
 }
 
 HsaStatus on_memory_copy(void* to, const void* from, size_t size) {
-  Copy copy{CopyKind::kCopy, reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from), size, kNoAgent,
-            kNoAgent,        0};
+  Copy copy{};
+  copy.kind = CopyKind::kCopy;
+  copy.destination = reinterpret_cast<uint64_t>(to);
+  copy.source = reinterpret_cast<uint64_t>(from);
+  copy.bytes = size;
   if (recording()) {
     copy.destination_agent = agent_of_address(to);
     copy.source_agent = agent_of_address(from);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "agent/hsa_facts.h"
 #include "agent/hsa_load.h"
@@ -467,6 +468,7 @@ bool Queue::time_packet(uint64_t* signal, uint64_t id, format::Kind kind, amd::B
     case ProgramSignals::Timing::kOwn:
       return true;
     case ProgramSignals::Timing::kUnknown:
+    case ProgramSignals::Timing::kGrouped:
       return false;
     case ProgramSignals::Timing::kSubstitute:
       break;
@@ -533,6 +535,8 @@ void Queue::write_facts() {
     if (queue.ring_ != nullptr) queue.write_fact(1);
   });
 }
+
+void Queue::unlock_after_fork() { new (&g_arena.lock) LockWord; }
 
 void Queue::abandon_all() {
   Locked locked(g_arena.lock);

@@ -54,6 +54,7 @@ class Queue {
   static void write_facts();
   // The runtime goes, and the queues with it.
   static void abandon_all();
+  static void unlock_after_fork();
 
  private:
   friend class QueueArena;

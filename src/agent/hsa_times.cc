@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 
 #include "agent/hsa_load.h"
 #include "agent/hsa_table.h"
@@ -84,6 +85,23 @@ void write_completion(const Completion& completion) {
     return count_loss(format::Loss::kUntimed);
   }
   write_completion_ns(completion.id, completion.kind, to_ns(start), to_ns(end));
+}
+
+void write_copy(const Copy& copy, uint64_t id) {
+  Stream* out = stream();
+  auto* record = out == nullptr ? nullptr : out->reserve<format::CopyRecord>();
+  if (record == nullptr) return count_loss(format::Loss::kOther);
+  record->id = id;
+  record->time = copy.time;
+  record->destination = copy.destination;
+  record->source = copy.source;
+  record->bytes = copy.bytes;
+  record->owner = copy.owner;
+  record->destination_agent = copy.destination_agent;
+  record->source_agent = copy.source_agent;
+  record->engine = copy.engine;
+  record->reserved = 0;
+  out->commit(record, format::Kind::kCopy, static_cast<uint8_t>(copy.kind));
 }
 
 // ---- the slab -------------------------------------------------------------------------------------------
@@ -234,23 +252,32 @@ void ProgramSignals::destroyed(uint64_t signal) {
   --shard.live;
 }
 
+bool ProgramSignals::collect_copy(Entry& entry, bool value_may_be_new) {
+  const int64_t final_value = entry.value - (entry.rows == 0 ? 1 : entry.rows);
+  if (!value_may_be_new && load(block_of(entry.signal)->value) > final_value) return false;
+  HsaTimes times{};
+  if (hsa().hsa_amd_profiling_get_async_copy_time(entry.signal, &times) != kHsaSuccess) return false;
+  // A copy that has not finished has no stamps, and no stamp converts to a time long before the copy.
+  constexpr int64_t kClockError = 1'000'000;
+  if (to_ns(times.end) + kClockError < entry.submitted_ns) return false;
+  if (entry.rows != 0) write_copy(entry.copy, entry.id);
+  write_completion_ns(entry.id, entry.kind, entry.rows == 0 ? to_ns(times.start) : entry.submitted_ns,
+                      to_ns(times.end));
+  return true;
+}
+
 bool ProgramSignals::collect(Shard& shard, Entry& entry, bool value_may_be_new) {
-  amd::Signal& block = *block_of(entry.signal);
   if (entry.kind == format::Kind::kCopy) {
-    if (!value_may_be_new && load(block.value) == entry.value) return false;
-    HsaTimes times{};
-    if (hsa().hsa_amd_profiling_get_async_copy_time(entry.signal, &times) != kHsaSuccess) return false;
-    // A copy that has not finished has no stamps, and no stamp converts to a time long before the copy.
-    constexpr int64_t kClockError = 1'000'000;
-    if (to_ns(times.end) + kClockError < entry.submitted_ns) return false;
-    write_completion_ns(entry.id, entry.kind, to_ns(times.start), to_ns(times.end));
+    if (!collect_copy(entry, value_may_be_new)) return false;
   } else {
+    const amd::Signal& block = *block_of(entry.signal);
     const uint64_t end = load(block.end_ts);
     const uint64_t start = load(block.start_ts);
     if (end == 0 || start == 0) return false;
     write_completion({entry.id, entry.kind, entry.agent, start, end});
   }
   entry.id = 0;
+  entry.rows = 0;
   --shard.pending;
   return true;
 }
@@ -259,8 +286,10 @@ void ProgramSignals::settle(Shard& shard, Entry& entry) {
   if (entry.id == 0) return;
   if (is_hsa_loaded()) {
     if (collect(shard, entry, true)) return;
+    if (entry.rows != 0) write_copy(entry.copy, entry.id);
     count_loss(format::Loss::kUntimed);
   }
+  entry.rows = 0;
   entry.id = 0;
   --shard.pending;
 }
@@ -276,7 +305,8 @@ ProgramSignals::Timing ProgramSignals::submit_packet(uint64_t signal, uint64_t i
     settle(shard, *entry);
     entry->shared = true;
   }
-  if (load(block.value) > 1) entry->shared = true;
+  // HIP gives barriers a count of two when a callback of the host is to have the second.
+  if (load(block.value) > 1 && kind == format::Kind::kDispatch) entry->shared = true;
   if (entry->shared) return Timing::kSubstitute;
   clear_stamps(block);
   entry->id = id;
@@ -287,35 +317,48 @@ ProgramSignals::Timing ProgramSignals::submit_packet(uint64_t signal, uint64_t i
   return Timing::kOwn;
 }
 
-bool ProgramSignals::submit_copy(uint64_t signal, uint64_t id) {
+ProgramSignals::Timing ProgramSignals::submit_copy(uint64_t signal, uint64_t id, const Copy& copy) {
   Shard& shard = shard_of(signal);
   Locked locked(shard.lock);
   Entry* entry = find(shard, signal);
-  if (entry == nullptr) return false;
-  if (entry->id != 0 && !collect(shard, *entry, true)) {
-    settle(shard, *entry);
-    entry->shared = true;
-  }
+  if (entry == nullptr) return Timing::kUnknown;
   amd::Signal& block = *block_of(signal);
-  if (load(block.value) > 1) entry->shared = true;
-  if (entry->shared) return false;
+  const int64_t value = load(block.value);
+  // The next row, unless the signal has counted for all of them or was set anew.
+  const bool is_row = entry->id != 0 && entry->rows != 0 && entry->rows < entry->value && value <= entry->value;
+  if (is_row && !collect(shard, *entry, false)) {
+    entry->copy.bytes += copy.bytes;
+    ++entry->rows;
+    return Timing::kGrouped;
+  }
+  if (entry->id != 0 && !collect(shard, *entry, true)) settle(shard, *entry);
   clear_stamps(block);
   entry->id = id;
   entry->kind = format::Kind::kCopy;
   entry->submitted_ns = boottime_ns();
-  entry->value = load(block.value);
+  entry->value = value;
   entry->start = entry->end = 0;
   ++shard.pending;
-  return true;
+  if (value <= 1) return Timing::kOwn;
+  entry->copy = copy;
+  entry->copy.kind = format::CopyKind::kRect;
+  entry->rows = 1;
+  return Timing::kGrouped;
 }
 
-void ProgramSignals::cancel(uint64_t signal, uint64_t id) {
+void ProgramSignals::cancel_copy(uint64_t signal, uint64_t id, const Copy& copy) {
   Shard& shard = shard_of(signal);
   Locked locked(shard.lock);
   Entry* entry = find(shard, signal);
-  if (entry == nullptr || entry->id != id) return;
-  entry->id = 0;
-  --shard.pending;
+  if (entry == nullptr || entry->id == 0) return;
+  if (entry->rows > 1) {
+    entry->copy.bytes -= copy.bytes;
+    --entry->rows;
+  } else if (entry->id == id) {
+    entry->id = 0;
+    entry->rows = 0;
+    --shard.pending;
+  }
 }
 
 void ProgramSignals::submit_other(uint64_t signal) {
@@ -363,6 +406,10 @@ uint32_t ProgramSignals::harvest() {
     in_flight += shard.pending;
   }
   return in_flight;
+}
+
+void ProgramSignals::unlock_after_fork() {
+  for (Shard& shard : shards_) new (&shard.lock) LockWord;
 }
 
 void ProgramSignals::clear() {

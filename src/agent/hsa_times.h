@@ -11,6 +11,9 @@
 // (its value is above one, or it comes again before the first packet has finished) its packets are timed with a
 // signal of the slab, and an inserted barrier packet completes the program's. The packet in whose time we found
 // out stays untimed, which is counted.
+//
+// Copies that count one signal down together are the rows of a rectangle, which HIP copies one by one: they are
+// recorded as one copy, from the moment the first was handed over to the end of the last.
 #pragma once
 
 #include <atomic>
@@ -34,6 +37,20 @@ struct Completion {
 // Writes a CompleteRecord to this thread's stream. The first converts from the agent's clock.
 void write_completion(const Completion& completion);
 void write_completion_ns(uint64_t id, format::Kind kind, int64_t start_ns, int64_t end_ns);
+
+// What a CopyRecord says of a copy.
+struct Copy {
+  format::CopyKind kind;
+  uint64_t destination;
+  uint64_t source;
+  uint64_t bytes;
+  uint32_t destination_agent;
+  uint32_t source_agent;
+  uint32_t engine;
+  uint64_t time;
+  format::Owner owner;
+};
+void write_copy(const Copy& copy, uint64_t id);
 
 int64_t boottime_ns();
 
@@ -86,18 +103,21 @@ class SignalSlab {
 // The program's signals, from creation to destruction.
 class ProgramSignals {
  public:
-  enum class Timing { kOwn, kSubstitute, kUnknown };
+  enum class Timing {
+    kOwn,         // the signal will carry the times
+    kSubstitute,  // time it with a signal of the slab
+    kGrouped,     // a row: it will be written with the others
+    kUnknown,     // not a signal we saw created; or no way to time it
+  };
 
   void created(uint64_t signal);
   void destroyed(uint64_t signal);
 
-  // Operation `id` is about to be submitted with `signal`. kOwn: it will carry the times. kSubstitute: time it
-  // with a signal of the slab. kUnknown: not a signal we saw created.
+  // Operation `id` is about to be submitted with `signal`.
   Timing submit_packet(uint64_t signal, uint64_t id, format::Kind kind, uint64_t agent);
-  // The same for a copy; false: it will not be timed.
-  bool submit_copy(uint64_t signal, uint64_t id);
+  Timing submit_copy(uint64_t signal, uint64_t id, const Copy& copy);
   // Forgets the copy again: the runtime refused it.
-  void cancel(uint64_t signal, uint64_t id);
+  void cancel_copy(uint64_t signal, uint64_t id, const Copy& copy);
   // Something that is not recorded will complete the signal.
   void submit_other(uint64_t signal);
 
@@ -109,6 +129,7 @@ class ProgramSignals {
   // Returns how many are still in flight.
   uint32_t harvest();
   void clear();
+  void unlock_after_fork();
 
  private:
   struct Entry {
@@ -119,6 +140,8 @@ class ProgramSignals {
     int64_t value;
     uint64_t start;   // substituted times
     uint64_t end;
+    Copy copy;        // of the rows so far
+    uint32_t rows;    // 0: not a group of rows
     format::Kind kind;
     bool shared;
   };
@@ -137,6 +160,7 @@ class ProgramSignals {
   static bool grow(Shard& shard);
   // Takes the finished operation out of the entry and writes it; false: it is not finished.
   static bool collect(Shard& shard, Entry& entry, bool value_may_be_new);
+  static bool collect_copy(Entry& entry, bool value_may_be_new);
   // Collects, or else drops the operation as untimed.
   static void settle(Shard& shard, Entry& entry);
 
