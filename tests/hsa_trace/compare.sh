@@ -16,7 +16,7 @@ trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/session"
 
 # Addresses and times differ from run to run.
-plain() { sed -E 's/0x[0-9a-f]+/0x/g; s/[0-9]+(\.[0-9]+)? (ns|us|ms|s)\b/TIME/g'; }
+plain() { sed -E 's/0x[0-9a-f]+/0x/g; s/[0-9]+\.[0-9]+/REAL/g; s/(REAL|[0-9]+) (ns|us|ms|s)\b/TIME/g'; }
 
 "$build/bin/wavetap" run --gpu "$model" --no-trace -- "$@" > "$folder/bare" 2> "$folder/bare.err"
 echo "exit status $?" >> "$folder/bare"
