@@ -69,7 +69,6 @@ struct Shared {
   llvm::MCInstrInfo* instructions = nullptr;
   llvm::MCRegisterInfo* registers = nullptr;
   llvm::MCAsmInfo* assembly = nullptr;
-  std::vector<Operand> operands;  // by LLVM register number
   std::array<int16_t, kNameCount> names{};
   bool ok = false;
 };
@@ -90,11 +89,17 @@ static_assert(std::size(kProbes) == kNameCount);
 // last name reads the next row: the smallest number that answers is the right one.
 bool resolve_names(Shared& shared) {
   std::unordered_map<std::string_view, int> wanted;
-  for (const NameProbe& probe : kProbes) wanted.emplace(probe.opcode, -1);
+  // There are some 40 000 names and the first kernel waits for this: a few letters rule out most of them.
+  std::array<bool, 256> has_letters{};
+  const auto letters = [](const char* name) { return static_cast<uint8_t>(name[2] + 5 * name[3] + 31 * name[4]); };
+  for (const NameProbe& probe : kProbes) {
+    wanted.emplace(probe.opcode, -1);
+    has_letters[letters(probe.opcode)] = true;
+  }
   for (unsigned opcode = 0; opcode < shared.instructions->getNumOpcodes(); ++opcode) {
-    const llvm::StringRef name = shared.instructions->getName(opcode);
-    if (const auto it = wanted.find({name.data(), name.size()}); it != wanted.end())
-      it->second = static_cast<int>(opcode);
+    const char* const name = shared.instructions->getName(opcode).data();
+    if (name[0] == 0 || name[1] == 0 || name[2] == 0 || name[3] == 0 || !has_letters[letters(name)]) continue;
+    if (const auto it = wanted.find(name); it != wanted.end()) it->second = static_cast<int>(opcode);
   }
   bool all = true;
   for (size_t i = 0; i < kNameCount; ++i) {
@@ -123,10 +128,6 @@ Shared* make_shared_state() {
   shared->instructions = shared->target->createMCInstrInfo();
   shared->registers = shared->target->createMCRegInfo(kTriple);
   shared->assembly = shared->target->createMCAsmInfo(*shared->registers, kTriple, llvm::MCTargetOptions());
-  for (unsigned i = 0; i < shared->registers->getNumRegs(); ++i) {
-    const char* name = shared->registers->getName(i);
-    shared->operands.push_back(register_operand(name));
-  }
   shared->ok = resolve_names(*shared);
   return shared;
 }
@@ -239,6 +240,7 @@ Mc::Mc(amd::GfxTarget target, bool wave64) : target_(target), wave64_(wave64) {
   printer_ = shared.target->createMCInstPrinter(llvm::Triple(kTriple), 0, *shared.assembly,
                                                 *shared.instructions, *shared.registers);
   infos_.resize(shared.instructions->getNumOpcodes());
+  registers_.resize(shared.registers->getNumRegs());
 }
 
 Mc* Mc::get(amd::GfxTarget target, bool wave64) {
@@ -377,9 +379,14 @@ OpcodeInfo Mc::make_info(unsigned opcode) const {
   return info;
 }
 
-const Operand& Mc::reg(unsigned llvm_register) const {
-  const std::vector<Operand>& operands = shared_state().operands;
-  return operands[llvm_register < operands.size() ? llvm_register : 0];
+const Operand& Mc::reg(unsigned llvm_register) {
+  const unsigned number = llvm_register < registers_.size() ? llvm_register : 0;
+  Register& known = registers_[number];
+  if (!known.is_known) {
+    known.operand = register_operand(shared_state().registers->getName(number));
+    known.is_known = true;
+  }
+  return known.operand;
 }
 
 bool Mc::names_resolved() { return shared_state().ok; }

@@ -104,8 +104,9 @@ class Mc {
   std::string print(const llvm::MCInst& inst, uint64_t pc);
 
   const OpcodeInfo& info(unsigned opcode);
-  // An LLVM register as our operand (kind, index, dwords, sel); kNone for registers we do not model.
-  const Operand& reg(unsigned llvm_register) const;
+  // An LLVM register as our operand (kind, index, dwords, sel); kNone for registers we do not model. The
+  // caller has mutex().
+  const Operand& reg(unsigned llvm_register);
 
   amd::GfxTarget target() const { return target_; }
   bool wave64() const { return wave64_; }
@@ -130,6 +131,11 @@ class Mc {
   llvm::MCInstPrinter* printer_ = nullptr;
   std::mutex mutex_;
   std::vector<std::unique_ptr<OpcodeInfo>> infos_;
+  struct Register {
+    Operand operand;
+    bool is_known = false;
+  };
+  std::vector<Register> registers_;  // by LLVM's number; made when first met
 };
 
 }  // namespace wavetap::isa
