@@ -11,11 +11,9 @@
 //
 // A wave that waits executes its instruction again later: it steps back and yields, so that the engine runs
 // others in between. Whether it has been released is the generation of the resource, which every release
-// advances, compared with the one the wave began to wait in.
-#include <algorithm>
-#include <mutex>
-#include <new>
-#include <vector>
+// advances, compared with the one the wave began to wait in. Counter and generation change together, by one
+// compare-and-swap (WaveSync in memory.h); no lock is held, as is the rule inside a slice.
+#include <atomic>
 
 #include "emu/exec.h"
 #include "emu/mem_access.h"
@@ -26,62 +24,37 @@ namespace {
 using isa::Inst;
 using isa::Op;
 
-struct Waiter {
-  const Wave* wave;
-  uint64_t dispatch_id;  // a Wave's address is used again by later dispatches
-  uint64_t generation;
-};
-
 struct Resource {
-  const Memory* gpu;  // an address space is a GPU
-  uint32_t id;
-  uint32_t counter = 0;
-  uint64_t generation = 0;
-  std::vector<Waiter> waiters;
-
-  // The wave's entry, or null. Forgets what a wave of an abandoned dispatch has left.
-  Waiter* waiter(const Wave& wave) {
-    std::erase_if(waiters, [&](const Waiter& entry) {
-      return entry.wave == &wave && entry.dispatch_id != wave.dispatch->dispatch_id;
-    });
-    const auto found = std::find_if(waiters.begin(), waiters.end(), [&](const Waiter& entry) { return entry.wave == &wave; });
-    return found == waiters.end() ? nullptr : &*found;
-  }
-  void wait(Wave& wave) {
-    if (waiter(wave) == nullptr) waiters.push_back({&wave, wave.dispatch->dispatch_id, generation});
-    --wave.pc;
-    wave.yield();
-  }
-  void leave(const Wave& wave) {
-    std::erase_if(waiters, [&](const Waiter& entry) { return entry.wave == &wave; });
-  }
+  uint32_t counter;
+  uint32_t generation;
 };
 
-// All resources of the process. Created at first use, never destroyed: queues may outlive main().
-struct Registry {
-  std::mutex mutex;
-  std::vector<Resource> resources;
-};
-
-Registry* registry() {
-  static Registry* const instance = new (std::nothrow) Registry;
-  return instance;
+// Changes the instruction's resource by `step`, which gets what it is and makes it what it shall be; `step`
+// may run several times. Returns what the resource was.
+template <class Step>
+Resource update(Wave& wave, const Inst& inst, Step&& step) {
+  const uint32_t id = ((wave.s[isa::slot::kM0] >> 16) + static_cast<uint32_t>(inst.offset)) % WaveSync::kResources;
+  std::atomic<uint64_t>& cell = wave.dispatch->memory->wave_sync.resource[id];
+  uint64_t old = cell.load(std::memory_order_acquire);
+  for (;;) {
+    const Resource before = {static_cast<uint32_t>(old), static_cast<uint32_t>(old >> 32)};
+    Resource after = before;
+    step(after);
+    const uint64_t next = after.counter | uint64_t{after.generation} << 32;
+    // Orders what the waves did before they met against what they do after; pairs with itself.
+    if (cell.compare_exchange_weak(old, next, std::memory_order_acq_rel, std::memory_order_acquire)) return before;
+  }
 }
 
-template <class F>
-void with_resource(Wave& wave, const Inst& inst, F&& use) {
-  Registry* const all = registry();
-  if (all == nullptr) {
-    wave.raise(FaultKind::kUnimplemented, {}, false, -1, "no host memory for global wave sync");
-    return;
-  }
-  const uint32_t id = ((wave.s[isa::slot::kM0] >> 16) + static_cast<uint32_t>(inst.offset)) & 0x3f;
-  const Memory* gpu = wave.dispatch->memory;
-  const std::lock_guard lock(all->mutex);
-  auto found = std::find_if(all->resources.begin(), all->resources.end(),
-                            [&](const Resource& entry) { return entry.gpu == gpu && entry.id == id; });
-  if (found == all->resources.end()) found = all->resources.insert(found, Resource{.gpu = gpu, .id = id, .waiters = {}});
-  use(*found);
+void wait(Wave& wave, uint32_t generation) {
+  wave.waits_for_sync = true;
+  wave.sync_generation = generation;
+  --wave.pc;
+  wave.yield();
+}
+
+bool is_released(const Wave& wave, uint32_t generation) {
+  return wave.waits_for_sync && wave.sync_generation != generation;
 }
 
 uint32_t operand(Wave& wave, const Inst& inst) {
@@ -90,55 +63,45 @@ uint32_t operand(Wave& wave, const Inst& inst) {
 }
 
 void ds_gws_init(Wave& wave, const Inst& inst) {
-  with_resource(wave, inst, [&](Resource& resource) {
-    resource.counter = operand(wave, inst);
-    resource.waiters.clear();
-  });
+  update(wave, inst, [&](Resource& resource) { resource.counter = operand(wave, inst); });
 }
 
 void ds_gws_barrier(Wave& wave, const Inst& inst) {
-  with_resource(wave, inst, [&](Resource& resource) {
-    if (const Waiter* waiter = resource.waiter(wave)) {
-      if (waiter->generation == resource.generation)
-        resource.wait(wave);
-      else
-        resource.leave(wave);
-      return;
-    }
-    if (resource.counter == 0) {
-      resource.counter = operand(wave, inst);
-      ++resource.generation;
-    } else {
+  // Who waits has arrived already and only looks.
+  const Resource found = update(wave, inst, [&](Resource& resource) {
+    if (wave.waits_for_sync) return;
+    if (resource.counter == 0)
+      resource = {operand(wave, inst), resource.generation + 1};
+    else
       --resource.counter;
-      resource.wait(wave);
-    }
   });
+  const bool last = !wave.waits_for_sync && found.counter == 0;
+  if (last || is_released(wave, found.generation))
+    wave.waits_for_sync = false;
+  else
+    wait(wave, found.generation);
 }
 
 void ds_gws_sema_v(Wave& wave, const Inst& inst) {
-  with_resource(wave, inst, [&](Resource& resource) { ++resource.counter; });
+  update(wave, inst, [](Resource& resource) { ++resource.counter; });
 }
 
 void ds_gws_sema_br(Wave& wave, const Inst& inst) {
-  with_resource(wave, inst, [&](Resource& resource) { resource.counter += operand(wave, inst); });
+  update(wave, inst, [&](Resource& resource) { resource.counter += operand(wave, inst); });
 }
 
 void ds_gws_sema_p(Wave& wave, const Inst& inst) {
-  with_resource(wave, inst, [&](Resource& resource) {
-    const Waiter* waiter = resource.waiter(wave);
-    if (waiter != nullptr && waiter->generation != resource.generation) {
-      resource.leave(wave);
-    } else if (resource.counter > 0) {
-      --resource.counter;
-      resource.leave(wave);
-    } else {
-      resource.wait(wave);
-    }
+  const Resource found = update(wave, inst, [&](Resource& resource) {
+    if (!is_released(wave, resource.generation) && resource.counter > 0) --resource.counter;
   });
+  if (found.counter > 0 || is_released(wave, found.generation))
+    wave.waits_for_sync = false;
+  else
+    wait(wave, found.generation);
 }
 
 void ds_gws_sema_release_all(Wave& wave, const Inst& inst) {
-  with_resource(wave, inst, [&](Resource& resource) { ++resource.generation; });
+  update(wave, inst, [](Resource& resource) { ++resource.generation; });
 }
 
 }  // namespace

@@ -68,8 +68,8 @@ int64_t run_counting(Wave& wave) {
     const Step& step = wave.steps[wave.pc];
     const StepCount& what = wave.counts[wave.pc];
     ++wave.pc;
-    // Before the instruction: it may change EXEC.
-    if (what.type != StepCount::kNothing) count(*wave.counters, what, wave.exec(), wave.lanes);
+    // Before the instruction: it may change EXEC. One that waits is counted when it is first tried.
+    if (what.type != StepCount::kNothing && !wave.waits_for_sync) count(*wave.counters, what, wave.exec(), wave.lanes);
     step.run(wave, *step.inst);
   } while (++done < wave.budget);
   return done;

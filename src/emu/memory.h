@@ -26,6 +26,15 @@ struct MappedRange {
   }
 };
 
+// Global wave sync: 64 counters per GPU on which waves can wait (exec_gws.cc). Atomics, because waves of
+// several workers use them in the middle of a slice, where no lock may be held.
+struct WaveSync {
+  static constexpr uint32_t kResources = 64;
+  // Low half: the counter. High half: the generation, which every release of the waiting waves advances.
+  std::atomic<uint64_t> resource[kResources] = {};
+};
+
+// One object is one GPU.
 class Memory {
  public:
   virtual ~Memory() = default;
@@ -35,6 +44,8 @@ class Memory {
 
   // Bumped after any mapping was removed or changed. Pairs acquire here with release there.
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
+
+  WaveSync wave_sync;
 
  protected:
   std::atomic<uint64_t> epoch_{1};

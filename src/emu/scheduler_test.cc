@@ -71,6 +71,29 @@ TEST(Progress, ACooperativeDispatchIsResidentAtOnce) {
   ASSERT_FALSE(engine.run(kernel.dispatch).fault);
 }
 
+// Waves that wait for each other by global wave sync try again and again; each barrier counts once.
+TEST(Progress, WavesThatWaitForOthersAreCountedOnce) {
+  constexpr uint32_t kGroups = 40;
+  for (const int threads : {1, 2})
+    for (const uint64_t seed : {0, 7}) {
+      TestKernel kernel({}, R"(
+          s_mov_b32 m0, 0
+          v_mov_b32 v2, 39
+          ds_gws_barrier v2 offset:2 gds
+          ds_gws_barrier v2 offset:2 gds
+          s_endpgm)");
+      kernel.memory.wave_sync.resource[2] = kGroups - 1;
+      kernel.set_size(kGroups * 64, 64);
+      kernel.dispatch.cooperative = true;
+      kernel.dispatch.count = true;
+      Engine engine({.threads = threads, .seed = seed});
+      const DispatchResult result = engine.run(kernel.dispatch);
+      ASSERT_FALSE(result.fault) << result.fault->detail;
+      EXPECT_EQ(result.counters.instructions, kGroups * 5u);
+      EXPECT_EQ(result.counters.lds, kGroups * 2u);
+    }
+}
+
 // The first wave polls LDS for what the last one writes, without a barrier.
 TEST(Progress, WavesOfAWorkgroupMayWaitForEachOther) {
   TestKernel kernel({}, R"(

@@ -101,7 +101,9 @@ struct alignas(64) Wave {
   Tlb* tlb = nullptr;          // of the worker now running this wave
   Counters* counters = nullptr;  // null when nobody asked: test once per instruction at most
   Fault fault;                 // valid in state kFaulted
-  uint64_t executed = 0;       // instructions so far
+  uint64_t executed = 0;       // instructions so far, each attempt of one that waits included
+  bool waits_for_sync = false;   // the instruction at pc is a ds_gws_* that waits; it is tried again
+  uint32_t sync_generation = 0;  // of its resource, when the wait began
 
   // --- Registers.
   uint32_t* vrow(uint32_t reg) { return v + size_t{reg} * lanes; }
