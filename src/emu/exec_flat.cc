@@ -175,7 +175,7 @@ void atomic_op(Wave& wave, const Inst& inst) {
       old = atomic::update_private<A>(wave.lds + offset[lane], operand, operand2);
     } else {
       if (!check_scratch(wave, offset[lane], sizeof(U), true, lane)) return;
-      std::byte element[8];
+      std::byte element[sizeof(U)] = {};
       copy_scratch(wave, offset[lane], element, sizeof(U), false, lane);
       old = atomic::update_private<A>(element, operand, operand2);
       copy_scratch(wave, offset[lane], element, sizeof(U), true, lane);
@@ -290,52 +290,22 @@ void global_store_dword_addtid(Wave& wave, const Inst& inst) {
 
 // --- Finding.
 
-// Every load and store exists in all three families under the same name.
-#define WT_ALL_SPACES_LOAD(name, T)                         \
-  case Op::flat_load_##name: return load<Space::kFlat, T, L>; \
-  case Op::global_load_##name:                              \
-    return inst.lds ? load_to_lds<T, L> : load<Space::kGlobal, T, L>; \
-  case Op::scratch_load_##name: return inst.lds ? scratch_load_to_lds<T, L> : scratch_load<T, L>;
-#define WT_ALL_SPACES_LOAD_PLAIN(name, ...)                         \
-  case Op::flat_load_##name: return load<Space::kFlat, __VA_ARGS__, L>; \
-  case Op::global_load_##name: return load<Space::kGlobal, __VA_ARGS__, L>; \
-  case Op::scratch_load_##name: return scratch_load<__VA_ARGS__, L>;
-#define WT_ALL_SPACES_STORE(name, ...)                                  \
-  case Op::flat_store_##name: return store<Space::kFlat, __VA_ARGS__, L>; \
-  case Op::global_store_##name: return store<Space::kGlobal, __VA_ARGS__, L>; \
-  case Op::scratch_store_##name: return scratch_store<__VA_ARGS__, L>;
-#define WT_ATOMIC(name, A)                                              \
-  case Op::flat_atomic_##name: return atomic_op<Space::kFlat, A, L>;    \
-  case Op::global_atomic_##name: return atomic_op<Space::kGlobal, A, L>;
-#define WT_INTEGER_ATOMIC(name, A)     \
-  WT_ATOMIC(name, atomic::A<uint32_t>) \
-  WT_ATOMIC(name##_x2, atomic::A<uint64_t>)
-
 template <int L>
 Handler find_move(const Inst& inst) {
   switch (inst.op) {
-    WT_ALL_SPACES_LOAD(dword, Dwords<1>)
-    WT_ALL_SPACES_LOAD(ubyte, Small<uint8_t>)
-    WT_ALL_SPACES_LOAD(sbyte, Small<int8_t>)
-    WT_ALL_SPACES_LOAD(ushort, Small<uint16_t>)
-    WT_ALL_SPACES_LOAD(sshort, Small<int16_t>)
-    WT_ALL_SPACES_LOAD_PLAIN(dwordx2, Dwords<2>)
-    WT_ALL_SPACES_LOAD_PLAIN(dwordx3, Dwords<3>)
-    WT_ALL_SPACES_LOAD_PLAIN(dwordx4, Dwords<4>)
-    WT_ALL_SPACES_LOAD_PLAIN(ubyte_d16, Small<uint8_t, Half::kLow>)
-    WT_ALL_SPACES_LOAD_PLAIN(ubyte_d16_hi, Small<uint8_t, Half::kHigh>)
-    WT_ALL_SPACES_LOAD_PLAIN(sbyte_d16, Small<int8_t, Half::kLow>)
-    WT_ALL_SPACES_LOAD_PLAIN(sbyte_d16_hi, Small<int8_t, Half::kHigh>)
-    WT_ALL_SPACES_LOAD_PLAIN(short_d16, Small<uint16_t, Half::kLow>)
-    WT_ALL_SPACES_LOAD_PLAIN(short_d16_hi, Small<uint16_t, Half::kHigh>)
-    WT_ALL_SPACES_STORE(dword, Dwords<1>)
-    WT_ALL_SPACES_STORE(dwordx2, Dwords<2>)
-    WT_ALL_SPACES_STORE(dwordx3, Dwords<3>)
-    WT_ALL_SPACES_STORE(dwordx4, Dwords<4>)
-    WT_ALL_SPACES_STORE(byte, Small<uint8_t>)
-    WT_ALL_SPACES_STORE(byte_d16_hi, Small<uint8_t, Half::kHigh>)
-    WT_ALL_SPACES_STORE(short, Small<uint16_t>)
-    WT_ALL_SPACES_STORE(short_d16_hi, Small<uint16_t, Half::kHigh>)
+#define WT_DMA_LOAD(name, ...)                                                                           \
+  case Op::flat_load_##name: return load<Space::kFlat, __VA_ARGS__, L>;                                  \
+  case Op::global_load_##name: return inst.lds ? load_to_lds<__VA_ARGS__, L> : load<Space::kGlobal, __VA_ARGS__, L>; \
+  case Op::scratch_load_##name: return inst.lds ? scratch_load_to_lds<__VA_ARGS__, L> : scratch_load<__VA_ARGS__, L>;
+#define WT_LOAD(name, ...)                                                  \
+  case Op::flat_load_##name: return load<Space::kFlat, __VA_ARGS__, L>;     \
+  case Op::global_load_##name: return load<Space::kGlobal, __VA_ARGS__, L>; \
+  case Op::scratch_load_##name: return scratch_load<__VA_ARGS__, L>;
+#define WT_STORE(name, ...)                                                   \
+  case Op::flat_store_##name: return store<Space::kFlat, __VA_ARGS__, L>;     \
+  case Op::global_store_##name: return store<Space::kGlobal, __VA_ARGS__, L>; \
+  case Op::scratch_store_##name: return scratch_store<__VA_ARGS__, L>;
+#include "emu/mem_forms.inc"
     case Op::global_load_dword_addtid: return global_load_dword_addtid<L>;
     case Op::global_store_dword_addtid: return global_store_dword_addtid<L>;
     default: return nullptr;
@@ -345,29 +315,12 @@ Handler find_move(const Inst& inst) {
 template <int L>
 Handler find_atomic(const Inst& inst) {
   switch (inst.op) {
-    WT_INTEGER_ATOMIC(add, Add)
-    WT_INTEGER_ATOMIC(sub, Sub)
-    WT_INTEGER_ATOMIC(and, And)
-    WT_INTEGER_ATOMIC(or, Or)
-    WT_INTEGER_ATOMIC(xor, Xor)
-    WT_INTEGER_ATOMIC(swap, Swap)
-    WT_INTEGER_ATOMIC(smin, Smin)
-    WT_INTEGER_ATOMIC(smax, Smax)
-    WT_INTEGER_ATOMIC(umin, Umin)
-    WT_INTEGER_ATOMIC(umax, Umax)
-    WT_INTEGER_ATOMIC(inc, Inc)
-    WT_INTEGER_ATOMIC(dec, Dec)
-    WT_INTEGER_ATOMIC(cmpswap, CompareSwap)
-    WT_ATOMIC(fcmpswap, atomic::FcompareSwap<float>)
-    WT_ATOMIC(fcmpswap_x2, atomic::FcompareSwap<double>)
-    WT_ATOMIC(fmin, atomic::Fmin<float>)
-    WT_ATOMIC(fmax, atomic::Fmax<float>)
-    WT_ATOMIC(min_f64, atomic::Fmin<double>)
-    WT_ATOMIC(max_f64, atomic::Fmax<double>)
-    WT_ATOMIC(add_f32, atomic::Fadd<float>)
-    WT_ATOMIC(add_f64, atomic::Fadd<double>)
-    WT_ATOMIC(pk_add_f16, atomic::PkAddF16)
-    WT_ATOMIC(pk_add_bf16, atomic::PkAddBf16)
+#define WT_ATOMIC(name, ...)                                                   \
+  case Op::flat_atomic_##name: return atomic_op<Space::kFlat, __VA_ARGS__, L>; \
+  case Op::global_atomic_##name: return atomic_op<Space::kGlobal, __VA_ARGS__, L>;
+#include "emu/mem_forms.inc"
+    case Op::flat_atomic_pk_add_bf16: return atomic_op<Space::kFlat, atomic::PkAddBf16, L>;
+    case Op::global_atomic_pk_add_bf16: return atomic_op<Space::kGlobal, atomic::PkAddBf16, L>;
     case Op::global_atomic_csub: return atomic_op<Space::kGlobal, atomic::Csub<uint32_t>, L>;
     default: return nullptr;
   }

@@ -154,67 +154,20 @@ void fence(Wave&, const Inst&) { std::atomic_thread_fence(std::memory_order_seq_
 
 // --- Finding.
 
-#define WT_BUFFER_LOAD(name, ...) \
-  case Op::buffer_load_##name: return inst.lds ? load_to_lds<__VA_ARGS__, L> : load<__VA_ARGS__, L>;
-#define WT_BUFFER_LOAD_PLAIN(name, ...) \
-  case Op::buffer_load_##name: return load<__VA_ARGS__, L>;
-#define WT_BUFFER_STORE(name, ...) \
-  case Op::buffer_store_##name: return store<__VA_ARGS__, L>;
-#define WT_BUFFER_ATOMIC(name, A) \
-  case Op::buffer_atomic_##name: return atomic_op<A, L>;
-#define WT_INTEGER_ATOMIC(name, A)            \
-  WT_BUFFER_ATOMIC(name, atomic::A<uint32_t>) \
-  WT_BUFFER_ATOMIC(name##_x2, atomic::A<uint64_t>)
-
 template <int L>
 Handler find_in(const Inst& inst) {
   switch (inst.op) {
-    WT_BUFFER_LOAD(dword, Dwords<1>)
-    WT_BUFFER_LOAD(ubyte, Small<uint8_t>)
-    WT_BUFFER_LOAD(sbyte, Small<int8_t>)
-    WT_BUFFER_LOAD(ushort, Small<uint16_t>)
-    WT_BUFFER_LOAD(sshort, Small<int16_t>)
-    WT_BUFFER_LOAD_PLAIN(dwordx2, Dwords<2>)
-    WT_BUFFER_LOAD_PLAIN(dwordx3, Dwords<3>)
-    WT_BUFFER_LOAD_PLAIN(dwordx4, Dwords<4>)
-    WT_BUFFER_LOAD_PLAIN(ubyte_d16, Small<uint8_t, Half::kLow>)
-    WT_BUFFER_LOAD_PLAIN(ubyte_d16_hi, Small<uint8_t, Half::kHigh>)
-    WT_BUFFER_LOAD_PLAIN(sbyte_d16, Small<int8_t, Half::kLow>)
-    WT_BUFFER_LOAD_PLAIN(sbyte_d16_hi, Small<int8_t, Half::kHigh>)
-    WT_BUFFER_LOAD_PLAIN(short_d16, Small<uint16_t, Half::kLow>)
-    WT_BUFFER_LOAD_PLAIN(short_d16_hi, Small<uint16_t, Half::kHigh>)
-    WT_BUFFER_STORE(dword, Dwords<1>)
-    WT_BUFFER_STORE(dwordx2, Dwords<2>)
-    WT_BUFFER_STORE(dwordx3, Dwords<3>)
-    WT_BUFFER_STORE(dwordx4, Dwords<4>)
-    WT_BUFFER_STORE(byte, Small<uint8_t>)
-    WT_BUFFER_STORE(byte_d16_hi, Small<uint8_t, Half::kHigh>)
-    WT_BUFFER_STORE(short, Small<uint16_t>)
-    WT_BUFFER_STORE(short_d16_hi, Small<uint16_t, Half::kHigh>)
+#define WT_DMA_LOAD(name, ...) \
+  case Op::buffer_load_##name: return inst.lds ? load_to_lds<__VA_ARGS__, L> : load<__VA_ARGS__, L>;
+#define WT_LOAD(name, ...) \
+  case Op::buffer_load_##name: return load<__VA_ARGS__, L>;
+#define WT_STORE(name, ...) \
+  case Op::buffer_store_##name: return store<__VA_ARGS__, L>;
+#define WT_ATOMIC(name, ...) \
+  case Op::buffer_atomic_##name: return atomic_op<__VA_ARGS__, L>;
+#include "emu/mem_forms.inc"
     case Op::buffer_store_lds_dword: return buffer_store_lds_dword<L>;
-    WT_INTEGER_ATOMIC(add, Add)
-    WT_INTEGER_ATOMIC(sub, Sub)
-    WT_INTEGER_ATOMIC(and, And)
-    WT_INTEGER_ATOMIC(or, Or)
-    WT_INTEGER_ATOMIC(xor, Xor)
-    WT_INTEGER_ATOMIC(swap, Swap)
-    WT_INTEGER_ATOMIC(smin, Smin)
-    WT_INTEGER_ATOMIC(smax, Smax)
-    WT_INTEGER_ATOMIC(umin, Umin)
-    WT_INTEGER_ATOMIC(umax, Umax)
-    WT_INTEGER_ATOMIC(inc, Inc)
-    WT_INTEGER_ATOMIC(dec, Dec)
-    WT_INTEGER_ATOMIC(cmpswap, CompareSwap)
-    WT_BUFFER_ATOMIC(csub, atomic::Csub<uint32_t>)
-    WT_BUFFER_ATOMIC(fcmpswap, atomic::FcompareSwap<float>)
-    WT_BUFFER_ATOMIC(fcmpswap_x2, atomic::FcompareSwap<double>)
-    WT_BUFFER_ATOMIC(fmin, atomic::Fmin<float>)
-    WT_BUFFER_ATOMIC(fmax, atomic::Fmax<float>)
-    WT_BUFFER_ATOMIC(min_f64, atomic::Fmin<double>)
-    WT_BUFFER_ATOMIC(max_f64, atomic::Fmax<double>)
-    WT_BUFFER_ATOMIC(add_f32, atomic::Fadd<float>)
-    WT_BUFFER_ATOMIC(add_f64, atomic::Fadd<double>)
-    WT_BUFFER_ATOMIC(pk_add_f16, atomic::PkAddF16)
+    case Op::buffer_atomic_csub: return atomic_op<atomic::Csub<uint32_t>, L>;
     case Op::buffer_wbinvl1:
     case Op::buffer_wbinvl1_vol:
     case Op::buffer_wbl2:
