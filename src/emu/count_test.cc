@@ -7,14 +7,11 @@
 #include "emu/amd_counters.h"
 #include "emu/lower.h"
 #include "emu/test_assembler.h"
+#include "emu/test_targets.h"
 #include "isa/program.h"
 
 namespace wavetap::emu {
 namespace {
-
-constexpr amd::GfxTarget kGfx90a{9, 0, 10};
-constexpr amd::GfxTarget kGfx942{9, 4, 2};
-constexpr amd::GfxTarget kGfx1100{11, 0, 0};
 
 StepCount classified(const std::string& text, amd::GfxTarget target = kGfx90a) {
   const bool wave64 = target.major == 9;

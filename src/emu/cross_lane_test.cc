@@ -4,12 +4,10 @@
 #include <random>
 
 #include "emu/test_machine.h"
+#include "emu/test_targets.h"
 
 namespace wavetap::emu {
 namespace {
-
-constexpr amd::GfxTarget kGfx1030{10, 3, 0};
-constexpr amd::GfxTarget kGfx1100{11, 0, 0};
 
 void number_lanes(TestMachine& machine, uint32_t reg, uint32_t first) {
   for (int lane = 0; lane < machine.wave.lanes; ++lane) machine.set_v(reg, lane, first + static_cast<uint32_t>(lane));

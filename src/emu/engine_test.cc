@@ -11,28 +11,10 @@
 #include <vector>
 
 #include "emu/test_kernel.h"
+#include "emu/test_targets.h"
 
 namespace wavetap::emu {
 namespace {
-
-constexpr amd::GfxTarget kGfx906{9, 0, 6};
-constexpr amd::GfxTarget kGfx908{9, 0, 8};
-constexpr amd::GfxTarget kGfx90a{9, 0, 10};
-constexpr amd::GfxTarget kGfx942{9, 4, 2};
-constexpr amd::GfxTarget kGfx1030{10, 3, 0};
-constexpr amd::GfxTarget kGfx1100{11, 0, 0};
-
-struct Configuration {
-  amd::GfxTarget target;
-  bool wave64;
-};
-const Configuration kConfigurations[] = {{kGfx906, true},   {kGfx908, true},   {kGfx90a, true},
-                                         {kGfx942, true},   {kGfx1030, false}, {kGfx1030, true},
-                                         {kGfx1100, false}, {kGfx1100, true}};
-
-std::string configuration_name(const testing::TestParamInfo<Configuration>& info) {
-  return amd::to_string(info.param.target) + (info.param.wave64 ? "_wave64" : "_wave32");
-}
 
 TestKernel::Options options_for(const Configuration& c) { return {.target = c.target, .wave64 = c.wave64}; }
 

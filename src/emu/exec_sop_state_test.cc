@@ -4,15 +4,11 @@
 #include <string>
 
 #include "emu/test_machine.h"
+#include "emu/test_targets.h"
 
 namespace wavetap::emu {
 namespace {
 
-constexpr amd::GfxTarget kGfx906{9, 0, 6};
-constexpr amd::GfxTarget kGfx90a{9, 0, 10};
-constexpr amd::GfxTarget kGfx1010{10, 1, 0};
-constexpr amd::GfxTarget kGfx1030{10, 3, 0};
-constexpr amd::GfxTarget kGfx1100{11, 0, 0};
 namespace slot = isa::slot;
 
 // --- EXEC.

@@ -9,23 +9,10 @@
 #include <vector>
 
 #include "emu/test_machine.h"
+#include "emu/test_targets.h"
 
 namespace wavetap::emu {
 namespace {
-
-constexpr amd::GfxTarget kGfx906{9, 0, 6};
-constexpr amd::GfxTarget kGfx90a{9, 0, 10};
-constexpr amd::GfxTarget kGfx942{9, 4, 2};
-constexpr amd::GfxTarget kGfx1030{10, 3, 0};
-constexpr amd::GfxTarget kGfx1100{11, 0, 0};
-
-struct Configuration {
-  amd::GfxTarget target;
-  bool wave64;
-};
-const Configuration kConfigurations[] = {{kGfx906, true},   {kGfx90a, true},  {kGfx942, true},
-                                         {kGfx1030, false}, {kGfx1030, true}, {kGfx1100, false},
-                                         {kGfx1100, true}};
 
 const uint32_t kEdges32[] = {0,          1,          2,          3,          15,         16,
                              31,         32,         33,         63,         64,         0x7f,
@@ -429,10 +416,7 @@ TEST_P(ScalarArithmetic, ConstantForms) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, ScalarArithmetic, testing::ValuesIn(kConfigurations),
-                         [](const testing::TestParamInfo<Configuration>& info) {
-                           return amd::to_string(info.param.target) +
-                                  (info.param.wave64 ? "_wave64" : "_wave32");
-                         });
+                         configuration_name);
 
 TEST(ScalarArithmeticGfx11, PacksTheHighAndLowHalves) {
   TestMachine machine({.target = kGfx1100, .wave64 = false});

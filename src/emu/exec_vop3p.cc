@@ -80,8 +80,44 @@ inline uint32_t nan_rule(uint32_t result, uint32_t a, uint32_t b, uint32_t c) {
   return is_nan_bits16(result) ? nan : result;
 }
 
+// --- The quick form (lanes.h) of packed f16 arithmetic, for finite operands and results that are zero or normal. Doubt
+// --- is a sign bit here: integer arithmetic makes those in fewer instructions than comparisons do.
+
+// Not zero when one of the two halves is infinite or NaN.
+inline uint32_t is_not_finite(uint32_t pair) { return ((pair & 0x7fff7fffu) + 0x04000400u) & 0x80008000u; }
+
+// `sum` rounded to f16; it is a rounded sum itself, of `p` and `q`.
+inline QuickResult quick_half(float p, float q, float sum) {
+  const uint32_t bits = bits_of(sum);
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  const uint32_t zero = magnitude - 1;
+  const uint32_t out_of_range = (magnitude - 0x38800000u) | (0x477fefffu - magnitude);  // not in [2^-14, 65520)
+  // Right between two halves, the part of the sum that was rounded away decides; there is none if either operand
+  // can be had back.
+  const uint32_t tie = ((bits & 0x1fffu) ^ 0x1000u) - 1;
+  const uint32_t lost = (bits_of(sum - p) ^ bits_of(q)) | (bits_of(sum - q) ^ bits_of(p));
+  const uint32_t doubt = (out_of_range & ~zero) | (lost != 0 ? tie : 0);
+  const uint32_t rounded = (magnitude + (0xfffu - 0x38000000u) + (magnitude >> 13 & 1)) >> 13;
+  return {(magnitude != 0 ? rounded : 0) | (bits & 0x80000000u) >> 16, doubt & 0x80000000u};
+}
+inline QuickResult quick_pair(QuickResult low, QuickResult high, uint32_t not_finite) {
+  return {low.bits | high.bits << 16, low.doubt | high.doubt | not_finite};
+}
+
+// Fma is exact in the product, which fits a float.
+inline QuickResult quick_fma(uint32_t a, uint32_t b, uint32_t c) {
+  const float product = finite_half_to_float(a) * finite_half_to_float(b);
+  const float addend = finite_half_to_float(c);
+  return quick_half(product, addend, product + addend);
+}
+
 template <class F>
 struct PackedArith {
+  static QuickResult quick(uint32_t a, uint32_t b, uint32_t c, int) {
+    constexpr uint32_t kHigh = 0xffff0000u;
+    return quick_pair(quick_fma(a << 16, b << 16, c << 16), quick_fma(a & kHigh, b & kHigh, c & kHigh),
+                      is_not_finite(a) | is_not_finite(b) | is_not_finite(c));
+  }
   uint32_t operator()(uint32_t a, uint32_t b, int round) const {
     const uint32_t low = to_half(F{}(low_half(a), low_half(b)), round);
     const uint32_t high = to_half(F{}(high_half(a), high_half(b)), round);

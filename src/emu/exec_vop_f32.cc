@@ -68,6 +68,22 @@ float v_mullit_f32(float a, float b, float c) {
   return mul_legacy(a, b);
 }
 
+struct Med3 {
+  float operator()(float a, float b, float c, bool ieee) const { return kMed3Number(a, b, c, ieee); }
+  // Without NaNs minimum and maximum are those of the order of bits.
+  static QuickResult quick(float a, float b, float c, bool) {
+    const int32_t key_a = order_key(a), key_b = order_key(b), key_c = order_key(c);
+    const int32_t of_ab = key_a > key_b ? key_a : key_b;
+    const int32_t of_ac = key_a > key_c ? key_a : key_c;
+    const int32_t of_bc = key_b > key_c ? key_b : key_c;
+    const float highest = from_order_key(of_ab > key_c ? of_ab : key_c);
+    int32_t middle = highest == b ? of_ac : of_ab;
+    middle = highest == a ? of_bc : middle;
+    const bool has_nan = (a != a) | (b != b) | (c != c);
+    return {bits_of(from_order_key(middle)), has_nan ? 1u : 0};
+  }
+};
+
 // clang-format off
 constexpr auto kTable = vop_table({
     {Op::v_add_f32, arith<F32(F32, F32)>([](float a, float b) { return a + b; })},
@@ -92,7 +108,7 @@ constexpr auto kTable = vop_table({
     {Op::v_max_f32, vop<F32(F32, F32, IeeeMode)>(kMaxNumber)},
     {Op::v_min3_f32, vop<F32(F32, F32, F32, IeeeMode)>(kMin3Number)},
     {Op::v_max3_f32, vop<F32(F32, F32, F32, IeeeMode)>(kMax3Number)},
-    {Op::v_med3_f32, vop<F32(F32, F32, F32, IeeeMode)>(kMed3Number)},
+    {Op::v_med3_f32, vop<F32(F32, F32, F32, IeeeMode)>(Med3{})},
     {Op::v_minmax_f32, vop<F32(F32, F32, F32, IeeeMode)>(kMinMaxNumber)},
     {Op::v_maxmin_f32, vop<F32(F32, F32, F32, IeeeMode)>(kMaxMinNumber)},
 

@@ -5,16 +5,13 @@
 #include <random>
 
 #include "emu/test_machine.h"
+#include "emu/test_targets.h"
 #include "emu/testing/vop_check.h"
 
 #include <gtest/gtest.h>
 
 namespace wavetap::emu {
 namespace {
-
-constexpr amd::GfxTarget kGfx90a{9, 0, 10};
-constexpr amd::GfxTarget kGfx1030{10, 3, 0};
-constexpr amd::GfxTarget kGfx1100{11, 0, 0};
 
 TestMachine::Options on(amd::GfxTarget target, bool wave64 = true) { return {.target = target, .wave64 = wave64, .vgprs = 64}; }
 
@@ -158,7 +155,9 @@ TEST(VopRounding, HalvesAreRoundedOnceInEveryMode) {
       for (int lane = 0; lane < 64; ++lane) {
         const auto half = [&](uint32_t reg) { return reference_f16(static_cast<uint16_t>(machine.v(reg, lane))); };
         // A sum that is exactly zero has the sign of its rounding mode, which double arithmetic cannot tell.
-        if (half(0) + half(1) != 0) ASSERT_EQ(machine.v(4, lane) & 0xffff, reference_to_f16(half(0) + half(1), round));
+        if (half(0) + half(1) != 0) {
+          ASSERT_EQ(machine.v(4, lane) & 0xffff, reference_to_f16(half(0) + half(1), round));
+        }
         ASSERT_EQ(machine.v(5, lane) & 0xffff, reference_to_f16(half(0) * half(1), round));
         const double product = half(0) * half(1), addend = half(2);
         double sum = product + addend;
@@ -175,7 +174,7 @@ TEST(VopRounding, HalvesAreRoundedOnceInEveryMode) {
 // --- Operands that are not VGPRs.
 
 class VopOperands : public testing::TestWithParam<amd::GfxTarget> {};
-INSTANTIATE_TEST_SUITE_P(Targets, VopOperands, testing::Values(kGfx90a, kGfx1030, kGfx1100), [](const auto& info) { return amd::to_string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Targets, VopOperands, testing::Values(kGfx90a, kGfx1030, kGfx1100), [](const auto& parameter) { return amd::to_string(parameter.param); });
 
 TEST_P(VopOperands, ScalarsAndConstantsAreTheSameInEveryLane) {
   TestMachine machine(on(GetParam()));

@@ -1,7 +1,7 @@
 // Transcendental operations. The hardware's results are not specified bit for bit, only to about one unit
 // in the last place (f64: to 2^-25 or so of the value, refined by the compiler's sequences). Here they are
 // computed in double and rounded once, hence at least as accurate, and the same on every host but for
-// the last bit of the C library's double functions.
+// the last bit of the C library's exp2 and log2.
 //
 // What is specified, and followed: f32 forms treat denormal inputs as zero and turn denormal results into
 // zero whatever MODE says; f16 and f64 forms keep denormals. v_sin and v_cos take revolutions, and give 0
@@ -19,16 +19,43 @@ constexpr auto kSquareRoot = [](double a) { return std::sqrt(a); };
 constexpr auto kReciprocalRoot = [](double a) { return 1 / std::sqrt(a); };
 constexpr auto kExp2 = [](double a) { return std::exp2(a); };
 constexpr auto kLog2 = [](double a) { return std::log2(a); };
-// Reduced to half a revolution around zero, which is exact. A zero keeps the sign of the operand.
+
+// Bits of sin(2 pi * turns) for turns of [0, 257]. Reduced to a quarter turn around zero, which is exact; then the
+// Taylor series, whose first term left out is below 2^-51 of the result. Without calls, branches or selections
+// that compilers turn into branches, so that it vectorises; and whatever the host's rounding mode is. A zero is
+// positive.
+inline uint64_t sine_of_turns(double turns) {
+  const int32_t half_turns = static_cast<int32_t>(turns * 2 + 0.5);
+  const double rest = turns - half_turns * 0.5;
+  const double x = rest * kTwoPi;
+  const double square = x * x;
+  const double fourth = square * square;
+  double sum = -1.0 / 121645100408832000;  // 19!
+  sum = sum * fourth + (square * (1.0 / 355687428096000) - 1.0 / 1307674368000);
+  sum = sum * fourth + (square * (1.0 / 6227020800) - 1.0 / 39916800);
+  sum = sum * fourth + (square * (1.0 / 362880) - 1.0 / 5040);
+  sum = sum * fourth + (square * (1.0 / 120) - 1.0 / 6);
+  const uint64_t is_zero = rest == 0 ? ~uint64_t{0} : 0;
+  const uint64_t turned = static_cast<uint64_t>(half_turns) << 63;
+  return (bits_of(x + x * (sum * square)) ^ turned) & ~is_zero;
+}
+constexpr uint64_t kSignF64 = uint64_t{1} << 63;
+
+// Infinities and NaN give NaN. A zero has the sign of the operand.
 constexpr auto kSine = [](double revolutions) {
-  if (std::fabs(revolutions) > 256) return std::isinf(revolutions) ? revolutions - revolutions : 0.0;
-  const double reduced = revolutions - std::nearbyint(revolutions);
-  if (reduced == 0 || std::fabs(reduced) == 0.5) return std::copysign(0.0, revolutions);
-  return std::sin(reduced * kTwoPi);
+  const double turns = std::fabs(revolutions);
+  const uint64_t inside = turns <= 256 ? ~uint64_t{0} : 0;
+  const uint64_t sine = sine_of_turns(f64_of(bits_of(turns) & inside)) ^ (bits_of(revolutions) & kSignF64);
+  const uint64_t outside = bits_of(std::fabs(revolutions - revolutions));
+  return f64_of((sine & inside) | (outside & ~inside));
 };
+// A quarter turn ahead. That sum is exact wherever the result is near zero.
 constexpr auto kCosine = [](double revolutions) {
-  if (std::fabs(revolutions) > 256) return std::isinf(revolutions) ? revolutions - revolutions : 1.0;
-  return std::cos((revolutions - std::nearbyint(revolutions)) * kTwoPi);
+  const double turns = std::fabs(revolutions);
+  const uint64_t inside = turns <= 256 ? ~uint64_t{0} : 0;
+  const uint64_t cosine = sine_of_turns(f64_of(bits_of(turns) & inside) + 0.25);
+  const uint64_t outside = bits_of(1.0 + std::fabs(revolutions - revolutions));
+  return f64_of((cosine & inside) | (outside & ~inside));
 };
 
 // The f32 form of a function on double.

@@ -34,9 +34,7 @@ class HostRounding {
 // --- DPP.
 
 // The lane that `lane` reads, or -1 when there is none in its row or wave.
-int dpp_source_lane(const Inst& inst, int lane, int lanes) {
-  if (inst.dpp == isa::Dpp::kDpp8) return (lane & ~7) | static_cast<int>(inst.dpp8 >> 3 * (lane & 7) & 7);
-  const int control = inst.dpp_ctrl;
+constexpr int dpp16_source_lane(int control, int lane, int lanes) {
   const int row = lane & ~15;
   const int column = lane & 15;
   const int amount = control & 15;
@@ -62,26 +60,68 @@ int dpp_source_lane(const Inst& inst, int lane, int lanes) {
   }
 }
 
-// Permutes a source in place and returns the lanes that DPP lets be written.
+// The same for all lanes and all controls of DPP16. Controls whose effect depends on the wave's size exist only
+// on gfx9, where it is 64.
+constexpr int kDppControls = 0x200;
+struct DppLanes {
+  int8_t from[kMaxLanes];  // 0 when there is none
+  uint64_t exists;         // bit per lane: there is one
+};
+struct DppTable {
+  DppLanes control[kDppControls];
+};
+constexpr DppTable kDppTable = [] {
+  DppTable table{};
+  for (int control = 0; control < kDppControls; ++control) {
+    for (int lane = 0; lane < static_cast<int>(kMaxLanes); ++lane) {
+      const int from = dpp16_source_lane(control, lane, kMaxLanes);
+      table.control[control].from[lane] = static_cast<int8_t>(from < 0 ? 0 : from);
+      table.control[control].exists |= uint64_t{from >= 0} << lane;
+    }
+  }
+  return table;
+}();
+
+DppLanes dpp8_lanes(uint32_t selectors) {
+  DppLanes lanes{{}, ~uint64_t{0}};
+  for (uint32_t lane = 0; lane < kMaxLanes; ++lane)
+    lanes.from[lane] = static_cast<int8_t>((lane & ~7u) | (selectors >> 3 * (lane & 7) & 7));
+  return lanes;
+}
+
+// The lanes that row_mask and bank_mask let be written.
+uint64_t dpp_write_mask(const Inst& inst) {
+  uint64_t banks = 0, rows = 0;
+  for (int i = 0; i < 4; ++i) {
+    banks |= (inst.bank_mask >> i & 1) != 0 ? uint64_t{0x000f000f000f000f} << 4 * i : 0;
+    rows |= (inst.row_mask >> i & 1) != 0 ? uint64_t{0xffff} << 16 * i : 0;
+  }
+  return banks & rows;
+}
+
+// Permutes a source in place and returns the lanes that DPP lets be written. `hi` is null for 32 bits.
 uint64_t apply_dpp(const Wave& wave, const Inst& inst, uint32_t* lo, uint32_t* hi) {
   const int lanes = wave.lanes;
   const uint64_t exec = wave.exec();
   const bool is_dpp8 = inst.dpp == isa::Dpp::kDpp8;
-  const bool invalid_reads_zero = inst.bound_ctrl || is_dpp8;
-  Row old[2];
-  copy_row(old[0].lane, lo, wave.lanes);
-  copy_row(old[1].lane, hi, wave.lanes);
-  uint64_t writable = 0;
-  for (int lane = 0; lane < lanes; ++lane) {
-    const int from = dpp_source_lane(inst, lane, lanes);
-    const bool valid = from >= 0 && (inst.fetch_inactive || (exec >> from & 1) != 0);
-    lo[lane] = valid ? old[0].lane[from] : 0;
-    hi[lane] = valid ? old[1].lane[from] : 0;
-    const bool masked_off = !is_dpp8 && ((inst.row_mask >> (lane >> 4) & 1) == 0 ||
-                                         (inst.bank_mask >> ((lane & 15) >> 2) & 1) == 0);
-    if (!masked_off && (valid || invalid_reads_zero)) writable |= uint64_t{1} << lane;
+  const DppLanes dpp8 = is_dpp8 ? dpp8_lanes(inst.dpp8) : DppLanes{};
+  const DppLanes& source = is_dpp8 ? dpp8 : kDppTable.control[inst.dpp_ctrl % kDppControls];
+  uint64_t valid = source.exists;
+  if (!inst.fetch_inactive && exec != wave.full_exec())
+    for (int lane = 0; lane < lanes; ++lane)
+      if ((exec >> source.from[lane] & 1) == 0) valid &= ~(uint64_t{1} << lane);
+  Row old;
+  for (uint32_t* row : {lo, hi}) {
+    if (row == nullptr) continue;
+    copy_row(old.lane, row, wave.lanes);
+    for (int lane = 0; lane < lanes; ++lane) row[lane] = old.lane[source.from[lane]];
+    if (valid != ~uint64_t{0}) {
+      fill_row(old.lane, wave.lanes, 0);
+      blend_row(row, old.lane, wave.lanes, ~valid);
+    }
   }
-  return writable;
+  const uint64_t writable = is_dpp8 ? ~uint64_t{0} : dpp_write_mask(inst);
+  return inst.bound_ctrl || is_dpp8 ? writable : writable & valid;
 }
 
 // --- Sources.
@@ -177,8 +217,8 @@ uint64_t prepare_source(Wave& wave, const Inst& inst, OperandType type, const Op
   const bool wide = type.bits == 64;
   const Source source = wide ? fetch<true>(wave, operand, constant) : fetch<false>(wave, operand, constant);
   copy_row(lo, source.lo, lanes);
-  copy_row(hi, source.hi, lanes);
-  if (is_first && inst.dpp != isa::Dpp::kNone) writable = apply_dpp(wave, inst, lo, hi);
+  if (wide) copy_row(hi, source.hi, lanes);
+  if (is_first && inst.dpp != isa::Dpp::kNone) writable = apply_dpp(wave, inst, lo, wide ? hi : nullptr);
 
   switch (type.pack) {
     case Pack::kNone:
