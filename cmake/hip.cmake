@@ -9,10 +9,10 @@
 # wt_hsa_program(NAME SOURCES file... [FLAGS flag...] [LIBS ...])
 #   An ordinary C++ program linked with libhsa-runtime64, into build/bin/hsa/NAME. Target: hsa_NAME.
 #
-# wt_code_object(NAME SOURCE file ARCH gfx... [WAVE64] [FLAGS flag...])
+# wt_code_object(NAME SOURCE file ARCH gfx... [WAVE64] [ON_DEMAND] [FLAGS flag...] [DEPENDS file...])
 #   Device code only, no host program: build/co/NAME.hsaco, by clang-19, so that targets newer than
 #   hipcc's compiler (gfx942) can be had. SOURCE is HIP (any extension), OpenCL (.cl) or assembler (.s).
-#   Target: co_NAME.
+#   Target: co_NAME; ON_DEMAND: none, for a target of the caller's that depends on the file.
 #
 # wt_gpu_test(NAME PROGRAM name|path GPU model... [ARGS arg...] [ENV VAR=value...] [RUN_OPTIONS option...]
 #             [TIMEOUT seconds] [LABELS label...] [PASS regex] [FAIL regex] [WILL_FAIL])
@@ -117,7 +117,7 @@ function(wt_device_library_flags ARCH WAVE64 OUT)
     set(wave64 on)
   endif()
   set(flags "")
-  foreach(library ocml ockl oclc_daz_opt_off oclc_unsafe_math_off oclc_finite_only_off
+  foreach(library hip ocml ockl oclc_daz_opt_off oclc_unsafe_math_off oclc_finite_only_off
                   oclc_correctly_rounded_sqrt_on oclc_wavefrontsize64_${wave64})
     list(APPEND flags -Xclang -mlink-builtin-bitcode -Xclang ${folder}/${library}.bc)
   endforeach()
@@ -126,7 +126,7 @@ function(wt_device_library_flags ARCH WAVE64 OUT)
 endfunction()
 
 function(wt_code_object NAME)
-  cmake_parse_arguments(ARG "WAVE64" "SOURCE;ARCH" "FLAGS" ${ARGN})
+  cmake_parse_arguments(ARG "WAVE64;ON_DEMAND" "SOURCE;ARCH" "FLAGS;DEPENDS" ${ARGN})
   if(NOT WT_DEVICE_CLANG)
     return()
   endif()
@@ -149,12 +149,26 @@ function(wt_code_object NAME)
     endif()
     list(APPEND language -O2 -mcode-object-version=5 ${libraries})
   endif()
-  add_custom_command(OUTPUT ${output}
-    COMMAND ${WT_DEVICE_CLANG} ${language} ${ARG_FLAGS} ${source} -o ${output}
-    DEPENDS ${source}
-    COMMENT "code object ${NAME}"
-    VERBATIM)
-  add_custom_target(co_${NAME} ALL DEPENDS ${output})
+  set(dependencies DEPENDS ${source} ${ARG_DEPENDS})
+  if(extension MATCHES "^\\.(s|cl)$")
+    add_custom_command(OUTPUT ${output}
+      COMMAND ${WT_DEVICE_CLANG} ${language} ${ARG_FLAGS} ${source} -o ${output}
+      ${dependencies} COMMENT "code object ${NAME}" VERBATIM)
+  else()
+    # By way of bitcode: HIP's headers call intrinsics by names of their time, which a newer compiler knows
+    # only when it reads them from a file.
+    set(bitcode ${CMAKE_BINARY_DIR}/co/${NAME}.bc)
+    add_custom_command(OUTPUT ${output}
+      COMMAND ${WT_DEVICE_CLANG} ${language} ${ARG_FLAGS} -emit-llvm -c -Xclang -disable-llvm-passes ${source} -o ${bitcode}
+              -MD -MT ${output} -MF ${output}.d
+      COMMAND ${WT_DEVICE_CLANG} -x ir --target=amdgcn-amd-amdhsa -mcpu=${ARG_ARCH} -nogpulib -O2
+              -mcode-object-version=5 ${bitcode} -o ${output}
+      COMMAND ${CMAKE_COMMAND} -E rm ${bitcode}
+      ${dependencies} DEPFILE ${output}.d COMMENT "code object ${NAME}" VERBATIM)
+  endif()
+  if(NOT ARG_ON_DEMAND)
+    add_custom_target(co_${NAME} ALL DEPENDS ${output})
+  endif()
 endfunction()
 
 function(wt_gpu_test NAME)

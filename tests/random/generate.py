@@ -188,7 +188,7 @@ class Kernel:
         if roll == 4:
             return f"static_cast<_Float16>(-({a}))"
         if roll == 5:
-            return f"static_cast<_Float16>({self.expression('float', depth - 1)})"
+            return f"to_half({self.expression('float', depth - 1)})"
         return f"static_cast<_Float16>(static_cast<float>({self.expression('int32_t', depth - 1)} & 1023))"
 
     # Statements --------------------------------------------------------------------------------------

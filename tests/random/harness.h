@@ -88,6 +88,8 @@ WT_BOTH inline uint32_t below(uint32_t bound, uint32_t value) { return opaque(va
 WT_BOTH inline int32_t to_i32(double v) { return v > -2e9 && v < 2e9 ? static_cast<int32_t>(v) : 7; }
 WT_BOTH inline uint32_t to_u32(float v) { return v >= 0.0f && v < 4e9f ? static_cast<uint32_t>(v) : 9u; }
 WT_BOTH inline int64_t to_i64(double v) { return v > -9e18 && v < 9e18 ? static_cast<int64_t>(v) : 11; }
+// Of a product the device's compiler makes one instruction, which until 2026 turned -0 into +0 (llvm/llvm-project#214544).
+WT_BOTH inline _Float16 to_half(float v) { return static_cast<_Float16>(opaque(v)); }
 WT_BOTH inline uint32_t mul_high(uint32_t a, uint32_t b) {
   return static_cast<uint32_t>(uint64_t{a} * b >> 32);
 }
@@ -182,14 +184,25 @@ struct Case {
   const char* source;
 };
 
+// What a kernel is given, and what it must leave, computed by the host.
+struct Expectation {
+  std::vector<uint32_t> in = std::vector<uint32_t>(kInputWords), counters = std::vector<uint32_t>(kCounters);
+  std::vector<State> states;
+  std::vector<uint8_t> slots;
+
+  explicit Expectation(const Case& c) : states(size_t(c.block) * c.blocks), slots(states.size() * kSlotBytes) {
+    check::Rng rng(c.seed);
+    for (uint32_t& v : in) v = rng.next() >> rng.below(28);
+    c.host(in.data(), states.data(), slots.data(), counters.data());
+  }
+};
+
 inline bool run_case(const Case& c) {
-  const size_t lanes = static_cast<size_t>(c.block) * c.blocks;
-  check::Rng rng(c.seed);
-  std::vector<uint32_t> in(kInputWords), counters(kCounters);
-  for (uint32_t& v : in) v = rng.next() >> rng.below(28);
-  std::vector<State> want(lanes);
-  std::vector<uint8_t> slots(lanes * kSlotBytes);
-  c.host(in.data(), want.data(), slots.data(), counters.data());
+  const Expectation expected(c);
+  const std::vector<uint32_t>&in = expected.in, &counters = expected.counters;
+  const std::vector<State>& want = expected.states;
+  const std::vector<uint8_t>& slots = expected.slots;
+  const size_t lanes = want.size();
 
   check::Buffer<uint32_t> device_in(in), device_counters(kCounters);
   check::Buffer<State> device_out(lanes);
@@ -227,8 +240,34 @@ inline bool run_case(const Case& c) {
   return false;
 }
 
-// argv[1], when given, is the seed of the one kernel to run.
+template <class T>
+bool write_file(const std::string& path, const std::vector<T>& values) {
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) return false;
+  const bool whole = std::fwrite(values.data(), sizeof(T), values.size(), file) == values.size();
+  return std::fclose(file) == 0 && whole;
+}
+
+// For exec.py: what each kernel is given and must leave, as files in `folder`, and its shape on a line. No
+// device is touched.
+inline int write_expectations(const Case* cases, int count, const std::string& folder) {
+  for (int i = 0; i < count; ++i) {
+    const Case& c = cases[i];
+    const Expectation expected(c);
+    const std::string path = folder + "/" + std::to_string(c.seed);
+    if (!write_file(path + ".in", expected.in) || !write_file(path + ".states", expected.states) ||
+        !write_file(path + ".slots", expected.slots) || !write_file(path + ".counters", expected.counters)) {
+      std::printf("FAIL cannot write %s.*\n", path.c_str());
+      return 1;
+    }
+    std::printf("%llu %d %d\n", static_cast<unsigned long long>(c.seed), c.blocks, c.block);
+  }
+  return 0;
+}
+
+// argv[1], when given, is the seed of the one kernel to run; or --expect, and argv[2] a folder.
 inline int run_all(const Case* cases, int count, uint64_t base_seed, int argc, char** argv) {
+  if (argc == 3 && std::string(argv[1]) == "--expect") return write_expectations(cases, count, argv[2]);
   std::printf("base seed %llu, %d kernels\n", static_cast<unsigned long long>(base_seed), count);
   int run = 0, failed = 0;
   for (int i = 0; i < count; ++i) {

@@ -13,6 +13,9 @@ __device__ unsigned long long constant_rate_counter() {
 #endif
 }
 
+// gfx11 has 20 bits of clock64(), which come round within milliseconds.
+bool is_clock_short() { return check::target() == "gfx1100"; }
+
 __global__ void spin(long long* out, int turns) {
   const long long start = clock64();
   const unsigned long long wall_start = constant_rate_counter();
@@ -33,7 +36,7 @@ int main() {
   const double host_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
   const std::vector<long long> t = out.read();
-  check::expect(t[1] > t[0], "clock64 advanced by %lld", t[1] - t[0]);
+  check::expect(is_clock_short() ? t[1] != t[0] : t[1] > t[0], "clock64 advanced by %lld", t[1] - t[0]);
   check::expect(t[3] > t[2], "the real-time counter advanced by %lld", t[3] - t[2]);
   // 100 MHz; the kernel cannot have taken longer than the host waited for it.
   const double device_seconds = static_cast<double>(t[3] - t[2]) / 1e8;
@@ -44,6 +47,6 @@ int main() {
   spin<<<1, 1>>>(out, 10);
   check::sync();
   later = out.read();
-  check::expect(later[2] > t[3] && later[0] > t[1], "a later kernel reads later clocks");
+  check::expect(later[2] > t[3] && (is_clock_short() || later[0] > t[1]), "a later kernel reads later clocks");
   return check::finish();
 }

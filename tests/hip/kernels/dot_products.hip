@@ -79,7 +79,7 @@ int reference(int what, int a, int b, int c) {
 
 int main() {
   const std::string target = check::target();
-  if (target != "gfx1030" && target != "gfx90a") check::skip("the device lacks dot-product instructions");
+  if (target != "gfx1030" && target != "gfx90a" && target != "gfx942") check::skip("the device lacks dot-product instructions");
   const int count = 500;
   check::Rng rng(8);
   std::vector<int> a(count), b(count), c(count);
