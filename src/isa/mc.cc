@@ -5,7 +5,6 @@
 
 #include <cstring>
 #include <string_view>
-#include <unordered_map>
 
 #include "isa/constants.h"
 #include "isa/registers.h"
@@ -85,26 +84,43 @@ constexpr NameProbe kProbes[] = {
 };
 static_assert(std::size(kProbes) == kNameCount);
 
+// LLVM numbers opcodes by name, first those of its own, then pseudo instructions, then real ones. The number of the
+// first real one, or 0. A scan of all names (40 000) would be a good part of the first kernel's time.
+unsigned first_real_opcode(const llvm::MCInstrInfo& opcodes) {
+  constexpr unsigned kStep = 512;  // past LLVM's own
+  for (unsigned at = kStep; at + kStep < opcodes.getNumOpcodes(); at += kStep) {
+    if (opcodes.getName(at) < opcodes.getName(at + kStep)) continue;
+    unsigned pseudo = at, real = at + kStep;
+    while (real - pseudo > 1) {
+      const unsigned middle = (pseudo + real) / 2;
+      (opcodes.getName(middle) < opcodes.getName(pseudo) ? real : pseudo) = middle;
+    }
+    return real;
+  }
+  return 0;
+}
+
+// The opcode of that name among [begin, end), which ascend by name; -1 when there is none.
+int find_opcode(const llvm::MCInstrInfo& opcodes, unsigned begin, unsigned end, llvm::StringRef name) {
+  while (begin < end) {
+    const unsigned middle = (begin + end) / 2;
+    const int order = opcodes.getName(middle).compare(name);
+    if (order == 0) return static_cast<int>(middle);
+    if (order < 0) begin = middle + 1;
+    else end = middle;
+  }
+  return -1;
+}
+
 // The operand-name numbers of this LLVM. Rows of LLVM's table lie back to back, so a number past the
 // last name reads the next row: the smallest number that answers is the right one.
 bool resolve_names(Shared& shared) {
-  std::unordered_map<std::string_view, int> wanted;
-  // There are some 40 000 names and the first kernel waits for this: a few letters rule out most of them.
-  std::array<bool, 256> has_letters{};
-  const auto letters = [](const char* name) { return static_cast<uint8_t>(name[2] + 5 * name[3] + 31 * name[4]); };
-  for (const NameProbe& probe : kProbes) {
-    wanted.emplace(probe.opcode, -1);
-    has_letters[letters(probe.opcode)] = true;
-  }
-  for (unsigned opcode = 0; opcode < shared.instructions->getNumOpcodes(); ++opcode) {
-    const char* const name = shared.instructions->getName(opcode).data();
-    if (name[0] == 0 || name[1] == 0 || name[2] == 0 || name[3] == 0 || !has_letters[letters(name)]) continue;
-    if (const auto it = wanted.find(name); it != wanted.end()) it->second = static_cast<int>(opcode);
-  }
+  const llvm::MCInstrInfo& opcodes = *shared.instructions;
+  const unsigned real = first_real_opcode(opcodes);
   bool all = true;
   for (size_t i = 0; i < kNameCount; ++i) {
     shared.names[i] = -1;
-    const int opcode = wanted[kProbes[i].opcode];
+    const int opcode = find_opcode(opcodes, real, opcodes.getNumOpcodes(), kProbes[i].opcode);
     for (int number = 0; opcode >= 0 && number < kMaxNameNumber; ++number) {
       if (llvm::AMDGPU::getNamedOperandIdx(static_cast<uint16_t>(opcode), static_cast<uint16_t>(number)) !=
           kProbes[i].position)
