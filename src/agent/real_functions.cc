@@ -198,6 +198,18 @@ RealFunction find_real(const char* symbol, Provider provider, const void* caller
   return choose(candidates, count, reinterpret_cast<uintptr_t>(caller));
 }
 
+bool depends_on_real(const char* symbol, Provider provider, const void* caller) {
+  const Inside inside;
+  Candidate candidates[kMaxCandidates];
+  const size_t count = find_candidates(symbol, provider, candidates);
+  if (count == 0) return false;
+  const Locked lock(g_fork_wiped.resolve_lock);
+  Walk& walk = g_walk;
+  take_images(walk);
+  const auto holds_caller = [&](size_t, const Image& image) { return image.contains(reinterpret_cast<uintptr_t>(caller)); };
+  return search_from(walk, candidates, count, holds_caller) != nullptr;
+}
+
 Definition find_definition(const char* symbol) {
   const Inside inside;
   const auto here = reinterpret_cast<uintptr_t>(&find_definition);

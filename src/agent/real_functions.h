@@ -24,6 +24,9 @@ struct RealFunction {
 // Thread-safe. `caller`: an address in the code that calls.
 RealFunction find_real(const char* symbol, Provider provider, const void* caller);
 
+// True when the caller's own dependencies lead to a library that has the function.
+bool depends_on_real(const char* symbol, Provider provider, const void* caller);
+
 // While the loader binds somebody to a symbol of ours: the real function for whoever that is, when several libraries
 // have it and only one of them can be meant; null otherwise. A function that jumps to ours instead of calling it leaves
 // no trace of itself, so the moment of binding is the better one to ask.

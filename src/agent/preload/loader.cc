@@ -62,11 +62,14 @@ void* replace(const char* name, void* found) {
   return hip_wrapper_for(name, found);
 }
 
-// The global search found our own symbol, whether or not anybody has a function for it to stand in front of.
-bool has_real(const char* name, const void* caller) {
+// The search would find our own symbol, whether or not there is a function for it to stand in front of: in the global
+// scope, or among what the caller itself depends on. A runtime that was opened RTLD_LOCAL by somebody else is in
+// neither.
+bool would_be_found(const char* name, const void* caller, Dlsym real) {
   const uint32_t index = hip_index(name);
-  if (index != kNoHipFunction) return find_real(name, hip_provider(index), caller).function != nullptr;
-  return !is_marker_symbol(name) || find_real(name, Provider::kRoctx, caller).function != nullptr;
+  if (index == kNoHipFunction && !is_marker_symbol(name)) return true;
+  if (real(RTLD_NEXT, name) != nullptr) return true;
+  return depends_on_real(name, index != kNoHipFunction ? hip_provider(index) : Provider::kRoctx, caller);
 }
 
 }  // namespace
@@ -88,7 +91,7 @@ __attribute__((used, visibility("hidden"))) Choice wt_choose_dlsym(void* handle,
   if (handle == RTLD_NEXT || !may_be_ours(name) || t_thread.inside != 0 || is_passive()) return {real, nullptr};
   const Inside inside;
   if (handle == RTLD_DEFAULT) {
-    if (has_real(name, caller)) return {real, nullptr};
+    if (would_be_found(name, caller, reinterpret_cast<Dlsym>(real))) return {real, nullptr};
     // As without us: not found, with the loader's message.
     return {nullptr, reinterpret_cast<Dlsym>(real)(RTLD_NEXT, name)};
   }
