@@ -178,12 +178,12 @@ uint32_t SignalSlab::harvest() {
       if (in_flight++ == 0) first_busy = i;
       continue;
     }
+    // Ids are not used again, so it is still the operation whose signal was looked at, and nobody else's now.
+    if (!slot.id.compare_exchange_strong(id, kCollecting, std::memory_order_acq_rel)) continue;
     const uint64_t start = signal.start_ts;
     const uint64_t end = signal.end_ts;
     const uint64_t stands_for = slot.stands_for;
     const format::Kind kind = slot.kind;
-    // Nobody else has collected it meanwhile, and so what was read belongs to `id`: ids are not used again.
-    if (!slot.id.compare_exchange_strong(id, kCollecting, std::memory_order_acq_rel)) continue;
     if (stands_for != 0) g_program_signals.note_substituted(stands_for, start, end);
     slot.id.store(0, std::memory_order_release);
     write_completion({id, kind, agent_, start, end});
