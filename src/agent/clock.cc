@@ -38,6 +38,12 @@ void remember(const format::ClockSampleFact& sample) {
 
 uint64_t measured_hz() { return g_measured_hz.load(std::memory_order_relaxed); }
 
+double seconds_since(uint64_t time) {
+  const uint64_t now = ticks();
+  const uint64_t hz = clock_hz() != 0 ? clock_hz() : measured_hz();
+  return now <= time || hz == 0 ? 0 : static_cast<double>(now - time) / static_cast<double>(hz);
+}
+
 #if defined(__aarch64__)
 
 void choose_clock() {}

@@ -16,6 +16,7 @@ uint64_t clock_hz();  // 0: not told by the CPU, only the samples say
 
 // From the first and the latest sample; 0 before there are two.
 uint64_t measured_hz();
+double seconds_since(uint64_t time);  // a ticks() of this process
 
 format::ClockSampleFact sample_clocks();
 

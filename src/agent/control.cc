@@ -210,12 +210,6 @@ class Lines {
   size_t used_ = 0;
 };
 
-double seconds_since(uint64_t time) {
-  const uint64_t now = ticks();
-  const uint64_t hz = clock_hz() != 0 ? clock_hz() : measured_hz();
-  return now <= time || hz == 0 ? 0 : static_cast<double>(now - time) / static_cast<double>(hz);
-}
-
 void write_status(Lines& lines) {
   const Session& files = session();
   lines.add("pid %u\n", files.pid());

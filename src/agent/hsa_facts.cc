@@ -1,5 +1,6 @@
 #include "agent/hsa_facts.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -350,6 +351,17 @@ const PoolFact* find_pool(uint64_t pool) {
 }
 
 uint64_t shared_pool() { return g_facts.shared_pool; }
+
+void kernel_name(uint64_t kernel_object, char* name, size_t size) {
+  Locked locked(g_facts.lock);
+  const char* found = "?";
+  for (const Kernel& kernel : g_facts.kernels) {
+    if (kernel.fact.kernel_object == kernel_object) found = kernel.name;
+  }
+  const size_t length = std::min(std::strlen(found), size - 1);
+  std::memcpy(name, found, length);
+  name[length] = '\0';
+}
 
 uint32_t kernarg_bytes(uint64_t kernel_object) {
   Locked locked(g_facts.lock);

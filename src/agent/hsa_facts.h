@@ -31,6 +31,8 @@ const PoolFact* find_pool(uint64_t pool);
 // Host memory that CPUs and GPUs see at once; 0: none.
 uint64_t shared_pool();
 
+// The kernel's name, mangled; "?" when unknown.
+void kernel_name(uint64_t kernel_object, char* name, size_t size);
 // The kernarg segment of the kernel behind a kernel object, in bytes; 0: unknown.
 uint32_t kernarg_bytes(uint64_t kernel_object);
 

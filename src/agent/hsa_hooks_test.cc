@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <random>
 #include <set>
@@ -496,6 +497,22 @@ TEST_F(HsaHooksTest, StoppedQueuesCarryPacketsAndRecordNothing) {
   ASSERT_EQ(gpu().take(9), 1u);
   EXPECT_EQ(std::memcmp(&in, &gpu().taken[0], sizeof in), 0);
   EXPECT_TRUE(read_back().dispatches.empty());
+}
+
+TEST_F(HsaHooksTest, StatusNamesTheKernelsInFlight) {
+  load();
+  HsaQueue* queue = make_queue();
+  submit(queue, kernel(1));
+  submit(queue, kernel(2, make_signal()));
+  submit(queue, kernel(3));
+  gpu().take(1);
+  fake_.complete(gpu().taken[0]);
+  char text[4096];
+  const std::string lines(text, Queue::write_status(text, sizeof text));
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2) << lines;
+  EXPECT_EQ(lines.rfind("kernel " + std::to_string(Queue::from(queue)->number()) + " ? 0.", 0), 0u) << lines;
+  // What does not fit is left out, line by line.
+  EXPECT_EQ(Queue::write_status(text, lines.size() - 1), lines.find('\n') + 1);
 }
 
 TEST_F(HsaHooksTest, AllocationsAndFrees) {

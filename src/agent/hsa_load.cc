@@ -99,6 +99,7 @@ void on_hsa_load(const HsaTables* tables) {
     replay_facts_for_new_sessions();
     g_harvest = &harvest;
     add_helper_work(&poll);
+    add_status(&Queue::write_status);
     pthread_atfork(nullptr, nullptr, &after_fork_in_child);
   }
 }

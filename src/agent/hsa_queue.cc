@@ -1,6 +1,7 @@
 #include "agent/hsa_queue.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <new>
 
@@ -403,9 +404,9 @@ bool Queue::prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index, 
 
   // Timed first: collecting an earlier completion may write to the same stream. The GPU gets the packet after
   // the record is there, so no completion comes before its dispatch.
-  const uint64_t id = next_operation();
+  const Operation operation{next_operation(), format::Kind::kDispatch, number_, packet.kernel_object, ticks()};
   uint8_t flags = packet.completion_signal != 0 ? format::kDispatchAppSignal : 0;
-  if (!time_packet(&packet.completion_signal, id, format::Kind::kDispatch, barrier)) {
+  if (!time_packet(&packet.completion_signal, operation, barrier)) {
     flags |= format::kDispatchUntimed;
     count_loss(format::Loss::kUntimed);
   }
@@ -418,8 +419,8 @@ bool Queue::prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index, 
     count_loss(format::Loss::kOther);
     return add;
   }
-  record->id = id;
-  record->time = ticks();
+  record->id = operation.id;
+  record->time = operation.time;
   record->kernel_object = packet.kernel_object;
   record->kernarg_address = packet.kernarg_address;
   record->owner = owner_of(index);
@@ -450,21 +451,21 @@ bool Queue::prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index, 
   return add;
 }
 
-const amd::Signal* Queue::take_signal(uint64_t id, format::Kind kind, uint64_t stands_for) {
+const amd::Signal* Queue::take_signal(const Operation& operation, uint64_t stands_for) {
   if (slab_.is_crowded()) slab_.harvest();  // the helper thread is behind
-  return slab_.take(id, kind, stands_for);
+  return slab_.take(operation, stands_for);
 }
 
 // Sees to it that the packet's completion will be known; `barrier` gets a header when it must follow.
-bool Queue::time_packet(uint64_t* signal, uint64_t id, format::Kind kind, amd::BarrierPacket* barrier) {
+bool Queue::time_packet(uint64_t* signal, const Operation& operation, amd::BarrierPacket* barrier) {
   if (barrier != nullptr) barrier->header = 0;
   if (*signal == 0) {
-    const amd::Signal* own = take_signal(id, kind, 0);
+    const amd::Signal* own = take_signal(operation, 0);
     if (own == nullptr) return false;
     *signal = reinterpret_cast<uint64_t>(own);
     return true;
   }
-  switch (g_program_signals.submit_packet(*signal, id, kind, agent_)) {
+  switch (g_program_signals.submit_packet(*signal, operation, agent_)) {
     case ProgramSignals::Timing::kOwn:
       return true;
     case ProgramSignals::Timing::kUnknown:
@@ -474,7 +475,7 @@ bool Queue::time_packet(uint64_t* signal, uint64_t id, format::Kind kind, amd::B
       break;
   }
   if (barrier == nullptr) return false;
-  const amd::Signal* own = take_signal(id, kind, *signal);
+  const amd::Signal* own = take_signal(operation, *signal);
   if (own == nullptr) return false;
   *barrier = {};
   barrier->header = static_cast<uint16_t>(PacketType::kBarrierAnd) | kBarrierBit;
@@ -490,15 +491,15 @@ void Queue::prepare_other(amd::BarrierPacket& packet, uint64_t index) {
     if (packet.completion_signal != 0) g_program_signals.submit_other(packet.completion_signal);
     return;
   }
-  const uint64_t id = next_operation();
-  if (!time_packet(&packet.completion_signal, id, format::Kind::kBarrier, nullptr)) {
+  const Operation operation{next_operation(), format::Kind::kBarrier, number_, 0, ticks()};
+  if (!time_packet(&packet.completion_signal, operation, nullptr)) {
     count_loss(format::Loss::kUntimed);
   }
   Stream* out = stream();
   auto* record = out == nullptr ? nullptr : out->reserve<format::BarrierRecord>();
   if (record == nullptr) return count_loss(format::Loss::kOther);
-  record->id = id;
-  record->time = ticks();
+  record->id = operation.id;
+  record->time = operation.time;
   record->owner = owner_of(index);
   record->queue = number_;
   record->packet_header = packet.header;
@@ -534,6 +535,42 @@ void Queue::write_facts() {
   g_arena.each([](Queue& queue) {
     if (queue.ring_ != nullptr) queue.write_fact(1);
   });
+}
+
+size_t Queue::write_status(char* buffer, size_t size) {
+  struct InFlight {
+    uint32_t queue;
+    uint64_t kernel_object;
+    uint64_t time;
+  };
+  constexpr size_t kMost = 32;
+  InFlight oldest[kMost];
+  size_t count = 0;
+  const auto add = [&](uint32_t queue, uint64_t object, uint64_t time) {
+    size_t at = count < kMost ? count++ : kMost;
+    for (; at > 0 && oldest[at - 1].time > time; --at) {
+      if (at < kMost) oldest[at] = oldest[at - 1];
+    }
+    if (at < kMost) oldest[at] = {queue, object, time};
+  };
+  if (is_hsa_loaded() && g_arena.lock.try_lock()) {
+    g_arena.each([&](Queue& queue) {
+      if (queue.ring_ == nullptr) return;
+      queue.slab_.each_in_flight([&](uint64_t object, uint64_t time) { add(queue.number_, object, time); });
+    });
+    g_arena.lock.unlock();
+    g_program_signals.each_in_flight(add);
+  }
+  size_t used = 0;
+  for (size_t i = 0; i < count; ++i) {
+    char name[256];
+    kernel_name(oldest[i].kernel_object, name, sizeof name);
+    const int length = snprintf(buffer + used, size - used, "kernel %u %s %.6f\n", oldest[i].queue, name,
+                                seconds_since(oldest[i].time));
+    if (length < 0 || static_cast<size_t>(length) >= size - used) break;
+    used += static_cast<size_t>(length);
+  }
+  return used;
 }
 
 void Queue::unlock_after_fork() { new (&g_arena.lock) LockWord; }

@@ -52,6 +52,8 @@ class Queue {
   // thread may be at it: then the call returns at once or, `patiently`, waits for it a little.
   static bool harvest_all(bool patiently);
   static void write_facts();
+  // Lines of `wavetap status`: the kernels in flight, the oldest first.
+  static size_t write_status(char* buffer, size_t size);
   // The runtime goes, and the queues with it.
   static void abandon_all();
   static void unlock_after_fork();
@@ -71,10 +73,10 @@ class Queue {
   bool prepare(amd::KernelDispatchPacket& packet, uint64_t index, amd::BarrierPacket* barrier);
   bool prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index, amd::BarrierPacket* barrier);
   void prepare_other(amd::BarrierPacket& packet, uint64_t index);
-  bool time_packet(uint64_t* signal, uint64_t id, format::Kind kind, amd::BarrierPacket* barrier);
+  bool time_packet(uint64_t* signal, const Operation& operation, amd::BarrierPacket* barrier);
   void put(uint64_t index, const void* packet, uint64_t consumed);
   format::Owner owner_of(uint64_t index) const;
-  const amd::Signal* take_signal(uint64_t id, format::Kind kind, uint64_t stands_for);
+  const amd::Signal* take_signal(const Operation& operation, uint64_t stands_for);
 
   static void on_error(HsaStatus status, HsaQueue* source, void* data);
 

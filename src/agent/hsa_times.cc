@@ -139,7 +139,7 @@ void SignalSlab::abandon() {
   count_ = 0;
 }
 
-amd::Signal* SignalSlab::take(uint64_t id, format::Kind kind, uint64_t stands_for) {
+amd::Signal* SignalSlab::take(const Operation& operation, uint64_t stands_for) {
   constexpr int kTries = 64;
   uint64_t head = head_.load(std::memory_order_relaxed);
   for (int i = 0; i < kTries && count_ != 0; ++i, ++head) {
@@ -151,10 +151,12 @@ amd::Signal* SignalSlab::take(uint64_t id, format::Kind kind, uint64_t stands_fo
     signal.start_ts = 0;
     signal.end_ts = 0;
     __atomic_store_n(&signal.value, 1, __ATOMIC_RELAXED);
-    slot.kind = kind;
+    slot.kind = operation.kind;
+    slot.kernel_object.store(operation.kernel_object, std::memory_order_relaxed);
+    slot.time.store(operation.time, std::memory_order_relaxed);
     slot.stands_for = stands_for;
     // Pairs with the acquire in harvest(): the signal is 1 before it is looked at.
-    slot.id.store(id, std::memory_order_release);
+    slot.id.store(operation.id, std::memory_order_release);
     head_.store(head + 1, std::memory_order_release);
     return &signal;
   }
@@ -294,8 +296,7 @@ void ProgramSignals::settle(Shard& shard, Entry& entry) {
   --shard.pending;
 }
 
-ProgramSignals::Timing ProgramSignals::submit_packet(uint64_t signal, uint64_t id, format::Kind kind,
-                                                     uint64_t agent) {
+ProgramSignals::Timing ProgramSignals::submit_packet(uint64_t signal, const Operation& operation, uint64_t agent) {
   Shard& shard = shard_of(signal);
   Locked locked(shard.lock);
   Entry* entry = find(shard, signal);
@@ -306,11 +307,14 @@ ProgramSignals::Timing ProgramSignals::submit_packet(uint64_t signal, uint64_t i
     entry->shared = true;
   }
   // HIP gives barriers a count of two when a callback of the host is to have the second.
-  if (load(block.value) > 1 && kind == format::Kind::kDispatch) entry->shared = true;
+  if (load(block.value) > 1 && operation.kind == format::Kind::kDispatch) entry->shared = true;
   if (entry->shared) return Timing::kSubstitute;
   clear_stamps(block);
-  entry->id = id;
-  entry->kind = kind;
+  entry->id = operation.id;
+  entry->kind = operation.kind;
+  entry->queue = operation.queue;
+  entry->kernel_object = operation.kernel_object;
+  entry->time = operation.time;
   entry->agent = agent;
   entry->start = entry->end = 0;
   ++shard.pending;

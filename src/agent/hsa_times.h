@@ -25,6 +25,15 @@
 
 namespace wavetap::agent {
 
+// Something handed to the GPU.
+struct Operation {
+  uint64_t id;
+  format::Kind kind;
+  uint32_t queue;
+  uint64_t kernel_object;  // 0: not a kernel
+  uint64_t time;           // ticks() when it was submitted
+};
+
 // Something that has finished, in ticks of the GPU's clock.
 struct Completion {
   uint64_t id;
@@ -70,13 +79,26 @@ class SignalSlab {
   void close();
   void abandon();  // like close(), when the runtime has freed its memory itself
 
-  // A signal that is due to become 0 when operation `id` is done; null when all are in flight. One thread at a
+  // A signal that is due to become 0 when the operation is done; null when all are in flight. One thread at a
   // time. `stands_for`: the program's signal that the operation had, 0: none.
-  amd::Signal* take(uint64_t id, format::Kind kind, uint64_t stands_for = 0);
+  amd::Signal* take(const Operation& operation, uint64_t stands_for);
 
   // So many are out that it is worth collecting some; asked by the thread that takes.
   bool is_crowded() const {
     return head_.load(std::memory_order_relaxed) >= crowded_at_.load(std::memory_order_relaxed);
+  }
+
+  // Calls `what(kernel_object, time)` for kernels in flight. Not while the slab is closed.
+  template <class Do>
+  void each_in_flight(Do what) const {
+    for (uint32_t i = 0; i < count_; ++i) {
+      const uint64_t id = slots_[i].id.load(std::memory_order_acquire);
+      const uint64_t object = slots_[i].kernel_object.load(std::memory_order_relaxed);
+      const uint64_t time = slots_[i].time.load(std::memory_order_relaxed);
+      if (id == 0 || id == kCollecting || object == 0) continue;
+      if (__atomic_load_n(&signals_[i].value, __ATOMIC_ACQUIRE) <= 0) continue;
+      if (slots_[i].id.load(std::memory_order_acquire) == id) what(object, time);
+    }
   }
 
   // Collects what is done; any number of threads, concurrently with take(). Returns what is still in flight.
@@ -85,6 +107,8 @@ class SignalSlab {
  private:
   struct Slot {
     std::atomic<uint64_t> id;  // 0: free, kCollecting: a thread in harvest() is about to free it
+    std::atomic<uint64_t> kernel_object;
+    std::atomic<uint64_t> time;
     uint64_t stands_for;
     format::Kind kind;
   };
@@ -113,8 +137,8 @@ class ProgramSignals {
   void created(uint64_t signal);
   void destroyed(uint64_t signal);
 
-  // Operation `id` is about to be submitted with `signal`.
-  Timing submit_packet(uint64_t signal, uint64_t id, format::Kind kind, uint64_t agent);
+  // An operation is about to be submitted with `signal`.
+  Timing submit_packet(uint64_t signal, const Operation& operation, uint64_t agent);
   Timing submit_copy(uint64_t signal, uint64_t id, const Copy& copy);
   // Forgets the copy again: the runtime refused it.
   void cancel_copy(uint64_t signal, uint64_t id, const Copy& copy);
@@ -126,6 +150,20 @@ class ProgramSignals {
   bool substituted(uint64_t signal, uint64_t* start, uint64_t* end);
   void note_substituted(uint64_t signal, uint64_t start, uint64_t end);
 
+  // Calls `what(queue, kernel_object, time)` for kernels in flight.
+  template <class Do>
+  void each_in_flight(Do what) {
+    for (Shard& shard : shards_) {
+      Locked locked(shard.lock);
+      for (uint32_t i = 0; i < shard.capacity && shard.pending != 0; ++i) {
+        const Entry& entry = shard.entries[i];
+        if (entry.signal > 1 && entry.id != 0 && entry.kind == format::Kind::kDispatch) {
+          what(entry.queue, entry.kernel_object, entry.time);
+        }
+      }
+    }
+  }
+
   // Returns how many are still in flight.
   uint32_t harvest();
   void clear();
@@ -136,6 +174,9 @@ class ProgramSignals {
     uint64_t signal;  // 0: free, 1: was used
     uint64_t id;      // 0: nothing in flight
     uint64_t agent;
+    uint64_t kernel_object;
+    uint64_t time;
+    uint32_t queue;
     int64_t submitted_ns;
     int64_t value;
     uint64_t start;   // substituted times
