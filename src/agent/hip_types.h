@@ -7,6 +7,7 @@
 
 namespace wavetap::agent {
 
+// As a reference points to it; by value it is taken as two words.
 struct Dim3 {
   uint32_t x, y, z;
 };

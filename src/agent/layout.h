@@ -68,6 +68,18 @@ struct Bytes {
 template <class T>
 Bytes(const T&) -> Bytes<T>;
 
+// A dim3 in two registers; the upper half of the second means nothing.
+struct Three {
+  uint64_t xy;
+  uint64_t z;
+
+  static constexpr size_t bytes() { return 16; }
+  void store(char* at) const {
+    const uint64_t words[2] = {xy, z & 0xffffffffu};
+    __builtin_memcpy(at, words, sizeof words);
+  }
+};
+
 // What an out-pointer points to.
 template <class T>
 struct Out {

@@ -30,7 +30,8 @@ uint32_t g_pid = 0;             // of the process that this state belongs to
 uint32_t g_count = 0;           // starts minus stops
 bool g_prepared = false;        // environment read, handlers installed: once per program
 bool g_session_tried = false;
-bool g_passive = false;
+enum class Passive : uint8_t { kUnknown, kNo, kYes };
+std::atomic<Passive> g_passive{Passive::kUnknown};
 Environment g_environment;
 pthread_key_t g_thread_key;
 bool g_have_thread_key = false;
@@ -175,7 +176,14 @@ void publish_state() {
 
 }  // namespace
 
-bool is_passive() { return g_passive; }
+bool is_passive() {
+  Passive known = g_passive.load(std::memory_order_relaxed);
+  if (known == Passive::kUnknown) {
+    known = has_elder_copy() ? Passive::kYes : Passive::kNo;
+    g_passive.store(known, std::memory_order_relaxed);
+  }
+  return known == Passive::kYes;
+}
 
 void start_process() {
   if (t_thread.inside != 0) return;
@@ -186,11 +194,9 @@ void start_process() {
   if (g_pid != 0 && g_pid != pid) become_child();
   g_pid = pid;
   prepare_program();
-  g_passive = has_elder_copy();
-  if (!g_passive && g_count > 0) open_session();
+  if (is_passive()) g_count = 0;
   // A paused session is opened as well: facts are needed from the beginning.
-  if (!g_passive && g_environment.has_session) open_session();
-  if (g_passive) g_count = 0;
+  if (!is_passive() && (g_count > 0 || g_environment.has_session)) open_session();
   publish_state();
   if (recording()) write_control_fact(format::Control::kStarted, pid);
 }
@@ -327,7 +333,7 @@ uint32_t start_recording(uint32_t by_pid) {
   ensure_started();
   const Inside inside;
   const Locked lock(g_fork_wiped.start_lock);
-  if (g_passive) return 0;
+  if (is_passive()) return 0;
   ++g_count;
   open_session();
   publish_state();
@@ -339,7 +345,7 @@ uint32_t stop_recording(uint32_t by_pid) {
   ensure_started();
   const Inside inside;
   const Locked lock(g_fork_wiped.start_lock);
-  if (g_passive) return 0;
+  if (is_passive()) return 0;
   if (g_count > 0) --g_count;
   publish_state();
   write_control_fact(format::Control::kStopped, by_pid);

@@ -390,6 +390,10 @@ TEST(Layout, WidensAndKeeps) {
   EXPECT_EQ(word(), 0u);
   Out<uint32_t>{nullptr, true}.store(bytes);
   EXPECT_EQ(word(), 0u);
+  Three{uint64_t{2} << 32 | 1, uint64_t{99} << 32 | 3}.store(bytes);
+  EXPECT_EQ(word(), uint64_t{2} << 32 | 1);
+  EXPECT_EQ(bytes[8], 3);
+  EXPECT_EQ(bytes[12], 0);
   const CString text("kernel", true);
   ASSERT_EQ(text.bytes(), 16u);
   text.store(bytes);

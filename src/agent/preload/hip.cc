@@ -27,7 +27,7 @@
 #include "agent/stack.h"
 
 // Runs before any sanitizer is ready.
-#define WT_RESOLVER __attribute__((no_sanitize("address", "thread", "undefined")))
+#define WT_RESOLVER __attribute__((visibility("hidden"), no_sanitize("address", "thread", "undefined")))
 #define WT_MORE(...) __VA_OPT__(, ) __VA_ARGS__
 
 namespace wavetap::agent {
@@ -348,7 +348,7 @@ __attribute__((noinline)) void* bound_wrapper(uint32_t index) {
 
 #define WT_HIP(symbol, name, family, R, parameters, arguments, packed, layout, flags)                             \
   extern "C" {                                                                                                    \
-  WT_RESOLVER static decltype(&wavetap::agent::wrapped_##symbol) wt_bind_##symbol() {                             \
+  WT_RESOLVER decltype(&wavetap::agent::wrapped_##symbol) wt_bind_##symbol() {                             \
     using namespace wavetap::agent;                                                                               \
     count_binding();                                                                                              \
     set_target(kIndexOf_##symbol, reinterpret_cast<void*>(&traced_##symbol));                                     \

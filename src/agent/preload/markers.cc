@@ -20,7 +20,7 @@
 #include "agent/sys.h"
 
 #define WT_EXPORT extern "C" __attribute__((visibility("default")))
-#define WT_RESOLVER __attribute__((no_sanitize("address", "thread", "undefined")))
+#define WT_RESOLVER __attribute__((visibility("hidden"), no_sanitize("address", "thread", "undefined")))
 
 namespace wavetap::agent {
 namespace {
@@ -155,7 +155,7 @@ void forget_marker_functions() {
 
 #define WT_ROCTX(symbol, function, index)                                            \
   extern "C" {                                                                       \
-  WT_RESOLVER static decltype(&wavetap::agent::function) wt_bind_##symbol() {        \
+  WT_RESOLVER decltype(&wavetap::agent::function) wt_bind_##symbol() {        \
     wavetap::agent::count_binding();                                                 \
     wavetap::agent::forget(wavetap::agent::index);                                   \
     return &wavetap::agent::function;                                                \
