@@ -36,7 +36,7 @@ constexpr int kMaxStale = 64;     // sockets looked at when ours is made
 
 enum class State : uint8_t { kNew, kListening, kOff };
 // Owned by the file thread; the others only read g_socket_path at exit.
-State g_listening = State::kNew;
+std::atomic<State> g_listening{State::kNew};  // kListening is stored after the rest
 int g_socket = -1;
 struct stat g_socket_identity;
 char g_socket_path[108];
@@ -291,7 +291,7 @@ bool serve_control() {
 }
 
 void close_control() {
-  if (g_listening == State::kListening && g_socket_path[0] != '\0') sys::unlink(g_socket_path);
+  if (g_listening == State::kListening) sys::unlink(g_socket_path);
 }
 
 void forget_control() {

@@ -44,6 +44,7 @@ constexpr long SYS_close_range = 436;
 Bell g_helper_bell;
 Bell g_file_bell;
 std::atomic<uint32_t> g_helper_pid{0};
+std::atomic<uint32_t> g_running{0};  // of our threads, those that have not left
 std::atomic<bool> g_leave{false};  // the program's threads are gone
 
 constexpr int kMaxWork = 8;
@@ -94,6 +95,13 @@ void take_posted() {
 // By the thread itself: naming another goes through /proc, whose entries make a process slow to disappear.
 void name_thread(const char* name) { sys::call(SYS_prctl, PR_SET_NAME, name, 0, 0, 0); }
 
+// The last thing a thread of ours does.
+void leave() {
+  detach_thread();
+  g_running.fetch_sub(1, std::memory_order_release);  // pairs with the load in stop_helper()
+  sys::futex_wake(&g_running, 1);
+}
+
 void* run_helper(void*) {
   ++t_thread.inside;  // for good: nothing this thread does is the program's
   name_thread("wavetap");
@@ -110,6 +118,7 @@ void* run_helper(void*) {
     }
     g_helper_bell.wait(rings, soon ? kBusyNs : kIdleNs);
   }
+  leave();
   return nullptr;
 }
 
@@ -118,7 +127,7 @@ void* run_file_thread(void*) {
   name_thread("wavetap-files");
   sys::call(SYS_close_range, 0u, ~0u, kUnshareTable);
   int64_t next_look = monotonic_ns() + kSecondNs;
-  for (;;) {
+  while (!g_leave.load(std::memory_order_relaxed)) {
     const uint32_t rings = g_file_bell.rings();
     bool soon = session().tend();
     soon |= serve_control();
@@ -127,11 +136,12 @@ void* run_file_thread(void*) {
       if (program_has_left()) {
         g_leave.store(true, std::memory_order_relaxed);
         g_helper_bell.ring();
-        return nullptr;
       }
     }
-    g_file_bell.wait(rings, soon ? kBusyNs : kIdleNs);
+    if (!g_leave.load(std::memory_order_relaxed)) g_file_bell.wait(rings, soon ? kBusyNs : kIdleNs);
   }
+  leave();
+  return nullptr;
 }
 
 bool start_thread(void* (*run)(void*)) {
@@ -140,7 +150,9 @@ bool start_thread(void* (*run)(void*)) {
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, kStackBytes);
   pthread_t thread;
+  g_running.fetch_add(1, std::memory_order_relaxed);
   const bool started = pthread_create(&thread, &attributes, run, nullptr) == 0;
+  if (!started) g_running.fetch_sub(1, std::memory_order_relaxed);
   pthread_attr_destroy(&attributes);
   return started;
 }
@@ -191,6 +203,7 @@ void start_helper() {
   new (&g_helper_bell) Bell;
   new (&g_file_bell) Bell;
   g_leave.store(false, std::memory_order_relaxed);
+  g_running.store(0, std::memory_order_relaxed);
   const Inside inside;
   // The threads inherit the mask; no signal of the program may be delivered to them.
   sigset_t all, before;
@@ -200,6 +213,14 @@ void start_helper() {
   // is missing, and `wavetap status` says that nobody answers.
   if (start_thread(run_helper)) start_thread(run_file_thread);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void stop_helper() {
+  g_leave.store(true, std::memory_order_relaxed);
+  g_helper_bell.ring();
+  g_file_bell.ring();
+  while (const uint32_t running = g_running.load(std::memory_order_acquire)) sys::futex_wait(&g_running, running, kBusyNs);
+  g_helper_pid.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace wavetap::agent

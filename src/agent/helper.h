@@ -10,6 +10,8 @@ namespace wavetap::agent {
 
 // Starts them when they do not run in this process yet.
 void start_helper();
+// Ends them and waits until they are gone. For tests: a program's recorder ends with the program.
+void stop_helper();
 
 // Writes what the helper would have written by now: losses counted and a clock sample. For flush and exit.
 void write_pending_facts();

@@ -22,11 +22,19 @@ Image image_named(std::string_view prefix) {
   return found;
 }
 
+// A sanitizer may stand in front of libc's functions.
+void* in_libc(const char* name) {
+  void* const handle = dlopen("libc.so.6", RTLD_NOLOAD | RTLD_LAZY);
+  void* const found = dlsym(handle, name);
+  dlclose(handle);
+  return found;
+}
+
 TEST(Images, FindsWhatTheLoaderFinds) {
   const Image libc = image_named("libc.so");
   ASSERT_NE(libc.dynamic, nullptr);
   for (const char* name : {"malloc", "getenv", "qsort", "dlsym", "pthread_create"})
-    EXPECT_EQ(find_symbol(libc, name), dlsym(RTLD_DEFAULT, name)) << name;
+    EXPECT_EQ(find_symbol(libc, name), in_libc(name)) << name;
   EXPECT_EQ(find_symbol(libc, "no_such_function_at_all"), nullptr);
   EXPECT_STREQ(soname_of(libc), "libc.so.6");
   EXPECT_TRUE(libc.contains(reinterpret_cast<uintptr_t>(find_symbol(libc, "malloc"))));
@@ -66,12 +74,11 @@ TEST(Images, ListsRelocationsBySymbol) {
 }
 
 TEST(RealFunctions, FindsDefinitionsAndTheNextOne) {
-  const Definition definition = find_definition("getenv");
-  EXPECT_EQ(definition.function, reinterpret_cast<void*>(&getenv));
+  EXPECT_EQ(find_definition("getenv").function, in_libc("getenv"));
   EXPECT_EQ(find_definition("no_such_function_at_all").function, nullptr);
-  EXPECT_EQ(find_next("qsort"), reinterpret_cast<void*>(&qsort));
+  EXPECT_EQ(find_next("getenv"), in_libc("getenv"));
   EXPECT_EQ(find_real("hipMalloc", Provider::kHip, nullptr).function, nullptr);
-  EXPECT_FALSE(is_in_provider(Provider::kHip, reinterpret_cast<void*>(&qsort)));
+  EXPECT_FALSE(is_in_provider(Provider::kHip, in_libc("qsort")));
 }
 
 }  // namespace

@@ -54,18 +54,17 @@ constexpr size_t kMaxText = 32 << 10;
 
 // ---- threads ------------------------------------------------------------------------------------------
 
-// pthread calls this when a thread ends. Other libraries' destructors may still make calls, so the stream is
-// kept for as many rounds as pthread grants.
+// pthread calls this when a thread ends. Other libraries' destructors may still make calls, so the stream is kept for
+// as many rounds as pthread grants but the last, in which thread sanitizers take their own state down. Who calls even
+// later gets a stream that stays open.
+constexpr uint32_t kExitRounds = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
+
 void thread_exits(void*) {
-  if (++t_thread.exits < PTHREAD_DESTRUCTOR_ITERATIONS) {
+  if (++t_thread.exits < kExitRounds) {
     pthread_setspecific(g_thread_key, &t_thread);
     return;
   }
-  Stream* const stream = t_thread.stream;
-  t_thread.stream = nullptr;
-  if (stream == nullptr || g_fork_wiped.session_open.load(std::memory_order_acquire) == 0) return;
-  const Inside inside;
-  session().retire_stream(stream);
+  detach_thread();
 }
 
 // ---- processes ----------------------------------------------------------------------------------------
@@ -201,6 +200,15 @@ void start_process() {
   if (recording()) write_control_fact(format::Control::kStarted, pid);
 }
 
+void detach_thread() {
+  Stream* const stream = t_thread.stream;
+  if (stream == nullptr) return;
+  t_thread.stream = nullptr;
+  if (g_fork_wiped.session_open.load(std::memory_order_acquire) == 0) return;
+  const Inside inside;
+  session().retire_stream(stream);
+}
+
 Stream* attach_thread() {
   ensure_started();
   if (g_fork_wiped.session_open.load(std::memory_order_acquire) == 0) return nullptr;
@@ -226,7 +234,7 @@ Stream* attach_thread() {
   thread.tid = tid;
   fact(thread, format::Kind::kThread, 0, {name});
   t_thread.stream = stream;
-  if (g_have_thread_key && t_thread.exits < PTHREAD_DESTRUCTOR_ITERATIONS)
+  if (g_have_thread_key && t_thread.exits < kExitRounds)
     pthread_setspecific(g_thread_key, &t_thread);
   return stream;
 }
@@ -374,6 +382,7 @@ void finish_process() {
 }
 
 void forget_session() {
+  stop_helper();
   new (&g_fork_wiped) ForkWiped;
   become_child();
   g_prepared = false;

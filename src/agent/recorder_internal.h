@@ -16,6 +16,9 @@ uint32_t recording_count();
 // format::kOption* that the session was asked for.
 uint32_t session_options();
 
+// The calling thread will record nothing more: seals its stream.
+void detach_thread();
+
 // The program is about to end: last clock sample, losses, GPU times; nothing is closed, calls may still come.
 void finish_process();
 

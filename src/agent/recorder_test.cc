@@ -57,6 +57,17 @@ class RecorderTest : public testing::Test {
   fs::path folder_;
 };
 
+// ThreadSanitizer ends a child that starts threads.
+void skip_where_forking_is_impossible() {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP();
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP();
+#endif
+#endif
+}
+
 void make_calls(uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
     OpenCall call;
@@ -152,6 +163,8 @@ TEST_F(RecorderTest, OptionsReachTheState) {
 }
 
 TEST_F(RecorderTest, AChildHasItsOwnFiles) {
+  skip_where_forking_is_impossible();
+  if (IsSkipped()) return;
   ensure_started();
   make_calls(2);
   const pid_t child = fork();
@@ -175,6 +188,8 @@ TEST_F(RecorderTest, AChildHasItsOwnFiles) {
 }
 
 TEST_F(RecorderTest, AChildMadeWithoutHandlersHasItsOwnFiles) {
+  skip_where_forking_is_impossible();
+  if (IsSkipped()) return;
   ensure_started();
   make_calls(2);
   const long child = syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr);
@@ -194,6 +209,8 @@ TEST_F(RecorderTest, AChildMadeWithoutHandlersHasItsOwnFiles) {
 }
 
 TEST_F(RecorderTest, AFullDiskEndsRecordingNotTheProgram) {
+  skip_where_forking_is_impossible();
+  if (IsSkipped()) return;
   ensure_started();
   make_calls(1);
   const pid_t child = fork();
