@@ -8,7 +8,8 @@
    compare_opencl.c, kernels.inc).
 3. What does it cost when nobody uses it? (idle.hip)
 4. What does recording cost, beside LTTng-UST? (recorder/)
-5. The micro-benchmarks beside the sources (*_bench), as they are.
+5. How fast are the answers? Commands on a large trace against plain Python (analysis/measure.py).
+6. The micro-benchmarks beside the sources (*_bench), as they are.
 
 Only ratios of one run on one machine mean anything; absolute times are printed to be read beside them.
 """
@@ -18,6 +19,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 from recorder import measure
 from support import run, table
@@ -104,6 +106,17 @@ class Bench:
             recorder.close()
             self.results["recorder"] = recorder.results
 
+    def analysis(self):
+        print("\nAnswers: reports, analyses and exports of a large trace, against plain Python+SQLite", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            numbers = pathlib.Path(folder) / "numbers.json"
+            rows = 100_000 if self.quick else 1_000_000
+            done = subprocess.run([sys.executable, BENCH / "analysis/measure.py", "--build", self.build, "--json", numbers,
+                                   "--rows", str(rows)], check=False)
+            if done.returncode != 0:
+                raise RuntimeError("analysis/measure.py failed")
+            self.results["analysis"] = json.loads(numbers.read_text())
+
     def micro(self):
         programs = sorted((self.build / "bin").glob("*_bench"))
         for program in programs:
@@ -138,7 +151,7 @@ def main():
           + (": the machine is busy, expect low and uneven numbers" if load > 0.5 * os.cpu_count() else ""))
     steps = [lambda model=model: bench.instructions(model) for model in models]
     steps += [lambda: bench.compare(models), lambda: bench.memory(models[0]), lambda: bench.idle(models[0]),
-              bench.recorder, bench.micro]
+              bench.recorder, bench.analysis, bench.micro]
     for step in steps:
         try:
             step()

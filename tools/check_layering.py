@@ -27,6 +27,7 @@ TABLE = {
     "store": (["base", "util", "format", "codeobj"], False),
     "analysis": (["base", "util", "store"], False),
     "export": (["base", "util", "store", "analysis"], False),
+    "capi": (["base", "util", "store", "analysis"], False),
     "cli": (["base", "util", "amd", "codeobj", "isa", "emu", "vgpu", "format", "store", "analysis",
              "export"], False),
 }
@@ -39,8 +40,8 @@ OWNERS = {
     r"sqlite3\.h": r"store/",
     r"llvm/|llvm-c/": r"isa/",
     r"CLI/": r"cli/",
-    r"nlohmann/": r"(util|cli|store|analysis|export)/",
-    r"fmt/": r"(util|cli|store|analysis|export)/",
+    r"nlohmann/": r"(util|cli|store|analysis|export|capi)/",
+    r"fmt/": r"(util|cli|store|analysis|export|capi)/",
     r"hip/|hsakmt": r"(?!)",
     r"hsa/": r"agent/hsa",
 }

@@ -20,15 +20,15 @@ namespace wavetap::analysis {
 // nanoseconds, bytes or a share of 1.
 enum class Unit : uint8_t {
   kText,
-  kKernel,    // a kernel's full name; tables show it short
+  kKernel,  // a kernel's full name; tables show it short
   kCount,
-  kNs,        // a duration
-  kTime,      // a point in time, ns since the first event of the trace
+  kNs,    // a duration
+  kTime,  // a point in time, ns since the first event of the trace
   kBytes,
-  kShare,     // 0..1, shown as per cent
-  kNumber,    // a plain real number
+  kShare,       // 0..1, shown as per cent
+  kNumber,      // a plain real number
   kBytesPerNs,  // shown as GB/s
-  kBar,       // 0..1, shown as a bar
+  kBar,         // 0..1, shown as a bar
 };
 
 using Cell = std::variant<std::monostate, int64_t, double, std::string>;
@@ -40,7 +40,7 @@ struct Column {
 };
 
 struct Table {
-  std::string name;   // JSON key
+  std::string name;  // JSON key
   std::string title;
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;
@@ -63,14 +63,16 @@ struct Report {
 };
 
 struct Options {
-  size_t top = 20;                  // rows per table; 0 = all
+  size_t top = 20;  // rows per table; 0 = all
   bool rpd_compatible = false;
   std::map<std::string, std::string> settings;  // analysis-specific, from --set key=value or flags
 };
 
+enum class Diagram : uint8_t { kDot, kMermaid };
+
 struct Analysis {
   std::string_view name;
-  std::string_view help;            // one line
+  std::string_view help;  // one line
   // Settings it knows, as "key: meaning" lines, for --help. May be empty.
   std::string_view settings_help;
   bool needs_args = false;
@@ -78,6 +80,8 @@ struct Analysis {
   Result<Report> (*run)(const store::Trace& trace, const Options& options);
   // Stores the derived tables in the file, or null when it has none.
   Status (*write)(const std::string& path, const store::Trace& trace, const Options& options) = nullptr;
+  // The result as a picture in text, or null when it is not one.
+  Result<std::string> (*draw)(const store::Trace& trace, const Options& options, Diagram kind) = nullptr;
 };
 
 // Every analysis, in the order help lists them.

@@ -2,15 +2,16 @@
 // in their text, "aten::mm, seq = 3, op_id = 17, sizes = [[8, 8], [8, 8]], input_op_ids = [...]"; a kernel
 // belongs to the operator whose marker directly surrounds its launch. Operators of one forward pass and
 // their backward counterparts share a sequence number.
-#include "analysis/callstack_tree.h"
-
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <tuple>
 #include <unordered_map>
 
 #include "analysis/analysis.h"
+#include "analysis/callstack_tree.h"
+#include "analysis/marker.h"
 #include "store/sqlite.h"
 
 namespace wavetap::analysis {
@@ -18,26 +19,22 @@ namespace {
 
 using store::kNoRow;
 
+// The texts are parts of the marker's own.
 struct Operator {
   uint32_t row = kNoRow;
-  std::string name;
-  std::string seq;      // digits, or "" when the marker has none
-  std::string op_id;
-  std::string sizes;
-  std::string inputs;
+  std::string_view name;
+  std::string_view seq;  // digits, or "" when the marker has none
+  std::string_view op_id;
+  std::string_view sizes;
+  std::string_view inputs;
 };
-
-constexpr std::string_view kSeq = ", seq = ";
-constexpr std::string_view kOpId = ", op_id = ";
-constexpr std::string_view kSizes = ", sizes = ";
-constexpr std::string_view kInputs = ", input_op_ids = ";
 
 bool all_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 // Splits `text` at its last `mark` when what follows is all digits: "<head><mark><digits>".
-bool take_number(std::string_view& text, std::string_view mark, std::string& digits) {
+bool take_number(std::string_view& text, std::string_view mark, std::string_view& digits) {
   const size_t at = text.rfind(mark);
   if (at == std::string_view::npos || !all_digits(text.substr(at + mark.size()))) return false;
   digits = text.substr(at + mark.size());
@@ -47,9 +44,9 @@ bool take_number(std::string_view& text, std::string_view mark, std::string& dig
 
 // The name with its numbers: "<name>[, seq = N], op_id = N".
 bool parse_head(std::string_view head, bool with_seq, Operator& out) {
-  out.seq.clear();
-  if (!take_number(head, kOpId, out.op_id)) return false;
-  if (with_seq && !take_number(head, kSeq, out.seq)) return false;
+  out.seq = {};
+  if (!take_number(head, kMarkerOpId, out.op_id)) return false;
+  if (with_seq && !take_number(head, kMarkerSeq, out.seq)) return false;
   out.name = head;
   return !out.name.empty();
 }
@@ -57,26 +54,20 @@ bool parse_head(std::string_view head, bool with_seq, Operator& out) {
 std::optional<Operator> parse_operator(std::string_view text) {
   Operator out;
   // Long form. The texts of sizes and names may themselves contain the marks; the last fit wins.
-  if (const size_t inputs = text.rfind(kInputs); inputs != std::string_view::npos) {
+  if (const size_t inputs = text.rfind(kMarkerInputs); inputs != std::string_view::npos) {
     const std::string_view before = text.substr(0, inputs);
     for (const bool with_seq : {true, false})
-      for (size_t at = before.rfind(kSizes); at != std::string_view::npos;
-           at = at == 0 ? std::string_view::npos : before.rfind(kSizes, at - 1))
+      for (size_t at = before.rfind(kMarkerSizes); at != std::string_view::npos;
+           at = at == 0 ? std::string_view::npos : before.rfind(kMarkerSizes, at - 1))
         if (parse_head(before.substr(0, at), with_seq, out)) {
-          out.sizes = before.substr(at + kSizes.size());
-          out.inputs = text.substr(inputs + kInputs.size());
+          out.sizes = before.substr(at + kMarkerSizes.size());
+          out.inputs = text.substr(inputs + kMarkerInputs.size());
           return out;
         }
   }
   for (const bool with_seq : {true, false})
     if (parse_head(text, with_seq, out)) return out;
   return std::nullopt;
-}
-
-bool looks_like_operator(std::string_view text) {
-  for (const std::string_view mark : {kOpId, kSeq, kSizes, kInputs})
-    if (text.find(mark) != std::string_view::npos) return true;
-  return false;
 }
 
 struct Found {
@@ -88,7 +79,7 @@ Found find_operators(const store::Trace& trace) {
   Found found;
   for (uint32_t row = 0; row < trace.apis.size(); ++row) {
     const std::string_view text = trace.args(row);
-    if (text.empty() || !looks_like_operator(text)) continue;
+    if (find_marker_numbers(text) == std::string_view::npos) continue;
     if (std::optional<Operator> op = parse_operator(text)) {
       op->row = row;
       found.operators.push_back(std::move(*op));
@@ -98,6 +89,17 @@ Found find_operators(const store::Trace& trace) {
   }
   return found;
 }
+
+struct SequenceKey {
+  int64_t pid = 0;
+  std::string_view seq;
+  bool operator==(const SequenceKey&) const = default;
+  struct Hash {
+    size_t operator()(const SequenceKey& key) const {
+      return std::hash<std::string_view>()(key.seq) ^ static_cast<size_t>(key.pid) * 0x9e3779b97f4a7c15u;
+    }
+  };
+};
 
 struct KernelSums {
   int64_t calls = 0;
@@ -110,7 +112,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   std::vector<uint32_t> operator_of(trace.apis.size(), kNoRow);
   for (uint32_t i = 0; i < found.operators.size(); ++i) operator_of[found.operators[i].row] = i;
 
-  std::map<std::tuple<std::string, store::Str, std::string>, KernelSums> kernels;
+  std::map<std::tuple<std::string_view, store::Str, std::string_view>, KernelSums> kernels;
   for (const store::KernelLaunch& launch : trace.launches) {
     const uint32_t parent = tree.parent[launch.api];
     if (parent == kNoRow || operator_of[parent] == kNoRow) continue;
@@ -121,64 +123,81 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   }
 
   Report report;
-  report.facts.push_back({"operators", "operator calls", Unit::kCount, static_cast<int64_t>(found.operators.size())});
-  Table table{"kernels", "Kernels by operator",
-              {{"operator", "OPERATOR"}, {"kernel", "KERNEL", Unit::kKernel}, {"sizes", "SIZES"}, {"calls", "CALLS", Unit::kCount},
-               {"avg_gpu_ns", "AVG", Unit::kNs}, {"total_gpu_ns", "TOTAL", Unit::kNs}},
-              {}, 0};
+  report.facts.push_back(
+      {"operators", "operator calls", Unit::kCount, static_cast<int64_t>(found.operators.size())});
+  Table table{"kernels",
+              "Kernels by operator",
+              {{"operator", "OPERATOR"},
+               {"kernel", "KERNEL", Unit::kKernel},
+               {"sizes", "SIZES"},
+               {"calls", "CALLS", Unit::kCount},
+               {"avg_gpu_ns", "AVG", Unit::kNs},
+               {"total_gpu_ns", "TOTAL", Unit::kNs}},
+              {},
+              0};
   for (const auto& [key, sums] : kernels)
-    table.rows.push_back({std::get<0>(key), std::string(trace.str(std::get<1>(key))), std::get<2>(key), sums.calls,
+    table.rows.push_back({std::string(std::get<0>(key)), std::string(trace.str(std::get<1>(key))),
+                          std::string(std::get<2>(key)), sums.calls,
                           static_cast<double>(sums.gpu) / static_cast<double>(sums.calls), sums.gpu});
-  std::stable_sort(table.rows.begin(), table.rows.end(),
-                   [](const auto& a, const auto& b) { return std::get<int64_t>(a[5]) > std::get<int64_t>(b[5]); });
+  std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
+    return std::get<int64_t>(a[5]) > std::get<int64_t>(b[5]);
+  });
   cut_to_top(table, options);
   report.tables.push_back(std::move(table));
 
   // Forward operators and what the backward pass made of them, joined by sequence number per process.
   struct Pair {
-    int64_t forward_calls = 0, backward_calls = 0, forward_gpu = 0, backward_gpu = 0;
+    int64_t calls = 0, forward_gpu = 0, backward_gpu = 0;
   };
-  std::map<std::pair<int64_t, std::string>, std::pair<std::vector<uint32_t>, std::vector<uint32_t>>> by_seq;
+  // Nested operators share the number; the outermost of each side names the pair.
+  struct Sides {
+    uint32_t forward = kNoRow, backward = kNoRow;  // indices of operators
+  };
+  std::unordered_map<SequenceKey, Sides, SequenceKey::Hash> by_seq;
+  by_seq.reserve(found.operators.size() / 2);
+  const auto begins = [&](uint32_t i) { return trace.apis.start[found.operators[i].row]; };
   for (uint32_t i = 0; i < found.operators.size(); ++i) {
     const Operator& op = found.operators[i];
     if (op.seq.empty()) continue;
-    auto& [forward, backward] = by_seq[{trace.threads[trace.apis.thread[op.row]].pid, op.seq}];
-    (op.name.find("Backward") != std::string::npos ? backward : forward).push_back(i);
+    Sides& sides = by_seq[{trace.threads[trace.apis.thread[op.row]].pid, op.seq}];
+    uint32_t& side = op.name.find("Backward") != std::string_view::npos ? sides.backward : sides.forward;
+    if (side == kNoRow || begins(i) < begins(side)) side = i;
   }
-  std::map<std::pair<std::string, std::string>, Pair> pairs;
+  std::map<std::pair<std::string_view, std::string_view>, Pair> pairs;
   for (const auto& [seq, sides] : by_seq) {
-    const auto& [forward, backward] = sides;
-    if (forward.empty() || backward.empty()) continue;
-    // Nested operators share the number; the outermost of each side names the pair.
-    const auto outermost = [&](const std::vector<uint32_t>& side) {
-      return *std::min_element(side.begin(), side.end(), [&](uint32_t a, uint32_t b) {
-        return trace.apis.start[found.operators[a].row] < trace.apis.start[found.operators[b].row];
-      });
-    };
-    const Operator& f = found.operators[outermost(forward)];
-    const Operator& b = found.operators[outermost(backward)];
+    if (sides.forward == kNoRow || sides.backward == kNoRow) continue;
+    const Operator& f = found.operators[sides.forward];
+    const Operator& b = found.operators[sides.backward];
     Pair& pair = pairs[{f.name, b.name}];
-    ++pair.forward_calls;
-    ++pair.backward_calls;
+    ++pair.calls;
     pair.forward_gpu += tree.gpu_total[f.row];
     pair.backward_gpu += tree.gpu_total[b.row];
   }
-  Table paired{"pairs", "Forward operators and their backward counterparts",
-               {{"forward", "FORWARD"}, {"backward", "BACKWARD"}, {"calls", "CALLS", Unit::kCount},
-                {"forward_gpu_ns", "FWD GPU", Unit::kNs}, {"backward_gpu_ns", "BWD GPU", Unit::kNs}},
-               {}, 0};
+  Table paired{"pairs",
+               "Forward operators and their backward counterparts",
+               {{"forward", "FORWARD"},
+                {"backward", "BACKWARD"},
+                {"calls", "CALLS", Unit::kCount},
+                {"forward_gpu_ns", "FWD GPU", Unit::kNs},
+                {"backward_gpu_ns", "BWD GPU", Unit::kNs}},
+               {},
+               0};
   for (const auto& [names, pair] : pairs)
-    paired.rows.push_back({names.first, names.second, pair.forward_calls, pair.forward_gpu, pair.backward_gpu});
+    paired.rows.push_back({std::string(names.first), std::string(names.second), pair.calls, pair.forward_gpu,
+                           pair.backward_gpu});
   std::stable_sort(paired.rows.begin(), paired.rows.end(), [](const auto& a, const auto& b) {
-    return std::get<int64_t>(a[3]) + std::get<int64_t>(a[4]) > std::get<int64_t>(b[3]) + std::get<int64_t>(b[4]);
+    return std::get<int64_t>(a[3]) + std::get<int64_t>(a[4]) >
+           std::get<int64_t>(b[3]) + std::get<int64_t>(b[4]);
   });
   cut_to_top(paired, options);
   if (!paired.rows.empty()) report.tables.push_back(std::move(paired));
 
   if (found.operators.empty())
-    report.notes.push_back("no operator markers; run PyTorch with torch.autograd.profiler.emit_nvtx(record_shapes=True)");
+    report.notes.push_back(
+        "no operator markers; run PyTorch with torch.autograd.profiler.emit_nvtx(record_shapes=True)");
   if (found.unreadable > 0)
-    report.notes.push_back(std::to_string(found.unreadable) + " markers look like operators but cannot be read");
+    report.notes.push_back(std::to_string(found.unreadable) +
+                           " markers look like operators but cannot be read");
   report.notes.push_back("a kernel counts for the operator whose marker directly surrounds its launch");
   return report;
 }
@@ -217,19 +236,19 @@ Status write(const std::string& path, const store::Trace& trace, const Options& 
   if (Status s = db->exec("begin immediate"); !s.ok()) return s;
   if (Status s = db->exec(kTables); !s.ok()) return s;
 
-  std::unordered_map<std::string, int64_t> string_ids;
+  std::unordered_map<std::string_view, int64_t> string_ids;
   Result<store::Stmt> known = db->prepare("select id from rocpd_string where string = ? order by id limit 1");
   if (!known.ok()) return known.error();
   Result<store::Stmt> add = db->prepare("insert into rocpd_string (string) values (?) returning id");
   if (!add.ok()) return add.error();
-  const auto string_id = [&](const std::string& text) {
+  const auto string_id = [&](std::string_view text) {
     const auto [it, is_new] = string_ids.emplace(text, 0);
     if (!is_new) return it->second;
     known->reset();
-    known->bind(1, std::string_view(text));
+    known->bind(1, text);
     if (known->step()) return it->second = known->int64(0);
     add->reset();
-    add->bind(1, std::string_view(text));
+    add->bind(1, text);
     if (add->step()) it->second = add->int64(0);
     add->reset();
     return it->second;
@@ -239,17 +258,18 @@ Status write(const std::string& path, const store::Trace& trace, const Options& 
   for (const Operator& op : find_operators(trace).operators) {
     insert->bind(1, trace.apis.id[op.row]);
     insert->bind(2, string_id(op.name));
-    insert->bind(3, std::string_view(op.seq));
-    insert->bind(4, std::string_view(op.op_id));
-    insert->bind(5, std::string_view(op.sizes));
-    insert->bind(6, std::string_view(op.inputs));
+    insert->bind(3, op.seq);
+    insert->bind(4, op.op_id);
+    insert->bind(5, op.sizes);
+    insert->bind(6, op.inputs);
     insert->run();
   }
   if (!insert->status().ok()) return insert->status();
-  if (Status s = db->exec("delete from rocpd_metadata where tag in ('Autograd::Table', 'Autograd::Generated');"
-                          "insert into rocpd_metadata (tag, value) values ('Autograd::Table', 'True'), "
-                          "('Autograd::Generated', 'True'), "
-                          "('references::rocpd_string.id', '(\"ext_autogradapi\", \"autogradName_id\")')");
+  if (Status s =
+          db->exec("delete from rocpd_metadata where tag in ('Autograd::Table', 'Autograd::Generated');"
+                   "insert into rocpd_metadata (tag, value) values ('Autograd::Table', 'True'), "
+                   "('Autograd::Generated', 'True'), "
+                   "('references::rocpd_string.id', '(\"ext_autogradapi\", \"autogradName_id\")')");
       !s.ok())
     return s;
   known->reset();
@@ -258,7 +278,12 @@ Status write(const std::string& path, const store::Trace& trace, const Options& 
 
 }  // namespace
 
-extern const Analysis kAutograd{"autograd", "which PyTorch operator launched which kernels", "",
-                                /*needs_args=*/true, false, run, write};
+extern const Analysis kAutograd{"autograd",
+                                "which PyTorch operator launched which kernels",
+                                "",
+                                /*needs_args=*/true,
+                                false,
+                                run,
+                                write};
 
 }  // namespace wavetap::analysis

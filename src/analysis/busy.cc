@@ -33,25 +33,34 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 
   Report report;
   report.facts.push_back({"wall_ns", "first to last GPU activity", Unit::kNs, span.length()});
-  Table table{"gpus", "Busy time per GPU",
-              {{"gpu", "GPU", Unit::kCount}, {"ops", "OPS", Unit::kCount}, {"busy_ns", "BUSY", Unit::kNs},
-               {"busy_share", "BUSY", Unit::kShare}, {"kernel_ns", "KERNELS", Unit::kNs},
-               {"copy_ns", "COPIES", Unit::kNs}, {"summed_ns", "SUMMED", Unit::kNs}},
-              {}, 0};
+  Table table{"gpus",
+              "Busy time per GPU",
+              {{"gpu", "GPU", Unit::kCount},
+               {"ops", "OPS", Unit::kCount},
+               {"busy_ns", "BUSY", Unit::kNs},
+               {"busy_share", "BUSY", Unit::kShare},
+               {"kernel_ns", "KERNELS", Unit::kNs},
+               {"copy_ns", "COPIES", Unit::kNs},
+               {"summed_ns", "SUMMED", Unit::kNs}},
+              {},
+              0};
   for (auto& [id, gpu] : gpus) {
     const int64_t busy = options.rpd_compatible ? gpu.sum : total_length(merged(std::move(gpu.all)));
-    const double share = span.length() > 0 ? static_cast<double>(busy) / static_cast<double>(span.length()) : 0;
+    const double share =
+        span.length() > 0 ? static_cast<double>(busy) / static_cast<double>(span.length()) : 0;
     table.rows.push_back({int64_t{id}, gpu.ops, busy, share, total_length(merged(std::move(gpu.kernels))),
                           total_length(merged(std::move(gpu.copies))), gpu.sum});
   }
   report.tables.push_back(std::move(table));
   if (gpus.empty()) report.warnings.push_back("no GPU activity in the trace");
-  if (options.rpd_compatible) report.notes.push_back("busy is the sum of durations; overlapping work counts twice");
+  if (options.rpd_compatible)
+    report.notes.push_back("busy is the sum of durations; overlapping work counts twice");
   return report;
 }
 
 }  // namespace
 
-extern const Analysis kBusy{"busy", "share of the time each GPU worked, overlap counted once", "", false, false, run};
+extern const Analysis kBusy{
+    "busy", "share of the time each GPU worked, overlap counted once", "", false, false, run};
 
 }  // namespace wavetap::analysis

@@ -6,10 +6,13 @@
 // tool does. RPD never charges a root frame for its callees, so its roots come out with their whole
 // duration as exclusive time and too much as inclusive time; --rpd-compatible reproduces that.
 #include <algorithm>
-#include <map>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
 
 #include "analysis/analysis.h"
 #include "analysis/callstack_tree.h"
+#include "analysis/marker.h"
 #include "store/sqlite.h"
 
 namespace wavetap::analysis {
@@ -90,24 +93,28 @@ struct Sums {
   int64_t gpu_exclusive = 0;
 };
 
-// A marker is known by its text, a call by its function.
-std::string row_name(const store::Trace& trace, uint32_t row) {
-  const std::string_view name = trace.str(trace.apis.name[row]);
-  if (name == "UserMarker" && !trace.args(row).empty()) return std::string(trace.args(row));
-  return std::string(name);
-}
-
 Result<Report> run(const store::Trace& trace, const Options& options) {
   Report report;
-  std::map<std::string, Sums> by_name;
-  // Names repeat; resolve each distinct (name, args) once when the name alone decides.
-  std::vector<Sums*> by_str(trace.strings.size(), nullptr);
+  // A call is known by its function, a marker by its text; each is numbered when first met.
+  std::vector<std::string_view> names;
+  std::vector<Sums> sums_of_name;
+  const auto number_of = [&](std::string_view name) {
+    names.push_back(name);
+    sums_of_name.emplace_back();
+    return static_cast<uint32_t>(names.size() - 1);
+  };
+  std::vector<uint32_t> of_function(trace.strings.size(), kNoRow);
+  std::unordered_map<std::string_view, uint32_t> of_marker;
   const store::Str marker = trace.strings.find("UserMarker");
   const auto sums_of = [&](uint32_t row) -> Sums& {
     const store::Str name = trace.apis.name[row];
-    if (name == marker) return by_name[row_name(trace, row)];
-    if (by_str[name] == nullptr) by_str[name] = &by_name[std::string(trace.str(name))];
-    return *by_str[name];
+    if (name == marker && !trace.args(row).empty()) {
+      const auto [it, is_new] = of_marker.emplace(marker_label(trace.args(row)), 0);
+      if (is_new) it->second = number_of(it->first);
+      return sums_of_name[it->second];
+    }
+    if (of_function[name] == kNoRow) of_function[name] = number_of(trace.str(name));
+    return sums_of_name[of_function[name]];
   };
   if (options.rpd_compatible) {
     for_each_pair_rpd(trace, [&](const PairRow& pair) {
@@ -130,11 +137,13 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
       sums.gpu_exclusive += tree.gpu_self[row];
     }
     if (tree.crossing > 0)
-      report.notes.push_back(std::to_string(tree.crossing) +
-                             " calls overlap a neighbour on their thread without nesting; they count as siblings");
+      report.notes.push_back(
+          std::to_string(tree.crossing) +
+          " calls overlap a neighbour on their thread without nesting; they count as siblings");
   }
 
-  Table table{"calls", "Calls by inclusive CPU time",
+  Table table{"calls",
+              "Calls by inclusive CPU time",
               {{"name", "NAME", Unit::kText},
                {"calls", "CALLS", Unit::kCount},
                {"cpu_inclusive_ns", "CPU INCL", Unit::kNs},
@@ -143,15 +152,22 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
                {"gpu_exclusive_ns", "GPU EXCL", Unit::kNs}},
               {},
               0};
-  std::vector<std::pair<std::string, Sums>> rows(by_name.begin(), by_name.end());
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto& a, const auto& b) { return a.second.cpu_inclusive > b.second.cpu_inclusive; });
-  for (const auto& [name, s] : rows)
-    table.rows.push_back({name, s.calls, s.cpu_inclusive, s.cpu_exclusive, s.gpu_inclusive, s.gpu_exclusive});
+  std::vector<uint32_t> order(names.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return std::pair(-sums_of_name[a].cpu_inclusive, names[a]) <
+           std::pair(-sums_of_name[b].cpu_inclusive, names[b]);
+  });
+  for (const uint32_t i : order) {
+    const Sums& s = sums_of_name[i];
+    table.rows.push_back(
+        {std::string(names[i]), s.calls, s.cpu_inclusive, s.cpu_exclusive, s.gpu_inclusive, s.gpu_exclusive});
+  }
   cut_to_top(table, options);
   report.tables.push_back(std::move(table));
   if (trace.apis.size() == 0) report.notes.push_back("the trace holds no calls");
-  report.notes.push_back("calls of one thread nest by time alone; work handed to another thread is not followed");
+  report.notes.push_back(
+      "calls of one thread nest by time alone; work handed to another thread is not followed");
   return report;
 }
 
@@ -193,14 +209,13 @@ Status write(const std::string& path, const store::Trace& trace, const Options& 
     insert->bind(6, pair.gpu);
     insert->run();
   };
-  if (options.rpd_compatible)
-    for_each_pair_rpd(trace, emit);
-  else
-    for_each_pair(build_call_tree(trace), emit);
+  if (options.rpd_compatible) for_each_pair_rpd(trace, emit);
+  else for_each_pair(build_call_tree(trace), emit);
   if (!insert->status().ok()) return insert->status();
-  if (Status s = db->exec("delete from rocpd_metadata where tag in ('Callstack::Table', 'Callstack::Generated');"
-                          "insert into rocpd_metadata (tag, value) values ('Callstack::Table', 'True'), "
-                          "('Callstack::Generated', 'True')");
+  if (Status s =
+          db->exec("delete from rocpd_metadata where tag in ('Callstack::Table', 'Callstack::Generated');"
+                   "insert into rocpd_metadata (tag, value) values ('Callstack::Table', 'True'), "
+                   "('Callstack::Generated', 'True')");
       !s.ok())
     return s;
   return db->exec("commit");
@@ -208,7 +223,12 @@ Status write(const std::string& path, const store::Trace& trace, const Options& 
 
 }  // namespace
 
-extern const Analysis kCallstack{"callstack", "inclusive and exclusive CPU and GPU time of calls and markers", "",
-                                 /*needs_args=*/true, false, run, write};
+extern const Analysis kCallstack{"callstack",
+                                 "inclusive and exclusive CPU and GPU time of calls and markers",
+                                 "",
+                                 /*needs_args=*/true,
+                                 false,
+                                 run,
+                                 write};
 
 }  // namespace wavetap::analysis

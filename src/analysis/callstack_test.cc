@@ -33,7 +33,6 @@ store::Trace calls(std::initializer_list<std::array<int64_t, 2>> spans) {
     trace.apis.name.push_back(name);
     trace.apis.domain.push_back(0);
     trace.apis.category.push_back(0);
-    trace.apis.args_id.push_back(0);
   }
   return trace;
 }
@@ -78,9 +77,11 @@ std::multiset<Pair> pairs_of(const std::string& path) {
   std::multiset<Pair> out;
   Result<store::Db> db = store::Db::open_read_only(path);
   if (!db.ok()) return out;
-  Result<store::Stmt> stmt = db->prepare("select parent_id, child_id, depth, cpu_time, gpu_time from ext_callstack");
+  Result<store::Stmt> stmt =
+      db->prepare("select parent_id, child_id, depth, cpu_time, gpu_time from ext_callstack");
   if (!stmt.ok()) return out;
-  while (stmt->step()) out.insert({stmt->int64(0), stmt->int64(1), stmt->int64(2), stmt->int64(3), stmt->int64(4)});
+  while (stmt->step())
+    out.insert({stmt->int64(0), stmt->int64(1), stmt->int64(2), stmt->int64(3), stmt->int64(4)});
   return out;
 }
 
@@ -104,9 +105,11 @@ class GoldenCallstack : public testing::TestWithParam<const char*> {};
 TEST_P(GoldenCallstack, EqualsTheReference) {
   const std::string source = golden_folder() + "/" + GetParam() + ".rpd";
   if (!std::filesystem::exists(source)) GTEST_SKIP() << "no reference traces at " << golden_folder();
-  const std::string copy = (std::filesystem::temp_directory_path() /
-                            ("wavetap-callstack-" + std::to_string(getpid()) + ".rpd")).string();
-  const std::multiset<Pair> expected = pairs_of_csv(golden_folder() + "/" + GetParam() + ".ext_callstack.csv");
+  const std::string copy =
+      (std::filesystem::temp_directory_path() / ("wavetap-callstack-" + std::to_string(getpid()) + ".rpd"))
+          .string();
+  const std::multiset<Pair> expected =
+      pairs_of_csv(golden_folder() + "/" + GetParam() + ".ext_callstack.csv");
   ASSERT_FALSE(expected.empty());
 
   std::filesystem::copy_file(source, copy, std::filesystem::copy_options::overwrite_existing);

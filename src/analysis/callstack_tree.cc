@@ -23,7 +23,8 @@ CallTree build_call_tree(const store::Trace& trace) {
   tree.gpu_self = gpu_time_per_api(trace);
   tree.gpu_total = tree.gpu_self;
   tree.cpu_self.resize(n);
-  for (size_t row = 0; row < n; ++row) tree.cpu_self[row] = std::max<int64_t>(0, apis.end[row] - apis.start[row]);
+  for (size_t row = 0; row < n; ++row)
+    tree.cpu_self[row] = std::max<int64_t>(0, apis.end[row] - apis.start[row]);
 
   // Bucket rows by thread, then sort each bucket: outer calls before what they contain.
   std::vector<uint32_t> first(trace.threads.size() + 1, 0);
@@ -48,7 +49,8 @@ CallTree build_call_tree(const store::Trace& trace) {
       const uint32_t row = *it;
       while (!stack.empty()) {
         const uint32_t top = stack.back();
-        if (apis.end[top] <= apis.start[row] && !(apis.start[top] == apis.start[row] && apis.end[row] == apis.end[top])) {
+        if (apis.end[top] <= apis.start[row] &&
+            !(apis.start[top] == apis.start[row] && apis.end[row] == apis.end[top])) {
           stack.pop_back();
         } else if (apis.end[top] < apis.end[row]) {
           ++tree.crossing;

@@ -10,12 +10,12 @@ namespace wavetap::analysis {
 
 // One element per row of Apis.
 struct CallTree {
-  std::vector<uint32_t> parent;      // row, or kNoRow for a root
-  std::vector<uint32_t> order;       // rows, thread by thread, each caller before its callees
-  std::vector<int64_t> cpu_self;     // ns not spent in callees
-  std::vector<int64_t> gpu_self;     // ns of the ops this call itself launched
-  std::vector<int64_t> gpu_total;    // with those of its callees
-  uint64_t crossing = 0;             // calls that overlap a neighbour without nesting; kept as siblings
+  std::vector<uint32_t> parent;    // row, or kNoRow for a root
+  std::vector<uint32_t> order;     // rows, thread by thread, each caller before its callees
+  std::vector<int64_t> cpu_self;   // ns not spent in callees
+  std::vector<int64_t> gpu_self;   // ns of the ops this call itself launched
+  std::vector<int64_t> gpu_total;  // with those of its callees
+  uint64_t crossing = 0;           // calls that overlap a neighbour without nesting; kept as siblings
 };
 
 // A call is inside another of its thread when its whole interval is. At equal times: a call that starts

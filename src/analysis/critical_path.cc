@@ -28,8 +28,8 @@ struct Node {
   bool is_op = false;
   bool is_sync = false;
   uint32_t row = 0;
-  uint32_t before = kNoRow;     // node: previous of the same queue or thread
-  uint32_t cause = kNoRow;      // node: the launching call of an op, or the op a sync waited for
+  uint32_t before = kNoRow;  // node: previous of the same queue or thread
+  uint32_t cause = kNoRow;   // node: the launching call of an op, or the op a sync waited for
 };
 
 struct Graph {
@@ -54,7 +54,13 @@ Graph build_graph(const store::Trace& trace) {
     }
     if (trace.apis.name[row] == marker) continue;
     outer[row] = row;
-    Node node{trace.apis.start[row], trace.apis.end[row], false, is_synchronising_call(trace.str(trace.apis.name[row])), row, kNoRow, kNoRow};
+    Node node{trace.apis.start[row],
+              trace.apis.end[row],
+              false,
+              is_synchronising_call(trace.str(trace.apis.name[row])),
+              row,
+              kNoRow,
+              kNoRow};
     const auto last = last_of_thread.find(trace.apis.thread[row]);
     if (last != last_of_thread.end()) node.before = last->second;
     node_of_api[row] = static_cast<uint32_t>(graph.nodes.size());
@@ -88,7 +94,8 @@ Graph build_graph(const store::Trace& trace) {
   std::map<int64_t, std::vector<uint32_t>> ended;
   for (uint32_t op = 0; op < trace.ops.size(); ++op) ended[pid_of_op[op]].push_back(op);
   for (auto& [pid, list] : ended)
-    std::sort(list.begin(), list.end(), [&](uint32_t a, uint32_t b) { return trace.ops.end[a] < trace.ops.end[b]; });
+    std::sort(list.begin(), list.end(),
+              [&](uint32_t a, uint32_t b) { return trace.ops.end[a] < trace.ops.end[b]; });
   for (Node& node : graph.nodes) {
     if (!node.is_sync) continue;
     const auto list = ended.find(trace.threads[trace.apis.thread[node.row]].pid);
@@ -103,7 +110,7 @@ Graph build_graph(const store::Trace& trace) {
 }
 
 struct Piece {
-  std::string kind;   // kernel, copy, call, sync, host code, launch latency
+  std::string kind;  // kernel, copy, call, sync, host code, launch latency
   std::string name;
   int64_t ns = 0;
 };
@@ -119,7 +126,8 @@ std::vector<Piece> walk(const store::Trace& trace, const Graph& graph) {
   int64_t until = graph.nodes[at].end;
   while (at != kNoRow) {
     const Node& node = graph.nodes[at];
-    const std::string name(node.is_op ? trace.str(trace.ops.name(node.row)) : trace.str(trace.apis.name[node.row]));
+    const std::string name(node.is_op ? trace.str(trace.ops.name(node.row))
+                                      : trace.str(trace.apis.name[node.row]));
     uint32_t next = kNoRow;
     int64_t released = 0;
     const char* between = "host code";
@@ -129,7 +137,8 @@ std::vector<Piece> walk(const store::Trace& trace, const Graph& graph) {
       if (node.before != kNoRow) next = node.before, released = std::min(graph.nodes[next].end, node.start);
       if (node.cause != kNoRow) {
         const Node& call = graph.nodes[node.cause];
-        // A call still running when the op starts asked for it at some moment unknown; only its start is sure.
+        // A call still running when the op starts asked for it at some moment unknown; only its start is
+        // sure.
         const int64_t asked = call.end <= node.start ? call.end : call.start;
         if (next == kNoRow || asked > released) next = node.cause, released = asked;
       }
@@ -165,7 +174,8 @@ std::vector<int64_t> slacks(const Graph& graph) {
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   // Every edge goes from an earlier end to a later end or start; descending end visits successors first.
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return std::pair(graph.nodes[a].end, graph.nodes[a].start) > std::pair(graph.nodes[b].end, graph.nodes[b].start);
+    return std::pair(graph.nodes[a].end, graph.nodes[a].start) >
+           std::pair(graph.nodes[b].end, graph.nodes[b].start);
   });
   for (const uint32_t i : order) {
     const Node& node = graph.nodes[i];
@@ -202,23 +212,40 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     ++sums.pieces;
     sums.ns += piece.ns;
   }
-  const auto share = [&](int64_t ns) { return length > 0 ? static_cast<double>(ns) / static_cast<double>(length) : 0.0; };
+  const auto share = [&](int64_t ns) {
+    return length > 0 ? static_cast<double>(ns) / static_cast<double>(length) : 0.0;
+  };
   report.facts.push_back({"length_ns", "length of the path", Unit::kNs, length});
   report.facts.push_back({"steps", "steps", Unit::kCount, static_cast<int64_t>(path.size())});
 
-  Table kinds{"kinds", "What the path is made of",
-              {{"kind", "KIND"}, {"time_ns", "TIME", Unit::kNs}, {"share", "SHARE", Unit::kShare}, {"bar", "", Unit::kBar}}, {}, 0};
+  Table kinds{"kinds",
+              "What the path is made of",
+              {{"kind", "KIND"},
+               {"time_ns", "TIME", Unit::kNs},
+               {"share", "SHARE", Unit::kShare},
+               {"bar", "", Unit::kBar}},
+              {},
+              0};
   std::vector<std::pair<std::string, int64_t>> sorted(by_kind.begin(), by_kind.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
   for (const auto& [kind, ns] : sorted) kinds.rows.push_back({kind, ns, share(ns), share(ns)});
   report.tables.push_back(std::move(kinds));
 
-  Table names{"names", "By name",
-              {{"name", "NAME", Unit::kKernel}, {"kind", "KIND"}, {"steps", "STEPS", Unit::kCount}, {"time_ns", "TIME", Unit::kNs}, {"share", "SHARE", Unit::kShare}},
-              {}, 0};
-  for (const auto& [key, sums] : by_name) names.rows.push_back({key.second, key.first, sums.pieces, sums.ns, share(sums.ns)});
-  std::stable_sort(names.rows.begin(), names.rows.end(),
-                   [](const auto& a, const auto& b) { return std::get<int64_t>(a[3]) > std::get<int64_t>(b[3]); });
+  Table names{"names",
+              "By name",
+              {{"name", "NAME", Unit::kKernel},
+               {"kind", "KIND"},
+               {"steps", "STEPS", Unit::kCount},
+               {"time_ns", "TIME", Unit::kNs},
+               {"share", "SHARE", Unit::kShare}},
+              {},
+              0};
+  for (const auto& [key, sums] : by_name)
+    names.rows.push_back({key.second, key.first, sums.pieces, sums.ns, share(sums.ns)});
+  std::stable_sort(names.rows.begin(), names.rows.end(), [](const auto& a, const auto& b) {
+    return std::get<int64_t>(a[3]) > std::get<int64_t>(b[3]);
+  });
   cut_to_top(names, options);
   report.tables.push_back(std::move(names));
 
@@ -236,27 +263,41 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     s.total += slack[i];
     s.time += graph.nodes[i].end - graph.nodes[i].start;
   }
-  Table ops{"slack", "Slack of GPU work: how much later it could have ended unnoticed",
-            {{"name", "OP", Unit::kKernel}, {"calls", "CALLS", Unit::kCount}, {"time_ns", "TIME", Unit::kNs},
-             {"critical_share", "CRITICAL", Unit::kShare}, {"least_ns", "LEAST", Unit::kNs}, {"mean_ns", "MEAN", Unit::kNs}},
-            {}, 0};
+  Table ops{"slack",
+            "Slack of GPU work: how much later it could have ended unnoticed",
+            {{"name", "OP", Unit::kKernel},
+             {"calls", "CALLS", Unit::kCount},
+             {"time_ns", "TIME", Unit::kNs},
+             {"critical_share", "CRITICAL", Unit::kShare},
+             {"least_ns", "LEAST", Unit::kNs},
+             {"mean_ns", "MEAN", Unit::kNs}},
+            {},
+            0};
   for (const auto& [name, s] : by_op)
-    ops.rows.push_back({std::string(trace.str(name)), s.calls, s.time, static_cast<double>(s.critical) / static_cast<double>(s.calls),
-                        s.least, s.total / s.calls});
-  std::stable_sort(ops.rows.begin(), ops.rows.end(),
-                   [](const auto& a, const auto& b) { return std::get<int64_t>(a[2]) > std::get<int64_t>(b[2]); });
+    ops.rows.push_back({std::string(trace.str(name)), s.calls, s.time,
+                        static_cast<double>(s.critical) / static_cast<double>(s.calls), s.least,
+                        s.total / s.calls});
+  std::stable_sort(ops.rows.begin(), ops.rows.end(), [](const auto& a, const auto& b) {
+    return std::get<int64_t>(a[2]) > std::get<int64_t>(b[2]);
+  });
   cut_to_top(ops, options);
   report.tables.push_back(std::move(ops));
   if (graph.inferred > 0)
-    report.notes.push_back(std::to_string(graph.inferred) + " sync edges are inferred: a synchronising call is taken to wait for the "
+    report.notes.push_back(std::to_string(graph.inferred) +
+                           " sync edges are inferred: a synchronising call is taken to wait for the "
                            "op of its process that ended last before it returned");
-  report.notes.push_back("events recorded on one stream and waited for on another are not in the trace; such edges are missing");
+  report.notes.push_back(
+      "events recorded on one stream and waited for on another are not in the trace; such edges are missing");
   return report;
 }
 
 }  // namespace
 
-extern const Analysis kCriticalPath{"critical-path", "the chain of work that decided the run time, and the slack of the rest", "",
-                                    false, false, run};
+extern const Analysis kCriticalPath{"critical-path",
+                                    "the chain of work that decided the run time, and the slack of the rest",
+                                    "",
+                                    false,
+                                    false,
+                                    run};
 
 }  // namespace wavetap::analysis

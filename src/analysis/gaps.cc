@@ -5,20 +5,17 @@
 #include <map>
 
 #include "analysis/analysis.h"
-#include "analysis/intervals.h"
+#include "analysis/idle_gaps.h"
 #include "analysis/op_kind.h"
+#include "analysis/trace_index.h"
 
 namespace wavetap::analysis {
 namespace {
 
 using store::kNoRow;
 
-struct Gap {
-  int32_t gpu = 0;
-  Interval time;
+struct Gap : IdleGap {
   const char* cause = "";
-  uint32_t before = kNoRow;  // op that ended last before the gap
-  uint32_t after = kNoRow;   // op that ended the gap
 };
 
 // Calls of each thread in start order, to see what a thread did during a gap.
@@ -51,9 +48,9 @@ class ThreadCalls {
   std::vector<std::vector<uint32_t>> rows_;
 };
 
-const char* cause_of(const store::Trace& trace, const ThreadCalls& calls, const std::vector<uint32_t>& api_of_op,
-                     const Gap& gap) {
-  const uint32_t api = gap.after == kNoRow ? kNoRow : api_of_op[gap.after];
+const char* cause_of(const store::Trace& trace, const ThreadCalls& calls,
+                     const std::vector<uint32_t>& call_of_op, const IdleGap& gap) {
+  const uint32_t api = call_of_op[gap.after];
   if (api == kNoRow) return "unknown";
   const int64_t launched = trace.apis.start[api];
   if (launched < gap.time.begin) return "queue";  // launched in time, started late: dependency or dispatch
@@ -62,7 +59,8 @@ const char* cause_of(const store::Trace& trace, const ThreadCalls& calls, const 
     return calls.time_in(trace.apis.thread[api], gap.time.begin, launched,
                          [&](uint32_t row) { return predicate(trace.str(trace.apis.name[row])); });
   };
-  const int64_t copying = named([](std::string_view n) { return n.find("Memcpy") != std::string_view::npos; });
+  const int64_t copying =
+      named([](std::string_view n) { return n.find("Memcpy") != std::string_view::npos; });
   const int64_t synchronising = named([](std::string_view n) {
     return is_synchronising_call(n) && n.find("Memcpy") == std::string_view::npos;
   });
@@ -77,33 +75,17 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     char* rest = nullptr;
     shortest = static_cast<int64_t>(std::strtod(found->second.c_str(), &rest) * 1000);
     if (*rest != '\0' || shortest < 0)
-      return errorf("min-us=%s: not a number of microseconds; give one, such as min-us=10", found->second.c_str());
+      return errorf("min-us=%s: not a number of microseconds; give one, such as min-us=10",
+                    found->second.c_str());
   }
   const ThreadCalls calls(trace);
-  std::vector<uint32_t> api_of_op(trace.ops.size(), kNoRow);
-  for (size_t i = 0; i < trace.links.size(); ++i)
-    if (trace.links.op[i] != kNoRow) api_of_op[trace.links.op[i]] = trace.links.api[i];
-
-  std::map<int32_t, std::vector<uint32_t>> per_gpu;
-  for (uint32_t op = 0; op < trace.ops.size(); ++op) per_gpu[trace.ops.gpu[op]].push_back(op);
+  const std::vector<uint32_t> call_of_op = analysis::call_of_op(trace);
+  const IdleGaps found = find_idle_gaps(trace);
+  const int64_t wall = found.wall_ns;
   std::vector<Gap> gaps;
-  int64_t wall = 0;
-  for (auto& [gpu, ops] : per_gpu) {
-    std::sort(ops.begin(), ops.end(), [&](uint32_t a, uint32_t b) {
-      return std::pair(trace.ops.start[a], trace.ops.end[a]) < std::pair(trace.ops.start[b], trace.ops.end[b]);
-    });
-    uint32_t reaching = ops.front();  // op that ends last so far
-    for (const uint32_t op : ops) {
-      const Interval idle{trace.ops.end[reaching], trace.ops.start[op]};
-      if (idle.end - idle.begin >= std::max<int64_t>(shortest, 1)) {
-        Gap gap{gpu, idle, "", reaching, op};
-        gap.cause = cause_of(trace, calls, api_of_op, gap);
-        gaps.push_back(gap);
-      }
-      if (trace.ops.end[op] > trace.ops.end[reaching]) reaching = op;
-    }
-    wall += trace.ops.end[reaching] - trace.ops.start[ops.front()];
-  }
+  for (const IdleGap& gap : found.gaps)
+    if (gap.time.end - gap.time.begin >= shortest)
+      gaps.push_back({gap, cause_of(trace, calls, call_of_op, gap)});
 
   Report report;
   int64_t idle = 0;
@@ -116,10 +98,15 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   report.facts.push_back({"idle_share", "share of that time", Unit::kShare,
                           wall > 0 ? static_cast<double>(idle) / static_cast<double>(wall) : 0.0});
 
-  Table causes{"causes", "Idle time by cause",
-               {{"cause", "CAUSE"}, {"gaps", "GAPS", Unit::kCount}, {"total_ns", "TOTAL", Unit::kNs},
-                {"longest_ns", "LONGEST", Unit::kNs}, {"share", "OF IDLE", Unit::kShare}},
-               {}, 0};
+  Table causes{"causes",
+               "Idle time by cause",
+               {{"cause", "CAUSE"},
+                {"gaps", "GAPS", Unit::kCount},
+                {"total_ns", "TOTAL", Unit::kNs},
+                {"longest_ns", "LONGEST", Unit::kNs},
+                {"share", "OF IDLE", Unit::kShare}},
+               {},
+               0};
   for (const auto& [cause, lengths] : by_cause) {
     int64_t total = 0;
     for (const int64_t length : lengths) total += length;
@@ -127,18 +114,25 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
                            *std::max_element(lengths.begin(), lengths.end()),
                            idle > 0 ? static_cast<double>(total) / static_cast<double>(idle) : 0.0});
   }
-  std::stable_sort(causes.rows.begin(), causes.rows.end(),
-                   [](const auto& a, const auto& b) { return std::get<int64_t>(a[2]) > std::get<int64_t>(b[2]); });
+  std::stable_sort(causes.rows.begin(), causes.rows.end(), [](const auto& a, const auto& b) {
+    return std::get<int64_t>(a[2]) > std::get<int64_t>(b[2]);
+  });
   report.tables.push_back(std::move(causes));
 
   std::stable_sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) {
     return a.time.end - a.time.begin > b.time.end - b.time.begin;
   });
   const Span span = trace_span(trace);
-  Table longest{"longest", "Longest gaps",
-                {{"at_ns", "AT", Unit::kTime}, {"length_ns", "LENGTH", Unit::kNs}, {"gpu", "GPU", Unit::kCount},
-                 {"cause", "CAUSE"}, {"before", "AFTER OP", Unit::kKernel}, {"after", "BEFORE OP", Unit::kKernel}},
-                {}, 0};
+  Table longest{"longest",
+                "Longest gaps",
+                {{"at_ns", "AT", Unit::kTime},
+                 {"length_ns", "LENGTH", Unit::kNs},
+                 {"gpu", "GPU", Unit::kCount},
+                 {"cause", "CAUSE"},
+                 {"before", "AFTER OP", Unit::kKernel},
+                 {"after", "BEFORE OP", Unit::kKernel}},
+                {},
+                0};
   for (const Gap& gap : gaps)
     longest.rows.push_back({gap.time.begin - span.begin, gap.time.end - gap.time.begin, int64_t{gap.gpu},
                             std::string(gap.cause), std::string(trace.str(trace.ops.name(gap.before))),
@@ -146,7 +140,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   cut_to_top(longest, options);
   report.tables.push_back(std::move(longest));
   report.notes.push_back(
-      "host late: the launching call began after the GPU was idle; sync, copy: its thread was waiting or copying for "
+      "host late: the launching call began after the GPU was idle; sync, copy: its thread was waiting or "
+      "copying for "
       "most of that time; queue: launched in time but started late; unknown: no call is linked to the op");
   report.notes.push_back("idle time before the first and after the last op of a GPU is not counted");
   return report;
@@ -154,7 +149,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 
 }  // namespace
 
-extern const Analysis kGaps{"gaps", "when a GPU was idle, and why",
-                            "min-us: shortest gap in microseconds (1)", false, false, run};
+extern const Analysis kGaps{
+    "gaps", "when a GPU was idle, and why", "min-us: shortest gap in microseconds (1)", false, false, run};
 
 }  // namespace wavetap::analysis

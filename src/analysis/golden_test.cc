@@ -90,14 +90,17 @@ std::multiset<Row> query(const std::string& path, const std::string& sql) {
 class Golden : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(golden_folder())) GTEST_SKIP() << "no reference traces at " << golden_folder();
+    if (!std::filesystem::exists(golden_folder()))
+      GTEST_SKIP() << "no reference traces at " << golden_folder();
   }
   void TearDown() override { std::filesystem::remove(copy_); }
 
   // Runs an analysis with --write on a copy of the named file.
   void write(const char* analysis, const std::string& file, bool compatible) {
-    copy_ = (std::filesystem::temp_directory_path() / ("wavetap-golden-" + std::to_string(getpid()) + ".rpd")).string();
-    std::filesystem::copy_file(golden_folder() + "/" + file, copy_, std::filesystem::copy_options::overwrite_existing);
+    copy_ = (std::filesystem::temp_directory_path() / ("wavetap-golden-" + std::to_string(getpid()) + ".rpd"))
+                .string();
+    std::filesystem::copy_file(golden_folder() + "/" + file, copy_,
+                               std::filesystem::copy_options::overwrite_existing);
     store::LoadOptions load;
     load.args = true;
     Result<store::Trace> trace = store::Trace::load(copy_, load);
@@ -115,14 +118,18 @@ TEST_F(Golden, AutogradOperatorsAndKernels) {
   write("autograd", "vllm_part_v3.rpd", true);
   EXPECT_EQ(query(copy_, "select api_ptr_id, seq, op_id, sizes, input_op_ids from ext_autogradapi"),
             read_csv(golden_folder() + "/vllm_part_v3.ext_autogradapi.csv", {1}));
-  EXPECT_EQ(canonical(query(copy_, "select autogradName, kernelName, sizes, calls, avg_gpu, total_gpu from autogradKernel")),
-            canonical(read_csv(golden_folder() + "/vllm_part_v3.autogradKernel.csv")));
+  EXPECT_EQ(
+      canonical(query(
+          copy_, "select autogradName, kernelName, sizes, calls, avg_gpu, total_gpu from autogradKernel")),
+      canonical(read_csv(golden_folder() + "/vllm_part_v3.autogradKernel.csv")));
 }
 
 TEST_F(Golden, AutogradKernelsAreTheSameWithRootsPutRight) {
   write("autograd", "vllm_part_v3.rpd", false);
-  EXPECT_EQ(canonical(query(copy_, "select autogradName, kernelName, sizes, calls, avg_gpu, total_gpu from autogradKernel")),
-            canonical(read_csv(golden_folder() + "/vllm_part_v3.autogradKernel.csv")));
+  EXPECT_EQ(
+      canonical(query(
+          copy_, "select autogradName, kernelName, sizes, calls, avg_gpu, total_gpu from autogradKernel")),
+      canonical(read_csv(golden_folder() + "/vllm_part_v3.autogradKernel.csv")));
 }
 
 TEST_F(Golden, CallStackViews) {
@@ -138,7 +145,9 @@ TEST_F(Golden, GraphsOfSchemaTwoAndThree) {
     write("graph", file, false);
     const std::string reference = golden_folder() + "/graph_synth_v2.";
     EXPECT_EQ(query(copy_, "select * from ext_graph"), read_csv(reference + "ext_graph.csv")) << file;
-    EXPECT_EQ(query(copy_, "select * from ext_graph_kernelapis"), read_csv(reference + "ext_graph_kernelapis.csv")) << file;
+    EXPECT_EQ(query(copy_, "select * from ext_graph_kernelapis"),
+              read_csv(reference + "ext_graph_kernelapis.csv"))
+        << file;
     EXPECT_EQ(query(copy_, "select * from graphLaunch"), read_csv(reference + "graphLaunch.csv")) << file;
     EXPECT_EQ(query(copy_, "select * from graphKernel"), read_csv(reference + "graphKernel.csv")) << file;
   }

@@ -42,9 +42,11 @@ Graphs find_graphs(const store::Trace& trace) {
   std::vector<uint32_t> calls;
   for (uint32_t row = 0; row < apis.size(); ++row) {
     const std::string_view name = trace.str(apis.name[row]);
-    if (name.find("Graph") != std::string_view::npos || name.find("Capture") != std::string_view::npos) calls.push_back(row);
+    if (name.find("Graph") != std::string_view::npos || name.find("Capture") != std::string_view::npos)
+      calls.push_back(row);
   }
-  std::stable_sort(calls.begin(), calls.end(), [&](uint32_t a, uint32_t b) { return apis.start[a] < apis.start[b]; });
+  std::stable_sort(calls.begin(), calls.end(),
+                   [&](uint32_t a, uint32_t b) { return apis.start[a] < apis.start[b]; });
 
   // Kernel launches by process and stream, in start order.
   std::map<std::pair<int64_t, store::Str>, std::vector<uint32_t>> by_stream;
@@ -110,11 +112,19 @@ Graphs find_graphs(const store::Trace& trace) {
 Result<Report> run(const store::Trace& trace, const Options& options) {
   const Graphs found = find_graphs(trace);
   Report report;
-  Table graphs{"graphs", "Captured graphs",
-               {{"exec", "GRAPH EXEC"}, {"graph", "GRAPH"}, {"stream", "STREAM"}, {"kernels", "KERNELS", Unit::kCount},
-                {"launches", "LAUNCHES", Unit::kCount}, {"ops", "OPS", Unit::kCount}, {"api_ns", "API", Unit::kNs},
-                {"span_ns", "OP SPAN", Unit::kNs}, {"gpu_ns", "GPU", Unit::kNs}},
-               {}, 0};
+  Table graphs{"graphs",
+               "Captured graphs",
+               {{"exec", "GRAPH EXEC"},
+                {"graph", "GRAPH"},
+                {"stream", "STREAM"},
+                {"kernels", "KERNELS", Unit::kCount},
+                {"launches", "LAUNCHES", Unit::kCount},
+                {"ops", "OPS", Unit::kCount},
+                {"api_ns", "API", Unit::kNs},
+                {"span_ns", "OP SPAN", Unit::kNs},
+                {"gpu_ns", "GPU", Unit::kNs}},
+               {},
+               0};
   struct Sums {
     int64_t launches = 0, ops = 0, api = 0, span = 0, gpu = 0;
   };
@@ -130,32 +140,39 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   for (const Graph& g : found.graphs) {
     const Sums sums = by_exec[{g.pid, g.exec}];
     by_exec.erase({g.pid, g.exec});
-    graphs.rows.push_back({g.exec, g.graph, g.stream, static_cast<int64_t>(g.launches.size()), sums.launches, sums.ops,
-                           sums.api, sums.span, sums.gpu});
+    graphs.rows.push_back({g.exec, g.graph, g.stream, static_cast<int64_t>(g.launches.size()), sums.launches,
+                           sums.ops, sums.api, sums.span, sums.gpu});
   }
   // Launched, but captured before the recording began or built node by node.
   for (const auto& [key, sums] : by_exec)
-    graphs.rows.push_back({key.second, std::string("(not captured here)"), std::string(), std::monostate{}, sums.launches,
-                           sums.ops, sums.api, sums.span, sums.gpu});
+    graphs.rows.push_back({key.second, std::string("(not captured here)"), std::string(), std::monostate{},
+                           sums.launches, sums.ops, sums.api, sums.span, sums.gpu});
   cut_to_top(graphs, options);
   report.tables.push_back(std::move(graphs));
 
-  Table kernels{"kernels", "Kernels of captured graphs",
-                {{"exec", "GRAPH EXEC"}, {"sequence", "#", Unit::kCount}, {"kernel", "KERNEL", Unit::kKernel}, {"grid", "GRID"},
+  Table kernels{"kernels",
+                "Kernels of captured graphs",
+                {{"exec", "GRAPH EXEC"},
+                 {"sequence", "#", Unit::kCount},
+                 {"kernel", "KERNEL", Unit::kKernel},
+                 {"grid", "GRID"},
                  {"workgroup", "WORKGROUP"}},
-                {}, 0};
-  const auto dims = [](const int32_t (&v)[3]) {
+                {},
+                0};
+  const auto dims = [](const int32_t(&v)[3]) {
     return std::to_string(v[0]) + "x" + std::to_string(v[1]) + "x" + std::to_string(v[2]);
   };
   for (const Graph& g : found.graphs)
     for (size_t i = 0; i < g.launches.size(); ++i) {
       const store::KernelLaunch& k = trace.launches[g.launches[i]];
-      kernels.rows.push_back({g.exec, static_cast<int64_t>(i + 1), std::string(trace.str(k.kernel)), dims(k.grid), dims(k.workgroup)});
+      kernels.rows.push_back({g.exec, static_cast<int64_t>(i + 1), std::string(trace.str(k.kernel)),
+                              dims(k.grid), dims(k.workgroup)});
     }
   cut_to_top(kernels, options);
   report.tables.push_back(std::move(kernels));
   if (!found.any_graph_call) report.notes.push_back("the trace holds no graph calls");
-  report.notes.push_back("kernels are those launched on the captured stream itself; forked streams are not followed");
+  report.notes.push_back(
+      "kernels are those launched on the captured stream itself; forked streams are not followed");
   return report;
 }
 
@@ -202,7 +219,8 @@ Status write(const std::string& path, const store::Trace& trace, const Options&)
   if (Status s = db->exec("begin immediate"); !s.ok()) return s;
   if (Status s = db->exec(kTables); !s.ok()) return s;
   Result<store::Stmt> graph = db->prepare("insert into ext_graph values (?, ?, ?, ?, ?, ?)");
-  Result<store::Stmt> kernel = db->prepare("insert into ext_graph_kernelapis (graph_id, api_id, sequence) values (?, ?, ?)");
+  Result<store::Stmt> kernel =
+      db->prepare("insert into ext_graph_kernelapis (graph_id, api_id, sequence) values (?, ?, ?)");
   Result<store::Stmt> call = db->prepare("insert into rocpd_graphapi values (?, ?, ?, ?)");
   Result<store::Stmt> launch = db->prepare("insert into rocpd_graphLaunchapi values (?, ?, ?)");
   for (const Result<store::Stmt>* stmt : {&graph, &kernel, &call, &launch})
@@ -252,7 +270,12 @@ Status write(const std::string& path, const store::Trace& trace, const Options&)
 
 }  // namespace
 
-extern const Analysis kGraph{"graph", "captured graphs, their kernels and their launches", "",
-                             /*needs_args=*/true, false, run, write};
+extern const Analysis kGraph{"graph",
+                             "captured graphs, their kernels and their launches",
+                             "",
+                             /*needs_args=*/true,
+                             false,
+                             run,
+                             write};
 
 }  // namespace wavetap::analysis

@@ -19,10 +19,8 @@ inline std::vector<Interval> merged(std::vector<Interval> intervals) {
   std::sort(intervals.begin(), intervals.end());
   std::vector<Interval> out;
   for (const Interval& i : intervals) {
-    if (!out.empty() && i.begin <= out.back().end)
-      out.back().end = std::max(out.back().end, i.end);
-    else
-      out.push_back(i);
+    if (!out.empty() && i.begin <= out.back().end) out.back().end = std::max(out.back().end, i.end);
+    else out.push_back(i);
   }
   return out;
 }
@@ -39,10 +37,8 @@ inline std::vector<Interval> intersection(const std::vector<Interval>& a, const 
   for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
     const Interval overlap{std::max(a[i].begin, b[j].begin), std::min(a[i].end, b[j].end)};
     if (overlap.begin < overlap.end) out.push_back(overlap);
-    if (a[i].end < b[j].end)
-      ++i;
-    else
-      ++j;
+    if (a[i].end < b[j].end) ++i;
+    else ++j;
   }
   return out;
 }

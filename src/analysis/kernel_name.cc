@@ -19,7 +19,8 @@ std::string demangled(std::string_view name) {
 }
 
 void drop_all(std::string& text, std::string_view part) {
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part)) text.erase(at, part.size());
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part))
+    text.erase(at, part.size());
 }
 
 }  // namespace
@@ -57,7 +58,8 @@ std::string short_kernel_name(std::string_view name) {
     out.push_back(c);
   }
   // What precedes the last outside space is the return type: "void ", "std::enable_if<…>::type ".
-  if (const size_t space = out.rfind(' '); space != std::string::npos && space + 1 < out.size() && out.find("operator ") == std::string::npos)
+  if (const size_t space = out.rfind(' ');
+      space != std::string::npos && space + 1 < out.size() && out.find("operator ") == std::string::npos)
     out.erase(0, space + 1);
   while (!out.empty() && out.back() == ' ') out.pop_back();
   return out.empty() ? std::string(name) : out;

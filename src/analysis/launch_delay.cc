@@ -17,17 +17,15 @@ void add_stats(Table& table, std::string name, std::vector<int64_t>& delays) {
   int64_t sum = 0;
   for (const int64_t d : delays) sum += d;
   table.rows.push_back({std::move(name), static_cast<int64_t>(delays.size()),
-                        delays.empty() ? int64_t{0} : sum / static_cast<int64_t>(delays.size()), percentile(delays, 50),
-                        percentile(delays, 90), percentile(delays, 99), delays.empty() ? int64_t{0} : delays.back()});
+                        delays.empty() ? int64_t{0} : sum / static_cast<int64_t>(delays.size()),
+                        percentile(delays, 50), percentile(delays, 90), percentile(delays, 99),
+                        delays.empty() ? int64_t{0} : delays.back()});
 }
 
 std::vector<Column> columns(const char* key, const char* title) {
-  return {{key, title, Unit::kKernel},
-          {"launches", "LAUNCHES", Unit::kCount},
-          {"mean_ns", "MEAN", Unit::kNs},
-          {"p50_ns", "P50", Unit::kNs},
-          {"p90_ns", "P90", Unit::kNs},
-          {"p99_ns", "P99", Unit::kNs},
+  return {{key, title, Unit::kKernel},    {"launches", "LAUNCHES", Unit::kCount},
+          {"mean_ns", "MEAN", Unit::kNs}, {"p50_ns", "P50", Unit::kNs},
+          {"p90_ns", "P90", Unit::kNs},   {"p99_ns", "P99", Unit::kNs},
           {"max_ns", "MAX", Unit::kNs}};
 }
 
@@ -51,7 +49,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   std::vector<int64_t> empty, queued;
   std::map<store::Str, std::vector<int64_t>> by_kernel;
   for (auto& [id, launches] : queues) {
-    std::sort(launches.begin(), launches.end(), [](const Launch& a, const Launch& b) { return a.start < b.start; });
+    std::sort(launches.begin(), launches.end(),
+              [](const Launch& a, const Launch& b) { return a.start < b.start; });
     int64_t reached = launches.front().start;
     bool first = true;
     for (const Launch& launch : launches) {
@@ -64,24 +63,31 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     }
   }
   Report report;
-  Table summary{"queues", "From the end of the launching call to the start of the kernel", columns("queue", "QUEUE WAS"), {}, 0};
+  Table summary{"queues",
+                "From the end of the launching call to the start of the kernel",
+                columns("queue", "QUEUE WAS"),
+                {},
+                0};
   add_stats(summary, "empty", empty);
   add_stats(summary, "busy", queued);
   report.tables.push_back(std::move(summary));
   Table kernels{"kernels", "By kernel", columns("kernel", "KERNEL"), {}, 0};
   for (auto& [name, delays] : by_kernel) add_stats(kernels, std::string(trace.str(name)), delays);
-  std::stable_sort(kernels.rows.begin(), kernels.rows.end(),
-                   [](const auto& a, const auto& b) { return std::get<int64_t>(a[3]) > std::get<int64_t>(b[3]); });
+  std::stable_sort(kernels.rows.begin(), kernels.rows.end(), [](const auto& a, const auto& b) {
+    return std::get<int64_t>(a[3]) > std::get<int64_t>(b[3]);
+  });
   cut_to_top(kernels, options);
   report.tables.push_back(std::move(kernels));
   if (negative > 0)
-    report.notes.push_back(std::to_string(negative) + " kernels started before their launching call returned");
+    report.notes.push_back(std::to_string(negative) +
+                           " kernels started before their launching call returned");
   if (queues.empty()) report.notes.push_back("no kernel in the trace is linked to a call");
   return report;
 }
 
 }  // namespace
 
-extern const Analysis kLaunchDelay{"launch-delay", "time from a launch to the start of its kernel", "", false, false, run};
+extern const Analysis kLaunchDelay{
+    "launch-delay", "time from a launch to the start of its kernel", "", false, false, run};
 
 }  // namespace wavetap::analysis

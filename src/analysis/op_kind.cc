@@ -4,11 +4,16 @@ namespace wavetap::analysis {
 
 const char* op_kind_name(OpKind kind) {
   switch (kind) {
-    case OpKind::kKernel: return "kernel";
-    case OpKind::kCopy: return "copy";
-    case OpKind::kFill: return "fill";
-    case OpKind::kBarrier: return "barrier";
-    case OpKind::kOther: break;
+    case OpKind::kKernel:
+      return "kernel";
+    case OpKind::kCopy:
+      return "copy";
+    case OpKind::kFill:
+      return "fill";
+    case OpKind::kBarrier:
+      return "barrier";
+    case OpKind::kOther:
+      break;
   }
   return "other";
 }
@@ -16,7 +21,8 @@ const char* op_kind_name(OpKind kind) {
 OpKind op_kind_of(std::string_view type) {
   for (const std::string_view kernel : {"KernelExecution", "Task", "Kernel", "ConcurrentKernel", "kernel"})
     if (type == kernel) return OpKind::kKernel;
-  if (type.starts_with("Copy") || type == "Memcpy" || type.find("COPY") != std::string_view::npos) return OpKind::kCopy;
+  if (type.starts_with("Copy") || type == "Memcpy" || type.find("COPY") != std::string_view::npos)
+    return OpKind::kCopy;
   if (type.starts_with("Fill") || type == "Memset") return OpKind::kFill;
   if (type.starts_with("Barrier") || type == "Marker") return OpKind::kBarrier;
   return OpKind::kOther;

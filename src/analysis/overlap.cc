@@ -10,7 +10,7 @@ namespace {
 
 struct Edge {
   int64_t time;
-  int delta;       // ends before starts at equal times: touching is not overlapping
+  int delta;  // ends before starts at equal times: touching is not overlapping
   bool kernel;
 };
 
@@ -49,24 +49,33 @@ Result<Report> run(const store::Trace& trace, const Options&) {
     gpus[trace.ops.gpu[op]].push_back({trace.ops.end[op], -1, kernel});
   }
   Report report;
-  Table table{"gpus", "Concurrency per GPU",
-              {{"gpu", "GPU", Unit::kCount}, {"busy_ns", "BUSY", Unit::kNs}, {"one_kernel_ns", "1 KERNEL", Unit::kNs},
-               {"kernels_ns", "KERNELS", Unit::kNs}, {"kernel_and_copy_ns", "KERNEL+COPY", Unit::kNs},
-               {"copies_only_ns", "COPIES ONLY", Unit::kNs}, {"deepest", "DEEPEST", Unit::kCount}},
-              {}, 0};
+  Table table{"gpus",
+              "Concurrency per GPU",
+              {{"gpu", "GPU", Unit::kCount},
+               {"busy_ns", "BUSY", Unit::kNs},
+               {"one_kernel_ns", "1 KERNEL", Unit::kNs},
+               {"kernels_ns", "KERNELS", Unit::kNs},
+               {"kernel_and_copy_ns", "KERNEL+COPY", Unit::kNs},
+               {"copies_only_ns", "COPIES ONLY", Unit::kNs},
+               {"deepest", "DEEPEST", Unit::kCount}},
+              {},
+              0};
   for (auto& [gpu, edges] : gpus) {
     const Times t = sweep(edges);
-    table.rows.push_back({int64_t{gpu}, t.busy, t.one_kernel, t.kernels, t.kernel_and_copy, t.copies_only, t.deepest});
+    table.rows.push_back(
+        {int64_t{gpu}, t.busy, t.one_kernel, t.kernels, t.kernel_and_copy, t.copies_only, t.deepest});
   }
   report.tables.push_back(std::move(table));
   if (gpus.empty()) report.warnings.push_back("no GPU activity in the trace");
-  report.notes.push_back("KERNELS: two or more kernels at once; KERNEL+COPY: a copy or fill beside at least one kernel");
+  report.notes.push_back(
+      "KERNELS: two or more kernels at once; KERNEL+COPY: a copy or fill beside at least one kernel");
   return report;
 }
 
 }  // namespace
 
-extern const Analysis kOverlap{"overlap", "what ran at the same time: kernels beside kernels, copies beside kernels", "",
-                               false, false, run};
+extern const Analysis kOverlap{
+    "overlap", "what ran at the same time: kernels beside kernels, copies beside kernels", "", false, false,
+    run};
 
 }  // namespace wavetap::analysis

@@ -15,11 +15,12 @@ extern const Analysis kMemory;
 extern const Analysis kLaunchDelay;
 extern const Analysis kQueueDepth;
 extern const Analysis kStreams;
+extern const Analysis kRedirects;
 
 const std::vector<Analysis>& all_analyses() {
   static const std::vector<Analysis>* const all = new std::vector<Analysis>{
-      kCallstack, kAutograd, kGraph, kGaps, kOverlap, kBusy,
-      kVariability, kCriticalPath, kMemory, kLaunchDelay, kQueueDepth, kStreams,
+      kCallstack,    kAutograd, kGraph,       kGaps,       kOverlap, kBusy,      kVariability,
+      kCriticalPath, kMemory,   kLaunchDelay, kQueueDepth, kStreams, kRedirects,
   };
   return *all;
 }

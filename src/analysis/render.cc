@@ -47,6 +47,39 @@ Json cell_json(const Cell& cell) {
   return nullptr;
 }
 
+util::Table laid_out(const Table& table, bool bars) {
+  std::vector<util::Column> columns;
+  for (const Column& column : table.columns) {
+    if (column.unit == Unit::kBar && !bars) continue;
+    const bool text = column.unit == Unit::kText || column.unit == Unit::kKernel;
+    columns.push_back(
+        {column.title, text || column.unit == Unit::kBar ? util::Align::kLeft : util::Align::kRight, text});
+  }
+  util::Table out(std::move(columns));
+  for (const std::vector<Cell>& row : table.rows) {
+    std::vector<std::string> cells;
+    for (size_t i = 0; i < row.size(); ++i)
+      if (bars || table.columns[i].unit != Unit::kBar)
+        cells.push_back(cell_text(row[i], table.columns[i].unit));
+    out.add(std::move(cells));
+  }
+  return out;
+}
+
+size_t widest_line(const std::string& text) {
+  size_t widest = 0;
+  for (const std::string& line : util::split(text, '\n'))
+    widest = std::max(widest, util::display_width(line));
+  return widest;
+}
+
+// Bars are the first thing to go when there is no room.
+std::string table_text(const Table& table, size_t columns) {
+  const util::Table with_bars = laid_out(table, /*bars=*/true);
+  if (columns == 0 || widest_line(with_bars.text(0)) <= columns) return with_bars.text(columns);
+  return laid_out(table, /*bars=*/false).text(columns);
+}
+
 }  // namespace
 
 std::string cell_text(const Cell& cell, Unit unit) {
@@ -56,15 +89,22 @@ std::string cell_text(const Cell& cell, Unit unit) {
   const double value = as_double(cell);
   switch (unit) {
     case Unit::kNs:
-    case Unit::kTime: return human_ns(value);
-    case Unit::kBytes: return util::human_bytes(value < 0 ? 0 : static_cast<uint64_t>(value));
-    case Unit::kShare: return fmt::format("{:.1f} %", value * 100);
-    case Unit::kBytesPerNs: return fmt::format("{:.2f} GB/s", value);
-    case Unit::kBar: return bar(value);
-    case Unit::kNumber: return fmt::format("{:.3g}", value);
+    case Unit::kTime:
+      return human_ns(value);
+    case Unit::kBytes:
+      return util::human_bytes(value < 0 ? 0 : static_cast<uint64_t>(value));
+    case Unit::kShare:
+      return fmt::format("{:.1f} %", value * 100);
+    case Unit::kBytesPerNs:
+      return fmt::format("{:.2f} GB/s", value);
+    case Unit::kBar:
+      return bar(value);
+    case Unit::kNumber:
+      return fmt::format("{:.3g}", value);
     case Unit::kCount:
     case Unit::kKernel:
-    case Unit::kText: break;
+    case Unit::kText:
+      break;
   }
   if (const auto* i = std::get_if<int64_t>(&cell)) return std::to_string(*i);
   return fmt::format("{:.3g}", value);
@@ -72,9 +112,13 @@ std::string cell_text(const Cell& cell, Unit unit) {
 
 std::string render_text(const Report& report, const RenderOptions& options) {
   std::string out;
-  const auto strong = [&](const std::string& text) { return options.colour ? "\033[1m" + text + "\033[0m" : text; };
+  const auto strong = [&](const std::string& text) {
+    return options.colour ? "\033[1m" + text + "\033[0m" : text;
+  };
   // Continuation lines are indented, the first is not.
-  const auto paragraph = [&](const std::string& text) { return util::wrap(text, options.columns, 2).substr(2) + "\n"; };
+  const auto paragraph = [&](const std::string& text) {
+    return util::wrap(text, options.columns, 2).substr(2) + "\n";
+  };
   for (const std::string& warning : report.warnings) {
     const std::string text = paragraph("warning: " + warning);
     out += options.colour ? "\033[33mwarning:\033[0m" + text.substr(8) : text;
@@ -90,18 +134,7 @@ std::string render_text(const Report& report, const RenderOptions& options) {
       out += "  (none)\n";
       continue;
     }
-    std::vector<util::Column> columns;
-    for (const Column& column : table.columns) {
-      const bool text = column.unit == Unit::kText || column.unit == Unit::kKernel;
-      columns.push_back({column.title, text || column.unit == Unit::kBar ? util::Align::kLeft : util::Align::kRight, text});
-    }
-    util::Table text(std::move(columns));
-    for (const std::vector<Cell>& row : table.rows) {
-      std::vector<std::string> cells;
-      for (size_t i = 0; i < row.size(); ++i) cells.push_back(cell_text(row[i], table.columns[i].unit));
-      text.add(std::move(cells));
-    }
-    out += text.text(options.columns);
+    out += table_text(table, options.columns);
     if (table.total_rows > table.rows.size())
       out += fmt::format("  … {} more; --top 0 shows all\n", table.total_rows - table.rows.size());
   }
@@ -114,13 +147,15 @@ nlohmann::ordered_json render_json(const Report& report, const store::Trace& tra
   Json json;
   json["version"] = kJsonVersion;
   json["analysis"] = report.analysis;
-  json["trace"] = {{"path", trace.path}, {"schema_version", trace.schema_version}, {"emulated", trace.is_emulated()}};
+  json["trace"] = {
+      {"path", trace.path}, {"schema_version", trace.schema_version}, {"emulated", trace.is_emulated()}};
   for (const Fact& fact : report.facts) json["facts"][fact.name] = cell_json(fact.value);
   for (const Table& table : report.tables) {
     Json rows = Json::array();
     for (const std::vector<Cell>& row : table.rows) {
       Json object;
-      for (size_t i = 0; i < row.size(); ++i) object[table.columns[i].name] = cell_json(row[i]);
+      for (size_t i = 0; i < row.size(); ++i)
+        if (table.columns[i].unit != Unit::kBar) object[table.columns[i].name] = cell_json(row[i]);
       rows.push_back(std::move(object));
     }
     json["tables"][table.name] = std::move(rows);
@@ -134,7 +169,8 @@ nlohmann::ordered_json render_json(const Report& report, const store::Trace& tra
 std::vector<std::string> trace_warnings(const store::Trace& trace) {
   std::vector<std::string> out;
   for (const store::Problem& problem : trace.problems)
-    out.push_back(fmt::format("the file is not sound: {} ({} times); `wavetap check` lists them", problem.what, problem.count));
+    out.push_back(fmt::format("the file is not sound: {} ({} times); `wavetap check` lists them",
+                              problem.what, problem.count));
   const auto losses = trace.metadata.find("losses");
   if (losses != trace.metadata.end() && losses->second != "0")
     out.push_back("the recording lost " + losses->second + " events; totals are too low");

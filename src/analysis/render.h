@@ -13,7 +13,7 @@ namespace wavetap::analysis {
 inline constexpr int kJsonVersion = 1;
 
 struct RenderOptions {
-  size_t columns = 80;   // 0: as wide as the content
+  size_t columns = 80;  // 0: as wide as the content
   bool colour = false;
 };
 

@@ -5,6 +5,7 @@
 #include "analysis/analysis.h"
 #include "analysis/intervals.h"
 #include "analysis/op_kind.h"
+#include "analysis/trace_index.h"
 #include "util/text.h"
 
 namespace wavetap::analysis {
@@ -23,31 +24,40 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   std::vector<store::Str> stream_of_api(trace.apis.size(), 0);
   for (const store::KernelLaunch& launch : trace.launches) stream_of_api[launch.api] = launch.stream;
   for (const store::Copy& copy : trace.copies) stream_of_api[copy.api] = copy.stream;
-  std::vector<uint32_t> api_of_op(trace.ops.size(), kNoRow);
-  for (size_t i = 0; i < trace.links.size(); ++i)
-    if (trace.links.op[i] != kNoRow) api_of_op[trace.links.op[i]] = trace.links.api[i];
+  const std::vector<uint32_t> call_of_op = analysis::call_of_op(trace);
 
   std::map<std::pair<int32_t, int32_t>, Queue> queues;
   for (size_t op = 0; op < trace.ops.size(); ++op) {
     Queue& queue = queues[{trace.ops.gpu[op], trace.ops.queue[op]}];
-    (kinds[op] == OpKind::kKernel ? queue.kernels : kinds[op] == OpKind::kCopy ? queue.copies : queue.other) += 1;
+    (kinds[op] == OpKind::kKernel ? queue.kernels
+     : kinds[op] == OpKind::kCopy ? queue.copies
+                                  : queue.other) += 1;
     queue.busy.push_back({trace.ops.start[op], trace.ops.end[op]});
-    if (api_of_op[op] != kNoRow && stream_of_api[api_of_op[op]] != 0) queue.streams.insert(stream_of_api[api_of_op[op]]);
+    if (call_of_op[op] != kNoRow && stream_of_api[call_of_op[op]] != 0)
+      queue.streams.insert(stream_of_api[call_of_op[op]]);
   }
   const Span span = trace_span(trace);
   Report report;
-  Table table{"queues", "Queues",
-              {{"gpu", "GPU", Unit::kCount}, {"queue", "QUEUE", Unit::kCount}, {"kernels", "KERNELS", Unit::kCount},
-               {"copies", "COPIES", Unit::kCount}, {"other", "OTHER", Unit::kCount}, {"busy_ns", "BUSY", Unit::kNs},
-               {"busy_share", "BUSY", Unit::kShare}, {"streams", "STREAMS"}},
-              {}, 0};
+  Table table{"queues",
+              "Queues",
+              {{"gpu", "GPU", Unit::kCount},
+               {"queue", "QUEUE", Unit::kCount},
+               {"kernels", "KERNELS", Unit::kCount},
+               {"copies", "COPIES", Unit::kCount},
+               {"other", "OTHER", Unit::kCount},
+               {"busy_ns", "BUSY", Unit::kNs},
+               {"busy_share", "BUSY", Unit::kShare},
+               {"streams", "STREAMS"}},
+              {},
+              0};
   for (auto& [id, queue] : queues) {
     const int64_t busy = total_length(merged(std::move(queue.busy)));
     std::vector<std::string> names;
     for (const store::Str s : queue.streams) names.emplace_back(trace.str(s));
-    table.rows.push_back({int64_t{id.first}, int64_t{id.second}, queue.kernels, queue.copies, queue.other, busy,
-                          span.length() > 0 ? static_cast<double>(busy) / static_cast<double>(span.length()) : 0.0,
-                          util::join(names, " ")});
+    table.rows.push_back(
+        {int64_t{id.first}, int64_t{id.second}, queue.kernels, queue.copies, queue.other, busy,
+         span.length() > 0 ? static_cast<double>(busy) / static_cast<double>(span.length()) : 0.0,
+         util::join(names, " ")});
   }
   cut_to_top(table, options);
   report.tables.push_back(std::move(table));

@@ -19,6 +19,7 @@
 #include "analysis/stats.h"
 #include "analysis/time_spec.h"
 #include "util/file.h"
+#include "util/pattern.h"
 #include "util/text.h"
 
 namespace wavetap::analysis {
@@ -35,8 +36,8 @@ struct Category {
 struct Settings {
   int64_t begin = std::numeric_limits<int64_t>::min();
   int64_t end = std::numeric_limits<int64_t>::max();
-  int sequence = 2;                 // predecessors that make up a kernel's context, itself included
-  double z_threshold = -1;          // off
+  int sequence = 2;         // predecessors that make up a kernel's context, itself included
+  double z_threshold = -1;  // off
   int32_t gpu = -1;
   std::vector<int64_t> gap_us = {10, 20, 50, 100, 1000, 10000, 100000};
   std::vector<Category> categories;
@@ -62,19 +63,22 @@ const char* const kDefaultCategories = R"json({
 })json";
 
 Result<std::vector<Category>> parse_categories(const std::string& text, const std::string& origin) {
-  const nlohmann::ordered_json json = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return errorf("%s: not a JSON object; write {\"name\": [\"regex\", ...]}", origin.c_str());
+  const nlohmann::ordered_json json =
+      nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object())
+    return errorf("%s: not a JSON object; write {\"name\": [\"regex\", ...]}", origin.c_str());
   std::vector<Category> out;
   for (const auto& [name, patterns] : json.items()) {
     Category category{name, {}};
-    if (!patterns.is_array()) return errorf("%s: category %s is no list; write {\"name\": [\"regex\", ...]}", origin.c_str(), name.c_str());
+    if (!patterns.is_array())
+      return errorf("%s: category %s is no list; write {\"name\": [\"regex\", ...]}", origin.c_str(),
+                    name.c_str());
     for (const auto& pattern : patterns) {
-      if (!pattern.is_string()) return errorf("%s: category %s holds something that is no text", origin.c_str(), name.c_str());
-      try {
-        category.patterns.emplace_back(pattern.get<std::string>(), std::regex::optimize);
-      } catch (const std::regex_error&) {
-        return errorf("%s: %s is not a regular expression; mend it", origin.c_str(), pattern.get<std::string>().c_str());
-      }
+      if (!pattern.is_string())
+        return errorf("%s: category %s holds something that is no text", origin.c_str(), name.c_str());
+      Result<std::regex> compiled = util::compile_pattern(pattern.get<std::string>());
+      if (!compiled.ok()) return errorf("%s: %s", origin.c_str(), compiled.error().message.c_str());
+      category.patterns.push_back(std::move(*compiled));
     }
     out.push_back(std::move(category));
   }
@@ -95,29 +99,29 @@ Result<Settings> read_settings(const store::Trace& trace, const Options& options
       out = *time;
       return {};
     }
-    try {
-      const std::regex pattern(given);
-      int64_t first = std::numeric_limits<int64_t>::max();
-      for (size_t op = 0; op < trace.ops.size(); ++op) {
-        const std::string_view name = trace.str(trace.ops.name(op));
-        if (trace.ops.start[op] < first && std::regex_search(name.begin(), name.end(), pattern)) first = trace.ops.start[op];
-      }
-      if (first == std::numeric_limits<int64_t>::max())
-        return errorf("%s: matches no kernel of the trace; give %s, or a kernel's name", given.c_str(), kTimeSpecHelp);
-      out = first;
-      return {};
-    } catch (const std::regex_error&) {
-      return errorf("%s: neither a time nor a regular expression", given.c_str());
-    }
+    const Result<std::regex> pattern = util::compile_pattern(given);
+    if (!pattern.ok()) return errorf("%s: neither a time nor a regular expression", given.c_str());
+    int64_t first = std::numeric_limits<int64_t>::max();
+    for (size_t op = 0; op < trace.ops.size(); ++op)
+      if (trace.ops.start[op] < first && util::is_found(*pattern, trace.str(trace.ops.name(op))))
+        first = trace.ops.start[op];
+    if (first == std::numeric_limits<int64_t>::max())
+      return errorf("%s: matches no kernel of the trace; give %s, or a kernel's name", given.c_str(),
+                    kTimeSpecHelp);
+    out = first;
+    return {};
   };
   if (Status s = bound(text("roi-start"), settings.begin); !s.ok()) return s.error();
   if (Status s = bound(text("roi-end"), settings.end); !s.ok()) return s.error();
-  if (const std::string given = text("sequence"); !given.empty()) settings.sequence = std::clamp(std::atoi(given.c_str()), 1, 16);
-  if (const std::string given = text("zscore"); !given.empty()) settings.z_threshold = std::strtod(given.c_str(), nullptr);
+  if (const std::string given = text("sequence"); !given.empty())
+    settings.sequence = std::clamp(std::atoi(given.c_str()), 1, 16);
+  if (const std::string given = text("zscore"); !given.empty())
+    settings.z_threshold = std::strtod(given.c_str(), nullptr);
   if (const std::string given = text("gpu"); !given.empty()) settings.gpu = std::atoi(given.c_str());
   if (const std::string given = text("gaps"); !given.empty()) {
     settings.gap_us.clear();
-    for (const std::string& part : util::split(given, ',')) settings.gap_us.push_back(std::atoll(part.c_str()));
+    for (const std::string& part : util::split(given, ','))
+      settings.gap_us.push_back(std::atoll(part.c_str()));
     if (!std::is_sorted(settings.gap_us.begin(), settings.gap_us.end()))
       return errorf("gaps=%s: not ascending; give microseconds such as gaps=10,100,1000", given.c_str());
   }
@@ -145,7 +149,8 @@ std::vector<Item> select_items(const store::Trace& trace, const Settings& settin
     items.push_back({op, std::max<int64_t>(0, trace.ops.end[op] - trace.ops.start[op]), -1});
   }
   std::stable_sort(items.begin(), items.end(), [&](const Item& a, const Item& b) {
-    return std::pair(trace.ops.gpu[a.op], trace.ops.start[a.op]) < std::pair(trace.ops.gpu[b.op], trace.ops.start[b.op]);
+    return std::pair(trace.ops.gpu[a.op], trace.ops.start[a.op]) <
+           std::pair(trace.ops.gpu[b.op], trace.ops.start[b.op]);
   });
   int64_t reached = 0;
   for (size_t i = 0; i < items.size(); ++i) {
@@ -164,7 +169,7 @@ std::string category_of(const Settings& settings, std::string_view kernel) {
   std::string found = kOther;
   for (const Category& category : settings.categories)
     for (const std::regex& pattern : category.patterns)
-      if (std::regex_search(kernel.begin(), kernel.end(), pattern)) found = category.name;
+      if (util::is_found(pattern, kernel)) found = category.name;
   return found;
 }
 
@@ -187,7 +192,9 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   for (uint32_t i = 0; i < items.size(); ++i) {
     std::vector<store::Str> key;
     for (int back = 0; back < settings->sequence; ++back) {
-      if (i < static_cast<uint32_t>(back) || trace.ops.gpu[items[i - static_cast<uint32_t>(back)].op] != trace.ops.gpu[items[i].op]) break;
+      if (i < static_cast<uint32_t>(back) ||
+          trace.ops.gpu[items[i - static_cast<uint32_t>(back)].op] != trace.ops.gpu[items[i].op])
+        break;
       key.push_back(trace.ops.name(items[i - static_cast<uint32_t>(back)].op));
     }
     if (key.size() < static_cast<size_t>(settings->sequence)) {
@@ -215,7 +222,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     double mean = 0, squares = 0;
     for (const uint32_t i : groups[g].items) mean += static_cast<double>(items[i].duration);
     mean /= static_cast<double>(groups[g].items.size());
-    for (const uint32_t i : groups[g].items) squares += std::pow(static_cast<double>(items[i].duration) - mean, 2);
+    for (const uint32_t i : groups[g].items)
+      squares += std::pow(static_cast<double>(items[i].duration) - mean, 2);
     const double population = std::sqrt(squares / static_cast<double>(groups[g].items.size()));
     for (const uint32_t i : groups[g].items) {
       const double z = population > 0 ? (static_cast<double>(items[i].duration) - mean) / population : 0;
@@ -238,7 +246,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     row.max = *std::max_element(durations.begin(), durations.end());
     row.mean = static_cast<double>(row.total) / static_cast<double>(row.calls);
     row.deviation = standard_deviation(durations);
-    row.saved = static_cast<int64_t>((row.mean - static_cast<double>(row.min)) * static_cast<double>(row.calls));
+    row.saved =
+        static_cast<int64_t>((row.mean - static_cast<double>(row.min)) * static_cast<double>(row.calls));
     rows.push_back(std::move(row));
   }
   for (size_t bin = 0; bin < gap_bins.size(); ++bin) {
@@ -270,48 +279,77 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     sums.total += row.total;
     sums.saved += row.saved;
   }
-  const auto share = [&](int64_t part) { return total > 0 ? static_cast<double>(part) / static_cast<double>(total) : 0.0; };
+  const auto share = [&](int64_t part) {
+    return total > 0 ? static_cast<double>(part) / static_cast<double>(total) : 0.0;
+  };
 
   Report report;
   report.facts.push_back({"total_ns", "kernels and gaps", Unit::kNs, total});
-  report.facts.push_back({"variability_collectives_ns", "lost to variability, collectives", Unit::kNs, saved_in_collectives});
+  report.facts.push_back(
+      {"variability_collectives_ns", "lost to variability, collectives", Unit::kNs, saved_in_collectives});
   report.facts.push_back({"variability_other_ns", "lost to variability, others", Unit::kNs, saved_elsewhere});
-  report.facts.push_back({"variability_share", "share of the time", Unit::kShare, share(saved_in_collectives + saved_elsewhere)});
-  Table categories{"categories", "By category",
-                   {{"category", "CATEGORY"}, {"kernels", "KINDS", Unit::kCount}, {"calls", "CALLS", Unit::kCount},
-                    {"total_ns", "TOTAL", Unit::kNs}, {"mean_ns", "MEAN", Unit::kNs}, {"variability_ns", "VARSUM", Unit::kNs},
+  report.facts.push_back({"variability_share", "share of the time", Unit::kShare,
+                          share(saved_in_collectives + saved_elsewhere)});
+  Table categories{"categories",
+                   "By category",
+                   {{"category", "CATEGORY"},
+                    {"kernels", "KINDS", Unit::kCount},
+                    {"calls", "CALLS", Unit::kCount},
+                    {"total_ns", "TOTAL", Unit::kNs},
+                    {"mean_ns", "MEAN", Unit::kNs},
+                    {"variability_ns", "VARSUM", Unit::kNs},
                     {"share", "SHARE", Unit::kShare}},
-                   {}, 0};
+                   {},
+                   0};
   for (const auto& [name, s] : by_category)
     categories.rows.push_back({name, s.kernels, s.calls, s.total, s.total / s.calls,
                                name == kIdle ? Cell() : Cell(s.saved), share(s.total)});
-  std::stable_sort(categories.rows.begin(), categories.rows.end(),
-                   [](const auto& a, const auto& b) { return std::get<int64_t>(a[3]) > std::get<int64_t>(b[3]); });
+  std::stable_sort(categories.rows.begin(), categories.rows.end(), [](const auto& a, const auto& b) {
+    return std::get<int64_t>(a[3]) > std::get<int64_t>(b[3]);
+  });
   report.tables.push_back(std::move(categories));
-  Table table{"sequences", "Kernels in their context, and gaps",
-              {{"kernel", "KERNEL", Unit::kKernel}, {"after", "AFTER", Unit::kKernel}, {"category", "CATEGORY"}, {"calls", "CALLS", Unit::kCount},
-               {"total_ns", "TOTAL", Unit::kNs}, {"min_ns", "MIN", Unit::kNs}, {"mean_ns", "MEAN", Unit::kNs},
-               {"max_ns", "MAX", Unit::kNs}, {"deviation_ns", "STD", Unit::kNs}, {"variability_ns", "VARSUM", Unit::kNs},
-               {"gap_ns", "GAP BEFORE", Unit::kNs}, {"outliers", "OUT", Unit::kCount}, {"share", "SHARE", Unit::kShare}},
-              {}, 0};
+  Table table{"sequences",
+              "Kernels in their context, and gaps",
+              {{"kernel", "KERNEL", Unit::kKernel},
+               {"after", "AFTER", Unit::kKernel},
+               {"category", "CATEGORY"},
+               {"calls", "CALLS", Unit::kCount},
+               {"total_ns", "TOTAL", Unit::kNs},
+               {"min_ns", "MIN", Unit::kNs},
+               {"mean_ns", "MEAN", Unit::kNs},
+               {"max_ns", "MAX", Unit::kNs},
+               {"deviation_ns", "STD", Unit::kNs},
+               {"variability_ns", "VARSUM", Unit::kNs},
+               {"gap_ns", "GAP BEFORE", Unit::kNs},
+               {"outliers", "OUT", Unit::kCount},
+               {"share", "SHARE", Unit::kShare}},
+              {},
+              0};
   for (const Row& row : rows)
-    table.rows.push_back({row.name, row.after, row.category, row.calls, row.total, row.min, row.mean, row.max, row.deviation,
-                          row.category == kIdle ? Cell() : Cell(row.saved), row.gap_total, row.outliers, share(row.total)});
+    table.rows.push_back({row.name, row.after, row.category, row.calls, row.total, row.min, row.mean, row.max,
+                          row.deviation, row.category == kIdle ? Cell() : Cell(row.saved), row.gap_total,
+                          row.outliers, share(row.total)});
   cut_to_top(table, options);
   report.tables.push_back(std::move(table));
   if (without_context > 0)
-    report.notes.push_back(std::to_string(without_context) + " ops at the start of a GPU's list have no full context and are left out");
-  report.notes.push_back("VARSUM is (mean - min) * calls: what equal speed would save; it is a bound, not a promise");
+    report.notes.push_back(std::to_string(without_context) +
+                           " ops at the start of a GPU's list have no full context and are left out");
+  report.notes.push_back(
+      "VARSUM is (mean - min) * calls: what equal speed would save; it is a bound, not a promise");
   return report;
 }
 
 }  // namespace
 
 extern const Analysis kVariability{
-    "variability", "kernel sequences, their spread, idle gaps between them, outliers",
+    "variability",
+    "kernel sequences, their spread, idle gaps between them, outliers",
     "sequence: kernels that make a context (2); gaps: bin bounds in us (10,20,50,100,1000,10000,100000); "
-    "zscore: drop instances this many deviations off; categories: JSON file {name: [regex]}; gpu: one GPU only; "
+    "zscore: drop instances this many deviations off; categories: JSON file {name: [regex]}; gpu: one GPU "
+    "only; "
     "roi-start: and roi-end: a time or a kernel's regex",
-    false, false, run};
+    false,
+    false,
+    run};
 
 }  // namespace wavetap::analysis

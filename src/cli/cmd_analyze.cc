@@ -17,6 +17,7 @@ struct Options {
   std::string path;
   std::vector<std::string> settings;
   size_t top = 20;
+  std::string diagram;
   bool json = false;
   bool write = false;
   bool rpd_compatible = false;
@@ -24,7 +25,8 @@ struct Options {
 
 std::string analysis_list() {
   std::string text;
-  for (const analysis::Analysis& a : analysis::all_analyses()) text += fmt::format("  {:<14}{}\n", a.name, a.help);
+  for (const analysis::Analysis& a : analysis::all_analyses())
+    text += fmt::format("  {:<14}{}\n", a.name, a.help);
   return text;
 }
 
@@ -34,11 +36,15 @@ int analyze(const Options& options) {
     std::vector<std::string> names;
     for (const analysis::Analysis& a : analysis::all_analyses()) names.emplace_back(a.name);
     const std::string near = util::nearest_name(options.name, names);
-    return fail({fmt::format("analyze: unknown analysis {}; {}", util::escape_control(options.name),
-                             near.empty() ? "choose one of " + util::join(names, ", ") : "did you mean " + near + "?")});
+    return fail({fmt::format(
+        "analyze: unknown analysis {}; {}", util::escape_control(options.name),
+        near.empty() ? "choose one of " + util::join(names, ", ") : "did you mean " + near + "?")});
   }
   if (options.write && chosen->write == nullptr)
     return fail({fmt::format("analyze {}: has no tables to write; leave --write out", options.name)});
+
+  if (!options.diagram.empty() && chosen->draw == nullptr)
+    return fail({fmt::format("analyze {}: has no diagram; leave --diagram out", options.name)});
 
   analysis::Options analysis_options;
   analysis_options.top = options.top;
@@ -60,7 +66,16 @@ int analyze(const Options& options) {
   Result<store::Trace> trace = load_trace(options.path, load);
   if (!trace.ok()) return fail(trace.error());
   if (options.write) {
-    if (Status status = chosen->write(options.path, *trace, analysis_options); !status.ok()) return fail(status.error());
+    if (Status status = chosen->write(options.path, *trace, analysis_options); !status.ok())
+      return fail(status.error());
+  }
+  if (!options.diagram.empty()) {
+    Result<std::string> picture =
+        chosen->draw(*trace, analysis_options,
+                     options.diagram == "dot" ? analysis::Diagram::kDot : analysis::Diagram::kMermaid);
+    if (!picture.ok()) return fail(picture.error());
+    fmt::print("{}", *picture);
+    return kDone;
   }
   Result<analysis::Report> report = chosen->run(*trace, analysis_options);
   if (!report.ok()) return fail(report.error());
@@ -74,18 +89,24 @@ int analyze(const Options& options) {
 
 void add_analyze(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(parent, "analyze", "one analysis of a trace: gaps, call stacks, critical path, …",
-                                  "analyze NAME TRACE [--top N] [--json] [--write] [--rpd-compatible] [--set KEY=VALUE]",
-                                  "  wavetap analyze gaps trace.rpd\n"
-                                  "  wavetap analyze callstack trace.rpd --write\n\n"
-                                  "Analyses:\n" + analysis_list());
+  CLI::App& command = add_command(
+      parent, "analyze", "one analysis of a trace: gaps, call stacks, critical path, …",
+      "analyze NAME TRACE [--top N] [--json] [--write] [--rpd-compatible] [--diagram KIND] [--set KEY=VALUE]",
+      "  wavetap analyze gaps trace.rpd\n"
+      "  wavetap analyze callstack trace.rpd --write\n"
+      "  wavetap analyze redirects trace.rpd --diagram dot | dot -Tsvg > chain.svg\n\n"
+      "Analyses:\n" +
+          analysis_list());
   command.add_option("NAME", options->name, "the analysis")->required();
   command.add_option("TRACE", options->path, "a .rpd file")->required();
   command.add_option("--top", options->top, "rows per table, 0 for all (20)");
   command.add_option("--set", options->settings, "a setting of the analysis");
+  command.add_option("--diagram", options->diagram, "redirects: print a diagram instead, dot or mermaid")
+      ->check(CLI::IsMember({"dot", "mermaid"}));
   command.add_flag("--json", options->json, "print JSON");
   command.add_flag("--write", options->write, "store the derived ext_* tables in TRACE");
-  command.add_flag("--rpd-compatible", options->rpd_compatible, "reproduce RPD's numbers where they differ from ours");
+  command.add_flag("--rpd-compatible", options->rpd_compatible,
+                   "reproduce RPD's numbers where they differ from ours");
   command.callback([options, &invocation] { invocation.exit_code = analyze(*options); });
 }
 

@@ -3,16 +3,21 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "analysis/time_spec.h"
 #include "cli/command.h"
 #include "cli/trace_input.h"
 #include "export/export.h"
+#include "export/split.h"
 #include "util/progress.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
 namespace {
+
+// Smaller files would hold little more than their own headers.
+constexpr uint64_t kSmallestSplit = 64 << 10;
 
 struct Options {
   std::string path;
@@ -20,6 +25,7 @@ struct Options {
   std::string output;
   std::string start, end;
   std::string table;
+  std::string split;
   bool rpd_compatible = false;
   bool array = false;
 };
@@ -29,8 +35,19 @@ int export_trace(const Options& options) {
   if (format == nullptr) {
     std::vector<std::string> names;
     for (const exporter::Format& f : exporter::all_formats()) names.emplace_back(f.name);
-    return fail({fmt::format("export: unknown format {}; choose one of {}", util::escape_control(options.format),
-                             util::join(names, ", "))});
+    return fail({fmt::format("export: unknown format {}; choose one of {}",
+                             util::escape_control(options.format), util::join(names, ", "))});
+  }
+  std::optional<uint64_t> limit;
+  if (!options.split.empty()) {
+    limit = util::parse_unsigned(options.split);
+    if (!limit || *limit < kSmallestSplit)
+      return fail({fmt::format("--split {}: not a size of at least {}; give one, such as 500m", options.split,
+                               util::human_bytes(kSmallestSplit))});
+    if (!format->can_split)
+      return fail({fmt::format("--split: {} is one file by nature; use it with chrome, perfetto or jsonl",
+                               format->name)});
+    if (options.output == "-") return fail({"--split: standard output is one stream; name a file with -o"});
   }
   Result<store::Trace> trace = load_trace(options.path, {.args = format->needs_args});
   if (!trace.ok()) return fail(trace.error());
@@ -52,13 +69,29 @@ int export_trace(const Options& options) {
   }
 
   std::string output = options.output;
-  if (output.empty()) output = std::filesystem::path(options.path).replace_extension(std::string(format->suffix)).string();
+  if (output.empty())
+    output = std::filesystem::path(options.path).replace_extension(std::string(format->suffix)).string();
+  if (limit) {
+    Result<std::vector<exporter::SplitFile>> files =
+        exporter::export_split(*format, *trace, export_options, output, *limit);
+    if (!files.ok()) return fail(files.error());
+    for (const exporter::SplitFile& file : *files) {
+      fmt::print("{}: {} of {}, {:.3f} s to {:.3f} s\n", file.path, util::human_bytes(file.bytes),
+                 format->name, static_cast<double>(file.begin - span.begin) / 1e9,
+                 static_cast<double>(file.end - span.begin) / 1e9);
+      if (file.bytes > *limit)
+        warn({fmt::format("{}: larger than {}: its events start at the same time and stay together",
+                          file.path, options.split)});
+    }
+    return kDone;
+  }
   Result<exporter::Sink> sink = exporter::Sink::open(output);
   if (!sink.ok()) return fail(sink.error());
   {
     util::Progress progress("writing " + output, 100);
     export_options.progress = [&](double share) { progress.update(static_cast<size_t>(share * 100), ""); };
-    if (Status status = format->write(*trace, export_options, *sink); !status.ok()) return fail(status.error());
+    if (Status status = format->write(*trace, export_options, *sink); !status.ok())
+      return fail(status.error());
   }
   const uint64_t bytes = sink->bytes_written();
   if (Status status = sink->finish(); !status.ok()) return fail(status.error());
@@ -71,17 +104,25 @@ int export_trace(const Options& options) {
 void add_export(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   std::string formats;
-  for (const exporter::Format& f : exporter::all_formats()) formats += fmt::format("  {:<14}{}\n", f.name, f.help);
-  CLI::App& command = add_command(parent, "export", "a trace in another tool's format",
-                                  "export --format FORMAT TRACE [-o OUT] [--start T] [--end T] [--rpd-compatible]",
-                                  "  wavetap export --format chrome trace.rpd -o trace.json.gz\n"
-                                  "  wavetap export --format chrome trace.rpd --start 25% --end 50%\n\n"
-                                  "Formats:\n" + formats);
+  for (const exporter::Format& f : exporter::all_formats())
+    formats += fmt::format("  {:<14}{}\n", f.name, f.help);
+  CLI::App& command = add_command(
+      parent, "export", "a trace in another tool's format",
+      "export --format FORMAT TRACE [-o OUT] [--start T] [--end T] [--split SIZE] [--rpd-compatible]",
+      "  wavetap export --format chrome trace.rpd -o trace.json.gz\n"
+      "  wavetap export --format chrome trace.rpd --start 25% --end 50%\n"
+      "  wavetap export --format perfetto trace.rpd --split 500m\n\n"
+      "Formats:\n" +
+          formats);
   command.add_option("TRACE", options->path, "a .rpd file")->required();
   command.add_option("--format,-f", options->format, "the format (chrome)");
-  command.add_option("--output,-o", options->output, "file to write, - for standard output (TRACE with the format's suffix)");
-  command.add_option("--start", options->start, std::string("only what starts at or after ") + analysis::kTimeSpecHelp);
+  command.add_option("--output,-o", options->output,
+                     "file to write, - for standard output (TRACE with the format's suffix)");
+  command.add_option("--start", options->start,
+                     std::string("only what starts at or after ") + analysis::kTimeSpecHelp);
   command.add_option("--end", options->end, "only what starts at or before it");
+  command.add_option("--split", options->split,
+                     "several files of at most this size each, such as 500m (before compression)");
   command.add_option("--table", options->table, "csv: the table or view to write (top)");
   command.add_flag("--array", options->array, "chrome: a bare JSON array");
   command.add_flag("--rpd-compatible", options->rpd_compatible, "RPD's event set and texts");

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
+#include "util/csv.h"
 #include "util/table.h"
 #include "util/terminal.h"
 #include "util/text.h"
@@ -21,19 +22,16 @@ struct Options {
   std::string format = "table";
 };
 
-std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
-
 nlohmann::ordered_json json_cell(const store::Stmt& stmt, int column) {
   switch (stmt.type(column)) {
-    case 'i': return stmt.int64(column);
-    case 'r': return stmt.real(column);
-    case 'n': return nullptr;
-    default: return std::string(stmt.text(column));
+    case 'i':
+      return stmt.int64(column);
+    case 'r':
+      return stmt.real(column);
+    case 'n':
+      return nullptr;
+    default:
+      return std::string(stmt.text(column));
   }
 }
 
@@ -46,16 +44,18 @@ int query(const Options& options) {
   if (!stmt->is_read_only()) return fail({"query: the statement writes; only reading is allowed here"});
 
   std::vector<util::Column> columns;
-  for (int i = 0; i < stmt->columns(); ++i) columns.push_back({stmt->column_name(i), util::Align::kLeft, true});
+  for (int i = 0; i < stmt->columns(); ++i)
+    columns.push_back({stmt->column_name(i), util::Align::kLeft, true});
   util::Table table(columns);
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   if (options.format == "csv") {
-    for (size_t i = 0; i < columns.size(); ++i) fmt::print("{}{}", i > 0 ? "," : "", csv_cell(columns[i].title));
+    for (size_t i = 0; i < columns.size(); ++i)
+      fmt::print("{}{}", i > 0 ? "," : "", util::csv_field(columns[i].title));
     fmt::print("\n");
   }
   while (stmt->step()) {
     if (options.format == "csv") {
-      for (int i = 0; i < stmt->columns(); ++i) fmt::print("{}{}", i > 0 ? "," : "", csv_cell(stmt->text(i)));
+      for (int i = 0; i < stmt->columns(); ++i) fmt::print("{}{}", i > 0 ? "," : "", util::csv_field(stmt->text(i)));
       fmt::print("\n");
     } else if (options.format == "json") {
       nlohmann::ordered_json row;
@@ -78,12 +78,14 @@ int query(const Options& options) {
 
 void add_query(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(parent, "query", "run SQL on a trace, read-only", "query TRACE SQL [--format table|csv|json]",
-                                  "  wavetap query trace.rpd 'select * from top limit 5'\n"
-                                  "  wavetap query trace.rpd --format csv 'select * from kernel' > kernels.csv\n");
+  CLI::App& command = add_command(
+      parent, "query", "run SQL on a trace, read-only", "query TRACE SQL [--format table|csv|json]",
+      "  wavetap query trace.rpd 'select * from top limit 5'\n"
+      "  wavetap query trace.rpd --format csv 'select * from kernel' > kernels.csv\n");
   command.add_option("TRACE", options->path, "a .rpd file")->required();
   command.add_option("SQL", options->sql, "one statement")->required();
-  command.add_option("--format", options->format, "table, csv or json (table)")->check(CLI::IsMember({"table", "csv", "json"}));
+  command.add_option("--format", options->format, "table, csv or json (table)")
+      ->check(CLI::IsMember({"table", "csv", "json"}));
   command.callback([options, &invocation] { invocation.exit_code = query(*options); });
 }
 

@@ -34,16 +34,23 @@ int check(const CheckOptions& options) {
     if (options.json) {
       nlohmann::ordered_json findings = nlohmann::ordered_json::array();
       for (const store::Finding& f : result->findings)
-        findings.push_back({{"what", f.what}, {"count", f.count}, {"example", f.example}, {"error", f.is_error}});
-      array.push_back({{"path", path}, {"sound", result->sound()}, {"calls", result->calls}, {"ops", result->ops},
-                       {"losses", result->losses}, {"findings", findings}});
+        findings.push_back(
+            {{"what", f.what}, {"count", f.count}, {"example", f.example}, {"error", f.is_error}});
+      array.push_back({{"path", path},
+                       {"sound", result->sound()},
+                       {"calls", result->calls},
+                       {"ops", result->ops},
+                       {"losses", result->losses},
+                       {"findings", findings}});
       continue;
     }
-    fmt::print("{}: {}: {} calls, {} ops, {} links\n", path, result->sound() ? "sound" : "not sound", result->calls, result->ops,
-               result->links);
-    if (!result->losses.empty() && result->losses != "0") fmt::print("  error: the recorder lost {} events\n", result->losses);
+    fmt::print("{}: {}: {} calls, {} ops, {} links\n", path, result->sound() ? "sound" : "not sound",
+               result->calls, result->ops, result->links);
+    if (!result->losses.empty() && result->losses != "0")
+      fmt::print("  error: the recorder lost {} events\n", result->losses);
     for (const store::Finding& f : result->findings)
-      fmt::print("  {}: {}: {}, first {}\n", f.is_error ? "error" : "note", f.what, util::count_of(f.count, "row"), f.example);
+      fmt::print("  {}: {}: {}, first {}\n", f.is_error ? "error" : "note", f.what,
+                 util::count_of(f.count, "row"), f.example);
   }
   if (options.json) fmt::print("{}\n", array.dump(2));
   return sound ? kDone : kIncomplete;
@@ -62,7 +69,8 @@ int trim(const TrimArguments& arguments) {
   if (arguments.start.empty() && arguments.end.empty() && options.marker.empty() && options.kernel.empty())
     return fail({"trim: nothing to cut by; give --start, --end, --marker or --kernel"});
   if (!arguments.start.empty() || !arguments.end.empty()) {
-    Result<store::Trace> trace = load_trace(arguments.path, {.copies_and_launches = false, .monitors = false});
+    Result<store::Trace> trace =
+        load_trace(arguments.path, {.copies_and_launches = false, .monitors = false});
     if (!trace.ok()) return fail(trace.error());
     const analysis::Span span = analysis::trace_span(*trace);
     if (!arguments.start.empty()) {
@@ -77,10 +85,12 @@ int trim(const TrimArguments& arguments) {
     }
   }
   std::string output = arguments.output;
-  if (output.empty()) output = (std::filesystem::path(arguments.path).replace_extension("").string()) + "-trimmed.rpd";
+  if (output.empty())
+    output = (std::filesystem::path(arguments.path).replace_extension("").string()) + "-trimmed.rpd";
   Result<store::TrimResult> result = store::trim_trace(arguments.path, output, options);
   if (!result.ok()) return fail(result.error());
-  fmt::print("{}: {} of {} calls, {} of {} ops\n", output, result->calls_after, result->calls_before, result->ops_after, result->ops_before);
+  fmt::print("{}: {} of {} calls, {} of {} ops\n", output, result->calls_after, result->calls_before,
+             result->ops_after, result->ops_before);
   return kDone;
 }
 
@@ -94,12 +104,16 @@ struct MergeArguments {
 
 int merge(const MergeArguments& arguments) {
   store::MergeOptions options;
-  options.align = arguments.align == "none" ? store::Align::kNone : arguments.align == "start" ? store::Align::kStart : store::Align::kAuto;
-  Result<std::vector<store::MergedFile>> files = store::merge_traces(arguments.paths, arguments.output, options);
+  options.align = arguments.align == "none"    ? store::Align::kNone
+                  : arguments.align == "start" ? store::Align::kStart
+                                               : store::Align::kAuto;
+  Result<std::vector<store::MergedFile>> files =
+      store::merge_traces(arguments.paths, arguments.output, options);
   if (!files.ok()) return fail(files.error());
   for (size_t rank = 0; rank < files->size(); ++rank) {
     const store::MergedFile& f = (*files)[rank];
-    fmt::print("rank {}: {}: {} calls, {} ops, times {:+} ns by {}\n", rank, f.path, f.calls, f.ops, f.shift_ns, f.method);
+    fmt::print("rank {}: {}: {} calls, {} ops, times {:+} ns by {}\n", rank, f.path, f.calls, f.ops,
+               f.shift_ns, f.method);
   }
   fmt::print("{}: {} merged\n", arguments.output, util::count_of(files->size(), "file"));
   return kDone;
@@ -123,7 +137,8 @@ int diff(const DiffArguments& arguments) {
     char* rest = nullptr;
     options.fail_above = std::strtod(arguments.fail_above.c_str(), &rest) / 100;
     if ((*rest != '\0' && std::string_view(rest) != "%") || options.fail_above < 0)
-      return fail({fmt::format("--fail-above {}: not a percentage; give one, such as 5%", arguments.fail_above)});
+      return fail(
+          {fmt::format("--fail-above {}: not a percentage; give one, such as 5%", arguments.fail_above)});
   }
   Result<store::Trace> a = load_trace(arguments.a, {});
   if (!a.ok()) return fail(a.error());
@@ -132,7 +147,8 @@ int diff(const DiffArguments& arguments) {
   const analysis::DiffResult result = analysis::diff_traces(*a, *b, options);
   print_report(result.report, *b, arguments.json);
   if (!result.failed) return kDone;
-  warn({fmt::format("{}: slower than {} by more than {}; see the rows called slower", arguments.b, arguments.a, arguments.fail_above)});
+  warn({fmt::format("{}: slower than {} by more than {}; see the rows called slower", arguments.b,
+                    arguments.a, arguments.fail_above)});
   return kIncomplete;
 }
 
@@ -140,8 +156,8 @@ int diff(const DiffArguments& arguments) {
 
 void add_check(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<CheckOptions>();
-  CLI::App& command = add_command(parent, "check", "prove that a trace is sound and complete", "check TRACE… [--json]",
-                                  "  wavetap check trace.rpd\n");
+  CLI::App& command = add_command(parent, "check", "prove that a trace is sound and complete",
+                                  "check TRACE… [--json]", "  wavetap check trace.rpd\n");
   command.add_option("TRACE", options->paths, "one or more .rpd files")->required();
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &invocation] { invocation.exit_code = check(*options); });
@@ -149,13 +165,15 @@ void add_check(CLI::App& parent, Invocation& invocation) {
 
 void add_trim(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<TrimArguments>();
-  CLI::App& command = add_command(parent, "trim", "cut a trace by time, marker or kernel into a new file",
-                                  "trim TRACE [-o OUT] [--start T] [--end T] [--marker REGEX] [--kernel REGEX]",
-                                  "  wavetap trim trace.rpd --start 25% --end 50% -o part.rpd\n"
-                                  "  wavetap trim trace.rpd --marker 'step 17' -o step17.rpd\n");
+  CLI::App& command =
+      add_command(parent, "trim", "cut a trace by time, marker or kernel into a new file",
+                  "trim TRACE [-o OUT] [--start T] [--end T] [--marker REGEX] [--kernel REGEX]",
+                  "  wavetap trim trace.rpd --start 25% --end 50% -o part.rpd\n"
+                  "  wavetap trim trace.rpd --marker 'step 17' -o step17.rpd\n");
   command.add_option("TRACE", options->path, "a .rpd file")->required();
   command.add_option("--output,-o", options->output, "file to write (TRACE-trimmed.rpd)");
-  command.add_option("--start", options->start, std::string("keep calls that start at or after ") + analysis::kTimeSpecHelp);
+  command.add_option("--start", options->start,
+                     std::string("keep calls that start at or after ") + analysis::kTimeSpecHelp);
   command.add_option("--end", options->end, "keep calls that start at or before it");
   command.add_option("--marker", options->marker, "keep what lies inside markers whose text matches");
   command.add_option("--kernel", options->kernel, "keep GPU work whose name matches, and its calls");
@@ -164,22 +182,27 @@ void add_trim(CLI::App& parent, Invocation& invocation) {
 
 void add_merge(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<MergeArguments>();
-  CLI::App& command = add_command(parent, "merge", "join the traces of many ranks or processes", "merge TRACE TRACE… [-o OUT] [--align auto|none|start]",
+  CLI::App& command = add_command(parent, "merge", "join the traces of many ranks or processes",
+                                  "merge TRACE TRACE… [-o OUT] [--align auto|none|start]",
                                   "  wavetap merge rank0.rpd rank1.rpd -o job.rpd\n");
   command.add_option("TRACE", options->paths, "two or more .rpd files, rank 0 first")->required();
   command.add_option("--output,-o", options->output, "file to write (merged.rpd)");
-  command.add_option("--align", options->align, "how clocks are brought together: auto, none or start (auto)")->check(CLI::IsMember({"auto", "none", "start"}));
+  command
+      .add_option("--align", options->align, "how clocks are brought together: auto, none or start (auto)")
+      ->check(CLI::IsMember({"auto", "none", "start"}));
   command.callback([options, &invocation] { invocation.exit_code = merge(*options); });
 }
 
 void add_diff(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<DiffArguments>();
-  CLI::App& command = add_command(parent, "diff", "compare two traces; a gate for CI", "diff A B [--fail-above 5%] [--by-sequence] [--top N] [--json]",
+  CLI::App& command = add_command(parent, "diff", "compare two traces; a gate for CI",
+                                  "diff A B [--fail-above 5%] [--by-sequence] [--top N] [--json]",
                                   "  wavetap diff before.rpd after.rpd\n"
                                   "  wavetap diff main.rpd branch.rpd --fail-above 5%\n");
   command.add_option("A", options->a, "the trace to compare with")->required();
   command.add_option("B", options->b, "the trace to judge")->required();
-  command.add_option("--fail-above", options->fail_above, "exit 2 when GPU work got slower by more than this, beyond noise");
+  command.add_option("--fail-above", options->fail_above,
+                     "exit 2 when GPU work got slower by more than this, beyond noise");
   command.add_flag("--by-sequence", options->by_sequence, "match a kernel together with the one before it");
   command.add_option("--top", options->top, "rows per table, 0 for all (20)");
   command.add_flag("--json", options->json, "print JSON");

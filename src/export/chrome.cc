@@ -12,7 +12,11 @@
 
 #include "analysis/analysis.h"
 #include "analysis/call_args.h"
+#include "analysis/marker.h"
 #include "analysis/op_kind.h"
+#include "analysis/trace_index.h"
+#include "export/gpu_annotations.h"
+#include "export/ordered_chunks.h"
 
 namespace wavetap::exporter {
 namespace {
@@ -23,53 +27,201 @@ using store::kNoRow;
 // GPUs are shown as processes; their numbers must not meet a real process id.
 int64_t gpu_pid(int32_t gpu) { return int64_t{1} << 31 | gpu; }
 
-class Writer {
- public:
-  Writer(const store::Trace& trace, const Options& options, Sink& sink)
-      : trace_(trace),
-        options_(options),
-        sink_(sink),
-        kinds_(trace),
-        base_(analysis::trace_span(trace).begin),
-        marker_(trace.strings.find("UserMarker")) {
-    launch_of_api_.assign(trace.apis.size(), kNoRow);
-    copy_of_api_.assign(trace.apis.size(), kNoRow);
-    for (uint32_t i = 0; i < trace.launches.size(); ++i) launch_of_api_[trace.launches[i].api] = i;
-    for (uint32_t i = 0; i < trace.copies.size(); ++i) copy_of_api_[trace.copies[i].api] = i;
-    api_of_op_.assign(trace.ops.size(), kNoRow);
-    for (size_t i = 0; i < trace.links.size(); ++i)
-      if (trace.links.op[i] != kNoRow) api_of_op_[trace.links.op[i]] = trace.links.api[i];
+// What every event needs to look up; read by all threads.
+struct Context {
+  Context(const store::Trace& t, const Options& o)
+      : trace(t),
+        options(o),
+        kinds(t),
+        base(analysis::trace_span(t).begin),
+        marker(t.strings.find("UserMarker")),
+        launch_of_call(analysis::launch_of_call(t)),
+        copy_of_call(analysis::copy_of_call(t)),
+        call_of_op(analysis::call_of_op(t)),
+        number_in_call(t.ops.size(), 0) {
+    std::vector<uint32_t> count(t.apis.size(), 0);
+    for (size_t op = 0; op < t.ops.size(); ++op)
+      if (call_of_op[op] != kNoRow) number_in_call[op] = count[call_of_op[op]]++;
   }
 
-  void run() {
-    if (options_.json_array) {
-      sink_.put('[');
-    } else {
-      sink_.write("{\"schemaVersion\":1,\"displayTimeUnit\":\"ns\",\"baseTimeNanoseconds\":");
-      sink_.integer(base_);
-      sink_.write(trace_.is_emulated() ? ",\"emulated\":true" : "");
-      sink_.write(",\"traceEvents\":[");
+  const store::Trace& trace;
+  const Options& options;
+  const analysis::OpKinds kinds;
+  const int64_t base;
+  const store::Str marker;
+  const std::vector<uint32_t> launch_of_call, copy_of_call, call_of_op;
+  std::vector<uint32_t> number_in_call;  // of each op among those of its call
+};
+
+// Writes events, each preceded by a comma.
+class Events {
+ public:
+  Events(const Context& context, Sink& sink) : c_(context), trace_(context.trace), sink_(sink) {}
+
+  void names() {
+    std::set<int64_t> processes;
+    for (const store::Thread& thread : trace_.threads) {
+      if (processes.insert(thread.pid).second) {
+        name_event("process_name", thread.pid, 0, "process " + std::to_string(thread.pid));
+        sort_event("process_sort_index", thread.pid, 0, 0);
+      }
+      name_event("thread_name", thread.pid, thread.tid,
+                 "thread " + std::to_string(thread.tid) + (thread.tid == thread.pid ? " (main)" : ""));
     }
-    write_names();
-    write_calls();
-    progress(0.5);
-    write_ops();
-    progress(0.7);
-    write_flows();
-    write_counters();
-    write_monitors();
-    sink_.write(options_.json_array ? "\n]\n" : "\n]}\n");
-    progress(1.0);
+    std::map<int32_t, std::set<int32_t>> queues;
+    for (size_t op = 0; op < trace_.ops.size(); ++op) queues[trace_.ops.gpu[op]].insert(trace_.ops.queue[op]);
+    for (const auto& [gpu, ids] : queues) {
+      name_event("process_name", gpu_pid(gpu), 0, "GPU " + std::to_string(gpu));
+      sort_event("process_sort_index", gpu_pid(gpu), 0, 1000000 + gpu);
+      for (const int32_t queue : ids)
+        name_event("thread_name", gpu_pid(gpu), queue, "queue " + std::to_string(queue));
+    }
+  }
+
+  void call(size_t row) {
+    const store::Apis& apis = trace_.apis;
+    if (!c_.options.wants(apis.start[row])) return;
+    const store::Thread& thread = trace_.threads[apis.thread[row]];
+    const bool marker = apis.name[row] == c_.marker;
+    const std::string_view args = trace_.args(row);
+    const bool instant = marker && apis.start[row] == apis.end[row];
+    open(instant ? 'i' : 'X');
+    const bool numbered = marker && analysis::find_marker_numbers(args) != std::string_view::npos;
+    sink_.write(numbered ? ",\"cat\":\"cpu_op\""
+                : marker ? ",\"cat\":\"user_annotation\""
+                         : ",\"cat\":\"cuda_runtime\"");
+    text("name", marker && !args.empty() ? analysis::marker_label(args) : trace_.str(apis.name[row]));
+    number("pid", thread.pid);
+    number("tid", thread.tid);
+    time("ts", apis.start[row] - c_.base);
+    if (instant) sink_.write(",\"s\":\"t\"");
+    else time("dur", apis.end[row] - apis.start[row]);
+    sink_.write(",\"args\":{\"External id\":");
+    sink_.integer(apis.id[row]);
+    if (marker) {
+      // An operator's marker carries its numbers in its text; they belong beside the name, not into it.
+      if (numbered) text("args", args);
+    } else {
+      number("correlation", apis.id[row]);
+      if (!args.empty()) text("args", args);
+      if (apis.domain[row] != 0) text("domain", trace_.str(apis.domain[row]));
+    }
+    sink_.write("}}");
+  }
+
+  void op(size_t row) {
+    const store::Ops& ops = trace_.ops;
+    if (!c_.options.wants(ops.start[row])) return;
+    open('X');
+    const OpKind kind = c_.kinds[row];
+    text("cat", kind == OpKind::kKernel ? "kernel"
+                : kind == OpKind::kCopy ? "gpu_memcpy"
+                : kind == OpKind::kFill ? "gpu_memset"
+                                        : "gpu_op");
+    text("name", trace_.str(ops.name(row)));
+    number("pid", gpu_pid(ops.gpu[row]));
+    number("tid", ops.queue[row]);
+    time("ts", ops.start[row] - c_.base);
+    time("dur", ops.end[row] - ops.start[row]);
+    sink_.write(",\"args\":{\"device\":");
+    sink_.integer(ops.gpu[row]);
+    number("stream", ops.queue[row]);
+    text("type", trace_.str(ops.type[row]));
+    if (const uint32_t api = c_.call_of_op[row]; api != kNoRow) {
+      number("correlation", trace_.apis.id[api]);
+      if (c_.launch_of_call[api] != kNoRow && kind == OpKind::kKernel)
+        launch_args(trace_.launches[c_.launch_of_call[api]]);
+      if (c_.copy_of_call[api] != kNoRow && kind == OpKind::kCopy)
+        number("bytes", trace_.copies[c_.copy_of_call[api]].size_bytes);
+      graph_args(analysis::find_arg(trace_.args(api), "graphExec"), c_.number_in_call[row]);
+    }
+    sink_.write("}}");
+  }
+
+  // From a launch to its op.
+  void flow(size_t i) {
+    const uint32_t api = trace_.links.api[i], op = trace_.links.op[i];
+    if (api == kNoRow || op == kNoRow || !c_.options.wants(trace_.apis.start[api]) ||
+        !c_.options.wants(trace_.ops.start[op]))
+      return;
+    const store::Thread& thread = trace_.threads[trace_.apis.thread[api]];
+    open('s');
+    sink_.write(",\"cat\":\"ac2g\",\"name\":\"ac2g\"");
+    number("id", trace_.links.id[i]);
+    number("pid", thread.pid);
+    number("tid", thread.tid);
+    time("ts", trace_.apis.start[api] - c_.base);
+    sink_.put('}');
+    open('f');
+    sink_.write(",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"bp\":\"e\"");
+    number("id", trace_.links.id[i]);
+    number("pid", gpu_pid(trace_.ops.gpu[op]));
+    number("tid", trace_.ops.queue[op]);
+    time("ts", trace_.ops.start[op] - c_.base);
+    sink_.put('}');
+  }
+
+  // When the work launched inside a marker ran, on the queue it ran on.
+  void annotations() {
+    for (const GpuAnnotation& a : find_gpu_annotations(trace_)) {
+      if (!c_.options.wants(a.begin)) continue;
+      open('X');
+      sink_.write(",\"cat\":\"gpu_user_annotation\"");
+      text("name", trace_.args(a.marker));
+      number("pid", gpu_pid(a.gpu));
+      number("tid", a.queue);
+      time("ts", a.begin - c_.base);
+      time("dur", a.end - a.begin);
+      sink_.write(",\"args\":{\"External id\":");
+      sink_.integer(trace_.apis.id[a.marker]);
+      number("ops", a.ops);
+      sink_.write("}}");
+    }
+  }
+
+  void counters() {
+    std::map<int32_t, std::vector<std::pair<int64_t, int>>> gpus;
+    for (size_t i = 0; i < trace_.links.size(); ++i) {
+      const uint32_t api = trace_.links.api[i], op = trace_.links.op[i];
+      if (api == kNoRow || op == kNoRow) continue;
+      gpus[trace_.ops.gpu[op]].push_back({trace_.apis.start[api], 1});
+      gpus[trace_.ops.gpu[op]].push_back({std::max(trace_.ops.end[op], trace_.apis.start[api]), -1});
+    }
+    for (auto& [gpu, events] : gpus) {
+      std::sort(events.begin(), events.end());
+      int64_t depth = 0;
+      for (size_t i = 0; i < events.size(); ++i) {
+        depth += events[i].second;
+        if (i + 1 < events.size() && events[i + 1].first == events[i].first) continue;
+        if (!c_.options.wants(events[i].first)) continue;
+        open('C');
+        text("name", "in flight");
+        number("pid", gpu_pid(gpu));
+        time("ts", events[i].first - c_.base);
+        sink_.write(",\"args\":{\"ops\":");
+        sink_.integer(depth);
+        sink_.write("}}");
+      }
+    }
+  }
+
+  void monitors() {
+    for (const store::Monitor& m : trace_.monitors) {
+      const std::optional<uint64_t> value = analysis::parse_number(trace_.str(m.value));
+      if (!value || !c_.options.wants(m.start)) continue;
+      open('C');
+      text("name", trace_.str(m.type));
+      number("pid", gpu_pid(static_cast<int32_t>(m.device)));
+      time("ts", m.start - c_.base);
+      sink_.write(",\"args\":{\"value\":");
+      sink_.integer(static_cast<int64_t>(*value));
+      sink_.write("}}");
+    }
   }
 
  private:
-  void progress(double share) {
-    if (options_.progress) options_.progress(share);
-  }
-
   void open(char phase) {
-    sink_.write(first_ ? "\n{\"ph\":\"" : ",\n{\"ph\":\"");
-    first_ = false;
+    sink_.write(",\n{\"ph\":\"");
     sink_.put(phase);
     sink_.put('"');
   }
@@ -119,82 +271,6 @@ class Writer {
     sink_.write("}}");
   }
 
-  void write_names() {
-    std::set<int64_t> processes;
-    for (const store::Thread& thread : trace_.threads) {
-      if (processes.insert(thread.pid).second) {
-        name_event("process_name", thread.pid, 0, "process " + std::to_string(thread.pid));
-        sort_event("process_sort_index", thread.pid, 0, 0);
-      }
-      name_event("thread_name", thread.pid, thread.tid,
-                 "thread " + std::to_string(thread.tid) + (thread.tid == thread.pid ? " (main)" : ""));
-    }
-    std::map<int32_t, std::set<int32_t>> queues;
-    for (size_t op = 0; op < trace_.ops.size(); ++op) queues[trace_.ops.gpu[op]].insert(trace_.ops.queue[op]);
-    for (const auto& [gpu, ids] : queues) {
-      name_event("process_name", gpu_pid(gpu), 0, "GPU " + std::to_string(gpu));
-      sort_event("process_sort_index", gpu_pid(gpu), 0, 1000000 + gpu);
-      for (const int32_t queue : ids) name_event("thread_name", gpu_pid(gpu), queue, "queue " + std::to_string(queue));
-    }
-  }
-
-  void write_calls() {
-    const store::Apis& apis = trace_.apis;
-    for (size_t row = 0; row < apis.size(); ++row) {
-      if (!options_.wants(apis.start[row])) continue;
-      const store::Thread& thread = trace_.threads[apis.thread[row]];
-      const bool marker = apis.name[row] == marker_;
-      const std::string_view args = trace_.args(row);
-      const bool instant = marker && apis.start[row] == apis.end[row];
-      open(instant ? 'i' : 'X');
-      text("cat", marker ? "user_annotation" : "cuda_runtime");
-      text("name", marker && !args.empty() ? args : trace_.str(apis.name[row]));
-      number("pid", thread.pid);
-      number("tid", thread.tid);
-      time("ts", apis.start[row] - base_);
-      if (instant)
-        sink_.write(",\"s\":\"t\"");
-      else
-        time("dur", apis.end[row] - apis.start[row]);
-      sink_.write(",\"args\":{\"External id\":");
-      sink_.integer(apis.id[row]);
-      if (!marker) {
-        number("correlation", apis.id[row]);
-        if (!args.empty()) text("args", args);
-        if (trace_.str(apis.domain[row]) != "") text("domain", trace_.str(apis.domain[row]));
-      }
-      sink_.write("}}");
-    }
-  }
-
-  void write_ops() {
-    const store::Ops& ops = trace_.ops;
-    for (size_t op = 0; op < ops.size(); ++op) {
-      if (!options_.wants(ops.start[op])) continue;
-      open('X');
-      const OpKind kind = kinds_[op];
-      text("cat", kind == OpKind::kKernel ? "kernel" : kind == OpKind::kCopy ? "gpu_memcpy" : kind == OpKind::kFill ? "gpu_memset" : "gpu_op");
-      text("name", trace_.str(ops.name(op)));
-      number("pid", gpu_pid(ops.gpu[op]));
-      number("tid", ops.queue[op]);
-      time("ts", ops.start[op] - base_);
-      time("dur", ops.end[op] - ops.start[op]);
-      sink_.write(",\"args\":{\"device\":");
-      sink_.integer(ops.gpu[op]);
-      number("stream", ops.queue[op]);
-      text("type", trace_.str(ops.type[op]));
-      const uint32_t api = api_of_op_[op];
-      if (api != kNoRow) {
-        number("correlation", trace_.apis.id[api]);
-        if (launch_of_api_[api] != kNoRow && kind == OpKind::kKernel) launch_args(trace_.launches[launch_of_api_[api]]);
-        if (copy_of_api_[api] != kNoRow && kind == OpKind::kCopy) number("bytes", trace_.copies[copy_of_api_[api]].size_bytes);
-        const std::string_view exec = analysis::find_arg(trace_.args(api), "graphExec");
-        if (!exec.empty()) text("graph", exec);
-      }
-      sink_.write("}}");
-    }
-  }
-
   void triple(std::string_view name, const int32_t (&v)[3]) {
     sink_.write(",\"");
     sink_.write(name);
@@ -214,83 +290,71 @@ class Writer {
     text("hip stream", trace_.str(launch.stream));
   }
 
-  void write_flows() {
-    for (size_t i = 0; i < trace_.links.size(); ++i) {
-      const uint32_t api = trace_.links.api[i], op = trace_.links.op[i];
-      if (api == kNoRow || op == kNoRow || !options_.wants(trace_.apis.start[api]) || !options_.wants(trace_.ops.start[op]))
-        continue;
-      const store::Thread& thread = trace_.threads[trace_.apis.thread[api]];
-      open('s');
-      sink_.write(",\"cat\":\"ac2g\",\"name\":\"ac2g\"");
-      number("id", trace_.links.id[i]);
-      number("pid", thread.pid);
-      number("tid", thread.tid);
-      time("ts", trace_.apis.start[api] - base_);
-      sink_.put('}');
-      open('f');
-      sink_.write(",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"bp\":\"e\"");
-      number("id", trace_.links.id[i]);
-      number("pid", gpu_pid(trace_.ops.gpu[op]));
-      number("tid", trace_.ops.queue[op]);
-      time("ts", trace_.ops.start[op] - base_);
-      sink_.put('}');
-    }
+  // Kineto's keys; the executable graph's address serves as its number.
+  void graph_args(std::string_view exec, uint32_t node) {
+    if (exec.empty()) return;
+    if (const std::optional<uint64_t> id = analysis::parse_number(exec))
+      number("graph id", static_cast<int64_t>(*id));
+    else text("graph id", exec);
+    number("graph node id", node);
   }
 
-  void write_counters() {
-    std::map<int32_t, std::vector<std::pair<int64_t, int>>> gpus;
-    for (size_t i = 0; i < trace_.links.size(); ++i) {
-      const uint32_t api = trace_.links.api[i], op = trace_.links.op[i];
-      if (api == kNoRow || op == kNoRow || !options_.wants(trace_.apis.start[api])) continue;
-      gpus[trace_.ops.gpu[op]].push_back({trace_.apis.start[api], 1});
-      gpus[trace_.ops.gpu[op]].push_back({std::max(trace_.ops.end[op], trace_.apis.start[api]), -1});
-    }
-    for (auto& [gpu, events] : gpus) {
-      std::sort(events.begin(), events.end());
-      int64_t depth = 0;
-      for (size_t i = 0; i < events.size(); ++i) {
-        depth += events[i].second;
-        if (i + 1 < events.size() && events[i + 1].first == events[i].first) continue;
-        open('C');
-        text("name", "in flight");
-        number("pid", gpu_pid(gpu));
-        time("ts", events[i].first - base_);
-        sink_.write(",\"args\":{\"ops\":");
-        sink_.integer(depth);
-        sink_.write("}}");
-      }
-    }
-  }
-
-  void write_monitors() {
-    for (const store::Monitor& m : trace_.monitors) {
-      const std::optional<uint64_t> value = analysis::parse_number(trace_.str(m.value));
-      if (!value || !options_.wants(m.start)) continue;
-      open('C');
-      text("name", trace_.str(m.type));
-      number("pid", gpu_pid(static_cast<int32_t>(m.device)));
-      time("ts", m.start - base_);
-      sink_.write(",\"args\":{\"value\":");
-      sink_.integer(static_cast<int64_t>(*value));
-      sink_.write("}}");
-    }
-  }
-
+  const Context& c_;
   const store::Trace& trace_;
-  const Options& options_;
   Sink& sink_;
-  const analysis::OpKinds kinds_;
-  const int64_t base_;
-  const store::Str marker_;
-  std::vector<uint32_t> launch_of_api_, copy_of_api_, api_of_op_;
-  bool first_ = true;
 };
+
+void write_events(const store::Trace& trace, const Options& options, Sink& sink) {
+  const Context context(trace, options);
+  const auto progress = [&](double share) {
+    if (options.progress) options.progress(share);
+  };
+  if (options.json_array) {
+    sink.put('[');
+  } else {
+    sink.write("{\"schemaVersion\":1,\"displayTimeUnit\":\"ns\",\"baseTimeNanoseconds\":");
+    sink.integer(context.base);
+    sink.write(trace.is_emulated() ? ",\"emulated\":true" : "");
+    sink.write(",\"traceEvents\":[");
+  }
+  bool first = true;
+  const auto emit = [&](std::string_view events) {
+    if (events.empty()) return;
+    sink.write(first ? events.substr(1) : events);  // no comma before the first
+    first = false;
+  };
+  const auto rows = [&](size_t count, void (Events::*write)(size_t)) {
+    for_ordered_chunks(
+        count,
+        [&](Sink& part, size_t begin, size_t end) {
+          Events events(context, part);
+          for (size_t row = begin; row < end; ++row) (events.*write)(row);
+        },
+        emit);
+  };
+  const auto once = [&](void (Events::*write)()) {
+    Sink part = Sink::in_memory();
+    (Events(context, part).*write)();
+    emit(part.memory());
+  };
+  once(&Events::names);
+  rows(trace.apis.size(), &Events::call);
+  progress(0.6);
+  rows(trace.ops.size(), &Events::op);
+  progress(0.8);
+  rows(trace.links.size(), &Events::flow);
+  once(&Events::annotations);
+  once(&Events::counters);
+  once(&Events::monitors);
+  sink.write(options.json_array ? "\n]\n" : "\n]}\n");
+  progress(1.0);
+}
 
 }  // namespace
 
 Status write_chrome(const store::Trace& trace, const Options& options, Sink& sink) {
   if (options.rpd_compatible) return write_chrome_rpd(trace, options, sink);
-  Writer(trace, options, sink).run();
+  write_events(trace, options, sink);
   return {};
 }
 

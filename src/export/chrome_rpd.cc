@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "export/chrome.h"
 #include "analysis/call_args.h"
+#include "export/chrome.h"
 
 namespace wavetap::exporter {
 namespace {
@@ -91,7 +91,8 @@ class Writer {
     }
   }
 
-  void complete(int64_t pid, int64_t tid, std::string_view name, double ts, double dur, std::string_view desc) {
+  void complete(int64_t pid, int64_t tid, std::string_view name, double ts, double dur,
+                std::string_view desc) {
     sink_.write(",{");
     key("pid", pid);
     sink_.put(',');
@@ -111,8 +112,8 @@ class Writer {
     const store::Ops& ops = trace_.ops;
     for (size_t op = 0; op < ops.size(); ++op)
       if (has_op(op))
-        complete(ops.gpu[op], ops.queue[op], trace_.str(ops.name(op)), us(ops.start[op]), us(ops.end[op] - ops.start[op]),
-                 trace_.str(ops.type[op]));
+        complete(ops.gpu[op], ops.queue[op], trace_.str(ops.name(op)), us(ops.start[op]),
+                 us(ops.end[op] - ops.start[op]), trace_.str(ops.type[op]));
   }
 
   // RPD draws these only when its graph tool has left its tables in the file.
@@ -183,7 +184,8 @@ class Writer {
       if (api == kNoRow || op == kNoRow || !has(api)) continue;
       const store::Thread& thread = trace_.threads[trace_.apis.thread[api]];
       const double begin = us(trace_.ops.start[op]);
-      flow(thread.pid, thread.tid, std::min(us(trace_.apis.end[api]) - 2, begin), trace_.links.id[i], "\"ph\":\"s\"");
+      flow(thread.pid, thread.tid, std::min(us(trace_.apis.end[api]) - 2, begin), trace_.links.id[i],
+           "\"ph\":\"s\"");
       flow(trace_.ops.gpu[op], trace_.ops.queue[op], begin, trace_.links.id[i], "\"ph\":\"f\", \"bp\":\"e\"");
     }
   }
@@ -228,9 +230,11 @@ class Writer {
     int64_t last = 0;
     for (const int64_t end : trace_.apis.end) last = std::max(last, end);
     for (const int64_t end : trace_.ops.end) last = std::max(last, end);
-    const int64_t end_us = options_.end == std::numeric_limits<int64_t>::max() ? last / 1000 : options_.end / 1000;
+    const int64_t end_us =
+        options_.end == std::numeric_limits<int64_t>::max() ? last / 1000 : options_.end / 1000;
     for (auto& [gpu, events] : gpus) {
-      std::stable_sort(events.begin(), events.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      std::stable_sort(events.begin(), events.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; });
       int64_t depth = 0;
       bool idle = true;
       for (const auto& [ts, delta] : events) {
@@ -294,7 +298,7 @@ class Writer {
   void write_frames() {
     struct Event {
       double ts;
-      int order;       // 0 range start, 1 range end, 2 op
+      int order;  // 0 range start, 1 range end, 2 op
       uint32_t row;
       uint32_t op;
     };
@@ -351,8 +355,8 @@ class Writer {
   void emit_frame(const Frame& frame) {
     if (frame.range == kNoRow) return;
     for (const auto& [gpu, queue] : frame.queues)
-      complete(gpu, queue, without(trace_.args(frame.range), "\""), frame.start - 1, frame.end - frame.start + 1,
-               "UserMarker frame: " + std::to_string(frame.ops) + " ops");
+      complete(gpu, queue, without(trace_.args(frame.range), "\""), frame.start - 1,
+               frame.end - frame.start + 1, "UserMarker frame: " + std::to_string(frame.ops) + " ops");
   }
 
   const store::Trace& trace_;

@@ -33,7 +33,8 @@ std::string canonical(const Json& event) {
   Json copy = event;
   for (const char* key : {"ts", "dur"})
     if (copy.contains(key)) {
-      const double value = copy[key].is_string() ? std::stod(copy[key].get<std::string>()) : copy[key].get<double>();
+      const double value =
+          copy[key].is_string() ? std::stod(copy[key].get<std::string>()) : copy[key].get<double>();
       char text[64];
       std::snprintf(text, sizeof text, "%.6f", value);
       copy[key] = text;
@@ -54,11 +55,13 @@ TEST_P(GoldenChrome, CompatibleOutputHoldsTheSameEvents) {
   for (const Json& event : Json::parse(in)["traceEvents"]) --difference[canonical(event)];
   int shown = 0;
   for (const auto& [event, count] : difference)
-    if (count != 0 && ++shown <= 5) ADD_FAILURE() << (count > 0 ? "only in ours: " : "only in the reference: ") << event;
+    if (count != 0 && ++shown <= 5)
+      ADD_FAILURE() << (count > 0 ? "only in ours: " : "only in the reference: ") << event;
   EXPECT_EQ(shown, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, GoldenChrome, testing::Values("matmul_result", "matmul_result_large", "vllm_part_v3"));
+INSTANTIATE_TEST_SUITE_P(Files, GoldenChrome,
+                         testing::Values("matmul_result", "matmul_result_large", "vllm_part_v3"));
 
 store::Trace nasty_trace() {
   store::Trace trace;
@@ -70,7 +73,6 @@ store::Trace nasty_trace() {
   trace.apis.name = {trace.strings.intern("call \"quoted\" \\ back\nline\x01")};
   trace.apis.domain = {0};
   trace.apis.category = {0};
-  trace.apis.args_id = {0};
   trace.ops.id = {1};
   trace.ops.gpu = {0};
   trace.ops.queue = {3};

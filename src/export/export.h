@@ -19,8 +19,8 @@ struct Options {
   // Only calls and ops that start within [begin, end], ns of the trace's clock.
   int64_t begin = std::numeric_limits<int64_t>::min();
   int64_t end = std::numeric_limits<int64_t>::max();
-  bool json_array = false;      // chrome: a bare array instead of an object
-  std::string table;            // csv: the table or view to print
+  bool json_array = false;  // chrome: a bare array instead of an object
+  std::string table;        // csv: the table or view to print
   std::function<void(double)> progress = nullptr;
 
   bool whole() const {
@@ -32,8 +32,9 @@ struct Options {
 struct Format {
   std::string_view name;
   std::string_view help;
-  std::string_view suffix;   // of the default output file
+  std::string_view suffix;  // of the default output file
   bool needs_args = false;
+  bool can_split = false;  // every time window of it is a file of its own
   Status (*write)(const store::Trace& trace, const Options& options, Sink& sink);
 };
 

@@ -28,18 +28,21 @@ Status write_folded(const store::Trace& trace, const Options& options, Sink& sin
   const store::Str marker = trace.strings.find("UserMarker");
   std::vector<std::vector<uint32_t>> ops_of(trace.apis.size());
   for (size_t i = 0; i < trace.links.size(); ++i)
-    if (trace.links.api[i] != kNoRow && trace.links.op[i] != kNoRow) ops_of[trace.links.api[i]].push_back(trace.links.op[i]);
+    if (trace.links.api[i] != kNoRow && trace.links.op[i] != kNoRow)
+      ops_of[trace.links.api[i]].push_back(trace.links.op[i]);
 
   std::map<std::string, int64_t> stacks;
   std::vector<std::string> path(trace.apis.size());
   for (const uint32_t row : tree.order) {
     if (!options.wants(trace.apis.start[row])) continue;
     const std::string_view args = trace.args(row);
-    const std::string name = frame_name(trace.apis.name[row] == marker && !args.empty() ? args : trace.str(trace.apis.name[row]));
+    const std::string name =
+        frame_name(trace.apis.name[row] == marker && !args.empty() ? args : trace.str(trace.apis.name[row]));
     const store::Thread& thread = trace.threads[trace.apis.thread[row]];
     const uint32_t parent = tree.parent[row];
-    path[row] = parent != kNoRow && !path[parent].empty() ? path[parent] + ";" + name
-                                                          : "thread " + std::to_string(thread.tid) + ";" + name;
+    path[row] = parent != kNoRow && !path[parent].empty()
+                    ? path[parent] + ";" + name
+                    : "thread " + std::to_string(thread.tid) + ";" + name;
     if (tree.cpu_self[row] > 0) stacks[path[row]] += tree.cpu_self[row];
     for (const uint32_t op : ops_of[row])
       stacks[path[row] + ";[gpu] " + frame_name(trace.str(trace.ops.name(op)))] +=

@@ -4,12 +4,14 @@ namespace wavetap::exporter {
 
 const std::vector<Format>& all_formats() {
   static const std::vector<Format>* const all = new std::vector<Format>{
-      {"chrome", "Chrome/Kineto JSON for Perfetto, chrome://tracing and PyTorch tools", ".json", true, write_chrome},
-      {"perfetto", "Perfetto protobuf trace for ui.perfetto.dev", ".pftrace", true, write_perfetto},
-      {"html", "one page with summary, timeline and flame graphs; works offline", ".html", true, write_html},
-      {"jsonl", "one JSON object per call and op, in time order", ".jsonl", true, write_jsonl},
-      {"csv", "a table or view (--table) as CSV", ".csv", false, write_csv},
-      {"folded", "folded stacks for flame graphs: CPU and GPU time", ".folded", true, write_folded},
+      {"chrome", "Chrome/Kineto JSON for Perfetto, chrome://tracing and PyTorch tools", ".json", true, true,
+       write_chrome},
+      {"perfetto", "Perfetto protobuf trace for ui.perfetto.dev", ".pftrace", true, true, write_perfetto},
+      {"html", "one page with summary, timeline and flame graphs; works offline", ".html", true, false,
+       write_html},
+      {"jsonl", "one JSON object per call and op, in time order", ".jsonl", true, true, write_jsonl},
+      {"csv", "a table or view (--table) as CSV", ".csv", false, false, write_csv},
+      {"folded", "folded stacks for flame graphs: CPU and GPU time", ".folded", true, false, write_folded},
   };
   return *all;
 }

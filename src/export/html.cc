@@ -50,7 +50,8 @@ Json flame_json(int64_t name, const Frame& frame, int64_t least) {
   std::vector<std::pair<int64_t, const Frame*>> order;
   for (const auto& [n, f] : frame.children)
     if (f->total >= least) order.push_back({n, f.get()});
-  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second->total > b.second->total; });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.second->total > b.second->total; });
   for (const auto& [n, f] : order) children.push_back(flame_json(n, *f, least));
   return Json::array({name, frame.total, children});
 }
@@ -58,7 +59,10 @@ Json flame_json(int64_t name, const Frame& frame, int64_t least) {
 class Page {
  public:
   Page(const store::Trace& trace, const Options& options)
-      : trace_(trace), options_(options), base_(analysis::trace_span(trace).begin), tree_(analysis::build_call_tree(trace)) {}
+      : trace_(trace),
+        options_(options),
+        base_(analysis::trace_span(trace).begin),
+        tree_(analysis::build_call_tree(trace)) {}
 
   Json data() {
     Json json;
@@ -80,7 +84,8 @@ class Page {
     const analysis::Report report = analysis::build_report(trace_, top, analysis::ReportBy::kOverview);
     json["warnings"] = report.warnings;
     if (trace_.is_emulated())
-      json["warnings"].push_back("recorded on a virtual GPU: times are those of the emulation, not of hardware");
+      json["warnings"].push_back(
+          "recorded on a virtual GPU: times are those of the emulation, not of hardware");
     json["facts"] = Json::array();
     for (const analysis::Fact& fact : report.facts)
       json["facts"].push_back({{"title", fact.title}, {"text", analysis::cell_text(fact.value, fact.unit)}});
@@ -88,9 +93,10 @@ class Page {
     for (const analysis::Table& table : report.tables) {
       Json out{{"title", table.title}, {"columns", Json::array()}, {"rows", Json::array()}};
       for (const analysis::Column& c : table.columns)
-        out["columns"].push_back({{"title", c.title},
-                                  {"name", c.unit == analysis::Unit::kText || c.unit == analysis::Unit::kKernel},
-                                  {"bar", c.unit == analysis::Unit::kBar}});
+        out["columns"].push_back(
+            {{"title", c.title},
+             {"name", c.unit == analysis::Unit::kText || c.unit == analysis::Unit::kKernel},
+             {"bar", c.unit == analysis::Unit::kBar}});
       for (const std::vector<analysis::Cell>& row : table.rows) {
         Json cells = Json::array();
         for (size_t i = 0; i < row.size(); ++i) {
@@ -98,7 +104,8 @@ class Page {
             cells.push_back(std::get_if<double>(&row[i]) != nullptr ? std::get<double>(row[i]) : 0.0);
           } else {
             const auto* full = std::get_if<std::string>(&row[i]);
-            cells.push_back(Json::array({analysis::cell_text(row[i], table.columns[i].unit), full != nullptr ? *full : ""}));
+            cells.push_back(Json::array(
+                {analysis::cell_text(row[i], table.columns[i].unit), full != nullptr ? *full : ""}));
           }
         }
         out["rows"].push_back(std::move(cells));
@@ -118,13 +125,16 @@ class Page {
     if (trace_.str(trace_.apis.name[row]) == "UserMarker" && !args.empty()) return names_(std::string(args));
     return names_(std::string(trace_.str(trace_.apis.name[row])));
   }
-  int64_t op_name(uint32_t op) { return names_(analysis::short_kernel_name(trace_.str(trace_.ops.name(op)))); }
+  int64_t op_name(uint32_t op) {
+    return names_(analysis::short_kernel_name(trace_.str(trace_.ops.name(op))));
+  }
 
   void queue_tracks(Json& tracks) {
     std::vector<uint32_t> order;
     for (uint32_t op = 0; op < trace_.ops.size(); ++op)
       if (options_.wants(trace_.ops.start[op])) order.push_back(op);
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return trace_.ops.start[a] < trace_.ops.start[b]; });
+    std::sort(order.begin(), order.end(),
+              [&](uint32_t a, uint32_t b) { return trace_.ops.start[a] < trace_.ops.start[b]; });
     struct Lanes {
       std::vector<int64_t> ends;
       std::vector<Json> rows;
@@ -136,10 +146,12 @@ class Page {
       while (lane < lanes.ends.size() && lanes.ends[lane] > trace_.ops.start[op]) ++lane;
       if (lane == lanes.ends.size()) lanes.ends.push_back(0), lanes.rows.push_back(Json::array());
       lanes.ends[lane] = trace_.ops.end[op];
-      event(lanes.rows[lane], trace_.ops.start[op] - base_, std::max<int64_t>(0, trace_.ops.end[op] - trace_.ops.start[op]), op_name(op));
+      event(lanes.rows[lane], trace_.ops.start[op] - base_,
+            std::max<int64_t>(0, trace_.ops.end[op] - trace_.ops.start[op]), op_name(op));
     }
     for (auto& [id, lanes] : queues)
-      tracks.push_back({{"name", "GPU " + std::to_string(id.first) + " queue " + std::to_string(id.second)}, {"rows", lanes.rows}});
+      tracks.push_back({{"name", "GPU " + std::to_string(id.first) + " queue " + std::to_string(id.second)},
+                        {"rows", lanes.rows}});
   }
 
   void thread_tracks(Json& tracks) {
@@ -150,7 +162,8 @@ class Page {
       if (!options_.wants(trace_.apis.start[row])) continue;
       std::vector<Json>& rows = threads[trace_.apis.thread[row]];
       while (rows.size() <= depth[row]) rows.push_back(Json::array());
-      event(rows[depth[row]], trace_.apis.start[row] - base_, std::max<int64_t>(0, trace_.apis.end[row] - trace_.apis.start[row]), call_name(row));
+      event(rows[depth[row]], trace_.apis.start[row] - base_,
+            std::max<int64_t>(0, trace_.apis.end[row] - trace_.apis.start[row]), call_name(row));
     }
     for (auto& [thread, rows] : threads)
       tracks.push_back({{"name", "thread " + std::to_string(trace_.threads[thread].tid)}, {"rows", rows}});
@@ -159,7 +172,8 @@ class Page {
   void flames(Json& json) {
     std::vector<std::vector<uint32_t>> ops_of(trace_.apis.size());
     for (size_t i = 0; i < trace_.links.size(); ++i)
-      if (trace_.links.api[i] != kNoRow && trace_.links.op[i] != kNoRow) ops_of[trace_.links.api[i]].push_back(trace_.links.op[i]);
+      if (trace_.links.api[i] != kNoRow && trace_.links.op[i] != kNoRow)
+        ops_of[trace_.links.api[i]].push_back(trace_.links.op[i]);
     Frame cpu, gpu;
     std::vector<uint32_t> chain;
     for (const uint32_t row : tree_.order) {
@@ -209,8 +223,10 @@ std::string escaped_html(std::string_view text) {
 Status write_html(const store::Trace& trace, const Options& options, Sink& sink) {
   std::string data = Page(trace, options).data().dump(-1, ' ', false, Json::error_handler_t::replace);
   // Inside a script element only "</" could end it early; "<\/" means the same to JSON.
-  for (size_t at = data.find("</"); at != std::string::npos; at = data.find("</", at + 3)) data.replace(at, 2, "<\\/");
-  for (size_t at = data.find("<!--"); at != std::string::npos; at = data.find("<!--", at + 4)) data.replace(at, 4, "<\\u0021--");
+  for (size_t at = data.find("</"); at != std::string::npos; at = data.find("</", at + 3))
+    data.replace(at, 2, "<\\/");
+  for (size_t at = data.find("<!--"); at != std::string::npos; at = data.find("<!--", at + 4))
+    data.replace(at, 4, "<\\u0021--");
   std::string page(kViewerHtml);
   replace(page, "@TITLE@", escaped_html(trace.path + " - wavetap"));
   replace(page, "@STYLE@", kViewerCss);

@@ -24,7 +24,6 @@ store::Trace small_trace() {
     trace.apis.name.push_back(trace.strings.intern(name));
     trace.apis.domain.push_back(0);
     trace.apis.category.push_back(0);
-    trace.apis.args_id.push_back(0);
   };
   call(1000, 9000, "hipDeviceSynchronize");
   call(2000, 3000, "hipLaunchKernel</script><!-- \"");
@@ -51,7 +50,8 @@ std::string page_of(const store::Trace& trace) {
 TEST(Html, NamesCannotEndTheScript) {
   const std::string page = page_of(small_trace());
   size_t scripts = 0;
-  for (size_t at = page.find("</script>"); at != std::string::npos; at = page.find("</script>", at + 1)) ++scripts;
+  for (size_t at = page.find("</script>"); at != std::string::npos; at = page.find("</script>", at + 1))
+    ++scripts;
   EXPECT_EQ(scripts, 2u);
   EXPECT_EQ(page.find("<!--"), std::string::npos);
   EXPECT_EQ(page.find("http"), std::string::npos) << "the page must not fetch anything";
@@ -61,13 +61,16 @@ TEST(Html, NamesCannotEndTheScript) {
 // What `chromium --dump-dom` prints of the page, or "" when there is no browser.
 std::string dom_of(const std::string& page) {
   if (access("/usr/bin/chromium", X_OK) != 0) return "";
-  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("wavetap-html-" + std::to_string(getpid()));
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("wavetap-html-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "page.html") << page;
-  const std::string command = "timeout 100 /usr/bin/chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
-                              "--disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage "
-                              "--virtual-time-budget=3000 --user-data-dir=" + (folder / "profile").string() +
-                              " --dump-dom file://" + (folder / "page.html").string() + " 2>/dev/null";
+  const std::string command =
+      "timeout 100 /usr/bin/chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+      "--disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage "
+      "--virtual-time-budget=3000 --user-data-dir=" +
+      (folder / "profile").string() + " --dump-dom file://" + (folder / "page.html").string() +
+      " 2>/dev/null";
   std::string dom;
   if (std::FILE* pipe = popen(command.c_str(), "r")) {
     char part[4096];

@@ -6,6 +6,7 @@
 #include "analysis/analysis.h"
 #include "analysis/call_args.h"
 #include "analysis/op_kind.h"
+#include "analysis/trace_index.h"
 #include "export/formats.h"
 
 namespace wavetap::exporter {
@@ -33,7 +34,8 @@ class Writer {
       gmtime_r(&seconds, &utc);
       char text[64];
       const size_t used = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
-      std::snprintf(text + used, sizeof text - used, ".%09lldZ", static_cast<long long>(unix_ns % 1'000'000'000));
+      std::snprintf(text + used, sizeof text - used, ".%09lldZ",
+                    static_cast<long long>(unix_ns % 1'000'000'000));
       sink_.write("\"ts\":\"");
       sink_.write(text);
       sink_.write("\",");
@@ -77,12 +79,9 @@ Status write_jsonl(const store::Trace& trace, const Options& options, Sink& sink
     if (options.wants(trace.ops.start[i])) rows.push_back({trace.ops.start[i], i, true});
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.start < b.start; });
 
-  std::vector<uint32_t> api_of_op(trace.ops.size(), kNoRow), launch_of_api(trace.apis.size(), kNoRow),
-      copy_of_api(trace.apis.size(), kNoRow);
-  for (size_t i = 0; i < trace.links.size(); ++i)
-    if (trace.links.op[i] != kNoRow) api_of_op[trace.links.op[i]] = trace.links.api[i];
-  for (uint32_t i = 0; i < trace.launches.size(); ++i) launch_of_api[trace.launches[i].api] = i;
-  for (uint32_t i = 0; i < trace.copies.size(); ++i) copy_of_api[trace.copies[i].api] = i;
+  const std::vector<uint32_t> api_of_op = analysis::call_of_op(trace),
+                              launch_of_api = analysis::launch_of_call(trace),
+                              copy_of_api = analysis::copy_of_call(trace);
   const store::Str marker = trace.strings.find("UserMarker");
   const analysis::OpKinds kinds(trace);
 
@@ -115,7 +114,8 @@ Status write_jsonl(const store::Trace& trace, const Options& options, Sink& sink
     out.text("function", is_marker && !args.empty() ? args : trace.str(trace.apis.name[api]));
     if (!is_marker && !args.empty()) {
       out.text("args", args);
-      if (const std::string_view result = analysis::find_arg(args, "return"); !result.empty()) out.text("result", result);
+      if (const std::string_view result = analysis::find_arg(args, "return"); !result.empty())
+        out.text("result", result);
     }
     if (const uint32_t i = launch_of_api[api]; i != kNoRow) {
       out.text("kernel", trace.str(trace.launches[i].kernel));

@@ -52,7 +52,8 @@ std::optional<Message> parse(std::string_view in) {
         break;
       case 1:
         if (in.size() < 8) return std::nullopt;
-        for (int i = 7; i >= 0; --i) value = value << 8 | static_cast<unsigned char>(in[static_cast<size_t>(i)]);
+        for (int i = 7; i >= 0; --i)
+          value = value << 8 | static_cast<unsigned char>(in[static_cast<size_t>(i)]);
         in.remove_prefix(8);
         message.numbers.emplace(field, value);
         break;
@@ -61,7 +62,8 @@ std::optional<Message> parse(std::string_view in) {
         message.bytes.emplace(field, std::string(in.substr(0, value)));
         in.remove_prefix(value);
         break;
-      default: return std::nullopt;
+      default:
+        return std::nullopt;
     }
   }
   return message;
@@ -99,7 +101,9 @@ Checked check(const std::string& bytes) {
       const std::optional<Message> tables = parse(*interned);
       for (const auto& [table, entry_bytes] : tables->bytes) {
         const std::optional<Message> entry = parse(entry_bytes);
-        (table == 1 ? categories : table == 2 ? event_names : annotation_names)[*entry->number(1)] = *entry->text(2);
+        (table == 1   ? categories
+         : table == 2 ? event_names
+                      : annotation_names)[*entry->number(1)] = *entry->text(2);
       }
     }
     if (const auto descriptor = packet->text(60)) {
@@ -161,7 +165,6 @@ void add_call(store::Trace& trace, int64_t start, int64_t end, const char* name)
   trace.apis.name.push_back(trace.strings.intern(name));
   trace.apis.domain.push_back(0);
   trace.apis.category.push_back(0);
-  trace.apis.args_id.push_back(0);
 }
 
 void add_op(store::Trace& trace, int64_t start, int64_t end, const char* name, uint32_t api) {
@@ -199,7 +202,8 @@ TEST(Perfetto, AnEmptyTraceIsValid) { EXPECT_EQ(check(exported(store::Trace())).
 TEST(Perfetto, HoldsEveryRowOfARealTrace) {
   const char* named = std::getenv("WAVETAP_GOLDEN");
   const std::string folder = named != nullptr ? named : std::string(WT_SOURCE_DIR) + "/../shared/golden";
-  if (!std::filesystem::exists(folder + "/vllm_part_v3.rpd")) GTEST_SKIP() << "no reference traces at " << folder;
+  if (!std::filesystem::exists(folder + "/vllm_part_v3.rpd"))
+    GTEST_SKIP() << "no reference traces at " << folder;
   store::LoadOptions load;
   load.args = true;
   Result<store::Trace> trace = store::Trace::load(folder + "/vllm_part_v3.rpd", load);
@@ -214,7 +218,8 @@ TEST(Folded, NestsAndMarksGpuTime) {
   add_call(trace, 0, 100, "outer");
   add_call(trace, 10, 30, "a;b");
   add_op(trace, 50, 75, "k", 1);
-  EXPECT_EQ(exported(trace, "folded"), "thread 1;outer 80\nthread 1;outer;a,b 20\nthread 1;outer;a,b;[gpu] k 25\n");
+  EXPECT_EQ(exported(trace, "folded"),
+            "thread 1;outer 80\nthread 1;outer;a,b 20\nthread 1;outer;a,b;[gpu] k 25\n");
 }
 
 TEST(Jsonl, OneObjectPerRowInTimeOrder) {
@@ -222,8 +227,10 @@ TEST(Jsonl, OneObjectPerRowInTimeOrder) {
   add_call(trace, 10, 30, "hipLaunchKernel");
   add_op(trace, 50, 75, "k\"", 0);
   EXPECT_EQ(exported(trace, "jsonl"),
-            "{\"ns\":10,\"kind\":\"call\",\"id\":1,\"pid\":1,\"tid\":1,\"function\":\"hipLaunchKernel\",\"duration_ns\":20}\n"
-            "{\"ns\":50,\"kind\":\"kernel\",\"id\":1,\"device\":0,\"queue\":0,\"function\":\"k\\\"\",\"type\":\"KernelExecution\","
+            "{\"ns\":10,\"kind\":\"call\",\"id\":1,\"pid\":1,\"tid\":1,\"function\":\"hipLaunchKernel\","
+            "\"duration_ns\":20}\n"
+            "{\"ns\":50,\"kind\":\"kernel\",\"id\":1,\"device\":0,\"queue\":0,\"function\":\"k\\\"\","
+            "\"type\":\"KernelExecution\","
             "\"duration_ns\":25,\"call\":1,\"pid\":1}\n");
 }
 

@@ -17,10 +17,8 @@ Result<Sink> Sink::open(const std::string& path) {
     return sink;
   }
   sink.temporary_ = path + ".part-" + std::to_string(getpid());
-  if (path.ends_with(".gz"))
-    sink.gzip_ = gzopen(sink.temporary_.c_str(), "wb6");
-  else
-    sink.file_ = std::fopen(sink.temporary_.c_str(), "wb");
+  if (path.ends_with(".gz")) sink.gzip_ = gzopen(sink.temporary_.c_str(), "wb6");
+  else sink.file_ = std::fopen(sink.temporary_.c_str(), "wb");
   if (sink.gzip_ == nullptr && sink.file_ == nullptr)
     return errorf("%s: cannot be written: %s; name another file with -o", path.c_str(), std::strerror(errno));
   return sink;
@@ -48,10 +46,34 @@ Sink::~Sink() {
   if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
+namespace {
+
+// Length of the valid UTF-8 sequence at the start of `text`, 0 when there is none.
+size_t utf8_sequence(std::string_view text) {
+  const auto c = static_cast<unsigned char>(text[0]);
+  const size_t length = c >= 0xf0 && c < 0xf5 ? 4 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xc2 && c < 0xe0 ? 2 : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (size_t k = 1; k < length; ++k)
+    if ((static_cast<unsigned char>(text[k]) & 0xc0) != 0x80) return 0;
+  return length;
+}
+
+}  // namespace
+
 void Sink::json_string(std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
+  const auto plain = [](char c) {
+    return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x80 && c != '"' &&
+           c != '\\';
+  };
   put('"');
   for (size_t i = 0; i < text.size();) {
+    // Nearly every text is one plain stretch.
+    size_t end = i;
+    while (end < text.size() && plain(text[end])) ++end;
+    if (end > i) write(text.substr(i, end - i));
+    i = end;
+    if (i == text.size()) break;
     const auto c = static_cast<unsigned char>(text[i]);
     if (c == '"' || c == '\\') {
       put('\\');
@@ -62,20 +84,12 @@ void Sink::json_string(std::string_view text) {
       put(kHex[c >> 4]);
       put(kHex[c & 15]);
       ++i;
-    } else if (c < 0x80) {
-      put(static_cast<char>(c));
-      ++i;
+    } else if (const size_t length = utf8_sequence(text.substr(i)); length > 0) {
+      write(text.substr(i, length));
+      i += length;
     } else {
-      const size_t length = c >= 0xf0 && c < 0xf5 ? 4 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xc2 && c < 0xe0 ? 2 : 0;
-      bool valid = length != 0 && i + length <= text.size();
-      for (size_t k = 1; valid && k < length; ++k) valid = (static_cast<unsigned char>(text[i + k]) & 0xc0) == 0x80;
-      if (valid) {
-        write(text.substr(i, length));
-        i += length;
-      } else {
-        write("\xef\xbf\xbd");
-        ++i;
-      }
+      write("\xef\xbf\xbd");
+      ++i;
     }
   }
   put('"');
@@ -96,14 +110,20 @@ void Sink::real(double value) {
 }
 
 void Sink::flush() {
-  if (buffer_.empty()) return;
-  written_ += buffer_.size();
-  const bool ok = gzip_ != nullptr
-                      ? gzwrite(static_cast<gzFile>(gzip_), buffer_.data(), static_cast<unsigned>(buffer_.size())) > 0
-                      : file_ != nullptr && std::fwrite(buffer_.data(), 1, buffer_.size(), file_) == buffer_.size();
+  write_through(buffer_);
   buffer_.clear();
+}
+
+void Sink::write_through(std::string_view bytes) {
+  if (bytes.empty()) return;
+  written_ += bytes.size();
+  const bool ok =
+      gzip_ != nullptr
+          ? gzwrite(static_cast<gzFile>(gzip_), bytes.data(), static_cast<unsigned>(bytes.size())) > 0
+          : file_ != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file_) == bytes.size();
   if (!ok && status_.ok())
-    status_ = errorf("%s: writing failed: %s; free some space or name another file with -o", path_.c_str(), std::strerror(errno));
+    status_ = errorf("%s: writing failed: %s; free some space or name another file with -o", path_.c_str(),
+                     std::strerror(errno));
 }
 
 Status Sink::finish() {
@@ -118,10 +138,12 @@ Status Sink::finish() {
     closed = std::fclose(std::exchange(file_, nullptr)) == 0;
   }
   if (!closed && status_.ok())
-    status_ = errorf("%s: writing failed: %s; free some space or name another file with -o", path_.c_str(), std::strerror(errno));
+    status_ = errorf("%s: writing failed: %s; free some space or name another file with -o", path_.c_str(),
+                     std::strerror(errno));
   if (status_.ok() && !temporary_.empty()) {
     if (std::rename(temporary_.c_str(), path_.c_str()) != 0)
-      return errorf("%s: cannot be put in place: %s; name another file with -o", path_.c_str(), std::strerror(errno));
+      return errorf("%s: cannot be put in place: %s; name another file with -o", path_.c_str(),
+                    std::strerror(errno));
     temporary_.clear();
   }
   return status_;

@@ -24,6 +24,11 @@ class Sink {
   ~Sink();
 
   void write(std::string_view bytes) {
+    if (bytes.size() >= kBufferBytes && !in_memory_) {
+      flush();
+      write_through(bytes);
+      return;
+    }
     buffer_.append(bytes);
     if (buffer_.size() >= kBufferBytes && !in_memory_) flush();
   }
@@ -43,6 +48,7 @@ class Sink {
   static constexpr size_t kBufferBytes = 1 << 18;
   Sink() = default;
   void flush();
+  void write_through(std::string_view bytes);
 
   std::string path_;
   std::string temporary_;

@@ -10,9 +10,9 @@ namespace {
 struct Rule {
   const char* what;
   const char* table;
-  const char* sql;      // select id from … where <broken>
+  const char* sql;  // select id from … where <broken>
   bool is_error = true;
-  int since = 2;        // schema version
+  int since = 2;  // schema version
 };
 
 constexpr Rule kRules[] = {
@@ -50,7 +50,8 @@ constexpr Rule kRules[] = {
      "select api_ptr_id from rocpd_copyapi where api_ptr_id not in (select id from rocpd_api)"},
     {"rocpd_copyapi: its size is not a number", "rocpd_copyapi",
      "select api_ptr_id from rocpd_copyapi where typeof(size) != 'integer' or size < 0"},
-    {"rocpd_monitor: ends before it starts", "rocpd_monitor", "select id from rocpd_monitor where end < start"},
+    {"rocpd_monitor: ends before it starts", "rocpd_monitor",
+     "select id from rocpd_monitor where end < start"},
     {"rocpd_stackframe: belongs to no call", "rocpd_stackframe",
      "select id from rocpd_stackframe where api_ptr_id not in (select id from rocpd_api)", true, 3},
     {"rocpd_stackframe: its name is no string of the file", "rocpd_stackframe",
@@ -74,14 +75,16 @@ Result<CheckResult> check_trace(const std::string& path) {
 
   for (const Rule& rule : kRules) {
     if (*version < rule.since || !db->has_table_or_view(rule.table)) continue;
-    Result<Stmt> stmt = db->prepare(std::string("with broken(x) as (") + rule.sql + ") select count(*), min(x) from broken");
+    Result<Stmt> stmt =
+        db->prepare(std::string("with broken(x) as (") + rule.sql + ") select count(*), min(x) from broken");
     if (!stmt.ok()) return stmt.error();
     if (!stmt->step()) {
       if (!stmt->status().ok()) return stmt->status().error();
       continue;
     }
     if (stmt->int64(0) > 0)
-      result.findings.push_back({rule.what, static_cast<uint64_t>(stmt->int64(0)), "id " + std::string(stmt->text(1)), rule.is_error});
+      result.findings.push_back({rule.what, static_cast<uint64_t>(stmt->int64(0)),
+                                 "id " + std::string(stmt->text(1)), rule.is_error});
   }
 
   const auto count = [&](const char* table) -> uint64_t {
@@ -93,7 +96,8 @@ Result<CheckResult> check_trace(const std::string& path) {
   result.links = count("rocpd_api_ops");
   result.strings = count("rocpd_string");
   if (db->has_table_or_view("rocpd_metadata")) {
-    Result<Stmt> losses = db->prepare("select sum(cast(value as integer)) from rocpd_metadata where tag = 'losses'");
+    Result<Stmt> losses =
+        db->prepare("select sum(cast(value as integer)) from rocpd_metadata where tag = 'losses'");
     if (losses.ok() && losses->step() && !losses->is_null(0)) result.losses = losses->text(0);
   }
   return result;

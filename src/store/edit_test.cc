@@ -32,14 +32,18 @@ class Edit : public testing::Test {
     EXPECT_TRUE(create_schema(*db).ok());
     const Status status = db->exec(
         "insert into rocpd_metadata (tag, value) values ('producer', 'wavetap test'), ('losses', '0');"
-        "insert into rocpd_string values (1,''),(2,'hipLaunchKernel'),(3,'hip'),(4,'KernelExecution'),(5,'even'),(6,'odd'),(7,'UserMarker');"
+        "insert into rocpd_string values "
+        "(1,''),(2,'hipLaunchKernel'),(3,'hip'),(4,'KernelExecution'),(5,'even'),(6,'odd'),(7,'UserMarker');"
         "insert into rocpd_ustring values (1,''),(2,'middle');"
         "with recursive n(i) as (select 0 union all select i + 1 from n where i < 9) "
         "insert into rocpd_api select i + 1, 100, 100, 1000 + i * 1000, 1400 + i * 1000, 2, 1, 3, 1 from n;"
         "insert into rocpd_api values (2147483649, 100, 100, 3900, 6500, 7, 1, 7, 2);"
-        "insert into rocpd_op select id, 0, 0, id, start + 200, end + 300, 5 + id % 2, 4 from rocpd_api where id < 100;"
+        "insert into rocpd_op select id, 0, 0, id, start + 200, end + 300, 5 + id % 2, 4 from rocpd_api "
+        "where id < 100;"
         "insert into rocpd_api_ops (api_id, op_id) select id, id from rocpd_op;"
-        "insert into rocpd_kernelapi select id, '0x0', 1, 1, 1, 64, 1, 1, 0, 0, 5 + id % 2 from rocpd_api where id < 100;" + extra);
+        "insert into rocpd_kernelapi select id, '0x0', 1, 1, 1, 64, 1, 1, 0, 0, 5 + id % 2 from rocpd_api "
+        "where id < 100;" +
+        extra);
     EXPECT_TRUE(status.ok()) << status.error().message;
     return path;
   }
@@ -52,7 +56,8 @@ TEST_F(Edit, CheckAcceptsASoundTraceAndNamesWhatIsWrong) {
   ASSERT_TRUE(good.ok()) << good.error().message;
   EXPECT_TRUE(good->sound());
   EXPECT_EQ(good->calls, 11u);
-  Result<CheckResult> bad = check_trace(make("bad.rpd", "update rocpd_api set end = start - 1 where id = 4; delete from rocpd_op where id = 7;"));
+  Result<CheckResult> bad = check_trace(make(
+      "bad.rpd", "update rocpd_api set end = start - 1 where id = 4; delete from rocpd_op where id = 7;"));
   ASSERT_TRUE(bad.ok());
   EXPECT_FALSE(bad->sound());
   ASSERT_EQ(bad->findings.size(), 2u);
@@ -61,7 +66,8 @@ TEST_F(Edit, CheckAcceptsASoundTraceAndNamesWhatIsWrong) {
 }
 
 TEST_F(Edit, LossesMakeATraceUnsound) {
-  Result<CheckResult> lossy = check_trace(make("lossy.rpd", "update rocpd_metadata set value = '3' where tag = 'losses';"));
+  Result<CheckResult> lossy =
+      check_trace(make("lossy.rpd", "update rocpd_metadata set value = '3' where tag = 'losses';"));
   ASSERT_TRUE(lossy.ok());
   EXPECT_FALSE(lossy->sound());
 }
@@ -104,8 +110,10 @@ TEST_F(Edit, TrimByMarkerAndByKernel) {
 }
 
 TEST_F(Edit, MergeKeepsRanksApartAndAlignsByWallClock) {
-  const std::string a = make("a.rpd", "insert into rocpd_metadata (tag, value) values ('epoch_offset_ns', '1000000');");
-  const std::string b = make("b.rpd", "insert into rocpd_metadata (tag, value) values ('epoch_offset_ns', '1000250');");
+  const std::string a =
+      make("a.rpd", "insert into rocpd_metadata (tag, value) values ('epoch_offset_ns', '1000000');");
+  const std::string b =
+      make("b.rpd", "insert into rocpd_metadata (tag, value) values ('epoch_offset_ns', '1000250');");
   Result<std::vector<MergedFile>> merged = merge_traces({a, b}, file("m.rpd"), {});
   ASSERT_TRUE(merged.ok()) << merged.error().message;
   EXPECT_EQ((*merged)[1].shift_ns, 250);
@@ -124,8 +132,9 @@ TEST_F(Edit, MergeKeepsRanksApartAndAlignsByWallClock) {
 }
 
 TEST_F(Edit, MergeWithoutClocksSaysThatItGuessed) {
-  Result<std::vector<MergedFile>> merged = merge_traces({make("a.rpd"), make("b.rpd", "update rocpd_api set start = start + 77, end = end + 77;")},
-                                                        file("m.rpd"), {});
+  Result<std::vector<MergedFile>> merged =
+      merge_traces({make("a.rpd"), make("b.rpd", "update rocpd_api set start = start + 77, end = end + 77;")},
+                   file("m.rpd"), {});
   ASSERT_TRUE(merged.ok());
   EXPECT_EQ((*merged)[1].shift_ns, -77);
   EXPECT_NE((*merged)[1].method.find("inferred"), std::string::npos);

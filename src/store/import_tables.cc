@@ -41,12 +41,14 @@ create table wavetap_loss (id integer primary key, pid integer, time integer, re
 
 }  // namespace
 
+Status create_wavetap_tables(Db& db) { return db.exec(kTables); }
+
 Status create_import_file(const std::string& path) {
   Result<Db> db = Db::create(path);
   if (!db.ok()) return db.error();
   if (Status s = db->exec("pragma page_size = 4096; pragma journal_mode = off; pragma synchronous = off"); !s.ok()) return s;
   if (Status s = create_schema(*db); !s.ok()) return s;
-  return db->exec(kTables);
+  return create_wavetap_tables(*db);
 }
 
 Result<std::unique_ptr<ImportFile>> ImportFile::open(const std::string& path) {

@@ -20,6 +20,7 @@ struct Input {
   int64_t first = 0;              // start of the first call
   int64_t sessions = 1;           // blocks of 2^32 ids it uses
   int64_t max_pid = 0, max_gpu = 0;
+  bool has_libraries = false;
 };
 
 Result<Input> inspect(const std::string& path) {
@@ -27,7 +28,10 @@ Result<Input> inspect(const std::string& path) {
   if (!db.ok()) return db.error();
   Result<int> version = schema_version(*db);
   if (!version.ok()) return version.error();
-  Input input{path, *version, {}, 0, 1, 0, 0};
+  Input input;
+  input.path = path;
+  input.version = *version;
+  input.has_libraries = db->has_table_or_view("wavetap_library");
   if (db->has_table_or_view("rocpd_metadata")) {
     Result<Stmt> stmt = db->prepare("select tag, value from rocpd_metadata");
     if (!stmt.ok()) return stmt.error();
@@ -104,7 +108,12 @@ Status copy_rows(Db& db, const Input& input, int64_t id, int64_t t, int64_t p, i
   if (v3)
     sql += "insert into rocpd_stackframe (api_ptr_id, depth, name_id) select api_ptr_id" + I + ", depth, name_id" + I + " from src.rocpd_stackframe;"
            "insert into rocpd_counter (value, op_id, name_id) select value, op_id" + I + ", name_id" + I + " from src.rocpd_counter;";
-  return db.exec(sql);
+  if (Status s = db.exec(sql); !s.ok()) return s;
+  if (!input.has_libraries) return {};
+  if (!db.has_table_or_view("wavetap_library"))
+    if (Status s = create_wavetap_tables(db); !s.ok()) return s;
+  return db.exec("insert into wavetap_library (pid, time, path, soname, build_id, answers_for, how) select pid" + P + ", time" + T +
+                 ", path, soname, build_id, answers_for, how from src.wavetap_library");
 }
 
 Result<std::vector<MergedFile>> write_merged(const std::vector<std::string>& paths, const std::string& output, const MergeOptions& options) {

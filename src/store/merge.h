@@ -21,15 +21,15 @@ struct MergeOptions {
 
 struct MergedFile {
   std::string path;
-  int64_t shift_ns = 0;        // added to its times
-  std::string method;          // "wall clock", "same clock", "first event (inferred)"
+  int64_t shift_ns = 0;  // added to its times
+  std::string method;    // "wall clock", "same clock", "first event (inferred)"
   uint64_t calls = 0, ops = 0;
 };
 
 // Rank r of the inputs gets pid and tid + r * pid_stride, gpuId and queueId as pid, + r * gpu_stride, as
 // the views napi and nop undo; ids move to sessions of their own, so nothing collides.
-Result<std::vector<MergedFile>> merge_traces(const std::vector<std::string>& inputs, const std::string& output,
-                                             const MergeOptions& options);
+Result<std::vector<MergedFile>> merge_traces(const std::vector<std::string>& inputs,
+                                             const std::string& output, const MergeOptions& options);
 
 // One file of schema 2 or 3 as a file of schema 3, ids and times as they are.
 Result<MergedFile> convert_trace(const std::string& input, const std::string& output);

@@ -49,7 +49,8 @@ insert into rocpd_metadata (tag, value) values
 )sql";
 
 // Left joins where RPD uses inner ones: a row whose string is missing is shown with '' rather than lost.
-// `top` counts every op, RPD's drops those with equal name and times; `busy` still reports RPD's columns, with overlap counted once.
+// `top` counts every op, RPD's drops those with equal name and times; `busy` still reports RPD's columns,
+// with overlap counted once.
 constexpr const char* kViews = R"sql(
 create view api as
   select a.id, a.pid, a.tid, a.start, a.end, coalesce(d.string, '') as domain,

@@ -21,6 +21,8 @@ inline constexpr int64_t kFirstMarkerId = (int64_t{1} << 31) + 1;
 
 // Creates tables, string indexes, views and the version keys in an empty database.
 Status create_schema(Db& db);
+// The tables wavetap_*, which only our own recordings have; their columns are in import_tables.cc.
+Status create_wavetap_tables(Db& db);
 // The indexes analyses and views want; made once all rows are in.
 Status create_indexes(Db& db);
 

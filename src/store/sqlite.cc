@@ -10,7 +10,9 @@ namespace wavetap::store {
 // --- Stmt
 
 Stmt::Stmt(Stmt&& other) noexcept
-    : stmt_(std::exchange(other.stmt_, nullptr)), path_(std::move(other.path_)), status_(std::move(other.status_)) {}
+    : stmt_(std::exchange(other.stmt_, nullptr)),
+      path_(std::move(other.path_)),
+      status_(std::move(other.status_)) {}
 
 Stmt& Stmt::operator=(Stmt&& other) noexcept {
   std::swap(stmt_, other.stmt_);
@@ -25,7 +27,8 @@ void Stmt::bind(int index, int64_t value) { sqlite3_bind_int64(stmt_, index, val
 void Stmt::bind(int index, double value) { sqlite3_bind_double(stmt_, index, value); }
 void Stmt::bind(int index, std::string_view text) {
   // A null pointer would bind NULL; an empty text is still a text.
-  sqlite3_bind_text64(stmt_, index, text.data() == nullptr ? "" : text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  sqlite3_bind_text64(stmt_, index, text.data() == nullptr ? "" : text.data(), text.size(), SQLITE_TRANSIENT,
+                      SQLITE_UTF8);
 }
 void Stmt::bind_null(int index) { sqlite3_bind_null(stmt_, index); }
 
@@ -34,8 +37,9 @@ bool Stmt::step() {
   const int rc = sqlite3_step(stmt_);
   if (rc == SQLITE_ROW) return true;
   if (rc != SQLITE_DONE)
-    status_ = errorf("%s: %s%s", path_.c_str(), sqlite3_errmsg(sqlite3_db_handle(stmt_)),
-                     rc == SQLITE_CORRUPT || rc == SQLITE_NOTADB ? "; the file is damaged, record it again" : "");
+    status_ =
+        errorf("%s: %s%s", path_.c_str(), sqlite3_errmsg(sqlite3_db_handle(stmt_)),
+               rc == SQLITE_CORRUPT || rc == SQLITE_NOTADB ? "; the file is damaged, record it again" : "");
   return false;
 }
 
@@ -58,11 +62,16 @@ std::string_view Stmt::text(int column) const {
 bool Stmt::is_null(int column) const { return sqlite3_column_type(stmt_, column) == SQLITE_NULL; }
 char Stmt::type(int column) const {
   switch (sqlite3_column_type(stmt_, column)) {
-    case SQLITE_INTEGER: return 'i';
-    case SQLITE_FLOAT: return 'r';
-    case SQLITE_TEXT: return 't';
-    case SQLITE_BLOB: return 'b';
-    default: return 'n';
+    case SQLITE_INTEGER:
+      return 'i';
+    case SQLITE_FLOAT:
+      return 'r';
+    case SQLITE_TEXT:
+      return 't';
+    case SQLITE_BLOB:
+      return 'b';
+    default:
+      return 'n';
   }
 }
 int Stmt::columns() const { return sqlite3_column_count(stmt_); }
@@ -75,7 +84,8 @@ bool Stmt::is_read_only() const { return sqlite3_stmt_readonly(stmt_) != 0; }
 // --- Db
 
 Result<Db> Db::open_read_only(const std::string& path) {
-  if (access(path.c_str(), R_OK) != 0) return errorf("%s: cannot be read; check the path and its rights", path.c_str());
+  if (access(path.c_str(), R_OK) != 0)
+    return errorf("%s: cannot be read; check the path and its rights", path.c_str());
   return open(path, SQLITE_OPEN_READONLY);
 }
 
@@ -86,7 +96,8 @@ Result<Db> Db::open_read_write(const std::string& path) {
 }
 
 Result<Db> Db::create(const std::string& path) {
-  if (access(path.c_str(), F_OK) == 0) return errorf("%s: exists already; name another file or remove it", path.c_str());
+  if (access(path.c_str(), F_OK) == 0)
+    return errorf("%s: exists already; name another file or remove it", path.c_str());
   return open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
 }
 
@@ -96,7 +107,9 @@ Result<Db> Db::open(const std::string& path, int flags) {
   Db db;
   db.path_ = path;
   const int rc = sqlite3_open_v2(path.c_str(), &db.db_, flags | SQLITE_OPEN_NOMUTEX, nullptr);
-  if (rc != SQLITE_OK) return errorf("%s: cannot be opened: %s; check the path and its rights", path.c_str(), sqlite3_errstr(rc));
+  if (rc != SQLITE_OK)
+    return errorf("%s: cannot be opened: %s; check the path and its rights", path.c_str(),
+                  sqlite3_errstr(rc));
   sqlite3_busy_timeout(db.db_, 5000);
   // The first read tells whether it is an SQLite file at all. Hostile schemas get no functions to call.
   sqlite3_db_config(db.db_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
@@ -141,6 +154,29 @@ Result<int64_t> Db::query_int(std::string_view sql) {
     return errorf("%s: no row for: %.*s", path_.c_str(), static_cast<int>(sql.size()), sql.data());
   }
   return stmt->int64(0);
+}
+
+namespace {
+
+sqlite3_file* file_of(sqlite3* db) {
+  sqlite3_file* file = nullptr;
+  const int rc = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  return rc == SQLITE_OK && file != nullptr && file->pMethods != nullptr ? file : nullptr;
+}
+
+}  // namespace
+
+bool Db::read_file_bytes(uint64_t offset, std::span<uint8_t> bytes) {
+  sqlite3_file* file = file_of(db_);
+  return file != nullptr && file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()),
+                                                  static_cast<sqlite3_int64>(offset)) == SQLITE_OK;
+}
+
+uint64_t Db::file_bytes() {
+  sqlite3_file* file = file_of(db_);
+  sqlite3_int64 size = 0;
+  return file != nullptr && file->pMethods->xFileSize(file, &size) == SQLITE_OK ? static_cast<uint64_t>(size)
+                                                                                : 0;
 }
 
 bool Db::has_table_or_view(const char* name) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -82,6 +83,9 @@ class Db {
   Result<int64_t> query_int(std::string_view sql);
   bool has_table_or_view(const char* name);
   bool has_column(const char* table, const char* column);
+  // The file itself, through SQLite's own handle: a descriptor of ours would drop SQLite's locks when closed.
+  bool read_file_bytes(uint64_t offset, std::span<uint8_t> bytes);
+  uint64_t file_bytes();
   const std::string& path() const { return path_; }
   sqlite3* raw() { return db_; }
 

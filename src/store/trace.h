@@ -49,13 +49,12 @@ struct Thread {
 // Rows are in id order, which is not time order. Every vector has one element per row.
 struct Apis {
   std::vector<int64_t> id;
-  std::vector<int64_t> start;     // ns
+  std::vector<int64_t> start;  // ns
   std::vector<int64_t> end;
-  std::vector<uint32_t> thread;   // index into Trace::threads
+  std::vector<uint32_t> thread;  // index into Trace::threads
   std::vector<Str> name;
-  std::vector<Str> domain;        // "" in schema 2
+  std::vector<Str> domain;  // "" in schema 2
   std::vector<Str> category;
-  std::vector<int64_t> args_id;   // rocpd_ustring (rocpd_string in schema 2) id
   size_t size() const { return id.size(); }
 };
 
@@ -64,7 +63,7 @@ struct Ops {
   std::vector<int32_t> gpu;
   std::vector<int32_t> queue;
   std::vector<int64_t> sequence;
-  std::vector<int64_t> start;     // ns, same clock as Apis
+  std::vector<int64_t> start;  // ns, same clock as Apis
   std::vector<int64_t> end;
   std::vector<Str> description;
   std::vector<Str> type;
@@ -84,7 +83,7 @@ struct Links {
 };
 
 struct KernelLaunch {
-  uint32_t api = kNoRow;          // row of Apis
+  uint32_t api = kNoRow;  // row of Apis
   Str stream = 0;
   int32_t grid[3] = {0, 0, 0};
   int32_t workgroup[3] = {0, 0, 0};
@@ -100,7 +99,7 @@ struct Copy {
   int64_t width = 0;
   int64_t height = 0;
   int64_t kind = 0;
-  Str dst = 0;                    // as the program called it: RPD's own files hold them swapped, put right here
+  Str dst = 0;  // as the program called it: RPD's own files hold them swapped, put right here
   Str src = 0;
   int64_t dst_device = 0;
   int64_t src_device = 0;
@@ -123,9 +122,32 @@ struct StackFrame {
   Str name = 0;
 };
 
+// A shared library the dynamic loader brought into a process (table wavetap_library).
+struct LibraryEvent {
+  int64_t pid = 0;
+  int64_t time = 0;
+  Str path = 0;
+  Str soname = 0;
+  Str build_id = 0;
+  Str answers_for = 0;  // API families, separated by spaces
+  Str how = 0;          // "startup", "dlopen", "dlsym"
+};
+
+// Memory a process held, as the recorder followed it (table wavetap_allocation).
+struct AllocationEvent {
+  int64_t pid = 0;
+  uint32_t api = kNoRow;  // the call, when one is known
+  int64_t gpu = 0;        // -1 for host memory
+  Str kind = 0;           // "device", …
+  uint64_t address = 0;
+  int64_t bytes = 0;
+  int64_t start = 0;
+  int64_t end = 0;  // 0 when it was not given back
+};
+
 // Something in the file that could not be taken as it stands. Shown by every command, never fatal.
 struct Problem {
-  std::string what;      // "rocpd_api.apiName_id names no string"
+  std::string what;  // "rocpd_api.apiName_id names no string"
   uint64_t count = 0;
 };
 
@@ -133,12 +155,14 @@ struct LoadOptions {
   bool apis = true;
   bool ops = true;
   bool copies_and_launches = true;
-  bool args = false;          // argument texts of calls: Trace::args(row)
+  bool args = false;  // argument texts of calls: Trace::args(row)
   bool stack_frames = false;
   bool monitors = true;
   // Called now and then with the share done, 0..1.
   std::function<void(double)> progress = nullptr;
 };
+
+struct ArgTexts;  // arg_texts.h
 
 class Trace {
  public:
@@ -157,10 +181,13 @@ class Trace {
   Apis apis;
   Ops ops;
   Links links;
-  std::vector<KernelLaunch> launches;   // in api order
+  std::vector<KernelLaunch> launches;  // in api order
   std::vector<Copy> copies;
   std::vector<Monitor> monitors;
   std::vector<StackFrame> stack_frames;
+  std::vector<LibraryEvent> libraries;       // in time order
+  std::vector<AllocationEvent> allocations;  // in time order
+  bool has_allocations = false;              // the file has the table, even if nothing was allocated
   std::vector<Problem> problems;
 
   // Argument text of an api row; "" unless loaded with `args`.
@@ -175,7 +202,6 @@ class Trace {
   uint32_t op_row(int64_t id) const;
 
  private:
-  struct ArgTexts;
   std::unique_ptr<ArgTexts> arg_texts_;
 };
 

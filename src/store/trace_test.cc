@@ -14,7 +14,9 @@ namespace wavetap::store {
 namespace {
 
 std::string scratch_file(const char* name) {
-  const std::string path = (std::filesystem::temp_directory_path() / ("wavetap-store-" + std::to_string(getpid()) + "-" + name)).string();
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("wavetap-store-" + std::to_string(getpid()) + "-" + name))
+          .string();
   std::filesystem::remove(path);
   return path;
 }
@@ -33,7 +35,8 @@ std::string two_session_trace() {
     insert into rocpd_op values (4294967297,0,1,1,300,400,4294967299,4294967297);
     insert into rocpd_api_ops values (1,4294967297,4294967297),(2,99,4294967297);
     insert into rocpd_copyapi values (1,'0x0',4294967296,0,0,1,'0xd','0x5',2,3,1,0);
-  )sql").ok());
+  )sql")
+                  .ok());
   EXPECT_TRUE(create_indexes(*db).ok());
   return path;
 }
@@ -88,9 +91,12 @@ TEST(Trace, ReadsARangeSplitTableCompletely) {
   Result<Db> db = Db::create(path);
   ASSERT_TRUE(db.ok());
   ASSERT_TRUE(create_schema(*db).ok());
-  ASSERT_TRUE(db->exec("insert into rocpd_string values (1,''),(2,'f'); insert into rocpd_ustring values (1,'');"
-                       "with recursive n(i) as (select 1 union all select i + 1 from n where i < 120000) "
-                       "insert into rocpd_api select case when i % 2 then i else 2147483649 + i end, 1, i % 7, i, i + 1, 2, 1, 1, 1 from n").ok());
+  ASSERT_TRUE(
+      db->exec("insert into rocpd_string values (1,''),(2,'f'); insert into rocpd_ustring values (1,'');"
+               "with recursive n(i) as (select 1 union all select i + 1 from n where i < 120000) "
+               "insert into rocpd_api select case when i % 2 then i else 2147483649 + i end, 1, i % 7, i, i "
+               "+ 1, 2, 1, 1, 1 from n")
+          .ok());
   Result<Trace> trace = Trace::load(path);
   ASSERT_TRUE(trace.ok()) << trace.error().message;
   ASSERT_EQ(trace->apis.size(), 120000u);
@@ -103,7 +109,8 @@ TEST(Trace, ReadsARangeSplitTableCompletely) {
 TEST(Trace, ReadsSchemaTwoWithArgumentsAmongTheStrings) {
   const char* golden = std::getenv("WAVETAP_GOLDEN");
   const std::string folder = golden != nullptr ? golden : std::string(WT_SOURCE_DIR) + "/../shared/golden";
-  if (!std::filesystem::exists(folder + "/matmul_result.rpd")) GTEST_SKIP() << "no reference traces at " << folder;
+  if (!std::filesystem::exists(folder + "/matmul_result.rpd"))
+    GTEST_SKIP() << "no reference traces at " << folder;
   Result<Trace> trace = Trace::load(folder + "/matmul_result.rpd", {.args = true});
   ASSERT_TRUE(trace.ok()) << trace.error().message;
   EXPECT_EQ(trace->schema_version, 2);

@@ -25,6 +25,7 @@ struct TrimResult {
 
 // Writes the part of `input` to the new file `output`; `input` is not touched. Derived ext_* tables are
 // dropped: they described the whole.
-Result<TrimResult> trim_trace(const std::string& input, const std::string& output, const TrimOptions& options);
+Result<TrimResult> trim_trace(const std::string& input, const std::string& output,
+                              const TrimOptions& options);
 
 }  // namespace wavetap::store

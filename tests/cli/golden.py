@@ -15,6 +15,7 @@ Lines that start with % are directives for the cases below them:
 
   % columns 80                standard output must not be wider than this
   % mask NAME REGEX           replace matches of REGEX by <NAME>
+  % before COMMAND            run first, in the same scratch folder; its output does not count
 
 Always replaced: the build folder (<build>), the source folder (<source>), the scratch folder the command
 runs in (<scratch>). --update rewrites the expected lines; the diff is the review.
@@ -36,15 +37,16 @@ class Case:
         self.expected = []
         self.masks = []
         self.columns = None
+        self.before = []
 
 
 def parse(text):
     """Returns the file as a list of comment lines and cases, in order."""
-    items, masks, columns = [], [], None
+    items, masks, columns, before = [], [], None, []
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("$ "):
             case = Case(line[2:], number)
-            case.masks, case.columns = list(masks), columns
+            case.masks, case.columns, case.before = list(masks), columns, list(before)
             items.append(case)
         elif line[:2] in ("| ", "! ", "= ") or line in ("|", "!"):
             items[-1].expected.append(line.rstrip())
@@ -56,6 +58,8 @@ def parse(text):
                 masks.append((name, re.compile(pattern)))
             elif words[:2] == ["%", "columns"]:
                 columns = int(words[2])
+            elif words[:2] == ["%", "before"]:
+                before.append(line.split(None, 2)[2])
     return items
 
 
@@ -63,6 +67,8 @@ def run(case, bin_folder):
     with tempfile.TemporaryDirectory() as scratch:
         environment = dict(os.environ, PATH=f"{bin_folder}:{os.environ['PATH']}", NO_COLOR="1", LC_ALL="C.UTF-8",
                            SOURCE=str(SOURCE), BUILD=str(bin_folder.parent), TMPDIR=scratch)
+        for command in case.before:
+            subprocess.run(["sh", "-c", command], cwd=scratch, env=environment, check=True, stdin=subprocess.DEVNULL, timeout=100)
         done = subprocess.run(["sh", "-c", case.command], cwd=scratch, env=environment, capture_output=True,
                               timeout=100, stdin=subprocess.DEVNULL)
         replacements = [(scratch, "<scratch>"), (str(bin_folder.parent), "<build>"), (str(SOURCE), "<source>")]

@@ -1,0 +1,271 @@
+// Makes a trace of any size with the shape of a PyTorch training run, for bench/analysis/measure.py.
+//
+//   bench_make_trace OUT.rpd ROWS THREADS [RANK]
+//
+// Every thread repeats one unit of four calls inside a marker per step: an operator's marker, the marker of
+// the operator inside it, the launch or copy inside that, and a query after it. So calls nest four deep, a
+// quarter of them have an op, and ids of all threads interleave as they do in a recording. Now and then a
+// graph is launched, memory is allocated and freed. Everything follows from the arguments: two runs give
+// the same file.
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "store/schema.h"
+#include "store/sqlite.h"
+
+namespace {
+
+using wavetap::Result;
+using wavetap::Status;
+using wavetap::store::Db;
+using wavetap::store::Stmt;
+
+constexpr int kGpus = 4;
+constexpr int kUnitsPerStep = 64;
+constexpr int kOpsPerGraph = 8;
+
+[[noreturn]] void die(const wavetap::Error& error) {
+  std::fprintf(stderr, "bench_make_trace: %s\n", error.message.c_str());
+  std::exit(1);
+}
+
+Stmt prepare(Db& db, const char* sql) {
+  Result<Stmt> stmt = db.prepare(sql);
+  if (!stmt.ok()) die(stmt.error());
+  return std::move(*stmt);
+}
+
+class Maker {
+ public:
+  Maker(Db& db, int64_t rows, int threads, int rank)
+      : db_(db),
+        rows_(rows),
+        threads_(static_cast<size_t>(threads)),
+        pid_(1000 + rank),
+        text_(prepare(db, "insert into rocpd_ustring values (?, ?)")),
+        api_(prepare(db, "insert into rocpd_api values (?, ?, ?, ?, ?, ?, ?, ?, ?)")),
+        op_(prepare(db, "insert into rocpd_op values (?, ?, ?, ?, ?, ?, ?, ?)")),
+        link_(prepare(db, "insert into rocpd_api_ops (api_id, op_id) values (?, ?)")),
+        launch_(prepare(db, "insert into rocpd_kernelapi values (?, ?, 256, 1, 1, 256, 1, 1, 0, 0, ?)")),
+        copy_(prepare(
+            db, "insert into rocpd_copyapi values (?, ?, ?, 0, 0, 1, '0x7f0010', '0x7f0020', 0, 0, 0, 0)")) {
+    add_strings();
+    for (size_t t = 0; t < threads_.size(); ++t)
+      threads_[t].now = 1'000'000'000 + static_cast<int64_t>(t) * 77;
+  }
+
+  void run() {
+    capture_graph();
+    while (made_ < rows_)
+      for (size_t t = 0; t < threads_.size() && made_ < rows_; ++t) unit(t);
+    for (size_t t = 0; t < threads_.size(); ++t)
+      if (threads_[t].step_begin != 0) end_step(t);
+    for (Stmt* stmt : {&text_, &api_, &op_, &link_, &launch_, &copy_})
+      if (!stmt->status().ok()) die(stmt->status().error());
+  }
+
+ private:
+  struct Thread {
+    int64_t now = 0;
+    int64_t step_begin = 0;
+    int64_t units = 0;
+    int64_t gpu_free = 0;
+  };
+
+  int64_t random(int64_t below) {
+    seed_ = seed_ * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<int64_t>((seed_ >> 33) % static_cast<uint64_t>(below));
+  }
+
+  int64_t add_string(const std::string& text) {
+    Stmt stmt = prepare(db_, "insert into rocpd_string values (?, ?)");
+    stmt.bind(1, ++strings_);
+    stmt.bind(2, std::string_view(text));
+    stmt.run();
+    return strings_;
+  }
+
+  void add_strings() {
+    empty_ = add_string("");
+    add_text("");
+    hip_ = add_string("hip");
+    marker_ = add_string("UserMarker");
+    launch_name_ = add_string("hipLaunchKernel");
+    copy_name_ = add_string("hipMemcpyAsync");
+    query_ = add_string("hipStreamQuery");
+    malloc_ = add_string("hipMalloc");
+    free_ = add_string("hipFree");
+    begin_capture_ = add_string("hipStreamBeginCapture");
+    end_capture_ = add_string("hipStreamEndCapture");
+    instantiate_ = add_string("hipGraphInstantiate");
+    graph_launch_ = add_string("hipGraphLaunch");
+    kernel_type_ = add_string("KernelExecution");
+    copy_type_ = add_string("CopyHostToDevice");
+    task_type_ = add_string("Task");
+    for (int k = 0; k < 40; ++k)
+      kernels_.push_back(add_string("void at::native::kernel_" + std::to_string(k) +
+                                    "<4, float, at::detail::Array<char*, 3>>(int)"));
+  }
+
+  int64_t add_text(const std::string& text) {
+    text_.bind(1, ++texts_);
+    text_.bind(2, std::string_view(text));
+    text_.run();
+    return texts_;
+  }
+
+  int64_t add_api(size_t t, int64_t begin, int64_t end, int64_t name, int64_t text) {
+    const bool is_marker = name == marker_;
+    const int64_t id = is_marker ? wavetap::store::kFirstMarkerId + markers_++ : ++calls_;
+    api_.bind(1, id);
+    api_.bind(2, pid_);
+    api_.bind(3, pid_ + static_cast<int64_t>(t));
+    api_.bind(4, begin);
+    api_.bind(5, end);
+    api_.bind(6, name);
+    api_.bind(7, empty_);
+    api_.bind(8, is_marker ? marker_ : hip_);
+    api_.bind(9, text);
+    api_.run();
+    ++made_;
+    return id;
+  }
+
+  void add_op(size_t t, int64_t api, int64_t asked, int64_t type, int64_t description, int64_t length) {
+    Thread& thread = threads_[t];
+    const int64_t begin = std::max(thread.gpu_free, asked + 2000);
+    thread.gpu_free = begin + length;
+    op_.bind(1, ++ops_);
+    op_.bind(2, static_cast<int64_t>(t) % kGpus);
+    op_.bind(3, static_cast<int64_t>(t));
+    op_.bind(4, int64_t{0});
+    op_.bind(5, begin);
+    op_.bind(6, begin + length);
+    op_.bind(7, description);
+    op_.bind(8, type);
+    op_.run();
+    link_.bind(1, api);
+    link_.bind(2, ops_);
+    link_.run();
+  }
+
+  std::string stream(size_t t) const { return "0x7f" + std::to_string(1000 + t); }
+
+  void add_launch(size_t t, int64_t api, int64_t kernel) {
+    launch_.bind(1, api);
+    launch_.bind(2, std::string_view(stream(t)));
+    launch_.bind(3, kernel);
+    launch_.run();
+  }
+
+  // One graph of the first thread, captured before everything else.
+  void capture_graph() {
+    Thread& thread = threads_[0];
+    const auto call = [&](int64_t name, const std::string& text) {
+      const int64_t begin = thread.now;
+      thread.now += 1000;
+      return add_api(0, begin, begin + 800, name, add_text(text));
+    };
+    call(begin_capture_, "stream = " + stream(0) + " | mode = 0");
+    for (int k = 0; k < kOpsPerGraph; ++k)
+      add_launch(0, call(launch_name_, ""), kernels_[static_cast<size_t>(k)]);
+    call(end_capture_, "stream = " + stream(0) + " | graph = 0x9000");
+    call(instantiate_, "graphExec = 0x9100 | graph = 0x9000");
+  }
+
+  void unit(size_t t) {
+    Thread& thread = threads_[t];
+    if (thread.step_begin == 0) {
+      thread.step_begin = thread.now;
+      thread.now += 500;
+    }
+    const int64_t number = thread.units++;
+    const bool backward = number % 2 == 1;
+    const int64_t kind = random(static_cast<int64_t>(kernels_.size()));
+    const int64_t outer = thread.now, inner = outer + 400 + random(200), call = inner + 300 + random(200);
+    const int64_t call_end = call + 2000 + random(3000), inner_end = call_end + 200,
+                  outer_end = inner_end + 1500;
+
+    // Ids of markers are given when they end, those of calls when they begin.
+    int64_t api = 0;
+    if (number % 64 == 63) {
+      api = add_api(t, call, call_end, graph_launch_, add_text("graphExec = 0x9100 | stream = " + stream(t)));
+      for (int k = 0; k < kOpsPerGraph; ++k)
+        add_op(t, api, call, task_type_, kernels_[static_cast<size_t>(k)], 3000 + random(500));
+    } else if (number % 32 == 15) {
+      api = add_api(t, call, call_end, number % 64 == 15 ? malloc_ : free_,
+                    add_text("ptr=0x7f" + std::to_string(t) + "000 | size=0x100000"));
+    } else if (number % 16 == 7) {
+      api = add_api(t, call, call_end, copy_name_, 1);
+      copy_.bind(1, api);
+      copy_.bind(2, std::string_view(stream(t)));
+      copy_.bind(3, 4096 + random(1 << 20));
+      copy_.run();
+      add_op(t, api, call, copy_type_, empty_, 4000 + random(4000));
+    } else {
+      api = add_api(t, call, call_end, launch_name_, 1);
+      add_launch(t, api, kernels_[static_cast<size_t>(kind)]);
+      add_op(t, api, call, kernel_type_, kernels_[static_cast<size_t>(kind)], 3000 + random(9000));
+    }
+    const std::string op = "aten::op_" + std::to_string(kind) + (backward ? "Backward" : "");
+    const std::string tail = ", seq = " + std::to_string(number / 2) + ", op_id = " + std::to_string(number) +
+                             ", sizes = [[" + std::to_string(64 << (kind % 4)) +
+                             ", 1024], [1024, 64]], input_op_ids = [[" + std::to_string(number) + ", 0]]";
+    add_api(t, inner, inner_end, marker_, add_text(op + "_inner" + tail));
+    add_api(t, inner_end + 300, inner_end + 900, query_, 1);
+    add_api(t, outer, outer_end, marker_, add_text(op + tail));
+    thread.now = outer_end + 100 + random(300);
+    if (thread.units % kUnitsPerStep == 0) end_step(t);
+  }
+
+  void end_step(size_t t) {
+    Thread& thread = threads_[t];
+    add_api(t, thread.step_begin, thread.now, marker_,
+            add_text("step " + std::to_string(thread.units / kUnitsPerStep)));
+    thread.now += 200;
+    thread.step_begin = 0;
+  }
+
+  Db& db_;
+  const int64_t rows_;
+  std::vector<Thread> threads_;
+  const int64_t pid_;
+  Stmt text_, api_, op_, link_, launch_, copy_;
+  uint64_t seed_ = 1;
+  int64_t made_ = 0, strings_ = 0, texts_ = 0, markers_ = 0, calls_ = 0, ops_ = 0;
+  int64_t empty_ = 0, hip_ = 0, marker_ = 0, launch_name_ = 0, copy_name_ = 0, query_ = 0, malloc_ = 0,
+          free_ = 0;
+  int64_t begin_capture_ = 0, end_capture_ = 0, instantiate_ = 0, graph_launch_ = 0;
+  int64_t kernel_type_ = 0, copy_type_ = 0, task_type_ = 0;
+  std::vector<int64_t> kernels_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int64_t rows = argc > 3 ? std::atoll(argv[2]) : 0;
+  const int threads = argc > 3 ? std::atoi(argv[3]) : 0;
+  if (rows < 1 || threads < 1) {
+    std::fprintf(stderr, "usage: bench_make_trace OUT.rpd ROWS THREADS [RANK]\n");
+    return 1;
+  }
+  Result<Db> db = Db::create(argv[1]);
+  if (!db.ok()) die(db.error());
+  const auto must = [](Status status) {
+    if (!status.ok()) die(status.error());
+  };
+  must(db->exec("pragma journal_mode = off; pragma synchronous = off"));
+  must(wavetap::store::create_schema(*db));
+  must(db->exec("begin"));
+  Maker(*db, rows, threads, argc > 4 ? std::atoi(argv[4]) : 0).run();
+  must(
+      db->exec("insert into rocpd_metadata (tag, value) values ('producer', 'bench_make_trace'), "
+               "('session_count', '1'), ('losses', '0')"));
+  must(db->exec("commit"));
+  must(wavetap::store::create_indexes(*db));
+  return 0;
+}

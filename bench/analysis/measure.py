@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""How long do the answers take? Commands on generated traces, beside plain Python+SQLite versions of the same.
+
+  measure.py [--build BUILD] [--rows 1000000]… [--threads 8]… [--no-reference] [--json FILE]
+
+For each size and thread count: make the trace (make_trace.cc), run every command several times and keep the best, run
+the Python version (reference.py) once, print seconds, peak memory and the ratio. Where both give the same number it is
+compared, so that a fast wrong answer does not count. `make bench` runs one million rows; ten million and 256 threads:
+  measure.py --rows 1000000 --rows 10000000 --threads 8 --threads 256
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Failure(RuntimeError):
+    pass
+
+
+def timed(command):
+    """Seconds, peak MiB and output of a command."""
+    with tempfile.TemporaryFile() as output:
+        begin = time.perf_counter()
+        child = subprocess.Popen([str(word) for word in command], stdout=output, stderr=subprocess.PIPE)
+        errors = child.stderr.read()
+        _, status, usage = os.wait4(child.pid, 0)
+        seconds = time.perf_counter() - begin
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode != 0:
+            raise Failure(f"{' '.join(map(str, command))}: status {child.returncode}: {errors.decode().strip()[-300:]}")
+        output.seek(0)
+        return seconds, usage.ru_maxrss / 1024, output.read()
+
+
+
+# What both sides must agree on: (name in the reference's result, the same from wavetap's --json).
+CHECKS = {
+    "report": [("dispatches", lambda j: j["facts"]["dispatches"]),
+               ("busy_ns", lambda j: sum(gpu["busy_ns"] for gpu in j["tables"]["gpus"])),
+               ("top_kernel_ns", lambda j: j["tables"]["kernels"][0]["total_ns"])],
+    "callstack": [("names", lambda j: j["truncated"]["calls"]),
+                  ("most_inclusive_ns", lambda j: j["tables"]["calls"][0]["cpu_inclusive_ns"])],
+    "autograd": [("operators", lambda j: j["facts"]["operators"]), ("kernels", lambda j: j["truncated"]["kernels"])],
+    "graph": [("launches", lambda j: sum(row["launches"] for row in j["tables"]["graphs"]))],
+}
+
+
+class Measure:
+    def __init__(self, build, folder, repeat):
+        self.tool, self.maker = build / "bin/wavetap", build / "bin/bench_make_trace"
+        self.folder, self.repeat, self.results = folder, repeat, []
+
+    def trace(self, rows, threads, rank=0):
+        path = self.folder / f"t{rows}x{threads}r{rank}.rpd"
+        if not path.exists():
+            timed([self.maker, path, rows, threads, rank])
+        return path
+
+    def best(self, make_command):
+        runs = []
+        for _ in range(self.repeat):
+            runs.append(timed(make_command()))
+        return min(runs, key=lambda run: run[0])
+
+    def new_file(self, suffix):
+        path = self.folder / f"out{suffix}"
+        path.unlink(missing_ok=True)
+        return path
+
+    def commands(self, trace):
+        """(what, command maker, name in reference.py or None)"""
+        tool, out = self.tool, self.new_file
+        yield "report", lambda: [tool, "report", trace, "--json"], "report"
+        for name in ("callstack", "autograd", "graph", "variability"):
+            yield name, lambda name=name: [tool, "analyze", name, trace, "--json"], name
+        yield "chrome", lambda: [tool, "export", "--format", "chrome", trace, "-o", out(".json")], "chrome"
+        yield "perfetto", lambda: [tool, "export", "--format", "perfetto", trace, "-o", out(".pftrace")], None
+        yield "trim 25-50 %", lambda: [tool, "trim", trace, "--start", "25%", "--end", "50%", "-o", out(".rpd")], "trim"
+
+    def run(self, rows, threads, reference):
+        trace = self.trace(rows, threads)
+        print(f"\nA trace of {rows:,} calls by {threads} threads, {trace.stat().st_size >> 20} MiB\n")
+        table = [["command", "wavetap", "peak MiB", "Python", "peak MiB", "faster"]]
+        for what, command, name in self.commands(trace):
+            seconds, peak, output = self.best(command)
+            row = {"command": what, "rows": rows, "threads": threads, "seconds": seconds, "peak_mib": peak}
+            line = [what, f"{seconds:.2f} s", f"{peak:.0f}", "-", "-", "-"]
+            if name and reference:
+                needs_output = name in ("chrome", "trim")
+                words = [sys.executable, HERE / "reference.py", name, trace] + ([self.new_file(".ref")] if needs_output else [])
+                theirs, their_peak, their_output = timed(words)
+                self.compare(what, output, json.loads(their_output))
+                row |= {"reference_seconds": theirs, "reference_peak_mib": their_peak}
+                line[3:] = [f"{theirs:.1f} s", f"{their_peak:.0f}", f"{theirs / seconds:.0f}x"]
+            self.results.append(row)
+            table.append(line)
+        self.merge(rows, threads, table)
+        for row in table:
+            print("  " + row[0].ljust(16) + "".join(cell.rjust(11) for cell in row[1:]))
+
+    def merge(self, rows, threads, table):
+        parts = [self.trace(rows // 8, threads, rank) for rank in range(8)]
+        seconds, peak, _ = self.best(lambda: [self.tool, "merge", *parts, "-o", self.new_file(".rpd")])
+        self.results.append({"command": "merge of 8", "rows": rows, "threads": threads, "seconds": seconds, "peak_mib": peak})
+        table.append(["merge of 8", f"{seconds:.2f} s", f"{peak:.0f}", "-", "-", "-"])
+
+    def compare(self, what, output, reference):
+        for key, ours in CHECKS.get(what, []):
+            value = ours(json.loads(output))
+            if value != reference[key]:
+                raise Failure(f"{what}: {key} is {value}, the Python version says {reference[key]}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", type=pathlib.Path, default=HERE.parent.parent / "build")
+    parser.add_argument("--rows", type=int, action="append")
+    parser.add_argument("--threads", type=int, action="append")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--no-reference", action="store_true", help="skip the Python versions")
+    parser.add_argument("--folder", type=pathlib.Path, help="keep the generated traces here")
+    parser.add_argument("--json", type=pathlib.Path)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = arguments.folder or pathlib.Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        measure = Measure(arguments.build.resolve(), folder, arguments.repeat)
+        try:
+            for rows in arguments.rows or [1_000_000]:
+                for threads in arguments.threads or [8]:
+                    measure.run(rows, threads, not arguments.no_reference)
+        except (Failure, OSError) as error:
+            sys.exit(f"wavetap: error: {error}")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(measure.results, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""wavetap.open: rows, columns, analyses and data frames of a trace made by hand."""
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import wavetap
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+BIN = pathlib.Path(os.environ["WAVETAP_BIN"])
+HAS_PANDAS = importlib.util.find_spec("pandas") is not None
+
+
+class OpenTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = pathlib.Path(cls.folder.name) / "small.rpd"
+        subprocess.run([BIN / "trace_from_text", SOURCE / "tests/traces/small.txt", cls.path], check=True)
+        cls.trace = wavetap.open(cls.path)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.trace.close()
+        cls.folder.cleanup()
+
+    def test_rows_are_named_tuples(self):
+        calls = list(self.trace.calls.rows())
+        self.assertEqual(len(calls), len(self.trace.calls))
+        first = calls[0]
+        self.assertEqual((first.name, first.pid, first.tid, first.start, first.end), ("hipMalloc", 100, 100, 1000, 5000))
+        self.assertEqual(first.args, "ptr = 0x7000000 | size = 1048576")
+        self.assertEqual(first.domain, "hip")
+
+    def test_columns_of_structs_and_of_plain_vectors(self):
+        self.assertEqual(self.trace.launches.columns[:2], ["call", "stream"])
+        self.assertEqual(self.trace.launches["grid_x"][0], 64)
+        self.assertEqual(self.trace.launches["kernel"][1], "void relu(float*)")
+        self.assertEqual(self.trace.copies["size_bytes"], [1048576])
+        self.assertEqual(self.trace.copies["sync"], [False])
+        self.assertEqual(self.trace.ops["gpu"][-1], 1)
+
+    def test_links_give_row_numbers(self):
+        calls, ops = list(self.trace.calls.rows()), list(self.trace.ops.rows())
+        for link in self.trace.links.rows():
+            self.assertLessEqual(calls[link.call].start, ops[link.op].start)
+
+    def test_tables_that_come_on_demand(self):
+        self.assertEqual(len(self.trace.stack_frames), 0)
+        with wavetap.open(self.path, args=False, stack_frames=True) as trace:
+            self.assertEqual(trace.stack_frames["name"], ["hipLaunchKernel", "at::native::mm"])
+            self.assertEqual(set(trace.calls["args"]), {""})
+        self.assertEqual(self.trace.libraries["soname"][-1], "libcuda.so.1")
+
+    def test_metadata(self):
+        self.assertEqual(self.trace.metadata["hostname"], "node1")
+
+    def test_analyses_are_those_of_the_program(self):
+        def program(*words):
+            return json.loads(subprocess.run([BIN / "wavetap", *words, "--json"], check=True, capture_output=True).stdout)
+
+        self.assertEqual(self.trace.report(), program("report", self.path))
+        self.assertEqual(self.trace.analyze("gaps", min_us=5), program("analyze", "gaps", self.path, "--set", "min-us=5"))
+        with self.assertRaisesRegex(ValueError, "no such analysis"):
+            self.trace.analyze("nonsense")
+
+    def test_what_is_wrong_is_said(self):
+        with self.assertRaisesRegex(OSError, "cannot be read"):
+            wavetap.open("no-such-file.rpd")
+        with self.assertRaisesRegex(OSError, "not a trace"):
+            wavetap.open(__file__)
+        trace = wavetap.open(self.path)
+        trace.close()
+        with self.assertRaisesRegex(ValueError, "closed"):
+            len(trace.calls)
+
+    def test_a_closed_trace_can_be_shown_and_closed_again(self):
+        trace = wavetap.open(self.path)
+        self.assertIn("calls", repr(trace))
+        trace.close()
+        trace.close()
+        self.assertIn("closed", repr(trace))
+
+    def test_an_unknown_name_is_no_attribute(self):
+        with self.assertRaises(AttributeError):
+            wavetap.nonsense  # pylint: disable=pointless-statement
+
+    @unittest.skipIf(HAS_PANDAS, "pandas is installed")
+    def test_without_pandas_frames_say_so(self):
+        with self.assertRaisesRegex(ImportError, "pandas is not installed"):
+            self.trace.ops.frame()
+
+    @unittest.skipUnless(HAS_PANDAS, "pandas is not installed")
+    def test_frames(self):
+        ops = self.trace.ops.frame()
+        self.assertEqual(len(ops), len(self.trace.ops))
+        self.assertEqual(list(ops["description"].astype(str)), self.trace.ops["description"])
+        self.assertEqual(int((ops["end"] - ops["start"]).sum()), sum(row.end - row.start for row in self.trace.ops.rows()))
+        launches = self.trace.launches.frame()
+        self.assertEqual(list(launches["grid_x"]), self.trace.launches["grid_x"])
+
+
+if __name__ == "__main__":
+    unittest.main()
