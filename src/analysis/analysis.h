@@ -37,6 +37,7 @@ struct Column {
   std::string name;   // JSON key and CSV header: snake_case
   std::string title;  // what the table shows
   Unit unit = Unit::kText;
+  bool optional = false;  // left out of tables that would be too wide
 };
 
 struct Table {

@@ -14,6 +14,7 @@
 #include "analysis/callstack_tree.h"
 #include "analysis/marker.h"
 #include "store/sqlite.h"
+#include "util/text.h"
 
 namespace wavetap::analysis {
 namespace {
@@ -138,8 +139,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     }
     if (tree.crossing > 0)
       report.notes.push_back(
-          std::to_string(tree.crossing) +
-          " calls overlap a neighbour on their thread without nesting; they count as siblings");
+          util::count_of(tree.crossing, "call") +
+          " overlapping a neighbour on the same thread without nesting: counted as siblings");
   }
 
   Table table{"calls",

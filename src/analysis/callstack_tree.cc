@@ -10,7 +10,7 @@ std::vector<int64_t> gpu_time_per_api(const store::Trace& trace) {
     const uint32_t api = trace.links.api[i];
     const uint32_t op = trace.links.op[i];
     if (api == store::kNoRow || op == store::kNoRow) continue;
-    time[api] += trace.ops.end[op] - trace.ops.start[op];
+    time[api] += std::max<int64_t>(0, trace.ops.end[op] - trace.ops.start[op]);
   }
   return time;
 }

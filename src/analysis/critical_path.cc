@@ -17,6 +17,7 @@
 #include "analysis/analysis.h"
 #include "analysis/callstack_tree.h"
 #include "analysis/op_kind.h"
+#include "util/text.h"
 
 namespace wavetap::analysis {
 namespace {
@@ -180,15 +181,18 @@ std::vector<int64_t> slacks(const Graph& graph) {
   for (const uint32_t i : order) {
     const Node& node = graph.nodes[i];
     const int64_t room = latest_end[i] - node.end;
-    if (node.before != kNoRow) {
-      const Node& p = graph.nodes[node.before];
-      latest_end[node.before] = std::min(latest_end[node.before], std::max(p.end, node.start) + room);
-    }
-    if (node.cause != kNoRow) {
-      const Node& p = graph.nodes[node.cause];
-      const int64_t needed = node.is_op ? node.start : node.end;
-      latest_end[node.cause] = std::min(latest_end[node.cause], std::max(p.end, needed) + room);
-    }
+    // A predecessor the node waited for hands its delay on in full: what lies between, be it host code, a
+    // launch or the return from waiting, takes its time all the same. One it did not wait for could have
+    // ended as late as the node began.
+    const auto limit = [&](uint32_t predecessor, bool waited_for) {
+      const Node& p = graph.nodes[predecessor];
+      const int64_t free = waited_for ? p.end : std::max(p.end, node.start);
+      latest_end[predecessor] = std::min(latest_end[predecessor], free + room);
+    };
+    const bool both = node.is_op && node.before != kNoRow && node.cause != kNoRow;
+    const bool queue_last = both && graph.nodes[node.before].end > graph.nodes[node.cause].end;
+    if (node.before != kNoRow) limit(node.before, !both || queue_last);
+    if (node.cause != kNoRow) limit(node.cause, !both || !queue_last);
   }
   std::vector<int64_t> out(graph.nodes.size());
   for (size_t i = 0; i < out.size(); ++i) out[i] = std::max<int64_t>(0, latest_end[i] - graph.nodes[i].end);
@@ -283,8 +287,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   cut_to_top(ops, options);
   report.tables.push_back(std::move(ops));
   if (graph.inferred > 0)
-    report.notes.push_back(std::to_string(graph.inferred) +
-                           " sync edges are inferred: a synchronising call is taken to wait for the "
+    report.notes.push_back(util::count_of(graph.inferred, "sync edge") +
+                           " inferred: a synchronising call is taken to wait for the "
                            "op of its process that ended last before it returned");
   report.notes.push_back(
       "events recorded on one stream and waited for on another are not in the trace; such edges are missing");
@@ -293,11 +297,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 
 }  // namespace
 
-extern const Analysis kCriticalPath{"critical-path",
-                                    "the chain of work that decided the run time, and the slack of the rest",
-                                    "",
-                                    false,
-                                    false,
-                                    run};
+extern const Analysis kCriticalPath{
+    "critical-path", "what decided the run time, and the slack of the rest", "", false, false, run};
 
 }  // namespace wavetap::analysis

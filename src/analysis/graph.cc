@@ -115,7 +115,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   Table graphs{"graphs",
                "Captured graphs",
                {{"exec", "GRAPH EXEC"},
-                {"graph", "GRAPH"},
+                {"graph", "GRAPH", Unit::kText, true},
                 {"stream", "STREAM"},
                 {"kernels", "KERNELS", Unit::kCount},
                 {"launches", "LAUNCHES", Unit::kCount},

@@ -19,7 +19,7 @@ std::string demangled(std::string_view name) {
 }
 
 void drop_all(std::string& text, std::string_view part) {
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part))
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at))
     text.erase(at, part.size());
 }
 
@@ -32,6 +32,7 @@ std::string short_kernel_name(std::string_view name) {
   // Copy what stands outside brackets; the first '(' at the outside begins the parameters, unless it is
   // the call operator's own.
   std::string out;
+  bool has_parameters = false;
   int angle = 0;
   int inside = 0;  // parentheses open within template arguments: a '>' there compares, it does not close
   for (size_t i = 0; i < text.size(); ++i) {
@@ -40,7 +41,7 @@ std::string short_kernel_name(std::string_view name) {
       inside += c == '(' ? 1 : -1;
       continue;
     }
-    if (c == '<' && inside == 0 && !out.ends_with("operator")) {
+    if (c == '<' && inside == 0 && !out.ends_with("operator") && text.compare(i, 2, "<=") != 0) {
       if (angle++ == 0) out += "<…>";
       continue;
     }
@@ -50,16 +51,21 @@ std::string short_kernel_name(std::string_view name) {
     }
     if (angle > 0) continue;
     if (c == '(') {
-      if (!text.substr(i).starts_with("()") || !out.ends_with("operator")) break;
+      if (text.compare(i, 2, "()") != 0 || !out.ends_with("operator")) {
+        has_parameters = true;
+        break;
+      }
       out += "()";
       ++i;
       continue;
     }
     out.push_back(c);
   }
-  // What precedes the last outside space is the return type: "void ", "std::enable_if<…>::type ".
-  if (const size_t space = out.rfind(' ');
-      space != std::string::npos && space + 1 < out.size() && out.find("operator ") == std::string::npos)
+  // What precedes the last outside space of a function is the return type: "void ", "std::enable_if<…>::type
+  // ". Other names keep their spaces.
+  if (const size_t space = out.rfind(' '); (has_parameters || out.starts_with("void ")) &&
+                                           space != std::string::npos && space + 1 < out.size() &&
+                                           out.find("operator ") == std::string::npos)
     out.erase(0, space + 1);
   while (!out.empty() && out.back() == ' ') out.pop_back();
   return out.empty() ? std::string(name) : out;

@@ -26,6 +26,9 @@ TEST(ShortKernelName, Demangles) {
 TEST(ShortKernelName, LeavesOtherNamesAlone) {
   EXPECT_EQ(short_kernel_name("Cijk_Ailk_Bljk_SB_MT128x64x16"), "Cijk_Ailk_Bljk_SB_MT128x64x16");
   EXPECT_EQ(short_kernel_name("CopyHostToDevice"), "CopyHostToDevice");
+  EXPECT_EQ(short_kernel_name("reduce \"max\""), "reduce \"max\"");
+  EXPECT_EQ(short_kernel_name("GAP <=10us"), "GAP <=10us");
+  EXPECT_EQ(short_kernel_name("void saxpy<float>"), "saxpy<…>");
   EXPECT_EQ(short_kernel_name(""), "");
   EXPECT_EQ(short_kernel_name("_Znonsense"), "_Znonsense");
 }

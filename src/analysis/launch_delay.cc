@@ -6,6 +6,7 @@
 #include "analysis/analysis.h"
 #include "analysis/op_kind.h"
 #include "analysis/stats.h"
+#include "util/text.h"
 
 namespace wavetap::analysis {
 namespace {
@@ -79,8 +80,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   cut_to_top(kernels, options);
   report.tables.push_back(std::move(kernels));
   if (negative > 0)
-    report.notes.push_back(std::to_string(negative) +
-                           " kernels started before their launching call returned");
+    report.notes.push_back(util::count_of(negative, "kernel") +
+                           " started before the launching call returned");
   if (queues.empty()) report.notes.push_back("no kernel in the trace is linked to a call");
   return report;
 }

@@ -7,6 +7,7 @@
 
 #include "analysis/allocations.h"
 #include "analysis/analysis.h"
+#include "util/text.h"
 
 namespace wavetap::analysis {
 namespace {
@@ -109,13 +110,14 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   cut_to_top(leaks, options);
   report.tables.push_back(std::move(leaks));
   if (allocations.unknown_frees > 0)
-    report.notes.push_back(std::to_string(allocations.unknown_frees) +
-                           " frees of pointers allocated before the recording or by other means");
+    report.notes.push_back(util::count_of(static_cast<uint64_t>(allocations.unknown_frees), "free") +
+                           " of pointers allocated before the recording or by other means");
   if (allocations.null_frees > 0)
-    report.notes.push_back(std::to_string(allocations.null_frees) + " frees of a null pointer");
+    report.notes.push_back(util::count_of(static_cast<uint64_t>(allocations.null_frees), "free") +
+                           " of a null pointer");
   if (allocations.unreadable > 0)
-    report.notes.push_back(std::to_string(allocations.unreadable) +
-                           " allocation calls carry no pointer or size; record with --args");
+    report.notes.push_back(util::count_of(static_cast<uint64_t>(allocations.unreadable), "allocation call") +
+                           " without pointer or size; record with --args");
   report.notes.push_back(
       "sizes are those the program asked for; what the runtime or a caching allocator holds beyond them is "
       "not seen");

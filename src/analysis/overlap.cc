@@ -75,7 +75,6 @@ Result<Report> run(const store::Trace& trace, const Options&) {
 }  // namespace
 
 extern const Analysis kOverlap{
-    "overlap", "what ran at the same time: kernels beside kernels, copies beside kernels", "", false, false,
-    run};
+    "overlap", "what ran at the same time: kernels, copies beside kernels", "", false, false, run};
 
 }  // namespace wavetap::analysis

@@ -157,19 +157,23 @@ std::string chain_text(const Process& process, const Library& first) {
   return text;
 }
 
+// Who ends up with the program's CUDA calls, or its HIP calls when it makes none.
 std::string verdict_of(const Process& process) {
   const Library* cuda = nullptr;
   for (const Answer& answer : process.answers)
     if (layer_of(answer.family) == Layer::kCuda && (cuda == nullptr || answer.family == "libcuda"))
       cuda = answer.library;
-  const Library* hip = process.find_layer(Layer::kHip);
-  if (cuda == nullptr)
-    return hip != nullptr ? "HIP is called directly; nothing is redirected"
-                          : "no CUDA and no HIP library was loaded";
-  if (layer_of(cuda->family) == Layer::kHip) return "CUDA calls are answered by " + cuda->label() + " itself";
-  if (const Library* below = next_below(process, *cuda))
-    return "CUDA calls are answered by " + cuda->label() + " and go on to " + below->label();
-  return "CUDA calls are answered by " + cuda->label() + "; no HIP library was loaded";
+  if (cuda != nullptr) return "CUDA: " + chain_text(process, *cuda);
+  if (const Library* hip = process.find_layer(Layer::kHip)) return "HIP: " + chain_text(process, *hip);
+  return "no CUDA and no HIP library was loaded";
+}
+
+// Whether a family's calls end where its name says.
+const char* redirection(const Process& process, const Answer& answer) {
+  if (answer.family != answer.library->family) return "yes";
+  const Library* below = next_below(process, *answer.library);
+  const bool translated = layer_of(answer.family) == Layer::kCuda && below != nullptr;
+  return translated ? "inferred" : "no";
 }
 
 Result<Report> run(const store::Trace& trace, const Options& options) {
@@ -183,8 +187,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   }
   Table verdicts{
       "processes",
-      "Processes",
-      {{"pid", "PID", Unit::kCount}, {"libraries", "LIBRARIES", Unit::kCount}, {"verdict", "VERDICT"}},
+      "Where calls end up",
+      {{"pid", "PID", Unit::kCount}, {"libraries", "LIBRARIES", Unit::kCount, true}, {"verdict", "CHAIN"}},
       {},
       0};
   Table answers{"answers",
@@ -193,8 +197,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
                  {"layer", "LAYER"},
                  {"family", "ASKED FOR"},
                  {"library", "ANSWERED BY"},
-                 {"redirected", "REDIRECTED"},
-                 {"chain", "CHAIN"}},
+                 {"redirected", "REDIRECTED"}},
                 {},
                 0};
   Table edges{"edges",
@@ -219,8 +222,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
       ++owners[answer.family];
       answers.rows.push_back(
           {process.pid, std::string(kLayerNames[static_cast<size_t>(layer_of(answer.family))]), answer.family,
-           answer.library->label(), std::string(answer.family == answer.library->family ? "no" : "yes"),
-           chain_text(process, *answer.library)});
+           answer.library->label(), std::string(redirection(process, answer))});
     }
     for (const auto& [family, count] : owners)
       if (count > 1)

@@ -47,37 +47,43 @@ Json cell_json(const Cell& cell) {
   return nullptr;
 }
 
-util::Table laid_out(const Table& table, bool bars) {
+// What a table can do without, in the order in which it goes when there is no room.
+enum class Room : uint8_t { kAll, kNoBars, kNoOptional };
+
+util::Table laid_out(const Table& table, Room room) {
+  const auto shown = [&](const Column& column) {
+    return !(column.unit == Unit::kBar && room >= Room::kNoBars) &&
+           !(column.optional && room >= Room::kNoOptional);
+  };
   std::vector<util::Column> columns;
   for (const Column& column : table.columns) {
-    if (column.unit == Unit::kBar && !bars) continue;
     const bool text = column.unit == Unit::kText || column.unit == Unit::kKernel;
-    columns.push_back(
-        {column.title, text || column.unit == Unit::kBar ? util::Align::kLeft : util::Align::kRight, text});
+    if (shown(column))
+      columns.push_back(
+          {column.title, text || column.unit == Unit::kBar ? util::Align::kLeft : util::Align::kRight, text});
   }
   util::Table out(std::move(columns));
   for (const std::vector<Cell>& row : table.rows) {
     std::vector<std::string> cells;
     for (size_t i = 0; i < row.size(); ++i)
-      if (bars || table.columns[i].unit != Unit::kBar)
-        cells.push_back(cell_text(row[i], table.columns[i].unit));
+      if (shown(table.columns[i])) cells.push_back(cell_text(row[i], table.columns[i].unit));
     out.add(std::move(cells));
   }
   return out;
 }
 
-size_t widest_line(const std::string& text) {
-  size_t widest = 0;
+bool fits(const std::string& text, size_t columns) {
   for (const std::string& line : util::split(text, '\n'))
-    widest = std::max(widest, util::display_width(line));
-  return widest;
+    if (util::display_width(line) > columns) return false;
+  return true;
 }
 
-// Bars are the first thing to go when there is no room.
+// Bars go when they cost a name a letter, optional columns when names cannot be shortened any further.
 std::string table_text(const Table& table, size_t columns) {
-  const util::Table with_bars = laid_out(table, /*bars=*/true);
-  if (columns == 0 || widest_line(with_bars.text(0)) <= columns) return with_bars.text(columns);
-  return laid_out(table, /*bars=*/false).text(columns);
+  const util::Table all = laid_out(table, Room::kAll);
+  if (columns == 0 || fits(all.text(0), columns)) return all.text(columns);
+  const std::string text = laid_out(table, Room::kNoBars).text(columns);
+  return fits(text, columns) ? text : laid_out(table, Room::kNoOptional).text(columns);
 }
 
 }  // namespace
@@ -168,9 +174,12 @@ nlohmann::ordered_json render_json(const Report& report, const store::Trace& tra
 
 std::vector<std::string> trace_warnings(const store::Trace& trace) {
   std::vector<std::string> out;
-  for (const store::Problem& problem : trace.problems)
-    out.push_back(fmt::format("the file is not sound: {} ({} times); `wavetap check` lists them",
-                              problem.what, problem.count));
+  uint64_t rows = 0;
+  for (const store::Problem& problem : trace.problems) rows += problem.count;
+  if (!trace.problems.empty())
+    out.push_back(fmt::format("the file is not sound: {}, {}{}; `wavetap check` lists them",
+                              util::count_of(rows, "bad row"), trace.problems.size() > 1 ? "such as: " : "",
+                              trace.problems.front().what));
   const auto losses = trace.metadata.find("losses");
   if (losses != trace.metadata.end() && losses->second != "0")
     out.push_back("the recording lost " + losses->second + " events; totals are too low");

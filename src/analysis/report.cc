@@ -27,7 +27,7 @@ class Durations {
  public:
   void add(store::Str name, int64_t ns) {
     if (name >= by_name_.size()) by_name_.resize(std::max<size_t>(name + 1, by_name_.size() * 2));
-    by_name_[name].push_back(ns);
+    by_name_[name].push_back(std::max<int64_t>(0, ns));
   }
 
   Table table(const store::Strings& names, const char* key, const char* title, const char* what,
@@ -128,9 +128,10 @@ Table copy_table(const store::Trace& trace, const OpKinds& kinds, const std::vec
               {},
               0};
   for (const auto& [type, sums] : by_type)
-    table.rows.push_back(
-        {type, sums.count, sums.bytes, sums.ns,
-         sums.ns > 0 ? Cell(static_cast<double>(sums.bytes) / static_cast<double>(sums.ns)) : Cell()});
+    table.rows.push_back({type, sums.count, sums.bytes, sums.ns,
+                          sums.ns > 0 && sums.bytes > 0
+                              ? Cell(static_cast<double>(sums.bytes) / static_cast<double>(sums.ns))
+                              : Cell()});
   return table;
 }
 
@@ -152,6 +153,13 @@ HostBound host_bound(const store::Trace& trace, const std::vector<uint32_t>& cal
       sums.host_late += std::clamp<int64_t>(trace.apis.start[call] - gap.time.begin, 0, length);
   }
   return sums;
+}
+
+std::string verdict(double late_share, double idle_share) {
+  if (late_share > 0.3) return "launch-bound: the host hands out work too slowly";
+  if (idle_share > 0.3) return "idle, but not for want of launches; see `analyze gaps`";
+  if (idle_share > 0.1) return "mixed: the GPU idles now and then; see `analyze gaps`";
+  return "GPU-bound: kernels and copies fill the time";
 }
 
 }  // namespace
@@ -210,14 +218,11 @@ Report build_report(const store::Trace& trace, const Options& options, ReportBy 
     report.facts.push_back({"host_late_share", "GPU waited for the host", Unit::kShare, late});
     report.facts.push_back(
         {"verdict", "verdict", Unit::kText,
-         std::string(late > 0.3 ? "launch-bound: the host hands out work too slowly"
-                     : static_cast<double>(bound.idle) / static_cast<double>(bound.wall) > 0.3
-                         ? "the GPU idles for other reasons; see `wavetap analyze gaps`"
-                         : "GPU-bound: kernels and copies fill the time")});
+         verdict(late, static_cast<double>(bound.idle) / static_cast<double>(bound.wall))});
   }
   if (trace.is_emulated())
-    report.facts.push_back({"emulated", "GPU", Unit::kText,
-                            std::string("virtual: times are those of the emulation, not of hardware")});
+    report.facts.push_back(
+        {"emulated", "GPU", Unit::kText, std::string("virtual: times are the emulation's, not hardware's")});
   if (dispatches == 0)
     report.warnings.insert(report.warnings.begin(),
                            trace.ops.size() == 0

@@ -312,16 +312,16 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
               "Kernels in their context, and gaps",
               {{"kernel", "KERNEL", Unit::kKernel},
                {"after", "AFTER", Unit::kKernel},
-               {"category", "CATEGORY"},
+               {"category", "CATEGORY", Unit::kText, true},
                {"calls", "CALLS", Unit::kCount},
                {"total_ns", "TOTAL", Unit::kNs},
-               {"min_ns", "MIN", Unit::kNs},
+               {"min_ns", "MIN", Unit::kNs, true},
                {"mean_ns", "MEAN", Unit::kNs},
                {"max_ns", "MAX", Unit::kNs},
-               {"deviation_ns", "STD", Unit::kNs},
+               {"deviation_ns", "STD", Unit::kNs, true},
                {"variability_ns", "VARSUM", Unit::kNs},
-               {"gap_ns", "GAP BEFORE", Unit::kNs},
-               {"outliers", "OUT", Unit::kCount},
+               {"gap_ns", "GAP BEFORE", Unit::kNs, true},
+               {"outliers", "OUT", Unit::kCount, true},
                {"share", "SHARE", Unit::kShare}},
               {},
               0};
@@ -332,8 +332,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   cut_to_top(table, options);
   report.tables.push_back(std::move(table));
   if (without_context > 0)
-    report.notes.push_back(std::to_string(without_context) +
-                           " ops at the start of a GPU's list have no full context and are left out");
+    report.notes.push_back(util::count_of(static_cast<uint64_t>(without_context), "op") +
+                           " at the start of a GPU's list without full context, left out");
   report.notes.push_back(
       "VARSUM is (mean - min) * calls: what equal speed would save; it is a bound, not a promise");
   return report;
@@ -343,7 +343,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 
 extern const Analysis kVariability{
     "variability",
-    "kernel sequences, their spread, idle gaps between them, outliers",
+    "kernel sequences, their spread, gaps between them, outliers",
     "sequence: kernels that make a context (2); gaps: bin bounds in us (10,20,50,100,1000,10000,100000); "
     "zscore: drop instances this many deviations off; categories: JSON file {name: [regex]}; gpu: one GPU "
     "only; "

@@ -24,10 +24,17 @@ struct Options {
 };
 
 std::string analysis_list() {
-  std::string text;
-  for (const analysis::Analysis& a : analysis::all_analyses())
-    text += fmt::format("  {:<14}{}\n", a.name, a.help);
-  return text;
+  std::string text, settings;
+  for (const analysis::Analysis& a : analysis::all_analyses()) {
+    text += fmt::format("  {:<15}{}\n", a.name, a.help);
+    // "key: meaning; key: meaning"
+    for (const std::string& setting : util::split(a.settings_help, ';')) {
+      const size_t begin = setting.find_first_not_of(' ');
+      if (begin == std::string::npos) continue;
+      settings += fmt::format("  {:<15}{}\n", a.name, util::wrap(setting.substr(begin), 80, 17).substr(17));
+    }
+  }
+  return text + "\nSettings (--set KEY=VALUE):\n" + settings;
 }
 
 int analyze(const Options& options) {
@@ -89,20 +96,23 @@ int analyze(const Options& options) {
 
 void add_analyze(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(
-      parent, "analyze", "one analysis of a trace: gaps, call stacks, critical path, …",
-      "analyze NAME TRACE [--top N] [--json] [--write] [--rpd-compatible] [--diagram KIND] [--set KEY=VALUE]",
-      "  wavetap analyze gaps trace.rpd\n"
-      "  wavetap analyze callstack trace.rpd --write\n"
-      "  wavetap analyze redirects trace.rpd --diagram dot | dot -Tsvg > chain.svg\n\n"
-      "Analyses:\n" +
-          analysis_list());
+  CLI::App& command =
+      add_command(parent, "analyze", "one analysis of a trace: gaps, call stacks, critical path and more",
+                  "analyze NAME TRACE [--top N] [--json] [--write]\n"
+                  "                       [--rpd-compatible] [--diagram KIND] [--set KEY=VALUE]",
+                  "  wavetap analyze gaps trace.rpd\n"
+                  "  wavetap analyze callstack trace.rpd --write\n"
+                  "  wavetap analyze redirects trace.rpd --diagram dot | dot -Tsvg > chain.svg\n\n"
+                  "Analyses:\n" +
+                      analysis_list());
   command.add_option("NAME", options->name, "the analysis")->required();
   command.add_option("TRACE", options->path, "a .rpd file")->required();
-  command.add_option("--top", options->top, "rows per table, 0 for all (20)");
-  command.add_option("--set", options->settings, "a setting of the analysis");
+  command.add_option("--top", options->top, "rows per table, 0 for all (20)")->type_name("N");
+  command.add_option("--set", options->settings, "a setting of the analysis, may be repeated")
+      ->type_name("KEY=VALUE");
   command.add_option("--diagram", options->diagram, "redirects: print a diagram instead, dot or mermaid")
-      ->check(CLI::IsMember({"dot", "mermaid"}));
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"dot", "mermaid"}).description(""));
   command.add_flag("--json", options->json, "print JSON");
   command.add_flag("--write", options->write, "store the derived ext_* tables in TRACE");
   command.add_flag("--rpd-compatible", options->rpd_compatible,

@@ -106,24 +106,30 @@ void add_export(CLI::App& parent, Invocation& invocation) {
   std::string formats;
   for (const exporter::Format& f : exporter::all_formats())
     formats += fmt::format("  {:<14}{}\n", f.name, f.help);
-  CLI::App& command = add_command(
-      parent, "export", "a trace in another tool's format",
-      "export --format FORMAT TRACE [-o OUT] [--start T] [--end T] [--split SIZE] [--rpd-compatible]",
-      "  wavetap export --format chrome trace.rpd -o trace.json.gz\n"
-      "  wavetap export --format chrome trace.rpd --start 25% --end 50%\n"
-      "  wavetap export --format perfetto trace.rpd --split 500m\n\n"
-      "Formats:\n" +
-          formats);
+  CLI::App& command = add_command(parent, "export", "a trace in another tool's format",
+                                  "export --format FORMAT TRACE [-o OUT] [--start T] [--end T]\n"
+                                  "                      [--split SIZE] [--rpd-compatible]",
+                                  "  wavetap export --format chrome trace.rpd -o trace.json.gz\n"
+                                  "  wavetap export --format chrome trace.rpd --start 25% --end 50%\n"
+                                  "  wavetap export --format perfetto trace.rpd --split 500m\n\n"
+                                  "Formats:\n" +
+                                      formats);
   command.add_option("TRACE", options->path, "a .rpd file")->required();
-  command.add_option("--format,-f", options->format, "the format (chrome)");
-  command.add_option("--output,-o", options->output,
-                     "file to write, - for standard output (TRACE with the format's suffix)");
-  command.add_option("--start", options->start,
-                     std::string("only what starts at or after ") + analysis::kTimeSpecHelp);
-  command.add_option("--end", options->end, "only what starts at or before it");
-  command.add_option("--split", options->split,
-                     "several files of at most this size each, such as 500m (before compression)");
-  command.add_option("--table", options->table, "csv: the table or view to write (top)");
+  command.add_option("--format,-f", options->format, "the format (chrome)")->type_name("FORMAT");
+  command
+      .add_option("--output,-o", options->output,
+                  "file to write, - for standard output (TRACE with the format's suffix)")
+      ->type_name("OUT");
+  command
+      .add_option("--start", options->start,
+                  std::string("only what starts at or after ") + analysis::kTimeSpecHelp)
+      ->type_name("T");
+  command.add_option("--end", options->end, "only what starts at or before it")->type_name("T");
+  command
+      .add_option("--split", options->split,
+                  "several files of at most this size each, such as 500m (before compression)")
+      ->type_name("SIZE");
+  command.add_option("--table", options->table, "csv: the table or view to write (top)")->type_name("NAME");
   command.add_flag("--array", options->array, "chrome: a bare JSON array");
   command.add_flag("--rpd-compatible", options->rpd_compatible, "RPD's event set and texts");
   command.callback([options, &invocation] { invocation.exit_code = export_trace(*options); });

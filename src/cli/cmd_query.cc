@@ -55,7 +55,8 @@ int query(const Options& options) {
   }
   while (stmt->step()) {
     if (options.format == "csv") {
-      for (int i = 0; i < stmt->columns(); ++i) fmt::print("{}{}", i > 0 ? "," : "", util::csv_field(stmt->text(i)));
+      for (int i = 0; i < stmt->columns(); ++i)
+        fmt::print("{}{}", i > 0 ? "," : "", util::csv_field(stmt->text(i)));
       fmt::print("\n");
     } else if (options.format == "json") {
       nlohmann::ordered_json row;
@@ -85,7 +86,8 @@ void add_query(CLI::App& parent, Invocation& invocation) {
   command.add_option("TRACE", options->path, "a .rpd file")->required();
   command.add_option("SQL", options->sql, "one statement")->required();
   command.add_option("--format", options->format, "table, csv or json (table)")
-      ->check(CLI::IsMember({"table", "csv", "json"}));
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"table", "csv", "json"}).description(""));
   command.callback([options, &invocation] { invocation.exit_code = query(*options); });
 }
 

@@ -48,9 +48,10 @@ void add_report(CLI::App& parent, Invocation& invocation) {
                                   "  wavetap report trace.rpd --by kernel --top 0\n"
                                   "  wavetap report trace.rpd --json | jq .facts\n");
   command.add_option("TRACE", options->path, "a .rpd file")->required();
-  command.add_option("--top", options->top, "rows per table, 0 for all (10)");
+  command.add_option("--top", options->top, "rows per table, 0 for all (10)")->type_name("N");
   command.add_option("--by", options->by, "one table only: kernel, api, marker or stream")
-      ->check(CLI::IsMember({"overview", "kernel", "api", "marker", "stream"}));
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"overview", "kernel", "api", "marker", "stream"}).description(""));
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &invocation] { invocation.exit_code = report(*options); });
 }

@@ -165,18 +165,22 @@ void add_check(CLI::App& parent, Invocation& invocation) {
 
 void add_trim(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<TrimArguments>();
-  CLI::App& command =
-      add_command(parent, "trim", "cut a trace by time, marker or kernel into a new file",
-                  "trim TRACE [-o OUT] [--start T] [--end T] [--marker REGEX] [--kernel REGEX]",
-                  "  wavetap trim trace.rpd --start 25% --end 50% -o part.rpd\n"
-                  "  wavetap trim trace.rpd --marker 'step 17' -o step17.rpd\n");
+  CLI::App& command = add_command(parent, "trim", "cut a trace by time, marker or kernel into a new file",
+                                  "trim TRACE [-o OUT] [--start T] [--end T] [--marker REGEX]\n"
+                                  "                    [--kernel REGEX]",
+                                  "  wavetap trim trace.rpd --start 25% --end 50% -o part.rpd\n"
+                                  "  wavetap trim trace.rpd --marker 'step 17' -o step17.rpd\n");
   command.add_option("TRACE", options->path, "a .rpd file")->required();
-  command.add_option("--output,-o", options->output, "file to write (TRACE-trimmed.rpd)");
-  command.add_option("--start", options->start,
-                     std::string("keep calls that start at or after ") + analysis::kTimeSpecHelp);
-  command.add_option("--end", options->end, "keep calls that start at or before it");
-  command.add_option("--marker", options->marker, "keep what lies inside markers whose text matches");
-  command.add_option("--kernel", options->kernel, "keep GPU work whose name matches, and its calls");
+  command.add_option("--output,-o", options->output, "file to write (TRACE-trimmed.rpd)")->type_name("OUT");
+  command
+      .add_option("--start", options->start,
+                  std::string("keep calls that start at or after ") + analysis::kTimeSpecHelp)
+      ->type_name("T");
+  command.add_option("--end", options->end, "keep calls that start at or before it")->type_name("T");
+  command.add_option("--marker", options->marker, "keep what lies inside markers whose text matches")
+      ->type_name("REGEX");
+  command.add_option("--kernel", options->kernel, "keep GPU work whose name matches, and its calls")
+      ->type_name("REGEX");
   command.callback([options, &invocation] { invocation.exit_code = trim(*options); });
 }
 
@@ -186,10 +190,11 @@ void add_merge(CLI::App& parent, Invocation& invocation) {
                                   "merge TRACE TRACE… [-o OUT] [--align auto|none|start]",
                                   "  wavetap merge rank0.rpd rank1.rpd -o job.rpd\n");
   command.add_option("TRACE", options->paths, "two or more .rpd files, rank 0 first")->required();
-  command.add_option("--output,-o", options->output, "file to write (merged.rpd)");
+  command.add_option("--output,-o", options->output, "file to write (merged.rpd)")->type_name("OUT");
   command
       .add_option("--align", options->align, "how clocks are brought together: auto, none or start (auto)")
-      ->check(CLI::IsMember({"auto", "none", "start"}));
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"auto", "none", "start"}).description(""));
   command.callback([options, &invocation] { invocation.exit_code = merge(*options); });
 }
 
@@ -201,10 +206,12 @@ void add_diff(CLI::App& parent, Invocation& invocation) {
                                   "  wavetap diff main.rpd branch.rpd --fail-above 5%\n");
   command.add_option("A", options->a, "the trace to compare with")->required();
   command.add_option("B", options->b, "the trace to judge")->required();
-  command.add_option("--fail-above", options->fail_above,
-                     "exit 2 when GPU work got slower by more than this, beyond noise");
+  command
+      .add_option("--fail-above", options->fail_above,
+                  "exit 2 when GPU work got slower by more than this, beyond noise")
+      ->type_name("PERCENT");
   command.add_flag("--by-sequence", options->by_sequence, "match a kernel together with the one before it");
-  command.add_option("--top", options->top, "rows per table, 0 for all (20)");
+  command.add_option("--top", options->top, "rows per table, 0 for all (20)")->type_name("N");
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &invocation] { invocation.exit_code = diff(*options); });
 }

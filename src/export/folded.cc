@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analysis/callstack_tree.h"
+#include "analysis/marker.h"
 #include "export/formats.h"
 
 namespace wavetap::exporter {
@@ -37,7 +38,8 @@ Status write_folded(const store::Trace& trace, const Options& options, Sink& sin
     if (!options.wants(trace.apis.start[row])) continue;
     const std::string_view args = trace.args(row);
     const std::string name =
-        frame_name(trace.apis.name[row] == marker && !args.empty() ? args : trace.str(trace.apis.name[row]));
+        frame_name(trace.apis.name[row] == marker && !args.empty() ? analysis::marker_label(args)
+                                                                   : trace.str(trace.apis.name[row]));
     const store::Thread& thread = trace.threads[trace.apis.thread[row]];
     const uint32_t parent = tree.parent[row];
     path[row] = parent != kNoRow && !path[parent].empty()

@@ -4,7 +4,7 @@ namespace wavetap::exporter {
 
 const std::vector<Format>& all_formats() {
   static const std::vector<Format>* const all = new std::vector<Format>{
-      {"chrome", "Chrome/Kineto JSON for Perfetto, chrome://tracing and PyTorch tools", ".json", true, true,
+      {"chrome", "Chrome JSON as Kineto writes it, for Perfetto and PyTorch tools", ".json", true, true,
        write_chrome},
       {"perfetto", "Perfetto protobuf trace for ui.perfetto.dev", ".pftrace", true, true, write_perfetto},
       {"html", "one page with summary, timeline and flame graphs; works offline", ".html", true, false,

@@ -9,6 +9,7 @@
 #include "analysis/analysis.h"
 #include "analysis/callstack_tree.h"
 #include "analysis/kernel_name.h"
+#include "analysis/marker.h"
 #include "analysis/render.h"
 #include "analysis/report.h"
 #include "export/formats.h"
@@ -122,7 +123,8 @@ class Page {
 
   int64_t call_name(uint32_t row) {
     const std::string_view args = trace_.args(row);
-    if (trace_.str(trace_.apis.name[row]) == "UserMarker" && !args.empty()) return names_(std::string(args));
+    if (trace_.str(trace_.apis.name[row]) == "UserMarker" && !args.empty())
+      return names_(std::string(analysis::marker_label(args)));
     return names_(std::string(trace_.str(trace_.apis.name[row])));
   }
   int64_t op_name(uint32_t op) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -125,7 +126,11 @@ Result<std::vector<MergedFile>> write_merged(const std::vector<std::string>& pat
   }
   // Strides that keep ranks apart: powers of ten above anything in the files, at least RPD's.
   int64_t pid_stride = 10'000'000, gpu_stride = 1000;
+  constexpr int64_t kLargestStride = 1'000'000'000'000'000;
   for (const Input& input : inputs) {
+    if (input.max_pid >= kLargestStride || input.max_gpu >= kLargestStride)
+      return errorf("%s: process or GPU numbers up to %lld leave no room for ranks; the file is damaged", input.path.c_str(),
+                    static_cast<long long>(std::max(input.max_pid, input.max_gpu)));
     while (input.max_pid >= pid_stride) pid_stride *= 10;
     while (input.max_gpu >= gpu_stride) gpu_stride *= 10;
   }

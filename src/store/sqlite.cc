@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <utility>
 
 namespace wavetap::store {
@@ -84,6 +85,9 @@ bool Stmt::is_read_only() const { return sqlite3_stmt_readonly(stmt_) != 0; }
 // --- Db
 
 Result<Db> Db::open_read_only(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    return errorf("%s: is a folder; give a .rpd file", path.c_str());
   if (access(path.c_str(), R_OK) != 0)
     return errorf("%s: cannot be read; check the path and its rights", path.c_str());
   return open(path, SQLITE_OPEN_READONLY);

@@ -98,6 +98,9 @@ std::string_view ScanRow::text(int column) const {
     std::array<char, 40> digits{};
     std::snprintf(digits.data(), digits.size(), "%.15g", std::bit_cast<double>(big_endian(value.bytes, 8)));
     converted_ = digits.data();
+    // SQLite shows that a number is a real one: "2.0", "1.0e+30".
+    if (converted_.find_first_of(".n") == std::string::npos)
+      converted_.insert(std::min(converted_.size(), converted_.find('e')), ".0");
   } else {
     converted_ = std::to_string(int64(column));
   }
