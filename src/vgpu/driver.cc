@@ -81,6 +81,9 @@ int Driver::start() {
 
     auto* gpu = new Gpu;
     gpu->model = config_.models[place.model];
+    gpu->reported = gpu->model.as_reported();
+    gpu->hangs = gpu->model.quirk("fault.hang") == "yes";
+    gpu->corrupts_copies = gpu->model.quirk("fault.sdma") == "corrupt";
     gpu->index = place.index;
     gpu->node = place.node;
     gpu->gpu_id = place.gpu_id;

@@ -62,7 +62,7 @@ int on_get_cap(Driver&, Gpu&, DrmGetCap& args) {
 }
 
 AmdgpuDeviceInfo device_info(const Gpu& gpu) {
-  const Model& m = gpu.model;
+  const Model& m = gpu.reported;
   AmdgpuDeviceInfo info{};
   info.device_id = m.device_id;
   info.external_rev = m.external_revision;

@@ -145,6 +145,29 @@ std::string set_key(Model& model, std::string_view key, std::string_view value) 
   return "is not a key of a model";
 }
 
+// The model named by a first line `base = NAME`, comments aside; empty when there is none.
+std::string base_of(std::string_view text) {
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    line = trim(line.substr(0, line.find('#')));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    if (line.empty()) continue;
+    const size_t equals = line.find('=');
+    if (equals == std::string_view::npos || trim(line.substr(0, equals)) != "base") return {};
+    return std::string(trim(line.substr(equals + 1)));
+  }
+  return {};
+}
+
+// The same lines, with the one that names the base turned into a comment.
+std::string without_base(std::string_view text) {
+  std::string own(text);
+  const size_t at = own.starts_with("base") ? 0 : own.find("\nbase") + 1;
+  own.insert(at, "# ");
+  return own.ends_with('\n') ? own : own + "\n";
+}
+
 // What the figures must agree on for a runtime to accept the device. Empty when they do.
 std::string inconsistency(const Model& m) {
   if (m.target.major == 0) return "has no `target`";
@@ -168,6 +191,20 @@ uint32_t Model::family() const {
   if (target.major == 10) return 143;                       // AMDGPU_FAMILY_NV
   if (target.major == 11) return target.minor == 5 ? 150 : 145;  // GC_11_5_0, GC_11_0_0
   return 152;                                               // GC_12_0_0
+}
+
+std::string_view Model::quirk(const std::string& key) const {
+  const auto found = quirks.find(key);
+  return found == quirks.end() ? std::string_view() : std::string_view(found->second);
+}
+
+Model Model::as_reported() const {
+  Model reported = *this;
+  for (const auto& [key, value] : quirks) {
+    // Keys such as lie.environment name no figure; set_key() leaves the model as it is then.
+    if (key.starts_with("lie.")) (void)set_key(reported, std::string_view(key).substr(4), value);
+  }
+  return reported;
 }
 
 Result<Model> parse_model(std::string_view name, std::string_view text) {
@@ -209,7 +246,15 @@ Result<Model> load_model(const std::string& directory, const std::string& name) 
   }
   std::string short_name = path.substr(path.rfind('/') + 1);
   if (short_name.ends_with(".gpu")) short_name.resize(short_name.size() - 4);
-  return parse_model(short_name, *text);
+  const std::string base = base_of(*text);
+  if (base.empty()) return parse_model(short_name, *text);
+  const std::string folder = path.substr(0, path.rfind('/'));
+  const std::optional<std::string> base_text = sys::read_file(folder + "/" + base + ".gpu");
+  if (!base_text || !base_of(*base_text).empty() || base.find('/') != std::string::npos)
+    return errorf("%s.gpu: `base = %s` is not a complete model in %s", short_name.c_str(), base.c_str(), folder.c_str());
+  // The file stays first, so that line numbers in messages are its own; its keys must win, so they come again.
+  const std::string own = without_base(*text);
+  return parse_model(short_name, own + *base_text + "\n" + own);
 }
 
 std::vector<std::string> list_models(const std::string& directory) {

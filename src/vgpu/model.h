@@ -94,6 +94,10 @@ struct Model {
 
   uint32_t simd_count() const { return compute_units * simds_per_cu; }
   uint32_t shader_arrays() const { return shader_engines * shader_arrays_per_engine; }
+  // The value of a `fault.*` or `lie.*` key; empty when the model has none.
+  std::string_view quirk(const std::string& key) const;
+  // The figures the driver reports: the true ones, but for every KEY that a `lie.KEY` replaces.
+  Model as_reported() const;
   // drm_family when given, else AMDGPU_FAMILY_* of the target.
   uint32_t family() const;
 };
@@ -101,7 +105,8 @@ struct Model {
 // Parses the text of a model file. `name` is used in messages and kept as the model's name.
 Result<Model> parse_model(std::string_view name, std::string_view text);
 
-// Reads DIRECTORY/NAME.gpu, or the file itself when `name` contains a slash.
+// Reads DIRECTORY/NAME.gpu, or the file itself when `name` contains a slash. A file whose first key is `base`
+// continues the model of that name in the same folder.
 Result<Model> load_model(const std::string& directory, const std::string& name);
 
 // The names of the models in a directory, sorted.

@@ -155,6 +155,7 @@ SdmaProcessor::Result SdmaProcessor::execute() {
       }
       const uint64_t size = uint64_t{packet_[1] & amd::kSdmaCopyCountMask} + 1;
       if (!memory_.copy(address(5), address(3), size, queue_.stop)) return Result::kMemoryFault;
+      if (queue_.gpu->corrupts_copies && !damage(address(5), size)) return Result::kMemoryFault;
       if (!(packet_[0] & amd::kSdmaCopyBroadcast)) return Result::kDone;
       return result(memory_.copy(address(7), address(3), size, queue_.stop));
     }
@@ -183,6 +184,16 @@ SdmaProcessor::Result SdmaProcessor::execute() {
       return result(memory_.store(address(1), to_ticks(now()).value));
   }
   return Result::kBadPacket;
+}
+
+bool SdmaProcessor::damage(GpuAddr address, uint64_t size_bytes) {
+  for (uint64_t at = 128; at + 1 <= size_bytes; at += 4096) {
+    uint8_t byte = 0;
+    if (!memory_.read(address + at, &byte, 1)) return false;
+    byte = static_cast<uint8_t>(byte + 0x11);  // a copy there and back must not heal it
+    if (!memory_.write(address + at, &byte, 1)) return false;
+  }
+  return true;
 }
 
 SdmaProcessor::Result SdmaProcessor::copy_sub_window() {

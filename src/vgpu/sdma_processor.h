@@ -36,6 +36,8 @@ class SdmaProcessor final : public PacketProcessor {
   bool fetch_packet();
   Result execute();
   Result copy_sub_window();
+  // What a broken engine does to a copy: one byte in every 4 KiB is wrong.
+  bool damage(GpuAddr address, uint64_t size_bytes);
   Result write_untiled();
   Result poll();
   Result atomic();

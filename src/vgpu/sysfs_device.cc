@@ -103,7 +103,12 @@ void write_memory(TreeWriter& tree, const std::string& pci, const Config& config
     tree.file(pci + "/available_compute_partition", "SPX, DPX, QPX, CPX\n");
     tree.file(pci + "/current_memory_partition", "NPS1\n");
   }
-  if (m.sram_ecc) tree.file(pci + "/ras/features", "feature mask: 0x3fff\n");
+  if (m.sram_ecc) {
+    tree.file(pci + "/ras/features", "feature mask: 0x3fff\n");
+    const auto errors = [&](const char* key) { return m.quirk(key).empty() ? "0" : std::string(m.quirk(key)); };
+    tree.file(pci + "/ras/umc_err_count", "ue: " + errors("fault.ecc_uncorrected") + "\nce: " + errors("fault.ecc_corrected") + "\n");
+    for (const char* block : {"gfx", "sdma", "mmhub"}) tree.file(pci + "/ras/" + block + "_err_count", "ue: 0\nce: 0\n");
+  }
 }
 
 void write_firmware(TreeWriter& tree, const std::string& pci, const Model& m) {
@@ -186,7 +191,7 @@ void write_drm(TreeWriter& tree, const std::string& pci, const GpuPlace& place) 
 }  // namespace
 
 void write_device(TreeWriter& tree, const Config& config, const GpuPlace& place) {
-  const Model& m = config.models[place.model];
+  const Model m = config.models[place.model].as_reported();
   const std::string pci = "/sys/devices/" + place.pci_directory();
   write_identity(tree, pci, m, place);
   write_clocks(tree, pci, m);

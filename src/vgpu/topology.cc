@@ -163,7 +163,7 @@ uint64_t pcie_bandwidth(const Model& m) {
 
 void write_gpu_node(TreeWriter& tree, const Config& config, const std::vector<GpuPlace>& places,
                     const GpuPlace& place) {
-  const Model& m = config.models[place.model];
+  const Model m = config.models[place.model].as_reported();
   const std::vector<Cache> caches = caches_of(m);
   std::vector<Link> links = {{0, kLinkPcie, kWeightPcie, pcie_bandwidth(m)}};
   std::vector<Link> peers;
