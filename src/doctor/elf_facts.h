@@ -1,0 +1,29 @@
+// What a shared library says of itself, read from its dynamic section: a few small reads, however large it is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "doctor/root.h"
+
+namespace wavetap::doctor {
+
+struct ElfFacts {
+  std::string path;
+  std::string soname;
+  std::string build_id;  // hexadecimal; empty when there is none
+  std::vector<std::string> needed;
+  std::vector<std::string> search_path;  // DT_RUNPATH or DT_RPATH, $ORIGIN as it is
+
+  bool needs(std::string_view stem) const;
+};
+
+// Nothing when it is no 64-bit little-endian ELF file. Hostile input is fine.
+std::optional<ElfFacts> read_elf_facts(const Root& root, const std::string& path);
+
+// "6.3" from the real name of a library file: libamdhip64.so.6.3.60304 -> "6.3.60304"; "" when it has none.
+std::string version_in_name(const std::string& file_name);
+
+}  // namespace wavetap::doctor

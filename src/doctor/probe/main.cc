@@ -1,0 +1,77 @@
+// wavetap-probe: the part of the doctor that touches the GPU, in a process of its own so that a crash or a hang is
+// an observation. Started by wavetap, one task per process:
+//
+//   wavetap-probe truth hsa|hip|cuda   what the devices say of themselves through one layer
+//   wavetap-probe run NAME             one active probe
+//
+// One line of JSON goes to standard output; what the runtimes print goes to standard error.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "doctor/probe/probes.h"
+#include "doctor/probe/runtime.h"
+
+namespace wavetap::doctor::probe {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Runtimes print to standard output; keep it for our line.
+FILE* claim_output() {
+  const int kept = dup(STDOUT_FILENO);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  return kept < 0 ? stderr : fdopen(kept, "w");
+}
+
+void say(FILE* output, const ordered_json& line) {
+  fmt::print(output, "{}\n", line.dump(-1, ' ', true, ordered_json::error_handler_t::replace));
+  std::fflush(output);
+}
+
+int tell_truth(FILE* output, const std::string& layer) {
+  const bool hsa = layer == "hsa", hip = layer == "hip";
+  if (!hsa && !hip && layer != "cuda") return 64;
+  std::vector<Figures> figures;
+  const std::string error = hsa ? hsa_figures(figures) : hip ? hip_figures(figures) : cuda_figures(figures);
+  const Library& library = hsa ? hsa_library() : hip ? hip_library() : cuda_library();
+  ordered_json line = {{"layer", layer}, {"library", library.path()}, {"error", error}};
+  line["devices"] = ordered_json::array();
+  for (const Figures& one : figures) {
+    line["devices"].push_back({{"name", one.name}, {"arch", one.arch}, {"multiprocessors", one.multiprocessors}, {"clock_mhz", one.clock_mhz},
+                               {"wave_size", one.wave_size}, {"lds_bytes", one.lds_bytes}, {"vram_bytes", one.vram_bytes},
+                               {"l2_bytes", one.l2_bytes}, {"node", one.node}, {"pci", one.pci_address}});
+  }
+  say(output, line);
+  return 0;
+}
+
+int run_probe(FILE* output, const std::string& name) {
+  for (const Probe& probe : probes()) {
+    if (name != probe.name) continue;
+    const Verdict verdict = probe.run();
+    const char* outcome = verdict.outcome == Outcome::kPassed ? "passed" : verdict.outcome == Outcome::kFailed ? "failed" : "skipped";
+    say(output, {{"probe", name}, {"outcome", outcome}, {"text", verdict.text}});
+    return 0;
+  }
+  return 64;
+}
+
+}  // namespace
+}  // namespace wavetap::doctor::probe
+
+int main(int argc, char** argv) {
+  using namespace wavetap::doctor::probe;
+  if (argc != 3) {
+    fmt::print(stderr, "wavetap-probe: error: command line: not for direct use; see wavetap doctor --help\n");
+    return 64;
+  }
+  FILE* output = claim_output();
+  const int status = std::strcmp(argv[1], "truth") == 0 ? tell_truth(output, argv[2]) : std::strcmp(argv[1], "run") == 0 ? run_probe(output, argv[2]) : 64;
+  std::fflush(nullptr);
+  // The runtimes' destructors are not what is being tested.
+  _exit(status);
+}
