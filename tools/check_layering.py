@@ -28,8 +28,10 @@ TABLE = {
     "analysis": (["base", "util", "store"], False),
     "export": (["base", "util", "store", "analysis"], False),
     "capi": (["base", "util", "store", "analysis"], False),
+    "correct": ([], True),
+    "doctor": (["base", "util", "amd", "codeobj", "correct"], False),
     "cli": (["base", "util", "amd", "codeobj", "isa", "emu", "vgpu", "format", "store", "analysis",
-             "export"], False),
+             "export", "correct", "doctor"], False),
 }
 
 # What tests, benchmarks and fuzzers of a folder may use on top (they are separate programs).
@@ -40,8 +42,8 @@ OWNERS = {
     r"sqlite3\.h": r"store/",
     r"llvm/|llvm-c/": r"isa/",
     r"CLI/": r"cli/",
-    r"nlohmann/": r"(util|cli|store|analysis|export|capi)/",
-    r"fmt/": r"(util|cli|store|analysis|export|capi)/",
+    r"nlohmann/": r"(util|cli|store|analysis|export|capi|doctor)/",
+    r"fmt/": r"(util|cli|store|analysis|export|capi|doctor)/",
     r"hip/|hsakmt": r"(?!)",
     r"hsa/": r"agent/hsa",
 }

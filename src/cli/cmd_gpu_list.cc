@@ -33,14 +33,16 @@ int list_gpus(const Options& options) {
     const Result<vgpu::Model> model = find_model(name);
     if (!model.ok()) return fail(model.error());
     table.add({name, amd::to_string(model->target), std::to_string(model->nodes), std::to_string(model->compute_units),
-               std::to_string(model->wave_size), util::human_bytes(model->vram_bytes), model->marketing_name});
+               std::to_string(model->wave_size), util::human_bytes(model->vram_bytes),
+               model->quirks.empty() ? model->marketing_name : "misbehaves: " + model->marketing_name});
     array.push_back({{"model", name},
                      {"target", amd::to_string(model->target)},
                      {"nodes", model->nodes},
                      {"compute_units", model->compute_units},
                      {"wave_size", model->wave_size},
                      {"vram_bytes", model->vram_bytes},
-                     {"name", model->marketing_name}});
+                     {"name", model->marketing_name},
+                     {"misbehaves", !model->quirks.empty()}});
   }
   if (options.json) {
     fmt::print("{}\n", array.dump(2));

@@ -16,6 +16,7 @@
 #include "cli/install_tree.h"
 #include "cli/preflight.h"
 #include "cli/run_dir.h"
+#include "cli/run_environment.h"
 #include "util/file.h"
 #include "util/subprocess.h"
 #include "util/text.h"
@@ -28,6 +29,7 @@ struct Options {
   std::vector<std::string> gpus;
   bool no_trace = false;
   bool no_checks = false;
+  RunEnvironment environment;
   uint64_t seed = 0;
   uint32_t threads = 0;
   uint64_t watchdog = 0;
@@ -200,6 +202,10 @@ void add_run(CLI::App& parent, Invocation& invocation) {
   command.add_option("--gpu-option", options->gpu_options, "a driver option, may be repeated: small-bar, svm, low-va, "
                      "strict-cpu-access=0, kfd-minor=N")
       ->type_name("KEY[=VALUE]")->allow_extra_args(false);
+  command.add_option("--correct-device", options->environment.correct, "let HIP and CUDA-named entry points report the "
+                     "published figures of the GPU, or those given: multiprocessors, clock-mhz, wave-size, lds-bytes, arch")
+      ->type_name("[FIELD=VALUE,…]")->expected(0, 1);
+  command.add_flag("--safe", options->environment.safe, "change the program's environment as wavetap doctor advises, and say what");
   command.add_flag("--no-checks", options->no_checks, "start the program even if it is known to fail");
   command.callback([options, &command, &invocation] {
     std::vector<std::string> program = command.remaining();
@@ -209,6 +215,10 @@ void add_run(CLI::App& parent, Invocation& invocation) {
     }
     // Without our `--` in front, one further on is the program's own.
     if (!program.empty() && invocation.has_separator) program.push_back("--");
+    if (const Status prepared = prepare_environment(options->gpus, options->environment); !prepared.ok()) {
+      invocation.exit_code = fail(prepared.error());
+      return;
+    }
     program.insert(program.end(), invocation.program.begin(), invocation.program.end());
     invocation.exit_code = run(*options, program);
   });

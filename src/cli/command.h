@@ -36,6 +36,8 @@ void add_check(CLI::App& parent, Invocation& invocation);
 void add_trim(CLI::App& parent, Invocation& invocation);
 void add_merge(CLI::App& parent, Invocation& invocation);
 void add_diff(CLI::App& parent, Invocation& invocation);
+void add_doctor(CLI::App& parent, Invocation& invocation);
+void add_device(CLI::App& parent, Invocation& invocation);
 void add_gpu_list(CLI::App& parent, Invocation& invocation);
 void add_gpu_show(CLI::App& parent, Invocation& invocation);
 void add_gpu_coverage(CLI::App& parent, Invocation& invocation);

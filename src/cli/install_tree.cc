@@ -23,6 +23,24 @@ Result<std::string> gpu_library() {
   return errorf("%s: not found; build it (make) or reinstall wavetap", path.c_str());
 }
 
+Result<std::string> correct_library() {
+  std::string path = root() + "/lib/libwavetap_correct.so";
+  if (access(path.c_str(), R_OK) == 0) return path;
+  return errorf("%s: not found; build it (make) or reinstall wavetap", path.c_str());
+}
+
+Result<std::string> audit_library() {
+  std::string path = root() + "/lib/libwavetap_audit.so";
+  if (access(path.c_str(), R_OK) == 0) return path;
+  return errorf("%s: not found; build it (make) or reinstall wavetap", path.c_str());
+}
+
+Result<std::string> probe_program() {
+  std::string path = root() + "/bin/wavetap-probe";
+  if (access(path.c_str(), X_OK) == 0) return path;
+  return errorf("%s: not found; build it (make) or reinstall wavetap", path.c_str());
+}
+
 Result<vgpu::Model> find_model(const std::string& name) {
   const std::string folder = models_folder();
   if (name.find('/') != std::string::npos) return vgpu::load_model(folder, name);

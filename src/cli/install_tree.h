@@ -2,6 +2,7 @@
 // same shape, so one rule serves both:
 //
 //   <root>/bin/wavetap
+//   <root>/bin/wavetap-probe
 //   <root>/lib/libwavetap_gpu.so
 //   <root>/share/wavetap/models/*.gpu
 #pragma once
@@ -18,6 +19,13 @@ std::string models_folder();
 
 // The preload library's path; an error when it is not there.
 Result<std::string> gpu_library();
+
+// The program that touches the GPU for `wavetap doctor`; an error when it is not there.
+Result<std::string> probe_program();
+
+// The libraries for `run --correct-device` and `doctor --redirects`; errors when they are not there.
+Result<std::string> correct_library();
+Result<std::string> audit_library();
 
 // A model by the name or path the user gave. The error lists the known names, nearest first.
 Result<vgpu::Model> find_model(const std::string& name);

@@ -24,6 +24,8 @@ void add_commands(CLI::App& app, Invocation& invocation) {
   add_trim(app, invocation);
   add_merge(app, invocation);
   add_diff(app, invocation);
+  add_doctor(app, invocation);
+  add_device(app, invocation);
 
   CLI::App& gpu = add_command(app, "gpu", "virtual GPUs: list and describe them, inspect and run device code",
                               "gpu COMMAND …",

@@ -6,6 +6,7 @@
 #include "cli/elf_needs.h"
 #include "cli/rocm.h"
 #include "codeobj/container.h"
+#include "doctor/libraries.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -27,7 +28,7 @@ Status check_library(const std::string& program, const ElfNeeds& needs, const ch
 Status check_targets(const std::string& rocr, const std::vector<vgpu::Model>& models) {
   for (const vgpu::Model& model : models) {
     if (rocr_knows(rocr, model.target)) continue;
-    const std::string release = first_rocm_release(model.target);
+    const std::string release = doctor::first_rocm_release(model.target);
     return errorf("%s: the installed ROCr (%s) does not know %s; %s, or choose another model", model.name.c_str(),
                   rocr.c_str(), amd::to_string(model.target).c_str(),
                   release.empty() ? "install a newer ROCm" : ("install ROCm " + release + " or newer").c_str());

@@ -87,13 +87,4 @@ bool rocr_knows(const std::string& path, amd::GfxTarget target) {
   return false;
 }
 
-std::string first_rocm_release(amd::GfxTarget target) {
-  // Release notes of ROCm: 5.4 brings RDNA 3, 6.0 the MI300 series, 6.4 RDNA 4, 7.0 the MI350 series.
-  if (target.major == 9 && target.minor == 5) return "7.0";
-  if (target.major == 12) return "6.4";
-  if (target.major == 9 && target.minor == 4) return "6.0";
-  if (target.major == 11) return "5.4";
-  return "";
-}
-
 }  // namespace wavetap::cli

@@ -16,7 +16,4 @@ std::string find_shared_library(const std::string& name, const std::vector<std::
 // file, and a GPU whose name is not makes hsa_init fail.
 bool rocr_knows(const std::string& path, amd::GfxTarget target);
 
-// The first ROCm release that knows the target, "6.0"; empty when every release we support does.
-std::string first_rocm_release(amd::GfxTarget target);
-
 }  // namespace wavetap::cli

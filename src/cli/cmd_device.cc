@@ -1,0 +1,70 @@
+// wavetap device: the device a program should use, for scripts: `--device $(wavetap device)`.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/install_tree.h"
+#include "cli/known_devices.h"
+#include "doctor/device_choice.h"
+#include "util/text.h"
+
+namespace wavetap::cli {
+namespace {
+
+struct Options {
+  bool json = false;
+  bool no_cache = false;
+};
+
+// $XDG_CACHE_HOME/wavetap/device.json; empty when there is no place for it.
+std::string cache_file() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  std::string folder = cache != nullptr && *cache == '/' ? cache : home != nullptr && *home == '/' ? std::string(home) + "/.cache" : "";
+  if (folder.empty()) return "";
+  mkdir(folder.c_str(), 0700);
+  folder += "/wavetap";
+  mkdir(folder.c_str(), 0700);
+  return folder + "/device.json";
+}
+
+int tell_device(const Options& options) {
+  const Result<std::string> probe = probe_program();
+  if (!probe.ok()) return fail(probe.error());
+  const doctor::Machine machine = doctor::read_machine(doctor::Root(), known_devices());
+  const std::string state = doctor::machine_state(machine, WAVETAP_VERSION);
+  const std::string file = options.no_cache ? "" : cache_file();
+  doctor::DeviceChoice choice;
+  if (file.empty() || !doctor::read_choice(file, state, choice)) {
+    choice = doctor::choose_device(machine, *probe);
+    if (!file.empty()) doctor::write_choice(file, state, choice);
+  }
+  if (!options.json) {
+    fmt::print("{}\n", choice.device);
+    return kDone;
+  }
+  nlohmann::ordered_json document = {{"schema", "wavetap-device"}, {"version", 1}, {"device", choice.device}, {"cached", choice.cached}, {"state", state}};
+  document["reasons"] = nlohmann::ordered_json::array();
+  for (const std::string& reason : choice.reasons) document["reasons"].push_back(util::escape_control(reason));
+  fmt::print("{}\n", document.dump(2));
+  return kDone;
+}
+
+}  // namespace
+
+void add_device(CLI::App& parent, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  CLI::App& command = add_command(parent, "device", "the device a program should use: cuda or cpu",
+                                  "device [--json] [--no-cache]",
+                                  "  python3 train.py --device $(wavetap device)\n"
+                                  "  wavetap device --json\n");
+  command.add_flag("--json", options->json, "print JSON with the reasons");
+  command.add_flag("--no-cache", options->no_cache, "probe again, although nothing about the machine changed");
+  command.callback([options, &invocation] { invocation.exit_code = tell_device(*options); });
+}
+
+}  // namespace wavetap::cli
