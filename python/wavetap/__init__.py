@@ -9,7 +9,7 @@
 Everything is loaded on first use, so importing the package costs nothing and needs no library.
 """
 
-_HOMES = {"open": "trace", "Trace": "trace", "Table": "trace"}
+_HOMES = {"open": "trace", "Trace": "trace", "Table": "trace", "get_device": "device"}
 
 
 def __getattr__(name):

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""doctor --fix and run --safe: the variables are changed and come back, and hostile values stay values.
+
+  fix_test.py --bin build/bin
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import tempfile
+
+import sysroot
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    wavetap = str(parser.parse_args().bin.resolve() / "wavetap")
+    for fixture in ("rx5600xt-override", "residue", "two-rocms", "hostile"):
+        with tempfile.TemporaryDirectory() as folder:
+            tree = pathlib.Path(folder) / "tree"
+            tree.mkdir()
+            sysroot.unpack(HERE / "fixtures" / f"{fixture}.tree", tree)
+            done = subprocess.run([wavetap, "doctor", "--sysroot", tree, "--fix"], cwd=folder, capture_output=True, timeout=60)
+            assert done.returncode == 2, done
+            entries = [entry for entry in (tree / "proc/self/environ").read_bytes().split(b"\0") if entry]
+            before = dict(entry.split(b"=", 1) for entry in entries)
+            shell = {b"PATH": b"/usr/bin:/bin", **before}
+            # `env -0` before, after the fix, and after the undo; LD_PRELOAD of the fixture does not exist, which is harmless.
+            script = "env -0; printf END; . ./wavetap-fix.sh; env -0; printf END; . ./wavetap-fix.sh.undo; env -0"
+            shown = subprocess.run(["sh", "-c", script], cwd=folder, env=shell, capture_output=True, timeout=60)
+            states = [dict(e.split(b"=", 1) for e in part.split(b"\0") if b"=" in e) for part in shown.stdout.split(b"END")]
+            changed = {name for name in set(states[0]) | set(states[1]) if states[0].get(name) != states[1].get(name)}
+            assert changed, (fixture, done.stderr)
+            assert states[0] == states[2], (fixture, states[0], states[2])
+            assert not os.path.exists("/pwned"), "a value was evaluated"
+            if fixture != "two-rocms":
+                assert b"HSA_OVERRIDE_GFX_VERSION" not in states[1] or fixture == "hostile", (fixture, states[1])
+            left = sorted(path.name for path in pathlib.Path(folder).iterdir())
+            assert left == ["tree", "wavetap-fix.sh", "wavetap-fix.sh.undo"], left
+
+    # One run only, on a virtual machine whose logins set the override.
+    command = [wavetap, "run", "--gpu", "rx5600xt-override", "--no-trace"]
+    shell = ["--", "sh", "-c", "echo \"[$HSA_OVERRIDE_GFX_VERSION]\""]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HSA_")}
+    plain = subprocess.run(command + shell, capture_output=True, timeout=60, env=environment)
+    safe = subprocess.run(command + ["--safe"] + shell, capture_output=True, timeout=60, env=environment)
+    assert plain.stdout == b"[10.3.0]\n", plain
+    assert safe.stdout == b"[]\n" and b"--safe: HSA_OVERRIDE_GFX_VERSION unset (override.unsafe)" in safe.stderr, safe
+
+
+if __name__ == "__main__":
+    main()

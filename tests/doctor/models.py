@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""The doctor on virtual GPUs: a sound one is healthy, and each that misbehaves is diagnosed by its symptoms.
+
+  models.py --bin build/bin --shim build/shim [CASE…]
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+
+def doctor(arguments, model, *options, **environment):
+    command = [arguments.bin / "wavetap", "run", "--gpu", model, "--no-trace", "--", arguments.bin / "wavetap", "doctor", "--json", *options]
+    # The host's own variables are not the subject.
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("HSA_", "HIP_", "ROCR_", "MIOPEN_"))}
+    done = subprocess.run(list(map(str, command)), capture_output=True, timeout=600, env={**clean, **environment})
+    try:
+        document = json.loads(done.stdout)
+    except json.JSONDecodeError:
+        sys.exit(f"{model}: no JSON: {done.stdout[-500:]!r} {done.stderr[-2000:].decode(errors='replace')}")
+    if done.returncode != (0 if document["healthy"] else 2):
+        sys.exit(f"{model}: exit status {done.returncode}")
+    return document
+
+
+def problems(document):
+    return {f["id"] for f in document["findings"] if f["verdict"] == "error"}
+
+
+def finding(document, identifier):
+    return next((f for f in document["findings"] if f["id"] == identifier), None)
+
+
+def outcomes(document):
+    return {p["name"] + (f" ({p['condition']})" if p["condition"] else ""): p["outcome"] for p in document.get("probes", [])}
+
+
+def expect(condition, what, document):
+    if not condition:
+        short = [(f["verdict"], f["id"], f["summary"]) for f in document["findings"] if f["verdict"] in ("error", "warning")]
+        sys.exit(f"{what}\n" + "\n".join(map(str, short)) + "\n" + "\n".join(map(str, document.get("probes", []))))
+
+
+def sound(arguments):
+    """A sound GPU: every probe passes, and nothing about the GPU is a problem."""
+    for model in ("rx6800xt", "mi210"):
+        document = doctor(arguments, model, "--probe")
+        expect(not problems(document), f"{model}: errors on a sound GPU", document)
+        bad = {name: outcome for name, outcome in outcomes(document).items() if outcome != "passed"}
+        expect(not bad and len(outcomes(document)) >= 12, f"{model}: probes {bad}", document)
+    wgp = finding(doctor(arguments, "rx6800xt"), "truth.wgp")
+    expect(wgp is None or "36" in wgp["summary"] and "72" in wgp["summary"], "the WGP count is explained", document)
+
+
+def zluda(arguments):
+    """The driver layer's lies are seen without the translation layer, and the layer's own with it."""
+    document = doctor(arguments, "zluda-rx6800xt")
+    lie = finding(document, "topology.figures")
+    expect(lie and lie["verdict"] == "error", "no lie of the driver layer was found", document)
+    for figure in ("target", "compute units", "peak clock MHz"):
+        expect(figure in lie["summary"], f"the lie about {figure} was not found", document)
+    document = doctor(arguments, "rx6800xt", LD_LIBRARY_PATH=str(arguments.shim))
+    layer = finding(document, "truth.cuda")
+    expect(layer and layer["verdict"] == "warning", "the translation layer was not found", document)
+    seen = " ".join(e["source"] + " " + e["value"] for e in layer["evidence"])
+    for figure in ("MULTIPROCESSOR_COUNT", "CLOCK_RATE", "COMPUTE_CAPABILITY", "sm_88"):
+        expect(figure in seen, f"{figure} is not among the layer's lies", document)
+    expect(finding(document, "rocm.translation-layer"), "the library was not recognised on disk", document)
+
+
+def override(arguments):
+    """gfx1030 code on gfx1010: simple kernels pass, convolutions die, and do not without the override."""
+    document = doctor(arguments, "rx5600xt-override", "--probe")
+    expect("override.unsafe" in problems(document), "the override was not called unsafe", document)
+    expect("probes.override" in problems(document), "the probes were not explained by the override", document)
+    results = outcomes(document)
+    expect(results["saxpy"] == "passed" and results["conv"] == "died" and results["conv (without the override)"] == "passed", f"{results}", document)
+    expect("illegal instruction" in " ".join(p["text"] for p in document["probes"]), "the death was not decoded", document)
+
+
+def ecc(arguments):
+    document = doctor(arguments, "ecc-errors")
+    expect("health.ecc" in problems(document), "memory errors were not found", document)
+    expect("3 uncorrectable" in finding(document, "health.ecc")["summary"], "the count is missing", document)
+
+
+def hang(arguments):
+    document = doctor(arguments, "hang", "--probe")
+    expect("probes.hang" in problems(document), "the hang was not found", document)
+    expect(outcomes(document)["copy-engine"] == "passed" and outcomes(document)["saxpy"] == "hung", f"{outcomes(document)}", document)
+
+
+def sdma(arguments):
+    document = doctor(arguments, "sdma-broken", "--probe")
+    expect("probes.sdma-broken" in problems(document), "the copy engine was not suspected", document)
+    remedy = finding(document, "probes.sdma-broken")["remedies"][0]
+    expect(remedy == {"kind": "set", "text": "HSA_ENABLE_SDMA=0"}, f"{remedy}", document)
+    expect(not problems(document) - {"probes.sdma-broken"}, "more was blamed than is broken", document)
+
+
+def redirects(arguments):
+    """A program that knows CUDA only, on a translation layer: each level counted, the chain named."""
+    variables = dict(os.environ, LD_LIBRARY_PATH=str(arguments.shim))
+    command = [arguments.bin / "wavetap", "run", "--gpu", "rx6800xt", "--no-trace", "--",
+               arguments.bin / "wavetap", "doctor", "--json", "--redirects", "--", arguments.shim / "cuda_user"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, timeout=300, env=variables)
+    line, _, rest = done.stdout.decode().partition("\n")
+    if line != "multiprocessors 18, copies right":
+        sys.exit(f"the program did not run as without: {done}")
+    document = json.loads(rest)
+    chain = finding(document, "redirects.translated")
+    expect(chain and "cuda_user -> libcuda.so.1 -> libamdhip64" in chain["evidence"][0]["value"], "the chain was not found", document)
+    calls = {}
+    for row in document["redirects"]:
+        calls[row["function"], pathlib.Path(row["from"]).name] = row["calls"]
+    expect(calls["cuMemcpyHtoD_v2", "cuda_user"] == 5 and calls["cuInit", "cuda_user"] == 1, f"CUDA calls {calls}", document)
+    expect(calls["hipMemcpy", "libcuda.so.1"] == 10, f"HIP calls {calls}", document)
+    expect(any(row["layer"] == "HSA" and row["calls"] for row in document["redirects"]), "no HSA call was counted", document)
+    expect(finding(document, "redirects.no-launch"), "the missing launch was not noted", document)
+
+
+def correction(arguments):
+    """The lies of a layer and of the driver, put right for one program."""
+    def run(model, *options):
+        command = [arguments.bin / "wavetap", "run", "--gpu", model, "--no-trace", *options, "--", arguments.shim / "cuda_user"]
+        done = subprocess.run(list(map(str, command)), capture_output=True, timeout=300, env=dict(os.environ, LD_LIBRARY_PATH=str(arguments.shim)))
+        return done.stdout.decode().split(",")[0], done.stderr.decode()
+
+    for model, options, expected, said in (
+            ("rx6800xt", [], "multiprocessors 18", ""),
+            ("rx6800xt", ["--correct-device"], "multiprocessors 36", "--correct-device: the program sees multiprocessors=36"),
+            ("zluda-rx6800xt", ["--correct-device"], "multiprocessors 36", "clock-mhz=2575"),
+            ("rx6800xt", ["--correct-device=multiprocessors=72"], "multiprocessors 72", "warning: --correct-device: 72 multiprocessors"),
+            ("rx6800xt", ["--correct-device=multiprocessor=72"], "", "error: --correct-device=multiprocessor=72: not FIELD=NUMBER")):
+        output, errors = run(model, *options)
+        if output.strip() != expected or said not in errors:
+            sys.exit(f"{model} {options}: {output!r}, {errors!r}")
+
+
+CASES = {"redirects": redirects, "correction": correction, "sound": sound, "zluda": zluda, "override": override, "ecc": ecc, "hang": hang, "sdma": sdma}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--shim", type=pathlib.Path, required=True)
+    parser.add_argument("cases", nargs="*", choices=[*CASES, []])
+    arguments = parser.parse_args()
+    arguments.bin, arguments.shim = arguments.bin.resolve(), arguments.shim.resolve()
+    for name in arguments.cases or CASES:
+        CASES[name](arguments)
+        print(f"{name}: as expected")
+
+
+if __name__ == "__main__":
+    main()
