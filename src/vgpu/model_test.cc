@@ -75,6 +75,25 @@ TEST(Model, KeepsQuirksForLater) {
   EXPECT_EQ(model->quirks.size(), 2u);
 }
 
+TEST(Model, ContinuesItsBaseAndReportsItsLies) {
+  const Result<Model> base = load_model(kModels, "rx6800xt");
+  const Result<Model> liar = load_model(kModels, "zluda-rx6800xt");
+  ASSERT_TRUE(base.ok()) << base.error().message;
+  ASSERT_TRUE(liar.ok()) << liar.error().message;
+  EXPECT_EQ(liar->name, "zluda-rx6800xt");
+  EXPECT_EQ(liar->device_id, base->device_id);
+  EXPECT_EQ(liar->compute_units, 72u);
+  EXPECT_EQ(liar->as_reported().compute_units, 36u);
+  EXPECT_EQ(liar->as_reported().target, (amd::GfxTarget{10, 3, 1}));
+  EXPECT_EQ(liar->target, base->target);
+  // The text travels to the program's process and must say the same there, without the folder.
+  const Result<Model> travelled = parse_model(liar->name, liar->text);
+  ASSERT_TRUE(travelled.ok()) << travelled.error().message;
+  EXPECT_EQ(travelled->as_reported().compute_units, 36u);
+  EXPECT_EQ(travelled->vram_bytes, base->vram_bytes);
+  EXPECT_TRUE(base->quirk("fault.hang").empty());
+}
+
 TEST(Model, NamesFileLineAndKeyOfAMistake) {
   EXPECT_THAT(error_of("target = gfx90a\nwaves = 8\n"), HasSubstr("test.gpu:2: `waves = 8` is not a key"));
   EXPECT_THAT(error_of("target = gfx90a\nhello\n"), HasSubstr("test.gpu:2: no `=`"));
