@@ -7,6 +7,7 @@ Every HIP hook (wrapped_*) must be: load the state, compare, branch; load the re
 call, no stack frame, at most LIMIT instructions besides moving arguments that do not fit in registers, and the way out
 must be a jump through a register. Hooks that always have to look (hipModuleGetFunction ...) are a single jump. The few
 functions that take or return structures in memory are left out: the calling convention makes their callers and us copy.
+Hooks with arguments on the stack may save registers on amd64, whose six argument registers are all in use by then.
 """
 import re
 import subprocess
@@ -15,6 +16,8 @@ import sys
 LIMIT = 14
 CALLS = re.compile(r"^(bl|blr|call)\b")
 FRAME = re.compile(r"^(push|pop|stp .*\[sp, #-|sub (sp|\$.*%rsp))")
+SAVES = re.compile(r"^(push|pop)\b")
+STACK_ARGUMENT = re.compile(r"0x[0-9a-f]+\(%r[sb]p")
 ON_STACK = re.compile(r".*(\[sp|\(%rsp\))")
 INDIRECT = re.compile(r"^(br\s+x\d+|jmp\s+\*)")
 
@@ -29,6 +32,8 @@ def hooks_of(library):
 
 
 def problem_of(instructions):
+    if any(STACK_ARGUMENT.search(line) for line in instructions):
+        instructions = [line for line in instructions if not SAVES.match(line)]
     for line in instructions:
         plain = re.sub(r"\s+", " ", line)
         if CALLS.match(plain):

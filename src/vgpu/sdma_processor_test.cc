@@ -293,17 +293,21 @@ TEST_F(SdmaTest, DestroyInterruptsAHugeCopyAndAnEndlessPoll) {
   ASSERT_TRUE(eventually([&] { return table.snapshot().at(0).activity == QueueActivity::kWaiting; }));
   EXPECT_EQ(table.destroy(polling.handle.id), 0);
 
-  // A gigabyte through a window of 16 MiB mapped 64 times.
-  constexpr uint64_t kWindow = 0x5000'0000'0000;
-  const GpuAddr memory = gpu.allocate(16u << 20, 4096);
-  for (uint64_t i = 0; i < 64; ++i) {
-    gpu.gpu.space.map(kWindow + (i << 24), 16u << 20, gpu.host(memory), true, false);
+  // A gigabyte through two windows of 16 MiB mapped 64 times (a copy onto itself may cost nothing).
+  constexpr uint64_t kFrom = 0x5000'0000'0000;
+  constexpr uint64_t kTo = 0x5001'0000'0000;
+  for (const uint64_t window : {kFrom, kTo}) {
+    const GpuAddr memory = gpu.allocate(16u << 20, 4096);
+    for (uint64_t i = 0; i < 64; ++i) {
+      gpu.gpu.space.map(window + (i << 24), 16u << 20, gpu.host(memory), true, false);
+    }
   }
   TestSdmaQueue copying(gpu, table);
-  copying.submit(copy(GpuAddr{kWindow}, GpuAddr{kWindow}, 0x40000000));
+  copying.submit(copy(GpuAddr{kFrom}, GpuAddr{kTo}, 0x40000000));
   ASSERT_TRUE(eventually([&] { return table.snapshot().at(0).activity == QueueActivity::kRunning; }));
   EXPECT_EQ(table.destroy(copying.handle.id), 0);
-  gpu.gpu.space.unmap(kWindow, uint64_t{64} << 24);
+  gpu.gpu.space.unmap(kFrom, uint64_t{64} << 24);
+  gpu.gpu.space.unmap(kTo, uint64_t{64} << 24);
 }
 
 TEST_F(SdmaTest, BadPacketsAreAHardwareException) {

@@ -44,8 +44,8 @@ void side_by_side(const Machine& machine, const Agent& gpu, const Kernels& kerne
     const auto packet = kernels.packet("add_one", 64, kernarg, signal);
     submit(queue, &packet);
   }
-  check(wait_until(signal, 0) && *counter == kQueues * 64, "%s: %d queues work side by side (%u)", gpu.name.c_str(),
-        kQueues, *counter);
+  const bool done = wait_until(signal, 0);  // before the counter is read for the message
+  check(done && *counter == kQueues * 64, "%s: %d queues work side by side (%u)", gpu.name.c_str(), kQueues, *counter);
   for (hsa_queue_t* queue : queues) HSA(hsa_queue_destroy(queue));
   HSA(hsa_signal_destroy(signal));
 }
@@ -66,8 +66,8 @@ void many_producers(const Machine& machine, const Agent& gpu, const Kernels& ker
     });
   }
   for (std::thread& thread : threads) thread.join();
-  check(wait_until(signal, 0) && *counter == kThreads * kPackets, "%s: 8 threads x 1000 packets (%u)",
-        gpu.name.c_str(), *counter);
+  const bool done = wait_until(signal, 0);
+  check(done && *counter == kThreads * kPackets, "%s: 8 threads x 1000 packets (%u)", gpu.name.c_str(), *counter);
   HSA(hsa_queue_destroy(queue));
   HSA(hsa_signal_destroy(signal));
 }
@@ -96,8 +96,9 @@ void barrier_chain(const Machine& machine, const Agent& gpu, const Kernels& kern
     const auto packet = kernels.packet("fill", 1, make_kernarg(machine, args), signals.back());
     submit(queue, &packet);
   }
-  check(wait_until(signals.back(), 0) && *out == kLinks - 1, "%s: chain of %d dispatches over %d queues (%u)",
-        gpu.name.c_str(), kLinks, kQueues, *out);
+  const bool reached = wait_until(signals.back(), 0);
+  check(reached && *out == kLinks - 1, "%s: chain of %d dispatches over %d queues (%u)", gpu.name.c_str(), kLinks,
+        kQueues, *out);
 
   const hsa_signal_t never = make_signal(1);
   const hsa_signal_t done = make_signal(1);

@@ -175,7 +175,8 @@ class Kernel:
         if roll == 13:
             return f"static_cast<{kind}>({self.expression('_Float16', depth - 1)})"
         if roll == 14:
-            return f"({a} < {b} ? {a} : {b})"
+            # Compilers make this a minimum, which may take either of two zeros: adding 0 makes them one.
+            return f"(({a} < {b} ? {a} : {b}) + 0.0{suffix})"
         return f"({a} * {self.pick(['0.5', '0.25', '0.0625', '-0.125'])}{suffix})"
 
     def half(self, depth):
