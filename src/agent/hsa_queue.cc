@@ -7,7 +7,9 @@
 
 #include "agent/hsa_facts.h"
 #include "agent/hsa_load.h"
+#include "agent/hsa_queue_arena.h"
 #include "agent/hsa_table.h"
+#include "agent/layout.h"
 #include "agent/lock.h"
 #include "agent/recorder.h"
 #include "agent/sys.h"
@@ -29,120 +31,9 @@ PacketType type_of(uint16_t header) { return static_cast<PacketType>(header & kT
 
 char* map(size_t bytes) { return sys::map(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1); }
 
-// Copies kernel arguments wherever they are; memory we may not read costs the copy, not the program.
-bool read_memory(uint64_t from, void* to, size_t bytes) {
-  iovec local{to, bytes};
-  iovec remote{reinterpret_cast<void*>(from), bytes};
-  return sys::call(SYS_process_vm_readv, sys::pid(), &local, 1, &remote, 1, 0) == static_cast<int64_t>(bytes);
-}
-
-}  // namespace
-
-// Queues live in one stretch of memory, so that a pointer is known to be ours by a comparison; places are used
-// again after a queue is destroyed.
-class QueueArena {
- public:
-  static constexpr size_t kPlaceBytes = 1024;
-  static constexpr size_t kPlaces = 4096;
-  static_assert(sizeof(Queue) <= kPlaceBytes);
-
-  Queue* take();
-  void release(Queue* queue) { queue->live_.store(false, std::memory_order_release); }
-
-  Queue* find(uint64_t address) const {
-    const char* base = base_.load(std::memory_order_acquire);
-    const uint64_t offset = address - reinterpret_cast<uint64_t>(base);
-    if (base == nullptr || offset >= kPlaces * kPlaceBytes || offset % kPlaceBytes != 0) return nullptr;
-    Queue* queue = reinterpret_cast<Queue*>(address);
-    return queue->live_.load(std::memory_order_acquire) ? queue : nullptr;
-  }
-
-  template <class Do>
-  void each(Do what) {
-    const size_t count = used_.load(std::memory_order_acquire);
-    for (size_t i = 0; i < count; ++i) {
-      Queue* queue = place(i);
-      if (queue->live_.load(std::memory_order_acquire)) what(*queue);
-    }
-  }
-
-  // Doorbells: an open-addressed table of signal handles; 1 marks a place that was used.
-  static constexpr size_t kDoorbells = 8192;
-  struct Doorbell {
-    std::atomic<uint64_t> signal;
-    std::atomic<Queue*> queue;
-  };
-  static size_t hash(uint64_t signal) { return (signal >> 6) * 0x9e3779b97f4a7c15 >> 51; }
-
-  Queue* find_doorbell(uint64_t signal) const {
-    const Doorbell* doorbells = doorbells_.load(std::memory_order_acquire);
-    if (doorbells == nullptr) return nullptr;
-    for (size_t i = hash(signal);; ++i) {
-      const Doorbell& doorbell = doorbells[i % kDoorbells];
-      const uint64_t held = doorbell.signal.load(std::memory_order_acquire);
-      if (held == signal) return doorbell.queue.load(std::memory_order_acquire);
-      if (held == 0) return nullptr;
-    }
-  }
-  void add_doorbell(uint64_t signal, Queue* queue) {
-    Doorbell* doorbells = doorbells_.load(std::memory_order_acquire);
-    for (size_t i = hash(signal);; ++i) {
-      Doorbell& doorbell = doorbells[i % kDoorbells];
-      if (doorbell.signal.load(std::memory_order_relaxed) > 1) continue;
-      doorbell.queue.store(queue, std::memory_order_release);
-      doorbell.signal.store(signal, std::memory_order_release);
-      return;
-    }
-  }
-  void remove_doorbell(uint64_t signal) {
-    Doorbell* doorbells = doorbells_.load(std::memory_order_acquire);
-    for (size_t i = hash(signal);; ++i) {
-      Doorbell& doorbell = doorbells[i % kDoorbells];
-      const uint64_t held = doorbell.signal.load(std::memory_order_relaxed);
-      if (held == 0) return;
-      if (held != signal) continue;
-      // A table without empty places would make every search long: a mark before an empty place is not needed.
-      const bool last = doorbells[(i + 1) % kDoorbells].signal.load(std::memory_order_relaxed) == 0;
-      doorbell.signal.store(last ? 0 : 1, std::memory_order_release);
-      return;
-    }
-  }
-
-  LockWord lock;  // creating, destroying and harvesting
-
- private:
-  Queue* place(size_t i) const {
-    return reinterpret_cast<Queue*>(base_.load(std::memory_order_relaxed) + i * kPlaceBytes);
-  }
-
-  std::atomic<char*> base_{nullptr};
-  std::atomic<Doorbell*> doorbells_{nullptr};
-  std::atomic<size_t> used_{0};
-};
-
-namespace {
 constinit QueueArena g_arena{};
-}  // namespace
 
-Queue* QueueArena::take() {
-  if (base_.load(std::memory_order_relaxed) == nullptr) {
-    char* base = map(kPlaces * kPlaceBytes);
-    char* doorbells = map(kDoorbells * sizeof(Doorbell));
-    if (base == nullptr || doorbells == nullptr) {
-      if (base != nullptr) sys::unmap(base, kPlaces * kPlaceBytes);
-      return nullptr;
-    }
-    doorbells_.store(reinterpret_cast<Doorbell*>(doorbells), std::memory_order_release);
-    base_.store(base, std::memory_order_release);
-  }
-  const size_t used = used_.load(std::memory_order_relaxed);
-  for (size_t i = 0; i < used; ++i) {
-    if (!place(i)->live_.load(std::memory_order_acquire)) return place(i);
-  }
-  if (used == kPlaces) return nullptr;
-  used_.store(used + 1, std::memory_order_release);
-  return place(used);
-}
+}  // namespace
 
 Queue* Queue::from(const HsaQueue* queue) { return g_arena.find(reinterpret_cast<uint64_t>(queue)); }
 Queue* Queue::from_doorbell(uint64_t signal) { return g_arena.find_doorbell(signal); }
@@ -238,6 +129,7 @@ bool Queue::open(HsaQueue* real, uint64_t agent, uint32_t size) {
     Locked locked(g_arena.lock);
     g_arena.add_doorbell(doorbell, this);
   }
+  ready_.store(true, std::memory_order_release);
   write_fact(1);
   return true;
 }
@@ -261,6 +153,7 @@ HsaStatus Queue::destroy() {
   const HsaStatus status = hsa().hsa_queue_destroy(real_);
   if (status != kHsaSuccess || !is_hsa_loaded()) return status;
   Locked locked(g_arena.lock);
+  ready_.store(false, std::memory_order_release);
   g_arena.remove_doorbell(handle().doorbell_signal);
   slab_.harvest();  // what has not finished now never will
   slab_.close();
@@ -433,7 +326,9 @@ bool Queue::prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index, 
   record->private_bytes = packet.private_segment_size;
   record->group_bytes = packet.group_segment_size;
   record->kernarg_bytes = 0;
-  if (kernargs != 0 && read_memory(packet.kernarg_address, record + 1, kernargs)) {
+  // Wherever they are: memory we may not read costs the copy, not the program.
+  if (kernargs != 0 &&
+      copy_from_unsure(record + 1, reinterpret_cast<const void*>(packet.kernarg_address), kernargs) == kernargs) {
     record->kernarg_bytes = kernargs;
     flags |= format::kDispatchHasArguments;
   }
@@ -519,7 +414,7 @@ bool Queue::harvest_all(bool patiently) {
     sys::call(SYS_nanosleep, &pause, nullptr);
   }
   g_arena.each([&left](Queue& queue) {
-    if (queue.ring_ == nullptr) return;  // being made
+    if (!queue.ready_.load(std::memory_order_acquire)) return;
     left += queue.slab_.harvest();
     if (queue.next_.load(std::memory_order_relaxed) < queue.rung_.load(std::memory_order_relaxed)) {
       queue.ring(0);
@@ -533,7 +428,7 @@ bool Queue::harvest_all(bool patiently) {
 
 void Queue::write_facts() {
   g_arena.each([](Queue& queue) {
-    if (queue.ring_ != nullptr) queue.write_fact(1);
+    if (queue.ready_.load(std::memory_order_acquire)) queue.write_fact(1);
   });
 }
 
@@ -555,7 +450,7 @@ size_t Queue::write_status(char* buffer, size_t size) {
   };
   if (is_hsa_loaded() && g_arena.lock.try_lock()) {
     g_arena.each([&](Queue& queue) {
-      if (queue.ring_ == nullptr) return;
+      if (!queue.ready_.load(std::memory_order_acquire)) return;
       queue.slab_.each_in_flight([&](uint64_t object, uint64_t time) { add(queue.number_, object, time); });
     });
     g_arena.lock.unlock();
@@ -578,6 +473,7 @@ void Queue::unlock_after_fork() { new (&g_arena.lock) LockWord; }
 void Queue::abandon_all() {
   Locked locked(g_arena.lock);
   g_arena.each([](Queue& queue) {
+    queue.ready_.store(false, std::memory_order_release);
     g_arena.remove_doorbell(queue.handle().doorbell_signal);
     queue.slab_.abandon();
     queue.close();

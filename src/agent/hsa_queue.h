@@ -115,7 +115,8 @@ class Queue {
   ErrorCallback callback_;
   void* callback_data_;
   SignalSlab slab_;
-  std::atomic<bool> live_;
+  std::atomic<bool> live_;   // the place is taken
+  std::atomic<bool> ready_;  // and the queue in it is whole
 };
 
 }  // namespace wavetap::agent
