@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/statfs.h>
 
 #include <new>
 
@@ -21,11 +22,24 @@ constexpr size_t kPoolBytes = 64 << 10;
 
 constinit Session g_session;
 
+// A recording must not take the last of a disk that others use as well, and the import needs room for the trace.
+constexpr uint64_t kKeepFree = 256 << 20;
+
+bool leaves_enough(int fd, size_t size) {
+  struct statfs disk {};
+  if (sys::call(SYS_fstatfs, fd, &disk) != 0) return true;
+  const auto block = static_cast<uint64_t>(disk.f_bsize);
+  const uint64_t total = disk.f_blocks * block;
+  const uint64_t keep = total / 16 < kKeepFree ? total / 16 : kKeepFree;
+  return total == 0 || disk.f_bavail * block >= keep + size;
+}
+
 // Allocates every block of the file. File systems without fallocate() get zeros written instead.
 int allocate(int fd, size_t size) {
   // Beyond `ulimit -f` the kernel would send the program SIGXFSZ.
   struct rlimit limit {};
   if (sys::call(SYS_prlimit64, 0, RLIMIT_FSIZE, nullptr, &limit) == 0 && limit.rlim_cur < size) return EFBIG;
+  if (!leaves_enough(fd, size)) return ENOSPC;
   int64_t result;
   do {
     result = sys::call(SYS_fallocate, fd, 0, 0, size);
