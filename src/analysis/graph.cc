@@ -15,11 +15,14 @@ namespace {
 
 using store::kNoRow;
 
+constexpr size_t kNoGraph = static_cast<size_t>(-1);
+
 struct Graph {
   int64_t pid = 0;
   std::string graph, exec, stream;
   int64_t start = 0, end = 0;
   std::vector<uint32_t> launches;  // indices of Trace::launches, in start order
+  bool captured = true;            // false: built node by node
 };
 
 struct Launch {
@@ -28,6 +31,7 @@ struct Launch {
   int64_t ops = 0;
   int32_t gpu = -1, queue = -1;
   int64_t first = 0, last = 0, gpu_ns = 0, gpu_us = 0;
+  size_t graph = kNoGraph;  // index of Graphs::graphs
 };
 
 struct Graphs {
@@ -35,6 +39,16 @@ struct Graphs {
   std::vector<Launch> launches;
   bool any_graph_call = false;
 };
+
+// RPD writes the handles a call gave back as "graph" and "graphExec", our recorder under their own names.
+std::string graph_arg(std::string_view args) {
+  const std::string_view given = find_arg(args, "graph");
+  return std::string(given.empty() ? find_arg(args, "pGraph") : given);
+}
+std::string exec_arg(std::string_view args) {
+  const std::string_view given = find_arg(args, "graphExec");
+  return std::string(given.empty() ? find_arg(args, "pGraphExec") : given);
+}
 
 Graphs find_graphs(const store::Trace& trace) {
   Graphs out;
@@ -59,37 +73,44 @@ Graphs find_graphs(const store::Trace& trace) {
 
   std::map<std::pair<int64_t, std::string>, int64_t> capture_begin;
   std::map<std::pair<int64_t, std::string>, Graph> captured;  // by (pid, graph)
+  std::map<std::pair<int64_t, std::string>, size_t> current;  // by (pid, exec): index of out.graphs
   std::map<uint32_t, size_t> launch_of_api;
   for (const uint32_t row : calls) {
     const std::string_view name = trace.str(apis.name[row]);
     const int64_t pid = trace.threads[apis.thread[row]].pid;
     const std::string_view args = trace.args(row);
     const std::string stream(find_arg(args, "stream"));
-    const std::string graph(find_arg(args, "graph"));
-    const std::string exec(find_arg(args, "graphExec"));
+    const std::string graph = graph_arg(args);
+    const std::string exec = exec_arg(args);
     out.any_graph_call = true;
     if (name.ends_with("StreamBeginCapture")) {
       capture_begin[{pid, stream}] = apis.start[row];
     } else if (name.ends_with("StreamEndCapture")) {
       const auto begun = capture_begin.find({pid, stream});
       if (begun == capture_begin.end()) continue;
-      Graph g{pid, graph, "", stream, begun->second, apis.end[row], {}};
+      Graph g{pid, graph, "", stream, begun->second, apis.end[row], {}, /*captured=*/true};
       const auto launches = by_stream.find({pid, trace.strings.find(stream)});
       if (launches != by_stream.end())
-        for (const uint32_t i : launches->second) {
-          const int64_t end = apis.end[trace.launches[i].api];
-          if (end >= g.start && end <= g.end) g.launches.push_back(i);
-        }
+        for (auto it = std::partition_point(
+                 launches->second.begin(), launches->second.end(),
+                 [&](uint32_t i) { return apis.start[trace.launches[i].api] < g.start; });
+             it != launches->second.end() && apis.start[trace.launches[*it].api] <= g.end; ++it)
+          if (apis.end[trace.launches[*it].api] <= g.end) g.launches.push_back(*it);
       captured[{pid, graph}] = std::move(g);
       capture_begin.erase(begun);
     } else if (name.find("GraphInstantiate") != std::string_view::npos) {
       const auto g = captured.find({pid, graph});
-      if (g == captured.end()) continue;
-      out.graphs.push_back(g->second);
+      if (g == captured.end())
+        out.graphs.push_back({pid, graph, exec, "", apis.start[row], apis.end[row], {}, /*captured=*/false});
+      else out.graphs.push_back(g->second);
       out.graphs.back().exec = exec;
+      // The address of an executable graph may have belonged to an earlier one.
+      current[{pid, exec}] = out.graphs.size() - 1;
     } else if (name.ends_with("GraphLaunch")) {
       launch_of_api[row] = out.launches.size();
-      out.launches.push_back({row, exec, stream, 0, -1, -1, 0, 0, 0, 0});
+      const auto instance = current.find({pid, exec});
+      out.launches.push_back({row, exec, stream, 0, -1, -1, 0, 0, 0, 0,
+                              instance == current.end() ? kNoGraph : instance->second});
     }
   }
   for (size_t i = 0; i < trace.links.size(); ++i) {
@@ -113,7 +134,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   const Graphs found = find_graphs(trace);
   Report report;
   Table graphs{"graphs",
-               "Captured graphs",
+               "Graphs",
                {{"exec", "GRAPH EXEC"},
                 {"graph", "GRAPH", Unit::kText, true},
                 {"stream", "STREAM"},
@@ -128,24 +149,28 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   struct Sums {
     int64_t launches = 0, ops = 0, api = 0, span = 0, gpu = 0;
   };
-  std::map<std::pair<int64_t, std::string>, Sums> by_exec;
+  std::vector<Sums> of_graph(found.graphs.size());
+  std::map<std::pair<int64_t, std::string>, Sums> unknown;  // by (pid, exec)
   for (const Launch& launch : found.launches) {
-    Sums& sums = by_exec[{trace.threads[trace.apis.thread[launch.api]].pid, launch.exec}];
+    Sums& sums = launch.graph == kNoGraph
+                     ? unknown[{trace.threads[trace.apis.thread[launch.api]].pid, launch.exec}]
+                     : of_graph[launch.graph];
     ++sums.launches;
     sums.ops += launch.ops;
     sums.api += trace.apis.end[launch.api] - trace.apis.start[launch.api];
     sums.span += launch.last - launch.first;
     sums.gpu += launch.gpu_ns;
   }
-  for (const Graph& g : found.graphs) {
-    const Sums sums = by_exec[{g.pid, g.exec}];
-    by_exec.erase({g.pid, g.exec});
-    graphs.rows.push_back({g.exec, g.graph, g.stream, static_cast<int64_t>(g.launches.size()), sums.launches,
+  for (size_t i = 0; i < found.graphs.size(); ++i) {
+    const Graph& g = found.graphs[i];
+    const Sums& sums = of_graph[i];
+    graphs.rows.push_back({g.exec, g.graph, g.captured ? g.stream : std::string("(built)"),
+                           g.captured ? Cell(static_cast<int64_t>(g.launches.size())) : Cell(), sums.launches,
                            sums.ops, sums.api, sums.span, sums.gpu});
   }
-  // Launched, but captured before the recording began or built node by node.
-  for (const auto& [key, sums] : by_exec)
-    graphs.rows.push_back({key.second, std::string("(not captured here)"), std::string(), std::monostate{},
+  // Launched, but made before the recording began.
+  for (const auto& [key, sums] : unknown)
+    graphs.rows.push_back({key.second, std::string("(not seen)"), std::string(), std::monostate{},
                            sums.launches, sums.ops, sums.api, sums.span, sums.gpu});
   cut_to_top(graphs, options);
   report.tables.push_back(std::move(graphs));
@@ -172,7 +197,9 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   report.tables.push_back(std::move(kernels));
   if (!found.any_graph_call) report.notes.push_back("the trace holds no graph calls");
   report.notes.push_back(
-      "kernels are those launched on the captured stream itself; forked streams are not followed");
+      "kernels are those launched on the captured stream itself; forked streams are not followed, and what "
+      "graphs "
+      "that a program builds node by node hold is not recorded");
   return report;
 }
 
@@ -225,9 +252,11 @@ Status write(const std::string& path, const store::Trace& trace, const Options&)
   Result<store::Stmt> launch = db->prepare("insert into rocpd_graphLaunchapi values (?, ?, ?)");
   for (const Result<store::Stmt>* stmt : {&graph, &kernel, &call, &launch})
     if (!stmt->ok()) return stmt->error();
+  int64_t graphs = 0;
   for (size_t i = 0; i < found.graphs.size(); ++i) {
     const Graph& g = found.graphs[i];
-    const int64_t id = static_cast<int64_t>(i) + 1;
+    if (!g.captured) continue;
+    const int64_t id = ++graphs;
     graph->bind(1, id);
     graph->bind(2, std::string_view(g.graph));
     graph->bind(3, std::string_view(g.exec));
@@ -249,8 +278,8 @@ Status write(const std::string& path, const store::Trace& trace, const Options&)
       continue;
     call->bind(1, trace.apis.id[row]);
     call->bind(2, find_arg(trace.args(row), "stream"));
-    call->bind(3, find_arg(trace.args(row), "graph"));
-    call->bind(4, find_arg(trace.args(row), "graphExec"));
+    call->bind(3, std::string_view(graph_arg(trace.args(row))));
+    call->bind(4, std::string_view(exec_arg(trace.args(row))));
     call->run();
   }
   for (const Launch& l : found.launches) {
@@ -271,7 +300,7 @@ Status write(const std::string& path, const store::Trace& trace, const Options&)
 }  // namespace
 
 extern const Analysis kGraph{"graph",
-                             "captured graphs, their kernels and their launches",
+                             "graphs, their kernels and their launches",
                              "",
                              /*needs_args=*/true,
                              false,

@@ -57,7 +57,10 @@ struct Library {
   int64_t time = 0;
   std::string family;
   std::vector<std::string> answers;  // families
-  std::string label() const { return std::string(soname.empty() ? path : soname); }
+  // The name it goes by: its own, or that of its file.
+  std::string label() const {
+    return std::string(soname.empty() ? path.substr(path.rfind('/') + 1) : soname);
+  }
 };
 
 struct Edge {
@@ -206,7 +209,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
               {},
               0};
   Table libraries{"libraries",
-                  "Libraries in load order",
+                  "GPU libraries in load order",
                   {{"pid", "PID", Unit::kCount},
                    {"at_ns", "AT", Unit::kTime},
                    {"how", "HOW"},
@@ -214,6 +217,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
                    {"path", "PATH"}},
                   {},
                   0};
+  uint64_t others = 0;
   for (const Process& process : processes) {
     verdicts.rows.push_back(
         {process.pid, static_cast<int64_t>(process.libraries.size()), verdict_of(process)});
@@ -231,15 +235,21 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     for (const Edge& edge : process.edges)
       edges.rows.push_back({process.pid, edge.from, edge.to,
                             std::string(edge.inferred ? "calls (inferred)" : "is answered by")});
-    for (const Library& library : process.libraries)
+    for (const Library& library : process.libraries) {
+      if (library.answers.empty() && layer_of(library.family) == Layer::kOther) {
+        ++others;
+        continue;
+      }
       libraries.rows.push_back({process.pid, library.time - span.begin, std::string(library.how),
                                 library.label(), std::string(library.path)});
+    }
   }
   report.tables.push_back(std::move(verdicts));
   report.tables.push_back(std::move(answers));
   if (!edges.rows.empty()) report.tables.push_back(std::move(edges));
   cut_to_top(libraries, options);
   report.tables.push_back(std::move(libraries));
+  if (others > 0) report.notes.push_back(util::count_of(others, "other object") + " loaded, not listed");
   report.notes.push_back(
       "who answers an API is recorded; that a library then calls the one below it (⇢) is inferred from both "
       "being loaded");

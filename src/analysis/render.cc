@@ -78,12 +78,16 @@ bool fits(const std::string& text, size_t columns) {
   return true;
 }
 
-// Bars go when they cost a name a letter, optional columns when names cannot be shortened any further.
+// Bars and optional columns go rather than letters of names; when even that is not enough, names are
+// shortened, with as many columns as then fit.
 std::string table_text(const Table& table, size_t columns) {
   const util::Table all = laid_out(table, Room::kAll);
   if (columns == 0 || fits(all.text(0), columns)) return all.text(columns);
-  const std::string text = laid_out(table, Room::kNoBars).text(columns);
-  return fits(text, columns) ? text : laid_out(table, Room::kNoOptional).text(columns);
+  const util::Table without_bars = laid_out(table, Room::kNoBars);
+  const util::Table least = laid_out(table, Room::kNoOptional);
+  if (!fits(without_bars.text(0), columns) && fits(least.text(0), columns)) return least.text(columns);
+  const std::string text = without_bars.text(columns);
+  return fits(text, columns) ? text : least.text(columns);
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ Table copy_table(const store::Trace& trace, const OpKinds& kinds, const std::vec
               {},
               0};
   for (const auto& [type, sums] : by_type)
-    table.rows.push_back({type, sums.count, sums.bytes, sums.ns,
+    table.rows.push_back({type, sums.count, sums.bytes > 0 ? Cell(sums.bytes) : Cell(), sums.ns,
                           sums.ns > 0 && sums.bytes > 0
                               ? Cell(static_cast<double>(sums.bytes) / static_cast<double>(sums.ns))
                               : Cell()});
