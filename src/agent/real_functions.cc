@@ -54,6 +54,18 @@ void take_images(Walk& walk) {
   memset(walk.seen, 0, sizeof walk.seen);
 }
 
+// Runs work(walk) with everything that is loaded in `walk`. The loader's list stays locked meanwhile (its lock may be
+// taken twice by one thread), so nothing of it goes away.
+template <class Work>
+void with_images(Work work) {
+  const Locked lock(g_fork_wiped.resolve_lock);
+  find_image([&](const Image&) {
+    take_images(g_walk);
+    work(g_walk);
+    return true;
+  });
+}
+
 // Breadth first through the dependencies of images that are in the queue, as the loader would search.
 void* search_queue(Walk& walk, size_t tail, const Candidate* candidates, size_t count) {
   for (size_t head = 0; head < tail;) {
@@ -112,15 +124,18 @@ void* search_global(Walk& walk, const Candidate* candidates, size_t count) {
 }
 
 RealFunction choose(const Candidate* candidates, size_t count, uintptr_t caller) {
-  const Locked lock(g_fork_wiped.resolve_lock);
-  Walk& walk = g_walk;
-  take_images(walk);
-  if (void* const found = search_global(walk, candidates, count)) return {found, true};
-  memset(walk.seen, 0, sizeof walk.seen);
-  const auto holds_caller = [&](size_t, const Image& image) { return image.contains(caller); };
-  if (void* const found = search_from(walk, candidates, count, holds_caller)) return {found, false};
   // A caller that depends on none of them (a plugin, code made at run time) means the first that was loaded.
-  return {candidates[0].function, false};
+  RealFunction chosen{candidates[0].function, false};
+  with_images([&](Walk& walk) {
+    if (void* const found = search_global(walk, candidates, count)) {
+      chosen = {found, true};
+      return;
+    }
+    memset(walk.seen, 0, sizeof walk.seen);
+    const auto holds_caller = [&](size_t, const Image& image) { return image.contains(caller); };
+    if (void* const found = search_from(walk, candidates, count, holds_caller)) chosen = {found, false};
+  });
+  return chosen;
 }
 
 // ---- who is being bound -------------------------------------------------------------------------------
@@ -203,11 +218,12 @@ bool depends_on_real(const char* symbol, Provider provider, const void* caller) 
   Candidate candidates[kMaxCandidates];
   const size_t count = find_candidates(symbol, provider, candidates);
   if (count == 0) return false;
-  const Locked lock(g_fork_wiped.resolve_lock);
-  Walk& walk = g_walk;
-  take_images(walk);
-  const auto holds_caller = [&](size_t, const Image& image) { return image.contains(reinterpret_cast<uintptr_t>(caller)); };
-  return search_from(walk, candidates, count, holds_caller) != nullptr;
+  bool found = false;
+  with_images([&](Walk& walk) {
+    const auto holds_caller = [&](size_t, const Image& image) { return image.contains(reinterpret_cast<uintptr_t>(caller)); };
+    found = search_from(walk, candidates, count, holds_caller) != nullptr;
+  });
+  return found;
 }
 
 Definition find_definition(const char* symbol) {
@@ -230,22 +246,24 @@ void* find_real_while_binding(const char* symbol, Provider provider) {
   Candidate candidates[kMaxCandidates];
   const size_t count = find_candidates(symbol, provider, candidates);
   if (count < 2) return nullptr;
-  const Locked lock(g_fork_wiped.resolve_lock);
-  Walk& walk = g_walk;
-  take_images(walk);
-  if (search_global(walk, candidates, count) != nullptr) return nullptr;
-  Image self;
-  for (size_t i = 0; i < walk.count; ++i)
-    if (walk.images[i].contains(reinterpret_cast<uintptr_t>(&find_real_while_binding))) self = walk.images[i];
-  void* found = nullptr;
-  for (size_t i = 0; i < walk.count; ++i) {
-    if (!needs_provider(walk.images[i], provider) || !awaits_binding(walk.images[i], symbol, self)) continue;
-    memset(walk.seen, 0, sizeof walk.seen);
-    void* const meant = search_from(walk, candidates, count, [&](size_t j, const Image&) { return j == i; });
-    if (meant == nullptr || (found != nullptr && found != meant)) return nullptr;
-    found = meant;
-  }
-  return found;
+  void* only = nullptr;
+  with_images([&](Walk& walk) {
+    if (search_global(walk, candidates, count) != nullptr) return;
+    Image self;
+    for (size_t i = 0; i < walk.count; ++i)
+      if (walk.images[i].contains(reinterpret_cast<uintptr_t>(&find_real_while_binding))) self = walk.images[i];
+    for (size_t i = 0; i < walk.count; ++i) {
+      if (!needs_provider(walk.images[i], provider) || !awaits_binding(walk.images[i], symbol, self)) continue;
+      memset(walk.seen, 0, sizeof walk.seen);
+      void* const meant = search_from(walk, candidates, count, [&](size_t j, const Image&) { return j == i; });
+      if (meant == nullptr || (only != nullptr && only != meant)) {
+        only = nullptr;  // in doubt
+        return;
+      }
+      only = meant;
+    }
+  });
+  return only;
 }
 
 void note_global_library(const char* name) {
