@@ -13,6 +13,7 @@
 #include "agent/call.h"
 #include "agent/hsa_load.h"
 #include "agent/hsa_queue.h"
+#include "agent/hsa_times.h"
 #include "agent/recorder.h"
 #include "agent/recorder_internal.h"
 #include "agent/test_fake_hsa.h"
@@ -35,6 +36,7 @@ struct Trace {
   std::vector<format::FaultFact> faults;
   std::vector<format::AllocateRecord> allocations;
   std::vector<format::FreeRecord> frees;
+  std::vector<format::CopyRecord> copies;
   std::map<uint16_t, std::string> functions;
   std::vector<format::CallRecord> calls;
   uint64_t losses = 0;
@@ -147,6 +149,9 @@ class HsaHooksTest : public testing::Test {
         break;
       case Kind::kAllocate:
         trace.allocations.push_back(*record.as<format::AllocateRecord>());
+        break;
+      case Kind::kCopy:
+        trace.copies.push_back(*record.as<format::CopyRecord>());
         break;
       case Kind::kFree:
         trace.frees.push_back(*record.as<format::FreeRecord>());
@@ -526,6 +531,99 @@ TEST_F(HsaHooksTest, AllocationsAndFrees) {
   EXPECT_EQ(trace.allocations[0].agent, 1u);
   ASSERT_EQ(trace.frees.size(), 1u);
   EXPECT_EQ(trace.frees[0].address, reinterpret_cast<uint64_t>(memory));
+}
+
+class HsaCopiesTest : public HsaHooksTest {
+ protected:
+  HsaStatus copy(uint64_t signal, size_t bytes) {
+    return program().hsa_amd_memory_async_copy(&to_, FakeHsa::kGpu, &from_, FakeHsa::kCpu, bytes, 0, nullptr, signal);
+  }
+  char to_ = 0;
+  char from_ = 0;
+};
+
+TEST_F(HsaCopiesTest, ACopyHasThePlacesBytesAndTimes) {
+  load();
+  const uint64_t signal = make_signal();
+  const auto now = static_cast<uint64_t>(boottime_ns());
+  ASSERT_EQ(copy(signal, 100), kHsaSuccess);
+  EXPECT_TRUE(read_back().completions.empty());
+  fake_.complete_copy(signal, now + 10, now + 30);
+  const Trace trace = read_back();
+  ASSERT_EQ(trace.copies.size(), 1u);
+  EXPECT_EQ(trace.copies[0].bytes, 100u);
+  EXPECT_EQ(trace.copies[0].destination, reinterpret_cast<uint64_t>(&to_));
+  EXPECT_EQ(trace.copies[0].destination_agent, 1u);
+  EXPECT_EQ(trace.copies[0].source_agent, 0u);
+  ASSERT_EQ(trace.completions.count(trace.copies[0].id), 1u);
+  EXPECT_EQ(trace.completions.at(trace.copies[0].id).start_ns, static_cast<int64_t>(now + 10));
+  EXPECT_EQ(trace.completions.at(trace.copies[0].id).end_ns, static_cast<int64_t>(now + 30));
+}
+
+TEST_F(HsaCopiesTest, ASignalUsedAgainGivesEachCopyItsTimes) {
+  load();
+  const uint64_t signal = make_signal();
+  for (uint64_t i = 1; i <= 3; ++i) {
+    const auto now = static_cast<uint64_t>(boottime_ns());
+    fake_.signals.at(signal)->value = 1;  // set anew, as HIP does, before anyone has looked
+    copy(signal, i);
+    fake_.complete_copy(signal, now, now + i);
+  }
+  program().hsa_signal_destroy(signal);
+  const Trace trace = read_back();
+  ASSERT_EQ(trace.copies.size(), 3u);
+  for (const format::CopyRecord& record : trace.copies) {
+    const format::CompleteRecord& done = trace.completions.at(record.id);
+    EXPECT_EQ(done.end_ns - done.start_ns, static_cast<int64_t>(record.bytes));
+  }
+}
+
+TEST_F(HsaCopiesTest, RowsThatShareASignalAreOneCopy) {
+  load();
+  const uint64_t signal = make_signal(4);
+  OpenCall call;
+  ASSERT_TRUE(enter_call(call, 5));
+  const int64_t before = boottime_ns();
+  for (int row = 0; row < 4; ++row) copy(signal, 100);
+  leave_call(call, 5, 0);
+  const auto now = static_cast<uint64_t>(boottime_ns());
+  for (uint64_t row = 0; row < 4; ++row) fake_.complete_copy(signal, now + row * 10, now + row * 10 + 5);
+  // The next rectangle, smaller, with the same signal.
+  fake_.signals.at(signal)->value = 2;
+  for (int row = 0; row < 2; ++row) copy(signal, 7);
+  for (uint64_t row = 0; row < 2; ++row) fake_.complete_copy(signal, now + 100, now + 200);
+
+  const Trace trace = read_back();
+  ASSERT_EQ(trace.copies.size(), 2u);
+  EXPECT_EQ(trace.copies[0].bytes, 400u);
+  EXPECT_EQ(trace.copies[0].owner.call, call.call);
+  EXPECT_EQ(trace.copies[1].bytes, 14u);
+  const format::CompleteRecord& done = trace.completions.at(trace.copies[0].id);
+  EXPECT_GE(done.start_ns, before);
+  EXPECT_EQ(done.end_ns, static_cast<int64_t>(now + 35));
+  EXPECT_EQ(trace.losses, 0u);
+}
+
+TEST_F(HsaCopiesTest, WhatTheRuntimeRefusesIsNotRecorded) {
+  load();
+  const uint64_t signal = make_signal();
+  fake_.copy_status = kHsaError;
+  EXPECT_EQ(copy(signal, 100), kHsaError);
+  fake_.copy_status = kHsaSuccess;
+  program().hsa_signal_destroy(signal);
+  const Trace trace = read_back();
+  EXPECT_TRUE(trace.copies.empty());
+  EXPECT_EQ(trace.losses, 0u);
+}
+
+TEST_F(HsaCopiesTest, AFillIsDoneWhenItReturns) {
+  load();
+  ASSERT_EQ(program().hsa_amd_memory_fill(&to_, 7, 3), kHsaSuccess);
+  const Trace trace = read_back();
+  ASSERT_EQ(trace.copies.size(), 1u);
+  EXPECT_EQ(trace.copies[0].bytes, 12u);
+  EXPECT_EQ(trace.copies[0].source, 7u);
+  EXPECT_EQ(trace.completions.count(trace.copies[0].id), 1u);
 }
 
 TEST_F(HsaHooksTest, WithHsaEveryCallIsRecordedAndTheOuterCallStaysTheOwner) {

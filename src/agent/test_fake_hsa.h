@@ -64,6 +64,8 @@ class FakeHsa {
   std::vector<std::unique_ptr<RealQueue>> queues;
   std::map<uint64_t, std::unique_ptr<amd::Signal>> signals;
   std::vector<void*> freed;
+  std::map<uint64_t, HsaTimes> copy_times;  // by signal, in system time; none: not finished
+  HsaStatus copy_status = kHsaSuccess;       // of the next copies
   uint64_t clock = 1000;
   uint32_t max_queue_size = 1 << 17;
 
@@ -71,6 +73,11 @@ class FakeHsa {
   void complete(const Packet& packet) {
     clock += 2;
     complete(packet.completion_signal, clock - 1, clock);
+  }
+  // The copy engine finishes a copy.
+  void complete_copy(uint64_t signal, uint64_t start, uint64_t end) {
+    copy_times[signal] = {start, end};
+    __atomic_fetch_sub(&signals.at(signal)->value, 1, __ATOMIC_ACQ_REL);
   }
   static void complete(uint64_t handle, uint64_t start, uint64_t end) {
     if (handle == 0) return;
@@ -160,6 +167,17 @@ class FakeHsa {
       *static_cast<HsaTimes*>(out) = {block->start_ts * 10, block->end_ts * 10};
       return kHsaSuccess;
     });
+    set(&Hsa::hsa_amd_memory_async_copy,
+        +[](void*, uint64_t, const void*, uint64_t, size_t, uint32_t, const uint64_t*, uint64_t signal) -> HsaStatus {
+          if (fake().copy_status == kHsaSuccess) fake().copy_times.erase(signal);
+          return fake().copy_status;
+        });
+    set(&Hsa::hsa_amd_profiling_get_async_copy_time, +[](uint64_t signal, void* out) -> HsaStatus {
+      const auto times = fake().copy_times.find(signal);
+      *static_cast<HsaTimes*>(out) = times == fake().copy_times.end() ? HsaTimes{} : times->second;
+      return kHsaSuccess;
+    });
+    set(&Hsa::hsa_amd_memory_fill, +[](void*, uint32_t, size_t) -> HsaStatus { return kHsaSuccess; });
     set(&Hsa::hsa_amd_profiling_async_copy_enable, +[](bool) -> HsaStatus { return kHsaSuccess; });
     build_signals();
     build_queues();
