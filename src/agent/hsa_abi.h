@@ -25,6 +25,7 @@ struct HsaQueue {
   uint64_t id;
 };
 static_assert(sizeof(HsaQueue) == 40);
+inline constexpr uint32_t kQueueCooperative = 2;
 inline constexpr size_t kAmdQueueBytes = 256;  // amd_queue_t, which begins with the HsaQueue
 
 // The tables OnLoad is handed. `size` (AMD's minor_id) is that of the whole table; pointers to functions

@@ -545,9 +545,9 @@ class HsaCopiesTest : public HsaHooksTest {
 TEST_F(HsaCopiesTest, ACopyHasThePlacesBytesAndTimes) {
   load();
   const uint64_t signal = make_signal();
-  const auto now = static_cast<uint64_t>(boottime_ns());
   ASSERT_EQ(copy(signal, 100), kHsaSuccess);
   EXPECT_TRUE(read_back().completions.empty());
+  const auto now = static_cast<uint64_t>(boottime_ns());
   fake_.complete_copy(signal, now + 10, now + 30);
   const Trace trace = read_back();
   ASSERT_EQ(trace.copies.size(), 1u);
@@ -564,9 +564,9 @@ TEST_F(HsaCopiesTest, ASignalUsedAgainGivesEachCopyItsTimes) {
   load();
   const uint64_t signal = make_signal();
   for (uint64_t i = 1; i <= 3; ++i) {
-    const auto now = static_cast<uint64_t>(boottime_ns());
     fake_.signals.at(signal)->value = 1;  // set anew, as HIP does, before anyone has looked
     copy(signal, i);
+    const auto now = static_cast<uint64_t>(boottime_ns());
     fake_.complete_copy(signal, now, now + i);
   }
   program().hsa_signal_destroy(signal);

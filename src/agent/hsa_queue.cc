@@ -115,7 +115,8 @@ bool Queue::open(HsaQueue* real, uint64_t agent, uint32_t size) {
   next_.store(0, std::memory_order_relaxed);
   real_ring_ = static_cast<char*>(real->base_address);
   real_mask_ = real->size - 1;
-  room_until_ = last_real_ = 0;
+  room_until_ = 0;
+  last_real_.store(0, std::memory_order_relaxed);
   may_insert_ = real->size >= size * 2;
   agent_ = agent;
   agent_number_ = agent_number(agent);
@@ -155,8 +156,14 @@ HsaStatus Queue::destroy() {
   Locked locked(g_arena.lock);
   ready_.store(false, std::memory_order_release);
   g_arena.remove_doorbell(handle().doorbell_signal);
-  slab_.harvest();  // what has not finished now never will
-  slab_.close();
+  // What has not finished now never will, except on the one queue behind all cooperative ones, which goes on: its
+  // kernels must find their signals.
+  const uint32_t in_flight = slab_.harvest();
+  if (in_flight != 0 && handle().type == kQueueCooperative) {
+    slab_.abandon();
+  } else {
+    slab_.close();
+  }
   write_fact(2);
   hsa().hsa_signal_destroy(handle().doorbell_signal);
   close();
@@ -176,7 +183,9 @@ void Queue::on_error(HsaStatus status, HsaQueue*, void* data) {
 // ---- the program's side -----------------------------------------------------------------------------------
 
 uint64_t Queue::read_index() const {
-  const uint64_t real = hsa().hsa_queue_load_read_index_scacquire(real_);
+  // Beyond our last packet there may be those of another queue of ours.
+  const uint64_t written = last_real_.load(std::memory_order_acquire);
+  const uint64_t real = std::min(hsa().hsa_queue_load_read_index_scacquire(real_), written);
   return real == 0 ? 0 : consumed_[(real - 1) & consumed_mask_].load(std::memory_order_acquire);
 }
 
@@ -236,7 +245,8 @@ void Queue::move() {
   }
   if (index == begin) return;
   next_.store(index, std::memory_order_relaxed);
-  hsa().hsa_signal_store_screlease(real_->doorbell_signal, static_cast<int64_t>(last_real_ - 1));
+  const uint64_t last = last_real_.load(std::memory_order_relaxed) - 1;
+  hsa().hsa_signal_store_screlease(real_->doorbell_signal, static_cast<int64_t>(last));
 }
 
 bool Queue::move_one(uint64_t index, uint16_t header) {
@@ -254,8 +264,13 @@ bool Queue::move_one(uint64_t index, uint16_t header) {
   amd::BarrierPacket barrier;
   const bool add = prepare(packet, index, may_add ? &barrier : nullptr);
   const uint64_t real = hsa().hsa_queue_add_write_index_relaxed(real_, add ? 2 : 1);
-  for (; last_real_ < real; ++last_real_) {
-    consumed_[last_real_ & consumed_mask_].store(index, std::memory_order_release);
+  const uint64_t end = real + (add ? 2 : 1);
+  // Only where another queue of ours writes to the same ring can somebody have been faster.
+  while (end > room_until_) room_until_ = hsa().hsa_queue_load_read_index_scacquire(real_) + real_mask_ + 1;
+  const uint64_t last = last_real_.load(std::memory_order_relaxed);
+  const uint64_t others = real - std::min(real, last);
+  for (uint64_t i = others > consumed_mask_ ? real - consumed_mask_ : last; i < real; ++i) {
+    consumed_[i & consumed_mask_].store(index, std::memory_order_release);
   }
   if (!add) {
     put(real, &packet, index + 1);
@@ -263,7 +278,8 @@ bool Queue::move_one(uint64_t index, uint16_t header) {
     put(real + 1, &barrier, index + 1);
     put(real, &packet, index);
   }
-  last_real_ = real + (add ? 2 : 1);
+  // Pairs with the acquire in read_index(): what the packets mean is known before they count.
+  last_real_.store(end, std::memory_order_release);
   return true;
 }
 

@@ -13,6 +13,9 @@
 //
 //   * Any number of threads may ring. The first one moves packets; the others leave it a note to look again.
 //   * A packet that becomes valid only after its doorbell rang is picked up by the helper thread.
+//   * Cooperative queues of one GPU are one queue to the runtime: several of ours then write to the same ring.
+//
+// The ring is the host's alone: a kernel that writes packets itself would not reach it.
 //
 // Who reserved a packet is noted with its index, because the doorbell that moves it may be another thread's.
 #pragma once
@@ -88,7 +91,7 @@ class Queue {
   std::atomic<uint64_t> rung_;     // highest packet a doorbell has named, plus one
   std::atomic<uint64_t> next_;     // first packet not moved; written by the thread in move()
   uint64_t room_until_;            // real packets below this index have a free place
-  uint64_t last_real_;             // highest real index written, plus one
+  std::atomic<uint64_t> last_real_;  // highest real index written, plus one; by the thread in move()
 
   HsaQueue* real_;
   char* real_ring_;

@@ -17,6 +17,7 @@ WT_SAME(offsetof(HsaQueue, base_address), offsetof(hsa_queue_t, base_address));
 WT_SAME(offsetof(HsaQueue, doorbell_signal), offsetof(hsa_queue_t, doorbell_signal));
 WT_SAME(offsetof(HsaQueue, size), offsetof(hsa_queue_t, size));
 WT_SAME(offsetof(HsaQueue, id), offsetof(hsa_queue_t, id));
+WT_SAME(kQueueCooperative, HSA_QUEUE_TYPE_COOPERATIVE);
 WT_SAME(kAmdQueueBytes, sizeof(amd_queue_t));
 WT_SAME(amd::kQueueWriteDispatchId, offsetof(amd_queue_t, write_dispatch_id));
 WT_SAME(amd::kQueueReadDispatchId, offsetof(amd_queue_t, read_dispatch_id));

@@ -263,12 +263,20 @@ void queue_properties(const Setup& setup) {
   hsa_agent_get_info(setup.gpu.agent, static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES),
                      &cooperative);
   if (!cooperative) return;
-  HSA(hsa_queue_create(setup.gpu.agent, 64, HSA_QUEUE_TYPE_COOPERATIVE, nullptr, nullptr, UINT32_MAX, UINT32_MAX,
-                       &queue));
-  const auto grid = setup.count();
-  submit(queue, &grid);
-  check(drain(queue), "a cooperative queue works");
-  HSA(hsa_queue_destroy(queue));
+  // All cooperative queues are one to the runtime.
+  hsa_queue_t* both[2] = {};
+  for (hsa_queue_t*& one : both) {
+    HSA(hsa_queue_create(setup.gpu.agent, 64, HSA_QUEUE_TYPE_COOPERATIVE, nullptr, nullptr, UINT32_MAX, UINT32_MAX,
+                         &one));
+  }
+  setup.counter->store(0);
+  for (int i = 0; i < 300; ++i) {
+    const auto grid = setup.count();
+    submit(both[i % 2], &grid);
+  }
+  const bool ended = drain(both[0]) && drain(both[1]);
+  check(ended && setup.counter->load() == 300 * 64, "two cooperative queues work");
+  for (hsa_queue_t* one : both) HSA(hsa_queue_destroy(one));
 }
 
 }  // namespace
