@@ -275,6 +275,45 @@ TEST(Ds, AnElementPartlyPastTheEndReadsZeroAndIsNotWritten) {
 
 // --- Lane exchanges.
 
+// Groups of 16 lanes that read rows or single elements are loaded as such; one lane that strays, or a group at the
+// end of LDS, must not be taken for one.
+TEST(Ds, GroupsOfSixteenLanes) {
+  struct Form {
+    const char* text;
+    uint32_t bytes;
+  };
+  struct Pattern {
+    uint32_t column_stride, row_stride;
+  };
+  constexpr uint32_t kLdsBytes = 4096;
+  for (const bool wave64 : {true, false}) {
+    TestMachine machine({.target = {10, 3, 0}, .wave64 = wave64, .lds_bytes = kLdsBytes});
+    for (uint32_t i = 0; i < kLdsBytes; ++i) machine.group.lds[i] = static_cast<std::byte>(i * 31 + i / 251);
+    for (const Form form : {Form{"ds_read_u8 v4, v2", 1}, {"ds_read_b32 v4, v2", 4}, {"ds_read_b64 v[4:5], v2", 8},
+                            {"ds_read_b96 v[4:6], v2", 12}, {"ds_read_b128 v[4:7], v2", 16}}) {
+      const LoweredCode* code = machine.load(form.text);
+      ASSERT_NE(code, nullptr) << form.text;
+      for (const Pattern pattern : {Pattern{form.bytes, 0}, {form.bytes, 68}, {0, 68}, {0, 0}, {form.bytes, 16 * form.bytes}})
+        for (const uint32_t base : {0u, 48u, kLdsBytes - 80, kLdsBytes - form.bytes})
+          for (int stray = -1; stray < machine.wave.lanes; ++stray) {
+            uint32_t at[64];
+            for (int lane = 0; lane < machine.wave.lanes; ++lane) {
+              const auto l = static_cast<uint32_t>(lane);
+              at[lane] = base + l % 16 * pattern.column_stride + l / 16 * pattern.row_stride + (lane == stray ? 4 : 0);
+              machine.set_v(2, lane, at[lane]);
+            }
+            ASSERT_TRUE(machine.run_loaded(code));
+            for (int lane = 0; lane < machine.wave.lanes; ++lane) {
+              uint32_t want[4] = {};
+              if (at[lane] + form.bytes <= kLdsBytes) std::memcpy(want, machine.group.lds + at[lane], form.bytes);
+              for (uint32_t i = 0; i < (form.bytes + 3) / 4; ++i)
+                ASSERT_EQ(machine.v(4 + i, lane), want[i]) << form.text << " lane " << lane << " stray " << stray << " base " << base;
+            }
+          }
+    }
+  }
+}
+
 TEST(Ds, BpermuteAndPermuteMoveBetweenActiveLanes) {
   std::mt19937_64 random(12);
   for (const Shape& shape : test_shapes()) {

@@ -127,27 +127,27 @@ Relation relation_of(const Address* at) {
 // A dword of memory, at any alignment.
 using Unaligned32 [[gnu::aligned(1), gnu::may_alias]] = uint32_t;
 
-// Row copies. The multi-dword ones are written out so that compilers see a transposition and use the
-// host's interleaving loads and stores.
-template <class T, int L>
+// Row copies, of all lanes or of the first kLanes. The multi-dword ones are written out so that compilers see a
+// transposition and use the host's interleaving loads and stores.
+template <class T, int L, int kLanes = L>
 void load_row(const std::byte* __restrict from, uint32_t* __restrict rows) {
   const auto* words = reinterpret_cast<const Unaligned32*>(from);
   if constexpr (std::is_same_v<T, Dwords<1>>) {
-    std::memcpy(rows, from, size_t{4} * L);
+    std::memcpy(rows, from, size_t{4} * kLanes);
   } else if constexpr (std::is_same_v<T, Dwords<2>>) {
-    for (int lane = 0; lane < L; ++lane) {
+    for (int lane = 0; lane < kLanes; ++lane) {
       rows[lane] = words[2 * lane];
       rows[lane + L] = words[2 * lane + 1];
     }
   } else if constexpr (std::is_same_v<T, Dwords<4>>) {
-    for (int lane = 0; lane < L; ++lane) {
+    for (int lane = 0; lane < kLanes; ++lane) {
       rows[lane] = words[4 * lane];
       rows[lane + L] = words[4 * lane + 1];
       rows[lane + 2 * L] = words[4 * lane + 2];
       rows[lane + 3 * L] = words[4 * lane + 3];
     }
   } else {
-    for (int lane = 0; lane < L; ++lane) T::load(from + size_t{T::kBytes} * lane, rows + lane, L);
+    for (int lane = 0; lane < kLanes; ++lane) T::load(from + size_t{T::kBytes} * lane, rows + lane, L);
   }
 }
 
@@ -174,11 +174,11 @@ void store_row(std::byte* __restrict to, const uint32_t* __restrict rows) {
 }
 
 // One element for all lanes.
-template <class T, int L>
+template <class T, int L, int kLanes = L>
 void broadcast_row(const std::byte* from, uint32_t* rows) {
   std::byte element[16];
   std::memcpy(element, from, T::kBytes);
-  for (int lane = 0; lane < L; ++lane) T::load(element, rows + lane, L);
+  for (int lane = 0; lane < kLanes; ++lane) T::load(element, rows + lane, L);
 }
 
 template <int L>
@@ -315,13 +315,57 @@ bool all_in_lds(const Wave& wave, const uint32_t* at, uint64_t mask) {
   return outside == 0;
 }
 
+// Groups of 16 lanes, in which kernels with two-dimensional workgroups of that width read LDS: rows or columns of
+// a tile, another one for each group.
+inline constexpr int kTileLanes = 16;
+
+// How the lanes relate within every group.
+template <uint32_t kBytes, int L>
+Relation tile_relation_of(const uint32_t* at) {
+  if (at[1] != at[0] && at[1] != at[0] + kBytes) return Relation::kNone;
+  uint32_t from_row = 0, from_first = 0;
+  for (int tile = 0; tile < L; tile += kTileLanes) {
+    const uint32_t first = at[tile];
+    for (int lane = 0; lane < kTileLanes; ++lane) {
+      from_row |= at[tile + lane] ^ (first + static_cast<uint32_t>(lane) * kBytes);
+      from_first |= at[tile + lane] ^ first;
+    }
+  }
+  if (from_row == 0) return Relation::kConsecutive;
+  return from_first == 0 ? Relation::kSame : Relation::kNone;
+}
+
+// Loads that are rows or broadcasts in every group. False, and nothing done, when these are not.
+template <class T, int L>
+bool load_lds_tiles(Wave& wave, const uint32_t* at, uint32_t* rows) {
+  const Relation relation = tile_relation_of<T::kBytes, L>(at);
+  if (relation == Relation::kNone) return false;
+  const uint32_t size_bytes = relation == Relation::kConsecutive ? T::kBytes * kTileLanes : T::kBytes;
+  for (int tile = 0; tile < L; tile += kTileLanes)
+    if (!in_lds(wave, at[tile], size_bytes)) return false;
+  for (int tile = 0; tile < L; tile += kTileLanes) {
+    if (relation == Relation::kConsecutive)
+      load_row<T, L, kTileLanes>(wave.lds + at[tile], rows + tile);
+    else
+      broadcast_row<T, L, kTileLanes>(wave.lds + at[tile], rows + tile);
+  }
+  return true;
+}
+
 template <class T, int L>
 void load_lds(Wave& wave, const uint32_t* at, uint64_t mask, uint32_t* rows) {
   if (mask == 0) return;
-  const Relation relation = mask == all_lanes<L>() ? relation_of<T::kBytes, L>(at) : Relation::kNone;
-  if (relation == Relation::kConsecutive && in_lds(wave, at[0], T::kBytes * L))
-    return load_row<T, L>(wave.lds + at[0], rows);
-  if (relation == Relation::kSame && in_lds(wave, at[0], T::kBytes)) return broadcast_row<T, L>(wave.lds + at[0], rows);
+  if (mask == all_lanes<L>()) {
+    // The second group continues the first, or each is a tile of its own; one look at all lanes then does.
+    if (at[kTileLanes] - at[0] == (at[1] - at[0]) * kTileLanes) {
+      const Relation relation = relation_of<T::kBytes, L>(at);
+      if (relation == Relation::kConsecutive && in_lds(wave, at[0], T::kBytes * L))
+        return load_row<T, L>(wave.lds + at[0], rows);
+      if (relation == Relation::kSame && in_lds(wave, at[0], T::kBytes)) return broadcast_row<T, L>(wave.lds + at[0], rows);
+    } else if (load_lds_tiles<T, L>(wave, at, rows)) {
+      return;
+    }
+  }
   if (all_in_lds<T::kBytes, L>(wave, at, mask)) {
     const std::byte* lds = wave.lds;
     for_lanes<L>(mask, [&](int lane) { T::load(lds + at[lane], rows + lane, L); });

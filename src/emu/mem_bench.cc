@@ -44,6 +44,14 @@ void lds(benchmark::State& state, const char* text, int stride) {
   repeat(state, machine, text);
 }
 
+// A workgroup of 16 columns: a wave has four rows of a tile. Each row reads the same 16 elements, or one of its own.
+void lds_tile(benchmark::State& state, const char* text, int column_stride, int row_stride) {
+  TestMachine machine;
+  for (int lane = 0; lane < 64; ++lane)
+    machine.set_v(2, lane, static_cast<uint32_t>(lane % 16 * column_stride + lane / 16 * row_stride));
+  repeat(state, machine, text);
+}
+
 void scratch(benchmark::State& state, const char* text) {
   TestMachine machine;
   machine.set_s64(8, kScratchVa);
@@ -75,6 +83,9 @@ BENCHMARK_CAPTURE(lds, read_b32_consecutive, "ds_read_b32 v4, v2", 4);
 BENCHMARK_CAPTURE(lds, read_b32_broadcast, "ds_read_b32 v4, v2", 0);
 BENCHMARK_CAPTURE(lds, read_b32_strided, "ds_read_b32 v4, v2", 132);
 BENCHMARK_CAPTURE(lds, read_b128_consecutive, "ds_read_b128 v[4:7], v2", 16);
+BENCHMARK_CAPTURE(lds_tile, read_b32_row, "ds_read_b32 v4, v2", 4, 0);
+BENCHMARK_CAPTURE(lds_tile, read_b32_column, "ds_read_b32 v4, v2", 0, 68);
+BENCHMARK_CAPTURE(lds_tile, read_b128_column, "ds_read_b128 v[4:7], v2", 0, 64);
 BENCHMARK_CAPTURE(lds, read2_b32, "ds_read2_b32 v[4:5], v2 offset1:16", 4);
 BENCHMARK_CAPTURE(lds, write_b32_consecutive, "ds_write_b32 v2, v4", 4);
 BENCHMARK_CAPTURE(lds, add_u32, "ds_add_u32 v2, v4", 0);
