@@ -14,7 +14,8 @@ from harness import MODEL, Skipped, expect, losses, main, query, value
 HIP = pathlib.Path(__file__).resolve().parents[1] / "hip"
 SOURCE = HIP.parents[1]
 
-# A launch that failed, or that a stream capture turned into a graph node, puts nothing on a queue.
+# A launch that failed, or that a stream capture turned into a graph node, puts nothing on a queue. A dispatch that was
+# not seen to end, because the program died or left before, is in wavetap_inflight.
 LAUNCHES = """
 create temp view launch as
   select a.id, a.pid, a.tid, a.start, s.string as name, k.gridX, k.gridY, k.gridZ, k.workgroupX, k.workgroupY, k.workgroupZ,
@@ -28,7 +29,12 @@ create temp view dispatch as
   select l.api_id, o.id, d.string as kernel, w.gridX, w.gridY, w.gridZ, w.workgroupX, w.workgroupY, w.workgroupZ
   from rocpd_api_ops l join rocpd_op o on o.id = l.op_id join wavetap_dispatch w on w.op_id = o.id
   join rocpd_string d on d.id = o.description_id
+  union all
+  select api_id, -id, name, gridX, gridY, gridZ, workgroupX, workgroupY, workgroupZ from wavetap_inflight
 """
+
+# Programs that end without waiting for the device, or in the middle of what they do.
+LEAVE_EARLY = ("exit_paths", "fork_children")
 
 
 def examine(trace, captures):
@@ -68,7 +74,7 @@ def traced(program):
                f"status {outcome.status}\n{outcome.stdout[-2000:]}{outcome.stderr[-2000:]}")
         host.check(outcome.trace)
         launches = examine(outcome.trace, captures=program in ("graphs", "host_graph"))
-        if not dies:
+        if not dies and program not in LEAVE_EARLY:
             expect(losses(outcome.trace) == 0, f"losses: {query(outcome.trace, 'select * from wavetap_loss')}")
             unfinished = value(outcome.trace, "select count(*) from wavetap_inflight")
             expect(unfinished == 0, f"{unfinished} operations without an end")
