@@ -15,7 +15,8 @@ HIP = pathlib.Path(__file__).resolve().parents[1] / "hip"
 SOURCE = HIP.parents[1]
 
 # A launch that failed, or that a stream capture turned into a graph node, puts nothing on a queue. A dispatch that was
-# not seen to end, because the program died or left before, is in wavetap_inflight.
+# not seen to end, because the program died or left before, is in wavetap_inflight. Kernels of the runtime's own (one
+# goes before every cooperative launch) are not what the program launched.
 LAUNCHES = """
 create temp view launch as
   select a.id, a.pid, a.tid, a.start, s.string as name, k.gridX, k.gridY, k.gridZ, k.workgroupX, k.workgroupY, k.workgroupZ,
@@ -28,7 +29,8 @@ OPS = """
 create temp view dispatch as
   select l.api_id, o.id, d.string as kernel, w.gridX, w.gridY, w.gridZ, w.workgroupX, w.workgroupY, w.workgroupZ
   from rocpd_api_ops l join rocpd_op o on o.id = l.op_id join wavetap_dispatch w on w.op_id = o.id
-  join rocpd_string d on d.id = o.description_id
+  join rocpd_string d on d.id = o.description_id left join wavetap_kernel i on i.id = w.kernel_id
+  where coalesce(i.internal, 0) = 0
   union all
   select api_id, -id, name, gridX, gridY, gridZ, workgroupX, workgroupY, workgroupZ from wavetap_inflight
 """
