@@ -21,7 +21,6 @@ using store::kNoRow;
 
 // The texts are parts of the marker's own.
 struct Operator {
-  uint32_t row = kNoRow;
   std::string_view name;
   std::string_view seq;  // digits, or "" when the marker has none
   std::string_view op_id;
@@ -70,8 +69,14 @@ std::optional<Operator> parse_operator(std::string_view text) {
   return std::nullopt;
 }
 
+// What most of the analysis needs of an operator; there may be millions.
+struct Call {
+  uint32_t row = kNoRow;
+  std::string_view name, seq, sizes;
+};
+
 struct Found {
-  std::vector<Operator> operators;
+  std::vector<Call> operators;
   uint64_t unreadable = 0;
 };
 
@@ -80,9 +85,8 @@ Found find_operators(const store::Trace& trace) {
   for (uint32_t row = 0; row < trace.apis.size(); ++row) {
     const std::string_view text = trace.args(row);
     if (find_marker_numbers(text) == std::string_view::npos) continue;
-    if (std::optional<Operator> op = parse_operator(text)) {
-      op->row = row;
-      found.operators.push_back(std::move(*op));
+    if (const std::optional<Operator> op = parse_operator(text)) {
+      found.operators.push_back({row, op->name, op->seq, op->sizes});
     } else {
       ++found.unreadable;
     }
@@ -116,7 +120,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   for (const store::KernelLaunch& launch : trace.launches) {
     const uint32_t parent = tree.parent[launch.api];
     if (parent == kNoRow || operator_of[parent] == kNoRow) continue;
-    const Operator& op = found.operators[operator_of[parent]];
+    const Call& op = found.operators[operator_of[parent]];
     KernelSums& sums = kernels[{op.name, launch.kernel, op.sizes}];
     ++sums.calls;
     sums.gpu += tree.gpu_self[launch.api];
@@ -157,7 +161,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   by_seq.reserve(found.operators.size() / 2);
   const auto begins = [&](uint32_t i) { return trace.apis.start[found.operators[i].row]; };
   for (uint32_t i = 0; i < found.operators.size(); ++i) {
-    const Operator& op = found.operators[i];
+    const Call& op = found.operators[i];
     if (op.seq.empty()) continue;
     Sides& sides = by_seq[{trace.threads[trace.apis.thread[op.row]].pid, op.seq}];
     uint32_t& side = op.name.find("Backward") != std::string_view::npos ? sides.backward : sides.forward;
@@ -166,8 +170,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   std::map<std::pair<std::string_view, std::string_view>, Pair> pairs;
   for (const auto& [seq, sides] : by_seq) {
     if (sides.forward == kNoRow || sides.backward == kNoRow) continue;
-    const Operator& f = found.operators[sides.forward];
-    const Operator& b = found.operators[sides.backward];
+    const Call& f = found.operators[sides.forward];
+    const Call& b = found.operators[sides.backward];
     Pair& pair = pairs[{f.name, b.name}];
     ++pair.calls;
     pair.forward_gpu += tree.gpu_total[f.row];
@@ -255,8 +259,12 @@ Status write(const std::string& path, const store::Trace& trace, const Options& 
   };
   Result<store::Stmt> insert = db->prepare("insert into ext_autogradapi values (?, ?, ?, ?, ?, ?)");
   if (!insert.ok()) return insert.error();
-  for (const Operator& op : find_operators(trace).operators) {
-    insert->bind(1, trace.apis.id[op.row]);
+  for (uint32_t row = 0; row < trace.apis.size(); ++row) {
+    if (find_marker_numbers(trace.args(row)) == std::string_view::npos) continue;
+    const std::optional<Operator> parsed = parse_operator(trace.args(row));
+    if (!parsed) continue;
+    const Operator& op = *parsed;
+    insert->bind(1, trace.apis.id[row]);
     insert->bind(2, string_id(op.name));
     insert->bind(3, op.seq);
     insert->bind(4, op.op_id);
