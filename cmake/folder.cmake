@@ -28,6 +28,9 @@ function(wt_folder NAME)
   set(fuzzers ${all})
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
 
+  # For sanitizer builds, which take long to compile: only what runs inside programs needs the speed.
+  set(light -O1 -g1)
+
   set(deps ${ARG_DEPS})
   list(TRANSFORM deps PREPEND wt_)
   if(sources)
@@ -35,6 +38,8 @@ function(wt_folder NAME)
     target_link_libraries(wt_${NAME} PUBLIC wt_flags ${deps} ${ARG_LIBS} Threads::Threads)
     if(ARG_IN_PROCESS)
       target_compile_options(wt_${NAME} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
+    elseif(WT_SANITIZE)
+      target_compile_options(wt_${NAME} PRIVATE ${light})
     endif()
   else()
     add_library(wt_${NAME} INTERFACE)
@@ -50,7 +55,7 @@ function(wt_folder NAME)
     target_compile_definitions(${NAME}_test PRIVATE WT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                WT_BUILD_DIR="${CMAKE_BINARY_DIR}")
     if(WT_SANITIZE)
-      target_compile_options(${NAME}_test PRIVATE -O1 -g1)  # half the time to compile
+      target_compile_options(${NAME}_test PRIVATE ${light})
     endif()
     add_test(NAME unit.${NAME} COMMAND ${NAME}_test --gtest_brief=1)
     set_tests_properties(unit.${NAME} PROPERTIES LABELS unit)
