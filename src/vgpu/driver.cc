@@ -184,7 +184,7 @@ int Driver::create_event(EventType type, bool auto_reset, uint32_t node_id, uint
     uint64_t size_bytes = 0;
     std::byte* host = buffers_->host_of(*page, &size_bytes);
     if (host == nullptr) return EINVAL;
-    const int error = events_->set_event_page(reinterpret_cast<volatile uint64_t*>(host), size_bytes);
+    const int error = events_->set_event_page(reinterpret_cast<uint64_t*>(host), size_bytes);
     if (error != 0) return error;
     event_page_handle_ = *page;
   }

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -89,7 +90,7 @@ struct EventTable::State {
   uint32_t next_signal = 1;
   uint32_t next_other = kFirstOtherEventId;
   uint32_t live = 0;
-  volatile uint64_t* page = nullptr;
+  uint64_t* page = nullptr;  // queues write slots at any time, so every access is atomic
   uint32_t page_slots = 0;
 
   Event* find(uint32_t id) {
@@ -115,11 +116,15 @@ struct EventTable::State {
     return next_other++;
   }
 
+  void clear_slot(uint32_t id) { std::atomic_ref(page[id]).store(kUnsignalledSlot, std::memory_order_relaxed); }
+
   // True when the GPU wrote the slot since the last look.
   bool take_slot(uint32_t id) {
-    if (page == nullptr || id >= page_slots || page[id] == kUnsignalledSlot) return false;
-    page[id] = kUnsignalledSlot;
-    return true;
+    if (page == nullptr || id >= page_slots) return false;
+    const std::atomic_ref slot(page[id]);
+    if (slot.load(std::memory_order_relaxed) == kUnsignalledSlot) return false;
+    // Acquire: pairs with the release store of the queue that wrote it (GuestMemory::store()).
+    return slot.exchange(kUnsignalledSlot, std::memory_order_acquire) != kUnsignalledSlot;
   }
 };
 
@@ -139,7 +144,7 @@ int EventTable::create(EventType type, bool auto_reset, uint32_t node_id, EventH
   event->auto_reset = auto_reset;
   event->node_id = node_id;
   if (slot) {
-    if (s.page != nullptr && id < s.page_slots) s.page[id] = kUnsignalledSlot;
+    if (s.page != nullptr && id < s.page_slots) s.clear_slot(id);
     s.signals[id] = std::move(event);
   } else {
     s.others[id] = std::move(event);
@@ -185,7 +190,7 @@ int EventTable::reset(uint32_t id) {
   return 0;
 }
 
-int EventTable::set_event_page(volatile uint64_t* page, uint64_t size_bytes) {
+int EventTable::set_event_page(uint64_t* page, uint64_t size_bytes) {
   State& s = *state_;
   const std::lock_guard lock(s.mutex);
   if (page == nullptr) {
@@ -198,7 +203,7 @@ int EventTable::set_event_page(volatile uint64_t* page, uint64_t size_bytes) {
   s.page = page;
   const uint64_t slots = size_bytes / sizeof(uint64_t);
   s.page_slots = static_cast<uint32_t>(slots < kSignalEventLimit ? slots : kSignalEventLimit);
-  for (uint32_t i = 0; i < s.page_slots; ++i) page[i] = kUnsignalledSlot;
+  for (uint32_t i = 0; i < s.page_slots; ++i) s.clear_slot(i);
   return 0;
 }
 

@@ -95,7 +95,7 @@ class EventTable {
   // The host address of the event page (8 bytes per slot) that the user handed over with its first
   // event. Slots are initialised to "not signalled". A second page is refused with EINVAL, the same one
   // again is fine. Null forgets the page (its memory was freed).
-  int set_event_page(volatile uint64_t* page, uint64_t size_bytes);
+  int set_event_page(uint64_t* page, uint64_t size_bytes);
   bool has_event_page() const;
 
   // Blocks until one (or all) of the events are set, or `timeout_ms` has passed (0: only look;

@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
     }
     int status = 0;
     while (waitpid(child, &status, WNOHANG) == 0) {
-      if (std::chrono::steady_clock::now() - start > std::chrono::seconds(25)) kill(child, SIGKILL);
+      if (std::chrono::steady_clock::now() - start > std::chrono::seconds(100)) kill(child, SIGKILL);
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     const int got = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
