@@ -11,6 +11,7 @@
 #   (tests/hip/CMakeLists.txt names the ones that stay), and unit tests of folders that run offline.
 # Time limits are multiplied by ten.
 #
+# WT_SANITIZER_RUNTIME               the shared runtime, to be the first library of a process
 # wt_gpu_models(OUT model...)        the models a GPU test runs on in this build
 # wt_test_limits(SECONDS test...)    time limit of tests; in sanitizer builds also options and suppressions
 
@@ -30,16 +31,22 @@ if(WT_SANITIZE)
   if(WT_FUZZ)
     add_compile_options(-fsanitize=fuzzer-no-link)
     add_compile_definitions(_GLIBCXX_ASSERTIONS)
-  elseif(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  else()
+    # The runtime as a file, for those who preload it.
     set(runtime asan)
     if(WT_SANITIZE_THREAD)
       set(runtime tsan)
     endif()
-    execute_process(
-      COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libclang_rt.${runtime}-${CMAKE_SYSTEM_PROCESSOR}.so
+    if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+      set(runtime clang_rt.${runtime}-${CMAKE_SYSTEM_PROCESSOR})
+    endif()
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=lib${runtime}.so
       OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-    get_filename_component(runtime_dir ${runtime} DIRECTORY)
-    add_link_options(-shared-libsan -Wl,-rpath,${runtime_dir})
+    file(REAL_PATH ${runtime} WT_SANITIZER_RUNTIME)
+    if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+      get_filename_component(folder ${WT_SANITIZER_RUNTIME} DIRECTORY)
+      add_link_options(-shared-libsan -Wl,-rpath,${folder})
+    endif()
   endif()
   message(STATUS "sanitizer build: GPU tests run on one model each, the others are left out (cmake/sanitize.cmake)")
 endif()

@@ -102,24 +102,6 @@ Result<vgpu::Config> make_config(const Options& options, std::vector<vgpu::Model
   return config;
 }
 
-// A sanitizer's runtime must be the first library of a process; when ours is built with one, the
-// program's process needs the same, and this process has it loaded.
-std::string sanitizer_runtime() {
-#if defined(WT_SANITIZE_ADDRESS) || defined(WT_SANITIZE_THREAD)
-  const Result<std::vector<std::byte>> maps = util::read_file("/proc/self/maps");
-  if (!maps.ok()) return "";
-  const std::string text(reinterpret_cast<const char*>(maps->data()), maps->size());
-  for (const std::string& line : util::split(text, '\n')) {
-    const size_t slash = line.find('/');
-    if (slash == std::string::npos) continue;
-    const std::string path = line.substr(slash);
-    for (const char* name : {"libasan.so", "libtsan.so", "libclang_rt."})
-      if (path.find(name) != std::string::npos) return path;
-  }
-#endif
-  return "";
-}
-
 // LD_PRELOAD separates by spaces and colons, so a library whose path holds one is reached by a link.
 Result<std::string> preloadable(const std::string& library, const std::string& run_dir) {
   if (library.find_first_of(" :") == std::string::npos) return library;
@@ -131,8 +113,10 @@ Result<std::string> preloadable(const std::string& library, const std::string& r
 }
 
 std::string preload_list(const std::string& library) {
-  std::string list = sanitizer_runtime();
-  if (!list.empty()) list += ':';
+  std::string list;
+#if defined(WT_SANITIZER_RUNTIME)
+  list = WT_SANITIZER_RUNTIME ":";  // an instrumented library needs it, and it must be the first of all
+#endif
   list += library;
   const char* present = std::getenv("LD_PRELOAD");
   return present != nullptr && *present != '\0' ? list + ':' + present : list;

@@ -24,7 +24,7 @@ struct Reader {
   T take() {
     T value{};
     const size_t n = left < sizeof(T) ? left : sizeof(T);
-    std::memcpy(&value, at, n);
+    if (n != 0) std::memcpy(&value, at, n);  // an empty input has no address
     at += n;
     left -= n;
     return value;
