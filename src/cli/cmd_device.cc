@@ -24,7 +24,9 @@ struct Options {
 std::string cache_file() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
-  std::string folder = cache != nullptr && *cache == '/' ? cache : home != nullptr && *home == '/' ? std::string(home) + "/.cache" : "";
+  std::string folder = cache != nullptr && *cache == '/' ? cache
+                       : home != nullptr && *home == '/' ? std::string(home) + "/.cache"
+                                                         : "";
   if (folder.empty()) return "";
   mkdir(folder.c_str(), 0700);
   folder += "/wavetap";
@@ -47,9 +49,14 @@ int tell_device(const Options& options) {
     fmt::print("{}\n", choice.device);
     return kDone;
   }
-  nlohmann::ordered_json document = {{"schema", "wavetap-device"}, {"version", 1}, {"device", choice.device}, {"cached", choice.cached}, {"state", state}};
+  nlohmann::ordered_json document = {{"schema", "wavetap-device"},
+                                     {"version", 1},
+                                     {"device", choice.device},
+                                     {"cached", choice.cached},
+                                     {"state", state}};
   document["reasons"] = nlohmann::ordered_json::array();
-  for (const std::string& reason : choice.reasons) document["reasons"].push_back(util::escape_control(reason));
+  for (const std::string& reason : choice.reasons)
+    document["reasons"].push_back(util::escape_control(reason));
   fmt::print("{}\n", document.dump(2));
   return kDone;
 }
@@ -63,7 +70,8 @@ void add_device(CLI::App& parent, Invocation& invocation) {
                                   "  python3 train.py --device $(wavetap device)\n"
                                   "  wavetap device --json\n");
   command.add_flag("--json", options->json, "print JSON with the reasons");
-  command.add_flag("--no-cache", options->no_cache, "probe again, although nothing about the machine changed");
+  command.add_flag("--no-cache", options->no_cache,
+                   "probe again, although nothing about the machine changed");
   command.callback([options, &invocation] { invocation.exit_code = tell_device(*options); });
 }
 

@@ -41,16 +41,20 @@ Status write_fix(const std::string& file, const doctor::Report& report) {
   if (written.ok()) written = util::write_file(undo, doctor::undo_script(report.machine, changes));
   if (!written.ok()) return written;
   fmt::print(stderr, "wavetap: wrote {} ({}) and {}\n", file, util::count_of(changes.size(), "change"), undo);
-  fmt::print(stderr, "wavetap: apply to this shell: . {0}{1}   take back: . {0}{2}\n", file.find('/') == std::string::npos ? "./" : "", file, undo);
-  for (const std::string& line : doctor::left_to_do(report.findings)) fmt::print(stderr, "wavetap: left to do: {}\n", util::escape_control(line));
+  fmt::print(stderr, "wavetap: apply to this shell: . {0}{1}   take back: . {0}{2}\n",
+             file.find('/') == std::string::npos ? "./" : "", file, undo);
+  for (const std::string& line : doctor::left_to_do(report.findings))
+    fmt::print(stderr, "wavetap: left to do: {}\n", util::escape_control(line));
   return {};
 }
 
-// Runs the program with the linker telling what it loads; the program keeps its streams and its environment else.
+// Runs the program with the linker telling what it loads; the program keeps its streams and its environment
+// else.
 Result<std::vector<std::string>> files_of_program(const std::vector<std::string>& program) {
   Result<RunDir> folder = RunDir::create();
   if (!folder.ok()) return folder.error();
-  const Result<int> status = util::run_in_foreground({program, {{"LD_DEBUG", "files"}, {"LD_DEBUG_OUTPUT", folder->path() + "/ld"}}});
+  const Result<int> status = util::run_in_foreground(
+      {program, {{"LD_DEBUG", "files"}, {"LD_DEBUG_OUTPUT", folder->path() + "/ld"}}});
   if (!status.ok()) return status.error();
   return doctor::loaded_files(folder->path());
 }
@@ -61,21 +65,24 @@ Status follow_redirects(const std::vector<std::string>& program, doctor::Report&
   if (!library.ok()) return library.error();
   Result<RunDir> folder = RunDir::create();
   if (!folder.ok()) return folder.error();
-  const Result<int> status = util::run_in_foreground({program, {{"LD_AUDIT", *library}, {correct::kRedirectVariable, folder->path()}}});
+  const Result<int> status = util::run_in_foreground(
+      {program, {{"LD_AUDIT", *library}, {correct::kRedirectVariable, folder->path()}}});
   if (!status.ok()) return status.error();
   report.redirects = doctor::read_redirects(folder->path());
   doctor::judge_redirects(program[0], report.redirects, report.findings);
   return {};
 }
 
-Status inspect_process(const Options& options, const std::vector<std::string>& program, doctor::Report& report) {
+Status inspect_process(const Options& options, const std::vector<std::string>& program,
+                       doctor::Report& report) {
   if (options.pid == 0 && program.empty()) return {};
   if (options.redirects) return follow_redirects(program, report);
   const Result<std::vector<std::string>> files =
       options.pid != 0 ? doctor::mapped_files(report.machine.root, options.pid) : files_of_program(program);
   if (!files.ok()) return files.error();
   const std::string name = options.pid != 0 ? fmt::format("process {}", options.pid) : program[0];
-  doctor::judge_libraries(report.machine.root, name, doctor::followed_libraries(report.machine.root, *files), report.findings);
+  doctor::judge_libraries(report.machine.root, name, doctor::followed_libraries(report.machine.root, *files),
+                          report.findings);
   return {};
 }
 
@@ -94,13 +101,16 @@ Status ask_the_gpu(const Options& options, doctor::Report& report) {
 
 int diagnose(const Options& options, const std::vector<std::string>& program) {
   if (!options.sysroot.empty() && access((options.sysroot + "/.").c_str(), R_OK | X_OK) != 0) {
-    return fail(errorf("%s: cannot be read as a folder; give --sysroot a copied tree", options.sysroot.c_str()));
+    return fail(
+        errorf("%s: cannot be read as a folder; give --sysroot a copied tree", options.sysroot.c_str()));
   }
   if (!options.sysroot.empty() && (options.probe || !program.empty())) {
-    return fail(errorf("doctor: a copied tree runs nothing; leave out --sysroot, or --probe and the program"));
+    return fail(
+        errorf("doctor: a copied tree runs nothing; leave out --sysroot, or --probe and the program"));
   }
   if (options.redirects && program.empty()) {
-    return fail(errorf("doctor: --redirects needs a program; write wavetap doctor --redirects -- CMD [ARG…]"));
+    return fail(
+        errorf("doctor: --redirects needs a program; write wavetap doctor --redirects -- CMD [ARG…]"));
   }
   const doctor::Machine machine = doctor::read_machine(doctor::Root(options.sysroot), known_devices());
   doctor::Report report{machine, {}, {}, {}, {}};
@@ -112,7 +122,9 @@ int diagnose(const Options& options, const std::vector<std::string>& program) {
   if (options.json) {
     fmt::print("{}\n", doctor::to_json(report).dump(2));
   } else {
-    const doctor::TextOptions text{.columns = util::output_columns(STDOUT_FILENO), .colour = util::wants_colour(STDOUT_FILENO), .all = options.all};
+    const doctor::TextOptions text{.columns = util::output_columns(STDOUT_FILENO),
+                                   .colour = util::wants_colour(STDOUT_FILENO),
+                                   .all = options.all};
     fmt::print("{}", doctor::to_text(report, text));
   }
   if (!options.fix.empty()) {
@@ -133,17 +145,27 @@ void add_doctor(CLI::App& parent, Invocation& invocation) {
                                   "  wavetap doctor -- python3 -c 'import torch'\n"
                                   "  wavetap doctor --sysroot ./copied-tree\n"
                                   "  wavetap run --gpu sdma-broken -- wavetap doctor --probe\n");
-  command.add_flag("--probe", options->probe, "use the GPU: copies, kernels, atomics, …, each in a process with a time limit");
-  command.add_option("--pid", options->pid, "also list the libraries this process maps; after -- : those CMD loads")
-      ->type_name("PID")->check(CLI::PositiveNumber.description(""));
-  command.add_flag("--redirects", options->redirects, "with -- CMD: which library answers each CUDA, HIP and HSA function, "
+  command.add_flag("--probe", options->probe,
+                   "use the GPU: copies, kernels, atomics, …, each in a process with a time limit");
+  command
+      .add_option("--pid", options->pid,
+                  "also list the libraries this process maps; after -- : those CMD loads")
+      ->type_name("PID")
+      ->check(CLI::PositiveNumber.description(""));
+  command.add_flag("--redirects", options->redirects,
+                   "with -- CMD: which library answers each CUDA, HIP and HSA function, "
                    "for whom, how often");
-  command.add_option("--fix", options->fix, "write shell files that change this shell's environment as advised, and back; "
-                     "default ./wavetap-fix.sh; nothing else is changed")
-      ->type_name("FILE")->expected(0, 1)->default_str("wavetap-fix.sh");
+  command
+      .add_option("--fix", options->fix,
+                  "write shell files that change this shell's environment as advised, and back; "
+                  "default ./wavetap-fix.sh; nothing else is changed")
+      ->type_name("FILE")
+      ->expected(0, 1)
+      ->default_str("wavetap-fix.sh");
   command.add_flag("--json", options->json, "print JSON (schema wavetap-doctor, version 1)");
   command.add_flag("--all", options->all, "list the checks that found nothing, too");
-  command.add_option("--sysroot", options->sysroot, "look at a copied tree instead of this machine")->type_name("DIR");
+  command.add_option("--sysroot", options->sysroot, "look at a copied tree instead of this machine")
+      ->type_name("DIR");
   command.callback([options, &invocation] { invocation.exit_code = diagnose(*options, invocation.program); });
 }
 

@@ -38,7 +38,8 @@ doctor::Machine machine_with(const std::vector<vgpu::Model>& models) {
     const std::string setting(model.quirk("lie.environment"));
     const std::string name = setting.substr(0, setting.find('='));
     const char* value = name.empty() ? nullptr : std::getenv(name.c_str());
-    if (value != nullptr && machine.variable(name) == nullptr) machine.environment.variables.push_back({name, value});
+    if (value != nullptr && machine.variable(name) == nullptr)
+      machine.environment.variables.push_back({name, value});
     doctor::Gpu gpu;
     gpu.node = static_cast<uint32_t>(machine.gpus.size() + 1);
     gpu.target = model.target;
@@ -59,13 +60,14 @@ void apply_safe_changes(const std::vector<vgpu::Model>& models) {
       fmt::print(stderr, "wavetap: --safe: {} unset ({})\n", change.name, change.because);
     } else {
       setenv(change.name.c_str(), change.value.c_str(), 1);
-      fmt::print(stderr, "wavetap: --safe: {}={} ({})\n", change.name, util::escape_control(change.value), change.because);
+      fmt::print(stderr, "wavetap: --safe: {}={} ({})\n", change.name, util::escape_control(change.value),
+                 change.because);
     }
   }
 }
 
-// The figures the program should see: published ones of the first GPU, then what the user gave. HIP counts WGPs
-// from gfx10 on.
+// The figures the program should see: published ones of the first GPU, then what the user gave. HIP counts
+// WGPs from gfx10 on.
 struct Figures {
   std::string text;
   uint32_t multiprocessors = 0;
@@ -80,11 +82,16 @@ Result<Figures> corrected_figures(const doctor::Machine& machine, const std::str
     if (!machine.gpus.empty() && device.device_id == machine.gpus.front().device_id) known = &device;
   }
   if (known != nullptr) {
-    figures.true_multiprocessors = known->target.major >= 10 ? known->compute_units / 2 : known->compute_units;
-    fields = {{"multiprocessors", std::to_string(figures.true_multiprocessors)}, {"clock-mhz", std::to_string(known->engine_clock_mhz)},
-              {"wave-size", std::to_string(known->wave_size)}, {"arch", amd::to_string(known->target)}};
+    figures.true_multiprocessors =
+        known->target.major >= 10 ? known->compute_units / 2 : known->compute_units;
+    fields = {{"multiprocessors", std::to_string(figures.true_multiprocessors)},
+              {"clock-mhz", std::to_string(known->engine_clock_mhz)},
+              {"wave-size", std::to_string(known->wave_size)},
+              {"arch", amd::to_string(known->target)}};
   } else if (request.empty()) {
-    return errorf("--correct-device: this GPU is not in the device database; give the figures, --correct-device=multiprocessors=36,clock-mhz=2575");
+    return errorf(
+        "--correct-device: this GPU is not in the device database; give the figures, "
+        "--correct-device=multiprocessors=36,clock-mhz=2575");
   }
   if (!request.empty()) {
     // Only what was asked for.
@@ -96,11 +103,15 @@ Result<Figures> corrected_figures(const doctor::Machine& machine, const std::str
   }
   for (const auto& [name, value] : fields) {
     figures.text += (figures.text.empty() ? "" : ",") + name + "=" + value;
-    if (name == "multiprocessors") figures.multiprocessors = static_cast<uint32_t>(util::parse_unsigned(value).value_or(0));
+    if (name == "multiprocessors")
+      figures.multiprocessors = static_cast<uint32_t>(util::parse_unsigned(value).value_or(0));
   }
   correct::Corrections checked;
   if (!correct::parse_corrections(figures.text.c_str(), checked)) {
-    return errorf("--correct-device=%s: not FIELD=NUMBER[,…]; fields are multiprocessors, clock-mhz, wave-size, lds-bytes and arch", request.c_str());
+    return errorf(
+        "--correct-device=%s: not FIELD=NUMBER[,…]; fields are multiprocessors, clock-mhz, wave-size, "
+        "lds-bytes and arch",
+        request.c_str());
   }
   return figures;
 }
@@ -112,11 +123,16 @@ Status apply_correction(const doctor::Machine& machine, const std::string& reque
   if (!library.ok()) return library.error();
   setenv(correct::kVariable, figures->text.c_str(), 1);
   const char* present = std::getenv("LD_PRELOAD");
-  setenv("LD_PRELOAD", (present != nullptr && *present != '\0' ? *library + ":" + present : *library).c_str(), 1);
-  fmt::print(stderr, "wavetap: --correct-device: the program sees {}, whatever the layers say\n", util::escape_control(figures->text));
+  setenv("LD_PRELOAD", (present != nullptr && *present != '\0' ? *library + ":" + present : *library).c_str(),
+         1);
+  fmt::print(stderr, "wavetap: --correct-device: the program sees {}, whatever the layers say\n",
+             util::escape_control(figures->text));
   if (figures->true_multiprocessors != 0 && figures->multiprocessors > figures->true_multiprocessors) {
-    warn(errorf("--correct-device: %u multiprocessors are more than the %u workgroup slots HIP schedules by; occupancy and cooperative "
-                "launches computed from it ask for more than fits", figures->multiprocessors, figures->true_multiprocessors));
+    warn(
+        errorf("--correct-device: %u multiprocessors are more than the %u workgroup slots HIP schedules by; "
+               "occupancy and cooperative "
+               "launches computed from it ask for more than fits",
+               figures->multiprocessors, figures->true_multiprocessors));
   }
   return {};
 }

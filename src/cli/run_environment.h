@@ -13,10 +13,10 @@ struct RunEnvironment {
   std::optional<std::string> correct;  // --correct-device: fields the user gave, "" for none
 };
 
-// What `wavetap run` does to the environment its program inherits. A model may stand for a machine whose logins set
-// variables (`lie.environment = NAME=VALUE`; the user's own win). With `correct`, WAVETAP_CORRECT and LD_PRELOAD make
-// the program see true device figures, and a banner says which. Names that are no models are left for the run to
-// complain about.
+// What `wavetap run` does to the environment its program inherits. A model may stand for a machine whose
+// logins set variables (`lie.environment = NAME=VALUE`; the user's own win). With `correct`, WAVETAP_CORRECT
+// and LD_PRELOAD make the program see true device figures, and a banner says which. Names that are no models
+// are left for the run to complain about.
 Status prepare_environment(const std::vector<std::string>& gpus, const RunEnvironment& wanted);
 
 }  // namespace wavetap::cli

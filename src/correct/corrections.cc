@@ -7,7 +7,8 @@
 namespace wavetap::correct {
 namespace {
 
-constexpr const char* kNames[kFieldCount] = {"multiprocessors", "clock-mhz", "wave-size", "lds-bytes", "arch"};
+constexpr const char* kNames[kFieldCount] = {"multiprocessors", "clock-mhz", "wave-size", "lds-bytes",
+                                             "arch"};
 
 // Offsets of the structures' fields; 0 for arch: the structure has none.
 struct Offsets {
@@ -42,7 +43,9 @@ void put(void* properties, size_t offset, Field field, T value, T unit, Report r
 
 }  // namespace
 
-const char* field_name(Field field) { return field < Field::kCount ? kNames[static_cast<size_t>(field)] : ""; }
+const char* field_name(Field field) {
+  return field < Field::kCount ? kNames[static_cast<size_t>(field)] : "";
+}
 
 bool Corrections::any() const {
   for (const bool one : has) {
@@ -59,7 +62,9 @@ bool parse_corrections(const char* text, Corrections& corrections) {
     if (equals == nullptr) return false;
     const size_t name_length = static_cast<size_t>(equals - text);
     size_t field = 0;
-    while (field < kFieldCount && (std::strlen(kNames[field]) != name_length || std::memcmp(kNames[field], text, name_length) != 0)) ++field;
+    while (field < kFieldCount &&
+           (std::strlen(kNames[field]) != name_length || std::memcmp(kNames[field], text, name_length) != 0))
+      ++field;
     if (field == kFieldCount) return false;
     const size_t value_length = length - name_length - 1;
     if (static_cast<Field>(field) == Field::kArch) {
@@ -69,7 +74,8 @@ bool parse_corrections(const char* text, Corrections& corrections) {
     } else {
       char* stop = nullptr;
       const unsigned long value = std::strtoul(equals + 1, &stop, 10);
-      if (value_length == 0 || stop != equals + 1 + value_length || value == 0 || value > INT32_MAX) return false;
+      if (value_length == 0 || stop != equals + 1 + value_length || value == 0 || value > INT32_MAX)
+        return false;
       corrections.number[field] = static_cast<uint32_t>(value);
     }
     corrections.has[field] = true;
@@ -78,14 +84,20 @@ bool parse_corrections(const char* text, Corrections& corrections) {
   return true;
 }
 
-void correct_properties(const Corrections& corrections, PropertyLayout layout, void* properties, Report report) {
+void correct_properties(const Corrections& corrections, PropertyLayout layout, void* properties,
+                        Report report) {
   const Offsets& at = kOffsets[static_cast<size_t>(layout)];
   const auto number = [&](Field field) { return corrections.number[static_cast<size_t>(field)]; };
   const auto has = [&](Field field) { return corrections.has[static_cast<size_t>(field)]; };
-  if (has(Field::kMultiprocessors)) put<uint32_t>(properties, at.multiprocessors, Field::kMultiprocessors, number(Field::kMultiprocessors), 1, report);
-  if (has(Field::kClockMhz)) put<uint32_t>(properties, at.clock_khz, Field::kClockMhz, number(Field::kClockMhz), 1000, report);
-  if (has(Field::kWaveSize)) put<uint32_t>(properties, at.wave_size, Field::kWaveSize, number(Field::kWaveSize), 1, report);
-  if (has(Field::kLdsBytes)) put<uint64_t>(properties, at.lds_bytes, Field::kLdsBytes, number(Field::kLdsBytes), 1, report);
+  if (has(Field::kMultiprocessors))
+    put<uint32_t>(properties, at.multiprocessors, Field::kMultiprocessors, number(Field::kMultiprocessors), 1,
+                  report);
+  if (has(Field::kClockMhz))
+    put<uint32_t>(properties, at.clock_khz, Field::kClockMhz, number(Field::kClockMhz), 1000, report);
+  if (has(Field::kWaveSize))
+    put<uint32_t>(properties, at.wave_size, Field::kWaveSize, number(Field::kWaveSize), 1, report);
+  if (has(Field::kLdsBytes))
+    put<uint64_t>(properties, at.lds_bytes, Field::kLdsBytes, number(Field::kLdsBytes), 1, report);
   if (has(Field::kArch) && at.arch != 0) {
     // Features behind the name, ":sramecc+:xnack-", are kept.
     char* name = static_cast<char*>(properties) + at.arch;
@@ -99,21 +111,31 @@ void correct_properties(const Corrections& corrections, PropertyLayout layout, v
 
 Field field_of_hip_attribute(int attribute) {
   switch (attribute) {
-    case kHipMultiprocessors: return Field::kMultiprocessors;
-    case kHipClockRate: return Field::kClockMhz;
-    case kHipWarpSize: return Field::kWaveSize;
-    case kHipSharedMemory: return Field::kLdsBytes;
-    default: return Field::kCount;
+    case kHipMultiprocessors:
+      return Field::kMultiprocessors;
+    case kHipClockRate:
+      return Field::kClockMhz;
+    case kHipWarpSize:
+      return Field::kWaveSize;
+    case kHipSharedMemory:
+      return Field::kLdsBytes;
+    default:
+      return Field::kCount;
   }
 }
 
 Field field_of_cuda_attribute(int attribute) {
   switch (attribute) {
-    case kCudaMultiprocessors: return Field::kMultiprocessors;
-    case kCudaClockRate: return Field::kClockMhz;
-    case kCudaWarpSize: return Field::kWaveSize;
-    case kCudaSharedMemory: return Field::kLdsBytes;
-    default: return Field::kCount;
+    case kCudaMultiprocessors:
+      return Field::kMultiprocessors;
+    case kCudaClockRate:
+      return Field::kClockMhz;
+    case kCudaWarpSize:
+      return Field::kWaveSize;
+    case kCudaSharedMemory:
+      return Field::kLdsBytes;
+    default:
+      return Field::kCount;
   }
 }
 

@@ -23,14 +23,16 @@ T at(const std::vector<char>& bytes, size_t offset) {
 
 TEST(Corrections, ReadsEveryField) {
   Corrections c;
-  ASSERT_TRUE(parse_corrections("multiprocessors=36,clock-mhz=2575,wave-size=32,lds-bytes=65536,arch=gfx1030", c));
+  ASSERT_TRUE(
+      parse_corrections("multiprocessors=36,clock-mhz=2575,wave-size=32,lds-bytes=65536,arch=gfx1030", c));
   for (const bool has : c.has) EXPECT_TRUE(has);
   EXPECT_EQ(c.number[0], 36u);
   EXPECT_STREQ(c.arch, "gfx1030");
 }
 
 TEST(Corrections, RefusesWhatItDoesNotKnow) {
-  for (const char* text : {"multiprocessor=3", "multiprocessors", "multiprocessors=", "clock-mhz=-1", "clock-mhz=0", "wave-size=32x", "arch=", "=3"}) {
+  for (const char* text : {"multiprocessor=3", "multiprocessors", "multiprocessors=", "clock-mhz=-1",
+                           "clock-mhz=0", "wave-size=32x", "arch=", "=3"}) {
     Corrections c;
     EXPECT_FALSE(parse_corrections(text, c)) << text;
   }

@@ -1,6 +1,6 @@
-// What libwavetap_audit.so writes about one process: which library answers each CUDA, HIP and HSA function, for whom,
-// and how often it was called. A file of fixed rows, mapped and counted in place, so that nothing is lost however the
-// process ends.
+// What libwavetap_audit.so writes about one process: which library answers each CUDA, HIP and HSA function,
+// for whom, and how often it was called. A file of fixed rows, mapped and counted in place, so that nothing
+// is lost however the process ends.
 //
 // offset size
 //      0    8  magic
@@ -16,8 +16,9 @@
 
 namespace wavetap::correct {
 
-inline constexpr char kRedirectVariable[] = "WAVETAP_REDIRECTS";  // the folder; one file per process, named by its id
-inline constexpr uint64_t kRedirectMagic = 0x3130726964657257;    // "Wredir01"
+inline constexpr char kRedirectVariable[] =
+    "WAVETAP_REDIRECTS";  // the folder; one file per process, named by its id
+inline constexpr uint64_t kRedirectMagic = 0x3130726964657257;  // "Wredir01"
 inline constexpr uint32_t kRedirectVersion = 1;
 inline constexpr uint32_t kMaxRedirects = 4096;
 
@@ -39,6 +40,7 @@ struct RedirectHeader {
 };
 static_assert(sizeof(RedirectHeader) == 64);
 
-inline constexpr size_t kRedirectFileBytes = sizeof(RedirectHeader) + size_t{kMaxRedirects} * sizeof(RedirectRow);
+inline constexpr size_t kRedirectFileBytes =
+    sizeof(RedirectHeader) + size_t{kMaxRedirects} * sizeof(RedirectRow);
 
 }  // namespace wavetap::correct

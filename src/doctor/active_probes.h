@@ -1,4 +1,5 @@
-// The active probes: each in a child with a deadline, their deaths decoded, the pattern of what failed diagnosed.
+// The active probes: each in a child with a deadline, their deaths decoded, the pattern of what failed
+// diagnosed.
 #pragma once
 
 #include <string>
@@ -21,7 +22,8 @@ struct ProbeResult {
   std::string label() const { return condition.empty() ? name : name + " (" + condition + ")"; }
 };
 
-// How a process that used the GPU ended, from its exit and the runtime's last words: "illegal instruction (…)".
+// How a process that used the GPU ended, from its exit and the runtime's last words: "illegal instruction
+// (…)".
 std::string decode_death(const ChildResult& child);
 
 // One of them.

@@ -77,11 +77,21 @@ struct Finding {
 class Findings {
  public:
   Finding& add(Verdict verdict, std::string id, std::string summary);
-  Finding& error(std::string id, std::string summary) { return add(Verdict::kError, std::move(id), std::move(summary)); }
-  Finding& warning(std::string id, std::string summary) { return add(Verdict::kWarning, std::move(id), std::move(summary)); }
-  Finding& note(std::string id, std::string summary) { return add(Verdict::kNote, std::move(id), std::move(summary)); }
-  Finding& unknown(std::string id, std::string summary) { return add(Verdict::kUnknown, std::move(id), std::move(summary)); }
-  Finding& ok(std::string id, std::string summary) { return add(Verdict::kOk, std::move(id), std::move(summary)); }
+  Finding& error(std::string id, std::string summary) {
+    return add(Verdict::kError, std::move(id), std::move(summary));
+  }
+  Finding& warning(std::string id, std::string summary) {
+    return add(Verdict::kWarning, std::move(id), std::move(summary));
+  }
+  Finding& note(std::string id, std::string summary) {
+    return add(Verdict::kNote, std::move(id), std::move(summary));
+  }
+  Finding& unknown(std::string id, std::string summary) {
+    return add(Verdict::kUnknown, std::move(id), std::move(summary));
+  }
+  Finding& ok(std::string id, std::string summary) {
+    return add(Verdict::kOk, std::move(id), std::move(summary));
+  }
 
   void enter_group(int group) { group_ = group; }
   const std::deque<Finding>& all() const { return all_; }

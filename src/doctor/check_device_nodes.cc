@@ -24,11 +24,14 @@ std::string describe(const Machine& machine, const FileInfo& info) {
 // By owner, group and mode, as the kernel decides without access lists.
 bool may_read_and_write(const Identity& identity, const FileInfo& info) {
   if (identity.uid == 0) return true;
-  const uint32_t bits = identity.uid == info.uid ? info.mode >> 6 : identity.has_group(info.gid) ? info.mode >> 3 : info.mode;
+  const uint32_t bits = identity.uid == info.uid       ? info.mode >> 6
+                        : identity.has_group(info.gid) ? info.mode >> 3
+                                                       : info.mode;
   return (bits & 6) == 6;
 }
 
-void check_permission(const Machine& machine, Findings& findings, const std::string& id, const std::string& path) {
+void check_permission(const Machine& machine, Findings& findings, const std::string& id,
+                      const std::string& path) {
   const std::optional<FileInfo> info = machine.root.info(path);
   if (!info) return;
   if (machine.root.live()) {
@@ -41,8 +44,9 @@ void check_permission(const Machine& machine, Findings& findings, const std::str
     if (errno != EACCES && errno != EPERM) {
       findings.error(id, fmt::format("{} cannot be opened: {}", path, std::strerror(errno)))
           .saw(path, describe(machine, *info))
-          .because("The node exists and the driver refuses it: the device is not initialised, or a container's "
-                   "device rules forbid it.")
+          .because(
+              "The node exists and the driver refuses it: the device is not initialised, or a container's "
+              "device rules forbid it.")
           .advise("look at the kernel log for amdgpu and kfd messages; in a container pass --device=" + path);
       return;
     }
@@ -60,9 +64,12 @@ void check_permission(const Machine& machine, Findings& findings, const std::str
   findings.error(id, path + ": permission denied")
       .saw(path, describe(machine, *info))
       .saw("/proc/self/status", fmt::format("user {}, groups {}", machine.identity.uid, util::join(own, " ")))
-      .because("Without read and write access HIP reports no device, and programs fall back to the CPU or stop with "
-               "hipErrorNoDevice.")
-      .as_root(fmt::format("usermod -a -G {} $USER   # then log in again", group), fmt::format("gpasswd -d $USER {}", group));
+      .because(
+          "Without read and write access HIP reports no device, and programs fall back to the CPU or stop "
+          "with "
+          "hipErrorNoDevice.")
+      .as_root(fmt::format("usermod -a -G {} $USER   # then log in again", group),
+               fmt::format("gpasswd -d $USER {}", group));
 }
 
 void check_container(const Machine& machine, Findings& findings) {
@@ -110,29 +117,36 @@ void check_device_nodes(const Machine& machine, Findings& findings) {
   const std::string where = machine.in_container ? " in this container" : "";
 
   if (!has_kfd) {
-    Finding& missing = findings.error("device-nodes.kfd", "/dev/kfd does not exist" + where)
-                           .saw("/dev/kfd", "not there")
-                           .because("Every ROCm program opens it first; without it there is no GPU for HIP, OpenCL or "
-                                    "PyTorch, whatever is installed.");
+    Finding& missing =
+        findings.error("device-nodes.kfd", "/dev/kfd does not exist" + where)
+            .saw("/dev/kfd", "not there")
+            .because(
+                "Every ROCm program opens it first; without it there is no GPU for HIP, OpenCL or "
+                "PyTorch, whatever is installed.");
     if (machine.in_container) {
       missing.saw(machine.container_hint, "a container");
       missing.advise("start the container with --device=/dev/kfd --device=/dev/dri --group-add=render");
     } else if (machine.amd_display_devices.empty()) {
       missing.saw("/sys/bus/pci/devices", "no AMD display or accelerator device");
-      missing.advise("there is no AMD GPU in this machine; use a virtual one: wavetap run --gpu rx6800xt -- CMD");
+      missing.advise(
+          "there is no AMD GPU in this machine; use a virtual one: wavetap run --gpu rx6800xt -- CMD");
     } else {
       missing.saw("/sys/bus/pci/devices", "AMD device at " + util::join(machine.amd_display_devices, ", "));
       missing.as_root("modprobe amdgpu", "modprobe -r amdgpu");
-      missing.advise("if the module is loaded, the kernel was built without HSA_AMD, or it skipped the GPU: see the kernel log");
+      missing.advise(
+          "if the module is loaded, the kernel was built without HSA_AMD, or it skipped the GPU: see the "
+          "kernel log");
     }
   } else {
     check_permission(machine, findings, "device-nodes.kfd", "/dev/kfd");
   }
 
   if (render_nodes.empty() && has_kfd) {
-    Finding& missing = findings.error("device-nodes.render", "/dev/dri has no render node" + where)
-                           .saw("/dev/dri", root.exists("/dev/dri") ? "no renderD*" : "not there")
-                           .because("ROCr opens the render node of each GPU to map its memory; /dev/kfd alone is not enough.");
+    Finding& missing =
+        findings.error("device-nodes.render", "/dev/dri has no render node" + where)
+            .saw("/dev/dri", root.exists("/dev/dri") ? "no renderD*" : "not there")
+            .because(
+                "ROCr opens the render node of each GPU to map its memory; /dev/kfd alone is not enough.");
     if (machine.in_container) {
       missing.saw(machine.container_hint, "a container");
       missing.advise("start the container with --device=/dev/kfd --device=/dev/dri --group-add=render");
@@ -140,7 +154,8 @@ void check_device_nodes(const Machine& machine, Findings& findings) {
       missing.advise("load the amdgpu driver with display support (drm); see the kernel log");
     }
   }
-  for (const std::string& node : render_nodes) check_permission(machine, findings, "device-nodes.render", node);
+  for (const std::string& node : render_nodes)
+    check_permission(machine, findings, "device-nodes.render", node);
   check_container(machine, findings);
 }
 

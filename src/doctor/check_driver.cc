@@ -16,8 +16,9 @@ struct Taint {
   int bit;
   const char* text;
 };
-constexpr Taint kTaints[] = {{0, "proprietary module"}, {12, "out-of-tree module"}, {13, "unsigned module"},
-                             {7, "kernel died once (oops)"}, {9, "kernel warning"}, {14, "soft lockup"}};
+constexpr Taint kTaints[] = {{0, "proprietary module"}, {12, "out-of-tree module"},
+                             {13, "unsigned module"},   {7, "kernel died once (oops)"},
+                             {9, "kernel warning"},     {14, "soft lockup"}};
 
 void check_module(const Machine& machine, Findings& findings) {
   const Root& root = machine.root;
@@ -26,9 +27,11 @@ void check_module(const Machine& machine, Findings& findings) {
       findings.unknown("driver.module", "the amdgpu module is not visible; it may be built into the kernel")
           .saw("/sys/module/amdgpu", "not there");
     } else {
-      Finding& missing = findings.error("driver.module", "the amdgpu driver is not loaded").saw("/sys/module/amdgpu", "not there");
+      Finding& missing = findings.error("driver.module", "the amdgpu driver is not loaded")
+                             .saw("/sys/module/amdgpu", "not there");
       missing.because("It provides /dev/kfd and /dev/dri.");
-      if (machine.amd_display_devices.empty()) missing.advise("there is no AMD GPU in this machine for it to drive");
+      if (machine.amd_display_devices.empty())
+        missing.advise("there is no AMD GPU in this machine for it to drive");
       else missing.as_root("modprobe amdgpu", "modprobe -r amdgpu");
     }
     return;
@@ -40,7 +43,10 @@ void check_module(const Machine& machine, Findings& findings) {
   for (const std::string& folder : root.list("/var/lib/dkms/amdgpu")) {
     if (folder != "kernel-" + release && !folder.starts_with("kernel-")) dkms = folder;
   }
-  Finding& finding = findings.ok("driver.module", fmt::format("amdgpu {} on Linux {}", version ? *version + (dkms.empty() ? "" : " (DKMS)") : "of the kernel", release));
+  Finding& finding = findings.ok(
+      "driver.module",
+      fmt::format("amdgpu {} on Linux {}",
+                  version ? *version + (dkms.empty() ? "" : " (DKMS)") : "of the kernel", release));
   finding.saw("/proc/sys/kernel/osrelease", release);
   if (version) finding.saw("/sys/module/amdgpu/version", *version);
   if (!dkms.empty()) finding.saw("/var/lib/dkms/amdgpu", dkms);
@@ -49,7 +55,8 @@ void check_module(const Machine& machine, Findings& findings) {
 void check_taint(const Machine& machine, Findings& findings) {
   const auto tainted = machine.root.number("/proc/sys/kernel/tainted");
   if (!tainted) {
-    findings.unknown("driver.taint", "whether the kernel is tainted cannot be read").saw("/proc/sys/kernel/tainted", "not there");
+    findings.unknown("driver.taint", "whether the kernel is tainted cannot be read")
+        .saw("/proc/sys/kernel/tainted", "not there");
     return;
   }
   std::vector<std::string> words;
@@ -58,7 +65,9 @@ void check_taint(const Machine& machine, Findings& findings) {
   }
   if (words.empty()) return;
   const bool died = (*tainted >> 7 & 1) != 0;
-  findings.add(died ? Verdict::kWarning : Verdict::kNote, "driver.taint", "the kernel is tainted: " + util::join(words, ", "))
+  findings
+      .add(died ? Verdict::kWarning : Verdict::kNote, "driver.taint",
+           "the kernel is tainted: " + util::join(words, ", "))
       .saw("/proc/sys/kernel/tainted", std::to_string(*tainted))
       .because(died ? "A driver crashed since boot; what it held may be in any state."
                     : "Upstream maintainers do not look at reports from such kernels.")
@@ -71,9 +80,11 @@ void check_interface(const Machine& machine, Findings& findings) {
   const ScopedFd fd(::open("/dev/kfd", O_RDWR | O_CLOEXEC));
   if (!fd.valid()) return;
   amd::KfdGetVersionArgs version{};
-  const unsigned long request = _IOR(amd::kKfdIoctlType, static_cast<unsigned>(amd::KfdIoctl::kGetVersion), amd::KfdGetVersionArgs);
+  const unsigned long request =
+      _IOR(amd::kKfdIoctlType, static_cast<unsigned>(amd::KfdIoctl::kGetVersion), amd::KfdGetVersionArgs);
   if (ioctl(fd.get(), request, &version) != 0) {
-    findings.unknown("driver.interface", "the driver does not answer its version").saw("/dev/kfd", "GET_VERSION failed");
+    findings.unknown("driver.interface", "the driver does not answer its version")
+        .saw("/dev/kfd", "GET_VERSION failed");
     return;
   }
   const std::string text = fmt::format("{}.{}", version.major, version.minor);

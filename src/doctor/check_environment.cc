@@ -13,7 +13,8 @@ namespace wavetap::doctor {
 namespace {
 
 void cite(const Machine& machine, const std::string& name, Finding& finding) {
-  for (const FileSetting* setting : machine.environment.set_in(name)) finding.saw(setting->where(), setting->name + "=" + setting->value);
+  for (const FileSetting* setting : machine.environment.set_in(name))
+    finding.saw(setting->where(), setting->name + "=" + setting->value);
 }
 
 bool is_off(const std::string& value) { return value.empty() || value == "0"; }
@@ -22,24 +23,35 @@ bool is_off(const std::string& value) { return value.empty() || value == "0"; }
 void judge_value(const Machine& machine, const Variable& variable, Findings& findings) {
   const std::string setting = variable.name + "=" + variable.value;
   if (variable.name == "HSA_XNACK" && !is_off(variable.value)) {
-    const bool can = std::any_of(machine.gpus.begin(), machine.gpus.end(), [](const Gpu& gpu) { return gpu.target && gpu.target->is_gfx90a_family(); });
+    const bool can = std::any_of(machine.gpus.begin(), machine.gpus.end(),
+                                 [](const Gpu& gpu) { return gpu.target && gpu.target->is_gfx90a_family(); });
     if (!can && !machine.gpus.empty()) {
-      Finding& finding = findings.warning("environment.no-effect", fmt::format("{} cannot affect {}", setting, machine.gpus.front().target_name()))
-                             .saw("environment", setting).because("Only gfx90a and gfx94x can switch page-fault retry per process.");
+      Finding& finding =
+          findings
+              .warning("environment.no-effect",
+                       fmt::format("{} cannot affect {}", setting, machine.gpus.front().target_name()))
+              .saw("environment", setting)
+              .because("Only gfx90a and gfx94x can switch page-fault retry per process.");
       cite(machine, variable.name, finding);
       finding.unset(variable.name);
     }
   }
   if (variable.name == "HSA_FORCE_FINE_GRAIN_PCIE" && !is_off(variable.value)) {
-    Finding& finding = findings.note("environment.fine-grain", setting + " makes VRAM coherent over PCIe")
-                           .saw("environment", setting)
-                           .because("It is often set to force non-coherent memory; it does the opposite, and costs bandwidth.");
+    Finding& finding =
+        findings.note("environment.fine-grain", setting + " makes VRAM coherent over PCIe")
+            .saw("environment", setting)
+            .because(
+                "It is often set to force non-coherent memory; it does the opposite, and costs bandwidth.");
     cite(machine, variable.name, finding);
     finding.unset(variable.name);
   }
-  if (variable.name == "HSA_TOOLS_LIB" || variable.name == "LD_PRELOAD" || variable.name == "LD_AUDIT" || variable.name == "ROCP_TOOL_LIBRARIES") {
-    Finding& finding = findings.note("environment.injected", fmt::format("{} loads something into every program", variable.name))
-                           .saw("environment", setting).because("What you see may be its doing.");
+  if (variable.name == "HSA_TOOLS_LIB" || variable.name == "LD_PRELOAD" || variable.name == "LD_AUDIT" ||
+      variable.name == "ROCP_TOOL_LIBRARIES") {
+    Finding& finding =
+        findings
+            .note("environment.injected", fmt::format("{} loads something into every program", variable.name))
+            .saw("environment", setting)
+            .because("What you see may be its doing.");
     cite(machine, variable.name, finding);
     const std::string separators = variable.name == "LD_PRELOAD" ? ": " : ":";
     size_t begin = 0;
@@ -47,25 +59,35 @@ void judge_value(const Machine& machine, const Variable& variable, Findings& fin
       const size_t end = std::min(variable.value.find_first_of(separators, begin), variable.value.size());
       const std::string path = variable.value.substr(begin, end - begin);
       if (path.starts_with('/') && !machine.root.exists(path)) {
-        findings.warning("environment.missing-tool", fmt::format("{} names {}, which does not exist", variable.name, path))
-            .saw("environment", setting).because("The loader complains in every process, and the tool does nothing.").unset(variable.name);
+        findings
+            .warning("environment.missing-tool",
+                     fmt::format("{} names {}, which does not exist", variable.name, path))
+            .saw("environment", setting)
+            .because("The loader complains in every process, and the tool does nothing.")
+            .unset(variable.name);
       }
       begin = end + 1;
     }
   }
-  const bool hides = variable.name == "HIP_VISIBLE_DEVICES" || variable.name == "ROCR_VISIBLE_DEVICES" || variable.name == "CUDA_VISIBLE_DEVICES";
+  const bool hides = variable.name == "HIP_VISIBLE_DEVICES" || variable.name == "ROCR_VISIBLE_DEVICES" ||
+                     variable.name == "CUDA_VISIBLE_DEVICES";
   if (hides && (variable.value.empty() || variable.value.starts_with("-1"))) {
     Finding& finding = findings.error("environment.hidden", setting + " hides every GPU")
-                           .saw("environment", setting).because("HIP reports no device and programs use the CPU.");
+                           .saw("environment", setting)
+                           .because("HIP reports no device and programs use the CPU.");
     cite(machine, variable.name, finding);
     finding.unset(variable.name);
   } else if (hides && !machine.gpus.empty()) {
     for (const std::string& entry : util::split(variable.value, ',')) {
       const auto index = util::parse_unsigned(trimmed(entry));
       if (!index || *index < machine.gpus.size()) continue;
-      Finding& finding = findings.warning("environment.hidden", fmt::format("{} names GPU {}, and there {} {}", setting, *index,
-                                                                            machine.gpus.size() == 1 ? "is" : "are", machine.gpus.size()))
-                             .saw("environment", setting).because("The list ends at the first index that does not exist; what follows is hidden.");
+      Finding& finding =
+          findings
+              .warning("environment.hidden",
+                       fmt::format("{} names GPU {}, and there {} {}", setting, *index,
+                                   machine.gpus.size() == 1 ? "is" : "are", machine.gpus.size()))
+              .saw("environment", setting)
+              .because("The list ends at the first index that does not exist; what follows is hidden.");
       cite(machine, variable.name, finding);
       finding.unset(variable.name);
       break;
@@ -73,7 +95,8 @@ void judge_value(const Machine& machine, const Variable& variable, Findings& fin
   }
 }
 
-void judge_kind(const Machine& machine, const Variable& variable, Findings& findings, std::vector<std::string>& ordinary) {
+void judge_kind(const Machine& machine, const Variable& variable, Findings& findings,
+                std::vector<std::string>& ordinary) {
   const std::string setting = variable.name + "=" + variable.value;
   const VariableFact* fact = find_variable_fact(variable.name);
   if (fact == nullptr) {
@@ -89,7 +112,8 @@ void judge_kind(const Machine& machine, const Variable& variable, Findings& find
   switch (fact->kind) {
     case VariableKind::kInert: {
       Finding& finding = findings.warning("environment.inert", variable.name + " does nothing")
-                             .saw("environment", setting).because(std::string(fact->text) + ".");
+                             .saw("environment", setting)
+                             .because(std::string(fact->text) + ".");
       cite(machine, variable.name, finding);
       finding.unset(variable.name);
       return;
@@ -98,8 +122,10 @@ void judge_kind(const Machine& machine, const Variable& variable, Findings& find
       // The override has a check of its own.
       if (variable.name.starts_with("HSA_OVERRIDE_GFX_VERSION")) return;
       {
-        Finding& finding = findings.warning("environment.dangerous", setting + " can break programs")
-                               .saw("environment", setting).because(std::string(fact->text) + fmt::format(" (read by {}).", fact->reader));
+        Finding& finding =
+            findings.warning("environment.dangerous", setting + " can break programs")
+                .saw("environment", setting)
+                .because(std::string(fact->text) + fmt::format(" (read by {}).", fact->reader));
         cite(machine, variable.name, finding);
         finding.unset(variable.name);
       }
@@ -107,11 +133,14 @@ void judge_kind(const Machine& machine, const Variable& variable, Findings& find
     case VariableKind::kDebug: {
       if (is_off(variable.value) || variable.name.starts_with("MIOPEN_DEBUG_")) return;
       Finding& finding = findings.note("environment.debug", setting + " is a debugging aid")
-                             .saw("environment", setting).because(fmt::format("{} (read by {}).", fact->text, fact->reader));
+                             .saw("environment", setting)
+                             .because(fmt::format("{} (read by {}).", fact->text, fact->reader));
       cite(machine, variable.name, finding);
       return;
     }
-    case VariableKind::kKnown: ordinary.push_back(variable.name); return;
+    case VariableKind::kKnown:
+      ordinary.push_back(variable.name);
+      return;
   }
 }
 
@@ -121,15 +150,21 @@ void judge_pairs(const Machine& machine, Findings& findings) {
   const std::string* cuda = machine.variable("CUDA_VISIBLE_DEVICES");
   if (hip != nullptr && cuda != nullptr && *hip != *cuda) {
     findings.warning("environment.contradiction", "HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES disagree")
-        .saw("environment", "HIP_VISIBLE_DEVICES=" + *hip).saw("environment", "CUDA_VISIBLE_DEVICES=" + *cuda)
-        .because("HIP follows the first, frameworks that parse the second count other devices.").unset("CUDA_VISIBLE_DEVICES");
+        .saw("environment", "HIP_VISIBLE_DEVICES=" + *hip)
+        .saw("environment", "CUDA_VISIBLE_DEVICES=" + *cuda)
+        .because("HIP follows the first, frameworks that parse the second count other devices.")
+        .unset("CUDA_VISIBLE_DEVICES");
   }
   const std::string* direct = machine.variable("AMD_DIRECT_DISPATCH");
   const std::string* interrupt = machine.variable("HSA_ENABLE_INTERRUPT");
   if (direct != nullptr && *direct == "1" && interrupt != nullptr && *interrupt == "0") {
-    findings.note("environment.contradiction", "direct dispatch waits for interrupts, and HSA_ENABLE_INTERRUPT=0 switches them off")
-        .saw("environment", "AMD_DIRECT_DISPATCH=1").saw("environment", "HSA_ENABLE_INTERRUPT=0")
-        .because("Every waiting thread spins on a core.").unset("HSA_ENABLE_INTERRUPT");
+    findings
+        .note("environment.contradiction",
+              "direct dispatch waits for interrupts, and HSA_ENABLE_INTERRUPT=0 switches them off")
+        .saw("environment", "AMD_DIRECT_DISPATCH=1")
+        .saw("environment", "HSA_ENABLE_INTERRUPT=0")
+        .because("Every waiting thread spins on a core.")
+        .unset("HSA_ENABLE_INTERRUPT");
   }
 }
 
@@ -139,7 +174,9 @@ void judge_files(const Machine& machine, Findings& findings) {
     if (machine.variable(setting.name) != nullptr) continue;
     const VariableFact* fact = find_variable_fact(setting.name);
     if (fact != nullptr && fact->kind != VariableKind::kInert) continue;
-    findings.warning("environment.configured", fmt::format("{} sets {}, which does nothing", setting.path, setting.name))
+    findings
+        .warning("environment.configured",
+                 fmt::format("{} sets {}, which does nothing", setting.path, setting.name))
         .saw(setting.where(), setting.name + "=" + setting.value)
         .because(fact != nullptr ? std::string(fact->text) + "." : "Nothing we know reads it.")
         .as_root(fmt::format("remove line {} of {}", setting.line, setting.path));
@@ -162,7 +199,9 @@ void check_environment(const Machine& machine, Findings& findings) {
   judge_pairs(machine, findings);
   judge_files(machine, findings);
   if (machine.environment.known && findings.clean_since(mark)) {
-    findings.ok("environment", ordinary.empty() ? "no variable that matters is set" : "ordinary variables: " + util::join(ordinary, " "))
+    findings
+        .ok("environment", ordinary.empty() ? "no variable that matters is set"
+                                            : "ordinary variables: " + util::join(ordinary, " "))
         .saw("/proc/self/environ", util::count_of(machine.environment.variables.size(), "variable"));
   }
 }

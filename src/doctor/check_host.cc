@@ -11,16 +11,21 @@ void check_host(const Machine& machine, Findings& findings) {
   const Root& root = machine.root;
   const size_t mark = findings.all().size();
 
-  if (const auto huge = root.line("/sys/kernel/mm/transparent_hugepage/enabled"); huge && huge->find("[never]") != std::string::npos) {
+  if (const auto huge = root.line("/sys/kernel/mm/transparent_hugepage/enabled");
+      huge && huge->find("[never]") != std::string::npos) {
     findings.note("host.thp", "transparent huge pages are off")
         .saw("/sys/kernel/mm/transparent_hugepage/enabled", *huge)
         .because("Pinning and mapping large host buffers takes one entry per 4 KiB page.")
-        .as_root("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled", "echo never > /sys/kernel/mm/transparent_hugepage/enabled");
+        .as_root("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+                 "echo never > /sys/kernel/mm/transparent_hugepage/enabled");
   }
-  if (const auto balancing = root.number("/proc/sys/kernel/numa_balancing"); balancing && *balancing != 0 && root.exists("/sys/devices/system/node/node1")) {
+  if (const auto balancing = root.number("/proc/sys/kernel/numa_balancing");
+      balancing && *balancing != 0 && root.exists("/sys/devices/system/node/node1")) {
     findings.note("host.numa-balancing", "automatic NUMA balancing is on")
         .saw("/proc/sys/kernel/numa_balancing", std::to_string(*balancing))
-        .because("It unmaps pages to watch them; each time the GPU's mapping of host memory is rebuilt. AMD advises to switch it off on servers.")
+        .because(
+            "It unmaps pages to watch them; each time the GPU's mapping of host memory is rebuilt. AMD "
+            "advises to switch it off on servers.")
         .as_root("sysctl kernel.numa_balancing=0", "sysctl kernel.numa_balancing=1");
   }
   if (const auto maps = root.number("/proc/sys/vm/max_map_count"); maps && *maps < 65530) {
@@ -36,7 +41,8 @@ void check_host(const Machine& machine, Findings& findings) {
         .as_root("sysctl kernel.randomize_va_space=2", "sysctl kernel.randomize_va_space=0");
   }
   if (findings.all().size() == mark) {
-    if (root.exists("/proc/sys/vm")) findings.ok("host", "memory settings are ordinary").saw("/proc/sys/vm", "readable");
+    if (root.exists("/proc/sys/vm"))
+      findings.ok("host", "memory settings are ordinary").saw("/proc/sys/vm", "readable");
     else findings.unknown("host", "the kernel's settings cannot be read").saw("/proc/sys/vm", "not there");
   }
 }

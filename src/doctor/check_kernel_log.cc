@@ -1,5 +1,5 @@
-// Group 4: what the kernel said about the GPU. Unprivileged users often may not read its log; that is reported as
-// unknown with the command that would show it.
+// Group 4: what the kernel said about the GPU. Unprivileged users often may not read its log; that is
+// reported as unknown with the command that would show it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,14 +41,16 @@ constexpr Symptom kSymptoms[] = {
 // clang-format on
 
 bool shows(const std::string& lower, const Symptom& symptom) {
-  return std::all_of(std::begin(symptom.needles), std::end(symptom.needles),
-                     [&](const char* needle) { return needle == nullptr || lower.find(needle) != std::string::npos; });
+  return std::all_of(std::begin(symptom.needles), std::end(symptom.needles), [&](const char* needle) {
+    return needle == nullptr || lower.find(needle) != std::string::npos;
+  });
 }
 
 // A record of /dev/kmsg is `prio,seq,usec,flags;text`; files of syslog and dmesg have the text at the end.
 std::string message_of(const std::string& line) {
   const size_t semicolon = line.find(';');
-  const bool record = !line.empty() && std::isdigit(static_cast<unsigned char>(line[0])) != 0 && semicolon != std::string::npos;
+  const bool record = !line.empty() && std::isdigit(static_cast<unsigned char>(line[0])) != 0 &&
+                      semicolon != std::string::npos;
   return record ? line.substr(semicolon + 1) : line;
 }
 
@@ -65,7 +67,8 @@ void check_kernel_log(const Machine& machine, Findings& findings) {
     reasons += (reasons.empty() ? "" : "; ") + fmt::format("{}: {}", path, log.reason());
   }
   if (!log.ok()) {
-    findings.unknown("kernel-log.read", "the kernel log cannot be read").saw("/dev/kmsg, /var/log", reasons)
+    findings.unknown("kernel-log.read", "the kernel log cannot be read")
+        .saw("/dev/kmsg, /var/log", reasons)
         .because("Resets, hangs and memory errors are reported there first.")
         .as_root("journalctl -k -g 'amdgpu|kfd'");
     return;
@@ -77,18 +80,27 @@ void check_kernel_log(const Machine& machine, Findings& findings) {
     std::string last;
     for (const std::string& line : lines) {
       std::string lower = line;
-      std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      std::transform(lower.begin(), lower.end(), lower.begin(),
+                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
       if (!shows(lower, symptom)) continue;
       ++count;
       last = message_of(line);
     }
     if (count == 0) continue;
     found = true;
-    findings.add(symptom.verdict, std::string("kernel-log.") + symptom.id,
-                 fmt::format("the kernel log has {} of this kind: {}", util::count_of(count, "message"), symptom.id))
-        .saw(source, last).because(symptom.meaning).advise(symptom.advice);
+    findings
+        .add(symptom.verdict, std::string("kernel-log.") + symptom.id,
+             fmt::format("the kernel log has {} of this kind: {}", util::count_of(count, "message"),
+                         symptom.id))
+        .saw(source, last)
+        .because(symptom.meaning)
+        .advise(symptom.advice);
   }
-  if (!found) findings.ok("kernel-log", fmt::format("{}, nothing alarming about the GPU", util::count_of(lines.size(), "line"))).saw(source, "readable");
+  if (!found)
+    findings
+        .ok("kernel-log",
+            fmt::format("{}, nothing alarming about the GPU", util::count_of(lines.size(), "line")))
+        .saw(source, "readable");
 }
 
 }  // namespace wavetap::doctor

@@ -1,5 +1,5 @@
-// Group 12: do the math libraries carry kernels for this chip? They are looked for where each library keeps them:
-// Tensile files of rocBLAS and hipBLASLt, databases of MIOpen, code objects inside the others.
+// Group 12: do the math libraries carry kernels for this chip? They are looked for where each library keeps
+// them: Tensile files of rocBLAS and hipBLASLt, databases of MIOpen, code objects inside the others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,10 +22,12 @@ std::set<std::string> targets_in_names(const Root& root, const std::string& fold
     if (at == std::string::npos) continue;
     size_t end = at + 3;
     while (end < name.size() && std::isxdigit(static_cast<unsigned char>(name[end])) != 0) ++end;
-    // gfx90a78.kdb is gfx90a with 0x78 CUs: the longest prefix that is a target and leaves hexadecimal digits.
+    // gfx90a78.kdb is gfx90a with 0x78 CUs: the longest prefix that is a target and leaves hexadecimal
+    // digits.
     std::string text = name.substr(at, end - at);
     if (name.ends_with(".kdb") || name.ends_with(".fdb.txt")) {
-      if (text.starts_with("gfx10") || text.starts_with("gfx11") || text.starts_with("gfx12")) text = text.substr(0, 7);
+      if (text.starts_with("gfx10") || text.starts_with("gfx11") || text.starts_with("gfx12"))
+        text = text.substr(0, 7);
       else text = text.substr(0, 6);
     }
     if (amd::parse_gfx_target(text)) targets.insert(text);
@@ -49,20 +51,26 @@ void check_place(const Machine& machine, const Place& place, Findings& findings)
     if (!gpu.target) continue;
     const std::string real = gpu.target_name();
     if (targets.contains(real)) {
-      findings.ok("kernels." + place.library, fmt::format("{} has kernels for {}", place.library, real)).saw(place.folder, listed(targets));
+      findings.ok("kernels." + place.library, fmt::format("{} has kernels for {}", place.library, real))
+          .saw(place.folder, listed(targets));
       continue;
     }
     const std::string safe = judge_override(*gpu.target, *gpu.target).instead;
     const auto safe_target = parse_override(safe);
     const bool helps = safe_target && targets.contains(amd::to_string(*safe_target));
-    Finding& missing = findings.add(place.library == "MIOpen" ? Verdict::kNote : Verdict::kWarning, "kernels." + place.library,
+    Finding& missing = findings.add(place.library == "MIOpen" ? Verdict::kNote : Verdict::kWarning,
+                                    "kernels." + place.library,
                                     fmt::format("{} has no kernels for {}", place.library, real));
     missing.saw(place.folder, listed(targets)).saw(gpu.properties_path, real);
-    missing.because(place.library == "MIOpen"
-                        ? "No ready kernels: every convolution shape is compiled at first use, seconds to minutes each."
-                        : "The first matrix product stops with \"Cannot read TensileLibrary.dat\" or an invalid device function.");
+    missing.because(
+        place.library == "MIOpen"
+            ? "No ready kernels: every convolution shape is compiled at first use, seconds to minutes each."
+            : "The first matrix product stops with \"Cannot read TensileLibrary.dat\" or an invalid device "
+              "function.");
     if (helps) missing.set("HSA_OVERRIDE_GFX_VERSION", safe);
-    else missing.advise(fmt::format("install a build that carries {}; an override to another family is not safe", real));
+    else
+      missing.advise(
+          fmt::format("install a build that carries {}; an override to another family is not safe", real));
   }
 }
 
@@ -87,8 +95,11 @@ void check_fat_library(const Machine& machine, const std::string& path, Findings
   if (targets.empty()) return;
   for (const Gpu& gpu : machine.gpus) {
     if (!gpu.target || targets.contains(gpu.target_name())) continue;
-    findings.note("kernels." + base_name(path), fmt::format("{} has no code for {}", base_name(path), gpu.target_name()))
-        .saw(path, listed(targets)).because("Calls into it fail on this GPU, or use a slower path.");
+    findings
+        .note("kernels." + base_name(path),
+              fmt::format("{} has no code for {}", base_name(path), gpu.target_name()))
+        .saw(path, listed(targets))
+        .because("Calls into it fail on this GPU, or use a slower path.");
   }
 }
 
@@ -96,7 +107,8 @@ void check_fat_library(const Machine& machine, const std::string& path, Findings
 
 void check_library_kernels(const Machine& machine, Findings& findings) {
   if (machine.gpus.empty()) {
-    findings.unknown("kernels", "no GPU to look for kernels for").saw("/sys/class/kfd/kfd/topology/nodes", "no GPU node");
+    findings.unknown("kernels", "no GPU to look for kernels for")
+        .saw("/sys/class/kfd/kfd/topology/nodes", "no GPU node");
     return;
   }
   const size_t mark = findings.all().size();
@@ -116,7 +128,9 @@ void check_library_kernels(const Machine& machine, Findings& findings) {
     places.push_back({"MIOpen", site + "/torch/share/miopen/db"});
   }
   for (const Place& place : places) check_place(machine, place, findings);
-  if (findings.all().size() == mark) findings.ok("kernels", "no math libraries with kernels of their own").saw("rocBLAS, hipBLASLt, MIOpen", "not installed");
+  if (findings.all().size() == mark)
+    findings.ok("kernels", "no math libraries with kernels of their own")
+        .saw("rocBLAS, hipBLASLt, MIOpen", "not installed");
 }
 
 }  // namespace wavetap::doctor

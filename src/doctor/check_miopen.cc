@@ -1,5 +1,5 @@
-// Group 14: MIOpen's settings. Its solver switches are real, so contradictory ones leave no algorithm, and its
-// search can take minutes per convolution.
+// Group 14: MIOpen's settings. Its solver switches are real, so contradictory ones leave no algorithm, and
+// its search can take minutes per convolution.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -15,7 +15,9 @@ namespace {
 
 constexpr const char* kFamilies[] = {"GEMM", "IMPLICIT_GEMM", "DIRECT", "WINOGRAD", "FFT"};
 
-bool is_zero(const std::string& value) { return value == "0" || value == "off" || value == "false" || value == "no" || value == "disable"; }
+bool is_zero(const std::string& value) {
+  return value == "0" || value == "off" || value == "false" || value == "no" || value == "disable";
+}
 
 // Values configuration files would set for the next login differ from each other, or from the ones in force.
 void check_contradictions(const Machine& machine, Findings& findings) {
@@ -24,26 +26,35 @@ void check_contradictions(const Machine& machine, Findings& findings) {
     const std::string name = std::string("MIOPEN_DEBUG_CONV_") + family;
     std::vector<std::pair<std::string, std::string>> values;
     if (const std::string* value = machine.variable(name)) values.emplace_back("environment", *value);
-    for (const FileSetting* setting : machine.environment.set_in(name)) values.emplace_back(setting->where(), setting->value);
-    const bool differ = std::any_of(values.begin(), values.end(), [&](const auto& v) { return is_zero(v.second) != is_zero(values.front().second); });
+    for (const FileSetting* setting : machine.environment.set_in(name))
+      values.emplace_back(setting->where(), setting->value);
+    const bool differ = std::any_of(values.begin(), values.end(), [&](const auto& v) {
+      return is_zero(v.second) != is_zero(values.front().second);
+    });
     if (differ) {
       Finding& finding = findings.warning("miopen.contradiction", name + " is set to different values");
       for (const auto& [where, value] : values) finding.saw(where, name + "=" + value);
-      finding.because("Which one a program gets depends on how it was started, and with it which convolution algorithm runs.");
+      finding.because(
+          "Which one a program gets depends on how it was started, and with it which convolution algorithm "
+          "runs.");
       finding.unset(name);
     }
-    if (const std::string* value = machine.variable(name)) (is_zero(*value) ? disabled : enabled).push_back(family);
+    if (const std::string* value = machine.variable(name))
+      (is_zero(*value) ? disabled : enabled).push_back(family);
   }
   if (disabled.size() == std::size(kFamilies)) {
-    Finding& finding = findings.error("miopen.no-solver", "every family of convolution algorithms is switched off");
+    Finding& finding =
+        findings.error("miopen.no-solver", "every family of convolution algorithms is switched off");
     for (const char* family : kFamilies) {
       finding.saw("environment", std::string("MIOPEN_DEBUG_CONV_") + family + "=0");
       finding.unset(std::string("MIOPEN_DEBUG_CONV_") + family);
     }
     finding.because("MIOpen finds no solution, and convolutions fail with miopenStatusUnknownError.");
   } else if (!disabled.empty()) {
-    Finding& finding = findings.note("miopen.disabled", "switched-off convolution families: " + util::join(disabled, ", "));
-    for (const std::string& family : disabled) finding.saw("environment", "MIOPEN_DEBUG_CONV_" + family + "=0");
+    Finding& finding =
+        findings.note("miopen.disabled", "switched-off convolution families: " + util::join(disabled, ", "));
+    for (const std::string& family : disabled)
+      finding.saw("environment", "MIOPEN_DEBUG_CONV_" + family + "=0");
     finding.because("Convolutions use what is left, often slower.");
   }
   if (!enabled.empty() && disabled.empty()) {
@@ -57,16 +68,20 @@ void check_contradictions(const Machine& machine, Findings& findings) {
 void check_search(const Machine& machine, Findings& findings) {
   const std::string* enforce = machine.variable("MIOPEN_FIND_ENFORCE");
   if (enforce == nullptr) return;
-  const bool searches = *enforce == "3" || *enforce == "4" || *enforce == "SEARCH" || *enforce == "SEARCH_DB_UPDATE";
+  const bool searches =
+      *enforce == "3" || *enforce == "4" || *enforce == "SEARCH" || *enforce == "SEARCH_DB_UPDATE";
   if (!searches) return;
-  Finding& finding = findings.warning("miopen.search", fmt::format("MIOPEN_FIND_ENFORCE={} searches exhaustively", *enforce))
-                         .saw("environment", "MIOPEN_FIND_ENFORCE=" + *enforce)
-                         .because("Every new convolution shape is tuned for minutes; it looks like a hang.");
-  for (const FileSetting* setting : machine.environment.set_in("MIOPEN_FIND_ENFORCE")) finding.saw(setting->where(), setting->name + "=" + setting->value);
+  Finding& finding =
+      findings.warning("miopen.search", fmt::format("MIOPEN_FIND_ENFORCE={} searches exhaustively", *enforce))
+          .saw("environment", "MIOPEN_FIND_ENFORCE=" + *enforce)
+          .because("Every new convolution shape is tuned for minutes; it looks like a hang.");
+  for (const FileSetting* setting : machine.environment.set_in("MIOPEN_FIND_ENFORCE"))
+    finding.saw(setting->where(), setting->name + "=" + setting->value);
   finding.unset("MIOPEN_FIND_ENFORCE");
 }
 
-void check_folder(const Machine& machine, const std::string& variable, const std::string& fallback, Findings& findings) {
+void check_folder(const Machine& machine, const std::string& variable, const std::string& fallback,
+                  Findings& findings) {
   const std::string* value = machine.variable(variable);
   const std::string* home = machine.variable("HOME");
   if (value == nullptr && home == nullptr) return;
@@ -74,8 +89,11 @@ void check_folder(const Machine& machine, const std::string& variable, const std
   const std::optional<FileInfo> info = machine.root.info(folder);
   if (!info) return;  // made at first use
   const bool writable = machine.root.live() ? access(folder.c_str(), W_OK) == 0
-                        : !machine.identity.known || machine.identity.uid == 0 ||
-                          ((machine.identity.uid == info->uid ? info->mode >> 6 : machine.identity.has_group(info->gid) ? info->mode >> 3 : info->mode) & 2) != 0;
+                                            : !machine.identity.known || machine.identity.uid == 0 ||
+                                                  ((machine.identity.uid == info->uid       ? info->mode >> 6
+                                                    : machine.identity.has_group(info->gid) ? info->mode >> 3
+                                                                                            : info->mode) &
+                                                   2) != 0;
   if (!writable) {
     findings.warning("miopen.cache", folder + " cannot be written")
         .saw(folder, fmt::format("mode {:04o}, owner {}", info->mode, info->uid))
@@ -86,7 +104,9 @@ void check_folder(const Machine& machine, const std::string& variable, const std
   for (const std::string& name : machine.root.list(folder)) locks += name.ends_with(".lock") ? 1 : 0;
   if (locks > 0) {
     findings.note("miopen.locks", fmt::format("{} in {}", util::count_of(locks, "lock file"), folder))
-        .saw(folder, "*.lock").because("One left by a killed process makes others wait. They are safe to remove when no program runs.")
+        .saw(folder, "*.lock")
+        .because(
+            "One left by a killed process makes others wait. They are safe to remove when no program runs.")
         .run(fmt::format("rm {}/*.lock", folder));
   }
 }
@@ -99,7 +119,9 @@ void check_miopen(const Machine& machine, Findings& findings) {
   check_search(machine, findings);
   check_folder(machine, "MIOPEN_USER_DB_PATH", "/.config/miopen", findings);
   check_folder(machine, "MIOPEN_CUSTOM_CACHE_DIR", "/.cache/miopen", findings);
-  if (findings.all().size() == mark) findings.ok("miopen", "no setting that changes its choices").saw("environment", "no MIOPEN_DEBUG_CONV_*, no MIOPEN_FIND_ENFORCE");
+  if (findings.all().size() == mark)
+    findings.ok("miopen", "no setting that changes its choices")
+        .saw("environment", "no MIOPEN_DEBUG_CONV_*, no MIOPEN_FIND_ENFORCE");
 }
 
 }  // namespace wavetap::doctor

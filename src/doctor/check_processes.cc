@@ -1,5 +1,6 @@
-// Group 15: programs of several processes. HIP does not survive fork(): a child that inherits an initialised runtime
-// hangs at its first call. A running process can be looked at; a machine cannot, so this is advice where it matters.
+// Group 15: programs of several processes. HIP does not survive fork(): a child that inherits an initialised
+// runtime hangs at its first call. A running process can be looked at; a machine cannot, so this is advice
+// where it matters.
 #include <fmt/format.h>
 
 #include "doctor/check.h"
@@ -20,10 +21,13 @@ void check_processes(const Machine& machine, Findings& findings) {
     findings.note("processes.fork", fmt::format("{} starts DataLoader workers by fork", python))
         .saw(site, "torch with HIP")
         .because("A worker forked after the GPU was first used hangs at its first HIP call.")
-        .advise("torch.multiprocessing.set_start_method('spawn'), or do not touch the GPU before workers start");
+        .advise(
+            "torch.multiprocessing.set_start_method('spawn'), or do not touch the GPU before workers start");
     break;
   }
-  if (findings.all().size() == mark) findings.ok("processes", "nothing that forks with a GPU was found").saw("site-packages", "no torch with HIP");
+  if (findings.all().size() == mark)
+    findings.ok("processes", "nothing that forks with a GPU was found")
+        .saw("site-packages", "no torch with HIP");
 }
 
 }  // namespace wavetap::doctor

@@ -32,26 +32,41 @@ std::string package_version(const Root& root, const std::string& site, const std
   return "";
 }
 
-void check_bundled(const Machine& machine, const std::string& torch, const std::string& hip_version, Findings& findings) {
+void check_bundled(const Machine& machine, const std::string& torch, const std::string& hip_version,
+                   Findings& findings) {
   const std::vector<FoundLibrary> bundled = libraries_in(machine.root, torch + "/lib", followed_stems());
-  const auto hip = std::find_if(bundled.begin(), bundled.end(), [](const FoundLibrary& l) { return l.stem == "libamdhip64"; });
+  const auto hip = std::find_if(bundled.begin(), bundled.end(),
+                                [](const FoundLibrary& l) { return l.stem == "libamdhip64"; });
   if (hip == bundled.end()) return;
   Finding& finding = findings.note("python.bundled", "torch brings its own ROCm libraries");
   for (const FoundLibrary& library : bundled) {
-    finding.saw(library.path, fmt::format("{}{}", library.elf.soname, library.elf.build_id.empty() ? "" : ", build-id " + library.elf.build_id.substr(0, 12)));
+    finding.saw(
+        library.path,
+        fmt::format("{}{}", library.elf.soname,
+                    library.elf.build_id.empty() ? "" : ", build-id " + library.elf.build_id.substr(0, 12)));
   }
-  finding.because(fmt::format("It uses HIP {} from the wheel, not the system's. Tools that look for the system's libamdhip64 see nothing, "
-                              "and a shim found through RTLD_NEXT gets no function, because the wheel's copy is loaded privately.",
-                              hip_version.empty() ? "of its own" : hip_version));
+  finding.because(fmt::format(
+      "It uses HIP {} from the wheel, not the system's. Tools that look for the system's libamdhip64 see "
+      "nothing, "
+      "and a shim found through RTLD_NEXT gets no function, because the wheel's copy is loaded privately.",
+      hip_version.empty() ? "of its own" : hip_version));
   if (const std::string* path = machine.variable("LD_LIBRARY_PATH")) {
     for (const std::string& folder : util::split(*path, ':')) {
-      for (const FoundLibrary& library : libraries_in(machine.root, folder, {"libamdhip64", "libhsa-runtime64"})) {
-        const auto own = std::find_if(bundled.begin(), bundled.end(), [&](const FoundLibrary& l) { return l.stem == library.stem; });
+      for (const FoundLibrary& library :
+           libraries_in(machine.root, folder, {"libamdhip64", "libhsa-runtime64"})) {
+        const auto own = std::find_if(bundled.begin(), bundled.end(),
+                                      [&](const FoundLibrary& l) { return l.stem == library.stem; });
         if (own == bundled.end() || own->elf.build_id == library.elf.build_id) continue;
-        findings.error("python.mixed", fmt::format("LD_LIBRARY_PATH puts another {} in front of torch's", library.stem))
-            .saw(own->path, own->elf.soname).saw(library.path, library.elf.soname).saw("environment", "LD_LIBRARY_PATH=" + *path)
-            .because("LD_LIBRARY_PATH wins over the wheel's RUNPATH, so torch meets a runtime it was not built for: missing "
-                     "symbols, or two runtimes in one process.")
+        findings
+            .error("python.mixed",
+                   fmt::format("LD_LIBRARY_PATH puts another {} in front of torch's", library.stem))
+            .saw(own->path, own->elf.soname)
+            .saw(library.path, library.elf.soname)
+            .saw("environment", "LD_LIBRARY_PATH=" + *path)
+            .because(
+                "LD_LIBRARY_PATH wins over the wheel's RUNPATH, so torch meets a runtime it was not built "
+                "for: missing "
+                "symbols, or two runtimes in one process.")
             .unset("LD_LIBRARY_PATH");
       }
     }
@@ -66,19 +81,24 @@ void check_torch(const Machine& machine, const std::string& site, Findings& find
   const std::string hip = python_assignment(*text.text, "hip");
   const std::string cuda = python_assignment(*text.text, "cuda");
   if (hip.empty() && !machine.gpus.empty()) {
-    findings.error("python.torch-build", fmt::format("torch {} is a {} build", version, cuda.empty() ? "CPU" : "CUDA"))
+    findings
+        .error("python.torch-build",
+               fmt::format("torch {} is a {} build", version, cuda.empty() ? "CPU" : "CUDA"))
         .saw(torch + "/version.py", cuda.empty() ? "hip and cuda are None" : "cuda " + cuda)
         .because("torch.cuda.is_available() is False on an AMD GPU, and programs silently use the CPU.")
         .run("pip install torch --index-url https://download.pytorch.org/whl/rocm6.3",
              "pip install torch==" + version.substr(0, version.find('+')));
   } else {
-    findings.ok("python.torch", fmt::format("torch {}{}", version, hip.empty() ? "" : " for HIP " + hip)).saw(torch + "/version.py", version);
+    findings.ok("python.torch", fmt::format("torch {}{}", version, hip.empty() ? "" : " for HIP " + hip))
+        .saw(torch + "/version.py", version);
   }
   const std::string numpy = package_version(machine.root, site, "numpy");
   if (!numpy.empty() && !version.empty() && numpy[0] >= '2' && version[0] < '2') {
     findings.error("python.numpy", fmt::format("numpy {} does not fit torch {}", numpy, version))
-        .saw(site, "numpy-" + numpy + ".dist-info").saw(torch + "/version.py", version)
-        .because("torch before 2 was built against numpy 1; conversions fail with \"Numpy is not available\".")
+        .saw(site, "numpy-" + numpy + ".dist-info")
+        .saw(torch + "/version.py", version)
+        .because(
+            "torch before 2 was built against numpy 1; conversions fail with \"Numpy is not available\".")
         .run("pip install 'numpy<2'", "pip install numpy==" + numpy);
   }
   if (!hip.empty()) check_bundled(machine, torch, hip, findings);
@@ -91,7 +111,8 @@ void check_python(const Machine& machine, Findings& findings) {
   const size_t mark = findings.all().size();
   for (const std::string& site : sites) check_torch(machine, site, findings);
   if (findings.all().size() == mark) {
-    findings.ok("python", sites.empty() ? "no Python packages" : "no torch installed").saw("site-packages", util::count_of(sites.size(), "folder"));
+    findings.ok("python", sites.empty() ? "no Python packages" : "no torch installed")
+        .saw("site-packages", util::count_of(sites.size(), "folder"));
   }
 }
 

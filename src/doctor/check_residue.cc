@@ -28,10 +28,13 @@ constexpr Trace kTraces[] = {
     {"/opt", "rocm-patched", "", "a patched ROCm"},
 };
 
-void report(Findings& findings, const std::string& path, const std::string& what, const std::string& undo, const std::string& restore) {
+void report(Findings& findings, const std::string& path, const std::string& what, const std::string& undo,
+            const std::string& restore) {
   findings.warning("residue", fmt::format("{}: left by a fix script", path))
       .saw(path, what)
-      .because("It acts on every program and every user, also after the problem it was meant for is gone, and it hides what is really wrong.")
+      .because(
+          "It acts on every program and every user, also after the problem it was meant for is gone, and it "
+          "hides what is really wrong.")
       .as_root(undo, restore);
 }
 
@@ -44,7 +47,8 @@ void check_residue(const Machine& machine, Findings& findings) {
     for (const std::string& name : root.list(trace.folder)) {
       if (!name.starts_with(trace.begins) || !name.ends_with(trace.ends)) continue;
       const std::string path = std::string(trace.folder) + "/" + name;
-      report(findings, path, trace.what, fmt::format("mv {} /var/tmp/", path), fmt::format("mv /var/tmp/{} {}/", name, trace.folder));
+      report(findings, path, trace.what, fmt::format("mv {} /var/tmp/", path),
+             fmt::format("mv /var/tmp/{} {}/", name, trace.folder));
     }
   }
   // A library whose original was kept beside it was replaced by hand.
@@ -54,7 +58,8 @@ void check_residue(const Machine& machine, Findings& findings) {
   for (const std::string& folder : folders) {
     for (const std::string& name : root.list(folder)) {
       const bool kept = name.starts_with("lib") && name.find(".so") != std::string::npos &&
-                        (name.ends_with(".original") || name.ends_with(".backup") || name.ends_with(".fade_backup") || name.ends_with(".orig"));
+                        (name.ends_with(".original") || name.ends_with(".backup") ||
+                         name.ends_with(".fade_backup") || name.ends_with(".orig"));
       if (!kept) continue;
       const std::string path = folder + "/" + name;
       const std::string target = path.substr(0, path.rfind('.'));
@@ -64,9 +69,11 @@ void check_residue(const Machine& machine, Findings& findings) {
   for (const std::string& name : root.list("/usr/src")) {
     const std::string path = "/usr/src/" + name + "/amd/amdkfd/kfd_crat.c";
     if (!name.starts_with("amdgpu-") || !root.exists(path + ".orig")) continue;
-    report(findings, path, "driver source with a kept original", fmt::format("mv {0}.orig {0}, then rebuild the DKMS module", path), "");
+    report(findings, path, "driver source with a kept original",
+           fmt::format("mv {0}.orig {0}, then rebuild the DKMS module", path), "");
   }
-  if (findings.all().size() == mark) findings.ok("residue", "no leftovers").saw("/etc, /opt, library folders", "none of the known files");
+  if (findings.all().size() == mark)
+    findings.ok("residue", "no leftovers").saw("/etc, /opt, library folders", "none of the known files");
 }
 
 }  // namespace wavetap::doctor

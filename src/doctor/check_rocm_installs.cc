@@ -27,22 +27,29 @@ std::string found_text(const FoundLibrary& library) {
 void check_duplicates(const Machine& machine, Findings& findings) {
   std::map<std::string, std::vector<std::pair<std::string, FoundLibrary>>> copies;
   for (const SearchFolder& folder : search_folders(machine)) {
-    for (FoundLibrary& library : libraries_in(machine.root, folder.path, {"libamdhip64", "libhsa-runtime64", "libMIOpen", "librocblas"})) {
+    for (FoundLibrary& library : libraries_in(
+             machine.root, folder.path, {"libamdhip64", "libhsa-runtime64", "libMIOpen", "librocblas"})) {
       auto& list = copies[library.stem];
-      const bool seen = std::any_of(list.begin(), list.end(), [&](const auto& other) { return other.second.path == library.path; });
+      const bool seen = std::any_of(list.begin(), list.end(),
+                                    [&](const auto& other) { return other.second.path == library.path; });
       if (!seen) list.emplace_back(folder.said_by, std::move(library));
     }
   }
   for (const auto& [stem, list] : copies) {
     if (list.size() < 2) continue;
     const bool same = std::all_of(list.begin(), list.end(), [&](const auto& copy) {
-      return !copy.second.elf.build_id.empty() && copy.second.elf.build_id == list.front().second.elf.build_id;
+      return !copy.second.elf.build_id.empty() &&
+             copy.second.elf.build_id == list.front().second.elf.build_id;
     });
     if (same) continue;
-    Finding& mixed = findings.error("rocm.mixed", fmt::format("the linker finds {} different copies of {}", list.size(), stem));
-    for (const auto& [said_by, library] : list) mixed.saw(library.path, fmt::format("{}; by {}", found_text(library), said_by));
-    mixed.because("A process that maps two of them has two runtimes with separate state: handles of one mean nothing to the "
-                  "other, and the kernels of a library may not fit its runtime.");
+    Finding& mixed = findings.error(
+        "rocm.mixed", fmt::format("the linker finds {} different copies of {}", list.size(), stem));
+    for (const auto& [said_by, library] : list)
+      mixed.saw(library.path, fmt::format("{}; by {}", found_text(library), said_by));
+    mixed.because(
+        "A process that maps two of them has two runtimes with separate state: handles of one mean nothing "
+        "to the "
+        "other, and the kernels of a library may not fit its runtime.");
     const std::string* rocm_path = machine.variable("ROCM_PATH");
     const std::string first = list.front().second.path.substr(0, list.front().second.path.rfind('/'));
     mixed.set("LD_LIBRARY_PATH", rocm_path != nullptr ? machine.root.real(*rocm_path) + "/lib" : first);
@@ -56,7 +63,9 @@ void check_paths(const Machine& machine, const std::vector<RocmInstall>& install
     if (path == nullptr) continue;
     if (!machine.root.exists(*path)) {
       findings.warning("rocm.path", fmt::format("{} names a folder that does not exist", variable))
-          .saw("environment", fmt::format("{}={}", variable, *path)).because("Build tools look there first.").unset(variable);
+          .saw("environment", fmt::format("{}={}", variable, *path))
+          .because("Build tools look there first.")
+          .unset(variable);
     }
   }
   const std::string* library_path = machine.variable("LD_LIBRARY_PATH");
@@ -66,9 +75,13 @@ void check_paths(const Machine& machine, const std::vector<RocmInstall>& install
   for (const std::string& folder : util::split(*library_path, ':')) {
     const std::string real = machine.root.real(folder);
     for (const RocmInstall& install : installs) {
-      if (install.root == root || !real.starts_with(install.root + "/") || !install.root.starts_with("/opt/")) continue;
-      findings.warning("rocm.path", fmt::format("LD_LIBRARY_PATH is of {} and ROCM_PATH of {}", base_name(install.root), base_name(root)))
-          .saw("environment", "LD_LIBRARY_PATH=" + *library_path).saw("environment", "ROCM_PATH=" + *rocm_path)
+      if (install.root == root || !real.starts_with(install.root + "/") || !install.root.starts_with("/opt/"))
+        continue;
+      findings
+          .warning("rocm.path", fmt::format("LD_LIBRARY_PATH is of {} and ROCM_PATH of {}",
+                                            base_name(install.root), base_name(root)))
+          .saw("environment", "LD_LIBRARY_PATH=" + *library_path)
+          .saw("environment", "ROCM_PATH=" + *rocm_path)
           .because("Programs are built with one release and run with another.")
           .set("LD_LIBRARY_PATH", root + "/lib");
     }
@@ -97,13 +110,16 @@ void check_rocm_installs(const Machine& machine, Findings& findings) {
   }
   for (const RocmInstall& install : installs) {
     const std::string version = install.version.empty() ? "unknown version" : install.version;
-    findings.ok("rocm.installs", fmt::format("ROCm {} in {}", version, install.root)).saw(install.root, version);
+    findings.ok("rocm.installs", fmt::format("ROCm {} in {}", version, install.root))
+        .saw(install.root, version);
     // Version numbers of a distribution's libraries are not ROCm's.
     if (!install.root.starts_with("/opt/") || install.version.empty()) continue;
     for (const Gpu& gpu : machine.gpus) {
       if (!gpu.target || !older(short_version(install.version), first_rocm_release(*gpu.target))) continue;
-      findings.error("rocm.too-old", fmt::format("ROCm {} does not know {}", install.version, gpu.target_name()))
-          .saw(install.root + "/.info/version", install.version).saw(gpu.properties_path, gpu.target_name())
+      findings
+          .error("rocm.too-old", fmt::format("ROCm {} does not know {}", install.version, gpu.target_name()))
+          .saw(install.root + "/.info/version", install.version)
+          .saw(gpu.properties_path, gpu.target_name())
           .because("hsa_init fails, or the GPU is left out.")
           .advise(fmt::format("install ROCm {} or newer", first_rocm_release(*gpu.target)));
     }
@@ -117,8 +133,10 @@ void check_rocm_installs(const Machine& machine, Findings& findings) {
       if (!is_translation_layer(machine.root, library.elf, &why)) continue;
       findings.warning("rocm.translation-layer", "CUDA calls are answered by a translation layer on HIP")
           .saw(library.path, fmt::format("{}; {}; found by {}", found_text(library), why, folder.said_by))
-          .because("Programs built for CUDA run, with device figures the layer makes up (compute capability, multiprocessors, "
-                   "clock). Those that choose kernels or grid sizes by them choose for another GPU.")
+          .because(
+              "Programs built for CUDA run, with device figures the layer makes up (compute capability, "
+              "multiprocessors, "
+              "clock). Those that choose kernels or grid sizes by them choose for another GPU.")
           .run("wavetap doctor    # CUDA's figures beside HIP's and the driver's")
           .advise("use the ROCm build of the program when there is one");
       return;

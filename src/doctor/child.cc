@@ -27,7 +27,8 @@ std::vector<std::string> child_environment(const ChildOptions& options) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('='));
     const bool dropped = std::find(options.unset.begin(), options.unset.end(), name) != options.unset.end() ||
-                         std::any_of(options.set.begin(), options.set.end(), [&](const auto& pair) { return pair.first == name; });
+                         std::any_of(options.set.begin(), options.set.end(),
+                                     [&](const auto& pair) { return pair.first == name; });
     if (!dropped) entries.push_back(text);
   }
   for (const auto& [name, value] : options.set) entries.push_back(name + "=" + value);
@@ -89,7 +90,8 @@ Result<ChildResult> run_child(const ChildOptions& options) {
       result.timed_out = true;
       break;
     }
-    pollfd fds[2] = {{out_open ? out_read.get() : -1, POLLIN, 0}, {err_open ? err_read.get() : -1, POLLIN, 0}};
+    pollfd fds[2] = {{out_open ? out_read.get() : -1, POLLIN, 0},
+                     {err_open ? err_read.get() : -1, POLLIN, 0}};
     if (poll(fds, 2, static_cast<int>(std::min<long long>(left, 1000))) < 0 && errno != EINTR) break;
     if (fds[0].revents != 0) out_open = drain(out_read.get(), result.output);
     if (fds[1].revents != 0) err_open = drain(err_read.get(), result.errors);

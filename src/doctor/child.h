@@ -1,5 +1,5 @@
-// A child process with a deadline, for work that may crash or hang. Its output is kept; it gets no terminal, and no
-// shell is involved.
+// A child process with a deadline, for work that may crash or hang. Its output is kept; it gets no terminal,
+// and no shell is involved.
 #pragma once
 
 #include <chrono>

@@ -28,11 +28,13 @@ uint64_t hash_of(const std::string& text) {
 std::string machine_state(const Machine& machine, const std::string& program_version) {
   const Root& root = machine.root;
   std::string text = program_version;
-  for (const char* path : {"/proc/sys/kernel/random/boot_id", "/proc/sys/kernel/osrelease", "/sys/module/amdgpu/version"}) {
+  for (const char* path :
+       {"/proc/sys/kernel/random/boot_id", "/proc/sys/kernel/osrelease", "/sys/module/amdgpu/version"}) {
     text += "\n" + root.line(path).value_or("-");
   }
   text += fmt::format("\n{} {}", machine.identity.uid, machine.identity.gids.size());
-  for (const Gpu& gpu : machine.gpus) text += fmt::format("\n{} {} {}", gpu.node, gpu.gpu_id, gpu.target_name());
+  for (const Gpu& gpu : machine.gpus)
+    text += fmt::format("\n{} {} {}", gpu.node, gpu.gpu_id, gpu.target_name());
   for (const Variable& variable : machine.environment.variables) {
     if (concerns_rocm(variable.name)) text += "\n" + variable.name + "=" + variable.value;
   }
@@ -47,7 +49,8 @@ std::string machine_state(const Machine& machine, const std::string& program_ver
 DeviceChoice choose_device(const Machine& machine, const std::string& probe) {
   DeviceChoice choice{"cpu", {}, false};
   if (machine.gpus.empty()) {
-    choice.reasons.push_back(machine.root.exists("/dev/kfd") ? "the driver knows no GPU" : "/dev/kfd does not exist");
+    choice.reasons.push_back(machine.root.exists("/dev/kfd") ? "the driver knows no GPU"
+                                                             : "/dev/kfd does not exist");
     return choice;
   }
   Findings findings;
@@ -72,7 +75,8 @@ bool read_choice(const std::string& file, const std::string& state, DeviceChoice
   if (!bytes.ok()) return false;
   const auto* text = reinterpret_cast<const char*>(bytes->data());
   const nlohmann::json kept = nlohmann::json::parse(text, text + bytes->size(), nullptr, false);
-  if (!kept.is_object() || kept.value("version", 0) != kChoiceVersion || kept.value("state", "") != state) return false;
+  if (!kept.is_object() || kept.value("version", 0) != kChoiceVersion || kept.value("state", "") != state)
+    return false;
   const std::string device = kept.value("device", "");
   if (device != "cuda" && device != "cpu") return false;
   choice = {device, {}, true};
@@ -83,8 +87,10 @@ bool read_choice(const std::string& file, const std::string& state, DeviceChoice
 }
 
 void write_choice(const std::string& file, const std::string& state, const DeviceChoice& choice) {
-  const nlohmann::ordered_json kept = {{"version", kChoiceVersion}, {"state", state}, {"device", choice.device}, {"reasons", choice.reasons}};
-  (void)util::write_file(file, kept.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n").ok();
+  const nlohmann::ordered_json kept = {
+      {"version", kChoiceVersion}, {"state", state}, {"device", choice.device}, {"reasons", choice.reasons}};
+  (void)util::write_file(file, kept.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n")
+      .ok();
 }
 
 }  // namespace wavetap::doctor

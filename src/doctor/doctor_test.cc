@@ -123,10 +123,13 @@ TEST(Child, GetsTheChangedEnvironment) {
 TEST(Death, IsDecodedFromTheRuntimesWords) {
   ChildResult child;
   child.signal = SIGABRT;
-  child.errors = ":0:rocdevice.cpp: Device::callbackQueue aborting with error : HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION: The agent attempted "
-                 "to access memory beyond the largest legal address. code: 0x29\n";
+  child.errors =
+      ":0:rocdevice.cpp: Device::callbackQueue aborting with error : "
+      "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION: The agent attempted "
+      "to access memory beyond the largest legal address. code: 0x29\n";
   EXPECT_NE(decode_death(child).find("aperture violation (0x29)"), std::string::npos);
-  child.errors = "Memory access fault by GPU node-1 (Agent handle: 0x1) on address 0x7f00. Reason: Page not present.\n";
+  child.errors =
+      "Memory access fault by GPU node-1 (Agent handle: 0x1) on address 0x7f00. Reason: Page not present.\n";
   EXPECT_NE(decode_death(child).find("page fault"), std::string::npos);
   EXPECT_NE(decode_death(child).find("0x7f00"), std::string::npos);
   child.errors = "";

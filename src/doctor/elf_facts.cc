@@ -25,7 +25,8 @@ class Reader {
 
   template <class T>
   bool at(uint64_t offset, T& value) const {
-    return offset < (1ull << 62) && pread(fd_, &value, sizeof value, static_cast<off_t>(offset)) == sizeof value;
+    return offset < (1ull << 62) &&
+           pread(fd_, &value, sizeof value, static_cast<off_t>(offset)) == sizeof value;
   }
   std::string bytes(uint64_t offset, size_t size) const {
     std::string text(size, '\0');
@@ -45,7 +46,8 @@ class Reader {
 
 std::optional<uint64_t> offset_of(const std::vector<Elf64_Phdr>& segments, uint64_t address) {
   for (const Elf64_Phdr& segment : segments) {
-    if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz) {
+    if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
+        address - segment.p_vaddr < segment.p_filesz) {
       return address - segment.p_vaddr + segment.p_offset;
     }
   }
@@ -62,7 +64,8 @@ std::string build_id_in(const std::string& notes) {
     if (next > notes.size() + 3 || content + note.n_descsz > notes.size()) return "";
     if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && notes.compare(name, 3, "GNU") == 0) {
       std::string text;
-      for (size_t i = 0; i < note.n_descsz && i < 64; ++i) text += fmt::format("{:02x}", static_cast<unsigned char>(notes[content + i]));
+      for (size_t i = 0; i < note.n_descsz && i < 64; ++i)
+        text += fmt::format("{:02x}", static_cast<unsigned char>(notes[content + i]));
       return text;
     }
     at = next;
@@ -73,7 +76,8 @@ std::string build_id_in(const std::string& notes) {
 }  // namespace
 
 bool ElfFacts::needs(std::string_view stem) const {
-  return std::any_of(needed.begin(), needed.end(), [&](const std::string& name) { return name.starts_with(stem); });
+  return std::any_of(needed.begin(), needed.end(),
+                     [&](const std::string& name) { return name.starts_with(stem); });
 }
 
 std::optional<ElfFacts> read_elf_facts(const Root& root, const std::string& path) {
@@ -93,7 +97,8 @@ std::optional<ElfFacts> read_elf_facts(const Root& root, const std::string& path
   std::vector<Elf64_Dyn> entries;
   for (const Elf64_Phdr& segment : segments) {
     if (segment.p_type == PT_NOTE && facts.build_id.empty()) {
-      facts.build_id = build_id_in(reader.bytes(segment.p_offset, std::min<uint64_t>(segment.p_filesz, kMaxNoteBytes)));
+      facts.build_id =
+          build_id_in(reader.bytes(segment.p_offset, std::min<uint64_t>(segment.p_filesz, kMaxNoteBytes)));
     }
     if (segment.p_type != PT_DYNAMIC) continue;
     for (uint64_t i = 0; i < segment.p_filesz / sizeof(Elf64_Dyn) && i < kMaxDynamicEntries; ++i) {
@@ -111,7 +116,8 @@ std::optional<ElfFacts> read_elf_facts(const Root& root, const std::string& path
     if (entry.d_tag == DT_SONAME) facts.soname = reader.name(*strings + entry.d_un.d_val);
     if (entry.d_tag == DT_NEEDED) facts.needed.push_back(reader.name(*strings + entry.d_un.d_val));
     if (entry.d_tag != DT_RUNPATH && entry.d_tag != DT_RPATH) continue;
-    for (std::string& folder : util::split(reader.name(*strings + entry.d_un.d_val), ':')) facts.search_path.push_back(std::move(folder));
+    for (std::string& folder : util::split(reader.name(*strings + entry.d_un.d_val), ':'))
+      facts.search_path.push_back(std::move(folder));
   }
   return facts;
 }

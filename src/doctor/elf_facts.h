@@ -1,4 +1,5 @@
-// What a shared library says of itself, read from its dynamic section: a few small reads, however large it is.
+// What a shared library says of itself, read from its dynamic section: a few small reads, however large it
+// is.
 #pragma once
 
 #include <cstdint>

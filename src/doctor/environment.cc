@@ -17,9 +17,9 @@ constexpr VariableFact kFacts[] = {
 };
 // clang-format on
 
-constexpr std::string_view kPrefixes[] = {"HSA_",     "HSAKMT_", "HIP_",     "ROCR_",    "ROCM_",  "GPU_",  "AMD_",
-                                          "MIOPEN_",  "ROCBLAS_", "HIPBLASLT_", "TENSILE_", "PYTORCH_", "NCCL_",
-                                          "RCCL_",    "ROCP_",   "ROCPROFILER_", "LOADER_", "ZLUDA_"};
+constexpr std::string_view kPrefixes[] = {
+    "HSA_",       "HSAKMT_",  "HIP_",     "ROCR_", "ROCM_", "GPU_",  "AMD_",         "MIOPEN_", "ROCBLAS_",
+    "HIPBLASLT_", "TENSILE_", "PYTORCH_", "NCCL_", "RCCL_", "ROCP_", "ROCPROFILER_", "LOADER_", "ZLUDA_"};
 constexpr std::string_view kNames[] = {"LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"};
 
 bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -44,7 +44,8 @@ std::string value_at(const std::string& line, size_t at) {
 
 // Every NAME=VALUE of a line whose name concerns us: `export A=1`, `DefaultEnvironment="A=1" "B=2"`,
 // `ENV{A}="1"`. Nothing is ever evaluated.
-void scan_line(const std::string& path, size_t number, const std::string& line, std::vector<FileSetting>& out) {
+void scan_line(const std::string& path, size_t number, const std::string& line,
+               std::vector<FileSetting>& out) {
   const std::string text = trimmed(line);
   if (text.empty() || text[0] == '#') return;
   for (size_t at = 0; at < text.size();) {
@@ -73,7 +74,8 @@ void scan_file(const Root& root, const std::string& path, std::vector<FileSettin
   for (const std::string& line : util::split(*text.text, '\n')) scan_line(path, ++number, line, out);
 }
 
-void scan_folder(const Root& root, const std::string& folder, std::string_view ending, std::vector<FileSetting>& out) {
+void scan_folder(const Root& root, const std::string& folder, std::string_view ending,
+                 std::vector<FileSetting>& out) {
   for (const std::string& name : root.list(folder)) {
     if (name.ends_with(ending)) scan_file(root, folder + "/" + name, out);
   }
@@ -97,7 +99,8 @@ std::vector<const FileSetting*> Environment::set_in(std::string_view name) const
 }
 
 bool concerns_rocm(std::string_view name) {
-  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes), [&](std::string_view p) { return name.starts_with(p); }) ||
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](std::string_view p) { return name.starts_with(p); }) ||
          std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
@@ -131,7 +134,8 @@ Environment read_environment(const Root& root) {
   scan_file(root, "/etc/bash.bashrc", settings);
   if (!home.empty()) {
     scan_folder(root, home + "/.config/environment.d", ".conf", settings);
-    for (const char* file : {"/.profile", "/.bash_profile", "/.bashrc", "/.zshenv", "/.zshrc", "/.pam_environment"}) {
+    for (const char* file :
+         {"/.profile", "/.bash_profile", "/.bashrc", "/.zshenv", "/.zshrc", "/.pam_environment"}) {
       scan_file(root, home + file, settings);
     }
   }
@@ -142,7 +146,8 @@ const VariableFact* find_variable_fact(std::string_view name) {
   const VariableFact* family = nullptr;
   for (const VariableFact& fact : kFacts) {
     if (fact.name == name) return &fact;
-    if (fact.name.ends_with('*') && name.starts_with(fact.name.substr(0, fact.name.size() - 1))) family = &fact;
+    if (fact.name.ends_with('*') && name.starts_with(fact.name.substr(0, fact.name.size() - 1)))
+      family = &fact;
   }
   return family;
 }

@@ -19,8 +19,8 @@ struct EnvironmentChange {
 // What the errors and warnings ask for; the first remedy of a variable wins. Notes change nothing.
 std::vector<EnvironmentChange> safe_changes(const Findings& findings);
 
-// Shell text that makes the changes, and that takes them back to what `machine` has now. Values are quoted; nothing
-// in them is ever evaluated.
+// Shell text that makes the changes, and that takes them back to what `machine` has now. Values are quoted;
+// nothing in them is ever evaluated.
 std::string fix_script(const std::vector<EnvironmentChange>& changes);
 std::string undo_script(const Machine& machine, const std::vector<EnvironmentChange>& changes);
 

@@ -26,17 +26,22 @@ bool is_rdna2(amd::GfxTarget target) { return target.major == 10 && target.minor
 
 std::string why_unsafe(amd::GfxTarget chip, amd::GfxTarget code) {
   if (is_rdna1(chip) && is_rdna2(code)) {
-    return "gfx103x code uses dot products (v_dot2, v_dot4), a wider image and ray-tracing set and other hazard rules "
+    return "gfx103x code uses dot products (v_dot2, v_dot4), a wider image and ray-tracing set and other "
+           "hazard rules "
            "that gfx101x chips do not have";
   }
-  if (chip.major != code.major) return fmt::format("gfx{} and gfx{} are different instruction encodings", chip.major, code.major);
-  if (chip.has_mfma() != code.has_mfma()) return "one of the two has matrix instructions and the other has not";
+  if (chip.major != code.major)
+    return fmt::format("gfx{} and gfx{} are different instruction encodings", chip.major, code.major);
+  if (chip.has_mfma() != code.has_mfma())
+    return "one of the two has matrix instructions and the other has not";
   return fmt::format("{} and {} are not in one family", amd::to_string(chip), amd::to_string(code));
 }
 
 }  // namespace
 
-std::string override_text(amd::GfxTarget target) { return fmt::format("{}.{}.{}", target.major, target.minor, target.stepping); }
+std::string override_text(amd::GfxTarget target) {
+  return fmt::format("{}.{}.{}", target.major, target.minor, target.stepping);
+}
 
 OverrideVerdict judge_override(amd::GfxTarget chip, amd::GfxTarget code) {
   OverrideVerdict verdict;

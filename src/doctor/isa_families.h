@@ -9,17 +9,17 @@
 namespace wavetap::doctor {
 
 enum class Compatibility : unsigned char {
-  kSame,      // the chip itself
-  kSafe,      // the same instructions and the same rules
-  kPartial,   // mostly the same; the text says what is not
-  kUnsafe,    // instructions, formats or rules differ
+  kSame,     // the chip itself
+  kSafe,     // the same instructions and the same rules
+  kPartial,  // mostly the same; the text says what is not
+  kUnsafe,   // instructions, formats or rules differ
 };
 
 struct OverrideVerdict {
   Compatibility compatibility = Compatibility::kUnsafe;
-  std::string reason;    // why
-  std::string symptom;   // how it shows when unsafe
-  std::string instead;   // a safe override for the chip, "10.3.0"; empty when none is known
+  std::string reason;   // why
+  std::string symptom;  // how it shows when unsafe
+  std::string instead;  // a safe override for the chip, "10.3.0"; empty when none is known
 };
 
 // What happens when `chip` runs code built for `code`.

@@ -14,7 +14,8 @@ void add_once(std::vector<std::string>& list, const std::string& item) {
 }
 
 // The folders named in ld.so.conf and the files it includes.
-void read_linker_configuration(const Root& root, const std::string& path, int depth, std::vector<SearchFolder>& folders) {
+void read_linker_configuration(const Root& root, const std::string& path, int depth,
+                               std::vector<SearchFolder>& folders) {
   const ReadText text = root.read(path);
   if (!text.ok() || depth > 4) return;
   for (const std::string& raw : lines_of(*text.text)) {
@@ -47,7 +48,8 @@ std::vector<std::string> standard_folders(const Root& root) {
 }  // namespace
 
 const std::vector<std::string_view>& followed_stems() {
-  static const std::vector<std::string_view> stems = {"libamdhip64", "libhsa-runtime64", "libcuda", "libMIOpen", "librocblas"};
+  static const std::vector<std::string_view> stems = {"libamdhip64", "libhsa-runtime64", "libcuda",
+                                                      "libMIOpen", "librocblas"};
   return stems;
 }
 
@@ -112,13 +114,15 @@ std::vector<SearchFolder> search_folders(const Machine& machine) {
   return folders;
 }
 
-std::vector<FoundLibrary> libraries_in(const Root& root, const std::string& folder, const std::vector<std::string_view>& stems) {
+std::vector<FoundLibrary> libraries_in(const Root& root, const std::string& folder,
+                                       const std::vector<std::string_view>& stems) {
   std::vector<FoundLibrary> found;
   for (const std::string& name : root.list(folder)) {
     for (const std::string_view stem : stems) {
       if (!name.starts_with(std::string(stem) + ".so")) continue;
       const std::string path = root.real(folder + "/" + name);
-      const bool seen = std::any_of(found.begin(), found.end(), [&](const FoundLibrary& other) { return other.path == path; });
+      const bool seen = std::any_of(found.begin(), found.end(),
+                                    [&](const FoundLibrary& other) { return other.path == path; });
       if (seen) continue;
       if (auto elf = read_elf_facts(root, path)) {
         found.push_back({std::string(stem), path, std::move(*elf), version_in_name(base_name(path))});

@@ -18,7 +18,8 @@ struct RocmInstall {
 };
 std::vector<RocmInstall> find_rocm_installs(const Machine& machine);
 
-// Where Python packages are: every site-packages or dist-packages of the system, the user and the active environment.
+// Where Python packages are: every site-packages or dist-packages of the system, the user and the active
+// environment.
 std::vector<std::string> find_site_packages(const Machine& machine);
 
 // Folders the dynamic linker searches: LD_LIBRARY_PATH, ld.so.conf, the standard ones, in this order.
@@ -35,7 +36,8 @@ struct FoundLibrary {
   ElfFacts elf;
   std::string version;  // from the file's name
 };
-std::vector<FoundLibrary> libraries_in(const Root& root, const std::string& folder, const std::vector<std::string_view>& stems);
+std::vector<FoundLibrary> libraries_in(const Root& root, const std::string& folder,
+                                       const std::vector<std::string_view>& stems);
 
 // The stems the doctor follows: HIP, HSA, CUDA, MIOpen, rocBLAS.
 const std::vector<std::string_view>& followed_stems();

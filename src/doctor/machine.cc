@@ -22,7 +22,8 @@ std::map<std::string, uint64_t> read_properties(const Root& root, const std::str
     const std::string value = trimmed(line.substr(space + 1));
     uint64_t number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error == std::errc() && end == value.data() + value.size()) properties[line.substr(0, space)] = number;
+    if (error == std::errc() && end == value.data() + value.size())
+      properties[line.substr(0, space)] = number;
   }
   return properties;
 }
@@ -49,7 +50,8 @@ void read_memory(const Root& root, const std::string& node, Gpu& gpu) {
   for (const std::string& bank : root.list(node + "/mem_banks")) {
     auto properties = read_properties(root, node + "/mem_banks/" + bank + "/properties");
     // Heap types 1 and 2: VRAM the CPU reaches, and VRAM it does not.
-    if (properties["heap_type"] == 1 || properties["heap_type"] == 2) gpu.vram_bytes += properties["size_in_bytes"];
+    if (properties["heap_type"] == 1 || properties["heap_type"] == 2)
+      gpu.vram_bytes += properties["size_in_bytes"];
   }
   for (const std::string& cache : root.list(node + "/caches")) {
     auto properties = read_properties(root, node + "/caches/" + cache + "/properties");
@@ -75,7 +77,8 @@ std::vector<Gpu> read_gpus(const Root& root, const std::vector<KnownDevice>& kno
     gpu.pci_address = fmt::format("{:04x}:{:02x}:{:02x}.{:x}", gpu.property("domain"), location >> 8 & 0xff,
                                   location >> 3 & 0x1f, location & 7);
     gpu.pci_folder = "/sys/bus/pci/devices/" + gpu.pci_address;
-    if (const auto revision = root.number(gpu.pci_folder + "/revision")) gpu.revision = static_cast<uint32_t>(*revision);
+    if (const auto revision = root.number(gpu.pci_folder + "/revision"))
+      gpu.revision = static_cast<uint32_t>(*revision);
     read_memory(root, node, gpu);
     find_known(known, gpu);
     gpus.push_back(std::move(gpu));
@@ -106,7 +109,8 @@ Identity read_identity(const Root& root) {
     const std::vector<std::string> words = util::split(text, ' ');
     std::vector<uint32_t> numbers;
     for (size_t i = 1; i < words.size(); ++i) {
-      if (const auto number = util::parse_unsigned(words[i])) numbers.push_back(static_cast<uint32_t>(*number));
+      if (const auto number = util::parse_unsigned(words[i]))
+        numbers.push_back(static_cast<uint32_t>(*number));
     }
     // Real, effective, saved, file system: the second decides.
     if (words[0] == "Uid:" && numbers.size() > 1) {
@@ -153,7 +157,9 @@ std::string Gpu::title() const {
   return fmt::format("AMD GPU 1002:{:04x} ({})", device_id, target_name());
 }
 
-bool Identity::has_group(uint32_t gid) const { return std::find(gids.begin(), gids.end(), gid) != gids.end(); }
+bool Identity::has_group(uint32_t gid) const {
+  return std::find(gids.begin(), gids.end(), gid) != gids.end();
+}
 
 Machine read_machine(Root root, std::vector<KnownDevice> known_devices) {
   Machine machine{std::move(root), std::move(known_devices), {}, {}, {}, {}, {}, false, ""};
@@ -178,13 +184,15 @@ std::optional<amd::GfxTarget> parse_override(std::string_view text) {
     if (i < 2 && (at == end || *at++ != '.')) return std::nullopt;
   }
   if (at != end || parts[0] > 63 || parts[1] > 255 || parts[2] > 255 || parts[0] == 0) return std::nullopt;
-  return amd::GfxTarget{static_cast<uint8_t>(parts[0]), static_cast<uint8_t>(parts[1]), static_cast<uint8_t>(parts[2])};
+  return amd::GfxTarget{static_cast<uint8_t>(parts[0]), static_cast<uint8_t>(parts[1]),
+                        static_cast<uint8_t>(parts[2])};
 }
 
 std::optional<Override> override_for(const Machine& machine, const Gpu& gpu) {
   const std::string of_node = fmt::format("HSA_OVERRIDE_GFX_VERSION_{}", gpu.node);
   for (const std::string& name : {of_node, std::string("HSA_OVERRIDE_GFX_VERSION")}) {
-    if (const std::string* value = machine.variable(name)) return Override{name, *value, parse_override(*value)};
+    if (const std::string* value = machine.variable(name))
+      return Override{name, *value, parse_override(*value)};
   }
   return std::nullopt;
 }

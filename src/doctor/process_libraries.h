@@ -19,6 +19,7 @@ std::vector<std::string> loaded_files(const std::string& folder);
 std::vector<FoundLibrary> followed_libraries(const Root& root, const std::vector<std::string>& paths);
 
 // Several copies of one library, translation layers, and the list itself. `process` names it in messages.
-void judge_libraries(const Root& root, const std::string& process, const std::vector<FoundLibrary>& libraries, Findings& findings);
+void judge_libraries(const Root& root, const std::string& process, const std::vector<FoundLibrary>& libraries,
+                     Findings& findings);
 
 }  // namespace wavetap::doctor

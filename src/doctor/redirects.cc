@@ -25,8 +25,10 @@ std::string text_of(const char* text, size_t size) { return std::string(text, st
 
 // Functions that put a kernel on the GPU.
 bool launches(const std::string& function) {
-  return function.find("LaunchKernel") != std::string::npos || function.find("LaunchCooperative") != std::string::npos ||
-         function.find("GraphLaunch") != std::string::npos || function.find("ModuleLaunch") != std::string::npos;
+  return function.find("LaunchKernel") != std::string::npos ||
+         function.find("LaunchCooperative") != std::string::npos ||
+         function.find("GraphLaunch") != std::string::npos ||
+         function.find("ModuleLaunch") != std::string::npos;
 }
 
 }  // namespace
@@ -37,9 +39,11 @@ std::vector<Redirect> read_redirects(const std::string& folder) {
     const Result<std::vector<std::byte>> bytes = util::read_file(folder + "/" + name);
     if (!bytes.ok()) continue;
     const auto header = read_at<correct::RedirectHeader>(*bytes, 0);
-    if (!header || header->magic != correct::kRedirectMagic || header->version != correct::kRedirectVersion) continue;
+    if (!header || header->magic != correct::kRedirectMagic || header->version != correct::kRedirectVersion)
+      continue;
     for (uint32_t i = 0; i < std::min(header->rows, correct::kMaxRedirects); ++i) {
-      const auto row = read_at<correct::RedirectRow>(*bytes, sizeof(correct::RedirectHeader) + size_t{i} * sizeof(correct::RedirectRow));
+      const auto row = read_at<correct::RedirectRow>(
+          *bytes, sizeof(correct::RedirectHeader) + size_t{i} * sizeof(correct::RedirectRow));
       if (!row) break;
       Redirect redirect;
       redirect.function = text_of(row->function, sizeof row->function);
@@ -56,7 +60,8 @@ std::vector<Redirect> read_redirects(const std::string& folder) {
   }
   std::vector<Redirect> list;
   for (auto& [key, redirect] : sum) list.push_back(std::move(redirect));
-  std::stable_sort(list.begin(), list.end(), [](const Redirect& a, const Redirect& b) { return a.calls > b.calls; });
+  std::stable_sort(list.begin(), list.end(),
+                   [](const Redirect& a, const Redirect& b) { return a.calls > b.calls; });
   return list;
 }
 
@@ -67,19 +72,25 @@ std::string redirects_text(const std::vector<Redirect>& redirects, size_t column
     calls += redirect.calls;
     ++functions;
   }
-  util::Table chain({{"LAYER"}, {"CALLS", util::Align::kRight}, {"FUNCTIONS", util::Align::kRight}, {"FROM"}, {"ANSWERED BY", util::Align::kLeft, true}});
+  util::Table chain({{"LAYER"},
+                     {"CALLS", util::Align::kRight},
+                     {"FUNCTIONS", util::Align::kRight},
+                     {"FROM"},
+                     {"ANSWERED BY", util::Align::kLeft, true}});
   for (const char* layer : {"CUDA", "HIP", "HSA"}) {
     for (const auto& [key, value] : edges) {
       if (std::get<0>(key) != layer) continue;
-      chain.add({layer, util::group_digits(value.first), util::group_digits(value.second), util::escape_control(base_name(std::get<1>(key))),
-                 util::escape_control(std::get<2>(key))});
+      chain.add({layer, util::group_digits(value.first), util::group_digits(value.second),
+                 util::escape_control(base_name(std::get<1>(key))), util::escape_control(std::get<2>(key))});
     }
   }
-  util::Table functions({{"FUNCTION"}, {"CALLS", util::Align::kRight}, {"FROM"}, {"ANSWERED BY", util::Align::kLeft, true}});
+  util::Table functions(
+      {{"FUNCTION"}, {"CALLS", util::Align::kRight}, {"FROM"}, {"ANSWERED BY", util::Align::kLeft, true}});
   size_t shown = 0;
   for (const Redirect& redirect : redirects) {
     if (redirect.calls == 0 || (top != 0 && shown++ >= top)) continue;
-    functions.add({util::escape_control(redirect.function), util::group_digits(redirect.calls), util::escape_control(base_name(redirect.from)),
+    functions.add({util::escape_control(redirect.function), util::group_digits(redirect.calls),
+                   util::escape_control(base_name(redirect.from)),
                    util::escape_control(base_name(redirect.to) + (redirect.by_dlsym ? " (dlsym)" : ""))});
   }
   if (chain.empty()) return "";
@@ -101,27 +112,36 @@ void judge_redirects(const std::string& process, const std::vector<Redirect>& re
     if (launches(redirect.function)) launched += redirect.calls;
   }
   for (const Redirect& redirect : redirects) {
-    if (redirect.layer == "HIP" && !cuda_library.empty() && redirect.from == cuda_library) hip_under_cuda = redirect.to;
+    if (redirect.layer == "HIP" && !cuda_library.empty() && redirect.from == cuda_library)
+      hip_under_cuda = redirect.to;
   }
-  const std::string counts = fmt::format("{} CUDA, {} HIP and {} HSA calls, {} launches", cuda, hip, hsa, launched);
+  const std::string counts =
+      fmt::format("{} CUDA, {} HIP and {} HSA calls, {} launches", cuda, hip, hsa, launched);
   if (redirects.empty()) {
-    findings.note("redirects", process + " binds no CUDA, HIP or HSA function").saw(process, counts)
+    findings.note("redirects", process + " binds no CUDA, HIP or HSA function")
+        .saw(process, counts)
         .because("Whatever it computed, it computed on the CPU, or it is linked statically.");
     return;
   }
   if (!hip_under_cuda.empty()) {
     findings.warning("redirects.translated", fmt::format("{} calls CUDA and gets HIP", process))
-        .saw("chain", fmt::format("{} -> {} -> {}{}", process, base_name(cuda_library), base_name(hip_under_cuda), hsa != 0 ? " -> HSA" : ""))
+        .saw("chain", fmt::format("{} -> {} -> {}{}", process, base_name(cuda_library),
+                                  base_name(hip_under_cuda), hsa != 0 ? " -> HSA" : ""))
         .saw("calls", counts)
-        .because("The CUDA library forwards to HIP. Device figures and functions without a counterpart are its own.")
+        .because(
+            "The CUDA library forwards to HIP. Device figures and functions without a counterpart are its "
+            "own.")
         .advise("use the ROCm build of the program when there is one");
   }
   if (cuda + hip != 0 && launched == 0) {
     findings.note("redirects.no-launch", process + " uses the runtime and launches no kernel")
         .saw("calls", counts)
-        .because("It asks for devices or moves data, and computes on the CPU: a fallback, if kernels were expected.");
+        .because(
+            "It asks for devices or moves data, and computes on the CPU: a fallback, if kernels were "
+            "expected.");
   }
-  if (hip_under_cuda.empty()) findings.ok("redirects", "every function is answered by the library of its name").saw("calls", counts);
+  if (hip_under_cuda.empty())
+    findings.ok("redirects", "every function is answered by the library of its name").saw("calls", counts);
 }
 
 }  // namespace wavetap::doctor

@@ -1,5 +1,5 @@
-// The redirect report: which library answers each CUDA, HIP and HSA function, for whom and how often, read from what
-// libwavetap_audit.so counted.
+// The redirect report: which library answers each CUDA, HIP and HSA function, for whom and how often, read
+// from what libwavetap_audit.so counted.
 #pragma once
 
 #include <cstdint>

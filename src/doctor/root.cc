@@ -22,7 +22,10 @@ constexpr int kMaxLinks = 40;
 
 FileInfo info_of(const struct stat& status) {
   FileInfo info;
-  info.type = S_ISDIR(status.st_mode) ? 'd' : S_ISCHR(status.st_mode) ? 'c' : S_ISREG(status.st_mode) ? 'f' : 'o';
+  info.type = S_ISDIR(status.st_mode)   ? 'd'
+              : S_ISCHR(status.st_mode) ? 'c'
+              : S_ISREG(status.st_mode) ? 'f'
+                                        : 'o';
   info.mode = status.st_mode & 07777;
   info.uid = status.st_uid;
   info.gid = status.st_gid;

@@ -42,7 +42,7 @@ def main():
         if not os.path.exists("/dev/kfd"):
             plain = run(wavetap, "device")
             assert plain.stdout == b"cpu\n" and plain.returncode == 0, plain
-            code = "import wavetap.device as d; print(d.get_device())"
+            code = "import wavetap; print(wavetap.get_device())"
             done = run(sys.executable, "-c", code)
             assert done.stdout == b"cpu\n" and b"/dev/kfd does not exist" in done.stderr, done
         done = run(wavetap, "run", "--gpu", "rx6800xt", "--no-trace", "--", sys.executable, "-W", "error", "-c",

@@ -139,7 +139,31 @@ def correction(arguments):
             sys.exit(f"{model} {options}: {output!r}, {errors!r}")
 
 
-CASES = {"redirects": redirects, "correction": correction, "sound": sound, "zluda": zluda, "override": override, "ecc": ecc, "hang": hang, "sdma": sdma}
+def libraries(arguments):
+    """What a program loads and what a running process maps: path, soname, build-id, version."""
+    variables = dict(os.environ, LD_LIBRARY_PATH=str(arguments.shim))
+    command = [arguments.bin / "wavetap", "run", "--gpu", "rx6800xt", "--no-trace", "--",
+               arguments.bin / "wavetap", "doctor", "--json", "--", arguments.shim / "cuda_user"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, timeout=300, env=variables)
+    document = json.loads(done.stdout.decode().partition("\n")[2])
+    expect(finding(document, "libraries.translation-layer"), "the layer was not seen in the process", document)
+    listed = {pathlib.Path(e["source"]).name.split(".so")[0]: e["value"] for e in finding(document, "libraries")["evidence"]}
+    expect(set(listed) == {"libcuda", "libamdhip64", "libhsa-runtime64"}, f"{listed}", document)
+    expect("soname libamdhip64.so." in listed["libamdhip64"] and "build-id" in listed["libamdhip64"], f"{listed}", document)
+
+    waiting = "import ctypes, sys; ctypes.CDLL('libhsa-runtime64.so.1'); print('ready', flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", waiting], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        done = subprocess.run([str(arguments.bin / "wavetap"), "doctor", "--json", "--pid", str(process.pid)], capture_output=True, timeout=60)
+        process.stdin.close()
+    listed = finding(json.loads(done.stdout), "libraries")
+    expect("libhsa-runtime64" in listed["evidence"][0]["source"], f"{listed}", json.loads(done.stdout))
+    done = subprocess.run([str(arguments.bin / "wavetap"), "doctor", "--pid", "999999999"], capture_output=True, timeout=60)
+    if done.returncode != 1 or b"/proc/999999999/maps: not there" not in done.stderr:
+        sys.exit(f"{done}")
+
+
+CASES = {"libraries": libraries, "redirects": redirects, "correction": correction, "sound": sound, "zluda": zluda, "override": override, "ecc": ecc, "hang": hang, "sdma": sdma}
 
 
 def main():

@@ -1,8 +1,9 @@
-// libwavetap_correct.so: the entry points through which programs ask for device figures. Each asks the real function
-// and corrects its answer; without WAVETAP_CORRECT, or when the call fails, the answer is passed on as it is.
+// libwavetap_correct.so: the entry points through which programs ask for device figures. Each asks the real
+// function and corrects its answer; without WAVETAP_CORRECT, or when the call fails, the answer is passed on
+// as it is.
 //
-// The real function is the next one in the process, or, when HIP was loaded privately (a wheel's own copy), the one of
-// the loaded library by its path.
+// The real function is the next one in the process, or, when HIP was loaded privately (a wheel's own copy),
+// the one of the loaded library by its path.
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -91,17 +92,27 @@ constexpr const char* kCudart = "libcudart.so";
 using namespace wavetap::correct;
 
 // The unversioned name keeps HIP 5's layout in every release; HIP 6's headers call the other.
-WT_EXPORT int hipGetDeviceProperties(void* result, int device) { return properties("hipGetDeviceProperties", kHip, PropertyLayout::kHip5, result, device); }
-WT_EXPORT int hipGetDevicePropertiesR0000(void* result, int device) { return properties("hipGetDevicePropertiesR0000", kHip, PropertyLayout::kHip5, result, device); }
-WT_EXPORT int hipGetDevicePropertiesR0600(void* result, int device) { return properties("hipGetDevicePropertiesR0600", kHip, PropertyLayout::kHip6, result, device); }
+WT_EXPORT int hipGetDeviceProperties(void* result, int device) {
+  return properties("hipGetDeviceProperties", kHip, PropertyLayout::kHip5, result, device);
+}
+WT_EXPORT int hipGetDevicePropertiesR0000(void* result, int device) {
+  return properties("hipGetDevicePropertiesR0000", kHip, PropertyLayout::kHip5, result, device);
+}
+WT_EXPORT int hipGetDevicePropertiesR0600(void* result, int device) {
+  return properties("hipGetDevicePropertiesR0600", kHip, PropertyLayout::kHip6, result, device);
+}
 WT_EXPORT int hipDeviceGetAttribute(int* value, int which, int device) {
   return attribute("hipDeviceGetAttribute", kHip, field_of_hip_attribute(which), value, which, device);
 }
 WT_EXPORT int cuDeviceGetAttribute(int* value, int which, int device) {
   return attribute("cuDeviceGetAttribute", kCuda, field_of_cuda_attribute(which), value, which, device);
 }
-WT_EXPORT int cudaGetDeviceProperties(void* result, int device) { return properties("cudaGetDeviceProperties", kCudart, PropertyLayout::kCuda, result, device); }
-WT_EXPORT int cudaGetDeviceProperties_v2(void* result, int device) { return properties("cudaGetDeviceProperties_v2", kCudart, PropertyLayout::kCuda, result, device); }
+WT_EXPORT int cudaGetDeviceProperties(void* result, int device) {
+  return properties("cudaGetDeviceProperties", kCudart, PropertyLayout::kCuda, result, device);
+}
+WT_EXPORT int cudaGetDeviceProperties_v2(void* result, int device) {
+  return properties("cudaGetDeviceProperties_v2", kCudart, PropertyLayout::kCuda, result, device);
+}
 WT_EXPORT int cudaDeviceGetAttribute(int* value, int which, int device) {
   return attribute("cudaDeviceGetAttribute", kCudart, field_of_cuda_attribute(which), value, which, device);
 }

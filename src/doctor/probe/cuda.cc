@@ -10,7 +10,8 @@ namespace wavetap::doctor::probe {
 namespace {
 
 // CUdevice_attribute
-constexpr int kSharedMemoryPerBlock = 8, kWarpSize = 10, kClockRate = 13, kMultiprocessorCount = 16, kL2CacheSize = 38, kMajor = 75, kMinor = 76;
+constexpr int kSharedMemoryPerBlock = 8, kWarpSize = 10, kClockRate = 13, kMultiprocessorCount = 16,
+              kL2CacheSize = 38, kMajor = 75, kMinor = 76;
 
 }  // namespace
 
@@ -24,7 +25,8 @@ std::string cuda_figures(std::vector<Figures>& figures) {
   const auto get_attribute = library.function<int(int*, int, int)>("cuDeviceGetAttribute");
   const auto total_memory = library.function<int(size_t*, int)>("cuDeviceTotalMem_v2");
   const auto pci_bus_id = library.function<int(char*, int, int)>("cuDeviceGetPCIBusId");
-  if (!init || !get_count || !get || !get_name || !get_attribute) return library.path() + ": lacks functions of the CUDA driver";
+  if (!init || !get_count || !get || !get_name || !get_attribute)
+    return library.path() + ": lacks functions of the CUDA driver";
   int error = init(0), count = 0;
   if (error == 0) error = get_count(&count);
   if (error != 0) return fmt::format("cuInit: CUDA error {}", error);

@@ -1,5 +1,5 @@
-// The few HIP calls the probes make. Signatures are the same from HIP 5 to 7, but for hipDeviceProp_t, whose two
-// layouts are read by offset.
+// The few HIP calls the probes make. Signatures are the same from HIP 5 to 7, but for hipDeviceProp_t, whose
+// two layouts are read by offset.
 #pragma once
 
 #include <cstddef>
@@ -27,12 +27,14 @@ struct HipApi {
   int (*memcpy_)(void*, const void*, size_t, int) = nullptr;
   int (*module_load_data)(void**, const void*) = nullptr;
   int (*module_get_function)(void**, void*, const char*) = nullptr;
-  int (*module_launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**) = nullptr;
+  int (*module_launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
+                       void**, void**) = nullptr;
   int (*synchronize)() = nullptr;
 
   bool complete() const {
-    return init && get_device_count && set_device && malloc_ && free_ && host_malloc && host_free && memcpy_ && module_load_data &&
-           module_get_function && module_launch && synchronize && (properties || properties_r0600);
+    return init && get_device_count && set_device && malloc_ && free_ && host_malloc && host_free &&
+           memcpy_ && module_load_data && module_get_function && module_launch && synchronize &&
+           (properties || properties_r0600);
   }
 };
 const HipApi& hip_api();

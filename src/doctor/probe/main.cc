@@ -1,5 +1,5 @@
-// wavetap-probe: the part of the doctor that touches the GPU, in a process of its own so that a crash or a hang is
-// an observation. Started by wavetap, one task per process:
+// wavetap-probe: the part of the doctor that touches the GPU, in a process of its own so that a crash or a
+// hang is an observation. Started by wavetap, one task per process:
 //
 //   wavetap-probe truth hsa|hip|cuda   what the devices say of themselves through one layer
 //   wavetap-probe run NAME             one active probe
@@ -41,9 +41,16 @@ int tell_truth(FILE* output, const std::string& layer) {
   ordered_json line = {{"layer", layer}, {"library", library.path()}, {"error", error}};
   line["devices"] = ordered_json::array();
   for (const Figures& one : figures) {
-    line["devices"].push_back({{"name", one.name}, {"arch", one.arch}, {"multiprocessors", one.multiprocessors}, {"clock_mhz", one.clock_mhz},
-                               {"wave_size", one.wave_size}, {"lds_bytes", one.lds_bytes}, {"vram_bytes", one.vram_bytes},
-                               {"l2_bytes", one.l2_bytes}, {"node", one.node}, {"pci", one.pci_address}});
+    line["devices"].push_back({{"name", one.name},
+                               {"arch", one.arch},
+                               {"multiprocessors", one.multiprocessors},
+                               {"clock_mhz", one.clock_mhz},
+                               {"wave_size", one.wave_size},
+                               {"lds_bytes", one.lds_bytes},
+                               {"vram_bytes", one.vram_bytes},
+                               {"l2_bytes", one.l2_bytes},
+                               {"node", one.node},
+                               {"pci", one.pci_address}});
   }
   say(output, line);
   return 0;
@@ -53,7 +60,9 @@ int run_probe(FILE* output, const std::string& name) {
   for (const Probe& probe : probes()) {
     if (name != probe.name) continue;
     const Verdict verdict = probe.run();
-    const char* outcome = verdict.outcome == Outcome::kPassed ? "passed" : verdict.outcome == Outcome::kFailed ? "failed" : "skipped";
+    const char* outcome = verdict.outcome == Outcome::kPassed   ? "passed"
+                          : verdict.outcome == Outcome::kFailed ? "failed"
+                                                                : "skipped";
     say(output, {{"probe", name}, {"outcome", outcome}, {"text", verdict.text}});
     return 0;
   }
@@ -70,7 +79,9 @@ int main(int argc, char** argv) {
     return 64;
   }
   FILE* output = claim_output();
-  const int status = std::strcmp(argv[1], "truth") == 0 ? tell_truth(output, argv[2]) : std::strcmp(argv[1], "run") == 0 ? run_probe(output, argv[2]) : 64;
+  const int status = std::strcmp(argv[1], "truth") == 0 ? tell_truth(output, argv[2])
+                     : std::strcmp(argv[1], "run") == 0 ? run_probe(output, argv[2])
+                                                        : 64;
   std::fflush(nullptr);
   // The runtimes' destructors are not what is being tested.
   _exit(status);

@@ -91,8 +91,8 @@ class Session {
     void* function = nullptr;
     if (good()) call("hipModuleGetFunction", hip_api().module_get_function(&function, module_, kernel));
     if (good()) {
-      call("hipModuleLaunchKernel",
-           hip_api().module_launch(function, groups, 1, 1, group_size, 1, 1, 0, nullptr, arguments.data(), nullptr));
+      call("hipModuleLaunchKernel", hip_api().module_launch(function, groups, 1, 1, group_size, 1, 1, 0,
+                                                            nullptr, arguments.data(), nullptr));
     }
   }
   void use_module(void* module) { module_ = module; }
@@ -106,17 +106,21 @@ class Session {
 };
 
 template <class T>
-Verdict compare(Session& session, const std::vector<T>& got, const std::function<T(size_t)>& expected, const std::string& what) {
+Verdict compare(Session& session, const std::vector<T>& got, const std::function<T(size_t)>& expected,
+                const std::string& what) {
   if (!session.good()) return session.verdict();
   size_t wrong = 0, first = 0;
   for (size_t i = 0; i < got.size(); ++i) {
     const T want = expected(i);
-    const bool same = std::is_floating_point_v<T> ? std::abs(static_cast<double>(got[i]) - static_cast<double>(want)) <= 1e-3 * (1 + std::abs(static_cast<double>(want)))
-                                                  : got[i] == want;
+    const bool same = std::is_floating_point_v<T>
+                          ? std::abs(static_cast<double>(got[i]) - static_cast<double>(want)) <=
+                                1e-3 * (1 + std::abs(static_cast<double>(want)))
+                          : got[i] == want;
     if (!same && wrong++ == 0) first = i;
   }
   if (wrong == 0) return passed(what);
-  return failed(fmt::format("{}: {} of {} values are wrong, the first at {}: {} instead of {}", what, wrong, got.size(), first, got[first], expected(first)));
+  return failed(fmt::format("{}: {} of {} values are wrong, the first at {}: {} instead of {}", what, wrong,
+                            got.size(), first, got[first], expected(first)));
 }
 
 // --- The probes
@@ -149,13 +153,15 @@ HsaStatus try_pool(HsaHandle pool, void* data) {
   void* memory = nullptr;
   const HsaStatus got = hsa.pool_allocate(pool, kBytes, 0, &memory);
   if (got != 0) {
-    test.error = fmt::format("allocating from pool {} of a {}: {}", test.pools, test.is_gpu ? "GPU" : "CPU", hsa_text(got));
+    test.error = fmt::format("allocating from pool {} of a {}: {}", test.pools, test.is_gpu ? "GPU" : "CPU",
+                             hsa_text(got));
     return 0;
   }
   if (!test.is_gpu) {
     std::memset(memory, 0x5a, kBytes);
     for (size_t i = 0; i < kBytes; ++i) {
-      if (static_cast<const unsigned char*>(memory)[i] != 0x5a) test.error = "host memory does not keep what was written";
+      if (static_cast<const unsigned char*>(memory)[i] != 0x5a)
+        test.error = "host memory does not keep what was written";
     }
   }
   const HsaStatus freed = hsa.pool_free(memory);
@@ -206,7 +212,8 @@ HsaStatus note_copy_agent(HsaHandle agent, void* data) {
   HsaHandle& slot = device == kHsaDeviceGpu ? agents.gpu : agents.cpu;
   if (slot.handle != 0) return 0;
   slot = agent;
-  hsa_api().iterate_pools(agent, note_pool, device == kHsaDeviceGpu ? &agents.device_pool : &agents.host_pool);
+  hsa_api().iterate_pools(agent, note_pool,
+                          device == kHsaDeviceGpu ? &agents.device_pool : &agents.host_pool);
   return 0;
 }
 
@@ -218,8 +225,10 @@ Verdict probe_copy_engine() {
   if (!hsa.can_copy()) return skipped("this HSA runtime lacks asynchronous copies");
   Agents agents;
   hsa.iterate_agents(note_copy_agent, &agents);
-  if (agents.device_pool.handle == 0 || agents.host_pool.handle == 0) return failed("no memory pool to copy between");
-  const auto copy = [&](void* to, HsaHandle to_agent, const void* from, HsaHandle from_agent, size_t bytes) -> std::string {
+  if (agents.device_pool.handle == 0 || agents.host_pool.handle == 0)
+    return failed("no memory pool to copy between");
+  const auto copy = [&](void* to, HsaHandle to_agent, const void* from, HsaHandle from_agent,
+                        size_t bytes) -> std::string {
     HsaHandle signal{};
     HsaStatus status = hsa.signal_create(1, 0, nullptr, &signal);
     if (status == 0) status = hsa.async_copy(to, to_agent, from, from_agent, bytes, 0, nullptr, signal);
@@ -244,7 +253,9 @@ Verdict probe_copy_engine() {
     if (!problem.empty()) return failed("hsa_amd_memory_async_copy: " + problem);
     size_t wrong = 0;
     for (size_t i = 0; i < words; ++i) wrong += values[i] == value(i) ? 0 : 1;
-    if (wrong != 0) return failed(fmt::format("{} KiB to the GPU and back: {} of {} words are wrong", bytes >> 10, wrong, words));
+    if (wrong != 0)
+      return failed(
+          fmt::format("{} KiB to the GPU and back: {} of {} words are wrong", bytes >> 10, wrong, words));
     hsa.pool_free(host);
     hsa.pool_free(device);
   }
@@ -272,7 +283,10 @@ Verdict copy_and_compare(bool on_device) {
       std::memset(source, 0, bytes);
       session.copy(source, on_device ? second : first, bytes, kDeviceToHost);
       const std::vector<uint32_t> got(source, source + words);
-      const Verdict verdict = compare<uint32_t>(session, got, value, fmt::format("{} KiB from {} memory to the GPU{} and back", bytes >> 10, pinned ? "pinned" : "pageable", on_device ? ", on it" : ""));
+      const Verdict verdict =
+          compare<uint32_t>(session, got, value,
+                            fmt::format("{} KiB from {} memory to the GPU{} and back", bytes >> 10,
+                                        pinned ? "pinned" : "pageable", on_device ? ", on it" : ""));
       if (verdict.outcome != Outcome::kPassed) return verdict;
       hip_api().free_(first);
       hip_api().free_(second);
@@ -295,7 +309,9 @@ Verdict probe_saxpy() {
   uint32_t n = kCount;
   float a = 2;
   session.launch("saxpy", kCount / 64, 64, {&n, &a, &dx, &dy});
-  return compare<float>(session, session.download<float>(dy, kCount), [](size_t i) { return 2.0f * static_cast<float>(i) + 1; }, "saxpy on " + session.arch());
+  return compare<float>(
+      session, session.download<float>(dy, kCount), [](size_t i) { return 2.0f * static_cast<float>(i) + 1; },
+      "saxpy on " + session.arch());
 }
 
 Verdict probe_lds() {
@@ -306,8 +322,10 @@ Verdict probe_lds() {
   for (uint32_t i = 0; i < kCount; ++i) in[i] = i * 3;
   void *din = session.upload(in), *out = session.device_memory(kCount * 4);
   session.launch("lds_reverse", kCount / 64, 64, {&din, &out});
-  return compare<uint32_t>(session, session.download<uint32_t>(out, kCount), [](size_t i) { return static_cast<uint32_t>((i / 64 * 64 + 63 - i % 64) * 3); },
-                           "exchange through LDS");
+  return compare<uint32_t>(
+      session, session.download<uint32_t>(out, kCount),
+      [](size_t i) { return static_cast<uint32_t>((i / 64 * 64 + 63 - i % 64) * 3); },
+      "exchange through LDS");
 }
 
 Verdict probe_atomics() {
@@ -315,7 +333,11 @@ Verdict probe_atomics() {
   session.load();
   void* counters = session.upload(std::vector<uint32_t>(3, 0));
   session.launch("atomics", 16, 64, {&counters});
-  return compare<uint32_t>(session, session.download<uint32_t>(counters, 3), [](size_t i) { return i == 0 ? 1024u : i == 1 ? 1023u : 0u; }, "atomic add, max, compare-and-swap");
+  return compare<uint32_t>(
+      session, session.download<uint32_t>(counters, 3),
+      [](size_t i) { return i == 0   ? 1024u
+                            : i == 1 ? 1023u
+                                     : 0u; }, "atomic add, max, compare-and-swap");
 }
 
 Verdict probe_scratch() {
@@ -327,7 +349,9 @@ Verdict probe_scratch() {
   void *din = session.upload(in), *out = session.device_memory(kCount * 4);
   session.launch("scratch", kCount / 64, 64, {&din, &out});
   // 7 is odd, so every slot is read once: 64 i + the sum of squares below 64.
-  return compare<uint32_t>(session, session.download<uint32_t>(out, kCount), [](size_t i) { return static_cast<uint32_t>(64 * i + 85344); }, "private arrays in scratch memory");
+  return compare<uint32_t>(
+      session, session.download<uint32_t>(out, kCount),
+      [](size_t i) { return static_cast<uint32_t>(64 * i + 85344); }, "private arrays in scratch memory");
 }
 
 Verdict probe_printf() {
@@ -379,7 +403,8 @@ Verdict probe_gemm() {
   session.load();
   constexpr uint32_t kSize = 32;
   std::vector<float> a(kSize * kSize), b(kSize * kSize);
-  for (uint32_t i = 0; i < kSize * kSize; ++i) a[i] = static_cast<float>(i % 7), b[i] = static_cast<float>(i % 5) - 2;
+  for (uint32_t i = 0; i < kSize * kSize; ++i)
+    a[i] = static_cast<float>(i % 7), b[i] = static_cast<float>(i % 5) - 2;
   void *da = session.upload(a), *db = session.upload(b), *dc = session.device_memory(kSize * kSize * 4);
   uint32_t n = kSize;
   session.launch("gemm", kSize * kSize / 64, 64, {&n, &da, &db, &dc});
@@ -388,7 +413,8 @@ Verdict probe_gemm() {
     for (uint32_t k = 0; k < kSize; ++k) sum += a[i / kSize * kSize + k] * b[k * kSize + i % kSize];
     return sum;
   };
-  return compare<float>(session, session.download<float>(dc, kSize * kSize), expected, "32 x 32 matrix product");
+  return compare<float>(session, session.download<float>(dc, kSize * kSize), expected,
+                        "32 x 32 matrix product");
 }
 
 // The value of channel c at pixel i; small integers, exact in half precision.
@@ -399,7 +425,8 @@ uint16_t to_half(float value) {
   if (value == 0) return 0;
   int exponent = 0;
   const float mantissa = std::frexp(std::abs(value), &exponent);  // [0.5, 1)
-  const auto bits = static_cast<uint16_t>((exponent + 14) << 10 | (static_cast<int>(mantissa * 2048) & 0x3ff));
+  const auto bits =
+      static_cast<uint16_t>((exponent + 14) << 10 | (static_cast<int>(mantissa * 2048) & 0x3ff));
   return static_cast<uint16_t>(bits | (value < 0 ? 0x8000 : 0));
 }
 
@@ -422,7 +449,8 @@ Verdict convolution(int size, bool half) {
   void *in = nullptr, *kernel = nullptr;
   if (half) {
     std::vector<uint16_t> image, filter;
-    for (size_t i = 0; i < count; ++i) image.insert(image.end(), {to_half(pixel(i, 0)), to_half(pixel(i, 1))});
+    for (size_t i = 0; i < count; ++i)
+      image.insert(image.end(), {to_half(pixel(i, 0)), to_half(pixel(i, 1))});
     for (int k = 0; k < 9; ++k) filter.insert(filter.end(), {to_half(weight(k, 0)), to_half(weight(k, 1))});
     in = session.upload(image), kernel = session.upload(filter);
   } else {
@@ -433,9 +461,11 @@ Verdict convolution(int size, bool half) {
   }
   void* out = session.device_memory(count * 4);
   auto n = static_cast<uint32_t>(size);
-  session.launch(half ? "conv_f16" : "conv_f32", static_cast<unsigned>((count + 63) / 64), 64, {&n, &in, &kernel, &out});
-  return compare<float>(session, session.download<float>(out, count), [&](size_t i) { return convolved(size, i, channels); },
-                        fmt::format("{0} x {0} convolution in {1} precision", size, half ? "half" : "single"));
+  session.launch(half ? "conv_f16" : "conv_f32", static_cast<unsigned>((count + 63) / 64), 64,
+                 {&n, &in, &kernel, &out});
+  return compare<float>(
+      session, session.download<float>(out, count), [&](size_t i) { return convolved(size, i, channels); },
+      fmt::format("{0} x {0} convolution in {1} precision", size, half ? "half" : "single"));
 }
 
 Verdict probe_conv() {
@@ -453,10 +483,19 @@ Verdict probe_conv() {
 
 const std::vector<Probe>& probes() {
   static const std::vector<Probe> all = {
-      {"init", probe_init},       {"pools", probe_pools},     {"copy-engine", probe_copy_engine},
-          {"copy", probe_copy},           {"copy-on-device", probe_copy_on_device},
-      {"saxpy", probe_saxpy},     {"lds", probe_lds},         {"atomics", probe_atomics},     {"scratch", probe_scratch},
-      {"gemm", probe_gemm},       {"conv", probe_conv},       {"coherence", probe_coherence}, {"printf", probe_printf},
+      {"init", probe_init},
+      {"pools", probe_pools},
+      {"copy-engine", probe_copy_engine},
+      {"copy", probe_copy},
+      {"copy-on-device", probe_copy_on_device},
+      {"saxpy", probe_saxpy},
+      {"lds", probe_lds},
+      {"atomics", probe_atomics},
+      {"scratch", probe_scratch},
+      {"gemm", probe_gemm},
+      {"conv", probe_conv},
+      {"coherence", probe_coherence},
+      {"printf", probe_printf},
   };
   return all;
 }

@@ -23,7 +23,8 @@ std::string Library::path() const {
 }
 
 const Library& hip_library() {
-  static const Library library({"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "/opt/rocm/lib/libamdhip64.so"});
+  static const Library library({"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+                                "/opt/rocm/lib/libamdhip64.so"});
   return library;
 }
 

@@ -1,5 +1,6 @@
-// A CUDA translation layer in miniature: libcuda.so.1 that forwards to HIP and, as such layers do, misreports the
-// device: half the multiprocessors, another clock, an NVIDIA compute capability and a name with its own in it.
+// A CUDA translation layer in miniature: libcuda.so.1 that forwards to HIP and, as such layers do, misreports
+// the device: half the multiprocessors, another clock, an NVIDIA compute capability and a name with its own
+// in it.
 #include <hip/hip_runtime_api.h>
 
 #include <cstddef>
@@ -21,13 +22,17 @@ WT_EXPORT int cuDeviceGetName(char* name, int length, int device) {
 }
 
 WT_EXPORT int cuDeviceTotalMem_v2(size_t* bytes, int device) { return hipDeviceTotalMem(bytes, device); }
-WT_EXPORT int cuDeviceGetPCIBusId(char* text, int length, int device) { return hipDeviceGetPCIBusId(text, length, device); }
+WT_EXPORT int cuDeviceGetPCIBusId(char* text, int length, int device) {
+  return hipDeviceGetPCIBusId(text, length, device);
+}
 
 WT_EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
   int real = 0;
   switch (attribute) {
-    case 8: return hipDeviceGetAttribute(value, hipDeviceAttributeMaxSharedMemoryPerBlock, device);
-    case 10: return *value = 32, 0;
+    case 8:
+      return hipDeviceGetAttribute(value, hipDeviceAttributeMaxSharedMemoryPerBlock, device);
+    case 10:
+      return *value = 32, 0;
     case 13: {
       const int error = hipDeviceGetAttribute(&real, hipDeviceAttributeClockRate, device);
       return *value = real / 2, error;
@@ -36,14 +41,21 @@ WT_EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
       const int error = hipDeviceGetAttribute(&real, hipDeviceAttributeMultiprocessorCount, device);
       return *value = real / 2, error;
     }
-    case 75: return *value = 8, 0;
-    case 76: return *value = 8, 0;
-    default: return *value = 0, 0;
+    case 75:
+      return *value = 8, 0;
+    case 76:
+      return *value = 8, 0;
+    default:
+      return *value = 0, 0;
   }
 }
 
-WT_EXPORT int cuCtxCreate_v2(void** context, unsigned, int device) { return *context = context, hipSetDevice(device); }
-WT_EXPORT int cuMemAlloc_v2(unsigned long long* pointer, size_t bytes) { return hipMalloc(reinterpret_cast<void**>(pointer), bytes); }
+WT_EXPORT int cuCtxCreate_v2(void** context, unsigned, int device) {
+  return *context = context, hipSetDevice(device);
+}
+WT_EXPORT int cuMemAlloc_v2(unsigned long long* pointer, size_t bytes) {
+  return hipMalloc(reinterpret_cast<void**>(pointer), bytes);
+}
 WT_EXPORT int cuMemFree_v2(unsigned long long pointer) { return hipFree(reinterpret_cast<void*>(pointer)); }
 WT_EXPORT int cuMemcpyHtoD_v2(unsigned long long to, const void* from, size_t bytes) {
   return hipMemcpy(reinterpret_cast<void*>(to), from, bytes, hipMemcpyHostToDevice);

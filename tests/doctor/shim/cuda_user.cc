@@ -22,11 +22,15 @@ int main() {
   char sent[4096], received[4096] = {};
   std::memset(sent, 0x2f, sizeof sent);
   if (cuInit(0) != 0 || cuDeviceGet(&device, 0) != 0 || cuCtxCreate_v2(&context, 0, device) != 0) return 1;
-  if (cuDeviceGetAttribute(&multiprocessors, 16, device) != 0 || cuMemAlloc_v2(&memory, sizeof sent) != 0) return 1;
+  if (cuDeviceGetAttribute(&multiprocessors, 16, device) != 0 || cuMemAlloc_v2(&memory, sizeof sent) != 0)
+    return 1;
   for (int i = 0; i < 5; ++i) {
-    if (cuMemcpyHtoD_v2(memory, sent, sizeof sent) != 0 || cuMemcpyDtoH_v2(received, memory, sizeof sent) != 0) return 1;
+    if (cuMemcpyHtoD_v2(memory, sent, sizeof sent) != 0 ||
+        cuMemcpyDtoH_v2(received, memory, sizeof sent) != 0)
+      return 1;
   }
   if (cuCtxSynchronize() != 0 || cuMemFree_v2(memory) != 0) return 1;
-  std::printf("multiprocessors %d, copies %s\n", multiprocessors, std::memcmp(sent, received, sizeof sent) == 0 ? "right" : "wrong");
+  std::printf("multiprocessors %d, copies %s\n", multiprocessors,
+              std::memcmp(sent, received, sizeof sent) == 0 ? "right" : "wrong");
   return 0;
 }
