@@ -14,6 +14,7 @@
 
 int main(int argc, char** argv) {
   if (argc < 3) return 1;
+  alarm(10);  // when nobody kills it: it would fill the disk with its trace
   const int threads = std::atoi(argv[2]);
   const int fd = open(argv[1], O_RDWR | O_CREAT, 0600);
   const size_t bytes = sizeof(uint64_t) * (2 + static_cast<size_t>(threads));
