@@ -8,7 +8,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <mutex>
+#include <set>
 #include <vector>
 
 #include "agent/hsa_abi.h"
@@ -58,12 +58,14 @@ class FakeHsa {
 
   // `amd_entries`: how large the AMD table is to be.
   explicit FakeHsa(size_t amd_entries = 76) { build(amd_entries); }
-  ~FakeHsa() { instance() = nullptr; }
+  ~FakeHsa() {
+    instance() = nullptr;
+    for (void* memory : memory_) std::free(memory);  // as the runtime does when it is shut down
+  }
 
   HsaTables tables{};
   std::vector<std::unique_ptr<RealQueue>> queues;
   std::map<uint64_t, std::unique_ptr<amd::Signal>> signals;
-  std::vector<void*> freed;
   std::map<uint64_t, HsaTimes> copy_times;  // by signal, in system time; none: not finished
   HsaStatus copy_status = kHsaSuccess;       // of the next copies
   uint64_t clock = 1000;
@@ -149,10 +151,12 @@ class FakeHsa {
     });
     set(&Hsa::hsa_amd_memory_pool_allocate, +[](uint64_t, size_t size, uint32_t, void** out) -> HsaStatus {
       *out = std::aligned_alloc(4096, (size + 4095) & ~size_t{4095});
-      return *out == nullptr ? kHsaError : kHsaSuccess;
+      if (*out == nullptr) return kHsaError;
+      fake().memory_.insert(*out);
+      return kHsaSuccess;
     });
     set(&Hsa::hsa_amd_memory_pool_free, +[](void* pointer) -> HsaStatus {
-      fake().freed.push_back(pointer);
+      if (fake().memory_.erase(pointer) == 0) return kHsaError;
       std::free(pointer);
       return kHsaSuccess;
     });
@@ -254,6 +258,7 @@ class FakeHsa {
     });
   }
 
+  std::set<void*> memory_;
   std::vector<uint64_t> core_;
   std::vector<uint64_t> amd_;
   HsaTable probe_{};
