@@ -8,7 +8,9 @@
 namespace wavetap::agent {
 
 // Appends a MarkerRecord to this thread's stream. Null texts mean "". Does nothing while recording is stopped.
-void write_marker(format::MarkerKind kind, uint64_t range, const char* message, const char* domain, const char* category);
+// `flags`: 0, or format::kMarkerNamed when the category is the range's own name.
+void write_marker(format::MarkerKind kind, uint64_t range, const char* message, const char* domain, const char* category,
+                  uint8_t flags = 0);
 
 // Numbers for ranges that nobody else numbers.
 uint64_t next_range();

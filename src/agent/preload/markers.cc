@@ -220,9 +220,10 @@ WT_EXPORT void rpdstart() { wavetap_start(); }
 WT_EXPORT void rpdstop() { wavetap_stop(); }
 WT_EXPORT void rpdflush() { wavetap_flush(); }
 WT_EXPORT void rpd_rangePush(const char* domain, const char* api, const char* arguments) {
-  wavetap_range_push_in(domain, api, arguments);
+  write_marker(MarkerKind::kPush, 0, arguments, domain, api, wavetap::format::kMarkerNamed);
+  wavetap::agent::enter_range();
 }
 WT_EXPORT void rpd_rangePop() { wavetap_range_pop(); }
 WT_EXPORT void rpd_mark(const char* domain, const char* api, const char* arguments) {
-  wavetap_mark_in(domain, api, arguments);
+  write_marker(MarkerKind::kInstant, 0, arguments, domain, api, wavetap::format::kMarkerNamed);
 }
