@@ -4,8 +4,6 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "format/record.h"
-
 namespace wavetap::store {
 namespace {
 
@@ -107,6 +105,16 @@ void append_value(std::string& out, const ArgSpec& spec, const uint64_t* words) 
 }
 
 }  // namespace
+
+RecordedCall::RecordedCall(const format::CallRecord& call) : duration_(call.duration) {
+  std::span<const std::byte> rest(reinterpret_cast<const std::byte*>(&call), size_t{call.header.words} * 8);
+  rest = rest.subspan(sizeof call);
+  if ((call.header.flags & format::kCallLongDuration) != 0 && rest.size() >= 8) {
+    std::memcpy(&duration_, rest.data(), sizeof duration_);
+    rest = rest.subspan(8);
+  }
+  if ((call.header.flags & format::kCallHasArguments) != 0) arguments_ = CallWords(rest);
+}
 
 CallLayout CallLayout::parse(std::string_view text) {
   CallLayout layout;

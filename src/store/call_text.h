@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "format/record.h"
+
 namespace wavetap::store {
 
 enum class ArgCode : uint8_t {
@@ -64,6 +66,18 @@ class CallWords {
 
  private:
   std::span<const std::byte> bytes_;
+};
+
+// What follows a call's fixed part. The record must be whole, as the reader hands them out.
+class RecordedCall {
+ public:
+  explicit RecordedCall(const format::CallRecord& call);
+  uint64_t duration() const { return duration_; }
+  const CallWords& arguments() const { return arguments_; }
+
+ private:
+  uint64_t duration_ = 0;
+  CallWords arguments_;
 };
 
 // Appends the text of the arguments; nothing when there are no words.

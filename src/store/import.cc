@@ -77,7 +77,8 @@ void write_devices(ImportFile& file, ImportDevices& devices) {
 Status fill_from_session(const std::string& folder, const std::string& path, const ImportOptions& options, ImportResult& result) {
   Result<format::SessionReader> session = format::SessionReader::open(folder);
   if (!session.ok()) return session.error();
-  if (session->processes().empty() && !session->damage().any()) return errorf("%s: holds no recording; give the folder of one", folder.c_str());
+  if (session->processes().empty() && !session->damage().any() && !options.allow_empty)
+    return errorf("%s: holds no recording; give the folder of one", folder.c_str());
   if (Status s = create_import_file(path); !s.ok()) return s;
   Result<std::unique_ptr<ImportFile>> opened = ImportFile::open(path);
   if (!opened.ok()) return opened.error();

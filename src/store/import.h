@@ -15,7 +15,8 @@
 namespace wavetap::store {
 
 struct ImportOptions {
-  bool overwrite = false;  // replace an existing output file
+  bool overwrite = false;    // replace an existing output file
+  bool allow_empty = false;  // a folder without a recording gives a trace without events instead of an error
   // Called now and then with the share done, 0..1.
   std::function<void(double)> progress = nullptr;
 };

@@ -35,23 +35,6 @@ std::string unnamed_kernel(uint64_t kernel_object) {
   return out;
 }
 
-// The words behind a call's fixed part.
-CallWords words_of(const format::CallRecord& call) {
-  const auto* begin = reinterpret_cast<const std::byte*>(&call);
-  std::span<const std::byte> rest(begin, size_t{call.header.words} * 8);
-  rest = rest.subspan(sizeof call);
-  if ((call.header.flags & format::kCallLongDuration) != 0) rest = rest.subspan(std::min<size_t>(8, rest.size()));
-  if ((call.header.flags & format::kCallHasArguments) == 0) rest = {};
-  return CallWords(rest);
-}
-
-uint64_t duration_of(const format::CallRecord& call) {
-  if ((call.header.flags & format::kCallLongDuration) == 0 || size_t{call.header.words} * 8 < sizeof call + 8) return call.duration;
-  uint64_t full;
-  std::memcpy(&full, reinterpret_cast<const std::byte*>(&call) + sizeof call, sizeof full);
-  return full;
-}
-
 const char* control_name(format::Control event) {
   switch (event) {
     case format::Control::kStarted: return "started";
@@ -252,8 +235,9 @@ void ProcessImport::write_calls(const std::function<void(double)>& progress) {
 
 void ProcessImport::write_call(StreamEvents& stream, const format::CallRecord& call, int64_t id, size_t& owned_at, size_t& stack_at) {
   const Function& f = function(call.function);
-  const CallWords words = words_of(call);
-  const int64_t start = ns(call.start), end = std::max(start, ns(call.start + duration_of(call)));
+  const RecordedCall recorded(call);
+  const CallWords& words = recorded.arguments();
+  const int64_t start = ns(call.start), end = std::max(start, ns(call.start + recorded.duration()));
   if (call.depth == 0) result_.recorded_ns += end - start;
   BulkTable& api = *file_.api;
   api.begin(id);
@@ -297,7 +281,7 @@ int64_t ProcessImport::arguments(const Function& f, const format::CallRecord& ca
   for (size_t i = 0; i + 8 <= words.bytes().size(); i += 8) hash = (hash ^ *words.at(i / 8)) * 0xff51afd7ed558ccdull, hash ^= hash >> 32;
   CachedText& cached = cache_[hash % kCachedTexts];
   if (cached.call != nullptr && cached.call->function == call.function && cached.call->result == call.result) {
-    const CallWords before = words_of(*cached.call);
+    const CallWords before = RecordedCall(*cached.call).arguments();
     if (before.bytes().size() == words.bytes().size() && (words.bytes().empty() || std::memcmp(before.bytes().data(), words.bytes().data(), words.bytes().size()) == 0))
       return cached.id;
   }
