@@ -11,8 +11,8 @@ echo "\$ wavetap gpu list"
 "$wavetap" gpu list
 
 title "AMD's own rocminfo, unmodified, sees a Radeon RX 6800 XT that is not there"
-echo "\$ wavetap run --gpu rx6800xt -- rocminfo"
-"$wavetap" run --gpu rx6800xt -- rocminfo |
+echo "\$ wavetap run --no-trace --gpu rx6800xt -- rocminfo"
+"$wavetap" run --no-trace --gpu rx6800xt -- rocminfo |
   awk '/^Agent 2/ { on = 1 }
        on && /^  (Name|Marketing Name|Vendor Name|Device Type|Compute Unit|SIMDs per CU|Wavefront Size|Workgroup Max Size|Max Clock Freq)/
        on && /Pool 1/ { pool = 1 }
@@ -22,11 +22,13 @@ title "AMD's HIP runtime, unmodified, runs a kernel on it: real gfx1030 machine 
 columns=78
 if [ -t 1 ] && command -v tput >/dev/null 2>&1; then columns=$(tput cols 2>/dev/null || echo 78); fi
 [ "$columns" -le 110 ] || columns=110
-echo "\$ wavetap run --gpu rx6800xt -- $build/bin/hip/example_mandelbrot"
-"$wavetap" run --gpu rx6800xt -- "$build/bin/hip/example_mandelbrot" "$columns"
+echo "\$ wavetap run --no-trace --gpu rx6800xt -- $build/bin/hip/example_mandelbrot"
+"$wavetap" run --no-trace --gpu rx6800xt -- "$build/bin/hip/example_mandelbrot" "$columns"
 
-title "The same program on a data-centre GPU: other instruction set, waves of 64 instead of 32"
-echo "\$ wavetap run --gpu mi210 -- $build/bin/hip/example_saxpy"
-"$wavetap" run --gpu mi210 -- "$build/bin/hip/example_saxpy"
+title "Another program on a data-centre GPU: other instruction set, waves of 64. Recorded, and the recording read"
+echo "\$ wavetap run --gpu mi210 -o $build/demo.rpd -- $build/bin/hip/example_saxpy"
+"$wavetap" run --gpu mi210 -o "$build/demo.rpd" -- "$build/bin/hip/example_saxpy"
+echo "\$ wavetap report $build/demo.rpd --top 3"
+"$wavetap" report "$build/demo.rpd" --top 3
 
 title "What else: wavetap --help, README.md, make test"

@@ -1,11 +1,13 @@
-// wavetap run: starts a program, on virtual GPUs when --gpu says so, and hands back its exit status.
+// wavetap run: starts a program, recorded, on virtual GPUs when --gpu says so, and hands back its exit status.
 //
-// With --gpu the program runs as a child with libwavetap_gpu.so preloaded; a run folder tells the library
-// which GPUs to be. Standard streams, signals and exit status are the program's own. Without --gpu this
-// process simply becomes the program.
+// The program runs as a child with libwavetap.so preloaded, which records into a session folder that becomes the
+// trace when the program has ended (recording.h). With --gpu libwavetap_gpu.so is preloaded as well; a run folder
+// tells it which GPUs to be. Standard streams, signals and exit status are the program's own. With --no-trace and
+// without --gpu this process simply becomes the program.
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -15,6 +17,7 @@
 #include "cli/counters_report.h"
 #include "cli/install_tree.h"
 #include "cli/preflight.h"
+#include "cli/recording.h"
 #include "cli/run_dir.h"
 #include "cli/run_environment.h"
 #include "util/file.h"
@@ -28,6 +31,7 @@ namespace {
 struct Options {
   std::vector<std::string> gpus;
   bool no_trace = false;
+  RecordingOptions recording;
   bool no_checks = false;
   RunEnvironment environment;
   uint64_t seed = 0;
@@ -102,72 +106,128 @@ Result<vgpu::Config> make_config(const Options& options, std::vector<vgpu::Model
   return config;
 }
 
-// LD_PRELOAD separates by spaces and colons, so a library whose path holds one is reached by a link.
+// LD_PRELOAD and HSA_TOOLS_LIB separate by spaces and colons, so a library whose path holds one is reached by a
+// link in the run folder.
 Result<std::string> preloadable(const std::string& library, const std::string& run_dir) {
   if (library.find_first_of(" :") == std::string::npos) return library;
-  const std::string link = run_dir + "/libwavetap_gpu.so";
+  const std::string link = run_dir + library.substr(library.rfind('/'));
   if (link.find_first_of(" :") != std::string::npos || symlink(library.c_str(), link.c_str()) != 0) {
     return errorf("%s: cannot be preloaded from a path with spaces or colons; install wavetap elsewhere", library.c_str());
   }
   return link;
 }
 
-std::string preload_list(const std::string& library) {
-  std::string list;
+// Ours in front of what is there already, each once.
+std::string preload_list(const std::vector<std::string>& libraries) {
+  std::vector<std::string> list;
+  const auto add = [&](const std::string& library) {
+    if (!library.empty() && std::find(list.begin(), list.end(), library) == list.end()) list.push_back(library);
+  };
 #if defined(WT_SANITIZER_RUNTIME)
-  list = WT_SANITIZER_RUNTIME ":";  // an instrumented library needs it, and it must be the first of all
+  add(WT_SANITIZER_RUNTIME);  // an instrumented library needs it, and it must be the first of all
 #endif
-  list += library;
-  const char* present = std::getenv("LD_PRELOAD");
-  return present != nullptr && *present != '\0' ? list + ':' + present : list;
+  for (const std::string& library : libraries) add(library);
+  if (const char* present = std::getenv("LD_PRELOAD"); present != nullptr) {
+    std::string text = present;
+    std::replace(text.begin(), text.end(), ' ', ':');
+    for (const std::string& library : util::split(text, ':')) add(library);
+  }
+  return util::join(list, ":");
 }
 
-int run_on_virtual_gpus(const Options& options, const std::vector<std::string>& program) {
-  Result<std::vector<vgpu::Model>> models = find_models(options.gpus);
-  if (!models.ok()) return fail(models.error());
-  const Result<std::string> library = gpu_library();
-  if (!library.ok()) return fail(library.error());
+// The tools ROCr is asked to load, ours behind them.
+std::string tools_list(const std::string& library) {
+  const char* present = std::getenv("HSA_TOOLS_LIB");
+  const std::string before = present == nullptr ? "" : present;
+  if (before.empty() || before == library) return library;
+  return before.ends_with(" " + library) ? before : before + " " + library;
+}
 
-  const std::string program_path = util::find_program(program[0]);
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// The program was never started: there is nothing to keep.
+int fail_before(std::optional<Recording>& recording, const Error& error) {
+  if (recording) recording->discard();
+  return fail(error);
+}
+
+// Fills the run folder for the library that plays the GPUs.
+Result<vgpu::Config> prepare_gpus(const Options& options, const std::string& program, const std::string& run_dir) {
+  Result<std::vector<vgpu::Model>> models = find_models(options.gpus);
+  if (!models.ok()) return models.error();
+  const std::string program_path = util::find_program(program);
   if (!program_path.empty() && !options.no_checks) {
     std::vector<Error> warnings;
     const Status checked = check_program(program_path, *models, warnings);
-    if (!checked.ok()) return fail(checked.error());
+    if (!checked.ok()) return checked.error();
     for (const Error& warning : warnings) warn(warning);
   }
-
-  Result<RunDir> run_dir = RunDir::create();
-  if (!run_dir.ok()) return fail(run_dir.error());
-  const Result<vgpu::Config> config = make_config(options, std::move(*models), run_dir->path());
-  if (!config.ok()) return fail(config.error());
-  const Status written = vgpu::write_run_dir(run_dir->path(), *config);
-  if (!written.ok()) return fail(written.error());
-  const Result<std::string> preload = preloadable(*library, run_dir->path());
-  if (!preload.ok()) return fail(preload.error());
-
-  const Result<int> status = util::run_in_foreground(
-      {program, {{"LD_PRELOAD", preload_list(*preload)}, {vgpu::kRunDirVariable, run_dir->path()}}});
-  if (!status.ok()) return fail(status.error());
-  if (!options.counters.empty()) {
-    const Status counted = write_counters(config->counters_file, options.counters);
-    if (!counted.ok()) warn(counted.error());  // the exit status is the program's
-  }
-  return *status;
+  Result<vgpu::Config> config = make_config(options, std::move(*models), run_dir);
+  if (!config.ok()) return config.error();
+  const Status written = vgpu::write_run_dir(run_dir, *config);
+  if (!written.ok()) return written.error();
+  return config;
 }
 
 int run(const Options& options, const std::vector<std::string>& program) {
   if (program.empty()) return fail(errorf("run: no program given; write wavetap run [OPTIONS] -- CMD [ARG…]"));
-  if (!options.gpus.empty()) return run_on_virtual_gpus(options, program);
-  return fail(util::replace_process({program, {}}));
+  if (options.no_trace && options.gpus.empty()) return fail(util::replace_process({program, {}}));
+
+  Result<RunDir> run_dir = RunDir::create();
+  if (!run_dir.ok()) return fail(run_dir.error());
+  Environment environment;
+  std::vector<std::string> libraries;
+  const auto preload = [&](Result<std::string> library) -> Result<std::string> {
+    if (!library.ok()) return library;
+    library = preloadable(*library, run_dir->path());
+    if (library.ok()) libraries.push_back(*library);
+    return library;
+  };
+
+  std::optional<Recording> recording;
+  if (!options.no_trace) {
+    const Result<std::string> agent = preload(agent_library());
+    if (!agent.ok()) return fail(agent.error());
+    Result<Recording> begun = Recording::begin(options.recording);
+    if (begun.ok()) {
+      recording = std::move(*begun);
+      environment = recording->environment();
+      environment.emplace_back("HSA_TOOLS_LIB", tools_list(*agent));
+    } else {
+      // The program matters more than its trace.
+      libraries.clear();
+      warn({begun.error().message + "; the program runs unrecorded"});
+    }
+  }
+  std::string counters_file;
+  if (!options.gpus.empty()) {
+    const Result<std::string> library = preload(gpu_library());
+    if (!library.ok()) return fail_before(recording, library.error());
+    const Result<vgpu::Config> config = prepare_gpus(options, program[0], run_dir->path());
+    if (!config.ok()) return fail_before(recording, config.error());
+    counters_file = config->counters_file;
+    environment.emplace_back(vgpu::kRunDirVariable, run_dir->path());
+  }
+  if (!libraries.empty()) environment.emplace_back("LD_PRELOAD", preload_list(libraries));
+
+  const Result<int> status = util::run_in_foreground({program, environment});
+  if (!status.ok()) return fail_before(recording, status.error());
+  if (!options.counters.empty() && !counters_file.empty()) {
+    const Status counted = write_counters(counters_file, options.counters);
+    if (!counted.ok()) warn(counted.error());  // the exit status is the program's
+  }
+  if (recording) recording->finish(*status);
+  return *status;
 }
 
 }  // namespace
 
 void add_run(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(parent, "run", "run a program, on virtual GPUs or on the real one",
+  CLI::App& command = add_command(parent, "run", "run a program and record what it does, on virtual GPUs or on the real one",
                                   "run [OPTIONS] -- CMD [ARG…]",
-                                  "  wavetap run --gpu rx6800xt -- rocminfo\n"
+                                  "  wavetap run -o step.rpd -- python3 train.py\n"
+                                  "  wavetap run --gpu rx6800xt --no-trace -- rocminfo\n"
                                   "  wavetap run --gpu rx6800xt,mi210 -- ./my_hip_program --size 1024\n"
                                   "  wavetap run --gpu mi210 --counters counters.json -- ./my_hip_program\n"
                                   "  wavetap run --gpu rx6800xt --gpu-seed 7 --gpu-threads 1 -- ./racy\n");
@@ -175,7 +235,17 @@ void add_run(CLI::App& parent, Invocation& invocation) {
   command.add_option("--gpu", options->gpus, "virtual GPUs the program sees: names of `wavetap gpu list` or paths of "
                      "model files, separated by commas; without it the program runs on the machine's own GPU")
       ->type_name("MODEL[,MODEL…]")->allow_extra_args(false);
-  command.add_flag("--no-trace", options->no_trace, "record nothing (nothing is recorded yet)");
+  RecordingOptions& recording = options->recording;
+  command.add_option("--output,-o", recording.output, "the trace to write (trace.rpd)")->type_name("FILE");
+  command.add_flag("--no-trace", options->no_trace, "record nothing");
+  command.add_flag("--args", recording.args, "record the arguments of every call and kernel, not only of launches, copies and allocations");
+  command.add_flag("--stacks", recording.stacks, "record who called: a stack trace with every call");
+  command.add_flag("--hsa", recording.hsa, "record the calls of the HSA layer as well");
+  command.add_flag("--barriers", recording.barriers, "record barrier packets as well");
+  command.add_flag("--start-paused", recording.start_paused, "record nothing until told to: wavetap start PID, or the program itself");
+  command.add_flag("--keep-raw", recording.keep_raw, "keep the raw recording beside the trace");
+  command.add_option("--durations", recording.durations, "write every kernel and copy as CSV (name, queue, start, end, ns) to the console or a file")
+      ->type_name("console|FILE");
   command.add_option("--counters", options->counters, "write exact per-dispatch counters of the virtual GPUs here")
       ->type_name("FILE.json");
   command.add_option("--gpu-seed", options->seed, "permute the order of workgroups and waves by this seed; 0: natural order")

@@ -28,6 +28,10 @@ CLI::App& add_command(CLI::App& parent, const std::string& name, const std::stri
 
 // The commands, one file each: cmd_run.cc, cmd_gpu_list.cc, …
 void add_run(CLI::App& parent, Invocation& invocation);
+void add_import(CLI::App& parent, Invocation& invocation);
+void add_control(CLI::App& parent, Invocation& invocation);  // start, stop, flush, status
+void add_tail(CLI::App& parent, Invocation& invocation);
+void add_top(CLI::App& parent, Invocation& invocation);
 void add_report(CLI::App& parent, Invocation& invocation);
 void add_analyze(CLI::App& parent, Invocation& invocation);
 void add_export(CLI::App& parent, Invocation& invocation);

@@ -13,15 +13,18 @@ std::string root() {
   return bin.substr(0, bin.rfind('/'));
 }
 
+Result<std::string> library(const char* name) {
+  std::string path = root() + "/lib/" + name;
+  if (access(path.c_str(), R_OK) == 0) return path;
+  return errorf("%s: not found; build it (make) or reinstall wavetap", path.c_str());
+}
+
 }  // namespace
 
 std::string models_folder() { return root() + "/share/wavetap/models"; }
 
-Result<std::string> gpu_library() {
-  std::string path = root() + "/lib/libwavetap_gpu.so";
-  if (access(path.c_str(), R_OK) == 0) return path;
-  return errorf("%s: not found; build it (make) or reinstall wavetap", path.c_str());
-}
+Result<std::string> gpu_library() { return library("libwavetap_gpu.so"); }
+Result<std::string> agent_library() { return library("libwavetap.so"); }
 
 Result<std::string> correct_library() {
   std::string path = root() + "/lib/libwavetap_correct.so";

@@ -3,6 +3,7 @@
 //
 //   <root>/bin/wavetap
 //   <root>/bin/wavetap-probe
+//   <root>/lib/libwavetap.so
 //   <root>/lib/libwavetap_gpu.so
 //   <root>/share/wavetap/models/*.gpu
 #pragma once
@@ -17,8 +18,9 @@ namespace wavetap::cli {
 
 std::string models_folder();
 
-// The preload library's path; an error when it is not there.
+// Paths of the libraries to preload: the virtual GPU, the recorder. An error when it is not there.
 Result<std::string> gpu_library();
+Result<std::string> agent_library();
 
 // The program that touches the GPU for `wavetap doctor`; an error when it is not there.
 Result<std::string> probe_program();

@@ -1,6 +1,8 @@
 // The wavetap program: a table of contents of its commands, and the one place that turns a mistake on
 // the command line into an error line and an exit code.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -16,6 +18,10 @@ namespace {
 
 void add_commands(CLI::App& app, Invocation& invocation) {
   add_run(app, invocation);
+  add_import(app, invocation);
+  add_control(app, invocation);
+  add_tail(app, invocation);
+  add_top(app, invocation);
   add_report(app, invocation);
   add_analyze(app, invocation);
   add_export(app, invocation);
@@ -88,6 +94,17 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error, const std::v
   return fail({fmt::format("{}: {}; see {}", object, util::escape_control(what), help)});
 }
 
+// Started with a closed stdin, stdout or stderr, the next file opened would take its place and what is printed
+// would land in it. The stand-ins are closed on exec: a program started by `run` finds what we found.
+void fill_standard_streams() {
+  while (true) {
+    const int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (fd >= 0 && fd <= STDERR_FILENO) continue;
+    if (fd >= 0) close(fd);
+    return;
+  }
+}
+
 int run_main(int argc, char** argv) {
   CLI::App app("See, check and replay what a ROCm program does on its GPU, or give it a virtual AMD GPU to run on.",
                "wavetap");
@@ -131,6 +148,7 @@ int run_main(int argc, char** argv) {
 }  // namespace wavetap::cli
 
 int main(int argc, char** argv) {
+  wavetap::cli::fill_standard_streams();
   try {
     return wavetap::cli::run_main(argc, argv);
   } catch (const std::exception& error) {

@@ -1,0 +1,143 @@
+#include "cli/live_process.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "base/scoped_fd.h"
+#include "format/session.h"
+#include "util/file.h"
+#include "util/text.h"
+
+namespace wavetap::cli {
+namespace {
+
+constexpr int kPatienceMs = 5000;
+
+struct Stat {
+  char state = '?';
+  uint64_t start = 0;
+};
+
+std::optional<Stat> read_stat(uint32_t pid) {
+  const Result<std::vector<std::byte>> bytes = util::read_file(fmt::format("/proc/{}/stat", pid));
+  if (!bytes.ok()) return std::nullopt;
+  const std::string text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  // The second field is the program's name in parentheses and may hold anything.
+  const size_t close = text.rfind(')');
+  if (close == std::string::npos || close + 2 >= text.size()) return std::nullopt;
+  const std::vector<std::string> fields = util::split(std::string_view(text).substr(close + 2), ' ');
+  if (fields.size() < 20) return std::nullopt;
+  return Stat{fields[0][0], std::strtoull(fields[19].c_str(), nullptr, 10)};
+}
+
+std::vector<std::string> socket_paths(uint32_t pid) {
+  std::vector<std::string> paths;
+  if (const char* runtime = std::getenv("XDG_RUNTIME_DIR"); runtime != nullptr && *runtime == '/')
+    paths.push_back(fmt::format("{}/wavetap/{}{}", runtime, pid, format::kSocketSuffix));
+  paths.push_back(fmt::format("/tmp/wavetap-{}/{}{}", geteuid(), pid, format::kSocketSuffix));
+  return paths;
+}
+
+Result<ScopedFd> connect_to(uint32_t pid) {
+  int reason = ENOENT;
+  for (const std::string& path : socket_paths(pid)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path) continue;
+    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+    // A socket of somebody else under our name is not one.
+    struct stat info{};
+    if (lstat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode) || info.st_uid != geteuid()) continue;
+    ScopedFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (fd.valid() && connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
+    reason = errno;
+  }
+  if (!read_stat(pid)) return errorf("process %u: does not exist; see wavetap status without a number", pid);
+  struct stat owner{};
+  if (stat(fmt::format("/proc/{}", pid).c_str(), &owner) == 0 && owner.st_uid != geteuid())
+    return errorf("process %u: belongs to another user; only its owner can control the recording", pid);
+  return errorf("process %u: no recorder answers (%s); start the program with wavetap run", pid, std::strerror(reason));
+}
+
+}  // namespace
+
+bool is_running(format::ProcessId id) {
+  // The top byte of the start time counts exec().
+  const std::optional<Stat> stat = read_stat(id.pid);
+  return stat && stat->state != 'Z' && stat->state != 'X' && stat->start == (id.start & 0x00ff'ffff'ffff'ffff);
+}
+
+Result<Answer> ask(uint32_t pid, const std::string& request) {
+  Result<ScopedFd> fd = connect_to(pid);
+  if (!fd.ok()) return fd.error();
+  const std::string line = request + "\n";
+  if (send(fd->get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
+    return errorf("process %u: the recorder hung up: %s", pid, std::strerror(errno));
+  std::string text;
+  char buffer[4096];
+  while (true) {
+    pollfd wait{fd->get(), POLLIN, 0};
+    const int ready = poll(&wait, 1, kPatienceMs);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0) return errorf("process %u: the recorder does not answer; the process may be stopped (SIGSTOP) or in a debugger", pid);
+    const ssize_t got = read(fd->get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(buffer, static_cast<size_t>(got));
+  }
+  Answer answer;
+  for (const std::string& item : util::split(text, '\n')) {
+    const size_t blank = item.find(' ');
+    const std::string key = item.substr(0, blank), rest = blank == std::string::npos ? "" : item.substr(blank + 1);
+    if (key == "ok") return answer;
+    if (key == "error") return errorf("process %u: %s", pid, rest.c_str());
+    answer.emplace_back(key, rest);
+  }
+  return errorf("process %u: the recorder's answer was cut off; ask again", pid);
+}
+
+std::string value_of(const Answer& answer, const std::string& key) {
+  for (const auto& [name, value] : answer)
+    if (name == key) return value;
+  return "";
+}
+
+void remove_stale_socket(uint32_t pid) {
+  if (read_stat(pid)) return;  // the number is in use, perhaps by another
+  for (const std::string& path : socket_paths(pid)) {
+    struct stat info{};
+    if (lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode) && info.st_uid == geteuid()) unlink(path.c_str());
+  }
+}
+
+Result<uint32_t> parse_pid(const std::string& text) {
+  const std::optional<uint64_t> number = util::parse_unsigned(text);
+  if (!number || *number == 0 || *number > INT32_MAX) return errorf("%s: not a process number; give the PID of a recorded program", util::escape_control(text).c_str());
+  return static_cast<uint32_t>(*number);
+}
+
+Result<std::string> find_session(const std::string& target) {
+  struct stat info{};
+  if (stat(target.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return target;
+  if (target.find_first_not_of("0123456789") != std::string::npos)
+    return errorf("%s: neither a folder nor a process number; give one of them", util::escape_control(target).c_str());
+  const Result<uint32_t> pid = parse_pid(target);
+  if (!pid.ok()) return pid.error();
+  const Result<Answer> answer = ask(*pid, "status");
+  if (!answer.ok()) return answer.error();
+  const std::string folder = value_of(*answer, "session");
+  if (folder.empty()) return errorf("process %u: records nowhere yet; wavetap start %u begins", *pid, *pid);
+  return folder;
+}
+
+}  // namespace wavetap::cli

@@ -1,0 +1,36 @@
+// A recorded process that may still be running, and its control socket.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "format/reader.h"
+
+namespace wavetap::cli {
+
+// The process of this number and start time has not ended. A zombie has.
+bool is_running(format::ProcessId id);
+
+// What a process answered: its lines as (key, rest), without the closing "ok".
+using Answer = std::vector<std::pair<std::string, std::string>>;
+
+// Sends a request (start, stop, flush, status) to the recorder in a process. The error says whether there is no
+// such process, no recorder in it, or what the recorder objected to.
+Result<Answer> ask(uint32_t pid, const std::string& request);
+
+// The first value of a key, or "".
+std::string value_of(const Answer& answer, const std::string& key);
+
+// PID or folder -> session folder. For a PID the recorder in it is asked.
+Result<std::string> find_session(const std::string& target);
+
+// Removes the socket of a process that died before it could.
+void remove_stale_socket(uint32_t pid);
+
+// A whole positive number, as processes have.
+Result<uint32_t> parse_pid(const std::string& text);
+
+}  // namespace wavetap::cli

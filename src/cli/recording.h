@@ -1,0 +1,54 @@
+// The recording side of `wavetap run`: a session folder beside the output file, what the program's environment
+// must say so that libwavetap.so records into it, and what becomes of it when the program has ended.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "store/import.h"
+
+namespace wavetap::cli {
+
+struct RecordingOptions {
+  std::string output = "trace.rpd";
+  bool hsa = false;
+  bool args = false;
+  bool stacks = false;
+  bool barriers = false;
+  bool start_paused = false;
+  bool keep_raw = false;
+  std::string durations;  // console, a file, or "" for none
+};
+
+class Recording {
+ public:
+  // Makes the session folder, "<output>.raw-XXXXXX".
+  static Result<Recording> begin(const RecordingOptions& options);
+
+  // WAVETAP_SESSION and WAVETAP_OPTIONS.
+  std::vector<std::pair<std::string, std::string>> environment() const;
+
+  // After the program has ended with this status as a shell reports it: imports, says what was recorded, and
+  // how the program died if it did. Never fails the run: problems are warnings.
+  void finish(int status);
+  // The program never ran: removes the folder.
+  void discard();
+
+ private:
+  RecordingOptions options_;
+  std::string folder_;
+};
+
+// Imports with a progress line on a terminal.
+Result<store::ImportResult> import_with_progress(const std::string& folder, const std::string& output, store::ImportOptions options);
+
+// "trace.rpd: 1 234 events (1 200 calls, 34 dispatches) in 1.5 s, overhead about 0.1 %, 0 lost".
+std::string summary_line(const store::ImportResult& result, const std::string& output);
+
+// Every GPU operation of a trace as CSV: name,queue,start,end,ns. `where` is "console" or a file.
+Status write_durations(const std::string& trace, const std::string& where);
+
+}  // namespace wavetap::cli
