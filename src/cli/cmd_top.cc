@@ -103,7 +103,8 @@ std::string to_text(const View& view, size_t columns) {
     for (const auto& [name, s] : largest(sums))
       t.add({util::escape_control(name), rate(s.count), fmt::format("{:.1f} us", static_cast<double>(s.ns) / 1e3 / static_cast<double>(s.count)),
              fmt::format("{:.1f} %", static_cast<double>(s.ns) / 1e7 / view.seconds)});
-    out += "\n" + t.text(columns);
+    out += '\n';
+    out += t.text(columns);
   };
   table("KERNEL", view.window.kernels);
   table("CALL", view.window.functions);

@@ -22,6 +22,8 @@ namespace wavetap::cli {
 namespace {
 
 constexpr int kPatienceMs = 5000;
+constexpr int kConnectTries = 100;
+constexpr useconds_t kConnectPauseUs = 20'000;
 
 struct Stat {
   char state = '?';
@@ -48,7 +50,8 @@ std::vector<std::string> socket_paths(uint32_t pid) {
   return paths;
 }
 
-Result<ScopedFd> connect_to(uint32_t pid) {
+// The first socket of the process that can be connected to; an invalid descriptor and errno when there is none.
+ScopedFd try_connect(uint32_t pid) {
   int reason = ENOENT;
   for (const std::string& path : socket_paths(pid)) {
     sockaddr_un address{};
@@ -62,11 +65,30 @@ Result<ScopedFd> connect_to(uint32_t pid) {
     if (fd.valid() && connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
     reason = errno;
   }
-  if (!read_stat(pid)) return errorf("process %u: does not exist; see wavetap status without a number", pid);
-  struct stat owner{};
-  if (stat(fmt::format("/proc/{}", pid).c_str(), &owner) == 0 && owner.st_uid != geteuid())
-    return errorf("process %u: belongs to another user; only its owner can control the recording", pid);
-  return errorf("process %u: no recorder answers (%s); start the program with wavetap run", pid, std::strerror(reason));
+  errno = reason;
+  return ScopedFd();
+}
+
+bool has_recorder(uint32_t pid) {
+  const Result<std::vector<std::byte>> maps = util::read_file(fmt::format("/proc/{}/maps", pid));
+  if (!maps.ok()) return false;
+  return std::string_view(reinterpret_cast<const char*>(maps->data()), maps->size()).find("/libwavetap.so") != std::string_view::npos;
+}
+
+Result<ScopedFd> connect_to(uint32_t pid) {
+  // The recorder of a program that has just begun opens its socket a moment after its first event.
+  for (int tries = 0;; ++tries) {
+    ScopedFd fd = try_connect(pid);
+    if (fd.valid()) return fd;
+    const int reason = errno;
+    if (!read_stat(pid)) return errorf("process %u: does not exist; see wavetap status without a number", pid);
+    struct stat owner{};
+    if (stat(fmt::format("/proc/{}", pid).c_str(), &owner) == 0 && owner.st_uid != geteuid())
+      return errorf("process %u: belongs to another user; only its owner can control the recording", pid);
+    if (tries >= kConnectTries || !has_recorder(pid))
+      return errorf("process %u: no recorder answers (%s); start the program with wavetap run", pid, std::strerror(reason));
+    usleep(kConnectPauseUs);
+  }
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ void print_post_mortem(const std::string& trace, int status) {
                [&](const store::Stmt& row) {
                  if (++shown > kMaxShown) return;
                  std::string text = fmt::format("in flight on GPU {}, queue {}: {}", row.int64(1), row.int64(2), printable(row.text(4)));
-                 if (row.text(0) == "kernel") text += ", " + geometry(row, 5);
+                 if (row.text(0) == "kernel") text += fmt::format(", {}", geometry(row, 5));
                  text += fmt::format(", submitted {} before the end", milliseconds(std::max<int64_t>(0, end - row.int64(3))));
                  if (!row.text(11).empty()) text += fmt::format("; {}", printable(row.text(11)));
                  line(std::move(text));

@@ -292,27 +292,26 @@ bool SessionReader::refresh() {
   while (const dirent* entry = readdir(listing)) {
     const std::string_view name = entry->d_name;
     if (name.starts_with('.') || !name.ends_with(suffix)) continue;
-    const auto at = std::lower_bound(files_.begin(), files_.end(), name, [](const Listed& a, std::string_view b) { return a.name < b; });
-    if (at == files_.end() || at->name != name) files_.insert(at, {std::string(name), false});
+    if (files_.find(name) == files_.end()) files_.emplace(name, false);
   }
   closedir(listing);
 
   bool news = false;
-  for (Listed& file : files_) {
-    if (file.done) continue;
+  for (auto& [name, done] : files_) {
+    if (done) continue;
     Chunk chunk;
     std::string why;
-    switch (Chunk::map(folder_ + "/" + file.name, chunk, why)) {
+    switch (Chunk::map(folder_ + "/" + name, chunk, why)) {
       case Chunk::Open::kEmpty:
         break;  // asked again next time
       case Chunk::Open::kBad:
-        damage_.add(file.name + ": " + why, 0, std::max<uint64_t>(chunk.file_bytes(), 1));
-        file.done = true;
+        damage_.add(name + ": " + why, 0, std::max<uint64_t>(chunk.file_bytes(), 1));
+        done = true;
         break;
       case Chunk::Open::kGood:
         file_bytes_ += chunk.file_bytes();
-        stream_of(chunk.header()).add(std::move(chunk), file.name);
-        file.done = true;
+        stream_of(chunk.header()).add(std::move(chunk), name);
+        done = true;
         news = true;
         break;
     }

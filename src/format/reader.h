@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -183,15 +184,11 @@ class SessionReader {
   uint64_t file_bytes() const { return file_bytes_; }
 
  private:
-  struct Listed {
-    std::string name;
-    bool done = false;  // mapped, or known to be bad
-  };
   StreamReader& stream_of(const ChunkHeader& header);
   void regroup();
 
   std::string folder_;
-  std::vector<Listed> files_;
+  std::map<std::string, bool, std::less<>> files_;  // name: mapped, or known to be bad
   std::map<std::pair<ProcessId, uint32_t>, std::unique_ptr<StreamReader>> streams_;
   std::vector<ProcessStreams> processes_;
   Damage damage_;

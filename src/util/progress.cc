@@ -27,7 +27,8 @@ void Progress::update(size_t done, const std::string& item) {
   if (!enabled_ || time - started_ns_ < kQuietNs || time - printed_ns_ < kBetweenNs) return;
   printed_ns_ = time;
   shown_ = true;
-  std::string line = fmt::format("{} {}/{} {}", what_, done, total_, escape_control(item));
+  const size_t share = total_ == 0 ? 0 : std::min(done, total_) * 100 / total_;
+  std::string line = fmt::format("{} [{:<20}] {:3} % {}", what_, std::string(share / 5, '#'), share, escape_control(item));
   line.resize(std::min(line.size(), output_columns(STDERR_FILENO) - 1));
   fmt::print(stderr, "\r\x1b[K{}", line);
   std::fflush(stderr);
