@@ -10,12 +10,13 @@
 #include "agent/recorder.h"
 
 namespace wavetap::agent {
+
+uint64_t g_binding_epoch = 1;
+
 namespace {
 
 constexpr size_t kMaxImages = 2048;
 constexpr size_t kMaxCandidates = 8;
-
-std::atomic<uint64_t> g_epoch{1};
 
 struct Candidate {
   uintptr_t base;
@@ -304,8 +305,5 @@ void* find_next(const char* symbol) {
   });
   return found;
 }
-
-uint64_t binding_epoch() { return g_epoch.load(std::memory_order_seq_cst); }
-void count_binding() { g_epoch.fetch_add(1, std::memory_order_seq_cst); }
 
 }  // namespace wavetap::agent

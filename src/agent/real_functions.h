@@ -49,7 +49,9 @@ void* find_next(const char* symbol);
 
 // Number of changes to what is loaded or bound that we know of: what find_real() said under an older number may
 // be outdated.
-uint64_t binding_epoch();
-void count_binding();
+extern uint64_t g_binding_epoch __attribute__((visibility("hidden")));
+inline uint64_t binding_epoch() { return __atomic_load_n(&g_binding_epoch, __ATOMIC_SEQ_CST); }
+// Always inlined: resolvers call it before any function of another file can be called.
+[[gnu::always_inline]] inline void count_binding() { __atomic_fetch_add(&g_binding_epoch, 1, __ATOMIC_SEQ_CST); }
 
 }  // namespace wavetap::agent

@@ -26,8 +26,8 @@
 #include "agent/recorder.h"
 #include "agent/stack.h"
 
-// Runs before any sanitizer is ready.
-#define WT_RESOLVER __attribute__((visibility("hidden"), no_sanitize("address", "thread", "undefined")))
+// Runs before any sanitizer is ready (CMakeLists.txt).
+#define WT_RESOLVER __attribute__((visibility("hidden")))
 #define WT_MORE(...) __VA_OPT__(, ) __VA_ARGS__
 
 namespace wavetap::agent {

@@ -20,7 +20,7 @@
 #include "agent/sys.h"
 
 #define WT_EXPORT extern "C" __attribute__((visibility("default")))
-#define WT_RESOLVER __attribute__((visibility("hidden"), no_sanitize("address", "thread", "undefined")))
+#define WT_RESOLVER __attribute__((visibility("hidden")))
 
 namespace wavetap::agent {
 namespace {
