@@ -87,6 +87,8 @@ std::vector<std::pair<std::string, std::string>> Recording::environment() const 
 }
 
 void Recording::finish(int status) {
+  // Beyond `ulimit -f` the import must fail, not this process: its exit status is the program's.
+  signal(SIGXFSZ, SIG_IGN);
   const std::vector<uint32_t> running = still_running(folder_);
   Result<store::ImportResult> result = import_with_progress(folder_, options_.output, {.overwrite = true, .allow_empty = true});
   if (!result.ok()) {
