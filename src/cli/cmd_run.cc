@@ -117,8 +117,10 @@ Result<std::string> preloadable(const std::string& library, const std::string& r
   return link;
 }
 
-// Ours in front of what is there already, each once.
-std::string preload_list(const std::vector<std::string>& libraries) {
+// Each once: the virtual GPU in front of what is there already, the recorder behind it. A library of the user's that
+// stands before HIP functions itself is called first then, as it is without us, and finds ours where it looks for
+// the next.
+std::string preload_list(const std::string& gpu, const std::string& agent) {
   std::vector<std::string> list;
   const auto add = [&](const std::string& library) {
     if (!library.empty() && std::find(list.begin(), list.end(), library) == list.end()) list.push_back(library);
@@ -126,12 +128,13 @@ std::string preload_list(const std::vector<std::string>& libraries) {
 #if defined(WT_SANITIZER_RUNTIME)
   add(WT_SANITIZER_RUNTIME);  // an instrumented library needs it, and it must be the first of all
 #endif
-  for (const std::string& library : libraries) add(library);
+  add(gpu);
   if (const char* present = std::getenv("LD_PRELOAD"); present != nullptr) {
     std::string text = present;
     std::replace(text.begin(), text.end(), ' ', ':');
     for (const std::string& library : util::split(text, ':')) add(library);
   }
+  add(agent);
   return util::join(list, ":");
 }
 
@@ -176,12 +179,9 @@ int run(const Options& options, const std::vector<std::string>& program) {
   Result<RunDir> run_dir = RunDir::create();
   if (!run_dir.ok()) return fail(run_dir.error());
   Environment environment;
-  std::vector<std::string> libraries;
-  const auto preload = [&](Result<std::string> library) -> Result<std::string> {
-    if (!library.ok()) return library;
-    library = preloadable(*library, run_dir->path());
-    if (library.ok()) libraries.push_back(*library);
-    return library;
+  std::string gpu_preload, agent_preload;
+  const auto preload = [&](const Result<std::string>& library) -> Result<std::string> {
+    return library.ok() ? preloadable(*library, run_dir->path()) : library;
   };
 
   std::optional<Recording> recording;
@@ -191,11 +191,11 @@ int run(const Options& options, const std::vector<std::string>& program) {
     Result<Recording> begun = Recording::begin(options.recording);
     if (begun.ok()) {
       recording = std::move(*begun);
+      agent_preload = *agent;
       environment = recording->environment();
       environment.emplace_back("HSA_TOOLS_LIB", tools_list(*agent));
     } else {
       // The program matters more than its trace.
-      libraries.clear();
       warn({begun.error().message + "; the program runs unrecorded"});
     }
   }
@@ -206,9 +206,11 @@ int run(const Options& options, const std::vector<std::string>& program) {
     const Result<vgpu::Config> config = prepare_gpus(options, program[0], run_dir->path());
     if (!config.ok()) return fail_before(recording, config.error());
     counters_file = config->counters_file;
+    gpu_preload = *library;
     environment.emplace_back(vgpu::kRunDirVariable, run_dir->path());
   }
-  if (!libraries.empty()) environment.emplace_back("LD_PRELOAD", preload_list(libraries));
+  if (!gpu_preload.empty() || !agent_preload.empty())
+    environment.emplace_back("LD_PRELOAD", preload_list(gpu_preload, agent_preload));
 
   const Result<int> status = util::run_in_foreground({program, environment});
   if (!status.ok()) return fail_before(recording, status.error());
