@@ -55,7 +55,10 @@ function(wt_folder NAME)
     target_compile_definitions(${NAME}_test PRIVATE WT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                WT_BUILD_DIR="${CMAKE_BINARY_DIR}")
     # Half the time to compile; what they test is compiled as it ships.
-    target_compile_options(${NAME}_test PRIVATE -O1 $<$<BOOL:${WT_SANITIZE}>:-g1>)
+    target_compile_options(${NAME}_test PRIVATE -O1)
+    if(WT_SANITIZE)
+      target_compile_options(${NAME}_test PRIVATE -g1)
+    endif()
     add_test(NAME unit.${NAME} COMMAND ${NAME}_test --gtest_brief=1)
     set_tests_properties(unit.${NAME} PROPERTIES LABELS unit)
     wt_test_limits(900 unit.${NAME})
