@@ -153,6 +153,15 @@ TEST(Decoder, AnInstructionCutByTheEndIsInvalid) {
   EXPECT_EQ(decode_hex("ff0080be", kGfx90a, true).insts()[0].op, Op::kInvalid);
 }
 
+TEST(Decoder, ReservedSdwaSelectsAreInvalid) {
+  EXPECT_EQ(decode_hex("f904003e01151305", kGfx906, true).insts()[0].op, Op::v_add_f16);
+  // dst_sel 7, dst_unused 3, src0_sel 7, src1_sel 7.
+  for (const char* reserved : {"f904003e01171305", "f904003e011d1305", "f904003e01151705", "f904003e01151307"}) {
+    EXPECT_EQ(decode_hex(reserved, kGfx906, true).insts()[0].op, Op::kInvalid) << reserved;
+    EXPECT_EQ(disassemble(from_hex(reserved), kGfx906, true, kBase).substr(0, 12), "<undecodable") << reserved;
+  }
+}
+
 TEST(Decoder, AnUnknownTargetDecodesToInvalid) {
   const Program program = decode_hex("000080bf", {7, 0, 0}, true);
   ASSERT_EQ(program.size(), 1);

@@ -319,7 +319,21 @@ bool Mc::operands_fit(const llvm::MCInst& inst) {
     if (!any_width && expected.register_dwords[i] != 0 && found.dwords != expected.register_dwords[i])
       return false;
   }
-  return true;
+  return sdwa_fits(inst);
+}
+
+// LLVM decodes reserved SDWA selects, and its printer then runs into code it holds for unreachable.
+bool Mc::sdwa_fits(const llvm::MCInst& inst) {
+  const OpcodeInfo& expected = info(inst.getOpcode());
+  if (!expected.sdwa) return true;
+  const auto at_most = [&](Name name, int64_t limit) {
+    const int position = expected.position(name);
+    return position < 0 || inst.getOperand(static_cast<unsigned>(position)).getImm() <= limit;
+  };
+  constexpr int64_t kDword = 6;
+  constexpr int64_t kPreserve = 2;
+  return at_most(Name::dst_sel, kDword) && at_most(Name::dst_unused, kPreserve) && at_most(Name::src0_sel, kDword) &&
+         at_most(Name::src1_sel, kDword);
 }
 
 std::string Mc::print(const llvm::MCInst& inst, uint64_t pc) {

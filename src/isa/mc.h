@@ -122,6 +122,7 @@ class Mc {
   Mc(amd::GfxTarget target, bool wave64);
   OpcodeInfo make_info(unsigned opcode) const;
   bool operands_fit(const llvm::MCInst& inst);
+  bool sdwa_fits(const llvm::MCInst& inst);
 
   amd::GfxTarget target_;
   bool wave64_;

@@ -74,7 +74,7 @@ struct RefMachine {
   void expect_same(TestMachine& machine, const std::string& what) const {
     const RefMachine now(machine);
     const auto first_difference = [](const auto& x, const auto& y) {
-      if (std::memcmp(x.data(), y.data(), x.size() * sizeof x[0]) == 0) return int64_t{-1};
+      if (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof x[0]) == 0) return int64_t{-1};
       for (size_t i = 0; i < x.size(); ++i)
         if (x[i] != y[i]) return static_cast<int64_t>(i);
       return int64_t{-1};
