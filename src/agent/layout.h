@@ -119,7 +119,7 @@ struct CString {
   void store(char* at) const {
     const format::Text head{static_cast<uint32_t>(kept), static_cast<uint32_t>(length - kept)};
     __builtin_memcpy(at, &head, sizeof head);
-    __builtin_memcpy(at + sizeof head, text, kept);
+    if (kept != 0) __builtin_memcpy(at + sizeof head, text, kept);
   }
 };
 

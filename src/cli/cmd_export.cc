@@ -75,10 +75,13 @@ int export_trace(const Options& options) {
     Result<std::vector<exporter::SplitFile>> files =
         exporter::export_split(*format, *trace, export_options, output, *limit);
     if (!files.ok()) return fail(files.error());
+    // Times of a damaged trace may be further apart than an int64_t holds.
+    const auto since_begin = [&](int64_t time) {
+      return static_cast<double>(static_cast<uint64_t>(time) - static_cast<uint64_t>(span.begin)) / 1e9;
+    };
     for (const exporter::SplitFile& file : *files) {
       fmt::print("{}: {} of {}, {:.3f} s to {:.3f} s\n", file.path, util::human_bytes(file.bytes),
-                 format->name, static_cast<double>(file.begin - span.begin) / 1e9,
-                 static_cast<double>(file.end - span.begin) / 1e9);
+                 format->name, since_begin(file.begin), since_begin(file.end));
       if (file.bytes > *limit)
         warn({fmt::format("{}: larger than {}: its events start at the same time and stay together",
                           file.path, options.split)});

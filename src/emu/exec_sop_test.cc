@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
@@ -237,8 +238,8 @@ std::vector<Case> cases() {
   // Operations that exist for both widths.
   for (const int w : {32, 64}) {
     const std::string suffix = w == 32 ? "32" : "64";
-    // Names outlive the test: they are made once and never freed.
-    const auto text = [](const std::string& s) { return (new std::string(s))->c_str(); };
+    static std::deque<std::string> names;  // they outlive the test
+    const auto text = [](const std::string& s) { return names.emplace_back(s).c_str(); };
     const auto add = [&](const std::string& name, int d, int a, int b, Reference r,
                          const std::string& gfx11 = "=") {
       all.push_back({text(name), d, a, b, std::move(r), gfx11 == "=" ? nullptr : text(gfx11)});

@@ -145,7 +145,8 @@ def libraries(arguments):
     command = [arguments.bin / "wavetap", "run", "--gpu", "rx6800xt", "--no-trace", "--",
                arguments.bin / "wavetap", "doctor", "--json", "--", arguments.shim / "cuda_user"]
     done = subprocess.run(list(map(str, command)), capture_output=True, timeout=300, env=variables)
-    document = json.loads(done.stdout.decode().partition("\n")[2])
+    text = done.stdout.decode()
+    document = json.loads(text[text.index("\n{"):])  # behind what the program prints
     expect(finding(document, "libraries.translation-layer"), "the layer was not seen in the process", document)
     listed = {pathlib.Path(e["source"]).name.split(".so")[0]: e["value"] for e in finding(document, "libraries")["evidence"]}
     expect(set(listed) == {"libcuda", "libamdhip64", "libhsa-runtime64"}, f"{listed}", document)
