@@ -5,12 +5,8 @@
 
 Each ROOT is the root of a system with the HIP development files and libraries of one ROCm release ("/" for
 this one), oldest first. A function is taken when a header declares it and the library exports it; the table is
-the union over all releases. Written are
-
-  src/agent/hip_api.inc     one WT_HIP row per exported symbol
-  src/format/hip_enums.inc  enumerators, for readers that show arguments
-
-Both are committed and reviewed as data: this script needs clang and several releases, the build needs neither.
+the union over all releases. Written is src/agent/hip_api.inc, one WT_HIP row per exported symbol. It is
+committed and reviewed as data: this script needs clang and several releases, the build needs neither.
 """
 import argparse
 import glob
@@ -280,7 +276,7 @@ def main():
     arguments = parser.parse_args()
     top = pathlib.Path(__file__).resolve().parent.parent
 
-    table, enums = {}, {}
+    table = {}
     for root in arguments.roots:
         release = Release(root, arguments.clang)
         taken = 0
@@ -299,15 +295,10 @@ def main():
             # The longest parameter list: passing on a register or stack word too many harms nobody.
             if not known or len(parameters) >= len(known[2]):
                 table[symbol] = (shown, result, parameters)
-        for name, values in release.enums.items():
-            if re.match(r"^(hip|HIP)", name):
-                enums.setdefault(name, {}).update({value: enumerator for enumerator, value in reversed(values)})
         print(f"{root}: {taken} functions")
     for symbol, shown, result, parameters in EXTRA:
         table.setdefault(symbol, (shown, result, parameters))
 
-    used = {code.split(":")[1] for _, _, parameters in table.values() for _, _, code in parameters if ":" in code}
-    used |= {"hipError_t", "hiprtcResult"}
     with open(top / "src/agent/hip_api.inc", "w") as out:
         out.write("// Every function of the HIP runtime and hipRTC, over all releases. Written by tools/gen_hip_api.py.\n"
                   "//\n"
@@ -315,13 +306,7 @@ def main():
                   "//        (packed arguments), layout, flags)\n")
         for symbol in sorted(table, key=lambda s: (table[s][0], s)):
             out.write(row(symbol, *table[symbol]))
-    with open(top / "src/format/hip_enums.inc", "w") as out:
-        out.write("// Enumerators of HIP, for showing arguments. Written by tools/gen_hip_api.py.\n"
-                  "//\n// WT_HIP_ENUM(type, value, name)\n")
-        for name in sorted(used & set(enums)):
-            for value in sorted(enums[name]):
-                out.write(f"WT_HIP_ENUM({name}, {value}, {enums[name][value]})\n")
-    print(f"{len(table)} symbols, {len(used & set(enums))} enumerations; not found: {sorted(used - set(enums))}")
+    print(f"{len(table)} symbols")
 
 
 if __name__ == "__main__":
