@@ -2,6 +2,8 @@
 // over each table; every number is a plain sum or percentile, nothing is estimated.
 #include "analysis/report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -155,7 +157,11 @@ HostBound host_bound(const store::Trace& trace, const std::vector<uint32_t>& cal
   return sums;
 }
 
-std::string verdict(double late_share, double idle_share) {
+// `window_share`: the time between a GPU's first and last op, as a share of the trace; the other two are shares
+// of that window.
+std::string verdict(double late_share, double idle_share, double window_share) {
+  if (window_share < 0.5)
+    return fmt::format("mostly start-up and exit: GPU work spans {:.0f} %", window_share * 100);
   if (late_share > 0.3) return "launch-bound: the host hands out work too slowly";
   if (idle_share > 0.3) return "idle, but not for want of launches; see `analyze gaps`";
   if (idle_share > 0.1) return "mixed: the GPU idles now and then; see `analyze gaps`";
@@ -218,7 +224,8 @@ Report build_report(const store::Trace& trace, const Options& options, ReportBy 
     report.facts.push_back({"host_late_share", "GPU waited for the host", Unit::kShare, late});
     report.facts.push_back(
         {"verdict", "verdict", Unit::kText,
-         verdict(late, static_cast<double>(bound.idle) / static_cast<double>(bound.wall))});
+         verdict(late, static_cast<double>(bound.idle) / static_cast<double>(bound.wall),
+                 static_cast<double>(bound.wall) / static_cast<double>(span.length() * static_cast<int64_t>(gpus.rows.size())))});
   }
   if (trace.is_emulated())
     report.facts.push_back(
