@@ -12,6 +12,7 @@
 #include "store/check.h"
 #include "store/merge.h"
 #include "store/trim.h"
+#include "util/progress.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
@@ -68,27 +69,28 @@ int trim(const TrimArguments& arguments) {
   options.kernel = arguments.kernel;
   if (arguments.start.empty() && arguments.end.empty() && options.marker.empty() && options.kernel.empty())
     return fail({"trim: nothing to cut by; give --start, --end, --marker or --kernel"});
-  if (!arguments.start.empty() || !arguments.end.empty()) {
-    Result<store::Trace> trace =
-        load_trace(arguments.path, {.copies_and_launches = false, .monitors = false});
-    if (!trace.ok()) return fail(trace.error());
-    const analysis::Span span = analysis::trace_span(*trace);
-    if (!arguments.start.empty()) {
-      Result<int64_t> time = analysis::parse_time(arguments.start, span);
-      if (!time.ok()) return fail({"--start " + time.error().message});
-      options.begin = *time;
-    }
-    if (!arguments.end.empty()) {
-      Result<int64_t> time = analysis::parse_time(arguments.end, span);
-      if (!time.ok()) return fail({"--end " + time.error().message});
-      options.end = *time;
-    }
+  Result<store::Trace> trace = load_trace(arguments.path, store::trim_load_options(options));
+  if (!trace.ok()) return fail(trace.error());
+  const analysis::Span span = analysis::trace_span(*trace);
+  if (!arguments.start.empty()) {
+    Result<int64_t> time = analysis::parse_time(arguments.start, span);
+    if (!time.ok()) return fail({"--start " + time.error().message});
+    options.begin = *time;
+  }
+  if (!arguments.end.empty()) {
+    Result<int64_t> time = analysis::parse_time(arguments.end, span);
+    if (!time.ok()) return fail({"--end " + time.error().message});
+    options.end = *time;
   }
   std::string output = arguments.output;
   if (output.empty())
     output = (std::filesystem::path(arguments.path).replace_extension("").string()) + "-trimmed.rpd";
-  Result<store::TrimResult> result = store::trim_trace(arguments.path, output, options);
+  util::Progress progress("writing " + output, 100);
+  options.progress = [&](double share) { progress.update(static_cast<size_t>(share * 100), ""); };
+  Result<store::TrimResult> result = store::trim_trace(*trace, output, options);
   if (!result.ok()) return fail(result.error());
+  for (const std::string& table : result->left_out)
+    warn({fmt::format("{}: virtual table {} is not carried over", output, util::escape_control(table))});
   fmt::print("{}: {} of {} calls, {} of {} ops\n", output, result->calls_after, result->calls_before,
              result->ops_after, result->ops_before);
   return kDone;
@@ -107,6 +109,8 @@ int merge(const MergeArguments& arguments) {
   options.align = arguments.align == "none"    ? store::Align::kNone
                   : arguments.align == "start" ? store::Align::kStart
                                                : store::Align::kAuto;
+  util::Progress progress("writing " + arguments.output, 100);
+  options.progress = [&](double share) { progress.update(static_cast<size_t>(share * 100), ""); };
   Result<std::vector<store::MergedFile>> files =
       store::merge_traces(arguments.paths, arguments.output, options);
   if (!files.ok()) return fail(files.error());

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <bit>
+#include <cctype>
 #include <cerrno>
 
 #include "store/sqlite.h"
@@ -22,8 +23,6 @@ constexpr size_t kMinLocal = (kPageBytes - 12) * 32 / 255 - 23;
 
 constexpr uint8_t kTableLeaf = 13;
 constexpr uint8_t kTableInterior = 5;
-constexpr size_t kLeafHeader = 8;
-constexpr size_t kInteriorHeader = 12;
 // A child takes a pointer, a page number and a key of at most nine bytes.
 constexpr size_t kMaxChildren = (kPageBytes - kInteriorHeader) / (2 + 4 + 9) + 1;
 
@@ -31,38 +30,6 @@ constexpr size_t kMaxChildren = (kPageBytes - kInteriorHeader) / (2 + 4 + 9) + 1
 constexpr off_t kChangeCounter = 24;
 constexpr off_t kPageCount = 28;
 constexpr off_t kValidFor = 92;
-
-void put16(uint8_t* at, size_t value) {
-  at[0] = static_cast<uint8_t>(value >> 8);
-  at[1] = static_cast<uint8_t>(value);
-}
-void put32(uint8_t* at, uint32_t value) {
-  const uint32_t big = std::endian::native == std::endian::little ? __builtin_bswap32(value) : value;
-  std::memcpy(at, &big, sizeof big);
-}
-uint32_t get32(const uint8_t* at) {
-  uint32_t big;
-  std::memcpy(&big, at, sizeof big);
-  return std::endian::native == std::endian::little ? __builtin_bswap32(big) : big;
-}
-
-// SQLite's variable-length integer: seven bits a byte, the most significant first; a ninth byte holds eight.
-size_t put_varint(uint8_t* at, uint64_t value) {
-  if (value < 0x80) {
-    at[0] = static_cast<uint8_t>(value);
-    return 1;
-  }
-  if ((value >> 56) != 0) {
-    at[8] = static_cast<uint8_t>(value);
-    value >>= 8;
-    for (int i = 7; i >= 0; --i, value >>= 7) at[i] = static_cast<uint8_t>(0x80 | (value & 0x7f));
-    return 9;
-  }
-  size_t length = 1;
-  for (uint64_t rest = value >> 7; rest != 0; rest >>= 7) ++length;
-  for (size_t i = length; i-- > 0; value >>= 7) at[i] = static_cast<uint8_t>((i + 1 == length ? 0 : 0x80) | (value & 0x7f));
-  return length;
-}
 
 }  // namespace
 
@@ -84,8 +51,9 @@ void PageFile::write_at(const void* data, size_t size, uint64_t offset) {
 }
 
 uint32_t PageFile::append(const uint8_t* page) {
+  const std::lock_guard lock(mutex_);
   if (next_ == kLockPage) {
-    flush();
+    flush_locked();
     const uint8_t nothing[kPageBytes] = {};
     write_at(nothing, sizeof nothing, uint64_t{next_ - 1} * kPageBytes);
     ++next_;
@@ -94,15 +62,23 @@ uint32_t PageFile::append(const uint8_t* page) {
   buffer_.insert(buffer_.end(), page, page + kPageBytes);
   if (buffer_.size() >= kBufferedPages * kPageBytes) {
     ++next_;
-    flush();
+    flush_locked();
     return next_ - 1;
   }
   return next_++;
 }
 
-void PageFile::overwrite(uint32_t number, const uint8_t* page) { write_at(page, kPageBytes, uint64_t{number - 1} * kPageBytes); }
+void PageFile::overwrite(uint32_t number, const uint8_t* page) {
+  const std::lock_guard lock(mutex_);
+  write_at(page, kPageBytes, uint64_t{number - 1} * kPageBytes);
+}
 
 void PageFile::flush() {
+  const std::lock_guard lock(mutex_);
+  flush_locked();
+}
+
+void PageFile::flush_locked() {
   if (buffer_.empty()) return;
   write_at(buffer_.data(), buffer_.size(), uint64_t{buffered_from_ - 1} * kPageBytes);
   buffer_.clear();
@@ -112,41 +88,48 @@ void PageFile::flush() {
 
 BulkTable::BulkTable(PageFile& file, uint32_t root) : file_(file), root_(root) {}
 
-void BulkTable::integer(int64_t value) {
-  // The narrowest of the widths the format has.
-  uint8_t type;
-  int width;
-  if (value == 0 || value == 1) {
-    header_[header_bytes_++] = static_cast<uint8_t>(8 + value);
-    return;
+void BulkTable::note_key(const int64_t* value) {
+  for (BulkIndex& index : indexes_) {
+    if (index.column() != column_ || !index.is_plain()) continue;
+    if (value != nullptr) index.add(*value, rowid_);
+    else index.give_up();
   }
-  const auto folded = static_cast<uint64_t>(value < 0 ? ~value : value);
-  if (folded < 0x80) type = 1, width = 1;
-  else if (folded < 0x8000) type = 2, width = 2;
-  else if (folded < 0x80'0000) type = 3, width = 3;
-  else if (folded < 0x8000'0000) type = 4, width = 4;
-  else if (folded < 0x8000'0000'0000) type = 5, width = 6;
-  else type = 6, width = 8;
-  header_[header_bytes_++] = type;
+}
+
+void BulkTable::integer(int64_t value) {
+  if (!indexes_.empty()) note_key(&value);
+  ++column_;
   uint8_t big[8];
-  const auto bits = static_cast<uint64_t>(value);
-  for (int i = 0; i < 8; ++i) big[i] = static_cast<uint8_t>(bits >> (56 - 8 * i));
-  body_.insert(body_.end(), big + 8 - width, big + 8);
+  size_t width;
+  header_[header_bytes_++] = put_integer(value, big, width);
+  body_.insert(body_.end(), big, big + width);
 }
 
 void BulkTable::real(double value) {
+  next_column();
   header_[header_bytes_++] = 7;
   const auto bits = std::bit_cast<uint64_t>(value);
   for (int shift = 56; shift >= 0; shift -= 8) body_.push_back(static_cast<uint8_t>(bits >> shift));
 }
 
+void BulkTable::stored(uint64_t serial_type, const uint8_t* data, size_t size) {
+  next_column();
+  header_bytes_ += put_varint(header_ + header_bytes_, serial_type);
+  body_.insert(body_.end(), data, data + size);
+}
+
 void BulkTable::bytes(const void* data, size_t size, uint64_t base) {
+  next_column();
   header_bytes_ += put_varint(header_ + header_bytes_, base + 2 * size);
   const auto* from = static_cast<const uint8_t*>(data);
   body_.insert(body_.end(), from, from + size);
 }
 
 void BulkTable::end() {
+  if (rows_ > 0 && rowid_ <= last_rowid_) {
+    out_of_order_ = true;
+    return;
+  }
   header_[0] = static_cast<uint8_t>(header_bytes_);
   const size_t payload = header_bytes_ + body_.size();
   size_t local = payload;
@@ -263,6 +246,7 @@ Result<BulkWriter> BulkWriter::open(const std::string& path) {
     Result<Stmt> tables = db->prepare("select name, rootpage from sqlite_master where type = 'table' and rootpage > 0");
     if (!tables.ok()) return tables.error();
     while (tables->step()) writer.roots_[std::string(tables->text(0))] = static_cast<uint32_t>(tables->int64(1));
+    if (Status s = writer.find_indexes(*db); !s.ok()) return s.error();
   }
   ScopedFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   struct stat info{};
@@ -271,18 +255,50 @@ Result<BulkWriter> BulkWriter::open(const std::string& path) {
   return writer;
 }
 
+// Indexes of one plain column are candidates for bulk_index.h; keys that are no integers rule one out later.
+Status BulkWriter::find_indexes(Db& db) {
+  Result<Stmt> rows = db.prepare(
+      "select m.tbl_name, m.name, m.rootpage, l.\"unique\", l.partial, count(*), min(x.cid), max(x.desc), min(x.coll), "
+      "(select min(type) from pragma_table_info(m.tbl_name) t where t.cid = x.cid) "
+      "from sqlite_master m join pragma_index_list(m.tbl_name) l on l.name = m.name join pragma_index_xinfo(m.name) x "
+      "where m.type = 'index' and x.key = 1 group by m.name");
+  if (!rows.ok()) return rows.error();
+  while (rows->step()) {
+    const std::string table(rows->text(0)), name(rows->text(1));
+    std::string type(rows->text(9));
+    for (char& c : type) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const bool plain = rows->int64(4) == 0 && rows->int64(5) == 1 && rows->int64(6) >= 0 && rows->int64(7) == 0 && rows->text(8) == "BINARY" &&
+                       type.find("int") != std::string::npos;
+    if (plain) indexes_.emplace(table, BulkIndex(name, static_cast<uint32_t>(rows->int64(2)), static_cast<size_t>(rows->int64(6)), rows->int64(3) != 0));
+    else other_indexes_.emplace(table, name);
+  }
+  return rows->status();
+}
+
 BulkTable* BulkWriter::table(const std::string& name) {
   std::unique_ptr<BulkTable>& table = tables_[name];
   if (table != nullptr) return table.get();
   const auto root = roots_.find(name);
   if (root == roots_.end()) return nullptr;
   table = std::make_unique<BulkTable>(*file_, root->second);
+  for (auto [at, end] = indexes_.equal_range(name); at != end; ++at) table->indexes_.push_back(at->second);
   return table.get();
 }
 
 Status BulkWriter::finish() {
-  for (auto& [name, table] : tables_)
-    if (table != nullptr) table->finish();
+  std::map<std::string, int64_t> last;  // rowid, by table
+  std::vector<std::string> unfilled;    // indexes
+  for (auto& [name, table] : tables_) {
+    if (table == nullptr || table->rows() == 0) continue;
+    if (table->out_of_order_) return errorf("%s: %s: rows are not in order; the file they come from is damaged", path_.c_str(), name.c_str());
+    table->finish();
+    for (BulkIndex& index : table->indexes_) {
+      if (!index.is_plain()) unfilled.push_back(index.name());
+      else if (!index.finish(*file_)) return errorf("%s: %s: a key occurs twice; the file it comes from is damaged", path_.c_str(), name.c_str());
+    }
+    for (auto [at, end] = other_indexes_.equal_range(name); at != end; ++at) unfilled.push_back(at->second);
+    last[name] = table->last_rowid();
+  }
   file_->flush();
   uint8_t header[100];
   if (pread(file_->fd(), header, sizeof header, 0) != ssize_t{sizeof header}) return errorf("%s: cannot be read back", path_.c_str());
@@ -293,17 +309,16 @@ Status BulkWriter::finish() {
   put32(header + kValidFor, change);
   if (pwrite(file_->fd(), header, sizeof header, 0) != ssize_t{sizeof header}) return errorf("%s: cannot be written", path_.c_str());
   if (!file_->status().ok()) return errorf("%s: %s", path_.c_str(), file_->status().error().message.c_str());
-  std::map<std::string, int64_t> last;
-  for (auto& [name, table] : tables_)
-    if (table != nullptr && table->rows() > 0) last[name] = table->last_rowid();
   tables_.clear();
   file_.reset();
 
-  // Where `autoincrement` continues.
   Result<Db> db = Db::open_read_write(path_);
   if (!db.ok()) return db.error();
+  if (Status s = db->exec("pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -65536; pragma temp_store = memory"); !s.ok()) return s;
+  for (const std::string& index : unfilled)
+    if (Status s = db->exec("reindex " + quoted_name(index)); !s.ok()) return s;
+  // Where `autoincrement` continues.
   if (!db->has_table_or_view("sqlite_sequence")) return {};
-  if (Status s = db->exec("pragma journal_mode = off; pragma synchronous = off"); !s.ok()) return s;
   Result<Stmt> stmt = db->prepare(
       "insert into sqlite_sequence (name, seq) select ?1, ?2 where exists "
       "(select 1 from sqlite_master where name = ?1 and lower(sql) like '%autoincrement%')");

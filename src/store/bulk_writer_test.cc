@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+
 #include "format/test_writer.h"
 #include "store/sqlite.h"
 
@@ -26,7 +28,6 @@ class Bulk : public testing::Test {
     EXPECT_TRUE(status.ok()) << status.error().message;
     Result<Db> db = Db::open_read_write(path_);
     EXPECT_TRUE(db.ok()) << db.error().message;
-    EXPECT_TRUE(db->exec("reindex").ok());
     Result<Stmt> check = db->prepare("pragma integrity_check");
     EXPECT_TRUE(check->step());
     EXPECT_EQ(check->text(0), "ok");
@@ -143,6 +144,84 @@ TEST_F(Bulk, TheLockPageIsNeverUsed) {
   // The pages of the hole belong to nobody, which integrity_check would say; the rows must be right.
   EXPECT_EQ(*db->query_int("select sum(n) from t"), 4000 * 4001 / 2);
   EXPECT_EQ(*db->query_int("select count(*) from t where s = 'some text for row ' || id"), 4000);
+}
+
+// Indexes of every size around the capacities of pages, keys in and out of order, equal keys.
+TEST_F(Bulk, IndexesOfIntegersAreFilledToo) {
+  for (const int rows : {0, 1, 2, 240, 255, 290, 291, 292, 293, 294, 500, 583, 584, 585, 586, 5000, 60'000, 200'000}) {
+    SCOPED_TRACE(rows);
+    std::filesystem::remove(path_);
+    {
+      Result<Db> db = Db::create(path_);
+      ASSERT_TRUE(db->exec("create table t (id integer primary key, up integer, down bigint, few int unique, s text);"
+                           "create index up on t (up); create index down on t (down); create index s on t (s);"
+                           "create index late on t (up) where up > 3; create index both on t (up, down)").ok());
+    }
+    Result<BulkWriter> bulk = BulkWriter::open(path_);
+    ASSERT_TRUE(bulk.ok()) << bulk.error().message;
+    BulkTable* t = bulk->table("t");
+    for (int i = 0; i < rows; ++i) {
+      t->begin(i + 1);
+      t->null();
+      t->integer(i / 3);
+      t->integer((int64_t{rows} - i) << (i % 40));
+      t->integer(i * int64_t{7919} % 1'000'003);
+      t->text(std::to_string(i));
+      t->end();
+    }
+    ASSERT_TRUE(bulk->finish().ok());
+    Result<Db> db = Db::open_read_only(path_);
+    Result<Stmt> check = db->prepare("pragma integrity_check");
+    ASSERT_TRUE(check->step());
+    EXPECT_EQ(check->text(0), "ok");
+    EXPECT_EQ(*db->query_int("select count(*) from t indexed by up where up >= 0"), rows);
+    EXPECT_EQ(*db->query_int("select count(*) from t indexed by down where down > 0"), rows);
+  }
+}
+
+TEST_F(Bulk, AnIndexOfOtherValuesIsSqlitesBusiness) {
+  {
+    Result<Db> db = Db::open_read_write(path_);
+    ASSERT_TRUE(db->exec("create index n on t (n)").ok());
+  }
+  Result<BulkWriter> bulk = BulkWriter::open(path_);
+  BulkTable* t = bulk->table("t");
+  for (int i = 0; i < 1000; ++i) {
+    t->begin(i + 1);
+    t->null();
+    if (i % 7 == 0) t->null();
+    else if (i % 7 == 1) t->text("some text");
+    else t->integer(i);
+    t->text("");
+    t->end();
+  }
+  Db db = finish(*bulk);
+  EXPECT_EQ(*db.query_int("select count(*) from t indexed by n where n = 'some text'"), 143);
+}
+
+TEST_F(Bulk, RowsOutOfOrderAndKeysThatOccurTwiceAreRefused) {
+  {
+    Result<BulkWriter> bulk = BulkWriter::open(path_);
+    BulkTable* k = bulk->table("k");
+    for (int i = 0; i < 10; ++i) {
+      k->begin(i + 1);
+      k->integer(i / 2);
+      k->real(0.5);
+      k->null();
+      k->end();
+    }
+    const Status status = bulk->finish();
+    ASSERT_FALSE(status.ok());
+    EXPECT_NE(status.error().message.find("k: a key occurs twice"), std::string::npos) << status.error().message;
+  }
+  Result<BulkWriter> bulk = BulkWriter::open(path_);
+  BulkTable* t = bulk->table("t");
+  for (const int64_t id : {5, 5}) {
+    t->begin(id);
+    for (int i = 0; i < 3; ++i) t->null();
+    t->end();
+  }
+  EXPECT_FALSE(bulk->finish().ok());
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ class Edit : public testing::Test {
     Result<Db> db = Db::create(path);
     EXPECT_TRUE(db.ok());
     EXPECT_TRUE(create_schema(*db).ok());
+    EXPECT_TRUE(create_wavetap_tables(*db).ok());
     const Status status = db->exec(
         "insert into rocpd_metadata (tag, value) values ('producer', 'wavetap test'), ('losses', '0');"
         "insert into rocpd_string values "
@@ -46,6 +47,12 @@ class Edit : public testing::Test {
         extra);
     EXPECT_TRUE(status.ok()) << status.error().message;
     return path;
+  }
+
+  static Result<TrimResult> trim(const std::string& in, const std::string& out, const TrimOptions& options) {
+    Result<Trace> trace = Trace::load(in, trim_load_options(options));
+    if (!trace.ok()) return trace.error();
+    return trim_trace(*trace, out, options);
   }
 
   std::filesystem::path folder_;
@@ -77,7 +84,7 @@ TEST_F(Edit, TrimLeavesNoOrphans) {
   TrimOptions options;
   options.begin = 3000;
   options.end = 5000;
-  Result<TrimResult> result = trim_trace(in, file("out.rpd"), options);
+  Result<TrimResult> result = trim(in, file("out.rpd"), options);
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_EQ(result->calls_after, 4u);  // three calls and the marker
   EXPECT_EQ(result->ops_after, 3u);
@@ -95,17 +102,17 @@ TEST_F(Edit, TrimByMarkerAndByKernel) {
   const std::string in = make("in.rpd");
   TrimOptions by_marker;
   by_marker.marker = "mid";
-  Result<TrimResult> result = trim_trace(in, file("marker.rpd"), by_marker);
+  Result<TrimResult> result = trim(in, file("marker.rpd"), by_marker);
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(result->calls_after, 4u);
   TrimOptions by_kernel;
   by_kernel.kernel = "^even$";
-  result = trim_trace(in, file("kernel.rpd"), by_kernel);
+  result = trim(in, file("kernel.rpd"), by_kernel);
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(result->ops_after, 5u);
   EXPECT_EQ(result->calls_after, 5u);
   by_kernel.kernel = "(";
-  EXPECT_FALSE(trim_trace(in, file("bad.rpd"), by_kernel).ok());
+  EXPECT_FALSE(trim(in, file("bad.rpd"), by_kernel).ok());
   EXPECT_FALSE(std::filesystem::exists(file("bad.rpd")));
 }
 
@@ -138,6 +145,146 @@ TEST_F(Edit, MergeWithoutClocksSaysThatItGuessed) {
   ASSERT_TRUE(merged.ok());
   EXPECT_EQ((*merged)[1].shift_ns, -77);
   EXPECT_NE((*merged)[1].method.find("inferred"), std::string::npos);
+}
+
+// Our own tables, one this version does not know among them.
+constexpr const char* kOwnTables =
+    "create table wavetap_tomorrow (id integer primary key, pid integer, op_id integer, gpuId integer, first_time integer, note text);"
+    "insert into wavetap_process values (0, 100, 1, 900, 0, 'a.out', 'a.out', 'node', '1', 0, 1);"
+    "insert into wavetap_library values (1, 100, 950, '/lib/x.so', 'x.so', 'ab12', 'HIP', 'startup');"
+    "insert into wavetap_device values (0, 'gfx90a', 'MI250X', 'GPU-1', 110, 1700, 64, '0000:03:00.0', 64, 32, 4000);"
+    "insert into wavetap_queue values (0, 100, 0, 'compute', '0x10', 64, 950, null);"
+    "insert into wavetap_code_object values (1, 100, 0, 'gfx90a', 'file:///a', 10, '0x20', 960, null);"
+    "insert into wavetap_kernel (id, pid, code_object_id, name) values (1, 100, 1, 'even'), (2, 100, 1, 'odd');"
+    "insert into wavetap_dispatch (op_id, kernel_id, submitted, kernarg) select id, 1 + id % 2, start - 10, x'00ff00' from rocpd_op;"
+    "insert into wavetap_allocation values (1, 100, 4, 0, 'device', '0x7f00', 4096, 4000, 9000), (2, 100, null, -1, 'host', '0x8f00', 10, 900, 0);"
+    "insert into wavetap_inflight (id, pid, api_id, kind, gpuId, queueId, submitted, name) values (1, 100, 9, 'kernel', 0, 0, 9900, 'odd');"
+    "insert into wavetap_loss values (1, 100, 9950, 'ring full', 3, 'thread 100'), (2, null, null, 'unreadable', 0, 'x');"
+    "insert into wavetap_tomorrow values (1, 100, 3, 0, 3000, 'kept'), (2, 100, 9, -1, 0, 'cut'), (3, 100, null, 0, 1, 'of no op');"
+    "update rocpd_metadata set value = '3' where tag = 'losses';";
+
+std::string rows_of(const std::string& path, const std::string& sql) {
+  Result<Db> db = Db::open_read_only(path);
+  EXPECT_TRUE(db.ok());
+  Result<Stmt> rows = db->prepare(sql);
+  EXPECT_TRUE(rows.ok()) << rows.error().message;
+  std::string out;
+  while (rows.ok() && rows->step()) {
+    for (int i = 0; i < rows->columns(); ++i) out += (i > 0 ? "|" : "") + std::string(rows->is_null(i) ? "-" : rows->text(i));
+    out += "; ";
+  }
+  return out;
+}
+
+TEST_F(Edit, MergeCarriesOurOwnTablesShiftedLikeTheRest) {
+  const std::string with = make("with.rpd", kOwnTables);
+  const std::string older = make("older.rpd", "drop table wavetap_allocation; create table wavetap_allocation (id integer primary key, pid integer, bytes integer);"
+                                              "insert into wavetap_allocation values (7, 100, 55);"
+                                              "insert into rocpd_metadata (tag, value) values ('epoch_offset_ns', '70')");
+  const std::string out = file("m.rpd");
+  Result<std::vector<MergedFile>> merged = merge_traces({older, with, with}, out, {.align = Align::kNone});
+  ASSERT_TRUE(merged.ok()) << merged.error().message;
+  EXPECT_EQ((*merged)[2].calls, 11u);
+  EXPECT_EQ((*merged)[2].ops, 10u);
+  const int64_t one = int64_t{1} << 32, two = int64_t{2} << 32;
+  const auto id = [](int64_t value) { return std::to_string(value); };
+  EXPECT_EQ(rows_of(out, "select session, pid, parent from wavetap_process"), "1|10000100|10000001; 2|20000100|20000001; ");
+  EXPECT_EQ(rows_of(out, "select id, gpuId, pid from wavetap_queue"), "1000|1000|10000100; 2000|2000|20000100; ");
+  EXPECT_EQ(rows_of(out, "select id, name from wavetap_device"), "1000|gfx90a; 2000|gfx90a; ");
+  EXPECT_EQ(rows_of(out, "select d.op_id - o.id, k.name = s.string, count(*), max(hex(kernarg)) from wavetap_dispatch d "
+                         "join rocpd_op o on o.id = d.op_id join wavetap_kernel k on k.id = d.kernel_id "
+                         "join rocpd_string s on s.id = o.description_id group by 1, 2"),
+            "0|1|20|00FF00; ");
+  EXPECT_EQ(rows_of(out, "select id, api_id, gpuId, bytes, \"end\" from wavetap_allocation"),
+            "7|-|-|55|-; " + id(one + 1) + "|" + id(one + 4) + "|1000|4096|9000; " + id(one + 2) + "|-|-1|10|0; " + id(two + 1) + "|" +
+                id(two + 4) + "|2000|4096|9000; " + id(two + 2) + "|-|-1|10|0; ");
+  EXPECT_EQ(rows_of(out, "select pid, gpuId, op_id is null, first_time, note from wavetap_tomorrow where id < " + id(two)),
+            "10000100|1000|0|3000|kept; 10000100|-1|0|0|cut; 10000100|1000|1|1|of no op; ");
+  // Every loss of every rank, and their sum where reports look.
+  EXPECT_EQ(rows_of(out, "select pid, reason, count from wavetap_loss where count > 0"), "10000100|ring full|3; 20000100|ring full|3; ");
+  Result<CheckResult> checked = check_trace(out);
+  ASSERT_TRUE(checked.ok());
+  EXPECT_EQ(checked->losses, "6");
+  EXPECT_TRUE(checked->findings.empty());
+  EXPECT_EQ(rows_of(out, "pragma integrity_check"), "ok; ");
+}
+
+TEST_F(Edit, MergedTimesMoveUnlessThereIsNone) {
+  const std::string a = make("a.rpd", "insert into rocpd_metadata (tag, value) values ('epoch_offset_ns', '1000');");
+  const std::string b = make("b.rpd", std::string(kOwnTables) + "insert into rocpd_metadata (tag, value) values ('epoch_offset_ns', '1500');");
+  ASSERT_TRUE(merge_traces({a, b}, file("m.rpd"), {}).ok());
+  EXPECT_EQ(rows_of(file("m.rpd"), "select start, \"end\" from wavetap_allocation"), "4500|9500; 1400|0; ");
+  EXPECT_EQ(rows_of(file("m.rpd"), "select start, \"end\" from wavetap_process"), "1400|0; ");
+  EXPECT_EQ(rows_of(file("m.rpd"), "select created, destroyed from wavetap_queue"), "1450|-; ");
+  EXPECT_EQ(rows_of(file("m.rpd"), "select peak_time from wavetap_device"), "4500; ");
+  // The result is on the first file's clock and can be merged again.
+  EXPECT_EQ(rows_of(file("m.rpd"), "select value from rocpd_metadata where tag = 'epoch_offset_ns'"), "1000; ");
+}
+
+TEST_F(Edit, TrimTakesOurOwnTablesAlong) {
+  const std::string in = make("in.rpd", std::string(kOwnTables) + "create table notes (op_id integer, n text); insert into notes values (9, 'mine');"
+                                            "create view names as select string from rocpd_string; create index i on wavetap_tomorrow (op_id);"
+                                            "create table w (a text primary key, b) without rowid; insert into w values ('x', 2.5)");
+  TrimOptions options;
+  options.begin = 3000;
+  options.end = 5000;
+  const std::string out = file("out.rpd");
+  Result<TrimResult> result = trim(in, out, options);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_TRUE(result->left_out.empty());
+  EXPECT_EQ(rows_of(out, "select op_id, kernel_id, hex(kernarg) from wavetap_dispatch"), "3|2|00FF00; 4|1|00FF00; 5|2|00FF00; ");
+  EXPECT_EQ(rows_of(out, "select id from wavetap_allocation"), "1; 2; ");
+  EXPECT_EQ(rows_of(out, "select count(*) from wavetap_inflight"), "0; ");
+  EXPECT_EQ(rows_of(out, "select note from wavetap_tomorrow indexed by i where op_id is not 99"), "of no op; kept; ");
+  for (const char* table : {"wavetap_process", "wavetap_library", "wavetap_device", "wavetap_queue", "wavetap_code_object"})
+    EXPECT_EQ(rows_of(out, std::string("select count(*) from ") + table), "1; ") << table;
+  EXPECT_EQ(rows_of(out, "select count(*) from wavetap_kernel"), "2; ");
+  EXPECT_EQ(rows_of(out, "select sum(count) from wavetap_loss"), "3; ");
+  EXPECT_EQ(check_trace(out)->losses, "3");
+  // What is not ours is left alone.
+  EXPECT_EQ(rows_of(out, "select * from notes"), "9|mine; ");
+  EXPECT_EQ(rows_of(out, "select * from w"), "x|2.5; ");
+  EXPECT_EQ(rows_of(out, "select count(*) > 4 from names"), "1; ");
+  EXPECT_EQ(rows_of(out, "pragma integrity_check"), "ok; ");
+  EXPECT_EQ(rows_of(in, "select count(*) from rocpd_api"), "11; ");
+}
+
+TEST_F(Edit, TrimDropsTextsAndStringsNobodyUses) {
+  const std::string in = make("in.rpd", "insert into rocpd_string values (99, 'unused'); insert into rocpd_ustring values (99, 'unused');"
+                                        "insert into rocpd_stackframe (api_ptr_id, depth, name_id) values (1, 0, 6), (4, 0, 5)");
+  TrimOptions options;
+  options.kernel = "even";
+  ASSERT_TRUE(trim(in, file("out.rpd"), options).ok());
+  EXPECT_EQ(rows_of(file("out.rpd"), "select string from rocpd_string"), "; hipLaunchKernel; hip; KernelExecution; even; ");
+  EXPECT_EQ(rows_of(file("out.rpd"), "select string from rocpd_ustring"), "; ");
+  EXPECT_EQ(rows_of(file("out.rpd"), "select api_ptr_id from rocpd_stackframe"), "4; ");
+}
+
+TEST_F(Edit, FilesSqliteMustReadAreMergedAndTrimmedToo) {
+  const std::string in = make("in.rpd", "alter table rocpd_op add column note text default 'x'");
+  {
+    Result<Db> db = Db::open_read_write(in);
+    ASSERT_TRUE(db->exec("insert into rocpd_op values (50, 0, 0, 1, 4200, 4300, 5, 4, 'y'); pragma journal_mode = wal").ok());
+  }
+  TrimOptions options;
+  options.begin = 3000;
+  options.end = 5000;
+  Result<TrimResult> result = trim(in, file("out.rpd"), options);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(rows_of(file("out.rpd"), "select id, note from rocpd_op"), "3|x; 4|x; 5|x; 50|y; ");
+  Result<std::vector<MergedFile>> merged = merge_traces({in, in}, file("m.rpd"), {});
+  ASSERT_TRUE(merged.ok()) << merged.error().message;
+  EXPECT_EQ(rows_of(file("m.rpd"), "select count(*), count(distinct id) from rocpd_op"), "22|22; ");
+}
+
+TEST_F(Edit, IdsThatLeaveNoRoomAreRefused) {
+  const std::string a = make("a.rpd"), b = make("b.rpd", "insert into rocpd_string values (-5, 'x')");
+  Result<std::vector<MergedFile>> merged = merge_traces({a, b}, file("m.rpd"), {});
+  ASSERT_FALSE(merged.ok());
+  EXPECT_NE(merged.error().message.find("rocpd_string: an id of -5"), std::string::npos) << merged.error().message;
+  EXPECT_FALSE(std::filesystem::exists(file("m.rpd")));
+  const std::string c = make("c.rpd", "insert into rocpd_string values (9223372036854775807, 'x')");
+  EXPECT_FALSE(merge_traces({c, a}, file("m.rpd"), {}).ok());
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ Status create_import_file(const std::string& path) {
   if (!db.ok()) return db.error();
   if (Status s = db->exec("pragma page_size = 4096; pragma journal_mode = off; pragma synchronous = off"); !s.ok()) return s;
   if (Status s = create_schema(*db); !s.ok()) return s;
-  return create_wavetap_tables(*db);
+  if (Status s = create_wavetap_tables(*db); !s.ok()) return s;
+  return create_indexes(*db);
 }
 
 Result<std::unique_ptr<ImportFile>> ImportFile::open(const std::string& path) {
@@ -83,8 +84,6 @@ Status ImportFile::finish() {
   Result<Db> db = Db::open_read_write(path_);
   if (!db.ok()) return db.error();
   if (Status s = db->exec("pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -65536; pragma temp_store = memory; begin"); !s.ok()) return s;
-  // Their key is not the rowid, so SQLite keeps an index of its own, still empty.
-  if (Status s = db->exec("reindex rocpd_kernelapi; reindex rocpd_copyapi"); !s.ok()) return s;
   for (const auto& [table, rows] : rows_) {
     std::string sql = "insert into " + table + " values (?";
     for (size_t i = 1; i < rows[0].size(); ++i) sql += ", ?";
@@ -107,7 +106,6 @@ Status ImportFile::finish() {
     stmt->bind(2, std::string_view(value));
     if (!stmt->run()) return stmt->status();
   }
-  if (Status s = create_indexes(*db); !s.ok()) return s;
   return db->exec("commit");
 }
 

@@ -43,7 +43,7 @@ class ImportFile {
   void set_metadata(const std::string& tag, const std::string& value) { metadata_[tag] = value; }
 
   uint64_t rows() const;
-  // Small tables, metadata, indexes. The object is of no use afterwards.
+  // Small tables and metadata. The object is of no use afterwards.
   Status finish();
 
  private:

@@ -486,6 +486,11 @@ class Loader {
       args_->texts.emplace_back();
       return {};
     }
+    if (options_.args_of != nullptr) {
+      Result<bool> done = load_some_args();
+      if (!done.ok()) return done.error();
+      if (*done) return {};
+    }
     static constexpr const char* kColumns[] = {"id", "string"};
     std::vector<int64_t> ids;
     const auto begin = [&](size_t rows, size_t parts) {
@@ -505,6 +510,36 @@ class Loader {
     for (size_t row = 0; row < trace_.apis.size(); ++row)
       if (const uint32_t found = texts.find(args_ids_[row]); found != kNoRow) args_->of_api[row] = found + 1;
     return {};
+  }
+
+  // The texts of chosen functions, one by one. False when they are so many that reading all is quicker.
+  Result<bool> load_some_args() {
+    constexpr size_t kMostShare = 20;  // one row in so many
+    std::vector<bool> wanted(trace_.strings.size());
+    for (Str name = 0; name < wanted.size(); ++name) wanted[name] = options_.args_of(trace_.strings[name]);
+    std::vector<uint32_t> rows;
+    for (uint32_t row = 0; row < trace_.apis.size(); ++row)
+      if (wanted[trace_.apis.name[row]]) rows.push_back(row);
+    if (rows.size() > trace_.apis.size() / kMostShare) return false;
+    args_->texts.emplace_back();
+    args_->blocks = std::vector<TextBlocks>(1);
+    Result<Stmt> stmt = db_.prepare("select string from rocpd_ustring where id = ?");
+    if (!stmt.ok()) return stmt.error();
+    std::unordered_map<int64_t, uint32_t> known;
+    for (const uint32_t row : rows) {
+      const auto [at, is_new] = known.try_emplace(args_ids_[row], 0);
+      if (is_new) {
+        stmt->bind(1, args_ids_[row]);
+        if (stmt->step()) {
+          at->second = static_cast<uint32_t>(args_->texts.size());
+          args_->texts.push_back(args_->blocks[0].keep(stmt->text(0)));
+        }
+        if (!stmt->status().ok()) return stmt->status().error();
+        stmt->reset();
+      }
+      args_->of_api[row] = at->second;
+    }
+    return true;
   }
 
   Trace& trace_;

@@ -1,54 +1,123 @@
+// A merged trace is written table by table: the rows of the first file, then those of the second with everything
+// shifted, and so on, which keeps them in the order of their ids. Tables are independent of each other and filled
+// in parallel.
 #include "store/merge.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <optional>
 
+#include "store/bulk_writer.h"
+#include "store/column_meaning.h"
+#include "store/row_finder.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
+#include "store/table_copy.h"
+#include "store/table_scan.h"
 
 namespace wavetap::store {
 namespace {
 
+struct Column {
+  std::string name, type;
+  bool is_key = false;  // integer primary key
+};
+
 struct Input {
   std::string path;
   int version = 3;
+  uint64_t bytes = 0;
   std::map<std::string, std::string> metadata;
-  int64_t first = 0;              // start of the first call
-  int64_t sessions = 1;           // blocks of 2^32 ids it uses
+  std::map<std::string, std::vector<Column>> tables;  // rocpd_* and wavetap_*
+  int64_t first = 0;      // start of the first call
+  int64_t sessions = 1;   // blocks of 2^32 ids it uses
   int64_t max_pid = 0, max_gpu = 0;
-  bool has_libraries = false;
+  int64_t empty_string = 0;  // id of "", which schema 2 needs for what it lacks
 };
+
+Result<std::vector<Column>> columns_of(Db& db, const std::string& table) {
+  Result<Stmt> rows = db.prepare("select name, type, pk, lower(type) from pragma_table_info(?) order by cid");
+  if (!rows.ok()) return rows.error();
+  rows->bind(1, std::string_view(table));
+  std::vector<Column> columns;
+  while (rows->step())
+    columns.push_back({std::string(rows->text(0)), std::string(rows->text(1)), rows->int64(2) == 1 && rows->text(3) == "integer"});
+  if (!rows->status().ok()) return rows->status().error();
+  return columns;
+}
+
+// Calls visit(row) for every row of a table, some of them twice where the pages cannot be read to the end.
+template <class Visit>
+Status visit_rows(Db& db, const char* table, std::initializer_list<const char*> columns, Visit&& visit) {
+  if (Result<TableScan> scan = TableScan::open(db, table, columns); scan.ok()) {
+    Status status;
+    for (size_t part = 0; status.ok() && part < scan->parts(); ++part)
+      status = scan->run(part, [&](size_t, const ScanRow& row) { visit(row); });
+    if (status.ok()) return {};
+  }
+  std::string list;
+  for (const char* column : columns) list += (list.empty() ? "" : ", ") + quoted_name(column);
+  Result<Stmt> rows = db.prepare("select " + list + " from " + table);
+  if (!rows.ok()) return rows.error();
+  while (rows->step()) visit(*rows);
+  return rows->status();
+}
 
 Result<Input> inspect(const std::string& path) {
   Result<Db> db = Db::open_read_only(path);
   if (!db.ok()) return db.error();
+  if (Status s = db->exec("begin"); !s.ok()) return s.error();
   Result<int> version = schema_version(*db);
   if (!version.ok()) return version.error();
   Input input;
   input.path = path;
   input.version = *version;
-  input.has_libraries = db->has_table_or_view("wavetap_library");
+  input.bytes = db->file_bytes();
   if (db->has_table_or_view("rocpd_metadata")) {
     Result<Stmt> stmt = db->prepare("select tag, value from rocpd_metadata");
     if (!stmt.ok()) return stmt.error();
     while (stmt->step()) input.metadata[std::string(stmt->text(0))] = stmt->text(1);
   }
-  const auto number = [&](const char* sql) {
+  Result<Stmt> tables = db->prepare("select name from sqlite_master where type = 'table'");
+  if (!tables.ok()) return tables.error();
+  while (tables->step())
+    if (const std::string name(tables->text(0)); is_trace_table(name)) {
+      Result<std::vector<Column>> columns = columns_of(*db, name);
+      if (!columns.ok()) return columns.error();
+      input.tables[name] = std::move(*columns);
+    }
+  if (!tables->status().ok()) return tables->status().error();
+
+  const auto number = [&](const std::string& sql) {
     Result<int64_t> value = db->query_int(sql);
     return value.ok() ? *value : 0;
   };
-  input.first = number("select coalesce(min(start), 0) from rocpd_api");
+  bool any = false;
+  const auto call = [&](const auto& row) {
+    input.max_pid = std::max({input.max_pid, row.int64(0), row.int64(1)});
+    input.first = any ? std::min(input.first, row.int64(2)) : row.int64(2);
+    any = true;
+  };
+  if (Status s = visit_rows(*db, "rocpd_api", {"pid", "tid", "start"}, call); !s.ok()) return s.error();
+  const auto op = [&](const auto& row) { input.max_gpu = std::max({input.max_gpu, row.int64(0), row.int64(1)}); };
+  if (Status s = visit_rows(*db, "rocpd_op", {"gpuId", "queueId"}, op); !s.ok()) return s.error();
+  input.empty_string = number("select coalesce(min(id), 0) from rocpd_string where string = ''");
   int64_t highest = 0;
-  for (const char* table : {"rocpd_api", "rocpd_op", "rocpd_string", "rocpd_ustring"})
-    if (db->has_table_or_view(table)) highest = std::max(highest, number((std::string("select coalesce(max(id), 0) from ") + table).c_str()));
+  for (const auto& [table, columns] : input.tables)
+    for (const Column& column : columns) {
+      if (!column.is_key || meaning_of(table, column.name) == Meaning::kPlain) continue;
+      const std::string of = "(" + quoted_name(column.name) + "), 0) from " + quoted_name(table);
+      if (const int64_t lowest = number("select coalesce(min" + of); lowest < 0)
+        return errorf("%s: %s: an id of %lld; the file is damaged", path.c_str(), table.c_str(), static_cast<long long>(lowest));
+      if (meaning_of(table, column.name) == Meaning::kGpu) input.max_gpu = std::max(input.max_gpu, number("select coalesce(max" + of));
+      else highest = std::max(highest, number("select coalesce(max" + of));
+    }
   input.sessions = (highest >> kSessionShift) + 1;
-  input.max_pid = number("select coalesce(max(max(pid, tid)), 0) from rocpd_api");
-  input.max_gpu = number("select coalesce(max(gpuId), 0) from rocpd_op");
   return input;
 }
 
@@ -79,118 +148,239 @@ void align(const Input& base, const Input& input, Align how, MergedFile& file) {
   }
 }
 
-// One attached file into the output. `id` shifts every id, `t` every time, `p` every pid and tid, `g` every gpu.
-Status copy_rows(Db& db, const Input& input, int64_t id, int64_t t, int64_t p, int64_t g) {
-  const auto n = [](int64_t value) { return std::to_string(value); };
-  const std::string I = " + " + n(id), T = " + " + n(t), P = " + " + n(p), G = " + " + n(g);
-  const bool v3 = input.version >= 3;
-  // RPD's own files hold source and destination of copies swapped; ours do not, so put them right on the way.
-  const bool swapped = text_of(input, "producer").empty();
-  std::string sql = "insert into rocpd_string select id" + I + ", string from src.rocpd_string;";
-  if (v3) {
-    sql += "insert into rocpd_ustring select id" + I + ", string from src.rocpd_ustring;"
-           "insert into rocpd_api select id" + I + ", pid" + P + ", tid" + P + ", start" + T + ", end" + T + ", apiName_id" + I +
-           ", category_id" + I + ", domain_id" + I + ", args_id" + I + " from src.rocpd_api;";
-  } else {
-    sql += "insert into rocpd_ustring select id" + I + ", string from src.rocpd_string where id in (select args_id from src.rocpd_api);"
-           "insert into rocpd_api select id" + I + ", pid" + P + ", tid" + P + ", start" + T + ", end" + T + ", apiName_id" + I +
-           ", (select min(id) from src.rocpd_string where string = '')" + I + ", (select min(id) from src.rocpd_string where string = '')" + I +
-           ", args_id" + I + " from src.rocpd_api;";
+// What is added to the numbers of one file.
+struct Shift {
+  int64_t id = 0, time = 0, pid = 0, gpu = 0, session = 0;
+};
+
+CopyColumn plan_column(const std::string& table, const std::string& column, const Shift& shift) {
+  CopyColumn out;
+  out.from = column;
+  switch (meaning_of(table, column)) {
+    case Meaning::kPlain:
+      break;
+    case Meaning::kProcess:
+      out.shift = shift.pid;
+      break;
+    case Meaning::kGpu:
+      out.shift = shift.gpu;
+      out.unless_negative = true;
+      break;
+    case Meaning::kTime:
+      out.shift = shift.time;
+      out.unless_zero = table.starts_with("wavetap_");
+      break;
+    case Meaning::kSession:
+      out.shift = shift.session;
+      break;
+    default:
+      out.shift = shift.id;
   }
-  sql += "insert into rocpd_op select id" + I + ", gpuId" + G + ", queueId" + G + ", sequenceId, start" + T + ", end" + T +
-         ", description_id" + I + ", opType_id" + I + " from src.rocpd_op;"
-         "insert into rocpd_api_ops (api_id, op_id) select api_id" + I + ", op_id" + I + " from src.rocpd_api_ops;"
-         "insert or ignore into rocpd_kernelapi select api_ptr_id" + I + ", stream, gridX, gridY, gridZ, workgroupX, workgroupY, workgroupZ, "
-         "groupSegmentSize, privateSegmentSize, kernelName_id" + I + " from src.rocpd_kernelapi;"
-         "insert or ignore into rocpd_copyapi select api_ptr_id" + I + ", stream, size, width, height, kind, " +
-         (swapped ? "src, dst, srcDevice, dstDevice" : "dst, src, dstDevice, srcDevice") + ", sync, pinned from src.rocpd_copyapi;"
-         "insert into rocpd_monitor (deviceType, deviceId, monitorType, start, end, value) select deviceType, deviceId" + G +
-         ", monitorType, start" + T + ", end" + T + ", value from src.rocpd_monitor;";
-  if (v3)
-    sql += "insert into rocpd_stackframe (api_ptr_id, depth, name_id) select api_ptr_id" + I + ", depth, name_id" + I + " from src.rocpd_stackframe;"
-           "insert into rocpd_counter (value, op_id, name_id) select value, op_id" + I + ", name_id" + I + " from src.rocpd_counter;";
-  if (Status s = db.exec(sql); !s.ok()) return s;
-  if (!input.has_libraries) return {};
-  if (!db.has_table_or_view("wavetap_library"))
-    if (Status s = create_wavetap_tables(db); !s.ok()) return s;
-  return db.exec("insert into wavetap_library (pid, time, path, soname, build_id, answers_for, how) select pid" + P + ", time" + T +
-                 ", path, soname, build_id, answers_for, how from src.wavetap_library");
+  return out;
 }
 
-Result<std::vector<MergedFile>> write_merged(const std::vector<std::string>& paths, const std::string& output, const MergeOptions& options) {
-  std::vector<Input> inputs;
-  for (const std::string& path : paths) {
-    Result<Input> input = inspect(path);
-    if (!input.ok()) return input.error();
-    inputs.push_back(std::move(*input));
+// How the rows of one file come into the table `name` of the new one; nothing when it has none.
+std::optional<TableCopy> plan_table(const Input& input, const std::string& name, const std::vector<Column>& columns, const Shift& shift) {
+  const auto has_column = [&](const auto& table, const std::string& column) {
+    return std::any_of(table->second.begin(), table->second.end(), [&](const Column& c) { return c.name == column; });
+  };
+  TableCopy copy;
+  copy.table = name;
+  // Schema 2 keeps the texts of arguments among the strings.
+  if (input.version < 3 && name == "rocpd_ustring") copy.table = "rocpd_string";
+  const auto source = input.tables.find(copy.table);
+  if (source == input.tables.end()) return std::nullopt;
+  // RPD's own files hold source and destination of copies swapped; ours do not, so put them right on the way.
+  static const std::map<std::string, std::string> kSwapped = {
+      {"dst", "src"}, {"src", "dst"}, {"dstDevice", "srcDevice"}, {"srcDevice", "dstDevice"}};
+  const bool swap = name == "rocpd_copyapi" && text_of(input, "producer").empty();
+  for (size_t i = 0; i < columns.size(); ++i) {
+    CopyColumn column = plan_column(name, columns[i].name, shift);
+    if (const auto other = kSwapped.find(column.from); swap && other != kSwapped.end()) column.from = other->second;
+    if (input.version < 3 && name == "rocpd_api" && (column.from == "domain_id" || column.from == "category_id"))
+      column = {.fixed = input.empty_string + shift.id};
+    if (columns[i].is_key) copy.key = static_cast<int>(i);
+    // A column only other files have.
+    if (name.starts_with("wavetap_") && !has_column(source, column.from)) column = {.is_null = true};
+    copy.columns.push_back(std::move(column));
   }
-  // Strides that keep ranks apart: powers of ten above anything in the files, at least RPD's.
-  int64_t pid_stride = 10'000'000, gpu_stride = 1000;
+  return copy;
+}
+
+// The arguments of a file of schema 2, by id.
+Result<std::vector<int64_t>> argument_ids(const std::string& path) {
+  Result<Db> db = Db::open_read_only(path);
+  if (!db.ok()) return db.error();
+  Result<Stmt> rows = db->prepare("select distinct args_id from rocpd_api order by 1");
+  if (!rows.ok()) return rows.error();
+  std::vector<int64_t> ids;
+  while (rows->step()) ids.push_back(rows->int64(0));
+  if (!rows->status().ok()) return rows->status().error();
+  return ids;
+}
+
+// One table of the new file, from all inputs.
+Status fill_table(const std::vector<Input>& inputs, const std::vector<Shift>& shifts, const std::string& name,
+                  const std::vector<Column>& columns, BulkTable& target, std::vector<MergedFile>& files,
+                  std::atomic<uint64_t>& done_bytes) {
+  for (size_t rank = 0; rank < inputs.size(); ++rank) {
+    std::optional<TableCopy> copy = plan_table(inputs[rank], name, columns, shifts[rank]);
+    if (!copy) continue;
+    std::vector<int64_t> texts;
+    if (copy->table != name) {
+      Result<std::vector<int64_t>> ids = argument_ids(inputs[rank].path);
+      if (!ids.ok()) return ids.error();
+      texts = std::move(*ids);
+      copy->conditions.push_back({0, [finder = RowFinder(texts)](int64_t id) mutable { return finder.find(id) != kNoRow; }});
+    }
+    const uint64_t before = target.rows();
+    if (Status s = copy_rows(inputs[rank].path, *copy, target, done_bytes); !s.ok()) return s;
+    if (name == "rocpd_api") files[rank].calls = target.rows() - before;
+    if (name == "rocpd_op") files[rank].ops = target.rows() - before;
+  }
+  return {};
+}
+
+// Our own tables as the inputs have them, the columns of all inputs together.
+Result<std::map<std::string, std::vector<Column>>> create_tables(const std::string& path, const std::vector<Input>& inputs) {
+  Result<Db> db = Db::create(path);
+  if (!db.ok()) return db.error();
+  if (Status s = db->exec("pragma page_size = 4096; pragma journal_mode = off; pragma synchronous = off"); !s.ok()) return s.error();
+  if (Status s = create_schema(*db); !s.ok()) return s.error();
+  std::map<std::string, std::vector<Column>> tables;
+  for (const Input& input : inputs)
+    for (const auto& [name, columns] : input.tables) {
+      if (!name.starts_with("wavetap_")) continue;
+      std::vector<Column>& all = tables[name];
+      for (const Column& column : columns)
+        if (std::none_of(all.begin(), all.end(), [&](const Column& c) { return c.name == column.name; })) all.push_back(column);
+    }
+  for (const auto& [name, columns] : tables) {
+    if (columns.size() > BulkTable::kMaxColumns)
+      return errorf("%s: %zu columns, this build carries %zu; merge with the version that wrote it", name.c_str(), columns.size(), BulkTable::kMaxColumns);
+    std::string list;
+    for (const Column& column : columns)
+      list += (list.empty() ? "" : ", ") + quoted_name(column.name) + " " + (column.is_key ? "integer primary key" : column.type);
+    if (Status s = db->exec("create table " + quoted_name(name) + " (" + list + ")"); !s.ok()) return s.error();
+  }
+  for (const char* name : {"rocpd_api", "rocpd_ustring", "rocpd_op", "rocpd_api_ops", "rocpd_kernelapi", "rocpd_copyapi", "rocpd_string",
+                           "rocpd_monitor", "rocpd_stackframe", "rocpd_counter"}) {
+    Result<std::vector<Column>> columns = columns_of(*db, name);
+    if (!columns.ok()) return columns.error();
+    tables[name] = std::move(*columns);
+  }
+  if (Status s = create_indexes(*db); !s.ok()) return s.error();
+  return tables;
+}
+
+// Strides that keep ranks apart: powers of ten above anything in the files, at least RPD's.
+struct Strides {
+  int64_t pid = 10'000'000, gpu = 1000;
+};
+
+Result<Strides> find_strides(const std::vector<Input>& inputs) {
+  Strides strides;
   constexpr int64_t kLargestStride = 1'000'000'000'000'000;
   for (const Input& input : inputs) {
     if (input.max_pid >= kLargestStride || input.max_gpu >= kLargestStride)
       return errorf("%s: process or GPU numbers up to %lld leave no room for ranks; the file is damaged", input.path.c_str(),
                     static_cast<long long>(std::max(input.max_pid, input.max_gpu)));
-    while (input.max_pid >= pid_stride) pid_stride *= 10;
-    while (input.max_gpu >= gpu_stride) gpu_stride *= 10;
+    while (input.max_pid >= strides.pid) strides.pid *= 10;
+    while (input.max_gpu >= strides.gpu) strides.gpu *= 10;
   }
+  return strides;
+}
 
+Status write_metadata(const std::string& path, const std::vector<Input>& inputs, const std::vector<MergedFile>& files, const Strides& strides, int64_t sessions) {
+  Result<Db> db = Db::open_read_write(path);
+  if (!db.ok()) return db.error();
+  if (Status s = db->exec("pragma journal_mode = off; pragma synchronous = off; begin; delete from rocpd_metadata where tag in ('pid_stride', 'gpu_stride')"); !s.ok()) return s;
+  Result<Stmt> metadata = db->prepare("insert into rocpd_metadata (tag, value) values (?, ?)");
+  if (!metadata.ok()) return metadata.error();
+  const auto put = [&](std::string_view tag, const std::string& value) {
+    metadata->bind(1, tag);
+    metadata->bind(2, std::string_view(value));
+    metadata->run();
+  };
+  bool emulated = false;
+  int64_t losses = 0;
+  for (const Input& input : inputs) {
+    emulated = emulated || text_of(input, "emulated") == "1";
+    losses += number_of(input, "losses").value_or(0);
+  }
+  put("pid_stride", std::to_string(strides.pid));
+  put("gpu_stride", std::to_string(strides.gpu));
+  put("session_count", std::to_string(sessions));
+  put("producer", "wavetap " WAVETAP_VERSION);
+  if (emulated) put("emulated", "1");
+  put("losses", std::to_string(losses));
+  // Times are of the first file's clock.
+  for (const char* tag : {"epoch_offset_ns", "boot_id", "hostname"})
+    if (const std::string value = text_of(inputs[0], tag); !value.empty()) put(tag, value);
+  for (size_t rank = 0; files.size() > 1 && rank < files.size(); ++rank)
+    put("merged::" + std::to_string(rank), files[rank].path + " shift " + std::to_string(files[rank].shift_ns) + " by " + files[rank].method);
+  if (!metadata->status().ok()) return metadata->status();
+  return db->exec("commit");
+}
+
+Status fill(const std::string& part, const std::vector<Input>& inputs, const MergeOptions& options, std::vector<MergedFile>& files) {
+  Result<Strides> strides = find_strides(inputs);
+  if (!strides.ok()) return strides.error();
+  std::vector<Shift> shifts;
+  int64_t sessions = 0;
+  uint64_t total_bytes = 0;
+  for (const Input& input : inputs) {
+    MergedFile file;
+    file.path = input.path;
+    align(inputs[0], input, options.align, file);
+    const auto rank = static_cast<int64_t>(shifts.size());
+    shifts.push_back({sessions << kSessionShift, file.shift_ns, rank * strides->pid, rank * strides->gpu, sessions});
+    sessions += input.sessions;
+    if (sessions > INT32_MAX)
+      return errorf("%s: its ids leave no room for those of other files; the file is damaged", input.path.c_str());
+    total_bytes += input.bytes;
+    files.push_back(std::move(file));
+  }
+  Result<std::map<std::string, std::vector<Column>>> tables = create_tables(part, inputs);
+  if (!tables.ok()) return tables.error();
+
+  Result<BulkWriter> bulk = BulkWriter::open(part);
+  if (!bulk.ok()) return bulk.error();
+  std::atomic<uint64_t> done_bytes = 0;
+  std::vector<std::function<Status()>> jobs;
+  for (const auto& [name, columns] : *tables) {
+    BulkTable* target = bulk->table(name);
+    if (target == nullptr) return errorf("%s: no table %s", part.c_str(), name.c_str());
+    const auto job = [&, target] { return fill_table(inputs, shifts, name, columns, *target, files, done_bytes); };
+    // The longest first.
+    if (name == "rocpd_api" || name == "rocpd_ustring") jobs.insert(jobs.begin(), job);
+    else jobs.push_back(job);
+  }
+  const auto progress = [&](uint64_t bytes) {
+    if (options.progress) options.progress(std::min(1.0, static_cast<double>(bytes) / static_cast<double>(std::max<uint64_t>(1, total_bytes))));
+  };
+  if (Status s = run_jobs(jobs, done_bytes, progress); !s.ok()) return s;
+  if (Status s = bulk->finish(); !s.ok()) return s;
+  return write_metadata(part, inputs, files, *strides, sessions);
+}
+
+Result<std::vector<MergedFile>> write_merged(const std::vector<std::string>& paths, const std::string& output, const MergeOptions& options) {
+  std::vector<Input> inputs(paths.size());
+  std::vector<std::function<Status()>> jobs;
+  for (size_t i = 0; i < paths.size(); ++i)
+    jobs.push_back([&, i]() -> Status {
+      Result<Input> input = inspect(paths[i]);
+      if (!input.ok()) return input.error();
+      inputs[i] = std::move(*input);
+      return {};
+    });
+  if (Status s = run_jobs(jobs, /*done_bytes=*/0, nullptr); !s.ok()) return s.error();
   if (access(output.c_str(), F_OK) == 0) return errorf("%s: exists already; name another file with -o", output.c_str());
   const std::string part = output + ".part-" + std::to_string(getpid());
   std::vector<MergedFile> files;
-  const auto fill = [&]() -> Status {
-    Result<Db> db = Db::create(part);
-    if (!db.ok()) return db.error();
-    if (Status s = db->exec("pragma journal_mode = off; pragma synchronous = off"); !s.ok()) return s;
-    if (Status s = create_schema(*db); !s.ok()) return s;
-    int64_t session = 0;
-    bool emulated = false;
-    int64_t losses = 0;
-    for (size_t rank = 0; rank < inputs.size(); ++rank) {
-      MergedFile file;
-      file.path = paths[rank];
-      align(inputs[0], inputs[rank], options.align, file);
-      Result<Stmt> attach = db->prepare("attach ? as src");
-      if (!attach.ok()) return attach.error();
-      attach->bind(1, std::string_view(paths[rank]));
-      if (!attach->run()) return attach->status();
-      if (Status s = db->exec("begin"); !s.ok()) return s;
-      const auto r = static_cast<int64_t>(rank);
-      if (Status s = copy_rows(*db, inputs[rank], session << kSessionShift, file.shift_ns, r * pid_stride, r * gpu_stride); !s.ok()) return s;
-      if (Status s = db->exec("commit"); !s.ok()) return s;
-      Result<int64_t> calls = db->query_int("select count(*) from src.rocpd_api"), ops = db->query_int("select count(*) from src.rocpd_op");
-      if (!calls.ok()) return calls.error();
-      if (!ops.ok()) return ops.error();
-      file.calls = static_cast<uint64_t>(*calls);
-      file.ops = static_cast<uint64_t>(*ops);
-      if (Status s = db->exec("detach src"); !s.ok()) return s;
-      session += inputs[rank].sessions;
-      emulated = emulated || text_of(inputs[rank], "emulated") == "1";
-      losses += number_of(inputs[rank], "losses").value_or(0);
-      files.push_back(file);
-    }
-    Result<Stmt> metadata = db->prepare("insert into rocpd_metadata (tag, value) values (?, ?)");
-    if (!metadata.ok()) return metadata.error();
-    const auto put = [&](std::string_view tag, const std::string& value) {
-      metadata->bind(1, tag);
-      metadata->bind(2, std::string_view(value));
-      metadata->run();
-    };
-    if (Status s = db->exec("delete from rocpd_metadata where tag in ('pid_stride', 'gpu_stride')"); !s.ok()) return s;
-    put("pid_stride", std::to_string(pid_stride));
-    put("gpu_stride", std::to_string(gpu_stride));
-    put("session_count", std::to_string(session));
-    put("producer", "wavetap " WAVETAP_VERSION);
-    if (emulated) put("emulated", "1");
-    put("losses", std::to_string(losses));
-    for (size_t rank = 0; files.size() > 1 && rank < files.size(); ++rank)
-      put("merged::" + std::to_string(rank), files[rank].path + " shift " + std::to_string(files[rank].shift_ns) + " by " + files[rank].method);
-    if (!metadata->status().ok()) return metadata->status();
-    return create_indexes(*db);
-  };
   std::error_code ignored;
   std::filesystem::remove(part, ignored);
-  if (Status status = fill(); !status.ok()) {
+  if (Status status = fill(part, inputs, options, files); !status.ok()) {
     std::filesystem::remove(part, ignored);
     return status.error();
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ enum class Align : uint8_t {
 
 struct MergeOptions {
   Align align = Align::kAuto;
+  // Called now and then with the share done, 0..1.
+  std::function<void(double)> progress = nullptr;
 };
 
 struct MergedFile {
@@ -26,8 +29,9 @@ struct MergedFile {
   uint64_t calls = 0, ops = 0;
 };
 
-// Rank r of the inputs gets pid and tid + r * pid_stride, gpuId and queueId as pid, + r * gpu_stride, as
-// the views napi and nop undo; ids move to sessions of their own, so nothing collides.
+// Rank r of the inputs gets pid and tid + r * pid_stride, gpuId and queueId + r * gpu_stride, as the views napi
+// and nop undo; ids move to sessions of their own, so nothing collides. Tables named wavetap_* come along, those
+// this version does not know included: what moves follows from the names of columns (column_meaning.h).
 Result<std::vector<MergedFile>> merge_traces(const std::vector<std::string>& inputs,
                                              const std::string& output, const MergeOptions& options);
 

@@ -23,7 +23,7 @@ inline constexpr int64_t kFirstMarkerId = (int64_t{1} << 31) + 1;
 Status create_schema(Db& db);
 // The tables wavetap_*, which only our own recordings have; their columns are in import_tables.cc.
 Status create_wavetap_tables(Db& db);
-// The indexes analyses and views want; made once all rows are in.
+// The indexes analyses and views want; made before a BulkWriter fills the tables, or once all rows are in.
 Status create_indexes(Db& db);
 
 // 2 or 3; an error that says what is missing when the file is no trace.

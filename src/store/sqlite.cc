@@ -31,6 +31,9 @@ void Stmt::bind(int index, std::string_view text) {
   sqlite3_bind_text64(stmt_, index, text.data() == nullptr ? "" : text.data(), text.size(), SQLITE_TRANSIENT,
                       SQLITE_UTF8);
 }
+void Stmt::bind_blob(int index, std::string_view bytes) {
+  sqlite3_bind_blob64(stmt_, index, bytes.data() == nullptr ? "" : bytes.data(), bytes.size(), SQLITE_TRANSIENT);
+}
 void Stmt::bind_null(int index) { sqlite3_bind_null(stmt_, index); }
 
 bool Stmt::step() {
@@ -83,6 +86,12 @@ std::string Stmt::column_name(int column) const {
 bool Stmt::is_read_only() const { return sqlite3_stmt_readonly(stmt_) != 0; }
 
 // --- Db
+
+std::string quoted_name(std::string_view name) {
+  std::string out = "\"";
+  for (const char c : name) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + '"';
+}
 
 Result<Db> Db::open_read_only(const std::string& path) {
   std::error_code ignored;

@@ -34,6 +34,7 @@ class Stmt {
   void bind(int index, int64_t value);
   void bind(int index, double value);
   void bind(int index, std::string_view text);  // copied
+  void bind_blob(int index, std::string_view bytes);  // copied
   void bind_null(int index);
 
   // True while there is a row. False at the end and on failure: ask status().
@@ -60,6 +61,9 @@ class Stmt {
   std::string path_;
   Status status_;
 };
+
+// A name as SQL wants it: in double quotes.
+std::string quoted_name(std::string_view name);
 
 class Db {
  public:

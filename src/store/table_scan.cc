@@ -56,11 +56,6 @@ size_t read_varint(const uint8_t* p, const uint8_t* end, uint64_t& value) {
   return 0;
 }
 
-uint64_t bytes_of(uint64_t serial_type) {
-  constexpr uint8_t kSizes[] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
-  return serial_type < kFirstBlob ? kSizes[serial_type] : (serial_type - kFirstBlob) / 2;
-}
-
 int64_t big_endian(const uint8_t* p, uint64_t bytes) {
   int64_t value = static_cast<int8_t>(p[0]);
   for (uint64_t i = 1; i < bytes; ++i) value = static_cast<int64_t>(static_cast<uint64_t>(value) << 8 | p[i]);
@@ -76,23 +71,39 @@ int64_t integer_of(double value) {
 
 }  // namespace
 
+uint64_t stored_bytes(uint64_t serial_type) {
+  constexpr uint8_t kSizes[] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
+  return serial_type < kFirstBlob ? kSizes[serial_type] : (serial_type - kFirstBlob) / 2;
+}
+
 // --- ScanRow
+
+bool ScanRow::is_integer(int column) const {
+  const Value& v = value(column);
+  return v.bytes == nullptr || (v.serial_type != 0 && v.serial_type != kReal && v.serial_type <= kOne);
+}
 
 int64_t ScanRow::int64(int column) const {
   const Value& value = values_[static_cast<size_t>(column)];
   if (value.bytes == nullptr) return rowid_;
   if (value.serial_type == 0) return 0;
-  if (value.serial_type < kReal) return big_endian(value.bytes, bytes_of(value.serial_type));
+  if (value.serial_type < kReal) return big_endian(value.bytes, stored_bytes(value.serial_type));
   if (value.serial_type == kReal) return integer_of(std::bit_cast<double>(big_endian(value.bytes, 8)));
   if (value.serial_type < kFirstBlob) return value.serial_type == kOne ? 1 : 0;
   const std::string digits(text(column).substr(0, 40));
   return std::strtoll(digits.c_str(), nullptr, 10);
 }
 
+double ScanRow::real(int column) const {
+  const Value& v = value(column);
+  return v.bytes != nullptr && v.serial_type == kReal ? std::bit_cast<double>(big_endian(v.bytes, 8))
+                                                      : static_cast<double>(int64(column));
+}
+
 std::string_view ScanRow::text(int column) const {
   const Value& value = values_[static_cast<size_t>(column)];
   if (value.bytes != nullptr && value.serial_type >= kFirstBlob)
-    return {reinterpret_cast<const char*>(value.bytes), bytes_of(value.serial_type)};
+    return {reinterpret_cast<const char*>(value.bytes), stored_bytes(value.serial_type)};
   if (value.bytes != nullptr && value.serial_type == 0) return {};
   if (value.serial_type == kReal) {
     std::array<char, 40> digits{};
@@ -252,7 +263,7 @@ bool TableScan::parse_record(std::string_view payload, ScanRow& row) const {
       if (length == 0) return false;
       type += length;
     }
-    const uint64_t bytes = bytes_of(serial_type);
+    const uint64_t bytes = stored_bytes(serial_type);
     if (bytes > static_cast<uint64_t>(end - body)) return false;
     if (wanted >= 0)
       row.values_[static_cast<size_t>(wanted)] = {

@@ -26,19 +26,30 @@ namespace wavetap::store {
 class ScanRow {
  public:
   int64_t int64(int column) const;
+  double real(int column) const;
   // Valid until the next row.
   std::string_view text(int column) const;
+  bool is_null(int column) const { return is_stored(column) && value(column).serial_type == 0; }
+  bool is_integer(int column) const;
 
- private:
-  friend class TableScan;
+  // The value as the file holds it. Not for the column that names the row itself, which holds nothing.
   struct Value {
     uint64_t serial_type = 0;
     const uint8_t* bytes = nullptr;
   };
+  bool is_stored(int column) const { return value(column).bytes != nullptr; }
+  const Value& value(int column) const { return values_[static_cast<size_t>(column)]; }
+  int64_t rowid() const { return rowid_; }
+
+ private:
+  friend class TableScan;
   std::vector<Value> values_;  // by the caller's column order
   int64_t rowid_ = 0;
   mutable std::string converted_;
 };
+
+// Bytes a value of this serial type takes.
+uint64_t stored_bytes(uint64_t serial_type);
 
 class TableScan {
  public:
@@ -46,6 +57,9 @@ class TableScan {
   static Result<TableScan> open(Db& db, const std::string& table, std::span<const char* const> columns);
 
   size_t rows() const { return rows_; }
+  uint64_t leaf_bytes() const { return uint64_t{page_bytes_} * leaves_.size(); }
+  // Whether the caller's column is another name of the row's number, in whose order the rows come.
+  bool is_rowid(int column) const { return rowid_column_ == column; }
   // Parts that can run at the same time; each covers rows of its own.
   size_t parts() const { return first_leaf_of_part_.size(); }
   size_t first_row_of_part(size_t part) const { return first_row_of_part_[part]; }

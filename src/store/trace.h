@@ -156,6 +156,8 @@ struct LoadOptions {
   bool ops = true;
   bool copies_and_launches = true;
   bool args = false;  // argument texts of calls: Trace::args(row)
+  // With `args`: only those of functions for which this holds. Null means all.
+  bool (*args_of)(std::string_view function) = nullptr;
   bool stack_frames = false;
   bool monitors = true;
   // Called now and then with the share done, 0..1.

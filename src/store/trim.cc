@@ -1,47 +1,28 @@
+// A trimmed trace is written afresh: its tables are made as they are in the input, then filled with the rows that
+// stay. First those that calls and ops decide about, in parallel; then the strings these still refer to.
 #include "store/trim.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <deque>
 #include <filesystem>
 #include <iterator>
 #include <regex>
-#include <set>
 #include <vector>
 
+#include "store/bulk_writer.h"
+#include "store/column_meaning.h"
+#include "store/row_finder.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
-#include "store/trace.h"
+#include "store/table_copy.h"
 #include "util/pattern.h"
 
 namespace wavetap::store {
 namespace {
 
-// Everything hangs on the kept calls and ops; a table a file does not have is skipped.
-struct Prune {
-  const char* table;
-  const char* sql;
-};
-constexpr Prune kPrunes[] = {
-    {"rocpd_api_ops",
-     "delete from rocpd_api_ops where api_id not in (select id from keep_api) or op_id not in (select id "
-     "from keep_op)"},
-    {"rocpd_api", "delete from rocpd_api where id not in (select id from keep_api)"},
-    {"rocpd_op", "delete from rocpd_op where id not in (select id from keep_op)"},
-    {"rocpd_kernelapi", "delete from rocpd_kernelapi where api_ptr_id not in (select id from keep_api)"},
-    {"rocpd_copyapi", "delete from rocpd_copyapi where api_ptr_id not in (select id from keep_api)"},
-    {"rocpd_stackframe", "delete from rocpd_stackframe where api_ptr_id not in (select id from keep_api)"},
-    {"rocpd_counter", "delete from rocpd_counter where op_id not in (select id from keep_op)"},
-    {"wavetap_dispatch", "delete from wavetap_dispatch where op_id not in (select id from keep_op)"},
-    {"wavetap_allocation",
-     "delete from wavetap_allocation where api_id is not null and api_id not in (select id from keep_api)"},
-    {"wavetap_inflight",
-     "delete from wavetap_inflight where api_id is not null and api_id not in (select id from keep_api)"},
-    {"rocpd_ustring",
-     "delete from rocpd_ustring where id not in (select args_id from rocpd_api) and string != ''"},
-};
 constexpr const char* kDerived[] = {"ext_callstack",        "ext_autogradapi", "ext_graph",
                                     "ext_graph_kernelapis", "rocpd_graphapi",  "rocpd_graphLaunchapi"};
 constexpr const char* kDerivedViews[] = {"callStack_inclusive_name",
@@ -58,12 +39,12 @@ constexpr const char* kDerivedViews[] = {"callStack_inclusive_name",
                                          "graphLaunchapi",
                                          "graphapi"};
 
+// By row of the trace.
 struct Keep {
-  std::vector<int64_t> apis, ops;
+  std::vector<bool> apis, ops;
 };
 
 Result<Keep> select_rows(const Trace& trace, const TrimOptions& options) {
-  Keep keep;
   const auto in_time = [&](int64_t start) { return start >= options.begin && start <= options.end; };
   std::vector<bool> keep_api(trace.apis.size(), false), linked(trace.ops.size(), false),
       keep_op(trace.ops.size(), false);
@@ -114,97 +95,249 @@ Result<Keep> select_rows(const Trace& trace, const TrimOptions& options) {
   for (size_t op = 0; op < trace.ops.size(); ++op)
     if (!linked[op] && options.marker.empty() && wanted_op[op] && in_time(trace.ops.start[op]))
       keep_op[op] = true;
-  for (size_t row = 0; row < trace.apis.size(); ++row)
-    if (keep_api[row]) keep.apis.push_back(trace.apis.id[row]);
-  for (size_t op = 0; op < trace.ops.size(); ++op)
-    if (keep_op[op]) keep.ops.push_back(trace.ops.id[op]);
-  return keep;
+  return Keep{std::move(keep_api), std::move(keep_op)};
 }
 
-Status fill(Db& db, const char* table, const std::vector<int64_t>& ids) {
-  if (Status s = db.exec(std::string("create temp table ") + table + " (id integer primary key)"); !s.ok())
-    return s;
-  Result<Stmt> insert = db.prepare(std::string("insert or ignore into ") + table + " values (?)");
-  if (!insert.ok()) return insert.error();
-  for (const int64_t id : ids) {
-    insert->bind(1, id);
-    if (!insert->run()) return insert->status();
+bool is_derived(std::string_view name) {
+  const auto is = [&](const char* derived) { return name == derived; };
+  return std::any_of(std::begin(kDerived), std::end(kDerived), is) ||
+         std::any_of(std::begin(kDerivedViews), std::end(kDerivedViews), is);
+}
+
+struct TableShape {
+  std::string name;
+  std::vector<std::string> columns;
+  int key = -1;  // the column that is the row's number
+  bool plain = true;
+};
+
+// The input's schema in the new file: tables and indexes now, so that they are filled together; views and triggers
+// once all rows are in.
+struct Schema {
+  std::vector<TableShape> tables;
+  std::vector<std::string> later;  // statements
+  std::vector<std::string> left_out;
+};
+
+Result<TableShape> shape_of(Db& db, const std::string& table) {
+  TableShape shape;
+  shape.name = table;
+  Result<Stmt> columns = db.prepare("select name, hidden, pk, lower(type) from pragma_table_xinfo(?) order by cid");
+  if (!columns.ok()) return columns.error();
+  columns->bind(1, std::string_view(table));
+  int keys = 0;
+  while (columns->step()) {
+    if (columns->int64(1) != 0) shape.plain = false;  // generated
+    if (columns->int64(2) != 0 && ++keys > 0 && columns->text(3) == "integer") shape.key = static_cast<int>(shape.columns.size());
+    shape.columns.emplace_back(columns->text(0));
   }
-  return {};
+  if (!columns->status().ok()) return columns->status().error();
+  if (keys > 1) shape.key = -1;
+  // A table without rowids has none to ask for.
+  const bool has_rowids = db.prepare("select rowid from " + quoted_name(table)).ok();
+  shape.plain = shape.plain && has_rowids && shape.columns.size() <= BulkTable::kMaxColumns;
+  return shape;
 }
 
-Status prune(Db& db, const Keep& keep, int version) {
-  if (Status s = db.exec("begin"); !s.ok()) return s;
-  if (Status s = fill(db, "keep_api", keep.apis); !s.ok()) return s;
-  if (Status s = fill(db, "keep_op", keep.ops); !s.ok()) return s;
-  for (const char* view : kDerivedViews)
-    if (Status s = db.exec(std::string("drop view if exists ") + view); !s.ok()) return s;
-  for (const char* table : kDerived)
-    if (Status s = db.exec(std::string("drop table if exists ") + table); !s.ok()) return s;
-  for (const Prune& p : kPrunes)
-    if (db.has_table_or_view(p.table))
-      if (Status s = db.exec(p.sql); !s.ok()) return s;
-  if (db.has_table_or_view("rocpd_monitor") && !keep.apis.empty())
-    if (Status s =
-            db.exec("delete from rocpd_monitor where end < (select min(start) from rocpd_api) or start > "
-                    "(select max(e) from (select max(end) as e from rocpd_op union all select max(end) from "
-                    "rocpd_api))");
-        !s.ok())
-      return s;
-  // Strings nobody uses any more; "" stays, readers look for it.
-  std::string used =
-      "select apiName_id from rocpd_api union select description_id from rocpd_op union select opType_id "
-      "from rocpd_op";
-  if (db.has_table_or_view("rocpd_kernelapi")) used += " union select kernelName_id from rocpd_kernelapi";
-  if (db.has_table_or_view("rocpd_stackframe")) used += " union select name_id from rocpd_stackframe";
-  if (db.has_table_or_view("rocpd_counter")) used += " union select name_id from rocpd_counter";
-  used += version >= 3 ? " union select domain_id from rocpd_api union select category_id from rocpd_api"
-                       : " union select args_id from rocpd_api";
-  if (Status s = db.exec("delete from rocpd_string where string != '' and id not in (" + used + ")"); !s.ok())
-    return s;
-  if (Status s = db.exec("delete from rocpd_metadata where tag like 'Callstack::%' or tag like 'Autograd::%' "
-                         "or tag like 'Graph::%' or "
-                         "tag like 'references::%'");
-      !s.ok())
-    return s;
-  if (Status s = db.exec("commit"); !s.ok()) return s;
-  return db.exec("vacuum");
+Result<Schema> make_tables(Db& in, Db& out) {
+  Schema schema;
+  Result<Stmt> rows = in.prepare(
+      "select type, name, sql from sqlite_master where sql is not null and name not like 'sqlite\\_%' escape '\\' "
+      "order by case type when 'table' then 0 when 'index' then 1 when 'view' then 2 else 3 end, rowid");
+  if (!rows.ok()) return rows.error();
+  while (rows->step()) {
+    const std::string type(rows->text(0)), name(rows->text(1)), sql(rows->text(2));
+    if (is_derived(name)) continue;
+    if (type == "view" || type == "trigger") {
+      schema.later.push_back(sql);
+      continue;
+    }
+    std::string start = sql.substr(0, 14);
+    std::transform(start.begin(), start.end(), start.begin(), [](unsigned char c) { return std::tolower(c); });
+    if (start == "create virtual") {
+      schema.left_out.push_back(name);
+      continue;
+    }
+    // Indexes of what was left out fail, and are left out with it.
+    if (Status s = out.exec(sql); !s.ok() && type == "index") continue;
+    else if (!s.ok()) return s.error();
+    if (type != "table") continue;
+    Result<TableShape> shape = shape_of(in, name);
+    if (!shape.ok()) return shape.error();
+    schema.tables.push_back(std::move(*shape));
+  }
+  if (!rows->status().ok()) return rows->status().error();
+  return schema;
 }
+
+// Whether an id is among the kept rows; one object per thread.
+std::function<bool(int64_t)> is_kept(const std::vector<int64_t>& ids, const std::vector<bool>& keep) {
+  return [finder = RowFinder(ids), &keep](int64_t id) mutable {
+    const uint32_t row = finder.find(id);
+    return row != kNoRow && keep[row];
+  };
+}
+
+class Trimmer {
+ public:
+  Trimmer(const Trace& trace, const Keep& keep, const TrimOptions& options) : trace_(trace), keep_(keep), options_(options) {
+    for (size_t row = 0; row < keep.apis.size(); ++row)
+      if (keep.apis[row]) extend(trace.apis.start[row], trace.apis.end[row]);
+    for (size_t row = 0; row < keep.ops.size(); ++row)
+      if (keep.ops[row]) extend(trace.ops.start[row], trace.ops.end[row]);
+  }
+
+  Result<std::vector<std::string>> write(const std::string& path) {
+    Result<Db> in = Db::open_read_only(trace_.path);
+    if (!in.ok()) return in.error();
+    Schema schema;
+    {
+      Result<Db> out = Db::create(path);
+      if (!out.ok()) return out.error();
+      if (Status s = out->exec("pragma page_size = 4096; pragma encoding = 'UTF-8'; pragma journal_mode = off; pragma synchronous = off"); !s.ok()) return s.error();
+      Result<Schema> made = make_tables(*in, *out);
+      if (!made.ok()) return made.error();
+      schema = std::move(*made);
+    }
+    total_bytes_ = std::max<uint64_t>(1, in->file_bytes());
+    if (Status s = fill(path, schema); !s.ok()) return s.error();
+    Result<Db> out = Db::open_read_write(path);
+    if (!out.ok()) return out.error();
+    if (Status s = out->exec("pragma journal_mode = off; pragma synchronous = off"); !s.ok()) return s.error();
+    if (Status s = out->exec("delete from rocpd_metadata where tag like 'Callstack::%' or tag like 'Autograd::%' or "
+                             "tag like 'Graph::%' or tag like 'references::%'");
+        !s.ok() && out->has_table_or_view("rocpd_metadata"))
+      return s.error();
+    for (const std::string& statement : schema.later)
+      if (Status s = out->exec(statement); !s.ok()) return s.error();
+    return schema.left_out;
+  }
+
+ private:
+  void extend(int64_t start, int64_t end) {
+    begin_ = std::min(begin_, start);
+    end_ = std::max(end_, end);
+  }
+
+  bool is_text_table(std::string_view table) const { return table == "rocpd_string" || table == "rocpd_ustring"; }
+
+  TableCopy plan(const TableShape& shape) {
+    TableCopy copy;
+    copy.table = shape.name;
+    copy.key = shape.key;
+    for (size_t i = 0; i < shape.columns.size(); ++i) {
+      copy.columns.push_back({shape.columns[i]});
+      if (is_text_table(shape.name)) continue;
+      const Meaning meaning = meaning_of(shape.name, shape.columns[i]);
+      if (meaning == Meaning::kCall) copy.conditions.push_back({i, is_kept(trace_.apis.id, keep_.apis)});
+      if (meaning == Meaning::kOp) copy.conditions.push_back({i, is_kept(trace_.ops.id, keep_.ops)});
+      if (meaning == Meaning::kString || (meaning == Meaning::kText && trace_.schema_version < 3))
+        copy.collect.push_back({i, &strings_.emplace_back()});
+      else if (meaning == Meaning::kText) copy.collect.push_back({i, &texts_.emplace_back()});
+      // What was measured meanwhile, of the time that is left.
+      if (shape.name == "rocpd_monitor" && begin_ <= end_ && shape.columns[i] == "end")
+        copy.conditions.push_back({i, [this](int64_t end) { return end >= begin_; }});
+      if (shape.name == "rocpd_monitor" && begin_ <= end_ && shape.columns[i] == "start")
+        copy.conditions.push_back({i, [this](int64_t start) { return start <= end_; }});
+    }
+    return copy;
+  }
+
+  // Texts nobody uses any more go; strings that are "" stay, readers look for them.
+  Status plan_texts(std::vector<int64_t>& ids, TableCopy& copy) {
+    const bool strings = copy.table == "rocpd_string";
+    for (std::vector<int64_t>& some : strings ? strings_ : texts_) {
+      ids.insert(ids.end(), some.begin(), some.end());
+      some = {};
+    }
+    if (strings) {
+      Result<Db> db = Db::open_read_only(trace_.path);
+      if (!db.ok()) return db.error();
+      Result<Stmt> empty = db->prepare("select id from rocpd_string where string = ''");
+      if (!empty.ok()) return empty.error();
+      while (empty->step()) ids.push_back(empty->int64(0));
+      if (!empty->status().ok()) return empty->status();
+    }
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    const auto id = std::find_if(copy.columns.begin(), copy.columns.end(), [](const CopyColumn& c) { return c.from == "id"; });
+    if (id != copy.columns.end())
+      copy.conditions.push_back({static_cast<size_t>(id - copy.columns.begin()),
+                                 [finder = RowFinder(ids)](int64_t value) mutable { return finder.find(value) != kNoRow; }});
+    return {};
+  }
+
+  Status fill(const std::string& path, const Schema& schema) {
+    Result<BulkWriter> bulk = BulkWriter::open(path);
+    if (!bulk.ok()) return bulk.error();
+    const auto progress = [&](uint64_t bytes) {
+      if (options_.progress) options_.progress(std::min(1.0, static_cast<double>(bytes) / static_cast<double>(total_bytes_)));
+    };
+    std::deque<TableCopy> copies;  // jobs refer to them
+    std::vector<const TableCopy*> by_sql;
+    std::vector<std::function<Status()>> first, second;
+    std::vector<int64_t> used_strings, used_texts;
+    for (const TableShape& shape : schema.tables) {
+      TableCopy& copy = copies.emplace_back(plan(shape));
+      BulkTable* target = shape.plain ? bulk->table(shape.name) : nullptr;
+      if (target == nullptr) by_sql.push_back(&copy);
+      const bool is_text = is_text_table(shape.name);
+      const auto job = [this, &copy, target, is_text, &used_strings, &used_texts]() -> Status {
+        if (is_text)
+          if (Status s = plan_texts(copy.table == "rocpd_string" ? used_strings : used_texts, copy); !s.ok()) return s;
+        return target == nullptr ? Status() : copy_rows(trace_.path, copy, *target, done_bytes_);
+      };
+      std::vector<std::function<Status()>>& phase = is_text ? second : first;
+      // The longest first.
+      if (shape.name == "rocpd_api" || shape.name == "rocpd_ustring") phase.insert(phase.begin(), job);
+      else phase.push_back(job);
+    }
+    if (Status s = run_jobs(first, done_bytes_, progress); !s.ok()) return s;
+    if (Status s = run_jobs(second, done_bytes_, progress); !s.ok()) return s;
+    if (Status s = bulk->finish(); !s.ok()) return s;
+    if (by_sql.empty()) return {};
+    Result<Db> db = Db::open_read_write(path);
+    if (!db.ok()) return db.error();
+    if (Status s = db->exec("pragma journal_mode = off; pragma synchronous = off; begin"); !s.ok()) return s;
+    for (const TableCopy* copy : by_sql) {
+      Result<SqlTable> table = SqlTable::open(*db, copy->table, copy->columns.size());
+      if (!table.ok()) return table.error();
+      if (Status s = copy_rows(trace_.path, *copy, *table, done_bytes_); !s.ok()) return s;
+    }
+    return db->exec("commit");
+  }
+
+  const Trace& trace_;
+  const Keep& keep_;
+  const TrimOptions& options_;
+  int64_t begin_ = std::numeric_limits<int64_t>::max(), end_ = std::numeric_limits<int64_t>::min();
+  std::deque<std::vector<int64_t>> strings_, texts_;  // ids in use, by column; each is one thread's
+  std::atomic<uint64_t> done_bytes_ = 0;
+  uint64_t total_bytes_ = 1;
+};
 
 }  // namespace
 
-Result<TrimResult> trim_trace(const std::string& input, const std::string& output,
-                              const TrimOptions& options) {
-  LoadOptions load;
-  load.args = !options.marker.empty();
-  Result<Trace> trace = Trace::load(input, load);
-  if (!trace.ok()) return trace.error();
-  Result<Keep> keep = select_rows(*trace, options);
+Result<TrimResult> trim_trace(const Trace& trace, const std::string& output, const TrimOptions& options) {
+  Result<Keep> keep = select_rows(trace, options);
   if (!keep.ok()) return keep.error();
-
-  // Work on a copy beside the output; it gets its name only when everything went well.
   if (access(output.c_str(), F_OK) == 0)
     return errorf("%s: exists already; name another file with -o", output.c_str());
+
+  // It gets its name only when everything went well.
   const std::string part = output + ".part-" + std::to_string(getpid());
-  std::error_code failed;
-  std::filesystem::copy_file(input, part, std::filesystem::copy_options::overwrite_existing, failed);
-  if (failed)
-    return errorf("%s: cannot be written: %s; name another file with -o", output.c_str(),
-                  failed.message().c_str());
-  std::filesystem::permissions(part, std::filesystem::perms::owner_write, std::filesystem::perm_options::add,
-                               failed);
-  Status status;
-  {
-    Result<Db> db = Db::open_read_write(part);
-    status = db.ok() ? prune(*db, *keep, trace->schema_version) : Status(db.error());
-  }
+  std::error_code ignored;
+  std::filesystem::remove(part, ignored);
+  Result<std::vector<std::string>> left_out = Trimmer(trace, *keep, options).write(part);
+  Status status = left_out.ok() ? Status() : Status(left_out.error());
   if (status.ok() && std::rename(part.c_str(), output.c_str()) != 0)
-    status = errorf("%s: cannot be put in place", output.c_str());
+    status = errorf("%s: cannot be put in place; name another file with -o", output.c_str());
   if (!status.ok()) {
-    std::filesystem::remove(part, failed);
+    std::filesystem::remove(part, ignored);
     return status.error();
   }
-  return TrimResult{trace->apis.size(), keep->apis.size(), trace->ops.size(), keep->ops.size()};
+  const auto count = [](const std::vector<bool>& kept) { return static_cast<uint64_t>(std::count(kept.begin(), kept.end(), true)); };
+  return TrimResult{trace.apis.size(), count(keep->apis), trace.ops.size(), count(keep->ops), std::move(*left_out)};
 }
 
 }  // namespace wavetap::store
