@@ -48,16 +48,13 @@ int query(const Options& options) {
     columns.push_back({stmt->column_name(i), util::Align::kLeft, true});
   util::Table table(columns);
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  if (options.format == "csv") {
-    for (size_t i = 0; i < columns.size(); ++i)
-      fmt::print("{}{}", i > 0 ? "," : "", util::csv_field(columns[i].title));
-    fmt::print("\n");
-  }
+  std::vector<std::string> fields;
+  for (const util::Column& column : columns) fields.push_back(column.title);
+  if (options.format == "csv") fmt::print("{}", util::csv_line(fields));
   while (stmt->step()) {
     if (options.format == "csv") {
-      for (int i = 0; i < stmt->columns(); ++i)
-        fmt::print("{}{}", i > 0 ? "," : "", util::csv_field(stmt->text(i)));
-      fmt::print("\n");
+      for (int i = 0; i < stmt->columns(); ++i) fields[static_cast<size_t>(i)] = stmt->text(i);
+      fmt::print("{}", util::csv_line(fields));
     } else if (options.format == "json") {
       nlohmann::ordered_json row;
       for (int i = 0; i < stmt->columns(); ++i) row[stmt->column_name(i)] = json_cell(*stmt, i);

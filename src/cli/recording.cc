@@ -16,6 +16,7 @@
 #include "format/reader.h"
 #include "format/session.h"
 #include "store/sqlite.h"
+#include "util/csv.h"
 #include "util/progress.h"
 #include "util/text.h"
 
@@ -29,17 +30,6 @@ constexpr double kCallNs = 60;
 constexpr double kOperationNs = 1000;
 
 constexpr size_t kMaxNotes = 5;
-
-// A field of a CSV file (RFC 4180).
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of("\",\r\n") == std::string_view::npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
-}
 
 // Pids of the session that have not ended: their events go on arriving. Those that were killed have left their
 // sockets behind, which go.
@@ -161,7 +151,7 @@ Status write_durations(const std::string& trace, const std::string& where) {
   if (out == nullptr) return errorf("%s: cannot be written: %s; name another file", where.c_str(), std::strerror(errno));
   fmt::print(out, "name,queue,start,end,ns\n");
   while (rows->step())
-    fmt::print(out, "{},{},{},{},{}\n", csv_field(rows->text(0)), rows->int64(1), rows->int64(2), rows->int64(3), rows->int64(3) - rows->int64(2));
+    fmt::print(out, "{},{},{},{},{}\n", util::csv_field(rows->text(0)), rows->int64(1), rows->int64(2), rows->int64(3), rows->int64(3) - rows->int64(2));
   const bool good = std::fflush(out) == 0 && std::ferror(out) == 0;
   if (!console) std::fclose(out);
   if (!rows->status().ok()) return rows->status();

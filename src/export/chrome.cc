@@ -17,6 +17,7 @@
 #include "analysis/trace_index.h"
 #include "export/gpu_annotations.h"
 #include "export/ordered_chunks.h"
+#include "export/queue_depths.h"
 
 namespace wavetap::exporter {
 namespace {
@@ -86,25 +87,26 @@ class Events {
     const std::string_view args = trace_.args(row);
     const bool instant = marker && apis.start[row] == apis.end[row];
     open(instant ? 'i' : 'X');
-    const bool numbered = marker && analysis::find_marker_numbers(args) != std::string_view::npos;
+    const size_t numbers = marker ? analysis::find_marker_numbers(args) : std::string_view::npos;
+    const bool numbered = numbers != std::string_view::npos;
     sink_.write(numbered ? ",\"cat\":\"cpu_op\""
                 : marker ? ",\"cat\":\"user_annotation\""
                          : ",\"cat\":\"cuda_runtime\"");
-    text("name", marker && !args.empty() ? analysis::marker_label(args) : trace_.str(apis.name[row]));
-    number("pid", thread.pid);
-    number("tid", thread.tid);
-    time("ts", apis.start[row] - c_.base);
+    text(",\"name\":", marker && !args.empty() ? args.substr(0, numbers) : trace_.str(apis.name[row]));
+    number(",\"pid\":", thread.pid);
+    number(",\"tid\":", thread.tid);
+    time(",\"ts\":", apis.start[row] - c_.base);
     if (instant) sink_.write(",\"s\":\"t\"");
-    else time("dur", apis.end[row] - apis.start[row]);
+    else time(",\"dur\":", apis.end[row] - apis.start[row]);
     sink_.write(",\"args\":{\"External id\":");
     sink_.integer(apis.id[row]);
     if (marker) {
       // An operator's marker carries its numbers in its text; they belong beside the name, not into it.
-      if (numbered) text("args", args);
+      if (numbered) text(",\"args\":", args);
     } else {
-      number("correlation", apis.id[row]);
-      if (!args.empty()) text("args", args);
-      if (apis.domain[row] != 0) text("domain", trace_.str(apis.domain[row]));
+      number(",\"correlation\":", apis.id[row]);
+      if (!args.empty()) text(",\"args\":", args);
+      if (apis.domain[row] != 0) text(",\"domain\":", trace_.str(apis.domain[row]));
     }
     sink_.write("}}");
   }
@@ -114,25 +116,25 @@ class Events {
     if (!c_.options.wants(ops.start[row])) return;
     open('X');
     const OpKind kind = c_.kinds[row];
-    text("cat", kind == OpKind::kKernel ? "kernel"
+    text(",\"cat\":", kind == OpKind::kKernel ? "kernel"
                 : kind == OpKind::kCopy ? "gpu_memcpy"
                 : kind == OpKind::kFill ? "gpu_memset"
                                         : "gpu_op");
-    text("name", trace_.str(ops.name(row)));
-    number("pid", gpu_pid(ops.gpu[row]));
-    number("tid", ops.queue[row]);
-    time("ts", ops.start[row] - c_.base);
-    time("dur", ops.end[row] - ops.start[row]);
+    text(",\"name\":", trace_.str(ops.name(row)));
+    number(",\"pid\":", gpu_pid(ops.gpu[row]));
+    number(",\"tid\":", ops.queue[row]);
+    time(",\"ts\":", ops.start[row] - c_.base);
+    time(",\"dur\":", ops.end[row] - ops.start[row]);
     sink_.write(",\"args\":{\"device\":");
     sink_.integer(ops.gpu[row]);
-    number("stream", ops.queue[row]);
-    text("type", trace_.str(ops.type[row]));
+    number(",\"stream\":", ops.queue[row]);
+    text(",\"type\":", trace_.str(ops.type[row]));
     if (const uint32_t api = c_.call_of_op[row]; api != kNoRow) {
-      number("correlation", trace_.apis.id[api]);
+      number(",\"correlation\":", trace_.apis.id[api]);
       if (c_.launch_of_call[api] != kNoRow && kind == OpKind::kKernel)
         launch_args(trace_.launches[c_.launch_of_call[api]]);
       if (c_.copy_of_call[api] != kNoRow && kind == OpKind::kCopy)
-        number("bytes", trace_.copies[c_.copy_of_call[api]].size_bytes);
+        number(",\"bytes\":", trace_.copies[c_.copy_of_call[api]].size_bytes);
       graph_args(analysis::find_arg(trace_.args(api), "graphExec"), c_.number_in_call[row]);
     }
     sink_.write("}}");
@@ -147,17 +149,17 @@ class Events {
     const store::Thread& thread = trace_.threads[trace_.apis.thread[api]];
     open('s');
     sink_.write(",\"cat\":\"ac2g\",\"name\":\"ac2g\"");
-    number("id", trace_.links.id[i]);
-    number("pid", thread.pid);
-    number("tid", thread.tid);
-    time("ts", trace_.apis.start[api] - c_.base);
+    number(",\"id\":", trace_.links.id[i]);
+    number(",\"pid\":", thread.pid);
+    number(",\"tid\":", thread.tid);
+    time(",\"ts\":", trace_.apis.start[api] - c_.base);
     sink_.put('}');
     open('f');
     sink_.write(",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"bp\":\"e\"");
-    number("id", trace_.links.id[i]);
-    number("pid", gpu_pid(trace_.ops.gpu[op]));
-    number("tid", trace_.ops.queue[op]);
-    time("ts", trace_.ops.start[op] - c_.base);
+    number(",\"id\":", trace_.links.id[i]);
+    number(",\"pid\":", gpu_pid(trace_.ops.gpu[op]));
+    number(",\"tid\":", trace_.ops.queue[op]);
+    time(",\"ts\":", trace_.ops.start[op] - c_.base);
     sink_.put('}');
   }
 
@@ -167,42 +169,28 @@ class Events {
       if (!c_.options.wants(a.begin)) continue;
       open('X');
       sink_.write(",\"cat\":\"gpu_user_annotation\"");
-      text("name", trace_.args(a.marker));
-      number("pid", gpu_pid(a.gpu));
-      number("tid", a.queue);
-      time("ts", a.begin - c_.base);
-      time("dur", a.end - a.begin);
+      text(",\"name\":", trace_.args(a.marker));
+      number(",\"pid\":", gpu_pid(a.gpu));
+      number(",\"tid\":", a.queue);
+      time(",\"ts\":", a.begin - c_.base);
+      time(",\"dur\":", a.end - a.begin);
       sink_.write(",\"args\":{\"External id\":");
       sink_.integer(trace_.apis.id[a.marker]);
-      number("ops", a.ops);
+      number(",\"ops\":", a.ops);
       sink_.write("}}");
     }
   }
 
-  void counters() {
-    std::map<int32_t, std::vector<std::pair<int64_t, int>>> gpus;
-    for (size_t i = 0; i < trace_.links.size(); ++i) {
-      const uint32_t api = trace_.links.api[i], op = trace_.links.op[i];
-      if (api == kNoRow || op == kNoRow) continue;
-      gpus[trace_.ops.gpu[op]].push_back({trace_.apis.start[api], 1});
-      gpus[trace_.ops.gpu[op]].push_back({std::max(trace_.ops.end[op], trace_.apis.start[api]), -1});
-    }
-    for (auto& [gpu, events] : gpus) {
-      std::sort(events.begin(), events.end());
-      int64_t depth = 0;
-      for (size_t i = 0; i < events.size(); ++i) {
-        depth += events[i].second;
-        if (i + 1 < events.size() && events[i + 1].first == events[i].first) continue;
-        if (!c_.options.wants(events[i].first)) continue;
-        open('C');
-        text("name", "in flight");
-        number("pid", gpu_pid(gpu));
-        time("ts", events[i].first - c_.base);
-        sink_.write(",\"args\":{\"ops\":");
-        sink_.integer(depth);
-        sink_.write("}}");
-      }
-    }
+  // Work in flight, one sample per point in time.
+  void sample(const DepthSample& sample) {
+    if (!c_.options.wants(sample.time)) return;
+    open('C');
+    sink_.write(",\"name\":\"in flight\"");
+    number(",\"pid\":", gpu_pid(sample.gpu));
+    time(",\"ts\":", sample.time - c_.base);
+    sink_.write(",\"args\":{\"ops\":");
+    sink_.integer(sample.depth);
+    sink_.write("}}");
   }
 
   void monitors() {
@@ -210,9 +198,9 @@ class Events {
       const std::optional<uint64_t> value = analysis::parse_number(trace_.str(m.value));
       if (!value || !c_.options.wants(m.start)) continue;
       open('C');
-      text("name", trace_.str(m.type));
-      number("pid", gpu_pid(static_cast<int32_t>(m.device)));
-      time("ts", m.start - c_.base);
+      text(",\"name\":", trace_.str(m.type));
+      number(",\"pid\":", gpu_pid(static_cast<int32_t>(m.device)));
+      time(",\"ts\":", m.start - c_.base);
       sink_.write(",\"args\":{\"value\":");
       sink_.integer(static_cast<int64_t>(*value));
       sink_.write("}}");
@@ -221,60 +209,55 @@ class Events {
 
  private:
   void open(char phase) {
-    sink_.write(",\n{\"ph\":\"");
-    sink_.put(phase);
-    sink_.put('"');
+    const char start[] = {',', '\n', '{', '"', 'p', 'h', '"', ':', '"', phase, '"'};
+    sink_.write({start, sizeof start});
   }
-  void number(std::string_view name, int64_t value) {
-    sink_.write(",\"");
-    sink_.write(name);
-    sink_.write("\":");
+  // Keys are given as they stand in the text, with comma, quotes and colon: one store instead of three.
+  template <size_t N>
+  void number(const char (&key)[N], int64_t value) {
+    sink_.write({key, N - 1});
     sink_.integer(value);
   }
-  void text(std::string_view name, std::string_view value) {
-    sink_.write(",\"");
-    sink_.write(name);
-    sink_.write("\":");
+  template <size_t N>
+  void text(const char (&key)[N], std::string_view value) {
+    sink_.write({key, N - 1});
     sink_.json_string(value);
   }
   // Microseconds, exact to the nanosecond.
-  void time(std::string_view name, int64_t ns) {
-    sink_.write(",\"");
-    sink_.write(name);
-    sink_.write("\":");
+  template <size_t N>
+  void time(const char (&key)[N], int64_t ns) {
+    sink_.write({key, N - 1});
     if (ns < 0) sink_.put('-'), ns = -ns;
     sink_.integer(ns / 1000);
-    if (ns % 1000 == 0) return;
-    const int64_t fraction = ns % 1000;
-    sink_.put('.');
-    sink_.put(static_cast<char>('0' + fraction / 100));
-    sink_.put(static_cast<char>('0' + fraction / 10 % 10));
-    sink_.put(static_cast<char>('0' + fraction % 10));
+    const auto fraction = static_cast<int>(ns % 1000);
+    if (fraction == 0) return;
+    const char digits[] = {'.', static_cast<char>('0' + fraction / 100), static_cast<char>('0' + fraction / 10 % 10),
+                           static_cast<char>('0' + fraction % 10)};
+    sink_.write({digits, sizeof digits});
   }
 
   void name_event(std::string_view what, int64_t pid, int64_t tid, std::string_view value) {
     open('M');
-    text("name", what);
-    number("pid", pid);
-    number("tid", tid);
+    text(",\"name\":", what);
+    number(",\"pid\":", pid);
+    number(",\"tid\":", tid);
     sink_.write(",\"args\":{\"name\":");
     sink_.json_string(value);
     sink_.write("}}");
   }
   void sort_event(std::string_view what, int64_t pid, int64_t tid, int64_t index) {
     open('M');
-    text("name", what);
-    number("pid", pid);
-    number("tid", tid);
+    text(",\"name\":", what);
+    number(",\"pid\":", pid);
+    number(",\"tid\":", tid);
     sink_.write(",\"args\":{\"sort_index\":");
     sink_.integer(index);
     sink_.write("}}");
   }
 
-  void triple(std::string_view name, const int32_t (&v)[3]) {
-    sink_.write(",\"");
-    sink_.write(name);
-    sink_.write("\":[");
+  template <size_t N>
+  void triple(const char (&key)[N], const int32_t (&v)[3]) {
+    sink_.write({key, N - 1});
     for (int i = 0; i < 3; ++i) {
       if (i > 0) sink_.put(',');
       sink_.integer(v[i]);
@@ -283,20 +266,20 @@ class Events {
   }
 
   void launch_args(const store::KernelLaunch& launch) {
-    triple("grid", launch.grid);
-    triple("block", launch.workgroup);
-    number("shared memory", launch.group_segment_bytes);
-    if (launch.private_segment_bytes != 0) number("scratch", launch.private_segment_bytes);
-    text("hip stream", trace_.str(launch.stream));
+    triple(",\"grid\":[", launch.grid);
+    triple(",\"block\":[", launch.workgroup);
+    number(",\"shared memory\":", launch.group_segment_bytes);
+    if (launch.private_segment_bytes != 0) number(",\"scratch\":", launch.private_segment_bytes);
+    text(",\"hip stream\":", trace_.str(launch.stream));
   }
 
   // Kineto's keys; the executable graph's address serves as its number.
   void graph_args(std::string_view exec, uint32_t node) {
     if (exec.empty()) return;
     if (const std::optional<uint64_t> id = analysis::parse_number(exec))
-      number("graph id", static_cast<int64_t>(*id));
-    else text("graph id", exec);
-    number("graph node id", node);
+      number(",\"graph id\":", static_cast<int64_t>(*id));
+    else text(",\"graph id\":", exec);
+    number(",\"graph node id\":", node);
   }
 
   const Context& c_;
@@ -344,7 +327,14 @@ void write_events(const store::Trace& trace, const Options& options, Sink& sink)
   progress(0.8);
   rows(trace.links.size(), &Events::flow);
   once(&Events::annotations);
-  once(&Events::counters);
+  const std::vector<DepthSample> samples = queue_depths(trace, context.call_of_op);
+  for_ordered_chunks(
+      samples.size(),
+      [&](Sink& part, size_t begin, size_t end) {
+        Events events(context, part);
+        for (size_t i = begin; i < end; ++i) events.sample(samples[i]);
+      },
+      emit);
   once(&Events::monitors);
   sink.write(options.json_array ? "\n]\n" : "\n]}\n");
   progress(1.0);

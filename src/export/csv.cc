@@ -12,21 +12,14 @@ Status write_csv(const store::Trace& trace, const Options& options, Sink& sink) 
     return errorf("%s: no table or view %s; `wavetap query %s \"select name from sqlite_master\"` lists them",
                   trace.path.c_str(), table.c_str(), trace.path.c_str());
   // The name exists in the schema, so quoting it is enough.
-  std::string quoted;
-  for (const char c : table) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  Result<store::Stmt> stmt = db->prepare("select * from \"" + quoted + "\"");
+  Result<store::Stmt> stmt = db->prepare("select * from " + store::quoted_name(table));
   if (!stmt.ok()) return stmt.error();
-  for (int i = 0; i < stmt->columns(); ++i) {
-    if (i > 0) sink.put(',');
-    sink.write(util::csv_field(stmt->column_name(i)));
-  }
-  sink.put('\n');
+  std::vector<std::string> fields;
+  for (int i = 0; i < stmt->columns(); ++i) fields.push_back(stmt->column_name(i));
+  sink.write(util::csv_line(fields));
   while (stmt->step()) {
-    for (int i = 0; i < stmt->columns(); ++i) {
-      if (i > 0) sink.put(',');
-      sink.write(util::csv_field(stmt->text(i)));
-    }
-    sink.put('\n');
+    for (int i = 0; i < stmt->columns(); ++i) fields[static_cast<size_t>(i)] = stmt->text(i);
+    sink.write(util::csv_line(fields));
   }
   return stmt->status();
 }

@@ -44,7 +44,7 @@ store::Trace small_trace() {
 std::string page_of(const store::Trace& trace) {
   Sink sink = Sink::in_memory();
   EXPECT_TRUE(find_format("html")->write(trace, {}, sink).ok());
-  return sink.memory();
+  return std::string(sink.memory());
 }
 
 TEST(Html, NamesCannotEndTheScript) {

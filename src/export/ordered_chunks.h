@@ -28,10 +28,11 @@ void for_ordered_chunks(size_t rows, Format&& format, Emit&& emit) {
   std::condition_variable turn;
   size_t written = 0;  // chunks handed over; guarded by mutex
   const auto work = [&] {
+    Sink part = Sink::in_memory();
     while (true) {
       const size_t chunk = next.fetch_add(1, std::memory_order_relaxed);
       if (chunk >= chunks) return;
-      Sink part = Sink::in_memory();
+      part.clear();
       format(part, chunk * kRowsPerChunk, std::min(rows, (chunk + 1) * kRowsPerChunk));
       std::unique_lock lock(mutex);
       turn.wait(lock, [&] { return written == chunk; });

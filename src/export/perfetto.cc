@@ -6,6 +6,7 @@
 // without nesting and an op that overlaps the one before it on its queue go to an extra lane beside it.
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
@@ -21,6 +22,7 @@
 #include "export/export.h"
 #include "export/formats.h"
 #include "export/proto.h"
+#include "export/queue_depths.h"
 
 namespace wavetap::exporter {
 namespace {
@@ -81,6 +83,12 @@ struct Lanes {
   }
 };
 
+// A text of this program's own that events refer to by number once it has been written.
+struct Known {
+  std::string_view text;
+  uint64_t iid = 0;
+};
+
 class Writer {
  public:
   Writer(const store::Trace& trace, const Options& options, Sink& sink)
@@ -89,6 +97,7 @@ class Writer {
         sink_(sink),
         kinds_(trace),
         marker_(trace.strings.find("UserMarker")),
+        name_iids_(trace.strings.size(), 0),
         call_of_op_(analysis::call_of_op(trace)),
         launch_of_call_(analysis::launch_of_call(trace)) {}
 
@@ -101,47 +110,60 @@ class Writer {
     progress(0.9);
     write_counters();
     write_monitors();
+    sink_.write(out_.str());
     progress(1.0);
   }
 
  private:
+  static constexpr size_t kFlushBytes = 1 << 18;
+
   void progress(double share) {
     if (options_.progress) options_.progress(share);
   }
 
-  void emit(ProtoMessage& packet) {
-    packet.varint(field::kSequenceId, kSequence);
+  void end_packet(size_t packet) {
+    out_.varint(field::kSequenceId, kSequence);
     // The first packet says that interning starts afresh, all others that they depend on it.
-    packet.varint(field::kSequenceFlags, first_ ? 3 : 2);
+    out_.varint(field::kSequenceFlags, first_ ? 3 : 2);
     first_ = false;
-    wrapper_.clear();
-    wrapper_.message(field::kPacket, packet);
-    sink_.write(wrapper_.str());
+    out_.end(packet);
+    if (out_.str().size() < kFlushBytes) return;
+    sink_.write(out_.str());
+    out_.clear();
   }
 
   // Each text is written once, in the packet that first uses it.
-  uint64_t intern(uint32_t table, std::string_view text) {
-    auto& known = interned_[table];
-    // Texts belong to the trace or to this program, so they outlive the table.
-    const auto [found, is_new] = known.emplace(text, known.size() + 1);
-    if (!is_new) return found->second;
-    const uint64_t iid = found->second;
-    ProtoMessage entry;
-    entry.varint(field::kIid, iid);
-    entry.bytes(field::kInternedName, text);
-    pending_.message(table, entry);
+  uint64_t add_text(uint32_t table, std::string_view text) {
+    const uint64_t iid = ++texts_[table];
+    const size_t entry = pending_.begin(table);
+    pending_.varint(field::kIid, iid);
+    pending_.bytes(field::kInternedName, text);
+    pending_.end(entry);
     return iid;
+  }
+  uint64_t intern(uint32_t table, Known& known) {
+    if (known.iid == 0) known.iid = add_text(table, known.text);
+    return known.iid;
+  }
+  uint64_t intern_name(store::Str name) {
+    if (name_iids_[name] == 0) name_iids_[name] = intern_label(trace_.str(name));
+    return name_iids_[name];
+  }
+  uint64_t intern_label(std::string_view text) {
+    // Texts belong to the trace, so they outlive the table.
+    const auto [found, is_new] = labels_.try_emplace(text, 0);
+    if (is_new) found->second = add_text(field::kEventNames, text);
+    return found->second;
   }
 
   void track(uint64_t uuid, uint64_t parent, std::string_view name, int rank = -1) {
-    ProtoMessage descriptor;
-    descriptor.varint(field::kUuid, uuid);
-    if (parent != 0) descriptor.varint(field::kParent, parent);
-    descriptor.bytes(field::kName, name);
-    if (rank >= 0) descriptor.varint(field::kSiblingOrder, static_cast<uint64_t>(rank));
-    ProtoMessage packet;
-    packet.message(field::kTrackDescriptor, descriptor);
-    emit(packet);
+    const size_t packet = out_.begin(field::kPacket), descriptor = out_.begin(field::kTrackDescriptor);
+    out_.varint(field::kUuid, uuid);
+    if (parent != 0) out_.varint(field::kParent, parent);
+    out_.bytes(field::kName, name);
+    if (rank >= 0) out_.varint(field::kSiblingOrder, static_cast<uint64_t>(rank));
+    out_.end(descriptor);
+    end_packet(packet);
   }
 
   void describe_tracks() {
@@ -149,24 +171,26 @@ class Writer {
     for (uint32_t t = 0; t < trace_.threads.size(); ++t) {
       const store::Thread& thread = trace_.threads[t];
       if (processes.insert(thread.pid).second) {
-        ProtoMessage process, descriptor, packet;
-        process.varint(field::kProcessPid, static_cast<uint64_t>(thread.pid));
-        process.bytes(field::kProcessName, "process " + std::to_string(thread.pid));
-        descriptor.varint(field::kUuid, track_of_process(thread.pid));
-        descriptor.message(field::kProcess, process);
-        packet.message(field::kTrackDescriptor, descriptor);
-        emit(packet);
+        const size_t packet = out_.begin(field::kPacket), descriptor = out_.begin(field::kTrackDescriptor);
+        out_.varint(field::kUuid, track_of_process(thread.pid));
+        const size_t process = out_.begin(field::kProcess);
+        out_.varint(field::kProcessPid, static_cast<uint64_t>(thread.pid));
+        out_.bytes(field::kProcessName, "process " + std::to_string(thread.pid));
+        out_.end(process);
+        out_.end(descriptor);
+        end_packet(packet);
       }
-      ProtoMessage info, descriptor, packet;
-      info.varint(field::kThreadPid, static_cast<uint64_t>(thread.pid));
-      info.varint(field::kThreadTid, static_cast<uint64_t>(thread.tid));
-      info.bytes(field::kThreadName,
+      const size_t packet = out_.begin(field::kPacket), descriptor = out_.begin(field::kTrackDescriptor);
+      out_.varint(field::kUuid, track_of_thread(t));
+      out_.varint(field::kParent, track_of_process(thread.pid));
+      const size_t info = out_.begin(field::kThread);
+      out_.varint(field::kThreadPid, static_cast<uint64_t>(thread.pid));
+      out_.varint(field::kThreadTid, static_cast<uint64_t>(thread.tid));
+      out_.bytes(field::kThreadName,
                  thread.tid == thread.pid ? "main" : "thread " + std::to_string(thread.tid));
-      descriptor.varint(field::kUuid, track_of_thread(t));
-      descriptor.varint(field::kParent, track_of_process(thread.pid));
-      descriptor.message(field::kThread, info);
-      packet.message(field::kTrackDescriptor, descriptor);
-      emit(packet);
+      out_.end(info);
+      out_.end(descriptor);
+      end_packet(packet);
     }
     std::set<int32_t> gpus(trace_.ops.gpu.begin(), trace_.ops.gpu.end());
     for (const int32_t gpu : gpus) {
@@ -175,42 +199,50 @@ class Writer {
     }
   }
 
-  void annotate(ProtoMessage& event, std::string_view name, std::string_view value) {
-    ProtoMessage annotation;
-    annotation.varint(field::kAnnotationNameIid, intern(field::kAnnotationNames, name));
-    annotation.bytes(field::kAnnotationString, value);
-    event.message(field::kAnnotation, annotation);
+  void annotate(Known& name, std::string_view value) {
+    const size_t annotation = out_.begin(field::kAnnotation);
+    out_.varint(field::kAnnotationNameIid, intern(field::kAnnotationNames, name));
+    out_.bytes(field::kAnnotationString, value);
+    out_.end(annotation);
   }
-  void annotate(ProtoMessage& event, std::string_view name, int64_t value) {
-    ProtoMessage annotation;
-    annotation.varint(field::kAnnotationNameIid, intern(field::kAnnotationNames, name));
-    annotation.varint(field::kAnnotationInt, static_cast<uint64_t>(value));
-    event.message(field::kAnnotation, annotation);
+  void annotate(Known& name, int64_t value) {
+    const size_t annotation = out_.begin(field::kAnnotation);
+    out_.varint(field::kAnnotationNameIid, intern(field::kAnnotationNames, name));
+    out_.varint(field::kAnnotationInt, static_cast<uint64_t>(value));
+    out_.end(annotation);
+  }
+  void annotate(Known& name, const int32_t (&dims)[3]) {
+    char text[40];
+    char* at = text;
+    for (int i = 0; i < 3; ++i) {
+      if (i > 0) *at++ = 'x';
+      at = std::to_chars(at, text + sizeof text, dims[i]).ptr;
+    }
+    annotate(name, std::string_view(text, static_cast<size_t>(at - text)));
   }
 
-  void send(ProtoMessage& event, int64_t time) {
-    ProtoMessage packet;
-    packet.varint(field::kTimestamp, static_cast<uint64_t>(time));
-    if (!pending_.empty()) packet.message(field::kInternedData, pending_);
+  void begin_event(uint64_t type, uint64_t track, int64_t time) {
+    packet_ = out_.begin(field::kPacket);
+    out_.varint(field::kTimestamp, static_cast<uint64_t>(time));
+    event_ = out_.begin(field::kTrackEvent);
+    out_.varint(field::kType, type);
+    out_.varint(field::kTrack, track);
+  }
+  void begin_event(uint64_t type, uint64_t track, int64_t time, Known& category, uint64_t name_iid) {
+    begin_event(type, track, time);
+    out_.varint(field::kCategory, intern(field::kCategories, category));
+    out_.varint(field::kNameIid, name_iid);
+  }
+  void end_event() {
+    out_.end(event_);
+    if (!pending_.empty()) out_.bytes(field::kInternedData, pending_.str());
     pending_.clear();
-    packet.message(field::kTrackEvent, event);
-    emit(packet);
-  }
-
-  ProtoMessage begin_event(uint64_t type, uint64_t track, std::string_view category, std::string_view name) {
-    ProtoMessage event;
-    event.varint(field::kType, type);
-    event.varint(field::kTrack, track);
-    event.varint(field::kCategory, intern(field::kCategories, category));
-    event.varint(field::kNameIid, intern(field::kEventNames, name));
-    return event;
+    end_packet(packet_);
   }
 
   void end_slice(uint64_t track, int64_t time) {
-    ProtoMessage event;
-    event.varint(field::kType, kSliceEnd);
-    event.varint(field::kTrack, track);
-    send(event, time);
+    begin_event(kSliceEnd, track, time);
+    end_event();
   }
 
   bool wants_flow(size_t link) const {
@@ -266,19 +298,19 @@ class Writer {
       }
       const bool marker = apis.name[row] == marker_;
       const std::string_view args = trace_.args(row);
+      const std::string_view label = marker ? analysis::marker_label(args) : std::string_view();
       const bool instant = apis.start[row] >= apis.end[row];
-      ProtoMessage event =
-          begin_event(instant ? kInstant : kSliceBegin, lane_track, marker ? "marker" : "api",
-                      marker && !args.empty() ? analysis::marker_label(args) : trace_.str(apis.name[row]));
+      begin_event(instant ? kInstant : kSliceBegin, lane_track, apis.start[row], marker ? marker_category_ : api_category_,
+                  marker && !args.empty() ? intern_label(label) : intern_name(apis.name[row]));
       // An operator's marker carries its numbers in its text; they belong beside the name, not into it.
-      if (!args.empty() && (!marker || analysis::marker_label(args) != args)) annotate(event, "args", args);
-      annotate(event, "id", apis.id[row]);
+      if (!args.empty() && label.size() != args.size()) annotate(args_, args);
+      annotate(id_, apis.id[row]);
       for (uint32_t link = first_link_[row]; link < first_link_[row + 1]; ++link) {
         // An op has one flow; should several calls claim it, the last one does.
         if (flow_of_op_[trace_.links.op[links_[link]]] == links_[link] + 1)
-          event.fixed64(field::kFlow, links_[link] + uint64_t{1});
+          out_.fixed64(field::kFlow, links_[link] + uint64_t{1});
       }
-      send(event, apis.start[row]);
+      end_event();
       if (instant) continue;
       if (crossing) {
         end_slice(lane_track, apis.end[row]);
@@ -305,64 +337,47 @@ class Writer {
         track(lane.track = next_track_++, track_of_gpu(ops.gpu[op]), "queue " + std::to_string(ops.queue[op]),
               ops.queue[op]);
       const uint64_t uuid = lane.track;
-      ProtoMessage event =
-          begin_event(kSliceBegin, uuid, analysis::op_kind_name(kinds_[op]), trace_.str(ops.name(op)));
-      annotate(event, "type", trace_.str(ops.type[op]));
+      Known& category = kind_categories_[static_cast<size_t>(kinds_[op])];
+      category.text = analysis::op_kind_name(kinds_[op]);
+      begin_event(kSliceBegin, uuid, ops.start[op], category, intern_name(ops.name(op)));
+      annotate(type_, trace_.str(ops.type[op]));
       if (const uint32_t api = call_of_op_[op]; api != kNoRow) {
-        annotate(event, "correlation", trace_.apis.id[api]);
+        annotate(correlation_, trace_.apis.id[api]);
         if (const uint32_t launch = launch_of_call_[api];
             launch != kNoRow && kinds_[op] == analysis::OpKind::kKernel) {
           const store::KernelLaunch& k = trace_.launches[launch];
-          const auto dims = [](const int32_t(&v)[3]) {
-            return std::to_string(v[0]) + "x" + std::to_string(v[1]) + "x" + std::to_string(v[2]);
-          };
-          annotate(event, "grid", dims(k.grid));
-          annotate(event, "workgroup", dims(k.workgroup));
-          annotate(event, "lds", k.group_segment_bytes);
+          annotate(grid_, k.grid);
+          annotate(workgroup_, k.workgroup);
+          annotate(lds_, k.group_segment_bytes);
         }
       }
-      if (flow_of_op_[op] != 0) event.fixed64(field::kTerminatingFlow, flow_of_op_[op]);
-      send(event, ops.start[op]);
+      if (flow_of_op_[op] != 0) out_.fixed64(field::kTerminatingFlow, flow_of_op_[op]);
+      end_event();
       end_slice(uuid, std::max(ops.end[op], ops.start[op]));
     }
   }
 
   void write_counters() {
-    std::map<int32_t, std::vector<std::pair<int64_t, int>>> gpus;
-    for (uint32_t op = 0; op < trace_.ops.size(); ++op) {
-      const uint32_t api = call_of_op_[op];
-      if (api == kNoRow) continue;
-      gpus[trace_.ops.gpu[op]].push_back({trace_.apis.start[api], 1});
-      gpus[trace_.ops.gpu[op]].push_back({std::max(trace_.ops.end[op], trace_.apis.start[api]), -1});
-    }
-    for (auto& [gpu, edges] : gpus) {
-      std::sort(edges.begin(), edges.end());
-      int64_t depth = 0;
-      for (size_t i = 0; i < edges.size(); ++i) {
-        depth += edges[i].second;
-        if (i + 1 < edges.size() && edges[i + 1].first == edges[i].first) continue;
-        if (options_.wants(edges[i].first)) sample(track_of_counter(gpu), edges[i].first, depth);
-      }
-    }
+    for (const DepthSample& depth : queue_depths(trace_, call_of_op_))
+      if (options_.wants(depth.time)) sample(track_of_counter(depth.gpu), depth.time, depth.depth);
   }
 
   void sample(uint64_t uuid, int64_t time, int64_t value) {
-    ProtoMessage event;
-    event.varint(field::kType, kCounterSample);
-    event.varint(field::kTrack, uuid);
-    event.varint(field::kCounterValue, static_cast<uint64_t>(value));
-    send(event, time);
+    begin_event(kCounterSample, uuid, time);
+    out_.varint(field::kCounterValue, static_cast<uint64_t>(value));
+    end_event();
   }
 
   void counter_track(uint64_t uuid, uint64_t parent, std::string_view name, uint64_t unit) {
-    ProtoMessage counter, descriptor, packet;
-    if (unit != 0) counter.varint(field::kCounterUnit, unit);
-    descriptor.varint(field::kUuid, uuid);
-    if (parent != 0) descriptor.varint(field::kParent, parent);
-    descriptor.bytes(field::kName, name);
-    descriptor.message(field::kCounter, counter);
-    packet.message(field::kTrackDescriptor, descriptor);
-    emit(packet);
+    const size_t packet = out_.begin(field::kPacket), descriptor = out_.begin(field::kTrackDescriptor);
+    out_.varint(field::kUuid, uuid);
+    if (parent != 0) out_.varint(field::kParent, parent);
+    out_.bytes(field::kName, name);
+    const size_t counter = out_.begin(field::kCounter);
+    if (unit != 0) out_.varint(field::kCounterUnit, unit);
+    out_.end(counter);
+    out_.end(descriptor);
+    end_packet(packet);
   }
 
   // Clocks, temperatures, …: a counter per device and kind. Spans of equal value; only their starts matter.
@@ -386,10 +401,16 @@ class Writer {
   Sink& sink_;
   const analysis::OpKinds kinds_;
   const store::Str marker_;
-  std::array<std::unordered_map<std::string_view, uint64_t>, field::kAnnotationNames + 1> interned_;
-  ProtoMessage wrapper_;
+  ProtoWriter out_;      // packets not yet handed to the sink
+  ProtoWriter pending_;  // texts the next packet carries
+  size_t packet_ = 0, event_ = 0;  // under way in out_
+  std::array<uint64_t, field::kAnnotationNames + 1> texts_{};  // how many each table has
+  std::vector<uint64_t> name_iids_;                            // by Str
+  std::unordered_map<std::string_view, uint64_t> labels_;
+  Known api_category_{"api"}, marker_category_{"marker"};
+  std::array<Known, static_cast<size_t>(analysis::OpKind::kOther) + 1> kind_categories_;
+  Known args_{"args"}, id_{"id"}, type_{"type"}, correlation_{"correlation"}, grid_{"grid"}, workgroup_{"workgroup"}, lds_{"lds"};
   uint64_t next_track_ = kFirstOtherTrack;
-  ProtoMessage pending_;
   const std::vector<uint32_t> call_of_op_, launch_of_call_;
   std::vector<uint32_t> flow_of_op_, first_link_, links_;
   bool first_ = true;

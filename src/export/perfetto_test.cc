@@ -153,7 +153,7 @@ Checked check(const std::string& bytes) {
 std::string exported(const store::Trace& trace, const char* format = "perfetto", Options options = {}) {
   Sink sink = Sink::in_memory();
   EXPECT_TRUE(find_format(format)->write(trace, options, sink).ok());
-  return sink.memory();
+  return std::string(sink.memory());
 }
 
 void add_call(store::Trace& trace, int64_t start, int64_t end, const char* name) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <utility>
@@ -34,6 +35,8 @@ Sink::Sink(Sink&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, {})),
       buffer_(std::move(other.buffer_)),
+      size_(std::exchange(other.size_, 0)),
+      capacity_(std::exchange(other.capacity_, 0)),
       file_(std::exchange(other.file_, nullptr)),
       gzip_(std::exchange(other.gzip_, nullptr)),
       in_memory_(other.in_memory_),
@@ -58,19 +61,34 @@ size_t utf8_sequence(std::string_view text) {
   return length;
 }
 
+bool is_plain(char c) {
+  return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x80 && c != '"' && c != '\\';
+}
+
+// Length of what JSON takes as it stands at the start of `text`; eight characters at a time.
+size_t plain_length(std::string_view text) {
+  constexpr uint64_t kEach = 0x0101010101010101u;
+  size_t i = 0;
+  for (; i + 8 <= text.size(); i += 8) {
+    uint64_t word;
+    std::memcpy(&word, text.data() + i, sizeof word);
+    const uint64_t quote = word ^ (kEach * '"'), backslash = word ^ (kEach * '\\');
+    // The high bit of a byte is set when it is below 0x20, equal to one of the two, or not ASCII.
+    const uint64_t special = (word - kEach * 0x20) | (quote - kEach) | (backslash - kEach) | word;
+    if ((special & (kEach * 0x80)) != 0) break;
+  }
+  while (i < text.size() && is_plain(text[i])) ++i;
+  return i;
+}
+
 }  // namespace
 
 void Sink::json_string(std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
-  const auto plain = [](char c) {
-    return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x80 && c != '"' &&
-           c != '\\';
-  };
   put('"');
   for (size_t i = 0; i < text.size();) {
     // Nearly every text is one plain stretch.
-    size_t end = i;
-    while (end < text.size() && plain(text[end])) ++end;
+    const size_t end = i + plain_length(text.substr(i));
     if (end > i) write(text.substr(i, end - i));
     i = end;
     if (i == text.size()) break;
@@ -95,12 +113,6 @@ void Sink::json_string(std::string_view text) {
   put('"');
 }
 
-void Sink::integer(int64_t value) {
-  char text[24];
-  const auto [end, error] = std::to_chars(text, text + sizeof text, value);
-  write({text, static_cast<size_t>(end - text)});
-}
-
 void Sink::real(double value) {
   char text[32];
   const auto [end, error] = std::to_chars(text, text + sizeof text, value);
@@ -109,9 +121,18 @@ void Sink::real(double value) {
   if (digits.find_first_of(".en") == std::string_view::npos) write(".0");
 }
 
+void Sink::make_room(size_t bytes) {
+  if (!in_memory_ && size_ > 0) flush();
+  if (capacity_ - size_ >= bytes) return;
+  capacity_ = std::max(in_memory_ ? capacity_ * 2 : kBufferBytes, size_ + bytes);
+  std::unique_ptr<char[]> larger = std::make_unique_for_overwrite<char[]>(capacity_);
+  if (size_ > 0) std::memcpy(larger.get(), buffer_.get(), size_);
+  buffer_ = std::move(larger);
+}
+
 void Sink::flush() {
-  write_through(buffer_);
-  buffer_.clear();
+  write_through({buffer_.get(), size_});
+  size_ = 0;
 }
 
 void Sink::write_through(std::string_view bytes) {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace wavetap::util {
 
@@ -15,6 +16,13 @@ inline std::string csv_field(std::string_view text) {
     out += c;
   }
   return out + '"';
+}
+
+// A line of fields, its end included.
+inline std::string csv_line(const std::vector<std::string>& fields) {
+  std::string out;
+  for (size_t i = 0; i < fields.size(); ++i) out += (i > 0 ? "," : "") + csv_field(fields[i]);
+  return out + '\n';
 }
 
 }  // namespace wavetap::util
