@@ -83,6 +83,8 @@ struct Analysis {
   Status (*write)(const std::string& path, const store::Trace& trace, const Options& options) = nullptr;
   // The result as a picture in text, or null when it is not one.
   Result<std::string> (*draw)(const store::Trace& trace, const Options& options, Diagram kind) = nullptr;
+  // With needs_args: the functions whose arguments it reads; null means all.
+  bool (*needs_args_of)(std::string_view function) = nullptr;
 };
 
 // Every analysis, in the order help lists them.

@@ -5,6 +5,7 @@
 // captured graph to the executable one that hipGraphLaunch names. Ops of a launch are the ops linked to it.
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "analysis/analysis.h"
 #include "analysis/call_args.h"
@@ -50,15 +51,18 @@ std::string exec_arg(std::string_view args) {
   return std::string(given.empty() ? find_arg(args, "pGraphExec") : given);
 }
 
+bool is_graph_call(std::string_view function) {
+  return function.find("Graph") != std::string_view::npos || function.find("Capture") != std::string_view::npos;
+}
+
 Graphs find_graphs(const store::Trace& trace) {
   Graphs out;
   const store::Apis& apis = trace.apis;
+  std::vector<bool> wanted(trace.strings.size());
+  for (store::Str name = 0; name < wanted.size(); ++name) wanted[name] = is_graph_call(trace.str(name));
   std::vector<uint32_t> calls;
-  for (uint32_t row = 0; row < apis.size(); ++row) {
-    const std::string_view name = trace.str(apis.name[row]);
-    if (name.find("Graph") != std::string_view::npos || name.find("Capture") != std::string_view::npos)
-      calls.push_back(row);
-  }
+  for (uint32_t row = 0; row < apis.size(); ++row)
+    if (wanted[apis.name[row]]) calls.push_back(row);
   std::stable_sort(calls.begin(), calls.end(),
                    [&](uint32_t a, uint32_t b) { return apis.start[a] < apis.start[b]; });
 
@@ -74,7 +78,7 @@ Graphs find_graphs(const store::Trace& trace) {
   std::map<std::pair<int64_t, std::string>, int64_t> capture_begin;
   std::map<std::pair<int64_t, std::string>, Graph> captured;  // by (pid, graph)
   std::map<std::pair<int64_t, std::string>, size_t> current;  // by (pid, exec): index of out.graphs
-  std::map<uint32_t, size_t> launch_of_api;
+  std::unordered_map<uint32_t, size_t> launch_of_api;
   for (const uint32_t row : calls) {
     const std::string_view name = trace.str(apis.name[row]);
     const int64_t pid = trace.threads[apis.thread[row]].pid;
@@ -305,6 +309,8 @@ extern const Analysis kGraph{"graph",
                              /*needs_args=*/true,
                              false,
                              run,
-                             write};
+                             write,
+                             nullptr,
+                             is_graph_call};
 
 }  // namespace wavetap::analysis

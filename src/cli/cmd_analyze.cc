@@ -69,6 +69,7 @@ int analyze(const Options& options) {
 
   store::LoadOptions load;
   load.args = chosen->needs_args;
+  load.args_of = chosen->needs_args_of;
   load.stack_frames = chosen->needs_stack_frames;
   Result<store::Trace> trace = load_trace(options.path, load);
   if (!trace.ok()) return fail(trace.error());

@@ -285,16 +285,16 @@ TEST(Ds, GroupsOfSixteenLanes) {
   struct Pattern {
     uint32_t column_stride, row_stride;
   };
-  constexpr uint32_t kSmallLds = 4096;
+  constexpr uint32_t kLdsBytes = 4096;
   for (const bool wave64 : {true, false}) {
-    TestMachine machine({.target = {10, 3, 0}, .wave64 = wave64, .lds_bytes = kSmallLds});
-    for (uint32_t i = 0; i < kSmallLds; ++i) machine.group.lds[i] = static_cast<std::byte>(i * 31 + i / 251);
+    TestMachine machine({.target = {10, 3, 0}, .wave64 = wave64, .lds_bytes = kLdsBytes});
+    for (uint32_t i = 0; i < kLdsBytes; ++i) machine.group.lds[i] = static_cast<std::byte>(i * 31 + i / 251);
     for (const Form form : {Form{"ds_read_u8 v4, v2", 1}, {"ds_read_b32 v4, v2", 4}, {"ds_read_b64 v[4:5], v2", 8},
                             {"ds_read_b96 v[4:6], v2", 12}, {"ds_read_b128 v[4:7], v2", 16}}) {
       const LoweredCode* code = machine.load(form.text);
       ASSERT_NE(code, nullptr) << form.text;
       for (const Pattern pattern : {Pattern{form.bytes, 0}, {form.bytes, 68}, {0, 68}, {0, 0}, {form.bytes, 16 * form.bytes}})
-        for (const uint32_t base : {0u, 48u, kSmallLds - 80, kSmallLds - form.bytes})
+        for (const uint32_t base : {0u, 48u, kLdsBytes - 80, kLdsBytes - form.bytes})
           for (int stray = -1; stray < machine.wave.lanes; ++stray) {
             uint32_t at[64];
             for (int lane = 0; lane < machine.wave.lanes; ++lane) {
@@ -305,7 +305,7 @@ TEST(Ds, GroupsOfSixteenLanes) {
             ASSERT_TRUE(machine.run_loaded(code));
             for (int lane = 0; lane < machine.wave.lanes; ++lane) {
               uint32_t want[4] = {};
-              if (at[lane] + form.bytes <= kSmallLds) std::memcpy(want, machine.group.lds + at[lane], form.bytes);
+              if (at[lane] + form.bytes <= kLdsBytes) std::memcpy(want, machine.group.lds + at[lane], form.bytes);
               for (uint32_t i = 0; i < (form.bytes + 3) / 4; ++i)
                 ASSERT_EQ(machine.v(4 + i, lane), want[i]) << form.text << " lane " << lane << " stray " << stray << " base " << base;
             }

@@ -19,8 +19,8 @@ constexpr uint64_t kAll = ~uint64_t{0};
 constexpr uint64_t kSome = 0xa5f00f5a96c3011e;
 
 class EveryVop : public testing::TestWithParam<Shape> {};
-INSTANTIATE_TEST_SUITE_P(Targets, EveryVop, testing::ValuesIn(vop_shapes()), [](const auto& test) {
-  return amd::to_string(test.param.target) + (test.param.wave64 ? "_wave64" : "_wave32");
+INSTANTIATE_TEST_SUITE_P(Targets, EveryVop, testing::ValuesIn(vop_shapes()), [](const auto& info) {
+  return amd::to_string(info.param.target) + (info.param.wave64 ? "_wave64" : "_wave32");
 });
 
 int rounds_for(const isa::Inst& inst) {
@@ -255,9 +255,7 @@ TEST_P(EveryVop, HasAHandlerForAllButTheGraphicsOperations) {
       const isa::Inst& inst = vop.swept.inst;
       if (inst.family != isa::Family::kVop && inst.family != isa::Family::kVopc) continue;
       if (find_handler(inst, GetParam()) == nullptr && !kUnsupported.contains(vop.swept.name)) missing.insert(vop.swept.name);
-      if (find_handler(inst, GetParam()) != nullptr) {
-        EXPECT_FALSE(kUnsupported.contains(vop.swept.name)) << vop.swept.name;
-      }
+      if (find_handler(inst, GetParam()) != nullptr) EXPECT_FALSE(kUnsupported.contains(vop.swept.name)) << vop.swept.name;
       if (!vop_reference().contains(vop.swept.name)) unreferenced.insert(vop.swept.name);
     }
   EXPECT_EQ(missing, std::set<std::string>{});

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,7 +19,6 @@
 #include "base/log.h"
 #include "vgpu/gpu.h"
 #include "vgpu/guard.h"
-#include "vgpu/sys.h"
 
 namespace wavetap::vgpu {
 namespace {
@@ -70,7 +70,8 @@ bool create_thread(void* (*entry)(void*), void* arg) {
 
 void futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const timespec* timeout) {
   static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
-  sys::call(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), operation | FUTEX_PRIVATE_FLAG, value, timeout,
+          nullptr, 0);
 }
 
 // True when the queue became ready within kSpin.
