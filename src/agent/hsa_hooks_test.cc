@@ -227,7 +227,7 @@ TEST_F(HsaHooksTest, TheProgramsSignalStaysAndKeepsItsTimes) {
   EXPECT_EQ(fake_.signals.at(signal)->end_ts, 600u);
 
   // Submitted again before anyone looked: the first times are collected before the GPU may overwrite them.
-  fake_.signals.at(signal)->value = 1;
+  fake_.set(signal, 1);
   submit(queue, kernel(2, signal));
   gpu().take(1);
   FakeHsa::complete(signal, 700, 800);
@@ -248,7 +248,7 @@ TEST_F(HsaHooksTest, ABarrierOnTheSameSignalDoesNotSpoilTheKernelsTimes) {
   submit(queue, kernel(1, signal));
   gpu().take(1);
   FakeHsa::complete(signal, 500, 600);
-  fake_.signals.at(signal)->value = 1;
+  fake_.set(signal, 1);
   Packet barrier{};
   barrier.header = header_of(PacketType::kBarrierAnd);
   barrier.completion_signal = signal;
@@ -564,7 +564,7 @@ TEST_F(HsaCopiesTest, ASignalUsedAgainGivesEachCopyItsTimes) {
   load();
   const uint64_t signal = make_signal();
   for (uint64_t i = 1; i <= 3; ++i) {
-    fake_.signals.at(signal)->value = 1;  // set anew, as HIP does, before anyone has looked
+    fake_.set(signal, 1);  // set anew, as HIP does, before anyone has looked
     copy(signal, i);
     const auto now = static_cast<uint64_t>(boottime_ns());
     fake_.complete_copy(signal, now, now + i);
@@ -589,7 +589,7 @@ TEST_F(HsaCopiesTest, RowsThatShareASignalAreOneCopy) {
   const auto now = static_cast<uint64_t>(boottime_ns());
   for (uint64_t row = 0; row < 4; ++row) fake_.complete_copy(signal, now + row * 10, now + row * 10 + 5);
   // The next rectangle, smaller, with the same signal.
-  fake_.signals.at(signal)->value = 2;
+  fake_.set(signal, 2);
   for (int row = 0; row < 2; ++row) copy(signal, 7);
   for (uint64_t row = 0; row < 2; ++row) fake_.complete_copy(signal, now + 100, now + 200);
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <vector>
 
@@ -67,6 +68,7 @@ class FakeHsa {
   std::vector<std::unique_ptr<RealQueue>> queues;
   std::map<uint64_t, std::unique_ptr<amd::Signal>> signals;
   std::map<uint64_t, HsaTimes> copy_times;  // by signal, in system time; none: not finished
+  std::mutex copy_lock;                     // of copy_times, which the helper thread asks for too
   HsaStatus copy_status = kHsaSuccess;       // of the next copies
   uint64_t clock = 1000;
   uint32_t max_queue_size = 1 << 17;
@@ -78,9 +80,14 @@ class FakeHsa {
   }
   // The copy engine finishes a copy.
   void complete_copy(uint64_t signal, uint64_t start, uint64_t end) {
-    copy_times[signal] = {start, end};
+    {
+      const std::lock_guard locked(copy_lock);
+      copy_times[signal] = {start, end};
+    }
     __atomic_fetch_sub(&signals.at(signal)->value, 1, __ATOMIC_ACQ_REL);
   }
+  // What a program does that uses a signal again.
+  void set(uint64_t signal, int64_t value) { __atomic_store_n(&signals.at(signal)->value, value, __ATOMIC_RELEASE); }
   static void complete(uint64_t handle, uint64_t start, uint64_t end) {
     if (handle == 0) return;
     auto* signal = reinterpret_cast<amd::Signal*>(handle);
@@ -173,10 +180,12 @@ class FakeHsa {
     });
     set(&Hsa::hsa_amd_memory_async_copy,
         +[](void*, uint64_t, const void*, uint64_t, size_t, uint32_t, const uint64_t*, uint64_t signal) -> HsaStatus {
+          const std::lock_guard locked(fake().copy_lock);
           if (fake().copy_status == kHsaSuccess) fake().copy_times.erase(signal);
           return fake().copy_status;
         });
     set(&Hsa::hsa_amd_profiling_get_async_copy_time, +[](uint64_t signal, void* out) -> HsaStatus {
+      const std::lock_guard locked(fake().copy_lock);
       const auto times = fake().copy_times.find(signal);
       *static_cast<HsaTimes*>(out) = times == fake().copy_times.end() ? HsaTimes{} : times->second;
       return kHsaSuccess;
