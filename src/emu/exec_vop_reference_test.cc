@@ -912,8 +912,8 @@ void add_compares(Table& t) {
       {"u", {2}}, {"nge", {-1, 2}}, {"nlg", {0, 2}}, {"ngt", {-1, 0, 2}}, {"nle", {1, 2}}, {"neq", {-1, 1, 2}}, {"nlt", {0, 1, 2}}, {"tru", {-1, 0, 1, 2}}};
   for (const auto& [type, outcome] : outcomes)
     for (const auto& [condition, holds] : type[0] == 'f' ? floats : ints)
-      add_compare(t, condition, type, [outcome = outcome, holds = holds](uint64_t a, uint64_t b) {
-        return std::find(holds.begin(), holds.end(), outcome(a, b)) != holds.end();
+      add_compare(t, condition, type, [result_of = outcome, wanted = holds](uint64_t a, uint64_t b) {
+        return std::find(wanted.begin(), wanted.end(), result_of(a, b)) != wanted.end();
       });
   const auto classify = [](double value, bool negative, bool is_nan, bool is_quiet, double smallest_normal) {
     if (is_nan) return is_quiet ? 1 : 0;
@@ -928,7 +928,7 @@ void add_compares(Table& t) {
       {"f64", [=](uint64_t a) { return classify(d(a), a >> 63 != 0, nan64(a), (a & 0x8000000000000) != 0, 0x1p-1022); }}};
   for (const auto& [type, class_of] : classes)
     for (const char* prefix : {"v_cmp_class_", "v_cmpx_class_"})
-      t[prefix + type] = {"bit b" + type.substr(1) + " b32", [class_of = class_of](const Lane& in) { return Result{0, (in.s[1] >> class_of(in.s[0]) & 1) != 0}; }};
+      t[prefix + type] = {"bit b" + type.substr(1) + " b32", [find_class = class_of](const Lane& in) { return Result{0, (in.s[1] >> find_class(in.s[0]) & 1) != 0}; }};
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ std::optional<int64_t> epoch_offset(const store::Trace& trace) {
 
 class Writer {
  public:
-  Writer(const store::Trace& trace, Sink& sink) : trace_(trace), sink_(sink), epoch_(epoch_offset(trace)) {}
+  Writer(const store::Trace& trace, Sink& sink) : sink_(sink), epoch_(epoch_offset(trace)) {}
 
   void open(int64_t ns, std::string_view kind) {
     sink_.put('{');
@@ -59,7 +59,6 @@ class Writer {
   void close() { sink_.write("}\n"); }
 
  private:
-  const store::Trace& trace_;
   Sink& sink_;
   std::optional<int64_t> epoch_;
 };

@@ -50,8 +50,10 @@ TEST_F(SplitTest, EveryCallIsInExactlyOneFileWithinTheLimit) {
     std::ifstream in(file.path);
     const nlohmann::json json = nlohmann::json::parse(in, nullptr, false);
     ASSERT_TRUE(json.is_object()) << file.path;
-    for (const auto& event : json["traceEvents"])
-      if (event["ph"] == "X") EXPECT_TRUE(seen.insert(event["args"]["External id"].get<int64_t>()).second);
+    for (const auto& event : json["traceEvents"]) {
+      if (event["ph"] != "X") continue;
+      EXPECT_TRUE(seen.insert(event["args"]["External id"].get<int64_t>()).second);
+    }
   }
   EXPECT_EQ(seen.size(), 5000u);
   // Nothing but the files is left behind.

@@ -26,7 +26,7 @@ constexpr size_t kCellCountAt = 3, kRightChildAt = 8, kLeafHeaderBytes = 8, kInt
 constexpr int kDeepest = 20;  // SQLite's own limit on the depth of a b-tree
 
 // Serial types of a record.
-constexpr uint64_t kReal = 7, kZero = 8, kOne = 9, kFirstBlob = 12;
+constexpr uint64_t kReal = 7, kOne = 9, kFirstBlob = 12;
 
 constexpr size_t kRowsPerPart = 25'000;
 constexpr size_t kMostParts = 8;

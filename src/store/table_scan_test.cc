@@ -96,7 +96,9 @@ TEST_F(TableScanTest, CutsLargeTablesIntoPartsAndKeepsTheOrder) {
       "insert into t select i * 3, i % 7, 'row ' || i from n");
   size_t parts = 0;
   EXPECT_EQ(scanned(db, kAll, &parts), asked(db, kAll));
-  if (std::thread::hardware_concurrency() > 1) EXPECT_GT(parts, 1u);
+  if (std::thread::hardware_concurrency() > 1) {
+    EXPECT_GT(parts, 1u);
+  }
 }
 
 TEST_F(TableScanTest, AKeyThatIsNotTheRowNumberIsReadFromTheRow) {

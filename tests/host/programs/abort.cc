@@ -10,7 +10,10 @@ int main(int argc, char** argv) {
   host::report();
   const char* how = argc > 1 ? argv[1] : "abort";
   if (std::strcmp(how, "abort") == 0) std::abort();
-  if (std::strcmp(how, "segv") == 0) *reinterpret_cast<volatile int*>(16) = 1;
+  if (std::strcmp(how, "segv") == 0) {
+    volatile int* volatile nowhere = nullptr;
+    nowhere[4] = 1;
+  }
   if (std::strcmp(how, "term") == 0) raise(SIGTERM);
   if (std::strcmp(how, "kill") == 0) raise(SIGKILL);
   return 1;
