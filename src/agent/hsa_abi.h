@@ -47,6 +47,7 @@ enum HsaAgentInfo : uint32_t {
   kAgentWavefrontSize = 6,
   kAgentQueueMaxSize = 14,
   kAgentDevice = 17,  // 0 CPU, 1 GPU
+  kAgentCacheSize = 18,  // four numbers, the second is the L2's
   kAgentComputeUnits = 0xA002,
   kAgentMaxClockMhz = 0xA003,
   kAgentDriverNode = 0xA004,
@@ -60,6 +61,7 @@ inline constexpr uint32_t kDeviceGpu = 1;
 enum HsaPoolInfo : uint32_t { kPoolSegment = 0, kPoolFlags = 1, kPoolSize = 2, kPoolMayAllocate = 5 };
 // The same numbers describe regions.
 inline constexpr uint32_t kSegmentGlobal = 0;
+inline constexpr uint32_t kSegmentGroup = 3;
 inline constexpr uint32_t kPoolKernarg = 1;
 inline constexpr uint32_t kPoolFineGrained = 2;
 

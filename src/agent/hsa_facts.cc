@@ -6,6 +6,7 @@
 #include <new>
 #include <string_view>
 
+#include "agent/device_figures.h"
 #include "agent/hsa_hooks.h"
 #include "agent/hsa_queue.h"
 #include "agent/hsa_table.h"
@@ -29,6 +30,8 @@ struct Agent {
   char name[64];
   char product[64];
   char uuid[24];
+  uint64_t lds_bytes;
+  uint64_t l2_bytes;
 };
 
 // Grows; never shrinks. Plain memory, so that nothing is constructed or destroyed behind the program's back.
@@ -109,6 +112,7 @@ HsaStatus add_pool(uint64_t pool, void* data) {
   size_t size = 0;
   bool may_allocate = false;
   hsa().hsa_amd_memory_pool_get_info(pool, kPoolSegment, &segment);
+  if (segment == kSegmentGroup) hsa().hsa_amd_memory_pool_get_info(pool, kPoolSize, &agent->lds_bytes);
   if (segment != kSegmentGlobal || g_facts.pool_count == kMaxPools) return kHsaSuccess;
   hsa().hsa_amd_memory_pool_get_info(pool, kPoolFlags, &flags);
   hsa().hsa_amd_memory_pool_get_info(pool, kPoolSize, &size);
@@ -141,6 +145,9 @@ HsaStatus add_agent(uint64_t handle, void*) {
     fact.bdf = agent_info<uint32_t>(handle, kAgentDomain) << 16 | agent_info<uint32_t>(handle, kAgentBdf);
     hsa().hsa_agent_get_info(handle, kAgentUuid, agent.uuid);
     agent.uuid[sizeof agent.uuid - 1] = '\0';
+    uint32_t caches[4] = {};
+    hsa().hsa_agent_get_info(handle, kAgentCacheSize, caches);
+    agent.l2_bytes = caches[1];
   }
   fact.driver_node = agent_info<uint32_t>(handle, kAgentDriverNode);
   fact.compute_units = agent_info<uint32_t>(handle, kAgentComputeUnits);
@@ -282,13 +289,20 @@ HsaStatus on_executable_destroy(uint64_t executable) {
   return hsa().hsa_executable_destroy(executable);
 }
 
-// Everything known so far, for a session that opens later.
-void write_known_facts() {
-  Locked locked(g_facts.lock);
+// Agents, what HSA says of the GPUs besides, and what the driver and the environment say.
+void write_agents() {
   for (uint32_t i = 0; i < g_facts.agent_count; ++i) {
     const Agent& agent = g_facts.agents[i];
     fact(agent.fact, format::Kind::kAgent, 0, {agent.name, agent.product, agent.uuid});
+    if (agent.fact.is_gpu != 0) write_hsa_figures(agent.fact, agent.lds_bytes, agent.l2_bytes);
   }
+  write_driver_figures();
+}
+
+// Everything known so far, for a session that opens later.
+void write_known_facts() {
+  Locked locked(g_facts.lock);
+  write_agents();
   for (const CodeObject& object : g_facts.code_objects) write_code_object(object, 1);
   for (const Kernel& kernel : g_facts.kernels) write_kernel(kernel);
   Queue::write_facts();
@@ -306,10 +320,7 @@ void open_agents() {
   hsa().hsa_iterate_agents(reinterpret_cast<void*>(&add_agent), nullptr);
   g_facts.loader = {};
   hsa().hsa_system_get_major_extension_table(kLoaderExtension, 1, sizeof g_facts.loader, &g_facts.loader);
-  for (uint32_t i = 0; i < g_facts.agent_count; ++i) {
-    const Agent& agent = g_facts.agents[i];
-    fact(agent.fact, format::Kind::kAgent, 0, {agent.name, agent.product, agent.uuid});
-  }
+  write_agents();
 }
 
 void unlock_facts_after_fork() { new (&g_facts.lock) LockWord; }

@@ -1,6 +1,7 @@
 // Queue functions: ours act on the program's side of the queue (hsa_queue.h), the rest is handed the real one.
 #include <atomic>
 
+#include "agent/device_figures.h"
 #include "agent/hsa_facts.h"
 #include "agent/hsa_hooks.h"
 #include "agent/hsa_queue.h"
@@ -20,6 +21,7 @@ HsaStatus on_queue_create(uint64_t agent, uint32_t size, uint32_t type, void* ca
   if (!is_gpu(agent)) {
     return hsa().hsa_queue_create(agent, size, type, callback, data, private_bytes, group_bytes, queue);
   }
+  want_hip_figures();
   return Queue::create(agent, size, type, reinterpret_cast<Queue::ErrorCallback>(callback), data, private_bytes,
                        group_bytes, queue);
 }

@@ -8,6 +8,7 @@
 #include "analysis/render.h"
 #include "analysis/report.h"
 #include "cli/command.h"
+#include "cli/trace_devices.h"
 #include "cli/trace_input.h"
 #include "util/terminal.h"
 
@@ -32,7 +33,8 @@ int report(const Options& options) {
                                                : ReportBy::kOverview;
   analysis::Options analysis_options;
   analysis_options.top = options.top;
-  const analysis::Report built = analysis::build_report(*trace, analysis_options, by);
+  analysis::Report built = analysis::build_report(*trace, analysis_options, by);
+  add_device_truth(options.path, built);
   print_report(built, *trace, options.json);
   return kDone;
 }

@@ -31,9 +31,11 @@ namespace {
 struct Options {
   std::vector<std::string> gpus;
   bool no_trace = false;
+  bool require_gpu = false;
   RecordingOptions recording;
   bool no_checks = false;
   RunEnvironment environment;
+  std::string correct_library;  // from the above; "" for none
   uint64_t seed = 0;
   uint32_t threads = 0;
   uint64_t watchdog = 0;
@@ -117,10 +119,11 @@ Result<std::string> preloadable(const std::string& library, const std::string& r
   return link;
 }
 
-// Each once: the virtual GPU in front of what is there already, the recorder behind it. A library of the user's that
+// Each once: the virtual GPU and the correction of device figures in front of what is there already, the recorder behind
+// it. A library of the user's that
 // stands before HIP functions itself is called first then, as it is without us, and finds ours where it looks for
 // the next.
-std::string preload_list(const std::string& gpu, const std::string& agent) {
+std::string preload_list(const std::string& gpu, const std::string& correct, const std::string& agent) {
   std::vector<std::string> list;
   const auto add = [&](const std::string& library) {
     if (!library.empty() && std::find(list.begin(), list.end(), library) == list.end()) list.push_back(library);
@@ -129,6 +132,7 @@ std::string preload_list(const std::string& gpu, const std::string& agent) {
   add(WT_SANITIZER_RUNTIME);  // an instrumented library needs it, and it must be the first of all
 #endif
   add(gpu);
+  add(correct);
   if (const char* present = std::getenv("LD_PRELOAD"); present != nullptr) {
     std::string text = present;
     std::replace(text.begin(), text.end(), ' ', ':');
@@ -172,14 +176,31 @@ Result<vgpu::Config> prepare_gpus(const Options& options, const std::string& pro
   return config;
 }
 
+// What --require-gpu makes of a program that ended well. `kernels`: how many it dispatched; nothing when the trace could
+// not be read.
+int require_kernels(const std::string& program, std::optional<uint64_t> kernels) {
+  if (kernels && *kernels != 0) return kDone;
+  if (!kernels) return fail(errorf("--require-gpu: whether %s used the GPU is not known: there is no trace", program.c_str()), kIncomplete);
+  return fail(errorf("--require-gpu: %s dispatched no kernel: what it computed, it computed on the CPU; see wavetap doctor", program.c_str()),
+              kIncomplete);
+}
+
+Status check_options(const Options& options) {
+  if (!options.require_gpu) return {};
+  if (options.no_trace) return errorf("run: --require-gpu counts kernels in the trace; leave out --no-trace");
+  if (options.recording.start_paused) return errorf("run: --require-gpu needs a trace of the whole program; leave out --start-paused");
+  return {};
+}
+
 int run(const Options& options, const std::vector<std::string>& program) {
   if (program.empty()) return fail(errorf("run: no program given; write wavetap run [OPTIONS] -- CMD [ARG…]"));
-  if (options.no_trace && options.gpus.empty()) return fail(util::replace_process({program, {}}));
+  if (const Status allowed = check_options(options); !allowed.ok()) return fail(allowed.error());
+  if (options.no_trace && options.gpus.empty() && options.correct_library.empty()) return fail(util::replace_process({program, {}}));
 
   Result<RunDir> run_dir = RunDir::create();
   if (!run_dir.ok()) return fail(run_dir.error());
   Environment environment;
-  std::string gpu_preload, agent_preload;
+  std::string gpu_preload, correct_preload, agent_preload;
   const auto preload = [&](const Result<std::string>& library) -> Result<std::string> {
     return library.ok() ? preloadable(*library, run_dir->path()) : library;
   };
@@ -194,6 +215,8 @@ int run(const Options& options, const std::vector<std::string>& program) {
       agent_preload = *agent;
       environment = recording->environment();
       environment.emplace_back("HSA_TOOLS_LIB", tools_list(*agent));
+    } else if (options.require_gpu) {
+      return fail(begun.error());
     } else {
       // The program matters more than its trace.
       warn({begun.error().message + "; the program runs unrecorded"});
@@ -209,8 +232,13 @@ int run(const Options& options, const std::vector<std::string>& program) {
     gpu_preload = *library;
     environment.emplace_back(vgpu::kRunDirVariable, run_dir->path());
   }
-  if (!gpu_preload.empty() || !agent_preload.empty())
-    environment.emplace_back("LD_PRELOAD", preload_list(gpu_preload, agent_preload));
+  if (!options.correct_library.empty()) {
+    const Result<std::string> library = preloadable(options.correct_library, run_dir->path());
+    if (!library.ok()) return fail_before(recording, library.error());
+    correct_preload = *library;
+  }
+  if (!gpu_preload.empty() || !correct_preload.empty() || !agent_preload.empty())
+    environment.emplace_back("LD_PRELOAD", preload_list(gpu_preload, correct_preload, agent_preload));
 
   const Result<int> status = util::run_in_foreground({program, environment});
   if (!status.ok()) return fail_before(recording, status.error());
@@ -218,8 +246,9 @@ int run(const Options& options, const std::vector<std::string>& program) {
     const Status counted = write_counters(counters_file, options.counters);
     if (!counted.ok()) warn(counted.error());  // the exit status is the program's
   }
-  if (recording) recording->finish(*status);
-  return *status;
+  std::optional<uint64_t> kernels;
+  if (recording) kernels = recording->finish(*status);
+  return options.require_gpu && *status == 0 ? require_kernels(program[0], kernels) : *status;
 }
 
 }  // namespace
@@ -261,6 +290,8 @@ void add_run(CLI::App& parent, Invocation& invocation) {
   command.add_option("--correct-device", options->environment.correct, "let HIP and CUDA-named entry points report the "
                      "published figures of the GPU, or those given: multiprocessors, clock-mhz, wave-size, lds-bytes, arch")
       ->type_name("[FIELD=VALUE,…]")->expected(0, 1);
+  command.add_flag("--require-gpu", options->require_gpu, "exit with 2 when the program ends well and has dispatched no kernel, its "
+                   "children included; the runtime's own copies and fills do not count");
   command.add_flag("--safe", options->environment.safe, "change the program's environment as wavetap doctor advises, and say what");
   command.add_flag("--no-checks", options->no_checks, "start the program even if it is known to fail");
   command.callback([options, &command, &invocation] {
@@ -271,10 +302,12 @@ void add_run(CLI::App& parent, Invocation& invocation) {
     }
     // Without our `--` in front, one further on is the program's own.
     if (!program.empty() && invocation.has_separator) program.push_back("--");
-    if (const Status prepared = prepare_environment(options->gpus, options->environment); !prepared.ok()) {
-      invocation.exit_code = fail(prepared.error());
+    const Result<std::string> library = prepare_environment(options->gpus, options->environment);
+    if (!library.ok()) {
+      invocation.exit_code = fail(library.error());
       return;
     }
+    options->correct_library = *library;
     program.insert(program.end(), invocation.program.begin(), invocation.program.end());
     invocation.exit_code = run(*options, program);
   });

@@ -76,14 +76,14 @@ std::vector<std::pair<std::string, std::string>> Recording::environment() const 
   return {{format::kSessionVariable, folder_}, {format::kOptionsVariable, util::join(words, ",")}};
 }
 
-void Recording::finish(int status) {
+std::optional<uint64_t> Recording::finish(int status) {
   // Beyond `ulimit -f` the import must fail, not this process: its exit status is the program's.
   signal(SIGXFSZ, SIG_IGN);
   const std::vector<uint32_t> running = still_running(folder_);
   Result<store::ImportResult> result = import_with_progress(folder_, options_.output, {.overwrite = true, .allow_empty = true});
   if (!result.ok()) {
     warn({fmt::format("{}; the raw trace is kept: wavetap import {} -o FILE", result.error().message, folder_)});
-    return;
+    return std::nullopt;
   }
   if (!options_.durations.empty()) {
     const Status written = write_durations(options_.output, options_.durations);
@@ -108,6 +108,7 @@ void Recording::finish(int status) {
   } else {
     remove_folder(folder_);
   }
+  return result->program_kernels;
 }
 
 void Recording::discard() { remove_folder(folder_); }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,8 +33,9 @@ class Recording {
   std::vector<std::pair<std::string, std::string>> environment() const;
 
   // After the program has ended with this status as a shell reports it: imports, says what was recorded, and
-  // how the program died if it did. Never fails the run: problems are warnings.
-  void finish(int status);
+  // how the program died if it did. Never fails the run: problems are warnings. Returns how many kernels the program
+  // dispatched; nothing when that is not known.
+  std::optional<uint64_t> finish(int status);
   // The program never ran: removes the folder.
   void discard();
 

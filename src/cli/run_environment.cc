@@ -10,9 +10,11 @@
 #include "cli/known_devices.h"
 #include "correct/corrections.h"
 #include "doctor/check.h"
+#include "doctor/correction_risk.h"
 #include "doctor/fix.h"
 #include "doctor/machine.h"
 #include "util/text.h"
+#include "vgpu/config.h"
 #include "vgpu/model.h"
 
 namespace wavetap::cli {
@@ -33,18 +35,26 @@ doctor::Machine machine_with(const std::vector<vgpu::Model>& models) {
     if (const char* value = std::getenv(variable.name.c_str())) variable.value = value;
   }
   if (models.empty()) return machine;
-  machine.gpus.clear();
   for (const vgpu::Model& model : models) {
     const std::string setting(model.quirk("lie.environment"));
     const std::string name = setting.substr(0, setting.find('='));
     const char* value = name.empty() ? nullptr : std::getenv(name.c_str());
     if (value != nullptr && machine.variable(name) == nullptr)
       machine.environment.variables.push_back({name, value});
+  }
+  machine.gpus.clear();
+  vgpu::Config config;
+  config.models = models;
+  for (const vgpu::GpuPlace& place : vgpu::place_gpus(config)) {
+    const vgpu::Model& model = models[place.model];
     doctor::Gpu gpu;
-    gpu.node = static_cast<uint32_t>(machine.gpus.size() + 1);
+    gpu.node = place.node;
     gpu.target = model.target;
     gpu.device_id = model.device_id;
+    gpu.revision = model.revision;
+    gpu.pci_address = place.pci_address();
     gpu.properties_path = model.name + ".gpu";
+    doctor::match_known(machine.known_devices, gpu);
     machine.gpus.push_back(std::move(gpu));
   }
   return machine;
@@ -66,80 +76,81 @@ void apply_safe_changes(const std::vector<vgpu::Model>& models) {
   }
 }
 
-// The figures the program should see: published ones of the first GPU, then what the user gave. HIP counts
-// WGPs from gfx10 on.
-struct Figures {
-  std::string text;
-  uint32_t multiprocessors = 0;
-  uint32_t true_multiprocessors = 0;
-};
-
-Result<Figures> corrected_figures(const doctor::Machine& machine, const std::string& request) {
-  std::vector<std::pair<std::string, std::string>> fields;
-  Figures figures;
-  const doctor::KnownDevice* known = nullptr;
-  for (const doctor::KnownDevice& device : machine.known_devices) {
-    if (!machine.gpus.empty() && device.device_id == machine.gpus.front().device_id) known = &device;
-  }
-  if (known != nullptr) {
-    figures.true_multiprocessors =
-        known->target.major >= 10 ? known->compute_units / 2 : known->compute_units;
-    fields = {{"multiprocessors", std::to_string(figures.true_multiprocessors)},
-              {"clock-mhz", std::to_string(known->engine_clock_mhz)},
-              {"wave-size", std::to_string(known->wave_size)},
-              {"arch", amd::to_string(known->target)}};
-  } else if (request.empty()) {
-    return errorf(
-        "--correct-device: this GPU is not in the device database; give the figures, "
-        "--correct-device=multiprocessors=36,clock-mhz=2575");
-  }
-  if (!request.empty()) {
-    // Only what was asked for.
-    fields.clear();
-    for (const std::string& pair : util::split(request, ',')) {
-      const size_t equals = pair.find('=');
-      fields.emplace_back(pair.substr(0, equals), equals == std::string::npos ? "" : pair.substr(equals + 1));
-    }
-  }
-  for (const auto& [name, value] : fields) {
-    figures.text += (figures.text.empty() ? "" : ",") + name + "=" + value;
-    if (name == "multiprocessors")
-      figures.multiprocessors = static_cast<uint32_t>(util::parse_unsigned(value).value_or(0));
-  }
-  correct::Corrections checked;
-  if (!correct::parse_corrections(figures.text.c_str(), checked)) {
-    return errorf(
-        "--correct-device=%s: not FIELD=NUMBER[,…]; fields are multiprocessors, clock-mhz, wave-size, "
-        "lds-bytes and arch",
-        request.c_str());
-  }
-  return figures;
+std::string name_of(const doctor::Gpu& gpu) {
+  return gpu.known != nullptr && gpu.same_board ? fmt::format("{} ({})", gpu.pci_address, gpu.known->marketing_name)
+                                                : gpu.pci_address;
 }
 
-Status apply_correction(const doctor::Machine& machine, const std::string& request) {
-  const Result<Figures> figures = corrected_figures(machine, request);
-  if (!figures.ok()) return figures.error();
+// The published figures, in the words of correct/corrections.h. With an override in force the runtime loads the code
+// of another chip, and a program must go on asking for that.
+std::string published_figures(const doctor::Machine& machine, const doctor::Gpu& gpu) {
+  const doctor::TrueFigures figures = doctor::true_figures(*gpu.known, machine.variable("GPU_ENABLE_WGP_MODE"));
+  std::string text = fmt::format("multiprocessors={},clock-mhz={},wave-size={},lds-bytes={}", figures.multiprocessors,
+                                 figures.clock_mhz, figures.wave_size, figures.lds_bytes);
+  if (!doctor::override_for(machine, gpu)) text += ",arch=" + figures.arch;
+  return text;
+}
+
+// Warns of figures that break what programs compute from them.
+void warn_of_risks(const doctor::Machine& machine, const doctor::Gpu& gpu, const std::string& request) {
+  const std::string* mode = machine.variable("GPU_ENABLE_WGP_MODE");
+  const doctor::TrueFigures truth = gpu.known != nullptr && gpu.same_board ? doctor::true_figures(*gpu.known, mode)
+                                                                           : doctor::true_figures(gpu, mode);
+  for (const std::string& pair : util::split(request, ',')) {
+    const size_t equals = pair.find('=');
+    const std::string risk = doctor::correction_risk(truth, pair.substr(0, equals), pair.substr(equals + 1));
+    if (!risk.empty()) warn(errorf("--correct-device: %s: %s", name_of(gpu).c_str(), risk.c_str()));
+  }
+}
+
+// WAVETAP_CORRECT for what the user asked for, or for the published figures of every GPU that is known.
+Result<std::string> corrections_for(const doctor::Machine& machine, const std::string& request) {
+  if (!request.empty()) {
+    correct::Corrections checked;
+    if (!correct::parse_corrections(request.c_str(), checked)) {
+      return errorf(
+          "--correct-device=%s: not FIELD=NUMBER[,…]; fields are multiprocessors, clock-mhz, wave-size, "
+          "lds-bytes and arch",
+          request.c_str());
+    }
+    fmt::print(stderr, "wavetap: --correct-device: the program sees {}, whatever the layers say\n",
+               util::escape_control(request));
+    for (const doctor::Gpu& gpu : machine.gpus) warn_of_risks(machine, gpu, request);
+    return request;
+  }
+  std::vector<std::string> sets;
+  for (const doctor::Gpu& gpu : machine.gpus) {
+    if (gpu.known == nullptr || !gpu.same_board) {
+      warn(errorf("--correct-device: %s: not in the device database, left as it is; give its figures: "
+                  "--correct-device=multiprocessors=36,clock-mhz=2575",
+                  name_of(gpu).c_str()));
+      continue;
+    }
+    const std::string figures = published_figures(machine, gpu);
+    sets.push_back(fmt::format("@{} {}", gpu.pci_address, figures));
+    fmt::print(stderr, "wavetap: --correct-device: {}: the program sees {}, whatever the layers say\n", name_of(gpu), figures);
+  }
+  if (sets.empty() || sets.size() > correct::CorrectionTable::kMaxSets) {
+    return errorf(
+        "--correct-device: this machine has %s in the device database; give the figures, "
+        "--correct-device=multiprocessors=36,clock-mhz=2575",
+        sets.empty() ? "no GPU that is" : "more GPUs than can be told apart");
+  }
+  return util::join(sets, ";");
+}
+
+Result<std::string> apply_correction(const doctor::Machine& machine, const std::string& request) {
   const Result<std::string> library = correct_library();
   if (!library.ok()) return library.error();
-  setenv(correct::kVariable, figures->text.c_str(), 1);
-  const char* present = std::getenv("LD_PRELOAD");
-  setenv("LD_PRELOAD", (present != nullptr && *present != '\0' ? *library + ":" + present : *library).c_str(),
-         1);
-  fmt::print(stderr, "wavetap: --correct-device: the program sees {}, whatever the layers say\n",
-             util::escape_control(figures->text));
-  if (figures->true_multiprocessors != 0 && figures->multiprocessors > figures->true_multiprocessors) {
-    warn(
-        errorf("--correct-device: %u multiprocessors are more than the %u workgroup slots HIP schedules by; "
-               "occupancy and cooperative "
-               "launches computed from it ask for more than fits",
-               figures->multiprocessors, figures->true_multiprocessors));
-  }
-  return {};
+  const Result<std::string> text = corrections_for(machine, request);
+  if (!text.ok()) return text.error();
+  setenv(correct::kVariable, text->c_str(), 1);
+  return library;
 }
 
 }  // namespace
 
-Status prepare_environment(const std::vector<std::string>& gpus, const RunEnvironment& wanted) {
+Result<std::string> prepare_environment(const std::vector<std::string>& gpus, const RunEnvironment& wanted) {
   std::vector<vgpu::Model> models;
   for (const std::string& name : util::split(util::join(gpus, ","), ',')) {
     Result<vgpu::Model> model = name.empty() ? Result<vgpu::Model>(Error{}) : find_model(name);
@@ -148,7 +159,7 @@ Status prepare_environment(const std::vector<std::string>& gpus, const RunEnviro
   for (const vgpu::Model& model : models) apply_model_environment(model);
   if (wanted.safe) apply_safe_changes(models);
   if (wanted.correct) return apply_correction(machine_with(models), *wanted.correct);
-  return {};
+  return std::string();
 }
 
 }  // namespace wavetap::cli

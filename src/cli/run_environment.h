@@ -15,8 +15,8 @@ struct RunEnvironment {
 
 // What `wavetap run` does to the environment its program inherits. A model may stand for a machine whose
 // logins set variables (`lie.environment = NAME=VALUE`; the user's own win). With `correct`, WAVETAP_CORRECT
-// and LD_PRELOAD make the program see true device figures, and a banner says which. Names that are no models
-// are left for the run to complain about.
-Status prepare_environment(const std::vector<std::string>& gpus, const RunEnvironment& wanted);
+// says which figures the program is to see, and a banner says so too. Names that are no models are left for the
+// run to complain about. Returns the library to preload for it, "" for none.
+Result<std::string> prepare_environment(const std::vector<std::string>& gpus, const RunEnvironment& wanted);
 
 }  // namespace wavetap::cli

@@ -9,31 +9,23 @@ namespace {
 
 constexpr const char* kNames[kFieldCount] = {"multiprocessors", "clock-mhz", "wave-size", "lds-bytes",
                                              "arch"};
-
-// Offsets of the structures' fields; 0 for arch: the structure has none.
-struct Offsets {
-  size_t multiprocessors, clock_khz, wave_size, lds_bytes, arch;
-};
-constexpr Offsets kOffsets[] = {
-    {336, 308, 276, 264, 396},   // hipDeviceProp_t of HIP 5
-    {388, 348, 308, 296, 1160},  // hipDeviceProp_tR0600
-    {388, 348, 308, 296, 0},     // cudaDeviceProp
-};
+constexpr const char* kTraceNames[kFieldCount] = {"multiprocessors", "clock_mhz", "wave_size", "lds_bytes",
+                                                  "arch"};
 
 // hipDeviceAttribute_t, the same numbers since HIP 5; CUdevice_attribute.
 constexpr int kHipClockRate = 5, kHipMultiprocessors = 63, kHipWarpSize = 87, kHipSharedMemory = 74;
 constexpr int kCudaSharedMemory = 8, kCudaWarpSize = 10, kCudaClockRate = 13, kCudaMultiprocessors = 16;
 
-void say(Report report, Field field, unsigned long long before, unsigned long long after) {
-  if (report == nullptr || before == after) return;
+void say(const Report& report, Field field, unsigned long long before, unsigned long long after) {
+  if (report.function == nullptr || before == after) return;
   char old_text[32], new_text[32];
   std::snprintf(old_text, sizeof old_text, "%llu", before);
   std::snprintf(new_text, sizeof new_text, "%llu", after);
-  report(field, old_text, new_text);
+  report.function(report.context, field, old_text, new_text);
 }
 
 template <class T>
-void put(void* properties, size_t offset, Field field, T value, T unit, Report report) {
+void put(void* properties, size_t offset, Field field, T value, T unit, const Report& report) {
   T before;
   std::memcpy(&before, static_cast<char*>(properties) + offset, sizeof before);
   const T after = value * unit;
@@ -47,6 +39,10 @@ const char* field_name(Field field) {
   return field < Field::kCount ? kNames[static_cast<size_t>(field)] : "";
 }
 
+const char* trace_name(Field field) {
+  return field < Field::kCount ? kTraceNames[static_cast<size_t>(field)] : "";
+}
+
 bool Corrections::any() const {
   for (const bool one : has) {
     if (one) return true;
@@ -54,11 +50,23 @@ bool Corrections::any() const {
   return false;
 }
 
-bool parse_corrections(const char* text, Corrections& corrections) {
-  while (text != nullptr && *text != '\0') {
-    const char* end = std::strchr(text, ',');
-    const size_t length = end == nullptr ? std::strlen(text) : static_cast<size_t>(end - text);
-    const char* equals = static_cast<const char*>(std::memchr(text, '=', length));
+const Corrections& CorrectionTable::find(const char* pci) const {
+  static constexpr Corrections kNone;
+  const Corrections* everywhere = &kNone;
+  for (size_t i = 0; i < count; ++i) {
+    if (sets[i].pci[0] == '\0') everywhere = &sets[i].corrections;
+    else if (std::strcmp(sets[i].pci, pci) == 0) return sets[i].corrections;
+  }
+  return pci[0] == '\0' && count == 1 ? sets[0].corrections : *everywhere;
+}
+
+namespace {
+
+bool parse_set(const char* text, const char* stop, Corrections& corrections) {
+  while (text < stop) {
+    const char* comma = static_cast<const char*>(std::memchr(text, ',', static_cast<size_t>(stop - text)));
+    const char* const end = comma == nullptr ? stop : comma;
+    const char* const equals = static_cast<const char*>(std::memchr(text, '=', static_cast<size_t>(end - text)));
     if (equals == nullptr) return false;
     const size_t name_length = static_cast<size_t>(equals - text);
     size_t field = 0;
@@ -66,27 +74,50 @@ bool parse_corrections(const char* text, Corrections& corrections) {
            (std::strlen(kNames[field]) != name_length || std::memcmp(kNames[field], text, name_length) != 0))
       ++field;
     if (field == kFieldCount) return false;
-    const size_t value_length = length - name_length - 1;
+    const size_t value_length = static_cast<size_t>(end - equals) - 1;
     if (static_cast<Field>(field) == Field::kArch) {
       if (value_length == 0 || value_length >= sizeof corrections.arch) return false;
       std::memcpy(corrections.arch, equals + 1, value_length);
       corrections.arch[value_length] = '\0';
     } else {
-      char* stop = nullptr;
-      const unsigned long value = std::strtoul(equals + 1, &stop, 10);
-      if (value_length == 0 || stop != equals + 1 + value_length || value == 0 || value > INT32_MAX)
-        return false;
+      char* after = nullptr;
+      const unsigned long value = std::strtoul(equals + 1, &after, 10);
+      if (value_length == 0 || after != end || value == 0 || value > INT32_MAX) return false;
       corrections.number[field] = static_cast<uint32_t>(value);
     }
     corrections.has[field] = true;
-    text += length + (end == nullptr ? 0 : 1);
+    text = comma == nullptr ? stop : comma + 1;
   }
   return true;
 }
 
-void correct_properties(const Corrections& corrections, PropertyLayout layout, void* properties,
-                        Report report) {
-  const Offsets& at = kOffsets[static_cast<size_t>(layout)];
+}  // namespace
+
+bool parse_corrections(const char* text, Corrections& corrections) {
+  return text == nullptr || parse_set(text, text + std::strlen(text), corrections);
+}
+
+bool parse_corrections(const char* text, CorrectionTable& table) {
+  while (text != nullptr && *text != '\0') {
+    if (table.count == CorrectionTable::kMaxSets) return false;
+    CorrectionTable::Set& set = table.sets[table.count++];
+    const char* const semicolon = std::strchr(text, ';');
+    const char* const stop = semicolon == nullptr ? text + std::strlen(text) : semicolon;
+    if (*text == '@') {
+      const char* const space = static_cast<const char*>(std::memchr(text, ' ', static_cast<size_t>(stop - text)));
+      const size_t length = space == nullptr ? 0 : static_cast<size_t>(space - text) - 1;
+      if (length == 0 || length >= sizeof set.pci) return false;
+      std::memcpy(set.pci, text + 1, length);
+      text = space + 1;
+    }
+    if (!parse_set(text, stop, set.corrections)) return false;
+    text = semicolon == nullptr ? stop : semicolon + 1;
+  }
+  return true;
+}
+
+void correct_properties(const Corrections& corrections, const amd::HipPropertiesLayout& at, void* properties,
+                        const Report& report) {
   const auto number = [&](Field field) { return corrections.number[static_cast<size_t>(field)]; };
   const auto has = [&](Field field) { return corrections.has[static_cast<size_t>(field)]; };
   if (has(Field::kMultiprocessors))
@@ -105,7 +136,8 @@ void correct_properties(const Corrections& corrections, PropertyLayout layout, v
     std::snprintf(before, sizeof before, "%.255s", name);
     const char* colon = std::strchr(before, ':');
     std::snprintf(name, sizeof before, "%s%.180s", corrections.arch, colon == nullptr ? "" : colon);
-    if (report != nullptr && std::strcmp(before, name) != 0) report(Field::kArch, before, name);
+    if (report.function != nullptr && std::strcmp(before, name) != 0)
+      report.function(report.context, Field::kArch, before, name);
   }
 }
 
@@ -139,7 +171,7 @@ Field field_of_cuda_attribute(int attribute) {
   }
 }
 
-void correct_attribute(const Corrections& corrections, Field field, int* value, Report report) {
+void correct_attribute(const Corrections& corrections, Field field, int* value, const Report& report) {
   if (field >= Field::kArch || !corrections.has[static_cast<size_t>(field)]) return;
   const int unit = field == Field::kClockMhz ? 1000 : 1;
   const uint32_t right = corrections.number[static_cast<size_t>(field)];

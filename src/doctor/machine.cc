@@ -34,18 +34,6 @@ std::optional<amd::GfxTarget> target_of_version(uint64_t version) {
                         static_cast<uint8_t>(version % 100)};
 }
 
-void find_known(const std::vector<KnownDevice>& known, Gpu& gpu) {
-  for (const KnownDevice& device : known) {
-    if (device.device_id != gpu.device_id) continue;
-    if (gpu.known == nullptr) gpu.known = &device;
-    if (gpu.revision && *gpu.revision == device.revision) {
-      gpu.known = &device;
-      gpu.same_board = true;
-      return;
-    }
-  }
-}
-
 void read_memory(const Root& root, const std::string& node, Gpu& gpu) {
   for (const std::string& bank : root.list(node + "/mem_banks")) {
     auto properties = read_properties(root, node + "/mem_banks/" + bank + "/properties");
@@ -65,22 +53,14 @@ std::vector<Gpu> read_gpus(const Root& root, const std::vector<KnownDevice>& kno
     const std::optional<uint64_t> number = util::parse_unsigned(name);
     if (!number) continue;
     const std::string node = std::string(kNodes) + "/" + name;
-    Gpu gpu;
-    gpu.node = static_cast<uint32_t>(*number);
-    gpu.properties_path = node + "/properties";
-    gpu.properties = read_properties(root, gpu.properties_path);
+    Gpu gpu = gpu_of_properties(static_cast<uint32_t>(*number), read_properties(root, node + "/properties"));
     if (gpu.property("simd_count") == 0) continue;  // a CPU
+    gpu.properties_path = node + "/properties";
     gpu.gpu_id = static_cast<uint32_t>(root.number(node + "/gpu_id").value_or(0));
-    gpu.target = target_of_version(gpu.property("gfx_target_version"));
-    gpu.device_id = static_cast<uint32_t>(gpu.property("device_id"));
-    const uint64_t location = gpu.property("location_id");
-    gpu.pci_address = fmt::format("{:04x}:{:02x}:{:02x}.{:x}", gpu.property("domain"), location >> 8 & 0xff,
-                                  location >> 3 & 0x1f, location & 7);
-    gpu.pci_folder = "/sys/bus/pci/devices/" + gpu.pci_address;
     if (const auto revision = root.number(gpu.pci_folder + "/revision"))
       gpu.revision = static_cast<uint32_t>(*revision);
     read_memory(root, node, gpu);
-    find_known(known, gpu);
+    match_known(known, gpu);
     gpus.push_back(std::move(gpu));
   }
   std::sort(gpus.begin(), gpus.end(), [](const Gpu& a, const Gpu& b) { return a.node < b.node; });
@@ -145,6 +125,31 @@ void look_for_container(Machine& machine) {
 }
 
 }  // namespace
+
+Gpu gpu_of_properties(uint32_t node, std::map<std::string, uint64_t> properties) {
+  Gpu gpu;
+  gpu.node = node;
+  gpu.properties = std::move(properties);
+  gpu.target = target_of_version(gpu.property("gfx_target_version"));
+  gpu.device_id = static_cast<uint32_t>(gpu.property("device_id"));
+  const uint64_t location = gpu.property("location_id");
+  gpu.pci_address = fmt::format("{:04x}:{:02x}:{:02x}.{:x}", gpu.property("domain"), location >> 8 & 0xff,
+                                location >> 3 & 0x1f, location & 7);
+  gpu.pci_folder = "/sys/bus/pci/devices/" + gpu.pci_address;
+  return gpu;
+}
+
+void match_known(const std::vector<KnownDevice>& known, Gpu& gpu) {
+  for (const KnownDevice& device : known) {
+    if (device.device_id != gpu.device_id) continue;
+    if (gpu.known == nullptr) gpu.known = &device;
+    if (gpu.revision && *gpu.revision == device.revision) {
+      gpu.known = &device;
+      gpu.same_board = true;
+      return;
+    }
+  }
+}
 
 uint32_t Gpu::compute_units() const {
   const uint64_t per_cu = property("simd_per_cu");

@@ -58,6 +58,11 @@ struct Gpu {
   std::string title() const;
 };
 
+// A GPU by what the driver says of it: `properties` are those of its node.
+Gpu gpu_of_properties(uint32_t node, std::map<std::string, uint64_t> properties);
+// Finds it among the devices, by PCI id and revision. The list must outlive the GPU.
+void match_known(const std::vector<KnownDevice>& known, Gpu& gpu);
+
 // Who asks: the process the doctor runs as, or the one whose /proc/self was copied.
 struct Identity {
   bool known = false;

@@ -31,6 +31,10 @@ bool launches(const std::string& function) {
          function.find("ModuleLaunch") != std::string::npos;
 }
 
+std::string launch_count(uint64_t count, const char* kind = "") {
+  return fmt::format("{} {}launch{}", count, kind, count == 1 ? "" : "es");
+}
+
 }  // namespace
 
 std::vector<Redirect> read_redirects(const std::string& folder) {
@@ -103,44 +107,68 @@ std::string redirects_text(const std::vector<Redirect>& redirects, size_t column
 
 void judge_redirects(const std::string& process, const std::vector<Redirect>& redirects, Findings& findings) {
   findings.enter_group(kLibraryGroup);
-  uint64_t cuda = 0, hip = 0, hsa = 0, launched = 0;
-  std::string cuda_library, hip_library, hip_under_cuda;
+  struct Level {
+    uint64_t calls = 0;
+    uint64_t launches = 0;
+    std::string library;
+    std::string text(const char* name) const {
+      return fmt::format("{} {} calls ({})", calls, name, launch_count(launches));
+    }
+  };
+  Level cuda, hip, below_cuda;  // the last: HIP calls made by the CUDA library
+  uint64_t hsa_calls = 0;
   for (const Redirect& redirect : redirects) {
-    if (redirect.layer == "CUDA") cuda += redirect.calls, cuda_library = redirect.to;
-    if (redirect.layer == "HSA") hsa += redirect.calls;
-    if (redirect.layer == "HIP") hip += redirect.calls, hip_library = redirect.to;
-    if (launches(redirect.function)) launched += redirect.calls;
+    if (redirect.layer == "HSA") hsa_calls += redirect.calls;
+    if (redirect.layer == "HSA") continue;
+    Level& level = redirect.layer == "CUDA" ? cuda : hip;
+    level.calls += redirect.calls;
+    if (launches(redirect.function)) level.launches += redirect.calls;
+    if (redirect.calls != 0 || level.library.empty()) level.library = redirect.to;
   }
   for (const Redirect& redirect : redirects) {
-    if (redirect.layer == "HIP" && !cuda_library.empty() && redirect.from == cuda_library)
-      hip_under_cuda = redirect.to;
+    if (redirect.layer != "HIP" || cuda.library.empty() || redirect.from != cuda.library) continue;
+    below_cuda.calls += redirect.calls;
+    if (launches(redirect.function)) below_cuda.launches += redirect.calls;
+    below_cuda.library = redirect.to;
   }
+  const bool translated = !below_cuda.library.empty();
   const std::string counts =
-      fmt::format("{} CUDA, {} HIP and {} HSA calls, {} launches", cuda, hip, hsa, launched);
+      fmt::format("{}, {}, {} HSA calls", cuda.text("CUDA"), hip.text("HIP"), hsa_calls);
   if (redirects.empty()) {
     findings.note("redirects", process + " binds no CUDA, HIP or HSA function")
         .saw(process, counts)
         .because("Whatever it computed, it computed on the CPU, or it is linked statically.");
     return;
   }
-  if (!hip_under_cuda.empty()) {
+  if (translated) {
     findings.warning("redirects.translated", fmt::format("{} calls CUDA and gets HIP", process))
-        .saw("chain", fmt::format("{} -> {} -> {}{}", process, base_name(cuda_library),
-                                  base_name(hip_under_cuda), hsa != 0 ? " -> HSA" : ""))
+        .saw("chain", fmt::format("{} -> {} -> {}{}", process, base_name(cuda.library),
+                                  base_name(below_cuda.library), hsa_calls != 0 ? " -> HSA" : ""))
         .saw("calls", counts)
         .because(
             "The CUDA library forwards to HIP. Device figures and functions without a counterpart are its "
             "own.")
         .advise("use the ROCm build of the program when there is one");
   }
-  if (cuda + hip != 0 && launched == 0) {
+  if (translated && cuda.launches > below_cuda.launches) {
+    findings
+        .warning("redirects.cpu-fallback",
+                 fmt::format("{} of {} did not reach HIP", cuda.launches - below_cuda.launches,
+                             launch_count(cuda.launches, "CUDA ")))
+        .saw(cuda.library, launch_count(cuda.launches))
+        .saw(below_cuda.library, fmt::format("{} from {}", launch_count(below_cuda.launches),
+                                             base_name(cuda.library)))
+        .because("The layer carried them out on the CPU, or not at all.")
+        .advise("look for functions of the list below that have CUDA calls and no HIP calls to match");
+  }
+  if (cuda.calls + hip.calls != 0 && cuda.launches + hip.launches == 0) {
     findings.note("redirects.no-launch", process + " uses the runtime and launches no kernel")
         .saw("calls", counts)
         .because(
             "It asks for devices or moves data, and computes on the CPU: a fallback, if kernels were "
             "expected.");
   }
-  if (hip_under_cuda.empty())
+  if (!translated)
     findings.ok("redirects", "every function is answered by the library of its name").saw("calls", counts);
 }
 

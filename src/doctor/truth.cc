@@ -199,53 +199,62 @@ void judge_truth(const Machine& machine, const Truth& truth, Findings& findings)
   }
 }
 
+std::vector<FigureRow> figure_rows(const Machine& machine, const Truth& truth, const Gpu& gpu) {
+  const bool only_one = machine.gpus.size() == 1;
+  const LayerFigures* hsa = find_device(truth.hsa, gpu, only_one);
+  const LayerFigures* hip = find_device(truth.hip, gpu, only_one);
+  const LayerFigures* cuda = find_device(truth.cuda, gpu, only_one);
+  const KnownDevice* known = gpu.same_board ? gpu.known : nullptr;
+  std::vector<FigureRow> rows;
+  const auto row = [&](const char* figure, const std::string& published, const std::string& driver, auto get) {
+    const auto of = [&](const LayerFigures* layer) {
+      const std::string text = layer == nullptr ? "" : get(*layer);
+      return text.empty() ? std::string("-") : text;
+    };
+    rows.push_back({figure, known != nullptr ? published : "-", driver, of(hsa), of(hip), of(cuda)});
+  };
+  const KnownDevice none;
+  const KnownDevice& book = known != nullptr ? *known : none;
+  const auto bytes = [](uint64_t value) { return value == 0 ? std::string("-") : util::human_bytes(value); };
+  row("target", amd::to_string(book.target), gpu.target ? gpu.target_name() : "-",
+      [](const LayerFigures& f) { return plain_arch(f.arch); });
+  row("compute units", std::to_string(book.compute_units), std::to_string(gpu.compute_units()),
+      [&](const LayerFigures& f) {
+        return gpu.is_wgp_machine() && &f == hip && f.multiprocessors * 2 == gpu.compute_units()
+                   ? fmt::format("{} WGPs", f.multiprocessors)
+                   : or_dash(f.multiprocessors);
+      });
+  row("peak clock MHz", std::to_string(book.engine_clock_mhz), or_dash(gpu.property("max_engine_clk_fcompute")),
+      [](const LayerFigures& f) { return or_dash(f.clock_mhz); });
+  row("wave size", std::to_string(book.wave_size), or_dash(gpu.property("wave_front_size")),
+      [](const LayerFigures& f) { return or_dash(f.wave_size); });
+  row("LDS", bytes(uint64_t{book.lds_kib} << 10), bytes(gpu.property("lds_size_in_kb") << 10),
+      [&](const LayerFigures& f) { return bytes(f.lds_bytes); });
+  row("VRAM", bytes(book.vram_bytes), bytes(gpu.vram_bytes),
+      [&](const LayerFigures& f) { return bytes(f.vram_bytes); });
+  row("L2", bytes(uint64_t{book.l2_kib} << 10), bytes(uint64_t{gpu.l2_kib} << 10),
+      [&](const LayerFigures& f) { return bytes(f.l2_bytes); });
+  row("XCCs", std::to_string(book.xccs), or_dash(gpu.property("num_xcc")),
+      [](const LayerFigures&) { return std::string("-"); });
+  return rows;
+}
+
 std::string truth_table(const Machine& machine, const Truth& truth, size_t columns) {
   std::string out;
-  const bool only_one = machine.gpus.size() == 1;
   for (const Gpu& gpu : machine.gpus) {
-    const LayerFigures none;
-    const LayerFigures* hsa = find_device(truth.hsa, gpu, only_one);
-    const LayerFigures* hip = find_device(truth.hip, gpu, only_one);
-    const LayerFigures* cuda = find_device(truth.cuda, gpu, only_one);
-    const KnownDevice* known = gpu.same_board ? gpu.known : nullptr;
+    const bool has_cuda = find_device(truth.cuda, gpu, machine.gpus.size() == 1) != nullptr;
     std::vector<util::Column> titles = {
         {fmt::format("NODE {}", gpu.node)}, {"PUBLISHED"}, {"DRIVER"}, {"HSA"}, {"HIP"}};
-    if (cuda != nullptr) titles.push_back({"CUDA"});
+    if (has_cuda) titles.push_back({"CUDA"});
     util::Table table(titles);
-    const auto row = [&](const char* figure, const std::string& published, const std::string& driver,
-                         auto get) {
-      std::vector<std::string> cells = {figure, published, driver, hsa ? get(*hsa) : "-",
-                                        hip ? get(*hip) : "-"};
-      if (cuda != nullptr) cells.push_back(get(*cuda));
-      for (std::string& cell : cells) cell = cell.empty() ? "-" : util::escape_control(cell);
+    for (const FigureRow& row : figure_rows(machine, truth, gpu)) {
+      std::vector<std::string> cells = {row.figure, row.published, row.driver, row.hsa, row.hip};
+      if (has_cuda) cells.push_back(row.cuda);
+      for (std::string& cell : cells) cell = util::escape_control(cell);
       table.add(std::move(cells));
-    };
-    const auto bytes = [](uint64_t value) {
-      return value == 0 ? std::string("-") : util::human_bytes(value);
-    };
-    row("target", known ? amd::to_string(known->target) : "-", gpu.target ? gpu.target_name() : "-",
-        [](const LayerFigures& f) { return plain_arch(f.arch); });
-    row("compute units", known ? std::to_string(known->compute_units) : "-",
-        std::to_string(gpu.compute_units()), [&](const LayerFigures& f) {
-          return gpu.is_wgp_machine() && &f == hip && f.multiprocessors * 2 == gpu.compute_units()
-                     ? fmt::format("{} WGPs", f.multiprocessors)
-                     : or_dash(f.multiprocessors);
-        });
-    row("peak clock MHz", known ? std::to_string(known->engine_clock_mhz) : "-",
-        or_dash(gpu.property("max_engine_clk_fcompute")),
-        [](const LayerFigures& f) { return or_dash(f.clock_mhz); });
-    row("wave size", known ? std::to_string(known->wave_size) : "-", or_dash(gpu.property("wave_front_size")),
-        [](const LayerFigures& f) { return or_dash(f.wave_size); });
-    row("LDS", known ? bytes(uint64_t{known->lds_kib} << 10) : "-",
-        bytes(gpu.property("lds_size_in_kb") << 10),
-        [&](const LayerFigures& f) { return bytes(f.lds_bytes); });
-    row("VRAM", known ? bytes(known->vram_bytes) : "-", bytes(gpu.vram_bytes),
-        [&](const LayerFigures& f) { return bytes(f.vram_bytes); });
-    row("L2", known ? bytes(uint64_t{known->l2_kib} << 10) : "-", bytes(uint64_t{gpu.l2_kib} << 10),
-        [&](const LayerFigures& f) { return bytes(f.l2_bytes); });
-    row("XCCs", known ? std::to_string(known->xccs) : "-", or_dash(gpu.property("num_xcc")),
-        [](const LayerFigures&) { return std::string("-"); });
-    out += (out.empty() ? "" : "\n") + table.text(columns);
+    }
+    if (!out.empty()) out += '\n';
+    out += table.text(columns);
   }
   return out;
 }

@@ -43,6 +43,13 @@ Truth ask_layers(const std::string& probe);
 // Flags the layer that lies, explains the counts that differ and do not.
 void judge_truth(const Machine& machine, const Truth& truth, Findings& findings);
 
+// One figure of a GPU in every layer; "-" where a layer does not say.
+struct FigureRow {
+  std::string figure;  // "compute units"
+  std::string published, driver, hsa, hip, cuda;
+};
+std::vector<FigureRow> figure_rows(const Machine& machine, const Truth& truth, const Gpu& gpu);
+
 // One table per GPU.
 std::string truth_table(const Machine& machine, const Truth& truth, size_t columns);
 

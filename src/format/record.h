@@ -88,6 +88,7 @@ enum class Kind : uint8_t {
   kFault = 44,      // FaultFact: the runtime reported a GPU fault
   kNote = 45,       // NoteFact: a sentence for the user
   kImage = 46,      // ImageFact: address range of a loaded ELF file, for symbolising stacks
+  kDevice = 47,     // DeviceFact: what one layer says of one GPU
 };
 
 struct RecordHeader {
@@ -315,6 +316,20 @@ struct AgentFact {
   // Text name ("gfx1030"), Text product name, Text uuid
 };
 static_assert(sizeof(AgentFact) == 48);
+
+// Who says it. kEnvironment: variables that change what the others say.
+enum class DeviceLayer : uint8_t { kDriver = 0, kHsa = 1, kHip = 2, kCuda = 3, kEnvironment = 4 };
+
+// The figures of one GPU as one layer gives them, for comparison with each other and with the published ones.
+struct DeviceFact {
+  RecordHeader header;    // flags: DeviceLayer
+  uint64_t time;
+  uint32_t number;        // the layer's own: driver node, AgentFact::number, HIP or CUDA device
+  uint32_t bdf;           // as in AgentFact
+  // Text figures, Text told: what the program was told instead. Lines "name value\n". The driver's are its files:
+  // those of the node's `properties`, `mem_banks/<n>/<name>`, and the PCI device's `revision`.
+};
+static_assert(sizeof(DeviceFact) == 24);
 
 struct QueueFact {
   RecordHeader header;    // flags: 1 created, 2 destroyed

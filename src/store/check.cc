@@ -56,6 +56,12 @@ constexpr Rule kRules[] = {
      "select id from rocpd_stackframe where api_ptr_id not in (select id from rocpd_api)", true, 3},
     {"rocpd_stackframe: its name is no string of the file", "rocpd_stackframe",
      "select id from rocpd_stackframe where name_id not in (select id from rocpd_string)", true, 3},
+    {"wavetap_device_figure: belongs to no GPU of the file", "wavetap_device_figure",
+     "select id from wavetap_device_figure where gpuId is not null and gpuId not in (select id from wavetap_device)"},
+    {"wavetap_device_figure: comes from no layer we know", "wavetap_device_figure",
+     "select id from wavetap_device_figure where layer not in ('driver', 'hsa', 'hip', 'cuda', 'environment')"},
+    {"wavetap_device_figure: nothing was said", "wavetap_device_figure",
+     "select id from wavetap_device_figure where field is null or field = '' or value is null"},
 };
 
 }  // namespace

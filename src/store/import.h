@@ -26,6 +26,7 @@ struct ImportResult {
   uint64_t calls = 0;
   uint64_t markers = 0;
   uint64_t dispatches = 0;
+  uint64_t program_kernels = 0;  // dispatches, done or not, but those the runtime makes to copy and fill
   uint64_t copies = 0;       // and fills
   uint64_t barriers = 0;
   uint64_t unfinished = 0;   // dispatches and copies without an end

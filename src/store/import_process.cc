@@ -6,6 +6,7 @@
 #include <queue>
 
 #include "codeobj/code_object.h"
+#include "store/import_device_figures.h"
 #include "store/schema.h"
 
 namespace wavetap::store {
@@ -526,6 +527,7 @@ void ProcessImport::write_operations() {
         description = k != nullptr ? k->name_id : strings_.id(unnamed_kernel(dispatch.kernel_object));
         type = op.type_id != 0 ? op.type_id : strings_.id(k == nullptr || k->fixed_type != nullptr ? (k == nullptr ? "KernelExecution" : k->fixed_type) : "CopyDeviceToDevice");
         ++result_.dispatches;
+        if (k == nullptr || !k->internal) ++result_.program_kernels;
         break;
       }
       case Kind::kBarrier: {
@@ -611,6 +613,7 @@ void ProcessImport::write_inflight(const RawOp& op) {
       const auto& d = op.as<format::DispatchRecord>();
       const std::optional<size_t> index = facts_->kernel(d.kernel_object, d.time);
       const RawKernel* raw = index ? &facts_->kernels[*index] : nullptr;
+      if (!index || !kernels_[*index].internal) ++result_.program_kernels;
       const std::span<const std::byte> kernarg = kernarg_of(d);
       add(std::string("kernel"), device_of_queue(d.queue), lane(d.queue), ns(d.time),
           raw == nullptr ? unnamed_kernel(d.kernel_object) : codeobj::demangle(raw->name), int64_t{d.grid[0]}, int64_t{d.grid[1]}, int64_t{d.grid[2]},
@@ -714,6 +717,7 @@ void ProcessImport::write_facts() {
   std::replace(command.begin(), command.end(), '\0', ' ');
   file_.add("wavetap_process", {session_, pid(), int64_t{facts.process().parent}, facts.has_process() ? ns(facts.process().time) : first_ns_, last_ns_,
                                 facts.executable, command, facts.hostname, facts.agent_version, int64_t{facts.process().emulated}, int64_t{exited}});
+  write_device_figures(facts, devices_, file_);
   for (const RawThread& thread : facts.threads) file_.add("wavetap_thread", {{}, pid(), int64_t{thread.tid}, thread.name});
   for (const RawLibrary& library : facts.libraries)
     file_.add("wavetap_library", {{}, pid(), ns(library.time), library.path, library.soname, library.build_id, library.answers_for,

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -36,6 +37,7 @@ class ImportDevices {
   };
   std::vector<Held> held;  // memory taken and given back, by all processes
   std::map<int64_t, Device> devices;
+  std::set<std::vector<std::vector<ImportFile::Cell>>> figures;  // rows of wavetap_device_figure without their process
 
  private:
   int64_t lanes_ = 0;

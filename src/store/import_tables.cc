@@ -17,6 +17,8 @@ create table wavetap_library (id integer primary key, pid integer, time integer,
   answers_for text, how text);
 create table wavetap_device (id integer primary key, name text, product text, uuid text, compute_units integer,
   clock_mhz integer, wavefront integer, pci text, memory_bytes integer, peak_bytes integer, peak_time integer);
+create table wavetap_device_figure (id integer primary key, pid integer, gpuId integer, pci text, layer text, field text,
+  value text, told text);
 create table wavetap_queue (id integer primary key, pid integer, gpuId integer, kind text, address text, size integer,
   created integer, destroyed integer);
 create table wavetap_code_object (id integer primary key, pid integer, gpuId integer, target text, uri text, bytes integer,

@@ -115,6 +115,15 @@ void RawFacts::take(const format::Record& record) {
         agent.uuid = texts.next();
       }
       break;
+    case Kind::kDevice:
+      if (const auto* fact = record.as<format::DeviceFact>()) {
+        TextCursor texts(record.after<format::DeviceFact>());
+        RawDevice device{static_cast<format::DeviceLayer>(record.header.flags), *fact, {}, {}};
+        device.figures = texts.next();
+        device.told = texts.next();
+        devices.push_back(std::move(device));
+      }
+      break;
     case Kind::kQueue:
       if (const auto* fact = record.as<format::QueueFact>()) {
         RawQueue& queue = queues[fact->number];
@@ -162,7 +171,7 @@ void RawFacts::take(const format::Record& record) {
       break;
     default:
       // Completions and other events may be written to stream 0 too; whoever reads it takes them.
-      if (static_cast<uint8_t>(record.header.kind) > static_cast<uint8_t>(Kind::kImage)) ++unknown_records;
+      if (static_cast<uint8_t>(record.header.kind) > static_cast<uint8_t>(Kind::kDevice)) ++unknown_records;
       break;
   }
 }

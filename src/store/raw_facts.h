@@ -53,6 +53,14 @@ struct RawAgent {
   std::string name, product, uuid;
 };
 
+// What one layer said of one GPU: "name value" lines.
+struct RawDevice {
+  format::DeviceLayer layer{};
+  format::DeviceFact fact{};
+  std::string figures;
+  std::string told;  // what the program was told instead
+};
+
 struct RawQueue {
   format::QueueFact fact{};
   uint64_t destroyed = 0;  // 0: not
@@ -126,6 +134,7 @@ class RawFacts {
 
   std::map<uint32_t, RawFunction> functions;
   std::map<uint32_t, RawAgent> agents;
+  std::vector<RawDevice> devices;
   std::map<uint32_t, RawQueue> queues;
   std::map<uint32_t, RawCodeObject> code_objects;
   std::vector<RawKernel> kernels;

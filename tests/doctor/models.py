@@ -119,6 +119,18 @@ def redirects(arguments):
     expect(calls["hipMemcpy", "libcuda.so.1"] == 10, f"HIP calls {calls}", document)
     expect(any(row["layer"] == "HSA" and row["calls"] for row in document["redirects"]), "no HSA call was counted", document)
     expect(finding(document, "redirects.no-launch"), "the missing launch was not noted", document)
+    expect(not finding(document, "redirects.cpu-fallback"), "nothing was launched", document)
+
+    # Two launches reach the GPU, three are carried out by the layer.
+    done = subprocess.run([*map(str, command), str(arguments.bin / "hip/module_kernels.co")], capture_output=True, timeout=300, env=variables)
+    line, _, rest = done.stdout.decode().partition("\n")
+    if line != "multiprocessors 18, copies right":
+        sys.exit(f"the program did not run as without: {done}")
+    document = json.loads(rest)
+    fallback = finding(document, "redirects.cpu-fallback")
+    expect(fallback and fallback["summary"] == "3 of 5 CUDA launches did not reach HIP", f"{fallback}", document)
+    counts = finding(document, "redirects.translated")["evidence"][1]["value"]
+    expect("(5 launches)" in counts and "(2 launches)" in counts, counts, document)
 
 
 def correction(arguments):

@@ -19,6 +19,7 @@
 #include <type_traits>
 
 #include "agent/call.h"
+#include "agent/device_figures.h"
 #include "agent/functions.h"
 #include "agent/host_functions.h"
 #include "agent/layout.h"
@@ -99,6 +100,8 @@ uint64_t key_of(uint32_t index, const void* caller, uint64_t epoch) {
 void note_called(uint32_t index) {
   ensure_started();
   if (g_called[index].load(std::memory_order_relaxed) || g_called[index].exchange(true, std::memory_order_relaxed)) return;
+  const bool registers = strncmp(kDescriptions[index].symbol, "__hip", 5) == 0;
+  if (kDescriptions[index].provider == Provider::kHip && !registers) g_hip_was_called.store(true, std::memory_order_relaxed);
   add_function_family(&kFamily);
   add_fact_source(write_known_functions);
   write_function(index);
@@ -206,6 +209,21 @@ struct After<kIndexOf_hipGetDriverEntryPoint_spt> : SwapPointer {
     swap(result, symbol, out);
   }
 };
+
+// The unversioned symbol keeps the layout from before HIP 6 in every release.
+template <const amd::HipPropertiesLayout& kLayout>
+struct NoteFigures {
+  static constexpr bool kExists = true;
+  static void run(int32_t result, void* properties, int32_t device) {
+    if (result == 0) note_hip_figures(kLayout, properties, device);
+  }
+};
+template <>
+struct After<kIndexOf_hipGetDeviceProperties> : NoteFigures<amd::kHipPropertiesR0000> {};
+template <>
+struct After<kIndexOf_hipGetDevicePropertiesR0000> : NoteFigures<amd::kHipPropertiesR0000> {};
+template <>
+struct After<kIndexOf_hipGetDevicePropertiesR0600> : NoteFigures<amd::kHipPropertiesR0600> {};
 
 // ---- the hook -----------------------------------------------------------------------------------------
 

@@ -21,7 +21,9 @@ enum HipIndex : uint32_t {
 constexpr bool is_always_watched(uint32_t index) {
   return index == kIndexOf___hipRegisterFunction || index == kIndexOf_hipModuleGetFunction ||
          index == kIndexOf_hipLibraryGetKernel || index == kIndexOf_hipGetProcAddress ||
-         index == kIndexOf_hipGetDriverEntryPoint || index == kIndexOf_hipGetDriverEntryPoint_spt;
+         index == kIndexOf_hipGetDriverEntryPoint || index == kIndexOf_hipGetDriverEntryPoint_spt ||
+         index == kIndexOf_hipGetDeviceProperties || index == kIndexOf_hipGetDevicePropertiesR0000 ||
+         index == kIndexOf_hipGetDevicePropertiesR0600;
 }
 
 // Finds the real function if need be and records the call.

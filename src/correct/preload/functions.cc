@@ -8,6 +8,7 @@
 #include <link.h>
 #include <pthread.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,7 +20,7 @@
 namespace wavetap::correct {
 namespace {
 
-Corrections g_corrections;
+CorrectionTable g_corrections;
 pthread_once_t g_read = PTHREAD_ONCE_INIT;
 
 void read_variable() {
@@ -27,19 +28,9 @@ void read_variable() {
   if (text != nullptr && !parse_corrections(text, g_corrections)) g_corrections = {};
 }
 
-const Corrections& corrections() {
+const CorrectionTable& corrections() {
   pthread_once(&g_read, read_variable);
   return g_corrections;
-}
-
-// A marker of the trace, when there is one: what was said, and what is said now.
-void report(Field field, const char* before, const char* after) {
-  using Mark = void(const char*, const char*, const char*);
-  static Mark* const mark = reinterpret_cast<Mark*>(dlsym(RTLD_DEFAULT, "wavetap_mark_in"));
-  if (mark == nullptr) return;
-  char text[256];
-  std::snprintf(text, sizeof text, "device figure corrected: %s %s -> %s", field_name(field), before, after);
-  mark("wavetap", "correct-device", text);
 }
 
 struct Wanted {
@@ -66,25 +57,87 @@ void* real_function(const char* name, const char* stem) {
 
 constexpr int kNotSupported = 801;  // hipErrorNotSupported, CUDA_ERROR_NOT_SUPPORTED
 
-int properties(const char* name, const char* stem, PropertyLayout layout, void* result, int device) {
-  const auto real = reinterpret_cast<int (*)(void*, int)>(real_function(name, stem));
+// A layer of entry points: the library that has them, and how it tells a device's place on the PCI bus.
+struct Api {
+  const char* layer;  // as in the trace
+  const char* stem;
+  const char* pci_function;
+};
+enum : size_t { kHip, kCuda, kCudart, kApis };
+constexpr Api kApi[kApis] = {
+    {"hip", "libamdhip64.so", "hipDeviceGetPCIBusId"},
+    {"cuda", "libcuda.so", "cuDeviceGetPCIBusId"},
+    {"cuda", "libcudart.so", "cudaDeviceGetPCIBusId"},
+};
+
+// What is known of each device, found out when its figures are first asked for.
+constexpr int kMaxDevices = 64;
+struct Device {
+  std::atomic<uint32_t> reported;  // a bit per field: the trace knows
+  std::atomic<bool> known;
+  char pci[16];
+};
+Device g_devices[kApis][kMaxDevices];
+pthread_mutex_t g_devices_lock = PTHREAD_MUTEX_INITIALIZER;
+
+// Called after the layer has answered successfully, so asking it again changes nothing.
+const Device* device_of(size_t api, int number) {
+  if (number < 0 || number >= kMaxDevices) return nullptr;
+  Device& device = g_devices[api][number];
+  if (device.known.load(std::memory_order_acquire)) return &device;
+  const auto ask = reinterpret_cast<int (*)(char*, int, int)>(real_function(kApi[api].pci_function, kApi[api].stem));
+  char text[32] = {};
+  if (ask == nullptr || ask(text, sizeof text, number) != 0) text[0] = '\0';
+  pthread_mutex_lock(&g_devices_lock);
+  if (!device.known.load(std::memory_order_relaxed)) {
+    for (size_t i = 0; i + 1 < sizeof device.pci && text[i] != '\0'; ++i)
+      device.pci[i] = static_cast<char>(text[i] >= 'A' && text[i] <= 'F' ? text[i] - 'A' + 'a' : text[i]);
+    device.known.store(true, std::memory_order_release);
+  }
+  pthread_mutex_unlock(&g_devices_lock);
+  return &device;
+}
+
+struct Asked {
+  size_t api;
+  int device;
+};
+
+// Into the trace, when there is one, once for each figure.
+void report(void* context, Field field, const char* before, const char* after) {
+  using Corrected = void(const char*, int, const char*, const char*, const char*, const char*);
+  const auto& asked = *static_cast<const Asked*>(context);
+  Device& device = g_devices[asked.api][asked.device];
+  const uint32_t bit = 1u << static_cast<uint32_t>(field);
+  if ((device.reported.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) return;
+  const auto corrected = reinterpret_cast<Corrected*>(dlsym(RTLD_DEFAULT, "wavetap_device_corrected"));
+  if (corrected != nullptr)
+    corrected(kApi[asked.api].layer, asked.device, device.pci, trace_name(field), before, after);
+}
+
+int properties(size_t api, const char* name, const amd::HipPropertiesLayout& layout, void* result, int device) {
+  const auto real = reinterpret_cast<int (*)(void*, int)>(real_function(name, kApi[api].stem));
   if (real == nullptr) return kNotSupported;
   const int error = real(result, device);
-  if (error == 0 && result != nullptr) correct_properties(corrections(), layout, result, report);
+  if (error != 0 || result == nullptr) return error;
+  const Device* const known = device_of(api, device);
+  if (known == nullptr) return error;
+  Asked asked{api, device};
+  correct_properties(corrections().find(known->pci), layout, result, {report, &asked});
   return error;
 }
 
-int attribute(const char* name, const char* stem, Field field, int* value, int which, int device) {
-  const auto real = reinterpret_cast<int (*)(int*, int, int)>(real_function(name, stem));
+int attribute(size_t api, const char* name, Field field, int* value, int which, int device) {
+  const auto real = reinterpret_cast<int (*)(int*, int, int)>(real_function(name, kApi[api].stem));
   if (real == nullptr) return kNotSupported;
   const int error = real(value, which, device);
-  if (error == 0 && value != nullptr) correct_attribute(corrections(), field, value, report);
+  if (error != 0 || value == nullptr || field == Field::kCount) return error;
+  const Device* const known = device_of(api, device);
+  if (known == nullptr) return error;
+  Asked asked{api, device};
+  correct_attribute(corrections().find(known->pci), field, value, {report, &asked});
   return error;
 }
-
-constexpr const char* kHip = "libamdhip64.so";
-constexpr const char* kCuda = "libcuda.so";
-constexpr const char* kCudart = "libcudart.so";
 
 }  // namespace
 }  // namespace wavetap::correct
@@ -93,26 +146,26 @@ using namespace wavetap::correct;
 
 // The unversioned name keeps HIP 5's layout in every release; HIP 6's headers call the other.
 WT_EXPORT int hipGetDeviceProperties(void* result, int device) {
-  return properties("hipGetDeviceProperties", kHip, PropertyLayout::kHip5, result, device);
+  return properties(kHip, "hipGetDeviceProperties", wavetap::amd::kHipPropertiesR0000, result, device);
 }
 WT_EXPORT int hipGetDevicePropertiesR0000(void* result, int device) {
-  return properties("hipGetDevicePropertiesR0000", kHip, PropertyLayout::kHip5, result, device);
+  return properties(kHip, "hipGetDevicePropertiesR0000", wavetap::amd::kHipPropertiesR0000, result, device);
 }
 WT_EXPORT int hipGetDevicePropertiesR0600(void* result, int device) {
-  return properties("hipGetDevicePropertiesR0600", kHip, PropertyLayout::kHip6, result, device);
+  return properties(kHip, "hipGetDevicePropertiesR0600", wavetap::amd::kHipPropertiesR0600, result, device);
 }
 WT_EXPORT int hipDeviceGetAttribute(int* value, int which, int device) {
-  return attribute("hipDeviceGetAttribute", kHip, field_of_hip_attribute(which), value, which, device);
+  return attribute(kHip, "hipDeviceGetAttribute", field_of_hip_attribute(which), value, which, device);
 }
 WT_EXPORT int cuDeviceGetAttribute(int* value, int which, int device) {
-  return attribute("cuDeviceGetAttribute", kCuda, field_of_cuda_attribute(which), value, which, device);
+  return attribute(kCuda, "cuDeviceGetAttribute", field_of_cuda_attribute(which), value, which, device);
 }
 WT_EXPORT int cudaGetDeviceProperties(void* result, int device) {
-  return properties("cudaGetDeviceProperties", kCudart, PropertyLayout::kCuda, result, device);
+  return properties(kCudart, "cudaGetDeviceProperties", wavetap::amd::kCudaProperties, result, device);
 }
 WT_EXPORT int cudaGetDeviceProperties_v2(void* result, int device) {
-  return properties("cudaGetDeviceProperties_v2", kCudart, PropertyLayout::kCuda, result, device);
+  return properties(kCudart, "cudaGetDeviceProperties_v2", wavetap::amd::kCudaProperties, result, device);
 }
 WT_EXPORT int cudaDeviceGetAttribute(int* value, int which, int device) {
-  return attribute("cudaDeviceGetAttribute", kCudart, field_of_cuda_attribute(which), value, which, device);
+  return attribute(kCudart, "cudaDeviceGetAttribute", field_of_cuda_attribute(which), value, which, device);
 }

@@ -6,18 +6,11 @@
 #include <cstring>
 #include <vector>
 
+#include "amd/hip_properties.h"
 #include "doctor/probe/runtime.h"
 
 namespace wavetap::doctor::probe {
 namespace {
-
-// Offsets into hipDeviceProp_t: HIP 5 (R0000), and HIP 6 and later (R0600).
-struct Layout {
-  size_t total_memory, shared_memory, wave_size, clock, multiprocessors, arch;
-};
-constexpr Layout kR0000 = {256, 264, 276, 308, 336, 396};
-constexpr Layout kR0600 = {288, 296, 308, 348, 388, 1160};
-constexpr size_t kPropertiesBytes = 8192;  // larger than any release's
 
 template <class T>
 T field(const std::vector<char>& bytes, size_t offset) {
@@ -26,10 +19,10 @@ T field(const std::vector<char>& bytes, size_t offset) {
   return value;
 }
 
-bool read_properties(int device, std::vector<char>& bytes, Layout& layout) {
+bool read_properties(int device, std::vector<char>& bytes, amd::HipPropertiesLayout& layout) {
   const HipApi& hip = hip_api();
-  bytes.assign(kPropertiesBytes, 0);
-  layout = hip.properties_r0600 != nullptr ? kR0600 : kR0000;
+  bytes.assign(amd::kHipPropertiesBytes, 0);
+  layout = hip.properties_r0600 != nullptr ? amd::kHipPropertiesR0600 : amd::kHipPropertiesR0000;
   const auto get = hip.properties_r0600 != nullptr ? hip.properties_r0600 : hip.properties;
   return get != nullptr && get(bytes.data(), device) == 0;
 }
@@ -74,7 +67,7 @@ std::string hip_text(int error) {
 
 std::string hip_arch(int device) {
   std::vector<char> bytes;
-  Layout layout{};
+  amd::HipPropertiesLayout layout{};
   if (!read_properties(device, bytes, layout)) return "";
   const std::string arch = text_at(bytes, layout.arch);
   return arch.substr(0, arch.find(':'));
@@ -90,16 +83,17 @@ std::string hip_figures(std::vector<Figures>& figures) {
   if (error != 0) return "hipGetDeviceCount: " + hip_text(error);
   for (int device = 0; device < count; ++device) {
     std::vector<char> bytes;
-    Layout layout{};
+    amd::HipPropertiesLayout layout{};
     if (!read_properties(device, bytes, layout)) return "hipGetDeviceProperties failed";
     Figures one;
     one.name = text_at(bytes, 0);
     one.arch = text_at(bytes, layout.arch);
     one.multiprocessors = static_cast<uint64_t>(field<int>(bytes, layout.multiprocessors));
-    one.clock_mhz = static_cast<uint64_t>(field<int>(bytes, layout.clock)) / 1000;
+    one.clock_mhz = static_cast<uint64_t>(field<int>(bytes, layout.clock_khz)) / 1000;
     one.wave_size = static_cast<uint64_t>(field<int>(bytes, layout.wave_size));
-    one.lds_bytes = field<size_t>(bytes, layout.shared_memory);
-    one.vram_bytes = field<size_t>(bytes, layout.total_memory);
+    one.lds_bytes = field<size_t>(bytes, layout.lds_bytes);
+    one.vram_bytes = field<size_t>(bytes, layout.vram_bytes);
+    one.l2_bytes = static_cast<uint64_t>(field<int>(bytes, layout.l2_bytes));
     char address[64] = {};
     if (hip.get_pci_bus_id != nullptr && hip.get_pci_bus_id(address, sizeof address, device) == 0)
       one.pci_address = address;

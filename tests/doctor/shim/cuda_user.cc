@@ -1,4 +1,5 @@
-// A program that knows CUDA only: it copies a buffer to the device and back, five times.
+// A program that knows CUDA only: it copies a buffer to the device and back, five times. With a module that has `scale`
+// it also launches that twice, and three times a kernel no module has.
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -13,9 +14,27 @@ int cuMemFree_v2(unsigned long long pointer);
 int cuMemcpyHtoD_v2(unsigned long long to, const void* from, size_t bytes);
 int cuMemcpyDtoH_v2(void* to, unsigned long long from, size_t bytes);
 int cuCtxSynchronize(void);
+int cuModuleLoad(void** module, const char* path);
+int cuModuleGetFunction(void** function, void* module, const char* name);
+int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void* stream,
+                   void** parameters, void** extra);
 }
 
-int main() {
+static int launch(const char* path, unsigned long long memory) {
+  void *module = nullptr, *on_gpu = nullptr, *elsewhere = nullptr;
+  if (cuModuleLoad(&module, path) != 0 || cuModuleGetFunction(&on_gpu, module, "scale") != 0 ||
+      cuModuleGetFunction(&elsewhere, module, "scale_by_hand") != 0)
+    return 1;
+  float by = 0.5f;
+  int count = 256;
+  void* parameters[] = {&memory, &memory, &by, &count};
+  for (int i = 0; i < 5; ++i) {
+    if (cuLaunchKernel(i < 2 ? on_gpu : elsewhere, 4, 1, 1, 64, 1, 1, 0, nullptr, parameters, nullptr) != 0) return 1;
+  }
+  return cuCtxSynchronize();
+}
+
+int main(int count, char** arguments) {
   int device = 0, multiprocessors = 0;
   void* context = nullptr;
   unsigned long long memory = 0;
@@ -29,6 +48,7 @@ int main() {
         cuMemcpyDtoH_v2(received, memory, sizeof sent) != 0)
       return 1;
   }
+  if (count > 1 && launch(arguments[1], memory) != 0) return 1;
   if (cuCtxSynchronize() != 0 || cuMemFree_v2(memory) != 0) return 1;
   std::printf("multiprocessors %d, copies %s\n", multiprocessors,
               std::memcmp(sent, received, sizeof sent) == 0 ? "right" : "wrong");
