@@ -364,6 +364,56 @@ TEST_F(Import, StacksAreNamedFromTheFilesThatWereLoaded) {
   expect_sound();
 }
 
+TEST_F(Import, LayersAreMatchedByPlaceWhateverTheirNumbers) {
+  TestProcess& p = process(100, 1);
+  p.stream(1, 101).put(call(kSync, 1, 2000, 1), Kind::kCall);
+  const auto device = [](TestProcess& to, DeviceLayer layer, uint32_t number, uint32_t bdf, const char* figures, const char* told = "") {
+    to.fact(DeviceFact{{}, 1000, number, bdf}, Kind::kDevice, static_cast<uint8_t>(layer), {figures, told});
+  };
+  device(p, DeviceLayer::kDriver, 2, 0x400, "simd_count 8\nlocation_id 1024\n");
+  device(p, DeviceLayer::kDriver, 3, 0x500, "simd_count 8\n");  // HSA does not show it
+  device(p, DeviceLayer::kHsa, 2, 0x400, "lds_bytes 65536\n");
+  device(p, DeviceLayer::kHip, 0, 0x400, "arch gfx1030\nmultiprocessors 4\nno value\nnothing\n");
+  device(p, DeviceLayer::kHip, 1, 0x300, "arch gfx1030\n");
+  device(p, DeviceLayer::kHip, 0, 0x400, "multiprocessors 4\n", "multiprocessors 9\n");
+  device(p, DeviceLayer::kEnvironment, 0, 0, "GPU_ENABLE_WGP_MODE 0\nHSA_OVERRIDE_GFX_VERSION 10.3.0\n");
+  process(200, 2);  // is told nothing
+  TestProcess& same = process(300, 3);
+  device(same, DeviceLayer::kEnvironment, 0, 0, "GPU_ENABLE_WGP_MODE 0\n");
+  TestProcess& again = process(400, 4);
+  device(again, DeviceLayer::kEnvironment, 0, 0, "GPU_ENABLE_WGP_MODE 0\n");
+  import();
+  const auto figure = [&](const char* where) {
+    return row(std::string("select group_concat(coalesce(gpuId, '-') || ' ' || coalesce(pci, '-') || ' ' || field || ' ' || value || ' ' || coalesce(told, '-'), ', ') "
+                           "from wavetap_device_figure where pid = 100 and ") + where);
+  };
+  EXPECT_EQ(figure("layer = 'hip' and field = 'multiprocessors'"), "1 0000:04:00.0 multiprocessors 4 9");
+  EXPECT_EQ(figure("layer = 'hip' and pci like '%03:00.0'"), "0 0000:03:00.0 arch gfx1030 -");
+  EXPECT_EQ(figure("layer = 'driver' and field in ('node', 'simd_count')"), "1 0000:04:00.0 node 2 -, 1 0000:04:00.0 simd_count 8 -, - 0000:05:00.0 node 3 -, - 0000:05:00.0 simd_count 8 -");
+  EXPECT_EQ(figure("layer = 'hsa' and field in ('lds_bytes', 'arch')"), "0 0000:03:00.0 arch gfx1030 -, 1 0000:04:00.0 arch gfx1030 -, 1 0000:04:00.0 lds_bytes 65536 -");
+  EXPECT_EQ(figure("layer = 'environment'"), "- - GPU_ENABLE_WGP_MODE 0 -, - - HSA_OVERRIDE_GFX_VERSION 10.3.0 -");
+  EXPECT_EQ(row("select group_concat(distinct pid) from wavetap_device_figure"), "100,300") << "the last was told what 300 was told";
+  expect_sound();
+}
+
+TEST_F(Import, PartitionsOfOneChipAreTakenInOrder) {
+  TestProcess& p = process(100, 1);
+  p.stream(1, 101).put(call(kSync, 1, 2000, 1), Kind::kCall);
+  for (uint32_t i = 0; i < 2; ++i) {
+    AgentFact agent{};
+    agent.number = i + 3;
+    agent.is_gpu = 1;
+    agent.gpu_index = i + 2;
+    agent.driver_node = i + 3;
+    agent.bdf = 0x700 + i;  // functions of one device
+    p.fact(agent, Kind::kAgent, 0, {"gfx942", "Part", ""});
+    p.fact(DeviceFact{{}, 1000, i + 2, 0x700}, Kind::kDevice, static_cast<uint8_t>(DeviceLayer::kHip), {"arch gfx942\n", ""});
+  }
+  import();
+  EXPECT_EQ(row("select group_concat(gpuId) from wavetap_device_figure where layer = 'hip'"), "2,3");
+  expect_sound();
+}
+
 TEST_F(Import, LossesAreCountedAndMakeTheTraceUnsound) {
   TestProcess& p = process(100, 1);
   TestStream& t = p.stream(1, 101);

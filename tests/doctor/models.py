@@ -142,9 +142,9 @@ def correction(arguments):
 
     for model, options, expected, said in (
             ("rx6800xt", [], "multiprocessors 18", ""),
-            ("rx6800xt", ["--correct-device"], "multiprocessors 36", "--correct-device: the program sees multiprocessors=36"),
+            ("rx6800xt", ["--correct-device"], "multiprocessors 36", "(AMD Radeon RX 6800 XT): the program sees multiprocessors=36"),
             ("zluda-rx6800xt", ["--correct-device"], "multiprocessors 36", "clock-mhz=2575"),
-            ("rx6800xt", ["--correct-device=multiprocessors=72"], "multiprocessors 72", "warning: --correct-device: 72 multiprocessors"),
+            ("rx6800xt", ["--correct-device=multiprocessors=72"], "multiprocessors 72", ": 72 multiprocessors are more than the 36 WGPs"),
             ("rx6800xt", ["--correct-device=multiprocessor=72"], "", "error: --correct-device=multiprocessor=72: not FIELD=NUMBER")):
         output, errors = run(model, *options)
         if output.strip() != expected or said not in errors:

@@ -190,6 +190,7 @@ def correction_recorded(r):
     expect(rows["cuda", "multiprocessors"][1] == "72" and rows["cuda", "multiprocessors"][0] != "72", "CUDA", rows)
     expect(rows["cuda", "wave_size"] == ("32", "64"), "CUDA", rows)
     expect(any("72 multiprocessors are more than the 36" in w for w in document["warnings"]), "the report does not warn", document["warnings"])
+    expect(r.query("select count(*) from api where apiName = 'hipDeviceGetPCIBusId'") == [(0,)], "a call of ours was recorded")
     expect(r.query("select count(*) from rocpd_api a join rocpd_ustring u on u.id = a.args_id where u.string like '%corrected%'") == [(0,)], "markers are the program's")
 
     # HIP counts compute units when told to; so do the corrected figures.

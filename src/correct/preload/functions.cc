@@ -80,6 +80,12 @@ struct Device {
 Device g_devices[kApis][kMaxDevices];
 pthread_mutex_t g_devices_lock = PTHREAD_MUTEX_INITIALIZER;
 
+// A function of the recorder, when the program is recorded.
+template <class Function>
+Function* of_recorder(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
 // Called after the layer has answered successfully, so asking it again changes nothing.
 const Device* device_of(size_t api, int number) {
   if (number < 0 || number >= kMaxDevices) return nullptr;
@@ -87,7 +93,10 @@ const Device* device_of(size_t api, int number) {
   if (device.known.load(std::memory_order_acquire)) return &device;
   const auto ask = reinterpret_cast<int (*)(char*, int, int)>(real_function(kApi[api].pci_function, kApi[api].stem));
   char text[32] = {};
+  const auto aside = of_recorder<void(int)>("wavetap_aside");
+  if (aside != nullptr) aside(1);
   if (ask == nullptr || ask(text, sizeof text, number) != 0) text[0] = '\0';
+  if (aside != nullptr) aside(-1);
   pthread_mutex_lock(&g_devices_lock);
   if (!device.known.load(std::memory_order_relaxed)) {
     for (size_t i = 0; i + 1 < sizeof device.pci && text[i] != '\0'; ++i)
@@ -110,7 +119,7 @@ void report(void* context, Field field, const char* before, const char* after) {
   Device& device = g_devices[asked.api][asked.device];
   const uint32_t bit = 1u << static_cast<uint32_t>(field);
   if ((device.reported.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) return;
-  const auto corrected = reinterpret_cast<Corrected*>(dlsym(RTLD_DEFAULT, "wavetap_device_corrected"));
+  const auto corrected = of_recorder<Corrected>("wavetap_device_corrected");
   if (corrected != nullptr)
     corrected(kApi[asked.api].layer, asked.device, device.pci, trace_name(field), before, after);
 }
