@@ -137,6 +137,16 @@ def lying(r):
     rows = {row["figure"]: row for row in document["tables"]["device_figures"]}
     expect(rows["target"]["published"] == "gfx1030" and rows["target"]["driver"] == "gfx1031", "the figures", rows)
     expect(rows["peak clock MHz"]["published"] == "2575" and rows["peak clock MHz"]["driver"] == "1200", "the figures", rows)
+    # A file made of two says it still, of the right GPU.
+    lie = r.trace + ".lie"
+    os.rename(r.trace, lie)
+    r.record("rx6800xt", [r.shim / "hip_user"])
+    truth, r.trace = r.trace, r.trace + ".merged"
+    subprocess.run([r.wavetap, "merge", truth, lie, "-o", r.trace], check=True, timeout=60, capture_output=True)
+    document = r.report()
+    expect(about_devices(document) == warnings, "merged", about_devices(document), warnings)
+    devices = {row["gpu"] for row in document["tables"]["device_figures"]}
+    expect(devices == {id for id, in r.query("select id from wavetap_device where clock_mhz = 1200")}, "the wrong GPU is blamed", devices)
     r.record("rx5600xt-override", [r.shim / "hip_user"])
     warnings = about_devices(r.report())
     expect(any("HSA_OVERRIDE_GFX_VERSION=10.3.0 runs gfx1030 code on gfx1010 hardware" in w and "Symptom" in w for w in warnings), "the override", warnings)
