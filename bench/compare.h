@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { kMatmulSize = 512, kTriadSize = 1 << 24, kRepetitions = 3 };
+enum { kMatmulSize = 512, kStreamSize = 1 << 24, kRepetitions = 3 };
 
 static inline double seconds_now(void) {
   struct timespec t;
@@ -30,11 +30,21 @@ static inline int check_matmul(const float* a, const float* b, const float* c) {
   return wrong;
 }
 
-static inline float triad_input(int i) { return (float)(i % 1024); }
+// STREAM's kernels, in its order; names as in kernels.inc.
+enum { kStreamCopy, kStreamScale, kStreamAdd, kStreamTriad, kStreamKernels };
+static const char* const kStreamNames[kStreamKernels] = {"stream_copy", "stream_scale", "stream_add", "stream_triad"};
+static const float kStreamScalar = 3.0f;
 
-static inline int check_triad(const float* a) {
+// b[i] is stream_input(i), c[i] is stream_input(i + 1).
+static inline float stream_input(int i) { return (float)(i % 1024); }
+
+static inline int check_stream(int kernel, const float* a) {
   int wrong = 0;
-  for (int i = 0; i < kTriadSize; ++i) wrong += a[i] != triad_input(i) + 3.0f * triad_input(i + 1);
+  for (int i = 0; i < kStreamSize; ++i) {
+    const float scale_b = kernel == kStreamScale ? kStreamScalar : 1;
+    const float scale_c = kernel == kStreamAdd ? 1 : kernel == kStreamTriad ? kStreamScalar : 0;
+    wrong += a[i] != scale_b * stream_input(i) + scale_c * stream_input(i + 1);
+  }
   return wrong;
 }
 

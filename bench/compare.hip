@@ -50,20 +50,24 @@ static void bench_matmul() {
   report("matmul", seconds, check_matmul(a.data(), b.data(), c.data()));
 }
 
-static void bench_triad() {
-  std::vector<float> a(kTriadSize), b(kTriadSize), c(kTriadSize);
-  for (int i = 0; i < kTriadSize; ++i) b[i] = triad_input(i), c[i] = triad_input(i + 1);
+static void bench_stream() {
+  using Kernel = void (*)(float*, const float*, const float*, float);
+  constexpr Kernel kKernels[kStreamKernels] = {stream_copy, stream_scale, stream_add, stream_triad};
+  std::vector<float> a(kStreamSize), b(kStreamSize), c(kStreamSize);
+  for (int i = 0; i < kStreamSize; ++i) b[i] = stream_input(i), c[i] = stream_input(i + 1);
   float *da = to_device(a), *db = to_device(b), *dc = to_device(c);
-  const double seconds = best_of([&] { triad<<<kTriadSize / 256, 256>>>(da, db, dc, 3.0f); });
-  CHECK(hipMemcpy(a.data(), da, kTriadSize * sizeof(float), hipMemcpyDeviceToHost));
+  for (int k = 0; k < kStreamKernels; ++k) {
+    const double seconds = best_of([&] { kKernels[k]<<<kStreamSize / 256, 256>>>(da, db, dc, kStreamScalar); });
+    CHECK(hipMemcpy(a.data(), da, kStreamSize * sizeof(float), hipMemcpyDeviceToHost));
+    report(kStreamNames[k], seconds, check_stream(k, a.data()));
+  }
   CHECK(hipFree(da));
   CHECK(hipFree(db));
   CHECK(hipFree(dc));
-  report("triad", seconds, check_triad(a.data()));
 }
 
 int main() {
   bench_matmul();
-  bench_triad();
+  bench_stream();
   return 0;
 }

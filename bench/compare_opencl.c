@@ -82,24 +82,25 @@ static void bench_matmul(cl_program program) {
   free(c);
 }
 
-static void bench_triad(cl_program program) {
-  float* a = calloc(kTriadSize, sizeof(float));
-  float* b = malloc(kTriadSize * sizeof(float));
-  float* c = malloc(kTriadSize * sizeof(float));
-  for (int i = 0; i < kTriadSize; ++i) b[i] = triad_input(i), c[i] = triad_input(i + 1);
-  cl_int status;
-  cl_kernel kernel = clCreateKernel(program, "triad", &status);
-  check(status, "clCreateKernel");
-  cl_mem da = to_device(a, kTriadSize), db = to_device(b, kTriadSize), dc = to_device(c, kTriadSize);
-  const float s = 3.0f;
-  check(clSetKernelArg(kernel, 0, sizeof da, &da) | clSetKernelArg(kernel, 1, sizeof db, &db) |
-            clSetKernelArg(kernel, 2, sizeof dc, &dc) | clSetKernelArg(kernel, 3, sizeof s, &s),
-        "clSetKernelArg");
-  const size_t grid = kTriadSize;
-  const size_t group = 256;
-  const double seconds = best_of(kernel, 1, &grid, &group);
-  check(clEnqueueReadBuffer(g_queue, da, CL_TRUE, 0, kTriadSize * sizeof(float), a, 0, NULL, NULL), "read");
-  report("triad", seconds, check_triad(a));
+static void bench_stream(cl_program program) {
+  float* a = calloc(kStreamSize, sizeof(float));
+  float* b = malloc(kStreamSize * sizeof(float));
+  float* c = malloc(kStreamSize * sizeof(float));
+  for (int i = 0; i < kStreamSize; ++i) b[i] = stream_input(i), c[i] = stream_input(i + 1);
+  cl_mem da = to_device(a, kStreamSize), db = to_device(b, kStreamSize), dc = to_device(c, kStreamSize);
+  for (int k = 0; k < kStreamKernels; ++k) {
+    cl_int status;
+    cl_kernel kernel = clCreateKernel(program, kStreamNames[k], &status);
+    check(status, "clCreateKernel");
+    check(clSetKernelArg(kernel, 0, sizeof da, &da) | clSetKernelArg(kernel, 1, sizeof db, &db) |
+              clSetKernelArg(kernel, 2, sizeof dc, &dc) | clSetKernelArg(kernel, 3, sizeof kStreamScalar, &kStreamScalar),
+          "clSetKernelArg");
+    const size_t grid = kStreamSize;
+    const size_t group = 256;
+    const double seconds = best_of(kernel, 1, &grid, &group);
+    check(clEnqueueReadBuffer(g_queue, da, CL_TRUE, 0, kStreamSize * sizeof(float), a, 0, NULL, NULL), "read");
+    report(kStreamNames[k], seconds, check_stream(k, a));
+  }
   free(a);
   free(b);
   free(c);
@@ -121,6 +122,6 @@ int main(int argc, char** argv) {
   check(status, "clCreateProgramWithSource");
   check(clBuildProgram(program, 1, &device, "-cl-std=CL1.2", NULL, NULL), "clBuildProgram");
   bench_matmul(program);
-  bench_triad(program);
+  bench_stream(program);
   return 0;
 }

@@ -25,6 +25,8 @@ from recorder import measure
 from support import run, table
 
 BENCH = pathlib.Path(__file__).resolve().parent
+# Arrays that each of STREAM's kernels reads or writes.
+STREAM_ARRAYS = {"stream_copy": 2, "stream_scale": 2, "stream_add": 3, "stream_triad": 3}
 
 
 def rate(value):
@@ -50,11 +52,13 @@ class Bench:
             for line in self.on_gpu(model, "bench_instructions", "--gpu-threads", threads).splitlines():
                 name, count, seconds, wave = line.split()
                 measured.setdefault(name, {"wave": int(wave)})[label] = float(count) / float(seconds)
-        rows = [[name, rate(m["one"]), "-" if name == "scalar" else rate(m["one"] * m["wave"]), rate(m["all"]),
+        def lanes(name, m, label):
+            return "-" if name == "scalar" else rate(m[label] * m["wave"])
+        rows = [[name, rate(m["one"]), lanes(name, m, "one"), rate(m["all"]), lanes(name, m, "all"),
                  f"{m['all'] / m['one']:.2f}x"] for name, m in measured.items()]
         wave = next(iter(measured.values()))["wave"]
-        table(["instruction", "one core", "lanes", f"all {os.cpu_count()} cores", "scaling"], rows)
-        print(f"  (waves of {wave} lanes, all active)")
+        table(["instruction", "one core", "lanes", f"all {os.cpu_count()} cores", "lanes", "scaling"], rows)
+        print(f"  (waves of {wave} lanes, all active; lanes: operations of single lanes)")
         self.results[f"instructions.{model}"] = measured
 
     def compare(self, models):
@@ -67,12 +71,14 @@ class Bench:
         for model in models:
             for line in self.on_gpu(model, "bench_compare").splitlines():
                 name, seconds = line.split()
-                shown = {"matmul": "512^3 f32 matmul, LDS tiles", "triad": "STREAM triad, 3 x 64 MiB"}[name]
+                arrays = STREAM_ARRAYS.get(name)
+                shown = f"STREAM {name.removeprefix('stream_')}, {arrays} x 64 MiB" if arrays else "512^3 f32 matmul, LDS tiles"
+                speed = f"{arrays * 64 * 2**20 / float(seconds) / 1e9:.1f} GB/s" if arrays else f"{2 * 512**3 / float(seconds) / 1e9:.1f} GFLOP/s"
                 floor = float(native[name]) if name in native else None
-                rows.append([shown, model, f"{float(seconds):.3f} s", f"{floor:.4f} s" if floor else "-",
+                rows.append([shown, model, f"{float(seconds):.3f} s", speed, f"{floor:.4f} s" if floor else "-",
                              f"{float(seconds) / floor:.1f}x" if floor else "-"])
                 self.results[f"{name}.{model}"] = {"seconds": float(seconds), "native_seconds": floor}
-        table(["kernel", "GPU", "virtual", "PoCL", "slower by"], rows)
+        table(["kernel", "GPU", "virtual", "rate", "PoCL", "slower by"], rows)
         if not native:
             print("  PoCL is not installed (packages pocl-opencl-icd, ocl-icd-opencl-dev): no floor")
 
@@ -84,14 +90,14 @@ class Bench:
 
     def memory(self, model):
         """Peak of the process that runs both comparison kernels; wait4 reports the largest descendant."""
-        print("\nMemory: peak of the process that runs the 512^3 matmul and the triad\n")
+        print("\nMemory: peak of the process that runs the 512^3 matmul and STREAM\n")
         child = subprocess.Popen([self.build / "bin/wavetap", "run", "--gpu", model, "--no-trace", "--",
                                   self.build / "bin/hip/bench_compare"], stdout=subprocess.DEVNULL)
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode != 0:
             raise RuntimeError(f"bench_compare: status {child.returncode}")
-        peak, own = usage.ru_maxrss / 1024, 2 * 3 * 64  # the triad's arrays, on the host and on the device
+        peak, own = usage.ru_maxrss / 1024, 2 * 3 * 64  # STREAM's arrays, on the host and on the device
         print(f"  {peak:.0f} MiB; the program's own data is {own} MiB, so the rest is {peak - own:.0f} MiB")
         self.results["memory"] = {"peak_mib": peak, "own_mib": own}
 

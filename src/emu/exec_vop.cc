@@ -1,5 +1,10 @@
 // Chooses the handler of a vector operation: by its modifiers, by the target, and by what the host's
-// processor can do (CMakeLists.txt builds the tables a second time for amd64 with AVX2 and FMA).
+// processor can do (CMakeLists.txt builds tables a second time: for amd64 with AVX2 and FMA, and that of packed
+// operations for arm64 with arithmetic on halves).
+#ifdef WT_VOP_HAS_ARM64_FP16
+#include <sys/auxv.h>
+#endif
+
 #include <algorithm>
 #include <iterator>
 
@@ -16,6 +21,11 @@ namespace x86_64_v3 {
 const VopTables& vop_tables();
 }
 #endif
+#ifdef WT_VOP_HAS_ARM64_FP16
+namespace arm64_fp16 {
+const VopRow* find_vop3p_row(const isa::Inst& inst);
+}
+#endif
 
 namespace {
 
@@ -29,6 +39,14 @@ const VopTables& best_tables() {
     return x86_64_v3::vop_tables();
 #endif
   return baseline::vop_tables();
+}
+
+const VopRow* best_vop3p_row(const Inst& inst) {
+#ifdef WT_VOP_HAS_ARM64_FP16
+  constexpr unsigned long kHalfVectors = 1ul << 10;  // HWCAP_ASIMDHP
+  if ((getauxval(AT_HWCAP) & kHalfVectors) != 0) return arm64_fp16::find_vop3p_row(inst);
+#endif
+  return best_tables().vop3p(inst);
 }
 
 // The plain runner takes packed operands with both halves in place, and any choice of dwords.
@@ -52,21 +70,37 @@ bool is_plain(const Inst& inst, const VopRow& row) {
                      [&](const Operand& operand) { return is_plain(operand, row); });
 }
 
-Handler choose(const VopRow* row, const Inst& inst) {
-  if (row == nullptr) return nullptr;
-  // Clamp on an integer result means saturation, which is an operation of its own.
-  if (inst.clamp && row->saturating != nullptr) return row->saturating;
-  if (!is_plain(inst, *row)) return row->generic;
-  if (!writes_low_half(inst)) return row->plain;
-  return row->plain_low != nullptr ? row->plain_low : row->generic;
+// The direct handler, when the operands are what it takes.
+Handler choose_direct(const VopRow& row, const Inst& inst, Shape shape) {
+  const auto is = [](const Operand& operand, OperandKind kind) { return operand.kind == kind && !operand.neg && !operand.abs; };
+  const Operand& first = inst.src[0];
+  const bool scalar = is(first, OperandKind::kScalar) || is(first, OperandKind::kImm);
+  if (!scalar && !is(first, OperandKind::kVgpr)) return nullptr;
+  const auto is_vgpr_or_none = [&](const Operand& operand) {
+    return operand.kind == OperandKind::kNone || is(operand, OperandKind::kVgpr);
+  };
+  if (!std::all_of(std::begin(inst.src) + 1, std::end(inst.src), is_vgpr_or_none)) return nullptr;
+  return inst.dst.kind == OperandKind::kVgpr ? row.direct[shape.wave64][scalar] : nullptr;
 }
 
 }  // namespace
 
-Handler find_vop(const Inst& inst, Shape) { return choose(best_tables().vop(inst.op), inst); }
+Handler choose_handler(const VopRow* row, const Inst& inst, Shape shape) {
+  if (row == nullptr) return nullptr;
+  // Clamp on an integer result means saturation, which is an operation of its own.
+  if (inst.clamp && row->saturating != nullptr) return row->saturating;
+  if (!is_plain(inst, *row)) return row->generic;
+  if (!writes_low_half(inst)) {
+    const Handler direct = choose_direct(*row, inst, shape);
+    return direct != nullptr ? direct : row->plain;
+  }
+  return row->plain_low != nullptr ? row->plain_low : row->generic;
+}
 
-Handler find_vopc(const Inst& inst, Shape) { return choose(best_tables().vopc(inst.op), inst); }
+Handler find_vop(const Inst& inst, Shape shape) { return choose_handler(best_tables().vop(inst.op), inst, shape); }
 
-Handler find_vop3p(const Inst& inst, Shape) { return choose(best_tables().vop3p(inst), inst); }
+Handler find_vopc(const Inst& inst, Shape shape) { return choose_handler(best_tables().vopc(inst.op), inst, shape); }
+
+Handler find_vop3p(const Inst& inst, Shape shape) { return choose_handler(best_vop3p_row(inst), inst, shape); }
 
 }  // namespace wavetap::emu

@@ -2,6 +2,10 @@
 //
 // A packed operation is the scalar one applied to the low and to the high parts of its operands; op_sel,
 // op_sel_hi, neg_lo and neg_hi have been applied by the runner when the kernel sees them.
+#ifdef __ARM_FEATURE_FP16_VECTOR_ARITHMETIC
+#include <arm_neon.h>
+#endif
+
 #include "emu/vop_float.h"
 #include "emu/vop_tables.h"
 
@@ -80,6 +84,27 @@ inline uint32_t nan_rule(uint32_t result, uint32_t a, uint32_t b, uint32_t c) {
   return is_nan_bits16(result) ? nan : result;
 }
 
+#ifdef __ARM_FEATURE_FP16_VECTOR_ARITHMETIC
+// --- The quick form (lanes.h) of packed f16 arithmetic on hosts that have it: only NaNs need the full form.
+
+template <class F>
+struct QuickArith {
+  template <size_t... K>
+  [[gnu::always_inline]] static uint32_t quick_sources(const Block& block, uint32_t* result, std::index_sequence<K...>) {
+    uint16x8_t ordered = vdupq_n_u16(0xffff);
+    for (size_t i = 0; i < kBlockLanes; i += 4) {
+      const float16x8_t halves = F{}(vreinterpretq_f16_u32(vld1q_u32(block.row.lo[K] + block.first + i))...);
+      ordered = vandq_u16(ordered, vceqq_f16(halves, halves));
+      vst1q_u32(result + i, vreinterpretq_u32_f16(halves));
+    }
+    return vminvq_u16(ordered) == 0 ? 1 : 0;
+  }
+  [[gnu::always_inline]] static uint32_t quick_block(const Block& block, uint32_t* result) {
+    constexpr size_t kOperands = std::is_invocable_v<F, float, float, float> ? 3 : 2;
+    return quick_sources(block, result, std::make_index_sequence<kOperands>{});
+  }
+};
+#else
 // --- The quick form (lanes.h) of packed f16 arithmetic, for finite operands and results that are zero or normal. Doubt
 // --- is a sign bit here: integer arithmetic makes those in fewer instructions than comparisons do.
 
@@ -112,12 +137,36 @@ inline QuickResult quick_fma(uint32_t a, uint32_t b, uint32_t c) {
 }
 
 template <class F>
-struct PackedArith {
+struct QuickArith {
   static QuickResult quick(uint32_t a, uint32_t b, uint32_t c, int) {
     constexpr uint32_t kHigh = 0xffff0000u;
     return quick_pair(quick_fma(a << 16, b << 16, c << 16), quick_fma(a & kHigh, b & kHigh, c & kHigh),
                       is_not_finite(a) | is_not_finite(b) | is_not_finite(c));
   }
+};
+#endif
+
+struct AddHalf {
+  float operator()(float a, float b) const { return a + b; }
+#ifdef __ARM_FEATURE_FP16_VECTOR_ARITHMETIC
+  float16x8_t operator()(float16x8_t a, float16x8_t b) const { return vaddq_f16(a, b); }
+#endif
+};
+struct MulHalf {
+  float operator()(float a, float b) const { return a * b; }
+#ifdef __ARM_FEATURE_FP16_VECTOR_ARITHMETIC
+  float16x8_t operator()(float16x8_t a, float16x8_t b) const { return vmulq_f16(a, b); }
+#endif
+};
+struct FmaHalf {
+  float operator()(float a, float b, float c) const { return fma_for_half(a, b, c); }
+#ifdef __ARM_FEATURE_FP16_VECTOR_ARITHMETIC
+  float16x8_t operator()(float16x8_t a, float16x8_t b, float16x8_t c) const { return vfmaq_f16(c, a, b); }
+#endif
+};
+
+template <class F>
+struct PackedArith : QuickArith<F> {
   uint32_t operator()(uint32_t a, uint32_t b, int round) const {
     const uint32_t low = to_half(F{}(low_half(a), low_half(b)), round);
     const uint32_t high = to_half(F{}(high_half(a), high_half(b)), round);
@@ -136,12 +185,6 @@ struct PackedNumber {
            float_to_half(F{}(high_half(a), high_half(b), ieee)) << 16;
   }
 };
-template <class F>
-constexpr auto pk2_f16(F) {
-  return vop<F16x2(F16x2, F16x2, RoundMode)>(PackedArith<F>{});
-}
-constexpr auto kFmaHalf = [](float a, float b, float c) { return fma_for_half(a, b, c); };
-
 // --- Packed f32 (gfx90a and later).
 
 template <class F>
@@ -234,10 +277,10 @@ constexpr auto kTable = vop_table({
     {Op::v_pk_lshrrev_b16, pk2<uint16_t>(kShiftRight)},
     {Op::v_pk_ashrrev_i16, pk2<int16_t>(kShiftRight)},
 
-    {Op::v_pk_add_f16, pk2_f16(kAddFloat)},
-    {Op::v_pk_mul_f16, pk2_f16(kMulFloat)},
-    {Op::v_pk_fma_f16, vop<F16x2(F16x2, F16x2, F16x2, RoundMode)>(PackedArith<decltype(kFmaHalf)>{})},
-    {Op::v_pk_fmac_f16, vop<F16x2(F16x2InPlace, F16x2InPlace, Old<F16x2InPlace>, RoundMode)>(PackedArith<decltype(kFmaHalf)>{})},
+    {Op::v_pk_add_f16, vop<F16x2(F16x2, F16x2, RoundMode)>(PackedArith<AddHalf>{})},
+    {Op::v_pk_mul_f16, vop<F16x2(F16x2, F16x2, RoundMode)>(PackedArith<MulHalf>{})},
+    {Op::v_pk_fma_f16, vop<F16x2(F16x2, F16x2, F16x2, RoundMode)>(PackedArith<FmaHalf>{})},
+    {Op::v_pk_fmac_f16, vop<F16x2(F16x2InPlace, F16x2InPlace, Old<F16x2InPlace>, RoundMode)>(PackedArith<FmaHalf>{})},
     {Op::v_pk_min_f16, vop<F16x2(F16x2, F16x2, IeeeMode)>(PackedNumber<decltype(kMinNumber)>{})},
     {Op::v_pk_max_f16, vop<F16x2(F16x2, F16x2, IeeeMode)>(PackedNumber<decltype(kMaxNumber)>{})},
 

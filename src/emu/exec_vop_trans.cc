@@ -20,14 +20,9 @@ constexpr auto kReciprocalRoot = [](double a) { return 1 / std::sqrt(a); };
 constexpr auto kExp2 = [](double a) { return std::exp2(a); };
 constexpr auto kLog2 = [](double a) { return std::log2(a); };
 
-// Bits of sin(2 pi * turns) for turns of [0, 257]. Reduced to a quarter turn around zero, which is exact; then the
-// Taylor series, whose first term left out is below 2^-51 of the result. Without calls, branches or selections
-// that compilers turn into branches, so that it vectorises; and whatever the host's rounding mode is. A zero is
-// positive.
-inline uint64_t sine_of_turns(double turns) {
-  const int32_t half_turns = static_cast<int32_t>(turns * 2 + 0.5);
-  const double rest = turns - half_turns * 0.5;
-  const double x = rest * kTwoPi;
+// sin(2 pi * turns) for turns of [-1/4, 1/4]: the Taylor series, whose first term left out is below 2^-51 of the result.
+inline double sine_series(double turns) {
+  const double x = turns * kTwoPi;
   const double square = x * x;
   const double fourth = square * square;
   double sum = -1.0 / 121645100408832000;  // 19!
@@ -35,9 +30,18 @@ inline uint64_t sine_of_turns(double turns) {
   sum = sum * fourth + (square * (1.0 / 6227020800) - 1.0 / 39916800);
   sum = sum * fourth + (square * (1.0 / 362880) - 1.0 / 5040);
   sum = sum * fourth + (square * (1.0 / 120) - 1.0 / 6);
+  return x + x * (sum * square);
+}
+
+// Bits of sin(2 pi * turns) for turns of [0, 257]. Reduced to a quarter turn around zero, which is exact. Without
+// calls, branches or selections that compilers turn into branches, so that it vectorises; and whatever the host's
+// rounding mode is. A zero is positive.
+inline uint64_t sine_of_turns(double turns) {
+  const int32_t half_turns = static_cast<int32_t>(turns * 2 + 0.5);
+  const double rest = turns - half_turns * 0.5;
   const uint64_t is_zero = rest == 0 ? ~uint64_t{0} : 0;
   const uint64_t turned = static_cast<uint64_t>(half_turns) << 63;
-  return (bits_of(x + x * (sum * square)) ^ turned) & ~is_zero;
+  return (bits_of(sine_series(rest)) ^ turned) & ~is_zero;
 }
 constexpr uint64_t kSignF64 = uint64_t{1} << 63;
 
@@ -61,6 +65,7 @@ constexpr auto kCosine = [](double revolutions) {
 // The f32 form of a function on double.
 template <class F>
 struct Single {
+  static constexpr bool kIsLong = true;
   float operator()(float a) const {
     return flush_denormal(static_cast<float>(F{}(static_cast<double>(flush_denormal(a)))));
   }
@@ -70,6 +75,40 @@ template <class F>
 struct Half {
   float operator()(float a) const { return static_cast<float>(F{}(static_cast<double>(a))); }
 };
+
+// --- Quick forms (lanes.h) of the f32 sine and cosine: the reduction in single precision, where it is exact too.
+
+struct Reduced {
+  float rest;      // of turns, a quarter at most
+  uint32_t turned;  // sign bit: an odd number of half turns was taken off
+  uint32_t doubt;
+};
+// `magnitude`: bits of the absolute value. Only right when the host rounds to nearest.
+inline Reduced reduce_turns(uint32_t magnitude) {
+  constexpr float kToInteger = 0x1.8p23f;  // a sum of this size has no fraction, and its last bit is the unit
+  const float turns = f32_of(magnitude);
+  const float shifted = turns * 2 + kToInteger;
+  const float rest = turns - (shifted - kToInteger) * 0.5f;
+  return {rest, bits_of(shifted) << 31, magnitude > 0x43800000u ? 1u : 0};  // 256, infinity, NaN
+}
+
+struct Sine : Single<decltype(kSine)> {
+  static QuickResult quick(float revolutions) {
+    const uint32_t bits = flush_bits32(bits_of(revolutions));
+    const Reduced reduced = reduce_turns(bits & 0x7fffffffu);
+    const uint32_t sine = bits_of(static_cast<float>(sine_series(static_cast<double>(reduced.rest)))) ^ reduced.turned;
+    return {(reduced.rest == 0 ? 0 : sine) ^ (bits & 0x80000000u), reduced.doubt};
+  }
+};
+struct Cosine : Single<decltype(kCosine)> {
+  static QuickResult quick(float revolutions) {
+    const Reduced reduced = reduce_turns(flush_bits32(bits_of(revolutions)) & 0x7fffffffu);
+    const double from_zero = 0.25 - static_cast<double>(std::fabs(reduced.rest));
+    const uint32_t cosine = bits_of(static_cast<float>(sine_series(from_zero))) ^ reduced.turned;
+    return {std::fabs(reduced.rest) == 0.25f ? 0 : cosine, reduced.doubt};
+  }
+};
+
 template <class F>
 constexpr Single<F> single(F) {
   return {};
@@ -90,8 +129,8 @@ constexpr auto kTable = vop_table({
     {Op::v_log_f32, arith<F32(F32)>(single(kLog2))},
     {Op::v_exp_legacy_f32, arith<F32(F32)>(single(kExp2))},
     {Op::v_log_legacy_f32, arith<F32(F32)>(single(kLog2))},
-    {Op::v_sin_f32, arith<F32(F32)>(single(kSine))},
-    {Op::v_cos_f32, arith<F32(F32)>(single(kCosine))},
+    {Op::v_sin_f32, arith<F32(F32)>(Sine{})},
+    {Op::v_cos_f32, arith<F32(F32)>(Cosine{})},
 
     {Op::v_rcp_f16, arith<F16(F16)>(half(kReciprocal))},
     {Op::v_rsq_f16, arith<F16(F16)>(half(kReciprocalRoot))},

@@ -18,19 +18,26 @@ namespace {
 using isa::Inst;
 using isa::OperandKind;
 
-// The handler of a half, by operation. Written while lowering, always with the same value for an
-// operation, because halves have no modifiers; read while running the code that was lowered.
-constinit std::array<std::atomic<Handler>, static_cast<size_t>(isa::Op::kCount)> g_half{};
+// The handler of a half, by operation and by which sources are registers. Written while lowering, always with the
+// same value, because halves have no modifiers and nothing else matters; read while running the code that was lowered.
+constexpr size_t kOperandClasses = 8;
+using HalfHandlers = std::array<std::atomic<Handler>, kOperandClasses>;
+constinit std::array<HalfHandlers, static_cast<size_t>(isa::Op::kCount)> g_half{};
 
-Handler half_handler(const Inst& half) {
-  return g_half[static_cast<size_t>(half.op)].load(std::memory_order_relaxed);
+std::atomic<Handler>& half_handler(const Inst& half) {
+  size_t operands = 0;
+  for (size_t k = 0; k < 3; ++k)
+    operands |= size_t{half.src[k].is(OperandKind::kVgpr) || (k > 0 && half.src[k].is(OperandKind::kNone))} << k;
+  return g_half[static_cast<size_t>(half.op)][operands];
 }
+
+void run_half(Wave& wave, const Inst& half) { half_handler(half).load(std::memory_order_relaxed)(wave, half); }
 
 bool lower_half(const Inst& half, Shape shape) {
   Handler found = find_vop(half, shape);
   if (found == nullptr) found = find_vop3p(half, shape);
   if (found == nullptr) return false;
-  g_half[static_cast<size_t>(half.op)].store(found, std::memory_order_relaxed);
+  half_handler(half).store(found, std::memory_order_relaxed);
   return true;
 }
 
@@ -42,8 +49,8 @@ bool reads(const Inst& inst, const isa::Operand& result) {
 
 void run_in_order(Wave& wave, const Inst& first) {
   const Inst& second = (&first)[1];
-  half_handler(first)(wave, first);
-  half_handler(second)(wave, second);
+  run_half(wave, first);
+  run_half(wave, second);
 }
 
 void run_held_back(Wave& wave, const Inst& first) {
@@ -52,10 +59,10 @@ void run_held_back(Wave& wave, const Inst& first) {
   const size_t row_bytes = size_t{4} * wave.lanes;
   std::array<uint32_t, 64> before, result;
   std::memcpy(before.data(), row, row_bytes);
-  half_handler(first)(wave, first);
+  run_half(wave, first);
   std::memcpy(result.data(), row, row_bytes);
   std::memcpy(row, before.data(), row_bytes);
-  half_handler(second)(wave, second);
+  run_half(wave, second);
   std::memcpy(row, result.data(), row_bytes);
 }
 

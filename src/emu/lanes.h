@@ -315,36 +315,44 @@ template <class Tag>
 inline constexpr bool kIsJoined = Tag::kType.bits == 64 && Tag::kType.pack == Pack::kNone;
 
 // An operation that is costly only because of rare operands may have a quick form besides its full one: the static
-// function F::quick, of the same operands. It is for results of 32 bits, rounded to nearest.
+// function F::quick, of the same operands. It is for results of 32 bits that are not NaN, rounded to nearest.
 struct QuickResult {
   uint32_t bits;
   uint32_t doubt;  // not zero: `bits` may be wrong
 };
 template <class F, class... Values>
 concept HasQuick = requires(Values... values) { F::quick(values...); };
+// Or of the whole block, where the host has instructions for it: F::quick_block(block, result) fills in the results
+// and returns not zero when they may be wrong.
+template <class F>
+concept HasQuickBlock = requires(const Block& block, uint32_t* result) { F::quick_block(block, result); };
 
 // False, and nothing done, when a lane is in doubt: the full form has to do the block.
 template <class F, class... S, size_t... K>
 [[gnu::always_inline]] inline bool run_quick_block(const Block& block, std::index_sequence<K...>) {
   // Operands may be in the result's row, and are needed again after doubt.
-  alignas(64) uint32_t result[kBlockLanes];
+  uint32_t result[kBlockLanes];
   uint32_t doubt = 0;
-  WT_LANE_LOOP
-  for (size_t i = 0; i < kBlockLanes; ++i) {
-    const QuickResult lane = F::quick(S::load(block, K, i)...);
-    result[i] = lane.bits;
-    doubt |= lane.doubt;
+  if constexpr (HasQuickBlock<F>) {
+    doubt = F::quick_block(block, result);
+  } else {
+    WT_LANE_LOOP
+    for (size_t i = 0; i < kBlockLanes; ++i) {
+      const QuickResult lane = F::quick(S::load(block, K, i)...);
+      result[i] = lane.bits;
+      doubt |= lane.doubt;
+    }
   }
   if (doubt != 0) return false;
-  std::memcpy(block.row.out_lo + block.first, result, sizeof result);
+  for (size_t i = 0; i < kBlockLanes; ++i) block.put_lo(i, result[i]);
   return true;
 }
 
 template <NanRule kRule, class F, class D, class... S, size_t... K>
 [[gnu::always_inline]] inline uint32_t run_block(Block& block, uint32_t& mask_out,
                                                  std::index_sequence<K...> places) {
-  if constexpr (HasQuick<F, decltype(S::load(block, K, 0))...>) {
-    static_assert(D::kType.bits == 32 && kRule == NanRule::kNone);
+  if constexpr (HasQuickBlock<F> || HasQuick<F, decltype(S::load(block, K, 0))...>) {
+    static_assert(D::kType.bits == 32);
     if (block.row.round == 0 && run_quick_block<F, S...>(block, places)) return 0;
   }
   constexpr bool kJoins = (kIsJoined<S> || ...);

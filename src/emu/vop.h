@@ -27,8 +27,14 @@ enum class High16 : uint8_t { kZero, kKeep };
 // Round to nearest, denormals kept. Compared as one word: every floating-point instruction asks.
 inline bool has_default_float_mode(const Wave& wave) {
   static_assert(offsetof(FloatMode, round_f16_f64) == 1 && offsetof(FloatMode, denorm_f16_f64) == 3);
-  constexpr FloatMode kDefault;
-  return std::memcmp(&wave.mode, &kDefault, 4) == 0 && !wave.mode.fp16_overflow;
+  struct Head {
+    uint8_t round_f32, round_f16_f64, denorm_f32, denorm_f16_f64;
+  };
+  constexpr FloatMode kMode;
+  constexpr Head kDefault{kMode.round_f32, kMode.round_f16_f64, kMode.denorm_f32, kMode.denorm_f16_f64};
+  uint32_t head;
+  std::memcpy(&head, &wave.mode, sizeof head);
+  return head == std::bit_cast<uint32_t>(kDefault) && !wave.mode.fp16_overflow;
 }
 
 inline void fill_row(uint32_t* row, uint32_t lanes, uint32_t value) {
@@ -219,6 +225,33 @@ inline constexpr Signature kSignature = [] {
   return signature;
 }();
 
+// --- The direct runner: every operand in a VGPR, no modifiers, all lanes active. Operands, operation and result are one
+// --- loop; most instructions of most programs are of this kind.
+
+// What the direct runner can bind: a dword of a register, or something that needs no operand.
+template <class Tag>
+inline constexpr bool kBindsDirectly =
+    Tag::kType.role == Role::kImplied
+        ? !std::is_same_v<Tag, LaneId>
+        : Tag::kType.role != Role::kMask && Tag::kType.bits == 32 && (Tag::kType.pack == Pack::kNone || has_halves(Tag::kType.pack));
+
+// 32 lanes of the operands, beginning at `first`. The first source may be a scalar: `scalar` is then a row of it.
+template <uint32_t kLanes, bool kScalarFirst, class... S>
+[[gnu::always_inline]] inline RowArgs direct_args(Wave& wave, const Inst& inst, size_t first, const uint32_t* scalar) {
+  RowArgs args;
+  args.lanes = kBlockLanes;
+  args.ieee = wave.mode.ieee;
+  const auto row = [&](const Operand& operand) { return wave.v + size_t{operand.index} * kLanes + first; };
+  size_t k = 0;
+  const auto bind = [&]<class Tag>(Tag) {
+    if constexpr (Tag::kType.role == Role::kRegister) args.lo[k] = kScalarFirst && k == 0 ? scalar : row(inst.src[k]);
+    if constexpr (Tag::kType.role == Role::kOld) args.lo[k] = row(inst.dst);
+    ++k;
+  };
+  (bind(S{}), ...);
+  return args;
+}
+
 // --- Handlers of one operation. A functor without state is its own identity: F{} is the operation.
 
 template <NanRule kRule, class F, class D, class... S>
@@ -239,6 +272,53 @@ struct Handlers {
   static void plain(Wave& wave, const Inst& inst) {
     run_plain<kHigh, kRule, kMaskResult, D, S...>(wave, inst, kKernel, generic);
   }
+
+  // A functor that computes for long has nothing to gain: it says kIsLong.
+  static constexpr bool kHasDirect = !IsBit<D> && !kMaskResult && kBindsDirectly<D> && (kBindsDirectly<S> && ...) &&
+                                     !requires { F::kIsLong; };
+  template <uint32_t kLanes, bool kScalarFirst>
+  static void direct(Wave& wave, const Inst& inst) {
+    constexpr bool kFloat = D::kType.is_float || (S::kType.is_float || ...);
+    const uint64_t exec = kLanes == 64 ? wave.s64(isa::slot::kExecLo) : ~uint64_t{0} << 32 | wave.s[isa::slot::kExecLo];
+    if ((kFloat && !has_default_float_mode(wave)) || wave.vgpr_index != 0 || exec != ~uint64_t{0}) [[unlikely]]
+      return plain<High16::kZero>(wave, inst);
+    uint32_t scalar[kBlockLanes];
+    if constexpr (kScalarFirst) fill_row(scalar, kBlockLanes, wave.read_s32(inst.src[0]));
+    for (size_t first = 0; first < kLanes; first += kBlockLanes) {
+      const RowArgs args = direct_args<kLanes, kScalarFirst, S...>(wave, inst, first, scalar);
+      uint32_t* const to = wave.v + size_t{inst.dst.index} * kLanes + first;
+      if constexpr (kRule == NanRule::kNone) {
+        run_direct_block(args, to);
+      } else {
+        // Operands may be in the result's row, and the NaN rule needs them afterwards.
+        uint32_t result[kBlockLanes];
+        if (run_direct_block(args, result) != 0) [[unlikely]] {
+          block_with_nans<kLanes, kScalarFirst>(wave, inst, first);
+          continue;
+        }
+        for (size_t i = 0; i < kBlockLanes; ++i) to[i] = result[i];
+      }
+    }
+  }
+
+ private:
+  // Returns not zero when there are NaNs among the results.
+  [[gnu::always_inline]] static uint32_t run_direct_block(const RowArgs& args, uint32_t* to) {
+    Block block(args, 0);
+    block.row.out_lo = to;
+    uint32_t bits = 0;
+    return run_block<kRule, F, D, S...>(block, bits, std::index_sequence_for<S...>{});
+  }
+  template <uint32_t kLanes, bool kScalarFirst>
+  [[gnu::noinline, gnu::cold]] static void block_with_nans(Wave& wave, const Inst& inst, size_t first) {
+    uint32_t scalar[kBlockLanes];
+    if constexpr (kScalarFirst) fill_row(scalar, kBlockLanes, wave.read_s32(inst.src[0]));
+    RowArgs args = direct_args<kLanes, kScalarFirst, S...>(wave, inst, first, scalar);
+    uint32_t result[kBlockLanes];
+    args.out_lo = result;
+    kKernel(args);
+    std::memcpy(wave.v + size_t{inst.dst.index} * kLanes + first, result, sizeof result);
+  }
 };
 
 // --- Builders.
@@ -257,6 +337,12 @@ struct Builder<kRule, D(S...)> {
     builder.row.plain = H::template plain<High16::kZero>;
     if constexpr (D::kType.bits == 16) builder.row.plain_low = H::template plain<High16::kKeep>;
     builder.row.generic = H::generic;
+    if constexpr (H::kHasDirect) {
+      builder.row.direct[0][0] = H::template direct<32, false>;
+      builder.row.direct[0][1] = H::template direct<32, true>;
+      builder.row.direct[1][0] = H::template direct<64, false>;
+      builder.row.direct[1][1] = H::template direct<64, true>;
+    }
     ((builder.row.pack = std::max(builder.row.pack, S::kType.pack)), ...);
     builder.row.plain_signs = ((S::kType.role != Role::kRegister || kTakesSigns<S>) && ...);
     return builder;

@@ -20,11 +20,16 @@ struct VopRow {
   isa::Op op = isa::Op::kInvalid;
   Handler plain = nullptr;       // no modifiers, see also plain_signs
   Handler plain_low = nullptr;   // the same, into the low half of the register: 16-bit results only
+  // No modifiers; every operand a VGPR, or every one but the first, which is scalar. [wave64][scalar]; may be null.
+  Handler direct[2][2] = {};
   Handler generic = nullptr;     // any modifier except integer clamp
   Handler saturating = nullptr;  // integer clamp; null when the operation has none
   Pack pack = Pack::kNone;       // of its operands
   bool plain_signs = false;      // `plain` takes abs and neg of every operand
 };
+
+// The row's handler that fits the modifiers and operands of `inst`; null without a row. exec_vop.cc
+Handler choose_handler(const VopRow* row, const isa::Inst& inst, Shape shape);
 
 // Finders of the operation's row; null when there is none.
 struct VopTables {

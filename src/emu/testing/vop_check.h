@@ -30,8 +30,13 @@ class VopCheck {
   bool check(const isa::Inst& inst, int rounds, uint64_t exec);
 
   TestMachine machine;
+  // How the engine's handler is found.
+  Handler (*find)(const isa::Inst& inst, Shape shape) = find_handler;
+  // Floating-point operands are numbers of ordinary size: a wave without NaNs takes shorter paths.
+  bool ordinary = false;
 
  private:
+  uint64_t ordinary_value(const std::string& type);
   uint64_t operand_value(const isa::Operand& operand, int lane) const;
   uint64_t modified_source(const isa::Inst& inst, int k, const std::string& type, int lane, bool& writable) const;
   uint64_t finished_result(const isa::Inst& inst, const std::string& type, uint64_t value) const;
