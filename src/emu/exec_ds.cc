@@ -31,6 +31,13 @@ void lane_addresses(Wave& wave, const Inst& inst, uint32_t offset, uint32_t* at)
 // vdst = LDS[address]
 template <class T, int L>
 void load(Wave& wave, const Inst& inst) {
+  if (wave.exec() == all_lanes<L>() && wave.counters == nullptr) {
+    const Pattern<uint32_t, L> pattern = pattern_of<T::kBytes, L>(wave.vrow(inst.vaddr.index));
+    std::byte* from[L / kGroupLanes];
+    if (pattern.relation != Relation::kNone &&
+        groups_in_lds<T::kBytes, L>(wave, pattern, static_cast<uint32_t>(inst.offset), from))
+      return load_groups<T, L>(pattern, from, data_rows(wave, inst.dst));
+  }
   uint32_t at[L];
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset), at);
   if (wave.counters != nullptr) count_lds(wave, at, wave.exec(), T::kBytes);
@@ -49,10 +56,21 @@ void store(Wave& wave, const Inst& inst) {
 // vdst = {LDS[vaddr + offset0 * scale], LDS[vaddr + offset1 * scale]}
 template <class T, uint32_t kScale, int L>
 void load2(Wave& wave, const Inst& inst) {
-  uint32_t at[2][L];
-  lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset) * kScale, at[0]);
-  lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset1) * kScale, at[1]);
   uint32_t* rows = data_rows(wave, inst.dst);
+  const uint32_t offset[2] = {static_cast<uint32_t>(inst.offset) * kScale, static_cast<uint32_t>(inst.offset1) * kScale};
+  if (wave.exec() == all_lanes<L>() && wave.counters == nullptr) {
+    // Both elements are in the same pattern.
+    const Pattern<uint32_t, L> pattern = pattern_of<T::kBytes, L>(wave.vrow(inst.vaddr.index));
+    std::byte* from[2][L / kGroupLanes];
+    if (pattern.relation != Relation::kNone && groups_in_lds<T::kBytes, L>(wave, pattern, offset[0], from[0]) &&
+        groups_in_lds<T::kBytes, L>(wave, pattern, offset[1], from[1])) {
+      load_groups<T, L>(pattern, from[0], rows);
+      load_groups<T, L>(pattern, from[1], rows + T::kRows * L);
+      return;
+    }
+  }
+  uint32_t at[2][L];
+  for (int i = 0; i < 2; ++i) lane_addresses<L>(wave, inst, offset[i], at[i]);
   for (int i = 0; i < 2; ++i) {
     if (wave.counters != nullptr) count_lds(wave, at[i], wave.exec(), T::kBytes);
     load_lds<T, L>(wave, at[i], wave.exec(), rows + i * T::kRows * L);

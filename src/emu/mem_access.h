@@ -103,25 +103,55 @@ inline std::byte* cached(const Wave& wave, uint64_t address, uint64_t size_bytes
 // nothing has been written then. mem_access.cc.
 bool copy_global(Wave& wave, uint64_t address, std::byte* data, uint32_t size_bytes, bool write, int lane);
 
-// How the lanes' addresses relate, when all L lanes are active.
+// Lanes are looked at in groups of 16: kernels whose workgroups are two-dimensional and of that width access a row or
+// a column of a tile, another one for each group. An ordinary row is a pattern of groups as well.
+inline constexpr int kGroupLanes = 16;
+
+// How the addresses relate within every group, when all lanes are active.
 enum class Relation : uint8_t {
   kNone,
   kConsecutive,  // lane i accesses element i of an array
   kSame,         // all lanes access one element
 };
 
+template <class Address, int L>
+struct Pattern {
+  Relation relation = Relation::kNone;
+  Address first[L / kGroupLanes] = {};  // the lowest lane's, by group
+  // The groups continue each other: one array, or one element, for the whole wave.
+  bool is_whole = false;
+};
+
 template <uint32_t kBytes, int L, class Address>
-Relation relation_of(const Address* at) {
-  const Address first = at[0];
+Pattern<Address, L> pattern_of(const Address* at) {
+  Pattern<Address, L> pattern;
   // Most scattered accesses show by the second lane already.
-  if (at[1] != first && at[1] != static_cast<Address>(first + kBytes)) return Relation::kNone;
-  Address from_row = 0, from_first = 0;
-  for (int lane = 0; lane < L; ++lane) {
-    from_row |= at[lane] ^ static_cast<Address>(first + static_cast<Address>(lane) * kBytes);
-    from_first |= at[lane] ^ first;
+  const Address step = at[1] - at[0];
+  if (step != 0 && step != kBytes) return pattern;
+  // Vectors of the language, since compilers make scalars of loops this short.
+  constexpr int kLanes = 16 / sizeof(Address);
+  typedef Address Vector __attribute__((vector_size(16)));
+  Vector ramp{}, different{};
+  for (int i = 0; i < kLanes; ++i) ramp[i] = step * static_cast<Address>(i);
+  Address not_whole = 0;
+  for (int group = 0; group < L; group += kGroupLanes) {
+    const Address first = at[group];
+    pattern.first[group / kGroupLanes] = first;
+    not_whole |= first ^ (at[0] + static_cast<Address>(group) * step);
+    Vector expected = ramp + first;
+    for (int i = 0; i < kGroupLanes; i += kLanes) {
+      Vector lanes;
+      std::memcpy(&lanes, at + group + i, sizeof lanes);
+      different |= lanes ^ expected;
+      expected += step * static_cast<Address>(kLanes);
+    }
   }
-  if (from_row == 0) return Relation::kConsecutive;
-  return from_first == 0 ? Relation::kSame : Relation::kNone;
+  Address any = 0;
+  for (int i = 0; i < kLanes; ++i) any |= different[i];
+  if (any != 0) return pattern;
+  pattern.relation = step == 0 ? Relation::kSame : Relation::kConsecutive;
+  pattern.is_whole = not_whole == 0;
+  return pattern;
 }
 
 // A dword of memory, at any alignment.
@@ -151,25 +181,25 @@ void load_row(const std::byte* __restrict from, uint32_t* __restrict rows) {
   }
 }
 
-template <class T, int L>
+template <class T, int L, int kLanes = L>
 void store_row(std::byte* __restrict to, const uint32_t* __restrict rows) {
   auto* words = reinterpret_cast<Unaligned32*>(to);
   if constexpr (std::is_same_v<T, Dwords<1>>) {
-    std::memcpy(to, rows, size_t{4} * L);
+    std::memcpy(to, rows, size_t{4} * kLanes);
   } else if constexpr (std::is_same_v<T, Dwords<2>>) {
-    for (int lane = 0; lane < L; ++lane) {
+    for (int lane = 0; lane < kLanes; ++lane) {
       words[2 * lane] = rows[lane];
       words[2 * lane + 1] = rows[lane + L];
     }
   } else if constexpr (std::is_same_v<T, Dwords<4>>) {
-    for (int lane = 0; lane < L; ++lane) {
+    for (int lane = 0; lane < kLanes; ++lane) {
       words[4 * lane] = rows[lane];
       words[4 * lane + 1] = rows[lane + L];
       words[4 * lane + 2] = rows[lane + 2 * L];
       words[4 * lane + 3] = rows[lane + 3 * L];
     }
   } else {
-    for (int lane = 0; lane < L; ++lane) T::store(to + size_t{T::kBytes} * lane, rows + lane, L);
+    for (int lane = 0; lane < kLanes; ++lane) T::store(to + size_t{T::kBytes} * lane, rows + lane, L);
   }
 }
 
@@ -179,6 +209,29 @@ void broadcast_row(const std::byte* from, uint32_t* rows) {
   std::byte element[16];
   std::memcpy(element, from, T::kBytes);
   for (int lane = 0; lane < kLanes; ++lane) T::load(element, rows + lane, L);
+}
+
+// The groups of a pattern, `host` pointing at each one's first element.
+template <class T, int L, class Address>
+void load_groups(const Pattern<Address, L>& pattern, std::byte* const* host, uint32_t* rows) {
+  if (pattern.is_whole) {
+    if (pattern.relation == Relation::kConsecutive) return load_row<T, L>(host[0], rows);
+    return broadcast_row<T, L>(host[0], rows);
+  }
+  for (int group = 0; group < L; group += kGroupLanes) {
+    if (pattern.relation == Relation::kConsecutive)
+      load_row<T, L, kGroupLanes>(host[group / kGroupLanes], rows + group);
+    else
+      broadcast_row<T, L, kGroupLanes>(host[group / kGroupLanes], rows + group);
+  }
+}
+
+// Of consecutive elements. Where groups overlap, the highest lane's value stays, as without a pattern.
+template <class T, int L, class Address>
+void store_groups(const Pattern<Address, L>& pattern, std::byte* const* host, const uint32_t* rows) {
+  if (pattern.is_whole) return store_row<T, L>(host[0], rows);
+  for (int group = 0; group < L; group += kGroupLanes)
+    store_row<T, L, kGroupLanes>(host[group / kGroupLanes], rows + group);
 }
 
 template <int L>
@@ -208,14 +261,27 @@ MappedRange common_range(const Wave& wave, const uint64_t* at, uint64_t mask, bo
   return outside == 0 ? range : MappedRange{};
 }
 
+// Host pointers for the groups of a pattern. False when one of them is not in a cached range.
+template <uint32_t kBytes, int L>
+bool cached_groups(const Wave& wave, const Pattern<uint64_t, L>& pattern, bool write, std::byte** host) {
+  const uint32_t size_bytes = pattern.relation == Relation::kConsecutive ? kBytes * kGroupLanes : kBytes;
+  const MappedRange range = cached_range(wave, pattern.first[0], size_bytes, write);
+  if (range.host == nullptr) return false;
+  for (int group = 0; group < L / kGroupLanes; ++group) {
+    if (!range.contains(pattern.first[group], size_bytes)) return false;
+    host[group] = range.host + (pattern.first[group] - range.begin);
+  }
+  return true;
+}
+
 template <class T, int L>
 void load_global(Wave& wave, const uint64_t* at, uint64_t mask, uint32_t* rows) {
   if (mask == 0) return;
-  const Relation relation = mask == all_lanes<L>() ? relation_of<T::kBytes, L>(at) : Relation::kNone;
-  if (relation == Relation::kConsecutive) {
-    if (const std::byte* from = cached(wave, at[0], uint64_t{T::kBytes} * L, false)) return load_row<T, L>(from, rows);
-  } else if (relation == Relation::kSame) {
-    if (const std::byte* from = cached(wave, at[0], T::kBytes, false)) return broadcast_row<T, L>(from, rows);
+  if (mask == all_lanes<L>()) {
+    const Pattern<uint64_t, L> pattern = pattern_of<T::kBytes, L>(at);
+    std::byte* from[L / kGroupLanes];
+    if (pattern.relation != Relation::kNone && cached_groups<T::kBytes, L>(wave, pattern, false, from))
+      return load_groups<T, L>(pattern, from, rows);
   }
   if (const MappedRange range = common_range<T::kBytes, L>(wave, at, mask, false); range.host != nullptr) {
     for_lanes<L>(mask, [&](int lane) { T::load(range.host + (at[lane] - range.begin), rows + lane, L); });
@@ -236,8 +302,11 @@ void store_global(Wave& wave, const uint64_t* at, uint64_t mask, const uint32_t*
   // between. Keeps this wave's earlier accesses before this store for whoever sees it; pairs with the
   // acquire of the reader, which is cache control (exec_mubuf.cc), an atomic, or the host's own.
   std::atomic_thread_fence(std::memory_order_release);
-  if (mask == all_lanes<L>() && relation_of<T::kBytes, L>(at) == Relation::kConsecutive) {
-    if (std::byte* to = cached(wave, at[0], uint64_t{T::kBytes} * L, true)) return store_row<T, L>(to, rows);
+  if (mask == all_lanes<L>()) {
+    const Pattern<uint64_t, L> pattern = pattern_of<T::kBytes, L>(at);
+    std::byte* to[L / kGroupLanes];
+    if (pattern.relation == Relation::kConsecutive && cached_groups<T::kBytes, L>(wave, pattern, true, to))
+      return store_groups<T, L>(pattern, to, rows);
   }
   if (const MappedRange range = common_range<T::kBytes, L>(wave, at, mask, true); range.host != nullptr) {
     for_lanes<L>(mask, [&](int lane) { T::store(range.host + (at[lane] - range.begin), rows + lane, L); });
@@ -315,39 +384,13 @@ bool all_in_lds(const Wave& wave, const uint32_t* at, uint64_t mask) {
   return outside == 0;
 }
 
-// Groups of 16 lanes, in which kernels with two-dimensional workgroups of that width read LDS: rows or columns of
-// a tile, another one for each group.
-inline constexpr int kTileLanes = 16;
-
-// How the lanes relate within every group.
+// Host pointers for the groups of a pattern, each moved by `offset`. False when one of them is not wholly in LDS.
 template <uint32_t kBytes, int L>
-Relation tile_relation_of(const uint32_t* at) {
-  if (at[1] != at[0] && at[1] != at[0] + kBytes) return Relation::kNone;
-  uint32_t from_row = 0, from_first = 0;
-  for (int tile = 0; tile < L; tile += kTileLanes) {
-    const uint32_t first = at[tile];
-    for (int lane = 0; lane < kTileLanes; ++lane) {
-      from_row |= at[tile + lane] ^ (first + static_cast<uint32_t>(lane) * kBytes);
-      from_first |= at[tile + lane] ^ first;
-    }
-  }
-  if (from_row == 0) return Relation::kConsecutive;
-  return from_first == 0 ? Relation::kSame : Relation::kNone;
-}
-
-// Loads that are rows or broadcasts in every group. False, and nothing done, when these are not.
-template <class T, int L>
-bool load_lds_tiles(Wave& wave, const uint32_t* at, uint32_t* rows) {
-  const Relation relation = tile_relation_of<T::kBytes, L>(at);
-  if (relation == Relation::kNone) return false;
-  const uint32_t size_bytes = relation == Relation::kConsecutive ? T::kBytes * kTileLanes : T::kBytes;
-  for (int tile = 0; tile < L; tile += kTileLanes)
-    if (!in_lds(wave, at[tile], size_bytes)) return false;
-  for (int tile = 0; tile < L; tile += kTileLanes) {
-    if (relation == Relation::kConsecutive)
-      load_row<T, L, kTileLanes>(wave.lds + at[tile], rows + tile);
-    else
-      broadcast_row<T, L, kTileLanes>(wave.lds + at[tile], rows + tile);
+bool groups_in_lds(const Wave& wave, const Pattern<uint32_t, L>& pattern, uint32_t offset, std::byte** host) {
+  const uint32_t size_bytes = pattern.relation == Relation::kConsecutive ? kBytes * kGroupLanes : kBytes;
+  for (int group = 0; group < L / kGroupLanes; ++group) {
+    if (!in_lds(wave, pattern.first[group] + offset, size_bytes)) return false;
+    host[group] = wave.lds + (pattern.first[group] + offset);
   }
   return true;
 }
@@ -356,15 +399,10 @@ template <class T, int L>
 void load_lds(Wave& wave, const uint32_t* at, uint64_t mask, uint32_t* rows) {
   if (mask == 0) return;
   if (mask == all_lanes<L>()) {
-    // The second group continues the first, or each is a tile of its own; one look at all lanes then does.
-    if (at[kTileLanes] - at[0] == (at[1] - at[0]) * kTileLanes) {
-      const Relation relation = relation_of<T::kBytes, L>(at);
-      if (relation == Relation::kConsecutive && in_lds(wave, at[0], T::kBytes * L))
-        return load_row<T, L>(wave.lds + at[0], rows);
-      if (relation == Relation::kSame && in_lds(wave, at[0], T::kBytes)) return broadcast_row<T, L>(wave.lds + at[0], rows);
-    } else if (load_lds_tiles<T, L>(wave, at, rows)) {
-      return;
-    }
+    const Pattern<uint32_t, L> pattern = pattern_of<T::kBytes, L>(at);
+    std::byte* from[L / kGroupLanes];
+    if (pattern.relation != Relation::kNone && groups_in_lds<T::kBytes, L>(wave, pattern, 0, from))
+      return load_groups<T, L>(pattern, from, rows);
   }
   if (all_in_lds<T::kBytes, L>(wave, at, mask)) {
     const std::byte* lds = wave.lds;
@@ -382,9 +420,12 @@ void load_lds(Wave& wave, const uint32_t* at, uint64_t mask, uint32_t* rows) {
 template <class T, int L>
 void store_lds(Wave& wave, const uint32_t* at, uint64_t mask, const uint32_t* rows) {
   if (mask == 0) return;
-  if (mask == all_lanes<L>() && in_lds(wave, at[0], T::kBytes * L) &&
-      relation_of<T::kBytes, L>(at) == Relation::kConsecutive)
-    return store_row<T, L>(wave.lds + at[0], rows);
+  if (mask == all_lanes<L>()) {
+    const Pattern<uint32_t, L> pattern = pattern_of<T::kBytes, L>(at);
+    std::byte* to[L / kGroupLanes];
+    if (pattern.relation == Relation::kConsecutive && groups_in_lds<T::kBytes, L>(wave, pattern, 0, to))
+      return store_groups<T, L>(pattern, to, rows);
+  }
   if (all_in_lds<T::kBytes, L>(wave, at, mask)) {
     std::byte* lds = wave.lds;
     for_lanes<L>(mask, [&](int lane) { T::store(lds + at[lane], rows + lane, L); });
