@@ -130,24 +130,28 @@ Pattern<Address, L> pattern_of(const Address* at) {
   if (step != 0 && step != kBytes) return pattern;
   // Vectors of the language, since compilers make scalars of loops this short.
   constexpr int kLanes = 16 / sizeof(Address);
+  constexpr int kVectors = kGroupLanes / kLanes;
   typedef Address Vector __attribute__((vector_size(16)));
-  Vector ramp{}, different{};
-  for (int i = 0; i < kLanes; ++i) ramp[i] = step * static_cast<Address>(i);
+  // How far each lane of a group is from its first one.
+  Vector distance[kVectors];
+  for (int i = 0; i < kVectors; ++i)
+    for (int lane = 0; lane < kLanes; ++lane) distance[i][lane] = static_cast<Address>(i * kLanes + lane) * kBytes;
+  for (Vector& vector : distance) vector &= step == 0 ? Address{0} : ~Address{0};
+  Vector different[4] = {};  // several, so that no one has to wait for the last
   Address not_whole = 0;
   for (int group = 0; group < L; group += kGroupLanes) {
     const Address first = at[group];
     pattern.first[group / kGroupLanes] = first;
     not_whole |= first ^ (at[0] + static_cast<Address>(group) * step);
-    Vector expected = ramp + first;
-    for (int i = 0; i < kGroupLanes; i += kLanes) {
+    for (int i = 0; i < kVectors; ++i) {
       Vector lanes;
-      std::memcpy(&lanes, at + group + i, sizeof lanes);
-      different |= lanes ^ expected;
-      expected += step * static_cast<Address>(kLanes);
+      std::memcpy(&lanes, at + group + i * kLanes, sizeof lanes);
+      different[i % 4] |= lanes ^ (distance[i] + first);
     }
   }
+  const Vector all = (different[0] | different[1]) | (different[2] | different[3]);
   Address any = 0;
-  for (int i = 0; i < kLanes; ++i) any |= different[i];
+  for (int i = 0; i < kLanes; ++i) any |= all[i];
   if (any != 0) return pattern;
   pattern.relation = step == 0 ? Relation::kSame : Relation::kConsecutive;
   pattern.is_whole = not_whole == 0;
