@@ -87,13 +87,15 @@ inline uint32_t nan_rule(uint32_t result, uint32_t a, uint32_t b, uint32_t c) {
 #ifdef __ARM_FEATURE_FP16_VECTOR_ARITHMETIC
 // --- The quick form (lanes.h) of packed f16 arithmetic on hosts that have it: only NaNs need the full form.
 
+inline float16x8_t halves_at(const uint32_t* row) { return vreinterpretq_f16_u32(vld1q_u32(row)); }
+
 template <class F>
 struct QuickArith {
   template <size_t... K>
   [[gnu::always_inline]] static uint32_t quick_sources(const Block& block, uint32_t* result, std::index_sequence<K...>) {
     uint16x8_t ordered = vdupq_n_u16(0xffff);
     for (size_t i = 0; i < kBlockLanes; i += 4) {
-      const float16x8_t halves = F{}(vreinterpretq_f16_u32(vld1q_u32(block.row.lo[K] + block.first + i))...);
+      const float16x8_t halves = F{}(halves_at(block.row.lo[K] + block.first + i)...);
       ordered = vandq_u16(ordered, vceqq_f16(halves, halves));
       vst1q_u32(result + i, vreinterpretq_u32_f16(halves));
     }
