@@ -125,8 +125,8 @@ Chunk::Open Chunk::over(std::span<const std::byte> bytes, Chunk& chunk, std::str
   // The checksum is written last.
   const uint32_t checksum = __atomic_load_n(&header->checksum, __ATOMIC_ACQUIRE);
   if (checksum == 0 && all_zero(bytes.subspan(sizeof(ChunkHeader), std::min<size_t>(8, bytes.size() - sizeof(ChunkHeader))))) return Open::kEmpty;
-  if (header->version != kFormatVersion) {
-    why = text("format version %u, this build reads %u", header->version, kFormatVersion);
+  if (header->version < kOldestVersion || header->version > kFormatVersion) {
+    why = text("format version %u, this build reads %u to %u", header->version, kOldestVersion, kFormatVersion);
     return Open::kBad;
   }
   if (crc32c(header, offsetof(ChunkHeader, checksum)) != checksum) {

@@ -25,7 +25,8 @@
 
 namespace wavetap::format {
 
-inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kFormatVersion = 2;
+inline constexpr uint32_t kOldestVersion = 1;  // without kCallPackedArguments
 inline constexpr char kChunkMagic[8] = {'W', 'T', 'C', 'H', 'U', 'N', 'K', '\n'};
 inline constexpr uint32_t kFactsStream = 0;
 
@@ -111,6 +112,7 @@ struct Owner {
 // flags of kCall
 inline constexpr uint8_t kCallHasArguments = 1;  // argument words follow, laid out as FunctionFact::layout says
 inline constexpr uint8_t kCallLongDuration = 2;  // a word with the full duration follows first
+inline constexpr uint8_t kCallPackedArguments = 4;  // the same words as with 1, without their upper zero bytes
 
 struct CallRecord {
   RecordHeader header;
@@ -120,7 +122,7 @@ struct CallRecord {
   uint16_t function;    // FunctionFact::number
   uint16_t depth;       // calls of this thread that enclose it
   uint32_t call;        // Owner::call
-  // [uint64_t full duration] [argument words]
+  // [uint64_t full duration] [argument words, packed or not]
 };
 static_assert(sizeof(CallRecord) == 32);
 
@@ -385,7 +387,15 @@ struct ControlFact {
 };
 static_assert(sizeof(ControlFact) == 24);
 
-enum class Loss : uint8_t { kDiskFull = 0, kNoMemory = 1, kUntimed = 2, kTextTruncated = 3, kFolder = 4, kOther = 5 };
+enum class Loss : uint8_t {
+  kDiskFull = 0,
+  kNoMemory = 1,
+  kUntimed = 2,
+  kTextTruncated = 3,
+  kFolder = 4,
+  kOther = 5,
+  kBypassed = 6,  // a library whose calls cannot be seen; each counts as one
+};
 
 struct LossFact {
   RecordHeader header;    // flags: Loss

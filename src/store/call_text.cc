@@ -1,5 +1,6 @@
 #include "store/call_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <unordered_map>
@@ -113,7 +114,40 @@ RecordedCall::RecordedCall(const format::CallRecord& call) : duration_(call.dura
     std::memcpy(&duration_, rest.data(), sizeof duration_);
     rest = rest.subspan(8);
   }
-  if ((call.header.flags & format::kCallHasArguments) != 0) arguments_ = CallWords(rest);
+  if ((call.header.flags & format::kCallHasArguments) != 0) {
+    recorded_ = rest;
+    arguments_ = CallWords(rest);
+  } else if ((call.header.flags & format::kCallPackedArguments) != 0) {
+    recorded_ = rest;
+    unpack();
+  }
+}
+
+// Records end at a multiple of eight bytes, so zeros that pad one look like pairs of zero words: they do no harm, words
+// that no argument has are not asked for.
+void RecordedCall::unpack() {
+  size_t count = 0;
+  const auto add = [&](uint64_t word) {
+    if (count < kFewWords) {
+      few_[count++] = word;
+      return;
+    }
+    if (many_.empty()) many_.assign(few_, few_ + kFewWords);
+    many_.push_back(word);
+    ++count;
+  };
+  for (size_t at = 0; at < recorded_.size();) {
+    const auto lengths = static_cast<uint8_t>(recorded_[at++]);
+    for (const size_t length : {size_t{lengths} & 15, size_t{lengths} >> 4}) {
+      const size_t bytes = std::min<size_t>({length, sizeof(uint64_t), recorded_.size() - at});
+      uint64_t word = 0;
+      std::memcpy(&word, recorded_.data() + at, bytes);
+      at += bytes;
+      add(word);
+    }
+  }
+  const uint64_t* const words = many_.empty() ? few_ : many_.data();
+  arguments_ = CallWords({reinterpret_cast<const std::byte*>(words), count * sizeof(uint64_t)});
 }
 
 CallLayout CallLayout::parse(std::string_view text) {

@@ -72,12 +72,24 @@ class CallWords {
 class RecordedCall {
  public:
   explicit RecordedCall(const format::CallRecord& call);
+  RecordedCall(const RecordedCall&) = delete;
+  RecordedCall& operator=(const RecordedCall&) = delete;
+
   uint64_t duration() const { return duration_; }
+  // Valid as long as this object.
   const CallWords& arguments() const { return arguments_; }
+  // The arguments as they were recorded: equal when the arguments are.
+  std::span<const std::byte> recorded() const { return recorded_; }
 
  private:
+  void unpack();
+
+  static constexpr size_t kFewWords = 24;
   uint64_t duration_ = 0;
+  std::span<const std::byte> recorded_;
   CallWords arguments_;
+  uint64_t few_[kFewWords];
+  std::vector<uint64_t> many_;
 };
 
 // Appends the text of the arguments; nothing when there are no words.

@@ -8,6 +8,7 @@ using format::Kind;
 using format::MarkerKind;
 
 format::Owner RawOp::owner() const {
+  if (by_order.call != 0) return by_order;
   switch (kind()) {
     case Kind::kDispatch: return as<format::DispatchRecord>().owner;
     case Kind::kBarrier: return as<format::BarrierRecord>().owner;
@@ -201,14 +202,21 @@ void ProcessEvents::read(const format::ProcessStreams& process, const RawFacts& 
   for (size_t i = 0; i < streams.size(); ++i) stream_index[streams[i].number] = i;
   for (uint64_t i = 0; i < ops.size(); ++i) {
     if (ops[i].record == nullptr) continue;
-    const format::Owner owner = ops[i].owner();
-    const auto found = stream_index.find(owner.stream);
-    if (owner.call != 0 && found != stream_index.end()) streams[found->second].owned.push_back({owner.call, i});
+    add_owned(ops[i].owner(), i);
   }
-  for (StreamEvents& stream : streams) {
-    std::stable_sort(stream.owned.begin(), stream.owned.end(), [](const OwnedOp& a, const OwnedOp& b) { return a.call < b.call; });
+  sort_owned();
+  for (StreamEvents& stream : streams)
     std::stable_sort(stream.stacks.begin(), stream.stacks.end(), [](const auto* a, const auto* b) { return a->call < b->call; });
-  }
+}
+
+void ProcessEvents::add_owned(format::Owner owner, uint64_t op) {
+  const auto found = stream_index.find(owner.stream);
+  if (owner.call != 0 && found != stream_index.end()) streams[found->second].owned.push_back({owner.call, op});
+}
+
+void ProcessEvents::sort_owned() {
+  for (StreamEvents& stream : streams)
+    std::stable_sort(stream.owned.begin(), stream.owned.end(), [](const OwnedOp& a, const OwnedOp& b) { return a.call < b.call; });
 }
 
 }  // namespace wavetap::store

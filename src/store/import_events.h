@@ -19,6 +19,8 @@ struct RawOp {
   int64_t end_ns = 0;
   bool complete = false;
   int64_t type_id = 0;                           // its opType, when the call it belongs to decides that
+  format::Owner by_order{};                      // found by queue order (queue_order.h); call 0: the record's own counts
+  uint32_t ordinal = 0;                          // then: nth dispatch of that call
 
   format::Kind kind() const { return record->kind; }
   template <class T>
@@ -26,6 +28,7 @@ struct RawOp {
     return *reinterpret_cast<const T*>(record);
   }
   format::Owner owner() const;
+  uint32_t ordinal_of(const format::DispatchRecord& dispatch) const { return by_order.call != 0 ? ordinal : dispatch.ordinal; }
   bool untimed() const { return kind() == format::Kind::kDispatch && (record->flags & format::kDispatchUntimed) != 0; }
 };
 
@@ -68,6 +71,10 @@ class ProcessEvents {
 
   // Dispatches, barriers, copies, completions; true when the record was one of them.
   bool take_operation(const format::Record& record);
+
+  // Gives an operation to a call; sort_owned() when all are given.
+  void add_owned(format::Owner owner, uint64_t op);
+  void sort_owned();
 
   std::vector<StreamEvents> streams;
   std::vector<RawOp> ops;  // by DispatchRecord::id - 1

@@ -106,6 +106,7 @@ void ProcessImport::run(const format::ProcessStreams& streams, uint64_t raw_byte
   last_ns_ = ns(events_.last_time);
 
   prepare_kernels();
+  find_owners_by_order();
   write_calls(progress);
   write_markers();
   write_operations();
@@ -180,7 +181,7 @@ void ProcessImport::prepare_kernels() {
     kernel.internal = raw.name.starts_with(kRuntimePrefix);
     if (kernel.internal) {
       const std::string_view rest = std::string_view(raw.name).substr(kRuntimePrefix.size());
-      kernel.fixed_type = rest.starts_with("fill") ? "FillBuffer" : rest.starts_with("copy") ? nullptr : "RuntimeKernel";
+      kernel.fixed_type = rest.starts_with("fill") ? kFillType : rest.starts_with("copy") ? nullptr : "RuntimeKernel";
     }
     const codeobj::Kernel* code = code_->find(raw);
     const auto known = [&](uint64_t value) { return code == nullptr ? ImportFile::Cell() : ImportFile::Cell(static_cast<int64_t>(value)); };
@@ -250,7 +251,7 @@ void ProcessImport::write_call(StreamEvents& stream, const format::CallRecord& c
   api.integer(f.name_id);
   api.integer(empty_id_);
   api.integer(f.domain_id);
-  api.integer(arguments(f, call, words));
+  api.integer(arguments(f, call, recorded));
   api.end();
 
   while (owned_at < stream.owned.size() && stream.owned[owned_at].call < call.call) ++owned_at;
@@ -274,20 +275,25 @@ void ProcessImport::write_call(StreamEvents& stream, const format::CallRecord& c
   if (stack_at < stream.stacks.size() && stream.stacks[stack_at]->call == call.call) write_stack(*stream.stacks[stack_at++], f, id);
 }
 
-int64_t ProcessImport::arguments(const Function& f, const format::CallRecord& call, const CallWords& words) {
+int64_t ProcessImport::arguments(const Function& f, const format::CallRecord& call, const RecordedCall& recorded) {
+  const std::span<const std::byte> bytes = recorded.recorded();
   const bool failed = call.result != 0 && f.raw != nullptr && f.raw->result_type == 0;
-  if (words.bytes().empty() && !failed) return offset_ + 1;
+  if (bytes.empty() && !failed) return offset_ + 1;
   // Loops call with the same arguments again and again; such calls share a text.
   uint64_t hash = call.function * 0x9e3779b97f4a7c15ull ^ static_cast<uint32_t>(call.result);
-  for (size_t i = 0; i + 8 <= words.bytes().size(); i += 8) hash = (hash ^ *words.at(i / 8)) * 0xff51afd7ed558ccdull, hash ^= hash >> 32;
+  for (size_t i = 0; i + 8 <= bytes.size(); i += 8) {
+    uint64_t word;
+    std::memcpy(&word, bytes.data() + i, sizeof word);
+    hash = (hash ^ word) * 0xff51afd7ed558ccdull, hash ^= hash >> 32;
+  }
   CachedText& cached = cache_[hash % kCachedTexts];
   if (cached.call != nullptr && cached.call->function == call.function && cached.call->result == call.result) {
-    const CallWords before = RecordedCall(*cached.call).arguments();
-    if (before.bytes().size() == words.bytes().size() && (words.bytes().empty() || std::memcmp(before.bytes().data(), words.bytes().data(), words.bytes().size()) == 0))
+    const RecordedCall before(*cached.call);
+    if (before.recorded().size() == bytes.size() && (bytes.empty() || std::memcmp(before.recorded().data(), bytes.data(), bytes.size()) == 0))
       return cached.id;
   }
   text_.clear();
-  if (f.raw != nullptr) append_arguments(text_, f.raw->layout, words);
+  if (f.raw != nullptr) append_arguments(text_, f.raw->layout, recorded.arguments());
   if (failed) {
     if (!text_.empty()) text_ += " | ";
     text_ += "result = ";
@@ -522,7 +528,7 @@ void ProcessImport::write_operations() {
         k = kernel(dispatch);
         device = device_of_queue(dispatch.queue);
         queue = lane(dispatch.queue);
-        sequence = dispatch.ordinal;
+        sequence = op.ordinal_of(dispatch);
         submitted = dispatch.time;
         description = k != nullptr ? k->name_id : strings_.id(unnamed_kernel(dispatch.kernel_object));
         type = op.type_id != 0 ? op.type_id : strings_.id(k == nullptr || k->fixed_type != nullptr ? (k == nullptr ? "KernelExecution" : k->fixed_type) : "CopyDeviceToDevice");
@@ -597,9 +603,10 @@ void ProcessImport::write_dispatch(int64_t op_id, const RawOp& op, const format:
   const std::span<const std::byte> kernarg = kernarg_of(d);
   if (kernarg.empty()) table.null();
   else table.blob(kernarg.data(), kernarg.size());
-  table.integer(d.ordinal);
+  table.integer(op.ordinal_of(d));
   table.integer((d.packet_header >> 8) & 1);
   table.integer(op.complete ? 1 : 0);
+  table.integer(op.by_order.call != 0 ? 1 : 0);
   table.end();
 }
 
@@ -737,7 +744,10 @@ void ProcessImport::write_facts() {
   for (const RawLoss& loss : facts.losses) {
     file_.add("wavetap_loss", {{}, pid(), ns(loss.time), std::string(loss_name(loss.reason)), static_cast<int64_t>(loss.count), loss.what});
     if (loss.reason != format::Loss::kTextTruncated) result_.losses += loss.count;
-    result_.notes.push_back(fmt::format("process {}: {} events, {}{}{}", pid(), loss.count, loss_name(loss.reason), loss.what.empty() ? "" : ": ", loss.what));
+    if (loss.reason == format::Loss::kBypassed)
+      result_.notes.push_back(fmt::format("process {}: {}", pid(), loss.what));
+    else
+      result_.notes.push_back(fmt::format("process {}: {} events, {}{}{}", pid(), loss.count, loss_name(loss.reason), loss.what.empty() ? "" : ": ", loss.what));
   }
   for (const std::string& note : facts.notes) result_.notes.push_back(fmt::format("process {}: {}", pid(), note));
   if (events_.bad_operations > 0) {

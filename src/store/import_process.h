@@ -18,6 +18,8 @@
 
 namespace wavetap::store {
 
+struct QueuedCall;
+
 // What processes share: GPUs and their lanes are numbered once for the whole file. The same GPU has one number
 // even where processes see it under different ones.
 class ImportDevices {
@@ -73,7 +75,9 @@ class ProcessImport {
     int64_t name_id = 0;   // demangled
     bool internal = false; // the runtime's own
     const char* fixed_type = "KernelExecution";
+    bool is_fill() const { return fixed_type == kFillType; }
   };
+  static constexpr const char* kFillType = "FillBuffer";
 
   const Function& function(uint32_t number);
   const Kernel* kernel(const format::DispatchRecord& dispatch);
@@ -82,9 +86,11 @@ class ProcessImport {
   int64_t device_of_queue(uint32_t queue);
 
   void prepare_kernels();
+  std::vector<QueuedCall> queued_calls();
+  void find_owners_by_order();
   void write_calls(const std::function<void(double)>& progress);
   void write_call(StreamEvents& stream, const format::CallRecord& call, int64_t id, size_t& owned, size_t& stack);
-  int64_t arguments(const Function& function, const format::CallRecord& call, const CallWords& words);
+  int64_t arguments(const Function& function, const format::CallRecord& call, const RecordedCall& recorded);
   int64_t add_ustring(std::string_view text);
   void write_copy(const Function& function, const CallWords& words, int64_t id, std::span<const OwnedOp> owned);
   void write_launch(const Function& function, const CallWords& words, const format::CallRecord& call, int64_t id, std::span<const OwnedOp> owned);

@@ -28,7 +28,8 @@ create table wavetap_kernel (id integer primary key, pid integer, code_object_id
   lds_bytes integer, scratch_bytes integer, kernarg_bytes integer, wavefront integer);
 create table wavetap_dispatch (op_id integer primary key, kernel_id integer, submitted integer, gridX integer, gridY integer,
   gridZ integer, workgroupX integer, workgroupY integer, workgroupZ integer, lds_bytes integer, dynamic_lds_bytes integer,
-  scratch_bytes integer, kernarg_address text, kernarg blob, node integer, barrier integer, timed integer);
+  scratch_bytes integer, kernarg_address text, kernarg blob, node integer, barrier integer, timed integer,
+  by_order integer);
 create table wavetap_allocation (id integer primary key, pid integer, api_id integer, gpuId integer, kind text, address text,
   bytes integer, start integer, end integer);
 create table wavetap_inflight (id integer primary key, pid integer, api_id integer, kind text, gpuId integer, queueId integer,

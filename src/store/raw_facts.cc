@@ -73,7 +73,7 @@ void RawFacts::take(const format::Record& record) {
       break;
     case Kind::kThread:
       if (const auto* fact = record.as<format::ThreadFact>())
-        threads.push_back({fact->stream, fact->tid, std::string(TextCursor(record.after<format::ThreadFact>()).next())});
+        threads.push_back({fact->stream, fact->tid, fact->time, std::string(TextCursor(record.after<format::ThreadFact>()).next())});
       break;
     case Kind::kClockSample:
       if (const auto* fact = record.as<format::ClockSampleFact>()) clock.add(*fact);
@@ -224,6 +224,7 @@ const char* loss_name(format::Loss reason) {
     case format::Loss::kUntimed: return "untimed";
     case format::Loss::kTextTruncated: return "text truncated";
     case format::Loss::kFolder: return "session folder";
+    case format::Loss::kBypassed: return "bypassed";
     case format::Loss::kOther: break;
   }
   return "other";

@@ -103,6 +103,7 @@ struct RawFault {
 struct RawThread {
   uint32_t stream = 0;
   uint32_t tid = 0;
+  uint64_t time = 0;  // of its first record
   std::string name;
 };
 

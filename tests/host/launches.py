@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The programs of tests/hip, traced: same verdict as bare, and exactly one dispatch for every kernel launch, with
-the name, grid and workgroup the program asked for.
+the name, grid and workgroup the program asked for. Some of them again with HIP's own threads between call and GPU.
 
   launches.py --build BUILD PROGRAM
   launches.py --list
@@ -59,7 +59,8 @@ def examine(trace, captures):
         return len(counts)
 
 
-def traced(program):
+def traced(program, queued=False):
+    """`queued`: HIP's own threads submit the work, so that calls and dispatches are put together by their order."""
     def run(host):
         path = host.build / "bin/hip" / program
         if not path.exists():
@@ -67,6 +68,8 @@ def traced(program):
         arguments = [host.build / "bin/hip/module_kernels.co"] if program == "module_load" else []
         model = f"{MODEL},mi210" if program == "two_gpus" else MODEL
         environment = {"WT_MODEL_FILE": str(SOURCE / f"models/{MODEL}.gpu")}
+        if queued:
+            environment["AMD_DIRECT_DISPATCH"] = "0"
         command = [host.wavetap, "run", "--gpu", model, "-o", "trace.rpd", "--", path, *arguments]
         outcome = host.run(command, environment=environment, timeout=180)
         if outcome.status == 77:
@@ -76,6 +79,8 @@ def traced(program):
                f"status {outcome.status}\n{outcome.stdout[-2000:]}{outcome.stderr[-2000:]}")
         host.check(outcome.trace)
         launches = examine(outcome.trace, captures=program in ("graphs", "host_graph"))
+        inferred = value(outcome.trace, "select count(*) from wavetap_dispatch where by_order = 1")
+        expect((inferred > 0) == (queued and launches > 0), f"{inferred} calls were found by order")
         if not dies and program not in LEAVE_EARLY:
             expect(losses(outcome.trace) == 0, f"losses: {query(outcome.trace, 'select * from wavetap_loss')}")
             unfinished = value(outcome.trace, "select count(*) from wavetap_inflight")
@@ -85,6 +90,10 @@ def traced(program):
 
 
 CASES = {path.stem: traced(path.stem) for folder in ("runtime", "kernels") for path in sorted((HIP / folder).glob("*.hip"))}
+# Streams in every way they are used.
+QUEUED = ("error_codes", "events", "graphs", "launch_stress", "many_threads", "memcpy_async", "module_load", "null_stream",
+          "stream_overlap", "stream_wait_event", "streams", "two_gpus")
+CASES.update({f"queued_{program}": traced(program, queued=True) for program in QUEUED})
 
 if __name__ == "__main__":
     sys.exit(main(CASES))
