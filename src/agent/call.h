@@ -6,12 +6,13 @@
 //   leave_call(call, number, result_code, Word{dst}, Word{bytes});
 //
 // Arguments are written when the function has returned, so that what it put behind its out-pointers can be
-// kept by value. Each argument is an object with bytes() and store(char*) (layout.h).
+// kept by value. Each argument is one of the objects of layout.h.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 
+#include "agent/layout.h"
 #include "agent/recorder.h"
 #include "agent/stream.h"
 #include "format/record.h"
@@ -58,7 +59,8 @@ inline void leave_call(const OpenCall& call, uint32_t function, int32_t result, 
   s->dispatches_ = call.outer_dispatches;
   constexpr uint32_t kLong = std::numeric_limits<uint32_t>::max();
   const bool is_long = duration >= kLong;
-  const size_t extra = (size_t{0} + ... + arguments.bytes()) + (is_long ? sizeof(uint64_t) : 0);
+  size_t extra = is_long ? sizeof(uint64_t) : 0;
+  if constexpr (sizeof...(Arguments) > 0) extra += Packer::room((size_t{0} + ... + arguments.words()));
   auto* const record = s->reserve<format::CallRecord>(extra);
   if (record != nullptr) [[likely]] {
     record->start = call.start;
@@ -72,9 +74,13 @@ inline void leave_call(const OpenCall& call, uint32_t function, int32_t result, 
       __builtin_memcpy(at, &duration, sizeof duration);
       at += sizeof duration;
     }
-    ((arguments.store(at), at += arguments.bytes()), ...);
+    if constexpr (sizeof...(Arguments) > 0) {
+      Packer packer(at);
+      (arguments.put(packer), ...);
+      s->shorten(packer.at());
+    }
     s->commit(record, format::Kind::kCall,
-              static_cast<uint8_t>((sizeof...(Arguments) > 0 ? format::kCallHasArguments : 0) |
+              static_cast<uint8_t>((sizeof...(Arguments) > 0 ? format::kCallPackedArguments : 0) |
                                    (is_long ? format::kCallLongDuration : 0)));
   }
   // After the record: a call that is open and recorded has returned.

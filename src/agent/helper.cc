@@ -62,6 +62,10 @@ struct Posted {
 };
 constinit Posted g_posted;
 
+// harvest_on_helper(): rounds that were asked for, and the last that is over.
+std::atomic<uint32_t> g_harvests_asked{0};
+std::atomic<uint32_t> g_harvests_done{0};
+
 int64_t monotonic_ns() {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -92,6 +96,15 @@ void take_posted() {
   sys::futex_wake(&g_posted.state, 1);
 }
 
+void harvest_if_asked() {
+  // Pairs with the add in harvest_on_helper(): what had finished when it was called is seen.
+  const uint32_t asked = g_harvests_asked.load(std::memory_order_acquire);
+  if (asked == g_harvests_done.load(std::memory_order_relaxed)) return;
+  if (void (*const harvest)() = g_harvest) harvest();
+  g_harvests_done.store(asked, std::memory_order_release);
+  sys::futex_wake(&g_harvests_done, 1 << 16);
+}
+
 // By the thread itself: naming another goes through /proc, whose entries make a process slow to disappear.
 void name_thread(const char* name) { sys::call(SYS_prctl, PR_SET_NAME, name, 0, 0, 0); }
 
@@ -109,6 +122,7 @@ void* run_helper(void*) {
   while (!g_leave.load(std::memory_order_relaxed)) {
     const uint32_t rings = g_helper_bell.rings();
     take_posted();
+    harvest_if_asked();
     bool soon = false;
     for (auto& slot : g_work)
       if (bool (*const poll)() = slot.load(std::memory_order_acquire)) soon |= poll();
@@ -190,6 +204,19 @@ size_t answer_on_helper(Request request, uint32_t pid, char* out, size_t size) {
   }
 }
 
+void harvest_on_helper(int64_t patience_ns) {
+  if (g_running.load(std::memory_order_relaxed) == 0) return;
+  const uint32_t mine = g_harvests_asked.fetch_add(1, std::memory_order_acq_rel) + 1;
+  g_helper_bell.ring();
+  const int64_t until = monotonic_ns() + patience_ns;
+  for (;;) {
+    const uint32_t done = g_harvests_done.load(std::memory_order_acquire);
+    const int64_t left = until - monotonic_ns();
+    if (static_cast<int32_t>(done - mine) >= 0 || left <= 0) return;
+    sys::futex_wait(&g_harvests_done, done, left);
+  }
+}
+
 void write_pending_facts() {
   write_losses();
   const format::ClockSampleFact sample = sample_clocks();
@@ -204,6 +231,8 @@ void start_helper() {
   new (&g_file_bell) Bell;
   g_leave.store(false, std::memory_order_relaxed);
   g_running.store(0, std::memory_order_relaxed);
+  g_harvests_asked.store(0, std::memory_order_relaxed);
+  g_harvests_done.store(0, std::memory_order_relaxed);
   const Inside inside;
   // The threads inherit the mask; no signal of the program may be delivered to them.
   sigset_t all, before;

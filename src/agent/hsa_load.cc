@@ -37,7 +37,10 @@ bool harvest_all(bool patiently) {
 void harvest() {
   const bool by_agent = t_thread.inside != 0;
   if ((!take_in_flight() && !by_agent) || !is_hsa_loaded()) return;
-  if (harvest_all(by_agent)) note_in_flight();
+  // The agent's own looks come when the program ends, which may unload the runtime meanwhile.
+  if (by_agent && !g_polling.try_lock_for(100)) return;
+  if (is_hsa_loaded() && harvest_all(by_agent)) note_in_flight();
+  if (by_agent) g_polling.unlock();
 }
 
 // The helper thread's: it comes again by itself.

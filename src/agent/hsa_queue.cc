@@ -87,6 +87,7 @@ HsaStatus Queue::create(uint64_t agent, uint32_t size, uint32_t type, ErrorCallb
 
 bool Queue::open(HsaQueue* real, uint64_t agent, uint32_t size) {
   uint64_t doorbell = 0;
+  close();
   if (hsa().hsa_amd_signal_create(0, 0, nullptr, kSignalGpuOnly, &doorbell) != kHsaSuccess) return false;
   ring_ = map(size * amd::kAqlPacketBytes);
   const uint64_t reservations = std::max(uint64_t{size} * 4, kMinReservations);
@@ -423,12 +424,7 @@ void Queue::prepare_other(amd::BarrierPacket& packet, uint64_t index) {
 
 bool Queue::harvest_all(bool patiently) {
   uint32_t left = 0;
-  // Not for ever: at exit the thread that holds the lock may be gone.
-  for (int tries = patiently ? 1000 : 0; !g_arena.lock.try_lock(); --tries) {
-    if (tries == 0) return true;
-    const timespec pause{0, 100'000};
-    sys::call(SYS_nanosleep, &pause, nullptr);
-  }
+  if (!g_arena.lock.try_lock_for(patiently ? 100 : 0)) return true;
   g_arena.each([&left](Queue& queue) {
     if (!queue.ready_.load(std::memory_order_acquire)) return;
     left += queue.slab_.harvest();
@@ -492,8 +488,7 @@ void Queue::abandon_all() {
     queue.ready_.store(false, std::memory_order_release);
     g_arena.remove_doorbell(queue.handle().doorbell_signal);
     queue.slab_.abandon();
-    queue.close();
-    g_arena.release(&queue);
+    g_arena.release(&queue);  // its memory goes when the place is taken again
   });
 }
 

@@ -107,6 +107,8 @@ void write_copy(const Copy& copy, uint64_t id) {
 // ---- the slab -------------------------------------------------------------------------------------------
 
 bool SignalSlab::open(uint64_t agent, uint64_t pool, uint32_t count) {
+  if (slots_ != nullptr) sys::unmap(slots_, mapped_ * sizeof(Slot));
+  slots_ = nullptr;
   void* memory = nullptr;
   if (hsa().hsa_amd_memory_pool_allocate(pool, count * sizeof(amd::Signal), 0, &memory) != kHsaSuccess) return false;
   char* slots = nullptr;
@@ -119,7 +121,7 @@ bool SignalSlab::open(uint64_t agent, uint64_t pool, uint32_t count) {
   agent_ = agent;
   signals_ = static_cast<amd::Signal*>(memory);
   slots_ = reinterpret_cast<Slot*>(slots);
-  count_ = count;
+  count_ = mapped_ = count;
   crowded_at_.store(count / 2, std::memory_order_relaxed);
   head_.store(0, std::memory_order_relaxed);
   tail_.store(0, std::memory_order_relaxed);
@@ -133,9 +135,7 @@ void SignalSlab::close() {
 }
 
 void SignalSlab::abandon() {
-  if (slots_ != nullptr) sys::unmap(slots_, count_ * sizeof(Slot));
   signals_ = nullptr;
-  slots_ = nullptr;
   count_ = 0;
 }
 
@@ -232,7 +232,7 @@ bool ProgramSignals::grow(Shard& shard) {
 void ProgramSignals::created(uint64_t signal) {
   if (signal <= 1) return;
   Shard& shard = shard_of(signal);
-  Locked locked(shard.lock);
+  const InShard in(*this, shard);
   if (Entry* known = find(shard, signal); known != nullptr) return;
   if (shard.used * 2 >= shard.capacity && !grow(shard)) return;
   uint32_t at = hash(signal) / kShards;
@@ -246,7 +246,7 @@ void ProgramSignals::created(uint64_t signal) {
 
 void ProgramSignals::destroyed(uint64_t signal) {
   Shard& shard = shard_of(signal);
-  Locked locked(shard.lock);
+  const InShard in(*this, shard);
   Entry* entry = find(shard, signal);
   if (entry == nullptr) return;
   settle(shard, *entry);
@@ -298,7 +298,7 @@ void ProgramSignals::settle(Shard& shard, Entry& entry) {
 
 ProgramSignals::Timing ProgramSignals::submit_packet(uint64_t signal, const Operation& operation, uint64_t agent) {
   Shard& shard = shard_of(signal);
-  Locked locked(shard.lock);
+  const InShard in(*this, shard);
   Entry* entry = find(shard, signal);
   if (entry == nullptr) return Timing::kUnknown;
   amd::Signal& block = *block_of(signal);
@@ -323,7 +323,7 @@ ProgramSignals::Timing ProgramSignals::submit_packet(uint64_t signal, const Oper
 
 ProgramSignals::Timing ProgramSignals::submit_copy(uint64_t signal, uint64_t id, const Copy& copy) {
   Shard& shard = shard_of(signal);
-  Locked locked(shard.lock);
+  const InShard in(*this, shard);
   Entry* entry = find(shard, signal);
   if (entry == nullptr) return Timing::kUnknown;
   amd::Signal& block = *block_of(signal);
@@ -352,7 +352,7 @@ ProgramSignals::Timing ProgramSignals::submit_copy(uint64_t signal, uint64_t id,
 
 void ProgramSignals::cancel_copy(uint64_t signal, uint64_t id, const Copy& copy) {
   Shard& shard = shard_of(signal);
-  Locked locked(shard.lock);
+  const InShard in(*this, shard);
   Entry* entry = find(shard, signal);
   if (entry == nullptr || entry->id == 0) return;
   if (entry->rows > 1) {
@@ -367,21 +367,21 @@ void ProgramSignals::cancel_copy(uint64_t signal, uint64_t id, const Copy& copy)
 
 void ProgramSignals::submit_other(uint64_t signal) {
   Shard& shard = shard_of(signal);
-  Locked locked(shard.lock);
+  const InShard in(*this, shard);
   Entry* entry = find(shard, signal);
   if (entry != nullptr) settle(shard, *entry);
 }
 
 bool ProgramSignals::is_shared(uint64_t signal) {
   Shard& shard = shard_of(signal);
-  Locked locked(shard.lock);
+  const InShard in(*this, shard);
   const Entry* entry = find(shard, signal);
   return entry != nullptr && entry->shared;
 }
 
 bool ProgramSignals::substituted(uint64_t signal, uint64_t* start, uint64_t* end) {
   Shard& shard = shard_of(signal);
-  Locked locked(shard.lock);
+  const InShard in(*this, shard);
   const Entry* entry = find(shard, signal);
   if (entry == nullptr || entry->end == 0) return false;
   *start = entry->start;
@@ -391,7 +391,7 @@ bool ProgramSignals::substituted(uint64_t signal, uint64_t* start, uint64_t* end
 
 void ProgramSignals::note_substituted(uint64_t signal, uint64_t start, uint64_t end) {
   Shard& shard = shard_of(signal);
-  Locked locked(shard.lock);
+  const InShard in(*this, shard);
   Entry* entry = find(shard, signal);
   if (entry == nullptr || end < entry->end) return;
   entry->start = start;
@@ -402,7 +402,7 @@ uint32_t ProgramSignals::harvest() {
   uint32_t in_flight = 0;
   for (Shard& shard : shards_) {
     if (__atomic_load_n(&shard.pending, __ATOMIC_RELAXED) == 0) continue;
-    Locked locked(shard.lock);
+    const InShard in(*this, shard);
     for (uint32_t i = 0; i < shard.capacity && shard.pending != 0; ++i) {
       Entry& entry = shard.entries[i];
       if (entry.signal > 1 && entry.id != 0) collect(shard, entry, false);
@@ -416,13 +416,14 @@ void ProgramSignals::unlock_after_fork() {
   for (Shard& shard : shards_) new (&shard.lock) LockWord;
 }
 
-void ProgramSignals::clear() {
-  for (Shard& shard : shards_) {
-    Locked locked(shard.lock);
-    if (shard.entries != nullptr) sys::unmap(shard.entries, shard.capacity * sizeof(Entry));
-    shard.entries = nullptr;
-    shard.capacity = shard.used = shard.live = shard.pending = 0;
-  }
+void ProgramSignals::clear() { life_.fetch_add(1, std::memory_order_release); }
+
+ProgramSignals::InShard::InShard(ProgramSignals& signals, Shard& shard) : locked_(shard.lock) {
+  const uint32_t life = signals.life_.load(std::memory_order_acquire);
+  if (shard.life == life) return;
+  if (shard.entries != nullptr) std::memset(static_cast<void*>(shard.entries), 0, shard.capacity * sizeof(Entry));
+  shard.used = shard.live = shard.pending = 0;
+  shard.life = life;
 }
 
 }  // namespace wavetap::agent

@@ -77,7 +77,9 @@ class SignalSlab {
   // Signals the GPU `agent` can complete; `pool` is host memory that both see at once. False: no memory.
   bool open(uint64_t agent, uint64_t pool, uint32_t count);
   void close();
-  void abandon();  // like close(), when the runtime has freed its memory itself
+  // Like close(), when the runtime frees its memory itself. Our own is kept until the place is used again: the runtime's
+  // threads may still be at it, and a program that ends must not be held up.
+  void abandon();
 
   // A signal that is due to become 0 when the operation is done; null when all are in flight. One thread at a
   // time. `stands_for`: the program's signal that the operation had, 0: none.
@@ -119,6 +121,7 @@ class SignalSlab {
   amd::Signal* signals_ = nullptr;
   Slot* slots_ = nullptr;
   uint32_t count_ = 0;
+  uint32_t mapped_ = 0;  // slots there is memory for
   std::atomic<uint64_t> head_{0};  // slots handed out so far, busy ones that were skipped included
   std::atomic<uint64_t> tail_{0};  // all before are free
   std::atomic<uint64_t> crowded_at_{0};
@@ -154,7 +157,7 @@ class ProgramSignals {
   template <class Do>
   void each_in_flight(Do what) {
     for (Shard& shard : shards_) {
-      Locked locked(shard.lock);
+      const InShard in(*this, shard);
       for (uint32_t i = 0; i < shard.capacity && shard.pending != 0; ++i) {
         const Entry& entry = shard.entries[i];
         if (entry.signal > 1 && entry.id != 0 && entry.kind == format::Kind::kDispatch) {
@@ -166,6 +169,8 @@ class ProgramSignals {
 
   // Returns how many are still in flight.
   uint32_t harvest();
+  // Forgets all signals, at once: HIP 7 takes its objects down before the runtime, whose threads go on calling them until
+  // our OnUnload returns.
   void clear();
   void unlock_after_fork();
 
@@ -193,8 +198,18 @@ class ProgramSignals {
     uint32_t used = 0;  // was-used ones included
     uint32_t live = 0;
     uint32_t pending = 0;
+    uint32_t life = 0;  // what is in it counts in this life of the runtime
   };
   static constexpr uint32_t kShards = 64;
+
+  // Holds a shard's lock; what the shard keeps of an earlier life is gone.
+  class InShard {
+   public:
+    InShard(ProgramSignals& signals, Shard& shard);
+
+   private:
+    Locked locked_;
+  };
 
   Shard& shard_of(uint64_t signal);
   static Entry* find(Shard& shard, uint64_t signal);
@@ -206,6 +221,7 @@ class ProgramSignals {
   static void settle(Shard& shard, Entry& entry);
 
   Shard shards_[kShards];
+  std::atomic<uint32_t> life_{0};
 };
 
 extern ProgramSignals g_program_signals;

@@ -1,6 +1,6 @@
 // How arguments are laid out behind a CallRecord, and the layout string that tells the reader.
 //
-// A layout is "name:code" for each argument, separated by commas, in the order of the function's parameters:
+// Arguments are words of 8 bytes; most begin with zeros, which are left out (Packer). A layout is "name:code" for each argument, separated by commas, in the order of the function's parameters:
 //
 //   code      bytes  meaning
 //   p         8      pointer or handle
@@ -37,13 +37,56 @@ size_t copy_from_unsure(void* out, const void* from, size_t size);
 // strnlen for a pointer that may be bad.
 size_t unsure_length(const char* text, size_t limit);
 
+// Writes words without the zero bytes at their upper end: of each pair first a byte with the two lengths, the first in
+// the low half, then the words' bytes.
+class Packer {
+ public:
+  // What so many words take at most; the last of them is written as a whole.
+  static constexpr size_t room(size_t words) { return words * 8 + (words + 1) / 2 + 8; }
+
+  explicit Packer(char* at) : at_(at) {}
+
+  void put(uint64_t word) {
+    const auto bytes = static_cast<unsigned>(word == 0 ? 0 : 8 - __builtin_clzll(word) / 8);
+    if (lengths_ == nullptr) {
+      lengths_ = at_++;
+      *lengths_ = static_cast<char>(bytes);
+    } else {
+      *lengths_ = static_cast<char>(*lengths_ | bytes << 4);
+      lengths_ = nullptr;
+    }
+    // All eight: what lies behind is zero, in the word as in the chunk.
+    __builtin_memcpy(at_, &word, sizeof word);
+    at_ += bytes;
+  }
+
+  void put_bytes(const void* from, size_t size) {
+    const char* const bytes = static_cast<const char*>(from);
+    for (size_t done = 0; done < size; done += 8) {
+      uint64_t word = 0;
+      __builtin_memcpy(&word, bytes + done, size - done < 8 ? size - done : 8);
+      put(word);
+    }
+  }
+
+  char* at() const { return at_; }
+
+ private:
+  char* at_;
+  char* lengths_ = nullptr;  // of the pair that is begun
+};
+
+// ---- arguments ------------------------------------------------------------------------------------------
+//
+// Each has words(), how many it has at most, and put(Packer&), which puts them one by one.
+
 // Any scalar or pointer.
 template <class T>
 struct Word {
   T value;
 
-  static constexpr size_t bytes() { return 8; }
-  void store(char* at) const {
+  static constexpr size_t words() { return 1; }
+  void put(Packer& to) const {
     uint64_t word = 0;
     if constexpr (std::is_pointer_v<T>)
       word = reinterpret_cast<uintptr_t>(value);
@@ -51,7 +94,7 @@ struct Word {
       __builtin_memcpy(&word, &value, sizeof value);
     else
       word = static_cast<uint64_t>(static_cast<int64_t>(value));
-    __builtin_memcpy(at, &word, sizeof word);
+    to.put(word);
   }
 };
 template <class T>
@@ -62,8 +105,8 @@ template <class T>
 struct Bytes {
   const T& value;
 
-  static constexpr size_t bytes() { return (sizeof(T) + 7) & ~size_t{7}; }
-  void store(char* at) const { __builtin_memcpy(at, &value, sizeof(T)); }  // the chunk is zero behind it
+  static constexpr size_t words() { return (sizeof(T) + 7) / 8; }
+  void put(Packer& to) const { to.put_bytes(&value, sizeof(T)); }
 };
 template <class T>
 Bytes(const T&) -> Bytes<T>;
@@ -73,10 +116,10 @@ struct Three {
   uint64_t xy;
   uint64_t z;
 
-  static constexpr size_t bytes() { return 16; }
-  void store(char* at) const {
-    const uint64_t words[2] = {xy, z & 0xffffffffu};
-    __builtin_memcpy(at, words, sizeof words);
+  static constexpr size_t words() { return 2; }
+  void put(Packer& to) const {
+    to.put(xy);
+    to.put(z & 0xffffffffu);
   }
 };
 
@@ -86,11 +129,11 @@ struct Out {
   const void* pointer;
   bool valid;
 
-  static constexpr size_t bytes() { return 8; }
-  void store(char* at) const {
+  static constexpr size_t words() { return 1; }
+  void put(Packer& to) const {
     T value{};
     if (valid && pointer != nullptr) __builtin_memcpy(&value, pointer, sizeof value);
-    Word<T>{value}.store(at);
+    Word<T>{value}.put(to);
   }
 };
 
@@ -100,9 +143,12 @@ struct Behind {
   const void* pointer;
   bool valid;
 
-  static constexpr size_t bytes() { return (kSize + 7) & ~size_t{7}; }
-  void store(char* at) const {
-    if (valid && pointer != nullptr) __builtin_memcpy(at, pointer, kSize);
+  static constexpr size_t words() { return (kSize + 7) / 8; }
+  void put(Packer& to) const {
+    if (valid && pointer != nullptr)
+      to.put_bytes(pointer, kSize);
+    else
+      for (size_t i = 0; i < words(); ++i) to.put(0);
   }
 };
 
@@ -115,11 +161,10 @@ struct CString {
     length = pointer == nullptr ? 0 : valid ? __builtin_strlen(pointer) : unsure_length(pointer, kMaxString);
     kept = length < kMaxString ? length : kMaxString;
   }
-  size_t bytes() const { return sizeof(format::Text) + ((kept + 7) & ~size_t{7}); }
-  void store(char* at) const {
-    const format::Text head{static_cast<uint32_t>(kept), static_cast<uint32_t>(length - kept)};
-    __builtin_memcpy(at, &head, sizeof head);
-    if (kept != 0) __builtin_memcpy(at + sizeof head, text, kept);
+  size_t words() const { return 1 + (kept + 7) / 8; }
+  void put(Packer& to) const {
+    to.put(uint64_t{kept} | uint64_t{length - kept} << 32);  // a format::Text
+    if (kept != 0) to.put_bytes(text, kept);
   }
 };
 

@@ -3,6 +3,7 @@
 // looked up as the loader does it, and the library that has it is said to answer for the API.
 #include "agent/libraries.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/images.h"
@@ -31,6 +32,7 @@ struct Known {
   uintptr_t begin;
   uint64_t identity;  // of path and address
   bool present;       // seen by the scan that is going on
+  bool fresh;         // found by it
   char path[256];     // for the event when it goes; the end of a longer one
 };
 
@@ -93,10 +95,16 @@ void write_gone(const Known& known) {
   fact(library, format::Kind::kLibrary, static_cast<uint8_t>(format::LibraryEvent::kClosed), {known.path, "", "", ""});
 }
 
+void write_bypass(const Known& known) {
+  char text[512];
+  const int length = snprintf(text, sizeof text, "calls from %s are not recorded (RTLD_DEEPBIND); its kernels and copies are", known.path);
+  report_loss(format::Loss::kBypassed, {text, static_cast<size_t>(length)});
+}
+
 void scan(format::LibraryEvent event) {
   Definition definitions[kApiCount];
   for (size_t i = 0; i < kApiCount; ++i) definitions[i] = find_definition(kApis[i].function);
-  for (size_t i = 0; i < g_known_count; ++i) g_known[i].present = false;
+  for (size_t i = 0; i < g_known_count; ++i) g_known[i].present = g_known[i].fresh = false;
   find_image([&](const Image& image) {
     if (image.dynamic == nullptr) return false;
     const uint64_t identity = identity_of(image);
@@ -109,7 +117,7 @@ void scan(format::LibraryEvent event) {
     Known& fresh = g_known[g_known_count++];
     fresh.begin = image.begin;
     fresh.identity = identity;
-    fresh.present = true;
+    fresh.present = fresh.fresh = true;
     const size_t length = strlen(image.path);
     const size_t kept = length < sizeof fresh.path ? length : sizeof fresh.path - 1;
     memcpy(fresh.path, image.path + (length - kept), kept);
@@ -117,6 +125,9 @@ void scan(format::LibraryEvent event) {
     write_library(image, event, definitions);
     return false;
   });
+  // Outside of the walk above: this takes locks that come before the loader's.
+  for (size_t i = 0; i < g_known_count && has_deepbind_libraries(); ++i)
+    if (g_known[i].fresh && bypasses_us(g_known[i].begin)) write_bypass(g_known[i]);
   for (size_t i = 0; i < g_known_count;) {
     if (g_known[i].present) {
       ++i;

@@ -21,6 +21,15 @@ class LockWord {
     uint32_t expected = 0;
     return word_.compare_exchange_strong(expected, 1, std::memory_order_acquire);
   }
+  // For a lock whose holder may be gone, as threads are when a program ends.
+  bool try_lock_for(int milliseconds) {
+    for (int tries = milliseconds * 10; !try_lock(); --tries) {
+      if (tries <= 0) return false;
+      const timespec pause{0, 100'000};
+      sys::call(SYS_nanosleep, &pause, nullptr);
+    }
+    return true;
+  }
   void unlock() {
     if (word_.exchange(0, std::memory_order_release) == 2) sys::futex_wake(&word_, 1);
   }

@@ -96,11 +96,27 @@ void* search_from(Walk& walk, const Candidate* candidates, size_t count, Wanted 
   return search_queue(walk, tail, candidates, count);
 }
 
-// Names of libraries opened RTLD_GLOBAL, in order; under resolve_lock.
-constexpr size_t kMaxGlobals = 64;
-constexpr size_t kMaxGlobalName = 256;
-char g_globals[kMaxGlobals][kMaxGlobalName];
-size_t g_global_count = 0;
+// Names that were given to dlopen(), in order; under resolve_lock. A library opened under more than these is not known.
+struct OpenedNames {
+  static constexpr size_t kMost = 64;
+  static constexpr size_t kMaxName = 256;
+  char names[kMost][kMaxName];
+  std::atomic<size_t> count{0};
+
+  // True when it is new.
+  bool add(const char* name) {
+    const size_t length = strlen(name);
+    const size_t used = count.load(std::memory_order_relaxed);
+    if (length >= kMaxName || used == kMost) return false;
+    for (size_t i = 0; i < used; ++i)
+      if (strcmp(names[i], name) == 0) return false;
+    memcpy(names[used], name, length + 1);
+    count.store(used + 1, std::memory_order_relaxed);
+    return true;
+  }
+};
+constinit OpenedNames g_globals{};   // RTLD_GLOBAL
+constinit OpenedNames g_deepbind{};  // RTLD_DEEPBIND
 
 std::string_view last_part(std::string_view path) {
   const size_t slash = path.rfind('/');
@@ -108,17 +124,18 @@ std::string_view last_part(std::string_view path) {
   return path;
 }
 
+bool was_opened_as(const Image& image, std::string_view name) {
+  const bool is_path = name.find('/') != std::string_view::npos;
+  return is_path ? name == image.path || last_part(name) == file_name_of(image) : answers_to(image, name);
+}
+
 // Among what everybody can see.
 void* search_global(Walk& walk, const Candidate* candidates, size_t count) {
   // The program comes first in the loader's list.
   if (void* const found = search_from(walk, candidates, count, [](size_t i, const Image&) { return i == 0; }))
     return found;
-  for (size_t g = 0; g < g_global_count; ++g) {
-    const std::string_view name = g_globals[g];
-    const bool is_path = name.find('/') != std::string_view::npos;
-    const auto named = [&](size_t, const Image& image) {
-      return is_path ? name == image.path || last_part(name) == file_name_of(image) : answers_to(image, name);
-    };
+  for (size_t g = 0; g < g_globals.count.load(std::memory_order_relaxed); ++g) {
+    const auto named = [&](size_t, const Image& image) { return was_opened_as(image, g_globals.names[g]); };
     if (void* const found = search_from(walk, candidates, count, named)) return found;
   }
   return nullptr;
@@ -269,16 +286,80 @@ void* find_real_while_binding(const char* symbol, Provider provider) {
 
 void note_global_library(const char* name) {
   const Inside inside;
-  const size_t length = strlen(name);
-  if (length >= kMaxGlobalName) return;
   {
     const Locked lock(g_fork_wiped.resolve_lock);
-    for (size_t i = 0; i < g_global_count; ++i)
-      if (strcmp(g_globals[i], name) == 0) return;
-    if (g_global_count == kMaxGlobals) return;
-    memcpy(g_globals[g_global_count++], name, length + 1);
+    if (!g_globals.add(name)) return;
   }
   count_binding();
+}
+
+// ---- who does not come to us ----------------------------------------------------------------------------
+
+void note_deepbind_library(const char* name) {
+  const Inside inside;
+  const Locked lock(g_fork_wiped.resolve_lock);
+  g_deepbind.add(name);
+}
+
+bool has_deepbind_libraries() { return g_deepbind.count.load(std::memory_order_relaxed) != 0; }
+
+namespace {
+
+bool is_any_provider(const Image& image) {
+  return is_provider(image, Provider::kHip) || is_provider(image, Provider::kHiprtc) || is_provider(image, Provider::kRoctx);
+}
+
+bool may_be_hooked(std::string_view name) {
+  return name.starts_with("hip") || name.starts_with("__hip") || name.starts_with("roctx");
+}
+
+// Text in what the file itself brought into memory.
+bool mentions(const Image& image, std::string_view text) {
+  for (size_t i = 0; i < image.header_count; ++i) {
+    const ElfW(Phdr)& header = image.headers[i];
+    if (header.p_type != PT_LOAD || (header.p_flags & PF_R) == 0) continue;
+    const auto* const at = reinterpret_cast<const char*>(image.base + header.p_vaddr);
+    if (memmem(at, header.p_filesz, text.data(), text.size()) != nullptr) return true;
+  }
+  return false;
+}
+
+// In a walk from a library that looks at its own dependencies first: does this image of it miss us?
+bool reaches_past_us(const Walk& walk, const Image& image, const Image& self) {
+  bool bound_here = false, refers = false, looks_up = false;
+  for_each_relocation(image, [&](const ElfW(Rela)& relocation, const char* name) {
+    looks_up |= strcmp(name, "dlsym") == 0 || strcmp(name, "dlvsym") == 0;
+    if (!may_be_hooked(name)) return;
+    for (size_t i = 0; i < walk.count && !refers; ++i)
+      refers = walk.seen[i] && is_any_provider(walk.images[i]) && find_symbol(walk.images[i], name) != nullptr;
+    uintptr_t value;
+    memcpy(&value, reinterpret_cast<const void*>(image.base + relocation.r_offset), sizeof value);
+    bound_here |= self.contains(value);
+  });
+  if (refers) return !bound_here;
+  return looks_up && !bound_here && mentions(image, "libamdhip64");
+}
+
+}  // namespace
+
+bool bypasses_us(uintptr_t image_begin) {
+  const Inside inside;
+  bool found = false;
+  with_images([&](Walk& walk) {
+    const Image* self = nullptr;
+    for (size_t i = 0; i < walk.count; ++i)
+      if (walk.images[i].contains(reinterpret_cast<uintptr_t>(&bypasses_us))) self = &walk.images[i];
+    for (size_t g = 0; g < g_deepbind.count.load(std::memory_order_relaxed) && self != nullptr && !found; ++g) {
+      memset(walk.seen, 0, sizeof walk.seen);
+      // Nothing is looked for: all that the library depends on is marked as seen.
+      search_from(walk, nullptr, 0, [&](size_t, const Image& image) { return was_opened_as(image, g_deepbind.names[g]); });
+      for (size_t i = 0; i < walk.count && !found; ++i) {
+        const Image& image = walk.images[i];
+        if (walk.seen[i] && image.begin == image_begin && !is_any_provider(image)) found = reaches_past_us(walk, image, *self);
+      }
+    }
+  });
+  return found;
 }
 
 bool is_in_provider(Provider provider, const void* address) {

@@ -35,6 +35,13 @@ void* find_real_while_binding(const char* symbol, Provider provider);
 // The program opens a library for everybody to see (RTLD_GLOBAL). Called before it is loaded.
 void note_global_library(const char* name);
 
+// The program opens a library that looks among its own dependencies before it looks here (RTLD_DEEPBIND). Called before
+// it is loaded.
+void note_deepbind_library(const char* name);
+bool has_deepbind_libraries();
+// Whether the image that begins at this address came with such a library and reaches HIP, hipRTC or roctx past us.
+bool bypasses_us(uintptr_t image_begin);
+
 bool is_provider(const Image& image, Provider provider);
 // The same for any symbol, whoever defines it but this library. `for_everyone` false: several do, and who gets which
 // depends on the caller.

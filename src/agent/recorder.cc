@@ -39,7 +39,7 @@ bool g_have_thread_key = false;
 struct stat g_stderr_at_start;
 bool g_have_stderr = false;
 
-constexpr int kLossKinds = 6;
+constexpr int kLossKinds = 7;
 std::atomic<uint64_t> g_losses[kLossKinds];
 std::atomic<uint64_t> g_losses_written[kLossKinds];
 
@@ -278,14 +278,25 @@ void count_loss(format::Loss reason, uint64_t events) {
   g_losses[static_cast<int>(reason)].fetch_add(events, std::memory_order_relaxed);
 }
 
+void report_loss(format::Loss reason, std::string_view what) {
+  format::LossFact loss{};
+  loss.time = ticks();
+  loss.count = 1;
+  g_losses_written[static_cast<int>(reason)].fetch_add(1, std::memory_order_relaxed);
+  g_losses[static_cast<int>(reason)].fetch_add(1, std::memory_order_relaxed);
+  fact(loss, format::Kind::kLoss, static_cast<uint8_t>(reason), {what});
+}
+
 void write_losses() {
   static constexpr const char* kWhat[kLossKinds] = {
       "the disk is full",  "no memory or file descriptor for a chunk", "GPU times of operations",
-      "texts were cut",    "the session folder cannot be written",     "calls from signal handlers, oversized records"};
+      "texts were cut",    "the session folder cannot be written",     "calls from signal handlers, oversized records",
+      "calls of libraries"};
   for (int i = 0; i < kLossKinds; ++i) {
     const uint64_t now = g_losses[i].load(std::memory_order_relaxed);
-    const uint64_t before = g_losses_written[i].exchange(now, std::memory_order_relaxed);
-    if (now == before) continue;
+    const uint64_t before = g_losses_written[i].load(std::memory_order_relaxed);
+    if (now <= before) continue;
+    g_losses_written[i].fetch_add(now - before, std::memory_order_relaxed);
     format::LossFact loss{};
     loss.time = ticks();
     loss.count = now - before;

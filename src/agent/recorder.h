@@ -106,6 +106,9 @@ void add_fact_source(void (*write)());
 // Counted, written as a LossFact by the helper thread, and said once on stderr.
 void count_loss(format::Loss reason, uint64_t events = 1);
 
+// The same for a loss that needs words of its own; written at once.
+void report_loss(format::Loss reason, std::string_view what);
+
 // One line on stderr, unless the program has closed or replaced it. `wavetap: ` is put in front.
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -385,38 +385,50 @@ TEST_F(RecorderTest, StacksStayInsideTheThreadsOwn) {
   EXPECT_EQ(frames[1], 1u);
 }
 
+// The words that arguments were packed from.
+template <class... Arguments>
+std::vector<uint64_t> packed(const Arguments&... arguments) {
+  const size_t count = (size_t{0} + ... + arguments.words());
+  std::vector<char> bytes(Packer::room(count) + 8);
+  Packer packer(bytes.data());
+  (arguments.put(packer), ...);
+  const size_t used = static_cast<size_t>(packer.at() - bytes.data());
+  EXPECT_LE(used + 8, Packer::room(count) + 8);
+  for (size_t i = used; i < bytes.size(); ++i) EXPECT_EQ(bytes[i], 0) << "behind the record";
+  std::vector<uint64_t> words;
+  for (size_t at = 0; words.size() < count;) {
+    const auto lengths = static_cast<uint8_t>(bytes[at++]);
+    for (const size_t length : {size_t{lengths} & 15, size_t{lengths} >> 4}) {
+      uint64_t word = 0;
+      memcpy(&word, bytes.data() + at, length);
+      at += length;
+      if (words.size() < count) words.push_back(word);
+    }
+  }
+  return words;
+}
+
+using Words = std::vector<uint64_t>;
+
 TEST(Layout, WidensAndKeeps) {
-  char bytes[64] = {};
-  const auto word = [&] {
-    uint64_t value;
-    memcpy(&value, bytes, sizeof value);
-    return value;
-  };
-  Word{int32_t{-2}}.store(bytes);
-  EXPECT_EQ(word(), ~uint64_t{1});
-  Word{uint32_t{0xffffffff}}.store(bytes);
-  EXPECT_EQ(word(), 0xffffffffu);
-  Word{1.5f}.store(bytes);
-  EXPECT_EQ(word(), 0x3fc00000u);
-  Word{true}.store(bytes);
-  EXPECT_EQ(word(), 1u);
+  EXPECT_EQ(packed(Word{int32_t{-2}}, Word{uint32_t{0xffffffff}}, Word{1.5f}, Word{true}), (Words{~uint64_t{1}, 0xffffffff, 0x3fc00000, 1}));
+  EXPECT_EQ(packed(Word{~uint64_t{0}}, Word{uint64_t{1} << 55}, Word{uint64_t{1} << 56}), (Words{~uint64_t{0}, uint64_t{1} << 55, uint64_t{1} << 56}));
   const uint32_t behind = 77;
-  Out<uint32_t>{&behind, true}.store(bytes);
-  EXPECT_EQ(word(), 77u);
-  Out<uint32_t>{&behind, false}.store(bytes);
-  EXPECT_EQ(word(), 0u);
-  Out<uint32_t>{nullptr, true}.store(bytes);
-  EXPECT_EQ(word(), 0u);
-  Three{uint64_t{2} << 32 | 1, uint64_t{99} << 32 | 3}.store(bytes);
-  EXPECT_EQ(word(), uint64_t{2} << 32 | 1);
-  EXPECT_EQ(bytes[8], 3);
-  EXPECT_EQ(bytes[12], 0);
-  const CString text("kernel", true);
-  ASSERT_EQ(text.bytes(), 16u);
-  text.store(bytes);
-  EXPECT_EQ(word(), 6u);
-  EXPECT_EQ(std::string(bytes + 8, 6), "kernel");
-  EXPECT_EQ(CString(nullptr, true).bytes(), 8u);
+  EXPECT_EQ(packed(Out<uint32_t>{&behind, true}, Out<uint32_t>{&behind, false}, Out<uint32_t>{nullptr, true}), (Words{77, 0, 0}));
+  EXPECT_EQ(packed(Three{uint64_t{2} << 32 | 1, uint64_t{99} << 32 | 3}, Word{5}), (Words{uint64_t{2} << 32 | 1, 3, 5}));
+  const uint32_t three[3] = {1, 2, 3};
+  EXPECT_EQ(packed(Behind<12>{three, true}, Behind<12>{three, false}), (Words{uint64_t{2} << 32 | 1, 3, 0, 0}));
+  uint64_t kernel = 0;
+  memcpy(&kernel, "kernel", 6);
+  EXPECT_EQ(packed(CString("kernel", true), CString(nullptr, true)), (Words{6, kernel, 0}));
+}
+
+TEST(Layout, PacksWhatIsSmall) {
+  char bytes[64] = {};
+  Packer packer(bytes);
+  const auto put = [&](const auto&... arguments) { (arguments.put(packer), ...); };
+  put(Word{reinterpret_cast<void*>(0x7f0012345000)}, Word{size_t{4096}}, Word{int32_t{1}}, Word{int32_t{0}});
+  EXPECT_EQ(packer.at() - bytes, 1 + 6 + 2 + 1 + 1 + 0);
 }
 
 TEST(Layout, ReadsStringsOfUnsurePointers) {

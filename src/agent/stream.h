@@ -26,6 +26,9 @@ class Stream {
     return static_cast<Record*>(reserve_bytes(sizeof(Record) + extra));
   }
 
+  // Before commit(): the record ends here already. What was reserved behind it must be zero still.
+  void shorten(const char* end) { reserved_ = (static_cast<size_t>(end - cursor_) + 7) & ~size_t{7}; }
+
   void commit(void* record, format::Kind kind, uint8_t flags = 0) {
     const format::RecordHeader header{kind, flags, static_cast<uint16_t>(reserved_ / 8),
                                       static_cast<uint32_t>(sequence_)};

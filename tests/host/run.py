@@ -69,6 +69,18 @@ def abort(host):
 
 
 @case
+def finished_then_gone(host):
+    """What the GPU had finished when the program left has its times, also where no destructor runs."""
+    for how, status in (("_exit", 3), ("_Exit", 4), ("quick_exit", 5), ("abort", 134)):
+        for _ in range(3):
+            traced = both(host, "finished_then_gone", how)
+            expect(traced.status == status, f"{how}: status {traced.status}")
+            unfinished = value(traced.trace, "select count(*) from wavetap_inflight")
+            timed = value(traced.trace, "select count(*) from op where description = 'square' and end > start")
+            expect((unfinished, timed) == (0, 1), f"{how}: {unfinished} unfinished, {timed} timed")
+
+
+@case
 def segmentation_fault(host):
     expect(both(host, "abort", "segv").status == 139, "not SIGSEGV")
 
@@ -141,6 +153,24 @@ def private_library(host):
     expect(traced.stdout.count("plugin says 1") == 3, traced.stdout)
     copies = query(traced.trace, "select path from wavetap_library where path like '%/private/libamdhip64.so.5'")
     expect(copies, "the private copy is not among the libraries")
+
+
+@case
+def deepbind(host):
+    """RTLD_DEEPBIND passes our symbols by: the trace says whose calls it lacks, and has what they made the GPU do."""
+    plugin = host.programs / "private/plugin.so"
+    for how in ("at once", "lazily"):
+        traced = both(host, "deepbind", plugin, how, exact=False)
+        expect("plugin says 1" in traced.stdout, traced.stdout)
+        told = query(traced.trace, "select count, what from wavetap_loss where reason = 'bypassed'")
+        expect(len(told) == 1 and told[0][0] == 1 and str(plugin) in told[0][1], f"losses: {told}")
+        expect(f"calls from {plugin} are not recorded (RTLD_DEEPBIND)" in traced.stderr, f"nothing was said\n{traced.stderr}")
+        checked = host.run([host.wavetap, "check", traced.trace], traced.scratch)
+        expect(checked.status == 2 and "lost" in checked.stdout, f"check is content\n{checked.stdout}")
+        made, recorded = traced.calls(), recorded_calls(traced.trace)
+        expect(all(recorded[name] == count for name, count in made.items()), f"made {made}, recorded {recorded}")
+        fills = value(traced.trace, "select count(*) from op where opType = 'FillBuffer'")
+        expect(fills == 2, f"{fills} fills, one of the program and one of the plugin")
 
 
 @case

@@ -3,6 +3,7 @@
 // A program that has nothing to do with the GPU (the shell, a compiler) only pays for looking at its list of
 // libraries: the session is opened by the first hooked call, or here when the runtime is loaded already.
 #include "agent/images.h"
+#include "agent/preload/exit.h"
 #include "agent/preload/hip.h"
 #include "agent/recorder.h"
 #include "agent/recorder_internal.h"
@@ -19,6 +20,7 @@ bool uses_gpu() {
 
 __attribute__((constructor)) void on_library_load() {
   g_library_is_ready.store(true, std::memory_order_relaxed);
+  find_exit_functions();
   if (uses_gpu()) ensure_started();
 }
 

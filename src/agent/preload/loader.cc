@@ -7,8 +7,9 @@
 // mean depends on the return address. So the entry is written in assembly: it asks choose(), puts the arguments back
 // and jumps.
 //
-// dlopen() is only looked at for the same reason: what it opens for everybody to see matters to find_real(). We learn
-// of new libraries when they are bound to our symbols (hip.cc) and from the helper thread. After dlclose() everything that was found in libraries is looked up again.
+// dlopen() is only looked at for the same reason: what it opens for everybody to see matters to find_real(), and what
+// it opens RTLD_DEEPBIND may call HIP past us. We learn of new libraries when they are bound to our symbols (hip.cc) and
+// from the helper thread. After dlclose() everything that was found in libraries is looked up again.
 #include <dlfcn.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #include <cstdint>
 
 #include "agent/images.h"
+#include "agent/libraries.h"
 #include "agent/preload/hip.h"
 #include "agent/preload/markers.h"
 #include "agent/real_functions.h"
@@ -109,13 +111,18 @@ __attribute__((used, visibility("hidden"))) Choice wt_choose_dlvsym(void* handle
 
 __attribute__((used, visibility("hidden"))) Choice wt_choose_dlopen(const char* name, uintptr_t mode, const char*,
                                                                     const void*) {
-  if (name != nullptr && (mode & RTLD_GLOBAL) != 0 && t_thread.inside == 0 && !is_passive()) note_global_library(name);
+  if (name != nullptr && (mode & (RTLD_GLOBAL | RTLD_DEEPBIND)) != 0 && t_thread.inside == 0 && !is_passive()) {
+    if ((mode & RTLD_GLOBAL) != 0) note_global_library(name);
+    if ((mode & RTLD_DEEPBIND) != 0) note_deepbind_library(name);
+  }
   return {next(g_dlopen, "dlopen"), nullptr};
 }
 
 __attribute__((visibility("default"))) int dlclose(void* handle) {
   const auto real = reinterpret_cast<Dlclose>(next(g_dlclose, "dlclose"));
   if (is_passive()) return real(handle);
+  // The last chance to look at a library whose calls we may have missed.
+  if (has_deepbind_libraries() && t_thread.inside == 0) write_library_changes();
   const ImageCounts before = image_counts();
   const int result = real(handle);
   if (image_counts().subs != before.subs) {
