@@ -38,6 +38,12 @@ Result<std::string> audit_library() {
   return errorf("%s: not found; build it (make) or reinstall wavetap", path.c_str());
 }
 
+Result<std::string> roctx_folder() {
+  Result<std::string> found = library("wavetap/roctx/libroctx64.so.4");
+  if (found.ok()) found->resize(found->rfind('/'));
+  return found;
+}
+
 Result<std::string> probe_program() {
   std::string path = root() + "/bin/wavetap-probe";
   if (access(path.c_str(), X_OK) == 0) return path;

@@ -5,6 +5,7 @@
 //   <root>/bin/wavetap-probe
 //   <root>/lib/libwavetap.so
 //   <root>/lib/libwavetap_gpu.so
+//   <root>/lib/wavetap/roctx/libroctx64.so.4
 //   <root>/share/wavetap/models/*.gpu
 #pragma once
 
@@ -21,6 +22,9 @@ std::string models_folder();
 // Paths of the libraries to preload: the virtual GPU, the recorder. An error when it is not there.
 Result<std::string> gpu_library();
 Result<std::string> agent_library();
+
+// The folder of a libroctx64.so.4 for systems that have none; an error when it is not there.
+Result<std::string> roctx_folder();
 
 // The program that touches the GPU for `wavetap doctor`; an error when it is not there.
 Result<std::string> probe_program();

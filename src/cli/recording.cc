@@ -1,7 +1,10 @@
 #include "cli/recording.h"
 
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +14,7 @@
 #include <filesystem>
 
 #include "cli/command.h"
+#include "cli/install_tree.h"
 #include "cli/live_process.h"
 #include "cli/post_mortem.h"
 #include "format/reader.h"
@@ -47,6 +51,30 @@ std::vector<uint32_t> still_running(const std::string& folder) {
 // Two digits where there is something to see.
 std::string percent(double share) { return share < 0.0001 ? "0.00" : share < 0.1 ? fmt::format("{:.2f}", share * 100) : fmt::format("{:.0f}", share * 100); }
 
+// Whether a program started now would find the library. Asked in a process of its own: what the library does when it
+// is loaded is not for this one.
+bool loader_finds(const char* library) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO), dup2(nowhere, STDERR_FILENO);
+    _exit(dlopen(library, RTLD_LAZY | RTLD_LOCAL) != nullptr ? 0 : 1);
+  }
+  int status = 0;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  return child < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 1;
+}
+
+// Programs that want libroctx64 and have none get ours, whose calls the recorder sees. Behind all other folders, and
+// only where there is none, because the loader looks here before it looks in its own.
+void add_roctx(std::vector<std::pair<std::string, std::string>>& environment) {
+  const Result<std::string> folder = roctx_folder();
+  if (!folder.ok() || folder->find_first_of(":;") != std::string::npos || loader_finds("libroctx64.so.4")) return;
+  const char* const present = std::getenv("LD_LIBRARY_PATH");
+  const bool is_set = present != nullptr && *present != '\0';
+  environment.emplace_back("LD_LIBRARY_PATH", is_set ? std::string(present) + ":" + *folder : *folder);
+}
+
 void remove_folder(const std::string& folder) {
   std::error_code ignored;
   fs::remove_all(folder, ignored);
@@ -73,7 +101,10 @@ std::vector<std::pair<std::string, std::string>> Recording::environment() const 
   if (options_.hsa) words.push_back("hsa");
   if (options_.barriers) words.push_back("barriers");
   if (options_.start_paused) words.push_back("paused");
-  return {{format::kSessionVariable, folder_}, {format::kOptionsVariable, util::join(words, ",")}};
+  std::vector<std::pair<std::string, std::string>> environment = {
+      {format::kSessionVariable, folder_}, {format::kOptionsVariable, util::join(words, ",")}};
+  add_roctx(environment);
+  return environment;
 }
 
 std::optional<uint64_t> Recording::finish(int status) {
