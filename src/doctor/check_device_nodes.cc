@@ -88,6 +88,15 @@ void check_container(const Machine& machine, Findings& findings) {
       }
     }
   }
+  const ReadText status = machine.root.read("/proc/self/status");
+  if (status.ok() && status.text->find("Seccomp:\t2") != std::string::npos) {
+    findings.note("container.seccomp", "system calls are filtered in this container")
+        .saw("/proc/self/status", "Seccomp 2")
+        .because(
+            "The usual filters refuse the calls that place memory near a GPU (mbind, set_mempolicy) and debuggers; ROCm "
+            "goes on without, slower.")
+        .advise("start the container with --security-opt seccomp=unconfined");
+  }
   const ReadText mounts = machine.root.read("/proc/self/mounts");
   if (!mounts.ok()) return;
   for (const std::string& line : lines_of(*mounts.text)) {

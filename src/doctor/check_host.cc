@@ -40,6 +40,12 @@ void check_host(const Machine& machine, Findings& findings) {
         .because("ROCm does not need that; it only makes the machine easier to attack.")
         .as_root("sysctl kernel.randomize_va_space=2", "sysctl kernel.randomize_va_space=0");
   }
+  if (const auto pages = root.number("/proc/sys/vm/nr_hugepages"); pages && *pages != 0) {
+    findings.note("host.hugepages", fmt::format("{} huge pages are set aside", *pages))
+        .saw("/proc/sys/vm/nr_hugepages", std::to_string(*pages))
+        .because("ROCm does not use them; the memory is missing elsewhere.")
+        .as_root("sysctl vm.nr_hugepages=0", fmt::format("sysctl vm.nr_hugepages={}", *pages));
+  }
   if (findings.all().size() == mark) {
     if (root.exists("/proc/sys/vm"))
       findings.ok("host", "memory settings are ordinary").saw("/proc/sys/vm", "readable");

@@ -46,12 +46,15 @@ bool shows(const std::string& lower, const Symptom& symptom) {
   });
 }
 
-// A record of /dev/kmsg is `prio,seq,usec,flags;text`; files of syslog and dmesg have the text at the end.
+// A record of /dev/kmsg is `prio,seq,usec,flags;text`; files of syslog and dmesg have time and text.
 std::string message_of(const std::string& line) {
   const size_t semicolon = line.find(';');
   const bool record = !line.empty() && std::isdigit(static_cast<unsigned char>(line[0])) != 0 &&
                       semicolon != std::string::npos;
-  return record ? line.substr(semicolon + 1) : line;
+  if (!record) return line;
+  const std::vector<std::string> fields = util::split(line.substr(0, semicolon), ',');
+  const auto usec = fields.size() > 2 ? util::parse_unsigned(fields[2]) : std::nullopt;
+  return (usec ? fmt::format("[{}.{:06} s after boot] ", *usec / 1000000, *usec % 1000000) : "") + line.substr(semicolon + 1);
 }
 
 }  // namespace

@@ -4,7 +4,10 @@
 #include <algorithm>
 
 #include "doctor/check.h"
+#include "doctor/elf_facts.h"
+#include "doctor/isa_families.h"
 #include "doctor/libraries.h"
+#include "doctor/machine.h"
 #include "util/text.h"
 
 namespace wavetap::doctor {
@@ -73,6 +76,59 @@ void check_bundled(const Machine& machine, const std::string& torch, const std::
   }
 }
 
+// torch's own kernels: each is built for the same list of targets.
+void check_torch_kernels(const Machine& machine, const std::string& torch, Findings& findings) {
+  const std::string library = torch + "/lib/libtorch_hip.so";
+  if (!machine.root.exists(library)) return;
+  const std::vector<std::string> targets = fat_binary_targets(machine.root, library);
+  if (targets.empty()) {
+    findings.unknown("python.torch-targets", "which GPUs torch has kernels for cannot be read")
+        .saw(library, "no readable .hip_fatbin");
+    return;
+  }
+  const auto has = [&](const std::optional<amd::GfxTarget>& target) {
+    return target && std::find(targets.begin(), targets.end(), amd::to_string(*target)) != targets.end();
+  };
+  for (const Gpu& gpu : machine.gpus) {
+    const std::optional<Override> override_ = override_for(machine, gpu);
+    const std::optional<amd::GfxTarget> loaded = override_ ? override_->target : gpu.target;
+    if (!loaded) continue;
+    if (has(loaded)) {
+      findings.ok("python.torch-targets", "torch has kernels for " + amd::to_string(*loaded))
+          .saw(library, util::join(targets, " "));
+      continue;
+    }
+    Finding& missing = findings
+                           .error("python.torch-targets", "torch has no kernels for " + amd::to_string(*loaded))
+                           .saw(library, util::join(targets, " "))
+                           .saw(gpu.properties_path, gpu.target_name())
+                           .because("Its first kernel stops with \"invalid device function\" (hipErrorNoBinaryForGpu).");
+    const std::string instead = judge_override(*gpu.target, *gpu.target).instead;
+    if (has(parse_override(instead))) missing.set("HSA_OVERRIDE_GFX_VERSION", instead);
+    else missing.advise("install a build of torch that carries " + gpu.target_name());
+  }
+}
+
+// "Tag: cp310-cp310-linux_x86_64" in a folder of python3.12.
+void check_wheel_tag(const Machine& machine, const std::string& site, const std::string& version, Findings& findings) {
+  const std::string path = site + "/torch-" + version + ".dist-info/WHEEL";
+  const ReadText text = machine.root.read(path);
+  const std::string python = base_name(site.substr(0, site.rfind('/')));  // "python3.12"
+  if (!text.ok() || !python.starts_with("python3.")) return;
+  const std::string wanted = "Tag: cp3" + python.substr(8) + "-";
+  std::string tag;
+  for (const std::string& line : lines_of(*text.text)) {
+    if (!line.starts_with("Tag: cp3")) continue;
+    if (line.starts_with(wanted)) return;
+    tag = line.substr(5);
+  }
+  if (tag.empty()) return;
+  findings.error("python.wheel-tag", fmt::format("torch {} is built for another Python than {}", version, python))
+      .saw(path, tag)
+      .because("Its extension modules do not load: import torch fails, or finds no torch._C.")
+      .run("pip install --force-reinstall torch   # with the interpreter that is to use it");
+}
+
 void check_torch(const Machine& machine, const std::string& site, Findings& findings) {
   const std::string torch = site + "/torch";
   const ReadText text = machine.root.read(torch + "/version.py");
@@ -101,7 +157,19 @@ void check_torch(const Machine& machine, const std::string& site, Findings& find
             "torch before 2 was built against numpy 1; conversions fail with \"Numpy is not available\".")
         .run("pip install 'numpy<2'", "pip install numpy==" + numpy);
   }
-  if (!hip.empty()) check_bundled(machine, torch, hip, findings);
+  check_wheel_tag(machine, site, version, findings);
+  if (hip.empty()) return;
+  check_torch_kernels(machine, torch, findings);
+  check_bundled(machine, torch, hip, findings);
+  const bool has_triton = !package_version(machine.root, site, "triton").empty() ||
+                          !package_version(machine.root, site, "pytorch_triton_rocm").empty();
+  if (!has_triton && version[0] >= '2') {
+    findings.note("python.triton", "torch has no Triton beside it")
+        .saw(site, "no triton-*.dist-info, no pytorch_triton_rocm-*.dist-info")
+        .because("torch.compile() cannot make kernels for the GPU and stops, or runs the model as it is.")
+        .run("pip install pytorch-triton-rocm --index-url https://download.pytorch.org/whl/rocm6.3",
+             "pip uninstall pytorch-triton-rocm");
+  }
 }
 
 }  // namespace

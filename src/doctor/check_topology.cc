@@ -46,6 +46,11 @@ std::vector<Difference> differences(const Gpu& gpu) {
   return found;
 }
 
+std::string firmware(const Gpu& gpu) {
+  if (gpu.property("fw_version") == 0) return "";
+  return fmt::format("; firmware {}, of SDMA {}", gpu.property("fw_version"), gpu.property("sdma_fw_version"));
+}
+
 }  // namespace
 
 void check_topology(const Machine& machine, Findings& findings) {
@@ -86,7 +91,7 @@ void check_topology(const Machine& machine, Findings& findings) {
     const std::vector<Difference> wrong = differences(gpu);
     if (wrong.empty()) {
       findings.ok("topology.figures", fmt::format("node {}: {}: {}", gpu.node, gpu.title(), figures))
-          .saw(gpu.properties_path, "agrees with the database");
+          .saw(gpu.properties_path, "agrees with the database" + firmware(gpu));
       continue;
     }
     std::vector<std::string> words;

@@ -3,11 +3,14 @@
 #include <elf.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstring>
-
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "base/byte_cursor.h"
+#include "codeobj/container.h"
 #include "util/text.h"
 
 namespace wavetap::doctor {
@@ -120,6 +123,72 @@ std::optional<ElfFacts> read_elf_facts(const Root& root, const std::string& path
       facts.search_path.push_back(std::move(folder));
   }
   return facts;
+}
+
+namespace {
+
+constexpr size_t kMaxSections = 4096;
+constexpr size_t kMaxBundleEntries = 256;
+constexpr size_t kMaxBundleHeaderBytes = 64 << 10;
+constexpr size_t kMaxCompressedBytes = 16 << 20;
+constexpr std::string_view kBundleMagic = "__CLANG_OFFLOAD_BUNDLE__";
+
+std::optional<Elf64_Shdr> find_section(const Reader& file, std::string_view name) {
+  Elf64_Ehdr header;
+  if (!file.at(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+      header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shnum > kMaxSections)
+    return std::nullopt;
+  Elf64_Shdr names;
+  if (!file.at(header.e_shoff + uint64_t{header.e_shstrndx} * sizeof names, names)) return std::nullopt;
+  for (uint64_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    if (!file.at(header.e_shoff + i * sizeof section, section)) return std::nullopt;
+    if (file.bytes(names.sh_offset + section.sh_name, name.size() + 1) == std::string(name) + '\0') return section;
+  }
+  return std::nullopt;
+}
+
+void add_target(std::string_view target_id, std::vector<std::string>& targets) {
+  const std::string target(target_id.substr(0, target_id.find(':')));
+  if (!target.empty() && std::find(targets.begin(), targets.end(), target) == targets.end()) targets.push_back(target);
+}
+
+// magic, count, then offset, size, length of the id and the id of each entry.
+void add_targets_of_header(std::span<const std::byte> bytes, std::vector<std::string>& targets) {
+  ByteCursor cursor(bytes);
+  cursor.skip(kBundleMagic.size());
+  const std::optional<uint64_t> count = cursor.take<uint64_t>();
+  for (uint64_t i = 0; count && i < *count && i < kMaxBundleEntries; ++i) {
+    cursor.skip(2 * sizeof(uint64_t));
+    const std::optional<uint64_t> length = cursor.take<uint64_t>();
+    const auto id = length ? cursor.take_bytes(*length) : std::nullopt;
+    if (!id) return;
+    add_target(codeobj::target_id_of_entry({reinterpret_cast<const char*>(id->data()), id->size()}), targets);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> fat_binary_targets(const Root& root, const std::string& path) {
+  std::vector<std::string> targets;
+  const ScopedFd fd = root.open(path);
+  if (!fd.valid()) return targets;
+  const Reader file(fd.get());
+  const std::optional<Elf64_Shdr> section = find_section(file, ".hip_fatbin");
+  if (!section || section->sh_type == SHT_NOBITS) return targets;
+  const auto read = [&](size_t limit) {
+    return file.bytes(section->sh_offset, std::min<uint64_t>(section->sh_size, limit));
+  };
+  const std::string head = read(kMaxBundleHeaderBytes);
+  if (head.starts_with(kBundleMagic)) {
+    add_targets_of_header(std::as_bytes(std::span(head)), targets);
+  } else if (head.starts_with("CCOB")) {
+    const std::string whole = read(kMaxCompressedBytes);
+    for (const codeobj::ContainedCodeObject& object : codeobj::find_code_objects(std::as_bytes(std::span(whole))).code_objects)
+      add_target(object.target_id, targets);
+  }
+  return targets;
 }
 
 std::string version_in_name(const std::string& file_name) {

@@ -10,7 +10,7 @@ A fixture is a list of lines; a later one replaces what an earlier one made:
   folder PATH                    an empty folder
   env NAME=VALUE                 a variable of /proc/self/environ; \\xNN stands for a byte
   stat PATH TYPE MODE UID GID    type and owner that a copied tree cannot keep
-  elf PATH k=v …                 a shared library: soname, needed (a,b), build-id, runpath, string
+  elf PATH k=v …                 a shared library: soname, needed (a,b), build-id, runpath, string, targets (gfx900,gfx906)
   remove PATH                    a file, or a folder with everything in it
 """
 import os
@@ -21,8 +21,15 @@ import struct
 import sys
 
 
-def elf(soname="", needed="", build_id="", runpath="", string=""):
-    """A 64-bit little-endian shared object with a dynamic section, a build-id note and no code."""
+def fat_binary(targets):
+    """The header of an offload bundle with empty code objects."""
+    ids = [b"host-x86_64-unknown-linux-gnu-"] + [b"hipv4-amdgcn-amd-amdhsa--" + target.encode() for target in targets]
+    return b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", len(ids)) + b"".join(struct.pack("<QQQ", 4096, 0, len(id)) + id for id in ids)
+
+
+def elf(soname="", needed="", build_id="", runpath="", string="", targets=""):
+    """A 64-bit little-endian shared object with a dynamic section, a build-id note and no code; with targets, a section of
+    HIP device code for them."""
     names = bytearray(b"\0")
 
     def name(text):
@@ -43,12 +50,21 @@ def elf(soname="", needed="", build_id="", runpath="", string=""):
     names_at = note_at + len(note)
     entries += [(5, names_at), (10, len(names)), (0, 0)]
     body = b"".join(struct.pack("<QQ", *entry) for entry in entries) + note + bytes(names) + string.encode()
+    sections, sections_at = b"", 0
+    if targets:
+        bundle, section_names = fat_binary(targets.split(",")), b"\0.hip_fatbin\0.shstrtab\0"
+        bundle_at = dynamic_at + len(body)
+        body += bundle + section_names
+        sections_at = dynamic_at + len(body)
+        sections = bytes(64)
+        for name_at, kind, at, size in ((1, 1, bundle_at, len(bundle)), (13, 3, bundle_at + len(bundle), len(section_names))):
+            sections += struct.pack("<IIQQQQIIQQ", name_at, kind, 0, 0, at, size, 0, 0, 1, 0)
     total = dynamic_at + len(body)
     ident = b"\x7fELF\x02\x01\x01" + b"\0" * 9
-    header = ident + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, header_bytes, 0, 0, 64, program_bytes, programs, 64, 0, 0)
+    header = ident + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, header_bytes, sections_at, 0, 64, program_bytes, programs, 64, len(sections) // 64, 2 if sections else 0)
     segments = [(1, 5, 0, total), (2, 6, dynamic_at, dynamic_bytes), (4, 4, note_at, len(note))]
     table = b"".join(struct.pack("<IIQQQQQQ", kind, flags, at, at, at, size, size, 8) for kind, flags, at, size in segments)
-    return header + table + body
+    return header + table + body + sections
 
 
 class Sysroot:
