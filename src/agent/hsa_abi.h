@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "amd/aql.h"
+#include "amd/hsa_info.h"
 
 namespace wavetap::agent {
 
@@ -41,29 +42,6 @@ struct HsaTables {
   HsaTableVersion* core;
   HsaTableVersion* amd_ext;
 };
-
-enum HsaAgentInfo : uint32_t {
-  kAgentName = 0,
-  kAgentWavefrontSize = 6,
-  kAgentQueueMaxSize = 14,
-  kAgentDevice = 17,  // 0 CPU, 1 GPU
-  kAgentCacheSize = 18,  // four numbers, the second is the L2's
-  kAgentComputeUnits = 0xA002,
-  kAgentMaxClockMhz = 0xA003,
-  kAgentDriverNode = 0xA004,
-  kAgentBdf = 0xA006,
-  kAgentProductName = 0xA009,
-  kAgentDomain = 0xA00F,
-  kAgentUuid = 0xA011,
-};
-inline constexpr uint32_t kDeviceGpu = 1;
-
-enum HsaPoolInfo : uint32_t { kPoolSegment = 0, kPoolFlags = 1, kPoolSize = 2, kPoolMayAllocate = 5 };
-// The same numbers describe regions.
-inline constexpr uint32_t kSegmentGlobal = 0;
-inline constexpr uint32_t kSegmentGroup = 3;
-inline constexpr uint32_t kPoolKernarg = 1;
-inline constexpr uint32_t kPoolFineGrained = 2;
 
 inline constexpr uint32_t kSystemTimestampFrequency = 3;
 

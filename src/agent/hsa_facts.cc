@@ -111,18 +111,18 @@ HsaStatus add_pool(uint64_t pool, void* data) {
   uint32_t flags = 0;
   size_t size = 0;
   bool may_allocate = false;
-  hsa().hsa_amd_memory_pool_get_info(pool, kPoolSegment, &segment);
-  if (segment == kSegmentGroup) hsa().hsa_amd_memory_pool_get_info(pool, kPoolSize, &agent->lds_bytes);
-  if (segment != kSegmentGlobal || g_facts.pool_count == kMaxPools) return kHsaSuccess;
-  hsa().hsa_amd_memory_pool_get_info(pool, kPoolFlags, &flags);
-  hsa().hsa_amd_memory_pool_get_info(pool, kPoolSize, &size);
-  hsa().hsa_amd_memory_pool_get_info(pool, kPoolMayAllocate, &may_allocate);
+  hsa().hsa_amd_memory_pool_get_info(pool, amd::kPoolSegment, &segment);
+  if (segment == amd::kSegmentGroup) hsa().hsa_amd_memory_pool_get_info(pool, amd::kPoolSize, &agent->lds_bytes);
+  if (segment != amd::kSegmentGlobal || g_facts.pool_count == kMaxPools) return kHsaSuccess;
+  hsa().hsa_amd_memory_pool_get_info(pool, amd::kPoolFlags, &flags);
+  hsa().hsa_amd_memory_pool_get_info(pool, amd::kPoolSize, &size);
+  hsa().hsa_amd_memory_pool_get_info(pool, amd::kPoolMayAllocate, &may_allocate);
   if (size > agent->fact.memory_bytes) agent->fact.memory_bytes = size;
 
-  const bool fine = (flags & (kPoolFineGrained | kPoolKernarg)) != 0;
+  const bool fine = (flags & (amd::kPoolFineGrained | amd::kPoolKernarg)) != 0;
   format::MemoryKind kind = fine ? format::MemoryKind::kFineGrained : format::MemoryKind::kDevice;
   if (agent->fact.is_gpu == 0) {
-    kind = (flags & kPoolKernarg) != 0 ? format::MemoryKind::kKernarg : format::MemoryKind::kHost;
+    kind = (flags & amd::kPoolKernarg) != 0 ? format::MemoryKind::kKernarg : format::MemoryKind::kHost;
     if (fine && may_allocate && g_facts.shared_pool == 0) g_facts.shared_pool = pool;
   }
   g_facts.pools[g_facts.pool_count++] = {pool, agent->fact.number, kind, may_allocate};
@@ -136,24 +136,24 @@ HsaStatus add_agent(uint64_t handle, void*) {
   agent.handle = handle;
   format::AgentFact& fact = agent.fact;
   fact.number = g_facts.agent_count++;
-  fact.is_gpu = agent_info<uint32_t>(handle, kAgentDevice) == kDeviceGpu;
+  fact.is_gpu = agent_info<uint32_t>(handle, amd::kAgentDevice) == amd::kDeviceGpu;
   fact.gpu_index = UINT32_MAX;
   if (fact.is_gpu != 0) {
     fact.gpu_index = 0;
     for (uint32_t i = 0; i + 1 < g_facts.agent_count; ++i) fact.gpu_index += g_facts.agents[i].fact.is_gpu;
-    fact.wavefront = agent_info<uint32_t>(handle, kAgentWavefrontSize);
-    fact.bdf = agent_info<uint32_t>(handle, kAgentDomain) << 16 | agent_info<uint32_t>(handle, kAgentBdf);
-    hsa().hsa_agent_get_info(handle, kAgentUuid, agent.uuid);
+    fact.wavefront = agent_info<uint32_t>(handle, amd::kAgentWavefrontSize);
+    fact.bdf = agent_info<uint32_t>(handle, amd::kAgentDomain) << 16 | agent_info<uint32_t>(handle, amd::kAgentBdf);
+    hsa().hsa_agent_get_info(handle, amd::kAgentUuid, agent.uuid);
     agent.uuid[sizeof agent.uuid - 1] = '\0';
     uint32_t caches[4] = {};
-    hsa().hsa_agent_get_info(handle, kAgentCacheSize, caches);
+    hsa().hsa_agent_get_info(handle, amd::kAgentCacheSize, caches);
     agent.l2_bytes = caches[1];
   }
-  fact.driver_node = agent_info<uint32_t>(handle, kAgentDriverNode);
-  fact.compute_units = agent_info<uint32_t>(handle, kAgentComputeUnits);
-  fact.clock_mhz = agent_info<uint32_t>(handle, kAgentMaxClockMhz);
-  hsa().hsa_agent_get_info(handle, kAgentName, agent.name);
-  hsa().hsa_agent_get_info(handle, kAgentProductName, agent.product);
+  fact.driver_node = agent_info<uint32_t>(handle, amd::kAgentDriverNode);
+  fact.compute_units = agent_info<uint32_t>(handle, amd::kAgentComputeUnits);
+  fact.clock_mhz = agent_info<uint32_t>(handle, amd::kAgentMaxClockMhz);
+  hsa().hsa_agent_get_info(handle, amd::kAgentName, agent.name);
+  hsa().hsa_agent_get_info(handle, amd::kAgentProductName, agent.product);
   agent.name[sizeof agent.name - 1] = agent.product[sizeof agent.product - 1] = '\0';
   hsa().hsa_amd_agent_iterate_memory_pools(handle, reinterpret_cast<void*>(&add_pool), &agent);
   return kHsaSuccess;

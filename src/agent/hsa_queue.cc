@@ -61,7 +61,7 @@ HsaStatus Queue::create(uint64_t agent, uint32_t size, uint32_t type, ErrorCallb
   // Without a callback the runtime's own handler is to act.
   const ErrorCallback function = callback == nullptr ? nullptr : &Queue::on_error;
   uint32_t most = 0;
-  hsa().hsa_agent_get_info(agent, kAgentQueueMaxSize, &most);
+  hsa().hsa_agent_get_info(agent, amd::kAgentQueueMaxSize, &most);
   HsaQueue* real = nullptr;
   HsaStatus status = kHsaError;
   if (size * 2 <= most) status = create_real(size * 2, function, queue, &real);

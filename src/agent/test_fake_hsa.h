@@ -141,19 +141,19 @@ class FakeHsa {
       return each(kGpu, data);
     });
     set(&Hsa::hsa_agent_get_info, +[](uint64_t agent, uint32_t attribute, void* value) -> HsaStatus {
-      if (attribute == kAgentName) std::strcpy(static_cast<char*>(value), agent == kGpu ? "gfx1030" : "cpu");
-      if (attribute == kAgentDevice) *static_cast<uint32_t*>(value) = agent == kGpu ? kDeviceGpu : 0;
-      if (attribute == kAgentQueueMaxSize) *static_cast<uint32_t*>(value) = fake().max_queue_size;
+      if (attribute == amd::kAgentName) std::strcpy(static_cast<char*>(value), agent == kGpu ? "gfx1030" : "cpu");
+      if (attribute == amd::kAgentDevice) *static_cast<uint32_t*>(value) = agent == kGpu ? amd::kDeviceGpu : 0;
+      if (attribute == amd::kAgentQueueMaxSize) *static_cast<uint32_t*>(value) = fake().max_queue_size;
       return kHsaSuccess;
     });
     set(&Hsa::hsa_amd_agent_iterate_memory_pools, +[](uint64_t agent, void* callback, void* data) -> HsaStatus {
       return reinterpret_cast<HsaStatus (*)(uint64_t, void*)>(callback)(agent == kGpu ? kVramPool : kHostPool, data);
     });
     set(&Hsa::hsa_amd_memory_pool_get_info, +[](uint64_t pool, uint32_t attribute, void* value) -> HsaStatus {
-      if (attribute == kPoolFlags) *static_cast<uint32_t*>(value) = pool == kHostPool ? kPoolFineGrained : 4;
-      if (attribute == kPoolSegment) *static_cast<uint32_t*>(value) = kSegmentGlobal;
-      if (attribute == kPoolSize) *static_cast<size_t*>(value) = 1 << 30;
-      if (attribute == kPoolMayAllocate) *static_cast<bool*>(value) = true;
+      if (attribute == amd::kPoolFlags) *static_cast<uint32_t*>(value) = pool == kHostPool ? amd::kPoolFineGrained : 4;
+      if (attribute == amd::kPoolSegment) *static_cast<uint32_t*>(value) = amd::kSegmentGlobal;
+      if (attribute == amd::kPoolSize) *static_cast<size_t*>(value) = 1 << 30;
+      if (attribute == amd::kPoolMayAllocate) *static_cast<bool*>(value) = true;
       return kHsaSuccess;
     });
     set(&Hsa::hsa_amd_memory_pool_allocate, +[](uint64_t, size_t size, uint32_t, void** out) -> HsaStatus {

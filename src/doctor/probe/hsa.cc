@@ -11,36 +11,36 @@ HsaStatus note_pool(HsaHandle pool, void* data) {
   auto& figures = *static_cast<Figures*>(data);
   uint32_t segment = 0;
   size_t size = 0;
-  hsa_api().pool_get_info(pool, kPoolSegment, &segment);
-  hsa_api().pool_get_info(pool, kPoolSize, &size);
+  hsa_api().pool_get_info(pool, amd::kPoolSegment, &segment);
+  hsa_api().pool_get_info(pool, amd::kPoolSize, &size);
   // Coarse- and fine-grained pools show the same VRAM.
-  if (segment == kSegmentGlobal && size > figures.vram_bytes) figures.vram_bytes = size;
-  if (segment == kSegmentGroup) figures.lds_bytes = size;
+  if (segment == amd::kSegmentGlobal && size > figures.vram_bytes) figures.vram_bytes = size;
+  if (segment == amd::kSegmentGroup) figures.lds_bytes = size;
   return 0;
 }
 
 HsaStatus note_agent(HsaHandle agent, void* data) {
   const HsaApi& hsa = hsa_api();
   uint32_t device = 0;
-  hsa.agent_get_info(agent, kAgentDevice, &device);
-  if (device != kHsaDeviceGpu) return 0;
+  hsa.agent_get_info(agent, amd::kAgentDevice, &device);
+  if (device != amd::kDeviceGpu) return 0;
   Figures figures;
   char text[256] = {};
-  if (hsa.agent_get_info(agent, kAgentProductName, text) == 0) figures.name = text;
+  if (hsa.agent_get_info(agent, amd::kAgentProductName, text) == 0) figures.name = text;
   char name[64] = {};
-  if (hsa.agent_get_info(agent, kAgentName, name) == 0) figures.arch = name;
+  if (hsa.agent_get_info(agent, amd::kAgentName, name) == 0) figures.arch = name;
   const auto number = [&](uint32_t attribute) {
     uint32_t value = 0;
     return hsa.agent_get_info(agent, attribute, &value) == 0 ? value : 0;
   };
-  figures.multiprocessors = number(kAgentComputeUnits);
-  figures.clock_mhz = number(kAgentMaxClock);
-  figures.wave_size = number(kAgentWavefrontSize);
-  figures.node = number(kAgentNode);
+  figures.multiprocessors = number(amd::kAgentComputeUnits);
+  figures.clock_mhz = number(amd::kAgentMaxClockMhz);
+  figures.wave_size = number(amd::kAgentWavefrontSize);
+  figures.node = number(amd::kAgentNode);
   uint32_t caches[4] = {};
-  if (hsa.agent_get_info(agent, kAgentCacheSize, caches) == 0) figures.l2_bytes = caches[1];
-  const uint32_t bdf = number(kAgentBdf);
-  figures.pci_address = fmt::format("{:04x}:{:02x}:{:02x}.{:x}", number(kAgentDomain), bdf >> 8 & 0xff,
+  if (hsa.agent_get_info(agent, amd::kAgentCacheSize, caches) == 0) figures.l2_bytes = caches[1];
+  const uint32_t bdf = number(amd::kAgentBdf);
+  figures.pci_address = fmt::format("{:04x}:{:02x}:{:02x}.{:x}", number(amd::kAgentDomain), bdf >> 8 & 0xff,
                                     bdf >> 3 & 0x1f, bdf & 7);
   hsa.iterate_pools(agent, note_pool, &figures);
   static_cast<std::vector<Figures>*>(data)->push_back(std::move(figures));

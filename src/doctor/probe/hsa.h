@@ -1,9 +1,11 @@
 // The few HSA calls the probes make, declared from the HSA runtime specification: handles are 64-bit, results
-// and attributes 32-bit.
+// and attributes (amd/hsa_info.h) 32-bit.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "amd/hsa_info.h"
 
 namespace wavetap::doctor::probe {
 
@@ -12,26 +14,6 @@ struct HsaHandle {
 };
 using HsaStatus = uint32_t;
 using HsaCallback = HsaStatus(HsaHandle, void*);
-
-// hsa_agent_info_t and hsa_amd_agent_info_t
-enum HsaAgentInfo : uint32_t {
-  kAgentName = 0,
-  kAgentWavefrontSize = 6,
-  kAgentNode = 16,
-  kAgentDevice = 17,
-  kAgentCacheSize = 18,
-  kAgentComputeUnits = 0xa002,
-  kAgentMaxClock = 0xa003,
-  kAgentBdf = 0xa006,
-  kAgentProductName = 0xa009,
-  kAgentDomain = 0xa00f,
-};
-inline constexpr uint32_t kHsaDeviceGpu = 1;
-
-// hsa_amd_memory_pool_info_t
-enum HsaPoolInfo : uint32_t { kPoolSegment = 0, kPoolGlobalFlags = 1, kPoolSize = 2, kPoolAllocAllowed = 5 };
-inline constexpr uint32_t kSegmentGlobal = 0;
-inline constexpr uint32_t kSegmentGroup = 3;
 
 struct HsaApi {
   HsaStatus (*init)() = nullptr;

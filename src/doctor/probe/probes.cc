@@ -146,9 +146,9 @@ HsaStatus try_pool(HsaHandle pool, void* data) {
   const HsaApi& hsa = hsa_api();
   uint32_t segment = 0;
   bool allowed = false;
-  hsa.pool_get_info(pool, kPoolSegment, &segment);
-  hsa.pool_get_info(pool, kPoolAllocAllowed, &allowed);
-  if (segment != kSegmentGlobal || !allowed) return 0;
+  hsa.pool_get_info(pool, amd::kPoolSegment, &segment);
+  hsa.pool_get_info(pool, amd::kPoolMayAllocate, &allowed);
+  if (segment != amd::kSegmentGlobal || !allowed) return 0;
   constexpr size_t kBytes = 1 << 20;
   void* memory = nullptr;
   const HsaStatus got = hsa.pool_allocate(pool, kBytes, 0, &memory);
@@ -173,8 +173,8 @@ HsaStatus try_pool(HsaHandle pool, void* data) {
 HsaStatus try_agent_pools(HsaHandle agent, void* data) {
   auto& test = *static_cast<PoolTest*>(data);
   uint32_t device = 0;
-  hsa_api().agent_get_info(agent, kAgentDevice, &device);
-  test.is_gpu = device == kHsaDeviceGpu;
+  hsa_api().agent_get_info(agent, amd::kAgentDevice, &device);
+  test.is_gpu = device == amd::kDeviceGpu;
   hsa_api().iterate_pools(agent, try_pool, data);
   return 0;
 }
@@ -198,22 +198,22 @@ struct Agents {
 HsaStatus note_pool(HsaHandle pool, void* data) {
   uint32_t segment = 0;
   bool allowed = false;
-  hsa_api().pool_get_info(pool, kPoolSegment, &segment);
-  hsa_api().pool_get_info(pool, kPoolAllocAllowed, &allowed);
+  hsa_api().pool_get_info(pool, amd::kPoolSegment, &segment);
+  hsa_api().pool_get_info(pool, amd::kPoolMayAllocate, &allowed);
   auto& found = *static_cast<HsaHandle*>(data);
-  if (segment == kSegmentGlobal && allowed && found.handle == 0) found = pool;
+  if (segment == amd::kSegmentGlobal && allowed && found.handle == 0) found = pool;
   return 0;
 }
 
 HsaStatus note_copy_agent(HsaHandle agent, void* data) {
   auto& agents = *static_cast<Agents*>(data);
   uint32_t device = 0;
-  hsa_api().agent_get_info(agent, kAgentDevice, &device);
-  HsaHandle& slot = device == kHsaDeviceGpu ? agents.gpu : agents.cpu;
+  hsa_api().agent_get_info(agent, amd::kAgentDevice, &device);
+  HsaHandle& slot = device == amd::kDeviceGpu ? agents.gpu : agents.cpu;
   if (slot.handle != 0) return 0;
   slot = agent;
   hsa_api().iterate_pools(agent, note_pool,
-                          device == kHsaDeviceGpu ? &agents.device_pool : &agents.host_pool);
+                          device == amd::kDeviceGpu ? &agents.device_pool : &agents.host_pool);
   return 0;
 }
 
