@@ -68,22 +68,34 @@ void check_paths(const Machine& machine, const std::vector<RocmInstall>& install
           .unset(variable);
     }
   }
-  const std::string* library_path = machine.variable("LD_LIBRARY_PATH");
   const std::string* rocm_path = machine.variable("ROCM_PATH");
-  if (library_path == nullptr || rocm_path == nullptr) return;
+  if (rocm_path == nullptr) return;
   const std::string root = machine.root.real(*rocm_path);
-  for (const std::string& folder : util::split(*library_path, ':')) {
-    const std::string real = machine.root.real(folder);
-    for (const RocmInstall& install : installs) {
-      if (install.root == root || !real.starts_with(install.root + "/") || !install.root.starts_with("/opt/"))
-        continue;
-      findings
-          .warning("rocm.path", fmt::format("LD_LIBRARY_PATH is of {} and ROCM_PATH of {}",
-                                            base_name(install.root), base_name(root)))
-          .saw("environment", "LD_LIBRARY_PATH=" + *library_path)
-          .saw("environment", "ROCM_PATH=" + *rocm_path)
-          .because("Programs are built with one release and run with another.")
-          .set("LD_LIBRARY_PATH", root + "/lib");
+  struct List {
+    const char* variable;
+    const char* right;  // below ROCM_PATH
+    const char* why;
+  };
+  constexpr List kLists[] = {{"LD_LIBRARY_PATH", "/lib", "Programs are built with one release and run with another."},
+                             {"PATH", "/bin", "Tools such as hipcc are of one release, the libraries of another."}};
+  for (const auto& [variable, right, why] : kLists) {
+    const std::string* list = machine.variable(variable);
+    if (list == nullptr) continue;
+    for (const std::string& folder : util::split(*list, ':')) {
+      const std::string real = machine.root.real(folder);
+      for (const RocmInstall& install : installs) {
+        if (install.root == root || !real.starts_with(install.root + "/") || !install.root.starts_with("/opt/"))
+          continue;
+        Finding& mixed = findings
+                             .warning("rocm.path", fmt::format("{} is of {} and ROCM_PATH of {}", variable,
+                                                               base_name(install.root), base_name(root)))
+                             .saw("environment", fmt::format("{}={}", variable, *list))
+                             .saw("environment", "ROCM_PATH=" + *rocm_path)
+                             .because(why);
+        // The rest of PATH is needed.
+        if (std::string_view(variable) == "PATH") mixed.advise("put " + root + right + " in front");
+        else mixed.set(variable, root + right);
+      }
     }
   }
 }
