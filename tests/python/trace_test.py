@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import sqlite3
 import subprocess
 import tempfile
 import unittest
@@ -100,8 +101,42 @@ class OpenTest(unittest.TestCase):
         self.assertEqual(len(ops), len(self.trace.ops))
         self.assertEqual(list(ops["description"].astype(str)), self.trace.ops["description"])
         self.assertEqual(int((ops["end"] - ops["start"]).sum()), sum(row.end - row.start for row in self.trace.ops.rows()))
-        launches = self.trace.launches.frame()
-        self.assertEqual(list(launches["grid_x"]), self.trace.launches["grid_x"])
+        self.assertEqual(str(ops["start"].dtype), "int64")
+        self.assertEqual(str(ops["description"].dtype), "category")
+        self.assertEqual(ops.groupby("type", observed=True)["id"].count()["KernelExecution"], 4)
+
+    @unittest.skipUnless(HAS_PANDAS, "pandas is not installed")
+    def test_frames_hold_what_rows_hold(self):
+        import pandas
+
+        with wavetap.open(self.path, stack_frames=True) as trace:
+            tables = {name: getattr(trace, name) for name in
+                      ("calls", "ops", "links", "launches", "copies", "monitors", "stack_frames", "libraries")}
+            frames = {name: table.frame() for name, table in tables.items()}
+            rows = {name: [tuple(row) for row in table.rows()] for name, table in tables.items()}
+        # The frames live on when the trace is closed.
+        for name, frame in frames.items():
+            self.assertGreater(len(frame), 0, name)
+            self.assertEqual([tuple(None if value is pandas.NA else value for value in row)
+                              for row in frame.itertuples(index=False, name=None)], rows[name], name)
+
+    @unittest.skipUnless(HAS_PANDAS, "pandas is not installed")
+    def test_frames_of_empty_tables_and_rows_of_nothing(self):
+        import pandas
+
+        folder = pathlib.Path(self.folder.name)
+        for name in ("empty", "odd"):
+            subprocess.run([BIN / "trace_from_text", SOURCE / f"tests/traces/{name}.txt", folder / f"{name}.rpd"], check=True)
+        with wavetap.open(folder / "empty.rpd") as trace:
+            for table in (trace.calls, trace.ops, trace.launches, trace.libraries):
+                frame = table.frame()
+                self.assertEqual((len(frame), list(frame.columns)), (0, table.columns))
+        with sqlite3.connect(folder / "odd.rpd") as db:
+            db.execute("update rocpd_api_ops set api_id = 99999 where id = 1")
+        with wavetap.open(folder / "odd.rpd") as trace:
+            calls = trace.links.frame()["call"]
+            self.assertIs(calls[0], pandas.NA)
+            self.assertEqual(list(calls.isna()), [call is None for call in trace.links["call"]])
 
 
 if __name__ == "__main__":
