@@ -4,8 +4,8 @@
   measure.py [--build BUILD] [--rows 1000000]… [--threads 8]… [--no-reference] [--json FILE]
 
 For each size and thread count: make the trace (make_trace.cc), run every command several times and keep the best, run
-the Python version (reference.py) once, print seconds, peak memory and the ratio. Where both give the same number it is
-compared, so that a fast wrong answer does not count. `make bench` runs one million rows; ten million and 256 threads:
+the Python version (reference.py) once, print seconds, seconds of CPU (which say more on a machine others use), peak
+memory and the ratio. Where both give the same number it is compared, so that a fast wrong answer does not count. `make bench` runs one million rows; ten million and 256 threads:
   measure.py --rows 1000000 --rows 10000000 --threads 8 --threads 256
 """
 import argparse
@@ -25,7 +25,7 @@ class Failure(RuntimeError):
 
 
 def timed(command):
-    """Seconds, peak MiB and output of a command."""
+    """Seconds, seconds of CPU, peak MiB and output of a command."""
     with tempfile.TemporaryFile() as output:
         begin = time.perf_counter()
         child = subprocess.Popen([str(word) for word in command], stdout=output, stderr=subprocess.PIPE)
@@ -36,9 +36,7 @@ def timed(command):
         if child.returncode != 0:
             raise Failure(f"{' '.join(map(str, command))}: status {child.returncode}: {errors.decode().strip()[-300:]}")
         output.seek(0)
-        return seconds, usage.ru_maxrss / 1024, output.read()
-
-
+        return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, output.read()
 
 # What both sides must agree on: (name in the reference's result, the same from wavetap's --json).
 CHECKS = {
@@ -50,6 +48,14 @@ CHECKS = {
     "autograd": [("operators", lambda j: j["facts"]["operators"]), ("kernels", lambda j: j["truncated"]["kernels"])],
     "graph": [("launches", lambda j: sum(row["launches"] for row in j["tables"]["graphs"]))],
 }
+
+
+# Those of reference.py that write a file.
+WRITERS = ("chrome", "trim", "merge")
+
+
+def print_row(name, *cells):
+    print("  " + name.ljust(16) + "".join(cell.rjust(11) for cell in cells), flush=True)
 
 
 class Measure:
@@ -74,7 +80,10 @@ class Measure:
         path.unlink(missing_ok=True)
         return path
 
-    def commands(self, trace):
+    def parts(self, rows, threads):
+        return [self.trace(rows // 8, threads, rank) for rank in range(8)]
+
+    def commands(self, trace, rows, threads):
         """(what, command maker, name in reference.py or None)"""
         tool, out = self.tool, self.new_file
         yield "report", lambda: [tool, "report", trace, "--json"], "report"
@@ -83,33 +92,27 @@ class Measure:
         yield "chrome", lambda: [tool, "export", "--format", "chrome", trace, "-o", out(".json")], "chrome"
         yield "perfetto", lambda: [tool, "export", "--format", "perfetto", trace, "-o", out(".pftrace")], None
         yield "trim 25-50 %", lambda: [tool, "trim", trace, "--start", "25%", "--end", "50%", "-o", out(".rpd")], "trim"
+        yield "merge of 8", lambda: [tool, "merge", *self.parts(rows, threads), "-o", out(".rpd")], "merge"
 
     def run(self, rows, threads, reference):
         trace = self.trace(rows, threads)
         print(f"\nA trace of {rows:,} calls by {threads} threads, {trace.stat().st_size >> 20} MiB\n")
-        table = [["command", "wavetap", "peak MiB", "Python", "peak MiB", "faster"]]
-        for what, command, name in self.commands(trace):
-            seconds, peak, output = self.best(command)
-            row = {"command": what, "rows": rows, "threads": threads, "seconds": seconds, "peak_mib": peak}
-            line = [what, f"{seconds:.2f} s", f"{peak:.0f}", "-", "-", "-"]
+        print_row("command", "wavetap", "CPU", "peak MiB", "Python", "CPU", "peak MiB", "faster")
+        for what, command, name in self.commands(trace, rows, threads):
+            seconds, cpu, peak, output = self.best(command)
+            row = {"command": what, "rows": rows, "threads": threads, "seconds": seconds, "cpu_seconds": cpu, "peak_mib": peak}
+            cells = [f"{seconds:.2f} s", f"{cpu:.2f} s", f"{peak:.0f}"]
             if name and reference:
-                needs_output = name in ("chrome", "trim")
-                words = [sys.executable, HERE / "reference.py", name, trace] + ([self.new_file(".ref")] if needs_output else [])
-                theirs, their_peak, their_output = timed(words)
+                words = [sys.executable, HERE / "reference.py", name]
+                words += self.parts(rows, threads) if name == "merge" else [trace]
+                theirs, their_cpu, their_peak, their_output = timed(words + ([self.new_file(".ref")] if name in WRITERS else []))
                 self.compare(what, output, json.loads(their_output))
-                row |= {"reference_seconds": theirs, "reference_peak_mib": their_peak}
-                line[3:] = [f"{theirs:.1f} s", f"{their_peak:.0f}", f"{theirs / seconds:.0f}x"]
+                row |= {"reference_seconds": theirs, "reference_cpu_seconds": their_cpu, "reference_peak_mib": their_peak}
+                cells += [f"{theirs:.1f} s", f"{their_cpu:.1f} s", f"{their_peak:.0f}", f"{theirs / seconds:.1f}x"]
             self.results.append(row)
-            table.append(line)
-        self.merge(rows, threads, table)
-        for row in table:
-            print("  " + row[0].ljust(16) + "".join(cell.rjust(11) for cell in row[1:]))
-
-    def merge(self, rows, threads, table):
-        parts = [self.trace(rows // 8, threads, rank) for rank in range(8)]
-        seconds, peak, _ = self.best(lambda: [self.tool, "merge", *parts, "-o", self.new_file(".rpd")])
-        self.results.append({"command": "merge of 8", "rows": rows, "threads": threads, "seconds": seconds, "peak_mib": peak})
-        table.append(["merge of 8", f"{seconds:.2f} s", f"{peak:.0f}", "-", "-", "-"])
+            print_row(what, *cells)
+            for suffix in (".json", ".pftrace", ".rpd", ".ref"):
+                self.new_file(suffix)
 
     def compare(self, what, output, reference):
         for key, ours in CHECKS.get(what, []):

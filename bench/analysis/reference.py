@@ -2,6 +2,7 @@
 """The algorithms of wavetap's analyses as one would write them in Python over SQLite: the yardstick of measure.py.
 
   reference.py report|callstack|autograd|graph|variability|chrome|trim TRACE.rpd [OUT]
+  reference.py merge TRACE.rpd… OUT
 
 Plain code, no tricks for or against it: SQL where SQL says it shortest, dictionaries and lists otherwise. Prints a
 few numbers of its result, which measure.py holds against wavetap's so that both are known to do the same work.
@@ -205,6 +206,23 @@ def trim(path, out):
     db.execute("delete from rocpd_ustring where id not in (select args_id from rocpd_api)")
     db.commit()
     db.execute("vacuum")
+    return {}
+
+
+def merge(*paths):
+    shutil.copy(paths[0], paths[-1])
+    db = sqlite3.connect(paths[-1])
+    columns = {table: [row[1] for row in db.execute(f"pragma table_info({table})")] for table in
+               ("rocpd_string", "rocpd_ustring", "rocpd_api", "rocpd_op", "rocpd_api_ops", "rocpd_kernelapi", "rocpd_copyapi")}
+    for rank, path in enumerate(paths[1:-1], 1):
+        db.execute("attach ? as other", [path])
+        for table, names in columns.items():
+            shifted = [f"{name} + {rank << 32}" if name == "id" or name.endswith("_id") else
+                       f"{name} + {rank * 10_000_000}" if name in ("pid", "tid") else
+                       f"{name} + {rank * 1000}" if name in ("gpuId", "queueId") else name for name in names]
+            db.execute(f"insert into {table} select {', '.join(shifted)} from other.{table}")
+        db.commit()
+        db.execute("detach other")
     return {}
 
 
