@@ -29,6 +29,7 @@ class Edit : public testing::Test {
     const std::string path = file(name);
     Result<Db> db = Db::create(path);
     EXPECT_TRUE(db.ok());
+    EXPECT_TRUE(db->exec("pragma journal_mode = off; pragma synchronous = off").ok());
     EXPECT_TRUE(create_schema(*db).ok());
     EXPECT_TRUE(create_wavetap_tables(*db).ok());
     const Status status = db->exec(

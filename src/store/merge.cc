@@ -198,10 +198,10 @@ std::optional<TableCopy> plan_table(const Input& input, const std::string& name,
     CopyColumn column = plan_column(name, columns[i].name, shift);
     if (const auto other = kSwapped.find(column.from); swap && other != kSwapped.end()) column.from = other->second;
     if (input.version < 3 && name == "rocpd_api" && (column.from == "domain_id" || column.from == "category_id"))
-      column = {.fixed = input.empty_string + shift.id};
+      column = CopyColumn::of(input.empty_string + shift.id);
     if (columns[i].is_key) copy.key = static_cast<int>(i);
     // A column only other files have.
-    if (name.starts_with("wavetap_") && !has_column(source, column.from)) column = {.is_null = true};
+    if (name.starts_with("wavetap_") && !has_column(source, column.from)) column = CopyColumn::null();
     copy.columns.push_back(std::move(column));
   }
   return copy;

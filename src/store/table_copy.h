@@ -18,6 +18,17 @@ namespace wavetap::store {
 
 // A column of the new table.
 struct CopyColumn {
+  static CopyColumn of(int64_t fixed) {
+    CopyColumn column;
+    column.fixed = fixed;
+    return column;
+  }
+  static CopyColumn null() {
+    CopyColumn column;
+    column.is_null = true;
+    return column;
+  }
+
   std::string from;              // the old table's column; "" for a fixed value
   int64_t shift = 0;             // added to integers
   bool unless_zero = false;      // … but not to 0,

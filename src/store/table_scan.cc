@@ -27,6 +27,9 @@ constexpr int kDeepest = 20;  // SQLite's own limit on the depth of a b-tree
 
 // Serial types of a record.
 constexpr uint64_t kReal = 7, kOne = 9, kFirstBlob = 12;
+constexpr uint8_t kSmallSizes[] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
+// Behind the bytes of a record, so that its last integer can be read as eight of them.
+constexpr size_t kPaddingBytes = 8;
 
 constexpr size_t kRowsPerPart = 25'000;
 constexpr size_t kMostParts = 8;
@@ -40,6 +43,10 @@ uint32_t big32(const uint8_t* p) {
 // 1 to 9 bytes, most significant first, 7 bits each but 8 in the ninth. Returns the bytes used, 0 when the
 // text ends.
 size_t read_varint(const uint8_t* p, const uint8_t* end, uint64_t& value) {
+  if (p < end && *p < 0x80) {
+    value = *p;
+    return 1;
+  }
   uint64_t out = 0;
   for (size_t i = 0; i < 9; ++i) {
     if (p + i >= end) return 0;
@@ -72,8 +79,7 @@ int64_t integer_of(double value) {
 }  // namespace
 
 uint64_t stored_bytes(uint64_t serial_type) {
-  constexpr uint8_t kSizes[] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
-  return serial_type < kFirstBlob ? kSizes[serial_type] : (serial_type - kFirstBlob) / 2;
+  return serial_type < kFirstBlob ? kSmallSizes[serial_type] : (serial_type - kFirstBlob) / 2;
 }
 
 // --- ScanRow
@@ -83,7 +89,7 @@ bool ScanRow::is_integer(int column) const {
   return v.bytes == nullptr || (v.serial_type != 0 && v.serial_type != kReal && v.serial_type <= kOne);
 }
 
-int64_t ScanRow::int64(int column) const {
+int64_t ScanRow::other_int64(int column) const {
   const Value& value = values_[static_cast<size_t>(column)];
   if (value.bytes == nullptr) return rowid_;
   if (value.serial_type == 0) return 0;
@@ -184,6 +190,8 @@ Status TableScan::read_columns(Db& db, const std::string& table, std::span<const
   }
   if (!stmt->status().ok()) return stmt->status();
   if (found != columns.size()) return odd("a column is missing");
+  // What lies behind the last column asked for is not looked at.
+  while (!wanted_.empty() && wanted_.back() < 0) wanted_.pop_back();
   if (primary_keys > 1) rowid_column_ = -1;
   return {};
 }
@@ -252,24 +260,27 @@ bool TableScan::parse_record(std::string_view payload, ScanRow& row) const {
   const uint8_t* type = begin + used;
   const uint8_t* const types_end = begin + header_bytes;
   const uint8_t* body = types_end;
+  ScanRow::Value* const values = row.values_.data();
   // A record may be shorter than its table when columns were added later; SQLite knows their defaults.
   for (const int wanted : wanted_) {
     if (type >= types_end) return false;
-    uint64_t serial_type = *type;
-    if (serial_type < 0x80) {
-      ++type;
+    uint64_t serial_type = *type++;
+    uint64_t bytes;
+    if (serial_type < kFirstBlob) {
+      bytes = kSmallSizes[serial_type];
     } else {
-      const size_t length = read_varint(type, types_end, serial_type);
-      if (length == 0) return false;
-      type += length;
+      if (serial_type >= 0x80) {
+        const size_t length = read_varint(type - 1, types_end, serial_type);
+        if (length == 0) return false;
+        type += length - 1;
+      }
+      bytes = stored_bytes(serial_type);
     }
-    const uint64_t bytes = stored_bytes(serial_type);
     if (bytes > static_cast<uint64_t>(end - body)) return false;
-    if (wanted >= 0)
-      row.values_[static_cast<size_t>(wanted)] = {
-          serial_type, wanted == rowid_column_ && serial_type == 0 ? nullptr : body};
+    if (wanted >= 0) values[wanted] = {serial_type, body};
     body += bytes;
   }
+  if (rowid_column_ >= 0 && values[rowid_column_].serial_type == 0) values[rowid_column_].bytes = nullptr;
   return true;
 }
 
@@ -278,7 +289,8 @@ Status TableScan::run(size_t part, const std::function<void(size_t, const ScanRo
   if (!db.ok()) return db.error();
   const size_t last = part + 1 < parts() ? first_leaf_of_part_[part + 1] : leaves_.size();
   const uint64_t most_local = usable_bytes_ - 35, least_local = (usable_bytes_ - 12) * 32 / 255 - 23;
-  std::vector<uint8_t> bytes(page_bytes_);
+  std::vector<uint8_t> buffer(page_bytes_ + kPaddingBytes);
+  const std::span<uint8_t> bytes(buffer.data(), page_bytes_);
   std::string joined;
   ScanRow row;
   row.values_.resize(
@@ -311,7 +323,8 @@ Status TableScan::run(size_t part, const std::function<void(size_t, const ScanRo
         if (size > uint64_t{pages_} * page_bytes_) return odd("page is damaged");
         joined = payload;
         if (Status s = read_overflow(*db, big32(at + local), size - local, joined); !s.ok()) return s;
-        payload = joined;
+        joined.append(kPaddingBytes, '\0');
+        payload = std::string_view(joined).substr(0, size);
       }
       row.rowid_ = static_cast<int64_t>(rowid);
       if (!parse_record(payload, row)) return odd("record is damaged");

@@ -10,7 +10,9 @@
 // The caller holds a read transaction on the file meanwhile, so that no writer changes it.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <span>
 #include <string>
@@ -25,7 +27,16 @@ namespace wavetap::store {
 // One row, as Stmt shows it: the same questions, the same conversions.
 class ScanRow {
  public:
-  int64_t int64(int column) const;
+  int64_t int64(int column) const {
+    const Value& v = value(column);
+    if (v.serial_type - 1 >= 6 || v.bytes == nullptr) return other_int64(column);
+    // Big-endian, 1 to 8 bytes; there are always eight to be read (kPaddingBytes).
+    constexpr uint8_t kUnusedBits[] = {56, 48, 40, 32, 16, 0};
+    uint64_t word;
+    std::memcpy(&word, v.bytes, sizeof word);
+    if (std::endian::native == std::endian::little) word = __builtin_bswap64(word);
+    return static_cast<int64_t>(word) >> kUnusedBits[v.serial_type - 1];
+  }
   double real(int column) const;
   // Valid until the next row.
   std::string_view text(int column) const;
@@ -43,6 +54,7 @@ class ScanRow {
 
  private:
   friend class TableScan;
+  int64_t other_int64(int column) const;
   std::vector<Value> values_;  // by the caller's column order
   int64_t rowid_ = 0;
   mutable std::string converted_;

@@ -226,7 +226,7 @@ class Trimmer {
     copy.table = shape.name;
     copy.key = shape.key;
     for (size_t i = 0; i < shape.columns.size(); ++i) {
-      copy.columns.push_back({shape.columns[i]});
+      copy.columns.emplace_back().from = shape.columns[i];
       if (is_text_table(shape.name)) continue;
       const Meaning meaning = meaning_of(shape.name, shape.columns[i]);
       if (meaning == Meaning::kCall) copy.conditions.push_back({i, is_kept(trace_.apis.id, keep_.apis)});
