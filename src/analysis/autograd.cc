@@ -69,10 +69,26 @@ std::optional<Operator> parse_operator(std::string_view text) {
   return std::nullopt;
 }
 
-// What most of the analysis needs of an operator; there may be millions.
-struct Call {
-  uint32_t row = kNoRow;
-  std::string_view name, seq, sizes;
+// What most of the analysis needs of an operator; there may be millions, so they know where in the marker's text
+// each part lies.
+class Call {
+ public:
+  Call(uint32_t api_row, std::string_view text, const Operator& op)
+      : row(api_row), name_(text, op.name), seq_(text, op.seq), sizes_(text, op.sizes) {}
+
+  uint32_t row;
+  std::string_view name(const store::Trace& trace) const { return name_.of(trace.args(row)); }
+  std::string_view seq(const store::Trace& trace) const { return seq_.of(trace.args(row)); }
+  std::string_view sizes(const store::Trace& trace) const { return sizes_.of(trace.args(row)); }
+
+ private:
+  struct Part {
+    Part(std::string_view text, std::string_view part)
+        : at(part.empty() ? 0 : static_cast<uint32_t>(part.data() - text.data())), size(static_cast<uint32_t>(part.size())) {}
+    std::string_view of(std::string_view text) const { return text.substr(at, size); }
+    uint32_t at, size;
+  };
+  Part name_, seq_, sizes_;
 };
 
 struct Found {
@@ -82,11 +98,13 @@ struct Found {
 
 Found find_operators(const store::Trace& trace) {
   Found found;
+  const store::Str marker = trace.strings.find("UserMarker");
+  found.operators.reserve(static_cast<size_t>(std::count(trace.apis.name.begin(), trace.apis.name.end(), marker)));
   for (uint32_t row = 0; row < trace.apis.size(); ++row) {
     const std::string_view text = trace.args(row);
     if (find_marker_numbers(text) == std::string_view::npos) continue;
     if (const std::optional<Operator> op = parse_operator(text)) {
-      found.operators.push_back({row, op->name, op->seq, op->sizes});
+      found.operators.emplace_back(row, text, *op);
     } else {
       ++found.unreadable;
     }
@@ -121,7 +139,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     const uint32_t parent = tree.parent[launch.api];
     if (parent == kNoRow || operator_of[parent] == kNoRow) continue;
     const Call& op = found.operators[operator_of[parent]];
-    KernelSums& sums = kernels[{op.name, launch.kernel, op.sizes}];
+    KernelSums& sums = kernels[{op.name(trace), launch.kernel, op.sizes(trace)}];
     ++sums.calls;
     sums.gpu += tree.gpu_self[launch.api];
   }
@@ -162,9 +180,10 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   const auto begins = [&](uint32_t i) { return trace.apis.start[found.operators[i].row]; };
   for (uint32_t i = 0; i < found.operators.size(); ++i) {
     const Call& op = found.operators[i];
-    if (op.seq.empty()) continue;
-    Sides& sides = by_seq[{trace.threads[trace.apis.thread[op.row]].pid, op.seq}];
-    uint32_t& side = op.name.find("Backward") != std::string_view::npos ? sides.backward : sides.forward;
+    const std::string_view seq = op.seq(trace);
+    if (seq.empty()) continue;
+    Sides& sides = by_seq[{trace.threads[trace.apis.thread[op.row]].pid, seq}];
+    uint32_t& side = op.name(trace).find("Backward") != std::string_view::npos ? sides.backward : sides.forward;
     if (side == kNoRow || begins(i) < begins(side)) side = i;
   }
   std::map<std::pair<std::string_view, std::string_view>, Pair> pairs;
@@ -172,7 +191,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     if (sides.forward == kNoRow || sides.backward == kNoRow) continue;
     const Call& f = found.operators[sides.forward];
     const Call& b = found.operators[sides.backward];
-    Pair& pair = pairs[{f.name, b.name}];
+    Pair& pair = pairs[{f.name(trace), b.name(trace)}];
     ++pair.calls;
     pair.forward_gpu += tree.gpu_total[f.row];
     pair.backward_gpu += tree.gpu_total[b.row];

@@ -68,6 +68,7 @@ int analyze(const Options& options) {
   }
 
   store::LoadOptions load;
+  load.domains = false;
   load.args = chosen->needs_args;
   load.args_of = chosen->needs_args_of;
   load.stack_frames = chosen->needs_stack_frames;

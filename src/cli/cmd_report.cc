@@ -23,7 +23,7 @@ struct Options {
 };
 
 int report(const Options& options) {
-  Result<store::Trace> trace = load_trace(options.path, {.args = true});
+  Result<store::Trace> trace = load_trace(options.path, {.domains = false, .args = true});
   if (!trace.ok()) return fail(trace.error());
   using analysis::ReportBy;
   const ReportBy by = options.by == "kernel"   ? ReportBy::kKernel

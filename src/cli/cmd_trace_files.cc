@@ -144,9 +144,9 @@ int diff(const DiffArguments& arguments) {
       return fail(
           {fmt::format("--fail-above {}: not a percentage; give one, such as 5%", arguments.fail_above)});
   }
-  Result<store::Trace> a = load_trace(arguments.a, {});
+  Result<store::Trace> a = load_trace(arguments.a, {.domains = false});
   if (!a.ok()) return fail(a.error());
-  Result<store::Trace> b = load_trace(arguments.b, {});
+  Result<store::Trace> b = load_trace(arguments.b, {.domains = false});
   if (!b.ok()) return fail(b.error());
   const analysis::DiffResult result = analysis::diff_traces(*a, *b, options);
   print_report(result.report, *b, arguments.json);

@@ -217,7 +217,8 @@ class Loader {
     std::vector<Part> parts;
     const auto begin = [&](size_t rows, size_t part_count) {
       for (auto* column : {&apis.id, &apis.start, &apis.end, &args_ids_}) column->assign(rows, 0);
-      for (auto* column : {&apis.thread, &apis.name, &apis.domain, &apis.category}) column->assign(rows, 0);
+      for (auto* column : {&apis.thread, &apis.name}) column->assign(rows, 0);
+      for (auto* column : {&apis.domain, &apis.category}) column->assign(options_.domains ? rows : 0, 0);
       parts.assign(part_count, {});
     };
     const auto visit = [&](size_t part_number, size_t i, const auto& row) {
@@ -243,8 +244,10 @@ class Loader {
       apis.name[i] = known(row.int64(5));
       args_ids_[i] = row.int64(6);
       if (!v3) return;
-      apis.domain[i] = known(row.int64(7));
-      apis.category[i] = known(row.int64(8));
+      const Str domain = known(row.int64(7)), category = known(row.int64(8));
+      if (!options_.domains) return;
+      apis.domain[i] = domain;
+      apis.category[i] = category;
     };
     const Columns columns = Columns(kColumns).first(v3 ? 9 : 7);
     if (Status s = read_table(db_, "rocpd_api", "id", columns, begin, visit,

@@ -153,6 +153,7 @@ struct Problem {
 
 struct LoadOptions {
   bool apis = true;
+  bool domains = true;  // Apis::domain and category; left empty otherwise
   bool ops = true;
   bool copies_and_launches = true;
   bool args = false;  // argument texts of calls: Trace::args(row)
