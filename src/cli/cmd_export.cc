@@ -49,7 +49,14 @@ int export_trace(const Options& options) {
                                format->name)});
     if (options.output == "-") return fail({"--split: standard output is one stream; name a file with -o"});
   }
-  Result<store::Trace> trace = load_trace(options.path, {.args = format->needs_args});
+  store::LoadOptions load;
+  load.args = format->needs_args;
+  if (format->reads_file) {
+    if (!options.start.empty() || !options.end.empty())
+      return fail({fmt::format("--start, --end: {} writes whole tables; choose rows with `wavetap query --format csv`", format->name)});
+    load.apis = load.ops = load.monitors = false;
+  }
+  Result<store::Trace> trace = load_trace(options.path, load);
   if (!trace.ok()) return fail(trace.error());
 
   exporter::Options export_options;

@@ -36,6 +36,7 @@ struct Format {
   bool needs_args = false;
   bool can_split = false;  // every time window of it is a file of its own
   Status (*write)(const store::Trace& trace, const Options& options, Sink& sink);
+  bool reads_file = false;  // asks the file itself: nothing needs to be loaded, and there is no time window
 };
 
 const std::vector<Format>& all_formats();

@@ -10,7 +10,7 @@ const std::vector<Format>& all_formats() {
       {"html", "one page with summary, timeline and flame graphs; works offline", ".html", true, false,
        write_html},
       {"jsonl", "one JSON object per call and op, in time order", ".jsonl", true, true, write_jsonl},
-      {"csv", "a table or view (--table) as CSV", ".csv", false, false, write_csv},
+      {"csv", "a table or view (--table) as CSV", ".csv", false, false, write_csv, /*reads_file=*/true},
       {"folded", "folded stacks for flame graphs: CPU and GPU time", ".folded", true, false, write_folded},
   };
   return *all;
