@@ -72,22 +72,29 @@ int analyze(const Options& options) {
   load.args = chosen->needs_args;
   load.args_of = chosen->needs_args_of;
   load.stack_frames = chosen->needs_stack_frames;
-  Result<store::Trace> trace = load_trace(options.path, load);
-  if (!trace.ok()) return fail(trace.error());
+  std::unique_ptr<util::Progress> progress = reading_progress(options.path);
+  const auto fail_with = [&](const Error& error) {
+    progress.reset();  // its line goes before the message comes
+    return fail(error);
+  };
+  Result<store::Trace> trace = load_trace(options.path, load, progress.get());
+  if (!trace.ok()) return fail_with(trace.error());
   if (options.write) {
     if (Status status = chosen->write(options.path, *trace, analysis_options); !status.ok())
-      return fail(status.error());
+      return fail_with(status.error());
   }
   if (!options.diagram.empty()) {
     Result<std::string> picture =
         chosen->draw(*trace, analysis_options,
                      options.diagram == "dot" ? analysis::Diagram::kDot : analysis::Diagram::kMermaid);
-    if (!picture.ok()) return fail(picture.error());
+    if (!picture.ok()) return fail_with(picture.error());
+    progress.reset();
     fmt::print("{}", *picture);
     return kDone;
   }
   Result<analysis::Report> report = chosen->run(*trace, analysis_options);
-  if (!report.ok()) return fail(report.error());
+  if (!report.ok()) return fail_with(report.error());
+  progress.reset();
   report->analysis = chosen->name;
   for (const std::string& warning : analysis::trace_warnings(*trace)) report->warnings.push_back(warning);
   print_report(*report, *trace, options.json);

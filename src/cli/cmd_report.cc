@@ -23,8 +23,12 @@ struct Options {
 };
 
 int report(const Options& options) {
-  Result<store::Trace> trace = load_trace(options.path, {.domains = false, .args = true});
-  if (!trace.ok()) return fail(trace.error());
+  std::unique_ptr<util::Progress> progress = reading_progress(options.path);
+  Result<store::Trace> trace = load_trace(options.path, {.domains = false, .args = true}, progress.get());
+  if (!trace.ok()) {
+    progress.reset();  // its line goes before the message comes
+    return fail(trace.error());
+  }
   using analysis::ReportBy;
   const ReportBy by = options.by == "kernel"   ? ReportBy::kKernel
                       : options.by == "api"    ? ReportBy::kApi
@@ -35,6 +39,7 @@ int report(const Options& options) {
   analysis_options.top = options.top;
   analysis::Report built = analysis::build_report(*trace, analysis_options, by);
   add_device_truth(options.path, built);
+  progress.reset();
   print_report(built, *trace, options.json);
   return kDone;
 }

@@ -6,14 +6,18 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/render.h"
-#include "util/progress.h"
 #include "util/terminal.h"
 
 namespace wavetap::cli {
 
-Result<store::Trace> load_trace(const std::string& path, store::LoadOptions options) {
-  util::Progress progress("reading " + path, 100);
-  options.progress = [&](double share) { progress.update(static_cast<size_t>(share * 100), ""); };
+std::unique_ptr<util::Progress> reading_progress(const std::string& path) {
+  return std::make_unique<util::Progress>("reading " + path, 100);
+}
+
+Result<store::Trace> load_trace(const std::string& path, store::LoadOptions options, util::Progress* progress) {
+  std::unique_ptr<util::Progress> own;
+  if (progress == nullptr) progress = (own = reading_progress(path)).get();
+  options.progress = [&](double share) { progress->update(static_cast<size_t>(share * 100), share < 1 ? "" : "analysing"); };
   return store::Trace::load(path, options);
 }
 

@@ -17,6 +17,8 @@ import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 TRACES = ("small", "empty", "lossy", "odd")
+# They take a recording on a machine that lies; tests/doctor/recorded.py makes one.
+ELSEWHERE = {("report", "device_figures"), ("report", "corrected_figures")}
 TOP = {"version", "analysis", "trace", "facts", "tables", "truncated", "notes", "warnings"}
 
 
@@ -104,7 +106,7 @@ def main():
             if (name, fact) not in checker.seen:
                 checker.problems.append(f"{name}: fact {fact} is documented but never printed")
         for table in tables:
-            if (name, table, "row") not in checker.seen:
+            if (name, table, "row") not in checker.seen and (name, table) not in ELSEWHERE:
                 checker.problems.append(f"{name}: table {table} is documented but never has a row")
     print("\n".join(checker.problems + [f"{len(contract)} analyses, {len(checker.problems)} problems"]))
     sys.exit(1 if checker.problems or len(contract) < 10 else 0)
