@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """make bench: measures the virtual GPU and the recorder, and prints one table per question, as ratios where there is a floor.
 
-  run.py --build BUILD [--gpu rx6800xt --gpu mi210] [--json FILE] [--quick]
+  run.py --build BUILD [--gpu rx6800xt --gpu mi210] [--json FILE] [--quick] [--only engine|recorder|analysis|micro]
 
 1. How fast is the engine? Loops of one instruction, on one host thread and on all (instructions.hip).
 2. How does it compare with native code? The same kernels from one source on PoCL (compare.hip,
@@ -148,6 +148,7 @@ def main():
     parser.add_argument("--gpu", action="append", help="models to measure; default rx6800xt and mi210")
     parser.add_argument("--json", type=pathlib.Path, help="also write every number here")
     parser.add_argument("--quick", action="store_true", help="shorter micro-benchmarks")
+    parser.add_argument("--only", choices=["engine", "recorder", "analysis", "micro"], help="one part: questions 1 to 3, 4, 5 or 6")
     arguments = parser.parse_args()
     models = arguments.gpu or ["rx6800xt", "mi210"]
     bench = Bench(arguments.build.resolve(), arguments.quick)
@@ -155,10 +156,10 @@ def main():
     load = os.getloadavg()[0]
     print(f"{os.cpu_count()} cores, load average {load:.1f}"
           + (": the machine is busy, expect low and uneven numbers" if load > 0.5 * os.cpu_count() else ""))
-    steps = [lambda model=model: bench.instructions(model) for model in models]
-    steps += [lambda: bench.compare(models), lambda: bench.memory(models[0]), lambda: bench.idle(models[0]),
-              bench.recorder, bench.analysis, bench.micro]
-    for step in steps:
+    engine = [lambda model=model: bench.instructions(model) for model in models]
+    engine += [lambda: bench.compare(models), lambda: bench.memory(models[0]), lambda: bench.idle(models[0])]
+    parts = {"engine": engine, "recorder": [bench.recorder], "analysis": [bench.analysis], "micro": [bench.micro]}
+    for step in [step for name, steps in parts.items() if arguments.only in (None, name) for step in steps]:
         try:
             step()
         except (RuntimeError, subprocess.TimeoutExpired, ValueError) as error:
