@@ -285,16 +285,16 @@ TEST(Ds, GroupsOfSixteenLanes) {
   struct Pattern {
     uint32_t column_stride, row_stride;
   };
-  constexpr uint32_t kLdsBytes = 4096;
+  constexpr uint32_t kSize = 4096;
   for (const bool wave64 : {true, false}) {
-    TestMachine machine({.target = {10, 3, 0}, .wave64 = wave64, .lds_bytes = kLdsBytes});
-    for (uint32_t i = 0; i < kLdsBytes; ++i) machine.group.lds[i] = static_cast<std::byte>(i * 31 + i / 251);
+    TestMachine machine({.target = {10, 3, 0}, .wave64 = wave64, .lds_bytes = kSize});
+    for (uint32_t i = 0; i < kSize; ++i) machine.group.lds[i] = static_cast<std::byte>(i * 31 + i / 251);
     for (const Form form : {Form{"ds_read_u8 v4, v2", 1}, {"ds_read_b32 v4, v2", 4}, {"ds_read_b64 v[4:5], v2", 8},
                             {"ds_read_b96 v[4:6], v2", 12}, {"ds_read_b128 v[4:7], v2", 16}}) {
       const LoweredCode* code = machine.load(form.text);
       ASSERT_NE(code, nullptr) << form.text;
       for (const Pattern pattern : {Pattern{form.bytes, 0}, {form.bytes, 68}, {0, 68}, {0, 0}, {form.bytes, 16 * form.bytes}})
-        for (const uint32_t base : {0u, 48u, kLdsBytes - 80, kLdsBytes - form.bytes})
+        for (const uint32_t base : {0u, 48u, kSize - 80, kSize - form.bytes})
           for (int stray = -1; stray < machine.wave.lanes; ++stray) {
             uint32_t at[64];
             for (int lane = 0; lane < machine.wave.lanes; ++lane) {
@@ -305,10 +305,67 @@ TEST(Ds, GroupsOfSixteenLanes) {
             ASSERT_TRUE(machine.run_loaded(code));
             for (int lane = 0; lane < machine.wave.lanes; ++lane) {
               uint32_t want[4] = {};
-              if (at[lane] + form.bytes <= kLdsBytes) std::memcpy(want, machine.group.lds + at[lane], form.bytes);
+              if (at[lane] + form.bytes <= kSize) std::memcpy(want, machine.group.lds + at[lane], form.bytes);
               for (uint32_t i = 0; i < (form.bytes + 3) / 4; ++i)
                 ASSERT_EQ(machine.v(4 + i, lane), want[i]) << form.text << " lane " << lane << " stray " << stray << " base " << base;
             }
+          }
+    }
+  }
+}
+
+// The same for two elements per lane, whose result may replace the address, and for stores, where groups may overlap.
+TEST(Ds, PairsAndStoresOfSixteenLanes) {
+  constexpr uint32_t kSize = 2048;
+  struct Form {
+    const char* text;
+    uint32_t bytes, result, offset[2];
+  };
+  struct Pattern {
+    uint32_t column_stride, row_stride;
+  };
+  for (const bool wave64 : {true, false}) {
+    TestMachine machine({.target = {10, 3, 0}, .wave64 = wave64, .lds_bytes = kSize});
+    const LoweredCode* store = machine.load("ds_write_b32 v2, v8");
+    for (const Form form : {Form{"ds_read2_b32 v[4:5], v2 offset0:3 offset1:9", 4, 4, {12, 36}},
+                            {"ds_read2_b32 v[2:3], v2 offset0:3 offset1:9", 4, 2, {12, 36}},
+                            {"ds_read2_b64 v[4:7], v2 offset0:2 offset1:1", 8, 4, {16, 8}},
+                            {"ds_read2st64_b32 v[4:5], v2 offset0:1 offset1:2", 4, 4, {256, 512}}}) {
+      const LoweredCode* load = machine.load(form.text);
+      ASSERT_NE(load, nullptr) << form.text;
+      for (const Pattern pattern : {Pattern{form.bytes, 68}, {0, 68}, {form.bytes, 16 * form.bytes}, {form.bytes, 20}, {0, 0}})
+        for (const uint32_t base : {0u, 52u, kSize - 300, kSize - 40})
+          for (const int stray : {-1, 0, 1, 15, 16, 17, 31}) {
+            uint32_t at[64];
+            for (uint32_t i = 0; i < kSize; ++i) machine.group.lds[i] = static_cast<std::byte>(i * 31 + i / 251);
+            std::vector<std::byte> expected(machine.group.lds, machine.group.lds + kSize);
+            const auto set_addresses = [&] {
+              for (int lane = 0; lane < machine.wave.lanes; ++lane) {
+                const auto l = static_cast<uint32_t>(lane);
+                at[lane] = base + l % 16 * pattern.column_stride + l / 16 * pattern.row_stride + (lane == stray ? 4 : 0);
+                machine.set_v(2, lane, at[lane]);
+                machine.set_v(8, lane, 0xabc00000 + l);
+              }
+            };
+            set_addresses();
+            ASSERT_TRUE(machine.run_loaded(load));
+            for (int lane = 0; lane < machine.wave.lanes; ++lane)
+              for (uint32_t element = 0; element < 2; ++element) {
+                uint32_t want[2] = {};
+                const uint32_t from = at[lane] + form.offset[element];
+                if (from + form.bytes <= kSize) std::memcpy(want, expected.data() + from, form.bytes);
+                for (uint32_t i = 0; i < form.bytes / 4; ++i)
+                  ASSERT_EQ(machine.v(form.result + element * form.bytes / 4 + i, lane), want[i])
+                      << form.text << " lane " << lane << " stray " << stray << " base " << base;
+              }
+            set_addresses();
+            ASSERT_TRUE(machine.run_loaded(store));
+            for (int lane = 0; lane < machine.wave.lanes; ++lane)
+              if (at[lane] + 4 <= kSize) {
+                const uint32_t value = 0xabc00000 + static_cast<uint32_t>(lane);
+                std::memcpy(expected.data() + at[lane], &value, 4);
+              }
+            ASSERT_EQ(std::memcmp(machine.group.lds, expected.data(), kSize), 0) << "stray " << stray << " base " << base;
           }
     }
   }

@@ -285,6 +285,70 @@ TEST(Scratch, LoadsToLds) {
   }
 }
 
+// Groups of 16 lanes that access rows or single elements are moved as such: also when they overlap, when a lane strays,
+// and when they are in different mappings.
+TEST(Global, GroupsOfSixteenLanes) {
+  struct Width {
+    const char* load;
+    const char* store;
+    uint32_t bytes;
+  };
+  struct Strides {
+    uint64_t column_stride, row_stride;
+  };
+  constexpr uint64_t kFirst = 0x400000, kDistance = 0x100000;
+  constexpr size_t kBytes = 4096;
+  for (const bool wave64 : {true, false}) {
+    TestMachine machine({.target = {10, 3, 0}, .wave64 = wave64});
+    std::byte* host[4];
+    for (uint64_t i = 0; i < 4; ++i) host[i] = machine.memory.map(kFirst + i * kDistance, kBytes);
+    for (const Width width : {Width{"global_load_ubyte v4, v[2:3], off", "global_store_byte v[2:3], v8, off", 1},
+                            {"global_load_dword v4, v[2:3], off", "global_store_dword v[2:3], v8, off", 4},
+                            {"global_load_dwordx2 v[4:5], v[2:3], off", "global_store_dwordx2 v[2:3], v[8:9], off", 8},
+                            {"global_load_dwordx4 v[4:7], v[2:3], off", "global_store_dwordx4 v[2:3], v[8:11], off", 16}}) {
+      const LoweredCode *load = machine.load(width.load), *store = machine.load(width.store);
+      ASSERT_NE(load, nullptr) << width.load;
+      ASSERT_NE(store, nullptr) << width.store;
+      for (const Strides strides : {Strides{width.bytes, 16 * width.bytes}, {width.bytes, 260}, {width.bytes, 20}, {0, 68}, {0, 0}, {width.bytes, kDistance}})
+        for (const int stray : {-1, 0, 1, 15, 16, 31}) {
+          std::vector<std::byte> expected[4];
+          for (size_t part = 0; part < 4; ++part) {
+            for (size_t i = 0; i < kBytes; ++i) host[part][i] = static_cast<std::byte>(i * 31 + i / 251 + part);
+            expected[part].assign(host[part], host[part] + kBytes);
+          }
+          uint64_t at[64];
+          for (int lane = 0; lane < machine.wave.lanes; ++lane) {
+            const auto l = static_cast<uint64_t>(lane);
+            at[lane] = kFirst + 40 + l % 16 * strides.column_stride + l / 16 * strides.row_stride + (lane == stray ? 4 : 0);
+            machine.set_v64(2, lane, at[lane]);
+            for (uint32_t i = 0; i < 4; ++i) machine.set_v(8 + i, lane, 0x01010101 * (static_cast<uint32_t>(lane) + 64 * (i % 2)) + i);
+          }
+          const auto expected_at = [&](int lane) {
+            const uint64_t from = at[lane] - kFirst;
+            return expected[from / kDistance].data() + from % kDistance;
+          };
+          ASSERT_TRUE(machine.run_loaded(load));
+          ASSERT_FALSE(machine.faulted());
+          for (int lane = 0; lane < machine.wave.lanes; ++lane) {
+            uint32_t want[4] = {};
+            std::memcpy(want, expected_at(lane), width.bytes);
+            for (uint32_t i = 0; i < (width.bytes + 3) / 4; ++i)
+              ASSERT_EQ(machine.v(4 + i, lane), want[i]) << width.load << " lane " << lane << " stray " << stray;
+          }
+          ASSERT_TRUE(machine.run_loaded(store));
+          ASSERT_FALSE(machine.faulted());
+          for (int lane = 0; lane < machine.wave.lanes; ++lane) {
+            uint32_t value[4];
+            for (uint32_t i = 0; i < 4; ++i) value[i] = machine.v(8 + i, lane);
+            std::memcpy(expected_at(lane), value, width.bytes);
+          }
+          for (size_t part = 0; part < 4; ++part)
+            ASSERT_EQ(std::memcmp(host[part], expected[part].data(), kBytes), 0) << width.store << " stray " << stray;
+        }
+    }
+  }
+}
+
 // --- Mappings and faults.
 
 TEST(Global, AnAccessMayCrossFromOneMappingIntoTheNext) {
