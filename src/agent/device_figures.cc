@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "agent/real_functions.h"
+#include "agent/sys.h"
 
 extern char** environ;
 
@@ -151,27 +152,47 @@ void write_known_hip_devices() {
     if (g_hip[i].state.load(std::memory_order_acquire) == HipDevice::kKnown) write_hip_device(i);
 }
 
-enum : uint32_t { kNotWanted, kWanted, kAsked };
+enum : uint32_t { kNotWanted, kWanted, kAsking, kAsked };
 constinit std::atomic<uint32_t> g_asking{kNotWanted};
+constinit std::atomic<uint32_t> g_asking_in{0};  // the process; its child has no thread that asks
 
-// On the helper thread.
-bool ask_hip() {
-  uint32_t wanted = kWanted;
-  if (!g_asking.compare_exchange_strong(wanted, kAsked, std::memory_order_relaxed)) return false;
+void ask_each_device() {
   const auto find = [](const char* symbol) { return find_real(symbol, Provider::kHip, nullptr).function; };
   const auto count_devices = reinterpret_cast<int (*)(int*)>(find("hipGetDeviceCount"));
   const auto get_new = reinterpret_cast<int (*)(void*, int)>(find("hipGetDevicePropertiesR0600"));
   const auto get_old = reinterpret_cast<int (*)(void*, int)>(find("hipGetDeviceProperties"));
   const auto get = get_new != nullptr ? get_new : get_old;
   int count = 0;
-  if (count_devices == nullptr || get == nullptr || count_devices(&count) != 0) return false;
+  if (count_devices == nullptr || get == nullptr || count_devices(&count) != 0) return;
   for (int device = 0; device < count && device < kMaxHipDevices; ++device) {
     if (g_hip[device].state.load(std::memory_order_relaxed) != HipDevice::kEmpty) continue;
     char properties[amd::kHipPropertiesBytes] = {};
     if (get(properties, device) != 0) continue;
     note_hip_figures(get_new != nullptr ? amd::kHipPropertiesR0600 : amd::kHipPropertiesR0000, properties, device);
   }
+}
+
+// On the helper thread: on the program's own, the call would change what hipGetLastError() says.
+bool ask_hip() {
+  uint32_t wanted = kWanted;
+  if (!g_asking.compare_exchange_strong(wanted, kAsking, std::memory_order_relaxed)) return false;
+  sys::futex_wake(&g_asking, 1);
+  ask_each_device();
+  g_asking.store(kAsked, std::memory_order_release);
+  sys::futex_wake(&g_asking, 1);
   return false;
+}
+
+// Runs at exit before HIP takes itself down, because it was registered after HIP had come up: from here on HIP is
+// not asked any more.
+void leave_hip_alone() {
+  if (g_asking_in.load(std::memory_order_relaxed) != sys::pid()) return;
+  constexpr int64_t kPatienceNs = 200'000'000;
+  for (const uint32_t state : {kWanted, kAsking}) {
+    if (g_asking.load(std::memory_order_acquire) == state) sys::futex_wait(&g_asking, state, kPatienceNs);
+  }
+  uint32_t wanted = kWanted;
+  g_asking.compare_exchange_strong(wanted, kAsked, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -227,6 +248,8 @@ void want_hip_figures() {
   if (!g_hip_was_called.load(std::memory_order_relaxed) ||
       !g_asking.compare_exchange_strong(state, kWanted, std::memory_order_relaxed))
     return;
+  g_asking_in.store(sys::pid(), std::memory_order_relaxed);
+  if (atexit(&leave_hip_alone) != 0) return;
   add_helper_work(&ask_hip);
   wake_helper();
 }
