@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/statfs.h>
+#include <sys/uio.h>
 
 #include <new>
 
@@ -13,6 +14,10 @@
 #include "agent/sys.h"
 #include "format/checksum.h"
 #include "format/session.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 namespace wavetap::agent {
 namespace {
@@ -34,7 +39,28 @@ bool leaves_enough(int fd, size_t size) {
   return total == 0 || disk.f_bavail * block >= keep + size;
 }
 
-// Allocates every block of the file. File systems without fallocate() get zeros written instead.
+// Fills the file with zeros, many pages with one call: pages that come into being that way lie together, and what lies
+// together is mapped by one fault. One page at a time, as faults make them, costs several times as much.
+int write_zeros(int fd, size_t size) {
+  static constexpr char kZeros[4096] = {};
+  constexpr size_t kPages = 64;
+  struct iovec pages[kPages];
+  for (size_t done = 0; done < size;) {
+    size_t count = 0;
+    for (size_t left = size - done; count < kPages && left > 0; ++count) {
+      const size_t part = left < sizeof kZeros ? left : sizeof kZeros;
+      pages[count] = {const_cast<char*>(kZeros), part};
+      left -= part;
+    }
+    const int64_t written = sys::call(SYS_pwritev, fd, pages, count, done, 0);
+    if (written == -EINTR) continue;
+    if (written <= 0) return written < 0 ? static_cast<int>(-written) : ENOSPC;
+    done += static_cast<size_t>(written);
+  }
+  return 0;
+}
+
+// Allocates every block of the file and brings it into memory.
 int allocate(int fd, size_t size) {
   // Beyond `ulimit -f` the kernel would send the program SIGXFSZ.
   struct rlimit limit {};
@@ -44,17 +70,8 @@ int allocate(int fd, size_t size) {
   do {
     result = sys::call(SYS_fallocate, fd, 0, 0, size);
   } while (result == -EINTR);
-  if (result == 0) return 0;
-  if (result != -EOPNOTSUPP && result != -ENOSYS && result != -EINVAL) return static_cast<int>(-result);
-  static constexpr char kZeros[4096] = {};
-  for (size_t done = 0; done < size;) {
-    const size_t part = size - done < sizeof kZeros ? size - done : sizeof kZeros;
-    const int64_t count = sys::write(fd, kZeros, part);
-    if (count == -EINTR) continue;
-    if (count <= 0) return count < 0 ? static_cast<int>(-count) : ENOSPC;
-    done += static_cast<size_t>(count);
-  }
-  return 0;
+  if (result != 0 && result != -EOPNOTSUPP && result != -ENOSYS && result != -EINVAL) return static_cast<int>(-result);
+  return write_zeros(fd, size);
 }
 
 format::Loss loss_of(int error) {
@@ -141,8 +158,10 @@ char* Session::make_file(const char* name, size_t size, int* error) {
   char* at = nullptr;
   *error = allocate(fd, size);
   if (*error == 0) {
-    at = sys::map(size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd);
+    at = sys::map(size, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
     if (at == nullptr) *error = ENOMEM;
+    // MAP_POPULATE would map the pages for reading, and the first write to each would fault. Before Linux 5.14 it does.
+    else sys::advise(at, size, MADV_POPULATE_WRITE);
   }
   sys::close(fd);
   if (at == nullptr) {
