@@ -37,9 +37,9 @@ void check_duplicates(const Machine& machine, Findings& findings) {
   }
   for (const auto& [stem, list] : copies) {
     if (list.size() < 2) continue;
+    const std::string& first_id = list.front().second.elf.build_id;
     const bool same = std::all_of(list.begin(), list.end(), [&](const auto& copy) {
-      return !copy.second.elf.build_id.empty() &&
-             copy.second.elf.build_id == list.front().second.elf.build_id;
+      return !first_id.empty() && copy.second.elf.build_id == first_id;
     });
     if (same) continue;
     Finding& mixed = findings.error(

@@ -176,7 +176,27 @@ def libraries(arguments):
         sys.exit(f"{done}")
 
 
-CASES = {"libraries": libraries, "redirects": redirects, "correction": correction, "sound": sound, "zluda": zluda, "override": override, "ecc": ecc, "hang": hang, "sdma": sdma}
+def unprivileged(arguments):
+    """An ordinary user gets the same answers; what only root may read is unknown, with the reason."""
+    if os.geteuid() != 0:
+        return  # all other cases ran that way
+    def run(**who):
+        command = [arguments.bin / "wavetap", "run", "--gpu", "rx6800xt", "--no-trace", "--", arguments.bin / "wavetap", "doctor", "--json"]
+        done = subprocess.run(list(map(str, command)), capture_output=True, timeout=300, cwd="/", env={"PATH": "/usr/bin:/bin"}, **who)
+        if done.returncode not in (0, 2) or done.stderr:
+            sys.exit(f"{done}")
+        return json.loads(done.stdout)
+    if any(not folder.stat().st_mode & 1 for folder in [arguments.bin, *arguments.bin.parents]):
+        print("unprivileged: the build is in a folder of root's; left out")
+        return
+    as_root, as_nobody = run(), run(user=65534, group=65534, extra_groups=[])
+    expect(problems(as_nobody) == problems(as_root), "other problems than root's", as_nobody)
+    expect(as_nobody["layers"][1]["devices"] == as_root["layers"][1]["devices"] != [], "HIP has no GPU", as_nobody)
+    for item in as_nobody["findings"]:
+        expect(item["verdict"] != "unknown" or item["evidence"], f"{item}: no reason", as_nobody)
+
+
+CASES = {"libraries": libraries, "unprivileged": unprivileged, "redirects": redirects, "correction": correction, "sound": sound, "zluda": zluda, "override": override, "ecc": ecc, "hang": hang, "sdma": sdma}
 
 
 def main():
