@@ -13,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+import json_schema  # noqa: E402
+
 LAYERS = {"driver", "hsa", "hip"}
 
 
@@ -58,6 +61,8 @@ class Recorder:
             expect("warning: " + " ".join(warning.split()) in flat, "the text lacks a warning", text)
         for table, title in (("device_figures", "GPUs, layer by layer"), ("corrected_figures", "Device figures corrected")):
             expect((table in document["tables"]) == (title in text), f"text and JSON differ about {table}", text)
+            for row in document["tables"].get(table, []):
+                expect(set(row) == set(json_schema.documented()["report"][1][table][1]), f"{table} is not as docs/json-schema.md says", row)
         return document
 
 
