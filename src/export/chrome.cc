@@ -306,14 +306,20 @@ void write_events(const store::Trace& trace, const Options& options, Sink& sink)
     sink.write(first ? events.substr(1) : events);  // no comma before the first
     first = false;
   };
-  const auto rows = [&](size_t count, void (Events::*write)(size_t)) {
+  // `from` and `to`: the share of the whole done before and after these rows.
+  const auto rows = [&](size_t count, void (Events::*write)(size_t), double from, double to) {
+    size_t chunks = 0;
     for_ordered_chunks(
         count,
         [&](Sink& part, size_t begin, size_t end) {
           Events events(context, part);
           for (size_t row = begin; row < end; ++row) (events.*write)(row);
         },
-        emit);
+        [&](std::string_view events) {
+          emit(events);
+          const auto done = static_cast<double>(std::min(count, ++chunks * kRowsPerChunk));
+          progress(from + (to - from) * done / static_cast<double>(count));
+        });
   };
   const auto once = [&](void (Events::*write)()) {
     Sink part = Sink::in_memory();
@@ -321,11 +327,9 @@ void write_events(const store::Trace& trace, const Options& options, Sink& sink)
     emit(part.memory());
   };
   once(&Events::names);
-  rows(trace.apis.size(), &Events::call);
-  progress(0.6);
-  rows(trace.ops.size(), &Events::op);
-  progress(0.8);
-  rows(trace.links.size(), &Events::flow);
+  rows(trace.apis.size(), &Events::call, 0, 0.6);
+  rows(trace.ops.size(), &Events::op, 0.6, 0.8);
+  rows(trace.links.size(), &Events::flow, 0.8, 0.9);
   once(&Events::annotations);
   const std::vector<DepthSample> samples = queue_depths(trace, context.call_of_op);
   for_ordered_chunks(

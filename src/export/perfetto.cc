@@ -267,59 +267,75 @@ class Writer {
       if (wants_flow(i)) links_[fill[trace_.links.api[i]]++] = static_cast<uint32_t>(i);
   }
 
-  // Calls in nesting order; each is closed before the next that lies outside it begins.
+  // A thread's calls as far as they are written.
+  struct ThreadCalls {
+    size_t next = 0, end = 0;    // of the tree's order
+    std::vector<uint32_t> open;  // rows whose slices have not ended, outermost first
+    int64_t reached = std::numeric_limits<int64_t>::min();  // where the roots so far end
+    Lanes crossing;              // for roots that overlap those
+  };
+
+  // Calls of a thread in nesting order; each is closed before the next that lies outside it begins. Threads take
+  // turns: what they did at the same time lies side by side in memory, whatever their number.
   void write_calls() {
+    constexpr size_t kTurn = 16;
     const analysis::CallTree tree = analysis::build_call_tree(trace_);
-    const store::Apis& apis = trace_.apis;
-    std::vector<uint32_t> open;
-    const auto close_until = [&](uint32_t keep) {
-      while (!open.empty() && open.back() != keep) {
-        end_slice(track_of_thread(apis.thread[open.back()]), apis.end[open.back()]);
-        open.pop_back();
-      }
-    };
-    std::vector<int64_t> reached(trace_.threads.size(), std::numeric_limits<int64_t>::min());
-    std::map<uint32_t, Lanes> crossing_lanes;  // by thread
-    for (const uint32_t row : tree.order) {
-      if (!options_.wants(apis.start[row])) continue;
-      const uint32_t thread = apis.thread[row];
-      uint32_t parent = tree.parent[row];
-      while (parent != kNoRow && std::find(open.begin(), open.end(), parent) == open.end())
-        parent = tree.parent[parent];
-      close_until(parent);
-      // A root that begins before the last root of its thread ended cannot be drawn on the same lane.
-      const bool crossing = parent == kNoRow && apis.start[row] < reached[thread];
-      uint64_t lane_track = track_of_thread(thread);
-      if (crossing) {
-        bool is_new = false;
-        Lanes::Lane& lane = crossing_lanes[thread].place(apis.start[row], apis.end[row], is_new);
-        if (is_new) track(lane.track = next_track_++, track_of_thread(thread), "overlapping");
-        lane_track = lane.track;
-      }
-      const bool marker = apis.name[row] == marker_;
-      const std::string_view args = trace_.args(row);
-      const std::string_view label = marker ? analysis::marker_label(args) : std::string_view();
-      const bool instant = apis.start[row] >= apis.end[row];
-      begin_event(instant ? kInstant : kSliceBegin, lane_track, apis.start[row], marker ? marker_category_ : api_category_,
-                  marker && !args.empty() ? intern_label(label) : intern_name(apis.name[row]));
-      // An operator's marker carries its numbers in its text; they belong beside the name, not into it.
-      if (!args.empty() && label.size() != args.size()) annotate(args_, args);
-      annotate(id_, apis.id[row]);
-      for (uint32_t link = first_link_[row]; link < first_link_[row + 1]; ++link) {
-        // An op has one flow; should several calls claim it, the last one does.
-        if (flow_of_op_[trace_.links.op[links_[link]]] == links_[link] + 1)
-          out_.fixed64(field::kFlow, links_[link] + uint64_t{1});
-      }
-      end_event();
-      if (instant) continue;
-      if (crossing) {
-        end_slice(lane_track, apis.end[row]);
-        continue;
-      }
-      if (parent == kNoRow) reached[thread] = std::max(reached[thread], apis.end[row]);
-      open.push_back(row);
+    std::vector<ThreadCalls> threads(trace_.threads.size());
+    for (const uint32_t thread : trace_.apis.thread) ++threads[thread].end;
+    for (size_t t = 1; t < threads.size(); ++t) {
+      threads[t].next = threads[t - 1].end;
+      threads[t].end += threads[t].next;
     }
-    close_until(kNoRow);
+    size_t written = 0;
+    while (written < tree.order.size()) {
+      for (ThreadCalls& thread : threads)
+        for (const size_t last = std::min(thread.end, thread.next + kTurn); thread.next < last; ++thread.next, ++written)
+          write_call(tree, tree.order[thread.next], thread);
+      progress(0.6 * static_cast<double>(written) / static_cast<double>(tree.order.size()));
+    }
+    for (ThreadCalls& thread : threads) close_until(thread, kNoRow);
+  }
+
+  void close_until(ThreadCalls& thread, uint32_t keep) {
+    for (; !thread.open.empty() && thread.open.back() != keep; thread.open.pop_back())
+      end_slice(track_of_thread(trace_.apis.thread[thread.open.back()]), trace_.apis.end[thread.open.back()]);
+  }
+
+  void write_call(const analysis::CallTree& tree, uint32_t row, ThreadCalls& thread) {
+    const store::Apis& apis = trace_.apis;
+    if (!options_.wants(apis.start[row])) return;
+    std::vector<uint32_t>& open = thread.open;
+    uint32_t parent = tree.parent[row];
+    while (parent != kNoRow && std::find(open.rbegin(), open.rend(), parent) == open.rend()) parent = tree.parent[parent];
+    close_until(thread, parent);
+    // A root that begins before the last root of its thread ended cannot be drawn on the same lane.
+    const bool crossing = parent == kNoRow && apis.start[row] < thread.reached;
+    uint64_t lane_track = track_of_thread(apis.thread[row]);
+    if (crossing) {
+      bool is_new = false;
+      Lanes::Lane& lane = thread.crossing.place(apis.start[row], apis.end[row], is_new);
+      if (is_new) track(lane.track = next_track_++, lane_track, "overlapping");
+      lane_track = lane.track;
+    }
+    const bool marker = apis.name[row] == marker_;
+    const std::string_view args = trace_.args(row);
+    const std::string_view label = marker ? analysis::marker_label(args) : std::string_view();
+    const bool instant = apis.start[row] >= apis.end[row];
+    begin_event(instant ? kInstant : kSliceBegin, lane_track, apis.start[row], marker ? marker_category_ : api_category_,
+                marker && !args.empty() ? intern_label(label) : intern_name(apis.name[row]));
+    // An operator's marker carries its numbers in its text; they belong beside the name, not into it.
+    if (!args.empty() && label.size() != args.size()) annotate(args_, args);
+    annotate(id_, apis.id[row]);
+    for (uint32_t link = first_link_[row]; link < first_link_[row + 1]; ++link) {
+      // An op has one flow; should several calls claim it, the last one does.
+      if (flow_of_op_[trace_.links.op[links_[link]]] == links_[link] + 1)
+        out_.fixed64(field::kFlow, links_[link] + uint64_t{1});
+    }
+    end_event();
+    if (instant) return;
+    if (crossing) return end_slice(lane_track, apis.end[row]);
+    if (parent == kNoRow) thread.reached = std::max(thread.reached, apis.end[row]);
+    open.push_back(row);
   }
 
   void write_ops() {
