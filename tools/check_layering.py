@@ -28,7 +28,7 @@ TABLE = {
     "analysis": (["base", "util", "store"], False),
     "export": (["base", "util", "store", "analysis"], False),
     "capi": (["base", "util", "store", "analysis"], False),
-    "correct": (["amd"], True),
+    "correct": (["base", "amd"], True),
     "doctor": (["base", "util", "amd", "codeobj", "correct"], False),
     "cli": (["base", "util", "amd", "codeobj", "isa", "emu", "vgpu", "format", "store", "analysis",
              "export", "correct", "doctor"], False),

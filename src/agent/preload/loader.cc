@@ -4,8 +4,7 @@
 // bypass our symbols. When the answer is a function of HIP or roctx that we stand in front of, they get ours.
 //
 // For every other name the call goes to the real function with its caller unchanged: what RTLD_NEXT and RTLD_DEFAULT
-// mean depends on the return address. So the entry is written in assembly: it asks choose(), puts the arguments back
-// and jumps.
+// mean depends on the return address (base/choosing_entry.h).
 //
 // dlopen() is only looked at for the same reason: what it opens for everybody to see matters to find_real(), and what
 // it opens RTLD_DEEPBIND may call HIP past us. We learn of new libraries when they are bound to our symbols (hip.cc) and
@@ -22,6 +21,7 @@
 #include "agent/preload/markers.h"
 #include "agent/real_functions.h"
 #include "agent/recorder.h"
+#include "base/choosing_entry.h"
 
 namespace wavetap::agent {
 namespace {
@@ -79,11 +79,7 @@ bool would_be_found(const char* name, const void* caller, Dlsym real) {
 
 using namespace wavetap::agent;
 
-// Where the entry goes on: to `jump` with the original arguments, or back to the caller with `answer`.
-struct Choice {
-  void* jump;
-  void* answer;
-};
+using wavetap::Choice;
 
 extern "C" {
 
@@ -134,73 +130,6 @@ __attribute__((visibility("default"))) int dlclose(void* handle) {
 
 }  // extern "C"
 
-// clang-format off
-#if defined(__aarch64__)
-#define WT_ENTRY(name, choose)               \
-  asm(".text\n"                              \
-      ".balign 16\n"                         \
-      ".globl " name "\n"                    \
-      ".type " name ", %function\n"          \
-      name ":\n"                             \
-      "  .cfi_startproc\n"                   \
-      "  hint #34\n"                         \
-      "  stp x29, x30, [sp, #-48]!\n"        \
-      "  .cfi_def_cfa_offset 48\n"           \
-      "  .cfi_offset 29, -48\n"              \
-      "  .cfi_offset 30, -40\n"              \
-      "  mov x29, sp\n"                      \
-      "  stp x0, x1, [sp, #16]\n"            \
-      "  str x2, [sp, #32]\n"                \
-      "  mov x3, x30\n"                      \
-      "  bl " choose "\n"                    \
-      "  mov x16, x0\n"                      \
-      "  mov x17, x1\n"                      \
-      "  ldp x0, x1, [sp, #16]\n"            \
-      "  ldr x2, [sp, #32]\n"                \
-      "  ldp x29, x30, [sp], #48\n"          \
-      "  .cfi_def_cfa_offset 0\n"            \
-      "  .cfi_restore 29\n"                  \
-      "  .cfi_restore 30\n"                  \
-      "  cbz x16, 1f\n"                      \
-      "  br x16\n"                           \
-      "1:\n"                                 \
-      "  mov x0, x17\n"                      \
-      "  ret\n"                              \
-      "  .cfi_endproc\n"                     \
-      ".size " name ", .-" name "\n")
-#elif defined(__x86_64__)
-#define WT_ENTRY(name, choose)               \
-  asm(".text\n"                              \
-      ".balign 16\n"                         \
-      ".globl " name "\n"                    \
-      ".type " name ", @function\n"          \
-      name ":\n"                             \
-      "  .cfi_startproc\n"                   \
-      "  endbr64\n"                          \
-      "  pushq %rdi\n"                       \
-      "  .cfi_adjust_cfa_offset 8\n"         \
-      "  pushq %rsi\n"                       \
-      "  .cfi_adjust_cfa_offset 8\n"         \
-      "  pushq %rdx\n"                       \
-      "  .cfi_adjust_cfa_offset 8\n"         \
-      "  movq 24(%rsp), %rcx\n"              \
-      "  call " choose "\n"                  \
-      "  movq %rdx, %r11\n"                  \
-      "  popq %rdx\n"                        \
-      "  .cfi_adjust_cfa_offset -8\n"        \
-      "  popq %rsi\n"                        \
-      "  .cfi_adjust_cfa_offset -8\n"        \
-      "  popq %rdi\n"                        \
-      "  .cfi_adjust_cfa_offset -8\n"        \
-      "  testq %rax, %rax\n"                 \
-      "  jz 1f\n"                            \
-      "  jmpq *%rax\n"                       \
-      "1:\n"                                 \
-      "  movq %r11, %rax\n"                  \
-      "  ret\n"                              \
-      "  .cfi_endproc\n"                     \
-      ".size " name ", .-" name "\n")
-#endif
 WT_ENTRY("dlsym", "wt_choose_dlsym");
 WT_ENTRY("dlvsym", "wt_choose_dlvsym");
 WT_ENTRY("dlopen", "wt_choose_dlopen");

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "correct/corrections.h"
+#include "correct/preload/functions.h"
 
 #define WT_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -47,12 +48,18 @@ int match_library(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
+// This thread looks for a real function: dlsym() must not hand out ours.
+__thread bool t_looking __attribute__((tls_model("initial-exec"))) = false;
+
 void* real_function(const char* name, const char* stem) {
   if (void* next = dlsym(RTLD_NEXT, name)) return next;
   Wanted wanted{stem, {}};
   dl_iterate_phdr(match_library, &wanted);
   void* library = wanted.path[0] == '\0' ? nullptr : dlopen(wanted.path, RTLD_LAZY | RTLD_NOLOAD);
-  return library == nullptr ? nullptr : dlsym(library, name);
+  t_looking = true;
+  void* const found = library == nullptr ? nullptr : dlsym(library, name);
+  t_looking = false;
+  return found;
 }
 
 constexpr int kNotSupported = 801;  // hipErrorNotSupported, CUDA_ERROR_NOT_SUPPORTED
@@ -177,4 +184,23 @@ WT_EXPORT int cudaGetDeviceProperties_v2(void* result, int device) {
 }
 WT_EXPORT int cudaDeviceGetAttribute(int* value, int which, int device) {
   return attribute(kCudart, "cudaDeviceGetAttribute", field_of_cuda_attribute(which), value, which, device);
+}
+
+void* wavetap::correct::corrected_function(const char* name) {
+  struct Entry {
+    const char* name;
+    void* function;
+  };
+#define WT_ENTRY_OF(function) {#function, reinterpret_cast<void*>(&function)}
+  const Entry entries[] = {
+      WT_ENTRY_OF(hipGetDeviceProperties),      WT_ENTRY_OF(hipGetDevicePropertiesR0000),
+      WT_ENTRY_OF(hipGetDevicePropertiesR0600), WT_ENTRY_OF(hipDeviceGetAttribute),
+      WT_ENTRY_OF(cuDeviceGetAttribute),        WT_ENTRY_OF(cudaGetDeviceProperties),
+      WT_ENTRY_OF(cudaGetDeviceProperties_v2),  WT_ENTRY_OF(cudaDeviceGetAttribute),
+  };
+#undef WT_ENTRY_OF
+  if (t_looking) return nullptr;
+  for (const Entry& entry : entries)
+    if (std::strcmp(entry.name, name) == 0) return entry.function;
+  return nullptr;
 }
