@@ -146,10 +146,13 @@ class Copier {
 
 }  // namespace
 
-Result<SqlTable> SqlTable::open(Db& db, const std::string& table, size_t columns) {
-  std::string sql = "insert into " + quoted_name(table) + " values (";
-  for (size_t i = 0; i < columns; ++i) sql += i == 0 ? "?" : ", ?";
-  Result<Stmt> stmt = db.prepare(sql + ")");
+Result<SqlTable> SqlTable::open(Db& db, const std::string& table, const std::vector<std::string>& columns) {
+  std::string names, values;
+  for (const std::string& column : columns) {
+    names += (names.empty() ? "" : ", ") + quoted_name(column);
+    values += values.empty() ? "?" : ", ?";
+  }
+  Result<Stmt> stmt = db.prepare("insert into " + quoted_name(table) + " (" + names + ") values (" + values + ")");
   if (!stmt.ok()) return stmt.error();
   SqlTable out;
   out.stmt_ = std::move(*stmt);

@@ -58,7 +58,8 @@ struct TableCopy {
 // A table filled by SQL, for those no BulkTable can fill; the same calls.
 class SqlTable {
  public:
-  static Result<SqlTable> open(Db& db, const std::string& table, size_t columns);
+  // Columns that are not named get their default.
+  static Result<SqlTable> open(Db& db, const std::string& table, const std::vector<std::string>& columns);
   void begin(int64_t) { column_ = 0; }
   void null() { stmt_.bind_null(++column_); }
   void integer(int64_t value) { stmt_.bind(++column_, value); }

@@ -127,7 +127,10 @@ Result<TableShape> shape_of(Db& db, const std::string& table) {
   columns->bind(1, std::string_view(table));
   int keys = 0;
   while (columns->step()) {
-    if (columns->int64(1) != 0) shape.plain = false;  // generated
+    if (columns->int64(1) != 0) {  // generated: SQLite works it out again
+      shape.plain = false;
+      continue;
+    }
     if (columns->int64(2) != 0 && ++keys > 0 && columns->text(3) == "integer") shape.key = static_cast<int>(shape.columns.size());
     shape.columns.emplace_back(columns->text(0));
   }
@@ -274,13 +277,13 @@ class Trimmer {
       if (options_.progress) options_.progress(std::min(1.0, static_cast<double>(bytes) / static_cast<double>(total_bytes_)));
     };
     std::deque<TableCopy> copies;  // jobs refer to them
-    std::vector<const TableCopy*> by_sql;
+    std::vector<std::pair<const TableShape*, const TableCopy*>> by_sql;
     std::vector<std::function<Status()>> first, second;
     std::vector<int64_t> used_strings, used_texts;
     for (const TableShape& shape : schema.tables) {
       TableCopy& copy = copies.emplace_back(plan(shape));
       BulkTable* target = shape.plain ? bulk->table(shape.name) : nullptr;
-      if (target == nullptr) by_sql.push_back(&copy);
+      if (target == nullptr) by_sql.push_back({&shape, &copy});
       const bool is_text = is_text_table(shape.name);
       const auto job = [this, &copy, target, is_text, &used_strings, &used_texts]() -> Status {
         if (is_text)
@@ -299,8 +302,8 @@ class Trimmer {
     Result<Db> db = Db::open_read_write(path);
     if (!db.ok()) return db.error();
     if (Status s = db->exec("pragma journal_mode = off; pragma synchronous = off; begin"); !s.ok()) return s;
-    for (const TableCopy* copy : by_sql) {
-      Result<SqlTable> table = SqlTable::open(*db, copy->table, copy->columns.size());
+    for (const auto& [shape, copy] : by_sql) {
+      Result<SqlTable> table = SqlTable::open(*db, shape->name, shape->columns);
       if (!table.ok()) return table.error();
       if (Status s = copy_rows(trace_.path, *copy, *table, done_bytes_); !s.ok()) return s;
     }

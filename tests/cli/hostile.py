@@ -203,6 +203,27 @@ class Maker:
         self.database(path, f"update rocpd_copyapi set size = {MAX}", f"update rocpd_kernelapi set gridX = {MAX}, groupSegmentSize = {-MAX}",
                       ("update rocpd_ustring set string = ? where string like '%ptr%'", ["ptr = 0xffffffffffffffff | size = 18446744073709551615"]))
 
+    def damage_own_tables(self, path):
+        wide = ", ".join(f"c{i}" for i in range(40))
+        self.database(path, "drop table wavetap_allocation",
+                      "create table wavetap_allocation (id text primary key, pid, api_id, gpuId, kind, address, bytes, start, end) without rowid",
+                      f"insert into wavetap_allocation values ('x', 'y', -1, {MAX}, x'ff', 'zz', {-MAX}, {MAX}, 'never')",
+                      "insert into wavetap_loss values (-9, 'p', 'now', null, 'many', x'00')",
+                      f"create table wavetap_wide ({wide})", "insert into wavetap_wide (c0) values (1)")
+
+    def damage_own_ids(self, path):
+        self.database(path, f"insert into wavetap_process (session, pid, start) values ({MAX}, {MAX}, {-MAX})",
+                      f"insert into wavetap_queue (id, gpuId) values ({MAX}, {-MAX})", "drop table wavetap_kernel",
+                      "create view wavetap_kernel as select * from wavetap_kernel")
+
+    def damage_odd_schema(self, path):
+        self.database(path, "create table wavetap_generated (a integer, b integer generated always as (a + 1) stored)",
+                      "insert into wavetap_generated (a) values (1)", "create virtual table v using rtree(id, a, b)",
+                      "insert into v values (1, 2, 3)", "create trigger no before delete on rocpd_metadata begin select raise(abort, 'no'); end",
+                      "create index e on rocpd_api (start + end)", "create index d on rocpd_op (start desc) where start > 5",
+                      "create table \"a \"\"b\"\" ' c\" (\"x \"\" y\" text collate nocase unique, \"select\" integer)",
+                      "insert into \"a \"\"b\"\" ' c\" values ('q', 1), ('r', null)")
+
     def flips(self, path, seed):
         """Random bytes anywhere but in the first page, which holds the schema."""
         generator, data = random.Random(seed), bytearray(self.base)
