@@ -56,14 +56,16 @@ archs="gfx1030 gfx90a"
 
 offload_archs() { printf -- '--offload-arch=%s ' "$@"; }
 
-# up_to_date OUTPUT: newer than the files of the source tree it was made from.
+# up_to_date OUTPUT: made from files of this source tree, and newer than they are.
 up_to_date() {
-  local file
+  local file ours=no
   [ -e "$1" ] && [ -e "$1.d" ] || return 1
   for file in $(tr -d '\\\n' < "$1.d"); do
     [[ $file == "$SOURCE"/* ]] || continue
+    ours=yes
     [ "$1" -nt "$file" ] || return 1
   done
+  [ $ours = yes ]
 }
 
 # compile OUTPUT SOURCE COMMAND...: a failure is a result like any other.

@@ -81,6 +81,10 @@ int main() {
     ordered = ordered && ms >= 0;
   }
   check::expect(ordered, "1000 events of one stream are in order");
+#if HIP_VERSION_MAJOR >= 7
+  // HIP 7.2.4 damages its heap when events go while its thread that hears of their completion is still at work.
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+#endif
   for (hipEvent_t event : many) WT_HIP(hipEventDestroy(event));
   return check::finish();
 }
