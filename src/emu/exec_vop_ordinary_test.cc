@@ -182,6 +182,15 @@ TEST(OrdinaryOperands, SineAndCosine) {
       ASSERT_EQ(machine.v(3, lane), machine.v(5, lane)) << f32_of(machine.v(1, lane));
     }
   }
+  // Just outside of the range, where everything is 0 and 1, also when no other lane is.
+  for (const float turns : {std::nextafter(256.0f, 257.0f), -std::nextafter(256.0f, 257.0f), 1e30f}) {
+    for (int lane = 0; lane < 64; ++lane) machine.set_v(1, lane, bits(lane % 32 == 5 ? turns : 0.125f));
+    ASSERT_TRUE(machine.run("v_sin_f32 v2, v1\nv_cos_f32 v3, v1"));
+    for (const int lane : {5, 37}) {
+      EXPECT_EQ(f32_of(machine.v(2, lane)), 0.0f) << turns;
+      EXPECT_EQ(f32_of(machine.v(3, lane)), 1.0f) << turns;
+    }
+  }
   // Where sine and cosine are exact.
   machine.set_v<float>(1, {0.25f, 0.5f, 0.75f, 1.0f, -0.25f, -0.5f, 100.25f, -0.0f});
   ASSERT_TRUE(machine.run("v_sin_f32 v2, v1\nv_cos_f32 v3, v1"));

@@ -59,13 +59,14 @@ TEST_P(EveryVop, MatchesTheReferenceWhereverOperandsAre) {
           if (source.kind != isa::OperandKind::kVgpr || source.dwords != inst.dst.dwords) continue;
           isa::Inst in_place = inst;
           in_place.dst.index = source.index;
-          check.check(in_place, 1, kAll);
+          for (const uint64_t exec : {kAll, kSome, kAll << 32, kAll >> 32}) check.check(in_place, 1, exec);
         }
         if (inst.src[0].kind != isa::OperandKind::kVgpr) continue;
         isa::Inst scalar = inst;
         scalar.src[0].kind = isa::OperandKind::kScalar;
         scalar.src[0].index = 10;
         check.check(scalar, 1, kAll);
+        check.check(scalar, 1, kSome);
         scalar.src[0].kind = isa::OperandKind::kImm;
         scalar.src[0].imm = 0x40200000'40200000;
         check.check(scalar, 1, kAll);

@@ -104,8 +104,8 @@ struct Cosine : Single<decltype(kCosine)> {
   static QuickResult quick(float revolutions) {
     const Reduced reduced = reduce_turns(flush_bits32(bits_of(revolutions)) & 0x7fffffffu);
     const double from_zero = 0.25 - static_cast<double>(std::fabs(reduced.rest));
-    const uint32_t cosine = bits_of(static_cast<float>(sine_series(from_zero))) ^ reduced.turned;
-    return {std::fabs(reduced.rest) == 0.25f ? 0 : cosine, reduced.doubt};
+    // A zero is positive: a quarter lies between two half turns, and the even one is taken.
+    return {bits_of(static_cast<float>(sine_series(from_zero))) ^ reduced.turned, reduced.doubt};
   }
 };
 

@@ -6,14 +6,15 @@
 //
 // From that the templates below make a *kernel*, a function that computes every lane of a result row
 // from rows of operands; blocks of 32 lanes have a constant trip count, so that the compiler vectorises
-// them. Two runners bring operands to the kernel and its result to the register file:
+// them. Three runners bring operands to it and its result to the register file:
 //
+//   direct   no modifiers, every operand in a VGPR but perhaps the first: the kernel's loop with nothing around it. vop.h
 //   plain    no modifiers. VGPR rows are used in place, scalars and constants are broadcast into a row,
 //            the result is written directly or blended by EXEC. vop.h
 //   generic  abs, neg, op_sel, SDWA, DPP, clamp, omod, VGPR indexing and every floating-point mode:
 //            operands are copied and prepared, the result is finished lane by lane. vop_generic.cc
 //
-// The kernel is the same in both, hence a modifier can never change what an operation means.
+// The loop is the same in all, hence a modifier can never change what an operation means.
 #pragma once
 
 #include <bit>

@@ -225,8 +225,8 @@ inline constexpr Signature kSignature = [] {
   return signature;
 }();
 
-// --- The direct runner: every operand in a VGPR, no modifiers, all lanes active. Operands, operation and result are one
-// --- loop; most instructions of most programs are of this kind.
+// --- The direct runner: every operand in a VGPR, or the first a scalar, and no modifiers. Operands, operation and result
+// --- are one loop; most instructions of most programs are of this kind.
 
 // What the direct runner can bind: a dword of a register, or something that needs no operand.
 template <class Tag>
@@ -279,24 +279,25 @@ struct Handlers {
   template <uint32_t kLanes, bool kScalarFirst>
   static void direct(Wave& wave, const Inst& inst) {
     constexpr bool kFloat = D::kType.is_float || (S::kType.is_float || ...);
-    const uint64_t exec = kLanes == 64 ? wave.s64(isa::slot::kExecLo) : ~uint64_t{0} << 32 | wave.s[isa::slot::kExecLo];
-    if ((kFloat && !has_default_float_mode(wave)) || wave.vgpr_index != 0 || exec != ~uint64_t{0}) [[unlikely]]
+    if ((kFloat && !has_default_float_mode(wave)) || wave.vgpr_index != 0) [[unlikely]]
       return plain<High16::kZero>(wave, inst);
+    const uint64_t exec = kLanes == 64 ? wave.s64(isa::slot::kExecLo) : wave.s[isa::slot::kExecLo];
     uint32_t scalar[kBlockLanes];
     if constexpr (kScalarFirst) fill_row(scalar, kBlockLanes, wave.read_s32(inst.src[0]));
     for (size_t first = 0; first < kLanes; first += kBlockLanes) {
       const RowArgs args = direct_args<kLanes, kScalarFirst, S...>(wave, inst, first, scalar);
       uint32_t* const to = wave.v + size_t{inst.dst.index} * kLanes + first;
-      if constexpr (kRule == NanRule::kNone) {
-        run_direct_block(args, to);
-      } else {
-        // Operands may be in the result's row, and the NaN rule needs them afterwards.
-        uint32_t result[kBlockLanes];
-        if (run_direct_block(args, result) != 0) [[unlikely]] {
-          block_with_nans<kLanes, kScalarFirst>(wave, inst, first);
-          continue;
-        }
+      const auto active = static_cast<uint32_t>(exec >> first);
+      // Operands may be in the result's row, and the NaN rule needs them afterwards.
+      uint32_t result[kBlockLanes];
+      if (run_direct_block(args, result) != 0) [[unlikely]] {
+        block_with_nans<kLanes, kScalarFirst>(wave, inst, first, active);
+        continue;
+      }
+      if (active == ~uint32_t{0}) [[likely]] {
         for (size_t i = 0; i < kBlockLanes; ++i) to[i] = result[i];
+      } else {
+        blend_row(to, result, kBlockLanes, active);
       }
     }
   }
@@ -310,14 +311,14 @@ struct Handlers {
     return run_block<kRule, F, D, S...>(block, bits, std::index_sequence_for<S...>{});
   }
   template <uint32_t kLanes, bool kScalarFirst>
-  [[gnu::noinline, gnu::cold]] static void block_with_nans(Wave& wave, const Inst& inst, size_t first) {
+  [[gnu::noinline, gnu::cold]] static void block_with_nans(Wave& wave, const Inst& inst, size_t first, uint32_t active) {
     uint32_t scalar[kBlockLanes];
     if constexpr (kScalarFirst) fill_row(scalar, kBlockLanes, wave.read_s32(inst.src[0]));
     RowArgs args = direct_args<kLanes, kScalarFirst, S...>(wave, inst, first, scalar);
     uint32_t result[kBlockLanes];
     args.out_lo = result;
     kKernel(args);
-    std::memcpy(wave.v + size_t{inst.dst.index} * kLanes + first, result, sizeof result);
+    blend_row(wave.v + size_t{inst.dst.index} * kLanes + first, result, kBlockLanes, active);
   }
 };
 
