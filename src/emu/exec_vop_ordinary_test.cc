@@ -8,10 +8,15 @@
 #include <string>
 
 #include "emu/float_ops.h"
+#include "emu/test_assembler.h"
 #include "emu/test_machine.h"
 #include "emu/test_targets.h"
+#include "emu/vop_row.h"
 
 namespace wavetap::emu {
+inline namespace baseline {
+const VopTables& vop_tables();
+}
 namespace {
 
 // --- f16, exactly. Every finite half is an integer times 2^-24, every product of two an integer times 2^-48.
@@ -78,24 +83,30 @@ void check_packed(const std::string& text, int operands, Expected expected) {
   struct Range {
     int first, last;
   };
-  // Ordinary sizes; with underflow; with overflow; everything.
-  for (const Range range : {Range{11, 18}, {0, 12}, {18, 30}, {0, 30}}) {
-    for (const auto& target : {kGfx90a, kGfx1030}) {
-      TestMachine machine({.target = target, .wave64 = target.major == 9});
-      const LoweredCode* code = machine.load(text);
-      ASSERT_NE(code, nullptr) << text;
-      Halves halves(range.first, range.last);
-      for (int round = 0; round < 200; ++round) {
-        uint32_t in[3][64];
-        for (int k = 0; k < operands; ++k)
+  for (const auto& target : {kGfx90a, kGfx1030}) {
+    const Shape shape{target, target.major == 9};
+    const isa::Program program = isa::decode(assemble(text, target, shape.wave64), GpuAddr{0x1000}, target, shape.wave64);
+    ASSERT_EQ(program.size(), 1) << text;
+    const isa::Inst& inst = program.insts()[0];
+    // This host's, which may compute with halves, and the one for hosts that cannot.
+    for (const Handler handler : {find_handler(inst, shape), choose_handler(baseline::vop_tables().vop3p(inst), inst, shape)}) {
+      ASSERT_NE(handler, nullptr) << text;
+      // Ordinary sizes; with underflow; with overflow; everything.
+      for (const Range range : {Range{11, 18}, {0, 12}, {18, 30}, {0, 30}}) {
+        TestMachine machine({.target = target, .wave64 = shape.wave64});
+        Halves halves(range.first, range.last);
+        for (int round = 0; round < 200; ++round) {
+          uint32_t in[3][64];
+          for (int k = 0; k < operands; ++k)
+            for (int lane = 0; lane < machine.wave.lanes; ++lane)
+              machine.set_v(static_cast<uint32_t>(k) + 1, lane, in[k][lane] = halves.pair());
+          handler(machine.wave, inst);
           for (int lane = 0; lane < machine.wave.lanes; ++lane)
-            machine.set_v(static_cast<uint32_t>(k) + 1, lane, in[k][lane] = halves.pair());
-        ASSERT_TRUE(machine.run_loaded(code));
-        for (int lane = 0; lane < machine.wave.lanes; ++lane)
-          for (const int shift : {0, 16})
-            ASSERT_EQ(machine.v(0, lane) >> shift & 0xffff,
-                      expected(in[0][lane] >> shift & 0xffff, in[1][lane] >> shift & 0xffff, in[2][lane] >> shift & 0xffff))
-                << text << std::hex << ": " << in[0][lane] << " " << in[1][lane] << " " << in[2][lane];
+            for (const int shift : {0, 16})
+              ASSERT_EQ(machine.v(0, lane) >> shift & 0xffff,
+                        expected(in[0][lane] >> shift & 0xffff, in[1][lane] >> shift & 0xffff, in[2][lane] >> shift & 0xffff))
+                  << text << std::hex << ": " << in[0][lane] << " " << in[1][lane] << " " << in[2][lane];
+        }
       }
     }
   }
