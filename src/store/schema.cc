@@ -125,9 +125,12 @@ Status create_schema(Db& db) {
 Status create_indexes(Db& db) { return db.exec(kIndexes); }
 
 Result<int> schema_version(Db& db) {
-  for (const char* table : {"rocpd_api", "rocpd_op", "rocpd_string", "rocpd_api_ops"})
+  for (const char* table : {"rocpd_api", "rocpd_op", "rocpd_string", "rocpd_api_ops"}) {
     if (!db.has_table_or_view(table))
       return errorf("%s: not a trace: no table %s; give a .rpd file", db.path().c_str(), table);
+    // A view in a table's place may lead nowhere.
+    if (Result<Stmt> rows = db.prepare(std::string("select 1 from ") + table); !rows.ok()) return rows.error();
+  }
   // Version 2 files carry no version key, or say 2; what counts is the shape of the tables.
   return db.has_column("rocpd_api", "domain_id") ? 3 : 2;
 }
