@@ -80,6 +80,22 @@ void check_search(const Machine& machine, Findings& findings) {
   finding.unset("MIOPEN_FIND_ENFORCE");
 }
 
+constexpr uint64_t kLargeCacheBytes = 2ull << 30;
+
+// Of a folder, by its real path, and what is below it; links are not followed. `entries` bounds the work.
+uint64_t bytes_below(const Root& root, const std::string& folder, size_t& entries) {
+  uint64_t bytes = 0;
+  for (const std::string& name : root.list(folder)) {
+    if (entries == 0) return bytes;
+    --entries;
+    const std::string path = folder + "/" + name;
+    const std::optional<FileInfo> info = root.info(path);
+    if (!info || root.real(path) != path) continue;
+    bytes += info->type == 'd' ? bytes_below(root, path, entries) : info->size_bytes;
+  }
+  return bytes;
+}
+
 void check_folder(const Machine& machine, const std::string& variable, const std::string& fallback,
                   Findings& findings) {
   const std::string* value = machine.variable(variable);
@@ -99,6 +115,13 @@ void check_folder(const Machine& machine, const std::string& variable, const std
         .saw(folder, fmt::format("mode {:04o}, owner {}", info->mode, info->uid))
         .because("MIOpen compiles and tunes the same kernels in every run.")
         .set(variable, "/var/tmp/miopen-" + std::to_string(machine.identity.uid));
+  }
+  size_t entries = 20'000;
+  if (const uint64_t bytes = bytes_below(machine.root, machine.root.real(folder), entries); bytes > kLargeCacheBytes) {
+    findings.note("miopen.size", fmt::format("{} holds {}", folder, util::human_bytes(bytes)))
+        .saw(folder, fmt::format("{} bytes{}", bytes, entries == 0 ? " in its first files" : ""))
+        .because("Kernels of every release and shape that was ever used; MIOpen makes again what it needs.")
+        .advise("remove it when no program runs");
   }
   size_t locks = 0;
   for (const std::string& name : machine.root.list(folder)) locks += name.ends_with(".lock") ? 1 : 0;

@@ -5,6 +5,7 @@ A fixture is a list of lines; a later one replaces what an earlier one made:
   include NAME                   the lines of NAME.tree in the same folder
   text PATH = LINE               a file of one line
   file PATH                      a file of the `| ` lines that follow
+  sparse PATH BYTES              a file of that size that takes no room
   properties PATH k=v k=v …      a file of `k v` lines, as the driver's topology has them
   link PATH -> TARGET            a symbolic link
   folder PATH                    an empty folder
@@ -112,6 +113,12 @@ class Sysroot:
         path, _, value = (rest + " ").partition(" = ")
         value = value.rstrip(" ")
         self.place(path).write_text(value + "\n")
+
+    def on_sparse(self, rest, _):
+        path, size = rest.split()
+        host = self.place(path)
+        host.touch()
+        os.truncate(host, int(size))
 
     def on_properties(self, rest, _):
         path, *pairs = rest.split()
