@@ -280,7 +280,7 @@ bool ProgramSignals::collect(Shard& shard, Entry& entry, bool value_may_be_new) 
   }
   entry.id = 0;
   entry.rows = 0;
-  --shard.pending;
+  shard.add_pending(-1);
   return true;
 }
 
@@ -293,7 +293,7 @@ void ProgramSignals::settle(Shard& shard, Entry& entry) {
   }
   entry.rows = 0;
   entry.id = 0;
-  --shard.pending;
+  shard.add_pending(-1);
 }
 
 ProgramSignals::Timing ProgramSignals::submit_packet(uint64_t signal, const Operation& operation, uint64_t agent) {
@@ -317,7 +317,7 @@ ProgramSignals::Timing ProgramSignals::submit_packet(uint64_t signal, const Oper
   entry->time = operation.time;
   entry->agent = agent;
   entry->start = entry->end = 0;
-  ++shard.pending;
+  shard.add_pending(1);
   return Timing::kOwn;
 }
 
@@ -342,7 +342,7 @@ ProgramSignals::Timing ProgramSignals::submit_copy(uint64_t signal, uint64_t id,
   entry->submitted_ns = boottime_ns();
   entry->value = value;
   entry->start = entry->end = 0;
-  ++shard.pending;
+  shard.add_pending(1);
   if (value <= 1) return Timing::kOwn;
   entry->copy = copy;
   entry->copy.kind = format::CopyKind::kRect;
@@ -361,7 +361,7 @@ void ProgramSignals::cancel_copy(uint64_t signal, uint64_t id, const Copy& copy)
   } else if (entry->id == id) {
     entry->id = 0;
     entry->rows = 0;
-    --shard.pending;
+    shard.add_pending(-1);
   }
 }
 
@@ -401,13 +401,13 @@ void ProgramSignals::note_substituted(uint64_t signal, uint64_t start, uint64_t 
 uint32_t ProgramSignals::harvest() {
   uint32_t in_flight = 0;
   for (Shard& shard : shards_) {
-    if (__atomic_load_n(&shard.pending, __ATOMIC_RELAXED) == 0) continue;
+    if (shard.in_flight() == 0) continue;
     const InShard in(*this, shard);
-    for (uint32_t i = 0; i < shard.capacity && shard.pending != 0; ++i) {
+    for (uint32_t i = 0; i < shard.capacity && shard.in_flight() != 0; ++i) {
       Entry& entry = shard.entries[i];
       if (entry.signal > 1 && entry.id != 0) collect(shard, entry, false);
     }
-    in_flight += shard.pending;
+    in_flight += shard.in_flight();
   }
   return in_flight;
 }
@@ -422,7 +422,8 @@ ProgramSignals::InShard::InShard(ProgramSignals& signals, Shard& shard) : locked
   const uint32_t life = signals.life_.load(std::memory_order_acquire);
   if (shard.life == life) return;
   if (shard.entries != nullptr) std::memset(static_cast<void*>(shard.entries), 0, shard.capacity * sizeof(Entry));
-  shard.used = shard.live = shard.pending = 0;
+  shard.used = shard.live = 0;
+  shard.pending.store(0, std::memory_order_relaxed);
   shard.life = life;
 }
 

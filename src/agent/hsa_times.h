@@ -158,7 +158,7 @@ class ProgramSignals {
   void each_in_flight(Do what) {
     for (Shard& shard : shards_) {
       const InShard in(*this, shard);
-      for (uint32_t i = 0; i < shard.capacity && shard.pending != 0; ++i) {
+      for (uint32_t i = 0; i < shard.capacity && shard.in_flight() != 0; ++i) {
         const Entry& entry = shard.entries[i];
         if (entry.signal > 1 && entry.id != 0 && entry.kind == format::Kind::kDispatch) {
           what(entry.queue, entry.kernel_object, entry.time);
@@ -197,8 +197,13 @@ class ProgramSignals {
     uint32_t capacity = 0;
     uint32_t used = 0;  // was-used ones included
     uint32_t live = 0;
-    uint32_t pending = 0;
+    std::atomic<uint32_t> pending{0};  // written under the lock, looked at without it
     uint32_t life = 0;  // what is in it counts in this life of the runtime
+
+    void add_pending(int32_t count) {
+      pending.store(pending.load(std::memory_order_relaxed) + static_cast<uint32_t>(count), std::memory_order_relaxed);
+    }
+    uint32_t in_flight() const { return pending.load(std::memory_order_relaxed); }
   };
   static constexpr uint32_t kShards = 64;
 
