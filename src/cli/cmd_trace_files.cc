@@ -118,6 +118,7 @@ int merge(const MergeArguments& arguments) {
     const store::MergedFile& f = (*files)[rank];
     fmt::print("rank {}: {}: {} calls, {} ops, times {:+} ns by {}\n", rank, f.path, f.calls, f.ops,
                f.shift_ns, f.method);
+    for (const std::string& conflict : f.conflicts) warn({fmt::format("{}: {}", f.path, conflict)});
   }
   fmt::print("{}: {} merged\n", arguments.output, util::count_of(files->size(), "file"));
   return kDone;

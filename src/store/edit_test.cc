@@ -288,5 +288,21 @@ TEST_F(Edit, IdsThatLeaveNoRoomAreRefused) {
   EXPECT_FALSE(merge_traces({c, a}, file("m.rpd"), {}).ok());
 }
 
+TEST_F(Edit, MergeSaysWhatDoesNotFitTogether) {
+  const auto clock = [](const char* offset) { return std::string("insert into rocpd_metadata (tag, value) values ('boot_id', 'b'), ('epoch_offset_ns', '") + offset + "');"; };
+  const std::string a = make("a.rpd", clock("1000"));
+  const std::string emulated = make("emulated.rpd", clock("1000") + "insert into rocpd_metadata (tag, value) values ('emulated', '1')");
+  const std::string later = make("later.rpd", clock("900000"));
+  std::filesystem::copy_file(a, file("copy.rpd"));
+  Result<std::vector<MergedFile>> merged = merge_traces({a, a, file("copy.rpd"), emulated, later}, file("m.rpd"), {});
+  ASSERT_TRUE(merged.ok()) << merged.error().message;
+  const auto conflict = [&](size_t rank) { return (*merged)[rank].conflicts.empty() ? "" : (*merged)[rank].conflicts.front(); };
+  EXPECT_EQ(conflict(0), "");
+  EXPECT_EQ(conflict(1), "is the same file as rank 0");
+  EXPECT_EQ(conflict(2), "looks like a copy of rank 0");
+  EXPECT_NE(conflict(3).find("virtual GPU"), std::string::npos);
+  EXPECT_NE(conflict(4).find("--align"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace wavetap::store

@@ -35,6 +35,7 @@ struct Input {
   std::map<std::string, std::string> metadata;
   std::map<std::string, std::vector<Column>> tables;  // rocpd_* and wavetap_*
   int64_t first = 0;      // start of the first call
+  int64_t last = 0;       // where the last one ends
   int64_t sessions = 1;   // blocks of 2^32 ids it uses
   int64_t max_pid = 0, max_gpu = 0;
   int64_t empty_string = 0;  // id of "", which schema 2 needs for what it lacks
@@ -101,9 +102,10 @@ Result<Input> inspect(const std::string& path) {
   const auto call = [&](const auto& row) {
     input.max_pid = std::max({input.max_pid, row.int64(0), row.int64(1)});
     input.first = any ? std::min(input.first, row.int64(2)) : row.int64(2);
+    input.last = any ? std::max(input.last, row.int64(3)) : row.int64(3);
     any = true;
   };
-  if (Status s = visit_rows(*db, "rocpd_api", {"pid", "tid", "start"}, call); !s.ok()) return s.error();
+  if (Status s = visit_rows(*db, "rocpd_api", {"pid", "tid", "start", "end"}, call); !s.ok()) return s.error();
   const auto op = [&](const auto& row) { input.max_gpu = std::max({input.max_gpu, row.int64(0), row.int64(1)}); };
   if (Status s = visit_rows(*db, "rocpd_op", {"gpuId", "queueId"}, op); !s.ok()) return s.error();
   input.empty_string = number("select coalesce(min(id), 0) from rocpd_string where string = ''");
@@ -145,6 +147,28 @@ void align(const Input& base, const Input& input, Align how, MergedFile& file) {
   } else {
     file.shift_ns = base.first - input.first;
     file.method = &base == &input ? "same clock" : "first event (inferred)";
+  }
+}
+
+// What makes one doubt that these are ranks of one job. Nothing of it keeps them from being merged.
+void find_conflicts(const std::vector<Input>& inputs, std::vector<MergedFile>& files) {
+  for (size_t rank = 1; rank < inputs.size(); ++rank) {
+    const Input& input = inputs[rank];
+    MergedFile& file = files[rank];
+    for (size_t other = 0; other < rank && file.conflicts.empty(); ++other) {
+      const Input& before = inputs[other];
+      std::error_code ignored;
+      if (std::filesystem::equivalent(input.path, before.path, ignored))
+        file.conflicts.push_back("is the same file as rank " + std::to_string(other));
+      else if (!text_of(input, "boot_id").empty() && input.metadata == before.metadata && input.first == before.first &&
+               input.last == before.last && input.bytes == before.bytes)
+        file.conflicts.push_back("looks like a copy of rank " + std::to_string(other));
+    }
+    if ((text_of(input, "emulated") == "1") != (text_of(inputs[0], "emulated") == "1"))
+      file.conflicts.emplace_back("one of a virtual GPU, one of hardware: their times cannot be compared");
+    const int64_t begin = input.first + file.shift_ns, end = input.last + file.shift_ns;
+    if (input.last != 0 && inputs[0].last != 0 && (begin > inputs[0].last || end < inputs[0].first))
+      file.conflicts.emplace_back("no call at the time of rank 0's; another --align may be right");
   }
 }
 
@@ -341,6 +365,7 @@ Status fill(const std::string& part, const std::vector<Input>& inputs, const Mer
     total_bytes += input.bytes;
     files.push_back(std::move(file));
   }
+  find_conflicts(inputs, files);
   Result<std::map<std::string, std::vector<Column>>> tables = create_tables(part, inputs);
   if (!tables.ok()) return tables.error();
 

@@ -27,6 +27,7 @@ struct MergedFile {
   int64_t shift_ns = 0;  // added to its times
   std::string method;    // "wall clock", "same clock", "first event (inferred)"
   uint64_t calls = 0, ops = 0;
+  std::vector<std::string> conflicts;  // with files before it, or with what ranks of one job look like
 };
 
 // Rank r of the inputs gets pid and tid + r * pid_stride, gpuId and queueId + r * gpu_stride, as the views napi
