@@ -261,7 +261,7 @@ void write_fact(const void* fixed, size_t fixed_bytes, format::Kind kind, uint8_
     const size_t kept = text.size() < kMaxText ? text.size() : kMaxText;
     const format::Text head{static_cast<uint32_t>(kept), static_cast<uint32_t>(text.size() - kept)};
     memcpy(at, &head, sizeof head);
-    memcpy(at + sizeof head, text.data(), kept);  // what pads it is zero already
+    if (kept != 0) memcpy(at + sizeof head, text.data(), kept);  // what pads it is zero already
     at += sizeof head + ((kept + 7) & ~size_t{7});
   }
   facts.commit(record, kind, flags);

@@ -74,7 +74,7 @@ class Session {
     size_t size = 0;
   };
   static constexpr uint32_t kMaxSpares = 16;
-  static constexpr uint32_t kMaxRetired = 64;
+  static constexpr uint32_t kMaxRetired = 16;
 
   static void lock();
   static void unlock();

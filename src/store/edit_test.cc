@@ -250,6 +250,13 @@ TEST_F(Edit, TrimTakesOurOwnTablesAlong) {
   EXPECT_EQ(rows_of(in, "select count(*) from rocpd_api"), "11; ");
 }
 
+TEST_F(Edit, TheViewOfTopKernelsCountsEqualSpansOfTwoGpus) {
+  // As the first op is, on another GPU in step with it.
+  const std::string path = make("twins.rpd", "insert into rocpd_op select 11, 1, 0, 11, start, end, description_id, opType_id from rocpd_op where id = 1;"
+                                             "insert into rocpd_api_ops (api_id, op_id) values (1, 11)");
+  EXPECT_EQ(rows_of(path, "select TotalCalls from top where Name = 'odd'"), "6; ");
+}
+
 TEST_F(Edit, TrimDropsTextsAndStringsNobodyUses) {
   const std::string in = make("in.rpd", "insert into rocpd_string values (99, 'unused'); insert into rocpd_ustring values (99, 'unused');"
                                         "insert into rocpd_stackframe (api_ptr_id, depth, name_id) values (1, 0, 6), (4, 0, 5)");
