@@ -7,6 +7,7 @@
 # Instrumented code is five to twenty times slower, so a sanitizer build runs a reduced suite, by these rules,
 # and says so when it is configured:
 #   A GPU test that has several models takes one of them, tests in turn (wt_gpu_models below).
+#   Of the host tests those stay that need the stand-in for libamdhip64 alone; none with the thread sanitizer.
 #   With the thread sanitizer, HIP kernels that are about arithmetic are left out, the random ones too
 #   (tests/hip/CMakeLists.txt names the ones that stay), and unit tests of folders that run offline.
 # Time limits are multiplied by ten.

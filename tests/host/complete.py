@@ -342,7 +342,7 @@ def eight_processes(host):
     expect([count for _, count in rows] == [10000] * 8, f"calls by process: {rows}")
 
 
-STAND_IN = ("killed_at_random", "four_producers", "flush_under_load", "flush_from_outside", "stacks_appended", "large_copies",
+STAND_IN = ("killed_at_random", "four_producers", "flush_under_load", "stacks_appended", "large_copies",
             "markers", "stop_stop_start", "stop_from_outside", "odd_output_files", "eight_processes")
 
 if __name__ == "__main__":
