@@ -373,10 +373,11 @@ Status fill(const std::string& part, const std::vector<Input>& inputs, const Mer
   if (!bulk.ok()) return bulk.error();
   std::atomic<uint64_t> done_bytes = 0;
   std::vector<std::function<Status()>> jobs;
-  for (const auto& [name, columns] : *tables) {
+  for (const auto& table : *tables) {
+    const std::string& name = table.first;
     BulkTable* target = bulk->table(name);
     if (target == nullptr) return errorf("%s: no table %s", part.c_str(), name.c_str());
-    const auto job = [&, target] { return fill_table(inputs, shifts, name, columns, *target, files, done_bytes); };
+    const auto job = [&, target] { return fill_table(inputs, shifts, name, table.second, *target, files, done_bytes); };
     // The longest first.
     if (name == "rocpd_api" || name == "rocpd_ustring") jobs.insert(jobs.begin(), job);
     else jobs.push_back(job);
