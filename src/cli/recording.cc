@@ -30,8 +30,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // What recording costs on the host, from bench/recorder; the estimate in the summary is made of them.
-constexpr double kCallNs = 60;
-constexpr double kOperationNs = 1000;
+constexpr double kCallNs = 25;
+constexpr double kOperationNs = 250;
 
 constexpr size_t kMaxNotes = 5;
 
