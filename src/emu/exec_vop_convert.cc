@@ -64,8 +64,8 @@ constexpr auto kTable = vop_table({
     {Op::v_cvt_u32_f64, vop<U32(F64)>(kToU32)},
     {Op::v_cvt_i16_f16, vop<I16(F16)>(kToI16)},
     {Op::v_cvt_u16_f16, vop<U16(F16)>(kToU16)},
-    {Op::v_cvt_flr_i32_f32, vop<I32(F32)>([](float a) { return saturate_cast<int32_t>(std::floor(a)); })},
-    {Op::v_cvt_rpi_i32_f32, vop<I32(F32)>([](float a) { return saturate_cast<int32_t>(std::floor(static_cast<double>(a) + 0.5)); })},
+    {Op::v_cvt_flr_i32_f32, vop<I32(F32), Use::kRare>([](float a) { return saturate_cast<int32_t>(std::floor(a)); })},
+    {Op::v_cvt_rpi_i32_f32, vop<I32(F32), Use::kRare>([](float a) { return saturate_cast<int32_t>(std::floor(static_cast<double>(a) + 0.5)); })},
     {Op::v_cvt_f32_i32, vop<F32(I32)>(kToF32)},
     {Op::v_cvt_f32_u32, vop<F32(U32)>(kToF32)},
     {Op::v_cvt_f64_i32, vop<F64(I32)>(kToF64)},
@@ -83,40 +83,40 @@ constexpr auto kTable = vop_table({
     {Op::v_cvt_f32_ubyte2, vop<F32(U32)>(UnsignedByte<2>{})},
     {Op::v_cvt_f32_ubyte3, vop<F32(U32)>(UnsignedByte<3>{})},
     // A signed 4-bit number in sixteenths.
-    {Op::v_cvt_off_f32_i4, vop<F32(U32)>([](uint32_t a) { return static_cast<float>(static_cast<int32_t>(a << 28) >> 28) * 0.0625f; })},
+    {Op::v_cvt_off_f32_i4, vop<F32(U32), Use::kRare>([](uint32_t a) { return static_cast<float>(static_cast<int32_t>(a << 28) >> 28) * 0.0625f; })},
 
     {Op::v_cvt_norm_i16_f16, vop<U16(F16)>([](float a) { return static_cast<uint16_t>(to_snorm16(a)); })},
     {Op::v_cvt_norm_u16_f16, vop<U16(F16)>([](float a) { return static_cast<uint16_t>(to_unorm16(a)); })},
-    {Op::v_cvt_pknorm_i16_f32, vop<U32(F32, F32)>([](float a, float b) { return pack16(to_snorm16(a), to_snorm16(b)); })},
-    {Op::v_cvt_pknorm_u16_f32, vop<U32(F32, F32)>([](float a, float b) { return pack16(to_unorm16(a), to_unorm16(b)); })},
-    {Op::v_cvt_pknorm_i16_f16, vop<U32(F16, F16)>([](float a, float b) { return pack16(to_snorm16(a), to_snorm16(b)); })},
-    {Op::v_cvt_pknorm_u16_f16, vop<U32(F16, F16)>([](float a, float b) { return pack16(to_unorm16(a), to_unorm16(b)); })},
+    {Op::v_cvt_pknorm_i16_f32, vop<U32(F32, F32), Use::kRare>([](float a, float b) { return pack16(to_snorm16(a), to_snorm16(b)); })},
+    {Op::v_cvt_pknorm_u16_f32, vop<U32(F32, F32), Use::kRare>([](float a, float b) { return pack16(to_unorm16(a), to_unorm16(b)); })},
+    {Op::v_cvt_pknorm_i16_f16, vop<U32(F16, F16), Use::kRare>([](float a, float b) { return pack16(to_snorm16(a), to_snorm16(b)); })},
+    {Op::v_cvt_pknorm_u16_f16, vop<U32(F16, F16), Use::kRare>([](float a, float b) { return pack16(to_unorm16(a), to_unorm16(b)); })},
     {Op::v_cvt_pkrtz_f16_f32, vop<U32(F32, F32)>([](float a, float b) { return pack16(float_to_half_toward_zero(a), float_to_half_toward_zero(b)); })},
-    {Op::v_cvt_pk_i16_i32, vop<U32(I32, I32)>([](int32_t a, int32_t b) {
+    {Op::v_cvt_pk_i16_i32, vop<U32(I32, I32), Use::kRare>([](int32_t a, int32_t b) {
        const auto limit = [](int32_t value) { return static_cast<uint32_t>(value < -32768 ? -32768 : value > 32767 ? 32767 : value); };
        return pack16(limit(a), limit(b));
      })},
-    {Op::v_cvt_pk_u16_u32, vop<U32(U32, U32)>([](uint32_t a, uint32_t b) { return pack16(std::min(a, 0xffffu), std::min(b, 0xffffu)); })},
-    {Op::v_cvt_pk_i16_f32, vop<U32(F32, F32)>([](float a, float b) {
+    {Op::v_cvt_pk_u16_u32, vop<U32(U32, U32), Use::kRare>([](uint32_t a, uint32_t b) { return pack16(std::min(a, 0xffffu), std::min(b, 0xffffu)); })},
+    {Op::v_cvt_pk_i16_f32, vop<U32(F32, F32), Use::kRare>([](float a, float b) {
        return pack16(static_cast<uint16_t>(saturate_cast<int16_t>(a)), static_cast<uint16_t>(saturate_cast<int16_t>(b)));
      })},
-    {Op::v_cvt_pk_u16_f32, vop<U32(F32, F32)>([](float a, float b) { return pack16(saturate_cast<uint16_t>(a), saturate_cast<uint16_t>(b)); })},
-    {Op::v_cvt_pk_u8_f32, vop<U32(F32, U32, U32)>([](float a, uint32_t index, uint32_t old) { return insert_byte(old, index, saturate_cast<uint8_t>(a)); })},
-    {Op::v_cvt_pkaccum_u8_f32, vop<U32(F32, U32, Old<U32>)>([](float a, uint32_t index, uint32_t old) { return insert_byte(old, index, saturate_cast<uint8_t>(a)); })},
+    {Op::v_cvt_pk_u16_f32, vop<U32(F32, F32), Use::kRare>([](float a, float b) { return pack16(saturate_cast<uint16_t>(a), saturate_cast<uint16_t>(b)); })},
+    {Op::v_cvt_pk_u8_f32, vop<U32(F32, U32, U32), Use::kRare>([](float a, uint32_t index, uint32_t old) { return insert_byte(old, index, saturate_cast<uint8_t>(a)); })},
+    {Op::v_cvt_pkaccum_u8_f32, vop<U32(F32, U32, Old<U32>), Use::kRare>([](float a, uint32_t index, uint32_t old) { return insert_byte(old, index, saturate_cast<uint8_t>(a)); })},
 
     // 8-bit floats of gfx942.
-    {Op::v_cvt_f32_fp8, vop<F32(U32)>([](uint32_t a) { return fp8_to_float(static_cast<uint8_t>(a)); })},
-    {Op::v_cvt_f32_bf8, vop<F32(U32)>([](uint32_t a) { return bf8_to_float(static_cast<uint8_t>(a)); })},
-    {Op::v_cvt_pk_f32_fp8, vop<U64(U32)>([](uint32_t a) { return bits_of(fp8_to_float(static_cast<uint8_t>(a))) | uint64_t{bits_of(fp8_to_float(static_cast<uint8_t>(a >> 8)))} << 32; })},
-    {Op::v_cvt_pk_f32_bf8, vop<U64(U32)>([](uint32_t a) { return bits_of(bf8_to_float(static_cast<uint8_t>(a))) | uint64_t{bits_of(bf8_to_float(static_cast<uint8_t>(a >> 8)))} << 32; })},
-    {Op::v_cvt_pk_fp8_f32, vop<U16(F32, F32, RoundMode)>([](float a, float b, int round) {
+    {Op::v_cvt_f32_fp8, vop<F32(U32), Use::kRare>([](uint32_t a) { return fp8_to_float(static_cast<uint8_t>(a)); })},
+    {Op::v_cvt_f32_bf8, vop<F32(U32), Use::kRare>([](uint32_t a) { return bf8_to_float(static_cast<uint8_t>(a)); })},
+    {Op::v_cvt_pk_f32_fp8, vop<U64(U32), Use::kRare>([](uint32_t a) { return bits_of(fp8_to_float(static_cast<uint8_t>(a))) | uint64_t{bits_of(fp8_to_float(static_cast<uint8_t>(a >> 8)))} << 32; })},
+    {Op::v_cvt_pk_f32_bf8, vop<U64(U32), Use::kRare>([](uint32_t a) { return bits_of(bf8_to_float(static_cast<uint8_t>(a))) | uint64_t{bits_of(bf8_to_float(static_cast<uint8_t>(a >> 8)))} << 32; })},
+    {Op::v_cvt_pk_fp8_f32, vop<U16(F32, F32, RoundMode), Use::kRare>([](float a, float b, int round) {
        return static_cast<uint16_t>(float_to_fp8(a, saturates(round)) | float_to_fp8(b, saturates(round)) << 8);
      })},
-    {Op::v_cvt_pk_bf8_f32, vop<U16(F32, F32, RoundMode)>([](float a, float b, int round) {
+    {Op::v_cvt_pk_bf8_f32, vop<U16(F32, F32, RoundMode), Use::kRare>([](float a, float b, int round) {
        return static_cast<uint16_t>(float_to_bf8(a, saturates(round)) | float_to_bf8(b, saturates(round)) << 8);
      })},
-    {Op::v_cvt_sr_fp8_f32, vop<U32(F32, U32, RoundMode)>([](float a, uint32_t random, int round) { return float_to_fp8_stochastic(a, random, saturates(round)); })},
-    {Op::v_cvt_sr_bf8_f32, vop<U32(F32, U32, RoundMode)>([](float a, uint32_t random, int round) { return float_to_bf8_stochastic(a, random, saturates(round)); })},
+    {Op::v_cvt_sr_fp8_f32, vop<U32(F32, U32, RoundMode), Use::kRare>([](float a, uint32_t random, int round) { return float_to_fp8_stochastic(a, random, saturates(round)); })},
+    {Op::v_cvt_sr_bf8_f32, vop<U32(F32, U32, RoundMode), Use::kRare>([](float a, uint32_t random, int round) { return float_to_bf8_stochastic(a, random, saturates(round)); })},
 });
 // clang-format on
 

@@ -208,7 +208,7 @@ constexpr auto kTable = vop_table({
     {Op::v_and_b32, vop<U32(U32, U32)>(kAnd)},
     {Op::v_or_b32, vop<U32(U32, U32)>(kOr)},
     {Op::v_xor_b32, vop<U32(U32, U32)>(kXor)},
-    {Op::v_xnor_b32, vop<U32(U32, U32)>([](uint32_t a, uint32_t b) { return ~(a ^ b); })},
+    {Op::v_xnor_b32, vop<U32(U32, U32), Use::kRare>([](uint32_t a, uint32_t b) { return ~(a ^ b); })},
     {Op::v_not_b16, vop<U16(U16)>(kNot)},
     {Op::v_and_b16, vop<U16(U16, U16)>(kAnd)},
     {Op::v_or_b16, vop<U16(U16, U16)>(kOr)},
@@ -217,16 +217,16 @@ constexpr auto kTable = vop_table({
     {Op::v_xor3_b32, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return a ^ b ^ c; })},
     {Op::v_and_or_b32, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return (a & b) | c; })},
     {Op::v_bfi_b32, vop<U32(U32, U32, U32)>([](uint32_t mask, uint32_t a, uint32_t b) { return (mask & a) | (~mask & b); })},
-    {Op::v_bfm_b32, vop<U32(U32, U32)>([](uint32_t width, uint32_t offset) { return ((1u << (width & 31)) - 1) << (offset & 31); })},
+    {Op::v_bfm_b32, vop<U32(U32, U32), Use::kRare>([](uint32_t width, uint32_t offset) { return ((1u << (width & 31)) - 1) << (offset & 31); })},
     {Op::v_bfe_u32, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return v_bfe_u32(a, b, c); })},
     {Op::v_bfe_i32, vop<I32(I32, U32, U32)>([](int32_t a, uint32_t b, uint32_t c) { return v_bfe_i32(a, b, c); })},
     {Op::v_bfrev_b32, vop<U32(U32)>([](uint32_t a) { return reverse_bits(a); })},
-    {Op::v_ffbh_u32, vop<U32(U32)>([](uint32_t a) { return v_ffbh_u32(a); })},
-    {Op::v_ffbl_b32, vop<U32(U32)>([](uint32_t a) { return v_ffbl_b32(a); })},
-    {Op::v_ffbh_i32, vop<U32(I32)>([](int32_t a) { return v_ffbh_i32(a); })},
+    {Op::v_ffbh_u32, vop<U32(U32), Use::kRare>([](uint32_t a) { return v_ffbh_u32(a); })},
+    {Op::v_ffbl_b32, vop<U32(U32), Use::kRare>([](uint32_t a) { return v_ffbl_b32(a); })},
+    {Op::v_ffbh_i32, vop<U32(I32), Use::kRare>([](int32_t a) { return v_ffbh_i32(a); })},
     {Op::v_bcnt_u32_b32, vop<U32(U32, U32)>([](uint32_t a, uint32_t b) { return count_bits(a) + b; })},
-    {Op::v_mbcnt_lo_u32_b32, vop<U32(U32, U32, LaneId)>([](uint32_t a, uint32_t b, uint32_t lane) { return lanes_below_lo(a, b, lane); })},
-    {Op::v_mbcnt_hi_u32_b32, vop<U32(U32, U32, LaneId)>([](uint32_t a, uint32_t b, uint32_t lane) { return lanes_below_hi(a, b, lane); })},
+    {Op::v_mbcnt_lo_u32_b32, vop<U32(U32, U32, LaneId), Use::kRare>([](uint32_t a, uint32_t b, uint32_t lane) { return lanes_below_lo(a, b, lane); })},
+    {Op::v_mbcnt_hi_u32_b32, vop<U32(U32, U32, LaneId), Use::kRare>([](uint32_t a, uint32_t b, uint32_t lane) { return lanes_below_hi(a, b, lane); })},
 
     // Shifts.
     {Op::v_lshlrev_b32, vop<U32(U32, U32)>(kShiftLeft)},
@@ -274,8 +274,8 @@ constexpr auto kTable = vop_table({
     {Op::v_mul_hi_i32, vop<I32(I32, I32)>([](int32_t a, int32_t b) { return mul_hi(a, b); })},
     {Op::v_mul_u32_u24, vop<U32(U32, U32)>([](uint32_t a, uint32_t b) { return low24(a) * low24(b); })},
     {Op::v_mul_i32_i24, vop<I32(I32, I32)>([](int32_t a, int32_t b) { return static_cast<int32_t>(int64_t{sign24(a)} * sign24(b)); })},
-    {Op::v_mul_hi_u32_u24, vop<U32(U32, U32)>([](uint32_t a, uint32_t b) { return mul_hi(low24(a), low24(b)); })},
-    {Op::v_mul_hi_i32_i24, vop<I32(I32, I32)>([](int32_t a, int32_t b) { return mul_hi(sign24(a), sign24(b)); })},
+    {Op::v_mul_hi_u32_u24, vop<U32(U32, U32), Use::kRare>([](uint32_t a, uint32_t b) { return mul_hi(low24(a), low24(b)); })},
+    {Op::v_mul_hi_i32_i24, vop<I32(I32, I32), Use::kRare>([](int32_t a, int32_t b) { return mul_hi(sign24(a), sign24(b)); })},
     {Op::v_mul_lo_u16, vop<U16(U16, U16)>([](uint16_t a, uint16_t b) { return static_cast<uint16_t>(uint32_t{a} * b); })},
     {Op::v_mad_u32_u24, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return low24(a) * low24(b) + c; })
                             .saturating([](uint32_t a, uint32_t b, uint32_t c) {
@@ -295,9 +295,9 @@ constexpr auto kTable = vop_table({
                               const int64_t limit = c < 0 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
                               return Carried<int64_t>{sum.bit != 0 ? limit : sum.value, sum.bit};
                             })},
-    {Op::v_mad_u32_u16, vop<U32(U16, U16, U32)>([](uint16_t a, uint16_t b, uint32_t c) { return uint32_t{a} * b + c; })
+    {Op::v_mad_u32_u16, vop<U32(U16, U16, U32), Use::kRare>([](uint16_t a, uint16_t b, uint32_t c) { return uint32_t{a} * b + c; })
                             .saturating([](uint16_t a, uint16_t b, uint32_t c) { return saturate<uint32_t>(int64_t{uint32_t{a} * b} + c); })},
-    {Op::v_mad_i32_i16, vop<I32(I16, I16, I32)>([](int16_t a, int16_t b, int32_t c) { return static_cast<int32_t>(int64_t{a} * b + c); })
+    {Op::v_mad_i32_i16, vop<I32(I16, I16, I32), Use::kRare>([](int16_t a, int16_t b, int32_t c) { return static_cast<int32_t>(int64_t{a} * b + c); })
                             .saturating([](int16_t a, int16_t b, int32_t c) { return saturate<int32_t>(int64_t{a} * b + c); })},
     {Op::v_mad_u16, vop<U16(U16, U16, U16)>([](uint16_t a, uint16_t b, uint16_t c) { return static_cast<uint16_t>(uint32_t{a} * b + c); })
                         .saturating([](uint16_t a, uint16_t b, uint16_t c) { return saturate<uint16_t>(int64_t{uint32_t{a} * b} + c); })},
@@ -329,23 +329,23 @@ constexpr auto kTable = vop_table({
     {Op::v_min3_i16, vop<I16(I16, I16, I16)>(kMin3)},
     {Op::v_max3_i16, vop<I16(I16, I16, I16)>(kMax3)},
     {Op::v_med3_i16, vop<I16(I16, I16, I16)>(kMed3)},
-    {Op::v_minmax_u32, vop<U32(U32, U32, U32)>(kMinMax)},
-    {Op::v_maxmin_u32, vop<U32(U32, U32, U32)>(kMaxMin)},
-    {Op::v_minmax_i32, vop<I32(I32, I32, I32)>(kMinMax)},
-    {Op::v_maxmin_i32, vop<I32(I32, I32, I32)>(kMaxMin)},
+    {Op::v_minmax_u32, vop<U32(U32, U32, U32), Use::kRare>(kMinMax)},
+    {Op::v_maxmin_u32, vop<U32(U32, U32, U32), Use::kRare>(kMaxMin)},
+    {Op::v_minmax_i32, vop<I32(I32, I32, I32), Use::kRare>(kMinMax)},
+    {Op::v_maxmin_i32, vop<I32(I32, I32, I32), Use::kRare>(kMaxMin)},
 
     // Bytes.
     {Op::v_perm_b32, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return v_perm_b32(a, b, c); })},
-    {Op::v_lerp_u8, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return v_lerp_u8(a, b, c); })},
-    {Op::v_sad_u8, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return byte_sad(a, b, false) + c; })
+    {Op::v_lerp_u8, vop<U32(U32, U32, U32), Use::kRare>([](uint32_t a, uint32_t b, uint32_t c) { return v_lerp_u8(a, b, c); })},
+    {Op::v_sad_u8, vop<U32(U32, U32, U32), Use::kRare>([](uint32_t a, uint32_t b, uint32_t c) { return byte_sad(a, b, false) + c; })
                        .saturating([](uint32_t a, uint32_t b, uint32_t c) { return kAddSaturating(byte_sad(a, b, false), c); })},
-    {Op::v_sad_hi_u8, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return (byte_sad(a, b, false) << 16) + c; })
+    {Op::v_sad_hi_u8, vop<U32(U32, U32, U32), Use::kRare>([](uint32_t a, uint32_t b, uint32_t c) { return (byte_sad(a, b, false) << 16) + c; })
                           .saturating([](uint32_t a, uint32_t b, uint32_t c) { return kAddSaturating(byte_sad(a, b, false) << 16, c); })},
-    {Op::v_msad_u8, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return byte_sad(a, b, true) + c; })
+    {Op::v_msad_u8, vop<U32(U32, U32, U32), Use::kRare>([](uint32_t a, uint32_t b, uint32_t c) { return byte_sad(a, b, true) + c; })
                         .saturating([](uint32_t a, uint32_t b, uint32_t c) { return kAddSaturating(byte_sad(a, b, true), c); })},
-    {Op::v_sad_u16, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return absolute_difference(a & 0xffff, b & 0xffff) + absolute_difference(a >> 16, b >> 16) + c; })
+    {Op::v_sad_u16, vop<U32(U32, U32, U32), Use::kRare>([](uint32_t a, uint32_t b, uint32_t c) { return absolute_difference(a & 0xffff, b & 0xffff) + absolute_difference(a >> 16, b >> 16) + c; })
                         .saturating([](uint32_t a, uint32_t b, uint32_t c) { return kAddSaturating(absolute_difference(a & 0xffff, b & 0xffff) + absolute_difference(a >> 16, b >> 16), c); })},
-    {Op::v_sad_u32, vop<U32(U32, U32, U32)>([](uint32_t a, uint32_t b, uint32_t c) { return absolute_difference(a, b) + c; })
+    {Op::v_sad_u32, vop<U32(U32, U32, U32), Use::kRare>([](uint32_t a, uint32_t b, uint32_t c) { return absolute_difference(a, b) + c; })
                         .saturating([](uint32_t a, uint32_t b, uint32_t c) { return kAddSaturating(absolute_difference(a, b), c); })},
     {Op::v_qsad_pk_u16_u8, vop<U64(U64, U32, U64)>([](uint64_t a, uint32_t b, uint64_t c) { return quad_sad(a, b, c, false, false); })
                                .saturating([](uint64_t a, uint32_t b, uint64_t c) { return quad_sad(a, b, c, false, true); })},

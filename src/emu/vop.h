@@ -324,11 +324,14 @@ struct Handlers {
 
 // --- Builders.
 
-template <NanRule kRule, class Sig>
+// Rare operations are not worth the code of direct handlers.
+enum class Use : uint8_t { kCommon, kRare };
+
+template <NanRule kRule, Use kUse, class Sig>
 struct Builder;
 
-template <NanRule kRule, class D, class... S>
-struct Builder<kRule, D(S...)> {
+template <NanRule kRule, Use kUse, class D, class... S>
+struct Builder<kRule, kUse, D(S...)> {
   VopRow row;
 
   template <class F>
@@ -338,7 +341,7 @@ struct Builder<kRule, D(S...)> {
     builder.row.plain = H::template plain<High16::kZero>;
     if constexpr (D::kType.bits == 16) builder.row.plain_low = H::template plain<High16::kKeep>;
     builder.row.generic = H::generic;
-    if constexpr (H::kHasDirect) {
+    if constexpr (H::kHasDirect && kUse == Use::kCommon) {
       builder.row.direct[0][0] = H::template direct<32, false>;
       builder.row.direct[0][1] = H::template direct<32, true>;
       builder.row.direct[1][0] = H::template direct<64, false>;
@@ -359,14 +362,14 @@ struct Builder<kRule, D(S...)> {
 };
 
 // vop<D(S...)>(f): f computes the result's value, or Carried of it, bit for bit.
-template <class Sig, class F>
+template <class Sig, Use kUse = Use::kCommon, class F>
 constexpr auto vop(F f) {
-  return Builder<NanRule::kNone, Sig>::of(f);
+  return Builder<NanRule::kNone, kUse, Sig>::of(f);
 }
 // arith<D(S...)>(f): the same for floating-point arithmetic, whose NaN results follow the NaN rule.
-template <class Sig, class F>
+template <class Sig, Use kUse = Use::kCommon, class F>
 constexpr auto arith(F f) {
-  return Builder<NanRule::kArith, Sig>::of(f);
+  return Builder<NanRule::kArith, kUse, Sig>::of(f);
 }
 
 struct NamedRow {
