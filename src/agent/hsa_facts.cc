@@ -96,6 +96,12 @@ struct Facts {
 };
 constinit Facts g_facts{};
 
+// Agents and pools may be read without the lock: they do not change while the runtime is loaded.
+const Facts& loaded_facts() {
+  g_hsa_table.see_published();
+  return g_facts;
+}
+
 // ---- agents and pools ---------------------------------------------------------------------------------------
 
 template <class T>
@@ -328,20 +334,22 @@ void unlock_facts_after_fork() { new (&g_facts.lock) LockWord; }
 void replay_facts_for_new_sessions() { add_fact_source(&write_known_facts); }
 
 uint32_t agent_number(uint64_t agent) {
-  for (uint32_t i = 0; i < g_facts.agent_count; ++i) {
-    if (g_facts.agents[i].handle == agent) return i;
+  const Facts& facts = loaded_facts();
+  for (uint32_t i = 0; i < facts.agent_count; ++i) {
+    if (facts.agents[i].handle == agent) return i;
   }
   return kNoAgent;
 }
 
 bool is_gpu(uint64_t agent) {
   const uint32_t number = agent_number(agent);
-  return number != kNoAgent && g_facts.agents[number].fact.is_gpu != 0;
+  return number != kNoAgent && loaded_facts().agents[number].fact.is_gpu != 0;
 }
 
 uint32_t host_agent() {
-  for (uint32_t i = 0; i < g_facts.agent_count; ++i) {
-    if (g_facts.agents[i].fact.is_gpu == 0) return i;
+  const Facts& facts = loaded_facts();
+  for (uint32_t i = 0; i < facts.agent_count; ++i) {
+    if (facts.agents[i].fact.is_gpu == 0) return i;
   }
   return kNoAgent;
 }
@@ -355,13 +363,14 @@ uint32_t agent_of_address(const void* address) {
 }
 
 const PoolFact* find_pool(uint64_t pool) {
-  for (uint32_t i = 0; i < g_facts.pool_count; ++i) {
-    if (g_facts.pools[i].pool == pool) return &g_facts.pools[i];
+  const Facts& facts = loaded_facts();
+  for (uint32_t i = 0; i < facts.pool_count; ++i) {
+    if (facts.pools[i].pool == pool) return &facts.pools[i];
   }
   return nullptr;
 }
 
-uint64_t shared_pool() { return g_facts.shared_pool; }
+uint64_t shared_pool() { return loaded_facts().shared_pool; }
 
 void kernel_name(uint64_t kernel_object, char* name, size_t size) {
   Locked locked(g_facts.lock);

@@ -97,6 +97,7 @@ void on_hsa_load(const HsaTables* tables) {
   watch_faults();
   install_call_hooks();
 
+  g_hsa_table.publish();
   g_loaded_in.store(sys::pid(), std::memory_order_release);
   if (g_loads.fetch_add(1, std::memory_order_acq_rel) == 0) {
     replay_facts_for_new_sessions();

@@ -6,6 +6,7 @@
 // and that settles its place in a table of any size.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -28,7 +29,15 @@ class HsaTable {
   // Finds the entries and notes what they hold as `next()`.
   void open(const HsaTables& tables);
 
-  const Hsa& next() const { return next_; }
+  // Everything the hooks use is in place. A thread that comes from a hook sees it after see_published(); the
+  // runtime orders the two as well, but by means of its own.
+  void publish() { published_.store(true, std::memory_order_release); }
+  void see_published() const { (void)published_.load(std::memory_order_acquire); }
+
+  const Hsa& next() const {
+    see_published();
+    return next_;
+  }
 
   template <class Function>
   void install(Function Hsa::*which, Function hook) {
@@ -46,8 +55,9 @@ class HsaTable {
   }
 
  private:
-  Hsa next_;
-  void** entries_[kHsaFunctions];
+  Hsa next_{};
+  void** entries_[kHsaFunctions]{};
+  std::atomic<bool> published_{false};
 };
 
 extern HsaTable g_hsa_table;

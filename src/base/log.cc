@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+
+#include "base/sys.h"
 
 namespace wavetap::log {
 namespace {
@@ -19,8 +20,8 @@ int log_fd() {
   static const int fd = [] {
     const char* path = getenv("WT_LOG_FILE");
     if (path == nullptr || *path == '\0') return 2;
-    const long opened = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    return opened >= 0 ? static_cast<int>(opened) : 2;
+    const int opened = sys::open(path, O_WRONLY | O_CREAT | O_APPEND, 0644);
+    return opened >= 0 ? opened : 2;
   }();
   return fd;
 }
@@ -36,15 +37,13 @@ Level parse_level(const char* text, size_t size) {
 }
 
 void write_line(int fd, const char* prefix, const char* format, va_list args) {
-  const int saved_errno = errno;
   char text[1024];
   int size = snprintf(text, sizeof text, "%s", prefix);
   size += vsnprintf(text + size, sizeof text - static_cast<size_t>(size) - 1, format, args);
   if (size > static_cast<int>(sizeof text) - 2) size = sizeof text - 2;
   text[size++] = '\n';
   // A short or failed write of a log line has nobody left to be reported to.
-  [[maybe_unused]] const long written = syscall(SYS_write, fd, text, static_cast<size_t>(size));
-  errno = saved_errno;
+  (void)sys::write(fd, text, static_cast<size_t>(size));
 }
 
 }  // namespace
@@ -71,7 +70,7 @@ bool enabled(const char* module, Level level) {
 
 void line(const char* module, const char* format, ...) {
   char prefix[64];
-  snprintf(prefix, sizeof prefix, "wavetap[%d/%ld] %s: ", static_cast<int>(getpid()), syscall(SYS_gettid), module);
+  snprintf(prefix, sizeof prefix, "wavetap[%d/%d] %s: ", sys::pid(), sys::tid(), module);
   va_list args;
   va_start(args, format);
   write_line(log_fd(), prefix, format, args);

@@ -1,11 +1,11 @@
 #include "base/scoped_fd.h"
 
-#include <sys/syscall.h>
+#include "base/sys.h"
 
 namespace wavetap {
 
 ScopedFd::~ScopedFd() {
-  if (fd_ >= 0) syscall(SYS_close, fd_);
+  if (fd_ >= 0) sys::close(fd_);
 }
 
 }  // namespace wavetap

@@ -5,7 +5,6 @@
 
 #include <elf.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "base/byte_cursor.h"
@@ -34,7 +33,6 @@ std::optional<ElfView> ElfView::open(std::span<const std::byte> file) {
   view.machine_ = header->e_machine;
   view.flags_ = header->e_flags;
   view.abi_version_ = header->e_ident[EI_ABIVERSION];
-  view.header_end_ = sizeof *header;
   view.read_sections(header->e_shoff, header->e_shnum, header->e_shentsize, header->e_shstrndx);
   view.read_segments(header->e_phoff, header->e_phnum, header->e_phentsize);
   if (view.sections_.empty() && view.segments_.empty()) return std::nullopt;
@@ -45,7 +43,6 @@ bool ElfView::read_sections(uint64_t offset, uint16_t count, uint16_t entry_byte
   if (entry_bytes < sizeof(Elf64_Shdr) || offset == 0) return false;
   const uint64_t table_bytes = uint64_t{count} * entry_bytes;
   if (slice(file_, offset, table_bytes).size() != table_bytes) return false;
-  header_end_ = std::max(header_end_, offset + table_bytes);
   std::vector<uint32_t> name_offsets;
   for (uint16_t i = 0; i < count; ++i) {
     const std::optional<Elf64_Shdr> raw = read_at<Elf64_Shdr>(file_, offset + uint64_t{i} * entry_bytes);
@@ -71,7 +68,6 @@ bool ElfView::read_segments(uint64_t offset, uint16_t count, uint16_t entry_byte
   if (entry_bytes < sizeof(Elf64_Phdr) || offset == 0) return false;
   const uint64_t table_bytes = uint64_t{count} * entry_bytes;
   if (slice(file_, offset, table_bytes).size() != table_bytes) return false;
-  header_end_ = std::max(header_end_, offset + table_bytes);
   for (uint16_t i = 0; i < count; ++i) {
     const std::optional<Elf64_Phdr> raw = read_at<Elf64_Phdr>(file_, offset + uint64_t{i} * entry_bytes);
     if (!raw) return false;
@@ -85,17 +81,6 @@ bool ElfView::read_segments(uint64_t offset, uint16_t count, uint16_t entry_byte
     segments_.push_back(segment);
   }
   return true;
-}
-
-uint64_t ElfView::extent_bytes() const {
-  uint64_t end = header_end_;
-  const auto cover = [&](std::span<const std::byte> bytes) {
-    if (!bytes.empty())
-      end = std::max<uint64_t>(end, static_cast<uint64_t>(bytes.data() + bytes.size() - file_.data()));
-  };
-  for (const ElfSection& section : sections_) cover(section.bytes);
-  for (const ElfSegment& segment : segments_) cover(segment.bytes);
-  return end;
 }
 
 const ElfSection* ElfView::section(std::string_view name) const {

@@ -54,9 +54,6 @@ class ElfView {
   uint32_t flags() const { return flags_; }
   uint8_t abi_version() const { return abi_version_; }
   std::span<const std::byte> file() const { return file_; }
-  // Bytes of the file the headers, sections and segments cover: what a raw code object occupies inside a
-  // larger buffer.
-  uint64_t extent_bytes() const;
 
   const std::vector<ElfSection>& sections() const { return sections_; }
   const std::vector<ElfSegment>& segments() const { return segments_; }
@@ -78,7 +75,6 @@ class ElfView {
   uint16_t machine_ = 0;
   uint32_t flags_ = 0;
   uint8_t abi_version_ = 0;
-  uint64_t header_end_ = 0;
   std::vector<ElfSection> sections_;
   std::vector<ElfSegment> segments_;
 };

@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "base/log.h"
 #include "vgpu/gpu.h"
 #include "vgpu/guard.h"
+#include "vgpu/sys.h"
 
 namespace wavetap::vgpu {
 namespace {
@@ -70,8 +70,7 @@ bool create_thread(void* (*entry)(void*), void* arg) {
 
 void futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const timespec* timeout) {
   static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), operation | FUTEX_PRIVATE_FLAG, value, timeout,
-          nullptr, 0);
+  sys::call(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, timeout, nullptr, 0);
 }
 
 // True when the queue became ready within kSpin.

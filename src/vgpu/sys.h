@@ -1,14 +1,6 @@
-// The system calls this folder makes on its own behalf. They go straight to the kernel: inside
-// libwavetap_gpu.so the libc names (open, close, mmap, ...) are the interposed ones, and our own files
-// must never come back to us. Each returns the call's result, or -errno.
+// The system calls this folder makes on its own behalf (base/sys.h): its own files must never come back to it
+// through the names it interposes. And files of the sysfs tree it makes.
 #pragma once
-
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,26 +9,20 @@
 #include <string_view>
 #include <vector>
 
+#include "base/sys.h"
+
 namespace wavetap::vgpu::sys {
 
-// Linux returns errors of raw calls through errno in syscall(); fold them into the value.
-template <class... Args>
-inline int64_t call(long number, Args... args) {
-  const int saved = errno;
-  const long result = ::syscall(number, args...);
-  if (result != -1) return result;
-  const int error = errno;
-  errno = saved;
-  return -static_cast<int64_t>(error);
-}
+using wavetap::sys::call;
+using wavetap::sys::close;
+using wavetap::sys::fstat;
+using wavetap::sys::map;
+using wavetap::sys::open;
+using wavetap::sys::pid;
+using wavetap::sys::read;
+using wavetap::sys::unmap;
+using wavetap::sys::write;
 
-inline int open(const char* path, int flags, mode_t mode = 0) {
-  return static_cast<int>(call(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, mode));
-}
-inline int close(int fd) { return static_cast<int>(call(SYS_close, fd)); }
-inline int fstat(int fd, struct stat* st) { return static_cast<int>(call(SYS_fstat, fd, st)); }
-inline int64_t read(int fd, void* buffer, size_t size) { return call(SYS_read, fd, buffer, size); }
-inline int64_t write(int fd, const void* buffer, size_t size) { return call(SYS_write, fd, buffer, size); }
 // Gives a fresh file its size. 0 or -errno; never raises SIGXFSZ, whatever `ulimit -f` says.
 int set_file_size(int fd, uint64_t size);
 // Duplicates onto the lowest free descriptor not below `at_least`, close-on-exec when asked.
@@ -49,14 +35,6 @@ inline int memfd(const char* name) {
 inline int punch_hole(int fd, uint64_t offset, uint64_t size) {
   return static_cast<int>(call(SYS_fallocate, fd, 3 /*KEEP_SIZE | PUNCH_HOLE*/, offset, size));
 }
-// Null on failure.
-inline std::byte* map(void* at, size_t size, int protection, int flags, int fd, uint64_t offset) {
-  const int64_t result = call(SYS_mmap, at, size, protection, flags, fd, offset);
-  return result < 0 && result > -4096 ? nullptr : reinterpret_cast<std::byte*>(result);
-}
-inline void unmap(void* at, size_t size) { call(SYS_munmap, at, size); }
-inline int pid() { return static_cast<int>(call(SYS_getpid)); }
-
 uint64_t page_size();
 
 // The whole of a small file, or nothing. At most `limit` bytes.
