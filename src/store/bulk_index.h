@@ -3,8 +3,10 @@
 // table's tree, the entry between two pages lives in the page above and nowhere else.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace wavetap::store {
