@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <deque>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -215,12 +216,13 @@ std::optional<TableCopy> plan_table(const Input& input, const std::string& name,
   const auto source = input.tables.find(copy.table);
   if (source == input.tables.end()) return std::nullopt;
   // RPD's own files hold source and destination of copies swapped; ours do not, so put them right on the way.
-  static const std::map<std::string, std::string> kSwapped = {
+  static constexpr std::pair<const char*, const char*> kSwapped[] = {
       {"dst", "src"}, {"src", "dst"}, {"dstDevice", "srcDevice"}, {"srcDevice", "dstDevice"}};
   const bool swap = name == "rocpd_copyapi" && text_of(input, "producer").empty();
   for (size_t i = 0; i < columns.size(); ++i) {
     CopyColumn column = plan_column(name, columns[i].name, shift);
-    if (const auto other = kSwapped.find(column.from); swap && other != kSwapped.end()) column.from = other->second;
+    const auto other = std::find_if(std::begin(kSwapped), std::end(kSwapped), [&](const auto& pair) { return column.from == pair.first; });
+    if (swap && other != std::end(kSwapped)) column.from = other->second;
     if (input.version < 3 && name == "rocpd_api" && (column.from == "domain_id" || column.from == "category_id"))
       column = CopyColumn::of(input.empty_string + shift.id);
     if (columns[i].is_key) copy.key = static_cast<int>(i);
