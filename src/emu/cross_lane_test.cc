@@ -178,6 +178,19 @@ TEST(Vopd, EveryOperationInEitherHalf) {
   EXPECT_EQ(checked, 12 * 15 - 4);
 }
 
+// Registers and scalars have handlers of their own; pairs of both kinds are lowered before either runs.
+TEST(Vopd, PairsOfDifferentOperandsInOneProgram) {
+  TestMachine machine({.target = kGfx1100, .wave64 = false});
+  machine.fill_v(0, 6);
+  machine.fill_v(1, 8);
+  machine.set_s(4, 50);
+  ASSERT_TRUE(machine.run("v_dual_mov_b32 v2, v1 :: v_dual_mov_b32 v3, v0\n"
+                          "v_dual_mov_b32 v4, s4 :: v_dual_mov_b32 v5, 7\n"
+                          "v_dual_mov_b32 v6, v1 :: v_dual_mov_b32 v7, v0"));
+  const uint32_t kExpected[] = {8, 6, 50, 7, 8, 6};
+  for (uint32_t i = 0; i < 6; ++i) EXPECT_EQ(machine.v(2 + i, 9), kExpected[i]) << i;
+}
+
 TEST(Vopd, CodeBehindAPairRuns) {
   TestMachine machine({.target = kGfx1100, .wave64 = false});
   machine.fill_v(0, 6);

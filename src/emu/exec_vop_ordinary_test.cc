@@ -118,6 +118,22 @@ TEST(OrdinaryOperands, PackedHalves) {
   check_packed("v_pk_add_f16 v0, v1, v2", 2, [](uint32_t a, uint32_t b, uint32_t) { return expected_add(a, b); });
 }
 
+// A sum that a float holds only rounded: right between two halves then, though the exact one is nearer to the lower.
+TEST(OrdinaryOperands, PackedHalvesAreRoundedOnce) {
+  const isa::Program program = isa::decode(assemble("v_pk_fma_f16 v0, v1, v2, v3", kGfx90a, true), GpuAddr{0x1000}, kGfx90a, true);
+  ASSERT_EQ(program.size(), 1);
+  const isa::Inst& inst = program.insts()[0];
+  const Shape shape{kGfx90a, true};
+  for (const Handler handler : {find_handler(inst, shape), choose_handler(baseline::vop_tables().vop3p(inst), inst, shape)}) {
+    TestMachine machine({.target = kGfx90a});
+    machine.fill_v(1, 0x28012801);  // 2^-5 * (1 + 2^-10)
+    machine.fill_v(2, 0x23fe23fe);  // 2^-6 * (1 - 2^-10); the product is 2^-11 - 2^-31
+    machine.fill_v(3, 0x3c013c01);  // 1 + 2^-10, odd: a tie would go up
+    handler(machine.wave, inst);
+    for (int lane = 0; lane < 64; ++lane) ASSERT_EQ(machine.v(0, lane), 0x3c013c01u) << lane;
+  }
+}
+
 // The result replaces an operand in the register file; a block in doubt needs the operand a second time.
 TEST(OrdinaryOperands, ResultsMayReplaceAnOperand) {
   TestMachine machine({.target = kGfx90a});
