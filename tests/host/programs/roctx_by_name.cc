@@ -10,6 +10,8 @@ int main() {
   if (library == nullptr) return 1;
   const auto push = reinterpret_cast<int (*)(const char*)>(dlsym(library, "roctxRangePushA"));
   const auto pop = reinterpret_cast<int (*)()>(dlsym(library, "roctxRangePop"));
-  host::say("depths %d %d", push("opened by name"), pop());
+  const int pushed = push("opened by name");
+  const int popped = pop();
+  host::say("depths %d %d", pushed, popped);
   return 0;
 }
