@@ -3,8 +3,14 @@
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <string_view>
+
 #include "amd/kfd_abi.h"
 #include "doctor/check.h"
+#include "doctor/libraries.h"
 #include "doctor/machine.h"
 #include "util/text.h"
 
@@ -19,6 +25,64 @@ struct Taint {
 constexpr Taint kTaints[] = {{0, "proprietary module"}, {12, "out-of-tree module"},
                              {13, "unsigned module"},   {7, "kernel died once (oops)"},
                              {9, "kernel warning"},     {14, "soft lockup"}};
+
+// ROCm's releases in order, each with the version that AMD's DKMS driver of that release carries.
+struct Release {
+  int major, minor;
+  const char* driver;  // null: not known
+};
+constexpr Release kReleases[] = {{5, 0, nullptr},   {5, 1, nullptr},   {5, 2, nullptr}, {5, 3, nullptr},
+                                 {5, 4, "5.18.13"}, {5, 5, "6.0.5"},   {5, 6, "6.1.5"}, {5, 7, "6.2.4"},
+                                 {6, 0, "6.3.6"},   {6, 1, "6.7.0"},   {6, 2, "6.8.5"}, {6, 3, "6.10.5"},
+                                 {6, 4, "6.12.12"}, {7, 0, "6.14.14"}, {7, 1, nullptr}, {7, 2, nullptr}};
+// How many releases apart driver and libraries may be: AMD's "user and kernel-space support matrix", which
+// became wider when the driver got releases of its own.
+int window_of(int driver) { return kReleases[driver].major >= 7 ? 4 : 2; }
+
+int release_of_driver(std::string_view version) {
+  for (int i = 0; i < static_cast<int>(std::size(kReleases)); ++i) {
+    if (kReleases[i].driver != nullptr && version == kReleases[i].driver) return i;
+  }
+  return -1;
+}
+
+int release_of_rocm(const std::string& version) {
+  int major = 0, minor = 0;
+  if (std::sscanf(version.c_str(), "%d.%d", &major, &minor) != 2) return -1;
+  for (int i = 0; i < static_cast<int>(std::size(kReleases)); ++i) {
+    if (kReleases[i].major == major && kReleases[i].minor == minor) return i;
+  }
+  return -1;
+}
+
+std::string name_of(int release) {
+  return fmt::format("{}.{}", kReleases[release].major, kReleases[release].minor);
+}
+
+// Only AMD's own driver belongs to a release of ROCm; nobody promises anything about the kernel's.
+void check_window(const Machine& machine, Findings& findings) {
+  const auto version = machine.root.line("/sys/module/amdgpu/version");
+  const int driver = version ? release_of_driver(*version) : -1;
+  if (driver < 0) return;
+  for (const RocmInstall& install : find_rocm_installs(machine)) {
+    const int rocm = release_of_rocm(install.version);
+    if (rocm < 0) continue;
+    const bool fits = std::abs(rocm - driver) <= window_of(driver);
+    Finding& finding =
+        fits ? findings.ok("driver.window",
+                           fmt::format("ROCm {} and the driver of ROCm {} are within what AMD tests",
+                                       name_of(rocm), name_of(driver)))
+             : findings.note(
+                   "driver.window",
+                   fmt::format("ROCm {} on the driver of ROCm {}: AMD tests them at most {} releases apart",
+                               name_of(rocm), name_of(driver), window_of(driver)));
+    finding.saw("/sys/module/amdgpu/version", *version).saw(install.root, install.version);
+    if (fits) continue;
+    finding.because("It often works; when it does not, this is the first thing to rule out.")
+        .advise(rocm > driver ? "install the driver of a newer ROCm, or an older ROCm"
+                              : "install a newer ROCm, or the driver of an older one");
+  }
+}
 
 void check_module(const Machine& machine, Findings& findings) {
   const Root& root = machine.root;
@@ -101,6 +165,7 @@ void check_interface(const Machine& machine, Findings& findings) {
 
 void check_driver(const Machine& machine, Findings& findings) {
   check_module(machine, findings);
+  check_window(machine, findings);
   check_interface(machine, findings);
   check_taint(machine, findings);
 }
