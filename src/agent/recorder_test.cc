@@ -60,10 +60,10 @@ class RecorderTest : public testing::Test {
 // ThreadSanitizer ends a child that starts threads.
 void skip_where_forking_is_impossible() {
 #if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP();
+  GTEST_SKIP() << "the thread sanitizer ends a forked child that starts threads";
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-  GTEST_SKIP();
+  GTEST_SKIP() << "the thread sanitizer ends a forked child that starts threads";
 #endif
 #endif
 }
