@@ -24,6 +24,7 @@ CallKind kind_of(std::string_view name) {
   if (name.starts_with("hipStreamBeginCapture")) return CallKind::kBeginCapture;
   if (name.starts_with("hipStreamEndCapture")) return CallKind::kEndCapture;
   if (name.starts_with("hipMemset")) return CallKind::kFill;
+  if (name.starts_with("hipStreamSynchronize")) return CallKind::kWait;
   return CallKind::kOther;
 }
 
@@ -70,8 +71,10 @@ std::vector<QueuedCall> ProcessImport::queued_calls() {
       if (name.starts_with("hipGraphInstantiate") || name.starts_with("hipGraphExecDestroy"))
         queued.stream = words.at(f.raw->layout.word_of({"pGraphExec", "graphExec"})).value_or(0);
       if (f.is_copy) queued.bytes = words.at(f.size).value_or(words.at(f.width).value_or(0) * words.at(f.height).value_or(0));
-      if (f.is_launch)
+      if (f.is_launch) {
         if (const std::optional<uint64_t> target = words.at(f.function)) queued.kernel = facts_->host_function(*target, call->start);
+        queued.shape = shape_asked(f, words);
+      }
       out.push_back(queued);
     }
   }
@@ -104,6 +107,7 @@ void ProcessImport::find_owners_by_order() {
       if (k != nullptr && k->internal)
         queued.kind = k->fixed_type == nullptr ? OpKind::kCopyKernel : k->is_fill() ? OpKind::kFillKernel : OpKind::kOtherKernel;
       if (index) queued.kernel = facts_->kernels[*index].name;
+      for (size_t d = 0; d < 3; ++d) queued.shape.grid[d] = dispatch.grid[d], queued.shape.workgroup[d] = dispatch.workgroup[d];
     }
     indices.push_back(i);
     ops.push_back(queued);

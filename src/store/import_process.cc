@@ -7,6 +7,7 @@
 
 #include "codeobj/code_object.h"
 #include "store/import_device_figures.h"
+#include "store/queue_order.h"
 #include "store/schema.h"
 
 namespace wavetap::store {
@@ -385,16 +386,10 @@ void ProcessImport::write_launch(const Function& f, const CallWords& words, cons
     const std::string& device_name = facts_->host_function(*target, call.start);
     if (device_name.empty()) return;
     name_id = strings_.id(codeobj::demangle(device_name));
-    const bool packed = f.raw->layout.word_of({"numBlocks", "gridDim"}).has_value();
-    for (int i = 0; i < 3; ++i) {
-      const auto read = [&](std::optional<size_t> word) -> uint32_t {
-        if (!word) return 0;
-        if (!packed) return static_cast<uint32_t>(words.at(*word + static_cast<size_t>(i)).value_or(0));
-        const uint64_t value = words.at(*word + static_cast<size_t>(i / 2)).value_or(0);
-        return static_cast<uint32_t>(i == 1 ? value >> 32 : value);
-      };
-      grid[i] = read(f.grid);
-      block[i] = read(f.block);
+    const LaunchShape shape = shape_asked(f, words);
+    for (size_t i = 0; i < 3; ++i) {
+      block[i] = shape.workgroup[i];
+      grid[i] = block[i] == 0 ? 0 : static_cast<uint32_t>((shape.grid[i] + block[i] - 1) / block[i]);
     }
     group = static_cast<int64_t>(words.at(f.shared).value_or(0));
   }
@@ -410,6 +405,25 @@ void ProcessImport::write_launch(const Function& f, const CallWords& words, cons
   table.integer(scratch);
   table.integer(name_id);
   table.end();
+}
+
+LaunchShape ProcessImport::shape_asked(const Function& f, const CallWords& words) {
+  const auto three = [&](std::optional<size_t> word, bool packed) {
+    std::array<uint32_t, 3> out{};
+    for (size_t i = 0; word && i < 3; ++i) {
+      const uint64_t value = words.at(*word + (packed ? i / 2 : i)).value_or(0);
+      out[i] = static_cast<uint32_t>(packed && i == 1 ? value >> 32 : value);
+    }
+    return out;
+  };
+  const CallLayout& layout = f.raw->layout;
+  const bool packed = layout.word_of({"numBlocks", "gridDim"}).has_value();
+  const bool in_work_items = layout.word_of("globalWorkSizeX").has_value();
+  LaunchShape shape;
+  shape.workgroup = three(f.block, packed);
+  const std::array<uint32_t, 3> grid = three(f.grid, packed);
+  for (size_t i = 0; i < 3; ++i) shape.grid[i] = uint64_t{grid[i]} * (in_work_items ? 1 : shape.workgroup[i]);
+  return shape;
 }
 
 void ProcessImport::write_stack(const format::StackRecord& stack, const Function& f, int64_t id) {

@@ -18,6 +18,7 @@
 
 namespace wavetap::store {
 
+struct LaunchShape;
 struct QueuedCall;
 
 // What processes share: GPUs and their lanes are numbered once for the whole file. The same GPU has one number
@@ -86,6 +87,7 @@ class ProcessImport {
   int64_t device_of_queue(uint32_t queue);
 
   void prepare_kernels();
+  static LaunchShape shape_asked(const Function& function, const CallWords& words);
   std::vector<QueuedCall> queued_calls();
   void find_owners_by_order();
   void write_calls(const std::function<void(double)>& progress);

@@ -5,12 +5,14 @@
 //
 //   * A worker serves one HIP stream, and works off commands in the order of the calls that made them.
 //   * It is born, and makes its first record, while the call that first needed the stream waits for it.
+//   * A call that waits for a stream returns after all that was asked of the stream before.
 //
-// So a worker's operations are laid beside the calls of its stream, in order; kernel names and sizes must agree. Where
-// the birth says nothing (recording began later), the stream whose calls fit best is taken. What comes out is inferred,
-// and the trace says so.
+// So a worker's operations are laid beside the calls of the streams it may have been born for, in order; kernel names,
+// sizes and times must agree, and the stream that fits best is taken. Where the birth says nothing (recording began
+// later), that is any stream. What comes out is inferred, and the trace says so.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -20,9 +22,16 @@
 
 namespace wavetap::store {
 
+// What a launch and its dispatch have in common; zeros where it is not known.
+struct LaunchShape {
+  std::array<uint64_t, 3> grid{};  // work-items
+  std::array<uint32_t, 3> workgroup{};
+  bool operator==(const LaunchShape&) const = default;
+};
+
 // Any call of HIP; one that failed is kOther. Times are in units of the trace.
 struct QueuedCall {
-  enum class Kind : uint8_t { kOther, kCreate, kDestroy, kBeginCapture, kEndCapture, kLaunch, kGraph, kCopy, kFill };
+  enum class Kind : uint8_t { kOther, kCreate, kDestroy, kBeginCapture, kEndCapture, kLaunch, kGraph, kCopy, kFill, kWait };
   Kind kind = Kind::kOther;
   bool synchronous = false;      // kCopy, kFill: returns when it is done
   bool names_stream = false;     // `stream` is the call's own word, not the default
@@ -33,6 +42,7 @@ struct QueuedCall {
   uint64_t graph = 0;            // kGraph: what is launched. A graph has streams of its own, made by a kCreate of this handle
   uint64_t bytes = 0;            // kCopy
   std::string_view kernel;       // kLaunch: mangled name; "" when it is not known
+  LaunchShape shape{};           // kLaunch
 };
 
 // An operation that no call owns.
@@ -43,6 +53,7 @@ struct QueuedOp {
   uint64_t time = 0;
   uint64_t bytes = 0;            // kCopy
   std::string_view kernel;       // kKernel: mangled name; "" when it is not known
+  LaunchShape shape{};           // kKernel
 };
 
 struct QueueWorker {

@@ -68,6 +68,77 @@ TEST_F(QueueOrderTest, WithoutABirthTheStreamThatFitsIsTaken) {
   EXPECT_EQ(owners(), "2 1 3");
 }
 
+// Two threads: one makes a stream while the other is the first to use the null stream.
+TEST_F(QueueOrderTest, OneStreamHasOneWorker) {
+  call(CallKind::kCreate, 0xa);         // 1, at 100
+  call(CallKind::kLaunch, kNull, "k");  // 2, at 110
+  calls[0].end = calls[1].end = 130;
+  workers = {{7, 115}, {8, 105}};       // 7 may serve either
+  now = 140;
+  for (int i = 0; i < 2; ++i) call(CallKind::kLaunch, 0xa, "k");  // 3 4
+  op(8, "k"), op(7, "k"), op(8, "k");
+  EXPECT_EQ(owners(), "3 2 4");
+}
+
+TEST_F(QueueOrderTest, TheShapeOfALaunchTellsStreamsApart) {
+  workers = {{7, 0}, {8, 0}};
+  call(CallKind::kLaunch, 0xa, "k");  // 1
+  calls.back().shape = {{256, 1, 1}, {64, 1, 1}};
+  call(CallKind::kLaunch, 0xb, "k");  // 2
+  calls.back().shape = {{512, 1, 1}, {64, 1, 1}};
+  op(7, "k");
+  ops.back().shape = {{512, 1, 1}, {64, 1, 1}};
+  op(8, "k");
+  ops.back().shape = {{256, 1, 1}, {64, 1, 1}};
+  EXPECT_EQ(owners(), "2 1");
+}
+
+TEST_F(QueueOrderTest, WorkIsDoneBeforeACallThatWaitedForItReturns) {
+  workers = {{7, 0}, {8, 0}};
+  call(CallKind::kLaunch, 0xa, "k");  // 1
+  call(CallKind::kLaunch, 0xb, "k");  // 2
+  op(8, "k");
+  call(CallKind::kWait, 0xa);         // 3
+  op(7, "k");                         // too late to be a's
+  EXPECT_EQ(owners(), "1 2");
+}
+
+// Two threads launch on one stream: the second to begin was the first to be queued.
+TEST_F(QueueOrderTest, CallsThatOverlapMayBeQueuedInEitherOrder) {
+  workers = {{7, 0}};
+  for (int i = 0; i < 2; ++i) {
+    call(CallKind::kLaunch, kNull, "first");    // 1 4
+    calls.back().end = now + 20;
+    call(CallKind::kLaunch, kNull, "second");   // 2 5
+    call(CallKind::kCopy, kNull, "", 50);       // 3 6
+    now += 20;
+    op(7, "second"), op(7, "first"), op(7, "", OpKind::kCopy, 50);
+  }
+  EXPECT_EQ(owners(), "2 1 3 5 4 6");
+}
+
+// Two threads launch the same; what the second one launches after that shows which was first.
+TEST_F(QueueOrderTest, OfCallsThatOverlapTheOneThatEndedIsFirst) {
+  workers = {{7, 0}};
+  call(CallKind::kLaunch, kNull, "k");      // 1
+  calls.back().end = now + 30;
+  call(CallKind::kLaunch, kNull, "k");      // 2
+  call(CallKind::kLaunch, kNull, "after");  // 3
+  now += 20;
+  op(7, "k"), op(7, "after"), op(7, "k");
+  EXPECT_EQ(owners(), "2 3 1");
+}
+
+TEST_F(QueueOrderTest, CopiesThatOverlapAreKnownByTheirSize) {
+  workers = {{7, 0}};
+  call(CallKind::kCopy, kNull, "", 100);  // 1
+  calls.back().end = now + 20;
+  call(CallKind::kCopy, kNull, "", 60);   // 2
+  op(7, "", OpKind::kCopy, 60);
+  op(7, "", OpKind::kCopy, 100);
+  EXPECT_EQ(owners(), "2 1");
+}
+
 TEST_F(QueueOrderTest, LaunchesThatReachNoQueueArePassedOver) {
   workers = {{7, 0}};
   call(CallKind::kBeginCapture, kNull);
