@@ -24,7 +24,8 @@ static inline int check_matmul(const float* a, const float* b, const float* c) {
     const int row = (sample * 37) % kMatmulSize;
     const int column = (sample * 101 + sample / 64) % kMatmulSize;
     float sum = 0;
-    for (int k = 0; k < kMatmulSize; ++k) sum += a[row * kMatmulSize + k] * b[k * kMatmulSize + column];
+    for (int k = 0; k < kMatmulSize; ++k)
+      sum += a[row * kMatmulSize + k] * b[k * kMatmulSize + column];
     wrong += c[row * kMatmulSize + column] != sum;
   }
   return wrong;
@@ -32,7 +33,8 @@ static inline int check_matmul(const float* a, const float* b, const float* c) {
 
 // STREAM's kernels, in its order; names as in kernels.inc.
 enum { kStreamCopy, kStreamScale, kStreamAdd, kStreamTriad, kStreamKernels };
-static const char* const kStreamNames[kStreamKernels] = {"stream_copy", "stream_scale", "stream_add", "stream_triad"};
+static const char* const kStreamNames[kStreamKernels] = {"stream_copy", "stream_scale",
+                                                         "stream_add", "stream_triad"};
 static const float kStreamScalar = 3.0f;
 
 // b[i] is stream_input(i), c[i] is stream_input(i + 1).

@@ -41,7 +41,8 @@ static void bench_matmul() {
   for (int i = 0; i < count; ++i) a[i] = matmul_input(i, 1), b[i] = matmul_input(i, 5);
   float *da = to_device(a), *db = to_device(b), *dc = to_device(c);
   const double seconds = best_of([&] {
-    matmul<<<dim3(kMatmulSize / TILE, kMatmulSize / TILE), dim3(TILE, TILE)>>>(da, db, dc, kMatmulSize);
+    matmul<<<dim3(kMatmulSize / TILE, kMatmulSize / TILE), dim3(TILE, TILE)>>>(da, db, dc,
+                                                                               kMatmulSize);
   });
   CHECK(hipMemcpy(c.data(), dc, count * sizeof(float), hipMemcpyDeviceToHost));
   CHECK(hipFree(da));
@@ -57,7 +58,8 @@ static void bench_stream() {
   for (int i = 0; i < kStreamSize; ++i) b[i] = stream_input(i), c[i] = stream_input(i + 1);
   float *da = to_device(a), *db = to_device(b), *dc = to_device(c);
   for (int k = 0; k < kStreamKernels; ++k) {
-    const double seconds = best_of([&] { kKernels[k]<<<kStreamSize / 256, 256>>>(da, db, dc, kStreamScalar); });
+    const double seconds =
+        best_of([&] { kKernels[k]<<<kStreamSize / 256, 256>>>(da, db, dc, kStreamScalar); });
     CHECK(hipMemcpy(a.data(), da, kStreamSize * sizeof(float), hipMemcpyDeviceToHost));
     report(kStreamNames[k], seconds, check_stream(k, a.data()));
   }

@@ -1,5 +1,5 @@
-// What the virtual GPU costs while nobody uses it: opens queues, uses each once, sleeps, and prints the
-// CPU time of the process during the sleep as "idle CPU_SECONDS WALL_SECONDS QUEUES".
+// What the virtual GPU costs while nobody uses it: opens queues, uses each once, sleeps, and prints
+// the CPU time of the process during the sleep as "idle CPU_SECONDS WALL_SECONDS QUEUES".
 #include <hip/hip_runtime.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -23,7 +23,8 @@ __global__ void touch(int* out) { out[threadIdx.x] = threadIdx.x; }
 static double cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + 1e-6 * (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+  return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec +
+         1e-6 * (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
 int main() {

@@ -1,6 +1,7 @@
-// Loops of one instruction each, so that the engine's speed can be stated in wave instructions per second.
-// Every loop body is kUnroll copies of the instruction in inline assembler; the few instructions of the
-// loop itself are not counted. Prints "NAME WAVE_INSTRUCTIONS SECONDS WAVE_SIZE" lines.
+// Loops of one instruction each, so that the engine's speed can be stated in wave instructions per
+// second. Every loop body is kUnroll copies of the instruction in inline assembler; the few
+// instructions of the loop itself are not counted. Prints "NAME WAVE_INSTRUCTIONS SECONDS
+// WAVE_SIZE" lines.
 #include <hip/hip_runtime.h>
 
 #include <algorithm>
@@ -56,7 +57,10 @@ __global__ void lds_loop(int* out, int iterations) {
   const unsigned address = threadIdx.x * 4;
   int value = 0;
   for (int i = 0; i < iterations; ++i) {
-    asm volatile(REPEAT16("ds_read_b32 %0, %1\n") "s_waitcnt lgkmcnt(0)\n" : "=&v"(value) : "v"(address) : "memory");
+    asm volatile(REPEAT16("ds_read_b32 %0, %1\n") "s_waitcnt lgkmcnt(0)\n"
+                 : "=&v"(value)
+                 : "v"(address)
+                 : "memory");
   }
   out[blockIdx.x * blockDim.x + threadIdx.x] = value + cells[0];
 }
@@ -65,7 +69,10 @@ __global__ void load_loop(int* out, const int* in, int iterations) {
   const int* address = in + blockIdx.x * blockDim.x + threadIdx.x;
   int value = 0;
   for (int i = 0; i < iterations; ++i) {
-    asm volatile(REPEAT16("global_load_dword %0, %1, off\n") "s_waitcnt vmcnt(0)\n" : "=&v"(value) : "v"(address) : "memory");
+    asm volatile(REPEAT16("global_load_dword %0, %1, off\n") "s_waitcnt vmcnt(0)\n"
+                 : "=&v"(value)
+                 : "v"(address)
+                 : "memory");
   }
   out[blockIdx.x * blockDim.x + threadIdx.x] = value;
 }
@@ -74,7 +81,10 @@ __global__ void store_loop(int* out, int iterations) {
   int* address = out + blockIdx.x * blockDim.x + threadIdx.x;
   int value = threadIdx.x;
   for (int i = 0; i < iterations; ++i) {
-    asm volatile(REPEAT16("global_store_dword %0, %1, off\n") : : "v"(address), "v"(value) : "memory");
+    asm volatile(REPEAT16("global_store_dword %0, %1, off\n")
+                 :
+                 : "v"(address), "v"(value)
+                 : "memory");
   }
 }
 
@@ -82,7 +92,10 @@ __global__ void atomic_loop(int* out, int iterations) {
   int* address = out + blockIdx.x * blockDim.x + threadIdx.x;
   int value = 1;
   for (int i = 0; i < iterations; ++i) {
-    asm volatile(REPEAT16("global_atomic_add %0, %1, off\n") : : "v"(address), "v"(value) : "memory");
+    asm volatile(REPEAT16("global_atomic_add %0, %1, off\n")
+                 :
+                 : "v"(address), "v"(value)
+                 : "memory");
   }
 }
 

@@ -1,5 +1,5 @@
-// Drives a libFuzzer entry point without libFuzzer: `[--random N SEED] FILE…` feeds N random inputs, then
-// each file once. Keeps every fuzzer in the ordinary build and test run.
+// Drives a libFuzzer entry point without libFuzzer: `[--random N SEED] FILE…` feeds N random
+// inputs, then each file once. Keeps every fuzzer in the ordinary build and test run.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +17,8 @@ int main(int argc, char** argv) {
     const int count = std::atoi(argv[2]);
     const uint64_t seed = std::strtoull(argv[3], nullptr, 0);
     next = 4;
-    std::printf("fuzz: %d random inputs, seed %llu\n", count, static_cast<unsigned long long>(seed));
+    std::printf("fuzz: %d random inputs, seed %llu\n", count,
+                static_cast<unsigned long long>(seed));
     std::mt19937_64 random(seed);
     for (int i = 0; i < count; ++i) {
       std::vector<uint8_t> bytes(random() % 512);

@@ -1,4 +1,5 @@
-// Draws the Mandelbrot set in the terminal. Every character cell is two pixels, every pixel one work-item.
+// Draws the Mandelbrot set in the terminal. Every character cell is two pixels, every pixel one
+// work-item.
 //
 //   hipcc --offload-arch=gfx1030 mandelbrot.hip -o mandelbrot
 //   wavetap run --gpu rx6800xt -- ./mandelbrot [columns]
@@ -42,7 +43,8 @@ __global__ void mandelbrot(int width, int height, float x0, float y0, float step
 // 216 colours of a 256-colour terminal hold a path from dark blue over orange to white.
 int colour(int steps) {
   if (steps >= kMaxSteps) return 16;
-  static const int kPath[] = {17, 18, 19, 20, 26, 32, 38, 44, 50, 86, 122, 158, 194, 230, 229, 222, 215, 208, 202, 196, 160, 124, 88, 53};
+  static const int kPath[] = {17,  18,  19,  20,  26,  32,  38,  44,  50,  86,  122, 158,
+                              194, 230, 229, 222, 215, 208, 202, 196, 160, 124, 88,  53};
   const int count = sizeof kPath / sizeof *kPath;
   return kPath[steps % count];
 }
@@ -79,7 +81,13 @@ int main(int argc, char** argv) {
         out += cell;
       } else {
         const int mean = (top + bottom) / 2;
-        out += mean >= kMaxSteps ? '#' : mean > 24 ? '%' : mean > 12 ? '*' : mean > 8 ? '+' : mean > 6 ? '-' : mean > 4 ? '.' : ' ';
+        out += mean >= kMaxSteps ? '#'
+               : mean > 24       ? '%'
+               : mean > 12       ? '*'
+               : mean > 8        ? '+'
+               : mean > 6        ? '-'
+               : mean > 4        ? '.'
+                                 : ' ';
       }
     }
     out += colours ? "\x1b[0m\n" : "\n";
@@ -88,6 +96,7 @@ int main(int argc, char** argv) {
 
   hipDeviceProp_t properties;
   CHECK(hipGetDeviceProperties(&properties, 0));
-  std::printf("%d x %d pixels, computed by %s (%s)\n", width, height, properties.name, properties.gcnArchName);
+  std::printf("%d x %d pixels, computed by %s (%s)\n", width, height, properties.name,
+              properties.gcnArchName);
   return 0;
 }

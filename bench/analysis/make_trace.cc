@@ -1,12 +1,13 @@
-// Makes a trace of any size with the shape of a PyTorch training run, for bench/analysis/measure.py.
+// Makes a trace of any size with the shape of a PyTorch training run, for
+// bench/analysis/measure.py.
 //
 //   bench_make_trace OUT.rpd ROWS THREADS [RANK]
 //
-// Every thread repeats one unit of four calls inside a marker per step: an operator's marker, the marker of
-// the operator inside it, the launch or copy inside that, and a query after it. So calls nest four deep, a
-// quarter of them have an op, and ids of all threads interleave as they do in a recording. Now and then a
-// graph is launched, memory is allocated and freed. Everything follows from the arguments: two runs give
-// the same file.
+// Every thread repeats one unit of four calls inside a marker per step: an operator's marker, the
+// marker of the operator inside it, the launch or copy inside that, and a query after it. So calls
+// nest four deep, a quarter of them have an op, and ids of all threads interleave as they do in a
+// recording. Now and then a graph is launched, memory is allocated and freed. Everything follows
+// from the arguments: two runs give the same file.
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -50,9 +51,11 @@ class Maker {
         api_(prepare(db, "insert into rocpd_api values (?, ?, ?, ?, ?, ?, ?, ?, ?)")),
         op_(prepare(db, "insert into rocpd_op values (?, ?, ?, ?, ?, ?, ?, ?)")),
         link_(prepare(db, "insert into rocpd_api_ops (api_id, op_id) values (?, ?)")),
-        launch_(prepare(db, "insert into rocpd_kernelapi values (?, ?, 256, 1, 1, 256, 1, 1, 0, 0, ?)")),
-        copy_(prepare(
-            db, "insert into rocpd_copyapi values (?, ?, ?, 0, 0, 1, '0x7f0010', '0x7f0020', 0, 0, 0, 0)")) {
+        launch_(prepare(
+            db, "insert into rocpd_kernelapi values (?, ?, 256, 1, 1, 256, 1, 1, 0, 0, ?)")),
+        copy_(prepare(db,
+                      "insert into rocpd_copyapi values (?, ?, ?, 0, 0, 1, '0x7f0010', '0x7f0020', "
+                      "0, 0, 0, 0)")) {
     add_strings();
     for (size_t t = 0; t < threads_.size(); ++t)
       threads_[t].now = 1'000'000'000 + static_cast<int64_t>(t) * 77;
@@ -135,7 +138,8 @@ class Maker {
     return id;
   }
 
-  void add_op(size_t t, int64_t api, int64_t asked, int64_t type, int64_t description, int64_t length) {
+  void add_op(size_t t, int64_t api, int64_t asked, int64_t type, int64_t description,
+              int64_t length) {
     Thread& thread = threads_[t];
     const int64_t begin = std::max(thread.gpu_free, asked + 2000);
     thread.gpu_free = begin + length;
@@ -186,14 +190,16 @@ class Maker {
     const int64_t number = thread.units++;
     const bool backward = number % 2 == 1;
     const int64_t kind = random(static_cast<int64_t>(kernels_.size()));
-    const int64_t outer = thread.now, inner = outer + 400 + random(200), call = inner + 300 + random(200);
+    const int64_t outer = thread.now, inner = outer + 400 + random(200),
+                  call = inner + 300 + random(200);
     const int64_t call_end = call + 2000 + random(3000), inner_end = call_end + 200,
                   outer_end = inner_end + 1500;
 
     // Ids of markers are given when they end, those of calls when they begin.
     int64_t api = 0;
     if (number % 64 == 63) {
-      api = add_api(t, call, call_end, graph_launch_, add_text("graphExec = 0x9100 | stream = " + stream(t)));
+      api = add_api(t, call, call_end, graph_launch_,
+                    add_text("graphExec = 0x9100 | stream = " + stream(t)));
       for (int k = 0; k < kOpsPerGraph; ++k)
         add_op(t, api, call, task_type_, kernels_[static_cast<size_t>(k)], 3000 + random(500));
     } else if (number % 32 == 15) {
@@ -212,9 +218,10 @@ class Maker {
       add_op(t, api, call, kernel_type_, kernels_[static_cast<size_t>(kind)], 3000 + random(9000));
     }
     const std::string op = "aten::op_" + std::to_string(kind) + (backward ? "Backward" : "");
-    const std::string tail = ", seq = " + std::to_string(number / 2) + ", op_id = " + std::to_string(number) +
-                             ", sizes = [[" + std::to_string(64 << (kind % 4)) +
-                             ", 1024], [1024, 64]], input_op_ids = [[" + std::to_string(number) + ", 0]]";
+    const std::string tail =
+        ", seq = " + std::to_string(number / 2) + ", op_id = " + std::to_string(number) +
+        ", sizes = [[" + std::to_string(64 << (kind % 4)) +
+        ", 1024], [1024, 64]], input_op_ids = [[" + std::to_string(number) + ", 0]]";
     add_api(t, inner, inner_end, marker_, add_text(op + "_inner" + tail));
     add_api(t, inner_end + 300, inner_end + 900, query_, 1);
     add_api(t, outer, outer_end, marker_, add_text(op + tail));
@@ -237,8 +244,8 @@ class Maker {
   Stmt text_, api_, op_, link_, launch_, copy_;
   uint64_t seed_ = 1;
   int64_t made_ = 0, strings_ = 0, texts_ = 0, markers_ = 0, calls_ = 0, ops_ = 0;
-  int64_t empty_ = 0, hip_ = 0, marker_ = 0, launch_name_ = 0, copy_name_ = 0, query_ = 0, malloc_ = 0,
-          free_ = 0;
+  int64_t empty_ = 0, hip_ = 0, marker_ = 0, launch_name_ = 0, copy_name_ = 0, query_ = 0,
+          malloc_ = 0, free_ = 0;
   int64_t begin_capture_ = 0, end_capture_ = 0, instantiate_ = 0, graph_launch_ = 0;
   int64_t kernel_type_ = 0, copy_type_ = 0, task_type_ = 0;
   std::vector<int64_t> kernels_;

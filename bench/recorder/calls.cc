@@ -1,13 +1,15 @@
-// What a HIP call costs: a loop over one function of the stand-in runtime (tests/host/fake_hip.cc), which
-// itself takes a nanosecond or two, so that the rest is the recorder's.
+// What a HIP call costs: a loop over one function of the stand-in runtime (tests/host/fake_hip.cc),
+// which itself takes a nanosecond or two, so that the rest is the recorder's.
 //
 //   calls THREADS CALLS plain|args       CALLS per thread; hipGetDevice, or hipMemAdvise with its four arguments
 //
-// Prints "cpu <ns> wall <ns> events <per second> end <ns>": processor time and elapsed time per call and thread,
-// calls per second of all threads together, and when main was done (CLOCK_MONOTONIC).
+// Prints "cpu <ns> wall <ns> events <per second> end <ns>": processor time and elapsed time per
+// call and thread, calls per second of all threads together, and when main was done
+// (CLOCK_MONOTONIC).
 //
-// Compiled with WT_LTTNG it puts every call into an LTTng-UST trace instead, as one event with the fields a
-// recorder needs: start, duration, function, result, number, and the arguments when asked for.
+// Compiled with WT_LTTNG it puts every call into an LTTng-UST trace instead, as one event with the
+// fields a recorder needs: start, duration, function, result, number, and the arguments when asked
+// for.
 #include <hip/hip_runtime_api.h>
 #include <time.h>
 #ifdef __x86_64__
@@ -53,7 +55,8 @@ void plain_call(uint32_t number) {
 #ifdef WT_LTTNG
   const uint64_t start = ticks();
   const int result = hipGetDevice(&device);
-  lttng_ust_tracepoint(wavetap_bench, call, start, static_cast<uint32_t>(ticks() - start), result, 17, number);
+  lttng_ust_tracepoint(wavetap_bench, call, start, static_cast<uint32_t>(ticks() - start), result,
+                       17, number);
 #else
   (void)number;
   (void)hipGetDevice(&device);
@@ -65,8 +68,9 @@ void call_with_arguments(uint32_t number) {
 #ifdef WT_LTTNG
   const uint64_t start = ticks();
   const int result = hipMemAdvise(address, 4096, hipMemAdviseSetReadMostly, 0);
-  lttng_ust_tracepoint(wavetap_bench, call_with_arguments, start, static_cast<uint32_t>(ticks() - start), result, 18,
-                       number, reinterpret_cast<uintptr_t>(address), 4096, hipMemAdviseSetReadMostly, 0);
+  lttng_ust_tracepoint(wavetap_bench, call_with_arguments, start,
+                       static_cast<uint32_t>(ticks() - start), result, 18, number,
+                       reinterpret_cast<uintptr_t>(address), 4096, hipMemAdviseSetReadMostly, 0);
 #else
   (void)hipMemAdvise(address, 4096, hipMemAdviseSetReadMostly, 0);
 #endif
@@ -96,13 +100,17 @@ int main(int argc, char** argv) {
       cpu.fetch_add(now(CLOCK_THREAD_CPUTIME_ID) - cpu_before);
       const int64_t wall_after = now(CLOCK_MONOTONIC);
       wall.fetch_add(wall_after - wall_before);
-      for (int64_t seen = first.load(); wall_before < seen && !first.compare_exchange_weak(seen, wall_before);) {}
-      for (int64_t seen = last.load(); wall_after > seen && !last.compare_exchange_weak(seen, wall_after);) {}
+      for (int64_t seen = first.load();
+           wall_before < seen && !first.compare_exchange_weak(seen, wall_before);) {
+      }
+      for (int64_t seen = last.load();
+           wall_after > seen && !last.compare_exchange_weak(seen, wall_after);) {
+      }
     });
   }
   for (std::thread& worker : workers) worker.join();
   const double total = static_cast<double>(threads) * calls;
-  std::printf("cpu %.3f wall %.3f events %.0f", static_cast<double>(cpu) / total, static_cast<double>(wall) / total,
-              total * 1e9 / static_cast<double>(last - first));
+  std::printf("cpu %.3f wall %.3f events %.0f", static_cast<double>(cpu) / total,
+              static_cast<double>(wall) / total, total * 1e9 / static_cast<double>(last - first));
   std::printf(" end %lld\n", static_cast<long long>(now(CLOCK_MONOTONIC)));
 }

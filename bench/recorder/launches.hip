@@ -1,6 +1,6 @@
-// What a kernel launch costs its thread: empty kernels in batches, processor time of the launching thread.
-// Prints "launch <ns> batches <n>": the cheapest batch, which is the one least disturbed by the emulation that
-// shares the machine.
+// What a kernel launch costs its thread: empty kernels in batches, processor time of the launching
+// thread. Prints "launch <ns> batches <n>": the cheapest batch, which is the one least disturbed by
+// the emulation that shares the machine.
 #include <time.h>
 
 #include <algorithm>

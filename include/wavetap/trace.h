@@ -9,9 +9,10 @@
  *   }
  *   wavetap_trace_close(trace);
  *
- * A trace is loaded whole, in columns, and never changes afterwards: any thread may read it. Everything a trace hands
- * out belongs to it and lives until wavetap_trace_close(). Texts are UTF-8 as recorded, may hold any byte, and end in
- * a zero byte that is not counted. Link with -lwavetap_trace.
+ * A trace is loaded whole, in columns, and never changes afterwards: any thread may read it.
+ * Everything a trace hands out belongs to it and lives until wavetap_trace_close(). Texts are
+ * UTF-8 as recorded, may hold any byte, and end in a zero byte that is not counted. Link with
+ * -lwavetap_trace.
  */
 #ifndef WAVETAP_TRACE_H
 #define WAVETAP_TRACE_H
@@ -49,23 +50,24 @@ typedef enum wavetap_type {
   WAVETAP_INT32 = 1,  /* int32_t */
   WAVETAP_BOOL = 2,   /* one byte, 0 or 1 */
   WAVETAP_STRING = 3, /* uint32_t for wavetap_trace_string() */
-  WAVETAP_ROW = 4,    /* uint32_t, a row of the table the column is named after; WAVETAP_NO_ROW for none */
+  WAVETAP_ROW = 4,    /* uint32_t, a row of the table that names the column, or WAVETAP_NO_ROW */
   WAVETAP_ARGS = 5    /* no data: ask wavetap_trace_args() */
 } wavetap_type;
 
 #define WAVETAP_NO_ROW UINT32_MAX
 
 typedef struct wavetap_column {
-  const char* name;  /* "start", "name", ...; times are in nanoseconds, sizes in bytes */
+  const char* name; /* "start", "name", ...; times are in nanoseconds, sizes in bytes */
   wavetap_type type;
-  const void* data;  /* of the first row; NULL when there are no rows or no data */
-  size_t stride;     /* bytes from one row to the next */
+  const void* data; /* of the first row; NULL when there are no rows or no data */
+  size_t stride;    /* bytes from one row to the next */
 } wavetap_column;
 
 /* WAVETAP_TRACE_VERSION of the library. */
 int wavetap_trace_version(void);
 
-/* Loads a trace of schema 2 or 3, by wavetap or by RPD. The file is not changed. NULL on failure. */
+/* Loads a trace of schema 2 or 3, by wavetap or by RPD. The file is not changed. NULL on
+ * failure. */
 wavetap_trace* wavetap_trace_open(const char* path, unsigned flags);
 void wavetap_trace_close(wavetap_trace* trace);
 
@@ -75,19 +77,24 @@ const char* wavetap_trace_error(void);
 size_t wavetap_trace_rows(const wavetap_trace* trace, wavetap_table table);
 size_t wavetap_trace_columns(const wavetap_trace* trace, wavetap_table table);
 /* 0, or -1 when there is no such column. */
-int wavetap_trace_column(const wavetap_trace* trace, wavetap_table table, size_t index, wavetap_column* column);
+int wavetap_trace_column(const wavetap_trace* trace, wavetap_table table, size_t index,
+                         wavetap_column* column);
 
 /* The text of a WAVETAP_STRING; "" for a number that is none. `bytes` may be NULL. */
 const char* wavetap_trace_string(const wavetap_trace* trace, uint32_t number, size_t* bytes);
-/* Arguments of a call, or the text of a marker; not ended by a zero byte. `bytes` must not be NULL. */
+/* Arguments of a call, or the text of a marker; not ended by a zero byte. `bytes` must not be
+ * NULL. */
 const char* wavetap_trace_args(const wavetap_trace* trace, size_t call, size_t* bytes);
 
 /* Metadata, by number; 0, or -1 past the end. Keys may repeat. */
-int wavetap_trace_metadata(const wavetap_trace* trace, size_t index, const char** key, const char** value);
+int wavetap_trace_metadata(const wavetap_trace* trace, size_t index, const char** key,
+                           const char** value);
 
-/* What `wavetap report` ("report") or `wavetap analyze NAME` prints with --json and --top TOP; docs/json-schema.md.
- * `settings` is NULL or lines of key=value. NULL on failure; free with wavetap_trace_free(). */
-char* wavetap_trace_analyze(const wavetap_trace* trace, const char* name, size_t top, const char* settings);
+/* What `wavetap report` ("report") or `wavetap analyze NAME` prints with --json and --top TOP;
+ * docs/json-schema.md. `settings` is NULL or lines of key=value. NULL on failure; free with
+ * wavetap_trace_free(). */
+char* wavetap_trace_analyze(const wavetap_trace* trace, const char* name, size_t top,
+                            const char* settings);
 void wavetap_trace_free(char* text);
 
 #ifdef __cplusplus

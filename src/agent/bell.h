@@ -1,5 +1,5 @@
-// How a thread of ours sleeps until somebody rings. Ringing costs an atomic add, and a system call only when
-// the thread really sleeps.
+// How a thread of ours sleeps until somebody rings. Ringing costs an atomic add, and a system call
+// only when the thread really sleeps.
 #pragma once
 
 #include <atomic>

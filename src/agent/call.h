@@ -5,8 +5,8 @@
 //   R result = real(arguments);
 //   leave_call(call, number, result_code, Word{dst}, Word{bytes});
 //
-// Arguments are written when the function has returned, so that what it put behind its out-pointers can be
-// kept by value. Each argument is one of the objects of layout.h.
+// Arguments are written when the function has returned, so that what it put behind its out-pointers
+// can be kept by value. Each argument is one of the objects of layout.h.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,8 @@ inline bool enter_call(OpenCall& call, uint32_t function) {
 }
 
 template <class... Arguments>
-inline void leave_call(const OpenCall& call, uint32_t function, int32_t result, const Arguments&... arguments) {
+inline void leave_call(const OpenCall& call, uint32_t function, int32_t result,
+                       const Arguments&... arguments) {
   const uint64_t duration = ticks() - call.start;
   Stream* const s = call.stream;
   // The function forked and this is the child.
@@ -60,7 +61,8 @@ inline void leave_call(const OpenCall& call, uint32_t function, int32_t result, 
   constexpr uint32_t kLong = std::numeric_limits<uint32_t>::max();
   const bool is_long = duration >= kLong;
   size_t extra = is_long ? sizeof(uint64_t) : 0;
-  if constexpr (sizeof...(Arguments) > 0) extra += Packer::room((size_t{0} + ... + arguments.words()));
+  if constexpr (sizeof...(Arguments) > 0)
+    extra += Packer::room((size_t{0} + ... + arguments.words()));
   auto* const record = s->reserve<format::CallRecord>(extra);
   if (record != nullptr) [[likely]] {
     record->start = call.start;

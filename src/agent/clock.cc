@@ -63,18 +63,21 @@ void choose_clock() {
 #if defined(__x86_64__)
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   // "Invariant TSC": constant rate in all power states.
-  if (__get_cpuid(0x80000007u, &eax, &ebx, &ecx, &edx) != 0) g_counter_is_constant = (edx & (1u << 8)) != 0;
+  if (__get_cpuid(0x80000007u, &eax, &ebx, &ecx, &edx) != 0)
+    g_counter_is_constant = (edx & (1u << 8)) != 0;
 #endif
 }
 
-format::Clock clock_kind() { return g_counter_is_constant ? format::Clock::kCounter : format::Clock::kBoottimeNs; }
+format::Clock clock_kind() {
+  return g_counter_is_constant ? format::Clock::kCounter : format::Clock::kBoottimeNs;
+}
 uint64_t clock_hz() { return g_counter_is_constant ? 0 : 1'000'000'000; }
 uint64_t ticks_by_system_call() { return static_cast<uint64_t>(read_clock(CLOCK_BOOTTIME)); }
 
 #endif
 
-// The readings take tens of nanoseconds; an interrupt in between would spoil them, so the tightest of a few
-// attempts is kept.
+// The readings take tens of nanoseconds; an interrupt in between would spoil them, so the tightest
+// of a few attempts is kept.
 format::ClockSampleFact sample_clocks() {
   format::ClockSampleFact best{};
   for (int attempt = 0; attempt < 5; ++attempt) {
@@ -84,7 +87,8 @@ format::ClockSampleFact sample_clocks() {
     sample.monotonic_ns = read_clock(CLOCK_MONOTONIC);
     sample.realtime_ns = read_clock(CLOCK_REALTIME);
     sample.counter_after = ticks();
-    if (attempt == 0 || sample.counter_after - sample.counter < best.counter_after - best.counter) best = sample;
+    if (attempt == 0 || sample.counter_after - sample.counter < best.counter_after - best.counter)
+      best = sample;
   }
   remember(best);
   return best;

@@ -1,10 +1,10 @@
-// The control socket: one listening descriptor, looked at on the file thread's rounds; connections are served
-// one after the other and closed. Only the same user may ask, which the folder's mode, the socket's mode and the
-// peer's credentials each ensure.
+// The control socket: one listening descriptor, looked at on the file thread's rounds; connections
+// are served one after the other and closed. Only the same user may ask, which the folder's mode,
+// the socket's mode and the peer's credentials each ensure.
 //
-// Where the file thread has no descriptor table of its own, programs may close descriptors they do not know
-// (daemons, test harnesses), and the number may then be reused for something of theirs. So before each use the
-// descriptor is compared with what it was when made.
+// Where the file thread has no descriptor table of its own, programs may close descriptors they do
+// not know (daemons, test harnesses), and the number may then be reused for something of theirs. So
+// before each use the descriptor is compared with what it was when made.
 #include "agent/control.h"
 
 #include <dirent.h>
@@ -32,7 +32,7 @@ namespace {
 
 constexpr int kPatienceMs = 200;  // for a client that has connected to send its line
 constexpr size_t kMaxAnswer = 64 << 10;
-constexpr int kMaxStale = 64;     // sockets looked at when ours is made
+constexpr int kMaxStale = 64;  // sockets looked at when ours is made
 
 enum class State : uint8_t { kNew, kListening, kOff };
 // Owned by the file thread; the others only read g_socket_path at exit.
@@ -50,11 +50,13 @@ bool make_private_folder(const char* path) {
   if (made != 0 && made != -EEXIST) return false;
   struct stat st {};
   if (sys::call(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) != 0) return false;
-  return S_ISDIR(st.st_mode) && st.st_uid == static_cast<uid_t>(sys::call(SYS_geteuid)) && (st.st_mode & 077) == 0;
+  return S_ISDIR(st.st_mode) && st.st_uid == static_cast<uid_t>(sys::call(SYS_geteuid)) &&
+         (st.st_mode & 077) == 0;
 }
 
-// Sockets of processes that died without removing theirs. Whether somebody listens is asked of the socket: a process
-// number says nothing about the processes of another container that shares the folder.
+// Sockets of processes that died without removing theirs. Whether somebody listens is asked of the
+// socket: a process number says nothing about the processes of another container that shares the
+// folder.
 void remove_stale_sockets(const char* folder) {
   const int fd = sys::open(folder, O_RDONLY | O_DIRECTORY);
   if (fd < 0) return;
@@ -67,7 +69,8 @@ void remove_stale_sockets(const char* folder) {
   };
   alignas(Entry) char buffer[4096];
   int tried = 0;
-  for (int64_t count; tried < kMaxStale && (count = sys::call(SYS_getdents64, fd, buffer, sizeof buffer)) > 0;) {
+  for (int64_t count;
+       tried < kMaxStale && (count = sys::call(SYS_getdents64, fd, buffer, sizeof buffer)) > 0;) {
     for (int64_t at = 0; at < count && tried < kMaxStale;) {
       const auto* const entry = reinterpret_cast<const Entry*>(buffer + at);
       at += entry->record_length;
@@ -75,11 +78,14 @@ void remove_stale_sockets(const char* folder) {
       ++tried;
       sockaddr_un address{};
       address.sun_family = AF_UNIX;
-      const int length = snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", folder, entry->name);
+      const int length =
+          snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", folder, entry->name);
       if (length <= 0 || static_cast<size_t>(length) >= sizeof address.sun_path) continue;
-      const int probe = static_cast<int>(sys::call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      const int probe = static_cast<int>(
+          sys::call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
       if (probe < 0) break;
-      if (sys::call(SYS_connect, probe, &address, sizeof address) == -ECONNREFUSED) sys::unlink(address.sun_path);
+      if (sys::call(SYS_connect, probe, &address, sizeof address) == -ECONNREFUSED)
+        sys::unlink(address.sun_path);
       sys::close(probe);
     }
   }
@@ -90,13 +96,17 @@ bool choose_path() {
   char folder[96];
   const char* const runtime = secure_getenv("XDG_RUNTIME_DIR");
   int length = -1;
-  if (runtime != nullptr && runtime[0] == '/') length = snprintf(folder, sizeof folder, "%s/wavetap", runtime);
-  if (length <= 0 || static_cast<size_t>(length) >= sizeof folder - 20 || !make_private_folder(folder)) {
-    snprintf(folder, sizeof folder, "/tmp/wavetap-%u", static_cast<unsigned>(sys::call(SYS_geteuid)));
+  if (runtime != nullptr && runtime[0] == '/')
+    length = snprintf(folder, sizeof folder, "%s/wavetap", runtime);
+  if (length <= 0 || static_cast<size_t>(length) >= sizeof folder - 20 ||
+      !make_private_folder(folder)) {
+    snprintf(folder, sizeof folder, "/tmp/wavetap-%u",
+             static_cast<unsigned>(sys::call(SYS_geteuid)));
     if (!make_private_folder(folder)) return false;
   }
   remove_stale_sockets(folder);
-  length = snprintf(g_socket_path, sizeof g_socket_path, "%s/%u%s", folder, session().pid(), format::kSocketSuffix);
+  length = snprintf(g_socket_path, sizeof g_socket_path, "%s/%u%s", folder, session().pid(),
+                    format::kSocketSuffix);
   return length > 0 && static_cast<size_t>(length) < sizeof g_socket_path;
 }
 
@@ -114,7 +124,8 @@ int move_up(int fd) {
 
 bool listen_socket() {
   if (!choose_path()) return false;
-  int fd = static_cast<int>(sys::call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  int fd = static_cast<int>(
+      sys::call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (fd < 0) return false;
   fd = move_up(fd);
   sockaddr_un address{};
@@ -122,8 +133,8 @@ bool listen_socket() {
   memcpy(address.sun_path, g_socket_path, sizeof g_socket_path);
   sys::unlink(g_socket_path);  // of a process that had our number before
   if (sys::call(SYS_bind, fd, &address, sizeof address) != 0 ||
-      sys::call(SYS_fchmodat, AT_FDCWD, g_socket_path, 0600) != 0 || sys::call(SYS_listen, fd, 8) != 0 ||
-      sys::fstat(fd, &g_socket_identity) != 0) {
+      sys::call(SYS_fchmodat, AT_FDCWD, g_socket_path, 0600) != 0 ||
+      sys::call(SYS_listen, fd, 8) != 0 || sys::fstat(fd, &g_socket_identity) != 0) {
     sys::close(fd);
     g_socket_path[0] = '\0';
     return false;
@@ -196,7 +207,8 @@ class Lines {
     va_start(arguments, format);
     const int length = vsnprintf(out_ + used_, size_ - used_, format, arguments);
     va_end(arguments);
-    if (length > 0 && static_cast<size_t>(length) < size_ - used_) used_ += static_cast<size_t>(length);
+    if (length > 0 && static_cast<size_t>(length) < size_ - used_)
+      used_ += static_cast<size_t>(length);
   }
   void add(size_t (*write)(char*, size_t)) {
     const size_t length = write(out_ + used_, size_ - used_);
@@ -231,10 +243,12 @@ void write_status(Lines& lines) {
     const uint64_t open = __atomic_load_n(&chunk->open_call, __ATOMIC_RELAXED);
     const uint64_t since = __atomic_load_n(&chunk->open_since, __ATOMIC_RELAXED);
     if (open != 0)
-      lines.add("call %u %s %.6f\n", stream.tid(), function_name(static_cast<uint32_t>(open >> 32)), seconds_since(since));
+      lines.add("call %u %s %.6f\n", stream.tid(), function_name(static_cast<uint32_t>(open >> 32)),
+                seconds_since(since));
   });
   for (auto& slot : g_status_writers)
-    if (size_t (*const write)(char*, size_t) = slot.load(std::memory_order_acquire)) lines.add(write);
+    if (size_t(*const write)(char*, size_t) = slot.load(std::memory_order_acquire))
+      lines.add(write);
 }
 
 }  // namespace
@@ -242,13 +256,15 @@ void write_status(Lines& lines) {
 void add_status(size_t (*write)(char* buffer, size_t size)) {
   for (auto& slot : g_status_writers) {
     size_t (*empty)(char*, size_t) = nullptr;
-    if (slot.compare_exchange_strong(empty, write, std::memory_order_release) || empty == write) return;
+    if (slot.compare_exchange_strong(empty, write, std::memory_order_release) || empty == write)
+      return;
   }
 }
 
 Request parse_request(std::string_view line) {
   while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
-  while (!line.empty() && (line.back() == ' ' || line.back() == '\t' || line.back() == '\r')) line.remove_suffix(1);
+  while (!line.empty() && (line.back() == ' ' || line.back() == '\t' || line.back() == '\r'))
+    line.remove_suffix(1);
   if (line == "start") return Request::kStart;
   if (line == "stop") return Request::kStop;
   if (line == "flush") return Request::kFlush;
@@ -266,12 +282,14 @@ size_t answer_request(Request request, uint32_t pid, char* out, size_t size) {
     case Request::kFlush: flush_recording(pid); break;
     case Request::kStatus: write_status(lines); break;
     case Request::kUnknown: {
-      const int length = snprintf(out, size, "error unknown request; say start, stop, flush or status\n");
+      const int length =
+          snprintf(out, size, "error unknown request; say start, stop, flush or status\n");
       return static_cast<size_t>(length);
     }
   }
   const bool ended = session().failed() && request == Request::kStart;
-  const int length = snprintf(out + lines.used(), kLastLine, "%s", ended ? "error recording has ended\n" : "ok\n");
+  const int length =
+      snprintf(out + lines.used(), kLastLine, "%s", ended ? "error recording has ended\n" : "ok\n");
   return lines.used() + static_cast<size_t>(length);
 }
 
@@ -283,7 +301,8 @@ bool serve_control() {
     g_socket = -1;
     return false;
   }
-  const int client = static_cast<int>(sys::call(SYS_accept4, g_socket, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  const int client = static_cast<int>(
+      sys::call(SYS_accept4, g_socket, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (client < 0) return false;
   serve_client(client);
   sys::close(client);

@@ -7,8 +7,8 @@
 
 namespace wavetap::agent {
 
-// File thread: opens the socket the first time, then answers whoever is waiting. Never blocks for long.
-// True: somebody was there.
+// File thread: opens the socket the first time, then answers whoever is waiting. Never blocks for
+// long. True: somebody was there.
 bool serve_control();
 
 // At exit: removes the socket's name.
@@ -21,8 +21,8 @@ enum class Request : uint8_t { kUnknown, kStart, kStop, kFlush, kStatus };
 // A request line without its newline; blanks around it are allowed.
 Request parse_request(std::string_view line);
 
-// Carries the request out and writes the answer: lines that end with "ok" or "error <text>". The number of
-// bytes. `pid`: who asks.
+// Carries the request out and writes the answer: lines that end with "ok" or "error <text>". The
+// number of bytes. `pid`: who asks.
 size_t answer_request(Request request, uint32_t pid, char* out, size_t size);
 
 }  // namespace wavetap::agent

@@ -1,4 +1,5 @@
-// The control socket's requests: any line must be parsed, and any answer must end as the protocol says.
+// The control socket's requests: any line must be parsed, and any answer must end as the protocol
+// says.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

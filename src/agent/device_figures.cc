@@ -30,8 +30,9 @@ constexpr int kMaxHipDevices = 64;
 
 // Variables that change what a layer says, or which GPUs it shows.
 constexpr const char* kVariables[] = {
-    "HSA_OVERRIDE_GFX_VERSION", "GPU_ENABLE_WGP_MODE", "HSA_CU_MASK",          "ROCR_VISIBLE_DEVICES",
-    "HIP_VISIBLE_DEVICES",      "GPU_DEVICE_ORDINAL",  "CUDA_VISIBLE_DEVICES",
+    "HSA_OVERRIDE_GFX_VERSION", "GPU_ENABLE_WGP_MODE", "HSA_CU_MASK",
+    "ROCR_VISIBLE_DEVICES",     "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
+    "CUDA_VISIBLE_DEVICES",
 };
 
 // Text that grows up to its room; what does not fit is left out at a line's end.
@@ -42,7 +43,8 @@ class Lines {
     va_start(arguments, format);
     const int length = vsnprintf(text_ + size_, sizeof text_ - size_, format, arguments);
     va_end(arguments);
-    if (length > 0 && static_cast<size_t>(length) < sizeof text_ - size_) size_ += static_cast<size_t>(length);
+    if (length > 0 && static_cast<size_t>(length) < sizeof text_ - size_)
+      size_ += static_cast<size_t>(length);
   }
   std::string_view view() const { return {text_, size_}; }
 
@@ -51,7 +53,8 @@ class Lines {
   size_t size_ = 0;
 };
 
-// Through libc, not sys.h: virtual GPUs have their files answered there, as the driver's own library reads them.
+// Through libc, not sys.h: virtual GPUs have their files answered there, as the driver's own
+// library reads them.
 size_t read_text(const char* path, char* out, size_t size) {
   const int error = errno;
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -95,11 +98,14 @@ void write_figures(DeviceLayer layer, uint32_t number, uint32_t bdf, std::string
 
 void write_node(uint32_t node, const char* properties) {
   Lines lines;
-  for_each_line(properties, [&](std::string_view line) { lines.add("%.*s\n", static_cast<int>(line.size()), line.data()); });
+  for_each_line(properties, [&](std::string_view line) {
+    lines.add("%.*s\n", static_cast<int>(line.size()), line.data());
+  });
   char path[128], text[1024];
   const uint64_t banks = number_of(properties, "mem_banks_count");
   for (uint32_t bank = 0; bank < banks && bank < kMaxBanks; ++bank) {
-    snprintf(path, sizeof path, "/sys/class/kfd/kfd/topology/nodes/%u/mem_banks/%u/properties", node, bank);
+    snprintf(path, sizeof path, "/sys/class/kfd/kfd/topology/nodes/%u/mem_banks/%u/properties",
+             node, bank);
     read_text(path, text, sizeof text);
     for_each_line(text, [&](std::string_view line) {
       lines.add("mem_banks/%u/%.*s\n", bank, static_cast<int>(line.size()), line.data());
@@ -107,9 +113,10 @@ void write_node(uint32_t node, const char* properties) {
   }
   const auto domain = static_cast<uint32_t>(number_of(properties, "domain"));
   const auto location = static_cast<uint32_t>(number_of(properties, "location_id")) & 0xffff;
-  snprintf(path, sizeof path, "/sys/bus/pci/devices/%04x:%02x:%02x.%x/revision", domain, location >> 8,
-           location >> 3 & 0x1f, location & 7);
-  if (read_text(path, text, sizeof text) != 0) lines.add("revision %lu\n", strtoul(text, nullptr, 0));
+  snprintf(path, sizeof path, "/sys/bus/pci/devices/%04x:%02x:%02x.%x/revision", domain,
+           location >> 8, location >> 3 & 0x1f, location & 7);
+  if (read_text(path, text, sizeof text) != 0)
+    lines.add("revision %lu\n", strtoul(text, nullptr, 0));
   write_figures(DeviceLayer::kDriver, node, domain << 16 | location, lines.view());
 }
 
@@ -117,7 +124,9 @@ bool changes_figures(const char* variable) {
   for (const char* const name : kVariables) {
     const size_t length = strlen(name);
     // HSA_OVERRIDE_GFX_VERSION_<node> as well.
-    if (strncmp(variable, name, length) == 0 && (variable[length] == '=' || variable[length] == '_')) return true;
+    if (strncmp(variable, name, length) == 0 &&
+        (variable[length] == '=' || variable[length] == '_'))
+      return true;
   }
   return false;
 }
@@ -126,13 +135,14 @@ void write_environment() {
   Lines lines;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const char* const equals = strchr(*variable, '=');
-    if (equals == nullptr || !changes_figures(*variable) || strchr(*variable, '\n') != nullptr) continue;
+    if (equals == nullptr || !changes_figures(*variable) || strchr(*variable, '\n') != nullptr)
+      continue;
     lines.add("%.*s %s\n", static_cast<int>(equals - *variable), *variable, equals + 1);
   }
   if (!lines.view().empty()) write_figures(DeviceLayer::kEnvironment, 0, 0, lines.view());
 }
 
-// ---- HIP ----------------------------------------------------------------------------------------------
+// ---- HIP ---------------------------------------------------------------------------------------
 
 // What HIP said of each device, once.
 struct HipDevice {
@@ -144,7 +154,8 @@ struct HipDevice {
 constinit HipDevice g_hip[kMaxHipDevices] = {};
 
 void write_hip_device(int device) {
-  write_figures(DeviceLayer::kHip, static_cast<uint32_t>(device), g_hip[device].bdf, g_hip[device].figures);
+  write_figures(DeviceLayer::kHip, static_cast<uint32_t>(device), g_hip[device].bdf,
+                g_hip[device].figures);
 }
 
 void write_known_hip_devices() {
@@ -157,7 +168,9 @@ constinit std::atomic<uint32_t> g_asking{kNotWanted};
 constinit std::atomic<uint32_t> g_asking_in{0};  // the process; its child has no thread that asks
 
 void ask_each_device() {
-  const auto find = [](const char* symbol) { return find_real(symbol, Provider::kHip, nullptr).function; };
+  const auto find = [](const char* symbol) {
+    return find_real(symbol, Provider::kHip, nullptr).function;
+  };
   const auto count_devices = reinterpret_cast<int (*)(int*)>(find("hipGetDeviceCount"));
   const auto get_new = reinterpret_cast<int (*)(void*, int)>(find("hipGetDevicePropertiesR0600"));
   const auto get_old = reinterpret_cast<int (*)(void*, int)>(find("hipGetDeviceProperties"));
@@ -168,7 +181,8 @@ void ask_each_device() {
     if (g_hip[device].state.load(std::memory_order_relaxed) != HipDevice::kEmpty) continue;
     char properties[amd::kHipPropertiesBytes] = {};
     if (get(properties, device) != 0) continue;
-    note_hip_figures(get_new != nullptr ? amd::kHipPropertiesR0600 : amd::kHipPropertiesR0000, properties, device);
+    note_hip_figures(get_new != nullptr ? amd::kHipPropertiesR0600 : amd::kHipPropertiesR0000,
+                     properties, device);
   }
 }
 
@@ -183,13 +197,14 @@ bool ask_hip() {
   return false;
 }
 
-// Runs at exit before HIP takes itself down, because it was registered after HIP had come up: from here on HIP is
-// not asked any more.
+// Runs at exit before HIP takes itself down, because it was registered after HIP had come up: from
+// here on HIP is not asked any more.
 void leave_hip_alone() {
   if (g_asking_in.load(std::memory_order_relaxed) != sys::pid()) return;
   constexpr int64_t kPatienceNs = 200'000'000;
   for (const uint32_t state : {kWanted, kAsking}) {
-    if (g_asking.load(std::memory_order_acquire) == state) sys::futex_wait(&g_asking, state, kPatienceNs);
+    if (g_asking.load(std::memory_order_acquire) == state)
+      sys::futex_wait(&g_asking, state, kPatienceNs);
   }
   uint32_t wanted = kWanted;
   g_asking.compare_exchange_strong(wanted, kAsked, std::memory_order_relaxed);
@@ -232,12 +247,15 @@ void note_hip_figures(const amd::HipPropertiesLayout& layout, const void* proper
     memcpy(&value, at + offset, sizeof value);
     return value;
   };
-  snprintf(known.figures, sizeof known.figures,
-           "name %.255s\narch %.255s\nmultiprocessors %u\nclock_mhz %u\nwave_size %u\nlds_bytes %llu\n"
-           "vram_bytes %llu\nl2_bytes %u\n",
-           at, at + layout.arch, word(layout.multiprocessors), word(layout.clock_khz) / 1000, word(layout.wave_size),
-           wide(layout.lds_bytes), wide(layout.vram_bytes), word(layout.l2_bytes));
-  known.bdf = word(layout.pci_domain) << 16 | (word(layout.pci_bus) & 0xff) << 8 | (word(layout.pci_device) & 0x1f) << 3;
+  snprintf(
+      known.figures, sizeof known.figures,
+      "name %.255s\narch %.255s\nmultiprocessors %u\nclock_mhz %u\nwave_size %u\nlds_bytes %llu\n"
+      "vram_bytes %llu\nl2_bytes %u\n",
+      at, at + layout.arch, word(layout.multiprocessors), word(layout.clock_khz) / 1000,
+      word(layout.wave_size), wide(layout.lds_bytes), wide(layout.vram_bytes),
+      word(layout.l2_bytes));
+  known.bdf = word(layout.pci_domain) << 16 | (word(layout.pci_bus) & 0xff) << 8 |
+              (word(layout.pci_device) & 0x1f) << 3;
   known.state.store(HipDevice::kKnown, std::memory_order_release);
   add_fact_source(&write_known_hip_devices);
   write_hip_device(device);
@@ -254,16 +272,18 @@ void want_hip_figures() {
   wake_helper();
 }
 
-void note_correction(const char* layer, int device, const char* pci, const char* field, const char* before,
-                     const char* after) {
+void note_correction(const char* layer, int device, const char* pci, const char* field,
+                     const char* before, const char* after) {
   ensure_started();
   unsigned domain = 0, bus = 0, slot = 0, function = 0;
   sscanf(pci, "%x:%x:%x.%x", &domain, &bus, &slot, &function);
   Lines figures, told;
   figures.add("%s %s\n", field, before);
   told.add("%s %s\n", field, after);
-  write_figures(strcmp(layer, "cuda") == 0 ? DeviceLayer::kCuda : DeviceLayer::kHip, static_cast<uint32_t>(device),
-                domain << 16 | (bus & 0xff) << 8 | (slot & 0x1f) << 3 | (function & 7), figures.view(), told.view());
+  write_figures(strcmp(layer, "cuda") == 0 ? DeviceLayer::kCuda : DeviceLayer::kHip,
+                static_cast<uint32_t>(device),
+                domain << 16 | (bus & 0xff) << 8 | (slot & 0x1f) << 3 | (function & 7),
+                figures.view(), told.view());
 }
 
 }  // namespace wavetap::agent

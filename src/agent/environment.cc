@@ -1,7 +1,8 @@
-// Two ways to be loaded: by `wavetap run`, which names the session folder, or by hand with LD_PRELOAD. The
-// latter follows the RPDT_ variables that users of RPD know: RPDT_FILENAME (default ./trace.rpd) is where the
-// trace will be wanted, RPDT_AUTOSTART=0 waits for a start, RPDT_STACKFRAMES=1 records stacks. The folder
-// is made beside that file when the first call is recorded, so a program that never uses the GPU leaves nothing.
+// Two ways to be loaded: by `wavetap run`, which names the session folder, or by hand with
+// LD_PRELOAD. The latter follows the RPDT_ variables that users of RPD know: RPDT_FILENAME (default
+// ./trace.rpd) is where the trace will be wanted, RPDT_AUTOSTART=0 waits for a start,
+// RPDT_STACKFRAMES=1 records stacks. The folder is made beside that file when the first call is
+// recorded, so a program that never uses the GPU leaves nothing.
 #include "agent/environment.h"
 
 #include <stdio.h>
@@ -25,8 +26,9 @@ struct Option {
   uint32_t bit;
 };
 constexpr Option kOptions[] = {
-    {"args", format::kOptionArguments}, {"stacks", format::kOptionStacks},     {"hsa", format::kOptionHsa},
-    {"barriers", format::kOptionBarriers}, {"kernargs", format::kOptionKernargs},
+    {"args", format::kOptionArguments},    {"stacks", format::kOptionStacks},
+    {"hsa", format::kOptionHsa},           {"barriers", format::kOptionBarriers},
+    {"kernargs", format::kOptionKernargs},
 };
 
 void read_options(const char* text, Environment& environment) {
@@ -60,7 +62,8 @@ void read_environment(Environment& environment) {
   environment = {};
   // A set-user-id program must not be made to write files for whoever started it.
   const char* const folder = secure_getenv(format::kSessionVariable);
-  if (const char* const options = secure_getenv(format::kOptionsVariable)) read_options(options, environment);
+  if (const char* const options = secure_getenv(format::kOptionsVariable))
+    read_options(options, environment);
   environment.emulated = secure_getenv("WAVETAP_GPU_DIR") != nullptr;
   if (folder != nullptr && *folder != '\0') {
     environment.has_session = make_absolute(folder, environment.folder);
@@ -73,7 +76,8 @@ void read_environment(Environment& environment) {
   const char* const name = secure_getenv("RPDT_FILENAME");
   if (!make_absolute(name != nullptr && *name != '\0' ? name : "trace.rpd", environment.output))
     environment.output[0] = '\0';
-  if (const char* const start = secure_getenv("RPDT_AUTOSTART")) environment.paused = atoi(start) == 0;
+  if (const char* const start = secure_getenv("RPDT_AUTOSTART"))
+    environment.paused = atoi(start) == 0;
   if (const char* const stacks = secure_getenv("RPDT_STACKFRAMES"))
     if (atoi(stacks) != 0) environment.options |= format::kOptionStacks;
 }
@@ -81,7 +85,8 @@ void read_environment(Environment& environment) {
 const char* session_folder(Environment& environment, uint32_t pid) {
   if (environment.has_session) return environment.folder;
   if (environment.output[0] == '\0') return nullptr;
-  const int length = snprintf(environment.folder, sizeof environment.folder, "%s.raw-%u", environment.output, pid);
+  const int length =
+      snprintf(environment.folder, sizeof environment.folder, "%s.raw-%u", environment.output, pid);
   if (length <= 0 || static_cast<size_t>(length) >= sizeof environment.folder) return nullptr;
   const int made = sys::make_directory(environment.folder, 0700);
   if (made != 0 && made != -EEXIST) {
@@ -94,8 +99,8 @@ const char* session_folder(Environment& environment, uint32_t pid) {
 
 void say_where(const Environment& environment) {
   if (environment.has_session || environment.output[0] == '\0') return;
-  say("recorded into %s; `wavetap import %s -o %s` makes the trace", environment.folder, environment.folder,
-      environment.output);
+  say("recorded into %s; `wavetap import %s -o %s` makes the trace", environment.folder,
+      environment.folder, environment.output);
 }
 
 bool has_elder_copy() {

@@ -15,7 +15,8 @@ std::atomic<const FunctionFamily*> g_families[kMaxFamilies];
 void add_function_family(const FunctionFamily* family) {
   for (auto& slot : g_families) {
     const FunctionFamily* empty = nullptr;
-    if (slot.compare_exchange_strong(empty, family, std::memory_order_release) || empty == family) return;
+    if (slot.compare_exchange_strong(empty, family, std::memory_order_release) || empty == family)
+      return;
   }
 }
 
@@ -28,7 +29,8 @@ const char* function_name(uint32_t number) {
   return "?";
 }
 
-void write_function_fact(format::Api api, uint32_t number, uint32_t result_type, const char* name, const char* layout) {
+void write_function_fact(format::Api api, uint32_t number, uint32_t result_type, const char* name,
+                         const char* layout) {
   format::FunctionFact function{};
   function.number = number;
   function.result_type = result_type;

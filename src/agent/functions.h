@@ -1,5 +1,5 @@
-// Numbers of the functions that CallRecords name. Each family has a range; a FunctionFact tells the reader what
-// a number means, so the ranges may change with every build.
+// Numbers of the functions that CallRecords name. Each family has a range; a FunctionFact tells the
+// reader what a number means, so the ranges may change with every build.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@ void add_function_family(const FunctionFamily* family);
 // "?" for a number nobody registered.
 const char* function_name(uint32_t number);
 
-void write_function_fact(format::Api api, uint32_t number, uint32_t result_type, const char* name, const char* layout);
+void write_function_fact(format::Api api, uint32_t number, uint32_t result_type, const char* name,
+                         const char* layout);
 
 }  // namespace wavetap::agent

@@ -1,16 +1,18 @@
-// The threads of the recorder: started when recording first has something to do, all signals blocked, asleep
-// most of the time.
+// The threads of the recorder: started when recording first has something to do, all signals
+// blocked, asleep most of the time.
 //
-// The helper runs what the hooks registered, which may call into the GPU runtime, samples the clocks and
-// carries out requests of the control socket.
+// The helper runs what the hooks registered, which may call into the GPU runtime, samples the
+// clocks and carries out requests of the control socket.
 //
-// The file thread makes spare chunks and listens on the control socket. It has a descriptor table of its own,
-// empty at first: descriptors that come and go on another thread would otherwise take numbers the program
-// counts on, use up its limit, and be closed by programs that close everything they do not know, perhaps
-// between two system calls of ours. The helper cannot do the same, because the runtime needs its descriptors.
-// Where the kernel has no such tables (before 5.9) the two share the program's.
+// The file thread makes spare chunks and listens on the control socket. It has a descriptor table
+// of its own, empty at first: descriptors that come and go on another thread would otherwise take
+// numbers the program counts on, use up its limit, and be closed by programs that close everything
+// they do not know, perhaps between two system calls of ours. The helper cannot do the same,
+// because the runtime needs its descriptors. Where the kernel has no such tables (before 5.9) the
+// two share the program's.
 //
-// Neither may keep alive a process whose other threads have all ended, so the file thread looks for that.
+// Neither may keep alive a process whose other threads have all ended, so the file thread looks for
+// that.
 #include "agent/helper.h"
 
 #include <dirent.h>
@@ -45,7 +47,7 @@ Bell g_helper_bell;
 Bell g_file_bell;
 std::atomic<uint32_t> g_helper_pid{0};
 std::atomic<uint32_t> g_running{0};  // of our threads, those that have not left
-std::atomic<bool> g_leave{false};  // the program's threads are gone
+std::atomic<bool> g_leave{false};    // the program's threads are gone
 
 constexpr int kMaxWork = 8;
 std::atomic<bool (*)()> g_work[kMaxWork];
@@ -105,7 +107,8 @@ void harvest_if_asked() {
   sys::futex_wake(&g_harvests_done, 1 << 16);
 }
 
-// By the thread itself: naming another goes through /proc, whose entries make a process slow to disappear.
+// By the thread itself: naming another goes through /proc, whose entries make a process slow to
+// disappear.
 void name_thread(const char* name) { sys::call(SYS_prctl, PR_SET_NAME, name, 0, 0, 0); }
 
 // The last thing a thread of ours does.
@@ -176,7 +179,8 @@ bool start_thread(void* (*run)(void*)) {
 void add_helper_work(bool (*poll)()) {
   for (auto& slot : g_work) {
     bool (*empty)() = nullptr;
-    if (slot.compare_exchange_strong(empty, poll, std::memory_order_release) || empty == poll) return;
+    if (slot.compare_exchange_strong(empty, poll, std::memory_order_release) || empty == poll)
+      return;
   }
 }
 
@@ -238,8 +242,8 @@ void start_helper() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  // Without them (a limit on processes) chunks are made by the threads that need them; only the control socket
-  // is missing, and `wavetap status` says that nobody answers.
+  // Without them (a limit on processes) chunks are made by the threads that need them; only the
+  // control socket is missing, and `wavetap status` says that nobody answers.
   if (start_thread(run_helper)) start_thread(run_file_thread);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -248,7 +252,8 @@ void stop_helper() {
   g_leave.store(true, std::memory_order_relaxed);
   g_helper_bell.ring();
   g_file_bell.ring();
-  while (const uint32_t running = g_running.load(std::memory_order_acquire)) sys::futex_wait(&g_running, running, kBusyNs);
+  while (const uint32_t running = g_running.load(std::memory_order_acquire))
+    sys::futex_wait(&g_running, running, kBusyNs);
   g_helper_pid.store(0, std::memory_order_relaxed);
 }
 

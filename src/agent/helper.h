@@ -13,11 +13,12 @@ void start_helper();
 // Ends them and waits until they are gone. For tests: a program's recorder ends with the program.
 void stop_helper();
 
-// Writes what the helper would have written by now: losses counted and a clock sample. For flush and exit.
+// Writes what the helper would have written by now: losses counted and a clock sample. For flush
+// and exit.
 void write_pending_facts();
 
-// Collects the GPU times of what has finished (g_harvest) on the helper thread, and waits for that, but not longer than
-// `patience_ns`. Safe in a signal handler.
+// Collects the GPU times of what has finished (g_harvest) on the helper thread, and waits for that,
+// but not longer than `patience_ns`. Safe in a signal handler.
 void harvest_on_helper(int64_t patience_ns);
 
 // A chunk was found missing, or is to be unmapped.

@@ -1,5 +1,6 @@
-// Mirrors of the types that HIP functions take by value. No HIP header is used: the table (hip_api.inc) spans
-// releases, and what counts is size, alignment and class of a type in the calling convention.
+// Mirrors of the types that HIP functions take by value. No HIP header is used: the table
+// (hip_api.inc) spans releases, and what counts is size, alignment and class of a type in the
+// calling convention.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +20,9 @@ struct alignas(kAlignment) Opaque {
 };
 
 // Flags of a table row.
-inline constexpr uint32_t kEssential = 1;  // arguments are always recorded
-inline constexpr uint32_t kBlocking = 2;   // returns when the GPU has done something
-inline constexpr uint32_t kUnrecorded = 4; // only looked at
+inline constexpr uint32_t kEssential = 1;   // arguments are always recorded
+inline constexpr uint32_t kBlocking = 2;    // returns when the GPU has done something
+inline constexpr uint32_t kUnrecorded = 4;  // only looked at
 
 // What a call answers when the loaded library does not have the function.
 inline constexpr int32_t kHipErrorNotSupported = 801;

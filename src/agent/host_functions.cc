@@ -1,5 +1,5 @@
-// Programs register their kernels when they are loaded, long before recording may be started; so every name is
-// kept, in blocks that are never freed: 16 bytes and the name.
+// Programs register their kernels when they are loaded, long before recording may be started; so
+// every name is kept, in blocks that are never freed: 16 bytes and the name.
 #include "agent/host_functions.h"
 
 #include <string.h>
@@ -35,7 +35,8 @@ void write_entry(const void* function, const char* name, size_t bytes) {
   fact(host, format::Kind::kHostFunction, 0, {std::string_view(name, bytes)});
 }
 
-// Not under the lock: fact() may have to make a chunk. Entries are never changed, so walking them needs none.
+// Not under the lock: fact() may have to make a chunk. Entries are never changed, so walking them
+// needs none.
 void write_all() {
   Block* block;
   {
@@ -58,7 +59,8 @@ void keep(const void* function, const char* name, size_t bytes) {
   const Locked lock(g_fork_wiped.host_lock);
   const size_t size = (sizeof(Entry) + bytes + 7) & ~size_t{7};
   if (g_blocks == nullptr || kBlockBytes - g_blocks->used < size) {
-    char* const fresh = sys::map(kBlockBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    char* const fresh =
+        sys::map(kBlockBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     if (fresh == nullptr) return;
     auto* const block = reinterpret_cast<Block*>(fresh);
     block->next = g_blocks;

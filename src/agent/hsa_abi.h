@@ -1,6 +1,7 @@
-// What the agent knows of HSA's binary interface: the parts of AMD's hsa.h, hsa_ext_amd.h, hsa_ven_amd_loader.h
-// and hsa_api_trace.h that it touches, in our own words, so that one library serves every ROCr and builds
-// where none is installed. tests/hsa_trace holds the numbers against AMD's headers.
+// What the agent knows of HSA's binary interface: the parts of AMD's hsa.h, hsa_ext_amd.h,
+// hsa_ven_amd_loader.h and hsa_api_trace.h that it touches, in our own words, so that one library
+// serves every ROCr and builds where none is installed. tests/hsa_trace holds the numbers against
+// AMD's headers.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +30,8 @@ static_assert(sizeof(HsaQueue) == 40);
 inline constexpr uint32_t kQueueCooperative = 2;
 inline constexpr size_t kAmdQueueBytes = 256;  // amd_queue_t, which begins with the HsaQueue
 
-// The tables OnLoad is handed. `size` (AMD's minor_id) is that of the whole table; pointers to functions
-// follow the version.
+// The tables OnLoad is handed. `size` (AMD's minor_id) is that of the whole table; pointers to
+// functions follow the version.
 struct HsaTableVersion {
   uint32_t major;
   uint32_t size;
@@ -62,7 +63,8 @@ struct HsaLoaderTable {
   void* query_host_address;
   void* query_segment_descriptors;
   void* query_executable;
-  HsaStatus (*iterate_code_objects)(uint64_t executable, HsaStatus (*)(uint64_t executable, uint64_t object, void*),
+  HsaStatus (*iterate_code_objects)(uint64_t executable,
+                                    HsaStatus (*)(uint64_t executable, uint64_t object, void*),
                                     void* data);
   HsaStatus (*code_object_info)(uint64_t object, uint32_t attribute, void* value);
 };
@@ -112,9 +114,14 @@ struct HsaEvent {
   uint64_t address;
   uint32_t reason;
 };
-enum HsaEventType : uint32_t { kEventMemoryFault = 0, kEventHardwareException = 1, kEventMemoryError = 2 };
+enum HsaEventType : uint32_t {
+  kEventMemoryFault = 0,
+  kEventHardwareException = 1,
+  kEventMemoryError = 2
+};
 
-inline constexpr uint64_t kSignalGpuOnly = 1;  // HSA_AMD_SIGNAL_AMD_GPU_ONLY: no interrupt behind it
+// HSA_AMD_SIGNAL_AMD_GPU_ONLY: no interrupt behind it.
+inline constexpr uint64_t kSignalGpuOnly = 1;
 inline constexpr int64_t kSignalKindUser = 1;
 
 }  // namespace wavetap::agent

@@ -1,5 +1,5 @@
-// Host cost of a dispatch: reserving a packet, writing it and ringing the doorbell, over a runtime that does
-// next to nothing. The difference between a row and `bare` is ours.
+// Host cost of a dispatch: reserving a packet, writing it and ringing the doorbell, over a runtime
+// that does next to nothing. The difference between a row and `bare` is ours.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 
@@ -80,7 +80,8 @@ void dispatch(benchmark::State& state, Mode mode) {
 BENCHMARK_CAPTURE(dispatch, bare, Mode::kBare);
 BENCHMARK_CAPTURE(dispatch, stopped, Mode::kStopped);
 BENCHMARK_CAPTURE(dispatch, recorded, Mode::kRecorded)->Iterations(2'000'000);
-BENCHMARK_CAPTURE(dispatch, recorded_with_the_programs_signal, Mode::kProgramsSignal)->Iterations(1'000'000);
+BENCHMARK_CAPTURE(dispatch, recorded_with_the_programs_signal, Mode::kProgramsSignal)
+    ->Iterations(1'000'000);
 
 }  // namespace
 }  // namespace wavetap::agent

@@ -1,7 +1,8 @@
-// `--hsa`: every function of the core and AMD tables recorded as a call, around whatever hook sits in its entry.
+// `--hsa`: every function of the core and AMD tables recorded as a call, around whatever hook sits
+// in its entry.
 //
-// A HIP call stays the owner of what happens inside it: the HSA calls that it makes are recorded below it but
-// own nothing. Without an outer call the HSA function is the owner.
+// A HIP call stays the owner of what happens inside it: the HSA calls that it makes are recorded
+// below it but own nothing. Without an outer call the HSA function is the owner.
 #include <cstddef>
 #include <utility>
 
@@ -33,14 +34,16 @@ constexpr uint32_t result_type() {
 
 constexpr Described kFunctions[] = {
 #define WT_HSA_CORE(name, result, parameters, layout) {#name, layout, result_type<result>()},
-#define WT_HSA_AMD(entries, name, result, parameters, layout) {#name, layout, result_type<result>()},
+#define WT_HSA_AMD(entries, name, result, parameters, layout) \
+  {#name, layout, result_type<result>()},
 #include "agent/hsa_api.inc"
 #undef WT_HSA_CORE
 #undef WT_HSA_AMD
 };
 static_assert(sizeof kFunctions / sizeof kFunctions[0] == kHsaFunctions);
 
-// What the entries held when install_call_hooks() came: our other hooks, or the runtime's functions.
+// What the entries held when install_call_hooks() came: our other hooks, or the runtime's
+// functions.
 constinit void* g_inner[kHsaFunctions] = {};
 
 // First letters of the code of the nth argument in a layout.
@@ -87,14 +90,17 @@ struct CallHook<kIndex, Result (*)(Args...)> {
     } else {
       const Result result = inner(args...);
       // What is not a status cannot fail.
-      const bool succeeded = !std::is_same_v<Result, HsaStatus> || static_cast<uint64_t>(result) == kHsaSuccess;
-      leave(open, static_cast<int32_t>(result), succeeded, std::index_sequence_for<Args...>{}, args...);
+      const bool succeeded =
+          !std::is_same_v<Result, HsaStatus> || static_cast<uint64_t>(result) == kHsaSuccess;
+      leave(open, static_cast<int32_t>(result), succeeded, std::index_sequence_for<Args...>{},
+            args...);
       return result;
     }
   }
 
   template <size_t... kN>
-  static void leave(OpenCall& open, int32_t result, [[maybe_unused]] bool succeeded, std::index_sequence<kN...>, Args... args) {
+  static void leave(OpenCall& open, int32_t result, [[maybe_unused]] bool succeeded,
+                    std::index_sequence<kN...>, Args... args) {
     if (open.outer_call != 0) open.outer_dispatches = open.stream->dispatches_;
     leave_call(open, kFirstHsaFunction + kIndex, result,
                argument<code_of(kFunctions[kIndex].layout, kN)>(args, succeeded)...);
@@ -108,7 +114,8 @@ constinit FunctionFamily g_family{kFirstHsaFunction, kHsaFunctions, &name_of};
 void write_functions() {
   for (uint32_t i = 0; i < kHsaFunctions; ++i) {
     const Described& function = kFunctions[i];
-    write_function_fact(format::Api::kHsa, kFirstHsaFunction + i, function.result_type, function.name, function.layout);
+    write_function_fact(format::Api::kHsa, kFirstHsaFunction + i, function.result_type,
+                        function.name, function.layout);
   }
 }
 

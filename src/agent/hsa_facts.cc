@@ -34,7 +34,8 @@ struct Agent {
   uint64_t l2_bytes;
 };
 
-// Grows; never shrinks. Plain memory, so that nothing is constructed or destroyed behind the program's back.
+// Grows; never shrinks. Plain memory, so that nothing is constructed or destroyed behind the
+// program's back.
 template <class T>
 class List {
  public:
@@ -102,7 +103,7 @@ const Facts& loaded_facts() {
   return g_facts;
 }
 
-// ---- agents and pools ---------------------------------------------------------------------------------------
+// ---- agents and pools --------------------------------------------------------------------------
 
 template <class T>
 T agent_info(uint64_t agent, uint32_t attribute) {
@@ -118,7 +119,8 @@ HsaStatus add_pool(uint64_t pool, void* data) {
   size_t size = 0;
   bool may_allocate = false;
   hsa().hsa_amd_memory_pool_get_info(pool, amd::kPoolSegment, &segment);
-  if (segment == amd::kSegmentGroup) hsa().hsa_amd_memory_pool_get_info(pool, amd::kPoolSize, &agent->lds_bytes);
+  if (segment == amd::kSegmentGroup)
+    hsa().hsa_amd_memory_pool_get_info(pool, amd::kPoolSize, &agent->lds_bytes);
   if (segment != amd::kSegmentGlobal || g_facts.pool_count == kMaxPools) return kHsaSuccess;
   hsa().hsa_amd_memory_pool_get_info(pool, amd::kPoolFlags, &flags);
   hsa().hsa_amd_memory_pool_get_info(pool, amd::kPoolSize, &size);
@@ -128,7 +130,8 @@ HsaStatus add_pool(uint64_t pool, void* data) {
   const bool fine = (flags & (amd::kPoolFineGrained | amd::kPoolKernarg)) != 0;
   format::MemoryKind kind = fine ? format::MemoryKind::kFineGrained : format::MemoryKind::kDevice;
   if (agent->fact.is_gpu == 0) {
-    kind = (flags & amd::kPoolKernarg) != 0 ? format::MemoryKind::kKernarg : format::MemoryKind::kHost;
+    kind =
+        (flags & amd::kPoolKernarg) != 0 ? format::MemoryKind::kKernarg : format::MemoryKind::kHost;
     if (fine && may_allocate && g_facts.shared_pool == 0) g_facts.shared_pool = pool;
   }
   g_facts.pools[g_facts.pool_count++] = {pool, agent->fact.number, kind, may_allocate};
@@ -146,9 +149,11 @@ HsaStatus add_agent(uint64_t handle, void*) {
   fact.gpu_index = UINT32_MAX;
   if (fact.is_gpu != 0) {
     fact.gpu_index = 0;
-    for (uint32_t i = 0; i + 1 < g_facts.agent_count; ++i) fact.gpu_index += g_facts.agents[i].fact.is_gpu;
+    for (uint32_t i = 0; i + 1 < g_facts.agent_count; ++i)
+      fact.gpu_index += g_facts.agents[i].fact.is_gpu;
     fact.wavefront = agent_info<uint32_t>(handle, amd::kAgentWavefrontSize);
-    fact.bdf = agent_info<uint32_t>(handle, amd::kAgentDomain) << 16 | agent_info<uint32_t>(handle, amd::kAgentBdf);
+    fact.bdf = agent_info<uint32_t>(handle, amd::kAgentDomain) << 16 |
+               agent_info<uint32_t>(handle, amd::kAgentBdf);
     hsa().hsa_agent_get_info(handle, amd::kAgentUuid, agent.uuid);
     agent.uuid[sizeof agent.uuid - 1] = '\0';
     uint32_t caches[4] = {};
@@ -165,13 +170,16 @@ HsaStatus add_agent(uint64_t handle, void*) {
   return kHsaSuccess;
 }
 
-// ---- code objects and kernels -------------------------------------------------------------------------------
+// ---- code objects and kernels ------------------------------------------------------------------
 
 void write_code_object(const CodeObject& object, uint8_t flags) {
-  fact(object.fact, format::Kind::kCodeObject, flags, {object.uri == nullptr ? "" : object.uri, object.file});
+  fact(object.fact, format::Kind::kCodeObject, flags,
+       {object.uri == nullptr ? "" : object.uri, object.file});
 }
 
-void write_kernel(const Kernel& kernel) { fact(kernel.fact, format::Kind::kKernel, 0, {kernel.name}); }
+void write_kernel(const Kernel& kernel) {
+  fact(kernel.fact, format::Kind::kKernel, 0, {kernel.name});
+}
 
 template <class T>
 T code_object_info(uint64_t object, uint32_t attribute) {
@@ -183,7 +191,8 @@ T code_object_info(uint64_t object, uint32_t attribute) {
 // Puts the object into the session folder; `file` becomes its name there, or "".
 void save(CodeObject& object, const void* bytes, uint64_t size) {
   object.file[0] = '\0';
-  if (bytes == nullptr || size > kMaxSavedBytes || g_facts.saved_bytes + size > kMaxSavedTotal) return;
+  if (bytes == nullptr || size > kMaxSavedBytes || g_facts.saved_bytes + size > kMaxSavedTotal)
+    return;
   char path[4096];
   const std::string_view name = session_file(object.fact.number, path, sizeof path);
   if (name.empty() || name.size() >= sizeof object.file) return;
@@ -217,7 +226,8 @@ HsaStatus add_code_object(uint64_t executable, uint64_t loaded, void*) {
   object.fact.load_delta = code_object_info<uint64_t>(loaded, kLoadedDelta);
   const uint32_t length = code_object_info<uint32_t>(loaded, kLoadedUriLength);
   object.uri = static_cast<char*>(std::calloc(length + 1, 1));
-  if (object.uri != nullptr && length != 0) g_facts.loader.code_object_info(loaded, kLoadedUri, object.uri);
+  if (object.uri != nullptr && length != 0)
+    g_facts.loader.code_object_info(loaded, kLoadedUri, object.uri);
 
   if (code_object_info<uint32_t>(loaded, kLoadedStorage) == kStorageMemory) {
     const auto base = code_object_info<uint64_t>(loaded, kLoadedMemoryBase);
@@ -233,7 +243,8 @@ HsaStatus add_code_object(uint64_t executable, uint64_t loaded, void*) {
 HsaStatus add_kernel(uint64_t executable, uint64_t, uint64_t symbol, void*) {
   uint32_t type = 0;
   const auto get = hsa().hsa_executable_symbol_get_info;
-  if (get(symbol, kSymbolType, &type) != kHsaSuccess || type != kSymbolKindKernel) return kHsaSuccess;
+  if (get(symbol, kSymbolType, &type) != kHsaSuccess || type != kSymbolKindKernel)
+    return kHsaSuccess;
   Kernel kernel{};
   kernel.executable = executable;
   kernel.fact.time = ticks();
@@ -242,7 +253,8 @@ HsaStatus add_kernel(uint64_t executable, uint64_t, uint64_t symbol, void*) {
   get(symbol, kSymbolGroupBytes, &kernel.fact.group_bytes);
   get(symbol, kSymbolPrivateBytes, &kernel.fact.private_bytes);
   for (const CodeObject& object : g_facts.code_objects) {
-    if (object.executable == executable && kernel.fact.kernel_object - object.fact.load_base < object.fact.load_bytes) {
+    if (object.executable == executable &&
+        kernel.fact.kernel_object - object.fact.load_base < object.fact.load_bytes) {
       kernel.fact.code_object = object.fact.number;
     }
   }
@@ -254,7 +266,8 @@ HsaStatus add_kernel(uint64_t executable, uint64_t, uint64_t symbol, void*) {
     return kHsaSuccess;
   }
   get(symbol, kSymbolName, kernel.name);
-  if (length > 3 && std::strcmp(kernel.name + length - 3, ".kd") == 0) kernel.name[length - 3] = '\0';
+  if (length > 3 && std::strcmp(kernel.name + length - 3, ".kd") == 0)
+    kernel.name[length - 3] = '\0';
   write_kernel(kernel);
   if (g_facts.kernels.add(kernel) == nullptr) std::free(kernel.name);
   return kHsaSuccess;
@@ -325,7 +338,8 @@ void open_agents() {
   g_facts.kernels.clear();
   hsa().hsa_iterate_agents(reinterpret_cast<void*>(&add_agent), nullptr);
   g_facts.loader = {};
-  hsa().hsa_system_get_major_extension_table(kLoaderExtension, 1, sizeof g_facts.loader, &g_facts.loader);
+  hsa().hsa_system_get_major_extension_table(kLoaderExtension, 1, sizeof g_facts.loader,
+                                             &g_facts.loader);
   write_agents();
 }
 
@@ -357,7 +371,8 @@ uint32_t host_agent() {
 uint32_t agent_of_address(const void* address) {
   HsaPointerInfo info{};
   info.size = sizeof info;
-  if (hsa().hsa_amd_pointer_info(address, &info, nullptr, nullptr, nullptr) != kHsaSuccess) return host_agent();
+  if (hsa().hsa_amd_pointer_info(address, &info, nullptr, nullptr, nullptr) != kHsaSuccess)
+    return host_agent();
   const uint32_t number = agent_number(info.owner);
   return info.type == 0 || number == kNoAgent ? host_agent() : number;
 }

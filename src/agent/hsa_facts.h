@@ -12,14 +12,16 @@ inline constexpr uint32_t kNoAgent = UINT32_MAX;
 
 // Lists agents and pools, writing AgentFacts. Called by OnLoad.
 void open_agents();
-// From now on, also tells a session that opens later (a child of fork, recording started by hand) what is known.
+// From now on, also tells a session that opens later (a child of fork, recording started by hand)
+// what is known.
 void replay_facts_for_new_sessions();
 void unlock_facts_after_fork();
 
 uint32_t agent_number(uint64_t agent);  // kNoAgent: unknown
 bool is_gpu(uint64_t agent);
-uint32_t host_agent();                            // the first CPU
-uint32_t agent_of_address(const void* address);   // whose memory it is; the host's when the runtime does not know it
+uint32_t host_agent();  // the first CPU
+// Whose memory it is; the host's when the runtime does not know it.
+uint32_t agent_of_address(const void* address);
 
 struct PoolFact {
   uint64_t pool;

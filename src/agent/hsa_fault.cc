@@ -1,5 +1,5 @@
-// GPU faults as the runtime reports them. Our handler is one of several and leaves the event unhandled, so
-// that the program's own, or the runtime's message and abort, follow as without us.
+// GPU faults as the runtime reports them. Our handler is one of several and leaves the event
+// unhandled, so that the program's own, or the runtime's message and abort, follow as without us.
 #include <cstdio>
 
 #include "agent/hsa_facts.h"
@@ -19,12 +19,9 @@ const char* describe(const HsaEvent& event) {
       if (event.reason & 4) return "memory fault: execution of a page without that right";
       if (event.reason & 8) return "memory fault: memory of the host only";
       return "memory fault";
-    case kEventHardwareException:
-      return "hardware exception";
-    case kEventMemoryError:
-      return "memory error";
-    default:
-      return nullptr;
+    case kEventHardwareException: return "hardware exception";
+    case kEventMemoryError: return "memory error";
+    default: return nullptr;
   }
 }
 

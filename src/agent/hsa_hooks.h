@@ -1,5 +1,5 @@
-// The hooks behind HSA's function tables, by what they watch. Each is called by OnLoad (hsa_load.cc) once the
-// table is open, and takes its entries.
+// The hooks behind HSA's function tables, by what they watch. Each is called by OnLoad
+// (hsa_load.cc) once the table is open, and takes its entries.
 #pragma once
 
 namespace wavetap::agent {

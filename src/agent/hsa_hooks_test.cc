@@ -1,4 +1,5 @@
-// The HSA hooks over a runtime the tests hold in their hands: packet in, packet out, and what the trace says.
+// The HSA hooks over a runtime the tests hold in their hands: packet in, packet out, and what the
+// trace says.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -74,7 +75,8 @@ class HsaHooksTest : public testing::Test {
 
   HsaQueue* make_queue(uint32_t size = 64) {
     HsaQueue* queue = nullptr;
-    EXPECT_EQ(program().hsa_queue_create(FakeHsa::kGpu, size, 0, nullptr, nullptr, 0, 0, &queue), kHsaSuccess);
+    EXPECT_EQ(program().hsa_queue_create(FakeHsa::kGpu, size, 0, nullptr, nullptr, 0, 0, &queue),
+              kHsaSuccess);
     return queue;
   }
   FakeHsa::RealQueue& gpu(size_t i = 0) { return *fake_.queues.at(i); }
@@ -141,33 +143,20 @@ class HsaHooksTest : public testing::Test {
         EXPECT_TRUE(trace.completions.emplace(complete->id, *complete).second) << "completed twice";
         break;
       }
-      case Kind::kQueue:
-        trace.queues.push_back(*record.as<format::QueueFact>());
-        break;
-      case Kind::kFault:
-        trace.faults.push_back(*record.as<format::FaultFact>());
-        break;
+      case Kind::kQueue: trace.queues.push_back(*record.as<format::QueueFact>()); break;
+      case Kind::kFault: trace.faults.push_back(*record.as<format::FaultFact>()); break;
       case Kind::kAllocate:
         trace.allocations.push_back(*record.as<format::AllocateRecord>());
         break;
-      case Kind::kCopy:
-        trace.copies.push_back(*record.as<format::CopyRecord>());
-        break;
-      case Kind::kFree:
-        trace.frees.push_back(*record.as<format::FreeRecord>());
-        break;
+      case Kind::kCopy: trace.copies.push_back(*record.as<format::CopyRecord>()); break;
+      case Kind::kFree: trace.frees.push_back(*record.as<format::FreeRecord>()); break;
       case Kind::kFunction:
         trace.functions[static_cast<uint16_t>(record.as<format::FunctionFact>()->number)] =
             format::TextCursor(record.after<format::FunctionFact>()).next();
         break;
-      case Kind::kLoss:
-        trace.losses += record.as<format::LossFact>()->count;
-        break;
-      case Kind::kCall:
-        trace.calls.push_back(*record.as<format::CallRecord>());
-        break;
-      default:
-        break;
+      case Kind::kLoss: trace.losses += record.as<format::LossFact>()->count; break;
+      case Kind::kCall: trace.calls.push_back(*record.as<format::CallRecord>()); break;
+      default: break;
     }
   }
 
@@ -202,8 +191,8 @@ TEST_F(HsaHooksTest, OtherPacketsPassUntouched) {
   load();
   HsaQueue* queue = make_queue();
   const uint64_t signal = make_signal();
-  for (const PacketType type : {PacketType::kBarrierAnd, PacketType::kBarrierOr, PacketType::kVendorSpecific,
-                                PacketType::kAgentDispatch}) {
+  for (const PacketType type : {PacketType::kBarrierAnd, PacketType::kBarrierOr,
+                                PacketType::kVendorSpecific, PacketType::kAgentDispatch}) {
     Packet in{};
     std::memset(&in, 0x5a, sizeof in);
     in.header = header_of(type);
@@ -226,7 +215,8 @@ TEST_F(HsaHooksTest, TheProgramsSignalStaysAndKeepsItsTimes) {
   EXPECT_EQ(fake_.signals.at(signal)->start_ts, 500u);
   EXPECT_EQ(fake_.signals.at(signal)->end_ts, 600u);
 
-  // Submitted again before anyone looked: the first times are collected before the GPU may overwrite them.
+  // Submitted again before anyone looked: the first times are collected before the GPU may
+  // overwrite them.
   fake_.set(signal, 1);
   submit(queue, kernel(2, signal));
   gpu().take(1);
@@ -279,8 +269,10 @@ TEST_F(HsaHooksTest, ASignalManyKernelsCountDownIsCompletedOncePerKernelInOrder)
   ASSERT_EQ(trace.completions.size(), 3u);
   // What the program is told are the last kernel's times, not the barrier's.
   HsaTimes times{};
-  EXPECT_EQ(program().hsa_amd_profiling_get_dispatch_time(FakeHsa::kGpu, signal, &times), kHsaSuccess);
-  EXPECT_EQ(static_cast<int64_t>(times.start), trace.completions.at(trace.dispatches[2].id).start_ns);
+  EXPECT_EQ(program().hsa_amd_profiling_get_dispatch_time(FakeHsa::kGpu, signal, &times),
+            kHsaSuccess);
+  EXPECT_EQ(static_cast<int64_t>(times.start),
+            trace.completions.at(trace.dispatches[2].id).start_ns);
   EXPECT_EQ(static_cast<int64_t>(times.end), trace.completions.at(trace.dispatches[2].id).end_ns);
 }
 
@@ -356,7 +348,8 @@ TEST_F(HsaHooksTest, EightThreadsOnOneQueue) {
         OpenCall call;
         ASSERT_TRUE(enter_call(call, 5));
         const uint64_t index = program().hsa_queue_add_write_index_scacq_screl(queue, 1);
-        while (index - program().hsa_queue_load_read_index_scacquire(queue) >= 64) std::this_thread::yield();
+        while (index - program().hsa_queue_load_read_index_scacquire(queue) >= 64)
+          std::this_thread::yield();
         const uint64_t object = static_cast<uint64_t>(stream()->number()) << 32 | call.call;
         write(queue, index, kernel(object));
         program().hsa_signal_store_screlease(queue->doorbell_signal, static_cast<int64_t>(index));
@@ -379,7 +372,8 @@ TEST_F(HsaHooksTest, EightThreadsOnOneQueue) {
   EXPECT_EQ(trace.losses, 0u);
   // Whoever's doorbell moved it, a dispatch belongs to the call that reserved its packet.
   for (const format::DispatchRecord& dispatch : trace.dispatches) {
-    ASSERT_EQ(static_cast<uint64_t>(dispatch.owner.stream) << 32 | dispatch.owner.call, dispatch.kernel_object);
+    ASSERT_EQ(static_cast<uint64_t>(dispatch.owner.stream) << 32 | dispatch.owner.call,
+              dispatch.kernel_object);
   }
 }
 
@@ -481,7 +475,8 @@ TEST_F(HsaHooksTest, QueueErrorsAreFactsAndReachTheProgramWithItsOwnQueue) {
     *static_cast<Seen*>(data) = {status, queue};
   };
   HsaQueue* queue = nullptr;
-  program().hsa_queue_create(FakeHsa::kGpu, 64, 0, reinterpret_cast<void*>(callback), &seen, 0, 0, &queue);
+  program().hsa_queue_create(FakeHsa::kGpu, 64, 0, reinterpret_cast<void*>(callback), &seen, 0, 0,
+                             &queue);
   gpu().callback(0x1009, gpu().handle(), gpu().callback_data);
   EXPECT_EQ(seen.status, 0x1009u);
   EXPECT_EQ(seen.queue, queue);
@@ -515,7 +510,8 @@ TEST_F(HsaHooksTest, StatusNamesTheKernelsInFlight) {
   char text[4096];
   const std::string lines(text, Queue::write_status(text, sizeof text));
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2) << lines;
-  EXPECT_EQ(lines.rfind("kernel " + std::to_string(Queue::from(queue)->number()) + " ? 0.", 0), 0u) << lines;
+  EXPECT_EQ(lines.rfind("kernel " + std::to_string(Queue::from(queue)->number()) + " ? 0.", 0), 0u)
+      << lines;
   // What does not fit is left out, line by line.
   EXPECT_EQ(Queue::write_status(text, lines.size() - 1), lines.find('\n') + 1);
 }
@@ -523,7 +519,8 @@ TEST_F(HsaHooksTest, StatusNamesTheKernelsInFlight) {
 TEST_F(HsaHooksTest, AllocationsAndFrees) {
   load();
   void* memory = nullptr;
-  ASSERT_EQ(program().hsa_amd_memory_pool_allocate(FakeHsa::kVramPool, 4096, 0, &memory), kHsaSuccess);
+  ASSERT_EQ(program().hsa_amd_memory_pool_allocate(FakeHsa::kVramPool, 4096, 0, &memory),
+            kHsaSuccess);
   ASSERT_EQ(program().hsa_amd_memory_pool_free(memory), kHsaSuccess);
   const Trace trace = read_back();
   ASSERT_EQ(trace.allocations.size(), 1u);
@@ -536,7 +533,8 @@ TEST_F(HsaHooksTest, AllocationsAndFrees) {
 class HsaCopiesTest : public HsaHooksTest {
  protected:
   HsaStatus copy(uint64_t signal, size_t bytes) {
-    return program().hsa_amd_memory_async_copy(&to_, FakeHsa::kGpu, &from_, FakeHsa::kCpu, bytes, 0, nullptr, signal);
+    return program().hsa_amd_memory_async_copy(&to_, FakeHsa::kGpu, &from_, FakeHsa::kCpu, bytes, 0,
+                                               nullptr, signal);
   }
   char to_ = 0;
   char from_ = 0;
@@ -587,7 +585,8 @@ TEST_F(HsaCopiesTest, RowsThatShareASignalAreOneCopy) {
   for (int row = 0; row < 4; ++row) copy(signal, 100);
   leave_call(call, 5, 0);
   const auto now = static_cast<uint64_t>(boottime_ns());
-  for (uint64_t row = 0; row < 4; ++row) fake_.complete_copy(signal, now + row * 10, now + row * 10 + 5);
+  for (uint64_t row = 0; row < 4; ++row)
+    fake_.complete_copy(signal, now + row * 10, now + row * 10 + 5);
   // The next rectangle, smaller, with the same signal.
   fake_.set(signal, 2);
   for (int row = 0; row < 2; ++row) copy(signal, 7);
@@ -661,7 +660,8 @@ TEST_F(HsaHooksTest, TheRuntimeMayComeAgain) {
   HsaTable program;
   program.open(again.tables);
   HsaQueue* queue = nullptr;
-  ASSERT_EQ(program.next().hsa_queue_create(FakeHsa::kGpu, 64, 0, nullptr, nullptr, 0, 0, &queue), kHsaSuccess);
+  ASSERT_EQ(program.next().hsa_queue_create(FakeHsa::kGpu, 64, 0, nullptr, nullptr, 0, 0, &queue),
+            kHsaSuccess);
   const uint64_t index = program.next().hsa_queue_add_write_index_relaxed(queue, 1);
   write(queue, index, kernel(2));
   program.next().hsa_signal_store_screlease(queue->doorbell_signal, static_cast<int64_t>(index));
@@ -669,15 +669,17 @@ TEST_F(HsaHooksTest, TheRuntimeMayComeAgain) {
   on_hsa_unload();
 }
 
-// Entries were put into the middle of AMD's table twice; each must be found where that table has it.
+// Entries were put into the middle of AMD's table twice; each must be found where that table has
+// it.
 TEST(HsaTableTest, PlacesDependOnTheSizeOfTheTable) {
   struct Case {
     size_t entries;
     size_t pool_info, cu_get_mask, vmem_map;
   };
   constexpr size_t kNone = SIZE_MAX;
-  for (const Case& expected : {Case{47, 16, kNone, kNone}, Case{48, 16, 47, kNone}, Case{51, 16, 50, kNone},
-                               Case{55, 18, 52, kNone}, Case{67, 18, 52, 59}, Case{100, 18, 52, 59}}) {
+  for (const Case& expected :
+       {Case{47, 16, kNone, kNone}, Case{48, 16, 47, kNone}, Case{51, 16, 50, kNone},
+        Case{55, 18, 52, kNone}, Case{67, 18, 52, 59}, Case{100, 18, 52, 59}}) {
     std::vector<uint64_t> memory(2 + expected.entries, 0xf00d);
     auto* version = reinterpret_cast<HsaTableVersion*>(memory.data());
     *version = {2, static_cast<uint32_t>(memory.size() * 8), 0, 0};
@@ -687,12 +689,15 @@ TEST(HsaTableTest, PlacesDependOnTheSizeOfTheTable) {
     table.open(tables);
     const auto place = [&](size_t index) {
       void** entry = table.entry(index);
-      return entry == nullptr ? kNone : static_cast<size_t>(reinterpret_cast<uint64_t*>(entry) - memory.data()) - 2;
+      return entry == nullptr
+                 ? kNone
+                 : static_cast<size_t>(reinterpret_cast<uint64_t*>(entry) - memory.data()) - 2;
     };
     EXPECT_EQ(place(table.index_of(&Hsa::hsa_amd_agent_memory_pool_get_info)), expected.pool_info);
     EXPECT_EQ(place(table.index_of(&Hsa::hsa_amd_queue_cu_get_mask)), expected.cu_get_mask);
     EXPECT_EQ(place(table.index_of(&Hsa::hsa_amd_vmem_map)), expected.vmem_map);
-    EXPECT_EQ(table.entry(table.index_of(&Hsa::hsa_queue_create)), nullptr);  // no core table at all
+    // No core table at all.
+    EXPECT_EQ(table.entry(table.index_of(&Hsa::hsa_queue_create)), nullptr);
   }
 }
 

@@ -22,8 +22,8 @@ constinit std::atomic<uint32_t> g_loaded_in{0};
 constinit std::atomic<uint32_t> g_loads{0};
 constinit LockWord g_polling{};
 
-// True: something is still in flight. Completions go to this thread's stream even where the agent's own code
-// asks for them.
+// True: something is still in flight. Completions go to this thread's stream even where the agent's
+// own code asks for them.
 bool harvest_all(bool patiently) {
   const uint32_t inside = t_thread.inside;
   t_thread.inside = 0;
@@ -32,8 +32,8 @@ bool harvest_all(bool patiently) {
   return left;
 }
 
-// For the program's blocking calls, a load when there is nothing; for the agent itself, at exit and when the
-// trace is flushed, everything that has finished by now.
+// For the program's blocking calls, a load when there is nothing; for the agent itself, at exit and
+// when the trace is flushed, everything that has finished by now.
 void harvest() {
   const bool by_agent = t_thread.inside != 0;
   if ((!take_in_flight() && !by_agent) || !is_hsa_loaded()) return;

@@ -1,4 +1,5 @@
-// Memory: allocations and frees, asynchronous copies, fills, and the signals that tell when copies are done.
+// Memory: allocations and frees, asynchronous copies, fills, and the signals that tell when copies
+// are done.
 #include <time.h>
 
 #include "agent/hsa_facts.h"
@@ -13,10 +14,12 @@ namespace {
 
 using format::CopyKind;
 
-// ---- allocations --------------------------------------------------------------------------------------------
-// Recorded whenever a session is open, started or not: a fault's address may lie in one made earlier.
+// ---- allocations -------------------------------------------------------------------------------
+// Recorded whenever a session is open, started or not: a fault's address may lie in one made
+// earlier.
 
-void record_allocation(const void* address, uint64_t bytes, uint32_t agent, format::MemoryKind kind) {
+void record_allocation(const void* address, uint64_t bytes, uint32_t agent,
+                       format::MemoryKind kind) {
   Stream* out = stream();
   auto* record = out == nullptr ? nullptr : out->reserve<format::AllocateRecord>();
   if (record == nullptr) return;
@@ -82,7 +85,8 @@ HsaStatus on_vmem_map(void* address, size_t size, size_t offset, uint64_t handle
     hsa().hsa_amd_vmem_get_alloc_properties_from_handle(handle, &pool, &type);
   }
   const PoolFact* known = find_pool(pool);
-  record_allocation(address, size, known == nullptr ? kNoAgent : known->agent, format::MemoryKind::kVirtual);
+  record_allocation(address, size, known == nullptr ? kNoAgent : known->agent,
+                    format::MemoryKind::kVirtual);
   return status;
 }
 
@@ -93,7 +97,7 @@ HsaStatus on_vmem_unmap(void* address, size_t size) {
   return status;
 }
 
-// ---- copies ---------------------------------------------------------------------------------------------------
+// ---- copies ------------------------------------------------------------------------------------
 
 void begin(Copy& copy) {
   const Stream* in = stream();
@@ -111,7 +115,8 @@ HsaStatus copy_with(Copy copy, uint64_t signal, Submit submit) {
   using Timing = ProgramSignals::Timing;
   begin(copy);
   const uint64_t id = next_operation();
-  const Timing timing = signal == 0 ? Timing::kUnknown : g_program_signals.submit_copy(signal, id, copy);
+  const Timing timing =
+      signal == 0 ? Timing::kUnknown : g_program_signals.submit_copy(signal, id, copy);
   const HsaStatus status = submit();
   if (status != kHsaSuccess) {
     if (timing != Timing::kUnknown) g_program_signals.cancel_copy(signal, id, copy);
@@ -138,7 +143,8 @@ HsaStatus copy_now(Copy copy, Run run) {
   return status;
 }
 
-Copy describe(const void* to, uint64_t to_agent, const void* from, uint64_t from_agent, size_t size, uint32_t engine) {
+Copy describe(const void* to, uint64_t to_agent, const void* from, uint64_t from_agent, size_t size,
+              uint32_t engine) {
   Copy copy{};
   copy.kind = CopyKind::kCopy;
   copy.destination = reinterpret_cast<uint64_t>(to);
@@ -150,21 +156,24 @@ Copy describe(const void* to, uint64_t to_agent, const void* from, uint64_t from
   return copy;
 }
 
-HsaStatus on_async_copy(void* to, uint64_t to_agent, const void* from, uint64_t from_agent, size_t size,
-                        uint32_t count, const uint64_t* dependencies, uint64_t signal) {
+HsaStatus on_async_copy(void* to, uint64_t to_agent, const void* from, uint64_t from_agent,
+                        size_t size, uint32_t count, const uint64_t* dependencies,
+                        uint64_t signal) {
   const Copy copy = describe(to, to_agent, from, from_agent, size, 0);
   return copy_with(copy, signal, [&] {
-    return hsa().hsa_amd_memory_async_copy(to, to_agent, from, from_agent, size, count, dependencies, signal);
+    return hsa().hsa_amd_memory_async_copy(to, to_agent, from, from_agent, size, count,
+                                           dependencies, signal);
   });
 }
 
-HsaStatus on_async_copy_on_engine(void* to, uint64_t to_agent, const void* from, uint64_t from_agent, size_t size,
-                                  uint32_t count, const uint64_t* dependencies, uint64_t signal, uint32_t engine,
+HsaStatus on_async_copy_on_engine(void* to, uint64_t to_agent, const void* from,
+                                  uint64_t from_agent, size_t size, uint32_t count,
+                                  const uint64_t* dependencies, uint64_t signal, uint32_t engine,
                                   bool force) {
   const Copy copy = describe(to, to_agent, from, from_agent, size, engine);
   return copy_with(copy, signal, [&] {
-    return hsa().hsa_amd_memory_async_copy_on_engine(to, to_agent, from, from_agent, size, count, dependencies, signal,
-                                                     engine, force);
+    return hsa().hsa_amd_memory_async_copy_on_engine(to, to_agent, from, from_agent, size, count,
+                                                     dependencies, signal, engine, force);
   });
 }
 
@@ -174,9 +183,10 @@ uint64_t corner(const HsaPitchedPointer* pointer, const HsaDim3* offset) {
          offset->z * pointer->slice;
 }
 
-HsaStatus on_async_copy_rect(const void* to, const void* to_offset, const void* from, const void* from_offset,
-                             const void* range, uint64_t agent, uint32_t direction, uint32_t count,
-                             const uint64_t* dependencies, uint64_t signal) {
+HsaStatus on_async_copy_rect(const void* to, const void* to_offset, const void* from,
+                             const void* from_offset, const void* range, uint64_t agent,
+                             uint32_t direction, uint32_t count, const uint64_t* dependencies,
+                             uint64_t signal) {
   constexpr uint32_t kHostToDevice = 1;
   constexpr uint32_t kDeviceToHost = 2;
   const auto* extent = static_cast<const HsaDim3*>(range);
@@ -184,14 +194,16 @@ HsaStatus on_async_copy_rect(const void* to, const void* to_offset, const void* 
   Copy copy{};
   copy.kind = CopyKind::kRect;
   copy.destination_agent = copy.source_agent = gpu;
-  copy.destination = corner(static_cast<const HsaPitchedPointer*>(to), static_cast<const HsaDim3*>(to_offset));
-  copy.source = corner(static_cast<const HsaPitchedPointer*>(from), static_cast<const HsaDim3*>(from_offset));
+  copy.destination =
+      corner(static_cast<const HsaPitchedPointer*>(to), static_cast<const HsaDim3*>(to_offset));
+  copy.source =
+      corner(static_cast<const HsaPitchedPointer*>(from), static_cast<const HsaDim3*>(from_offset));
   if (extent != nullptr) copy.bytes = uint64_t{extent->x} * extent->y * extent->z;
   if (direction == kHostToDevice) copy.source_agent = host_agent();
   if (direction == kDeviceToHost) copy.destination_agent = host_agent();
   return copy_with(copy, signal, [&] {
-    return hsa().hsa_amd_memory_async_copy_rect(to, to_offset, from, from_offset, range, agent, direction, count,
-                                                dependencies, signal);
+    return hsa().hsa_amd_memory_async_copy_rect(to, to_offset, from, from_offset, range, agent,
+                                                direction, count, dependencies, signal);
   });
 }
 
@@ -221,16 +233,17 @@ HsaStatus on_memory_copy(void* to, const void* from, size_t size) {
 // Times of copies are always on; a program that turns them off cannot tell.
 HsaStatus on_async_copy_enable(bool) { return hsa().hsa_amd_profiling_async_copy_enable(true); }
 
-// ---- signals --------------------------------------------------------------------------------------------------
+// ---- signals -----------------------------------------------------------------------------------
 
-HsaStatus on_signal_create(int64_t value, uint32_t count, const uint64_t* consumers, uint64_t* signal) {
+HsaStatus on_signal_create(int64_t value, uint32_t count, const uint64_t* consumers,
+                           uint64_t* signal) {
   const HsaStatus status = hsa().hsa_signal_create(value, count, consumers, signal);
   if (status == kHsaSuccess) g_program_signals.created(*signal);
   return status;
 }
 
-HsaStatus on_amd_signal_create(int64_t value, uint32_t count, const uint64_t* consumers, uint64_t attributes,
-                               uint64_t* signal) {
+HsaStatus on_amd_signal_create(int64_t value, uint32_t count, const uint64_t* consumers,
+                               uint64_t attributes, uint64_t* signal) {
   const HsaStatus status = hsa().hsa_amd_signal_create(value, count, consumers, attributes, signal);
   if (status == kHsaSuccess) g_program_signals.created(*signal);
   return status;
@@ -247,9 +260,11 @@ HsaStatus on_get_dispatch_time(uint64_t agent, uint64_t signal, void* result) {
     Queue::harvest_all(true);
     HsaTimes ticks{};
     if (g_program_signals.substituted(signal, &ticks.start, &ticks.end)) {
-      const HsaStatus status = hsa().hsa_amd_profiling_convert_tick_to_system_domain(agent, ticks.end, &times->end);
+      const HsaStatus status =
+          hsa().hsa_amd_profiling_convert_tick_to_system_domain(agent, ticks.end, &times->end);
       if (status != kHsaSuccess) return status;
-      return hsa().hsa_amd_profiling_convert_tick_to_system_domain(agent, ticks.start, &times->start);
+      return hsa().hsa_amd_profiling_convert_tick_to_system_domain(agent, ticks.start,
+                                                                   &times->start);
     }
   }
   return hsa().hsa_amd_profiling_get_dispatch_time(agent, signal, result);

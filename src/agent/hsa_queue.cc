@@ -29,22 +29,28 @@ constexpr size_t kMaxKernargBytes = 4096;
 
 PacketType type_of(uint16_t header) { return static_cast<PacketType>(header & kTypeMask); }
 
-char* map(size_t bytes) { return sys::map(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1); }
+char* map(size_t bytes) {
+  return sys::map(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+}
 
 constinit QueueArena g_arena{};
 
 }  // namespace
 
-Queue* Queue::from(const HsaQueue* queue) { return g_arena.find(reinterpret_cast<uint64_t>(queue)); }
+Queue* Queue::from(const HsaQueue* queue) {
+  return g_arena.find(reinterpret_cast<uint64_t>(queue));
+}
 Queue* Queue::from_doorbell(uint64_t signal) { return g_arena.find_doorbell(signal); }
 
-// ---- creation ---------------------------------------------------------------------------------------------
+// ---- creation ----------------------------------------------------------------------------------
 
-HsaStatus Queue::create(uint64_t agent, uint32_t size, uint32_t type, ErrorCallback callback, void* data,
-                        uint32_t private_bytes, uint32_t group_bytes, HsaQueue** result) {
-  const auto create_real = [&](uint32_t packets, ErrorCallback function, void* argument, HsaQueue** queue) {
-    return hsa().hsa_queue_create(agent, packets, type, reinterpret_cast<void*>(function), argument, private_bytes,
-                                  group_bytes, queue);
+HsaStatus Queue::create(uint64_t agent, uint32_t size, uint32_t type, ErrorCallback callback,
+                        void* data, uint32_t private_bytes, uint32_t group_bytes,
+                        HsaQueue** result) {
+  const auto create_real = [&](uint32_t packets, ErrorCallback function, void* argument,
+                               HsaQueue** queue) {
+    return hsa().hsa_queue_create(agent, packets, type, reinterpret_cast<void*>(function), argument,
+                                  private_bytes, group_bytes, queue);
   };
   Queue* queue = nullptr;
   if (result != nullptr && size != 0 && (size & (size - 1)) == 0) {
@@ -88,7 +94,8 @@ HsaStatus Queue::create(uint64_t agent, uint32_t size, uint32_t type, ErrorCallb
 bool Queue::open(HsaQueue* real, uint64_t agent, uint32_t size) {
   uint64_t doorbell = 0;
   close();
-  if (hsa().hsa_amd_signal_create(0, 0, nullptr, kSignalGpuOnly, &doorbell) != kHsaSuccess) return false;
+  if (hsa().hsa_amd_signal_create(0, 0, nullptr, kSignalGpuOnly, &doorbell) != kHsaSuccess)
+    return false;
   ring_ = map(size * amd::kAqlPacketBytes);
   const uint64_t reservations = std::max(uint64_t{size} * 4, kMinReservations);
   reservations_ = reinterpret_cast<Reservation*>(map(reservations * sizeof(Reservation)));
@@ -105,7 +112,8 @@ bool Queue::open(HsaQueue* real, uint64_t agent, uint32_t size) {
     close();
     return false;
   }
-  for (uint32_t i = 0; i < size; ++i) std::memcpy(ring_ + i * amd::kAqlPacketBytes, &kInvalidHeader, 2);
+  for (uint32_t i = 0; i < size; ++i)
+    std::memcpy(ring_ + i * amd::kAqlPacketBytes, &kInvalidHeader, 2);
   handle().base_address = ring_;
   handle().size = size;
   write_index().store(0, std::memory_order_relaxed);
@@ -144,7 +152,8 @@ void Queue::write_fact(uint8_t flags) {
 
 void Queue::close() {
   if (ring_ != nullptr) sys::unmap(ring_, (mask_ + 1) * amd::kAqlPacketBytes);
-  if (reservations_ != nullptr) sys::unmap(reservations_, (reservations_mask_ + 1) * sizeof(Reservation));
+  if (reservations_ != nullptr)
+    sys::unmap(reservations_, (reservations_mask_ + 1) * sizeof(Reservation));
   if (consumed_ != nullptr) sys::unmap(consumed_, (consumed_mask_ + 1) * sizeof(uint64_t));
   ring_ = nullptr;
   reservations_ = nullptr;
@@ -157,8 +166,8 @@ HsaStatus Queue::destroy() {
   Locked locked(g_arena.lock);
   ready_.store(false, std::memory_order_release);
   g_arena.remove_doorbell(handle().doorbell_signal);
-  // What has not finished now never will, except on the one queue behind all cooperative ones, which goes on: its
-  // kernels must find their signals.
+  // What has not finished now never will, except on the one queue behind all cooperative ones,
+  // which goes on: its kernels must find their signals.
   const uint32_t in_flight = slab_.harvest();
   if (in_flight != 0 && handle().type == kQueueCooperative) {
     slab_.abandon();
@@ -181,7 +190,7 @@ void Queue::on_error(HsaStatus status, HsaQueue*, void* data) {
   queue->callback_(status, &queue->handle(), queue->callback_data_);
 }
 
-// ---- the program's side -----------------------------------------------------------------------------------
+// ---- the program's side ------------------------------------------------------------------------
 
 uint64_t Queue::read_index() const {
   // Beyond our last packet there may be those of another queue of ours.
@@ -212,25 +221,29 @@ format::Owner Queue::owner_of(uint64_t index) const {
   if (reservation.packet.load(std::memory_order_acquire) != index + 1) return owner;
   const uint64_t found = reservation.owner.load(std::memory_order_acquire);
   // Still the same packet's after it was read: else nobody's, rather than somebody else's.
-  if (reservation.packet.load(std::memory_order_relaxed) == index + 1) std::memcpy(&owner, &found, sizeof owner);
+  if (reservation.packet.load(std::memory_order_relaxed) == index + 1)
+    std::memcpy(&owner, &found, sizeof owner);
   return owner;
 }
 
 void Queue::ring(uint64_t last) {
   uint64_t rung = rung_.load(std::memory_order_relaxed);
-  while (last + 1 > rung && !rung_.compare_exchange_weak(rung, last + 1, std::memory_order_relaxed)) {
+  while (last + 1 > rung &&
+         !rung_.compare_exchange_weak(rung, last + 1, std::memory_order_relaxed)) {
   }
-  // Release: the packets this thread made valid are seen by whoever takes the note. Acquire: theirs by us.
+  // Release: the packets this thread made valid are seen by whoever takes the note. Acquire: theirs
+  // by us.
   if (rings_.fetch_add(1, std::memory_order_acq_rel) != 0) return;
   uint64_t answered;
   do {
     answered = rings_.load(std::memory_order_acquire);
     move();
   } while (!rings_.compare_exchange_strong(answered, 0, std::memory_order_acq_rel));
-  if (next_.load(std::memory_order_relaxed) < rung_.load(std::memory_order_relaxed)) note_in_flight();
+  if (next_.load(std::memory_order_relaxed) < rung_.load(std::memory_order_relaxed))
+    note_in_flight();
 }
 
-// ---- from ring to ring ------------------------------------------------------------------------------------
+// ---- from ring to ring -------------------------------------------------------------------------
 
 void Queue::move() {
   const uint64_t begin = next_.load(std::memory_order_relaxed);
@@ -251,7 +264,8 @@ void Queue::move() {
 }
 
 bool Queue::move_one(uint64_t index, uint16_t header) {
-  // Room for this packet and one that we may add. There is, unless somebody else writes to the real queue.
+  // Room for this packet and one that we may add. There is, unless somebody else writes to the real
+  // queue.
   const uint64_t write = hsa().hsa_queue_load_write_index_relaxed(real_);
   if (write + 2 > room_until_) {
     room_until_ = hsa().hsa_queue_load_read_index_scacquire(real_) + real_mask_ + 1;
@@ -267,7 +281,8 @@ bool Queue::move_one(uint64_t index, uint16_t header) {
   const uint64_t real = hsa().hsa_queue_add_write_index_relaxed(real_, add ? 2 : 1);
   const uint64_t end = real + (add ? 2 : 1);
   // Only where another queue of ours writes to the same ring can somebody have been faster.
-  while (end > room_until_) room_until_ = hsa().hsa_queue_load_read_index_scacquire(real_) + real_mask_ + 1;
+  while (end > room_until_)
+    room_until_ = hsa().hsa_queue_load_read_index_scacquire(real_) + real_mask_ + 1;
   const uint64_t last = last_real_.load(std::memory_order_relaxed);
   const uint64_t others = real - std::min(real, last);
   for (uint64_t i = others > consumed_mask_ ? real - consumed_mask_ : last; i < real; ++i) {
@@ -294,7 +309,8 @@ void Queue::put(uint64_t index, const void* packet, uint64_t consumed) {
   __atomic_store_n(reinterpret_cast<uint32_t*>(to), head, __ATOMIC_RELEASE);
 }
 
-bool Queue::prepare(amd::KernelDispatchPacket& packet, uint64_t index, amd::BarrierPacket* barrier) {
+bool Queue::prepare(amd::KernelDispatchPacket& packet, uint64_t index,
+                    amd::BarrierPacket* barrier) {
   if (type_of(packet.header) == PacketType::kKernelDispatch) {
     if (recording()) return prepare_dispatch(packet, index, barrier);
     if (packet.completion_signal != 0) g_program_signals.submit_other(packet.completion_signal);
@@ -307,14 +323,17 @@ bool Queue::prepare(amd::KernelDispatchPacket& packet, uint64_t index, amd::Barr
   return false;
 }
 
-bool Queue::prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index, amd::BarrierPacket* barrier) {
+bool Queue::prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index,
+                             amd::BarrierPacket* barrier) {
   uint32_t kernargs = 0;
-  if (g_state.load(std::memory_order_relaxed) & kKernargs) kernargs = kernarg_bytes(packet.kernel_object);
+  if (g_state.load(std::memory_order_relaxed) & kKernargs)
+    kernargs = kernarg_bytes(packet.kernel_object);
   if (kernargs > kMaxKernargBytes) kernargs = kMaxKernargBytes;
 
-  // Timed first: collecting an earlier completion may write to the same stream. The GPU gets the packet after
-  // the record is there, so no completion comes before its dispatch.
-  const Operation operation{next_operation(), format::Kind::kDispatch, number_, packet.kernel_object, ticks()};
+  // Timed first: collecting an earlier completion may write to the same stream. The GPU gets the
+  // packet after the record is there, so no completion comes before its dispatch.
+  const Operation operation{next_operation(), format::Kind::kDispatch, number_,
+                            packet.kernel_object, ticks()};
   uint8_t flags = packet.completion_signal != 0 ? format::kDispatchAppSignal : 0;
   if (!time_packet(&packet.completion_signal, operation, barrier)) {
     flags |= format::kDispatchUntimed;
@@ -345,12 +364,15 @@ bool Queue::prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index, 
   record->kernarg_bytes = 0;
   // Wherever they are: memory we may not read costs the copy, not the program.
   if (kernargs != 0 &&
-      copy_from_unsure(record + 1, reinterpret_cast<const void*>(packet.kernarg_address), kernargs) == kernargs) {
+      copy_from_unsure(record + 1, reinterpret_cast<const void*>(packet.kernarg_address),
+                       kernargs) == kernargs) {
     record->kernarg_bytes = kernargs;
     flags |= format::kDispatchHasArguments;
   }
-  // The owner numbers its dispatches itself while it is the one who submits; another thread counts per queue.
-  if (record->owner.stream == out->number() && record->owner.call == out->current_call_ && record->owner.call != 0) {
+  // The owner numbers its dispatches itself while it is the one who submits; another thread counts
+  // per queue.
+  if (record->owner.stream == out->number() && record->owner.call == out->current_call_ &&
+      record->owner.call != 0) {
     record->ordinal = out->dispatches_++;
     last_ordinal_ = record->ordinal;
   } else if (record->owner.stream == last_owner_.stream && record->owner.call == last_owner_.call) {
@@ -368,7 +390,8 @@ const amd::Signal* Queue::take_signal(const Operation& operation, uint64_t stand
   return slab_.take(operation, stands_for);
 }
 
-// Sees to it that the packet's completion will be known; `barrier` gets a header when it must follow.
+// Sees to it that the packet's completion will be known; `barrier` gets a header when it must
+// follow.
 bool Queue::time_packet(uint64_t* signal, const Operation& operation, amd::BarrierPacket* barrier) {
   if (barrier != nullptr) barrier->header = 0;
   if (*signal == 0) {
@@ -378,13 +401,10 @@ bool Queue::time_packet(uint64_t* signal, const Operation& operation, amd::Barri
     return true;
   }
   switch (g_program_signals.submit_packet(*signal, operation, agent_)) {
-    case ProgramSignals::Timing::kOwn:
-      return true;
+    case ProgramSignals::Timing::kOwn: return true;
     case ProgramSignals::Timing::kUnknown:
-    case ProgramSignals::Timing::kGrouped:
-      return false;
-    case ProgramSignals::Timing::kSubstitute:
-      break;
+    case ProgramSignals::Timing::kGrouped: return false;
+    case ProgramSignals::Timing::kSubstitute: break;
   }
   if (barrier == nullptr) return false;
   const amd::Signal* own = take_signal(operation, *signal);
@@ -420,7 +440,7 @@ void Queue::prepare_other(amd::BarrierPacket& packet, uint64_t index) {
   out->commit(record, format::Kind::kBarrier);
 }
 
-// ---- the helper's side ------------------------------------------------------------------------------------
+// ---- the helper's side -------------------------------------------------------------------------
 
 bool Queue::harvest_all(bool patiently) {
   uint32_t left = 0;
@@ -463,7 +483,8 @@ size_t Queue::write_status(char* buffer, size_t size) {
   if (is_hsa_loaded() && g_arena.lock.try_lock()) {
     g_arena.each([&](Queue& queue) {
       if (!queue.ready_.load(std::memory_order_acquire)) return;
-      queue.slab_.each_in_flight([&](uint64_t object, uint64_t time) { add(queue.number_, object, time); });
+      queue.slab_.each_in_flight(
+          [&](uint64_t object, uint64_t time) { add(queue.number_, object, time); });
     });
     g_arena.lock.unlock();
     g_program_signals.each_in_flight(add);
@@ -472,8 +493,8 @@ size_t Queue::write_status(char* buffer, size_t size) {
   for (size_t i = 0; i < count; ++i) {
     char name[256];
     kernel_name(oldest[i].kernel_object, name, sizeof name);
-    const int length = snprintf(buffer + used, size - used, "kernel %u %s %.6f\n", oldest[i].queue, name,
-                                seconds_since(oldest[i].time));
+    const int length = snprintf(buffer + used, size - used, "kernel %u %s %.6f\n", oldest[i].queue,
+                                name, seconds_since(oldest[i].time));
     if (length < 0 || static_cast<size_t>(length) >= size - used) break;
     used += static_cast<size_t>(length);
   }

@@ -1,23 +1,27 @@
 // Queues of the program, with us in between.
 //
-// The program gets a queue of ours: its own ring, its own write index, a doorbell we recognise. When the
-// doorbell rings, packets are moved in order from that ring to the queue the GPU reads, and on the way a kernel
-// dispatch is recorded and, if it has no completion signal, given one.
+// The program gets a queue of ours: its own ring, its own write index, a doorbell we recognise.
+// When the doorbell rings, packets are moved in order from that ring to the queue the GPU reads,
+// and on the way a kernel dispatch is recorded and, if it has no completion signal, given one.
 //
 //   program --packets--> ring --doorbell: move()--> ring of the real queue --> GPU
 //
-// ROCr has an intercept queue of its own for tools; up to 6.0 it reorders packets and can stop for ever when
-// the real ring is full, it reports packets as read before the GPU has seen them, and it rings the hardware once
-// per packet. Here the read index the program sees is the GPU's, translated, so the program never has more
-// packets under way than its ring holds, the real ring (twice as large) cannot overflow, and nothing has to wait:
+// ROCr has an intercept queue of its own for tools; up to 6.0 it reorders packets and can stop for
+// ever when the real ring is full, it reports packets as read before the GPU has seen them, and it
+// rings the hardware once per packet. Here the read index the program sees is the GPU's,
+// translated, so the program never has more packets under way than its ring holds, the real ring
+// (twice as large) cannot overflow, and nothing has to wait:
 //
-//   * Any number of threads may ring. The first one moves packets; the others leave it a note to look again.
+//   * Any number of threads may ring. The first one moves packets; the others leave it a note to
+//     look again.
 //   * A packet that becomes valid only after its doorbell rang is picked up by the helper thread.
-//   * Cooperative queues of one GPU are one queue to the runtime: several of ours then write to the same ring.
+//   * Cooperative queues of one GPU are one queue to the runtime: several of ours then write to the
+//     same ring.
 //
 // The ring is the host's alone: a kernel that writes packets itself would not reach it.
 //
-// Who reserved a packet is noted with its index, because the doorbell that moves it may be another thread's.
+// Who reserved a packet is noted with its index, because the doorbell that moves it may be another
+// thread's.
 #pragma once
 
 #include <atomic>
@@ -33,8 +37,9 @@ class Queue {
   using ErrorCallback = void (*)(HsaStatus, HsaQueue*, void*);
 
   // What hsa_queue_create does, for a GPU.
-  static HsaStatus create(uint64_t agent, uint32_t size, uint32_t type, ErrorCallback callback, void* data,
-                          uint32_t private_bytes, uint32_t group_bytes, HsaQueue** queue);
+  static HsaStatus create(uint64_t agent, uint32_t size, uint32_t type, ErrorCallback callback,
+                          void* data, uint32_t private_bytes, uint32_t group_bytes,
+                          HsaQueue** queue);
   HsaStatus destroy();
 
   // Ours, or null: it belongs to somebody else.
@@ -45,14 +50,17 @@ class Queue {
   uint32_t number() const { return number_; }
 
   uint64_t read_index() const;
-  std::atomic<uint64_t>& write_index() { return *reinterpret_cast<std::atomic<uint64_t>*>(at(amd::kQueueWriteDispatchId)); }
+  std::atomic<uint64_t>& write_index() {
+    return *reinterpret_cast<std::atomic<uint64_t>*>(at(amd::kQueueWriteDispatchId));
+  }
   // Packets [first, first + count) belong to the call this thread is in.
   void reserved(uint64_t first, uint64_t count);
   // The doorbell rang: everything up to packet `last` is or will soon be valid.
   void ring(uint64_t last);
 
-  // For every queue: times of what is done, packets that came late. Returns whether work is left. Another
-  // thread may be at it: then the call returns at once or, `patiently`, waits for it a little.
+  // For every queue: times of what is done, packets that came late. Returns whether work is left.
+  // Another thread may be at it: then the call returns at once or, `patiently`, waits for it a
+  // little.
   static bool harvest_all(bool patiently);
   static void write_facts();
   // Lines of `wavetap status`: the kernels in flight, the oldest first.
@@ -74,7 +82,8 @@ class Queue {
   bool move_one(uint64_t index, uint16_t header);
   // Records the packet and settles its completion signal. True: `barrier` must follow it.
   bool prepare(amd::KernelDispatchPacket& packet, uint64_t index, amd::BarrierPacket* barrier);
-  bool prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index, amd::BarrierPacket* barrier);
+  bool prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index,
+                        amd::BarrierPacket* barrier);
   void prepare_other(amd::BarrierPacket& packet, uint64_t index);
   bool time_packet(uint64_t* signal, const Operation& operation, amd::BarrierPacket* barrier);
   void put(uint64_t index, const void* packet, uint64_t consumed);
@@ -88,25 +97,27 @@ class Queue {
 
   // Rings so far that nobody has answered; not 0: a thread is in move().
   alignas(64) std::atomic<uint64_t> rings_;
-  std::atomic<uint64_t> rung_;     // highest packet a doorbell has named, plus one
-  std::atomic<uint64_t> next_;     // first packet not moved; written by the thread in move()
-  uint64_t room_until_;            // real packets below this index have a free place
-  std::atomic<uint64_t> last_real_;  // highest real index written, plus one; by the thread in move()
+  std::atomic<uint64_t> rung_;  // highest packet a doorbell has named, plus one
+  std::atomic<uint64_t> next_;  // first packet not moved; written by the thread in move()
+  uint64_t room_until_;         // real packets below this index have a free place
+  // Highest real index written, plus one; by the thread in move().
+  std::atomic<uint64_t> last_real_;
 
   HsaQueue* real_;
   char* real_ring_;
   uint64_t real_mask_;
   char* ring_;
   uint64_t mask_;
-  // Who reserved a packet. Threads reserve further ahead than the ring has room, and wait then; so there are
-  // several times as many entries as packets, and each says which packet it is for.
+  // Who reserved a packet. Threads reserve further ahead than the ring has room, and wait then; so
+  // there are several times as many entries as packets, and each says which packet it is for.
   struct Reservation {
     std::atomic<uint64_t> packet;  // plus one
     std::atomic<uint64_t> owner;   // format::Owner
   };
   Reservation* reservations_;
   uint64_t reservations_mask_;
-  std::atomic<uint64_t>* consumed_;  // by real packet: packets of the program that are done with once it is read
+  // By real packet: packets of the program that are done with once it is read.
+  std::atomic<uint64_t>* consumed_;
   uint64_t consumed_mask_;
   bool may_insert_;
 

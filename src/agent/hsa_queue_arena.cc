@@ -5,7 +5,9 @@
 namespace wavetap::agent {
 namespace {
 
-char* map(size_t bytes) { return sys::map(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1); }
+char* map(size_t bytes) {
+  return sys::map(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+}
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 // Where queues (hsa_queue.h) live, and the doorbells by which they are found.
 //
-// All in one stretch of memory, so that a pointer is known to be ours by a comparison; places are used again after
-// a queue is destroyed.
+// All in one stretch of memory, so that a pointer is known to be ours by a comparison; places are
+// used again after a queue is destroyed.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,8 @@ class QueueArena {
   Queue* find(uint64_t address) const {
     const char* base = base_.load(std::memory_order_acquire);
     const uint64_t offset = address - reinterpret_cast<uint64_t>(base);
-    if (base == nullptr || offset >= kPlaces * kPlaceBytes || offset % kPlaceBytes != 0) return nullptr;
+    if (base == nullptr || offset >= kPlaces * kPlaceBytes || offset % kPlaceBytes != 0)
+      return nullptr;
     Queue* queue = reinterpret_cast<Queue*>(address);
     return queue->live_.load(std::memory_order_acquire) ? queue : nullptr;
   }
@@ -74,7 +75,8 @@ class QueueArena {
       const uint64_t held = doorbell.signal.load(std::memory_order_relaxed);
       if (held == 0) return;
       if (held != signal) continue;
-      // A table without empty places would make every search long: a mark before an empty place is not needed.
+      // A table without empty places would make every search long: a mark before an empty place is
+      // not needed.
       const bool last = doorbells[(i + 1) % kDoorbells].signal.load(std::memory_order_relaxed) == 0;
       doorbell.signal.store(last ? 0 : 1, std::memory_order_release);
       return;

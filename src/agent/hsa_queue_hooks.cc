@@ -1,4 +1,5 @@
-// Queue functions: ours act on the program's side of the queue (hsa_queue.h), the rest is handed the real one.
+// Queue functions: ours act on the program's side of the queue (hsa_queue.h), the rest is handed
+// the real one.
 #include <atomic>
 
 #include "agent/device_figures.h"
@@ -19,11 +20,12 @@ const HsaQueue* real(const HsaQueue* queue) { return real(const_cast<HsaQueue*>(
 HsaStatus on_queue_create(uint64_t agent, uint32_t size, uint32_t type, void* callback, void* data,
                           uint32_t private_bytes, uint32_t group_bytes, HsaQueue** queue) {
   if (!is_gpu(agent)) {
-    return hsa().hsa_queue_create(agent, size, type, callback, data, private_bytes, group_bytes, queue);
+    return hsa().hsa_queue_create(agent, size, type, callback, data, private_bytes, group_bytes,
+                                  queue);
   }
   want_hip_figures();
-  return Queue::create(agent, size, type, reinterpret_cast<Queue::ErrorCallback>(callback), data, private_bytes,
-                       group_bytes, queue);
+  return Queue::create(agent, size, type, reinterpret_cast<Queue::ErrorCallback>(callback), data,
+                       private_bytes, group_bytes, queue);
 }
 
 HsaStatus on_queue_destroy(HsaQueue* queue) {
@@ -33,8 +35,8 @@ HsaStatus on_queue_destroy(HsaQueue* queue) {
 
 HsaStatus on_queue_inactivate(HsaQueue* queue) { return hsa().hsa_queue_inactivate(real(queue)); }
 
-// The index functions differ only in their memory order, which is the template argument; `Next` is the
-// runtime's own for queues that are not ours.
+// The index functions differ only in their memory order, which is the template argument; `Next` is
+// the runtime's own for queues that are not ours.
 template <auto Next>
 uint64_t on_load_read_index(const HsaQueue* queue) {
   const Queue* ours = Queue::from(queue);
@@ -123,7 +125,8 @@ void install_queue_hooks() {
   table.install(&Hsa::hsa_queue_destroy, &on_queue_destroy);
   table.install(&Hsa::hsa_queue_inactivate, &on_queue_inactivate);
 
-#define WT_HOOK(name, hook, ...) table.install(&Hsa::name, &hook<&Hsa::name __VA_OPT__(, ) __VA_ARGS__>)
+#define WT_HOOK(name, hook, ...) \
+  table.install(&Hsa::name, &hook<&Hsa::name __VA_OPT__(, ) __VA_ARGS__>)
   WT_HOOK(hsa_queue_load_read_index_scacquire, on_load_read_index);
   WT_HOOK(hsa_queue_load_read_index_relaxed, on_load_read_index);
   WT_HOOK(hsa_queue_load_write_index_scacquire, on_load_write_index, std::memory_order_acquire);

@@ -1,9 +1,9 @@
-// HSA's function tables: where each entry lies in the table of the runtime at hand, what it held before us,
-// and putting hooks in.
+// HSA's function tables: where each entry lies in the table of the runtime at hand, what it held
+// before us, and putting hooks in.
 //
-// The tables carry their own size, and an entry is touched only when the runtime's table has it. Entries were
-// put into the middle of AMD's extension table twice in its life; hsa_api.inc says with which size each came,
-// and that settles its place in a table of any size.
+// The tables carry their own size, and an entry is touched only when the runtime's table has it.
+// Entries were put into the middle of AMD's extension table twice in its life; hsa_api.inc says
+// with which size each came, and that settles its place in a table of any size.
 #pragma once
 
 #include <atomic>
@@ -29,8 +29,8 @@ class HsaTable {
   // Finds the entries and notes what they hold as `next()`.
   void open(const HsaTables& tables);
 
-  // Everything the hooks use is in place. A thread that comes from a hook sees it after see_published(); the
-  // runtime orders the two as well, but by means of its own.
+  // Everything the hooks use is in place. A thread that comes from a hook sees it after
+  // see_published(); the runtime orders the two as well, but by means of its own.
   void publish() { published_.store(true, std::memory_order_release); }
   void see_published() const { (void)published_.load(std::memory_order_acquire); }
 
@@ -50,7 +50,8 @@ class HsaTable {
 
   template <class Function>
   size_t index_of(Function Hsa::*which) const {
-    const ptrdiff_t offset = reinterpret_cast<const char*>(&(next_.*which)) - reinterpret_cast<const char*>(&next_);
+    const ptrdiff_t offset =
+        reinterpret_cast<const char*>(&(next_.*which)) - reinterpret_cast<const char*>(&next_);
     return static_cast<size_t>(offset) / sizeof(void*);
   }
 

@@ -31,10 +31,13 @@ void clear_stamps(amd::Signal& signal) {
 
 int64_t to_ns(uint64_t system_ticks) {
   if (g_ticks_per_second == 1'000'000'000) return static_cast<int64_t>(system_ticks);
-  return static_cast<int64_t>(static_cast<unsigned __int128>(system_ticks) * 1'000'000'000 / g_ticks_per_second);
+  return static_cast<int64_t>(static_cast<unsigned __int128>(system_ticks) * 1'000'000'000 /
+                              g_ticks_per_second);
 }
 
-uint32_t hash(uint64_t signal) { return static_cast<uint32_t>((signal >> 6) * 0x9e3779b97f4a7c15 >> 32); }
+uint32_t hash(uint64_t signal) {
+  return static_cast<uint32_t>((signal >> 6) * 0x9e3779b97f4a7c15 >> 32);
+}
 
 }  // namespace
 
@@ -54,12 +57,14 @@ void note_in_flight() {
 void keep_in_flight() { g_in_flight.store(true, std::memory_order_release); }
 
 bool take_in_flight() {
-  return g_in_flight.load(std::memory_order_relaxed) && g_in_flight.exchange(false, std::memory_order_acq_rel);
+  return g_in_flight.load(std::memory_order_relaxed) &&
+         g_in_flight.exchange(false, std::memory_order_acq_rel);
 }
 
 void open_times() {
   uint64_t frequency = 0;
-  if (hsa().hsa_system_get_info(kSystemTimestampFrequency, &frequency) == kHsaSuccess && frequency != 0) {
+  if (hsa().hsa_system_get_info(kSystemTimestampFrequency, &frequency) == kHsaSuccess &&
+      frequency != 0) {
     g_ticks_per_second = frequency;
   }
 }
@@ -79,9 +84,10 @@ void write_completion(const Completion& completion) {
   uint64_t end = 0;
   uint64_t start = 0;
   if (completion.end == 0 ||
-      hsa().hsa_amd_profiling_convert_tick_to_system_domain(completion.agent, completion.end, &end) != kHsaSuccess ||
-      hsa().hsa_amd_profiling_convert_tick_to_system_domain(completion.agent, completion.start, &start) !=
-          kHsaSuccess) {
+      hsa().hsa_amd_profiling_convert_tick_to_system_domain(completion.agent, completion.end,
+                                                            &end) != kHsaSuccess ||
+      hsa().hsa_amd_profiling_convert_tick_to_system_domain(completion.agent, completion.start,
+                                                            &start) != kHsaSuccess) {
     return count_loss(format::Loss::kUntimed);
   }
   write_completion_ns(completion.id, completion.kind, to_ns(start), to_ns(end));
@@ -104,16 +110,19 @@ void write_copy(const Copy& copy, uint64_t id) {
   out->commit(record, format::Kind::kCopy, static_cast<uint8_t>(copy.kind));
 }
 
-// ---- the slab -------------------------------------------------------------------------------------------
+// ---- the slab ----------------------------------------------------------------------------------
 
 bool SignalSlab::open(uint64_t agent, uint64_t pool, uint32_t count) {
   if (slots_ != nullptr) sys::unmap(slots_, mapped_ * sizeof(Slot));
   slots_ = nullptr;
   void* memory = nullptr;
-  if (hsa().hsa_amd_memory_pool_allocate(pool, count * sizeof(amd::Signal), 0, &memory) != kHsaSuccess) return false;
+  if (hsa().hsa_amd_memory_pool_allocate(pool, count * sizeof(amd::Signal), 0, &memory) !=
+      kHsaSuccess)
+    return false;
   char* slots = nullptr;
   if (hsa().hsa_amd_agents_allow_access(1, &agent, nullptr, memory) != kHsaSuccess ||
-      (slots = sys::map(count * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1)) == nullptr) {
+      (slots = sys::map(count * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                        -1)) == nullptr) {
     hsa().hsa_amd_memory_pool_free(memory);
     return false;
   }
@@ -180,7 +189,8 @@ uint32_t SignalSlab::harvest() {
       if (in_flight++ == 0) first_busy = i;
       continue;
     }
-    // Ids are not used again, so it is still the operation whose signal was looked at, and nobody else's now.
+    // Ids are not used again, so it is still the operation whose signal was looked at, and nobody
+    // else's now.
     if (!slot.id.compare_exchange_strong(id, kCollecting, std::memory_order_acq_rel)) continue;
     const uint64_t start = signal.start_ts;
     const uint64_t end = signal.end_ts;
@@ -192,13 +202,16 @@ uint32_t SignalSlab::harvest() {
   }
   tail_.store(first_busy, std::memory_order_relaxed);
   // Again when half of what is free now is taken.
-  crowded_at_.store(head + std::max<uint64_t>((count_ - in_flight) / 2, 64), std::memory_order_relaxed);
+  crowded_at_.store(head + std::max<uint64_t>((count_ - in_flight) / 2, 64),
+                    std::memory_order_relaxed);
   return in_flight;
 }
 
-// ---- the program's signals ------------------------------------------------------------------------------
+// ---- the program's signals ---------------------------------------------------------------------
 
-ProgramSignals::Shard& ProgramSignals::shard_of(uint64_t signal) { return shards_[hash(signal) % kShards]; }
+ProgramSignals::Shard& ProgramSignals::shard_of(uint64_t signal) {
+  return shards_[hash(signal) % kShards];
+}
 
 ProgramSignals::Entry* ProgramSignals::find(Shard& shard, uint64_t signal) {
   if (shard.capacity == 0) return nullptr;
@@ -258,13 +271,15 @@ bool ProgramSignals::collect_copy(Entry& entry, bool value_may_be_new) {
   const int64_t final_value = entry.value - (entry.rows == 0 ? 1 : entry.rows);
   if (!value_may_be_new && load(block_of(entry.signal)->value) > final_value) return false;
   HsaTimes times{};
-  if (hsa().hsa_amd_profiling_get_async_copy_time(entry.signal, &times) != kHsaSuccess) return false;
-  // A copy that has not finished has no stamps, and no stamp converts to a time long before the copy.
+  if (hsa().hsa_amd_profiling_get_async_copy_time(entry.signal, &times) != kHsaSuccess)
+    return false;
+  // A copy that has not finished has no stamps, and no stamp converts to a time long before the
+  // copy.
   constexpr int64_t kClockError = 1'000'000;
   if (to_ns(times.end) + kClockError < entry.submitted_ns) return false;
   if (entry.rows != 0) write_copy(entry.copy, entry.id);
-  write_completion_ns(entry.id, entry.kind, entry.rows == 0 ? to_ns(times.start) : entry.submitted_ns,
-                      to_ns(times.end));
+  write_completion_ns(entry.id, entry.kind,
+                      entry.rows == 0 ? to_ns(times.start) : entry.submitted_ns, to_ns(times.end));
   return true;
 }
 
@@ -296,7 +311,8 @@ void ProgramSignals::settle(Shard& shard, Entry& entry) {
   shard.add_pending(-1);
 }
 
-ProgramSignals::Timing ProgramSignals::submit_packet(uint64_t signal, const Operation& operation, uint64_t agent) {
+ProgramSignals::Timing ProgramSignals::submit_packet(uint64_t signal, const Operation& operation,
+                                                     uint64_t agent) {
   Shard& shard = shard_of(signal);
   const InShard in(*this, shard);
   Entry* entry = find(shard, signal);
@@ -329,7 +345,8 @@ ProgramSignals::Timing ProgramSignals::submit_copy(uint64_t signal, uint64_t id,
   amd::Signal& block = *block_of(signal);
   const int64_t value = load(block.value);
   // The next row, unless the signal has counted for all of them or was set anew.
-  const bool is_row = entry->id != 0 && entry->rows != 0 && entry->rows < entry->value && value <= entry->value;
+  const bool is_row =
+      entry->id != 0 && entry->rows != 0 && entry->rows < entry->value && value <= entry->value;
   if (is_row && !collect(shard, *entry, false)) {
     entry->copy.bytes += copy.bytes;
     ++entry->rows;
@@ -421,7 +438,8 @@ void ProgramSignals::clear() { life_.fetch_add(1, std::memory_order_release); }
 ProgramSignals::InShard::InShard(ProgramSignals& signals, Shard& shard) : locked_(shard.lock) {
   const uint32_t life = signals.life_.load(std::memory_order_acquire);
   if (shard.life == life) return;
-  if (shard.entries != nullptr) std::memset(static_cast<void*>(shard.entries), 0, shard.capacity * sizeof(Entry));
+  if (shard.entries != nullptr)
+    std::memset(static_cast<void*>(shard.entries), 0, shard.capacity * sizeof(Entry));
   shard.used = shard.live = 0;
   shard.pending.store(0, std::memory_order_relaxed);
   shard.life = life;

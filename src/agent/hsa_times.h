@@ -1,19 +1,21 @@
 // When the GPU finished what: completions, found without anything the program can see.
 //
-// A packet without a completion signal gets one of ours from the queue's slab, plain 64-byte signal blocks that
-// the GPU decrements and stamps; no signal of the runtime's is ever created for it.
+// A packet without a completion signal gets one of ours from the queue's slab, plain 64-byte signal
+// blocks that the GPU decrements and stamps; no signal of the runtime's is ever created for it.
 //
-// A packet with the program's own signal keeps it. The GPU stamps the times into it, and they stay until the
-// signal is put on a packet again or destroyed, both of which pass through our hooks: there, or earlier when
-// the helper thread looks, they are collected. The stamps are cleared at submission to know them from old ones.
+// A packet with the program's own signal keeps it. The GPU stamps the times into it, and they stay
+// until the signal is put on a packet again or destroyed, both of which pass through our hooks:
+// there, or earlier when the helper thread looks, they are collected. The stamps are cleared at
+// submission to know them from old ones.
 //
-// A signal that several packets count down together cannot carry the times of each. From the moment we know
-// (its value is above one, or it comes again before the first packet has finished) its packets are timed with a
-// signal of the slab, and an inserted barrier packet completes the program's. The packet in whose time we found
-// out stays untimed, which is counted.
+// A signal that several packets count down together cannot carry the times of each. From the moment
+// we know (its value is above one, or it comes again before the first packet has finished) its
+// packets are timed with a signal of the slab, and an inserted barrier packet completes the
+// program's. The packet in whose time we found out stays untimed, which is counted.
 //
-// Copies that count one signal down together are the rows of a rectangle, which HIP copies one by one: they are
-// recorded as one copy, from the moment the first was handed over to the end of the last.
+// Copies that count one signal down together are the rows of a rectangle, which HIP copies one by
+// one: they are recorded as one copy, from the moment the first was handed over to the end of the
+// last.
 #pragma once
 
 #include <atomic>
@@ -74,15 +76,16 @@ void open_times();
 
 class SignalSlab {
  public:
-  // Signals the GPU `agent` can complete; `pool` is host memory that both see at once. False: no memory.
+  // Signals the GPU `agent` can complete; `pool` is host memory that both see at once. False: no
+  // memory.
   bool open(uint64_t agent, uint64_t pool, uint32_t count);
   void close();
-  // Like close(), when the runtime frees its memory itself. Our own is kept until the place is used again: the runtime's
-  // threads may still be at it, and a program that ends must not be held up.
+  // Like close(), when the runtime frees its memory itself. Our own is kept until the place is used
+  // again: the runtime's threads may still be at it, and a program that ends must not be held up.
   void abandon();
 
-  // A signal that is due to become 0 when the operation is done; null when all are in flight. One thread at a
-  // time. `stands_for`: the program's signal that the operation had, 0: none.
+  // A signal that is due to become 0 when the operation is done; null when all are in flight. One
+  // thread at a time. `stands_for`: the program's signal that the operation had, 0: none.
   amd::Signal* take(const Operation& operation, uint64_t stands_for);
 
   // So many are out that it is worth collecting some; asked by the thread that takes.
@@ -103,7 +106,8 @@ class SignalSlab {
     }
   }
 
-  // Collects what is done; any number of threads, concurrently with take(). Returns what is still in flight.
+  // Collects what is done; any number of threads, concurrently with take(). Returns what is still
+  // in flight.
   uint32_t harvest();
 
  private:
@@ -121,7 +125,7 @@ class SignalSlab {
   amd::Signal* signals_ = nullptr;
   Slot* slots_ = nullptr;
   uint32_t count_ = 0;
-  uint32_t mapped_ = 0;  // slots there is memory for
+  uint32_t mapped_ = 0;            // slots there is memory for
   std::atomic<uint64_t> head_{0};  // slots handed out so far, busy ones that were skipped included
   std::atomic<uint64_t> tail_{0};  // all before are free
   std::atomic<uint64_t> crowded_at_{0};
@@ -169,8 +173,8 @@ class ProgramSignals {
 
   // Returns how many are still in flight.
   uint32_t harvest();
-  // Forgets all signals, at once: HIP 7 takes its objects down before the runtime, whose threads go on calling them until
-  // our OnUnload returns.
+  // Forgets all signals, at once: HIP 7 takes its objects down before the runtime, whose threads go
+  // on calling them until our OnUnload returns.
   void clear();
   void unlock_after_fork();
 
@@ -184,10 +188,10 @@ class ProgramSignals {
     uint32_t queue;
     int64_t submitted_ns;
     int64_t value;
-    uint64_t start;   // substituted times
+    uint64_t start;  // substituted times
     uint64_t end;
-    Copy copy;        // of the rows so far
-    uint32_t rows;    // 0: not a group of rows
+    Copy copy;      // of the rows so far
+    uint32_t rows;  // 0: not a group of rows
     format::Kind kind;
     bool shared;
   };
@@ -198,10 +202,11 @@ class ProgramSignals {
     uint32_t used = 0;  // was-used ones included
     uint32_t live = 0;
     std::atomic<uint32_t> pending{0};  // written under the lock, looked at without it
-    uint32_t life = 0;  // what is in it counts in this life of the runtime
+    uint32_t life = 0;                 // what is in it counts in this life of the runtime
 
     void add_pending(int32_t count) {
-      pending.store(pending.load(std::memory_order_relaxed) + static_cast<uint32_t>(count), std::memory_order_relaxed);
+      pending.store(pending.load(std::memory_order_relaxed) + static_cast<uint32_t>(count),
+                    std::memory_order_relaxed);
     }
     uint32_t in_flight() const { return pending.load(std::memory_order_relaxed); }
   };

@@ -9,7 +9,7 @@ namespace {
 constexpr uint16_t kHiddenVersion = 0x8000;
 
 struct Tables {
-  const ElfW(Sym)* symbols = nullptr;
+  const ElfW(Sym) * symbols = nullptr;
   const char* strings = nullptr;
   const uint32_t* gnu_hash = nullptr;
   const uint32_t* sysv_hash = nullptr;
@@ -24,7 +24,8 @@ const T* pointer_in(const Image& image, ElfW(Addr) value) {
 
 Tables tables_of(const Image& image) {
   Tables tables;
-  for (const ElfW(Dyn)* entry = image.dynamic; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
+  for (const ElfW(Dyn)* entry = image.dynamic; entry != nullptr && entry->d_tag != DT_NULL;
+       ++entry) {
     switch (entry->d_tag) {
       case DT_SYMTAB: tables.symbols = pointer_in<ElfW(Sym)>(image, entry->d_un.d_ptr); break;
       case DT_STRTAB: tables.strings = pointer_in<char>(image, entry->d_un.d_ptr); break;
@@ -57,7 +58,8 @@ uint32_t find_by_gnu_hash(const Tables& tables, const char* name) {
   if (bucket_count == 0) return 0;
   constexpr uint32_t kBits = sizeof(ElfW(Addr)) * 8;
   const ElfW(Addr) word = filter[(hash / kBits) % filter_words];
-  const ElfW(Addr) mask = ElfW(Addr){1} << (hash % kBits) | ElfW(Addr){1} << ((hash >> tables.gnu_hash[3]) % kBits);
+  const ElfW(Addr) mask =
+      ElfW(Addr){1} << (hash % kBits) | ElfW(Addr){1} << ((hash >> tables.gnu_hash[3]) % kBits);
   if ((word & mask) != mask) return 0;
   uint32_t index = buckets[hash % bucket_count];
   if (index < first) return 0;
@@ -78,7 +80,8 @@ uint32_t find_by_sysv_hash(const Tables& tables, const char* name) {
   const uint32_t bucket_count = tables.sysv_hash[0];
   if (bucket_count == 0) return 0;
   const uint32_t* const chains = tables.sysv_hash + 2 + bucket_count;
-  for (uint32_t index = tables.sysv_hash[2 + hash % bucket_count]; index != 0; index = chains[index])
+  for (uint32_t index = tables.sysv_hash[2 + hash % bucket_count]; index != 0;
+       index = chains[index])
     if (is_wanted(tables, index, name)) return index;
   return 0;
 }
@@ -116,14 +119,13 @@ void* find_symbol(const Image& image, const char* name) {
   const Tables tables = tables_of(image);
   if (tables.symbols == nullptr || tables.strings == nullptr) return nullptr;
   uint32_t index = 0;
-  if (tables.gnu_hash != nullptr)
-    index = find_by_gnu_hash(tables, name);
-  else if (tables.sysv_hash != nullptr)
-    index = find_by_sysv_hash(tables, name);
+  if (tables.gnu_hash != nullptr) index = find_by_gnu_hash(tables, name);
+  else if (tables.sysv_hash != nullptr) index = find_by_sysv_hash(tables, name);
   if (index == 0) return nullptr;
   const ElfW(Sym)& symbol = tables.symbols[index];
   void* const address = reinterpret_cast<void*>(image.base + symbol.st_value);
-  if (ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC) return reinterpret_cast<void* (*)()>(address)();
+  if (ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC)
+    return reinterpret_cast<void* (*)()>(address)();
   return address;
 }
 
@@ -134,7 +136,8 @@ const char* image_string(const Image& image, ElfW(Xword) offset) {
 
 void relocations_of(const Image& image, Relocations (&tables)[2]) {
   size_t bytes[2] = {};
-  for (const ElfW(Dyn)* entry = image.dynamic; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
+  for (const ElfW(Dyn)* entry = image.dynamic; entry != nullptr && entry->d_tag != DT_NULL;
+       ++entry) {
     switch (entry->d_tag) {
       case DT_RELA: tables[0].at = pointer_in<ElfW(Rela)>(image, entry->d_un.d_ptr); break;
       case DT_RELASZ: bytes[0] = entry->d_un.d_val; break;
@@ -143,12 +146,15 @@ void relocations_of(const Image& image, Relocations (&tables)[2]) {
       default: break;
     }
   }
-  for (int i = 0; i < 2; ++i) tables[i].count = tables[i].at == nullptr ? 0 : bytes[i] / sizeof(ElfW(Rela));
+  for (int i = 0; i < 2; ++i)
+    tables[i].count = tables[i].at == nullptr ? 0 : bytes[i] / sizeof(ElfW(Rela));
 }
 
 const char* symbol_name(const Image& image, uint32_t index) {
   const Tables tables = tables_of(image);
-  return tables.symbols == nullptr || tables.strings == nullptr ? "" : tables.strings + tables.symbols[index].st_name;
+  return tables.symbols == nullptr || tables.strings == nullptr
+             ? ""
+             : tables.strings + tables.symbols[index].st_name;
 }
 
 const char* soname_of(const Image& image) {

@@ -1,8 +1,9 @@
 // The ELF files loaded in this process, read from their own tables in memory.
 //
-// dlsym() is not used to find functions: we interpose it, it takes the loader's lock (a constructor that
-// waits for a thread of ours would hang), and it cannot be asked for one particular library that was opened
-// RTLD_LOCAL. Thread-safe; nothing is kept between calls, so a library may be closed at any time later.
+// dlsym() is not used to find functions: we interpose it, it takes the loader's lock (a constructor
+// that waits for a thread of ours would hang), and it cannot be asked for one particular library
+// that was opened RTLD_LOCAL. Thread-safe; nothing is kept between calls, so a library may be
+// closed at any time later.
 #pragma once
 
 #include <link.h>
@@ -14,22 +15,23 @@
 namespace wavetap::agent {
 
 struct Image {
-  const char* path = nullptr;     // "" for the program itself
-  uintptr_t base = 0;             // address - base = the file's own virtual address
-  uintptr_t begin = 0;            // of what is mapped
+  const char* path = nullptr;  // "" for the program itself
+  uintptr_t base = 0;          // address - base = the file's own virtual address
+  uintptr_t begin = 0;         // of what is mapped
   uintptr_t end = 0;
-  uintptr_t text_begin = 0;       // of the executable segment
+  uintptr_t text_begin = 0;  // of the executable segment
   uintptr_t text_end = 0;
-  const ElfW(Dyn)* dynamic = nullptr;
-  const ElfW(Phdr)* headers = nullptr;
+  const ElfW(Dyn) * dynamic = nullptr;
+  const ElfW(Phdr) * headers = nullptr;
   size_t header_count = 0;
-  unsigned long long adds = 0;    // libraries ever loaded and unloaded by this process
+  unsigned long long adds = 0;  // libraries ever loaded and unloaded by this process
   unsigned long long subs = 0;
 
   bool contains(uintptr_t address) const { return address >= begin && address < end; }
 };
 
-// Calls visit(const Image&) for each, in the loader's order, until it returns true. Returns whether it did.
+// Calls visit(const Image&) for each, in the loader's order, until it returns true. Returns whether
+// it did.
 template <class Visit>
 bool find_image(Visit visit);
 
@@ -59,10 +61,10 @@ struct ImageCounts {
 };
 ImageCounts image_counts();
 
-// ---- implementation -----------------------------------------------------------------------------------
+// ---- implementation ----------------------------------------------------------------------------
 
 struct Relocations {
-  const ElfW(Rela)* at = nullptr;
+  const ElfW(Rela) * at = nullptr;
   size_t count = 0;
 };
 // The ordinary ones and those of the procedure linkage table.
@@ -93,7 +95,8 @@ void for_each_relocation(const Image& image, Visit visit) {
   relocations_of(image, tables);
   for (const Relocations& table : tables)
     for (size_t i = 0; i < table.count; ++i)
-      if (const uint32_t symbol = ELF64_R_SYM(table.at[i].r_info)) visit(table.at[i], symbol_name(image, symbol));
+      if (const uint32_t symbol = ELF64_R_SYM(table.at[i].r_info))
+        visit(table.at[i], symbol_name(image, symbol));
 }
 
 }  // namespace wavetap::agent

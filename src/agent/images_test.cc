@@ -56,7 +56,8 @@ TEST(Images, ReadsNeededNamesAndBuildIds) {
   const Image stdlib = image_named("libstdc++.so");
   ASSERT_NE(stdlib.dynamic, nullptr);
   bool needs_libc = false;
-  for_each_needed(stdlib, [&](const char* name) { needs_libc |= std::string_view(name) == "libc.so.6"; });
+  for_each_needed(stdlib,
+                  [&](const char* name) { needs_libc |= std::string_view(name) == "libc.so.6"; });
   EXPECT_TRUE(needs_libc);
   char id[64];
   const size_t length = build_id_of(stdlib, id, sizeof id);
@@ -67,7 +68,7 @@ TEST(Images, ReadsNeededNamesAndBuildIds) {
 TEST(Images, ListsRelocationsBySymbol) {
   const Image stdlib = image_named("libstdc++.so");
   bool found = false;
-  for_each_relocation(stdlib, [&](const ElfW(Rela)& relocation, const char* name) {
+  for_each_relocation(stdlib, [&](const ElfW(Rela) & relocation, const char* name) {
     found |= std::string_view(name) == "abort" && relocation.r_offset != 0;
   });
   EXPECT_TRUE(found);

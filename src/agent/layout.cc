@@ -19,7 +19,8 @@ size_t unsure_length(const char* text, size_t limit) {
   size_t length = 0;
   while (length < limit) {
     char part[kStep];
-    // Up to the next multiple of the step, so that no read crosses into a page the string does not reach.
+    // Up to the next multiple of the step, so that no read crosses into a page the string does not
+    // reach.
     size_t size = kStep - (reinterpret_cast<uintptr_t>(text) + length) % kStep;
     if (size > limit - length) size = limit - length;
     if (copy_from_unsure(part, text + length, size) != size) return length;

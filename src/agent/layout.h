@@ -1,6 +1,7 @@
 // How arguments are laid out behind a CallRecord, and the layout string that tells the reader.
 //
-// Arguments are words of 8 bytes; most begin with zeros, which are left out (Packer). A layout is "name:code" for each argument, separated by commas, in the order of the function's parameters:
+// Arguments are words of 8 bytes; most begin with zeros, which are left out (Packer). A layout is
+// "name:code" for each argument, separated by commas, in the order of the function's parameters:
 //
 //   code      bytes  meaning
 //   p         8      pointer or handle
@@ -18,7 +19,8 @@
 //   v<N>      N*     structure passed by const pointer, as it was; zeros when the call failed or it is null
 //   s         8 + N* C string: a Text (format/record.h), cut at kMaxString
 //
-// N* is N rounded up to a multiple of 8. So "dst:p,src:p,sizeBytes:z,kind:e:hipMemcpyKind" is 32 bytes.
+// N* is N rounded up to a multiple of 8. So "dst:p,src:p,sizeBytes:z,kind:e:hipMemcpyKind" is 32
+// bytes.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +39,8 @@ size_t copy_from_unsure(void* out, const void* from, size_t size);
 // strnlen for a pointer that may be bad.
 size_t unsure_length(const char* text, size_t limit);
 
-// Writes words without the zero bytes at their upper end: of each pair first a byte with the two lengths, the first in
-// the low half, then the words' bytes.
+// Writes words without the zero bytes at their upper end: of each pair first a byte with the two
+// lengths, the first in the low half, then the words' bytes.
 class Packer {
  public:
   // What so many words take at most; the last of them is written as a whole.
@@ -76,7 +78,7 @@ class Packer {
   char* lengths_ = nullptr;  // of the pair that is begun
 };
 
-// ---- arguments ------------------------------------------------------------------------------------------
+// ---- arguments ---------------------------------------------------------------------------------
 //
 // Each has words(), how many it has at most, and put(Packer&), which puts them one by one.
 
@@ -88,12 +90,9 @@ struct Word {
   static constexpr size_t words() { return 1; }
   void put(Packer& to) const {
     uint64_t word = 0;
-    if constexpr (std::is_pointer_v<T>)
-      word = reinterpret_cast<uintptr_t>(value);
-    else if constexpr (std::is_floating_point_v<T>)
-      __builtin_memcpy(&word, &value, sizeof value);
-    else
-      word = static_cast<uint64_t>(static_cast<int64_t>(value));
+    if constexpr (std::is_pointer_v<T>) word = reinterpret_cast<uintptr_t>(value);
+    else if constexpr (std::is_floating_point_v<T>) __builtin_memcpy(&word, &value, sizeof value);
+    else word = static_cast<uint64_t>(static_cast<int64_t>(value));
     to.put(word);
   }
 };
@@ -145,8 +144,7 @@ struct Behind {
 
   static constexpr size_t words() { return (kSize + 7) / 8; }
   void put(Packer& to) const {
-    if (valid && pointer != nullptr)
-      to.put_bytes(pointer, kSize);
+    if (valid && pointer != nullptr) to.put_bytes(pointer, kSize);
     else
       for (size_t i = 0; i < words(); ++i) to.put(0);
   }
@@ -158,7 +156,9 @@ struct CString {
   size_t kept;
 
   CString(const char* pointer, bool valid) : text(pointer) {
-    length = pointer == nullptr ? 0 : valid ? __builtin_strlen(pointer) : unsure_length(pointer, kMaxString);
+    length = pointer == nullptr ? 0
+             : valid            ? __builtin_strlen(pointer)
+                                : unsure_length(pointer, kMaxString);
     kept = length < kMaxString ? length : kMaxString;
   }
   size_t words() const { return 1 + (kept + 7) / 8; }

@@ -1,6 +1,7 @@
-// "Is this CUDA call really going to HIP?" A library called libcuda.so.1 may be a translation layer, a stub or the
-// real thing, and a symbol may be defined by several libraries at once. So for each API one well-known function is
-// looked up as the loader does it, and the library that has it is said to answer for the API.
+// "Is this CUDA call really going to HIP?" A library called libcuda.so.1 may be a translation
+// layer, a stub or the real thing, and a symbol may be defined by several libraries at once. So for
+// each API one well-known function is looked up as the loader does it, and the library that has it
+// is said to answer for the API.
 #include "agent/libraries.h"
 
 #include <stdio.h>
@@ -20,9 +21,11 @@ struct Api {
   const char* function;
 };
 constexpr Api kApis[] = {
-    {"libamdhip64", "hipLaunchKernel"},  {"libhiprtc", "hiprtcCompileProgram"}, {"libhsa-runtime64", "hsa_init"},
-    {"libroctx64", "roctxRangePushA"},   {"libcuda", "cuLaunchKernel"},         {"libcudart", "cudaLaunchKernel"},
-    {"libnvrtc", "nvrtcCompileProgram"}, {"libOpenCL", "clEnqueueNDRangeKernel"}, {"librccl", "ncclAllReduce"},
+    {"libamdhip64", "hipLaunchKernel"},  {"libhiprtc", "hiprtcCompileProgram"},
+    {"libhsa-runtime64", "hsa_init"},    {"libroctx64", "roctxRangePushA"},
+    {"libcuda", "cuLaunchKernel"},       {"libcudart", "cudaLaunchKernel"},
+    {"libnvrtc", "nvrtcCompileProgram"}, {"libOpenCL", "clEnqueueNDRangeKernel"},
+    {"librccl", "ncclAllReduce"},
 };
 constexpr size_t kApiCount = sizeof kApis / sizeof kApis[0];
 
@@ -44,12 +47,14 @@ ImageCounts g_counts;
 
 uint64_t identity_of(const Image& image) {
   uint64_t hash = 1469598103934665603u;
-  for (const char* c = image.path; *c != '\0'; ++c) hash = (hash ^ static_cast<unsigned char>(*c)) * 1099511628211u;
+  for (const char* c = image.path; *c != '\0'; ++c)
+    hash = (hash ^ static_cast<unsigned char>(*c)) * 1099511628211u;
   return hash ^ image.begin;
 }
 
 // The APIs that an image answers for, separated by blanks.
-size_t answers_of(const Image& image, const Definition (&definitions)[kApiCount], char* out, size_t size) {
+size_t answers_of(const Image& image, const Definition (&definitions)[kApiCount], char* out,
+                  size_t size) {
   size_t used = 0;
   for (size_t i = 0; i < kApiCount; ++i) {
     void* const function = find_symbol(image, kApis[i].function);
@@ -64,20 +69,24 @@ size_t answers_of(const Image& image, const Definition (&definitions)[kApiCount]
   return used;
 }
 
-void write_library(const Image& image, format::LibraryEvent event, const Definition (&definitions)[kApiCount]) {
+void write_library(const Image& image, format::LibraryEvent event,
+                   const Definition (&definitions)[kApiCount]) {
   char build_id[128];
   char answers[256];
   char executable[4096];
   std::string_view path = image.path;
   if (path.empty()) {
-    const int64_t length = sys::call(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", executable, sizeof executable);
+    const int64_t length =
+        sys::call(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", executable, sizeof executable);
     path = {executable, length > 0 ? static_cast<size_t>(length) : 0};
   }
   format::LibraryFact library{};
   library.time = ticks();
   library.base = image.base;
   fact(library, format::Kind::kLibrary, static_cast<uint8_t>(event),
-       {path, soname_of(image), {build_id, build_id_of(image, build_id, sizeof build_id)},
+       {path,
+        soname_of(image),
+        {build_id, build_id_of(image, build_id, sizeof build_id)},
         {answers, answers_of(image, definitions, answers, sizeof answers)}});
   if ((session_options() & format::kOptionStacks) == 0) return;
   format::ImageFact range{};
@@ -92,12 +101,15 @@ void write_gone(const Known& known) {
   format::LibraryFact library{};
   library.time = ticks();
   library.base = known.begin;
-  fact(library, format::Kind::kLibrary, static_cast<uint8_t>(format::LibraryEvent::kClosed), {known.path, "", "", ""});
+  fact(library, format::Kind::kLibrary, static_cast<uint8_t>(format::LibraryEvent::kClosed),
+       {known.path, "", "", ""});
 }
 
 void write_bypass(const Known& known) {
   char text[512];
-  const int length = snprintf(text, sizeof text, "calls from %s are not recorded (RTLD_DEEPBIND); its kernels and copies are", known.path);
+  const int length = snprintf(
+      text, sizeof text,
+      "calls from %s are not recorded (RTLD_DEEPBIND); its kernels and copies are", known.path);
   report_loss(format::Loss::kBypassed, {text, static_cast<size_t>(length)});
 }
 
@@ -147,8 +159,8 @@ void write_library_changes() {
   const Locked lock(g_fork_wiped.library_lock);
   if (!g_first && counts == g_counts) return;
   if (g_known == nullptr) {
-    g_known = reinterpret_cast<Known*>(
-        sys::map(kMaxKnown * sizeof(Known), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1));
+    g_known = reinterpret_cast<Known*>(sys::map(kMaxKnown * sizeof(Known), PROT_READ | PROT_WRITE,
+                                                MAP_PRIVATE | MAP_ANONYMOUS, -1));
     if (g_known == nullptr) return;
   }
   g_counts = counts;

@@ -1,5 +1,6 @@
-// A lock of one word that works before any constructor has run. Zero is unlocked, so a word in memory that
-// fork() wipes (ForkWiped, recorder.h) is never held by a thread that stayed behind in the parent.
+// A lock of one word that works before any constructor has run. Zero is unlocked, so a word in
+// memory that fork() wipes (ForkWiped, recorder.h) is never held by a thread that stayed behind in
+// the parent.
 #pragma once
 
 #include <atomic>

@@ -34,14 +34,14 @@ struct Piece {
 
 }  // namespace
 
-void write_marker(format::MarkerKind kind, uint64_t range, const char* message, const char* domain, const char* category,
-                  uint8_t flags) {
+void write_marker(format::MarkerKind kind, uint64_t range, const char* message, const char* domain,
+                  const char* category, uint8_t flags) {
   ensure_started();
   if (!recording()) return;
   Stream* const own = stream();
   if (own == nullptr) return;
-  const bool named =
-      kind == format::MarkerKind::kPush || kind == format::MarkerKind::kInstant || kind == format::MarkerKind::kStart;
+  const bool named = kind == format::MarkerKind::kPush || kind == format::MarkerKind::kInstant ||
+                     kind == format::MarkerKind::kStart;
   const Piece pieces[] = {Piece(message), Piece(domain), Piece(category)};
   size_t extra = 0;
   if (named)
@@ -53,7 +53,8 @@ void write_marker(format::MarkerKind kind, uint64_t range, const char* message, 
   char* at = reinterpret_cast<char*>(record + 1);
   if (named)
     for (const Piece& piece : pieces) at = piece.store(at);
-  own->commit(record, format::Kind::kMarker, static_cast<uint8_t>(static_cast<uint8_t>(kind) | flags));
+  own->commit(record, format::Kind::kMarker,
+              static_cast<uint8_t>(static_cast<uint8_t>(kind) | flags));
 }
 
 uint64_t next_range() { return g_ranges.fetch_add(1, std::memory_order_relaxed) + 1; }

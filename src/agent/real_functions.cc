@@ -36,8 +36,10 @@ bool names_provider(std::string_view name, Provider provider) {
   switch (provider) {
     case Provider::kHip: return name.starts_with("libamdhip64");
     // hipRTC is in a library of its own, in libamdhip64, or in both.
-    case Provider::kHiprtc: return name.starts_with("libhiprtc.") || name.starts_with("libamdhip64");
-    case Provider::kRoctx: return name.starts_with("libroctx64") || name.starts_with("librocprofiler-sdk-roctx");
+    case Provider::kHiprtc:
+      return name.starts_with("libhiprtc.") || name.starts_with("libamdhip64");
+    case Provider::kRoctx:
+      return name.starts_with("libroctx64") || name.starts_with("librocprofiler-sdk-roctx");
   }
   return false;
 }
@@ -55,8 +57,8 @@ void take_images(Walk& walk) {
   memset(walk.seen, 0, sizeof walk.seen);
 }
 
-// Runs work(walk) with everything that is loaded in `walk`. The loader's list stays locked meanwhile (its lock may be
-// taken twice by one thread), so nothing of it goes away.
+// Runs work(walk) with everything that is loaded in `walk`. The loader's list stays locked
+// meanwhile (its lock may be taken twice by one thread), so nothing of it goes away.
 template <class Work>
 void with_images(Work work) {
   const Locked lock(g_fork_wiped.resolve_lock);
@@ -67,7 +69,8 @@ void with_images(Work work) {
   });
 }
 
-// Breadth first through the dependencies of images that are in the queue, as the loader would search.
+// Breadth first through the dependencies of images that are in the queue, as the loader would
+// search.
 void* search_queue(Walk& walk, size_t tail, const Candidate* candidates, size_t count) {
   for (size_t head = 0; head < tail;) {
     const Image& image = walk.images[walk.queue[head++]];
@@ -96,7 +99,8 @@ void* search_from(Walk& walk, const Candidate* candidates, size_t count, Wanted 
   return search_queue(walk, tail, candidates, count);
 }
 
-// Names that were given to dlopen(), in order; under resolve_lock. A library opened under more than these is not known.
+// Names that were given to dlopen(), in order; under resolve_lock. A library opened under more than
+// these is not known.
 struct OpenedNames {
   static constexpr size_t kMost = 64;
   static constexpr size_t kMaxName = 256;
@@ -126,23 +130,28 @@ std::string_view last_part(std::string_view path) {
 
 bool was_opened_as(const Image& image, std::string_view name) {
   const bool is_path = name.find('/') != std::string_view::npos;
-  return is_path ? name == image.path || last_part(name) == file_name_of(image) : answers_to(image, name);
+  return is_path ? name == image.path || last_part(name) == file_name_of(image)
+                 : answers_to(image, name);
 }
 
 // Among what everybody can see.
 void* search_global(Walk& walk, const Candidate* candidates, size_t count) {
   // The program comes first in the loader's list.
-  if (void* const found = search_from(walk, candidates, count, [](size_t i, const Image&) { return i == 0; }))
+  if (void* const found =
+          search_from(walk, candidates, count, [](size_t i, const Image&) { return i == 0; }))
     return found;
   for (size_t g = 0; g < g_globals.count.load(std::memory_order_relaxed); ++g) {
-    const auto named = [&](size_t, const Image& image) { return was_opened_as(image, g_globals.names[g]); };
+    const auto named = [&](size_t, const Image& image) {
+      return was_opened_as(image, g_globals.names[g]);
+    };
     if (void* const found = search_from(walk, candidates, count, named)) return found;
   }
   return nullptr;
 }
 
 RealFunction choose(const Candidate* candidates, size_t count, uintptr_t caller) {
-  // A caller that depends on none of them (a plugin, code made at run time) means the first that was loaded.
+  // A caller that depends on none of them (a plugin, code made at run time) means the first that
+  // was loaded.
   RealFunction chosen{candidates[0].function, false};
   with_images([&](Walk& walk) {
     if (void* const found = search_global(walk, candidates, count)) {
@@ -151,15 +160,17 @@ RealFunction choose(const Candidate* candidates, size_t count, uintptr_t caller)
     }
     memset(walk.seen, 0, sizeof walk.seen);
     const auto holds_caller = [&](size_t, const Image& image) { return image.contains(caller); };
-    if (void* const found = search_from(walk, candidates, count, holds_caller)) chosen = {found, false};
+    if (void* const found = search_from(walk, candidates, count, holds_caller))
+      chosen = {found, false};
   });
   return chosen;
 }
 
-// ---- who is being bound -------------------------------------------------------------------------------
+// ---- who is being bound ------------------------------------------------------------------------
 
 #if defined(__aarch64__)
-constexpr uint32_t kBindingRelocations[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT, R_AARCH64_ABS64};
+constexpr uint32_t kBindingRelocations[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT,
+                                            R_AARCH64_ABS64};
 #elif defined(__x86_64__)
 constexpr uint32_t kBindingRelocations[] = {R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT, R_X86_64_64};
 #endif
@@ -173,9 +184,10 @@ bool needs_provider(const Image& image, Provider provider) {
 // The image refers to the symbol and its reference does not point into this library yet.
 bool awaits_binding(const Image& image, const char* symbol, const Image& self) {
   bool found = false;
-  for_each_relocation(image, [&](const ElfW(Rela)& relocation, const char* name) {
+  for_each_relocation(image, [&](const ElfW(Rela) & relocation, const char* name) {
     bool binds = false;
-    for (const uint32_t type : kBindingRelocations) binds |= ELF64_R_TYPE(relocation.r_info) == type;
+    for (const uint32_t type : kBindingRelocations)
+      binds |= ELF64_R_TYPE(relocation.r_info) == type;
     if (!binds || strcmp(name, symbol) != 0) return;
     uintptr_t value;
     memcpy(&value, reinterpret_cast<const void*>(image.base + relocation.r_offset), sizeof value);
@@ -191,7 +203,8 @@ bool has_copies(Provider provider) {
   const auto p = static_cast<size_t>(provider);
   const ImageCounts now = image_counts();
   const uint64_t stamp = (now.adds << 32 ^ now.subs) + 1;
-  if (counts_seen[p].load(std::memory_order_acquire) == stamp) return several[p].load(std::memory_order_relaxed);
+  if (counts_seen[p].load(std::memory_order_acquire) == stamp)
+    return several[p].load(std::memory_order_relaxed);
   int count = 0;
   find_image([&](const Image& image) {
     if (is_provider(image, provider)) ++count;
@@ -205,16 +218,19 @@ bool has_copies(Provider provider) {
 }  // namespace
 
 bool is_provider(const Image& image, Provider provider) {
-  return names_provider(file_name_of(image), provider) || names_provider(soname_of(image), provider);
+  return names_provider(file_name_of(image), provider) ||
+         names_provider(soname_of(image), provider);
 }
 
 namespace {
 
-size_t find_candidates(const char* symbol, Provider provider, Candidate (&candidates)[kMaxCandidates]) {
+size_t find_candidates(const char* symbol, Provider provider,
+                       Candidate (&candidates)[kMaxCandidates]) {
   size_t count = 0;
   find_image([&](const Image& image) {
     if (!is_provider(image, provider)) return false;
-    if (void* const function = find_symbol(image, symbol)) candidates[count++] = {image.base, function};
+    if (void* const function = find_symbol(image, symbol))
+      candidates[count++] = {image.base, function};
     return count == kMaxCandidates;
   });
   return count;
@@ -238,7 +254,9 @@ bool depends_on_real(const char* symbol, Provider provider, const void* caller) 
   if (count == 0) return false;
   bool found = false;
   with_images([&](Walk& walk) {
-    const auto holds_caller = [&](size_t, const Image& image) { return image.contains(reinterpret_cast<uintptr_t>(caller)); };
+    const auto holds_caller = [&](size_t, const Image& image) {
+      return image.contains(reinterpret_cast<uintptr_t>(caller));
+    };
     found = search_from(walk, candidates, count, holds_caller) != nullptr;
   });
   return found;
@@ -251,7 +269,8 @@ Definition find_definition(const char* symbol) {
   size_t count = 0;
   find_image([&](const Image& image) {
     if (image.contains(here)) return false;
-    if (void* const function = find_symbol(image, symbol)) candidates[count++] = {image.base, function};
+    if (void* const function = find_symbol(image, symbol))
+      candidates[count++] = {image.base, function};
     return count == kMaxCandidates;
   });
   if (count == 0) return {nullptr, false};
@@ -269,11 +288,15 @@ void* find_real_while_binding(const char* symbol, Provider provider) {
     if (search_global(walk, candidates, count) != nullptr) return;
     Image self;
     for (size_t i = 0; i < walk.count; ++i)
-      if (walk.images[i].contains(reinterpret_cast<uintptr_t>(&find_real_while_binding))) self = walk.images[i];
+      if (walk.images[i].contains(reinterpret_cast<uintptr_t>(&find_real_while_binding)))
+        self = walk.images[i];
     for (size_t i = 0; i < walk.count; ++i) {
-      if (!needs_provider(walk.images[i], provider) || !awaits_binding(walk.images[i], symbol, self)) continue;
+      if (!needs_provider(walk.images[i], provider) ||
+          !awaits_binding(walk.images[i], symbol, self))
+        continue;
       memset(walk.seen, 0, sizeof walk.seen);
-      void* const meant = search_from(walk, candidates, count, [&](size_t j, const Image&) { return j == i; });
+      void* const meant =
+          search_from(walk, candidates, count, [&](size_t j, const Image&) { return j == i; });
       if (meant == nullptr || (only != nullptr && only != meant)) {
         only = nullptr;  // in doubt
         return;
@@ -293,7 +316,7 @@ void note_global_library(const char* name) {
   count_binding();
 }
 
-// ---- who does not come to us ----------------------------------------------------------------------------
+// ---- who does not come to us -------------------------------------------------------------------
 
 void note_deepbind_library(const char* name) {
   const Inside inside;
@@ -306,7 +329,8 @@ bool has_deepbind_libraries() { return g_deepbind.count.load(std::memory_order_r
 namespace {
 
 bool is_any_provider(const Image& image) {
-  return is_provider(image, Provider::kHip) || is_provider(image, Provider::kHiprtc) || is_provider(image, Provider::kRoctx);
+  return is_provider(image, Provider::kHip) || is_provider(image, Provider::kHiprtc) ||
+         is_provider(image, Provider::kRoctx);
 }
 
 bool may_be_hooked(std::string_view name) {
@@ -327,11 +351,12 @@ bool mentions(const Image& image, std::string_view text) {
 // In a walk from a library that looks at its own dependencies first: does this image of it miss us?
 bool reaches_past_us(const Walk& walk, const Image& image, const Image& self) {
   bool bound_here = false, refers = false, looks_up = false;
-  for_each_relocation(image, [&](const ElfW(Rela)& relocation, const char* name) {
+  for_each_relocation(image, [&](const ElfW(Rela) & relocation, const char* name) {
     looks_up |= strcmp(name, "dlsym") == 0 || strcmp(name, "dlvsym") == 0;
     if (!may_be_hooked(name)) return;
     for (size_t i = 0; i < walk.count && !refers; ++i)
-      refers = walk.seen[i] && is_any_provider(walk.images[i]) && find_symbol(walk.images[i], name) != nullptr;
+      refers = walk.seen[i] && is_any_provider(walk.images[i]) &&
+               find_symbol(walk.images[i], name) != nullptr;
     uintptr_t value;
     memcpy(&value, reinterpret_cast<const void*>(image.base + relocation.r_offset), sizeof value);
     bound_here |= self.contains(value);
@@ -348,14 +373,19 @@ bool bypasses_us(uintptr_t image_begin) {
   with_images([&](Walk& walk) {
     const Image* self = nullptr;
     for (size_t i = 0; i < walk.count; ++i)
-      if (walk.images[i].contains(reinterpret_cast<uintptr_t>(&bypasses_us))) self = &walk.images[i];
-    for (size_t g = 0; g < g_deepbind.count.load(std::memory_order_relaxed) && self != nullptr && !found; ++g) {
+      if (walk.images[i].contains(reinterpret_cast<uintptr_t>(&bypasses_us)))
+        self = &walk.images[i];
+    for (size_t g = 0;
+         g < g_deepbind.count.load(std::memory_order_relaxed) && self != nullptr && !found; ++g) {
       memset(walk.seen, 0, sizeof walk.seen);
       // Nothing is looked for: all that the library depends on is marked as seen.
-      search_from(walk, nullptr, 0, [&](size_t, const Image& image) { return was_opened_as(image, g_deepbind.names[g]); });
+      search_from(walk, nullptr, 0, [&](size_t, const Image& image) {
+        return was_opened_as(image, g_deepbind.names[g]);
+      });
       for (size_t i = 0; i < walk.count && !found; ++i) {
         const Image& image = walk.images[i];
-        if (walk.seen[i] && image.begin == image_begin && !is_any_provider(image)) found = reaches_past_us(walk, image, *self);
+        if (walk.seen[i] && image.begin == image_begin && !is_any_provider(image))
+          found = reaches_past_us(walk, image, *self);
       }
     }
   });
@@ -380,7 +410,8 @@ void* find_next(const char* symbol) {
   void* found = nullptr;
   find_image([&](const Image& image) {
     // A second copy of this library stands aside, but has the symbol as well.
-    if (passed && find_symbol(image, "wavetap_version") == nullptr) found = find_symbol(image, symbol);
+    if (passed && find_symbol(image, "wavetap_version") == nullptr)
+      found = find_symbol(image, symbol);
     passed |= image.contains(here);
     return found != nullptr;
   });

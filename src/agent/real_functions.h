@@ -1,10 +1,11 @@
 // Finding the function behind one of our symbols.
 //
-// There may be several libraries of one name in a process: a Python wheel brings its own libamdhip64, opened
-// RTLD_LOCAL, besides the system's. All their users bind to our symbol, because a preloaded library comes first,
-// so the right library must be found as the loader would have found it: the first that everybody can see (what the
-// program was linked with, what was opened RTLD_GLOBAL), else the one that the caller's own dependencies lead to. With
-// one library loaded, which is nearly always so, the caller does not matter and the answer can be kept.
+// There may be several libraries of one name in a process: a Python wheel brings its own
+// libamdhip64, opened RTLD_LOCAL, besides the system's. All their users bind to our symbol, because
+// a preloaded library comes first, so the right library must be found as the loader would have
+// found it: the first that everybody can see (what the program was linked with, what was opened
+// RTLD_GLOBAL), else the one that the caller's own dependencies lead to. With one library loaded,
+// which is nearly always so, the caller does not matter and the answer can be kept.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ enum class Provider : uint8_t { kHip, kHiprtc, kRoctx };
 
 struct RealFunction {
   void* function = nullptr;  // null: no loaded library has it
-  bool for_everyone = false; // the same for every caller, as long as no library is loaded or unloaded
+  // The same for every caller, as long as no library is loaded or unloaded.
+  bool for_everyone = false;
 };
 
 // Thread-safe. `caller`: an address in the code that calls.
@@ -27,24 +29,26 @@ RealFunction find_real(const char* symbol, Provider provider, const void* caller
 // True when the caller's own dependencies lead to a library that has the function.
 bool depends_on_real(const char* symbol, Provider provider, const void* caller);
 
-// While the loader binds somebody to a symbol of ours: the real function for whoever that is, when several libraries
-// have it and only one of them can be meant; null otherwise. A function that jumps to ours instead of calling it leaves
-// no trace of itself, so the moment of binding is the better one to ask.
+// While the loader binds somebody to a symbol of ours: the real function for whoever that is, when
+// several libraries have it and only one of them can be meant; null otherwise. A function that
+// jumps to ours instead of calling it leaves no trace of itself, so the moment of binding is the
+// better one to ask.
 void* find_real_while_binding(const char* symbol, Provider provider);
 
 // The program opens a library for everybody to see (RTLD_GLOBAL). Called before it is loaded.
 void note_global_library(const char* name);
 
-// The program opens a library that looks among its own dependencies before it looks here (RTLD_DEEPBIND). Called before
-// it is loaded.
+// The program opens a library that looks among its own dependencies before it looks here
+// (RTLD_DEEPBIND). Called before it is loaded.
 void note_deepbind_library(const char* name);
 bool has_deepbind_libraries();
-// Whether the image that begins at this address came with such a library and reaches HIP, hipRTC or roctx past us.
+// Whether the image that begins at this address came with such a library and reaches HIP, hipRTC or
+// roctx past us.
 bool bypasses_us(uintptr_t image_begin);
 
 bool is_provider(const Image& image, Provider provider);
-// The same for any symbol, whoever defines it but this library. `for_everyone` false: several do, and who gets which
-// depends on the caller.
+// The same for any symbol, whoever defines it but this library. `for_everyone` false: several do,
+// and who gets which depends on the caller.
 using Definition = RealFunction;
 Definition find_definition(const char* symbol);
 
@@ -54,11 +58,13 @@ bool is_in_provider(Provider provider, const void* address);
 // The definition that a symbol of ours hides: the first behind this library in the loader's order.
 void* find_next(const char* symbol);
 
-// Number of changes to what is loaded or bound that we know of: what find_real() said under an older number may
-// be outdated.
+// Number of changes to what is loaded or bound that we know of: what find_real() said under an
+// older number may be outdated.
 extern uint64_t g_binding_epoch __attribute__((visibility("hidden")));
 inline uint64_t binding_epoch() { return __atomic_load_n(&g_binding_epoch, __ATOMIC_SEQ_CST); }
 // Always inlined: resolvers call it before any function of another file can be called.
-[[gnu::always_inline]] inline void count_binding() { __atomic_fetch_add(&g_binding_epoch, 1, __ATOMIC_SEQ_CST); }
+[[gnu::always_inline]] inline void count_binding() {
+  __atomic_fetch_add(&g_binding_epoch, 1, __ATOMIC_SEQ_CST);
+}
 
 }  // namespace wavetap::agent

@@ -1,4 +1,5 @@
-// The recorder's state: when the session opens, what happens in children, threads coming and going, facts.
+// The recorder's state: when the session opens, what happens in children, threads coming and going,
+// facts.
 #include "agent/recorder.h"
 
 #include <pthread.h>
@@ -26,9 +27,9 @@ void (*g_harvest)() = nullptr;
 namespace {
 
 // Everything below is changed under start_lock unless it is atomic.
-uint32_t g_pid = 0;             // of the process that this state belongs to
-uint32_t g_count = 0;           // starts minus stops
-bool g_prepared = false;        // environment read, handlers installed: once per program
+uint32_t g_pid = 0;       // of the process that this state belongs to
+uint32_t g_count = 0;     // starts minus stops
+bool g_prepared = false;  // environment read, handlers installed: once per program
 bool g_session_tried = false;
 enum class Passive : uint8_t { kUnknown, kNo, kYes };
 std::atomic<Passive> g_passive{Passive::kUnknown};
@@ -52,11 +53,11 @@ std::atomic<void (*)()> g_fact_sources[kMaxSources];
 
 constexpr size_t kMaxText = 32 << 10;
 
-// ---- threads ------------------------------------------------------------------------------------------
+// ---- threads -----------------------------------------------------------------------------------
 
-// pthread calls this when a thread ends. Other libraries' destructors may still make calls, so the stream is kept for
-// as many rounds as pthread grants but the last, in which thread sanitizers take their own state down. Who calls even
-// later gets a stream that stays open.
+// pthread calls this when a thread ends. Other libraries' destructors may still make calls, so the
+// stream is kept for as many rounds as pthread grants but the last, in which thread sanitizers take
+// their own state down. Who calls even later gets a stream that stays open.
 constexpr uint32_t kExitRounds = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
 
 void thread_exits(void*) {
@@ -67,7 +68,7 @@ void thread_exits(void*) {
   detach_thread();
 }
 
-// ---- processes ----------------------------------------------------------------------------------------
+// ---- processes ---------------------------------------------------------------------------------
 
 // In a child of fork(): nothing of the parent's is ours. Only the calling thread exists.
 void become_child() {
@@ -104,7 +105,8 @@ void prepare_program() {
 
 void write_process_fact() {
   char executable[4096];
-  const int64_t length = sys::call(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", executable, sizeof executable);
+  const int64_t length =
+      sys::call(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", executable, sizeof executable);
   static char command[kMaxText];  // under start_lock
   const int64_t command_bytes = sys::read_file("/proc/self/cmdline", command, sizeof command);
   char boot[64] = {};
@@ -123,8 +125,8 @@ void write_process_fact() {
   process.options = g_environment.options;
   process.emulated = g_environment.emulated ? 1 : 0;
   fact(process, format::Kind::kProcess, 0,
-       {text(executable, length), text(command, command_bytes), names.nodename, text(boot, boot_bytes),
-        WAVETAP_VERSION});
+       {text(executable, length), text(command, command_bytes), names.nodename,
+        text(boot, boot_bytes), WAVETAP_VERSION});
 }
 
 void write_control_fact(format::Control what, uint32_t by_pid) {
@@ -161,7 +163,8 @@ void open_session() {
 // Under start_lock.
 void publish_state() {
   uint32_t state = kReady;
-  if (g_count > 0 && !session().failed() && g_fork_wiped.session_open.load(std::memory_order_relaxed) != 0) {
+  if (g_count > 0 && !session().failed() &&
+      g_fork_wiped.session_open.load(std::memory_order_relaxed) != 0) {
     const uint32_t options = g_environment.options;
     state |= kRecording;
     if (options & format::kOptionArguments) state |= kArguments;
@@ -239,7 +242,7 @@ Stream* attach_thread() {
   return stream;
 }
 
-// ---- facts --------------------------------------------------------------------------------------------
+// ---- facts -------------------------------------------------------------------------------------
 
 void write_fact(const void* fixed, size_t fixed_bytes, format::Kind kind, uint8_t flags,
                 std::initializer_list<std::string_view> texts) {
@@ -252,10 +255,12 @@ void write_fact(const void* fixed, size_t fixed_bytes, format::Kind kind, uint8_
   }
   const Locked lock(g_fork_wiped.fact_lock);
   Stream& facts = session().facts();
-  char* const record = reinterpret_cast<char*>(facts.reserve<format::RecordHeader>(bytes - sizeof(format::RecordHeader)));
+  char* const record = reinterpret_cast<char*>(
+      facts.reserve<format::RecordHeader>(bytes - sizeof(format::RecordHeader)));
   if (record == nullptr) return;
   char* at = record + sizeof(format::RecordHeader);
-  memcpy(at, static_cast<const char*>(fixed) + sizeof(format::RecordHeader), fixed_bytes - sizeof(format::RecordHeader));
+  memcpy(at, static_cast<const char*>(fixed) + sizeof(format::RecordHeader),
+         fixed_bytes - sizeof(format::RecordHeader));
   at = record + fixed_bytes;
   for (const std::string_view text : texts) {
     const size_t kept = text.size() < kMaxText ? text.size() : kMaxText;
@@ -270,7 +275,8 @@ void write_fact(const void* fixed, size_t fixed_bytes, format::Kind kind, uint8_
 void add_fact_source(void (*write)()) {
   for (auto& slot : g_fact_sources) {
     void (*empty)() = nullptr;
-    if (slot.compare_exchange_strong(empty, write, std::memory_order_release) || empty == write) return;
+    if (slot.compare_exchange_strong(empty, write, std::memory_order_release) || empty == write)
+      return;
   }
 }
 
@@ -288,10 +294,13 @@ void report_loss(format::Loss reason, std::string_view what) {
 }
 
 void write_losses() {
-  static constexpr const char* kWhat[kLossKinds] = {
-      "the disk is full",  "no memory or file descriptor for a chunk", "GPU times of operations",
-      "texts were cut",    "the session folder cannot be written",     "calls from signal handlers, oversized records",
-      "calls of libraries"};
+  static constexpr const char* kWhat[kLossKinds] = {"the disk is full",
+                                                    "no memory or file descriptor for a chunk",
+                                                    "GPU times of operations",
+                                                    "texts were cut",
+                                                    "the session folder cannot be written",
+                                                    "calls from signal handlers, oversized records",
+                                                    "calls of libraries"};
   for (int i = 0; i < kLossKinds; ++i) {
     const uint64_t now = g_losses[i].load(std::memory_order_relaxed);
     const uint64_t before = g_losses_written[i].load(std::memory_order_relaxed);
@@ -329,7 +338,7 @@ void say(const char* format, ...) {
   sys::write(2, text, length);
 }
 
-// ---- numbers ------------------------------------------------------------------------------------------
+// ---- numbers -----------------------------------------------------------------------------------
 
 uint64_t next_operation() { return g_operations.fetch_add(1, std::memory_order_relaxed) + 1; }
 uint32_t next_queue() { return g_queues.fetch_add(1, std::memory_order_relaxed) + 1; }
@@ -343,7 +352,7 @@ std::string_view session_file(uint32_t number, char* buffer, size_t size) {
   return {buffer + folder, length - folder};
 }
 
-// ---- start and stop -----------------------------------------------------------------------------------
+// ---- start and stop ----------------------------------------------------------------------------
 
 uint32_t recording_count() { return g_count; }
 uint32_t session_options() { return g_environment.options; }

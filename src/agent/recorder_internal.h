@@ -19,7 +19,8 @@ uint32_t session_options();
 // The calling thread will record nothing more: seals its stream.
 void detach_thread();
 
-// The program is about to end: last clock sample, losses, GPU times; nothing is closed, calls may still come.
+// The program is about to end: last clock sample, losses, GPU times; nothing is closed, calls may
+// still come.
 void finish_process();
 
 // Forgets the session without touching its files, as a child of fork() does. For tests.

@@ -1,5 +1,5 @@
-// The recorder with real folders: what is written by threads, children and failing disks is read back by the
-// reader that import uses.
+// The recorder with real folders: what is written by threads, children and failing disks is read
+// back by the reader that import uses.
 #include "agent/recorder.h"
 
 #include <gtest/gtest.h>
@@ -134,7 +134,8 @@ TEST_F(RecorderTest, GivesBackTheFileSpaceOfThreadsThatEnded) {
   for (int i = 0; i < 20; ++i) std::thread([] { make_calls(1); }).join();
   uintmax_t bytes = 0;
   for (const auto& file : fs::directory_iterator(folder_))
-    if (file.path().string().find(".0.0.chunk") == std::string::npos && file.is_regular_file()) bytes += file.file_size();
+    if (file.path().string().find(".0.0.chunk") == std::string::npos && file.is_regular_file())
+      bytes += file.file_size();
   EXPECT_LT(bytes, 20 * 4096u);
   EXPECT_EQ(read_back(folder_).results.size(), 20u);
 }
@@ -159,7 +160,8 @@ TEST_F(RecorderTest, StartAndStopCount) {
 TEST_F(RecorderTest, OptionsReachTheState) {
   setenv("WAVETAP_OPTIONS", "args,stacks,hsa,barriers,kernargs", 1);
   ensure_started();
-  EXPECT_EQ(g_state.load(), kReady | kRecording | kArguments | kStacks | kHsaCalls | kBarriers | kKernargs);
+  EXPECT_EQ(g_state.load(),
+            kReady | kRecording | kArguments | kStacks | kHsaCalls | kBarriers | kKernargs);
 }
 
 TEST_F(RecorderTest, AChildHasItsOwnFiles) {
@@ -242,8 +244,9 @@ TEST_F(RecorderTest, AMissingFolderRecordsNothing) {
   setenv("WAVETAP_SESSION", nowhere.c_str(), 1);
   testing::internal::CaptureStderr();
   ensure_started();
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "wavetap: error: " + nowhere.string() + ": No such file or directory; nothing is recorded\n");
+  EXPECT_EQ(
+      testing::internal::GetCapturedStderr(),
+      "wavetap: error: " + nowhere.string() + ": No such file or directory; nothing is recorded\n");
   EXPECT_FALSE(recording());
   EXPECT_EQ(stream(), nullptr);
 }
@@ -364,7 +367,8 @@ TEST_F(RecorderTest, StacksStayInsideTheThreadsOwn) {
   OpenCall call;
   ASSERT_TRUE(enter_call(call, kFunction));
   write_stack(call, reinterpret_cast<const void*>(0x1234), __builtin_frame_address(0));
-  write_stack(call, reinterpret_cast<const void*>(0x1234), reinterpret_cast<const void*>(16));  // not a stack at all
+  // Not a stack at all.
+  write_stack(call, reinterpret_cast<const void*>(0x1234), reinterpret_cast<const void*>(16));
   leave_call(call, kFunction, 0);
   Result<format::SessionReader> session = format::SessionReader::open(folder_.string());
   ASSERT_TRUE(session.ok());
@@ -372,7 +376,8 @@ TEST_F(RecorderTest, StacksStayInsideTheThreadsOwn) {
   for (format::StreamReader* const stream : session->processes().at(0).streams) {
     format::Record record;
     while (stream->next(record)) {
-      if (const auto* stack = record.as<format::StackRecord>(); record.header.kind == format::Kind::kStack) {
+      if (const auto* stack = record.as<format::StackRecord>();
+          record.header.kind == format::Kind::kStack) {
         frames.push_back(stack->frames);
         uint64_t first;
         memcpy(&first, stack + 1, sizeof first);
@@ -411,13 +416,19 @@ std::vector<uint64_t> packed(const Arguments&... arguments) {
 using Words = std::vector<uint64_t>;
 
 TEST(Layout, WidensAndKeeps) {
-  EXPECT_EQ(packed(Word{int32_t{-2}}, Word{uint32_t{0xffffffff}}, Word{1.5f}, Word{true}), (Words{~uint64_t{1}, 0xffffffff, 0x3fc00000, 1}));
-  EXPECT_EQ(packed(Word{~uint64_t{0}}, Word{uint64_t{1} << 55}, Word{uint64_t{1} << 56}), (Words{~uint64_t{0}, uint64_t{1} << 55, uint64_t{1} << 56}));
+  EXPECT_EQ(packed(Word{int32_t{-2}}, Word{uint32_t{0xffffffff}}, Word{1.5f}, Word{true}),
+            (Words{~uint64_t{1}, 0xffffffff, 0x3fc00000, 1}));
+  EXPECT_EQ(packed(Word{~uint64_t{0}}, Word{uint64_t{1} << 55}, Word{uint64_t{1} << 56}),
+            (Words{~uint64_t{0}, uint64_t{1} << 55, uint64_t{1} << 56}));
   const uint32_t behind = 77;
-  EXPECT_EQ(packed(Out<uint32_t>{&behind, true}, Out<uint32_t>{&behind, false}, Out<uint32_t>{nullptr, true}), (Words{77, 0, 0}));
-  EXPECT_EQ(packed(Three{uint64_t{2} << 32 | 1, uint64_t{99} << 32 | 3}, Word{5}), (Words{uint64_t{2} << 32 | 1, 3, 5}));
+  EXPECT_EQ(packed(Out<uint32_t>{&behind, true}, Out<uint32_t>{&behind, false},
+                   Out<uint32_t>{nullptr, true}),
+            (Words{77, 0, 0}));
+  EXPECT_EQ(packed(Three{uint64_t{2} << 32 | 1, uint64_t{99} << 32 | 3}, Word{5}),
+            (Words{uint64_t{2} << 32 | 1, 3, 5}));
   const uint32_t three[3] = {1, 2, 3};
-  EXPECT_EQ(packed(Behind<12>{three, true}, Behind<12>{three, false}), (Words{uint64_t{2} << 32 | 1, 3, 0, 0}));
+  EXPECT_EQ(packed(Behind<12>{three, true}, Behind<12>{three, false}),
+            (Words{uint64_t{2} << 32 | 1, 3, 0, 0}));
   uint64_t kernel = 0;
   memcpy(&kernel, "kernel", 6);
   EXPECT_EQ(packed(CString("kernel", true), CString(nullptr, true)), (Words{6, kernel, 0}));
@@ -427,7 +438,8 @@ TEST(Layout, PacksWhatIsSmall) {
   char bytes[64] = {};
   Packer packer(bytes);
   const auto put = [&](const auto&... arguments) { (arguments.put(packer), ...); };
-  put(Word{reinterpret_cast<void*>(0x7f0012345000)}, Word{size_t{4096}}, Word{int32_t{1}}, Word{int32_t{0}});
+  put(Word{reinterpret_cast<void*>(0x7f0012345000)}, Word{size_t{4096}}, Word{int32_t{1}},
+      Word{int32_t{0}});
   EXPECT_EQ(packer.at() - bytes, 1 + 6 + 2 + 1 + 1 + 0);
 }
 

@@ -27,7 +27,8 @@ constexpr size_t kPoolBytes = 64 << 10;
 
 constinit Session g_session;
 
-// A recording must not take the last of a disk that others use as well, and the import needs room for the trace.
+// A recording must not take the last of a disk that others use as well, and the import needs room
+// for the trace.
 constexpr uint64_t kKeepFree = 256 << 20;
 
 bool leaves_enough(int fd, size_t size) {
@@ -39,8 +40,9 @@ bool leaves_enough(int fd, size_t size) {
   return total == 0 || disk.f_bavail * block >= keep + size;
 }
 
-// Fills the file with zeros, many pages with one call: pages that come into being that way lie together, and what lies
-// together is mapped by one fault. One page at a time, as faults make them, costs several times as much.
+// Fills the file with zeros, many pages with one call: pages that come into being that way lie
+// together, and what lies together is mapped by one fault. One page at a time, as faults make them,
+// costs several times as much.
 int write_zeros(int fd, size_t size) {
   static constexpr char kZeros[4096] = {};
   constexpr size_t kPages = 64;
@@ -64,13 +66,15 @@ int write_zeros(int fd, size_t size) {
 int allocate(int fd, size_t size) {
   // Beyond `ulimit -f` the kernel would send the program SIGXFSZ.
   struct rlimit limit {};
-  if (sys::call(SYS_prlimit64, 0, RLIMIT_FSIZE, nullptr, &limit) == 0 && limit.rlim_cur < size) return EFBIG;
+  if (sys::call(SYS_prlimit64, 0, RLIMIT_FSIZE, nullptr, &limit) == 0 && limit.rlim_cur < size)
+    return EFBIG;
   if (!leaves_enough(fd, size)) return ENOSPC;
   int64_t result;
   do {
     result = sys::call(SYS_fallocate, fd, 0, 0, size);
   } while (result == -EINTR);
-  if (result != 0 && result != -EOPNOTSUPP && result != -ENOSYS && result != -EINVAL) return static_cast<int>(-result);
+  if (result != 0 && result != -EOPNOTSUPP && result != -ENOSYS && result != -EINVAL)
+    return static_cast<int>(-result);
   return write_zeros(fd, size);
 }
 
@@ -78,15 +82,12 @@ format::Loss loss_of(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
-    case EFBIG:
-      return format::Loss::kDiskFull;
+    case EFBIG: return format::Loss::kDiskFull;
     case ENOMEM:
     case EMFILE:
     case ENFILE:
-    case EAGAIN:
-      return format::Loss::kNoMemory;
-    default:
-      return format::Loss::kFolder;
+    case EAGAIN: return format::Loss::kNoMemory;
+    default: return format::Loss::kFolder;
   }
 }
 
@@ -131,7 +132,8 @@ int Session::open(const char* folder, uint32_t pid) {
   // exec() keeps pid and start time: the top byte tells the programs of one process apart.
   for (uint64_t program = 0; program < 256 && error == EEXIST; ++program) {
     process_start_ = start | program << 56;
-    if (path(name, sizeof name, format::kFactsStream, &first, format::kChunkSuffix) == 0) return ENAMETOOLONG;
+    if (path(name, sizeof name, format::kFactsStream, &first, format::kChunkSuffix) == 0)
+      return ENAMETOOLONG;
     at = make_file(name, kFactsChunk, &error);
   }
   if (at == nullptr) return error;
@@ -139,13 +141,13 @@ int Session::open(const char* folder, uint32_t pid) {
   return 0;
 }
 
-size_t Session::path(char* buffer, size_t size, uint32_t a, const uint32_t* b, const char* suffix) const {
-  const int length =
-      b == nullptr
-          ? snprintf(buffer, size, "%s/%u-%llu.%u%s", folder_, pid_,
-                     static_cast<unsigned long long>(process_start_), a, suffix)
-          : snprintf(buffer, size, "%s/%u-%llu.%u.%u%s", folder_, pid_,
-                     static_cast<unsigned long long>(process_start_), a, *b, suffix);
+size_t Session::path(char* buffer, size_t size, uint32_t a, const uint32_t* b,
+                     const char* suffix) const {
+  const int length = b == nullptr
+                         ? snprintf(buffer, size, "%s/%u-%llu.%u%s", folder_, pid_,
+                                    static_cast<unsigned long long>(process_start_), a, suffix)
+                         : snprintf(buffer, size, "%s/%u-%llu.%u.%u%s", folder_, pid_,
+                                    static_cast<unsigned long long>(process_start_), a, *b, suffix);
   return length > 0 && static_cast<size_t>(length) < size ? static_cast<size_t>(length) : 0;
 }
 
@@ -160,7 +162,8 @@ char* Session::make_file(const char* name, size_t size, int* error) {
   if (*error == 0) {
     at = sys::map(size, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
     if (at == nullptr) *error = ENOMEM;
-    // MAP_POPULATE would map the pages for reading, and the first write to each would fault. Before Linux 5.14 it does.
+    // MAP_POPULATE would map the pages for reading, and the first write to each would fault. Before
+    // Linux 5.14 it does.
     else sys::advise(at, size, MADV_POPULATE_WRITE);
   }
   sys::close(fd);
@@ -192,7 +195,9 @@ void Session::install(Stream& stream, char* at, size_t size) {
     header->open_call = stream.chunk_->open_call;
     header->open_since = stream.chunk_->open_since;
   }
-  __atomic_store_n(&header->checksum, format::crc32c(header, offsetof(format::ChunkHeader, checksum)), __ATOMIC_RELEASE);
+  __atomic_store_n(&header->checksum,
+                   format::crc32c(header, offsetof(format::ChunkHeader, checksum)),
+                   __ATOMIC_RELEASE);
   stream.chunk_ = header;
   stream.cursor_ = at + sizeof *header;
   stream.end_ = at + size;
@@ -219,7 +224,8 @@ char* Session::take_chunk(Stream& stream, size_t bytes, size_t* size) {
     wake_file_thread();
     if (spare.at != nullptr) {
       char from[4096];
-      if (path(from, sizeof from, spare.id, nullptr, kSpareSuffix) != 0 && sys::rename(from, name) == 0) {
+      if (path(from, sizeof from, spare.id, nullptr, kSpareSuffix) != 0 &&
+          sys::rename(from, name) == 0) {
         *size = kLaterChunk;
         return spare.at;
       }
@@ -229,8 +235,10 @@ char* Session::take_chunk(Stream& stream, size_t bytes, size_t* size) {
   *size = first && bytes + sizeof(format::ChunkHeader) <= kFirstChunk ? kFirstChunk : kLaterChunk;
   int error = 0;
   char* at = make_file(name, *size, &error);
-  // Nearly full: a small chunk may still fit, and holds what the program does while somebody cleans up.
-  if (at == nullptr && error == ENOSPC && *size > kFirstChunk && bytes + sizeof(format::ChunkHeader) <= kFirstChunk) {
+  // Nearly full: a small chunk may still fit, and holds what the program does while somebody cleans
+  // up.
+  if (at == nullptr && error == ENOSPC && *size > kFirstChunk &&
+      bytes + sizeof(format::ChunkHeader) <= kFirstChunk) {
     *size = kFirstChunk;
     at = make_file(name, *size, &error);
   }
@@ -322,7 +330,8 @@ void Session::retire_stream(Stream* stream) {
   chunk->open_call = 0;
   __atomic_store_n(&chunk->sealed, used, __ATOMIC_RELEASE);
   char name[4096];
-  const bool named = path(name, sizeof name, stream->number_, &stream->ordinal_, format::kChunkSuffix) != 0;
+  const bool named =
+      path(name, sizeof name, stream->number_, &stream->ordinal_, format::kChunkSuffix) != 0;
   retired_events_.fetch_add(stream->sequence_, std::memory_order_relaxed);
   lock();
   stream->in_use_.store(false, std::memory_order_relaxed);

@@ -1,8 +1,9 @@
-// The files of this process in the session folder: makes chunks, hands them to streams, keeps spares.
+// The files of this process in the session folder: makes chunks, hands them to streams, keeps
+// spares.
 //
-// A chunk is a file with all its blocks allocated (a full disk is found here, not as SIGBUS later), mapped
-// shared and closed at once. The mapping is not inherited by children. A chunk that is being prepared has a
-// ".spare" name and gets its ".chunk" name when a stream takes it.
+// A chunk is a file with all its blocks allocated (a full disk is found here, not as SIGBUS later),
+// mapped shared and closed at once. The mapping is not inherited by children. A chunk that is being
+// prepared has a ".spare" name and gets its ".chunk" name when a stream takes it.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +22,9 @@ class Session {
   static constexpr size_t kMaxRecord = 256 << 10;  // RecordHeader::words allows twice that
   static constexpr size_t kMaxPath = 3584;
 
-  // Begins with an empty set of files in `folder`, which must exist and be absolute. 0 or an errno value.
-  // Under start_lock. Whatever an earlier session of this process or its parent held is forgotten.
+  // Begins with an empty set of files in `folder`, which must exist and be absolute. 0 or an errno
+  // value. Under start_lock. Whatever an earlier session of this process or its parent held is
+  // forgotten.
   int open(const char* folder, uint32_t pid);
 
   const char* folder() const { return folder_; }
@@ -39,8 +41,8 @@ class Session {
   // Seals the stream's chunk and gives it the next, with room for `bytes`.
   bool next_chunk(Stream& stream, size_t bytes);
 
-  // File thread: makes the spares that were found missing and unmaps what streams have left behind. True
-  // when there is more to do.
+  // File thread: makes the spares that were found missing and unmaps what streams have left behind.
+  // True when there is more to do.
   bool tend();
   // At exit: removes the spares.
   void remove_spares();

@@ -1,13 +1,13 @@
-// Appending to a thread's own stream of the raw trace: no lock, no heap, no system call until a chunk is
-// full, and then a chunk that the helper thread prepared is waiting.
+// Appending to a thread's own stream of the raw trace: no lock, no heap, no system call until a
+// chunk is full, and then a chunk that the helper thread prepared is waiting.
 //
 //   CallRecord* r = stream->reserve<CallRecord>(extra_bytes);   // null: nothing can be written any more
 //   r->start = ...;                                             // fill everything but the header
 //   stream->commit(r, Kind::kCall, flags);                      // one release store makes it visible
 //
-// Between reserve and commit nothing else may be reserved on the stream. A signal handler that interrupts
-// that window and calls a hooked function gets null (counted as a loss); one that interrupts anywhere else
-// appends a record of its own.
+// Between reserve and commit nothing else may be reserved on the stream. A signal handler that
+// interrupts that window and calls a hooked function gets null (counted as a loss); one that
+// interrupts anywhere else appends a record of its own.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,9 @@ class Stream {
   }
 
   // Before commit(): the record ends here already. What was reserved behind it must be zero still.
-  void shorten(const char* end) { reserved_ = (static_cast<size_t>(end - cursor_) + 7) & ~size_t{7}; }
+  void shorten(const char* end) {
+    reserved_ = (static_cast<size_t>(end - cursor_) + 7) & ~size_t{7};
+  }
 
   void commit(void* record, format::Kind kind, uint8_t flags = 0) {
     const format::RecordHeader header{kind, flags, static_cast<uint16_t>(reserved_ / 8),
@@ -55,7 +57,7 @@ class Stream {
   // For call.h.
   uint32_t current_call_ = 0;
   uint16_t depth_ = 0;
-  uint32_t dispatches_ = 0;     // of the current call: DispatchRecord::ordinal
+  uint32_t dispatches_ = 0;  // of the current call: DispatchRecord::ordinal
 
   // The header of the current chunk, for open_call and open_since; null before the first record.
   format::ChunkHeader* chunk() { return chunk_; }
@@ -66,7 +68,8 @@ class Stream {
   void* reserve_bytes(size_t bytes) {
     bytes = (bytes + 7) & ~size_t{7};
     if (reserved_ != 0) return reserve_slow(bytes);
-    // Claimed before the cursor is read: a signal handler that comes in between has finished its own record.
+    // Claimed before the cursor is read: a signal handler that comes in between has finished its
+    // own record.
     reserved_ = bytes;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     char* const at = cursor_;
@@ -83,13 +86,13 @@ class Stream {
   uint32_t number_ = 0;
   uint32_t tid_ = 0;
   uint32_t calls_ = 0;
-  uint32_t ordinal_ = 0;             // of the current chunk
+  uint32_t ordinal_ = 0;  // of the current chunk
   format::ChunkHeader* chunk_ = nullptr;
 
   // Managed by Session under its lock.
-  uintptr_t stack_begin_ = 0;        // bounds of the thread's stack; 0: not known
+  uintptr_t stack_begin_ = 0;  // bounds of the thread's stack; 0: not known
   uintptr_t stack_end_ = 0;
-  Stream* next_ = nullptr;           // all streams ever made, newest first
+  Stream* next_ = nullptr;  // all streams ever made, newest first
   Stream* next_free_ = nullptr;
   std::atomic<bool> in_use_{false};
 

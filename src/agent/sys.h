@@ -20,7 +20,9 @@ using wavetap::sys::read;
 using wavetap::sys::unmap;
 using wavetap::sys::write;
 
-inline int unlink(const char* path) { return static_cast<int>(call(SYS_unlinkat, AT_FDCWD, path, 0)); }
+inline int unlink(const char* path) {
+  return static_cast<int>(call(SYS_unlinkat, AT_FDCWD, path, 0));
+}
 inline int rename(const char* from, const char* to) {
   return static_cast<int>(call(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
 }
@@ -31,14 +33,17 @@ inline int make_directory(const char* path, mode_t mode) {
 inline char* map(size_t size, int protection, int flags, int fd) {
   return reinterpret_cast<char*>(wavetap::sys::map(nullptr, size, protection, flags, fd, 0));
 }
-inline int advise(void* at, size_t size, int advice) { return static_cast<int>(call(SYS_madvise, at, size, advice)); }
+inline int advise(void* at, size_t size, int advice) {
+  return static_cast<int>(call(SYS_madvise, at, size, advice));
+}
 inline uint32_t pid() { return static_cast<uint32_t>(wavetap::sys::pid()); }
 inline uint32_t tid() { return static_cast<uint32_t>(wavetap::sys::tid()); }
 
 // Sleeps while `word` is `value`, at most `timeout_ns` (0: for ever).
 inline void futex_wait(const std::atomic<uint32_t>* word, uint32_t value, int64_t timeout_ns) {
   const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
-  call(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout_ns == 0 ? nullptr : &timeout, nullptr, 0);
+  call(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout_ns == 0 ? nullptr : &timeout, nullptr,
+       0);
 }
 inline void futex_wake(const std::atomic<uint32_t>* word, int threads) {
   call(SYS_futex, word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);

@@ -1,5 +1,5 @@
-// A runtime for the tests of the HSA hooks: real tables, one CPU and one GPU whose queues the test drains by
-// hand, packet by packet. What the "GPU" took is kept for comparison.
+// A runtime for the tests of the HSA hooks: real tables, one CPU and one GPU whose queues the test
+// drains by hand, packet by packet. What the "GPU" took is kept for comparison.
 #pragma once
 
 #include <atomic>
@@ -50,7 +50,8 @@ class FakeHsa {
         const uint16_t header = __atomic_load_n(&packet.header, __ATOMIC_ACQUIRE);
         if ((header & 0xff) == static_cast<uint8_t>(amd::PacketType::kInvalid)) break;
         taken.push_back(packet);
-        __atomic_store_n(&packet.header, static_cast<uint16_t>(amd::PacketType::kInvalid), __ATOMIC_RELEASE);
+        __atomic_store_n(&packet.header, static_cast<uint16_t>(amd::PacketType::kInvalid),
+                         __ATOMIC_RELEASE);
         read.store(index + 1);
       }
       return n;
@@ -69,7 +70,7 @@ class FakeHsa {
   std::map<uint64_t, std::unique_ptr<amd::Signal>> signals;
   std::map<uint64_t, HsaTimes> copy_times;  // by signal, in system time; none: not finished
   std::mutex copy_lock;                     // of copy_times, which the helper thread asks for too
-  HsaStatus copy_status = kHsaSuccess;       // of the next copies
+  HsaStatus copy_status = kHsaSuccess;      // of the next copies
   uint64_t clock = 1000;
   uint32_t max_queue_size = 1 << 17;
 
@@ -87,7 +88,9 @@ class FakeHsa {
     __atomic_fetch_sub(&signals.at(signal)->value, 1, __ATOMIC_ACQ_REL);
   }
   // What a program does that uses a signal again.
-  void set(uint64_t signal, int64_t value) { __atomic_store_n(&signals.at(signal)->value, value, __ATOMIC_RELEASE); }
+  void set(uint64_t signal, int64_t value) {
+    __atomic_store_n(&signals.at(signal)->value, value, __ATOMIC_RELEASE);
+  }
   static void complete(uint64_t handle, uint64_t start, uint64_t end) {
     if (handle == 0) return;
     auto* signal = reinterpret_cast<amd::Signal*>(handle);
@@ -131,67 +134,97 @@ class FakeHsa {
     tables.amd_ext = table(amd_, amd_entries);
     probe_.open(tables);
 
-    set(&Hsa::hsa_system_get_info, +[](uint32_t, void* value) -> HsaStatus {
-      *static_cast<uint64_t*>(value) = 1'000'000'000;
-      return kHsaSuccess;
-    });
-    set(&Hsa::hsa_iterate_agents, +[](void* callback, void* data) -> HsaStatus {
-      const auto each = reinterpret_cast<HsaStatus (*)(uint64_t, void*)>(callback);
-      each(kCpu, data);
-      return each(kGpu, data);
-    });
-    set(&Hsa::hsa_agent_get_info, +[](uint64_t agent, uint32_t attribute, void* value) -> HsaStatus {
-      if (attribute == amd::kAgentName) std::strcpy(static_cast<char*>(value), agent == kGpu ? "gfx1030" : "cpu");
-      if (attribute == amd::kAgentDevice) *static_cast<uint32_t*>(value) = agent == kGpu ? amd::kDeviceGpu : 0;
-      if (attribute == amd::kAgentQueueMaxSize) *static_cast<uint32_t*>(value) = fake().max_queue_size;
-      return kHsaSuccess;
-    });
-    set(&Hsa::hsa_amd_agent_iterate_memory_pools, +[](uint64_t agent, void* callback, void* data) -> HsaStatus {
-      return reinterpret_cast<HsaStatus (*)(uint64_t, void*)>(callback)(agent == kGpu ? kVramPool : kHostPool, data);
-    });
-    set(&Hsa::hsa_amd_memory_pool_get_info, +[](uint64_t pool, uint32_t attribute, void* value) -> HsaStatus {
-      if (attribute == amd::kPoolFlags) *static_cast<uint32_t*>(value) = pool == kHostPool ? amd::kPoolFineGrained : 4;
-      if (attribute == amd::kPoolSegment) *static_cast<uint32_t*>(value) = amd::kSegmentGlobal;
-      if (attribute == amd::kPoolSize) *static_cast<size_t*>(value) = 1 << 30;
-      if (attribute == amd::kPoolMayAllocate) *static_cast<bool*>(value) = true;
-      return kHsaSuccess;
-    });
-    set(&Hsa::hsa_amd_memory_pool_allocate, +[](uint64_t, size_t size, uint32_t, void** out) -> HsaStatus {
-      *out = std::aligned_alloc(4096, (size + 4095) & ~size_t{4095});
-      if (*out == nullptr) return kHsaError;
-      fake().memory_.insert(*out);
-      return kHsaSuccess;
-    });
-    set(&Hsa::hsa_amd_memory_pool_free, +[](void* pointer) -> HsaStatus {
-      if (fake().memory_.erase(pointer) == 0) return kHsaError;
-      std::free(pointer);
-      return kHsaSuccess;
-    });
-    set(&Hsa::hsa_amd_agents_allow_access,
-        +[](uint32_t, const uint64_t*, const void*, const void*) -> HsaStatus { return kHsaSuccess; });
-    set(&Hsa::hsa_amd_profiling_convert_tick_to_system_domain, +[](uint64_t, uint64_t tick, void* out) -> HsaStatus {
-      *static_cast<uint64_t*>(out) = tick * 10;
-      return kHsaSuccess;
-    });
-    set(&Hsa::hsa_amd_profiling_get_dispatch_time, +[](uint64_t, uint64_t signal, void* out) -> HsaStatus {
-      const auto* block = reinterpret_cast<const amd::Signal*>(signal);
-      *static_cast<HsaTimes*>(out) = {block->start_ts * 10, block->end_ts * 10};
-      return kHsaSuccess;
-    });
-    set(&Hsa::hsa_amd_memory_async_copy,
-        +[](void*, uint64_t, const void*, uint64_t, size_t, uint32_t, const uint64_t*, uint64_t signal) -> HsaStatus {
+    set(
+        &Hsa::hsa_system_get_info, +[](uint32_t, void* value) -> HsaStatus {
+          *static_cast<uint64_t*>(value) = 1'000'000'000;
+          return kHsaSuccess;
+        });
+    set(
+        &Hsa::hsa_iterate_agents, +[](void* callback, void* data) -> HsaStatus {
+          const auto each = reinterpret_cast<HsaStatus (*)(uint64_t, void*)>(callback);
+          each(kCpu, data);
+          return each(kGpu, data);
+        });
+    set(
+        &Hsa::hsa_agent_get_info,
+        +[](uint64_t agent, uint32_t attribute, void* value) -> HsaStatus {
+          if (attribute == amd::kAgentName)
+            std::strcpy(static_cast<char*>(value), agent == kGpu ? "gfx1030" : "cpu");
+          if (attribute == amd::kAgentDevice)
+            *static_cast<uint32_t*>(value) = agent == kGpu ? amd::kDeviceGpu : 0;
+          if (attribute == amd::kAgentQueueMaxSize)
+            *static_cast<uint32_t*>(value) = fake().max_queue_size;
+          return kHsaSuccess;
+        });
+    set(
+        &Hsa::hsa_amd_agent_iterate_memory_pools,
+        +[](uint64_t agent, void* callback, void* data) -> HsaStatus {
+          return reinterpret_cast<HsaStatus (*)(uint64_t, void*)>(callback)(
+              agent == kGpu ? kVramPool : kHostPool, data);
+        });
+    set(
+        &Hsa::hsa_amd_memory_pool_get_info,
+        +[](uint64_t pool, uint32_t attribute, void* value) -> HsaStatus {
+          if (attribute == amd::kPoolFlags)
+            *static_cast<uint32_t*>(value) = pool == kHostPool ? amd::kPoolFineGrained : 4;
+          if (attribute == amd::kPoolSegment) *static_cast<uint32_t*>(value) = amd::kSegmentGlobal;
+          if (attribute == amd::kPoolSize) *static_cast<size_t*>(value) = 1 << 30;
+          if (attribute == amd::kPoolMayAllocate) *static_cast<bool*>(value) = true;
+          return kHsaSuccess;
+        });
+    set(
+        &Hsa::hsa_amd_memory_pool_allocate,
+        +[](uint64_t, size_t size, uint32_t, void** out) -> HsaStatus {
+          *out = std::aligned_alloc(4096, (size + 4095) & ~size_t{4095});
+          if (*out == nullptr) return kHsaError;
+          fake().memory_.insert(*out);
+          return kHsaSuccess;
+        });
+    set(
+        &Hsa::hsa_amd_memory_pool_free, +[](void* pointer) -> HsaStatus {
+          if (fake().memory_.erase(pointer) == 0) return kHsaError;
+          std::free(pointer);
+          return kHsaSuccess;
+        });
+    set(
+        &Hsa::hsa_amd_agents_allow_access,
+        +[](uint32_t, const uint64_t*, const void*, const void*) -> HsaStatus {
+          return kHsaSuccess;
+        });
+    set(
+        &Hsa::hsa_amd_profiling_convert_tick_to_system_domain,
+        +[](uint64_t, uint64_t tick, void* out) -> HsaStatus {
+          *static_cast<uint64_t*>(out) = tick * 10;
+          return kHsaSuccess;
+        });
+    set(
+        &Hsa::hsa_amd_profiling_get_dispatch_time,
+        +[](uint64_t, uint64_t signal, void* out) -> HsaStatus {
+          const auto* block = reinterpret_cast<const amd::Signal*>(signal);
+          *static_cast<HsaTimes*>(out) = {block->start_ts * 10, block->end_ts * 10};
+          return kHsaSuccess;
+        });
+    set(
+        &Hsa::hsa_amd_memory_async_copy,
+        +[](void*, uint64_t, const void*, uint64_t, size_t, uint32_t, const uint64_t*,
+            uint64_t signal) -> HsaStatus {
           const std::lock_guard locked(fake().copy_lock);
           if (fake().copy_status == kHsaSuccess) fake().copy_times.erase(signal);
           return fake().copy_status;
         });
-    set(&Hsa::hsa_amd_profiling_get_async_copy_time, +[](uint64_t signal, void* out) -> HsaStatus {
-      const std::lock_guard locked(fake().copy_lock);
-      const auto times = fake().copy_times.find(signal);
-      *static_cast<HsaTimes*>(out) = times == fake().copy_times.end() ? HsaTimes{} : times->second;
-      return kHsaSuccess;
-    });
-    set(&Hsa::hsa_amd_memory_fill, +[](void*, uint32_t, size_t) -> HsaStatus { return kHsaSuccess; });
-    set(&Hsa::hsa_amd_profiling_async_copy_enable, +[](bool) -> HsaStatus { return kHsaSuccess; });
+    set(
+        &Hsa::hsa_amd_profiling_get_async_copy_time, +[](uint64_t signal, void* out) -> HsaStatus {
+          const std::lock_guard locked(fake().copy_lock);
+          const auto times = fake().copy_times.find(signal);
+          *static_cast<HsaTimes*>(out) =
+              times == fake().copy_times.end() ? HsaTimes{} : times->second;
+          return kHsaSuccess;
+        });
+    set(
+        &Hsa::hsa_amd_memory_fill,
+        +[](void*, uint32_t, size_t) -> HsaStatus { return kHsaSuccess; });
+    set(
+        &Hsa::hsa_amd_profiling_async_copy_enable, +[](bool) -> HsaStatus { return kHsaSuccess; });
     build_signals();
     build_queues();
   }
@@ -205,66 +238,85 @@ class FakeHsa {
       fake().signals[*out] = std::move(signal);
       return kHsaSuccess;
     };
-    set(&Hsa::hsa_signal_create, +[](int64_t value, uint32_t, const uint64_t*, uint64_t* out) -> HsaStatus {
-      return create(value, out);
-    });
-    set(&Hsa::hsa_amd_signal_create,
+    set(
+        &Hsa::hsa_signal_create,
+        +[](int64_t value, uint32_t, const uint64_t*, uint64_t* out) -> HsaStatus {
+          return create(value, out);
+        });
+    set(
+        &Hsa::hsa_amd_signal_create,
         +[](int64_t value, uint32_t, const uint64_t*, uint64_t, uint64_t* out) -> HsaStatus {
           return create(value, out);
         });
-    set(&Hsa::hsa_signal_destroy, +[](uint64_t signal) -> HsaStatus {
-      return fake().signals.erase(signal) == 1 ? kHsaSuccess : kHsaError;
-    });
-    set(&Hsa::hsa_signal_store_screlease, +[](uint64_t signal, int64_t value) {
-      for (auto& queue : fake().queues) {
-        if (reinterpret_cast<uint64_t>(&queue->doorbell) == signal) return queue->rung.store(value);
-      }
-      reinterpret_cast<amd::Signal*>(signal)->value = value;
-    });
+    set(
+        &Hsa::hsa_signal_destroy, +[](uint64_t signal) -> HsaStatus {
+          return fake().signals.erase(signal) == 1 ? kHsaSuccess : kHsaError;
+        });
+    set(
+        &Hsa::hsa_signal_store_screlease, +[](uint64_t signal, int64_t value) {
+          for (auto& queue : fake().queues) {
+            if (reinterpret_cast<uint64_t>(&queue->doorbell) == signal)
+              return queue->rung.store(value);
+          }
+          reinterpret_cast<amd::Signal*>(signal)->value = value;
+        });
   }
 
   void build_queues() {
-    set(&Hsa::hsa_queue_create, +[](uint64_t, uint32_t size, uint32_t type, void* callback, void* data, uint32_t,
-                                    uint32_t, HsaQueue** out) -> HsaStatus {
-      if (size > fake().max_queue_size) return kHsaError;
-      auto queue = std::make_unique<RealQueue>();
-      std::memset(queue->block, 0, sizeof queue->block);
-      queue->ring.resize(size);
-      for (Packet& packet : queue->ring) packet.header = static_cast<uint16_t>(amd::PacketType::kInvalid);
-      HsaQueue& handle = *queue->handle();
-      handle.type = type;
-      handle.size = size;
-      handle.base_address = queue->ring.data();
-      handle.doorbell_signal = reinterpret_cast<uint64_t>(&queue->doorbell);
-      handle.id = fake().queues.size();
-      queue->callback = reinterpret_cast<void (*)(HsaStatus, HsaQueue*, void*)>(callback);
-      queue->callback_data = data;
-      *out = &handle;
-      fake().queues.push_back(std::move(queue));
-      return kHsaSuccess;
-    });
-    set(&Hsa::hsa_queue_destroy, +[](HsaQueue* queue) -> HsaStatus {
-      queue_of(queue);
-      return kHsaSuccess;
-    });
-    set(&Hsa::hsa_queue_load_read_index_scacquire,
+    set(
+        &Hsa::hsa_queue_create,
+        +[](uint64_t, uint32_t size, uint32_t type, void* callback, void* data, uint32_t, uint32_t,
+            HsaQueue** out) -> HsaStatus {
+          if (size > fake().max_queue_size) return kHsaError;
+          auto queue = std::make_unique<RealQueue>();
+          std::memset(queue->block, 0, sizeof queue->block);
+          queue->ring.resize(size);
+          for (Packet& packet : queue->ring)
+            packet.header = static_cast<uint16_t>(amd::PacketType::kInvalid);
+          HsaQueue& handle = *queue->handle();
+          handle.type = type;
+          handle.size = size;
+          handle.base_address = queue->ring.data();
+          handle.doorbell_signal = reinterpret_cast<uint64_t>(&queue->doorbell);
+          handle.id = fake().queues.size();
+          queue->callback = reinterpret_cast<void (*)(HsaStatus, HsaQueue*, void*)>(callback);
+          queue->callback_data = data;
+          *out = &handle;
+          fake().queues.push_back(std::move(queue));
+          return kHsaSuccess;
+        });
+    set(
+        &Hsa::hsa_queue_destroy, +[](HsaQueue* queue) -> HsaStatus {
+          queue_of(queue);
+          return kHsaSuccess;
+        });
+    set(
+        &Hsa::hsa_queue_load_read_index_scacquire,
         +[](const HsaQueue* queue) -> uint64_t { return queue_of(queue).read.load(); });
-    set(&Hsa::hsa_queue_load_write_index_relaxed,
+    set(
+        &Hsa::hsa_queue_load_write_index_relaxed,
         +[](const HsaQueue* queue) -> uint64_t { return queue_of(queue).write.load(); });
-    set(&Hsa::hsa_queue_add_write_index_relaxed,
-        +[](const HsaQueue* queue, uint64_t count) -> uint64_t { return queue_of(queue).write.fetch_add(count); });
-    set(&Hsa::hsa_amd_profiling_set_profiler_enabled, +[](HsaQueue* queue, int32_t enable) -> HsaStatus {
-      queue_of(queue).profiling = enable != 0;
-      return kHsaSuccess;
-    });
-    set(&Hsa::hsa_amd_queue_set_priority, +[](HsaQueue* queue, uint32_t) -> HsaStatus {
-      queue_of(queue);
-      return kHsaSuccess;
-    });
-    set(&Hsa::hsa_status_string, +[](uint32_t, void* out) -> HsaStatus {
-      *static_cast<const char**>(out) = "it broke";
-      return kHsaSuccess;
-    });
+    set(
+        &Hsa::hsa_queue_add_write_index_relaxed,
+        +[](const HsaQueue* queue, uint64_t count) -> uint64_t {
+          return queue_of(queue).write.fetch_add(count);
+        });
+    set(
+        &Hsa::hsa_amd_profiling_set_profiler_enabled,
+        +[](HsaQueue* queue, int32_t enable) -> HsaStatus {
+          queue_of(queue).profiling = enable != 0;
+          return kHsaSuccess;
+        });
+    set(
+        &Hsa::hsa_amd_queue_set_priority, +[](HsaQueue* queue, uint32_t) -> HsaStatus {
+          queue_of(queue);
+          return kHsaSuccess;
+        });
+    set(
+        &Hsa::hsa_status_string, +[](uint32_t, void* out) -> HsaStatus {
+          *static_cast<const char**>(out) = "it broke";
+          return kHsaSuccess;
+        });
   }
 
   std::set<void*> memory_;

@@ -1,5 +1,5 @@
-// AQL packets, signals and the queue structure, as the HSA ABI lays them out. Ours, so that the engine
-// builds and runs where no ROCm headers exist.
+// AQL packets, signals and the queue structure, as the HSA ABI lays them out. Ours, so that the
+// engine builds and runs where no ROCm headers exist.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,8 @@ struct KernelDispatchPacket {
   uint64_t reserved2;
   uint64_t completion_signal;
 };
-static_assert(sizeof(KernelDispatchPacket) == 64 && offsetof(KernelDispatchPacket, kernel_object) == 32 &&
+static_assert(sizeof(KernelDispatchPacket) == 64 &&
+              offsetof(KernelDispatchPacket, kernel_object) == 32 &&
               offsetof(KernelDispatchPacket, completion_signal) == 56);
 
 struct BarrierPacket {  // AND and OR
@@ -93,10 +94,11 @@ inline constexpr uint32_t kQueueWriteDispatchId = 0x38;
 inline constexpr uint32_t kQueueGroupApertureHi = 0x40;
 inline constexpr uint32_t kQueuePrivateApertureHi = 0x44;
 inline constexpr uint32_t kQueueReadDispatchId = 0x80;
-inline constexpr uint32_t kQueueReadDispatchIdOffsetField = 0x88;  // u32: offset of read_dispatch_id from the queue
+// u32: offset of read_dispatch_id from the queue.
+inline constexpr uint32_t kQueueReadDispatchIdOffsetField = 0x88;
 inline constexpr uint32_t kQueueScratchResourceDescriptor = 0x90;  // 4 dwords
 inline constexpr uint32_t kQueueScratchBackingLocation = 0xa0;     // u64
 inline constexpr uint32_t kQueueScratchWave64LaneBytes = 0xb0;
-inline constexpr uint32_t kQueueInactiveSignal = 0xc0;             // hsa_signal_t
+inline constexpr uint32_t kQueueInactiveSignal = 0xc0;  // hsa_signal_t
 
 }  // namespace wavetap::amd

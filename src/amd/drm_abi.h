@@ -1,6 +1,6 @@
-// The render node's interface (/dev/dri/renderD*): the few DRM and amdgpu ioctls that libdrm_amdgpu and
-// the compute runtime use, as published in the kernel's drm.h and amdgpu_drm.h. drm_abi_test.cc compares
-// the layouts with libdrm's headers.
+// The render node's interface (/dev/dri/renderD*): the few DRM and amdgpu ioctls that libdrm_amdgpu
+// and the compute runtime use, as published in the kernel's drm.h and amdgpu_drm.h. drm_abi_test.cc
+// compares the layouts with libdrm's headers.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +58,7 @@ struct DrmGetCap {
   uint64_t value;
 };
 static_assert(sizeof(DrmGetCap) == 16);
-inline constexpr uint64_t kDrmCapPrime = 0x5;         // value: 1 import, 2 export
+inline constexpr uint64_t kDrmCapPrime = 0x5;  // value: 1 import, 2 export
 inline constexpr uint64_t kDrmCapSyncobj = 0x13;
 
 struct DrmGemClose {

@@ -1,5 +1,6 @@
-// Compares our layouts of the kernel's interfaces with the headers installed on this system, where there
-// are any. The headers may be older than our layouts: later fields are compared by their neighbours.
+// Compares our layouts of the kernel's interfaces with the headers installed on this system, where
+// there are any. The headers may be older than our layouts: later fields are compared by their
+// neighbours.
 #include "amd/drm_abi.h"
 
 #include <gtest/gtest.h>
@@ -33,9 +34,12 @@ TEST(DrmAbi, AgreesWithTheSystemsHeaders) {
   EXPECT_EQ(offsetof(AmdgpuGemVaArgs, map_size), offsetof(drm_amdgpu_gem_va, map_size));
   EXPECT_EQ(offsetof(AmdgpuDeviceInfo, family), offsetof(drm_amdgpu_info_device, family));
   EXPECT_EQ(offsetof(AmdgpuDeviceInfo, cu_bitmap), offsetof(drm_amdgpu_info_device, cu_bitmap));
-  EXPECT_EQ(offsetof(AmdgpuDeviceInfo, vram_bit_width), offsetof(drm_amdgpu_info_device, vram_bit_width));
-  EXPECT_EQ(offsetof(AmdgpuDeviceInfo, wave_front_size), offsetof(drm_amdgpu_info_device, wave_front_size));
-  EXPECT_EQ(offsetof(AmdgpuDeviceInfo, tcc_disabled_mask), offsetof(drm_amdgpu_info_device, tcc_disabled_mask));
+  EXPECT_EQ(offsetof(AmdgpuDeviceInfo, vram_bit_width),
+            offsetof(drm_amdgpu_info_device, vram_bit_width));
+  EXPECT_EQ(offsetof(AmdgpuDeviceInfo, wave_front_size),
+            offsetof(drm_amdgpu_info_device, wave_front_size));
+  EXPECT_EQ(offsetof(AmdgpuDeviceInfo, tcc_disabled_mask),
+            offsetof(drm_amdgpu_info_device, tcc_disabled_mask));
   EXPECT_EQ(static_cast<uint32_t>(DrmIoctl::kAmdgpuInfo), DRM_COMMAND_BASE + DRM_AMDGPU_INFO);
   EXPECT_EQ(static_cast<uint32_t>(DrmIoctl::kAmdgpuGemVa), DRM_COMMAND_BASE + DRM_AMDGPU_GEM_VA);
   EXPECT_EQ(static_cast<uint32_t>(DrmIoctl::kAmdgpuGemOp), DRM_COMMAND_BASE + DRM_AMDGPU_GEM_OP);
@@ -55,7 +59,8 @@ TEST(KfdAbi, AgreesWithTheSystemsHeader) {
   EXPECT_EQ(sizeof(KfdApertures), sizeof(kfd_process_device_apertures));
   EXPECT_EQ(sizeof(KfdGetDmabufInfoArgs), sizeof(kfd_ioctl_get_dmabuf_info_args));
   EXPECT_EQ(static_cast<uint32_t>(KfdIoctl::kSvm), _IOC_NR(AMDKFD_IOC_SVM));
-  EXPECT_EQ(static_cast<uint32_t>(KfdIoctl::kAvailableMemory), _IOC_NR(AMDKFD_IOC_AVAILABLE_MEMORY));
+  EXPECT_EQ(static_cast<uint32_t>(KfdIoctl::kAvailableMemory),
+            _IOC_NR(AMDKFD_IOC_AVAILABLE_MEMORY));
 #else
   GTEST_SKIP() << "no kfd_ioctl.h, or it needs a <drm/drm.h> that is not installed";
 #endif

@@ -18,13 +18,14 @@ struct MachEntry {
 
 // EF_AMDGPU_MACH values of the AMDGPU ELF ABI.
 constexpr MachEntry kMach[] = {
-    {0x02c, {9, 0, 0}},  {0x02d, {9, 0, 2}},  {0x02e, {9, 0, 4}},  {0x02f, {9, 0, 6}},  {0x030, {9, 0, 8}},
-    {0x031, {9, 0, 9}},  {0x032, {9, 0, 12}}, {0x033, {10, 1, 0}}, {0x034, {10, 1, 1}}, {0x035, {10, 1, 2}},
-    {0x036, {10, 3, 0}}, {0x037, {10, 3, 1}}, {0x038, {10, 3, 2}}, {0x039, {10, 3, 3}}, {0x03d, {10, 3, 5}},
-    {0x03e, {10, 3, 4}}, {0x03f, {9, 0, 10}}, {0x040, {9, 4, 0}},  {0x041, {11, 0, 0}}, {0x042, {10, 1, 3}},
-    {0x043, {11, 5, 0}}, {0x044, {11, 0, 3}}, {0x045, {10, 3, 6}}, {0x046, {11, 0, 1}}, {0x047, {11, 0, 2}},
-    {0x048, {12, 0, 0}}, {0x04a, {11, 5, 1}}, {0x04b, {9, 4, 1}},  {0x04c, {9, 4, 2}},  {0x04e, {12, 0, 1}},
-    {0x04f, {9, 5, 0}},  {0x055, {11, 5, 2}},
+    {0x02c, {9, 0, 0}},  {0x02d, {9, 0, 2}},  {0x02e, {9, 0, 4}},  {0x02f, {9, 0, 6}},
+    {0x030, {9, 0, 8}},  {0x031, {9, 0, 9}},  {0x032, {9, 0, 12}}, {0x033, {10, 1, 0}},
+    {0x034, {10, 1, 1}}, {0x035, {10, 1, 2}}, {0x036, {10, 3, 0}}, {0x037, {10, 3, 1}},
+    {0x038, {10, 3, 2}}, {0x039, {10, 3, 3}}, {0x03d, {10, 3, 5}}, {0x03e, {10, 3, 4}},
+    {0x03f, {9, 0, 10}}, {0x040, {9, 4, 0}},  {0x041, {11, 0, 0}}, {0x042, {10, 1, 3}},
+    {0x043, {11, 5, 0}}, {0x044, {11, 0, 3}}, {0x045, {10, 3, 6}}, {0x046, {11, 0, 1}},
+    {0x047, {11, 0, 2}}, {0x048, {12, 0, 0}}, {0x04a, {11, 5, 1}}, {0x04b, {9, 4, 1}},
+    {0x04c, {9, 4, 2}},  {0x04e, {12, 0, 1}}, {0x04f, {9, 5, 0}},  {0x055, {11, 5, 2}},
 };
 
 }  // namespace
@@ -36,7 +37,8 @@ std::string to_string(GfxTarget t) {
 }
 
 std::optional<GfxTarget> parse_gfx_target(std::string_view text) {
-  if (const size_t colon = text.find(':'); colon != std::string_view::npos) text = text.substr(0, colon);
+  if (const size_t colon = text.find(':'); colon != std::string_view::npos)
+    text = text.substr(0, colon);
   if (!text.starts_with("gfx") || text.size() < 6 || text.size() > 7) return std::nullopt;
   const int stepping = hex_digit(text.back());
   const int minor = hex_digit(text[text.size() - 2]);
@@ -46,7 +48,8 @@ std::optional<GfxTarget> parse_gfx_target(std::string_view text) {
     major = major * 10 + (c - '0');
   }
   if (stepping < 0 || minor < 0 || major == 0) return std::nullopt;
-  return GfxTarget{static_cast<uint8_t>(major), static_cast<uint8_t>(minor), static_cast<uint8_t>(stepping)};
+  return GfxTarget{static_cast<uint8_t>(major), static_cast<uint8_t>(minor),
+                   static_cast<uint8_t>(stepping)};
 }
 
 std::optional<GfxTarget> target_from_elf_mach(uint32_t e_flags) {

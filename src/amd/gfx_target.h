@@ -17,10 +17,14 @@ struct GfxTarget {
   friend constexpr auto operator<=>(const GfxTarget&, const GfxTarget&) = default;
 
   // gfx90a, gfx940..gfx950: 512 unified vector registers, packed work-item ids, wave64 only.
-  constexpr bool is_gfx90a_family() const { return major == 9 && ((minor == 0 && stepping == 10) || minor >= 4); }
+  constexpr bool is_gfx90a_family() const {
+    return major == 9 && ((minor == 0 && stepping == 10) || minor >= 4);
+  }
   // gfx940, gfx941, gfx942, gfx950: architected flat scratch, sc0/sc1/nt instead of glc/slc.
   constexpr bool is_gfx940_family() const { return major == 9 && minor >= 4; }
-  constexpr bool has_mfma() const { return major == 9 && ((minor == 0 && (stepping == 8 || stepping == 10)) || minor >= 4); }
+  constexpr bool has_mfma() const {
+    return major == 9 && ((minor == 0 && (stepping == 8 || stepping == 10)) || minor >= 4);
+  }
   constexpr bool has_wave32() const { return major >= 10; }
   // v0 holds x | y << 10 | z << 20 instead of three registers.
   constexpr bool has_packed_work_item_ids() const { return is_gfx90a_family() || major >= 11; }
@@ -34,7 +38,9 @@ std::string to_string(GfxTarget target);
 // Accepts "gfx90a" and the target-id form "gfx90a:sramecc+:xnack-".
 std::optional<GfxTarget> parse_gfx_target(std::string_view text);
 // KFD's number: major * 10000 + minor * 100 + stepping.
-constexpr uint32_t kfd_version(GfxTarget t) { return t.major * 10000u + t.minor * 100u + t.stepping; }
+constexpr uint32_t kfd_version(GfxTarget t) {
+  return t.major * 10000u + t.minor * 100u + t.stepping;
+}
 // EF_AMDGPU_MACH_* of an ELF header's e_flags (low 8 bits), or nothing when unknown.
 std::optional<GfxTarget> target_from_elf_mach(uint32_t e_flags);
 

@@ -15,7 +15,8 @@ TEST(GfxTarget, NamesRoundTrip) {
 
 TEST(GfxTarget, AcceptsTargetIdsAndRejectsNoise) {
   EXPECT_EQ(parse_gfx_target("gfx90a:sramecc+:xnack-"), (GfxTarget{9, 0, 10}));
-  for (const char* text : {"", "gfx", "gfx9", "gfx90", "gfxabcd", "sm_80", "gfx10300"}) EXPECT_FALSE(parse_gfx_target(text)) << text;
+  for (const char* text : {"", "gfx", "gfx9", "gfx90", "gfxabcd", "sm_80", "gfx10300"})
+    EXPECT_FALSE(parse_gfx_target(text)) << text;
 }
 
 TEST(GfxTarget, KfdNumberAndElfMachine) {

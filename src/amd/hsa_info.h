@@ -1,5 +1,6 @@
 // What HSA's info queries are asked for: the numbers of hsa_agent_info_t, hsa_amd_agent_info_t,
-// hsa_amd_memory_pool_info_t and of their answers, as far as we ask. tests/hsa_trace holds them against AMD's headers.
+// hsa_amd_memory_pool_info_t and of their answers, as far as we ask. tests/hsa_trace holds them
+// against AMD's headers.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,12 @@ enum HsaAgentInfo : uint32_t {
 };
 inline constexpr uint32_t kDeviceGpu = 1;
 
-enum HsaPoolInfo : uint32_t { kPoolSegment = 0, kPoolFlags = 1, kPoolSize = 2, kPoolMayAllocate = 5 };
+enum HsaPoolInfo : uint32_t {
+  kPoolSegment = 0,
+  kPoolFlags = 1,
+  kPoolSize = 2,
+  kPoolMayAllocate = 5
+};
 // The same numbers describe regions.
 inline constexpr uint32_t kSegmentGlobal = 0;
 inline constexpr uint32_t kSegmentGroup = 3;

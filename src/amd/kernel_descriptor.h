@@ -1,6 +1,6 @@
-// The 64 bytes a kernel_object points at (AMDHSA kernel descriptor). ROCr's built-in blit shaders still
-// use the older 256-byte amd_kernel_code_t; every field the command processor reads sits at the same
-// offset in both, so one layout serves.
+// The 64 bytes a kernel_object points at (AMDHSA kernel descriptor). ROCr's built-in blit shaders
+// still use the older 256-byte amd_kernel_code_t; every field the command processor reads sits at
+// the same offset in both, so one layout serves.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,8 @@ struct KernelDescriptor {
   bool workgroup_id(int axis) const { return ((rsrc2 >> (7 + axis)) & 1) != 0; }
   bool workgroup_info() const { return ((rsrc2 >> 10) & 1) != 0; }
   uint32_t work_item_id_mode() const { return (rsrc2 >> 11) & 3; }  // 0: x; 1: x, y; 2: x, y, z
-  uint32_t float_mode() const { return (rsrc1 >> 12) & 0xff; }      // round32:2 round16_64:2 denorm32:2 denorm16_64:2
+  // round32:2 round16_64:2 denorm32:2 denorm16_64:2.
+  uint32_t float_mode() const { return (rsrc1 >> 12) & 0xff; }
   bool dx10_clamp() const { return ((rsrc1 >> 21) & 1) != 0; }
   bool ieee_mode() const { return ((rsrc1 >> 23) & 1) != 0; }
   bool fp16_overflow() const { return ((rsrc1 >> 26) & 1) != 0; }
@@ -47,7 +48,8 @@ struct KernelDescriptor {
   uint32_t accum_offset() const { return ((rsrc3 & 0x3f) + 1) * 4; }
 };
 static_assert(sizeof(KernelDescriptor) == 64 && offsetof(KernelDescriptor, entry_offset) == 16 &&
-              offsetof(KernelDescriptor, rsrc3) == 44 && offsetof(KernelDescriptor, properties) == 56);
+              offsetof(KernelDescriptor, rsrc3) == 44 &&
+              offsetof(KernelDescriptor, properties) == 56);
 
 // Bits of KernelDescriptor::properties.
 inline constexpr uint16_t kPrivateSegmentBuffer = 1 << 0;

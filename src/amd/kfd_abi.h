@@ -1,7 +1,8 @@
-// The compute driver's interface (/dev/kfd): numbers and argument layouts of its ioctls, as published in
-// the kernel's uapi header (kfd_ioctl.h up to interface version 1.17) and, for the last four, in AMD's
-// out-of-tree driver. Ours, so that the device builds and answers the same on any distribution. The
-// layouts have only ever grown at the end; drm_abi_test.cc compares them with the system's header.
+// The compute driver's interface (/dev/kfd): numbers and argument layouts of its ioctls, as
+// published in the kernel's uapi header (kfd_ioctl.h up to interface version 1.17) and, for the
+// last four, in AMD's out-of-tree driver. Ours, so that the device builds and answers the same on
+// any distribution. The layouts have only ever grown at the end; drm_abi_test.cc compares them with
+// the system's header.
 #pragma once
 
 #include <cstddef>
@@ -342,12 +343,12 @@ enum class KfdSvmOp : uint32_t { kSetAttr = 0, kGetAttr = 1 };
 enum class KfdSvmAttr : uint32_t {
   kPreferredLocation = 0,  // gpu_id, 0 system memory, ~0 undefined
   kPrefetchLocation = 1,
-  kAccess = 2,             // gpu_id
+  kAccess = 2,  // gpu_id
   kAccessInPlace = 3,
   kNoAccess = 4,
   kSetFlags = 5,
   kClearFlags = 6,
-  kGranularity = 7,        // log2 of pages
+  kGranularity = 7,  // log2 of pages
 };
 
 inline constexpr uint32_t kKfdSvmFlagHostAccess = 1u << 0;

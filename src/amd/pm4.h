@@ -52,11 +52,13 @@ enum class Pm4CopySource : uint8_t {
   kAtomicReturn = 6,
   kGpuClock = 9,
 };
-constexpr Pm4CopySource pm4_copy_source(uint32_t control) { return static_cast<Pm4CopySource>(control & 0xf); }
+constexpr Pm4CopySource pm4_copy_source(uint32_t control) {
+  return static_cast<Pm4CopySource>(control & 0xf);
+}
 inline constexpr uint32_t kPm4Copy64 = 1u << 16;
 
-// WAIT_REG_MEM: 1 control (function 2:0, memory space 5:4), 2-3 address, 4 reference, 5 mask, 6 interval.
-// WAIT_REG_MEM64: reference in 4-5, mask in 6-7.
+// WAIT_REG_MEM: 1 control (function 2:0, memory space 5:4), 2-3 address, 4 reference, 5 mask, 6
+// interval. WAIT_REG_MEM64: reference in 4-5, mask in 6-7.
 constexpr bool pm4_wait_is_memory(uint32_t control) { return ((control >> 4) & 3) == 1; }
 
 // ATOMIC_MEM: 1 control (operation 6:0, command 11:8 with 1 = repeat until the compare succeeds),
@@ -64,13 +66,16 @@ constexpr bool pm4_wait_is_memory(uint32_t control) { return ((control >> 4) & 3
 constexpr uint32_t pm4_atomic_operation(uint32_t control) { return control & 0x7f; }
 constexpr bool pm4_atomic_loops(uint32_t control) { return ((control >> 8) & 0xf) == 1; }
 
-// RELEASE_MEM: 1 event, 2 data_sel 31:29 and int_sel 26:24, 3-4 address, 5-6 data, 7 interrupt context.
+// RELEASE_MEM: 1 event, 2 data_sel 31:29 and int_sel 26:24, 3-4 address, 5-6 data, 7 interrupt
+// context.
 enum class Pm4ReleaseData : uint8_t { kNone = 0, kLow32 = 1, k64 = 2, kGpuClock = 3 };
-constexpr Pm4ReleaseData pm4_release_data(uint32_t select) { return static_cast<Pm4ReleaseData>(select >> 29); }
+constexpr Pm4ReleaseData pm4_release_data(uint32_t select) {
+  return static_cast<Pm4ReleaseData>(select >> 29);
+}
 constexpr bool pm4_release_interrupts(uint32_t select) { return ((select >> 24) & 7) != 0; }
 
-// ACQUIRE_MEM: 7 dwords up to gfx9 (control in 1), 8 from gfx10 (control in 7). 2-3 size, 4-5 base, both in
-// units of 256 bytes.
+// ACQUIRE_MEM: 7 dwords up to gfx9 (control in 1), 8 from gfx10 (control in 7). 2-3 size, 4-5 base,
+// both in units of 256 bytes.
 inline constexpr uint32_t kPm4AcquireInstructionCache = 1u << 29;  // gfx9, dword 1
 inline constexpr uint32_t kPm4AcquireGliMask = 3;                  // gfx10+, dword 7
 
@@ -78,8 +83,10 @@ inline constexpr uint32_t kPm4AcquireGliMask = 3;                  // gfx10+, dw
 inline constexpr uint32_t kPm4IbSizeMask = 0xfffff;
 
 // DMA_DATA: 1 control (dst_sel 21:20, src_sel 30:29), 2-3 source, 4-5 destination, 6 byte count.
-constexpr uint32_t pm4_dma_source(uint32_t control) { return (control >> 29) & 3; }       // 0, 3 memory; 2 data
-constexpr uint32_t pm4_dma_destination(uint32_t control) { return (control >> 20) & 3; }  // 0, 3 memory
+// 0, 3 memory; 2 data.
+constexpr uint32_t pm4_dma_source(uint32_t control) { return (control >> 29) & 3; }
+// 0, 3 memory.
+constexpr uint32_t pm4_dma_destination(uint32_t control) { return (control >> 20) & 3; }
 inline constexpr uint32_t kPm4DmaCountMask = 0x3ffffff;
 
 // PRED_EXEC: 1 count of dwords to run (13:0) when the XCC is selected (31:24).

@@ -4,9 +4,9 @@
 //   31          16 15     8 7      0
 //   │ per packet  │ sub_op │  op   │
 //
-// Addresses take two dwords, low first. Counts are stored minus one unless said otherwise. Layouts follow
-// the packet descriptions of the Linux driver (vega10_sdma_pkt_open.h, navi10_sdma_pkt_open.h) and what
-// ROCr emits.
+// Addresses take two dwords, low first. Counts are stored minus one unless said otherwise. Layouts
+// follow the packet descriptions of the Linux driver (vega10_sdma_pkt_open.h,
+// navi10_sdma_pkt_open.h) and what ROCr emits.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ inline constexpr uint32_t kSdmaMaxPacketDwords = 13;  // the longest of fixed le
 // NOP: header bits 29:16 count the dwords that follow and are skipped.
 constexpr uint32_t sdma_nop_payload_dwords(uint32_t header) { return (header >> 16) & 0x3fff; }
 
-// COPY linear, 7 dwords: 1 count, 2 swap and cache policy, 3-4 source, 5-6 destination. With header bit
-// 27 (broadcast) a second destination follows in 7-8.
+// COPY linear, 7 dwords: 1 count, 2 swap and cache policy, 3-4 source, 5-6 destination. With header
+// bit 27 (broadcast) a second destination follows in 7-8.
 inline constexpr uint32_t kSdmaCopyLinearDwords = 7;
 inline constexpr uint32_t kSdmaCopyBroadcastDwords = 9;
 inline constexpr uint32_t kSdmaCopyBroadcast = 1u << 27;
@@ -47,11 +47,11 @@ inline constexpr uint32_t kSdmaCopyBroadcast = 1u << 27;
 inline constexpr uint32_t kSdmaCopyCountMask = 0x3fffffff;
 
 // COPY linear sub-window, 13 dwords: 1-2 source, 3 x | y << 16, 4 z | pitch << 13, 5 slice pitch,
-// 6-10 the same of the destination, 11 width | height << 16, 12 depth. Header bits 31:29 are log2 of the
-// element size; x, width and the pitches are in elements. SDMA 7 (gfx12) widens the fields.
+// 6-10 the same of the destination, 11 width | height << 16, 12 depth. Header bits 31:29 are log2
+// of the element size; x, width and the pitches are in elements. SDMA 7 (gfx12) widens the fields.
 inline constexpr uint32_t kSdmaCopySubWindowDwords = 13;
 struct SdmaSubWindowLayout {
-  uint32_t xy_mask;      // of x, y, width, height
+  uint32_t xy_mask;  // of x, y, width, height
   uint32_t z_mask;
   uint32_t pitch_shift;  // in the dword it shares with z
   uint32_t slice_mask;
@@ -76,14 +76,14 @@ inline constexpr uint32_t kSdmaPollDwords = 6;
 inline constexpr uint32_t kSdmaPollMemory = 1u << 31;
 constexpr uint32_t sdma_poll_function(uint32_t header) { return (header >> 28) & 7; }
 
-// ATOMIC, 8 dwords: 1-2 address, 3-4 operand, 5-6 comparand, 7 loop interval. Header bits 31:25 hold the
-// operation, bit 16 asks to repeat a compare-and-swap until it succeeds.
+// ATOMIC, 8 dwords: 1-2 address, 3-4 operand, 5-6 comparand, 7 loop interval. Header bits 31:25
+// hold the operation, bit 16 asks to repeat a compare-and-swap until it succeeds.
 inline constexpr uint32_t kSdmaAtomicDwords = 8;
 inline constexpr uint32_t kSdmaAtomicLoop = 1u << 16;
 constexpr uint32_t sdma_atomic_operation(uint32_t header) { return (header >> 25) & 0x7f; }
 
-// CONST_FILL, 5 dwords: 1-2 destination, 3 pattern, 4 byte count minus one (emitters round it down to a
-// whole element). Header bits 31:30 are log2 of the element size.
+// CONST_FILL, 5 dwords: 1-2 destination, 3 pattern, 4 byte count minus one (emitters round it down
+// to a whole element). Header bits 31:30 are log2 of the element size.
 inline constexpr uint32_t kSdmaFillDwords = 5;
 inline constexpr uint32_t kSdmaFillCountMask = 0x3fffffff;
 constexpr uint32_t sdma_fill_element_log2(uint32_t header) { return header >> 30; }

@@ -22,12 +22,14 @@ Kind kind_of(std::string_view name) {
   if (contains(name, "HostMalloc") || contains(name, "MallocHost") || contains(name, "HostAlloc") ||
       contains(name, "MemAllocHost"))
     return Kind::kHostAlloc;
-  if (contains(name, "Malloc") || contains(name, "MemAlloc") || name == "hipMemCreate") return Kind::kAlloc;
+  if (contains(name, "Malloc") || contains(name, "MemAlloc") || name == "hipMemCreate")
+    return Kind::kAlloc;
   if (contains(name, "Free") || name == "hipMemRelease") return Kind::kFree;
   return Kind::kNone;
 }
 
-std::optional<uint64_t> first_number(std::string_view args, std::initializer_list<std::string_view> keys) {
+std::optional<uint64_t> first_number(std::string_view args,
+                                     std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys)
     if (const std::optional<uint64_t> number = parse_number(find_arg(args, key))) return number;
   return std::nullopt;
@@ -45,8 +47,8 @@ struct Event {
 Allocations recorded_allocations(const store::Trace& trace) {
   Allocations out;
   for (const store::AllocationEvent& event : trace.allocations) {
-    out.all.push_back({event.api, event.pid, event.address, event.bytes, event.gpu >= 0, event.start,
-                       event.end == 0 ? Allocation::kNever : event.end});
+    out.all.push_back({event.api, event.pid, event.address, event.bytes, event.gpu >= 0,
+                       event.start, event.end == 0 ? Allocation::kNever : event.end});
     out.frees += event.end == 0 ? 0 : 1;
   }
   return out;
@@ -71,9 +73,10 @@ Allocations find_allocations(const store::Trace& trace) {
       continue;
     }
     // An allocation exists from its return, a free takes effect at its call.
-    events.push_back({kind == Kind::kFree ? trace.apis.start[row] : trace.apis.end[row], row, kind, *pointer,
-                      static_cast<int64_t>(
-                          std::min<uint64_t>(bytes.value_or(0), std::numeric_limits<int64_t>::max() / 4))});
+    events.push_back({kind == Kind::kFree ? trace.apis.start[row] : trace.apis.end[row], row, kind,
+                      *pointer,
+                      static_cast<int64_t>(std::min<uint64_t>(
+                          bytes.value_or(0), std::numeric_limits<int64_t>::max() / 4))});
   }
   std::stable_sort(events.begin(), events.end(),
                    [](const Event& a, const Event& b) { return a.time < b.time; });
@@ -92,14 +95,15 @@ Allocations find_allocations(const store::Trace& trace) {
     }
     if (event.kind == Kind::kFree) continue;
     live[{pid, event.pointer}] = out.all.size();
-    out.all.push_back({event.row, pid, event.pointer, event.bytes, event.kind == Kind::kAlloc, event.time,
-                       Allocation::kNever});
+    out.all.push_back({event.row, pid, event.pointer, event.bytes, event.kind == Kind::kAlloc,
+                       event.time, Allocation::kNever});
   }
   return out;
 }
 
 Peak peak_of(const Allocations& allocations, bool device_only) {
-  std::vector<std::pair<int64_t, int64_t>> changes;  // frees sort before allocations of the same time
+  // Frees sort before allocations of the same time.
+  std::vector<std::pair<int64_t, int64_t>> changes;
   for (const Allocation& a : allocations.all) {
     if (device_only && !a.on_device) continue;
     changes.push_back({a.begin, a.bytes});

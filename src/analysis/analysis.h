@@ -1,5 +1,5 @@
-// One interface for every analysis: a trace goes in, a Report comes out. A Report is data: the command
-// line prints it as tables or as JSON (render.h), tests compare it as text.
+// One interface for every analysis: a trace goes in, a Report comes out. A Report is data: the
+// command line prints it as tables or as JSON (render.h), tests compare it as text.
 //
 // An analysis sees the trace only, never another analysis, and says in notes what it cannot know.
 #pragma once
@@ -80,9 +80,11 @@ struct Analysis {
   bool needs_stack_frames = false;
   Result<Report> (*run)(const store::Trace& trace, const Options& options);
   // Stores the derived tables in the file, or null when it has none.
-  Status (*write)(const std::string& path, const store::Trace& trace, const Options& options) = nullptr;
+  Status (*write)(const std::string& path, const store::Trace& trace,
+                  const Options& options) = nullptr;
   // The result as a picture in text, or null when it is not one.
-  Result<std::string> (*draw)(const store::Trace& trace, const Options& options, Diagram kind) = nullptr;
+  Result<std::string> (*draw)(const store::Trace& trace, const Options& options,
+                              Diagram kind) = nullptr;
   // With needs_args: the functions whose arguments it reads; null means all.
   bool (*needs_args_of)(std::string_view function) = nullptr;
 };

@@ -1,7 +1,7 @@
-// autograd: which PyTorch operator launched which kernels. PyTorch's profiler markers carry the operator
-// in their text, "aten::mm, seq = 3, op_id = 17, sizes = [[8, 8], [8, 8]], input_op_ids = [...]"; a kernel
-// belongs to the operator whose marker directly surrounds its launch. Operators of one forward pass and
-// their backward counterparts share a sequence number.
+// autograd: which PyTorch operator launched which kernels. PyTorch's profiler markers carry the
+// operator in their text, "aten::mm, seq = 3, op_id = 17, sizes = [[8, 8], [8, 8]], input_op_ids =
+// [...]"; a kernel belongs to the operator whose marker directly surrounds its launch. Operators of
+// one forward pass and their backward counterparts share a sequence number.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -69,8 +69,8 @@ std::optional<Operator> parse_operator(std::string_view text) {
   return std::nullopt;
 }
 
-// What most of the analysis needs of an operator; there may be millions, so they know where in the marker's text
-// each part lies.
+// What most of the analysis needs of an operator; there may be millions, so they know where in the
+// marker's text each part lies.
 class Call {
  public:
   Call(uint32_t api_row, std::string_view text, const Operator& op)
@@ -84,7 +84,8 @@ class Call {
  private:
   struct Part {
     Part(std::string_view text, std::string_view part)
-        : at(part.empty() ? 0 : static_cast<uint32_t>(part.data() - text.data())), size(static_cast<uint32_t>(part.size())) {}
+        : at(part.empty() ? 0 : static_cast<uint32_t>(part.data() - text.data())),
+          size(static_cast<uint32_t>(part.size())) {}
     std::string_view of(std::string_view text) const { return text.substr(at, size); }
     uint32_t at, size;
   };
@@ -99,7 +100,8 @@ struct Found {
 Found find_operators(const store::Trace& trace) {
   Found found;
   const store::Str marker = trace.strings.find("UserMarker");
-  found.operators.reserve(static_cast<size_t>(std::count(trace.apis.name.begin(), trace.apis.name.end(), marker)));
+  found.operators.reserve(
+      static_cast<size_t>(std::count(trace.apis.name.begin(), trace.apis.name.end(), marker)));
   for (uint32_t row = 0; row < trace.apis.size(); ++row) {
     const std::string_view text = trace.args(row);
     if (find_marker_numbers(text) == std::string_view::npos) continue;
@@ -118,7 +120,8 @@ struct SequenceKey {
   bool operator==(const SequenceKey&) const = default;
   struct Hash {
     size_t operator()(const SequenceKey& key) const {
-      return std::hash<std::string_view>()(key.seq) ^ static_cast<size_t>(key.pid) * 0x9e3779b97f4a7c15u;
+      return std::hash<std::string_view>()(key.seq) ^
+             static_cast<size_t>(key.pid) * 0x9e3779b97f4a7c15u;
     }
   };
 };
@@ -160,14 +163,16 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   for (const auto& [key, sums] : kernels)
     table.rows.push_back({std::string(std::get<0>(key)), std::string(trace.str(std::get<1>(key))),
                           std::string(std::get<2>(key)), sums.calls,
-                          static_cast<double>(sums.gpu) / static_cast<double>(sums.calls), sums.gpu});
+                          static_cast<double>(sums.gpu) / static_cast<double>(sums.calls),
+                          sums.gpu});
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
     return std::get<int64_t>(a[5]) > std::get<int64_t>(b[5]);
   });
   cut_to_top(table, options);
   report.tables.push_back(std::move(table));
 
-  // Forward operators and what the backward pass made of them, joined by sequence number per process.
+  // Forward operators and what the backward pass made of them, joined by sequence number per
+  // process.
   struct Pair {
     int64_t calls = 0, forward_gpu = 0, backward_gpu = 0;
   };
@@ -183,7 +188,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     const std::string_view seq = op.seq(trace);
     if (seq.empty()) continue;
     Sides& sides = by_seq[{trace.threads[trace.apis.thread[op.row]].pid, seq}];
-    uint32_t& side = op.name(trace).find("Backward") != std::string_view::npos ? sides.backward : sides.forward;
+    uint32_t& side =
+        op.name(trace).find("Backward") != std::string_view::npos ? sides.backward : sides.forward;
     if (side == kNoRow || begins(i) < begins(side)) side = i;
   }
   std::map<std::pair<std::string_view, std::string_view>, Pair> pairs;
@@ -206,8 +212,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
                {},
                0};
   for (const auto& [names, pair] : pairs)
-    paired.rows.push_back({std::string(names.first), std::string(names.second), pair.calls, pair.forward_gpu,
-                           pair.backward_gpu});
+    paired.rows.push_back({std::string(names.first), std::string(names.second), pair.calls,
+                           pair.forward_gpu, pair.backward_gpu});
   std::stable_sort(paired.rows.begin(), paired.rows.end(), [](const auto& a, const auto& b) {
     return std::get<int64_t>(a[3]) + std::get<int64_t>(a[4]) >
            std::get<int64_t>(b[3]) + std::get<int64_t>(b[4]);
@@ -217,11 +223,13 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 
   if (found.operators.empty())
     report.notes.push_back(
-        "no operator markers; run PyTorch with torch.autograd.profiler.emit_nvtx(record_shapes=True)");
+        "no operator markers; run PyTorch with "
+        "torch.autograd.profiler.emit_nvtx(record_shapes=True)");
   if (found.unreadable > 0)
     report.notes.push_back(std::to_string(found.unreadable) +
                            " markers look like operators but cannot be read");
-  report.notes.push_back("a kernel counts for the operator whose marker directly surrounds its launch");
+  report.notes.push_back(
+      "a kernel counts for the operator whose marker directly surrounds its launch");
   return report;
 }
 
@@ -260,9 +268,11 @@ Status write(const std::string& path, const store::Trace& trace, const Options& 
   if (Status s = db->exec(kTables); !s.ok()) return s;
 
   std::unordered_map<std::string_view, int64_t> string_ids;
-  Result<store::Stmt> known = db->prepare("select id from rocpd_string where string = ? order by id limit 1");
+  Result<store::Stmt> known =
+      db->prepare("select id from rocpd_string where string = ? order by id limit 1");
   if (!known.ok()) return known.error();
-  Result<store::Stmt> add = db->prepare("insert into rocpd_string (string) values (?) returning id");
+  Result<store::Stmt> add =
+      db->prepare("insert into rocpd_string (string) values (?) returning id");
   if (!add.ok()) return add.error();
   const auto string_id = [&](std::string_view text) {
     const auto [it, is_new] = string_ids.emplace(text, 0);
@@ -292,11 +302,11 @@ Status write(const std::string& path, const store::Trace& trace, const Options& 
     insert->run();
   }
   if (!insert->status().ok()) return insert->status();
-  if (Status s =
-          db->exec("delete from rocpd_metadata where tag in ('Autograd::Table', 'Autograd::Generated');"
-                   "insert into rocpd_metadata (tag, value) values ('Autograd::Table', 'True'), "
-                   "('Autograd::Generated', 'True'), "
-                   "('references::rocpd_string.id', '(\"ext_autogradapi\", \"autogradName_id\")')");
+  if (Status s = db->exec(
+          "delete from rocpd_metadata where tag in ('Autograd::Table', 'Autograd::Generated');"
+          "insert into rocpd_metadata (tag, value) values ('Autograd::Table', 'True'), "
+          "('Autograd::Generated', 'True'), "
+          "('references::rocpd_string.id', '(\"ext_autogradapi\", \"autogradName_id\")')");
       !s.ok())
     return s;
   known->reset();

@@ -1,5 +1,6 @@
-// busy: how much of the time each GPU worked. Overlapping work counts once; the sum of durations, which
-// RPD's view calls busy and which exceeds the wall time when queues overlap, stands beside it.
+// busy: how much of the time each GPU worked. Overlapping work counts once; the sum of durations,
+// which RPD's view calls busy and which exceeds the wall time when queues overlap, stands beside
+// it.
 #include <map>
 
 #include "analysis/analysis.h"
@@ -45,10 +46,12 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
               {},
               0};
   for (auto& [id, gpu] : gpus) {
-    const int64_t busy = options.rpd_compatible ? gpu.sum : total_length(merged(std::move(gpu.all)));
+    const int64_t busy =
+        options.rpd_compatible ? gpu.sum : total_length(merged(std::move(gpu.all)));
     const double share =
         span.length() > 0 ? static_cast<double>(busy) / static_cast<double>(span.length()) : 0;
-    table.rows.push_back({int64_t{id}, gpu.ops, busy, share, total_length(merged(std::move(gpu.kernels))),
+    table.rows.push_back({int64_t{id}, gpu.ops, busy, share,
+                          total_length(merged(std::move(gpu.kernels))),
                           total_length(merged(std::move(gpu.copies))), gpu.sum});
   }
   report.tables.push_back(std::move(table));

@@ -1,10 +1,11 @@
 // callstack: where the time goes, by nesting. Inclusive time is a call with everything inside it,
-// exclusive time is what it spent itself; GPU time is charged to the call that launched the work and,
-// inclusively, to everything around it.
+// exclusive time is what it spent itself; GPU time is charged to the call that launched the work
+// and, inclusively, to everything around it.
 //
-// --write stores ext_callstack, one row per (ancestor, call) pair, and the four views over it, as RPD's
-// tool does. RPD never charges a root frame for its callees, so its roots come out with their whole
-// duration as exclusive time and too much as inclusive time; --rpd-compatible reproduces that.
+// --write stores ext_callstack, one row per (ancestor, call) pair, and the four views over it, as
+// RPD's tool does. RPD never charges a root frame for its callees, so its roots come out with their
+// whole duration as exclusive time and too much as inclusive time; --rpd-compatible reproduces
+// that.
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
@@ -29,7 +30,8 @@ struct PairRow {
   int64_t gpu = 0;
 };
 
-// Every (ancestor, call) pair, the call itself included at depth 0; callers of each call outermost first.
+// Every (ancestor, call) pair, the call itself included at depth 0; callers of each call outermost
+// first.
 template <class Emit>
 void for_each_pair(const CallTree& tree, Emit&& emit) {
   std::vector<uint32_t> chain;
@@ -41,8 +43,8 @@ void for_each_pair(const CallTree& tree, Emit&& emit) {
   }
 }
 
-// RPD's walk, with its tie rules: starts before ends at equal times, an end pops whatever is on top, and
-// frame 0 is never charged.
+// RPD's walk, with its tie rules: starts before ends at equal times, an end pops whatever is on
+// top, and frame 0 is never charged.
 template <class Emit>
 void for_each_pair_rpd(const store::Trace& trace, Emit&& emit) {
   const store::Apis& apis = trace.apis;
@@ -161,8 +163,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   });
   for (const uint32_t i : order) {
     const Sums& s = sums_of_name[i];
-    table.rows.push_back(
-        {std::string(names[i]), s.calls, s.cpu_inclusive, s.cpu_exclusive, s.gpu_inclusive, s.gpu_exclusive});
+    table.rows.push_back({std::string(names[i]), s.calls, s.cpu_inclusive, s.cpu_exclusive,
+                          s.gpu_inclusive, s.gpu_exclusive});
   }
   cut_to_top(table, options);
   report.tables.push_back(std::move(table));
@@ -213,10 +215,10 @@ Status write(const std::string& path, const store::Trace& trace, const Options& 
   if (options.rpd_compatible) for_each_pair_rpd(trace, emit);
   else for_each_pair(build_call_tree(trace), emit);
   if (!insert->status().ok()) return insert->status();
-  if (Status s =
-          db->exec("delete from rocpd_metadata where tag in ('Callstack::Table', 'Callstack::Generated');"
-                   "insert into rocpd_metadata (tag, value) values ('Callstack::Table', 'True'), "
-                   "('Callstack::Generated', 'True')");
+  if (Status s = db->exec(
+          "delete from rocpd_metadata where tag in ('Callstack::Table', 'Callstack::Generated');"
+          "insert into rocpd_metadata (tag, value) values ('Callstack::Table', 'True'), "
+          "('Callstack::Generated', 'True')");
       !s.ok())
     return s;
   return db->exec("commit");

@@ -104,10 +104,11 @@ class GoldenCallstack : public testing::TestWithParam<const char*> {};
 
 TEST_P(GoldenCallstack, EqualsTheReference) {
   const std::string source = golden_folder() + "/" + GetParam() + ".rpd";
-  if (!std::filesystem::exists(source)) GTEST_SKIP() << "no reference traces at " << golden_folder();
-  const std::string copy =
-      (std::filesystem::temp_directory_path() / ("wavetap-callstack-" + std::to_string(getpid()) + ".rpd"))
-          .string();
+  if (!std::filesystem::exists(source))
+    GTEST_SKIP() << "no reference traces at " << golden_folder();
+  const std::string copy = (std::filesystem::temp_directory_path() /
+                            ("wavetap-callstack-" + std::to_string(getpid()) + ".rpd"))
+                               .string();
   const std::multiset<Pair> expected =
       pairs_of_csv(golden_folder() + "/" + GetParam() + ".ext_callstack.csv");
   ASSERT_FALSE(expected.empty());
@@ -125,7 +126,8 @@ TEST_P(GoldenCallstack, EqualsTheReference) {
   ASSERT_TRUE(written.ok()) << written.error().message;
   EXPECT_EQ(pairs_of(copy), expected);
 
-  // Right: the same but for the exclusive time of roots, so compare the rows of calls that have a caller.
+  // Right: the same but for the exclusive time of roots, so compare the rows of calls that have a
+  // caller.
   options.rpd_compatible = false;
   written = callstack->write(copy, *trace, options);
   ASSERT_TRUE(written.ok()) << written.error().message;
@@ -141,7 +143,8 @@ TEST_P(GoldenCallstack, EqualsTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, GoldenCallstack,
-                         testing::Values("matmul_result_v3", "matmul_result_large_v3", "vllm_part_v3"));
+                         testing::Values("matmul_result_v3", "matmul_result_large_v3",
+                                         "vllm_part_v3"));
 
 }  // namespace
 }  // namespace wavetap::analysis

@@ -32,7 +32,8 @@ CallTree build_call_tree(const store::Trace& trace) {
   for (size_t t = 1; t < first.size(); ++t) first[t] += first[t - 1];
   tree.order.resize(n);
   std::vector<uint32_t> fill(first.begin(), first.end());
-  for (size_t row = 0; row < n; ++row) tree.order[fill[apis.thread[row]]++] = static_cast<uint32_t>(row);
+  for (size_t row = 0; row < n; ++row)
+    tree.order[fill[apis.thread[row]]++] = static_cast<uint32_t>(row);
 
   const auto outer_first = [&](uint32_t a, uint32_t b) {
     if (apis.start[a] != apis.start[b]) return apis.start[a] < apis.start[b];

@@ -1,4 +1,5 @@
-// Which call was made inside which: the nesting of calls and markers per thread, found from their times.
+// Which call was made inside which: the nesting of calls and markers per thread, found from their
+// times.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +16,14 @@ struct CallTree {
   std::vector<int64_t> cpu_self;   // ns not spent in callees
   std::vector<int64_t> gpu_self;   // ns of the ops this call itself launched
   std::vector<int64_t> gpu_total;  // with those of its callees
-  uint64_t crossing = 0;           // calls that overlap a neighbour without nesting; kept as siblings
+  // Calls that overlap a neighbour without nesting; kept as siblings.
+  uint64_t crossing = 0;
 };
 
-// A call is inside another of its thread when its whole interval is. At equal times: a call that starts
-// where another ends is its sibling; of two that start together the longer one is outside, of two equal
-// ones the later-numbered (markers get their number when they end, so the outer has the larger).
+// A call is inside another of its thread when its whole interval is. At equal times: a call that
+// starts where another ends is its sibling; of two that start together the longer one is outside,
+// of two equal ones the later-numbered (markers get their number when they end, so the outer has
+// the larger).
 CallTree build_call_tree(const store::Trace& trace);
 
 // GPU time of each api row: the sum of its ops' durations.

@@ -1,5 +1,5 @@
-// critical-path: the chain of work that decided how long the program ran, and how much later everything
-// else could have finished without being felt (slack).
+// critical-path: the chain of work that decided how long the program ran, and how much later
+// everything else could have finished without being felt (slack).
 //
 // Nodes are ops and the outermost calls of each thread. Edges, from what is known:
 //   launch   a call started an op                                   fact (rocpd_api_ops)
@@ -8,9 +8,9 @@
 //   sync     a synchronising call returned after an op ended        inferred: which stream it waited for is
 //                                                                   not in the trace, so the op of the same
 //                                                                   process that ended last before is taken
-// The path is walked backwards from the last end; at each step the predecessor that released the node
-// last is the one that mattered. Time between that release and the node's start is shown for what it is:
-// host code outside any recorded call, or launch latency.
+// The path is walked backwards from the last end; at each step the predecessor that released the
+// node last is the one that mattered. Time between that release and the node's start is shown for
+// what it is: host code outside any recorded call, or launch latency.
 #include <algorithm>
 #include <map>
 
@@ -42,7 +42,8 @@ Graph build_graph(const store::Trace& trace) {
   Graph graph;
   const CallTree tree = build_call_tree(trace);
   const store::Str marker = trace.strings.find("UserMarker");
-  std::vector<uint32_t> node_of_api(trace.apis.size(), kNoRow), node_of_op(trace.ops.size(), kNoRow);
+  std::vector<uint32_t> node_of_api(trace.apis.size(), kNoRow),
+      node_of_op(trace.ops.size(), kNoRow);
 
   // Outermost recorded calls: markers are transparent, calls inside calls belong to the outer one.
   std::vector<uint32_t> outer(trace.apis.size(), kNoRow);
@@ -72,13 +73,15 @@ Graph build_graph(const store::Trace& trace) {
   std::vector<uint32_t> ops(trace.ops.size());
   for (uint32_t op = 0; op < ops.size(); ++op) ops[op] = op;
   std::sort(ops.begin(), ops.end(), [&](uint32_t a, uint32_t b) {
-    return std::pair(trace.ops.start[a], trace.ops.end[a]) < std::pair(trace.ops.start[b], trace.ops.end[b]);
+    return std::pair(trace.ops.start[a], trace.ops.end[a]) <
+           std::pair(trace.ops.start[b], trace.ops.end[b]);
   });
   std::map<std::pair<int32_t, int32_t>, uint32_t> last_of_queue;
   for (const uint32_t op : ops) {
     Node node{trace.ops.start[op], trace.ops.end[op], true, false, op, kNoRow, kNoRow};
     const auto key = std::pair(trace.ops.gpu[op], trace.ops.queue[op]);
-    if (const auto last = last_of_queue.find(key); last != last_of_queue.end()) node.before = last->second;
+    if (const auto last = last_of_queue.find(key); last != last_of_queue.end())
+      node.before = last->second;
     node_of_op[op] = static_cast<uint32_t>(graph.nodes.size());
     last_of_queue[key] = node_of_op[op];
     graph.nodes.push_back(node);
@@ -101,8 +104,9 @@ Graph build_graph(const store::Trace& trace) {
     if (!node.is_sync) continue;
     const auto list = ended.find(trace.threads[trace.apis.thread[node.row]].pid);
     if (list == ended.end()) continue;
-    const auto after = std::upper_bound(list->second.begin(), list->second.end(), node.end,
-                                        [&](int64_t t, uint32_t op) { return t < trace.ops.end[op]; });
+    const auto after =
+        std::upper_bound(list->second.begin(), list->second.end(), node.end,
+                         [&](int64_t t, uint32_t op) { return t < trace.ops.end[op]; });
     if (after == list->second.begin() || trace.ops.end[*(after - 1)] <= node.start) continue;
     node.cause = node_of_op[*(after - 1)];
     ++graph.inferred;
@@ -134,12 +138,14 @@ std::vector<Piece> walk(const store::Trace& trace, const Graph& graph) {
     const char* between = "host code";
     if (node.is_op) {
       between = "launch latency";
-      // Neighbours of one queue may overlap by a little; the earlier one then hands over at the start.
-      if (node.before != kNoRow) next = node.before, released = std::min(graph.nodes[next].end, node.start);
+      // Neighbours of one queue may overlap by a little; the earlier one then hands over at the
+      // start.
+      if (node.before != kNoRow)
+        next = node.before, released = std::min(graph.nodes[next].end, node.start);
       if (node.cause != kNoRow) {
         const Node& call = graph.nodes[node.cause];
-        // A call still running when the op starts asked for it at some moment unknown; only its start is
-        // sure.
+        // A call still running when the op starts asked for it at some moment unknown; only its
+        // start is sure.
         const int64_t asked = call.end <= node.start ? call.end : call.start;
         if (next == kNoRow || asked > released) next = node.cause, released = asked;
       }
@@ -173,7 +179,8 @@ std::vector<int64_t> slacks(const Graph& graph) {
   std::vector<int64_t> latest_end(graph.nodes.size(), finish);
   std::vector<uint32_t> order(graph.nodes.size());
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  // Every edge goes from an earlier end to a later end or start; descending end visits successors first.
+  // Every edge goes from an earlier end to a later end or start; descending end visits successors
+  // first.
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     return std::pair(graph.nodes[a].end, graph.nodes[a].start) >
            std::pair(graph.nodes[b].end, graph.nodes[b].start);
@@ -181,9 +188,9 @@ std::vector<int64_t> slacks(const Graph& graph) {
   for (const uint32_t i : order) {
     const Node& node = graph.nodes[i];
     const int64_t room = latest_end[i] - node.end;
-    // A predecessor the node waited for hands its delay on in full: what lies between, be it host code, a
-    // launch or the return from waiting, takes its time all the same. One it did not wait for could have
-    // ended as late as the node began.
+    // A predecessor the node waited for hands its delay on in full: what lies between, be it host
+    // code, a launch or the return from waiting, takes its time all the same. One it did not wait
+    // for could have ended as late as the node began.
     const auto limit = [&](uint32_t predecessor, bool waited_for) {
       const Node& p = graph.nodes[predecessor];
       const int64_t free = waited_for ? p.end : std::max(p.end, node.start);
@@ -195,7 +202,8 @@ std::vector<int64_t> slacks(const Graph& graph) {
     if (node.cause != kNoRow) limit(node.cause, !both || !queue_last);
   }
   std::vector<int64_t> out(graph.nodes.size());
-  for (size_t i = 0; i < out.size(); ++i) out[i] = std::max<int64_t>(0, latest_end[i] - graph.nodes[i].end);
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] = std::max<int64_t>(0, latest_end[i] - graph.nodes[i].end);
   return out;
 }
 
@@ -291,7 +299,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
                            " inferred: a synchronising call is taken to wait for the "
                            "op of its process that ended last before it returned");
   report.notes.push_back(
-      "events recorded on one stream and waited for on another are not in the trace; such edges are missing");
+      "events recorded on one stream and waited for on another are not in the trace; such edges "
+      "are missing");
   return report;
 }
 

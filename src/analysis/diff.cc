@@ -1,6 +1,6 @@
-// diff: kernels and calls of two traces, matched by name. A change counts when it exceeds the noise within
-// the runs: twice the standard error of the difference of the means. One call on each side has no spread,
-// so such a change is shown and never called significant.
+// diff: kernels and calls of two traces, matched by name. A change counts when it exceeds the noise
+// within the runs: twice the standard error of the difference of the means. One call on each side
+// has no spread, so such a change is shown and never called significant.
 #include "analysis/diff.h"
 
 #include <algorithm>
@@ -47,10 +47,13 @@ Change compare(const Samples& samples) {
     change.verdict = "one sample";
     return change;
   }
-  const double va = std::pow(standard_deviation(samples.a), 2) / static_cast<double>(samples.a.size());
-  const double vb = std::pow(standard_deviation(samples.b), 2) / static_cast<double>(samples.b.size());
+  const double va =
+      std::pow(standard_deviation(samples.a), 2) / static_cast<double>(samples.a.size());
+  const double vb =
+      std::pow(standard_deviation(samples.b), 2) / static_cast<double>(samples.b.size());
   change.noise = 2 * std::sqrt(va + vb) / ma;
-  if (std::fabs(change.share) > change.noise) change.verdict = change.share > 0 ? "slower" : "faster";
+  if (std::fabs(change.share) > change.noise)
+    change.verdict = change.share > 0 ? "slower" : "faster";
   return change;
 }
 
@@ -148,12 +151,14 @@ DiffResult diff_traces(const store::Trace& a, const store::Trace& b, const DiffO
         "one trace is of a virtual GPU and the other of hardware; their times do not compare");
   else if (a.is_emulated())
     report.warnings.push_back(
-        "both traces are of a virtual GPU; a change in time says how the emulation fared, not the hardware");
+        "both traces are of a virtual GPU; a change in time says how the emulation fared, not the "
+        "hardware");
   report.notes.push_back(
       "NOISE is twice the standard error of the difference; a change below it is called same");
   if (options.fail_above >= 0)
     report.notes.push_back(
-        "fails when GPU work that takes over 1 % of the time got slower by more than the limit, beyond "
+        "fails when GPU work that takes over 1 % of the time got slower by more than the limit, "
+        "beyond "
         "noise");
   return result;
 }

@@ -1,6 +1,7 @@
-// gaps: when a GPU had nothing to do, and why. The op that ends a gap tells: if the call that launched it
-// began only after the GPU had gone idle, the host was late, and what that thread did meanwhile (waited
-// for the GPU, copied, something else) is the cause; if it was launched before, it waited in its queue.
+// gaps: when a GPU had nothing to do, and why. The op that ends a gap tells: if the call that
+// launched it began only after the GPU had gone idle, the host was late, and what that thread did
+// meanwhile (waited for the GPU, copied, something else) is the cause; if it was launched before,
+// it waited in its queue.
 #include <algorithm>
 #include <map>
 
@@ -22,7 +23,8 @@ struct Gap : IdleGap {
 class ThreadCalls {
  public:
   explicit ThreadCalls(const store::Trace& trace) : trace_(trace), rows_(trace.threads.size()) {
-    for (uint32_t row = 0; row < trace.apis.size(); ++row) rows_[trace.apis.thread[row]].push_back(row);
+    for (uint32_t row = 0; row < trace.apis.size(); ++row)
+      rows_[trace.apis.thread[row]].push_back(row);
     for (std::vector<uint32_t>& rows : rows_)
       std::sort(rows.begin(), rows.end(),
                 [&](uint32_t a, uint32_t b) { return trace.apis.start[a] < trace.apis.start[b]; });
@@ -32,14 +34,16 @@ class ThreadCalls {
   template <class Wanted>
   int64_t time_in(uint32_t thread, int64_t begin, int64_t end, Wanted&& wanted) const {
     const std::vector<uint32_t>& rows = rows_[thread];
-    // Calls that started before the gap may reach into it; nesting is shallow, so a short look back does.
+    // Calls that started before the gap may reach into it; nesting is shallow, so a short look back
+    // does.
     auto it = std::lower_bound(rows.begin(), rows.end(), begin,
                                [&](uint32_t row, int64_t t) { return trace_.apis.start[row] < t; });
     for (int back = 0; back < 32 && it != rows.begin(); ++back) --it;
     std::vector<Interval> spent;
     for (; it != rows.end() && trace_.apis.start[*it] < end; ++it)
       if (trace_.apis.end[*it] > begin && wanted(*it))
-        spent.push_back({std::max(begin, trace_.apis.start[*it]), std::min(end, trace_.apis.end[*it])});
+        spent.push_back(
+            {std::max(begin, trace_.apis.start[*it]), std::min(end, trace_.apis.end[*it])});
     return total_length(merged(std::move(spent)));
   }
 
@@ -53,7 +57,8 @@ const char* cause_of(const store::Trace& trace, const ThreadCalls& calls,
   const uint32_t api = call_of_op[gap.after];
   if (api == kNoRow) return "unknown";
   const int64_t launched = trace.apis.start[api];
-  if (launched < gap.time.begin) return "queue";  // launched in time, started late: dependency or dispatch
+  // Launched in time, started late: dependency or dispatch.
+  if (launched < gap.time.begin) return "queue";
   const int64_t waited = launched - gap.time.begin;
   const auto named = [&](auto&& predicate) {
     return calls.time_in(trace.apis.thread[api], gap.time.begin, launched,
@@ -110,9 +115,10 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   for (const auto& [cause, lengths] : by_cause) {
     int64_t total = 0;
     for (const int64_t length : lengths) total += length;
-    causes.rows.push_back({cause, static_cast<int64_t>(lengths.size()), total,
-                           *std::max_element(lengths.begin(), lengths.end()),
-                           idle > 0 ? static_cast<double>(total) / static_cast<double>(idle) : 0.0});
+    causes.rows.push_back(
+        {cause, static_cast<int64_t>(lengths.size()), total,
+         *std::max_element(lengths.begin(), lengths.end()),
+         idle > 0 ? static_cast<double>(total) / static_cast<double>(idle) : 0.0});
   }
   std::stable_sort(causes.rows.begin(), causes.rows.end(), [](const auto& a, const auto& b) {
     return std::get<int64_t>(a[2]) > std::get<int64_t>(b[2]);
@@ -134,22 +140,30 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
                 {},
                 0};
   for (const Gap& gap : gaps)
-    longest.rows.push_back({gap.time.begin - span.begin, gap.time.end - gap.time.begin, int64_t{gap.gpu},
-                            std::string(gap.cause), std::string(trace.str(trace.ops.name(gap.before))),
+    longest.rows.push_back({gap.time.begin - span.begin, gap.time.end - gap.time.begin,
+                            int64_t{gap.gpu}, std::string(gap.cause),
+                            std::string(trace.str(trace.ops.name(gap.before))),
                             std::string(trace.str(trace.ops.name(gap.after)))});
   cut_to_top(longest, options);
   report.tables.push_back(std::move(longest));
   report.notes.push_back(
-      "host late: the launching call began after the GPU was idle; sync, copy: its thread was waiting or "
+      "host late: the launching call began after the GPU was idle; sync, copy: its thread was "
+      "waiting or "
       "copying for "
-      "most of that time; queue: launched in time but started late; unknown: no call is linked to the op");
-  report.notes.push_back("idle time before the first and after the last op of a GPU is not counted");
+      "most of that time; queue: launched in time but started late; unknown: no call is linked to "
+      "the op");
+  report.notes.push_back(
+      "idle time before the first and after the last op of a GPU is not counted");
   return report;
 }
 
 }  // namespace
 
-extern const Analysis kGaps{
-    "gaps", "when a GPU was idle, and why", "min-us: shortest gap in microseconds (1)", false, false, run};
+extern const Analysis kGaps{"gaps",
+                            "when a GPU was idle, and why",
+                            "min-us: shortest gap in microseconds (1)",
+                            false,
+                            false,
+                            run};
 
 }  // namespace wavetap::analysis

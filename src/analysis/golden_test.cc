@@ -1,5 +1,5 @@
-// autograd and graph against the outputs RPD's own tools made from the same files. Strings compare, never
-// string ids; row order is not part of the contract.
+// autograd and graph against the outputs RPD's own tools made from the same files. Strings compare,
+// never string ids; row order is not part of the contract.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -97,7 +97,8 @@ class Golden : public testing::Test {
 
   // Runs an analysis with --write on a copy of the named file.
   void write(const char* analysis, const std::string& file, bool compatible) {
-    copy_ = (std::filesystem::temp_directory_path() / ("wavetap-golden-" + std::to_string(getpid()) + ".rpd"))
+    copy_ = (std::filesystem::temp_directory_path() /
+             ("wavetap-golden-" + std::to_string(getpid()) + ".rpd"))
                 .string();
     std::filesystem::copy_file(golden_folder() + "/" + file, copy_,
                                std::filesystem::copy_options::overwrite_existing);
@@ -120,7 +121,8 @@ TEST_F(Golden, AutogradOperatorsAndKernels) {
             read_csv(golden_folder() + "/vllm_part_v3.ext_autogradapi.csv", {1}));
   EXPECT_EQ(
       canonical(query(
-          copy_, "select autogradName, kernelName, sizes, calls, avg_gpu, total_gpu from autogradKernel")),
+          copy_,
+          "select autogradName, kernelName, sizes, calls, avg_gpu, total_gpu from autogradKernel")),
       canonical(read_csv(golden_folder() + "/vllm_part_v3.autogradKernel.csv")));
 }
 
@@ -128,28 +130,36 @@ TEST_F(Golden, AutogradKernelsAreTheSameWithRootsPutRight) {
   write("autograd", "vllm_part_v3.rpd", false);
   EXPECT_EQ(
       canonical(query(
-          copy_, "select autogradName, kernelName, sizes, calls, avg_gpu, total_gpu from autogradKernel")),
+          copy_,
+          "select autogradName, kernelName, sizes, calls, avg_gpu, total_gpu from autogradKernel")),
       canonical(read_csv(golden_folder() + "/vllm_part_v3.autogradKernel.csv")));
 }
 
 TEST_F(Golden, CallStackViews) {
   write("callstack", "vllm_part_v3.rpd", true);
-  EXPECT_EQ(query(copy_, "select parent_id, apiName, args, cpu_time, gpu_time from callStack_inclusive_name"),
-            read_csv(golden_folder() + "/vllm_part_v3.callStack_inclusive_name.csv"));
-  EXPECT_EQ(query(copy_, "select parent_id, apiName, args, cpu_time, gpu_time from callStack_exclusive_name"),
-            read_csv(golden_folder() + "/vllm_part_v3.callStack_exclusive_name.csv"));
+  EXPECT_EQ(
+      query(copy_,
+            "select parent_id, apiName, args, cpu_time, gpu_time from callStack_inclusive_name"),
+      read_csv(golden_folder() + "/vllm_part_v3.callStack_inclusive_name.csv"));
+  EXPECT_EQ(
+      query(copy_,
+            "select parent_id, apiName, args, cpu_time, gpu_time from callStack_exclusive_name"),
+      read_csv(golden_folder() + "/vllm_part_v3.callStack_exclusive_name.csv"));
 }
 
 TEST_F(Golden, GraphsOfSchemaTwoAndThree) {
   for (const char* file : {"graph_synth_v2.rpd", "graph_synth_v3_input.rpd"}) {
     write("graph", file, false);
     const std::string reference = golden_folder() + "/graph_synth_v2.";
-    EXPECT_EQ(query(copy_, "select * from ext_graph"), read_csv(reference + "ext_graph.csv")) << file;
+    EXPECT_EQ(query(copy_, "select * from ext_graph"), read_csv(reference + "ext_graph.csv"))
+        << file;
     EXPECT_EQ(query(copy_, "select * from ext_graph_kernelapis"),
               read_csv(reference + "ext_graph_kernelapis.csv"))
         << file;
-    EXPECT_EQ(query(copy_, "select * from graphLaunch"), read_csv(reference + "graphLaunch.csv")) << file;
-    EXPECT_EQ(query(copy_, "select * from graphKernel"), read_csv(reference + "graphKernel.csv")) << file;
+    EXPECT_EQ(query(copy_, "select * from graphLaunch"), read_csv(reference + "graphLaunch.csv"))
+        << file;
+    EXPECT_EQ(query(copy_, "select * from graphKernel"), read_csv(reference + "graphKernel.csv"))
+        << file;
   }
 }
 

@@ -1,8 +1,9 @@
 // graph: HIP/CUDA graphs: which kernels were captured into each, and how long its launches took.
 //
-// A capture is hipStreamBeginCapture … hipStreamEndCapture of one process and stream; the kernels are the
-// launches on that stream in between (they run no op of their own then). hipGraphInstantiate ties the
-// captured graph to the executable one that hipGraphLaunch names. Ops of a launch are the ops linked to it.
+// A capture is hipStreamBeginCapture … hipStreamEndCapture of one process and stream; the kernels
+// are the launches on that stream in between (they run no op of their own then).
+// hipGraphInstantiate ties the captured graph to the executable one that hipGraphLaunch names. Ops
+// of a launch are the ops linked to it.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -41,7 +42,8 @@ struct Graphs {
   bool any_graph_call = false;
 };
 
-// RPD writes the handles a call gave back as "graph" and "graphExec", our recorder under their own names.
+// RPD writes the handles a call gave back as "graph" and "graphExec", our recorder under their own
+// names.
 std::string graph_arg(std::string_view args) {
   const std::string_view given = find_arg(args, "graph");
   return std::string(given.empty() ? find_arg(args, "pGraph") : given);
@@ -52,14 +54,16 @@ std::string exec_arg(std::string_view args) {
 }
 
 bool is_graph_call(std::string_view function) {
-  return function.find("Graph") != std::string_view::npos || function.find("Capture") != std::string_view::npos;
+  return function.find("Graph") != std::string_view::npos ||
+         function.find("Capture") != std::string_view::npos;
 }
 
 Graphs find_graphs(const store::Trace& trace) {
   Graphs out;
   const store::Apis& apis = trace.apis;
   std::vector<bool> wanted(trace.strings.size());
-  for (store::Str name = 0; name < wanted.size(); ++name) wanted[name] = is_graph_call(trace.str(name));
+  for (store::Str name = 0; name < wanted.size(); ++name)
+    wanted[name] = is_graph_call(trace.str(name));
   std::vector<uint32_t> calls;
   for (uint32_t row = 0; row < apis.size(); ++row)
     if (wanted[apis.name[row]]) calls.push_back(row);
@@ -69,7 +73,8 @@ Graphs find_graphs(const store::Trace& trace) {
   // Kernel launches by process and stream, in start order.
   std::map<std::pair<int64_t, store::Str>, std::vector<uint32_t>> by_stream;
   for (uint32_t i = 0; i < trace.launches.size(); ++i)
-    by_stream[{trace.threads[apis.thread[trace.launches[i].api]].pid, trace.launches[i].stream}].push_back(i);
+    by_stream[{trace.threads[apis.thread[trace.launches[i].api]].pid, trace.launches[i].stream}]
+        .push_back(i);
   for (auto& [key, list] : by_stream)
     std::stable_sort(list.begin(), list.end(), [&](uint32_t a, uint32_t b) {
       return apis.start[trace.launches[a].api] < apis.start[trace.launches[b].api];
@@ -105,7 +110,8 @@ Graphs find_graphs(const store::Trace& trace) {
     } else if (name.find("GraphInstantiate") != std::string_view::npos) {
       const auto g = captured.find({pid, graph});
       if (g == captured.end())
-        out.graphs.push_back({pid, graph, exec, "", apis.start[row], apis.end[row], {}, /*captured=*/false});
+        out.graphs.push_back(
+            {pid, graph, exec, "", apis.start[row], apis.end[row], {}, /*captured=*/false});
       else out.graphs.push_back(g->second);
       out.graphs.back().exec = exec;
       // The address of an executable graph may have belonged to an earlier one.
@@ -169,8 +175,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     const Graph& g = found.graphs[i];
     const Sums& sums = of_graph[i];
     graphs.rows.push_back({g.exec, g.graph, g.captured ? g.stream : std::string("(built)"),
-                           g.captured ? Cell(static_cast<int64_t>(g.launches.size())) : Cell(), sums.launches,
-                           sums.ops, sums.api, sums.span, sums.gpu});
+                           g.captured ? Cell(static_cast<int64_t>(g.launches.size())) : Cell(),
+                           sums.launches, sums.ops, sums.api, sums.span, sums.gpu});
   }
   // Launched, but made before the recording began.
   for (const auto& [key, sums] : unknown)
@@ -201,7 +207,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   report.tables.push_back(std::move(kernels));
   if (!found.any_graph_call) report.notes.push_back("the trace holds no graph calls");
   report.notes.push_back(
-      "kernels are those launched on the captured stream itself; forked streams are not followed, and what "
+      "kernels are those launched on the captured stream itself; forked streams are not followed, "
+      "and what "
       "graphs "
       "that a program builds node by node hold is not recorded");
   return report;
@@ -294,8 +301,9 @@ Status write(const std::string& path, const store::Trace& trace, const Options&)
   }
   for (const Result<store::Stmt>* stmt : {&graph, &kernel, &call, &launch})
     if (!(*stmt)->status().ok()) return (*stmt)->status();
-  if (Status s = db->exec("delete from rocpd_metadata where tag in ('Graph::Table', 'Graph::Generated');"
-                          "insert into rocpd_metadata (tag, value) values ('Graph::Generated', 'True')");
+  if (Status s =
+          db->exec("delete from rocpd_metadata where tag in ('Graph::Table', 'Graph::Generated');"
+                   "insert into rocpd_metadata (tag, value) values ('Graph::Generated', 'True')");
       !s.ok())
     return s;
   return db->exec("commit");

@@ -32,7 +32,8 @@ inline int64_t total_length(const std::vector<Interval>& intervals) {
 }
 
 // Both inputs merged; the result is too.
-inline std::vector<Interval> intersection(const std::vector<Interval>& a, const std::vector<Interval>& b) {
+inline std::vector<Interval> intersection(const std::vector<Interval>& a,
+                                          const std::vector<Interval>& b) {
   std::vector<Interval> out;
   for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
     const Interval overlap{std::max(a[i].begin, b[j].begin), std::min(a[i].end, b[j].end)};
@@ -44,7 +45,8 @@ inline std::vector<Interval> intersection(const std::vector<Interval>& a, const 
 }
 
 // The parts of [begin, end) that no interval of the merged list covers.
-inline std::vector<Interval> gaps_between(const std::vector<Interval>& busy, int64_t begin, int64_t end) {
+inline std::vector<Interval> gaps_between(const std::vector<Interval>& busy, int64_t begin,
+                                          int64_t end) {
   std::vector<Interval> out;
   int64_t at = begin;
   for (const Interval& i : busy) {

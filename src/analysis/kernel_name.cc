@@ -9,7 +9,8 @@ namespace {
 
 std::string demangled(std::string_view name) {
   if (!name.starts_with("_Z")) return std::string(name);
-  const std::string copy(name.substr(0, name.find('.')));  // ".kd" and clone suffixes are not part of it
+  // ".kd" and clone suffixes are not part of it.
+  const std::string copy(name.substr(0, name.find('.')));
   int status = 0;
   char* text = abi::__cxa_demangle(copy.c_str(), nullptr, nullptr, &status);
   if (status != 0 || text == nullptr) return std::string(name);
@@ -29,12 +30,13 @@ std::string short_kernel_name(std::string_view name) {
   std::string text = demangled(name);
   drop_all(text, "(anonymous namespace)::");
 
-  // Copy what stands outside brackets; the first '(' at the outside begins the parameters, unless it is
-  // the call operator's own.
+  // Copy what stands outside brackets; the first '(' at the outside begins the parameters, unless
+  // it is the call operator's own.
   std::string out;
   bool has_parameters = false;
   int angle = 0;
-  int inside = 0;  // parentheses open within template arguments: a '>' there compares, it does not close
+  // Parentheses open within template arguments: a '>' there compares, it does not close.
+  int inside = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (angle > 0 && (c == '(' || c == ')')) {
@@ -61,8 +63,8 @@ std::string short_kernel_name(std::string_view name) {
     }
     out.push_back(c);
   }
-  // What precedes the last outside space of a function is the return type: "void ", "std::enable_if<…>::type
-  // ". Other names keep their spaces.
+  // What precedes the last outside space of a function is the return type: "void ",
+  // "std::enable_if<…>::type ". Other names keep their spaces.
   if (const size_t space = out.rfind(' '); (has_parameters || out.starts_with("void ")) &&
                                            space != std::string::npos && space + 1 < out.size() &&
                                            out.find("operator ") == std::string::npos)

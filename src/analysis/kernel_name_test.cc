@@ -8,12 +8,13 @@ namespace {
 TEST(ShortKernelName, KeepsWhatAPersonRecognises) {
   EXPECT_EQ(short_kernel_name("void at::native::elementwise_kernel<512, 1, F<int>>(int, F)"),
             "at::native::elementwise_kernel<…>");
-  EXPECT_EQ(
-      short_kernel_name("void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, 1>(float*)"),
-      "at::native::CatArrayBatchedCopy<…>");
+  EXPECT_EQ(short_kernel_name(
+                "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, 1>(float*)"),
+            "at::native::CatArrayBatchedCopy<…>");
   EXPECT_EQ(short_kernel_name("std::enable_if<(x > 1), void>::type vllm::norm<half>(half*)"),
             "vllm::norm<…>");
-  EXPECT_EQ(short_kernel_name("std::enable_if<((8)>(0))&&(true), void>::type vllm::rms<c10::Half, 8>(int)"),
+  EXPECT_EQ(short_kernel_name(
+                "std::enable_if<((8)>(0))&&(true), void>::type vllm::rms<c10::Half, 8>(int)"),
             "vllm::rms<…>");
   EXPECT_EQ(short_kernel_name("saxpy(int, float)"), "saxpy");
 }

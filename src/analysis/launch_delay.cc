@@ -1,5 +1,6 @@
-// launch-delay: from the end of the launching call to the start of the kernel. A kernel that finds its
-// queue empty shows the cost of launching; one that does not shows how much work was queued before it.
+// launch-delay: from the end of the launching call to the start of the kernel. A kernel that finds
+// its queue empty shows the cost of launching; one that does not shows how much work was queued
+// before it.
 #include <algorithm>
 #include <map>
 

@@ -1,5 +1,6 @@
-// What a marker is called. PyTorch writes an operator's numbers into the text of its marker ("aten::mm, seq =
-// 3, op_id = 17, sizes = …"), which makes every text unique; grouping wants the operator.
+// What a marker is called. PyTorch writes an operator's numbers into the text of its marker
+// ("aten::mm, seq = 3, op_id = 17, sizes = …"), which makes every text unique; grouping wants the
+// operator.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// memory: what the program allocated, what it gave back, how much it held at its peak and how scattered that
-// lay, from the pointer and size arguments of its allocation calls.
+// memory: what the program allocated, what it gave back, how much it held at its peak and how
+// scattered that lay, from the pointer and size arguments of its allocation calls.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -74,21 +74,24 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   report.facts.push_back({"peak_bytes", "held at the peak", Unit::kBytes, peak.bytes});
   report.facts.push_back(
       {"peak_device_bytes", "of device memory at its peak", Unit::kBytes, device_peak.bytes});
+  report.facts.push_back({"peak_at_ns", "peak reached at", Unit::kTime,
+                          peak.bytes > 0 ? Cell(peak.at - span.begin) : Cell()});
   report.facts.push_back(
-      {"peak_at_ns", "peak reached at", Unit::kTime, peak.bytes > 0 ? Cell(peak.at - span.begin) : Cell()});
-  report.facts.push_back({"hole_bytes", "holes between device allocations then", Unit::kBytes, holes.bytes});
+      {"hole_bytes", "holes between device allocations then", Unit::kBytes, holes.bytes});
   report.facts.push_back({"largest_hole_bytes", "largest hole", Unit::kBytes, holes.largest});
   report.facts.push_back({"fragmentation", "fragmentation", Unit::kShare,
-                          device_peak.bytes > 0 ? Cell(static_cast<double>(holes.bytes) /
-                                                       static_cast<double>(holes.bytes + device_peak.bytes))
-                                                : Cell()});
+                          device_peak.bytes > 0
+                              ? Cell(static_cast<double>(holes.bytes) /
+                                     static_cast<double>(holes.bytes + device_peak.bytes))
+                              : Cell()});
   report.facts.push_back({"held_bytes", "still held at the end", Unit::kBytes, held});
 
-  Table calls{"calls",
-              "Allocations by call",
-              {{"call", "CALL"}, {"allocations", "COUNT", Unit::kCount}, {"bytes", "BYTES", Unit::kBytes}},
-              {},
-              0};
+  Table calls{
+      "calls",
+      "Allocations by call",
+      {{"call", "CALL"}, {"allocations", "COUNT", Unit::kCount}, {"bytes", "BYTES", Unit::kBytes}},
+      {},
+      0};
   for (const auto& [name, sums] : by_call) calls.rows.push_back({name, sums.first, sums.second});
   report.tables.push_back(std::move(calls));
 
@@ -105,21 +108,25 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   for (const Allocation* a : left) {
     char text[32];
     std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(a->pointer));
-    leaks.rows.push_back({std::string(text), a->bytes, call_name(trace, *a), a->begin - span.begin});
+    leaks.rows.push_back(
+        {std::string(text), a->bytes, call_name(trace, *a), a->begin - span.begin});
   }
   cut_to_top(leaks, options);
   report.tables.push_back(std::move(leaks));
   if (allocations.unknown_frees > 0)
-    report.notes.push_back(util::count_of(static_cast<uint64_t>(allocations.unknown_frees), "free") +
-                           " of pointers allocated before the recording or by other means");
+    report.notes.push_back(
+        util::count_of(static_cast<uint64_t>(allocations.unknown_frees), "free") +
+        " of pointers allocated before the recording or by other means");
   if (allocations.null_frees > 0)
     report.notes.push_back(util::count_of(static_cast<uint64_t>(allocations.null_frees), "free") +
                            " of a null pointer");
   if (allocations.unreadable > 0)
-    report.notes.push_back(util::count_of(static_cast<uint64_t>(allocations.unreadable), "allocation call") +
-                           " without pointer or size; record with --args");
+    report.notes.push_back(
+        util::count_of(static_cast<uint64_t>(allocations.unreadable), "allocation call") +
+        " without pointer or size; record with --args");
   report.notes.push_back(
-      "sizes are those the program asked for; what the runtime or a caching allocator holds beyond them is "
+      "sizes are those the program asked for; what the runtime or a caching allocator holds beyond "
+      "them is "
       "not seen");
   report.notes.push_back(
       "holes are unused addresses of up to 1 GiB between device allocations live at the peak");
@@ -128,7 +135,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 
 }  // namespace
 
-extern const Analysis kMemory{
-    "memory", "allocations, leaks, high-water mark, fragmentation", "", /*needs_args=*/true, false, run};
+extern const Analysis kMemory{"memory", "allocations, leaks, high-water mark, fragmentation",
+                              "",       /*needs_args=*/true,
+                              false,    run};
 
 }  // namespace wavetap::analysis

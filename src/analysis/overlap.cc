@@ -62,13 +62,14 @@ Result<Report> run(const store::Trace& trace, const Options&) {
               0};
   for (auto& [gpu, edges] : gpus) {
     const Times t = sweep(edges);
-    table.rows.push_back(
-        {int64_t{gpu}, t.busy, t.one_kernel, t.kernels, t.kernel_and_copy, t.copies_only, t.deepest});
+    table.rows.push_back({int64_t{gpu}, t.busy, t.one_kernel, t.kernels, t.kernel_and_copy,
+                          t.copies_only, t.deepest});
   }
   report.tables.push_back(std::move(table));
   if (gpus.empty()) report.warnings.push_back("no GPU activity in the trace");
   report.notes.push_back(
-      "KERNELS: two or more kernels at once; KERNEL+COPY: a copy or fill beside at least one kernel");
+      "KERNELS: two or more kernels at once; KERNEL+COPY: a copy or fill beside at least one "
+      "kernel");
   return report;
 }
 

@@ -1,4 +1,5 @@
-// queue-depth: how much work was in flight, from the start of the launching call to the end of the op.
+// queue-depth: how much work was in flight, from the start of the launching call to the end of the
+// op.
 #include <algorithm>
 #include <map>
 

@@ -1,13 +1,13 @@
-// redirects: which library really answered each GPU API the program asked for. A CUDA program on an AMD GPU
-// reaches it through libraries that stand in for NVIDIA's: a translation layer that calls itself libcuda, a
-// HIP runtime that answers CUDA names too, two copies of one runtime of which one wins. The recorder writes
-// one row per library the dynamic loader brought in, with the API families it answers for; this analysis puts
-// them in the order of the layers
+// redirects: which library really answered each GPU API the program asked for. A CUDA program on an
+// AMD GPU reaches it through libraries that stand in for NVIDIA's: a translation layer that calls
+// itself libcuda, a HIP runtime that answers CUDA names too, two copies of one runtime of which one
+// wins. The recorder writes one row per library the dynamic loader brought in, with the API
+// families it answers for; this analysis puts them in the order of the layers
 //
 //   CUDA -> HIP -> HSA -> driver
 //
-// Who answers a family is a fact of the recording. That a library then calls the layer below it is inferred
-// from both being loaded, and marked so.
+// Who answers a family is a fact of the recording. That a library then calls the layer below it is
+// inferred from both being loaded, and marked so.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -27,16 +27,20 @@ struct Counterpart {
   std::string_view cuda, hip;
 };
 constexpr Counterpart kCounterparts[] = {
-    {"libcublas", "librocblas"},     {"libcublas", "libhipblas"},     {"libcublasLt", "libhipblaslt"},
-    {"libcudnn", "libMIOpen"},       {"libcufft", "librocfft"},       {"libcufft", "libhipfft"},
-    {"libcurand", "librocrand"},     {"libcurand", "libhiprand"},     {"libcusparse", "librocsparse"},
-    {"libcusparse", "libhipsparse"}, {"libcusolver", "librocsolver"}, {"libcusolver", "libhipsolver"},
-    {"libnccl", "librccl"},          {"libnvrtc", "libhiprtc"},       {"libnvToolsExt", "libroctx64"},
+    {"libcublas", "librocblas"},     {"libcublas", "libhipblas"},
+    {"libcublasLt", "libhipblaslt"}, {"libcudnn", "libMIOpen"},
+    {"libcufft", "librocfft"},       {"libcufft", "libhipfft"},
+    {"libcurand", "librocrand"},     {"libcurand", "libhiprand"},
+    {"libcusparse", "librocsparse"}, {"libcusparse", "libhipsparse"},
+    {"libcusolver", "librocsolver"}, {"libcusolver", "libhipsolver"},
+    {"libnccl", "librccl"},          {"libnvrtc", "libhiprtc"},
+    {"libnvToolsExt", "libroctx64"},
 };
 
 // "libcuda.so.1" and "/usr/lib/libcuda.so.525.60" are both "libcuda".
 std::string family_of(std::string_view name) {
-  if (const size_t slash = name.rfind('/'); slash != std::string_view::npos) name.remove_prefix(slash + 1);
+  if (const size_t slash = name.rfind('/'); slash != std::string_view::npos)
+    name.remove_prefix(slash + 1);
   return std::string(name.substr(0, name.find(".so")));
 }
 
@@ -92,7 +96,8 @@ struct Process {
   }
 };
 
-// What a library of one layer most likely calls of the layers below; nothing when none of them is loaded.
+// What a library of one layer most likely calls of the layers below; nothing when none of them is
+// loaded.
 const Library* next_below(const Process& process, const Library& library) {
   const Layer layer = layer_of(library.family);
   if (layer == Layer::kOther || layer == Layer::kDriver) return nullptr;
@@ -104,7 +109,8 @@ const Library* next_below(const Process& process, const Library& library) {
   }
   if (layer == Layer::kHip && library.family != "libamdhip64")
     if (const Library* runtime = process.find_family("libamdhip64")) return runtime;
-  for (auto below = static_cast<uint8_t>(layer) + 1; below < static_cast<uint8_t>(Layer::kOther); ++below) {
+  for (auto below = static_cast<uint8_t>(layer) + 1; below < static_cast<uint8_t>(Layer::kOther);
+       ++below) {
     // The driver of a virtual GPU is the last word, whatever else is loaded.
     if (static_cast<Layer>(below) == Layer::kDriver)
       if (const Library* gpu = process.find_family("libwavetap_gpu")) return gpu;
@@ -136,13 +142,15 @@ std::vector<Process> find_processes(const store::Trace& trace) {
         process.answers.push_back({family, &library});
         if (family != library.family) process.edges.insert({family, library.label(), false});
       }
-      if (const Library* below = next_below(process, library); below != nullptr && !library.answers.empty())
+      if (const Library* below = next_below(process, library);
+          below != nullptr && !library.answers.empty())
         process.edges.insert({library.label(), below->label(), true});
     }
-    std::stable_sort(process.answers.begin(), process.answers.end(), [](const Answer& a, const Answer& b) {
-      return std::pair(layer_of(a.family), std::string_view(a.family)) <
-             std::pair(layer_of(b.family), std::string_view(b.family));
-    });
+    std::stable_sort(process.answers.begin(), process.answers.end(),
+                     [](const Answer& a, const Answer& b) {
+                       return std::pair(layer_of(a.family), std::string_view(a.family)) <
+                              std::pair(layer_of(b.family), std::string_view(b.family));
+                     });
     out.push_back(std::move(process));
   }
   return out;
@@ -167,7 +175,8 @@ std::string verdict_of(const Process& process) {
     if (layer_of(answer.family) == Layer::kCuda && (cuda == nullptr || answer.family == "libcuda"))
       cuda = answer.library;
   if (cuda != nullptr) return "CUDA: " + chain_text(process, *cuda);
-  if (const Library* hip = process.find_layer(Layer::kHip)) return "HIP: " + chain_text(process, *hip);
+  if (const Library* hip = process.find_layer(Layer::kHip))
+    return "HIP: " + chain_text(process, *hip);
   return "no CUDA and no HIP library was loaded";
 }
 
@@ -188,12 +197,13 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
         "the trace holds no loader events; record it with `wavetap run`, which writes them");
     return report;
   }
-  Table verdicts{
-      "processes",
-      "Where calls end up",
-      {{"pid", "PID", Unit::kCount}, {"libraries", "LIBRARIES", Unit::kCount, true}, {"verdict", "CHAIN"}},
-      {},
-      0};
+  Table verdicts{"processes",
+                 "Where calls end up",
+                 {{"pid", "PID", Unit::kCount},
+                  {"libraries", "LIBRARIES", Unit::kCount, true},
+                  {"verdict", "CHAIN"}},
+                 {},
+                 0};
   Table answers{"answers",
                 "Who answers which API",
                 {{"pid", "PID", Unit::kCount},
@@ -225,13 +235,14 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     for (const Answer& answer : process.answers) {
       ++owners[answer.family];
       answers.rows.push_back(
-          {process.pid, std::string(kLayerNames[static_cast<size_t>(layer_of(answer.family))]), answer.family,
-           answer.library->label(), std::string(redirection(process, answer))});
+          {process.pid, std::string(kLayerNames[static_cast<size_t>(layer_of(answer.family))]),
+           answer.family, answer.library->label(), std::string(redirection(process, answer))});
     }
     for (const auto& [family, count] : owners)
       if (count > 1)
-        report.warnings.push_back("process " + std::to_string(process.pid) + ": " + std::to_string(count) +
-                                  " libraries answer for " + family + "; calls may reach either");
+        report.warnings.push_back("process " + std::to_string(process.pid) + ": " +
+                                  std::to_string(count) + " libraries answer for " + family +
+                                  "; calls may reach either");
     for (const Edge& edge : process.edges)
       edges.rows.push_back({process.pid, edge.from, edge.to,
                             std::string(edge.inferred ? "calls (inferred)" : "is answered by")});
@@ -249,9 +260,11 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   if (!edges.rows.empty()) report.tables.push_back(std::move(edges));
   cut_to_top(libraries, options);
   report.tables.push_back(std::move(libraries));
-  if (others > 0) report.notes.push_back(util::count_of(others, "other object") + " loaded, not listed");
+  if (others > 0)
+    report.notes.push_back(util::count_of(others, "other object") + " loaded, not listed");
   report.notes.push_back(
-      "who answers an API is recorded; that a library then calls the one below it (⇢) is inferred from both "
+      "who answers an API is recorded; that a library then calls the one below it (⇢) is inferred "
+      "from both "
       "being loaded");
   return report;
 }
@@ -263,15 +276,16 @@ std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
-// One node per API family that is redirected and per library that answers or is called; an edge drawn solid
-// is a fact, a dashed one inferred.
+// One node per API family that is redirected and per library that answers or is called; an edge
+// drawn solid is a fact, a dashed one inferred.
 Result<std::string> draw(const store::Trace& trace, const Options&, Diagram kind) {
   const std::vector<Process> processes = find_processes(trace);
   if (processes.empty())
     return errorf("%s: holds no loader events; record it with `wavetap run`, which writes them",
                   trace.path.c_str());
   const bool dot = kind == Diagram::kDot;
-  std::string out = dot ? "digraph redirects {\n  rankdir=LR;\n  node [shape=box];\n" : "flowchart LR\n";
+  std::string out =
+      dot ? "digraph redirects {\n  rankdir=LR;\n  node [shape=box];\n" : "flowchart LR\n";
   size_t next = 0;
   for (const Process& process : processes) {
     std::map<std::string, std::string> nodes;
@@ -283,13 +297,14 @@ Result<std::string> draw(const store::Trace& trace, const Options&, Diagram kind
     }
     for (const Answer& answer : process.answers) nodes.emplace(answer.library->label(), "");
     const std::string title = quoted("process " + std::to_string(process.pid));
-    out += dot ? "  subgraph cluster_" + std::to_string(process.pid) + " {\n    label=" + title + ";\n"
-               : "  subgraph p" + std::to_string(process.pid) + "[" + title + "]\n";
+    out +=
+        dot ? "  subgraph cluster_" + std::to_string(process.pid) + " {\n    label=" + title + ";\n"
+            : "  subgraph p" + std::to_string(process.pid) + "[" + title + "]\n";
     for (auto& [name, id] : nodes) {
       id = "n" + std::to_string(next++);
       if (dot)
-        out += "    " + id + " [label=" + quoted(name) + (asked.contains(name) ? ", shape=ellipse" : "") +
-               "];\n";
+        out += "    " + id + " [label=" + quoted(name) +
+               (asked.contains(name) ? ", shape=ellipse" : "") + "];\n";
       else
         out += "    " + id + (asked.contains(name) ? "(" : "[") + quoted(name) +
                (asked.contains(name) ? ")" : "]") + "\n";
@@ -298,7 +313,9 @@ Result<std::string> draw(const store::Trace& trace, const Options&, Diagram kind
       if (dot)
         out += "    " + nodes[edge.from] + " -> " + nodes[edge.to] +
                (edge.inferred ? " [style=dashed]" : "") + ";\n";
-      else out += "    " + nodes[edge.from] + (edge.inferred ? " -.-> " : " --> ") + nodes[edge.to] + "\n";
+      else
+        out += "    " + nodes[edge.from] + (edge.inferred ? " -.-> " : " --> ") + nodes[edge.to] +
+               "\n";
     }
     out += dot ? "  }\n" : "  end\n";
   }
@@ -308,6 +325,7 @@ Result<std::string> draw(const store::Trace& trace, const Options&, Diagram kind
 }  // namespace
 
 extern const Analysis kRedirects{
-    "redirects", "which library really answered CUDA, HIP and HSA", "", false, false, run, nullptr, draw};
+    "redirects", "which library really answered CUDA, HIP and HSA", "", false, false, run, nullptr,
+    draw};
 
 }  // namespace wavetap::analysis

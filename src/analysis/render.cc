@@ -42,7 +42,8 @@ double as_double(const Cell& cell) {
 
 Json cell_json(const Cell& cell) {
   if (const auto* i = std::get_if<int64_t>(&cell)) return *i;
-  if (const auto* d = std::get_if<double>(&cell)) return std::isfinite(*d) ? Json(*d) : Json(nullptr);
+  if (const auto* d = std::get_if<double>(&cell))
+    return std::isfinite(*d) ? Json(*d) : Json(nullptr);
   if (const auto* s = std::get_if<std::string>(&cell)) return *s;
   return nullptr;
 }
@@ -60,7 +61,8 @@ util::Table laid_out(const Table& table, Room room) {
     const bool text = column.unit == Unit::kText || column.unit == Unit::kKernel;
     if (shown(column))
       columns.push_back(
-          {column.title, text || column.unit == Unit::kBar ? util::Align::kLeft : util::Align::kRight, text});
+          {column.title,
+           text || column.unit == Unit::kBar ? util::Align::kLeft : util::Align::kRight, text});
   }
   util::Table out(std::move(columns));
   for (const std::vector<Cell>& row : table.rows) {
@@ -78,14 +80,15 @@ bool fits(const std::string& text, size_t columns) {
   return true;
 }
 
-// Bars and optional columns go rather than letters of names; when even that is not enough, names are
-// shortened, with as many columns as then fit.
+// Bars and optional columns go rather than letters of names; when even that is not enough, names
+// are shortened, with as many columns as then fit.
 std::string table_text(const Table& table, size_t columns) {
   const util::Table all = laid_out(table, Room::kAll);
   if (columns == 0 || fits(all.text(0), columns)) return all.text(columns);
   const util::Table without_bars = laid_out(table, Room::kNoBars);
   const util::Table least = laid_out(table, Room::kNoOptional);
-  if (!fits(without_bars.text(0), columns) && fits(least.text(0), columns)) return least.text(columns);
+  if (!fits(without_bars.text(0), columns) && fits(least.text(0), columns))
+    return least.text(columns);
   const std::string text = without_bars.text(columns);
   return fits(text, columns) ? text : least.text(columns);
 }
@@ -99,22 +102,15 @@ std::string cell_text(const Cell& cell, Unit unit) {
   const double value = as_double(cell);
   switch (unit) {
     case Unit::kNs:
-    case Unit::kTime:
-      return human_ns(value);
-    case Unit::kBytes:
-      return util::human_bytes(value < 0 ? 0 : static_cast<uint64_t>(value));
-    case Unit::kShare:
-      return fmt::format("{:.1f} %", value * 100);
-    case Unit::kBytesPerNs:
-      return fmt::format("{:.2f} GB/s", value);
-    case Unit::kBar:
-      return bar(value);
-    case Unit::kNumber:
-      return fmt::format("{:.3g}", value);
+    case Unit::kTime: return human_ns(value);
+    case Unit::kBytes: return util::human_bytes(value < 0 ? 0 : static_cast<uint64_t>(value));
+    case Unit::kShare: return fmt::format("{:.1f} %", value * 100);
+    case Unit::kBytesPerNs: return fmt::format("{:.2f} GB/s", value);
+    case Unit::kBar: return bar(value);
+    case Unit::kNumber: return fmt::format("{:.3g}", value);
     case Unit::kCount:
     case Unit::kKernel:
-    case Unit::kText:
-      break;
+    case Unit::kText: break;
   }
   if (const auto* i = std::get_if<int64_t>(&cell)) return std::to_string(*i);
   return fmt::format("{:.3g}", value);
@@ -157,8 +153,9 @@ nlohmann::ordered_json render_json(const Report& report, const store::Trace& tra
   Json json;
   json["version"] = kJsonVersion;
   json["analysis"] = report.analysis;
-  json["trace"] = {
-      {"path", trace.path}, {"schema_version", trace.schema_version}, {"emulated", trace.is_emulated()}};
+  json["trace"] = {{"path", trace.path},
+                   {"schema_version", trace.schema_version},
+                   {"emulated", trace.is_emulated()}};
   for (const Fact& fact : report.facts) json["facts"][fact.name] = cell_json(fact.value);
   for (const Table& table : report.tables) {
     Json rows = Json::array();
@@ -182,7 +179,8 @@ std::vector<std::string> trace_warnings(const store::Trace& trace) {
   for (const store::Problem& problem : trace.problems) rows += problem.count;
   if (!trace.problems.empty())
     out.push_back(fmt::format("the file is not sound: {}, {}{}; `wavetap check` lists them",
-                              util::count_of(rows, "bad row"), trace.problems.size() > 1 ? "such as: " : "",
+                              util::count_of(rows, "bad row"),
+                              trace.problems.size() > 1 ? "such as: " : "",
                               trace.problems.front().what));
   const auto losses = trace.metadata.find("losses");
   if (losses != trace.metadata.end() && losses->second != "0")

@@ -23,7 +23,8 @@ nlohmann::ordered_json render_json(const Report& report, const store::Trace& tra
 // "1.234 ms", "72.1 %", "16.0 GiB": one cell as a person sees it.
 std::string cell_text(const Cell& cell, Unit unit);
 
-// Warnings that belong under every report of this trace: losses, problems in the file, emulated time.
+// Warnings that belong under every report of this trace: losses, problems in the file, emulated
+// time.
 std::vector<std::string> trace_warnings(const store::Trace& trace);
 
 }  // namespace wavetap::analysis

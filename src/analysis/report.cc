@@ -1,5 +1,5 @@
-// report: did it run on the GPU, how busy was that, what took the time, and who waited for whom. One pass
-// over each table; every number is a plain sum or percentile, nothing is estimated.
+// report: did it run on the GPU, how busy was that, what took the time, and who waited for whom.
+// One pass over each table; every number is a plain sum or percentile, nothing is estimated.
 #include "analysis/report.h"
 
 #include <fmt/format.h>
@@ -101,8 +101,10 @@ Table device_table(std::map<int32_t, Device>& devices, const Span& span) {
   return table;
 }
 
-// Copies by direction. The op's own type names it; bytes come from the call that asked for the copy.
-Table copy_table(const store::Trace& trace, const OpKinds& kinds, const std::vector<uint32_t>& call_of_op) {
+// Copies by direction. The op's own type names it; bytes come from the call that asked for the
+// copy.
+Table copy_table(const store::Trace& trace, const OpKinds& kinds,
+                 const std::vector<uint32_t>& call_of_op) {
   std::unordered_map<uint32_t, int64_t> bytes_of_api;
   for (const store::Copy& copy : trace.copies) bytes_of_api[copy.api] = copy.size_bytes;
   struct Sums {
@@ -137,7 +139,8 @@ Table copy_table(const store::Trace& trace, const OpKinds& kinds, const std::vec
   return table;
 }
 
-// Share of a GPU's idle time, between its first and last op, in which the next op had not been asked for.
+// Share of a GPU's idle time, between its first and last op, in which the next op had not been
+// asked for.
 struct HostBound {
   int64_t idle = 0;
   int64_t host_late = 0;
@@ -157,8 +160,8 @@ HostBound host_bound(const store::Trace& trace, const std::vector<uint32_t>& cal
   return sums;
 }
 
-// `window_share`: the time between a GPU's first and last op, as a share of the trace; the other two are shares
-// of that window.
+// `window_share`: the time between a GPU's first and last op, as a share of the trace; the other
+// two are shares of that window.
 std::string verdict(double late_share, double idle_share, double window_share) {
   if (window_share < 0.5)
     return fmt::format("mostly start-up and exit: GPU work spans {:.0f} %", window_share * 100);
@@ -216,7 +219,8 @@ Report build_report(const store::Trace& trace, const Options& options, ReportBy 
   report.facts.push_back({"copies", "copies and fills", Unit::kCount, copies});
   report.facts.push_back({"bytes_copied", "bytes copied", Unit::kBytes, bytes});
   if (const Peak peak = peak_of(find_allocations(trace), /*device_only=*/true); peak.bytes > 0)
-    report.facts.push_back({"peak_memory_bytes", "device memory at its peak", Unit::kBytes, peak.bytes});
+    report.facts.push_back(
+        {"peak_memory_bytes", "device memory at its peak", Unit::kBytes, peak.bytes});
 
   const HostBound bound = host_bound(trace, call_of_op);
   if (bound.wall > 0) {
@@ -225,11 +229,12 @@ Report build_report(const store::Trace& trace, const Options& options, ReportBy 
     report.facts.push_back(
         {"verdict", "verdict", Unit::kText,
          verdict(late, static_cast<double>(bound.idle) / static_cast<double>(bound.wall),
-                 static_cast<double>(bound.wall) / static_cast<double>(span.length() * static_cast<int64_t>(gpus.rows.size())))});
+                 static_cast<double>(bound.wall) /
+                     static_cast<double>(span.length() * static_cast<int64_t>(gpus.rows.size())))});
   }
   if (trace.is_emulated())
-    report.facts.push_back(
-        {"emulated", "GPU", Unit::kText, std::string("virtual: times are the emulation's, not hardware's")});
+    report.facts.push_back({"emulated", "GPU", Unit::kText,
+                            std::string("virtual: times are the emulation's, not hardware's")});
   if (dispatches == 0)
     report.warnings.insert(report.warnings.begin(),
                            trace.ops.size() == 0
@@ -243,13 +248,16 @@ Report build_report(const store::Trace& trace, const Options& options, ReportBy 
     if (options.top == 0 || options.top > 10) top.top = options.top == 0 ? 0 : 10;
   }
   if (by == ReportBy::kOverview || by == ReportBy::kKernel)
-    report.tables.push_back(
-        kernels.table(trace.strings, "kernels", "Kernels by total time", "KERNEL", top, Unit::kKernel));
+    report.tables.push_back(kernels.table(trace.strings, "kernels", "Kernels by total time",
+                                          "KERNEL", top, Unit::kKernel));
   if (by == ReportBy::kOverview || by == ReportBy::kApi)
-    report.tables.push_back(calls.table(trace.strings, "calls", "Calls by total time", "CALL", top));
-  if (by == ReportBy::kOverview && copies > 0) report.tables.push_back(copy_table(trace, kinds, call_of_op));
+    report.tables.push_back(
+        calls.table(trace.strings, "calls", "Calls by total time", "CALL", top));
+  if (by == ReportBy::kOverview && copies > 0)
+    report.tables.push_back(copy_table(trace, kinds, call_of_op));
   if ((by == ReportBy::kOverview && marker_rows > 0) || by == ReportBy::kMarker) {
-    report.tables.push_back(markers.table(marker_labels, "markers", "Markers by total time", "MARKER", top));
+    report.tables.push_back(
+        markers.table(marker_labels, "markers", "Markers by total time", "MARKER", top));
   }
   if (by == ReportBy::kStream) {
     Result<Report> streams = find_analysis("streams")->run(trace, options);

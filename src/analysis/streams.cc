@@ -22,7 +22,8 @@ struct Queue {
 Result<Report> run(const store::Trace& trace, const Options& options) {
   const OpKinds kinds(trace);
   std::vector<store::Str> stream_of_api(trace.apis.size(), 0);
-  for (const store::KernelLaunch& launch : trace.launches) stream_of_api[launch.api] = launch.stream;
+  for (const store::KernelLaunch& launch : trace.launches)
+    stream_of_api[launch.api] = launch.stream;
   for (const store::Copy& copy : trace.copies) stream_of_api[copy.api] = copy.stream;
   const std::vector<uint32_t> call_of_op = analysis::call_of_op(trace);
 

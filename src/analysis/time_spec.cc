@@ -15,7 +15,8 @@ Result<int64_t> parse_time(const std::string& text, const Span& span) {
   const std::string unit = rest;
   if (unit == "%") {
     if (from_end || value > 100) return wrong;
-    return span.begin + static_cast<int64_t>(std::llround(static_cast<double>(span.length()) * value / 100));
+    return span.begin +
+           static_cast<int64_t>(std::llround(static_cast<double>(span.length()) * value / 100));
   }
   double scale = 0;
   if (unit == "s") scale = 1e9;

@@ -10,7 +10,8 @@
 namespace wavetap::analysis {
 
 inline constexpr const char* kTimeSpecHelp =
-    "a time: 25% of the trace, 1.5s/200ms/30us/10ns after its start, -1s before its end, or absolute "
+    "a time: 25% of the trace, 1.5s/200ms/30us/10ns after its start, -1s before its end, or "
+    "absolute "
     "nanoseconds";
 
 // The absolute time in ns that `text` means for a trace that covers `span`.

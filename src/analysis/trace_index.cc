@@ -21,7 +21,11 @@ std::vector<uint32_t> call_of_op(const store::Trace& trace) {
   return out;
 }
 
-std::vector<uint32_t> launch_of_call(const store::Trace& trace) { return by_call(trace, trace.launches); }
-std::vector<uint32_t> copy_of_call(const store::Trace& trace) { return by_call(trace, trace.copies); }
+std::vector<uint32_t> launch_of_call(const store::Trace& trace) {
+  return by_call(trace, trace.launches);
+}
+std::vector<uint32_t> copy_of_call(const store::Trace& trace) {
+  return by_call(trace, trace.copies);
+}
 
 }  // namespace wavetap::analysis

@@ -1,12 +1,12 @@
 // variability: which kernels cost more than they need to, and where the GPU waited between them.
 //
-// Kernels are grouped by the sequence they appear in (a kernel after the same predecessors does the same
-// job), so that a slow instance stands out against its own kind and not against every use of the kernel.
-// The gap before each op is binned and reported as if it were a kernel. VarSum, (mean - min) * calls, is
-// the time that would be saved if every instance ran as fast as the fastest.
+// Kernels are grouped by the sequence they appear in (a kernel after the same predecessors does the
+// same job), so that a slow instance stands out against its own kind and not against every use of
+// the kernel. The gap before each op is binned and reported as if it were a kernel. VarSum, (mean -
+// min) * calls, is the time that would be saved if every instance ran as fast as the fastest.
 //
-// The method is raptor's, with its slips put right: predecessors are those on the same GPU, times given
-// with a unit mean that unit, and variance is in the unit its column says.
+// The method is raptor's, with its slips put right: predecessors are those on the same GPU, times
+// given with a unit mean that unit, and variance is in the unit its column says.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -71,11 +71,12 @@ Result<std::vector<Category>> parse_categories(const std::string& text, const st
   for (const auto& [name, patterns] : json.items()) {
     Category category{name, {}};
     if (!patterns.is_array())
-      return errorf("%s: category %s is no list; write {\"name\": [\"regex\", ...]}", origin.c_str(),
-                    name.c_str());
+      return errorf("%s: category %s is no list; write {\"name\": [\"regex\", ...]}",
+                    origin.c_str(), name.c_str());
     for (const auto& pattern : patterns) {
       if (!pattern.is_string())
-        return errorf("%s: category %s holds something that is no text", origin.c_str(), name.c_str());
+        return errorf("%s: category %s holds something that is no text", origin.c_str(),
+                      name.c_str());
       Result<std::regex> compiled = util::compile_pattern(pattern.get<std::string>());
       if (!compiled.ok()) return errorf("%s: %s", origin.c_str(), compiled.error().message.c_str());
       category.patterns.push_back(std::move(*compiled));
@@ -106,8 +107,8 @@ Result<Settings> read_settings(const store::Trace& trace, const Options& options
       if (trace.ops.start[op] < first && util::is_found(*pattern, trace.str(trace.ops.name(op))))
         first = trace.ops.start[op];
     if (first == std::numeric_limits<int64_t>::max())
-      return errorf("%s: matches no kernel of the trace; give %s, or a kernel's name", given.c_str(),
-                    kTimeSpecHelp);
+      return errorf("%s: matches no kernel of the trace; give %s, or a kernel's name",
+                    given.c_str(), kTimeSpecHelp);
     out = first;
     return {};
   };
@@ -117,13 +118,15 @@ Result<Settings> read_settings(const store::Trace& trace, const Options& options
     settings.sequence = std::clamp(std::atoi(given.c_str()), 1, 16);
   if (const std::string given = text("zscore"); !given.empty())
     settings.z_threshold = std::strtod(given.c_str(), nullptr);
-  if (const std::string given = text("gpu"); !given.empty()) settings.gpu = std::atoi(given.c_str());
+  if (const std::string given = text("gpu"); !given.empty())
+    settings.gpu = std::atoi(given.c_str());
   if (const std::string given = text("gaps"); !given.empty()) {
     settings.gap_us.clear();
     for (const std::string& part : util::split(given, ','))
       settings.gap_us.push_back(std::atoll(part.c_str()));
     if (!std::is_sorted(settings.gap_us.begin(), settings.gap_us.end()))
-      return errorf("gaps=%s: not ascending; give microseconds such as gaps=10,100,1000", given.c_str());
+      return errorf("gaps=%s: not ascending; give microseconds such as gaps=10,100,1000",
+                    given.c_str());
   }
   std::string categories = kDefaultCategories, origin = "built-in categories";
   if (const std::string path = text("categories"); !path.empty()) {
@@ -226,7 +229,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
       squares += std::pow(static_cast<double>(items[i].duration) - mean, 2);
     const double population = std::sqrt(squares / static_cast<double>(groups[g].items.size()));
     for (const uint32_t i : groups[g].items) {
-      const double z = population > 0 ? (static_cast<double>(items[i].duration) - mean) / population : 0;
+      const double z =
+          population > 0 ? (static_cast<double>(items[i].duration) - mean) / population : 0;
       if (settings->z_threshold >= 0 && std::fabs(z) >= settings->z_threshold) {
         ++row.outliers;
         continue;
@@ -246,8 +250,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     row.max = *std::max_element(durations.begin(), durations.end());
     row.mean = static_cast<double>(row.total) / static_cast<double>(row.calls);
     row.deviation = standard_deviation(durations);
-    row.saved =
-        static_cast<int64_t>((row.mean - static_cast<double>(row.min)) * static_cast<double>(row.calls));
+    row.saved = static_cast<int64_t>((row.mean - static_cast<double>(row.min)) *
+                                     static_cast<double>(row.calls));
     rows.push_back(std::move(row));
   }
   for (size_t bin = 0; bin < gap_bins.size(); ++bin) {
@@ -263,7 +267,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     row.deviation = standard_deviation(gap_bins[bin]);
     rows.push_back(std::move(row));
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.total > b.total; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.total > b.total; });
 
   int64_t total = 0, saved_in_collectives = 0, saved_elsewhere = 0;
   struct Sums {
@@ -285,9 +290,10 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 
   Report report;
   report.facts.push_back({"total_ns", "kernels and gaps", Unit::kNs, total});
+  report.facts.push_back({"variability_collectives_ns", "lost to variability, collectives",
+                          Unit::kNs, saved_in_collectives});
   report.facts.push_back(
-      {"variability_collectives_ns", "lost to variability, collectives", Unit::kNs, saved_in_collectives});
-  report.facts.push_back({"variability_other_ns", "lost to variability, others", Unit::kNs, saved_elsewhere});
+      {"variability_other_ns", "lost to variability, others", Unit::kNs, saved_elsewhere});
   report.facts.push_back({"variability_share", "share of the time", Unit::kShare,
                           share(saved_in_collectives + saved_elsewhere)});
   Table categories{"categories",
@@ -304,9 +310,10 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   for (const auto& [name, s] : by_category)
     categories.rows.push_back({name, s.kernels, s.calls, s.total, s.total / s.calls,
                                name == kIdle ? Cell() : Cell(s.saved), share(s.total)});
-  std::stable_sort(categories.rows.begin(), categories.rows.end(), [](const auto& a, const auto& b) {
-    return std::get<int64_t>(a[3]) > std::get<int64_t>(b[3]);
-  });
+  std::stable_sort(categories.rows.begin(), categories.rows.end(),
+                   [](const auto& a, const auto& b) {
+                     return std::get<int64_t>(a[3]) > std::get<int64_t>(b[3]);
+                   });
   report.tables.push_back(std::move(categories));
   Table table{"sequences",
               "Kernels in their context, and gaps",
@@ -326,8 +333,9 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
               {},
               0};
   for (const Row& row : rows)
-    table.rows.push_back({row.name, row.after, row.category, row.calls, row.total, row.min, row.mean, row.max,
-                          row.deviation, row.category == kIdle ? Cell() : Cell(row.saved), row.gap_total,
+    table.rows.push_back({row.name, row.after, row.category, row.calls, row.total, row.min,
+                          row.mean, row.max, row.deviation,
+                          row.category == kIdle ? Cell() : Cell(row.saved), row.gap_total,
                           row.outliers, share(row.total)});
   cut_to_top(table, options);
   report.tables.push_back(std::move(table));
@@ -341,15 +349,16 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 
 }  // namespace
 
-extern const Analysis kVariability{
-    "variability",
-    "kernel sequences, their spread, gaps between them, outliers",
-    "sequence: kernels that make a context (2); gaps: bin bounds in us (10,20,50,100,1000,10000,100000); "
-    "zscore: drop instances this many deviations off; categories: JSON file {name: [regex]}; gpu: one GPU "
-    "only; "
-    "roi-start: and roi-end: a time or a kernel's regex",
-    false,
-    false,
-    run};
+extern const Analysis kVariability{"variability",
+                                   "kernel sequences, their spread, gaps between them, outliers",
+                                   "sequence: kernels that make a context (2); gaps: bin bounds in "
+                                   "us (10,20,50,100,1000,10000,100000); "
+                                   "zscore: drop instances this many deviations off; categories: "
+                                   "JSON file {name: [regex]}; gpu: one GPU "
+                                   "only; "
+                                   "roi-start: and roi-end: a time or a kernel's regex",
+                                   false,
+                                   false,
+                                   run};
 
 }  // namespace wavetap::analysis

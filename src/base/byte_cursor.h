@@ -14,8 +14,7 @@ class ByteCursor {
   explicit ByteCursor(std::span<const std::byte> bytes) : rest_(bytes) {}
 
   template <class T>
-    requires std::is_trivially_copyable_v<T>
-  std::optional<T> take() {
+  requires std::is_trivially_copyable_v<T> std::optional<T> take() {
     if (rest_.size() < sizeof(T)) return std::nullopt;
     T value;
     std::memcpy(&value, rest_.data(), sizeof(T));
@@ -41,8 +40,8 @@ class ByteCursor {
 
 // Reads a T at `offset`, or nothing when it would cross the end.
 template <class T>
-  requires std::is_trivially_copyable_v<T>
-std::optional<T> read_at(std::span<const std::byte> bytes, size_t offset) {
+requires std::is_trivially_copyable_v<T> std::optional<T> read_at(std::span<const std::byte> bytes,
+                                                                  size_t offset) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
   T value;
   std::memcpy(&value, bytes.data() + offset, sizeof(T));

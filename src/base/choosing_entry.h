@@ -1,6 +1,7 @@
-// An entry point that asks a function of ours where to go on: to another function with the arguments and the caller
-// unchanged, or back with an answer. For dlsym() and its kind, whose RTLD_NEXT and RTLD_DEFAULT mean the library of the
-// return address. So it is written in assembly: it asks, puts the arguments back and jumps.
+// An entry point that asks a function of ours where to go on: to another function with the
+// arguments and the caller unchanged, or back with an answer. For dlsym() and its kind, whose
+// RTLD_NEXT and RTLD_DEFAULT mean the library of the return address. So it is written in assembly:
+// it asks, puts the arguments back and jumps.
 //
 //   extern "C" Choice choose(first, second, third, const void* caller);   // visible to the linker, not outside
 //   WT_ENTRY("dlsym", "choose");

@@ -5,8 +5,8 @@
 
 namespace wavetap {
 
-// An address in a GPU's address space. Often equal to a host address, never assumed to be: host code
-// reaches it only through the page table of the GPU that uses it.
+// An address in a GPU's address space. Often equal to a host address, never assumed to be: host
+// code reaches it only through the page table of the GPU that uses it.
 struct GpuAddr {
   uint64_t value = 0;
 

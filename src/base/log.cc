@@ -30,7 +30,10 @@ Level parse_level(const char* text, size_t size) {
   const struct {
     const char* name;
     Level level;
-  } kLevels[] = {{"off", Level::kOff}, {"error", Level::kError}, {"info", Level::kInfo}, {"debug", Level::kDebug}};
+  } kLevels[] = {{"off", Level::kOff},
+                 {"error", Level::kError},
+                 {"info", Level::kInfo},
+                 {"debug", Level::kDebug}};
   for (const auto& entry : kLevels)
     if (strlen(entry.name) == size && strncmp(entry.name, text, size) == 0) return entry.level;
   return Level::kOff;

@@ -19,8 +19,8 @@ void complain(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 }  // namespace wavetap::log
 
-#define WT_DEBUG(module, ...)                                                        \
-  do {                                                                               \
-    if (::wavetap::log::enabled(module, ::wavetap::log::Level::kDebug))              \
-      ::wavetap::log::line(module, __VA_ARGS__);                                     \
+#define WT_DEBUG(module, ...)                                           \
+  do {                                                                  \
+    if (::wavetap::log::enabled(module, ::wavetap::log::Level::kDebug)) \
+      ::wavetap::log::line(module, __VA_ARGS__);                        \
   } while (0)

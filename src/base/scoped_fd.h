@@ -6,8 +6,8 @@
 
 namespace wavetap {
 
-// Owns a file descriptor. Closes with the system call, so that a process whose close() is interposed
-// (ours are) is not asked about it.
+// Owns a file descriptor. Closes with the system call, so that a process whose close() is
+// interposed (ours are) is not asked about it.
 class ScopedFd {
  public:
   ScopedFd() = default;

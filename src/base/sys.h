@@ -1,6 +1,6 @@
-// System calls that code inside other people's processes makes for itself. They go straight to the kernel: the
-// libc names may be interposed (libwavetap_gpu.so does it), and the program's errno must stay what it was. Each
-// returns the call's result, or -errno.
+// System calls that code inside other people's processes makes for itself. They go straight to the
+// kernel: the libc names may be interposed (libwavetap_gpu.so does it), and the program's errno
+// must stay what it was. Each returns the call's result, or -errno.
 #pragma once
 
 #include <errno.h>
@@ -16,7 +16,8 @@
 
 namespace wavetap::sys {
 
-// syscall() reads whole registers: of a narrower argument only the low half is defined, on the stack most of all.
+// syscall() reads whole registers: of a narrower argument only the low half is defined, on the
+// stack most of all.
 template <class Arg>
 inline long register_of(Arg arg) {
   if constexpr (std::is_null_pointer_v<Arg>) {
@@ -44,7 +45,9 @@ inline int open(const char* path, int flags, mode_t mode = 0) {
 inline int close(int fd) { return static_cast<int>(call(SYS_close, fd)); }
 inline int fstat(int fd, struct stat* st) { return static_cast<int>(call(SYS_fstat, fd, st)); }
 inline int64_t read(int fd, void* buffer, size_t size) { return call(SYS_read, fd, buffer, size); }
-inline int64_t write(int fd, const void* buffer, size_t size) { return call(SYS_write, fd, buffer, size); }
+inline int64_t write(int fd, const void* buffer, size_t size) {
+  return call(SYS_write, fd, buffer, size);
+}
 // Null on failure.
 inline std::byte* map(void* at, size_t size, int protection, int flags, int fd, uint64_t offset) {
   const int64_t result = call(SYS_mmap, at, size, protection, flags, fd, offset);

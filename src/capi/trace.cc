@@ -1,6 +1,6 @@
-// include/wavetap/trace.h over store and analysis. The columns are those of store::Trace, handed out where
-// they lie; only what C cannot index (process and thread of a call, zero-ended texts) is made beside them,
-// once, when opened.
+// include/wavetap/trace.h over store and analysis. The columns are those of store::Trace, handed
+// out where they lie; only what C cannot index (process and thread of a call, zero-ended texts) is
+// made beside them, once, when opened.
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -42,21 +42,25 @@ constexpr wavetap_type type_of() {
 }
 
 template <class T>
-wavetap_column column(const char* name, const std::vector<T>& values, wavetap_type type = type_of<T>()) {
-  return {name, type, values.empty() ? nullptr : static_cast<const void*>(values.data()), sizeof(T)};
+wavetap_column column(const char* name, const std::vector<T>& values,
+                      wavetap_type type = type_of<T>()) {
+  return {name, type, values.empty() ? nullptr : static_cast<const void*>(values.data()),
+          sizeof(T)};
 }
 
 // A field of a vector of structs.
 template <class S, class T>
 wavetap_column field(const char* name, const std::vector<S>& rows, T S::*member,
                      wavetap_type type = type_of<T>()) {
-  return {name, type, rows.empty() ? nullptr : static_cast<const void*>(&(rows.front().*member)), sizeof(S)};
+  return {name, type, rows.empty() ? nullptr : static_cast<const void*>(&(rows.front().*member)),
+          sizeof(S)};
 }
 
 // One element of a field that is an array of three.
 wavetap_column axis(const char* name, const std::vector<store::KernelLaunch>& rows,
                     int32_t (store::KernelLaunch::*member)[3], int i) {
-  return {name, WAVETAP_INT32, rows.empty() ? nullptr : static_cast<const void*>(&(rows.front().*member)[i]),
+  return {name, WAVETAP_INT32,
+          rows.empty() ? nullptr : static_cast<const void*>(&(rows.front().*member)[i]),
           sizeof(store::KernelLaunch)};
 }
 
@@ -84,23 +88,28 @@ void list_columns(wavetap_trace& t) {
        column("domain", a.domain),
        column("category", a.category),
        {"args", WAVETAP_ARGS, nullptr, 0}},
-      {column("id", o.id), column("gpu", o.gpu), column("queue", o.queue), column("sequence", o.sequence),
-       column("start", o.start), column("end", o.end), column("description", o.description),
-       column("type", o.type)},
+      {column("id", o.id), column("gpu", o.gpu), column("queue", o.queue),
+       column("sequence", o.sequence), column("start", o.start), column("end", o.end),
+       column("description", o.description), column("type", o.type)},
       {column("id", l.id), column("call", l.api, WAVETAP_ROW), column("op", l.op, WAVETAP_ROW)},
-      {field("call", k, &K::api, WAVETAP_ROW), field("stream", k, &K::stream), axis("grid_x", k, &K::grid, 0),
-       axis("grid_y", k, &K::grid, 1), axis("grid_z", k, &K::grid, 2),
-       axis("workgroup_x", k, &K::workgroup, 0), axis("workgroup_y", k, &K::workgroup, 1),
-       axis("workgroup_z", k, &K::workgroup, 2), field("group_segment_bytes", k, &K::group_segment_bytes),
-       field("private_segment_bytes", k, &K::private_segment_bytes), field("kernel", k, &K::kernel)},
+      {field("call", k, &K::api, WAVETAP_ROW), field("stream", k, &K::stream),
+       axis("grid_x", k, &K::grid, 0), axis("grid_y", k, &K::grid, 1),
+       axis("grid_z", k, &K::grid, 2), axis("workgroup_x", k, &K::workgroup, 0),
+       axis("workgroup_y", k, &K::workgroup, 1), axis("workgroup_z", k, &K::workgroup, 2),
+       field("group_segment_bytes", k, &K::group_segment_bytes),
+       field("private_segment_bytes", k, &K::private_segment_bytes),
+       field("kernel", k, &K::kernel)},
       {field("call", c, &C::api, WAVETAP_ROW), field("stream", c, &C::stream),
-       field("size_bytes", c, &C::size_bytes), field("width", c, &C::width), field("height", c, &C::height),
-       field("kind", c, &C::kind), field("dst", c, &C::dst), field("src", c, &C::src),
-       field("dst_device", c, &C::dst_device), field("src_device", c, &C::src_device),
-       field("sync", c, &C::sync), field("pinned", c, &C::pinned)},
-      {field("device_type", m, &M::device_type), field("device", m, &M::device), field("type", m, &M::type),
-       field("start", m, &M::start), field("end", m, &M::end), field("value", m, &M::value)},
-      {field("call", f, &F::api, WAVETAP_ROW), field("depth", f, &F::depth), field("name", f, &F::name)},
+       field("size_bytes", c, &C::size_bytes), field("width", c, &C::width),
+       field("height", c, &C::height), field("kind", c, &C::kind), field("dst", c, &C::dst),
+       field("src", c, &C::src), field("dst_device", c, &C::dst_device),
+       field("src_device", c, &C::src_device), field("sync", c, &C::sync),
+       field("pinned", c, &C::pinned)},
+      {field("device_type", m, &M::device_type), field("device", m, &M::device),
+       field("type", m, &M::type), field("start", m, &M::start), field("end", m, &M::end),
+       field("value", m, &M::value)},
+      {field("call", f, &F::api, WAVETAP_ROW), field("depth", f, &F::depth),
+       field("name", f, &F::name)},
       {field("pid", b, &L::pid), field("time", b, &L::time), field("path", b, &L::path),
        field("soname", b, &L::soname), field("build_id", b, &L::build_id),
        field("answers_for", b, &L::answers_for), field("how", b, &L::how)},
@@ -109,22 +118,14 @@ void list_columns(wavetap_trace& t) {
 
 size_t rows_of(const store::Trace& trace, wavetap_table table) {
   switch (table) {
-    case WAVETAP_CALLS:
-      return trace.apis.size();
-    case WAVETAP_OPS:
-      return trace.ops.size();
-    case WAVETAP_LINKS:
-      return trace.links.size();
-    case WAVETAP_LAUNCHES:
-      return trace.launches.size();
-    case WAVETAP_COPIES:
-      return trace.copies.size();
-    case WAVETAP_MONITORS:
-      return trace.monitors.size();
-    case WAVETAP_STACK_FRAMES:
-      return trace.stack_frames.size();
-    case WAVETAP_LIBRARIES:
-      return trace.libraries.size();
+    case WAVETAP_CALLS: return trace.apis.size();
+    case WAVETAP_OPS: return trace.ops.size();
+    case WAVETAP_LINKS: return trace.links.size();
+    case WAVETAP_LAUNCHES: return trace.launches.size();
+    case WAVETAP_COPIES: return trace.copies.size();
+    case WAVETAP_MONITORS: return trace.monitors.size();
+    case WAVETAP_STACK_FRAMES: return trace.stack_frames.size();
+    case WAVETAP_LIBRARIES: return trace.libraries.size();
   }
   return 0;
 }
@@ -146,7 +147,8 @@ wavetap_trace* open_trace(const char* path, unsigned flags) {
     out->pid.push_back(out->trace.threads[thread].pid);
     out->tid.push_back(out->trace.threads[thread].tid);
   }
-  for (store::Str s = 0; s < out->trace.strings.size(); ++s) out->texts.emplace_back(out->trace.str(s));
+  for (store::Str s = 0; s < out->trace.strings.size(); ++s)
+    out->texts.emplace_back(out->trace.str(s));
   out->metadata.assign(out->trace.metadata.begin(), out->trace.metadata.end());
   list_columns(*out);
   return out.release();
@@ -178,7 +180,8 @@ Result<std::string> analyze(const store::Trace& trace, std::string_view name, si
     for (std::string& warning : analysis::trace_warnings(trace))
       report.warnings.push_back(std::move(warning));
   }
-  return analysis::render_json(report, trace).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return analysis::render_json(report, trace)
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 // Nothing is thrown into C: what std throws (in practice: no memory) becomes the error text.
@@ -220,7 +223,8 @@ WT_API int wavetap_trace_column(const wavetap_trace* trace, wavetap_table table,
   return 0;
 }
 
-WT_API const char* wavetap_trace_string(const wavetap_trace* trace, uint32_t number, size_t* bytes) {
+WT_API const char* wavetap_trace_string(const wavetap_trace* trace, uint32_t number,
+                                        size_t* bytes) {
   const std::string& text = trace->texts[number < trace->texts.size() ? number : 0];
   if (bytes != nullptr) *bytes = text.size();
   return text.c_str();
@@ -244,7 +248,8 @@ WT_API int wavetap_trace_metadata(const wavetap_trace* trace, size_t index, cons
 WT_API char* wavetap_trace_analyze(const wavetap_trace* trace, const char* name, size_t top,
                                    const char* settings) {
   return guarded([&]() -> char* {
-    const Result<std::string> json = analyze(trace->trace, name, top, settings == nullptr ? "" : settings);
+    const Result<std::string> json =
+        analyze(trace->trace, name, top, settings == nullptr ? "" : settings);
     if (json.ok()) return strdup((*json).c_str());
     t_error = json.error().message;
     return nullptr;

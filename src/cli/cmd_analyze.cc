@@ -31,7 +31,8 @@ std::string analysis_list() {
     for (const std::string& setting : util::split(a.settings_help, ';')) {
       const size_t begin = setting.find_first_not_of(' ');
       if (begin == std::string::npos) continue;
-      settings += fmt::format("  {:<15}{}\n", a.name, util::wrap(setting.substr(begin), 80, 17).substr(17));
+      settings +=
+          fmt::format("  {:<15}{}\n", a.name, util::wrap(setting.substr(begin), 80, 17).substr(17));
     }
   }
   return text + "\nSettings (--set KEY=VALUE):\n" + settings;
@@ -48,7 +49,8 @@ int analyze(const Options& options) {
         near.empty() ? "choose one of " + util::join(names, ", ") : "did you mean " + near + "?")});
   }
   if (options.write && chosen->write == nullptr)
-    return fail({fmt::format("analyze {}: has no tables to write; leave --write out", options.name)});
+    return fail(
+        {fmt::format("analyze {}: has no tables to write; leave --write out", options.name)});
 
   if (!options.diagram.empty() && chosen->draw == nullptr)
     return fail({fmt::format("analyze {}: has no diagram; leave --diagram out", options.name)});
@@ -59,7 +61,8 @@ int analyze(const Options& options) {
   for (const std::string& setting : options.settings) {
     const size_t equals = setting.find('=');
     if (equals == std::string::npos)
-      return fail({fmt::format("--set {}: not key=value; write for example --set min-us=10", setting)});
+      return fail(
+          {fmt::format("--set {}: not key=value; write for example --set min-us=10", setting)});
     const std::string key = setting.substr(0, equals);
     if (chosen->settings_help.find(key + ":") == std::string_view::npos)
       return fail({fmt::format("--set {}: {} has no such setting; it has: {}", key, options.name,
@@ -84,9 +87,9 @@ int analyze(const Options& options) {
       return fail_with(status.error());
   }
   if (!options.diagram.empty()) {
-    Result<std::string> picture =
-        chosen->draw(*trace, analysis_options,
-                     options.diagram == "dot" ? analysis::Diagram::kDot : analysis::Diagram::kMermaid);
+    Result<std::string> picture = chosen->draw(
+        *trace, analysis_options,
+        options.diagram == "dot" ? analysis::Diagram::kDot : analysis::Diagram::kMermaid);
     if (!picture.ok()) return fail_with(picture.error());
     progress.reset();
     fmt::print("{}", *picture);
@@ -96,7 +99,8 @@ int analyze(const Options& options) {
   if (!report.ok()) return fail_with(report.error());
   progress.reset();
   report->analysis = chosen->name;
-  for (const std::string& warning : analysis::trace_warnings(*trace)) report->warnings.push_back(warning);
+  for (const std::string& warning : analysis::trace_warnings(*trace))
+    report->warnings.push_back(warning);
   print_report(*report, *trace, options.json);
   return kDone;
 }
@@ -105,21 +109,23 @@ int analyze(const Options& options) {
 
 void add_analyze(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command =
-      add_command(parent, "analyze", "one analysis of a trace: gaps, call stacks, critical path and more",
-                  "analyze NAME TRACE [--top N] [--json] [--write]\n"
-                  "                       [--rpd-compatible] [--diagram KIND] [--set KEY=VALUE]",
-                  "  wavetap analyze gaps trace.rpd\n"
-                  "  wavetap analyze callstack trace.rpd --write\n"
-                  "  wavetap analyze redirects trace.rpd --diagram dot | dot -Tsvg > chain.svg\n\n"
-                  "Analyses:\n" +
-                      analysis_list());
+  CLI::App& command = add_command(
+      parent, "analyze", "one analysis of a trace: gaps, call stacks, critical path and more",
+      "analyze NAME TRACE [--top N] [--json] [--write]\n"
+      "                       [--rpd-compatible] [--diagram KIND] [--set KEY=VALUE]",
+      "  wavetap analyze gaps trace.rpd\n"
+      "  wavetap analyze callstack trace.rpd --write\n"
+      "  wavetap analyze redirects trace.rpd --diagram dot | dot -Tsvg > chain.svg\n\n"
+      "Analyses:\n" +
+          analysis_list());
   command.add_option("NAME", options->name, "the analysis")->required();
   command.add_option("TRACE", options->path, "a .rpd file")->required();
   command.add_option("--top", options->top, "rows per table, 0 for all (20)")->type_name("N");
   command.add_option("--set", options->settings, "a setting of the analysis, may be repeated")
       ->type_name("KEY=VALUE");
-  command.add_option("--diagram", options->diagram, "redirects: print a diagram instead, dot or mermaid")
+  command
+      .add_option("--diagram", options->diagram,
+                  "redirects: print a diagram instead, dot or mermaid")
       ->type_name("KIND")
       ->check(CLI::IsMember({"dot", "mermaid"}).description(""));
   command.add_flag("--json", options->json, "print JSON");

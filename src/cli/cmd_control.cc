@@ -35,7 +35,9 @@ int control(const Options& options, const char* request) {
   const std::string count = value_of(*answer, "count");
   if (count.empty()) fmt::print("process {}: flushed\n", *pid);
   else if (count == "0") fmt::print("process {}: stopped\n", *pid);
-  else fmt::print("process {}: recording, {} {}\n", *pid, count, count == "1" ? "start to stop" : "starts to stop");
+  else
+    fmt::print("process {}: recording, {} {}\n", *pid, count,
+               count == "1" ? "start to stop" : "starts to stop");
   return kDone;
 }
 
@@ -62,20 +64,28 @@ std::vector<InFlight> in_flight(const std::string& folder, uint32_t pid) {
     if (id.pid != pid) continue;
     for (const auto& [number, op] : process->pending) {
       if (op.kind == format::Kind::kBarrier) continue;
-      InFlight item{op.name, op.device, op.queue, {}, {}, static_cast<double>(now_ns - process->facts.clock.monotonic(op.submitted)) / 1e9};
+      InFlight item{
+          op.name,
+          op.device,
+          op.queue,
+          {},
+          {},
+          static_cast<double>(now_ns - process->facts.clock.monotonic(op.submitted)) / 1e9};
       std::copy(std::begin(op.grid), std::end(op.grid), item.grid);
       std::copy(std::begin(op.workgroup), std::end(op.workgroup), item.workgroup);
       list.push_back(std::move(item));
     }
   }
-  std::sort(list.begin(), list.end(), [](const InFlight& a, const InFlight& b) { return a.seconds > b.seconds; });
+  std::sort(list.begin(), list.end(),
+            [](const InFlight& a, const InFlight& b) { return a.seconds > b.seconds; });
   return list;
 }
 
 // Every process of this user with a recorder.
 std::vector<uint32_t> recorded_processes() {
   std::vector<std::string> folders;
-  if (const char* runtime = std::getenv("XDG_RUNTIME_DIR"); runtime != nullptr && *runtime == '/') folders.push_back(std::string(runtime) + "/wavetap");
+  if (const char* runtime = std::getenv("XDG_RUNTIME_DIR"); runtime != nullptr && *runtime == '/')
+    folders.push_back(std::string(runtime) + "/wavetap");
   folders.push_back(fmt::format("/tmp/wavetap-{}", geteuid()));
   std::vector<uint32_t> pids;
   for (const std::string& folder : folders) {
@@ -84,7 +94,8 @@ std::vector<uint32_t> recorded_processes() {
     while (const dirent* entry = readdir(listing)) {
       const std::string name = entry->d_name;
       if (!name.ends_with(format::kSocketSuffix)) continue;
-      const Result<uint32_t> pid = parse_pid(name.substr(0, name.size() - sizeof format::kSocketSuffix + 1));
+      const Result<uint32_t> pid =
+          parse_pid(name.substr(0, name.size() - sizeof format::kSocketSuffix + 1));
       if (pid.ok()) pids.push_back(*pid);
     }
     closedir(listing);
@@ -101,24 +112,36 @@ ordered_json status_json(uint32_t pid, const Answer& answer, const std::vector<I
     if (key == "pid") continue;
     if (key == "call") {
       const std::vector<std::string> words = util::split(value, ' ');
-      if (words.size() == 3) calls.push_back({{"tid", std::strtol(words[0].c_str(), nullptr, 10)}, {"function", words[1]}, {"seconds", std::strtod(words[2].c_str(), nullptr)}});
+      if (words.size() == 3)
+        calls.push_back({{"tid", std::strtol(words[0].c_str(), nullptr, 10)},
+                         {"function", words[1]},
+                         {"seconds", std::strtod(words[2].c_str(), nullptr)}});
       continue;
     }
-    const bool number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+    const bool number =
+        !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
     if (number) out[key] = std::strtoull(value.c_str(), nullptr, 10);
     else out[key] = value;
   }
   out["open_calls"] = calls;
   out["in_flight"] = ordered_json::array();
   for (const InFlight& item : flying)
-    out["in_flight"].push_back({{"name", item.name}, {"device", item.device}, {"queue", item.queue}, {"grid", item.grid}, {"workgroup", item.workgroup}, {"seconds", item.seconds}});
+    out["in_flight"].push_back({{"name", item.name},
+                                {"device", item.device},
+                                {"queue", item.queue},
+                                {"grid", item.grid},
+                                {"workgroup", item.workgroup},
+                                {"seconds", item.seconds}});
   return out;
 }
 
 void print_status(uint32_t pid, const Answer& answer, const std::vector<InFlight>& flying) {
-  fmt::print("process {}: {}, {} events of {} threads, {} on disk, {} lost\n", pid, value_of(answer, "state"),
-             util::group_digits(std::strtoull(value_of(answer, "events").c_str(), nullptr, 10)), value_of(answer, "threads"),
-             util::human_bytes(std::strtoull(value_of(answer, "bytes").c_str(), nullptr, 10)), value_of(answer, "losses"));
+  fmt::print("process {}: {}, {} events of {} threads, {} on disk, {} lost\n", pid,
+             value_of(answer, "state"),
+             util::group_digits(std::strtoull(value_of(answer, "events").c_str(), nullptr, 10)),
+             value_of(answer, "threads"),
+             util::human_bytes(std::strtoull(value_of(answer, "bytes").c_str(), nullptr, 10)),
+             value_of(answer, "losses"));
   fmt::print("  session  {}\n", util::escape_control(value_of(answer, "session")));
   for (const auto& [key, value] : answer) {
     if (key != "call") continue;
@@ -126,9 +149,15 @@ void print_status(uint32_t pid, const Answer& answer, const std::vector<InFlight
     if (words.size() == 3) fmt::print("  thread {} in {} for {} s\n", words[0], words[1], words[2]);
   }
   for (const InFlight& item : flying)
-    fmt::print("  in flight on GPU {}{}: {}{}, for {:.3f} s\n", item.device, item.queue == 0 ? "" : fmt::format(", queue {}", item.queue), util::escape_control(item.name),
-               item.workgroup[0] == 0 ? "" : fmt::format(", grid {}x{}x{}, workgroup {}x{}x{}", item.grid[0], item.grid[1], item.grid[2], item.workgroup[0], item.workgroup[1], item.workgroup[2]),
-               item.seconds);
+    fmt::print(
+        "  in flight on GPU {}{}: {}{}, for {:.3f} s\n", item.device,
+        item.queue == 0 ? "" : fmt::format(", queue {}", item.queue),
+        util::escape_control(item.name),
+        item.workgroup[0] == 0
+            ? ""
+            : fmt::format(", grid {}x{}x{}, workgroup {}x{}x{}", item.grid[0], item.grid[1],
+                          item.grid[2], item.workgroup[0], item.workgroup[1], item.workgroup[2]),
+        item.seconds);
 }
 
 int status(const Options& options) {
@@ -151,28 +180,39 @@ int status(const Options& options) {
     if (options.json) array.push_back(status_json(pid, *answer, flying));
     else print_status(pid, *answer, flying);
   }
-  if (options.json) fmt::print("{}\n", (options.pid.empty() ? array : array[0]).dump(2, ' ', false, ordered_json::error_handler_t::replace));
+  if (options.json)
+    fmt::print("{}\n", (options.pid.empty() ? array : array[0])
+                           .dump(2, ' ', false, ordered_json::error_handler_t::replace));
   else if (!any) fmt::print("no recorded process of yours is running\n");
   return kDone;
 }
 
 void add_simple(CLI::App& parent, Invocation& invocation, const char* name, const char* summary) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(parent, name, summary, fmt::format("{} PID", name), fmt::format("  wavetap {} 4711\n", name));
-  command.add_option("PID", options->pid, "a process started by wavetap run, or with libwavetap.so loaded")->required();
-  command.callback([options, name, &invocation] { invocation.exit_code = control(*options, name); });
+  CLI::App& command = add_command(parent, name, summary, fmt::format("{} PID", name),
+                                  fmt::format("  wavetap {} 4711\n", name));
+  command
+      .add_option("PID", options->pid,
+                  "a process started by wavetap run, or with libwavetap.so loaded")
+      ->required();
+  command.callback(
+      [options, name, &invocation] { invocation.exit_code = control(*options, name); });
 }
 
 }  // namespace
 
 void add_control(CLI::App& parent, Invocation& invocation) {
-  add_simple(parent, invocation, "start", "start recording in a running program; starts and stops are counted");
+  add_simple(parent, invocation, "start",
+             "start recording in a running program; starts and stops are counted");
   add_simple(parent, invocation, "stop", "stop recording in a running program");
   add_simple(parent, invocation, "flush", "collect the GPU times of everything that has finished");
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(parent, "status", "what the recorder in a running program is doing, and which kernels are in flight", "status [PID] [--json]",
-                                  "  wavetap status\n"
-                                  "  wavetap status 4711\n");
+  CLI::App& command = add_command(
+      parent, "status",
+      "what the recorder in a running program is doing, and which kernels are in flight",
+      "status [PID] [--json]",
+      "  wavetap status\n"
+      "  wavetap status 4711\n");
   command.add_option("PID", options->pid, "a recorded process; without it all of yours");
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &invocation] { invocation.exit_code = status(*options); });

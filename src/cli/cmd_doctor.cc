@@ -1,4 +1,5 @@
-// wavetap doctor: is this machine fit for ROCm, does every layer tell the truth, and what exactly to change.
+// wavetap doctor: is this machine fit for ROCm, does every layer tell the truth, and what exactly
+// to change.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -40,7 +41,8 @@ Status write_fix(const std::string& file, const doctor::Report& report) {
   Status written = util::write_file(file, doctor::fix_script(changes));
   if (written.ok()) written = util::write_file(undo, doctor::undo_script(report.machine, changes));
   if (!written.ok()) return written;
-  fmt::print(stderr, "wavetap: wrote {} ({}) and {}\n", file, util::count_of(changes.size(), "change"), undo);
+  fmt::print(stderr, "wavetap: wrote {} ({}) and {}\n", file,
+             util::count_of(changes.size(), "change"), undo);
   fmt::print(stderr, "wavetap: apply to this shell: . {0}{1}   take back: . {0}{2}\n",
              file.find('/') == std::string::npos ? "./" : "", file, undo);
   for (const std::string& line : doctor::left_to_do(report.findings))
@@ -48,8 +50,8 @@ Status write_fix(const std::string& file, const doctor::Report& report) {
   return {};
 }
 
-// Runs the program with the linker telling what it loads; the program keeps its streams and its environment
-// else.
+// Runs the program with the linker telling what it loads; the program keeps its streams and its
+// environment else.
 Result<std::vector<std::string>> files_of_program(const std::vector<std::string>& program) {
   Result<RunDir> folder = RunDir::create();
   if (!folder.ok()) return folder.error();
@@ -78,11 +80,12 @@ Status inspect_process(const Options& options, const std::vector<std::string>& p
   if (options.pid == 0 && program.empty()) return {};
   if (options.redirects) return follow_redirects(program, report);
   const Result<std::vector<std::string>> files =
-      options.pid != 0 ? doctor::mapped_files(report.machine.root, options.pid) : files_of_program(program);
+      options.pid != 0 ? doctor::mapped_files(report.machine.root, options.pid)
+                       : files_of_program(program);
   if (!files.ok()) return files.error();
   const std::string name = options.pid != 0 ? fmt::format("process {}", options.pid) : program[0];
-  doctor::judge_libraries(report.machine.root, name, doctor::followed_libraries(report.machine.root, *files),
-                          report.findings);
+  doctor::judge_libraries(report.machine.root, name,
+                          doctor::followed_libraries(report.machine.root, *files), report.findings);
   return {};
 }
 
@@ -101,18 +104,19 @@ Status ask_the_gpu(const Options& options, doctor::Report& report) {
 
 int diagnose(const Options& options, const std::vector<std::string>& program) {
   if (!options.sysroot.empty() && access((options.sysroot + "/.").c_str(), R_OK | X_OK) != 0) {
-    return fail(
-        errorf("%s: cannot be read as a folder; give --sysroot a copied tree", options.sysroot.c_str()));
+    return fail(errorf("%s: cannot be read as a folder; give --sysroot a copied tree",
+                       options.sysroot.c_str()));
   }
   if (!options.sysroot.empty() && (options.probe || !program.empty())) {
-    return fail(
-        errorf("doctor: a copied tree runs nothing; leave out --sysroot, or --probe and the program"));
+    return fail(errorf(
+        "doctor: a copied tree runs nothing; leave out --sysroot, or --probe and the program"));
   }
   if (options.redirects && program.empty()) {
-    return fail(
-        errorf("doctor: --redirects needs a program; write wavetap doctor --redirects -- CMD [ARG…]"));
+    return fail(errorf(
+        "doctor: --redirects needs a program; write wavetap doctor --redirects -- CMD [ARG…]"));
   }
-  const doctor::Machine machine = doctor::read_machine(doctor::Root(options.sysroot), known_devices());
+  const doctor::Machine machine =
+      doctor::read_machine(doctor::Root(options.sysroot), known_devices());
   doctor::Report report{machine, {}, {}, {}, {}};
   doctor::run_checks(machine, report.findings);
   Status status = inspect_process(options, program, report);
@@ -138,13 +142,14 @@ int diagnose(const Options& options, const std::vector<std::string>& program) {
 
 void add_doctor(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(parent, "doctor", "is this machine fit for ROCm, and what to change if not",
-                                  "doctor [OPTIONS] [-- CMD [ARG…]]",
-                                  "  wavetap doctor\n"
-                                  "  wavetap doctor --probe --json\n"
-                                  "  wavetap doctor -- python3 -c 'import torch'\n"
-                                  "  wavetap doctor --sysroot ./copied-tree\n"
-                                  "  wavetap run --gpu sdma-broken -- wavetap doctor --probe\n");
+  CLI::App& command =
+      add_command(parent, "doctor", "is this machine fit for ROCm, and what to change if not",
+                  "doctor [OPTIONS] [-- CMD [ARG…]]",
+                  "  wavetap doctor\n"
+                  "  wavetap doctor --probe --json\n"
+                  "  wavetap doctor -- python3 -c 'import torch'\n"
+                  "  wavetap doctor --sysroot ./copied-tree\n"
+                  "  wavetap run --gpu sdma-broken -- wavetap doctor --probe\n");
   command.add_flag("--probe", options->probe,
                    "use the GPU: copies, kernels, atomics, …, each in a process with a time limit");
   command
@@ -164,9 +169,11 @@ void add_doctor(CLI::App& parent, Invocation& invocation) {
       ->default_str("wavetap-fix.sh");
   command.add_flag("--json", options->json, "print JSON (schema wavetap-doctor, version 1)");
   command.add_flag("--all", options->all, "list the checks that found nothing, too");
-  command.add_option("--sysroot", options->sysroot, "look at a copied tree instead of this machine")
+  command
+      .add_option("--sysroot", options->sysroot, "look at a copied tree instead of this machine")
       ->type_name("DIR");
-  command.callback([options, &invocation] { invocation.exit_code = diagnose(*options, invocation.program); });
+  command.callback(
+      [options, &invocation] { invocation.exit_code = diagnose(*options, invocation.program); });
 }
 
 }  // namespace wavetap::cli

@@ -42,18 +42,22 @@ int export_trace(const Options& options) {
   if (!options.split.empty()) {
     limit = util::parse_unsigned(options.split);
     if (!limit || *limit < kSmallestSplit)
-      return fail({fmt::format("--split {}: not a size of at least {}; give one, such as 500m", options.split,
-                               util::human_bytes(kSmallestSplit))});
+      return fail({fmt::format("--split {}: not a size of at least {}; give one, such as 500m",
+                               options.split, util::human_bytes(kSmallestSplit))});
     if (!format->can_split)
-      return fail({fmt::format("--split: {} is one file by nature; use it with chrome, perfetto or jsonl",
-                               format->name)});
-    if (options.output == "-") return fail({"--split: standard output is one stream; name a file with -o"});
+      return fail(
+          {fmt::format("--split: {} is one file by nature; use it with chrome, perfetto or jsonl",
+                       format->name)});
+    if (options.output == "-")
+      return fail({"--split: standard output is one stream; name a file with -o"});
   }
   store::LoadOptions load;
   load.args = format->needs_args;
   if (format->reads_file) {
     if (!options.start.empty() || !options.end.empty())
-      return fail({fmt::format("--start, --end: {} writes whole tables; choose rows with `wavetap query --format csv`", format->name)});
+      return fail({fmt::format(
+          "--start, --end: {} writes whole tables; choose rows with `wavetap query --format csv`",
+          format->name)});
     load.apis = load.ops = load.monitors = false;
   }
   Result<store::Trace> trace = load_trace(options.path, load);
@@ -77,14 +81,16 @@ int export_trace(const Options& options) {
 
   std::string output = options.output;
   if (output.empty())
-    output = std::filesystem::path(options.path).replace_extension(std::string(format->suffix)).string();
+    output =
+        std::filesystem::path(options.path).replace_extension(std::string(format->suffix)).string();
   if (limit) {
     Result<std::vector<exporter::SplitFile>> files =
         exporter::export_split(*format, *trace, export_options, output, *limit);
     if (!files.ok()) return fail(files.error());
     // Times of a damaged trace may be further apart than an int64_t holds.
     const auto since_begin = [&](int64_t time) {
-      return static_cast<double>(static_cast<uint64_t>(time) - static_cast<uint64_t>(span.begin)) / 1e9;
+      return static_cast<double>(static_cast<uint64_t>(time) - static_cast<uint64_t>(span.begin)) /
+             1e9;
     };
     for (const exporter::SplitFile& file : *files) {
       fmt::print("{}: {} of {}, {:.3f} s to {:.3f} s\n", file.path, util::human_bytes(file.bytes),
@@ -99,7 +105,9 @@ int export_trace(const Options& options) {
   if (!sink.ok()) return fail(sink.error());
   {
     util::Progress progress("writing " + output, 100);
-    export_options.progress = [&](double share) { progress.update(static_cast<size_t>(share * 100), ""); };
+    export_options.progress = [&](double share) {
+      progress.update(static_cast<size_t>(share * 100), "");
+    };
     if (Status status = format->write(*trace, export_options, *sink); !status.ok())
       return fail(status.error());
   }
@@ -116,14 +124,15 @@ void add_export(CLI::App& parent, Invocation& invocation) {
   std::string formats;
   for (const exporter::Format& f : exporter::all_formats())
     formats += fmt::format("  {:<14}{}\n", f.name, f.help);
-  CLI::App& command = add_command(parent, "export", "a trace in another tool's format",
-                                  "export --format FORMAT TRACE [-o OUT] [--start T] [--end T]\n"
-                                  "                      [--split SIZE] [--rpd-compatible]",
-                                  "  wavetap export --format chrome trace.rpd -o trace.json.gz\n"
-                                  "  wavetap export --format chrome trace.rpd --start 25% --end 50%\n"
-                                  "  wavetap export --format perfetto trace.rpd --split 500m\n\n"
-                                  "Formats:\n" +
-                                      formats);
+  CLI::App& command =
+      add_command(parent, "export", "a trace in another tool's format",
+                  "export --format FORMAT TRACE [-o OUT] [--start T] [--end T]\n"
+                  "                      [--split SIZE] [--rpd-compatible]",
+                  "  wavetap export --format chrome trace.rpd -o trace.json.gz\n"
+                  "  wavetap export --format chrome trace.rpd --start 25% --end 50%\n"
+                  "  wavetap export --format perfetto trace.rpd --split 500m\n\n"
+                  "Formats:\n" +
+                      formats);
   command.add_option("TRACE", options->path, "a .rpd file")->required();
   command.add_option("--format,-f", options->format, "the format (chrome)")->type_name("FORMAT");
   command
@@ -139,7 +148,8 @@ void add_export(CLI::App& parent, Invocation& invocation) {
       .add_option("--split", options->split,
                   "several files of at most this size each, such as 500m (before compression)")
       ->type_name("SIZE");
-  command.add_option("--table", options->table, "csv: the table or view to write (top)")->type_name("NAME");
+  command.add_option("--table", options->table, "csv: the table or view to write (top)")
+      ->type_name("NAME");
   command.add_flag("--array", options->array, "chrome: a bare JSON array");
   command.add_flag("--rpd-compatible", options->rpd_compatible, "RPD's event set and texts");
   command.callback([options, &invocation] { invocation.exit_code = export_trace(*options); });

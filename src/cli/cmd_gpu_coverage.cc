@@ -1,8 +1,8 @@
 // wavetap gpu coverage: which instructions of a file's device code the engine has no semantics for.
 //
-// Every function of every code object is decoded as a sweep and each instruction is looked up exactly as
-// the engine does when it lowers a kernel. An instruction that is never reached counts all the same: the
-// answer "nothing is missing" is worth more than a guess about reachability.
+// Every function of every code object is decoded as a sweep and each instruction is looked up
+// exactly as the engine does when it lowers a kernel. An instruction that is never reached counts
+// all the same: the answer "nothing is missing" is worth more than a guess about reachability.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -44,22 +44,28 @@ struct ObjectCoverage {
   std::vector<Missing> missing;
 };
 
-void cover_function(const DeviceFunction& function, amd::GfxTarget target, ObjectCoverage& coverage) {
-  const isa::Program program = isa::decode(function.code, {function.address}, target, function.wave64);
+void cover_function(const DeviceFunction& function, amd::GfxTarget target,
+                    ObjectCoverage& coverage) {
+  const isa::Program program =
+      isa::decode(function.code, {function.address}, target, function.wave64);
   std::map<std::string, Missing> missing;
   for (int32_t i = 0; i < program.size(); ++i) {
     const isa::Inst& inst = program.insts()[i];
     if (inst.size_bytes == 0) continue;  // the second half of a pair, looked up with the first
     ++coverage.instructions;
-    if (inst.op != isa::Op::kInvalid && emu::find_handler(inst, {target, function.wave64}) != nullptr) continue;
+    if (inst.op != isa::Op::kInvalid &&
+        emu::find_handler(inst, {target, function.wave64}) != nullptr)
+      continue;
     ++coverage.missing_instructions;
-    const std::string operation = inst.op == isa::Op::kInvalid ? "(undecodable)" : isa::op_name(inst.op);
+    const std::string operation =
+        inst.op == isa::Op::kInvalid ? "(undecodable)" : isa::op_name(inst.op);
     Missing& entry = missing[operation];
     if (entry.count++ == 0) {
       const GpuAddr pc = program.pc_of(i);
       entry.function = function.name;
       entry.operation = operation;
-      entry.example = isa::disassemble(function.code.subspan(pc.value - function.address), target, function.wave64, pc);
+      entry.example = isa::disassemble(function.code.subspan(pc.value - function.address), target,
+                                       function.wave64, pc);
     }
   }
   for (auto& [operation, entry] : missing) coverage.missing.push_back(std::move(entry));
@@ -71,7 +77,8 @@ ObjectCoverage cover_object(const codeobj::CodeObject& object) {
   coverage.kernels = object.kernels().size();
   const std::vector<DeviceFunction> functions = functions_of(object);
   coverage.functions = functions.size();
-  for (const DeviceFunction& function : functions) cover_function(function, object.target(), coverage);
+  for (const DeviceFunction& function : functions)
+    cover_function(function, object.target(), coverage);
   return coverage;
 }
 
@@ -115,16 +122,19 @@ void print_file(const DeviceFile& file, const std::vector<ObjectCoverage>& objec
                        {"INSTRUCTION", util::Align::kLeft, /*may_shrink=*/true}});
   for (const auto& [target, sum] : by_target) {
     summary.add({"  " + target, util::group_digits(sum.kernels), util::group_digits(sum.functions),
-                 util::group_digits(sum.instructions), util::group_digits(sum.missing_instructions)});
+                 util::group_digits(sum.instructions),
+                 util::group_digits(sum.missing_instructions)});
     for (const Missing& entry : sum.missing) {
-      details.add({"  " + target, util::escape_control(entry.function), util::group_digits(entry.count),
-                   util::escape_control(entry.example)});
+      details.add({"  " + target, util::escape_control(entry.function),
+                   util::group_digits(entry.count), util::escape_control(entry.example)});
     }
   }
   fmt::print("{}", summary.text(columns));
   if (!details.empty()) fmt::print("\n{}", details.text(columns));
-  for (const std::string& target : file.skipped) fmt::print("  {}: skipped, no virtual GPU runs it\n", target);
-  for (const std::string& problem : file.problems) fmt::print("  unreadable: {}\n", util::escape_control(problem));
+  for (const std::string& target : file.skipped)
+    fmt::print("  {}: skipped, no virtual GPU runs it\n", target);
+  for (const std::string& problem : file.problems)
+    fmt::print("  unreadable: {}\n", util::escape_control(problem));
 }
 
 int cover(const Options& options) {
@@ -149,15 +159,22 @@ int cover(const Options& options) {
     }
     nlohmann::json list = nlohmann::json::array();
     for (const ObjectCoverage& object : objects) list.push_back(to_json(object));
-    files.push_back({{"file", path}, {"code_objects", list}, {"skipped", (*file)->skipped}, {"problems", (*file)->problems}});
+    files.push_back({{"file", path},
+                     {"code_objects", list},
+                     {"skipped", (*file)->skipped},
+                     {"problems", (*file)->problems}});
   }
   const bool complete = missing == 0 && unreadable == 0;
   if (options.json) {
-    fmt::print("{}\n", nlohmann::json{{"files", files}, {"missing_instructions", missing}, {"complete", complete}}.dump(2));
+    fmt::print(
+        "{}\n",
+        nlohmann::json{{"files", files}, {"missing_instructions", missing}, {"complete", complete}}
+            .dump(2));
   } else if (complete) {
     fmt::print("nothing is missing\n");
   } else {
-    fmt::print("missing: {}, unreadable: {}\n", util::count_of(missing, "instruction"), util::count_of(unreadable, "code object"));
+    fmt::print("missing: {}, unreadable: {}\n", util::count_of(missing, "instruction"),
+               util::count_of(unreadable, "code object"));
   }
   return complete ? kDone : kIncomplete;
 }
@@ -167,12 +184,16 @@ int cover(const Options& options) {
 void add_gpu_coverage(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   CLI::App& command = add_command(
-      parent, "coverage", "list the instructions of a file that the virtual GPUs cannot execute; exit status 2 if any",
+      parent, "coverage",
+      "list the instructions of a file that the virtual GPUs cannot execute; exit status 2 if any",
       "gpu coverage FILE… [--json]",
       "  wavetap gpu coverage ./my_hip_program\n"
       "  wavetap gpu coverage /usr/lib/*/librocrand.so.1 --json\n");
-  command.add_option("FILE", options->files, "HIP programs, libraries, offload bundles (compressed or not) or code objects")
-      ->required()->expected(1, 1 << 20);
+  command
+      .add_option("FILE", options->files,
+                  "HIP programs, libraries, offload bundles (compressed or not) or code objects")
+      ->required()
+      ->expected(1, 1 << 20);
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &invocation] { invocation.exit_code = cover(*options); });
 }

@@ -28,13 +28,16 @@ int list_gpus(const Options& options) {
                      {"MEMORY", util::Align::kRight},
                      {"NAME", util::Align::kLeft, /*may_shrink=*/true}});
   const std::vector<std::string> names = vgpu::list_models(models_folder());
-  if (names.empty()) return fail(errorf("%s: holds no GPU models; reinstall wavetap", models_folder().c_str()));
+  if (names.empty())
+    return fail(errorf("%s: holds no GPU models; reinstall wavetap", models_folder().c_str()));
   for (const std::string& name : names) {
     const Result<vgpu::Model> model = find_model(name);
     if (!model.ok()) return fail(model.error());
-    table.add({name, amd::to_string(model->target), std::to_string(model->nodes), std::to_string(model->compute_units),
-               std::to_string(model->wave_size), util::human_bytes(model->vram_bytes),
-               model->quirks.empty() ? model->marketing_name : "misbehaves: " + model->marketing_name});
+    table.add(
+        {name, amd::to_string(model->target), std::to_string(model->nodes),
+         std::to_string(model->compute_units), std::to_string(model->wave_size),
+         util::human_bytes(model->vram_bytes),
+         model->quirks.empty() ? model->marketing_name : "misbehaves: " + model->marketing_name});
     array.push_back({{"model", name},
                      {"target", amd::to_string(model->target)},
                      {"nodes", model->nodes},
@@ -56,9 +59,10 @@ int list_gpus(const Options& options) {
 
 void add_gpu_list(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(parent, "list", "list the virtual GPU models", "gpu list [--json]",
-                                  "  wavetap gpu list\n"
-                                  "  wavetap gpu list --json | jq -r '.[].model'\n");
+  CLI::App& command =
+      add_command(parent, "list", "list the virtual GPU models", "gpu list [--json]",
+                  "  wavetap gpu list\n"
+                  "  wavetap gpu list --json | jq -r '.[].model'\n");
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &invocation] { invocation.exit_code = list_gpus(*options); });
 }

@@ -19,8 +19,8 @@ struct Options {
   bool json = false;
 };
 
-// One figure: its key in JSON and model files, a label, the value and its unit. Printed and exported
-// from the same list.
+// One figure: its key in JSON and model files, a label, the value and its unit. Printed and
+// exported from the same list.
 struct Figure {
   const char* key;
   const char* label;
@@ -40,7 +40,8 @@ std::vector<Section> sections_of(const vgpu::Model& m) {
         {"target", "instruction set", amd::to_string(m.target)},
         {"market", "market", m.market},
         {"nodes", "GPUs on the board", uint64_t{m.nodes}},
-        {"device_id", "PCI device", fmt::format("0x{:04x} revision 0x{:02x}", m.device_id, m.revision)},
+        {"device_id", "PCI device",
+         fmt::format("0x{:04x} revision 0x{:02x}", m.device_id, m.revision)},
         {"pcie", "PCI Express", fmt::format("{}.0 x{}", m.pcie_generation, m.pcie_lanes)}}},
       {"Shader core",
        {{"compute_units", "compute units", uint64_t{m.compute_units}},
@@ -74,7 +75,8 @@ std::vector<Section> sections_of(const vgpu::Model& m) {
 }
 
 std::string value_text(const Figure& figure) {
-  if (const auto* text = std::get_if<std::string>(&figure.value)) return util::escape_control(*text);
+  if (const auto* text = std::get_if<std::string>(&figure.value))
+    return util::escape_control(*text);
   if (const auto* flag = std::get_if<bool>(&figure.value)) return *flag ? "yes" : "no";
   const uint64_t number = std::get<uint64_t>(figure.value);
   const std::string_view unit = figure.unit;
@@ -104,11 +106,14 @@ int show_gpu(const Options& options) {
   fmt::print("{}\n", util::styled(model->name, util::Style::kBold, colour));
   for (const Section& section : sections) {
     fmt::print("\n{}\n", util::styled(section.title, util::Style::kBold, colour));
-    for (const Figure& figure : section.figures) fmt::print("  {:<20}{}\n", figure.label, value_text(figure));
+    for (const Figure& figure : section.figures)
+      fmt::print("  {:<20}{}\n", figure.label, value_text(figure));
   }
   if (!model->quirks.empty()) {
-    fmt::print("\n{}\n", util::styled("Quirks: this model misreports or misbehaves on purpose", util::Style::kBold, colour));
-    for (const auto& [key, value] : model->quirks) fmt::print("  {:<20}{}\n", key, util::escape_control(value));
+    fmt::print("\n{}\n", util::styled("Quirks: this model misreports or misbehaves on purpose",
+                                      util::Style::kBold, colour));
+    for (const auto& [key, value] : model->quirks)
+      fmt::print("  {:<20}{}\n", key, util::escape_control(value));
   }
   return kDone;
 }
@@ -117,10 +122,12 @@ int show_gpu(const Options& options) {
 
 void add_gpu_show(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(parent, "show", "print the figures of a virtual GPU model", "gpu show MODEL [--json]",
+  CLI::App& command = add_command(parent, "show", "print the figures of a virtual GPU model",
+                                  "gpu show MODEL [--json]",
                                   "  wavetap gpu show rx6800xt\n"
                                   "  wavetap gpu show ./my_own.gpu --json\n");
-  command.add_option("MODEL", options->model, "a model's name, or the path of a model file")->required();
+  command.add_option("MODEL", options->model, "a model's name, or the path of a model file")
+      ->required();
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &invocation] { invocation.exit_code = show_gpu(*options); });
 }

@@ -24,14 +24,10 @@ struct Options {
 
 nlohmann::ordered_json json_cell(const store::Stmt& stmt, int column) {
   switch (stmt.type(column)) {
-    case 'i':
-      return stmt.int64(column);
-    case 'r':
-      return stmt.real(column);
-    case 'n':
-      return nullptr;
-    default:
-      return std::string(stmt.text(column));
+    case 'i': return stmt.int64(column);
+    case 'r': return stmt.real(column);
+    case 'n': return nullptr;
+    default: return std::string(stmt.text(column));
   }
 }
 
@@ -41,7 +37,8 @@ int query(const Options& options) {
   if (Result<int> version = store::schema_version(*db); !version.ok()) return fail(version.error());
   Result<store::Stmt> stmt = db->prepare(options.sql);
   if (!stmt.ok()) return fail(stmt.error());
-  if (!stmt->is_read_only()) return fail({"query: the statement writes; only reading is allowed here"});
+  if (!stmt->is_read_only())
+    return fail({"query: the statement writes; only reading is allowed here"});
 
   std::vector<util::Column> columns;
   for (int i = 0; i < stmt->columns(); ++i)
@@ -61,7 +58,8 @@ int query(const Options& options) {
       rows.push_back(std::move(row));
     } else {
       std::vector<std::string> cells;
-      for (int i = 0; i < stmt->columns(); ++i) cells.push_back(util::escape_control(stmt->text(i)));
+      for (int i = 0; i < stmt->columns(); ++i)
+        cells.push_back(util::escape_control(stmt->text(i)));
       table.add(std::move(cells));
     }
   }

@@ -24,7 +24,8 @@ struct Options {
 
 int report(const Options& options) {
   std::unique_ptr<util::Progress> progress = reading_progress(options.path);
-  Result<store::Trace> trace = load_trace(options.path, {.domains = false, .args = true}, progress.get());
+  Result<store::Trace> trace =
+      load_trace(options.path, {.domains = false, .args = true}, progress.get());
   if (!trace.ok()) {
     progress.reset();  // its line goes before the message comes
     return fail(trace.error());
@@ -48,12 +49,12 @@ int report(const Options& options) {
 
 void add_report(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(parent, "report",
-                                  "what a trace says: busy time, kernels, calls, copies, who waited for whom",
-                                  "report TRACE [--top N] [--by kernel|api|marker|stream] [--json]",
-                                  "  wavetap report trace.rpd\n"
-                                  "  wavetap report trace.rpd --by kernel --top 0\n"
-                                  "  wavetap report trace.rpd --json | jq .facts\n");
+  CLI::App& command = add_command(
+      parent, "report", "what a trace says: busy time, kernels, calls, copies, who waited for whom",
+      "report TRACE [--top N] [--by kernel|api|marker|stream] [--json]",
+      "  wavetap report trace.rpd\n"
+      "  wavetap report trace.rpd --by kernel --top 0\n"
+      "  wavetap report trace.rpd --json | jq .facts\n");
   command.add_option("TRACE", options->path, "a .rpd file")->required();
   command.add_option("--top", options->top, "rows per table, 0 for all (10)")->type_name("N");
   command.add_option("--by", options->by, "one table only: kernel, api, marker or stream")

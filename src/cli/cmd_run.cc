@@ -1,9 +1,11 @@
-// wavetap run: starts a program, recorded, on virtual GPUs when --gpu says so, and hands back its exit status.
+// wavetap run: starts a program, recorded, on virtual GPUs when --gpu says so, and hands back its
+// exit status.
 //
-// The program runs as a child with libwavetap.so preloaded, which records into a session folder that becomes the
-// trace when the program has ended (recording.h). With --gpu libwavetap_gpu.so is preloaded as well; a run folder
-// tells it which GPUs to be. Standard streams, signals and exit status are the program's own. With --no-trace and
-// without --gpu this process simply becomes the program.
+// The program runs as a child with libwavetap.so preloaded, which records into a session folder
+// that becomes the trace when the program has ended (recording.h). With --gpu libwavetap_gpu.so is
+// preloaded as well; a run folder tells it which GPUs to be. Standard streams, signals and exit
+// status are the program's own. With --no-trace and without --gpu this process simply becomes the
+// program.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -71,27 +73,34 @@ constexpr DriverOption kDriverOptions[] = {
 Status set_driver_option(vgpu::Config& config, const std::string& text) {
   const size_t equals = text.find('=');
   const std::string key = text.substr(0, equals);
-  const std::optional<uint64_t> value = equals == std::string::npos ? 1 : util::parse_unsigned(text.substr(equals + 1));
+  const std::optional<uint64_t> value =
+      equals == std::string::npos ? 1 : util::parse_unsigned(text.substr(equals + 1));
   std::vector<std::string> known;
   for (const DriverOption& option : kDriverOptions) {
     known.push_back(option.name);
     if (key != option.name) continue;
     if (const auto* flag = std::get_if<bool vgpu::Config::*>(&option.field)) {
-      if (!value || *value > 1) return errorf("--gpu-option %s: not a switch; write %s=0 or %s=1", text.c_str(), key.c_str(), key.c_str());
+      if (!value || *value > 1)
+        return errorf("--gpu-option %s: not a switch; write %s=0 or %s=1", text.c_str(),
+                      key.c_str(), key.c_str());
       config.*(*flag) = *value == 1;
     } else {
-      if (!value || *value > UINT32_MAX) return errorf("--gpu-option %s: not a number; write %s=N", text.c_str(), key.c_str());
+      if (!value || *value > UINT32_MAX)
+        return errorf("--gpu-option %s: not a number; write %s=N", text.c_str(), key.c_str());
       config.*std::get<uint32_t vgpu::Config::*>(option.field) = static_cast<uint32_t>(*value);
     }
     return {};
   }
-  return errorf("--gpu-option %s: unknown; use one of %s", key.c_str(), util::join(known, ", ").c_str());
+  return errorf("--gpu-option %s: unknown; use one of %s", key.c_str(),
+                util::join(known, ", ").c_str());
 }
 
-Result<vgpu::Config> make_config(const Options& options, std::vector<vgpu::Model> models, const std::string& run_dir) {
+Result<vgpu::Config> make_config(const Options& options, std::vector<vgpu::Model> models,
+                                 const std::string& run_dir) {
   vgpu::Config config;
 #if defined(WT_SANITIZE_ADDRESS)
-  // The thunk looks for its terabyte of addresses where the sanitizer's shadow is, two megabytes at a time.
+  // The thunk looks for its terabyte of addresses where the sanitizer's shadow is, two megabytes at
+  // a time.
   config.low_va = true;
 #endif
   if (!options.counters.empty()) config.counters_file = run_dir + "/counters";
@@ -108,25 +117,29 @@ Result<vgpu::Config> make_config(const Options& options, std::vector<vgpu::Model
   return config;
 }
 
-// LD_PRELOAD and HSA_TOOLS_LIB separate by spaces and colons, so a library whose path holds one is reached by a
-// link in the run folder.
+// LD_PRELOAD and HSA_TOOLS_LIB separate by spaces and colons, so a library whose path holds one is
+// reached by a link in the run folder.
 Result<std::string> preloadable(const std::string& library, const std::string& run_dir) {
   if (library.find_first_of(" :") == std::string::npos) return library;
   const std::string link = run_dir + library.substr(library.rfind('/'));
-  if (link.find_first_of(" :") != std::string::npos || symlink(library.c_str(), link.c_str()) != 0) {
-    return errorf("%s: cannot be preloaded from a path with spaces or colons; install wavetap elsewhere", library.c_str());
+  if (link.find_first_of(" :") != std::string::npos ||
+      symlink(library.c_str(), link.c_str()) != 0) {
+    return errorf(
+        "%s: cannot be preloaded from a path with spaces or colons; install wavetap elsewhere",
+        library.c_str());
   }
   return link;
 }
 
-// Each once: the virtual GPU and the correction of device figures in front of what is there already, the recorder behind
-// it. A library of the user's that
-// stands before HIP functions itself is called first then, as it is without us, and finds ours where it looks for
-// the next.
-std::string preload_list(const std::string& gpu, const std::string& correct, const std::string& agent) {
+// Each once: the virtual GPU and the correction of device figures in front of what is there
+// already, the recorder behind it. A library of the user's that stands before HIP functions itself
+// is called first then, as it is without us, and finds ours where it looks for the next.
+std::string preload_list(const std::string& gpu, const std::string& correct,
+                         const std::string& agent) {
   std::vector<std::string> list;
   const auto add = [&](const std::string& library) {
-    if (!library.empty() && std::find(list.begin(), list.end(), library) == list.end()) list.push_back(library);
+    if (!library.empty() && std::find(list.begin(), list.end(), library) == list.end())
+      list.push_back(library);
   };
 #if defined(WT_SANITIZER_RUNTIME)
   add(WT_SANITIZER_RUNTIME);  // an instrumented library needs it, and it must be the first of all
@@ -159,7 +172,8 @@ int fail_before(std::optional<Recording>& recording, const Error& error) {
 }
 
 // Fills the run folder for the library that plays the GPUs.
-Result<vgpu::Config> prepare_gpus(const Options& options, const std::string& program, const std::string& run_dir) {
+Result<vgpu::Config> prepare_gpus(const Options& options, const std::string& program,
+                                  const std::string& run_dir) {
   Result<std::vector<vgpu::Model>> models = find_models(options.gpus);
   if (!models.ok()) return models.error();
   const std::string program_path = util::find_program(program);
@@ -176,26 +190,36 @@ Result<vgpu::Config> prepare_gpus(const Options& options, const std::string& pro
   return config;
 }
 
-// What --require-gpu makes of a program that ended well. `kernels`: how many it dispatched; nothing when the trace could
-// not be read.
+// What --require-gpu makes of a program that ended well. `kernels`: how many it dispatched; nothing
+// when the trace could not be read.
 int require_kernels(const std::string& program, std::optional<uint64_t> kernels) {
   if (kernels && *kernels != 0) return kDone;
-  if (!kernels) return fail(errorf("--require-gpu: whether %s used the GPU is not known: there is no trace", program.c_str()), kIncomplete);
-  return fail(errorf("--require-gpu: %s dispatched no kernel: what it computed, it computed on the CPU; see wavetap doctor", program.c_str()),
+  if (!kernels)
+    return fail(errorf("--require-gpu: whether %s used the GPU is not known: there is no trace",
+                       program.c_str()),
+                kIncomplete);
+  return fail(errorf("--require-gpu: %s dispatched no kernel: what it computed, it computed on the "
+                     "CPU; see wavetap doctor",
+                     program.c_str()),
               kIncomplete);
 }
 
 Status check_options(const Options& options) {
   if (!options.require_gpu) return {};
-  if (options.no_trace) return errorf("run: --require-gpu counts kernels in the trace; leave out --no-trace");
-  if (options.recording.start_paused) return errorf("run: --require-gpu needs a trace of the whole program; leave out --start-paused");
+  if (options.no_trace)
+    return errorf("run: --require-gpu counts kernels in the trace; leave out --no-trace");
+  if (options.recording.start_paused)
+    return errorf(
+        "run: --require-gpu needs a trace of the whole program; leave out --start-paused");
   return {};
 }
 
 int run(const Options& options, const std::vector<std::string>& program) {
-  if (program.empty()) return fail(errorf("run: no program given; write wavetap run [OPTIONS] -- CMD [ARG…]"));
+  if (program.empty())
+    return fail(errorf("run: no program given; write wavetap run [OPTIONS] -- CMD [ARG…]"));
   if (const Status allowed = check_options(options); !allowed.ok()) return fail(allowed.error());
-  if (options.no_trace && options.gpus.empty() && options.correct_library.empty()) return fail(util::replace_process({program, {}}));
+  if (options.no_trace && options.gpus.empty() && options.correct_library.empty())
+    return fail(util::replace_process({program, {}}));
 
   Result<RunDir> run_dir = RunDir::create();
   if (!run_dir.ok()) return fail(run_dir.error());
@@ -238,7 +262,8 @@ int run(const Options& options, const std::vector<std::string>& program) {
     correct_preload = *library;
   }
   if (!gpu_preload.empty() || !correct_preload.empty() || !agent_preload.empty())
-    environment.emplace_back("LD_PRELOAD", preload_list(gpu_preload, correct_preload, agent_preload));
+    environment.emplace_back("LD_PRELOAD",
+                             preload_list(gpu_preload, correct_preload, agent_preload));
 
   const Result<int> status = util::run_in_foreground({program, environment});
   if (!status.ok()) return fail_before(recording, status.error());
@@ -255,49 +280,83 @@ int run(const Options& options, const std::vector<std::string>& program) {
 
 void add_run(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(parent, "run", "run a program and record what it does, on virtual GPUs or on the real one",
-                                  "run [OPTIONS] -- CMD [ARG…]",
-                                  "  wavetap run -o step.rpd -- python3 train.py\n"
-                                  "  wavetap run --gpu rx6800xt --no-trace -- rocminfo\n"
-                                  "  wavetap run --gpu rx6800xt,mi210 -- ./my_hip_program --size 1024\n"
-                                  "  wavetap run --gpu mi210 --counters counters.json -- ./my_hip_program\n"
-                                  "  wavetap run --gpu rx6800xt --gpu-seed 7 --gpu-threads 1 -- ./racy\n");
+  CLI::App& command = add_command(
+      parent, "run", "run a program and record what it does, on virtual GPUs or on the real one",
+      "run [OPTIONS] -- CMD [ARG…]",
+      "  wavetap run -o step.rpd -- python3 train.py\n"
+      "  wavetap run --gpu rx6800xt --no-trace -- rocminfo\n"
+      "  wavetap run --gpu rx6800xt,mi210 -- ./my_hip_program --size 1024\n"
+      "  wavetap run --gpu mi210 --counters counters.json -- ./my_hip_program\n"
+      "  wavetap run --gpu rx6800xt --gpu-seed 7 --gpu-threads 1 -- ./racy\n");
   command.prefix_command();
-  command.add_option("--gpu", options->gpus, "virtual GPUs the program sees: names of `wavetap gpu list` or paths of "
-                     "model files, separated by commas; without it the program runs on the machine's own GPU")
-      ->type_name("MODEL[,MODEL…]")->allow_extra_args(false);
+  command
+      .add_option(
+          "--gpu", options->gpus,
+          "virtual GPUs the program sees: names of `wavetap gpu list` or paths of "
+          "model files, separated by commas; without it the program runs on the machine's own GPU")
+      ->type_name("MODEL[,MODEL…]")
+      ->allow_extra_args(false);
   RecordingOptions& recording = options->recording;
-  command.add_option("--output,-o", recording.output, "the trace to write (trace.rpd)")->type_name("FILE");
+  command.add_option("--output,-o", recording.output, "the trace to write (trace.rpd)")
+      ->type_name("FILE");
   command.add_flag("--no-trace", options->no_trace, "record nothing");
-  command.add_flag("--args", recording.args, "record the arguments of every call and kernel, not only of launches, copies and allocations");
-  command.add_flag("--stacks", recording.stacks, "record who called: a stack trace with every call");
+  command.add_flag("--args", recording.args,
+                   "record the arguments of every call and kernel, not only of launches, copies "
+                   "and allocations");
+  command.add_flag("--stacks", recording.stacks,
+                   "record who called: a stack trace with every call");
   command.add_flag("--hsa", recording.hsa, "record the calls of the HSA layer as well");
   command.add_flag("--barriers", recording.barriers, "record barrier packets as well");
-  command.add_flag("--start-paused", recording.start_paused, "record nothing until told to: wavetap start PID, or the program itself");
+  command.add_flag("--start-paused", recording.start_paused,
+                   "record nothing until told to: wavetap start PID, or the program itself");
   command.add_flag("--keep-raw", recording.keep_raw, "keep the raw recording beside the trace");
-  command.add_option("--durations", recording.durations, "write every kernel and copy as CSV (name, queue, start, end, ns) to the console or a file")
+  command
+      .add_option("--durations", recording.durations,
+                  "write every kernel and copy as CSV (name, queue, start, end, ns) to the console "
+                  "or a file")
       ->type_name("console|FILE");
-  command.add_option("--counters", options->counters, "write exact per-dispatch counters of the virtual GPUs here")
+  command
+      .add_option("--counters", options->counters,
+                  "write exact per-dispatch counters of the virtual GPUs here")
       ->type_name("FILE.json");
-  command.add_option("--gpu-seed", options->seed, "permute the order of workgroups and waves by this seed; 0: natural order")
+  command
+      .add_option("--gpu-seed", options->seed,
+                  "permute the order of workgroups and waves by this seed; 0: natural order")
       ->type_name("N");
-  command.add_option("--gpu-threads", options->threads, "host threads that run waves; 1 is deterministic; 0: one per core")
-      ->type_name("N")->check(CLI::Range(0, 1024).description(""));
-  command.add_option("--gpu-watchdog", options->watchdog, "fault a wave after N instructions; 0: never")->type_name("N");
-  command.add_option("--gpu-option", options->gpu_options, "a driver option, may be repeated: small-bar, svm, low-va, "
-                     "strict-cpu-access=0, kfd-minor=N")
-      ->type_name("KEY[=VALUE]")->allow_extra_args(false);
-  command.add_option("--correct-device", options->environment.correct, "let HIP and CUDA-named entry points report the "
-                     "published figures of the GPU, or those given: multiprocessors, clock-mhz, wave-size, lds-bytes, arch")
-      ->type_name("[FIELD=VALUE,…]")->expected(0, 1);
-  command.add_flag("--require-gpu", options->require_gpu, "exit with 2 when the program ends well and has dispatched no kernel, its "
+  command
+      .add_option("--gpu-threads", options->threads,
+                  "host threads that run waves; 1 is deterministic; 0: one per core")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1024).description(""));
+  command
+      .add_option("--gpu-watchdog", options->watchdog,
+                  "fault a wave after N instructions; 0: never")
+      ->type_name("N");
+  command
+      .add_option("--gpu-option", options->gpu_options,
+                  "a driver option, may be repeated: small-bar, svm, low-va, "
+                  "strict-cpu-access=0, kfd-minor=N")
+      ->type_name("KEY[=VALUE]")
+      ->allow_extra_args(false);
+  command
+      .add_option("--correct-device", options->environment.correct,
+                  "let HIP and CUDA-named entry points report the "
+                  "published figures of the GPU, or those given: multiprocessors, clock-mhz, "
+                  "wave-size, lds-bytes, arch")
+      ->type_name("[FIELD=VALUE,…]")
+      ->expected(0, 1);
+  command.add_flag("--require-gpu", options->require_gpu,
+                   "exit with 2 when the program ends well and has dispatched no kernel, its "
                    "children included; the runtime's own copies and fills do not count");
-  command.add_flag("--safe", options->environment.safe, "change the program's environment as wavetap doctor advises, and say what");
-  command.add_flag("--no-checks", options->no_checks, "start the program even if it is known to fail");
+  command.add_flag("--safe", options->environment.safe,
+                   "change the program's environment as wavetap doctor advises, and say what");
+  command.add_flag("--no-checks", options->no_checks,
+                   "start the program even if it is known to fail");
   command.callback([options, &command, &invocation] {
     std::vector<std::string> program = command.remaining();
     if (!program.empty() && program[0].starts_with('-')) {
-      invocation.exit_code = fail(errorf("run: unknown option %s; see wavetap run --help", program[0].c_str()));
+      invocation.exit_code =
+          fail(errorf("run: unknown option %s; see wavetap run --help", program[0].c_str()));
       return;
     }
     // Without our `--` in front, one further on is the program's own.

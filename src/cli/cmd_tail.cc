@@ -38,20 +38,34 @@ class Printer {
  public:
   LiveSession::Visitor visitor() {
     LiveSession::Visitor v;
-    v.call = [this](LiveProcess& process, uint32_t tid, const format::CallRecord& call) { print_call(process, tid, call); };
-    v.operation = [this](LiveProcess& process, const LiveOperation& op, int64_t start, int64_t end) { print_operation(process, op, start, end); };
-    v.marker = [this](LiveProcess& process, uint32_t tid, const format::Record& record) { print_marker(process, tid, record); };
-    v.memory = [this](LiveProcess& process, uint32_t tid, const format::Record& record) { print_memory(process, tid, record); };
+    v.call = [this](LiveProcess& process, uint32_t tid, const format::CallRecord& call) {
+      print_call(process, tid, call);
+    };
+    v.operation = [this](LiveProcess& process, const LiveOperation& op, int64_t start,
+                         int64_t end) { print_operation(process, op, start, end); };
+    v.marker = [this](LiveProcess& process, uint32_t tid, const format::Record& record) {
+      print_marker(process, tid, record);
+    };
+    v.memory = [this](LiveProcess& process, uint32_t tid, const format::Record& record) {
+      print_memory(process, tid, record);
+    };
     return v;
   }
   // False when nobody reads any more.
   bool flush() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
 
  private:
-  ordered_json begin(const LiveProcess& process, const char* kind, int64_t monotonic_ns, uint32_t tid) {
-    return {{"time", iso_time(monotonic_ns + process.facts.clock.epoch_offset())}, {"ns", monotonic_ns}, {"pid", process.facts.id().pid}, {"tid", tid}, {"kind", kind}};
+  ordered_json begin(const LiveProcess& process, const char* kind, int64_t monotonic_ns,
+                     uint32_t tid) {
+    return {{"time", iso_time(monotonic_ns + process.facts.clock.epoch_offset())},
+            {"ns", monotonic_ns},
+            {"pid", process.facts.id().pid},
+            {"tid", tid},
+            {"kind", kind}};
   }
-  void print(const ordered_json& object) { fmt::print("{}\n", object.dump(-1, ' ', false, ordered_json::error_handler_t::replace)); }
+  void print(const ordered_json& object) {
+    fmt::print("{}\n", object.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+  }
 
   void print_call(LiveProcess& process, uint32_t tid, const format::CallRecord& call) {
     const store::RawFunction* function = process.facts.function(call.function);
@@ -59,12 +73,14 @@ class Printer {
     const int64_t start = process.facts.clock.monotonic(call.start);
     ordered_json out = begin(process, "call", start, tid);
     out["domain"] = function == nullptr ? "" : store::api_name(function->api);
-    out["function"] = function == nullptr ? fmt::format("function {}", call.function) : function->name;
+    out["function"] =
+        function == nullptr ? fmt::format("function {}", call.function) : function->name;
     text_.clear();
     if (function != nullptr) store::append_arguments(text_, function->layout, words.arguments());
     out["args"] = text_;
     if (function != nullptr) {
-      if (const auto stream = words.arguments().at(function->layout.word_of({"stream", "hStream"}))) out["stream"] = fmt::format("{:#x}", *stream);
+      if (const auto stream = words.arguments().at(function->layout.word_of({"stream", "hStream"})))
+        out["stream"] = fmt::format("{:#x}", *stream);
     }
     out["result"] = call.result;
     out["duration_ns"] = process.facts.clock.monotonic(call.start + words.duration()) - start;
@@ -72,8 +88,11 @@ class Printer {
   }
 
   void print_operation(LiveProcess& process, const LiveOperation& op, int64_t start, int64_t end) {
-    const char* kind = op.kind == format::Kind::kDispatch ? "kernel" : op.kind == format::Kind::kCopy ? "copy" : "barrier";
-    ordered_json out = begin(process, kind, process.facts.clock.monotonic_of_boottime(start), op.tid);
+    const char* kind = op.kind == format::Kind::kDispatch ? "kernel"
+                       : op.kind == format::Kind::kCopy   ? "copy"
+                                                          : "barrier";
+    ordered_json out =
+        begin(process, kind, process.facts.clock.monotonic_of_boottime(start), op.tid);
     out["device"] = op.device;
     if (op.queue != 0) out["queue"] = op.queue;
     out["name"] = op.name;
@@ -97,7 +116,8 @@ class Printer {
     const std::string message(texts.next()), domain(texts.next()), category(texts.next());
     if (!message.empty()) out["text"] = message;
     if (!domain.empty()) out["domain"] = domain;
-    if (!category.empty()) out[(record.header.flags & format::kMarkerNamed) != 0 ? "name" : "category"] = category;
+    if (!category.empty())
+      out[(record.header.flags & format::kMarkerNamed) != 0 ? "name" : "category"] = category;
     if (marker->range != 0) out["range"] = marker->range;
     print(out);
   }
@@ -107,7 +127,9 @@ class Printer {
       const auto* r = record.as<format::AllocateRecord>();
       const store::RawAgent* agent = process.facts.agent(r->agent);
       ordered_json out = begin(process, "allocate", process.facts.clock.monotonic(r->time), tid);
-      out["device"] = agent == nullptr || agent->fact.is_gpu == 0 ? -1 : static_cast<int64_t>(agent->fact.gpu_index);
+      out["device"] = agent == nullptr || agent->fact.is_gpu == 0
+                          ? -1
+                          : static_cast<int64_t>(agent->fact.gpu_index);
       out["memory"] = store::memory_kind_name(static_cast<format::MemoryKind>(record.header.flags));
       out["address"] = fmt::format("{:#x}", r->address);
       out["bytes"] = r->bytes;
@@ -147,10 +169,15 @@ int tail(const Options& options) {
 
 void add_tail(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(parent, "tail", "print the events of a running program as they happen, one JSON object a line", "tail PID|DIR [--no-follow]",
-                                  "  wavetap tail 4711 | jq 'select(.kind == \"kernel\") | .name'\n"
-                                  "  wavetap tail trace.rpd.raw-a1b2c3 --no-follow\n");
-  command.add_option("PID|DIR", options->target, "a recorded process, or the folder of its recording")->required();
+  CLI::App& command =
+      add_command(parent, "tail",
+                  "print the events of a running program as they happen, one JSON object a line",
+                  "tail PID|DIR [--no-follow]",
+                  "  wavetap tail 4711 | jq 'select(.kind == \"kernel\") | .name'\n"
+                  "  wavetap tail trace.rpd.raw-a1b2c3 --no-follow\n");
+  command
+      .add_option("PID|DIR", options->target, "a recorded process, or the folder of its recording")
+      ->required();
   command.add_flag("--no-follow", options->no_follow, "end with what has been recorded so far");
   command.callback([options, &invocation] { invocation.exit_code = tail(*options); });
 }

@@ -41,7 +41,8 @@ struct Sums {
 // What happened between two refreshes.
 struct Window {
   std::map<std::string, Sums> kernels, functions;
-  std::map<int64_t, std::vector<std::pair<int64_t, int64_t>>> spans;  // per GPU: when it was busy, CLOCK_BOOTTIME
+  // Per GPU: when it was busy, CLOCK_BOOTTIME.
+  std::map<int64_t, std::vector<std::pair<int64_t, int64_t>>> spans;
   uint64_t calls = 0, dispatches = 0, copies = 0, copied_bytes = 0;
 };
 
@@ -58,7 +59,8 @@ int64_t union_ns(std::vector<std::pair<int64_t, int64_t>> spans, int64_t begin, 
 
 std::vector<std::pair<std::string, Sums>> largest(const std::map<std::string, Sums>& sums) {
   std::vector<std::pair<std::string, Sums>> list(sums.begin(), sums.end());
-  std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.second.ns > b.second.ns; });
+  std::stable_sort(list.begin(), list.end(),
+                   [](const auto& a, const auto& b) { return a.second.ns > b.second.ns; });
   if (list.size() > kRows) list.resize(kRows);
   return list;
 }
@@ -66,23 +68,29 @@ std::vector<std::pair<std::string, Sums>> largest(const std::map<std::string, Su
 struct View {
   Window window;
   double seconds = 0;
-  std::map<int64_t, double> busy;             // per GPU, 0..1
-  std::map<int64_t, uint64_t> memory_bytes;   // per GPU
+  std::map<int64_t, double> busy;            // per GPU, 0..1
+  std::map<int64_t, uint64_t> memory_bytes;  // per GPU
   uint64_t in_flight = 0;
 };
 
 ordered_json to_json(const View& view) {
   const auto rate = [&](uint64_t count) { return static_cast<double>(count) / view.seconds; };
-  ordered_json out = {{"seconds", view.seconds}, {"calls_per_s", rate(view.window.calls)}, {"dispatches_per_s", rate(view.window.dispatches)},
-                      {"copy_bytes_per_s", rate(view.window.copied_bytes)}, {"in_flight", view.in_flight}};
+  ordered_json out = {{"seconds", view.seconds},
+                      {"calls_per_s", rate(view.window.calls)},
+                      {"dispatches_per_s", rate(view.window.dispatches)},
+                      {"copy_bytes_per_s", rate(view.window.copied_bytes)},
+                      {"in_flight", view.in_flight}};
   out["gpus"] = ordered_json::array();
   for (const auto& [gpu, share] : view.busy) {
     const auto held = view.memory_bytes.find(gpu);
-    out["gpus"].push_back({{"gpu", gpu}, {"busy", share}, {"memory_bytes", held == view.memory_bytes.end() ? 0 : held->second}});
+    out["gpus"].push_back({{"gpu", gpu},
+                           {"busy", share},
+                           {"memory_bytes", held == view.memory_bytes.end() ? 0 : held->second}});
   }
   const auto list = [&](const char* key, const std::map<std::string, Sums>& sums) {
     out[key] = ordered_json::array();
-    for (const auto& [name, s] : largest(sums)) out[key].push_back({{"name", name}, {"count", s.count}, {"ns", s.ns}});
+    for (const auto& [name, s] : largest(sums))
+      out[key].push_back({{"name", name}, {"count", s.count}, {"ns", s.ns}});
   };
   list("kernels", view.window.kernels);
   list("functions", view.window.functions);
@@ -90,19 +98,30 @@ ordered_json to_json(const View& view) {
 }
 
 std::string to_text(const View& view, size_t columns) {
-  const auto rate = [&](uint64_t count) { return util::group_digits(static_cast<uint64_t>(static_cast<double>(count) / view.seconds)); };
-  std::string out = fmt::format("{} calls/s, {} dispatches/s, {}/s copied, {} in flight\n", rate(view.window.calls), rate(view.window.dispatches),
-                                util::human_bytes(static_cast<uint64_t>(static_cast<double>(view.window.copied_bytes) / view.seconds)), view.in_flight);
+  const auto rate = [&](uint64_t count) {
+    return util::group_digits(static_cast<uint64_t>(static_cast<double>(count) / view.seconds));
+  };
+  std::string out = fmt::format("{} calls/s, {} dispatches/s, {}/s copied, {} in flight\n",
+                                rate(view.window.calls), rate(view.window.dispatches),
+                                util::human_bytes(static_cast<uint64_t>(
+                                    static_cast<double>(view.window.copied_bytes) / view.seconds)),
+                                view.in_flight);
   for (const auto& [gpu, share] : view.busy) {
     const auto held = view.memory_bytes.find(gpu);
-    out += fmt::format("GPU {}: {:3.0f} % busy, {} held\n", gpu, share * 100, util::human_bytes(held == view.memory_bytes.end() ? 0 : held->second));
+    out += fmt::format("GPU {}: {:3.0f} % busy, {} held\n", gpu, share * 100,
+                       util::human_bytes(held == view.memory_bytes.end() ? 0 : held->second));
   }
   const auto table = [&](const char* title, const std::map<std::string, Sums>& sums) {
     if (sums.empty()) return;
-    util::Table t({{title, util::Align::kLeft, true}, {"COUNT/s", util::Align::kRight}, {"AVERAGE", util::Align::kRight}, {"TIME", util::Align::kRight}});
+    util::Table t({{title, util::Align::kLeft, true},
+                   {"COUNT/s", util::Align::kRight},
+                   {"AVERAGE", util::Align::kRight},
+                   {"TIME", util::Align::kRight}});
     for (const auto& [name, s] : largest(sums))
-      t.add({util::escape_control(name), rate(s.count), fmt::format("{:.1f} us", static_cast<double>(s.ns) / 1e3 / static_cast<double>(s.count)),
-             fmt::format("{:.1f} %", static_cast<double>(s.ns) / 1e7 / view.seconds)});
+      t.add(
+          {util::escape_control(name), rate(s.count),
+           fmt::format("{:.1f} us", static_cast<double>(s.ns) / 1e3 / static_cast<double>(s.count)),
+           fmt::format("{:.1f} %", static_cast<double>(s.ns) / 1e7 / view.seconds)});
     out += '\n';
     out += t.text(columns);
   };
@@ -113,13 +132,15 @@ std::string to_text(const View& view, size_t columns) {
 
 class Top {
  public:
-  Top(LiveSession session, const Options& options) : session_(std::move(session)), options_(options) {
+  Top(LiveSession session, const Options& options)
+      : session_(std::move(session)), options_(options) {
     visitor_.call = [this](LiveProcess& process, uint32_t, const format::CallRecord& call) {
       const store::RawFunction* function = process.facts.function(call.function);
       ++window_.calls;
       Sums& sums = window_.functions[function == nullptr ? "?" : function->name];
       ++sums.count;
-      sums.ns += process.facts.clock.monotonic(call.start + store::RecordedCall(call).duration()) - process.facts.clock.monotonic(call.start);
+      sums.ns += process.facts.clock.monotonic(call.start + store::RecordedCall(call).duration()) -
+                 process.facts.clock.monotonic(call.start);
     };
     visitor_.operation = [this](LiveProcess&, const LiveOperation& op, int64_t start, int64_t end) {
       if (op.kind == format::Kind::kBarrier) return;
@@ -171,10 +192,13 @@ class Top {
         if (agent.fact.is_gpu != 0) view.busy[agent.fact.gpu_index];
       for (const auto& [gpu, bytes] : process->memory_bytes) view.memory_bytes[gpu] += bytes;
     }
-    for (const auto& [gpu, spans] : window_.spans) view.busy[gpu] = static_cast<double>(union_ns(spans, begin, end)) / static_cast<double>(end - begin);
+    for (const auto& [gpu, spans] : window_.spans)
+      view.busy[gpu] =
+          static_cast<double>(union_ns(spans, begin, end)) / static_cast<double>(end - begin);
     view.window = std::move(window_);
     if (options_.json) {
-      fmt::print("{}\n", to_json(view).dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+      fmt::print("{}\n",
+                 to_json(view).dump(-1, ' ', false, ordered_json::error_handler_t::replace));
       return;
     }
     if (terminal && !options_.once) fmt::print("\x1b[H\x1b[J");
@@ -199,11 +223,17 @@ int top(const Options& options) {
 
 void add_top(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(parent, "top", "calls, kernels, GPU load and memory of a running program, refreshed", "top PID|DIR [--interval S] [--once] [--json]",
-                                  "  wavetap top 4711\n"
-                                  "  wavetap top 4711 --once --json\n");
-  command.add_option("PID|DIR", options->target, "a recorded process, or the folder of its recording")->required();
-  command.add_option("--interval", options->interval, "seconds between two refreshes (1)")->type_name("S")->check(CLI::Range(0.05, 3600.0).description(""));
+  CLI::App& command = add_command(
+      parent, "top", "calls, kernels, GPU load and memory of a running program, refreshed",
+      "top PID|DIR [--interval S] [--once] [--json]",
+      "  wavetap top 4711\n"
+      "  wavetap top 4711 --once --json\n");
+  command
+      .add_option("PID|DIR", options->target, "a recorded process, or the folder of its recording")
+      ->required();
+  command.add_option("--interval", options->interval, "seconds between two refreshes (1)")
+      ->type_name("S")
+      ->check(CLI::Range(0.05, 3600.0).description(""));
   command.add_flag("--once", options->once, "show one interval and end");
   command.add_flag("--json", options->json, "print one JSON object per interval");
   command.callback([options, &invocation] { invocation.exit_code = top(*options); });

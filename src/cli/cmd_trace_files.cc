@@ -45,8 +45,8 @@ int check(const CheckOptions& options) {
                        {"findings", findings}});
       continue;
     }
-    fmt::print("{}: {}: {} calls, {} ops, {} links\n", path, result->sound() ? "sound" : "not sound",
-               result->calls, result->ops, result->links);
+    fmt::print("{}: {}: {} calls, {} ops, {} links\n", path,
+               result->sound() ? "sound" : "not sound", result->calls, result->ops, result->links);
     if (!result->losses.empty() && result->losses != "0")
       fmt::print("  error: the recorder lost {} events\n", result->losses);
     for (const store::Finding& f : result->findings)
@@ -67,7 +67,8 @@ int trim(const TrimArguments& arguments) {
   store::TrimOptions options;
   options.marker = arguments.marker;
   options.kernel = arguments.kernel;
-  if (arguments.start.empty() && arguments.end.empty() && options.marker.empty() && options.kernel.empty())
+  if (arguments.start.empty() && arguments.end.empty() && options.marker.empty() &&
+      options.kernel.empty())
     return fail({"trim: nothing to cut by; give --start, --end, --marker or --kernel"});
   Result<store::Trace> trace = load_trace(arguments.path, store::trim_load_options(options));
   if (!trace.ok()) return fail(trace.error());
@@ -84,15 +85,17 @@ int trim(const TrimArguments& arguments) {
   }
   std::string output = arguments.output;
   if (output.empty())
-    output = (std::filesystem::path(arguments.path).replace_extension("").string()) + "-trimmed.rpd";
+    output =
+        (std::filesystem::path(arguments.path).replace_extension("").string()) + "-trimmed.rpd";
   util::Progress progress("writing " + output, 100);
   options.progress = [&](double share) { progress.update(static_cast<size_t>(share * 100), ""); };
   Result<store::TrimResult> result = store::trim_trace(*trace, output, options);
   if (!result.ok()) return fail(result.error());
   for (const std::string& table : result->left_out)
-    warn({fmt::format("{}: virtual table {} is not carried over", output, util::escape_control(table))});
-  fmt::print("{}: {} of {} calls, {} of {} ops\n", output, result->calls_after, result->calls_before,
-             result->ops_after, result->ops_before);
+    warn({fmt::format("{}: virtual table {} is not carried over", output,
+                      util::escape_control(table))});
+  fmt::print("{}: {} of {} calls, {} of {} ops\n", output, result->calls_after,
+             result->calls_before, result->ops_after, result->ops_before);
   return kDone;
 }
 
@@ -142,8 +145,8 @@ int diff(const DiffArguments& arguments) {
     char* rest = nullptr;
     options.fail_above = std::strtod(arguments.fail_above.c_str(), &rest) / 100;
     if ((*rest != '\0' && std::string_view(rest) != "%") || options.fail_above < 0)
-      return fail(
-          {fmt::format("--fail-above {}: not a percentage; give one, such as 5%", arguments.fail_above)});
+      return fail({fmt::format("--fail-above {}: not a percentage; give one, such as 5%",
+                               arguments.fail_above)});
   }
   Result<store::Trace> a = load_trace(arguments.a, {.domains = false});
   if (!a.ok()) return fail(a.error());
@@ -170,21 +173,26 @@ void add_check(CLI::App& parent, Invocation& invocation) {
 
 void add_trim(CLI::App& parent, Invocation& invocation) {
   auto options = std::make_shared<TrimArguments>();
-  CLI::App& command = add_command(parent, "trim", "cut a trace by time, marker or kernel into a new file",
-                                  "trim TRACE [-o OUT] [--start T] [--end T] [--marker REGEX]\n"
-                                  "                    [--kernel REGEX]",
-                                  "  wavetap trim trace.rpd --start 25% --end 50% -o part.rpd\n"
-                                  "  wavetap trim trace.rpd --marker 'step 17' -o step17.rpd\n");
+  CLI::App& command =
+      add_command(parent, "trim", "cut a trace by time, marker or kernel into a new file",
+                  "trim TRACE [-o OUT] [--start T] [--end T] [--marker REGEX]\n"
+                  "                    [--kernel REGEX]",
+                  "  wavetap trim trace.rpd --start 25% --end 50% -o part.rpd\n"
+                  "  wavetap trim trace.rpd --marker 'step 17' -o step17.rpd\n");
   command.add_option("TRACE", options->path, "a .rpd file")->required();
-  command.add_option("--output,-o", options->output, "file to write (TRACE-trimmed.rpd)")->type_name("OUT");
+  command.add_option("--output,-o", options->output, "file to write (TRACE-trimmed.rpd)")
+      ->type_name("OUT");
   command
       .add_option("--start", options->start,
                   std::string("keep calls that start at or after ") + analysis::kTimeSpecHelp)
       ->type_name("T");
-  command.add_option("--end", options->end, "keep calls that start at or before it")->type_name("T");
-  command.add_option("--marker", options->marker, "keep what lies inside markers whose text matches")
+  command.add_option("--end", options->end, "keep calls that start at or before it")
+      ->type_name("T");
+  command
+      .add_option("--marker", options->marker, "keep what lies inside markers whose text matches")
       ->type_name("REGEX");
-  command.add_option("--kernel", options->kernel, "keep GPU work whose name matches, and its calls")
+  command
+      .add_option("--kernel", options->kernel, "keep GPU work whose name matches, and its calls")
       ->type_name("REGEX");
   command.callback([options, &invocation] { invocation.exit_code = trim(*options); });
 }
@@ -195,9 +203,11 @@ void add_merge(CLI::App& parent, Invocation& invocation) {
                                   "merge TRACE TRACE… [-o OUT] [--align auto|none|start]",
                                   "  wavetap merge rank0.rpd rank1.rpd -o job.rpd\n");
   command.add_option("TRACE", options->paths, "two or more .rpd files, rank 0 first")->required();
-  command.add_option("--output,-o", options->output, "file to write (merged.rpd)")->type_name("OUT");
+  command.add_option("--output,-o", options->output, "file to write (merged.rpd)")
+      ->type_name("OUT");
   command
-      .add_option("--align", options->align, "how clocks are brought together: auto, none or start (auto)")
+      .add_option("--align", options->align,
+                  "how clocks are brought together: auto, none or start (auto)")
       ->type_name("HOW")
       ->check(CLI::IsMember({"auto", "none", "start"}).description(""));
   command.callback([options, &invocation] { invocation.exit_code = merge(*options); });
@@ -215,7 +225,8 @@ void add_diff(CLI::App& parent, Invocation& invocation) {
       .add_option("--fail-above", options->fail_above,
                   "exit 2 when GPU work got slower by more than this, beyond noise")
       ->type_name("PERCENT");
-  command.add_flag("--by-sequence", options->by_sequence, "match a kernel together with the one before it");
+  command.add_flag("--by-sequence", options->by_sequence,
+                   "match a kernel together with the one before it");
   command.add_option("--top", options->top, "rows per table, 0 for all (20)")->type_name("N");
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &invocation] { invocation.exit_code = diff(*options); });

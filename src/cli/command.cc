@@ -12,7 +12,8 @@ namespace wavetap::cli {
 namespace {
 
 void print_line(const char* kind, util::Style style, const std::string& message) {
-  const std::string prefix = util::styled(fmt::format("wavetap: {}:", kind), style, util::wants_colour(STDERR_FILENO));
+  const std::string prefix =
+      util::styled(fmt::format("wavetap: {}:", kind), style, util::wants_colour(STDERR_FILENO));
   fmt::print(stderr, "{} {}\n", prefix, message);
 }
 

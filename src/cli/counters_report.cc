@@ -30,17 +30,21 @@ Status write_counters(const std::string& lines_path, const std::string& json_pat
 #undef WT_COUNTER
   for (const std::string& line : util::split(text, '\n')) {
     if (line.empty()) continue;
-    nlohmann::ordered_json dispatch = nlohmann::ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
+    nlohmann::ordered_json dispatch =
+        nlohmann::ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (!dispatch.is_object() || !dispatch.contains("counters")) {
       ++losses;
       continue;
     }
-    for (const auto& [name, value] : dispatch["counters"].items()) totals[name] = totals.value(name, uint64_t{0}) + value.get<uint64_t>();
+    for (const auto& [name, value] : dispatch["counters"].items())
+      totals[name] = totals.value(name, uint64_t{0}) + value.get<uint64_t>();
     dispatches.push_back(std::move(dispatch));
   }
-  const nlohmann::ordered_json document = {{"version", kVersion},   {"emulated", true}, {"ticks_per_second", 100'000'000},
-                                           {"dispatches", dispatches}, {"totals", totals}, {"losses", losses}};
-  return util::write_file(json_path, document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  const nlohmann::ordered_json document = {
+      {"version", kVersion},      {"emulated", true}, {"ticks_per_second", 100'000'000},
+      {"dispatches", dispatches}, {"totals", totals}, {"losses", losses}};
+  return util::write_file(
+      json_path, document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace wavetap::cli

@@ -30,11 +30,15 @@ Result<std::unique_ptr<DeviceFile>> open_device_file(const std::string& path) {
     }
   }
   if (file->objects.empty() && file->problems.empty() && !file->skipped.empty()) {
-    return errorf("%s: has code for %s only, which no virtual GPU runs; rebuild it for one of wavetap gpu list", path.c_str(),
-                  util::join(file->skipped, ", ").c_str());
+    return errorf(
+        "%s: has code for %s only, which no virtual GPU runs; rebuild it for one of wavetap gpu "
+        "list",
+        path.c_str(), util::join(file->skipped, ", ").c_str());
   }
   if (file->objects.empty() && file->problems.empty()) {
-    return errorf("%s: holds no AMDGPU code; give a HIP program, a library, a bundle or a code object", path.c_str());
+    return errorf(
+        "%s: holds no AMDGPU code; give a HIP program, a library, a bundle or a code object",
+        path.c_str());
   }
   return file;
 }
@@ -44,22 +48,26 @@ std::vector<DeviceFunction> functions_of(const codeobj::CodeObject& object) {
   bool wave64 = !object.target().has_wave32();
   for (const codeobj::Kernel& kernel : object.kernels()) {
     wave64 = kernel.wave64(object.target());
-    functions.push_back({codeobj::demangle(kernel.name), kernel.entry_address, kernel.code, wave64, &kernel});
+    functions.push_back(
+        {codeobj::demangle(kernel.name), kernel.entry_address, kernel.code, wave64, &kernel});
   }
   for (const codeobj::CodeSymbol& symbol : object.symbols()) {
     if (!symbol.is_function || symbol.size_bytes == 0) continue;
-    const bool is_known = std::any_of(functions.begin(), functions.end(), [&](const DeviceFunction& function) {
-      return function.address == symbol.address;
-    });
-    const std::span<const std::byte> code = object.elf().at_address(symbol.address, symbol.size_bytes);
-    if (!is_known && !code.empty()) functions.push_back({codeobj::demangle(symbol.name), symbol.address, code, wave64, nullptr});
+    const bool is_known = std::any_of(
+        functions.begin(), functions.end(),
+        [&](const DeviceFunction& function) { return function.address == symbol.address; });
+    const std::span<const std::byte> code =
+        object.elf().at_address(symbol.address, symbol.size_bytes);
+    if (!is_known && !code.empty())
+      functions.push_back({codeobj::demangle(symbol.name), symbol.address, code, wave64, nullptr});
   }
   std::sort(functions.begin(), functions.end(),
             [](const DeviceFunction& a, const DeviceFunction& b) { return a.address < b.address; });
   return functions;
 }
 
-Result<std::vector<FoundKernel>> find_kernels(const DeviceFile& file, const std::string& name, const std::string& target) {
+Result<std::vector<FoundKernel>> find_kernels(const DeviceFile& file, const std::string& name,
+                                              const std::string& target) {
   std::vector<FoundKernel> found;
   std::vector<std::string> targets, names;
   const auto add_once = [](std::vector<std::string>& list, const std::string& text) {
@@ -67,20 +75,26 @@ Result<std::vector<FoundKernel>> find_kernels(const DeviceFile& file, const std:
   };
   for (const codeobj::CodeObject& object : file.objects) {
     add_once(targets, object.target_id());
-    if (!target.empty() && object.target_id() != target && amd::to_string(object.target()) != target) continue;
-    for (const codeobj::Kernel& kernel : object.kernels()) add_once(names, codeobj::short_name(kernel.name));
-    if (const codeobj::Kernel* kernel = object.find_kernel(name)) found.push_back({&object, kernel});
+    if (!target.empty() && object.target_id() != target &&
+        amd::to_string(object.target()) != target)
+      continue;
+    for (const codeobj::Kernel& kernel : object.kernels())
+      add_once(names, codeobj::short_name(kernel.name));
+    if (const codeobj::Kernel* kernel = object.find_kernel(name))
+      found.push_back({&object, kernel});
   }
   if (!found.empty()) return found;
   if (names.empty() && !target.empty()) {
-    return errorf("%s: no code for %s; it carries %s", file.path.c_str(), target.c_str(), util::join(targets, ", ").c_str());
+    return errorf("%s: no code for %s; it carries %s", file.path.c_str(), target.c_str(),
+                  util::join(targets, ", ").c_str());
   }
   constexpr size_t kShown = 12;
   const std::string near = util::nearest_name(name, names);
   const size_t more = names.size() - std::min(names.size(), kShown);
   names.resize(names.size() - more);
   return errorf("%s: no kernel %s; %s%s%s", file.path.c_str(), util::escape_control(name).c_str(),
-                near.empty() ? "it has " : ("did you mean " + near + "? It has ").c_str(), util::join(names, ", ").c_str(),
+                near.empty() ? "it has " : ("did you mean " + near + "? It has ").c_str(),
+                util::join(names, ", ").c_str(),
                 more == 0 ? "" : (" and " + std::to_string(more) + " more").c_str());
 }
 

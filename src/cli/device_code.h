@@ -36,14 +36,17 @@ struct DeviceFunction {
   const codeobj::Kernel* kernel = nullptr;  // null for a device function
 };
 
-// In address order. A device function is taken to run in waves of the same size as the kernels around it.
+// In address order. A device function is taken to run in waves of the same size as the kernels
+// around it.
 std::vector<DeviceFunction> functions_of(const codeobj::CodeObject& object);
 
-// The kernels whose symbol, demangled name or short name is `name`, in objects of `target` ("" for all).
+// The kernels whose symbol, demangled name or short name is `name`, in objects of `target` ("" for
+// all).
 struct FoundKernel {
   const codeobj::CodeObject* object = nullptr;
   const codeobj::Kernel* kernel = nullptr;
 };
-Result<std::vector<FoundKernel>> find_kernels(const DeviceFile& file, const std::string& name, const std::string& target);
+Result<std::vector<FoundKernel>> find_kernels(const DeviceFile& file, const std::string& name,
+                                              const std::string& target);
 
 }  // namespace wavetap::cli

@@ -8,8 +8,8 @@
 
 namespace wavetap::cli {
 
-// What the dynamic linker would be asked for by a host program: DT_NEEDED and DT_RUNPATH/DT_RPATH with
-// $ORIGIN expanded.
+// What the dynamic linker would be asked for by a host program: DT_NEEDED and DT_RUNPATH/DT_RPATH
+// with $ORIGIN expanded.
 struct ElfNeeds {
   std::vector<std::string> libraries;
   std::vector<std::string> search_path;

@@ -10,7 +10,8 @@ GpuAddr GuestMemory::allocate(uint64_t size_bytes, Access access) {
   Block block;
   // One page more than asked for on the host: vectorised handlers may read whole cache lines.
   block.bytes = std::make_unique<std::byte[]>(size_bytes + kPage);
-  block.range = {begin, begin + size_bytes, block.bytes.get(), true, access.writable, access.executable};
+  block.range = {begin, begin + size_bytes, block.bytes.get(),
+                 true,  access.writable,    access.executable};
   blocks_.emplace(begin, std::move(block));
   next_ = begin + (size_bytes + kPage - 1) / kPage * kPage + kPage;
   return {begin};

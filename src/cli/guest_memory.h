@@ -1,6 +1,6 @@
-// GuestMemory: the address space of a kernel run by `wavetap gpu exec`. Each allocation gets its own
-// pages, with an unmapped page on either side, so an access past a buffer is a fault and not luck.
-// Addresses are the same in every run.
+// GuestMemory: the address space of a kernel run by `wavetap gpu exec`. Each allocation gets its
+// own pages, with an unmapped page on either side, so an access past a buffer is a fault and not
+// luck. Addresses are the same in every run.
 #pragma once
 
 #include <cstddef>

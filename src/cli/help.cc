@@ -26,7 +26,8 @@ std::string entry(const std::string& name, const std::string& description) {
 
 std::string option_name(const CLI::Option& option) {
   std::string name = option.get_name(/*positional=*/option.get_positional(), /*all_options=*/true);
-  for (size_t comma = 0; (comma = name.find(',', comma)) != std::string::npos; comma += 2) name.insert(comma + 1, 1, ' ');
+  for (size_t comma = 0; (comma = name.find(',', comma)) != std::string::npos; comma += 2)
+    name.insert(comma + 1, 1, ' ');
   if (option.get_items_expected_max() == 0) return name;
   const std::string type = option.get_type_name();
   return type.empty() || option.get_positional() ? name : name + ' ' + type;
@@ -36,13 +37,15 @@ std::string option_name(const CLI::Option& option) {
 
 std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const {
   std::string about = app->get_description();
-  if (!about.empty()) about[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(about[0])));
+  if (!about.empty())
+    about[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(about[0])));
   if (!about.empty() && about.back() != '.') about += '.';
   std::string text = fmt::format("Usage: wavetap {}\n\n{}\n", usage_, util::wrap(about, kColumns));
   std::string arguments, options, commands;
   for (const CLI::Option* option : app->get_options()) {
     if (option->get_group().empty()) continue;  // hidden
-    (option->get_positional() ? arguments : options) += entry(option_name(*option), option->get_description());
+    (option->get_positional() ? arguments : options) +=
+        entry(option_name(*option), option->get_description());
   }
   for (const CLI::App* command : app->get_subcommands({})) {
     commands += entry(command->get_name(), command->get_description());

@@ -12,7 +12,8 @@ class HelpFormatter final : public CLI::FormatterBase {
   HelpFormatter(std::string usage, std::string examples)
       : usage_(std::move(usage)), examples_(std::move(examples)) {}
 
-  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override;
 
  private:
   std::string usage_;

@@ -58,13 +58,15 @@ Result<vgpu::Model> find_model(const std::string& name) {
     if (candidate == name) return vgpu::load_model(folder, name);
   }
   if (known.empty()) {
-    return errorf("%s: holds no GPU models; reinstall wavetap or give --gpu the path of a model file", folder.c_str());
+    return errorf(
+        "%s: holds no GPU models; reinstall wavetap or give --gpu the path of a model file",
+        folder.c_str());
   }
   const std::string shown = util::escape_control(name);
   const std::string near = util::nearest_name(name, known);
   if (!near.empty()) {
-    return errorf("%s: no such GPU model; did you mean %s? (known: %s)", shown.c_str(), near.c_str(),
-                  util::join(known, ", ").c_str());
+    return errorf("%s: no such GPU model; did you mean %s? (known: %s)", shown.c_str(),
+                  near.c_str(), util::join(known, ", ").c_str());
   }
   return errorf("%s: no such GPU model; use one of %s, or the path of a model file", shown.c_str(),
                 util::join(known, ", ").c_str());

@@ -29,7 +29,8 @@ Result<std::string> roctx_folder();
 // The program that touches the GPU for `wavetap doctor`; an error when it is not there.
 Result<std::string> probe_program();
 
-// The libraries for `run --correct-device` and `doctor --redirects`; errors when they are not there.
+// The libraries for `run --correct-device` and `doctor --redirects`; errors when they are not
+// there.
 Result<std::string> correct_library();
 Result<std::string> audit_library();
 

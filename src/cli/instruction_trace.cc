@@ -25,8 +25,10 @@ std::string result_text(const emu::Wave& wave, const isa::Operand& operand) {
     return fmt::format("0x{:x}{}", value, operand.dwords > 2 ? "…" : "");
   };
   if (operand.is(OperandKind::kScalar)) {
-    if (operand.index == isa::slot::kNull || operand.index + operand.dwords > isa::slot::kCount) return "";
-    return fmt::format(" {}={}", isa::dump(operand), words([&](int i) { return wave.s[operand.index + i]; }));
+    if (operand.index == isa::slot::kNull || operand.index + operand.dwords > isa::slot::kCount)
+      return "";
+    return fmt::format(" {}={}", isa::dump(operand),
+                       words([&](int i) { return wave.s[operand.index + i]; }));
   }
   const bool is_agpr = operand.is(OperandKind::kAgpr);
   const uint32_t* rows = is_agpr ? wave.a : wave.v;
@@ -35,14 +37,17 @@ std::string result_text(const emu::Wave& wave, const isa::Operand& operand) {
   int shown = 0;
   emu::for_each_lane(wave.exec(), [&](int lane) {
     if (shown++ >= kShownLanes) return;
-    text += (text.empty() ? "" : " ") + words([&](int i) { return rows[size_t{operand.index + uint32_t(i)} * wave.lanes + uint32_t(lane)]; });
+    text += (text.empty() ? "" : " ") + words([&](int i) {
+              return rows[size_t{operand.index + uint32_t(i)} * wave.lanes + uint32_t(lane)];
+            });
   });
   return fmt::format(" {}=[{}{}]", isa::dump(operand), text, shown > kShownLanes ? " …" : "");
 }
 
 }  // namespace
 
-void InstructionTrace::observe(void* context, const emu::Wave& wave, const isa::Inst& inst, GpuAddr pc) {
+void InstructionTrace::observe(void* context, const emu::Wave& wave, const isa::Inst& inst,
+                               GpuAddr pc) {
   static_cast<InstructionTrace*>(context)->print(wave, inst, pc);
 }
 
@@ -54,7 +59,8 @@ void InstructionTrace::print(const emu::Wave& wave, const isa::Inst& inst, GpuAd
   }
   const uint64_t exec = wave.exec();
   if (&wave != last_wave_) {
-    fmt::print("workgroup {},{},{} wave {}\n", wave.workgroup->id[0], wave.workgroup->id[1], wave.workgroup->id[2], wave.wave_in_group);
+    fmt::print("workgroup {},{},{} wave {}\n", wave.workgroup->id[0], wave.workgroup->id[1],
+               wave.workgroup->id[2], wave.wave_in_group);
     last_exec_ = exec;
   }
   last_wave_ = &wave;
@@ -62,12 +68,14 @@ void InstructionTrace::print(const emu::Wave& wave, const isa::Inst& inst, GpuAd
   const emu::MappedRange range = memory_.lookup(pc);
   std::string text = "?";
   if (range.contains(pc.value, inst.size_bytes)) {
-    text = isa::disassemble({range.host + (pc.value - range.begin), inst.size_bytes}, wave.program->target(), wave.lanes == 64, pc);
+    text = isa::disassemble({range.host + (pc.value - range.begin), inst.size_bytes},
+                            wave.program->target(), wave.lanes == 64, pc);
   }
   std::string results = result_text(wave, inst.dst) + result_text(wave, inst.dst2);
   if (exec != last_exec_) results += fmt::format(" exec=0x{:x}", exec);
   last_exec_ = exec;
-  fmt::print("  {:06x}  {}\n", pc.value - image_.value, results.empty() ? text : fmt::format("{:<48} ;{}", text, results));
+  fmt::print("  {:06x}  {}\n", pc.value - image_.value,
+             results.empty() ? text : fmt::format("{:<48} ;{}", text, results));
 }
 
 }  // namespace wavetap::cli

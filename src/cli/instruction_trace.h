@@ -7,11 +7,12 @@
 
 namespace wavetap::cli {
 
-// Prints each executed instruction with what it wrote: scalar results whole, vector results of the first
-// active lanes, EXEC when it changed. Addresses are relative to `image`. One worker thread.
+// Prints each executed instruction with what it wrote: scalar results whole, vector results of the
+// first active lanes, EXEC when it changed. Addresses are relative to `image`. One worker thread.
 class InstructionTrace {
  public:
-  InstructionTrace(GpuAddr image, emu::Memory& memory, uint64_t limit) : image_(image), memory_(memory), limit_(limit) {}
+  InstructionTrace(GpuAddr image, emu::Memory& memory, uint64_t limit)
+      : image_(image), memory_(memory), limit_(limit) {}
 
   // For EngineOptions::observe, with this object as the context.
   static void observe(void* context, const emu::Wave& wave, const isa::Inst& inst, GpuAddr pc);

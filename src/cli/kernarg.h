@@ -22,9 +22,10 @@ struct DispatchShape {
   uint32_t grid_size(int axis) const { return workgroups[axis] * workgroup_size[axis]; }
 };
 
-// Fills the kernarg segment: the visible arguments from `values` (one per argument, in order, already
-// bytes), the hidden ones from the shape, as code object versions 3 to 5 define them. Hidden arguments
-// that need a runtime (printf buffer, host calls, device heap) are null: a kernel that uses them faults.
+// Fills the kernarg segment: the visible arguments from `values` (one per argument, in order,
+// already bytes), the hidden ones from the shape, as code object versions 3 to 5 define them.
+// Hidden arguments that need a runtime (printf buffer, host calls, device heap) are null: a kernel
+// that uses them faults.
 Status fill_kernarg(const codeobj::Kernel& kernel, std::span<const std::vector<std::byte>> values,
                     const DispatchShape& shape, std::span<std::byte> kernarg);
 

@@ -36,7 +36,8 @@ bool parse_number(std::string_view text, T* value) {
     if (text.starts_with("0x")) {
       // The bits, so that 0xffffffff is a fine i32.
       std::make_unsigned_t<T> bits = 0;
-      const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), bits, 16);
+      const auto [end, error] =
+          std::from_chars(text.data() + 2, text.data() + text.size(), bits, 16);
       *value = static_cast<T>(bits);
       return error == std::errc() && end == text.data() + text.size();
     }
@@ -62,10 +63,12 @@ std::vector<std::byte> scalar(const std::string& type, std::string_view text) {
 }
 
 Error bad_argument(const std::string& text, const char* why) {
-  return errorf("--arg %s: %s; write TYPE:VALUE, buf:SIZE[:INIT] or raw:HEX", util::escape_control(text).c_str(), why);
+  return errorf("--arg %s: %s; write TYPE:VALUE, buf:SIZE[:INIT] or raw:HEX",
+                util::escape_control(text).c_str(), why);
 }
 
-Status fill_buffer(const std::string& text, const std::string& init, std::vector<std::byte>& bytes) {
+Status fill_buffer(const std::string& text, const std::string& init,
+                   std::vector<std::byte>& bytes) {
   const size_t equals = init.find('=');
   const std::string head = init.substr(0, equals);
   const std::string value = equals == std::string::npos ? "" : init.substr(equals + 1);
@@ -118,7 +121,8 @@ Result<KernelArgument> parse_argument(const std::string& text) {
   if (type == "buf") {
     const size_t second = rest.find(':');
     const std::optional<uint64_t> size = util::parse_unsigned(rest.substr(0, second));
-    if (!size || *size == 0 || *size > (uint64_t{1} << 34)) return bad_argument(text, "not a size up to 16g");
+    if (!size || *size == 0 || *size > (uint64_t{1} << 34))
+      return bad_argument(text, "not a size up to 16g");
     argument.is_buffer = true;
     argument.bytes.resize(*size);
     if (second != std::string::npos) {
@@ -131,7 +135,8 @@ Result<KernelArgument> parse_argument(const std::string& text) {
     for (size_t i = 0; i + 1 < rest.size(); i += 2) {
       uint8_t byte = 0;
       const auto [end, error] = std::from_chars(rest.data() + i, rest.data() + i + 2, byte, 16);
-      if (error != std::errc() || end != rest.data() + i + 2) return bad_argument(text, "not hexadecimal");
+      if (error != std::errc() || end != rest.data() + i + 2)
+        return bad_argument(text, "not hexadecimal");
       argument.bytes.push_back(static_cast<std::byte>(byte));
     }
     if (rest.empty() || rest.size() % 2 != 0) return bad_argument(text, "not whole bytes");
@@ -143,17 +148,20 @@ Result<KernelArgument> parse_argument(const std::string& text) {
   return argument;
 }
 
-Result<std::vector<std::string>> format_elements(std::span<const std::byte> bytes, const std::string& type, size_t count) {
+Result<std::vector<std::string>> format_elements(std::span<const std::byte> bytes,
+                                                 const std::string& type, size_t count) {
   std::vector<std::string> elements;
   const bool known = with_type(type, [&](auto element) {
     using T = decltype(element);
     for (size_t i = 0; i < count && (i + 1) * sizeof(T) <= bytes.size(); ++i) {
       std::memcpy(&element, bytes.data() + i * sizeof(T), sizeof(T));
-      if constexpr (sizeof(T) == 1) elements.push_back(fmt::format("{}", static_cast<int>(element)));
+      if constexpr (sizeof(T) == 1)
+        elements.push_back(fmt::format("{}", static_cast<int>(element)));
       else elements.push_back(fmt::format("{}", element));
     }
   });
-  if (!known) return errorf("%s: unknown type; use i8 u8 i16 u16 i32 u32 i64 u64 f32 or f64", type.c_str());
+  if (!known)
+    return errorf("%s: unknown type; use i8 u8 i16 u16 i32 u32 i64 u64 f32 or f64", type.c_str());
   return elements;
 }
 

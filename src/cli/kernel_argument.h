@@ -18,16 +18,17 @@
 namespace wavetap::cli {
 
 struct KernelArgument {
-  std::string text;              // as the user wrote it
+  std::string text;  // as the user wrote it
   bool is_buffer = false;
   std::vector<std::byte> bytes;  // the value, or the buffer's initial content
 };
 
 Result<KernelArgument> parse_argument(const std::string& text);
 
-// `count` elements of `type` at the start of `bytes`, as text; fewer when the bytes end. An unknown type is an
-// error.
-Result<std::vector<std::string>> format_elements(std::span<const std::byte> bytes, const std::string& type, size_t count);
+// `count` elements of `type` at the start of `bytes`, as text; fewer when the bytes end. An unknown
+// type is an error.
+Result<std::vector<std::string>> format_elements(std::span<const std::byte> bytes,
+                                                 const std::string& type, size_t count);
 
 // Bytes of one element, 0 for an unknown type.
 size_t element_bytes(const std::string& type);

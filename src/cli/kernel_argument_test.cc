@@ -27,8 +27,9 @@ TEST(KernelArgument, ReadsScalarsOfEveryType) {
 }
 
 TEST(KernelArgument, RefusesWhatDoesNotFit) {
-  for (const char* text : {"u8:256", "i32:", "i32:1x", "f32:abc", "q:1", "i32", "buf:0", "buf:x", "buf:4:what",
-                           "buf:4:fill.f32=", "buf:4:iota.q", "raw:1", "raw:zz", "raw:"}) {
+  for (const char* text :
+       {"u8:256", "i32:", "i32:1x", "f32:abc", "q:1", "i32", "buf:0", "buf:x", "buf:4:what",
+        "buf:4:fill.f32=", "buf:4:iota.q", "raw:1", "raw:zz", "raw:"}) {
     EXPECT_FALSE(parse_argument(text).ok()) << text;
   }
 }

@@ -37,7 +37,8 @@ std::optional<Stat> read_stat(uint32_t pid) {
   // The second field is the program's name in parentheses and may hold anything.
   const size_t close = text.rfind(')');
   if (close == std::string::npos || close + 2 >= text.size()) return std::nullopt;
-  const std::vector<std::string> fields = util::split(std::string_view(text).substr(close + 2), ' ');
+  const std::vector<std::string> fields =
+      util::split(std::string_view(text).substr(close + 2), ' ');
   if (fields.size() < 20) return std::nullopt;
   return Stat{fields[0][0], std::strtoull(fields[19].c_str(), nullptr, 10)};
 }
@@ -50,7 +51,8 @@ std::vector<std::string> socket_paths(uint32_t pid) {
   return paths;
 }
 
-// The first socket of the process that can be connected to; an invalid descriptor and errno when there is none.
+// The first socket of the process that can be connected to; an invalid descriptor and errno when
+// there is none.
 ScopedFd try_connect(uint32_t pid) {
   int reason = ENOENT;
   for (const std::string& path : socket_paths(pid)) {
@@ -59,10 +61,13 @@ ScopedFd try_connect(uint32_t pid) {
     if (path.size() >= sizeof address.sun_path) continue;
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
     // A socket of somebody else under our name is not one.
-    struct stat info{};
-    if (lstat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode) || info.st_uid != geteuid()) continue;
+    struct stat info {};
+    if (lstat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode) || info.st_uid != geteuid())
+      continue;
     ScopedFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (fd.valid() && connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
+    if (fd.valid() &&
+        connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+      return fd;
     reason = errno;
   }
   errno = reason;
@@ -72,7 +77,8 @@ ScopedFd try_connect(uint32_t pid) {
 bool has_recorder(uint32_t pid) {
   const Result<std::vector<std::byte>> maps = util::read_file(fmt::format("/proc/{}/maps", pid));
   if (!maps.ok()) return false;
-  return std::string_view(reinterpret_cast<const char*>(maps->data()), maps->size()).find("/libwavetap.so") != std::string_view::npos;
+  return std::string_view(reinterpret_cast<const char*>(maps->data()), maps->size())
+             .find("/libwavetap.so") != std::string_view::npos;
 }
 
 Result<ScopedFd> connect_to(uint32_t pid) {
@@ -81,12 +87,15 @@ Result<ScopedFd> connect_to(uint32_t pid) {
     ScopedFd fd = try_connect(pid);
     if (fd.valid()) return fd;
     const int reason = errno;
-    if (!read_stat(pid)) return errorf("process %u: does not exist; see wavetap status without a number", pid);
-    struct stat owner{};
+    if (!read_stat(pid))
+      return errorf("process %u: does not exist; see wavetap status without a number", pid);
+    struct stat owner {};
     if (stat(fmt::format("/proc/{}", pid).c_str(), &owner) == 0 && owner.st_uid != geteuid())
-      return errorf("process %u: belongs to another user; only its owner can control the recording", pid);
+      return errorf("process %u: belongs to another user; only its owner can control the recording",
+                    pid);
     if (tries >= kConnectTries || !has_recorder(pid))
-      return errorf("process %u: no recorder answers (%s); start the program with wavetap run", pid, std::strerror(reason));
+      return errorf("process %u: no recorder answers (%s); start the program with wavetap run", pid,
+                    std::strerror(reason));
     usleep(kConnectPauseUs);
   }
 }
@@ -96,7 +105,8 @@ Result<ScopedFd> connect_to(uint32_t pid) {
 bool is_running(format::ProcessId id) {
   // The top byte of the start time counts exec().
   const std::optional<Stat> stat = read_stat(id.pid);
-  return stat && stat->state != 'Z' && stat->state != 'X' && stat->start == (id.start & 0x00ff'ffff'ffff'ffff);
+  return stat && stat->state != 'Z' && stat->state != 'X' &&
+         stat->start == (id.start & 0x00ff'ffff'ffff'ffff);
 }
 
 Result<Answer> ask(uint32_t pid, const std::string& request) {
@@ -111,7 +121,11 @@ Result<Answer> ask(uint32_t pid, const std::string& request) {
     pollfd wait{fd->get(), POLLIN, 0};
     const int ready = poll(&wait, 1, kPatienceMs);
     if (ready < 0 && errno == EINTR) continue;
-    if (ready == 0) return errorf("process %u: the recorder does not answer; the process may be stopped (SIGSTOP) or in a debugger", pid);
+    if (ready == 0)
+      return errorf(
+          "process %u: the recorder does not answer; the process may be stopped (SIGSTOP) or in a "
+          "debugger",
+          pid);
     const ssize_t got = read(fd->get(), buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
@@ -120,7 +134,8 @@ Result<Answer> ask(uint32_t pid, const std::string& request) {
   Answer answer;
   for (const std::string& item : util::split(text, '\n')) {
     const size_t blank = item.find(' ');
-    const std::string key = item.substr(0, blank), rest = blank == std::string::npos ? "" : item.substr(blank + 1);
+    const std::string key = item.substr(0, blank),
+                      rest = blank == std::string::npos ? "" : item.substr(blank + 1);
     if (key == "ok") return answer;
     if (key == "error") return errorf("process %u: %s", pid, rest.c_str());
     answer.emplace_back(key, rest);
@@ -137,28 +152,33 @@ std::string value_of(const Answer& answer, const std::string& key) {
 void remove_stale_socket(uint32_t pid) {
   if (read_stat(pid)) return;  // the number is in use, perhaps by another
   for (const std::string& path : socket_paths(pid)) {
-    struct stat info{};
-    if (lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode) && info.st_uid == geteuid()) unlink(path.c_str());
+    struct stat info {};
+    if (lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode) && info.st_uid == geteuid())
+      unlink(path.c_str());
   }
 }
 
 Result<uint32_t> parse_pid(const std::string& text) {
   const std::optional<uint64_t> number = util::parse_unsigned(text);
-  if (!number || *number == 0 || *number > INT32_MAX) return errorf("%s: not a process number; give the PID of a recorded program", util::escape_control(text).c_str());
+  if (!number || *number == 0 || *number > INT32_MAX)
+    return errorf("%s: not a process number; give the PID of a recorded program",
+                  util::escape_control(text).c_str());
   return static_cast<uint32_t>(*number);
 }
 
 Result<std::string> find_session(const std::string& target) {
-  struct stat info{};
+  struct stat info {};
   if (stat(target.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return target;
   if (target.find_first_not_of("0123456789") != std::string::npos)
-    return errorf("%s: neither a folder nor a process number; give one of them", util::escape_control(target).c_str());
+    return errorf("%s: neither a folder nor a process number; give one of them",
+                  util::escape_control(target).c_str());
   const Result<uint32_t> pid = parse_pid(target);
   if (!pid.ok()) return pid.error();
   const Result<Answer> answer = ask(*pid, "status");
   if (!answer.ok()) return answer.error();
   const std::string folder = value_of(*answer, "session");
-  if (folder.empty()) return errorf("process %u: records nowhere yet; wavetap start %u begins", *pid, *pid);
+  if (folder.empty())
+    return errorf("process %u: records nowhere yet; wavetap start %u begins", *pid, *pid);
   return folder;
 }
 

@@ -17,8 +17,8 @@ bool is_running(format::ProcessId id);
 // What a process answered: its lines as (key, rest), without the closing "ok".
 using Answer = std::vector<std::pair<std::string, std::string>>;
 
-// Sends a request (start, stop, flush, status) to the recorder in a process. The error says whether there is no
-// such process, no recorder in it, or what the recorder objected to.
+// Sends a request (start, stop, flush, status) to the recorder in a process. The error says whether
+// there is no such process, no recorder in it, or what the recorder objected to.
 Result<Answer> ask(uint32_t pid, const std::string& request);
 
 // The first value of a key, or "".

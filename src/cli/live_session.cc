@@ -27,7 +27,8 @@ LiveOperation dispatch_of(const store::RawFacts& facts, const format::DispatchRe
   op.kind = Kind::kDispatch;
   op.submitted = r.time;
   const std::optional<size_t> kernel = facts.kernel(r.kernel_object, r.time);
-  op.name = kernel ? codeobj::demangle(facts.kernels[*kernel].name) : fmt::format("kernel {:#x}", r.kernel_object);
+  op.name = kernel ? codeobj::demangle(facts.kernels[*kernel].name)
+                   : fmt::format("kernel {:#x}", r.kernel_object);
   op.queue = r.queue;
   op.device = gpu_of_queue(facts, r.queue);
   std::copy(std::begin(r.grid), std::end(r.grid), op.grid);
@@ -40,9 +41,10 @@ LiveOperation copy_of(const store::RawFacts& facts, const format::CopyRecord& r)
   op.kind = Kind::kCopy;
   op.submitted = r.time;
   const int64_t to = gpu_of(facts, r.destination_agent), from = gpu_of(facts, r.source_agent);
-  op.name = static_cast<format::CopyKind>(r.header.flags) == format::CopyKind::kFill
-                ? "FillBuffer"
-                : fmt::format("Copy{}To{}", from < 0 ? "Host" : "Device", to < 0 ? "Host" : "Device");
+  op.name =
+      static_cast<format::CopyKind>(r.header.flags) == format::CopyKind::kFill
+          ? "FillBuffer"
+          : fmt::format("Copy{}To{}", from < 0 ? "Host" : "Device", to < 0 ? "Host" : "Device");
   op.device = to >= 0 ? to : from;
   op.bytes = r.bytes;
   return op;
@@ -53,17 +55,20 @@ LiveOperation copy_of(const store::RawFacts& facts, const format::CopyRecord& r)
 Result<LiveSession> LiveSession::open(const std::string& folder) {
   Result<format::SessionReader> reader = format::SessionReader::open(folder);
   if (!reader.ok()) return reader.error();
-  if (reader->processes().empty()) return errorf("%s: holds no recording; give the folder of one", folder.c_str());
+  if (reader->processes().empty())
+    return errorf("%s: holds no recording; give the folder of one", folder.c_str());
   LiveSession session;
   session.reader_ = std::make_unique<format::SessionReader>(std::move(*reader));
   return session;
 }
 
 bool LiveSession::ended() const {
-  return std::none_of(reader_->processes().begin(), reader_->processes().end(), [](const format::ProcessStreams& p) { return is_running(p.id); });
+  return std::none_of(reader_->processes().begin(), reader_->processes().end(),
+                      [](const format::ProcessStreams& p) { return is_running(p.id); });
 }
 
-void LiveSession::take_facts(LiveProcess& process, const format::ProcessStreams& streams, const Visitor& visitor) {
+void LiveSession::take_facts(LiveProcess& process, const format::ProcessStreams& streams,
+                             const Visitor& visitor) {
   format::StreamReader* facts = streams.facts();
   if (facts == nullptr) return;
   format::Record record;
@@ -74,14 +79,17 @@ void LiveSession::take_facts(LiveProcess& process, const format::ProcessStreams&
   process.facts.clock.set_frequency(facts->clock(), process.facts.process().clock_hz);
 }
 
-void LiveSession::take(LiveProcess& process, uint32_t tid, const format::Record& record, const Visitor& visitor) {
+void LiveSession::take(LiveProcess& process, uint32_t tid, const format::Record& record,
+                       const Visitor& visitor) {
   const store::RawFacts& facts = process.facts;
   switch (record.header.kind) {
     case Kind::kCall:
-      if (const auto* r = record.as<format::CallRecord>(); r != nullptr && visitor.call) visitor.call(process, tid, *r);
+      if (const auto* r = record.as<format::CallRecord>(); r != nullptr && visitor.call)
+        visitor.call(process, tid, *r);
       break;
     case Kind::kDispatch:
-      if (const auto* r = record.as<format::DispatchRecord>(); r != nullptr && (record.header.flags & format::kDispatchUntimed) == 0) {
+      if (const auto* r = record.as<format::DispatchRecord>();
+          r != nullptr && (record.header.flags & format::kDispatchUntimed) == 0) {
         LiveOperation& op = process.pending[r->id] = dispatch_of(facts, *r);
         op.tid = tid;
       }
@@ -107,7 +115,8 @@ void LiveSession::take(LiveProcess& process, uint32_t tid, const format::Record&
       if (const auto* r = record.as<format::CompleteRecord>()) {
         const auto found = process.pending.find(r->id);
         if (found == process.pending.end()) break;
-        if (visitor.operation) visitor.operation(process, found->second, r->start_ns, std::max(r->start_ns, r->end_ns));
+        if (visitor.operation)
+          visitor.operation(process, found->second, r->start_ns, std::max(r->start_ns, r->end_ns));
         process.pending.erase(found);
       }
       break;
@@ -117,7 +126,10 @@ void LiveSession::take(LiveProcess& process, uint32_t tid, const format::Record&
     case Kind::kAllocate:
       if (const auto* r = record.as<format::AllocateRecord>()) {
         const auto kind = static_cast<format::MemoryKind>(record.header.flags);
-        const int64_t gpu = kind == format::MemoryKind::kHost || kind == format::MemoryKind::kKernarg ? -1 : gpu_of(facts, r->agent);
+        const int64_t gpu =
+            kind == format::MemoryKind::kHost || kind == format::MemoryKind::kKernarg
+                ? -1
+                : gpu_of(facts, r->agent);
         if (gpu >= 0) {
           process.held[r->address] = {gpu, r->bytes};
           process.memory_bytes[gpu] += r->bytes;
@@ -134,8 +146,7 @@ void LiveSession::take(LiveProcess& process, uint32_t tid, const format::Record&
         if (visitor.memory) visitor.memory(process, tid, record);
       }
       break;
-    default:
-      break;
+    default: break;
   }
 }
 
@@ -145,7 +156,8 @@ bool LiveSession::poll(const Visitor& visitor) {
   for (const format::ProcessStreams& streams : reader_->processes()) {
     std::unique_ptr<LiveProcess>& process = processes_[streams.id];
     if (process == nullptr) process = std::make_unique<LiveProcess>(streams.id);
-    // Completions are put off until all streams were read once: they may be in another than the submission.
+    // Completions are put off until all streams were read once: they may be in another than the
+    // submission.
     std::vector<format::Record> completions;
     for (format::StreamReader* stream : streams.streams) {
       if (stream->number() == format::kFactsStream) continue;

@@ -1,4 +1,5 @@
-// A session folder followed while its programs run: what tail prints, top adds up and status looks at.
+// A session folder followed while its programs run: what tail prints, top adds up and status looks
+// at.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +19,10 @@ namespace wavetap::cli {
 struct LiveOperation {
   format::Kind kind{};
   uint64_t submitted = 0;
-  std::string name;           // of the kernel, demangled; CopyHostToDevice ...
-  uint32_t tid = 0;           // that submitted it
-  uint32_t queue = 0;         // 0 for copies
-  int64_t device = -1;        // index of the GPU
+  std::string name;     // of the kernel, demangled; CopyHostToDevice ...
+  uint32_t tid = 0;     // that submitted it
+  uint32_t queue = 0;   // 0 for copies
+  int64_t device = -1;  // index of the GPU
   uint32_t grid[3] = {};
   uint32_t workgroup[3] = {};
   uint64_t bytes = 0;
@@ -30,9 +31,10 @@ struct LiveOperation {
 struct LiveProcess {
   explicit LiveProcess(format::ProcessId id) : facts(id) {}
   store::RawFacts facts;
-  std::unordered_map<uint64_t, LiveOperation> pending;              // by operation number
-  std::unordered_map<uint64_t, std::pair<int64_t, uint64_t>> held;  // device memory: address -> GPU, bytes
-  std::map<int64_t, uint64_t> memory_bytes;                         // held per GPU
+  std::unordered_map<uint64_t, LiveOperation> pending;  // by operation number
+  // Device memory: address -> GPU, bytes.
+  std::unordered_map<uint64_t, std::pair<int64_t, uint64_t>> held;
+  std::map<int64_t, uint64_t> memory_bytes;  // held per GPU
 };
 
 class LiveSession {
@@ -40,7 +42,9 @@ class LiveSession {
   // What is seen, in the order it is read: of each thread in order, of several threads as it comes.
   struct Visitor {
     std::function<void(LiveProcess&, uint32_t tid, const format::CallRecord&)> call;
-    std::function<void(LiveProcess&, const LiveOperation&, int64_t start_ns, int64_t end_ns)> operation;  // finished; CLOCK_BOOTTIME
+    // Finished; CLOCK_BOOTTIME.
+    std::function<void(LiveProcess&, const LiveOperation&, int64_t start_ns, int64_t end_ns)>
+        operation;
     std::function<void(LiveProcess&, uint32_t tid, const format::Record&)> marker;
     std::function<void(LiveProcess&, uint32_t tid, const format::Record&)> memory;
   };
@@ -56,8 +60,10 @@ class LiveSession {
   format::SessionReader& reader() { return *reader_; }
 
  private:
-  void take(LiveProcess& process, uint32_t tid, const format::Record& record, const Visitor& visitor);
-  void take_facts(LiveProcess& process, const format::ProcessStreams& streams, const Visitor& visitor);
+  void take(LiveProcess& process, uint32_t tid, const format::Record& record,
+            const Visitor& visitor);
+  void take_facts(LiveProcess& process, const format::ProcessStreams& streams,
+                  const Visitor& visitor);
 
   std::unique_ptr<format::SessionReader> reader_;
   std::map<format::ProcessId, std::unique_ptr<LiveProcess>> processes_;

@@ -1,5 +1,5 @@
-// The wavetap program: a table of contents of its commands, and the one place that turns a mistake on
-// the command line into an error line and an exit code.
+// The wavetap program: a table of contents of its commands, and the one place that turns a mistake
+// on the command line into an error line and an exit code.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -33,10 +33,11 @@ void add_commands(CLI::App& app, Invocation& invocation) {
   add_doctor(app, invocation);
   add_device(app, invocation);
 
-  CLI::App& gpu = add_command(app, "gpu", "virtual GPUs: list and describe them, inspect and run device code",
-                              "gpu COMMAND …",
-                              "  wavetap gpu list\n"
-                              "  wavetap gpu coverage ./my_hip_program\n");
+  CLI::App& gpu =
+      add_command(app, "gpu", "virtual GPUs: list and describe them, inspect and run device code",
+                  "gpu COMMAND …",
+                  "  wavetap gpu list\n"
+                  "  wavetap gpu coverage ./my_hip_program\n");
   gpu.require_subcommand(1);
   add_gpu_list(gpu, invocation);
   add_gpu_show(gpu, invocation);
@@ -63,13 +64,15 @@ const CLI::App& reached(const CLI::App& app) {
 }
 
 // CLI11's sentences, in our form.
-int report_usage(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& arguments) {
+int report_usage(const CLI::App& app, const CLI::ParseError& error,
+                 const std::vector<std::string>& arguments) {
   const std::string path = command_path(app);
   const std::string object = path.empty() ? "command line" : path;
   const std::string help = path.empty() ? "wavetap --help" : fmt::format("wavetap {} --help", path);
 
   std::vector<std::string> known;
-  for (const CLI::App* command : reached(app).get_subcommands({})) known.push_back(command->get_name());
+  for (const CLI::App* command : reached(app).get_subcommands({}))
+    known.push_back(command->get_name());
   const size_t depth = path.empty() ? 0 : util::split(path, ' ').size();
   if (!known.empty() && arguments.size() > depth && !arguments[depth].starts_with('-')) {
     const std::string& word = arguments[depth];
@@ -78,10 +81,12 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error, const std::v
                              near.empty() ? "see " + help : "did you mean " + near + "?")});
   }
   if (!known.empty() && arguments.size() > depth) {
-    return fail({fmt::format("{}: unknown option {}; see {}", object, util::escape_control(arguments[depth]), help)});
+    return fail({fmt::format("{}: unknown option {}; see {}", object,
+                             util::escape_control(arguments[depth]), help)});
   }
   if (!known.empty()) {
-    return fail({fmt::format("{}: a command is missing; give one of: {}", object, util::join(known, ", "))});
+    return fail({fmt::format("{}: a command is missing; give one of: {}", object,
+                             util::join(known, ", "))});
   }
 
   std::string what = error.what();
@@ -94,8 +99,9 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error, const std::v
   return fail({fmt::format("{}: {}; see {}", object, util::escape_control(what), help)});
 }
 
-// Started with a closed stdin, stdout or stderr, the next file opened would take its place and what is printed
-// would land in it. The stand-ins are closed on exec: a program started by `run` finds what we found.
+// Started with a closed stdin, stdout or stderr, the next file opened would take its place and what
+// is printed would land in it. The stand-ins are closed on exec: a program started by `run` finds
+// what we found.
 void fill_standard_streams() {
   while (true) {
     const int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -106,8 +112,10 @@ void fill_standard_streams() {
 }
 
 int run_main(int argc, char** argv) {
-  CLI::App app("See, check and replay what a ROCm program does on its GPU, or give it a virtual AMD GPU to run on.",
-               "wavetap");
+  CLI::App app(
+      "See, check and replay what a ROCm program does on its GPU, or give it a virtual AMD GPU to "
+      "run on.",
+      "wavetap");
   app.formatter(std::make_shared<HelpFormatter>("COMMAND …",
                                                 "  wavetap run --gpu rx6800xt -- rocminfo\n"
                                                 "  wavetap gpu list\n"
@@ -119,7 +127,8 @@ int run_main(int argc, char** argv) {
   Invocation invocation;
   add_commands(app, invocation);
 
-  // Everything after the first `--` belongs to the program that `run` starts and is none of our business.
+  // Everything after the first `--` belongs to the program that `run` starts and is none of our
+  // business.
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const auto separator = std::find(arguments.begin(), arguments.end(), "--");
   if (separator != arguments.end()) {

@@ -1,5 +1,5 @@
-// What can be known to fail before a program starts: said in one line, with a way out, instead of a crash
-// deep inside a runtime.
+// What can be known to fail before a program starts: said in one line, with a way out, instead of a
+// crash deep inside a runtime.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@
 
 namespace wavetap::cli {
 
-// Checks a program against the GPUs it will see. Problems that make it fail for certain are the error;
-// problems of a program that may bring its own ROCm (a script, an interpreter) are `warnings`.
+// Checks a program against the GPUs it will see. Problems that make it fail for certain are the
+// error; problems of a program that may bring its own ROCm (a script, an interpreter) are
+// `warnings`.
 Status check_program(const std::string& program_path, const std::vector<vgpu::Model>& models,
                      std::vector<Error>& warnings);
 

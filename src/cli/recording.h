@@ -1,5 +1,6 @@
-// The recording side of `wavetap run`: a session folder beside the output file, what the program's environment
-// must say so that libwavetap.so records into it, and what becomes of it when the program has ended.
+// The recording side of `wavetap run`: a session folder beside the output file, what the program's
+// environment must say so that libwavetap.so records into it, and what becomes of it when the
+// program has ended.
 #pragma once
 
 #include <memory>
@@ -32,9 +33,9 @@ class Recording {
   // WAVETAP_SESSION and WAVETAP_OPTIONS.
   std::vector<std::pair<std::string, std::string>> environment() const;
 
-  // After the program has ended with this status as a shell reports it: imports, says what was recorded, and
-  // how the program died if it did. Never fails the run: problems are warnings. Returns how many kernels the program
-  // dispatched; nothing when that is not known.
+  // After the program has ended with this status as a shell reports it: imports, says what was
+  // recorded, and how the program died if it did. Never fails the run: problems are warnings.
+  // Returns how many kernels the program dispatched; nothing when that is not known.
   std::optional<uint64_t> finish(int status);
   // The program never ran: removes the folder.
   void discard();
@@ -45,7 +46,9 @@ class Recording {
 };
 
 // Imports with a progress line on a terminal.
-Result<store::ImportResult> import_with_progress(const std::string& folder, const std::string& output, store::ImportOptions options);
+Result<store::ImportResult> import_with_progress(const std::string& folder,
+                                                 const std::string& output,
+                                                 store::ImportOptions options);
 
 // "trace.rpd: 1 234 events (1 200 calls, 34 dispatches) in 1.5 s, overhead about 0.1 %, 0 lost".
 std::string summary_line(const store::ImportResult& result, const std::string& output);

@@ -14,9 +14,9 @@
 namespace wavetap::cli {
 namespace {
 
-// /etc/ld.so.cache, the "new" format (glibc's sysdeps/generic/dl-cache.h): a header, `count` entries, then
-// the strings that key (name) and value (path) point at, relative to the header. Old caches carry another
-// table in front; the magic is then not at the start and is searched for.
+// /etc/ld.so.cache, the "new" format (glibc's sysdeps/generic/dl-cache.h): a header, `count`
+// entries, then the strings that key (name) and value (path) point at, relative to the header. Old
+// caches carry another table in front; the magic is then not at the start and is searched for.
 constexpr char kCacheMagic[] = "glibc-ld.so.cache1.1";
 constexpr size_t kCacheHeaderBytes = 48;
 
@@ -45,7 +45,8 @@ std::string find_in_linker_cache(const std::string& name) {
   const std::span<const std::byte> bytes = std::span(*file).subspan(start);
   const auto count = read_at<uint32_t>(bytes, sizeof kCacheMagic - 1);
   for (uint32_t i = 0; count && i < *count; ++i) {
-    const auto entry = read_at<CacheEntry>(bytes, kCacheHeaderBytes + size_t{i} * sizeof(CacheEntry));
+    const auto entry =
+        read_at<CacheEntry>(bytes, kCacheHeaderBytes + size_t{i} * sizeof(CacheEntry));
     if (!entry) return "";
     if (text_at(text, entry->key) != name) continue;
     const std::string path = text_at(text, entry->value);

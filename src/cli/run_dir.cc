@@ -36,8 +36,10 @@ void sweep(const std::string& folder) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
     if (!entry.path().filename().string().starts_with(kPrefix)) continue;
-    struct stat info{};
-    if (lstat(entry.path().c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != getuid()) continue;
+    struct stat info {};
+    if (lstat(entry.path().c_str(), &info) != 0 || !S_ISDIR(info.st_mode) ||
+        info.st_uid != getuid())
+      continue;
     if (time(nullptr) - info.st_mtime < kNewbornSeconds) continue;
     const ScopedFd lock = open_locked(entry.path());
     if (lock.valid()) fs::remove_all(entry.path(), ignored);
@@ -51,7 +53,8 @@ Result<RunDir> RunDir::create() {
   sweep(folder);
   std::string path = fmt::format("{}/{}{}-XXXXXX", folder, kPrefix, getpid());
   if (mkdtemp(path.data()) == nullptr) {
-    return errorf("%s: cannot make a folder: %s; set TMPDIR to a writable one", folder.c_str(), std::strerror(errno));
+    return errorf("%s: cannot make a folder: %s; set TMPDIR to a writable one", folder.c_str(),
+                  std::strerror(errno));
   }
   return RunDir(path, open_locked(path));
 }

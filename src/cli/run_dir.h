@@ -7,15 +7,17 @@
 
 namespace wavetap::cli {
 
-// The folder a run shares with the library in the program: $TMPDIR/wavetap-<pid>-XXXXXX. Removed when this
-// object goes. Its owner holds a lock on the folder, which the kernel drops however the owner dies, so
-// a folder left behind by a killed run is recognised and removed by the next one.
+// The folder a run shares with the library in the program: $TMPDIR/wavetap-<pid>-XXXXXX. Removed
+// when this object goes. Its owner holds a lock on the folder, which the kernel drops however the
+// owner dies, so a folder left behind by a killed run is recognised and removed by the next one.
 class RunDir {
  public:
   // Removes what dead runs left, then makes a fresh folder, readable by this user only.
   static Result<RunDir> create();
 
-  RunDir(RunDir&& other) noexcept : path_(std::move(other.path_)), lock_(std::move(other.lock_)) { other.path_.clear(); }
+  RunDir(RunDir&& other) noexcept : path_(std::move(other.path_)), lock_(std::move(other.lock_)) {
+    other.path_.clear();
+  }
   RunDir& operator=(RunDir&&) = delete;
   ~RunDir();
 

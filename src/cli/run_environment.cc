@@ -70,46 +70,54 @@ void apply_safe_changes(const std::vector<vgpu::Model>& models) {
       fmt::print(stderr, "wavetap: --safe: {} unset ({})\n", change.name, change.because);
     } else {
       setenv(change.name.c_str(), change.value.c_str(), 1);
-      fmt::print(stderr, "wavetap: --safe: {}={} ({})\n", change.name, util::escape_control(change.value),
-                 change.because);
+      fmt::print(stderr, "wavetap: --safe: {}={} ({})\n", change.name,
+                 util::escape_control(change.value), change.because);
     }
   }
 }
 
 std::string name_of(const doctor::Gpu& gpu) {
-  return gpu.known != nullptr && gpu.same_board ? fmt::format("{} ({})", gpu.pci_address, gpu.known->marketing_name)
-                                                : gpu.pci_address;
+  return gpu.known != nullptr && gpu.same_board
+             ? fmt::format("{} ({})", gpu.pci_address, gpu.known->marketing_name)
+             : gpu.pci_address;
 }
 
-// The published figures, in the words of correct/corrections.h. With an override in force the runtime loads the code
-// of another chip, and a program must go on asking for that.
+// The published figures, in the words of correct/corrections.h. With an override in force the
+// runtime loads the code of another chip, and a program must go on asking for that.
 std::string published_figures(const doctor::Machine& machine, const doctor::Gpu& gpu) {
-  const doctor::TrueFigures figures = doctor::true_figures(*gpu.known, machine.variable("GPU_ENABLE_WGP_MODE"));
-  std::string text = fmt::format("multiprocessors={},clock-mhz={},wave-size={},lds-bytes={}", figures.multiprocessors,
-                                 figures.clock_mhz, figures.wave_size, figures.lds_bytes);
+  const doctor::TrueFigures figures =
+      doctor::true_figures(*gpu.known, machine.variable("GPU_ENABLE_WGP_MODE"));
+  std::string text =
+      fmt::format("multiprocessors={},clock-mhz={},wave-size={},lds-bytes={}",
+                  figures.multiprocessors, figures.clock_mhz, figures.wave_size, figures.lds_bytes);
   if (!doctor::override_for(machine, gpu)) text += ",arch=" + figures.arch;
   return text;
 }
 
 // Warns of figures that break what programs compute from them.
-void warn_of_risks(const doctor::Machine& machine, const doctor::Gpu& gpu, const std::string& request) {
+void warn_of_risks(const doctor::Machine& machine, const doctor::Gpu& gpu,
+                   const std::string& request) {
   const std::string* mode = machine.variable("GPU_ENABLE_WGP_MODE");
-  const doctor::TrueFigures truth = gpu.known != nullptr && gpu.same_board ? doctor::true_figures(*gpu.known, mode)
-                                                                           : doctor::true_figures(gpu, mode);
+  const doctor::TrueFigures truth = gpu.known != nullptr && gpu.same_board
+                                        ? doctor::true_figures(*gpu.known, mode)
+                                        : doctor::true_figures(gpu, mode);
   for (const std::string& pair : util::split(request, ',')) {
     const size_t equals = pair.find('=');
-    const std::string risk = doctor::correction_risk(truth, pair.substr(0, equals), pair.substr(equals + 1));
+    const std::string risk =
+        doctor::correction_risk(truth, pair.substr(0, equals), pair.substr(equals + 1));
     if (!risk.empty()) warn(errorf("--correct-device: %s: %s", name_of(gpu).c_str(), risk.c_str()));
   }
 }
 
-// WAVETAP_CORRECT for what the user asked for, or for the published figures of every GPU that is known.
+// WAVETAP_CORRECT for what the user asked for, or for the published figures of every GPU that is
+// known.
 Result<std::string> corrections_for(const doctor::Machine& machine, const std::string& request) {
   if (!request.empty()) {
     correct::Corrections checked;
     if (!correct::parse_corrections(request.c_str(), checked)) {
       return errorf(
-          "--correct-device=%s: not FIELD=NUMBER[,…]; fields are multiprocessors, clock-mhz, wave-size, "
+          "--correct-device=%s: not FIELD=NUMBER[,…]; fields are multiprocessors, clock-mhz, "
+          "wave-size, "
           "lds-bytes and arch",
           request.c_str());
     }
@@ -121,14 +129,17 @@ Result<std::string> corrections_for(const doctor::Machine& machine, const std::s
   std::vector<std::string> sets;
   for (const doctor::Gpu& gpu : machine.gpus) {
     if (gpu.known == nullptr || !gpu.same_board) {
-      warn(errorf("--correct-device: %s: not in the device database, left as it is; give its figures: "
-                  "--correct-device=multiprocessors=36,clock-mhz=2575",
-                  name_of(gpu).c_str()));
+      warn(errorf(
+          "--correct-device: %s: not in the device database, left as it is; give its figures: "
+          "--correct-device=multiprocessors=36,clock-mhz=2575",
+          name_of(gpu).c_str()));
       continue;
     }
     const std::string figures = published_figures(machine, gpu);
     sets.push_back(fmt::format("@{} {}", gpu.pci_address, figures));
-    fmt::print(stderr, "wavetap: --correct-device: {}: the program sees {}, whatever the layers say\n", name_of(gpu), figures);
+    fmt::print(stderr,
+               "wavetap: --correct-device: {}: the program sees {}, whatever the layers say\n",
+               name_of(gpu), figures);
   }
   if (sets.empty() || sets.size() > correct::CorrectionTable::kMaxSets) {
     return errorf(
@@ -150,7 +161,8 @@ Result<std::string> apply_correction(const doctor::Machine& machine, const std::
 
 }  // namespace
 
-Result<std::string> prepare_environment(const std::vector<std::string>& gpus, const RunEnvironment& wanted) {
+Result<std::string> prepare_environment(const std::vector<std::string>& gpus,
+                                        const RunEnvironment& wanted) {
   std::vector<vgpu::Model> models;
   for (const std::string& name : util::split(util::join(gpus, ","), ',')) {
     Result<vgpu::Model> model = name.empty() ? Result<vgpu::Model>(Error{}) : find_model(name);

@@ -17,8 +17,8 @@ std::vector<doctor::RecordedFigure> read_figures(const std::string& path) {
   std::vector<doctor::RecordedFigure> figures;
   Result<store::Db> db = store::Db::open_read_only(path);
   if (!db.ok() || !db->has_table_or_view("wavetap_device_figure")) return figures;
-  Result<store::Stmt> rows =
-      db->prepare("select pid, gpuId, pci, layer, field, value, told from wavetap_device_figure order by id");
+  Result<store::Stmt> rows = db->prepare(
+      "select pid, gpuId, pci, layer, field, value, told from wavetap_device_figure order by id");
   if (!rows.ok()) return figures;
   while (rows->step()) {
     doctor::RecordedFigure figure;
@@ -61,8 +61,8 @@ analysis::Table correction_table(const doctor::RecordedTruth& truth) {
                         {},
                         0};
   for (const doctor::RecordedFigure& figure : truth.corrections)
-    table.rows.push_back({figure.gpu ? analysis::Cell(*figure.gpu) : analysis::Cell(), figure.layer, figure.field,
-                          figure.value, *figure.told});
+    table.rows.push_back({figure.gpu ? analysis::Cell(*figure.gpu) : analysis::Cell(), figure.layer,
+                          figure.field, figure.value, *figure.told});
   return table;
 }
 

@@ -14,16 +14,20 @@ std::unique_ptr<util::Progress> reading_progress(const std::string& path) {
   return std::make_unique<util::Progress>("reading " + path, 100);
 }
 
-Result<store::Trace> load_trace(const std::string& path, store::LoadOptions options, util::Progress* progress) {
+Result<store::Trace> load_trace(const std::string& path, store::LoadOptions options,
+                                util::Progress* progress) {
   std::unique_ptr<util::Progress> own;
   if (progress == nullptr) progress = (own = reading_progress(path)).get();
-  options.progress = [&](double share) { progress->update(static_cast<size_t>(share * 100), share < 1 ? "" : "analysing"); };
+  options.progress = [&](double share) {
+    progress->update(static_cast<size_t>(share * 100), share < 1 ? "" : "analysing");
+  };
   return store::Trace::load(path, options);
 }
 
 void print_report(const analysis::Report& report, const store::Trace& trace, bool json) {
   if (json) {
-    fmt::print("{}\n", analysis::render_json(report, trace).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", analysis::render_json(report, trace)
+                           .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
   analysis::RenderOptions options;

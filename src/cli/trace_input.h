@@ -11,9 +11,10 @@
 
 namespace wavetap::cli {
 
-// Loads with a progress line on a terminal. With `progress` the line stays after loading, for as long as that lives:
-// what is done with the trace may take its time too.
-Result<store::Trace> load_trace(const std::string& path, store::LoadOptions options, util::Progress* progress = nullptr);
+// Loads with a progress line on a terminal. With `progress` the line stays after loading, for as
+// long as that lives: what is done with the trace may take its time too.
+Result<store::Trace> load_trace(const std::string& path, store::LoadOptions options,
+                                util::Progress* progress = nullptr);
 // The line for a command that reads `path`.
 std::unique_ptr<util::Progress> reading_progress(const std::string& path);
 

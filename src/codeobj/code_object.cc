@@ -16,12 +16,15 @@ namespace wavetap::codeobj {
 Result<CodeObject> CodeObject::open(std::span<const std::byte> bytes) {
   std::optional<ElfView> elf = ElfView::open(bytes);
   if (!elf)
-    return errorf("code object: not a 64-bit little-endian ELF file; give a .hsaco file or a HIP program");
+    return errorf(
+        "code object: not a 64-bit little-endian ELF file; give a .hsaco file or a HIP program");
   if (elf->machine() != kElfMachineAmdgpu)
-    return errorf("code object: ELF machine %u is not AMDGPU; look for its bundles first", elf->machine());
+    return errorf("code object: ELF machine %u is not AMDGPU; look for its bundles first",
+                  elf->machine());
   const std::optional<amd::GfxTarget> target = amd::target_from_elf_mach(elf->flags());
   if (!target)
-    return errorf("code object: unknown processor number 0x%x in the ELF header", elf->flags() & 0xff);
+    return errorf("code object: unknown processor number 0x%x in the ELF header",
+                  elf->flags() & 0xff);
   CodeObject object(std::move(*elf));
   object.target_ = *target;
   object.target_id_ = amd::to_string(*target);
@@ -49,12 +52,13 @@ void CodeObject::read_symbols() {
   symbols_.erase(std::unique(symbols_.begin(), symbols_.end(), same), symbols_.end());
 }
 
-// A kernel is a symbol NAME.kd on a 64-byte descriptor. Its code begins where the descriptor says and
-// ends with the function symbol there, or else with the next symbol or the segment.
+// A kernel is a symbol NAME.kd on a 64-byte descriptor. Its code begins where the descriptor says
+// and ends with the function symbol there, or else with the next symbol or the segment.
 void CodeObject::read_kernels() {
   const auto first_at = [&](uint64_t address) {
-    return std::lower_bound(symbols_.begin(), symbols_.end(), address,
-                            [](const CodeSymbol& symbol, uint64_t value) { return symbol.address < value; });
+    return std::lower_bound(
+        symbols_.begin(), symbols_.end(), address,
+        [](const CodeSymbol& symbol, uint64_t value) { return symbol.address < value; });
   };
   for (const CodeSymbol& symbol : symbols_) {
     if (!symbol.name.ends_with(".kd")) continue;
@@ -72,7 +76,8 @@ void CodeObject::read_kernels() {
       if (!other->is_function) continue;
       const bool is_itself = other->address == kernel.entry_address;
       if (is_itself && other->size_bytes == 0) continue;
-      size = std::min<uint64_t>(size, is_itself ? other->size_bytes : other->address - kernel.entry_address);
+      size = std::min<uint64_t>(
+          size, is_itself ? other->size_bytes : other->address - kernel.entry_address);
       break;
     }
     kernel.code = rest.first(size);
@@ -84,7 +89,8 @@ void CodeObject::read_metadata() {
   const std::optional<Metadata> metadata = metadata_of(elf_);
   if (!metadata) return;
   if (!metadata->target_id.empty()) target_id_ = metadata->target_id;
-  const std::unordered_map<std::string_view, const MsgpackValue*> descriptions = metadata->kernels();
+  const std::unordered_map<std::string_view, const MsgpackValue*> descriptions =
+      metadata->kernels();
   for (Kernel& kernel : kernels_)
     if (const auto it = descriptions.find(kernel.name); it != descriptions.end())
       fill_kernel(*it->second, kernel);

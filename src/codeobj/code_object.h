@@ -26,7 +26,9 @@ struct KernelArg {
   uint64_t size_bytes = 0;
 
   bool is_hidden() const { return value_kind.starts_with("hidden_"); }
-  bool is_pointer() const { return value_kind == "global_buffer" || value_kind == "dynamic_shared_pointer"; }
+  bool is_pointer() const {
+    return value_kind == "global_buffer" || value_kind == "dynamic_shared_pointer";
+  }
 };
 
 struct Kernel {
@@ -102,8 +104,8 @@ class CodeObject {
   std::vector<CodeSymbol> symbols_;
 };
 
-// "_Z4vaddPfS_" -> "vadd(float*, float*)"; the name itself when it is not mangled. A trailing ".kd" is
-// dropped.
+// "_Z4vaddPfS_" -> "vadd(float*, float*)"; the name itself when it is not mangled. A trailing ".kd"
+// is dropped.
 std::string demangle(std::string_view name);
 // As demangle(), without the parameter list and the return type: "vadd", "ns::scan<float, 256>".
 std::string short_name(std::string_view name);

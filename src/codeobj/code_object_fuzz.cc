@@ -1,5 +1,5 @@
-// Any bytes, as a file that may hold code objects. Random bytes seldom get past a magic number, so the
-// first byte chooses one to put in front.
+// Any bytes, as a file that may hold code objects. Random bytes seldom get past a magic number, so
+// the first byte chooses one to put in front.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,8 @@ using namespace wavetap;
 
 constexpr size_t kMaxImage = size_t{64} << 20;
 
-// e_ident, type, machine AMDGPU, version, entry, phoff 64, shoff 64, flags gfx90a, sizes as they must be.
+// e_ident, type, machine AMDGPU, version, entry, phoff 64, shoff 64, flags gfx90a, sizes as they
+// must be.
 void make_elf_header(std::vector<std::byte>& file, uint8_t counts) {
   if (file.size() < 64) return;
   unsigned char header[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1, 64, 3};
@@ -58,11 +59,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto* bytes = reinterpret_cast<const std::byte*>(data);
   std::vector<std::byte> file(bytes + 2, bytes + size);
   switch (data[0] % 4) {
-    case 0:
-      break;
-    case 1:
-      make_elf_header(file, data[1]);
-      break;
+    case 0: break;
+    case 1: make_elf_header(file, data[1]); break;
     case 2:
       if (file.size() >= 24) std::memcpy(file.data(), "__CLANG_OFFLOAD_BUNDLE__", 24);
       break;

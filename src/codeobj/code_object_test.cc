@@ -121,7 +121,8 @@ TEST_F(TestCodeObject, LoadsWithRelocationsApplied) {
   EXPECT_EQ(read_at<uint64_t>(memory, target), 0x1122334455667788u);
   EXPECT_EQ(read_at<uint64_t>(memory, target + 8), elsewhere.value + 16);
   const Kernel& kernel = *object_->find_kernel("twice");
-  EXPECT_EQ(std::memcmp(memory.data() + kernel.entry_address, kernel.code.data(), kernel.code.size()), 0);
+  EXPECT_EQ(
+      std::memcmp(memory.data() + kernel.entry_address, kernel.code.data(), kernel.code.size()), 0);
 }
 
 TEST_F(TestCodeObject, AnUndefinedSymbolIsNamed) {

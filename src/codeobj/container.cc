@@ -48,14 +48,16 @@ struct Finder {
 
   void problem(uint64_t offset, const char* what) {
     char text[160];
-    std::snprintf(text, sizeof text, "offset 0x%llx: %s", static_cast<unsigned long long>(offset), what);
+    std::snprintf(text, sizeof text, "offset 0x%llx: %s", static_cast<unsigned long long>(offset),
+                  what);
     contents.problems.emplace_back(text);
   }
 
   void add(Bytes bytes, std::string_view target_id, uint64_t offset, const Storage& storage) {
     const std::optional<ElfView> elf = ElfView::open(bytes);
     if (!elf || elf->machine() != kElfMachineAmdgpu) {
-      problem(offset, "the entry is not an AMDGPU code object; bitcode and other kinds are skipped");
+      problem(offset,
+              "the entry is not an AMDGPU code object; bitcode and other kinds are skipped");
       return;
     }
     ContainedCodeObject found;
@@ -173,7 +175,8 @@ uint64_t Finder::compressed(Bytes bytes, uint64_t offset) {
   const std::optional<uint16_t> version = cursor.take<uint16_t>();
   const std::optional<uint16_t> method = cursor.take<uint16_t>();
   // "CCOB" is four letters: met in ordinary data it is not followed by a version and a method.
-  if (!version || !method || *version < 1 || *version > 3 || *method > 1) return kCompressedMagic.size();
+  if (!version || !method || *version < 1 || *version > 3 || *method > 1)
+    return kCompressedMagic.size();
   std::optional<uint64_t> whole = 0;
   std::optional<uint64_t> unpacked;
   if (*version == 3) {
@@ -194,7 +197,8 @@ uint64_t Finder::compressed(Bytes bytes, uint64_t offset) {
   }
   const uint64_t header_bytes = bytes.size() - cursor.size();
   Bytes data = cursor.rest();
-  // The data may contain what looks like a bundle; when the header tells its size, none of it is scanned.
+  // The data may contain what looks like a bundle; when the header tells its size, none of it is
+  // scanned.
   const bool is_bounded = *whole > header_bytes && *whole - header_bytes <= data.size();
   if (is_bounded) data = data.first(*whole - header_bytes);
   size_t used = 0;
@@ -234,11 +238,13 @@ ContainerContents find_code_objects(std::span<const std::byte> file) {
   }
   bool has_section = false;
   for (const ElfSection& section : elf->sections()) {
-    if (section.name != ".hip_fatbin" && !section.name.starts_with("__CLANG_OFFLOAD_BUNDLE__")) continue;
+    if (section.name != ".hip_fatbin" && !section.name.starts_with("__CLANG_OFFLOAD_BUNDLE__"))
+      continue;
     has_section = true;
     finder.scan(section.bytes, static_cast<uint64_t>(section.bytes.data() - file.data()));
   }
-  if (!has_section && elf->sections().empty()) finder.scan(file, 0);  // stripped of its section headers
+  // Stripped of its section headers.
+  if (!has_section && elf->sections().empty()) finder.scan(file, 0);
   return std::move(finder.contents);
 }
 

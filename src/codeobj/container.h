@@ -1,8 +1,8 @@
 // Finds AMDGPU code objects wherever they are kept:
 //   * a raw code object (.hsaco, .co): ELF for the AMDGPU machine;
 //   * a host executable or shared library: its .hip_fatbin sections;
-//   * an offload bundle of clang ("__CLANG_OFFLOAD_BUNDLE__"), or several one after another, as linking
-//     several translation units gives;
+//   * an offload bundle of clang ("__CLANG_OFFLOAD_BUNDLE__"), or several one after another, as
+//     linking several translation units gives;
 //   * a compressed bundle ("CCOB", versions 1 to 3, zstd or zlib).
 #pragma once
 
@@ -36,8 +36,8 @@ struct ContainerContents {
 
 ContainerContents find_code_objects(std::span<const std::byte> file);
 
-// The target id of a bundle entry id, "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-" -> "gfx90a:xnack-"; empty
-// for a host entry.
+// The target id of a bundle entry id, "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-" -> "gfx90a:xnack-";
+// empty for a host entry.
 std::string_view target_id_of_entry(std::string_view entry_id);
 
 }  // namespace wavetap::codeobj

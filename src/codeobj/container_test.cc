@@ -33,7 +33,8 @@ void expect_two_targets(const ContainerContents& contents) {
   EXPECT_EQ(contents.code_objects[0].target, (amd::GfxTarget{10, 3, 0}));
   EXPECT_EQ(contents.code_objects[1].target_id, "gfx90a:sramecc+:xnack-");
   EXPECT_EQ(contents.code_objects[1].target, (amd::GfxTarget{9, 0, 10}));
-  for (const ContainedCodeObject& object : contents.code_objects) EXPECT_TRUE(ElfView::open(object.bytes));
+  for (const ContainedCodeObject& object : contents.code_objects)
+    EXPECT_TRUE(ElfView::open(object.bytes));
 }
 
 Buffer compressed(int version, bool zstd, const Buffer& plain) {
@@ -44,8 +45,8 @@ Buffer compressed(int version, bool zstd, const Buffer& plain) {
   } else {
     uLongf size = compressBound(plain.size());
     packed.resize(size);
-    compress(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(plain.data()),
-             plain.size());
+    compress(reinterpret_cast<Bytef*>(packed.data()), &size,
+             reinterpret_cast<const Bytef*>(plain.data()), plain.size());
     packed.resize(size);
   }
   Buffer out;
@@ -73,15 +74,19 @@ TEST(Container, FindsARawCodeObject) {
   EXPECT_EQ(contents.code_objects[0].bytes.size(), file.size());
 }
 
-TEST(Container, FindsTheEntriesOfABundle) { expect_two_targets(find_code_objects(two_target_bundle())); }
+TEST(Container, FindsTheEntriesOfABundle) {
+  expect_two_targets(find_code_objects(two_target_bundle()));
+}
 
 TEST(Container, FindsSeveralBundlesInAHostProgram) {
-  Buffer section = test::make_bundle({{"hipv4-amdgcn-amd-amdhsa--gfx1030", tiny_code_object(kMachGfx1030)}});
+  Buffer section =
+      test::make_bundle({{"hipv4-amdgcn-amd-amdhsa--gfx1030", tiny_code_object(kMachGfx1030)}});
   section.resize((section.size() + 4095) / 4096 * 4096);
-  const Buffer second =
-      test::make_bundle({{"hip-amdgcn-amd-amdhsa-gfx90a:sramecc+:xnack-", tiny_code_object(kMachGfx90a)}});
+  const Buffer second = test::make_bundle(
+      {{"hip-amdgcn-amd-amdhsa-gfx90a:sramecc+:xnack-", tiny_code_object(kMachGfx90a)}});
   section.insert(section.end(), second.begin(), second.end());
-  const Buffer program = test::make_elf(EM_X86_64, 0, {{".text", Buffer(64)}, {".hip_fatbin", section}});
+  const Buffer program =
+      test::make_elf(EM_X86_64, 0, {{".text", Buffer(64)}, {".hip_fatbin", section}});
   const ContainerContents contents = find_code_objects(program);
   expect_two_targets(contents);
   // The offset leads to the code object's own header.
@@ -95,7 +100,8 @@ TEST(Container, UnpacksCompressedBundlesOfEveryVersion) {
       SCOPED_TRACE(testing::Message() << "version " << version << (zstd ? " zstd" : " zlib"));
       const Buffer packed = compressed(version, zstd, two_target_bundle());
       expect_two_targets(find_code_objects(packed));
-      // Two in a row: the size tells where the next begins, in version 1 the end of the stream does.
+      // Two in a row: the size tells where the next begins, in version 1 the end of the stream
+      // does.
       Buffer twice = packed;
       twice.insert(twice.end(), packed.begin(), packed.end());
       EXPECT_EQ(find_code_objects(twice).code_objects.size(), 4u);
@@ -132,8 +138,8 @@ TEST(Container, DoesNotBelieveAHugeSize) {
 }
 
 TEST(Container, EveryTruncationIsHandled) {
-  for (const Buffer& whole :
-       {two_target_bundle(), compressed(2, true, two_target_bundle()), tiny_code_object(kMachGfx90a)})
+  for (const Buffer& whole : {two_target_bundle(), compressed(2, true, two_target_bundle()),
+                              tiny_code_object(kMachGfx90a)})
     for (size_t size = 0; size < whole.size(); ++size)
       EXPECT_LE(find_code_objects(std::span(whole).first(size)).code_objects.size(), 2u);
 }
@@ -149,11 +155,13 @@ TEST(Container, SkipsEntriesThatAreNoCodeObjects) {
 
 TEST(Container, AFileWithoutGpuCodeHasNone) {
   EXPECT_TRUE(find_code_objects({}).code_objects.empty());
-  EXPECT_TRUE(find_code_objects(test::make_elf(EM_X86_64, 0, {{".text", Buffer(64)}})).code_objects.empty());
+  EXPECT_TRUE(find_code_objects(test::make_elf(EM_X86_64, 0, {{".text", Buffer(64)}}))
+                  .code_objects.empty());
 }
 
 TEST(Container, EntryIdsNameTheirTarget) {
-  EXPECT_EQ(target_id_of_entry("hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-"), "gfx90a:sramecc+:xnack-");
+  EXPECT_EQ(target_id_of_entry("hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-"),
+            "gfx90a:sramecc+:xnack-");
   EXPECT_EQ(target_id_of_entry("hip-amdgcn-amd-amdhsa-gfx906"), "gfx906");
   EXPECT_EQ(target_id_of_entry("openmp-amdgcn-amd-amdhsa--gfx942"), "gfx942");
   EXPECT_EQ(target_id_of_entry("host-x86_64-unknown-linux-gnu-"), "");

@@ -30,8 +30,8 @@ std::string demangle(std::string_view name) {
 std::string short_name(std::string_view name) {
   const std::string full = demangle(name);
   if (!name.starts_with("_Z")) return full;
-  // The parameter list is the last parenthesis that opens at depth 0 of both () and <>; the return type of
-  // a template ends at the last space before it at depth 0.
+  // The parameter list is the last parenthesis that opens at depth 0 of both () and <>; the return
+  // type of a template ends at the last space before it at depth 0.
   const std::string_view text = full;
   size_t end = text.size();
   int depth = 0;

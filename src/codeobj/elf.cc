@@ -1,5 +1,5 @@
-// Layouts: System V ABI, ELF-64. Only <elf.h>'s structures and constants are used; each structure is
-// copied out of the file (read_at) before a field is looked at.
+// Layouts: System V ABI, ELF-64. Only <elf.h>'s structures and constants are used; each structure
+// is copied out of the file (read_at) before a field is looked at.
 
 #include "codeobj/elf.h"
 
@@ -11,7 +11,8 @@
 
 namespace wavetap::codeobj {
 
-std::span<const std::byte> slice(std::span<const std::byte> bytes, uint64_t offset, uint64_t size_bytes) {
+std::span<const std::byte> slice(std::span<const std::byte> bytes, uint64_t offset,
+                                 uint64_t size_bytes) {
   if (offset > bytes.size() || bytes.size() - offset < size_bytes) return {};
   return bytes.subspan(offset, size_bytes);
 }
@@ -27,7 +28,8 @@ std::string_view string_at(std::span<const std::byte> table, uint64_t offset) {
 std::optional<ElfView> ElfView::open(std::span<const std::byte> file) {
   const std::optional<Elf64_Ehdr> header = read_at<Elf64_Ehdr>(file, 0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
-  if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB) return std::nullopt;
+  if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB)
+    return std::nullopt;
   ElfView view;
   view.file_ = file;
   view.machine_ = header->e_machine;
@@ -45,7 +47,8 @@ bool ElfView::read_sections(uint64_t offset, uint16_t count, uint16_t entry_byte
   if (slice(file_, offset, table_bytes).size() != table_bytes) return false;
   std::vector<uint32_t> name_offsets;
   for (uint16_t i = 0; i < count; ++i) {
-    const std::optional<Elf64_Shdr> raw = read_at<Elf64_Shdr>(file_, offset + uint64_t{i} * entry_bytes);
+    const std::optional<Elf64_Shdr> raw =
+        read_at<Elf64_Shdr>(file_, offset + uint64_t{i} * entry_bytes);
     if (!raw) return false;
     ElfSection section;
     section.type = raw->sh_type;
@@ -69,7 +72,8 @@ bool ElfView::read_segments(uint64_t offset, uint16_t count, uint16_t entry_byte
   const uint64_t table_bytes = uint64_t{count} * entry_bytes;
   if (slice(file_, offset, table_bytes).size() != table_bytes) return false;
   for (uint16_t i = 0; i < count; ++i) {
-    const std::optional<Elf64_Phdr> raw = read_at<Elf64_Phdr>(file_, offset + uint64_t{i} * entry_bytes);
+    const std::optional<Elf64_Phdr> raw =
+        read_at<Elf64_Phdr>(file_, offset + uint64_t{i} * entry_bytes);
     if (!raw) return false;
     ElfSegment segment;
     segment.type = raw->p_type;

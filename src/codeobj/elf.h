@@ -1,8 +1,8 @@
 // ElfView: a checked, read-only view of a 64-bit little-endian ELF file.
 //
-// The bytes are foreign: a host executable, a file of a user, memory another library handed over. Every
-// offset and length is checked when it is used; what is out of range reads as empty. Nothing is copied,
-// so the bytes must outlive the view.
+// The bytes are foreign: a host executable, a file of a user, memory another library handed over.
+// Every offset and length is checked when it is used; what is out of range reads as empty. Nothing
+// is copied, so the bytes must outlive the view.
 #pragma once
 
 #include <cstddef>
@@ -61,7 +61,8 @@ class ElfView {
   // Of .symtab and .dynsym; a symbol in both appears twice.
   std::vector<ElfSymbol> symbols() const;
 
-  // File bytes behind [address, address + size) of one loadable segment; empty when any part has none.
+  // File bytes behind [address, address + size) of one loadable segment; empty when any part has
+  // none.
   std::span<const std::byte> at_address(uint64_t address, uint64_t size_bytes) const;
   // As much as there is from `address` to the end of its segment's file bytes.
   std::span<const std::byte> from_address(uint64_t address) const;
@@ -80,7 +81,8 @@ class ElfView {
 };
 
 // The part [offset, offset + size) of `bytes`, or empty when it crosses the end.
-std::span<const std::byte> slice(std::span<const std::byte> bytes, uint64_t offset, uint64_t size_bytes);
+std::span<const std::byte> slice(std::span<const std::byte> bytes, uint64_t offset,
+                                 uint64_t size_bytes);
 // The NUL-terminated string at `offset` of a string table; empty when there is none.
 std::string_view string_at(std::span<const std::byte> table, uint64_t offset);
 

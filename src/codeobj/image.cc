@@ -1,5 +1,5 @@
-// Relocations: AMDGPUUsage.rst, "Relocation Records". They are found through the dynamic section, which
-// survives stripping.
+// Relocations: AMDGPUUsage.rst, "Relocation Records". They are found through the dynamic section,
+// which survives stripping.
 
 #include "codeobj/image.h"
 
@@ -64,22 +64,17 @@ bool relocate(std::span<std::byte> memory, GpuAddr base, const Elf64_Rela& rela,
   const uint64_t value = symbol + static_cast<uint64_t>(rela.r_addend);
   const uint64_t relative = value - (base.value + rela.r_offset);
   switch (static_cast<Relocation>(ELF64_R_TYPE(rela.r_info))) {
-    case Relocation::kNone:
-      return true;
+    case Relocation::kNone: return true;
     case Relocation::kAbs32:
-    case Relocation::kAbs32Lo:
-      return store(memory, rela.r_offset, static_cast<uint32_t>(value));
+    case Relocation::kAbs32Lo: return store(memory, rela.r_offset, static_cast<uint32_t>(value));
     case Relocation::kAbs32Hi:
       return store(memory, rela.r_offset, static_cast<uint32_t>(value >> 32));
-    case Relocation::kAbs64:
-      return store(memory, rela.r_offset, value);
+    case Relocation::kAbs64: return store(memory, rela.r_offset, value);
     case Relocation::kRel32:
-    case Relocation::kRel32Lo:
-      return store(memory, rela.r_offset, static_cast<uint32_t>(relative));
+    case Relocation::kRel32Lo: return store(memory, rela.r_offset, static_cast<uint32_t>(relative));
     case Relocation::kRel32Hi:
       return store(memory, rela.r_offset, static_cast<uint32_t>(relative >> 32));
-    case Relocation::kRel64:
-      return store(memory, rela.r_offset, relative);
+    case Relocation::kRel64: return store(memory, rela.r_offset, relative);
     case Relocation::kRelative64:
       return store(memory, rela.r_offset, base.value + static_cast<uint64_t>(rela.r_addend));
   }
@@ -87,18 +82,20 @@ bool relocate(std::span<std::byte> memory, GpuAddr base, const Elf64_Rela& rela,
 }
 
 // Address of symbol `index` of the dynamic table once loaded.
-Result<uint64_t> symbol_address(const ElfView& elf, const Dynamic& dynamic, uint32_t index, GpuAddr base,
-                                SymbolResolver resolver, void* context) {
+Result<uint64_t> symbol_address(const ElfView& elf, const Dynamic& dynamic, uint32_t index,
+                                GpuAddr base, SymbolResolver resolver, void* context) {
   if (index == 0) return uint64_t{0};
   const std::optional<Elf64_Sym> symbol =
       read_at<Elf64_Sym>(elf.from_address(dynamic.symbols), uint64_t{index} * sizeof(Elf64_Sym));
-  if (!symbol) return errorf("code object: relocation names symbol %u, which does not exist", index);
+  if (!symbol)
+    return errorf("code object: relocation names symbol %u, which does not exist", index);
   if (symbol->st_shndx != SHN_UNDEF) return base.value + symbol->st_value;
   const std::string name(string_at(elf.from_address(dynamic.strings), symbol->st_name));
   if (resolver != nullptr)
     if (const std::optional<GpuAddr> found = resolver(name.c_str(), context)) return found->value;
   if (ELF64_ST_BIND(symbol->st_info) == STB_WEAK) return uint64_t{0};
-  return errorf("code object: symbol %s is not defined; it must come from another module", name.c_str());
+  return errorf("code object: symbol %s is not defined; it must come from another module",
+                name.c_str());
 }
 
 }  // namespace
@@ -135,7 +132,8 @@ Status load_image(const CodeObject& object, std::span<std::byte> memory, GpuAddr
   }
   const Dynamic dynamic = read_dynamic(elf);
   const std::span<const std::byte> table = elf.at_address(dynamic.rela, dynamic.rela_bytes);
-  if (table.size() != dynamic.rela_bytes) return errorf("code object: the relocation table is cut short");
+  if (table.size() != dynamic.rela_bytes)
+    return errorf("code object: the relocation table is cut short");
   for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table.size(); at += sizeof(Elf64_Rela)) {
     const std::optional<Elf64_Rela> rela = read_at<Elf64_Rela>(table, at);
     const auto index = static_cast<uint32_t>(ELF64_R_SYM(rela->r_info));

@@ -1,5 +1,5 @@
-// A reader of the line-number program, DWARF 5 section 6.2. Ours rather than a library's: faults name
-// source lines inside the user's process, where another DWARF library is a large guest.
+// A reader of the line-number program, DWARF 5 section 6.2. Ours rather than a library's: faults
+// name source lines inside the user's process, where another DWARF library is a large guest.
 
 #include "codeobj/line_table.h"
 
@@ -134,7 +134,8 @@ bool LineProgram::unit(ByteCursor& section) {
   const std::optional<uint32_t> short_length = section.take<uint32_t>();
   if (!short_length) return false;
   is_64_ = *short_length == 0xffffffff;
-  const std::optional<uint64_t> length = is_64_ ? section.take<uint64_t>() : uint64_t{*short_length};
+  const std::optional<uint64_t> length =
+      is_64_ ? section.take<uint64_t>() : uint64_t{*short_length};
   if (!length) return false;
   const std::optional<Bytes> body = section.take_bytes(*length);
   if (!body) return false;
@@ -159,7 +160,8 @@ bool LineProgram::header(ByteCursor& cursor) {
   const std::optional<int8_t> base = fields.take<int8_t>();
   const std::optional<uint8_t> range = fields.take<uint8_t>();
   const std::optional<uint8_t> opcodes = fields.take<uint8_t>();
-  if (!min_inst || !has_default || !base || !range || *range == 0 || !opcodes || *opcodes == 0) return false;
+  if (!min_inst || !has_default || !base || !range || *range == 0 || !opcodes || *opcodes == 0)
+    return false;
   min_inst_bytes_ = *min_inst;
   line_base_ = *base;
   line_range_ = *range;
@@ -172,8 +174,8 @@ bool LineProgram::header(ByteCursor& cursor) {
   return version_ >= 5 ? new_tables(fields) : old_tables(fields);
 }
 
-// Versions 2 to 4: lists ended by an empty string. File and directory numbers begin at 1; directory 0 is
-// the compilation directory, which is not here.
+// Versions 2 to 4: lists ended by an empty string. File and directory numbers begin at 1; directory
+// 0 is the compilation directory, which is not here.
 bool LineProgram::old_tables(ByteCursor& cursor) {
   std::vector<std::string_view> directories{""};
   while (true) {
@@ -189,11 +191,13 @@ bool LineProgram::old_tables(ByteCursor& cursor) {
     if (name->empty()) return true;
     const std::optional<uint64_t> directory = take_uleb(cursor);
     if (!take_uleb(cursor) || !take_uleb(cursor) || !directory) return false;
-    table_.files_.push_back(join(*directory < directories.size() ? directories[*directory] : "", *name));
+    table_.files_.push_back(
+        join(*directory < directories.size() ? directories[*directory] : "", *name));
   }
 }
 
-bool LineProgram::field(ByteCursor& cursor, uint64_t form, std::string_view& text, uint64_t& number) const {
+bool LineProgram::field(ByteCursor& cursor, uint64_t form, std::string_view& text,
+                        uint64_t& number) const {
   const auto fixed = [&](auto value) {
     if (value) number = *value;
     return value.has_value();
@@ -210,28 +214,22 @@ bool LineProgram::field(ByteCursor& cursor, uint64_t form, std::string_view& tex
       if (offset) text = string_at(form == kFormStrp ? strings_ : line_strings_, *offset);
       return offset.has_value();
     }
-    case kFormUdata:
-      return fixed(take_uleb(cursor));
-    case kFormData1:
-      return fixed(cursor.take<uint8_t>());
-    case kFormData2:
-      return fixed(cursor.take<uint16_t>());
-    case kFormData4:
-      return fixed(cursor.take<uint32_t>());
-    case kFormData8:
-      return fixed(cursor.take<uint64_t>());
-    case kFormData16:
-      return cursor.skip(16);
+    case kFormUdata: return fixed(take_uleb(cursor));
+    case kFormData1: return fixed(cursor.take<uint8_t>());
+    case kFormData2: return fixed(cursor.take<uint16_t>());
+    case kFormData4: return fixed(cursor.take<uint32_t>());
+    case kFormData8: return fixed(cursor.take<uint64_t>());
+    case kFormData16: return cursor.skip(16);
     case kFormBlock: {
       const std::optional<uint64_t> size = take_uleb(cursor);
       return size && cursor.skip(*size);
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 
-// A described table of version 5: format pairs, a count, then the entries; add(path, directory number).
+// A described table of version 5: format pairs, a count, then the entries; add(path, directory
+// number).
 template <class Add>
 bool LineProgram::entries(ByteCursor& cursor, Add add) {
   const std::optional<uint8_t> pair_count = cursor.take<uint8_t>();
@@ -266,7 +264,8 @@ bool LineProgram::new_tables(ByteCursor& cursor) {
     directories.push_back(directories.empty() ? std::string(path) : join(directories[0], path));
   };
   const auto add_file = [&](std::string_view path, uint64_t directory) {
-    table_.files_.push_back(join(directory < directories.size() ? directories[directory] : "", path));
+    table_.files_.push_back(
+        join(directory < directories.size() ? directories[directory] : "", path));
   };
   return entries(cursor, add_directory) && entries(cursor, add_file);
 }
@@ -287,8 +286,9 @@ void LineProgram::end_sequence() {
   const size_t count = table_.rows_.size() - sequence_first_;
   if (count > 0) {
     const auto begin = table_.rows_.begin() + static_cast<std::ptrdiff_t>(sequence_first_);
-    std::stable_sort(begin, table_.rows_.end(),
-                     [](const LineTable::Row& a, const LineTable::Row& b) { return a.address < b.address; });
+    std::stable_sort(
+        begin, table_.rows_.end(),
+        [](const LineTable::Row& a, const LineTable::Row& b) { return a.address < b.address; });
     // Address 0 is code the linker discarded.
     if (begin->address != 0 && row_.address > begin->address)
       table_.sequences_.push_back({begin->address, row_.address, sequence_first_, count});
@@ -326,9 +326,7 @@ void LineProgram::run(ByteCursor& cursor) {
       case kExtended:
         if (!extended(cursor)) return;
         break;
-      case kCopy:
-        emit();
-        break;
+      case kCopy: emit(); break;
       case kAdvancePc:
         if (!(number = take_uleb(cursor))) return;
         row_.address += *number * min_inst_bytes_;
@@ -380,14 +378,16 @@ LineTable LineTable::read(const ElfView& elf) {
 }
 
 std::optional<SourceLine> LineTable::find(uint64_t address) const {
-  auto sequence = std::upper_bound(sequences_.begin(), sequences_.end(), address,
-                                   [](uint64_t value, const Sequence& s) { return value < s.begin; });
+  auto sequence =
+      std::upper_bound(sequences_.begin(), sequences_.end(), address,
+                       [](uint64_t value, const Sequence& s) { return value < s.begin; });
   if (sequence == sequences_.begin()) return std::nullopt;
   --sequence;
   if (address >= sequence->end) return std::nullopt;
   const auto first = rows_.begin() + static_cast<std::ptrdiff_t>(sequence->first_row);
-  auto row = std::upper_bound(first, first + static_cast<std::ptrdiff_t>(sequence->row_count), address,
-                              [](uint64_t value, const Row& r) { return value < r.address; });
+  auto row =
+      std::upper_bound(first, first + static_cast<std::ptrdiff_t>(sequence->row_count), address,
+                       [](uint64_t value, const Row& r) { return value < r.address; });
   if (row == first) return std::nullopt;
   --row;
   // Line 0 marks code that belongs to no line; the nearest real one before it is more useful.

@@ -1,5 +1,5 @@
-// Notes: AMDGPUUsage.rst, "Note Records". A note is name size, descriptor size, type (4 bytes each), then
-// name and descriptor, each padded to 4 bytes.
+// Notes: AMDGPUUsage.rst, "Note Records". A note is name size, descriptor size, type (4 bytes
+// each), then name and descriptor, each padded to 4 bytes.
 
 #include "codeobj/metadata.h"
 

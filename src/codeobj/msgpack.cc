@@ -59,7 +59,8 @@ bool Parser::map(uint64_t count, MsgpackValue& out, int depth) {
     MsgpackValue key;
     MsgpackValue member;
     if (!value(key, depth + 1) || !value(member, depth + 1)) return false;
-    if (key.kind == MsgpackValue::Kind::kString) out.members.push_back({key.text, std::move(member)});
+    if (key.kind == MsgpackValue::Kind::kString)
+      out.members.push_back({key.text, std::move(member)});
   }
   return true;
 }
@@ -89,75 +90,46 @@ bool Parser::value(MsgpackValue& out, int depth) {
   if (t <= 0x9f) return array(t & 0xf, out, depth);
   if (t <= 0xbf) return text(t & 0x1f, Kind::kString, out);
   switch (t) {
-    case 0xc0:
-      return true;
+    case 0xc0: return true;
     case 0xc2:
     case 0xc3:
       out.kind = Kind::kBool;
       out.number = t & 1;
       return true;
-    case 0xc4:
-      return sized(1, size) && text(size, Kind::kBinary, out);
-    case 0xc5:
-      return sized(2, size) && text(size, Kind::kBinary, out);
-    case 0xc6:
-      return sized(4, size) && text(size, Kind::kBinary, out);
-    case 0xc7:
-      return sized(1, size) && text(size + 1, Kind::kBinary, out);
-    case 0xc8:
-      return sized(2, size) && text(size + 1, Kind::kBinary, out);
-    case 0xc9:
-      return sized(4, size) && text(size + 1, Kind::kBinary, out);
+    case 0xc4: return sized(1, size) && text(size, Kind::kBinary, out);
+    case 0xc5: return sized(2, size) && text(size, Kind::kBinary, out);
+    case 0xc6: return sized(4, size) && text(size, Kind::kBinary, out);
+    case 0xc7: return sized(1, size) && text(size + 1, Kind::kBinary, out);
+    case 0xc8: return sized(2, size) && text(size + 1, Kind::kBinary, out);
+    case 0xc9: return sized(4, size) && text(size + 1, Kind::kBinary, out);
     case 0xca: {
       if (!as(Kind::kFloat, 4)) return false;
       out.number = std::bit_cast<uint64_t>(
           static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(out.number))));
       return true;
     }
-    case 0xcb:
-      return as(Kind::kFloat, 8);
-    case 0xcc:
-      return as(Kind::kUint, 1);
-    case 0xcd:
-      return as(Kind::kUint, 2);
-    case 0xce:
-      return as(Kind::kUint, 4);
-    case 0xcf:
-      return as(Kind::kUint, 8);
-    case 0xd0:
-      return as_signed(1);
-    case 0xd1:
-      return as_signed(2);
-    case 0xd2:
-      return as_signed(4);
-    case 0xd3:
-      return as_signed(8);
-    case 0xd4:
-      return text(2, Kind::kBinary, out);
-    case 0xd5:
-      return text(3, Kind::kBinary, out);
-    case 0xd6:
-      return text(5, Kind::kBinary, out);
-    case 0xd7:
-      return text(9, Kind::kBinary, out);
-    case 0xd8:
-      return text(17, Kind::kBinary, out);
-    case 0xd9:
-      return sized(1, size) && text(size, Kind::kString, out);
-    case 0xda:
-      return sized(2, size) && text(size, Kind::kString, out);
-    case 0xdb:
-      return sized(4, size) && text(size, Kind::kString, out);
-    case 0xdc:
-      return sized(2, size) && array(size, out, depth);
-    case 0xdd:
-      return sized(4, size) && array(size, out, depth);
-    case 0xde:
-      return sized(2, size) && map(size, out, depth);
-    case 0xdf:
-      return sized(4, size) && map(size, out, depth);
-    default:
-      return false;  // 0xc1 is never used
+    case 0xcb: return as(Kind::kFloat, 8);
+    case 0xcc: return as(Kind::kUint, 1);
+    case 0xcd: return as(Kind::kUint, 2);
+    case 0xce: return as(Kind::kUint, 4);
+    case 0xcf: return as(Kind::kUint, 8);
+    case 0xd0: return as_signed(1);
+    case 0xd1: return as_signed(2);
+    case 0xd2: return as_signed(4);
+    case 0xd3: return as_signed(8);
+    case 0xd4: return text(2, Kind::kBinary, out);
+    case 0xd5: return text(3, Kind::kBinary, out);
+    case 0xd6: return text(5, Kind::kBinary, out);
+    case 0xd7: return text(9, Kind::kBinary, out);
+    case 0xd8: return text(17, Kind::kBinary, out);
+    case 0xd9: return sized(1, size) && text(size, Kind::kString, out);
+    case 0xda: return sized(2, size) && text(size, Kind::kString, out);
+    case 0xdb: return sized(4, size) && text(size, Kind::kString, out);
+    case 0xdc: return sized(2, size) && array(size, out, depth);
+    case 0xdd: return sized(4, size) && array(size, out, depth);
+    case 0xde: return sized(2, size) && map(size, out, depth);
+    case 0xdf: return sized(4, size) && map(size, out, depth);
+    default: return false;  // 0xc1 is never used
   }
 }
 

@@ -1,5 +1,5 @@
-// A reader for MessagePack, the form of a code object's metadata note. Builds a tree that points into the
-// input; refuses what is cut short, nested deeper than 32, or larger than its bytes allow.
+// A reader for MessagePack, the form of a code object's metadata note. Builds a tree that points
+// into the input; refuses what is cut short, nested deeper than 32, or larger than its bytes allow.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@ struct MsgpackValue {
   enum class Kind : uint8_t { kNil, kBool, kInt, kUint, kFloat, kString, kBinary, kArray, kMap };
 
   Kind kind = Kind::kNil;
-  uint64_t number = 0;                 // kBool, kUint, kInt (two's complement), kFloat (bits of a double)
+  // kBool, kUint, kInt (two's complement), kFloat (bits of a double).
+  uint64_t number = 0;
   std::string_view text;               // kString, kBinary
   std::vector<MsgpackValue> items;     // kArray
   std::vector<MsgpackMember> members;  // kMap; keys that are strings

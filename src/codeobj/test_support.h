@@ -1,5 +1,5 @@
-// Inputs for the tests of this folder: the code object made from testdata/kernels.s, bundles around any
-// bytes, and a small ELF writer. Included by *_test.cc only.
+// Inputs for the tests of this folder: the code object made from testdata/kernels.s, bundles around
+// any bytes, and a small ELF writer. Included by *_test.cc only.
 #pragma once
 
 #include <elf.h>
@@ -77,7 +77,8 @@ inline Buffer make_elf(uint16_t machine, uint32_t flags,
   Buffer out(sizeof header);
   std::vector<Elf64_Shdr> headers(1);
   std::string names(1, '\0');
-  const auto add = [&](const std::string& name, uint32_t type, const std::byte* bytes, size_t size) {
+  const auto add = [&](const std::string& name, uint32_t type, const std::byte* bytes,
+                       size_t size) {
     Elf64_Shdr section{};
     section.sh_name = static_cast<uint32_t>(names.size());
     section.sh_type = type;

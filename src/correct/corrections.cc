@@ -7,14 +7,15 @@
 namespace wavetap::correct {
 namespace {
 
-constexpr const char* kNames[kFieldCount] = {"multiprocessors", "clock-mhz", "wave-size", "lds-bytes",
-                                             "arch"};
-constexpr const char* kTraceNames[kFieldCount] = {"multiprocessors", "clock_mhz", "wave_size", "lds_bytes",
-                                                  "arch"};
+constexpr const char* kNames[kFieldCount] = {"multiprocessors", "clock-mhz", "wave-size",
+                                             "lds-bytes", "arch"};
+constexpr const char* kTraceNames[kFieldCount] = {"multiprocessors", "clock_mhz", "wave_size",
+                                                  "lds_bytes", "arch"};
 
 // hipDeviceAttribute_t, the same numbers since HIP 5; CUdevice_attribute.
 constexpr int kHipClockRate = 5, kHipMultiprocessors = 63, kHipWarpSize = 87, kHipSharedMemory = 74;
-constexpr int kCudaSharedMemory = 8, kCudaWarpSize = 10, kCudaClockRate = 13, kCudaMultiprocessors = 16;
+constexpr int kCudaSharedMemory = 8, kCudaWarpSize = 10, kCudaClockRate = 13,
+              kCudaMultiprocessors = 16;
 
 void say(const Report& report, Field field, unsigned long long before, unsigned long long after) {
   if (report.function == nullptr || before == after) return;
@@ -30,7 +31,8 @@ void put(void* properties, size_t offset, Field field, T value, T unit, const Re
   std::memcpy(&before, static_cast<char*>(properties) + offset, sizeof before);
   const T after = value * unit;
   std::memcpy(static_cast<char*>(properties) + offset, &after, sizeof after);
-  say(report, field, static_cast<unsigned long long>(before / unit), static_cast<unsigned long long>(value));
+  say(report, field, static_cast<unsigned long long>(before / unit),
+      static_cast<unsigned long long>(value));
 }
 
 }  // namespace
@@ -64,14 +66,16 @@ namespace {
 
 bool parse_set(const char* text, const char* stop, Corrections& corrections) {
   while (text < stop) {
-    const char* comma = static_cast<const char*>(std::memchr(text, ',', static_cast<size_t>(stop - text)));
+    const char* comma =
+        static_cast<const char*>(std::memchr(text, ',', static_cast<size_t>(stop - text)));
     const char* const end = comma == nullptr ? stop : comma;
-    const char* const equals = static_cast<const char*>(std::memchr(text, '=', static_cast<size_t>(end - text)));
+    const char* const equals =
+        static_cast<const char*>(std::memchr(text, '=', static_cast<size_t>(end - text)));
     if (equals == nullptr) return false;
     const size_t name_length = static_cast<size_t>(equals - text);
     size_t field = 0;
-    while (field < kFieldCount &&
-           (std::strlen(kNames[field]) != name_length || std::memcmp(kNames[field], text, name_length) != 0))
+    while (field < kFieldCount && (std::strlen(kNames[field]) != name_length ||
+                                   std::memcmp(kNames[field], text, name_length) != 0))
       ++field;
     if (field == kFieldCount) return false;
     const size_t value_length = static_cast<size_t>(end - equals) - 1;
@@ -104,7 +108,8 @@ bool parse_corrections(const char* text, CorrectionTable& table) {
     const char* const semicolon = std::strchr(text, ';');
     const char* const stop = semicolon == nullptr ? text + std::strlen(text) : semicolon;
     if (*text == '@') {
-      const char* const space = static_cast<const char*>(std::memchr(text, ' ', static_cast<size_t>(stop - text)));
+      const char* const space =
+          static_cast<const char*>(std::memchr(text, ' ', static_cast<size_t>(stop - text)));
       const size_t length = space == nullptr ? 0 : static_cast<size_t>(space - text) - 1;
       if (length == 0 || length >= sizeof set.pci) return false;
       std::memcpy(set.pci, text + 1, length);
@@ -116,15 +121,16 @@ bool parse_corrections(const char* text, CorrectionTable& table) {
   return true;
 }
 
-void correct_properties(const Corrections& corrections, const amd::HipPropertiesLayout& at, void* properties,
-                        const Report& report) {
+void correct_properties(const Corrections& corrections, const amd::HipPropertiesLayout& at,
+                        void* properties, const Report& report) {
   const auto number = [&](Field field) { return corrections.number[static_cast<size_t>(field)]; };
   const auto has = [&](Field field) { return corrections.has[static_cast<size_t>(field)]; };
   if (has(Field::kMultiprocessors))
-    put<uint32_t>(properties, at.multiprocessors, Field::kMultiprocessors, number(Field::kMultiprocessors), 1,
-                  report);
+    put<uint32_t>(properties, at.multiprocessors, Field::kMultiprocessors,
+                  number(Field::kMultiprocessors), 1, report);
   if (has(Field::kClockMhz))
-    put<uint32_t>(properties, at.clock_khz, Field::kClockMhz, number(Field::kClockMhz), 1000, report);
+    put<uint32_t>(properties, at.clock_khz, Field::kClockMhz, number(Field::kClockMhz), 1000,
+                  report);
   if (has(Field::kWaveSize))
     put<uint32_t>(properties, at.wave_size, Field::kWaveSize, number(Field::kWaveSize), 1, report);
   if (has(Field::kLdsBytes))
@@ -143,35 +149,26 @@ void correct_properties(const Corrections& corrections, const amd::HipProperties
 
 Field field_of_hip_attribute(int attribute) {
   switch (attribute) {
-    case kHipMultiprocessors:
-      return Field::kMultiprocessors;
-    case kHipClockRate:
-      return Field::kClockMhz;
-    case kHipWarpSize:
-      return Field::kWaveSize;
-    case kHipSharedMemory:
-      return Field::kLdsBytes;
-    default:
-      return Field::kCount;
+    case kHipMultiprocessors: return Field::kMultiprocessors;
+    case kHipClockRate: return Field::kClockMhz;
+    case kHipWarpSize: return Field::kWaveSize;
+    case kHipSharedMemory: return Field::kLdsBytes;
+    default: return Field::kCount;
   }
 }
 
 Field field_of_cuda_attribute(int attribute) {
   switch (attribute) {
-    case kCudaMultiprocessors:
-      return Field::kMultiprocessors;
-    case kCudaClockRate:
-      return Field::kClockMhz;
-    case kCudaWarpSize:
-      return Field::kWaveSize;
-    case kCudaSharedMemory:
-      return Field::kLdsBytes;
-    default:
-      return Field::kCount;
+    case kCudaMultiprocessors: return Field::kMultiprocessors;
+    case kCudaClockRate: return Field::kClockMhz;
+    case kCudaWarpSize: return Field::kWaveSize;
+    case kCudaSharedMemory: return Field::kLdsBytes;
+    default: return Field::kCount;
   }
 }
 
-void correct_attribute(const Corrections& corrections, Field field, int* value, const Report& report) {
+void correct_attribute(const Corrections& corrections, Field field, int* value,
+                       const Report& report) {
   if (field >= Field::kArch || !corrections.has[static_cast<size_t>(field)]) return;
   const int unit = field == Field::kClockMhz ? 1000 : 1;
   const uint32_t right = corrections.number[static_cast<size_t>(field)];

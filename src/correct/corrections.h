@@ -1,8 +1,9 @@
-// Corrections: figures of a device that `wavetap run --correct-device` puts in place of what HIP and
-// CUDA-named entry points answer, and where those figures are in their structures.
+// Corrections: figures of a device that `wavetap run --correct-device` puts in place of what HIP
+// and CUDA-named entry points answer, and where those figures are in their structures.
 //
-// The variable WAVETAP_CORRECT holds sets of `field=value` pairs, separated by commas; sets are separated by
-// semicolons. A set that begins with `@0000:03:00.0 ` is for the GPU in that place, another for every GPU.
+// The variable WAVETAP_CORRECT holds sets of `field=value` pairs, separated by commas; sets are
+// separated by semicolons. A set that begins with `@0000:03:00.0 ` is for the GPU in that place,
+// another for every GPU.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +41,8 @@ struct CorrectionTable {
   Set sets[kMaxSets];
   size_t count = 0;
 
-  // For the GPU in this place; "": not known, which is enough where there is only one set. Never null.
+  // For the GPU in this place; "": not known, which is enough where there is only one set. Never
+  // null.
   const Corrections& find(const char* pci) const;
 };
 
@@ -53,14 +55,15 @@ struct Report {
   void (*function)(void* context, Field field, const char* before, const char* after) = nullptr;
   void* context = nullptr;
 };
-void correct_properties(const Corrections& corrections, const amd::HipPropertiesLayout& layout, void* properties,
-                        const Report& report);
+void correct_properties(const Corrections& corrections, const amd::HipPropertiesLayout& layout,
+                        void* properties, const Report& report);
 
-// The field behind an attribute number of hipDeviceGetAttribute or cuDeviceGetAttribute; kCount when we have
-// none.
+// The field behind an attribute number of hipDeviceGetAttribute or cuDeviceGetAttribute; kCount
+// when we have none.
 Field field_of_hip_attribute(int attribute);
 Field field_of_cuda_attribute(int attribute);
 // `value` is in the attribute's own unit.
-void correct_attribute(const Corrections& corrections, Field field, int* value, const Report& report);
+void correct_attribute(const Corrections& corrections, Field field, int* value,
+                       const Report& report);
 
 }  // namespace wavetap::correct

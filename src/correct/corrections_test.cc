@@ -23,16 +23,16 @@ T at(const std::vector<char>& bytes, size_t offset) {
 
 TEST(Corrections, ReadsEveryField) {
   Corrections c;
-  ASSERT_TRUE(
-      parse_corrections("multiprocessors=36,clock-mhz=2575,wave-size=32,lds-bytes=65536,arch=gfx1030", c));
+  ASSERT_TRUE(parse_corrections(
+      "multiprocessors=36,clock-mhz=2575,wave-size=32,lds-bytes=65536,arch=gfx1030", c));
   for (const bool has : c.has) EXPECT_TRUE(has);
   EXPECT_EQ(c.number[0], 36u);
   EXPECT_STREQ(c.arch, "gfx1030");
 }
 
 TEST(Corrections, RefusesWhatItDoesNotKnow) {
-  for (const char* text : {"multiprocessor=3", "multiprocessors", "multiprocessors=", "clock-mhz=-1",
-                           "clock-mhz=0", "wave-size=32x", "arch=", "=3"}) {
+  for (const char* text : {"multiprocessor=3", "multiprocessors", "multiprocessors=",
+                           "clock-mhz=-1", "clock-mhz=0", "wave-size=32x", "arch=", "=3"}) {
     Corrections c;
     EXPECT_FALSE(parse_corrections(text, c)) << text;
   }
@@ -43,7 +43,8 @@ TEST(Corrections, RefusesWhatItDoesNotKnow) {
 
 TEST(Corrections, AreOfOneGpuOrOfAll) {
   CorrectionTable table;
-  ASSERT_TRUE(parse_corrections("@0000:03:00.0 multiprocessors=36;@0000:04:00.0 multiprocessors=104,clock-mhz=1700", table));
+  ASSERT_TRUE(parse_corrections(
+      "@0000:03:00.0 multiprocessors=36;@0000:04:00.0 multiprocessors=104,clock-mhz=1700", table));
   EXPECT_EQ(table.find("0000:03:00.0").number[0], 36u);
   EXPECT_FALSE(table.find("0000:03:00.0").has[1]);
   EXPECT_EQ(table.find("0000:04:00.0").number[0], 104u);
@@ -55,7 +56,8 @@ TEST(Corrections, AreOfOneGpuOrOfAll) {
   CorrectionTable one;
   ASSERT_TRUE(parse_corrections("@0000:03:00.0 wave-size=32", one));
   EXPECT_TRUE(one.find("").any()) << "there is only one";
-  for (const char* text : {"@", "@0000:03:00.0", "@ wave-size=32", "@0000:03:00.0-too-long wave-size=32", "wave-size=32;x=1"}) {
+  for (const char* text : {"@", "@0000:03:00.0", "@ wave-size=32",
+                           "@0000:03:00.0-too-long wave-size=32", "wave-size=32;x=1"}) {
     CorrectionTable bad;
     EXPECT_FALSE(parse_corrections(text, bad)) << text;
   }

@@ -1,6 +1,6 @@
-// What libwavetap_audit.so writes about one process: which library answers each CUDA, HIP and HSA function,
-// for whom, and how often it was called. A file of fixed rows, mapped and counted in place, so that nothing
-// is lost however the process ends.
+// What libwavetap_audit.so writes about one process: which library answers each CUDA, HIP and HSA
+// function, for whom, and how often it was called. A file of fixed rows, mapped and counted in
+// place, so that nothing is lost however the process ends.
 //
 // offset size
 //      0    8  magic

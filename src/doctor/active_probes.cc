@@ -17,7 +17,8 @@ struct LastWords {
   const char* meaning;
 };
 
-// What ROCr, HIP and the C library print when a queue or a process dies; the first that occurs is the cause.
+// What ROCr, HIP and the C library print when a queue or a process dies; the first that occurs is
+// the cause.
 constexpr LastWords kLastWords[] = {
     {"HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION",
      "aperture violation (0x29): a wave used an address outside every aperture"},
@@ -86,24 +87,19 @@ bool is_bad(const ProbeResult& result) {
 
 std::string_view to_string(ProbeOutcome outcome) {
   switch (outcome) {
-    case ProbeOutcome::kPassed:
-      return "passed";
-    case ProbeOutcome::kWrong:
-      return "wrong";
-    case ProbeOutcome::kDied:
-      return "died";
-    case ProbeOutcome::kHung:
-      return "hung";
-    case ProbeOutcome::kSkipped:
-      return "skipped";
+    case ProbeOutcome::kPassed: return "passed";
+    case ProbeOutcome::kWrong: return "wrong";
+    case ProbeOutcome::kDied: return "died";
+    case ProbeOutcome::kHung: return "hung";
+    case ProbeOutcome::kSkipped: return "skipped";
   }
   return "";
 }
 
 std::string decode_death(const ChildResult& child) {
-  std::string how = child.signal != 0
-                        ? fmt::format("killed by signal {} ({})", child.signal, strsignal(child.signal))
-                        : fmt::format("exit status {}", child.exit_status);
+  std::string how = child.signal != 0 ? fmt::format("killed by signal {} ({})", child.signal,
+                                                    strsignal(child.signal))
+                                      : fmt::format("exit status {}", child.exit_status);
   size_t earliest = std::string::npos;
   const LastWords* cause = nullptr;
   for (const LastWords& words : kLastWords) {
@@ -146,8 +142,8 @@ std::vector<ProbeResult> run_probes(const Machine& machine, const std::string& p
   // Without the copy engine, copies are kernels.
   if (hangs) skip("copy-engine", kNoSdma);
   else run("copy-engine", kNoSdma, no_sdma);
-  for (const char* name :
-       {"copy", "copy-on-device", "lds", "atomics", "scratch", "gemm", "conv", "coherence", "printf"}) {
+  for (const char* name : {"copy", "copy-on-device", "lds", "atomics", "scratch", "gemm", "conv",
+                           "coherence", "printf"}) {
     if (hangs) skip(name);
     else run(name);
   }
@@ -162,7 +158,8 @@ std::vector<ProbeResult> run_probes(const Machine& machine, const std::string& p
   return results;
 }
 
-void judge_probes(const Machine& machine, const std::vector<ProbeResult>& results, Findings& findings) {
+void judge_probes(const Machine& machine, const std::vector<ProbeResult>& results,
+                  Findings& findings) {
   findings.enter_group(kProbeGroup);
   std::vector<const ProbeResult*> explained;
   const auto explain = [&](const ProbeResult* result) { explained.push_back(result); };
@@ -176,10 +173,13 @@ void judge_probes(const Machine& machine, const std::vector<ProbeResult>& result
         .saw("probe " + copy->label(), copy->text)
         .saw("probe " + copy_by_kernel->label(), copy_by_kernel->text)
         .because(
-            "The same copies done by kernels are right, so memory and kernels are sound and the engine, its "
+            "The same copies done by kernels are right, so memory and kernels are sound and the "
+            "engine, its "
             "firmware or the link is not.")
         .set("HSA_ENABLE_SDMA", "0")
-        .advise("update the firmware package and the kernel; if it stays, the card or the slot is faulty");
+        .advise(
+            "update the firmware package and the kernel; if it stays, the card or the slot is "
+            "faulty");
     // Every other probe moves its data with the same engine.
     for (const ProbeResult& result : results) {
       if (result.outcome == ProbeOutcome::kWrong) explain(&result);
@@ -193,10 +193,11 @@ void judge_probes(const Machine& machine, const std::vector<ProbeResult>& result
     Finding& hang = findings.error("probes.hang", "kernels are submitted and never end");
     hang.saw("probe saxpy", saxpy->text);
     if (copy != nullptr) hang.saw("probe " + copy->label(), copy->text);
-    hang.because(copies_end
-                     ? "Memory and the copy engine work; the compute units or their scheduler do not. Any "
-                       "program will stand still at its first kernel."
-                     : "Neither kernels nor copies end: the GPU is hung or was reset under this process.");
+    hang.because(
+        copies_end
+            ? "Memory and the copy engine work; the compute units or their scheduler do not. Any "
+              "program will stand still at its first kernel."
+            : "Neither kernels nor copies end: the GPU is hung or was reset under this process.");
     hang.as_root("reboot    # or: echo 1 > /sys/kernel/debug/dri/0/amdgpu_gpu_recover");
     hang.advise("look at the kernel log for ring timeouts; try default clocks and voltages");
     for (const ProbeResult& result : results) {
@@ -207,16 +208,19 @@ void judge_probes(const Machine& machine, const std::vector<ProbeResult>& result
   // The override: bad with it, good without.
   for (const char* name : {"saxpy", "gemm", "conv"}) {
     const ProbeResult *with = find(results, name), *without = find(results, name, kNoOverride);
-    if (with == nullptr || without == nullptr || !is_bad(*with) || without->outcome != ProbeOutcome::kPassed)
+    if (with == nullptr || without == nullptr || !is_bad(*with) ||
+        without->outcome != ProbeOutcome::kPassed)
       continue;
     const std::string* value = machine.variable(kOverrideVariable);
     findings
-        .error("probes.override", fmt::format("{}={} breaks {}; without it the same probe passes",
-                                              kOverrideVariable, value != nullptr ? *value : "", name))
+        .error("probes.override",
+               fmt::format("{}={} breaks {}; without it the same probe passes", kOverrideVariable,
+                           value != nullptr ? *value : "", name))
         .saw("probe " + with->label(), fmt::format("{}: {}", to_string(with->outcome), with->text))
         .saw("probe " + without->label(), without->text)
         .because(
-            "The override makes the runtime load another chip's code, and this chip cannot run all of it.")
+            "The override makes the runtime load another chip's code, and this chip cannot run all "
+            "of it.")
         .unset(kOverrideVariable);
     explain(with);
     break;
@@ -228,7 +232,8 @@ void judge_probes(const Machine& machine, const std::vector<ProbeResult>& result
     if (result.outcome == ProbeOutcome::kPassed) ++passed;
     if (result.outcome == ProbeOutcome::kSkipped)
       skipped.push_back(fmt::format("{}: {}", result.label(), result.text));
-    if (!is_bad(result) || std::find(explained.begin(), explained.end(), &result) != explained.end())
+    if (!is_bad(result) ||
+        std::find(explained.begin(), explained.end(), &result) != explained.end())
       continue;
     findings
         .error("probes." + result.name,
@@ -238,8 +243,8 @@ void judge_probes(const Machine& machine, const std::vector<ProbeResult>& result
         .advise("fix what the checks above report first, then probe again");
   }
   if (!skipped.empty()) {
-    Finding& finding = findings.unknown("probes.skipped",
-                                        fmt::format("{} not run", util::count_of(skipped.size(), "probe")));
+    Finding& finding = findings.unknown(
+        "probes.skipped", fmt::format("{} not run", util::count_of(skipped.size(), "probe")));
     for (const std::string& text : skipped) finding.saw("probe", text);
   }
   if (passed != 0)

@@ -1,5 +1,5 @@
-// The active probes: each in a child with a deadline, their deaths decoded, the pattern of what failed
-// diagnosed.
+// The active probes: each in a child with a deadline, their deaths decoded, the pattern of what
+// failed diagnosed.
 #pragma once
 
 #include <string>
@@ -22,8 +22,8 @@ struct ProbeResult {
   std::string label() const { return condition.empty() ? name : name + " (" + condition + ")"; }
 };
 
-// How a process that used the GPU ended, from its exit and the runtime's last words: "illegal instruction
-// (…)".
+// How a process that used the GPU ended, from its exit and the runtime's last words: "illegal
+// instruction (…)".
 std::string decode_death(const ChildResult& child);
 
 // One of them.
@@ -32,6 +32,7 @@ ProbeResult run_probe(const std::string& probe, const std::string& name);
 std::vector<ProbeResult> run_probes(const Machine& machine, const std::string& probe);
 
 // What the results mean together.
-void judge_probes(const Machine& machine, const std::vector<ProbeResult>& results, Findings& findings);
+void judge_probes(const Machine& machine, const std::vector<ProbeResult>& results,
+                  Findings& findings);
 
 }  // namespace wavetap::doctor

@@ -1,5 +1,6 @@
-// What a check says. Every check is one function that looks at the Machine and adds findings; a finding
-// names what was read, the verdict, why it matters and what to do. Checks change nothing and print nothing.
+// What a check says. Every check is one function that looks at the Machine and adds findings; a
+// finding names what was read, the verdict, why it matters and what to do. Checks change nothing
+// and print nothing.
 #pragma once
 
 #include <deque>
@@ -12,7 +13,8 @@ namespace wavetap::doctor {
 
 struct Machine;
 
-// In the order of the report's severity; kUnknown: something could not be read, and the reason is said.
+// In the order of the report's severity; kUnknown: something could not be read, and the reason is
+// said.
 enum class Verdict : unsigned char { kError, kWarning, kNote, kUnknown, kOk };
 std::string_view to_string(Verdict verdict);
 
@@ -73,7 +75,8 @@ struct Finding {
   }
 };
 
-// Collects the findings of one group. References stay valid: the container never moves its elements.
+// Collects the findings of one group. References stay valid: the container never moves its
+// elements.
 class Findings {
  public:
   Finding& add(Verdict verdict, std::string id, std::string summary);

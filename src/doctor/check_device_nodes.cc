@@ -18,7 +18,8 @@ std::string group_name(const Machine& machine, uint32_t gid) {
 }
 
 std::string describe(const Machine& machine, const FileInfo& info) {
-  return fmt::format("mode {:04o}, owner {}, group {}", info.mode, info.uid, group_name(machine, info.gid));
+  return fmt::format("mode {:04o}, owner {}, group {}", info.mode, info.uid,
+                     group_name(machine, info.gid));
 }
 
 // By owner, group and mode, as the kernel decides without access lists.
@@ -45,13 +46,18 @@ void check_permission(const Machine& machine, Findings& findings, const std::str
       findings.error(id, fmt::format("{} cannot be opened: {}", path, std::strerror(errno)))
           .saw(path, describe(machine, *info))
           .because(
-              "The node exists and the driver refuses it: the device is not initialised, or a container's "
+              "The node exists and the driver refuses it: the device is not initialised, or a "
+              "container's "
               "device rules forbid it.")
-          .advise("look at the kernel log for amdgpu and kfd messages; in a container pass --device=" + path);
+          .advise(
+              "look at the kernel log for amdgpu and kfd messages; in a container pass --device=" +
+              path);
       return;
     }
   } else if (!machine.identity.known) {
-    findings.unknown(id, path + ": the tree has no /proc/self/status, so the user's groups are not known")
+    findings
+        .unknown(id,
+                 path + ": the tree has no /proc/self/status, so the user's groups are not known")
         .saw(path, describe(machine, *info));
     return;
   } else if (may_read_and_write(machine.identity, *info)) {
@@ -63,9 +69,11 @@ void check_permission(const Machine& machine, Findings& findings, const std::str
   const std::string group = group_name(machine, info->gid);
   findings.error(id, path + ": permission denied")
       .saw(path, describe(machine, *info))
-      .saw("/proc/self/status", fmt::format("user {}, groups {}", machine.identity.uid, util::join(own, " ")))
+      .saw("/proc/self/status",
+           fmt::format("user {}, groups {}", machine.identity.uid, util::join(own, " ")))
       .because(
-          "Without read and write access HIP reports no device, and programs fall back to the CPU or stop "
+          "Without read and write access HIP reports no device, and programs fall back to the CPU "
+          "or stop "
           "with "
           "hipErrorNoDevice.")
       .as_root(fmt::format("usermod -a -G {} $USER   # then log in again", group),
@@ -78,10 +86,13 @@ void check_container(const Machine& machine, Findings& findings) {
   if (limits.ok()) {
     for (const std::string& line : lines_of(*limits.text)) {
       if (!line.starts_with("Max locked memory")) continue;
-      const std::string soft = trimmed(line.substr(17)).substr(0, trimmed(line.substr(17)).find(' '));
+      const std::string soft =
+          trimmed(line.substr(17)).substr(0, trimmed(line.substr(17)).find(' '));
       const auto bytes = util::parse_unsigned(soft);
       if (soft != "unlimited" && bytes && *bytes < (64u << 10)) {
-        findings.warning("container.memlock", "locked memory is limited to " + util::human_bytes(*bytes))
+        findings
+            .warning("container.memlock",
+                     "locked memory is limited to " + util::human_bytes(*bytes))
             .saw("/proc/self/limits", trimmed(line))
             .because("Pinned host buffers count against this limit.")
             .advise("start the container with --ulimit memlock=-1");
@@ -93,7 +104,8 @@ void check_container(const Machine& machine, Findings& findings) {
     findings.note("container.seccomp", "system calls are filtered in this container")
         .saw("/proc/self/status", "Seccomp 2")
         .because(
-            "The usual filters refuse the calls that place memory near a GPU (mbind, set_mempolicy) and debuggers; ROCm "
+            "The usual filters refuse the calls that place memory near a GPU (mbind, "
+            "set_mempolicy) and debuggers; ROCm "
             "goes on without, slower.")
         .advise("start the container with --security-opt seccomp=unconfined");
   }
@@ -134,16 +146,20 @@ void check_device_nodes(const Machine& machine, Findings& findings) {
                 "PyTorch, whatever is installed.");
     if (machine.in_container) {
       missing.saw(machine.container_hint, "a container");
-      missing.advise("start the container with --device=/dev/kfd --device=/dev/dri --group-add=render");
+      missing.advise(
+          "start the container with --device=/dev/kfd --device=/dev/dri --group-add=render");
     } else if (machine.amd_display_devices.empty()) {
       missing.saw("/sys/bus/pci/devices", "no AMD display or accelerator device");
       missing.advise(
-          "there is no AMD GPU in this machine; use a virtual one: wavetap run --gpu rx6800xt -- CMD");
+          "there is no AMD GPU in this machine; use a virtual one: wavetap run --gpu rx6800xt -- "
+          "CMD");
     } else {
-      missing.saw("/sys/bus/pci/devices", "AMD device at " + util::join(machine.amd_display_devices, ", "));
+      missing.saw("/sys/bus/pci/devices",
+                  "AMD device at " + util::join(machine.amd_display_devices, ", "));
       missing.as_root("modprobe amdgpu", "modprobe -r amdgpu");
       missing.advise(
-          "if the module is loaded, the kernel was built without HSA_AMD, or it skipped the GPU: see the "
+          "if the module is loaded, the kernel was built without HSA_AMD, or it skipped the GPU: "
+          "see the "
           "kernel log");
     }
   } else {
@@ -151,14 +167,15 @@ void check_device_nodes(const Machine& machine, Findings& findings) {
   }
 
   if (render_nodes.empty() && has_kfd) {
-    Finding& missing =
-        findings.error("device-nodes.render", "/dev/dri has no render node" + where)
-            .saw("/dev/dri", root.exists("/dev/dri") ? "no renderD*" : "not there")
-            .because(
-                "ROCr opens the render node of each GPU to map its memory; /dev/kfd alone is not enough.");
+    Finding& missing = findings.error("device-nodes.render", "/dev/dri has no render node" + where)
+                           .saw("/dev/dri", root.exists("/dev/dri") ? "no renderD*" : "not there")
+                           .because(
+                               "ROCr opens the render node of each GPU to map its memory; /dev/kfd "
+                               "alone is not enough.");
     if (machine.in_container) {
       missing.saw(machine.container_hint, "a container");
-      missing.advise("start the container with --device=/dev/kfd --device=/dev/dri --group-add=render");
+      missing.advise(
+          "start the container with --device=/dev/kfd --device=/dev/dri --group-add=render");
     } else {
       missing.advise("load the amdgpu driver with display support (drm); see the kernel log");
     }

@@ -31,12 +31,13 @@ struct Release {
   int major, minor;
   const char* driver;  // null: not known
 };
-constexpr Release kReleases[] = {{5, 0, nullptr},   {5, 1, nullptr},   {5, 2, nullptr}, {5, 3, nullptr},
-                                 {5, 4, "5.18.13"}, {5, 5, "6.0.5"},   {5, 6, "6.1.5"}, {5, 7, "6.2.4"},
-                                 {6, 0, "6.3.6"},   {6, 1, "6.7.0"},   {6, 2, "6.8.5"}, {6, 3, "6.10.5"},
-                                 {6, 4, "6.12.12"}, {7, 0, "6.14.14"}, {7, 1, nullptr}, {7, 2, nullptr}};
-// How many releases apart driver and libraries may be: AMD's "user and kernel-space support matrix", which
-// became wider when the driver got releases of its own.
+constexpr Release kReleases[] = {
+    {5, 0, nullptr},   {5, 1, nullptr},   {5, 2, nullptr}, {5, 3, nullptr},
+    {5, 4, "5.18.13"}, {5, 5, "6.0.5"},   {5, 6, "6.1.5"}, {5, 7, "6.2.4"},
+    {6, 0, "6.3.6"},   {6, 1, "6.7.0"},   {6, 2, "6.8.5"}, {6, 3, "6.10.5"},
+    {6, 4, "6.12.12"}, {7, 0, "6.14.14"}, {7, 1, nullptr}, {7, 2, nullptr}};
+// How many releases apart driver and libraries may be: AMD's "user and kernel-space support
+// matrix", which became wider when the driver got releases of its own.
 int window_of(int driver) { return kReleases[driver].major >= 7 ? 4 : 2; }
 
 int release_of_driver(std::string_view version) {
@@ -69,13 +70,15 @@ void check_window(const Machine& machine, Findings& findings) {
     if (rocm < 0) continue;
     const bool fits = std::abs(rocm - driver) <= window_of(driver);
     Finding& finding =
-        fits ? findings.ok("driver.window",
-                           fmt::format("ROCm {} and the driver of ROCm {} are within what AMD tests",
-                                       name_of(rocm), name_of(driver)))
-             : findings.note(
-                   "driver.window",
-                   fmt::format("ROCm {} on the driver of ROCm {}: AMD tests them at most {} releases apart",
-                               name_of(rocm), name_of(driver), window_of(driver)));
+        fits
+            ? findings.ok("driver.window",
+                          fmt::format("ROCm {} and the driver of ROCm {} are within what AMD tests",
+                                      name_of(rocm), name_of(driver)))
+            : findings.note(
+                  "driver.window",
+                  fmt::format(
+                      "ROCm {} on the driver of ROCm {}: AMD tests them at most {} releases apart",
+                      name_of(rocm), name_of(driver), window_of(driver)));
     finding.saw("/sys/module/amdgpu/version", *version).saw(install.root, install.version);
     if (fits) continue;
     finding.because("It often works; when it does not, this is the first thing to rule out.")
@@ -88,7 +91,9 @@ void check_module(const Machine& machine, Findings& findings) {
   const Root& root = machine.root;
   if (!root.exists("/sys/module/amdgpu")) {
     if (root.exists("/dev/kfd")) {
-      findings.unknown("driver.module", "the amdgpu module is not visible; it may be built into the kernel")
+      findings
+          .unknown("driver.module",
+                   "the amdgpu module is not visible; it may be built into the kernel")
           .saw("/sys/module/amdgpu", "not there");
     } else {
       Finding& missing = findings.error("driver.module", "the amdgpu driver is not loaded")
@@ -145,7 +150,8 @@ void check_interface(const Machine& machine, Findings& findings) {
   if (!fd.valid()) return;
   amd::KfdGetVersionArgs version{};
   const unsigned long request =
-      _IOR(amd::kKfdIoctlType, static_cast<unsigned>(amd::KfdIoctl::kGetVersion), amd::KfdGetVersionArgs);
+      _IOR(amd::kKfdIoctlType, static_cast<unsigned>(amd::KfdIoctl::kGetVersion),
+           amd::KfdGetVersionArgs);
   if (ioctl(fd.get(), request, &version) != 0) {
     findings.unknown("driver.interface", "the driver does not answer its version")
         .saw("/dev/kfd", "GET_VERSION failed");
@@ -155,7 +161,9 @@ void check_interface(const Machine& machine, Findings& findings) {
   if (version.major == 1 && version.minor < 15) {
     findings.note("driver.interface", "driver interface " + text + " has no virtual-memory calls")
         .saw("/dev/kfd GET_VERSION", text)
-        .because("hipMemCreate, hipMemMap and replaying at fixed addresses need 1.15 (Linux 6.6, ROCm 6).");
+        .because(
+            "hipMemCreate, hipMemMap and replaying at fixed addresses need 1.15 (Linux 6.6, ROCm "
+            "6).");
     return;
   }
   findings.ok("driver.interface", "driver interface " + text).saw("/dev/kfd GET_VERSION", text);

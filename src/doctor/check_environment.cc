@@ -1,5 +1,5 @@
-// Group 13: every variable of ROCm, its libraries and PyTorch, classified: read and ordinary, for debugging,
-// dangerous, read by nobody, contradicting another.
+// Group 13: every variable of ROCm, its libraries and PyTorch, classified: read and ordinary, for
+// debugging, dangerous, read by nobody, contradicting another.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,13 +23,14 @@ bool is_off(const std::string& value) { return value.empty() || value == "0"; }
 void judge_value(const Machine& machine, const Variable& variable, Findings& findings) {
   const std::string setting = variable.name + "=" + variable.value;
   if (variable.name == "HSA_XNACK" && !is_off(variable.value)) {
-    const bool can = std::any_of(machine.gpus.begin(), machine.gpus.end(),
-                                 [](const Gpu& gpu) { return gpu.target && gpu.target->is_gfx90a_family(); });
+    const bool can = std::any_of(machine.gpus.begin(), machine.gpus.end(), [](const Gpu& gpu) {
+      return gpu.target && gpu.target->is_gfx90a_family();
+    });
     if (!can && !machine.gpus.empty()) {
       Finding& finding =
           findings
-              .warning("environment.no-effect",
-                       fmt::format("{} cannot affect {}", setting, machine.gpus.front().target_name()))
+              .warning("environment.no-effect", fmt::format("{} cannot affect {}", setting,
+                                                            machine.gpus.front().target_name()))
               .saw("environment", setting)
               .because("Only gfx90a and gfx94x can switch page-fault retry per process.");
       cite(machine, variable.name, finding);
@@ -41,22 +42,25 @@ void judge_value(const Machine& machine, const Variable& variable, Findings& fin
         findings.note("environment.fine-grain", setting + " makes VRAM coherent over PCIe")
             .saw("environment", setting)
             .because(
-                "It is often set to force non-coherent memory; it does the opposite, and costs bandwidth.");
+                "It is often set to force non-coherent memory; it does the opposite, and costs "
+                "bandwidth.");
     cite(machine, variable.name, finding);
     finding.unset(variable.name);
   }
-  if (variable.name == "HSA_TOOLS_LIB" || variable.name == "LD_PRELOAD" || variable.name == "LD_AUDIT" ||
-      variable.name == "ROCP_TOOL_LIBRARIES") {
+  if (variable.name == "HSA_TOOLS_LIB" || variable.name == "LD_PRELOAD" ||
+      variable.name == "LD_AUDIT" || variable.name == "ROCP_TOOL_LIBRARIES") {
     Finding& finding =
         findings
-            .note("environment.injected", fmt::format("{} loads something into every program", variable.name))
+            .note("environment.injected",
+                  fmt::format("{} loads something into every program", variable.name))
             .saw("environment", setting)
             .because("What you see may be its doing.");
     cite(machine, variable.name, finding);
     const std::string separators = variable.name == "LD_PRELOAD" ? ": " : ":";
     size_t begin = 0;
     while (begin <= variable.value.size()) {
-      const size_t end = std::min(variable.value.find_first_of(separators, begin), variable.value.size());
+      const size_t end =
+          std::min(variable.value.find_first_of(separators, begin), variable.value.size());
       const std::string path = variable.value.substr(begin, end - begin);
       if (path.starts_with('/') && !machine.root.exists(path)) {
         findings
@@ -69,7 +73,8 @@ void judge_value(const Machine& machine, const Variable& variable, Findings& fin
       begin = end + 1;
     }
   }
-  const bool hides = variable.name == "HIP_VISIBLE_DEVICES" || variable.name == "ROCR_VISIBLE_DEVICES" ||
+  const bool hides = variable.name == "HIP_VISIBLE_DEVICES" ||
+                     variable.name == "ROCR_VISIBLE_DEVICES" ||
                      variable.name == "CUDA_VISIBLE_DEVICES";
   if (hides && (variable.value.empty() || variable.value.starts_with("-1"))) {
     Finding& finding = findings.error("environment.hidden", setting + " hides every GPU")
@@ -87,7 +92,8 @@ void judge_value(const Machine& machine, const Variable& variable, Findings& fin
                        fmt::format("{} names GPU {}, and there {} {}", setting, *index,
                                    machine.gpus.size() == 1 ? "is" : "are", machine.gpus.size()))
               .saw("environment", setting)
-              .because("The list ends at the first index that does not exist; what follows is hidden.");
+              .because(
+                  "The list ends at the first index that does not exist; what follows is hidden.");
       cite(machine, variable.name, finding);
       finding.unset(variable.name);
       break;
@@ -101,9 +107,10 @@ void judge_kind(const Machine& machine, const Variable& variable, Findings& find
   const VariableFact* fact = find_variable_fact(variable.name);
   if (fact == nullptr) {
     const std::string near = nearest_variable(variable.name);
-    Finding& finding = findings.warning("environment.unknown", variable.name + " is read by nothing we know")
-                           .saw("environment", setting)
-                           .because("A variable nobody reads has no effect, whatever it promises.");
+    Finding& finding =
+        findings.warning("environment.unknown", variable.name + " is read by nothing we know")
+            .saw("environment", setting)
+            .because("A variable nobody reads has no effect, whatever it promises.");
     cite(machine, variable.name, finding);
     finding.unset(variable.name);
     if (!near.empty()) finding.advise("did you mean " + near + "?");
@@ -138,9 +145,7 @@ void judge_kind(const Machine& machine, const Variable& variable, Findings& find
       cite(machine, variable.name, finding);
       return;
     }
-    case VariableKind::kKnown:
-      ordinary.push_back(variable.name);
-      return;
+    case VariableKind::kKnown: ordinary.push_back(variable.name); return;
   }
 }
 
@@ -149,7 +154,9 @@ void judge_pairs(const Machine& machine, Findings& findings) {
   const std::string* hip = machine.variable("HIP_VISIBLE_DEVICES");
   const std::string* cuda = machine.variable("CUDA_VISIBLE_DEVICES");
   if (hip != nullptr && cuda != nullptr && *hip != *cuda) {
-    findings.warning("environment.contradiction", "HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES disagree")
+    findings
+        .warning("environment.contradiction",
+                 "HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES disagree")
         .saw("environment", "HIP_VISIBLE_DEVICES=" + *hip)
         .saw("environment", "CUDA_VISIBLE_DEVICES=" + *cuda)
         .because("HIP follows the first, frameworks that parse the second count other devices.")
@@ -187,7 +194,8 @@ void judge_files(const Machine& machine, Findings& findings) {
 
 void check_environment(const Machine& machine, Findings& findings) {
   if (!machine.environment.known) {
-    findings.unknown("environment", "the environment cannot be read").saw("/proc/self/environ", "not there");
+    findings.unknown("environment", "the environment cannot be read")
+        .saw("/proc/self/environ", "not there");
   }
   const size_t mark = findings.all().size();
   std::vector<std::string> ordinary;
@@ -202,7 +210,8 @@ void check_environment(const Machine& machine, Findings& findings) {
     findings
         .ok("environment", ordinary.empty() ? "no variable that matters is set"
                                             : "ordinary variables: " + util::join(ordinary, " "))
-        .saw("/proc/self/environ", util::count_of(machine.environment.variables.size(), "variable"));
+        .saw("/proc/self/environ",
+             util::count_of(machine.environment.variables.size(), "variable"));
   }
 }
 

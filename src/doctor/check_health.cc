@@ -1,5 +1,5 @@
-// Group 9: is the GPU well, and is it ours alone? Temperatures, clocks held back, memory errors, partition
-// mode, other processes.
+// Group 9: is the GPU well, and is it ours alone? Temperatures, clocks held back, memory errors,
+// partition mode, other processes.
 #include <fmt/format.h>
 
 #include "doctor/check.h"
@@ -40,19 +40,24 @@ void check_memory_errors(const Machine& machine, const Gpu& gpu, Findings& findi
     const std::string block = name.substr(0, name.size() - 10);
     if (count.uncorrected != 0) {
       findings
-          .error("health.ecc",
-                 fmt::format("{}: ECC counted {} in {}", gpu.pci_address,
-                             util::count_of(count.uncorrected, "uncorrectable memory error"), block))
+          .error(
+              "health.ecc",
+              fmt::format("{}: ECC counted {} in {}", gpu.pci_address,
+                          util::count_of(count.uncorrected, "uncorrectable memory error"), block))
           .saw(folder + "/" + name, fmt::format("ue {}, ce {}", count.uncorrected, count.corrected))
           .because(
-              "Data read from this memory was wrong. Results since boot are suspect, and processes that used "
+              "Data read from this memory was wrong. Results since boot are suspect, and processes "
+              "that used "
               "the pages were killed.")
-          .advise("stop using this GPU for work; reset it, and have it replaced when the count rises again")
+          .advise(
+              "stop using this GPU for work; reset it, and have it replaced when the count rises "
+              "again")
           .as_root("amd-smi bad-pages    # pages retired so far");
     } else if (count.corrected != 0) {
       findings
-          .warning("health.ecc", fmt::format("{}: ECC corrected {} in {}", gpu.pci_address,
-                                             util::count_of(count.corrected, "memory error"), block))
+          .warning("health.ecc",
+                   fmt::format("{}: ECC corrected {} in {}", gpu.pci_address,
+                               util::count_of(count.corrected, "memory error"), block))
           .saw(folder + "/" + name, fmt::format("ue {}, ce {}", count.uncorrected, count.corrected))
           .because("Results are right, but cells are failing; uncorrectable errors often follow.")
           .advise("watch the count; if it grows during work, plan a replacement");
@@ -73,12 +78,14 @@ void check_sensors(const Machine& machine, const Gpu& gpu, Findings& findings) {
     const std::string folder = gpu.pci_folder + "/hwmon/" + monitor;
     for (const char* index : {"1", "2", "3"}) {
       const std::string base = folder + "/temp" + index;
-      const auto now = machine.root.number(base + "_input"), limit = machine.root.number(base + "_crit");
+      const auto now = machine.root.number(base + "_input"),
+                 limit = machine.root.number(base + "_crit");
       if (!now || !limit || *now < *limit) continue;
       findings
-          .error("health.temperature", fmt::format("{}: {} is at {} °C, the limit is {} °C", gpu.pci_address,
-                                                   machine.root.line(base + "_label").value_or("a sensor"),
-                                                   *now / 1000, *limit / 1000))
+          .error("health.temperature",
+                 fmt::format("{}: {} is at {} °C, the limit is {} °C", gpu.pci_address,
+                             machine.root.line(base + "_label").value_or("a sensor"), *now / 1000,
+                             *limit / 1000))
           .saw(base + "_input", std::to_string(*now))
           .saw(base + "_crit", std::to_string(*limit))
           .because("The GPU lowers its clocks or switches itself off.")
@@ -88,8 +95,8 @@ void check_sensors(const Machine& machine, const Gpu& gpu, Findings& findings) {
                most = machine.root.number(folder + "/power1_cap_default");
     if (cap && most && *cap < *most && *most != 0) {
       findings
-          .note("health.power-cap", fmt::format("{}: power is capped at {} W of {} W", gpu.pci_address,
-                                                *cap / 1000000, *most / 1000000))
+          .note("health.power-cap", fmt::format("{}: power is capped at {} W of {} W",
+                                                gpu.pci_address, *cap / 1000000, *most / 1000000))
           .saw(folder + "/power1_cap", std::to_string(*cap))
           .because("Kernels run slower than published figures.")
           .as_root(fmt::format("echo {} > {}/power1_cap", *most, folder),
@@ -111,7 +118,8 @@ void check_sensors(const Machine& machine, const Gpu& gpu, Findings& findings) {
 void check_partition(const Machine& machine, const Gpu& gpu, Findings& findings) {
   const auto partition = machine.root.line(gpu.pci_folder + "/current_compute_partition");
   if (!partition || *partition == "SPX" || partition->empty()) return;
-  findings.note("health.partition", fmt::format("{}: is partitioned ({})", gpu.pci_address, *partition))
+  findings
+      .note("health.partition", fmt::format("{}: is partitioned ({})", gpu.pci_address, *partition))
       .saw(gpu.pci_folder + "/current_compute_partition", *partition)
       .because("Each partition shows as a GPU with a part of the compute units and memory.");
 }
@@ -129,7 +137,8 @@ void check_health(const Machine& machine, Findings& findings) {
   const std::vector<std::string> others = machine.root.list(proc);
   if (!others.empty()) {
     findings
-        .note("health.other-users", fmt::format("{} on the GPU", util::count_of(others.size(), "process")))
+        .note("health.other-users",
+              fmt::format("{} on the GPU", util::count_of(others.size(), "process")))
         .saw(proc, util::join(others, " "))
         .because("They share memory and compute units; measurements are not yours alone.");
   }

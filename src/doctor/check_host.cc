@@ -1,4 +1,5 @@
-// Group 6: settings of the host that ROCm programs, capture and replay depend on. Advice, never an error.
+// Group 6: settings of the host that ROCm programs, capture and replay depend on. Advice, never an
+// error.
 #include <fmt/format.h>
 
 #include "doctor/check.h"
@@ -24,7 +25,8 @@ void check_host(const Machine& machine, Findings& findings) {
     findings.note("host.numa-balancing", "automatic NUMA balancing is on")
         .saw("/proc/sys/kernel/numa_balancing", std::to_string(*balancing))
         .because(
-            "It unmaps pages to watch them; each time the GPU's mapping of host memory is rebuilt. AMD "
+            "It unmaps pages to watch them; each time the GPU's mapping of host memory is rebuilt. "
+            "AMD "
             "advises to switch it off on servers.")
         .as_root("sysctl kernel.numa_balancing=0", "sysctl kernel.numa_balancing=1");
   }
@@ -49,7 +51,9 @@ void check_host(const Machine& machine, Findings& findings) {
   if (findings.all().size() == mark) {
     if (root.exists("/proc/sys/vm"))
       findings.ok("host", "memory settings are ordinary").saw("/proc/sys/vm", "readable");
-    else findings.unknown("host", "the kernel's settings cannot be read").saw("/proc/sys/vm", "not there");
+    else
+      findings.unknown("host", "the kernel's settings cannot be read")
+          .saw("/proc/sys/vm", "not there");
   }
 }
 

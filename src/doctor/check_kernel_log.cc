@@ -1,5 +1,5 @@
-// Group 4: what the kernel said about the GPU. Unprivileged users often may not read its log; that is
-// reported as unknown with the command that would show it.
+// Group 4: what the kernel said about the GPU. Unprivileged users often may not read its log; that
+// is reported as unknown with the command that would show it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,12 +41,14 @@ constexpr Symptom kSymptoms[] = {
 // clang-format on
 
 bool shows(const std::string& lower, const Symptom& symptom) {
-  return std::all_of(std::begin(symptom.needles), std::end(symptom.needles), [&](const char* needle) {
-    return needle == nullptr || lower.find(needle) != std::string::npos;
-  });
+  return std::all_of(std::begin(symptom.needles), std::end(symptom.needles),
+                     [&](const char* needle) {
+                       return needle == nullptr || lower.find(needle) != std::string::npos;
+                     });
 }
 
-// A record of /dev/kmsg is `prio,seq,usec,flags;text`; files of syslog and dmesg have time and text.
+// A record of /dev/kmsg is `prio,seq,usec,flags;text`; files of syslog and dmesg have time and
+// text.
 std::string message_of(const std::string& line) {
   const size_t semicolon = line.find(';');
   const bool record = !line.empty() && std::isdigit(static_cast<unsigned char>(line[0])) != 0 &&
@@ -54,7 +56,8 @@ std::string message_of(const std::string& line) {
   if (!record) return line;
   const std::vector<std::string> fields = util::split(line.substr(0, semicolon), ',');
   const auto usec = fields.size() > 2 ? util::parse_unsigned(fields[2]) : std::nullopt;
-  return (usec ? fmt::format("[{}.{:06} s after boot] ", *usec / 1000000, *usec % 1000000) : "") + line.substr(semicolon + 1);
+  return (usec ? fmt::format("[{}.{:06} s after boot] ", *usec / 1000000, *usec % 1000000) : "") +
+         line.substr(semicolon + 1);
 }
 
 }  // namespace

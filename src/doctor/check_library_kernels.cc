@@ -1,5 +1,6 @@
-// Group 12: do the math libraries carry kernels for this chip? They are looked for where each library keeps
-// them: Tensile files of rocBLAS and hipBLASLt, databases of MIOpen, code objects inside the others.
+// Group 12: do the math libraries carry kernels for this chip? They are looked for where each
+// library keeps them: Tensile files of rocBLAS and hipBLASLt, databases of MIOpen, code objects
+// inside the others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,8 +23,8 @@ std::set<std::string> targets_in_names(const Root& root, const std::string& fold
     if (at == std::string::npos) continue;
     size_t end = at + 3;
     while (end < name.size() && std::isxdigit(static_cast<unsigned char>(name[end])) != 0) ++end;
-    // gfx90a78.kdb is gfx90a with 0x78 CUs: the longest prefix that is a target and leaves hexadecimal
-    // digits.
+    // gfx90a78.kdb is gfx90a with 0x78 CUs: the longest prefix that is a target and leaves
+    // hexadecimal digits.
     std::string text = name.substr(at, end - at);
     if (name.ends_with(".kdb") || name.ends_with(".fdb.txt")) {
       if (text.starts_with("gfx10") || text.starts_with("gfx11") || text.starts_with("gfx12"))
@@ -51,7 +52,8 @@ void check_place(const Machine& machine, const Place& place, Findings& findings)
     if (!gpu.target) continue;
     const std::string real = gpu.target_name();
     if (targets.contains(real)) {
-      findings.ok("kernels." + place.library, fmt::format("{} has kernels for {}", place.library, real))
+      findings
+          .ok("kernels." + place.library, fmt::format("{} has kernels for {}", place.library, real))
           .saw(place.folder, listed(targets));
       continue;
     }
@@ -62,15 +64,15 @@ void check_place(const Machine& machine, const Place& place, Findings& findings)
                                     "kernels." + place.library,
                                     fmt::format("{} has no kernels for {}", place.library, real));
     missing.saw(place.folder, listed(targets)).saw(gpu.properties_path, real);
-    missing.because(
-        place.library == "MIOpen"
-            ? "No ready kernels: every convolution shape is compiled at first use, seconds to minutes each."
-            : "The first matrix product stops with \"Cannot read TensileLibrary.dat\" or an invalid device "
-              "function.");
+    missing.because(place.library == "MIOpen" ? "No ready kernels: every convolution shape is "
+                                                "compiled at first use, seconds to minutes each."
+                                              : "The first matrix product stops with \"Cannot read "
+                                                "TensileLibrary.dat\" or an invalid device "
+                                                "function.");
     if (helps) missing.set("HSA_OVERRIDE_GFX_VERSION", safe);
     else
-      missing.advise(
-          fmt::format("install a build that carries {}; an override to another family is not safe", real));
+      missing.advise(fmt::format(
+          "install a build that carries {}; an override to another family is not safe", real));
   }
 }
 
@@ -84,12 +86,14 @@ void check_fat_library(const Machine& machine, const std::string& path, Findings
   std::vector<std::byte> bytes(info->size_bytes);
   size_t got = 0;
   while (got < bytes.size()) {
-    const ssize_t n = pread(fd.get(), bytes.data() + got, bytes.size() - got, static_cast<off_t>(got));
+    const ssize_t n =
+        pread(fd.get(), bytes.data() + got, bytes.size() - got, static_cast<off_t>(got));
     if (n <= 0) return;
     got += static_cast<size_t>(n);
   }
   std::set<std::string> targets;
-  for (const codeobj::ContainedCodeObject& object : codeobj::find_code_objects(bytes).code_objects) {
+  for (const codeobj::ContainedCodeObject& object :
+       codeobj::find_code_objects(bytes).code_objects) {
     if (object.target) targets.insert(amd::to_string(*object.target));
   }
   if (targets.empty()) return;

@@ -1,6 +1,6 @@
-// Group 2: parameters of the amdgpu module, in force and configured, and boot options. What is not the
-// default is said; what does not exist or cannot affect this chip is said louder, because somebody believes
-// it helps.
+// Group 2: parameters of the amdgpu module, in force and configured, and boot options. What is not
+// the default is said; what does not exist or cannot affect this chip is said louder, because
+// somebody believes it helps.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -63,8 +63,8 @@ std::vector<Configured> configured_options(const Root& root) {
         for (size_t i = 2; i < words.size(); ++i) {
           const size_t equals = words[i].find('=');
           if (equals == std::string::npos) continue;
-          found.push_back(
-              {words[i].substr(0, equals), words[i].substr(equals + 1), fmt::format("{}:{}", path, number)});
+          found.push_back({words[i].substr(0, equals), words[i].substr(equals + 1),
+                           fmt::format("{}:{}", path, number)});
         }
       }
     }
@@ -86,13 +86,15 @@ bool same_value(std::string_view a, std::string_view b) {
 }
 
 bool reaches(const ModuleOption& option, const Gpu& gpu) {
-  return option.chips.empty() || !gpu.target || amd::to_string(*gpu.target).starts_with(option.chips);
+  return option.chips.empty() || !gpu.target ||
+         amd::to_string(*gpu.target).starts_with(option.chips);
 }
 
 std::string restore(const Configured& configured) {
   if (configured.where == "/proc/cmdline") {
     return fmt::format(
-        "remove amdgpu.{}={} from the kernel command line (GRUB_CMDLINE_LINUX in /etc/default/grub), "
+        "remove amdgpu.{}={} from the kernel command line (GRUB_CMDLINE_LINUX in "
+        "/etc/default/grub), "
         "then update-grub and reboot",
         configured.name, configured.value);
   }
@@ -115,9 +117,10 @@ void judge_configured(const Machine& machine, const Configured& configured, Find
     Finding& unknown =
         findings.warning("module-options.unknown", "amdgpu has no parameter " + configured.name)
             .saw(configured.where, setting)
-            .because(option != nullptr
-                         ? std::string(option->text)
-                         : "The module ignores it and logs \"unknown parameter\": it has no effect.");
+            .because(
+                option != nullptr
+                    ? std::string(option->text)
+                    : "The module ignores it and logs \"unknown parameter\": it has no effect.");
     if (has_parameters) unknown.saw(std::string(kParameters) + "/" + configured.name, "not there");
     unknown.as_root(restore(configured));
     if (option == nullptr && !near.empty()) unknown.advise("did you mean " + near + "?");
@@ -143,17 +146,20 @@ void judge_running(const Machine& machine, const std::string& name, const std::s
   if (option == nullptr || option->kind == OptionKind::kUnknownName) return;
   if (value.empty() || value == "(null)" || same_value(value, option->default_value)) return;
   // The default of these two depends on the kernel; only the value the scripts set is worth a word.
-  const bool changed_default = name == "ppfeaturemask" || name == "lockup_timeout" || name == "gpu_recovery";
-  const auto set_by =
-      std::find_if(configured.begin(), configured.end(), [&](const Configured& c) { return c.name == name; });
+  const bool changed_default =
+      name == "ppfeaturemask" || name == "lockup_timeout" || name == "gpu_recovery";
+  const auto set_by = std::find_if(configured.begin(), configured.end(),
+                                   [&](const Configured& c) { return c.name == name; });
   if (changed_default && set_by == configured.end()) return;
-  const bool risky =
-      option->kind != OptionKind::kPlain && !(name == "ppfeaturemask" && !same_value(value, "0xffffffff"));
+  const bool risky = option->kind != OptionKind::kPlain &&
+                     !(name == "ppfeaturemask" && !same_value(value, "0xffffffff"));
   Finding& finding = findings.add(
       risky ? Verdict::kWarning : Verdict::kNote, "module-options.not-default",
-      fmt::format("amdgpu.{} is {}{}", name, value,
-                  option->default_value.empty() ? "" : fmt::format(", not {}", option->default_value)));
-  finding.saw(std::string(kParameters) + "/" + name, value).because(std::string(option->text) + ".");
+      fmt::format(
+          "amdgpu.{} is {}{}", name, value,
+          option->default_value.empty() ? "" : fmt::format(", not {}", option->default_value)));
+  finding.saw(std::string(kParameters) + "/" + name, value)
+      .because(std::string(option->text) + ".");
   if (set_by != configured.end()) {
     finding.saw(set_by->where, set_by->name + "=" + set_by->value);
     finding.as_root(restore(*set_by));
@@ -186,7 +192,8 @@ void check_module_options(const Machine& machine, Findings& findings) {
         .saw("/proc/cmdline", word)
         .because("It keeps amdgpu from driving the GPU.")
         .as_root(fmt::format(
-            "remove {} from GRUB_CMDLINE_LINUX in /etc/default/grub, then update-grub and reboot", word));
+            "remove {} from GRUB_CMDLINE_LINUX in /etc/default/grub, then update-grub and reboot",
+            word));
   }
   if (findings.clean_since(mark)) {
     findings.ok("module-options", fmt::format("{} read", util::count_of(names.size(), "parameter")))

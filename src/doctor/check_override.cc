@@ -1,5 +1,5 @@
-// Group 8: HSA_OVERRIDE_GFX_VERSION makes the runtime load another chip's code. In one family that is fine;
-// across families it is the most common cause of crashes nobody explains.
+// Group 8: HSA_OVERRIDE_GFX_VERSION makes the runtime load another chip's code. In one family that
+// is fine; across families it is the most common cause of crashes nobody explains.
 #include <fmt/format.h>
 
 #include "doctor/check.h"
@@ -29,7 +29,8 @@ void judge(const Machine& machine, const Gpu& gpu, const Override& override_, Fi
   if (!gpu.target) {
     findings
         .unknown("override.target",
-                 "whether the override is safe is not known: the driver does not state the chip's target")
+                 "whether the override is safe is not known: the driver does not state the chip's "
+                 "target")
         .saw("environment", setting)
         .saw(gpu.properties_path, "no gfx_target_version");
     return;
@@ -49,8 +50,8 @@ void judge(const Machine& machine, const Gpu& gpu, const Override& override_, Fi
       return;
     case Compatibility::kPartial: {
       Finding& partial = findings
-                             .warning("override.partial",
-                                      fmt::format("{} is not quite safe on {}", setting, gpu.target_name()))
+                             .warning("override.partial", fmt::format("{} is not quite safe on {}",
+                                                                      setting, gpu.target_name()))
                              .saw("environment", setting)
                              .saw(gpu.properties_path, gpu.target_name())
                              .because(verdict.reason + ".");
@@ -58,23 +59,22 @@ void judge(const Machine& machine, const Gpu& gpu, const Override& override_, Fi
       partial.unset(override_.variable);
       return;
     }
-    case Compatibility::kUnsafe:
-      break;
+    case Compatibility::kUnsafe: break;
   }
-  Finding& unsafe =
-      findings
-          .error("override.unsafe",
-                 fmt::format("{} runs {} code on {} hardware", setting, code, gpu.target_name()))
-          .saw("environment", setting)
-          .saw(gpu.properties_path, fmt::format("gfx_target_version {} = {}",
-                                                gpu.property("gfx_target_version"), gpu.target_name()))
-          .because(fmt::format("{}. Symptom: {}.", verdict.reason, verdict.symptom));
+  Finding& unsafe = findings
+                        .error("override.unsafe", fmt::format("{} runs {} code on {} hardware",
+                                                              setting, code, gpu.target_name()))
+                        .saw("environment", setting)
+                        .saw(gpu.properties_path,
+                             fmt::format("gfx_target_version {} = {}",
+                                         gpu.property("gfx_target_version"), gpu.target_name()))
+                        .because(fmt::format("{}. Symptom: {}.", verdict.reason, verdict.symptom));
   cite_files(machine, override_.variable, unsafe);
   unsafe.unset(override_.variable);
   if (!verdict.instead.empty()) unsafe.set(override_.variable, verdict.instead);
-  unsafe.advise(
-      fmt::format("use libraries built for {}: hipcc --offload-arch={}, a rocBLAS and PyTorch that carry it",
-                  gpu.target_name(), gpu.target_name()));
+  unsafe.advise(fmt::format(
+      "use libraries built for {}: hipcc --offload-arch={}, a rocBLAS and PyTorch that carry it",
+      gpu.target_name(), gpu.target_name()));
 }
 
 }  // namespace
@@ -98,8 +98,9 @@ void check_override(const Machine& machine, Findings& findings) {
       const OverrideVerdict verdict = judge_override(*gpu.target, *code);
       if (verdict.compatibility != Compatibility::kUnsafe) continue;
       findings
-          .warning("override.configured", fmt::format("{} sets {}={}, unsafe on {}", setting.path,
-                                                      setting.name, setting.value, gpu.target_name()))
+          .warning("override.configured",
+                   fmt::format("{} sets {}={}, unsafe on {}", setting.path, setting.name,
+                               setting.value, gpu.target_name()))
           .saw(setting.where(), setting.name + "=" + setting.value)
           .because(fmt::format("It is not in force here, but new logins get it. {}. Symptom: {}.",
                                verdict.reason, verdict.symptom))
@@ -107,7 +108,8 @@ void check_override(const Machine& machine, Findings& findings) {
     }
   }
   if (!machine.environment.known) {
-    findings.unknown("override", "the environment cannot be read").saw("/proc/self/environ", "not there");
+    findings.unknown("override", "the environment cannot be read")
+        .saw("/proc/self/environ", "not there");
   } else if (!any) {
     findings.ok("override", "no override is set").saw("environment", "no HSA_OVERRIDE_GFX_VERSION");
   }

@@ -22,7 +22,8 @@ void check_link(const Machine& machine, const Gpu& gpu, Findings& findings) {
         .saw(gpu.pci_folder, "no current_link_*");
     return;
   }
-  const std::string now = fmt::format("{} x{}", *speed, *width), best = fmt::format("{} x{}", *most, *widest);
+  const std::string now = fmt::format("{} x{}", *speed, *width),
+                    best = fmt::format("{} x{}", *most, *widest);
   if (std::atoi(width->c_str()) < std::atoi(widest->c_str())) {
     findings
         .warning("pcie.link",
@@ -31,16 +32,20 @@ void check_link(const Machine& machine, const Gpu& gpu, Findings& findings) {
         .saw(gpu.pci_folder + "/max_link_width", best)
         .because("Copies between host and GPU take that much longer.")
         .advise(
-            "use the slot wired to the CPU, reseat the card, look for a shared M.2 slot in the board's "
+            "use the slot wired to the CPU, reseat the card, look for a shared M.2 slot in the "
+            "board's "
             "manual");
     return;
   }
   if (std::atof(speed->c_str()) < std::atof(most->c_str())) {
-    findings.note("pcie.link", fmt::format("the link of {} runs at {} of {}", gpu.pci_address, *speed, *most))
+    findings
+        .note("pcie.link",
+              fmt::format("the link of {} runs at {} of {}", gpu.pci_address, *speed, *most))
         .saw(gpu.pci_folder + "/current_link_speed", now)
         .saw(gpu.pci_folder + "/max_link_speed", best)
         .because(
-            "An idle GPU lowers its link speed; look again while it works. If it stays, the slot is slower.");
+            "An idle GPU lowers its link speed; look again while it works. If it stays, the slot "
+            "is slower.");
     return;
   }
   findings.ok("pcie.link", fmt::format("{} at {}", gpu.pci_address, now)).saw(gpu.pci_folder, best);
@@ -59,11 +64,13 @@ void check_errors(const Machine& machine, const Gpu& gpu, Findings& findings) {
       const bool corrected = std::string(kind) == "aer_dev_correctable";
       findings
           .add(corrected ? Verdict::kNote : Verdict::kError, "pcie.errors",
-               fmt::format("{} counted {}", gpu.pci_address,
-                           util::count_of(*count, corrected ? "corrected link error" : "link error")))
+               fmt::format(
+                   "{} counted {}", gpu.pci_address,
+                   util::count_of(*count, corrected ? "corrected link error" : "link error")))
           .saw(path, line)
           .because("The link loses packets: riser cables, dirty contacts, too high a speed.")
-          .advise("reseat the card, remove the riser, or limit the link speed in the firmware setup");
+          .advise(
+              "reseat the card, remove the riser, or limit the link speed in the firmware setup");
     }
   }
 }
@@ -76,13 +83,14 @@ void check_bar(const Machine& machine, const Gpu& gpu, Findings& findings) {
         .saw(gpu.pci_folder, "no mem_info_*");
     return;
   }
-  const std::string sizes =
-      fmt::format("{} of {} visible to the CPU", util::human_bytes(*visible), util::human_bytes(*total));
+  const std::string sizes = fmt::format("{} of {} visible to the CPU", util::human_bytes(*visible),
+                                        util::human_bytes(*total));
   if (*visible < *total) {
     findings.note("pcie.bar", fmt::format("{}: {}", gpu.pci_address, sizes))
         .saw(gpu.pci_folder + "/mem_info_vis_vram_total", std::to_string(*visible))
         .because(
-            "Without a resizable BAR the CPU cannot write to all of VRAM, and GPUs cannot copy to each other "
+            "Without a resizable BAR the CPU cannot write to all of VRAM, and GPUs cannot copy to "
+            "each other "
             "directly.")
         .advise("switch on Resizable BAR and Above 4G Decoding in the firmware setup");
     return;
@@ -99,11 +107,13 @@ void check_pcie(const Machine& machine, Findings& findings) {
                                     [&](const Gpu& gpu) { return gpu.pci_address == address; });
     if (driven || !machine.root.exists("/dev/kfd")) continue;
     findings
-        .warning("pcie.skipped", fmt::format("the AMD device at {} is not among the compute GPUs", address))
+        .warning("pcie.skipped",
+                 fmt::format("the AMD device at {} is not among the compute GPUs", address))
         .saw("/sys/bus/pci/devices/" + address,
              machine.root.line("/sys/bus/pci/devices/" + address + "/device").value_or("?"))
         .because(
-            "The driver leaves out GPUs whose slot does not route PCIe atomics, chips it does not know, and "
+            "The driver leaves out GPUs whose slot does not route PCIe atomics, chips it does not "
+            "know, and "
             "GPUs "
             "bound to another driver.")
         .as_root("dmesg | grep -i kfd");
@@ -115,7 +125,8 @@ void check_pcie(const Machine& machine, Findings& findings) {
   }
   for (const Gpu& gpu : machine.gpus) {
     if (!machine.root.exists(gpu.pci_folder)) {
-      findings.unknown("pcie.link", gpu.pci_address + " has no PCI folder").saw(gpu.pci_folder, "not there");
+      findings.unknown("pcie.link", gpu.pci_address + " has no PCI folder")
+          .saw(gpu.pci_folder, "not there");
       continue;
     }
     check_link(machine, gpu, findings);
@@ -131,8 +142,10 @@ void check_pcie(const Machine& machine, Findings& findings) {
           .saw("/sys/class/iommu", util::join(machine.root.list("/sys/class/iommu"), " "))
           .saw("/proc/cmdline", "no iommu=pt")
           .because("Peer copies and RCCL are slower, and hang on some boards.")
-          .as_root("add iommu=pt to GRUB_CMDLINE_LINUX in /etc/default/grub, then update-grub and reboot",
-                   "remove it again");
+          .as_root(
+              "add iommu=pt to GRUB_CMDLINE_LINUX in /etc/default/grub, then update-grub and "
+              "reboot",
+              "remove it again");
     }
   }
 }

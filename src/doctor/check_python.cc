@@ -37,28 +37,33 @@ std::string package_version(const Root& root, const std::string& site, const std
 
 void check_bundled(const Machine& machine, const std::string& torch, const std::string& hip_version,
                    Findings& findings) {
-  const std::vector<FoundLibrary> bundled = libraries_in(machine.root, torch + "/lib", followed_stems());
+  const std::vector<FoundLibrary> bundled =
+      libraries_in(machine.root, torch + "/lib", followed_stems());
   const auto hip = std::find_if(bundled.begin(), bundled.end(),
                                 [](const FoundLibrary& l) { return l.stem == "libamdhip64"; });
   if (hip == bundled.end()) return;
   Finding& finding = findings.note("python.bundled", "torch brings its own ROCm libraries");
   for (const FoundLibrary& library : bundled) {
-    finding.saw(
-        library.path,
-        fmt::format("{}{}", library.elf.soname,
-                    library.elf.build_id.empty() ? "" : ", build-id " + library.elf.build_id.substr(0, 12)));
+    finding.saw(library.path,
+                fmt::format("{}{}", library.elf.soname,
+                            library.elf.build_id.empty()
+                                ? ""
+                                : ", build-id " + library.elf.build_id.substr(0, 12)));
   }
-  finding.because(fmt::format(
-      "It uses HIP {} from the wheel, not the system's. Tools that look for the system's libamdhip64 see "
-      "nothing, "
-      "and a shim found through RTLD_NEXT gets no function, because the wheel's copy is loaded privately.",
-      hip_version.empty() ? "of its own" : hip_version));
+  finding.because(
+      fmt::format("It uses HIP {} from the wheel, not the system's. Tools that look for the "
+                  "system's libamdhip64 see "
+                  "nothing, "
+                  "and a shim found through RTLD_NEXT gets no function, because the wheel's copy "
+                  "is loaded privately.",
+                  hip_version.empty() ? "of its own" : hip_version));
   if (const std::string* path = machine.variable("LD_LIBRARY_PATH")) {
     for (const std::string& folder : util::split(*path, ':')) {
       for (const FoundLibrary& library :
            libraries_in(machine.root, folder, {"libamdhip64", "libhsa-runtime64"})) {
-        const auto own = std::find_if(bundled.begin(), bundled.end(),
-                                      [&](const FoundLibrary& l) { return l.stem == library.stem; });
+        const auto own = std::find_if(bundled.begin(), bundled.end(), [&](const FoundLibrary& l) {
+          return l.stem == library.stem;
+        });
         if (own == bundled.end() || own->elf.build_id == library.elf.build_id) continue;
         findings
             .error("python.mixed",
@@ -67,7 +72,8 @@ void check_bundled(const Machine& machine, const std::string& torch, const std::
             .saw(library.path, library.elf.soname)
             .saw("environment", "LD_LIBRARY_PATH=" + *path)
             .because(
-                "LD_LIBRARY_PATH wins over the wheel's RUNPATH, so torch meets a runtime it was not built "
+                "LD_LIBRARY_PATH wins over the wheel's RUNPATH, so torch meets a runtime it was "
+                "not built "
                 "for: missing "
                 "symbols, or two runtimes in one process.")
             .unset("LD_LIBRARY_PATH");
@@ -87,7 +93,8 @@ void check_torch_kernels(const Machine& machine, const std::string& torch, Findi
     return;
   }
   const auto has = [&](const std::optional<amd::GfxTarget>& target) {
-    return target && std::find(targets.begin(), targets.end(), amd::to_string(*target)) != targets.end();
+    return target &&
+           std::find(targets.begin(), targets.end(), amd::to_string(*target)) != targets.end();
   };
   for (const Gpu& gpu : machine.gpus) {
     const std::optional<Override> override_ = override_for(machine, gpu);
@@ -98,11 +105,14 @@ void check_torch_kernels(const Machine& machine, const std::string& torch, Findi
           .saw(library, util::join(targets, " "));
       continue;
     }
-    Finding& missing = findings
-                           .error("python.torch-targets", "torch has no kernels for " + amd::to_string(*loaded))
-                           .saw(library, util::join(targets, " "))
-                           .saw(gpu.properties_path, gpu.target_name())
-                           .because("Its first kernel stops with \"invalid device function\" (hipErrorNoBinaryForGpu).");
+    Finding& missing =
+        findings
+            .error("python.torch-targets", "torch has no kernels for " + amd::to_string(*loaded))
+            .saw(library, util::join(targets, " "))
+            .saw(gpu.properties_path, gpu.target_name())
+            .because(
+                "Its first kernel stops with \"invalid device function\" "
+                "(hipErrorNoBinaryForGpu).");
     const std::string instead = judge_override(*gpu.target, *gpu.target).instead;
     if (has(parse_override(instead))) missing.set("HSA_OVERRIDE_GFX_VERSION", instead);
     else missing.advise("install a build of torch that carries " + gpu.target_name());
@@ -110,7 +120,8 @@ void check_torch_kernels(const Machine& machine, const std::string& torch, Findi
 }
 
 // "Tag: cp310-cp310-linux_x86_64" in a folder of python3.12.
-void check_wheel_tag(const Machine& machine, const std::string& site, const std::string& version, Findings& findings) {
+void check_wheel_tag(const Machine& machine, const std::string& site, const std::string& version,
+                     Findings& findings) {
   const std::string path = site + "/torch-" + version + ".dist-info/WHEEL";
   const ReadText text = machine.root.read(path);
   const std::string python = base_name(site.substr(0, site.rfind('/')));  // "python3.12"
@@ -123,7 +134,9 @@ void check_wheel_tag(const Machine& machine, const std::string& site, const std:
     tag = line.substr(5);
   }
   if (tag.empty()) return;
-  findings.error("python.wheel-tag", fmt::format("torch {} is built for another Python than {}", version, python))
+  findings
+      .error("python.wheel-tag",
+             fmt::format("torch {} is built for another Python than {}", version, python))
       .saw(path, tag)
       .because("Its extension modules do not load: import torch fails, or finds no torch._C.")
       .run("pip install --force-reinstall torch   # with the interpreter that is to use it");
@@ -141,11 +154,14 @@ void check_torch(const Machine& machine, const std::string& site, Findings& find
         .error("python.torch-build",
                fmt::format("torch {} is a {} build", version, cuda.empty() ? "CPU" : "CUDA"))
         .saw(torch + "/version.py", cuda.empty() ? "hip and cuda are None" : "cuda " + cuda)
-        .because("torch.cuda.is_available() is False on an AMD GPU, and programs silently use the CPU.")
+        .because(
+            "torch.cuda.is_available() is False on an AMD GPU, and programs silently use the CPU.")
         .run("pip install torch --index-url https://download.pytorch.org/whl/rocm6.3",
              "pip install torch==" + version.substr(0, version.find('+')));
   } else {
-    findings.ok("python.torch", fmt::format("torch {}{}", version, hip.empty() ? "" : " for HIP " + hip))
+    findings
+        .ok("python.torch",
+            fmt::format("torch {}{}", version, hip.empty() ? "" : " for HIP " + hip))
         .saw(torch + "/version.py", version);
   }
   const std::string numpy = package_version(machine.root, site, "numpy");
@@ -154,7 +170,8 @@ void check_torch(const Machine& machine, const std::string& site, Findings& find
         .saw(site, "numpy-" + numpy + ".dist-info")
         .saw(torch + "/version.py", version)
         .because(
-            "torch before 2 was built against numpy 1; conversions fail with \"Numpy is not available\".")
+            "torch before 2 was built against numpy 1; conversions fail with \"Numpy is not "
+            "available\".")
         .run("pip install 'numpy<2'", "pip install numpy==" + numpy);
   }
   check_wheel_tag(machine, site, version, findings);
@@ -166,7 +183,9 @@ void check_torch(const Machine& machine, const std::string& site, Findings& find
   if (!has_triton && version[0] >= '2') {
     findings.note("python.triton", "torch has no Triton beside it")
         .saw(site, "no triton-*.dist-info, no pytorch_triton_rocm-*.dist-info")
-        .because("torch.compile() cannot make kernels for the GPU and stops, or runs the model as it is.")
+        .because(
+            "torch.compile() cannot make kernels for the GPU and stops, or runs the model as it "
+            "is.")
         .run("pip install pytorch-triton-rocm --index-url https://download.pytorch.org/whl/rocm6.3",
              "pip uninstall pytorch-triton-rocm");
   }

@@ -1,5 +1,5 @@
-// Group 16: what system-wide "fix" scripts for consumer cards leave behind: settings for all users, patched
-// libraries, kept originals, kernel sources that were edited.
+// Group 16: what system-wide "fix" scripts for consumer cards leave behind: settings for all users,
+// patched libraries, kept originals, kernel sources that were edited.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,12 +28,13 @@ constexpr Trace kTraces[] = {
     {"/opt", "rocm-patched", "", "a patched ROCm"},
 };
 
-void report(Findings& findings, const std::string& path, const std::string& what, const std::string& undo,
-            const std::string& restore) {
+void report(Findings& findings, const std::string& path, const std::string& what,
+            const std::string& undo, const std::string& restore) {
   findings.warning("residue", fmt::format("{}: left by a fix script", path))
       .saw(path, what)
       .because(
-          "It acts on every program and every user, also after the problem it was meant for is gone, and it "
+          "It acts on every program and every user, also after the problem it was meant for is "
+          "gone, and it "
           "hides what is really wrong.")
       .as_root(undo, restore);
 }
@@ -53,8 +54,10 @@ void check_residue(const Machine& machine, Findings& findings) {
   }
   // A library whose original was kept beside it was replaced by hand.
   std::vector<std::string> folders;
-  for (const RocmInstall& install : find_rocm_installs(machine)) folders.push_back(install.library_folder);
-  for (const std::string& site : find_site_packages(machine)) folders.push_back(site + "/torch/lib");
+  for (const RocmInstall& install : find_rocm_installs(machine))
+    folders.push_back(install.library_folder);
+  for (const std::string& site : find_site_packages(machine))
+    folders.push_back(site + "/torch/lib");
   for (const std::string& folder : folders) {
     for (const std::string& name : root.list(folder)) {
       const bool kept = name.starts_with("lib") && name.find(".so") != std::string::npos &&
@@ -63,7 +66,8 @@ void check_residue(const Machine& machine, Findings& findings) {
       if (!kept) continue;
       const std::string path = folder + "/" + name;
       const std::string target = path.substr(0, path.rfind('.'));
-      report(findings, path, "the original of a replaced library", fmt::format("mv {} {}", path, target), "");
+      report(findings, path, "the original of a replaced library",
+             fmt::format("mv {} {}", path, target), "");
     }
   }
   for (const std::string& name : root.list("/usr/src")) {
@@ -73,7 +77,8 @@ void check_residue(const Machine& machine, Findings& findings) {
            fmt::format("mv {0}.orig {0}, then rebuild the DKMS module", path), "");
   }
   if (findings.all().size() == mark)
-    findings.ok("residue", "no leftovers").saw("/etc, /opt, library folders", "none of the known files");
+    findings.ok("residue", "no leftovers")
+        .saw("/etc, /opt, library folders", "none of the known files");
 }
 
 }  // namespace wavetap::doctor

@@ -19,19 +19,22 @@ std::string short_version(const std::string& version) {
 }
 
 std::string found_text(const FoundLibrary& library) {
-  return fmt::format("{}{}", library.elf.soname.empty() ? "no soname" : library.elf.soname,
-                     library.elf.build_id.empty() ? "" : ", build-id " + library.elf.build_id.substr(0, 12));
+  return fmt::format(
+      "{}{}", library.elf.soname.empty() ? "no soname" : library.elf.soname,
+      library.elf.build_id.empty() ? "" : ", build-id " + library.elf.build_id.substr(0, 12));
 }
 
 // The copies of one library in the linker's order; more than one real file is a mixture.
 void check_duplicates(const Machine& machine, Findings& findings) {
   std::map<std::string, std::vector<std::pair<std::string, FoundLibrary>>> copies;
   for (const SearchFolder& folder : search_folders(machine)) {
-    for (FoundLibrary& library : libraries_in(
-             machine.root, folder.path, {"libamdhip64", "libhsa-runtime64", "libMIOpen", "librocblas"})) {
+    for (FoundLibrary& library :
+         libraries_in(machine.root, folder.path,
+                      {"libamdhip64", "libhsa-runtime64", "libMIOpen", "librocblas"})) {
       auto& list = copies[library.stem];
-      const bool seen = std::any_of(list.begin(), list.end(),
-                                    [&](const auto& other) { return other.second.path == library.path; });
+      const bool seen = std::any_of(list.begin(), list.end(), [&](const auto& other) {
+        return other.second.path == library.path;
+      });
       if (!seen) list.emplace_back(folder.said_by, std::move(library));
     }
   }
@@ -47,17 +50,21 @@ void check_duplicates(const Machine& machine, Findings& findings) {
     for (const auto& [said_by, library] : list)
       mixed.saw(library.path, fmt::format("{}; by {}", found_text(library), said_by));
     mixed.because(
-        "A process that maps two of them has two runtimes with separate state: handles of one mean nothing "
+        "A process that maps two of them has two runtimes with separate state: handles of one mean "
+        "nothing "
         "to the "
         "other, and the kernels of a library may not fit its runtime.");
     const std::string* rocm_path = machine.variable("ROCM_PATH");
-    const std::string first = list.front().second.path.substr(0, list.front().second.path.rfind('/'));
-    mixed.set("LD_LIBRARY_PATH", rocm_path != nullptr ? machine.root.real(*rocm_path) + "/lib" : first);
+    const std::string first =
+        list.front().second.path.substr(0, list.front().second.path.rfind('/'));
+    mixed.set("LD_LIBRARY_PATH",
+              rocm_path != nullptr ? machine.root.real(*rocm_path) + "/lib" : first);
     mixed.advise("keep one ROCm in LD_LIBRARY_PATH and /etc/ld.so.conf.d");
   }
 }
 
-void check_paths(const Machine& machine, const std::vector<RocmInstall>& installs, Findings& findings) {
+void check_paths(const Machine& machine, const std::vector<RocmInstall>& installs,
+                 Findings& findings) {
   for (const char* variable : {"ROCM_PATH", "HIP_PATH"}) {
     const std::string* path = machine.variable(variable);
     if (path == nullptr) continue;
@@ -76,22 +83,25 @@ void check_paths(const Machine& machine, const std::vector<RocmInstall>& install
     const char* right;  // below ROCM_PATH
     const char* why;
   };
-  constexpr List kLists[] = {{"LD_LIBRARY_PATH", "/lib", "Programs are built with one release and run with another."},
-                             {"PATH", "/bin", "Tools such as hipcc are of one release, the libraries of another."}};
+  constexpr List kLists[] = {
+      {"LD_LIBRARY_PATH", "/lib", "Programs are built with one release and run with another."},
+      {"PATH", "/bin", "Tools such as hipcc are of one release, the libraries of another."}};
   for (const auto& [variable, right, why] : kLists) {
     const std::string* list = machine.variable(variable);
     if (list == nullptr) continue;
     for (const std::string& folder : util::split(*list, ':')) {
       const std::string real = machine.root.real(folder);
       for (const RocmInstall& install : installs) {
-        if (install.root == root || !real.starts_with(install.root + "/") || !install.root.starts_with("/opt/"))
+        if (install.root == root || !real.starts_with(install.root + "/") ||
+            !install.root.starts_with("/opt/"))
           continue;
-        Finding& mixed = findings
-                             .warning("rocm.path", fmt::format("{} is of {} and ROCM_PATH of {}", variable,
-                                                               base_name(install.root), base_name(root)))
-                             .saw("environment", fmt::format("{}={}", variable, *list))
-                             .saw("environment", "ROCM_PATH=" + *rocm_path)
-                             .because(why);
+        Finding& mixed =
+            findings
+                .warning("rocm.path", fmt::format("{} is of {} and ROCM_PATH of {}", variable,
+                                                  base_name(install.root), base_name(root)))
+                .saw("environment", fmt::format("{}={}", variable, *list))
+                .saw("environment", "ROCM_PATH=" + *rocm_path)
+                .because(why);
         // The rest of PATH is needed.
         if (std::string_view(variable) == "PATH") mixed.advise("put " + root + right + " in front");
         else mixed.set(variable, root + right);
@@ -127,9 +137,11 @@ void check_rocm_installs(const Machine& machine, Findings& findings) {
     // Version numbers of a distribution's libraries are not ROCm's.
     if (!install.root.starts_with("/opt/") || install.version.empty()) continue;
     for (const Gpu& gpu : machine.gpus) {
-      if (!gpu.target || !older(short_version(install.version), first_rocm_release(*gpu.target))) continue;
+      if (!gpu.target || !older(short_version(install.version), first_rocm_release(*gpu.target)))
+        continue;
       findings
-          .error("rocm.too-old", fmt::format("ROCm {} does not know {}", install.version, gpu.target_name()))
+          .error("rocm.too-old",
+                 fmt::format("ROCm {} does not know {}", install.version, gpu.target_name()))
           .saw(install.root + "/.info/version", install.version)
           .saw(gpu.properties_path, gpu.target_name())
           .because("hsa_init fails, or the GPU is left out.")
@@ -140,13 +152,18 @@ void check_rocm_installs(const Machine& machine, Findings& findings) {
   check_paths(machine, installs, findings);
 
   for (const SearchFolder& folder : search_folders(machine)) {
-    for (const FoundLibrary& library : libraries_in(machine.root, folder.path, {"libcuda", "libnvcuda"})) {
+    for (const FoundLibrary& library :
+         libraries_in(machine.root, folder.path, {"libcuda", "libnvcuda"})) {
       std::string why;
       if (!is_translation_layer(machine.root, library.elf, &why)) continue;
-      findings.warning("rocm.translation-layer", "CUDA calls are answered by a translation layer on HIP")
-          .saw(library.path, fmt::format("{}; {}; found by {}", found_text(library), why, folder.said_by))
+      findings
+          .warning("rocm.translation-layer",
+                   "CUDA calls are answered by a translation layer on HIP")
+          .saw(library.path,
+               fmt::format("{}; {}; found by {}", found_text(library), why, folder.said_by))
           .because(
-              "Programs built for CUDA run, with device figures the layer makes up (compute capability, "
+              "Programs built for CUDA run, with device figures the layer makes up (compute "
+              "capability, "
               "multiprocessors, "
               "clock). Those that choose kernels or grid sizes by them choose for another GPU.")
           .run("wavetap doctor    # CUDA's figures beside HIP's and the driver's")

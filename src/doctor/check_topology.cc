@@ -1,6 +1,6 @@
-// Group 7: the driver's figures for each GPU against the published ones. The driver reads them from the chip;
-// a figure that disagrees comes from a layer in between (a mediated or translated device), a disabled part,
-// or a board we know by mistake.
+// Group 7: the driver's figures for each GPU against the published ones. The driver reads them from
+// the chip; a figure that disagrees comes from a layer in between (a mediated or translated
+// device), a disabled part, or a board we know by mistake.
 #include <fmt/format.h>
 
 #include "doctor/check.h"
@@ -35,12 +35,13 @@ std::vector<Difference> differences(const Gpu& gpu) {
   if (gpu.properties.contains("num_xcc")) compare("XCCs", gpu.property("num_xcc"), known.xccs);
   // Boards are sold with other peak clocks; a third is more than any of them.
   const uint64_t clock = gpu.property("max_engine_clk_fcompute");
-  const uint64_t apart =
-      clock > known.engine_clock_mhz ? clock - known.engine_clock_mhz : known.engine_clock_mhz - clock;
+  const uint64_t apart = clock > known.engine_clock_mhz ? clock - known.engine_clock_mhz
+                                                        : known.engine_clock_mhz - clock;
   if (clock != 0 && apart * 3 > known.engine_clock_mhz)
     compare("peak clock MHz", clock, known.engine_clock_mhz);
   const uint64_t vram = gpu.vram_bytes;
-  const uint64_t vram_apart = vram > known.vram_bytes ? vram - known.vram_bytes : known.vram_bytes - vram;
+  const uint64_t vram_apart =
+      vram > known.vram_bytes ? vram - known.vram_bytes : known.vram_bytes - vram;
   if (vram != 0 && vram_apart > kVramSlackBytes)
     found.push_back({"VRAM", util::human_bytes(vram), util::human_bytes(known.vram_bytes)});
   return found;
@@ -48,7 +49,8 @@ std::vector<Difference> differences(const Gpu& gpu) {
 
 std::string firmware(const Gpu& gpu) {
   if (gpu.property("fw_version") == 0) return "";
-  return fmt::format("; firmware {}, of SDMA {}", gpu.property("fw_version"), gpu.property("sdma_fw_version"));
+  return fmt::format("; firmware {}, of SDMA {}", gpu.property("fw_version"),
+                     gpu.property("sdma_fw_version"));
 }
 
 }  // namespace
@@ -74,10 +76,12 @@ void check_topology(const Machine& machine, Findings& findings) {
                            util::human_bytes(gpu.vram_bytes));
     if (gpu.property("num_xcc") > 1) figures += fmt::format(", {} XCCs", gpu.property("num_xcc"));
     if (!gpu.target) {
-      findings.unknown("topology.target", fmt::format("node {} has no gfx_target_version", gpu.node))
+      findings
+          .unknown("topology.target", fmt::format("node {} has no gfx_target_version", gpu.node))
           .saw(gpu.properties_path, figures)
           .because(
-              "Drivers before Linux 5.14 do not state it; the real target is then known to the runtime "
+              "Drivers before Linux 5.14 do not state it; the real target is then known to the "
+              "runtime "
               "only.");
     }
     if (gpu.known == nullptr) {
@@ -90,24 +94,27 @@ void check_topology(const Machine& machine, Findings& findings) {
     }
     const std::vector<Difference> wrong = differences(gpu);
     if (wrong.empty()) {
-      findings.ok("topology.figures", fmt::format("node {}: {}: {}", gpu.node, gpu.title(), figures))
+      findings
+          .ok("topology.figures", fmt::format("node {}: {}: {}", gpu.node, gpu.title(), figures))
           .saw(gpu.properties_path, "agrees with the database" + firmware(gpu));
       continue;
     }
     std::vector<std::string> words;
     for (const Difference& difference : wrong) words.push_back(difference.figure);
-    Finding& lie = findings.error("topology.figures",
-                                  fmt::format("node {}: the driver layer misreports {} of {}", gpu.node,
-                                              util::join(words, ", "), gpu.known->marketing_name));
+    Finding& lie = findings.error(
+        "topology.figures", fmt::format("node {}: the driver layer misreports {} of {}", gpu.node,
+                                        util::join(words, ", "), gpu.known->marketing_name));
     for (const Difference& difference : wrong) {
       lie.saw(fmt::format("{} {}", gpu.properties_path, difference.figure),
               fmt::format("{}, published {}", difference.driver, difference.published));
     }
     lie.saw(gpu.pci_folder + "/device", fmt::format("0x{:04x}", gpu.device_id));
     lie.because(
-        "The PCI id says which chip this is, and no such chip has these figures. Something between hardware "
+        "The PCI id says which chip this is, and no such chip has these figures. Something between "
+        "hardware "
         "and "
-        "runtime answers instead of the driver: a mediated device, a translation layer, a patched driver. "
+        "runtime answers instead of the driver: a mediated device, a translation layer, a patched "
+        "driver. "
         "Occupancy, "
         "grid sizes and kernel choice computed from them are wrong.");
     lie.advise(

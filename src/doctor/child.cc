@@ -26,9 +26,10 @@ std::vector<std::string> child_environment(const ChildOptions& options) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('='));
-    const bool dropped = std::find(options.unset.begin(), options.unset.end(), name) != options.unset.end() ||
-                         std::any_of(options.set.begin(), options.set.end(),
-                                     [&](const auto& pair) { return pair.first == name; });
+    const bool dropped =
+        std::find(options.unset.begin(), options.unset.end(), name) != options.unset.end() ||
+        std::any_of(options.set.begin(), options.set.end(),
+                    [&](const auto& pair) { return pair.first == name; });
     if (!dropped) entries.push_back(text);
   }
   for (const auto& [name, value] : options.set) entries.push_back(name + "=" + value);
@@ -47,7 +48,8 @@ bool drain(int fd, std::string& kept) {
   char buffer[4096];
   const ssize_t got = read(fd, buffer, sizeof buffer);
   if (got <= 0) return got < 0 && (errno == EINTR || errno == EAGAIN);
-  kept.append(buffer, std::min(static_cast<size_t>(got), kMaxKept - std::min(kept.size(), kMaxKept)));
+  kept.append(buffer,
+              std::min(static_cast<size_t>(got), kMaxKept - std::min(kept.size(), kMaxKept)));
   return true;
 }
 
@@ -85,14 +87,16 @@ Result<ChildResult> run_child(const ChildOptions& options) {
   const Clock::time_point deadline = Clock::now() + options.limit;
   bool out_open = true, err_open = true;
   while (out_open || err_open) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (left <= 0) {
       result.timed_out = true;
       break;
     }
     pollfd fds[2] = {{out_open ? out_read.get() : -1, POLLIN, 0},
                      {err_open ? err_read.get() : -1, POLLIN, 0}};
-    if (poll(fds, 2, static_cast<int>(std::min<long long>(left, 1000))) < 0 && errno != EINTR) break;
+    if (poll(fds, 2, static_cast<int>(std::min<long long>(left, 1000))) < 0 && errno != EINTR)
+      break;
     if (fds[0].revents != 0) out_open = drain(out_read.get(), result.output);
     if (fds[1].revents != 0) err_open = drain(err_read.get(), result.errors);
   }

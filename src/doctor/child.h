@@ -1,5 +1,5 @@
-// A child process with a deadline, for work that may crash or hang. Its output is kept; it gets no terminal,
-// and no shell is involved.
+// A child process with a deadline, for work that may crash or hang. Its output is kept; it gets no
+// terminal, and no shell is involved.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,8 @@ struct ChildResult {
   bool ended_well() const { return exit_status == 0; }
 };
 
-// An error only when the child cannot be started. Everything in the child's process group is gone afterwards.
+// An error only when the child cannot be started. Everything in the child's process group is gone
+// afterwards.
 Result<ChildResult> run_child(const ChildOptions& options);
 
 }  // namespace wavetap::doctor

@@ -23,8 +23,9 @@ TrueFigures true_figures(const KnownDevice& device, const std::string* wgp_mode)
 // As the driver gives them.
 TrueFigures true_figures(const Gpu& gpu, const std::string* wgp_mode);
 
-// Why telling a program this figure breaks its occupancy or cooperative-launch arithmetic; "" when it does not. Fields
-// are named as in correct/corrections.h, with '-' or '_'.
-std::string correction_risk(const TrueFigures& truth, const std::string& field, const std::string& value);
+// Why telling a program this figure breaks its occupancy or cooperative-launch arithmetic; "" when
+// it does not. Fields are named as in correct/corrections.h, with '-' or '_'.
+std::string correction_risk(const TrueFigures& truth, const std::string& field,
+                            const std::string& value);
 
 }  // namespace wavetap::doctor

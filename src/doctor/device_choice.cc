@@ -28,8 +28,8 @@ uint64_t hash_of(const std::string& text) {
 std::string machine_state(const Machine& machine, const std::string& program_version) {
   const Root& root = machine.root;
   std::string text = program_version;
-  for (const char* path :
-       {"/proc/sys/kernel/random/boot_id", "/proc/sys/kernel/osrelease", "/sys/module/amdgpu/version"}) {
+  for (const char* path : {"/proc/sys/kernel/random/boot_id", "/proc/sys/kernel/osrelease",
+                           "/sys/module/amdgpu/version"}) {
     text += "\n" + root.line(path).value_or("-");
   }
   text += fmt::format("\n{} {}", machine.identity.uid, machine.identity.gids.size());
@@ -39,7 +39,8 @@ std::string machine_state(const Machine& machine, const std::string& program_ver
     if (concerns_rocm(variable.name)) text += "\n" + variable.name + "=" + variable.value;
   }
   for (const SearchFolder& folder : search_folders(machine)) {
-    for (const FoundLibrary& library : libraries_in(root, folder.path, {"libamdhip64", "libhsa-runtime64"})) {
+    for (const FoundLibrary& library :
+         libraries_in(root, folder.path, {"libamdhip64", "libhsa-runtime64"})) {
       text += fmt::format("\n{} {}", library.path, library.elf.build_id);
     }
   }
@@ -63,7 +64,8 @@ DeviceChoice choose_device(const Machine& machine, const std::string& probe) {
   if (!choice.reasons.empty()) return choice;
   for (const char* name : {"copy", "saxpy"}) {
     const ProbeResult result = run_probe(probe, name);
-    choice.reasons.push_back(fmt::format("probe {}: {}: {}", name, to_string(result.outcome), result.text));
+    choice.reasons.push_back(
+        fmt::format("probe {}: {}: {}", name, to_string(result.outcome), result.text));
     if (result.outcome != ProbeOutcome::kPassed) return choice;
   }
   choice.device = "cuda";
@@ -75,7 +77,8 @@ bool read_choice(const std::string& file, const std::string& state, DeviceChoice
   if (!bytes.ok()) return false;
   const auto* text = reinterpret_cast<const char*>(bytes->data());
   const nlohmann::json kept = nlohmann::json::parse(text, text + bytes->size(), nullptr, false);
-  if (!kept.is_object() || kept.value("version", 0) != kChoiceVersion || kept.value("state", "") != state)
+  if (!kept.is_object() || kept.value("version", 0) != kChoiceVersion ||
+      kept.value("state", "") != state)
     return false;
   const std::string device = kept.value("device", "");
   if (device != "cuda" && device != "cpu") return false;
@@ -87,9 +90,12 @@ bool read_choice(const std::string& file, const std::string& state, DeviceChoice
 }
 
 void write_choice(const std::string& file, const std::string& state, const DeviceChoice& choice) {
-  const nlohmann::ordered_json kept = {
-      {"version", kChoiceVersion}, {"state", state}, {"device", choice.device}, {"reasons", choice.reasons}};
-  (void)util::write_file(file, kept.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n")
+  const nlohmann::ordered_json kept = {{"version", kChoiceVersion},
+                                       {"state", state},
+                                       {"device", choice.device},
+                                       {"reasons", choice.reasons}};
+  (void)util::write_file(file,
+                         kept.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n")
       .ok();
 }
 

@@ -1,5 +1,5 @@
-// Which device a program should use: "cuda" (HIP answers to that name in PyTorch) or "cpu", and why. The
-// answer is kept per state of the machine, so that asking is cheap.
+// Which device a program should use: "cuda" (HIP answers to that name in PyTorch) or "cpu", and
+// why. The answer is kept per state of the machine, so that asking is cheap.
 #pragma once
 
 #include <string>

@@ -23,26 +23,33 @@ namespace fs = std::filesystem;
 amd::GfxTarget target(const char* name) { return *amd::parse_gfx_target(name); }
 
 TEST(Override, KnowsWhichChipRunsWhichCode) {
-  EXPECT_EQ(judge_override(target("gfx1030"), target("gfx1030")).compatibility, Compatibility::kSame);
+  EXPECT_EQ(judge_override(target("gfx1030"), target("gfx1030")).compatibility,
+            Compatibility::kSame);
   for (const char* chip : {"gfx1031", "gfx1032", "gfx1034", "gfx1035", "gfx1036"}) {
-    EXPECT_EQ(judge_override(target(chip), target("gfx1030")).compatibility, Compatibility::kSafe) << chip;
+    EXPECT_EQ(judge_override(target(chip), target("gfx1030")).compatibility, Compatibility::kSafe)
+        << chip;
   }
   for (const char* chip : {"gfx1101", "gfx1102", "gfx1103"}) {
-    EXPECT_EQ(judge_override(target(chip), target("gfx1100")).compatibility, Compatibility::kSafe) << chip;
+    EXPECT_EQ(judge_override(target(chip), target("gfx1100")).compatibility, Compatibility::kSafe)
+        << chip;
   }
-  EXPECT_EQ(judge_override(target("gfx90c"), target("gfx900")).compatibility, Compatibility::kPartial);
+  EXPECT_EQ(judge_override(target("gfx90c"), target("gfx900")).compatibility,
+            Compatibility::kPartial);
   const OverrideVerdict unsafe = judge_override(target("gfx1010"), target("gfx1030"));
   EXPECT_EQ(unsafe.compatibility, Compatibility::kUnsafe);
   EXPECT_NE(unsafe.symptom.find("0x29"), std::string::npos);
   EXPECT_EQ(judge_override(target("gfx1012"), target("gfx1030")).instead, "10.1.0");
-  EXPECT_EQ(judge_override(target("gfx1100"), target("gfx1030")).compatibility, Compatibility::kUnsafe);
-  EXPECT_EQ(judge_override(target("gfx906"), target("gfx908")).compatibility, Compatibility::kUnsafe);
+  EXPECT_EQ(judge_override(target("gfx1100"), target("gfx1030")).compatibility,
+            Compatibility::kUnsafe);
+  EXPECT_EQ(judge_override(target("gfx906"), target("gfx908")).compatibility,
+            Compatibility::kUnsafe);
 }
 
 TEST(Override, IsReadAsTheThunkReadsIt) {
   EXPECT_EQ(parse_override("10.3.0"), target("gfx1030"));
   EXPECT_EQ(parse_override("9.0.10"), target("gfx90a"));
-  for (const char* text : {"", "10", "10.3", "10.3.x", "10.3.0 ", "gfx1030", "-1.0.0", "0.0.0", "99.0.0"}) {
+  for (const char* text :
+       {"", "10", "10.3", "10.3.x", "10.3.0 ", "gfx1030", "-1.0.0", "0.0.0", "99.0.0"}) {
     EXPECT_FALSE(parse_override(text)) << text;
   }
 }
@@ -129,7 +136,8 @@ TEST(Death, IsDecodedFromTheRuntimesWords) {
       "to access memory beyond the largest legal address. code: 0x29\n";
   EXPECT_NE(decode_death(child).find("aperture violation (0x29)"), std::string::npos);
   child.errors =
-      "Memory access fault by GPU node-1 (Agent handle: 0x1) on address 0x7f00. Reason: Page not present.\n";
+      "Memory access fault by GPU node-1 (Agent handle: 0x1) on address 0x7f00. Reason: Page not "
+      "present.\n";
   EXPECT_NE(decode_death(child).find("page fault"), std::string::npos);
   EXPECT_NE(decode_death(child).find("0x7f00"), std::string::npos);
   child.errors = "";

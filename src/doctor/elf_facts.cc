@@ -65,7 +65,8 @@ std::string build_id_in(const std::string& notes) {
     const size_t content = name + ((size_t{note.n_namesz} + 3) & ~size_t{3});
     const size_t next = content + ((size_t{note.n_descsz} + 3) & ~size_t{3});
     if (next > notes.size() + 3 || content + note.n_descsz > notes.size()) return "";
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && notes.compare(name, 3, "GNU") == 0) {
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+        notes.compare(name, 3, "GNU") == 0) {
       std::string text;
       for (size_t i = 0; i < note.n_descsz && i < 64; ++i)
         text += fmt::format("{:02x}", static_cast<unsigned char>(notes[content + i]));
@@ -88,8 +89,10 @@ std::optional<ElfFacts> read_elf_facts(const Root& root, const std::string& path
   if (!fd.valid()) return std::nullopt;
   const Reader reader(fd.get());
   Elf64_Ehdr header;
-  if (!reader.at(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) return std::nullopt;
+  if (!reader.at(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    return std::nullopt;
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
+    return std::nullopt;
 
   ElfFacts facts;
   facts.path = path;
@@ -100,8 +103,8 @@ std::optional<ElfFacts> read_elf_facts(const Root& root, const std::string& path
   std::vector<Elf64_Dyn> entries;
   for (const Elf64_Phdr& segment : segments) {
     if (segment.p_type == PT_NOTE && facts.build_id.empty()) {
-      facts.build_id =
-          build_id_in(reader.bytes(segment.p_offset, std::min<uint64_t>(segment.p_filesz, kMaxNoteBytes)));
+      facts.build_id = build_id_in(
+          reader.bytes(segment.p_offset, std::min<uint64_t>(segment.p_filesz, kMaxNoteBytes)));
     }
     if (segment.p_type != PT_DYNAMIC) continue;
     for (uint64_t i = 0; i < segment.p_filesz / sizeof(Elf64_Dyn) && i < kMaxDynamicEntries; ++i) {
@@ -140,18 +143,21 @@ std::optional<Elf64_Shdr> find_section(const Reader& file, std::string_view name
       header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shnum > kMaxSections)
     return std::nullopt;
   Elf64_Shdr names;
-  if (!file.at(header.e_shoff + uint64_t{header.e_shstrndx} * sizeof names, names)) return std::nullopt;
+  if (!file.at(header.e_shoff + uint64_t{header.e_shstrndx} * sizeof names, names))
+    return std::nullopt;
   for (uint64_t i = 0; i < header.e_shnum; ++i) {
     Elf64_Shdr section;
     if (!file.at(header.e_shoff + i * sizeof section, section)) return std::nullopt;
-    if (file.bytes(names.sh_offset + section.sh_name, name.size() + 1) == std::string(name) + '\0') return section;
+    if (file.bytes(names.sh_offset + section.sh_name, name.size() + 1) == std::string(name) + '\0')
+      return section;
   }
   return std::nullopt;
 }
 
 void add_target(std::string_view target_id, std::vector<std::string>& targets) {
   const std::string target(target_id.substr(0, target_id.find(':')));
-  if (!target.empty() && std::find(targets.begin(), targets.end(), target) == targets.end()) targets.push_back(target);
+  if (!target.empty() && std::find(targets.begin(), targets.end(), target) == targets.end())
+    targets.push_back(target);
 }
 
 // magic, count, then offset, size, length of the id and the id of each entry.
@@ -164,7 +170,8 @@ void add_targets_of_header(std::span<const std::byte> bytes, std::vector<std::st
     const std::optional<uint64_t> length = cursor.take<uint64_t>();
     const auto id = length ? cursor.take_bytes(*length) : std::nullopt;
     if (!id) return;
-    add_target(codeobj::target_id_of_entry({reinterpret_cast<const char*>(id->data()), id->size()}), targets);
+    add_target(codeobj::target_id_of_entry({reinterpret_cast<const char*>(id->data()), id->size()}),
+               targets);
   }
 }
 
@@ -185,7 +192,8 @@ std::vector<std::string> fat_binary_targets(const Root& root, const std::string&
     add_targets_of_header(std::as_bytes(std::span(head)), targets);
   } else if (head.starts_with("CCOB")) {
     const std::string whole = read(kMaxCompressedBytes);
-    for (const codeobj::ContainedCodeObject& object : codeobj::find_code_objects(std::as_bytes(std::span(whole))).code_objects)
+    for (const codeobj::ContainedCodeObject& object :
+         codeobj::find_code_objects(std::as_bytes(std::span(whole))).code_objects)
       add_target(object.target_id, targets);
   }
   return targets;

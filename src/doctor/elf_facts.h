@@ -1,5 +1,5 @@
-// What a shared library says of itself, read from its dynamic section: a few small reads, however large it
-// is.
+// What a shared library says of itself, read from its dynamic section: a few small reads, however
+// large it is.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,13 @@ struct ElfFacts {
 // Nothing when it is no 64-bit little-endian ELF file. Hostile input is fine.
 std::optional<ElfFacts> read_elf_facts(const Root& root, const std::string& path);
 
-// The targets of the first bundle in a library's .hip_fatbin section, "gfx90a" …, which every kernel of the library is
-// built for as a rule. Empty when there is none, or it is compressed and larger than 16 MiB.
+// The targets of the first bundle in a library's .hip_fatbin section, "gfx90a" …, which every
+// kernel of the library is built for as a rule. Empty when there is none, or it is compressed and
+// larger than 16 MiB.
 std::vector<std::string> fat_binary_targets(const Root& root, const std::string& path);
 
-// "6.3" from the real name of a library file: libamdhip64.so.6.3.60304 -> "6.3.60304"; "" when it has none.
+// "6.3" from the real name of a library file: libamdhip64.so.6.3.60304 -> "6.3.60304"; "" when it
+// has none.
 std::string version_in_name(const std::string& file_name);
 
 }  // namespace wavetap::doctor

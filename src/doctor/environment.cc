@@ -18,15 +18,18 @@ constexpr VariableFact kFacts[] = {
 // clang-format on
 
 constexpr std::string_view kPrefixes[] = {
-    "HSA_",       "HSAKMT_",  "HIP_",     "ROCR_", "ROCM_", "GPU_",  "AMD_",         "MIOPEN_", "ROCBLAS_",
-    "HIPBLASLT_", "TENSILE_", "PYTORCH_", "NCCL_", "RCCL_", "ROCP_", "ROCPROFILER_", "LOADER_", "ZLUDA_"};
-constexpr std::string_view kNames[] = {"LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"};
+    "HSA_",  "HSAKMT_", "HIP_",     "ROCR_",        "ROCM_",    "GPU_",
+    "AMD_",  "MIOPEN_", "ROCBLAS_", "HIPBLASLT_",   "TENSILE_", "PYTORCH_",
+    "NCCL_", "RCCL_",   "ROCP_",    "ROCPROFILER_", "LOADER_",  "ZLUDA_"};
+constexpr std::string_view kNames[] = {"LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH",
+                                       "CUDA_VISIBLE_DEVICES"};
 
 bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 std::string unquoted(std::string text) {
   text = trimmed(text);
-  if (text.size() >= 2 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front()) {
+  if (text.size() >= 2 && (text.front() == '"' || text.front() == '\'') &&
+      text.back() == text.front()) {
     text = text.substr(1, text.size() - 2);
   }
   return text;
@@ -42,8 +45,8 @@ std::string value_at(const std::string& line, size_t at) {
   return line.substr(at, end == std::string::npos ? std::string::npos : end - at);
 }
 
-// Every NAME=VALUE of a line whose name concerns us: `export A=1`, `DefaultEnvironment="A=1" "B=2"`,
-// `ENV{A}="1"`. Nothing is ever evaluated.
+// Every NAME=VALUE of a line whose name concerns us: `export A=1`, `DefaultEnvironment="A=1"
+// "B=2"`, `ENV{A}="1"`. Nothing is ever evaluated.
 void scan_line(const std::string& path, size_t number, const std::string& line,
                std::vector<FileSetting>& out) {
   const std::string text = trimmed(line);
@@ -71,7 +74,8 @@ void scan_file(const Root& root, const std::string& path, std::vector<FileSettin
   const ReadText text = root.read(path);
   if (!text.ok()) return;
   size_t number = 0;
-  for (const std::string& line : util::split(*text.text, '\n')) scan_line(path, ++number, line, out);
+  for (const std::string& line : util::split(*text.text, '\n'))
+    scan_line(path, ++number, line, out);
 }
 
 void scan_folder(const Root& root, const std::string& folder, std::string_view ending,
@@ -155,7 +159,8 @@ const VariableFact* find_variable_fact(std::string_view name) {
 std::string nearest_variable(std::string_view name) {
   std::vector<std::string> names;
   for (const VariableFact& fact : kFacts) {
-    if (!fact.name.ends_with('*') && fact.kind != VariableKind::kInert) names.emplace_back(fact.name);
+    if (!fact.name.ends_with('*') && fact.kind != VariableKind::kInert)
+      names.emplace_back(fact.name);
   }
   return util::nearest_name(name, names);
 }

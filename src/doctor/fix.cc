@@ -38,10 +38,11 @@ std::vector<EnvironmentChange> safe_changes(const Findings& findings) {
         const bool is_unset = remedy.kind == Remedy::Kind::kUnset;
         const size_t equals = is_unset ? std::string::npos : remedy.text.find('=');
         EnvironmentChange change{remedy.text.substr(0, equals),
-                                 is_unset ? "" : remedy.text.substr(equals + 1), is_unset, finding.id};
-        const bool taken = std::any_of(changes.begin(), changes.end(), [&](const EnvironmentChange& other) {
-          return other.name == change.name;
-        });
+                                 is_unset ? "" : remedy.text.substr(equals + 1), is_unset,
+                                 finding.id};
+        const bool taken =
+            std::any_of(changes.begin(), changes.end(),
+                        [&](const EnvironmentChange& other) { return other.name == change.name; });
         if (!taken && is_variable_name(change.name)) changes.push_back(std::move(change));
       }
     }

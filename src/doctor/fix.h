@@ -1,4 +1,5 @@
-// The changes a doctor may make on its own: variables of one process, reversible, never a file of the system.
+// The changes a doctor may make on its own: variables of one process, reversible, never a file of
+// the system.
 #pragma once
 
 #include <string>
@@ -19,8 +20,8 @@ struct EnvironmentChange {
 // What the errors and warnings ask for; the first remedy of a variable wins. Notes change nothing.
 std::vector<EnvironmentChange> safe_changes(const Findings& findings);
 
-// Shell text that makes the changes, and that takes them back to what `machine` has now. Values are quoted;
-// nothing in them is ever evaluated.
+// Shell text that makes the changes, and that takes them back to what `machine` has now. Values are
+// quoted; nothing in them is ever evaluated.
 std::string fix_script(const std::vector<EnvironmentChange>& changes);
 std::string undo_script(const Machine& machine, const std::vector<EnvironmentChange>& changes);
 

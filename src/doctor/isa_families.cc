@@ -26,12 +26,14 @@ bool is_rdna2(amd::GfxTarget target) { return target.major == 10 && target.minor
 
 std::string why_unsafe(amd::GfxTarget chip, amd::GfxTarget code) {
   if (is_rdna1(chip) && is_rdna2(code)) {
-    return "gfx103x code uses dot products (v_dot2, v_dot4), a wider image and ray-tracing set and other "
+    return "gfx103x code uses dot products (v_dot2, v_dot4), a wider image and ray-tracing set and "
+           "other "
            "hazard rules "
            "that gfx101x chips do not have";
   }
   if (chip.major != code.major)
-    return fmt::format("gfx{} and gfx{} are different instruction encodings", chip.major, code.major);
+    return fmt::format("gfx{} and gfx{} are different instruction encodings", chip.major,
+                       code.major);
   if (chip.has_mfma() != code.has_mfma())
     return "one of the two has matrix instructions and the other has not";
   return fmt::format("{} and {} are not in one family", amd::to_string(chip), amd::to_string(code));
@@ -48,7 +50,8 @@ OverrideVerdict judge_override(amd::GfxTarget chip, amd::GfxTarget code) {
   const std::string member = amd::to_string(chip), wanted = amd::to_string(code);
   for (const Family& family : kFamilies) {
     if (family.member == member && family.kind == Compatibility::kSafe && verdict.instead.empty()) {
-      if (const auto target = amd::parse_gfx_target(family.code)) verdict.instead = override_text(*target);
+      if (const auto target = amd::parse_gfx_target(family.code))
+        verdict.instead = override_text(*target);
     }
   }
   if (chip == code) {
@@ -62,17 +65,19 @@ OverrideVerdict judge_override(amd::GfxTarget chip, amd::GfxTarget code) {
     verdict.reason = std::string(family.text);
     return verdict;
   }
-  // Two members of one family run each other's code when both run the base's and the base is exactly theirs.
+  // Two members of one family run each other's code when both run the base's and the base is
+  // exactly theirs.
   if (is_rdna2(chip) && is_rdna2(code)) {
     verdict.compatibility = Compatibility::kSafe;
     verdict.reason = "all of gfx103x share one instruction set (gfx10-3-generic)";
     return verdict;
   }
   verdict.reason = why_unsafe(chip, code);
-  verdict.symptom = chip.major == code.major
-                        ? "simple kernels work; convolutions and GEMMs stop with an illegal instruction, "
-                          "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION (0x29), a page fault, or hang"
-                        : "the first kernel stops with an illegal instruction, a page fault or hangs";
+  verdict.symptom =
+      chip.major == code.major
+          ? "simple kernels work; convolutions and GEMMs stop with an illegal instruction, "
+            "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION (0x29), a page fault, or hang"
+          : "the first kernel stops with an illegal instruction, a page fault or hangs";
   return verdict;
 }
 

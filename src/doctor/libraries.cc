@@ -25,7 +25,8 @@ void read_linker_configuration(const Root& root, const std::string& path, int de
       if (!pattern.ends_with("/*.conf")) continue;
       const std::string folder = pattern.substr(0, pattern.size() - 7);
       for (const std::string& name : root.list(folder)) {
-        if (name.ends_with(".conf")) read_linker_configuration(root, folder + "/" + name, depth + 1, folders);
+        if (name.ends_with(".conf"))
+          read_linker_configuration(root, folder + "/" + name, depth + 1, folders);
       }
     } else if (line.starts_with('/')) {
       folders.push_back({line, path});
@@ -70,7 +71,8 @@ std::vector<RocmInstall> find_rocm_installs(const Machine& machine) {
     install.root = path;
     install.version = root.line(path + "/.info/version").value_or("");
     install.library_folder = path + "/lib";
-    const auto libraries = libraries_in(root, install.library_folder, {"libamdhip64", "libhsa-runtime64"});
+    const auto libraries =
+        libraries_in(root, install.library_folder, {"libamdhip64", "libhsa-runtime64"});
     if (install.version.empty() && libraries.empty()) continue;
     installs.push_back(std::move(install));
   }
@@ -84,10 +86,12 @@ std::vector<RocmInstall> find_rocm_installs(const Machine& machine) {
 
 std::vector<std::string> find_site_packages(const Machine& machine) {
   const Root& root = machine.root;
-  std::vector<std::string> prefixes = {"/usr/lib", "/usr/local/lib", "/opt/conda/lib", "/opt/venv/lib"};
+  std::vector<std::string> prefixes = {"/usr/lib", "/usr/local/lib", "/opt/conda/lib",
+                                       "/opt/venv/lib"};
   if (const std::string* home = machine.variable("HOME")) prefixes.push_back(*home + "/.local/lib");
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    if (const std::string* prefix = machine.variable(variable)) prefixes.push_back(*prefix + "/lib");
+    if (const std::string* prefix = machine.variable(variable))
+      prefixes.push_back(*prefix + "/lib");
   }
   std::vector<std::string> found;
   for (const std::string& prefix : prefixes) {
@@ -110,7 +114,8 @@ std::vector<SearchFolder> search_folders(const Machine& machine) {
     }
   }
   read_linker_configuration(machine.root, "/etc/ld.so.conf", 0, folders);
-  for (const std::string& folder : standard_folders(machine.root)) folders.push_back({folder, "standard"});
+  for (const std::string& folder : standard_folders(machine.root))
+    folders.push_back({folder, "standard"});
   return folders;
 }
 
@@ -125,7 +130,8 @@ std::vector<FoundLibrary> libraries_in(const Root& root, const std::string& fold
                                     [&](const FoundLibrary& other) { return other.path == path; });
       if (seen) continue;
       if (auto elf = read_elf_facts(root, path)) {
-        found.push_back({std::string(stem), path, std::move(*elf), version_in_name(base_name(path))});
+        found.push_back(
+            {std::string(stem), path, std::move(*elf), version_in_name(base_name(path))});
       }
     }
   }
@@ -133,7 +139,8 @@ std::vector<FoundLibrary> libraries_in(const Root& root, const std::string& fold
 }
 
 std::string first_rocm_release(amd::GfxTarget target) {
-  // Release notes of ROCm: 5.4 brings RDNA 3, 6.0 the MI300 series, 6.4 RDNA 4, 7.0 the MI350 series.
+  // Release notes of ROCm: 5.4 brings RDNA 3, 6.0 the MI300 series, 6.4 RDNA 4, 7.0 the MI350
+  // series.
   if (target.major == 9 && target.minor == 5) return "7.0";
   if (target.major == 12) return "6.4";
   if (target.major == 9 && target.minor == 4) return "6.0";

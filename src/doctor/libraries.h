@@ -18,11 +18,12 @@ struct RocmInstall {
 };
 std::vector<RocmInstall> find_rocm_installs(const Machine& machine);
 
-// Where Python packages are: every site-packages or dist-packages of the system, the user and the active
-// environment.
+// Where Python packages are: every site-packages or dist-packages of the system, the user and the
+// active environment.
 std::vector<std::string> find_site_packages(const Machine& machine);
 
-// Folders the dynamic linker searches: LD_LIBRARY_PATH, ld.so.conf, the standard ones, in this order.
+// Folders the dynamic linker searches: LD_LIBRARY_PATH, ld.so.conf, the standard ones, in this
+// order.
 struct SearchFolder {
   std::string path;
   std::string said_by;  // "LD_LIBRARY_PATH", "/etc/ld.so.conf.d/rocm.conf", "standard"

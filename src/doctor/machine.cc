@@ -30,7 +30,8 @@ std::map<std::string, uint64_t> read_properties(const Root& root, const std::str
 
 std::optional<amd::GfxTarget> target_of_version(uint64_t version) {
   if (version == 0) return std::nullopt;
-  return amd::GfxTarget{static_cast<uint8_t>(version / 10000), static_cast<uint8_t>(version / 100 % 100),
+  return amd::GfxTarget{static_cast<uint8_t>(version / 10000),
+                        static_cast<uint8_t>(version / 100 % 100),
                         static_cast<uint8_t>(version % 100)};
 }
 
@@ -53,7 +54,8 @@ std::vector<Gpu> read_gpus(const Root& root, const std::vector<KnownDevice>& kno
     const std::optional<uint64_t> number = util::parse_unsigned(name);
     if (!number) continue;
     const std::string node = std::string(kNodes) + "/" + name;
-    Gpu gpu = gpu_of_properties(static_cast<uint32_t>(*number), read_properties(root, node + "/properties"));
+    Gpu gpu = gpu_of_properties(static_cast<uint32_t>(*number),
+                                read_properties(root, node + "/properties"));
     if (gpu.property("simd_count") == 0) continue;  // a CPU
     gpu.properties_path = node + "/properties";
     gpu.gpu_id = static_cast<uint32_t>(root.number(node + "/gpu_id").value_or(0));
@@ -74,7 +76,8 @@ std::vector<std::string> read_display_devices(const Root& root) {
     if (root.line(folder + "/vendor") != "0x1002") continue;
     const std::string device_class = root.line(folder + "/class").value_or("");
     // 0x03 display controllers, 0x12 processing accelerators (Instinct).
-    if (device_class.starts_with("0x03") || device_class.starts_with("0x12")) found.push_back(address);
+    if (device_class.starts_with("0x03") || device_class.starts_with("0x12"))
+      found.push_back(address);
   }
   return found;
 }
@@ -98,7 +101,8 @@ Identity read_identity(const Root& root) {
       identity.known = true;
     }
     if (words[0] == "Gid:" && numbers.size() > 1) identity.gids.push_back(numbers[1]);
-    if (words[0] == "Groups:") identity.gids.insert(identity.gids.end(), numbers.begin(), numbers.end());
+    if (words[0] == "Groups:")
+      identity.gids.insert(identity.gids.end(), numbers.begin(), numbers.end());
   }
   return identity;
 }
@@ -110,7 +114,8 @@ std::map<uint32_t, std::string> read_groups(const Root& root) {
   for (const std::string& line : lines_of(*text.text)) {
     const std::vector<std::string> fields = util::split(line, ':');
     if (fields.size() < 3) continue;
-    if (const auto gid = util::parse_unsigned(fields[2])) names[static_cast<uint32_t>(*gid)] = fields[0];
+    if (const auto gid = util::parse_unsigned(fields[2]))
+      names[static_cast<uint32_t>(*gid)] = fields[0];
   }
   return names;
 }
@@ -133,8 +138,8 @@ Gpu gpu_of_properties(uint32_t node, std::map<std::string, uint64_t> properties)
   gpu.target = target_of_version(gpu.property("gfx_target_version"));
   gpu.device_id = static_cast<uint32_t>(gpu.property("device_id"));
   const uint64_t location = gpu.property("location_id");
-  gpu.pci_address = fmt::format("{:04x}:{:02x}:{:02x}.{:x}", gpu.property("domain"), location >> 8 & 0xff,
-                                location >> 3 & 0x1f, location & 7);
+  gpu.pci_address = fmt::format("{:04x}:{:02x}:{:02x}.{:x}", gpu.property("domain"),
+                                location >> 8 & 0xff, location >> 3 & 0x1f, location & 7);
   gpu.pci_folder = "/sys/bus/pci/devices/" + gpu.pci_address;
   return gpu;
 }
@@ -157,8 +162,10 @@ uint32_t Gpu::compute_units() const {
 }
 
 std::string Gpu::title() const {
-  if (known != nullptr && same_board) return fmt::format("{} ({})", known->marketing_name, target_name());
-  if (known != nullptr) return fmt::format("a relative of {} ({})", known->marketing_name, target_name());
+  if (known != nullptr && same_board)
+    return fmt::format("{} ({})", known->marketing_name, target_name());
+  if (known != nullptr)
+    return fmt::format("a relative of {} ({})", known->marketing_name, target_name());
   return fmt::format("AMD GPU 1002:{:04x} ({})", device_id, target_name());
 }
 
@@ -188,7 +195,8 @@ std::optional<amd::GfxTarget> parse_override(std::string_view text) {
     at = next;
     if (i < 2 && (at == end || *at++ != '.')) return std::nullopt;
   }
-  if (at != end || parts[0] > 63 || parts[1] > 255 || parts[2] > 255 || parts[0] == 0) return std::nullopt;
+  if (at != end || parts[0] > 63 || parts[1] > 255 || parts[2] > 255 || parts[0] == 0)
+    return std::nullopt;
   return amd::GfxTarget{static_cast<uint8_t>(parts[0]), static_cast<uint8_t>(parts[1]),
                         static_cast<uint8_t>(parts[2])};
 }

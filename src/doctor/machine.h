@@ -1,4 +1,5 @@
-// Machine: everything several checks need, read once. Checks read the rest through `root` themselves.
+// Machine: everything several checks need, read once. Checks read the rest through `root`
+// themselves.
 #pragma once
 
 #include <cstdint>
@@ -75,7 +76,8 @@ struct Machine {
   Root root;
   std::vector<KnownDevice> known_devices;
   std::vector<Gpu> gpus;
-  std::vector<std::string> amd_display_devices;  // PCI addresses of AMD display controllers, driver or not
+  // PCI addresses of AMD display controllers, driver or not.
+  std::vector<std::string> amd_display_devices;
   Environment environment;
   Identity identity;
   std::map<uint32_t, std::string> group_names;
@@ -89,7 +91,8 @@ struct Machine {
 // Never fails: what cannot be read is empty, and the checks say so.
 Machine read_machine(Root root, std::vector<KnownDevice> known_devices);
 
-// The target HSA_OVERRIDE_GFX_VERSION[_node] makes the runtime believe, if any. "10.3.0" -> gfx1030.
+// The target HSA_OVERRIDE_GFX_VERSION[_node] makes the runtime believe, if any. "10.3.0" ->
+// gfx1030.
 std::optional<amd::GfxTarget> parse_override(std::string_view text);
 struct Override {
   std::string variable;

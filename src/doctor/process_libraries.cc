@@ -13,7 +13,8 @@ Result<std::vector<std::string>> mapped_files(const Root& root, int pid) {
   const std::string path = fmt::format("/proc/{}/maps", pid);
   const ReadText text = root.read(path);
   if (!text.ok())
-    return errorf("%s: %s; is the process running, and yours?", path.c_str(), text.reason().c_str());
+    return errorf("%s: %s; is the process running, and yours?", path.c_str(),
+                  text.reason().c_str());
   std::vector<std::string> files;
   for (const std::string& line : lines_of(*text.text)) {
     const size_t slash = line.find('/');
@@ -41,12 +42,14 @@ std::vector<std::string> loaded_files(const std::string& folder) {
   return files;
 }
 
-std::vector<FoundLibrary> followed_libraries(const Root& root, const std::vector<std::string>& paths) {
+std::vector<FoundLibrary> followed_libraries(const Root& root,
+                                             const std::vector<std::string>& paths) {
   std::vector<FoundLibrary> found;
   for (const std::string& path : paths) {
     const std::string name = base_name(path);
     for (const std::string_view stem : followed_stems()) {
-      if (!name.starts_with(std::string(stem) + ".so") && !name.starts_with(std::string(stem) + "-"))
+      if (!name.starts_with(std::string(stem) + ".so") &&
+          !name.starts_with(std::string(stem) + "-"))
         continue;
       const std::string real = root.real(path);
       const bool seen = std::any_of(found.begin(), found.end(),
@@ -59,8 +62,8 @@ std::vector<FoundLibrary> followed_libraries(const Root& root, const std::vector
   return found;
 }
 
-void judge_libraries(const Root& root, const std::string& process, const std::vector<FoundLibrary>& libraries,
-                     Findings& findings) {
+void judge_libraries(const Root& root, const std::string& process,
+                     const std::vector<FoundLibrary>& libraries, Findings& findings) {
   findings.enter_group(kLibraryGroup);
   if (libraries.empty()) {
     findings.note("libraries", process + " maps no ROCm or CUDA library")
@@ -80,30 +83,35 @@ void judge_libraries(const Root& root, const std::string& process, const std::ve
   for (const auto& [stem, list] : copies) {
     if (list.size() < 2) continue;
     clean = false;
-    Finding& twice =
-        findings.error("libraries.twice", fmt::format("{} maps {} copies of {}", process, list.size(), stem));
+    Finding& twice = findings.error(
+        "libraries.twice", fmt::format("{} maps {} copies of {}", process, list.size(), stem));
     for (const FoundLibrary* library : list) twice.saw(library->path, describe(*library));
     twice
         .because(
-            "Two copies are two runtimes: streams, pointers and modules of one are unknown to the other.")
+            "Two copies are two runtimes: streams, pointers and modules of one are unknown to the "
+            "other.")
         .advise(
-            "make one of them go: LD_LIBRARY_PATH, a wheel's own lib folder and RUNPATH are the usual "
+            "make one of them go: LD_LIBRARY_PATH, a wheel's own lib folder and RUNPATH are the "
+            "usual "
             "sources");
   }
   for (const FoundLibrary& library : libraries) {
     std::string why;
     if (library.stem != "libcuda" || !is_translation_layer(root, library.elf, &why)) continue;
     clean = false;
-    findings.warning("libraries.translation-layer", process + " gets CUDA from a translation layer on HIP")
+    findings
+        .warning("libraries.translation-layer",
+                 process + " gets CUDA from a translation layer on HIP")
         .saw(library.path, fmt::format("{}; {}", describe(library), why))
         .because("Device figures and unsupported calls are the layer's; see the device truth.")
         .advise("use the ROCm build of the program when there is one");
   }
-  Finding& list = findings.add(
-      clean ? Verdict::kOk : Verdict::kNote, "libraries",
-      fmt::format("{} maps {}", process,
-                  libraries.size() == 1 ? "1 library of interest"
-                                        : fmt::format("{} libraries of interest", libraries.size())));
+  Finding& list =
+      findings.add(clean ? Verdict::kOk : Verdict::kNote, "libraries",
+                   fmt::format("{} maps {}", process,
+                               libraries.size() == 1
+                                   ? "1 library of interest"
+                                   : fmt::format("{} libraries of interest", libraries.size())));
   for (const FoundLibrary& library : libraries) list.saw(library.path, describe(library));
   list.because("These are the files behind the calls.");
 }

@@ -41,10 +41,12 @@ Gpu driver_gpu(const Fields& fields, const std::vector<KnownDevice>& known) {
     if (!name.ends_with("/heap_type") || (*number != 1 && *number != 2)) continue;
     vram_bytes += number_in(fields, name.substr(0, name.rfind('/')) + "/size_in_bytes");
   }
-  Gpu gpu = gpu_of_properties(static_cast<uint32_t>(number_in(fields, "node")), std::move(properties));
+  Gpu gpu =
+      gpu_of_properties(static_cast<uint32_t>(number_in(fields, "node")), std::move(properties));
   gpu.properties_path = "driver";
   gpu.vram_bytes = vram_bytes;
-  if (fields.contains("revision")) gpu.revision = static_cast<uint32_t>(number_in(fields, "revision"));
+  if (fields.contains("revision"))
+    gpu.revision = static_cast<uint32_t>(number_in(fields, "revision"));
   match_known(known, gpu);
   return gpu;
 }
@@ -53,7 +55,8 @@ LayerFigures layer_gpu(const Fields& fields, const std::string& pci) {
   LayerFigures figures;
   figures.name = text_in(fields, "name");
   figures.arch = text_in(fields, "arch");
-  figures.multiprocessors = number_in(fields, fields.contains("compute_units") ? "compute_units" : "multiprocessors");
+  figures.multiprocessors =
+      number_in(fields, fields.contains("compute_units") ? "compute_units" : "multiprocessors");
   figures.clock_mhz = number_in(fields, "clock_mhz");
   figures.wave_size = number_in(fields, "wave_size");
   figures.lds_bytes = number_in(fields, "lds_bytes");
@@ -63,7 +66,8 @@ LayerFigures layer_gpu(const Fields& fields, const std::string& pci) {
   return figures;
 }
 
-Recorded recorded_by(int64_t pid, const std::vector<RecordedFigure>& figures, const std::vector<KnownDevice>& known) {
+Recorded recorded_by(int64_t pid, const std::vector<RecordedFigure>& figures,
+                     const std::vector<KnownDevice>& known) {
   Recorded out;
   out.machine.environment.known = true;
   out.truth.hsa = {"HSA", "HSA", "", {}};
@@ -72,7 +76,8 @@ Recorded recorded_by(int64_t pid, const std::vector<RecordedFigure>& figures, co
   std::map<int64_t, std::map<std::string, Fields>> gpus;  // by layer
   for (const RecordedFigure& figure : figures) {
     if (figure.pid != pid) continue;
-    if (figure.layer == "environment") out.machine.environment.variables.push_back({figure.field, figure.value});
+    if (figure.layer == "environment")
+      out.machine.environment.variables.push_back({figure.field, figure.value});
     if (figure.gpu) gpus[*figure.gpu][figure.layer][figure.field] = figure.value;
   }
   std::sort(out.machine.environment.variables.begin(), out.machine.environment.variables.end(),
@@ -80,9 +85,12 @@ Recorded recorded_by(int64_t pid, const std::vector<RecordedFigure>& figures, co
   for (auto& [id, layers] : gpus) {
     if (!layers.contains("driver")) continue;
     Gpu gpu = driver_gpu(layers["driver"], known);
-    // Figures of single attributes, noted when they were corrected, say nothing about the layer as a whole.
-    if (layers.contains("hsa")) out.truth.hsa.devices.push_back(layer_gpu(layers["hsa"], gpu.pci_address));
-    if (layers["hip"].contains("arch")) out.truth.hip.devices.push_back(layer_gpu(layers["hip"], gpu.pci_address));
+    // Figures of single attributes, noted when they were corrected, say nothing about the layer as
+    // a whole.
+    if (layers.contains("hsa"))
+      out.truth.hsa.devices.push_back(layer_gpu(layers["hsa"], gpu.pci_address));
+    if (layers["hip"].contains("arch"))
+      out.truth.hip.devices.push_back(layer_gpu(layers["hip"], gpu.pci_address));
     out.machine.gpus.push_back(std::move(gpu));
     out.gpu_ids.push_back(id);
   }
@@ -91,7 +99,8 @@ Recorded recorded_by(int64_t pid, const std::vector<RecordedFigure>& figures, co
 
 std::string sentence(const Finding& finding) {
   std::vector<std::string> seen;
-  for (const Evidence& evidence : finding.evidence) seen.push_back(evidence.source + ": " + evidence.value);
+  for (const Evidence& evidence : finding.evidence)
+    seen.push_back(evidence.source + ": " + evidence.value);
   std::string text = finding.summary;
   if (!seen.empty()) text += " (" + util::join(seen, "; ") + ")";
   // What an override does is not seen from the figures.
@@ -120,10 +129,12 @@ void judge_process(const Recorded& recorded, RecordedTruth& out) {
         add_once(out.warnings, "device figures: " + sentence(finding));
         lies = true;
       }
-      if (finding.id == "override.safe") add_once(out.notes, "device figures: " + sentence(finding));
+      if (finding.id == "override.safe")
+        add_once(out.notes, "device figures: " + sentence(finding));
     }
     const int64_t id = recorded.gpu_ids[i];
-    const bool shown = std::any_of(out.rows.begin(), out.rows.end(), [&](const auto& row) { return row.gpu == id; });
+    const bool shown = std::any_of(out.rows.begin(), out.rows.end(),
+                                   [&](const auto& row) { return row.gpu == id; });
     if (!lies || shown) continue;
     for (FigureRow& row : figure_rows(one, recorded.truth, one.gpus.front()))
       out.rows.push_back({id, std::move(row)});
@@ -135,15 +146,19 @@ void judge_corrections(const Recorded& recorded, const RecordedFigure& figure, R
     if (recorded.gpu_ids[i] != figure.gpu) continue;
     const Gpu& gpu = recorded.machine.gpus[i];
     const std::string* mode = recorded.machine.variable("GPU_ENABLE_WGP_MODE");
-    const TrueFigures truth = gpu.same_board ? true_figures(*gpu.known, mode) : true_figures(gpu, mode);
+    const TrueFigures truth =
+        gpu.same_board ? true_figures(*gpu.known, mode) : true_figures(gpu, mode);
     const std::string risk = correction_risk(truth, figure.field, *figure.told);
-    if (!risk.empty()) add_once(out.warnings, fmt::format("corrected device figures of GPU {}: {}", *figure.gpu, risk));
+    if (!risk.empty())
+      add_once(out.warnings,
+               fmt::format("corrected device figures of GPU {}: {}", *figure.gpu, risk));
   }
 }
 
 }  // namespace
 
-RecordedTruth judge_recorded(const std::vector<RecordedFigure>& figures, const std::vector<KnownDevice>& known) {
+RecordedTruth judge_recorded(const std::vector<RecordedFigure>& figures,
+                             const std::vector<KnownDevice>& known) {
   RecordedTruth out;
   std::vector<int64_t> pids;
   for (const RecordedFigure& figure : figures)

@@ -1,5 +1,5 @@
-// Device truth of a trace: what the layers said while a program was recorded, judged as the doctor judges a
-// machine.
+// Device truth of a trace: what the layers said while a program was recorded, judged as the doctor
+// judges a machine.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,9 @@ struct RecordedFigure {
 };
 
 struct RecordedTruth {
-  std::vector<std::string> warnings;  // a layer that lies, an override that is not safe, a correction that breaks
-  std::vector<std::string> notes;     // what explains a difference
+  // A layer that lies, an override that is not safe, a correction that breaks.
+  std::vector<std::string> warnings;
+  std::vector<std::string> notes;  // what explains a difference
   struct Row {
     int64_t gpu = 0;
     FigureRow figures;
@@ -35,6 +36,7 @@ struct RecordedTruth {
 };
 
 // Empty when all layers agree and nothing was corrected.
-RecordedTruth judge_recorded(const std::vector<RecordedFigure>& figures, const std::vector<KnownDevice>& known);
+RecordedTruth judge_recorded(const std::vector<RecordedFigure>& figures,
+                             const std::vector<KnownDevice>& known);
 
 }  // namespace wavetap::doctor

@@ -8,8 +8,17 @@ namespace wavetap::doctor {
 namespace {
 
 const std::vector<KnownDevice> kKnown = {
-    {.name = "rx6800xt", .marketing_name = "RX 6800 XT", .target = {10, 3, 0}, .device_id = 0x73bf, .revision = 0xc1,
-     .compute_units = 72, .wave_size = 32, .lds_kib = 64, .engine_clock_mhz = 2575, .l2_kib = 4096, .vram_bytes = 16ull << 30},
+    {.name = "rx6800xt",
+     .marketing_name = "RX 6800 XT",
+     .target = {10, 3, 0},
+     .device_id = 0x73bf,
+     .revision = 0xc1,
+     .compute_units = 72,
+     .wave_size = 32,
+     .lds_kib = 64,
+     .engine_clock_mhz = 2575,
+     .l2_kib = 4096,
+     .vram_bytes = 16ull << 30},
 };
 
 // A GPU as it is, in the layers a program meets. `bus` sets it apart from others.
@@ -40,7 +49,8 @@ std::vector<RecordedFigure> sound(int64_t gpu = 0, unsigned bus = 3) {
   return figures;
 }
 
-void change(std::vector<RecordedFigure>& figures, const std::string& layer, const std::string& field, const std::string& value) {
+void change(std::vector<RecordedFigure>& figures, const std::string& layer,
+            const std::string& field, const std::string& value) {
   for (RecordedFigure& figure : figures)
     if (figure.layer == layer && figure.field == field) figure.value = value;
 }
@@ -63,10 +73,14 @@ TEST(RecordedFigures, SaysNothingWhenAllAgree) {
 TEST(RecordedFigures, NamesTheLayerThatLies) {
   std::vector<RecordedFigure> driver = sound();
   change(driver, "driver", "max_engine_clk_fcompute", "1200");
-  EXPECT_NE(only(judge_recorded(driver, kKnown).warnings).find("the driver layer misreports peak clock MHz of RX 6800 XT"), std::string::npos);
+  EXPECT_NE(only(judge_recorded(driver, kKnown).warnings)
+                .find("the driver layer misreports peak clock MHz of RX 6800 XT"),
+            std::string::npos);
   std::vector<RecordedFigure> hsa = sound();
   change(hsa, "hsa", "compute_units", "36");
-  EXPECT_NE(only(judge_recorded(hsa, kKnown).warnings).find("HSA misreports the GPU (HSA compute units: 36, the driver says 72)"), std::string::npos);
+  EXPECT_NE(only(judge_recorded(hsa, kKnown).warnings)
+                .find("HSA misreports the GPU (HSA compute units: 36, the driver says 72)"),
+            std::string::npos);
   std::vector<RecordedFigure> hip = sound();
   change(hip, "hip", "arch", "gfx1100");
   const RecordedTruth truth = judge_recorded(hip, kKnown);
@@ -92,9 +106,12 @@ TEST(RecordedFigures, JudgesTheOverrideOfEachProcess) {
   const std::vector<KnownDevice> nobody;
   const RecordedTruth safe = judge_recorded(figures, nobody);
   EXPECT_TRUE(safe.warnings.empty());
-  EXPECT_NE(only(safe.notes).find("HSA_OVERRIDE_GFX_VERSION=10.3.0 is safe on gfx1031"), std::string::npos);
+  EXPECT_NE(only(safe.notes).find("HSA_OVERRIDE_GFX_VERSION=10.3.0 is safe on gfx1031"),
+            std::string::npos);
   change(figures, "driver", "gfx_target_version", "100100");
-  EXPECT_NE(only(judge_recorded(figures, nobody).warnings).find("runs gfx1030 code on gfx1010 hardware"), std::string::npos);
+  EXPECT_NE(
+      only(judge_recorded(figures, nobody).warnings).find("runs gfx1030 code on gfx1010 hardware"),
+      std::string::npos);
 }
 
 TEST(RecordedFigures, ShowsCorrectionsAndWhatTheyBreak) {
@@ -103,7 +120,8 @@ TEST(RecordedFigures, ShowsCorrectionsAndWhatTheyBreak) {
     if (figure.layer == "hip" && figure.field == "multiprocessors") figure.told = "72";
   RecordedTruth truth = judge_recorded(figures, kKnown);
   ASSERT_EQ(truth.corrections.size(), 1u);
-  EXPECT_NE(only(truth.warnings).find("72 multiprocessors are more than the 36 WGPs"), std::string::npos);
+  EXPECT_NE(only(truth.warnings).find("72 multiprocessors are more than the 36 WGPs"),
+            std::string::npos);
   figures.push_back({100, {}, "", "environment", "GPU_ENABLE_WGP_MODE", "0", {}});
   EXPECT_TRUE(judge_recorded(figures, kKnown).warnings.empty());
 }

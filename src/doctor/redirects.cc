@@ -21,7 +21,9 @@ std::string layer_of(const std::string& function) {
   return function.starts_with("hip") ? "HIP" : "CUDA";
 }
 
-std::string text_of(const char* text, size_t size) { return std::string(text, strnlen(text, size)); }
+std::string text_of(const char* text, size_t size) {
+  return std::string(text, strnlen(text, size));
+}
 
 // Functions that put a kernel on the GPU.
 bool launches(const std::string& function) {
@@ -43,7 +45,8 @@ std::vector<Redirect> read_redirects(const std::string& folder) {
     const Result<std::vector<std::byte>> bytes = util::read_file(folder + "/" + name);
     if (!bytes.ok()) continue;
     const auto header = read_at<correct::RedirectHeader>(*bytes, 0);
-    if (!header || header->magic != correct::kRedirectMagic || header->version != correct::kRedirectVersion)
+    if (!header || header->magic != correct::kRedirectMagic ||
+        header->version != correct::kRedirectVersion)
       continue;
     for (uint32_t i = 0; i < std::min(header->rows, correct::kMaxRedirects); ++i) {
       const auto row = read_at<correct::RedirectRow>(
@@ -85,17 +88,21 @@ std::string redirects_text(const std::vector<Redirect>& redirects, size_t column
     for (const auto& [key, value] : edges) {
       if (std::get<0>(key) != layer) continue;
       chain.add({layer, util::group_digits(value.first), util::group_digits(value.second),
-                 util::escape_control(base_name(std::get<1>(key))), util::escape_control(std::get<2>(key))});
+                 util::escape_control(base_name(std::get<1>(key))),
+                 util::escape_control(std::get<2>(key))});
     }
   }
-  util::Table functions(
-      {{"FUNCTION"}, {"CALLS", util::Align::kRight}, {"FROM"}, {"ANSWERED BY", util::Align::kLeft, true}});
+  util::Table functions({{"FUNCTION"},
+                         {"CALLS", util::Align::kRight},
+                         {"FROM"},
+                         {"ANSWERED BY", util::Align::kLeft, true}});
   size_t shown = 0;
   for (const Redirect& redirect : redirects) {
     if (redirect.calls == 0 || (top != 0 && shown++ >= top)) continue;
-    functions.add({util::escape_control(redirect.function), util::group_digits(redirect.calls),
-                   util::escape_control(base_name(redirect.from)),
-                   util::escape_control(base_name(redirect.to) + (redirect.by_dlsym ? " (dlsym)" : ""))});
+    functions.add(
+        {util::escape_control(redirect.function), util::group_digits(redirect.calls),
+         util::escape_control(base_name(redirect.from)),
+         util::escape_control(base_name(redirect.to) + (redirect.by_dlsym ? " (dlsym)" : ""))});
   }
   if (chain.empty()) return "";
   std::string text = chain.text(columns);
@@ -105,7 +112,8 @@ std::string redirects_text(const std::vector<Redirect>& redirects, size_t column
   return text;
 }
 
-void judge_redirects(const std::string& process, const std::vector<Redirect>& redirects, Findings& findings) {
+void judge_redirects(const std::string& process, const std::vector<Redirect>& redirects,
+                     Findings& findings) {
   findings.enter_group(kLibraryGroup);
   struct Level {
     uint64_t calls = 0;
@@ -146,7 +154,8 @@ void judge_redirects(const std::string& process, const std::vector<Redirect>& re
                                   base_name(below_cuda.library), hsa_calls != 0 ? " -> HSA" : ""))
         .saw("calls", counts)
         .because(
-            "The CUDA library forwards to HIP. Device figures and functions without a counterpart are its "
+            "The CUDA library forwards to HIP. Device figures and functions without a counterpart "
+            "are its "
             "own.")
         .advise("use the ROCm build of the program when there is one");
   }
@@ -156,20 +165,23 @@ void judge_redirects(const std::string& process, const std::vector<Redirect>& re
                  fmt::format("{} of {} did not reach HIP", cuda.launches - below_cuda.launches,
                              launch_count(cuda.launches, "CUDA ")))
         .saw(cuda.library, launch_count(cuda.launches))
-        .saw(below_cuda.library, fmt::format("{} from {}", launch_count(below_cuda.launches),
-                                             base_name(cuda.library)))
+        .saw(below_cuda.library,
+             fmt::format("{} from {}", launch_count(below_cuda.launches), base_name(cuda.library)))
         .because("The layer carried them out on the CPU, or not at all.")
-        .advise("look for functions of the list below that have CUDA calls and no HIP calls to match");
+        .advise(
+            "look for functions of the list below that have CUDA calls and no HIP calls to match");
   }
   if (cuda.calls + hip.calls != 0 && cuda.launches + hip.launches == 0) {
     findings.note("redirects.no-launch", process + " uses the runtime and launches no kernel")
         .saw("calls", counts)
         .because(
-            "It asks for devices or moves data, and computes on the CPU: a fallback, if kernels were "
+            "It asks for devices or moves data, and computes on the CPU: a fallback, if kernels "
+            "were "
             "expected.");
   }
   if (!translated)
-    findings.ok("redirects", "every function is answered by the library of its name").saw("calls", counts);
+    findings.ok("redirects", "every function is answered by the library of its name")
+        .saw("calls", counts);
 }
 
 }  // namespace wavetap::doctor

@@ -1,5 +1,5 @@
-// The redirect report: which library answers each CUDA, HIP and HSA function, for whom and how often, read
-// from what libwavetap_audit.so counted.
+// The redirect report: which library answers each CUDA, HIP and HSA function, for whom and how
+// often, read from what libwavetap_audit.so counted.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,7 @@ std::vector<Redirect> read_redirects(const std::string& folder);
 std::string redirects_text(const std::vector<Redirect>& redirects, size_t columns, size_t top);
 
 // Chains such as CUDA -> translation layer -> HIP, and programs that never reached the GPU.
-void judge_redirects(const std::string& process, const std::vector<Redirect>& redirects, Findings& findings);
+void judge_redirects(const std::string& process, const std::vector<Redirect>& redirects,
+                     Findings& findings);
 
 }  // namespace wavetap::doctor

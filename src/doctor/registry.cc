@@ -6,16 +6,11 @@ namespace wavetap::doctor {
 
 std::string_view to_string(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kError:
-      return "error";
-    case Verdict::kWarning:
-      return "warning";
-    case Verdict::kNote:
-      return "note";
-    case Verdict::kUnknown:
-      return "unknown";
-    case Verdict::kOk:
-      return "ok";
+    case Verdict::kError: return "error";
+    case Verdict::kWarning: return "warning";
+    case Verdict::kNote: return "note";
+    case Verdict::kUnknown: return "unknown";
+    case Verdict::kOk: return "ok";
   }
   return "";
 }
@@ -31,10 +26,10 @@ Finding& Findings::add(Verdict verdict, std::string id, std::string summary) {
 }
 
 bool Findings::clean_since(size_t mark) const {
-  return std::none_of(all_.begin() + static_cast<std::ptrdiff_t>(mark), all_.end(),
-                      [](const Finding& finding) {
-                        return finding.verdict == Verdict::kError || finding.verdict == Verdict::kWarning;
-                      });
+  return std::none_of(
+      all_.begin() + static_cast<std::ptrdiff_t>(mark), all_.end(), [](const Finding& finding) {
+        return finding.verdict == Verdict::kError || finding.verdict == Verdict::kWarning;
+      });
 }
 
 const std::vector<CheckGroup>& check_groups() {

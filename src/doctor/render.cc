@@ -23,19 +23,15 @@ size_t count(const Findings& findings, Verdict verdict) {
 
 util::Style style_of(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kError:
-      return util::Style::kRed;
-    case Verdict::kWarning:
-      return util::Style::kYellow;
-    case Verdict::kOk:
-      return util::Style::kGreen;
-    default:
-      return util::Style::kDim;
+    case Verdict::kError: return util::Style::kRed;
+    case Verdict::kWarning: return util::Style::kYellow;
+    case Verdict::kOk: return util::Style::kGreen;
+    default: return util::Style::kDim;
   }
 }
 
-// Text in lines of at most `columns`, the first after a label of kIndent cells. Words that are too long
-// (paths) are cut into pieces: a terminal would wrap them anyway, without the indent.
+// Text in lines of at most `columns`, the first after a label of kIndent cells. Words that are too
+// long (paths) are cut into pieces: a terminal would wrap them anyway, without the indent.
 std::string labelled(const std::string& label, const std::string& text, size_t columns) {
   const size_t width = columns > kIndent + 20 ? columns - kIndent : 20;
   std::vector<std::string> lines = {""};
@@ -70,28 +66,20 @@ const char* label_of(Remedy::Kind kind) {
   switch (kind) {
     case Remedy::Kind::kSet:
     case Remedy::Kind::kUnset:
-    case Remedy::Kind::kCommand:
-      return "do";
-    case Remedy::Kind::kRoot:
-      return "root";
-    case Remedy::Kind::kAdvice:
-      return "advice";
+    case Remedy::Kind::kCommand: return "do";
+    case Remedy::Kind::kRoot: return "root";
+    case Remedy::Kind::kAdvice: return "advice";
   }
   return "";
 }
 
 const char* name_of(Remedy::Kind kind) {
   switch (kind) {
-    case Remedy::Kind::kSet:
-      return "set";
-    case Remedy::Kind::kUnset:
-      return "unset";
-    case Remedy::Kind::kCommand:
-      return "command";
-    case Remedy::Kind::kRoot:
-      return "root";
-    case Remedy::Kind::kAdvice:
-      return "advice";
+    case Remedy::Kind::kSet: return "set";
+    case Remedy::Kind::kUnset: return "unset";
+    case Remedy::Kind::kCommand: return "command";
+    case Remedy::Kind::kRoot: return "root";
+    case Remedy::Kind::kAdvice: return "advice";
   }
   return "";
 }
@@ -107,14 +95,16 @@ std::string problem_text(const Finding& finding, const TextOptions& options) {
   std::transform(word.begin(), word.end(), word.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   // The head line hangs two columns left of the rest.
-  std::string head = labelled("", util::escape_control(finding.id + ": " + finding.summary), options.columns);
+  std::string head =
+      labelled("", util::escape_control(finding.id + ": " + finding.summary), options.columns);
   head.replace(0, kIndent,
                util::styled(word, style_of(finding.verdict), options.colour) +
                    std::string(kIndent - std::min(kIndent, word.size()), ' '));
   std::string out = head;
   const char* label = "read";
   for (const Evidence& evidence : finding.evidence) {
-    out += labelled(label, util::escape_control(evidence.source + ": " + evidence.value), options.columns);
+    out += labelled(label, util::escape_control(evidence.source + ": " + evidence.value),
+                    options.columns);
     label = "";
   }
   if (!finding.why.empty()) {
@@ -129,8 +119,10 @@ std::string problem_text(const Finding& finding, const TextOptions& options) {
     out += labelled("why", why, options.columns);
   }
   for (const Remedy& remedy : finding.remedies) {
-    out += labelled(label_of(remedy.kind), util::escape_control(remedy_text(remedy)), options.columns);
-    if (!remedy.undo.empty()) out += labelled("undo", util::escape_control(remedy.undo), options.columns);
+    out +=
+        labelled(label_of(remedy.kind), util::escape_control(remedy_text(remedy)), options.columns);
+    if (!remedy.undo.empty())
+      out += labelled("undo", util::escape_control(remedy.undo), options.columns);
   }
   return out;
 }
@@ -174,7 +166,8 @@ bool healthy(const Findings& findings) { return findings.clean_since(0); }
 std::string to_text(const Report& report, const TextOptions& options) {
   const Findings& findings = report.findings;
   std::string out =
-      util::wrap(util::escape_control(verdict_line(report.machine, findings)), options.columns) + "\n";
+      util::wrap(util::escape_control(verdict_line(report.machine, findings)), options.columns) +
+      "\n";
   for (const Verdict verdict : {Verdict::kError, Verdict::kWarning, Verdict::kNote}) {
     for (const Finding& finding : findings.all()) {
       if (finding.verdict != verdict) continue;
@@ -226,11 +219,13 @@ std::string to_text(const Report& report, const TextOptions& options) {
         continue;
       }
       const CheckGroup* group = find_group(finding.group);
-      const std::string name = group != nullptr ? group->name : finding.id.substr(0, finding.id.find('.'));
+      const std::string name =
+          group != nullptr ? group->name : finding.id.substr(0, finding.id.find('.'));
       if (std::find(groups.begin(), groups.end(), name) == groups.end()) groups.push_back(name);
     }
     if (!options.all) {
-      const std::string list = util::wrap("in order: " + util::join(groups, ", "), options.columns) + "\n";
+      const std::string list =
+          util::wrap("in order: " + util::join(groups, ", "), options.columns) + "\n";
       out.replace(out.size() - 10, 10, list);
     }
   }
@@ -257,7 +252,8 @@ nlohmann::ordered_json to_json(const Report& report) {
                           {"target", gpu.target ? ordered_json(gpu.target_name()) : ordered_json()},
                           {"compute_units", gpu.compute_units()},
                           {"vram_bytes", gpu.vram_bytes}};
-    entry["model"] = gpu.known != nullptr && gpu.same_board ? ordered_json(gpu.known->name) : ordered_json();
+    entry["model"] =
+        gpu.known != nullptr && gpu.same_board ? ordered_json(gpu.known->name) : ordered_json();
     const std::optional<Override> override_ = override_for(machine, gpu);
     entry["override"] = override_ ? ordered_json(override_->value) : ordered_json();
     root["gpus"].push_back(entry);
@@ -278,7 +274,8 @@ nlohmann::ordered_json to_json(const Report& report) {
     entry["why"] = util::escape_control(finding.why);
     entry["remedies"] = ordered_json::array();
     for (const Remedy& remedy : finding.remedies) {
-      ordered_json item = {{"kind", name_of(remedy.kind)}, {"text", util::escape_control(remedy.text)}};
+      ordered_json item = {{"kind", name_of(remedy.kind)},
+                           {"text", util::escape_control(remedy.text)}};
       if (!remedy.undo.empty()) item["undo"] = util::escape_control(remedy.undo);
       entry["remedies"].push_back(item);
     }

@@ -36,8 +36,8 @@ struct Report {
   std::vector<Redirect> redirects;
 };
 
-// Verdict first, then problems, the worst first, each with evidence and remedy. Whatever came from a file or
-// a variable is escaped.
+// Verdict first, then problems, the worst first, each with evidence and remedy. Whatever came from
+// a file or a variable is escaped.
 std::string to_text(const Report& report, const TextOptions& options);
 nlohmann::ordered_json to_json(const Report& report);
 

@@ -82,7 +82,8 @@ Root::Root(std::string sysroot) : sysroot_(std::move(sysroot)) {
   }
 }
 
-// Walks the path inside the tree; a link's target, absolute or not, counts from the top of the tree.
+// Walks the path inside the tree; a link's target, absolute or not, counts from the top of the
+// tree.
 std::string Root::resolve(const std::string& path, bool follow_last) const {
   std::vector<std::string> todo = util::split(path, '/');
   std::reverse(todo.begin(), todo.end());
@@ -124,7 +125,8 @@ std::string Root::real(const std::string& path) const {
     const std::string inside = resolve(path, true);
     return inside.empty() ? path : inside;
   }
-  const std::unique_ptr<char, decltype(&std::free)> resolved(realpath(path.c_str(), nullptr), std::free);
+  const std::unique_ptr<char, decltype(&std::free)> resolved(realpath(path.c_str(), nullptr),
+                                                             std::free);
   return resolved ? resolved.get() : path;
 }
 
@@ -173,13 +175,15 @@ ReadText Root::read(const std::string& path) const {
   struct stat status {};
   if (fstat(fd.get(), &status) != 0) return {std::nullopt, errno};
   const bool is_log = path == "/dev/kmsg";
-  if (!S_ISREG(status.st_mode) && !is_log) return {std::nullopt, S_ISDIR(status.st_mode) ? EISDIR : ENXIO};
+  if (!S_ISREG(status.st_mode) && !is_log)
+    return {std::nullopt, S_ISDIR(status.st_mode) ? EISDIR : ENXIO};
   std::string text;
   while (text.size() < kMaxTextBytes) {
     char buffer[16384];
     const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && is_log && errno == EPIPE) continue;  // a record was overwritten; the next is there
+    // A record was overwritten; the next is there.
+    if (got < 0 && is_log && errno == EPIPE) continue;
     if (got < 0 && text.empty() && errno != EAGAIN) return {std::nullopt, errno};
     if (got <= 0) break;
     text.append(buffer, static_cast<size_t>(got));

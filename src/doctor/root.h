@@ -1,8 +1,8 @@
 // Root: the file system the doctor looks at, the machine's own or a copied tree (--sysroot).
 //
-// Paths are always those of the machine ("/sys/class/kfd"); in a copied tree, links are followed inside the
-// tree. A copy cannot keep device files and owners, so a file `.wavetap-sysroot` at its top may state them,
-// one `PATH TYPE MODE UID GID` per line (TYPE c, f or d; MODE octal).
+// Paths are always those of the machine ("/sys/class/kfd"); in a copied tree, links are followed
+// inside the tree. A copy cannot keep device files and owners, so a file `.wavetap-sysroot` at its
+// top may state them, one `PATH TYPE MODE UID GID` per line (TYPE c, f or d; MODE octal).
 #pragma once
 
 #include <cstdint>

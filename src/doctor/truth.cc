@@ -71,15 +71,16 @@ void judge_hsa(const Machine& machine, const Gpu& gpu, const Truth& truth, const
       override_ && override_->target ? amd::to_string(*override_->target) : gpu.target_name();
   std::vector<std::pair<std::string, std::string>> wrong;
   // When the driver lies, HSA may know better: it is then the driver that the topology check names.
-  const bool published = gpu.known != nullptr && plain_arch(hsa.arch) == amd::to_string(gpu.known->target);
+  const bool published =
+      gpu.known != nullptr && plain_arch(hsa.arch) == amd::to_string(gpu.known->target);
   if (gpu.target && plain_arch(hsa.arch) != believed && !published)
     wrong.emplace_back("target", fmt::format("{}, the driver says {}", hsa.arch, believed));
   if (hsa.multiprocessors != gpu.compute_units())
-    wrong.emplace_back("compute units",
-                       fmt::format("{}, the driver says {}", hsa.multiprocessors, gpu.compute_units()));
+    wrong.emplace_back("compute units", fmt::format("{}, the driver says {}", hsa.multiprocessors,
+                                                    gpu.compute_units()));
   if (hsa.wave_size != gpu.property("wave_front_size"))
-    wrong.emplace_back("wave size",
-                       fmt::format("{}, the driver says {}", hsa.wave_size, gpu.property("wave_front_size")));
+    wrong.emplace_back("wave size", fmt::format("{}, the driver says {}", hsa.wave_size,
+                                                gpu.property("wave_front_size")));
   if (wrong.empty()) {
     findings
         .ok("truth.hsa", fmt::format("node {}: HSA agrees with the driver{}", gpu.node,
@@ -87,7 +88,8 @@ void judge_hsa(const Machine& machine, const Gpu& gpu, const Truth& truth, const
         .saw(truth.hsa.library, fmt::format("{}, {} CUs", hsa.arch, hsa.multiprocessors));
     return;
   }
-  Finding& lie = findings.error("truth.hsa", fmt::format("node {}: HSA misreports the GPU", gpu.node));
+  Finding& lie =
+      findings.error("truth.hsa", fmt::format("node {}: HSA misreports the GPU", gpu.node));
   for (const auto& [figure, text] : wrong) lie.saw(truth.hsa.library + " " + figure, text);
   lie.because("A library between the program and the driver answers for HSA.")
       .advise("see LD_PRELOAD, HSA_TOOLS_LIB and LD_LIBRARY_PATH in the environment checks");
@@ -98,31 +100,37 @@ void judge_hip(const Machine& machine, const Gpu& gpu, const Truth& truth, const
   const uint64_t units = gpu.compute_units();
   if (gpu.is_wgp_machine() && hip.multiprocessors * 2 == units) {
     findings
-        .note("truth.wgp",
-              fmt::format(
-                  "node {}: HIP's multiProcessorCount is {}, the GPU has {} compute units; both are right",
-                  gpu.node, hip.multiprocessors, units))
+        .note("truth.wgp", fmt::format("node {}: HIP's multiProcessorCount is {}, the GPU has {} "
+                                       "compute units; both are right",
+                                       gpu.node, hip.multiprocessors, units))
         .saw(truth.hip.library + " multiProcessorCount", std::to_string(hip.multiprocessors))
         .saw(gpu.properties_path, fmt::format("{} CUs", units))
         .because(
-            "From gfx10 on, two compute units form a work-group processor (WGP), a workgroup may span both, "
+            "From gfx10 on, two compute units form a work-group processor (WGP), a workgroup may "
+            "span both, "
             "and HIP counts "
-            "WGPs. Doubling the number in programs makes occupancy and cooperative launches ask for more "
+            "WGPs. Doubling the number in programs makes occupancy and cooperative launches ask "
+            "for more "
             "than fits.")
         .set("GPU_ENABLE_WGP_MODE", "0")
         .advise(
-            "the variable makes HIP count, and use, compute units; needed only where a program insists on "
+            "the variable makes HIP count, and use, compute units; needed only where a program "
+            "insists on "
             "them");
   } else if (hip.multiprocessors != units) {
-    findings.error("truth.hip", fmt::format("node {}: HIP misreports the number of compute units", gpu.node))
+    findings
+        .error("truth.hip",
+               fmt::format("node {}: HIP misreports the number of compute units", gpu.node))
         .saw(truth.hip.library + " multiProcessorCount", std::to_string(hip.multiprocessors))
         .saw(gpu.properties_path, fmt::format("{} CUs", units))
-        .because("A library answers in place of HIP, or the driver's figure was changed on the way.")
+        .because(
+            "A library answers in place of HIP, or the driver's figure was changed on the way.")
         .advise("see LD_PRELOAD and LD_LIBRARY_PATH in the environment checks");
   }
   if (hsa != nullptr && plain_arch(hip.arch) != plain_arch(hsa->arch)) {
     findings
-        .error("truth.hip", fmt::format("node {}: HIP says {}, HSA says {}", gpu.node, hip.arch, hsa->arch))
+        .error("truth.hip",
+               fmt::format("node {}: HIP says {}, HSA says {}", gpu.node, hip.arch, hsa->arch))
         .saw(truth.hip.library + " gcnArchName", hip.arch)
         .saw(truth.hsa.library + " agent name", hsa->arch)
         .because("Kernels are chosen by HIP's name and loaded by HSA's.")
@@ -132,34 +140,39 @@ void judge_hip(const Machine& machine, const Gpu& gpu, const Truth& truth, const
       hip.multiprocessors == units || (gpu.is_wgp_machine() && hip.multiprocessors * 2 == units);
   if (same)
     findings.ok("truth.hip", fmt::format("node {}: HIP agrees with the driver", gpu.node))
-        .saw(truth.hip.library, fmt::format("{}, {} multiprocessors", hip.arch, hip.multiprocessors));
+        .saw(truth.hip.library,
+             fmt::format("{}, {} multiprocessors", hip.arch, hip.multiprocessors));
 }
 
-void judge_cuda(const Gpu& gpu, const Truth& truth, const LayerFigures& cuda, const LayerFigures* hip,
-                Findings& findings) {
+void judge_cuda(const Gpu& gpu, const Truth& truth, const LayerFigures& cuda,
+                const LayerFigures* hip, Findings& findings) {
   std::vector<std::pair<std::string, std::string>> wrong;
   const uint64_t expected = hip != nullptr ? hip->multiprocessors : gpu.compute_units();
   const uint64_t clock = gpu.property("max_engine_clk_fcompute");
   if (cuda.multiprocessors != expected && cuda.multiprocessors != gpu.compute_units()) {
     wrong.emplace_back("MULTIPROCESSOR_COUNT",
-                       fmt::format("{}, HIP says {}, the GPU has {} CUs", cuda.multiprocessors, expected,
-                                   gpu.compute_units()));
+                       fmt::format("{}, HIP says {}, the GPU has {} CUs", cuda.multiprocessors,
+                                   expected, gpu.compute_units()));
   }
   if (clock != 0 && cuda.clock_mhz != clock)
-    wrong.emplace_back("CLOCK_RATE", fmt::format("{} MHz, the driver says {} MHz", cuda.clock_mhz, clock));
+    wrong.emplace_back("CLOCK_RATE",
+                       fmt::format("{} MHz, the driver says {} MHz", cuda.clock_mhz, clock));
   if (cuda.wave_size != gpu.property("wave_front_size"))
-    wrong.emplace_back("WARP_SIZE",
-                       fmt::format("{}, the GPU has {}", cuda.wave_size, gpu.property("wave_front_size")));
-  wrong.emplace_back("COMPUTE_CAPABILITY",
-                     fmt::format("{}, an NVIDIA number; the GPU is {}", cuda.arch, gpu.target_name()));
+    wrong.emplace_back("WARP_SIZE", fmt::format("{}, the GPU has {}", cuda.wave_size,
+                                                gpu.property("wave_front_size")));
+  wrong.emplace_back("COMPUTE_CAPABILITY", fmt::format("{}, an NVIDIA number; the GPU is {}",
+                                                       cuda.arch, gpu.target_name()));
   Finding& layer = findings.warning(
       "truth.cuda",
-      fmt::format("node {}: CUDA's entry points are answered by a translation layer that misreports {}",
-                  gpu.node, wrong.size() > 1 ? fmt::format("{} figures", wrong.size()) : "the architecture"));
+      fmt::format(
+          "node {}: CUDA's entry points are answered by a translation layer that misreports {}",
+          gpu.node,
+          wrong.size() > 1 ? fmt::format("{} figures", wrong.size()) : "the architecture"));
   layer.saw(truth.cuda.library, cuda.name);
   for (const auto& [figure, text] : wrong) layer.saw(truth.cuda.library + " " + figure, text);
   layer.because(
-      "The layer (ZLUDA and its kind) makes these up for programs that expect an NVIDIA GPU. Grid sizes, "
+      "The layer (ZLUDA and its kind) makes these up for programs that expect an NVIDIA GPU. Grid "
+      "sizes, "
       "tile sizes and kernels "
       "chosen by them fit a GPU that is not there.");
   layer.run("wavetap run --correct-device -- CMD    # the true figures, for one program");
@@ -177,10 +190,11 @@ void judge_truth(const Machine& machine, const Truth& truth, Findings& findings)
   findings.enter_group(kTruthGroup);
   for (const Layer* layer : {&truth.hsa, &truth.hip}) {
     if (layer->error.empty()) continue;
-    // A library that is not installed is no lie; a runtime that does not start is a problem when there is a
-    // GPU.
+    // A library that is not installed is no lie; a runtime that does not start is a problem when
+    // there is a GPU.
     if (layer->library.empty()) {
-      findings.unknown("truth." + layer->name, layer->name + " was not asked").saw(layer->name, layer->error);
+      findings.unknown("truth." + layer->name, layer->name + " was not asked")
+          .saw(layer->name, layer->error);
     } else {
       findings.error("truth." + layer->name, layer->name + " does not start")
           .saw(layer->library, layer->error)
@@ -206,16 +220,20 @@ std::vector<FigureRow> figure_rows(const Machine& machine, const Truth& truth, c
   const LayerFigures* cuda = find_device(truth.cuda, gpu, only_one);
   const KnownDevice* known = gpu.same_board ? gpu.known : nullptr;
   std::vector<FigureRow> rows;
-  const auto row = [&](const char* figure, const std::string& published, const std::string& driver, auto get) {
+  const auto row = [&](const char* figure, const std::string& published, const std::string& driver,
+                       auto get) {
     const auto of = [&](const LayerFigures* layer) {
       const std::string text = layer == nullptr ? "" : get(*layer);
       return text.empty() ? std::string("-") : text;
     };
-    rows.push_back({figure, known != nullptr ? published : "-", driver, of(hsa), of(hip), of(cuda)});
+    rows.push_back(
+        {figure, known != nullptr ? published : "-", driver, of(hsa), of(hip), of(cuda)});
   };
   const KnownDevice none;
   const KnownDevice& book = known != nullptr ? *known : none;
-  const auto bytes = [](uint64_t value) { return value == 0 ? std::string("-") : util::human_bytes(value); };
+  const auto bytes = [](uint64_t value) {
+    return value == 0 ? std::string("-") : util::human_bytes(value);
+  };
   row("target", amd::to_string(book.target), gpu.target ? gpu.target_name() : "-",
       [](const LayerFigures& f) { return plain_arch(f.arch); });
   row("compute units", std::to_string(book.compute_units), std::to_string(gpu.compute_units()),
@@ -224,7 +242,8 @@ std::vector<FigureRow> figure_rows(const Machine& machine, const Truth& truth, c
                    ? fmt::format("{} WGPs", f.multiprocessors)
                    : or_dash(f.multiprocessors);
       });
-  row("peak clock MHz", std::to_string(book.engine_clock_mhz), or_dash(gpu.property("max_engine_clk_fcompute")),
+  row("peak clock MHz", std::to_string(book.engine_clock_mhz),
+      or_dash(gpu.property("max_engine_clk_fcompute")),
       [](const LayerFigures& f) { return or_dash(f.clock_mhz); });
   row("wave size", std::to_string(book.wave_size), or_dash(gpu.property("wave_front_size")),
       [](const LayerFigures& f) { return or_dash(f.wave_size); });

@@ -1,5 +1,5 @@
-// Device truth: the figures of each GPU as the driver, HSA, HIP and CUDA's entry points give them, beside the
-// published ones. The layers are asked in child processes.
+// Device truth: the figures of each GPU as the driver, HSA, HIP and CUDA's entry points give them,
+// beside the published ones. The layers are asked in child processes.
 #pragma once
 
 #include <cstdint>

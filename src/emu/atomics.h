@@ -1,14 +1,14 @@
 // What each atomic operation computes, and how it is carried out on host memory.
 //
-// An operation is a pure function next(old, data, data2) from the value in memory and up to two operands
-// to the new value; it returns `old` to the wave. In global memory the host may race with us (other
-// workgroups, other queues, the CPU itself), so the update is a host atomic with sequential consistency:
-// one read-modify-write where the host has one, a compare-and-swap loop otherwise. LDS belongs to the
-// workgroup, whose waves share one host thread, so plain accesses do.
+// An operation is a pure function next(old, data, data2) from the value in memory and up to two
+// operands to the new value; it returns `old` to the wave. In global memory the host may race with
+// us (other workgroups, other queues, the CPU itself), so the update is a host atomic with
+// sequential consistency: one read-modify-write where the host has one, a compare-and-swap loop
+// otherwise. LDS belongs to the workgroup, whose waves share one host thread, so plain accesses do.
 //
 // Floating point: additions round to nearest even and keep denormals whatever MODE says (the memory
-// pipeline, not the wave, computes them). min and max return the number when one operand is a NaN and
-// order -0 below +0.
+// pipeline, not the wave, computes them). min and max return the number when one operand is a NaN
+// and order -0 below +0.
 #pragma once
 
 #include <atomic>
@@ -89,14 +89,18 @@ template <class U>
 struct Smin {
   using Value = U;
   using S = std::make_signed_t<U>;
-  static U next(U old, U data, U) { return static_cast<S>(data) < static_cast<S>(old) ? data : old; }
+  static U next(U old, U data, U) {
+    return static_cast<S>(data) < static_cast<S>(old) ? data : old;
+  }
 };
 
 template <class U>
 struct Smax {
   using Value = U;
   using S = std::make_signed_t<U>;
-  static U next(U old, U data, U) { return static_cast<S>(data) > static_cast<S>(old) ? data : old; }
+  static U next(U old, U data, U) {
+    return static_cast<S>(data) > static_cast<S>(old) ? data : old;
+  }
 };
 
 // Counts up to `data`, then starts again at zero.
@@ -176,7 +180,8 @@ template <class F>
 struct Fmin {
   using Value = typename BitsOf<F>::type;
   static Value next(Value old, Value data, Value) {
-    return std::bit_cast<Value>(min_number(std::bit_cast<F>(old), std::bit_cast<F>(data), /*ieee=*/false));
+    return std::bit_cast<Value>(
+        min_number(std::bit_cast<F>(old), std::bit_cast<F>(data), /*ieee=*/false));
   }
 };
 
@@ -184,7 +189,8 @@ template <class F>
 struct Fmax {
   using Value = typename BitsOf<F>::type;
   static Value next(Value old, Value data, Value) {
-    return std::bit_cast<Value>(max_number(std::bit_cast<F>(old), std::bit_cast<F>(data), /*ieee=*/false));
+    return std::bit_cast<Value>(
+        max_number(std::bit_cast<F>(old), std::bit_cast<F>(data), /*ieee=*/false));
   }
 };
 
@@ -201,7 +207,8 @@ struct PkAddF16 {
   using Value = uint32_t;
   static uint16_t add(uint32_t a, uint32_t b) {
     // The f32 sum of two halves is exact or rounds innocuously: 24 >= 2 * 11 + 2 bits.
-    return static_cast<uint16_t>(float_to_half(add_numbers(half_to_float(a & 0xffff), half_to_float(b & 0xffff))));
+    return static_cast<uint16_t>(
+        float_to_half(add_numbers(half_to_float(a & 0xffff), half_to_float(b & 0xffff))));
   }
   static uint32_t next(uint32_t old, uint32_t data, uint32_t) {
     return add(old, data) | uint32_t{add(old >> 16, data >> 16)} << 16;
@@ -211,7 +218,8 @@ struct PkAddF16 {
 struct PkAddBf16 {
   using Value = uint32_t;
   static uint16_t add(uint32_t a, uint32_t b) {
-    return static_cast<uint16_t>(float_to_bf16(add_numbers(bf16_to_float(a & 0xffff), bf16_to_float(b & 0xffff))));
+    return static_cast<uint16_t>(
+        float_to_bf16(add_numbers(bf16_to_float(a & 0xffff), bf16_to_float(b & 0xffff))));
   }
   static uint32_t next(uint32_t old, uint32_t data, uint32_t) {
     return add(old, data) | uint32_t{add(old >> 16, data >> 16)} << 16;

@@ -12,11 +12,24 @@ namespace {
 
 using enum NumberFormat;
 
-// Layouts in the order of gfx9's DFMT. A name lists components from the highest bits down, as AMD does;
-// the table lists them from x, the lowest.
+// Layouts in the order of gfx9's DFMT. A name lists components from the highest bits down, as AMD
+// does; the table lists them from x, the lowest.
 enum Layout : uint8_t {
-  kInvalid, k8, k16, k8_8, k32, k16_16, k10_11_11, k11_11_10, k10_10_10_2, k2_10_10_10, k8_8_8_8, k32_32,
-  k16_16_16_16, k32_32_32, k32_32_32_32,
+  kInvalid,
+  k8,
+  k16,
+  k8_8,
+  k32,
+  k16_16,
+  k10_11_11,
+  k11_11_10,
+  k10_10_10_2,
+  k2_10_10_10,
+  k8_8_8_8,
+  k32_32,
+  k16_16_16_16,
+  k32_32_32,
+  k32_32_32_32,
 };
 
 constexpr BufferFormat kLayouts[] = {
@@ -102,12 +115,17 @@ BufferFormat numbered(const Run (&runs)[N], uint32_t code) {
 
 uint32_t mask_of(uint32_t bits) { return bits == 32 ? ~0u : (1u << bits) - 1; }
 
-int32_t sign_extend(uint32_t raw, uint32_t bits) { return static_cast<int32_t>(raw << (32 - bits)) >> (32 - bits); }
+int32_t sign_extend(uint32_t raw, uint32_t bits) {
+  return static_cast<int32_t>(raw << (32 - bits)) >> (32 - bits);
+}
 
-// 10- and 11-bit floats: no sign, five exponent bits like a half, so a half without its low mantissa bits.
+// 10- and 11-bit floats: no sign, five exponent bits like a half, so a half without its low
+// mantissa bits.
 uint32_t half_shift(uint32_t bits) { return 15 - bits; }
 
-double clamped(double value, double low, double high) { return value == value ? std::clamp(value, low, high) : 0; }
+double clamped(double value, double low, double high) {
+  return value == value ? std::clamp(value, low, high) : 0;
+}
 
 }  // namespace
 
@@ -127,7 +145,9 @@ uint32_t widen_component(uint32_t raw, uint32_t bits, NumberFormat number) {
     case kUscaled: return bits_of(static_cast<float>(raw));
     case kSscaled: return bits_of(static_cast<float>(sign_extend(raw, bits)));
     case kUnorm: return bits_of(static_cast<float>(static_cast<double>(raw) / mask_of(bits)));
-    case kSnorm: return bits_of(static_cast<float>(std::max(-1.0, double(sign_extend(raw, bits)) / (mask_of(bits) >> 1))));
+    case kSnorm:
+      return bits_of(static_cast<float>(
+          std::max(-1.0, double(sign_extend(raw, bits)) / (mask_of(bits) >> 1))));
     case kFloat: break;
   }
   if (bits == 32) return raw;
@@ -137,7 +157,9 @@ uint32_t widen_component(uint32_t raw, uint32_t bits, NumberFormat number) {
 uint32_t narrow_component(uint32_t value, uint32_t bits, NumberFormat number) {
   const double given = f32_of(value);
   const double top = mask_of(bits), signed_top = mask_of(bits) >> 1;
-  const auto as_bits = [&](double rounded) { return static_cast<uint32_t>(static_cast<int64_t>(rounded)) & mask_of(bits); };
+  const auto as_bits = [&](double rounded) {
+    return static_cast<uint32_t>(static_cast<int64_t>(rounded)) & mask_of(bits);
+  };
   switch (number) {
     case kUint: return std::min(value, mask_of(bits));
     case kSint: return as_bits(clamped(static_cast<int32_t>(value), -signed_top - 1, signed_top));

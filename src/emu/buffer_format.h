@@ -1,7 +1,7 @@
 // Buffer data formats: how the components of a typed buffer element look in memory.
 //
-// A format is a layout (component sizes) and a number format. gfx9 encodes the two separately (DFMT, NFMT),
-// gfx10 and gfx11 number the combinations that exist, each in its own way.
+// A format is a layout (component sizes) and a number format. gfx9 encodes the two separately
+// (DFMT, NFMT), gfx10 and gfx11 number the combinations that exist, each in its own way.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace wavetap::emu {
 enum class NumberFormat : uint8_t { kUnorm, kSnorm, kUscaled, kSscaled, kUint, kSint, kFloat };
 
 struct BufferFormat {
-  uint8_t components = 0;    // 0: no such format
-  uint8_t bits[4] = {};      // of x, y, z, w; x is in the lowest bits
+  uint8_t components = 0;  // 0: no such format
+  uint8_t bits[4] = {};    // of x, y, z, w; x is in the lowest bits
   NumberFormat number = NumberFormat::kUint;
 
   uint32_t size_bytes() const { return (bits[0] + bits[1] + bits[2] + bits[3]) / 8u; }

@@ -39,14 +39,16 @@ BufferLanes<L> read_buffer_lanes(Wave& wave, const isa::Inst& inst) {
   const uint32_t* offset = inst.offen ? row + (inst.idxen ? L : 0) : nullptr;
   const auto immediate = static_cast<uint32_t>(inst.offset);
   for (int lane = 0; lane < L; ++lane) {
-    lanes.index[lane] = (index != nullptr ? index[lane] : 0) + (lanes.buffer.add_tid ? static_cast<uint32_t>(lane) : 0);
+    lanes.index[lane] = (index != nullptr ? index[lane] : 0) +
+                        (lanes.buffer.add_tid ? static_cast<uint32_t>(lane) : 0);
     lanes.offset[lane] = (offset != nullptr ? offset[lane] : 0) + immediate;
   }
   return lanes;
 }
 
 // Copies one dword, or less, that the buffer does not exclude.
-inline bool copy_buffer(Wave& wave, uint64_t address, std::byte* data, uint32_t size_bytes, bool write, int lane) {
+inline bool copy_buffer(Wave& wave, uint64_t address, std::byte* data, uint32_t size_bytes,
+                        bool write, int lane) {
   if (address >= kScratchVa) {
     std::byte* host = wave.translate(address, size_bytes, write, lane);
     if (host == nullptr) return false;
@@ -58,20 +60,22 @@ inline bool copy_buffer(Wave& wave, uint64_t address, std::byte* data, uint32_t 
 
 // Moves one lane's element in parts that are contiguous in memory and in range or not as a whole.
 template <int L>
-bool move_element(Wave& wave, const BufferLanes<L>& lanes, int lane, std::byte* element, uint32_t size_bytes,
-                  bool write) {
+bool move_element(Wave& wave, const BufferLanes<L>& lanes, int lane, std::byte* element,
+                  uint32_t size_bytes, bool write) {
   uint32_t part;
   for (uint32_t done = 0; done < size_bytes; done += part) {
     part = std::min(size_bytes - done, 4u);
     if (lanes.buffer.swizzled) {
-      const uint32_t room = lanes.buffer.element_bytes - (lanes.offset[lane] + done) % lanes.buffer.element_bytes;
+      const uint32_t room =
+          lanes.buffer.element_bytes - (lanes.offset[lane] + done) % lanes.buffer.element_bytes;
       part = std::min(part, room);
     }
     if (lanes.excludes(lane, done, part)) {
       if (!write) std::memset(element + done, 0, part);
       continue;
     }
-    if (!copy_buffer(wave, lanes.address(lane, done), element + done, part, write, lane)) return false;
+    if (!copy_buffer(wave, lanes.address(lane, done), element + done, part, write, lane))
+      return false;
   }
   return true;
 }

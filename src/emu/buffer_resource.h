@@ -1,4 +1,5 @@
-// The buffer resource (V#), four SGPRs that describe a buffer, and the address arithmetic it asks for.
+// The buffer resource (V#), four SGPRs that describe a buffer, and the address arithmetic it asks
+// for.
 //
 // word bits
 //    1:0   47:0   base address
@@ -18,8 +19,8 @@
 //   swizzled: base + soffset + (index / index_stride * stride + offset / element * element) * index_stride
 //                            + index % index_stride * element + offset % element
 //
-// Private memory through a V# is a swizzled buffer of stride 0 at kScratchVa whose index is the lane, so
-// it lands on Wave::scratch_offset() by this very formula.
+// Private memory through a V# is a swizzled buffer of stride 0 at kScratchVa whose index is the
+// lane, so it lands on Wave::scratch_offset() by this very formula.
 //
 // References: MI200 ISA guide 9.1.5 "Buffer addressing", RDNA 2 ISA guide 8.1.5.
 #pragma once
@@ -45,14 +46,16 @@ struct BufferResource {
   // Byte of the buffer before base and soffset are added.
   uint64_t place(uint32_t index, uint32_t offset) const {
     if (!swizzled) return uint64_t{index} * stride + offset;
-    return (uint64_t{index / index_stride} * stride + offset / element_bytes * element_bytes) * index_stride +
+    return (uint64_t{index / index_stride} * stride + offset / element_bytes * element_bytes) *
+               index_stride +
            index % index_stride * element_bytes + offset % element_bytes;
   }
 
   // Whether an access is outside the buffer: it then reads zero, or writes nothing.
   bool excludes(uint32_t index, uint32_t offset, uint32_t soffset, uint32_t size_bytes) const {
     switch (out_of_range) {
-      case 0: return index >= num_records || (stride != 0 && uint64_t{offset} + size_bytes > stride);
+      case 0:
+        return index >= num_records || (stride != 0 && uint64_t{offset} + size_bytes > stride);
       case 1: return index >= num_records;
       case 2: return num_records == 0;
       default: break;
@@ -62,7 +65,8 @@ struct BufferResource {
   }
 };
 
-inline BufferResource read_buffer_resource(const Wave& wave, const isa::Operand& operand, amd::GfxTarget target) {
+inline BufferResource read_buffer_resource(const Wave& wave, const isa::Operand& operand,
+                                           amd::GfxTarget target) {
   const uint32_t* word = wave.s + operand.index;
   BufferResource buffer;
   buffer.base = word[0] | uint64_t{word[1] & 0xffff} << 32;
@@ -77,10 +81,8 @@ inline BufferResource read_buffer_resource(const Wave& wave, const isa::Operand&
   } else {
     buffer.swizzled = word[1] >> 31 != 0;
   }
-  if (target.major >= 10)
-    buffer.out_of_range = word[3] >> 28 & 3;
-  else if (buffer.add_tid)
-    buffer.stride |= (word[3] >> 15 & 0xf) << 14;
+  if (target.major >= 10) buffer.out_of_range = word[3] >> 28 & 3;
+  else if (buffer.add_tid) buffer.stride |= (word[3] >> 15 & 0xf) << 14;
   return buffer;
 }
 

@@ -12,10 +12,12 @@ namespace {
 using isa::Inst;
 using isa::Op;
 
-// How much is decoded in the hope of finding the end of a function: this, then four times as much, …
+// How much is decoded in the hope of finding the end of a function: this, then four times as much,
+// …
 constexpr size_t kFirstSweepBytes = 4096;
 constexpr size_t kLongestSweepBytes = 1 << 20;
-// Instructions kept; beyond this everything is forgotten and decoded again when needed. About 100 MB.
+// Instructions kept; beyond this everything is forgotten and decoded again when needed. About 100
+// MB.
 constexpr size_t kMaxCachedInstructions = 300'000;
 
 bool is_relative_branch(const Inst& inst) {
@@ -31,10 +33,8 @@ bool ends_flow(const Inst& inst) {
     case Op::s_endpgm_saved:
     case Op::s_setpc_b64:
     case Op::s_branch:
-    case Op::s_code_end:
-      return true;
-    default:
-      return false;
+    case Op::s_code_end: return true;
+    default: return false;
   }
 }
 
@@ -44,19 +44,22 @@ constexpr uint64_t kLongestInstructionBytes = 20;
 // Number of instructions that certainly were decoded whole.
 int32_t whole_instructions(const isa::Program& program) {
   int32_t count = program.size();
-  while (count > 0 && program.pc_of(count - 1).value + kLongestInstructionBytes > program.end().value)
+  while (count > 0 &&
+         program.pc_of(count - 1).value + kLongestInstructionBytes > program.end().value)
     --count;
   return count;
 }
 
-// Number of instructions, of the first `limit`, up to the end of the function at the start of `program`:
-// the first place where flow ends and beyond which no earlier branch leads. -1 when there is none.
+// Number of instructions, of the first `limit`, up to the end of the function at the start of
+// `program`: the first place where flow ends and beyond which no earlier branch leads. -1 when
+// there is none.
 int32_t function_end(const isa::Program& program, int32_t limit) {
   int32_t reached = 0;
   for (int32_t i = 0; i < limit; ++i) {
     const Inst& inst = program.insts()[i];
     reached = std::max(reached, inst.target);
-    if (inst.target < 0 && inst.imm16 > 0 && is_relative_branch(inst) && inst.op != Op::kInvalid) return -1;
+    if (inst.target < 0 && inst.imm16 > 0 && is_relative_branch(inst) && inst.op != Op::kInvalid)
+      return -1;
     if (i >= reached && ends_flow(inst)) return i + 1;
   }
   return -1;
@@ -65,9 +68,10 @@ int32_t function_end(const isa::Program& program, int32_t limit) {
 // The first `count` instructions of `program`.
 isa::Program cut(isa::Program& program, int32_t count) {
   for (int32_t i = 0; i < count; ++i)  // a branch that now leads out of the Program
-    if (Inst& inst = program.mutable_insts()[static_cast<size_t>(i)]; inst.target > count) inst.target = -1;
-  isa::Program head(program.begin(), program.pc_of(count).value - program.begin().value, program.target(),
-                    program.wave64());
+    if (Inst& inst = program.mutable_insts()[static_cast<size_t>(i)]; inst.target > count)
+      inst.target = -1;
+  isa::Program head(program.begin(), program.pc_of(count).value - program.begin().value,
+                    program.target(), program.wave64());
   auto& insts = program.mutable_insts();
   auto& offsets = program.mutable_offsets();
   head.mutable_insts().assign(std::make_move_iterator(insts.begin()),
@@ -105,7 +109,8 @@ void CodeCache::invalidate(GpuAddr begin, uint64_t size_bytes) {
   for (auto it = blocks_.begin(); it != blocks_.end();) {
     const Block& block = *it->second;
     const uint64_t first = block.program->begin().value;
-    const bool overlaps = first < begin.value + size_bytes && begin.value < first + block.bytes.size();
+    const bool overlaps =
+        first < begin.value + size_bytes && begin.value < first + block.bytes.size();
     if (!overlaps) {
       ++it;
       continue;
@@ -189,8 +194,8 @@ std::shared_ptr<const LoweredCode> CodeCache::variant_of(Block& block, const Key
   for (const auto& variant : block.variants)
     if (variant->limits().vgprs == key.vgpr_count && variant->limits().agprs == key.agpr_count)
       return variant;
-  block.variants.push_back(
-      std::make_shared<const LoweredCode>(block.program, RegisterLimits{key.vgpr_count, key.agpr_count}));
+  block.variants.push_back(std::make_shared<const LoweredCode>(
+      block.program, RegisterLimits{key.vgpr_count, key.agpr_count}));
   return block.variants.back();
 }
 

@@ -1,13 +1,13 @@
 // CodeCache: decoded code by address.
 //
-// A kernel's code is decoded when a wave first gets there, in blocks: from the address asked for to the
-// end of the function that starts there, as far as a sweep can tell. Calls, tail calls and computed
-// jumps leave a block; the engine then finds or decodes the block they lead to.
+// A kernel's code is decoded when a wave first gets there, in blocks: from the address asked for to
+// the end of the function that starts there, as far as a sweep can tell. Calls, tail calls and
+// computed jumps leave a block; the engine then finds or decodes the block they lead to.
 //
-// Code may be rewritten behind our back (memory freed and reused for another code object), so each block
-// keeps the bytes it was decoded from, and a dispatch compares them the first time it enters the block.
-// The work per executed instruction is none: a wave runs inside one block's tables, and a worker
-// remembers its recent jumps in a JumpCache that lives no longer than a dispatch.
+// Code may be rewritten behind our back (memory freed and reused for another code object), so each
+// block keeps the bytes it was decoded from, and a dispatch compares them the first time it enters
+// the block. The work per executed instruction is none: a wave runs inside one block's tables, and
+// a worker remembers its recent jumps in a JumpCache that lives no longer than a dispatch.
 #pragma once
 
 #include <array>
@@ -71,8 +71,8 @@ class CodeCache {
 
   explicit CodeCache(RunGuarded run_guarded) : run_guarded_(run_guarded) {}
 
-  // The code at `pc`, decoded now when needed. `serial` identifies the dispatch: a block is compared
-  // with memory when its last user was another one.
+  // The code at `pc`, decoded now when needed. `serial` identifies the dispatch: a block is
+  // compared with memory when its last user was another one.
   Found find(const Key& key, GpuAddr pc, uint64_t serial);
 
   void invalidate(GpuAddr begin, uint64_t size_bytes);
@@ -94,7 +94,8 @@ class CodeCache {
   void insert(const std::shared_ptr<Block>& block);
 
   const RunGuarded run_guarded_;
-  mutable std::mutex mutex_;                                // everything below, and each block's variants
+  // Everything below, and each block's variants.
+  mutable std::mutex mutex_;
   std::multimap<uint64_t, std::shared_ptr<Block>> blocks_;  // by first address
   size_t cached_instructions_ = 0;
 };

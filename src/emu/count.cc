@@ -1,12 +1,14 @@
 // How each instruction counts. Decided from the canonical name, once per static instruction.
 //
-// Operations: add, subtract, multiply and the transcendental functions count one per lane, fused and
-// unfused multiply-adds two, a dot product of n pairs 2n, packed operations twice that of one half.
-// Comparisons, minimum, maximum, conversions and moves count none, as in AMD's own FLOP metrics.
+// Operations: add, subtract, multiply and the transcendental functions count one per lane, fused
+// and unfused multiply-adds two, a dot product of n pairs 2n, packed operations twice that of one
+// half. Comparisons, minimum, maximum, conversions and moves count none, as in AMD's own FLOP
+// metrics.
 //
-// Cycles: the issue model is deliberately simple (one wave, no stalls). A 64-lane instruction takes four
-// cycles on gfx9's 16-lane units and two on gfx10's and later 32-lane ones; a transcendental or
-// double-precision one four times as long; a matrix one its operations divided by the unit's width.
+// Cycles: the issue model is deliberately simple (one wave, no stalls). A 64-lane instruction takes
+// four cycles on gfx9's 16-lane units and two on gfx10's and later 32-lane ones; a transcendental
+// or double-precision one four times as long; a matrix one its operations divided by the unit's
+// width.
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -58,7 +60,8 @@ StepCount::Class class_of(const Inst& inst, string_view name) {
 }
 
 bool is_transcendental(string_view name) {
-  for (const string_view part : {"v_rcp_", "v_rsq_", "v_sqrt_", "v_exp_", "v_log_", "v_sin_", "v_cos_"})
+  for (const string_view part :
+       {"v_rcp_", "v_rsq_", "v_sqrt_", "v_exp_", "v_log_", "v_sin_", "v_cos_"})
     if (name.starts_with(part)) return true;
   return false;
 }
@@ -77,7 +80,8 @@ void count_flops(string_view name, StepCount& count) {
   else if (rest.starts_with("v_")) rest.remove_prefix(2);
   const size_t underscore = rest.find('_');
   const string_view verb = rest.substr(0, underscore);
-  const string_view type = underscore == string_view::npos ? string_view{} : rest.substr(underscore + 1);
+  const string_view type =
+      underscore == string_view::npos ? string_view{} : rest.substr(underscore + 1);
 
   uint16_t each = 0;
   for (const string_view v : {"add", "sub", "subrev", "mul"})
@@ -89,17 +93,20 @@ void count_flops(string_view name, StepCount& count) {
   if (each == 0) return;
 
   const string_view precision = verb == "div" ? type.substr(type.find('_') + 1) : type;
-  if (precision.starts_with("f16") || precision.starts_with("legacy_f16")) count.precision = StepCount::kF16;
+  if (precision.starts_with("f16") || precision.starts_with("legacy_f16"))
+    count.precision = StepCount::kF16;
   else if (precision.starts_with("f32") || precision.starts_with("legacy_f32") || has(name, "_mix"))
     count.precision = StepCount::kF32;
   else if (precision.starts_with("f64")) count.precision = StepCount::kF64;
-  else if (name.starts_with("v_fma_mix") || name.starts_with("v_mad_mix")) count.precision = StepCount::kF32;
+  else if (name.starts_with("v_fma_mix") || name.starts_with("v_mad_mix"))
+    count.precision = StepCount::kF32;
   else return;
   count.flops_per_lane = packed ? each * 2 : each;
 }
 
-// Operations of a whole matrix instruction, from the MxNxK in its name. A dense MFMA may work on several
-// independent blocks at once; their number follows from how many elements of A a wave holds.
+// Operations of a whole matrix instruction, from the MxNxK in its name. A dense MFMA may work on
+// several independent blocks at once; their number follows from how many elements of A a wave
+// holds.
 uint32_t matrix_flops(const Inst& inst, string_view name, bool wave64) {
   uint32_t dims[3] = {0, 0, 0};
   const char* at = nullptr;

@@ -1,4 +1,5 @@
-// Exact per-dispatch counters. One list (counters.inc) makes the struct, the names and the JSON keys.
+// Exact per-dispatch counters. One list (counters.inc) makes the struct, the names and the JSON
+// keys.
 #pragma once
 
 #include <cstdint>

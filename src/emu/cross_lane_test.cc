@@ -10,7 +10,8 @@ namespace wavetap::emu {
 namespace {
 
 void number_lanes(TestMachine& machine, uint32_t reg, uint32_t first) {
-  for (int lane = 0; lane < machine.wave.lanes; ++lane) machine.set_v(reg, lane, first + static_cast<uint32_t>(lane));
+  for (int lane = 0; lane < machine.wave.lanes; ++lane)
+    machine.set_v(reg, lane, first + static_cast<uint32_t>(lane));
 }
 
 TEST(CrossLane, ReadfirstlaneTakesTheLowestActiveLane) {
@@ -37,7 +38,8 @@ TEST(CrossLane, ReadlaneAndWritelaneIgnoreExecAndWrapTheLane) {
     machine.set_exec(1);
     machine.set_s(5, 31);
     machine.set_s(6, static_cast<uint32_t>(machine.wave.lanes) + 3);
-    ASSERT_TRUE(machine.run("v_readlane_b32 s4, v1, s5\nv_readlane_b32 s7, v1, s6\nv_readlane_b32 vcc_lo, v1, 5"));
+    ASSERT_TRUE(machine.run(
+        "v_readlane_b32 s4, v1, s5\nv_readlane_b32 s7, v1, s6\nv_readlane_b32 vcc_lo, v1, 5"));
     EXPECT_EQ(machine.s(4), 131u);
     EXPECT_EQ(machine.s(7), 103u);
     EXPECT_EQ(machine.s(isa::slot::kVccLo), 105u);
@@ -63,8 +65,10 @@ TEST(CrossLane, Permlane16ReadsWithinItsRowOrTheOther) {
           const uint64_t exec = random() & machine.wave.full_exec();
           machine.set_exec(exec);
           machine.set_s64(4, select);
-          const std::string text = std::string(other_row ? "v_permlanex16_b32" : "v_permlane16_b32") + " v2, v1, s4, s5 op_sel:[" +
-                                   (fetch_inactive ? "1," : "0,") + (bound_ctrl ? "1]" : "0]");
+          const std::string text =
+              std::string(other_row ? "v_permlanex16_b32" : "v_permlane16_b32") +
+              " v2, v1, s4, s5 op_sel:[" + (fetch_inactive ? "1," : "0,") +
+              (bound_ctrl ? "1]" : "0]");
           ASSERT_TRUE(machine.run(text)) << text;
           for (int lane = 0; lane < machine.wave.lanes; ++lane) {
             const int row = other_row ? lane / 16 ^ 1 : lane / 16;
@@ -73,8 +77,7 @@ TEST(CrossLane, Permlane16ReadsWithinItsRowOrTheOther) {
             if ((exec >> lane & 1) != 0) {
               if (fetch_inactive || (exec >> source & 1) != 0)
                 expected = 100u + static_cast<uint32_t>(source);
-              else if (bound_ctrl)
-                expected = 0;
+              else if (bound_ctrl) expected = 0;
             }
             ASSERT_EQ(machine.v(2, lane), expected) << text << " lane " << lane;
           }
@@ -127,19 +130,25 @@ TEST(Vopd, EveryOperationInEitherHalf) {
     uint32_t (*expected)(float a, float b, float d, bool vcc);
   } operations[] = {
       {"v_dual_fmac_f32 D, A, B", [](float a, float b, float d, bool) { return bits(a * b + d); }},
-      {"v_dual_fmaak_f32 D, A, B, 0x40000000", [](float a, float b, float, bool) { return bits(a * b + 2); }},
-      {"v_dual_fmamk_f32 D, A, 0x40000000, B", [](float a, float b, float, bool) { return bits(a * 2 + b); }},
+      {"v_dual_fmaak_f32 D, A, B, 0x40000000",
+       [](float a, float b, float, bool) { return bits(a * b + 2); }},
+      {"v_dual_fmamk_f32 D, A, 0x40000000, B",
+       [](float a, float b, float, bool) { return bits(a * 2 + b); }},
       {"v_dual_mul_f32 D, A, B", [](float a, float b, float, bool) { return bits(a * b); }},
-      {"v_dual_mul_dx9_zero_f32 D, A, B", [](float a, float b, float, bool) { return bits(a * b); }},
+      {"v_dual_mul_dx9_zero_f32 D, A, B",
+       [](float a, float b, float, bool) { return bits(a * b); }},
       {"v_dual_add_f32 D, A, B", [](float a, float b, float, bool) { return bits(a + b); }},
       {"v_dual_sub_f32 D, A, B", [](float a, float b, float, bool) { return bits(a - b); }},
       {"v_dual_subrev_f32 D, A, B", [](float a, float b, float, bool) { return bits(b - a); }},
       {"v_dual_mov_b32 D, A", [](float a, float, float, bool) { return bits(a); }},
-      {"v_dual_cndmask_b32 D, A, B", [](float a, float b, float, bool vcc) { return bits(vcc ? b : a); }},
+      {"v_dual_cndmask_b32 D, A, B",
+       [](float a, float b, float, bool vcc) { return bits(vcc ? b : a); }},
       {"v_dual_max_f32 D, A, B", [](float a, float b, float, bool) { return bits(a > b ? a : b); }},
       {"v_dual_min_f32 D, A, B", [](float a, float b, float, bool) { return bits(a < b ? a : b); }},
-      {"v_dual_add_nc_u32 D, A, B", [](float a, float b, float, bool) { return bits(a) + bits(b); }},
-      {"v_dual_lshlrev_b32 D, A, B", [](float a, float b, float, bool) { return bits(b) << (bits(a) & 31); }},
+      {"v_dual_add_nc_u32 D, A, B",
+       [](float a, float b, float, bool) { return bits(a) + bits(b); }},
+      {"v_dual_lshlrev_b32 D, A, B",
+       [](float a, float b, float, bool) { return bits(b) << (bits(a) & 31); }},
       {"v_dual_and_b32 D, A, B", [](float a, float b, float, bool) { return bits(a) & bits(b); }},
   };
   const auto with = [](std::string half, const char* d, const char* a, const char* b) {
@@ -147,7 +156,9 @@ TEST(Vopd, EveryOperationInEitherHalf) {
       if (const size_t at = half.find(name); at != std::string::npos) half.replace(at, 1, reg);
     return half;
   };
-  const auto only_second = [](const char* half) { return std::strstr(half, "u32") || std::strstr(half, "shl") || std::strstr(half, "and_b"); };
+  const auto only_second = [](const char* half) {
+    return std::strstr(half, "u32") || std::strstr(half, "shl") || std::strstr(half, "and_b");
+  };
   int checked = 0;
   for (const auto& x : operations) {
     if (only_second(x.half)) continue;
@@ -158,12 +169,15 @@ TEST(Vopd, EveryOperationInEitherHalf) {
       machine.set_vcc(0x0f0f0f0f);
       for (int lane = 0; lane < 32; ++lane) {
         // The halves must not share a register bank: each has its own copy of the operands.
-        for (const uint32_t reg : {4u, 7u}) machine.set_v(reg, lane, bits(1.5f * static_cast<float>(lane)));
-        for (const uint32_t reg : {10u, 11u}) machine.set_v(reg, lane, bits(20.0f - static_cast<float>(lane)));
+        for (const uint32_t reg : {4u, 7u})
+          machine.set_v(reg, lane, bits(1.5f * static_cast<float>(lane)));
+        for (const uint32_t reg : {10u, 11u})
+          machine.set_v(reg, lane, bits(20.0f - static_cast<float>(lane)));
         machine.set_v(8, lane, bits(0.25f));
         machine.set_v(9, lane, bits(-4.0f));
       }
-      const std::string text = with(x.half, "v8", "v4", "v10") + " :: " + with(y.half, "v9", "v7", "v11");
+      const std::string text =
+          with(x.half, "v8", "v4", "v10") + " :: " + with(y.half, "v9", "v7", "v11");
       ASSERT_TRUE(machine.run(text)) << text;
       ASSERT_FALSE(machine.faulted()) << text << ": " << machine.wave.fault.detail;
       for (int lane = 0; lane < 32; ++lane) {
@@ -178,15 +192,17 @@ TEST(Vopd, EveryOperationInEitherHalf) {
   EXPECT_EQ(checked, 12 * 15 - 4);
 }
 
-// Registers and scalars have handlers of their own; pairs of both kinds are lowered before either runs.
+// Registers and scalars have handlers of their own; pairs of both kinds are lowered before either
+// runs.
 TEST(Vopd, PairsOfDifferentOperandsInOneProgram) {
   TestMachine machine({.target = kGfx1100, .wave64 = false});
   machine.fill_v(0, 6);
   machine.fill_v(1, 8);
   machine.set_s(4, 50);
-  ASSERT_TRUE(machine.run("v_dual_mov_b32 v2, v1 :: v_dual_mov_b32 v3, v0\n"
-                          "v_dual_mov_b32 v4, s4 :: v_dual_mov_b32 v5, 7\n"
-                          "v_dual_mov_b32 v6, v1 :: v_dual_mov_b32 v7, v0"));
+  ASSERT_TRUE(
+      machine.run("v_dual_mov_b32 v2, v1 :: v_dual_mov_b32 v3, v0\n"
+                  "v_dual_mov_b32 v4, s4 :: v_dual_mov_b32 v5, 7\n"
+                  "v_dual_mov_b32 v6, v1 :: v_dual_mov_b32 v7, v0"));
   const uint32_t kExpected[] = {8, 6, 50, 7, 8, 6};
   for (uint32_t i = 0; i < 6; ++i) EXPECT_EQ(machine.v(2 + i, 9), kExpected[i]) << i;
 }
@@ -195,7 +211,8 @@ TEST(Vopd, CodeBehindAPairRuns) {
   TestMachine machine({.target = kGfx1100, .wave64 = false});
   machine.fill_v(0, 6);
   machine.fill_v(1, 8);
-  ASSERT_TRUE(machine.run("v_dual_mov_b32 v2, v1 :: v_dual_mov_b32 v3, v0\nv_add_nc_u32 v4, v2, v3"));
+  ASSERT_TRUE(
+      machine.run("v_dual_mov_b32 v2, v1 :: v_dual_mov_b32 v3, v0\nv_add_nc_u32 v4, v2, v3"));
   EXPECT_EQ(machine.v(4, 9), 14u);
 }
 

@@ -1,5 +1,5 @@
-// ds_*: every instruction of every target against a plain reference, then bounds, alignment, M0 forms, lane
-// exchanges, global wave sync and counters.
+// ds_*: every instruction of every target against a plain reference, then bounds, alignment, M0
+// forms, lane exchanges, global wave sync and counters.
 #include <gtest/gtest.h>
 
 #include "emu/testing/mem_reference.h"
@@ -25,8 +25,8 @@ TestMachine::Options options_for(const Shape& shape) {
 
 struct DsName {
   enum Kind { kLoad, kStore, kAtomic, kOther } kind = kOther;
-  int count = 1;   // elements: 2 for the two-address forms
-  int scale = 0;   // of their offsets
+  int count = 1;  // elements: 2 for the two-address forms
+  int scale = 0;  // of their offsets
   bool returns = false;
   MemoryName element;
 };
@@ -41,9 +41,10 @@ DsName read_ds_name(const std::string& name) {
     return true;
   };
   MemoryName& element = result.element;
-  if (contains(rest, "addtid") || contains(rest, "src2") || contains(rest, "permute") || contains(rest, "swizzle") ||
-      contains(rest, "gws") || contains(rest, "append") || contains(rest, "consume") || contains(rest, "nop") ||
-      contains(rest, "gs_reg") || contains(rest, "bvh") || contains(rest, "ordered"))
+  if (contains(rest, "addtid") || contains(rest, "src2") || contains(rest, "permute") ||
+      contains(rest, "swizzle") || contains(rest, "gws") || contains(rest, "append") ||
+      contains(rest, "consume") || contains(rest, "nop") || contains(rest, "gs_reg") ||
+      contains(rest, "bvh") || contains(rest, "ordered"))
     return result;
   const bool high = take("_d16_hi");
   if (high || take("_d16")) element.half = high ? 1 : 0;
@@ -71,7 +72,8 @@ DsName read_ds_name(const std::string& name) {
       operation = (type[0] == 'i' ? "s" : type[0] == 'u' ? "u" : "f") + operation;
     if (operation == "add" && type[0] == 'f') operation = "fadd";
     if (operation == "pk_add") operation += "_" + type, element.bytes = 4;
-    if ((operation == "cmpst" || operation == "cmpstore") && type[0] == 'f') operation = "f" + operation;
+    if ((operation == "cmpst" || operation == "cmpstore") && type[0] == 'f')
+      operation = "f" + operation;
     element.operation = operation;
   }
   return result;
@@ -93,7 +95,8 @@ void reference(RefMachine& ref, const isa::Inst& inst, const DsName& name) {
   };
   std::vector<Result> results;
   for (int element = 0; element < name.count; ++element) {
-    const int32_t offset = name.count == 1 ? inst.offset : (element == 0 ? inst.offset : inst.offset1) * name.scale;
+    const int32_t offset =
+        name.count == 1 ? inst.offset : (element == 0 ? inst.offset : inst.offset1) * name.scale;
     for (int lane = 0; lane < ref.lanes; ++lane) {
       if (!ref.active(lane)) continue;
       const uint32_t at = base[static_cast<size_t>(lane)] + static_cast<uint32_t>(offset);
@@ -114,7 +117,8 @@ void reference(RefMachine& ref, const isa::Inst& inst, const DsName& name) {
         std::memcpy(&old, memory, static_cast<size_t>(bytes));
         std::string operation = name.element.operation;
         uint64_t a = read_reg(ref, inst.src[name.count == 2 ? element : 0], lane, bytes);
-        uint64_t b = inst.src[1].kind == OperandKind::kNone ? 0 : read_reg(ref, inst.src[1], lane, bytes);
+        uint64_t b =
+            inst.src[1].kind == OperandKind::kNone ? 0 : read_reg(ref, inst.src[1], lane, bytes);
         if (contains(operation, "cmpst")) {  // cmpst: compare, new; cmpstore: new, compare
           if (!contains(operation, "store")) std::swap(a, b);
           operation = operation[0] == 'f' ? "fcmpswap" : "cmpswap";
@@ -132,12 +136,14 @@ void reference(RefMachine& ref, const isa::Inst& inst, const DsName& name) {
         }
         std::memcpy(next, &value, 8);
         if (name.returns)
-          for (int r = 0; r < rows; ++r) results.push_back({lane, element * rows + r, old >> 32 * r & 0xffffffff});
+          for (int r = 0; r < rows; ++r)
+            results.push_back({lane, element * rows + r, old >> 32 * r & 0xffffffff});
       }
       if (!outside) std::memcpy(&ref.lds[at], next, static_cast<size_t>(bytes));
     }
   }
-  for (const Result& result : results) ref.reg(inst.dst, result.row, result.lane) = static_cast<uint32_t>(result.value);
+  for (const Result& result : results)
+    ref.reg(inst.dst, result.row, result.lane) = static_cast<uint32_t>(result.value);
 }
 
 void check(const Shape& shape, const SweepFields& fields, int at_least, std::mt19937_64& random) {
@@ -156,18 +162,20 @@ void check(const Shape& shape, const SweepFields& fields, int at_least, std::mt1
           for (int lane = 0; lane < machine.wave.lanes; ++lane) {
             const auto n = static_cast<uint32_t>(lane);
             const auto bytes = static_cast<uint32_t>(name.element.bytes);
-            const uint32_t at[] = {n * bytes,                                            // consecutive
-                                   (63 - n) * bytes,                                     // reversed
-                                   static_cast<uint32_t>(random() % (kLdsBytes / 8)) * 8,  // scattered, some past the end
-                                   static_cast<uint32_t>(random() % kLdsBytes),          // unaligned
-                                   64u,                                                  // all the same
-                                   n == 29 ? 16 : 64 + n * bytes,                        // almost consecutive
-                                   n == 29 ? 16u : 64u};                                 // almost the same
+            const uint32_t at[] = {n * bytes,         // consecutive
+                                   (63 - n) * bytes,  // reversed
+                                   static_cast<uint32_t>(random() % (kLdsBytes / 8)) *
+                                       8,  // scattered, some past the end
+                                   static_cast<uint32_t>(random() % kLdsBytes),  // unaligned
+                                   64u,                                          // all the same
+                                   n == 29 ? 16 : 64 + n * bytes,  // almost consecutive
+                                   n == 29 ? 16u : 64u};           // almost the same
             machine.set_v(fields.vaddr, lane, at[pattern]);
           }
           RefMachine ref(machine);
           reference(ref, swept.inst, name);
-          const std::string what = shape_name(shape) + " " + swept.name + " pattern " + std::to_string(pattern);
+          const std::string what =
+              shape_name(shape) + " " + swept.name + " pattern " + std::to_string(pattern);
           ASSERT_TRUE(machine.run_code(swept.code)) << what;
           ASSERT_FALSE(machine.faulted()) << what << ": " << fault_name(machine.wave.fault.kind);
           ref.expect_same(machine, what);
@@ -184,9 +192,10 @@ TEST(Ds, EveryLoadStoreAndAtomicAgreesWithTheReference) {
   std::mt19937_64 random(11);
   for (const Shape& shape : test_shapes()) {
     check(shape, {}, 90, random);
-    check(shape, {.offset = 8, .offset1 = 16}, 90, random);  // for one address: 0x1008, partly past the end
-    check(shape, {.vdst = 2}, 90, random);                   // the result overlaps the address
-    check(shape, {.vdst = 4}, 90, random);                   // and the data
+    check(shape, {.offset = 8, .offset1 = 16}, 90,
+          random);                          // for one address: 0x1008, partly past the end
+    check(shape, {.vdst = 2}, 90, random);  // the result overlaps the address
+    check(shape, {.vdst = 4}, 90, random);  // and the data
     if (shape.target.is_gfx90a_family()) check(shape, {.accumulator = true}, 60, random);
     if (HasFailure()) return;
   }
@@ -195,7 +204,9 @@ TEST(Ds, EveryLoadStoreAndAtomicAgreesWithTheReference) {
 TEST(Ds, Src2FormsTakeTheirOperandFromLds) {
   // gfx908 only. B = A + 4 * offset[14:0], or with offset[15] set 4 * vaddr[31:17].
   TestMachine machine({.target = {9, 0, 8}, .lds_bytes = 4096});
-  const auto put = [&](uint32_t at, uint32_t value) { std::memcpy(machine.wave.lds + at, &value, 4); };
+  const auto put = [&](uint32_t at, uint32_t value) {
+    std::memcpy(machine.wave.lds + at, &value, 4);
+  };
   const auto get = [&](uint32_t at) {
     uint32_t value;
     std::memcpy(&value, machine.wave.lds + at, 4);
@@ -221,7 +232,8 @@ TEST(Ds, AddtidFormsAddressARow) {
     TestMachine machine(options_for(shape));
     machine.set_s(isa::slot::kM0, 0xabcd0000 | 64);
     machine.set_exec(~uint64_t{2});
-    for (int lane = 0; lane < machine.wave.lanes; ++lane) machine.set_v(1, lane, 500 + static_cast<uint32_t>(lane));
+    for (int lane = 0; lane < machine.wave.lanes; ++lane)
+      machine.set_v(1, lane, 500 + static_cast<uint32_t>(lane));
     ASSERT_TRUE(machine.run("ds_write_addtid_b32 v1 offset:8"));
     machine.fill_v(2, 1);
     ASSERT_TRUE(machine.run("ds_read_addtid_b32 v2 offset:8"));
@@ -275,8 +287,8 @@ TEST(Ds, AnElementPartlyPastTheEndReadsZeroAndIsNotWritten) {
 
 // --- Lane exchanges.
 
-// Groups of 16 lanes that read rows or single elements are loaded as such; one lane that strays, or a group at the
-// end of LDS, must not be taken for one.
+// Groups of 16 lanes that read rows or single elements are loaded as such; one lane that strays, or
+// a group at the end of LDS, must not be taken for one.
 TEST(Ds, GroupsOfSixteenLanes) {
   struct Form {
     const char* text;
@@ -288,33 +300,45 @@ TEST(Ds, GroupsOfSixteenLanes) {
   constexpr uint32_t kSize = 4096;
   for (const bool wave64 : {true, false}) {
     TestMachine machine({.target = {10, 3, 0}, .wave64 = wave64, .lds_bytes = kSize});
-    for (uint32_t i = 0; i < kSize; ++i) machine.group.lds[i] = static_cast<std::byte>(i * 31 + i / 251);
-    for (const Form form : {Form{"ds_read_u8 v4, v2", 1}, {"ds_read_b32 v4, v2", 4}, {"ds_read_b64 v[4:5], v2", 8},
-                            {"ds_read_b96 v[4:6], v2", 12}, {"ds_read_b128 v[4:7], v2", 16}}) {
+    for (uint32_t i = 0; i < kSize; ++i)
+      machine.group.lds[i] = static_cast<std::byte>(i * 31 + i / 251);
+    for (const Form form : {Form{"ds_read_u8 v4, v2", 1},
+                            {"ds_read_b32 v4, v2", 4},
+                            {"ds_read_b64 v[4:5], v2", 8},
+                            {"ds_read_b96 v[4:6], v2", 12},
+                            {"ds_read_b128 v[4:7], v2", 16}}) {
       const LoweredCode* code = machine.load(form.text);
       ASSERT_NE(code, nullptr) << form.text;
-      for (const Pattern pattern : {Pattern{form.bytes, 0}, {form.bytes, 68}, {0, 68}, {0, 0}, {form.bytes, 16 * form.bytes}})
+      for (const Pattern pattern : {Pattern{form.bytes, 0},
+                                    {form.bytes, 68},
+                                    {0, 68},
+                                    {0, 0},
+                                    {form.bytes, 16 * form.bytes}})
         for (const uint32_t base : {0u, 48u, kSize - 80, kSize - form.bytes})
           for (int stray = -1; stray < machine.wave.lanes; ++stray) {
             uint32_t at[64];
             for (int lane = 0; lane < machine.wave.lanes; ++lane) {
               const auto l = static_cast<uint32_t>(lane);
-              at[lane] = base + l % 16 * pattern.column_stride + l / 16 * pattern.row_stride + (lane == stray ? 4 : 0);
+              at[lane] = base + l % 16 * pattern.column_stride + l / 16 * pattern.row_stride +
+                         (lane == stray ? 4 : 0);
               machine.set_v(2, lane, at[lane]);
             }
             ASSERT_TRUE(machine.run_loaded(code));
             for (int lane = 0; lane < machine.wave.lanes; ++lane) {
               uint32_t want[4] = {};
-              if (at[lane] + form.bytes <= kSize) std::memcpy(want, machine.group.lds + at[lane], form.bytes);
+              if (at[lane] + form.bytes <= kSize)
+                std::memcpy(want, machine.group.lds + at[lane], form.bytes);
               for (uint32_t i = 0; i < (form.bytes + 3) / 4; ++i)
-                ASSERT_EQ(machine.v(4 + i, lane), want[i]) << form.text << " lane " << lane << " stray " << stray << " base " << base;
+                ASSERT_EQ(machine.v(4 + i, lane), want[i])
+                    << form.text << " lane " << lane << " stray " << stray << " base " << base;
             }
           }
     }
   }
 }
 
-// The same for two elements per lane, whose result may replace the address, and for stores, where groups may overlap.
+// The same for two elements per lane, whose result may replace the address, and for stores, where
+// groups may overlap.
 TEST(Ds, PairsAndStoresOfSixteenLanes) {
   constexpr uint32_t kSize = 2048;
   struct Form {
@@ -327,22 +351,29 @@ TEST(Ds, PairsAndStoresOfSixteenLanes) {
   for (const bool wave64 : {true, false}) {
     TestMachine machine({.target = {10, 3, 0}, .wave64 = wave64, .lds_bytes = kSize});
     const LoweredCode* store = machine.load("ds_write_b32 v2, v8");
-    for (const Form form : {Form{"ds_read2_b32 v[4:5], v2 offset0:3 offset1:9", 4, 4, {12, 36}},
-                            {"ds_read2_b32 v[2:3], v2 offset0:3 offset1:9", 4, 2, {12, 36}},
-                            {"ds_read2_b64 v[4:7], v2 offset0:2 offset1:1", 8, 4, {16, 8}},
-                            {"ds_read2st64_b32 v[4:5], v2 offset0:1 offset1:2", 4, 4, {256, 512}}}) {
+    for (const Form form :
+         {Form{"ds_read2_b32 v[4:5], v2 offset0:3 offset1:9", 4, 4, {12, 36}},
+          {"ds_read2_b32 v[2:3], v2 offset0:3 offset1:9", 4, 2, {12, 36}},
+          {"ds_read2_b64 v[4:7], v2 offset0:2 offset1:1", 8, 4, {16, 8}},
+          {"ds_read2st64_b32 v[4:5], v2 offset0:1 offset1:2", 4, 4, {256, 512}}}) {
       const LoweredCode* load = machine.load(form.text);
       ASSERT_NE(load, nullptr) << form.text;
-      for (const Pattern pattern : {Pattern{form.bytes, 68}, {0, 68}, {form.bytes, 16 * form.bytes}, {form.bytes, 20}, {0, 0}})
+      for (const Pattern pattern : {Pattern{form.bytes, 68},
+                                    {0, 68},
+                                    {form.bytes, 16 * form.bytes},
+                                    {form.bytes, 20},
+                                    {0, 0}})
         for (const uint32_t base : {0u, 52u, kSize - 300, kSize - 40})
           for (const int stray : {-1, 0, 1, 15, 16, 17, 31}) {
             uint32_t at[64];
-            for (uint32_t i = 0; i < kSize; ++i) machine.group.lds[i] = static_cast<std::byte>(i * 31 + i / 251);
+            for (uint32_t i = 0; i < kSize; ++i)
+              machine.group.lds[i] = static_cast<std::byte>(i * 31 + i / 251);
             std::vector<std::byte> expected(machine.group.lds, machine.group.lds + kSize);
             const auto set_addresses = [&] {
               for (int lane = 0; lane < machine.wave.lanes; ++lane) {
                 const auto l = static_cast<uint32_t>(lane);
-                at[lane] = base + l % 16 * pattern.column_stride + l / 16 * pattern.row_stride + (lane == stray ? 4 : 0);
+                at[lane] = base + l % 16 * pattern.column_stride + l / 16 * pattern.row_stride +
+                           (lane == stray ? 4 : 0);
                 machine.set_v(2, lane, at[lane]);
                 machine.set_v(8, lane, 0xabc00000 + l);
               }
@@ -353,7 +384,8 @@ TEST(Ds, PairsAndStoresOfSixteenLanes) {
               for (uint32_t element = 0; element < 2; ++element) {
                 uint32_t want[2] = {};
                 const uint32_t from = at[lane] + form.offset[element];
-                if (from + form.bytes <= kSize) std::memcpy(want, expected.data() + from, form.bytes);
+                if (from + form.bytes <= kSize)
+                  std::memcpy(want, expected.data() + from, form.bytes);
                 for (uint32_t i = 0; i < form.bytes / 4; ++i)
                   ASSERT_EQ(machine.v(form.result + element * form.bytes / 4 + i, lane), want[i])
                       << form.text << " lane " << lane << " stray " << stray << " base " << base;
@@ -365,7 +397,8 @@ TEST(Ds, PairsAndStoresOfSixteenLanes) {
                 const uint32_t value = 0xabc00000 + static_cast<uint32_t>(lane);
                 std::memcpy(expected.data() + at[lane], &value, 4);
               }
-            ASSERT_EQ(std::memcmp(machine.group.lds, expected.data(), kSize), 0) << "stray " << stray << " base " << base;
+            ASSERT_EQ(std::memcmp(machine.group.lds, expected.data(), kSize), 0)
+                << "stray " << stray << " base " << base;
           }
     }
   }
@@ -387,16 +420,20 @@ TEST(Ds, BpermuteAndPermuteMoveBetweenActiveLanes) {
         for (int lane = 0; lane < ref.lanes; ++lane) {
           if (!ref.active(lane)) continue;
           const uint32_t address = ref.v[2 * lanes + static_cast<size_t>(lane)] + 12;
-          const int other = lane / group * group + static_cast<int>(address / 4 % static_cast<uint32_t>(group));
+          const int other =
+              lane / group * group + static_cast<int>(address / 4 % static_cast<uint32_t>(group));
           if (push)
             result[static_cast<size_t>(other)] = ref.v[4 * lanes + static_cast<size_t>(lane)];
           else if (ref.active(other))
             result[static_cast<size_t>(lane)] = ref.v[4 * lanes + static_cast<size_t>(other)];
         }
         for (int lane = 0; lane < ref.lanes; ++lane)
-          if (ref.active(lane)) ref.v[4 * lanes + static_cast<size_t>(lane)] = result[static_cast<size_t>(lane)];
-        ASSERT_TRUE(machine.run(push ? "ds_permute_b32 v4, v2, v4 offset:12" : "ds_bpermute_b32 v4, v2, v4 offset:12"));
-        ref.expect_same(machine, shape_name(shape) + (push ? " ds_permute_b32" : " ds_bpermute_b32"));
+          if (ref.active(lane))
+            ref.v[4 * lanes + static_cast<size_t>(lane)] = result[static_cast<size_t>(lane)];
+        ASSERT_TRUE(machine.run(push ? "ds_permute_b32 v4, v2, v4 offset:12"
+                                     : "ds_bpermute_b32 v4, v2, v4 offset:12"));
+        ref.expect_same(machine,
+                        shape_name(shape) + (push ? " ds_permute_b32" : " ds_bpermute_b32"));
       }
     }
   }
@@ -412,18 +449,20 @@ TEST(Ds, SwizzleModes) {
       {"swizzle(REVERSE, 8)", {7, 6, 5, 4, 3, 2, 1, 0}},
       {"swizzle(BROADCAST, 4, 2)", {2, 2, 2, 2, 6, 6, 6, 6}},
       {"swizzle(BITMASK_PERM, \"01pip\")", {10, 11, 8, 9, 14, 15, 12, 13}},
-      {"0xc000|(3<<5)", {3, 4, 5, 6, 7, 8, 9, 10}},                 // rotate by 3
-      {"0xc400|(1<<5)|0x18", {7, 0, 1, 2, 3, 4, 5, 6}},             // the other way, in groups of 8
-      {"0xe000", {0, 16, 8, 24, 4, 20, 12, 28}},                    // bit reversal
-      {"0xe000|0x10", {0, 8, 4, 12, 2, 10, 6, 14}},                 // of the lower four bits
+      {"0xc000|(3<<5)", {3, 4, 5, 6, 7, 8, 9, 10}},      // rotate by 3
+      {"0xc400|(1<<5)|0x18", {7, 0, 1, 2, 3, 4, 5, 6}},  // the other way, in groups of 8
+      {"0xe000", {0, 16, 8, 24, 4, 20, 12, 28}},         // bit reversal
+      {"0xe000|0x10", {0, 8, 4, 12, 2, 10, 6, 14}},      // of the lower four bits
   };
   for (const auto& c : cases) {
     TestMachine machine({.target = {9, 0, 10}});
     for (int lane = 0; lane < 64; ++lane) machine.set_v(1, lane, 100 + static_cast<uint32_t>(lane));
     ASSERT_TRUE(machine.run(std::string("ds_swizzle_b32 v2, v1 offset:") + c.offset)) << c.offset;
     for (int lane = 0; lane < 8; ++lane) {
-      EXPECT_EQ(machine.v(2, lane), 100u + static_cast<uint32_t>(c.source[lane])) << c.offset << " lane " << lane;
-      EXPECT_EQ(machine.v(2, lane + 32), 132u + static_cast<uint32_t>(c.source[lane])) << c.offset << " lane " << lane + 32;
+      EXPECT_EQ(machine.v(2, lane), 100u + static_cast<uint32_t>(c.source[lane]))
+          << c.offset << " lane " << lane;
+      EXPECT_EQ(machine.v(2, lane + 32), 132u + static_cast<uint32_t>(c.source[lane]))
+          << c.offset << " lane " << lane + 32;
     }
   }
   TestMachine machine({.target = {9, 0, 10}});
@@ -493,7 +532,8 @@ TEST(Counters, OfLdsAccesses) {
   for (int lane = 0; lane < 64; ++lane) machine.set_v(1, lane, 128 * static_cast<uint32_t>(lane));
   machine.counters = {};
   machine.run("ds_read_b32 v2, v1");
-  EXPECT_EQ(machine.counters.lds_bank_conflicts, 62u) << "64 dwords of one bank, where two cycles would do";
+  EXPECT_EQ(machine.counters.lds_bank_conflicts, 62u)
+      << "64 dwords of one bank, where two cycles would do";
   machine.fill_v(1, 16);
   machine.counters = {};
   machine.run("ds_read_b32 v2, v1");

@@ -1,17 +1,18 @@
 // The engine's thread pool.
 //
-// A worker takes a workgroup, gives it one turn (scheduler.cc), puts it back or finishes it, and takes
-// the next, going round the dispatches in flight. So dispatches share the workers fairly, and one that
-// waits for another, or for the host, cannot keep it from running.
+// A worker takes a workgroup, gives it one turn (scheduler.cc), puts it back or finishes it, and
+// takes the next, going round the dispatches in flight. So dispatches share the workers fairly, and
+// one that waits for another, or for the host, cannot keep it from running.
 //
-// Workgroups start as others finish; normally no more are resident than there are workers. When turns go
-// by and none finishes, the ones that have started may be waiting for one that has not, so the limit
-// grows: at once when all do nothing but sleep, slowly when they compute. A cooperative dispatch has all
-// of its workgroups resident from the start, as the hardware guarantees.
+// Workgroups start as others finish; normally no more are resident than there are workers. When
+// turns go by and none finishes, the ones that have started may be waiting for one that has not, so
+// the limit grows: at once when all do nothing but sleep, slowly when they compute. A cooperative
+// dispatch has all of its workgroups resident from the start, as the hardware guarantees.
 //
-// One mutex guards jobs, their parked workgroups and the pool of workgroup storage. It is not held while
-// instructions run. To take it less often, a worker claims several workgroups of a large dispatch at once
-// and returns those it has not started when one of them does not finish in its first turn.
+// One mutex guards jobs, their parked workgroups and the pool of workgroup storage. It is not held
+// while instructions run. To take it less often, a worker claims several workgroups of a large
+// dispatch at once and returns those it has not started when one of them does not finish in its
+// first turn.
 #include "emu/engine.h"
 
 #include <pthread.h>
@@ -38,8 +39,8 @@ namespace {
 constexpr size_t kStorageGoalBytes = 64 << 20;
 // Storage of finished workgroups that is kept for the next ones.
 constexpr size_t kMaxPooledBytes = 32 << 20;
-// How much a turn counts towards growing the limit of resident workgroups; it grows when the sum reaches
-// kGrowAt times the number of residents.
+// How much a turn counts towards growing the limit of resident workgroups; it grows when the sum
+// reaches kGrowAt times the number of residents.
 constexpr uint64_t kStallSlept = 4;
 constexpr uint64_t kStallComputed = 1;
 constexpr uint64_t kGrowAt = 4;
@@ -130,11 +131,13 @@ DispatchResult Engine::Impl::run(const Dispatch& dispatch) {
     const std::lock_guard lock(mutex_);
     job.serial = next_serial_++;
   }
-  if (std::optional<Fault> fault = prepare_launch(dispatch, options_, cache_, job.serial, &job.launch)) {
+  if (std::optional<Fault> fault =
+          prepare_launch(dispatch, options_, cache_, job.serial, &job.launch)) {
     result.fault = fault;
     return result;
   }
-  job.resident_limit = dispatch.cooperative ? job.launch.group_count : static_cast<uint64_t>(thread_goal_);
+  job.resident_limit =
+      dispatch.cooperative ? job.launch.group_count : static_cast<uint64_t>(thread_goal_);
   job.code.push_back(job.launch.code);
 
   std::unique_lock lock(mutex_);
@@ -142,7 +145,8 @@ DispatchResult Engine::Impl::run(const Dispatch& dispatch) {
     result.fault = Fault{};
     result.fault->kind = FaultKind::kBadDescriptor;
     result.fault->kernel_object = dispatch.kernel_object;
-    std::snprintf(result.fault->detail, sizeof result.fault->detail, "no worker thread could be started");
+    std::snprintf(result.fault->detail, sizeof result.fault->detail,
+                  "no worker thread could be started");
     return result;
   }
   jobs_.push_back(&job);
@@ -227,7 +231,8 @@ Turn Engine::Impl::run_work(Work& work, Worker& worker) {
       Wave& wave = work.group->waves[0];
       wave.dispatch = job.launch.dispatch;
       wave.workgroup = work.group.get();
-      wave.raise(FaultKind::kBadDescriptor, {}, false, -1, "no host memory for a workgroup's registers");
+      wave.raise(FaultKind::kBadDescriptor, {}, false, -1,
+                 "no host memory for a workgroup's registers");
       return Turn::kFaulted;
     }
     shuffle_waves(*work.group, options_.seed);
@@ -267,7 +272,8 @@ bool Engine::Impl::take_from(Job& job, Work* work) {
     }
     // Enough must be left for the other workers to be busy for as long.
     const uint64_t left = job.launch.group_count - job.next_group;
-    work->claimed = std::clamp<uint64_t>(left / (8 * static_cast<uint64_t>(thread_goal_)), 1, kMaxClaim);
+    work->claimed =
+        std::clamp<uint64_t>(left / (8 * static_cast<uint64_t>(thread_goal_)), 1, kMaxClaim);
     if (job.launch.dispatch->cooperative) work->claimed = 1;
     work->next = job.next_group;
     job.next_group += work->claimed;
@@ -340,8 +346,8 @@ void Engine::Impl::stop(Job& job) {
   if (job.is_over()) over_.notify_all();
 }
 
-// 0 when there is something to compute; else every resident workgroup has slept through its last turns
-// and nothing can change before the host, or time, changes it.
+// 0 when there is something to compute; else every resident workgroup has slept through its last
+// turns and nothing can change before the host, or time, changes it.
 int Engine::Impl::nap_level() const {
   bool any = false;
   for (const Job* job : jobs_) {

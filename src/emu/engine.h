@@ -1,5 +1,5 @@
-// The engine's outside: a dispatch and a memory go in, counters or a fault come out. Knows nothing of
-// HSA runtimes, KFD, files or environment variables; vgpu/ and replay tools adapt it.
+// The engine's outside: a dispatch and a memory go in, counters or a fault come out. Knows nothing
+// of HSA runtimes, KFD, files or environment variables; vgpu/ and replay tools adapt it.
 #pragma once
 
 #include <atomic>
@@ -61,19 +61,21 @@ using RunGuarded = bool (*)(void (*body)(void*), void* arg, uint64_t* fault_addr
 
 struct Wave;
 
-// Called after each instruction of each wave, on the worker that ran it, with the state it left. `pc` is
-// the instruction's address. For tools that print; the engine then runs one instruction at a time.
-using ObserveInstruction = void (*)(void* context, const Wave& wave, const isa::Inst& inst, GpuAddr pc);
+// Called after each instruction of each wave, on the worker that ran it, with the state it left.
+// `pc` is the instruction's address. For tools that print; the engine then runs one instruction at
+// a time.
+using ObserveInstruction = void (*)(void* context, const Wave& wave, const isa::Inst& inst,
+                                    GpuAddr pc);
 
 struct EngineOptions {
   int threads = 0;                     // worker threads; 0 = one per core
   uint64_t seed = 0;                   // non-zero: permutes workgroup and wave order
   uint64_t watchdog_instructions = 0;  // per wave, 0 = no limit
-  // What vector registers, LDS and scratch hold when a wave starts, repeated; hardware leaves them as the
-  // previous wave did, so a program that depends on it is wrong.
+  // What vector registers, LDS and scratch hold when a wave starts, repeated; hardware leaves them
+  // as the previous wave did, so a program that depends on it is wrong.
   uint32_t initial_fill = 0;
-  // Around everything that touches guest memory, so that memory which the user unmapped behind our back
-  // becomes a page fault of the wave. Null: no guard.
+  // Around everything that touches guest memory, so that memory which the user unmapped behind our
+  // back becomes a page fault of the wave. Null: no guard.
   RunGuarded run_guarded = nullptr;
   ObserveInstruction observe = nullptr;
   void* observe_context = nullptr;

@@ -1,6 +1,6 @@
-// Wave instructions per second through the whole engine, for loops dominated by one kind of instruction.
-// items_per_second is wave instructions; the argument is the number of threads; ns_cpu is the processor time
-// of one wave instruction, which other load on the machine does not change.
+// Wave instructions per second through the whole engine, for loops dominated by one kind of
+// instruction. items_per_second is wave instructions; the argument is the number of threads; ns_cpu
+// is the processor time of one wave instruction, which other load on the machine does not change.
 #include <benchmark/benchmark.h>
 
 #include <ctime>
@@ -52,13 +52,14 @@ void run(benchmark::State& state, amd::GfxTarget target, bool wave64, const std:
   }
   const int64_t instructions = state.iterations() * int64_t{waves} * kIterations * (kUnroll + 3);
   state.SetItemsProcessed(instructions);
-  state.counters["ns_cpu"] =
-      1e9 / CLOCKS_PER_SEC * static_cast<double>(std::clock() - begin) / static_cast<double>(instructions);
+  state.counters["ns_cpu"] = 1e9 / CLOCKS_PER_SEC * static_cast<double>(std::clock() - begin) /
+                             static_cast<double>(instructions);
 }
 
 void all_threads(benchmark::internal::Benchmark* b) {
   b->Arg(1);
-  if (const auto cores = std::thread::hardware_concurrency(); cores > 1) b->Arg(static_cast<int>(cores));
+  if (const auto cores = std::thread::hardware_concurrency(); cores > 1)
+    b->Arg(static_cast<int>(cores));
   b->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
 }
 

@@ -1,9 +1,10 @@
-// Random code and random descriptors. Whatever they are, the host must survive: no undefined behaviour,
-// no access outside guest memory, an end within the watchdog's limit.
+// Random code and random descriptors. Whatever they are, the host must survive: no undefined
+// behaviour, no access outside guest memory, an end within the watchdog's limit.
 //
-// Input: 1 byte target, 1 byte flags, 12 bytes of descriptor (rsrc1, rsrc2, properties, preload), 4 bytes
-// of sizes, then code. The random driver's inputs are used as they are; every second one has its code
-// bytes shaped into plausible instructions by borrowing the encoding prefixes of real ones.
+// Input: 1 byte target, 1 byte flags, 12 bytes of descriptor (rsrc1, rsrc2, properties, preload), 4
+// bytes of sizes, then code. The random driver's inputs are used as they are; every second one has
+// its code bytes shaped into plausible instructions by borrowing the encoding prefixes of real
+// ones.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -15,7 +16,8 @@
 namespace wavetap::emu {
 namespace {
 
-constexpr amd::GfxTarget kTargets[] = {{9, 0, 6}, {9, 0, 8}, {9, 0, 10}, {9, 4, 2}, {10, 3, 0}, {11, 0, 0}};
+constexpr amd::GfxTarget kTargets[] = {{9, 0, 6}, {9, 0, 8},  {9, 0, 10},
+                                       {9, 4, 2}, {10, 3, 0}, {11, 0, 0}};
 
 struct Reader {
   const uint8_t* at;
@@ -75,7 +77,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   dispatch.group_segment_bytes = (sizes >> 18 & 0x3f) * 64;
   dispatch.private_segment_bytes = (sizes >> 24) * 4;
   // Pointers worth following: arguments, and the first bytes of data, hold valid addresses.
-  for (uint32_t i = 0; i < 32; ++i) memory.write(TestKernel::kArguments + 8 * i, TestKernel::kData + 64 * i);
+  for (uint32_t i = 0; i < 32; ++i)
+    memory.write(TestKernel::kArguments + 8 * i, TestKernel::kData + 64 * i);
 
   std::vector<uint8_t> code(in.at, in.at + in.left);
   code.resize(code.size() / 4 * 4);
@@ -85,7 +88,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::vector<std::byte> end = {std::byte{0}, std::byte{0},
                                       std::byte{target.major >= 11 ? uint8_t{0xb0} : uint8_t{0x81}},
                                       std::byte{0xbf}};
-  for (size_t i = 0; i < end.size(); ++i) memory.write(TestKernel::kObject + 0x100 + code.size() + i, end[i]);
+  for (size_t i = 0; i < end.size(); ++i)
+    memory.write(TestKernel::kObject + 0x100 + code.size() + i, end[i]);
 
   engine->run(dispatch);
   return 0;

@@ -16,7 +16,9 @@
 namespace wavetap::emu {
 namespace {
 
-TestKernel::Options options_for(const Configuration& c) { return {.target = c.target, .wave64 = c.wave64}; }
+TestKernel::Options options_for(const Configuration& c) {
+  return {.target = c.target, .wave64 = c.wave64};
+}
 
 // v0, v1, v2 = work-item id, on targets that pack the three into v0.
 std::string unpack_ids(amd::GfxTarget target) {
@@ -101,7 +103,8 @@ TEST_P(EngineOnTarget, MakesWavesMeetAtABarrier) {
   for (uint32_t i = 0; i < 1024; ++i) ASSERT_EQ(kernel.data(i), (1023 - i) * (1023 - i));
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, EngineOnTarget, testing::ValuesIn(kConfigurations), configuration_name);
+INSTANTIATE_TEST_SUITE_P(Targets, EngineOnTarget, testing::ValuesIn(kConfigurations),
+                         configuration_name);
 
 // --- Initial state. The kernel stores the SGPRs it starts with.
 
@@ -114,7 +117,8 @@ std::string store_sgprs(uint32_t count) {
 }
 
 TEST(InitialState, OrdersUserAndSystemSgprs) {
-  for (const Configuration& c : {Configuration{kGfx1030, false}, {kGfx1030, true}, {kGfx906, true}}) {
+  for (const Configuration& c :
+       {Configuration{kGfx1030, false}, {kGfx1030, true}, {kGfx906, true}}) {
     constexpr uint16_t kAll = amd::kPrivateSegmentBuffer | amd::kDispatchPtr | amd::kQueuePtr |
                               amd::kKernargSegmentPtr | amd::kDispatchId | amd::kFlatScratchInit |
                               amd::kPrivateSegmentSize;
@@ -161,7 +165,8 @@ TEST(InitialState, OrdersUserAndSystemSgprs) {
 TEST(InitialState, ArchitectedScratchTakesNoSgprs) {
   for (const Configuration& c : {Configuration{kGfx942, true}, {kGfx1100, false}}) {
     TestKernel::Options options = options_for(c);
-    options.properties = amd::kPrivateSegmentBuffer | amd::kKernargSegmentPtr | amd::kFlatScratchInit;
+    options.properties =
+        amd::kPrivateSegmentBuffer | amd::kKernargSegmentPtr | amd::kFlatScratchInit;
     options.private_segment = true;
     TestKernel kernel(options, store_sgprs(6));
     kernel.dispatch.grid_size[2] = 2;
@@ -177,7 +182,8 @@ TEST(InitialState, PreloadsKernelArguments) {
   TestKernel::Options options{.target = kGfx942};
   options.user_sgprs = 5;
   TestKernel kernel(options, "s_trap 2");  // code for firmware that does not preload
-  ASSERT_TRUE(kernel.set_code(store_sgprs(6), TestKernel::kObject + TestKernel::kEntryOffset + 256));
+  ASSERT_TRUE(
+      kernel.set_code(store_sgprs(6), TestKernel::kObject + TestKernel::kEntryOffset + 256));
   amd::KernelDescriptor descriptor = kernel.descriptor();
   descriptor.kernarg_preload = 3 | 1 << 7;  // three dwords from the second on
   kernel.set_descriptor(descriptor);
@@ -248,8 +254,8 @@ TEST(Code, IsDecodedAgainAfterItWasRewritten) {
   TestKernel kernel({}, kCaller);
   Engine engine({.threads = 1});
   for (const uint32_t step : {1u, 2u, 7u}) {
-    ASSERT_TRUE(
-        kernel.set_code("s_add_u32 s8, s8, " + std::to_string(step) + "\ns_setpc_b64 s[30:31]", kCallee));
+    ASSERT_TRUE(kernel.set_code(
+        "s_add_u32 s8, s8, " + std::to_string(step) + "\ns_setpc_b64 s[30:31]", kCallee));
     ASSERT_FALSE(engine.run(kernel.dispatch).fault);
     EXPECT_EQ(kernel.data(0), 100 * step);
   }
@@ -261,7 +267,8 @@ TEST(Code, IsDecodedAgainAfterItWasRewritten) {
 }
 
 TEST(Code, LongerThanAnyDecodedBlockStillRuns) {
-  std::string text = "s_mov_b32 s8, 0\ns_mov_b32 s40, 0x400000\ns_mov_b32 s41, 0\nv_mov_b32 v10, 0\n";
+  std::string text =
+      "s_mov_b32 s8, 0\ns_mov_b32 s40, 0x400000\ns_mov_b32 s41, 0\nv_mov_b32 v10, 0\n";
   for (int i = 0; i < 7000; ++i) text += "s_add_u32 s8, s8, 0x10001\n";  // eight bytes each
   text += "v_mov_b32 v11, s8\nglobal_store_dword v10, v11, s[40:41]\ns_endpgm";
   TestKernel kernel({}, text);
@@ -337,8 +344,8 @@ TEST(Faults, RegistersBeyondTheDescriptor) {
   Engine engine({.threads = 1});
   EXPECT_FALSE(engine.run(kernel.dispatch).fault);
   for (const char* code :
-       {"v_mov_b32 v32, 0", "v_accvgpr_write_b32 a32, 1", "global_load_dwordx4 v[30:33], v0, s[0:1]",
-        "v_add_f64 v[30:31], v[28:29], v[32:33]"}) {
+       {"v_mov_b32 v32, 0", "v_accvgpr_write_b32 a32, 1",
+        "global_load_dwordx4 v[30:33], v0, s[0:1]", "v_add_f64 v[30:31], v[28:29], v[32:33]"}) {
     TestKernel other({}, code);
     const Fault fault = fault_of(other);
     EXPECT_EQ(fault.kind, FaultKind::kBadDescriptor) << code;
@@ -358,7 +365,8 @@ TEST(Faults, InvalidDispatches) {
   expect_bad([](TestKernel& k) { k.dispatch.grid_size[1] = 0; });
   expect_bad([](TestKernel& k) { k.dispatch.workgroup_size[2] = 0; });
   expect_bad([](TestKernel& k) { k.dispatch.workgroup_size[0] = 1025; });
-  expect_bad([](TestKernel& k) { k.dispatch.workgroup_size[0] = k.dispatch.workgroup_size[1] = 33; });
+  expect_bad(
+      [](TestKernel& k) { k.dispatch.workgroup_size[0] = k.dispatch.workgroup_size[1] = 33; });
   expect_bad([](TestKernel& k) { k.dispatch.group_segment_bytes = 65537; });
   expect_bad([](TestKernel& k) { k.dispatch.private_segment_bytes = 1 << 20; });
   expect_bad([](TestKernel& k) {
@@ -492,8 +500,8 @@ struct CountingHost final : Host {
 };
 
 TEST(Messages, ReachTheHost) {
-  TestKernel kernel({},
-                    "s_sendmsg sendmsg(MSG_INTERRUPT)\ns_nop 0\ns_sendmsg sendmsg(MSG_INTERRUPT)\ns_endpgm");
+  TestKernel kernel(
+      {}, "s_sendmsg sendmsg(MSG_INTERRUPT)\ns_nop 0\ns_sendmsg sendmsg(MSG_INTERRUPT)\ns_endpgm");
   CountingHost host;
   kernel.dispatch.host = &host;
   kernel.set_size(128, 64);

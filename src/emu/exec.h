@@ -1,9 +1,9 @@
 // From a decoded instruction to the function that performs it.
 //
 // Each exec_*.cc implements one encoding family and exports one find function. It may pick a
-// specialised function from the operands (all VGPRs, no modifiers, EXEC unknown), since lowering happens
-// once per static instruction. Null means: no semantics; executing it is an kUnimplemented fault, and
-// `wavetap gpu coverage` lists it.
+// specialised function from the operands (all VGPRs, no modifiers, EXEC unknown), since lowering
+// happens once per static instruction. Null means: no semantics; executing it is an kUnimplemented
+// fault, and `wavetap gpu coverage` lists it.
 #pragma once
 
 #include "amd/gfx_target.h"
@@ -19,13 +19,15 @@ struct Shape {
   bool wave64 = true;
 };
 
-Handler find_sop(const isa::Inst& inst, Shape shape);     // exec_sop.cc    SOP1 SOP2 SOPK SOPC
-Handler find_sopp(const isa::Inst& inst, Shape shape);    // exec_sopp.cc   branches, barriers, messages
-Handler find_smem(const isa::Inst& inst, Shape shape);    // exec_smem.cc
-Handler find_vop(const isa::Inst& inst, Shape shape);     // exec_vop.cc and siblings
-Handler find_vopc(const isa::Inst& inst, Shape shape);    // exec_vopc.cc
-Handler find_vop3p(const isa::Inst& inst, Shape shape);   // exec_vop3p.cc  packed, dot, mixed
-Handler find_cross_lane(const isa::Inst& inst, Shape shape);  // exec_cross_lane.cc  readlane, permlane, …
+Handler find_sop(const isa::Inst& inst, Shape shape);  // exec_sop.cc    SOP1 SOP2 SOPK SOPC
+// exec_sopp.cc   branches, barriers, messages.
+Handler find_sopp(const isa::Inst& inst, Shape shape);
+Handler find_smem(const isa::Inst& inst, Shape shape);   // exec_smem.cc
+Handler find_vop(const isa::Inst& inst, Shape shape);    // exec_vop.cc and siblings
+Handler find_vopc(const isa::Inst& inst, Shape shape);   // exec_vopc.cc
+Handler find_vop3p(const isa::Inst& inst, Shape shape);  // exec_vop3p.cc  packed, dot, mixed
+// exec_cross_lane.cc  readlane, permlane, ….
+Handler find_cross_lane(const isa::Inst& inst, Shape shape);
 Handler find_matrix(const isa::Inst& inst, Shape shape);  // exec_matrix.cc MFMA, WMMA
 Handler find_vopd(const isa::Inst& inst, Shape shape);    // exec_vopd.cc
 Handler find_ds(const isa::Inst& inst, Shape shape);      // exec_ds.cc

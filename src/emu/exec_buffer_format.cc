@@ -1,10 +1,11 @@
-// buffer_load_format_*, buffer_store_format_* and their tbuffer forms: buffer accesses that convert between
-// a data format in memory and 32-bit (or, d16, 16-bit) values in registers.
+// buffer_load_format_*, buffer_store_format_* and their tbuffer forms: buffer accesses that convert
+// between a data format in memory and 32-bit (or, d16, 16-bit) values in registers.
 //
-// buffer_ takes the format from the resource, tbuffer_ from the instruction. A load routes components
-// through the resource's destination selects: 0, 1, or component x, y, z, w; components the format lacks
-// read as 0, w as 1. A store writes the components it is given; those it lacks are written as zero. d16
-// values are packed two to a register. A lane outside the buffer reads zeros and writes nothing.
+// buffer_ takes the format from the resource, tbuffer_ from the instruction. A load routes
+// components through the resource's destination selects: 0, 1, or component x, y, z, w; components
+// the format lacks read as 0, w as 1. A store writes the components it is given; those it lacks are
+// written as zero. d16 values are packed two to a register. A lane outside the buffer reads zeros
+// and writes nothing.
 #include "emu/buffer_format.h"
 #include "emu/buffer_lanes.h"
 #include "emu/float_ops.h"
@@ -21,7 +22,8 @@ template <bool kTyped>
 BufferFormat format_of(const Wave& wave, const Inst& inst, const BufferResource& buffer) {
   const amd::GfxTarget target = wave.dispatch->target;
   if (kTyped) return buffer_format(inst.format, target);
-  if (target.major == 9) return buffer_format((buffer.word3 >> 15 & 15) | (buffer.word3 >> 12 & 7) << 4, target);
+  if (target.major == 9)
+    return buffer_format((buffer.word3 >> 15 & 15) | (buffer.word3 >> 12 & 7) << 4, target);
   return buffer_format(buffer.word3 >> 12 & (target.major == 10 ? 0x7f : 0x3f), target);
 }
 
@@ -51,7 +53,8 @@ uint32_t to_d16(uint32_t value, bool is_integer) {
 }
 
 uint32_t from_d16(uint32_t value, const BufferFormat& format) {
-  if (format.number == NumberFormat::kSint) return static_cast<uint32_t>(static_cast<int32_t>(value << 16) >> 16);
+  if (format.number == NumberFormat::kSint)
+    return static_cast<uint32_t>(static_cast<int32_t>(value << 16) >> 16);
   return format.is_integer() ? value : bits_of(half_to_float(value));
 }
 
@@ -84,12 +87,15 @@ void load_rows(Wave& wave, const Inst& inst, uint32_t* rows) {
     const int lane = std::countr_zero(rest);
     const bool outside = format.components == 0 || lanes.excludes(lane, 0, format.size_bytes());
     std::byte element[kElementBytes] = {};
-    if (!outside && !move_element<L>(wave, lanes, lane, element, format.size_bytes(), false)) return;
+    if (!outside && !move_element<L>(wave, lanes, lane, element, format.size_bytes(), false))
+      return;
     uint32_t component[4] = {0, 0, 0, one};
     for (uint32_t i = 0, at = 0; i < format.components; at += format.bits[i++])
-      component[i] = widen_component(extract_bits(element, at, format.bits[i]), format.bits[i], format.number);
+      component[i] =
+          widen_component(extract_bits(element, at, format.bits[i]), format.bits[i], format.number);
     for (int i = 0; i < kCount; ++i) {
-      uint32_t value = outside ? 0 : select_component(lanes.buffer.word3 >> 3 * i & 7, component, one);
+      uint32_t value =
+          outside ? 0 : select_component(lanes.buffer.word3 >> 3 * i & 7, component, one);
       if (kWidth != Width::k32) value = to_d16(value, format.is_integer());
       put_value<kWidth, L>(rows + lane, i, value);
     }
@@ -131,12 +137,14 @@ void store(Wave& wave, const Inst& inst) {
 
 // --- Finding.
 
-#define WT_FORMAT(name, kCount, kWidth)                                         \
-  case Op::buffer_load_format_##name: return load<false, kCount, kWidth, L>;    \
-  case Op::buffer_store_format_##name: return store<false, kCount, kWidth, L>;
-#define WT_TYPED(name, kCount, kWidth)                                          \
-  case Op::tbuffer_load_format_##name: return load<true, kCount, kWidth, L>;    \
-  case Op::tbuffer_store_format_##name: return store<true, kCount, kWidth, L>;
+#define WT_FORMAT(name, kCount, kWidth)                                      \
+  case Op::buffer_load_format_##name: return load<false, kCount, kWidth, L>; \
+  case Op::buffer_store_format_##name:                                       \
+    return store<false, kCount, kWidth, L>;
+#define WT_TYPED(name, kCount, kWidth)                                       \
+  case Op::tbuffer_load_format_##name: return load<true, kCount, kWidth, L>; \
+  case Op::tbuffer_store_format_##name:                                      \
+    return store<true, kCount, kWidth, L>;
 #define WT_BOTH(name, kCount, kWidth) WT_FORMAT(name, kCount, kWidth) WT_TYPED(name, kCount, kWidth)
 
 template <int L>

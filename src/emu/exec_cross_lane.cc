@@ -1,5 +1,5 @@
-// Instructions that move values between lanes, or between lanes and scalars: readlane and writelane,
-// permlane, the DS crossbar exchanges, and the moves to and from accumulation registers.
+// Instructions that move values between lanes, or between lanes and scalars: readlane and
+// writelane, permlane, the DS crossbar exchanges, and the moves to and from accumulation registers.
 //
 // All read their whole source row before they write, so source and destination may be one register.
 // DPP is a modifier of vector ALU instructions and lives with them.
@@ -51,10 +51,8 @@ using Row = std::array<uint32_t, L>;
 template <int L>
 Row<L> read_row(Wave& wave, const isa::Operand& operand) {
   Row<L> row;
-  if (is_row(operand))
-    std::copy_n(data_rows(wave, operand), L, row.begin());
-  else
-    row.fill(wave.read_s32(operand));
+  if (is_row(operand)) std::copy_n(data_rows(wave, operand), L, row.begin());
+  else row.fill(wave.read_s32(operand));
   return row;
 }
 
@@ -64,8 +62,8 @@ void write_row(Wave& wave, const isa::Operand& operand, const Row<L>& row) {
 }
 
 // vdst[i] = src0[row of i, or its neighbour (x16); lane lanesel[4 * (i % 16) +: 4] of that row]
-// where lanesel = {src2, src1}. A disabled source lane gives 0 with bound_ctrl, else nothing is written,
-// unless fetch_inactive reads it all the same.
+// where lanesel = {src2, src1}. A disabled source lane gives 0 with bound_ctrl, else nothing is
+// written, unless fetch_inactive reads it all the same.
 template <bool kOtherRow, int L>
 void permlane16(Wave& wave, const Inst& inst) {
   const Row<L> from = read_row<L>(wave, inst.src[0]);
@@ -75,10 +73,8 @@ void permlane16(Wave& wave, const Inst& inst) {
   for_each_lane(mask, [&](int lane) {
     const int row = (kOtherRow ? lane ^ 16 : lane) & ~15;
     const int source = row + static_cast<int>(select >> 4 * (lane % 16) & 15);
-    if (inst.fetch_inactive || (mask >> source & 1) != 0)
-      to[lane] = from[source];
-    else if (inst.bound_ctrl)
-      to[lane] = 0;
+    if (inst.fetch_inactive || (mask >> source & 1) != 0) to[lane] = from[source];
+    else if (inst.bound_ctrl) to[lane] = 0;
   });
 }
 
@@ -91,7 +87,7 @@ void v_permlane64_b32(Wave& wave, const Inst& inst) {
   write_row<L>(wave, inst.dst, to);
 }
 
-// --- The DS crossbar. A disabled source lane counts as zero. From gfx10 on it is 32 lanes wide: the
+// --- The DS crossbar. A disabled source lane counts as zero. From gfx10 on it is 32 lanes wide: t
 // --- halves of a wave64 do not see each other.
 
 template <int kGroup, int L>
@@ -107,7 +103,8 @@ void ds_bpermute_b32(Wave& wave, const Inst& inst) {
   const uint64_t mask = wave.exec();
   Row<L> to{};
   for_each_lane(mask, [&](int lane) {
-    const int source = exchange_lane<kGroup, L>(lane, address[lane] + static_cast<uint32_t>(inst.offset));
+    const int source =
+        exchange_lane<kGroup, L>(lane, address[lane] + static_cast<uint32_t>(inst.offset));
     to[lane] = (mask >> source & 1) != 0 ? from[source] : 0;
   });
   write_row<L>(wave, inst.dst, to);
@@ -120,7 +117,8 @@ void ds_permute_b32(Wave& wave, const Inst& inst) {
   const uint32_t* address = wave.vrow(inst.vaddr.index);
   Row<L> to{};
   for_each_lane(wave.exec(), [&](int lane) {
-    to[exchange_lane<kGroup, L>(lane, address[lane] + static_cast<uint32_t>(inst.offset))] = from[lane];
+    to[exchange_lane<kGroup, L>(lane, address[lane] + static_cast<uint32_t>(inst.offset))] =
+        from[lane];
   });
   write_row<L>(wave, inst.dst, to);
 }
@@ -141,18 +139,21 @@ uint32_t swizzle_source(uint32_t lane, uint32_t offset) {
     const uint32_t moved = (offset & 0x400) != 0 ? lane - rotate : lane + rotate;
     return ((lane & mask) | (moved & ~mask)) & 0x1f;
   }
-  if (offset >= 0x8000) return (lane & ~3u) | (offset >> 2 * (lane & 3) & 3);  // any order within quads
-  return ((lane & mask) | (offset >> 5 & 0x1f)) ^ (offset >> 10 & 0x1f);       // and, or, xor
+  // Any order within quads.
+  if (offset >= 0x8000) return (lane & ~3u) | (offset >> 2 * (lane & 3) & 3);
+  return ((lane & mask) | (offset >> 5 & 0x1f)) ^ (offset >> 10 & 0x1f);  // and, or, xor
 }
 
 template <int L>
 void ds_swizzle_b32(Wave& wave, const Inst& inst) {
-  const Row<L> from = read_row<L>(wave, inst.vaddr.is(OperandKind::kNone) ? inst.src[0] : inst.vaddr);
+  const Row<L> from =
+      read_row<L>(wave, inst.vaddr.is(OperandKind::kNone) ? inst.src[0] : inst.vaddr);
   const uint64_t mask = wave.exec();
   Row<L> to{};
   for_each_lane(mask, [&](int lane) {
-    const int source = (lane & 32) | static_cast<int>(swizzle_source(static_cast<uint32_t>(lane) & 31,
-                                                                     static_cast<uint32_t>(inst.offset) & 0xffff));
+    const int source =
+        (lane & 32) | static_cast<int>(swizzle_source(static_cast<uint32_t>(lane) & 31,
+                                                      static_cast<uint32_t>(inst.offset) & 0xffff));
     to[lane] = (mask >> source & 1) != 0 ? from[source] : 0;
   });
   write_row<L>(wave, inst.dst, to);

@@ -1,13 +1,14 @@
-// ds_* instructions: loads, stores and atomics on LDS. The lane exchanges that go through the LDS crossbar
-// without touching memory (ds_permute, ds_bpermute, ds_swizzle) are in exec_cross_lane.cc.
+// ds_* instructions: loads, stores and atomics on LDS. The lane exchanges that go through the LDS
+// crossbar without touching memory (ds_permute, ds_bpermute, ds_swizzle) are in exec_cross_lane.cc.
 //
-// address = vaddr(32) + offset, in bytes from the workgroup's LDS. The two-address forms scale their
-// 8-bit offsets by the element size, and by 64 more in the st64 forms. The addtid, append and consume
-// forms take M0[15:0] instead of vaddr.
+// address = vaddr(32) + offset, in bytes from the workgroup's LDS. The two-address forms scale
+// their 8-bit offsets by the element size, and by 64 more in the st64 forms. The addtid, append and
+// consume forms take M0[15:0] instead of vaddr.
 //
 // Bounds: an element that is not wholly inside the workgroup's allocation reads as zero and is not
 // written (MI200 ISA guide, "LDS: out-of-range"). Alignment: any for loads and stores, natural for
-// atomics (kMisaligned). Global data share has no semantics here, except for global wave sync (exec_gws.cc).
+// atomics (kMisaligned). Global data share has no semantics here, except for global wave sync
+// (exec_gws.cc).
 #include "emu/atomics.h"
 #include "emu/exec.h"
 #include "emu/mem_access.h"
@@ -57,12 +58,14 @@ void store(Wave& wave, const Inst& inst) {
 template <class T, uint32_t kScale, int L>
 void load2(Wave& wave, const Inst& inst) {
   uint32_t* rows = data_rows(wave, inst.dst);
-  const uint32_t offset[2] = {static_cast<uint32_t>(inst.offset) * kScale, static_cast<uint32_t>(inst.offset1) * kScale};
+  const uint32_t offset[2] = {static_cast<uint32_t>(inst.offset) * kScale,
+                              static_cast<uint32_t>(inst.offset1) * kScale};
   if (wave.exec() == all_lanes<L>() && wave.counters == nullptr) {
     // Both elements are in the same pattern.
     const Pattern<uint32_t, L> pattern = pattern_of<T::kBytes, L>(wave.vrow(inst.vaddr.index));
     std::byte* from[2][L / kGroupLanes];
-    if (pattern.relation != Relation::kNone && groups_in_lds<T::kBytes, L>(wave, pattern, offset[0], from[0]) &&
+    if (pattern.relation != Relation::kNone &&
+        groups_in_lds<T::kBytes, L>(wave, pattern, offset[0], from[0]) &&
         groups_in_lds<T::kBytes, L>(wave, pattern, offset[1], from[1])) {
       load_groups<T, L>(pattern, from[0], rows);
       load_groups<T, L>(pattern, from[1], rows + T::kRows * L);
@@ -93,14 +96,16 @@ void store2(Wave& wave, const Inst& inst) {
 
 // Updates one element for each active lane, lowest lane first. `result` may be null.
 template <class A, int L>
-void update(Wave& wave, const uint32_t* at, const uint32_t* data, const uint32_t* data2, uint32_t* result) {
+void update(Wave& wave, const uint32_t* at, const uint32_t* data, const uint32_t* data2,
+            uint32_t* result) {
   using U = typename A::Value;
   const uint64_t mask = wave.exec();
   if (wave.counters != nullptr) count_lds(wave, at, mask, sizeof(U));
   for (uint64_t rest = mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     if (at[lane] % sizeof(U) != 0) {
-      wave.raise(FaultKind::kMisaligned, GpuAddr{kSharedAperture + at[lane]}, true, lane, "atomic operation");
+      wave.raise(FaultKind::kMisaligned, GpuAddr{kSharedAperture + at[lane]}, true, lane,
+                 "atomic operation");
       return;
     }
     const U operand = atomic::read_operand<U>(data + lane, L);
@@ -119,11 +124,12 @@ void atomic_op(Wave& wave, const Inst& inst) {
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset), at);
   const uint32_t* data = data_rows(wave, inst.src[0]);
   const uint32_t* data2 = atomic::kOperands<A> == 2 ? data_rows(wave, inst.src[1]) : nullptr;
-  update<A, L>(wave, at, data, data2, inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst));
+  update<A, L>(wave, at, data, data2,
+               inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst));
 }
 
-// gfx9 and gfx10 ds_cmpst: data0 is what must be there, data1 the new value; the reverse of memory's
-// cmpswap and of gfx11's ds_cmpstore.
+// gfx9 and gfx10 ds_cmpst: data0 is what must be there, data1 the new value; the reverse of
+// memory's cmpswap and of gfx11's ds_cmpstore.
 template <class A, int L>
 void compare_store(Wave& wave, const Inst& inst) {
   uint32_t at[L];
@@ -140,19 +146,24 @@ void exchange2(Wave& wave, const Inst& inst) {
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset) * kScale, at[0]);
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset1) * kScale, at[1]);
   uint32_t old[2][kRows * L];
-  for (int i = 0; i < 2; ++i) update<atomic::Swap<U>, L>(wave, at[i], data_rows(wave, inst.src[i]), nullptr, old[i]);
+  for (int i = 0; i < 2; ++i)
+    update<atomic::Swap<U>, L>(wave, at[i], data_rows(wave, inst.src[i]), nullptr, old[i]);
   if (wave.state == WaveState::kFaulted) return;
   uint32_t* rows = data_rows(wave, inst.dst);
-  for (int i = 0; i < 2 * kRows; ++i) blend_row<L>(rows + i * L, old[i / kRows] + i % kRows * L, wave.exec());
+  for (int i = 0; i < 2 * kRows; ++i)
+    blend_row<L>(rows + i * L, old[i / kRows] + i % kRows * L, wave.exec());
 }
 
 // Each 32-bit half of data0 whose bit 31 is set replaces the half in LDS (with bit 31 cleared).
 struct ConditionalExchange {
   using Value = uint64_t;
-  static uint32_t half(uint32_t old, uint32_t data) { return data >> 31 != 0 ? data & 0x7fffffffu : old; }
+  static uint32_t half(uint32_t old, uint32_t data) {
+    return data >> 31 != 0 ? data & 0x7fffffffu : old;
+  }
   static uint64_t next(uint64_t old, uint64_t data, uint64_t) {
     return half(static_cast<uint32_t>(old), static_cast<uint32_t>(data)) |
-           uint64_t{half(static_cast<uint32_t>(old >> 32), static_cast<uint32_t>(data >> 32))} << 32;
+           uint64_t{half(static_cast<uint32_t>(old >> 32), static_cast<uint32_t>(data >> 32))}
+               << 32;
   }
 };
 
@@ -203,7 +214,8 @@ void ds_write_addtid_b32(Wave& wave, const Inst& inst) {
   store_lds<Dwords<1>, L>(wave, at, wave.exec(), data_rows(wave, inst.src[0]));
 }
 
-// tmp = LDS[M0[15:0] + offset]; LDS[…] = tmp ± number of active lanes; vdst = tmp in every active lane
+// tmp = LDS[M0[15:0] + offset]; LDS[…] = tmp ± number of active lanes; vdst = tmp in every active
+// lane
 template <bool kAppend, int L>
 void count_lanes(Wave& wave, const Inst& inst) {
   const uint64_t mask = wave.exec();
@@ -221,11 +233,13 @@ void ds_nop(Wave&, const Inst&) {}
 
 // --- Finding.
 
-#define WT_DS_ATOMIC(name, type, A)              \
+// clang-format off
+#define WT_DS_ATOMIC(name, type, A)                    \
   case Op::ds_##name##_##type: return atomic_op<A, L>; \
   case Op::ds_##name##_rtn_##type: return atomic_op<A, L>;
 #define WT_DS_SRC2(name, type, A) \
   case Op::ds_##name##_src2_##type: return atomic_src2<A, L>;
+// clang-format on
 
 template <int L>
 Handler find_move(const Inst& inst) {
@@ -325,38 +339,39 @@ Handler find_atomic(const Inst& inst) {
     case Op::ds_wrxchg2st64_rtn_b32: return exchange2<uint32_t, 4 * 64, L>;
     case Op::ds_wrxchg2st64_rtn_b64: return exchange2<uint64_t, 8 * 64, L>;
     case Op::ds_wrap_rtn_b32: return atomic_op<atomic::Wrap<uint32_t>, L>;
-    case Op::ds_condxchg32_rtn_b64: return atomic_op<ConditionalExchange, L>;
-    WT_DS_SRC2(add, u32, atomic::Add<uint32_t>)
-    WT_DS_SRC2(add, u64, atomic::Add<uint64_t>)
-    WT_DS_SRC2(add, f32, atomic::Fadd<float>)
-    WT_DS_SRC2(sub, u32, atomic::Sub<uint32_t>)
-    WT_DS_SRC2(sub, u64, atomic::Sub<uint64_t>)
-    WT_DS_SRC2(rsub, u32, atomic::Rsub<uint32_t>)
-    WT_DS_SRC2(rsub, u64, atomic::Rsub<uint64_t>)
-    WT_DS_SRC2(inc, u32, atomic::Inc<uint32_t>)
-    WT_DS_SRC2(inc, u64, atomic::Inc<uint64_t>)
-    WT_DS_SRC2(dec, u32, atomic::Dec<uint32_t>)
-    WT_DS_SRC2(dec, u64, atomic::Dec<uint64_t>)
-    WT_DS_SRC2(min, i32, atomic::Smin<uint32_t>)
-    WT_DS_SRC2(min, i64, atomic::Smin<uint64_t>)
-    WT_DS_SRC2(max, i32, atomic::Smax<uint32_t>)
-    WT_DS_SRC2(max, i64, atomic::Smax<uint64_t>)
-    WT_DS_SRC2(min, u32, atomic::Umin<uint32_t>)
-    WT_DS_SRC2(min, u64, atomic::Umin<uint64_t>)
-    WT_DS_SRC2(max, u32, atomic::Umax<uint32_t>)
-    WT_DS_SRC2(max, u64, atomic::Umax<uint64_t>)
-    WT_DS_SRC2(and, b32, atomic::And<uint32_t>)
-    WT_DS_SRC2(and, b64, atomic::And<uint64_t>)
-    WT_DS_SRC2(or, b32, atomic::Or<uint32_t>)
-    WT_DS_SRC2(or, b64, atomic::Or<uint64_t>)
-    WT_DS_SRC2(xor, b32, atomic::Xor<uint32_t>)
-    WT_DS_SRC2(xor, b64, atomic::Xor<uint64_t>)
-    WT_DS_SRC2(min, f32, atomic::Fmin<float>)
-    WT_DS_SRC2(min, f64, atomic::Fmin<double>)
-    WT_DS_SRC2(max, f32, atomic::Fmax<float>)
-    WT_DS_SRC2(max, f64, atomic::Fmax<double>)
-    WT_DS_SRC2(write, b32, atomic::Swap<uint32_t>)
-    WT_DS_SRC2(write, b64, atomic::Swap<uint64_t>)
+    case Op::ds_condxchg32_rtn_b64:
+      return atomic_op<ConditionalExchange, L>;
+      WT_DS_SRC2(add, u32, atomic::Add<uint32_t>)
+      WT_DS_SRC2(add, u64, atomic::Add<uint64_t>)
+      WT_DS_SRC2(add, f32, atomic::Fadd<float>)
+      WT_DS_SRC2(sub, u32, atomic::Sub<uint32_t>)
+      WT_DS_SRC2(sub, u64, atomic::Sub<uint64_t>)
+      WT_DS_SRC2(rsub, u32, atomic::Rsub<uint32_t>)
+      WT_DS_SRC2(rsub, u64, atomic::Rsub<uint64_t>)
+      WT_DS_SRC2(inc, u32, atomic::Inc<uint32_t>)
+      WT_DS_SRC2(inc, u64, atomic::Inc<uint64_t>)
+      WT_DS_SRC2(dec, u32, atomic::Dec<uint32_t>)
+      WT_DS_SRC2(dec, u64, atomic::Dec<uint64_t>)
+      WT_DS_SRC2(min, i32, atomic::Smin<uint32_t>)
+      WT_DS_SRC2(min, i64, atomic::Smin<uint64_t>)
+      WT_DS_SRC2(max, i32, atomic::Smax<uint32_t>)
+      WT_DS_SRC2(max, i64, atomic::Smax<uint64_t>)
+      WT_DS_SRC2(min, u32, atomic::Umin<uint32_t>)
+      WT_DS_SRC2(min, u64, atomic::Umin<uint64_t>)
+      WT_DS_SRC2(max, u32, atomic::Umax<uint32_t>)
+      WT_DS_SRC2(max, u64, atomic::Umax<uint64_t>)
+      WT_DS_SRC2(and, b32, atomic::And<uint32_t>)
+      WT_DS_SRC2(and, b64, atomic::And<uint64_t>)
+      WT_DS_SRC2(or, b32, atomic::Or<uint32_t>)
+      WT_DS_SRC2(or, b64, atomic::Or<uint64_t>)
+      WT_DS_SRC2(xor, b32, atomic::Xor<uint32_t>)
+      WT_DS_SRC2(xor, b64, atomic::Xor<uint64_t>)
+      WT_DS_SRC2(min, f32, atomic::Fmin<float>)
+      WT_DS_SRC2(min, f64, atomic::Fmin<double>)
+      WT_DS_SRC2(max, f32, atomic::Fmax<float>)
+      WT_DS_SRC2(max, f64, atomic::Fmax<double>)
+      WT_DS_SRC2(write, b32, atomic::Swap<uint32_t>)
+      WT_DS_SRC2(write, b64, atomic::Swap<uint64_t>)
     default: return nullptr;
   }
 }
@@ -372,7 +387,8 @@ Handler find_in(const Inst& inst) {
 Handler find_ds(const Inst& inst, Shape shape) {
   if (const Handler handler = find_gws(inst)) return handler;
   if (inst.gds) return nullptr;
-  if (const Handler handler = find_cross_lane(inst, shape)) return handler;  // the crossbar exchanges
+  // The crossbar exchanges.
+  if (const Handler handler = find_cross_lane(inst, shape)) return handler;
   return shape.wave64 ? find_in<64>(inst) : find_in<32>(inst);
 }
 

@@ -11,8 +11,8 @@
 // M0[15:0] + offset + 4 * lane of LDS; sub-dword values are extended to a dword.
 //
 // Alignment: loads and stores may have any; atomics need their natural one (kMisaligned).
-// References: MI200 ISA guide, "Flat memory instructions"; RDNA 2 ISA guide, the same; LLVM AMDGPUUsage,
-// "Memory model" and "Address spaces".
+// References: MI200 ISA guide, "Flat memory instructions"; RDNA 2 ISA guide, the same; LLVM
+// AMDGPUUsage, "Memory model" and "Address spaces".
 #include "emu/atomics.h"
 #include "emu/exec.h"
 #include "emu/mem_access.h"
@@ -32,7 +32,8 @@ void lane_addresses(Wave& wave, const Inst& inst, uint64_t* at) {
   if (inst.saddr.is(OperandKind::kNone)) {
     const uint32_t* low = wave.vrow(inst.vaddr.index);
     const uint32_t* high = low + L;
-    for (int lane = 0; lane < L; ++lane) at[lane] = (low[lane] | uint64_t{high[lane]} << 32) + offset;
+    for (int lane = 0; lane < L; ++lane)
+      at[lane] = (low[lane] | uint64_t{high[lane]} << 32) + offset;
     return;
   }
   const uint64_t base = wave.read_s64(inst.saddr) + offset;
@@ -69,18 +70,16 @@ FlatLanes split_lanes(const uint64_t* at, uint64_t mask, uint32_t* offset) {
   for_each_lane(mask, [&](int lane) {
     const uint64_t bit = uint64_t{1} << lane;
     offset[lane] = static_cast<uint32_t>(at[lane]);
-    if (at[lane] >> 32 == kSharedAperture >> 32)
-      lanes.lds |= bit;
-    else if (at[lane] >> 32 == kPrivateAperture >> 32)
-      lanes.scratch |= bit;
-    else
-      lanes.global |= bit;
+    if (at[lane] >> 32 == kSharedAperture >> 32) lanes.lds |= bit;
+    else if (at[lane] >> 32 == kPrivateAperture >> 32) lanes.scratch |= bit;
+    else lanes.global |= bit;
   });
   return lanes;
 }
 
 // A DS instruction ignores an LDS address past the end; a flat one is a memory violation.
-bool check_flat_lds(Wave& wave, const uint32_t* at, uint64_t mask, uint32_t size_bytes, bool write) {
+bool check_flat_lds(Wave& wave, const uint32_t* at, uint64_t mask, uint32_t size_bytes,
+                    bool write) {
   for (; mask != 0; mask &= mask - 1) {
     const int lane = std::countr_zero(mask);
     if (in_lds(wave, at[lane], size_bytes)) continue;
@@ -153,7 +152,8 @@ void atomic_op(Wave& wave, const Inst& inst) {
   uint32_t offset[L] = {};
   FlatLanes lanes;
   lanes.global = mask;
-  if (kSpace == Space::kFlat && reaches_aperture<L>(at, mask)) lanes = split_lanes(at, mask, offset);
+  if (kSpace == Space::kFlat && reaches_aperture<L>(at, mask))
+    lanes = split_lanes(at, mask, offset);
   if (wave.counters != nullptr) count_flat(wave, at, lanes, offset, sizeof(U), Access::kAtomic);
 
   for (uint64_t rest = mask; rest != 0; rest &= rest - 1) {
@@ -164,7 +164,8 @@ void atomic_op(Wave& wave, const Inst& inst) {
       return;
     }
     const U operand = atomic::read_operand<U>(data + lane, L);
-    const U operand2 = atomic::kOperands<A> == 2 ? atomic::read_operand<U>(data + sizeof(U) / 4 * L + lane, L) : 0;
+    const U operand2 =
+        atomic::kOperands<A> == 2 ? atomic::read_operand<U>(data + sizeof(U) / 4 * L + lane, L) : 0;
     U old;
     if ((lanes.global & bit) != 0) {
       std::byte* host = wave.translate(at[lane], sizeof(U), true, lane);
@@ -187,8 +188,8 @@ void atomic_op(Wave& wave, const Inst& inst) {
 // --- Scratch.
 
 struct ScratchAddress {
-  uint32_t base = 0;                 // what all lanes share
-  const uint32_t* lane = nullptr;    // what each adds, or null
+  uint32_t base = 0;               // what all lanes share
+  const uint32_t* lane = nullptr;  // what each adds, or null
 };
 
 ScratchAddress scratch_address(Wave& wave, const Inst& inst) {
@@ -201,7 +202,8 @@ ScratchAddress scratch_address(Wave& wave, const Inst& inst) {
 
 template <int L>
 void lane_offsets(const ScratchAddress& address, uint32_t* at) {
-  for (int lane = 0; lane < L; ++lane) at[lane] = address.base + (address.lane != nullptr ? address.lane[lane] : 0);
+  for (int lane = 0; lane < L; ++lane)
+    at[lane] = address.base + (address.lane != nullptr ? address.lane[lane] : 0);
 }
 
 template <class T, int L>
@@ -293,10 +295,13 @@ void global_store_dword_addtid(Wave& wave, const Inst& inst) {
 template <int L>
 Handler find_move(const Inst& inst) {
   switch (inst.op) {
-#define WT_DMA_LOAD(name, ...)                                                                           \
-  case Op::flat_load_##name: return load<Space::kFlat, __VA_ARGS__, L>;                                  \
-  case Op::global_load_##name: return inst.lds ? load_to_lds<__VA_ARGS__, L> : load<Space::kGlobal, __VA_ARGS__, L>; \
-  case Op::scratch_load_##name: return inst.lds ? scratch_load_to_lds<__VA_ARGS__, L> : scratch_load<__VA_ARGS__, L>;
+// clang-format off
+#define WT_DMA_LOAD(name, ...)                                                            \
+  case Op::flat_load_##name: return load<Space::kFlat, __VA_ARGS__, L>;                   \
+  case Op::global_load_##name:                                                            \
+    return inst.lds ? load_to_lds<__VA_ARGS__, L> : load<Space::kGlobal, __VA_ARGS__, L>; \
+  case Op::scratch_load_##name:                                                           \
+    return inst.lds ? scratch_load_to_lds<__VA_ARGS__, L> : scratch_load<__VA_ARGS__, L>;
 #define WT_LOAD(name, ...)                                                  \
   case Op::flat_load_##name: return load<Space::kFlat, __VA_ARGS__, L>;     \
   case Op::global_load_##name: return load<Space::kGlobal, __VA_ARGS__, L>; \
@@ -305,6 +310,7 @@ Handler find_move(const Inst& inst) {
   case Op::flat_store_##name: return store<Space::kFlat, __VA_ARGS__, L>;     \
   case Op::global_store_##name: return store<Space::kGlobal, __VA_ARGS__, L>; \
   case Op::scratch_store_##name: return scratch_store<__VA_ARGS__, L>;
+// clang-format on
 #include "emu/mem_forms.inc"
     case Op::global_load_dword_addtid: return global_load_dword_addtid<L>;
     case Op::global_store_dword_addtid: return global_store_dword_addtid<L>;
@@ -317,7 +323,8 @@ Handler find_atomic(const Inst& inst) {
   switch (inst.op) {
 #define WT_ATOMIC(name, ...)                                                   \
   case Op::flat_atomic_##name: return atomic_op<Space::kFlat, __VA_ARGS__, L>; \
-  case Op::global_atomic_##name: return atomic_op<Space::kGlobal, __VA_ARGS__, L>;
+  case Op::global_atomic_##name:                                               \
+    return atomic_op<Space::kGlobal, __VA_ARGS__, L>;
 #include "emu/mem_forms.inc"
     case Op::flat_atomic_pk_add_bf16: return atomic_op<Space::kFlat, atomic::PkAddBf16, L>;
     case Op::global_atomic_pk_add_bf16: return atomic_op<Space::kGlobal, atomic::PkAddBf16, L>;

@@ -1,5 +1,6 @@
-// ds_gws_*: global wave sync, counters shared by all workgroups of a GPU on which waves can wait. HIP's
-// cooperative launches set one up with a small kernel (ds_gws_init) and then use it as a grid-wide barrier.
+// ds_gws_*: global wave sync, counters shared by all workgroups of a GPU on which waves can wait.
+// HIP's cooperative launches set one up with a small kernel (ds_gws_init) and then use it as a
+// grid-wide barrier.
 //
 // Resource = M0[21:16] + offset; the operand is data0 of the lowest active lane.
 //   init            counter = operand
@@ -9,10 +10,11 @@
 //   sema_p          counter > 0: --counter; else wait
 //   sema_release_all  release everybody
 //
-// A wave that waits executes its instruction again later: it steps back and yields, so that the engine runs
-// others in between. Whether it has been released is the generation of the resource, which every release
-// advances, compared with the one the wave began to wait in. Counter and generation change together, by one
-// compare-and-swap (WaveSync in memory.h); no lock is held, as is the rule inside a slice.
+// A wave that waits executes its instruction again later: it steps back and yields, so that the
+// engine runs others in between. Whether it has been released is the generation of the resource,
+// which every release advances, compared with the one the wave began to wait in. Counter and
+// generation change together, by one compare-and-swap (WaveSync in memory.h); no lock is held, as
+// is the rule inside a slice.
 #include <atomic>
 
 #include "emu/exec.h"
@@ -29,11 +31,12 @@ struct Resource {
   uint32_t generation;
 };
 
-// Changes the instruction's resource by `step`, which gets what it is and makes it what it shall be; `step`
-// may run several times. Returns what the resource was.
+// Changes the instruction's resource by `step`, which gets what it is and makes it what it shall
+// be; `step` may run several times. Returns what the resource was.
 template <class Step>
 Resource update(Wave& wave, const Inst& inst, Step&& step) {
-  const uint32_t id = ((wave.s[isa::slot::kM0] >> 16) + static_cast<uint32_t>(inst.offset)) % WaveSync::kResources;
+  const uint32_t id =
+      ((wave.s[isa::slot::kM0] >> 16) + static_cast<uint32_t>(inst.offset)) % WaveSync::kResources;
   std::atomic<uint64_t>& cell = wave.dispatch->memory->wave_sync.resource[id];
   uint64_t old = cell.load(std::memory_order_acquire);
   for (;;) {
@@ -42,7 +45,8 @@ Resource update(Wave& wave, const Inst& inst, Step&& step) {
     step(after);
     const uint64_t next = after.counter | uint64_t{after.generation} << 32;
     // Orders what the waves did before they met against what they do after; pairs with itself.
-    if (cell.compare_exchange_weak(old, next, std::memory_order_acq_rel, std::memory_order_acquire)) return before;
+    if (cell.compare_exchange_weak(old, next, std::memory_order_acq_rel, std::memory_order_acquire))
+      return before;
   }
 }
 
@@ -70,16 +74,12 @@ void ds_gws_barrier(Wave& wave, const Inst& inst) {
   // Who waits has arrived already and only looks.
   const Resource found = update(wave, inst, [&](Resource& resource) {
     if (wave.waits_for_sync) return;
-    if (resource.counter == 0)
-      resource = {operand(wave, inst), resource.generation + 1};
-    else
-      --resource.counter;
+    if (resource.counter == 0) resource = {operand(wave, inst), resource.generation + 1};
+    else --resource.counter;
   });
   const bool last = !wave.waits_for_sync && found.counter == 0;
-  if (last || is_released(wave, found.generation))
-    wave.waits_for_sync = false;
-  else
-    wait(wave, found.generation);
+  if (last || is_released(wave, found.generation)) wave.waits_for_sync = false;
+  else wait(wave, found.generation);
 }
 
 void ds_gws_sema_v(Wave& wave, const Inst& inst) {
@@ -94,10 +94,8 @@ void ds_gws_sema_p(Wave& wave, const Inst& inst) {
   const Resource found = update(wave, inst, [&](Resource& resource) {
     if (!is_released(wave, resource.generation) && resource.counter > 0) --resource.counter;
   });
-  if (found.counter > 0 || is_released(wave, found.generation))
-    wave.waits_for_sync = false;
-  else
-    wait(wave, found.generation);
+  if (found.counter > 0 || is_released(wave, found.generation)) wave.waits_for_sync = false;
+  else wait(wave, found.generation);
 }
 
 void ds_gws_sema_release_all(Wave& wave, const Inst& inst) {

@@ -1,5 +1,6 @@
-// Matrix instructions by group; the semantics are in exec_mfma.cc, exec_smfmac.cc and exec_wmma.cc, what
-// they share in matrix.h. The moves to and from accumulation registers are in exec_cross_lane.cc.
+// Matrix instructions by group; the semantics are in exec_mfma.cc, exec_smfmac.cc and exec_wmma.cc,
+// what they share in matrix.h. The moves to and from accumulation registers are in
+// exec_cross_lane.cc.
 #include "emu/matrix.h"
 
 namespace wavetap::emu {

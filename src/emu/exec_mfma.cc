@@ -1,15 +1,17 @@
 // v_mfma_*: D = A * B + C for B small blocks at once, on a wave of 64 lanes.
 //
-// Layout of the inputs (result_row() in matrix.h has the output): an M x K x blocks input is spread over
-// 64 lanes with E = M * K * blocks / 64 elements each. Lane l holds row l % M of A (column l % M of B).
-// With several blocks, l / M is the block and k runs over the lane's elements; with one block, l / M is a
-// group of E consecutive k. f64 4x4x4 alone mixes them: block l / 4 % 4, k = l / 16.
+// Layout of the inputs (result_row() in matrix.h has the output): an M x K x blocks input is spread
+// over 64 lanes with E = M * K * blocks / 64 elements each. Lane l holds row l % M of A (column l %
+// M of B). With several blocks, l / M is the block and k runs over the lane's elements; with one
+// block, l / M is a group of E consecutive k. f64 4x4x4 alone mixes them: block l / 4 % 4, k = l /
+// 16.
 //
-// CBSZ and ABID: in every group of 2^CBSZ blocks, block ABID of A stands in for all. BLGP rearranges the
-// lanes of B, see b_lane(); for f64 on gfx940 its bits negate A, B and C instead. EXEC is ignored.
+// CBSZ and ABID: in every group of 2^CBSZ blocks, block ABID of A stands in for all. BLGP
+// rearranges the lanes of B, see b_lane(); for f64 on gfx940 its bits negate A, B and C instead.
+// EXEC is ignored.
 //
-// References: MI100, MI200 and MI300 ISA guides, "Matrix arithmetic instructions"; AMD's Matrix Instruction
-// Calculator.
+// References: MI100, MI200 and MI300 ISA guides, "Matrix arithmetic instructions"; AMD's Matrix
+// Instruction Calculator.
 #include "emu/matrix.h"
 
 namespace wavetap::emu::matrix {
@@ -23,10 +25,10 @@ constexpr int kLanes = 64;
 // The lane whose B data lane `lane` uses.
 int b_lane(uint8_t blgp, int lane) {
   switch (blgp) {
-    case 1: return lane % 32;               // lanes 0-31 for both halves
-    case 2: return 32 + lane % 32;          // lanes 32-63 for both halves
-    case 3: return (lane + 16) % kLanes;    // rotated down by 16
-    case 4: return lane % 16;               // one quarter for all
+    case 1: return lane % 32;             // lanes 0-31 for both halves
+    case 2: return 32 + lane % 32;        // lanes 32-63 for both halves
+    case 3: return (lane + 16) % kLanes;  // rotated down by 16
+    case 4: return lane % 16;             // one quarter for all
     case 5: return 16 + lane % 16;
     case 6: return 32 + lane % 16;
     case 7: return 48 + lane % 16;
@@ -73,7 +75,8 @@ void mfma(Wave& wave, const Inst& inst) {
       constexpr int kTogether = M < 16 ? M : 16;
       for (int part = 0; part < M; part += kTogether) {
         const int from = b_lane(blgp, first + part);
-        for (int j = 0; j < kTogether; ++j) b_to[part + j] = element<InB>(b_rows, kLanes, from + j, e);
+        for (int j = 0; j < kTogether; ++j)
+          b_to[part + j] = element<InB>(b_rows, kLanes, from + j, e);
       }
       if constexpr (kIsF64) {
         for (int i = 0; i < M; ++i) {
@@ -176,7 +179,8 @@ Handler find_other(Op op) {
 
 Handler find_mfma(const Inst& inst, Shape shape) {
   const bool flushes = shape.target == amd::GfxTarget{9, 0, 10};
-  const Handler half = flushes ? find_half<F16Flush, Bf16Flush>(inst.op) : find_half<F16, Bf16>(inst.op);
+  const Handler half =
+      flushes ? find_half<F16Flush, Bf16Flush>(inst.op) : find_half<F16, Bf16>(inst.op);
   return half != nullptr ? half : find_other(inst.op);
 }
 

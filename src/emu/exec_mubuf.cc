@@ -1,11 +1,12 @@
-// buffer_* instructions: memory described by a buffer resource (buffer_resource.h), and the instructions
-// that write back or invalidate caches. Those that convert formats are in exec_buffer_format.cc.
+// buffer_* instructions: memory described by a buffer resource (buffer_resource.h), and the
+// instructions that write back or invalidate caches. Those that convert formats are in
+// exec_buffer_format.cc.
 //
-// A lane outside the buffer reads zero and writes nothing. Elements of several dwords in a raw buffer are
-// checked dword by dword. Buffers at kScratchVa are the wave's own scratch.
+// A lane outside the buffer reads zero and writes nothing. Elements of several dwords in a raw
+// buffer are checked dword by dword. Buffers at kScratchVa are the wave's own scratch.
 //
-// Cache maintenance: the engine has no caches. What is left of these instructions is their place in the
-// memory model, a fence between this wave's accesses, and the host needs that too.
+// Cache maintenance: the engine has no caches. What is left of these instructions is their place in
+// the memory model, a fence between this wave's accesses, and the host needs that too.
 #include <atomic>
 
 #include "emu/atomics.h"
@@ -20,20 +21,23 @@ using isa::Inst;
 using isa::Op;
 using isa::OperandKind;
 
-// The element is contiguous, in range in all lanes, and not in scratch: the general memory path does.
+// The element is contiguous, in range in all lanes, and not in scratch: the general memory path
+// does.
 template <class T, int L>
 bool plain_addresses(const BufferLanes<L>& lanes, uint64_t* at) {
   if (lanes.is_scratch() || (lanes.buffer.swizzled && T::kBytes > 4)) return false;
   uint64_t excluded = 0;
   for (int lane = 0; lane < L; ++lane) {
     at[lane] = lanes.address(lane);
-    const bool misfit = lanes.excludes(lane, 0, T::kBytes) || (lanes.buffer.swizzled && lanes.offset[lane] % 4 != 0);
+    const bool misfit = lanes.excludes(lane, 0, T::kBytes) ||
+                        (lanes.buffer.swizzled && lanes.offset[lane] % 4 != 0);
     excluded |= uint64_t{misfit} << lane;
   }
   return (excluded & lanes.mask) == 0;
 }
 
-// A stack slot: every lane's dword `offset` of scratch, one host row. Null when it is anything else.
+// A stack slot: every lane's dword `offset` of scratch, one host row. Null when it is anything
+// else.
 template <class T, int L>
 std::byte* scratch_row(Wave& wave, const Inst& inst) {
   const auto offset = static_cast<uint32_t>(inst.offset);
@@ -123,7 +127,8 @@ void buffer_store_lds_dword(Wave& wave, const Inst& inst) {
   store_rows<Dwords<1>, L>(wave, inst, row);
 }
 
-// tmp = MEM[address]; MEM[address] = next(tmp, vdata); vdata = tmp (when the instruction returns it)
+// tmp = MEM[address]; MEM[address] = next(tmp, vdata); vdata = tmp (when the instruction returns
+// it)
 template <class A, int L>
 void atomic_op(Wave& wave, const Inst& inst) {
   using U = typename A::Value;
@@ -139,7 +144,8 @@ void atomic_op(Wave& wave, const Inst& inst) {
       return;
     }
     const U operand = atomic::read_operand<U>(data + lane, L);
-    const U operand2 = atomic::kOperands<A> == 2 ? atomic::read_operand<U>(data + sizeof(U) / 4 * L + lane, L) : 0;
+    const U operand2 =
+        atomic::kOperands<A> == 2 ? atomic::read_operand<U>(data + sizeof(U) / 4 * L + lane, L) : 0;
     U old = 0;
     if (!lanes.excludes(lane, 0, sizeof(U))) {
       std::byte* host = wave.translate(at, sizeof(U), true, lane);
@@ -157,6 +163,7 @@ void fence(Wave&, const Inst&) { std::atomic_thread_fence(std::memory_order_seq_
 template <int L>
 Handler find_in(const Inst& inst) {
   switch (inst.op) {
+// clang-format off
 #define WT_DMA_LOAD(name, ...) \
   case Op::buffer_load_##name: return inst.lds ? load_to_lds<__VA_ARGS__, L> : load<__VA_ARGS__, L>;
 #define WT_LOAD(name, ...) \
@@ -165,6 +172,7 @@ Handler find_in(const Inst& inst) {
   case Op::buffer_store_##name: return store<__VA_ARGS__, L>;
 #define WT_ATOMIC(name, ...) \
   case Op::buffer_atomic_##name: return atomic_op<__VA_ARGS__, L>;
+// clang-format on
 #include "emu/mem_forms.inc"
     case Op::buffer_store_lds_dword: return buffer_store_lds_dword<L>;
     case Op::buffer_atomic_csub: return atomic_op<atomic::Csub<uint32_t>, L>;

@@ -1,7 +1,7 @@
 // SMEM: scalar loads, stores and atomics, the clocks, and scalar cache control.
 //
-// address = SBASE + immediate + SOFFSET, for the buffer forms V#.base + …; its low two bits do not count.
-// The scalar cache is not modelled: a load always sees what memory holds.
+// address = SBASE + immediate + SOFFSET, for the buffer forms V#.base + …; its low two bits do not
+// count. The scalar cache is not modelled: a load always sees what memory holds.
 #include <atomic>
 #include <bit>
 #include <cstdint>
@@ -85,7 +85,8 @@ void s_buffer_load(Wave& wave, const Inst& inst) {
     ++inside;
   uint32_t value[kDwords] = {};
   if (inside != 0) {
-    const std::byte* from = wave.translate((buffer.base + offset) & ~uint64_t{3}, inside * 4, false, -1);
+    const std::byte* from =
+        wave.translate((buffer.base + offset) & ~uint64_t{3}, inside * 4, false, -1);
     if (from == nullptr) return;
     std::memcpy(value, from, inside * sizeof(uint32_t));
   }
@@ -174,10 +175,14 @@ void s_buffer_atomic(Wave& wave, const Inst& inst) {
 void s_memtime(Wave& wave, const Inst& inst) { wave.write_s64(inst.dst, core_clock(wave)); }
 
 // D = constant-rate clock, 64 bits.
-void s_memrealtime(Wave& wave, const Inst& inst) { wave.write_s64(inst.dst, core_clock(wave) / 10); }
+void s_memrealtime(Wave& wave, const Inst& inst) {
+  wave.write_s64(inst.dst, core_clock(wave) / 10);
+}
 
 // gfx10: D = number of this wave in its workgroup.
-void s_get_waveid_in_workgroup(Wave& wave, const Inst& inst) { wave.write_s32(inst.dst, wave.wave_in_group); }
+void s_get_waveid_in_workgroup(Wave& wave, const Inst& inst) {
+  wave.write_s32(inst.dst, wave.wave_in_group);
+}
 
 // Cache control, and prefetches of address translations.
 void nothing(Wave&, const Inst&) {}

@@ -1,10 +1,11 @@
-// v_smfmac_*: D = A * B + D where A is 4:2 sparse: of every four neighbouring k, A holds two values, and an
-// index register tells which two. gfx940 on.
+// v_smfmac_*: D = A * B + D where A is 4:2 sparse: of every four neighbouring k, A holds two
+// values, and an index register tells which two. gfx940 on.
 //
-// B is laid out as for MFMA: lane l holds column l % M, and l / M is a group of E = K * M / 64 consecutive
-// k. A's lane holds the E / 2 values that stand for the same k, two per group of four. Src2 has four bits
-// per group, from bit 0: the position of the first value, then of the second. 16-bit inputs need 8 bits of
-// it, 8-bit inputs 16 bits; with CBSZ = 0, ABID says which 8 or 16 bits of the register. EXEC is ignored.
+// B is laid out as for MFMA: lane l holds column l % M, and l / M is a group of E = K * M / 64
+// consecutive k. A's lane holds the E / 2 values that stand for the same k, two per group of four.
+// Src2 has four bits per group, from bit 0: the position of the first value, then of the second.
+// 16-bit inputs need 8 bits of it, 8-bit inputs 16 bits; with CBSZ = 0, ABID says which 8 or 16
+// bits of the register. EXEC is ignored.
 //
 // Reference: MI300 ISA guide, "Sparse matrix"; AMD's Matrix Instruction Calculator.
 #include "emu/matrix.h"
@@ -50,7 +51,8 @@ void smfmac(Wave& wave, const Inst& inst) {
     Value row[M];
     read_accumulators<Value>(wave, inst.dst, at.reg, at.lane, M, row);
     for (int k = 0; k < K; ++k) {
-      // Skipped, not multiplied by zero: what A leaves out must not turn an infinity of B into a NaN.
+      // Skipped, not multiplied by zero: what A leaves out must not turn an infinity of B into a
+      // NaN.
       if (!is_held[i][k]) continue;
       for (int j = 0; j < M; ++j) row[j] = multiply_add<InA>(a[i][k], b[k][j], row[j]);
     }

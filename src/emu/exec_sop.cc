@@ -1,10 +1,11 @@
-// Scalar arithmetic: SOP1, SOP2, SOPK and SOPC instructions that compute. The ones that touch EXEC as a
-// whole, the program counter, MODE or registers by index are in exec_sop_state.cc.
+// Scalar arithmetic: SOP1, SOP2, SOPK and SOPC instructions that compute. The ones that touch EXEC
+// as a whole, the program counter, MODE or registers by index are in exec_sop_state.cc.
 //
-// Each operation is a plain function of its sources (and of SCC, which it may change); the templates
-// below it fetch operands and store results. Pseudo-code in AMD's instruction set documents: "RDNA 2" and
-// "Vega", chapter "Instructions". Where documents and hardware disagree (S_MAX: SCC only when the first
-// source is strictly greater) the hardware's behaviour is what is written here.
+// Each operation is a plain function of its sources (and of SCC, which it may change); the
+// templates below it fetch operands and store results. Pseudo-code in AMD's instruction set
+// documents: "RDNA 2" and "Vega", chapter "Instructions". Where documents and hardware disagree
+// (S_MAX: SCC only when the first source is strictly greater) the hardware's behaviour is what is
+// written here.
 #include <bit>
 #include <cstdint>
 
@@ -68,9 +69,13 @@ uint32_t s_absdiff_i32(uint32_t a, uint32_t b, bool& scc) {
   return result;
 }
 // SCC = the first source was taken.
-uint32_t s_min_i32(uint32_t a, uint32_t b, bool& scc) { return (scc = as_signed(a) < as_signed(b)) ? a : b; }
+uint32_t s_min_i32(uint32_t a, uint32_t b, bool& scc) {
+  return (scc = as_signed(a) < as_signed(b)) ? a : b;
+}
 uint32_t s_min_u32(uint32_t a, uint32_t b, bool& scc) { return (scc = a < b) ? a : b; }
-uint32_t s_max_i32(uint32_t a, uint32_t b, bool& scc) { return (scc = as_signed(a) > as_signed(b)) ? a : b; }
+uint32_t s_max_i32(uint32_t a, uint32_t b, bool& scc) {
+  return (scc = as_signed(a) > as_signed(b)) ? a : b;
+}
 uint32_t s_max_u32(uint32_t a, uint32_t b, bool& scc) { return (scc = a > b) ? a : b; }
 // D = SCC ? S0 : S1.
 template <class T>
@@ -147,8 +152,8 @@ T s_bfm(uint32_t width, uint32_t offset) {
   constexpr uint32_t kLast = sizeof(T) * 8 - 1;
   return static_cast<T>(((T{1} << (width & kLast)) - 1) << (offset & kLast));
 }
-// D = bits [offset, offset + width) of S0, S1 = width << 16 | offset; SCC = D != 0. A field that reaches
-// beyond the top is cut there: the missing bits are zero, or copies of the sign.
+// D = bits [offset, offset + width) of S0, S1 = width << 16 | offset; SCC = D != 0. A field that
+// reaches beyond the top is cut there: the missing bits are zero, or copies of the sign.
 template <class T>
 T s_bfe_u(T a, uint32_t field, bool& scc) {
   constexpr uint32_t kBits = sizeof(T) * 8;
@@ -165,7 +170,8 @@ T s_bfe_i(T a, uint32_t field, bool& scc) {
   T d = 0;
   if (width != 0) {
     d = static_cast<T>(as_signed(a) >> (field & (kBits - 1)));
-    if (width < kBits) d = static_cast<T>(as_signed(static_cast<T>(d << (kBits - width))) >> (kBits - width));
+    if (width < kBits)
+      d = static_cast<T>(as_signed(static_cast<T>(d << (kBits - width))) >> (kBits - width));
   }
   scc = d != 0;
   return d;
@@ -185,7 +191,9 @@ uint32_t s_lshl_add_u32(uint32_t a, uint32_t b, bool& scc) {
   return static_cast<uint32_t>(sum);
 }
 uint32_t s_pack_ll_b32_b16(uint32_t a, uint32_t b, bool&) { return (a & 0xffff) | b << 16; }
-uint32_t s_pack_lh_b32_b16(uint32_t a, uint32_t b, bool&) { return (a & 0xffff) | (b & 0xffff0000); }
+uint32_t s_pack_lh_b32_b16(uint32_t a, uint32_t b, bool&) {
+  return (a & 0xffff) | (b & 0xffff0000);
+}
 uint32_t s_pack_hh_b32_b16(uint32_t a, uint32_t b, bool&) { return a >> 16 | (b & 0xffff0000); }
 uint32_t s_pack_hl_b32_b16(uint32_t a, uint32_t b, bool&) { return a >> 16 | b << 16; }
 
@@ -223,7 +231,8 @@ T s_quadmask(T a, bool& scc) {
 template <class T>
 T s_brev(T a, bool&) {
   T d = 0;
-  for (uint32_t bit = 0; bit < sizeof(T) * 8; ++bit) d |= (a >> bit & 1) << (sizeof(T) * 8 - 1 - bit);
+  for (uint32_t bit = 0; bit < sizeof(T) * 8; ++bit)
+    d |= (a >> bit & 1) << (sizeof(T) * 8 - 1 - bit);
   return d;
 }
 // Counts; SCC = D != 0.
@@ -259,7 +268,9 @@ uint32_t s_flbit_i(T a, bool& scc) {
   return s_flbit_b<T>(as_signed(a) < 0 ? static_cast<T>(~a) : a, scc);
 }
 uint32_t s_sext_i32_i8(uint32_t a, bool&) { return static_cast<uint32_t>(static_cast<int8_t>(a)); }
-uint32_t s_sext_i32_i16(uint32_t a, bool&) { return static_cast<uint32_t>(static_cast<int16_t>(a)); }
+uint32_t s_sext_i32_i16(uint32_t a, bool&) {
+  return static_cast<uint32_t>(static_cast<int16_t>(a));
+}
 // The most negative number is its own absolute value; SCC = D != 0.
 uint32_t s_abs_i32(uint32_t a, bool& scc) {
   scc = a != 0;
@@ -316,8 +327,8 @@ void write(Wave& wave, const Operand& operand, T value) {
   else wave.write_s32(operand, value);
 }
 
-// Where a source comes from. Lowering picks the cheapest that fits, because nearly all instructions have
-// plain registers and a constant at most.
+// Where a source comes from. Lowering picks the cheapest that fits, because nearly all instructions
+// have plain registers and a constant at most.
 struct Any {
   template <class T>
   static T read(const Wave& wave, const Operand& operand) {
@@ -353,7 +364,8 @@ void binary(Wave& wave, const Inst& inst) {
 template <class T, class U, T (*kFunction)(T, U, bool&)>
 Handler pick(const Inst& inst) {
   if (is_plain(inst.src[0]) && is_plain(inst.src[1])) return binary<T, U, kFunction, Plain, Plain>;
-  if (is_plain(inst.src[0]) && is_constant(inst.src[1])) return binary<T, U, kFunction, Plain, Constant>;
+  if (is_plain(inst.src[0]) && is_constant(inst.src[1]))
+    return binary<T, U, kFunction, Plain, Constant>;
   return binary<T, U, kFunction, Any, Any>;
 }
 template <uint32_t (*kFunction)(uint32_t, uint32_t, bool&)>
@@ -384,12 +396,14 @@ Handler pick_move(const Inst& inst) {
 }
 template <class T, bool (*kFunction)(T, T), class A, class B>
 void compare_as(Wave& wave, const Inst& inst) {
-  wave.scc = kFunction(A::template read<T>(wave, inst.src[0]), B::template read<T>(wave, inst.src[1]));
+  wave.scc =
+      kFunction(A::template read<T>(wave, inst.src[0]), B::template read<T>(wave, inst.src[1]));
 }
 template <class T, bool (*kFunction)(T, T)>
 Handler compare(const Inst& inst) {
   if (is_plain(inst.src[0]) && is_plain(inst.src[1])) return compare_as<T, kFunction, Plain, Plain>;
-  if (is_plain(inst.src[0]) && is_constant(inst.src[1])) return compare_as<T, kFunction, Plain, Constant>;
+  if (is_plain(inst.src[0]) && is_constant(inst.src[1]))
+    return compare_as<T, kFunction, Plain, Constant>;
   return compare_as<T, kFunction, Any, Any>;
 }
 // SCC = bit S1 of S0 equals kBit.
@@ -592,8 +606,8 @@ Handler find_sopk(const Inst& inst) {
 }  // namespace
 
 Handler find_sop(const isa::Inst& inst, Shape shape) {
-  for (const Handler found :
-       {find_sop2(inst), find_sop1(inst), find_sopc(inst), find_sopk(inst), find_sop_state(inst, shape)})
+  for (const Handler found : {find_sop2(inst), find_sop1(inst), find_sopc(inst), find_sopk(inst),
+                              find_sop_state(inst, shape)})
     if (found != nullptr) return found;
   return nullptr;
 }

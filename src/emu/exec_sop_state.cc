@@ -1,5 +1,5 @@
-// Scalar instructions that act on the wave itself: EXEC, the program counter, hardware registers, SGPRs
-// chosen at run time, and the fork/join stack of gfx9.
+// Scalar instructions that act on the wave itself: EXEC, the program counter, hardware registers,
+// SGPRs chosen at run time, and the fork/join stack of gfx9.
 #include <bit>
 #include <cstdint>
 
@@ -110,7 +110,9 @@ uint64_t next_pc(const Wave& wave) { return wave.program->pc_of(wave.pc).value; 
 void s_getpc_b64(Wave& wave, const Inst& inst) { wave.write_s64(inst.dst, next_pc(wave)); }
 
 // PC = S0. The low two bits do not exist.
-void s_setpc_b64(Wave& wave, const Inst& inst) { wave.jump(wave.read_s64(inst.src[0]) & ~uint64_t{3}); }
+void s_setpc_b64(Wave& wave, const Inst& inst) {
+  wave.jump(wave.read_s64(inst.src[0]) & ~uint64_t{3});
+}
 
 // D = address of the next instruction; PC = S0.
 void s_swappc_b64(Wave& wave, const Inst& inst) {
@@ -136,7 +138,7 @@ void needs_privilege(Wave& wave, const Inst&) {
   wave.raise(FaultKind::kIllegalInstruction, {}, false, -1, "instruction needs privilege");
 }
 
-// --- gfx9's fork and join: both sides of a divergent branch, the smaller first. The stack of postponed
+// --- gfx9's fork and join: both sides of a divergent branch, the smaller first. The stack of post
 // sides is in SGPRs, four per level, its height in MODE.CSP.
 
 constexpr uint32_t kCspShift = 29;
@@ -167,7 +169,8 @@ void s_cbranch_g_fork(Wave& wave, const Inst& inst) {
 
 void s_cbranch_i_fork(Wave& wave, const Inst& inst) {
   const Operand& condition = inst.src[0].kind == OperandKind::kScalar ? inst.src[0] : inst.dst;
-  fork(wave, wave.read_s64(condition), next_pc(wave) + static_cast<uint64_t>(int64_t{inst.imm16} * 4));
+  fork(wave, wave.read_s64(condition),
+       next_pc(wave) + static_cast<uint64_t>(int64_t{inst.imm16} * 4));
 }
 
 void s_cbranch_join(Wave& wave, const Inst& inst) {
@@ -178,7 +181,8 @@ void s_cbranch_join(Wave& wave, const Inst& inst) {
   wave.jump(wave.s64(at + 2));
 }
 
-// gfx9: VSKIP makes vector instructions do nothing. Nothing emits it; only clearing it is supported.
+// gfx9: VSKIP makes vector instructions do nothing. Nothing emits it; only clearing it is
+// supported.
 void s_setvskip(Wave& wave, const Inst& inst) {
   if ((wave.read_s32(inst.src[0]) >> (wave.read_s32(inst.src[1]) & 31) & 1) != 0)
     wave.raise(FaultKind::kUnimplemented, {}, false, -1, "s_setvskip turning VSKIP on");
@@ -245,7 +249,7 @@ void s_movrelsd_2_b32(Wave& wave, const Inst& inst) {
   wave.s[to] = wave.s[from];
 }
 
-// --- gfx9: vector registers by index. The vector handlers add M0[7:0] to the operands M0[15:12] names.
+// --- gfx9: vector registers by index. The vector handlers add M0[7:0] to the operands M0[15:12] n
 
 void s_set_gpr_idx_on(Wave& wave, const Inst& inst) {
   const uint32_t index = wave.read_s32(inst.src[0]);
@@ -280,10 +284,12 @@ void s_setreg_b32(Wave& wave, const Inst& inst) {
 // gfx11: messages with an answer. Only the real-time clock has one here; the others read as zero.
 void s_sendmsg_rtn(Wave& wave, const Inst& inst) {
   constexpr int kGetRealtime = 131;
-  const int message = inst.src[0].kind == OperandKind::kImm ? static_cast<int>(inst.src[0].imm) : inst.imm16;
+  const int message =
+      inst.src[0].kind == OperandKind::kImm ? static_cast<int>(inst.src[0].imm) : inst.imm16;
   uint64_t answer = 0;
   if (message == kGetRealtime)
-    answer = wave.dispatch->host != nullptr ? wave.dispatch->host->clock_ticks() : wave.executed / 10;
+    answer =
+        wave.dispatch->host != nullptr ? wave.dispatch->host->clock_ticks() : wave.executed / 10;
   if (inst.op == Op::s_sendmsg_rtn_b64) wave.write_s64(inst.dst, answer);
   else wave.write_s32(inst.dst, static_cast<uint32_t>(answer));
 }

@@ -110,9 +110,9 @@ TEST(Flow, Wave32IgnoresHighHalves) {
 
 TEST(Flow, LoopsBackwards) {
   TestMachine machine({.target = kGfx1030, .wave64 = false});
-  ASSERT_TRUE(
-      machine.run("s_movk_i32 s0, 10\ns_movk_i32 s1, 0\nagain:\ns_add_u32 s1, s1, s0\ns_sub_u32 s0, s0, 1\n"
-                  "s_cmp_lg_u32 s0, 0\ns_cbranch_scc1 again"));
+  ASSERT_TRUE(machine.run(
+      "s_movk_i32 s0, 10\ns_movk_i32 s1, 0\nagain:\ns_add_u32 s1, s1, s0\ns_sub_u32 s0, s0, 1\n"
+      "s_cmp_lg_u32 s0, 0\ns_cbranch_scc1 again"));
   EXPECT_EQ(machine.s(1), 55u);
 }
 
@@ -162,9 +162,11 @@ TEST(Flow, EndsAndStops) {
 
 TEST(Flow, WaitsAndHintsDoNothing) {
   TestMachine machine({.target = kGfx1030, .wave64 = false});
-  ASSERT_TRUE(machine.run(
-      "s_waitcnt vmcnt(0) lgkmcnt(0)\ns_waitcnt_vscnt null, 0x0\ns_waitcnt_depctr 0xfffe\ns_clause 0x1\n"
-      "s_inst_prefetch 0x3\ns_setprio 3\ns_icache_inv\ns_dcache_inv\ns_gl1_inv\ns_ttracedata\ns_wakeup"));
+  ASSERT_TRUE(
+      machine.run("s_waitcnt vmcnt(0) lgkmcnt(0)\ns_waitcnt_vscnt null, 0x0\ns_waitcnt_depctr "
+                  "0xfffe\ns_clause 0x1\n"
+                  "s_inst_prefetch 0x3\ns_setprio "
+                  "3\ns_icache_inv\ns_dcache_inv\ns_gl1_inv\ns_ttracedata\ns_wakeup"));
   EXPECT_FALSE(machine.faulted()) << machine.wave.fault.detail;
 }
 
@@ -221,10 +223,10 @@ TEST(Indexed, VectorOperandsOnGfx9) {
   EXPECT_EQ(machine.v(0), 77u);
   EXPECT_EQ(machine.v(2), 11u);
   machine.fill_v(9, 0);
-  ASSERT_TRUE(
-      machine.run("s_set_gpr_idx_on s4, gpr_idx(DST)\ns_movk_i32 s5, 8\ns_set_gpr_idx_idx s5\n"
-                  "v_mov_b32 v1, v7\ns_set_gpr_idx_mode gpr_idx(SRC0)\ns_set_gpr_idx_idx 6\nv_mov_b32 v3, "
-                  "v1\ns_set_gpr_idx_off"));
+  ASSERT_TRUE(machine.run(
+      "s_set_gpr_idx_on s4, gpr_idx(DST)\ns_movk_i32 s5, 8\ns_set_gpr_idx_idx s5\n"
+      "v_mov_b32 v1, v7\ns_set_gpr_idx_mode gpr_idx(SRC0)\ns_set_gpr_idx_idx 6\nv_mov_b32 v3, "
+      "v1\ns_set_gpr_idx_off"));
   EXPECT_EQ(machine.v(9), 77u);
   EXPECT_EQ(machine.v(3), 77u);
 }
@@ -239,8 +241,8 @@ TEST(HardwareRegisters, ModeReachesTheFloatingPointFields) {
   EXPECT_EQ(machine.wave.mode.denorm_f32, 2);
   EXPECT_EQ(machine.wave.mode.denorm_f16_f64, 1);
   machine.set_s(0, 0xffffffff);
-  ASSERT_TRUE(
-      machine.run("s_setreg_b32 hwreg(HW_REG_MODE, 2, 2), s0\ns_getreg_b32 s1, hwreg(HW_REG_MODE, 0, 8)"));
+  ASSERT_TRUE(machine.run(
+      "s_setreg_b32 hwreg(HW_REG_MODE, 2, 2), s0\ns_getreg_b32 s1, hwreg(HW_REG_MODE, 0, 8)"));
   EXPECT_EQ(machine.s(1), 0x6du);
   ASSERT_TRUE(machine.run("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 8, 2), 0"));
   EXPECT_FALSE(machine.wave.mode.ieee);
@@ -250,9 +252,9 @@ TEST(HardwareRegisters, ModeReachesTheFloatingPointFields) {
 TEST(HardwareRegisters, FlatScratchOnGfx10) {
   TestMachine machine({.target = kGfx1030, .wave64 = false});
   machine.set_s64(0, 0x123456789abcdef0);
-  ASSERT_TRUE(
-      machine.run("s_setreg_b32 hwreg(HW_REG_FLAT_SCR_LO), s0\ns_setreg_b32 hwreg(HW_REG_FLAT_SCR_HI), s1\n"
-                  "s_getreg_b32 s2, hwreg(HW_REG_FLAT_SCR_HI)"));
+  ASSERT_TRUE(machine.run(
+      "s_setreg_b32 hwreg(HW_REG_FLAT_SCR_LO), s0\ns_setreg_b32 hwreg(HW_REG_FLAT_SCR_HI), s1\n"
+      "s_getreg_b32 s2, hwreg(HW_REG_FLAT_SCR_HI)"));
   EXPECT_EQ(machine.wave.s64(slot::kFlatScratchLo), 0x123456789abcdef0u);
   EXPECT_EQ(machine.s(2), 0x12345678u);
 }
@@ -268,11 +270,12 @@ TEST(ScalarMemory, LoadsOfEverySize) {
     const char* text;
     uint32_t first, count;
   };
-  for (const Load& load : std::initializer_list<Load>{{"s_load_dword s32, s[0:1], 0x0", 4, 1},
-                                                      {"s_load_dwordx2 s[32:33], s[0:1], 0x8", 6, 2},
-                                                      {"s_load_dwordx4 s[32:35], s[0:1], s2", 6, 4},
-                                                      {"s_load_dwordx8 s[32:39], s[0:1], -16", 0, 8},
-                                                      {"s_load_dwordx16 s[32:47], s[0:1], 0x10", 8, 16}}) {
+  for (const Load& load :
+       std::initializer_list<Load>{{"s_load_dword s32, s[0:1], 0x0", 4, 1},
+                                   {"s_load_dwordx2 s[32:33], s[0:1], 0x8", 6, 2},
+                                   {"s_load_dwordx4 s[32:35], s[0:1], s2", 6, 4},
+                                   {"s_load_dwordx8 s[32:39], s[0:1], -16", 0, 8},
+                                   {"s_load_dwordx16 s[32:47], s[0:1], 0x10", 8, 16}}) {
     for (uint32_t i = 32; i < 49; ++i) machine.set_s(i, 7);
     ASSERT_TRUE(machine.run(load.text));
     ASSERT_FALSE(machine.faulted()) << load.text;
@@ -286,7 +289,8 @@ TEST(ScalarMemory, LoadsOfEverySize) {
 }
 
 TEST(ScalarMemory, BufferLoadsStopAtTheEnd) {
-  for (const auto& [target, wave64] : {std::pair{kGfx90a, true}, {kGfx1030, false}, {kGfx1100, false}}) {
+  for (const auto& [target, wave64] :
+       {std::pair{kGfx90a, true}, {kGfx1030, false}, {kGfx1100, false}}) {
     TestMachine machine({.target = target, .wave64 = wave64});
     for (uint32_t i = 0; i < 8; ++i) machine.memory.write(TestMachine::kData + 4 * i, 1 + i);
     machine.set_s64(4, TestMachine::kData);  // stride 0

@@ -50,8 +50,12 @@ struct Case {
   const char* gfx11 = nullptr;  // spelling on gfx11; same as `name` when null, "" when it has none
 };
 
-int64_t sx(uint64_t value, int bits) { return static_cast<int64_t>(value << (64 - bits)) >> (64 - bits); }
-uint64_t low(uint64_t value, int bits) { return bits == 64 ? value : value & ((uint64_t{1} << bits) - 1); }
+int64_t sx(uint64_t value, int bits) {
+  return static_cast<int64_t>(value << (64 - bits)) >> (64 - bits);
+}
+uint64_t low(uint64_t value, int bits) {
+  return bits == 64 ? value : value & ((uint64_t{1} << bits) - 1);
+}
 bool bit(uint64_t value, int at) { return (value >> at & 1) != 0; }
 bool fits_signed32(__int128 value) { return value >= INT32_MIN && value <= INT32_MAX; }
 
@@ -210,22 +214,30 @@ std::vector<Case> cases() {
          return d;
        })},
       {"s_abs_i32", 32, 32, 0,
-       nonzero(32, [](uint64_t a,
-                      uint64_t) { return static_cast<uint64_t>(sx(a, 32) < 0 ? -sx(a, 32) : sx(a, 32)); })},
+       nonzero(32,
+               [](uint64_t a, uint64_t) {
+                 return static_cast<uint64_t>(sx(a, 32) < 0 ? -sx(a, 32) : sx(a, 32));
+               })},
       {"s_sext_i32_i8", 32, 32, 0,
        keeps_scc([](uint64_t a, uint64_t) { return low(static_cast<uint64_t>(sx(a, 8)), 32); })},
       {"s_sext_i32_i16", 32, 32, 0,
        keeps_scc([](uint64_t a, uint64_t) { return low(static_cast<uint64_t>(sx(a, 16)), 32); })},
       {"s_flbit_i32", 32, 32, 0,
-       keeps_scc([](uint64_t a, uint64_t) { return find_from_high(a, 32, !bit(a, 31)); }), "s_cls_i32"},
+       keeps_scc([](uint64_t a, uint64_t) { return find_from_high(a, 32, !bit(a, 31)); }),
+       "s_cls_i32"},
       {"s_flbit_i32_i64", 32, 64, 0,
-       keeps_scc([](uint64_t a, uint64_t) { return find_from_high(a, 64, !bit(a, 63)); }), "s_cls_i32_i64"},
+       keeps_scc([](uint64_t a, uint64_t) { return find_from_high(a, 64, !bit(a, 63)); }),
+       "s_cls_i32_i64"},
       {"s_cmp_eq_i32", 0, 32, 32, compares([](uint64_t a, uint64_t b) { return a == b; })},
       {"s_cmp_lg_i32", 0, 32, 32, compares([](uint64_t a, uint64_t b) { return a != b; })},
-      {"s_cmp_gt_i32", 0, 32, 32, compares([](uint64_t a, uint64_t b) { return sx(a, 32) > sx(b, 32); })},
-      {"s_cmp_ge_i32", 0, 32, 32, compares([](uint64_t a, uint64_t b) { return sx(a, 32) >= sx(b, 32); })},
-      {"s_cmp_lt_i32", 0, 32, 32, compares([](uint64_t a, uint64_t b) { return sx(a, 32) < sx(b, 32); })},
-      {"s_cmp_le_i32", 0, 32, 32, compares([](uint64_t a, uint64_t b) { return sx(a, 32) <= sx(b, 32); })},
+      {"s_cmp_gt_i32", 0, 32, 32,
+       compares([](uint64_t a, uint64_t b) { return sx(a, 32) > sx(b, 32); })},
+      {"s_cmp_ge_i32", 0, 32, 32,
+       compares([](uint64_t a, uint64_t b) { return sx(a, 32) >= sx(b, 32); })},
+      {"s_cmp_lt_i32", 0, 32, 32,
+       compares([](uint64_t a, uint64_t b) { return sx(a, 32) < sx(b, 32); })},
+      {"s_cmp_le_i32", 0, 32, 32,
+       compares([](uint64_t a, uint64_t b) { return sx(a, 32) <= sx(b, 32); })},
       {"s_cmp_eq_u32", 0, 32, 32, compares([](uint64_t a, uint64_t b) { return a == b; })},
       {"s_cmp_lg_u32", 0, 32, 32, compares([](uint64_t a, uint64_t b) { return a != b; })},
       {"s_cmp_gt_u32", 0, 32, 32, compares([](uint64_t a, uint64_t b) { return a > b; })},
@@ -259,19 +271,26 @@ std::vector<Case> cases() {
     add("s_cmov_b" + suffix, w, w, 0, [](uint64_t a, uint64_t, bool scc, uint64_t d) {
       return Result{scc ? a : d, scc};
     });
-    add("s_lshl_b" + suffix, w, w, 32, nonzero(w, [=](uint64_t a, uint64_t b) { return a << (b % w); }));
-    add("s_lshr_b" + suffix, w, w, 32, nonzero(w, [=](uint64_t a, uint64_t b) { return a >> (b % w); }));
-    add("s_ashr_i" + suffix, w, w, 32,
-        nonzero(w, [=](uint64_t a, uint64_t b) { return static_cast<uint64_t>(sx(a, w) >> (b % w)); }));
-    add("s_bfm_b" + suffix, w, 32, 32,
-        keeps_scc([=](uint64_t a, uint64_t b) { return low(((uint64_t{1} << (a % w)) - 1) << (b % w), w); }));
+    add("s_lshl_b" + suffix, w, w, 32,
+        nonzero(w, [=](uint64_t a, uint64_t b) { return a << (b % w); }));
+    add("s_lshr_b" + suffix, w, w, 32,
+        nonzero(w, [=](uint64_t a, uint64_t b) { return a >> (b % w); }));
+    add("s_ashr_i" + suffix, w, w, 32, nonzero(w, [=](uint64_t a, uint64_t b) {
+          return static_cast<uint64_t>(sx(a, w) >> (b % w));
+        }));
+    add("s_bfm_b" + suffix, w, 32, 32, keeps_scc([=](uint64_t a, uint64_t b) {
+          return low(((uint64_t{1} << (a % w)) - 1) << (b % w), w);
+        }));
     add("s_bfe_u" + suffix, w, w, 32,
         nonzero(w, [=](uint64_t a, uint64_t b) { return extract(a, b, w, false); }));
     add("s_bfe_i" + suffix, w, w, 32,
         nonzero(w, [=](uint64_t a, uint64_t b) { return extract(a, b, w, true); }));
-    add("s_wqm_b" + suffix, w, w, 0, nonzero(w, [=](uint64_t a, uint64_t) { return whole_quads(a, w); }));
-    add("s_quadmask_b" + suffix, w, w, 0, nonzero(w, [=](uint64_t a, uint64_t) { return quad_mask(a, w); }));
-    add("s_brev_b" + suffix, w, w, 0, keeps_scc([=](uint64_t a, uint64_t) { return reversed(a, w); }));
+    add("s_wqm_b" + suffix, w, w, 0,
+        nonzero(w, [=](uint64_t a, uint64_t) { return whole_quads(a, w); }));
+    add("s_quadmask_b" + suffix, w, w, 0,
+        nonzero(w, [=](uint64_t a, uint64_t) { return quad_mask(a, w); }));
+    add("s_brev_b" + suffix, w, w, 0,
+        keeps_scc([=](uint64_t a, uint64_t) { return reversed(a, w); }));
     add("s_bcnt0_i32_b" + suffix, 32, w, 0,
         nonzero(32, [=](uint64_t a, uint64_t) { return count_bits(a, w, false); }));
     add("s_bcnt1_i32_b" + suffix, 32, w, 0,
@@ -279,17 +298,21 @@ std::vector<Case> cases() {
     add("s_ff0_i32_b" + suffix, 32, w, 0,
         keeps_scc([=](uint64_t a, uint64_t) { return find_from_low(a, w, false); }), "");
     add("s_ff1_i32_b" + suffix, 32, w, 0,
-        keeps_scc([=](uint64_t a, uint64_t) { return find_from_low(a, w, true); }), "s_ctz_i32_b" + suffix);
+        keeps_scc([=](uint64_t a, uint64_t) { return find_from_low(a, w, true); }),
+        "s_ctz_i32_b" + suffix);
     add("s_flbit_i32_b" + suffix, 32, w, 0,
-        keeps_scc([=](uint64_t a, uint64_t) { return find_from_high(a, w, true); }), "s_clz_i32_u" + suffix);
+        keeps_scc([=](uint64_t a, uint64_t) { return find_from_high(a, w, true); }),
+        "s_clz_i32_u" + suffix);
     add("s_bitset0_b" + suffix, w, 32, 0, [=](uint64_t a, uint64_t, bool scc, uint64_t d) {
       return Result{d & ~(uint64_t{1} << (a % w)), scc};
     });
     add("s_bitset1_b" + suffix, w, 32, 0, [=](uint64_t a, uint64_t, bool scc, uint64_t d) {
       return Result{d | uint64_t{1} << (a % w), scc};
     });
-    add("s_bitcmp0_b" + suffix, 0, w, 32, compares([=](uint64_t a, uint64_t b) { return !bit(a, b % w); }));
-    add("s_bitcmp1_b" + suffix, 0, w, 32, compares([=](uint64_t a, uint64_t b) { return bit(a, b % w); }));
+    add("s_bitcmp0_b" + suffix, 0, w, 32,
+        compares([=](uint64_t a, uint64_t b) { return !bit(a, b % w); }));
+    add("s_bitcmp1_b" + suffix, 0, w, 32,
+        compares([=](uint64_t a, uint64_t b) { return bit(a, b % w); }));
   }
   return all;
 }
@@ -335,7 +358,8 @@ TEST_P(ScalarArithmetic, AgreesWithTheReference) {
           if (c.d_bits != 0) {
             ASSERT_EQ(d, expected.d) << text << " a=" << a << " b=" << b << " scc=" << scc;
           }
-          ASSERT_EQ(machine.wave.scc, expected.scc) << text << " a=" << a << " b=" << b << " scc=" << scc;
+          ASSERT_EQ(machine.wave.scc, expected.scc)
+              << text << " a=" << a << " b=" << b << " scc=" << scc;
           // Neighbours and sources are untouched.
           if (c.d_bits == 32) {
             ASSERT_EQ(machine.s(9), kOld >> 32) << text;

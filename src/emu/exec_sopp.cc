@@ -63,8 +63,8 @@ void s_sleep(Wave& wave, const Inst&) { wave.yield(); }
 
 constexpr int kMessageInterrupt = 1;
 
-// The interrupt reaches the host once this slice is over; nothing later in the wave can depend on it
-// having been seen. Other messages talk to graphics hardware.
+// The interrupt reaches the host once this slice is over; nothing later in the wave can depend on
+// it having been seen. Other messages talk to graphics hardware.
 void s_sendmsg(Wave& wave, const Inst& inst) {
   if ((inst.imm16 & 15) != kMessageInterrupt) return;
   wave.workgroup->interrupt_requested = true;
@@ -72,7 +72,9 @@ void s_sendmsg(Wave& wave, const Inst& inst) {
 }
 
 // Without a debugger nothing would ever resume the wave.
-void halt(Wave& wave, const Inst&) { wave.raise(FaultKind::kTrap, {}, false, -1, "the wave halted itself"); }
+void halt(Wave& wave, const Inst&) {
+  wave.raise(FaultKind::kTrap, {}, false, -1, "the wave halted itself");
+}
 
 void s_sethalt(Wave& wave, const Inst& inst) {
   if ((inst.imm16 & 1) != 0) halt(wave, inst);
@@ -82,20 +84,22 @@ void s_sendmsghalt(Wave& wave, const Inst& inst) {
   halt(wave, inst);
 }
 
-// 2: device assert and abort (llvm.trap). 3: llvm.debugtrap, ignored when no debugger is attached, as the
-// runtime's trap handler does. Any other number is an error to that handler.
+// 2: device assert and abort (llvm.trap). 3: llvm.debugtrap, ignored when no debugger is attached,
+// as the runtime's trap handler does. Any other number is an error to that handler.
 void s_trap(Wave& wave, const Inst& inst) {
   constexpr uint8_t kAbort = 2;
   constexpr uint8_t kDebug = 3;
   const auto id = static_cast<uint8_t>(inst.imm16);
   if (id == kDebug) return;
-  wave.raise(FaultKind::kTrap, {}, false, -1, id == kAbort ? "s_trap 2: device assert or abort" : "s_trap");
+  wave.raise(FaultKind::kTrap, {}, false, -1,
+             id == kAbort ? "s_trap 2: device assert or abort" : "s_trap");
   wave.fault.trap_id = id;
 }
 
 // Padding behind the end of a program; reaching it is an error.
 void s_code_end(Wave& wave, const Inst&) {
-  wave.raise(FaultKind::kIllegalInstruction, {}, false, -1, "ran into the padding behind the program");
+  wave.raise(FaultKind::kIllegalInstruction, {}, false, -1,
+             "ran into the padding behind the program");
 }
 
 // s_setkill ends the wave.
@@ -107,15 +111,18 @@ void s_setkill(Wave& wave, const Inst& inst) {
 
 // MODE.round = imm[3:0]; MODE.denorm = imm[3:0].
 void s_round_mode(Wave& wave, const Inst& inst) {
-  set_mode_register(wave, (mode_register(wave) & ~0xfu) | (static_cast<uint32_t>(inst.imm16) & 0xf));
+  set_mode_register(wave,
+                    (mode_register(wave) & ~0xfu) | (static_cast<uint32_t>(inst.imm16) & 0xf));
 }
 void s_denorm_mode(Wave& wave, const Inst& inst) {
-  set_mode_register(wave, (mode_register(wave) & ~0xf0u) | (static_cast<uint32_t>(inst.imm16) & 0xf) << 4);
+  set_mode_register(wave, (mode_register(wave) & ~0xf0u) | (static_cast<uint32_t>(inst.imm16) & 0xf)
+                                                               << 4);
 }
 
 // gfx9: which operands are indexed, and the end of indexing; see exec_sop_state.cc.
 void s_set_gpr_idx_mode(Wave& wave, const Inst& inst) {
-  wave.s[slot::kM0] = (wave.s[slot::kM0] & ~0xf000u) | (static_cast<uint32_t>(inst.imm16) & 15) << 12;
+  wave.s[slot::kM0] = (wave.s[slot::kM0] & ~0xf000u) | (static_cast<uint32_t>(inst.imm16) & 15)
+                                                           << 12;
   set_gpr_index_mode(wave, wave.gpr_index_mode);
 }
 void s_set_gpr_idx_off(Wave& wave, const Inst&) { set_gpr_index_mode(wave, false); }

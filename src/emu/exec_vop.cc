@@ -1,6 +1,6 @@
-// Chooses the handler of a vector operation: by its modifiers, by the target, and by what the host's
-// processor can do (CMakeLists.txt builds tables a second time: for amd64 with AVX2 and FMA, and that of packed
-// operations for arm64 with arithmetic on halves).
+// Chooses the handler of a vector operation: by its modifiers, by the target, and by what the
+// host's processor can do (CMakeLists.txt builds tables a second time: for amd64 with AVX2 and FMA,
+// and that of packed operations for arm64 with arithmetic on halves).
 #ifdef WT_VOP_HAS_ARM64_FP16
 #include <sys/auxv.h>
 #endif
@@ -35,7 +35,8 @@ using isa::OperandKind;
 
 const VopTables& best_tables() {
 #ifdef WT_VOP_HAS_X86_64_V3
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("bmi2"))
     return x86_64_v3::vop_tables();
 #endif
   return baseline::vop_tables();
@@ -72,7 +73,9 @@ bool is_plain(const Inst& inst, const VopRow& row) {
 
 // The direct handler, when the operands are what it takes.
 Handler choose_direct(const VopRow& row, const Inst& inst, Shape shape) {
-  const auto is = [](const Operand& operand, OperandKind kind) { return operand.kind == kind && !operand.neg && !operand.abs; };
+  const auto is = [](const Operand& operand, OperandKind kind) {
+    return operand.kind == kind && !operand.neg && !operand.abs;
+  };
   const Operand& first = inst.src[0];
   const bool scalar = is(first, OperandKind::kScalar) || is(first, OperandKind::kImm);
   if (!scalar && !is(first, OperandKind::kVgpr)) return nullptr;
@@ -97,10 +100,16 @@ Handler choose_handler(const VopRow* row, const Inst& inst, Shape shape) {
   return row->plain_low != nullptr ? row->plain_low : row->generic;
 }
 
-Handler find_vop(const Inst& inst, Shape shape) { return choose_handler(best_tables().vop(inst.op), inst, shape); }
+Handler find_vop(const Inst& inst, Shape shape) {
+  return choose_handler(best_tables().vop(inst.op), inst, shape);
+}
 
-Handler find_vopc(const Inst& inst, Shape shape) { return choose_handler(best_tables().vopc(inst.op), inst, shape); }
+Handler find_vopc(const Inst& inst, Shape shape) {
+  return choose_handler(best_tables().vopc(inst.op), inst, shape);
+}
 
-Handler find_vop3p(const Inst& inst, Shape shape) { return choose_handler(best_vop3p_row(inst), inst, shape); }
+Handler find_vop3p(const Inst& inst, Shape shape) {
+  return choose_handler(best_vop3p_row(inst), inst, shape);
+}
 
 }  // namespace wavetap::emu

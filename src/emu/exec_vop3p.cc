@@ -1,7 +1,7 @@
 // VOP3P: packed arithmetic, mixed-precision multiply-add and dot products.
 //
-// A packed operation is the scalar one applied to the low and to the high parts of its operands; op_sel,
-// op_sel_hi, neg_lo and neg_hi have been applied by the runner when the kernel sees them.
+// A packed operation is the scalar one applied to the low and to the high parts of its operands;
+// op_sel, op_sel_hi, neg_lo and neg_hi have been applied by the runner when the kernel sees them.
 #ifdef __ARM_FEATURE_FP16_VECTOR_ARITHMETIC
 #include <arm_neon.h>
 #endif
@@ -10,7 +10,8 @@
 #include "emu/vop_tables.h"
 
 namespace wavetap::emu {
-WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
 namespace {
 
 // --- Packed 16-bit integers.
@@ -57,15 +58,20 @@ constexpr auto pk3_saturating(F) {
 
 constexpr auto kAdd = [](auto a, auto b) { return a + b; };
 constexpr auto kSub = [](auto a, auto b) { return a - b; };
-constexpr auto kMul = [](auto a, auto b) { return static_cast<int32_t>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b)); };
+constexpr auto kMul = [](auto a, auto b) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b));
+};
 constexpr auto kMad = [](auto a, auto b, auto c) {
   using T = decltype(a);
   using Unsigned = std::make_unsigned_t<T>;
-  return static_cast<T>(static_cast<Unsigned>(a) * static_cast<Unsigned>(b) + static_cast<Unsigned>(c));
+  return static_cast<T>(static_cast<Unsigned>(a) * static_cast<Unsigned>(b) +
+                        static_cast<Unsigned>(c));
 };
 constexpr auto kMin = [](auto a, auto b) { return a < b ? a : b; };
 constexpr auto kMax = [](auto a, auto b) { return a > b ? a : b; };
-constexpr auto kShiftLeft = [](int32_t count, int32_t a) { return static_cast<int32_t>(static_cast<uint32_t>(a) << (count & 15)); };
+constexpr auto kShiftLeft = [](int32_t count, int32_t a) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a) << (count & 15));
+};
 constexpr auto kShiftRight = [](int32_t count, int32_t a) { return a >> (count & 15); };
 
 // --- Packed f16.
@@ -85,14 +91,15 @@ inline uint32_t nan_rule(uint32_t result, uint32_t a, uint32_t b, uint32_t c) {
 }
 
 #ifdef __ARM_FEATURE_FP16_VECTOR_ARITHMETIC
-// --- The quick form (lanes.h) of packed f16 arithmetic on hosts that have it: only NaNs need the full form.
+// --- The quick form (lanes.h) of packed f16 arithmetic on hosts that have it: only NaNs need the f
 
 inline float16x8_t halves_at(const uint32_t* row) { return vreinterpretq_f16_u32(vld1q_u32(row)); }
 
 template <class F>
 struct QuickArith {
   template <size_t... K>
-  [[gnu::always_inline]] static uint32_t quick_sources(const Block& block, uint32_t* result, std::index_sequence<K...>) {
+  [[gnu::always_inline]] static uint32_t quick_sources(const Block& block, uint32_t* result,
+                                                       std::index_sequence<K...>) {
     uint16x8_t ordered = vdupq_n_u16(0xffff);
     for (size_t i = 0; i < kBlockLanes; i += 4) {
       const float16x8_t halves = F{}(halves_at(block.row.lo[K] + block.first + i)...);
@@ -107,20 +114,23 @@ struct QuickArith {
   }
 };
 #else
-// --- The quick form (lanes.h) of packed f16 arithmetic, for finite operands and results that are zero or normal. Doubt
+// --- The quick form (lanes.h) of packed f16 arithmetic, for finite operands and results that are z
 // --- is a sign bit here: integer arithmetic makes those in fewer instructions than comparisons do.
 
 // Not zero when one of the two halves is infinite or NaN.
-inline uint32_t is_not_finite(uint32_t pair) { return ((pair & 0x7fff7fffu) + 0x04000400u) & 0x80008000u; }
+inline uint32_t is_not_finite(uint32_t pair) {
+  return ((pair & 0x7fff7fffu) + 0x04000400u) & 0x80008000u;
+}
 
 // `sum` rounded to f16; it is a rounded sum itself, of `p` and `q`.
 inline QuickResult quick_half(float p, float q, float sum) {
   const uint32_t bits = bits_of(sum);
   const uint32_t magnitude = bits & 0x7fffffffu;
   const uint32_t zero = magnitude - 1;
-  const uint32_t out_of_range = (magnitude - 0x38800000u) | (0x477fefffu - magnitude);  // not in [2^-14, 65520)
-  // Right between two halves, the part of the sum that was rounded away decides; there is none if either operand
-  // can be had back.
+  // Not in [2^-14, 65520).
+  const uint32_t out_of_range = (magnitude - 0x38800000u) | (0x477fefffu - magnitude);
+  // Right between two halves, the part of the sum that was rounded away decides; there is none if
+  // either operand can be had back.
   const uint32_t tie = ((bits & 0x1fffu) ^ 0x1000u) - 1;
   const uint32_t lost = (bits_of(sum - p) ^ bits_of(q)) | (bits_of(sum - q) ^ bits_of(p));
   const uint32_t doubt = (out_of_range & ~zero) | (lost != 0 ? tie : 0);
@@ -142,7 +152,8 @@ template <class F>
 struct QuickArith {
   static QuickResult quick(uint32_t a, uint32_t b, uint32_t c, int) {
     constexpr uint32_t kHigh = 0xffff0000u;
-    return quick_pair(quick_fma(a << 16, b << 16, c << 16), quick_fma(a & kHigh, b & kHigh, c & kHigh),
+    return quick_pair(quick_fma(a << 16, b << 16, c << 16),
+                      quick_fma(a & kHigh, b & kHigh, c & kHigh),
                       is_not_finite(a) | is_not_finite(b) | is_not_finite(c));
   }
 };
@@ -163,7 +174,9 @@ struct MulHalf {
 struct FmaHalf {
   float operator()(float a, float b, float c) const { return fma_for_half(a, b, c); }
 #ifdef __ARM_FEATURE_FP16_VECTOR_ARITHMETIC
-  float16x8_t operator()(float16x8_t a, float16x8_t b, float16x8_t c) const { return vfmaq_f16(c, a, b); }
+  float16x8_t operator()(float16x8_t a, float16x8_t b, float16x8_t c) const {
+    return vfmaq_f16(c, a, b);
+  }
 #endif
 };
 
@@ -177,7 +190,8 @@ struct PackedArith : QuickArith<F> {
   uint32_t operator()(uint32_t a, uint32_t b, uint32_t c, int round) const {
     const uint32_t low = to_half(F{}(low_half(a), low_half(b), low_half(c)), round);
     const uint32_t high = to_half(F{}(high_half(a), high_half(b), high_half(c)), round);
-    return nan_rule(low, a & 0xffff, b & 0xffff, c & 0xffff) | nan_rule(high, a >> 16, b >> 16, c >> 16) << 16;
+    return nan_rule(low, a & 0xffff, b & 0xffff, c & 0xffff) |
+           nan_rule(high, a >> 16, b >> 16, c >> 16) << 16;
   }
 };
 template <class F>
@@ -216,8 +230,10 @@ int64_t dot(uint32_t a, uint32_t b, int64_t c) {
   for (int i = 0; i < kCount; ++i) {
     const uint32_t field_a = a << (32 - kBits * (i + 1));
     const uint32_t field_b = b << (32 - kBits * (i + 1));
-    const int64_t value_a = kSignedA ? int64_t{static_cast<int32_t>(field_a) >> (32 - kBits)} : int64_t{field_a >> (32 - kBits)};
-    const int64_t value_b = kSignedB ? int64_t{static_cast<int32_t>(field_b) >> (32 - kBits)} : int64_t{field_b >> (32 - kBits)};
+    const int64_t value_a = kSignedA ? int64_t{static_cast<int32_t>(field_a) >> (32 - kBits)}
+                                     : int64_t{field_a >> (32 - kBits)};
+    const int64_t value_b = kSignedB ? int64_t{static_cast<int32_t>(field_b) >> (32 - kBits)}
+                                     : int64_t{field_b >> (32 - kBits)};
     sum += value_a * value_b;
   }
   return sum;
@@ -239,7 +255,8 @@ struct DotSaturating {
 };
 template <class Sig, class T, int kCount, bool kSignedA, bool kSignedB = kSignedA>
 constexpr auto dot_of() {
-  return vop<Sig>(Dot<T, kCount, kSignedA, kSignedB>{}).saturating(DotSaturating<T, kCount, kSignedA, kSignedB>{});
+  return vop<Sig>(Dot<T, kCount, kSignedA, kSignedB>{})
+      .saturating(DotSaturating<T, kCount, kSignedA, kSignedB>{});
 }
 
 // Two products added to c one after the other, each step rounded.
@@ -316,8 +333,8 @@ constexpr auto kTable = vop_table({
 });
 // clang-format on
 
-// v_dot4_i32_iu8 and v_dot8_i32_iu4: neg says for each of the first two sources that it is signed. That
-// makes four operations of each; rows are [signed a][signed b].
+// v_dot4_i32_iu8 and v_dot8_i32_iu4: neg says for each of the first two sources that it is signed.
+// That makes four operations of each; rows are [signed a][signed b].
 template <int kCount>
 constexpr VopRow kMixedSigns[2][2] = {
     {dot_of<I32(SignFree, SignFree, I32), int32_t, kCount, false, false>(),

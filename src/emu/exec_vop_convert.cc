@@ -1,9 +1,10 @@
-// Conversions between types. Float to integer truncates and saturates, NaN becomes 0; NaN results are
-// quiet. "pk" conversions put two results into one register.
+// Conversions between types. Float to integer truncates and saturates, NaN becomes 0; NaN results
+// are quiet. "pk" conversions put two results into one register.
 #include "emu/vop_tables.h"
 
 namespace wavetap::emu {
-WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
 namespace {
 
 constexpr auto kToI32 = [](auto a) { return saturate_cast<int32_t>(a); };
@@ -29,7 +30,9 @@ uint32_t float_to_half_toward_zero(float value) {
   const uint32_t normal = (magnitude - 0x38000000u) >> 13;
   // Denormal results are multiples of 2^-24. Other values must not reach the cast.
   const float tiny = magnitude < 0x38800000u ? f32_of(magnitude) : 0.0f;
-  uint32_t half = magnitude < 0x38800000u ? static_cast<uint32_t>(static_cast<int32_t>(tiny * 0x1p24f)) : normal;
+  uint32_t half = magnitude < 0x38800000u
+                      ? static_cast<uint32_t>(static_cast<int32_t>(tiny * 0x1p24f))
+                      : normal;
   half = magnitude >= 0x47800000u ? 0x7bffu : half;
   half = magnitude == 0x7f800000u ? 0x7c00u : half;
   half = magnitude > 0x7f800000u ? 0x7e00u | (magnitude >> 13 & 0x3ffu) : half;
@@ -39,7 +42,10 @@ uint32_t float_to_half_toward_zero(float value) {
 // [-1, 1] to [-32767, 32767] and [0, 1] to [0, 65535], to nearest.
 uint32_t to_snorm16(float value) {
   const double scaled = std::floor(static_cast<double>(value) * 32767 + 0.5);
-  const double limited = value != value ? 0 : scaled < -32767 ? -32767 : scaled > 32767 ? 32767 : scaled;
+  const double limited = value != value    ? 0
+                         : scaled < -32767 ? -32767
+                         : scaled > 32767  ? 32767
+                                           : scaled;
   return static_cast<uint32_t>(static_cast<int32_t>(limited)) & 0xffff;
 }
 uint32_t to_unorm16(float value) {

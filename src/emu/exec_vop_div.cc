@@ -1,16 +1,17 @@
-// The three steps that frame a division: v_div_scale brings numerator and denominator into a range where
-// Newton's iteration neither overflows nor loses bits, v_div_fmas undoes that in its last step, and
-// v_div_fixup sets the special cases right. The compiler's sequence around them gives the correctly
-// rounded quotient for every pair of operands; division_test checks it.
+// The three steps that frame a division: v_div_scale brings numerator and denominator into a range
+// where Newton's iteration neither overflows nor loses bits, v_div_fmas undoes that in its last
+// step, and v_div_fixup sets the special cases right. The compiler's sequence around them gives the
+// correctly rounded quotient for every pair of operands; division_test checks it.
 //
-// Reference: the pseudo-code of the MI200 and RDNA 3 manuals. Two places follow the arithmetic instead,
-// where the printed text cannot be meant: a huge denominator whose quotient is denormal is scaled down,
-// not up; and v_div_fmas multiplies by 2^64 or 2^-64 (f64: 128) depending on the side on which the
-// intermediate quotient lies, since v_div_scale scales by that and in both directions.
+// Reference: the pseudo-code of the MI200 and RDNA 3 manuals. Two places follow the arithmetic
+// instead, where the printed text cannot be meant: a huge denominator whose quotient is denormal is
+// scaled down, not up; and v_div_fmas multiplies by 2^64 or 2^-64 (f64: 128) depending on the side
+// on which the intermediate quotient lies, since v_div_scale scales by that and in both directions.
 #include "emu/vop_tables.h"
 
 namespace wavetap::emu {
-WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
 namespace {
 
 template <class Float>
@@ -20,12 +21,12 @@ struct Format<float> {
   static constexpr int kMantissaBits = 23;
   static constexpr int kExponentMask = 0xff;
   static constexpr int kBias = 127;
-  static constexpr int kScale = 64;         // exponent of the scale factor
+  static constexpr int kScale = 64;  // exponent of the scale factor
   static constexpr float kUp = 0x1p64f;
   static constexpr float kDown = 0x1p-64f;
-  static constexpr int kNearMax = 96;       // quotients from 2^96 on may overflow on the way
-  static constexpr int kTiny = 23;          // biased exponent up to which a numerator loses bits
-  static constexpr int kUnderflow = -150;   // quotients below 2^-150 are 0
+  static constexpr int kNearMax = 96;      // quotients from 2^96 on may overflow on the way
+  static constexpr int kTiny = 23;         // biased exponent up to which a numerator loses bits
+  static constexpr int kUnderflow = -150;  // quotients below 2^-150 are 0
   static constexpr uint32_t kInvalid = 0xffc00000u;
 };
 template <>
@@ -45,7 +46,8 @@ struct Format<double> {
 // The exponent field as stored: biased, 0 for zeros and denormals.
 template <class Float>
 int exponent_field(Float a) {
-  return static_cast<int>(bits_of(a) >> Format<Float>::kMantissaBits) & Format<Float>::kExponentMask;
+  return static_cast<int>(bits_of(a) >> Format<Float>::kMantissaBits) &
+         Format<Float>::kExponentMask;
 }
 template <class Float>
 bool is_denormal(Float a) {
@@ -80,13 +82,15 @@ Carried<Float> div_scale(Float value, Float denominator, Float numerator) {
 
 // (a * b + c) * 2^shift, rounded once: the result may be denormal after scaling down.
 float scaled_fma(float a, float b, float c, int shift) {
-  // The product is exact in double. The sum is rounded to odd, so the final rounding sees what was lost.
+  // The product is exact in double. The sum is rounded to odd, so the final rounding sees what was
+  // lost.
   const double product = static_cast<double>(a) * b;
   const double sum = product + c;
   const double rest = sum - product;
   const double error = (product - (sum - rest)) + (c - rest);
   uint64_t bits = bits_of(sum);
-  if (error == error && error != 0 && (bits & 1) == 0) bits += (error < 0) == (sum < 0) ? 1 : ~uint64_t{0};
+  if (error == error && error != 0 && (bits & 1) == 0)
+    bits += (error < 0) == (sum < 0) ? 1 : ~uint64_t{0};
   return static_cast<float>(std::ldexp(f64_of(bits), shift));
 }
 double scaled_fma(double a, double b, double c, int shift) {
@@ -125,7 +129,8 @@ Float div_fixup(Float quotient, Float denominator, Float numerator) {
   if (both_zero || both_infinite) return std::bit_cast<Float>(Type::kInvalid);
   if (denominator == 0 || std::isinf(numerator)) return with_sign(kInfinity);
   if (std::isinf(denominator) || numerator == 0) return with_sign(0);
-  if (exponent_field(numerator) - exponent_field(denominator) < Type::kUnderflow) return with_sign(0);
+  if (exponent_field(numerator) - exponent_field(denominator) < Type::kUnderflow)
+    return with_sign(0);
   // Quotients that overflow make the iteration produce NaN.
   if (quotient != quotient) return with_sign(kInfinity);
   return with_sign(std::fabs(quotient));
@@ -150,7 +155,9 @@ struct F16Bits {
   static uint32_t load(const Block& block, size_t k, size_t i) { return block.lo(k, i) & 0xffff; }
   static void store(const Block& block, size_t i, uint32_t value) { block.put_lo(i, value); }
 };
-constexpr auto kFixupHalf = [](uint32_t a, uint32_t b, uint32_t c) { return div_fixup_half(a, b, c); };
+constexpr auto kFixupHalf = [](uint32_t a, uint32_t b, uint32_t c) {
+  return div_fixup_half(a, b, c);
+};
 
 // clang-format off
 constexpr auto kTable = vop_table({

@@ -3,18 +3,22 @@
 #include "emu/vop_tables.h"
 
 namespace wavetap::emu {
-WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
 namespace {
 
 constexpr auto kFma = [](float a, float b, float c) { return fma_for_half(a, b, c); };
 
 // Denormal halves, held in a float.
-float flush_half(float value) { return std::fabs(value) < 0x1p-14f ? std::copysign(0.0f, value) : value; }
+float flush_half(float value) {
+  return std::fabs(value) < 0x1p-14f ? std::copysign(0.0f, value) : value;
+}
 
 // v_mad_f16 and its kin round the product and the sum, and never keep denormals.
 constexpr auto kMad = [](float a, float b, float c, int round) {
   const auto rounded = [&](float value) {
-    return flush_half(half_to_float(round == 0 ? float_to_half(value) : round_to_half(value, round)));
+    return flush_half(
+        half_to_float(round == 0 ? float_to_half(value) : round_to_half(value, round)));
   };
   return rounded(rounded(flush_half(a) * flush_half(b)) + flush_half(c));
 };

@@ -4,7 +4,8 @@
 #include "emu/vop_tables.h"
 
 namespace wavetap::emu {
-WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
 namespace {
 
 // "Legacy" multiplication, for DirectX 9: 0 times anything is +0.
@@ -21,7 +22,9 @@ float mad_legacy(float a, float b, float c) {
 }
 
 constexpr auto kFma = [](float a, float b, float c) { return __builtin_fmaf(a, b, c); };
-constexpr auto kFmaLegacy = [](float a, float b, float c) { return ((a == 0) | (b == 0)) ? c : __builtin_fmaf(a, b, c); };
+constexpr auto kFmaLegacy = [](float a, float b, float c) {
+  return ((a == 0) | (b == 0)) ? c : __builtin_fmaf(a, b, c);
+};
 constexpr auto kMad = [](float a, float b, float c) { return mad(a, b, c); };
 constexpr auto kMadLegacy = [](float a, float b, float c) { return mad_legacy(a, b, c); };
 
@@ -69,7 +72,9 @@ float v_mullit_f32(float a, float b, float c) {
 }
 
 struct Med3 {
-  float operator()(float a, float b, float c, bool ieee) const { return kMed3Number(a, b, c, ieee); }
+  float operator()(float a, float b, float c, bool ieee) const {
+    return kMed3Number(a, b, c, ieee);
+  }
   // Without NaNs minimum and maximum are those of the order of bits.
   static QuickResult quick(float a, float b, float c, bool) {
     const int32_t key_a = order_key(a), key_b = order_key(b), key_c = order_key(c);

@@ -1,11 +1,12 @@
-// Integer, bitwise and move operations of 16, 32 and 64 bits. Shift counts are taken modulo the width;
-// arithmetic wraps, or saturates with the clamp bit.
+// Integer, bitwise and move operations of 16, 32 and 64 bits. Shift counts are taken modulo the
+// width; arithmetic wraps, or saturates with the clamp bit.
 #include "emu/vop_tables.h"
 
 #include <limits>
 
 namespace wavetap::emu {
-WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
 namespace {
 
 // --- Families shared by several widths.
@@ -44,9 +45,15 @@ T saturate(int64_t value) {
   constexpr int64_t kHigh = std::numeric_limits<T>::max();
   return static_cast<T>(value < kLow ? kLow : value > kHigh ? kHigh : value);
 }
-constexpr auto kAddSaturating = [](auto a, auto b) { return saturate<decltype(a)>(int64_t{a} + b); };
-constexpr auto kSubSaturating = [](auto a, auto b) { return saturate<decltype(a)>(int64_t{a} - b); };
-constexpr auto kSubrevSaturating = [](auto a, auto b) { return saturate<decltype(a)>(int64_t{b} - a); };
+constexpr auto kAddSaturating = [](auto a, auto b) {
+  return saturate<decltype(a)>(int64_t{a} + b);
+};
+constexpr auto kSubSaturating = [](auto a, auto b) {
+  return saturate<decltype(a)>(int64_t{a} - b);
+};
+constexpr auto kSubrevSaturating = [](auto a, auto b) {
+  return saturate<decltype(a)>(int64_t{b} - a);
+};
 
 // 24-bit operands.
 uint32_t low24(uint32_t a) { return a & 0xffffffu; }
@@ -58,7 +65,9 @@ constexpr auto kAddCarryOut = [](uint32_t a, uint32_t b) {
   const uint32_t sum = a + b;
   return Carried<uint32_t>{sum, sum < a ? 1u : 0u};
 };
-constexpr auto kSubCarryOut = [](uint32_t a, uint32_t b) { return Carried<uint32_t>{a - b, a < b ? 1u : 0u}; };
+constexpr auto kSubCarryOut = [](uint32_t a, uint32_t b) {
+  return Carried<uint32_t>{a - b, a < b ? 1u : 0u};
+};
 constexpr auto kAddCarry = [](uint32_t a, uint32_t b, uint32_t carry) {
   const uint32_t part = a + b;
   const uint32_t sum = part + carry;
@@ -109,16 +118,23 @@ uint32_t reverse_bits(uint32_t a) {
   return a >> 16 | a << 16;
 }
 // The low dword of {high, low} >> count; in two steps because a shift by 32 is not one.
-uint32_t funnel_shift(uint32_t high, uint32_t low, uint32_t count) { return low >> count | high << 1 << (31 - count); }
+uint32_t funnel_shift(uint32_t high, uint32_t low, uint32_t count) {
+  return low >> count | high << 1 << (31 - count);
+}
 // Vectorises where std::popcount has no vector instruction.
 uint32_t count_bits(uint32_t a) {
   a -= a >> 1 & 0x55555555u;
   a = (a & 0x33333333u) + (a >> 2 & 0x33333333u);
   return ((a + (a >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
 }
-// Position of the first one from the top, first one from the bottom, first bit unlike the sign; -1: none.
-uint32_t v_ffbh_u32(uint32_t a) { return a == 0 ? ~0u : static_cast<uint32_t>(std::countl_zero(a)); }
-uint32_t v_ffbl_b32(uint32_t a) { return a == 0 ? ~0u : static_cast<uint32_t>(std::countr_zero(a)); }
+// Position of the first one from the top, first one from the bottom, first bit unlike the sign; -1:
+// none.
+uint32_t v_ffbh_u32(uint32_t a) {
+  return a == 0 ? ~0u : static_cast<uint32_t>(std::countl_zero(a));
+}
+uint32_t v_ffbl_b32(uint32_t a) {
+  return a == 0 ? ~0u : static_cast<uint32_t>(std::countr_zero(a));
+}
 uint32_t v_ffbh_i32(int32_t a) { return v_ffbh_u32(static_cast<uint32_t>(a < 0 ? ~a : a)); }
 
 // Lanes of `mask` below this one, in the lower and in the upper half of the wave.
@@ -154,8 +170,8 @@ uint64_t quad_sad(uint64_t a, uint32_t b, uint64_t accumulator, bool masked, boo
   }
   return packed;
 }
-// Each result byte: selector 0..7 picks a byte of {a, b} (b is the low dword), 8..11 replicate the sign
-// of a word, 12 is 0x00, more is 0xff.
+// Each result byte: selector 0..7 picks a byte of {a, b} (b is the low dword), 8..11 replicate the
+// sign of a word, 12 is 0x00, more is 0xff.
 uint32_t v_perm_b32(uint32_t a, uint32_t b, uint32_t selectors) {
   uint32_t result = 0;
   for (int i = 0; i < 4; ++i) {
@@ -190,7 +206,8 @@ Carried<uint64_t> mad_u64(uint32_t a, uint32_t b, uint64_t c) {
 // The bit is signed overflow of the 64-bit sum.
 Carried<int64_t> mad_i64(int32_t a, int32_t b, int64_t c) {
   const int64_t product = int64_t{a} * b;
-  const int64_t sum = static_cast<int64_t>(static_cast<uint64_t>(product) + static_cast<uint64_t>(c));
+  const int64_t sum =
+      static_cast<int64_t>(static_cast<uint64_t>(product) + static_cast<uint64_t>(c));
   return {sum, ((product ^ sum) & (c ^ sum)) < 0 ? 1u : 0u};
 }
 

@@ -1,5 +1,5 @@
-// Vector operations in longer sequences and states that the sweep of exec_vop_test.cc does not reach:
-// division, rounding modes, scalar and constant operands, register indexing, swaps.
+// Vector operations in longer sequences and states that the sweep of exec_vop_test.cc does not
+// reach: division, rounding modes, scalar and constant operands, register indexing, swaps.
 #include <cfenv>
 #include <cmath>
 #include <random>
@@ -13,13 +13,15 @@
 namespace wavetap::emu {
 namespace {
 
-TestMachine::Options on(amd::GfxTarget target, bool wave64 = true) { return {.target = target, .wave64 = wave64, .vgprs = 64}; }
+TestMachine::Options on(amd::GfxTarget target, bool wave64 = true) {
+  return {.target = target, .wave64 = wave64, .vgprs = 64};
+}
 
 // --- The compiler's division sequences give the host's quotient, bit for bit.
 
 constexpr const char* kDivideF32 =
-    "v_div_scale_f32 v2, s[0:1], v1, v1, v0\n"   // v2 denominator
-    "v_div_scale_f32 v3, vcc, v0, v1, v0\n"      // v3 numerator
+    "v_div_scale_f32 v2, s[0:1], v1, v1, v0\n"  // v2 denominator
+    "v_div_scale_f32 v3, vcc, v0, v1, v0\n"     // v3 numerator
     "v_rcp_f32 v4, v2\n"
     "v_fma_f32 v5, -v2, v4, 1.0\n"
     "v_fma_f32 v4, v5, v4, v4\n"
@@ -39,7 +41,9 @@ TEST(VopDivision, SinglePrecisionQuotientsAreCorrectlyRounded) {
     for (const uint64_t b : edges) pairs.emplace_back(a, b);
   for (int i = 0; i < 20000; ++i) pairs.emplace_back(random(), random());
   // Quotients around the denormal border, where scaling back rounds.
-  for (int i = 0; i < 20000; ++i) pairs.emplace_back((random() & 0x807fffff) | (random() % 40) << 23, (random() & 0x807fffff) | (120 + random() % 60) << 23);
+  for (int i = 0; i < 20000; ++i)
+    pairs.emplace_back((random() & 0x807fffff) | (random() % 40) << 23,
+                       (random() & 0x807fffff) | (120 + random() % 60) << 23);
   pairs.resize(pairs.size() / 64 * 64);
   for (size_t first = 0; first < pairs.size(); first += 64) {
     for (int lane = 0; lane < 64; ++lane) {
@@ -48,12 +52,14 @@ TEST(VopDivision, SinglePrecisionQuotientsAreCorrectlyRounded) {
     }
     ASSERT_TRUE(machine.run(kDivideF32));
     for (int lane = 0; lane < 64; ++lane) {
-      const float a = std::bit_cast<float>(machine.v(0, lane)), b = std::bit_cast<float>(machine.v(1, lane));
+      const float a = std::bit_cast<float>(machine.v(0, lane)),
+                  b = std::bit_cast<float>(machine.v(1, lane));
       const float want = a / b, got = std::bit_cast<float>(machine.v(8, lane));
       if (std::isnan(want)) {
         ASSERT_TRUE(std::isnan(got)) << a << " / " << b;
       } else {
-        ASSERT_EQ(machine.v(8, lane), bits(want)) << std::hexfloat << a << " / " << b << " = " << got << ", not " << want;
+        ASSERT_EQ(machine.v(8, lane), bits(want))
+            << std::hexfloat << a << " / " << b << " = " << got << ", not " << want;
       }
     }
   }
@@ -81,7 +87,8 @@ TEST(VopDivision, DoublePrecisionQuotientsAreCorrectlyRounded) {
     for (const uint64_t b : edges) pairs.emplace_back(a, b);
   for (int i = 0; i < 20000; ++i) pairs.emplace_back(random(), random());
   for (int i = 0; i < 20000; ++i)
-    pairs.emplace_back((random() & 0x800fffffffffffff) | (random() % 100) << 52, (random() & 0x800fffffffffffff) | (1000 + random() % 120) << 52);
+    pairs.emplace_back((random() & 0x800fffffffffffff) | (random() % 100) << 52,
+                       (random() & 0x800fffffffffffff) | (1000 + random() % 120) << 52);
   pairs.resize(pairs.size() / 64 * 64);
   for (size_t first = 0; first < pairs.size(); first += 64) {
     for (int lane = 0; lane < 64; ++lane) {
@@ -90,12 +97,14 @@ TEST(VopDivision, DoublePrecisionQuotientsAreCorrectlyRounded) {
     }
     ASSERT_TRUE(machine.run(kDivideF64));
     for (int lane = 0; lane < 64; ++lane) {
-      const double a = std::bit_cast<double>(machine.v64(0, lane)), b = std::bit_cast<double>(machine.v64(2, lane));
+      const double a = std::bit_cast<double>(machine.v64(0, lane)),
+                   b = std::bit_cast<double>(machine.v64(2, lane));
       const double want = a / b, got = std::bit_cast<double>(machine.v64(12, lane));
       if (std::isnan(want)) {
         ASSERT_TRUE(std::isnan(got)) << a << " / " << b;
       } else {
-        ASSERT_EQ(machine.v64(12, lane), bits(want)) << std::hexfloat << a << " / " << b << " = " << got << ", not " << want;
+        ASSERT_EQ(machine.v64(12, lane), bits(want))
+            << std::hexfloat << a << " / " << b << " = " << got << ", not " << want;
       }
     }
   }
@@ -109,21 +118,33 @@ TEST(VopRounding, FollowsTheModeOfTheResultsType) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 4; ++round) {
     for (int lane = 0; lane < 64; ++lane) {
-      for (uint32_t reg : {0u, 1u, 2u}) machine.set_v(reg, lane, (static_cast<uint32_t>(random()) & 0x83ffffff) + 0x3d000000);
-      for (uint32_t reg : {4u, 6u, 8u}) machine.set_v64(reg, lane, (random() & 0x803fffffffffffff) + 0x3fd0000000000000);
+      for (uint32_t reg : {0u, 1u, 2u})
+        machine.set_v(reg, lane, (static_cast<uint32_t>(random()) & 0x83ffffff) + 0x3d000000);
+      for (uint32_t reg : {4u, 6u, 8u})
+        machine.set_v64(reg, lane, (random() & 0x803fffffffffffff) + 0x3fd0000000000000);
     }
     // f32 results use one setting, f16 and f64 results the other.
     machine.wave.mode.round_f32 = static_cast<uint8_t>(round);
     machine.wave.mode.round_f16_f64 = static_cast<uint8_t>((round + 1) & 3);
-    ASSERT_TRUE(machine.run("v_add_f32 v10, v0, v1\n v_mul_f32 v11, v0, v1\n v_fma_f32 v12, v0, v1, v2\n v_cvt_f32_f64 v13, v[4:5]\n"
-                            "v_add_f64 v[14:15], v[4:5], v[6:7]\n v_fma_f64 v[16:17], v[4:5], v[6:7], v[8:9]\n v_cvt_f16_f32 v18, v0\n"
-                            "v_cvt_pkrtz_f16_f32 v19, v0, v1\n v_rndne_f32 v20, v0\n v_cvt_i32_f32 v21, v0\n v_cvt_f32_u32 v22, v1\n"));
+    ASSERT_TRUE(
+        machine.run("v_add_f32 v10, v0, v1\n v_mul_f32 v11, v0, v1\n v_fma_f32 v12, v0, v1, v2\n "
+                    "v_cvt_f32_f64 v13, v[4:5]\n"
+                    "v_add_f64 v[14:15], v[4:5], v[6:7]\n v_fma_f64 v[16:17], v[4:5], v[6:7], "
+                    "v[8:9]\n v_cvt_f16_f32 v18, v0\n"
+                    "v_cvt_pkrtz_f16_f32 v19, v0, v1\n v_rndne_f32 v20, v0\n v_cvt_i32_f32 v21, "
+                    "v0\n v_cvt_f32_u32 v22, v1\n"));
     for (int lane = 0; lane < 64; ++lane) {
-      volatile float a = std::bit_cast<float>(machine.v(0, lane)), b = std::bit_cast<float>(machine.v(1, lane)), c = std::bit_cast<float>(machine.v(2, lane));
-      volatile double x = std::bit_cast<double>(machine.v64(4, lane)), y = std::bit_cast<double>(machine.v64(6, lane)), z = std::bit_cast<double>(machine.v64(8, lane));
+      volatile float a = std::bit_cast<float>(machine.v(0, lane)),
+                     b = std::bit_cast<float>(machine.v(1, lane)),
+                     c = std::bit_cast<float>(machine.v(2, lane));
+      volatile double x = std::bit_cast<double>(machine.v64(4, lane)),
+                      y = std::bit_cast<double>(machine.v64(6, lane)),
+                      z = std::bit_cast<double>(machine.v64(8, lane));
       volatile uint32_t integer = machine.v(1, lane);
       std::fesetround(kHostModes[round]);
-      const volatile float sum = a + b, product = a * b, fused = std::fma(a, b, c), narrowed = static_cast<float>(x), converted = static_cast<float>(integer);
+      const volatile float sum = a + b, product = a * b, fused = std::fma(a, b, c),
+                           narrowed = static_cast<float>(x),
+                           converted = static_cast<float>(integer);
       std::fesetround(kHostModes[(round + 1) & 3]);
       const volatile double sum64 = x + y, fused64 = std::fma(x, y, z);
       std::fesetround(FE_TONEAREST);
@@ -134,7 +155,8 @@ TEST(VopRounding, FollowsTheModeOfTheResultsType) {
       ASSERT_EQ(machine.v64(14, lane), bits(sum64)) << round;
       ASSERT_EQ(machine.v64(16, lane), bits(fused64)) << round;
       ASSERT_EQ(machine.v(18, lane), reference_to_f16(a, (round + 1) & 3)) << round << " " << a;
-      ASSERT_EQ(machine.v(19, lane), reference_to_f16(a, 3) | uint32_t{reference_to_f16(b, 3)} << 16);
+      ASSERT_EQ(machine.v(19, lane),
+                reference_to_f16(a, 3) | uint32_t{reference_to_f16(b, 3)} << 16);
       ASSERT_EQ(std::bit_cast<float>(machine.v(20, lane)), std::nearbyint(a));
       ASSERT_EQ(static_cast<int32_t>(machine.v(21, lane)), static_cast<int32_t>(a));
       ASSERT_EQ(machine.v(22, lane), bits(converted)) << round;
@@ -150,11 +172,17 @@ TEST(VopRounding, HalvesAreRoundedOnceInEveryMode) {
     machine.wave.mode.round_f16_f64 = static_cast<uint8_t>(round);
     for (int repeat = 0; repeat < 20; ++repeat) {
       for (int lane = 0; lane < 64; ++lane)
-        for (uint32_t reg : {0u, 1u, 2u}) machine.set_v(reg, lane, random() % 0x7c00 | (random() % 2) << 15);
-      ASSERT_TRUE(machine.run("v_add_f16 v4, v0, v1\n v_mul_f16 v5, v0, v1\n v_fma_f16 v6, v0, v1, v2\n v_pk_fma_f16 v7, v0, v1, v2\n"));
+        for (uint32_t reg : {0u, 1u, 2u})
+          machine.set_v(reg, lane, random() % 0x7c00 | (random() % 2) << 15);
+      ASSERT_TRUE(
+          machine.run("v_add_f16 v4, v0, v1\n v_mul_f16 v5, v0, v1\n v_fma_f16 v6, v0, v1, v2\n "
+                      "v_pk_fma_f16 v7, v0, v1, v2\n"));
       for (int lane = 0; lane < 64; ++lane) {
-        const auto half = [&](uint32_t reg) { return reference_f16(static_cast<uint16_t>(machine.v(reg, lane))); };
-        // A sum that is exactly zero has the sign of its rounding mode, which double arithmetic cannot tell.
+        const auto half = [&](uint32_t reg) {
+          return reference_f16(static_cast<uint16_t>(machine.v(reg, lane)));
+        };
+        // A sum that is exactly zero has the sign of its rounding mode, which double arithmetic
+        // cannot tell.
         if (half(0) + half(1) != 0) {
           ASSERT_EQ(machine.v(4, lane) & 0xffff, reference_to_f16(half(0) + half(1), round));
         }
@@ -164,7 +192,8 @@ TEST(VopRounding, HalvesAreRoundedOnceInEveryMode) {
         const double rest = sum - product, error = (product - (sum - rest)) + (addend - rest);
         if (error != 0) sum = std::nextafter(sum, error > 0 ? INFINITY : -INFINITY);
         if (sum == 0) continue;
-        ASSERT_EQ(machine.v(6, lane) & 0xffff, reference_to_f16(sum, round)) << std::hexfloat << half(0) << " * " << half(1) << " + " << half(2);
+        ASSERT_EQ(machine.v(6, lane) & 0xffff, reference_to_f16(sum, round))
+            << std::hexfloat << half(0) << " * " << half(1) << " + " << half(2);
         ASSERT_EQ(machine.v(7, lane) & 0xffff, reference_to_f16(sum, round));
       }
     }
@@ -174,7 +203,8 @@ TEST(VopRounding, HalvesAreRoundedOnceInEveryMode) {
 // --- Operands that are not VGPRs.
 
 class VopOperands : public testing::TestWithParam<amd::GfxTarget> {};
-INSTANTIATE_TEST_SUITE_P(Targets, VopOperands, testing::Values(kGfx90a, kGfx1030, kGfx1100), [](const auto& parameter) { return amd::to_string(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Targets, VopOperands, testing::Values(kGfx90a, kGfx1030, kGfx1100),
+                         [](const auto& parameter) { return amd::to_string(parameter.param); });
 
 TEST_P(VopOperands, ScalarsAndConstantsAreTheSameInEveryLane) {
   TestMachine machine(on(GetParam()));
@@ -183,9 +213,12 @@ TEST_P(VopOperands, ScalarsAndConstantsAreTheSameInEveryLane) {
   machine.set_s64(6, 0x4000000000000000);  // 2.0
   machine.set_s(isa::slot::kM0, 7);
   machine.set_v64(2, 5, bits(1.5));
-  ASSERT_TRUE(machine.run("v_add_f64 v[10:11], v[2:3], s[6:7]\n v_mul_f64 v[12:13], v[2:3], 4.0\n v_add_f64 v[20:21], v[2:3], 0.5\n"
-                          "v_mov_b32 v14, 0x12345678\n v_mov_b32 v15, s4\n v_mov_b32 v16, m0\n v_mov_b32 v17, -5\n v_mov_b32 v18, 1.0\n"
-                          "v_and_b32 v19, 0xff, v1\n v_lshlrev_b64 v[22:23], 3, v[2:3]\n v_mul_f16 v24, 2.0, v1\n"));
+  ASSERT_TRUE(machine.run(
+      "v_add_f64 v[10:11], v[2:3], s[6:7]\n v_mul_f64 v[12:13], v[2:3], 4.0\n v_add_f64 v[20:21], "
+      "v[2:3], 0.5\n"
+      "v_mov_b32 v14, 0x12345678\n v_mov_b32 v15, s4\n v_mov_b32 v16, m0\n v_mov_b32 v17, -5\n "
+      "v_mov_b32 v18, 1.0\n"
+      "v_and_b32 v19, 0xff, v1\n v_lshlrev_b64 v[22:23], 3, v[2:3]\n v_mul_f16 v24, 2.0, v1\n"));
   for (int lane = 0; lane < 64; ++lane) {
     EXPECT_EQ(machine.v(14, lane), 0x12345678u);
     EXPECT_EQ(machine.v(15, lane), 100u);
@@ -203,19 +236,24 @@ TEST_P(VopOperands, ScalarsAndConstantsAreTheSameInEveryLane) {
 TEST_P(VopOperands, OverlappingRegisterPairsAreReadBeforeTheyAreWritten) {
   TestMachine machine(on(GetParam()));
   if (GetParam().is_gfx90a_family()) GTEST_SKIP() << "register pairs are aligned";
-  for (int lane = 0; lane < 64; ++lane) machine.set_v64(1, lane, bits(1.0 + lane)), machine.set_v(0, lane, 0);
+  for (int lane = 0; lane < 64; ++lane)
+    machine.set_v64(1, lane, bits(1.0 + lane)), machine.set_v(0, lane, 0);
   ASSERT_TRUE(machine.run("v_add_f64 v[0:1], v[1:2], 1.0\n v_lshlrev_b64 v[5:6], 4, v[1:2]"));
   for (int lane = 0; lane < 64; ++lane) EXPECT_EQ(machine.v64(0, lane), bits(2.0 + lane));
-  for (int lane = 0; lane < 64; ++lane) machine.set_v64(2, lane, 0x100000001ull * static_cast<uint64_t>(lane + 1));
+  for (int lane = 0; lane < 64; ++lane)
+    machine.set_v64(2, lane, 0x100000001ull * static_cast<uint64_t>(lane + 1));
   ASSERT_TRUE(machine.run("v_lshlrev_b64 v[3:4], 4, v[2:3]"));
-  for (int lane = 0; lane < 64; ++lane) EXPECT_EQ(machine.v64(3, lane), 0x100000001ull * static_cast<uint64_t>(lane + 1) << 4);
+  for (int lane = 0; lane < 64; ++lane)
+    EXPECT_EQ(machine.v64(3, lane), 0x100000001ull * static_cast<uint64_t>(lane + 1) << 4);
 }
 
 TEST_P(VopOperands, TheResultMayReplaceAnySource) {
   TestMachine machine(on(GetParam()));
   for (int lane = 0; lane < 64; ++lane)
-    for (uint32_t reg : {1u, 2u, 3u}) machine.set_v(reg, lane, bits(static_cast<float>(lane) + static_cast<float>(reg)));
-  ASSERT_TRUE(machine.run("v_fma_f32 v1, v1, v2, v3\n v_fma_f32 v3, v3, v2, v3\n v_fmac_f32 v2, v2, v2\n"));
+    for (uint32_t reg : {1u, 2u, 3u})
+      machine.set_v(reg, lane, bits(static_cast<float>(lane) + static_cast<float>(reg)));
+  ASSERT_TRUE(
+      machine.run("v_fma_f32 v1, v1, v2, v3\n v_fma_f32 v3, v3, v2, v3\n v_fmac_f32 v2, v2, v2\n"));
   for (int lane = 0; lane < 64; ++lane) {
     const float x = static_cast<float>(lane);
     EXPECT_EQ(machine.v(1, lane), bits((x + 1) * (x + 2) + (x + 3)));
@@ -236,7 +274,8 @@ TEST(VopNans, TheFirstNanOperandWinsEvenWhenTheResultReplacesIt) {
   EXPECT_EQ(machine.v(0, 7), 0x7fc00001u);
   EXPECT_EQ(machine.v(1, 7), 0xffc12345u);
   fill();
-  ASSERT_TRUE(machine.run("v_fma_f32 v1, v0, v1, v4\n v_fmac_f32 v2, v4, v0\n v_add_f64 v[4:5], v[4:5], -v[0:1]\n"));
+  ASSERT_TRUE(machine.run(
+      "v_fma_f32 v1, v0, v1, v4\n v_fmac_f32 v2, v4, v0\n v_add_f64 v[4:5], v[4:5], -v[0:1]\n"));
   EXPECT_EQ(machine.v(1, 7), 0xffc12345u);
   EXPECT_EQ(machine.v(2, 7), 0x7fc00004u);
   EXPECT_EQ(machine.v64(4, 7), 0x7ff800057fc00004u);
@@ -250,9 +289,11 @@ TEST(VopMasks, Wave32UsesOneScalarPerMask) {
   TestMachine machine(on(kGfx1030, false));
   machine.set_s(5, 0xdeadbeef);
   machine.set_s(isa::slot::kVccHi, 0xdeadbeef);
-  for (int lane = 0; lane < 32; ++lane) machine.set_v(0, lane, static_cast<uint32_t>(lane)), machine.set_v(1, lane, 0xfffffff0);
+  for (int lane = 0; lane < 32; ++lane)
+    machine.set_v(0, lane, static_cast<uint32_t>(lane)), machine.set_v(1, lane, 0xfffffff0);
   machine.set_exec(0x00ffffff);
-  ASSERT_TRUE(machine.run("v_cmp_gt_u32 s4, 16, v0\n v_add_co_u32 v2, vcc_lo, v0, v1\n v_cndmask_b32 v3, 1, 2, s4\n"));
+  ASSERT_TRUE(machine.run(
+      "v_cmp_gt_u32 s4, 16, v0\n v_add_co_u32 v2, vcc_lo, v0, v1\n v_cndmask_b32 v3, 1, 2, s4\n"));
   EXPECT_EQ(machine.s(4), 0x0000ffffu);
   EXPECT_EQ(machine.s(5), 0xdeadbeefu);
   EXPECT_EQ(machine.s(isa::slot::kVccLo), 0x00ff0000u);
@@ -268,12 +309,16 @@ TEST(VopDot, NegSelectsSignedSources) {
   machine.fill_v(0, 0xff01fe80);
   machine.fill_v(1, 0x02ff0380);
   machine.fill_v(2, 1000);
-  ASSERT_TRUE(machine.run("v_dot4_i32_iu8 v4, v0, v1, v2\n v_dot4_i32_iu8 v5, v0, v1, v2 neg_lo:[1,0,0]\n"
-                          "v_dot4_i32_iu8 v6, v0, v1, v2 neg_lo:[0,1,0]\n v_dot4_i32_iu8 v7, v0, v1, v2 neg_lo:[1,1,0]\n"
-                          "v_dot8_i32_iu4 v8, v0, v1, v2 neg_lo:[1,0,0]\n"));
+  ASSERT_TRUE(
+      machine.run("v_dot4_i32_iu8 v4, v0, v1, v2\n v_dot4_i32_iu8 v5, v0, v1, v2 neg_lo:[1,0,0]\n"
+                  "v_dot4_i32_iu8 v6, v0, v1, v2 neg_lo:[0,1,0]\n v_dot4_i32_iu8 v7, v0, v1, v2 "
+                  "neg_lo:[1,1,0]\n"
+                  "v_dot8_i32_iu4 v8, v0, v1, v2 neg_lo:[1,0,0]\n"));
   const int a_unsigned[] = {0x80, 0xfe, 0x01, 0xff}, a_signed[] = {-128, -2, 1, -1};
   const int b_unsigned[] = {0x80, 0x03, 0xff, 0x02}, b_signed[] = {-128, 3, -1, 2};
-  const auto dot = [](const int* a, const int* b) { return static_cast<uint32_t>(1000 + a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]); };
+  const auto dot = [](const int* a, const int* b) {
+    return static_cast<uint32_t>(1000 + a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]);
+  };
   EXPECT_EQ(machine.v(4), dot(a_unsigned, b_unsigned));
   EXPECT_EQ(machine.v(5), dot(a_signed, b_unsigned));
   EXPECT_EQ(machine.v(6), dot(a_unsigned, b_signed));
@@ -290,19 +335,23 @@ TEST(VopDot, NegSelectsSignedSources) {
 TEST(VopIndexing, Gfx9AddsM0ToTheOperandsThatTheModeNames) {
   TestMachine machine(on(kGfx90a));
   for (int lane = 0; lane < 64; ++lane)
-    for (uint32_t reg = 0; reg < 20; ++reg) machine.set_v(reg, lane, reg * 1000 + static_cast<uint32_t>(lane));
+    for (uint32_t reg = 0; reg < 20; ++reg)
+      machine.set_v(reg, lane, reg * 1000 + static_cast<uint32_t>(lane));
   machine.set_s(0, 3);
-  ASSERT_TRUE(machine.run("s_set_gpr_idx_on s0, gpr_idx(SRC0)\n v_mov_b32 v30, v5\n s_set_gpr_idx_off\n v_mov_b32 v31, v5\n"
-                          "s_set_gpr_idx_on s0, gpr_idx(DST)\n v_mov_b32 v32, v5\n s_set_gpr_idx_off\n"
-                          "s_set_gpr_idx_on s0, gpr_idx(SRC0,SRC1)\n v_add_u32 v38, v5, v6\n s_set_gpr_idx_off\n"));
+  ASSERT_TRUE(machine.run(
+      "s_set_gpr_idx_on s0, gpr_idx(SRC0)\n v_mov_b32 v30, v5\n s_set_gpr_idx_off\n v_mov_b32 v31, "
+      "v5\n"
+      "s_set_gpr_idx_on s0, gpr_idx(DST)\n v_mov_b32 v32, v5\n s_set_gpr_idx_off\n"
+      "s_set_gpr_idx_on s0, gpr_idx(SRC0,SRC1)\n v_add_u32 v38, v5, v6\n s_set_gpr_idx_off\n"));
   EXPECT_EQ(machine.v(30, 9), 8009u);
   EXPECT_EQ(machine.v(31, 9), 5009u);
   EXPECT_EQ(machine.v(35, 9), 5009u);
   EXPECT_EQ(machine.v(38, 9), 8009u + 9009u);
   // Outside: a source reads v0, a destination is dropped.
   machine.set_s(0, 200);
-  ASSERT_TRUE(machine.run("s_set_gpr_idx_on s0, gpr_idx(SRC0)\n v_mov_b32 v30, v5\n s_set_gpr_idx_off\n"
-                          "s_set_gpr_idx_on s0, gpr_idx(DST)\n v_mov_b32 v31, v6\n s_set_gpr_idx_off\n"));
+  ASSERT_TRUE(
+      machine.run("s_set_gpr_idx_on s0, gpr_idx(SRC0)\n v_mov_b32 v30, v5\n s_set_gpr_idx_off\n"
+                  "s_set_gpr_idx_on s0, gpr_idx(DST)\n v_mov_b32 v31, v6\n s_set_gpr_idx_off\n"));
   EXPECT_EQ(machine.v(30, 9), 9u);
   EXPECT_EQ(machine.v(31, 9), 5009u);
   EXPECT_FALSE(machine.faulted());
@@ -311,10 +360,12 @@ TEST(VopIndexing, Gfx9AddsM0ToTheOperandsThatTheModeNames) {
 TEST(VopIndexing, MovrelAddsM0) {
   TestMachine machine(on(kGfx1030, false));
   for (int lane = 0; lane < 32; ++lane)
-    for (uint32_t reg = 0; reg < 40; ++reg) machine.set_v(reg, lane, reg * 1000 + static_cast<uint32_t>(lane));
+    for (uint32_t reg = 0; reg < 40; ++reg)
+      machine.set_v(reg, lane, reg * 1000 + static_cast<uint32_t>(lane));
   machine.set_s(isa::slot::kM0, 4);
   machine.set_exec(0xffff);
-  ASSERT_TRUE(machine.run("v_movrels_b32 v20, v1\n v_movreld_b32 v20, v2\n v_movrelsd_b32 v26, v3\n"));
+  ASSERT_TRUE(
+      machine.run("v_movrels_b32 v20, v1\n v_movreld_b32 v20, v2\n v_movrelsd_b32 v26, v3\n"));
   EXPECT_EQ(machine.v(20, 3), 5003u);
   EXPECT_EQ(machine.v(20, 16), 20016u);
   EXPECT_EQ(machine.v(24, 3), 2003u);
@@ -353,19 +404,25 @@ TEST(VopSad, QuadMaskedSumsFillFourRegisters) {
   std::mt19937_64 random(5);
   for (int lane = 0; lane < 64; ++lane) {
     machine.set_v64(0, lane, random());
-    machine.set_v(2, lane, static_cast<uint32_t>(random()) & (lane % 3 == 0 ? 0xff00ffffu : 0xffffffffu));
-    for (uint32_t reg = 4; reg < 8; ++reg) machine.set_v(reg, lane, lane % 5 == 0 ? 0xfffffff0u : static_cast<uint32_t>(random()));
+    machine.set_v(2, lane,
+                  static_cast<uint32_t>(random()) & (lane % 3 == 0 ? 0xff00ffffu : 0xffffffffu));
+    for (uint32_t reg = 4; reg < 8; ++reg)
+      machine.set_v(reg, lane, lane % 5 == 0 ? 0xfffffff0u : static_cast<uint32_t>(random()));
   }
-  ASSERT_TRUE(machine.run("v_mqsad_u32_u8 v[8:11], v[0:1], v2, v[4:7]\n v_mqsad_u32_u8 v[12:15], v[0:1], v2, v[4:7] clamp\n"));
+  ASSERT_TRUE(
+      machine.run("v_mqsad_u32_u8 v[8:11], v[0:1], v2, v[4:7]\n v_mqsad_u32_u8 v[12:15], v[0:1], "
+                  "v2, v[4:7] clamp\n"));
   for (int lane = 0; lane < 64; ++lane)
     for (uint32_t part = 0; part < 4; ++part) {
       uint64_t sum = machine.v(4 + part, lane);
       for (uint32_t i = 0; i < 4; ++i) {
-        const int a = static_cast<int>(machine.v64(0, lane) >> 8 * (part + i) & 0xff), b = static_cast<int>(machine.v(2, lane) >> 8 * i & 0xff);
+        const int a = static_cast<int>(machine.v64(0, lane) >> 8 * (part + i) & 0xff),
+                  b = static_cast<int>(machine.v(2, lane) >> 8 * i & 0xff);
         if (b != 0) sum += static_cast<uint64_t>(std::abs(a - b));
       }
       EXPECT_EQ(machine.v(8 + part, lane), static_cast<uint32_t>(sum));
-      EXPECT_EQ(machine.v(12 + part, lane), static_cast<uint32_t>(std::min<uint64_t>(sum, 0xffffffff)));
+      EXPECT_EQ(machine.v(12 + part, lane),
+                static_cast<uint32_t>(std::min<uint64_t>(sum, 0xffffffff)));
     }
 }
 

@@ -1,6 +1,6 @@
-// Waves full of ordinary operands. The tables of edge values put a NaN or an infinity into every wave, and so
-// never see the quick forms of operations (lanes.h), which need a block without any; and they hold few of
-// the pairs that make up a bit field.
+// Waves full of ordinary operands. The tables of edge values put a NaN or an infinity into every
+// wave, and so never see the quick forms of operations (lanes.h), which need a block without any;
+// and they hold few of the pairs that make up a bit field.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ const VopTables& vop_tables();
 }
 namespace {
 
-// --- f16, exactly. Every finite half is an integer times 2^-24, every product of two an integer times 2^-48.
+// --- f16, exactly. Every finite half is an integer times 2^-24, every product of two an integer t
 using Fixed = __int128;
 constexpr int kProductBits = 48;
 
@@ -55,7 +55,9 @@ uint32_t expected_fma(uint32_t a, uint32_t b, uint32_t c) {
   const uint32_t zero = both_zero && product_sign == (c & 0x8000) ? product_sign : 0;
   return nearest_half(fixed_of(a, 24) * fixed_of(b, 24) + fixed_of(c, kProductBits), zero);
 }
-uint32_t expected_mul(uint32_t a, uint32_t b) { return nearest_half(fixed_of(a, 24) * fixed_of(b, 24), (a ^ b) & 0x8000); }
+uint32_t expected_mul(uint32_t a, uint32_t b) {
+  return nearest_half(fixed_of(a, 24) * fixed_of(b, 24), (a ^ b) & 0x8000);
+}
 uint32_t expected_add(uint32_t a, uint32_t b) {
   return nearest_half(fixed_of(a, kProductBits) + fixed_of(b, kProductBits), a & b & 0x8000);
 }
@@ -85,11 +87,14 @@ void check_packed(const std::string& text, int operands, Expected expected) {
   };
   for (const auto& target : {kGfx90a, kGfx1030}) {
     const Shape shape{target, target.major == 9};
-    const isa::Program program = isa::decode(assemble(text, target, shape.wave64), GpuAddr{0x1000}, target, shape.wave64);
+    const isa::Program program =
+        isa::decode(assemble(text, target, shape.wave64), GpuAddr{0x1000}, target, shape.wave64);
     ASSERT_EQ(program.size(), 1) << text;
     const isa::Inst& inst = program.insts()[0];
     // This host's, which may compute with halves, and the one for hosts that cannot.
-    for (const Handler handler : {find_handler(inst, shape), choose_handler(baseline::vop_tables().vop3p(inst), inst, shape)}) {
+    for (const Handler handler :
+         {find_handler(inst, shape),
+          choose_handler(baseline::vop_tables().vop3p(inst), inst, shape)}) {
       ASSERT_NE(handler, nullptr) << text;
       // Ordinary sizes; with underflow; with overflow; everything.
       for (const Range range : {Range{11, 18}, {0, 12}, {18, 30}, {0, 30}}) {
@@ -104,8 +109,10 @@ void check_packed(const std::string& text, int operands, Expected expected) {
           for (int lane = 0; lane < machine.wave.lanes; ++lane)
             for (const int shift : {0, 16})
               ASSERT_EQ(machine.v(0, lane) >> shift & 0xffff,
-                        expected(in[0][lane] >> shift & 0xffff, in[1][lane] >> shift & 0xffff, in[2][lane] >> shift & 0xffff))
-                  << text << std::hex << ": " << in[0][lane] << " " << in[1][lane] << " " << in[2][lane];
+                        expected(in[0][lane] >> shift & 0xffff, in[1][lane] >> shift & 0xffff,
+                                 in[2][lane] >> shift & 0xffff))
+                  << text << std::hex << ": " << in[0][lane] << " " << in[1][lane] << " "
+                  << in[2][lane];
         }
       }
     }
@@ -114,17 +121,22 @@ void check_packed(const std::string& text, int operands, Expected expected) {
 
 TEST(OrdinaryOperands, PackedHalves) {
   check_packed("v_pk_fma_f16 v0, v1, v2, v3", 3, expected_fma);
-  check_packed("v_pk_mul_f16 v0, v1, v2", 2, [](uint32_t a, uint32_t b, uint32_t) { return expected_mul(a, b); });
-  check_packed("v_pk_add_f16 v0, v1, v2", 2, [](uint32_t a, uint32_t b, uint32_t) { return expected_add(a, b); });
+  check_packed("v_pk_mul_f16 v0, v1, v2", 2,
+               [](uint32_t a, uint32_t b, uint32_t) { return expected_mul(a, b); });
+  check_packed("v_pk_add_f16 v0, v1, v2", 2,
+               [](uint32_t a, uint32_t b, uint32_t) { return expected_add(a, b); });
 }
 
-// A sum that a float holds only rounded: right between two halves then, though the exact one is nearer to the lower.
+// A sum that a float holds only rounded: right between two halves then, though the exact one is
+// nearer to the lower.
 TEST(OrdinaryOperands, PackedHalvesAreRoundedOnce) {
-  const isa::Program program = isa::decode(assemble("v_pk_fma_f16 v0, v1, v2, v3", kGfx90a, true), GpuAddr{0x1000}, kGfx90a, true);
+  const isa::Program program = isa::decode(assemble("v_pk_fma_f16 v0, v1, v2, v3", kGfx90a, true),
+                                           GpuAddr{0x1000}, kGfx90a, true);
   ASSERT_EQ(program.size(), 1);
   const isa::Inst& inst = program.insts()[0];
   const Shape shape{kGfx90a, true};
-  for (const Handler handler : {find_handler(inst, shape), choose_handler(baseline::vop_tables().vop3p(inst), inst, shape)}) {
+  for (const Handler handler : {find_handler(inst, shape),
+                                choose_handler(baseline::vop_tables().vop3p(inst), inst, shape)}) {
     TestMachine machine({.target = kGfx90a});
     machine.fill_v(1, 0x28012801);  // 2^-5 * (1 + 2^-10)
     machine.fill_v(2, 0x23fe23fe);  // 2^-6 * (1 - 2^-10); the product is 2^-11 - 2^-31
@@ -134,11 +146,12 @@ TEST(OrdinaryOperands, PackedHalvesAreRoundedOnce) {
   }
 }
 
-// The result replaces an operand in the register file; a block in doubt needs the operand a second time.
+// The result replaces an operand in the register file; a block in doubt needs the operand a second
+// time.
 TEST(OrdinaryOperands, ResultsMayReplaceAnOperand) {
   TestMachine machine({.target = kGfx90a});
   for (int lane = 0; lane < 64; ++lane) {
-    machine.set_v(1, lane, 0x3c003c00);                         // 1, 1
+    machine.set_v(1, lane, 0x3c003c00);                            // 1, 1
     machine.set_v(2, lane, lane == 40 ? 0x7c003c00 : 0x40004000);  // 2, 2; once infinity, 1
     machine.set_v(3, lane, 0x3c003c00);
   }
@@ -152,18 +165,24 @@ TEST(OrdinaryOperands, MiddleOfThree) {
   TestMachine machine({.target = kGfx90a});
   const LoweredCode* code = machine.load("v_med3_f32 v0, v1, v2, v3");
   std::mt19937 random(2);
-  const float kValues[] = {0.0f, -0.0f, 1.0f, -1.0f, 2.5f, -2.5f, 1e30f, -1e-30f, INFINITY, -INFINITY};
+  const float kValues[] = {0.0f,  -0.0f, 1.0f,    -1.0f,    2.5f,
+                           -2.5f, 1e30f, -1e-30f, INFINITY, -INFINITY};
   for (int round = 0; round < 100; ++round) {
     float in[3][64];
     for (int k = 0; k < 3; ++k)
       for (int lane = 0; lane < 64; ++lane)
-        machine.set_v(static_cast<uint32_t>(k) + 1, lane, bits(in[k][lane] = kValues[random() % std::size(kValues)]));
+        machine.set_v(static_cast<uint32_t>(k) + 1, lane,
+                      bits(in[k][lane] = kValues[random() % std::size(kValues)]));
     ASSERT_TRUE(machine.run_loaded(code));
-    const auto greater = [](float a, float b) { return a == b ? (std::signbit(a) ? b : a) : std::max(a, b); };
+    const auto greater = [](float a, float b) {
+      return a == b ? (std::signbit(a) ? b : a) : std::max(a, b);
+    };
     for (int lane = 0; lane < 64; ++lane) {
       const float a = in[0][lane], b = in[1][lane], c = in[2][lane];
       const float highest = std::max({a, b, c});
-      const float want = highest == a ? greater(b, c) : highest == b ? greater(a, c) : greater(a, b);
+      const float want = highest == a   ? greater(b, c)
+                         : highest == b ? greater(a, c)
+                                        : greater(a, b);
       ASSERT_EQ(machine.v(0, lane), bits(want)) << a << " " << b << " " << c;
     }
   }
@@ -176,7 +195,10 @@ TEST(OrdinaryOperands, SineAndCosine) {
   for (int round = 0; round < 100; ++round) {
     for (int lane = 0; lane < 64; ++lane) {
       const float tiny = std::ldexp(narrow(random), -static_cast<int>(random() % 100));
-      machine.set_v(1, lane, bits(round % 3 == 0 ? wide(random) : round % 3 == 1 ? narrow(random) : tiny));
+      machine.set_v(1, lane,
+                    bits(round % 3 == 0   ? wide(random)
+                         : round % 3 == 1 ? narrow(random)
+                                          : tiny));
     }
     ASSERT_TRUE(machine.run("v_sin_f32 v2, v1\nv_cos_f32 v3, v1"));
     for (int lane = 0; lane < 64; ++lane) {
@@ -194,7 +216,10 @@ TEST(OrdinaryOperands, SineAndCosine) {
       // Multiples of 1/32, exact and their neighbours, and anything.
       const float multiple = static_cast<float>(static_cast<int>(random() % 16384) - 8192) / 32;
       const uint32_t near = bits(multiple) + static_cast<uint32_t>(random() % 3) - 1;
-      machine.set_v(1, lane, round % 2 == 0 ? near : bits(std::ldexp(wide(random), -static_cast<int>(random() % 160))));
+      machine.set_v(1, lane,
+                    round % 2 == 0
+                        ? near
+                        : bits(std::ldexp(wide(random), -static_cast<int>(random() % 160))));
     }
     ASSERT_TRUE(machine.run("v_sin_f32 v2, v1\nv_cos_f32 v3, v1"));
     const uint32_t first = machine.v(1, 0), middle = machine.v(1, 32);
@@ -210,8 +235,10 @@ TEST(OrdinaryOperands, SineAndCosine) {
     }
   }
   // Just outside of the range, where everything is 0 and 1, also when no other lane is.
-  for (const float turns : {std::nextafter(256.0f, 257.0f), -std::nextafter(256.0f, 257.0f), 1e30f}) {
-    for (int lane = 0; lane < 64; ++lane) machine.set_v(1, lane, bits(lane % 32 == 5 ? turns : 0.125f));
+  for (const float turns :
+       {std::nextafter(256.0f, 257.0f), -std::nextafter(256.0f, 257.0f), 1e30f}) {
+    for (int lane = 0; lane < 64; ++lane)
+      machine.set_v(1, lane, bits(lane % 32 == 5 ? turns : 0.125f));
     ASSERT_TRUE(machine.run("v_sin_f32 v2, v1\nv_cos_f32 v3, v1"));
     for (const int lane : {5, 37}) {
       EXPECT_EQ(f32_of(machine.v(2, lane)), 0.0f) << turns;
@@ -234,7 +261,8 @@ TEST(OrdinaryOperands, SineAndCosine) {
 TEST(OrdinaryOperands, EveryBitField) {
   TestMachine machine({.target = kGfx90a});
   const LoweredCode* code = machine.load("v_bfe_u32 v4, v1, v2, v3\nv_bfe_i32 v5, v1, v2, v3");
-  const uint32_t kValues[] = {0, 0xffffffff, 0x80000000, 0x7fffffff, 0x12345678, 0xdeadbeef, 0x55555555, 0xaaaaaaaa};
+  const uint32_t kValues[] = {0,          0xffffffff, 0x80000000, 0x7fffffff,
+                              0x12345678, 0xdeadbeef, 0x55555555, 0xaaaaaaaa};
   for (const uint32_t value : kValues) {
     for (uint32_t offset = 0; offset < 64; ++offset) {
       machine.fill_v(1, value);
@@ -253,8 +281,10 @@ TEST(OrdinaryOperands, EveryBitField) {
           if (i < bits_in_field) zeros |= bit(i, false) << i;
           if (bits_in_field != 0) signs |= bit(std::min(i, bits_in_field - 1), true) << i;
         }
-        ASSERT_EQ(machine.v(4, static_cast<int>(width)), zeros) << std::hex << value << " " << offset << " " << width;
-        ASSERT_EQ(machine.v(5, static_cast<int>(width)), signs) << std::hex << value << " " << offset << " " << width;
+        ASSERT_EQ(machine.v(4, static_cast<int>(width)), zeros)
+            << std::hex << value << " " << offset << " " << width;
+        ASSERT_EQ(machine.v(5, static_cast<int>(width)), signs)
+            << std::hex << value << " " << offset << " " << width;
       }
     }
   }

@@ -28,7 +28,9 @@ int64_t i32(uint64_t bits) { return static_cast<int32_t>(static_cast<uint32_t>(b
 int64_t i16(uint64_t bits) { return static_cast<int16_t>(static_cast<uint16_t>(bits)); }
 uint64_t u32(uint64_t bits) { return bits & 0xffffffffu; }
 uint64_t u16(uint64_t bits) { return bits & 0xffffu; }
-uint64_t low(uint64_t bits, int count) { return count == 64 ? bits : bits & ((uint64_t{1} << count) - 1); }
+uint64_t low(uint64_t bits, int count) {
+  return count == 64 ? bits : bits & ((uint64_t{1} << count) - 1);
+}
 
 int64_t limit(i128 value, i128 lowest, i128 highest) {
   return static_cast<int64_t>(value < lowest ? lowest : value > highest ? highest : value);
@@ -55,7 +57,8 @@ Result arith64(double value, std::initializer_list<uint64_t> operands) {
   return {0x7ff8000000000000};
 }
 // `value` must be exact, or rounded to odd beyond f16's precision.
-Result arith16(double value, std::initializer_list<uint64_t> operands, bool overflow_clamps = false) {
+Result arith16(double value, std::initializer_list<uint64_t> operands,
+               bool overflow_clamps = false) {
   if (std::isnan(value)) {
     for (const uint64_t bits : operands)
       if (nan16(bits)) return {u16(bits) | 0x200};
@@ -73,11 +76,14 @@ double odd_sum(double a, double b) {
   double sum = a + b;
   const double bb = sum - a;
   const double error = (a - (sum - bb)) + (b - bb);
-  if (error != 0 && (raw(sum) & 1) == 0) sum = std::nextafter(sum, error > 0 ? INFINITY : -INFINITY);
+  if (error != 0 && (raw(sum) & 1) == 0)
+    sum = std::nextafter(sum, error > 0 ? INFINITY : -INFINITY);
   return sum;
 }
 
-float flush(float value) { return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value; }
+float flush(float value) {
+  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
+}
 
 // --- Minimum and maximum by cases.
 template <class T>
@@ -104,7 +110,8 @@ T number(bool want_max, T a, T b, bool ieee) {
 }
 template <class T>
 T median(T a, T b, T c, bool ieee) {
-  if (std::isnan(a) || std::isnan(b) || std::isnan(c)) return number(false, number(false, a, b, ieee), c, ieee);
+  if (std::isnan(a) || std::isnan(b) || std::isnan(c))
+    return number(false, number(false, a, b, ieee), c, ieee);
   const T highest = number(true, number(true, a, b, ieee), c, ieee);
   if (highest == a) return number(true, b, c, ieee);
   if (highest == b) return number(true, a, c, ieee);
@@ -123,15 +130,25 @@ uint64_t narrow16(float value) {
 // --- Conversions to integers.
 uint64_t to_int(double value, i128 lowest, i128 highest) {
   if (std::isnan(value)) return 0;
-  if (value <= static_cast<double>(lowest)) return static_cast<uint64_t>(static_cast<int64_t>(lowest));
-  if (value >= static_cast<double>(highest)) return static_cast<uint64_t>(static_cast<int64_t>(highest));
+  if (value <= static_cast<double>(lowest))
+    return static_cast<uint64_t>(static_cast<int64_t>(lowest));
+  if (value >= static_cast<double>(highest))
+    return static_cast<uint64_t>(static_cast<int64_t>(highest));
   return static_cast<uint64_t>(static_cast<int64_t>(std::trunc(value)));
 }
 uint64_t snorm(double value) {
-  return std::isnan(value) ? 0 : u16(static_cast<uint64_t>(limit(static_cast<i128>(std::clamp(std::floor(value * 32767 + 0.5), -40000.0, 40000.0)), -32767, 32767)));
+  return std::isnan(value) ? 0
+                           : u16(static_cast<uint64_t>(
+                                 limit(static_cast<i128>(std::clamp(std::floor(value * 32767 + 0.5),
+                                                                    -40000.0, 40000.0)),
+                                       -32767, 32767)));
 }
 uint64_t unorm(double value) {
-  return std::isnan(value) ? 0 : u16(static_cast<uint64_t>(limit(static_cast<i128>(std::clamp(std::floor(value * 65535 + 0.5), -1.0, 70000.0)), 0, 65535)));
+  return std::isnan(value)
+             ? 0
+             : u16(static_cast<uint64_t>(limit(
+                   static_cast<i128>(std::clamp(std::floor(value * 65535 + 0.5), -1.0, 70000.0)), 0,
+                   65535)));
 }
 double round_even(double value) {
   if (!std::isfinite(value) || std::fabs(value) >= 0x1p52) return value;
@@ -145,8 +162,9 @@ double round_even(double value) {
 double fp8_value(int code, int mantissa_bits, int bias) {
   const int exponent = (code & 0x7f) >> mantissa_bits;
   const int mantissa = code & ((1 << mantissa_bits) - 1);
-  const double magnitude = exponent == 0 ? std::ldexp(mantissa, 1 - bias - mantissa_bits)
-                                         : std::ldexp((1 << mantissa_bits) + mantissa, exponent - bias - mantissa_bits);
+  const double magnitude =
+      exponent == 0 ? std::ldexp(mantissa, 1 - bias - mantissa_bits)
+                    : std::ldexp((1 << mantissa_bits) + mantissa, exponent - bias - mantissa_bits);
   return (code & 0x80) != 0 ? -magnitude : magnitude;
 }
 uint64_t to_fp8(float value, int mantissa_bits, int bias, bool saturate) {
@@ -155,7 +173,8 @@ uint64_t to_fp8(float value, int mantissa_bits, int bias, bool saturate) {
   const uint64_t sign = std::signbit(value) ? 0x80 : 0;
   const double largest = fp8_value(0x7f, mantissa_bits, bias);
   const double past = 2 * largest - fp8_value(0x7e, mantissa_bits, bias);
-  if (magnitude >= (largest + past) / 2) return saturate ? 0x7f | sign : 0x80;  // a tie goes to the even code past it
+  if (magnitude >= (largest + past) / 2)
+    return saturate ? 0x7f | sign : 0x80;  // a tie goes to the even code past it
   int best = 0;
   for (int code = 1; code < 0x80; ++code) {
     const double now = std::fabs(fp8_value(code, mantissa_bits, bias) - magnitude);
@@ -165,7 +184,8 @@ uint64_t to_fp8(float value, int mantissa_bits, int bias, bool saturate) {
   return best == 0 ? 0 : static_cast<uint64_t>(best) | sign;
 }
 // Truncates after adding random/2^32 of the last place.
-uint64_t to_fp8_stochastic(float value, uint64_t random, int mantissa_bits, int bias, bool saturate) {
+uint64_t to_fp8_stochastic(float value, uint64_t random, int mantissa_bits, int bias,
+                           bool saturate) {
   if (std::isnan(value)) return 0x80;
   const double magnitude = std::fabs(static_cast<double>(value));
   const uint64_t sign = std::signbit(value) ? 0x80 : 0;
@@ -181,16 +201,20 @@ uint64_t to_fp8_stochastic(float value, uint64_t random, int mantissa_bits, int 
   const double rounded = std::ldexp(whole, last);
   if (rounded > fp8_value(0x7f, mantissa_bits, bias)) return overflow;
   for (int code = 0; code < 0x80; ++code)
-    if (fp8_value(code, mantissa_bits, bias) == rounded) return code == 0 ? 0 : static_cast<uint64_t>(code) | sign;
+    if (fp8_value(code, mantissa_bits, bias) == rounded)
+      return code == 0 ? 0 : static_cast<uint64_t>(code) | sign;
   ADD_FAILURE() << "no code for " << rounded;
   return 0;
 }
 uint64_t from_fp8(uint64_t code, int mantissa_bits, int bias) {
-  return code == 0x80 ? 0x7fc00000 : raw(static_cast<float>(fp8_value(static_cast<int>(code), mantissa_bits, bias)));
+  return code == 0x80
+             ? 0x7fc00000
+             : raw(static_cast<float>(fp8_value(static_cast<int>(code), mantissa_bits, bias)));
 }
 
 // --- Integers.
-uint64_t field_sum(const Lane& in, int count, bool signed_a, bool signed_b, bool signed_c, bool saturate, uint64_t c) {
+uint64_t field_sum(const Lane& in, int count, bool signed_a, bool signed_b, bool signed_c,
+                   bool saturate, uint64_t c) {
   const int width = 32 / count;
   i128 sum = signed_c ? i128{i32(c)} : i128{u32(c)};
   for (int i = 0; i < count; ++i) {
@@ -201,7 +225,9 @@ uint64_t field_sum(const Lane& in, int count, bool signed_a, bool signed_b, bool
     };
     sum += field(in.s[0], signed_a) * field(in.s[1], signed_b);
   }
-  if (saturate) return u32(static_cast<uint64_t>(signed_c ? limit(sum, kMinI32, kMaxI32) : limit(sum, 0, kMaxU32)));
+  if (saturate)
+    return u32(
+        static_cast<uint64_t>(signed_c ? limit(sum, kMinI32, kMaxI32) : limit(sum, 0, kMaxU32)));
   return u32(static_cast<uint64_t>(sum));
 }
 uint64_t sad(uint64_t a, uint64_t b, bool masked) {
@@ -222,7 +248,10 @@ uint64_t qsad(const Lane& in, bool masked, bool saturate) {
   }
   return result;
 }
-int64_t sext24(uint64_t bits) { return (bits & 0x800000) != 0 ? static_cast<int64_t>(bits & 0xffffff) - 0x1000000 : static_cast<int64_t>(bits & 0xffffff); }
+int64_t sext24(uint64_t bits) {
+  return (bits & 0x800000) != 0 ? static_cast<int64_t>(bits & 0xffffff) - 0x1000000
+                                : static_cast<int64_t>(bits & 0xffffff);
+}
 int popcount(uint64_t bits) {
   int count = 0;
   for (; bits != 0; bits >>= 1) count += bits & 1;
@@ -235,6 +264,8 @@ uint64_t first_one_from_top(uint64_t bits) {
 }
 
 using Table = std::map<std::string, ReferenceOp>;
+// A line is a row of the table.
+// clang-format off
 
 void add_integers(Table& t) {
   const auto b32 = [&](const char* name, const char* types, auto fn) {
@@ -893,7 +924,8 @@ void add_compare(Table& t, const std::string& condition, const std::string& type
 }
 
 void add_compares(Table& t) {
-  // -1 less, 0 equal, 1 greater, 2 unordered; a condition is the set of outcomes for which it holds.
+  // -1 less, 0 equal, 1 greater, 2 unordered; a condition is the set of outcomes for which it
+  // holds.
   const std::map<std::string, std::function<int(uint64_t, uint64_t)>> outcomes = {
       {"f16", [](uint64_t a, uint64_t b) { return nan16(a) || nan16(b) ? 2 : (h(a) > h(b)) - (h(a) < h(b)); }},
       {"f32", [](uint64_t a, uint64_t b) { return nan32(a) || nan32(b) ? 2 : (f(a) > f(b)) - (f(a) < f(b)); }},
@@ -930,6 +962,7 @@ void add_compares(Table& t) {
     for (const char* prefix : {"v_cmp_class_", "v_cmpx_class_"})
       t[prefix + type] = {"bit b" + type.substr(1) + " b32", [find_class = class_of](const Lane& in) { return Result{0, (in.s[1] >> find_class(in.s[0]) & 1) != 0}; }};
 }
+// clang-format on
 
 }  // namespace
 
@@ -949,7 +982,9 @@ uint16_t reference_to_f16(double value, int round) {
   if (std::isinf(value)) return sign | 0x7c00;
   // The largest half that is not above: halves are ordered like their codes.
   int below = 0, above = 0x7c00;  // 0x7c00 stands for 65536 here
-  const auto at = [](int code) { return code == 0x7c00 ? 65536.0 : reference_f16(static_cast<uint16_t>(code)); };
+  const auto at = [](int code) {
+    return code == 0x7c00 ? 65536.0 : reference_f16(static_cast<uint16_t>(code));
+  };
   while (above - below > 1) {
     const int middle = (below + above) / 2;
     (at(middle) <= magnitude ? below : above) = middle;
@@ -980,7 +1015,8 @@ const std::map<std::string, ReferenceOp>& vop_reference() {
 }
 
 TEST(VopReference, HalvesGoThroughTheirCode) {
-  for (int code = 0; code < 0x7c00; ++code) EXPECT_EQ(reference_to_f16(reference_f16(static_cast<uint16_t>(code))), code);
+  for (int code = 0; code < 0x7c00; ++code)
+    EXPECT_EQ(reference_to_f16(reference_f16(static_cast<uint16_t>(code))), code);
   EXPECT_EQ(reference_to_f16(65519.99), 0x7bff);
   EXPECT_EQ(reference_to_f16(65520), 0x7c00);
   EXPECT_EQ(reference_to_f16(1 + 0x1p-11), 0x3c00);

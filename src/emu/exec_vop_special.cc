@@ -1,16 +1,19 @@
-// Vector operations that do not fit the row scheme: register indexing by M0, swaps, a 128-bit result, and
-// operations without an effect.
+// Vector operations that do not fit the row scheme: register indexing by M0, swaps, a 128-bit
+// result, and operations without an effect.
 #include "emu/vop_tables.h"
 
 namespace wavetap::emu {
-WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
 namespace {
 
 void no_effect(Wave&, const Inst&) {}
 
 // A VGPR chosen at run time. Outside of the wave's registers a source reads v0 and a destination is
 // dropped: null.
-const uint32_t* indexed_source(Wave& wave, uint32_t reg) { return wave.vrow(reg < wave.vgpr_count ? reg : 0); }
+const uint32_t* indexed_source(Wave& wave, uint32_t reg) {
+  return wave.vrow(reg < wave.vgpr_count ? reg : 0);
+}
 uint32_t* indexed_destination(Wave& wave, uint32_t reg) {
   return reg < wave.vgpr_count ? wave.vrow(reg) : nullptr;
 }
@@ -30,12 +33,14 @@ void v_movreld_b32(Wave& wave, const Inst& inst) {
 }
 // dst = VGPR[src + M0].
 void v_movrels_b32(Wave& wave, const Inst& inst) {
-  move_row(wave, wave.vrow(inst.dst.index), indexed_source(wave, inst.src[0].index + wave.s[isa::slot::kM0]));
+  move_row(wave, wave.vrow(inst.dst.index),
+           indexed_source(wave, inst.src[0].index + wave.s[isa::slot::kM0]));
 }
 // VGPR[dst + M0] = VGPR[src + M0].
 void v_movrelsd_b32(Wave& wave, const Inst& inst) {
   const uint32_t offset = wave.s[isa::slot::kM0];
-  move_row(wave, indexed_destination(wave, inst.dst.index + offset), indexed_source(wave, inst.src[0].index + offset));
+  move_row(wave, indexed_destination(wave, inst.dst.index + offset),
+           indexed_source(wave, inst.src[0].index + offset));
 }
 // Two offsets: M0[9:0] for the source, M0[25:16] for the destination.
 uint32_t source_offset(const Wave& wave) { return wave.s[isa::slot::kM0] & 0x3ff; }
@@ -58,8 +63,8 @@ void v_swaprel_b32(Wave& wave, const Inst& inst) {
   swap_rows(wave, inst.dst.index + destination_offset(wave), inst.dst2.index + source_offset(wave));
 }
 
-// Four masked sums of absolute differences, the window sliding by a byte, each added to a dword of src2.
-// With clamp the sums saturate.
+// Four masked sums of absolute differences, the window sliding by a byte, each added to a dword of
+// src2. With clamp the sums saturate.
 void v_mqsad_u32_u8(Wave& wave, const Inst& inst) {
   Row scratch[3][2];
   const Source window = fetch<true>(wave, inst.src[0], scratch[0]);
@@ -70,7 +75,8 @@ void v_mqsad_u32_u8(Wave& wave, const Inst& inst) {
     Operand dword = accumulator;
     dword.index = static_cast<uint16_t>(accumulator.index + part);
     // A constant is the low dword of the accumulator.
-    if (accumulator.kind == OperandKind::kImm) dword.imm = part < 2 ? accumulator.imm >> 32 * part : 0;
+    if (accumulator.kind == OperandKind::kImm)
+      dword.imm = part < 2 ? accumulator.imm >> 32 * part : 0;
     const Source old = fetch<false>(wave, dword, scratch[2]);
     for (uint32_t i = 0; i < wave.lanes; ++i) {
       const uint64_t bytes = window.lo[i] | uint64_t{window.hi[i]} << 32;
@@ -80,7 +86,8 @@ void v_mqsad_u32_u8(Wave& wave, const Inst& inst) {
         const int32_t b = static_cast<int32_t>(reference.lo[i] >> 8 * at & 0xff);
         if (b != 0) sum += static_cast<uint32_t>(a > b ? a - b : b - a);
       }
-      sums[part].lane[i] = inst.clamp && sum > 0xffffffffu ? 0xffffffffu : static_cast<uint32_t>(sum);
+      sums[part].lane[i] =
+          inst.clamp && sum > 0xffffffffu ? 0xffffffffu : static_cast<uint32_t>(sum);
     }
   }
   for (uint32_t part = 0; part < 4; ++part)

@@ -1,15 +1,16 @@
-// Transcendental operations. The hardware's results are not specified bit for bit, only to about one unit
-// in the last place (f64: to 2^-25 or so of the value, refined by the compiler's sequences). Here they are
-// computed in double and rounded once, hence at least as accurate, and the same on every host but for
-// the last bit of the C library's exp2 and log2.
+// Transcendental operations. The hardware's results are not specified bit for bit, only to about
+// one unit in the last place (f64: to 2^-25 or so of the value, refined by the compiler's
+// sequences). Here they are computed in double and rounded once, hence at least as accurate, and
+// the same on every host but for the last bit of the C library's exp2 and log2.
 //
-// What is specified, and followed: f32 forms treat denormal inputs as zero and turn denormal results into
-// zero whatever MODE says; f16 and f64 forms keep denormals. v_sin and v_cos take revolutions, and give 0
-// and 1 outside of [-256, 256].
+// What is specified, and followed: f32 forms treat denormal inputs as zero and turn denormal
+// results into zero whatever MODE says; f16 and f64 forms keep denormals. v_sin and v_cos take
+// revolutions, and give 0 and 1 outside of [-256, 256].
 #include "emu/vop_tables.h"
 
 namespace wavetap::emu {
-WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
 namespace {
 
 constexpr double kTwoPi = 6.283185307179586476925286766559;
@@ -20,7 +21,8 @@ constexpr auto kReciprocalRoot = [](double a) { return 1 / std::sqrt(a); };
 constexpr auto kExp2 = [](double a) { return std::exp2(a); };
 constexpr auto kLog2 = [](double a) { return std::log2(a); };
 
-// sin(2 pi * turns) for turns of [-1/4, 1/4]: the Taylor series, whose first term left out is below 2^-51 of the result.
+// sin(2 pi * turns) for turns of [-1/4, 1/4]: the Taylor series, whose first term left out is below
+// 2^-51 of the result.
 inline double sine_series(double turns) {
   const double x = turns * kTwoPi;
   const double square = x * x;
@@ -33,9 +35,9 @@ inline double sine_series(double turns) {
   return x + x * (sum * square);
 }
 
-// Bits of sin(2 pi * turns) for turns of [0, 257]. Reduced to a quarter turn around zero, which is exact. Without
-// calls, branches or selections that compilers turn into branches, so that it vectorises; and whatever the host's
-// rounding mode is. A zero is positive.
+// Bits of sin(2 pi * turns) for turns of [0, 257]. Reduced to a quarter turn around zero, which is
+// exact. Without calls, branches or selections that compilers turn into branches, so that it
+// vectorises; and whatever the host's rounding mode is. A zero is positive.
 inline uint64_t sine_of_turns(double turns) {
   const int32_t half_turns = static_cast<int32_t>(turns * 2 + 0.5);
   const double rest = turns - half_turns * 0.5;
@@ -49,7 +51,8 @@ constexpr uint64_t kSignF64 = uint64_t{1} << 63;
 constexpr auto kSine = [](double revolutions) {
   const double turns = std::fabs(revolutions);
   const uint64_t inside = turns <= 256 ? ~uint64_t{0} : 0;
-  const uint64_t sine = sine_of_turns(f64_of(bits_of(turns) & inside)) ^ (bits_of(revolutions) & kSignF64);
+  const uint64_t sine =
+      sine_of_turns(f64_of(bits_of(turns) & inside)) ^ (bits_of(revolutions) & kSignF64);
   const uint64_t outside = bits_of(std::fabs(revolutions - revolutions));
   return f64_of((sine & inside) | (outside & ~inside));
 };
@@ -76,16 +79,17 @@ struct Half {
   float operator()(float a) const { return static_cast<float>(F{}(static_cast<double>(a))); }
 };
 
-// --- Quick forms (lanes.h) of the f32 sine and cosine: the reduction in single precision, where it is exact too.
+// --- Quick forms (lanes.h) of the f32 sine and cosine: the reduction in single precision, where i
 
 struct Reduced {
-  float rest;      // of turns, a quarter at most
+  float rest;       // of turns, a quarter at most
   uint32_t turned;  // sign bit: an odd number of half turns was taken off
   uint32_t doubt;
 };
 // `magnitude`: bits of the absolute value. Only right when the host rounds to nearest.
 inline Reduced reduce_turns(uint32_t magnitude) {
-  constexpr float kToInteger = 0x1.8p23f;  // a sum of this size has no fraction, and its last bit is the unit
+  // A sum of this size has no fraction, and its last bit is the unit.
+  constexpr float kToInteger = 0x1.8p23f;
   const float turns = f32_of(magnitude);
   const float shifted = turns * 2 + kToInteger;
   const float rest = turns - (shifted - kToInteger) * 0.5f;
@@ -96,7 +100,9 @@ struct Sine : Single<decltype(kSine)> {
   static QuickResult quick(float revolutions) {
     const uint32_t bits = flush_bits32(bits_of(revolutions));
     const Reduced reduced = reduce_turns(bits & 0x7fffffffu);
-    const uint32_t sine = bits_of(static_cast<float>(sine_series(static_cast<double>(reduced.rest)))) ^ reduced.turned;
+    const uint32_t sine =
+        bits_of(static_cast<float>(sine_series(static_cast<double>(reduced.rest)))) ^
+        reduced.turned;
     return {(reduced.rest == 0 ? 0 : sine) ^ (bits & 0x80000000u), reduced.doubt};
   }
 };

@@ -1,9 +1,9 @@
 // VOPD: two vector operations in one instruction (gfx11, wave32). Both read before either writes.
 //
-// Each half is an ordinary vector operation without modifiers, so its handler is the one the operation has
-// on its own; only the order needs care. When the second half does not read what the first writes, running
-// one after the other is right. Otherwise the first result is held back until the second half has run:
-// the two destinations always differ (one is even, the other odd).
+// Each half is an ordinary vector operation without modifiers, so its handler is the one the
+// operation has on its own; only the order needs care. When the second half does not read what the
+// first writes, running one after the other is right. Otherwise the first result is held back until
+// the second half has run: the two destinations always differ (one is even, the other odd).
 //
 // The second half's Inst stands behind the first in its Program, and its own Step does nothing.
 #include <array>
@@ -18,8 +18,9 @@ namespace {
 using isa::Inst;
 using isa::OperandKind;
 
-// The handler of a half, by operation and by which sources are registers. Written while lowering, always with the
-// same value, because halves have no modifiers and nothing else matters; read while running the code that was lowered.
+// The handler of a half, by operation and by which sources are registers. Written while lowering,
+// always with the same value, because halves have no modifiers and nothing else matters; read while
+// running the code that was lowered.
 constexpr size_t kOperandClasses = 8;
 using HalfHandlers = std::array<std::atomic<Handler>, kOperandClasses>;
 constinit std::array<HalfHandlers, static_cast<size_t>(isa::Op::kCount)> g_half{};
@@ -27,11 +28,15 @@ constinit std::array<HalfHandlers, static_cast<size_t>(isa::Op::kCount)> g_half{
 std::atomic<Handler>& half_handler(const Inst& half) {
   size_t operands = 0;
   for (size_t k = 0; k < 3; ++k)
-    operands |= size_t{half.src[k].is(OperandKind::kVgpr) || (k > 0 && half.src[k].is(OperandKind::kNone))} << k;
+    operands |=
+        size_t{half.src[k].is(OperandKind::kVgpr) || (k > 0 && half.src[k].is(OperandKind::kNone))}
+        << k;
   return g_half[static_cast<size_t>(half.op)][operands];
 }
 
-void run_half(Wave& wave, const Inst& half) { half_handler(half).load(std::memory_order_relaxed)(wave, half); }
+void run_half(Wave& wave, const Inst& half) {
+  half_handler(half).load(std::memory_order_relaxed)(wave, half);
+}
 
 bool lower_half(const Inst& half, Shape shape) {
   Handler found = find_vop(half, shape);

@@ -1,15 +1,16 @@
 // v_wmma_*: D = A * B + C for one 16x16x16 product, gfx11.
 //
-// Lane l holds row l % 16 of A and column l % 16 of B, all 16 k packed upwards; lanes 16 and up must repeat
-// what lanes 0-15 hold, and the engine reads the first copy. D and C: element (i, j) is in register
-// i / (lanes / 16), lane 16 * (i % (lanes / 16)) + j; 16-bit results use the half of the register that
-// op_sel[2] names and keep the other. EXEC is ignored.
+// Lane l holds row l % 16 of A and column l % 16 of B, all 16 k packed upwards; lanes 16 and up
+// must repeat what lanes 0-15 hold, and the engine reads the first copy. D and C: element (i, j) is
+// in register i / (lanes / 16), lane 16 * (i % (lanes / 16)) + j; 16-bit results use the half of
+// the register that op_sel[2] names and keep the other. EXEC is ignored.
 //
-// Modifiers: for floating-point inputs neg_lo and neg_hi of A and B negate their even and odd k, neg_lo of C
-// negates it and neg_hi takes its absolute value first; for integers neg_lo of A and B says "signed", and
-// clamp saturates the result. 16-bit results are summed in f32 and rounded once.
+// Modifiers: for floating-point inputs neg_lo and neg_hi of A and B negate their even and odd k,
+// neg_lo of C negates it and neg_hi takes its absolute value first; for integers neg_lo of A and B
+// says "signed", and clamp saturates the result. 16-bit results are summed in f32 and rounded once.
 //
-// References: RDNA 3 ISA guide 7.9 "Wave matrix multiply accumulate"; AMD's Matrix Instruction Calculator.
+// References: RDNA 3 ISA guide 7.9 "Wave matrix multiply accumulate"; AMD's Matrix Instruction
+// Calculator.
 #include <limits>
 
 #include "emu/matrix.h"
@@ -51,7 +52,9 @@ void wmma_float(Wave& wave, const Inst& inst) {
   float a[kSize][kSize], b[kSize][kSize];
   const uint32_t* a_rows = data_rows(wave, inst.src[0]);
   const uint32_t* b_rows = data_rows(wave, inst.src[1]);
-  const auto negates = [](const Operand& operand, int k) { return k % 2 == 0 ? operand.neg : operand.abs; };
+  const auto negates = [](const Operand& operand, int k) {
+    return k % 2 == 0 ? operand.neg : operand.abs;
+  };
   for (int lane = 0; lane < kSize; ++lane) {
     for (int k = 0; k < kSize; ++k) {
       const float a_value = element<In>(a_rows, wave.lanes, lane, k);
@@ -66,7 +69,8 @@ void wmma_float(Wave& wave, const Inst& inst) {
   float sum[kSize][kSize];
   for (int i = 0; i < kSize; ++i) {
     for (int j = 0; j < kSize; ++j) {
-      const uint32_t bits = read_c(wave, c, Out::kIsHalf, i / per_register, i % per_register * kSize + j);
+      const uint32_t bits =
+          read_c(wave, c, Out::kIsHalf, i / per_register, i % per_register * kSize + j);
       float value;
       if constexpr (Out::kIsHalf) {
         value = Out::widen(bits);
@@ -104,7 +108,8 @@ void wmma_integer(Wave& wave, const Inst& inst) {
     constexpr int kPerRow = 32 / kBits;
     const uint32_t word = data_rows(wave, operand)[k / kPerRow * wave.lanes + lane];
     const uint32_t bits = word << (32 - kBits - kBits * (k % kPerRow));
-    return operand.neg ? static_cast<int32_t>(bits) >> (32 - kBits) : static_cast<int32_t>(bits >> (32 - kBits));
+    return operand.neg ? static_cast<int32_t>(bits) >> (32 - kBits)
+                       : static_cast<int32_t>(bits >> (32 - kBits));
   };
   int32_t a[kSize][kSize], b[kSize][kSize];
   for (int lane = 0; lane < kSize; ++lane) {
@@ -117,7 +122,8 @@ void wmma_integer(Wave& wave, const Inst& inst) {
   int64_t sum[kSize][kSize];
   for (int i = 0; i < kSize; ++i) {
     for (int j = 0; j < kSize; ++j) {
-      const uint32_t bits = read_c(wave, inst.src[2], false, i / per_register, i % per_register * kSize + j);
+      const uint32_t bits =
+          read_c(wave, inst.src[2], false, i / per_register, i % per_register * kSize + j);
       sum[i][j] = static_cast<int32_t>(bits);
       for (int k = 0; k < kSize; ++k) sum[i][j] += int64_t{a[i][k]} * b[k][j];
     }
@@ -127,8 +133,10 @@ void wmma_integer(Wave& wave, const Inst& inst) {
     for (int j = 0; j < kSize; ++j) {
       int64_t value = sum[i][j];
       if (inst.clamp)
-        value = std::clamp<int64_t>(value, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
-      rows[i / per_register * wave.lanes + i % per_register * kSize + j] = static_cast<uint32_t>(value);
+        value = std::clamp<int64_t>(value, std::numeric_limits<int32_t>::min(),
+                                    std::numeric_limits<int32_t>::max());
+      rows[i / per_register * wave.lanes + i % per_register * kSize + j] =
+          static_cast<uint32_t>(value);
     }
   }
 }

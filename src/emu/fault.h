@@ -7,10 +7,10 @@
 namespace wavetap::emu {
 
 enum class FaultKind : uint8_t {
-  kPageFault,           // address not mapped for this GPU
+  kPageFault,  // address not mapped for this GPU
   kWriteToReadOnly,
   kExecuteForbidden,
-  kApertureViolation,   // outside the GPU's apertures, or an LDS/private address past its limit
+  kApertureViolation,  // outside the GPU's apertures, or an LDS/private address past its limit
   kMisaligned,
   kIllegalInstruction,  // the encoding is not an instruction of this target
   kUnimplemented,       // it is one, and the engine has no semantics for it
@@ -25,12 +25,12 @@ const char* fault_name(FaultKind kind);
 struct Fault {
   FaultKind kind{};
   GpuAddr pc;
-  GpuAddr address;       // memory faults
+  GpuAddr address;  // memory faults
   bool is_write = false;
   uint32_t workgroup[3] = {0, 0, 0};
-  uint32_t wave = 0;     // within the workgroup
-  int lane = -1;         // first faulting lane, -1 when the whole wave
-  uint64_t encoding = 0; // the first eight bytes at pc
+  uint32_t wave = 0;      // within the workgroup
+  int lane = -1;          // first faulting lane, -1 when the whole wave
+  uint64_t encoding = 0;  // the first eight bytes at pc
   GpuAddr kernel_object;
   bool wave64 = false;
   uint8_t trap_id = 0;

@@ -1,5 +1,6 @@
-// flat_*, global_* and scratch_*: every instruction of every target against the plain reference, over
-// address forms, address patterns, EXEC masks and overlapping registers; then faults and counters.
+// flat_*, global_* and scratch_*: every instruction of every target against the plain reference,
+// over address forms, address patterns, EXEC masks and overlapping registers; then faults and
+// counters.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -25,9 +26,18 @@ TestMachine::Options options_for(const Shape& shape) {
   return options;
 }
 
-enum class Pattern { kConsecutive, kReversed, kScattered, kUnaligned, kSame, kAlmostConsecutive, kAlmostSame };
-constexpr Pattern kPatterns[] = {Pattern::kConsecutive, Pattern::kReversed, Pattern::kScattered, Pattern::kUnaligned, Pattern::kSame,
-                                 Pattern::kAlmostConsecutive, Pattern::kAlmostSame};
+enum class Pattern {
+  kConsecutive,
+  kReversed,
+  kScattered,
+  kUnaligned,
+  kSame,
+  kAlmostConsecutive,
+  kAlmostSame
+};
+constexpr Pattern kPatterns[] = {
+    Pattern::kConsecutive, Pattern::kReversed,          Pattern::kScattered, Pattern::kUnaligned,
+    Pattern::kSame,        Pattern::kAlmostConsecutive, Pattern::kAlmostSame};
 
 // Byte `lane` accesses in a window of `size` bytes.
 uint32_t pick(Pattern pattern, int lane, uint32_t element, uint32_t size, std::mt19937_64& random) {
@@ -46,18 +56,21 @@ uint32_t pick(Pattern pattern, int lane, uint32_t element, uint32_t size, std::m
 
 // Runs `swept` on the machine and on the reference, and compares.
 template <class Reference>
-void compare(TestMachine& machine, const Swept& swept, const std::string& what, Reference reference) {
+void compare(TestMachine& machine, const Swept& swept, const std::string& what,
+             Reference reference) {
   RefMachine ref(machine);
   reference(ref);
   ASSERT_TRUE(machine.run_code(swept.code)) << what;
-  EXPECT_FALSE(machine.faulted()) << what << ": " << fault_name(machine.wave.fault.kind) << " " << machine.wave.fault.detail;
+  EXPECT_FALSE(machine.faulted()) << what << ": " << fault_name(machine.wave.fault.kind) << " "
+                                  << machine.wave.fault.detail;
   ref.expect_same(machine, what);
 }
 
 uint64_t ref_global_address(RefMachine& ref, const isa::Inst& inst, int lane) {
   const auto offset = static_cast<uint64_t>(int64_t{inst.offset});
   if (inst.saddr.kind != OperandKind::kNone)
-    return (ref.scalar(inst.saddr) | uint64_t{ref.scalar(inst.saddr, 1)} << 32) + ref.reg(inst.vaddr, 0, lane) + offset;
+    return (ref.scalar(inst.saddr) | uint64_t{ref.scalar(inst.saddr, 1)} << 32) +
+           ref.reg(inst.vaddr, 0, lane) + offset;
   return (ref.reg(inst.vaddr, 0, lane) | uint64_t{ref.reg(inst.vaddr, 1, lane)} << 32) + offset;
 }
 
@@ -77,25 +90,29 @@ int check_global(const Shape& shape, const Form& form, std::mt19937_64& random) 
       TestMachine machine(options_for(shape));
       randomize(machine, random, domain);
       for (const Pattern pattern : kPatterns) {
-        if (is_atomic && (pattern == Pattern::kUnaligned || pattern == Pattern::kAlmostSame)) continue;
+        if (is_atomic && (pattern == Pattern::kUnaligned || pattern == Pattern::kAlmostSame))
+          continue;
         for (const uint64_t exec : exec_masks(random)) {
           machine.set_exec(exec);
           const uint64_t base = kData + 0x8000;
           machine.set_s64(8, base - 4096);
           for (int lane = 0; lane < machine.wave.lanes; ++lane) {
-            const uint64_t at = base + pick(pattern, lane, static_cast<uint32_t>(name.bytes), 4096, random) -
-                                static_cast<uint64_t>(int64_t{swept.inst.offset});
+            const uint64_t at =
+                base + pick(pattern, lane, static_cast<uint32_t>(name.bytes), 4096, random) -
+                static_cast<uint64_t>(int64_t{swept.inst.offset});
             if (form.fields.saddr)
               machine.set_v(form.fields.vaddr, lane, static_cast<uint32_t>(at - (base - 4096)));
-            else
-              machine.set_v64(form.fields.vaddr, lane, at);
+            else machine.set_v64(form.fields.vaddr, lane, at);
           }
-          const std::string what = shape_name(shape) + " " + swept.name + " " + form.name + " pattern " +
-                                   std::to_string(static_cast<int>(pattern));
+          const std::string what = shape_name(shape) + " " + swept.name + " " + form.name +
+                                   " pattern " + std::to_string(static_cast<int>(pattern));
           compare(machine, swept, what, [&](RefMachine& ref) {
             std::vector<uint64_t> at;
-            for (int lane = 0; lane < ref.lanes; ++lane) at.push_back(ref_global_address(ref, swept.inst, lane));
-            ref_access(ref, swept.inst, name, [&](int lane, int i) { return ref.global_byte(at[static_cast<size_t>(lane)] + static_cast<uint64_t>(i)); });
+            for (int lane = 0; lane < ref.lanes; ++lane)
+              at.push_back(ref_global_address(ref, swept.inst, lane));
+            ref_access(ref, swept.inst, name, [&](int lane, int i) {
+              return ref.global_byte(at[static_cast<size_t>(lane)] + static_cast<uint64_t>(i));
+            });
           });
           if (::testing::Test::HasFailure()) return checked;
         }
@@ -116,7 +133,8 @@ TEST(Global, EveryInstructionAgreesWithTheReference) {
       {"result over address", {.returns = true, .vdst = 2}},
       {"result over data", {.returns = true, .vdst = 4}},
       {"saddr", {.saddr = true}},
-      {"saddr, negative offset, returning", {.returns = true, .saddr = true, .offset = -8, .vdst = 2}},
+      {"saddr, negative offset, returning",
+       {.returns = true, .saddr = true, .offset = -8, .vdst = 2}},
   };
   for (const Shape& shape : test_shapes()) {
     for (const Form& form : forms) {
@@ -136,7 +154,8 @@ TEST(Flat, EveryInstructionReachesTheMemoryItsApertureSelects) {
   for (const Shape& shape : test_shapes()) {
     for (const bool returns : {false, true}) {
       int checked = 0;
-      for (const Swept& swept : sweep_flat(shape, FlatSegment::kFlat, {.returns = returns, .offset = 8})) {
+      for (const Swept& swept :
+           sweep_flat(shape, FlatSegment::kFlat, {.returns = returns, .offset = 8})) {
         const MemoryName name = read_memory_name(swept.name);
         ASSERT_NE(name.kind, MemoryName::kOther) << swept.name;
         const bool is_atomic = name.kind == MemoryName::kAtomic;
@@ -144,7 +163,8 @@ TEST(Flat, EveryInstructionReachesTheMemoryItsApertureSelects) {
           TestMachine machine(options_for(shape));
           randomize(machine, random, domain);
           for (int mix = 0; mix < 4; ++mix) {  // all global, all LDS, all private, any
-            for (const Pattern pattern : {Pattern::kConsecutive, Pattern::kScattered, Pattern::kUnaligned}) {
+            for (const Pattern pattern :
+                 {Pattern::kConsecutive, Pattern::kScattered, Pattern::kUnaligned}) {
               if (is_atomic && pattern == Pattern::kUnaligned) continue;
               for (const uint64_t exec : exec_masks(random)) {
                 machine.set_exec(exec);
@@ -154,14 +174,23 @@ TEST(Flat, EveryInstructionReachesTheMemoryItsApertureSelects) {
                   uint64_t at = 0;
                   if (choice == 0) at = kData + pick(pattern, lane, bytes, 4096, random);
                   if (choice == 1) at = kSharedAperture + pick(pattern, lane, bytes, 4096, random);
-                  if (choice == 2) at = kPrivateAperture + pick(pattern == Pattern::kConsecutive ? Pattern::kSame : pattern, lane, bytes, 128, random);
+                  if (choice == 2)
+                    at = kPrivateAperture +
+                         pick(pattern == Pattern::kConsecutive ? Pattern::kSame : pattern, lane,
+                              bytes, 128, random);
                   machine.set_v64(2, lane, at - 8);
                 }
-                const std::string what = shape_name(shape) + " " + swept.name + " mix " + std::to_string(mix) + " pattern " + std::to_string(static_cast<int>(pattern));
+                const std::string what = shape_name(shape) + " " + swept.name + " mix " +
+                                         std::to_string(mix) + " pattern " +
+                                         std::to_string(static_cast<int>(pattern));
                 compare(machine, swept, what, [&](RefMachine& ref) {
                   std::vector<uint64_t> at;
-                  for (int lane = 0; lane < ref.lanes; ++lane) at.push_back(ref_global_address(ref, swept.inst, lane));
-                  ref_access(ref, swept.inst, name, [&](int lane, int i) { return ref.flat_byte(at[static_cast<size_t>(lane)] + static_cast<uint64_t>(i), lane); });
+                  for (int lane = 0; lane < ref.lanes; ++lane)
+                    at.push_back(ref_global_address(ref, swept.inst, lane));
+                  ref_access(ref, swept.inst, name, [&](int lane, int i) {
+                    return ref.flat_byte(at[static_cast<size_t>(lane)] + static_cast<uint64_t>(i),
+                                         lane);
+                  });
                 });
                 if (HasFailure()) return;
               }
@@ -203,19 +232,25 @@ TEST(Scratch, EveryInstructionAgreesWithTheReference) {
               const auto own = 8 + static_cast<uint32_t>(random() % 60);
               machine.set_v(2, lane, round % 2 == 0 ? own / 4 * 4 : own);
             }
-            compare(machine, swept, shape_name(shape) + " " + swept.name + " " + form.name, [&](RefMachine& ref) {
-              std::vector<uint32_t> at;
-              for (int lane = 0; lane < ref.lanes; ++lane)
-                at.push_back((uses_saddr ? ref.scalar(swept.inst.saddr) : 0) + (uses_vaddr ? ref.reg(swept.inst.vaddr, 0, lane) : 0) +
-                             static_cast<uint32_t>(swept.inst.offset));
-              ref_access(ref, swept.inst, name, [&](int lane, int i) { return ref.scratch_byte(at[static_cast<size_t>(lane)] + static_cast<uint32_t>(i), lane); });
-            });
+            compare(machine, swept, shape_name(shape) + " " + swept.name + " " + form.name,
+                    [&](RefMachine& ref) {
+                      std::vector<uint32_t> at;
+                      for (int lane = 0; lane < ref.lanes; ++lane)
+                        at.push_back((uses_saddr ? ref.scalar(swept.inst.saddr) : 0) +
+                                     (uses_vaddr ? ref.reg(swept.inst.vaddr, 0, lane) : 0) +
+                                     static_cast<uint32_t>(swept.inst.offset));
+                      ref_access(ref, swept.inst, name, [&](int lane, int i) {
+                        return ref.scratch_byte(
+                            at[static_cast<size_t>(lane)] + static_cast<uint32_t>(i), lane);
+                      });
+                    });
             if (HasFailure()) return;
           }
         }
         ++checked;
       }
-      const bool has_form = shape.target.major == 11 || shape.target.is_gfx940_family() || std::string(form.name) != "saddr and vaddr";
+      const bool has_form = shape.target.major == 11 || shape.target.is_gfx940_family() ||
+                            std::string(form.name) != "saddr and vaddr";
       EXPECT_GE(checked, has_form ? 22 : 0) << shape_name(shape) << " " << form.name;
     }
   }
@@ -237,12 +272,15 @@ TEST(Global, AddtidFormsAccessARowOfMemory) {
   for (const bool wave64 : {false, true}) {
     TestMachine machine({.target = {10, 3, 0}, .wave64 = wave64});
     machine.set_s64(4, kData + 256);
-    for (int lane = 0; lane < machine.wave.lanes; ++lane) machine.memory.write<uint32_t>(kData + 272 + 4 * static_cast<uint64_t>(lane), 1000 + static_cast<uint32_t>(lane));
+    for (int lane = 0; lane < machine.wave.lanes; ++lane)
+      machine.memory.write<uint32_t>(kData + 272 + 4 * static_cast<uint64_t>(lane),
+                                     1000 + static_cast<uint32_t>(lane));
     machine.set_exec(0xfffffffffffffffe);
     machine.fill_v(1, 7);
     ASSERT_TRUE(machine.run("global_load_dword_addtid v1, s[4:5] offset:16"));
     EXPECT_EQ(machine.v(1, 0), 7u);
-    for (int lane = 1; lane < machine.wave.lanes; ++lane) EXPECT_EQ(machine.v(1, lane), 1000u + static_cast<uint32_t>(lane));
+    for (int lane = 1; lane < machine.wave.lanes; ++lane)
+      EXPECT_EQ(machine.v(1, lane), 1000u + static_cast<uint32_t>(lane));
     ASSERT_TRUE(machine.run("global_store_dword_addtid v1, s[4:5] offset:1024"));
     EXPECT_EQ(machine.memory.read<uint32_t>(kData + 1280), 0u);
     EXPECT_EQ(machine.memory.read<uint32_t>(kData + 1280 + 4 * 31), 1031u);
@@ -255,7 +293,8 @@ TEST(Global, LoadsToLdsPutOneDwordPerLaneAtM0) {
   machine.set_exec(0xfffffffffffffffd);
   for (int lane = 0; lane < 64; ++lane) {
     machine.set_v64(2, lane, kData + 3 * static_cast<uint64_t>(lane));
-    machine.memory.write<uint8_t>(kData + 8 + 3 * static_cast<uint64_t>(lane), static_cast<uint8_t>(0x80 + lane));
+    machine.memory.write<uint8_t>(kData + 8 + 3 * static_cast<uint64_t>(lane),
+                                  static_cast<uint8_t>(0x80 + lane));
   }
   ASSERT_TRUE(machine.run("global_load_lds_sbyte v[2:3], off offset:8"));
   for (int lane = 0; lane < 64; ++lane) {
@@ -285,8 +324,8 @@ TEST(Scratch, LoadsToLds) {
   }
 }
 
-// Groups of 16 lanes that access rows or single elements are moved as such: also when they overlap, when a lane strays,
-// and when they are in different mappings.
+// Groups of 16 lanes that access rows or single elements are moved as such: also when they overlap,
+// when a lane strays, and when they are in different mappings.
 TEST(Global, GroupsOfSixteenLanes) {
   struct Width {
     const char* load;
@@ -302,26 +341,38 @@ TEST(Global, GroupsOfSixteenLanes) {
     TestMachine machine({.target = {10, 3, 0}, .wave64 = wave64});
     std::byte* host[4];
     for (uint64_t i = 0; i < 4; ++i) host[i] = machine.memory.map(kFirst + i * kDistance, kBytes);
-    for (const Width width : {Width{"global_load_ubyte v4, v[2:3], off", "global_store_byte v[2:3], v8, off", 1},
-                            {"global_load_dword v4, v[2:3], off", "global_store_dword v[2:3], v8, off", 4},
-                            {"global_load_dwordx2 v[4:5], v[2:3], off", "global_store_dwordx2 v[2:3], v[8:9], off", 8},
-                            {"global_load_dwordx4 v[4:7], v[2:3], off", "global_store_dwordx4 v[2:3], v[8:11], off", 16}}) {
+    for (const Width width :
+         {Width{"global_load_ubyte v4, v[2:3], off", "global_store_byte v[2:3], v8, off", 1},
+          {"global_load_dword v4, v[2:3], off", "global_store_dword v[2:3], v8, off", 4},
+          {"global_load_dwordx2 v[4:5], v[2:3], off", "global_store_dwordx2 v[2:3], v[8:9], off",
+           8},
+          {"global_load_dwordx4 v[4:7], v[2:3], off", "global_store_dwordx4 v[2:3], v[8:11], off",
+           16}}) {
       const LoweredCode *load = machine.load(width.load), *store = machine.load(width.store);
       ASSERT_NE(load, nullptr) << width.load;
       ASSERT_NE(store, nullptr) << width.store;
-      for (const Strides strides : {Strides{width.bytes, 16 * width.bytes}, {width.bytes, 260}, {width.bytes, 20}, {0, 68}, {0, 0}, {width.bytes, kDistance}})
+      for (const Strides strides : {Strides{width.bytes, 16 * width.bytes},
+                                    {width.bytes, 260},
+                                    {width.bytes, 20},
+                                    {0, 68},
+                                    {0, 0},
+                                    {width.bytes, kDistance}})
         for (const int stray : {-1, 0, 1, 15, 16, 31}) {
           std::vector<std::byte> expected[4];
           for (size_t part = 0; part < 4; ++part) {
-            for (size_t i = 0; i < kBytes; ++i) host[part][i] = static_cast<std::byte>(i * 31 + i / 251 + part);
+            for (size_t i = 0; i < kBytes; ++i)
+              host[part][i] = static_cast<std::byte>(i * 31 + i / 251 + part);
             expected[part].assign(host[part], host[part] + kBytes);
           }
           uint64_t at[64];
           for (int lane = 0; lane < machine.wave.lanes; ++lane) {
             const auto l = static_cast<uint64_t>(lane);
-            at[lane] = kFirst + 40 + l % 16 * strides.column_stride + l / 16 * strides.row_stride + (lane == stray ? 4 : 0);
+            at[lane] = kFirst + 40 + l % 16 * strides.column_stride + l / 16 * strides.row_stride +
+                       (lane == stray ? 4 : 0);
             machine.set_v64(2, lane, at[lane]);
-            for (uint32_t i = 0; i < 4; ++i) machine.set_v(8 + i, lane, 0x01010101 * (static_cast<uint32_t>(lane) + 64 * (i % 2)) + i);
+            for (uint32_t i = 0; i < 4; ++i)
+              machine.set_v(8 + i, lane,
+                            0x01010101 * (static_cast<uint32_t>(lane) + 64 * (i % 2)) + i);
           }
           const auto expected_at = [&](int lane) {
             const uint64_t from = at[lane] - kFirst;
@@ -333,7 +384,8 @@ TEST(Global, GroupsOfSixteenLanes) {
             uint32_t want[4] = {};
             std::memcpy(want, expected_at(lane), width.bytes);
             for (uint32_t i = 0; i < (width.bytes + 3) / 4; ++i)
-              ASSERT_EQ(machine.v(4 + i, lane), want[i]) << width.load << " lane " << lane << " stray " << stray;
+              ASSERT_EQ(machine.v(4 + i, lane), want[i])
+                  << width.load << " lane " << lane << " stray " << stray;
           }
           ASSERT_TRUE(machine.run_loaded(store));
           ASSERT_FALSE(machine.faulted());
@@ -343,7 +395,8 @@ TEST(Global, GroupsOfSixteenLanes) {
             std::memcpy(expected_at(lane), value, width.bytes);
           }
           for (size_t part = 0; part < 4; ++part)
-            ASSERT_EQ(std::memcmp(host[part], expected[part].data(), kBytes), 0) << width.store << " stray " << stray;
+            ASSERT_EQ(std::memcmp(host[part], expected[part].data(), kBytes), 0)
+                << width.store << " stray " << stray;
         }
     }
   }
@@ -355,7 +408,8 @@ TEST(Global, AnAccessMayCrossFromOneMappingIntoTheNext) {
   TestMachine machine;
   std::byte* first = machine.memory.map(0x400000, 4096);
   std::byte* second = machine.memory.map(0x401000, 4096);
-  for (int lane = 0; lane < 64; ++lane) machine.set_v64(2, lane, 0x401000 - 6 + static_cast<uint64_t>(lane) / 32 * 4096);
+  for (int lane = 0; lane < 64; ++lane)
+    machine.set_v64(2, lane, 0x401000 - 6 + static_cast<uint64_t>(lane) / 32 * 4096);
   machine.set_exec(1);
   for (int i = 0; i < 6; ++i) first[4090 + i] = std::byte(i + 1);
   for (int i = 0; i < 10; ++i) second[i] = std::byte(i + 7);
@@ -373,7 +427,8 @@ TEST(Global, AnAccessMayCrossFromOneMappingIntoTheNext) {
 
 TEST(Global, ReportsTheFirstFaultingLaneAndItsAddress) {
   TestMachine machine;
-  for (int lane = 0; lane < 64; ++lane) machine.set_v64(2, lane, kData + 4 * static_cast<uint64_t>(lane));
+  for (int lane = 0; lane < 64; ++lane)
+    machine.set_v64(2, lane, kData + 4 * static_cast<uint64_t>(lane));
   machine.set_v64(2, 9, 0x5000000);
   machine.set_v64(2, 12, 0x6000000);
   machine.fill_v(4, 0x11);
@@ -408,7 +463,8 @@ TEST(Global, ReportsTheFirstUnmappedByteOfAnAccessThatRunsOffTheEnd) {
   ASSERT_TRUE(machine.run("global_store_dwordx4 v[2:3], v[4:7], off"));
   ASSERT_TRUE(machine.faulted());
   EXPECT_EQ(machine.wave.fault.address.value, kData + TestMachine::kDataBytes);
-  EXPECT_EQ(machine.memory.read<uint32_t>(kData + TestMachine::kDataBytes - 8), 5u) << "nothing is written";
+  EXPECT_EQ(machine.memory.read<uint32_t>(kData + TestMachine::kDataBytes - 8), 5u)
+      << "nothing is written";
 }
 
 TEST(Global, OneLaneOfManyMayRunOffTheEnd) {
@@ -417,7 +473,8 @@ TEST(Global, OneLaneOfManyMayRunOffTheEnd) {
   machine.set_v64(2, 0, kData);
   machine.set_v64(2, 1, kData + TestMachine::kDataBytes - 3);
   machine.set_v64(2, 2, kData + TestMachine::kDataBytes - 4);
-  for (const char* text : {"global_load_dword v4, v[2:3], off", "global_store_dword v[2:3], v5, off"}) {
+  for (const char* text :
+       {"global_load_dword v4, v[2:3], off", "global_store_dword v[2:3], v5, off"}) {
     ASSERT_TRUE(machine.run(text));
     ASSERT_TRUE(machine.faulted()) << text;
     EXPECT_EQ(machine.wave.fault.lane, 1);
@@ -428,10 +485,12 @@ TEST(Global, OneLaneOfManyMayRunOffTheEnd) {
 TEST(Global, AWriteToAReadOnlyMappingFaults) {
   TestMachine machine;
   machine.memory.map(0x800000, 4096, /*writable=*/false);
-  for (int lane = 0; lane < 64; ++lane) machine.set_v64(2, lane, 0x800000 + 4 * static_cast<uint64_t>(lane));
+  for (int lane = 0; lane < 64; ++lane)
+    machine.set_v64(2, lane, 0x800000 + 4 * static_cast<uint64_t>(lane));
   ASSERT_TRUE(machine.run("global_load_dword v4, v[2:3], off"));
   EXPECT_FALSE(machine.faulted());
-  for (const char* text : {"global_store_dword v[2:3], v4, off", "global_atomic_or v[2:3], v4, off"}) {
+  for (const char* text :
+       {"global_store_dword v[2:3], v4, off", "global_atomic_or v[2:3], v4, off"}) {
     ASSERT_TRUE(machine.run(text));
     ASSERT_TRUE(machine.faulted()) << text;
     EXPECT_EQ(machine.wave.fault.kind, FaultKind::kWriteToReadOnly) << text;
@@ -442,7 +501,8 @@ TEST(Global, AWriteToAReadOnlyMappingFaults) {
 TEST(Global, AMappingThatGoesAwayIsNoticed) {
   TestMachine machine;
   machine.memory.map(0x800000, 4096);
-  for (int lane = 0; lane < 64; ++lane) machine.set_v64(2, lane, 0x800000 + 4 * static_cast<uint64_t>(lane));
+  for (int lane = 0; lane < 64; ++lane)
+    machine.set_v64(2, lane, 0x800000 + 4 * static_cast<uint64_t>(lane));
   ASSERT_TRUE(machine.run("global_load_dword v4, v[2:3], off"));
   ASSERT_FALSE(machine.faulted());
   machine.memory.unmap(0x800000);
@@ -451,7 +511,8 @@ TEST(Global, AMappingThatGoesAwayIsNoticed) {
 }
 
 TEST(Global, AddressesOutsideTheApertureAreViolations) {
-  for (const uint64_t address : {uint64_t{1} << 47, kSharedAperture, kPrivateAperture, uint64_t{1} << 60, ~uint64_t{0} - 3}) {
+  for (const uint64_t address : {uint64_t{1} << 47, kSharedAperture, kPrivateAperture,
+                                 uint64_t{1} << 60, ~uint64_t{0} - 3}) {
     TestMachine machine({.scratch_bytes_per_lane = 0});
     machine.set_exec(2);
     machine.set_v64(2, 1, address);
@@ -478,15 +539,19 @@ TEST(Global, LanesAtBothEndsOfTheAddressSpaceDoNotFoolTheRangeCheck) {
 }
 
 TEST(Flat, AddressesPastLdsAndScratchAreViolations) {
-  for (const char* text : {"flat_load_dword v4, v[2:3]", "flat_store_dword v[2:3], v4", "flat_atomic_add v[2:3], v4"}) {
-    for (const uint64_t address : {kSharedAperture + 4096 - 2, kSharedAperture + 4096, kPrivateAperture + 256, kPrivateAperture + 0xfffffffe, uint64_t{3} << 48}) {
+  for (const char* text : {"flat_load_dword v4, v[2:3]", "flat_store_dword v[2:3], v4",
+                           "flat_atomic_add v[2:3], v4"}) {
+    for (const uint64_t address :
+         {kSharedAperture + 4096 - 2, kSharedAperture + 4096, kPrivateAperture + 256,
+          kPrivateAperture + 0xfffffffe, uint64_t{3} << 48}) {
       TestMachine machine({.lds_bytes = 4096, .scratch_bytes_per_lane = 256});
       machine.set_exec(4);
       if (contains(text, "atomic") && address % 4 != 0) continue;  // another fault
       machine.set_v64(2, 2, address);
       ASSERT_TRUE(machine.run(text));
       ASSERT_TRUE(machine.faulted()) << text << std::hex << " " << address;
-      EXPECT_EQ(machine.wave.fault.kind, FaultKind::kApertureViolation) << text << std::hex << " " << address;
+      EXPECT_EQ(machine.wave.fault.kind, FaultKind::kApertureViolation)
+          << text << std::hex << " " << address;
       EXPECT_EQ(machine.wave.fault.lane, 2);
       EXPECT_EQ(machine.wave.fault.is_write, !contains(text, "load"));
     }
@@ -520,8 +585,10 @@ TEST(Atomics, NeedTheirNaturalAlignment) {
     uint64_t address;
     bool faults;
   } cases[] = {
-      {"global_atomic_add v[2:3], v4, off", kData + 2, true},   {"global_atomic_add v[2:3], v4, off", kData + 4, false},
-      {"global_atomic_add_x2 v[2:3], v[4:5], off", kData + 4, true}, {"flat_atomic_swap v[2:3], v4", kSharedAperture + 2, true},
+      {"global_atomic_add v[2:3], v4, off", kData + 2, true},
+      {"global_atomic_add v[2:3], v4, off", kData + 4, false},
+      {"global_atomic_add_x2 v[2:3], v[4:5], off", kData + 4, true},
+      {"flat_atomic_swap v[2:3], v4", kSharedAperture + 2, true},
       {"flat_atomic_add_x2 v[2:3], v[4:5]", kPrivateAperture + 4, true},
   };
   for (const auto& c : cases) {
@@ -564,7 +631,8 @@ loop:
   s_sub_u32 s4, s4, 1
   s_cmp_lg_u32 s4, 0
   s_cbranch_scc1 loop
-)", 1000000);
+)",
+                  1000000);
       EXPECT_FALSE(machine.faulted());
     });
   }
@@ -588,8 +656,12 @@ TEST(Atomics, MinimaAndMaximaPreferNumbersToNans) {
     const char* op;
     uint32_t memory, data, result;
   } cases[] = {
-      {"fmin", kNan, 0x3f800000, 0x3f800000}, {"fmin", 0x3f800000, kNan, 0x3f800000}, {"fmax", kNan, 0xbf800000, 0xbf800000},
-      {"fmin", 0, 0x80000000, 0x80000000},    {"fmax", 0x80000000, 0, 0},             {"fmin", 0x40000000, 0xff800000, 0xff800000},
+      {"fmin", kNan, 0x3f800000, 0x3f800000},
+      {"fmin", 0x3f800000, kNan, 0x3f800000},
+      {"fmax", kNan, 0xbf800000, 0xbf800000},
+      {"fmin", 0, 0x80000000, 0x80000000},
+      {"fmax", 0x80000000, 0, 0},
+      {"fmin", 0x40000000, 0xff800000, 0xff800000},
   };
   for (const auto& c : cases) {
     TestMachine machine({.target = {10, 3, 0}, .wave64 = false});
@@ -598,7 +670,8 @@ TEST(Atomics, MinimaAndMaximaPreferNumbersToNans) {
     machine.set_v(4, 0, c.data);
     machine.memory.write(kData, c.memory);
     ASSERT_TRUE(machine.run(std::string("global_atomic_") + c.op + " v5, v[2:3], v4, off glc"));
-    EXPECT_EQ(machine.memory.read<uint32_t>(kData), c.result) << c.op << std::hex << " " << c.memory << " " << c.data;
+    EXPECT_EQ(machine.memory.read<uint32_t>(kData), c.result)
+        << c.op << std::hex << " " << c.memory << " " << c.data;
     EXPECT_EQ(machine.v(5), c.memory);
   }
 }
@@ -607,7 +680,10 @@ TEST(Atomics, FloatingPointCompareSwapComparesNumbers) {
   const struct {
     uint32_t memory, compare;
     bool swaps;
-  } cases[] = {{0x80000000, 0, true}, {0x7fc00000, 0x7fc00000, false}, {0x3f800000, 0x3f800000, true}, {0x3f800000, 0x3f800001, false}};
+  } cases[] = {{0x80000000, 0, true},
+               {0x7fc00000, 0x7fc00000, false},
+               {0x3f800000, 0x3f800000, true},
+               {0x3f800000, 0x3f800001, false}};
   for (const auto& c : cases) {
     TestMachine machine({.target = {10, 3, 0}, .wave64 = false});
     machine.set_exec(1);
@@ -616,24 +692,28 @@ TEST(Atomics, FloatingPointCompareSwapComparesNumbers) {
     machine.set_v(5, 0, c.compare);
     machine.memory.write(kData, c.memory);
     ASSERT_TRUE(machine.run("global_atomic_fcmpswap v6, v[2:3], v[4:5], off glc"));
-    EXPECT_EQ(machine.memory.read<uint32_t>(kData), c.swaps ? 0x1234u : c.memory) << std::hex << c.memory << " " << c.compare;
+    EXPECT_EQ(machine.memory.read<uint32_t>(kData), c.swaps ? 0x1234u : c.memory)
+        << std::hex << c.memory << " " << c.compare;
     EXPECT_EQ(machine.v(6), c.memory);
   }
 }
 
 TEST(Counters, OfGlobalScratchAndFlatAccesses) {
   TestMachine machine({.count = true});
-  for (int lane = 0; lane < 64; ++lane) machine.set_v64(2, lane, kData + 4 * static_cast<uint64_t>(lane));
+  for (int lane = 0; lane < 64; ++lane)
+    machine.set_v64(2, lane, kData + 4 * static_cast<uint64_t>(lane));
   machine.run("global_load_dword v4, v[2:3], off");
   EXPECT_EQ(machine.counters.bytes_global_load, 256u);
   EXPECT_EQ(machine.counters.cache_lines, 4u);
   EXPECT_EQ(machine.counters.cache_lines_ideal, 4u);
-  for (int lane = 0; lane < 64; ++lane) machine.set_v64(2, lane, kData + 128 * static_cast<uint64_t>(lane));
+  for (int lane = 0; lane < 64; ++lane)
+    machine.set_v64(2, lane, kData + 128 * static_cast<uint64_t>(lane));
   machine.counters = {};
   machine.run("global_store_dwordx2 v[2:3], v[4:5], off");
   EXPECT_EQ(machine.counters.bytes_global_store, 512u);
   EXPECT_EQ(machine.counters.cache_lines, 64u);
-  for (int lane = 0; lane < 64; ++lane) machine.set_v64(2, lane, kData + 60 + 128 * static_cast<uint64_t>(lane));
+  for (int lane = 0; lane < 64; ++lane)
+    machine.set_v64(2, lane, kData + 60 + 128 * static_cast<uint64_t>(lane));
   machine.run("global_store_dwordx2 v[2:3], v[4:5], off");
   EXPECT_EQ(machine.counters.cache_lines, 64u + 128) << "each element in two lines";
   machine.counters.cache_lines_ideal -= 8;

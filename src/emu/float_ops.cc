@@ -51,10 +51,13 @@ uint32_t narrow(float value, Narrow8 format, bool saturate, bool stochastic, uin
   const int last = std::max(leading, smallest) - format.mantissa_bits;
   const int drop = last - parts.exponent;
   uint64_t kept = drop > 63 ? 0 : parts.mantissa >> drop;
-  const uint64_t dropped = drop > 63 ? parts.mantissa : parts.mantissa & ((uint64_t{1} << drop) - 1);
+  const uint64_t dropped =
+      drop > 63 ? parts.mantissa : parts.mantissa & ((uint64_t{1} << drop) - 1);
   if (stochastic) {
     // The dropped bits as a 32-bit fraction of the last place kept.
-    const uint64_t fraction = drop > 95 ? 0 : drop >= 32 ? dropped >> (drop - 32) : dropped << (32 - drop);
+    const uint64_t fraction = drop > 95    ? 0
+                              : drop >= 32 ? dropped >> (drop - 32)
+                                           : dropped << (32 - drop);
     kept += (fraction + random) >> 32;
   } else if (drop <= 63 && rounds_up(kept, dropped, drop, false, 0)) {
     ++kept;
@@ -99,14 +102,19 @@ uint32_t round_to_half(double value, int round_and_overflow) {
   const uint64_t code = (static_cast<uint64_t>(base) << 10) + kept;
   if (code >= 0x7c00) {
     // Overflow: to infinity, or to the largest finite value when rounding goes the other way.
-    const bool to_infinity = !clamp_overflow && (round == 0 || (round == 1 && !negative) || (round == 2 && negative));
+    const bool to_infinity =
+        !clamp_overflow && (round == 0 || (round == 1 && !negative) || (round == 2 && negative));
     return sign | (to_infinity ? 0x7c00u : 0x7bffu);
   }
   return sign | static_cast<uint32_t>(code);
 }
 
-uint32_t float_to_fp8(float value, bool saturate) { return narrow(value, kFp8, saturate, false, 0); }
-uint32_t float_to_bf8(float value, bool saturate) { return narrow(value, kBf8, saturate, false, 0); }
+uint32_t float_to_fp8(float value, bool saturate) {
+  return narrow(value, kFp8, saturate, false, 0);
+}
+uint32_t float_to_bf8(float value, bool saturate) {
+  return narrow(value, kBf8, saturate, false, 0);
+}
 uint32_t float_to_fp8_stochastic(float value, uint32_t random, bool saturate) {
   return narrow(value, kFp8, saturate, true, random);
 }

@@ -1,13 +1,13 @@
 // Scalar floating-point helpers that the host's operators do not give: 16-bit and 8-bit formats,
 // denormal flushing, NaN rules, and conversions that saturate instead of being undefined.
 //
-// Everything works on values or raw bits and keeps no state. NaN rule of the engine, the same on every
-// host: an arithmetic result that is NaN is the first NaN operand with its quiet bit set, or the default
-// NaN (positive, quiet, payload zero) when no operand was NaN.
+// Everything works on values or raw bits and keeps no state. NaN rule of the engine, the same on
+// every host: an arithmetic result that is NaN is the first NaN operand with its quiet bit set, or
+// the default NaN (positive, quiet, payload zero) when no operand was NaN.
 //
 // References: "AMD Instinct MI200 Instruction Set Architecture" and "RDNA 2 Instruction Set
-// Architecture", chapters on vector ALU and on floating-point modes; OCP 8-bit formats do not apply,
-// gfx940's fp8/bf8 are the FNUZ ones.
+// Architecture", chapters on vector ALU and on floating-point modes; OCP 8-bit formats do not
+// apply, gfx940's fp8/bf8 are the FNUZ ones.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <limits>
 
-// The exec_vop*.cc files may be compiled several times for different host instruction sets. Their code
-// and what they inline live in a namespace of their own so that the linker cannot mix them up.
+// The exec_vop*.cc files may be compiled several times for different host instruction sets. Their
+// code and what they inline live in a namespace of their own so that the linker cannot mix them up.
 #ifndef WT_VOP_VARIANT
 #define WT_VOP_VARIANT baseline
 #define WT_VOP_DEFAULT_VARIANT inline
@@ -26,7 +26,8 @@
 #endif
 
 namespace wavetap::emu {
-WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
 
 // --- Bits and classes.
 inline uint32_t bits_of(float value) { return std::bit_cast<uint32_t>(value); }
@@ -87,7 +88,8 @@ inline uint32_t float_to_half(float value) {
   const uint32_t magnitude = bits & 0x7fffffffu;
   // Normal results: rebias, then add just under half of the dropped part, plus its odd bit.
   const uint32_t normal = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1)) >> 13;
-  // Denormal results: adding 0.5 moves the half's units into the low bits, rounding as the host does.
+  // Denormal results: adding 0.5 moves the half's units into the low bits, rounding as the host
+  // does.
   const uint32_t tiny = bits_of(f32_of(magnitude) + 0.5f) - 0x3f000000u;
   const uint32_t special = magnitude > 0x7f800000u ? 0x7c00u | ((magnitude >> 13) & 0x3ffu) |
                                                          ((magnitude & 0x7fe000u) == 0 ? 0x200u : 0)
@@ -106,7 +108,7 @@ inline uint32_t float_to_bf16(float value) {
   return (bits + 0x7fffu + ((bits >> 16) & 1)) >> 16;
 }
 
-// --- fp8 (e4m3) and bf8 (e5m2) in their FNUZ form: exponent bias 8 and 16, one NaN (0x80), no infinities
+// --- fp8 (e4m3) and bf8 (e5m2) in their FNUZ form: exponent bias 8 and 16, one NaN (0x80), no inf
 // and no negative zero.
 inline float fp8_to_float(uint32_t byte) {
   if (byte == 0x80) return f32_of(kDefaultNanF32);
@@ -118,7 +120,7 @@ inline float bf8_to_float(uint32_t byte) {
   return f32_of((byte & 0x80u) << 24 | bits_of(f32_of((byte & 0x7fu) << 21) * 0x1p111f));
 }
 
-// --- Conversions to integers: toward zero, saturating, NaN gives 0. Written as selects: it vectorises,
+// --- Conversions to integers: toward zero, saturating, NaN gives 0. Written as selects: it vector
 // and the cast's operand is always in range.
 template <class Int, class Float>
 Int saturate_cast(Float value) {
@@ -163,16 +165,16 @@ Float max_number(Float a, Float b, bool ieee) {
   return pick_number(a, b, order_key(a) > order_key(b), ieee);
 }
 
-// A half in the upper 16 bits of `bits`, the lower ones zero; finite. (Infinities and NaNs give 65536 and more.)
-// Fewer vector instructions than half_to_float().
+// A half in the upper 16 bits of `bits`, the lower ones zero; finite. (Infinities and NaNs give
+// 65536 and more.) Fewer vector instructions than half_to_float().
 inline float finite_half_to_float(uint32_t bits) {
   // The sign is shifted along with the exponent, and the copies of it are cut away again.
   const uint32_t shifted = static_cast<uint32_t>(static_cast<int32_t>(bits) >> 3) & 0x8fffffffu;
   return f32_of(shifted) * 0x1p112f;
 }
 
-// a * b + c as a float that rounds on to f16 (any mode) as the exact sum would: a and b are f16 values,
-// so the product is exact in float; the sum is rounded to odd.
+// a * b + c as a float that rounds on to f16 (any mode) as the exact sum would: a and b are f16
+// values, so the product is exact in float; the sum is rounded to odd.
 inline float fma_for_half(float a, float b, float c) {
   const float product = a * b;
   const float sum = product + c;
@@ -180,8 +182,8 @@ inline float fma_for_half(float a, float b, float c) {
   const float rest = sum - product;
   const float error = (product - (sum - rest)) + (c - rest);
   const uint32_t bits = bits_of(sum);
-  // Inexact and even: step toward the exact value, which makes the last bit odd. Not for NaN or infinity,
-  // whose error is NaN. Arithmetic instead of conditions, so that it vectorises.
+  // Inexact and even: step toward the exact value, which makes the last bit odd. Not for NaN or
+  // infinity, whose error is NaN. Arithmetic instead of conditions, so that it vectorises.
   const uint32_t inexact = (bits_of(error) & 0x7fffffffu) - 1 < 0x7f7fffffu ? 1 : 0;
   const uint32_t away_from_zero = 1 - 2 * ((bits ^ bits_of(error)) >> 31);
   return f32_of(bits + away_from_zero * (inexact & ~bits & 1));
@@ -191,8 +193,8 @@ inline float fma_for_half(float a, float b, float c) {
 
 // --- Slow paths, compiled once. float_ops.cc
 
-// Any rounding mode (MODE encoding: 0 nearest even, 1 up, 2 down, 3 to zero; plus 4: overflow gives the
-// largest finite value). `value` may be wider than 24 bits; the result is rounded once.
+// Any rounding mode (MODE encoding: 0 nearest even, 1 up, 2 down, 3 to zero; plus 4: overflow gives
+// the largest finite value). `value` may be wider than 24 bits; the result is rounded once.
 uint32_t round_to_half(double value, int round_and_overflow);
 
 // To fp8 and bf8, nearest even. Overflow gives NaN, or the largest finite value when `saturate`.

@@ -28,12 +28,15 @@ TEST(FloatOps, NarrowsValuesBetweenHalvesToTheNearest) {
   for (uint32_t half = 0; half < 0x7c00; ++half) {
     const double below = reference_f16(static_cast<uint16_t>(half));
     const double above = half == 0x7bff ? 65536 : reference_f16(static_cast<uint16_t>(half + 1));
-    for (const double at : {0.5, 0.25, 0.75, 0.5 - 0x1p-10, 0.5 + 0x1p-10, static_cast<double>(random()) * 0x1p-32}) {
+    for (const double at :
+         {0.5, 0.25, 0.75, 0.5 - 0x1p-10, 0.5 + 0x1p-10, static_cast<double>(random()) * 0x1p-32}) {
       const float value = static_cast<float>(below + (above - below) * at);
       for (const float signed_value : {value, -value}) {
-        ASSERT_EQ(float_to_half(signed_value), reference_to_f16(signed_value)) << std::hexfloat << signed_value;
+        ASSERT_EQ(float_to_half(signed_value), reference_to_f16(signed_value))
+            << std::hexfloat << signed_value;
         for (int round = 0; round < 4; ++round)
-          ASSERT_EQ(round_to_half(signed_value, round), reference_to_f16(signed_value, round)) << std::hexfloat << signed_value;
+          ASSERT_EQ(round_to_half(signed_value, round), reference_to_f16(signed_value, round))
+              << std::hexfloat << signed_value;
       }
     }
   }
@@ -54,14 +57,18 @@ TEST(FloatOps, RoundsOnceFromDouble) {
 TEST(FloatOps, FusedMultiplyAddOfHalvesIsRoundedOnce) {
   std::mt19937 random(2);
   for (int i = 0; i < 200000; ++i) {
-    const auto pick = [&] { return reference_f16(static_cast<uint16_t>(random() % 0x7c00 | (random() & 0x8000))); };
+    const auto pick = [&] {
+      return reference_f16(static_cast<uint16_t>(random() % 0x7c00 | (random() & 0x8000)));
+    };
     const double a = pick(), b = pick(), c = pick();
     const double product = a * b;
     double sum = product + c;
     const double rest = sum - product, error = (product - (sum - rest)) + (c - rest);
     if (error != 0) sum = std::nextafter(sum, error > 0 ? INFINITY : -INFINITY);
-    const float fused = fma_for_half(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c));
-    ASSERT_EQ(float_to_half(fused), reference_to_f16(sum)) << std::hexfloat << a << " * " << b << " + " << c;
+    const float fused =
+        fma_for_half(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c));
+    ASSERT_EQ(float_to_half(fused), reference_to_f16(sum))
+        << std::hexfloat << a << " * " << b << " + " << c;
   }
 }
 

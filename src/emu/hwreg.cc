@@ -1,8 +1,9 @@
 // Numbers and fields are those of AMD's instruction set documents and of LLVM's hwreg() names.
 //
 // HW_ID and its successors tell a program where its wave runs. There is no such place here, so a
-// workgroup is given one by a fixed rule: workgroups go round the XCCs, then round the compute units of
-// each; the waves of a workgroup go round the SIMDs. Programs that use it to spread work keep working.
+// workgroup is given one by a fixed rule: workgroups go round the XCCs, then round the compute
+// units of each; the waves of a workgroup go round the SIMDs. Programs that use it to spread work
+// keep working.
 #include "emu/hwreg.h"
 
 #include "emu/wave.h"
@@ -58,7 +59,8 @@ uint32_t hw_id(const Wave& wave) {
 uint32_t hw_id1(const Wave& wave) {
   const Place place = place_of(wave);
   const uint32_t wgp = place.cu / 2;
-  return place.slot % 32 | place.simd << 8 | (wgp % 16) << 10 | (wgp / 16 % 2) << 16 | (wgp / 32 % 16) << 18;
+  return place.slot % 32 | place.simd << 8 | (wgp % 16) << 10 | (wgp / 16 % 2) << 16 |
+         (wgp / 32 % 16) << 18;
 }
 
 // Sizes in the granules the target allocates; a register file base is not modelled.
@@ -121,7 +123,8 @@ uint32_t read_hwreg(const Wave& wave, uint32_t id) {
     case kHwId: return gfx10 ? 0 : hw_id(wave);
     case kGprAlloc: return gpr_alloc(wave);
     case kLdsAlloc: return lds_alloc(wave);
-    case kShMemBases: return static_cast<uint32_t>(kSharedAperture >> 48 << 16 | kPrivateAperture >> 48);
+    case kShMemBases:
+      return static_cast<uint32_t>(kSharedAperture >> 48 << 16 | kPrivateAperture >> 48);
     case kFlatScratchLo:
       if (target.is_gfx940_family()) return place_of(wave).xcc;
       return gfx10 ? wave.s[isa::slot::kFlatScratchLo] : 0;
@@ -129,7 +132,8 @@ uint32_t read_hwreg(const Wave& wave, uint32_t id) {
     case kHwId1: return gfx10 ? hw_id1(wave) : 0;
     case kHwId2: return 0;  // queue 0 of pipe 0 of micro engine 0
     case kShaderCycles:
-      return target >= amd::GfxTarget{10, 3, 0} ? static_cast<uint32_t>(core_clock(wave)) & 0xfffff : 0;
+      return target >= amd::GfxTarget{10, 3, 0} ? static_cast<uint32_t>(core_clock(wave)) & 0xfffff
+                                                : 0;
     default: return 0;
   }
 }

@@ -19,8 +19,8 @@ void set_mode_register(Wave& wave, uint32_t value);
 // MODE.GPR_IDX_EN (gfx9); M0[15:12] says which operands are indexed.
 void set_gpr_index_mode(Wave& wave, bool on);
 
-// The clock that s_memtime and SHADER_CYCLES count: ten times the constant-rate clock, so that it looks
-// like a core clock of 1 GHz. Without a host it counts the wave's own instructions.
+// The clock that s_memtime and SHADER_CYCLES count: ten times the constant-rate clock, so that it
+// looks like a core clock of 1 GHz. Without a host it counts the wave's own instructions.
 uint64_t core_clock(const Wave& wave);
 
 }  // namespace wavetap::emu

@@ -1,5 +1,5 @@
-// One indirect call per instruction and nothing else: what can be decided before running was decided in
-// lower.cc. The counting loop is a copy, so that not counting costs nothing.
+// One indirect call per instruction and nothing else: what can be decided before running was
+// decided in lower.cc. The counting loop is a copy, so that not counting costs nothing.
 #include "emu/interpreter.h"
 
 #include <bit>
@@ -10,8 +10,9 @@
 namespace wavetap::emu {
 namespace {
 
-// wave.pc is always stored, as handlers read it, but normally not read back: that would put a store and
-// the load behind it between any two instructions. A handler that jumped is noticed by comparing.
+// wave.pc is always stored, as handlers read it, but normally not read back: that would put a store
+// and the load behind it between any two instructions. A handler that jumped is noticed by
+// comparing.
 int64_t run_plain(Wave& wave) {
   const Step* steps = wave.steps;
   int32_t pc = wave.pc;
@@ -69,7 +70,8 @@ int64_t run_counting(Wave& wave) {
     const StepCount& what = wave.counts[wave.pc];
     ++wave.pc;
     // Before the instruction: it may change EXEC. One that waits is counted when it is first tried.
-    if (what.type != StepCount::kNothing && !wave.waits_for_sync) count(*wave.counters, what, wave.exec(), wave.lanes);
+    if (what.type != StepCount::kNothing && !wave.waits_for_sync)
+      count(*wave.counters, what, wave.exec(), wave.lanes);
     step.run(wave, *step.inst);
   } while (++done < wave.budget);
   return done;

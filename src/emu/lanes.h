@@ -4,9 +4,9 @@
 //
 //   {Op::v_add_f32, arith<F32(F32, F32)>([](float a, float b) { return a + b; })}
 //
-// From that the templates below make a *kernel*, a function that computes every lane of a result row
-// from rows of operands; blocks of 32 lanes have a constant trip count, so that the compiler vectorises
-// them. Three runners bring operands to it and its result to the register file:
+// From that the templates below make a *kernel*, a function that computes every lane of a result
+// row from rows of operands; blocks of 32 lanes have a constant trip count, so that the compiler
+// vectorises them. Three runners bring operands to it and its result to the register file:
 //
 //   direct   no modifiers, every operand in a VGPR but perhaps the first: the kernel's loop with nothing around it. vop.h
 //   plain    no modifiers. VGPR rows are used in place, scalars and constants are broadcast into a row,
@@ -28,8 +28,8 @@
 #include "emu/vop_row.h"
 #include "emu/wave.h"
 
-// The result row either is distinct from every operand row or the very same row; in both cases lanes do
-// not depend on each other.
+// The result row either is distinct from every operand row or the very same row; in both cases
+// lanes do not depend on each other.
 #if defined(__clang__)
 #define WT_LANE_LOOP _Pragma("clang loop vectorize(assume_safety)")
 // Some operations call into the C library; that their loops stay scalar is no news.
@@ -39,7 +39,8 @@
 #endif
 
 namespace wavetap::emu {
-WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
 
 inline constexpr uint32_t kMaxLanes = 64;
 inline constexpr size_t kBlockLanes = 32;
@@ -66,8 +67,8 @@ struct RowArgs {
 };
 using Kernel = void (*)(RowArgs& args);
 
-// 32 values of 64 bits, low dwords at even places. Registers keep low and high dwords in rows of their own;
-// bringing them together first lets 64-bit operations vectorise.
+// 32 values of 64 bits, low dwords at even places. Registers keep low and high dwords in rows of
+// their own; bringing them together first lets 64-bit operations vectorise.
 struct alignas(64) Pairs {
   uint32_t dword[2 * kBlockLanes];
 
@@ -92,7 +93,8 @@ struct alignas(64) Pairs {
   }
 };
 
-// 32 lanes of RowArgs, beginning at `first`. A copy, so that the compiler keeps the pointers in registers.
+// 32 lanes of RowArgs, beginning at `first`. A copy, so that the compiler keeps the pointers in
+// registers.
 struct Block {
   RowArgs row;
   size_t first;
@@ -156,7 +158,9 @@ template <class T>
 struct Int64Tag {
   using Value = T;
   static constexpr OperandType kType{64, false};
-  static T load(const Block& block, size_t k, size_t i) { return static_cast<T>(block.wide[k].get(i)); }
+  static T load(const Block& block, size_t k, size_t i) {
+    return static_cast<T>(block.wide[k].get(i));
+  }
   static void store(const Block& block, size_t i, T value) {
     block.wide_out->put(i, static_cast<uint64_t>(value));
   }
@@ -178,18 +182,26 @@ struct F32 {
 struct F64 {
   using Value = double;
   static constexpr OperandType kType{64, true};
-  static double load(const Block& block, size_t k, size_t i) { return f64_of(block.wide[k].get(i)); }
-  static void store(const Block& block, size_t i, double value) { block.wide_out->put(i, bits_of(value)); }
+  static double load(const Block& block, size_t k, size_t i) {
+    return f64_of(block.wide[k].get(i));
+  }
+  static void store(const Block& block, size_t i, double value) {
+    block.wide_out->put(i, bits_of(value));
+  }
   static bool is_nan(double value) { return value != value; }
 };
-// f16 values are computed as float; the store rounds. Every basic operation of two halves is exact enough
-// in float for that second rounding to be harmless (24 >= 2 * 11 + 2); v_fma_f16 uses fma_for_half.
+// f16 values are computed as float; the store rounds. Every basic operation of two halves is exact
+// enough in float for that second rounding to be harmless (24 >= 2 * 11 + 2); v_fma_f16 uses
+// fma_for_half.
 struct F16 {
   using Value = float;
   static constexpr OperandType kType{16, true};
-  static float load(const Block& block, size_t k, size_t i) { return half_to_float(block.lo(k, i)); }
+  static float load(const Block& block, size_t k, size_t i) {
+    return half_to_float(block.lo(k, i));
+  }
   static void store(const Block& block, size_t i, float value) {
-    block.put_lo(i, block.row.round == 0 ? float_to_half(value) : round_to_half(value, block.row.round));
+    block.put_lo(
+        i, block.row.round == 0 ? float_to_half(value) : round_to_half(value, block.row.round));
   }
   static bool is_nan(float value) { return value != value; }
 };
@@ -230,7 +242,9 @@ struct DwordPair {
 struct U32x2 {
   using Value = DwordPair;
   static constexpr OperandType kType{64, false, Role::kRegister, Pack::kDwords};
-  static DwordPair load(const Block& block, size_t k, size_t i) { return {block.lo(k, i), block.hi(k, i)}; }
+  static DwordPair load(const Block& block, size_t k, size_t i) {
+    return {block.lo(k, i), block.hi(k, i)};
+  }
   static void store(const Block& block, size_t i, DwordPair value) {
     block.put_lo(i, value.lo);
     block.put_hi(i, value.hi);
@@ -249,7 +263,8 @@ struct Mixed : F32 {
 // The destination's old value.
 template <class Tag>
 struct Old : Tag {
-  static constexpr OperandType kType{Tag::kType.bits, Tag::kType.is_float, Role::kOld, Tag::kType.pack};
+  static constexpr OperandType kType{Tag::kType.bits, Tag::kType.is_float, Role::kOld,
+                                     Tag::kType.pack};
 };
 // This lane's bit of a mask operand: 0 or 1.
 struct MaskBit {
@@ -260,7 +275,9 @@ struct MaskBit {
 };
 struct LaneId {
   static constexpr OperandType kType{32, false, Role::kImplied};
-  static uint32_t load(const Block& block, size_t, size_t i) { return static_cast<uint32_t>(block.first + i); }
+  static uint32_t load(const Block& block, size_t, size_t i) {
+    return static_cast<uint32_t>(block.first + i);
+  }
 };
 struct IeeeMode {
   static constexpr OperandType kType{32, false, Role::kImplied};
@@ -315,18 +332,23 @@ template <class D, class... S>
 template <class Tag>
 inline constexpr bool kIsJoined = Tag::kType.bits == 64 && Tag::kType.pack == Pack::kNone;
 
-// An operation that is costly only because of rare operands may have a quick form besides its full one: the static
-// function F::quick, of the same operands. It is for results of 32 bits that are not NaN, rounded to nearest.
+// An operation that is costly only because of rare operands may have a quick form besides its full
+// one: the static function F::quick, of the same operands. It is for results of 32 bits that are
+// not NaN, rounded to nearest.
 struct QuickResult {
   uint32_t bits;
   uint32_t doubt;  // not zero: `bits` may be wrong
 };
 template <class F, class... Values>
-concept HasQuick = requires(Values... values) { F::quick(values...); };
-// Or of the whole block, where the host has instructions for it: F::quick_block(block, result) fills in the results
-// and returns not zero when they may be wrong.
+concept HasQuick = requires(Values... values) {
+  F::quick(values...);
+};
+// Or of the whole block, where the host has instructions for it: F::quick_block(block, result)
+// fills in the results and returns not zero when they may be wrong.
 template <class F>
-concept HasQuickBlock = requires(const Block& block, uint32_t* result) { F::quick_block(block, result); };
+concept HasQuickBlock = requires(const Block& block, uint32_t* result) {
+  F::quick_block(block, result);
+};
 
 // False, and nothing done, when a lane is in doubt: the full form has to do the block.
 template <class F, class... S, size_t... K>
@@ -361,7 +383,9 @@ template <NanRule kRule, class F, class D, class... S, size_t... K>
   [[maybe_unused]] Pairs wide_out[1];
   block.wide = wide;
   block.wide_out = wide_out;
-  const auto join = [&](size_t k) { wide[k].join(block.row.lo[k] + block.first, block.row.hi[k] + block.first); };
+  const auto join = [&](size_t k) {
+    wide[k].join(block.row.lo[k] + block.first, block.row.hi[k] + block.first);
+  };
   ((kIsJoined<S> ? join(K) : void()), ...);
 
   uint32_t nans = 0;
@@ -379,7 +403,8 @@ template <NanRule kRule, class F, class D, class... S, size_t... K>
       if constexpr (kRule == NanRule::kArith) nans |= D::is_nan(result) ? 1 : 0;
     }
   }
-  if constexpr (kIsJoined<D>) wide_out[0].split(block.row.out_lo + block.first, block.row.out_hi + block.first);
+  if constexpr (kIsJoined<D>)
+    wide_out[0].split(block.row.out_lo + block.first, block.row.out_hi + block.first);
   mask_out = bits;
   return nans;
 }
@@ -403,7 +428,8 @@ template <NanRule kRule, class F, class D, class... S>
   }
   args.mask_out = mask_out;
   if constexpr (kRule == NanRule::kArith)
-    if (nans != 0) [[unlikely]] apply_nan_rule<D, S...>(args);
+    if (nans != 0) [[unlikely]]
+      apply_nan_rule<D, S...>(args);
 }
 
 }  // namespace WT_VOP_VARIANT

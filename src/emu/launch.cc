@@ -8,9 +8,10 @@
 //   VGPRs  work-item ids: v0, v1, v2, or packed into v0
 //   EXEC   the lanes that exist
 //
-// Scratch: each wave sees its own at kScratchVa. The buffer descriptor swizzles by lane, so byte `off` of
-// a lane is at (off / 4) * 4 * wave size + lane * 4 + off % 4, the same place flat and scratch
-// instructions use. The wave offset, which hardware uses to tell waves apart, is therefore always 0.
+// Scratch: each wave sees its own at kScratchVa. The buffer descriptor swizzles by lane, so byte
+// `off` of a lane is at (off / 4) * 4 * wave size + lane * 4 + off % 4, the same place flat and
+// scratch instructions use. The wave offset, which hardware uses to tell waves apart, is therefore
+// always 0.
 #include "emu/launch.h"
 
 #include <algorithm>
@@ -28,7 +29,8 @@ namespace {
 constexpr uint32_t kMaxWorkItems = 1024;
 constexpr uint64_t kMaxGroups = uint64_t{1} << 62;
 constexpr uint32_t kMaxScratchBytesPerWave = 8 << 20;  // COMPUTE_TMPRING_SIZE.WAVESIZE
-constexpr uint32_t kPreloadEntryOffset = 256;          // where kernels start that expect preloaded arguments
+// Where kernels start that expect preloaded arguments.
+constexpr uint32_t kPreloadEntryOffset = 256;
 
 uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
@@ -51,7 +53,8 @@ uint32_t max_lds_bytes(amd::GfxTarget target) {
 
 // Registers granted by rsrc1, in rows of the wave's storage.
 void set_registers(Launch& launch, amd::GfxTarget target) {
-  const uint32_t granule = target.is_gfx90a_family() || (target.major >= 10 && !launch.wave64) ? 8 : 4;
+  const uint32_t granule =
+      target.is_gfx90a_family() || (target.major >= 10 && !launch.wave64) ? 8 : 4;
   const uint32_t granted = ((launch.descriptor.rsrc1 & 0x3f) + 1) * granule;
   if (target.is_gfx90a_family()) {
     // One file of up to 512: v0… up to the accum offset, a0… from there.
@@ -80,7 +83,8 @@ std::optional<Fault> set_geometry(Launch& launch) {
     if (size == 0 || grid == 0) return bad(dispatch, "grid or workgroup size 0 on axis %d", axis);
     items *= size;
     launch.groups[axis] = (uint64_t{grid} + size - 1) / size;
-    if (launch.groups[axis] > kMaxGroups / launch.group_count) return bad(dispatch, "too many workgroups");
+    if (launch.groups[axis] > kMaxGroups / launch.group_count)
+      return bad(dispatch, "too many workgroups");
     launch.group_count *= launch.groups[axis];
   }
   if (items > kMaxWorkItems)
@@ -96,20 +100,20 @@ std::optional<Fault> set_memory_sizes(Launch& launch) {
   if (dispatch.group_segment_bytes > limit)
     return bad(dispatch, "%u bytes of LDS; the limit is %u", dispatch.group_segment_bytes, limit);
   const uint32_t lds_granule = dispatch.target.major >= 11 ? 1024 : 512;
-  launch.lds_bytes =
-      static_cast<uint32_t>(std::min<uint64_t>(round_up(dispatch.group_segment_bytes, lds_granule), limit));
+  launch.lds_bytes = static_cast<uint32_t>(
+      std::min<uint64_t>(round_up(dispatch.group_segment_bytes, lds_granule), limit));
 
   // Allocated per wave in units of 1 KiB.
   const uint64_t per_wave = round_up(uint64_t{dispatch.private_segment_bytes} * launch.lanes, 1024);
   if (per_wave > kMaxScratchBytesPerWave)
-    return bad(dispatch, "%u bytes of scratch per work-item; the limit is %u", dispatch.private_segment_bytes,
-               kMaxScratchBytesPerWave / launch.lanes);
+    return bad(dispatch, "%u bytes of scratch per work-item; the limit is %u",
+               dispatch.private_segment_bytes, kMaxScratchBytesPerWave / launch.lanes);
   launch.scratch_bytes_per_lane = static_cast<uint32_t>(per_wave / launch.lanes);
   return std::nullopt;
 }
 
-// V# of the private segment. Word 3 differs per generation where it describes the data format; swizzled
-// dword accesses do not depend on that part.
+// V# of the private segment. Word 3 differs per generation where it describes the data format;
+// swizzled dword accesses do not depend on that part.
 void private_segment_buffer(const Launch& launch, uint32_t* word) {
   constexpr uint32_t kSwizzleEnable = 1u << 31;
   constexpr uint32_t kAddTidEnable = 1u << 23;
@@ -171,7 +175,8 @@ void set_work_item_ids(const Launch& launch, Wave& wave, const uint32_t size[3])
       wave.v[lane] = x | y << 10 | z << 20;
     } else {
       wave.v[lane] = x;
-      // A kernel may ask for ids and be granted fewer registers than that; then nobody can read them.
+      // A kernel may ask for ids and be granted fewer registers than that; then nobody can read
+      // them.
       if (mode >= 1 && launch.registers.vgprs > 1) wave.vrow(1)[lane] = y;
       if (mode >= 2 && launch.registers.vgprs > 2) wave.vrow(2)[lane] = z;
     }
@@ -199,7 +204,8 @@ void set_sgprs(const Launch& launch, const Workgroup& group, Wave& wave) {
     const bool first = wave.wave_in_group == 0;
     wave.s[at++] = (first ? 1u << 31 : 0) | static_cast<uint32_t>(group.waves.size());
   }
-  if (kernel.private_segment() && !target.has_architected_scratch()) wave.s[at++] = 0;  // wave offset
+  // Wave offset.
+  if (kernel.private_segment() && !target.has_architected_scratch()) wave.s[at++] = 0;
 
   if (target.has_architected_scratch()) wave.set_s64(slot::kFlatScratchLo, kScratchVa);
   wave.set_s64(slot::kSharedBase, kSharedAperture);
@@ -230,12 +236,13 @@ std::byte* AlignedBytes::reserve(size_t size_bytes) {
 }
 
 size_t Launch::storage_bytes_per_group() const {
-  const size_t per_wave = size_t{rows} * lanes * 4 + size_t{scratch_bytes_per_lane} * lanes + sizeof(Wave);
+  const size_t per_wave =
+      size_t{rows} * lanes * 4 + size_t{scratch_bytes_per_lane} * lanes + sizeof(Wave);
   return per_wave * waves_per_group + lds_bytes + sizeof(Workgroup);
 }
 
-std::optional<Fault> prepare_launch(const Dispatch& dispatch, const EngineOptions& options, CodeCache& cache,
-                                    uint64_t serial, Launch* launch) {
+std::optional<Fault> prepare_launch(const Dispatch& dispatch, const EngineOptions& options,
+                                    CodeCache& cache, uint64_t serial, Launch* launch) {
   launch->dispatch = &dispatch;
   launch->initial_fill = options.initial_fill;
   if (!guest_read(*dispatch.memory, options.run_guarded, dispatch.kernel_object,
@@ -321,7 +328,8 @@ bool start_workgroup(const Launch& launch, uint64_t linear, Workgroup& group) {
     wave.set_s64(isa::slot::kExecLo, here == 64 ? ~uint64_t{0} : (uint64_t{1} << here) - 1);
     const amd::KernelDescriptor& kernel = launch.descriptor;
     set_mode_register(wave, kernel.float_mode() | (kernel.dx10_clamp() ? 1u << 8 : 0) |
-                                (kernel.ieee_mode() ? 1u << 9 : 0) | (kernel.fp16_overflow() ? 1u << 23 : 0));
+                                (kernel.ieee_mode() ? 1u << 9 : 0) |
+                                (kernel.fp16_overflow() ? 1u << 23 : 0));
     set_sgprs(launch, group, wave);
     set_work_item_ids(launch, wave, group.size);
     wave.enter(*launch.code, launch.entry_index);

@@ -1,5 +1,5 @@
-// Launch: what every workgroup of one dispatch has in common, worked out once, and how a workgroup's
-// waves look when they start.
+// Launch: what every workgroup of one dispatch has in common, worked out once, and how a
+// workgroup's waves look when they start.
 #pragma once
 
 #include <cstdint>
@@ -43,11 +43,11 @@ struct Launch {
 };
 
 // Reads and checks the descriptor and the sizes, and finds the code. A fault when they are invalid.
-std::optional<Fault> prepare_launch(const Dispatch& dispatch, const EngineOptions& options, CodeCache& cache,
-                                    uint64_t serial, Launch* launch);
+std::optional<Fault> prepare_launch(const Dispatch& dispatch, const EngineOptions& options,
+                                    CodeCache& cache, uint64_t serial, Launch* launch);
 
-// Makes `group` the workgroup number `linear` (x fastest), its waves at the kernel's first instruction.
-// False when there is no memory for it.
+// Makes `group` the workgroup number `linear` (x fastest), its waves at the kernel's first
+// instruction. False when there is no memory for it.
 bool start_workgroup(const Launch& launch, uint64_t linear, Workgroup& group);
 
 }  // namespace wavetap::emu

@@ -117,8 +117,9 @@ LoweredCode::LoweredCode(std::shared_ptr<const isa::Program> program, RegisterLi
   for (int32_t i = 0; i < count; ++i) {
     const Inst& inst = program_->insts()[i];
     steps_.push_back({lower(*program_, i, shape, limits), &inst});
-    counts_.push_back(steps_.back().run == second_half ? StepCount{.type = StepCount::kNothing, .cycles = 0}
-                                                       : classify(inst, shape));
+    counts_.push_back(steps_.back().run == second_half
+                          ? StepCount{.type = StepCount::kNothing, .cycles = 0}
+                          : classify(inst, shape));
   }
   steps_.push_back({run_off, &end_});
   counts_.push_back({.type = StepCount::kNothing, .cycles = 0});

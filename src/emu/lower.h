@@ -1,10 +1,10 @@
 // Lowering: from a decoded Program to the table the interpreter walks.
 //
 // One Step per instruction: the function to call and what to call it with. Everything that is known
-// before running is decided here, once: which specialised handler fits the operands, and whether the
-// instruction may run at all. An instruction that does not decode, has no semantics, or names a register
-// the wave does not have gets a handler that raises the fault, so the loop and the handlers need no
-// checks. One extra Step at the end catches a wave that runs off the Program.
+// before running is decided here, once: which specialised handler fits the operands, and whether
+// the instruction may run at all. An instruction that does not decode, has no semantics, or names a
+// register the wave does not have gets a handler that raises the fault, so the loop and the
+// handlers need no checks. One extra Step at the end catches a wave that runs off the Program.
 #pragma once
 
 #include <cstdint>

@@ -53,10 +53,11 @@ TEST(Lowering, InstructionsWithoutSemanticsAreNamed) {
 
 TEST(Lowering, ChecksEveryKindOfRegisterOperand) {
   TestMachine machine({.target = {9, 0, 10}, .vgprs = 16, .agprs = 8});
-  for (const char* text : {"v_mov_b32 v16, v0", "v_mov_b32 v0, v16", "v_add_f64 v[0:1], v[2:3], v[16:17]",
-                           "global_load_dwordx4 v[14:17], v0, s[0:1]", "global_store_dword v16, v0, s[0:1]",
-                           "ds_write_b64 v0, v[16:17]", "buffer_load_dword v0, v16, s[0:3], 0 offen",
-                           "v_accvgpr_read_b32 v0, a8", "v_fma_f32 v0, v1, v2, v255"}) {
+  for (const char* text :
+       {"v_mov_b32 v16, v0", "v_mov_b32 v0, v16", "v_add_f64 v[0:1], v[2:3], v[16:17]",
+        "global_load_dwordx4 v[14:17], v0, s[0:1]", "global_store_dword v16, v0, s[0:1]",
+        "ds_write_b64 v0, v[16:17]", "buffer_load_dword v0, v16, s[0:3], 0 offen",
+        "v_accvgpr_read_b32 v0, a8", "v_fma_f32 v0, v1, v2, v255"}) {
     ASSERT_TRUE(machine.run(text)) << text;
     ASSERT_TRUE(machine.faulted()) << text;
     EXPECT_EQ(machine.wave.fault.kind, FaultKind::kBadDescriptor) << text;

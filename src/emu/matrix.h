@@ -1,10 +1,11 @@
 // Shared by the matrix instructions: element types, and the finders of the three groups.
 //
-// An input type names how many bits an element has in a register, the type it is computed in, and how the
-// bits become a value. Sums are formed in ascending k, one rounding (to nearest even) per step. Products of
-// the narrow types are exact in f32, so multiply-then-add is what a fused operation gives; f32 and f64 use
-// a fused multiply-add. AMD documents neither order nor rounding of the hardware's sums, so results agree
-// with hardware to the last bits, not bit for bit, unless all sums are exact.
+// An input type names how many bits an element has in a register, the type it is computed in, and
+// how the bits become a value. Sums are formed in ascending k, one rounding (to nearest even) per
+// step. Products of the narrow types are exact in f32, so multiply-then-add is what a fused
+// operation gives; f32 and f64 use a fused multiply-add. AMD documents neither order nor rounding
+// of the hardware's sums, so results agree with hardware to the last bits, not bit for bit, unless
+// all sums are exact.
 #pragma once
 
 #include <algorithm>
@@ -61,8 +62,8 @@ struct Bf16 {
   static float decode(uint32_t bits) { return bf16_to_float(bits); }
 };
 
-// gfx90a (MI200) flushes denormal inputs and results of its f16 and bf16 matrix instructions; MI100 and
-// MI300 do not.
+// gfx90a (MI200) flushes denormal inputs and results of its f16 and bf16 matrix instructions; MI100
+// and MI300 do not.
 struct F16Flush {
   using Value = float;
   static constexpr int kBits = 16;
@@ -82,8 +83,8 @@ inline constexpr bool kFlushesResult<F16Flush> = true;
 template <>
 inline constexpr bool kFlushesResult<Bf16Flush> = true;
 
-// Values of gfx940's 8-bit formats, which have a sign, the rest as exponent and mantissa, no infinities, and
-// 0x80 as their only NaN ("FNUZ").
+// Values of gfx940's 8-bit formats, which have a sign, the rest as exponent and mantissa, no
+// infinities, and 0x80 as their only NaN ("FNUZ").
 template <int kMantissaBits>
 constexpr std::array<float, 256> make_fnuz_values() {
   constexpr int kExponentBits = 7 - kMantissaBits;
@@ -139,7 +140,8 @@ typename In::Value element(const uint32_t* rows, int lanes, int lane, int e) {
 
 // sum + a * b, as described above.
 template <class In>
-typename In::Value multiply_add(typename In::Value a, typename In::Value b, typename In::Value sum) {
+typename In::Value multiply_add(typename In::Value a, typename In::Value b,
+                                typename In::Value sum) {
   if constexpr (In::kBits >= 32) {
     return std::fma(a, b, sum);
   } else {
@@ -151,26 +153,31 @@ typename In::Value multiply_add(typename In::Value a, typename In::Value b, type
 template <class Value>
 inline constexpr int kAccumulatorRows = sizeof(Value) / 4;
 
-// `count` neighbouring lanes of element `reg` of an accumulator operand: registers, or one inline constant
-// for all.
+// `count` neighbouring lanes of element `reg` of an accumulator operand: registers, or one inline
+// constant for all.
 template <class Value>
-void read_accumulators(Wave& wave, const isa::Operand& operand, int reg, int first_lane, int count, Value* out) {
+void read_accumulators(Wave& wave, const isa::Operand& operand, int reg, int first_lane, int count,
+                       Value* out) {
   using Bits = std::conditional_t<sizeof(Value) == 8, uint64_t, uint32_t>;
   if (operand.is(isa::OperandKind::kImm)) {
     std::fill_n(out, count, std::bit_cast<Value>(static_cast<Bits>(operand.imm)));
     return;
   }
-  const uint32_t* rows = data_rows(wave, operand) + reg * kAccumulatorRows<Value> * wave.lanes + first_lane;
+  const uint32_t* rows =
+      data_rows(wave, operand) + reg * kAccumulatorRows<Value> * wave.lanes + first_lane;
   if constexpr (sizeof(Value) == 4) {
     std::memcpy(out, rows, sizeof(Value) * static_cast<size_t>(count));
   } else {
-    for (int i = 0; i < count; ++i) out[i] = std::bit_cast<Value>(rows[i] | uint64_t{rows[i + wave.lanes]} << 32);
+    for (int i = 0; i < count; ++i)
+      out[i] = std::bit_cast<Value>(rows[i] | uint64_t{rows[i + wave.lanes]} << 32);
   }
 }
 
 template <class Value>
-void write_accumulators(Wave& wave, const isa::Operand& operand, int reg, int first_lane, int count, const Value* in) {
-  uint32_t* rows = data_rows(wave, operand) + reg * kAccumulatorRows<Value> * wave.lanes + first_lane;
+void write_accumulators(Wave& wave, const isa::Operand& operand, int reg, int first_lane, int count,
+                        const Value* in) {
+  uint32_t* rows =
+      data_rows(wave, operand) + reg * kAccumulatorRows<Value> * wave.lanes + first_lane;
   if constexpr (sizeof(Value) == 4) {
     std::memcpy(rows, in, sizeof(Value) * static_cast<size_t>(count));
   } else {
@@ -182,7 +189,8 @@ void write_accumulators(Wave& wave, const isa::Operand& operand, int reg, int fi
   }
 }
 
-// Where CDNA keeps row i of an M x M result: element j is `j` lanes further on. MFMA and SMFMAC agree.
+// Where CDNA keeps row i of an M x M result: element j is `j` lanes further on. MFMA and SMFMAC
+// agree.
 struct Place {
   int reg;
   int lane;

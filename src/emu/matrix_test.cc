@@ -1,5 +1,5 @@
-// Matrix instructions: every variant of every target against a plain matrix product, with the register
-// layouts written out as AMD's Matrix Instruction Calculator prints them.
+// Matrix instructions: every variant of every target against a plain matrix product, with the
+// register layouts written out as AMD's Matrix Instruction Calculator prints them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace wavetap::emu {
 namespace {
 
-// --- What a name says: v_mfma_f32_32x32x4bf16_1k, v_mfma_f32_16x16x32_fp8_bf8, v_smfmac_…, v_wmma_….
+// --- What a name says: v_mfma_f32_32x32x4bf16_1k, v_mfma_f32_16x16x32_fp8_bf8, v_smfmac_…, v_wmma
 
 struct MatrixName {
   int m = 0, k = 0, blocks = 1;
@@ -57,12 +57,15 @@ uint64_t encode(const std::string& type, int value) {
   const int magnitude = std::abs(value);
   int exponent = 0;
   while (magnitude >> (exponent + 1) != 0) ++exponent;
-  const int mantissa = mantissa_bits >= exponent ? (magnitude << (mantissa_bits - exponent)) : magnitude >> (exponent - mantissa_bits);
-  return static_cast<uint64_t>((value < 0 ? 1 << (width - 1) : 0) | (exponent + bias) << mantissa_bits | (mantissa & ((1 << mantissa_bits) - 1)));
+  const int mantissa = mantissa_bits >= exponent ? (magnitude << (mantissa_bits - exponent))
+                                                 : magnitude >> (exponent - mantissa_bits);
+  return static_cast<uint64_t>((value < 0 ? 1 << (width - 1) : 0) |
+                               (exponent + bias) << mantissa_bits |
+                               (mantissa & ((1 << mantissa_bits) - 1)));
 }
 
 struct Place {
-  int reg;   // of 32 bits
+  int reg;  // of 32 bits
   int bit;
   int lane;
 };
@@ -105,7 +108,8 @@ struct Registers {
   }
   double get(const isa::Operand& operand, const Place& place, const std::string& type) {
     const uint32_t low = at(operand, place.reg, place.lane);
-    if (type == "f64") return std::bit_cast<double>(low | uint64_t{at(operand, place.reg + 1, place.lane)} << 32);
+    if (type == "f64")
+      return std::bit_cast<double>(low | uint64_t{at(operand, place.reg + 1, place.lane)} << 32);
     if (type == "i32") return static_cast<int32_t>(low);
     return std::bit_cast<float>(low);
   }
@@ -122,23 +126,31 @@ Matrix random_matrix(int rows, int columns, std::mt19937& random) {
 
 int product(const Matrix& a, const Matrix& b, int i, int j) {
   int sum = 0;
-  for (size_t k = 0; k < b.size(); ++k) sum += a[static_cast<size_t>(i)][k] * b[k][static_cast<size_t>(j)];
+  for (size_t k = 0; k < b.size(); ++k)
+    sum += a[static_cast<size_t>(i)][k] * b[k][static_cast<size_t>(j)];
   return sum;
 }
 
-TestMachine::Options options_for(const Shape& shape) { return {.target = shape.target, .wave64 = shape.wave64}; }
+TestMachine::Options options_for(const Shape& shape) {
+  return {.target = shape.target, .wave64 = shape.wave64};
+}
 
-bool is_group(const std::string& name, const char* group) { return name.rfind(std::string("v_") + group + "_", 0) == 0; }
+bool is_group(const std::string& name, const char* group) {
+  return name.rfind(std::string("v_") + group + "_", 0) == 0;
+}
 
 // Blocks of an MFMA: the input registers are always full, so their size tells.
-int blocks_of(const isa::Inst& inst, const MatrixName& name) { return inst.src[0].dwords * 64 * 32 / bits_of(name.a) / (name.m * name.k); }
+int blocks_of(const isa::Inst& inst, const MatrixName& name) {
+  return inst.src[0].dwords * 64 * 32 / bits_of(name.a) / (name.m * name.k);
+}
 
 struct Modifiers {
   uint8_t cbsz = 0, abid = 0, blgp = 0;
   bool constant = false;  // C is the inline constant 1 or 1.0
 };
 
-void check_mfma(const Shape& shape, const Swept& swept, const Modifiers& modifiers, uint64_t exec, std::mt19937& random) {
+void check_mfma(const Shape& shape, const Swept& swept, const Modifiers& modifiers, uint64_t exec,
+                std::mt19937& random) {
   MatrixName name = read_matrix_name(swept.name);
   name.blocks = blocks_of(swept.inst, name);
   ASSERT_GE(name.blocks, 1) << swept.name;
@@ -155,16 +167,26 @@ void check_mfma(const Shape& shape, const Swept& swept, const Modifiers& modifie
   inst.cbsz = modifiers.cbsz;
   inst.abid = modifiers.abid;
   inst.blgp = modifiers.blgp;
-  if (modifiers.constant) inst.src[2] = {.kind = isa::OperandKind::kImm, .imm = encode(name.out, 1)};
+  if (modifiers.constant)
+    inst.src[2] = {.kind = isa::OperandKind::kImm, .imm = encode(name.out, 1)};
   // C is D here and there, as compilers do.
   for (int block = 0; block < name.blocks; ++block) {
     for (int i = 0; i < name.m; ++i) {
       for (int k = 0; k < name.k; ++k) {
-        registers.put(inst.src[0], input_place(name, block, i, k), bits_of(name.a), encode(name.a, a[static_cast<size_t>(block)][static_cast<size_t>(i)][static_cast<size_t>(k)]));
-        registers.put(inst.src[1], input_place(name, block, i, k), bits_of(name.b), encode(name.b, b[static_cast<size_t>(block)][static_cast<size_t>(k)][static_cast<size_t>(i)]));
+        registers.put(
+            inst.src[0], input_place(name, block, i, k), bits_of(name.a),
+            encode(name.a,
+                   a[static_cast<size_t>(block)][static_cast<size_t>(i)][static_cast<size_t>(k)]));
+        registers.put(
+            inst.src[1], input_place(name, block, i, k), bits_of(name.b),
+            encode(name.b,
+                   b[static_cast<size_t>(block)][static_cast<size_t>(k)][static_cast<size_t>(i)]));
       }
       for (int j = 0; j < name.m && !modifiers.constant; ++j)
-        registers.put(inst.src[2], output_place(name, block, i, j), bits_of(name.out), encode(name.out, c[static_cast<size_t>(block)][static_cast<size_t>(i)][static_cast<size_t>(j)]));
+        registers.put(
+            inst.src[2], output_place(name, block, i, j), bits_of(name.out),
+            encode(name.out,
+                   c[static_cast<size_t>(block)][static_cast<size_t>(i)][static_cast<size_t>(j)]));
     }
   }
   // BLGP moves lanes of B, that is columns of blocks, before the product.
@@ -188,7 +210,10 @@ void check_mfma(const Shape& shape, const Swept& swept, const Modifiers& modifie
               for (int from_j = 0; from_j < name.m; ++from_j) {
                 const Place from = input_place(name, from_block, from_j, from_k);
                 if (from.lane == source(to.lane) && from.reg == to.reg && from.bit == to.bit)
-                  moved[static_cast<size_t>(block)][static_cast<size_t>(k)][static_cast<size_t>(j)] = b[static_cast<size_t>(from_block)][static_cast<size_t>(from_k)][static_cast<size_t>(from_j)];
+                  moved[static_cast<size_t>(block)][static_cast<size_t>(k)]
+                       [static_cast<size_t>(j)] =
+                           b[static_cast<size_t>(from_block)][static_cast<size_t>(from_k)]
+                            [static_cast<size_t>(from_j)];
               }
         }
       }
@@ -203,15 +228,19 @@ void check_mfma(const Shape& shape, const Swept& swept, const Modifiers& modifie
     for (int i = 0; i < name.m; ++i) {
       for (int j = 0; j < name.m; ++j) {
         int ab = product(left, moved[static_cast<size_t>(block)], i, j);
-        int start = modifiers.constant ? 1 : c[static_cast<size_t>(block)][static_cast<size_t>(i)][static_cast<size_t>(j)];
+        int start =
+            modifiers.constant
+                ? 1
+                : c[static_cast<size_t>(block)][static_cast<size_t>(i)][static_cast<size_t>(j)];
         if (name.a == "f64") {
           if ((modifiers.blgp & 1) != 0) ab = -ab;
           if ((modifiers.blgp & 2) != 0) ab = -ab;
           if ((modifiers.blgp & 4) != 0) start = -start;
         }
         ASSERT_EQ(registers.get(inst.dst, output_place(name, block, i, j), name.out), ab + start)
-            << shape_name(shape) << " " << swept.name << " block " << block << " D[" << i << "][" << j << "] cbsz " << +modifiers.cbsz
-            << " abid " << +modifiers.abid << " blgp " << +modifiers.blgp;
+            << shape_name(shape) << " " << swept.name << " block " << block << " D[" << i << "]["
+            << j << "] cbsz " << +modifiers.cbsz << " abid " << +modifiers.abid << " blgp "
+            << +modifiers.blgp;
       }
     }
   }
@@ -243,7 +272,8 @@ TEST(Mfma, CbszAndAbidBroadcastABlockOfA) {
     const int blocks = blocks_of(swept.inst, name);
     if (name.a == "f64") continue;
     for (uint8_t cbsz = 1; 1 << cbsz <= blocks; ++cbsz)
-      for (uint8_t abid = 0; abid < 1 << cbsz; ++abid) check_mfma(shape, swept, {.cbsz = cbsz, .abid = abid}, ~uint64_t{0}, random);
+      for (uint8_t abid = 0; abid < 1 << cbsz; ++abid)
+        check_mfma(shape, swept, {.cbsz = cbsz, .abid = abid}, ~uint64_t{0}, random);
     if (HasFatalFailure()) return;
   }
 }
@@ -255,7 +285,8 @@ TEST(Mfma, BlgpRearrangesTheLanesOfB) {
       if (!is_group(swept.name, "mfma")) continue;
       const MatrixName name = read_matrix_name(swept.name);
       if (name.m == 32 && name.k > 4) continue;  // the reference's search is slow
-      for (uint8_t blgp = 1; blgp < 8; ++blgp) check_mfma(shape, swept, {.blgp = blgp}, ~uint64_t{0}, random);
+      for (uint8_t blgp = 1; blgp < 8; ++blgp)
+        check_mfma(shape, swept, {.blgp = blgp}, ~uint64_t{0}, random);
       if (HasFatalFailure()) return;
     }
   }
@@ -338,36 +369,43 @@ TEST(Smfmac, EveryVariantIsAProductWithTheExpandedMatrix) {
         isa::Inst inst = swept.inst;
         inst.cbsz = cbsz;
         inst.abid = abid;
-        for (int lane = 0; lane < 64; ++lane) registers.at(inst.src[2], 0, lane) = static_cast<uint32_t>(random());
+        for (int lane = 0; lane < 64; ++lane)
+          registers.at(inst.src[2], 0, lane) = static_cast<uint32_t>(random());
         const int set = cbsz == 0 ? abid : 0;
         const int per_lane = name.m * name.k / 64;  // of B
         for (int i = 0; i < name.m; ++i) {
           for (int group = 0; group < name.k / 4; ++group) {
             // Two positions of four, ascending.
             const int first = static_cast<int>(random() % 3);
-            const int second = first + 1 + static_cast<int>(random() % static_cast<uint32_t>(3 - first));
+            const int second =
+                first + 1 + static_cast<int>(random() % static_cast<uint32_t>(3 - first));
             const int lane = name.m * (4 * group / per_lane) + i;
             const int group_in_lane = group % (per_lane / 4);
-            registers.put(inst.src[2], {0, set * index_bits + 4 * group_in_lane, lane}, 4, static_cast<uint64_t>(first | second << 2));
+            registers.put(inst.src[2], {0, set * index_bits + 4 * group_in_lane, lane}, 4,
+                          static_cast<uint64_t>(first | second << 2));
             const int positions[] = {first, second};
             for (int e = 0; e < 2; ++e) {
               const int value = static_cast<int>(random() % 7) - 3;
               a[static_cast<size_t>(i)][static_cast<size_t>(4 * group + positions[e])] = value;
               const int bit = (2 * group_in_lane + e) * bits_of(name.a);
-              registers.put(inst.src[0], {bit / 32, bit % 32, lane}, bits_of(name.a), encode(name.a, value));
+              registers.put(inst.src[0], {bit / 32, bit % 32, lane}, bits_of(name.a),
+                            encode(name.a, value));
             }
           }
           for (int k = 0; k < name.k; ++k)
-            registers.put(inst.src[1], input_place(name, 0, i, k), bits_of(name.b), encode(name.b, b[static_cast<size_t>(k)][static_cast<size_t>(i)]));
+            registers.put(inst.src[1], input_place(name, 0, i, k), bits_of(name.b),
+                          encode(name.b, b[static_cast<size_t>(k)][static_cast<size_t>(i)]));
           for (int j = 0; j < name.m; ++j)
-            registers.put(inst.dst, output_place(name, 0, i, j), 32, encode(name.out, c[static_cast<size_t>(i)][static_cast<size_t>(j)]));
+            registers.put(inst.dst, output_place(name, 0, i, j), 32,
+                          encode(name.out, c[static_cast<size_t>(i)][static_cast<size_t>(j)]));
         }
         const Handler handler = find_handler(inst, shape);
         ASSERT_NE(handler, nullptr) << swept.name;
         handler(machine.wave, inst);
         for (int i = 0; i < name.m; ++i)
           for (int j = 0; j < name.m; ++j)
-            ASSERT_EQ(registers.get(inst.dst, output_place(name, 0, i, j), name.out), product(a, b, i, j) + c[static_cast<size_t>(i)][static_cast<size_t>(j)])
+            ASSERT_EQ(registers.get(inst.dst, output_place(name, 0, i, j), name.out),
+                      product(a, b, i, j) + c[static_cast<size_t>(i)][static_cast<size_t>(j)])
                 << swept.name << " D[" << i << "][" << j << "] cbsz " << +cbsz << " abid " << +abid;
       }
     }
@@ -396,7 +434,8 @@ TEST(Wmma, EveryVariantIsAMatrixProduct) {
         TestMachine machine(options_for(shape));
         machine.set_exec(9);
         Registers registers{machine};
-        Matrix a = random_matrix(16, 16, random), b = random_matrix(16, 16, random), c = random_matrix(16, 16, random);
+        Matrix a = random_matrix(16, 16, random), b = random_matrix(16, 16, random),
+               c = random_matrix(16, 16, random);
         isa::Inst inst = swept.inst;
         inst.dst.index = 16;  // clear of the sources, for their half-written registers
         inst.src[2].op_sel = is_half && variant == 1;
@@ -412,15 +451,18 @@ TEST(Wmma, EveryVariantIsAMatrixProduct) {
           for (int copy = 0; copy < lanes; copy += 16) {
             for (int k = 0; k < 16; ++k) {
               const int bit = k * bits_of(name.a);
-              registers.put(inst.src[0], {bit / 32, bit % 32, copy + i}, bits_of(name.a), encode(name.a, a[static_cast<size_t>(i)][static_cast<size_t>(k)]));
-              registers.put(inst.src[1], {bit / 32, bit % 32, copy + i}, bits_of(name.b), encode(name.b, b[static_cast<size_t>(k)][static_cast<size_t>(i)]));
+              registers.put(inst.src[0], {bit / 32, bit % 32, copy + i}, bits_of(name.a),
+                            encode(name.a, a[static_cast<size_t>(i)][static_cast<size_t>(k)]));
+              registers.put(inst.src[1], {bit / 32, bit % 32, copy + i}, bits_of(name.b),
+                            encode(name.b, b[static_cast<size_t>(k)][static_cast<size_t>(i)]));
             }
           }
           for (int j = 0; j < 16; ++j) {
             Place place = wmma_place(lanes, i, j);
             registers.at(inst.dst, place.reg, place.lane) = 0x12345678;
             place.bit = shift;
-            registers.put(inst.src[2], place, bits_of(name.out), encode(name.out, c[static_cast<size_t>(i)][static_cast<size_t>(j)]));
+            registers.put(inst.src[2], place, bits_of(name.out),
+                          encode(name.out, c[static_cast<size_t>(i)][static_cast<size_t>(j)]));
           }
         }
         const Handler handler = find_handler(inst, shape);
@@ -430,19 +472,26 @@ TEST(Wmma, EveryVariantIsAMatrixProduct) {
           for (int j = 0; j < 16; ++j) {
             int expected = 0;
             for (int k = 0; k < 16; ++k) {
-              int term = a[static_cast<size_t>(i)][static_cast<size_t>(k)] * b[static_cast<size_t>(k)][static_cast<size_t>(j)];
-              if (!is_integer && ((variant == 2 && k % 2 == 0) || (variant == 3 && k % 2 == 1))) term = -term;
+              int term = a[static_cast<size_t>(i)][static_cast<size_t>(k)] *
+                         b[static_cast<size_t>(k)][static_cast<size_t>(j)];
+              if (!is_integer && ((variant == 2 && k % 2 == 0) || (variant == 3 && k % 2 == 1)))
+                term = -term;
               expected += term;
             }
-            expected += !is_integer && variant == 2 ? -c[static_cast<size_t>(i)][static_cast<size_t>(j)] : c[static_cast<size_t>(i)][static_cast<size_t>(j)];
+            expected += !is_integer && variant == 2
+                            ? -c[static_cast<size_t>(i)][static_cast<size_t>(j)]
+                            : c[static_cast<size_t>(i)][static_cast<size_t>(j)];
             const Place place = wmma_place(lanes, i, j);
             const uint32_t word = registers.at(inst.dst, place.reg, place.lane);
-            const std::string what = shape_name(shape) + " " + swept.name + " variant " + std::to_string(variant);
+            const std::string what =
+                shape_name(shape) + " " + swept.name + " variant " + std::to_string(variant);
             if (is_half) {
               ASSERT_EQ(word >> shift & 0xffff, encode(name.out, expected)) << what;
-              ASSERT_EQ(word >> (16 - shift) & 0xffff, shift == 0 ? 0x1234u : 0x5678u) << what << ": the other half changed";
+              ASSERT_EQ(word >> (16 - shift) & 0xffff, shift == 0 ? 0x1234u : 0x5678u)
+                  << what << ": the other half changed";
             } else {
-              ASSERT_EQ(registers.get(inst.dst, place, name.out), expected) << what << " D[" << i << "][" << j << "]";
+              ASSERT_EQ(registers.get(inst.dst, place, name.out), expected)
+                  << what << " D[" << i << "][" << j << "]";
             }
           }
         }
@@ -466,7 +515,8 @@ TEST(Wmma, ClampSaturatesIntegers) {
 // --- Accumulation registers.
 
 TEST(Accumulators, MoveToAndFroUnderExec) {
-  for (const amd::GfxTarget target : {amd::GfxTarget{9, 0, 8}, amd::GfxTarget{9, 0, 10}, amd::GfxTarget{9, 4, 2}}) {
+  for (const amd::GfxTarget target :
+       {amd::GfxTarget{9, 0, 8}, amd::GfxTarget{9, 0, 10}, amd::GfxTarget{9, 4, 2}}) {
     TestMachine machine({.target = target});
     machine.set_exec(0xf0);
     for (int lane = 0; lane < 64; ++lane) machine.set_v(1, lane, 10 + static_cast<uint32_t>(lane));

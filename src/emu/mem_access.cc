@@ -2,7 +2,8 @@
 
 namespace wavetap::emu {
 
-bool copy_global(Wave& wave, uint64_t address, std::byte* data, uint32_t size_bytes, bool write, int lane) {
+bool copy_global(Wave& wave, uint64_t address, std::byte* data, uint32_t size_bytes, bool write,
+                 int lane) {
   // The first byte brings its range into the cache, or faults.
   if (wave.translate(address, 1, write, lane) == nullptr) return false;
   if (std::byte* host = cached(wave, address, size_bytes, write)) {
@@ -15,7 +16,8 @@ bool copy_global(Wave& wave, uint64_t address, std::byte* data, uint32_t size_by
     host[i] = wave.translate(address + i, 1, write, lane);
     if (host[i] == nullptr) return false;
   }
-  for (uint32_t i = 0; i < size_bytes; ++i) (write ? *host[i] : data[i]) = write ? data[i] : *host[i];
+  for (uint32_t i = 0; i < size_bytes; ++i)
+    (write ? *host[i] : data[i]) = write ? data[i] : *host[i];
   return true;
 }
 
@@ -27,7 +29,8 @@ bool check_scratch(Wave& wave, uint32_t offset, uint32_t size_bytes, bool write,
   return false;
 }
 
-bool copy_scratch(Wave& wave, uint32_t offset, std::byte* data, uint32_t size_bytes, bool write, int lane) {
+bool copy_scratch(Wave& wave, uint32_t offset, std::byte* data, uint32_t size_bytes, bool write,
+                  int lane) {
   if (!check_scratch(wave, offset, size_bytes, write, lane)) return false;
   for (uint32_t done = 0; done < size_bytes;) {
     const uint32_t part = std::min(size_bytes - done, 4 - (offset + done) % 4);
@@ -76,7 +79,8 @@ uint32_t count_conflicts(const uint32_t* at, uint64_t mask, uint32_t size_bytes)
 
 }  // namespace
 
-void count_global(Wave& wave, const uint64_t* at, uint64_t mask, uint32_t size_bytes, Access access) {
+void count_global(Wave& wave, const uint64_t* at, uint64_t mask, uint32_t size_bytes,
+                  Access access) {
   Counters& counters = *wave.counters;
   const uint64_t bytes = uint64_t(std::popcount(mask)) * size_bytes;
   switch (access) {

@@ -1,17 +1,18 @@
 // Moving data between vector registers and the three memories: global, scratch and LDS.
 //
-// Every family of memory instructions works in the same two steps: turn operands into one address per
-// lane (all sources are read here, so a destination may overlap an address), then move one element per
-// active lane. This header is the second step. An element policy (Dwords<N>, Small<…>) says how an
-// element looks in memory and in registers; a space (global, scratch, LDS) says where bytes live.
+// Every family of memory instructions works in the same two steps: turn operands into one address
+// per lane (all sources are read here, so a destination may overlap an address), then move one
+// element per active lane. This header is the second step. An element policy (Dwords<N>, Small<…>)
+// says how an element looks in memory and in registers; a space (global, scratch, LDS) says where
+// bytes live.
 //
-// Speed: lanes that read consecutive elements of one mapped range are one row copy; other lanes whose
-// lowest and highest byte share a mapped range need one range check per instruction; everything else
-// goes lane by lane through Wave::translate(), which also reports faults. An access that crosses from
-// one mapped range into the next is split by byte.
+// Speed: lanes that read consecutive elements of one mapped range are one row copy; other lanes
+// whose lowest and highest byte share a mapped range need one range check per instruction;
+// everything else goes lane by lane through Wave::translate(), which also reports faults. An access
+// that crosses from one mapped range into the next is split by byte.
 //
-// Faults: the lowest faulting lane is reported, with the first byte it could not reach. Lanes below it
-// have been carried out, as on hardware, where a memory fault is not precise either.
+// Faults: the lowest faulting lane is reported, with the first byte it could not reach. Lanes below
+// it have been carried out, as on hardware, where a memory fault is not precise either.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,7 @@ inline uint32_t* data_rows(Wave& wave, const isa::Operand& operand) {
   return operand.is(isa::OperandKind::kAgpr) ? wave.arow(operand.index) : wave.vrow(operand.index);
 }
 
-// --- Element policies. `row` points at the lane's entry of the first register; `stride` is the row
+// --- Element policies. `row` points at the lane's entry of the first register; `stride` is the ro
 // --- length, so register r of the element is row[r * stride].
 
 // 32, 64, 96 or 128 bits in as many registers.
@@ -52,7 +53,8 @@ struct Dwords {
   }
 };
 
-// Which bits of the register an 8- or 16-bit element occupies. A load into one half keeps the other.
+// Which bits of the register an 8- or 16-bit element occupies. A load into one half keeps the
+// other.
 enum class Half : uint8_t { kWhole, kLow, kHigh };
 
 template <class T, Half kHalf = Half::kWhole>
@@ -83,13 +85,15 @@ void load_zero(uint32_t* row, size_t stride) {
 
 // --- Global memory.
 
-// The range around `address` in the worker's translation cache when it has all `size_bytes`, or an empty
-// one; never raises.
-inline MappedRange cached_range(const Wave& wave, uint64_t address, uint64_t size_bytes, bool write) {
+// The range around `address` in the worker's translation cache when it has all `size_bytes`, or an
+// empty one; never raises.
+inline MappedRange cached_range(const Wave& wave, uint64_t address, uint64_t size_bytes,
+                                bool write) {
   const Tlb& tlb = *wave.tlb;
   if (wave.dispatch->memory->epoch() == tlb.epoch)
     for (const MappedRange& range : tlb.entry)
-      if (range.contains(address, size_bytes) && (write ? range.writable : range.readable)) return range;
+      if (range.contains(address, size_bytes) && (write ? range.writable : range.readable))
+        return range;
   return {};
 }
 
@@ -101,10 +105,12 @@ inline std::byte* cached(const Wave& wave, uint64_t address, uint64_t size_bytes
 
 // Copies between `data` and global memory, across range borders if need be. False after raise();
 // nothing has been written then. mem_access.cc.
-bool copy_global(Wave& wave, uint64_t address, std::byte* data, uint32_t size_bytes, bool write, int lane);
+bool copy_global(Wave& wave, uint64_t address, std::byte* data, uint32_t size_bytes, bool write,
+                 int lane);
 
-// Lanes are looked at in groups of 16: kernels whose workgroups are two-dimensional and of that width access a row or
-// a column of a tile, another one for each group. An ordinary row is a pattern of groups as well.
+// Lanes are looked at in groups of 16: kernels whose workgroups are two-dimensional and of that
+// width access a row or a column of a tile, another one for each group. An ordinary row is a
+// pattern of groups as well.
 inline constexpr int kGroupLanes = 16;
 
 // How the addresses relate within every group, when all lanes are active.
@@ -135,7 +141,8 @@ Pattern<Address, L> pattern_of(const Address* at) {
   // How far each lane of a group is from its first one.
   Vector distance[kVectors];
   for (int i = 0; i < kVectors; ++i)
-    for (int lane = 0; lane < kLanes; ++lane) distance[i][lane] = static_cast<Address>(i * kLanes + lane) * kBytes;
+    for (int lane = 0; lane < kLanes; ++lane)
+      distance[i][lane] = static_cast<Address>(i * kLanes + lane) * kBytes;
   for (Vector& vector : distance) vector &= step == 0 ? Address{0} : ~Address{0};
   Vector different[4] = {};  // several, so that no one has to wait for the last
   Address not_whole = 0;
@@ -161,8 +168,8 @@ Pattern<Address, L> pattern_of(const Address* at) {
 // A dword of memory, at any alignment.
 using Unaligned32 [[gnu::aligned(1), gnu::may_alias]] = uint32_t;
 
-// Row copies, of all lanes or of the first kLanes. The multi-dword ones are written out so that compilers see a
-// transposition and use the host's interleaving loads and stores.
+// Row copies, of all lanes or of the first kLanes. The multi-dword ones are written out so that
+// compilers see a transposition and use the host's interleaving loads and stores.
 template <class T, int L, int kLanes = L>
 void load_row(const std::byte* __restrict from, uint32_t* __restrict rows) {
   const auto* words = reinterpret_cast<const Unaligned32*>(from);
@@ -181,7 +188,8 @@ void load_row(const std::byte* __restrict from, uint32_t* __restrict rows) {
       rows[lane + 3 * L] = words[4 * lane + 3];
     }
   } else {
-    for (int lane = 0; lane < kLanes; ++lane) T::load(from + size_t{T::kBytes} * lane, rows + lane, L);
+    for (int lane = 0; lane < kLanes; ++lane)
+      T::load(from + size_t{T::kBytes} * lane, rows + lane, L);
   }
 }
 
@@ -203,7 +211,8 @@ void store_row(std::byte* __restrict to, const uint32_t* __restrict rows) {
       words[4 * lane + 3] = rows[lane + 3 * L];
     }
   } else {
-    for (int lane = 0; lane < kLanes; ++lane) T::store(to + size_t{T::kBytes} * lane, rows + lane, L);
+    for (int lane = 0; lane < kLanes; ++lane)
+      T::store(to + size_t{T::kBytes} * lane, rows + lane, L);
   }
 }
 
@@ -225,14 +234,15 @@ void load_groups(const Pattern<Address, L>& pattern, std::byte* const* host, uin
   for (int group = 0; group < L; group += kGroupLanes) {
     if (pattern.relation == Relation::kConsecutive)
       load_row<T, L, kGroupLanes>(host[group / kGroupLanes], rows + group);
-    else
-      broadcast_row<T, L, kGroupLanes>(host[group / kGroupLanes], rows + group);
+    else broadcast_row<T, L, kGroupLanes>(host[group / kGroupLanes], rows + group);
   }
 }
 
-// Of consecutive elements. Where groups overlap, the highest lane's value stays, as without a pattern.
+// Of consecutive elements. Where groups overlap, the highest lane's value stays, as without a
+// pattern.
 template <class T, int L, class Address>
-void store_groups(const Pattern<Address, L>& pattern, std::byte* const* host, const uint32_t* rows) {
+void store_groups(const Pattern<Address, L>& pattern, std::byte* const* host,
+                  const uint32_t* rows) {
   if (pattern.is_whole) return store_row<T, L>(host[0], rows);
   for (int group = 0; group < L; group += kGroupLanes)
     store_row<T, L, kGroupLanes>(host[group / kGroupLanes], rows + group);
@@ -267,8 +277,10 @@ MappedRange common_range(const Wave& wave, const uint64_t* at, uint64_t mask, bo
 
 // Host pointers for the groups of a pattern. False when one of them is not in a cached range.
 template <uint32_t kBytes, int L>
-bool cached_groups(const Wave& wave, const Pattern<uint64_t, L>& pattern, bool write, std::byte** host) {
-  const uint32_t size_bytes = pattern.relation == Relation::kConsecutive ? kBytes * kGroupLanes : kBytes;
+bool cached_groups(const Wave& wave, const Pattern<uint64_t, L>& pattern, bool write,
+                   std::byte** host) {
+  const uint32_t size_bytes =
+      pattern.relation == Relation::kConsecutive ? kBytes * kGroupLanes : kBytes;
   const MappedRange range = cached_range(wave, pattern.first[0], size_bytes, write);
   if (range.host == nullptr) return false;
   for (int group = 0; group < L / kGroupLanes; ++group) {
@@ -284,11 +296,14 @@ void load_global(Wave& wave, const uint64_t* at, uint64_t mask, uint32_t* rows) 
   if (mask == all_lanes<L>()) {
     const Pattern<uint64_t, L> pattern = pattern_of<T::kBytes, L>(at);
     std::byte* from[L / kGroupLanes];
-    if (pattern.relation != Relation::kNone && cached_groups<T::kBytes, L>(wave, pattern, false, from))
+    if (pattern.relation != Relation::kNone &&
+        cached_groups<T::kBytes, L>(wave, pattern, false, from))
       return load_groups<T, L>(pattern, from, rows);
   }
-  if (const MappedRange range = common_range<T::kBytes, L>(wave, at, mask, false); range.host != nullptr) {
-    for_lanes<L>(mask, [&](int lane) { T::load(range.host + (at[lane] - range.begin), rows + lane, L); });
+  if (const MappedRange range = common_range<T::kBytes, L>(wave, at, mask, false);
+      range.host != nullptr) {
+    for_lanes<L>(mask,
+                 [&](int lane) { T::load(range.host + (at[lane] - range.begin), rows + lane, L); });
     return;
   }
   for (uint64_t rest = mask; rest != 0; rest &= rest - 1) {
@@ -303,17 +318,21 @@ template <class T, int L>
 void store_global(Wave& wave, const uint64_t* at, uint64_t mask, const uint32_t* rows) {
   if (mask == 0) return;
   // A kernel publishes data by waiting for its stores and then storing a flag, with nothing else in
-  // between. Keeps this wave's earlier accesses before this store for whoever sees it; pairs with the
-  // acquire of the reader, which is cache control (exec_mubuf.cc), an atomic, or the host's own.
+  // between. Keeps this wave's earlier accesses before this store for whoever sees it; pairs with
+  // the acquire of the reader, which is cache control (exec_mubuf.cc), an atomic, or the host's
+  // own.
   std::atomic_thread_fence(std::memory_order_release);
   if (mask == all_lanes<L>()) {
     const Pattern<uint64_t, L> pattern = pattern_of<T::kBytes, L>(at);
     std::byte* to[L / kGroupLanes];
-    if (pattern.relation == Relation::kConsecutive && cached_groups<T::kBytes, L>(wave, pattern, true, to))
+    if (pattern.relation == Relation::kConsecutive &&
+        cached_groups<T::kBytes, L>(wave, pattern, true, to))
       return store_groups<T, L>(pattern, to, rows);
   }
-  if (const MappedRange range = common_range<T::kBytes, L>(wave, at, mask, true); range.host != nullptr) {
-    for_lanes<L>(mask, [&](int lane) { T::store(range.host + (at[lane] - range.begin), rows + lane, L); });
+  if (const MappedRange range = common_range<T::kBytes, L>(wave, at, mask, true);
+      range.host != nullptr) {
+    for_lanes<L>(
+        mask, [&](int lane) { T::store(range.host + (at[lane] - range.begin), rows + lane, L); });
     return;
   }
   for (uint64_t rest = mask; rest != 0; rest &= rest - 1) {
@@ -324,14 +343,15 @@ void store_global(Wave& wave, const uint64_t* at, uint64_t mask, const uint32_t*
   }
 }
 
-// --- Scratch: byte `offset` of a lane is at Wave::scratch_offset(). Elements wider than a dword, and
+// --- Scratch: byte `offset` of a lane is at Wave::scratch_offset(). Elements wider than a dword,
 // --- elements that cross a dword, are not contiguous on the host.
 
 // Whether the lane's scratch holds the element; false after raise(). mem_access.cc.
 bool check_scratch(Wave& wave, uint32_t offset, uint32_t size_bytes, bool write, int lane);
 
 // Copies between `data` and a lane's scratch. False after raise(). mem_access.cc.
-bool copy_scratch(Wave& wave, uint32_t offset, std::byte* data, uint32_t size_bytes, bool write, int lane);
+bool copy_scratch(Wave& wave, uint32_t offset, std::byte* data, uint32_t size_bytes, bool write,
+                  int lane);
 
 template <class T, int L>
 void load_scratch(Wave& wave, const uint32_t* at, uint64_t mask, uint32_t* rows) {
@@ -353,8 +373,8 @@ void store_scratch(Wave& wave, const uint32_t* at, uint64_t mask, const uint32_t
   }
 }
 
-// The dwords at `offset` of every lane are one host row: the usual case for stack slots. False when the
-// element is not made of aligned dwords or does not fit; take the lane-by-lane way then.
+// The dwords at `offset` of every lane are one host row: the usual case for stack slots. False when
+// the element is not made of aligned dwords or does not fit; take the lane-by-lane way then.
 template <class T>
 bool is_scratch_row(const Wave& wave, uint32_t offset) {
   return T::kBytes % 4 == 0 && offset % 4 == 0 && offset <= wave.scratch_bytes_per_lane &&
@@ -371,8 +391,8 @@ void blend_row(uint32_t* __restrict to, const uint32_t* __restrict from, uint64_
   }
 }
 
-// --- LDS. The ISA's rule for DS instructions: an element that is not wholly inside the workgroup's
-// --- allocation reads as zero and is not written. Any alignment is allowed (unaligned access mode, which
+// --- LDS. The ISA's rule for DS instructions: an element that is not wholly inside the workgroup'
+// --- allocation reads as zero and is not written. Any alignment is allowed (unaligned access mode,
 // --- the ROCm driver sets for every target here).
 
 inline bool in_lds(const Wave& wave, uint32_t at, uint32_t size_bytes) {
@@ -388,10 +408,13 @@ bool all_in_lds(const Wave& wave, const uint32_t* at, uint64_t mask) {
   return outside == 0;
 }
 
-// Host pointers for the groups of a pattern, each moved by `offset`. False when one of them is not wholly in LDS.
+// Host pointers for the groups of a pattern, each moved by `offset`. False when one of them is not
+// wholly in LDS.
 template <uint32_t kBytes, int L>
-bool groups_in_lds(const Wave& wave, const Pattern<uint32_t, L>& pattern, uint32_t offset, std::byte** host) {
-  const uint32_t size_bytes = pattern.relation == Relation::kConsecutive ? kBytes * kGroupLanes : kBytes;
+bool groups_in_lds(const Wave& wave, const Pattern<uint32_t, L>& pattern, uint32_t offset,
+                   std::byte** host) {
+  const uint32_t size_bytes =
+      pattern.relation == Relation::kConsecutive ? kBytes * kGroupLanes : kBytes;
   for (int group = 0; group < L / kGroupLanes; ++group) {
     if (!in_lds(wave, pattern.first[group] + offset, size_bytes)) return false;
     host[group] = wave.lds + (pattern.first[group] + offset);
@@ -414,10 +437,8 @@ void load_lds(Wave& wave, const uint32_t* at, uint64_t mask, uint32_t* rows) {
     return;
   }
   for_each_lane(mask, [&](int lane) {
-    if (in_lds(wave, at[lane], T::kBytes))
-      T::load(wave.lds + at[lane], rows + lane, L);
-    else
-      load_zero<T>(rows + lane, L);
+    if (in_lds(wave, at[lane], T::kBytes)) T::load(wave.lds + at[lane], rows + lane, L);
+    else load_zero<T>(rows + lane, L);
   });
 }
 
@@ -427,7 +448,8 @@ void store_lds(Wave& wave, const uint32_t* at, uint64_t mask, const uint32_t* ro
   if (mask == all_lanes<L>()) {
     const Pattern<uint32_t, L> pattern = pattern_of<T::kBytes, L>(at);
     std::byte* to[L / kGroupLanes];
-    if (pattern.relation == Relation::kConsecutive && groups_in_lds<T::kBytes, L>(wave, pattern, 0, to))
+    if (pattern.relation == Relation::kConsecutive &&
+        groups_in_lds<T::kBytes, L>(wave, pattern, 0, to))
       return store_groups<T, L>(pattern, to, rows);
   }
   if (all_in_lds<T::kBytes, L>(wave, at, mask)) {
@@ -461,13 +483,14 @@ void load_dma_row(Wave& wave, const isa::Inst& inst, uint64_t mask, uint32_t* ro
   load_lds<Dwords<1>, L>(wave, at, mask, row);
 }
 
-// --- Counters: what only the addresses tell. count.cc counts the instructions themselves. One call per
+// --- Counters: what only the addresses tell. count.cc counts the instructions themselves. One cal
 // --- instruction, and only when somebody asked (wave.counters is set).
 
 enum class Access : uint8_t { kLoad, kStore, kAtomic };
 
 // mem_access.cc.
-void count_global(Wave& wave, const uint64_t* at, uint64_t mask, uint32_t size_bytes, Access access);
+void count_global(Wave& wave, const uint64_t* at, uint64_t mask, uint32_t size_bytes,
+                  Access access);
 void count_scratch(Wave& wave, uint64_t mask, uint32_t size_bytes);
 void count_lds(Wave& wave, const uint32_t* at, uint64_t mask, uint32_t size_bytes);
 

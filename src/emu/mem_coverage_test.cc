@@ -1,4 +1,5 @@
-// Which memory and matrix instructions have no semantics: exactly the ones listed here, on every target.
+// Which memory and matrix instructions have no semantics: exactly the ones listed here, on every
+// target.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -26,14 +27,17 @@ bool starts_with_any(const std::string& name, std::initializer_list<const char*>
 // Everything the sweeps find on one target; global data share apart.
 std::vector<Swept> all_of(const Shape& shape, bool gds) {
   std::vector<Swept> all;
-  const auto add = [&](std::vector<Swept> more) { std::move(more.begin(), more.end(), std::back_inserter(all)); };
+  const auto add = [&](std::vector<Swept> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(all));
+  };
   if (gds) {
     add(sweep_ds(shape, {}, true));
     return all;
   }
   add(sweep_ds(shape, {}));
   for (const bool returns : {false, true}) {
-    for (const FlatSegment segment : {FlatSegment::kFlat, FlatSegment::kGlobal, FlatSegment::kScratch}) {
+    for (const FlatSegment segment :
+         {FlatSegment::kFlat, FlatSegment::kGlobal, FlatSegment::kScratch}) {
       add(sweep_flat(shape, segment, {.returns = returns}));
       add(sweep_flat(shape, segment, {.returns = returns, .saddr = true}));
     }
@@ -44,7 +48,8 @@ std::vector<Swept> all_of(const Shape& shape, bool gds) {
   add(sweep_flat(shape, FlatSegment::kGlobal, {.lds = true}));
   add(sweep_buffer(shape, {.offen = true, .format = 1}, true));
   for (Swept& swept : sweep_vop3p(shape))
-    if (swept.inst.family == isa::Family::kMatrix || starts_with_any(swept.name, {"v_accvgpr"})) all.push_back(std::move(swept));
+    if (swept.inst.family == isa::Family::kMatrix || starts_with_any(swept.name, {"v_accvgpr"}))
+      all.push_back(std::move(swept));
   return all;
 }
 
@@ -60,19 +65,24 @@ TEST(MemoryCoverage, OnlyTheListedInstructionsLackSemantics) {
       }
       if (find_handler(swept.inst, shape) != nullptr) continue;
       lacking.insert(swept.name);
-      EXPECT_TRUE(unsupported().contains(swept.name)) << shape_name(shape) << ": " << swept.name << " has no handler";
+      EXPECT_TRUE(unsupported().contains(swept.name))
+          << shape_name(shape) << ": " << swept.name << " has no handler";
     }
   }
   for (const auto& [name, reason] : unsupported())
-    EXPECT_TRUE(lacking.contains(name)) << name << " is listed as unsupported (" << reason << ") but has a handler";
+    EXPECT_TRUE(lacking.contains(name))
+        << name << " is listed as unsupported (" << reason << ") but has a handler";
 }
 
 TEST(MemoryCoverage, OfGlobalDataShareOnlyWaveSyncHasSemantics) {
   for (const Shape& shape : test_shapes()) {
     for (const Swept& swept : all_of(shape, true)) {
       // gfx90a and gfx940 have no global data share; there the bit says nothing.
-      if (!swept.inst.gds && !starts_with_any(swept.name, {"ds_gws", "ds_ordered_count", "ds_add_gs", "ds_sub_gs"})) continue;
-      EXPECT_EQ(find_handler(swept.inst, shape) != nullptr, starts_with_any(swept.name, {"ds_gws"})) << shape_name(shape) << ": " << swept.name;
+      if (!swept.inst.gds &&
+          !starts_with_any(swept.name, {"ds_gws", "ds_ordered_count", "ds_add_gs", "ds_sub_gs"}))
+        continue;
+      EXPECT_EQ(find_handler(swept.inst, shape) != nullptr, starts_with_any(swept.name, {"ds_gws"}))
+          << shape_name(shape) << ": " << swept.name;
     }
   }
 }
@@ -85,7 +95,9 @@ TEST(MemoryCoverage, EveryOperationIsFoundBySomeSweep) {
       for (const Swept& swept : all_of(shape, gds)) found.insert(swept.name);
   for (uint16_t op = 1; op < static_cast<uint16_t>(isa::Op::kCount); ++op) {
     const std::string name = isa::op_name(static_cast<isa::Op>(op));
-    if (!starts_with_any(name, {"ds_", "flat_", "global_", "scratch_", "buffer_", "tbuffer_", "v_mfma", "v_smfmac", "v_wmma", "v_accvgpr_r", "v_accvgpr_w"})) continue;
+    if (!starts_with_any(name, {"ds_", "flat_", "global_", "scratch_", "buffer_", "tbuffer_",
+                                "v_mfma", "v_smfmac", "v_wmma", "v_accvgpr_r", "v_accvgpr_w"}))
+      continue;
     EXPECT_TRUE(found.contains(name)) << name;
   }
 }

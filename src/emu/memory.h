@@ -1,8 +1,8 @@
 // Memory: the GPU's address space as the engine sees it.
 //
 // Translation hands out whole ranges, so that the engine can keep the last few it used and check an
-// access with two compares. A cached range is valid while epoch() has not changed since it was looked
-// up; the implementer bumps the epoch after every unmap or change of rights.
+// access with two compares. A cached range is valid while epoch() has not changed since it was
+// looked up; the implementer bumps the epoch after every unmap or change of rights.
 #pragma once
 
 #include <atomic>
@@ -14,9 +14,9 @@
 namespace wavetap::emu {
 
 struct MappedRange {
-  uint64_t begin = 0;          // first GPU address
-  uint64_t end = 0;            // one past the last; begin == end: nothing mapped here
-  std::byte* host = nullptr;   // host address of `begin`
+  uint64_t begin = 0;         // first GPU address
+  uint64_t end = 0;           // one past the last; begin == end: nothing mapped here
+  std::byte* host = nullptr;  // host address of `begin`
   bool readable = false;
   bool writable = false;
   bool executable = false;
@@ -26,11 +26,12 @@ struct MappedRange {
   }
 };
 
-// Global wave sync: 64 counters per GPU on which waves can wait (exec_gws.cc). Atomics, because waves of
-// several workers use them in the middle of a slice, where no lock may be held.
+// Global wave sync: 64 counters per GPU on which waves can wait (exec_gws.cc). Atomics, because
+// waves of several workers use them in the middle of a slice, where no lock may be held.
 struct WaveSync {
   static constexpr uint32_t kResources = 64;
-  // Low half: the counter. High half: the generation, which every release of the waiting waves advances.
+  // Low half: the counter. High half: the generation, which every release of the waiting waves
+  // advances.
   std::atomic<uint64_t> resource[kResources] = {};
 };
 
@@ -39,7 +40,8 @@ class Memory {
  public:
   virtual ~Memory() = default;
 
-  // The mapped range around `address`, or an empty range. Thread-safe; takes a lock, so callers cache.
+  // The mapped range around `address`, or an empty range. Thread-safe; takes a lock, so callers
+  // cache.
   virtual MappedRange lookup(GpuAddr address) noexcept = 0;
 
   // Bumped after any mapping was removed or changed. Pairs acquire here with release there.

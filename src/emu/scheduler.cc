@@ -10,8 +10,8 @@
 namespace wavetap::emu {
 namespace {
 
-// A turn ends after this many passes over the waves even if none used its quantum: waves that meet at a
-// barrier again and again must not keep others waiting.
+// A turn ends after this many passes over the waves even if none used its quantum: waves that meet
+// at a barrier again and again must not keep others waiting.
 constexpr int kMaxPasses = 1024;
 // Shortest quantum a seed may choose.
 constexpr uint64_t kMinQuantum = 50;
@@ -46,25 +46,20 @@ Turn TurnRunner::run(Workgroup& group) {
       if (wave.state == WaveState::kYielded) wave.state = WaveState::kRunning;
       if (wave.state != WaveState::kRunning) continue;
       if (job_.is_cancelled_outside()) return Turn::kAbandoned;
-      const int64_t quantum = options_.seed == 0
-                                  ? kQuantum
-                                  : static_cast<int64_t>(kMinQuantum + random.below(kQuantum - kMinQuantum));
+      const int64_t quantum =
+          options_.seed == 0
+              ? kQuantum
+              : static_cast<int64_t>(kMinQuantum + random.below(kQuantum - kMinQuantum));
       run_wave(group, wave, quantum);
       switch (wave.state) {
-        case WaveState::kFaulted:
-          return Turn::kFaulted;
+        case WaveState::kFaulted: return Turn::kFaulted;
         case WaveState::kFinished:
           --group.unfinished;
           moved = true;
           break;
-        case WaveState::kRunning:
-          used_quantum = moved = true;
-          break;
-        case WaveState::kAtBarrier:
-          moved = true;
-          break;
-        default:
-          break;
+        case WaveState::kRunning: used_quantum = moved = true; break;
+        case WaveState::kAtBarrier: moved = true; break;
+        default: break;
       }
     }
     if (group.unfinished == 0) return Turn::kFinished;
@@ -80,18 +75,21 @@ void TurnRunner::run_wave(Workgroup& group, Wave& wave, int64_t quantum) {
   const uint64_t stop_at = wave.executed + static_cast<uint64_t>(quantum);
   while (wave.state == WaveState::kRunning && wave.executed < stop_at) {
     if (limit != 0 && wave.executed >= limit) {
-      wave.raise(FaultKind::kWatchdog, {}, false, -1, "the wave ran longer than the watchdog allows");
+      wave.raise(FaultKind::kWatchdog, {}, false, -1,
+                 "the wave ran longer than the watchdog allows");
       return;
     }
     wave.budget = static_cast<int64_t>(stop_at - wave.executed);
-    if (limit != 0) wave.budget = std::min(wave.budget, static_cast<int64_t>(limit - wave.executed));
+    if (limit != 0)
+      wave.budget = std::min(wave.budget, static_cast<int64_t>(limit - wave.executed));
     if (options_.observe != nullptr) {
       const isa::Program& program = *wave.program;
       const int32_t index = wave.pc;
       wave.budget = 1;
       run_guarded_slice(wave);
       if (index < program.size())
-        options_.observe(options_.observe_context, wave, program.insts()[index], program.pc_of(index));
+        options_.observe(options_.observe_context, wave, program.insts()[index],
+                         program.pc_of(index));
     } else {
       run_guarded_slice(wave);
     }
@@ -106,7 +104,8 @@ void TurnRunner::run_wave(Workgroup& group, Wave& wave, int64_t quantum) {
 void TurnRunner::run_guarded_slice(Wave& wave) {
   if (options_.run_guarded == nullptr) return run_slice(wave);
   uint64_t host_address = 0;
-  if (options_.run_guarded([](void* arg) { run_slice(*static_cast<Wave*>(arg)); }, &wave, &host_address))
+  if (options_.run_guarded([](void* arg) { run_slice(*static_cast<Wave*>(arg)); }, &wave,
+                           &host_address))
     return;
   // The mapping is there, the host memory behind it is not.
   wave.state = WaveState::kRunning;
@@ -164,7 +163,8 @@ uint64_t group_in_order(uint64_t i, uint64_t count, uint64_t seed) {
 void shuffle_waves(Workgroup& group, uint64_t seed) {
   if (seed == 0) return;
   Random random(seed ^ (group.linear_id + 1) * 0x9e3779b97f4a7c15);
-  for (size_t i = group.waves.size(); i > 1; --i) std::swap(group.waves[i - 1], group.waves[random.below(i)]);
+  for (size_t i = group.waves.size(); i > 1; --i)
+    std::swap(group.waves[i - 1], group.waves[random.below(i)]);
 }
 
 }  // namespace wavetap::emu

@@ -43,7 +43,9 @@ struct Job {
 
   uint64_t resident() const { return parked.size() + running; }
   bool has_unstarted() const { return next_group < launch.group_count || !returned.empty(); }
-  bool is_over() const { return running == 0 && (stopped || finished_groups == launch.group_count); }
+  bool is_over() const {
+    return running == 0 && (stopped || finished_groups == launch.group_count);
+  }
   bool is_cancelled_outside() const {
     const std::atomic<bool>* flag = launch.dispatch->cancelled;
     return flag != nullptr && flag->load(std::memory_order_relaxed);
@@ -60,16 +62,19 @@ struct Worker {
 // What one turn of a workgroup came to.
 enum class Turn : uint8_t {
   kFinished,
-  kFaulted,    // the wave that did it is in state kFaulted
-  kUsedUp,     // has work left to do
-  kOnlySlept,  // every wave that could run slept (s_sleep) or waits at a barrier for one that sleeps
+  kFaulted,  // the wave that did it is in state kFaulted
+  kUsedUp,   // has work left to do
+  // Every wave that could run slept (s_sleep) or waits at a barrier for one that sleeps.
+  kOnlySlept,
   kAbandoned,  // the dispatch was cancelled
 };
 
-// Gives a workgroup its turn: its waves run one after another, a quantum each, until one of the above.
+// Gives a workgroup its turn: its waves run one after another, a quantum each, until one of the
+// above.
 class TurnRunner {
  public:
-  TurnRunner(const EngineOptions& options, CodeCache& cache, Worker& worker, Job& job, std::mutex& job_mutex)
+  TurnRunner(const EngineOptions& options, CodeCache& cache, Worker& worker, Job& job,
+             std::mutex& job_mutex)
       : options_(options), cache_(cache), worker_(worker), job_(job), job_mutex_(job_mutex) {}
 
   Turn run(Workgroup& group);

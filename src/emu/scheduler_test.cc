@@ -31,7 +31,8 @@ double cpu_seconds() {
          1e-6 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-// Every workgroup announces itself and waits until all have: none may finish before the last started.
+// Every workgroup announces itself and waits until all have: none may finish before the last
+// started.
 std::string grid_barrier(const char* pause) {
   return std::string(kPrologue) + R"(
       s_load_dword s10, s[0:1], 0x0
@@ -274,8 +275,8 @@ TEST(Order, OneThreadCountsTheSameEveryTime) {
 // --- Early ends.
 
 TEST(EarlyEnd, CancellationStopsASpinningKernel) {
-  for (const char* loop :
-       {"again:\ns_branch again", "again:\ns_sleep 1\ns_branch again", "s_barrier\nagain:\ns_branch again"}) {
+  for (const char* loop : {"again:\ns_branch again", "again:\ns_sleep 1\ns_branch again",
+                           "s_barrier\nagain:\ns_branch again"}) {
     TestKernel kernel({}, loop);
     kernel.set_size(4096 * 64, 64);
     std::atomic<bool> cancelled{false};
@@ -306,7 +307,8 @@ TEST(EarlyEnd, TheWatchdogEndsAnEndlessLoop) {
 }
 
 TEST(EarlyEnd, AFaultStopsTheOtherWorkgroups) {
-  TestKernel kernel({}, "s_cmp_eq_u32 s2, 100\ns_cbranch_scc1 fail\nagain:\ns_branch again\nfail:\ns_trap 2");
+  TestKernel kernel(
+      {}, "s_cmp_eq_u32 s2, 100\ns_cbranch_scc1 fail\nagain:\ns_branch again\nfail:\ns_trap 2");
   kernel.set_size(4096 * 64, 64);
   Engine engine({.threads = 2});
   const DispatchResult result = engine.run(kernel.dispatch);

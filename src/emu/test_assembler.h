@@ -1,4 +1,5 @@
-// assemble(): assembler text to code bytes, for tests. Built into wt_emu_testing, never into the product.
+// assemble(): assembler text to code bytes, for tests. Built into wt_emu_testing, never into the
+// product.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // TestKernel: an assembled kernel with its descriptor in a TestMemory, ready to be dispatched.
 //
-// Unless told otherwise a wave starts with s[0:1] = kernel arguments, s2, s3, s4 = workgroup id, and
-// work-item ids in v0, v1, v2 or packed in v0.
+// Unless told otherwise a wave starts with s[0:1] = kernel arguments, s2, s3, s4 = workgroup id,
+// and work-item ids in v0, v1, v2 or packed in v0.
 #pragma once
 
 #include <cstring>
@@ -41,7 +41,8 @@ class TestKernel {
     kernel.entry_offset = kEntryOffset;
     // Round to nearest even, denormals kept, DX10_CLAMP and IEEE on.
     kernel.rsrc1 = (options.vgpr_granules - 1) | 0xf0u << 12 | 1u << 21 | 1u << 23;
-    kernel.rsrc2 = (options.private_segment ? 1u : 0) | options.user_sgprs << 1 | 7u << 7 | 2u << 11;
+    kernel.rsrc2 =
+        (options.private_segment ? 1u : 0) | options.user_sgprs << 1 | 7u << 7 | 2u << 11;
     kernel.rsrc3 = options.rsrc3;
     kernel.properties = options.properties;
     if (!options.wave64) kernel.properties |= amd::kWavefrontSize32;

@@ -1,4 +1,5 @@
-// TestMachine: one wave, a little memory, and no engine around them, for tests of instruction handlers.
+// TestMachine: one wave, a little memory, and no engine around them, for tests of instruction
+// handlers.
 //
 //   TestMachine machine({.target = {10, 3, 0}, .wave64 = false});
 //   machine.set_v(1, {1.0f, 2.0f});             // lanes 0 and 1; the rest keep their value
@@ -123,8 +124,8 @@ class TestMachine {
   TestMachine(const TestMachine&) = delete;
   TestMachine& operator=(const TestMachine&) = delete;
 
-  // Assembles and runs `text` until its end, s_endpgm, a fault or `limit` instructions. False, and no
-  // state change, when it does not assemble.
+  // Assembles and runs `text` until its end, s_endpgm, a fault or `limit` instructions. False, and
+  // no state change, when it does not assemble.
   bool run(const std::string& text, int limit = 100000) {
     return run_code(assemble(text, options_.target, options_.wave64), limit);
   }
@@ -135,8 +136,8 @@ class TestMachine {
                        limit);
   }
   bool run_program(std::shared_ptr<const isa::Program> program, int limit = 100000) {
-    code_.push_back(
-        std::make_unique<LoweredCode>(std::move(program), RegisterLimits{options_.vgprs, options_.agprs}));
+    code_.push_back(std::make_unique<LoweredCode>(std::move(program),
+                                                  RegisterLimits{options_.vgprs, options_.agprs}));
     return run_loaded(code_.back().get(), limit);
   }
   // The two halves of run(), for code that is run many times. Null when it does not assemble.
@@ -176,7 +177,9 @@ class TestMachine {
 
   // --- Registers.
   uint32_t v(uint32_t reg, int lane = 0) { return wave.vrow(reg)[lane]; }
-  uint64_t v64(uint32_t reg, int lane = 0) { return v(reg, lane) | uint64_t{v(reg + 1, lane)} << 32; }
+  uint64_t v64(uint32_t reg, int lane = 0) {
+    return v(reg, lane) | uint64_t{v(reg + 1, lane)} << 32;
+  }
   uint32_t a(uint32_t reg, int lane = 0) { return wave.arow(reg)[lane]; }
   uint32_t s(uint32_t at) const { return wave.s[at]; }
   uint64_t s64(uint32_t at) const { return wave.s64(at); }

@@ -21,9 +21,9 @@ struct Configuration {
   amd::GfxTarget target;
   bool wave64;
 };
-inline constexpr Configuration kConfigurations[] = {{kGfx906, true},   {kGfx908, true},   {kGfx90a, true},
-                                                    {kGfx942, true},   {kGfx1030, false}, {kGfx1030, true},
-                                                    {kGfx1100, false}, {kGfx1100, true}};
+inline constexpr Configuration kConfigurations[] = {
+    {kGfx906, true},   {kGfx908, true},  {kGfx90a, true},   {kGfx942, true},
+    {kGfx1030, false}, {kGfx1030, true}, {kGfx1100, false}, {kGfx1100, true}};
 
 // The name of a parameterised test.
 inline std::string configuration_name(const testing::TestParamInfo<Configuration>& info) {

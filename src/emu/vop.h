@@ -1,7 +1,8 @@
 // Vector operations: from a row of a table to the handlers of one instruction.
 //
-// Every exec_vop*.cc is a table of VopRow, one per operation, made by the builders at the end of this
-// file. find_vop and its siblings pick from the row by the instruction's modifiers and the target.
+// Every exec_vop*.cc is a table of VopRow, one per operation, made by the builders at the end of
+// this file. find_vop and its siblings pick from the row by the instruction's modifiers and the
+// target.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,8 @@
 #include "emu/lanes.h"
 
 namespace wavetap::emu {
-WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
 
 using isa::Inst;
 using isa::Op;
@@ -26,12 +28,14 @@ enum class High16 : uint8_t { kZero, kKeep };
 
 // Round to nearest, denormals kept. Compared as one word: every floating-point instruction asks.
 inline bool has_default_float_mode(const Wave& wave) {
-  static_assert(offsetof(FloatMode, round_f16_f64) == 1 && offsetof(FloatMode, denorm_f16_f64) == 3);
+  static_assert(offsetof(FloatMode, round_f16_f64) == 1 &&
+                offsetof(FloatMode, denorm_f16_f64) == 3);
   struct Head {
     uint8_t round_f32, round_f16_f64, denorm_f32, denorm_f16_f64;
   };
   constexpr FloatMode kMode;
-  constexpr Head kDefault{kMode.round_f32, kMode.round_f16_f64, kMode.denorm_f32, kMode.denorm_f16_f64};
+  constexpr Head kDefault{kMode.round_f32, kMode.round_f16_f64, kMode.denorm_f32,
+                          kMode.denorm_f16_f64};
   uint32_t head;
   std::memcpy(&head, &wave.mode, sizeof head);
   return head == std::bit_cast<uint32_t>(kDefault) && !wave.mode.fp16_overflow;
@@ -88,7 +92,8 @@ inline Source fetch(Wave& wave, const Operand& operand, Row (&scratch)[2]) {
 }
 
 // abs and neg of a floating-point source, into `scratch`.
-inline void apply_signs(uint32_t* to, const uint32_t* from, uint32_t lanes, uint32_t keep, uint32_t flip) {
+inline void apply_signs(uint32_t* to, const uint32_t* from, uint32_t lanes, uint32_t keep,
+                        uint32_t flip) {
   for (size_t first = 0; first < lanes; first += kBlockLanes) {
     WT_LANE_LOOP
     for (size_t i = 0; i < kBlockLanes; ++i) to[first + i] = (from[first + i] & keep) ^ flip;
@@ -100,13 +105,16 @@ inline Source with_signs(Source source, const Operand& operand, Row (&scratch)[2
   if constexpr (Tag::kType.pack == Pack::kDwords) {
     // neg_lo and neg_hi.
     Source result = source;
-    if (operand.neg) apply_signs(scratch[0].lane, source.lo, lanes, ~0u, kSign), result.lo = scratch[0].lane;
-    if (operand.abs) apply_signs(scratch[1].lane, source.hi, lanes, ~0u, kSign), result.hi = scratch[1].lane;
+    if (operand.neg)
+      apply_signs(scratch[0].lane, source.lo, lanes, ~0u, kSign), result.lo = scratch[0].lane;
+    if (operand.abs)
+      apply_signs(scratch[1].lane, source.hi, lanes, ~0u, kSign), result.hi = scratch[1].lane;
     return result;
   } else {
     constexpr bool kWide = Tag::kType.bits == 64;
     uint32_t* const to = scratch[kWide ? 1 : 0].lane;
-    apply_signs(to, kWide ? source.hi : source.lo, lanes, operand.abs ? ~kSign : ~0u, operand.neg ? kSign : 0);
+    apply_signs(to, kWide ? source.hi : source.lo, lanes, operand.abs ? ~kSign : ~0u,
+                operand.neg ? kSign : 0);
     return kWide ? Source{source.lo, to} : Source{to, to};
   }
 }
@@ -132,7 +140,8 @@ inline void store_mask(Wave& wave, const Inst& inst, uint64_t mask) {
 
 // v_cmp leaves its result in a mask; v_cmpx in EXEC, and on gfx9 in a mask as well.
 inline void store_compare(Wave& wave, const Inst& inst, uint64_t mask, bool writes_exec) {
-  const bool names_mask = inst.dst.kind == OperandKind::kScalar || inst.dst2.kind == OperandKind::kScalar;
+  const bool names_mask =
+      inst.dst.kind == OperandKind::kScalar || inst.dst2.kind == OperandKind::kScalar;
   if (names_mask || !writes_exec) store_mask(wave, inst, mask);
   if (!writes_exec) return;
   wave.s[isa::slot::kExecLo] = static_cast<uint32_t>(mask);
@@ -145,12 +154,14 @@ template <class Tag>
 concept IsWide = Tag::kType.bits == 64;
 // Sources whose abs and neg the plain runner knows.
 template <class Tag>
-inline constexpr bool kTakesSigns = Tag::kType.role == Role::kRegister && Tag::kType.is_float &&
-                                    (Tag::kType.pack == Pack::kNone || Tag::kType.pack == Pack::kDwords);
+inline constexpr bool kTakesSigns = Tag::kType.role == Role::kRegister&& Tag::kType.is_float &&
+                                    (Tag::kType.pack == Pack::kNone ||
+                                     Tag::kType.pack == Pack::kDwords);
 
-// No modifiers but signs, default floating-point modes. Falls back to `generic` when the wave's state needs
-// it. Results go straight to the register file when every lane is active: lanes do not depend on each
-// other, so overwriting an operand row is safe as long as nothing reads it afterwards.
+// No modifiers but signs, default floating-point modes. Falls back to `generic` when the wave's
+// state needs it. Results go straight to the register file when every lane is active: lanes do not
+// depend on each other, so overwriting an operand row is safe as long as nothing reads it
+// afterwards.
 template <High16 kHigh, NanRule kRule, bool kMaskResult, class D, class... S>
 [[gnu::noinline]] void run_plain(Wave& wave, const Inst& inst, Kernel kernel, Handler generic) {
   constexpr bool kFloat = D::kType.is_float || (S::kType.is_float || ...);
@@ -162,7 +173,8 @@ template <High16 kHigh, NanRule kRule, bool kMaskResult, class D, class... S>
   args.lanes = wave.lanes;
   args.ieee = wave.mode.ieee;
   // A NaN rule reads operands again after the results are there.
-  [[maybe_unused]] const uint32_t* const result_row = IsBit<D> ? nullptr : wave.vrow(inst.dst.index);
+  [[maybe_unused]] const uint32_t* const result_row =
+      IsBit<D> ? nullptr : wave.vrow(inst.dst.index);
   [[maybe_unused]] bool touches_result = false;
   size_t k = 0;
   const auto bind = [&]<class Tag>(Tag) {
@@ -170,9 +182,11 @@ template <High16 kHigh, NanRule kRule, bool kMaskResult, class D, class... S>
       const Operand& operand = Tag::kType.role == Role::kOld ? inst.dst : inst.src[k];
       Source source = fetch<IsWide<Tag>>(wave, operand, scratch[k]);
       if constexpr (Tag::kType.pack == Pack::kDwords && Tag::kType.role == Role::kRegister)
-        source = {operand.op_sel ? source.hi : source.lo, operand.op_sel_hi ? source.hi : source.lo};
+        source = {operand.op_sel ? source.hi : source.lo,
+                  operand.op_sel_hi ? source.hi : source.lo};
       if constexpr (kTakesSigns<Tag>)
-        if (operand.neg || operand.abs) source = with_signs<Tag>(source, operand, scratch[k], wave.lanes);
+        if (operand.neg || operand.abs)
+          source = with_signs<Tag>(source, operand, scratch[k], wave.lanes);
       args.lo[k] = source.lo;
       args.hi[k] = source.hi;
       for (const uint32_t* row : {source.lo, source.hi})
@@ -195,7 +209,8 @@ template <High16 kHigh, NanRule kRule, bool kMaskResult, class D, class... S>
     constexpr bool kMerges = D::kType.bits == 16 && kHigh == High16::kKeep;
     const bool in_place = all && !kMerges && (kRule == NanRule::kNone || !touches_result);
     args.out_lo = in_place ? to : result[0].lane;
-    args.out_hi = IsWide<D> ? (in_place ? to + args.lanes : result[IsWide<D> ? 1 : 0].lane) : nullptr;
+    args.out_hi =
+        IsWide<D> ? (in_place ? to + args.lanes : result[IsWide<D> ? 1 : 0].lane) : nullptr;
     kernel(args);
     if constexpr (kMerges)
       for (uint32_t i = 0; i < args.lanes; ++i)
@@ -225,7 +240,7 @@ inline constexpr Signature kSignature = [] {
   return signature;
 }();
 
-// --- The direct runner: every operand in a VGPR, or the first a scalar, and no modifiers. Operands, operation and result
+// --- The direct runner: every operand in a VGPR, or the first a scalar, and no modifiers. Operand
 // --- are one loop; most instructions of most programs are of this kind.
 
 // What the direct runner can bind: a dword of a register, or something that needs no operand.
@@ -233,18 +248,24 @@ template <class Tag>
 inline constexpr bool kBindsDirectly =
     Tag::kType.role == Role::kImplied
         ? !std::is_same_v<Tag, LaneId>
-        : Tag::kType.role != Role::kMask && Tag::kType.bits == 32 && (Tag::kType.pack == Pack::kNone || has_halves(Tag::kType.pack));
+        : Tag::kType.role != Role::kMask && Tag::kType.bits == 32 &&
+              (Tag::kType.pack == Pack::kNone || has_halves(Tag::kType.pack));
 
-// 32 lanes of the operands, beginning at `first`. The first source may be a scalar: `scalar` is then a row of it.
+// 32 lanes of the operands, beginning at `first`. The first source may be a scalar: `scalar` is
+// then a row of it.
 template <uint32_t kLanes, bool kScalarFirst, class... S>
-[[gnu::always_inline]] inline RowArgs direct_args(Wave& wave, const Inst& inst, size_t first, const uint32_t* scalar) {
+[[gnu::always_inline]] inline RowArgs direct_args(Wave& wave, const Inst& inst, size_t first,
+                                                  const uint32_t* scalar) {
   RowArgs args;
   args.lanes = kBlockLanes;
   args.ieee = wave.mode.ieee;
-  const auto row = [&](const Operand& operand) { return wave.v + size_t{operand.index} * kLanes + first; };
+  const auto row = [&](const Operand& operand) {
+    return wave.v + size_t{operand.index} * kLanes + first;
+  };
   size_t k = 0;
   const auto bind = [&]<class Tag>(Tag) {
-    if constexpr (Tag::kType.role == Role::kRegister) args.lo[k] = kScalarFirst && k == 0 ? scalar : row(inst.src[k]);
+    if constexpr (Tag::kType.role == Role::kRegister)
+      args.lo[k] = kScalarFirst && k == 0 ? scalar : row(inst.src[k]);
     if constexpr (Tag::kType.role == Role::kOld) args.lo[k] = row(inst.dst);
     ++k;
   };
@@ -252,12 +273,14 @@ template <uint32_t kLanes, bool kScalarFirst, class... S>
   return args;
 }
 
-// --- Handlers of one operation. A functor without state is its own identity: F{} is the operation.
+// --- Handlers of one operation. A functor without state is its own identity: F{} is the operation
 
 template <NanRule kRule, class F, class D, class... S>
 struct Handlers {
   static constexpr bool kMaskResult =
-      !IsBit<D> && requires(decltype(F{}(S::load(std::declval<const Block&>(), 0, 0)...)) r) { r.bit; };
+      !IsBit<D> && requires(decltype(F{}(S::load(std::declval<const Block&>(), 0, 0)...)) r) {
+    r.bit;
+  };
   static constexpr Kernel kKernel = run_kernel<kRule, F, D, S...>;
 
   static void generic(Wave& wave, const Inst& inst) {
@@ -274,8 +297,10 @@ struct Handlers {
   }
 
   // A functor that computes for long has nothing to gain: it says kIsLong.
-  static constexpr bool kHasDirect = !IsBit<D> && !kMaskResult && kBindsDirectly<D> && (kBindsDirectly<S> && ...) &&
-                                     !requires { F::kIsLong; };
+  static constexpr bool kHasDirect =
+      !IsBit<D> && !kMaskResult && kBindsDirectly<D> && (kBindsDirectly<S> && ...) && !requires {
+    F::kIsLong;
+  };
   template <uint32_t kLanes, bool kScalarFirst>
   static void direct(Wave& wave, const Inst& inst) {
     constexpr bool kFloat = D::kType.is_float || (S::kType.is_float || ...);
@@ -311,7 +336,8 @@ struct Handlers {
     return run_block<kRule, F, D, S...>(block, bits, std::index_sequence_for<S...>{});
   }
   template <uint32_t kLanes, bool kScalarFirst>
-  [[gnu::noinline, gnu::cold]] static void block_with_nans(Wave& wave, const Inst& inst, size_t first, uint32_t active) {
+  [[gnu::noinline, gnu::cold]] static void block_with_nans(Wave& wave, const Inst& inst,
+                                                           size_t first, uint32_t active) {
     uint32_t scalar[kBlockLanes];
     if constexpr (kScalarFirst) fill_row(scalar, kBlockLanes, wave.read_s32(inst.src[0]));
     RowArgs args = direct_args<kLanes, kScalarFirst, S...>(wave, inst, first, scalar);
@@ -348,7 +374,7 @@ struct Builder<kRule, kUse, D(S...)> {
       builder.row.direct[1][1] = H::template direct<64, true>;
     }
     ((builder.row.pack = std::max(builder.row.pack, S::kType.pack)), ...);
-    builder.row.plain_signs = ((S::kType.role != Role::kRegister || kTakesSigns<S>) && ...);
+    builder.row.plain_signs = ((S::kType.role != Role::kRegister || kTakesSigns<S>)&&...);
     return builder;
   }
   // The operation with the clamp bit set: integer results saturate.
@@ -387,11 +413,13 @@ template <size_t N>
 consteval std::array<VopRow, N> vop_table(const NamedRow (&rows)[N]) {
   std::array<VopRow, N> table;
   for (size_t i = 0; i < N; ++i) table[i] = rows[i];
-  std::sort(table.begin(), table.end(), [](const VopRow& a, const VopRow& b) { return a.op < b.op; });
+  std::sort(table.begin(), table.end(),
+            [](const VopRow& a, const VopRow& b) { return a.op < b.op; });
   return table;
 }
 
-// By hand: a library template compiled for a newer processor must not be shared with other variants.
+// By hand: a library template compiled for a newer processor must not be shared with other
+// variants.
 template <size_t N>
 const VopRow* find_row(const std::array<VopRow, N>& table, Op op) {
   size_t begin = 0;

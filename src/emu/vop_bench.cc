@@ -1,4 +1,5 @@
-// Nanoseconds per wave instruction of typical vector operations: EXEC full, EXEC half, and with modifiers.
+// Nanoseconds per wave instruction of typical vector operations: EXEC full, EXEC half, and with
+// modifiers.
 #include <string>
 
 #include "emu/exec.h"
@@ -15,9 +16,11 @@ void run_instruction(benchmark::State& state, const std::string& text, uint64_t 
   TestMachine machine({.target = shape.target, .wave64 = wave64, .vgprs = 64});
   for (uint32_t reg = 0; reg < 32; ++reg)
     for (int lane = 0; lane < machine.wave.lanes; ++lane)
-      machine.set_v(reg, lane, bits(1.0f + static_cast<float>(lane) / 64 + static_cast<float>(reg)));
+      machine.set_v(reg, lane,
+                    bits(1.0f + static_cast<float>(lane) / 64 + static_cast<float>(reg)));
   machine.set_exec(exec);
-  const isa::Program program = isa::decode(assemble(text, shape.target, wave64), GpuAddr{0x1000}, shape.target, wave64);
+  const isa::Program program =
+      isa::decode(assemble(text, shape.target, wave64), GpuAddr{0x1000}, shape.target, wave64);
   if (program.size() != 1) return state.SkipWithError(("does not assemble: " + text).c_str());
   const isa::Inst& inst = program.insts()[0];
   const Handler handler = find_handler(inst, shape);
@@ -73,17 +76,22 @@ constexpr const char* kInstructions[] = {
     "v_fma_mix_f32 v0, v1, v2, v3 op_sel_hi:[1,1,0]",
     "v_dot2_f32_f16 v0, v1, v2, v3",
     "v_perm_b32 v0, v1, v2, v3",
-    "v_lshlrev_b32_sdwa v0, v1, v2 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:DWORD src1_sel:BYTE_1",
+    "v_lshlrev_b32_sdwa v0, v1, v2 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:DWORD "
+    "src1_sel:BYTE_1",
     "v_add_f32_dpp v0, v1, v2 row_shr:1 row_mask:0xf bank_mask:0xf",
 };
 
 const int kRegistered = [] {
   for (const char* text : kInstructions) {
-    benchmark::RegisterBenchmark(("vop/full/" + std::string(text)).c_str(), run_instruction, text, ~uint64_t{0}, true);
-    benchmark::RegisterBenchmark(("vop/half/" + std::string(text)).c_str(), run_instruction, text, 0x5555555555555555u, true);
+    benchmark::RegisterBenchmark(("vop/full/" + std::string(text)).c_str(), run_instruction, text,
+                                 ~uint64_t{0}, true);
+    benchmark::RegisterBenchmark(("vop/half/" + std::string(text)).c_str(), run_instruction, text,
+                                 0x5555555555555555u, true);
   }
-  for (const char* text : {"v_fma_f32 v0, v1, v2, v3", "v_cmp_lt_f32 vcc_lo, v1, v2", "v_add_nc_u32 v0, v1, v2"})
-    benchmark::RegisterBenchmark(("vop/wave32/" + std::string(text)).c_str(), run_instruction, text, 0xffffffffu, false);
+  for (const char* text :
+       {"v_fma_f32 v0, v1, v2, v3", "v_cmp_lt_f32 vcc_lo, v1, v2", "v_add_nc_u32 v0, v1, v2"})
+    benchmark::RegisterBenchmark(("vop/wave32/" + std::string(text)).c_str(), run_instruction, text,
+                                 0xffffffffu, false);
   return 0;
 }();
 

@@ -18,10 +18,14 @@ int bits_of_type(const std::string& type) {
   if (type.starts_with("pk") || type == "mix") return 32;
   return type.ends_with("16") ? 16 : 32;
 }
-bool is_float_type(const std::string& type) { return type[0] == 'f' || type == "pkf16" || type == "pkf32"; }
+bool is_float_type(const std::string& type) {
+  return type[0] == 'f' || type == "pkf16" || type == "pkf32";
+}
 
 uint64_t flush_part(uint64_t value, int bits) {
-  const uint64_t exponent = bits == 64 ? 0x7ffull << 52 : bits == 32 ? 0xffull << 23 : 0x1full << 10;
+  const uint64_t exponent = bits == 64   ? 0x7ffull << 52
+                            : bits == 32 ? 0xffull << 23
+                                         : 0x1full << 10;
   return (value & exponent) == 0 ? value & uint64_t{1} << (bits - 1) : value;
 }
 // Flushes denormals of a value of the type, part by part.
@@ -30,7 +34,8 @@ uint64_t flushed(const std::string& type, uint64_t value) {
   if (type == "f32") return flush_part(value, 32);
   if (type == "f16") return flush_part(value, 16);
   if (type == "pkf16") return flush_part(value & 0xffff, 16) | flush_part(value >> 16, 16) << 16;
-  if (type == "pkf32") return flush_part(value & 0xffffffff, 32) | flush_part(value >> 32, 32) << 32;
+  if (type == "pkf32")
+    return flush_part(value & 0xffffffff, 32) | flush_part(value >> 32, 32) << 32;
   return value;
 }
 bool uses_f32_mode(const std::string& type) { return type == "f32" || type == "pkf32"; }
@@ -44,7 +49,8 @@ std::vector<std::string> split(const std::string& text) {
 
 // The lane DPP reads for `lane`; -1: none.
 int dpp_lane(const Inst& inst, int lane, int lanes) {
-  if (inst.dpp == isa::Dpp::kDpp8) return lane / 8 * 8 + static_cast<int>(inst.dpp8 >> lane % 8 * 3 & 7);
+  if (inst.dpp == isa::Dpp::kDpp8)
+    return lane / 8 * 8 + static_cast<int>(inst.dpp8 >> lane % 8 * 3 & 7);
   const int c = inst.dpp_ctrl, row = lane / 16 * 16, n = c & 15;
   if (c <= 0xff) return lane / 4 * 4 + (c >> lane % 4 * 2 & 3);
   if (c >= 0x101 && c <= 0x10f) return lane % 16 + n <= 15 ? lane + n : -1;
@@ -84,22 +90,36 @@ uint64_t part_of(uint64_t value, Sel sel, bool sext) {
 const std::vector<uint64_t>& edge_values(const std::string& type) {
   static const std::map<std::string, std::vector<uint64_t>>* const lists = [] {
     auto* made = new std::map<std::string, std::vector<uint64_t>>;
-    (*made)["f32"] = {0x00000000, 0x80000000, 0x3f800000, 0xbf800000, 0x3f000000, 0xbf000000, 0x3fc00000, 0x40200000, 0xc0200000,
-                      0x3effffff, 0x3f7fffff, 0x00800000, 0x80800000, 0x007fffff, 0x807fffff, 0x00000001, 0x80000001, 0x7f7fffff,
-                      0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00001, 0xffc12345, 0x7f800001, 0xffa00000, 0x4f000000, 0xcf000000,
-                      0x4f800000, 0x477fe000, 0x477ff000, 0x40490fdb, 0x437f8000, 0x33000000, 0x33000001, 0x387fc000, 0x7e800000, 0x43800001};
-    (*made)["f64"] = {0x0000000000000000, 0x8000000000000000, 0x3ff0000000000000, 0xbff0000000000000, 0x3fe0000000000000,
-                      0xbfe0000000000000, 0x4004000000000000, 0xc004000000000000, 0x3fdfffffffffffff, 0x0010000000000000,
-                      0x800fffffffffffff, 0x0000000000000001, 0x8000000000000001, 0x7fefffffffffffff, 0xffefffffffffffff,
-                      0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000001, 0xfff8000012345678, 0x7ff0000000000001,
-                      0xfff4000000000000, 0x41e0000000000000, 0xc1e0000000000000, 0x41f0000000000000, 0x41dfffffffc00000,
-                      0x400921fb54442d18, 0x47efffffe0000000, 0x47efffffefffffff, 0x3810000000000000, 0x36a0000000000000, 0x7fd0000000000000};
-    (*made)["f16"] = {0x0000, 0x8000, 0x3c00, 0xbc00, 0x3800, 0xb800, 0x3e00, 0x4100, 0xc100, 0x37ff, 0x3bff, 0x0400, 0x8400, 0x03ff,
-                      0x83ff, 0x0001, 0x8001, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e01, 0xfe55, 0x7c01, 0xfd00, 0x7800, 0x4248, 0x3555, 0x0200, 0x5bff};
-    (*made)["32"] = {0, 1, 2, 0xffffffff, 0x80000000, 0x7fffffff, 0x80000001, 31, 32, 33, 0xffff, 0x8000, 0x7fff, 0x10000, 0x00ffffff,
-                     0x00800000, 0x01000000, 0x7f, 0x80, 0xff, 0x01010101, 0x80808080, 0xffff0000, 0x12345678, 0x0c0b0a09, 0x7fff8000, 0x80007fff};
-    (*made)["16"] = {0, 1, 2, 0xffff, 0x8000, 0x7fff, 0x8001, 15, 16, 17, 0xff, 0x100, 0x80, 0x7f, 0x5555, 0xaaaa, 0xfffe};
-    (*made)["64"] = {0, 1, ~0ull, 0x8000000000000000, 0x7fffffffffffffff, 0xffffffff, 0x100000000, 0x80000000, 63, 64, 0x123456789abcdef0, 0xffffffff00000000};
+    (*made)["f32"] = {0x00000000, 0x80000000, 0x3f800000, 0xbf800000, 0x3f000000, 0xbf000000,
+                      0x3fc00000, 0x40200000, 0xc0200000, 0x3effffff, 0x3f7fffff, 0x00800000,
+                      0x80800000, 0x007fffff, 0x807fffff, 0x00000001, 0x80000001, 0x7f7fffff,
+                      0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00001, 0xffc12345, 0x7f800001,
+                      0xffa00000, 0x4f000000, 0xcf000000, 0x4f800000, 0x477fe000, 0x477ff000,
+                      0x40490fdb, 0x437f8000, 0x33000000, 0x33000001, 0x387fc000, 0x7e800000,
+                      0x43800001};
+    (*made)["f64"] = {
+        0x0000000000000000, 0x8000000000000000, 0x3ff0000000000000, 0xbff0000000000000,
+        0x3fe0000000000000, 0xbfe0000000000000, 0x4004000000000000, 0xc004000000000000,
+        0x3fdfffffffffffff, 0x0010000000000000, 0x800fffffffffffff, 0x0000000000000001,
+        0x8000000000000001, 0x7fefffffffffffff, 0xffefffffffffffff, 0x7ff0000000000000,
+        0xfff0000000000000, 0x7ff8000000000001, 0xfff8000012345678, 0x7ff0000000000001,
+        0xfff4000000000000, 0x41e0000000000000, 0xc1e0000000000000, 0x41f0000000000000,
+        0x41dfffffffc00000, 0x400921fb54442d18, 0x47efffffe0000000, 0x47efffffefffffff,
+        0x3810000000000000, 0x36a0000000000000, 0x7fd0000000000000};
+    (*made)["f16"] = {0x0000, 0x8000, 0x3c00, 0xbc00, 0x3800, 0xb800, 0x3e00, 0x4100,
+                      0xc100, 0x37ff, 0x3bff, 0x0400, 0x8400, 0x03ff, 0x83ff, 0x0001,
+                      0x8001, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e01, 0xfe55, 0x7c01,
+                      0xfd00, 0x7800, 0x4248, 0x3555, 0x0200, 0x5bff};
+    (*made)["32"] = {0,          1,          2,          0xffffffff, 0x80000000, 0x7fffffff,
+                     0x80000001, 31,         32,         33,         0xffff,     0x8000,
+                     0x7fff,     0x10000,    0x00ffffff, 0x00800000, 0x01000000, 0x7f,
+                     0x80,       0xff,       0x01010101, 0x80808080, 0xffff0000, 0x12345678,
+                     0x0c0b0a09, 0x7fff8000, 0x80007fff};
+    (*made)["16"] = {0,  1,    2,     0xffff, 0x8000, 0x7fff, 0x8001, 15,    16,
+                     17, 0xff, 0x100, 0x80,   0x7f,   0x5555, 0xaaaa, 0xfffe};
+    (*made)["64"] = {
+        0,          1,  ~0ull, 0x8000000000000000, 0x7fffffffffffffff, 0xffffffff, 0x100000000,
+        0x80000000, 63, 64,    0x123456789abcdef0, 0xffffffff00000000};
     return made;
   }();
   if (is_float_type(type) && type[0] == 'f') return lists->at(type);
@@ -108,7 +128,9 @@ const std::vector<uint64_t>& edge_values(const std::string& type) {
 }
 
 VopCheck::VopCheck(const Shape& shape)
-    : machine(TestMachine::Options{.target = shape.target, .wave64 = shape.wave64, .vgprs = 40, .agprs = 8}), shape_(shape) {}
+    : machine(TestMachine::Options{
+          .target = shape.target, .wave64 = shape.wave64, .vgprs = 40, .agprs = 8}),
+      shape_(shape) {}
 
 uint64_t VopCheck::ordinary_value(const std::string& type) {
   const uint64_t bits = random_();
@@ -123,27 +145,35 @@ uint64_t VopCheck::operand_value(const Operand& operand, int lane) const {
   switch (operand.kind) {
     case OperandKind::kImm: return operand.imm;
     case OperandKind::kVgpr: {
-      const uint64_t low = before_[operand.index * static_cast<size_t>(lanes) + static_cast<size_t>(lane)];
+      const uint64_t low =
+          before_[operand.index * static_cast<size_t>(lanes) + static_cast<size_t>(lane)];
       if (operand.dwords < 2) return low;
-      return low | uint64_t{before_[(operand.index + 1u) * static_cast<size_t>(lanes) + static_cast<size_t>(lane)]} << 32;
+      return low | uint64_t{before_[(operand.index + 1u) * static_cast<size_t>(lanes) +
+                                    static_cast<size_t>(lane)]}
+                       << 32;
     }
     case OperandKind::kScalar:
-      return scalars_before_[operand.index] | (operand.dwords > 1 ? uint64_t{scalars_before_[operand.index + 1]} << 32 : 0);
+      return scalars_before_[operand.index] |
+             (operand.dwords > 1 ? uint64_t{scalars_before_[operand.index + 1]} << 32 : 0);
     default: return 0;
   }
 }
 
-uint64_t VopCheck::modified_source(const Inst& inst, int k, const std::string& type, int lane, bool& writable) const {
+uint64_t VopCheck::modified_source(const Inst& inst, int k, const std::string& type, int lane,
+                                   bool& writable) const {
   const int lanes = shape_.wave64 ? 64 : 32;
   const Operand& operand = inst.src[k];
   uint64_t value = 0;
   if (k == 0 && inst.dpp != isa::Dpp::kNone) {
     const int from = dpp_lane(inst, lane, lanes);
     const uint32_t exec_half = from < 32 ? isa::slot::kExecLo : isa::slot::kExecHi;
-    const bool valid = from >= 0 && (inst.fetch_inactive || (scalars_before_[exec_half] >> from % 32 & 1) != 0);
+    const bool valid =
+        from >= 0 && (inst.fetch_inactive || (scalars_before_[exec_half] >> from % 32 & 1) != 0);
     if (valid) value = operand_value(operand, from);
     else if (!inst.bound_ctrl && inst.dpp == isa::Dpp::kDpp16) writable = false;
-    if (inst.dpp == isa::Dpp::kDpp16 && ((inst.row_mask >> lane / 16 & 1) == 0 || (inst.bank_mask >> lane % 16 / 4 & 1) == 0)) writable = false;
+    if (inst.dpp == isa::Dpp::kDpp16 &&
+        ((inst.row_mask >> lane / 16 & 1) == 0 || (inst.bank_mask >> lane % 16 / 4 & 1) == 0))
+      writable = false;
   } else {
     value = operand_value(operand, lane);
   }
@@ -153,8 +183,9 @@ uint64_t VopCheck::modified_source(const Inst& inst, int k, const std::string& t
       uint16_t half = static_cast<uint16_t>(operand.op_sel ? value >> 16 : value);
       if ((mode.denorm_f16_f64 & 1) == 0) half = static_cast<uint16_t>(flushed("f16", half));
       const double wide = reference_f16(half);
-      value = std::isnan(wide) ? uint64_t{half & 0x8000u} << 16 | 0x7f800000u | uint64_t{half & 0x3ffu} << 13
-                               : std::bit_cast<uint32_t>(static_cast<float>(wide));
+      value = std::isnan(wide)
+                  ? uint64_t{half & 0x8000u} << 16 | 0x7f800000u | uint64_t{half & 0x3ffu} << 13
+                  : std::bit_cast<uint32_t>(static_cast<float>(wide));
     } else if ((mode.denorm_f32 & 1) == 0) {
       value = flushed("f32", value);
     }
@@ -166,10 +197,14 @@ uint64_t VopCheck::modified_source(const Inst& inst, int k, const std::string& t
     const bool dwords = type.ends_with("32");
     const int half_bits = dwords ? 32 : 16;
     const uint64_t half_mask = dwords ? 0xffffffff : 0xffff;
-    const bool in_place = inst.op == isa::Op::v_pk_fmac_f16 || inst.op == isa::Op::v_dot2c_f32_f16 || inst.op == isa::Op::v_dot2c_i32_i16 ||
-                          inst.op == isa::Op::v_dot2_f16_f16 || inst.op == isa::Op::v_dot2_bf16_bf16;
-    uint64_t lower = in_place || !operand.op_sel ? value & half_mask : value >> half_bits & half_mask;
-    uint64_t upper = in_place || operand.op_sel_hi ? value >> half_bits & half_mask : value & half_mask;
+    const bool in_place =
+        inst.op == isa::Op::v_pk_fmac_f16 || inst.op == isa::Op::v_dot2c_f32_f16 ||
+        inst.op == isa::Op::v_dot2c_i32_i16 || inst.op == isa::Op::v_dot2_f16_f16 ||
+        inst.op == isa::Op::v_dot2_bf16_bf16;
+    uint64_t lower =
+        in_place || !operand.op_sel ? value & half_mask : value >> half_bits & half_mask;
+    uint64_t upper =
+        in_place || operand.op_sel_hi ? value >> half_bits & half_mask : value & half_mask;
     const uint64_t sign = uint64_t{1} << (half_bits - 1);
     if (in_place && operand.abs) lower &= ~sign, upper &= ~sign;
     if (operand.neg) lower ^= uint64_t{1} << (half_bits - 1);
@@ -181,29 +216,39 @@ uint64_t VopCheck::modified_source(const Inst& inst, int k, const std::string& t
     if (bits == 16) value &= 0xffff;
     if (bits == 8) value &= 0xff;
     const uint64_t sign = bits == 8 ? 0 : uint64_t{1} << (bits - 1);
-    const bool sign_is_choice = inst.op == isa::Op::v_dot4_i32_iu8 || inst.op == isa::Op::v_dot8_i32_iu4;
+    const bool sign_is_choice =
+        inst.op == isa::Op::v_dot4_i32_iu8 || inst.op == isa::Op::v_dot8_i32_iu4;
     if (operand.abs && !sign_is_choice) value &= ~sign;
     if (operand.neg && !sign_is_choice) value ^= sign;
   }
-  if (is_float_type(type) && ((uses_f32_mode(type) ? mode.denorm_f32 : mode.denorm_f16_f64) & 1) == 0) value = flushed(type, value);
+  if (is_float_type(type) &&
+      ((uses_f32_mode(type) ? mode.denorm_f32 : mode.denorm_f16_f64) & 1) == 0)
+    value = flushed(type, value);
   return value;
 }
 
-uint64_t VopCheck::finished_result(const Inst& inst, const std::string& type, uint64_t value) const {
+uint64_t VopCheck::finished_result(const Inst& inst, const std::string& type,
+                                   uint64_t value) const {
   const FloatMode& mode = machine.wave.mode;
   if (!is_float_type(type)) return value;
   const bool keeps = ((uses_f32_mode(type) ? mode.denorm_f32 : mode.denorm_f16_f64) & 2) != 0;
   if (!keeps) value = flushed(type, value);
   const auto each = [&](auto&& fn) {
-    if (type == "pkf16") return fn(value & 0xffff, std::string("f16")) | fn(value >> 16, std::string("f16")) << 16;
-    if (type == "pkf32") return fn(value & 0xffffffff, std::string("f32")) | fn(value >> 32, std::string("f32")) << 32;
+    if (type == "pkf16")
+      return fn(value & 0xffff, std::string("f16")) | fn(value >> 16, std::string("f16")) << 16;
+    if (type == "pkf32")
+      return fn(value & 0xffffffff, std::string("f32")) | fn(value >> 32, std::string("f32")) << 32;
     return fn(value, type);
   };
   const auto as_double = [](uint64_t bits, const std::string& t) {
-    return t == "f16" ? reference_f16(static_cast<uint16_t>(bits)) : t == "f32" ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits))) : std::bit_cast<double>(bits);
+    return t == "f16"   ? reference_f16(static_cast<uint16_t>(bits))
+           : t == "f32" ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits)))
+                        : std::bit_cast<double>(bits);
   };
   const auto as_bits = [](double number, const std::string& t) -> uint64_t {
-    return t == "f16" ? reference_to_f16(number) : t == "f32" ? std::bit_cast<uint32_t>(static_cast<float>(number)) : std::bit_cast<uint64_t>(number);
+    return t == "f16"   ? reference_to_f16(number)
+           : t == "f32" ? std::bit_cast<uint32_t>(static_cast<float>(number))
+                        : std::bit_cast<uint64_t>(number);
   };
   if (inst.omod != 0 && !mode.ieee && !keeps)
     value = each([&](uint64_t bits, const std::string& t) -> uint64_t {
@@ -262,7 +307,8 @@ bool VopCheck::check(const Inst& inst, int rounds, uint64_t exec) {
   }
   const bool is_compare = result_type == "bit";
   const bool is_cmpx = found->first.starts_with("v_cmpx");
-  const bool saturates = inst.clamp && !is_float_type(result_type) && reference.saturating != nullptr;
+  const bool saturates =
+      inst.clamp && !is_float_type(result_type) && reference.saturating != nullptr;
   const int lanes = shape_.wave64 ? 64 : 32;
   Wave& wave = machine.wave;
   const size_t row_count = 40u * static_cast<size_t>(lanes);
@@ -277,8 +323,10 @@ bool VopCheck::check(const Inst& inst, int rounds, uint64_t exec) {
         if (operand.kind != OperandKind::kVgpr) continue;
         const bool packed = sources[k].starts_with("pk") || sources[k] == "mix";
         uint64_t value = random_();
-        if (sources.size() > 2 || packed ? random_() % 3 != 0 : n < edge_values(sources[k]).size() * 40) {
-          if (packed && (sources[k] == "pkf16" || sources[k] == "pk16" || (sources[k] == "mix" && operand.op_sel_hi))) {
+        if (sources.size() > 2 || packed ? random_() % 3 != 0
+                                         : n < edge_values(sources[k]).size() * 40) {
+          if (packed && (sources[k] == "pkf16" || sources[k] == "pk16" ||
+                         (sources[k] == "mix" && operand.op_sel_hi))) {
             const std::string half = sources[k] == "pk16" ? "u16" : "f16";
             const auto& list = edge_values(half);
             value = list[random_() % list.size()] | list[random_() % list.size()] << 16;
@@ -300,17 +348,22 @@ bool VopCheck::check(const Inst& inst, int rounds, uint64_t exec) {
         } else if (sources[k] == "f64" && random_() % 2 == 0) {
           value = (value & 0x807fffffffffffff) + 0x3fc0000000000000;
         }
-        if (ordinary && (is_float_type(sources[k]) || sources[k] == "mix")) value = ordinary_value(sources[k]);
+        if (ordinary && (is_float_type(sources[k]) || sources[k] == "mix"))
+          value = ordinary_value(sources[k]);
         machine.set_v(operand.index, lane, static_cast<uint32_t>(value));
-        if (operand.dwords > 1) machine.set_v(operand.index + 1u, lane, static_cast<uint32_t>(value >> 32));
+        if (operand.dwords > 1)
+          machine.set_v(operand.index + 1u, lane, static_cast<uint32_t>(value >> 32));
       }
-      if (types.size() > 1 && reference.types.find("old") != std::string::npos && random_() % 2 == 0) {
+      if (types.size() > 1 && reference.types.find("old") != std::string::npos &&
+          random_() % 2 == 0) {
         const auto& list = edge_values(result_type);
         machine.set_v(inst.dst.index, lane, static_cast<uint32_t>(list[random_() % list.size()]));
-        if (ordinary && is_float_type(result_type)) machine.set_v(inst.dst.index, lane, static_cast<uint32_t>(ordinary_value(result_type)));
+        if (ordinary && is_float_type(result_type))
+          machine.set_v(inst.dst.index, lane, static_cast<uint32_t>(ordinary_value(result_type)));
       }
     }
-    for (uint32_t at = 0; at < 64; ++at) machine.set_s(at, static_cast<uint32_t>(ordinary ? ordinary_value("f32") : random_()));
+    for (uint32_t at = 0; at < 64; ++at)
+      machine.set_s(at, static_cast<uint32_t>(ordinary ? ordinary_value("f32") : random_()));
     machine.set_vcc(random_());
     machine.set_exec(exec);
     before_.assign(wave.v, wave.v + row_count);
@@ -319,10 +372,13 @@ bool VopCheck::check(const Inst& inst, int rounds, uint64_t exec) {
     handler(wave, inst);
 
     uint64_t expected_mask = 0;
-    const uint64_t mask_source = !has_mask_source ? 0
-                                 : inst.src[sources.size()].kind == OperandKind::kNone
-                                     ? scalars_before_[isa::slot::kVccLo] | uint64_t{scalars_before_[isa::slot::kVccHi]} << 32
-                                     : scalars_before_[inst.src[sources.size()].index] | uint64_t{scalars_before_[inst.src[sources.size()].index + 1]} << 32;
+    const uint64_t mask_source =
+        !has_mask_source ? 0
+        : inst.src[sources.size()].kind == OperandKind::kNone
+            ? scalars_before_[isa::slot::kVccLo] | uint64_t{scalars_before_[isa::slot::kVccHi]}
+                                                       << 32
+            : scalars_before_[inst.src[sources.size()].index] |
+                  uint64_t{scalars_before_[inst.src[sources.size()].index + 1]} << 32;
     std::vector<uint32_t> expected = before_;
     for (int lane = 0; lane < lanes; ++lane) {
       bool writable = (exec >> lane & 1) != 0;
@@ -331,7 +387,8 @@ bool VopCheck::check(const Inst& inst, int rounds, uint64_t exec) {
       in.ieee = wave.mode.ieee;
       in.fp16_overflow = wave.mode.fp16_overflow;
       in.mask = (mask_source >> lane & 1) != 0;
-      for (size_t k = 0; k < sources.size(); ++k) in.s[k] = modified_source(inst, static_cast<int>(k), sources[k], lane, writable);
+      for (size_t k = 0; k < sources.size(); ++k)
+        in.s[k] = modified_source(inst, static_cast<int>(k), sources[k], lane, writable);
       in.old = inst.dst.kind == OperandKind::kVgpr ? operand_value(inst.dst, lane) : 0;
       if (!inst.sdwa && inst.dst.sel == Sel::kWord1) in.old >>= 16;
       if (reference.types.find("old") != std::string::npos && is_float_type(result_type) &&
@@ -344,24 +401,36 @@ bool VopCheck::check(const Inst& inst, int rounds, uint64_t exec) {
       const uint64_t value = finished_result(inst, result_type, result.value);
       const size_t at = inst.dst.index * static_cast<size_t>(lanes) + static_cast<size_t>(lane);
       const int bits = bits_of_type(result_type);
-      expected[at] = bits == 64 ? static_cast<uint32_t>(value) : merged(inst, bits, value, before_[at]);
-      if (bits == 64) expected[at + static_cast<size_t>(lanes)] = static_cast<uint32_t>(value >> 32);
+      expected[at] =
+          bits == 64 ? static_cast<uint32_t>(value) : merged(inst, bits, value, before_[at]);
+      if (bits == 64)
+        expected[at + static_cast<size_t>(lanes)] = static_cast<uint32_t>(value >> 32);
 
       // Tolerance, where the hardware has one: distances of codes, within the same sign.
       if (reference.ulp == 0) continue;
-      const uint64_t got = bits == 64 ? wave.v[at] | uint64_t{wave.v[at + static_cast<size_t>(lanes)]} << 32 : wave.v[at];
-      const uint64_t want = bits == 64 ? expected[at] | uint64_t{expected[at + static_cast<size_t>(lanes)]} << 32 : expected[at];
+      const uint64_t got =
+          bits == 64 ? wave.v[at] | uint64_t{wave.v[at + static_cast<size_t>(lanes)]} << 32
+                     : wave.v[at];
+      const uint64_t want =
+          bits == 64 ? expected[at] | uint64_t{expected[at + static_cast<size_t>(lanes)]} << 32
+                     : expected[at];
       const uint64_t distance = got > want ? got - want : want - got;
-      const bool is_nan = bits == 16 ? (want & 0x7fff) > 0x7c00 : bits == 32 ? (want & 0x7fffffff) > 0x7f800000 : false;
+      const bool is_nan = bits == 16   ? (want & 0x7fff) > 0x7c00
+                          : bits == 32 ? (want & 0x7fffffff) > 0x7f800000
+                                       : false;
       if (distance <= static_cast<uint64_t>(reference.ulp) && !is_nan) {
         expected[at] = wave.v[at];
-        if (bits == 64) expected[at + static_cast<size_t>(lanes)] = wave.v[at + static_cast<size_t>(lanes)];
+        if (bits == 64)
+          expected[at + static_cast<size_t>(lanes)] = wave.v[at + static_cast<size_t>(lanes)];
       }
       // Around the zeros of sine and cosine the reference itself has an absolute error.
       const bool is_wave = found->first.starts_with("v_sin") || found->first.starts_with("v_cos");
-      if (is_wave && bits == 32 && std::fabs(std::bit_cast<float>(static_cast<uint32_t>(got)) - std::bit_cast<float>(static_cast<uint32_t>(want))) < 0x1p-40f)
+      if (is_wave && bits == 32 &&
+          std::fabs(std::bit_cast<float>(static_cast<uint32_t>(got)) -
+                    std::bit_cast<float>(static_cast<uint32_t>(want))) < 0x1p-40f)
         expected[at] = wave.v[at];
-      if (is_wave && bits == 16 && (want & 0x7fff) == 0 && (got ^ want) == 0x8000) expected[at] = wave.v[at];
+      if (is_wave && bits == 16 && (want & 0x7fff) == 0 && (got ^ want) == 0x8000)
+        expected[at] = wave.v[at];
     }
 
     const auto describe = [&](int lane) {
@@ -369,33 +438,42 @@ bool VopCheck::check(const Inst& inst, int rounds, uint64_t exec) {
       text << found->first << " on " << shape_name(shape_) << ", lane " << lane << std::hex;
       for (size_t k = 0; k < sources.size(); ++k) {
         bool writable = true;
-        text << ", src" << k << " 0x" << operand_value(inst.src[k], lane) << " as 0x" << modified_source(inst, static_cast<int>(k), sources[k], lane, writable);
+        text << ", src" << k << " 0x" << operand_value(inst.src[k], lane) << " as 0x"
+             << modified_source(inst, static_cast<int>(k), sources[k], lane, writable);
       }
-      text << ", old 0x" << (inst.dst.kind == OperandKind::kVgpr ? operand_value(inst.dst, lane) : 0);
+      text << ", old 0x"
+           << (inst.dst.kind == OperandKind::kVgpr ? operand_value(inst.dst, lane) : 0);
       return text.str();
     };
     for (size_t i = 0; i < row_count; ++i)
       if (wave.v[i] != expected[i]) {
-        ADD_FAILURE() << describe(static_cast<int>(i) % lanes) << std::hex << ": v" << std::dec << i / static_cast<size_t>(lanes) << std::hex << " is 0x"
-                      << wave.v[i] << ", expected 0x" << expected[i] << (inst.sdwa ? ", sdwa" : "") << (inst.clamp ? ", clamp" : "") << ", omod " << int{inst.omod};
+        ADD_FAILURE() << describe(static_cast<int>(i) % lanes) << std::hex << ": v" << std::dec
+                      << i / static_cast<size_t>(lanes) << std::hex << " is 0x" << wave.v[i]
+                      << ", expected 0x" << expected[i] << (inst.sdwa ? ", sdwa" : "")
+                      << (inst.clamp ? ", clamp" : "") << ", omod " << int{inst.omod};
         return true;
       }
-    const auto mask_at = [&](uint32_t slot) { return wave.lanes == 64 ? wave.s64(slot) : wave.s[slot]; };
+    const auto mask_at = [&](uint32_t slot) {
+      return wave.lanes == 64 ? wave.s64(slot) : wave.s[slot];
+    };
     if (is_compare || has_mask_result) {
       const Operand& to = inst.dst2.kind == OperandKind::kScalar ? inst.dst2 : inst.dst;
       if (to.kind == OperandKind::kScalar) {
-        EXPECT_EQ(mask_at(to.index), expected_mask) << describe(std::countr_zero(mask_at(to.index) ^ expected_mask));
+        EXPECT_EQ(mask_at(to.index), expected_mask)
+            << describe(std::countr_zero(mask_at(to.index) ^ expected_mask));
         if (mask_at(to.index) != expected_mask) return true;
       }
       if (is_cmpx) {
-        EXPECT_EQ(wave.exec(), expected_mask) << describe(std::countr_zero(wave.exec() ^ expected_mask));
+        EXPECT_EQ(wave.exec(), expected_mask)
+            << describe(std::countr_zero(wave.exec() ^ expected_mask));
         if (wave.exec() != expected_mask) return true;
       }
     }
     // Nothing else changes: scalars apart from the mask result and EXEC of v_cmpx.
     for (uint32_t at = 0; at < isa::slot::kCount; ++at) {
       const Operand& to = inst.dst2.kind == OperandKind::kScalar ? inst.dst2 : inst.dst;
-      const bool is_result = to.kind == OperandKind::kScalar && at >= to.index && at < to.index + (wave.lanes == 64 ? 2u : 1u);
+      const bool is_result = to.kind == OperandKind::kScalar && at >= to.index &&
+                             at < to.index + (wave.lanes == 64 ? 2u : 1u);
       const bool is_exec = is_cmpx && (at == isa::slot::kExecLo || at == isa::slot::kExecHi);
       if (is_result || is_exec) continue;
       EXPECT_EQ(wave.s[at], scalars_before_[at]) << found->first << " changes scalar " << at;

@@ -4,7 +4,8 @@
 #include "emu/float_ops.h"
 
 namespace wavetap::emu {
-WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
 
 inline constexpr auto kAddFloat = [](auto a, auto b) { return a + b; };
 inline constexpr auto kSubFloat = [](auto a, auto b) { return a - b; };
@@ -38,7 +39,8 @@ inline constexpr auto kFloor = [](auto a) { return std::floor(a); };
 inline constexpr auto kCeil = [](auto a) { return std::ceil(a); };
 inline constexpr auto kTrunc = [](auto a) { return std::trunc(a); };
 
-// To the nearest integer, ties to even, whatever the host's rounding mode is. The sign of zero is a's.
+// To the nearest integer, ties to even, whatever the host's rounding mode is. The sign of zero is
+// a's.
 inline constexpr auto kRoundEven = [](auto a) {
   using Float = decltype(a);
   const Float down = std::floor(a);
@@ -75,8 +77,8 @@ inline constexpr auto kScaleBy = [](float a, int32_t exponent) {
   return static_cast<float>(static_cast<double>(a) * power_of_two(exponent));
 };
 
-// a == mantissa * 2^exponent with 0.5 <= |mantissa| < 1; infinities, NaN and zeros are their own mantissa
-// and have exponent 0.
+// a == mantissa * 2^exponent with 0.5 <= |mantissa| < 1; infinities, NaN and zeros are their own
+// mantissa and have exponent 0.
 inline constexpr auto kMantissa = [](auto a) {
   int exponent = 0;
   return a - a == 0 ? std::frexp(a, &exponent) : a;

@@ -1,15 +1,17 @@
 // The generic runner of vector operations: every modifier, every floating-point mode.
 //
-// Order of things, as the manuals have it: fetch, DPP, part select (SDWA or op_sel), sign extension,
-// absolute value, negation, flushing of denormal inputs, the operation, flushing of denormal results,
-// output modifier, clamp, part select of the destination, write under EXEC.
-// References: "Vega" ISA 4.2 (MODE), 6.2.3 (modifiers), 13.3.x (SDWA, DPP); RDNA 2 ISA 6.2.x (DPP8).
+// Order of things, as the manuals have it: fetch, DPP, part select (SDWA or op_sel), sign
+// extension, absolute value, negation, flushing of denormal inputs, the operation, flushing of
+// denormal results, output modifier, clamp, part select of the destination, write under EXEC.
+// References: "Vega" ISA 4.2 (MODE), 6.2.3 (modifiers), 13.3.x (SDWA, DPP); RDNA 2 ISA 6.2.x
+// (DPP8).
 #include <cfenv>
 
 #include "emu/vop.h"
 
 namespace wavetap::emu {
-WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
 namespace {
 
 using isa::Sel;
@@ -60,8 +62,8 @@ constexpr int dpp16_source_lane(int control, int lane, int lanes) {
   }
 }
 
-// The same for all lanes and all controls of DPP16. Controls whose effect depends on the wave's size exist only
-// on gfx9, where it is 64.
+// The same for all lanes and all controls of DPP16. Controls whose effect depends on the wave's
+// size exist only on gfx9, where it is 64.
 constexpr int kDppControls = 0x200;
 struct DppLanes {
   int8_t from[kMaxLanes];  // 0 when there is none
@@ -99,7 +101,8 @@ uint64_t dpp_write_mask(const Inst& inst) {
   return banks & rows;
 }
 
-// Permutes a source in place and returns the lanes that DPP lets be written. `hi` is null for 32 bits.
+// Permutes a source in place and returns the lanes that DPP lets be written. `hi` is null for 32
+// bits.
 uint64_t apply_dpp(const Wave& wave, const Inst& inst, uint32_t* lo, uint32_t* hi) {
   const int lanes = wave.lanes;
   const uint64_t exec = wave.exec();
@@ -206,19 +209,22 @@ void apply_sign_modifiers(OperandType type, const Operand& operand, uint32_t* lo
   for (uint32_t i = 0; i < lanes; ++i) row[i] = (row[i] & keep) ^ flip;
 }
 
-// Copies operand `k` to scratch rows and applies its modifiers. Returns the lanes that may be written.
-uint64_t prepare_source(Wave& wave, const Inst& inst, OperandType type, const Operand& operand, bool is_first,
-                        Row (&scratch)[2]) {
+// Copies operand `k` to scratch rows and applies its modifiers. Returns the lanes that may be
+// written.
+uint64_t prepare_source(Wave& wave, const Inst& inst, OperandType type, const Operand& operand,
+                        bool is_first, Row (&scratch)[2]) {
   uint32_t* const lo = scratch[0].lane;
   uint32_t* const hi = scratch[1].lane;
   const uint32_t lanes = wave.lanes;
   uint64_t writable = ~uint64_t{0};
   Row constant[2];
   const bool wide = type.bits == 64;
-  const Source source = wide ? fetch<true>(wave, operand, constant) : fetch<false>(wave, operand, constant);
+  const Source source =
+      wide ? fetch<true>(wave, operand, constant) : fetch<false>(wave, operand, constant);
   copy_row(lo, source.lo, lanes);
   if (wide) copy_row(hi, source.hi, lanes);
-  if (is_first && inst.dpp != isa::Dpp::kNone) writable = apply_dpp(wave, inst, lo, wide ? hi : nullptr);
+  if (is_first && inst.dpp != isa::Dpp::kNone)
+    writable = apply_dpp(wave, inst, lo, wide ? hi : nullptr);
 
   switch (type.pack) {
     case Pack::kNone:
@@ -272,22 +278,26 @@ Float clamp_result(Float value, bool dx10_clamp) {
   return value > 1 ? Float{1} : value > 0 ? value : Float{0};
 }
 
-uint32_t finish_half(uint32_t half, const Inst& inst, const FloatMode& mode, bool modify, bool flush) {
+uint32_t finish_half(uint32_t half, const Inst& inst, const FloatMode& mode, bool modify,
+                     bool flush) {
   if (flush) half = flush_bits16(half & 0xffff);
   if (modify && !is_nan_bits16(half))
-    half = flush_bits16(round_to_half(apply_output_modifier(half_to_float(half), inst.omod), mode.round_f16_f64));
+    half = flush_bits16(
+        round_to_half(apply_output_modifier(half_to_float(half), inst.omod), mode.round_f16_f64));
   if (inst.clamp) half = float_to_half(clamp_result(half_to_float(half), mode.dx10_clamp));
   return half & 0xffff;
 }
 
-uint32_t finish_single(uint32_t bits, const Inst& inst, const FloatMode& mode, bool modify, bool flush) {
+uint32_t finish_single(uint32_t bits, const Inst& inst, const FloatMode& mode, bool modify,
+                       bool flush) {
   if (flush) bits = flush_bits32(bits);
   if (modify) bits = flush_bits32(bits_of(apply_output_modifier(f32_of(bits), inst.omod)));
   if (inst.clamp) bits = bits_of(clamp_result(f32_of(bits), mode.dx10_clamp));
   return bits;
 }
 
-uint64_t finish_double(uint64_t bits, const Inst& inst, const FloatMode& mode, bool modify, bool flush) {
+uint64_t finish_double(uint64_t bits, const Inst& inst, const FloatMode& mode, bool modify,
+                       bool flush) {
   if (flush) bits = flush_bits64(bits);
   if (modify) bits = flush_bits64(bits_of(apply_output_modifier(f64_of(bits), inst.omod)));
   if (inst.clamp) bits = bits_of(clamp_result(f64_of(bits), mode.dx10_clamp));
@@ -307,7 +317,8 @@ void finish_float_result(OperandType type, const Inst& inst, const FloatMode& mo
       lo[i] = finish_single(lo[i], inst, mode, modify, flush);
       hi[i] = finish_single(hi[i], inst, mode, modify, flush);
     } else if (type.bits == 64) {
-      const uint64_t value = finish_double(lo[i] | uint64_t{hi[i]} << 32, inst, mode, modify, flush);
+      const uint64_t value =
+          finish_double(lo[i] | uint64_t{hi[i]} << 32, inst, mode, modify, flush);
       lo[i] = static_cast<uint32_t>(value);
       hi[i] = static_cast<uint32_t>(value >> 32);
     } else if (type.bits == 16) {
@@ -329,8 +340,8 @@ uint32_t merge_part(uint32_t value, uint32_t old, const Inst& inst) {
   const uint32_t placed = value << shift & mask;
   if (inst.dst_preserve) return placed | (old & ~mask);
   if (inst.dst_sext) {
-    const uint32_t extended =
-        is_word ? static_cast<uint32_t>(static_cast<int16_t>(value)) : static_cast<uint32_t>(static_cast<int8_t>(value));
+    const uint32_t extended = is_word ? static_cast<uint32_t>(static_cast<int16_t>(value))
+                                      : static_cast<uint32_t>(static_cast<int8_t>(value));
     return extended << shift;
   }
   return placed;
@@ -338,8 +349,8 @@ uint32_t merge_part(uint32_t value, uint32_t old, const Inst& inst) {
 
 // --- VGPR indexing (gfx9, s_set_gpr_idx_on).
 
-// Adds M0 to the VGPR numbers that the mode names. A source outside the wave's registers reads v0, a
-// destination outside is not written: false.
+// Adds M0 to the VGPR numbers that the mode names. A source outside the wave's registers reads v0,
+// a destination outside is not written: false.
 bool index_registers(const Wave& wave, Inst& inst) {
   const uint32_t offset = wave.s[isa::slot::kM0] & 0xff;
   const auto in_range = [&](const Operand& operand) {
@@ -388,7 +399,8 @@ void run_resolved(Wave& wave, const Inst& inst, const Signature& signature, Kern
     kernel(args);
   }
 
-  if (type.bits == 1) return store_compare(wave, inst, args.mask_out & writable, signature.writes_exec);
+  if (type.bits == 1)
+    return store_compare(wave, inst, args.mask_out & writable, signature.writes_exec);
   if (type.is_float) finish_float_result(type, inst, wave.mode, args.out_lo, args.out_hi, lanes);
 
   uint32_t* const to = wave.vrow(inst.dst.index);
@@ -411,16 +423,20 @@ void apply_nan_rule(RowArgs& args, OperandType type, const OperandType* sources,
   };
   const auto is_nan = [&](uint64_t value) {
     if (bits == 64) return is_nan_bits64(value);
-    return bits == 16 ? is_nan_bits16(static_cast<uint32_t>(value)) : is_nan_bits32(static_cast<uint32_t>(value));
+    return bits == 16 ? is_nan_bits16(static_cast<uint32_t>(value))
+                      : is_nan_bits32(static_cast<uint32_t>(value));
   };
   const uint64_t quiet_bit = bits == 64 ? uint64_t{1} << 51 : bits == 16 ? 1u << 9 : 1u << 22;
-  const uint64_t default_nan = bits == 64 ? kDefaultNanF64 : bits == 16 ? kDefaultNanF16 : kDefaultNanF32;
+  const uint64_t default_nan = bits == 64   ? kDefaultNanF64
+                               : bits == 16 ? kDefaultNanF16
+                                            : kDefaultNanF32;
   for (uint32_t i = 0; i < args.lanes; ++i) {
     for (int part = 0; part < parts; ++part) {
       if (!is_nan(read(args.out_lo, args.out_hi, part, i))) continue;
       uint64_t result = default_nan;
       for (size_t k = 0; k < count; ++k) {
-        if (!sources[k].is_float || sources[k].bits != type.bits || has_halves(sources[k].pack)) continue;
+        if (!sources[k].is_float || sources[k].bits != type.bits || has_halves(sources[k].pack))
+          continue;
         const uint64_t value = read(args.lo[k], args.hi[k], part, i);
         if (!is_nan(value)) continue;
         result = value | quiet_bit;

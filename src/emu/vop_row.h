@@ -1,5 +1,6 @@
-// VopRow: the handlers of one vector operation, and the tables of them. The tables may exist several times,
-// built for different host instruction sets; this header is what they have in common.
+// VopRow: the handlers of one vector operation, and the tables of them. The tables may exist
+// several times, built for different host instruction sets; this header is what they have in
+// common.
 #pragma once
 
 #include "emu/exec.h"
@@ -18,9 +19,10 @@ enum class Pack : uint8_t {
 
 struct VopRow {
   isa::Op op = isa::Op::kInvalid;
-  Handler plain = nullptr;       // no modifiers, see also plain_signs
-  Handler plain_low = nullptr;   // the same, into the low half of the register: 16-bit results only
-  // No modifiers; every operand a VGPR, or every one but the first, which is scalar. [wave64][scalar]; may be null.
+  Handler plain = nullptr;      // no modifiers, see also plain_signs
+  Handler plain_low = nullptr;  // the same, into the low half of the register: 16-bit results only
+  // No modifiers; every operand a VGPR, or every one but the first, which is scalar.
+  // [wave64][scalar]; may be null.
   Handler direct[2][2] = {};
   Handler generic = nullptr;     // any modifier except integer clamp
   Handler saturating = nullptr;  // integer clamp; null when the operation has none

@@ -1,7 +1,8 @@
 #include "emu/vop_tables.h"
 
 namespace wavetap::emu {
-WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
 namespace {
 
 const VopRow* find_vop_row(Op op) {

@@ -4,7 +4,8 @@
 #include "emu/vop.h"
 
 namespace wavetap::emu {
-WT_VOP_DEFAULT_VARIANT namespace WT_VOP_VARIANT {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
 
 const VopRow* find_int_row(Op op);      // exec_vop_int.cc
 const VopRow* find_f32_row(Op op);      // exec_vop_f32.cc

@@ -1,4 +1,5 @@
-// What handlers may do to a wave, apart from what is inline in wave.h: faults, jumps, translation misses.
+// What handlers may do to a wave, apart from what is inline in wave.h: faults, jumps, translation
+// misses.
 #include "emu/wave.h"
 
 #include <cstdio>
@@ -11,14 +12,10 @@ namespace wavetap::emu {
 
 uint32_t Wave::read_computed_slot(uint32_t at) const {
   switch (at) {
-    case isa::slot::kScc:
-      return scc ? 1 : 0;
-    case isa::slot::kVccz:
-      return vcc() == 0 ? 1 : 0;
-    case isa::slot::kExecz:
-      return exec() == 0 ? 1 : 0;
-    default:
-      return 0;
+    case isa::slot::kScc: return scc ? 1 : 0;
+    case isa::slot::kVccz: return vcc() == 0 ? 1 : 0;
+    case isa::slot::kExecz: return exec() == 0 ? 1 : 0;
+    default: return 0;
   }
 }
 
@@ -62,7 +59,8 @@ void Wave::jump(uint64_t address) {
 std::byte* Wave::translate_slow(uint64_t address, uint32_t size_bytes, bool write, int lane) {
   const uint64_t scratch_size = uint64_t{scratch_bytes_per_lane} * lanes;
   if (address >= kScratchVa && address - kScratchVa < scratch_size) {
-    if (scratch_size - (address - kScratchVa) >= size_bytes) return scratch + (address - kScratchVa);
+    if (scratch_size - (address - kScratchVa) >= size_bytes)
+      return scratch + (address - kScratchVa);
     raise(FaultKind::kApertureViolation, {address}, write, lane, "past the end of scratch");
     return nullptr;
   }
@@ -94,7 +92,8 @@ std::byte* Wave::translate_slow(uint64_t address, uint32_t size_bytes, bool writ
     }
     const uint64_t skipped = range.end - next.begin;
     if (next.host + skipped != range.host + (range.end - range.begin)) {
-      raise(FaultKind::kPageFault, {address}, write, lane, "access straddles two unrelated mappings");
+      raise(FaultKind::kPageFault, {address}, write, lane,
+            "access straddles two unrelated mappings");
       return nullptr;
     }
     range.end = next.end;

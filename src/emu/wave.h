@@ -1,11 +1,11 @@
 // Wave: the architectural state of one wave, and what instruction handlers may do to it.
 //
-// Layout: vector registers are rows of `lanes` 32-bit values (structure of arrays), so one instruction
-// is one loop over a row that the compiler vectorises. Scalars live in one array indexed by
-// isa::slot numbers; VCC and EXEC are slots of it like any other.
+// Layout: vector registers are rows of `lanes` 32-bit values (structure of arrays), so one
+// instruction is one loop over a row that the compiler vectorises. Scalars live in one array
+// indexed by isa::slot numbers; VCC and EXEC are slots of it like any other.
 //
-// A handler reads every source before it writes any result, leaves lanes outside EXEC untouched, and
-// reports trouble with raise(). It never touches guest memory except through translate().
+// A handler reads every source before it writes any result, leaves lanes outside EXEC untouched,
+// and reports trouble with raise(). It never touches guest memory except through translate().
 #pragma once
 
 #include <bit>
@@ -46,9 +46,9 @@ struct Tlb {
 
 // Floating-point environment, from MODE; s_setreg and s_round_mode change it.
 struct FloatMode {
-  uint8_t round_f32 = 0;       // 0 nearest-even, 1 +inf, 2 -inf, 3 zero
+  uint8_t round_f32 = 0;  // 0 nearest-even, 1 +inf, 2 -inf, 3 zero
   uint8_t round_f16_f64 = 0;
-  uint8_t denorm_f32 = 3;      // bit 0: inputs kept, bit 1: outputs kept
+  uint8_t denorm_f32 = 3;  // bit 0: inputs kept, bit 1: outputs kept
   uint8_t denorm_f16_f64 = 3;
   bool ieee = true;
   bool dx10_clamp = true;
@@ -57,9 +57,9 @@ struct FloatMode {
 
 enum class WaveState : uint8_t {
   kRunning,
-  kYielded,    // slept: run others first
+  kYielded,  // slept: run others first
   kAtBarrier,
-  kLeftCode,   // goes on at jump_pc, which is not in `program`: the engine finds the code there
+  kLeftCode,  // goes on at jump_pc, which is not in `program`: the engine finds the code there
   kFinished,
   kFaulted,
 };
@@ -68,41 +68,44 @@ struct alignas(64) Wave {
   uint32_t s[isa::slot::kCount] = {};
   bool scc = false;
   WaveState state = WaveState::kRunning;
-  uint8_t lanes = 64;          // wave size: 32 or 64; also the row length of v and a
+  uint8_t lanes = 64;  // wave size: 32 or 64; also the row length of v and a
   FloatMode mode;
-  // gfx9's VGPR indexing (s_set_gpr_idx_on): bits 0..2 add M0[7:0] to the VGPR number of src0..src2, bit
-  // 3 to the destination's. 0 when off.
+  // gfx9's VGPR indexing (s_set_gpr_idx_on): bits 0..2 add M0[7:0] to the VGPR number of
+  // src0..src2, bit 3 to the destination's. 0 when off.
   uint8_t vgpr_index = 0;
-  bool gpr_index_mode = false; // MODE.GPR_IDX_EN; vgpr_index is then M0[15:12]
-  uint32_t mode_rest = 0;      // bits of MODE kept nowhere else: exception enables and the like
-  uint32_t trap_status = 0;    // TRAPSTS
+  bool gpr_index_mode = false;  // MODE.GPR_IDX_EN; vgpr_index is then M0[15:12]
+  uint32_t mode_rest = 0;       // bits of MODE kept nowhere else: exception enables and the like
+  uint32_t trap_status = 0;     // TRAPSTS
 
-  uint32_t* v = nullptr;       // VGPR rows: v[reg * lanes + lane]
-  uint32_t* a = nullptr;       // AGPR rows; gfx90a: the part of v past the accum offset
-  uint32_t vgpr_count = 0;     // rows a handler may touch; operands are checked when code is lowered
+  uint32_t* v = nullptr;  // VGPR rows: v[reg * lanes + lane]
+  uint32_t* a = nullptr;  // AGPR rows; gfx90a: the part of v past the accum offset
+  // Rows a handler may touch; operands are checked when code is lowered.
+  uint32_t vgpr_count = 0;
   uint32_t agpr_count = 0;
 
-  int32_t pc = 0;              // index of the NEXT instruction; a branch handler assigns it
-  int64_t budget = 0;          // instructions of this slice; zeroed to leave the run loop
+  int32_t pc = 0;      // index of the NEXT instruction; a branch handler assigns it
+  int64_t budget = 0;  // instructions of this slice; zeroed to leave the run loop
   const isa::Program* program = nullptr;
-  const Step* steps = nullptr;         // handlers of `program`, by instruction index
-  const StepCount* counts = nullptr;   // how each instruction counts, likewise
-  uint64_t jump_pc = 0;                // valid in state kLeftCode
-  JumpCache* jumps = nullptr;          // of the worker now running this wave
+  const Step* steps = nullptr;        // handlers of `program`, by instruction index
+  const StepCount* counts = nullptr;  // how each instruction counts, likewise
+  uint64_t jump_pc = 0;               // valid in state kLeftCode
+  JumpCache* jumps = nullptr;         // of the worker now running this wave
 
   Workgroup* workgroup = nullptr;
   uint32_t wave_in_group = 0;
-  std::byte* lds = nullptr;    // the workgroup's; its waves run on one host thread, so plain accesses do
+  // The workgroup's; its waves run on one host thread, so plain accesses do.
+  std::byte* lds = nullptr;
   uint32_t lds_bytes = 0;
-  std::byte* scratch = nullptr;        // this wave's, swizzled: (off/4)*4*lanes + lane*4 + off%4
+  std::byte* scratch = nullptr;  // this wave's, swizzled: (off/4)*4*lanes + lane*4 + off%4
   uint32_t scratch_bytes_per_lane = 0;
 
   const Dispatch* dispatch = nullptr;
-  Tlb* tlb = nullptr;          // of the worker now running this wave
+  Tlb* tlb = nullptr;            // of the worker now running this wave
   Counters* counters = nullptr;  // null when nobody asked: test once per instruction at most
-  Fault fault;                 // valid in state kFaulted
-  uint64_t executed = 0;       // instructions so far, each attempt of one that waits included
-  bool waits_for_sync = false;   // the instruction at pc is a ds_gws_* that waits; it is tried again
+  Fault fault;                   // valid in state kFaulted
+  uint64_t executed = 0;         // instructions so far, each attempt of one that waits included
+  // The instruction at pc is a ds_gws_* that waits; it is tried again.
+  bool waits_for_sync = false;
   uint32_t sync_generation = 0;  // of its resource, when the wait began
 
   // --- Registers.
@@ -180,10 +183,8 @@ inline uint64_t Wave::read_mask(const isa::Operand& operand) const {
 }
 
 inline void Wave::write_mask(const isa::Operand& operand, uint64_t mask) {
-  if (lanes == 64)
-    write_s64(operand, mask);
-  else
-    write_s32(operand, static_cast<uint32_t>(mask));
+  if (lanes == 64) write_s64(operand, mask);
+  else write_s32(operand, static_cast<uint32_t>(mask));
 }
 
 inline std::byte* Wave::translate(uint64_t address, uint32_t size_bytes, bool write, int lane) {

@@ -1,9 +1,9 @@
 // Chrome trace events in the dialect PyTorch's Kineto writes and Perfetto, chrome://tracing and
-// holistic-trace tools read: numeric ids, microseconds with a fraction, a category per kind, flows from
-// each launch to its op (cat ac2g), a track per stream, counters for work in flight.
+// holistic-trace tools read: numeric ids, microseconds with a fraction, a category per kind, flows
+// from each launch to its op (cat ac2g), a track per stream, counters for work in flight.
 //
-// Times are relative to the trace's first event; `baseTimeNanoseconds` holds that event's own time. A
-// double keeps 53 bits: microseconds since boot with a nanosecond fraction would not survive.
+// Times are relative to the trace's first event; `baseTimeNanoseconds` holds that event's own time.
+// A double keeps 53 bits: microseconds since boot with a nanosecond fraction would not survive.
 #include "export/chrome.h"
 
 #include <algorithm>
@@ -66,11 +66,13 @@ class Events {
         name_event("process_name", thread.pid, 0, "process " + std::to_string(thread.pid));
         sort_event("process_sort_index", thread.pid, 0, 0);
       }
-      name_event("thread_name", thread.pid, thread.tid,
-                 "thread " + std::to_string(thread.tid) + (thread.tid == thread.pid ? " (main)" : ""));
+      name_event(
+          "thread_name", thread.pid, thread.tid,
+          "thread " + std::to_string(thread.tid) + (thread.tid == thread.pid ? " (main)" : ""));
     }
     std::map<int32_t, std::set<int32_t>> queues;
-    for (size_t op = 0; op < trace_.ops.size(); ++op) queues[trace_.ops.gpu[op]].insert(trace_.ops.queue[op]);
+    for (size_t op = 0; op < trace_.ops.size(); ++op)
+      queues[trace_.ops.gpu[op]].insert(trace_.ops.queue[op]);
     for (const auto& [gpu, ids] : queues) {
       name_event("process_name", gpu_pid(gpu), 0, "GPU " + std::to_string(gpu));
       sort_event("process_sort_index", gpu_pid(gpu), 0, 1000000 + gpu);
@@ -92,7 +94,8 @@ class Events {
     sink_.write(numbered ? ",\"cat\":\"cpu_op\""
                 : marker ? ",\"cat\":\"user_annotation\""
                          : ",\"cat\":\"cuda_runtime\"");
-    text(",\"name\":", marker && !args.empty() ? args.substr(0, numbers) : trace_.str(apis.name[row]));
+    text(",\"name\":",
+         marker && !args.empty() ? args.substr(0, numbers) : trace_.str(apis.name[row]));
     number(",\"pid\":", thread.pid);
     number(",\"tid\":", thread.tid);
     time(",\"ts\":", apis.start[row] - c_.base);
@@ -101,7 +104,8 @@ class Events {
     sink_.write(",\"args\":{\"External id\":");
     sink_.integer(apis.id[row]);
     if (marker) {
-      // An operator's marker carries its numbers in its text; they belong beside the name, not into it.
+      // An operator's marker carries its numbers in its text; they belong beside the name, not into
+      // it.
       if (numbered) text(",\"args\":", args);
     } else {
       number(",\"correlation\":", apis.id[row]);
@@ -117,9 +121,9 @@ class Events {
     open('X');
     const OpKind kind = c_.kinds[row];
     text(",\"cat\":", kind == OpKind::kKernel ? "kernel"
-                : kind == OpKind::kCopy ? "gpu_memcpy"
-                : kind == OpKind::kFill ? "gpu_memset"
-                                        : "gpu_op");
+                      : kind == OpKind::kCopy ? "gpu_memcpy"
+                      : kind == OpKind::kFill ? "gpu_memset"
+                                              : "gpu_op");
     text(",\"name\":", trace_.str(ops.name(row)));
     number(",\"pid\":", gpu_pid(ops.gpu[row]));
     number(",\"tid\":", ops.queue[row]);
@@ -212,7 +216,8 @@ class Events {
     const char start[] = {',', '\n', '{', '"', 'p', 'h', '"', ':', '"', phase, '"'};
     sink_.write({start, sizeof start});
   }
-  // Keys are given as they stand in the text, with comma, quotes and colon: one store instead of three.
+  // Keys are given as they stand in the text, with comma, quotes and colon: one store instead of
+  // three.
   template <size_t N>
   void number(const char (&key)[N], int64_t value) {
     sink_.write({key, N - 1});
@@ -231,7 +236,8 @@ class Events {
     sink_.integer(ns / 1000);
     const auto fraction = static_cast<int>(ns % 1000);
     if (fraction == 0) return;
-    const char digits[] = {'.', static_cast<char>('0' + fraction / 100), static_cast<char>('0' + fraction / 10 % 10),
+    const char digits[] = {'.', static_cast<char>('0' + fraction / 100),
+                           static_cast<char>('0' + fraction / 10 % 10),
                            static_cast<char>('0' + fraction % 10)};
     sink_.write({digits, sizeof digits});
   }

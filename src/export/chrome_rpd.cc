@@ -1,8 +1,9 @@
-// Chrome trace events exactly as RPD's converter writes them, for tools that depend on its event set:
-// everything a string, GPUs as processes, one flow per call-op link, Idle and QueueDepth counters and
-// "UserMarker frame" spans on the GPU. Two of its faults are not kept: names are escaped, so the JSON is
-// always valid, and the quotes and tabs it drops from texts stay dropped only because its readers expect
-// that. The last frame of each thread, which RPD forgets, is left out here as well.
+// Chrome trace events exactly as RPD's converter writes them, for tools that depend on its event
+// set: everything a string, GPUs as processes, one flow per call-op link, Idle and QueueDepth
+// counters and "UserMarker frame" spans on the GPU. Two of its faults are not kept: names are
+// escaped, so the JSON is always valid, and the quotes and tabs it drops from texts stay dropped
+// only because its readers expect that. The last frame of each thread, which RPD forgets, is left
+// out here as well.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -43,7 +44,9 @@ class Writer {
   }
 
  private:
-  bool has(size_t api_row) const { return options_.whole() || options_.wants(trace_.apis.start[api_row]); }
+  bool has(size_t api_row) const {
+    return options_.whole() || options_.wants(trace_.apis.start[api_row]);
+  }
   bool has_op(size_t op) const { return options_.whole() || options_.wants(trace_.ops.start[op]); }
 
   void key(std::string_view name, int64_t value) {
@@ -129,7 +132,8 @@ class Writer {
       const uint32_t api = trace_.links.api[i], op = trace_.links.op[i];
       if (api == kNoRow || op == kNoRow || trace_.apis.name[api] != launch || !has(api)) continue;
       Span& span = launches[api];
-      span.first = span.ops == 0 ? trace_.ops.start[op] : std::min(span.first, trace_.ops.start[op]);
+      span.first =
+          span.ops == 0 ? trace_.ops.start[op] : std::min(span.first, trace_.ops.start[op]);
       span.last = span.ops == 0 ? trace_.ops.end[op] : std::max(span.last, trace_.ops.end[op]);
       span.gpu = trace_.ops.gpu[op];
       span.queue = trace_.ops.queue[op];
@@ -172,8 +176,9 @@ class Writer {
         sink_.json_string(args);
         sink_.write("}}\n");
       } else {
-        complete(thread.pid, thread.tid, marker ? std::string_view(args) : trace_.str(apis.name[row]),
-                 us(apis.start[row]), us(apis.end[row] - apis.start[row]), args);
+        complete(thread.pid, thread.tid,
+                 marker ? std::string_view(args) : trace_.str(apis.name[row]), us(apis.start[row]),
+                 us(apis.end[row] - apis.start[row]), args);
       }
     }
   }
@@ -184,9 +189,10 @@ class Writer {
       if (api == kNoRow || op == kNoRow || !has(api)) continue;
       const store::Thread& thread = trace_.threads[trace_.apis.thread[api]];
       const double begin = us(trace_.ops.start[op]);
-      flow(thread.pid, thread.tid, std::min(us(trace_.apis.end[api]) - 2, begin), trace_.links.id[i],
-           "\"ph\":\"s\"");
-      flow(trace_.ops.gpu[op], trace_.ops.queue[op], begin, trace_.links.id[i], "\"ph\":\"f\", \"bp\":\"e\"");
+      flow(thread.pid, thread.tid, std::min(us(trace_.apis.end[api]) - 2, begin),
+           trace_.links.id[i], "\"ph\":\"s\"");
+      flow(trace_.ops.gpu[op], trace_.ops.queue[op], begin, trace_.links.id[i],
+           "\"ph\":\"f\", \"bp\":\"e\"");
     }
   }
 
@@ -254,7 +260,8 @@ class Writer {
     }
   }
 
-  void counter_at_end(int64_t pid, std::string_view name, int64_t ts, std::string_view arg, int64_t value) {
+  void counter_at_end(int64_t pid, std::string_view name, int64_t ts, std::string_view arg,
+                      int64_t value) {
     sink_.write(",{");
     key("pid", pid);
     sink_.write(",\"name\":\"");
@@ -293,8 +300,8 @@ class Writer {
     for (const auto& [key, m] : ending) emit(*m, m->end);
   }
 
-  // The innermost open range around each op's launch becomes a span on the op's queue; neighbouring ops
-  // of one range melt together when less than 200 us apart.
+  // The innermost open range around each op's launch becomes a span on the op's queue; neighbouring
+  // ops of one range melt together when less than 200 us apart.
   void write_frames() {
     struct Event {
       double ts;
@@ -334,7 +341,8 @@ class Writer {
         } else if (!open.empty()) {
           const double begin = us(trace_.ops.start[event.op]);
           const double end = us(trace_.ops.end[event.op]);
-          const bool same = frame.range != kNoRow && apis.start[frame.range] == apis.start[open.back()] &&
+          const bool same = frame.range != kNoRow &&
+                            apis.start[frame.range] == apis.start[open.back()] &&
                             trace_.args(frame.range) == trace_.args(open.back());
           const bool near = std::abs(begin - frame.end) < 200 || std::abs(frame.start - end) < 200;
           if (same && near) {
@@ -356,7 +364,8 @@ class Writer {
     if (frame.range == kNoRow) return;
     for (const auto& [gpu, queue] : frame.queues)
       complete(gpu, queue, without(trace_.args(frame.range), "\""), frame.start - 1,
-               frame.end - frame.start + 1, "UserMarker frame: " + std::to_string(frame.ops) + " ops");
+               frame.end - frame.start + 1,
+               "UserMarker frame: " + std::to_string(frame.ops) + " ops");
   }
 
   const store::Trace& trace_;

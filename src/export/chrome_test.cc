@@ -46,11 +46,13 @@ class GoldenChrome : public testing::TestWithParam<const char*> {};
 
 TEST_P(GoldenChrome, CompatibleOutputHoldsTheSameEvents) {
   const std::string base = golden_folder() + "/" + GetParam();
-  if (!std::filesystem::exists(base + ".rpd")) GTEST_SKIP() << "no reference traces at " << golden_folder();
+  if (!std::filesystem::exists(base + ".rpd"))
+    GTEST_SKIP() << "no reference traces at " << golden_folder();
   Options options;
   options.rpd_compatible = true;
   std::map<std::string, int> difference;
-  for (const Json& event : exported(base + ".rpd", options)["traceEvents"]) ++difference[canonical(event)];
+  for (const Json& event : exported(base + ".rpd", options)["traceEvents"])
+    ++difference[canonical(event)];
   std::ifstream in(base + ".rpd2tracing.json");
   for (const Json& event : Json::parse(in)["traceEvents"]) --difference[canonical(event)];
   int shown = 0;

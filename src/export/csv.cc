@@ -9,8 +9,9 @@ Status write_csv(const store::Trace& trace, const Options& options, Sink& sink) 
   Result<store::Db> db = store::Db::open_read_only(trace.path);
   if (!db.ok()) return db.error();
   if (!db->has_table_or_view(table.c_str()))
-    return errorf("%s: no table or view %s; `wavetap query %s \"select name from sqlite_master\"` lists them",
-                  trace.path.c_str(), table.c_str(), trace.path.c_str());
+    return errorf(
+        "%s: no table or view %s; `wavetap query %s \"select name from sqlite_master\"` lists them",
+        trace.path.c_str(), table.c_str(), trace.path.c_str());
   // The name exists in the schema, so quoting it is enough.
   Result<store::Stmt> stmt = db->prepare("select * from " + store::quoted_name(table));
   if (!stmt.ok()) return stmt.error();

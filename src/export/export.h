@@ -24,7 +24,8 @@ struct Options {
   std::function<void(double)> progress = nullptr;
 
   bool whole() const {
-    return begin == std::numeric_limits<int64_t>::min() && end == std::numeric_limits<int64_t>::max();
+    return begin == std::numeric_limits<int64_t>::min() &&
+           end == std::numeric_limits<int64_t>::max();
   }
   bool wants(int64_t start_ns) const { return start_ns >= begin && start_ns <= end; }
 };
@@ -36,7 +37,8 @@ struct Format {
   bool needs_args = false;
   bool can_split = false;  // every time window of it is a file of its own
   Status (*write)(const store::Trace& trace, const Options& options, Sink& sink);
-  bool reads_file = false;  // asks the file itself: nothing needs to be loaded, and there is no time window
+  // Asks the file itself: nothing needs to be loaded, and there is no time window.
+  bool reads_file = false;
 };
 
 const std::vector<Format>& all_formats();

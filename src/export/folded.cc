@@ -1,6 +1,7 @@
-// Folded stacks, "a;b;c 123" per line, as flame-graph tools read them: calls and markers by nesting, with
-// the kernels they launched as leaves. The number is exclusive time in nanoseconds, CPU for calls and GPU
-// for kernels; kernels are marked [gpu] so that the two are never mistaken for each other.
+// Folded stacks, "a;b;c 123" per line, as flame-graph tools read them: calls and markers by
+// nesting, with the kernels they launched as leaves. The number is exclusive time in nanoseconds,
+// CPU for calls and GPU for kernels; kernels are marked [gpu] so that the two are never mistaken
+// for each other.
 #include <algorithm>
 #include <map>
 
@@ -37,9 +38,9 @@ Status write_folded(const store::Trace& trace, const Options& options, Sink& sin
   for (const uint32_t row : tree.order) {
     if (!options.wants(trace.apis.start[row])) continue;
     const std::string_view args = trace.args(row);
-    const std::string name =
-        frame_name(trace.apis.name[row] == marker && !args.empty() ? analysis::marker_label(args)
-                                                                   : trace.str(trace.apis.name[row]));
+    const std::string name = frame_name(trace.apis.name[row] == marker && !args.empty()
+                                            ? analysis::marker_label(args)
+                                            : trace.str(trace.apis.name[row]));
     const store::Thread& thread = trace.threads[trace.apis.thread[row]];
     const uint32_t parent = tree.parent[row];
     path[row] = parent != kNoRow && !path[parent].empty()

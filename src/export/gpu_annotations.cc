@@ -32,7 +32,8 @@ std::vector<std::vector<Range>> find_ranges(const store::Trace& trace) {
     });
     std::vector<uint32_t> open;
     for (uint32_t i = 0; i < list.size(); ++i) {
-      while (!open.empty() && apis.end[list[open.back()].row] < apis.end[list[i].row]) open.pop_back();
+      while (!open.empty() && apis.end[list[open.back()].row] < apis.end[list[i].row])
+        open.pop_back();
       if (!open.empty()) list[i].parent = open.back();
       open.push_back(i);
     }
@@ -51,15 +52,18 @@ std::vector<GpuAnnotation> find_gpu_annotations(const store::Trace& trace) {
     if (api == kNoRow || op == kNoRow) continue;
     // The range that began last before the call, or one around it.
     const std::vector<Range>& list = ranges[apis.thread[api]];
-    const auto after = std::upper_bound(list.begin(), list.end(), apis.start[api],
-                                        [&](int64_t t, const Range& r) { return t < apis.start[r.row]; });
+    const auto after =
+        std::upper_bound(list.begin(), list.end(), apis.start[api],
+                         [&](int64_t t, const Range& r) { return t < apis.start[r.row]; });
     uint32_t at = after == list.begin() ? kNoRow : static_cast<uint32_t>(after - list.begin() - 1);
     for (; at != kNoRow; at = list[at].parent) {
       if (apis.end[list[at].row] < apis.end[api]) continue;
-      const auto [it, is_new] = found.try_emplace({list[at].row, trace.ops.gpu[op], trace.ops.queue[op]});
+      const auto [it, is_new] =
+          found.try_emplace({list[at].row, trace.ops.gpu[op], trace.ops.queue[op]});
       GpuAnnotation& a = it->second;
       if (is_new)
-        a = {list[at].row, trace.ops.gpu[op], trace.ops.queue[op], trace.ops.start[op], trace.ops.end[op], 0};
+        a = {list[at].row,        trace.ops.gpu[op], trace.ops.queue[op],
+             trace.ops.start[op], trace.ops.end[op], 0};
       a.begin = std::min(a.begin, trace.ops.start[op]);
       a.end = std::max(a.end, trace.ops.end[op]);
       ++a.ops;

@@ -1,4 +1,5 @@
-// Markers as the GPU saw them: for each range a program marked, when the work launched inside it ran.
+// Markers as the GPU saw them: for each range a program marked, when the work launched inside it
+// ran.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ struct GpuAnnotation {
   int64_t ops = 0;
 };
 
-// One per marker and queue that has ops. Markers PyTorch makes for its operators are left out: there are as
-// many as kernels, and each would only repeat its kernel.
+// One per marker and queue that has ops. Markers PyTorch makes for its operators are left out:
+// there are as many as kernels, and each would only repeat its kernel.
 std::vector<GpuAnnotation> find_gpu_annotations(const store::Trace& trace);
 
 }  // namespace wavetap::exporter

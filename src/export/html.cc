@@ -1,6 +1,7 @@
-// One self-contained page: summary, tables, a zoomable timeline and flame graphs. The page is web/viewer.*;
-// this file gives it its data as JSON. Timeline rows are flat arrays [start, length, name, …] in
-// nanoseconds from the trace's first event, one row per nesting depth (threads) or lane (queues).
+// One self-contained page: summary, tables, a zoomable timeline and flame graphs. The page is
+// web/viewer.*; this file gives it its data as JSON. Timeline rows are flat arrays [start, length,
+// name, …] in nanoseconds from the trace's first event, one row per nesting depth (threads) or lane
+// (queues).
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -82,14 +83,16 @@ class Page {
   void summary(Json& json) {
     analysis::Options top;
     top.top = 25;
-    const analysis::Report report = analysis::build_report(trace_, top, analysis::ReportBy::kOverview);
+    const analysis::Report report =
+        analysis::build_report(trace_, top, analysis::ReportBy::kOverview);
     json["warnings"] = report.warnings;
     if (trace_.is_emulated())
       json["warnings"].push_back(
           "recorded on a virtual GPU: times are those of the emulation, not of hardware");
     json["facts"] = Json::array();
     for (const analysis::Fact& fact : report.facts)
-      json["facts"].push_back({{"title", fact.title}, {"text", analysis::cell_text(fact.value, fact.unit)}});
+      json["facts"].push_back(
+          {{"title", fact.title}, {"text", analysis::cell_text(fact.value, fact.unit)}});
     json["tables"] = Json::array();
     for (const analysis::Table& table : report.tables) {
       Json out{{"title", table.title}, {"columns", Json::array()}, {"rows", Json::array()}};
@@ -102,11 +105,12 @@ class Page {
         Json cells = Json::array();
         for (size_t i = 0; i < row.size(); ++i) {
           if (table.columns[i].unit == analysis::Unit::kBar) {
-            cells.push_back(std::get_if<double>(&row[i]) != nullptr ? std::get<double>(row[i]) : 0.0);
+            cells.push_back(std::get_if<double>(&row[i]) != nullptr ? std::get<double>(row[i])
+                                                                    : 0.0);
           } else {
             const auto* full = std::get_if<std::string>(&row[i]);
-            cells.push_back(Json::array(
-                {analysis::cell_text(row[i], table.columns[i].unit), full != nullptr ? *full : ""}));
+            cells.push_back(Json::array({analysis::cell_text(row[i], table.columns[i].unit),
+                                         full != nullptr ? *full : ""}));
           }
         }
         out["rows"].push_back(std::move(cells));
@@ -152,8 +156,9 @@ class Page {
             std::max<int64_t>(0, trace_.ops.end[op] - trace_.ops.start[op]), op_name(op));
     }
     for (auto& [id, lanes] : queues)
-      tracks.push_back({{"name", "GPU " + std::to_string(id.first) + " queue " + std::to_string(id.second)},
-                        {"rows", lanes.rows}});
+      tracks.push_back(
+          {{"name", "GPU " + std::to_string(id.first) + " queue " + std::to_string(id.second)},
+           {"rows", lanes.rows}});
   }
 
   void thread_tracks(Json& tracks) {
@@ -168,7 +173,8 @@ class Page {
             std::max<int64_t>(0, trace_.apis.end[row] - trace_.apis.start[row]), call_name(row));
     }
     for (auto& [thread, rows] : threads)
-      tracks.push_back({{"name", "thread " + std::to_string(trace_.threads[thread].tid)}, {"rows", rows}});
+      tracks.push_back(
+          {{"name", "thread " + std::to_string(trace_.threads[thread].tid)}, {"rows", rows}});
   }
 
   void flames(Json& json) {
@@ -211,7 +217,8 @@ class Page {
 };
 
 void replace(std::string& text, std::string_view mark, std::string_view value) {
-  if (const size_t at = text.find(mark); at != std::string::npos) text.replace(at, mark.size(), value);
+  if (const size_t at = text.find(mark); at != std::string::npos)
+    text.replace(at, mark.size(), value);
 }
 
 std::string escaped_html(std::string_view text) {
@@ -223,7 +230,8 @@ std::string escaped_html(std::string_view text) {
 }  // namespace
 
 Status write_html(const store::Trace& trace, const Options& options, Sink& sink) {
-  std::string data = Page(trace, options).data().dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string data =
+      Page(trace, options).data().dump(-1, ' ', false, Json::error_handler_t::replace);
   // Inside a script element only "</" could end it early; "<\/" means the same to JSON.
   for (size_t at = data.find("</"); at != std::string::npos; at = data.find("</", at + 3))
     data.replace(at, 2, "<\\/");

@@ -1,4 +1,5 @@
-// The page is opened in a real browser where one is installed: it must run to its end and draw something.
+// The page is opened in a real browser where one is installed: it must run to its end and draw
+// something.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -50,7 +51,8 @@ std::string page_of(const store::Trace& trace) {
 TEST(Html, NamesCannotEndTheScript) {
   const std::string page = page_of(small_trace());
   size_t scripts = 0;
-  for (size_t at = page.find("</script>"); at != std::string::npos; at = page.find("</script>", at + 1))
+  for (size_t at = page.find("</script>"); at != std::string::npos;
+       at = page.find("</script>", at + 1))
     ++scripts;
   EXPECT_EQ(scripts, 2u);
   EXPECT_EQ(page.find("<!--"), std::string::npos);
@@ -66,8 +68,10 @@ std::string dom_of(const std::string& page) {
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "page.html") << page;
   const std::string command =
-      "timeout 100 /usr/bin/chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
-      "--disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage "
+      "timeout 100 /usr/bin/chromium --headless --no-sandbox --disable-gpu --disable-quic "
+      "--no-first-run "
+      "--disable-background-networking --disable-component-update --disable-sync "
+      "--disable-dev-shm-usage "
       "--virtual-time-budget=3000 --user-data-dir=" +
       (folder / "profile").string() + " --dump-dom file://" + (folder / "page.html").string() +
       " 2>/dev/null";

@@ -1,6 +1,6 @@
-// One JSON object per line, in start order: calls, markers and GPU work, for grep, jq and log pipelines.
-// Fields: ts (ISO 8601 when the trace knows the wall clock), ns, kind, pid, tid, device, stream, function,
-// args, result, duration_ns, and for GPU work the launching call's id.
+// One JSON object per line, in start order: calls, markers and GPU work, for grep, jq and log
+// pipelines. Fields: ts (ISO 8601 when the trace knows the wall clock), ns, kind, pid, tid, device,
+// stream, function, args, result, duration_ns, and for GPU work the launching call's id.
 #include <algorithm>
 
 #include "analysis/analysis.h"
@@ -76,7 +76,8 @@ Status write_jsonl(const store::Trace& trace, const Options& options, Sink& sink
     if (options.wants(trace.apis.start[i])) rows.push_back({trace.apis.start[i], i, false});
   for (uint32_t i = 0; i < trace.ops.size(); ++i)
     if (options.wants(trace.ops.start[i])) rows.push_back({trace.ops.start[i], i, true});
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.start < b.start; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.start < b.start; });
 
   const std::vector<uint32_t> api_of_op = analysis::call_of_op(trace),
                               launch_of_api = analysis::launch_of_call(trace),

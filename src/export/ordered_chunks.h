@@ -1,5 +1,6 @@
-// Formatting many rows on several threads with the output in order. Each thread takes the next chunk of rows,
-// formats it into memory, waits for its turn and hands it over; while one writes, the others format.
+// Formatting many rows on several threads with the output in order. Each thread takes the next
+// chunk of rows, formats it into memory, waits for its turn and hands it over; while one writes,
+// the others format.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +17,8 @@ namespace wavetap::exporter {
 
 inline constexpr size_t kRowsPerChunk = 8192;
 
-// format(sink, first, last) writes rows [first, last) into `sink`; emit(bytes) takes the chunks in order of
-// rows.
+// format(sink, first, last) writes rows [first, last) into `sink`; emit(bytes) takes the chunks in
+// order of rows.
 template <class Format, class Emit>
 void for_ordered_chunks(size_t rows, Format&& format, Emit&& emit) {
   const size_t chunks = (rows + kRowsPerChunk - 1) / kRowsPerChunk;

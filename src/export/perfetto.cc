@@ -1,9 +1,10 @@
-// Perfetto's protobuf trace: one track per thread and per GPU queue, flows from launches to ops, counters
-// of work in flight, strings interned once. Field numbers are those of perfetto's published protos
-// (trace_packet, track_event, track_descriptor, interned_data).
+// Perfetto's protobuf trace: one track per thread and per GPU queue, flows from launches to ops,
+// counters of work in flight, strings interned once. Field numbers are those of perfetto's
+// published protos (trace_packet, track_event, track_descriptor, interned_data).
 //
 // Slices of one track must nest. Calls do, by build_call_tree(); a call that overlaps its neighbour
-// without nesting and an op that overlaps the one before it on its queue go to an extra lane beside it.
+// without nesting and an op that overlaps the one before it on its queue go to an extra lane beside
+// it.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -39,15 +40,16 @@ constexpr uint32_t kTimestamp = 8, kSequenceId = 10, kTrackEvent = 11, kInterned
 constexpr uint32_t kUuid = 1, kName = 2, kProcess = 3, kThread = 4, kParent = 5, kCounter = 8,
                    kSiblingOrder = 12;
 // ProcessDescriptor, ThreadDescriptor, CounterDescriptor
-constexpr uint32_t kProcessPid = 1, kProcessName = 6, kThreadPid = 1, kThreadTid = 2, kThreadName = 5,
-                   kCounterUnit = 3;
+constexpr uint32_t kProcessPid = 1, kProcessName = 6, kThreadPid = 1, kThreadTid = 2,
+                   kThreadName = 5, kCounterUnit = 3;
 // TrackEvent
-constexpr uint32_t kCategory = 3, kAnnotation = 4, kType = 9, kNameIid = 10, kTrack = 11, kCounterValue = 30,
-                   kFlow = 47, kTerminatingFlow = 48;
+constexpr uint32_t kCategory = 3, kAnnotation = 4, kType = 9, kNameIid = 10, kTrack = 11,
+                   kCounterValue = 30, kFlow = 47, kTerminatingFlow = 48;
 // DebugAnnotation
 constexpr uint32_t kAnnotationNameIid = 1, kAnnotationInt = 4, kAnnotationString = 6;
 // InternedData and its entries
-constexpr uint32_t kCategories = 1, kEventNames = 2, kAnnotationNames = 3, kIid = 1, kInternedName = 2;
+constexpr uint32_t kCategories = 1, kEventNames = 2, kAnnotationNames = 3, kIid = 1,
+                   kInternedName = 2;
 }  // namespace field
 
 enum : uint64_t { kSliceBegin = 1, kSliceEnd = 2, kInstant = 3, kCounterSample = 4 };
@@ -157,7 +159,8 @@ class Writer {
   }
 
   void track(uint64_t uuid, uint64_t parent, std::string_view name, int rank = -1) {
-    const size_t packet = out_.begin(field::kPacket), descriptor = out_.begin(field::kTrackDescriptor);
+    const size_t packet = out_.begin(field::kPacket),
+                 descriptor = out_.begin(field::kTrackDescriptor);
     out_.varint(field::kUuid, uuid);
     if (parent != 0) out_.varint(field::kParent, parent);
     out_.bytes(field::kName, name);
@@ -171,7 +174,8 @@ class Writer {
     for (uint32_t t = 0; t < trace_.threads.size(); ++t) {
       const store::Thread& thread = trace_.threads[t];
       if (processes.insert(thread.pid).second) {
-        const size_t packet = out_.begin(field::kPacket), descriptor = out_.begin(field::kTrackDescriptor);
+        const size_t packet = out_.begin(field::kPacket),
+                     descriptor = out_.begin(field::kTrackDescriptor);
         out_.varint(field::kUuid, track_of_process(thread.pid));
         const size_t process = out_.begin(field::kProcess);
         out_.varint(field::kProcessPid, static_cast<uint64_t>(thread.pid));
@@ -180,7 +184,8 @@ class Writer {
         out_.end(descriptor);
         end_packet(packet);
       }
-      const size_t packet = out_.begin(field::kPacket), descriptor = out_.begin(field::kTrackDescriptor);
+      const size_t packet = out_.begin(field::kPacket),
+                   descriptor = out_.begin(field::kTrackDescriptor);
       out_.varint(field::kUuid, track_of_thread(t));
       out_.varint(field::kParent, track_of_process(thread.pid));
       const size_t info = out_.begin(field::kThread);
@@ -194,7 +199,8 @@ class Writer {
     }
     std::set<int32_t> gpus(trace_.ops.gpu.begin(), trace_.ops.gpu.end());
     for (const int32_t gpu : gpus) {
-      track(track_of_gpu(gpu), 0, (trace_.is_emulated() ? "virtual GPU " : "GPU ") + std::to_string(gpu));
+      track(track_of_gpu(gpu), 0,
+            (trace_.is_emulated() ? "virtual GPU " : "GPU ") + std::to_string(gpu));
       counter_track(track_of_counter(gpu), track_of_gpu(gpu), "in flight", kUnitCount);
     }
   }
@@ -228,7 +234,8 @@ class Writer {
     out_.varint(field::kType, type);
     out_.varint(field::kTrack, track);
   }
-  void begin_event(uint64_t type, uint64_t track, int64_t time, Known& category, uint64_t name_iid) {
+  void begin_event(uint64_t type, uint64_t track, int64_t time, Known& category,
+                   uint64_t name_iid) {
     begin_event(type, track, time);
     out_.varint(field::kCategory, intern(field::kCategories, category));
     out_.varint(field::kNameIid, name_iid);
@@ -272,11 +279,12 @@ class Writer {
     size_t next = 0, end = 0;    // of the tree's order
     std::vector<uint32_t> open;  // rows whose slices have not ended, outermost first
     int64_t reached = std::numeric_limits<int64_t>::min();  // where the roots so far end
-    Lanes crossing;              // for roots that overlap those
+    Lanes crossing;                                         // for roots that overlap those
   };
 
-  // Calls of a thread in nesting order; each is closed before the next that lies outside it begins. Threads take
-  // turns: what they did at the same time lies side by side in memory, whatever their number.
+  // Calls of a thread in nesting order; each is closed before the next that lies outside it begins.
+  // Threads take turns: what they did at the same time lies side by side in memory, whatever their
+  // number.
   void write_calls() {
     constexpr size_t kTurn = 16;
     const analysis::CallTree tree = analysis::build_call_tree(trace_);
@@ -289,7 +297,8 @@ class Writer {
     size_t written = 0;
     while (written < tree.order.size()) {
       for (ThreadCalls& thread : threads)
-        for (const size_t last = std::min(thread.end, thread.next + kTurn); thread.next < last; ++thread.next, ++written)
+        for (const size_t last = std::min(thread.end, thread.next + kTurn); thread.next < last;
+             ++thread.next, ++written)
           write_call(tree, tree.order[thread.next], thread);
       progress(0.6 * static_cast<double>(written) / static_cast<double>(tree.order.size()));
     }
@@ -298,7 +307,8 @@ class Writer {
 
   void close_until(ThreadCalls& thread, uint32_t keep) {
     for (; !thread.open.empty() && thread.open.back() != keep; thread.open.pop_back())
-      end_slice(track_of_thread(trace_.apis.thread[thread.open.back()]), trace_.apis.end[thread.open.back()]);
+      end_slice(track_of_thread(trace_.apis.thread[thread.open.back()]),
+                trace_.apis.end[thread.open.back()]);
   }
 
   void write_call(const analysis::CallTree& tree, uint32_t row, ThreadCalls& thread) {
@@ -306,7 +316,8 @@ class Writer {
     if (!options_.wants(apis.start[row])) return;
     std::vector<uint32_t>& open = thread.open;
     uint32_t parent = tree.parent[row];
-    while (parent != kNoRow && std::find(open.rbegin(), open.rend(), parent) == open.rend()) parent = tree.parent[parent];
+    while (parent != kNoRow && std::find(open.rbegin(), open.rend(), parent) == open.rend())
+      parent = tree.parent[parent];
     close_until(thread, parent);
     // A root that begins before the last root of its thread ended cannot be drawn on the same lane.
     const bool crossing = parent == kNoRow && apis.start[row] < thread.reached;
@@ -321,9 +332,11 @@ class Writer {
     const std::string_view args = trace_.args(row);
     const std::string_view label = marker ? analysis::marker_label(args) : std::string_view();
     const bool instant = apis.start[row] >= apis.end[row];
-    begin_event(instant ? kInstant : kSliceBegin, lane_track, apis.start[row], marker ? marker_category_ : api_category_,
+    begin_event(instant ? kInstant : kSliceBegin, lane_track, apis.start[row],
+                marker ? marker_category_ : api_category_,
                 marker && !args.empty() ? intern_label(label) : intern_name(apis.name[row]));
-    // An operator's marker carries its numbers in its text; they belong beside the name, not into it.
+    // An operator's marker carries its numbers in its text; they belong beside the name, not into
+    // it.
     if (!args.empty() && label.size() != args.size()) annotate(args_, args);
     annotate(id_, apis.id[row]);
     for (uint32_t link = first_link_[row]; link < first_link_[row + 1]; ++link) {
@@ -348,10 +361,11 @@ class Writer {
     for (const uint32_t op : order) {
       if (!options_.wants(ops.start[op])) continue;
       bool is_new = false;
-      Lanes::Lane& lane = lanes[{ops.gpu[op], ops.queue[op]}].place(ops.start[op], ops.end[op], is_new);
+      Lanes::Lane& lane =
+          lanes[{ops.gpu[op], ops.queue[op]}].place(ops.start[op], ops.end[op], is_new);
       if (is_new)
-        track(lane.track = next_track_++, track_of_gpu(ops.gpu[op]), "queue " + std::to_string(ops.queue[op]),
-              ops.queue[op]);
+        track(lane.track = next_track_++, track_of_gpu(ops.gpu[op]),
+              "queue " + std::to_string(ops.queue[op]), ops.queue[op]);
       const uint64_t uuid = lane.track;
       Known& category = kind_categories_[static_cast<size_t>(kinds_[op])];
       category.text = analysis::op_kind_name(kinds_[op]);
@@ -385,7 +399,8 @@ class Writer {
   }
 
   void counter_track(uint64_t uuid, uint64_t parent, std::string_view name, uint64_t unit) {
-    const size_t packet = out_.begin(field::kPacket), descriptor = out_.begin(field::kTrackDescriptor);
+    const size_t packet = out_.begin(field::kPacket),
+                 descriptor = out_.begin(field::kTrackDescriptor);
     out_.varint(field::kUuid, uuid);
     if (parent != 0) out_.varint(field::kParent, parent);
     out_.bytes(field::kName, name);
@@ -396,17 +411,19 @@ class Writer {
     end_packet(packet);
   }
 
-  // Clocks, temperatures, …: a counter per device and kind. Spans of equal value; only their starts matter.
+  // Clocks, temperatures, …: a counter per device and kind. Spans of equal value; only their starts
+  // matter.
   void write_monitors() {
     std::map<std::tuple<store::Str, int64_t, store::Str>, uint64_t> tracks;
     for (const store::Monitor& m : trace_.monitors) {
       const std::optional<uint64_t> value = analysis::parse_number(trace_.str(m.value));
       if (!value || !options_.wants(m.start)) continue;
-      const auto [it, is_new] = tracks.emplace(std::tuple(m.device_type, m.device, m.type), next_track_);
+      const auto [it, is_new] =
+          tracks.emplace(std::tuple(m.device_type, m.device, m.type), next_track_);
       if (is_new)
         counter_track(next_track_++, 0,
-                      std::string(trace_.str(m.device_type)) + " " + std::to_string(m.device) + " " +
-                          std::string(trace_.str(m.type)),
+                      std::string(trace_.str(m.device_type)) + " " + std::to_string(m.device) +
+                          " " + std::string(trace_.str(m.type)),
                       0);
       sample(it->second, m.start, static_cast<int64_t>(*value));
     }
@@ -417,15 +434,16 @@ class Writer {
   Sink& sink_;
   const analysis::OpKinds kinds_;
   const store::Str marker_;
-  ProtoWriter out_;      // packets not yet handed to the sink
-  ProtoWriter pending_;  // texts the next packet carries
-  size_t packet_ = 0, event_ = 0;  // under way in out_
+  ProtoWriter out_;                                            // packets not yet handed to the sink
+  ProtoWriter pending_;                                        // texts the next packet carries
+  size_t packet_ = 0, event_ = 0;                              // under way in out_
   std::array<uint64_t, field::kAnnotationNames + 1> texts_{};  // how many each table has
   std::vector<uint64_t> name_iids_;                            // by Str
   std::unordered_map<std::string_view, uint64_t> labels_;
   Known api_category_{"api"}, marker_category_{"marker"};
   std::array<Known, static_cast<size_t>(analysis::OpKind::kOther) + 1> kind_categories_;
-  Known args_{"args"}, id_{"id"}, type_{"type"}, correlation_{"correlation"}, grid_{"grid"}, workgroup_{"workgroup"}, lds_{"lds"};
+  Known args_{"args"}, id_{"id"}, type_{"type"}, correlation_{"correlation"}, grid_{"grid"},
+      workgroup_{"workgroup"}, lds_{"lds"};
   uint64_t next_track_ = kFirstOtherTrack;
   const std::vector<uint32_t> call_of_op_, launch_of_call_;
   std::vector<uint32_t> flow_of_op_, first_link_, links_;

@@ -1,5 +1,6 @@
-// Decodes the written protobuf with the published field numbers and checks what Perfetto's importer relies
-// on: every interned id is known when used, slices nest on their track, flows have both ends.
+// Decodes the written protobuf with the published field numbers and checks what Perfetto's importer
+// relies on: every interned id is known when used, slices nest on their track, flows have both
+// ends.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -62,8 +63,7 @@ std::optional<Message> parse(std::string_view in) {
         message.bytes.emplace(field, std::string(in.substr(0, value)));
         in.remove_prefix(value);
         break;
-      default:
-        return std::nullopt;
+      default: return std::nullopt;
     }
   }
   return message;
@@ -124,8 +124,10 @@ Checked check(const std::string& bytes) {
         out.names.insert(event_names[*event->number(10)]);
         for (auto [it, end] = event->bytes.equal_range(4); it != end; ++it)
           EXPECT_TRUE(annotation_names.contains(*parse(it->second)->number(1)));
-        for (auto [it, end] = event->numbers.equal_range(47); it != end; ++it) begun.insert(it->second);
-        for (auto [it, end] = event->numbers.equal_range(48); it != end; ++it) ended.insert(it->second);
+        for (auto [it, end] = event->numbers.equal_range(47); it != end; ++it)
+          begun.insert(it->second);
+        for (auto [it, end] = event->numbers.equal_range(48); it != end; ++it)
+          ended.insert(it->second);
       }
       if (type == 1) ++out.slices, edges[*event->number(11)].push_back({time, true});
       if (type == 2) edges[*event->number(11)].push_back({time, false});
@@ -150,7 +152,8 @@ Checked check(const std::string& bytes) {
   return out;
 }
 
-std::string exported(const store::Trace& trace, const char* format = "perfetto", Options options = {}) {
+std::string exported(const store::Trace& trace, const char* format = "perfetto",
+                     Options options = {}) {
   Sink sink = Sink::in_memory();
   EXPECT_TRUE(find_format(format)->write(trace, options, sink).ok());
   return std::string(sink.memory());
@@ -201,7 +204,8 @@ TEST(Perfetto, AnEmptyTraceIsValid) { EXPECT_EQ(check(exported(store::Trace())).
 
 TEST(Perfetto, HoldsEveryRowOfARealTrace) {
   const char* named = std::getenv("WAVETAP_GOLDEN");
-  const std::string folder = named != nullptr ? named : std::string(WT_SOURCE_DIR) + "/../shared/golden";
+  const std::string folder =
+      named != nullptr ? named : std::string(WT_SOURCE_DIR) + "/../shared/golden";
   if (!std::filesystem::exists(folder + "/vllm_part_v3.rpd"))
     GTEST_SKIP() << "no reference traces at " << folder;
   store::LoadOptions load;
@@ -226,12 +230,13 @@ TEST(Jsonl, OneObjectPerRowInTimeOrder) {
   store::Trace trace;
   add_call(trace, 10, 30, "hipLaunchKernel");
   add_op(trace, 50, 75, "k\"", 0);
-  EXPECT_EQ(exported(trace, "jsonl"),
-            "{\"ns\":10,\"kind\":\"call\",\"id\":1,\"pid\":1,\"tid\":1,\"function\":\"hipLaunchKernel\","
-            "\"duration_ns\":20}\n"
-            "{\"ns\":50,\"kind\":\"kernel\",\"id\":1,\"device\":0,\"queue\":0,\"function\":\"k\\\"\","
-            "\"type\":\"KernelExecution\","
-            "\"duration_ns\":25,\"call\":1,\"pid\":1}\n");
+  EXPECT_EQ(
+      exported(trace, "jsonl"),
+      "{\"ns\":10,\"kind\":\"call\",\"id\":1,\"pid\":1,\"tid\":1,\"function\":\"hipLaunchKernel\","
+      "\"duration_ns\":20}\n"
+      "{\"ns\":50,\"kind\":\"kernel\",\"id\":1,\"device\":0,\"queue\":0,\"function\":\"k\\\"\","
+      "\"type\":\"KernelExecution\","
+      "\"duration_ns\":25,\"call\":1,\"pid\":1}\n");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Protocol buffers, writing side: enough of the wire format for one trace format, nothing generated.
+// Protocol buffers, writing side: enough of the wire format for one trace format, nothing
+// generated.
 //
 //   ProtoWriter out;
 //   const size_t packet = out.begin(1);   // a message within
@@ -36,8 +37,8 @@ class ProtoWriter {
     size_ = static_cast<size_t>(at - data_.get()) + value.size();
   }
 
-  // A message as a field: what is written until end(). Its length is put before it then; nearly all are short, so
-  // one byte is left for it, and the message moves when it needs more.
+  // A message as a field: what is written until end(). Its length is put before it then; nearly all
+  // are short, so one byte is left for it, and the message moves when it needs more.
   size_t begin(uint32_t field) {
     char* at = put_varint(room(2 * kLongestVarint), field << 3 | 2);
     size_ = static_cast<size_t>(at - data_.get()) + 1;

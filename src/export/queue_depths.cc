@@ -5,8 +5,10 @@
 
 namespace wavetap::exporter {
 
-std::vector<DepthSample> queue_depths(const store::Trace& trace, const std::vector<uint32_t>& call_of_op) {
-  // Launches come nearly in order and so do ends; sorted apart, each is quick to sort and the two are merged.
+std::vector<DepthSample> queue_depths(const store::Trace& trace,
+                                      const std::vector<uint32_t>& call_of_op) {
+  // Launches come nearly in order and so do ends; sorted apart, each is quick to sort and the two
+  // are merged.
   struct Edges {
     std::vector<int64_t> begin, end;
   };
@@ -17,7 +19,8 @@ std::vector<DepthSample> queue_depths(const store::Trace& trace, const std::vect
   for (size_t op = 0; op < call_of_op.size(); ++op) {
     const uint32_t api = call_of_op[op];
     if (api == store::kNoRow) continue;
-    if (edges == nullptr || trace.ops.gpu[op] != last_gpu) edges = &gpus[last_gpu = trace.ops.gpu[op]];
+    if (edges == nullptr || trace.ops.gpu[op] != last_gpu)
+      edges = &gpus[last_gpu = trace.ops.gpu[op]];
     const int64_t asked = trace.apis.start[api];
     edges->begin.push_back(asked);
     edges->end.push_back(std::max(trace.ops.end[op], asked));

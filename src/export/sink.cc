@@ -21,7 +21,8 @@ Result<Sink> Sink::open(const std::string& path) {
   if (path.ends_with(".gz")) sink.gzip_ = gzopen(sink.temporary_.c_str(), "wb6");
   else sink.file_ = std::fopen(sink.temporary_.c_str(), "wb");
   if (sink.gzip_ == nullptr && sink.file_ == nullptr)
-    return errorf("%s: cannot be written: %s; name another file with -o", path.c_str(), std::strerror(errno));
+    return errorf("%s: cannot be written: %s; name another file with -o", path.c_str(),
+                  std::strerror(errno));
   return sink;
 }
 
@@ -54,7 +55,10 @@ namespace {
 // Length of the valid UTF-8 sequence at the start of `text`, 0 when there is none.
 size_t utf8_sequence(std::string_view text) {
   const auto c = static_cast<unsigned char>(text[0]);
-  const size_t length = c >= 0xf0 && c < 0xf5 ? 4 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xc2 && c < 0xe0 ? 2 : 0;
+  const size_t length = c >= 0xf0 && c < 0xf5   ? 4
+                        : c >= 0xe0 && c < 0xf0 ? 3
+                        : c >= 0xc2 && c < 0xe0 ? 2
+                                                : 0;
   if (length == 0 || length > text.size()) return 0;
   for (size_t k = 1; k < length; ++k)
     if ((static_cast<unsigned char>(text[k]) & 0xc0) != 0x80) return 0;
@@ -62,7 +66,8 @@ size_t utf8_sequence(std::string_view text) {
 }
 
 bool is_plain(char c) {
-  return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x80 && c != '"' && c != '\\';
+  return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x80 &&
+         c != '"' && c != '\\';
 }
 
 // Length of what JSON takes as it stands at the start of `text`; eight characters at a time.
@@ -140,18 +145,20 @@ void Sink::write_through(std::string_view bytes) {
   written_ += bytes.size();
   const bool ok =
       gzip_ != nullptr
-          ? gzwrite(static_cast<gzFile>(gzip_), bytes.data(), static_cast<unsigned>(bytes.size())) > 0
+          ? gzwrite(static_cast<gzFile>(gzip_), bytes.data(), static_cast<unsigned>(bytes.size())) >
+                0
           : file_ != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file_) == bytes.size();
   if (!ok && status_.ok())
-    status_ = errorf("%s: writing failed: %s; free some space or name another file with -o", path_.c_str(),
-                     std::strerror(errno));
+    status_ = errorf("%s: writing failed: %s; free some space or name another file with -o",
+                     path_.c_str(), std::strerror(errno));
 }
 
 Status Sink::finish() {
   if (in_memory_) return {};
   flush();
   bool closed = true;
-  if (gzip_ != nullptr) closed = gzclose(static_cast<gzFile>(std::exchange(gzip_, nullptr))) == Z_OK;
+  if (gzip_ != nullptr)
+    closed = gzclose(static_cast<gzFile>(std::exchange(gzip_, nullptr))) == Z_OK;
   if (file_ == stdout) {
     closed = std::fflush(stdout) == 0;
     file_ = nullptr;
@@ -159,8 +166,8 @@ Status Sink::finish() {
     closed = std::fclose(std::exchange(file_, nullptr)) == 0;
   }
   if (!closed && status_.ok())
-    status_ = errorf("%s: writing failed: %s; free some space or name another file with -o", path_.c_str(),
-                     std::strerror(errno));
+    status_ = errorf("%s: writing failed: %s; free some space or name another file with -o",
+                     path_.c_str(), std::strerror(errno));
   if (status_.ok() && !temporary_.empty()) {
     if (std::rename(temporary_.c_str(), path_.c_str()) != 0)
       return errorf("%s: cannot be put in place: %s; name another file with -o", path_.c_str(),

@@ -34,7 +34,8 @@ Result<std::vector<SplitFile>> export_split(const Format& format, const store::T
   double bytes_per_row = kGuessedBytesPerRow;
   size_t first = 0;
   while (files.empty() || first < starts.size()) {
-    size_t rows = std::max<size_t>(1, static_cast<size_t>(static_cast<double>(limit_bytes) / bytes_per_row));
+    size_t rows =
+        std::max<size_t>(1, static_cast<size_t>(static_cast<double>(limit_bytes) / bytes_per_row));
     while (true) {
       // Events of one nanosecond stay together.
       size_t last = std::min(starts.size(), first + rows);
@@ -52,7 +53,8 @@ Result<std::vector<SplitFile>> export_split(const Format& format, const store::T
       const uint64_t bytes = sink->bytes_written();
       const auto taken = static_cast<double>(std::max<size_t>(1, last - first));
       if (bytes > limit_bytes && can_shrink) {
-        // Too much: the sink is dropped unfinished and its file with it. Some slack, to converge quickly.
+        // Too much: the sink is dropped unfinished and its file with it. Some slack, to converge
+        // quickly.
         rows = std::min(rows / 2 + rows / 4,
                         static_cast<size_t>(taken * 0.95 * static_cast<double>(limit_bytes) /
                                             static_cast<double>(bytes)));

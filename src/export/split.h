@@ -19,8 +19,9 @@ struct SplitFile {
 // "trace.json.gz" -> "trace-001.json.gz".
 std::string split_path(const std::string& output, size_t number);
 
-// Cuts by time: a call or op is in the file in which it starts, whole. A file exceeds `limit` only when
-// events that start at the same nanosecond alone do. Flows whose ends lie in two files are left out.
+// Cuts by time: a call or op is in the file in which it starts, whole. A file exceeds `limit` only
+// when events that start at the same nanosecond alone do. Flows whose ends lie in two files are
+// left out.
 Result<std::vector<SplitFile>> export_split(const Format& format, const store::Trace& trace,
                                             const Options& options, const std::string& output,
                                             uint64_t limit_bytes);

@@ -1,4 +1,5 @@
-// A split export: every file within the limit and valid on its own, every event in exactly one of them.
+// A split export: every file within the limit and valid on its own, every event in exactly one of
+// them.
 #include "export/split.h"
 
 #include <gtest/gtest.h>
@@ -71,8 +72,8 @@ TEST_F(SplitTest, EventsOfOneMomentStayTogether) {
 }
 
 TEST_F(SplitTest, AnEmptyTraceIsOneFile) {
-  Result<std::vector<SplitFile>> files =
-      export_split(*find_format("perfetto"), store::Trace(), {}, (folder_ / "t.pftrace").string(), 64 << 10);
+  Result<std::vector<SplitFile>> files = export_split(*find_format("perfetto"), store::Trace(), {},
+                                                      (folder_ / "t.pftrace").string(), 64 << 10);
   ASSERT_TRUE(files.ok());
   EXPECT_EQ(files->size(), 1u);
 }

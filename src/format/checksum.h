@@ -1,4 +1,5 @@
-// CRC-32C (Castagnoli), as ChunkHeader::checksum wants it. Byte by byte from a table: headers are small.
+// CRC-32C (Castagnoli), as ChunkHeader::checksum wants it. Byte by byte from a table: headers are
+// small.
 #pragma once
 
 #include <array>
@@ -23,7 +24,8 @@ inline constexpr std::array<uint32_t, 256> kTable = make_table();
 inline uint32_t crc32c(const void* data, size_t bytes) {
   const auto* at = static_cast<const unsigned char*>(data);
   uint32_t crc = 0xffffffffu;
-  for (size_t i = 0; i < bytes; ++i) crc = checksum_detail::kTable[(crc ^ at[i]) & 0xff] ^ (crc >> 8);
+  for (size_t i = 0; i < bytes; ++i)
+    crc = checksum_detail::kTable[(crc ^ at[i]) & 0xff] ^ (crc >> 8);
   return ~crc;
 }
 

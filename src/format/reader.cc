@@ -24,7 +24,9 @@ bool all_zero(std::span<const std::byte> bytes) {
 }
 
 // Pairs with the writer's release store: what belongs to the value is visible once the value is.
-uint64_t load_acquire(const void* at) { return __atomic_load_n(static_cast<const uint64_t*>(at), __ATOMIC_ACQUIRE); }
+uint64_t load_acquire(const void* at) {
+  return __atomic_load_n(static_cast<const uint64_t*>(at), __ATOMIC_ACQUIRE);
+}
 
 std::string text(const char* format, ...) __attribute__((format(printf, 1, 2)));
 std::string text(const char* format, ...) {
@@ -86,7 +88,7 @@ Chunk::~Chunk() {
 
 Chunk::Open Chunk::map(const std::string& path, Chunk& chunk, std::string& why) {
   const ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  struct stat info{};
+  struct stat info {};
   if (!fd.valid() || fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     why = text("cannot be read: %s", std::strerror(errno));
     return Open::kBad;
@@ -113,7 +115,9 @@ Chunk::Open Chunk::over(std::span<const std::byte> bytes, Chunk& chunk, std::str
   }
   if (all_zero(bytes.first(sizeof kChunkMagic))) {
     // Not begun yet; with a record behind it the header has been wiped out.
-    if (all_zero(bytes.subspan(sizeof(ChunkHeader), std::min<size_t>(8, bytes.size() - sizeof(ChunkHeader))))) return Open::kEmpty;
+    if (all_zero(bytes.subspan(sizeof(ChunkHeader),
+                               std::min<size_t>(8, bytes.size() - sizeof(ChunkHeader)))))
+      return Open::kEmpty;
     why = "its header is gone";
     return Open::kBad;
   }
@@ -124,16 +128,21 @@ Chunk::Open Chunk::over(std::span<const std::byte> bytes, Chunk& chunk, std::str
   }
   // The checksum is written last.
   const uint32_t checksum = __atomic_load_n(&header->checksum, __ATOMIC_ACQUIRE);
-  if (checksum == 0 && all_zero(bytes.subspan(sizeof(ChunkHeader), std::min<size_t>(8, bytes.size() - sizeof(ChunkHeader))))) return Open::kEmpty;
+  if (checksum == 0 &&
+      all_zero(bytes.subspan(sizeof(ChunkHeader),
+                             std::min<size_t>(8, bytes.size() - sizeof(ChunkHeader)))))
+    return Open::kEmpty;
   if (header->version < kOldestVersion || header->version > kFormatVersion) {
-    why = text("format version %u, this build reads %u to %u", header->version, kOldestVersion, kFormatVersion);
+    why = text("format version %u, this build reads %u to %u", header->version, kOldestVersion,
+               kFormatVersion);
     return Open::kBad;
   }
   if (crc32c(header, offsetof(ChunkHeader, checksum)) != checksum) {
     why = "the checksum of its header is wrong";
     return Open::kBad;
   }
-  if (header->header_bytes < sizeof(ChunkHeader) || header->header_bytes % 8 != 0 || header->header_bytes > bytes.size()) {
+  if (header->header_bytes < sizeof(ChunkHeader) || header->header_bytes % 8 != 0 ||
+      header->header_bytes > bytes.size()) {
     why = text("header of %u bytes in a file of %zu", header->header_bytes, bytes.size());
     return Open::kBad;
   }
@@ -208,7 +217,8 @@ void StreamReader::begin(Entry& entry) {
   entry.begun = true;
   const uint64_t first = entry.chunk.header().first_sequence;
   if (first > expected_) {
-    damage_.add(entry.name + text(": %llu records before it are missing", static_cast<unsigned long long>(first - expected_)),
+    damage_.add(entry.name + text(": %llu records before it are missing",
+                                  static_cast<unsigned long long>(first - expected_)),
                 first - expected_, 0);
   } else if (first < expected_) {
     damage_.add(entry.name + ": repeats sequence numbers", 1, 0);
@@ -221,8 +231,9 @@ void StreamReader::leave(Entry& entry, Chunk::Next how) {
   bytes_read_ += entry.chunk.offset();
   if (how == Chunk::Next::kDamaged) {
     const uint64_t bytes = entry.chunk.damaged_bytes();
-    damage_.add(entry.name + text(": unreadable from offset 0x%zx, %llu bytes", entry.chunk.offset(), static_cast<unsigned long long>(bytes)), 0,
-                std::max<uint64_t>(bytes, 1));
+    damage_.add(entry.name + text(": unreadable from offset 0x%zx, %llu bytes",
+                                  entry.chunk.offset(), static_cast<unsigned long long>(bytes)),
+                0, std::max<uint64_t>(bytes, 1));
     tail_lost_ = true;
   }
   ++current_;
@@ -240,7 +251,8 @@ bool StreamReader::next(Record& record) {
     if (!entry.begun) begin(entry);
     Chunk::Next got = entry.chunk.next(record);
     if (got == Chunk::Next::kWaiting && current_ + 1 < chunks_.size()) {
-      // The stream has moved on although this chunk was not sealed. It may have been written to in between.
+      // The stream has moved on although this chunk was not sealed. It may have been written to in
+      // between.
       got = entry.chunk.next(record);
       if (got == Chunk::Next::kWaiting) got = Chunk::Next::kEnd;
     }
@@ -249,12 +261,9 @@ bool StreamReader::next(Record& record) {
         expected_ = entry.chunk.next_sequence();
         ++records_;
         return true;
-      case Chunk::Next::kWaiting:
-        return false;
+      case Chunk::Next::kWaiting: return false;
       case Chunk::Next::kEnd:
-      case Chunk::Next::kDamaged:
-        leave(entry, got);
-        break;
+      case Chunk::Next::kDamaged: leave(entry, got); break;
     }
   }
   return false;
@@ -276,9 +285,11 @@ void StreamReader::rewind() {
 // --- SessionReader
 
 Result<SessionReader> SessionReader::open(const std::string& folder) {
-  struct stat info{};
-  if (stat(folder.c_str(), &info) != 0) return errorf("%s: %s; give the folder of a recording", folder.c_str(), std::strerror(errno));
-  if (!S_ISDIR(info.st_mode)) return errorf("%s: not a folder; give the folder of a recording", folder.c_str());
+  struct stat info {};
+  if (stat(folder.c_str(), &info) != 0)
+    return errorf("%s: %s; give the folder of a recording", folder.c_str(), std::strerror(errno));
+  if (!S_ISDIR(info.st_mode))
+    return errorf("%s: not a folder; give the folder of a recording", folder.c_str());
   SessionReader reader;
   reader.folder_ = folder;
   reader.refresh();
@@ -302,8 +313,7 @@ bool SessionReader::refresh() {
     Chunk chunk;
     std::string why;
     switch (Chunk::map(folder_ + "/" + name, chunk, why)) {
-      case Chunk::Open::kEmpty:
-        break;  // asked again next time
+      case Chunk::Open::kEmpty: break;  // asked again next time
       case Chunk::Open::kBad:
         damage_.add(name + ": " + why, 0, std::max<uint64_t>(chunk.file_bytes(), 1));
         done = true;
@@ -330,7 +340,8 @@ StreamReader& SessionReader::stream_of(const ChunkHeader& header) {
 void SessionReader::regroup() {
   processes_.clear();
   for (const auto& [key, stream] : streams_) {
-    if (processes_.empty() || processes_.back().id != key.first) processes_.push_back({key.first, {}});
+    if (processes_.empty() || processes_.back().id != key.first)
+      processes_.push_back({key.first, {}});
     processes_.back().streams.push_back(stream.get());
   }
 }

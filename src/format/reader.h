@@ -4,12 +4,14 @@
 //     StreamReader       one thread's records in order, across its chunks
 //       Chunk            one mapped file
 //
-// Nothing in a file is believed. A chunk whose header does not hold, and the part of a chunk from the first
-// record that cannot be right, are skipped; what they cost is counted in Damage and the rest is read. Where the
-// chunks of a stream continue behind a hole, the sequence numbers tell exactly how many records are missing.
+// Nothing in a file is believed. A chunk whose header does not hold, and the part of a chunk from
+// the first record that cannot be right, are skipped; what they cost is counted in Damage and the
+// rest is read. Where the chunks of a stream continue behind a hole, the sequence numbers tell
+// exactly how many records are missing.
 //
-// A reader at the end of what has been written can simply ask again later: next() returns false now and a
-// record once there is one. Records point into the mapping and stay valid as long as the SessionReader.
+// A reader at the end of what has been written can simply ask again later: next() returns false now
+// and a record once there is one. Records point into the mapping and stay valid as long as the
+// SessionReader.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +60,7 @@ class TextCursor {
 
 // What could not be read.
 struct Damage {
-  uint64_t missing_records = 0;    // proven by sequence numbers, or one per unreadable tail
+  uint64_t missing_records = 0;  // proven by sequence numbers, or one per unreadable tail
   uint64_t unreadable_bytes = 0;
   std::vector<std::string> notes;  // "12-99.3.0.chunk: offset 0x1080: ..."; the first few only
 
@@ -131,7 +133,11 @@ class StreamReader {
   Damage damage() const;
   uint64_t records() const { return records_; }
   // Of all chunks, as far as they were read.
-  uint64_t bytes_read() const { return bytes_read_ + (current_ < chunks_.size() && chunks_[current_].begun ? chunks_[current_].chunk.offset() : 0); }
+  uint64_t bytes_read() const {
+    return bytes_read_ + (current_ < chunks_.size() && chunks_[current_].begun
+                              ? chunks_[current_].chunk.offset()
+                              : 0);
+  }
   // Of the newest chunk; null before the first.
   const Chunk* last_chunk() const { return chunks_.empty() ? nullptr : &chunks_.back().chunk; }
 
@@ -152,8 +158,9 @@ class StreamReader {
   Clock clock_ = Clock::kBoottimeNs;
   std::vector<Entry> chunks_;  // by ordinal
   size_t current_ = 0;
-  uint64_t expected_ = 0;      // sequence number of the next record
-  bool tail_lost_ = false;     // the chunk before ended damaged; the next one tells how many records that cost
+  uint64_t expected_ = 0;  // sequence number of the next record
+  // The chunk before ended damaged; the next one tells how many records that cost.
+  bool tail_lost_ = false;
   uint64_t records_ = 0;
   uint64_t bytes_read_ = 0;
   Damage damage_;
@@ -163,7 +170,9 @@ struct ProcessStreams {
   ProcessId id;
   std::vector<StreamReader*> streams;  // by number; 0 holds the facts
 
-  StreamReader* facts() const { return !streams.empty() && streams[0]->number() == kFactsStream ? streams[0] : nullptr; }
+  StreamReader* facts() const {
+    return !streams.empty() && streams[0]->number() == kFactsStream ? streams[0] : nullptr;
+  }
 };
 
 class SessionReader {

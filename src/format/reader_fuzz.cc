@@ -1,5 +1,5 @@
-// Any bytes behind a good chunk header, and any bytes at all: a reader must end, stay inside and account for
-// what it skips.
+// Any bytes behind a good chunk header, and any bytes at all: a reader must end, stay inside and
+// account for what it skips.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -16,7 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto* bytes = reinterpret_cast<std::byte*>(words.data());
   const size_t total = sizeof(ChunkHeader) + body;
   if (body > 0) std::memcpy(bytes + sizeof(ChunkHeader), data + 2, body);
-  if ((data[0] & 1) != 0 && body > 0) std::memcpy(bytes, data + 2, std::min(body, sizeof(ChunkHeader)));
+  if ((data[0] & 1) != 0 && body > 0)
+    std::memcpy(bytes, data + 2, std::min(body, sizeof(ChunkHeader)));
 
   auto* header = reinterpret_cast<ChunkHeader*>(words.data());
   if ((data[0] & 2) != 0) {
@@ -45,12 +46,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   size_t seen = 0;
   Chunk::Next next;
   while ((next = chunk.next(record)) == Chunk::Next::kRecord) {
-    if (record.bytes.data() < bytes || record.bytes.data() + record.bytes.size() > bytes + total) std::abort();
+    if (record.bytes.data() < bytes || record.bytes.data() + record.bytes.size() > bytes + total)
+      std::abort();
     if (++seen > total / 8) std::abort();
     TextCursor texts(record.after<FunctionFact>());
     for (int i = 0; i < 5; ++i) {
       const std::string_view text = texts.next();
-      if (!text.empty() && reinterpret_cast<const std::byte*>(text.data() + text.size()) > bytes + total) std::abort();
+      if (!text.empty() &&
+          reinterpret_cast<const std::byte*>(text.data() + text.size()) > bytes + total)
+        std::abort();
     }
   }
   if (next == Chunk::Next::kDamaged) (void)chunk.damaged_bytes();

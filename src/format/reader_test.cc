@@ -68,7 +68,8 @@ TEST(Reader, TextsFollowTheFixedPart) {
   TestFolder folder("reader");
   {
     TestStream out(folder.path(), 50, 9, 0, 50, 4096);
-    out.put(FunctionFact{{}, 4, 0}, Kind::kFunction, 0, test::texts({"hipMalloc", "ptr:op,size:z"}));
+    out.put(FunctionFact{{}, 4, 0}, Kind::kFunction, 0,
+            test::texts({"hipMalloc", "ptr:op,size:z"}));
     // A length that runs over the record's end is cut there.
     std::vector<uint64_t> words = test::texts({"abcdefgh"});
     words[0] = 4000;
@@ -114,7 +115,8 @@ TEST(Reader, ADamagedRecordCostsTheTailOfItsChunk) {
   TestFolder folder("reader");
   write_calls(folder, 1, 84);  // three chunks of 28
   // Record 11 of chunk 1 gets an impossible size.
-  overwrite(chunk(folder, 1, 1), sizeof(ChunkHeader) + 10 * sizeof(CallRecord), 0xffff'ffff'ffff'ffffull);
+  overwrite(chunk(folder, 1, 1), sizeof(ChunkHeader) + 10 * sizeof(CallRecord),
+            0xffff'ffff'ffff'ffffull);
   Result<SessionReader> session = SessionReader::open(folder.path());
   ASSERT_TRUE(session.ok());
   const std::vector<uint32_t> calls = read_calls(*session->processes()[0].streams[0]);
@@ -142,7 +144,8 @@ TEST(Reader, ARecordOutOfSequenceIsNotBelieved) {
 TEST(Reader, ATruncatedChunkLosesItsTailOnly) {
   TestFolder folder("reader");
   write_calls(folder, 1, 84);
-  ASSERT_EQ(truncate(chunk(folder, 1, 1).c_str(), sizeof(ChunkHeader) + 5 * sizeof(CallRecord) + 4), 0);
+  ASSERT_EQ(truncate(chunk(folder, 1, 1).c_str(), sizeof(ChunkHeader) + 5 * sizeof(CallRecord) + 4),
+            0);
   Result<SessionReader> session = SessionReader::open(folder.path());
   ASSERT_TRUE(session.ok());
   EXPECT_EQ(read_calls(*session->processes()[0].streams[0]).size(), 28u + 5u + 28u);
@@ -157,7 +160,8 @@ TEST(Reader, AMissingOrForeignChunkIsCounted) {
   overwrite(chunk(folder, 2, 1), 24, 0x1234);  // capacity, under the checksum
   Result<SessionReader> session = SessionReader::open(folder.path());
   ASSERT_TRUE(session.ok());
-  for (StreamReader* stream : session->processes()[0].streams) EXPECT_EQ(read_calls(*stream).size(), 56u);
+  for (StreamReader* stream : session->processes()[0].streams)
+    EXPECT_EQ(read_calls(*stream).size(), 56u);
   EXPECT_EQ(session->total_damage().missing_records, 56u);
   EXPECT_EQ(session->damage().unreadable_bytes, 1024u);
   ASSERT_EQ(session->damage().notes.size(), 1u);

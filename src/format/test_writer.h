@@ -38,8 +38,14 @@ inline std::vector<uint64_t> texts(std::initializer_list<std::string_view> items
 
 class TestStream {
  public:
-  TestStream(std::string folder, uint32_t pid, uint64_t start, uint32_t stream, uint32_t tid, uint64_t capacity)
-      : folder_(std::move(folder)), pid_(pid), start_(start), stream_(stream), tid_(tid), capacity_(capacity) {
+  TestStream(std::string folder, uint32_t pid, uint64_t start, uint32_t stream, uint32_t tid,
+             uint64_t capacity)
+      : folder_(std::move(folder)),
+        pid_(pid),
+        start_(start),
+        stream_(stream),
+        tid_(tid),
+        capacity_(capacity) {
     open_chunk();
   }
   ~TestStream() { flush(); }
@@ -53,9 +59,11 @@ class TestStream {
       ++ordinal_;
       open_chunk();
     }
-    record.header = {kind, flags, static_cast<uint16_t>(size / 8), static_cast<uint32_t>(sequence_++)};
+    record.header = {kind, flags, static_cast<uint16_t>(size / 8),
+                     static_cast<uint32_t>(sequence_++)};
     std::memcpy(bytes() + used_, &record, sizeof record);
-    if (!extra.empty()) std::memcpy(bytes() + used_ + sizeof record, extra.data(), extra.size() * 8);
+    if (!extra.empty())
+      std::memcpy(bytes() + used_ + sizeof record, extra.data(), extra.size() * 8);
     used_ += size;
   }
 
@@ -65,8 +73,8 @@ class TestStream {
   }
 
   std::string path() const {
-    return folder_ + "/" + std::to_string(pid_) + "-" + std::to_string(start_) + "." + std::to_string(stream_) + "." +
-           std::to_string(ordinal_) + kChunkSuffix;
+    return folder_ + "/" + std::to_string(pid_) + "-" + std::to_string(start_) + "." +
+           std::to_string(stream_) + "." + std::to_string(ordinal_) + kChunkSuffix;
   }
   void flush() {
     FILE* file = std::fopen(path().c_str(), "wb");
@@ -117,11 +125,13 @@ class TestProcess {
 
   TestStream& stream(uint32_t number, uint32_t tid) {
     std::unique_ptr<TestStream>& stream = streams_[number];
-    if (stream == nullptr) stream = std::make_unique<TestStream>(folder_, pid_, start_, number, tid, capacity_);
+    if (stream == nullptr)
+      stream = std::make_unique<TestStream>(folder_, pid_, start_, number, tid, capacity_);
     return *stream;
   }
   template <class Fact>
-  void fact(const Fact& fact, Kind kind, uint8_t flags = 0, std::initializer_list<std::string_view> items = {}) {
+  void fact(const Fact& fact, Kind kind, uint8_t flags = 0,
+            std::initializer_list<std::string_view> items = {}) {
     stream(kFactsStream, pid_).put(fact, kind, flags, texts(items));
   }
   void flush() {
@@ -141,7 +151,9 @@ class TestProcess {
 class TestFolder {
  public:
   explicit TestFolder(const char* name) {
-    std::string path = (std::filesystem::temp_directory_path() / (std::string("wavetap-") + name + "-XXXXXX")).string();
+    std::string path =
+        (std::filesystem::temp_directory_path() / (std::string("wavetap-") + name + "-XXXXXX"))
+            .string();
     path_ = mkdtemp(path.data()) == nullptr ? "" : path;
   }
   ~TestFolder() { std::filesystem::remove_all(path_); }

@@ -5,8 +5,8 @@
 namespace wavetap::isa {
 namespace {
 
-// LLVM numbers target operand types from MCOI::OPERAND_FIRST_TARGET on, in this order (SIDefines.h of
-// LLVM 19; decoder_test checks it against known opcodes).
+// LLVM numbers target operand types from MCOI::OPERAND_FIRST_TARGET on, in this order (SIDefines.h
+// of LLVM 19; decoder_test checks it against known opcodes).
 constexpr unsigned kFirstTargetType = 13;
 constexpr SourceType kTypes[] = {
     // Register, inline constant or literal.
@@ -81,48 +81,37 @@ uint64_t integer_constant(SourceType type, int64_t value) {
     case SourceType::kInt64:
     case SourceType::kFp64:
     case SourceType::kPackedInt32:
-    case SourceType::kPackedFp32:
-      return static_cast<uint64_t>(value);
+    case SourceType::kPackedFp32: return static_cast<uint64_t>(value);
     case SourceType::kInt16:
     case SourceType::kFp16:
-    case SourceType::kBf16:
-      return static_cast<uint16_t>(value);
-    default:
-      return static_cast<uint32_t>(value);
+    case SourceType::kBf16: return static_cast<uint16_t>(value);
+    default: return static_cast<uint32_t>(value);
   }
 }
 
 uint64_t float_constant(SourceType type, const FloatConstant& constant) {
   switch (type) {
     case SourceType::kInt64:
-    case SourceType::kFp64:
-      return constant.fp64;
+    case SourceType::kFp64: return constant.fp64;
     case SourceType::kFp16:
-    case SourceType::kPackedFp16:
-      return constant.fp16;
+    case SourceType::kPackedFp16: return constant.fp16;
     case SourceType::kBf16:
-    case SourceType::kPackedBf16:
-      return constant.bf16;
-    case SourceType::kInt16:
-      return constant.fp32 & 0xffff;
-    default:
-      return constant.fp32;
+    case SourceType::kPackedBf16: return constant.bf16;
+    case SourceType::kInt16: return constant.fp32 & 0xffff;
+    default: return constant.fp32;
   }
 }
 
 uint64_t literal_constant(SourceType type, uint32_t literal, bool sign_extend) {
   switch (type) {
-    case SourceType::kFp64:
-      return uint64_t{literal} << 32;
+    case SourceType::kFp64: return uint64_t{literal} << 32;
     case SourceType::kInt64:
       return sign_extend ? static_cast<uint64_t>(int64_t{static_cast<int32_t>(literal)}) : literal;
     case SourceType::kInt16:
     case SourceType::kFp16:
     case SourceType::kBf16:
-    case SourceType::kLiteral16:
-      return literal & 0xffff;
-    default:
-      return literal;
+    case SourceType::kLiteral16: return literal & 0xffff;
+    default: return literal;
   }
 }
 
@@ -147,10 +136,8 @@ uint8_t dwords_of(SourceType type) {
     case SourceType::kInt64:
     case SourceType::kFp64:
     case SourceType::kPackedInt32:
-    case SourceType::kPackedFp32:
-      return 2;
-    default:
-      return 1;
+    case SourceType::kPackedFp32: return 2;
+    default: return 1;
   }
 }
 

@@ -1,7 +1,8 @@
 // Expands the inline constants and literals of source operands to the bits the operation sees.
 //
-// A 9-bit source field holds 128..208 for the integers 0..64 and -1..-16, 240..248 for ±0.5, ±1, ±2, ±4
-// and 1/(2*pi), 255 for "the literal that follows". What each becomes depends on the operand's type:
+// A 9-bit source field holds 128..208 for the integers 0..64 and -1..-16, 240..248 for ±0.5, ±1,
+// ±2, ±4 and 1/(2*pi), 255 for "the literal that follows". What each becomes depends on the
+// operand's type:
 //
 //   type               integers        floats                         literal
 //   32-bit             sign-extended   binary32                       as is
@@ -14,8 +15,9 @@
 //   packed 32          sign-ext. to 64 binary32 in the low half, high 0   low half, high 0
 //
 // The 16-bit rows are what the hardware does, not what the manuals' tables suggest (LLVM's
-// getInlineEncodingV216 records it). A packed operand's op_sel and op_sel_hi then choose halves of the
-// expanded value like of a register: an inline 1.0 with op_sel_hi set feeds 0 to the high result.
+// getInlineEncodingV216 records it). A packed operand's op_sel and op_sel_hi then choose halves of
+// the expanded value like of a register: an inline 1.0 with op_sel_hi set feeds 0 to the high
+// result.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +51,8 @@ constexpr bool is_inline_constant(uint32_t field) {
   return (field >= 128 && field <= 208) || (field >= 240 && field <= 248);
 }
 
-// `field` is an inline constant or kLiteralField. `sign_extend` matters for a literal of kInt64 only.
+// `field` is an inline constant or kLiteralField. `sign_extend` matters for a literal of kInt64
+// only.
 uint64_t expand_constant(SourceType type, uint32_t field, uint32_t literal, bool sign_extend);
 
 // Bits of the value at the operand's width: 1 for up to 32 bits, 2 for 64.

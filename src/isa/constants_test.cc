@@ -35,11 +35,14 @@ TEST(Constants, OneOverTwoPi) {
 }
 
 TEST(Constants, LiteralsAreExtendedByType) {
-  EXPECT_EQ(expand_constant(SourceType::kFp64, kLiteralField, 0x40490fdb, false), 0x40490fdb00000000u);
+  EXPECT_EQ(expand_constant(SourceType::kFp64, kLiteralField, 0x40490fdb, false),
+            0x40490fdb00000000u);
   EXPECT_EQ(expand_constant(SourceType::kInt64, kLiteralField, 0xf2345678, false), 0xf2345678u);
-  EXPECT_EQ(expand_constant(SourceType::kInt64, kLiteralField, 0xf2345678, true), 0xfffffffff2345678u);
+  EXPECT_EQ(expand_constant(SourceType::kInt64, kLiteralField, 0xf2345678, true),
+            0xfffffffff2345678u);
   EXPECT_EQ(expand_constant(SourceType::kFp16, kLiteralField, 0x12345678, false), 0x5678u);
-  EXPECT_EQ(expand_constant(SourceType::kPackedFp16, kLiteralField, 0x12345678, false), 0x12345678u);
+  EXPECT_EQ(expand_constant(SourceType::kPackedFp16, kLiteralField, 0x12345678, false),
+            0x12345678u);
   EXPECT_EQ(expand_constant(SourceType::kLiteral16, 0, 0x12345678, false), 0x5678u);
 }
 

@@ -1,10 +1,10 @@
 // decode() and disassemble() on LLVM's MC layer.
 //
-// A sweep over the bytes, one LLVM decode per instruction, each lifted to an Inst; branch targets are
-// resolved at the end, when every instruction has its index. What LLVM refuses is tried once more in the
-// two forms that hardware accepts and LLVM does not:
-//   * gfx10+ v_cmpx in VOP3: the destination byte has no meaning, LLVM wants it to be EXEC (0x7e). ROCr's
-//     built-in copy kernels hold 0;
+// A sweep over the bytes, one LLVM decode per instruction, each lifted to an Inst; branch targets
+// are resolved at the end, when every instruction has its index. What LLVM refuses is tried once
+// more in the two forms that hardware accepts and LLVM does not:
+//   * gfx10+ v_cmpx in VOP3: the destination byte has no meaning, LLVM wants it to be EXEC (0x7e).
+//     ROCr's built-in copy kernels hold 0;
 //   * gfx11 16-bit VOP1 and VOP2: a destination of 128 and above is the high half of v0 and above.
 
 #include <algorithm>
@@ -80,13 +80,10 @@ bool has_target(const Inst& inst) {
     case Op::s_call_b64:
     case Op::s_cbranch_i_fork:
     case Op::s_subvector_loop_begin:
-    case Op::s_subvector_loop_end:
-      return true;
+    case Op::s_subvector_loop_end: return true;
     case Op::s_cbranch_g_fork:
-    case Op::s_cbranch_join:
-      return false;
-    default:
-      return std::string_view(op_name(inst.op)).starts_with("s_cbranch_");
+    case Op::s_cbranch_join: return false;
+    default: return std::string_view(op_name(inst.op)).starts_with("s_cbranch_");
   }
 }
 
@@ -107,8 +104,8 @@ std::string trimmed(std::string text) {
   return first == std::string::npos ? std::string() : text.substr(first, last - first + 1);
 }
 
-// gfx11: LLVM prints the high half of v1 as "v129" with a comment that complains, and knows nothing of a
-// high destination. Shows both as v1.h. Other complaints are dropped.
+// gfx11: LLVM prints the high half of v1 as "v129" with a comment that complains, and knows nothing
+// of a high destination. Shows both as v1.h. Other complaints are dropped.
 void mark_high_halves(std::string& text, bool dst_high) {
   for (size_t begin = text.find("/*"); begin != std::string::npos; begin = text.find("/*")) {
     const size_t end = text.find("*/", begin);
@@ -117,7 +114,8 @@ void mark_high_halves(std::string& text, bool dst_high) {
     text.erase(begin, end + 2 - begin);
     const size_t digits = text.find_last_not_of("0123456789", begin - 1) + 1;
     if (is_half && digits < begin && digits > 0 && text[digits - 1] == 'v')
-      text.replace(digits, begin - digits, std::to_string(std::atoi(text.c_str() + digits) - 128) + ".h");
+      text.replace(digits, begin - digits,
+                   std::to_string(std::atoi(text.c_str() + digits) - 128) + ".h");
   }
   if (!dst_high) return;
   if (const size_t comma = text.find(','); comma != std::string::npos) text.insert(comma, ".h");
@@ -126,7 +124,8 @@ void mark_high_halves(std::string& text, bool dst_high) {
 // LLVM prints the distance of a branch as an unsigned number; shows it signed, with the address.
 void append_target(std::string& text, int16_t distance, GpuAddr pc) {
   char number[16];
-  std::snprintf(number, sizeof number, "%u", static_cast<unsigned>(static_cast<uint16_t>(distance)));
+  std::snprintf(number, sizeof number, "%u",
+                static_cast<unsigned>(static_cast<uint16_t>(distance)));
   if (const size_t at = text.rfind(number); at != std::string::npos)
     text.replace(at, std::strlen(number), std::to_string(distance));
   char note[40];
@@ -175,7 +174,8 @@ Program decode(std::span<const std::byte> code, GpuAddr begin, amd::GfxTarget ta
   return program;
 }
 
-std::string disassemble(std::span<const std::byte> code, amd::GfxTarget target, bool wave64, GpuAddr pc) {
+std::string disassemble(std::span<const std::byte> code, amd::GfxTarget target, bool wave64,
+                        GpuAddr pc) {
   Mc* const mc = Mc::get(target, wave64);
   if (mc != nullptr) {
     const std::lock_guard lock(mc->mutex());

@@ -1,5 +1,5 @@
-// Golden lines: testdata/TARGET.WAVE.golden holds `bytes | text | dump`, one instruction a line. Run with
-// WT_UPDATE_GOLDENS=1 to rewrite text and dump from the bytes, then read the difference.
+// Golden lines: testdata/TARGET.WAVE.golden holds `bytes | text | dump`, one instruction a line.
+// Run with WT_UPDATE_GOLDENS=1 to rewrite text and dump from the bytes, then read the difference.
 
 #include <gtest/gtest.h>
 
@@ -156,9 +156,11 @@ TEST(Decoder, AnInstructionCutByTheEndIsInvalid) {
 TEST(Decoder, ReservedSdwaSelectsAreInvalid) {
   EXPECT_EQ(decode_hex("f904003e01151305", kGfx906, true).insts()[0].op, Op::v_add_f16);
   // dst_sel 7, dst_unused 3, src0_sel 7, src1_sel 7.
-  for (const char* reserved : {"f904003e01171305", "f904003e011d1305", "f904003e01151705", "f904003e01151307"}) {
+  for (const char* reserved :
+       {"f904003e01171305", "f904003e011d1305", "f904003e01151705", "f904003e01151307"}) {
     EXPECT_EQ(decode_hex(reserved, kGfx906, true).insts()[0].op, Op::kInvalid) << reserved;
-    EXPECT_EQ(disassemble(from_hex(reserved), kGfx906, true, kBase).substr(0, 12), "<undecodable") << reserved;
+    EXPECT_EQ(disassemble(from_hex(reserved), kGfx906, true, kBase).substr(0, 12), "<undecodable")
+        << reserved;
   }
 }
 
@@ -181,7 +183,8 @@ TEST(Decoder, ThreadsMayDecodeTheSameTargetAtOnce) {
   std::vector<int> sizes(4);
   for (int& size : sizes)
     threads.emplace_back([&] {
-      for (int i = 0; i < 50; ++i) size += decode(code, kBase, i % 2 == 0 ? kGfx90a : kGfx906, true).size();
+      for (int i = 0; i < 50; ++i)
+        size += decode(code, kBase, i % 2 == 0 ? kGfx90a : kGfx906, true).size();
     });
   for (std::thread& thread : threads) thread.join();
   for (const int size : sizes) EXPECT_EQ(size, 150);
@@ -209,7 +212,8 @@ TEST(LlvmTables, EveryOperandNameIsFound) {
   std::vector<int> numbers;
   for (size_t i = 0; i < kNameCount; ++i) numbers.push_back(Mc::name_number(static_cast<Name>(i)));
   std::sort(numbers.begin(), numbers.end());
-  EXPECT_EQ(std::adjacent_find(numbers.begin(), numbers.end()), numbers.end()) << "two names share a number";
+  EXPECT_EQ(std::adjacent_find(numbers.begin(), numbers.end()), numbers.end())
+      << "two names share a number";
 }
 
 TEST(LlvmTables, OperandTypesHaveTheirNumbers) {
@@ -238,20 +242,22 @@ TEST(LlvmTables, OperandTypesHaveTheirNumbers) {
   for (const Known& known : kKnown) {
     const int opcode = Mc::opcode_number(known.opcode);
     ASSERT_GE(opcode, 0) << known.opcode;
-    EXPECT_EQ(
-        source_type(static_cast<unsigned>(Mc::operand_type(static_cast<unsigned>(opcode), known.position))),
-        known.type)
+    EXPECT_EQ(source_type(static_cast<unsigned>(
+                  Mc::operand_type(static_cast<unsigned>(opcode), known.position))),
+              known.type)
         << known.opcode;
   }
 }
 
 TEST(HalfResults, AreKnownByTheMnemonic) {
-  for (const Op op : {Op::v_add_f16, Op::v_cvt_f16_f32, Op::v_cvt_u16_f16, Op::v_mad_u16, Op::v_lshlrev_b16,
-                      Op::v_frexp_exp_i16_f16, Op::v_med3_i16, Op::v_sat_pk_u8_i16, Op::v_dot2_bf16_bf16})
+  for (const Op op :
+       {Op::v_add_f16, Op::v_cvt_f16_f32, Op::v_cvt_u16_f16, Op::v_mad_u16, Op::v_lshlrev_b16,
+        Op::v_frexp_exp_i16_f16, Op::v_med3_i16, Op::v_sat_pk_u8_i16, Op::v_dot2_bf16_bf16})
     EXPECT_TRUE(writes_half(op)) << op_name(op);
-  for (const Op op : {Op::v_cvt_f32_f16, Op::v_mad_u32_u16, Op::v_pk_add_f16, Op::v_cmp_lt_f16,
-                      Op::v_pack_b32_f16, Op::v_add_f32, Op::v_cvt_pkrtz_f16_f32, Op::v_wmma_f16_16x16x16_f16,
-                      Op::v_cvt_pk_u8_f32, Op::v_dot2_f32_f16, Op::v_cvt_i32_i16, Op::v_cvt_pknorm_i16_f16})
+  for (const Op op :
+       {Op::v_cvt_f32_f16, Op::v_mad_u32_u16, Op::v_pk_add_f16, Op::v_cmp_lt_f16,
+        Op::v_pack_b32_f16, Op::v_add_f32, Op::v_cvt_pkrtz_f16_f32, Op::v_wmma_f16_16x16x16_f16,
+        Op::v_cvt_pk_u8_f32, Op::v_dot2_f32_f16, Op::v_cvt_i32_i16, Op::v_cvt_pknorm_i16_f16})
     EXPECT_FALSE(writes_half(op)) << op_name(op);
 }
 

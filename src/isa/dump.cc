@@ -88,7 +88,8 @@ void append_vector_modifiers(std::string& out, const Inst& inst) {
   flag(out, inst.dst_preserve, "preserve");
   flag(out, inst.dst_sext, "dst_sext");
   if (inst.dpp == Dpp::kDpp16)
-    append(out, " dpp16:0x%x row_mask:0x%x bank_mask:0x%x", inst.dpp_ctrl, inst.row_mask, inst.bank_mask);
+    append(out, " dpp16:0x%x row_mask:0x%x bank_mask:0x%x", inst.dpp_ctrl, inst.row_mask,
+           inst.bank_mask);
   if (inst.dpp == Dpp::kDpp8) append(out, " dpp8:0x%x", inst.dpp8);
   flag(out, inst.bound_ctrl, "bound_ctrl");
   flag(out, inst.fetch_inactive, "fi");
@@ -128,25 +129,18 @@ std::string dump(const Operand& operand) {
   if (operand.sext) out += "sext ";
   if (operand.abs) out += '|';
   switch (operand.kind) {
-    case OperandKind::kNone:
-      out += '_';
-      break;
-    case OperandKind::kScalar:
-      append_scalar(out, operand);
-      break;
-    case OperandKind::kVgpr:
-      append_range(out, 'v', operand.index, operand.dwords);
-      break;
-    case OperandKind::kAgpr:
-      append_range(out, 'a', operand.index, operand.dwords);
-      break;
+    case OperandKind::kNone: out += '_'; break;
+    case OperandKind::kScalar: append_scalar(out, operand); break;
+    case OperandKind::kVgpr: append_range(out, 'v', operand.index, operand.dwords); break;
+    case OperandKind::kAgpr: append_range(out, 'a', operand.index, operand.dwords); break;
     case OperandKind::kImm:
       append(out, "#%llx", static_cast<unsigned long long>(operand.imm));
       if (operand.dwords > 1) append(out, "/%u", operand.dwords);
       break;
   }
   out += sel_name(operand.sel);
-  if (operand.op_sel || operand.op_sel_hi) append(out, "(%d,%d)", operand.op_sel, operand.op_sel_hi);
+  if (operand.op_sel || operand.op_sel_hi)
+    append(out, "(%d,%d)", operand.op_sel, operand.op_sel_hi);
   if (operand.abs) out += '|';
   return out;
 }

@@ -1,10 +1,10 @@
 // Writes ops.inc and aliases.inc into the folder named on the command line.
 //
-// LLVM describes an operation once, as a pseudo instruction, and expands it to a real opcode per encoding
-// family; each real opcode has its own mnemonic. Mnemonics of one pseudo instruction are therefore
-// spellings of one operation. The canonical one is gfx9's where any gfx9 target has the operation, else
-// gfx10's, else gfx11's. What LLVM keeps as separate pseudo instructions although the operation is the
-// same is merged by the list below.
+// LLVM describes an operation once, as a pseudo instruction, and expands it to a real opcode per
+// encoding family; each real opcode has its own mnemonic. Mnemonics of one pseudo instruction are
+// therefore spellings of one operation. The canonical one is gfx9's where any gfx9 target has the
+// operation, else gfx10's, else gfx11's. What LLVM keeps as separate pseudo instructions although
+// the operation is the same is merged by the list below.
 //
 // Run it after a new LLVM, or to add a target: `ninja isa_gen_ops && bin/isa_gen_ops src/isa`.
 
@@ -39,8 +39,8 @@ int getMCOpcodeGen(uint16_t opcode, Subtarget family);
 
 namespace {
 
-// LLVM's encoding families, best spelling first: gfx9, its SDWA, gfx8 and gfx9 alike, gfx90a, gfx940;
-// gfx10, its SDWA; gfx11. (LLVM's SIEncodingFamily.)
+// LLVM's encoding families, best spelling first: gfx9, its SDWA, gfx8 and gfx9 alike, gfx90a,
+// gfx940; gfx10, its SDWA; gfx11. (LLVM's SIEncodingFamily.)
 constexpr unsigned kFamilies[] = {5, 3, 1, 8, 9, 6, 7, 10};
 constexpr unsigned kFamilyCount = 12;
 constexpr size_t kGfx9Families = 5;
@@ -156,8 +156,8 @@ class Generator {
     return spelling;
   }
 
-  // Images, VOPD pairs and some DPP forms have no pseudo instruction; the suffix of the opcode's name
-  // tells the target.
+  // Images, VOPD pairs and some DPP forms have no pseudo instruction; the suffix of the opcode's
+  // name tells the target.
   void add_opcodes_without_pseudo(std::map<std::string, std::string>& canonical) {
     for (unsigned opcode = 0; opcode < instructions_.getNumOpcodes(); ++opcode) {
       if (mapped_.contains(opcode) || instructions_.get(opcode).isPseudo()) continue;
@@ -165,7 +165,8 @@ class Generator {
       const std::string_view name(raw.data(), raw.size());
       if (name.find("gfx12") != std::string_view::npos) continue;
       bool wanted = name.starts_with("IMAGE");
-      for (const std::string_view suffix : {"_vi", "_gfx9", "_gfx90a", "_gfx940", "_gfx10", "_gfx11"})
+      for (const std::string_view suffix :
+           {"_vi", "_gfx9", "_gfx90a", "_gfx940", "_gfx10", "_gfx11"})
         wanted = wanted || name.ends_with(suffix);
       const std::string spelling = spelling_of(printer_, opcode);
       if (!wanted || spelling.empty()) continue;
@@ -192,20 +193,25 @@ std::FILE* open_output(const std::string& path) {
 void write_ops(const std::string& path, std::set<std::string> names) {
   std::FILE* out = open_output(path);
   std::fputs(
-      "// Every operation of gfx9 (gfx906, gfx908, gfx90a, gfx942), gfx10 and gfx11, once. Made by\n"
+      "// Every operation of gfx9 (gfx906, gfx908, gfx90a, gfx942), gfx10 and gfx11, once. Made "
+      "by\n"
       "// gen_ops_main.cc.\n"
       "//\n"
-      "// Naming rule: the gfx9 assembler mnemonic without its encoding suffix (_e32, _e64, _dpp, _sdwa) "
+      "// Naming rule: the gfx9 assembler mnemonic without its encoding suffix (_e32, _e64, _dpp, "
+      "_sdwa) "
       "where\n"
-      "// any gfx9 target has the operation, else gfx10's, else gfx11's. Two spellings are one operation "
+      "// any gfx9 target has the operation, else gfx10's, else gfx11's. Two spellings are one "
+      "operation "
       "exactly\n"
-      "// when LLVM expands one pseudo instruction to both; aliases.inc lists the other spellings.\n",
+      "// when LLVM expands one pseudo instruction to both; aliases.inc lists the other "
+      "spellings.\n",
       out);
   for (const Group& group : kGroups) {
     std::fprintf(out, "\n// %s.\n", group.title);
     for (auto it = names.begin(); it != names.end();) {
-      const bool inside = std::any_of(group.prefixes.begin(), group.prefixes.end(),
-                                      [&](std::string_view prefix) { return it->starts_with(prefix); });
+      const bool inside =
+          std::any_of(group.prefixes.begin(), group.prefixes.end(),
+                      [&](std::string_view prefix) { return it->starts_with(prefix); });
       if (inside) std::fprintf(out, "WT_OP(%s)\n", it->c_str());
       it = inside ? names.erase(it) : std::next(it);
     }
@@ -218,7 +224,8 @@ void write_ops(const std::string& path, std::set<std::string> names) {
 void write_aliases(const std::string& path, const std::map<std::string, std::string>& canonical) {
   std::FILE* out = open_output(path);
   std::fputs(
-      "// Spellings that differ from the canonical name of ops.inc: WT_ALIAS(spelling, canonical). The "
+      "// Spellings that differ from the canonical name of ops.inc: WT_ALIAS(spelling, canonical). "
+      "The "
       "v_dual_\n"
       "// entries are the halves of gfx11's VOPD pairs. Made by gen_ops_main.cc.\n",
       out);
@@ -241,7 +248,8 @@ int main(int argc, char** argv) {
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, error);
   const llvm::MCInstrInfo* instructions = target->createMCInstrInfo();
   const llvm::MCRegisterInfo* registers = target->createMCRegInfo(kTriple);
-  const llvm::MCAsmInfo* assembly = target->createMCAsmInfo(*registers, kTriple, llvm::MCTargetOptions());
+  const llvm::MCAsmInfo* assembly =
+      target->createMCAsmInfo(*registers, kTriple, llvm::MCTargetOptions());
   llvm::MCInstPrinter* printer =
       target->createMCInstPrinter(llvm::Triple(kTriple), 0, *assembly, *instructions, *registers);
   const std::map<std::string, std::string> canonical = Generator(*instructions, *printer).run();

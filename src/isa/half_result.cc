@@ -26,7 +26,8 @@ bool name_says_half(std::string_view name) {
   if (name == "v_sat_pk_u8_i16") return true;  // two bytes
   for (size_t at = 1; at != std::string_view::npos;) {
     const size_t next = name.find('_', at + 1);
-    const std::string_view token = name.substr(at + 1, next == std::string_view::npos ? next : next - at - 1);
+    const std::string_view token =
+        name.substr(at + 1, next == std::string_view::npos ? next : next - at - 1);
     if (is_type(token)) return token.ends_with("16");
     at = next;
   }
@@ -36,14 +37,16 @@ bool name_says_half(std::string_view name) {
 const OpSet& half_ops() {
   static const OpSet* const set = [] {
     auto* made = new OpSet;
-    for (size_t i = 1; i < made->size(); ++i) (*made)[i] = name_says_half(op_name(static_cast<Op>(i)));
+    for (size_t i = 1; i < made->size(); ++i)
+      (*made)[i] = name_says_half(op_name(static_cast<Op>(i)));
     return made;
   }();
   return *set;
 }
 
 // gfx9 clears the high half after these and keeps it after the other 16-bit operations (LLVM's
-// zeroesHigh16BitsOfDest, found there by experiment, completed with the conversions of the same group).
+// zeroesHigh16BitsOfDest, found there by experiment, completed with the conversions of the same
+// group).
 constexpr Op kClearingOnGfx9[] = {
     Op::v_cvt_f16_f32,       Op::v_cvt_f16_u16,      Op::v_cvt_f16_i16,
     Op::v_cvt_u16_f16,       Op::v_cvt_i16_f16,      Op::v_rcp_f16,

@@ -1,13 +1,13 @@
-// Inst: one decoded AMDGPU instruction, fully resolved. The decoder (LLVM's MC layer, decoder.cc) makes
-// it once per static instruction; the engine (emu/) reads nothing else at run time.
+// Inst: one decoded AMDGPU instruction, fully resolved. The decoder (LLVM's MC layer, decoder.cc)
+// makes it once per static instruction; the engine (emu/) reads nothing else at run time.
 //
 // What is resolved here, so that no consumer has to know a target's encoding:
 //   * op is canonical: gfx9's v_add_u32, gfx10's v_add_nc_u32 and gfx11's are all Op::v_add_u32;
 //     gfx11's global_load_b32 is Op::global_load_dword. ops.inc lists every canonical operation;
 //     aliases.inc maps each target's spelling to it.
 //   * scalar operands are slots of one scalar file (below) whatever the target numbers them.
-//   * immediates hold the bits of the value at the operand's width: inline constants and literals are
-//     expanded (an f64 literal is its high half, an f16 inline 1.0 is 0x3c00).
+//   * immediates hold the bits of the value at the operand's width: inline constants and literals
+//     are expanded (an f64 literal is its high half, an f16 inline 1.0 is 0x3c00).
 //   * branch targets are instruction indices of the enclosing Program.
 #pragma once
 
@@ -24,26 +24,26 @@ enum class Op : uint16_t {
   kCount
 };
 
-// The scalar register file as the engine keeps it. Slots 0..127 follow the hardware numbering of gfx9
-// and gfx10.3; the decoder renumbers targets that differ (gfx11 swaps m0 and null).
+// The scalar register file as the engine keeps it. Slots 0..127 follow the hardware numbering of
+// gfx9 and gfx10.3; the decoder renumbers targets that differ (gfx11 swaps m0 and null).
 namespace slot {
 inline constexpr uint16_t kVccLo = 106;
 inline constexpr uint16_t kVccHi = 107;
-inline constexpr uint16_t kTtmp0 = 108;    // ttmp0..ttmp15
+inline constexpr uint16_t kTtmp0 = 108;  // ttmp0..ttmp15
 inline constexpr uint16_t kM0 = 124;
-inline constexpr uint16_t kNull = 125;     // reads 0; a write is dropped
+inline constexpr uint16_t kNull = 125;  // reads 0; a write is dropped
 inline constexpr uint16_t kExecLo = 126;
 inline constexpr uint16_t kExecHi = 127;
 inline constexpr uint16_t kFlatScratchLo = 128;  // gfx9's s102/s103 alias is mapped here too
 inline constexpr uint16_t kFlatScratchHi = 129;
 inline constexpr uint16_t kXnackMaskLo = 130;
 inline constexpr uint16_t kXnackMaskHi = 131;
-inline constexpr uint16_t kSharedBase = 132;     // 64 bits: slots 132, 133
+inline constexpr uint16_t kSharedBase = 132;  // 64 bits: slots 132, 133
 inline constexpr uint16_t kSharedLimit = 134;
 inline constexpr uint16_t kPrivateBase = 136;
 inline constexpr uint16_t kPrivateLimit = 138;
 inline constexpr uint16_t kPopsExitingWaveId = 140;
-inline constexpr uint16_t kScc = 142;            // as a source operand
+inline constexpr uint16_t kScc = 142;  // as a source operand
 inline constexpr uint16_t kVccz = 143;
 inline constexpr uint16_t kExecz = 144;
 inline constexpr uint16_t kLdsDirect = 146;
@@ -52,7 +52,8 @@ inline constexpr uint16_t kCount = 148;
 
 enum class OperandKind : uint8_t { kNone, kScalar, kVgpr, kAgpr, kImm };
 
-// SDWA selects; also used for op_sel of 16-bit operands, where the decoder turns a set bit into kWord1.
+// SDWA selects; also used for op_sel of 16-bit operands, where the decoder turns a set bit into
+// kWord1.
 enum class Sel : uint8_t { kDword, kByte0, kByte1, kByte2, kByte3, kWord0, kWord1 };
 
 struct Operand {
@@ -71,27 +72,28 @@ struct Operand {
   bool is(OperandKind k) const { return kind == k; }
 };
 
-// The family an instruction belongs to; decides which exec_*.cc implements it and its counter class.
+// The family an instruction belongs to; decides which exec_*.cc implements it and its counter
+// class.
 enum class Family : uint8_t {
   kInvalid,
-  kSop,     // SOP1, SOP2, SOPK, SOPC
-  kSopp,    // branches, waits, messages, barriers
+  kSop,   // SOP1, SOP2, SOPK, SOPC
+  kSopp,  // branches, waits, messages, barriers
   kSmem,
-  kVop,     // VOP1, VOP2, VOP3 (a, b), VOP3P without matrix instructions
+  kVop,  // VOP1, VOP2, VOP3 (a, b), VOP3P without matrix instructions
   kVopc,
   kMatrix,  // MFMA, WMMA, accvgpr moves excepted
   kVopd,
   kDs,
-  kFlat,    // flat_*, global_*, scratch_*
-  kMubuf,   // buffer_*, tbuffer_*
-  kImage,   // decoded for its text; has no semantics
+  kFlat,   // flat_*, global_*, scratch_*
+  kMubuf,  // buffer_*, tbuffer_*
+  kImage,  // decoded for its text; has no semantics
   kExport,
 };
 
 enum class Dpp : uint8_t { kNone, kDpp16, kDpp8 };
 
-// Where operands are, by family. src[] follows the assembler text without address operands; what the
-// text leaves out but the operation reads is appended.
+// Where operands are, by family. src[] follows the assembler text without address operands; what
+// the text leaves out but the operation reads is appended.
 //
 //   SOP1 SOP2 SOPC  dst, src[0..1]. s_cmp: no dst (SCC). s_setpc: src[0]. s_fmac: src[2] is dst.
 //   SOPK            s_movk, s_cmovk: dst. s_addk, s_mulk: dst and src[0], the same register. s_cmpk,
@@ -128,50 +130,52 @@ struct Inst {
   Family family = Family::kInvalid;
   uint8_t size_bytes = 0;
 
-  Operand dst;      // vdst or sdst; for stores and returnless atomics kNone
-  Operand dst2;     // the second result: sdst of VOP3b, VOPC in VOP3, v_swap's second register
-  Operand src[4];   // in the order of the assembler text, without address operands
+  Operand dst;     // vdst or sdst; for stores and returnless atomics kNone
+  Operand dst2;    // the second result: sdst of VOP3b, VOPC in VOP3, v_swap's second register
+  Operand src[4];  // in the order of the assembler text, without address operands
 
   // --- Modifiers of vector operations.
   bool clamp = false;
-  uint8_t omod = 0;        // 0 none, 1 *2, 2 *4, 3 /2
+  uint8_t omod = 0;  // 0 none, 1 *2, 2 *4, 3 /2
   bool sdwa = false;
-  bool dst_preserve = false;  // SDWA dst_unused=UNUSED_PRESERVE, and op_sel on a 16-bit destination:
-                              // bits outside dst.sel keep their value (false: zero)
-  bool dst_sext = false;      // SDWA dst_unused=UNUSED_SEXT
-  Dpp dpp = Dpp::kNone;    // applies to src[0]
-  uint16_t dpp_ctrl = 0;   // DPP16 control, 9 bits; quad_perm, row_shl:n … as encoded
-  uint32_t dpp8 = 0;       // 8 selectors of 3 bits
+  // SDWA dst_unused=UNUSED_PRESERVE, and op_sel on a 16-bit destination: bits outside dst.sel keep
+  // their value (false: zero).
+  bool dst_preserve = false;
+  bool dst_sext = false;  // SDWA dst_unused=UNUSED_SEXT
+  Dpp dpp = Dpp::kNone;   // applies to src[0]
+  uint16_t dpp_ctrl = 0;  // DPP16 control, 9 bits; quad_perm, row_shl:n … as encoded
+  uint32_t dpp8 = 0;      // 8 selectors of 3 bits
   uint8_t row_mask = 0xf;
   uint8_t bank_mask = 0xf;
-  bool bound_ctrl = false;     // out-of-range lanes read 0 instead of being disabled
+  bool bound_ctrl = false;  // out-of-range lanes read 0 instead of being disabled
   bool fetch_inactive = false;
   uint8_t cbsz = 0, abid = 0, blgp = 0;  // MFMA broadcast fields
 
   // --- Memory. address = vaddr + saddr + offset as the family defines it.
-  Operand vaddr;           // VGPR address or offset, kNone when "off"
-  Operand saddr;           // SGPR base (global, scratch), SBASE (smem), SRSRC (mubuf: 4 dwords)
-  Operand soffset;         // mubuf, smem
-  int32_t offset = 0;      // immediate; ds: offset0
-  int32_t offset1 = 0;     // ds_read2 and friends
+  Operand vaddr;        // VGPR address or offset, kNone when "off"
+  Operand saddr;        // SGPR base (global, scratch), SBASE (smem), SRSRC (mubuf: 4 dwords)
+  Operand soffset;      // mubuf, smem
+  int32_t offset = 0;   // immediate; ds: offset0
+  int32_t offset1 = 0;  // ds_read2 and friends
   bool glc = false, slc = false, dlc = false;  // gfx940: sc0, nt, sc1
   bool lds = false, gds = false;
   bool offen = false, idxen = false, addr64 = false;
-  bool tfe = false;        // mubuf: dst has one more dword, the fault status
-  uint8_t format = 0;      // tbuffer: dfmt | nfmt << 4 on gfx9, the unified format on gfx10+
+  bool tfe = false;    // mubuf: dst has one more dword, the fault status
+  uint8_t format = 0;  // tbuffer: dfmt | nfmt << 4 on gfx9, the unified format on gfx10+
   bool scale_offset = false;
 
   // --- Control.
-  int32_t imm16 = 0;        // SOPK/SOPP immediate: sign-extended for SOPK and branches, raw otherwise
-  int32_t target = -1;      // branch target as an index into the Program, -1 when outside it
-  // VOPD: this Inst is the X half, the next Inst in the Program is the Y half (size_bytes 0); both read
-  // before either writes.
+  // SOPK/SOPP immediate: sign-extended for SOPK and branches, raw otherwise.
+  int32_t imm16 = 0;
+  int32_t target = -1;  // branch target as an index into the Program, -1 when outside it
+  // VOPD: this Inst is the X half, the next Inst in the Program is the Y half (size_bytes 0); both
+  // read before either writes.
   bool vopd_first = false;
 };
 
 const char* op_name(Op op);
-// The operation a mnemonic names: canonical or alias, with or without _e32, _e64, _dpp or _sdwa. kInvalid
-// when there is none.
+// The operation a mnemonic names: canonical or alias, with or without _e32, _e64, _dpp or _sdwa.
+// kInvalid when there is none.
 Op find_op(std::string_view spelling);
 
 }  // namespace wavetap::isa

@@ -24,15 +24,18 @@ constexpr int64_t kScc = 16;  // gfx90a: scc, gfx940: sc1
 
 Operand Lift::operand_at(int position) const {
   if (position < 0 || position >= static_cast<int>(mi_.getNumOperands())) return {};
-  // A repeated result is read from where it is named: LLVM fills the repetition in wrongly for some pairs.
-  if (position < static_cast<int>(info_.tied_to.size()) && info_.tied_to[static_cast<size_t>(position)] >= 0)
+  // A repeated result is read from where it is named: LLVM fills the repetition in wrongly for some
+  // pairs.
+  if (position < static_cast<int>(info_.tied_to.size()) &&
+      info_.tied_to[static_cast<size_t>(position)] >= 0)
     position = info_.tied_to[static_cast<size_t>(position)];
   const llvm::MCOperand& operand = mi_.getOperand(static_cast<unsigned>(position));
   if (operand.isReg()) {
     Operand reg = mc_.reg(operand.getReg());
     if (reg.is(OperandKind::kScalar) && reg.index == slot::kNull &&
         position < static_cast<int>(info_.register_dwords.size()))
-      reg.dwords = std::max<uint8_t>(reg.dwords, info_.register_dwords[static_cast<size_t>(position)]);
+      reg.dwords =
+          std::max<uint8_t>(reg.dwords, info_.register_dwords[static_cast<size_t>(position)]);
     // gfx11: v128 and above in a 16-bit field is the high half of v0 and above.
     if (((info_.lo128 >> position) & 1) != 0 && reg.is(OperandKind::kVgpr) && reg.index >= 128) {
       reg.index = static_cast<uint16_t>(reg.index - 128);
@@ -91,18 +94,10 @@ bool Lift::run(TrueSixteen true16, Inst& out_y) {
   switch (info_.encoding) {
     case Encoding::kSop1:
     case Encoding::kSop2:
-    case Encoding::kSopc:
-      sop();
-      break;
-    case Encoding::kSopk:
-      sopk();
-      break;
-    case Encoding::kSopp:
-      sopp();
-      break;
-    case Encoding::kSmem:
-      smem();
-      break;
+    case Encoding::kSopc: sop(); break;
+    case Encoding::kSopk: sopk(); break;
+    case Encoding::kSopp: sopp(); break;
+    case Encoding::kSmem: smem(); break;
     case Encoding::kVop1:
     case Encoding::kVop2:
     case Encoding::kVopc:
@@ -111,24 +106,14 @@ bool Lift::run(TrueSixteen true16, Inst& out_y) {
       vop();
       half_result(true16);
       break;
-    case Encoding::kVopd:
-      return vopd(out_y);
-    case Encoding::kDs:
-      ds();
-      break;
-    case Encoding::kFlat:
-      flat();
-      break;
+    case Encoding::kVopd: return vopd(out_y);
+    case Encoding::kDs: ds(); break;
+    case Encoding::kFlat: flat(); break;
     case Encoding::kMubuf:
-    case Encoding::kMtbuf:
-      mubuf();
-      break;
-    case Encoding::kOther:
-      out_.dst = named(Name::vdst);
-      break;
+    case Encoding::kMtbuf: mubuf(); break;
+    case Encoding::kOther: out_.dst = named(Name::vdst); break;
     case Encoding::kVinterp:
-    case Encoding::kNone:
-      break;  // known by name only
+    case Encoding::kNone: break;  // known by name only
   }
   return true;
 }

@@ -1,7 +1,8 @@
 // Lift: from LLVM's MCInst to Inst. Private to isa/.
 //
-// LLVM says which registers an instruction names; the fields that LLVM interprets for printing (constants,
-// op_sel of targets whose 16-bit registers it does not model) are taken from the encoding itself.
+// LLVM says which registers an instruction names; the fields that LLVM interprets for printing
+// (constants, op_sel of targets whose 16-bit registers it does not model) are taken from the
+// encoding itself.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ struct Encoded {
   uint32_t literal() const { return size_bytes >= 4 ? dword[size_bytes / 4 - 1] : 0; }
 };
 
-// Halves of 16-bit VGPR operands that the encoding names by a register number of 128 and above and that
-// had to be cleared for LLVM to accept it (gfx11). See decoder.cc.
+// Halves of 16-bit VGPR operands that the encoding names by a register number of 128 and above and
+// that had to be cleared for LLVM to accept it (gfx11). See decoder.cc.
 struct TrueSixteen {
   bool dst_high = false;
 };

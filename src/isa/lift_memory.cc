@@ -39,8 +39,8 @@ void Lift::flat() {
   // 13 bits on gfx9 and gfx11, 12 on gfx10; flat_ takes only the non-negative half of the range.
   const int bits = mc_.target().major == 10 ? 12 : 13;
   const auto raw = static_cast<uint32_t>(imm(Name::offset));
-  out_.offset =
-      info_.flat_segment ? static_cast<int32_t>(raw & ((1u << (bits - 1)) - 1)) : sign_extend(raw, bits);
+  out_.offset = info_.flat_segment ? static_cast<int32_t>(raw & ((1u << (bits - 1)) - 1))
+                                   : sign_extend(raw, bits);
   cache_policy();
 }
 

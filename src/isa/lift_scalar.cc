@@ -9,8 +9,8 @@
 namespace wavetap::isa {
 
 // SOP1 has no operand names in LLVM; for all three the order is result, sources. A source that only
-// repeats a tied result (s_fmac, s_bitset) is kept: the assembler text does not show it, the operation
-// reads it.
+// repeats a tied result (s_fmac, s_bitset) is kept: the assembler text does not show it, the
+// operation reads it.
 void Lift::sop() {
   int position = 0;
   if (info_.defs > 0) out_.dst = operand_at(position++);
@@ -25,8 +25,8 @@ void Lift::sop() {
   }
 }
 
-// s_movk, s_cmovk: dst. s_addk, s_mulk: dst, src[0] the same register. s_cmpk, s_setreg, s_waitcnt_*cnt:
-// src[0]. s_setreg_imm32: src[0] the literal. The immediate is in imm16.
+// s_movk, s_cmovk: dst. s_addk, s_mulk: dst, src[0] the same register. s_cmpk, s_setreg,
+// s_waitcnt_*cnt: src[0]. s_setreg_imm32: src[0] the literal. The immediate is in imm16.
 void Lift::sopk() {
   const auto raw = static_cast<uint16_t>(encoded_.dword[0]);
   const std::string_view name = op_name(out_.op);

@@ -1,4 +1,5 @@
-// VOP1, VOP2, VOPC, VOP3, VOP3P (packed, mixed, dot, matrix) with their SDWA and DPP forms, and VOPD.
+// VOP1, VOP2, VOPC, VOP3, VOP3P (packed, mixed, dot, matrix) with their SDWA and DPP forms, and
+// VOPD.
 
 #include <string_view>
 
@@ -21,11 +22,13 @@ constexpr uint32_t kDstOpSel = 8;  // in src0_modifiers of VOP3
 constexpr int64_t kDpp8FetchInactive = 0xea;
 
 constexpr Name kSourceNames[] = {Name::src0, Name::src1, Name::src2};
-constexpr Name kModifierNames[] = {Name::src0_modifiers, Name::src1_modifiers, Name::src2_modifiers};
+constexpr Name kModifierNames[] = {Name::src0_modifiers, Name::src1_modifiers,
+                                   Name::src2_modifiers};
 
 // SDWA selects as encoded: bytes 0..3, words 0..1, dword.
 Sel sdwa_sel(uint32_t encoded) {
-  constexpr Sel kSels[] = {Sel::kByte0, Sel::kByte1, Sel::kByte2, Sel::kByte3, Sel::kWord0, Sel::kWord1};
+  constexpr Sel kSels[] = {Sel::kByte0, Sel::kByte1, Sel::kByte2,
+                           Sel::kByte3, Sel::kWord0, Sel::kWord1};
   return encoded < 6 ? kSels[encoded] : Sel::kDword;
 }
 
@@ -36,10 +39,8 @@ bool is_mix(Op op) {
     case Op::v_mad_mixhi_f16:
     case Op::v_fma_mix_f32:
     case Op::v_fma_mixlo_f16:
-    case Op::v_fma_mixhi_f16:
-      return true;
-    default:
-      return false;
+    case Op::v_fma_mixhi_f16: return true;
+    default: return false;
   }
 }
 
@@ -50,10 +51,8 @@ bool has_carry_out(Op op) {
     case Op::v_subrev_co_u32:
     case Op::v_addc_co_u32:
     case Op::v_subb_co_u32:
-    case Op::v_subbrev_co_u32:
-      return true;
-    default:
-      return false;
+    case Op::v_subbrev_co_u32: return true;
+    default: return false;
   }
 }
 
@@ -62,17 +61,16 @@ bool has_mask_in(Op op) {
     case Op::v_addc_co_u32:
     case Op::v_subb_co_u32:
     case Op::v_subbrev_co_u32:
-    case Op::v_cndmask_b32:
-      return true;
-    default:
-      return false;
+    case Op::v_cndmask_b32: return true;
+    default: return false;
   }
 }
 
 // Packed and dot operations that also have a VOP2 encoding, which has no op_sel fields.
 bool is_packed_accumulate(Op op) {
   const std::string_view name = op_name(op);
-  return op == Op::v_pk_fmac_f16 || (name.starts_with("v_dot") && name.find("c_") != std::string_view::npos);
+  return op == Op::v_pk_fmac_f16 ||
+         (name.starts_with("v_dot") && name.find("c_") != std::string_view::npos);
 }
 
 bool is_cmpx(Op op) { return std::string_view(op_name(op)).starts_with("v_cmpx"); }
@@ -106,8 +104,8 @@ void Lift::vop() {
   if (is_permlane16(out_.op)) permlane();
 }
 
-// LLVM's operand order is the assembler's: src0, K, src1 for v_fmamk; src0, src1, index, accumulator for
-// v_smfmac. A source tied to the result (v_mac, v_fmac, v_dot2c) is listed too.
+// LLVM's operand order is the assembler's: src0, K, src1 for v_fmamk; src0, src1, index,
+// accumulator for v_smfmac. A source tied to the result (v_mac, v_fmac, v_dot2c) is listed too.
 void Lift::vop_sources() {
   int count = 0;
   for (int position = info_.defs; position < static_cast<int>(mi_.getNumOperands()) && count < 4;
@@ -127,8 +125,9 @@ void Lift::vop_sources() {
         operand.op_sel_hi = (mods & kOpSelHi) != 0;
         // Mixed precision: op_sel_hi says whether the source is an f16 at all.
         if (is_mix(out_.op) && operand.is(OperandKind::kImm))
-          operand.imm = expand_constant(operand.op_sel_hi ? SourceType::kPackedFp16 : SourceType::kFp32,
-                                        vop_field(source), encoded_.literal(), false);
+          operand.imm =
+              expand_constant(operand.op_sel_hi ? SourceType::kPackedFp16 : SourceType::kFp32,
+                              vop_field(source), encoded_.literal(), false);
       } else if ((mods & kOpSel) != 0) {
         operand.sel = Sel::kWord1;
       }
@@ -141,10 +140,12 @@ void Lift::vop_sources() {
       for (int source = 0; source < 3; ++source) out_.src[source].op_sel_hi = true;
   }
   // gfx11: LLVM drops op_sel of 16-bit VOP3 operations whose registers it models as whole.
-  if (info_.encoding == Encoding::kVop3 && mc_.target().major >= 11 && info_.family != Family::kMatrix &&
-      !is_permlane16(out_.op) && !out_.dst2.is(OperandKind::kScalar)) {
+  if (info_.encoding == Encoding::kVop3 && mc_.target().major >= 11 &&
+      info_.family != Family::kMatrix && !is_permlane16(out_.op) &&
+      !out_.dst2.is(OperandKind::kScalar)) {
     for (int source = 0; source < 3; ++source)
-      if (((encoded_.dword[0] >> (11 + source)) & 1) != 0 && out_.src[source].is(OperandKind::kVgpr))
+      if (((encoded_.dword[0] >> (11 + source)) & 1) != 0 &&
+          out_.src[source].is(OperandKind::kVgpr))
         out_.src[source].sel = Sel::kWord1;
   }
 }
@@ -162,8 +163,8 @@ void Lift::vop_implicit_vcc() {
   if (out_.op == Op::v_div_fmas_f32 || out_.op == Op::v_div_fmas_f64) out_.src[3] = vcc;
 }
 
-// Second dword: dst_sel 10:8, dst_unused 12:11, src0_sel 18:16, src0 sext 19, neg 20, abs 21, and the
-// same 8 bits higher for src1. LLVM merges sext and neg, so they are read here.
+// Second dword: dst_sel 10:8, dst_unused 12:11, src0_sel 18:16, src0 sext 19, neg 20, abs 21, and
+// the same 8 bits higher for src1. LLVM merges sext and neg, so they are read here.
 void Lift::sdwa() {
   const uint32_t control = encoded_.dword[1];
   out_.sdwa = true;
@@ -226,7 +227,8 @@ void Lift::matrix() {
   out_.blgp = static_cast<uint8_t>(imm(Name::blgp));
   // gfx940: the broadcast field of f64 operations negates A, B and C instead.
   if (mc_.target().is_gfx940_family() && name.starts_with("v_mfma_f64")) {
-    for (int source = 0; source < 3; ++source) out_.src[source].neg = ((out_.blgp >> source) & 1) != 0;
+    for (int source = 0; source < 3; ++source)
+      out_.src[source].neg = ((out_.blgp >> source) & 1) != 0;
     out_.blgp = 0;
   }
 }
@@ -258,12 +260,11 @@ void Lift::half_result(TrueSixteen true16) {
       for (Operand& source : out_.src) source.sel = Sel::kDword;
       return;
     }
-    default:
-      break;
+    default: break;
   }
   if (!writes_half(out_.op)) return;
-  const bool raw_high =
-      info_.encoding == Encoding::kVop3 && mc_.target().major >= 11 && ((encoded_.dword[0] >> 14) & 1) != 0;
+  const bool raw_high = info_.encoding == Encoding::kVop3 && mc_.target().major >= 11 &&
+                        ((encoded_.dword[0] >> 14) & 1) != 0;
   const bool high = out_.dst.sel == Sel::kWord1 || true16.dst_high || raw_high ||
                     (info_.encoding == Encoding::kVop3 && (src0 & kDstOpSel) != 0);
   if (high) {
@@ -287,13 +288,14 @@ void Lift::vopd_half(Inst& half, Op op, int dst, int first, int last, uint32_t f
     for (int source = 0; source < 3; ++source) half.src[source].op_sel_hi = true;
 }
 
-// Operands: vdstX, vdstY, the sources of X, the sources of Y. Only the first source of each half can be
-// a constant, and both share one literal.
+// Operands: vdstX, vdstY, the sources of X, the sources of Y. Only the first source of each half
+// can be a constant, and both share one literal.
 bool Lift::vopd(Inst& out_y) {
   const int first_y = info_.position(Name::src0y);
   if (info_.op_y == Op::kInvalid || first_y < 0) return false;
   vopd_half(out_, info_.op, 0, 2, first_y, encoded_.dword[0] & 0x1ff);
-  vopd_half(out_y, info_.op_y, 1, first_y, static_cast<int>(mi_.getNumOperands()), encoded_.dword[1] & 0x1ff);
+  vopd_half(out_y, info_.op_y, 1, first_y, static_cast<int>(mi_.getNumOperands()),
+            encoded_.dword[1] & 0x1ff);
   out_.vopd_first = true;
   out_y.size_bytes = 0;
   return true;

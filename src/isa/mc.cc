@@ -1,5 +1,6 @@
-// The only place that creates LLVM objects. LLVM is linked statically and its symbols stay hidden, so
-// that this copy lives beside the libLLVM that AMD's code-object manager brings into the same process.
+// The only place that creates LLVM objects. LLVM is linked statically and its symbols stay hidden,
+// so that this copy lives beside the libLLVM that AMD's code-object manager brings into the same
+// process.
 
 #include "isa/mc.h"
 
@@ -84,8 +85,9 @@ constexpr NameProbe kProbes[] = {
 };
 static_assert(std::size(kProbes) == kNameCount);
 
-// LLVM numbers opcodes by name, first those of its own, then pseudo instructions, then real ones. The number of the
-// first real one, or 0. A scan of all names (40 000) would be a good part of the first kernel's time.
+// LLVM numbers opcodes by name, first those of its own, then pseudo instructions, then real ones.
+// The number of the first real one, or 0. A scan of all names (40 000) would be a good part of the
+// first kernel's time.
 unsigned first_real_opcode(const llvm::MCInstrInfo& opcodes) {
   constexpr unsigned kStep = 512;  // past LLVM's own
   for (unsigned at = kStep; at + kStep < opcodes.getNumOpcodes(); at += kStep) {
@@ -101,7 +103,8 @@ unsigned first_real_opcode(const llvm::MCInstrInfo& opcodes) {
 }
 
 // The opcode of that name among [begin, end), which ascend by name; -1 when there is none.
-int find_opcode(const llvm::MCInstrInfo& opcodes, unsigned begin, unsigned end, llvm::StringRef name) {
+int find_opcode(const llvm::MCInstrInfo& opcodes, unsigned begin, unsigned end,
+                llvm::StringRef name) {
   while (begin < end) {
     const unsigned middle = (begin + end) / 2;
     const int order = opcodes.getName(middle).compare(name);
@@ -112,8 +115,8 @@ int find_opcode(const llvm::MCInstrInfo& opcodes, unsigned begin, unsigned end, 
   return -1;
 }
 
-// The operand-name numbers of this LLVM. Rows of LLVM's table lie back to back, so a number past the
-// last name reads the next row: the smallest number that answers is the right one.
+// The operand-name numbers of this LLVM. Rows of LLVM's table lie back to back, so a number past
+// the last name reads the next row: the smallest number that answers is the right one.
 bool resolve_names(Shared& shared) {
   const llvm::MCInstrInfo& opcodes = *shared.instructions;
   const unsigned real = first_real_opcode(opcodes);
@@ -122,8 +125,8 @@ bool resolve_names(Shared& shared) {
     shared.names[i] = -1;
     const int opcode = find_opcode(opcodes, real, opcodes.getNumOpcodes(), kProbes[i].opcode);
     for (int number = 0; opcode >= 0 && number < kMaxNameNumber; ++number) {
-      if (llvm::AMDGPU::getNamedOperandIdx(static_cast<uint16_t>(opcode), static_cast<uint16_t>(number)) !=
-          kProbes[i].position)
+      if (llvm::AMDGPU::getNamedOperandIdx(static_cast<uint16_t>(opcode),
+                                           static_cast<uint16_t>(number)) != kProbes[i].position)
         continue;
       shared.names[i] = static_cast<int16_t>(number);
       break;
@@ -143,7 +146,8 @@ Shared* make_shared_state() {
   if (shared->target == nullptr) return shared;
   shared->instructions = shared->target->createMCInstrInfo();
   shared->registers = shared->target->createMCRegInfo(kTriple);
-  shared->assembly = shared->target->createMCAsmInfo(*shared->registers, kTriple, llvm::MCTargetOptions());
+  shared->assembly =
+      shared->target->createMCAsmInfo(*shared->registers, kTriple, llvm::MCTargetOptions());
   shared->ok = resolve_names(*shared);
   return shared;
 }
@@ -181,23 +185,15 @@ Family family_of(Encoding encoding, std::string_view op) {
     case Encoding::kSop1:
     case Encoding::kSop2:
     case Encoding::kSopk:
-    case Encoding::kSopc:
-      return Family::kSop;
-    case Encoding::kSopp:
-      return Family::kSopp;
-    case Encoding::kSmem:
-      return Family::kSmem;
-    case Encoding::kVopd:
-      return Family::kVopd;
-    case Encoding::kDs:
-      return Family::kDs;
-    case Encoding::kFlat:
-      return Family::kFlat;
+    case Encoding::kSopc: return Family::kSop;
+    case Encoding::kSopp: return Family::kSopp;
+    case Encoding::kSmem: return Family::kSmem;
+    case Encoding::kVopd: return Family::kVopd;
+    case Encoding::kDs: return Family::kDs;
+    case Encoding::kFlat: return Family::kFlat;
     case Encoding::kMubuf:
-    case Encoding::kMtbuf:
-      return Family::kMubuf;
-    default:
-      break;
+    case Encoding::kMtbuf: return Family::kMubuf;
+    default: break;
   }
   if (op.starts_with("v_cmp")) return Family::kVopc;
   if (op.starts_with("v_mfma") || op.starts_with("v_smfmac") || op.starts_with("v_wmma"))
@@ -207,10 +203,12 @@ Family family_of(Encoding encoding, std::string_view op) {
   return Family::kImage;
 }
 
-// The kinds of register in an LLVM register class, as bits by OperandKind; 0 for a class that is none of
-// ours (16-bit halves).
+// The kinds of register in an LLVM register class, as bits by OperandKind; 0 for a class that is
+// none of ours (16-bit halves).
 uint8_t allowed_kinds(std::string_view class_name) {
-  constexpr auto bit = [](OperandKind kind) { return static_cast<uint8_t>(1 << static_cast<int>(kind)); };
+  constexpr auto bit = [](OperandKind kind) {
+    return static_cast<uint8_t>(1 << static_cast<int>(kind));
+  };
   constexpr uint8_t kScalarBit = bit(OperandKind::kScalar);
   constexpr uint8_t kVgprBit = bit(OperandKind::kVgpr);
   constexpr uint8_t kAgprBit = bit(OperandKind::kAgpr);
@@ -251,7 +249,8 @@ Mc::Mc(amd::GfxTarget target, bool wave64) : target_(target), wave64_(wave64) {
   if (target.has_wave32())
     features = wave64 ? "+wavefrontsize64,-wavefrontsize32" : "+wavefrontsize32,-wavefrontsize64";
   subtarget_ = shared.target->createMCSubtargetInfo(kTriple, cpu, features);
-  context_ = new llvm::MCContext(llvm::Triple(kTriple), shared.assembly, shared.registers, subtarget_);
+  context_ =
+      new llvm::MCContext(llvm::Triple(kTriple), shared.assembly, shared.registers, subtarget_);
   disassembler_ = shared.target->createMCDisassembler(*subtarget_, *context_);
   printer_ = shared.target->createMCInstPrinter(llvm::Triple(kTriple), 0, *shared.assembly,
                                                 *shared.instructions, *shared.registers);
@@ -274,10 +273,12 @@ Mc* Mc::get(amd::GfxTarget target, bool wave64) {
   Mc* mc = nullptr;
   const Shared& shared = shared_state();
   if (shared.ok) {
-    // createMCSubtargetInfo() prints a warning for a processor it does not know; ask a neutral one first.
+    // createMCSubtargetInfo() prints a warning for a processor it does not know; ask a neutral one
+    // first.
     const std::unique_ptr<llvm::MCSubtargetInfo> neutral(
         shared.target->createMCSubtargetInfo(kTriple, "", ""));
-    if (target.major >= 9 && target.major <= 11 && neutral->isCPUStringValid(amd::to_string(target)))
+    if (target.major >= 9 && target.major <= 11 &&
+        neutral->isCPUStringValid(amd::to_string(target)))
       mc = new Mc(target, wave64);
   }
   entries->push_back({target, wave64, mc});
@@ -290,7 +291,8 @@ bool Mc::decode(std::span<const std::byte> code, llvm::MCInst& inst, unsigned& s
   inst.clear();
   inst.setOpcode(0);
   inst.setFlags(0);
-  if (disassembler_->getInstruction(inst, size, bytes, 0, llvm::nulls()) != llvm::MCDisassembler::Success)
+  if (disassembler_->getInstruction(inst, size, bytes, 0, llvm::nulls()) !=
+      llvm::MCDisassembler::Success)
     return false;
   if (size == 0 || size > code.size()) return false;
   if (!operands_fit(inst)) return false;
@@ -298,9 +300,9 @@ bool Mc::decode(std::span<const std::byte> code, llvm::MCInst& inst, unsigned& s
   return true;
 }
 
-// Reserved encodings can name, say, EXEC as a buffer descriptor or a VGPR as a lane number: LLVM lets them
-// through with a comment in the text. Single registers that stand for any width (null, the flags) are
-// fine.
+// Reserved encodings can name, say, EXEC as a buffer descriptor or a VGPR as a lane number: LLVM
+// lets them through with a comment in the text. Single registers that stand for any width (null,
+// the flags) are fine.
 bool Mc::operands_fit(const llvm::MCInst& inst) {
   const OpcodeInfo& expected = info(inst.getOpcode());
   for (unsigned i = 0; i < inst.getNumOperands(); ++i) {
@@ -316,7 +318,8 @@ bool Mc::operands_fit(const llvm::MCInst& inst) {
     if (((expected.register_kinds[i] >> static_cast<int>(found.kind)) & 1) == 0) return false;
     const bool any_width = found.is(OperandKind::kScalar) &&
                            (found.index == slot::kNull || found.index >= slot::kPopsExitingWaveId);
-    if (!any_width && expected.register_dwords[i] != 0 && found.dwords != expected.register_dwords[i])
+    if (!any_width && expected.register_dwords[i] != 0 &&
+        found.dwords != expected.register_dwords[i])
       return false;
   }
   return sdwa_fits(inst);
@@ -332,8 +335,8 @@ bool Mc::sdwa_fits(const llvm::MCInst& inst) {
   };
   constexpr int64_t kDword = 6;
   constexpr int64_t kPreserve = 2;
-  return at_most(Name::dst_sel, kDword) && at_most(Name::dst_unused, kPreserve) && at_most(Name::src0_sel, kDword) &&
-         at_most(Name::src1_sel, kDword);
+  return at_most(Name::dst_sel, kDword) && at_most(Name::dst_unused, kPreserve) &&
+         at_most(Name::src0_sel, kDword) && at_most(Name::src1_sel, kDword);
 }
 
 std::string Mc::print(const llvm::MCInst& inst, uint64_t pc) {
@@ -372,14 +375,17 @@ OpcodeInfo Mc::make_info(unsigned opcode) const {
     spelling = spelling.substr(0, spelling.find_first_of(" \t"));
     info.op = find_op(spelling);
   }
-  info.family = info.op == Op::kInvalid ? Family::kInvalid : family_of(info.encoding, op_name(info.op));
+  info.family =
+      info.op == Op::kInvalid ? Family::kInvalid : family_of(info.encoding, op_name(info.op));
   info.sdwa = (desc.TSFlags & flag::kSdwa) != 0;
   info.dpp = (desc.TSFlags & flag::kDpp) != 0;
   info.atomic_return = (desc.TSFlags & flag::kAtomicReturn) != 0;
   info.flat_segment = name.starts_with("FLAT_");
   if (info.encoding == Encoding::kFlat || info.encoding == Encoding::kMubuf ||
       info.encoding == Encoding::kMtbuf) {
-    const auto contains = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+    const auto contains = [&](std::string_view part) {
+      return name.find(part) != std::string_view::npos;
+    };
     info.lds = contains("_LDS_");
     info.addr64 = contains("_ADDR64");
     info.offen = contains("_OFFEN") || contains("_BOTHEN");

@@ -1,13 +1,16 @@
-// Mc: LLVM's AMDGPU machine-code layer for one target and wave size, and what we add to it: per-opcode
-// facts (canonical operation, encoding family, where each operand sits) and the register table.
+// Mc: LLVM's AMDGPU machine-code layer for one target and wave size, and what we add to it:
+// per-opcode facts (canonical operation, encoding family, where each operand sits) and the register
+// table.
 //
 // Private to isa/. LLVM's headers stay in the .cc files of this folder.
 //
 // LLVM keeps the AMDGPU opcode and operand-name enumerations private. Two things replace them:
-//   * opcodes are known by name (MCInstrInfo::getName) and by mnemonic (MCInstPrinter::getMnemonic);
-//   * operand names are numbers given to llvm::AMDGPU::getNamedOperandIdx(). The number of a name is
-//     found at start-up by asking which number yields a known position of a known opcode (names.inc):
-//     V_ADD_F32_e64_vi has src1_modifiers at position 3, so src1_modifiers is the number that answers 3.
+//   * opcodes are known by name (MCInstrInfo::getName) and by mnemonic
+//     (MCInstPrinter::getMnemonic);
+//   * operand names are numbers given to llvm::AMDGPU::getNamedOperandIdx(). The number of a name
+//     is found at start-up by asking which number yields a known position of a known opcode
+//     (names.inc): V_ADD_F32_e64_vi has src1_modifiers at position 3, so src1_modifiers is the
+//     number that answers 3.
 #pragma once
 
 #include <array>
@@ -80,12 +83,14 @@ struct OpcodeInfo {
   bool atomic_return = false;
   bool flat_segment = false;  // flat_*: the offset is unsigned before gfx12
   uint8_t defs = 0;           // leading operands that are results
-  uint64_t lo128 = 0;         // bit i: operand i is a 16-bit VGPR operand limited to v0..v127 (gfx11)
+  // Bit i: operand i is a 16-bit VGPR operand limited to v0..v127 (gfx11).
+  uint64_t lo128 = 0;
   std::array<int8_t, kNameCount> at{};        // position of each named operand, -1 when absent
   std::array<uint8_t, 32> operand_type{};     // SourceType of each operand
   std::array<int8_t, 32> tied_to{};           // the result each operand repeats, or -1
   std::array<uint8_t, 32> register_dwords{};  // size of a register operand; 0 when it may vary
-  std::array<uint8_t, 32> register_kinds{};   // bit k: OperandKind k is allowed; 0 for no register operand
+  // Bit k: OperandKind k is allowed; 0 for no register operand.
+  std::array<uint8_t, 32> register_kinds{};
 
   int position(Name name) const { return at[static_cast<size_t>(name)]; }
   bool has(Name name) const { return position(name) >= 0; }
@@ -93,19 +98,19 @@ struct OpcodeInfo {
 
 class Mc {
  public:
-  // The shared instance for (target, wave size), made at first use and never freed. Null when LLVM does
-  // not know the target.
+  // The shared instance for (target, wave size), made at first use and never freed. Null when LLVM
+  // does not know the target.
   static Mc* get(amd::GfxTarget target, bool wave64);
 
-  // Decodes the instruction at the start of `code` into `inst`. False when there is none, or when LLVM
-  // read one that names registers of the wrong kind or size (a reserved encoding). Sets
+  // Decodes the instruction at the start of `code` into `inst`. False when there is none, or when
+  // LLVM read one that names registers of the wrong kind or size (a reserved encoding). Sets
   // `size_bytes` on success. Holds no lock: the caller has mutex().
   bool decode(std::span<const std::byte> code, llvm::MCInst& inst, unsigned& size_bytes);
   std::string print(const llvm::MCInst& inst, uint64_t pc);
 
   const OpcodeInfo& info(unsigned opcode);
-  // An LLVM register as our operand (kind, index, dwords, sel); kNone for registers we do not model. The
-  // caller has mutex().
+  // An LLVM register as our operand (kind, index, dwords, sel); kNone for registers we do not
+  // model. The caller has mutex().
   const Operand& reg(unsigned llvm_register);
 
   amd::GfxTarget target() const { return target_; }

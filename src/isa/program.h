@@ -49,11 +49,13 @@ class Program {
   std::vector<uint32_t> offsets_;  // byte offset of each instruction from begin_; sorted
 };
 
-// Decodes `code`, which the GPU sees at `begin`, as a straight sweep: every instruction of the range,
-// in address order. Thread-safe. Never fails: undecodable dwords become kInvalid instructions.
+// Decodes `code`, which the GPU sees at `begin`, as a straight sweep: every instruction of the
+// range, in address order. Thread-safe. Never fails: undecodable dwords become kInvalid
+// instructions.
 Program decode(std::span<const std::byte> code, GpuAddr begin, amd::GfxTarget target, bool wave64);
 
 // Assembler text of the instruction at the start of `code`; "<undecodable 0x…>" when it is none.
-std::string disassemble(std::span<const std::byte> code, amd::GfxTarget target, bool wave64, GpuAddr pc);
+std::string disassemble(std::span<const std::byte> code, amd::GfxTarget target, bool wave64,
+                        GpuAddr pc);
 
 }  // namespace wavetap::isa

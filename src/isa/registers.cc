@@ -79,7 +79,8 @@ Operand register_operand(std::string_view name) {
     uint16_t number = 0;
     const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
     if (parsed.ec != std::errc()) return {};
-    const std::string_view rest(parsed.ptr, static_cast<size_t>(digits.data() + digits.size() - parsed.ptr));
+    const std::string_view rest(parsed.ptr,
+                                static_cast<size_t>(digits.data() + digits.size() - parsed.ptr));
     operand.kind = file.kind;
     operand.index = static_cast<uint16_t>(file.first + number);
     operand.dwords = 1;

@@ -32,7 +32,8 @@ size_t put_cell(uint8_t* at, int64_t key, int64_t rowid) {
 // One page under construction; cells grow downwards from its end.
 class IndexPage {
  public:
-  explicit IndexPage(uint8_t kind) : kind_(kind), header_(kind == kIndexLeaf ? kLeafHeader : kInteriorHeader) {}
+  explicit IndexPage(uint8_t kind)
+      : kind_(kind), header_(kind == kIndexLeaf ? kLeafHeader : kInteriorHeader) {}
 
   bool add(const uint8_t* cell, size_t size) {
     if (content_ - header_ - 2 * cells_ < size + 2) return false;
@@ -68,10 +69,13 @@ class IndexPage {
 }  // namespace
 
 bool BulkIndex::finish(PageFile& file) {
-  if (!std::is_sorted(entries_.begin(), entries_.end())) std::sort(entries_.begin(), entries_.end());
+  if (!std::is_sorted(entries_.begin(), entries_.end()))
+    std::sort(entries_.begin(), entries_.end());
   const auto same_key = [](const Entry& a, const Entry& b) { return a.key == b.key; };
-  if (unique_ && std::adjacent_find(entries_.begin(), entries_.end(), same_key) != entries_.end()) return false;
-  if (!entries_.empty()) write_levels(file, write_leaves(file));  // else SQLite's empty leaf is right as it is
+  if (unique_ && std::adjacent_find(entries_.begin(), entries_.end(), same_key) != entries_.end())
+    return false;
+  // Else SQLite's empty leaf is right as it is.
+  if (!entries_.empty()) write_levels(file, write_leaves(file));
   entries_ = {};
   return true;
 }
@@ -83,7 +87,8 @@ std::vector<BulkIndex::Child> BulkIndex::write_leaves(PageFile& file) const {
   for (size_t i = 0; i < entries_.size(); ++i) {
     size_t size = put_cell(cell, entries_[i].key, entries_[i].rowid);
     if (leaf.add(cell, size)) continue;
-    // The leaf is full. What does not fit goes between it and the next, unless nothing would be left for that.
+    // The leaf is full. What does not fit goes between it and the next, unless nothing would be
+    // left for that.
     size_t between = i;
     if (i + 1 == entries_.size()) {
       between = i - 1;

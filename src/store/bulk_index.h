@@ -1,6 +1,7 @@
-// The index of one integer column, as pages: the companion of bulk_writer.h. Keys are collected while the table
-// is filled, sorted once (they mostly are already) and written as full leaves from left to right. Unlike in a
-// table's tree, the entry between two pages lives in the page above and nowhere else.
+// The index of one integer column, as pages: the companion of bulk_writer.h. Keys are collected
+// while the table is filled, sorted once (they mostly are already) and written as full leaves from
+// left to right. Unlike in a table's tree, the entry between two pages lives in the page above and
+// nowhere else.
 #pragma once
 
 #include <compare>

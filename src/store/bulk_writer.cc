@@ -41,7 +41,8 @@ void PageFile::write_at(const void* data, size_t size, uint64_t offset) {
     const ssize_t wrote = pwrite(fd_.get(), at, size, static_cast<off_t>(offset));
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) {
-      status_ = errorf("cannot be written: %s; make room or name another file", std::strerror(wrote < 0 ? errno : ENOSPC));
+      status_ = errorf("cannot be written: %s; make room or name another file",
+                       std::strerror(wrote < 0 ? errno : ENOSPC));
       return;
     }
     at += wrote;
@@ -213,7 +214,8 @@ void BulkTable::finish() {
       for (size_t c = first; c < last; ++c, ++cells) {
         uint8_t cell[13];
         put32(cell, children_[c].page);
-        const size_t size = 4 + put_varint(cell + 4, static_cast<uint64_t>(children_[c].last_rowid));
+        const size_t size =
+            4 + put_varint(cell + 4, static_cast<uint64_t>(children_[c].last_rowid));
         content -= size;
         std::memcpy(page + content, cell, size);
         put16(page + kInteriorHeader + 2 * cells, content);
@@ -242,34 +244,46 @@ Result<BulkWriter> BulkWriter::open(const std::string& path) {
     if (!db.ok()) return db.error();
     Result<int64_t> page = db->query_int("pragma page_size");
     if (!page.ok()) return page.error();
-    if (*page != static_cast<int64_t>(kPageBytes)) return errorf("%s: pages of %lld bytes; make it with 4096", path.c_str(), static_cast<long long>(*page));
-    Result<Stmt> tables = db->prepare("select name, rootpage from sqlite_master where type = 'table' and rootpage > 0");
+    if (*page != static_cast<int64_t>(kPageBytes))
+      return errorf("%s: pages of %lld bytes; make it with 4096", path.c_str(),
+                    static_cast<long long>(*page));
+    Result<Stmt> tables = db->prepare(
+        "select name, rootpage from sqlite_master where type = 'table' and rootpage > 0");
     if (!tables.ok()) return tables.error();
-    while (tables->step()) writer.roots_[std::string(tables->text(0))] = static_cast<uint32_t>(tables->int64(1));
+    while (tables->step())
+      writer.roots_[std::string(tables->text(0))] = static_cast<uint32_t>(tables->int64(1));
     if (Status s = writer.find_indexes(*db); !s.ok()) return s.error();
   }
   ScopedFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-  struct stat info{};
-  if (!fd.valid() || fstat(fd.get(), &info) != 0) return errorf("%s: cannot be written: %s", path.c_str(), std::strerror(errno));
-  writer.file_ = std::make_unique<PageFile>(std::move(fd), static_cast<uint32_t>(static_cast<size_t>(info.st_size) / kPageBytes));
+  struct stat info {};
+  if (!fd.valid() || fstat(fd.get(), &info) != 0)
+    return errorf("%s: cannot be written: %s", path.c_str(), std::strerror(errno));
+  writer.file_ = std::make_unique<PageFile>(
+      std::move(fd), static_cast<uint32_t>(static_cast<size_t>(info.st_size) / kPageBytes));
   return writer;
 }
 
-// Indexes of one plain column are candidates for bulk_index.h; keys that are no integers rule one out later.
+// Indexes of one plain column are candidates for bulk_index.h; keys that are no integers rule one
+// out later.
 Status BulkWriter::find_indexes(Db& db) {
   Result<Stmt> rows = db.prepare(
-      "select m.tbl_name, m.name, m.rootpage, l.\"unique\", l.partial, count(*), min(x.cid), max(x.desc), min(x.coll), "
+      "select m.tbl_name, m.name, m.rootpage, l.\"unique\", l.partial, count(*), min(x.cid), "
+      "max(x.desc), min(x.coll), "
       "(select min(type) from pragma_table_info(m.tbl_name) t where t.cid = x.cid) "
-      "from sqlite_master m join pragma_index_list(m.tbl_name) l on l.name = m.name join pragma_index_xinfo(m.name) x "
+      "from sqlite_master m join pragma_index_list(m.tbl_name) l on l.name = m.name join "
+      "pragma_index_xinfo(m.name) x "
       "where m.type = 'index' and x.key = 1 group by m.name");
   if (!rows.ok()) return rows.error();
   while (rows->step()) {
     const std::string table(rows->text(0)), name(rows->text(1));
     std::string type(rows->text(9));
     for (char& c : type) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    const bool plain = rows->int64(4) == 0 && rows->int64(5) == 1 && rows->int64(6) >= 0 && rows->int64(7) == 0 && rows->text(8) == "BINARY" &&
+    const bool plain = rows->int64(4) == 0 && rows->int64(5) == 1 && rows->int64(6) >= 0 &&
+                       rows->int64(7) == 0 && rows->text(8) == "BINARY" &&
                        type.find("int") != std::string::npos;
-    if (plain) indexes_.emplace(table, BulkIndex(name, static_cast<uint32_t>(rows->int64(2)), static_cast<size_t>(rows->int64(6)), rows->int64(3) != 0));
+    if (plain)
+      indexes_.emplace(table, BulkIndex(name, static_cast<uint32_t>(rows->int64(2)),
+                                        static_cast<size_t>(rows->int64(6)), rows->int64(3) != 0));
     else other_indexes_.emplace(table, name);
   }
   return rows->status();
@@ -281,7 +295,8 @@ BulkTable* BulkWriter::table(const std::string& name) {
   const auto root = roots_.find(name);
   if (root == roots_.end()) return nullptr;
   table = std::make_unique<BulkTable>(*file_, root->second);
-  for (auto [at, end] = indexes_.equal_range(name); at != end; ++at) table->indexes_.push_back(at->second);
+  for (auto [at, end] = indexes_.equal_range(name); at != end; ++at)
+    table->indexes_.push_back(at->second);
   return table.get();
 }
 
@@ -290,31 +305,42 @@ Status BulkWriter::finish() {
   std::vector<std::string> unfilled;    // indexes
   for (auto& [name, table] : tables_) {
     if (table == nullptr || table->rows() == 0) continue;
-    if (table->out_of_order_) return errorf("%s: %s: rows are not in order; the file they come from is damaged", path_.c_str(), name.c_str());
+    if (table->out_of_order_)
+      return errorf("%s: %s: rows are not in order; the file they come from is damaged",
+                    path_.c_str(), name.c_str());
     table->finish();
     for (BulkIndex& index : table->indexes_) {
       if (!index.is_plain()) unfilled.push_back(index.name());
-      else if (!index.finish(*file_)) return errorf("%s: %s: a key occurs twice; the file it comes from is damaged", path_.c_str(), name.c_str());
+      else if (!index.finish(*file_))
+        return errorf("%s: %s: a key occurs twice; the file it comes from is damaged",
+                      path_.c_str(), name.c_str());
     }
-    for (auto [at, end] = other_indexes_.equal_range(name); at != end; ++at) unfilled.push_back(at->second);
+    for (auto [at, end] = other_indexes_.equal_range(name); at != end; ++at)
+      unfilled.push_back(at->second);
     last[name] = table->last_rowid();
   }
   file_->flush();
   uint8_t header[100];
-  if (pread(file_->fd(), header, sizeof header, 0) != ssize_t{sizeof header}) return errorf("%s: cannot be read back", path_.c_str());
+  if (pread(file_->fd(), header, sizeof header, 0) != ssize_t{sizeof header})
+    return errorf("%s: cannot be read back", path_.c_str());
   // The page count counts only when the change counter equals the one it was valid for.
   const uint32_t change = get32(header + kChangeCounter) + 1;
   put32(header + kChangeCounter, change);
   put32(header + kPageCount, file_->pages());
   put32(header + kValidFor, change);
-  if (pwrite(file_->fd(), header, sizeof header, 0) != ssize_t{sizeof header}) return errorf("%s: cannot be written", path_.c_str());
-  if (!file_->status().ok()) return errorf("%s: %s", path_.c_str(), file_->status().error().message.c_str());
+  if (pwrite(file_->fd(), header, sizeof header, 0) != ssize_t{sizeof header})
+    return errorf("%s: cannot be written", path_.c_str());
+  if (!file_->status().ok())
+    return errorf("%s: %s", path_.c_str(), file_->status().error().message.c_str());
   tables_.clear();
   file_.reset();
 
   Result<Db> db = Db::open_read_write(path_);
   if (!db.ok()) return db.error();
-  if (Status s = db->exec("pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -65536; pragma temp_store = memory"); !s.ok()) return s;
+  if (Status s = db->exec("pragma journal_mode = off; pragma synchronous = off; pragma cache_size "
+                          "= -65536; pragma temp_store = memory");
+      !s.ok())
+    return s;
   for (const std::string& index : unfilled)
     if (Status s = db->exec("reindex " + quoted_name(index)); !s.ok()) return s;
   // Where `autoincrement` continues.

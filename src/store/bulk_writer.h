@@ -1,5 +1,6 @@
-// Filling the tables of a new database faster than SQL can: rows come in key order, so the pages of a table's
-// b-tree can be written one after another, full, without ever searching, splitting or journalling.
+// Filling the tables of a new database faster than SQL can: rows come in key order, so the pages of
+// a table's b-tree can be written one after another, full, without ever searching, splitting or
+// journalling.
 //
 //   create tables with SQL, close the Db
 //   Result<BulkWriter> bulk = BulkWriter::open(path);
@@ -7,10 +8,11 @@
 //   api->begin(1); api->null(); api->integer(pid); ...; api->end();
 //   bulk->finish();                    // now it is an ordinary database again
 //
-// Indexes that exist by then are filled too: those of one integer column here (bulk_index.h), others by SQLite at
-// the end. What is written is the file format SQLite documents (https://www.sqlite.org/fileformat2.html): leaf pages as
-// they fill up, then the levels above them, and the top level into the root page SQLite had chosen. Tests hold
-// the result against `pragma integrity_check`.
+// Indexes that exist by then are filled too: those of one integer column here (bulk_index.h),
+// others by SQLite at the end. What is written is the file format SQLite documents
+// (https://www.sqlite.org/fileformat2.html): leaf pages as they fill up, then the levels above
+// them, and the top level into the root page SQLite had chosen. Tests hold the result against
+// `pragma integrity_check`.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +31,8 @@
 
 namespace wavetap::store {
 
-// The file as a sequence of pages, written in large pieces. Failures stick until status() is asked. Threads that
-// fill tables of their own may append at the same time.
+// The file as a sequence of pages, written in large pieces. Failures stick until status() is asked.
+// Threads that fill tables of their own may append at the same time.
 class PageFile {
  public:
   PageFile(ScopedFd fd, uint32_t pages) : fd_(std::move(fd)), next_(pages + 1) {}
@@ -58,14 +60,14 @@ class PageFile {
 // One thread.
 class BulkTable {
  public:
-  // A record's header counts its own bytes in one: room for this many columns, whose serial types take at most five
-  // bytes each.
+  // A record's header counts its own bytes in one: room for this many columns, whose serial types
+  // take at most five bytes each.
   static constexpr size_t kMaxColumns = 25;
 
   BulkTable(PageFile& file, uint32_t root);
 
-  // Rowids must rise; a row that does not is left out and finish() fails. A column that is the table's integer
-  // primary key is null().
+  // Rowids must rise; a row that does not is left out and finish() fails. A column that is the
+  // table's integer primary key is null().
   void begin(int64_t rowid) {
     rowid_ = rowid;
     header_bytes_ = 1;  // its own size
@@ -142,7 +144,7 @@ class BulkWriter {
 
   std::string path_;
   std::map<std::string, uint32_t> roots_;
-  std::multimap<std::string, BulkIndex> indexes_;           // by table
+  std::multimap<std::string, BulkIndex> indexes_;          // by table
   std::multimap<std::string, std::string> other_indexes_;  // the same, for SQLite to fill
   std::map<std::string, std::unique_ptr<BulkTable>> tables_;
   std::unique_ptr<PageFile> file_;

@@ -18,9 +18,12 @@ class Bulk : public testing::Test {
   Bulk() : folder_("bulk"), path_(folder_.file("bulk.db")) {
     Result<Db> db = Db::create(path_);
     EXPECT_TRUE(db.ok());
-    EXPECT_TRUE(db->exec("create table t (id integer not null primary key autoincrement, n integer, s text);"
-                         "create table k (x bigint not null primary key, y real, b blob);"
-                         "create table untouched (id integer primary key)").ok());
+    EXPECT_TRUE(
+        db->exec(
+              "create table t (id integer not null primary key autoincrement, n integer, s text);"
+              "create table k (x bigint not null primary key, y real, b blob);"
+              "create table untouched (id integer primary key)")
+            .ok());
   }
 
   Db finish(BulkWriter& bulk) {
@@ -39,9 +42,32 @@ class Bulk : public testing::Test {
 };
 
 TEST_F(Bulk, EveryIntegerWidthComesBack) {
-  const std::vector<int64_t> values = {0, 1, -1, 2, 127, 128, -128, -129, 32767, 32768, -32768, -32769, 8388607, 8388608, -8388608, -8388609,
-                                       2147483647, 2147483648, -2147483648LL, -2147483649LL, 140737488355327, 140737488355328,
-                                       -140737488355328, -140737488355329, INT64_MAX, INT64_MIN};
+  const std::vector<int64_t> values = {0,
+                                       1,
+                                       -1,
+                                       2,
+                                       127,
+                                       128,
+                                       -128,
+                                       -129,
+                                       32767,
+                                       32768,
+                                       -32768,
+                                       -32769,
+                                       8388607,
+                                       8388608,
+                                       -8388608,
+                                       -8388609,
+                                       2147483647,
+                                       2147483648,
+                                       -2147483648LL,
+                                       -2147483649LL,
+                                       140737488355327,
+                                       140737488355328,
+                                       -140737488355328,
+                                       -140737488355329,
+                                       INT64_MAX,
+                                       INT64_MIN};
   Result<BulkWriter> bulk = BulkWriter::open(path_);
   ASSERT_TRUE(bulk.ok());
   BulkTable* table = bulk->table("t");
@@ -78,7 +104,8 @@ TEST_F(Bulk, ManyRowsMakeASoundTree) {
     t->begin((int64_t{1} << (i * 40 / kRows)) + i);
     t->null();
     t->integer(i);
-    t->text("a text that makes the row longer so that the tree gets deeper, with a number: " + std::to_string(i));
+    t->text("a text that makes the row longer so that the tree gets deeper, with a number: " +
+            std::to_string(i));
     t->end();
     k->begin(i + 1);
     k->integer(int64_t{i} << 20);
@@ -100,7 +127,9 @@ TEST_F(Bulk, LongTextsGoToOverflowPages) {
   ASSERT_TRUE(bulk.ok());
   BulkTable* t = bulk->table("t");
   std::vector<size_t> sizes;
-  for (size_t size : {0, 60, 4000, 4040, 4050, 4055, 4056, 4057, 4060, 4070, 4096, 4570, 8000, 8140, 8150, 12345, 100'000, 1'000'000}) sizes.push_back(size);
+  for (size_t size : {0, 60, 4000, 4040, 4050, 4055, 4056, 4057, 4060, 4070, 4096, 4570, 8000, 8140,
+                      8150, 12345, 100'000, 1'000'000})
+    sizes.push_back(size);
   for (size_t i = 0; i < sizes.size(); ++i) {
     t->begin(static_cast<int64_t>(i) + 1);
     t->null();
@@ -124,7 +153,8 @@ TEST_F(Bulk, NothingWrittenLeavesTheDatabaseAsItWas) {
   EXPECT_EQ(*db.query_int("select count(*) from t"), 0);
 }
 
-// The page of the lock byte, at 1 GiB, must be skipped; a sparse file gets there without writing so much.
+// The page of the lock byte, at 1 GiB, must be skipped; a sparse file gets there without writing so
+// much.
 TEST_F(Bulk, TheLockPageIsNeverUsed) {
   const uint32_t before_lock = (1u << 30) / kPageBytes - 20;
   ASSERT_EQ(truncate(path_.c_str(), off_t{before_lock} * static_cast<off_t>(kPageBytes)), 0);
@@ -141,21 +171,27 @@ TEST_F(Bulk, TheLockPageIsNeverUsed) {
   ASSERT_TRUE(bulk->finish().ok());
   Result<Db> db = Db::open_read_only(path_);
   ASSERT_TRUE(db.ok());
-  // The pages of the hole belong to nobody, which integrity_check would say; the rows must be right.
+  // The pages of the hole belong to nobody, which integrity_check would say; the rows must be
+  // right.
   EXPECT_EQ(*db->query_int("select sum(n) from t"), 4000 * 4001 / 2);
   EXPECT_EQ(*db->query_int("select count(*) from t where s = 'some text for row ' || id"), 4000);
 }
 
 // Indexes of every size around the capacities of pages, keys in and out of order, equal keys.
 TEST_F(Bulk, IndexesOfIntegersAreFilledToo) {
-  for (const int rows : {0, 1, 2, 240, 255, 290, 291, 292, 293, 294, 500, 583, 584, 585, 586, 5000, 60'000, 200'000}) {
+  for (const int rows : {0, 1, 2, 240, 255, 290, 291, 292, 293, 294, 500, 583, 584, 585, 586, 5000,
+                         60'000, 200'000}) {
     SCOPED_TRACE(rows);
     std::filesystem::remove(path_);
     {
       Result<Db> db = Db::create(path_);
-      ASSERT_TRUE(db->exec("create table t (id integer primary key, up integer, down bigint, few int unique, s text);"
-                           "create index up on t (up); create index down on t (down); create index s on t (s);"
-                           "create index late on t (up) where up > 3; create index both on t (up, down)").ok());
+      ASSERT_TRUE(
+          db->exec(
+                "create table t (id integer primary key, up integer, down bigint, few int unique, "
+                "s text);"
+                "create index up on t (up); create index down on t (down); create index s on t (s);"
+                "create index late on t (up) where up > 3; create index both on t (up, down)")
+              .ok());
     }
     Result<BulkWriter> bulk = BulkWriter::open(path_);
     ASSERT_TRUE(bulk.ok()) << bulk.error().message;
@@ -212,7 +248,8 @@ TEST_F(Bulk, RowsOutOfOrderAndKeysThatOccurTwiceAreRefused) {
     }
     const Status status = bulk->finish();
     ASSERT_FALSE(status.ok());
-    EXPECT_NE(status.error().message.find("k: a key occurs twice"), std::string::npos) << status.error().message;
+    EXPECT_NE(status.error().message.find("k: a key occurs twice"), std::string::npos)
+        << status.error().message;
   }
   Result<BulkWriter> bulk = BulkWriter::open(path_);
   BulkTable* t = bulk->table("t");

@@ -26,9 +26,10 @@ std::optional<ArgSpec> parse_one(std::string_view item) {
     uint32_t words;
   };
   static constexpr Simple kSimple[] = {
-      {"p", ArgCode::kPointer, 1},  {"z", ArgCode::kSize, 1},     {"u", ArgCode::kUnsigned32, 1}, {"i", ArgCode::kSigned32, 1},
-      {"U", ArgCode::kUnsigned64, 1}, {"I", ArgCode::kSigned64, 1}, {"f", ArgCode::kFloat, 1},      {"d", ArgCode::kDouble, 1},
-      {"b", ArgCode::kBool, 1},     {"e", ArgCode::kEnum, 1},     {"s", ArgCode::kString, 1},     {"d3", ArgCode::kDim3, 2},
+      {"p", ArgCode::kPointer, 1},  {"z", ArgCode::kSize, 1},       {"u", ArgCode::kUnsigned32, 1},
+      {"i", ArgCode::kSigned32, 1}, {"U", ArgCode::kUnsigned64, 1}, {"I", ArgCode::kSigned64, 1},
+      {"f", ArgCode::kFloat, 1},    {"d", ArgCode::kDouble, 1},     {"b", ArgCode::kBool, 1},
+      {"e", ArgCode::kEnum, 1},     {"s", ArgCode::kString, 1},     {"d3", ArgCode::kDim3, 2},
   };
   for (const Simple& simple : kSimple) {
     if (code != simple.text) continue;
@@ -39,7 +40,8 @@ std::optional<ArgSpec> parse_one(std::string_view item) {
   if (!code.starts_with('x') && !code.starts_with('v')) return std::nullopt;
   uint32_t bytes = 0;
   const auto [end, error] = std::from_chars(code.data() + 1, code.data() + code.size(), bytes);
-  if (error != std::errc() || end != code.data() + code.size() || bytes == 0 || bytes > 4096) return std::nullopt;
+  if (error != std::errc() || end != code.data() + code.size() || bytes == 0 || bytes > 4096)
+    return std::nullopt;
   spec.code = ArgCode::kStructure;
   spec.words = (bytes + 7) / 8;
   return spec;
@@ -108,7 +110,8 @@ void append_value(std::string& out, const ArgSpec& spec, const uint64_t* words) 
 }  // namespace
 
 RecordedCall::RecordedCall(const format::CallRecord& call) : duration_(call.duration) {
-  std::span<const std::byte> rest(reinterpret_cast<const std::byte*>(&call), size_t{call.header.words} * 8);
+  std::span<const std::byte> rest(reinterpret_cast<const std::byte*>(&call),
+                                  size_t{call.header.words} * 8);
   rest = rest.subspan(sizeof call);
   if ((call.header.flags & format::kCallLongDuration) != 0 && rest.size() >= 8) {
     std::memcpy(&duration_, rest.data(), sizeof duration_);
@@ -123,8 +126,8 @@ RecordedCall::RecordedCall(const format::CallRecord& call) : duration_(call.dura
   }
 }
 
-// Records end at a multiple of eight bytes, so zeros that pad one look like pairs of zero words: they do no harm, words
-// that no argument has are not asked for.
+// Records end at a multiple of eight bytes, so zeros that pad one look like pairs of zero words:
+// they do no harm, words that no argument has are not asked for.
 void RecordedCall::unpack() {
   size_t count = 0;
   const auto add = [&](uint64_t word) {
@@ -214,7 +217,8 @@ std::string_view enum_name(std::string_view type, int64_t value) {
 #undef WT_ENUM
   };
   static const auto* const by_type = [] {
-    auto* map = new std::unordered_map<std::string_view, std::unordered_map<int64_t, std::string_view>>;
+    auto* map =
+        new std::unordered_map<std::string_view, std::unordered_map<int64_t, std::string_view>>;
     for (const Entry& entry : kEntries) (*map)[entry.type].emplace(entry.value, entry.name);
     return map;
   }();

@@ -1,5 +1,6 @@
-// Argument words of a recorded call, as the text of rocpd_ustring: "dst = 0x7f00 | sizeBytes = 4096 | kind =
-// hipMemcpyHostToDevice". FunctionFact::layout says what the words are; docs/format.md describes it.
+// Argument words of a recorded call, as the text of rocpd_ustring: "dst = 0x7f00 | sizeBytes = 4096
+// | kind = hipMemcpyHostToDevice". FunctionFact::layout says what the words are; docs/format.md
+// describes it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace wavetap::store {
 
 enum class ArgCode : uint8_t {
   kPointer,
-  kSize,        // 64 bits, unsigned
+  kSize,  // 64 bits, unsigned
   kUnsigned32,
   kSigned32,
   kUnsigned64,
@@ -33,8 +34,8 @@ enum class ArgCode : uint8_t {
 struct ArgSpec {
   std::string name;
   ArgCode code = ArgCode::kPointer;
-  uint32_t words = 1;     // kString: at least
-  std::string type;       // kEnum: its type
+  uint32_t words = 1;  // kString: at least
+  std::string type;    // kEnum: its type
 };
 
 class CallLayout {
@@ -43,7 +44,8 @@ class CallLayout {
   static CallLayout parse(std::string_view text);
 
   const std::vector<ArgSpec>& args() const { return args_; }
-  // Where the argument's first word is; nothing when there is none of that name, or only behind a string.
+  // Where the argument's first word is; nothing when there is none of that name, or only behind a
+  // string.
   std::optional<size_t> word_of(std::string_view name) const;
   std::optional<size_t> word_of(std::initializer_list<std::string_view> names) const;
 
@@ -98,7 +100,7 @@ void append_arguments(std::string& out, const CallLayout& layout, const CallWord
 // "hipErrorInvalidValue" for (hipError_t, 1); "" when the name is not known.
 std::string_view enum_name(std::string_view type, int64_t value);
 
-void append_hex(std::string& out, uint64_t value);      // with 0x
+void append_hex(std::string& out, uint64_t value);  // with 0x
 void append_decimal(std::string& out, int64_t value);
 
 }  // namespace wavetap::store

@@ -17,7 +17,8 @@ struct Rule {
 
 constexpr Rule kRules[] = {
     {"rocpd_api: ends before it starts", "rocpd_api", "select id from rocpd_api where end < start"},
-    {"rocpd_api: starts at or before zero", "rocpd_api", "select id from rocpd_api where start <= 0"},
+    {"rocpd_api: starts at or before zero", "rocpd_api",
+     "select id from rocpd_api where start <= 0"},
     {"rocpd_api: its name is no string of the file", "rocpd_api",
      "select id from rocpd_api where apiName_id not in (select id from rocpd_string)"},
     {"rocpd_api: its domain or category is no string of the file", "rocpd_api",
@@ -33,7 +34,8 @@ constexpr Rule kRules[] = {
     {"rocpd_op: no call is linked to it", "rocpd_op",
      "select id from rocpd_op where id not in (select op_id from rocpd_api_ops)", false},
     {"rocpd_op: starts before the call that launched it", "rocpd_op",
-     "select o.id from rocpd_api_ops l join rocpd_api a on a.id = l.api_id join rocpd_op o on o.id = l.op_id "
+     "select o.id from rocpd_api_ops l join rocpd_api a on a.id = l.api_id join rocpd_op o on o.id "
+     "= l.op_id "
      "where o.start < a.start",
      false},
     {"rocpd_api_ops: links a call that does not exist", "rocpd_api_ops",
@@ -45,7 +47,8 @@ constexpr Rule kRules[] = {
     {"rocpd_kernelapi: belongs to no call", "rocpd_kernelapi",
      "select api_ptr_id from rocpd_kernelapi where api_ptr_id not in (select id from rocpd_api)"},
     {"rocpd_kernelapi: its kernel is no string of the file", "rocpd_kernelapi",
-     "select api_ptr_id from rocpd_kernelapi where kernelName_id not in (select id from rocpd_string)"},
+     "select api_ptr_id from rocpd_kernelapi where kernelName_id not in (select id from "
+     "rocpd_string)"},
     {"rocpd_copyapi: belongs to no call", "rocpd_copyapi",
      "select api_ptr_id from rocpd_copyapi where api_ptr_id not in (select id from rocpd_api)"},
     {"rocpd_copyapi: its size is not a number", "rocpd_copyapi",
@@ -57,9 +60,11 @@ constexpr Rule kRules[] = {
     {"rocpd_stackframe: its name is no string of the file", "rocpd_stackframe",
      "select id from rocpd_stackframe where name_id not in (select id from rocpd_string)", true, 3},
     {"wavetap_device_figure: belongs to no GPU of the file", "wavetap_device_figure",
-     "select id from wavetap_device_figure where gpuId is not null and gpuId not in (select id from wavetap_device)"},
+     "select id from wavetap_device_figure where gpuId is not null and gpuId not in (select id "
+     "from wavetap_device)"},
     {"wavetap_device_figure: comes from no layer we know", "wavetap_device_figure",
-     "select id from wavetap_device_figure where layer not in ('driver', 'hsa', 'hip', 'cuda', 'environment')"},
+     "select id from wavetap_device_figure where layer not in ('driver', 'hsa', 'hip', 'cuda', "
+     "'environment')"},
     {"wavetap_device_figure: nothing was said", "wavetap_device_figure",
      "select id from wavetap_device_figure where field is null or field = '' or value is null"},
 };
@@ -76,13 +81,14 @@ Result<CheckResult> check_trace(const std::string& path) {
   Result<Stmt> integrity = db->prepare("pragma quick_check(1)");
   if (!integrity.ok()) return integrity.error();
   if (integrity->step() && integrity->text(0) != "ok")
-    result.findings.push_back({"the database itself is damaged", 1, std::string(integrity->text(0)), true});
+    result.findings.push_back(
+        {"the database itself is damaged", 1, std::string(integrity->text(0)), true});
   if (!integrity->status().ok()) return integrity->status().error();
 
   for (const Rule& rule : kRules) {
     if (*version < rule.since || !db->has_table_or_view(rule.table)) continue;
-    Result<Stmt> stmt =
-        db->prepare(std::string("with broken(x) as (") + rule.sql + ") select count(*), min(x) from broken");
+    Result<Stmt> stmt = db->prepare(std::string("with broken(x) as (") + rule.sql +
+                                    ") select count(*), min(x) from broken");
     if (!stmt.ok()) return stmt.error();
     if (!stmt->step()) {
       if (!stmt->status().ok()) return stmt->status().error();

@@ -11,8 +11,9 @@ bool is_one_of(std::string_view name, const std::string_view (&names)[N]) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-constexpr std::string_view kStrings[] = {"apiName_id",  "category_id", "domain_id", "description_id",
-                                         "opType_id",   "kernelName_id", "name_id"};
+constexpr std::string_view kStrings[] = {"apiName_id",     "category_id", "domain_id",
+                                         "description_id", "opType_id",   "kernelName_id",
+                                         "name_id"};
 constexpr std::string_view kProcesses[] = {"pid", "tid", "parent"};
 constexpr std::string_view kGpus[] = {"gpuId", "queueId", "deviceId"};
 constexpr std::string_view kTimes[] = {"start",   "end",       "time",   "submitted",
@@ -39,7 +40,8 @@ Meaning meaning_of(std::string_view table, std::string_view column) {
   if (column == "op_id") return Meaning::kOp;
   if (column == "args_id") return Meaning::kText;
   if (is_one_of(column, kStrings)) return Meaning::kString;
-  if (is_one_of(column, kProcesses) || column.ends_with("_pid") || column.ends_with("_tid")) return Meaning::kProcess;
+  if (is_one_of(column, kProcesses) || column.ends_with("_pid") || column.ends_with("_tid"))
+    return Meaning::kProcess;
   if (is_one_of(column, kGpus)) return Meaning::kGpu;
   if (is_one_of(column, kTimes) || column.ends_with("_time")) return Meaning::kTime;
   if (column == "session") return Meaning::kSession;

@@ -1,6 +1,6 @@
-// What a column of a trace refers to, by its name. Joining files shifts ids, processes, GPUs and times; cutting
-// one follows references. Both go by this one rule, so that tables a later version adds take part without being
-// named here.
+// What a column of a trace refers to, by its name. Joining files shifts ids, processes, GPUs and
+// times; cutting one follows references. Both go by this one rule, so that tables a later version
+// adds take part without being named here.
 #pragma once
 
 #include <cstdint>

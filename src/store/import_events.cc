@@ -52,14 +52,15 @@ bool ProcessEvents::take_operation(const format::Record& record) {
         }
       }
       return true;
-    default:
-      return false;
+    default: return false;
   }
-  if (RawOp* added = op(id)) added->record = reinterpret_cast<const format::RecordHeader*>(record.bytes.data());
+  if (RawOp* added = op(id))
+    added->record = reinterpret_cast<const format::RecordHeader*>(record.bytes.data());
   return true;
 }
 
-void ProcessEvents::take_marker(const format::Record& record, uint32_t tid, std::vector<MarkerEvent>& open,
+void ProcessEvents::take_marker(const format::Record& record, uint32_t tid,
+                                std::vector<MarkerEvent>& open,
                                 const std::vector<uint64_t>& stops) {
   const auto* r = record.as<format::MarkerRecord>();
   if (r == nullptr) return;
@@ -104,11 +105,13 @@ void ProcessEvents::take_marker(const format::Record& record, uint32_t tid, std:
   }
 }
 
-void ProcessEvents::read_stream(format::StreamReader& stream, StreamEvents& events, const std::vector<uint64_t>& stops) {
+void ProcessEvents::read_stream(format::StreamReader& stream, StreamEvents& events,
+                                const std::vector<uint64_t>& stops) {
   std::vector<const format::CallRecord*> nested;  // returned before the call around them
   std::vector<MarkerEvent> open;
   const auto flush_nested = [&] {
-    std::sort(nested.begin(), nested.end(), [](const auto* a, const auto* b) { return a->call < b->call; });
+    std::sort(nested.begin(), nested.end(),
+              [](const auto* a, const auto* b) { return a->call < b->call; });
     events.calls.insert(events.calls.end(), nested.begin(), nested.end());
     nested.clear();
   };
@@ -163,7 +166,9 @@ void ProcessEvents::read_stream(format::StreamReader& stream, StreamEvents& even
 void ProcessEvents::read(const format::ProcessStreams& process, const RawFacts& facts) {
   std::vector<uint64_t> stops;
   for (const format::ControlFact& control : facts.controls)
-    if (static_cast<format::Control>(control.header.flags) == format::Control::kStopped && control.count == 0) stops.push_back(control.time);
+    if (static_cast<format::Control>(control.header.flags) == format::Control::kStopped &&
+        control.count == 0)
+      stops.push_back(control.time);
   std::sort(stops.begin(), stops.end());
 
   for (format::StreamReader* stream : process.streams) {
@@ -197,7 +202,8 @@ void ProcessEvents::read(const format::ProcessStreams& process, const RawFacts& 
   std::stable_sort(markers.begin(), markers.end(), [](const MarkerEvent& a, const MarkerEvent& b) {
     return a.start != b.start ? a.start < b.start : a.end > b.end;
   });
-  std::stable_sort(memory.begin(), memory.end(), [](const MemoryEvent& a, const MemoryEvent& b) { return a.time < b.time; });
+  std::stable_sort(memory.begin(), memory.end(),
+                   [](const MemoryEvent& a, const MemoryEvent& b) { return a.time < b.time; });
 
   for (size_t i = 0; i < streams.size(); ++i) stream_index[streams[i].number] = i;
   for (uint64_t i = 0; i < ops.size(); ++i) {
@@ -206,17 +212,20 @@ void ProcessEvents::read(const format::ProcessStreams& process, const RawFacts& 
   }
   sort_owned();
   for (StreamEvents& stream : streams)
-    std::stable_sort(stream.stacks.begin(), stream.stacks.end(), [](const auto* a, const auto* b) { return a->call < b->call; });
+    std::stable_sort(stream.stacks.begin(), stream.stacks.end(),
+                     [](const auto* a, const auto* b) { return a->call < b->call; });
 }
 
 void ProcessEvents::add_owned(format::Owner owner, uint64_t op) {
   const auto found = stream_index.find(owner.stream);
-  if (owner.call != 0 && found != stream_index.end()) streams[found->second].owned.push_back({owner.call, op});
+  if (owner.call != 0 && found != stream_index.end())
+    streams[found->second].owned.push_back({owner.call, op});
 }
 
 void ProcessEvents::sort_owned() {
   for (StreamEvents& stream : streams)
-    std::stable_sort(stream.owned.begin(), stream.owned.end(), [](const OwnedOp& a, const OwnedOp& b) { return a.call < b.call; });
+    std::stable_sort(stream.owned.begin(), stream.owned.end(),
+                     [](const OwnedOp& a, const OwnedOp& b) { return a.call < b.call; });
 }
 
 }  // namespace wavetap::store

@@ -1,5 +1,5 @@
-// The events of one recorded process, gathered from its streams and brought into the order import needs. Nothing
-// is copied that the mapping holds already: an event is a pointer to its record.
+// The events of one recorded process, gathered from its streams and brought into the order import
+// needs. Nothing is copied that the mapping holds already: an event is a pointer to its record.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,11 @@ struct RawOp {
   int64_t start_ns = 0;                          // CLOCK_BOOTTIME
   int64_t end_ns = 0;
   bool complete = false;
-  int64_t type_id = 0;                           // its opType, when the call it belongs to decides that
-  format::Owner by_order{};                      // found by queue order (queue_order.h); call 0: the record's own counts
-  uint32_t ordinal = 0;                          // then: nth dispatch of that call
+  // Its opType, when the call it belongs to decides that.
+  int64_t type_id = 0;
+  // Found by queue order (queue_order.h); call 0: the record's own counts.
+  format::Owner by_order{};
+  uint32_t ordinal = 0;  // then: nth dispatch of that call
 
   format::Kind kind() const { return record->kind; }
   template <class T>
@@ -28,8 +30,12 @@ struct RawOp {
     return *reinterpret_cast<const T*>(record);
   }
   format::Owner owner() const;
-  uint32_t ordinal_of(const format::DispatchRecord& dispatch) const { return by_order.call != 0 ? ordinal : dispatch.ordinal; }
-  bool untimed() const { return kind() == format::Kind::kDispatch && (record->flags & format::kDispatchUntimed) != 0; }
+  uint32_t ordinal_of(const format::DispatchRecord& dispatch) const {
+    return by_order.call != 0 ? ordinal : dispatch.ordinal;
+  }
+  bool untimed() const {
+    return kind() == format::Kind::kDispatch && (record->flags & format::kDispatchUntimed) != 0;
+  }
 };
 
 struct OwnedOp {
@@ -52,8 +58,8 @@ struct MarkerEvent {
   uint64_t start = 0;
   uint64_t end = 0;
   uint32_t tid = 0;
-  bool closed = true;   // false: the program never ended it
-  bool named = false;   // category is the name of the range, message its argument
+  bool closed = true;  // false: the program never ended it
+  bool named = false;  // category is the name of the range, message its argument
   std::string_view message, domain, category;
 };
 
@@ -66,7 +72,8 @@ struct MemoryEvent {
 
 class ProcessEvents {
  public:
-  // Reads every stream but 0 to its end; stream 0 may hold completions, which are taken with take_operation().
+  // Reads every stream but 0 to its end; stream 0 may hold completions, which are taken with
+  // take_operation().
   void read(const format::ProcessStreams& streams, const RawFacts& facts);
 
   // Dispatches, barriers, copies, completions; true when the record was one of them.
@@ -77,9 +84,9 @@ class ProcessEvents {
   void sort_owned();
 
   std::vector<StreamEvents> streams;
-  std::vector<RawOp> ops;  // by DispatchRecord::id - 1
-  std::vector<MarkerEvent> markers;  // by start
-  std::vector<MemoryEvent> memory;   // by time
+  std::vector<RawOp> ops;                             // by DispatchRecord::id - 1
+  std::vector<MarkerEvent> markers;                   // by start
+  std::vector<MemoryEvent> memory;                    // by time
   std::unordered_map<uint32_t, size_t> stream_index;  // of a stream's number
   uint64_t last_time = 0;
   uint64_t first_time = UINT64_MAX;
@@ -93,8 +100,10 @@ class ProcessEvents {
     uint64_t range = 0;
     uint64_t time = 0;
   };
-  void read_stream(format::StreamReader& stream, StreamEvents& events, const std::vector<uint64_t>& stops);
-  void take_marker(const format::Record& record, uint32_t tid, std::vector<MarkerEvent>& open, const std::vector<uint64_t>& stops);
+  void read_stream(format::StreamReader& stream, StreamEvents& events,
+                   const std::vector<uint64_t>& stops);
+  void take_marker(const format::Record& record, uint32_t tid, std::vector<MarkerEvent>& open,
+                   const std::vector<uint64_t>& stops);
   void see(uint64_t time);
   RawOp* op(uint64_t id);
 

@@ -14,13 +14,17 @@ using format::Kind;
 using CallKind = QueuedCall::Kind;
 using OpKind = QueuedOp::Kind;
 
-// Streams by number: 1 is the null stream by another name, 2 the default stream of the calling thread.
+// Streams by number: 1 is the null stream by another name, 2 the default stream of the calling
+// thread.
 constexpr uint64_t kLegacyStream = 1;
 constexpr uint64_t kPerThreadStream = 2;
 
 CallKind kind_of(std::string_view name) {
-  if (name.starts_with("hipStreamCreate") || name.starts_with("hipExtStreamCreate") || name.starts_with("hipGraphInstantiate")) return CallKind::kCreate;
-  if (name.starts_with("hipStreamDestroy") || name.starts_with("hipGraphExecDestroy")) return CallKind::kDestroy;
+  if (name.starts_with("hipStreamCreate") || name.starts_with("hipExtStreamCreate") ||
+      name.starts_with("hipGraphInstantiate"))
+    return CallKind::kCreate;
+  if (name.starts_with("hipStreamDestroy") || name.starts_with("hipGraphExecDestroy"))
+    return CallKind::kDestroy;
   if (name.starts_with("hipStreamBeginCapture")) return CallKind::kBeginCapture;
   if (name.starts_with("hipStreamEndCapture")) return CallKind::kEndCapture;
   if (name.starts_with("hipMemset")) return CallKind::kFill;
@@ -49,7 +53,8 @@ std::vector<QueuedCall> ProcessImport::queued_calls() {
       const RecordedCall recorded(*call);
       const CallWords& words = recorded.arguments();
       const bool failed = call->result != 0;
-      if (name == "hipSetDevice" && !failed) device = static_cast<uint32_t>(words.at(0).value_or(0));
+      if (name == "hipSetDevice" && !failed)
+        device = static_cast<uint32_t>(words.at(0).value_or(0));
       // Calls inside calls are the runtime's way of doing what the outer one asked for.
       if (call->depth != 0) continue;
       QueuedCall queued;
@@ -65,20 +70,26 @@ std::vector<QueuedCall> ProcessImport::queued_calls() {
       const std::optional<uint64_t> handle = words.at(f.stream);
       queued.names_stream = handle.has_value();
       const uint64_t own = handle.value_or(0);
-      if (own == kPerThreadStream || (own == 0 && name.ends_with("_spt"))) queued.stream = per_thread_stream(stream.number);
+      if (own == kPerThreadStream || (own == 0 && name.ends_with("_spt")))
+        queued.stream = per_thread_stream(stream.number);
       else queued.stream = own == 0 || own == kLegacyStream ? null_stream(device) : own;
-      if (queued.kind == CallKind::kGraph) queued.graph = words.at(f.raw->layout.word_of("graphExec")).value_or(0);
+      if (queued.kind == CallKind::kGraph)
+        queued.graph = words.at(f.raw->layout.word_of("graphExec")).value_or(0);
       if (name.starts_with("hipGraphInstantiate") || name.starts_with("hipGraphExecDestroy"))
         queued.stream = words.at(f.raw->layout.word_of({"pGraphExec", "graphExec"})).value_or(0);
-      if (f.is_copy) queued.bytes = words.at(f.size).value_or(words.at(f.width).value_or(0) * words.at(f.height).value_or(0));
+      if (f.is_copy)
+        queued.bytes = words.at(f.size).value_or(words.at(f.width).value_or(0) *
+                                                 words.at(f.height).value_or(0));
       if (f.is_launch) {
-        if (const std::optional<uint64_t> target = words.at(f.function)) queued.kernel = facts_->host_function(*target, call->start);
+        if (const std::optional<uint64_t> target = words.at(f.function))
+          queued.kernel = facts_->host_function(*target, call->start);
         queued.shape = shape_asked(f, words);
       }
       out.push_back(queued);
     }
   }
-  std::stable_sort(out.begin(), out.end(), [](const QueuedCall& a, const QueuedCall& b) { return a.start < b.start; });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const QueuedCall& a, const QueuedCall& b) { return a.start < b.start; });
   return out;
 }
 
@@ -88,12 +99,15 @@ void ProcessImport::find_owners_by_order() {
   for (const StreamEvents& stream : events_.streams)
     if (stream.calls.empty()) births[stream.number] = 0;
   for (const RawThread& thread : facts_->threads)
-    if (const auto worker = births.find(thread.stream); worker != births.end()) worker->second = thread.time;
+    if (const auto worker = births.find(thread.stream); worker != births.end())
+      worker->second = thread.time;
   std::vector<size_t> indices;
   std::vector<QueuedOp> ops;
   for (size_t i = 0; i < events_.ops.size(); ++i) {
     const RawOp& op = events_.ops[i];
-    if (op.record == nullptr || op.kind() == Kind::kBarrier || op.owner().call != 0 || !births.contains(op.owner().stream)) continue;
+    if (op.record == nullptr || op.kind() == Kind::kBarrier || op.owner().call != 0 ||
+        !births.contains(op.owner().stream))
+      continue;
     QueuedOp queued;
     queued.worker = op.owner().stream;
     queued.time = time_of(op);
@@ -105,9 +119,12 @@ void ProcessImport::find_owners_by_order() {
       const std::optional<size_t> index = facts_->kernel(dispatch.kernel_object, dispatch.time);
       const Kernel* const k = index ? &kernels_[*index] : nullptr;
       if (k != nullptr && k->internal)
-        queued.kind = k->fixed_type == nullptr ? OpKind::kCopyKernel : k->is_fill() ? OpKind::kFillKernel : OpKind::kOtherKernel;
+        queued.kind = k->fixed_type == nullptr ? OpKind::kCopyKernel
+                      : k->is_fill()           ? OpKind::kFillKernel
+                                               : OpKind::kOtherKernel;
       if (index) queued.kernel = facts_->kernels[*index].name;
-      for (size_t d = 0; d < 3; ++d) queued.shape.grid[d] = dispatch.grid[d], queued.shape.workgroup[d] = dispatch.workgroup[d];
+      for (size_t d = 0; d < 3; ++d)
+        queued.shape.grid[d] = dispatch.grid[d], queued.shape.workgroup[d] = dispatch.workgroup[d];
     }
     indices.push_back(i);
     ops.push_back(queued);
@@ -115,7 +132,8 @@ void ProcessImport::find_owners_by_order() {
   if (ops.empty()) return;
   std::vector<QueueWorker> workers;
   for (const auto& [stream, born] : births) workers.push_back({stream, born});
-  std::sort(workers.begin(), workers.end(), [](const QueueWorker& a, const QueueWorker& b) { return a.stream < b.stream; });
+  std::sort(workers.begin(), workers.end(),
+            [](const QueueWorker& a, const QueueWorker& b) { return a.stream < b.stream; });
 
   const std::vector<format::Owner> owners = owners_by_order(queued_calls(), ops, workers);
   std::unordered_map<uint64_t, uint32_t> ordinals;
@@ -124,13 +142,17 @@ void ProcessImport::find_owners_by_order() {
     if (owners[i].call == 0) continue;
     RawOp& op = events_.ops[indices[i]];
     op.by_order = owners[i];
-    if (op.kind() == Kind::kDispatch) op.ordinal = ordinals[uint64_t{owners[i].stream} << 32 | owners[i].call]++;
+    if (op.kind() == Kind::kDispatch)
+      op.ordinal = ordinals[uint64_t{owners[i].stream} << 32 | owners[i].call]++;
     events_.add_owned(owners[i], indices[i]);
     ++found;
   }
   if (found == 0) return;
   events_.sort_owned();
-  result_.notes.push_back(fmt::format("process {}: {} of {} operations that HIP's own threads submitted were given to their calls by queue order", pid(), found, ops.size()));
+  result_.notes.push_back(
+      fmt::format("process {}: {} of {} operations that HIP's own threads submitted were given to "
+                  "their calls by queue order",
+                  pid(), found, ops.size()));
 }
 
 }  // namespace wavetap::store

@@ -22,7 +22,8 @@ constexpr size_t kProgressCalls = 1 << 16;
 // Kernels ROCm's runtime launches on its own account.
 constexpr std::string_view kRuntimePrefix = "__amd_rocclr_";
 
-constexpr const char* kCopyTypes[] = {"CopyHostToHost", "CopyHostToDevice", "CopyDeviceToHost", "CopyDeviceToDevice"};
+constexpr const char* kCopyTypes[] = {"CopyHostToHost", "CopyHostToDevice", "CopyDeviceToHost",
+                                      "CopyDeviceToDevice"};
 
 std::string hex(uint64_t value) {
   std::string out;
@@ -64,7 +65,8 @@ const char* library_event_name(format::LibraryEvent event) {
 int64_t ImportDevices::id(const RawAgent* agent) {
   if (agent == nullptr || agent->fact.is_gpu == 0) return -1;
   const auto same = [&](const RawAgent& other) {
-    return other.fact.driver_node == agent->fact.driver_node && other.fact.bdf == agent->fact.bdf && other.uuid == agent->uuid && other.name == agent->name;
+    return other.fact.driver_node == agent->fact.driver_node && other.fact.bdf == agent->fact.bdf &&
+           other.uuid == agent->uuid && other.name == agent->name;
   };
   for (const auto& [id, device] : devices)
     if (same(device.agent)) return id;
@@ -76,7 +78,8 @@ int64_t ImportDevices::id(const RawAgent* agent) {
 
 // --- ProcessImport
 
-ProcessImport::ProcessImport(ImportFile& file, ImportDevices& devices, ImportResult& result, int64_t session, std::string folder)
+ProcessImport::ProcessImport(ImportFile& file, ImportDevices& devices, ImportResult& result,
+                             int64_t session, std::string folder)
     : file_(file),
       devices_(devices),
       result_(result),
@@ -86,7 +89,8 @@ ProcessImport::ProcessImport(ImportFile& file, ImportDevices& devices, ImportRes
       strings_(session << kSessionShift),
       cache_(kCachedTexts) {}
 
-void ProcessImport::run(const format::ProcessStreams& streams, uint64_t raw_bytes, const std::function<void(double)>& progress) {
+void ProcessImport::run(const format::ProcessStreams& streams, uint64_t raw_bytes,
+                        const std::function<void(double)>& progress) {
   facts_ = std::make_unique<RawFacts>(streams.id);
   events_.id_limit = raw_bytes / sizeof(format::CompleteRecord) + 1;
   if (format::StreamReader* facts = streams.facts()) {
@@ -96,7 +100,8 @@ void ProcessImport::run(const format::ProcessStreams& streams, uint64_t raw_byte
       events_.take_operation(record);
     }
   }
-  if (!streams.streams.empty()) facts_->clock.set_frequency(streams.streams.back()->clock(), facts_->process().clock_hz);
+  if (!streams.streams.empty())
+    facts_->clock.set_frequency(streams.streams.back()->clock(), facts_->process().clock_hz);
   events_.read(streams, *facts_);
   if (progress) progress(0.3);
   code_ = std::make_unique<KernelCode>(*facts_, folder_);
@@ -142,12 +147,15 @@ const ProcessImport::Function& ProcessImport::function(uint32_t number) {
   out.domain_id = strings_.id(api_name(out.raw->api));
   out.is_graph_launch = name.starts_with("hipGraphLaunch");
   out.is_copy = name.starts_with("hipMemcpy") || name.starts_with("hipDrvMemcpy");
-  out.is_launch = !out.is_copy && name.find("Launch") != std::string_view::npos && !out.is_graph_launch;
+  out.is_launch =
+      !out.is_copy && name.find("Launch") != std::string_view::npos && !out.is_graph_launch;
   out.synchronous = name.find("Async") == std::string_view::npos;
-  out.fixed_kind = name.find("HtoD") != std::string_view::npos   ? 1
-                   : name.find("DtoH") != std::string_view::npos ? 2
-                   : name.find("DtoD") != std::string_view::npos || name.find("Peer") != std::string_view::npos ? 3
-                                                                                                                 : 4;
+  out.fixed_kind =
+      name.find("HtoD") != std::string_view::npos   ? 1
+      : name.find("DtoH") != std::string_view::npos ? 2
+      : name.find("DtoD") != std::string_view::npos || name.find("Peer") != std::string_view::npos
+          ? 3
+          : 4;
   out.stream = layout.word_of({"stream", "hStream", "streamId"});
   out.dst = layout.word_of({"dst", "dstDevice_ptr", "symbol"});
   out.src = layout.word_of({"src", "symbol"});
@@ -159,7 +167,8 @@ const ProcessImport::Function& ProcessImport::function(uint32_t number) {
   out.src_device = layout.word_of({"srcDeviceId", "srcDevice"});
   out.function = layout.word_of({"function_address", "hostFunction", "func", "f", "hostFun"});
   out.grid = layout.word_of({"numBlocks", "gridDim", "gridDimX", "globalWorkSizeX"});
-  out.block = layout.word_of({"dimBlocks", "blockDim", "blockDimX", "localWorkSizeX", "blockDimX_"});
+  out.block =
+      layout.word_of({"dimBlocks", "blockDim", "blockDimX", "localWorkSizeX", "blockDimX_"});
   out.shared = layout.word_of({"sharedMemBytes", "sharedMem"});
   return out;
 }
@@ -169,8 +178,9 @@ void ProcessImport::prepare_kernels() {
   for (auto& [number, object] : facts_->code_objects) {
     code_object_ids_[number] = session_ * 1'000'000 + number;
     file_.add("wavetap_code_object",
-              {code_object_ids_[number], pid(), devices_.id(facts_->agent(object.fact.agent)), code_->target(number), object.uri,
-               static_cast<int64_t>(object.fact.bytes), hex(object.fact.load_base), ns(object.fact.time),
+              {code_object_ids_[number], pid(), devices_.id(facts_->agent(object.fact.agent)),
+               code_->target(number), object.uri, static_cast<int64_t>(object.fact.bytes),
+               hex(object.fact.load_base), ns(object.fact.time),
                object.unloaded == 0 ? ImportFile::Cell() : ImportFile::Cell(ns(object.unloaded))});
   }
   for (size_t i = 0; i < kernels_.size(); ++i) {
@@ -182,16 +192,24 @@ void ProcessImport::prepare_kernels() {
     kernel.internal = raw.name.starts_with(kRuntimePrefix);
     if (kernel.internal) {
       const std::string_view rest = std::string_view(raw.name).substr(kRuntimePrefix.size());
-      kernel.fixed_type = rest.starts_with("fill") ? kFillType : rest.starts_with("copy") ? nullptr : "RuntimeKernel";
+      kernel.fixed_type = rest.starts_with("fill")   ? kFillType
+                          : rest.starts_with("copy") ? nullptr
+                                                     : "RuntimeKernel";
     }
     const codeobj::Kernel* code = code_->find(raw);
-    const auto known = [&](uint64_t value) { return code == nullptr ? ImportFile::Cell() : ImportFile::Cell(static_cast<int64_t>(value)); };
+    const auto known = [&](uint64_t value) {
+      return code == nullptr ? ImportFile::Cell() : ImportFile::Cell(static_cast<int64_t>(value));
+    };
     const auto object = code_object_ids_.find(raw.fact.code_object);
-    file_.add("wavetap_kernel", {kernel.id, pid(), object == code_object_ids_.end() ? ImportFile::Cell() : ImportFile::Cell(object->second), name, raw.name,
-                                 int64_t{kernel.internal}, known(code ? code->vgpr_count : 0), known(code ? code->agpr_count : 0),
-                                 known(code ? code->sgpr_count : 0), known(code ? code->vgpr_spill_count : 0),
-                                 known(code ? code->sgpr_spill_count : 0), int64_t{raw.fact.group_bytes}, int64_t{raw.fact.private_bytes},
-                                 int64_t{raw.fact.kernarg_bytes}, known(code ? code->wave_size : 0)});
+    file_.add(
+        "wavetap_kernel",
+        {kernel.id, pid(),
+         object == code_object_ids_.end() ? ImportFile::Cell() : ImportFile::Cell(object->second),
+         name, raw.name, int64_t{kernel.internal}, known(code ? code->vgpr_count : 0),
+         known(code ? code->agpr_count : 0), known(code ? code->sgpr_count : 0),
+         known(code ? code->vgpr_spill_count : 0), known(code ? code->sgpr_spill_count : 0),
+         int64_t{raw.fact.group_bytes}, int64_t{raw.fact.private_bytes},
+         int64_t{raw.fact.kernarg_bytes}, known(code ? code->wave_size : 0)});
   }
 }
 
@@ -207,9 +225,12 @@ void ProcessImport::write_calls(const std::function<void(double)>& progress) {
     uint64_t start;
     size_t stream;
   };
-  const auto later = [](const Head& a, const Head& b) { return a.start != b.start ? a.start > b.start : a.stream > b.stream; };
+  const auto later = [](const Head& a, const Head& b) {
+    return a.start != b.start ? a.start > b.start : a.stream > b.stream;
+  };
   std::priority_queue<Head, std::vector<Head>, decltype(later)> heads(later);
-  std::vector<size_t> next(events_.streams.size()), owned(events_.streams.size()), stacks(events_.streams.size());
+  std::vector<size_t> next(events_.streams.size()), owned(events_.streams.size()),
+      stacks(events_.streams.size());
   uint64_t total = 0;
   for (size_t i = 0; i < events_.streams.size(); ++i) {
     StreamEvents& stream = events_.streams[i];
@@ -228,7 +249,8 @@ void ProcessImport::write_calls(const std::function<void(double)>& progress) {
     do {
       stream.ids.push_back(static_cast<uint32_t>(++id));
       write_call(stream, *stream.calls[i], offset_ + id, owned[at], stacks[at]);
-      if (progress && static_cast<size_t>(id) % kProgressCalls == 0) progress(0.3 + 0.5 * static_cast<double>(id) / static_cast<double>(total));
+      if (progress && static_cast<size_t>(id) % kProgressCalls == 0)
+        progress(0.3 + 0.5 * static_cast<double>(id) / static_cast<double>(total));
       ++i;
     } while (i < stream.calls.size() && stream.calls[i]->start <= until);
     if (i < stream.calls.size()) heads.push({stream.calls[i]->start, at});
@@ -236,7 +258,8 @@ void ProcessImport::write_calls(const std::function<void(double)>& progress) {
   result_.calls += static_cast<uint64_t>(id);
 }
 
-void ProcessImport::write_call(StreamEvents& stream, const format::CallRecord& call, int64_t id, size_t& owned_at, size_t& stack_at) {
+void ProcessImport::write_call(StreamEvents& stream, const format::CallRecord& call, int64_t id,
+                               size_t& owned_at, size_t& stack_at) {
   const Function& f = function(call.function);
   const RecordedCall recorded(call);
   const CallWords& words = recorded.arguments();
@@ -270,13 +293,16 @@ void ProcessImport::write_call(StreamEvents& stream, const format::CallRecord& c
   }
   const std::span<const OwnedOp> owned(stream.owned.data() + first, owned_at - first);
   if (f.is_copy) write_copy(f, words, id, owned);
-  else if (!f.is_graph_launch && (f.is_launch || !owned.empty())) write_launch(f, words, call, id, owned);
+  else if (!f.is_graph_launch && (f.is_launch || !owned.empty()))
+    write_launch(f, words, call, id, owned);
 
   while (stack_at < stream.stacks.size() && stream.stacks[stack_at]->call < call.call) ++stack_at;
-  if (stack_at < stream.stacks.size() && stream.stacks[stack_at]->call == call.call) write_stack(*stream.stacks[stack_at++], f, id);
+  if (stack_at < stream.stacks.size() && stream.stacks[stack_at]->call == call.call)
+    write_stack(*stream.stacks[stack_at++], f, id);
 }
 
-int64_t ProcessImport::arguments(const Function& f, const format::CallRecord& call, const RecordedCall& recorded) {
+int64_t ProcessImport::arguments(const Function& f, const format::CallRecord& call,
+                                 const RecordedCall& recorded) {
   const std::span<const std::byte> bytes = recorded.recorded();
   const bool failed = call.result != 0 && f.raw != nullptr && f.raw->result_type == 0;
   if (bytes.empty() && !failed) return offset_ + 1;
@@ -288,9 +314,11 @@ int64_t ProcessImport::arguments(const Function& f, const format::CallRecord& ca
     hash = (hash ^ word) * 0xff51afd7ed558ccdull, hash ^= hash >> 32;
   }
   CachedText& cached = cache_[hash % kCachedTexts];
-  if (cached.call != nullptr && cached.call->function == call.function && cached.call->result == call.result) {
+  if (cached.call != nullptr && cached.call->function == call.function &&
+      cached.call->result == call.result) {
     const RecordedCall before(*cached.call);
-    if (before.recorded().size() == bytes.size() && (bytes.empty() || std::memcmp(before.recorded().data(), bytes.data(), bytes.size()) == 0))
+    if (before.recorded().size() == bytes.size() &&
+        (bytes.empty() || std::memcmp(before.recorded().data(), bytes.data(), bytes.size()) == 0))
       return cached.id;
   }
   text_.clear();
@@ -298,9 +326,10 @@ int64_t ProcessImport::arguments(const Function& f, const format::CallRecord& ca
   if (failed) {
     if (!text_.empty()) text_ += " | ";
     text_ += "result = ";
-    const std::string_view name = f.raw->api == format::Api::kHip      ? enum_name("hipError_t", call.result)
-                                  : f.raw->api == format::Api::kHiprtc ? enum_name("hiprtcResult", call.result)
-                                                                       : std::string_view();
+    const std::string_view name =
+        f.raw->api == format::Api::kHip      ? enum_name("hipError_t", call.result)
+        : f.raw->api == format::Api::kHiprtc ? enum_name("hiprtcResult", call.result)
+                                             : std::string_view();
     if (name.empty()) append_decimal(text_, call.result);
     else text_ += name;
   }
@@ -309,10 +338,12 @@ int64_t ProcessImport::arguments(const Function& f, const format::CallRecord& ca
   return cached.id;
 }
 
-void ProcessImport::write_copy(const Function& f, const CallWords& words, int64_t id, std::span<const OwnedOp> owned) {
+void ProcessImport::write_copy(const Function& f, const CallWords& words, int64_t id,
+                               std::span<const OwnedOp> owned) {
   int64_t bytes = 0, dst_device = -1, src_device = -1;
   uint64_t dst = words.at(f.dst).value_or(0), src = words.at(f.src).value_or(0);
-  int64_t kind = static_cast<int32_t>(words.at(f.kind).value_or(static_cast<uint64_t>(f.fixed_kind)));
+  int64_t kind =
+      static_cast<int32_t>(words.at(f.kind).value_or(static_cast<uint64_t>(f.fixed_kind)));
   bool moved = false;
   for (const OwnedOp& o : owned) {
     const RawOp& op = events_.ops[o.op];
@@ -332,9 +363,11 @@ void ProcessImport::write_copy(const Function& f, const CallWords& words, int64_
     RawOp& op = events_.ops[o.op];
     if (op.kind() != Kind::kDispatch) continue;
     const Kernel* k = kernel(op.as<format::DispatchRecord>());
-    if (k != nullptr && k->internal && k->fixed_type == nullptr) op.type_id = strings_.id(kCopyTypes[kind >= 0 && kind <= 3 ? kind : 3]);
+    if (k != nullptr && k->internal && k->fixed_type == nullptr)
+      op.type_id = strings_.id(kCopyTypes[kind >= 0 && kind <= 3 ? kind : 3]);
   }
-  const std::optional<uint64_t> size = words.at(f.size), width = words.at(f.width), height = words.at(f.height);
+  const std::optional<uint64_t> size = words.at(f.size), width = words.at(f.width),
+                                height = words.at(f.height);
   if (size) bytes = static_cast<int64_t>(*size);
   else if (width && height) bytes = static_cast<int64_t>(*width * *height);
   if (words.bytes().empty() && !moved) return;
@@ -357,7 +390,9 @@ void ProcessImport::write_copy(const Function& f, const CallWords& words, int64_
   table.end();
 }
 
-void ProcessImport::write_launch(const Function& f, const CallWords& words, const format::CallRecord& call, int64_t id, std::span<const OwnedOp> owned) {
+void ProcessImport::write_launch(const Function& f, const CallWords& words,
+                                 const format::CallRecord& call, int64_t id,
+                                 std::span<const OwnedOp> owned) {
   const format::DispatchRecord* dispatch = nullptr;
   int64_t name_id = 0;
   for (const OwnedOp& o : owned) {
@@ -375,7 +410,10 @@ void ProcessImport::write_launch(const Function& f, const CallWords& words, cons
     // Workgroups, as the program asked for them, whatever unit its launch function counts in.
     for (int i = 0; i < 3; ++i) {
       block[i] = dispatch->workgroup[i];
-      grid[i] = block[i] == 0 ? 0 : static_cast<uint32_t>((uint64_t{dispatch->grid[i]} + block[i] - 1) / block[i]);
+      grid[i] =
+          block[i] == 0
+              ? 0
+              : static_cast<uint32_t>((uint64_t{dispatch->grid[i]} + block[i] - 1) / block[i]);
     }
     group = dispatch->group_bytes;
     scratch = dispatch->private_bytes;
@@ -389,7 +427,8 @@ void ProcessImport::write_launch(const Function& f, const CallWords& words, cons
     const LaunchShape shape = shape_asked(f, words);
     for (size_t i = 0; i < 3; ++i) {
       block[i] = shape.workgroup[i];
-      grid[i] = block[i] == 0 ? 0 : static_cast<uint32_t>((shape.grid[i] + block[i] - 1) / block[i]);
+      grid[i] =
+          block[i] == 0 ? 0 : static_cast<uint32_t>((shape.grid[i] + block[i] - 1) / block[i]);
     }
     group = static_cast<int64_t>(words.at(f.shared).value_or(0));
   }
@@ -422,7 +461,8 @@ LaunchShape ProcessImport::shape_asked(const Function& f, const CallWords& words
   LaunchShape shape;
   shape.workgroup = three(f.block, packed);
   const std::array<uint32_t, 3> grid = three(f.grid, packed);
-  for (size_t i = 0; i < 3; ++i) shape.grid[i] = uint64_t{grid[i]} * (in_work_items ? 1 : shape.workgroup[i]);
+  for (size_t i = 0; i < 3; ++i)
+    shape.grid[i] = uint64_t{grid[i]} * (in_work_items ? 1 : shape.workgroup[i]);
   return shape;
 }
 
@@ -476,7 +516,8 @@ void ProcessImport::write_markers() {
   }
   result_.markers += events_.markers.size();
   if (events_.unmatched_pops > 0)
-    result_.notes.push_back(fmt::format("process {}: {} marker ends without a beginning", pid(), events_.unmatched_pops));
+    result_.notes.push_back(fmt::format("process {}: {} marker ends without a beginning", pid(),
+                                        events_.unmatched_pops));
 }
 
 // --- GPU work
@@ -491,9 +532,12 @@ int64_t ProcessImport::lane(uint32_t queue) {
   if (!added) return at->second;
   at->second = devices_.next_lane();
   const RawQueue* raw = facts_->queue(queue);
-  file_.add("wavetap_queue", {at->second, pid(), device_of_queue(queue), std::string("compute"), raw == nullptr ? ImportFile::Cell() : hex(raw->fact.address),
-                              raw == nullptr ? ImportFile::Cell() : int64_t{raw->fact.size}, raw == nullptr ? ImportFile::Cell() : ns(raw->fact.time),
-                              raw == nullptr || raw->destroyed == 0 ? ImportFile::Cell() : ns(raw->destroyed)});
+  file_.add("wavetap_queue",
+            {at->second, pid(), device_of_queue(queue), std::string("compute"),
+             raw == nullptr ? ImportFile::Cell() : hex(raw->fact.address),
+             raw == nullptr ? ImportFile::Cell() : int64_t{raw->fact.size},
+             raw == nullptr ? ImportFile::Cell() : ns(raw->fact.time),
+             raw == nullptr || raw->destroyed == 0 ? ImportFile::Cell() : ns(raw->destroyed)});
   return at->second;
 }
 
@@ -506,7 +550,8 @@ int64_t ProcessImport::copy_lane(int64_t device, const char* direction) {
 }
 
 const char* ProcessImport::copy_direction(const format::CopyRecord& copy, int64_t& device) {
-  const int64_t to = devices_.id(facts_->agent(copy.destination_agent)), from = devices_.id(facts_->agent(copy.source_agent));
+  const int64_t to = devices_.id(facts_->agent(copy.destination_agent)),
+                from = devices_.id(facts_->agent(copy.source_agent));
   if (static_cast<format::CopyKind>(copy.header.flags) == format::CopyKind::kFill) {
     device = std::max<int64_t>(to, 0);
     return "FillBuffer";
@@ -519,7 +564,8 @@ int64_t ProcessImport::api_of(format::Owner owner) const {
   const auto found = events_.stream_index.find(owner.stream);
   if (owner.call == 0 || found == events_.stream_index.end()) return 0;
   const StreamEvents& stream = events_.streams[found->second];
-  const auto at = std::lower_bound(stream.calls.begin(), stream.calls.end(), owner.call, [](const auto* call, uint32_t n) { return call->call < n; });
+  const auto at = std::lower_bound(stream.calls.begin(), stream.calls.end(), owner.call,
+                                   [](const auto* call, uint32_t n) { return call->call < n; });
   if (at == stream.calls.end() || (*at)->call != owner.call) return 0;
   return offset_ + stream.ids[static_cast<size_t>(at - stream.calls.begin())];
 }
@@ -544,8 +590,13 @@ void ProcessImport::write_operations() {
         queue = lane(dispatch.queue);
         sequence = op.ordinal_of(dispatch);
         submitted = dispatch.time;
-        description = k != nullptr ? k->name_id : strings_.id(unnamed_kernel(dispatch.kernel_object));
-        type = op.type_id != 0 ? op.type_id : strings_.id(k == nullptr || k->fixed_type != nullptr ? (k == nullptr ? "KernelExecution" : k->fixed_type) : "CopyDeviceToDevice");
+        description =
+            k != nullptr ? k->name_id : strings_.id(unnamed_kernel(dispatch.kernel_object));
+        type = op.type_id != 0
+                   ? op.type_id
+                   : strings_.id(k == nullptr || k->fixed_type != nullptr
+                                     ? (k == nullptr ? "KernelExecution" : k->fixed_type)
+                                     : "CopyDeviceToDevice");
         ++result_.dispatches;
         if (k == nullptr || !k->internal) ++result_.program_kernels;
         break;
@@ -569,8 +620,10 @@ void ProcessImport::write_operations() {
         break;
       }
     }
-    const int64_t start = op.complete ? facts_->clock.monotonic_of_boottime(op.start_ns) : ns(submitted);
-    const int64_t end = op.complete ? std::max(start, facts_->clock.monotonic_of_boottime(op.end_ns)) : start;
+    const int64_t start =
+        op.complete ? facts_->clock.monotonic_of_boottime(op.start_ns) : ns(submitted);
+    const int64_t end =
+        op.complete ? std::max(start, facts_->clock.monotonic_of_boottime(op.end_ns)) : start;
     last_ns_ = std::max(last_ns_, end);
     BulkTable& table = *file_.op;
     table.begin(id);
@@ -592,12 +645,14 @@ namespace {
 std::span<const std::byte> kernarg_of(const format::DispatchRecord& dispatch) {
   if ((dispatch.header.flags & format::kDispatchHasArguments) == 0) return {};
   const size_t room = size_t{dispatch.header.words} * 8 - sizeof dispatch;
-  return {reinterpret_cast<const std::byte*>(&dispatch + 1), std::min<size_t>(dispatch.kernarg_bytes, room)};
+  return {reinterpret_cast<const std::byte*>(&dispatch + 1),
+          std::min<size_t>(dispatch.kernarg_bytes, room)};
 }
 
 }  // namespace
 
-void ProcessImport::write_dispatch(int64_t op_id, const RawOp& op, const format::DispatchRecord& d, const Kernel* k) {
+void ProcessImport::write_dispatch(int64_t op_id, const RawOp& op, const format::DispatchRecord& d,
+                                   const Kernel* k) {
   const std::optional<size_t> index = facts_->kernel(d.kernel_object, d.time);
   const uint32_t fixed = index ? facts_->kernels[*index].fact.group_bytes : 0;
   BulkTable& table = *file_.dispatch;
@@ -627,7 +682,8 @@ void ProcessImport::write_dispatch(int64_t op_id, const RawOp& op, const format:
 void ProcessImport::write_inflight(const RawOp& op) {
   ++result_.unfinished;
   const int64_t api = api_of(op.owner());
-  std::vector<ImportFile::Cell> cells = {{}, pid(), api == 0 ? ImportFile::Cell() : ImportFile::Cell(api)};
+  std::vector<ImportFile::Cell> cells = {
+      {}, pid(), api == 0 ? ImportFile::Cell() : ImportFile::Cell(api)};
   const auto add = [&](auto... values) { (cells.emplace_back(ImportFile::Cell(values)), ...); };
   switch (op.kind()) {
     case Kind::kDispatch: {
@@ -637,23 +693,28 @@ void ProcessImport::write_inflight(const RawOp& op) {
       if (!index || !kernels_[*index].internal) ++result_.program_kernels;
       const std::span<const std::byte> kernarg = kernarg_of(d);
       add(std::string("kernel"), device_of_queue(d.queue), lane(d.queue), ns(d.time),
-          raw == nullptr ? unnamed_kernel(d.kernel_object) : codeobj::demangle(raw->name), int64_t{d.grid[0]}, int64_t{d.grid[1]}, int64_t{d.grid[2]},
-          int64_t{d.workgroup[0]}, int64_t{d.workgroup[1]}, int64_t{d.workgroup[2]},
-          kernarg.empty() ? std::string() : kernarg_text(raw == nullptr ? nullptr : code_->find(*raw), kernarg));
+          raw == nullptr ? unnamed_kernel(d.kernel_object) : codeobj::demangle(raw->name),
+          int64_t{d.grid[0]}, int64_t{d.grid[1]}, int64_t{d.grid[2]}, int64_t{d.workgroup[0]},
+          int64_t{d.workgroup[1]}, int64_t{d.workgroup[2]},
+          kernarg.empty() ? std::string()
+                          : kernarg_text(raw == nullptr ? nullptr : code_->find(*raw), kernarg));
       break;
     }
     case Kind::kBarrier: {
       const auto& barrier = op.as<format::BarrierRecord>();
-      add(std::string("barrier"), device_of_queue(barrier.queue), lane(barrier.queue), ns(barrier.time), std::string("barrier"));
+      add(std::string("barrier"), device_of_queue(barrier.queue), lane(barrier.queue),
+          ns(barrier.time), std::string("barrier"));
       break;
     }
     default: {
       const auto& copy = op.as<format::CopyRecord>();
       int64_t device = 0;
       const char* direction = copy_direction(copy, device);
-      add(std::string("copy"), device, copy_lane(device, direction), ns(copy.time), std::string(direction));
+      add(std::string("copy"), device, copy_lane(device, direction), ns(copy.time),
+          std::string(direction));
       cells.resize(14);
-      add(fmt::format("dst = {:#x} | src = {:#x} | bytes = {}", copy.destination, copy.source, copy.bytes));
+      add(fmt::format("dst = {:#x} | src = {:#x} | bytes = {}", copy.destination, copy.source,
+                      copy.bytes));
       break;
     }
   }
@@ -670,9 +731,13 @@ void ProcessImport::write_memory() {
     if (event.allocate != nullptr) {
       const format::AllocateRecord& a = *event.allocate;
       const auto kind = static_cast<format::MemoryKind>(a.header.flags);
-      const bool on_device = kind == format::MemoryKind::kDevice || kind == format::MemoryKind::kFineGrained || kind == format::MemoryKind::kVirtual;
+      const bool on_device = kind == format::MemoryKind::kDevice ||
+                             kind == format::MemoryKind::kFineGrained ||
+                             kind == format::MemoryKind::kVirtual;
       live[a.address] = allocations_.size();
-      allocations_.push_back({a.address, a.bytes, on_device ? devices_.id(facts_->agent(a.agent)) : -1, kind, ns(a.time), 0});
+      allocations_.push_back({a.address, a.bytes,
+                              on_device ? devices_.id(facts_->agent(a.agent)) : -1, kind,
+                              ns(a.time), 0});
       owners.push_back(a.owner);
     } else if (const auto found = live.find(event.free->address); found != live.end()) {
       Allocation& ended = allocations_[found->second];
@@ -699,7 +764,8 @@ void ProcessImport::write_memory() {
     table.end();
     if (a.device < 0) continue;
     devices_.held.push_back({a.start, a.device, static_cast<int64_t>(a.bytes)});
-    devices_.held.push_back({a.end == 0 ? last_ns_ : a.end, a.device, -static_cast<int64_t>(a.bytes)});
+    devices_.held.push_back(
+        {a.end == 0 ? last_ns_ : a.end, a.device, -static_cast<int64_t>(a.bytes)});
   }
 }
 
@@ -711,15 +777,24 @@ std::string ProcessImport::owner_of(uint64_t address, int64_t time) const {
     if (a.start > time) continue;
     if (address >= a.address && address - a.address < a.bytes) {
       if (best == nullptr || a.start >= best->start) best = &a;
-    } else if (a.address <= address && (below == nullptr || a.address > below->address) && (a.end == 0 || a.end > time)) {
+    } else if (a.address <= address && (below == nullptr || a.address > below->address) &&
+               (a.end == 0 || a.end > time)) {
       below = &a;
     }
   }
-  const auto describe = [&](const Allocation& a) { return fmt::format("{} bytes of {} memory at {:#x}", a.bytes, memory_kind_name(a.kind), a.address); };
+  const auto describe = [&](const Allocation& a) {
+    return fmt::format("{} bytes of {} memory at {:#x}", a.bytes, memory_kind_name(a.kind),
+                       a.address);
+  };
   if (best != nullptr && best->end != 0 && best->end <= time)
-    return fmt::format("inside {}, freed {:.3f} ms before", describe(*best), static_cast<double>(time - best->end) / 1e6);
-  if (best != nullptr) return fmt::format("inside {}, {} bytes from its start", describe(*best), address - best->address);
-  if (below != nullptr) return fmt::format("in no allocation; {} bytes past the end of {}", address - below->address - below->bytes, describe(*below));
+    return fmt::format("inside {}, freed {:.3f} ms before", describe(*best),
+                       static_cast<double>(time - best->end) / 1e6);
+  if (best != nullptr)
+    return fmt::format("inside {}, {} bytes from its start", describe(*best),
+                       address - best->address);
+  if (below != nullptr)
+    return fmt::format("in no allocation; {} bytes past the end of {}",
+                       address - below->address - below->bytes, describe(*below));
   return "in no allocation";
 }
 
@@ -731,45 +806,81 @@ void ProcessImport::write_facts() {
   for (const format::ControlFact& control : facts.controls) {
     const auto event = static_cast<format::Control>(control.header.flags);
     exited = exited || event == format::Control::kExited;
-    file_.add("wavetap_control", {{}, pid(), ns(control.time), std::string(control_name(event)), int64_t{control.by_pid}, int64_t{control.count}});
+    file_.add("wavetap_control", {{},
+                                  pid(),
+                                  ns(control.time),
+                                  std::string(control_name(event)),
+                                  int64_t{control.by_pid},
+                                  int64_t{control.count}});
   }
   std::string command = facts.command;
   while (!command.empty() && command.back() == '\0') command.pop_back();
   std::replace(command.begin(), command.end(), '\0', ' ');
-  file_.add("wavetap_process", {session_, pid(), int64_t{facts.process().parent}, facts.has_process() ? ns(facts.process().time) : first_ns_, last_ns_,
-                                facts.executable, command, facts.hostname, facts.agent_version, int64_t{facts.process().emulated}, int64_t{exited}});
+  file_.add("wavetap_process",
+            {session_, pid(), int64_t{facts.process().parent},
+             facts.has_process() ? ns(facts.process().time) : first_ns_, last_ns_, facts.executable,
+             command, facts.hostname, facts.agent_version, int64_t{facts.process().emulated},
+             int64_t{exited}});
   write_device_figures(facts, devices_, file_);
-  for (const RawThread& thread : facts.threads) file_.add("wavetap_thread", {{}, pid(), int64_t{thread.tid}, thread.name});
+  for (const RawThread& thread : facts.threads)
+    file_.add("wavetap_thread", {{}, pid(), int64_t{thread.tid}, thread.name});
   for (const RawLibrary& library : facts.libraries)
-    file_.add("wavetap_library", {{}, pid(), ns(library.time), library.path, library.soname, library.build_id, library.answers_for,
+    file_.add("wavetap_library", {{},
+                                  pid(),
+                                  ns(library.time),
+                                  library.path,
+                                  library.soname,
+                                  library.build_id,
+                                  library.answers_for,
                                   std::string(library_event_name(library.event))});
   for (const StreamEvents& stream : events_.streams) {
     if (stream.open_call == 0 || exited) continue;
     const RawFunction* raw = facts.function(static_cast<uint32_t>(stream.open_call >> 32));
-    file_.add("wavetap_open_call", {{}, pid(), int64_t{stream.tid}, raw == nullptr ? std::string("?") : raw->name, ns(stream.open_since)});
+    file_.add("wavetap_open_call", {{},
+                                    pid(),
+                                    int64_t{stream.tid},
+                                    raw == nullptr ? std::string("?") : raw->name,
+                                    ns(stream.open_since)});
   }
   for (const RawFault& fault : facts.faults) {
     const int64_t time = ns(fault.fact.time);
-    file_.add("wavetap_fault", {{}, pid(), time, std::max<int64_t>(devices_.id(facts.agent(fault.fact.agent)), 0),
-                                fault.fact.queue == 0 ? ImportFile::Cell() : ImportFile::Cell(lane(fault.fact.queue)), hex(fault.fact.address),
-                                int64_t{fault.fact.reason}, fault.what, owner_of(fault.fact.address, time)});
+    file_.add("wavetap_fault", {{},
+                                pid(),
+                                time,
+                                std::max<int64_t>(devices_.id(facts.agent(fault.fact.agent)), 0),
+                                fault.fact.queue == 0 ? ImportFile::Cell()
+                                                      : ImportFile::Cell(lane(fault.fact.queue)),
+                                hex(fault.fact.address),
+                                int64_t{fault.fact.reason},
+                                fault.what,
+                                owner_of(fault.fact.address, time)});
     ++result_.faults;
   }
   for (const RawLoss& loss : facts.losses) {
-    file_.add("wavetap_loss", {{}, pid(), ns(loss.time), std::string(loss_name(loss.reason)), static_cast<int64_t>(loss.count), loss.what});
+    file_.add("wavetap_loss", {{},
+                               pid(),
+                               ns(loss.time),
+                               std::string(loss_name(loss.reason)),
+                               static_cast<int64_t>(loss.count),
+                               loss.what});
     if (loss.reason != format::Loss::kTextTruncated) result_.losses += loss.count;
     if (loss.reason == format::Loss::kBypassed)
       result_.notes.push_back(fmt::format("process {}: {}", pid(), loss.what));
     else
-      result_.notes.push_back(fmt::format("process {}: {} events, {}{}{}", pid(), loss.count, loss_name(loss.reason), loss.what.empty() ? "" : ": ", loss.what));
+      result_.notes.push_back(fmt::format("process {}: {} events, {}{}{}", pid(), loss.count,
+                                          loss_name(loss.reason), loss.what.empty() ? "" : ": ",
+                                          loss.what));
   }
-  for (const std::string& note : facts.notes) result_.notes.push_back(fmt::format("process {}: {}", pid(), note));
+  for (const std::string& note : facts.notes)
+    result_.notes.push_back(fmt::format("process {}: {}", pid(), note));
   if (events_.bad_operations > 0) {
     result_.losses += events_.bad_operations;
-    result_.notes.push_back(fmt::format("process {}: {} GPU operations with impossible numbers", pid(), events_.bad_operations));
+    result_.notes.push_back(fmt::format("process {}: {} GPU operations with impossible numbers",
+                                        pid(), events_.bad_operations));
   }
   if (const uint64_t unknown = events_.unknown_records + facts.unknown_records; unknown > 0)
-    result_.notes.push_back(fmt::format("process {}: {} records of kinds this version does not know", pid(), unknown));
+    result_.notes.push_back(
+        fmt::format("process {}: {} records of kinds this version does not know", pid(), unknown));
 }
 
 }  // namespace wavetap::store

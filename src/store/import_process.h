@@ -21,8 +21,8 @@ namespace wavetap::store {
 struct LaunchShape;
 struct QueuedCall;
 
-// What processes share: GPUs and their lanes are numbered once for the whole file. The same GPU has one number
-// even where processes see it under different ones.
+// What processes share: GPUs and their lanes are numbered once for the whole file. The same GPU has
+// one number even where processes see it under different ones.
 class ImportDevices {
  public:
   struct Device {
@@ -40,7 +40,8 @@ class ImportDevices {
   };
   std::vector<Held> held;  // memory taken and given back, by all processes
   std::map<int64_t, Device> devices;
-  std::set<std::vector<std::vector<ImportFile::Cell>>> figures;  // rows of wavetap_device_figure without their process
+  // Rows of wavetap_device_figure without their process.
+  std::set<std::vector<std::vector<ImportFile::Cell>>> figures;
 
  private:
   int64_t lanes_ = 0;
@@ -48,10 +49,12 @@ class ImportDevices {
 
 class ProcessImport {
  public:
-  ProcessImport(ImportFile& file, ImportDevices& devices, ImportResult& result, int64_t session, std::string folder);
+  ProcessImport(ImportFile& file, ImportDevices& devices, ImportResult& result, int64_t session,
+                std::string folder);
 
   // `stream 0` is read first, then all others.
-  void run(const format::ProcessStreams& streams, uint64_t raw_bytes, const std::function<void(double)>& progress);
+  void run(const format::ProcessStreams& streams, uint64_t raw_bytes,
+           const std::function<void(double)>& progress);
 
   const RawFacts& facts() const { return *facts_; }
   int64_t first_ns() const { return first_ns_; }
@@ -72,9 +75,9 @@ class ProcessImport {
     std::optional<size_t> function, grid, block, shared;
   };
   struct Kernel {
-    int64_t id = 0;        // wavetap_kernel
-    int64_t name_id = 0;   // demangled
-    bool internal = false; // the runtime's own
+    int64_t id = 0;         // wavetap_kernel
+    int64_t name_id = 0;    // demangled
+    bool internal = false;  // the runtime's own
     const char* fixed_type = "KernelExecution";
     bool is_fill() const { return fixed_type == kFillType; }
   };
@@ -91,15 +94,20 @@ class ProcessImport {
   std::vector<QueuedCall> queued_calls();
   void find_owners_by_order();
   void write_calls(const std::function<void(double)>& progress);
-  void write_call(StreamEvents& stream, const format::CallRecord& call, int64_t id, size_t& owned, size_t& stack);
-  int64_t arguments(const Function& function, const format::CallRecord& call, const RecordedCall& recorded);
+  void write_call(StreamEvents& stream, const format::CallRecord& call, int64_t id, size_t& owned,
+                  size_t& stack);
+  int64_t arguments(const Function& function, const format::CallRecord& call,
+                    const RecordedCall& recorded);
   int64_t add_ustring(std::string_view text);
-  void write_copy(const Function& function, const CallWords& words, int64_t id, std::span<const OwnedOp> owned);
-  void write_launch(const Function& function, const CallWords& words, const format::CallRecord& call, int64_t id, std::span<const OwnedOp> owned);
+  void write_copy(const Function& function, const CallWords& words, int64_t id,
+                  std::span<const OwnedOp> owned);
+  void write_launch(const Function& function, const CallWords& words,
+                    const format::CallRecord& call, int64_t id, std::span<const OwnedOp> owned);
   void write_stack(const format::StackRecord& stack, const Function& function, int64_t id);
   void write_markers();
   void write_operations();
-  void write_dispatch(int64_t op_id, const RawOp& op, const format::DispatchRecord& dispatch, const Kernel* kernel);
+  void write_dispatch(int64_t op_id, const RawOp& op, const format::DispatchRecord& dispatch,
+                      const Kernel* kernel);
   void write_inflight(const RawOp& op);
   void write_memory();
   void write_facts();

@@ -8,7 +8,8 @@
 namespace wavetap::store {
 namespace {
 
-// Addresses are texts, "0x7f00": SQLite's integers are signed. Times are ns of the same clock as rocpd_api's.
+// Addresses are texts, "0x7f00": SQLite's integers are signed. Times are ns of the same clock as
+// rocpd_api's.
 constexpr const char* kTables = R"sql(
 create table wavetap_process (session integer primary key, pid integer, parent integer, start integer, end integer,
   executable text, command text, hostname text, agent text, emulated integer, exited integer);
@@ -49,7 +50,10 @@ Status create_wavetap_tables(Db& db) { return db.exec(kTables); }
 Status create_import_file(const std::string& path) {
   Result<Db> db = Db::create(path);
   if (!db.ok()) return db.error();
-  if (Status s = db->exec("pragma page_size = 4096; pragma journal_mode = off; pragma synchronous = off"); !s.ok()) return s;
+  if (Status s =
+          db->exec("pragma page_size = 4096; pragma journal_mode = off; pragma synchronous = off");
+      !s.ok())
+    return s;
   if (Status s = create_schema(*db); !s.ok()) return s;
   if (Status s = create_wavetap_tables(*db); !s.ok()) return s;
   return create_indexes(*db);
@@ -62,10 +66,17 @@ Result<std::unique_ptr<ImportFile>> ImportFile::open(const std::string& path) {
   file->path_ = path;
   file->bulk_ = std::move(*bulk);
   const std::pair<BulkTable**, const char*> tables[] = {
-      {&file->string, "rocpd_string"},     {&file->ustring, "rocpd_ustring"},       {&file->api, "rocpd_api"},
-      {&file->kernelapi, "rocpd_kernelapi"}, {&file->copyapi, "rocpd_copyapi"},     {&file->op, "rocpd_op"},
-      {&file->api_ops, "rocpd_api_ops"},   {&file->monitor, "rocpd_monitor"},       {&file->stackframe, "rocpd_stackframe"},
-      {&file->dispatch, "wavetap_dispatch"}, {&file->allocation, "wavetap_allocation"},
+      {&file->string, "rocpd_string"},
+      {&file->ustring, "rocpd_ustring"},
+      {&file->api, "rocpd_api"},
+      {&file->kernelapi, "rocpd_kernelapi"},
+      {&file->copyapi, "rocpd_copyapi"},
+      {&file->op, "rocpd_op"},
+      {&file->api_ops, "rocpd_api_ops"},
+      {&file->monitor, "rocpd_monitor"},
+      {&file->stackframe, "rocpd_stackframe"},
+      {&file->dispatch, "wavetap_dispatch"},
+      {&file->allocation, "wavetap_allocation"},
   };
   for (const auto& [slot, name] : tables) {
     *slot = file->bulk_.table(name);
@@ -76,7 +87,8 @@ Result<std::unique_ptr<ImportFile>> ImportFile::open(const std::string& path) {
 
 uint64_t ImportFile::rows() const {
   uint64_t rows = 0;
-  for (const BulkTable* table : {string, ustring, api, kernelapi, copyapi, op, api_ops, monitor, stackframe, dispatch, allocation})
+  for (const BulkTable* table : {string, ustring, api, kernelapi, copyapi, op, api_ops, monitor,
+                                 stackframe, dispatch, allocation})
     rows += table->rows();
   for (const auto& [table, list] : rows_) rows += list.size();
   return rows;
@@ -86,7 +98,10 @@ Status ImportFile::finish() {
   if (Status s = bulk_.finish(); !s.ok()) return s;
   Result<Db> db = Db::open_read_write(path_);
   if (!db.ok()) return db.error();
-  if (Status s = db->exec("pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -65536; pragma temp_store = memory; begin"); !s.ok()) return s;
+  if (Status s = db->exec("pragma journal_mode = off; pragma synchronous = off; pragma cache_size "
+                          "= -65536; pragma temp_store = memory; begin");
+      !s.ok())
+    return s;
   for (const auto& [table, rows] : rows_) {
     std::string sql = "insert into " + table + " values (?";
     for (size_t i = 1; i < rows[0].size(); ++i) sql += ", ?";
@@ -96,7 +111,8 @@ Status ImportFile::finish() {
       for (size_t i = 0; i < cells.size(); ++i) {
         const int index = static_cast<int>(i) + 1;
         if (const auto* number = std::get_if<int64_t>(&cells[i])) stmt->bind(index, *number);
-        else if (const auto* text = std::get_if<std::string>(&cells[i])) stmt->bind(index, std::string_view(*text));
+        else if (const auto* text = std::get_if<std::string>(&cells[i]))
+          stmt->bind(index, std::string_view(*text));
         else stmt->bind_null(index);
       }
       if (!stmt->run()) return stmt->status();
@@ -113,7 +129,8 @@ Status ImportFile::finish() {
 }
 
 int64_t SessionStrings::id(std::string_view text) {
-  const auto [at, added] = ids_.try_emplace(std::string(text), offset_ + static_cast<int64_t>(texts_.size()) + 1);
+  const auto [at, added] =
+      ids_.try_emplace(std::string(text), offset_ + static_cast<int64_t>(texts_.size()) + 1);
   if (added) texts_.push_back(&at->first);
   return at->second;
 }

@@ -1,5 +1,5 @@
-// The file import writes: the tables of schema 3 and our own beside them. Large tables are filled page by page
-// (bulk_writer.h) while the raw trace is read, small ones by SQL at the end.
+// The file import writes: the tables of schema 3 and our own beside them. Large tables are filled
+// page by page (bulk_writer.h) while the raw trace is read, small ones by SQL at the end.
 #pragma once
 
 #include <cstdint>

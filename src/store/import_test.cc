@@ -39,14 +39,19 @@ class Import : public testing::Test {
     fact.clock_hz = kHz;
     fact.pid = pid;
     fact.emulated = 1;
-    p.fact(fact, Kind::kProcess, 0, {"/usr/bin/app", std::string_view("app\0--fast\0", 11), "host", "boot-1", "0.1"});
-    p.fact(ClockSampleFact{{}, 1000 + kBoot, 1000 + kBoot, 1000 + kBoot, 1000, 1'700'000'000'000'000'000}, Kind::kClockSample);
+    p.fact(fact, Kind::kProcess, 0,
+           {"/usr/bin/app", std::string_view("app\0--fast\0", 11), "host", "boot-1", "0.1"});
+    p.fact(
+        ClockSampleFact{
+            {}, 1000 + kBoot, 1000 + kBoot, 1000 + kBoot, 1000, 1'700'000'000'000'000'000},
+        Kind::kClockSample);
     const auto function = [&](uint32_t number, const char* name, const char* layout) {
       p.fact(FunctionFact{{}, number, 0}, Kind::kFunction, 0, {name, layout});
     };
     function(kMalloc, "hipMalloc", "ptr:op,size:z");
     function(kMemcpy, "hipMemcpyAsync", "dst:p,src:p,sizeBytes:z,kind:e:hipMemcpyKind,stream:p");
-    function(kLaunch, "hipLaunchKernel", "function_address:p,numBlocks:d3,dimBlocks:d3,args:p,sharedMemBytes:z,stream:p");
+    function(kLaunch, "hipLaunchKernel",
+             "function_address:p,numBlocks:d3,dimBlocks:d3,args:p,sharedMemBytes:z,stream:p");
     function(kMemset, "hipMemset", "dst:p,value:i,sizeBytes:z");
     function(kGraphLaunch, "hipGraphLaunch", "graphExec:p,stream:p");
     function(kSync, "hipDeviceSynchronize", "");
@@ -66,12 +71,15 @@ class Import : public testing::Test {
     p.fact(QueueFact{{}, 1000, 0x7000, 1, 1, 1024, 0}, Kind::kQueue, 1);
     p.fact(QueueFact{{}, 1000, 0x8000, 2, 2, 1024, 0}, Kind::kQueue, 1);
     p.fact(KernelFact{{}, 1000, 0x1000, 0, 16, 256, 0}, Kind::kKernel, 0, {"_Z5saxpyifPKfPf"});
-    p.fact(KernelFact{{}, 1000, 0x2000, 0, 16, 0, 0}, Kind::kKernel, 0, {"__amd_rocclr_fillBufferAligned"});
-    p.fact(KernelFact{{}, 1000, 0x3000, 0, 16, 0, 0}, Kind::kKernel, 0, {"__amd_rocclr_copyBuffer"});
+    p.fact(KernelFact{{}, 1000, 0x2000, 0, 16, 0, 0}, Kind::kKernel, 0,
+           {"__amd_rocclr_fillBufferAligned"});
+    p.fact(KernelFact{{}, 1000, 0x3000, 0, 16, 0, 0}, Kind::kKernel, 0,
+           {"__amd_rocclr_copyBuffer"});
     return p;
   }
 
-  static CallRecord call(uint16_t function, uint32_t number, uint64_t start, uint32_t duration, uint16_t depth = 0, int32_t result = 0) {
+  static CallRecord call(uint16_t function, uint32_t number, uint64_t start, uint32_t duration,
+                         uint16_t depth = 0, int32_t result = 0) {
     CallRecord r{};
     r.start = start + kBoot;
     r.duration = duration;
@@ -81,7 +89,8 @@ class Import : public testing::Test {
     r.result = result;
     return r;
   }
-  static DispatchRecord dispatch(uint64_t id, Owner owner, uint64_t time, uint64_t kernel, uint32_t queue = 1) {
+  static DispatchRecord dispatch(uint64_t id, Owner owner, uint64_t time, uint64_t kernel,
+                                 uint32_t queue = 1) {
     DispatchRecord r{};
     r.id = id;
     r.time = time + kBoot;
@@ -94,7 +103,9 @@ class Import : public testing::Test {
     r.private_bytes = 16;
     return r;
   }
-  static CompleteRecord complete(uint64_t id, int64_t start, int64_t end) { return {{}, id, start + kBoot, end + kBoot}; }
+  static CompleteRecord complete(uint64_t id, int64_t start, int64_t end) {
+    return {{}, id, start + kBoot, end + kBoot};
+  }
 
   ImportResult import() {
     for (const auto& p : processes_) p->flush();
@@ -115,7 +126,8 @@ class Import : public testing::Test {
     EXPECT_TRUE(stmt.ok()) << stmt.error().message;
     if (!stmt.ok() || !stmt->step()) return "no row";
     std::string out;
-    for (int i = 0; i < stmt->columns(); ++i) out += (i == 0 ? "" : "|") + (stmt->is_null(i) ? "null" : std::string(stmt->text(i)));
+    for (int i = 0; i < stmt->columns(); ++i)
+      out += (i == 0 ? "" : "|") + (stmt->is_null(i) ? "null" : std::string(stmt->text(i)));
     return out;
   }
   int64_t number(const std::string& sql) {
@@ -126,7 +138,8 @@ class Import : public testing::Test {
   void expect_sound() {
     Result<CheckResult> check = check_trace(out_);
     ASSERT_TRUE(check.ok()) << check.error().message;
-    for (const Finding& finding : check->findings) EXPECT_FALSE(finding.is_error) << finding.what << ", " << finding.example;
+    for (const Finding& finding : check->findings)
+      EXPECT_FALSE(finding.is_error) << finding.what << ", " << finding.example;
     EXPECT_TRUE(check->sound());
   }
 
@@ -141,23 +154,34 @@ TEST_F(Import, ACallWithItsDispatch) {
   TestStream& t = p.stream(1, 101);
   t.put(dispatch(1, {1, 1}, 2100, 0x1000), Kind::kDispatch);
   // function, {4,1,1} blocks, {256,1,1} threads, args, dynamic LDS, stream
-  t.put(call(kLaunch, 1, 2000, 500), Kind::kCall, kCallHasArguments, {0x4000, 4 | 1ull << 32, 1, 256 | 1ull << 32, 1, 0x9000, 256, 0xab0});
+  t.put(call(kLaunch, 1, 2000, 500), Kind::kCall, kCallHasArguments,
+        {0x4000, 4 | 1ull << 32, 1, 256 | 1ull << 32, 1, 0x9000, 256, 0xab0});
   t.put(complete(1, 3000, 3700), Kind::kComplete, static_cast<uint8_t>(Kind::kDispatch));
   const ImportResult result = import();
   EXPECT_EQ(result.calls, 1u);
   EXPECT_EQ(result.dispatches, 1u);
   EXPECT_EQ(result.losses, 0u);
   EXPECT_TRUE(result.emulated);
-  EXPECT_EQ(row("select id, pid, tid, start, end, domain, category, apiName from api"), "1|100|101|2000|2500|hip||hipLaunchKernel");
+  EXPECT_EQ(row("select id, pid, tid, start, end, domain, category, apiName from api"),
+            "1|100|101|2000|2500|hip||hipLaunchKernel");
   EXPECT_EQ(row("select args from api"),
-            "function_address = 0x4000 | numBlocks = 4,1,1 | dimBlocks = 256,1,1 | args = 0x9000 | sharedMemBytes = 256 | stream = 0xab0");
-  EXPECT_EQ(row("select * from op"), "1|0|0|0|3000|3700|saxpy(int, float, float const*, float*)|KernelExecution");
-  EXPECT_EQ(row("select * from kernel"), "1|0|0|0|3000|3700|700|0xab0|4|1|1|256|1|1|512|16|saxpy(int, float, float const*, float*)");
+            "function_address = 0x4000 | numBlocks = 4,1,1 | dimBlocks = 256,1,1 | args = 0x9000 | "
+            "sharedMemBytes = 256 | stream = 0xab0");
+  EXPECT_EQ(row("select * from op"),
+            "1|0|0|0|3000|3700|saxpy(int, float, float const*, float*)|KernelExecution");
+  EXPECT_EQ(
+      row("select * from kernel"),
+      "1|0|0|0|3000|3700|700|0xab0|4|1|1|256|1|1|512|16|saxpy(int, float, float const*, float*)");
   EXPECT_EQ(row("select api_id, op_id from rocpd_api_ops"), "1|1");
-  EXPECT_EQ(row("select gridX, workgroupX, lds_bytes, dynamic_lds_bytes, submitted, timed from wavetap_dispatch"), "1024|256|512|256|2100|1");
-  EXPECT_EQ(row("select name, mangled, internal from wavetap_kernel"), "saxpy(int, float, float const*, float*)|_Z5saxpyifPKfPf|0");
-  EXPECT_EQ(row("select executable, command, emulated from wavetap_process"), "/usr/bin/app|app --fast|1");
-  EXPECT_EQ(row("select value from rocpd_metadata where tag = 'epoch_offset_ns'"), "1699999999999999000");
+  EXPECT_EQ(row("select gridX, workgroupX, lds_bytes, dynamic_lds_bytes, submitted, timed from "
+                "wavetap_dispatch"),
+            "1024|256|512|256|2100|1");
+  EXPECT_EQ(row("select name, mangled, internal from wavetap_kernel"),
+            "saxpy(int, float, float const*, float*)|_Z5saxpyifPKfPf|0");
+  EXPECT_EQ(row("select executable, command, emulated from wavetap_process"),
+            "/usr/bin/app|app --fast|1");
+  EXPECT_EQ(row("select value from rocpd_metadata where tag = 'epoch_offset_ns'"),
+            "1699999999999999000");
   EXPECT_EQ(row("select string from rocpd_string where id = 1"), "");
   expect_sound();
 }
@@ -173,7 +197,8 @@ TEST_F(Import, CallsAreNumberedInTheOrderTheyBegan) {
   a.put(call(kFree, 4, 2000, 10), Kind::kCall);
   b.put(call(kFree, 1, 1150, 10), Kind::kCall);
   import();
-  EXPECT_EQ(row("select group_concat(start || ':' || tid, ' ') from (select start, tid from rocpd_api order by id)"),
+  EXPECT_EQ(row("select group_concat(start || ':' || tid, ' ') from (select start, tid from "
+                "rocpd_api order by id)"),
             "1000:101 1100:101 1150:102 1200:101 2000:101");
   EXPECT_EQ(number("select count(*) from rocpd_ustring"), 1);
   expect_sound();
@@ -185,18 +210,24 @@ TEST_F(Import, EveryProcessIsASession) {
     p.stream(1, 300 + i).put(dispatch(1, {1, 1}, 2100, 0x1000, 2), Kind::kDispatch);
     p.stream(1, 300 + i).put(call(kLaunch, 1, 2000, 500), Kind::kCall);
     p.stream(1, 300 + i).put(complete(1, 3000, 3700), Kind::kComplete);
-    p.stream(1, 300 + i).put(MarkerRecord{{}, 2000 + kBoot, 0}, Kind::kMarker, static_cast<uint8_t>(MarkerKind::kInstant), texts({"x", "", ""}));
+    p.stream(1, 300 + i)
+        .put(MarkerRecord{{}, 2000 + kBoot, 0}, Kind::kMarker,
+             static_cast<uint8_t>(MarkerKind::kInstant), texts({"x", "", ""}));
   }
   const ImportResult result = import();
   EXPECT_EQ(result.processes, 3u);
-  EXPECT_EQ(number("select count(*) from rocpd_api_ops l join rocpd_api a on a.id = l.api_id join rocpd_op o on o.id = l.op_id"), 3);
-  EXPECT_EQ(row("select group_concat(id || ':' || pid, ' ') from (select id, pid from rocpd_api where id % 4294967296 = 1 order by id)"),
+  EXPECT_EQ(number("select count(*) from rocpd_api_ops l join rocpd_api a on a.id = l.api_id join "
+                   "rocpd_op o on o.id = l.op_id"),
+            3);
+  EXPECT_EQ(row("select group_concat(id || ':' || pid, ' ') from (select id, pid from rocpd_api "
+                "where id % 4294967296 = 1 order by id)"),
             "1:200 4294967297:199 8589934593:198");
   EXPECT_EQ(number("select count(*) from rocpd_api where id = 2147483649 + 2 * 4294967296"), 1);
   EXPECT_EQ(number("select count(*) from rocpd_string where string = ''"), 3);
   EXPECT_EQ(row("select value from rocpd_metadata where tag = 'session_count'"), "3");
   // The same GPU everywhere, but lanes of their own.
-  EXPECT_EQ(row("select count(distinct gpuId), count(distinct queueId), min(gpuId) from rocpd_op"), "1|3|1");
+  EXPECT_EQ(row("select count(distinct gpuId), count(distinct queueId), min(gpuId) from rocpd_op"),
+            "1|3|1");
   expect_sound();
 }
 
@@ -213,26 +244,37 @@ TEST_F(Import, CopiesFillsAndTheRuntimesOwnKernels) {
   copy.destination_agent = 2;
   copy.source_agent = 0;
   t.put(copy, Kind::kCopy);
-  t.put(call(kMemcpy, 1, 1000, 300), Kind::kCall, kCallHasArguments, {0xd000, 0x5000, 5ull << 30, 1, 0xab0});
+  t.put(call(kMemcpy, 1, 1000, 300), Kind::kCall, kCallHasArguments,
+        {0xd000, 0x5000, 5ull << 30, 1, 0xab0});
   t.put(complete(1, 1500, 1900), Kind::kComplete);
   t.put(dispatch(2, {1, 2}, 2100, 0x2000), Kind::kDispatch);
   t.put(call(kMemset, 2, 2000, 300), Kind::kCall, kCallHasArguments, {0xd000, 0, 4096});
   t.put(complete(2, 2500, 2900), Kind::kComplete);
   t.put(dispatch(3, {1, 3}, 3100, 0x3000), Kind::kDispatch);
-  t.put(call(kMemcpy, 3, 3000, 300), Kind::kCall, kCallHasArguments, {0x5000, 0xd000, 64, 2, 0xab0});
+  t.put(call(kMemcpy, 3, 3000, 300), Kind::kCall, kCallHasArguments,
+        {0x5000, 0xd000, 64, 2, 0xab0});
   t.put(complete(3, 3500, 3900), Kind::kComplete);
   t.put(call(kMemcpy, 4, 4000, 300, 0, 1), Kind::kCall, kCallHasArguments, {0, 0, 64, 2, 0});
   import();
-  EXPECT_EQ(row("select stream, size, kind, dst, src, dstDevice, srcDevice, sync from rocpd_copyapi"), "0xab0|5368709120|1|0xd000|0x5000|1|-1|0");
-  EXPECT_EQ(row("select args from api where start = 1000"), "dst = 0xd000 | src = 0x5000 | sizeBytes = 5368709120 | kind = hipMemcpyHostToDevice | stream = 0xab0");
+  EXPECT_EQ(
+      row("select stream, size, kind, dst, src, dstDevice, srcDevice, sync from rocpd_copyapi"),
+      "0xab0|5368709120|1|0xd000|0x5000|1|-1|0");
+  EXPECT_EQ(row("select args from api where start = 1000"),
+            "dst = 0xd000 | src = 0x5000 | sizeBytes = 5368709120 | kind = hipMemcpyHostToDevice | "
+            "stream = 0xab0");
   EXPECT_EQ(row("select gpuId, description, opType from op where id = 1"), "1||CopyHostToDevice");
-  EXPECT_EQ(row("select description, opType from op where id = 2"), "__amd_rocclr_fillBufferAligned|FillBuffer");
-  EXPECT_EQ(row("select description, opType from op where id = 3"), "__amd_rocclr_copyBuffer|CopyDeviceToHost");
+  EXPECT_EQ(row("select description, opType from op where id = 2"),
+            "__amd_rocclr_fillBufferAligned|FillBuffer");
+  EXPECT_EQ(row("select description, opType from op where id = 3"),
+            "__amd_rocclr_copyBuffer|CopyDeviceToHost");
   EXPECT_EQ(number("select count(*) from rocpd_kernelapi"), 0);
   EXPECT_EQ(row("select args from api where start = 4000"),
-            "dst = 0x0 | src = 0x0 | sizeBytes = 64 | kind = hipMemcpyDeviceToHost | stream = 0x0 | result = hipErrorInvalidValue");
+            "dst = 0x0 | src = 0x0 | sizeBytes = 64 | kind = hipMemcpyDeviceToHost | stream = 0x0 "
+            "| result = hipErrorInvalidValue");
   EXPECT_EQ(number("select count(*) from rocpd_copyapi"), 3);
-  EXPECT_EQ(row("select kind from wavetap_queue q join rocpd_op o on o.queueId = q.id where o.id = 1"), "CopyHostToDevice");
+  EXPECT_EQ(
+      row("select kind from wavetap_queue q join rocpd_op o on o.queueId = q.id where o.id = 1"),
+      "CopyHostToDevice");
   expect_sound();
 }
 
@@ -245,7 +287,8 @@ TEST_F(Import, AGraphLaunchKeepsItsNodes) {
     t.put(d, Kind::kDispatch);
   }
   t.put(call(kGraphLaunch, 1, 2000, 300), Kind::kCall, kCallHasArguments, {0x6000, 0});
-  for (uint32_t i = 0; i < 5; ++i) t.put(complete(i + 1, 3000 + i * 100, 3050 + i * 100), Kind::kComplete);
+  for (uint32_t i = 0; i < 5; ++i)
+    t.put(complete(i + 1, 3000 + i * 100, 3050 + i * 100), Kind::kComplete);
   import();
   EXPECT_EQ(row("select count(*), min(api_id), max(api_id) from rocpd_api_ops"), "5|1|1");
   EXPECT_EQ(row("select group_concat(sequenceId) from rocpd_op"), "0,1,2,3,4");
@@ -257,9 +300,12 @@ TEST_F(Import, AGraphLaunchKeepsItsNodes) {
 TEST_F(Import, MarkersBecomeRanges) {
   TestProcess& p = process(100, 1);
   TestStream& t = p.stream(1, 101);
-  const auto marker = [&](TestStream& s, MarkerKind kind, uint64_t time, const char* text = "", const char* domain = "", const char* category = "", uint64_t range = 0) {
-    const bool named = kind == MarkerKind::kPush || kind == MarkerKind::kInstant || kind == MarkerKind::kStart;
-    s.put(MarkerRecord{{}, time + kBoot, range}, Kind::kMarker, static_cast<uint8_t>(kind), named ? texts({text, domain, category}) : std::vector<uint64_t>{});
+  const auto marker = [&](TestStream& s, MarkerKind kind, uint64_t time, const char* text = "",
+                          const char* domain = "", const char* category = "", uint64_t range = 0) {
+    const bool named =
+        kind == MarkerKind::kPush || kind == MarkerKind::kInstant || kind == MarkerKind::kStart;
+    s.put(MarkerRecord{{}, time + kBoot, range}, Kind::kMarker, static_cast<uint8_t>(kind),
+          named ? texts({text, domain, category}) : std::vector<uint64_t>{});
   };
   marker(t, MarkerKind::kPop, 1500);  // its push was before the recording
   marker(t, MarkerKind::kPush, 2000, "outer");
@@ -269,15 +315,21 @@ TEST_F(Import, MarkersBecomeRanges) {
   marker(t, MarkerKind::kPop, 2400);
   marker(t, MarkerKind::kStart, 2500, "async", "", "", 7);
   marker(p.stream(2, 102), MarkerKind::kStop, 2900, "", "", "", 7);
-  t.put(MarkerRecord{{}, 2950 + kBoot, 0}, Kind::kMarker, static_cast<uint8_t>(MarkerKind::kPush) | kMarkerNamed, texts({"file.py:12", "python", "train"}));
+  t.put(MarkerRecord{{}, 2950 + kBoot, 0}, Kind::kMarker,
+        static_cast<uint8_t>(MarkerKind::kPush) | kMarkerNamed,
+        texts({"file.py:12", "python", "train"}));
   marker(t, MarkerKind::kPop, 2960);
   marker(t, MarkerKind::kPush, 3000, "never ended");
   t.put(call(kSync, 1, 3500, 500), Kind::kCall);
   const ImportResult result = import();
   EXPECT_EQ(result.markers, 6u);
-  EXPECT_EQ(row("select domain, apiName, category, args, start, end from api where domain = 'python'"), "python|train||file.py:12|2950|2960");
-  EXPECT_EQ(row("select group_concat(args || ' ' || start || '-' || end || ' ' || tid, ', ') from (select * from api where apiName = 'UserMarker' order by id)"),
-            "outer 2000-2400 101, inner 2100-2300 101, now 2200-2200 101, async 2500-2900 101, never ended 3000-4000 101");
+  EXPECT_EQ(
+      row("select domain, apiName, category, args, start, end from api where domain = 'python'"),
+      "python|train||file.py:12|2950|2960");
+  EXPECT_EQ(row("select group_concat(args || ' ' || start || '-' || end || ' ' || tid, ', ') from "
+                "(select * from api where apiName = 'UserMarker' order by id)"),
+            "outer 2000-2400 101, inner 2100-2300 101, now 2200-2200 101, async 2500-2900 101, "
+            "never ended 3000-4000 101");
   EXPECT_EQ(row("select domain, category from api where args = 'inner'"), "UserMarker|io/disk");
   EXPECT_EQ(number("select min(id) from rocpd_api where id > 100"), 2147483649);
   ASSERT_EQ(result.notes.size(), 1u);
@@ -288,14 +340,18 @@ TEST_F(Import, MarkersBecomeRanges) {
 TEST_F(Import, StoppingClosesTheOpenMarkers) {
   TestProcess& p = process(100, 1);
   TestStream& t = p.stream(1, 101);
-  p.fact(ControlFact{{}, 2500 + kBoot, 1, 0}, Kind::kControl, static_cast<uint8_t>(Control::kStopped));
-  p.fact(ControlFact{{}, 3000 + kBoot, 1, 1}, Kind::kControl, static_cast<uint8_t>(Control::kStarted));
+  p.fact(ControlFact{{}, 2500 + kBoot, 1, 0}, Kind::kControl,
+         static_cast<uint8_t>(Control::kStopped));
+  p.fact(ControlFact{{}, 3000 + kBoot, 1, 1}, Kind::kControl,
+         static_cast<uint8_t>(Control::kStarted));
   t.put(MarkerRecord{{}, 2000 + kBoot, 0}, Kind::kMarker, 0, texts({"before", "", ""}));
   t.put(MarkerRecord{{}, 3100 + kBoot, 0}, Kind::kMarker, 0, texts({"after", "", ""}));
   t.put(MarkerRecord{{}, 3200 + kBoot, 0}, Kind::kMarker, static_cast<uint8_t>(MarkerKind::kPop));
   t.put(MarkerRecord{{}, 3300 + kBoot, 0}, Kind::kMarker, static_cast<uint8_t>(MarkerKind::kPop));
   import();
-  EXPECT_EQ(row("select group_concat(args || ' ' || start || '-' || end, ', ') from (select * from api order by id)"), "before 2000-2500, after 3100-3200");
+  EXPECT_EQ(row("select group_concat(args || ' ' || start || '-' || end, ', ') from (select * from "
+                "api order by id)"),
+            "before 2000-2500, after 3100-3200");
   expect_sound();
 }
 
@@ -319,11 +375,13 @@ TEST_F(Import, WhatNeverEndedIsKeptApart) {
   EXPECT_EQ(result.faults, 1u);
   EXPECT_EQ(number("select count(*) from rocpd_op"), 0);
   EXPECT_EQ(number("select count(*) from rocpd_api_ops"), 0);
-  EXPECT_EQ(row("select pid, api_id, kind, gpuId, submitted, name, gridX, workgroupX from wavetap_inflight"),
+  EXPECT_EQ(row("select pid, api_id, kind, gpuId, submitted, name, gridX, workgroupX from "
+                "wavetap_inflight"),
             "100|2|kernel|0|2100|saxpy(int, float, float const*, float*)|1024|256");
   EXPECT_EQ(row("select tid, name, start from wavetap_open_call"), "101|hipDeviceSynchronize|2600");
   EXPECT_EQ(row("select address, what, owner from wavetap_fault"),
-            "0xe010|page not present|in no allocation; 16 bytes past the end of 4096 bytes of device memory at 0xd000");
+            "0xe010|page not present|in no allocation; 16 bytes past the end of 4096 bytes of "
+            "device memory at 0xd000");
   expect_sound();
 }
 
@@ -347,19 +405,24 @@ TEST_F(Import, MemoryHeldPerDevice) {
   import();
   EXPECT_EQ(row("select id, peak_bytes, peak_time from wavetap_device"), "0|300|2100");
   EXPECT_EQ(number("select count(*) from wavetap_allocation"), 4);
-  EXPECT_EQ(row("select kind, bytes, start, end from wavetap_allocation where id = 1"), "device|100|2000|2200");
-  EXPECT_EQ(row("select group_concat(value || ' ' || start || '-' || end, ', ') from rocpd_monitor"), "100 2000-2100, 300 2100-2200, 200 2200-2300, 250 2300-2400");
+  EXPECT_EQ(row("select kind, bytes, start, end from wavetap_allocation where id = 1"),
+            "device|100|2000|2200");
+  EXPECT_EQ(
+      row("select group_concat(value || ' ' || start || '-' || end, ', ') from rocpd_monitor"),
+      "100 2000-2100, 300 2100-2200, 200 2200-2300, 250 2300-2400");
   expect_sound();
 }
 
 TEST_F(Import, StacksAreNamedFromTheFilesThatWereLoaded) {
   TestProcess& p = process(100, 1);
   TestStream& t = p.stream(1, 101);
-  p.fact(ImageFact{{}, 1000, 0x7f0000, 0x7f8000, 0x7f0000}, Kind::kImage, 0, {"/nonexistent/libfoo.so"});
+  p.fact(ImageFact{{}, 1000, 0x7f0000, 0x7f8000, 0x7f0000}, Kind::kImage, 0,
+         {"/nonexistent/libfoo.so"});
   t.put(StackRecord{{}, 1, 2}, Kind::kStack, 0, {0x7f0124, 0x10});
   t.put(call(kSync, 1, 2000, 500), Kind::kCall);
   import();
-  EXPECT_EQ(row("select group_concat(depth || ' ' || s.string, ', ') from rocpd_stackframe f join rocpd_string s on s.id = f.name_id"),
+  EXPECT_EQ(row("select group_concat(depth || ' ' || s.string, ', ') from rocpd_stackframe f join "
+                "rocpd_string s on s.id = f.name_id"),
             "0 hipDeviceSynchronize, 1 0x124 (libfoo.so), 2 0x10");
   expect_sound();
 }
@@ -367,8 +430,10 @@ TEST_F(Import, StacksAreNamedFromTheFilesThatWereLoaded) {
 TEST_F(Import, LayersAreMatchedByPlaceWhateverTheirNumbers) {
   TestProcess& p = process(100, 1);
   p.stream(1, 101).put(call(kSync, 1, 2000, 1), Kind::kCall);
-  const auto device = [](TestProcess& to, DeviceLayer layer, uint32_t number, uint32_t bdf, const char* figures, const char* told = "") {
-    to.fact(DeviceFact{{}, 1000, number, bdf}, Kind::kDevice, static_cast<uint8_t>(layer), {figures, told});
+  const auto device = [](TestProcess& to, DeviceLayer layer, uint32_t number, uint32_t bdf,
+                         const char* figures, const char* told = "") {
+    to.fact(DeviceFact{{}, 1000, number, bdf}, Kind::kDevice, static_cast<uint8_t>(layer),
+            {figures, told});
   };
   device(p, DeviceLayer::kDriver, 2, 0x400, "simd_count 8\nlocation_id 1024\n");
   device(p, DeviceLayer::kDriver, 3, 0x500, "simd_count 8\n");  // HSA does not show it
@@ -376,7 +441,8 @@ TEST_F(Import, LayersAreMatchedByPlaceWhateverTheirNumbers) {
   device(p, DeviceLayer::kHip, 0, 0x400, "arch gfx1030\nmultiprocessors 4\nno value\nnothing\n");
   device(p, DeviceLayer::kHip, 1, 0x300, "arch gfx1030\n");
   device(p, DeviceLayer::kHip, 0, 0x400, "multiprocessors 4\n", "multiprocessors 9\n");
-  device(p, DeviceLayer::kEnvironment, 0, 0, "GPU_ENABLE_WGP_MODE 0\nHSA_OVERRIDE_GFX_VERSION 10.3.0\n");
+  device(p, DeviceLayer::kEnvironment, 0, 0,
+         "GPU_ENABLE_WGP_MODE 0\nHSA_OVERRIDE_GFX_VERSION 10.3.0\n");
   process(200, 2);  // is told nothing
   TestProcess& same = process(300, 3);
   device(same, DeviceLayer::kEnvironment, 0, 0, "GPU_ENABLE_WGP_MODE 0\n");
@@ -384,15 +450,24 @@ TEST_F(Import, LayersAreMatchedByPlaceWhateverTheirNumbers) {
   device(again, DeviceLayer::kEnvironment, 0, 0, "GPU_ENABLE_WGP_MODE 0\n");
   import();
   const auto figure = [&](const char* where) {
-    return row(std::string("select group_concat(coalesce(gpuId, '-') || ' ' || coalesce(pci, '-') || ' ' || field || ' ' || value || ' ' || coalesce(told, '-'), ', ') "
-                           "from wavetap_device_figure where pid = 100 and ") + where);
+    return row(std::string("select group_concat(coalesce(gpuId, '-') || ' ' || coalesce(pci, '-') "
+                           "|| ' ' || field || ' ' || value || ' ' || coalesce(told, '-'), ', ') "
+                           "from wavetap_device_figure where pid = 100 and ") +
+               where);
   };
-  EXPECT_EQ(figure("layer = 'hip' and field = 'multiprocessors'"), "1 0000:04:00.0 multiprocessors 4 9");
+  EXPECT_EQ(figure("layer = 'hip' and field = 'multiprocessors'"),
+            "1 0000:04:00.0 multiprocessors 4 9");
   EXPECT_EQ(figure("layer = 'hip' and pci like '%03:00.0'"), "0 0000:03:00.0 arch gfx1030 -");
-  EXPECT_EQ(figure("layer = 'driver' and field in ('node', 'simd_count')"), "1 0000:04:00.0 node 2 -, 1 0000:04:00.0 simd_count 8 -, - 0000:05:00.0 node 3 -, - 0000:05:00.0 simd_count 8 -");
-  EXPECT_EQ(figure("layer = 'hsa' and field in ('lds_bytes', 'arch')"), "0 0000:03:00.0 arch gfx1030 -, 1 0000:04:00.0 arch gfx1030 -, 1 0000:04:00.0 lds_bytes 65536 -");
-  EXPECT_EQ(figure("layer = 'environment'"), "- - GPU_ENABLE_WGP_MODE 0 -, - - HSA_OVERRIDE_GFX_VERSION 10.3.0 -");
-  EXPECT_EQ(row("select group_concat(distinct pid) from wavetap_device_figure"), "100,300") << "the last was told what 300 was told";
+  EXPECT_EQ(figure("layer = 'driver' and field in ('node', 'simd_count')"),
+            "1 0000:04:00.0 node 2 -, 1 0000:04:00.0 simd_count 8 -, - 0000:05:00.0 node 3 -, - "
+            "0000:05:00.0 simd_count 8 -");
+  EXPECT_EQ(figure("layer = 'hsa' and field in ('lds_bytes', 'arch')"),
+            "0 0000:03:00.0 arch gfx1030 -, 1 0000:04:00.0 arch gfx1030 -, 1 0000:04:00.0 "
+            "lds_bytes 65536 -");
+  EXPECT_EQ(figure("layer = 'environment'"),
+            "- - GPU_ENABLE_WGP_MODE 0 -, - - HSA_OVERRIDE_GFX_VERSION 10.3.0 -");
+  EXPECT_EQ(row("select group_concat(distinct pid) from wavetap_device_figure"), "100,300")
+      << "the last was told what 300 was told";
   expect_sound();
 }
 
@@ -407,17 +482,20 @@ TEST_F(Import, PartitionsOfOneChipAreTakenInOrder) {
     agent.driver_node = i + 3;
     agent.bdf = 0x700 + i;  // functions of one device
     p.fact(agent, Kind::kAgent, 0, {"gfx942", "Part", ""});
-    p.fact(DeviceFact{{}, 1000, i + 2, 0x700}, Kind::kDevice, static_cast<uint8_t>(DeviceLayer::kHip), {"arch gfx942\n", ""});
+    p.fact(DeviceFact{{}, 1000, i + 2, 0x700}, Kind::kDevice,
+           static_cast<uint8_t>(DeviceLayer::kHip), {"arch gfx942\n", ""});
   }
   import();
-  EXPECT_EQ(row("select group_concat(gpuId) from wavetap_device_figure where layer = 'hip'"), "2,3");
+  EXPECT_EQ(row("select group_concat(gpuId) from wavetap_device_figure where layer = 'hip'"),
+            "2,3");
   expect_sound();
 }
 
 TEST_F(Import, LossesAreCountedAndMakeTheTraceUnsound) {
   TestProcess& p = process(100, 1);
   TestStream& t = p.stream(1, 101);
-  p.fact(LossFact{{}, 3000 + kBoot, 5}, Kind::kLoss, static_cast<uint8_t>(Loss::kDiskFull), {"no space left"});
+  p.fact(LossFact{{}, 3000 + kBoot, 5}, Kind::kLoss, static_cast<uint8_t>(Loss::kDiskFull),
+         {"no space left"});
   for (uint32_t i = 1; i <= 600; ++i) t.put(call(kSync, i, 2000 + i, 1), Kind::kCall);
   p.flush();
   processes_.clear();
@@ -439,9 +517,10 @@ TEST_F(Import, NonsenseIsSurvived) {
   t.put(complete(1ull << 60, 5, 1), Kind::kComplete);
   t.put(dispatch(1, {77, 5}, 2000, 0x9999, 77), Kind::kDispatch);
   t.put(complete(1, 4000, 3000), Kind::kComplete);  // ends before it starts
-  t.put(call(999, 1, 2000, 1), Kind::kCall);          // a function nobody described
-  t.put(call(kMemcpy, 2, 2100, 1), Kind::kCall, kCallHasArguments, {1});  // fewer words than its layout
-  t.put(StackRecord{{}, 2, 4000}, Kind::kStack);     // frames that are not there
+  t.put(call(999, 1, 2000, 1), Kind::kCall);        // a function nobody described
+  // Fewer words than its layout.
+  t.put(call(kMemcpy, 2, 2100, 1), Kind::kCall, kCallHasArguments, {1});
+  t.put(StackRecord{{}, 2, 4000}, Kind::kStack);  // frames that are not there
   t.put(NoteFact{}, static_cast<Kind>(200));
   const ImportResult result = import();
   EXPECT_EQ(result.calls, 2u);

@@ -27,7 +27,9 @@ std::optional<uint64_t> number_behind(std::string_view text, std::string_view ke
   const bool hex = text.starts_with("0x");
   if (hex) text.remove_prefix(2);
   uint64_t value = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10).ec != std::errc()) return std::nullopt;
+  if (std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10).ec !=
+      std::errc())
+    return std::nullopt;
   return value;
 }
 
@@ -40,7 +42,8 @@ std::optional<FileUri> parse_file_uri(std::string_view uri) {
   const std::string_view path = uri.substr(0, end);
   for (size_t i = 0; i < path.size(); ++i) {
     unsigned value = 0;
-    if (path[i] == '%' && i + 2 < path.size() && std::from_chars(path.data() + i + 1, path.data() + i + 3, value, 16).ec == std::errc()) {
+    if (path[i] == '%' && i + 2 < path.size() &&
+        std::from_chars(path.data() + i + 1, path.data() + i + 3, value, 16).ec == std::errc()) {
       out.path += static_cast<char>(value);
       i += 2;
     } else {
@@ -69,8 +72,10 @@ const KernelCode::Loaded& KernelCode::load(uint32_t number) {
   } else if (const std::optional<FileUri> uri = parse_file_uri(object.uri)) {
     Result<std::vector<std::byte>> bytes = util::read_file(uri->path);
     if (bytes.ok() && uri->offset < bytes->size()) {
-      const size_t size = std::min<uint64_t>(uri->size.value_or(bytes->size()), bytes->size() - uri->offset);
-      loaded.bytes.assign(bytes->begin() + static_cast<std::ptrdiff_t>(uri->offset), bytes->begin() + static_cast<std::ptrdiff_t>(uri->offset + size));
+      const size_t size =
+          std::min<uint64_t>(uri->size.value_or(bytes->size()), bytes->size() - uri->offset);
+      loaded.bytes.assign(bytes->begin() + static_cast<std::ptrdiff_t>(uri->offset),
+                          bytes->begin() + static_cast<std::ptrdiff_t>(uri->offset + size));
     }
   }
   if (loaded.bytes.empty()) return loaded;
@@ -128,11 +133,15 @@ std::string kernarg_text(const codeobj::Kernel* kernel, std::span<const std::byt
     out += " = ";
     ++position;
     // A number is easier to read in decimal where its type says that it is one.
-    const bool is_int = arg.type_name == "int" || arg.type_name == "uint" || arg.type_name == "unsigned int" || arg.type_name == "size_t" || arg.type_name == "long";
-    if (is_int && arg.size_bytes <= 8 && arg.offset <= bytes.size() && bytes.size() - arg.offset >= arg.size_bytes) {
+    const bool is_int = arg.type_name == "int" || arg.type_name == "uint" ||
+                        arg.type_name == "unsigned int" || arg.type_name == "size_t" ||
+                        arg.type_name == "long";
+    if (is_int && arg.size_bytes <= 8 && arg.offset <= bytes.size() &&
+        bytes.size() - arg.offset >= arg.size_bytes) {
       uint64_t value = 0;
       std::memcpy(&value, bytes.data() + arg.offset, arg.size_bytes);
-      append_decimal(out, arg.type_name == "int" ? static_cast<int32_t>(value) : static_cast<int64_t>(value));
+      append_decimal(
+          out, arg.type_name == "int" ? static_cast<int32_t>(value) : static_cast<int64_t>(value));
     } else {
       value_at(arg.offset, arg.size_bytes);
     }

@@ -1,7 +1,7 @@
-// Loading is the larger part of most commands. The big tables are read straight from their pages, by
-// several threads (table_scan.h); where that does not work, SQLite is asked for the same columns. Either
-// way each row knows its number beforehand and is put into its place in the columns of Trace. Everything
-// that needs another order than that of the ids sorts row numbers, not rows.
+// Loading is the larger part of most commands. The big tables are read straight from their pages,
+// by several threads (table_scan.h); where that does not work, SQLite is asked for the same
+// columns. Either way each row knows its number beforehand and is put into its place in the columns
+// of Trace. Everything that needs another order than that of the ids sorts row numbers, not rows.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -22,8 +22,8 @@
 namespace wavetap::store {
 namespace {
 
-// From a foreign 64-bit id to a small number. Ids come in dense runs (one per session), so each run of
-// 2^32 gets a plain vector while that stays small, and a hash map when it does not.
+// From a foreign 64-bit id to a small number. Ids come in dense runs (one per session), so each run
+// of 2^32 gets a plain vector while that stays small, and a hash map when it does not.
 class IdMap {
  public:
   static constexpr uint32_t kMissing = 0xffffffffu;
@@ -59,7 +59,7 @@ class IdMap {
  private:
   std::unordered_map<int64_t, std::vector<uint32_t>> runs_;
   std::unordered_map<int64_t, uint32_t> sparse_;
-  const std::vector<uint32_t>* first_ = nullptr;  // one of runs_
+  const std::vector<uint32_t>* first_ = nullptr;             // one of runs_
   int64_t first_key_ = std::numeric_limits<int64_t>::min();  // no id has it
 };
 
@@ -94,8 +94,8 @@ using Columns = std::span<const char* const>;
 //   begin(rows)         makes room
 //   visit(number, row)  takes a row
 template <class Begin, class Visit>
-Status query_table(Db& db, const std::string& table, const char* key, Columns columns, Begin&& begin,
-                   Visit&& visit) {
+Status query_table(Db& db, const std::string& table, const char* key, Columns columns,
+                   Begin&& begin, Visit&& visit) {
   Result<int64_t> count = db.query_int("select count(*) from " + table);
   if (!count.ok()) return count.error();
   std::string list;
@@ -108,8 +108,8 @@ Status query_table(Db& db, const std::string& table, const char* key, Columns co
   while (number < rows && stmt->step()) visit(number++, *stmt);
   if (!stmt->status().ok()) return stmt->status();
   if (number != rows)
-    return errorf("%s: %s: rows are missing; the file is damaged, record it again", db.path().c_str(),
-                  table.c_str());
+    return errorf("%s: %s: rows are missing; the file is damaged, record it again",
+                  db.path().c_str(), table.c_str());
   return {};
 }
 
@@ -124,9 +124,11 @@ Status read_table(Db& db, const std::string& table, const char* key, Columns col
     begin(scan->rows(), scan->parts());
     std::vector<Status> results(scan->parts());
     in_parallel(scan->parts(), [&](size_t part) {
-      results[part] = scan->run(part, [&](size_t number, const ScanRow& row) { visit(part, number, row); });
+      results[part] =
+          scan->run(part, [&](size_t number, const ScanRow& row) { visit(part, number, row); });
     });
-    const bool all = std::all_of(results.begin(), results.end(), [](const Status& s) { return s.ok(); });
+    const bool all =
+        std::all_of(results.begin(), results.end(), [](const Status& s) { return s.ok(); });
     if (all && in_order()) return {};
   }
   return query_table(
@@ -136,7 +138,8 @@ Status read_table(Db& db, const std::string& table, const char* key, Columns col
 
 class Loader {
  public:
-  Loader(Trace& trace, Db& db, const LoadOptions& options) : trace_(trace), db_(db), options_(options) {}
+  Loader(Trace& trace, Db& db, const LoadOptions& options)
+      : trace_(trace), db_(db), options_(options) {}
 
   Status run() {
     // Readers of raw pages need the file to stand still; the first select takes the lock.
@@ -189,7 +192,8 @@ class Loader {
     if (!db_.has_table_or_view("rocpd_metadata")) return {};
     Result<Stmt> stmt = db_.prepare("select tag, value from rocpd_metadata order by id");
     if (!stmt.ok()) return stmt.error();
-    while (stmt->step()) trace_.metadata.emplace(std::string(stmt->text(0)), std::string(stmt->text(1)));
+    while (stmt->step())
+      trace_.metadata.emplace(std::string(stmt->text(0)), std::string(stmt->text(1)));
     return stmt->status();
   }
 
@@ -201,8 +205,8 @@ class Loader {
   }
 
   Status load_apis() {
-    static constexpr const char* kColumns[] = {"id",         "pid",     "tid",       "start",      "end",
-                                               "apiName_id", "args_id", "domain_id", "category_id"};
+    static constexpr const char* kColumns[] = {
+        "id", "pid", "tid", "start", "end", "apiName_id", "args_id", "domain_id", "category_id"};
     const bool v3 = trace_.schema_version >= 3;
     Apis& apis = trace_.apis;
     // Each part numbers the threads it meets; the numbers are made one afterwards.
@@ -218,7 +222,8 @@ class Loader {
     const auto begin = [&](size_t rows, size_t part_count) {
       for (auto* column : {&apis.id, &apis.start, &apis.end, &args_ids_}) column->assign(rows, 0);
       for (auto* column : {&apis.thread, &apis.name}) column->assign(rows, 0);
-      for (auto* column : {&apis.domain, &apis.category}) column->assign(options_.domains ? rows : 0, 0);
+      for (auto* column : {&apis.domain, &apis.category})
+        column->assign(options_.domains ? rows : 0, 0);
       parts.assign(part_count, {});
     };
     const auto visit = [&](size_t part_number, size_t i, const auto& row) {
@@ -226,7 +231,8 @@ class Loader {
       if (part.rows++ == 0) part.first_row = i;
       const Thread thread{row.int64(1), row.int64(2)};
       if (thread != part.last || part.threads.empty()) {
-        const auto [it, is_new] = part.numbers.emplace(thread, static_cast<uint32_t>(part.threads.size()));
+        const auto [it, is_new] =
+            part.numbers.emplace(thread, static_cast<uint32_t>(part.threads.size()));
         if (is_new) part.threads.push_back(thread);
         part.last = thread;
         part.last_number = it->second;
@@ -261,7 +267,8 @@ class Loader {
       problems_.count("rocpd_api ends before it starts", part.negative);
       std::vector<uint32_t> renumber;
       for (const Thread& thread : part.threads) {
-        const auto [it, is_new] = numbers.emplace(thread, static_cast<uint32_t>(trace_.threads.size()));
+        const auto [it, is_new] =
+            numbers.emplace(thread, static_cast<uint32_t>(trace_.threads.size()));
         if (is_new) trace_.threads.push_back(thread);
         renumber.push_back(it->second);
       }
@@ -303,7 +310,8 @@ class Loader {
                               [&] { return std::is_sorted(ops.id.begin(), ops.id.end()); });
         !s.ok())
       return s;
-    for (const uint64_t n : unknown) problems_.count("rocpd_op names a string that does not exist", n);
+    for (const uint64_t n : unknown)
+      problems_.count("rocpd_op names a string that does not exist", n);
     for (const uint64_t n : negative) problems_.count("rocpd_op ends before it starts", n);
     return {};
   }
@@ -368,7 +376,8 @@ class Loader {
       }
       launch.group_segment_bytes = row.int64(8);
       launch.private_segment_bytes = row.int64(9);
-      launch.kernel = string_of(row.int64(10), "rocpd_kernelapi names a string that does not exist");
+      launch.kernel =
+          string_of(row.int64(10), "rocpd_kernelapi names a string that does not exist");
     };
     if (Status s = read_details("rocpd_kernelapi", kColumns, begin, visit); !s.ok()) return s;
     keep_known(launches);
@@ -409,7 +418,8 @@ class Loader {
     return {};
   }
 
-  // Tables keyed by api_ptr_id. They intern texts, which is for one thread, so parts run one after the other.
+  // Tables keyed by api_ptr_id. They intern texts, which is for one thread, so parts run one after
+  // the other.
   template <class Begin, class Visit>
   Status read_details(const char* table, Columns columns, Begin&& begin, Visit&& visit) {
     const Problems before = problems_;
@@ -435,19 +445,20 @@ class Loader {
   Status load_monitors() {
     if (!db_.has_table_or_view("rocpd_monitor")) return {};
     Result<Stmt> stmt = db_.prepare(
-        "select deviceType, deviceId, monitorType, start, end, value from rocpd_monitor order by id");
+        "select deviceType, deviceId, monitorType, start, end, value from rocpd_monitor order by "
+        "id");
     if (!stmt.ok()) return stmt.error();
     while (stmt->step())
       trace_.monitors.push_back({trace_.strings.intern(stmt->text(0)), stmt->int64(1),
-                                 trace_.strings.intern(stmt->text(2)), stmt->int64(3), stmt->int64(4),
-                                 trace_.strings.intern(stmt->text(5))});
+                                 trace_.strings.intern(stmt->text(2)), stmt->int64(3),
+                                 stmt->int64(4), trace_.strings.intern(stmt->text(5))});
     return stmt->status();
   }
 
   Status load_stack_frames() {
     if (!db_.has_table_or_view("rocpd_stackframe")) return {};
-    Result<Stmt> stmt =
-        db_.prepare("select api_ptr_id, depth, name_id from rocpd_stackframe order by api_ptr_id, depth");
+    Result<Stmt> stmt = db_.prepare(
+        "select api_ptr_id, depth, name_id from rocpd_stackframe order by api_ptr_id, depth");
     if (!stmt.ok()) return stmt.error();
     RowFinder apis(trace_.apis.id);
     while (stmt->step())
@@ -460,7 +471,8 @@ class Loader {
   Status load_libraries() {
     if (!db_.has_table_or_view("wavetap_library")) return {};
     Result<Stmt> stmt = db_.prepare(
-        "select pid, time, path, soname, build_id, answers_for, how from wavetap_library order by time, id");
+        "select pid, time, path, soname, build_id, answers_for, how from wavetap_library order by "
+        "time, id");
     if (!stmt.ok()) return stmt.error();
     const auto text = [&](int column) { return trace_.strings.intern(stmt->text(column)); };
     while (stmt->step())
@@ -473,12 +485,14 @@ class Loader {
     if (!db_.has_table_or_view("wavetap_allocation")) return {};
     trace_.has_allocations = true;
     Result<Stmt> stmt = db_.prepare(
-        "select pid, api_id, gpuId, kind, address, bytes, start, end from wavetap_allocation order by start, "
+        "select pid, api_id, gpuId, kind, address, bytes, start, end from wavetap_allocation order "
+        "by start, "
         "id");
     if (!stmt.ok()) return stmt.error();
     RowFinder apis(trace_.apis.id);
     while (stmt->step())
-      trace_.allocations.push_back({stmt->int64(0), stmt->is_null(1) ? kNoRow : apis.find(stmt->int64(1)),
+      trace_.allocations.push_back({stmt->int64(0),
+                                    stmt->is_null(1) ? kNoRow : apis.find(stmt->int64(1)),
                                     stmt->int64(2), trace_.strings.intern(stmt->text(3)),
                                     std::strtoull(std::string(stmt->text(4)).c_str(), nullptr, 0),
                                     stmt->int64(5), stmt->int64(6), stmt->int64(7)});
@@ -521,15 +535,18 @@ class Loader {
       return s;
     RowFinder texts(ids);
     for (size_t row = 0; row < trace_.apis.size(); ++row)
-      if (const uint32_t found = texts.find(args_ids_[row]); found != kNoRow) args_->of_api[row] = found + 1;
+      if (const uint32_t found = texts.find(args_ids_[row]); found != kNoRow)
+        args_->of_api[row] = found + 1;
     return {};
   }
 
-  // The texts of chosen functions, one by one. False when they are so many that reading all is quicker.
+  // The texts of chosen functions, one by one. False when they are so many that reading all is
+  // quicker.
   Result<bool> load_some_args() {
     constexpr size_t kMostShare = 20;  // one row in so many
     std::vector<bool> wanted(trace_.strings.size());
-    for (Str name = 0; name < wanted.size(); ++name) wanted[name] = options_.args_of(trace_.strings[name]);
+    for (Str name = 0; name < wanted.size(); ++name)
+      wanted[name] = options_.args_of(trace_.strings[name]);
     std::vector<uint32_t> rows;
     for (uint32_t row = 0; row < trace_.apis.size(); ++row)
       if (wanted[trace_.apis.name[row]]) rows.push_back(row);
@@ -560,7 +577,8 @@ class Loader {
   const LoadOptions& options_;
   IdMap string_ids_;
   Problems problems_;
-  std::vector<int64_t> args_ids_;  // rocpd_ustring (schema 2: rocpd_string) id of each call's arguments
+  // rocpd_ustring (schema 2: rocpd_string) id of each call's arguments.
+  std::vector<int64_t> args_ids_;
   std::unique_ptr<ArgTexts> args_;
 };
 

@@ -1,6 +1,6 @@
-// A trace file with bytes changed must load or be refused, whatever the bytes. The input is a list of changes
-// to a sound file, four bytes each: where (three) and what (one); so that even random inputs get past the
-// file's header and reach the readers of pages and records.
+// A trace file with bytes changed must load or be refused, whatever the bytes. The input is a list
+// of changes to a sound file, four bytes each: where (three) and what (one); so that even random
+// inputs get past the file's header and reach the readers of pages and records.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -19,7 +19,8 @@ namespace {
 // SQLite resolves links, so a memfd will not do: it is a file, written anew for each input.
 std::string scratch_path() { return "/tmp/wavetap_load_fuzz." + std::to_string(getpid()); }
 
-// A few hundred rows in every table the loader reads from pages, with one text that needs overflow pages.
+// A few hundred rows in every table the loader reads from pages, with one text that needs overflow
+// pages.
 std::vector<char> sound_file() {
   const std::string path = scratch_path();
   {
@@ -27,17 +28,23 @@ std::vector<char> sound_file() {
     if (!db.ok() || !create_schema(*db).ok()) std::abort();
     const Status filled = db->exec(
         "with recursive n(i) as (select 1 union all select i + 1 from n where i < 300)"
-        "insert into rocpd_string select i, case i when 1 then '' when 2 then 'UserMarker' else 'name ' || i "
+        "insert into rocpd_string select i, case i when 1 then '' when 2 then 'UserMarker' else "
+        "'name ' || i "
         "end from n;"
         "with recursive n(i) as (select 1 union all select i + 1 from n where i < 300)"
-        "insert into rocpd_ustring select i, case i when 7 then printf('%.*c', 20000, 'x') else 'ptr = ' || "
+        "insert into rocpd_ustring select i, case i when 7 then printf('%.*c', 20000, 'x') else "
+        "'ptr = ' || "
         "i end from n;"
-        "insert into rocpd_api select id, 1, id % 3, id * 10, id * 10 + 5, id, 1, 1, id from rocpd_string;"
-        "insert into rocpd_op select id, id % 2, 0, 0, id * 10, id * 10 + 9, id, 3 from rocpd_string;"
+        "insert into rocpd_api select id, 1, id % 3, id * 10, id * 10 + 5, id, 1, 1, id from "
+        "rocpd_string;"
+        "insert into rocpd_op select id, id % 2, 0, 0, id * 10, id * 10 + 9, id, 3 from "
+        "rocpd_string;"
         "insert into rocpd_api_ops select id, id, id from rocpd_string;"
-        "insert into rocpd_kernelapi select id, '0x1', 1, 1, 1, 1, 1, 1, 0, 0, id from rocpd_string where id "
+        "insert into rocpd_kernelapi select id, '0x1', 1, 1, 1, 1, 1, 1, 0, 0, id from "
+        "rocpd_string where id "
         "< 90;"
-        "insert into rocpd_copyapi select id, '0x1', 9, 0, 0, 1, '0x1', '0x2', 0, 0, 0, 0 from rocpd_string "
+        "insert into rocpd_copyapi select id, '0x1', 9, 0, 0, 1, '0x1', '0x2', 0, 0, 0, 0 from "
+        "rocpd_string "
         "where id > 250;");
     if (!filled.ok()) std::abort();
   }
@@ -76,7 +83,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const wavetap::Result<Trace> trace = Trace::load(path, options);
     if (trace.ok())
       for (size_t row = 0; row < trace->apis.size(); ++row)
-        if (trace->args(row).size() > bytes.size()) std::abort();  // longer than the file: cannot be
+        // Longer than the file: cannot be.
+        if (trace->args(row).size() > bytes.size()) std::abort();
   }
   unlink(path.c_str());
   return 0;

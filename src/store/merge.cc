@@ -1,6 +1,6 @@
-// A merged trace is written table by table: the rows of the first file, then those of the second with everything
-// shifted, and so on, which keeps them in the order of their ids. Tables are independent of each other and filled
-// in parallel.
+// A merged trace is written table by table: the rows of the first file, then those of the second
+// with everything shifted, and so on, which keeps them in the order of their ids. Tables are
+// independent of each other and filled in parallel.
 #include "store/merge.h"
 
 #include <unistd.h>
@@ -35,27 +35,31 @@ struct Input {
   uint64_t bytes = 0;
   std::map<std::string, std::string> metadata;
   std::map<std::string, std::vector<Column>> tables;  // rocpd_* and wavetap_*
-  int64_t first = 0;      // start of the first call
-  int64_t last = 0;       // where the last one ends
-  int64_t sessions = 1;   // blocks of 2^32 ids it uses
+  int64_t first = 0;                                  // start of the first call
+  int64_t last = 0;                                   // where the last one ends
+  int64_t sessions = 1;                               // blocks of 2^32 ids it uses
   int64_t max_pid = 0, max_gpu = 0;
   int64_t empty_string = 0;  // id of "", which schema 2 needs for what it lacks
 };
 
 Result<std::vector<Column>> columns_of(Db& db, const std::string& table) {
-  Result<Stmt> rows = db.prepare("select name, type, pk, lower(type) from pragma_table_info(?) order by cid");
+  Result<Stmt> rows =
+      db.prepare("select name, type, pk, lower(type) from pragma_table_info(?) order by cid");
   if (!rows.ok()) return rows.error();
   rows->bind(1, std::string_view(table));
   std::vector<Column> columns;
   while (rows->step())
-    columns.push_back({std::string(rows->text(0)), std::string(rows->text(1)), rows->int64(2) == 1 && rows->text(3) == "integer"});
+    columns.push_back({std::string(rows->text(0)), std::string(rows->text(1)),
+                       rows->int64(2) == 1 && rows->text(3) == "integer"});
   if (!rows->status().ok()) return rows->status().error();
   return columns;
 }
 
-// Calls visit(row) for every row of a table, some of them twice where the pages cannot be read to the end.
+// Calls visit(row) for every row of a table, some of them twice where the pages cannot be read to
+// the end.
 template <class Visit>
-Status visit_rows(Db& db, const char* table, std::initializer_list<const char*> columns, Visit&& visit) {
+Status visit_rows(Db& db, const char* table, std::initializer_list<const char*> columns,
+                  Visit&& visit) {
   if (Result<TableScan> scan = TableScan::open(db, table, columns); scan.ok()) {
     Status status;
     for (size_t part = 0; status.ok() && part < scan->parts(); ++part)
@@ -106,8 +110,11 @@ Result<Input> inspect(const std::string& path) {
     input.last = any ? std::max(input.last, row.int64(3)) : row.int64(3);
     any = true;
   };
-  if (Status s = visit_rows(*db, "rocpd_api", {"pid", "tid", "start", "end"}, call); !s.ok()) return s.error();
-  const auto op = [&](const auto& row) { input.max_gpu = std::max({input.max_gpu, row.int64(0), row.int64(1)}); };
+  if (Status s = visit_rows(*db, "rocpd_api", {"pid", "tid", "start", "end"}, call); !s.ok())
+    return s.error();
+  const auto op = [&](const auto& row) {
+    input.max_gpu = std::max({input.max_gpu, row.int64(0), row.int64(1)});
+  };
   if (Status s = visit_rows(*db, "rocpd_op", {"gpuId", "queueId"}, op); !s.ok()) return s.error();
   input.empty_string = number("select coalesce(min(id), 0) from rocpd_string where string = ''");
   int64_t highest = 0;
@@ -116,8 +123,10 @@ Result<Input> inspect(const std::string& path) {
       if (!column.is_key || meaning_of(table, column.name) == Meaning::kPlain) continue;
       const std::string of = "(" + quoted_name(column.name) + "), 0) from " + quoted_name(table);
       if (const int64_t lowest = number("select coalesce(min" + of); lowest < 0)
-        return errorf("%s: %s: an id of %lld; the file is damaged", path.c_str(), table.c_str(), static_cast<long long>(lowest));
-      if (meaning_of(table, column.name) == Meaning::kGpu) input.max_gpu = std::max(input.max_gpu, number("select coalesce(max" + of));
+        return errorf("%s: %s: an id of %lld; the file is damaged", path.c_str(), table.c_str(),
+                      static_cast<long long>(lowest));
+      if (meaning_of(table, column.name) == Meaning::kGpu)
+        input.max_gpu = std::max(input.max_gpu, number("select coalesce(max" + of));
       else highest = std::max(highest, number("select coalesce(max" + of));
     }
   input.sessions = (highest >> kSessionShift) + 1;
@@ -137,13 +146,16 @@ std::string text_of(const Input& input, const char* key) {
 
 // What to add to `input`'s times so that they can be compared with those of `base`.
 void align(const Input& base, const Input& input, Align how, MergedFile& file) {
-  const std::optional<int64_t> here = number_of(input, "epoch_offset_ns"), there = number_of(base, "epoch_offset_ns");
+  const std::optional<int64_t> here = number_of(input, "epoch_offset_ns"),
+                               there = number_of(base, "epoch_offset_ns");
   if (how == Align::kNone) {
     file.method = "none";
   } else if (how == Align::kAuto && here && there) {
     file.shift_ns = *here - *there;
     file.method = "wall clock";
-  } else if (how == Align::kAuto && (&base == &input || (!text_of(base, "boot_id").empty() && text_of(base, "boot_id") == text_of(input, "boot_id")))) {
+  } else if (how == Align::kAuto &&
+             (&base == &input || (!text_of(base, "boot_id").empty() &&
+                                  text_of(base, "boot_id") == text_of(input, "boot_id")))) {
     file.method = "same clock";
   } else {
     file.shift_ns = base.first - input.first;
@@ -161,12 +173,14 @@ void find_conflicts(const std::vector<Input>& inputs, std::vector<MergedFile>& f
       std::error_code ignored;
       if (std::filesystem::equivalent(input.path, before.path, ignored))
         file.conflicts.push_back("is the same file as rank " + std::to_string(other));
-      else if (!text_of(input, "boot_id").empty() && input.metadata == before.metadata && input.first == before.first &&
-               input.last == before.last && input.bytes == before.bytes)
+      else if (!text_of(input, "boot_id").empty() && input.metadata == before.metadata &&
+               input.first == before.first && input.last == before.last &&
+               input.bytes == before.bytes)
         file.conflicts.push_back("looks like a copy of rank " + std::to_string(other));
     }
     if ((text_of(input, "emulated") == "1") != (text_of(inputs[0], "emulated") == "1"))
-      file.conflicts.emplace_back("one of a virtual GPU, one of hardware: their times cannot be compared");
+      file.conflicts.emplace_back(
+          "one of a virtual GPU, one of hardware: their times cannot be compared");
     const int64_t begin = input.first + file.shift_ns, end = input.last + file.shift_ns;
     if (input.last != 0 && inputs[0].last != 0 && (begin > inputs[0].last || end < inputs[0].first))
       file.conflicts.emplace_back("no call at the time of rank 0's; another --align may be right");
@@ -182,11 +196,8 @@ CopyColumn plan_column(const std::string& table, const std::string& column, cons
   CopyColumn out;
   out.from = column;
   switch (meaning_of(table, column)) {
-    case Meaning::kPlain:
-      break;
-    case Meaning::kProcess:
-      out.shift = shift.pid;
-      break;
+    case Meaning::kPlain: break;
+    case Meaning::kProcess: out.shift = shift.pid; break;
     case Meaning::kGpu:
       out.shift = shift.gpu;
       out.unless_negative = true;
@@ -195,19 +206,18 @@ CopyColumn plan_column(const std::string& table, const std::string& column, cons
       out.shift = shift.time;
       out.unless_zero = table.starts_with("wavetap_");
       break;
-    case Meaning::kSession:
-      out.shift = shift.session;
-      break;
-    default:
-      out.shift = shift.id;
+    case Meaning::kSession: out.shift = shift.session; break;
+    default: out.shift = shift.id;
   }
   return out;
 }
 
 // How the rows of one file come into the table `name` of the new one; nothing when it has none.
-std::optional<TableCopy> plan_table(const Input& input, const std::string& name, const std::vector<Column>& columns, const Shift& shift) {
+std::optional<TableCopy> plan_table(const Input& input, const std::string& name,
+                                    const std::vector<Column>& columns, const Shift& shift) {
   const auto has_column = [&](const auto& table, const std::string& column) {
-    return std::any_of(table->second.begin(), table->second.end(), [&](const Column& c) { return c.name == column; });
+    return std::any_of(table->second.begin(), table->second.end(),
+                       [&](const Column& c) { return c.name == column; });
   };
   TableCopy copy;
   copy.table = name;
@@ -215,19 +225,23 @@ std::optional<TableCopy> plan_table(const Input& input, const std::string& name,
   if (input.version < 3 && name == "rocpd_ustring") copy.table = "rocpd_string";
   const auto source = input.tables.find(copy.table);
   if (source == input.tables.end()) return std::nullopt;
-  // RPD's own files hold source and destination of copies swapped; ours do not, so put them right on the way.
+  // RPD's own files hold source and destination of copies swapped; ours do not, so put them right
+  // on the way.
   static constexpr std::pair<const char*, const char*> kSwapped[] = {
       {"dst", "src"}, {"src", "dst"}, {"dstDevice", "srcDevice"}, {"srcDevice", "dstDevice"}};
   const bool swap = name == "rocpd_copyapi" && text_of(input, "producer").empty();
   for (size_t i = 0; i < columns.size(); ++i) {
     CopyColumn column = plan_column(name, columns[i].name, shift);
-    const auto other = std::find_if(std::begin(kSwapped), std::end(kSwapped), [&](const auto& pair) { return column.from == pair.first; });
+    const auto other = std::find_if(std::begin(kSwapped), std::end(kSwapped),
+                                    [&](const auto& pair) { return column.from == pair.first; });
     if (swap && other != std::end(kSwapped)) column.from = other->second;
-    if (input.version < 3 && name == "rocpd_api" && (column.from == "domain_id" || column.from == "category_id"))
+    if (input.version < 3 && name == "rocpd_api" &&
+        (column.from == "domain_id" || column.from == "category_id"))
       column = CopyColumn::of(input.empty_string + shift.id);
     if (columns[i].is_key) copy.key = static_cast<int>(i);
     // A column only other files have.
-    if (name.starts_with("wavetap_") && !has_column(source, column.from)) column = CopyColumn::null();
+    if (name.starts_with("wavetap_") && !has_column(source, column.from))
+      column = CopyColumn::null();
     copy.columns.push_back(std::move(column));
   }
   return copy;
@@ -246,9 +260,9 @@ Result<std::vector<int64_t>> argument_ids(const std::string& path) {
 }
 
 // One table of the new file, from all inputs.
-Status fill_table(const std::vector<Input>& inputs, const std::vector<Shift>& shifts, const std::string& name,
-                  const std::vector<Column>& columns, BulkTable& target, std::vector<MergedFile>& files,
-                  std::atomic<uint64_t>& done_bytes) {
+Status fill_table(const std::vector<Input>& inputs, const std::vector<Shift>& shifts,
+                  const std::string& name, const std::vector<Column>& columns, BulkTable& target,
+                  std::vector<MergedFile>& files, std::atomic<uint64_t>& done_bytes) {
   for (size_t rank = 0; rank < inputs.size(); ++rank) {
     std::optional<TableCopy> copy = plan_table(inputs[rank], name, columns, shifts[rank]);
     if (!copy) continue;
@@ -257,7 +271,9 @@ Status fill_table(const std::vector<Input>& inputs, const std::vector<Shift>& sh
       Result<std::vector<int64_t>> ids = argument_ids(inputs[rank].path);
       if (!ids.ok()) return ids.error();
       texts = std::move(*ids);
-      copy->conditions.push_back({0, [finder = RowFinder(texts)](int64_t id) mutable { return finder.find(id) != kNoRow; }});
+      copy->conditions.push_back({0, [finder = RowFinder(texts)](int64_t id) mutable {
+                                    return finder.find(id) != kNoRow;
+                                  }});
     }
     const uint64_t before = target.rows();
     if (Status s = copy_rows(inputs[rank].path, *copy, target, done_bytes); !s.ok()) return s;
@@ -268,10 +284,14 @@ Status fill_table(const std::vector<Input>& inputs, const std::vector<Shift>& sh
 }
 
 // Our own tables as the inputs have them, the columns of all inputs together.
-Result<std::map<std::string, std::vector<Column>>> create_tables(const std::string& path, const std::vector<Input>& inputs) {
+Result<std::map<std::string, std::vector<Column>>> create_tables(const std::string& path,
+                                                                 const std::vector<Input>& inputs) {
   Result<Db> db = Db::create(path);
   if (!db.ok()) return db.error();
-  if (Status s = db->exec("pragma page_size = 4096; pragma journal_mode = off; pragma synchronous = off"); !s.ok()) return s.error();
+  if (Status s =
+          db->exec("pragma page_size = 4096; pragma journal_mode = off; pragma synchronous = off");
+      !s.ok())
+    return s.error();
   if (Status s = create_schema(*db); !s.ok()) return s.error();
   std::map<std::string, std::vector<Column>> tables;
   for (const Input& input : inputs)
@@ -279,18 +299,24 @@ Result<std::map<std::string, std::vector<Column>>> create_tables(const std::stri
       if (!name.starts_with("wavetap_")) continue;
       std::vector<Column>& all = tables[name];
       for (const Column& column : columns)
-        if (std::none_of(all.begin(), all.end(), [&](const Column& c) { return c.name == column.name; })) all.push_back(column);
+        if (std::none_of(all.begin(), all.end(),
+                         [&](const Column& c) { return c.name == column.name; }))
+          all.push_back(column);
     }
   for (const auto& [name, columns] : tables) {
     if (columns.size() > BulkTable::kMaxColumns)
-      return errorf("%s: %zu columns, this build carries %zu; merge with the version that wrote it", name.c_str(), columns.size(), BulkTable::kMaxColumns);
+      return errorf("%s: %zu columns, this build carries %zu; merge with the version that wrote it",
+                    name.c_str(), columns.size(), BulkTable::kMaxColumns);
     std::string list;
     for (const Column& column : columns)
-      list += (list.empty() ? "" : ", ") + quoted_name(column.name) + " " + (column.is_key ? "integer primary key" : column.type);
-    if (Status s = db->exec("create table " + quoted_name(name) + " (" + list + ")"); !s.ok()) return s.error();
+      list += (list.empty() ? "" : ", ") + quoted_name(column.name) + " " +
+              (column.is_key ? "integer primary key" : column.type);
+    if (Status s = db->exec("create table " + quoted_name(name) + " (" + list + ")"); !s.ok())
+      return s.error();
   }
-  for (const char* name : {"rocpd_api", "rocpd_ustring", "rocpd_op", "rocpd_api_ops", "rocpd_kernelapi", "rocpd_copyapi", "rocpd_string",
-                           "rocpd_monitor", "rocpd_stackframe", "rocpd_counter"}) {
+  for (const char* name :
+       {"rocpd_api", "rocpd_ustring", "rocpd_op", "rocpd_api_ops", "rocpd_kernelapi",
+        "rocpd_copyapi", "rocpd_string", "rocpd_monitor", "rocpd_stackframe", "rocpd_counter"}) {
     Result<std::vector<Column>> columns = columns_of(*db, name);
     if (!columns.ok()) return columns.error();
     tables[name] = std::move(*columns);
@@ -309,18 +335,24 @@ Result<Strides> find_strides(const std::vector<Input>& inputs) {
   constexpr int64_t kLargestStride = 1'000'000'000'000'000;
   for (const Input& input : inputs) {
     if (input.max_pid >= kLargestStride || input.max_gpu >= kLargestStride)
-      return errorf("%s: process or GPU numbers up to %lld leave no room for ranks; the file is damaged", input.path.c_str(),
-                    static_cast<long long>(std::max(input.max_pid, input.max_gpu)));
+      return errorf(
+          "%s: process or GPU numbers up to %lld leave no room for ranks; the file is damaged",
+          input.path.c_str(), static_cast<long long>(std::max(input.max_pid, input.max_gpu)));
     while (input.max_pid >= strides.pid) strides.pid *= 10;
     while (input.max_gpu >= strides.gpu) strides.gpu *= 10;
   }
   return strides;
 }
 
-Status write_metadata(const std::string& path, const std::vector<Input>& inputs, const std::vector<MergedFile>& files, const Strides& strides, int64_t sessions) {
+Status write_metadata(const std::string& path, const std::vector<Input>& inputs,
+                      const std::vector<MergedFile>& files, const Strides& strides,
+                      int64_t sessions) {
   Result<Db> db = Db::open_read_write(path);
   if (!db.ok()) return db.error();
-  if (Status s = db->exec("pragma journal_mode = off; pragma synchronous = off; begin; delete from rocpd_metadata where tag in ('pid_stride', 'gpu_stride')"); !s.ok()) return s;
+  if (Status s = db->exec("pragma journal_mode = off; pragma synchronous = off; begin; delete from "
+                          "rocpd_metadata where tag in ('pid_stride', 'gpu_stride')");
+      !s.ok())
+    return s;
   Result<Stmt> metadata = db->prepare("insert into rocpd_metadata (tag, value) values (?, ?)");
   if (!metadata.ok()) return metadata.error();
   const auto put = [&](std::string_view tag, const std::string& value) {
@@ -344,12 +376,15 @@ Status write_metadata(const std::string& path, const std::vector<Input>& inputs,
   for (const char* tag : {"epoch_offset_ns", "boot_id", "hostname"})
     if (const std::string value = text_of(inputs[0], tag); !value.empty()) put(tag, value);
   for (size_t rank = 0; files.size() > 1 && rank < files.size(); ++rank)
-    put("merged::" + std::to_string(rank), files[rank].path + " shift " + std::to_string(files[rank].shift_ns) + " by " + files[rank].method);
+    put("merged::" + std::to_string(rank), files[rank].path + " shift " +
+                                               std::to_string(files[rank].shift_ns) + " by " +
+                                               files[rank].method);
   if (!metadata->status().ok()) return metadata->status();
   return db->exec("commit");
 }
 
-Status fill(const std::string& part, const std::vector<Input>& inputs, const MergeOptions& options, std::vector<MergedFile>& files) {
+Status fill(const std::string& part, const std::vector<Input>& inputs, const MergeOptions& options,
+            std::vector<MergedFile>& files) {
   Result<Strides> strides = find_strides(inputs);
   if (!strides.ok()) return strides.error();
   std::vector<Shift> shifts;
@@ -360,10 +395,12 @@ Status fill(const std::string& part, const std::vector<Input>& inputs, const Mer
     file.path = input.path;
     align(inputs[0], input, options.align, file);
     const auto rank = static_cast<int64_t>(shifts.size());
-    shifts.push_back({sessions << kSessionShift, file.shift_ns, rank * strides->pid, rank * strides->gpu, sessions});
+    shifts.push_back({sessions << kSessionShift, file.shift_ns, rank * strides->pid,
+                      rank * strides->gpu, sessions});
     sessions += input.sessions;
     if (sessions > INT32_MAX)
-      return errorf("%s: its ids leave no room for those of other files; the file is damaged", input.path.c_str());
+      return errorf("%s: its ids leave no room for those of other files; the file is damaged",
+                    input.path.c_str());
     total_bytes += input.bytes;
     files.push_back(std::move(file));
   }
@@ -379,20 +416,26 @@ Status fill(const std::string& part, const std::vector<Input>& inputs, const Mer
     const std::string& name = table.first;
     BulkTable* target = bulk->table(name);
     if (target == nullptr) return errorf("%s: no table %s", part.c_str(), name.c_str());
-    const auto job = [&, target] { return fill_table(inputs, shifts, name, table.second, *target, files, done_bytes); };
+    const auto job = [&, target] {
+      return fill_table(inputs, shifts, name, table.second, *target, files, done_bytes);
+    };
     // The longest first.
     if (name == "rocpd_api" || name == "rocpd_ustring") jobs.insert(jobs.begin(), job);
     else jobs.push_back(job);
   }
   const auto progress = [&](uint64_t bytes) {
-    if (options.progress) options.progress(std::min(1.0, static_cast<double>(bytes) / static_cast<double>(std::max<uint64_t>(1, total_bytes))));
+    if (options.progress)
+      options.progress(std::min(1.0, static_cast<double>(bytes) /
+                                         static_cast<double>(std::max<uint64_t>(1, total_bytes))));
   };
   if (Status s = run_jobs(jobs, done_bytes, progress); !s.ok()) return s;
   if (Status s = bulk->finish(); !s.ok()) return s;
   return write_metadata(part, inputs, files, *strides, sessions);
 }
 
-Result<std::vector<MergedFile>> write_merged(const std::vector<std::string>& paths, const std::string& output, const MergeOptions& options) {
+Result<std::vector<MergedFile>> write_merged(const std::vector<std::string>& paths,
+                                             const std::string& output,
+                                             const MergeOptions& options) {
   std::vector<Input> inputs(paths.size());
   std::vector<std::function<Status()>> jobs;
   for (size_t i = 0; i < paths.size(); ++i)
@@ -403,7 +446,8 @@ Result<std::vector<MergedFile>> write_merged(const std::vector<std::string>& pat
       return {};
     });
   if (Status s = run_jobs(jobs, /*done_bytes=*/0, nullptr); !s.ok()) return s.error();
-  if (access(output.c_str(), F_OK) == 0) return errorf("%s: exists already; name another file with -o", output.c_str());
+  if (access(output.c_str(), F_OK) == 0)
+    return errorf("%s: exists already; name another file with -o", output.c_str());
   const std::string part = output + ".part-" + std::to_string(getpid());
   std::vector<MergedFile> files;
   std::error_code ignored;
@@ -412,13 +456,16 @@ Result<std::vector<MergedFile>> write_merged(const std::vector<std::string>& pat
     std::filesystem::remove(part, ignored);
     return status.error();
   }
-  if (std::rename(part.c_str(), output.c_str()) != 0) return errorf("%s: cannot be put in place; name another file with -o", output.c_str());
+  if (std::rename(part.c_str(), output.c_str()) != 0)
+    return errorf("%s: cannot be put in place; name another file with -o", output.c_str());
   return files;
 }
 
 }  // namespace
 
-Result<std::vector<MergedFile>> merge_traces(const std::vector<std::string>& paths, const std::string& output, const MergeOptions& options) {
+Result<std::vector<MergedFile>> merge_traces(const std::vector<std::string>& paths,
+                                             const std::string& output,
+                                             const MergeOptions& options) {
   if (paths.size() < 2) return errorf("merge: %zu input; give at least two", paths.size());
   return write_merged(paths, output, options);
 }

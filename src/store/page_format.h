@@ -18,7 +18,8 @@ inline void put16(uint8_t* at, size_t value) {
   at[1] = static_cast<uint8_t>(value);
 }
 inline void put32(uint8_t* at, uint32_t value) {
-  const uint32_t big = std::endian::native == std::endian::little ? __builtin_bswap32(value) : value;
+  const uint32_t big =
+      std::endian::native == std::endian::little ? __builtin_bswap32(value) : value;
   std::memcpy(at, &big, sizeof big);
 }
 inline uint32_t get32(const uint8_t* at) {
@@ -27,7 +28,8 @@ inline uint32_t get32(const uint8_t* at) {
   return std::endian::native == std::endian::little ? __builtin_bswap32(big) : big;
 }
 
-// A variable-length integer: seven bits a byte, the most significant first; a ninth byte holds eight.
+// A variable-length integer: seven bits a byte, the most significant first; a ninth byte holds
+// eight.
 inline size_t put_varint(uint8_t* at, uint64_t value) {
   if (value < 0x80) {
     at[0] = static_cast<uint8_t>(value);
@@ -46,8 +48,8 @@ inline size_t put_varint(uint8_t* at, uint64_t value) {
   return length;
 }
 
-// An integer in the narrowest of the widths a record has. Returns the serial type; `bytes` gets up to eight
-// bytes, their number in `width`.
+// An integer in the narrowest of the widths a record has. Returns the serial type; `bytes` gets up
+// to eight bytes, their number in `width`.
 inline uint8_t put_integer(int64_t value, uint8_t (&bytes)[8], size_t& width) {
   width = 0;
   if (value == 0 || value == 1) return static_cast<uint8_t>(8 + value);

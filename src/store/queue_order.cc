@@ -76,9 +76,13 @@ struct Candidate {
 };
 
 // The streams of the calls that were open when the worker was made: one of them waited for it.
-std::vector<Candidate> candidates_at_birth(const QueueWorker& worker, const std::vector<QueuedCall>& calls, const Grouped& grouped) {
+std::vector<Candidate> candidates_at_birth(const QueueWorker& worker,
+                                           const std::vector<QueuedCall>& calls,
+                                           const Grouped& grouped) {
   // A call that makes a stream is the likeliest, then one that names a stream.
-  const auto rank = [](const QueuedCall& call) { return call.kind == CallKind::kCreate ? 2 : call.names_stream ? 1 : 0; };
+  const auto rank = [](const QueuedCall& call) {
+    return call.kind == CallKind::kCreate ? 2 : call.names_stream ? 1 : 0;
+  };
   std::map<StreamKey, int> found;
   for (size_t i = 0; i < calls.size() && worker.born != 0 && calls[i].start <= worker.born; ++i) {
     if (calls[i].end < worker.born || calls[i].owner.stream == worker.stream) continue;
@@ -91,18 +95,20 @@ std::vector<Candidate> candidates_at_birth(const QueueWorker& worker, const std:
   return out;
 }
 
-// Some of a stream's calls, to be worked off in the order they were queued. That is the order they began; of calls of
-// several threads that overlap, either may have been first.
+// Some of a stream's calls, to be worked off in the order they were queued. That is the order they
+// began; of calls of several threads that overlap, either may have been first.
 class Row {
  public:
-  Row(const std::vector<QueuedCall>& calls, const std::vector<size_t>& members, const std::vector<size_t>& waits)
+  Row(const std::vector<QueuedCall>& calls, const std::vector<size_t>& members,
+      const std::vector<size_t>& waits)
       : calls_(calls), members_(members), done_(members.size()) {
     // The first to end of a wait and all after it.
     std::vector<uint64_t> ends(waits.size() + 1, UINT64_MAX);
     for (size_t i = waits.size(); i-- > 0;) ends[i] = std::min(ends[i + 1], calls[waits[i]].end);
     deadlines_.reserve(members.size());
     for (const size_t i : members) {
-      const auto wait = std::partition_point(waits.begin(), waits.end(), [&](size_t w) { return calls[w].start < calls[i].end; });
+      const auto wait = std::partition_point(
+          waits.begin(), waits.end(), [&](size_t w) { return calls[w].start < calls[i].end; });
       deadlines_.push_back(ends[static_cast<size_t>(wait - waits.begin())]);
     }
   }
@@ -119,18 +125,21 @@ class Row {
     while (first_ < size() && done_[first_]) ++first_;
   }
 
-  // Of the calls that may be the next: the one that fits best, and of those the one that ended first, because the most
-  // calls come after it. A graph is no such call, and none after it. `fit` says how well, 0 for not at all.
+  // Of the calls that may be the next: the one that fits best, and of those the one that ended
+  // first, because the most calls come after it. A graph is no such call, and none after it. `fit`
+  // says how well, 0 for not at all.
   template <typename Fit>
   std::optional<size_t> next(const Fit& fit) const {
     std::optional<size_t> best;
     int best_fit = 0;
     uint64_t first_end = UINT64_MAX;
-    for (size_t i = first_; i < size() && at(i).start <= first_end && at(i).kind != CallKind::kGraph; ++i) {
+    for (size_t i = first_;
+         i < size() && at(i).start <= first_end && at(i).kind != CallKind::kGraph; ++i) {
       if (done_[i]) continue;
       first_end = std::min(first_end, at(i).end);
       const int f = fit(i);
-      if (f > best_fit || (f != 0 && f == best_fit && at(i).end < at(*best).end)) best = i, best_fit = f;
+      if (f > best_fit || (f != 0 && f == best_fit && at(i).end < at(*best).end))
+        best = i, best_fit = f;
     }
     return best;
   }
@@ -151,7 +160,8 @@ class Row {
   std::vector<size_t> passed_by(size_t chosen) const {
     std::vector<size_t> out;
     for (size_t i = first_; i < chosen; ++i)
-      if (!done_[i] && (at(chosen).kind == CallKind::kGraph || at(i).end < at(chosen).start)) out.push_back(i);
+      if (!done_[i] && (at(chosen).kind == CallKind::kGraph || at(i).end < at(chosen).start))
+        out.push_back(i);
     return out;
   }
 
@@ -166,9 +176,15 @@ class Row {
 // Lays a worker's operations beside the calls of a stream.
 class Match {
  public:
-  Match(const std::vector<QueuedCall>& calls, const Group& group, const std::vector<QueuedOp>& ops, const std::vector<size_t>& of_worker)
-      : ops_(ops), of_worker_(of_worker), work_(calls, group.work, group.waits), moves_(calls, group.moves, group.waits), moved_(group.moves.size()) {
-    for (const size_t i : group.work) (calls[i].kind == CallKind::kGraph ? graphs_left_ : launches_left_) += 1;
+  Match(const std::vector<QueuedCall>& calls, const Group& group, const std::vector<QueuedOp>& ops,
+        const std::vector<size_t>& of_worker)
+      : ops_(ops),
+        of_worker_(of_worker),
+        work_(calls, group.work, group.waits),
+        moves_(calls, group.moves, group.waits),
+        moved_(group.moves.size()) {
+    for (const size_t i : group.work)
+      (calls[i].kind == CallKind::kGraph ? graphs_left_ : launches_left_) += 1;
     for (const size_t i : of_worker) kernels_left_ += ops[i].kind == OpKind::kKernel;
   }
 
@@ -193,7 +209,9 @@ class Match {
       const size_t first = work_.first();
       if (work_.at(first).kind == CallKind::kGraph) {
         // Every launch has one kernel; what is more than that is the graphs', in equal parts.
-        if (!nodes_left_) nodes_left_ = kernels_left_ > launches_left_ ? (kernels_left_ - launches_left_) / graphs_left_ : 0;
+        if (!nodes_left_)
+          nodes_left_ =
+              kernels_left_ > launches_left_ ? (kernels_left_ - launches_left_) / graphs_left_ : 0;
         if (*nodes_left_ > 0 && work_.at(first).start <= op.time) {
           --*nodes_left_;
           return work_.index(first);
@@ -228,12 +246,14 @@ class Match {
 
   // A kernel the runtime puts before a launch of the program.
   std::optional<size_t> peek_work(const QueuedOp& op) const {
-    if (work_.first() < work_.size() && work_.at(work_.first()).start <= op.time) return work_.index(work_.first());
+    if (work_.first() < work_.size() && work_.at(work_.first()).start <= op.time)
+      return work_.index(work_.first());
     return std::nullopt;
   }
 
   std::optional<size_t> next_move(const QueuedOp& op) {
-    while (moves_.first() < moves_.size() && is_over(moves_.first(), op.time)) moves_.finish(moves_.first());
+    while (moves_.first() < moves_.size() && is_over(moves_.first(), op.time))
+      moves_.finish(moves_.first());
     const auto fit = [&](size_t at) { return move_fits(at, op); };
     std::optional<size_t> found = moves_.next(fit);
     if (!found) found = moves_.later(fit);
@@ -241,7 +261,8 @@ class Match {
     for (const size_t passed : moves_.passed_by(*found)) moves_.finish(passed);
     const QueuedCall& move = moves_.at(*found);
     moved_[*found] += op.bytes;
-    // One that is waited for may come in many parts; of the others a kernel does all, and copies do what was asked.
+    // One that is waited for may come in many parts; of the others a kernel does all, and copies do
+    // what was asked.
     const bool is_whole = op.kind != OpKind::kCopy || moved_[*found] >= move.bytes;
     if (!move.synchronous && is_whole) moves_.finish(*found);
     return moves_.index(*found);
@@ -254,7 +275,8 @@ class Match {
   // 2: it is all that was asked for, 1: it may be a part.
   int move_fits(size_t at, const QueuedOp& op) const {
     const QueuedCall& move = moves_.at(at);
-    const bool is_kind = op.kind == OpKind::kFillKernel ? move.kind == CallKind::kFill : move.kind == CallKind::kCopy;
+    const bool is_kind = op.kind == OpKind::kFillKernel ? move.kind == CallKind::kFill
+                                                        : move.kind == CallKind::kCopy;
     if (move.start > op.time || is_over(at, op.time) || !is_kind) return 0;
     if (op.kind != OpKind::kCopy || move.bytes == 0) return 1;
     const uint64_t left = move.bytes - std::min(move.bytes, moved_[at]);
@@ -264,7 +286,9 @@ class Match {
   // A copy that no call asked for is a node of the graph that is being worked off.
   std::optional<size_t> graph_at(uint64_t time) const {
     const size_t first = work_.first();
-    if (first < work_.size() && work_.at(first).kind == CallKind::kGraph && work_.at(first).start <= time) return work_.index(first);
+    if (first < work_.size() && work_.at(first).kind == CallKind::kGraph &&
+        work_.at(first).start <= time)
+      return work_.index(first);
     return last_graph_;
   }
 
@@ -278,12 +302,14 @@ class Match {
   std::optional<size_t> last_graph_;  // before it
 };
 
-// A copy goes to the queue of the device that has the memory, whatever the caller's device is. While its call waits for
-// it, the two are found by time.
-void give_to_waiting(const std::vector<QueuedCall>& calls, const std::vector<QueuedOp>& ops, std::vector<format::Owner>& owners) {
+// A copy goes to the queue of the device that has the memory, whatever the caller's device is.
+// While its call waits for it, the two are found by time.
+void give_to_waiting(const std::vector<QueuedCall>& calls, const std::vector<QueuedOp>& ops,
+                     std::vector<format::Owner>& owners) {
   for (size_t i = 0; i < ops.size(); ++i) {
     const QueuedOp& op = ops[i];
-    if (owners[i].call != 0 || op.kind == OpKind::kKernel || op.kind == OpKind::kOtherKernel) continue;
+    if (owners[i].call != 0 || op.kind == OpKind::kKernel || op.kind == OpKind::kOtherKernel)
+      continue;
     const CallKind wanted = op.kind == OpKind::kFillKernel ? CallKind::kFill : CallKind::kCopy;
     const QueuedCall* found = nullptr;
     bool several = false;
@@ -299,7 +325,8 @@ void give_to_waiting(const std::vector<QueuedCall>& calls, const std::vector<Que
 
 }  // namespace
 
-std::vector<format::Owner> owners_by_order(const std::vector<QueuedCall>& calls, const std::vector<QueuedOp>& ops,
+std::vector<format::Owner> owners_by_order(const std::vector<QueuedCall>& calls,
+                                           const std::vector<QueuedOp>& ops,
                                            const std::vector<QueueWorker>& workers) {
   std::vector<format::Owner> owners(ops.size());
   const Grouped grouped = group_by_stream(calls);
@@ -318,9 +345,16 @@ std::vector<format::Owner> owners_by_order(const std::vector<QueuedCall>& calls,
   };
   std::set<StreamKey> served;
   std::unordered_set<uint32_t> decided;
-  const auto add = [&](std::vector<Pair>& pairs, uint32_t worker, const Candidate& candidate, size_t choices) {
+  const auto add = [&](std::vector<Pair>& pairs, uint32_t worker, const Candidate& candidate,
+                       size_t choices) {
     const Group& group = grouped.groups.at(candidate.key);
-    Pair pair{Match(calls, group, ops, ops_of[worker]).run(), 0, choices, candidate.rank, worker, candidate.key, group.is_graph};
+    Pair pair{Match(calls, group, ops, ops_of[worker]).run(),
+              0,
+              choices,
+              candidate.rank,
+              worker,
+              candidate.key,
+              group.is_graph};
     pair.left_over = group.work.size() - std::min(group.work.size(), pair.found.size());
     if (!pair.found.empty()) pairs.push_back(std::move(pair));
   };
@@ -340,7 +374,8 @@ std::vector<format::Owner> owners_by_order(const std::vector<QueuedCall>& calls,
   std::vector<Pair> pairs;
   for (const QueueWorker& worker : workers) {
     const std::vector<Candidate> candidates = candidates_at_birth(worker, calls, grouped);
-    for (const Candidate& candidate : candidates) add(pairs, worker.stream, candidate, candidates.size());
+    for (const Candidate& candidate : candidates)
+      add(pairs, worker.stream, candidate, candidates.size());
   }
   decide(std::move(pairs));
   // Who is left, beside every stream of the program that is left.

@@ -29,14 +29,16 @@ class QueueOrderTest : public testing::Test {
     now += 10;
     return c.owner.call;
   }
-  void op(uint32_t worker, std::string_view kernel, OpKind kind = OpKind::kKernel, uint64_t bytes = 0) {
+  void op(uint32_t worker, std::string_view kernel, OpKind kind = OpKind::kKernel,
+          uint64_t bytes = 0) {
     ops.push_back({kind, worker, now++, bytes, kernel});
   }
   // The numbers of the calls the operations were given to, "-" for none.
   std::string owners() {
     std::string text;
     for (const format::Owner owner : owners_by_order(calls, ops, workers))
-      text += (text.empty() ? "" : " ") + (owner.call == 0 ? std::string("-") : std::to_string(owner.call));
+      text += (text.empty() ? "" : " ") +
+              (owner.call == 0 ? std::string("-") : std::to_string(owner.call));
     return text;
   }
 
@@ -47,9 +49,9 @@ class QueueOrderTest : public testing::Test {
 };
 
 TEST_F(QueueOrderTest, EachWorkerServesTheStreamItWasBornFor) {
-  call(CallKind::kCreate, 0xa);                      // 1, at 100
-  call(CallKind::kCreate, 0xb);                      // 2, at 110
-  workers = {{7, 112}, {8, 103}};                    // 7 serves b, 8 serves a
+  call(CallKind::kCreate, 0xa);                                   // 1, at 100
+  call(CallKind::kCreate, 0xb);                                   // 2, at 110
+  workers = {{7, 112}, {8, 103}};                                 // 7 serves b, 8 serves a
   for (int i = 0; i < 3; ++i) call(CallKind::kLaunch, 0xb, "k");  // 3 4 5
   for (int i = 0; i < 3; ++i) call(CallKind::kLaunch, 0xa, "k");  // 6 7 8
   for (int i = 0; i < 3; ++i) op(8, "k"), op(7, "k");
@@ -73,7 +75,7 @@ TEST_F(QueueOrderTest, OneStreamHasOneWorker) {
   call(CallKind::kCreate, 0xa);         // 1, at 100
   call(CallKind::kLaunch, kNull, "k");  // 2, at 110
   calls[0].end = calls[1].end = 130;
-  workers = {{7, 115}, {8, 105}};       // 7 may serve either
+  workers = {{7, 115}, {8, 105}};  // 7 may serve either
   now = 140;
   for (int i = 0; i < 2; ++i) call(CallKind::kLaunch, 0xa, "k");  // 3 4
   op(8, "k"), op(7, "k"), op(8, "k");
@@ -98,8 +100,8 @@ TEST_F(QueueOrderTest, WorkIsDoneBeforeACallThatWaitedForItReturns) {
   call(CallKind::kLaunch, 0xa, "k");  // 1
   call(CallKind::kLaunch, 0xb, "k");  // 2
   op(8, "k");
-  call(CallKind::kWait, 0xa);         // 3
-  op(7, "k");                         // too late to be a's
+  call(CallKind::kWait, 0xa);  // 3
+  op(7, "k");                  // too late to be a's
   EXPECT_EQ(owners(), "1 2");
 }
 
@@ -107,10 +109,10 @@ TEST_F(QueueOrderTest, WorkIsDoneBeforeACallThatWaitedForItReturns) {
 TEST_F(QueueOrderTest, CallsThatOverlapMayBeQueuedInEitherOrder) {
   workers = {{7, 0}};
   for (int i = 0; i < 2; ++i) {
-    call(CallKind::kLaunch, kNull, "first");    // 1 4
+    call(CallKind::kLaunch, kNull, "first");  // 1 4
     calls.back().end = now + 20;
-    call(CallKind::kLaunch, kNull, "second");   // 2 5
-    call(CallKind::kCopy, kNull, "", 50);       // 3 6
+    call(CallKind::kLaunch, kNull, "second");  // 2 5
+    call(CallKind::kCopy, kNull, "", 50);      // 3 6
     now += 20;
     op(7, "second"), op(7, "first"), op(7, "", OpKind::kCopy, 50);
   }
@@ -120,7 +122,7 @@ TEST_F(QueueOrderTest, CallsThatOverlapMayBeQueuedInEitherOrder) {
 // Two threads launch the same; what the second one launches after that shows which was first.
 TEST_F(QueueOrderTest, OfCallsThatOverlapTheOneThatEndedIsFirst) {
   workers = {{7, 0}};
-  call(CallKind::kLaunch, kNull, "k");      // 1
+  call(CallKind::kLaunch, kNull, "k");  // 1
   calls.back().end = now + 30;
   call(CallKind::kLaunch, kNull, "k");      // 2
   call(CallKind::kLaunch, kNull, "after");  // 3
@@ -133,7 +135,7 @@ TEST_F(QueueOrderTest, CopiesThatOverlapAreKnownByTheirSize) {
   workers = {{7, 0}};
   call(CallKind::kCopy, kNull, "", 100);  // 1
   calls.back().end = now + 20;
-  call(CallKind::kCopy, kNull, "", 60);   // 2
+  call(CallKind::kCopy, kNull, "", 60);  // 2
   op(7, "", OpKind::kCopy, 60);
   op(7, "", OpKind::kCopy, 100);
   EXPECT_EQ(owners(), "2 1");
@@ -142,10 +144,10 @@ TEST_F(QueueOrderTest, CopiesThatOverlapAreKnownByTheirSize) {
 TEST_F(QueueOrderTest, LaunchesThatReachNoQueueArePassedOver) {
   workers = {{7, 0}};
   call(CallKind::kBeginCapture, kNull);
-  call(CallKind::kLaunch, kNull, "k");      // 2: becomes a node
+  call(CallKind::kLaunch, kNull, "k");  // 2: becomes a node
   call(CallKind::kEndCapture, kNull);
-  call(CallKind::kLaunch, kNull, "lost");   // 4: nothing came of it
-  call(CallKind::kLaunch, kNull, "k");      // 5
+  call(CallKind::kLaunch, kNull, "lost");  // 4: nothing came of it
+  call(CallKind::kLaunch, kNull, "k");     // 5
   op(7, "k");
   op(7, "k");
   EXPECT_EQ(owners(), "5 -");
@@ -162,11 +164,11 @@ TEST_F(QueueOrderTest, GraphsGetWhatLaunchesDoNot) {
 }
 
 TEST_F(QueueOrderTest, AHandleIsAnotherStreamAfterItsEnd) {
-  call(CallKind::kCreate, 0xa);         // 1, at 100
-  call(CallKind::kLaunch, 0xa, "k");    // 2
-  call(CallKind::kDestroy, 0xa);        // 3
-  call(CallKind::kCreate, 0xa);         // 4, at 130
-  call(CallKind::kLaunch, 0xa, "k");    // 5
+  call(CallKind::kCreate, 0xa);       // 1, at 100
+  call(CallKind::kLaunch, 0xa, "k");  // 2
+  call(CallKind::kDestroy, 0xa);      // 3
+  call(CallKind::kCreate, 0xa);       // 4, at 130
+  call(CallKind::kLaunch, 0xa, "k");  // 5
   workers = {{7, 101}, {8, 131}};
   op(8, "k");
   op(7, "k");
@@ -184,17 +186,17 @@ TEST_F(QueueOrderTest, CopiesAndFillsGoInTheirOwnOrder) {
   op(7, "__amd_rocclr_fillBuffer", OpKind::kFillKernel);
   op(7, "k");
   op(7, "", OpKind::kCopy, 50);
-  op(7, "", OpKind::kCopy, 50);           // nobody asked for it
+  op(7, "", OpKind::kCopy, 50);  // nobody asked for it
   EXPECT_EQ(owners(), "1 1 2 3 4 -");
 }
 
 TEST_F(QueueOrderTest, AGraphHasWorkersOfItsOwn) {
-  call(CallKind::kCreate, 0x66);        // 1, at 100: the graph, with a stream for its second branch
+  call(CallKind::kCreate, 0x66);  // 1, at 100: the graph, with a stream for its second branch
   workers = {{7, 0}, {8, 103}};
-  call(CallKind::kGraph, kNull);        // 2
+  call(CallKind::kGraph, kNull);  // 2
   calls.back().graph = 0x66;
   op(7, "a"), op(8, "b"), op(7, "", OpKind::kCopy, 10);
-  call(CallKind::kGraph, kNull);        // 3
+  call(CallKind::kGraph, kNull);  // 3
   calls.back().graph = 0x66;
   op(7, "a"), op(8, "b"), op(7, "", OpKind::kCopy, 10);
   EXPECT_EQ(owners(), "2 2 2 3 3 3");
@@ -203,7 +205,7 @@ TEST_F(QueueOrderTest, AGraphHasWorkersOfItsOwn) {
 TEST_F(QueueOrderTest, ACopyThatIsWaitedForIsFoundOnAnyQueue) {
   call(CallKind::kCreate, null_stream(1));  // 1, at 100
   workers = {{7, 103}};
-  call(CallKind::kCopy, kNull, "", 100);    // 2: the other device does it
+  call(CallKind::kCopy, kNull, "", 100);  // 2: the other device does it
   calls.back().synchronous = true;
   calls.back().end = now + 10;
   op(7, "", OpKind::kCopy, 100);

@@ -12,17 +12,23 @@ using format::TextCursor;
 void ClockMap::set_frequency(format::Clock clock, uint64_t hz) {
   if (clock == format::Clock::kCounter) {
     // A frequency the CPU does not tell is measured from the samples.
-    const Sample first = samples_.empty() ? Sample() : samples_.front(), last = samples_.empty() ? Sample() : samples_.back();
+    const Sample first = samples_.empty() ? Sample() : samples_.front(),
+                 last = samples_.empty() ? Sample() : samples_.back();
     if (hz != 0) ns_per_tick_ = 1e9 / static_cast<double>(hz);
-    else if (last.counter > first.counter) ns_per_tick_ = static_cast<double>(last.monotonic - first.monotonic) / static_cast<double>(last.counter - first.counter);
+    else if (last.counter > first.counter)
+      ns_per_tick_ = static_cast<double>(last.monotonic - first.monotonic) /
+                     static_cast<double>(last.counter - first.counter);
   }
 }
 
 void ClockMap::add(const format::ClockSampleFact& sample) {
   const uint64_t after = std::max(sample.counter, sample.counter_after);
-  const Sample added{sample.counter + (after - sample.counter) / 2, sample.boottime_ns, sample.monotonic_ns, sample.realtime_ns};
+  const Sample added{sample.counter + (after - sample.counter) / 2, sample.boottime_ns,
+                     sample.monotonic_ns, sample.realtime_ns};
   // Samples come in order; one that does not belong would bend every time around it.
-  if (!samples_.empty() && (added.counter <= samples_.back().counter || added.monotonic < samples_.back().monotonic)) return;
+  if (!samples_.empty() &&
+      (added.counter <= samples_.back().counter || added.monotonic < samples_.back().monotonic))
+    return;
   samples_.push_back(added);
 }
 
@@ -30,8 +36,10 @@ int64_t ClockMap::monotonic(uint64_t ticks) const {
   if (samples_.empty()) return static_cast<int64_t>(static_cast<double>(ticks) * ns_per_tick_);
   // The line from sample `at` to the next one; the last sample's frequency leads on from there.
   size_t at = last_;
-  if (at >= samples_.size() || samples_[at].counter > ticks || (at + 1 < samples_.size() && samples_[at + 1].counter <= ticks)) {
-    const auto next = std::upper_bound(samples_.begin(), samples_.end(), ticks, [](uint64_t t, const Sample& s) { return t < s.counter; });
+  if (at >= samples_.size() || samples_[at].counter > ticks ||
+      (at + 1 < samples_.size() && samples_[at + 1].counter <= ticks)) {
+    const auto next = std::upper_bound(samples_.begin(), samples_.end(), ticks,
+                                       [](uint64_t t, const Sample& s) { return t < s.counter; });
     at = next == samples_.begin() ? 0 : static_cast<size_t>(next - samples_.begin()) - 1;
     last_ = at;
   }
@@ -39,21 +47,27 @@ int64_t ClockMap::monotonic(uint64_t ticks) const {
   double slope = ns_per_tick_;
   if (at + 1 < samples_.size() && ticks >= from.counter) {
     const Sample& to = samples_[at + 1];
-    slope = static_cast<double>(to.monotonic - from.monotonic) / static_cast<double>(to.counter - from.counter);
+    slope = static_cast<double>(to.monotonic - from.monotonic) /
+            static_cast<double>(to.counter - from.counter);
   }
-  const double distance = ticks >= from.counter ? static_cast<double>(ticks - from.counter) : -static_cast<double>(from.counter - ticks);
+  const double distance = ticks >= from.counter ? static_cast<double>(ticks - from.counter)
+                                                : -static_cast<double>(from.counter - ticks);
   return from.monotonic + static_cast<int64_t>(distance * slope);
 }
 
 int64_t ClockMap::monotonic_of_boottime(int64_t boottime_ns) const {
   if (samples_.empty()) return boottime_ns;
-  // They run alike, except that only one counts while the machine sleeps: the offset of the sample before.
-  const auto next = std::upper_bound(samples_.begin(), samples_.end(), boottime_ns, [](int64_t t, const Sample& s) { return t < s.boottime; });
+  // They run alike, except that only one counts while the machine sleeps: the offset of the sample
+  // before.
+  const auto next = std::upper_bound(samples_.begin(), samples_.end(), boottime_ns,
+                                     [](int64_t t, const Sample& s) { return t < s.boottime; });
   const Sample& sample = next == samples_.begin() ? samples_.front() : *std::prev(next);
   return boottime_ns - (sample.boottime - sample.monotonic);
 }
 
-int64_t ClockMap::epoch_offset() const { return samples_.empty() ? 0 : samples_[0].realtime - samples_[0].monotonic; }
+int64_t ClockMap::epoch_offset() const {
+  return samples_.empty() ? 0 : samples_[0].realtime - samples_[0].monotonic;
+}
 
 // --- RawFacts
 
@@ -73,13 +87,15 @@ void RawFacts::take(const format::Record& record) {
       break;
     case Kind::kThread:
       if (const auto* fact = record.as<format::ThreadFact>())
-        threads.push_back({fact->stream, fact->tid, fact->time, std::string(TextCursor(record.after<format::ThreadFact>()).next())});
+        threads.push_back({fact->stream, fact->tid, fact->time,
+                           std::string(TextCursor(record.after<format::ThreadFact>()).next())});
       break;
     case Kind::kClockSample:
       if (const auto* fact = record.as<format::ClockSampleFact>()) clock.add(*fact);
       break;
     case Kind::kFunction:
-      if (const auto* fact = record.as<format::FunctionFact>(); fact != nullptr && fact->number <= UINT16_MAX) {
+      if (const auto* fact = record.as<format::FunctionFact>();
+          fact != nullptr && fact->number <= UINT16_MAX) {
         TextCursor texts(record.after<format::FunctionFact>());
         RawFunction& function = functions[fact->number];
         function.name = texts.next();
@@ -93,7 +109,8 @@ void RawFacts::take(const format::Record& record) {
     case Kind::kLibrary:
       if (const auto* fact = record.as<format::LibraryFact>()) {
         TextCursor texts(record.after<format::LibraryFact>());
-        RawLibrary library{static_cast<format::LibraryEvent>(record.header.flags), fact->time, {}, {}, {}, {}};
+        RawLibrary library{
+            static_cast<format::LibraryEvent>(record.header.flags), fact->time, {}, {}, {}, {}};
         library.path = texts.next();
         library.soname = texts.next();
         library.build_id = texts.next();
@@ -103,7 +120,8 @@ void RawFacts::take(const format::Record& record) {
       break;
     case Kind::kImage:
       if (const auto* fact = record.as<format::ImageFact>())
-        images.push_back({*fact, std::string(TextCursor(record.after<format::ImageFact>()).next())});
+        images.push_back(
+            {*fact, std::string(TextCursor(record.after<format::ImageFact>()).next())});
       break;
     case Kind::kAgent:
       if (const auto* fact = record.as<format::AgentFact>()) {
@@ -147,12 +165,14 @@ void RawFacts::take(const format::Record& record) {
     case Kind::kKernel:
       if (const auto* fact = record.as<format::KernelFact>()) {
         kernels_at_[fact->kernel_object].push_back(kernels.size());
-        kernels.push_back({*fact, std::string(TextCursor(record.after<format::KernelFact>()).next())});
+        kernels.push_back(
+            {*fact, std::string(TextCursor(record.after<format::KernelFact>()).next())});
       }
       break;
     case Kind::kHostFunction:
       if (const auto* fact = record.as<format::HostFunctionFact>())
-        host_functions_[fact->function].push_back({fact->time, std::string(TextCursor(record.after<format::HostFunctionFact>()).next())});
+        host_functions_[fact->function].push_back(
+            {fact->time, std::string(TextCursor(record.after<format::HostFunctionFact>()).next())});
       break;
     case Kind::kControl:
       if (const auto* fact = record.as<format::ControlFact>()) controls.push_back(*fact);
@@ -164,19 +184,24 @@ void RawFacts::take(const format::Record& record) {
       break;
     case Kind::kFault:
       if (const auto* fact = record.as<format::FaultFact>())
-        faults.push_back({*fact, std::string(TextCursor(record.after<format::FaultFact>()).next())});
+        faults.push_back(
+            {*fact, std::string(TextCursor(record.after<format::FaultFact>()).next())});
       break;
     case Kind::kNote:
-      if (record.as<format::NoteFact>() != nullptr) notes.emplace_back(TextCursor(record.after<format::NoteFact>()).next());
+      if (record.as<format::NoteFact>() != nullptr)
+        notes.emplace_back(TextCursor(record.after<format::NoteFact>()).next());
       break;
     default:
       // Completions and other events may be written to stream 0 too; whoever reads it takes them.
-      if (static_cast<uint8_t>(record.header.kind) > static_cast<uint8_t>(Kind::kDevice)) ++unknown_records;
+      if (static_cast<uint8_t>(record.header.kind) > static_cast<uint8_t>(Kind::kDevice))
+        ++unknown_records;
       break;
   }
 }
 
-const RawFunction* RawFacts::function(uint32_t number) const { return number < by_number_.size() ? by_number_[number] : nullptr; }
+const RawFunction* RawFacts::function(uint32_t number) const {
+  return number < by_number_.size() ? by_number_[number] : nullptr;
+}
 
 const RawAgent* RawFacts::agent(uint32_t number) const {
   const auto found = agents.find(number);

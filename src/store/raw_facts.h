@@ -1,6 +1,7 @@
-// What stream 0 of a process says, in a form that answers questions: what a function number means, which
-// kernel lies at an address, which GPU a queue belongs to, what a counter reading is in nanoseconds. Import
-// takes all facts at once; followers of a running program take them as they come.
+// What stream 0 of a process says, in a form that answers questions: what a function number means,
+// which kernel lies at an address, which GPU a queue belongs to, what a counter reading is in
+// nanoseconds. Import takes all facts at once; followers of a running program take them as they
+// come.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@
 
 namespace wavetap::store {
 
-// From the units of the trace to CLOCK_MONOTONIC nanoseconds, along straight lines between the samples.
+// From the units of the trace to CLOCK_MONOTONIC nanoseconds, along straight lines between the
+// samples.
 class ClockMap {
  public:
   // After the samples; `hz` 0: not known.
@@ -157,7 +159,7 @@ class RawFacts {
   std::unordered_map<uint64_t, std::vector<RawHostFunction>> host_functions_;
 };
 
-const char* api_name(format::Api api);        // "hip", "hsa", "hiprtc", "roctx", "other"
+const char* api_name(format::Api api);  // "hip", "hsa", "hiprtc", "roctx", "other"
 const char* loss_name(format::Loss reason);
 const char* memory_kind_name(format::MemoryKind kind);
 

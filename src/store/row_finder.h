@@ -9,8 +9,9 @@
 
 namespace wavetap::store {
 
-// Row of an id in an ascending column. Ids come in dense runs and are mostly asked for in order, so the row
-// that would be right if nothing were missing since the last hit is tried before the binary search.
+// Row of an id in an ascending column. Ids come in dense runs and are mostly asked for in order, so
+// the row that would be right if nothing were missing since the last hit is tried before the binary
+// search.
 class RowFinder {
  public:
   explicit RowFinder(const std::vector<int64_t>& ids) : ids_(ids) {}

@@ -48,9 +48,9 @@ insert into rocpd_metadata (tag, value) values
   ('schema_version', '3'), ('gpu_stride', '1000'), ('pid_stride', '10000000');
 )sql";
 
-// Left joins where RPD uses inner ones: a row whose string is missing is shown with '' rather than lost.
-// `top` counts every op, RPD's drops those with equal name and times; `busy` still reports RPD's columns,
-// with overlap counted once.
+// Left joins where RPD uses inner ones: a row whose string is missing is shown with '' rather than
+// lost. `top` counts every op, RPD's drops those with equal name and times; `busy` still reports
+// RPD's columns, with overlap counted once.
 constexpr const char* kViews = R"sql(
 create view api as
   select a.id, a.pid, a.tid, a.start, a.end, coalesce(d.string, '') as domain,
@@ -129,7 +129,8 @@ Result<int> schema_version(Db& db) {
     if (!db.has_table_or_view(table))
       return errorf("%s: not a trace: no table %s; give a .rpd file", db.path().c_str(), table);
     // A view in a table's place may lead nowhere.
-    if (Result<Stmt> rows = db.prepare(std::string("select 1 from ") + table); !rows.ok()) return rows.error();
+    if (Result<Stmt> rows = db.prepare(std::string("select 1 from ") + table); !rows.ok())
+      return rows.error();
   }
   // Version 2 files carry no version key, or say 2; what counts is the shape of the tables.
   return db.has_column("rocpd_api", "domain_id") ? 3 : 2;

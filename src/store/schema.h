@@ -1,6 +1,6 @@
-// The .rpd schema: version 3, the tables, columns and column order RPD defined, so that every tool that
-// reads its files reads ours. The views answer the same columns with RPD's mistakes put right; what
-// differs is listed in docs/rpd-differences.md.
+// The .rpd schema: version 3, the tables, columns and column order RPD defined, so that every tool
+// that reads its files reads ours. The views answer the same columns with RPD's mistakes put right;
+// what differs is listed in docs/rpd-differences.md.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace wavetap::store {
 
-// Rule: bumped only when a table or column RPD knows changes its meaning. Additions are metadata keys
-// and tables named wavetap_*, which other readers ignore.
+// Rule: bumped only when a table or column RPD knows changes its meaning. Additions are metadata
+// keys and tables named wavetap_*, which other readers ignore.
 inline constexpr int kSchemaVersion = 3;
 
 // Ids of one recording session start here: session n uses [n << 32, (n + 1) << 32).
@@ -23,7 +23,8 @@ inline constexpr int64_t kFirstMarkerId = (int64_t{1} << 31) + 1;
 Status create_schema(Db& db);
 // The tables wavetap_*, which only our own recordings have; their columns are in import_tables.cc.
 Status create_wavetap_tables(Db& db);
-// The indexes analyses and views want; made before a BulkWriter fills the tables, or once all rows are in.
+// The indexes analyses and views want; made before a BulkWriter fills the tables, or once all rows
+// are in.
 Status create_indexes(Db& db);
 
 // 2 or 3; an error that says what is missing when the file is no trace.

@@ -28,11 +28,12 @@ void Stmt::bind(int index, int64_t value) { sqlite3_bind_int64(stmt_, index, val
 void Stmt::bind(int index, double value) { sqlite3_bind_double(stmt_, index, value); }
 void Stmt::bind(int index, std::string_view text) {
   // A null pointer would bind NULL; an empty text is still a text.
-  sqlite3_bind_text64(stmt_, index, text.data() == nullptr ? "" : text.data(), text.size(), SQLITE_TRANSIENT,
-                      SQLITE_UTF8);
+  sqlite3_bind_text64(stmt_, index, text.data() == nullptr ? "" : text.data(), text.size(),
+                      SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 void Stmt::bind_blob(int index, std::string_view bytes) {
-  sqlite3_bind_blob64(stmt_, index, bytes.data() == nullptr ? "" : bytes.data(), bytes.size(), SQLITE_TRANSIENT);
+  sqlite3_bind_blob64(stmt_, index, bytes.data() == nullptr ? "" : bytes.data(), bytes.size(),
+                      SQLITE_TRANSIENT);
 }
 void Stmt::bind_null(int index) { sqlite3_bind_null(stmt_, index); }
 
@@ -41,9 +42,10 @@ bool Stmt::step() {
   const int rc = sqlite3_step(stmt_);
   if (rc == SQLITE_ROW) return true;
   if (rc != SQLITE_DONE)
-    status_ =
-        errorf("%s: %s%s", path_.c_str(), sqlite3_errmsg(sqlite3_db_handle(stmt_)),
-               rc == SQLITE_CORRUPT || rc == SQLITE_NOTADB ? "; the file is damaged, record it again" : "");
+    status_ = errorf("%s: %s%s", path_.c_str(), sqlite3_errmsg(sqlite3_db_handle(stmt_)),
+                     rc == SQLITE_CORRUPT || rc == SQLITE_NOTADB
+                         ? "; the file is damaged, record it again"
+                         : "");
   return false;
 }
 
@@ -66,16 +68,11 @@ std::string_view Stmt::text(int column) const {
 bool Stmt::is_null(int column) const { return sqlite3_column_type(stmt_, column) == SQLITE_NULL; }
 char Stmt::type(int column) const {
   switch (sqlite3_column_type(stmt_, column)) {
-    case SQLITE_INTEGER:
-      return 'i';
-    case SQLITE_FLOAT:
-      return 'r';
-    case SQLITE_TEXT:
-      return 't';
-    case SQLITE_BLOB:
-      return 'b';
-    default:
-      return 'n';
+    case SQLITE_INTEGER: return 'i';
+    case SQLITE_FLOAT: return 'r';
+    case SQLITE_TEXT: return 't';
+    case SQLITE_BLOB: return 'b';
+    default: return 'n';
   }
 }
 int Stmt::columns() const { return sqlite3_column_count(stmt_); }
@@ -114,7 +111,9 @@ Result<Db> Db::create(const std::string& path) {
   return open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
 }
 
-Result<Db> Db::open_memory() { return open(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE); }
+Result<Db> Db::open_memory() {
+  return open(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+}
 
 Result<Db> Db::open(const std::string& path, int flags) {
   Db db;
@@ -124,15 +123,18 @@ Result<Db> Db::open(const std::string& path, int flags) {
     return errorf("%s: cannot be opened: %s; check the path and its rights", path.c_str(),
                   sqlite3_errstr(rc));
   sqlite3_busy_timeout(db.db_, 5000);
-  // The first read tells whether it is an SQLite file at all. Hostile schemas get no functions to call.
+  // The first read tells whether it is an SQLite file at all. Hostile schemas get no functions to
+  // call.
   sqlite3_db_config(db.db_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(db.db_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  if (sqlite3_exec(db.db_, "select count(*) from sqlite_master", nullptr, nullptr, nullptr) != SQLITE_OK)
+  if (sqlite3_exec(db.db_, "select count(*) from sqlite_master", nullptr, nullptr, nullptr) !=
+      SQLITE_OK)
     return errorf("%s: not a trace: %s; give a .rpd file", path.c_str(), sqlite3_errmsg(db.db_));
   return db;
 }
 
-Db::Db(Db&& other) noexcept : db_(std::exchange(other.db_, nullptr)), path_(std::move(other.path_)) {}
+Db::Db(Db&& other) noexcept
+    : db_(std::exchange(other.db_, nullptr)), path_(std::move(other.path_)) {}
 
 Db& Db::operator=(Db&& other) noexcept {
   std::swap(db_, other.db_);
@@ -145,15 +147,18 @@ Db::~Db() { sqlite3_close_v2(db_); }
 Result<Stmt> Db::prepare(std::string_view sql) {
   Stmt stmt;
   stmt.path_ = path_;
-  if (sqlite3_prepare_v2(db_, sql.data(), static_cast<int>(sql.size()), &stmt.stmt_, nullptr) != SQLITE_OK)
+  if (sqlite3_prepare_v2(db_, sql.data(), static_cast<int>(sql.size()), &stmt.stmt_, nullptr) !=
+      SQLITE_OK)
     return errorf("%s: %s", path_.c_str(), sqlite3_errmsg(db_));
-  if (stmt.stmt_ == nullptr) return errorf("%s: empty statement; give one SQL statement", path_.c_str());
+  if (stmt.stmt_ == nullptr)
+    return errorf("%s: empty statement; give one SQL statement", path_.c_str());
   return stmt;
 }
 
 Status Db::exec(std::string_view sql) {
   char* message = nullptr;
-  if (sqlite3_exec(db_, std::string(sql).c_str(), nullptr, nullptr, &message) == SQLITE_OK) return {};
+  if (sqlite3_exec(db_, std::string(sql).c_str(), nullptr, nullptr, &message) == SQLITE_OK)
+    return {};
   const Error error = errorf("%s: %s", path_.c_str(), message == nullptr ? "failed" : message);
   sqlite3_free(message);
   return error;
@@ -181,19 +186,22 @@ sqlite3_file* file_of(sqlite3* db) {
 
 bool Db::read_file_bytes(uint64_t offset, std::span<uint8_t> bytes) {
   sqlite3_file* file = file_of(db_);
-  return file != nullptr && file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()),
-                                                  static_cast<sqlite3_int64>(offset)) == SQLITE_OK;
+  return file != nullptr &&
+         file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()),
+                               static_cast<sqlite3_int64>(offset)) == SQLITE_OK;
 }
 
 uint64_t Db::file_bytes() {
   sqlite3_file* file = file_of(db_);
   sqlite3_int64 size = 0;
-  return file != nullptr && file->pMethods->xFileSize(file, &size) == SQLITE_OK ? static_cast<uint64_t>(size)
-                                                                                : 0;
+  return file != nullptr && file->pMethods->xFileSize(file, &size) == SQLITE_OK
+             ? static_cast<uint64_t>(size)
+             : 0;
 }
 
 bool Db::has_table_or_view(const char* name) {
-  Result<Stmt> stmt = prepare("select 1 from sqlite_master where name = ? and type in ('table', 'view')");
+  Result<Stmt> stmt =
+      prepare("select 1 from sqlite_master where name = ? and type in ('table', 'view')");
   if (!stmt.ok()) return false;
   stmt->bind(1, std::string_view(name));
   return stmt->step();

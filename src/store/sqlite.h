@@ -33,7 +33,7 @@ class Stmt {
   // Parameters count from 1.
   void bind(int index, int64_t value);
   void bind(int index, double value);
-  void bind(int index, std::string_view text);  // copied
+  void bind(int index, std::string_view text);        // copied
   void bind_blob(int index, std::string_view bytes);  // copied
   void bind_null(int index);
 
@@ -87,7 +87,8 @@ class Db {
   Result<int64_t> query_int(std::string_view sql);
   bool has_table_or_view(const char* name);
   bool has_column(const char* table, const char* column);
-  // The file itself, through SQLite's own handle: a descriptor of ours would drop SQLite's locks when closed.
+  // The file itself, through SQLite's own handle: a descriptor of ours would drop SQLite's locks
+  // when closed.
   bool read_file_bytes(uint64_t offset, std::span<uint8_t> bytes);
   uint64_t file_bytes();
   const std::string& path() const { return path_; }

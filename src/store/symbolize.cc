@@ -29,7 +29,8 @@ struct Symbolizer::File {
   std::optional<codeobj::LineTable> lines;
 
   const Symbol* find(uint64_t address) const {
-    auto next = std::upper_bound(symbols.begin(), symbols.end(), address, [](uint64_t a, const Symbol& s) { return a < s.begin; });
+    auto next = std::upper_bound(symbols.begin(), symbols.end(), address,
+                                 [](uint64_t a, const Symbol& s) { return a < s.begin; });
     // Aliases and nested symbols: the nearest that reaches this far.
     for (int tries = 0; next != symbols.begin() && tries < 8; ++tries) {
       --next;
@@ -41,7 +42,9 @@ struct Symbolizer::File {
 
 Symbolizer::Symbolizer(const RawFacts& facts) : facts_(facts) {
   for (const RawImage& image : facts_.images) images_.push_back(&image);
-  std::stable_sort(images_.begin(), images_.end(), [](const RawImage* a, const RawImage* b) { return a->fact.begin < b->fact.begin; });
+  std::stable_sort(images_.begin(), images_.end(), [](const RawImage* a, const RawImage* b) {
+    return a->fact.begin < b->fact.begin;
+  });
 }
 
 Symbolizer::~Symbolizer() = default;
@@ -57,8 +60,10 @@ Symbolizer::File* Symbolizer::file(const std::string& path) {
   if (!elf) return file.get();
   for (const codeobj::ElfSymbol& symbol : elf->symbols())
     if (symbol.type == STT_FUNC && symbol.value != 0 && !symbol.name.empty())
-      file->symbols.push_back({symbol.value, symbol.value + std::max<uint64_t>(symbol.size_bytes, 1), symbol.name});
-  std::stable_sort(file->symbols.begin(), file->symbols.end(), [](const File::Symbol& a, const File::Symbol& b) { return a.begin < b.begin; });
+      file->symbols.push_back(
+          {symbol.value, symbol.value + std::max<uint64_t>(symbol.size_bytes, 1), symbol.name});
+  std::stable_sort(file->symbols.begin(), file->symbols.end(),
+                   [](const File::Symbol& a, const File::Symbol& b) { return a.begin < b.begin; });
   codeobj::LineTable lines = codeobj::LineTable::read(*elf);
   if (!lines.empty()) file->lines = std::move(lines);
   return file.get();
@@ -68,7 +73,8 @@ const std::string& Symbolizer::name(uint64_t address) {
   std::string& name = names_[address];
   if (!name.empty()) return name;
   const uint64_t call = address == 0 ? 0 : address - 1;
-  auto next = std::upper_bound(images_.begin(), images_.end(), call, [](uint64_t a, const RawImage* i) { return a < i->fact.begin; });
+  auto next = std::upper_bound(images_.begin(), images_.end(), call,
+                               [](uint64_t a, const RawImage* i) { return a < i->fact.begin; });
   const RawImage* image = nullptr;
   while (next != images_.begin() && image == nullptr)
     if (call < (*--next)->fact.end) image = *next;
@@ -81,7 +87,8 @@ const std::string& Symbolizer::name(uint64_t address) {
   if (symbol == nullptr) return name = fmt::format("{:#x} ({})", own + 1, base_name(image->path));
   const std::string function = codeobj::demangle(symbol->name);
   if (line) return name = fmt::format("{} at {}:{}", function, base_name(line->file), line->line);
-  return name = fmt::format("{}+{:#x} ({})", function, own + 1 - symbol->begin, base_name(image->path));
+  return name = fmt::format("{}+{:#x} ({})", function, own + 1 - symbol->begin,
+                            base_name(image->path));
 }
 
 }  // namespace wavetap::store

@@ -1,5 +1,6 @@
-// Names for return addresses of a recorded process, from the ELF files it had loaded: function, and source line
-// where the file has line information. Each file is read once; each address is answered once.
+// Names for return addresses of a recorded process, from the ELF files it had loaded: function, and
+// source line where the file has line information. Each file is read once; each address is answered
+// once.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ class Symbolizer {
   explicit Symbolizer(const RawFacts& facts);
   ~Symbolizer();
 
-  // "saxpy_step(int) at main.cc:41", "main+0x1c (program)", "0x7f12 (libfoo.so)", "0x7f12". The address is a
-  // return address: what is named is the call before it.
+  // "saxpy_step(int) at main.cc:41", "main+0x1c (program)", "0x7f12 (libfoo.so)", "0x7f12". The
+  // address is a return address: what is named is the call before it.
   const std::string& name(uint64_t address);
 
  private:

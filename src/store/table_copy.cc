@@ -44,18 +44,14 @@ void copy_value(const ScanRow& row, int column, Target& target) {
 template <class Target>
 void copy_value(const Stmt& row, int column, Target& target) {
   switch (row.type(column)) {
-    case 'i':
-      return target.integer(row.int64(column));
-    case 'r':
-      return target.real(row.real(column));
-    case 't':
-      return target.text(row.text(column));
+    case 'i': return target.integer(row.int64(column));
+    case 'r': return target.real(row.real(column));
+    case 't': return target.text(row.text(column));
     case 'b': {
       const std::string_view bytes = row.text(column);
       return target.blob(bytes.data(), bytes.size());
     }
-    default:
-      return target.null();
+    default: return target.null();
   }
 }
 
@@ -70,7 +66,8 @@ int64_t shifted(const CopyColumn& column, int64_t value) {
 template <class Target>
 class Copier {
  public:
-  Copier(const std::string& path, const TableCopy& copy, Target& target, std::atomic<uint64_t>& done_bytes)
+  Copier(const std::string& path, const TableCopy& copy, Target& target,
+         std::atomic<uint64_t>& done_bytes)
       : path_(path), copy_(copy), target_(target), done_bytes_(done_bytes) {
     for (const CopyColumn& column : copy.columns) {
       source_.push_back(column.from.empty() ? -1 : static_cast<int>(names_.size()));
@@ -98,9 +95,12 @@ class Copier {
     // All of it, or what is left behind the row that could not be read.
     std::string list;
     for (const char* name : names_) list += (list.empty() ? "t." : ", t.") + quoted_name(name);
-    const std::string order = key < 0 ? "t.rowid" : "t." + quoted_name(names_[static_cast<size_t>(key)]);
+    const std::string order =
+        key < 0 ? "t.rowid" : "t." + quoted_name(names_[static_cast<size_t>(key)]);
     const std::string select = "select " + list + " from " + quoted_name(copy_.table) + " t ";
-    Result<Stmt> rows = db->prepare(select + (last_ ? "where " + order + " > " + std::to_string(*last_) : "") + " order by " + order);
+    Result<Stmt> rows =
+        db->prepare(select + (last_ ? "where " + order + " > " + std::to_string(*last_) : "") +
+                    " order by " + order);
     if (!rows.ok() && !last_ && key < 0) rows = db->prepare(select);  // a table without rowids
     if (!rows.ok()) return rows.error();
     while (rows->step()) take(*rows);
@@ -128,7 +128,8 @@ class Copier {
       if (std::is_same_v<Target, BulkTable> && i == key) target_.null();
       else if (at < 0 && column.is_null) target_.null();
       else if (at < 0) target_.integer(column.fixed);
-      else if (column.shift != 0 && is_integer(row, at)) target_.integer(shifted(column, row.int64(at)));
+      else if (column.shift != 0 && is_integer(row, at))
+        target_.integer(shifted(column, row.int64(at)));
       else copy_value(row, at, target_);
     }
     target_.end();
@@ -146,35 +147,41 @@ class Copier {
 
 }  // namespace
 
-Result<SqlTable> SqlTable::open(Db& db, const std::string& table, const std::vector<std::string>& columns) {
+Result<SqlTable> SqlTable::open(Db& db, const std::string& table,
+                                const std::vector<std::string>& columns) {
   std::string names, values;
   for (const std::string& column : columns) {
     names += (names.empty() ? "" : ", ") + quoted_name(column);
     values += values.empty() ? "?" : ", ?";
   }
-  Result<Stmt> stmt = db.prepare("insert into " + quoted_name(table) + " (" + names + ") values (" + values + ")");
+  Result<Stmt> stmt =
+      db.prepare("insert into " + quoted_name(table) + " (" + names + ") values (" + values + ")");
   if (!stmt.ok()) return stmt.error();
   SqlTable out;
   out.stmt_ = std::move(*stmt);
   return out;
 }
 
-Status copy_rows(const std::string& path, const TableCopy& copy, BulkTable& target, std::atomic<uint64_t>& done_bytes) {
+Status copy_rows(const std::string& path, const TableCopy& copy, BulkTable& target,
+                 std::atomic<uint64_t>& done_bytes) {
   return Copier<BulkTable>(path, copy, target, done_bytes).run();
 }
 
-Status copy_rows(const std::string& path, const TableCopy& copy, SqlTable& target, std::atomic<uint64_t>& done_bytes) {
+Status copy_rows(const std::string& path, const TableCopy& copy, SqlTable& target,
+                 std::atomic<uint64_t>& done_bytes) {
   if (Status s = Copier<SqlTable>(path, copy, target, done_bytes).run(); !s.ok()) return s;
   return target.status();
 }
 
-Status run_jobs(const std::vector<std::function<Status()>>& jobs, const std::atomic<uint64_t>& done_bytes,
+Status run_jobs(const std::vector<std::function<Status()>>& jobs,
+                const std::atomic<uint64_t>& done_bytes,
                 const std::function<void(uint64_t)>& progress) {
   std::vector<Status> results(jobs.size());
   std::atomic<size_t> next = 0;
   std::mutex mutex;
   std::condition_variable changed;
-  size_t running = std::clamp<size_t>(std::min<size_t>(jobs.size(), std::thread::hardware_concurrency()), 1, kMostThreads);
+  size_t running = std::clamp<size_t>(
+      std::min<size_t>(jobs.size(), std::thread::hardware_concurrency()), 1, kMostThreads);
   std::vector<std::thread> threads;
   for (size_t i = running; i > 0; --i)
     threads.emplace_back([&] {

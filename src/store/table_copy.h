@@ -1,6 +1,7 @@
-// Rows of a table on their way into a new file: some stay behind, ids and times move. trim and merge are made of
-// this. Read straight from the pages (table_scan.h) and written straight into pages (bulk_writer.h), a row costs
-// a fraction of what SQL takes; where either is out of the ordinary, SQLite does its part.
+// Rows of a table on their way into a new file: some stay behind, ids and times move. trim and
+// merge are made of this. Read straight from the pages (table_scan.h) and written straight into
+// pages (bulk_writer.h), a row costs a fraction of what SQL takes; where either is out of the
+// ordinary, SQLite does its part.
 #pragma once
 
 #include <atomic>
@@ -34,13 +35,14 @@ struct CopyColumn {
   bool unless_zero = false;      // … but not to 0,
   bool unless_negative = false;  // … nor to negative ones
   int64_t fixed = 0;
-  bool is_null = false;          // the fixed value is NULL
+  bool is_null = false;  // the fixed value is NULL
 };
 
 struct TableCopy {
   std::string table;                // the old one
   std::vector<CopyColumn> columns;  // of the new one, all of them in order
-  int key = -1;                     // which of them is the new row's number; -1: rows are numbered from 1
+  // Which of them is the new row's number; -1: rows are numbered from 1.
+  int key = -1;
   // A row stays when these hold for the old values that are not NULL.
   struct Condition {
     size_t column = 0;
@@ -59,7 +61,8 @@ struct TableCopy {
 class SqlTable {
  public:
   // Columns that are not named get their default.
-  static Result<SqlTable> open(Db& db, const std::string& table, const std::vector<std::string>& columns);
+  static Result<SqlTable> open(Db& db, const std::string& table,
+                               const std::vector<std::string>& columns);
   void begin(int64_t) { column_ = 0; }
   void null() { stmt_.bind_null(++column_); }
   void integer(int64_t value) { stmt_.bind(++column_, value); }
@@ -82,12 +85,15 @@ class SqlTable {
 };
 
 // Appends the rows of a table of the file `path` to `target`. `done_bytes` counts what was read.
-Status copy_rows(const std::string& path, const TableCopy& copy, BulkTable& target, std::atomic<uint64_t>& done_bytes);
-Status copy_rows(const std::string& path, const TableCopy& copy, SqlTable& target, std::atomic<uint64_t>& done_bytes);
+Status copy_rows(const std::string& path, const TableCopy& copy, BulkTable& target,
+                 std::atomic<uint64_t>& done_bytes);
+Status copy_rows(const std::string& path, const TableCopy& copy, SqlTable& target,
+                 std::atomic<uint64_t>& done_bytes);
 
-// Runs jobs on a few threads, the first ones first, and says how far `done_bytes` is now and then. The first
-// failure, in order of the jobs.
-Status run_jobs(const std::vector<std::function<Status()>>& jobs, const std::atomic<uint64_t>& done_bytes,
+// Runs jobs on a few threads, the first ones first, and says how far `done_bytes` is now and then.
+// The first failure, in order of the jobs.
+Status run_jobs(const std::vector<std::function<Status()>>& jobs,
+                const std::atomic<uint64_t>& done_bytes,
                 const std::function<void(uint64_t)>& progress);
 
 }  // namespace wavetap::store

@@ -22,7 +22,8 @@ constexpr uint32_t kUtf8 = 1;
 
 // B-tree page header.
 constexpr uint8_t kInteriorTable = 0x05, kLeafTable = 0x0d;
-constexpr size_t kCellCountAt = 3, kRightChildAt = 8, kLeafHeaderBytes = 8, kInteriorHeaderBytes = 12;
+constexpr size_t kCellCountAt = 3, kRightChildAt = 8, kLeafHeaderBytes = 8,
+                 kInteriorHeaderBytes = 12;
 constexpr int kDeepest = 20;  // SQLite's own limit on the depth of a b-tree
 
 // Serial types of a record.
@@ -40,8 +41,8 @@ uint32_t big32(const uint8_t* p) {
          static_cast<uint32_t>(p[2]) << 8 | p[3];
 }
 
-// 1 to 9 bytes, most significant first, 7 bits each but 8 in the ninth. Returns the bytes used, 0 when the
-// text ends.
+// 1 to 9 bytes, most significant first, 7 bits each but 8 in the ninth. Returns the bytes used, 0
+// when the text ends.
 size_t read_varint(const uint8_t* p, const uint8_t* end, uint64_t& value) {
   if (p < end && *p < 0x80) {
     value = *p;
@@ -65,7 +66,8 @@ size_t read_varint(const uint8_t* p, const uint8_t* end, uint64_t& value) {
 
 int64_t big_endian(const uint8_t* p, uint64_t bytes) {
   int64_t value = static_cast<int8_t>(p[0]);
-  for (uint64_t i = 1; i < bytes; ++i) value = static_cast<int64_t>(static_cast<uint64_t>(value) << 8 | p[i]);
+  for (uint64_t i = 1; i < bytes; ++i)
+    value = static_cast<int64_t>(static_cast<uint64_t>(value) << 8 | p[i]);
   return value;
 }
 
@@ -86,7 +88,8 @@ uint64_t stored_bytes(uint64_t serial_type) {
 
 bool ScanRow::is_integer(int column) const {
   const Value& v = value(column);
-  return v.bytes == nullptr || (v.serial_type != 0 && v.serial_type != kReal && v.serial_type <= kOne);
+  return v.bytes == nullptr ||
+         (v.serial_type != 0 && v.serial_type != kReal && v.serial_type <= kOne);
 }
 
 int64_t ScanRow::other_int64(int column) const {
@@ -94,7 +97,8 @@ int64_t ScanRow::other_int64(int column) const {
   if (value.bytes == nullptr) return rowid_;
   if (value.serial_type == 0) return 0;
   if (value.serial_type < kReal) return big_endian(value.bytes, stored_bytes(value.serial_type));
-  if (value.serial_type == kReal) return integer_of(std::bit_cast<double>(big_endian(value.bytes, 8)));
+  if (value.serial_type == kReal)
+    return integer_of(std::bit_cast<double>(big_endian(value.bytes, 8)));
   if (value.serial_type < kFirstBlob) return value.serial_type == kOne ? 1 : 0;
   const std::string digits(text(column).substr(0, 40));
   return std::strtoll(digits.c_str(), nullptr, 10);
@@ -102,8 +106,9 @@ int64_t ScanRow::other_int64(int column) const {
 
 double ScanRow::real(int column) const {
   const Value& v = value(column);
-  return v.bytes != nullptr && v.serial_type == kReal ? std::bit_cast<double>(big_endian(v.bytes, 8))
-                                                      : static_cast<double>(int64(column));
+  return v.bytes != nullptr && v.serial_type == kReal
+             ? std::bit_cast<double>(big_endian(v.bytes, 8))
+             : static_cast<double>(int64(column));
 }
 
 std::string_view ScanRow::text(int column) const {
@@ -113,7 +118,8 @@ std::string_view ScanRow::text(int column) const {
   if (value.bytes != nullptr && value.serial_type == 0) return {};
   if (value.serial_type == kReal) {
     std::array<char, 40> digits{};
-    std::snprintf(digits.data(), digits.size(), "%.15g", std::bit_cast<double>(big_endian(value.bytes, 8)));
+    std::snprintf(digits.data(), digits.size(), "%.15g",
+                  std::bit_cast<double>(big_endian(value.bytes, 8)));
     converted_ = digits.data();
     // SQLite shows that a number is a real one: "2.0", "1.0e+30".
     if (converted_.find_first_of(".n") == std::string::npos)
@@ -130,7 +136,8 @@ Error TableScan::odd(const char* what) const {
   return errorf("%s: %s: %s", path_.c_str(), table_.c_str(), what);
 }
 
-Result<TableScan> TableScan::open(Db& db, const std::string& table, std::span<const char* const> columns) {
+Result<TableScan> TableScan::open(Db& db, const std::string& table,
+                                  std::span<const char* const> columns) {
   TableScan scan;
   scan.path_ = db.path();
   scan.table_ = table;
@@ -141,13 +148,16 @@ Result<TableScan> TableScan::open(Db& db, const std::string& table, std::span<co
     return scan.odd("has a write-ahead log");
   if (big32(&header[kEncodingAt]) != kUtf8) return scan.odd("not UTF-8");
   scan.page_bytes_ = big16(&header[kPageSizeAt]) == 1 ? 65536 : big16(&header[kPageSizeAt]);
-  if (scan.page_bytes_ < 512 || !std::has_single_bit(scan.page_bytes_)) return scan.odd("odd page size");
+  if (scan.page_bytes_ < 512 || !std::has_single_bit(scan.page_bytes_))
+    return scan.odd("odd page size");
   scan.usable_bytes_ = scan.page_bytes_ - header[kReservedAt];
   if (scan.usable_bytes_ < 480) return scan.odd("odd page size");
-  scan.pages_ = static_cast<uint32_t>(std::min<uint64_t>(db.file_bytes() / scan.page_bytes_, 0xfffffffe));
+  scan.pages_ =
+      static_cast<uint32_t>(std::min<uint64_t>(db.file_bytes() / scan.page_bytes_, 0xfffffffe));
 
   if (Status s = scan.read_columns(db, table, columns); !s.ok()) return s.error();
-  Result<Stmt> root = db.prepare("select rootpage from sqlite_master where type = 'table' and name = ?");
+  Result<Stmt> root =
+      db.prepare("select rootpage from sqlite_master where type = 'table' and name = ?");
   if (!root.ok()) return root.error();
   root->bind(1, std::string_view(table));
   if (!root->step()) return scan.odd("no such table");
@@ -157,7 +167,8 @@ Result<TableScan> TableScan::open(Db& db, const std::string& table, std::span<co
 
   // Equal shares of the leaves; their rows are numbered by what lies before them.
   const size_t parts = std::clamp<size_t>(
-      std::min<size_t>(scan.rows_ / kRowsPerPart, std::thread::hardware_concurrency()), 1, kMostParts);
+      std::min<size_t>(scan.rows_ / kRowsPerPart, std::thread::hardware_concurrency()), 1,
+      kMostParts);
   size_t row = 0;
   for (size_t leaf = 0, part = 0; leaf < scan.leaves_.size() || part < parts; ++leaf) {
     while (part < parts && leaf == scan.leaves_.size() * part / parts) {
@@ -170,7 +181,8 @@ Result<TableScan> TableScan::open(Db& db, const std::string& table, std::span<co
   return scan;
 }
 
-Status TableScan::read_columns(Db& db, const std::string& table, std::span<const char* const> columns) {
+Status TableScan::read_columns(Db& db, const std::string& table,
+                               std::span<const char* const> columns) {
   Result<Stmt> stmt =
       db.prepare("select name, hidden, pk, lower(type) from pragma_table_xinfo(?) order by cid");
   if (!stmt.ok()) return stmt.error();
@@ -198,7 +210,8 @@ Status TableScan::read_columns(Db& db, const std::string& table, std::span<const
 
 Status TableScan::read_page(Db& db, uint32_t page, std::span<uint8_t> bytes) const {
   if (page < 2 || page > pages_) return odd("page out of range");
-  if (!db.read_file_bytes(uint64_t{page - 1} * page_bytes_, bytes)) return odd("page cannot be read");
+  if (!db.read_file_bytes(uint64_t{page - 1} * page_bytes_, bytes))
+    return odd("page cannot be read");
   return {};
 }
 
@@ -239,7 +252,8 @@ Status TableScan::collect_leaves(Db& db, uint32_t root) {
   return {};
 }
 
-Status TableScan::read_overflow(Db& db, uint32_t page, uint64_t missing, std::string& payload) const {
+Status TableScan::read_overflow(Db& db, uint32_t page, uint64_t missing,
+                                std::string& payload) const {
   std::vector<uint8_t> bytes(page_bytes_);
   while (missing > 0) {
     if (Status s = read_page(db, page, bytes); !s.ok()) return s;
@@ -261,7 +275,8 @@ bool TableScan::parse_record(std::string_view payload, ScanRow& row) const {
   const uint8_t* const types_end = begin + header_bytes;
   const uint8_t* body = types_end;
   ScanRow::Value* const values = row.values_.data();
-  // A record may be shorter than its table when columns were added later; SQLite knows their defaults.
+  // A record may be shorter than its table when columns were added later; SQLite knows their
+  // defaults.
   for (const int wanted : wanted_) {
     if (type >= types_end) return false;
     uint64_t serial_type = *type++;
@@ -280,7 +295,8 @@ bool TableScan::parse_record(std::string_view payload, ScanRow& row) const {
     if (wanted >= 0) values[wanted] = {serial_type, body};
     body += bytes;
   }
-  if (rowid_column_ >= 0 && values[rowid_column_].serial_type == 0) values[rowid_column_].bytes = nullptr;
+  if (rowid_column_ >= 0 && values[rowid_column_].serial_type == 0)
+    values[rowid_column_].bytes = nullptr;
   return true;
 }
 
@@ -288,13 +304,14 @@ Status TableScan::run(size_t part, const std::function<void(size_t, const ScanRo
   Result<Db> db = Db::open_read_only(path_);
   if (!db.ok()) return db.error();
   const size_t last = part + 1 < parts() ? first_leaf_of_part_[part + 1] : leaves_.size();
-  const uint64_t most_local = usable_bytes_ - 35, least_local = (usable_bytes_ - 12) * 32 / 255 - 23;
+  const uint64_t most_local = usable_bytes_ - 35,
+                 least_local = (usable_bytes_ - 12) * 32 / 255 - 23;
   std::vector<uint8_t> buffer(page_bytes_ + kPaddingBytes);
   const std::span<uint8_t> bytes(buffer.data(), page_bytes_);
   std::string joined;
   ScanRow row;
-  row.values_.resize(
-      static_cast<size_t>(std::count_if(wanted_.begin(), wanted_.end(), [](int w) { return w >= 0; })));
+  row.values_.resize(static_cast<size_t>(
+      std::count_if(wanted_.begin(), wanted_.end(), [](int w) { return w >= 0; })));
   size_t number = first_row_of_part_[part];
   for (size_t leaf = first_leaf_of_part_[part]; leaf < last; ++leaf) {
     if (Status s = read_page(*db, leaves_[leaf].page, bytes); !s.ok()) return s;
@@ -317,12 +334,14 @@ Status TableScan::run(size_t part, const std::function<void(size_t, const ScanRo
         const uint64_t fits = least_local + (size - least_local) % (usable_bytes_ - 4);
         local = fits <= most_local ? fits : least_local;
       }
-      if (local + (local < size ? 4 : 0) > static_cast<uint64_t>(end - at)) return odd("page is damaged");
+      if (local + (local < size ? 4 : 0) > static_cast<uint64_t>(end - at))
+        return odd("page is damaged");
       std::string_view payload(reinterpret_cast<const char*>(at), local);
       if (local < size) {
         if (size > uint64_t{pages_} * page_bytes_) return odd("page is damaged");
         joined = payload;
-        if (Status s = read_overflow(*db, big32(at + local), size - local, joined); !s.ok()) return s;
+        if (Status s = read_overflow(*db, big32(at + local), size - local, joined); !s.ok())
+          return s;
         joined.append(kPaddingBytes, '\0');
         payload = std::string_view(joined).substr(0, size);
       }

@@ -1,11 +1,11 @@
 // TableScan: all rows of one table, read straight from the pages of an SQLite file.
 //
-// Asking SQLite for a million rows costs a virtual-machine program per row; a trace's tables are plain
-// rowid tables whose format is documented (https://www.sqlite.org/fileformat2.html), so the loader walks
-// their leaf pages itself, several threads at once, each row knowing its place beforehand. That is an
-// order of magnitude faster and changes nothing else: whatever is out of the ordinary (write-ahead log,
-// UTF-16, WITHOUT ROWID, generated columns, any damage) makes open() or run() fail, and the caller asks
-// SQLite instead, which then gives the answer or the error.
+// Asking SQLite for a million rows costs a virtual-machine program per row; a trace's tables are
+// plain rowid tables whose format is documented (https://www.sqlite.org/fileformat2.html), so the
+// loader walks their leaf pages itself, several threads at once, each row knowing its place
+// beforehand. That is an order of magnitude faster and changes nothing else: whatever is out of the
+// ordinary (write-ahead log, UTF-16, WITHOUT ROWID, generated columns, any damage) makes open() or
+// run() fail, and the caller asks SQLite instead, which then gives the answer or the error.
 //
 // The caller holds a read transaction on the file meanwhile, so that no writer changes it.
 #pragma once
@@ -43,7 +43,8 @@ class ScanRow {
   bool is_null(int column) const { return is_stored(column) && value(column).serial_type == 0; }
   bool is_integer(int column) const;
 
-  // The value as the file holds it. Not for the column that names the row itself, which holds nothing.
+  // The value as the file holds it. Not for the column that names the row itself, which holds
+  // nothing.
   struct Value {
     uint64_t serial_type = 0;
     const uint8_t* bytes = nullptr;
@@ -66,7 +67,8 @@ uint64_t stored_bytes(uint64_t serial_type);
 class TableScan {
  public:
   // Fails when the file or the table is not of the plain kind.
-  static Result<TableScan> open(Db& db, const std::string& table, std::span<const char* const> columns);
+  static Result<TableScan> open(Db& db, const std::string& table,
+                                std::span<const char* const> columns);
 
   size_t rows() const { return rows_; }
   uint64_t leaf_bytes() const { return uint64_t{page_bytes_} * leaves_.size(); }

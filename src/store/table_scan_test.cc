@@ -1,5 +1,5 @@
-// Whatever SQLite stores in a plain table, the scan of its pages reads the same; what is not plain is
-// refused.
+// Whatever SQLite stores in a plain table, the scan of its pages reads the same; what is not plain
+// is refused.
 #include "store/table_scan.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,8 @@ namespace {
 class TableScanTest : public testing::Test {
  protected:
   void SetUp() override {
-    path_ = (std::filesystem::temp_directory_path() / ("table_scan_test." + std::to_string(getpid()) + ".db"))
+    path_ = (std::filesystem::temp_directory_path() /
+             ("table_scan_test." + std::to_string(getpid()) + ".db"))
                 .string();
     std::filesystem::remove(path_);
   }
@@ -30,7 +31,8 @@ class TableScanTest : public testing::Test {
   }
 
   // Every row as text, by the scan and by SQLite.
-  static std::string scanned(Db& db, std::span<const char* const> columns, size_t* parts = nullptr) {
+  static std::string scanned(Db& db, std::span<const char* const> columns,
+                             size_t* parts = nullptr) {
     Result<TableScan> scan = TableScan::open(db, "t", columns);
     if (!scan.ok()) return "refused: " + scan.error().message;
     std::string out;
@@ -71,7 +73,8 @@ constexpr const char* kAll[] = {"id", "a", "b"};
 TEST_F(TableScanTest, ReadsEveryKindOfValueAsSqliteDoes) {
   Db db = make(
       "create table t (id integer primary key, a, b text);"
-      "insert into t values (1, 0, ''), (2, 1, 'x'), (3, -1, null), (4, 127, '12abc'), (5, 32768, '-7'), (6, "
+      "insert into t values (1, 0, ''), (2, 1, 'x'), (3, -1, null), (4, 127, '12abc'), (5, 32768, "
+      "'-7'), (6, "
       "-8388609, 'é'),"
       "(7, 2147483648, x'00ff'), (8, 140737488355328, '  9'), (9, 9223372036854775807, 'z'), (10, "
       "-9223372036854775807, 5),"
@@ -103,7 +106,8 @@ TEST_F(TableScanTest, CutsLargeTablesIntoPartsAndKeepsTheOrder) {
 
 TEST_F(TableScanTest, AKeyThatIsNotTheRowNumberIsReadFromTheRow) {
   Db db = make(
-      "create table t (id bigint primary key, a, b text); insert into t values (50, 1, 'x'), (40, 2, 'y')");
+      "create table t (id bigint primary key, a, b text); insert into t values (50, 1, 'x'), (40, "
+      "2, 'y')");
   EXPECT_EQ(scanned(db, kAll), asked(db, kAll));
 }
 
@@ -114,7 +118,9 @@ TEST_F(TableScanTest, AnEmptyTableHasNoRows) {
 
 TEST_F(TableScanTest, RefusesWhatIsNotAPlainTable) {
   const std::pair<const char*, const char*> cases[] = {
-      {"create table t (id integer primary key, a, b) without rowid; insert into t values (1, 2, 3)", ""},
+      {"create table t (id integer primary key, a, b) without rowid; insert into t values (1, 2, "
+       "3)",
+       ""},
       {"create table t (id integer primary key, a, b as (a + 1)); insert into t values (1, 2)", ""},
       {"create view t as select 1 as id, 2 as a, 3 as b", ""},
       {"create table t (id integer primary key, a)", ""},
@@ -131,7 +137,8 @@ TEST_F(TableScanTest, RefusesWhatIsNotAPlainTable) {
 
 TEST_F(TableScanTest, RefusesRowsFromBeforeAColumnWasAdded) {
   Db db = make(
-      "create table t (id integer primary key, a); insert into t values (1, 2); alter table t add column b "
+      "create table t (id integer primary key, a); insert into t values (1, 2); alter table t add "
+      "column b "
       "default 9");
   Result<TableScan> scan = TableScan::open(db, "t", kAll);
   ASSERT_TRUE(scan.ok());

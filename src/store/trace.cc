@@ -26,7 +26,8 @@ Strings::Strings(Strings&&) noexcept = default;
 Strings& Strings::operator=(Strings&&) noexcept = default;
 
 Str Strings::intern(std::string_view text) {
-  if (const auto found = index_->by_text.find(text); found != index_->by_text.end()) return found->second;
+  if (const auto found = index_->by_text.find(text); found != index_->by_text.end())
+    return found->second;
   constexpr size_t kBlock = 1 << 16;
   std::string_view kept;
   if (text.size() > kBlock / 4) {
@@ -61,7 +62,8 @@ Trace::Trace(Trace&&) noexcept = default;
 Trace& Trace::operator=(Trace&&) noexcept = default;
 
 std::string_view Trace::args(size_t api_row) const {
-  return arg_texts_ == nullptr ? std::string_view() : arg_texts_->texts[arg_texts_->of_api[api_row]];
+  return arg_texts_ == nullptr ? std::string_view()
+                               : arg_texts_->texts[arg_texts_->of_api[api_row]];
 }
 
 bool Trace::is_emulated() const {

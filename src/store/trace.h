@@ -1,9 +1,9 @@
-// Trace: a whole .rpd file in columns, as analyses and exports want it. Reads schema 2 and 3, ours and
-// RPD's own. Immutable once loaded; any thread may read it.
+// Trace: a whole .rpd file in columns, as analyses and exports want it. Reads schema 2 and 3, ours
+// and RPD's own. Immutable once loaded; any thread may read it.
 //
-// Strings are interned: equal texts have equal Str numbers however many sessions wrote them, so analyses
-// compare and group numbers. Argument texts (rocpd_ustring) are unique per call and can dwarf everything
-// else; they are loaded only when asked for.
+// Strings are interned: equal texts have equal Str numbers however many sessions wrote them, so
+// analyses compare and group numbers. Argument texts (rocpd_ustring) are unique per call and can
+// dwarf everything else; they are loaded only when asked for.
 #pragma once
 
 #include <cstdint>
@@ -190,7 +190,8 @@ class Trace {
   std::vector<StackFrame> stack_frames;
   std::vector<LibraryEvent> libraries;       // in time order
   std::vector<AllocationEvent> allocations;  // in time order
-  bool has_allocations = false;              // the file has the table, even if nothing was allocated
+  // The file has the table, even if nothing was allocated.
+  bool has_allocations = false;
   std::vector<Problem> problems;
 
   // Argument text of an api row; "" unless loaded with `args`.

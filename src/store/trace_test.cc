@@ -14,9 +14,9 @@ namespace wavetap::store {
 namespace {
 
 std::string scratch_file(const char* name) {
-  const std::string path =
-      (std::filesystem::temp_directory_path() / ("wavetap-store-" + std::to_string(getpid()) + "-" + name))
-          .string();
+  const std::string path = (std::filesystem::temp_directory_path() /
+                            ("wavetap-store-" + std::to_string(getpid()) + "-" + name))
+                               .string();
   std::filesystem::remove(path);
   return path;
 }
@@ -78,7 +78,8 @@ TEST(Trace, CountsLinksToNowhere) {
 
 TEST(Trace, SaysWhatIsWrongWithAFileThatIsNone) {
   const std::string path = scratch_file("text.rpd");
-  std::ofstream(path) << "this is not a database, it only has its name; it goes on long enough to be read";
+  std::ofstream(path)
+      << "this is not a database, it only has its name; it goes on long enough to be read";
   Result<Trace> trace = Trace::load(path);
   ASSERT_FALSE(trace.ok());
   EXPECT_NE(trace.error().message.find("not a trace"), std::string::npos) << trace.error().message;
@@ -92,9 +93,11 @@ TEST(Trace, ReadsARangeSplitTableCompletely) {
   ASSERT_TRUE(db.ok());
   ASSERT_TRUE(create_schema(*db).ok());
   ASSERT_TRUE(
-      db->exec("insert into rocpd_string values (1,''),(2,'f'); insert into rocpd_ustring values (1,'');"
+      db->exec("insert into rocpd_string values (1,''),(2,'f'); insert into rocpd_ustring values "
+               "(1,'');"
                "with recursive n(i) as (select 1 union all select i + 1 from n where i < 120000) "
-               "insert into rocpd_api select case when i % 2 then i else 2147483649 + i end, 1, i % 7, i, i "
+               "insert into rocpd_api select case when i % 2 then i else 2147483649 + i end, 1, i "
+               "% 7, i, i "
                "+ 1, 2, 1, 1, 1 from n")
           .ok());
   Result<Trace> trace = Trace::load(path);
@@ -108,7 +111,8 @@ TEST(Trace, ReadsARangeSplitTableCompletely) {
 
 TEST(Trace, ReadsSchemaTwoWithArgumentsAmongTheStrings) {
   const char* golden = std::getenv("WAVETAP_GOLDEN");
-  const std::string folder = golden != nullptr ? golden : std::string(WT_SOURCE_DIR) + "/../shared/golden";
+  const std::string folder =
+      golden != nullptr ? golden : std::string(WT_SOURCE_DIR) + "/../shared/golden";
   if (!std::filesystem::exists(folder + "/matmul_result.rpd"))
     GTEST_SKIP() << "no reference traces at " << folder;
   Result<Trace> trace = Trace::load(folder + "/matmul_result.rpd", {.args = true});

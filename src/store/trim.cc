@@ -1,5 +1,6 @@
-// A trimmed trace is written afresh: its tables are made as they are in the input, then filled with the rows that
-// stay. First those that calls and ops decide about, in parallel; then the strings these still refer to.
+// A trimmed trace is written afresh: its tables are made as they are in the input, then filled with
+// the rows that stay. First those that calls and ops decide about, in parallel; then the strings
+// these still refer to.
 #include "store/trim.h"
 
 #include <unistd.h>
@@ -23,8 +24,9 @@
 namespace wavetap::store {
 namespace {
 
-constexpr const char* kDerived[] = {"ext_callstack",        "ext_autogradapi", "ext_graph",
-                                    "ext_graph_kernelapis", "rocpd_graphapi",  "rocpd_graphLaunchapi"};
+constexpr const char* kDerived[] = {"ext_callstack",  "ext_autogradapi",
+                                    "ext_graph",      "ext_graph_kernelapis",
+                                    "rocpd_graphapi", "rocpd_graphLaunchapi"};
 constexpr const char* kDerivedViews[] = {"callStack_inclusive_name",
                                          "callStack_exclusive_name",
                                          "callStack_inclusive",
@@ -45,11 +47,14 @@ struct Keep {
 };
 
 Result<Keep> select_rows(const Trace& trace, const TrimOptions& options) {
-  const auto in_time = [&](int64_t start) { return start >= options.begin && start <= options.end; };
+  const auto in_time = [&](int64_t start) {
+    return start >= options.begin && start <= options.end;
+  };
   std::vector<bool> keep_api(trace.apis.size(), false), linked(trace.ops.size(), false),
       keep_op(trace.ops.size(), false);
 
-  // Marked ranges per thread by start, each with the latest end of those that start no later than it.
+  // Marked ranges per thread by start, each with the latest end of those that start no later than
+  // it.
   std::vector<std::vector<std::pair<int64_t, int64_t>>> ranges(trace.threads.size());
   if (!options.marker.empty()) {
     Result<std::regex> pattern = util::compile_pattern(options.marker);
@@ -60,14 +65,16 @@ Result<Keep> select_rows(const Trace& trace, const TrimOptions& options) {
         ranges[trace.apis.thread[row]].push_back({trace.apis.start[row], trace.apis.end[row]});
     for (auto& list : ranges) {
       std::sort(list.begin(), list.end());
-      for (size_t i = 1; i < list.size(); ++i) list[i].second = std::max(list[i].second, list[i - 1].second);
+      for (size_t i = 1; i < list.size(); ++i)
+        list[i].second = std::max(list[i].second, list[i - 1].second);
     }
   }
   const auto in_marker = [&](size_t row) {
     if (options.marker.empty()) return true;
     const auto& list = ranges[trace.apis.thread[row]];
-    const auto after = std::upper_bound(list.begin(), list.end(), trace.apis.start[row],
-                                        [](int64_t start, const auto& range) { return start < range.first; });
+    const auto after =
+        std::upper_bound(list.begin(), list.end(), trace.apis.start[row],
+                         [](int64_t start, const auto& range) { return start < range.first; });
     return after != list.begin() && std::prev(after)->second >= trace.apis.end[row];
   };
 
@@ -82,9 +89,11 @@ Result<Keep> select_rows(const Trace& trace, const TrimOptions& options) {
     }
     std::vector<bool> launches(trace.apis.size(), false);
     for (size_t i = 0; i < trace.links.size(); ++i)
-      if (trace.links.api[i] != kNoRow && trace.links.op[i] != kNoRow && wanted_op[trace.links.op[i]])
+      if (trace.links.api[i] != kNoRow && trace.links.op[i] != kNoRow &&
+          wanted_op[trace.links.op[i]])
         launches[trace.links.api[i]] = true;
-    for (size_t row = 0; row < trace.apis.size(); ++row) keep_api[row] = keep_api[row] && launches[row];
+    for (size_t row = 0; row < trace.apis.size(); ++row)
+      keep_api[row] = keep_api[row] && launches[row];
   }
   for (size_t i = 0; i < trace.links.size(); ++i) {
     const uint32_t api = trace.links.api[i], op = trace.links.op[i];
@@ -111,8 +120,8 @@ struct TableShape {
   bool plain = true;
 };
 
-// The input's schema in the new file: tables and indexes now, so that they are filled together; views and triggers
-// once all rows are in.
+// The input's schema in the new file: tables and indexes now, so that they are filled together;
+// views and triggers once all rows are in.
 struct Schema {
   std::vector<TableShape> tables;
   std::vector<std::string> later;  // statements
@@ -122,7 +131,8 @@ struct Schema {
 Result<TableShape> shape_of(Db& db, const std::string& table) {
   TableShape shape;
   shape.name = table;
-  Result<Stmt> columns = db.prepare("select name, hidden, pk, lower(type) from pragma_table_xinfo(?) order by cid");
+  Result<Stmt> columns =
+      db.prepare("select name, hidden, pk, lower(type) from pragma_table_xinfo(?) order by cid");
   if (!columns.ok()) return columns.error();
   columns->bind(1, std::string_view(table));
   int keys = 0;
@@ -131,7 +141,8 @@ Result<TableShape> shape_of(Db& db, const std::string& table) {
       shape.plain = false;
       continue;
     }
-    if (columns->int64(2) != 0 && ++keys > 0 && columns->text(3) == "integer") shape.key = static_cast<int>(shape.columns.size());
+    if (columns->int64(2) != 0 && ++keys > 0 && columns->text(3) == "integer")
+      shape.key = static_cast<int>(shape.columns.size());
     shape.columns.emplace_back(columns->text(0));
   }
   if (!columns->status().ok()) return columns->status().error();
@@ -145,8 +156,10 @@ Result<TableShape> shape_of(Db& db, const std::string& table) {
 Result<Schema> make_tables(Db& in, Db& out) {
   Schema schema;
   Result<Stmt> rows = in.prepare(
-      "select type, name, sql from sqlite_master where sql is not null and name not like 'sqlite\\_%' escape '\\' "
-      "order by case type when 'table' then 0 when 'index' then 1 when 'view' then 2 else 3 end, rowid");
+      "select type, name, sql from sqlite_master where sql is not null and name not like "
+      "'sqlite\\_%' escape '\\' "
+      "order by case type when 'table' then 0 when 'index' then 1 when 'view' then 2 else 3 end, "
+      "rowid");
   if (!rows.ok()) return rows.error();
   while (rows->step()) {
     const std::string type(rows->text(0)), name(rows->text(1)), sql(rows->text(2));
@@ -156,7 +169,8 @@ Result<Schema> make_tables(Db& in, Db& out) {
       continue;
     }
     std::string start = sql.substr(0, 14);
-    std::transform(start.begin(), start.end(), start.begin(), [](unsigned char c) { return std::tolower(c); });
+    std::transform(start.begin(), start.end(), start.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
     if (start == "create virtual") {
       schema.left_out.push_back(name);
       continue;
@@ -174,7 +188,8 @@ Result<Schema> make_tables(Db& in, Db& out) {
 }
 
 // Whether an id is among the kept rows; one object per thread.
-std::function<bool(int64_t)> is_kept(const std::vector<int64_t>& ids, const std::vector<bool>& keep) {
+std::function<bool(int64_t)> is_kept(const std::vector<int64_t>& ids,
+                                     const std::vector<bool>& keep) {
   return [finder = RowFinder(ids), &keep](int64_t id) mutable {
     const uint32_t row = finder.find(id);
     return row != kNoRow && keep[row];
@@ -183,7 +198,8 @@ std::function<bool(int64_t)> is_kept(const std::vector<int64_t>& ids, const std:
 
 class Trimmer {
  public:
-  Trimmer(const Trace& trace, const Keep& keep, const TrimOptions& options) : trace_(trace), keep_(keep), options_(options) {
+  Trimmer(const Trace& trace, const Keep& keep, const TrimOptions& options)
+      : trace_(trace), keep_(keep), options_(options) {
     for (size_t row = 0; row < keep.apis.size(); ++row)
       if (keep.apis[row]) extend(trace.apis.start[row], trace.apis.end[row]);
     for (size_t row = 0; row < keep.ops.size(); ++row)
@@ -197,7 +213,10 @@ class Trimmer {
     {
       Result<Db> out = Db::create(path);
       if (!out.ok()) return out.error();
-      if (Status s = out->exec("pragma page_size = 4096; pragma encoding = 'UTF-8'; pragma journal_mode = off; pragma synchronous = off"); !s.ok()) return s.error();
+      if (Status s = out->exec("pragma page_size = 4096; pragma encoding = 'UTF-8'; pragma "
+                               "journal_mode = off; pragma synchronous = off");
+          !s.ok())
+        return s.error();
       Result<Schema> made = make_tables(*in, *out);
       if (!made.ok()) return made.error();
       schema = std::move(*made);
@@ -206,9 +225,11 @@ class Trimmer {
     if (Status s = fill(path, schema); !s.ok()) return s.error();
     Result<Db> out = Db::open_read_write(path);
     if (!out.ok()) return out.error();
-    if (Status s = out->exec("pragma journal_mode = off; pragma synchronous = off"); !s.ok()) return s.error();
-    if (Status s = out->exec("delete from rocpd_metadata where tag like 'Callstack::%' or tag like 'Autograd::%' or "
-                             "tag like 'Graph::%' or tag like 'references::%'");
+    if (Status s = out->exec("pragma journal_mode = off; pragma synchronous = off"); !s.ok())
+      return s.error();
+    if (Status s = out->exec(
+            "delete from rocpd_metadata where tag like 'Callstack::%' or tag like 'Autograd::%' or "
+            "tag like 'Graph::%' or tag like 'references::%'");
         !s.ok() && out->has_table_or_view("rocpd_metadata"))
       return s.error();
     for (const std::string& statement : schema.later)
@@ -222,7 +243,9 @@ class Trimmer {
     end_ = std::max(end_, end);
   }
 
-  bool is_text_table(std::string_view table) const { return table == "rocpd_string" || table == "rocpd_ustring"; }
+  bool is_text_table(std::string_view table) const {
+    return table == "rocpd_string" || table == "rocpd_ustring";
+  }
 
   TableCopy plan(const TableShape& shape) {
     TableCopy copy;
@@ -232,8 +255,10 @@ class Trimmer {
       copy.columns.emplace_back().from = shape.columns[i];
       if (is_text_table(shape.name)) continue;
       const Meaning meaning = meaning_of(shape.name, shape.columns[i]);
-      if (meaning == Meaning::kCall) copy.conditions.push_back({i, is_kept(trace_.apis.id, keep_.apis)});
-      if (meaning == Meaning::kOp) copy.conditions.push_back({i, is_kept(trace_.ops.id, keep_.ops)});
+      if (meaning == Meaning::kCall)
+        copy.conditions.push_back({i, is_kept(trace_.apis.id, keep_.apis)});
+      if (meaning == Meaning::kOp)
+        copy.conditions.push_back({i, is_kept(trace_.ops.id, keep_.ops)});
       if (meaning == Meaning::kString || (meaning == Meaning::kText && trace_.schema_version < 3))
         copy.collect.push_back({i, &strings_.emplace_back()});
       else if (meaning == Meaning::kText) copy.collect.push_back({i, &texts_.emplace_back()});
@@ -263,10 +288,13 @@ class Trimmer {
     }
     std::sort(ids.begin(), ids.end());
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-    const auto id = std::find_if(copy.columns.begin(), copy.columns.end(), [](const CopyColumn& c) { return c.from == "id"; });
+    const auto id = std::find_if(copy.columns.begin(), copy.columns.end(),
+                                 [](const CopyColumn& c) { return c.from == "id"; });
     if (id != copy.columns.end())
       copy.conditions.push_back({static_cast<size_t>(id - copy.columns.begin()),
-                                 [finder = RowFinder(ids)](int64_t value) mutable { return finder.find(value) != kNoRow; }});
+                                 [finder = RowFinder(ids)](int64_t value) mutable {
+                                   return finder.find(value) != kNoRow;
+                                 }});
     return {};
   }
 
@@ -274,7 +302,9 @@ class Trimmer {
     Result<BulkWriter> bulk = BulkWriter::open(path);
     if (!bulk.ok()) return bulk.error();
     const auto progress = [&](uint64_t bytes) {
-      if (options_.progress) options_.progress(std::min(1.0, static_cast<double>(bytes) / static_cast<double>(total_bytes_)));
+      if (options_.progress)
+        options_.progress(
+            std::min(1.0, static_cast<double>(bytes) / static_cast<double>(total_bytes_)));
     };
     std::deque<TableCopy> copies;  // jobs refer to them
     std::vector<std::pair<const TableShape*, const TableCopy*>> by_sql;
@@ -287,12 +317,15 @@ class Trimmer {
       const bool is_text = is_text_table(shape.name);
       const auto job = [this, &copy, target, is_text, &used_strings, &used_texts]() -> Status {
         if (is_text)
-          if (Status s = plan_texts(copy.table == "rocpd_string" ? used_strings : used_texts, copy); !s.ok()) return s;
+          if (Status s = plan_texts(copy.table == "rocpd_string" ? used_strings : used_texts, copy);
+              !s.ok())
+            return s;
         return target == nullptr ? Status() : copy_rows(trace_.path, copy, *target, done_bytes_);
       };
       std::vector<std::function<Status()>>& phase = is_text ? second : first;
       // The longest first.
-      if (shape.name == "rocpd_api" || shape.name == "rocpd_ustring") phase.insert(phase.begin(), job);
+      if (shape.name == "rocpd_api" || shape.name == "rocpd_ustring")
+        phase.insert(phase.begin(), job);
       else phase.push_back(job);
     }
     if (Status s = run_jobs(first, done_bytes_, progress); !s.ok()) return s;
@@ -301,7 +334,8 @@ class Trimmer {
     if (by_sql.empty()) return {};
     Result<Db> db = Db::open_read_write(path);
     if (!db.ok()) return db.error();
-    if (Status s = db->exec("pragma journal_mode = off; pragma synchronous = off; begin"); !s.ok()) return s;
+    if (Status s = db->exec("pragma journal_mode = off; pragma synchronous = off; begin"); !s.ok())
+      return s;
     for (const auto& [shape, copy] : by_sql) {
       Result<SqlTable> table = SqlTable::open(*db, shape->name, shape->columns);
       if (!table.ok()) return table.error();
@@ -321,7 +355,8 @@ class Trimmer {
 
 }  // namespace
 
-Result<TrimResult> trim_trace(const Trace& trace, const std::string& output, const TrimOptions& options) {
+Result<TrimResult> trim_trace(const Trace& trace, const std::string& output,
+                              const TrimOptions& options) {
   Result<Keep> keep = select_rows(trace, options);
   if (!keep.ok()) return keep.error();
   if (access(output.c_str(), F_OK) == 0)
@@ -339,8 +374,11 @@ Result<TrimResult> trim_trace(const Trace& trace, const std::string& output, con
     std::filesystem::remove(part, ignored);
     return status.error();
   }
-  const auto count = [](const std::vector<bool>& kept) { return static_cast<uint64_t>(std::count(kept.begin(), kept.end(), true)); };
-  return TrimResult{trace.apis.size(), count(keep->apis), trace.ops.size(), count(keep->ops), std::move(*left_out)};
+  const auto count = [](const std::vector<bool>& kept) {
+    return static_cast<uint64_t>(std::count(kept.begin(), kept.end(), true));
+  };
+  return TrimResult{trace.apis.size(), count(keep->apis), trace.ops.size(), count(keep->ops),
+                    std::move(*left_out)};
 }
 
 }  // namespace wavetap::store

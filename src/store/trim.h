@@ -13,7 +13,8 @@
 namespace wavetap::store {
 
 struct TrimOptions {
-  // Calls that start within [begin, end] stay, with their ops; ops without a call by their own start.
+  // Calls that start within [begin, end] stay, with their ops; ops without a call by their own
+  // start.
   int64_t begin = std::numeric_limits<int64_t>::min();
   int64_t end = std::numeric_limits<int64_t>::max();
   // Non-empty: only calls inside a marker whose text matches (regular expression, searched).
@@ -37,9 +38,10 @@ struct TrimResult {
   std::vector<std::string> left_out;  // tables of kinds that cannot be carried over
 };
 
-// Writes the part of the file `trace` was loaded from to the new file `output`; the input is not touched. Tables
-// keep their columns; rows that hang on calls or ops (column_meaning.h) go with them. Derived ext_* tables are
-// dropped: they described the whole.
-Result<TrimResult> trim_trace(const Trace& trace, const std::string& output, const TrimOptions& options);
+// Writes the part of the file `trace` was loaded from to the new file `output`; the input is not
+// touched. Tables keep their columns; rows that hang on calls or ops (column_meaning.h) go with
+// them. Derived ext_* tables are dropped: they described the whole.
+Result<TrimResult> trim_trace(const Trace& trace, const std::string& output,
+                              const TrimOptions& options);
 
 }  // namespace wavetap::store

@@ -19,7 +19,7 @@ namespace wavetap::util {
 Result<std::vector<std::byte>> read_file(const std::string& path) {
   const ScopedFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return errorf("%s: %s; check the path", path.c_str(), std::strerror(errno));
-  struct stat info{};
+  struct stat info {};
   if (fstat(fd.get(), &info) != 0) return errorf("%s: %s", path.c_str(), std::strerror(errno));
   if (S_ISDIR(info.st_mode)) return errorf("%s: is a directory; name a file", path.c_str());
 
@@ -38,7 +38,8 @@ Result<std::vector<std::byte>> read_file(const std::string& path) {
 Status write_file(const std::string& path, std::string_view content) {
   const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
   std::FILE* file = std::fopen(temporary.c_str(), "wbe");
-  if (file == nullptr) return errorf("%s: %s; choose a writable place", path.c_str(), std::strerror(errno));
+  if (file == nullptr)
+    return errorf("%s: %s; choose a writable place", path.c_str(), std::strerror(errno));
   const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
   const bool closed = std::fclose(file) == 0;
   if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) return {};
@@ -49,12 +50,14 @@ Status write_file(const std::string& path, std::string_view content) {
 
 std::string find_program(const std::string& name) {
   const auto is_program = [](const std::string& path) {
-    struct stat info{};
-    return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
+    struct stat info {};
+    return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+           access(path.c_str(), X_OK) == 0;
   };
   if (name.find('/') != std::string::npos) return is_program(name) ? name : "";
   const char* path = std::getenv("PATH");
-  for (const std::string& folder : split(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin", ':')) {
+  for (const std::string& folder :
+       split(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin", ':')) {
     const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
     if (is_program(candidate)) return candidate;
   }

@@ -17,8 +17,8 @@ inline Result<std::regex> compile_pattern(const std::string& pattern) {
   }
 }
 
-// Whether the pattern is found in the text. Only its beginning is searched: std::regex calls itself once per
-// character it takes, and a name of megabytes would overflow the stack.
+// Whether the pattern is found in the text. Only its beginning is searched: std::regex calls itself
+// once per character it takes, and a name of megabytes would overflow the stack.
 inline bool is_found(const std::regex& pattern, std::string_view text) {
   text = text.substr(0, 4096);
   return std::regex_search(text.begin(), text.end(), pattern);

@@ -16,7 +16,10 @@ constexpr int64_t kBetweenNs = 100'000'000;
 }  // namespace
 
 Progress::Progress(std::string what, size_t total)
-    : what_(std::move(what)), total_(total), enabled_(isatty(STDERR_FILENO) != 0), started_ns_(now().value) {}
+    : what_(std::move(what)),
+      total_(total),
+      enabled_(isatty(STDERR_FILENO) != 0),
+      started_ns_(now().value) {}
 
 Progress::~Progress() {
   if (shown_) std::fputs("\r\x1b[K", stderr);
@@ -28,7 +31,8 @@ void Progress::update(size_t done, const std::string& item) {
   printed_ns_ = time;
   shown_ = true;
   const size_t share = total_ == 0 ? 0 : std::min(done, total_) * 100 / total_;
-  std::string line = fmt::format("{} [{:<20}] {:3} % {}", what_, std::string(share / 5, '#'), share, escape_control(item));
+  std::string line = fmt::format("{} [{:<20}] {:3} % {}", what_, std::string(share / 5, '#'), share,
+                                 escape_control(item));
   line.resize(std::min(line.size(), output_columns(STDERR_FILENO) - 1));
   fmt::print(stderr, "\r\x1b[K{}", line);
   std::fflush(stderr);

@@ -6,8 +6,8 @@
 
 namespace wavetap::util {
 
-// One line on stderr that says how far a long command is; only when stderr is a terminal, and only after
-// half a second, so that quick commands and logs stay clean. One thread.
+// One line on stderr that says how far a long command is; only when stderr is a terminal, and only
+// after half a second, so that quick commands and logs stay clean. One thread.
 class Progress {
  public:
   Progress(std::string what, size_t total);

@@ -1,5 +1,6 @@
-// Signals are not handled in handlers: they are blocked and taken one by one with sigwaitinfo, SIGCHLD
-// among them. So nothing is interrupted, nothing races with waitpid, and forwarding is a plain loop.
+// Signals are not handled in handlers: they are blocked and taken one by one with sigwaitinfo,
+// SIGCHLD among them. So nothing is interrupted, nothing races with waitpid, and forwarding is a
+// plain loop.
 //
 // A key such as ^C makes the kernel signal the whole foreground process group, the child included;
 // passing that on would deliver it twice. Its si_code is SI_KERNEL, a kill() from elsewhere is not.
@@ -25,14 +26,16 @@ Error start_failure(const std::string& program, int reason) {
   if (reason == ENOENT && program.find('/') == std::string::npos) {
     return errorf("%s: not found in PATH; check the name", program.c_str());
   }
-  return errorf("%s: cannot start: %s; check the path and its permissions", program.c_str(), std::strerror(reason));
+  return errorf("%s: cannot start: %s; check the path and its permissions", program.c_str(),
+                std::strerror(reason));
 }
 
 // In the child, or before replacing this process.
 [[nodiscard]] int exec_command(const Command& command) {
   for (const auto& [name, value] : command.environment) setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> arguments;
-  for (const std::string& argument : command.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : command.arguments)
+    arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());
   return errno;
@@ -50,8 +53,9 @@ class SignalScope {
     sigaddset(&waited_, SIGCHLD);
     for (const int signal : kForwarded) sigaddset(&waited_, signal);
     sigprocmask(SIG_BLOCK, &waited_, &before_);
-    // Whoever started us may ignore SIGCHLD, which would make the kernel reap the child behind our back.
-    struct sigaction standard{};
+    // Whoever started us may ignore SIGCHLD, which would make the kernel reap the child behind our
+    // back.
+    struct sigaction standard {};
     standard.sa_handler = SIG_DFL;
     sigaction(SIGCHLD, &standard, &child_before_);
   }
@@ -69,7 +73,7 @@ class SignalScope {
  private:
   sigset_t waited_{};
   sigset_t before_{};
-  struct sigaction child_before_{};
+  struct sigaction child_before_ {};
 };
 
 // Reads the errno a child that could not exec has written; 0 when exec closed the pipe.
@@ -144,7 +148,8 @@ Result<std::string> output_of(const Command& command, size_t limit_bytes) {
   while (waitpid(child, &wait_status, 0) < 0 && errno == EINTR) {
   }
   if (wait_status != 0) {
-    return errorf("%s: ended with status %d", command.arguments[0].c_str(), shell_status(wait_status));
+    return errorf("%s: ended with status %d", command.arguments[0].c_str(),
+                  shell_status(wait_status));
   }
   return output;
 }

@@ -11,23 +11,24 @@
 namespace wavetap::util {
 
 struct Command {
-  std::vector<std::string> arguments;                             // [0] is looked up in PATH
-  std::vector<std::pair<std::string, std::string>> environment;   // added to, or replacing, ours
+  std::vector<std::string> arguments;                            // [0] is looked up in PATH
+  std::vector<std::pair<std::string, std::string>> environment;  // added to, or replacing, ours
 };
 
 // Exit status as a shell reports it: the program's own, or 128 + signal. An error when the program
 // could not be started at all.
 //
-// While it runs, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 sent to this process go to the
-// program (except those the terminal already sent to both) and this process waits for it to end, so
-// the caller always gets to clean up. One thread; no other child may be waited for meanwhile.
+// While it runs, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 sent to this process go to
+// the program (except those the terminal already sent to both) and this process waits for it to
+// end, so the caller always gets to clean up. One thread; no other child may be waited for
+// meanwhile.
 Result<int> run_in_foreground(const Command& command);
 
 // Replaces this process by the program. Returns only on failure.
 Error replace_process(const Command& command);
 
-// The program's standard output, at most `limit_bytes` of it. An error when it could not be started or did
-// not exit with 0.
+// The program's standard output, at most `limit_bytes` of it. An error when it could not be started
+// or did not exit with 0.
 Result<std::string> output_of(const Command& command, size_t limit_bytes = 1 << 20);
 
 }  // namespace wavetap::util

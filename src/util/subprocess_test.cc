@@ -25,7 +25,8 @@ TEST(Subprocess, ReportsDeathBySignalAsTheShellDoes) {
 TEST(Subprocess, NamesAProgramThatDoesNotExist) {
   const Result<int> missing = run_in_foreground({{"no-such-program-anywhere"}, {}});
   ASSERT_FALSE(missing.ok());
-  EXPECT_NE(missing.error().message.find("no-such-program-anywhere: not found in PATH"), std::string::npos);
+  EXPECT_NE(missing.error().message.find("no-such-program-anywhere: not found in PATH"),
+            std::string::npos);
   EXPECT_FALSE(run_in_foreground({{"/dev/null"}, {}}).ok());
 }
 
@@ -45,7 +46,8 @@ TEST(Subprocess, PassesASignalOnAndWaitsForTheChildsAnswer) {
     kill(self, SIGTERM);
     _exit(0);
   }
-  const Result<int> status = run_in_foreground(shell("trap 'exit 7' TERM; while :; do sleep 0.05; done"));
+  const Result<int> status =
+      run_in_foreground(shell("trap 'exit 7' TERM; while :; do sleep 0.05; done"));
   waitpid(helper, nullptr, 0);
   ASSERT_TRUE(status.ok());
   EXPECT_EQ(*status, 7);

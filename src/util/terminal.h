@@ -11,7 +11,8 @@ namespace wavetap::util {
 // output in a file or a pipe never depends on who produced it.
 size_t output_columns(int fd);
 
-// True when `fd` is a terminal that understands colour and NO_COLOR is not set (https://no-color.org).
+// True when `fd` is a terminal that understands colour and NO_COLOR is not set
+// (https://no-color.org).
 bool wants_colour(int fd);
 
 enum class Style : unsigned char { kBold, kDim, kRed, kGreen, kYellow };

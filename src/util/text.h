@@ -13,8 +13,8 @@ namespace wavetap::util {
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(std::span<const std::string> parts, std::string_view separator);
 
-// Control characters, backslash and bytes outside ASCII as \n, \t, \\ or \xNN, so that a name taken from
-// a file cannot move the cursor of the terminal it is printed on. Valid UTF-8 is kept.
+// Control characters, backslash and bytes outside ASCII as \n, \t, \\ or \xNN, so that a name taken
+// from a file cannot move the cursor of the terminal it is printed on. Valid UTF-8 is kept.
 std::string escape_control(std::string_view text);
 
 // 1536 -> "1.5 KiB", 17163091968 -> "16.0 GiB"; whole numbers below 1 KiB.
@@ -27,8 +27,8 @@ std::string count_of(uint64_t count, std::string_view noun);
 // Decimal or 0x-hexadecimal, whole text, with an optional binary suffix k, m or g (case ignored).
 std::optional<uint64_t> parse_unsigned(std::string_view text);
 
-// The candidate a user most likely meant: smallest edit distance, when that is at most a third of the
-// length. Empty when nothing is near.
+// The candidate a user most likely meant: smallest edit distance, when that is at most a third of
+// the length. Empty when nothing is near.
 std::string nearest_name(std::string_view wanted, std::span<const std::string> candidates);
 
 // Breaks text at spaces so that no line exceeds `columns`; words longer than that stay whole.

@@ -84,7 +84,8 @@ bool AddressSpace::cut(uint64_t begin, uint64_t end) {
   return found;
 }
 
-// Pairs with the acquire load in emu::Memory::epoch(): whoever sees the new epoch finds the new table.
+// Pairs with the acquire load in emu::Memory::epoch(): whoever sees the new epoch finds the new
+// table.
 void AddressSpace::bump_epoch() { epoch_.fetch_add(1, std::memory_order_release); }
 
 }  // namespace wavetap::vgpu

@@ -2,8 +2,8 @@
 // address behind each and the GPU's rights. Thread-safe.
 //
 // Readers (the engine's waves, the packet processors) keep the range they found and look again only
-// when epoch() moved, so lookups are rare and share a lock; the epoch moves only when something that
-// could have been cached is removed or changed, never for a mapping of fresh addresses.
+// when epoch() moved, so lookups are rare and share a lock; the epoch moves only when something
+// that could have been cached is removed or changed, never for a mapping of fresh addresses.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,11 @@ namespace wavetap::vgpu {
 
 class AddressSpace final : public emu::Memory {
  public:
-  // Maps [begin, begin+size). Replaces whatever part of older mappings it covers. An empty range, or one
-  // that wraps around, is ignored.
+  // Maps [begin, begin+size). Replaces whatever part of older mappings it covers. An empty range,
+  // or one that wraps around, is ignored.
   void map(uint64_t begin, uint64_t size_bytes, std::byte* host, bool writable, bool executable);
-  // Removes every mapping inside the range; partial overlaps are cut. True when anything was removed.
+  // Removes every mapping inside the range; partial overlaps are cut. True when anything was
+  // removed.
   bool unmap(uint64_t begin, uint64_t size_bytes);
   void clear();
 

@@ -65,7 +65,8 @@ TEST(AddressSpace, RefusesPointersAcrossTheEndOrWithoutTheRight) {
   EXPECT_EQ(space.host_pointer(GpuAddr{0x1ff8}, 8, false), g_memory + 0xff8);
   EXPECT_EQ(space.host_pointer(GpuAddr{0x1ff9}, 8, false), nullptr);
   EXPECT_EQ(space.host_pointer(GpuAddr{0x1000}, 8, true), nullptr);
-  EXPECT_EQ(space.host_pointer(GpuAddr{0x1000}, std::numeric_limits<uint64_t>::max(), false), nullptr);
+  EXPECT_EQ(space.host_pointer(GpuAddr{0x1000}, std::numeric_limits<uint64_t>::max(), false),
+            nullptr);
 }
 
 TEST(AddressSpace, IgnoresEmptyAndWrappingRanges) {
@@ -98,7 +99,8 @@ TEST(AddressSpace, NeverHandsOutARangeThatDoesNotHoldTheAddress) {
     readers.emplace_back([&] {
       while (!stop.load(std::memory_order_relaxed)) {
         const emu::MappedRange range = space.lookup(GpuAddr{0x5000});
-        if (range.end != 0 && !(range.contains(0x5000, 1) && range.host == g_memory + (range.begin - 0x4000)))
+        if (range.end != 0 &&
+            !(range.contains(0x5000, 1) && range.host == g_memory + (range.begin - 0x4000)))
           wrong.fetch_add(1);
       }
     });

@@ -1,6 +1,7 @@
-// Feeds arbitrary bytes to an AQL queue: the first byte picks how the input is cut, the rest are packets.
-// Addresses in it are drawn towards the mapped memory, so that some of them hit. The processor may refuse
-// the packets in any way it likes; it may not crash, hang or touch memory outside the mapping.
+// Feeds arbitrary bytes to an AQL queue: the first byte picks how the input is cut, the rest are
+// packets. Addresses in it are drawn towards the mapped memory, so that some of them hit. The
+// processor may refuse the packets in any way it likes; it may not crash, hang or touch memory
+// outside the mapping.
 #include <cstdint>
 #include <cstring>
 

@@ -54,8 +54,9 @@ uint64_t AqlProcessor::write_index() noexcept {
   uint64_t index = 0;
   uint64_t host_fault = 0;
   if (host != nullptr && queue_.write_pointer.value % 8 == 0) {
-    guarded([&] { index = __atomic_load_n(reinterpret_cast<const uint64_t*>(host), __ATOMIC_RELAXED); },
-            &host_fault);
+    guarded(
+        [&] { index = __atomic_load_n(reinterpret_cast<const uint64_t*>(host), __ATOMIC_RELAXED); },
+        &host_fault);
   }
   return index;
 }
@@ -102,9 +103,7 @@ Step AqlProcessor::begin_packet() {
   switch (static_cast<amd::PacketType>(type_of(packet_.dispatch.header))) {
     case amd::PacketType::kKernelDispatch: return run_dispatch();
     case amd::PacketType::kBarrierAnd:
-    case amd::PacketType::kBarrierOr:
-      waiting_ = Waiting::kForSignals;
-      return resume_packet();
+    case amd::PacketType::kBarrierOr: waiting_ = Waiting::kForSignals; return resume_packet();
     case amd::PacketType::kVendorSpecific: return run_vendor_packet();
     case amd::PacketType::kAgentDispatch:
       deliver_packet_error(site(), QueueError::kPacket,
@@ -114,7 +113,8 @@ Step AqlProcessor::begin_packet() {
     case amd::PacketType::kInvalid: break;
   }
   deliver_packet_error(site(), QueueError::kPacket, "packet %llu: type %u does not exist",
-                       static_cast<unsigned long long>(read_index_), type_of(packet_.dispatch.header));
+                       static_cast<unsigned long long>(read_index_),
+                       type_of(packet_.dispatch.header));
   return Step::kFaulted;
 }
 
@@ -140,13 +140,14 @@ Step AqlProcessor::resume_packet() {
 Step AqlProcessor::finish_packet() {
   waiting_ = Waiting::kForPacket;
   const GpuTicks end = to_ticks(now());
-  // Release stores: the producer that sees the slot free (its acquire load of read_dispatch_id or of the
-  // header) may overwrite it, and must not be overtaken by our reads of it.
+  // Release stores: the producer that sees the slot free (its acquire load of read_dispatch_id or
+  // of the header) may overwrite it, and must not be overtaken by our reads of it.
   constexpr auto kInvalid = static_cast<uint16_t>(amd::PacketType::kInvalid);
   if (!memory_.store(slot_, kInvalid)) return access_fault("releasing a packet");
   ++read_index_;
   queue_.read_index.store(read_index_, std::memory_order_relaxed);
-  if (!memory_.store(queue_.read_pointer, read_index_)) return access_fault("advancing the read index");
+  if (!memory_.store(queue_.read_pointer, read_index_))
+    return access_fault("advancing the read index");
   if (!complete_signal(queue_, memory_, GpuAddr{packet_.dispatch.completion_signal}, begin_, end)) {
     return access_fault("completing a signal");
   }
@@ -164,9 +165,10 @@ bool AqlProcessor::check_dispatch() {
   uint64_t work_items = 1;
   for (uint32_t axis = 0; axis < dimensions; ++axis) {
     if (p.grid_size[axis] == 0 || p.workgroup_size[axis] == 0) {
-      deliver_packet_error(site(), QueueError::kDimensions, "packet %llu: grid %u,%u,%u workgroup %u,%u,%u",
-                           number, p.grid_size[0], p.grid_size[1], p.grid_size[2], p.workgroup_size[0],
-                           p.workgroup_size[1], p.workgroup_size[2]);
+      deliver_packet_error(site(), QueueError::kDimensions,
+                           "packet %llu: grid %u,%u,%u workgroup %u,%u,%u", number, p.grid_size[0],
+                           p.grid_size[1], p.grid_size[2], p.workgroup_size[0], p.workgroup_size[1],
+                           p.workgroup_size[2]);
       return false;
     }
     work_items *= p.workgroup_size[axis];
@@ -218,19 +220,20 @@ Step AqlProcessor::run_dispatch() {
   dispatch.host = &wave_host_;
   dispatch.cancelled = &queue_.stop;
 
-  // The packet's acquire and release scopes. Engine threads synchronise with this one when they take the
-  // dispatch and when they hand the result back; the host synchronises through the header (acquire load in
-  // next_is_submitted()) and the signal's value (release in complete_signal()).
+  // The packet's acquire and release scopes. Engine threads synchronise with this one when they
+  // take the dispatch and when they hand the result back; the host synchronises through the header
+  // (acquire load in next_is_submitted()) and the signal's value (release in complete_signal()).
   std::atomic_thread_fence(std::memory_order_acquire);
   queue_.kernel_object.store(p.kernel_object, std::memory_order_relaxed);
-  const emu::DispatchResult result = queue_.hooks->run(queue_.hooks->context, *queue_.gpu, dispatch);
+  const emu::DispatchResult result =
+      queue_.hooks->run(queue_.hooks->context, *queue_.gpu, dispatch);
   queue_.kernel_object.store(0, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
 
   queue_.dispatches.fetch_add(1, std::memory_order_relaxed);
   if (queue_.hooks->dispatch_done != nullptr) {
-    const DispatchRecord record{queue_.gpu,   queue_.id, &dispatch,
-                                &result,      begin_.value, to_ticks(now()).value};
+    const DispatchRecord record{queue_.gpu, queue_.id,    &dispatch,
+                                &result,    begin_.value, to_ticks(now()).value};
     queue_.hooks->dispatch_done(queue_.hooks->context, record);
   }
   if (result.fault) {
@@ -244,22 +247,22 @@ Step AqlProcessor::run_dispatch() {
 
 Step AqlProcessor::run_vendor_packet() {
   switch (static_cast<amd::VendorFormat>(packet_.barrier_value.format)) {
-    case amd::VendorFormat::kBarrierValue:
-      waiting_ = Waiting::kForValue;
-      return resume_packet();
+    case amd::VendorFormat::kBarrierValue: waiting_ = Waiting::kForValue; return resume_packet();
     case amd::VendorFormat::kPm4Ib: {
       // One INDIRECT_BUFFER call; any other embedded packet is executed just as well.
       const uint32_t dwords = Pm4Interpreter::packet_dwords(packet_.pm4.ib_jump[0]);
       if (dwords == 0 || dwords > 4) {
         deliver_packet_error(site(), QueueError::kVendorPacket,
                              "packet %llu: embedded PM4 header 0x%08x of %u dwords",
-                             static_cast<unsigned long long>(read_index_), packet_.pm4.ib_jump[0], dwords);
+                             static_cast<unsigned long long>(read_index_), packet_.pm4.ib_jump[0],
+                             dwords);
         return Step::kFaulted;
       }
       return after_pm4(pm4_.execute({packet_.pm4.ib_jump, dwords}));
     }
   }
-  deliver_packet_error(site(), QueueError::kVendorPacket, "packet %llu: vendor format %u does not exist",
+  deliver_packet_error(site(), QueueError::kVendorPacket,
+                       "packet %llu: vendor format %u does not exist",
                        static_cast<unsigned long long>(read_index_), packet_.barrier_value.format);
   return Step::kFaulted;
 }
@@ -269,9 +272,7 @@ Step AqlProcessor::after_pm4(Pm4Outcome outcome) {
     case Pm4Outcome::kDone:
       if (queue_.stop.load(std::memory_order_relaxed)) return Step::kProgress;
       return finish_packet();
-    case Pm4Outcome::kBlocked:
-      waiting_ = Waiting::kForPm4;
-      return Step::kBlocked;
+    case Pm4Outcome::kBlocked: waiting_ = Waiting::kForPm4; return Step::kBlocked;
     case Pm4Outcome::kMemoryFault: return access_fault("executing a PM4 packet");
     case Pm4Outcome::kBadPacket: break;
   }
@@ -281,7 +282,8 @@ Step AqlProcessor::after_pm4(Pm4Outcome outcome) {
 }
 
 bool AqlProcessor::barrier_passes(bool* fault) noexcept {
-  const bool needs_all = type_of(packet_.barrier.header) == static_cast<uint8_t>(amd::PacketType::kBarrierAnd);
+  const bool needs_all =
+      type_of(packet_.barrier.header) == static_cast<uint8_t>(amd::PacketType::kBarrierAnd);
   bool any_signal = false;
   for (const uint64_t signal : packet_.barrier.dep_signal) {
     if (signal == 0) continue;

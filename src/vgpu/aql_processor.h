@@ -1,10 +1,10 @@
 // AqlProcessor: the command processor of an AQL queue.
 //
-// Packets are taken strictly in order and each is finished before the next begins, which satisfies every
-// header's barrier bit. A packet counts as submitted when write_dispatch_id has passed it and its header
-// is no longer INVALID; the doorbell's value is not used, because with several producers it can go
-// backwards. For each packet, in this order: execute; header := INVALID; read_dispatch_id + 1; completion
-// signal.
+// Packets are taken strictly in order and each is finished before the next begins, which satisfies
+// every header's barrier bit. A packet counts as submitted when write_dispatch_id has passed it and
+// its header is no longer INVALID; the doorbell's value is not used, because with several producers
+// it can go backwards. For each packet, in this order: execute; header := INVALID; read_dispatch_id
+// + 1; completion signal.
 #pragma once
 
 #include <cstddef>
@@ -70,9 +70,10 @@ class AqlProcessor final : public PacketProcessor {
   GuestMemory memory_;
   Pm4Interpreter pm4_;
   WaveHost wave_host_;
-  GpuAddr amd_queue_;       // found through read_dispatch_id
+  GpuAddr amd_queue_;  // found through read_dispatch_id
   uint64_t read_index_ = 0;
-  Packet packet_{};         // the one in hand; a copy, so that a program scribbling over it cannot race us
+  // The one in hand; a copy, so that a program scribbling over it cannot race us.
+  Packet packet_{};
   GpuAddr slot_;
   GpuTicks begin_;
   Waiting waiting_ = Waiting::kForPacket;

@@ -23,7 +23,9 @@ class AqlTest : public testing::Test {
     return wait.memory_fault;
   }
 
-  void SetUp() override { ASSERT_EQ(events.create(EventType::kMemory, true, 0, &memory_event_), 0); }
+  void SetUp() override {
+    ASSERT_EQ(events.create(EventType::kMemory, true, 0, &memory_event_), 0);
+  }
 
   TestGpu gpu;
   EventTable events;
@@ -142,7 +144,8 @@ TEST_F(AqlTest, BarrierAndWaitsForAllBarrierOrForAny) {
   const GpuAddr all = gpu.make_signal(1);
   const GpuAddr any = gpu.make_signal(1);
   queue.submit_barrier(amd::PacketType::kBarrierAnd, {a, b}, all);
-  ASSERT_TRUE(eventually([&] { return table.snapshot().at(0).activity == QueueActivity::kWaiting; }));
+  ASSERT_TRUE(
+      eventually([&] { return table.snapshot().at(0).activity == QueueActivity::kWaiting; }));
   gpu.store<int64_t>(a + 8, 0);
   table.nudge();
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
@@ -206,10 +209,10 @@ TEST_F(AqlTest, BarrierValueComparesMaskedValues) {
     queue.submit(&p);
     return done;
   };
-  EXPECT_TRUE(gpu.waits_for(barrier(0, 5, 0xff), 0));       // EQ
-  EXPECT_TRUE(gpu.waits_for(barrier(1, 4, -1), 0));         // NE
-  EXPECT_TRUE(gpu.waits_for(barrier(2, 0x106, -1), 0));     // LT
-  EXPECT_TRUE(gpu.waits_for(barrier(3, 0x105, -1), 0));     // GTE
+  EXPECT_TRUE(gpu.waits_for(barrier(0, 5, 0xff), 0));    // EQ
+  EXPECT_TRUE(gpu.waits_for(barrier(1, 4, -1), 0));      // NE
+  EXPECT_TRUE(gpu.waits_for(barrier(2, 0x106, -1), 0));  // LT
+  EXPECT_TRUE(gpu.waits_for(barrier(3, 0x105, -1), 0));  // GTE
   const GpuAddr done = barrier(3, 0x200, -1);
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
   EXPECT_EQ(gpu.value_of(done), 1);
@@ -227,17 +230,21 @@ TEST_F(AqlTest, Pm4BufferInvalidatesCodeAndTouchesMemory) {
       // WRITE_DATA of two dwords
       amd::pm4_header(amd::Pm4Op::kWriteData, 6), 2u << 8, low(data), high(data), 0x11, 0x22,
       // COPY_DATA 64-bit to data + 8
-      amd::pm4_header(amd::Pm4Op::kCopyData, 6), 2u | 2u << 8 | 1u << 16, low(data), high(data), low(data + 8), high(data + 8),
+      amd::pm4_header(amd::Pm4Op::kCopyData, 6), 2u | 2u << 8 | 1u << 16, low(data), high(data),
+      low(data + 8), high(data + 8),
       // ATOMIC_MEM swap 64 at data + 16, then its result to data + 24
-      amd::pm4_header(amd::Pm4Op::kAtomicMem, 9), 39, low(data + 16), high(data + 16), 7, 0, 0, 0, 0,
-      amd::pm4_header(amd::Pm4Op::kCopyData, 6), 6u | 2u << 8 | 1u << 16, 0, 0, low(data + 24), high(data + 24),
+      amd::pm4_header(amd::Pm4Op::kAtomicMem, 9), 39, low(data + 16), high(data + 16), 7, 0, 0, 0,
+      0, amd::pm4_header(amd::Pm4Op::kCopyData, 6), 6u | 2u << 8 | 1u << 16, 0, 0, low(data + 24),
+      high(data + 24),
       // WAIT_REG_MEM until data + 32 equals 1
-      amd::pm4_header(amd::Pm4Op::kWaitRegMem, 7), 3u | 1u << 4, low(data + 32), high(data + 32), 1, 0xffffffff, 4,
+      amd::pm4_header(amd::Pm4Op::kWaitRegMem, 7), 3u | 1u << 4, low(data + 32), high(data + 32), 1,
+      0xffffffff, 4,
       // RELEASE_MEM: 64-bit data to data + 40
-      amd::pm4_header(amd::Pm4Op::kReleaseMem, 8), 5u << 8, 2u << 29, low(data + 40), high(data + 40), 0x99, 0, 0,
+      amd::pm4_header(amd::Pm4Op::kReleaseMem, 8), 5u << 8, 2u << 29, low(data + 40),
+      high(data + 40), 0x99, 0, 0,
       // DMA_DATA fill of 16 bytes at data + 64
-      amd::pm4_header(amd::Pm4Op::kDmaData, 7), 2u << 29 | 3u << 20, 0xabababab, 0, low(data + 64), high(data + 64), 16,
-      amd::pm4_header(amd::Pm4Op::kNop, 3), 0, 0};
+      amd::pm4_header(amd::Pm4Op::kDmaData, 7), 2u << 29 | 3u << 20, 0xabababab, 0, low(data + 64),
+      high(data + 64), 16, amd::pm4_header(amd::Pm4Op::kNop, 3), 0, 0};
   gpu.store<uint64_t>(data + 16, 42);
   const GpuAddr buffer = gpu.allocate(ib.size() * 4);
   std::memcpy(gpu.host(buffer), ib.data(), ib.size() * 4);
@@ -251,7 +258,8 @@ TEST_F(AqlTest, Pm4BufferInvalidatesCodeAndTouchesMemory) {
   const GpuAddr signal = gpu.make_signal(1);
   p.completion_signal = signal.value;
   queue.submit(&p);
-  ASSERT_TRUE(eventually([&] { return table.snapshot().at(0).activity == QueueActivity::kWaiting; }));
+  ASSERT_TRUE(
+      eventually([&] { return table.snapshot().at(0).activity == QueueActivity::kWaiting; }));
   EXPECT_EQ(engine.invalidations, 1);
   EXPECT_EQ(gpu.load<uint64_t>(data + 8), 0x2200000011u);
   EXPECT_EQ(gpu.load<uint64_t>(data + 16), 7u);
@@ -269,7 +277,8 @@ int64_t error_for(TestGpu& gpu, QueueTable& table, const void* packet) {
   TestAqlQueue queue(gpu, table);
   queue.submit(packet);
   EXPECT_TRUE(eventually([&] { return queue.queue_error() != 0; }));
-  EXPECT_TRUE(eventually([&] { return table.snapshot().at(0).activity == QueueActivity::kFaulted; }));
+  EXPECT_TRUE(
+      eventually([&] { return table.snapshot().at(0).activity == QueueActivity::kFaulted; }));
   EXPECT_EQ(table.destroy(queue.handle.id), 0);
   return queue.queue_error();
 }

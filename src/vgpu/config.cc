@@ -11,8 +11,8 @@
 namespace wavetap::vgpu {
 namespace {
 
-// The root port and first bus of the virtual GPUs: buses that neither AMD's nor Intel's servers give to
-// root complexes, so that the host's own devices stay visible.
+// The root port and first bus of the virtual GPUs: buses that neither AMD's nor Intel's servers
+// give to root complexes, so that the host's own devices stay visible.
 constexpr uint32_t kRootBus = 0xd1;
 constexpr uint32_t kFirstGpuBus = 0xd3;
 constexpr uint32_t kFirstRenderMinor = 128;
@@ -67,8 +67,8 @@ std::string GpuPlace::pci_address() const {
 
 std::string GpuPlace::pci_directory() const {
   char text[96];
-  std::snprintf(text, sizeof text, "pci0000:%02x/0000:%02x:%02x.0/%s", kRootBus, kRootBus, index + 1,
-                pci_address().c_str());
+  std::snprintf(text, sizeof text, "pci0000:%02x/0000:%02x:%02x.0/%s", kRootBus, kRootBus,
+                index + 1, pci_address().c_str());
   return text;
 }
 
@@ -90,7 +90,8 @@ std::vector<GpuPlace> place_gpus(const Config& config) {
       place.unique_id = hash_of(label + "/" + std::to_string(die));
       place.hive_id = hive;
       // 16 bits, as the driver's own hash; distinct in the low digit whatever the hash says.
-      place.gpu_id = (static_cast<uint32_t>(place.unique_id >> 16) & 0xfff0u) | 0x1000u | place.index;
+      place.gpu_id =
+          (static_cast<uint32_t>(place.unique_id >> 16) & 0xfff0u) | 0x1000u | place.index;
       places.push_back(place);
     }
   }
@@ -113,7 +114,8 @@ Status write_run_dir(const std::string& dir, const Config& config) {
   std::string text = "version = " + std::to_string(kRunDirVersion) + "\n";
   for (const Model& model : config.models) text += "gpu = " + model.name + "\n";
   Config copy = config;
-  for_each_option([&](const char* key, auto& value) { text += std::string(key) + " = " + to_text(value) + "\n"; },
+  for_each_option([&](const char* key,
+                      auto& value) { text += std::string(key) + " = " + to_text(value) + "\n"; },
                   copy);
 
   for (size_t i = 0; i < config.models.size(); ++i) {
@@ -132,7 +134,9 @@ void remove_run_dir(const std::string& dir) { sys::remove_tree(dir); }
 
 Result<Config> read_run_dir(const std::string& dir) {
   const std::optional<std::string> text = sys::read_file(dir + "/config");
-  if (!text) return errorf("%s: not a run directory; start the program with `wavetap run --gpu`", dir.c_str());
+  if (!text)
+    return errorf("%s: not a run directory; start the program with `wavetap run --gpu`",
+                  dir.c_str());
   Config config;
   uint32_t version = 0;
   std::vector<std::string> names;
@@ -141,7 +145,8 @@ Result<Config> read_run_dir(const std::string& dir) {
     const std::string line = text->substr(begin, end - begin);
     begin = end + 1;
     const size_t equals = line.find(" = ");
-    if (equals == std::string::npos) return errorf("%s/config: bad line `%s`", dir.c_str(), line.c_str());
+    if (equals == std::string::npos)
+      return errorf("%s/config: bad line `%s`", dir.c_str(), line.c_str());
     const std::string key = line.substr(0, equals);
     const std::string value = line.substr(equals + 3);
     bool known = true;
@@ -163,10 +168,12 @@ Result<Config> read_run_dir(const std::string& dir) {
     if (!known || !good) return errorf("%s/config: bad line `%s`", dir.c_str(), line.c_str());
   }
   if (version != kRunDirVersion)
-    return errorf("%s/config: version %u, this library reads %u; use the wavetap command it came with",
-                  dir.c_str(), version, kRunDirVersion);
+    return errorf(
+        "%s/config: version %u, this library reads %u; use the wavetap command it came with",
+        dir.c_str(), version, kRunDirVersion);
   for (size_t i = 0; i < names.size(); ++i) {
-    const std::optional<std::string> model_text = sys::read_file(dir + "/models/" + std::to_string(i));
+    const std::optional<std::string> model_text =
+        sys::read_file(dir + "/models/" + std::to_string(i));
     if (!model_text) return errorf("%s/models/%zu: cannot read", dir.c_str(), i);
     Result<Model> model = parse_model(names[i], *model_text);
     if (!model.ok()) return model.error();

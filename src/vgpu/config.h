@@ -4,8 +4,8 @@
 //   DIR/models/N     the text of the N-th model
 //   DIR/fs/...       the files of /sys, /dev and /proc that the virtual machine shows in place of the host's
 //
-// The command writes it before the program starts and removes it afterwards; the library only reads it,
-// in every process of the program. Both sides are this file, so they cannot disagree.
+// The command writes it before the program starts and removes it afterwards; the library only reads
+// it, in every process of the program. Both sides are this file, so they cannot disagree.
 #pragma once
 
 #include <cstdint>
@@ -26,31 +26,31 @@ struct Config {
   std::vector<Model> models;
 
   // The engine
-  uint64_t seed = 0;                    // non-zero: permuted workgroup and wave order
-  uint32_t threads = 0;                 // worker threads; 0: one per core
-  uint64_t watchdog_instructions = 0;   // per wave; 0: no limit
-  std::string counters_file;            // where dispatch counters are appended; empty: none
+  uint64_t seed = 0;                   // non-zero: permuted workgroup and wave order
+  uint32_t threads = 0;                // worker threads; 0: one per core
+  uint64_t watchdog_instructions = 0;  // per wave; 0: no limit
+  std::string counters_file;           // where dispatch counters are appended; empty: none
 
   // The machine
-  bool small_bar = false;               // the CPU reaches no VRAM
-  bool strict_cpu_access = true;        // VRAM the driver maps PROT_NONE stays so for the CPU
-  bool svm = false;                     // the shared-virtual-memory ioctl works
-  bool low_va = false;                  // keep reserved ranges below 2^47, as x86-64 kernels do
-  uint32_t kfd_minor = 17;              // interface version 1.x
+  bool small_bar = false;         // the CPU reaches no VRAM
+  bool strict_cpu_access = true;  // VRAM the driver maps PROT_NONE stays so for the CPU
+  bool svm = false;               // the shared-virtual-memory ioctl works
+  bool low_va = false;            // keep reserved ranges below 2^47, as x86-64 kernels do
+  uint32_t kfd_minor = 17;        // interface version 1.x
 };
 
 // One GPU of the topology: which model, and every number software finds it by.
 struct GpuPlace {
-  uint32_t model = 0;         // index into Config::models
-  uint32_t die = 0;           // 0-based within a model of several nodes
-  uint32_t index = 0;         // 0-based among the GPUs
-  uint32_t node = 0;          // topology node, 1-based: node 0 is the CPU
+  uint32_t model = 0;  // index into Config::models
+  uint32_t die = 0;    // 0-based within a model of several nodes
+  uint32_t index = 0;  // 0-based among the GPUs
+  uint32_t node = 0;   // topology node, 1-based: node 0 is the CPU
   uint32_t gpu_id = 0;
   uint32_t card_minor = 0;    // /dev/dri/card<N>
   uint32_t render_minor = 0;  // /dev/dri/renderD<N>
   uint32_t pci_bus = 0;       // domain 0, device 0, function 0
   uint64_t unique_id = 0;
-  uint64_t hive_id = 0;       // GPUs with the same non-zero one are joined by xGMI
+  uint64_t hive_id = 0;  // GPUs with the same non-zero one are joined by xGMI
 
   std::string pci_address() const;    // 0000:d3:00.0
   std::string pci_directory() const;  // below /sys/devices

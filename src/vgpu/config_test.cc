@@ -65,8 +65,9 @@ TEST(Config, RefusesABrokenRunDirectory) {
 
 TEST(Config, CountsTheDiesOfAPackage) {
   EXPECT_TRUE(validate(config_of({"mi250x", "mi250x", "mi250x", "mi250x"})).ok());
-  EXPECT_THAT(validate(config_of({"mi250x", "mi250x", "mi250x", "mi250x", "mi210"})).error().message,
-              HasSubstr("9 GPUs; at most 8"));
+  EXPECT_THAT(
+      validate(config_of({"mi250x", "mi250x", "mi250x", "mi250x", "mi210"})).error().message,
+      HasSubstr("9 GPUs; at most 8"));
 }
 
 TEST(Config, GivesEveryGpuItsOwnNumbers) {

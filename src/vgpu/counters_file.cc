@@ -20,7 +20,8 @@ void append_number(std::string& line, const char* key, uint64_t value) {
   line += text;
 }
 
-// A JSON string; bytes outside ASCII are kept, the rest of UTF-8's rules are the name's own business.
+// A JSON string; bytes outside ASCII are kept, the rest of UTF-8's rules are the name's own
+// business.
 void append_text(std::string& line, const char* key, const std::string& value) {
   line += '"';
   line += key;
@@ -43,8 +44,8 @@ void append_text(std::string& line, const char* key, const std::string& value) {
 template <class T>
 void append_extent(std::string& line, const char* key, const T (&extent)[3]) {
   char text[96];
-  std::snprintf(text, sizeof text, "\"%s\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "],", key, uint64_t{extent[0]},
-                uint64_t{extent[1]}, uint64_t{extent[2]});
+  std::snprintf(text, sizeof text, "\"%s\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "],", key,
+                uint64_t{extent[0]}, uint64_t{extent[1]}, uint64_t{extent[2]});
   line += text;
 }
 
@@ -92,14 +93,15 @@ void CountersFile::append(Gpu& gpu, const DispatchRecord& record) {
 #undef WT_COUNTER
   line.back() = '}';
   line += ",\"amd\":{";
-  emu::for_each_amd_counter(record.result->counters, [&](const char* name, uint64_t value, const char*) {
-    append_number(line, name, value);
-  });
+  emu::for_each_amd_counter(
+      record.result->counters,
+      [&](const char* name, uint64_t value, const char*) { append_number(line, name, value); });
   line.back() = '}';
   line += "}\n";
 
   const int fd = sys::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0600);
-  const bool written = fd >= 0 && sys::write(fd, line.data(), line.size()) == static_cast<int64_t>(line.size());
+  const bool written =
+      fd >= 0 && sys::write(fd, line.data(), line.size()) == static_cast<int64_t>(line.size());
   if (fd >= 0) sys::close(fd);
   if (!written) WT_DEBUG("vgpu", "counters: a dispatch could not be written to %s", path_.c_str());
 }

@@ -18,8 +18,8 @@ namespace {
 
 constexpr uint32_t kKfdCharMajor = 511;
 
-// The fixed windows of a wave's flat addresses, and the range user space may place buffers in. A limit
-// of 2^47 or more would tell the thunk that this is an old APU.
+// The fixed windows of a wave's flat addresses, and the range user space may place buffers in. A
+// limit of 2^47 or more would tell the thunk that this is an old APU.
 constexpr uint64_t kLdsBase = 1ull << 48;
 constexpr uint64_t kScratchBase = 2ull << 48;
 constexpr uint64_t kWindowBytes = 4ull << 30;
@@ -40,7 +40,8 @@ bool describe_address(void* context, Gpu& gpu, GpuAddr address, char* text, size
 
 }  // namespace
 
-Driver::Driver(const Config& config, const std::string& run_dir) : config_(config), run_dir_(run_dir) {}
+Driver::Driver(const Config& config, const std::string& run_dir)
+    : config_(config), run_dir_(run_dir) {}
 
 Driver* Driver::create(const Config& config, const std::string& run_dir, int* error) {
   auto* driver = new (std::nothrow) Driver(config, run_dir);
@@ -89,19 +90,22 @@ int Driver::start() {
     gpu->gpu_id = place.gpu_id;
     gpu->render_minor = place.render_minor;
     gpu->engine = engine_;
-    std::byte* page = sys::map(nullptr, std::max(kDoorbellBytes, sys::page_size()), PROT_READ | PROT_WRITE,
-                               MAP_SHARED, compute_.fd, doorbell_offset(place.index));
+    std::byte* page =
+        sys::map(nullptr, std::max(kDoorbellBytes, sys::page_size()), PROT_READ | PROT_WRITE,
+                 MAP_SHARED, compute_.fd, doorbell_offset(place.index));
     if (page == nullptr) return ENOMEM;
     gpu->doorbells = reinterpret_cast<volatile uint64_t*>(page);
     gpus_.push_back(gpu);
   }
   events_ = new EventTable;
   if (!config_.counters_file.empty()) counters_ = new CountersFile(config_.counters_file);
-  queues_ = new QueueTable(*events_, {.context = this,
-                                      .dispatch_done = counters_ != nullptr ? count_dispatch : nullptr,
-                                      .describe_address = describe_address,
-                                      .count_dispatches = counters_ != nullptr});
-  buffers_ = new BufferTable(gpus_, render_fds, compute_.fd, run_dir_.empty() ? "" : run_dir_ + "/shared");
+  queues_ =
+      new QueueTable(*events_, {.context = this,
+                                .dispatch_done = counters_ != nullptr ? count_dispatch : nullptr,
+                                .describe_address = describe_address,
+                                .count_dispatches = counters_ != nullptr});
+  buffers_ =
+      new BufferTable(gpus_, render_fds, compute_.fd, run_dir_.empty() ? "" : run_dir_ + "/shared");
   svm_ = new SvmTable(gpus_, config_.svm);
   WT_DEBUG("vgpu", "driver started, pid %d, %zu GPUs", pid_, gpus_.size());
   return 0;
@@ -125,7 +129,8 @@ int Driver::open_file(const Gpu* gpu, bool cloexec) const {
   // Through /proc it is a new open file with flags of its own; a duplicate shares ours.
   char path[64];
   std::snprintf(path, sizeof path, "/proc/self/fd/%d", file.fd);
-  const int fd = static_cast<int>(sys::call(SYS_openat, AT_FDCWD, path, O_RDWR | (cloexec ? O_CLOEXEC : 0), 0));
+  const int fd = static_cast<int>(
+      sys::call(SYS_openat, AT_FDCWD, path, O_RDWR | (cloexec ? O_CLOEXEC : 0), 0));
   if (fd >= 0 || fd == -EMFILE || fd == -ENFILE) return fd;
   return sys::dup_above(file.fd, 0, cloexec);
 }

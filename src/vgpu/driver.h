@@ -1,6 +1,6 @@
-// Driver: the compute driver of this process, without any notion of how calls reach it. Front ends (the
-// preloaded library today) hand it decoded ioctls through kfd_ioctl() and drm_ioctl(), its files for
-// mmap, and nothing else.
+// Driver: the compute driver of this process, without any notion of how calls reach it. Front ends
+// (the preloaded library today) hand it decoded ioctls through kfd_ioctl() and drm_ioctl(), its
+// files for mmap, and nothing else.
 #pragma once
 
 #include <sys/stat.h>
@@ -27,8 +27,8 @@ struct DeviceFile {
   Gpu* gpu = nullptr;  // null: the compute device
 };
 
-// Created on first use in each process, never destroyed: programs use the GPU from atexit handlers, and
-// a forked child abandons its parent's. Thread-safe.
+// Created on first use in each process, never destroyed: programs use the GPU from atexit handlers,
+// and a forked child abandons its parent's. Thread-safe.
 class Driver {
  public:
   // Null when the system refuses a file or memory; *error says why.
@@ -58,9 +58,10 @@ class Driver {
   // --- verbs that involve several tables; 0 or errno
   void clock_counters(amd::KfdGetClockCountersArgs* counters) const;
   amd::KfdApertures apertures(const Gpu& gpu) const;
-  // `page`: in, the handle of the event page's buffer that user space passes with its first event, else
-  // 0 or what it got; out, a value that is never 0.
-  int create_event(EventType type, bool auto_reset, uint32_t node_id, uint64_t* page, EventHandle* handle);
+  // `page`: in, the handle of the event page's buffer that user space passes with its first event,
+  // else 0 or what it got; out, a value that is never 0.
+  int create_event(EventType type, bool auto_reset, uint32_t node_id, uint64_t* page,
+                   EventHandle* handle);
   int free_memory(uint64_t handle);
   // What the program's munmap of host memory means for the GPUs. Call before the mapping goes.
   void host_unmapped(uint64_t address, uint64_t size_bytes);

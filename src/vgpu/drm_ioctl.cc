@@ -1,5 +1,5 @@
-// Decoding of a render node's ioctls: what libdrm_amdgpu asks when a device is opened, and the buffer
-// calls behind virtual memory management and sharing. Same rules as kfd_ioctl.cc.
+// Decoding of a render node's ioctls: what libdrm_amdgpu asks when a device is opened, and the
+// buffer calls behind virtual memory management and sharing. Same rules as kfd_ioctl.cc.
 #include <errno.h>
 #include <fcntl.h>
 
@@ -32,9 +32,17 @@ constexpr uint32_t kFirmwareSmc = 0x0a;
 constexpr uint32_t kFirmwareSdma = 0x0b;
 
 // AMDGPU_INFO_SENSOR's sensor types.
-enum class Sensor : uint32_t { kSclk = 1, kMclk = 2, kTemperature = 3, kLoad = 4, kPower = 5, kVddGfx = 7 };
+enum class Sensor : uint32_t {
+  kSclk = 1,
+  kMclk = 2,
+  kTemperature = 3,
+  kLoad = 4,
+  kPower = 5,
+  kVddGfx = 7
+};
 
-// Copies a string into a (length, pointer) pair the way DRM does: as much as fits, and the full length.
+// Copies a string into a (length, pointer) pair the way DRM does: as much as fits, and the full
+// length.
 bool put_string(uint64_t* length, uint64_t pointer, const char* text) {
   const size_t full = std::strlen(text);
   const bool good = pointer == 0 || copy_to_user(pointer, text, std::min<size_t>(*length, full));
@@ -46,7 +54,8 @@ int on_version(Driver&, Gpu&, DrmVersion& args) {
   args.version_major = 3;
   args.version_minor = 57;
   args.version_patchlevel = 0;
-  return put_string(&args.name_len, args.name, "amdgpu") && put_string(&args.date_len, args.date, "20150101") &&
+  return put_string(&args.name_len, args.name, "amdgpu") &&
+                 put_string(&args.date_len, args.date, "20150101") &&
                  put_string(&args.desc_len, args.desc, "AMD GPU")
              ? 0
              : EFAULT;
@@ -77,10 +86,12 @@ AmdgpuDeviceInfo device_info(const Gpu& gpu) {
   // The bitmap has room for 4 engines of 4 arrays; more engines continue in the array index.
   uint32_t left = m.compute_units;
   for (uint32_t i = 0; i < std::min(m.shader_arrays(), 16u); ++i) {
-    const uint32_t here = std::min(left, (m.compute_units + m.shader_arrays() - 1) / m.shader_arrays());
+    const uint32_t here =
+        std::min(left, (m.compute_units + m.shader_arrays() - 1) / m.shader_arrays());
     const uint32_t bits = here >= 32 ? ~0u : (1u << here) - 1;
     const uint32_t engine = i / m.shader_arrays_per_engine;
-    const uint32_t array = i % m.shader_arrays_per_engine + (engine / 4) * m.shader_arrays_per_engine;
+    const uint32_t array =
+        i % m.shader_arrays_per_engine + (engine / 4) * m.shader_arrays_per_engine;
     if (array < 4) info.cu_bitmap[engine % 4][array] = bits;
     left -= here;
   }
@@ -118,7 +129,8 @@ AmdgpuMemoryInfo memory_info(Driver& driver, const Gpu& gpu) {
   const uint64_t visible = driver.config().small_bar ? std::min(total, kSmallBarBytes) : total;
   AmdgpuMemoryInfo info{};
   info.vram = {total, total - std::min(used, total), used, total / 4 * 3};
-  info.cpu_accessible_vram = {visible, visible, driver.config().small_bar ? 0 : used, visible / 4 * 3};
+  info.cpu_accessible_vram = {visible, visible, driver.config().small_bar ? 0 : used,
+                              visible / 4 * 3};
   info.gtt = {kGttBytes, kGttBytes, 0, kGttBytes / 4 * 3};
   return info;
 }
@@ -166,7 +178,8 @@ int vbios(const Gpu& gpu, const AmdgpuInfoArgs& args) {
   if (args.parameter[0] == 1) return answer(args, uint32_t{0});  // size of the image we do not have
   if (args.parameter[0] != 3) return EINVAL;
   AmdgpuVbiosInfo info{};
-  std::snprintf(reinterpret_cast<char*>(info.name), sizeof info.name, "%s", gpu.model.marketing_name.c_str());
+  std::snprintf(reinterpret_cast<char*>(info.name), sizeof info.name, "%s",
+                gpu.model.marketing_name.c_str());
   std::snprintf(reinterpret_cast<char*>(info.part_number), sizeof info.part_number, "%s",
                 gpu.model.vbios.c_str());
   return answer(args, info);
@@ -185,7 +198,8 @@ int on_info(Driver& driver, Gpu& gpu, AmdgpuInfoArgs& args) {
   switch (static_cast<AmdgpuInfo>(args.query)) {
     case AmdgpuInfo::kAccelWorking: return answer(args, uint32_t{1});
     case AmdgpuInfo::kHwIpInfo:
-      return args.parameter[0] < kHwIpKinds ? answer(args, hw_ip_info(gpu, args.parameter[0])) : EINVAL;
+      return args.parameter[0] < kHwIpKinds ? answer(args, hw_ip_info(gpu, args.parameter[0]))
+                                            : EINVAL;
     case AmdgpuInfo::kHwIpCount:
       if (args.parameter[0] >= kHwIpKinds) return EINVAL;
       return answer(args, uint32_t{args.parameter[0] == kHwIpCompute ? 1u
@@ -195,20 +209,23 @@ int on_info(Driver& driver, Gpu& gpu, AmdgpuInfoArgs& args) {
     case AmdgpuInfo::kFwVersion: return answer(args, firmware_info(gpu, args.parameter[0]));
     case AmdgpuInfo::kVramUsage: return answer(args, driver.buffers().used_vram(gpu));
     case AmdgpuInfo::kVisVramUsage:
-      return answer(args, driver.config().small_bar ? uint64_t{0} : driver.buffers().used_vram(gpu));
+      return answer(args,
+                    driver.config().small_bar ? uint64_t{0} : driver.buffers().used_vram(gpu));
     case AmdgpuInfo::kNumBytesMoved:
     case AmdgpuInfo::kGttUsage:
     case AmdgpuInfo::kNumEvictions:
     case AmdgpuInfo::kNumVramCpuPageFaults: return answer(args, uint64_t{0});
     case AmdgpuInfo::kVramLostCounter: return answer(args, uint32_t{0});
     case AmdgpuInfo::kGdsConfig: {
-      const uint32_t config[8] = {0, 0, gpu.model.gds_kib * 1024, 0, gpu.model.global_wave_sync, 0, 0, 0};
+      const uint32_t config[8] = {0, 0, gpu.model.gds_kib * 1024, 0, gpu.model.global_wave_sync, 0,
+                                  0, 0};
       return answer(args, config);
     }
     case AmdgpuInfo::kVramGtt: {
       const AmdgpuMemoryInfo info = memory_info(driver, gpu);
-      return answer(args, AmdgpuVramGtt{info.vram.total_heap_size, info.cpu_accessible_vram.total_heap_size,
-                                        info.gtt.total_heap_size});
+      return answer(
+          args, AmdgpuVramGtt{info.vram.total_heap_size, info.cpu_accessible_vram.total_heap_size,
+                              info.gtt.total_heap_size});
     }
     case AmdgpuInfo::kReadMmrReg: return read_registers(args);
     case AmdgpuInfo::kDevInfo: return answer(args, device_info(gpu));
@@ -219,7 +236,8 @@ int on_info(Driver& driver, Gpu& gpu, AmdgpuInfoArgs& args) {
       const int error = sensor(gpu, args.parameter[0], &value);
       return error != 0 ? error : answer(args, value);
     }
-    case AmdgpuInfo::kRasEnabledFeatures: return answer(args, uint64_t{gpu.model.sram_ecc ? 0x7u : 0u});
+    case AmdgpuInfo::kRasEnabledFeatures:
+      return answer(args, uint64_t{gpu.model.sram_ecc ? 0x7u : 0u});
     default: return EINVAL;
   }
 }
@@ -266,14 +284,12 @@ int on_gem_va(Driver& driver, Gpu& gpu, AmdgpuGemVaArgs& args) {
   switch (args.operation) {
     case kAmdgpuVaMap:
     case kAmdgpuVaReplace:
-      return driver.buffers().gem_map(gpu, args.handle, args.va_address, args.offset_in_bo, args.map_size,
-                                      (args.flags & kAmdgpuVmPageWriteable) != 0,
+      return driver.buffers().gem_map(gpu, args.handle, args.va_address, args.offset_in_bo,
+                                      args.map_size, (args.flags & kAmdgpuVmPageWriteable) != 0,
                                       (args.flags & kAmdgpuVmPageExecutable) != 0);
     case kAmdgpuVaUnmap:
-    case kAmdgpuVaClear:
-      return driver.buffers().gem_unmap(gpu, args.va_address, args.map_size);
-    default:
-      return EINVAL;
+    case kAmdgpuVaClear: return driver.buffers().gem_unmap(gpu, args.va_address, args.map_size);
+    default: return EINVAL;
   }
 }
 
@@ -283,8 +299,9 @@ int on_gem_op(Driver& driver, Gpu& gpu, AmdgpuGemOpArgs& args) {
   if (error != 0) return error;
   if (args.op == 1) return 0;  // a placement wish
   if (args.op != 0) return EINVAL;
-  const AmdgpuGemCreateArgs created{info.size_bytes, 4096,
-                                    info.kind == BufferKind::kVram ? kAmdgpuDomainVram : kAmdgpuDomainGtt, 0};
+  const AmdgpuGemCreateArgs created{
+      info.size_bytes, 4096, info.kind == BufferKind::kVram ? kAmdgpuDomainVram : kAmdgpuDomainGtt,
+      0};
   return copy_to_user(args.value, &created, sizeof created) ? 0 : EFAULT;
 }
 
@@ -294,7 +311,8 @@ int on_gem_wait_idle(Driver&, Gpu&, DrmPrimeHandle& args) {
   return 0;
 }
 
-int on_vm(Driver&, Gpu&, DrmGemClose&) { return 0; }  // reserve or give back a VM id: there is always one
+// Reserve or give back a VM id: there is always one.
+int on_vm(Driver&, Gpu&, DrmGemClose&) { return 0; }
 
 template <class Args>
 int with_args(Driver& driver, Gpu& gpu, uint32_t request, uint64_t user_args,
@@ -316,17 +334,22 @@ int decode(Driver& driver, Gpu& gpu, uint32_t request, uint64_t args) {
     case DrmIoctl::kGetUnique: return with_args(driver, gpu, request, args, on_get_unique);
     case DrmIoctl::kGetCap: return with_args(driver, gpu, request, args, on_get_cap);
     case DrmIoctl::kGemClose: return with_args(driver, gpu, request, args, on_gem_close);
-    case DrmIoctl::kPrimeFdToHandle: return with_args(driver, gpu, request, args, on_prime_fd_to_handle);
-    case DrmIoctl::kPrimeHandleToFd: return with_args(driver, gpu, request, args, on_prime_handle_to_fd);
+    case DrmIoctl::kPrimeFdToHandle:
+      return with_args(driver, gpu, request, args, on_prime_fd_to_handle);
+    case DrmIoctl::kPrimeHandleToFd:
+      return with_args(driver, gpu, request, args, on_prime_handle_to_fd);
     case DrmIoctl::kAmdgpuGemCreate: return with_args(driver, gpu, request, args, on_gem_create);
     case DrmIoctl::kAmdgpuGemMmap: return with_args(driver, gpu, request, args, on_gem_mmap);
     case DrmIoctl::kAmdgpuInfo: return with_args(driver, gpu, request, args, on_info);
-    case DrmIoctl::kAmdgpuGemMetadata: return with_args(driver, gpu, request, args, on_gem_metadata);
-    case DrmIoctl::kAmdgpuGemWaitIdle: return with_args(driver, gpu, request, args, on_gem_wait_idle);
+    case DrmIoctl::kAmdgpuGemMetadata:
+      return with_args(driver, gpu, request, args, on_gem_metadata);
+    case DrmIoctl::kAmdgpuGemWaitIdle:
+      return with_args(driver, gpu, request, args, on_gem_wait_idle);
     case DrmIoctl::kAmdgpuGemVa: return with_args(driver, gpu, request, args, on_gem_va);
     case DrmIoctl::kAmdgpuGemOp: return with_args(driver, gpu, request, args, on_gem_op);
     case DrmIoctl::kAmdgpuVm: return with_args(driver, gpu, request, args, on_vm);
-    // Command submission is the compute device's; display, authentication and fences are not modelled.
+    // Command submission is the compute device's; display, authentication and fences are not
+    // modelled.
     default: return EINVAL;
   }
 }
@@ -337,7 +360,8 @@ int drm_ioctl(Driver& driver, Gpu& gpu, uint32_t request, uint64_t user_args) {
   if (((request >> 8) & 0xff) != kDrmIoctlType) return ENOTTY;
   const int result = decode(driver, gpu, request, user_args);
   if (result != 0)
-    WT_DEBUG("vgpu", "drm ioctl %#x on GPU %u -> %s", request & 0xff, gpu.index, std::strerror(result));
+    WT_DEBUG("vgpu", "drm ioctl %#x on GPU %u -> %s", request & 0xff, gpu.index,
+             std::strerror(result));
   return result;
 }
 

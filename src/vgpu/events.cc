@@ -22,7 +22,8 @@ constexpr size_t kOtherEventLimit = 1u << 16;
 struct Sleeper;
 struct Event;
 
-// One event of one wait. Lives on the waiting thread's stack, linked into the event while it sleeps.
+// One event of one wait. Lives on the waiting thread's stack, linked into the event while it
+// sleeps.
 struct WaitSlot {
   Event* event = nullptr;  // null: destroyed meanwhile
   Sleeper* sleeper = nullptr;
@@ -34,8 +35,9 @@ struct Sleeper {
   std::condition_variable wake;
 };
 
-// Stands for the calling thread in Event::seen. A later thread may get the same address: it starts after
-// the earlier one ended, so what the earlier one had seen lies before anything the later one waits for.
+// Stands for the calling thread in Event::seen. A later thread may get the same address: it starts
+// after the earlier one ended, so what the earlier one had seen lies before anything the later one
+// waits for.
 constinit thread_local char t_thread_key = 0;
 
 struct Event {
@@ -61,7 +63,8 @@ struct Event {
 
   void remove(WaitSlot* slot) { std::erase(waiters, slot); }
 
-  // The age the calling thread saw when it last came out of a wait for this event; 0 when it never did.
+  // The age the calling thread saw when it last came out of a wait for this event; 0 when it never
+  // did.
   uint64_t age_seen() const {
     for (const auto& [thread, seen_age] : seen) {
       if (thread == &t_thread_key) return seen_age;
@@ -79,7 +82,9 @@ struct Event {
   std::vector<std::pair<const char*, uint64_t>> seen;
 };
 
-bool has_slot(EventType type) { return type == EventType::kSignal || type == EventType::kDebugEvent; }
+bool has_slot(EventType type) {
+  return type == EventType::kSignal || type == EventType::kDebugEvent;
+}
 
 }  // namespace
 
@@ -116,7 +121,9 @@ struct EventTable::State {
     return next_other++;
   }
 
-  void clear_slot(uint32_t id) { std::atomic_ref(page[id]).store(kUnsignalledSlot, std::memory_order_relaxed); }
+  void clear_slot(uint32_t id) {
+    std::atomic_ref(page[id]).store(kUnsignalledSlot, std::memory_order_relaxed);
+  }
 
   // True when the GPU wrote the slot since the last look.
   bool take_slot(uint32_t id) {
@@ -220,7 +227,8 @@ int EventTable::wait(std::span<EventWait> events, bool wait_for_all, uint32_t ti
   if (events.empty()) return EINVAL;
 
   const bool forever = timeout_ms >= 0xfffffffeu;
-  const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(forever ? 0 : timeout_ms);
+  const Clock::time_point deadline =
+      Clock::now() + std::chrono::milliseconds(forever ? 0 : timeout_ms);
   std::vector<WaitSlot> slots(events.size());
   Sleeper sleeper;
 

@@ -1,13 +1,13 @@
-// EventTable: KFD's events. The driver's users create events, sleep on sets of them and are woken by
-// queues (a completion signal's mailbox), by waves (s_sendmsg), by faults and by each other.
+// EventTable: KFD's events. The driver's users create events, sleep on sets of them and are woken
+// by queues (a completion signal's mailbox), by waves (s_sendmsg), by faults and by each other.
 //
 // The rules are the kernel driver's (amdkfd kfd_events.c):
 //   - an event is sticky: set with nobody waiting, the next waiter passes at once;
 //   - an auto-reset event set while threads wait wakes all of them and stays unset;
 //   - a manual-reset event stays set until reset;
-//   - SIGNAL events count how often they were set (their age, from 1). A waiter that passes the age it
-//     saw last passes at once when the age has moved since, and gets the present age back: this is what
-//     makes auto-reset events safe with several waiters (interface version 1.14);
+//   - SIGNAL events count how often they were set (their age, from 1). A waiter that passes the age
+//     it saw last passes at once when the age has moved since, and gets the present age back: this
+//     is what makes auto-reset events safe with several waiters (interface version 1.14);
 //   - a waiter that passes no age (runtimes before 6.0) has the driver's race: two threads share an
 //     auto-reset event, the wrong one consumes it, the other sleeps for ever. Here the table remembers
 //     what each thread saw last and lets it pass when there was anything since. Callers look at the memory
@@ -49,7 +49,7 @@ struct EventHandle {
 
 struct MemoryFaultData {
   bool not_present = false;
-  bool read_only = false;   // write to a page mapped read-only
+  bool read_only = false;  // write to a page mapped read-only
   bool no_execute = false;
   bool imprecise = false;
   uint64_t address = 0;     // page-aligned GPU address
@@ -66,8 +66,8 @@ struct HwExceptionData {
 
 // One entry of WAIT_EVENTS.
 struct EventWait {
-  uint32_t id = 0;               // in
-  uint64_t last_event_age = 0;   // in and out, SIGNAL events only; 0 in: do not compare ages
+  uint32_t id = 0;                // in
+  uint64_t last_event_age = 0;    // in and out, SIGNAL events only; 0 in: do not compare ages
   bool has_memory_fault = false;  // out: memory_fault is valid (MEMORY events)
   bool has_hw_exception = false;  // out: hw_exception is valid (HW_EXCEPTION events)
   MemoryFaultData memory_fault{};
@@ -85,28 +85,29 @@ class EventTable {
   EventTable(const EventTable&) = delete;
   EventTable& operator=(const EventTable&) = delete;
 
-  // ENOSPC past kSignalEventLimit slots, ENOMEM past a sane number of other events. `node_id` is kept
-  // for HW_EXCEPTION and node events, which KFD delivers to every event of the type.
+  // ENOSPC past kSignalEventLimit slots, ENOMEM past a sane number of other events. `node_id` is
+  // kept for HW_EXCEPTION and node events, which KFD delivers to every event of the type.
   int create(EventType type, bool auto_reset, uint32_t node_id, EventHandle* handle);
   int destroy(uint32_t id);  // EINVAL: no such event
-  int set(uint32_t id);      // EINVAL: no such event, or of a type users may not set (only SIGNAL is)
+  // EINVAL: no such event, or of a type users may not set (only SIGNAL is).
+  int set(uint32_t id);
   int reset(uint32_t id);
 
   // The host address of the event page (8 bytes per slot) that the user handed over with its first
-  // event. Slots are initialised to "not signalled". A second page is refused with EINVAL, the same one
-  // again is fine. Null forgets the page (its memory was freed).
+  // event. Slots are initialised to "not signalled". A second page is refused with EINVAL, the same
+  // one again is fine. Null forgets the page (its memory was freed).
   int set_event_page(uint64_t* page, uint64_t size_bytes);
   bool has_event_page() const;
 
   // Blocks until one (or all) of the events are set, or `timeout_ms` has passed (0: only look;
-  // kEventWaitForever and 0xfffffffe: for ever). *result: complete or timeout with return 0; EINVAL when
-  // an id does not exist at the start; EIO with kFail when one was destroyed meanwhile.
+  // kEventWaitForever and 0xfffffffe: for ever). *result: complete or timeout with return 0; EINVAL
+  // when an id does not exist at the start; EIO with kFail when one was destroyed meanwhile.
   int wait(std::span<EventWait> events, bool wait_for_all, uint32_t timeout_ms, WaitResult* result);
 
   // From the GPU's side. Unknown ids are ignored, as the driver ignores stray interrupts.
   void signal(uint32_t id);
-  // An interrupt that names no event: sets every SIGNAL event whose slot of the event page was written,
-  // or all of them when none was.
+  // An interrupt that names no event: sets every SIGNAL event whose slot of the event page was
+  // written, or all of them when none was.
   void signal_all();
   // Delivered to every event of type MEMORY / HW_EXCEPTION. False: nobody has created one.
   bool post_memory_fault(const MemoryFaultData& fault);

@@ -42,7 +42,8 @@ TEST_F(EventTableTest, SignalIdsAreSlotsAndOthersStartHigh) {
 
 TEST_F(EventTableTest, RefusesMoreSignalEventsThanSlots) {
   EventHandle handle;
-  for (uint32_t i = 1; i < kSignalEventLimit; ++i) ASSERT_EQ(table.create(EventType::kSignal, true, 0, &handle), 0);
+  for (uint32_t i = 1; i < kSignalEventLimit; ++i)
+    ASSERT_EQ(table.create(EventType::kSignal, true, 0, &handle), 0);
   EXPECT_EQ(table.create(EventType::kSignal, true, 0, &handle), ENOSPC);
   EXPECT_EQ(table.destroy(77), 0);
   EXPECT_EQ(table.create(EventType::kSignal, true, 0, &handle), 0);
@@ -103,8 +104,8 @@ TEST_F(EventTableTest, AWaiterThatMissedAnAgePassesAtOnce) {
   EXPECT_EQ(result, WaitResult::kTimeout);
 }
 
-// What ROCr 5.x does when a queue is destroyed: one event shared by the thread that waits for a signal and
-// the one that serves all signals. The second must not swallow the first one's wake-up.
+// What ROCr 5.x does when a queue is destroyed: one event shared by the thread that waits for a
+// signal and the one that serves all signals. The second must not swallow the first one's wake-up.
 TEST_F(EventTableTest, AThreadThatSharesAnEventDoesNotTakeItFromAnother) {
   const uint32_t id = make();
   table.signal(id);
@@ -176,8 +177,8 @@ TEST_F(EventTableTest, TheEventPageTellsWhichEventsAnInterruptMeans) {
   EXPECT_EQ(look(b), WaitResult::kComplete);
 }
 
-// For the thread sanitizer as much as for the check: a queue writes a slot while another one's interrupt
-// clears it.
+// For the thread sanitizer as much as for the check: a queue writes a slot while another one's
+// interrupt clears it.
 TEST_F(EventTableTest, ASlotMayBeWrittenWhileItIsLookedAt) {
   std::vector<uint64_t> page(4096);
   ASSERT_EQ(table.set_event_page(page.data(), page.size() * 8), 0);
@@ -225,8 +226,8 @@ TEST_F(EventTableTest, AForkedChildStartsEmpty) {
     table.after_fork_in_child();
     EventHandle handle;
     const bool fine = table.live_count() == 0 && table.set(id) == EINVAL &&
-                      table.create(EventType::kSignal, true, 0, &handle) == 0 && table.set(handle.id) == 0 &&
-                      look(handle.id) == WaitResult::kComplete;
+                      table.create(EventType::kSignal, true, 0, &handle) == 0 &&
+                      table.set(handle.id) == 0 && look(handle.id) == WaitResult::kComplete;
     _exit(fine ? 0 : 1);
   }
   int status = 0;
@@ -235,8 +236,8 @@ TEST_F(EventTableTest, AForkedChildStartsEmpty) {
   EXPECT_EQ(table.set(id), 0);
 }
 
-// Four pairs pass a token back and forth through auto-reset events while others create, set and destroy
-// around them. A lost wake-up would leave a pair asleep for ever.
+// Four pairs pass a token back and forth through auto-reset events while others create, set and
+// destroy around them. A lost wake-up would leave a pair asleep for ever.
 TEST_F(EventTableTest, NoWakeUpIsLostUnderLoad) {
   constexpr int kPairs = 4;
   constexpr int kRounds = 2000;

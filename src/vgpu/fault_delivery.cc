@@ -48,15 +48,11 @@ bool is_memory_fault(emu::FaultKind kind) {
 QueueError error_of(emu::FaultKind kind) {
   switch (kind) {
     case emu::FaultKind::kApertureViolation:
-    case emu::FaultKind::kMisaligned:
-      return QueueError::kApertureViolation;
+    case emu::FaultKind::kMisaligned: return QueueError::kApertureViolation;
     case emu::FaultKind::kIllegalInstruction:
-    case emu::FaultKind::kUnimplemented:
-      return QueueError::kIllegalInstruction;
-    case emu::FaultKind::kBadDescriptor:
-      return QueueError::kCodeObject;
-    default:
-      return QueueError::kTrap;
+    case emu::FaultKind::kUnimplemented: return QueueError::kIllegalInstruction;
+    case emu::FaultKind::kBadDescriptor: return QueueError::kCodeObject;
+    default: return QueueError::kTrap;
   }
 }
 
@@ -74,20 +70,22 @@ void add_neighbourhood(Text& text, const FaultSite& site, GpuAddr address) {
   const QueueHooks& hooks = *site.queue.hooks;
   char described[256];
   if (hooks.describe_address != nullptr &&
-      hooks.describe_address(hooks.context, *site.queue.gpu, address, described, sizeof described)) {
+      hooks.describe_address(hooks.context, *site.queue.gpu, address, described,
+                             sizeof described)) {
     text.add(" (%s)", described);
     return;
   }
   const auto begin = static_cast<unsigned long long>(near->begin);
   const auto size = static_cast<unsigned long long>(near->end - near->begin);
   if (address.value < near->begin) {
-    text.add(" (%llu bytes before the %llu bytes at 0x%llx)", static_cast<unsigned long long>(distance), size,
-             begin);
+    text.add(" (%llu bytes before the %llu bytes at 0x%llx)",
+             static_cast<unsigned long long>(distance), size, begin);
   } else if (address.value >= near->end) {
     text.add(" (%llu bytes past the end of the %llu bytes at 0x%llx)",
              static_cast<unsigned long long>(distance), size, begin);
   } else {
-    text.add(" (inside the %s %llu bytes at 0x%llx)", near->writable ? "writable" : "read-only", size, begin);
+    text.add(" (inside the %s %llu bytes at 0x%llx)", near->writable ? "writable" : "read-only",
+             size, begin);
   }
 }
 
@@ -96,11 +94,13 @@ void add_where(Text& text, const FaultSite& site) {
            site.queue.id);
 }
 
-void add_kernel(Text& text, const FaultSite& site, GpuAddr kernel_object, const KernelPlace& place) {
+void add_kernel(Text& text, const FaultSite& site, GpuAddr kernel_object,
+                const KernelPlace& place) {
   const QueueHooks& hooks = *site.queue.hooks;
   char name[256];
-  const bool named = hooks.kernel_name != nullptr &&
-                     hooks.kernel_name(hooks.context, *site.queue.gpu, kernel_object, name, sizeof name);
+  const bool named =
+      hooks.kernel_name != nullptr &&
+      hooks.kernel_name(hooks.context, *site.queue.gpu, kernel_object, name, sizeof name);
   if (!named && place.found) {
     text.add(" in kernel %s", place.name.c_str());
   } else if (named) {
@@ -114,14 +114,16 @@ void add_instruction(Text& text, const FaultSite& site, const emu::Fault& fault,
                      const emu::Dispatch& dispatch, const KernelPlace& place) {
   text.add(", pc 0x%llx", static_cast<unsigned long long>(fault.pc.value));
   if (place.has_entry && fault.pc.value >= place.entry.value) {
-    text.add(" (entry + 0x%llx)", static_cast<unsigned long long>(fault.pc.value - place.entry.value));
+    text.add(" (entry + 0x%llx)",
+             static_cast<unsigned long long>(fault.pc.value - place.entry.value));
   }
   // Up to 20 bytes: the longest encoding. Less at the end of a mapping.
   std::byte code[20];
   size_t size = sizeof code;
   while (size >= 4 && !site.memory.read(fault.pc, code, size)) size -= 4;
   if (size >= 4) {
-    const std::string assembler = isa::disassemble({code, size}, dispatch.target, fault.wave64, fault.pc);
+    const std::string assembler =
+        isa::disassemble({code, size}, dispatch.target, fault.wave64, fault.pc);
     const size_t begin = assembler.find_first_not_of(" \t\n");
     if (begin != std::string::npos) {
       std::string line = assembler.substr(begin, assembler.find_first_of("\n", begin) - begin);
@@ -151,8 +153,8 @@ void post_engine_hang(const FaultSite& site) {
 
 }  // namespace
 
-void describe_wave_fault(const FaultSite& site, const emu::Fault& fault, const emu::Dispatch& dispatch,
-                         char* buffer, size_t size) {
+void describe_wave_fault(const FaultSite& site, const emu::Fault& fault,
+                         const emu::Dispatch& dispatch, char* buffer, size_t size) {
   const GpuAddr kernel_object =
       fault.kernel_object.value != 0 ? fault.kernel_object : dispatch.kernel_object;
   const KernelPlace place = find_kernel(*site.queue.gpu, site.memory, kernel_object, fault.pc);
@@ -160,22 +162,25 @@ void describe_wave_fault(const FaultSite& site, const emu::Fault& fault, const e
   Text text(buffer, size);
   add_where(text, site);
   text.add("%s", emu::fault_name(fault.kind));
-  if (fault.kind == emu::FaultKind::kTrap && fault.detail[0] == '\0') text.add(" %u", fault.trap_id);
+  if (fault.kind == emu::FaultKind::kTrap && fault.detail[0] == '\0')
+    text.add(" %u", fault.trap_id);
   if (fault.address.value != 0 || is_memory_fault(fault.kind)) {
     text.add(": %s 0x%llx", fault.is_write ? "write to" : "read of",
              static_cast<unsigned long long>(fault.address.value));
     add_neighbourhood(text, site, fault.address);
   }
-  if (fault.detail[0] != '\0') text.add(": %.*s", static_cast<int>(sizeof fault.detail), fault.detail);
+  if (fault.detail[0] != '\0')
+    text.add(": %.*s", static_cast<int>(sizeof fault.detail), fault.detail);
   add_kernel(text, site, kernel_object, place);
   if (fault.kind == emu::FaultKind::kBadDescriptor) return;
-  text.add(", workgroup (%u,%u,%u) wave %u", fault.workgroup[0], fault.workgroup[1], fault.workgroup[2],
-           fault.wave);
+  text.add(", workgroup (%u,%u,%u) wave %u", fault.workgroup[0], fault.workgroup[1],
+           fault.workgroup[2], fault.wave);
   if (fault.lane >= 0) text.add(" lane %d", fault.lane);
   add_instruction(text, site, fault, dispatch, place);
 }
 
-void deliver_wave_fault(const FaultSite& site, const emu::Fault& fault, const emu::Dispatch& dispatch) {
+void deliver_wave_fault(const FaultSite& site, const emu::Fault& fault,
+                        const emu::Dispatch& dispatch) {
   char text[1024];
   describe_wave_fault(site, fault, dispatch, text, sizeof text);
   log::complain("%s", text);
@@ -184,7 +189,8 @@ void deliver_wave_fault(const FaultSite& site, const emu::Fault& fault, const em
                     fault.kind == emu::FaultKind::kExecuteForbidden);
     return;
   }
-  raise_queue_error(site.queue, site.memory, site.amd_queue, static_cast<uint32_t>(error_of(fault.kind)));
+  raise_queue_error(site.queue, site.memory, site.amd_queue,
+                    static_cast<uint32_t>(error_of(fault.kind)));
 }
 
 void deliver_access_fault(const FaultSite& site, const AccessFault& fault, const char* doing) {

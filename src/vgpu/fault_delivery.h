@@ -1,5 +1,5 @@
-// How a fault of the guest reaches the program, as KFD and the command processor would tell it, and the
-// user, as one line on stderr.
+// How a fault of the guest reaches the program, as KFD and the command processor would tell it, and
+// the user, as one line on stderr.
 //
 //   page faults                     MEMORY event with the page's address; ROCr prints its report
 //   aperture, instruction, trap,    error code in queue_inactive_signal; ROCr calls the queue's callback
@@ -41,15 +41,17 @@ struct FaultSite {
 };
 
 // A wave of `dispatch` did wrong.
-void deliver_wave_fault(const FaultSite& site, const emu::Fault& fault, const emu::Dispatch& dispatch);
+void deliver_wave_fault(const FaultSite& site, const emu::Fault& fault,
+                        const emu::Dispatch& dispatch);
 // The packet processor itself touched memory it may not; `doing` completes "while …".
 void deliver_access_fault(const FaultSite& site, const AccessFault& fault, const char* doing);
 // A packet that cannot be executed.
 void deliver_packet_error(const FaultSite& site, QueueError error, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// The text deliver_wave_fault() prints, without the leading "wavetap: ". For tests and post-mortems.
-void describe_wave_fault(const FaultSite& site, const emu::Fault& fault, const emu::Dispatch& dispatch,
-                         char* text, size_t size);
+// The text deliver_wave_fault() prints, without the leading "wavetap: ". For tests and
+// post-mortems.
+void describe_wave_fault(const FaultSite& site, const emu::Fault& fault,
+                         const emu::Dispatch& dispatch, char* text, size_t size);
 
 }  // namespace wavetap::vgpu

@@ -14,16 +14,18 @@ namespace wavetap::vgpu {
 // Created once when the driver starts, never destroyed: the application may submit work from atexit
 // handlers. Fields are constant after creation; the address space locks itself.
 struct Gpu {
-  Model model;                // what the chip is
-  Model reported;             // what the driver says it is: the same, but for models that lie on purpose
-  bool hangs = false;         // `fault.hang`: no kernel ever ends
+  Model model;  // what the chip is
+  // What the driver says it is: the same, but for models that lie on purpose.
+  Model reported;
+  bool hangs = false;            // `fault.hang`: no kernel ever ends
   bool corrupts_copies = false;  // `fault.sdma`: the copy engine damages what it copies
-  uint32_t index = 0;         // 0-based among the GPUs
-  uint32_t node = 0;          // topology node number, 1-based (node 0 is the CPU)
-  uint32_t gpu_id = 0;        // KFD's opaque id
-  uint32_t render_minor = 0;  // /dev/dri/renderD<minor>
-  AddressSpace space;         // what the GPU may touch
-  // Host address of this GPU's doorbell pages: 8 bytes per slot. Mapped from the same file the user maps.
+  uint32_t index = 0;            // 0-based among the GPUs
+  uint32_t node = 0;             // topology node number, 1-based (node 0 is the CPU)
+  uint32_t gpu_id = 0;           // KFD's opaque id
+  uint32_t render_minor = 0;     // /dev/dri/renderD<minor>
+  AddressSpace space;            // what the GPU may touch
+  // Host address of this GPU's doorbell pages: 8 bytes per slot. Mapped from the same file the user
+  // maps.
   volatile uint64_t* doorbells = nullptr;
   emu::Engine* engine = nullptr;  // shared by the process's GPUs
 };

@@ -23,7 +23,8 @@ struct Landing {
 #define WT_HANDLER_TLS __attribute__((tls_model("initial-exec"))) constinit thread_local
 
 WT_HANDLER_TLS Landing* t_landing = nullptr;
-// The fault now being passed on by this thread, to notice a foreign handler that calls back into ours.
+// The fault now being passed on by this thread, to notice a foreign handler that calls back into
+// ours.
 WT_HANDLER_TLS const siginfo_t* t_passed_info = nullptr;
 WT_HANDLER_TLS uintptr_t t_passed_frame = 0;
 
@@ -33,20 +34,22 @@ constinit thread_local timespec t_armed_at{};
 constexpr int kSignals[] = {SIGSEGV, SIGBUS};
 constexpr int kSignalCount = 2;
 
-// Who gets a fault that is not ours. `current` is the program's disposition as it believes it to be, `first`
-// what was there before ours was installed at all. Null: the default action. Both are read in the handler
-// and may be replaced by claim_sigaction() inside one, so there is neither a lock nor an allocation: entries
-// come from a ring, and a reader would have to sleep through kEntries changes to see one being rewritten.
+// Who gets a fault that is not ours. `current` is the program's disposition as it believes it to
+// be, `first` what was there before ours was installed at all. Null: the default action. Both are
+// read in the handler and may be replaced by claim_sigaction() inside one, so there is neither a
+// lock nor an allocation: entries come from a ring, and a reader would have to sleep through
+// kEntries changes to see one being rewritten.
 constexpr uint32_t kEntries = 64;
 struct Foreign {
   std::atomic<const struct sigaction*> first{nullptr};
   std::atomic<const struct sigaction*> current{nullptr};
   std::atomic<bool> installed{false};
   std::atomic<uint32_t> next_entry{0};
-  struct sigaction entries[kEntries]{};
+  struct sigaction entries[kEntries] {};
 
   const struct sigaction* keep(const struct sigaction& action) {
-    struct sigaction& entry = entries[next_entry.fetch_add(1, std::memory_order_relaxed) % kEntries];
+    struct sigaction& entry =
+        entries[next_entry.fetch_add(1, std::memory_order_relaxed) % kEntries];
     entry = action;
     return &entry;
   }
@@ -54,8 +57,8 @@ struct Foreign {
 constinit Foreign g_foreign[kSignalCount];
 constinit std::mutex g_install_mutex;
 
-// Set while this file calls sigaction() itself: in the preloaded library that name is the interposed one,
-// which asks claim_sigaction() first.
+// Set while this file calls sigaction() itself: in the preloaded library that name is the
+// interposed one, which asks claim_sigaction() first.
 WT_HANDLER_TLS bool t_own_call = false;
 
 int real_sigaction(int signal, const struct sigaction* action, struct sigaction* old) {
@@ -80,8 +83,8 @@ void take_default_action(int signal, const siginfo_t* info) {
 void pass_on(int signal, siginfo_t* info, void* context) {
   Foreign& foreign = g_foreign[index_of(signal)];
   const uintptr_t frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  // A handler installed after ours saved ours and calls it for what it does not know. We called it, so
-  // go to the one before both. The same siginfo deeper in the same stack can only be that.
+  // A handler installed after ours saved ours and calls it for what it does not know. We called it,
+  // so go to the one before both. The same siginfo deeper in the same stack can only be that.
   const bool called_back = t_passed_info == info && frame < t_passed_frame;
   const struct sigaction* next =
       (called_back ? foreign.first : foreign.current).load(std::memory_order_acquire);
@@ -90,8 +93,8 @@ void pass_on(int signal, siginfo_t* info, void* context) {
     take_default_action(signal, info);
     return;
   }
-  // What the kernel would have done for that handler: block its mask, and the signal itself, so that a
-  // fault inside the handler is fatal instead of endless.
+  // What the kernel would have done for that handler: block its mask, and the signal itself, so
+  // that a fault inside the handler is fatal instead of endless.
   sigset_t blocked = next->sa_mask;
   if (!(next->sa_flags & SA_NODEFER)) sigaddset(&blocked, signal);
   if (next->sa_flags & SA_RESETHAND) {
@@ -115,7 +118,8 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   // si_code <= 0: sent by kill() or raise(), not a fault of this thread.
   if (landing != nullptr && info->si_code > 0) {
     landing->address = reinterpret_cast<uintptr_t>(info->si_addr);
-    // Nothing should be blocked now, but whoever wraps sigaction() (a sanitizer) may have added to it.
+    // Nothing should be blocked now, but whoever wraps sigaction() (a sanitizer) may have added to
+    // it.
     pthread_sigmask(SIG_SETMASK, &static_cast<const ucontext_t*>(context)->uc_sigmask, nullptr);
     siglongjmp(landing->jump, 1);
   }
@@ -134,14 +138,15 @@ void install(int signal) {
   if (real_sigaction(signal, nullptr, &current) != 0 || is_ours(current)) return;
   Foreign& foreign = g_foreign[index_of(signal)];
   const struct sigaction* kept = foreign.keep(current);
-  if (!foreign.installed.load(std::memory_order_relaxed)) foreign.first.store(kept, std::memory_order_release);
+  if (!foreign.installed.load(std::memory_order_relaxed))
+    foreign.first.store(kept, std::memory_order_release);
   // Pairs with the acquire load in pass_on().
   foreign.current.store(kept, std::memory_order_release);
 
   struct sigaction ours {};
   ours.sa_sigaction = on_fault;
-  // Nothing is blocked (NODEFER, empty mask), so the jump out needs no signal-mask system call; ONSTACK
-  // for programs whose own handler relies on an alternate stack.
+  // Nothing is blocked (NODEFER, empty mask), so the jump out needs no signal-mask system call;
+  // ONSTACK for programs whose own handler relies on an alternate stack.
   ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | (current.sa_flags & SA_RESTART);
   sigemptyset(&ours.sa_mask);
   real_sigaction(signal, &ours, nullptr);
@@ -161,9 +166,9 @@ bool claim_sigaction(int signal, const struct sigaction* action, struct sigactio
   if ((signal != SIGSEGV && signal != SIGBUS) || t_own_call) return false;
   Foreign& foreign = g_foreign[index_of(signal)];
   if (!foreign.installed.load(std::memory_order_acquire)) return false;
-  const struct sigaction* before = action != nullptr
-                                       ? foreign.current.exchange(foreign.keep(*action), std::memory_order_acq_rel)
-                                       : foreign.current.load(std::memory_order_acquire);
+  const struct sigaction* before =
+      action != nullptr ? foreign.current.exchange(foreign.keep(*action), std::memory_order_acq_rel)
+                        : foreign.current.load(std::memory_order_acquire);
   if (old != nullptr) {
     constexpr struct sigaction kDefault {};
     *old = before != nullptr ? *before : kDefault;

@@ -26,7 +26,8 @@ volatile char* forbidden() {
 }
 
 bool touch(volatile char* address, uint64_t* fault) {
-  return run_guarded([](void* arg) { *static_cast<volatile char*>(arg) = 1; }, const_cast<char*>(address), fault);
+  return run_guarded([](void* arg) { *static_cast<volatile char*>(arg) = 1; },
+                     const_cast<char*>(address), fault);
 }
 
 // Runs `body` in a child process and returns its wait status.
@@ -66,7 +67,8 @@ TEST(Guard, WorksManyTimesAndOnEveryThread) {
 TEST(Guard, TruncatedFilesAreFaultsToo) {
   const int fd = memfd_create("guard", 0);
   ASSERT_EQ(ftruncate(fd, 4096), 0);
-  auto* page = static_cast<volatile char*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+  auto* page =
+      static_cast<volatile char*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
   ASSERT_EQ(ftruncate(fd, 0), 0);
   uint64_t fault = 0;
   EXPECT_FALSE(touch(page, &fault));
@@ -188,7 +190,8 @@ TEST(Guard, AHandlerThatChainsBackToOursDoesNotLoop) {
     *forbidden() = 1;
   });
   // Dead by the signal, or by what the test program had installed before (a sanitizer's report).
-  EXPECT_FALSE(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 4)) << status;
+  EXPECT_FALSE(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 4))
+      << status;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Decoding of the compute device's ioctls. Arguments come from user space and are hostile: they are
-// copied in, sizes are checked before anything is allocated, addresses only used through user_copy.h.
-// As in the kernel, a caller with shorter arguments gets zeros for the rest and a longer one is cut.
+// copied in, sizes are checked before anything is allocated, addresses only used through
+// user_copy.h. As in the kernel, a caller with shorter arguments gets zeros for the rest and a
+// longer one is cut.
 #include <errno.h>
 #include <fcntl.h>
 
@@ -53,7 +54,9 @@ int on_create_queue(Driver& driver, KfdCreateQueueArgs& args) {
   return 0;
 }
 
-int on_destroy_queue(Driver& driver, KfdQueueIdArgs& args) { return driver.queues().destroy(args.queue_id); }
+int on_destroy_queue(Driver& driver, KfdQueueIdArgs& args) {
+  return driver.queues().destroy(args.queue_id);
+}
 
 int on_update_queue(Driver& driver, KfdUpdateQueueArgs& args) {
   if ((args.queue_percentage & 0xff) > 100 || args.queue_priority > 15) return EINVAL;
@@ -105,15 +108,17 @@ int on_get_process_apertures_new(Driver& driver, KfdGetProcessAperturesNewArgs& 
   if (room == 0) return 0;
   for (uint32_t i = 0; i < args.num_of_nodes; ++i) {
     const KfdApertures apertures = driver.apertures(*driver.gpus()[i]);
-    if (!copy_to_user(args.apertures_ptr + i * sizeof apertures, &apertures, sizeof apertures)) return EFAULT;
+    if (!copy_to_user(args.apertures_ptr + i * sizeof apertures, &apertures, sizeof apertures))
+      return EFAULT;
   }
   return 0;
 }
 
 int on_create_event(Driver& driver, KfdCreateEventArgs& args) {
   EventHandle handle;
-  const int error = driver.create_event(static_cast<EventType>(args.event_type), args.auto_reset != 0,
-                                        args.node_id, &args.event_page_offset, &handle);
+  const int error =
+      driver.create_event(static_cast<EventType>(args.event_type), args.auto_reset != 0,
+                          args.node_id, &args.event_page_offset, &handle);
   if (error != 0) return error;
   args.event_id = handle.id;
   args.event_trigger_data = handle.id;
@@ -121,7 +126,9 @@ int on_create_event(Driver& driver, KfdCreateEventArgs& args) {
   return 0;
 }
 
-int on_destroy_event(Driver& driver, KfdEventIdArgs& args) { return driver.events().destroy(args.event_id); }
+int on_destroy_event(Driver& driver, KfdEventIdArgs& args) {
+  return driver.events().destroy(args.event_id);
+}
 
 int on_set_event(Driver& driver, KfdEventIdArgs& args) {
   const int error = driver.events().set(args.event_id);
@@ -129,7 +136,9 @@ int on_set_event(Driver& driver, KfdEventIdArgs& args) {
   return error;
 }
 
-int on_reset_event(Driver& driver, KfdEventIdArgs& args) { return driver.events().reset(args.event_id); }
+int on_reset_event(Driver& driver, KfdEventIdArgs& args) {
+  return driver.events().reset(args.event_id);
+}
 
 void report_exceptions(const EventWait& wait, KfdEventData& data) {
   if (wait.has_memory_fault) {
@@ -143,7 +152,8 @@ void report_exceptions(const EventWait& wait, KfdEventData& data) {
                              .error_type = fault.error_type};
   } else if (wait.has_hw_exception) {
     const HwExceptionData& exception = wait.hw_exception;
-    data.hw_exception = {exception.reset_type, exception.reset_cause, exception.memory_lost, exception.gpu_id};
+    data.hw_exception = {exception.reset_type, exception.reset_cause, exception.memory_lost,
+                         exception.gpu_id};
   } else {
     data.last_event_age = wait.last_event_age;
   }
@@ -197,15 +207,20 @@ int on_acquire_vm(Driver& driver, KfdAcquireVmArgs& args) {
 int on_alloc_memory(Driver& driver, KfdAllocMemoryArgs& args) {
   Gpu* gpu = driver.gpu_by_id(args.gpu_id);
   if (gpu == nullptr) return EINVAL;
-  return driver.buffers().allocate(*gpu, args.va_addr, args.size, args.flags, &args.mmap_offset, &args.handle);
+  return driver.buffers().allocate(*gpu, args.va_addr, args.size, args.flags, &args.mmap_offset,
+                                   &args.handle);
 }
 
-int on_free_memory(Driver& driver, KfdFreeMemoryArgs& args) { return driver.free_memory(args.handle); }
+int on_free_memory(Driver& driver, KfdFreeMemoryArgs& args) {
+  return driver.free_memory(args.handle);
+}
 
 int read_devices(Driver& driver, const KfdMapMemoryArgs& args, std::vector<Gpu*>* gpus) {
-  if (args.n_devices == 0 || args.n_devices > kMostDevices || args.n_success > args.n_devices) return EINVAL;
+  if (args.n_devices == 0 || args.n_devices > kMostDevices || args.n_success > args.n_devices)
+    return EINVAL;
   std::vector<uint32_t> ids(args.n_devices);
-  if (!copy_from_user(ids.data(), args.device_ids_array_ptr, ids.size() * sizeof(uint32_t))) return EFAULT;
+  if (!copy_from_user(ids.data(), args.device_ids_array_ptr, ids.size() * sizeof(uint32_t)))
+    return EFAULT;
   for (const uint32_t id : ids) {
     Gpu* gpu = driver.gpu_by_id(id);
     if (gpu == nullptr) return EINVAL;
@@ -254,7 +269,8 @@ int on_get_dmabuf_info(Driver& driver, KfdGetDmabufInfoArgs& args) {
 int on_import_dmabuf(Driver& driver, KfdImportDmabufArgs& args) {
   Gpu* gpu = driver.gpu_by_id(args.gpu_id);
   if (gpu == nullptr) return EINVAL;
-  return driver.buffers().import_dmabuf(*gpu, static_cast<int>(args.dmabuf_fd), args.va_addr, &args.handle);
+  return driver.buffers().import_dmabuf(*gpu, static_cast<int>(args.dmabuf_fd), args.va_addr,
+                                        &args.handle);
 }
 
 int on_ipc_export(Driver& driver, KfdIpcExportHandleArgs& args) {
@@ -269,7 +285,8 @@ int on_ipc_import(Driver& driver, KfdIpcImportHandleArgs& args) {
   if (gpu == nullptr) return EINVAL;
   IpcHandle ipc{};
   std::memcpy(ipc.word, args.share_handle, sizeof ipc.word);
-  return driver.buffers().import_ipc(*gpu, ipc, args.va_addr, &args.handle, &args.mmap_offset, &args.flags);
+  return driver.buffers().import_ipc(*gpu, ipc, args.va_addr, &args.handle, &args.mmap_offset,
+                                     &args.flags);
 }
 
 int on_set_xnack_mode(Driver&, KfdSetXnackModeArgs& args) {
@@ -296,8 +313,8 @@ int svm_ioctl(Driver& driver, uint64_t user_args) {
   if (!copy_from_user(attributes.data(), at, bytes)) return EFAULT;
   for (const KfdSvmAttribute& attribute : attributes)
     WT_DEBUG("vgpu", "svm %s %#llx+%#llx attribute %u = %#x", args.op == 0 ? "set" : "get",
-             static_cast<unsigned long long>(args.start_addr), static_cast<unsigned long long>(args.size),
-             attribute.type, attribute.value);
+             static_cast<unsigned long long>(args.start_addr),
+             static_cast<unsigned long long>(args.size), attribute.type, attribute.value);
   switch (static_cast<KfdSvmOp>(args.op)) {
     case KfdSvmOp::kSetAttr:
       return driver.svm().set_attributes(args.start_addr, args.size, attributes);
@@ -310,9 +327,11 @@ int svm_ioctl(Driver& driver, uint64_t user_args) {
   return EINVAL;
 }
 
-// Copies the arguments in, calls `handler`, copies them out again (also after a failure, as the kernel).
+// Copies the arguments in, calls `handler`, copies them out again (also after a failure, as the
+// kernel).
 template <class Args>
-int with_args(Driver& driver, uint32_t request, uint64_t user_args, int (*handler)(Driver&, Args&)) {
+int with_args(Driver& driver, uint32_t request, uint64_t user_args,
+              int (*handler)(Driver&, Args&)) {
   static_assert(std::is_trivially_copyable_v<Args>);
   const uint32_t user_size = (request >> 16) & 0x3fff;
   const size_t size = std::min<size_t>(user_size, sizeof(Args));
@@ -377,18 +396,22 @@ int decode(Driver& driver, uint32_t request, uint64_t args) {
     case KfdIoctl::kCreateQueue: return with_args(driver, request, args, on_create_queue);
     case KfdIoctl::kDestroyQueue: return with_args(driver, request, args, on_destroy_queue);
     case KfdIoctl::kSetMemoryPolicy: return with_args(driver, request, args, on_set_memory_policy);
-    case KfdIoctl::kGetClockCounters: return with_args(driver, request, args, on_get_clock_counters);
-    case KfdIoctl::kGetProcessApertures: return with_args(driver, request, args, on_get_process_apertures);
+    case KfdIoctl::kGetClockCounters:
+      return with_args(driver, request, args, on_get_clock_counters);
+    case KfdIoctl::kGetProcessApertures:
+      return with_args(driver, request, args, on_get_process_apertures);
     case KfdIoctl::kUpdateQueue: return with_args(driver, request, args, on_update_queue);
     case KfdIoctl::kCreateEvent: return with_args(driver, request, args, on_create_event);
     case KfdIoctl::kDestroyEvent: return with_args(driver, request, args, on_destroy_event);
     case KfdIoctl::kSetEvent: return with_args(driver, request, args, on_set_event);
     case KfdIoctl::kResetEvent: return with_args(driver, request, args, on_reset_event);
     case KfdIoctl::kWaitEvents: return with_args(driver, request, args, on_wait_events);
-    case KfdIoctl::kSetScratchBackingVa: return with_args(driver, request, args, on_set_scratch_backing_va);
+    case KfdIoctl::kSetScratchBackingVa:
+      return with_args(driver, request, args, on_set_scratch_backing_va);
     case KfdIoctl::kGetTileConfig: return with_args(driver, request, args, on_get_tile_config);
     case KfdIoctl::kSetTrapHandler: return with_args(driver, request, args, on_set_trap_handler);
-    case KfdIoctl::kGetProcessAperturesNew: return with_args(driver, request, args, on_get_process_apertures_new);
+    case KfdIoctl::kGetProcessAperturesNew:
+      return with_args(driver, request, args, on_get_process_apertures_new);
     case KfdIoctl::kAcquireVm: return with_args(driver, request, args, on_acquire_vm);
     case KfdIoctl::kAllocMemory: return with_args(driver, request, args, on_alloc_memory);
     case KfdIoctl::kFreeMemory: return with_args(driver, request, args, on_free_memory);
@@ -416,7 +439,8 @@ int kfd_ioctl(Driver& driver, uint32_t request, uint64_t user_args) {
   if (((request >> 8) & 0xff) != kKfdIoctlType) return ENOTTY;
   const int result = decode(driver, request, user_args);
   if (result != 0)
-    WT_DEBUG("vgpu", "kfd ioctl %s (%#x) -> %s", ioctl_name(request & 0xff), request, std::strerror(result));
+    WT_DEBUG("vgpu", "kfd ioctl %s (%#x) -> %s", ioctl_name(request & 0xff), request,
+             std::strerror(result));
   return result;
 }
 

@@ -1,4 +1,5 @@
-// The driver core through its ioctls, as user space calls it, in this process and without interposition.
+// The driver core through its ioctls, as user space calls it, in this process and without
+// interposition.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -47,7 +48,8 @@ class KfdIoctlTest : public ::testing::Test {
 
   template <class Args>
   static int kfd(KfdIoctl number, Args& args) {
-    return kfd_ioctl(*driver_, request_of<Args>('K', static_cast<uint32_t>(number)), reinterpret_cast<uint64_t>(&args));
+    return kfd_ioctl(*driver_, request_of<Args>('K', static_cast<uint32_t>(number)),
+                     reinterpret_cast<uint64_t>(&args));
   }
   template <class Args>
   static int drm(Gpu& gpu, DrmIoctl number, Args& args) {
@@ -57,18 +59,23 @@ class KfdIoctlTest : public ::testing::Test {
 
   static Gpu& gpu(size_t index) { return *driver_->gpus()[index]; }
 
-  static KfdAllocMemoryArgs allocate(uint32_t flags, uint64_t size, uint64_t va = kVa, uint64_t offset = 0) {
+  static KfdAllocMemoryArgs allocate(uint32_t flags, uint64_t size, uint64_t va = kVa,
+                                     uint64_t offset = 0) {
     KfdAllocMemoryArgs args{va, size, 0, offset, gpu(0).gpu_id, flags | kRights};
     EXPECT_EQ(kfd(KfdIoctl::kAllocMemory, args), 0);
     return args;
   }
-  static int map(uint64_t handle, std::vector<uint32_t> ids, KfdIoctl number = KfdIoctl::kMapMemory) {
-    KfdMapMemoryArgs args{handle, reinterpret_cast<uint64_t>(ids.data()), static_cast<uint32_t>(ids.size()), 0};
+  static int map(uint64_t handle, std::vector<uint32_t> ids,
+                 KfdIoctl number = KfdIoctl::kMapMemory) {
+    KfdMapMemoryArgs args{handle, reinterpret_cast<uint64_t>(ids.data()),
+                          static_cast<uint32_t>(ids.size()), 0};
     const int error = kfd(number, args);
     EXPECT_EQ(args.n_success, error == 0 ? ids.size() : 0);
     return error;
   }
-  static int unmap(uint64_t handle, std::vector<uint32_t> ids) { return map(handle, ids, KfdIoctl::kUnmapMemory); }
+  static int unmap(uint64_t handle, std::vector<uint32_t> ids) {
+    return map(handle, ids, KfdIoctl::kUnmapMemory);
+  }
   static int free_memory(uint64_t handle) {
     KfdFreeMemoryArgs args{handle};
     return kfd(KfdIoctl::kFreeMemory, args);
@@ -109,7 +116,8 @@ TEST_F(KfdIoctlTest, MapsVramForTheGpusNamedAndOnlyThose) {
   EXPECT_EQ(gpu(0).space.host_pointer(GpuAddr{kVa + 0x1000}, 0x2001, true), nullptr);
   EXPECT_EQ(gpu(1).space.lookup(GpuAddr{kVa}).end, 0u);
   EXPECT_EQ(map(buffer.handle, {gpu(1).gpu_id}), 0);
-  EXPECT_EQ(gpu(1).space.host_pointer(GpuAddr{kVa + 0x1000}, 1, true), at) << "peers share the storage";
+  EXPECT_EQ(gpu(1).space.host_pointer(GpuAddr{kVa + 0x1000}, 1, true), at)
+      << "peers share the storage";
   EXPECT_EQ(free_memory(buffer.handle), EBUSY);
   EXPECT_EQ(unmap(buffer.handle, {gpu(0).gpu_id, gpu(1).gpu_id}), 0);
   EXPECT_EQ(free_memory(buffer.handle), 0);
@@ -125,10 +133,14 @@ TEST_F(KfdIoctlTest, TheCpuAndTheGpuSeeTheSameBytes) {
                                        buffer.mmap_offset + 0x1000, &cpu),
             0);
   static_cast<char*>(cpu)[5] = 'x';
-  EXPECT_EQ(*reinterpret_cast<char*>(gpu(0).space.host_pointer(GpuAddr{kVa + 0x1005}, 1, false)), 'x');
+  EXPECT_EQ(*reinterpret_cast<char*>(gpu(0).space.host_pointer(GpuAddr{kVa + 0x1005}, 1, false)),
+            'x');
   // Past the end, or where nothing is.
-  EXPECT_EQ(driver_->buffers().cpu_map(nullptr, 0x2001, PROT_READ, MAP_SHARED, buffer.mmap_offset, &cpu), EINVAL);
-  EXPECT_EQ(driver_->buffers().cpu_map(nullptr, 0x1000, PROT_READ, MAP_SHARED, 1ull << 45, &cpu), EINVAL);
+  EXPECT_EQ(
+      driver_->buffers().cpu_map(nullptr, 0x2001, PROT_READ, MAP_SHARED, buffer.mmap_offset, &cpu),
+      EINVAL);
+  EXPECT_EQ(driver_->buffers().cpu_map(nullptr, 0x1000, PROT_READ, MAP_SHARED, 1ull << 45, &cpu),
+            EINVAL);
   unmap(buffer.handle, {gpu(0).gpu_id});
   EXPECT_EQ(free_memory(buffer.handle), 0);
 }
@@ -147,7 +159,8 @@ TEST_F(KfdIoctlTest, RightsFollowTheAllocationFlags) {
 
 TEST_F(KfdIoctlTest, UserPointersMapTheProgramsOwnMemoryElsewhere) {
   void* page = ::mmap(nullptr, 0x2000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  const KfdAllocMemoryArgs buffer = allocate(kKfdAllocUserptr, 0x2000, kVa, reinterpret_cast<uint64_t>(page));
+  const KfdAllocMemoryArgs buffer =
+      allocate(kKfdAllocUserptr, 0x2000, kVa, reinterpret_cast<uint64_t>(page));
   EXPECT_EQ(buffer.mmap_offset, reinterpret_cast<uint64_t>(page)) << "left as it was";
   map(buffer.handle, {gpu(0).gpu_id});
   EXPECT_EQ(gpu(0).space.lookup(GpuAddr{kVa}).host, page);
@@ -155,8 +168,10 @@ TEST_F(KfdIoctlTest, UserPointersMapTheProgramsOwnMemoryElsewhere) {
   free_memory(buffer.handle);
   ::munmap(page, 0x2000);
 
-  KfdAllocMemoryArgs gone{kVa, 0x2000, 0, reinterpret_cast<uint64_t>(page), gpu(0).gpu_id, kKfdAllocUserptr};
-  EXPECT_EQ(kfd(KfdIoctl::kAllocMemory, gone), EFAULT) << "memory that is not there cannot be pinned";
+  KfdAllocMemoryArgs gone{kVa,           0x2000,          0, reinterpret_cast<uint64_t>(page),
+                          gpu(0).gpu_id, kKfdAllocUserptr};
+  EXPECT_EQ(kfd(KfdIoctl::kAllocMemory, gone), EFAULT)
+      << "memory that is not there cannot be pinned";
 }
 
 TEST_F(KfdIoctlTest, AccountsForVram) {
@@ -197,7 +212,8 @@ TEST_F(KfdIoctlTest, RefusesNonsensicalAllocations) {
 
 TEST_F(KfdIoctlTest, SurvivesPointersIntoNowhere) {
   for (uint32_t number = 0; number < 256; ++number) {
-    for (const uint64_t bad : {uint64_t{0}, uint64_t{8}, ~uint64_t{64}, uint64_t{0x7777'0000'0000}}) {
+    for (const uint64_t bad :
+         {uint64_t{0}, uint64_t{8}, ~uint64_t{64}, uint64_t{0x7777'0000'0000}}) {
       const uint32_t request = static_cast<uint32_t>(_IOC(3, 'K', number, 64));
       EXPECT_NE(kfd_ioctl(*driver_, request, bad), 0) << number;
       const uint32_t drm_request = static_cast<uint32_t>(_IOC(3, 'd', number, 64));
@@ -222,7 +238,9 @@ TEST_F(KfdIoctlTest, AcceptsShorterAndLongerArguments) {
   EXPECT_EQ(longer.args.minor, 17u);
   EXPECT_EQ(longer.canary, 0x5a5a5a5au);
   KfdGetVersionArgs shorter{7, 7};
-  EXPECT_EQ(kfd_ioctl(*driver_, static_cast<uint32_t>(_IOC(3, 'K', 1, 4)), reinterpret_cast<uint64_t>(&shorter)), 0);
+  EXPECT_EQ(kfd_ioctl(*driver_, static_cast<uint32_t>(_IOC(3, 'K', 1, 4)),
+                      reinterpret_cast<uint64_t>(&shorter)),
+            0);
   EXPECT_EQ(shorter.major, 1u);
   EXPECT_EQ(shorter.minor, 7u) << "beyond what the caller passed";
 }
@@ -279,7 +297,9 @@ TEST_F(KfdIoctlTest, ExportsBuffersAsFilesOfTheirSize) {
   DrmPrimeHandle again{0, 0, fd};
   ASSERT_EQ(drm(gpu(1), DrmIoctl::kPrimeFdToHandle, again), 0);
   EXPECT_EQ(again.handle, prime.handle);
-  AmdgpuGemVaArgs va{prime.handle, 0, kAmdgpuVaMap, kAmdgpuVmPageReadable | kAmdgpuVmPageWriteable, kVa, 0x1000, 0x2000};
+  AmdgpuGemVaArgs va{
+      prime.handle, 0,      kAmdgpuVaMap, kAmdgpuVmPageReadable | kAmdgpuVmPageWriteable,
+      kVa,          0x1000, 0x2000};
   EXPECT_EQ(drm(gpu(1), DrmIoctl::kAmdgpuGemVa, va), 0);
   void* view = ::mmap(nullptr, 0x5000, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   static_cast<char*>(view)[0x1007] = 'v';
@@ -355,16 +375,19 @@ TEST_F(KfdIoctlTest, SharedVirtualMemoryFollowsItsAttributes) {
          {{static_cast<uint32_t>(KfdSvmAttr::kAccess), gpu(0).gpu_id},
           {static_cast<uint32_t>(KfdSvmAttr::kPreferredLocation), gpu(0).gpu_id}}};
   EXPECT_EQ(kfd(KfdIoctl::kSvm, call), 0);
-  EXPECT_EQ(gpu(0).space.host_pointer(GpuAddr{at + page}, 8, true), reinterpret_cast<std::byte*>(memory + page));
+  EXPECT_EQ(gpu(0).space.host_pointer(GpuAddr{at + page}, 8, true),
+            reinterpret_cast<std::byte*>(memory + page));
   EXPECT_EQ(gpu(1).space.lookup(GpuAddr{at}).end, 0u);
 
   // One page loses its write access, and the answer for the whole range is what holds everywhere.
-  call = {{at + page, page, 0, 1}, {{static_cast<uint32_t>(KfdSvmAttr::kSetFlags), kKfdSvmFlagGpuReadOnly}, {}}};
+  call = {{at + page, page, 0, 1},
+          {{static_cast<uint32_t>(KfdSvmAttr::kSetFlags), kKfdSvmFlagGpuReadOnly}, {}}};
   EXPECT_EQ(kfd(KfdIoctl::kSvm, call), 0);
   EXPECT_EQ(gpu(0).space.host_pointer(GpuAddr{at + page}, 8, true), nullptr);
   EXPECT_NE(gpu(0).space.host_pointer(GpuAddr{at + 2 * page}, 8, true), nullptr);
   call = {{at, 4 * page, 1, 2},
-          {{static_cast<uint32_t>(KfdSvmAttr::kSetFlags), 0}, {static_cast<uint32_t>(KfdSvmAttr::kAccess), gpu(0).gpu_id}}};
+          {{static_cast<uint32_t>(KfdSvmAttr::kSetFlags), 0},
+           {static_cast<uint32_t>(KfdSvmAttr::kAccess), gpu(0).gpu_id}}};
   EXPECT_EQ(kfd(KfdIoctl::kSvm, call), 0);
   EXPECT_EQ(call.attributes[0].value & kKfdSvmFlagGpuReadOnly, 0u);
   EXPECT_EQ(call.attributes[1].type, static_cast<uint32_t>(KfdSvmAttr::kAccess));
@@ -399,7 +422,8 @@ TEST_F(KfdIoctlTest, DescribesTheDeviceToLibdrm) {
   EXPECT_EQ(version.name_len, 6u);
 
   AmdgpuDeviceInfo info{};
-  AmdgpuInfoArgs query{reinterpret_cast<uint64_t>(&info), 368, static_cast<uint32_t>(AmdgpuInfo::kDevInfo), {}};
+  AmdgpuInfoArgs query{
+      reinterpret_cast<uint64_t>(&info), 368, static_cast<uint32_t>(AmdgpuInfo::kDevInfo), {}};
   EXPECT_EQ(drm(gpu(0), DrmIoctl::kAmdgpuInfo, query), 0);
   EXPECT_EQ(info.device_id, 0x73bfu);
   EXPECT_EQ(info.cu_active_number, 72u);
@@ -434,7 +458,9 @@ TEST_F(KfdIoctlTest, FilesLookLikeDevicesAndMoveOutOfTheWay) {
   EXPECT_FALSE(own_fds::contains(ours));
   sys::close(ours);  // what the program's dup2 does
   void* view = nullptr;
-  EXPECT_EQ(driver_->buffers().cpu_map(nullptr, 0x1000, PROT_READ, MAP_SHARED, buffer.mmap_offset, &view), 0);
+  EXPECT_EQ(
+      driver_->buffers().cpu_map(nullptr, 0x1000, PROT_READ, MAP_SHARED, buffer.mmap_offset, &view),
+      0);
   EXPECT_EQ(free_memory(buffer.handle), 0);
 }
 
@@ -442,7 +468,9 @@ TEST_F(KfdIoctlTest, WorksWithFewDescriptors) {
   // A child with `ulimit -n 32`: buffers do without files of their own, and say so when exported.
   const pid_t child = ::fork();
   if (child == 0) {
-    struct rlimit few {32, 32};
+    struct rlimit few {
+      32, 32
+    };
     ::setrlimit(RLIMIT_NOFILE, &few);
     own_fds::close_all();
     Config config = config_of({"mi210"});
@@ -455,7 +483,9 @@ TEST_F(KfdIoctlTest, WorksWithFewDescriptors) {
       uint64_t offset = 0;
       uint64_t handle = 0;
       const uint64_t va = kVa + static_cast<uint64_t>(i) * 0x10000;
-      if (driver->buffers().allocate(gpu, va, 0x2000, kKfdAllocVram | kRights, &offset, &handle) != 0) ::_exit(2);
+      if (driver->buffers().allocate(gpu, va, 0x2000, kKfdAllocVram | kRights, &offset, &handle) !=
+          0)
+        ::_exit(2);
       Gpu* const gpus[] = {&gpu};
       uint32_t done = 0;
       if (driver->buffers().map(handle, gpus, &done) != 0) ::_exit(3);
@@ -463,8 +493,8 @@ TEST_F(KfdIoctlTest, WorksWithFewDescriptors) {
       handles.push_back(handle);
     }
     for (int i = 0; i < 200; ++i)
-      if (*gpu.space.host_pointer(GpuAddr{kVa + static_cast<uint64_t>(i) * 0x10000 + 8}, 1, false) !=
-          static_cast<std::byte>(i))
+      if (*gpu.space.host_pointer(GpuAddr{kVa + static_cast<uint64_t>(i) * 0x10000 + 8}, 1,
+                                  false) != static_cast<std::byte>(i))
         ::_exit(4);
     int fd = -1;
     if (driver->buffers().export_dmabuf(handles[0], true, &fd) != EMFILE) ::_exit(5);

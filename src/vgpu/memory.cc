@@ -71,8 +71,8 @@ const char* buffer_kind_name(BufferKind kind) {
 bool Buffer::writable() const { return (flags & amd::kKfdAllocWritable) != 0; }
 bool Buffer::executable() const { return (flags & amd::kKfdAllocExecutable) != 0; }
 
-BufferTable::BufferTable(std::span<Gpu* const> gpus, std::span<const int> render_files, int device_file,
-                         std::string side_directory)
+BufferTable::BufferTable(std::span<Gpu* const> gpus, std::span<const int> render_files,
+                         int device_file, std::string side_directory)
     : gpus_(gpus.begin(), gpus.end()),
       render_files_(render_files.begin(), render_files.end()),
       device_file_(device_file),
@@ -107,14 +107,15 @@ int BufferTable::create_storage(Buffer& buffer) {
 }
 
 int BufferTable::map_storage(Buffer& buffer) {
-  buffer.host = sys::map(nullptr, buffer.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                         buffer.fd, buffer.fd_offset);
+  buffer.host = sys::map(nullptr, buffer.size_bytes, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_NORESERVE, buffer.fd, buffer.fd_offset);
   if (buffer.host == nullptr) return ENOMEM;
   buffer.owns_mapping = true;
   return 0;
 }
 
-int BufferTable::make_memory(Gpu& gpu, BufferKind kind, uint64_t size_bytes, uint32_t flags, BufferRef* made) {
+int BufferTable::make_memory(Gpu& gpu, BufferKind kind, uint64_t size_bytes, uint32_t flags,
+                             BufferRef* made) {
   const auto buffer = std::make_shared<Buffer>();
   buffer->gpu = &gpu;
   buffer->kind = kind;
@@ -143,9 +144,10 @@ uint64_t BufferTable::add_handle(Gpu& gpu, const BufferRef& buffer) {
   return handle;
 }
 
-int BufferTable::allocate(Gpu& gpu, uint64_t va, uint64_t size_bytes, uint32_t flags, uint64_t* mmap_offset,
-                          uint64_t* handle) {
-  if (size_bytes == 0 || size_bytes > kAddressLimit || va > kAddressLimit - size_bytes) return EINVAL;
+int BufferTable::allocate(Gpu& gpu, uint64_t va, uint64_t size_bytes, uint32_t flags,
+                          uint64_t* mmap_offset, uint64_t* handle) {
+  if (size_bytes == 0 || size_bytes > kAddressLimit || va > kAddressLimit - size_bytes)
+    return EINVAL;
   const uint64_t rounded = round_to_page(size_bytes);
   const std::lock_guard lock(mutex_);
   BufferRef buffer;
@@ -182,8 +184,7 @@ int BufferTable::allocate(Gpu& gpu, uint64_t va, uint64_t size_bytes, uint32_t f
       *mmap_offset = buffer->fd_offset;
       break;
     }
-    default:
-      return EINVAL;
+    default: return EINVAL;
   }
   buffer->gpu = &gpu;
   buffer->flags = flags;
@@ -191,7 +192,8 @@ int BufferTable::allocate(Gpu& gpu, uint64_t va, uint64_t size_bytes, uint32_t f
   *handle = add_handle(gpu, buffer);
   WT_DEBUG("vgpu", "alloc gpu %u %s va %#llx size %#llx flags %#x -> handle %#llx", gpu.index,
            buffer_kind_name(buffer->kind), static_cast<unsigned long long>(va),
-           static_cast<unsigned long long>(size_bytes), flags, static_cast<unsigned long long>(*handle));
+           static_cast<unsigned long long>(size_bytes), flags,
+           static_cast<unsigned long long>(*handle));
   return 0;
 }
 
@@ -214,10 +216,12 @@ void BufferTable::drop(BufferRef buffer) {
   if (buffer->owns_mapping) sys::unmap(buffer->host, buffer->size_bytes);
   const bool is_memory = buffer->kind == BufferKind::kVram || buffer->kind == BufferKind::kGtt;
   // Gives the pages back even where a forked child still holds the file.
-  if (is_memory && !buffer->shared) sys::punch_hole(buffer->fd, buffer->fd_offset, buffer->size_bytes);
+  if (is_memory && !buffer->shared)
+    sys::punch_hole(buffer->fd, buffer->fd_offset, buffer->size_bytes);
   if (buffer->owns_fd) own_fds::close(buffer->fd);
   if (buffer->counted)
-    (buffer->kind == BufferKind::kVram ? used_vram_[buffer->gpu->index] : used_gtt_) -= buffer->size_bytes;
+    (buffer->kind == BufferKind::kVram ? used_vram_[buffer->gpu->index] : used_gtt_) -=
+        buffer->size_bytes;
 }
 
 int BufferTable::map(uint64_t handle, std::span<Gpu* const> gpus, uint32_t* done) {
@@ -229,7 +233,8 @@ int BufferTable::map(uint64_t handle, std::span<Gpu* const> gpus, uint32_t* done
     Gpu& gpu = *gpus[*done];
     const uint32_t bit = 1u << gpu.index;
     if ((buffer.mapped_gpus & bit) == 0 && buffer.va != 0)
-      gpu.space.map(buffer.va, buffer.size_bytes, buffer.host, buffer.writable(), buffer.executable());
+      gpu.space.map(buffer.va, buffer.size_bytes, buffer.host, buffer.writable(),
+                    buffer.executable());
     buffer.mapped_gpus |= bit;
   }
   return 0;
@@ -269,7 +274,8 @@ int BufferTable::export_dmabuf(uint64_t handle, bool cloexec, int* fd) {
   const auto it = buffers_.find(handle);
   if (it == buffers_.end() || it->second->fd < 0) return EINVAL;
   Buffer& buffer = *it->second;
-  if (!buffer.owns_fd) return buffer.kind == BufferKind::kVram || buffer.kind == BufferKind::kGtt ? EMFILE : EINVAL;
+  if (!buffer.owns_fd)
+    return buffer.kind == BufferKind::kVram || buffer.kind == BufferKind::kGtt ? EMFILE : EINVAL;
   const int copy = sys::dup_above(buffer.fd, 0, cloexec);
   if (copy < 0) return -copy;
   buffer.shared = true;
@@ -292,9 +298,11 @@ int BufferTable::make_from_file(int fd, BufferRef* made) {
   uint32_t gpu_id = 0;
   uint32_t flags = 0;
   if (sys::fstat(fd, &st) != 0 || !parse_file_name(fd, &gpu_id, &flags)) return EINVAL;
-  const auto owner = std::find_if(gpus_.begin(), gpus_.end(), [&](Gpu* g) { return g->gpu_id == gpu_id; });
+  const auto owner =
+      std::find_if(gpus_.begin(), gpus_.end(), [&](Gpu* g) { return g->gpu_id == gpu_id; });
   const uint64_t size = static_cast<uint64_t>(st.st_size);
-  if (owner == gpus_.end() || size == 0 || size > kDeviceFileBytes - next_mmap_offset_) return EINVAL;
+  if (owner == gpus_.end() || size == 0 || size > kDeviceFileBytes - next_mmap_offset_)
+    return EINVAL;
   const int copy = sys::dup_above(fd, 0);
   if (copy < 0) return -copy;
 
@@ -356,8 +364,8 @@ int BufferTable::export_ipc(uint64_t handle, IpcHandle* ipc) {
   if (!buffer.owns_fd) return EMFILE;
   buffer.shared = true;
   const uint64_t inode = buffer.inode;
-  *ipc = {{static_cast<uint32_t>(sys::pid()), static_cast<uint32_t>(buffer.fd), static_cast<uint32_t>(inode),
-           static_cast<uint32_t>(inode >> 32)}};
+  *ipc = {{static_cast<uint32_t>(sys::pid()), static_cast<uint32_t>(buffer.fd),
+           static_cast<uint32_t>(inode), static_cast<uint32_t>(inode >> 32)}};
   return 0;
 }
 
@@ -392,8 +400,9 @@ int BufferTable::gem_create(Gpu& gpu, uint64_t size_bytes, bool vram, uint32_t* 
   const std::lock_guard lock(mutex_);
   const uint32_t domain = vram ? amd::kKfdAllocVram : amd::kKfdAllocGtt;
   BufferRef buffer;
-  const int error = make_memory(gpu, vram ? BufferKind::kVram : BufferKind::kGtt, round_to_page(size_bytes),
-                                domain | amd::kKfdAllocWritable | amd::kKfdAllocPublic, &buffer);
+  const int error =
+      make_memory(gpu, vram ? BufferKind::kVram : BufferKind::kGtt, round_to_page(size_bytes),
+                  domain | amd::kKfdAllocWritable | amd::kKfdAllocPublic, &buffer);
   if (error != 0) return error;
   *gem = next_gem_++;
   gems_[{gpu.index, *gem}] = {std::move(buffer), {}};
@@ -436,7 +445,8 @@ int BufferTable::gem_close(Gpu& gpu, uint32_t gem) {
   if (it == gems_.end()) return EINVAL;
   Gem closing = std::move(it->second);
   gems_.erase(it);
-  for (const GemBinding& binding : closing.bindings) gpu.space.unmap(binding.va, binding.size_bytes);
+  for (const GemBinding& binding : closing.bindings)
+    gpu.space.unmap(binding.va, binding.size_bytes);
   drop(std::move(closing.buffer));
   return 0;
 }

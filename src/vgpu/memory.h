@@ -8,11 +8,11 @@
 //   MMIO      likewise                                 a page of registers that swallows writes
 //
 // The GPU's view never depends on the program's mappings: VRAM the CPU may not touch, mappings the
-// program removed or protected, and ranges bound through DRM (VMM) all work, because the engine uses our
-// own mapping of the file. The file is also what is shared: it is the dma-buf, has the buffer's size,
-// travels over sockets and can be mapped by anyone. Its name tells an importer in another process what it
-// is. When the program may open only few files, buffers are ranges of the render node's file instead;
-// these cannot be exported.
+// program removed or protected, and ranges bound through DRM (VMM) all work, because the engine
+// uses our own mapping of the file. The file is also what is shared: it is the dma-buf, has the
+// buffer's size, travels over sockets and can be mapped by anyone. Its name tells an importer in
+// another process what it is. When the program may open only few files, buffers are ranges of the
+// render node's file instead; these cannot be exported.
 //
 // A buffer lives as long as a KFD handle or a GEM handle names it.
 //
@@ -40,19 +40,19 @@ struct Buffer {
   uint64_t handle = 0;  // KFD's; 0 once freed there
   Gpu* gpu = nullptr;   // the owner
   BufferKind kind{};
-  uint32_t flags = 0;   // amd::kKfdAlloc*
-  uint64_t va = 0;      // 0: bound later through DRM, if at all
+  uint32_t flags = 0;  // amd::kKfdAlloc*
+  uint64_t va = 0;     // 0: bound later through DRM, if at all
   uint64_t size_bytes = 0;
-  std::byte* host = nullptr;   // what the GPU sees
-  bool owns_mapping = false;   // `host` is ours to unmap
-  int fd = -1;                 // storage, -1 for user pointers
+  std::byte* host = nullptr;  // what the GPU sees
+  bool owns_mapping = false;  // `host` is ours to unmap
+  int fd = -1;                // storage, -1 for user pointers
   bool owns_fd = false;
   uint64_t fd_offset = 0;
-  ino_t inode = 0;             // of an own file
-  uint64_t mmap_offset = 0;    // key for mmap on the render node
-  uint32_t mapped_gpus = 0;    // bit per Gpu::index
-  bool counted = false;        // against the owner's VRAM
-  bool shared = false;         // exported or imported: freeing must not clear the pages
+  ino_t inode = 0;           // of an own file
+  uint64_t mmap_offset = 0;  // key for mmap on the render node
+  uint32_t mapped_gpus = 0;  // bit per Gpu::index
+  bool counted = false;      // against the owner's VRAM
+  bool shared = false;       // exported or imported: freeing must not clear the pages
 
   bool writable() const;
   bool executable() const;
@@ -67,8 +67,8 @@ class BufferTable {
   // mmap offsets of render nodes start here; no ordinary file is mapped that far out.
   static constexpr uint64_t kFirstMmapOffset = 1ull << 40;
 
-  // `gpus` by index; `render_files` are the files of the render nodes, `device_file` the compute device's.
-  // `side_directory` keeps metadata of exported buffers; empty: none is kept.
+  // `gpus` by index; `render_files` are the files of the render nodes, `device_file` the compute
+  // device's. `side_directory` keeps metadata of exported buffers; empty: none is kept.
   BufferTable(std::span<Gpu* const> gpus, std::span<const int> render_files, int device_file,
               std::string side_directory);
   BufferTable(const BufferTable&) = delete;
@@ -90,8 +90,8 @@ class BufferTable {
   int dmabuf_info(int fd, Buffer* info);
   int import_dmabuf(Gpu& gpu, int fd, uint64_t va, uint64_t* handle);
   int export_ipc(uint64_t handle, IpcHandle* ipc);
-  int import_ipc(Gpu& gpu, const IpcHandle& ipc, uint64_t va, uint64_t* handle, uint64_t* mmap_offset,
-                 uint32_t* flags);
+  int import_ipc(Gpu& gpu, const IpcHandle& ipc, uint64_t va, uint64_t* handle,
+                 uint64_t* mmap_offset, uint32_t* flags);
 
   // --- DRM
   int gem_create(Gpu& gpu, uint64_t size_bytes, bool vram, uint32_t* gem);
@@ -99,8 +99,8 @@ class BufferTable {
   int gem_export(Gpu& gpu, uint32_t gem, bool cloexec, int* fd);
   int gem_close(Gpu& gpu, uint32_t gem);
   int gem_info(Gpu& gpu, uint32_t gem, Buffer* info);
-  int gem_map(Gpu& gpu, uint32_t gem, uint64_t va, uint64_t offset, uint64_t size_bytes, bool writable,
-              bool executable);
+  int gem_map(Gpu& gpu, uint32_t gem, uint64_t va, uint64_t offset, uint64_t size_bytes,
+              bool writable, bool executable);
   int gem_unmap(Gpu& gpu, uint64_t va, uint64_t size_bytes);
   // Metadata travels with the storage, across processes.
   int set_metadata(Gpu& gpu, uint32_t gem, std::span<const std::byte> bytes);
@@ -111,7 +111,8 @@ class BufferTable {
   int cpu_map(void* at, uint64_t length, int protection, int flags, uint64_t offset, void** result);
   // The GPU's view of a whole buffer (the event page).
   std::byte* host_of(uint64_t handle, uint64_t* size_bytes);
-  // "VRAM buffer of 2097152 bytes at 0x...", for fault messages. False: none holds or neighbours it.
+  // "VRAM buffer of 2097152 bytes at 0x...", for fault messages. False: none holds or neighbours
+  // it.
   bool describe(uint64_t va, char* text, size_t size);
   // The file known as descriptor `from` is now `to`.
   void replace_fd(int from, int to);
@@ -158,8 +159,8 @@ class BufferTable {
   uint32_t next_gem_ = 1;
 };
 
-// Offsets inside the compute device's file. Multiples of 4 GiB for doorbells: ROCm 5.2's thunk takes
-// everything below bit 32 of the first queue's offset as the place inside the page.
+// Offsets inside the compute device's file. Multiples of 4 GiB for doorbells: ROCm 5.2's thunk
+// takes everything below bit 32 of the first queue's offset as the place inside the page.
 constexpr uint64_t doorbell_offset(uint32_t gpu_index) { return (gpu_index + 1ull) << 33; }
 constexpr uint64_t mmio_offset(uint32_t gpu_index) { return (gpu_index + 1ull) << 24; }
 inline constexpr uint64_t kDoorbellBytes = 8192;

@@ -1,6 +1,6 @@
-// Reading model files. The keys are one table: name, where the value goes, its limits; parsing, checking
-// and the list in docs/gpu-models.md follow from it (model_test.cc checks that the document names every
-// key).
+// Reading model files. The keys are one table: name, where the value goes, its limits; parsing,
+// checking and the list in docs/gpu-models.md follow from it (model_test.cc checks that the
+// document names every key).
 #include "vgpu/model.h"
 
 #include <algorithm>
@@ -101,7 +101,8 @@ std::string_view trim(std::string_view text) {
 bool parse_number(std::string_view text, uint64_t* value) {
   const bool hex = text.starts_with("0x") || text.starts_with("0X");
   if (hex) text.remove_prefix(2);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value, hex ? 16 : 10);
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), *value, hex ? 16 : 10);
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
@@ -131,14 +132,16 @@ std::string set_key(Model& model, std::string_view key, std::string_view value) 
   }
   uint64_t number = 0;
   if (key == "vram.mib") {
-    if (!parse_number(value, &number) || number < 16 || number > (1u << 24)) return "is not 16 to 16777216";
+    if (!parse_number(value, &number) || number < 16 || number > (1u << 24))
+      return "is not 16 to 16777216";
     model.vram_bytes = number << 20;
     return {};
   }
   for (const NumberKey& entry : kNumbers) {
     if (key != entry.name) continue;
     if (!parse_number(value, &number) || number < entry.least || number > entry.most)
-      return "is not a number from " + std::to_string(entry.least) + " to " + std::to_string(entry.most);
+      return "is not a number from " + std::to_string(entry.least) + " to " +
+             std::to_string(entry.most);
     model.*entry.field = static_cast<uint32_t>(number);
     return {};
   }
@@ -187,10 +190,10 @@ std::string inconsistency(const Model& m) {
 
 uint32_t Model::family() const {
   if (drm_family != 0) return drm_family;
-  if (target.major == 9) return 141;                        // AMDGPU_FAMILY_AI
-  if (target.major == 10) return 143;                       // AMDGPU_FAMILY_NV
+  if (target.major == 9) return 141;                             // AMDGPU_FAMILY_AI
+  if (target.major == 10) return 143;                            // AMDGPU_FAMILY_NV
   if (target.major == 11) return target.minor == 5 ? 150 : 145;  // GC_11_5_0, GC_11_0_0
-  return 152;                                               // GC_12_0_0
+  return 152;                                                    // GC_12_0_0
 }
 
 std::string_view Model::quirk(const std::string& key) const {
@@ -221,8 +224,8 @@ Result<Model> parse_model(std::string_view name, std::string_view text) {
     if (line.empty()) continue;
     const size_t equals = line.find('=');
     if (equals == std::string_view::npos)
-      return errorf("%s.gpu:%d: no `=` in `%.*s`; write `key = value`", model.name.c_str(), line_number,
-                    static_cast<int>(line.size()), line.data());
+      return errorf("%s.gpu:%d: no `=` in `%.*s`; write `key = value`", model.name.c_str(),
+                    line_number, static_cast<int>(line.size()), line.data());
     const std::string_view key = trim(line.substr(0, equals));
     const std::string_view value = trim(line.substr(equals + 1));
     const std::string problem = set_key(model, key, value);
@@ -241,7 +244,8 @@ Result<Model> load_model(const std::string& directory, const std::string& name) 
   const std::optional<std::string> text = sys::read_file(path);
   if (!text) {
     std::string known;
-    for (const std::string& model : list_models(directory)) known += (known.empty() ? "" : ", ") + model;
+    for (const std::string& model : list_models(directory))
+      known += (known.empty() ? "" : ", ") + model;
     return errorf("%s: no such GPU model; known: %s", name.c_str(), known.c_str());
   }
   std::string short_name = path.substr(path.rfind('/') + 1);
@@ -251,8 +255,10 @@ Result<Model> load_model(const std::string& directory, const std::string& name) 
   const std::string folder = path.substr(0, path.rfind('/'));
   const std::optional<std::string> base_text = sys::read_file(folder + "/" + base + ".gpu");
   if (!base_text || !base_of(*base_text).empty() || base.find('/') != std::string::npos)
-    return errorf("%s.gpu: `base = %s` is not a complete model in %s", short_name.c_str(), base.c_str(), folder.c_str());
-  // The file stays first, so that line numbers in messages are its own; its keys must win, so they come again.
+    return errorf("%s.gpu: `base = %s` is not a complete model in %s", short_name.c_str(),
+                  base.c_str(), folder.c_str());
+  // The file stays first, so that line numbers in messages are its own; its keys must win, so they
+  // come again.
   const std::string own = without_base(*text);
   return parse_model(short_name, own + *base_text + "\n" + own);
 }

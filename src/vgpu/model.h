@@ -1,9 +1,9 @@
 // Model: the published figures of one GPU, read from models/NAME.gpu.
 //
-// A model file is `key = value` lines; `#` starts a comment that names the public source of a figure.
-// Every key is listed, with its unit and default, in docs/gpu-models.md and in the table of model.cc;
-// an unknown key or a value out of range is an error that names file, line and key. Adding a GPU needs
-// a file, no code.
+// A model file is `key = value` lines; `#` starts a comment that names the public source of a
+// figure. Every key is listed, with its unit and default, in docs/gpu-models.md and in the table of
+// model.cc; an unknown key or a value out of range is an error that names file, line and key.
+// Adding a GPU needs a file, no code.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@
 
 namespace wavetap::vgpu {
 
-// Plain values, freely copied. A model with `nodes` > 1 (a board with several dies) stands for that many
-// GPUs of the topology, each with these figures, linked by xGMI.
+// Plain values, freely copied. A model with `nodes` > 1 (a board with several dies) stands for that
+// many GPUs of the topology, each with these figures, linked by xGMI.
 struct Model {
-  std::string name;       // of the file, without .gpu
-  std::string text;       // the file itself: travels with the run directory
+  std::string name;  // of the file, without .gpu
+  std::string text;  // the file itself: travels with the run directory
   amd::GfxTarget target;
   std::string marketing_name;
-  std::string market;     // "consumer" or "datacenter"; decides nothing, shown by `gpu show`
+  std::string market;  // "consumer" or "datacenter"; decides nothing, shown by `gpu show`
 
   // PCI
   uint32_t device_id = 0;
@@ -37,36 +37,36 @@ struct Model {
 
   // Shader core
   uint32_t nodes = 1;
-  uint32_t compute_units = 1;             // active ones of a node, over all XCCs
+  uint32_t compute_units = 1;  // active ones of a node, over all XCCs
   uint32_t simds_per_cu = 2;
   uint32_t waves_per_simd = 16;
-  uint32_t shader_engines = 1;            // of a node, over all XCCs
+  uint32_t shader_engines = 1;  // of a node, over all XCCs
   uint32_t shader_arrays_per_engine = 1;
-  uint32_t cus_per_shader_array = 1;      // the physical number, as the driver reports it
+  uint32_t cus_per_shader_array = 1;  // the physical number, as the driver reports it
   uint32_t xccs = 1;
-  uint32_t wave_size = 32;                // the preferred one
-  uint32_t lds_kib = 64;                  // per CU
+  uint32_t wave_size = 32;  // the preferred one
+  uint32_t lds_kib = 64;    // per CU
   uint32_t gds_kib = 0;
   uint32_t scratch_slots_per_cu = 32;
-  uint32_t global_wave_sync = 64;         // 0: no cooperative queues
-  uint32_t engine_clock_mhz = 1000;       // peak
+  uint32_t global_wave_sync = 64;    // 0: no cooperative queues
+  uint32_t engine_clock_mhz = 1000;  // peak
   uint32_t render_backends = 16;
 
   // Caches, KiB; 0: absent
-  uint32_t l1_vector_kib = 16;            // per CU
+  uint32_t l1_vector_kib = 16;  // per CU
   uint32_t l1_instruction_kib = 32;
   uint32_t l1_scalar_kib = 16;
-  uint32_t cus_per_scalar_cache = 2;      // CUs that share the instruction and the scalar cache
-  uint32_t gl1_kib = 0;                   // per shader array (RDNA)
-  uint32_t l2_kib = 4096;                 // per XCC
-  uint32_t l3_kib = 0;                    // Infinity Cache, per node
+  uint32_t cus_per_scalar_cache = 2;  // CUs that share the instruction and the scalar cache
+  uint32_t gl1_kib = 0;               // per shader array (RDNA)
+  uint32_t l2_kib = 4096;             // per XCC
+  uint32_t l3_kib = 0;                // Infinity Cache, per node
   uint32_t cache_line_bytes = 128;
 
   // Memory
-  uint64_t vram_bytes = 0;                // of a node
+  uint64_t vram_bytes = 0;  // of a node
   uint32_t vram_width_bits = 256;
   uint32_t memory_clock_mhz = 1000;
-  uint32_t vram_type = 9;                 // AMDGPU_VRAM_TYPE_*: 6 HBM, 9 GDDR6
+  uint32_t vram_type = 9;  // AMDGPU_VRAM_TYPE_*: 6 HBM, 9 GDDR6
   std::string vram_vendor = "samsung";
 
   // Engines
@@ -79,7 +79,7 @@ struct Model {
   uint32_t mec_firmware = 100;
   uint32_t sdma_firmware = 50;
   uint32_t smc_firmware = 0;
-  uint32_t drm_family = 0;                // AMDGPU_FAMILY_*; 0: from the target
+  uint32_t drm_family = 0;  // AMDGPU_FAMILY_*; 0: from the target
   uint32_t external_revision = 0;
   bool sram_ecc = false;
   bool xgmi = false;
@@ -105,8 +105,8 @@ struct Model {
 // Parses the text of a model file. `name` is used in messages and kept as the model's name.
 Result<Model> parse_model(std::string_view name, std::string_view text);
 
-// Reads DIRECTORY/NAME.gpu, or the file itself when `name` contains a slash. A file whose first key is `base`
-// continues the model of that name in the same folder.
+// Reads DIRECTORY/NAME.gpu, or the file itself when `name` contains a slash. A file whose first key
+// is `base` continues the model of that name in the same folder.
 Result<Model> load_model(const std::string& directory, const std::string& name);
 
 // The names of the models in a directory, sorted.

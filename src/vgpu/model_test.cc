@@ -61,15 +61,16 @@ TEST(Model, HoldsThePublishedFigures) {
 }
 
 TEST(Model, AcceptsCommentsBlankLinesAndHexadecimal) {
-  const Result<Model> model =
-      parse_model("test", std::string("# comment\n\n  \t\n") + kSmallest + "pci.revision = 0xC1   # why\r\n");
+  const Result<Model> model = parse_model(
+      "test", std::string("# comment\n\n  \t\n") + kSmallest + "pci.revision = 0xC1   # why\r\n");
   ASSERT_TRUE(model.ok()) << model.error().message;
   EXPECT_EQ(model->revision, 0xc1u);
   EXPECT_EQ(model->marketing_name, "Test GPU");
 }
 
 TEST(Model, KeepsQuirksForLater) {
-  const Result<Model> model = parse_model("test", std::string(kSmallest) + "lie.compute_units = 12\nfault.after = 3\n");
+  const Result<Model> model =
+      parse_model("test", std::string(kSmallest) + "lie.compute_units = 12\nfault.after = 3\n");
   ASSERT_TRUE(model.ok()) << model.error().message;
   EXPECT_EQ(model->quirks.at("lie.compute_units"), "12");
   EXPECT_EQ(model->quirks.size(), 2u);
@@ -95,7 +96,8 @@ TEST(Model, ContinuesItsBaseAndReportsItsLies) {
 }
 
 TEST(Model, NamesFileLineAndKeyOfAMistake) {
-  EXPECT_THAT(error_of("target = gfx90a\nwaves = 8\n"), HasSubstr("test.gpu:2: `waves = 8` is not a key"));
+  EXPECT_THAT(error_of("target = gfx90a\nwaves = 8\n"),
+              HasSubstr("test.gpu:2: `waves = 8` is not a key"));
   EXPECT_THAT(error_of("target = gfx90a\nhello\n"), HasSubstr("test.gpu:2: no `=`"));
   EXPECT_THAT(error_of("target = radeon\n"), HasSubstr("not a gfx target"));
   EXPECT_THAT(error_of("compute_units = 0\n"), HasSubstr("not a number from 1 to 1024"));
@@ -107,9 +109,11 @@ TEST(Model, NamesFileLineAndKeyOfAMistake) {
 
 TEST(Model, RefusesFiguresThatContradictEachOther) {
   EXPECT_THAT(error_of("compute_units = 4\n"), HasSubstr("has no `target`"));
-  EXPECT_THAT(error_of(std::string(kSmallest) + "compute_units = 5\n"), HasSubstr("more compute units than"));
+  EXPECT_THAT(error_of(std::string(kSmallest) + "compute_units = 5\n"),
+              HasSubstr("more compute units than"));
   EXPECT_THAT(error_of(std::string(kSmallest) + "xccs = 3\n"), HasSubstr("do not divide"));
-  EXPECT_THAT(error_of(std::string(kSmallest) + "wave_size = 48\n"), HasSubstr("neither 32 nor 64"));
+  EXPECT_THAT(error_of(std::string(kSmallest) + "wave_size = 48\n"),
+              HasSubstr("neither 32 nor 64"));
   EXPECT_THAT(error_of(std::string(kSmallest) + "compute_units = 1\nsimds_per_cu = 2\n"),
               HasSubstr("fewer than 4 SIMDs"));
 }

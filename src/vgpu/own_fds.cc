@@ -11,7 +11,7 @@
 namespace wavetap::vgpu::own_fds {
 namespace {
 
-constexpr int kMostFds = 1 << 16;         // numbers beyond are used but not guarded
+constexpr int kMostFds = 1 << 16;           // numbers beyond are used but not guarded
 constexpr uint64_t kRaisedLimit = 1 << 14;  // closing every number up to it takes a program ~1 ms
 constexpr uint64_t kSmallLimit = 256;
 
@@ -28,7 +28,8 @@ struct Limits {
 Limits limits() {
   struct rlimit limit {};
   if (sys::call(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit) != 0) return {};
-  return {std::min<uint64_t>(limit.rlim_cur, kMostFds), std::min<uint64_t>(limit.rlim_max, kMostFds)};
+  return {std::min<uint64_t>(limit.rlim_cur, kMostFds),
+          std::min<uint64_t>(limit.rlim_max, kMostFds)};
 }
 
 void remember(int fd) {
@@ -49,7 +50,8 @@ int adopt(int fd) {
   if (fd < 0) return fd;
   const uint64_t soft = limits().soft;
   // The upper half, or the last few numbers where there are only few.
-  const int above = static_cast<int>(soft > kSmallLimit ? soft / 2 : soft - std::min<uint64_t>(soft, 10));
+  const int above =
+      static_cast<int>(soft > kSmallLimit ? soft / 2 : soft - std::min<uint64_t>(soft, 10));
   const int high = sys::dup_above(fd, above);
   if (high >= 0) {
     sys::close(fd);
@@ -92,7 +94,9 @@ bool raise_limit() {
 
 bool has_room() {
   const uint64_t count = static_cast<uint64_t>(g_count.load(std::memory_order_relaxed));
-  const auto fits = [count](uint64_t limit) { return limit > kSmallLimit && count < limit / 2 - 32; };
+  const auto fits = [count](uint64_t limit) {
+    return limit > kSmallLimit && count < limit / 2 - 32;
+  };
   const Limits limit = limits();
   if (fits(limit.soft)) return true;
   return fits(std::min(limit.hard, kRaisedLimit)) && raise_limit();

@@ -1,16 +1,17 @@
 // Our own file descriptors inside somebody else's process.
 //
-// The device needs a file per device node and one per buffer. They must not be in the program's way:
-// they sit at high numbers, survive a program that closes or overwrites descriptors it never opened, and
-// never use up the limit. With a small limit (`ulimit -n 32`) buffers do without a file of their own.
+// The device needs a file per device node and one per buffer. They must not be in the program's
+// way: they sit at high numbers, survive a program that closes or overwrites descriptors it never
+// opened, and never use up the limit. With a small limit (`ulimit -n 32`) buffers do without a file
+// of their own.
 //
 // Thread-safe, lock-free, no heap. Process-wide by nature: descriptors are.
 #pragma once
 
 namespace wavetap::vgpu::own_fds {
 
-// Moves `fd` out of the program's way and remembers it. Returns the new number (the old one is closed),
-// or `fd` itself when no higher one is free. Negative input is returned as is.
+// Moves `fd` out of the program's way and remembers it. Returns the new number (the old one is
+// closed), or `fd` itself when no higher one is free. Negative input is returned as is.
 int adopt(int fd);
 
 // Closes a descriptor that adopt() returned.
@@ -23,8 +24,8 @@ bool contains(int fd);
 int lowest();
 int highest();
 
-// May one more buffer have its own file? Raises the soft limit towards the hard one when that is what
-// it takes.
+// May one more buffer have its own file? Raises the soft limit towards the hard one when that is
+// what it takes.
 bool has_room();
 
 // Raises the soft limit on descriptors, within the hard one. False: it stays as it is.

@@ -25,7 +25,8 @@ uint32_t Pm4Interpreter::packet_dwords(uint32_t header) {
   switch (amd::pm4_type(header)) {
     case 2: return 1;  // filler
     case 3:
-      if (amd::pm4_op(header) == amd::Pm4Op::kNop && amd::pm4_count(header) == amd::kPm4NopSingle) return 1;
+      if (amd::pm4_op(header) == amd::Pm4Op::kNop && amd::pm4_count(header) == amd::kPm4NopSingle)
+        return 1;
       return amd::pm4_count(header) + 2;
     default: return 0;
   }
@@ -96,7 +97,8 @@ Pm4Outcome Pm4Interpreter::run_frames() {
                  static_cast<unsigned>(amd::pm4_op(header)), dwords, frame.dwords_left);
     }
     packet_.resize(dwords);
-    if (!memory_.read(frame.next, packet_.data(), uint64_t{dwords} * 4)) return Pm4Outcome::kMemoryFault;
+    if (!memory_.read(frame.next, packet_.data(), uint64_t{dwords} * 4))
+      return Pm4Outcome::kMemoryFault;
     frame.next = frame.next + uint64_t{dwords} * 4;
     frame.dwords_left -= dwords;
     const Pm4Outcome outcome = run_one(packet_);
@@ -114,7 +116,8 @@ Pm4Outcome Pm4Interpreter::run_one(std::span<const uint32_t> packet) {
   switch (op) {
     case amd::Pm4Op::kNop:
     case amd::Pm4Op::kPfpSyncMe:
-    case amd::Pm4Op::kEventWrite:  // Flushes and partial flushes: everything before is complete anyway.
+    case amd::Pm4Op::
+        kEventWrite:  // Flushes and partial flushes: everything before is complete anyway.
       return Pm4Outcome::kDone;
     case amd::Pm4Op::kSurfaceSync:
       queue_.hooks->invalidate_code(queue_.hooks->context, *queue_.gpu, GpuAddr{0},
@@ -135,8 +138,10 @@ Pm4Outcome Pm4Interpreter::run_one(std::span<const uint32_t> packet) {
       return Pm4Outcome::kDone;
     case amd::Pm4Op::kIndirectBuffer:
       if (packet.size() < 4) return bad("PM4 INDIRECT_BUFFER of %zu dwords", packet.size());
-      if (frames_.size() >= kMaxDepth) return bad("PM4 indirect buffers nested deeper than %zu", kMaxDepth);
-      frames_.push_back({GpuAddr{join(packet[1] & ~3u, packet[2] & 0xffff)}, packet[3] & amd::kPm4IbSizeMask});
+      if (frames_.size() >= kMaxDepth)
+        return bad("PM4 indirect buffers nested deeper than %zu", kMaxDepth);
+      frames_.push_back(
+          {GpuAddr{join(packet[1] & ~3u, packet[2] & 0xffff)}, packet[3] & amd::kPm4IbSizeMask});
       return Pm4Outcome::kDone;
   }
   return bad("PM4 packet 0x%02x is not supported", static_cast<unsigned>(op));
@@ -174,7 +179,8 @@ Pm4Outcome Pm4Interpreter::wait_reg_mem(std::span<const uint32_t> packet, bool w
     if (!memory_.load(address, &value32)) return Pm4Outcome::kMemoryFault;
     value = value32;
   }
-  return amd::poll_passes(function, value & mask, reference) ? Pm4Outcome::kDone : Pm4Outcome::kBlocked;
+  return amd::poll_passes(function, value & mask, reference) ? Pm4Outcome::kDone
+                                                             : Pm4Outcome::kBlocked;
 }
 
 Pm4Outcome Pm4Interpreter::copy_data(std::span<const uint32_t> packet) {
@@ -203,14 +209,16 @@ Pm4Outcome Pm4Interpreter::copy_data(std::span<const uint32_t> packet) {
     default: return bad("PM4 COPY_DATA from source %u", packet[1] & 0xf);
   }
   const GpuAddr to{join(packet[4], packet[5])};
-  const bool stored = wide ? memory_.store(to, value) : memory_.store(to, static_cast<uint32_t>(value));
+  const bool stored =
+      wide ? memory_.store(to, value) : memory_.store(to, static_cast<uint32_t>(value));
   return stored ? Pm4Outcome::kDone : Pm4Outcome::kMemoryFault;
 }
 
 Pm4Outcome Pm4Interpreter::atomic_mem(std::span<const uint32_t> packet) {
   if (packet.size() < 9) return bad("PM4 ATOMIC_MEM of %zu dwords", packet.size());
-  const AtomicRequest request{amd::pm4_atomic_operation(packet[1]), GpuAddr{join(packet[2], packet[3])},
-                              join(packet[4], packet[5]), join(packet[6], packet[7])};
+  const AtomicRequest request{amd::pm4_atomic_operation(packet[1]),
+                              GpuAddr{join(packet[2], packet[3])}, join(packet[4], packet[5]),
+                              join(packet[6], packet[7])};
   if (!is_known_atomic(amd::tc_atomic(request.operation))) {
     return bad("PM4 ATOMIC_MEM operation %u", request.operation);
   }
@@ -248,13 +256,15 @@ Pm4Outcome Pm4Interpreter::release_mem(std::span<const uint32_t> packet) {
 
 Pm4Outcome Pm4Interpreter::acquire_mem(std::span<const uint32_t> packet) {
   if (packet.size() < 7) return bad("PM4 ACQUIRE_MEM of %zu dwords", packet.size());
-  const bool instruction_cache = packet.size() >= 8 ? (packet[7] & amd::kPm4AcquireGliMask) != 0
-                                                    : (packet[1] & amd::kPm4AcquireInstructionCache) != 0;
+  const bool instruction_cache = packet.size() >= 8
+                                     ? (packet[7] & amd::kPm4AcquireGliMask) != 0
+                                     : (packet[1] & amd::kPm4AcquireInstructionCache) != 0;
   if (!instruction_cache) return Pm4Outcome::kDone;
   const uint64_t begin = join(packet[4], packet[5] & 0xffffff) << 8;
   const uint64_t size = join(packet[2], packet[3] & 0xff) << 8;
   const uint64_t room = std::numeric_limits<uint64_t>::max() - begin;
-  queue_.hooks->invalidate_code(queue_.hooks->context, *queue_.gpu, GpuAddr{begin}, std::min(size, room));
+  queue_.hooks->invalidate_code(queue_.hooks->context, *queue_.gpu, GpuAddr{begin},
+                                std::min(size, room));
   return Pm4Outcome::kDone;
 }
 
@@ -262,11 +272,13 @@ Pm4Outcome Pm4Interpreter::dma_data(std::span<const uint32_t> packet) {
   if (packet.size() < 7) return bad("PM4 DMA_DATA of %zu dwords", packet.size());
   const uint32_t source = amd::pm4_dma_source(packet[1]);
   const uint32_t target = amd::pm4_dma_destination(packet[1]);
-  if (source == 1 || target == 1 || target == 2) return bad("PM4 DMA_DATA from or to something but memory");
+  if (source == 1 || target == 1 || target == 2)
+    return bad("PM4 DMA_DATA from or to something but memory");
   const GpuAddr to{join(packet[4], packet[5])};
   const uint64_t size = packet[6] & amd::kPm4DmaCountMask;
-  const bool done = source == 2 ? memory_.fill(to, packet[2], 4, size, queue_.stop)
-                                : memory_.copy(to, GpuAddr{join(packet[2], packet[3])}, size, queue_.stop);
+  const bool done = source == 2
+                        ? memory_.fill(to, packet[2], 4, size, queue_.stop)
+                        : memory_.copy(to, GpuAddr{join(packet[2], packet[3])}, size, queue_.stop);
   return done ? Pm4Outcome::kDone : Pm4Outcome::kMemoryFault;
 }
 

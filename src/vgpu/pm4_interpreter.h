@@ -1,5 +1,6 @@
-// Pm4Interpreter: executes PM4 packets of the compute micro-engine that have an effect on memory or on
-// the code caches. There are no registers behind it: packets that read or write them are refused.
+// Pm4Interpreter: executes PM4 packets of the compute micro-engine that have an effect on memory or
+// on the code caches. There are no registers behind it: packets that read or write them are
+// refused.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +59,7 @@ class Pm4Interpreter {
   std::vector<Frame> frames_;     // indirect buffers being run, innermost last
   std::vector<uint32_t> packet_;  // the current packet of the innermost one, or the one that waits
   bool waiting_ = false;
-  uint32_t skip_dwords_ = 0;      // set by PRED_EXEC for the frame it is in
+  uint32_t skip_dwords_ = 0;  // set by PRED_EXEC for the frame it is in
   uint64_t atomic_result_ = 0;
   char error_[128] = "";
 };

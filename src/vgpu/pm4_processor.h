@@ -1,5 +1,5 @@
-// Pm4Processor: a compute queue whose ring holds PM4 packets. ROCr creates none; tools that talk to the
-// driver directly do. Positions count dwords.
+// Pm4Processor: a compute queue whose ring holds PM4 packets. ROCr creates none; tools that talk to
+// the driver directly do. Positions count dwords.
 #pragma once
 
 #include <cstdint>

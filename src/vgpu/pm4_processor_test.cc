@@ -25,7 +25,8 @@ class Pm4Test : public testing::Test {
     ASSERT_EQ(table.create(params, gpu.gpu, &handle), 0);
   }
   void submit(const std::vector<uint32_t>& dwords) {
-    for (const uint32_t dword : dwords) gpu.store<uint32_t>(ring + written++ * 4 % kRingBytes, dword);
+    for (const uint32_t dword : dwords)
+      gpu.store<uint32_t>(ring + written++ * 4 % kRingBytes, dword);
     gpu.ring_doorbell(handle.doorbell_slot, written);
   }
   bool drains() {
@@ -63,7 +64,8 @@ TEST_F(Pm4Test, RefusesRegisterWritesAndGarbage) {
 
 TEST_F(Pm4Test, BuffersThatCallThemselvesAreRefused) {
   const GpuAddr buffer = gpu.allocate(64);
-  const std::vector<uint32_t> call = {amd::pm4_header(amd::Pm4Op::kIndirectBuffer, 4), low(buffer), high(buffer), 4};
+  const std::vector<uint32_t> call = {amd::pm4_header(amd::Pm4Op::kIndirectBuffer, 4), low(buffer),
+                                      high(buffer), 4};
   std::memcpy(gpu.host(buffer), call.data(), 16);
   submit(call);
   EventWait wait{.id = exception_event.id};
@@ -78,13 +80,19 @@ TEST_F(Pm4Test, PredicatedPacketsOfOtherXccsAreSkipped) {
   std::vector<uint32_t> ib;
   for (uint32_t xcc = 0; xcc < 2; ++xcc) {
     const GpuAddr to = word + xcc * 4;
-    const std::vector<uint32_t> part = {amd::pm4_header(amd::Pm4Op::kPredExec, 2), 5u | (1u << xcc) << 24,
-                                        amd::pm4_header(amd::Pm4Op::kWriteData, 5), 5u << 8, low(to), high(to), 1};
+    const std::vector<uint32_t> part = {amd::pm4_header(amd::Pm4Op::kPredExec, 2),
+                                        5u | (1u << xcc) << 24,
+                                        amd::pm4_header(amd::Pm4Op::kWriteData, 5),
+                                        5u << 8,
+                                        low(to),
+                                        high(to),
+                                        1};
     ib.insert(ib.end(), part.begin(), part.end());
   }
   const GpuAddr buffer = gpu.allocate(ib.size() * 4);
   std::memcpy(gpu.host(buffer), ib.data(), ib.size() * 4);
-  submit({amd::pm4_header(amd::Pm4Op::kIndirectBuffer, 4), low(buffer), high(buffer), static_cast<uint32_t>(ib.size())});
+  submit({amd::pm4_header(amd::Pm4Op::kIndirectBuffer, 4), low(buffer), high(buffer),
+          static_cast<uint32_t>(ib.size())});
   ASSERT_TRUE(drains());
   EXPECT_EQ(gpu.load<uint32_t>(word), 1u);
   EXPECT_EQ(gpu.load<uint32_t>(word + 4), 0u);

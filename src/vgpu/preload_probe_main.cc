@@ -1,5 +1,6 @@
-// A program for preload_test.cc: does what programs do to files and descriptors, under the preloaded
-// library, and says what came out differently from what it should. `preload_probe CASE`; exit 0: as expected.
+// A program for preload_test.cc: does what programs do to files and descriptors, under the
+// preloaded library, and says what came out differently from what it should. `preload_probe CASE`;
+// exit 0: as expected.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,17 +30,18 @@ using namespace wavetap::amd;  // NOLINT
 
 int g_failures = 0;
 
-#define CHECK(condition)                                                                 \
-  do {                                                                                   \
-    if (!(condition)) {                                                                  \
+#define CHECK(condition)                                                                    \
+  do {                                                                                      \
+    if (!(condition)) {                                                                     \
       printf("line %d: %s (errno %d: %s)\n", __LINE__, #condition, errno, strerror(errno)); \
-      ++g_failures;                                                                      \
-    }                                                                                    \
+      ++g_failures;                                                                         \
+    }                                                                                       \
   } while (0)
 
 template <class Args>
 int call(int fd, KfdIoctl number, Args& args) {
-  return ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, 'K', static_cast<unsigned>(number), sizeof args), &args);
+  return ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, 'K', static_cast<unsigned>(number), sizeof args),
+               &args);
 }
 
 uint32_t first_gpu(int kfd) {
@@ -57,10 +59,11 @@ bool works(int kfd) {
 
 // Allocates VRAM, maps it for the CPU, writes and reads it.
 bool memory_works(int kfd, int render, uint64_t va) {
-  KfdAllocMemoryArgs args{va, 0x4000, 0, 0, first_gpu(kfd), kKfdAllocVram | kKfdAllocWritable | kKfdAllocPublic};
+  KfdAllocMemoryArgs args{va, 0x4000,         0,
+                          0,  first_gpu(kfd), kKfdAllocVram | kKfdAllocWritable | kKfdAllocPublic};
   if (call(kfd, KfdIoctl::kAllocMemory, args) != 0) return false;
-  char* memory = static_cast<char*>(mmap(nullptr, 0x4000, PROT_READ | PROT_WRITE, MAP_SHARED, render,
-                                         static_cast<off_t>(args.mmap_offset)));
+  char* memory = static_cast<char*>(mmap(nullptr, 0x4000, PROT_READ | PROT_WRITE, MAP_SHARED,
+                                         render, static_cast<off_t>(args.mmap_offset)));
   if (memory == MAP_FAILED) return false;
   memset(memory, 7, 0x4000);
   const bool good = memory[0x3fff] == 7;
@@ -91,7 +94,8 @@ void paths() {
   struct stat st {};
   CHECK(stat("/dev/dri/renderD128", &st) == 0 && S_ISCHR(st.st_mode) && minor(st.st_rdev) == 128);
   struct statx stx {};
-  CHECK(statx(AT_FDCWD, "/dev/dri/card0", 0, STATX_BASIC_STATS, &stx) == 0 && S_ISCHR(stx.stx_mode));
+  CHECK(statx(AT_FDCWD, "/dev/dri/card0", 0, STATX_BASIC_STATS, &stx) == 0 &&
+        S_ISCHR(stx.stx_mode));
   CHECK(stx.stx_rdev_major == 226 && stx.stx_rdev_minor == 0);
   CHECK(access("/dev/kfd", R_OK | W_OK) == 0);
   CHECK(access("/dev/dri/renderD200", F_OK) != 0 && errno == ENOENT);
@@ -100,7 +104,8 @@ void paths() {
   CHECK(read_all("/sys/module/amdgpu/initstate") == "live\n");
 
   char link[256] = {};
-  CHECK(readlink("/sys/class/drm/card0", link, sizeof link - 1) > 0 && strncmp(link, "../../devices/pci", 17) == 0);
+  CHECK(readlink("/sys/class/drm/card0", link, sizeof link - 1) > 0 &&
+        strncmp(link, "../../devices/pci", 17) == 0);
   char resolved[PATH_MAX];
   CHECK(realpath("/sys/class/drm/card0/device", resolved) != nullptr);
   CHECK(strncmp(resolved, "/sys/devices/pci0000:d1/", 24) == 0);
@@ -121,7 +126,8 @@ void paths() {
   CHECK(dri >= 0);
   const int render = openat(dri, "renderD128", O_RDWR);
   DrmVersion version{};
-  CHECK(render >= 0 && ioctl(render, _IOC(3, 'd', 0, sizeof version), &version) == 0 && version.version_major == 3);
+  CHECK(render >= 0 && ioctl(render, _IOC(3, 'd', 0, sizeof version), &version) == 0 &&
+        version.version_major == 3);
   close(render);
   CHECK(chdir("/dev/dri") == 0);
   const int again = open("renderD129", O_RDWR);
@@ -145,7 +151,8 @@ void descriptors() {
   CHECK(memory_works(kfd, render, 0x4100000000));
   const int copy = fcntl(kfd, F_DUPFD_CLOEXEC, 100);
   CHECK(copy >= 100 && works(copy));
-  KfdAllocMemoryArgs kept{0x4200000000, 0x1000, 0, 0, first_gpu(kfd), kKfdAllocVram | kKfdAllocWritable};
+  KfdAllocMemoryArgs kept{
+      0x4200000000, 0x1000, 0, 0, first_gpu(kfd), kKfdAllocVram | kKfdAllocWritable};
   CHECK(call(kfd, KfdIoctl::kAllocMemory, kept) == 0);
 
   // Closing everything, the way daemons do, takes the program's descriptors and none of ours.
@@ -167,7 +174,8 @@ void descriptors() {
   void* memory = mmap(nullptr, 0x1000, PROT_READ | PROT_WRITE, MAP_SHARED, render,
                       static_cast<off_t>(kept.mmap_offset));
   CHECK(memory != MAP_FAILED);
-  CHECK(mmap(nullptr, 0x1000, PROT_READ, MAP_SHARED, render, 1ll << 44) == MAP_FAILED && errno == EINVAL);
+  CHECK(mmap(nullptr, 0x1000, PROT_READ, MAP_SHARED, render, 1ll << 44) == MAP_FAILED &&
+        errno == EINVAL);
   CHECK(mmap(nullptr, 0x1000, PROT_READ, MAP_PRIVATE, null, 1ll << 44) == MAP_FAILED);
   KfdFreeMemoryArgs free_args{kept.handle};
   CHECK(call(kfd, KfdIoctl::kFreeMemory, free_args) == 0);
@@ -193,7 +201,8 @@ void forks() {
   const int kfd = open("/dev/kfd", O_RDWR);
   const int render = open("/dev/dri/renderD128", O_RDWR);
   CHECK(memory_works(kfd, render, 0x4100000000));
-  KfdAllocMemoryArgs mine{0x4300000000, 0x1000, 0, 0, first_gpu(kfd), kKfdAllocVram | kKfdAllocWritable};
+  KfdAllocMemoryArgs mine{
+      0x4300000000, 0x1000, 0, 0, first_gpu(kfd), kKfdAllocVram | kKfdAllocWritable};
   CHECK(call(kfd, KfdIoctl::kAllocMemory, mine) == 0);
   CHECK(in_child([] {}) == 0);
   CHECK(in_child([&] {
@@ -221,7 +230,8 @@ int own_files() {
     char path[300];
     char target[256] = {};
     snprintf(path, sizeof path, "/proc/self/fd/%s", entry->d_name);
-    if (readlink(path, target, sizeof target - 1) > 0 && strstr(target, "memfd:wavetap") != nullptr) ++count;
+    if (readlink(path, target, sizeof target - 1) > 0 && strstr(target, "memfd:wavetap") != nullptr)
+      ++count;
   }
   if (directory != nullptr) closedir(directory);
   return count;
@@ -246,7 +256,8 @@ void few_descriptors() {
   const int render = open("/dev/dri/renderD128", O_RDWR);
   CHECK(kfd >= 0 && render >= 0);
   for (uint64_t i = 0; i < 100; ++i) {
-    KfdAllocMemoryArgs args{0x4100000000 + i * 0x10000, 0x1000, 0, 0, first_gpu(kfd), kKfdAllocVram | kKfdAllocWritable};
+    KfdAllocMemoryArgs args{0x4100000000 + i * 0x10000,       0x1000, 0, 0, first_gpu(kfd),
+                            kKfdAllocVram | kKfdAllocWritable};
     CHECK(call(kfd, KfdIoctl::kAllocMemory, args) == 0);
   }
   CHECK(memory_works(kfd, render, 0x5100000000));
@@ -275,7 +286,8 @@ void use_at_exit() {
 
 // Everything passes through: results are the kernel's own.
 void inert() {
-  for (const char* path : {"/dev/kfd", "/dev/dri/renderD128", "/sys/class/kfd", "/sys/class/drm", "/dev/null"}) {
+  for (const char* path :
+       {"/dev/kfd", "/dev/dri/renderD128", "/sys/class/kfd", "/sys/class/drm", "/dev/null"}) {
     struct stat ours {};
     struct stat real {};
     const int result = stat(path, &ours);

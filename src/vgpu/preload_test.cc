@@ -1,4 +1,5 @@
-// The preloaded library in a program of its own: each case of preload_probe_main.cc under LD_PRELOAD.
+// The preloaded library in a program of its own: each case of preload_probe_main.cc under
+// LD_PRELOAD.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -44,10 +45,8 @@ Outcome probe(const char* what, const char* run_dir) {
     ::close(pipe_fds[0]);
     ::close(pipe_fds[1]);
     ::setenv("LD_PRELOAD", kPreload, 1);
-    if (run_dir != nullptr)
-      ::setenv(kRunDirVariable, run_dir, 1);
-    else
-      ::unsetenv(kRunDirVariable);
+    if (run_dir != nullptr) ::setenv(kRunDirVariable, run_dir, 1);
+    else ::unsetenv(kRunDirVariable);
     ::alarm(60);
     ::execl(kProbe, kProbe, what, nullptr);
     ::_exit(127);
@@ -76,8 +75,9 @@ TEST_P(PreloadTest, BehavesLikeADevice) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, PreloadTest,
-                         ::testing::Values("paths", "descriptors", "forks", "execs", "few-descriptors", "small-files",
-                                           "exit-from-thread", "use-at-exit"),
+                         ::testing::Values("paths", "descriptors", "forks", "execs",
+                                           "few-descriptors", "small-files", "exit-from-thread",
+                                           "use-at-exit"),
                          [](const auto& instance) {
                            std::string name = instance.param;
                            std::erase(name, '-');
@@ -89,7 +89,8 @@ std::string output_of(const std::string& command) {
   FILE* pipe = ::popen(command.c_str(), "r");
   if (pipe == nullptr) return output;
   char buffer[4096];
-  for (size_t count = 0; (count = ::fread(buffer, 1, sizeof buffer, pipe)) > 0;) output.append(buffer, count);
+  for (size_t count = 0; (count = ::fread(buffer, 1, sizeof buffer, pipe)) > 0;)
+    output.append(buffer, count);
   ::pclose(pipe);
   return output;
 }
@@ -98,7 +99,8 @@ TEST(Preload, ExportsWhatItInterposesAndNothingElse) {
   std::set<std::string> exported;
   std::istringstream symbols(output_of(std::string("nm -D --defined-only ") + kLibrary));
   for (std::string address, type, name; symbols >> address >> type >> name;) exported.insert(name);
-  const std::string map = sys::read_file(WT_SOURCE_DIR "/src/vgpu/preload/exports.map").value_or("");
+  const std::string map =
+      sys::read_file(WT_SOURCE_DIR "/src/vgpu/preload/exports.map").value_or("");
   std::set<std::string> meant;
   std::istringstream words(map.substr(0, map.find("local:")));
   for (std::string word; words >> word;)
@@ -116,8 +118,10 @@ TEST(Preload, NeedsOnlyTheCLibrary) {
   for (std::string line; std::getline(lines, line);) {
     if (line.find("(NEEDED)") == std::string::npos) continue;
     ++needed;
-    const bool allowed = line.find("[libc.so") != std::string::npos || line.find("[libm.so") != std::string::npos ||
-                         line.find("[ld-linux") != std::string::npos || line.find("[libdl.so") != std::string::npos ||
+    const bool allowed = line.find("[libc.so") != std::string::npos ||
+                         line.find("[libm.so") != std::string::npos ||
+                         line.find("[ld-linux") != std::string::npos ||
+                         line.find("[libdl.so") != std::string::npos ||
                          line.find("[libpthread.so") != std::string::npos;
     EXPECT_TRUE(allowed) << line;
   }

@@ -25,8 +25,7 @@ constexpr bool is_known_atomic(amd::TcAtomic operation) {
     case amd::TcAtomic::kOr:
     case amd::TcAtomic::kXor:
     case amd::TcAtomic::kIncrementWrap:
-    case amd::TcAtomic::kDecrementWrap:
-      return true;
+    case amd::TcAtomic::kDecrementWrap: return true;
   }
   return false;
 }
@@ -50,7 +49,8 @@ constexpr T apply_atomic(amd::TcAtomic operation, T memory, T operand, T compara
     case amd::TcAtomic::kOr: return memory | operand;
     case amd::TcAtomic::kXor: return memory ^ operand;
     case amd::TcAtomic::kIncrementWrap: return memory >= operand ? 0 : memory + 1;
-    case amd::TcAtomic::kDecrementWrap: return memory == 0 || memory > operand ? operand : memory - 1;
+    case amd::TcAtomic::kDecrementWrap:
+      return memory == 0 || memory > operand ? operand : memory - 1;
   }
   return memory;
 }

@@ -23,7 +23,8 @@ TEST(QueueAtomics, FollowTheIsaInBothWidths) {
   EXPECT_EQ(a32(TcAtomic::kAnd, 6, 3), 2u);
   EXPECT_EQ(a32(TcAtomic::kOr, 6, 3), 7u);
   EXPECT_EQ(a32(TcAtomic::kXor, 6, 3), 5u);
-  // INC: memory >= operand ? 0 : memory + 1. DEC: memory == 0 || memory > operand ? operand : memory - 1.
+  // INC: memory >= operand ? 0 : memory + 1. DEC: memory == 0 || memory > operand ? operand :
+  // memory - 1.
   EXPECT_EQ(a32(TcAtomic::kIncrementWrap, 6, 7), 7u);
   EXPECT_EQ(a32(TcAtomic::kIncrementWrap, 7, 7), 0u);
   EXPECT_EQ(a32(TcAtomic::kDecrementWrap, 0, 7), 7u);

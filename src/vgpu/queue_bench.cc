@@ -1,5 +1,6 @@
-// What the queues cost: latency from doorbell to completion, packets per second, and processor time when
-// nothing happens. Figures of one 2-core Neoverse-V1 machine are in the comments; run it to get yours.
+// What the queues cost: latency from doorbell to completion, packets per second, and processor time
+// when nothing happens. Figures of one 2-core Neoverse-V1 machine are in the comments; run it to
+// get yours.
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -39,8 +40,8 @@ void dispatch_round_trip(benchmark::State& state) {
 }
 BENCHMARK(dispatch_round_trip)->UseRealTime();
 
-// The same after the queue has been idle for some milliseconds and its thread is parked; the host nudges,
-// as WAIT_EVENTS does, or leaves it to the poller.
+// The same after the queue has been idle for some milliseconds and its thread is parked; the host
+// nudges, as WAIT_EVENTS does, or leaves it to the poller.
 void dispatch_after_pause(benchmark::State& state) {
   Bench bench;
   TestAqlQueue queue(bench.gpu, bench.table);
@@ -53,7 +54,8 @@ void dispatch_after_pause(benchmark::State& state) {
     queue.submit_dispatch(0x100, signal);
     if (nudged) bench.table.nudge();
     while (bench.gpu.value_of(signal) != 0) sched_yield();
-    state.SetIterationTime(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    state.SetIterationTime(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
 }
 BENCHMARK(dispatch_after_pause)
@@ -91,8 +93,8 @@ void sdma_copy(benchmark::State& state) {
 }
 BENCHMARK(sdma_copy)->Arg(64)->Arg(64 << 10)->Arg(16 << 20)->UseRealTime();
 
-// Share of one core that idle queues use, in percent, over a second that begins after the poller has
-// slowed down. The counter is the result; the time is just the second.
+// Share of one core that idle queues use, in percent, over a second that begins after the poller
+// has slowed down. The counter is the result; the time is just the second.
 void idle_queues(benchmark::State& state) {
   Bench bench;
   std::vector<std::unique_ptr<TestAqlQueue>> queues;

@@ -9,7 +9,8 @@ namespace wavetap::vgpu {
 
 emu::DispatchResult run_on_engine(void*, Gpu& gpu, const emu::Dispatch& dispatch) {
   if (gpu.hangs) {
-    while (!dispatch.cancelled->load(std::memory_order_relaxed)) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    while (!dispatch.cancelled->load(std::memory_order_relaxed))
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
     return {};
   }
   return gpu.engine->run(dispatch);

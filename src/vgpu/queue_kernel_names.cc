@@ -42,7 +42,8 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   std::span<const std::byte> bytes() const {
-    return data_ == nullptr ? std::span<const std::byte>{} : std::span<const std::byte>{data_, size_};
+    return data_ == nullptr ? std::span<const std::byte>{}
+                            : std::span<const std::byte>{data_, size_};
   }
 
  private:
@@ -77,8 +78,8 @@ std::vector<uint64_t> find_runtime_lists() {
     unsigned long long offset = 0;
     int path_at = 0;
     if (line.find("libhsa-runtime64") == std::string::npos ||
-        std::sscanf(line.c_str(), "%llx-%*x %*s %llx %*s %*s %n", &base, &offset, &path_at) < 2 || offset != 0 ||
-        path_at <= 0) {
+        std::sscanf(line.c_str(), "%llx-%*x %*s %llx %*s %*s %n", &base, &offset, &path_at) < 2 ||
+        offset != 0 || path_at <= 0) {
       continue;
     }
     const MappedFile file(line.substr(static_cast<size_t>(path_at)));
@@ -159,7 +160,8 @@ int hex_digit(char c) {
 std::string percent_decode(std::string_view text) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0) {
+    if (text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 &&
+        hex_digit(text[i + 2]) >= 0) {
       decoded.push_back(static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2])));
       i += 2;
     } else {
@@ -221,7 +223,8 @@ KernelPlace find_kernel(Gpu& gpu, GuestMemory& memory, GpuAddr kernel_object, Gp
     place.has_entry = true;
   }
   std::vector<LoadedObject> objects = loaded_objects();
-  std::erase_if(objects, [&](const LoadedObject& object) { return object.delta > kernel_object.value; });
+  std::erase_if(objects,
+                [&](const LoadedObject& object) { return object.delta > kernel_object.value; });
   // The nearest one below holds it; the others are tried for objects linked at unusual addresses.
   std::sort(objects.begin(), objects.end(),
             [](const LoadedObject& a, const LoadedObject& b) { return a.delta > b.delta; });

@@ -1,8 +1,8 @@
-// Which kernel is this? ROCr copies a code object's segments into GPU memory, and keeps a list of what it
-// has loaded where for debuggers: the r_debug structure `_amdgpu_r_debug`, whose entries name the load
-// address and a URI of the ELF file (a range of a file, or of this process's memory). At fault time, and
-// only then, that list is read; the dynamic linker's lock is not taken, since the program may hold it
-// while it waits for the very queue that faulted.
+// Which kernel is this? ROCr copies a code object's segments into GPU memory, and keeps a list of
+// what it has loaded where for debuggers: the r_debug structure `_amdgpu_r_debug`, whose entries
+// name the load address and a URI of the ELF file (a range of a file, or of this process's memory).
+// At fault time, and only then, that list is read; the dynamic linker's lock is not taken, since
+// the program may hold it while it waits for the very queue that faulted.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,18 @@ struct KernelPlace {
   std::string name;         // demangled when possible
   std::string source_line;  // "file:line" of the pc, when the code object carries debug information
   bool has_entry = false;
-  GpuAddr entry;            // the kernel's first instruction
+  GpuAddr entry;  // the kernel's first instruction
 };
 
 KernelPlace find_kernel(Gpu& gpu, GuestMemory& memory, GpuAddr kernel_object, GpuAddr pc);
 
-// A code object URI as hsa_ven_amd_loader.h defines it: file://PATH or memory://PID, with an optional
-// #offset=N&size=N (or ?offset…). Numbers are decimal, octal or hexadecimal; paths are %-encoded.
+// A code object URI as hsa_ven_amd_loader.h defines it: file://PATH or memory://PID, with an
+// optional #offset=N&size=N (or ?offset…). Numbers are decimal, octal or hexadecimal; paths are
+// %-encoded.
 struct CodeObjectUri {
   bool in_memory = false;
-  std::string path;         // files
-  uint64_t pid = 0;         // memory
+  std::string path;  // files
+  uint64_t pid = 0;  // memory
   uint64_t offset = 0;
   uint64_t size_bytes = 0;  // 0: to the end of the file
 };

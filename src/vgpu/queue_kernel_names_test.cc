@@ -29,8 +29,9 @@ TEST(CodeObjectUri, ReadsMemory) {
 }
 
 TEST(CodeObjectUri, RefusesGarbage) {
-  for (const char* text : {"", "http://x", "memory://x#offset=1&size=1", "memory://1", "file:///a#offset",
-                           "file:///a#offset=12z", "memory://1#offset=1&size=-4"}) {
+  for (const char* text :
+       {"", "http://x", "memory://x#offset=1&size=1", "memory://1", "file:///a#offset",
+        "file:///a#offset=12z", "memory://1#offset=1&size=-4"}) {
     EXPECT_FALSE(parse_code_object_uri(text)) << text;
   }
 }

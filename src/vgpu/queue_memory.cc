@@ -87,7 +87,8 @@ bool GuestMemory::write(GpuAddr address, const void* bytes, uint64_t size_bytes)
   return true;
 }
 
-bool GuestMemory::copy(GpuAddr to, GpuAddr from, uint64_t size_bytes, const std::atomic<bool>& stop) {
+bool GuestMemory::copy(GpuAddr to, GpuAddr from, uint64_t size_bytes,
+                       const std::atomic<bool>& stop) {
   while (size_bytes > 0 && !stop.load(std::memory_order_relaxed)) {
     uint64_t from_available = 0;
     uint64_t to_available = 0;

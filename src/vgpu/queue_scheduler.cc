@@ -29,8 +29,8 @@ constexpr int64_t kSecond = 1'000'000'000;
 
 constexpr int64_t kFastest = 20 * kMicrosecond;
 constexpr int64_t kSlowest = 2 * kMillisecond;
-// After this long without any packet the program is doing something else altogether. It will nudge us when
-// it comes back and waits for a result.
+// After this long without any packet the program is doing something else altogether. It will nudge
+// us when it comes back and waits for a result.
 constexpr int64_t kDozeAfter = 1 * kSecond;
 constexpr int64_t kDozing = 5 * kMillisecond;
 // Looks of the poller between two checks that the fault handler is still ours.
@@ -54,7 +54,8 @@ void settle_thread(const char* name) {
 bool create_thread(void* (*entry)(void*), void* arg) {
   sigset_t blocked;
   sigfillset(&blocked);
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) sigdelset(&blocked, signal);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT})
+    sigdelset(&blocked, signal);
   sigset_t before;
   pthread_sigmask(SIG_SETMASK, &blocked, &before);
   pthread_attr_t attributes;
@@ -77,7 +78,8 @@ void futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const tim
 bool spin_until_ready(Queue& queue) {
   const int64_t begin = now().value;
   for (;;) {
-    if (queue.stop.load(std::memory_order_relaxed) || queue.suspended.load(std::memory_order_relaxed)) {
+    if (queue.stop.load(std::memory_order_relaxed) ||
+        queue.suspended.load(std::memory_order_relaxed)) {
       return true;
     }
     if (queue.processor->ready()) return true;
@@ -115,8 +117,8 @@ bool QueueScheduler::remove(Queue& queue) {
   if (!queue.has_thread) queue.finished = true;
   const bool quiet = quiet_.wait_for(lock, kRemovePatience, [&] { return queue.finished; });
   if (!quiet) {
-    log::complain("queue %u: still inside a kernel %d s after it was destroyed; left behind", queue.id,
-                  static_cast<int>(kRemovePatience.count()));
+    log::complain("queue %u: still inside a kernel %d s after it was destroyed; left behind",
+                  queue.id, static_cast<int>(kRemovePatience.count()));
   }
   return quiet;
 }
@@ -135,8 +137,8 @@ void QueueScheduler::suspension_changed(Queue& queue, int patience_ms) {
 }
 
 void QueueScheduler::nudge() noexcept {
-  // Sequentially consistent on both sides: either the poller sees the new count before it sleeps, or we
-  // see that it sleeps (sleep_until_nudged()).
+  // Sequentially consistent on both sides: either the poller sees the new count before it sleeps,
+  // or we see that it sleeps (sleep_until_nudged()).
   nudges_.fetch_add(1, std::memory_order_seq_cst);
   if (poller_sleeps_.load(std::memory_order_seq_cst)) futex(&nudges_, FUTEX_WAKE, 1, nullptr);
 }
@@ -156,7 +158,8 @@ void QueueScheduler::poll_for_ever() {
       continue;
     }
     const int64_t idle = now().value - last_activity_ns_.load(std::memory_order_relaxed);
-    sleep_until_nudged(seen, idle > kDozeAfter ? kDozing : std::clamp(idle / 16, kFastest, kSlowest));
+    sleep_until_nudged(seen,
+                       idle > kDozeAfter ? kDozing : std::clamp(idle / 16, kFastest, kSlowest));
   }
 }
 
@@ -230,18 +233,16 @@ void QueueScheduler::run(const std::shared_ptr<Queue>& queue_pointer) {
     }
     queue.activity.store(QueueActivity::kRunning, std::memory_order_relaxed);
     switch (queue.processor->step()) {
-      case Step::kProgress:
-        break;
+      case Step::kProgress: break;
       case Step::kBlocked:
         if (!spin_until_ready(queue)) park(queue);
         break;
-      case Step::kFaulted:
-        faulted = true;
-        break;
+      case Step::kFaulted: faulted = true; break;
     }
   }
   const std::lock_guard lock(mutex_);
-  queue.activity.store(faulted ? QueueActivity::kFaulted : QueueActivity::kIdle, std::memory_order_relaxed);
+  queue.activity.store(faulted ? QueueActivity::kFaulted : QueueActivity::kIdle,
+                       std::memory_order_relaxed);
   queue.finished = true;
   quiet_.notify_all();
 }
@@ -280,7 +281,8 @@ void QueueScheduler::unpark(Queue& queue) {
   queue.parked = false;
   // Last: this may drop the table's last reference to a queue without a thread.
   queue.unparked.notify_one();
-  std::erase_if(parked_, [&](const std::shared_ptr<Queue>& other) { return other.get() == &queue; });
+  std::erase_if(parked_,
+                [&](const std::shared_ptr<Queue>& other) { return other.get() == &queue; });
 }
 
 }  // namespace wavetap::vgpu

@@ -9,9 +9,9 @@
 //                             finished: touches no memory, thread gone
 //
 // The poller sleeps between two looks for a sixteenth of the time since something last happened, at
-// least kFastest and at most kSlowest: a queue in use is seen within some 20 µs, an idle process costs a
-// few hundred short wake-ups per second whatever the number of queues, and nothing at all when no queue
-// exists.
+// least kFastest and at most kSlowest: a queue in use is seen within some 20 µs, an idle process
+// costs a few hundred short wake-ups per second whatever the number of queues, and nothing at all
+// when no queue exists.
 #pragma once
 
 #include <atomic>
@@ -37,8 +37,8 @@ class QueueScheduler {
   // Stops the queue. On return its thread touches no memory; a thread that does not get out of its
   // packet within seconds is left behind with a message. False in that case.
   bool remove(Queue& queue);
-  // The queue's suspended flag has changed. When it is set, waits up to `patience_ms` for the packet
-  // boundary.
+  // The queue's suspended flag has changed. When it is set, waits up to `patience_ms` for the
+  // packet boundary.
   void suspension_changed(Queue& queue, int patience_ms);
 
   void nudge() noexcept;

@@ -10,8 +10,8 @@ namespace {
 
 GpuAddr value_of(GpuAddr signal) { return signal + offsetof(amd::Signal, value); }
 
-// How the host learns of a change. Read before the value moves: the host may free the signal the moment
-// it sees the final value.
+// How the host learns of a change. Read before the value moves: the host may free the signal the
+// moment it sees the final value.
 struct Interrupt {
   uint64_t mailbox = 0;
   uint32_t event_id = 0;
@@ -33,14 +33,15 @@ struct Interrupt {
 
 }  // namespace
 
-bool complete_signal(Queue& queue, GuestMemory& memory, GpuAddr signal, GpuTicks begin, GpuTicks end) {
+bool complete_signal(Queue& queue, GuestMemory& memory, GpuAddr signal, GpuTicks begin,
+                     GpuTicks end) {
   if (signal.value == 0) return true;
   Interrupt interrupt;
   if (!interrupt.read(memory, signal)) return false;
   if (!memory.store(signal + offsetof(amd::Signal, start_ts), begin.value)) return false;
   if (!memory.store(signal + offsetof(amd::Signal, end_ts), end.value)) return false;
-  // Release: pairs with the acquire load of whoever waits for the signal, and makes the time stamps and
-  // everything the packet wrote visible to it.
+  // Release: pairs with the acquire load of whoever waits for the signal, and makes the time stamps
+  // and everything the packet wrote visible to it.
   int64_t before = 0;
   if (!memory.modify<int64_t>(value_of(signal), &before, [](int64_t value) {
         return static_cast<int64_t>(static_cast<uint64_t>(value) - 1);
@@ -53,7 +54,8 @@ bool complete_signal(Queue& queue, GuestMemory& memory, GpuAddr signal, GpuTicks
 
 bool raise_queue_error(Queue& queue, GuestMemory& memory, GpuAddr amd_queue, uint32_t code) {
   uint64_t signal = 0;
-  if (amd_queue.value == 0 || !memory.load(amd_queue + amd::kQueueInactiveSignal, &signal) || signal == 0) {
+  if (amd_queue.value == 0 || !memory.load(amd_queue + amd::kQueueInactiveSignal, &signal) ||
+      signal == 0) {
     return false;
   }
   Interrupt interrupt;

@@ -10,12 +10,14 @@
 
 namespace wavetap::vgpu {
 
-// Completes a packet's signal: time stamps, value - 1, mailbox, interrupt. A null signal is none. False:
-// the signal is not reachable (memory.fault()).
-bool complete_signal(Queue& queue, GuestMemory& memory, GpuAddr signal, GpuTicks begin, GpuTicks end);
+// Completes a packet's signal: time stamps, value - 1, mailbox, interrupt. A null signal is none.
+// False: the signal is not reachable (memory.fault()).
+bool complete_signal(Queue& queue, GuestMemory& memory, GpuAddr signal, GpuTicks begin,
+                     GpuTicks end);
 
-// ORs `code` into the value of amd_queue_t.queue_inactive_signal and interrupts: how the command processor
-// and the trap handler report errors. False: the queue has no such signal, or it is not reachable.
+// ORs `code` into the value of amd_queue_t.queue_inactive_signal and interrupts: how the command
+// processor and the trap handler report errors. False: the queue has no such signal, or it is not
+// reachable.
 bool raise_queue_error(Queue& queue, GuestMemory& memory, GpuAddr amd_queue, uint32_t code);
 
 }  // namespace wavetap::vgpu

@@ -1,5 +1,5 @@
-// Queue: one user-mode queue, shared by the table, its thread and the scheduler. PacketProcessor: what
-// consumes its packets, one kind per packet format.
+// Queue: one user-mode queue, shared by the table, its thread and the scheduler. PacketProcessor:
+// what consumes its packets, one kind per packet format.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@ enum class Step : uint8_t {
   kFaulted,   // the fault has been delivered; the queue is dead
 };
 
-// One thread at a time: step() on the queue's thread, ready() there or, while that thread is parked, on
-// the poller (the scheduler's lock orders the two).
+// One thread at a time: step() on the queue's thread, ready() there or, while that thread is
+// parked, on the poller (the scheduler's lock orders the two).
 class PacketProcessor {
  public:
   virtual ~PacketProcessor() = default;
@@ -56,7 +56,8 @@ struct Queue : std::enable_shared_from_this<Queue> {
   std::atomic<uint32_t> enabled_cus{0};  // 0: all
   std::atomic<uint32_t> priority{7};
   std::atomic<uint32_t> percentage{100};
-  // Abandon everything, including the kernel that runs. Also what emu::Dispatch::cancelled points at.
+  // Abandon everything, including the kernel that runs. Also what emu::Dispatch::cancelled points
+  // at.
   std::atomic<bool> stop{false};
 
   // Progress, for the snapshot; written by the queue's thread.

@@ -1,5 +1,6 @@
-// A GPU without a front end, for the tests, fuzzers and benchmarks of queues: some memory, doorbells, and
-// an engine that is a function of the test. GPU addresses differ from host addresses on purpose.
+// A GPU without a front end, for the tests, fuzzers and benchmarks of queues: some memory,
+// doorbells, and an engine that is a function of the test. GPU addresses differ from host addresses
+// on purpose.
 #pragma once
 
 #include <sched.h>
@@ -43,7 +44,8 @@ class TestGpu {
     gpu.model.compute_units = 40;
     gpu.node = 1;
     gpu.gpu_id = 0x1234;
-    void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* memory =
+        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     host_ = static_cast<std::byte*>(memory);
     gpu.space.map(kBase, kBytes, host_, /*writable=*/true, /*executable=*/true);
     gpu.doorbells = doorbells_.data();
@@ -104,7 +106,8 @@ class TestAqlQueue {
   TestAqlQueue(TestGpu& gpu, QueueTable& table, uint32_t slots = 64) : gpu_(gpu), slots_(slots) {
     amd_queue = gpu.allocate(0x100);
     std::memset(gpu.host(amd_queue), 0, 0x100);
-    gpu.store<uint32_t>(amd_queue + amd::kQueueReadDispatchIdOffsetField, amd::kQueueReadDispatchId);
+    gpu.store<uint32_t>(amd_queue + amd::kQueueReadDispatchIdOffsetField,
+                        amd::kQueueReadDispatchId);
     inactive_signal = gpu.make_signal(0);
     gpu.store<uint64_t>(amd_queue + amd::kQueueInactiveSignal, inactive_signal.value);
     ring = gpu.allocate(uint64_t{slots} * 64, 4096);
@@ -133,7 +136,9 @@ class TestAqlQueue {
   }
   uint64_t read_index() { return gpu_.load<uint64_t>(amd_queue + amd::kQueueReadDispatchId); }
 
-  static constexpr uint16_t header(amd::PacketType type) { return static_cast<uint16_t>(type) | 1u << 8; }
+  static constexpr uint16_t header(amd::PacketType type) {
+    return static_cast<uint16_t>(type) | 1u << 8;
+  }
 
   uint64_t submit_dispatch(uint64_t kernel_object, GpuAddr signal, GpuAddr kernarg = {}) {
     amd::KernelDispatchPacket p{};
@@ -169,7 +174,8 @@ class TestAqlQueue {
 // An SDMA queue with a producer.
 class TestSdmaQueue {
  public:
-  TestSdmaQueue(TestGpu& gpu, QueueTable& table, uint64_t ring_bytes = 4096) : gpu_(gpu), ring_bytes_(ring_bytes) {
+  TestSdmaQueue(TestGpu& gpu, QueueTable& table, uint64_t ring_bytes = 4096)
+      : gpu_(gpu), ring_bytes_(ring_bytes) {
     pointers_ = gpu.allocate(64);
     std::memset(gpu.host(pointers_), 0, 64);
     ring = gpu.allocate(ring_bytes, 4096);

@@ -35,8 +35,8 @@ std::unique_ptr<PacketProcessor> make_processor(Queue& queue) {
   return nullptr;
 }
 
-// Both ends of the range are mapped. What lies between may come from several allocations and is looked at
-// when it is used.
+// Both ends of the range are mapped. What lies between may come from several allocations and is
+// looked at when it is used.
 bool is_reachable(Gpu& gpu, GpuAddr address, uint64_t size_bytes, bool write) {
   return gpu.space.host_pointer(address, 1, write) != nullptr &&
          gpu.space.host_pointer(address + (size_bytes - 1), 1, write) != nullptr;
@@ -70,8 +70,8 @@ struct QueueTable::State {
     return it == queues.end() ? nullptr : it->second;
   }
 
-  // Slots are handed out round robin: a program that rings the doorbell of a queue it has just destroyed
-  // does not reach the next one. Caller holds mutex.
+  // Slots are handed out round robin: a program that rings the doorbell of a queue it has just
+  // destroyed does not reach the next one. Caller holds mutex.
   int take_slot(const Gpu& gpu) {
     std::bitset<kDoorbellSlotsPerGpu>& used = doorbells[&gpu];
     for (uint32_t tried = 0; tried < kDoorbellSlotsPerGpu; ++tried) {
@@ -98,7 +98,8 @@ QueueTable::~QueueTable() {
 }
 
 int QueueTable::create(const QueueParams& params, Gpu& gpu, QueueHandle* handle) {
-  if (!is_ring_size(params.ring_bytes) || params.percentage > 100 || params.priority > 15) return EINVAL;
+  if (!is_ring_size(params.ring_bytes) || params.percentage > 100 || params.priority > 15)
+    return EINVAL;
   if (params.type > QueueType::kSdmaByEngine || gpu.doorbells == nullptr) return EINVAL;
   if (!is_reachable(gpu, params.ring, params.ring_bytes, /*write=*/true) ||
       !is_reachable(gpu, params.read_pointer, 8, /*write=*/true) ||
@@ -219,7 +220,8 @@ std::vector<QueueSnapshot> QueueTable::snapshot() {
     shot.doorbell_slot = queue->doorbell_slot;
     shot.activity = queue->activity.load(std::memory_order_relaxed);
     const bool suspended = queue->suspended.load(std::memory_order_relaxed);
-    if (suspended && shot.activity == QueueActivity::kIdle) shot.activity = QueueActivity::kSuspended;
+    if (suspended && shot.activity == QueueActivity::kIdle)
+      shot.activity = QueueActivity::kSuspended;
     shot.read_index = queue->read_index.load(std::memory_order_relaxed);
     shot.write_index = queue->processor->write_index();
     shot.kernel_object = {queue->kernel_object.load(std::memory_order_relaxed)};

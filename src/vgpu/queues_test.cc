@@ -159,7 +159,8 @@ TEST_F(QueuesTest, DestroyGetsOutOfABarrierThatNeverPasses) {
   TestAqlQueue queue(gpu, table);
   const GpuAddr never = gpu.make_signal(1);
   queue.submit_barrier(amd::PacketType::kBarrierAnd, {never}, gpu.make_signal(1));
-  ASSERT_TRUE(eventually([&] { return table.snapshot().at(0).activity == QueueActivity::kWaiting; }));
+  ASSERT_TRUE(
+      eventually([&] { return table.snapshot().at(0).activity == QueueActivity::kWaiting; }));
   EXPECT_EQ(table.destroy(queue.handle.id), 0);
 }
 

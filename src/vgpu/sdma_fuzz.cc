@@ -1,5 +1,6 @@
-// Feeds arbitrary dwords to an SDMA queue, and the same to a PM4 queue. Operations are drawn towards those
-// that exist and addresses towards the mapped memory. Nothing may crash, hang or touch memory outside.
+// Feeds arbitrary dwords to an SDMA queue, and the same to a PM4 queue. Operations are drawn
+// towards those that exist and addresses towards the mapped memory. Nothing may crash, hang or
+// touch memory outside.
 #include <cstdint>
 #include <cstring>
 #include <memory>

@@ -19,11 +19,13 @@ uint32_t fixed_dwords(uint32_t header) {
     case amd::SdmaOp::kCopy:
       switch (static_cast<amd::SdmaCopySub>(amd::sdma_sub_op(header))) {
         case amd::SdmaCopySub::kLinear:
-          return header & amd::kSdmaCopyBroadcast ? amd::kSdmaCopyBroadcastDwords : amd::kSdmaCopyLinearDwords;
+          return header & amd::kSdmaCopyBroadcast ? amd::kSdmaCopyBroadcastDwords
+                                                  : amd::kSdmaCopyLinearDwords;
         case amd::SdmaCopySub::kLinearSubWindow: return amd::kSdmaCopySubWindowDwords;
       }
       return 0;
-    case amd::SdmaOp::kWrite: return amd::sdma_sub_op(header) == 0 ? amd::kSdmaWriteHeaderDwords : 0;
+    case amd::SdmaOp::kWrite:
+      return amd::sdma_sub_op(header) == 0 ? amd::kSdmaWriteHeaderDwords : 0;
     case amd::SdmaOp::kFence: return amd::kSdmaFenceDwords;
     case amd::SdmaOp::kTrap: return amd::kSdmaTrapDwords;
     case amd::SdmaOp::kPollRegMem: return amd::sdma_sub_op(header) == 0 ? amd::kSdmaPollDwords : 0;
@@ -49,13 +51,15 @@ uint64_t SdmaProcessor::write_index() noexcept {
 }
 
 uint64_t SdmaProcessor::pending_bytes() noexcept {
-  // Acquire: pairs with the fence ROCr puts before its doorbell store; packets before the position are
-  // visible.
-  const uint64_t written = __atomic_load_n(&queue_.gpu->doorbells[queue_.doorbell_slot], __ATOMIC_ACQUIRE);
+  // Acquire: pairs with the fence ROCr puts before its doorbell store; packets before the position
+  // are visible.
+  const uint64_t written =
+      __atomic_load_n(&queue_.gpu->doorbells[queue_.doorbell_slot], __ATOMIC_ACQUIRE);
   if (written >= read_bytes_) return written - read_bytes_;
   const uint64_t ring_bytes = queue_.ring_bytes.load(std::memory_order_relaxed);
   uint32_t in_memory = 0;
-  if (written < ring_bytes && memory_.load(queue_.write_pointer, &in_memory) && in_memory == written) {
+  if (written < ring_bytes && memory_.load(queue_.write_pointer, &in_memory) &&
+      in_memory == written) {
     return (written - read_bytes_) & (ring_bytes - 1);
   }
   return 0;
@@ -68,7 +72,8 @@ bool SdmaProcessor::ready() noexcept {
   uint64_t value = 0;
   uint32_t value32 = 0;
   if (wide ? !memory_.load(address(1), &value) : !memory_.load(address(1), &value32)) return true;
-  const AtomicRequest request{amd::sdma_atomic_operation(packet_[0]), address(1), 0, address(5).value};
+  const AtomicRequest request{amd::sdma_atomic_operation(packet_[0]), address(1), 0,
+                              address(5).value};
   return compare_succeeded(request, wide ? value : value32);
 }
 
@@ -90,7 +95,8 @@ bool SdmaProcessor::fetch(uint64_t offset_dwords, uint32_t* dwords, uint32_t cou
 bool SdmaProcessor::fetch_packet() {
   if (!fetch(0, packet_, 1)) return false;
   length_ = fixed_dwords(packet_[0]);
-  if (length_ > 1 && uint64_t{length_} * 4 <= pending_bytes() && !fetch(0, packet_, length_)) return false;
+  if (length_ > 1 && uint64_t{length_} * 4 <= pending_bytes() && !fetch(0, packet_, length_))
+    return false;
   if (amd::sdma_op(packet_[0]) == amd::SdmaOp::kNop) {
     length_ += amd::sdma_nop_payload_dwords(packet_[0]);
   } else if (amd::sdma_op(packet_[0]) == amd::SdmaOp::kWrite && length_ != 0) {
@@ -108,9 +114,8 @@ Step SdmaProcessor::step() {
       return Step::kFaulted;
     }
     if (length_ == 0 || uint64_t{length_} * 4 > pending) {
-      deliver_packet_error(site(), QueueError::kPacket,
-                           "SDMA packet 0x%08x at byte %llu: %s", packet_[0],
-                           static_cast<unsigned long long>(read_bytes_),
+      deliver_packet_error(site(), QueueError::kPacket, "SDMA packet 0x%08x at byte %llu: %s",
+                           packet_[0], static_cast<unsigned long long>(read_bytes_),
                            length_ == 0 ? "no such packet" : "reaches past the write pointer");
       return Step::kFaulted;
     }
@@ -150,7 +155,8 @@ SdmaProcessor::Result SdmaProcessor::execute() {
     case amd::SdmaOp::kSrbmWrite:  // User queues reach only the host-data-path flush this way.
       return Result::kDone;
     case amd::SdmaOp::kCopy: {
-      if (static_cast<amd::SdmaCopySub>(amd::sdma_sub_op(packet_[0])) == amd::SdmaCopySub::kLinearSubWindow) {
+      if (static_cast<amd::SdmaCopySub>(amd::sdma_sub_op(packet_[0])) ==
+          amd::SdmaCopySub::kLinearSubWindow) {
         return copy_sub_window();
       }
       const uint64_t size = uint64_t{packet_[1] & amd::kSdmaCopyCountMask} + 1;
@@ -173,9 +179,10 @@ SdmaProcessor::Result SdmaProcessor::execute() {
     case amd::SdmaOp::kConstFill: {
       const uint32_t element_log2 = amd::sdma_fill_element_log2(packet_[0]);
       if (element_log2 > 2) return Result::kBadPacket;
-      const uint64_t elements = (uint64_t{packet_[4] & amd::kSdmaFillCountMask} >> element_log2) + 1;
-      return result(memory_.fill(address(1), packet_[3], 1u << element_log2, elements << element_log2,
-                                 queue_.stop));
+      const uint64_t elements =
+          (uint64_t{packet_[4] & amd::kSdmaFillCountMask} >> element_log2) + 1;
+      return result(memory_.fill(address(1), packet_[3], 1u << element_log2,
+                                 elements << element_log2, queue_.stop));
     }
     case amd::SdmaOp::kTimestamp:
       if (amd::sdma_sub_op(packet_[0]) == static_cast<uint8_t>(amd::SdmaTimestampSub::kSetLocal)) {
@@ -213,8 +220,8 @@ SdmaProcessor::Result SdmaProcessor::copy_sub_window() {
     const uint64_t x = packet_[first + 2] & layout.xy_mask;
     const uint64_t y = (packet_[first + 2] >> 16) & layout.xy_mask;
     const uint64_t z = packet_[first + 3] & layout.z_mask;
-    return Side{address(first) + ((x + y * pitch + z * slice) << element_log2), pitch << element_log2,
-                slice << element_log2};
+    return Side{address(first) + ((x + y * pitch + z * slice) << element_log2),
+                pitch << element_log2, slice << element_log2};
   };
   const Side from = side(1);
   const Side to = side(6);
@@ -248,12 +255,14 @@ SdmaProcessor::Result SdmaProcessor::write_untiled() {
 }
 
 SdmaProcessor::Result SdmaProcessor::poll() {
-  // The register form asks for a flush of the host data path, which memory of one machine does not need.
+  // The register form asks for a flush of the host data path, which memory of one machine does not
+  // need.
   if (!(packet_[0] & amd::kSdmaPollMemory)) return Result::kDone;
   uint32_t value = 0;
   if (!memory_.load(address(1), &value)) return Result::kMemoryFault;
   const auto function = static_cast<amd::PollFunction>(amd::sdma_poll_function(packet_[0]));
-  return amd::poll_passes(function, value & packet_[4], packet_[3]) ? Result::kDone : Result::kBlocked;
+  return amd::poll_passes(function, value & packet_[4], packet_[3]) ? Result::kDone
+                                                                    : Result::kBlocked;
 }
 
 SdmaProcessor::Result SdmaProcessor::atomic() {
@@ -262,7 +271,8 @@ SdmaProcessor::Result SdmaProcessor::atomic() {
   if (!is_known_atomic(amd::tc_atomic(request.operation))) return Result::kBadPacket;
   uint64_t old = 0;
   if (!execute_atomic(memory_, request, &old)) return Result::kMemoryFault;
-  if ((packet_[0] & amd::kSdmaAtomicLoop) && !compare_succeeded(request, old)) return Result::kBlocked;
+  if ((packet_[0] & amd::kSdmaAtomicLoop) && !compare_succeeded(request, old))
+    return Result::kBlocked;
   queue_.scheduler->signal_completed();
   return Result::kDone;
 }

@@ -1,11 +1,11 @@
 // SdmaProcessor: the copy engine behind an SDMA queue.
 //
-// The doorbell holds the byte position up to which packets are valid. It only grows (64-bit pointers,
-// every engine since SDMA 4); a value below the read position that the write pointer in memory confirms is
-// taken as an offset into the ring, which is how 32-bit emitters count.
+// The doorbell holds the byte position up to which packets are valid. It only grows (64-bit
+// pointers, every engine since SDMA 4); a value below the read position that the write pointer in
+// memory confirms is taken as an offset into the ring, which is how 32-bit emitters count.
 //
-// A packet may wrap around the end of the ring. Addresses are translated piece by piece, so a copy may
-// cross allocations. Cache control and host-data-path flushes have nothing to do here.
+// A packet may wrap around the end of the ring. Addresses are translated piece by piece, so a copy
+// may cross allocations. Cache control and host-data-path flushes have nothing to do here.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,8 @@ class SdmaProcessor final : public PacketProcessor {
   // Bytes between the read position and the doorbell.
   uint64_t pending_bytes() noexcept;
   bool fetch(uint64_t offset_dwords, uint32_t* dwords, uint32_t count);
-  // Reads the packet at the read position into packet_; false: memory fault. length_ 0: no such packet.
+  // Reads the packet at the read position into packet_; false: memory fault. length_ 0: no such
+  // packet.
   bool fetch_packet();
   Result execute();
   Result copy_sub_window();
@@ -42,7 +43,9 @@ class SdmaProcessor final : public PacketProcessor {
   Result poll();
   Result atomic();
   Step finish();
-  GpuAddr address(int dword) const { return {packet_[dword] | (uint64_t{packet_[dword + 1]} << 32)}; }
+  GpuAddr address(int dword) const {
+    return {packet_[dword] | (uint64_t{packet_[dword + 1]} << 32)};
+  }
   FaultSite site() { return {queue_, memory_, GpuAddr{0}}; }
 
   Queue& queue_;

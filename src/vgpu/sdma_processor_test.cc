@@ -22,11 +22,23 @@ Packet fill(GpuAddr to, uint32_t pattern, uint32_t element_log2, uint32_t count)
   return {11u | element_log2 << 30, low(to), high(to), pattern, count};
 }
 Packet poll(GpuAddr address, uint32_t function, uint32_t reference, uint32_t mask = 0xffffffff) {
-  return {8u | function << 28 | 1u << 31, low(address), high(address), reference, mask, 4u | 0xfffu << 16};
+  return {8u | function << 28 | 1u << 31,
+          low(address),
+          high(address),
+          reference,
+          mask,
+          4u | 0xfffu << 16};
 }
-Packet atomic(GpuAddr address, uint32_t operation, uint64_t operand, uint64_t comparand = 0, bool loop = false) {
-  return {10u | operation << 25 | (loop ? 1u << 16 : 0), low(address), high(address), static_cast<uint32_t>(operand),
-          static_cast<uint32_t>(operand >> 32), static_cast<uint32_t>(comparand), static_cast<uint32_t>(comparand >> 32), 0};
+Packet atomic(GpuAddr address, uint32_t operation, uint64_t operand, uint64_t comparand = 0,
+              bool loop = false) {
+  return {10u | operation << 25 | (loop ? 1u << 16 : 0),
+          low(address),
+          high(address),
+          static_cast<uint32_t>(operand),
+          static_cast<uint32_t>(operand >> 32),
+          static_cast<uint32_t>(comparand),
+          static_cast<uint32_t>(comparand >> 32),
+          0};
 }
 
 class SdmaTest : public testing::Test {
@@ -41,7 +53,8 @@ class SdmaTest : public testing::Test {
     return address;
   }
   void fill_with_counter(GpuAddr address, uint64_t size_bytes) {
-    for (uint64_t i = 0; i < size_bytes; ++i) gpu.host(address)[i] = static_cast<std::byte>(i * 7 + 1);
+    for (uint64_t i = 0; i < size_bytes; ++i)
+      gpu.host(address)[i] = static_cast<std::byte>(i * 7 + 1);
   }
   bool waits(uint32_t event_id, EventWait* wait) {
     *wait = EventWait{.id = event_id};
@@ -66,7 +79,8 @@ TEST_F(SdmaTest, CopiesOddSizesAtOddAddressesAndNothingElse) {
       const GpuAddr to = zeroed(size + 16);
       queue.submit(copy(to + 8 + offset, from + offset * 5, size));
       ASSERT_TRUE(queue.drains());
-      EXPECT_EQ(std::memcmp(gpu.host(to) + 8 + offset, gpu.host(from) + offset * 5, size), 0) << size;
+      EXPECT_EQ(std::memcmp(gpu.host(to) + 8 + offset, gpu.host(from) + offset * 5, size), 0)
+          << size;
       EXPECT_EQ(gpu.host(to)[7 + offset], std::byte{0});
       EXPECT_EQ(gpu.host(to)[8 + offset + size], std::byte{0});
     }
@@ -116,25 +130,29 @@ TEST_F(SdmaTest, BroadcastWritesBothDestinations) {
   EXPECT_EQ(std::memcmp(gpu.host(b), gpu.host(from), 50), 0);
 }
 
-// Against a plain triple loop, with element sizes from 1 to 16 bytes, offsets and different pitches.
+// Against a plain triple loop, with element sizes from 1 to 16 bytes, offsets and different
+// pitches.
 TEST_F(SdmaTest, CopiesSubWindows) {
   for (const uint32_t element_log2 : {0u, 1u, 2u, 4u}) {
     TestSdmaQueue queue(gpu, table);
     const uint32_t element = 1u << element_log2;
-    const uint32_t source_pitch = 40, source_slice = 40 * 9, target_pitch = 33, target_slice = 33 * 11;
+    const uint32_t source_pitch = 40, source_slice = 40 * 9, target_pitch = 33,
+                   target_slice = 33 * 11;
     const uint32_t width = 17, height = 5, depth = 3, x = 3, y = 2, z = 1;
     const GpuAddr from = gpu.allocate(source_slice * 6 * element);
     fill_with_counter(from, source_slice * 6 * element);
     const uint32_t target_bytes = target_slice * 6 * element;
     const GpuAddr to = zeroed(target_bytes);
-    queue.submit({1u | 4u << 8 | element_log2 << 29, low(from), high(from), x | y << 16, z | (source_pitch - 1) << 13,
-                  source_slice - 1, low(to), high(to), 0, (target_pitch - 1) << 13, target_slice - 1,
-                  (width - 1) | (height - 1) << 16, depth - 1});
+    queue.submit({1u | 4u << 8 | element_log2 << 29, low(from), high(from), x | y << 16,
+                  z | (source_pitch - 1) << 13, source_slice - 1, low(to), high(to), 0,
+                  (target_pitch - 1) << 13, target_slice - 1, (width - 1) | (height - 1) << 16,
+                  depth - 1});
     ASSERT_TRUE(queue.drains());
     std::vector<std::byte> expected(target_bytes);
     for (uint32_t k = 0; k < depth; ++k) {
       for (uint32_t j = 0; j < height; ++j) {
-        const uint64_t source = uint64_t{element} * ((k + z) * source_slice + (j + y) * source_pitch + x);
+        const uint64_t source =
+            uint64_t{element} * ((k + z) * source_slice + (j + y) * source_pitch + x);
         const uint64_t target = uint64_t{element} * (k * target_slice + j * target_pitch);
         std::memcpy(expected.data() + target, gpu.host(from) + source, width * element);
       }
@@ -179,9 +197,9 @@ TEST_F(SdmaTest, NopsWithAndWithoutPayloadGcrAndFlushesDoNothing) {
   TestSdmaQueue queue(gpu, table);
   const GpuAddr to = zeroed(8);
   queue.append({0, 0, 5u << 16, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff});
-  queue.append({17u | 1u << 8, 0, 0xc0c00000, 0, 0});        // GCR
-  queue.append({8, 0, 0x80000000, 0, 0, 0});                 // host-data-path flush
-  queue.append({14u | 0xfu << 28, 0x1234, 1});               // SRBM write
+  queue.append({17u | 1u << 8, 0, 0xc0c00000, 0, 0});  // GCR
+  queue.append({8, 0, 0x80000000, 0, 0, 0});           // host-data-path flush
+  queue.append({14u | 0xfu << 28, 0x1234, 1});         // SRBM write
   queue.submit(fence(to, 99));
   ASSERT_TRUE(queue.drains());
   EXPECT_EQ(gpu.load<uint32_t>(to), 99u);
@@ -217,14 +235,14 @@ TEST_F(SdmaTest, AtomicsOfBothWidths) {
   TestSdmaQueue queue(gpu, table);
   const GpuAddr word = zeroed(64);
   gpu.store<uint64_t>(word, 5);
-  queue.append(atomic(word, 47, ~uint64_t{0}));                  // ADD64 -1, a signal's decrement
+  queue.append(atomic(word, 47, ~uint64_t{0}));  // ADD64 -1, a signal's decrement
   gpu.store<uint64_t>(word + 8, 0xffffffff'fffffff0);
-  queue.append(atomic(word + 8, 49, 3));                         // SMIN64: stays -16
-  queue.append(atomic(word + 16, 111, 7));                       // ADD64 without return
+  queue.append(atomic(word + 8, 49, 3));    // SMIN64: stays -16
+  queue.append(atomic(word + 16, 111, 7));  // ADD64 without return
   gpu.store<uint32_t>(word + 24, 0xffffffff);
   gpu.store<uint32_t>(word + 28, 0xaaaaaaaa);
-  queue.append(atomic(word + 24, 15, 1));                        // ADD32 wraps in its own dword
-  queue.submit(atomic(word + 32, 40, 9, 0));                     // CMPSWAP64
+  queue.append(atomic(word + 24, 15, 1));     // ADD32 wraps in its own dword
+  queue.submit(atomic(word + 32, 40, 9, 0));  // CMPSWAP64
   ASSERT_TRUE(queue.drains());
   EXPECT_EQ(gpu.load<uint64_t>(word), 4u);
   EXPECT_EQ(gpu.load<uint64_t>(word + 8), 0xffffffff'fffffff0u);
@@ -234,7 +252,8 @@ TEST_F(SdmaTest, AtomicsOfBothWidths) {
   EXPECT_EQ(gpu.load<uint64_t>(word + 32), 9u);
   // A looping compare-and-swap waits for its comparand.
   queue.submit(atomic(word + 40, 40, 11, 3, /*loop=*/true));
-  ASSERT_TRUE(eventually([&] { return table.snapshot().at(0).activity == QueueActivity::kWaiting; }));
+  ASSERT_TRUE(
+      eventually([&] { return table.snapshot().at(0).activity == QueueActivity::kWaiting; }));
   gpu.store<uint64_t>(word + 40, 3);
   ASSERT_TRUE(queue.drains());
   EXPECT_EQ(gpu.load<uint64_t>(word + 40), 11u);
@@ -290,7 +309,8 @@ TEST_F(SdmaTest, A32BitEmitterCountsInsideTheRing) {
 TEST_F(SdmaTest, DestroyInterruptsAHugeCopyAndAnEndlessPoll) {
   TestSdmaQueue polling(gpu, table);
   polling.submit(poll(zeroed(8), 3, 1));
-  ASSERT_TRUE(eventually([&] { return table.snapshot().at(0).activity == QueueActivity::kWaiting; }));
+  ASSERT_TRUE(
+      eventually([&] { return table.snapshot().at(0).activity == QueueActivity::kWaiting; }));
   EXPECT_EQ(table.destroy(polling.handle.id), 0);
 
   // A gigabyte through two windows of 16 MiB mapped 64 times (a copy onto itself may cost nothing).
@@ -304,14 +324,18 @@ TEST_F(SdmaTest, DestroyInterruptsAHugeCopyAndAnEndlessPoll) {
   }
   TestSdmaQueue copying(gpu, table);
   copying.submit(copy(GpuAddr{kFrom}, GpuAddr{kTo}, 0x40000000));
-  ASSERT_TRUE(eventually([&] { return table.snapshot().at(0).activity == QueueActivity::kRunning; }));
+  ASSERT_TRUE(
+      eventually([&] { return table.snapshot().at(0).activity == QueueActivity::kRunning; }));
   EXPECT_EQ(table.destroy(copying.handle.id), 0);
   gpu.gpu.space.unmap(kFrom, uint64_t{64} << 24);
   gpu.gpu.space.unmap(kTo, uint64_t{64} << 24);
 }
 
 TEST_F(SdmaTest, BadPacketsAreAHardwareException) {
-  const Packet bad[] = {{0xff},           {1u | 9u << 8}, {4, 0, 0, 0, 0, 0}, {10u | 99u << 25, 0, 0, 0, 0, 0, 0, 0},
+  const Packet bad[] = {{0xff},
+                        {1u | 9u << 8},
+                        {4, 0, 0, 0, 0, 0},
+                        {10u | 99u << 25, 0, 0, 0, 0, 0, 0, 0},
                         {1, 0xffff, 0},  // cut off
                         {11u | 3u << 30, low(zeroed(8)), high(zeroed(8)), 0, 3}};
   for (const Packet& packet : bad) {

@@ -18,7 +18,8 @@ constexpr uint32_t kMostGranularity = 63;
 }  // namespace
 
 Gpu* SvmTable::find_gpu(uint32_t gpu_id) const {
-  const auto it = std::find_if(gpus_.begin(), gpus_.end(), [&](Gpu* gpu) { return gpu->gpu_id == gpu_id; });
+  const auto it =
+      std::find_if(gpus_.begin(), gpus_.end(), [&](Gpu* gpu) { return gpu->gpu_id == gpu_id; });
   return it == gpus_.end() ? nullptr : *it;
 }
 
@@ -30,13 +31,10 @@ bool SvmTable::is_valid(const amd::KfdSvmAttribute& attribute) const {
              find_gpu(attribute.value) != nullptr;
     case Attr::kAccess:
     case Attr::kAccessInPlace:
-    case Attr::kNoAccess:
-      return find_gpu(attribute.value) != nullptr;
+    case Attr::kNoAccess: return find_gpu(attribute.value) != nullptr;
     case Attr::kSetFlags:
-    case Attr::kClearFlags:
-      return (attribute.value & ~kKnownFlags) == 0;
-    case Attr::kGranularity:
-      return attribute.value <= kMostGranularity;
+    case Attr::kClearFlags: return (attribute.value & ~kKnownFlags) == 0;
+    case Attr::kGranularity: return attribute.value <= kMostGranularity;
   }
   return false;
 }
@@ -74,7 +72,9 @@ void SvmTable::cover(uint64_t start, uint64_t end) {
 }
 
 void SvmTable::apply(Range& range, const amd::KfdSvmAttribute& attribute) {
-  const auto grant = [&](Access access) { range.access[find_gpu(attribute.value)->index] = access; };
+  const auto grant = [&](Access access) {
+    range.access[find_gpu(attribute.value)->index] = access;
+  };
   switch (static_cast<Attr>(attribute.type)) {
     case Attr::kPreferredLocation: range.preferred = attribute.value; break;
     case Attr::kPrefetchLocation: range.prefetch = attribute.value; break;
@@ -93,8 +93,7 @@ void SvmTable::refresh_mappings(uint64_t start, const Range& range) {
   for (Gpu* gpu : gpus_) {
     if (range.access[gpu->index] != Access::kNone)
       gpu->space.map(start, range.end - start, reinterpret_cast<std::byte*>(start), writable, true);
-    else
-      gpu->space.unmap(start, range.end - start);
+    else gpu->space.unmap(start, range.end - start);
   }
 }
 
@@ -117,7 +116,8 @@ int SvmTable::set_attributes(uint64_t start, uint64_t size_bytes,
   return 0;
 }
 
-int SvmTable::get_attributes(uint64_t start, uint64_t size_bytes, std::span<amd::KfdSvmAttribute> attributes) {
+int SvmTable::get_attributes(uint64_t start, uint64_t size_bytes,
+                             std::span<amd::KfdSvmAttribute> attributes) {
   if (!enabled_) return EINVAL;
   if (size_bytes == 0 || start > kLimit || size_bytes > kLimit - start) return EINVAL;
   const std::lock_guard lock(mutex_);
@@ -171,8 +171,7 @@ int SvmTable::get_attributes(uint64_t start, uint64_t size_bytes, std::span<amd:
         attribute.value = least;
         break;
       }
-      default:
-        return EINVAL;
+      default: return EINVAL;
     }
   }
   return 0;
@@ -186,7 +185,8 @@ void SvmTable::forget(uint64_t start, uint64_t size_bytes) {
   split(end);
   for (auto it = ranges_.lower_bound(start); it != ranges_.end() && it->first < end;) {
     for (Gpu* gpu : gpus_)
-      if (it->second.access[gpu->index] != Access::kNone) gpu->space.unmap(it->first, it->second.end - it->first);
+      if (it->second.access[gpu->index] != Access::kNone)
+        gpu->space.unmap(it->first, it->second.end - it->first);
     it = ranges_.erase(it);
   }
   range_count_.store(ranges_.size(), std::memory_order_release);

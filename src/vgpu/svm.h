@@ -1,8 +1,10 @@
-// SvmTable: shared virtual memory, where the GPU uses the program's own pages at their own addresses.
+// SvmTable: shared virtual memory, where the GPU uses the program's own pages at their own
+// addresses.
 //
-// SET_ATTR names a range of host memory and says which GPUs may use it, how, and where it should live;
-// GET_ATTR reads the attributes back. Pages never move here (every place is the host's memory), so a
-// location is only remembered. Access grants become identity mappings in the GPUs' page tables.
+// SET_ATTR names a range of host memory and says which GPUs may use it, how, and where it should
+// live; GET_ATTR reads the attributes back. Pages never move here (every place is the host's
+// memory), so a location is only remembered. Access grants become identity mappings in the GPUs'
+// page tables.
 //
 // Thread-safe. Functions return 0 or a positive errno.
 #pragma once
@@ -21,13 +23,16 @@ namespace wavetap::vgpu {
 
 class SvmTable {
  public:
-  SvmTable(std::span<Gpu* const> gpus, bool enabled) : gpus_(gpus.begin(), gpus.end()), enabled_(enabled) {}
+  SvmTable(std::span<Gpu* const> gpus, bool enabled)
+      : gpus_(gpus.begin(), gpus.end()), enabled_(enabled) {}
   SvmTable(const SvmTable&) = delete;
   SvmTable& operator=(const SvmTable&) = delete;
 
-  int set_attributes(uint64_t start, uint64_t size_bytes, std::span<const amd::KfdSvmAttribute> attributes);
+  int set_attributes(uint64_t start, uint64_t size_bytes,
+                     std::span<const amd::KfdSvmAttribute> attributes);
   // Fills in the values. A range with differing values gets the driver's "mixed" answer.
-  int get_attributes(uint64_t start, uint64_t size_bytes, std::span<amd::KfdSvmAttribute> attributes);
+  int get_attributes(uint64_t start, uint64_t size_bytes,
+                     std::span<amd::KfdSvmAttribute> attributes);
   // The program unmapped this memory: the GPUs lose it.
   void forget(uint64_t start, uint64_t size_bytes);
   // False: forget() has nothing to do. No lock.

@@ -48,7 +48,7 @@ int set_file_size(int fd, uint64_t size) {
   const bool limited = limit.rlim_cur < size;
   if (limited) {
     if (limit.rlim_max < size) return -EFBIG;
-    const struct rlimit lifted {limit.rlim_max, limit.rlim_max};
+    const struct rlimit lifted { limit.rlim_max, limit.rlim_max };
     if (const int64_t result = call(SYS_prlimit64, 0, RLIMIT_FSIZE, &lifted, nullptr); result != 0)
       return static_cast<int>(result);
   }

@@ -1,5 +1,5 @@
-// The system calls this folder makes on its own behalf (base/sys.h): its own files must never come back to it
-// through the names it interposes. And files of the sysfs tree it makes.
+// The system calls this folder makes on its own behalf (base/sys.h): its own files must never come
+// back to it through the names it interposes. And files of the sysfs tree it makes.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,10 @@
-// A GPU's PCI device directory with amdgpu's attributes, and the links DRM, PCI and char-device lookups
-// start from.
+// A GPU's PCI device directory with amdgpu's attributes, and the links DRM, PCI and char-device
+// lookups start from.
 //
-// Readers: libdrm (uevent, vendor/device/revision, drm/ children, subsystem), rocm_smi 5.x to 7.x (clock
-// tables, hwmon sensors, memory and utilisation figures, link state, firmware versions, ids). Values are
-// those of an idle board; the clock tables name the model's lowest and highest level.
+// Readers: libdrm (uevent, vendor/device/revision, drm/ children, subsystem), rocm_smi 5.x to 7.x
+// (clock tables, hwmon sensors, memory and utilisation figures, link state, firmware versions,
+// ids). Values are those of an idle board; the clock tables name the model's lowest and highest
+// level.
 #include <cstdarg>
 #include <cstdio>
 
@@ -28,14 +29,16 @@ std::string clock_table(uint32_t low_mhz, uint32_t high_mhz) {
 }
 
 const char* link_speed(uint32_t generation) {
-  static constexpr const char* kSpeeds[] = {"",           "2.5 GT/s",  "5.0 GT/s", "8.0 GT/s",
-                                            "16.0 GT/s",  "32.0 GT/s", "64.0 GT/s"};
+  static constexpr const char* kSpeeds[] = {"",          "2.5 GT/s",  "5.0 GT/s", "8.0 GT/s",
+                                            "16.0 GT/s", "32.0 GT/s", "64.0 GT/s"};
   return kSpeeds[generation];
 }
 
-void write_identity(TreeWriter& tree, const std::string& pci, const Model& m, const GpuPlace& place) {
+void write_identity(TreeWriter& tree, const std::string& pci, const Model& m,
+                    const GpuPlace& place) {
   tree.file(pci + "/uevent",
-            format("DRIVER=amdgpu\nPCI_CLASS=%s\nPCI_ID=1002:%04X\nPCI_SUBSYS_ID=%04X:%04X\nPCI_SLOT_NAME=%s\n",
+            format("DRIVER=amdgpu\nPCI_CLASS=%s\nPCI_ID=1002:%04X\nPCI_SUBSYS_ID=%04X:%04X\nPCI_"
+                   "SLOT_NAME=%s\n",
                    m.render_backends != 0 ? "30000" : "38000", m.device_id, m.subsystem_vendor,
                    m.subsystem_device, place.pci_address().c_str()));
   tree.file(pci + "/vendor", "0x1002\n");
@@ -44,17 +47,20 @@ void write_identity(TreeWriter& tree, const std::string& pci, const Model& m, co
   tree.file(pci + "/subsystem_device", format("0x%04x\n", m.subsystem_device));
   tree.file(pci + "/revision", format("0x%02x\n", m.revision));
   tree.file(pci + "/class", m.render_backends != 0 ? "0x030000\n" : "0x038000\n");
-  tree.file(pci + "/unique_id", format("%016llx\n", static_cast<unsigned long long>(place.unique_id)));
+  tree.file(pci + "/unique_id",
+            format("%016llx\n", static_cast<unsigned long long>(place.unique_id)));
   tree.file(pci + "/vbios_version", m.vbios + "\n");
   tree.file(pci + "/product_name", m.marketing_name + "\n");
   tree.file(pci + "/product_number", format("%04X\n", m.device_id));
-  tree.file(pci + "/serial_number", format("%llu\n", static_cast<unsigned long long>(place.unique_id)));
+  tree.file(pci + "/serial_number",
+            format("%llu\n", static_cast<unsigned long long>(place.unique_id)));
   tree.file(pci + "/numa_node", "0\n");
   tree.file(pci + "/local_cpulist", "0\n");
   tree.file(pci + "/local_cpus", "1\n");
   tree.file(pci + "/enable", "1\n");
   if (place.hive_id != 0) {
-    tree.file(pci + "/xgmi_device_id", format("%llu\n", static_cast<unsigned long long>(place.unique_id)));
+    tree.file(pci + "/xgmi_device_id",
+              format("%llu\n", static_cast<unsigned long long>(place.unique_id)));
     tree.file(pci + "/xgmi_hive_info/xgmi_hive_id",
               format("%llu\n", static_cast<unsigned long long>(place.hive_id)));
     tree.file(pci + "/xgmi_error", "0x0\n");
@@ -69,7 +75,8 @@ void write_clocks(TreeWriter& tree, const std::string& pci, const Model& m) {
   tree.file(pci + "/pp_dpm_socclk", clock_table(480, 1200));
   tree.file(pci + "/pp_dpm_pcie",
             format("0: 2.5GT/s, x%u 310Mhz\n1: %.1fGT/s, x%u 619Mhz *\n", m.pcie_lanes,
-                   m.pcie_generation >= 3 ? 8.0 * (1u << (m.pcie_generation - 3)) : 2.5 * m.pcie_generation,
+                   m.pcie_generation >= 3 ? 8.0 * (1u << (m.pcie_generation - 3))
+                                          : 2.5 * m.pcie_generation,
                    m.pcie_lanes));
   tree.file(pci + "/power_dpm_force_performance_level", "auto\n");
   tree.file(pci + "/power_dpm_state", "performance\n");
@@ -97,7 +104,8 @@ void write_memory(TreeWriter& tree, const std::string& pci, const Config& config
   bytes("gpu_busy_percent", 0);
   bytes("mem_busy_percent", 0);
   tree.file(pci + "/mem_info_vram_vendor", m.vram_vendor + "\n");
-  tree.file(pci + "/thermal_throttling_logging", format("%s: thermal throttling logging enabled\n", m.name.c_str()));
+  tree.file(pci + "/thermal_throttling_logging",
+            format("%s: thermal throttling logging enabled\n", m.name.c_str()));
   if (m.xccs > 1) {
     tree.file(pci + "/current_compute_partition", "SPX\n");
     tree.file(pci + "/available_compute_partition", "SPX, DPX, QPX, CPX\n");
@@ -105,9 +113,13 @@ void write_memory(TreeWriter& tree, const std::string& pci, const Config& config
   }
   if (m.sram_ecc) {
     tree.file(pci + "/ras/features", "feature mask: 0x3fff\n");
-    const auto errors = [&](const char* key) { return m.quirk(key).empty() ? "0" : std::string(m.quirk(key)); };
-    tree.file(pci + "/ras/umc_err_count", "ue: " + errors("fault.ecc_uncorrected") + "\nce: " + errors("fault.ecc_corrected") + "\n");
-    for (const char* block : {"gfx", "sdma", "mmhub"}) tree.file(pci + "/ras/" + block + "_err_count", "ue: 0\nce: 0\n");
+    const auto errors = [&](const char* key) {
+      return m.quirk(key).empty() ? "0" : std::string(m.quirk(key));
+    };
+    tree.file(pci + "/ras/umc_err_count", "ue: " + errors("fault.ecc_uncorrected") +
+                                              "\nce: " + errors("fault.ecc_corrected") + "\n");
+    for (const char* block : {"gfx", "sdma", "mmhub"})
+      tree.file(pci + "/ras/" + block + "_err_count", "ue: 0\nce: 0\n");
   }
 }
 
@@ -120,12 +132,13 @@ void write_firmware(TreeWriter& tree, const std::string& pci, const Model& m) {
   firmware("sdma", m.sdma_firmware);
   firmware("sdma2", m.sdma_firmware);
   firmware("smc", m.smc_firmware);
-  for (const char* name : {"asd", "ce", "dmcu", "mc", "me", "pfp", "rlc", "rlc_srlc", "rlc_srlg", "rlc_srls",
-                           "sos", "ta_ras", "ta_xgmi", "uvd", "vce", "vcn"})
+  for (const char* name : {"asd", "ce", "dmcu", "mc", "me", "pfp", "rlc", "rlc_srlc", "rlc_srlg",
+                           "rlc_srls", "sos", "ta_ras", "ta_xgmi", "uvd", "vce", "vcn"})
     firmware(name, 0);
 }
 
-void write_sensors(TreeWriter& tree, const std::string& pci, const Model& m, const GpuPlace& place) {
+void write_sensors(TreeWriter& tree, const std::string& pci, const Model& m,
+                   const GpuPlace& place) {
   const std::string hwmon = pci + "/hwmon/hwmon" + std::to_string(100 + place.index);
   const auto value = [&](const char* name, long long number) {
     tree.file(hwmon + "/" + name, format("%lld\n", number));
@@ -176,15 +189,18 @@ void write_drm(TreeWriter& tree, const std::string& pci, const GpuPlace& place) 
   for (const auto& node : nodes) {
     const std::string directory = pci + "/drm/" + node.name;
     tree.file(directory + "/dev", format("226:%u\n", node.minor));
-    tree.file(directory + "/uevent", format("MAJOR=226\nMINOR=%u\nDEVNAME=dri/%s\nDEVTYPE=drm_minor\n",
-                                            node.minor, node.name.c_str()));
+    tree.file(directory + "/uevent",
+              format("MAJOR=226\nMINOR=%u\nDEVNAME=dri/%s\nDEVTYPE=drm_minor\n", node.minor,
+                     node.name.c_str()));
     tree.link(directory + "/device", "../../../" + place.pci_address());
     tree.link(directory + "/subsystem", "../../../../../../../class/drm");
-    tree.link("/sys/dev/char/226:" + std::to_string(node.minor), "../../" + target + "/drm/" + node.name);
+    tree.link("/sys/dev/char/226:" + std::to_string(node.minor),
+              "../../" + target + "/drm/" + node.name);
     tree.link("/sys/class/drm/" + node.name, "../../" + target + "/drm/" + node.name);
     tree.file("/dev/dri/" + node.name, "");
-    tree.link("/dev/dri/by-path/pci-" + place.pci_address() + (node.minor < 128 ? "-card" : "-render"),
-              "../" + node.name);
+    tree.link(
+        "/dev/dri/by-path/pci-" + place.pci_address() + (node.minor < 128 ? "-card" : "-render"),
+        "../" + node.name);
   }
 }
 
@@ -202,7 +218,8 @@ void write_device(TreeWriter& tree, const Config& config, const GpuPlace& place)
   tree.link(pci + "/subsystem", "../../../../bus/pci");
   tree.link(pci + "/driver", "../../../../bus/pci/drivers/amdgpu");
   tree.directory("/sys/bus/pci/drivers/amdgpu");
-  tree.link("/sys/bus/pci/devices/" + place.pci_address(), "../../../devices/" + place.pci_directory());
+  tree.link("/sys/bus/pci/devices/" + place.pci_address(),
+            "../../../devices/" + place.pci_directory());
 }
 
 }  // namespace wavetap::vgpu

@@ -1,13 +1,14 @@
 // KFD's topology in sysfs: node 0 is the CPU, nodes 1..N are the GPUs.
 //
-// What the readers (libhsakmt's topology.c, rocm-smi, rocm_agent_enumerator, rocprofiler) insist on:
+// What the readers (libhsakmt's topology.c, rocm-smi, rocm_agent_enumerator, rocprofiler) insist
+// on:
 //   - nodes/ holds directories 0..N-1 and nothing else; generation_id does not change;
-//   - every node has at least one cache entry, or ROCr asserts; a CPU node without one makes the thunk
-//     walk the host's cpu*/cache, which virtual machines often lack;
-//   - CPU -> GPU links exist only with a large BAR: they mean "the CPU may touch VRAM", and ROCclr then
-//     copies small buffers with memcpy;
-//   - without p2p_links_count the thunk invents GPU <-> GPU links; ours are stated, PCIe through the CPU
-//     or xGMI between the dies of one package;
+//   - every node has at least one cache entry, or ROCr asserts; a CPU node without one makes the
+//     thunk walk the host's cpu*/cache, which virtual machines often lack;
+//   - CPU -> GPU links exist only with a large BAR: they mean "the CPU may touch VRAM", and ROCclr
+//     then copies small buffers with memcpy;
+//   - without p2p_links_count the thunk invents GPU <-> GPU links; ours are stated, PCIe through
+//     the CPU or xGMI between the dies of one package;
 //   - local_mem_size is 0 on discrete GPUs, VRAM is a memory bank of heap type 1 (public) or 2.
 #include "vgpu/topology.h"
 
@@ -38,7 +39,7 @@ constexpr uint32_t kCacheGpu = 8;
 
 // Bits of a node's `capability`.
 constexpr uint32_t kCapWatchPoints = 1u << 7;
-constexpr uint32_t kCapWatchPointBits = 2u << 8;   // log2 of four
+constexpr uint32_t kCapWatchPointBits = 2u << 8;  // log2 of four
 constexpr uint32_t kCapDoorbell64 = 2u << 12;
 constexpr uint32_t kCapSramEcc = 1u << 26;
 constexpr uint32_t kCapSvm = 1u << 27;
@@ -59,7 +60,9 @@ class Properties {
   std::string text_;
 };
 
-std::string node_path(uint32_t node) { return std::string(kTopology) + "/nodes/" + std::to_string(node); }
+std::string node_path(uint32_t node) {
+  return std::string(kTopology) + "/nodes/" + std::to_string(node);
+}
 
 struct Link {
   uint32_t to = 0;
@@ -68,7 +71,8 @@ struct Link {
   uint64_t bandwidth_mbytes = 0;
 };
 
-void write_links(TreeWriter& tree, const char* kind, uint32_t from, const std::vector<Link>& links) {
+void write_links(TreeWriter& tree, const char* kind, uint32_t from,
+                 const std::vector<Link>& links) {
   tree.directory(node_path(from) + "/" + kind);
   for (size_t i = 0; i < links.size(); ++i) {
     const Link& link = links[i];
@@ -77,7 +81,9 @@ void write_links(TreeWriter& tree, const char* kind, uint32_t from, const std::v
     p.add("node_from", from).add("node_to", link.to).add("weight", link.weight);
     p.add("min_latency", 0).add("max_latency", 0);
     p.add("min_bandwidth", link.bandwidth_mbytes).add("max_bandwidth", link.bandwidth_mbytes);
-    p.add("recommended_transfer_size", 0).add("recommended_sdma_engine_id_mask", 0).add("flags", kLinkEnabled);
+    p.add("recommended_transfer_size", 0)
+        .add("recommended_sdma_engine_id_mask", 0)
+        .add("flags", kLinkEnabled);
     tree.file(node_path(from) + "/" + kind + "/" + std::to_string(i) + "/properties", p.text());
   }
 }
@@ -99,17 +105,19 @@ void write_caches(TreeWriter& tree, uint32_t node, const std::vector<Cache>& cac
     p.add("latency", 0).add("type", cache.type);
     std::string siblings = "sibling_map ";
     for (uint32_t cu = 0; cu < cache.sharers; ++cu) siblings += cu == 0 ? "1" : ",1";
-    tree.file(node_path(node) + "/caches/" + std::to_string(i) + "/properties", p.text() + siblings + "\n");
+    tree.file(node_path(node) + "/caches/" + std::to_string(i) + "/properties",
+              p.text() + siblings + "\n");
   }
 }
 
-// One entry per kind of cache, with the number of CUs that share an instance, in the driver's order:
-// runtimes that know one size per level take the first of it, which is the vector cache.
+// One entry per kind of cache, with the number of CUs that share an instance, in the driver's
+// order: runtimes that know one size per level take the first of it, which is the vector cache.
 std::vector<Cache> caches_of(const Model& m) {
   const uint32_t line = m.cache_line_bytes;
   std::vector<Cache> caches = {{1, m.l1_vector_kib, kCacheData | kCacheGpu, 1, line}};
   if (m.l1_instruction_kib != 0)
-    caches.push_back({1, m.l1_instruction_kib, kCacheInstruction | kCacheGpu, m.cus_per_scalar_cache, 64});
+    caches.push_back(
+        {1, m.l1_instruction_kib, kCacheInstruction | kCacheGpu, m.cus_per_scalar_cache, 64});
   if (m.l1_scalar_kib != 0)
     caches.push_back({1, m.l1_scalar_kib, kCacheData | kCacheGpu, m.cus_per_scalar_cache, 64});
   caches.push_back({2, m.l2_kib, kCacheData | kCacheGpu, m.compute_units / m.xccs, line});
@@ -133,12 +141,29 @@ void write_cpu_node(TreeWriter& tree, const Config& config, const std::vector<Gp
   p.add("cpu_cores_count", static_cast<uint64_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
   p.add("simd_count", 0).add("mem_banks_count", 1).add("caches_count", caches.size());
   p.add("io_links_count", links.size()).add("p2p_links_count", 0);
-  for (const char* key :
-       {"cpu_core_id_base", "simd_id_base", "max_waves_per_simd", "lds_size_in_kb", "gds_size_in_kb", "num_gws",
-        "wave_front_size", "array_count", "simd_arrays_per_engine", "cu_per_simd_array", "simd_per_cu",
-        "max_slots_scratch_cu", "gfx_target_version", "vendor_id", "device_id", "location_id", "domain",
-        "drm_render_minor", "hive_id", "num_sdma_engines", "num_sdma_xgmi_engines",
-        "num_sdma_queues_per_engine", "num_cp_queues"})
+  for (const char* key : {"cpu_core_id_base",
+                          "simd_id_base",
+                          "max_waves_per_simd",
+                          "lds_size_in_kb",
+                          "gds_size_in_kb",
+                          "num_gws",
+                          "wave_front_size",
+                          "array_count",
+                          "simd_arrays_per_engine",
+                          "cu_per_simd_array",
+                          "simd_per_cu",
+                          "max_slots_scratch_cu",
+                          "gfx_target_version",
+                          "vendor_id",
+                          "device_id",
+                          "location_id",
+                          "domain",
+                          "drm_render_minor",
+                          "hive_id",
+                          "num_sdma_engines",
+                          "num_sdma_xgmi_engines",
+                          "num_sdma_queues_per_engine",
+                          "num_cp_queues"})
     p.add(key, 0);
   p.add("max_engine_clk_ccompute", 2000);
 
@@ -147,7 +172,10 @@ void write_cpu_node(TreeWriter& tree, const Config& config, const std::vector<Gp
   tree.file(node + "/gpu_id", "0\n");
   tree.file(node + "/name", "\n");
   Properties bank;
-  bank.add("heap_type", 0).add("size_in_bytes", host_memory_bytes()).add("flags", 0).add("width", 64);
+  bank.add("heap_type", 0)
+      .add("size_in_bytes", host_memory_bytes())
+      .add("flags", 0)
+      .add("width", 64);
   bank.add("mem_clk_max", 1600);
   tree.file(node + "/mem_banks/0/properties", bank.text());
   write_caches(tree, 0, caches);
@@ -171,8 +199,7 @@ void write_gpu_node(TreeWriter& tree, const Config& config, const std::vector<Gp
     if (other.node == place.node) continue;
     if (place.hive_id != 0 && other.hive_id == place.hive_id)
       links.push_back({other.node, kLinkXgmi, kWeightXgmi, 200'000});  // four links of 50 GB/s
-    else if (!config.small_bar)
-      peers.push_back({other.node, kLinkPcie, 2 * kWeightPcie, 0});
+    else if (!config.small_bar) peers.push_back({other.node, kLinkPcie, 2 * kWeightPcie, 0});
   }
 
   uint32_t capability = kCapDoorbell64 | kCapWatchPoints | kCapWatchPointBits;
@@ -181,21 +208,31 @@ void write_gpu_node(TreeWriter& tree, const Config& config, const std::vector<Gp
 
   Properties p;
   p.add("cpu_cores_count", 0).add("simd_count", m.simd_count()).add("mem_banks_count", 1);
-  p.add("caches_count", caches.size()).add("io_links_count", links.size()).add("p2p_links_count", peers.size());
+  p.add("caches_count", caches.size())
+      .add("io_links_count", links.size())
+      .add("p2p_links_count", peers.size());
   p.add("cpu_core_id_base", 0).add("simd_id_base", 0x80001000u + 0x1000u * place.index);
-  p.add("max_waves_per_simd", m.waves_per_simd).add("lds_size_in_kb", m.lds_kib).add("gds_size_in_kb", m.gds_kib);
+  p.add("max_waves_per_simd", m.waves_per_simd)
+      .add("lds_size_in_kb", m.lds_kib)
+      .add("gds_size_in_kb", m.gds_kib);
   p.add("num_gws", m.global_wave_sync).add("wave_front_size", m.wave_size);
   p.add("array_count", m.shader_arrays()).add("simd_arrays_per_engine", m.shader_arrays_per_engine);
   p.add("cu_per_simd_array", m.cus_per_shader_array).add("simd_per_cu", m.simds_per_cu);
   p.add("max_slots_scratch_cu", m.scratch_slots_per_cu);
   p.add("gfx_target_version", amd::kfd_version(m.target));
-  p.add("vendor_id", 0x1002).add("device_id", m.device_id).add("location_id", place.pci_bus << 8).add("domain", 0);
+  p.add("vendor_id", 0x1002)
+      .add("device_id", m.device_id)
+      .add("location_id", place.pci_bus << 8)
+      .add("domain", 0);
   p.add("drm_render_minor", place.render_minor).add("hive_id", place.hive_id);
   p.add("num_sdma_engines", m.sdma_engines).add("num_sdma_xgmi_engines", m.sdma_xgmi_engines);
-  p.add("num_sdma_queues_per_engine", m.sdma_queues_per_engine).add("num_cp_queues", m.compute_queues);
+  p.add("num_sdma_queues_per_engine", m.sdma_queues_per_engine)
+      .add("num_cp_queues", m.compute_queues);
   p.add("max_engine_clk_fcompute", m.engine_clock_mhz).add("local_mem_size", 0);
   p.add("fw_version", m.mec_firmware).add("capability", capability).add("debug_prop", 0);
-  p.add("sdma_fw_version", m.sdma_firmware).add("unique_id", place.unique_id).add("num_xcc", m.xccs);
+  p.add("sdma_fw_version", m.sdma_firmware)
+      .add("unique_id", place.unique_id)
+      .add("num_xcc", m.xccs);
   p.add("max_engine_clk_ccompute", 2000);
 
   const std::string node = node_path(place.node);
@@ -203,7 +240,9 @@ void write_gpu_node(TreeWriter& tree, const Config& config, const std::vector<Gp
   tree.file(node + "/gpu_id", std::to_string(place.gpu_id) + "\n");
   tree.file(node + "/name", amd::to_string(m.target) + "\n");
   Properties bank;
-  bank.add("heap_type", config.small_bar ? 2 : 1).add("size_in_bytes", m.vram_bytes).add("flags", 0);
+  bank.add("heap_type", config.small_bar ? 2 : 1)
+      .add("size_in_bytes", m.vram_bytes)
+      .add("flags", 0);
   bank.add("width", m.vram_width_bits).add("mem_clk_max", m.memory_clock_mhz);
   tree.file(node + "/mem_banks/0/properties", bank.text());
   write_caches(tree, place.node, caches);
@@ -233,7 +272,8 @@ void TreeWriter::directory(const std::string& path) {
 
 Status TreeWriter::status() const {
   if (error_ == 0) return {};
-  return errorf("%s%s: cannot create: %s", root_.c_str(), failed_path_.c_str(), std::strerror(error_));
+  return errorf("%s%s: cannot create: %s", root_.c_str(), failed_path_.c_str(),
+                std::strerror(error_));
 }
 
 Status write_tree(const std::string& root, const Config& config) {
@@ -241,7 +281,8 @@ Status write_tree(const std::string& root, const Config& config) {
   TreeWriter tree(root);
 
   tree.file(std::string(kTopology) + "/generation_id", "2\n");
-  tree.file(std::string(kTopology) + "/system_properties", "platform_oem 0\nplatform_id 0\nplatform_rev 0\n");
+  tree.file(std::string(kTopology) + "/system_properties",
+            "platform_oem 0\nplatform_id 0\nplatform_rev 0\n");
   write_cpu_node(tree, config, places);
   for (const GpuPlace& place : places) write_gpu_node(tree, config, places, place);
   tree.file("/sys/devices/virtual/kfd/kfd/dev", "511:0\n");

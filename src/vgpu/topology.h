@@ -1,7 +1,7 @@
 // The files software reads to find and describe the GPUs: KFD's topology, the DRM and PCI device
-// directories with amdgpu's attributes and sensors, the driver's module directory, the device nodes.
-// Plain files below a root, written once per run; what they must hold is listed per reader in
-// topology.cc and sysfs_device.cc.
+// directories with amdgpu's attributes and sensors, the driver's module directory, the device
+// nodes. Plain files below a root, written once per run; what they must hold is listed per reader
+// in topology.cc and sysfs_device.cc.
 #pragma once
 
 #include <string>

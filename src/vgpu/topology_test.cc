@@ -32,7 +32,9 @@ class Tree {
     ADD_FAILURE() << path << " has no " << key;
     return ~0ull;
   }
-  std::vector<std::string> names(const std::string& path) const { return sys::list_directory(scratch_.path() + path); }
+  std::vector<std::string> names(const std::string& path) const {
+    return sys::list_directory(scratch_.path() + path);
+  }
 
  private:
   ScratchDirectory scratch_;
@@ -84,7 +86,8 @@ TEST(Topology, JoinsTheDiesOfAPackageByXgmi) {
   EXPECT_EQ(tree.value(kNodes + "/2/io_links/1/properties", "node_to"), 3u);
   EXPECT_EQ(tree.value(kNodes + "/2/io_links/1/properties", "type"), 11u);
   EXPECT_EQ(tree.value(kNodes + "/3/io_links/1/properties", "node_to"), 2u);
-  EXPECT_EQ(tree.value(kNodes + "/2/properties", "hive_id"), tree.value(kNodes + "/3/properties", "hive_id"));
+  EXPECT_EQ(tree.value(kNodes + "/2/properties", "hive_id"),
+            tree.value(kNodes + "/3/properties", "hive_id"));
   // The other GPU is a PCIe peer only.
   EXPECT_EQ(tree.value(kNodes + "/1/properties", "hive_id"), 0u);
   EXPECT_EQ(tree.value(kNodes + "/2/p2p_links/0/properties", "node_to"), 1u);
@@ -108,14 +111,16 @@ TEST(Topology, AnnouncesSharedVirtualMemoryWhenAskedTo) {
 
 TEST(Topology, EveryWayToADeviceLeadsToTheSameFiles) {
   const Tree tree(config_of({"rx6800xt", "mi210"}));
-  for (const char* path : {"/sys/class/drm/card1/device/device", "/sys/class/drm/renderD129/device/device",
-                           "/sys/dev/char/226:129/device/device", "/sys/bus/pci/devices/0000:d4:00.0/device"})
+  for (const char* path :
+       {"/sys/class/drm/card1/device/device", "/sys/class/drm/renderD129/device/device",
+        "/sys/dev/char/226:129/device/device", "/sys/bus/pci/devices/0000:d4:00.0/device"})
     EXPECT_EQ(tree.text(path), "0x740f\n") << path;
   EXPECT_EQ(tree.text("/sys/dev/char/226:129/dev"), "226:129\n");
   EXPECT_THAT(tree.text("/sys/class/drm/card0/device/uevent"), HasSubstr("PCI_ID=1002:73BF"));
   EXPECT_THAT(tree.names("/sys/dev/char/226:128/device/drm"), ElementsAre("card0", "renderD128"));
   EXPECT_EQ(tree.text("/sys/module/amdgpu/initstate"), "live\n");
-  EXPECT_THAT(tree.names("/dev/dri"), ElementsAre("by-path", "card0", "card1", "renderD128", "renderD129"));
+  EXPECT_THAT(tree.names("/dev/dri"),
+              ElementsAre("by-path", "card0", "card1", "renderD128", "renderD129"));
 }
 
 TEST(Topology, SaysWhereItCouldNotWrite) {

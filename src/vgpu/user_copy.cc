@@ -1,5 +1,6 @@
-// The kernel does the checking: process_vm_readv(2) and process_vm_writev(2) on ourselves report EFAULT
-// for addresses that are not there. Where a sandbox forbids the calls, the copy is made unchecked.
+// The kernel does the checking: process_vm_readv(2) and process_vm_writev(2) on ourselves report
+// EFAULT for addresses that are not there. Where a sandbox forbids the calls, the copy is made
+// unchecked.
 #include "vgpu/user_copy.h"
 
 #include <sys/uio.h>
@@ -47,7 +48,8 @@ bool copy_to_user(uint64_t user_address, const void* from, size_t size) noexcept
   if (size == 0) return true;
   if (user_address == 0) return false;
   bool refused = false;
-  if (checked_copy(SYS_process_vm_writev, const_cast<void*>(from), user_address, size, &refused)) return true;
+  if (checked_copy(SYS_process_vm_writev, const_cast<void*>(from), user_address, size, &refused))
+    return true;
   if (!refused) return false;
   std::memcpy(reinterpret_cast<void*>(user_address), from, size);
   return true;

@@ -53,8 +53,10 @@ bool parse_minor(const char* text, uint32_t* minor) {
 DeviceNode node_of_name(const char* name) {
   uint32_t minor = 0;
   if (std::strcmp(name, "kfd") == 0) return {NodeKind::kCompute, 0};
-  if (std::strncmp(name, "renderD", 7) == 0 && parse_minor(name + 7, &minor)) return {NodeKind::kRender, minor};
-  if (std::strncmp(name, "card", 4) == 0 && parse_minor(name + 4, &minor)) return {NodeKind::kCard, minor};
+  if (std::strncmp(name, "renderD", 7) == 0 && parse_minor(name + 7, &minor))
+    return {NodeKind::kRender, minor};
+  if (std::strncmp(name, "card", 4) == 0 && parse_minor(name + 4, &minor))
+    return {NodeKind::kCard, minor};
   return {};
 }
 
@@ -62,7 +64,8 @@ bool needs_existence_check(const char* path) {
   return std::strncmp(path, "/sys/bus/pci/devices/", 21) == 0;
 }
 
-const char* place_in_tree(const char* root, const char* path, PathBuffer& buffer, DeviceNode* node) {
+const char* place_in_tree(const char* root, const char* path, PathBuffer& buffer,
+                          DeviceNode* node) {
   if (node != nullptr) *node = {};
   if (!may_be_ours(path)) return nullptr;
   const size_t root_length = std::strlen(root);

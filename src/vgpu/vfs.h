@@ -1,9 +1,10 @@
-// Which paths belong to the virtual machine, and where they lie in the run's tree. Pure string work: no
-// heap, no locks, usable from any interposed call.
+// Which paths belong to the virtual machine, and where they lie in the run's tree. Pure string
+// work: no heap, no locks, usable from any interposed call.
 //
-// Everything below the prefixes in vfs.cc is answered from the tree; all other paths, which is nearly
-// all, are told apart by their first characters. `//` and `/./` are folded, and `..` as long as the path
-// has not reached the tree: from there on the tree's own symbolic links decide, as they do in sysfs.
+// Everything below the prefixes in vfs.cc is answered from the tree; all other paths, which is
+// nearly all, are told apart by their first characters. `//` and `/./` are folded, and `..` as long
+// as the path has not reached the tree: from there on the tree's own symbolic links decide, as they
+// do in sysfs.
 #pragma once
 
 #include <climits>
@@ -23,8 +24,8 @@ struct DeviceNode {
   uint32_t minor = 0;
 };
 
-// True when `path` might be one of ours: two to four characters are looked at. Null and relative paths
-// are not.
+// True when `path` might be one of ours: two to four characters are looked at. Null and relative
+// paths are not.
 inline bool may_be_ours(const char* path) {
   if (path == nullptr || path[0] != '/') return false;
   switch (path[1]) {
@@ -37,8 +38,8 @@ inline bool may_be_ours(const char* path) {
   }
 }
 
-// The place of `path` in the tree at `root` (its text in `buffer`), or null when it is not ours. `node`
-// is filled in for paths that name a device node.
+// The place of `path` in the tree at `root` (its text in `buffer`), or null when it is not ours.
+// `node` is filled in for paths that name a device node.
 const char* place_in_tree(const char* root, const char* path, PathBuffer& buffer, DeviceNode* node);
 
 // "renderD128", "card0", "kfd": the node a file name stands for.

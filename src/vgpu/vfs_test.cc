@@ -15,7 +15,8 @@ std::string placed(const char* path, DeviceNode* node = nullptr) {
 }
 
 TEST(Vfs, TakesWhatBelongsToTheDevice) {
-  EXPECT_EQ(placed("/sys/class/kfd/kfd/topology/nodes/0"), "/run/sys/class/kfd/kfd/topology/nodes/0");
+  EXPECT_EQ(placed("/sys/class/kfd/kfd/topology/nodes/0"),
+            "/run/sys/class/kfd/kfd/topology/nodes/0");
   EXPECT_EQ(placed("/sys/class/drm"), "/run/sys/class/drm");
   EXPECT_EQ(placed("/sys/dev/char/226:128/device/drm"), "/run/sys/dev/char/226:128/device/drm");
   EXPECT_EQ(placed("/sys/module/amdgpu/version"), "/run/sys/module/amdgpu/version");
@@ -24,9 +25,10 @@ TEST(Vfs, TakesWhatBelongsToTheDevice) {
 }
 
 TEST(Vfs, LeavesEverythingElseAlone) {
-  for (const char* path : {"", ".", "kfd", "/", "/s", "/sy", "/dev", "/dev/", "/dev/null", "/dev/kfd0", "/dev/drivers",
-                           "/sys/class", "/sys/class/net", "/sys/dev/char/1:3", "/sys/module/amdgpu2", "/proc/self/maps",
-                           "/etc/passwd", "/home/dev/kfd", "/sys/bus/pci/devices/0000:00:00.0"})
+  for (const char* path :
+       {"", ".", "kfd", "/", "/s", "/sy", "/dev", "/dev/", "/dev/null", "/dev/kfd0", "/dev/drivers",
+        "/sys/class", "/sys/class/net", "/sys/dev/char/1:3", "/sys/module/amdgpu2",
+        "/proc/self/maps", "/etc/passwd", "/home/dev/kfd", "/sys/bus/pci/devices/0000:00:00.0"})
     EXPECT_EQ(placed(path), "") << path;
   EXPECT_EQ(placed(nullptr), "");
 }
@@ -52,8 +54,9 @@ TEST(Vfs, RecognisesDeviceNodes) {
   EXPECT_EQ(node.minor, 129u);
   placed("/dev/dri/card7", &node);
   EXPECT_EQ(node.kind, NodeKind::kCard);
-  for (const char* path : {"/dev/dri", "/dev/dri/renderD", "/dev/dri/renderD12x", "/dev/dri/renderD9999999999",
-                           "/dev/dri/by-path/card0", "/dev/dri/kfd", "/sys/class/drm/card0"}) {
+  for (const char* path :
+       {"/dev/dri", "/dev/dri/renderD", "/dev/dri/renderD12x", "/dev/dri/renderD9999999999",
+        "/dev/dri/by-path/card0", "/dev/dri/kfd", "/sys/class/drm/card0"}) {
     placed(path, &node);
     EXPECT_EQ(node.kind, NodeKind::kNone) << path;
   }

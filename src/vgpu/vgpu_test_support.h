@@ -1,4 +1,5 @@
-// What several tests of the driver need: configurations from the shipped models and a scratch directory.
+// What several tests of the driver need: configurations from the shipped models and a scratch
+// directory.
 #pragma once
 
 #include <stdlib.h>
@@ -41,7 +42,8 @@ class ScratchDirectory {
   std::string path_;
 };
 
-// Drivers are never destroyed, so a test makes one and keeps its descriptors until the process ends.
+// Drivers are never destroyed, so a test makes one and keeps its descriptors until the process
+// ends.
 inline Driver* make_driver(const Config& config, const std::string& run_dir = "") {
   int error = 0;
   Driver* driver = Driver::create(config, run_dir, &error);

@@ -1,9 +1,10 @@
 // What every HIP test program shares: error handling, checks against host-computed results, device
 // buffers, a deterministic random source, and the summary that becomes the exit status.
 //
-// A program prints one line per check ("ok   …" or "FAIL …") and ends with `return check::finish();`,
-// which is 0 only if at least one check ran and none failed. A device that lacks what the program
-// needs makes it call `check::skip(reason)`: exit status 77, which ctest shows as "Skipped".
+// A program prints one line per check ("ok   …" or "FAIL …") and ends with `return
+// check::finish();`, which is 0 only if at least one check ran and none failed. A device that lacks
+// what the program needs makes it call `check::skip(reason)`: exit status 77, which ctest shows as
+// "Skipped".
 #pragma once
 
 #include <hip/hip_runtime.h>
@@ -19,23 +20,24 @@
 #include <vector>
 
 // Stops the program when a HIP call that must work does not.
-#define WT_HIP(call)                                                                                     \
-  do {                                                                                                   \
-    const hipError_t wt_error = (call);                                                                  \
-    if (wt_error != hipSuccess) {                                                                        \
-      std::printf("FAIL %s:%d: %s returned %s\n", __FILE__, __LINE__, #call, hipGetErrorName(wt_error)); \
-      std::fflush(stdout);                                                                               \
-      std::_Exit(1);                                                                                     \
-    }                                                                                                    \
+#define WT_HIP(call)                                                         \
+  do {                                                                       \
+    const hipError_t wt_error = (call);                                      \
+    if (wt_error != hipSuccess) {                                            \
+      std::printf("FAIL %s:%d: %s returned %s\n", __FILE__, __LINE__, #call, \
+                  hipGetErrorName(wt_error));                                \
+      std::fflush(stdout);                                                   \
+      std::_Exit(1);                                                         \
+    }                                                                        \
   } while (0)
 
 // Checks that a HIP call returns exactly the given error, and clears the sticky one.
-#define WT_HIP_RETURNS(expected, call)                                                                \
-  do {                                                                                                \
-    const hipError_t wt_error = (call);                                                               \
-    (void)hipGetLastError();                                                                          \
-    check::expect(wt_error == (expected), "%s returns %s (got %s)", #call, hipGetErrorName(expected), \
-                  hipGetErrorName(wt_error));                                                         \
+#define WT_HIP_RETURNS(expected, call)                                     \
+  do {                                                                     \
+    const hipError_t wt_error = (call);                                    \
+    (void)hipGetLastError();                                               \
+    check::expect(wt_error == (expected), "%s returns %s (got %s)", #call, \
+                  hipGetErrorName(expected), hipGetErrorName(wt_error));   \
   } while (0)
 
 #define WT_EXPECT(condition) check::expect((condition), "%s", #condition)
@@ -58,8 +60,8 @@ __attribute__((format(printf, 2, 3))) inline bool expect(bool ok, const char* fo
 }
 
 inline int finish() {
-  std::printf("%s: %d checks passed, %d failed\n", g_failed == 0 && g_passed > 0 ? "PASS" : "FAIL", g_passed,
-              g_failed);
+  std::printf("%s: %d checks passed, %d failed\n", g_failed == 0 && g_passed > 0 ? "PASS" : "FAIL",
+              g_passed, g_failed);
   return g_failed == 0 && g_passed > 0 ? 0 : 1;
 }
 
@@ -177,8 +179,8 @@ bool equal(const char* what, const std::vector<T>& got, const std::vector<T>& wa
     first = i;
   }
   if (wrong == 0) return expect(true, "%s: %zu values equal", what, got.size());
-  return expect(false, "%s: %zu of %zu differ, first [%zu] = %s, want %s", what, wrong, got.size(), first,
-                text_of(got[first]).c_str(), text_of(want[first]).c_str());
+  return expect(false, "%s: %zu of %zu differ, first [%zu] = %s, want %s", what, wrong, got.size(),
+                first, text_of(got[first]).c_str(), text_of(want[first]).c_str());
 }
 
 template <class T>
@@ -209,9 +211,11 @@ bool near(const char* what, const std::vector<T>& got, const std::vector<U>& wan
     ++wrong;
     first = i;
   }
-  if (wrong == 0) return expect(true, "%s: %zu values, largest error %.3g", what, got.size(), worst);
-  return expect(false, "%s: %zu of %zu beyond tolerance, first [%zu] = %.17g, want %.17g", what, wrong,
-                got.size(), first, static_cast<double>(got[first]), static_cast<double>(want[first]));
+  if (wrong == 0)
+    return expect(true, "%s: %zu values, largest error %.3g", what, got.size(), worst);
+  return expect(false, "%s: %zu of %zu beyond tolerance, first [%zu] = %.17g, want %.17g", what,
+                wrong, got.size(), first, static_cast<double>(got[first]),
+                static_cast<double>(want[first]));
 }
 
 }  // namespace check

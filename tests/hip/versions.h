@@ -26,8 +26,9 @@ inline bool is_unknown(const void* pointer) {
 #endif
 }
 
-// The end of a program whose kernel must have faulted. ROCr up to 6 has ended the process by now; with
-// ROCr 7 some faults are errors of the call that waits. To get here without one is the failure.
+// The end of a program whose kernel must have faulted. ROCr up to 6 has ended the process by now;
+// with ROCr 7 some faults are errors of the call that waits. To get here without one is the
+// failure.
 inline int after_fault(hipError_t error, const char* what) {
   if (error == hipSuccess) {
     std::printf("FAIL the program went on after %s\n", what);

@@ -3,7 +3,9 @@
 
 #include "host.h"
 
-__global__ void add(int* values, int amount) { values[blockIdx.x * blockDim.x + threadIdx.x] += amount; }
+__global__ void add(int* values, int amount) {
+  values[blockIdx.x * blockDim.x + threadIdx.x] += amount;
+}
 
 int main() {
   constexpr int kKernels = 5, kLaunches = 4, kValues = 128;
@@ -13,7 +15,8 @@ int main() {
   CALL(hipMemset, values, 0, kValues * sizeof(int));
   CALL(hipStreamCreate, &stream);
   CALL(hipStreamBeginCapture, stream, hipStreamCaptureModeGlobal);
-  for (int i = 0; i < kKernels; ++i) hipLaunchKernelGGL(add, dim3(2), dim3(64), 0, stream, values, i);
+  for (int i = 0; i < kKernels; ++i)
+    hipLaunchKernelGGL(add, dim3(2), dim3(64), 0, stream, values, i);
   hipGraph_t graph;
   CALL(hipStreamEndCapture, stream, &graph);
   hipGraphExec_t executable;

@@ -1,7 +1,8 @@
-// What the host programs share: output that survives any way of dying, and HIP calls that are counted.
+// What the host programs share: output that survives any way of dying, and HIP calls that are
+// counted.
 //
-// Output is one write(2) per line, so nothing is printed twice by a forked child or lost by _exit. A program
-// says how many calls it made with `host::report()`:
+// Output is one write(2) per line, so nothing is printed twice by a forked child or lost by _exit.
+// A program says how many calls it made with `host::report()`:
 //
 //   process
 //   calls hipMalloc 3

@@ -1,4 +1,5 @@
-// Copies and fills in every direction: odd sizes and addresses, dependencies, rectangles, many at once.
+// Copies and fills in every direction: odd sizes and addresses, dependencies, rectangles, many at
+// once.
 #include "hsa_test.h"
 
 using namespace hsa_test;
@@ -13,16 +14,19 @@ struct Place {
   uint8_t* memory;
 };
 
-uint8_t byte_at(size_t i, uint32_t seed) { return static_cast<uint8_t>(i * 31 + (i >> 8) * 7 + seed); }
+uint8_t byte_at(size_t i, uint32_t seed) {
+  return static_cast<uint8_t>(i * 31 + (i >> 8) * 7 + seed);
+}
 
 void fill_host(uint8_t* bytes, size_t size, uint32_t seed) {
   for (size_t i = 0; i < size; ++i) bytes[i] = byte_at(i, seed);
 }
 
-bool copy_and_wait(const Place& to, size_t to_offset, const Place& from, size_t from_offset, size_t size) {
+bool copy_and_wait(const Place& to, size_t to_offset, const Place& from, size_t from_offset,
+                   size_t size) {
   const hsa_signal_t signal = make_signal(1);
-  HSA(hsa_amd_memory_async_copy(to.memory + to_offset, to.agent, from.memory + from_offset, from.agent, size, 0, nullptr,
-                                signal));
+  HSA(hsa_amd_memory_async_copy(to.memory + to_offset, to.agent, from.memory + from_offset,
+                                from.agent, size, 0, nullptr, signal));
   const bool done = wait_until(signal, 0);
   HSA(hsa_signal_destroy(signal));
   return done;
@@ -33,8 +37,9 @@ void round_trip(const Place& host_in, const Place& host_out, const Place& from, 
   struct Shape {
     size_t size, from_offset, to_offset;
   };
-  const Shape shapes[] = {{1, 0, 0},     {3, 1, 2},        {4, 0, 0},     {63, 5, 9},       {4096, 0, 0},
-                          {4097, 3, 1},  {65536 + 7, 1, 3}, {1 << 20, 0, 0}, {kBytes - 64, 13, 29}};
+  const Shape shapes[] = {{1, 0, 0},         {3, 1, 2},       {4, 0, 0},
+                          {63, 5, 9},        {4096, 0, 0},    {4097, 3, 1},
+                          {65536 + 7, 1, 3}, {1 << 20, 0, 0}, {kBytes - 64, 13, 29}};
   bool right = true;
   uint32_t seed = 1;
   for (const Shape& shape : shapes) {
@@ -46,10 +51,11 @@ void round_trip(const Place& host_in, const Place& host_out, const Place& from, 
     right = right && copy_and_wait(host_out, 0, to, 0, kBytes);
     for (size_t i = 0; i < kBytes && right; ++i) {
       const bool inside = i >= shape.to_offset && i < shape.to_offset + shape.size;
-      const uint8_t expected = inside ? byte_at(i - shape.to_offset + shape.from_offset, seed) : 0xee;
+      const uint8_t expected =
+          inside ? byte_at(i - shape.to_offset + shape.from_offset, seed) : 0xee;
       if (host_out.memory[i] != expected) {
-        right = check(false, "%s -> %s, %zu bytes: byte %zu is %u, not %u", from.name, to.name, shape.size, i,
-                      host_out.memory[i], expected);
+        right = check(false, "%s -> %s, %zu bytes: byte %zu is %u, not %u", from.name, to.name,
+                      shape.size, i, host_out.memory[i], expected);
       }
     }
   }
@@ -62,12 +68,16 @@ void dependencies(const Place& host, const Place& vram) {
   const hsa_signal_t first = make_signal(1);
   const hsa_signal_t second = make_signal(1);
   fill_host(host.memory, 4096, 77);
-  HSA(hsa_amd_memory_async_copy(vram.memory, vram.agent, host.memory, host.agent, 4096, 1, &gate, first));
-  HSA(hsa_amd_memory_async_copy(host.memory + 8192, host.agent, vram.memory, vram.agent, 4096, 1, &first, second));
-  check(hsa_signal_wait_scacquire(second, HSA_SIGNAL_CONDITION_EQ, 0, 2'000'000, HSA_WAIT_STATE_BLOCKED) == 1,
+  HSA(hsa_amd_memory_async_copy(vram.memory, vram.agent, host.memory, host.agent, 4096, 1, &gate,
+                                first));
+  HSA(hsa_amd_memory_async_copy(host.memory + 8192, host.agent, vram.memory, vram.agent, 4096, 1,
+                                &first, second));
+  check(hsa_signal_wait_scacquire(second, HSA_SIGNAL_CONDITION_EQ, 0, 2'000'000,
+                                  HSA_WAIT_STATE_BLOCKED) == 1,
         "a copy waits for its dependency");
   hsa_signal_store_screlease(gate, 0);
-  check(wait_until(second, 0) && std::memcmp(host.memory, host.memory + 8192, 4096) == 0, "and then runs in order");
+  check(wait_until(second, 0) && std::memcmp(host.memory, host.memory + 8192, 4096) == 0,
+        "and then runs in order");
   for (const hsa_signal_t signal : {gate, first, second}) HSA(hsa_signal_destroy(signal));
 }
 
@@ -83,8 +93,8 @@ void rectangles(const Place& host, const Place& vram, hsa_agent_t gpu) {
   const hsa_dim3_t to_offset{8, 2, 0};
   const hsa_dim3_t range{50, 7, 3};
   const hsa_signal_t signal = make_signal(1);
-  const hsa_status_t status = hsa_amd_memory_async_copy_rect(&to, &to_offset, &from, &from_offset, &range, gpu,
-                                                             hsaDeviceToHost, 0, nullptr, signal);
+  const hsa_status_t status = hsa_amd_memory_async_copy_rect(
+      &to, &to_offset, &from, &from_offset, &range, gpu, hsaDeviceToHost, 0, nullptr, signal);
   const char* sdma = std::getenv("HSA_ENABLE_SDMA");
   if (sdma != nullptr && std::strcmp(sdma, "0") == 0) {
     check(status == HSA_STATUS_ERROR_OUT_OF_RESOURCES, "ROCr has no rectangles without SDMA");
@@ -97,7 +107,8 @@ void rectangles(const Place& host, const Place& vram, hsa_agent_t gpu) {
     for (uint32_t y = 0; y < range.y; ++y) {
       const size_t source = (z + 1) * kSlice + (y + 3) * kPitch + 20;
       const size_t target = (1 << 20) + z * kToSlice + (y + 2) * kToPitch + 8;
-      for (uint32_t x = 0; x < range.x; ++x) right = right && host.memory[target + x] == byte_at(source + x, 5);
+      for (uint32_t x = 0; x < range.x; ++x)
+        right = right && host.memory[target + x] == byte_at(source + x, 5);
       right = right && host.memory[target - 1] == 0 && host.memory[target + range.x] == 0;
     }
   }
@@ -127,15 +138,16 @@ void many_at_once(const Place& host, const Place& vram) {
   const hsa_signal_t down = make_signal(kCopies);
   const size_t part = kBytes / 2 / kCopies;
   for (int i = 0; i < kCopies; ++i) {
-    HSA(hsa_amd_memory_async_copy(vram.memory + i * part, vram.agent, host.memory + i * part, host.agent, part, 0, nullptr,
-                                  up));
+    HSA(hsa_amd_memory_async_copy(vram.memory + i * part, vram.agent, host.memory + i * part,
+                                  host.agent, part, 0, nullptr, up));
   }
   bool right = wait_until(up, 0);
   for (int i = 0; i < kCopies; ++i) {
-    HSA(hsa_amd_memory_async_copy(host.memory + kBytes / 2 + i * part, host.agent, vram.memory + i * part, vram.agent, part,
-                                  0, nullptr, down));
+    HSA(hsa_amd_memory_async_copy(host.memory + kBytes / 2 + i * part, host.agent,
+                                  vram.memory + i * part, vram.agent, part, 0, nullptr, down));
   }
-  right = right && wait_until(down, 0) && std::memcmp(host.memory, host.memory + kBytes / 2, part * kCopies) == 0;
+  right = right && wait_until(down, 0) &&
+          std::memcmp(host.memory, host.memory + kBytes / 2, part * kCopies) == 0;
   check(right, "%d copies in flight in each direction", kCopies);
   HSA(hsa_signal_destroy(up));
   HSA(hsa_signal_destroy(down));
@@ -155,7 +167,8 @@ int main() {
     vram.push_back({gpu.name.c_str(), gpu.agent, memory});
   }
   for (size_t i = 0; i < vram.size(); ++i) {
-    const Place second{vram[i].name, vram[i].agent, allocate_vram<uint8_t>(machine.gpus[i], kBytes)};
+    const Place second{vram[i].name, vram[i].agent,
+                       allocate_vram<uint8_t>(machine.gpus[i], kBytes)};
     round_trip(in, out, host, vram[i]);
     round_trip(in, out, vram[i], host);
     round_trip(in, out, vram[i], second);

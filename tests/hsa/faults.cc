@@ -1,5 +1,5 @@
-// What reaches the program when a kernel or a packet is wrong: queue callbacks with the right status, the
-// system event with the right address, and a machine that works on afterwards.
+// What reaches the program when a kernel or a packet is wrong: queue callbacks with the right
+// status, the system event with the right address, and a machine that works on afterwards.
 //
 //   faults callbacks         errors of single queues; the program goes on
 //   faults memory            a page fault, caught by a system event handler
@@ -39,8 +39,8 @@ void expect_error(const Agent& gpu, const void* packet, uint32_t status, const c
   hsa_queue_t* queue = make_queue(gpu, 64, on_queue_error, &error);
   submit(queue, packet);
   const bool called = waits_for(error.calls);
-  check(called && error.status == status, "%s: %s gives status 0x%x (got 0x%x)", gpu.name.c_str(), what, status,
-        error.status.load());
+  check(called && error.status == status, "%s: %s gives status 0x%x (got 0x%x)", gpu.name.c_str(),
+        what, status, error.status.load());
   HSA(hsa_queue_destroy(queue));
 }
 
@@ -78,7 +78,8 @@ void callbacks(const Machine& machine, const Agent& gpu) {
   expect_error(gpu, &packet, HSA_STATUS_ERROR_INVALID_ARGUMENT, "2000 work-items in a workgroup");
   hsa_agent_dispatch_packet_t agent_packet{};
   agent_packet.header = HSA_PACKET_TYPE_AGENT_DISPATCH;
-  expect_error(gpu, &agent_packet, HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, "an agent dispatch packet");
+  expect_error(gpu, &agent_packet, HSA_STATUS_ERROR_INVALID_PACKET_FORMAT,
+               "an agent dispatch packet");
   uint8_t vendor[64] = {HSA_PACKET_TYPE_VENDOR_SPECIFIC, 0, 77};
   expect_error(gpu, vendor, HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, "an unknown vendor packet");
 
@@ -95,7 +96,8 @@ void callbacks(const Machine& machine, const Agent& gpu) {
   auto* staging = machine.allocate_host<uint8_t>(4096);
   std::memcpy(staging, image.data(), 4096);
   const hsa_signal_t copied = make_signal(1);
-  HSA(hsa_amd_memory_async_copy(code, gpu.agent, staging, machine.cpu.agent, 4096, 0, nullptr, copied));
+  HSA(hsa_amd_memory_async_copy(code, gpu.agent, staging, machine.cpu.agent, 4096, 0, nullptr,
+                                copied));
   wait_until(copied, 0);
   packet = good;
   packet.kernel_object = reinterpret_cast<uint64_t>(code);
@@ -106,9 +108,11 @@ void callbacks(const Machine& machine, const Agent& gpu) {
     uint32_t value;
   } wild{0x0003'0000'0000'0000, 1};
   const auto poke = kernels.packet("poke", 1, make_kernarg(machine, wild), signal);
-  expect_error(gpu, &poke, HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION, "a store outside every aperture");
+  expect_error(gpu, &poke, HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION,
+               "a store outside every aperture");
 
-  check(hsa_signal_load_relaxed(signal) == 1, "%s: no faulty packet completed its signal", gpu.name.c_str());
+  check(hsa_signal_load_relaxed(signal) == 1, "%s: no faulty packet completed its signal",
+        gpu.name.c_str());
   hsa_queue_t* queue = make_queue(gpu);
   submit(queue, &good);
   check(wait_until(signal, 0) && *out == 65, "%s: another queue still works", gpu.name.c_str());
@@ -133,7 +137,8 @@ hsa_status_t on_system_event(const hsa_amd_event_t* event, void* data) {
 }
 
 // A store to memory nobody mapped.
-void submit_wild_store(const Machine& machine, const Agent& gpu, const Kernels& kernels, hsa_queue_t* queue) {
+void submit_wild_store(const Machine& machine, const Agent& gpu, const Kernels& kernels,
+                       hsa_queue_t* queue) {
   struct {
     uint64_t address;
     uint32_t value;
@@ -150,8 +155,10 @@ void memory(const Machine& machine, const Agent& gpu) {
   hsa_queue_t* queue = make_queue(gpu);
   submit_wild_store(machine, gpu, kernels, queue);
   check(waits_for(seen.calls), "%s: the system event handler is called", gpu.name.c_str());
-  check(seen.address == kUnmapped, "with the page of the address (0x%llx)", static_cast<unsigned long long>(seen.address));
-  check((seen.reason & HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT) != 0, "because the page is not present (0x%x)", seen.reason);
+  check(seen.address == kUnmapped, "with the page of the address (0x%llx)",
+        static_cast<unsigned long long>(seen.address));
+  check((seen.reason & HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT) != 0,
+        "because the page is not present (0x%x)", seen.reason);
   check(seen.agent.handle == gpu.agent.handle, "for the GPU that did it");
   HSA(hsa_queue_destroy(queue));
 }

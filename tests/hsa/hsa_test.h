@@ -1,7 +1,8 @@
-// What the HSA test programs share: checks that print PASS or FAIL, the agents and pools of the machine,
-// kernels of kernels.cl, and queues with a producer.
+// What the HSA test programs share: checks that print PASS or FAIL, the agents and pools of the
+// machine, kernels of kernels.cl, and queues with a producer.
 //
-// A program's main() ends with `return finish();`: 0 only when at least one check ran and none failed.
+// A program's main() ends with `return finish();`: 0 only when at least one check ran and none
+// failed.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -94,7 +95,8 @@ struct Machine {
   void allow_all(void* pointer) const {
     std::vector<hsa_agent_t> agents;
     for (const Agent& gpu : gpus) agents.push_back(gpu.agent);
-    HSA(hsa_amd_agents_allow_access(static_cast<uint32_t>(agents.size()), agents.data(), nullptr, pointer));
+    HSA(hsa_amd_agents_allow_access(static_cast<uint32_t>(agents.size()), agents.data(), nullptr,
+                                    pointer));
   }
 };
 
@@ -113,7 +115,8 @@ inline hsa_status_t add_pool(hsa_amd_memory_pool_t handle, void* agent) {
   pool.pool = handle;
   hsa_amd_memory_pool_get_info(handle, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &pool.flags);
   hsa_amd_memory_pool_get_info(handle, HSA_AMD_MEMORY_POOL_INFO_SIZE, &pool.size_bytes);
-  hsa_amd_memory_pool_get_info(handle, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED, &pool.can_allocate);
+  hsa_amd_memory_pool_get_info(handle, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED,
+                               &pool.can_allocate);
   static_cast<Agent*>(agent)->global_pools.push_back(pool);
   return HSA_STATUS_SUCCESS;
 }
@@ -152,7 +155,8 @@ inline Machine start() {
 class Kernels {
  public:
   explicit Kernels(const Agent& gpu) : gpu_(gpu) {
-    const std::string path = std::string(WT_CODE_OBJECT_DIR) + "/hsa_kernels_" + gpu.name + ".hsaco";
+    const std::string path =
+        std::string(WT_CODE_OBJECT_DIR) + "/hsa_kernels_" + gpu.name + ".hsaco";
     std::ifstream file(path, std::ios::binary);
     bytes_.assign(std::istreambuf_iterator<char>(file), {});
     if (bytes_.empty()) {
@@ -161,8 +165,8 @@ class Kernels {
     }
     hsa_code_object_reader_t reader{};
     HSA(hsa_code_object_reader_create_from_memory(bytes_.data(), bytes_.size(), &reader));
-    HSA(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr,
-                                  &executable_));
+    HSA(hsa_executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
+                                  nullptr, &executable_));
     HSA(hsa_executable_load_agent_code_object(executable_, gpu.agent, reader, nullptr, nullptr));
     HSA(hsa_executable_freeze(executable_, nullptr));
     HSA(hsa_code_object_reader_destroy(reader));
@@ -174,7 +178,8 @@ class Kernels {
   hsa_kernel_dispatch_packet_t packet(const char* name, uint32_t work_items, void* kernarg,
                                       hsa_signal_t signal) const {
     hsa_executable_symbol_t symbol{};
-    HSA(hsa_executable_get_symbol_by_name(executable_, (std::string(name) + ".kd").c_str(), &gpu_.agent, &symbol));
+    HSA(hsa_executable_get_symbol_by_name(executable_, (std::string(name) + ".kd").c_str(),
+                                          &gpu_.agent, &symbol));
     hsa_kernel_dispatch_packet_t p{};
     const auto info = [&](hsa_executable_symbol_info_t what, void* value) {
       HSA(hsa_executable_symbol_get_info(symbol, what, value));
@@ -235,14 +240,16 @@ inline hsa_signal_t make_signal(hsa_signal_value_t value) {
 inline bool wait_until(hsa_signal_t signal, hsa_signal_value_t value) {
   uint64_t hertz = 0;
   hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &hertz);
-  return hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_EQ, value, 20 * hertz, HSA_WAIT_STATE_BLOCKED) ==
-         value;
+  return hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_EQ, value, 20 * hertz,
+                                   HSA_WAIT_STATE_BLOCKED) == value;
 }
 
 inline hsa_queue_t* make_queue(const Agent& gpu, uint32_t size = 256,
-                               void (*callback)(hsa_status_t, hsa_queue_t*, void*) = nullptr, void* data = nullptr) {
+                               void (*callback)(hsa_status_t, hsa_queue_t*, void*) = nullptr,
+                               void* data = nullptr) {
   hsa_queue_t* queue = nullptr;
-  HSA(hsa_queue_create(gpu.agent, size, HSA_QUEUE_TYPE_MULTI, callback, data, UINT32_MAX, UINT32_MAX, &queue));
+  HSA(hsa_queue_create(gpu.agent, size, HSA_QUEUE_TYPE_MULTI, callback, data, UINT32_MAX,
+                       UINT32_MAX, &queue));
   return queue;
 }
 

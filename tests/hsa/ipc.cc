@@ -79,10 +79,12 @@ void parent(const char* self, int index, const Machine& machine, const Agent& gp
   int status = -1;
   waitpid(pid, &status, 0);
   check(status == 0, "%s: the other process ends well (%d)", gpu.name.c_str(), status);
-  check(hsa_signal_load_scacquire(signal) == 0, "%s: the shared signal was completed there", gpu.name.c_str());
+  check(hsa_signal_load_scacquire(signal) == 0, "%s: the shared signal was completed there",
+        gpu.name.c_str());
   auto* host = machine.allocate_host<uint32_t>(kCount);
   const hsa_signal_t copied = make_signal(1);
-  HSA(hsa_amd_memory_async_copy(host, machine.cpu.agent, memory, gpu.agent, kCount * 4, 0, nullptr, copied));
+  HSA(hsa_amd_memory_async_copy(host, machine.cpu.agent, memory, gpu.agent, kCount * 4, 0, nullptr,
+                                copied));
   bool right = wait_until(copied, 0);
   for (uint32_t i = 0; i < kCount; ++i) right = right && host[i] == 1000 + i;
   check(right, "%s: the other process's kernel wrote our memory", gpu.name.c_str());
@@ -93,6 +95,7 @@ void parent(const char* self, int index, const Machine& machine, const Agent& gp
 int main(int argc, char** argv) {
   if (argc == 5 && std::strcmp(argv[1], "child") == 0) return child(argv);
   const Machine machine = start();
-  for (size_t i = 0; i < machine.gpus.size(); ++i) parent(argv[0], static_cast<int>(i), machine, machine.gpus[i]);
+  for (size_t i = 0; i < machine.gpus.size(); ++i)
+    parent(argv[0], static_cast<int>(i), machine, machine.gpus[i]);
   return finish();
 }

@@ -1,5 +1,5 @@
-// Beginnings and ends: the runtime started and stopped many times, a child after fork, a program that
-// leaves while a kernel runs.
+// Beginnings and ends: the runtime started and stopped many times, a child after fork, a program
+// that leaves while a kernel runs.
 //
 //   lifetime          cycles and fork
 //   lifetime leave    returns 7 from main with an endless kernel on the GPU
@@ -43,7 +43,8 @@ void cycles() {
   check(good == 20, "20 times from hsa_init to hsa_shut_down (%d)", good);
 }
 
-// A child of fork starts its own runtime while the parent's is not in use, and the parent starts again.
+// A child of fork starts its own runtime while the parent's is not in use, and the parent starts
+// again.
 void forks() {
   const pid_t child = fork();
   if (child == 0) {
@@ -58,7 +59,8 @@ void forks() {
   const pid_t idle_child = fork();
   if (idle_child == 0) _exit(3);
   waitpid(idle_child, &status, 0);
-  check(WIFEXITED(status) && WEXITSTATUS(status) == 3, "a forked child that does not use it ends as it likes");
+  check(WIFEXITED(status) && WEXITSTATUS(status) == 3,
+        "a forked child that does not use it ends as it likes");
   check(dispatch_once(machine), "the parent goes on");
 }
 
@@ -72,7 +74,8 @@ int leave() {
     uint32_t *flag, *out;
   } args{words, words + 1};
   hsa_queue_t* queue = make_queue(gpu);
-  const auto packet = kernels.packet("wait_for_host", 1, make_kernarg(machine, args), make_signal(1));
+  const auto packet =
+      kernels.packet("wait_for_host", 1, make_kernarg(machine, args), make_signal(1));
   submit(queue, &packet);
   usleep(20'000);
   return 7;

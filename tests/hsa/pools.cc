@@ -1,5 +1,5 @@
-// Memory pools: every kind allocates and is reachable as its flags promise; access, pointer information,
-// pinning, exhaustion.
+// Memory pools: every kind allocates and is reachable as its flags promise; access, pointer
+// information, pinning, exhaustion.
 #include "hsa_test.h"
 
 using namespace hsa_test;
@@ -11,12 +11,13 @@ void every_pool_allocates(const Machine& machine, const Agent& owner, const char
     check(pool.size_bytes > 0, "%s pool has a size (%zu MiB)", what, pool.size_bytes >> 20);
     if (!pool.can_allocate) continue;
     size_t granule = 0;
-    HSA(hsa_amd_memory_pool_get_info(pool.pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE, &granule));
+    HSA(hsa_amd_memory_pool_get_info(pool.pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE,
+                                     &granule));
     for (const size_t size : {size_t{1}, granule, granule * 3 + 1, size_t{5} << 20}) {
       void* pointer = nullptr;
       const hsa_status_t status = hsa_amd_memory_pool_allocate(pool.pool, size, 0, &pointer);
-      check(status == HSA_STATUS_SUCCESS && pointer != nullptr, "%s pool with flags %u allocates %zu bytes", what,
-            pool.flags, size);
+      check(status == HSA_STATUS_SUCCESS && pointer != nullptr,
+            "%s pool with flags %u allocates %zu bytes", what, pool.flags, size);
       machine.allow_all(pointer);
       HSA(hsa_amd_memory_pool_free(pointer));
     }
@@ -31,7 +32,8 @@ void pointer_info(const Machine& machine, const Agent& gpu) {
   hsa_agent_t* agents = nullptr;
   HSA(hsa_amd_pointer_info(memory + 12345, &info, malloc, &accessible, &agents));
   check(info.type == HSA_EXT_POINTER_TYPE_HSA, "VRAM is known as an allocation");
-  check(info.agentBaseAddress == memory && info.sizeInBytes >= 3 << 20, "an inner pointer finds its allocation");
+  check(info.agentBaseAddress == memory && info.sizeInBytes >= 3 << 20,
+        "an inner pointer finds its allocation");
   check(info.agentOwner.handle == gpu.agent.handle, "VRAM belongs to its GPU");
   check(accessible >= 1, "somebody may touch it");
   free(agents);
@@ -84,7 +86,8 @@ void pinning(const Machine& machine, Agent gpu, const Kernels& kernels) {
 void exhaustion(const Agent& gpu) {
   const Pool& pool = gpu.global_pools.at(0);
   void* pointer = nullptr;
-  check(hsa_amd_memory_pool_allocate(pool.pool, pool.size_bytes * 2, 0, &pointer) != HSA_STATUS_SUCCESS,
+  check(hsa_amd_memory_pool_allocate(pool.pool, pool.size_bytes * 2, 0, &pointer) !=
+            HSA_STATUS_SUCCESS,
         "twice the VRAM is refused");
   std::vector<void*> blocks;
   const size_t block = pool.size_bytes / 4;
@@ -92,9 +95,11 @@ void exhaustion(const Agent& gpu) {
     if (hsa_amd_memory_pool_allocate(pool.pool, block, 0, &pointer) != HSA_STATUS_SUCCESS) break;
     blocks.push_back(pointer);
   }
-  check(blocks.size() >= 2 && blocks.size() <= 4, "quarters of the VRAM run out (%zu fit)", blocks.size());
+  check(blocks.size() >= 2 && blocks.size() <= 4, "quarters of the VRAM run out (%zu fit)",
+        blocks.size());
   for (void* p : blocks) HSA(hsa_amd_memory_pool_free(p));
-  check(hsa_amd_memory_pool_allocate(pool.pool, block, 0, &pointer) == HSA_STATUS_SUCCESS, "and come back");
+  check(hsa_amd_memory_pool_allocate(pool.pool, block, 0, &pointer) == HSA_STATUS_SUCCESS,
+        "and come back");
   HSA(hsa_amd_memory_pool_free(pointer));
 }
 

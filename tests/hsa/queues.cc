@@ -1,4 +1,5 @@
-// Queues: many of them, many producers, wrap-around, barriers within and across queues, soft and hard ends.
+// Queues: many of them, many producers, wrap-around, barriers within and across queues, soft and
+// hard ends.
 #include <chrono>
 #include <thread>
 
@@ -12,8 +13,8 @@ void come_and_go(const Agent& gpu, int count) {
   int made = 0;
   for (int i = 0; i < count; ++i) {
     hsa_queue_t* queue = nullptr;
-    if (hsa_queue_create(gpu.agent, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &queue) !=
-        HSA_STATUS_SUCCESS) {
+    if (hsa_queue_create(gpu.agent, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
+                         UINT32_MAX, &queue) != HSA_STATUS_SUCCESS) {
       break;
     }
     // Some are used, most are not.
@@ -45,7 +46,8 @@ void side_by_side(const Machine& machine, const Agent& gpu, const Kernels& kerne
     submit(queue, &packet);
   }
   const bool done = wait_until(signal, 0);  // before the counter is read for the message
-  check(done && *counter == kQueues * 64, "%s: %d queues work side by side (%u)", gpu.name.c_str(), kQueues, *counter);
+  check(done && *counter == kQueues * 64, "%s: %d queues work side by side (%u)", gpu.name.c_str(),
+        kQueues, *counter);
   for (hsa_queue_t* queue : queues) HSA(hsa_queue_destroy(queue));
   HSA(hsa_signal_destroy(signal));
 }
@@ -67,12 +69,14 @@ void many_producers(const Machine& machine, const Agent& gpu, const Kernels& ker
   }
   for (std::thread& thread : threads) thread.join();
   const bool done = wait_until(signal, 0);
-  check(done && *counter == kThreads * kPackets, "%s: 8 threads x 1000 packets (%u)", gpu.name.c_str(), *counter);
+  check(done && *counter == kThreads * kPackets, "%s: 8 threads x 1000 packets (%u)",
+        gpu.name.c_str(), *counter);
   HSA(hsa_queue_destroy(queue));
   HSA(hsa_signal_destroy(signal));
 }
 
-// Dispatch n may start only after n - 1, which is in another queue: the buffer holds the last writer.
+// Dispatch n may start only after n - 1, which is in another queue: the buffer holds the last
+// writer.
 void barrier_chain(const Machine& machine, const Agent& gpu, const Kernels& kernels) {
   constexpr int kQueues = 4;
   constexpr int kLinks = 200;
@@ -97,8 +101,8 @@ void barrier_chain(const Machine& machine, const Agent& gpu, const Kernels& kern
     submit(queue, &packet);
   }
   const bool reached = wait_until(signals.back(), 0);
-  check(reached && *out == kLinks - 1, "%s: chain of %d dispatches over %d queues (%u)", gpu.name.c_str(), kLinks,
-        kQueues, *out);
+  check(reached && *out == kLinks - 1, "%s: chain of %d dispatches over %d queues (%u)",
+        gpu.name.c_str(), kLinks, kQueues, *out);
 
   const hsa_signal_t never = make_signal(1);
   const hsa_signal_t done = make_signal(1);
@@ -128,7 +132,8 @@ void ends(const Machine& machine, const Agent& gpu, const Kernels& kernels) {
   submit(queue, &packet);
   const auto begin = std::chrono::steady_clock::now();
   HSA(hsa_queue_destroy(queue));
-  check(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5) && hsa_signal_load_relaxed(signal) == 1,
+  check(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5) &&
+            hsa_signal_load_relaxed(signal) == 1,
         "%s: a queue is destroyed inside an endless kernel", gpu.name.c_str());
 
   // Destroyed in front of a barrier that never passes.
@@ -137,14 +142,16 @@ void ends(const Machine& machine, const Agent& gpu, const Kernels& kernels) {
   barrier.header = HSA_PACKET_TYPE_BARRIER_AND;
   barrier.dep_signal[0] = signal;
   submit(queue, &barrier);
-  check(hsa_queue_destroy(queue) == HSA_STATUS_SUCCESS, "%s: and in front of a closed barrier", gpu.name.c_str());
+  check(hsa_queue_destroy(queue) == HSA_STATUS_SUCCESS, "%s: and in front of a closed barrier",
+        gpu.name.c_str());
 
   // The kernel that waits for the host ends when the host says so.
   queue = make_queue(gpu);
   submit(queue, &packet);
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
   __atomic_store_n(&words[0], 1u, __ATOMIC_RELEASE);
-  check(wait_until(signal, 0) && words[1] == 1, "%s: a kernel sees a store of the host", gpu.name.c_str());
+  check(wait_until(signal, 0) && words[1] == 1, "%s: a kernel sees a store of the host",
+        gpu.name.c_str());
   HSA(hsa_queue_destroy(queue));
   HSA(hsa_signal_destroy(signal));
 }

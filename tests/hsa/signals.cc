@@ -15,15 +15,17 @@ void waits(hsa_wait_state_t state, const char* name) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     hsa_signal_store_screlease(signal, 7);
   });
-  check(hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_GTE, 7, UINT64_MAX, state) == 7, "%s wait", name);
+  check(hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_GTE, 7, UINT64_MAX, state) == 7,
+        "%s wait", name);
   setter.join();
   uint64_t hertz = 0;
   hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &hertz);
   const auto begin = std::chrono::steady_clock::now();
-  check(hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_EQ, 99, hertz / 50, state) == 7, "%s wait times out",
-        name);
+  check(hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_EQ, 99, hertz / 50, state) == 7,
+        "%s wait times out", name);
   const auto waited = std::chrono::steady_clock::now() - begin;
-  check(waited >= std::chrono::milliseconds(15) && waited < std::chrono::seconds(5), "%s time-out takes its time", name);
+  check(waited >= std::chrono::milliseconds(15) && waited < std::chrono::seconds(5),
+        "%s time-out takes its time", name);
   hsa_signal_add_screlease(signal, 3);
   check(hsa_signal_load_scacquire(signal) == 10, "arithmetic");
   HSA(hsa_signal_destroy(signal));
@@ -39,8 +41,9 @@ void wait_any() {
     hsa_signal_store_screlease(signals[13], 0);
   });
   hsa_signal_value_t satisfying = 55;
-  const uint32_t index = hsa_amd_signal_wait_any(20, signals.data(), conditions.data(), values.data(), UINT64_MAX,
-                                                 HSA_WAIT_STATE_BLOCKED, &satisfying);
+  const uint32_t index =
+      hsa_amd_signal_wait_any(20, signals.data(), conditions.data(), values.data(), UINT64_MAX,
+                              HSA_WAIT_STATE_BLOCKED, &satisfying);
   check(index == 13 && satisfying == 0, "wait for any of twenty (got %u)", index);
   setter.join();
   for (const hsa_signal_t signal : signals) HSA(hsa_signal_destroy(signal));
@@ -63,8 +66,10 @@ void asynchronous_handlers() {
   }
   for (const hsa_signal_t signal : signals) hsa_signal_subtract_screlease(signal, 1);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (g_handler_calls < kSignals && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-  check(g_handler_calls == kSignals, "every handler is called once (%d of %d)", g_handler_calls.load(), kSignals);
+  while (g_handler_calls < kSignals && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
+  check(g_handler_calls == kSignals, "every handler is called once (%d of %d)",
+        g_handler_calls.load(), kSignals);
   for (const hsa_signal_t signal : signals) HSA(hsa_signal_destroy(signal));
 }
 
@@ -93,8 +98,8 @@ void gpu_wakes_sleepers(const Agent& gpu) {
 
 }  // namespace
 
-// With the argument no-wait-any: for ROCr 7.2, whose hsa_amd_signal_wait_any writes past the end of a
-// vector of its own unless the first signal is the one that is met.
+// With the argument no-wait-any: for ROCr 7.2, whose hsa_amd_signal_wait_any writes past the end of
+// a vector of its own unless the first signal is the one that is met.
 int main(int argc, char** argv) {
   const bool without_wait_any = argc > 1 && std::strcmp(argv[1], "no-wait-any") == 0;
   const Machine machine = start();

@@ -46,8 +46,10 @@ void dispatches(const Machine& machine, const Agent& gpu, const Kernels& kernels
     last_end = time.end;
     HSA(hsa_signal_destroy(signal));
   }
-  check(inside == kCount, "%s: dispatches lie inside the host's interval (%d of %d)", gpu.name.c_str(), inside, kCount);
-  check(ordered == kCount, "%s: dispatches follow one another (%d of %d)", gpu.name.c_str(), ordered, kCount);
+  check(inside == kCount, "%s: dispatches lie inside the host's interval (%d of %d)",
+        gpu.name.c_str(), inside, kCount);
+  check(ordered == kCount, "%s: dispatches follow one another (%d of %d)", gpu.name.c_str(),
+        ordered, kCount);
   HSA(hsa_queue_destroy(queue));
 }
 
@@ -61,7 +63,8 @@ void copies(const Machine& machine, const Agent& gpu) {
   for (int i = 0; i < kCount; ++i) {
     const hsa_signal_t signal = make_signal(1);
     const uint64_t before = system_time();
-    HSA(hsa_amd_memory_async_copy(vram, gpu.agent, host, machine.cpu.agent, kBytes, 0, nullptr, signal));
+    HSA(hsa_amd_memory_async_copy(vram, gpu.agent, host, machine.cpu.agent, kBytes, 0, nullptr,
+                                  signal));
     if (!wait_until(signal, 0)) break;
     const uint64_t after = system_time();
     hsa_amd_profiling_async_copy_time_t time{};
@@ -69,7 +72,8 @@ void copies(const Machine& machine, const Agent& gpu) {
     inside += within(before, time.start, time.end, after) && time.end > time.start;
     HSA(hsa_signal_destroy(signal));
   }
-  check(inside == kCount, "%s: copies lie inside the host's interval (%d of %d)", gpu.name.c_str(), inside, kCount);
+  check(inside == kCount, "%s: copies lie inside the host's interval (%d of %d)", gpu.name.c_str(),
+        inside, kCount);
 }
 
 void clocks(const Agent& gpu) {
@@ -82,8 +86,10 @@ void clocks(const Agent& gpu) {
   }
   check(monotone, "the system clock does not go back");
   uint64_t hertz = 0;
-  HSA(hsa_agent_get_info(gpu.agent, static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY), &hertz));
-  check(static_cast<uint32_t>(hertz) > 100, "%s: clock of %u MHz", gpu.name.c_str(), static_cast<uint32_t>(hertz));
+  HSA(hsa_agent_get_info(
+      gpu.agent, static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY), &hertz));
+  check(static_cast<uint32_t>(hertz) > 100, "%s: clock of %u MHz", gpu.name.c_str(),
+        static_cast<uint32_t>(hertz));
 }
 
 }  // namespace

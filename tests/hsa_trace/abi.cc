@@ -1,4 +1,5 @@
-// What src/agent/hsa_abi.h and src/amd/hsa_info.h say in our words, held against AMD's headers. Compiling it is the test.
+// What src/agent/hsa_abi.h and src/amd/hsa_info.h say in our words, held against AMD's headers.
+// Compiling it is the test.
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>
@@ -10,7 +11,8 @@
 namespace wavetap::agent {
 namespace {
 
-#define WT_SAME(ours, theirs) static_assert(static_cast<uint64_t>(ours) == static_cast<uint64_t>(theirs))
+#define WT_SAME(ours, theirs) \
+  static_assert(static_cast<uint64_t>(ours) == static_cast<uint64_t>(theirs))
 
 WT_SAME(sizeof(HsaQueue), sizeof(hsa_queue_t));
 WT_SAME(offsetof(HsaQueue, base_address), offsetof(hsa_queue_t, base_address));
@@ -66,11 +68,14 @@ WT_SAME(kSymbolKindKernel, HSA_SYMBOL_KIND_KERNEL);
 WT_SAME(kLoaderExtension, HSA_EXTENSION_AMD_LOADER);
 WT_SAME(sizeof(HsaLoaderTable), sizeof(hsa_ven_amd_loader_1_01_pfn_t));
 WT_SAME(offsetof(HsaLoaderTable, iterate_code_objects),
-        offsetof(hsa_ven_amd_loader_1_01_pfn_t, hsa_ven_amd_loader_executable_iterate_loaded_code_objects));
+        offsetof(hsa_ven_amd_loader_1_01_pfn_t,
+                 hsa_ven_amd_loader_executable_iterate_loaded_code_objects));
 WT_SAME(kLoadedAgent, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT);
 WT_SAME(kLoadedStorage, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_TYPE);
-WT_SAME(kLoadedMemoryBase, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE);
-WT_SAME(kLoadedMemorySize, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE);
+WT_SAME(kLoadedMemoryBase,
+        HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE);
+WT_SAME(kLoadedMemorySize,
+        HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE);
 WT_SAME(kLoadedDelta, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA);
 WT_SAME(kLoadedBase, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE);
 WT_SAME(kLoadedSize, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE);
@@ -84,7 +89,8 @@ WT_SAME(sizeof(HsaPitchedPointer), sizeof(hsa_pitched_ptr_t));
 WT_SAME(offsetof(HsaPointerInfo, owner), offsetof(hsa_amd_pointer_info_t, agentOwner));
 WT_SAME(offsetof(HsaEvent, agent), offsetof(hsa_amd_event_t, memory_fault));
 WT_SAME(offsetof(HsaEvent, reason),
-        offsetof(hsa_amd_event_t, memory_fault) + offsetof(hsa_amd_gpu_memory_fault_info_t, fault_reason_mask));
+        offsetof(hsa_amd_event_t, memory_fault) +
+            offsetof(hsa_amd_gpu_memory_fault_info_t, fault_reason_mask));
 WT_SAME(kEventMemoryFault, HSA_AMD_GPU_MEMORY_FAULT_EVENT);
 
 }  // namespace

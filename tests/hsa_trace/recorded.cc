@@ -1,5 +1,6 @@
-// What a program may rely on of its queues and signals, with the recorder in between or without: the checks are
-// the same. Ends with the number of kernels it submitted, which the trace must have, each with its times.
+// What a program may rely on of its queues and signals, with the recorder in between or without:
+// the checks are the same. Ends with the number of kernels it submitted, which the trace must have,
+// each with its times.
 #include <thread>
 
 #include "../hsa/hsa_test.h"
@@ -24,7 +25,8 @@ struct Setup {
   }
 };
 
-hsa_barrier_and_packet_t barrier(hsa_signal_t completion, std::initializer_list<hsa_signal_t> dependencies = {}) {
+hsa_barrier_and_packet_t barrier(hsa_signal_t completion,
+                                 std::initializer_list<hsa_signal_t> dependencies = {}) {
   hsa_barrier_and_packet_t packet{};
   packet.header = HSA_PACKET_TYPE_BARRIER_AND | 1 << HSA_PACKET_HEADER_BARRIER |
                   HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
@@ -67,8 +69,8 @@ void event_times(const Setup& setup) {
     HSA(hsa_amd_profiling_get_dispatch_time(setup.gpu.agent, signal, &time));
     // The clocks of host and GPU are compared to within a few microseconds.
     constexpr uint64_t kSlack = 100'000;
-    inside = inside && time.start + kSlack >= before && time.end <= after + kSlack && time.start <= time.end &&
-             time.start + kSlack >= last_end;
+    inside = inside && time.start + kSlack >= before && time.end <= after + kSlack &&
+             time.start <= time.end && time.start + kSlack >= last_end;
     last_end = time.end;
     HSA(hsa_signal_destroy(signal));
   }
@@ -89,7 +91,8 @@ void null_signals(const Setup& setup) {
     submit(queue, &packet);
   }
   const bool ended = drain(queue);
-  check(ended && setup.counter->load() == kCount * 64, "kernels without signals end before the barrier behind them");
+  check(ended && setup.counter->load() == kCount * 64,
+        "kernels without signals end before the barrier behind them");
   check(hsa_queue_load_read_index_scacquire(queue) == kCount + 1 &&
             hsa_queue_load_write_index_scacquire(queue) == kCount + 1,
         "the queue's indices count the program's packets");
@@ -116,7 +119,8 @@ void many_at_once(const Setup& setup) {
     write_packet(queue, first + i, &packet);
   }
   hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(first + 7));
-  check(wait_until(done, 0) && setup.counter->load() == 7 * 64, "eight packets behind one doorbell");
+  check(wait_until(done, 0) && setup.counter->load() == 7 * 64,
+        "eight packets behind one doorbell");
 
   // One producer that moves the index itself.
   hsa_signal_store_relaxed(done, 1);
@@ -144,13 +148,15 @@ void full_queue(const Setup& setup) {
   const bool waits = read <= 1 && setup.counter->load() == 0;
   hsa_signal_store_screlease(gate, 0);
   bool ended = drain(queue);
-  check(waits && ended && setup.counter->load() == (queue->size - 1) * 64, "a full queue behind a closed barrier");
+  check(waits && ended && setup.counter->load() == (queue->size - 1) * 64,
+        "a full queue behind a closed barrier");
   for (int i = 0; i < 1000; ++i) {
     const auto packet = setup.count();
     submit(queue, &packet);
   }
   ended = drain(queue);
-  check(ended && setup.counter->load() == (queue->size - 1 + 1000) * 64, "the ring goes round many times");
+  check(ended && setup.counter->load() == (queue->size - 1 + 1000) * 64,
+        "the ring goes round many times");
   HSA(hsa_signal_destroy(gate));
   HSA(hsa_queue_destroy(queue));
 }
@@ -176,7 +182,8 @@ void signal_reuse(const Setup& setup) {
     right = right && wait_until(fresh, 0);
     HSA(hsa_signal_destroy(fresh));
   }
-  check(right && setup.counter->load() == 2 * kCount * 64, "signals destroyed as soon as they are waited for");
+  check(right && setup.counter->load() == 2 * kCount * 64,
+        "signals destroyed as soon as they are waited for");
   HSA(hsa_queue_destroy(queue));
 }
 
@@ -191,10 +198,12 @@ void shared_signal(const Setup& setup) {
     submit(queues[i % 2], &packet);
   }
   const bool ended = wait_until(all, 0);
-  check(ended && setup.counter->load() == kCount * 64, "a signal that %u kernels on two queues count down", kCount);
+  check(ended && setup.counter->load() == kCount * 64,
+        "a signal that %u kernels on two queues count down", kCount);
   hsa_amd_profiling_dispatch_time_t time{};
   HSA(hsa_amd_profiling_get_dispatch_time(setup.gpu.agent, all, &time));
-  check(time.start + 100'000 >= before && time.start <= time.end, "and it carries the times of one of them");
+  check(time.start + 100'000 >= before && time.start <= time.end,
+        "and it carries the times of one of them");
   HSA(hsa_signal_destroy(all));
   for (hsa_queue_t* queue : queues) HSA(hsa_queue_destroy(queue));
 }
@@ -249,10 +258,13 @@ void queue_properties(const Setup& setup) {
   check(queue->size == 128, "a queue has the size that was asked for");
   uint32_t mask[4] = {0x3, 0, 0, 0};
   const hsa_status_t set = hsa_amd_queue_cu_set_mask(queue, 128, mask);
-  check(set == HSA_STATUS_SUCCESS || set == static_cast<hsa_status_t>(HSA_STATUS_CU_MASK_REDUCED), "mask of units");
+  check(set == HSA_STATUS_SUCCESS || set == static_cast<hsa_status_t>(HSA_STATUS_CU_MASK_REDUCED),
+        "mask of units");
   uint32_t read[4] = {};
-  check(hsa_amd_queue_cu_get_mask(queue, 128, read) == HSA_STATUS_SUCCESS && read[0] == 0x3, "mask is what was set");
-  check(hsa_amd_queue_set_priority(queue, HSA_AMD_QUEUE_PRIORITY_HIGH) == HSA_STATUS_SUCCESS, "priority");
+  check(hsa_amd_queue_cu_get_mask(queue, 128, read) == HSA_STATUS_SUCCESS && read[0] == 0x3,
+        "mask is what was set");
+  check(hsa_amd_queue_set_priority(queue, HSA_AMD_QUEUE_PRIORITY_HIGH) == HSA_STATUS_SUCCESS,
+        "priority");
   const auto packet = setup.count();
   submit(queue, &packet);
   check(drain(queue), "a masked queue of high priority works");
@@ -260,14 +272,15 @@ void queue_properties(const Setup& setup) {
   HSA(hsa_queue_destroy(queue));
 
   bool cooperative = false;
-  hsa_agent_get_info(setup.gpu.agent, static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES),
+  hsa_agent_get_info(setup.gpu.agent,
+                     static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES),
                      &cooperative);
   if (!cooperative) return;
   // All cooperative queues are one to the runtime.
   hsa_queue_t* both[2] = {};
   for (hsa_queue_t*& one : both) {
-    HSA(hsa_queue_create(setup.gpu.agent, 64, HSA_QUEUE_TYPE_COOPERATIVE, nullptr, nullptr, UINT32_MAX, UINT32_MAX,
-                         &one));
+    HSA(hsa_queue_create(setup.gpu.agent, 64, HSA_QUEUE_TYPE_COOPERATIVE, nullptr, nullptr,
+                         UINT32_MAX, UINT32_MAX, &one));
   }
   setup.counter->store(0);
   for (int i = 0; i < 300; ++i) {

@@ -17,8 +17,8 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::map<std::string, uint64_t> counts;
-  for (const char* name : {"dispatches", "timed", "named", "untimed", "copies", "copies_timed", "owned", "losses",
-                           "faults", "calls", "backwards"}) {
+  for (const char* name : {"dispatches", "timed", "named", "untimed", "copies", "copies_timed",
+                           "owned", "losses", "faults", "calls", "backwards"}) {
     counts[name] = 0;
   }
   for (const format::ProcessStreams& process : session->processes()) {
@@ -56,10 +56,12 @@ int main(int argc, char** argv) {
       counts["losses"] += stream->damage().missing_records;
     }
     for (const auto& [id, kind] : submitted) {
-      if (durations.count(id) != 0) ++counts[kind == format::Kind::kDispatch ? "timed" : "copies_timed"];
+      if (durations.count(id) != 0)
+        ++counts[kind == format::Kind::kDispatch ? "timed" : "copies_timed"];
     }
     for (const auto& [id, object] : kernel_of) counts["named"] += kernels.count(object);
     for (const auto& [id, duration] : durations) counts["backwards"] += duration < 0;
   }
-  for (const auto& [name, count] : counts) std::printf("%s %lu\n", name.c_str(), static_cast<unsigned long>(count));
+  for (const auto& [name, count] : counts)
+    std::printf("%s %lu\n", name.c_str(), static_cast<unsigned long>(count));
 }

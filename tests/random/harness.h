@@ -1,11 +1,11 @@
-// Runs generated kernels: the same statements are compiled for the device, as kernels, and for the host, as
-// plain functions applied lane by lane; the results must be equal bit for bit.
+// Runs generated kernels: the same statements are compiled for the device, as kernels, and for the
+// host, as plain functions applied lane by lane; the results must be equal bit for bit.
 //
-// A generated kernel is a list of phases. A phase touches only its lane's State, its lane's slots, constant
-// inputs, and shared counters (by commutative addition), so on the host lanes may run one after another.
-// Between phases lanes exchange values through LDS, shuffles or ballots; there the host works on all lanes
-// of a block at once. Floating point is limited to operations that IEEE 754 defines exactly, contraction is
-// off, and NaNs are made uniform before comparison.
+// A generated kernel is a list of phases. A phase touches only its lane's State, its lane's slots,
+// constant inputs, and shared counters (by commutative addition), so on the host lanes may run one
+// after another. Between phases lanes exchange values through LDS, shuffles or ballots; there the
+// host works on all lanes of a block at once. Floating point is limited to operations that IEEE 754
+// defines exactly, contraction is off, and NaNs are made uniform before comparison.
 #pragma once
 
 #include <string>
@@ -32,7 +32,8 @@ struct State {
   _Float16 h0, h1;
   uint32_t pad1;
 };
-static_assert(sizeof(State) == 96 + 8, "State has no hidden padding, because it is compared as bytes");
+static_assert(sizeof(State) == 96 + 8,
+              "State has no hidden padding, because it is compared as bytes");
 
 // What a lane can reach.
 struct Env {
@@ -61,9 +62,10 @@ WT_BOTH inline void count(const Env& env, uint32_t which, uint32_t by) {
 #endif
 }
 
-// The same value, of which the device's compiler knows nothing. Before LLVM 20, clang divides unsigned values
-// by way of floats when their high bits are known to be equal, and so takes a sign-extended negative value for
-// a small one: uint64_t(int16_t(-6523)) / 3 becomes 0x4d00, on every GPU (llvm/llvm-project#116733).
+// The same value, of which the device's compiler knows nothing. Before LLVM 20, clang divides
+// unsigned values by way of floats when their high bits are known to be equal, and so takes a
+// sign-extended negative value for a small one: uint64_t(int16_t(-6523)) / 3 becomes 0x4d00, on
+// every GPU (llvm/llvm-project#116733).
 template <class T>
 WT_BOTH inline T opaque(T value) {
 #if defined(__HIP_DEVICE_COMPILE__)
@@ -85,15 +87,24 @@ WT_BOTH inline T safe_mod(T a, T b) {
   return std::is_signed<T>::value ? a % b : opaque(a) % b;
 }
 WT_BOTH inline uint32_t below(uint32_t bound, uint32_t value) { return opaque(value) % bound; }
-WT_BOTH inline int32_t to_i32(double v) { return v > -2e9 && v < 2e9 ? static_cast<int32_t>(v) : 7; }
-WT_BOTH inline uint32_t to_u32(float v) { return v >= 0.0f && v < 4e9f ? static_cast<uint32_t>(v) : 9u; }
-WT_BOTH inline int64_t to_i64(double v) { return v > -9e18 && v < 9e18 ? static_cast<int64_t>(v) : 11; }
-// Of a product the device's compiler makes one instruction, which until 2026 turned -0 into +0 (llvm/llvm-project#214544).
+WT_BOTH inline int32_t to_i32(double v) {
+  return v > -2e9 && v < 2e9 ? static_cast<int32_t>(v) : 7;
+}
+WT_BOTH inline uint32_t to_u32(float v) {
+  return v >= 0.0f && v < 4e9f ? static_cast<uint32_t>(v) : 9u;
+}
+WT_BOTH inline int64_t to_i64(double v) {
+  return v > -9e18 && v < 9e18 ? static_cast<int64_t>(v) : 11;
+}
+// Of a product the device's compiler makes one instruction, which until 2026 turned -0 into +0
+// (llvm/llvm-project#214544).
 WT_BOTH inline _Float16 to_half(float v) { return static_cast<_Float16>(opaque(v)); }
 WT_BOTH inline uint32_t mul_high(uint32_t a, uint32_t b) {
   return static_cast<uint32_t>(uint64_t{a} * b >> 32);
 }
-WT_BOTH inline uint32_t rotate(uint32_t v, uint32_t by) { return v << (by & 31) | v >> ((32 - by) & 31); }
+WT_BOTH inline uint32_t rotate(uint32_t v, uint32_t by) {
+  return v << (by & 31) | v >> ((32 - by) & 31);
+}
 WT_BOTH inline uint32_t leading_zeros(uint32_t v) {
   return v == 0 ? 32u : static_cast<uint32_t>(__builtin_clz(v));
 }
@@ -107,15 +118,17 @@ WT_BOTH inline uint32_t bits_of(float v) {
 WT_BOTH inline void start(State& s, const uint32_t* in, uint32_t lane) {
   const uint32_t mixed = (lane + 1) * 2654435761u;
   const uint32_t word = in[lane % kInputWords];
-  s.i0 = static_cast<int32_t>(lane), s.i1 = static_cast<int32_t>(mixed), s.i2 = static_cast<int32_t>(word),
-  s.i3 = -5;
+  s.i0 = static_cast<int32_t>(lane), s.i1 = static_cast<int32_t>(mixed),
+  s.i2 = static_cast<int32_t>(word), s.i3 = -5;
   s.u0 = lane, s.u1 = mixed ^ word, s.u2 = word >> 7, s.u3 = 0x80000000u;
-  s.l0 = static_cast<int64_t>(word) * static_cast<int32_t>(mixed), s.l1 = -static_cast<int64_t>(lane);
+  s.l0 = static_cast<int64_t>(word) * static_cast<int32_t>(mixed),
+  s.l1 = -static_cast<int64_t>(lane);
   s.q0 = uint64_t{mixed} << 32 | word, s.q1 = lane;
-  s.f0 = static_cast<float>(lane) * 0.5f, s.f1 = static_cast<float>(static_cast<int32_t>(word)) * 0x1p-20f,
-  s.f2 = 1.25f;
+  s.f0 = static_cast<float>(lane) * 0.5f,
+  s.f1 = static_cast<float>(static_cast<int32_t>(word)) * 0x1p-20f, s.f2 = 1.25f;
   s.d0 = static_cast<double>(s.l0) * 0x1p-30, s.d1 = static_cast<double>(lane) - 3.5;
-  s.h0 = static_cast<_Float16>(static_cast<float>(lane & 63) * 0.25f), s.h1 = static_cast<_Float16>(-1.5f);
+  s.h0 = static_cast<_Float16>(static_cast<float>(lane & 63) * 0.25f),
+  s.h1 = static_cast<_Float16>(-1.5f);
   s.pad0 = s.pad1 = 0;
 }
 
@@ -163,7 +176,8 @@ struct Block {
   void shuffle_index(T State::*from, T State::*to, int scale, int shift, int width) const {
     std::vector<T> shared(size);
     for (int l = 0; l < size; ++l) shared[l] = lanes[l].*from;
-    for (int l = 0; l < size; ++l) lanes[l].*to = shared[l / width * width + (l * scale + shift) % width];
+    for (int l = 0; l < size; ++l)
+      lanes[l].*to = shared[l / width * width + (l * scale + shift) % width];
   }
   void ballot(int32_t State::*vote, uint32_t State::*to) const {
     for (int first = 0; first < size; first += 32) {
@@ -186,11 +200,13 @@ struct Case {
 
 // What a kernel is given, and what it must leave, computed by the host.
 struct Expectation {
-  std::vector<uint32_t> in = std::vector<uint32_t>(kInputWords), counters = std::vector<uint32_t>(kCounters);
+  std::vector<uint32_t> in = std::vector<uint32_t>(kInputWords),
+                        counters = std::vector<uint32_t>(kCounters);
   std::vector<State> states;
   std::vector<uint8_t> slots;
 
-  explicit Expectation(const Case& c) : states(size_t(c.block) * c.blocks), slots(states.size() * kSlotBytes) {
+  explicit Expectation(const Case& c)
+      : states(size_t(c.block) * c.blocks), slots(states.size() * kSlotBytes) {
     check::Rng rng(c.seed);
     for (uint32_t& v : in) v = rng.next() >> rng.below(28);
     c.host(in.data(), states.data(), slots.data(), counters.data());
@@ -214,12 +230,14 @@ inline bool run_case(const Case& c) {
   check::sync();
   const std::vector<State> got = device_out.read();
   const bool states_equal = std::memcmp(got.data(), want.data(), lanes * sizeof(State)) == 0;
-  const bool slots_equal = device_slots.read() == slots, counters_equal = device_counters.read() == counters;
+  const bool slots_equal = device_slots.read() == slots,
+             counters_equal = device_counters.read() == counters;
   if (states_equal && slots_equal && counters_equal) return true;
 
   std::printf("FAIL kernel with seed %llu (%d blocks of %d): states %s, slots %s, counters %s\n",
-              static_cast<unsigned long long>(c.seed), c.blocks, c.block, states_equal ? "equal" : "differ",
-              slots_equal ? "equal" : "differ", counters_equal ? "equal" : "differ");
+              static_cast<unsigned long long>(c.seed), c.blocks, c.block,
+              states_equal ? "equal" : "differ", slots_equal ? "equal" : "differ",
+              counters_equal ? "equal" : "differ");
   size_t different = 0;
   for (size_t l = 0; l < lanes; ++l) {
     const State &g = got[l], &w = want[l];
@@ -228,12 +246,13 @@ inline bool run_case(const Case& c) {
     std::printf("lane %zu, got:\n", l);
     for (const State* s : {&g, &w}) {
       std::printf(
-          "  i %d %d %d %d  u %x %x %x %x  l %lld %lld  q %llx %llx  f %a %a %a  d %a %a  h %g %g%s\n", s->i0,
-          s->i1, s->i2, s->i3, s->u0, s->u1, s->u2, s->u3, static_cast<long long>(s->l0),
+          "  i %d %d %d %d  u %x %x %x %x  l %lld %lld  q %llx %llx  f %a %a %a  d %a %a  h %g "
+          "%g%s\n",
+          s->i0, s->i1, s->i2, s->i3, s->u0, s->u1, s->u2, s->u3, static_cast<long long>(s->l0),
           static_cast<long long>(s->l1), static_cast<unsigned long long>(s->q0),
-          static_cast<unsigned long long>(s->q1), static_cast<double>(s->f0), static_cast<double>(s->f1),
-          static_cast<double>(s->f2), s->d0, s->d1, static_cast<double>(s->h0), static_cast<double>(s->h1),
-          s == &g ? "  want:" : "");
+          static_cast<unsigned long long>(s->q1), static_cast<double>(s->f0),
+          static_cast<double>(s->f1), static_cast<double>(s->f2), s->d0, s->d1,
+          static_cast<double>(s->h0), static_cast<double>(s->h1), s == &g ? "  want:" : "");
     }
   }
   std::printf("%zu of %zu lanes differ; the source:\n%s\n", different, lanes, c.source);
@@ -248,15 +267,16 @@ bool write_file(const std::string& path, const std::vector<T>& values) {
   return std::fclose(file) == 0 && whole;
 }
 
-// For exec.py: what each kernel is given and must leave, as files in `folder`, and its shape on a line. No
-// device is touched.
+// For exec.py: what each kernel is given and must leave, as files in `folder`, and its shape on a
+// line. No device is touched.
 inline int write_expectations(const Case* cases, int count, const std::string& folder) {
   for (int i = 0; i < count; ++i) {
     const Case& c = cases[i];
     const Expectation expected(c);
     const std::string path = folder + "/" + std::to_string(c.seed);
     if (!write_file(path + ".in", expected.in) || !write_file(path + ".states", expected.states) ||
-        !write_file(path + ".slots", expected.slots) || !write_file(path + ".counters", expected.counters)) {
+        !write_file(path + ".slots", expected.slots) ||
+        !write_file(path + ".counters", expected.counters)) {
       std::printf("FAIL cannot write %s.*\n", path.c_str());
       return 1;
     }
@@ -267,7 +287,8 @@ inline int write_expectations(const Case* cases, int count, const std::string& f
 
 // argv[1], when given, is the seed of the one kernel to run; or --expect, and argv[2] a folder.
 inline int run_all(const Case* cases, int count, uint64_t base_seed, int argc, char** argv) {
-  if (argc == 3 && std::string(argv[1]) == "--expect") return write_expectations(cases, count, argv[2]);
+  if (argc == 3 && std::string(argv[1]) == "--expect")
+    return write_expectations(cases, count, argv[2]);
   std::printf("base seed %llu, %d kernels\n", static_cast<unsigned long long>(base_seed), count);
   int run = 0, failed = 0;
   for (int i = 0; i < count; ++i) {

@@ -1,4 +1,5 @@
-// Makes a trace from a text that a person can read and review; the fixtures of the command-line tests.
+// Makes a trace from a text that a person can read and review; the fixtures of the command-line
+// tests.
 //
 //   trace_from_text IN.txt OUT.rpd
 //
@@ -58,19 +59,21 @@ class Maker {
       const std::string start = word(in), end = word(in);
       const std::string name = kind == "marker" ? "UserMarker" : word(in);
       const std::string domain = kind == "marker" ? "UserMarker" : "hip";
-      call_ = std::to_string(kind == "marker" ? wavetap::store::kFirstMarkerId + markers_++ : ++calls_);
-      insert("rocpd_api", {call_, pid_, tid_, start, end, string_id(name), string_id(""), string_id(domain),
-                           text_id(rest(in))});
+      call_ =
+          std::to_string(kind == "marker" ? wavetap::store::kFirstMarkerId + markers_++ : ++calls_);
+      insert("rocpd_api", {call_, pid_, tid_, start, end, string_id(name), string_id(""),
+                           string_id(domain), text_id(rest(in))});
     } else if (kind == "launch") {
       const std::string stream = word(in), grid = word(in), workgroup = word(in);
       insert("rocpd_kernelapi",
              {call_, stream, grid, "1", "1", workgroup, "1", "1", "0", "0", string_id(rest(in))});
     } else if (kind == "copy") {
       const std::string stream = word(in), bytes = word(in);
-      insert("rocpd_copyapi", {call_, stream, bytes, "0", "0", word(in), "0x10", "0x20", "0", "0", "0", "0"});
+      insert("rocpd_copyapi",
+             {call_, stream, bytes, "0", "0", word(in), "0x10", "0x20", "0", "0", "0", "0"});
     } else if (kind == "op" || kind == "lone-op") {
-      const std::string op = std::to_string(++ops_), gpu = word(in), queue = word(in), start = word(in),
-                        end = word(in), type = word(in);
+      const std::string op = std::to_string(++ops_), gpu = word(in), queue = word(in),
+                        start = word(in), end = word(in), type = word(in);
       insert("rocpd_op", {op, gpu, queue, "0", start, end, string_id(rest(in)), string_id(type)});
       if (kind == "op") insert("rocpd_api_ops (api_id, op_id)", {call_, op});
     } else if (kind == "frame") {
@@ -83,7 +86,8 @@ class Maker {
     } else if (kind == "library") {
       if (!db_.has_table_or_view("wavetap_library"))
         if (Status s = create_wavetap_tables(db_); !s.ok()) die(s.error().message);
-      const std::string pid = word(in), time = word(in), how = word(in), path = word(in), soname = word(in);
+      const std::string pid = word(in), time = word(in), how = word(in), path = word(in),
+                        soname = word(in);
       insert("wavetap_library (pid, time, how, path, soname, build_id, answers_for)",
              {pid, time, how, path, soname, "", rest(in)});
     } else if (kind == "sql") {
@@ -120,7 +124,8 @@ class Maker {
     if (!stmt->run()) die(stmt->status().error().message);
   }
 
-  std::string intern(std::map<std::string, std::string>& known, const char* table, const std::string& text) {
+  std::string intern(std::map<std::string, std::string>& known, const char* table,
+                     const std::string& text) {
     const auto [it, is_new] = known.emplace(text, std::to_string(known.size() + 1));
     if (is_new) insert(table, {it->second, text});
     return it->second;

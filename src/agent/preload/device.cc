@@ -5,8 +5,8 @@
 #define WT_EXPORT extern "C" __attribute__((visibility("default")))
 
 // What a program is told in place of the answer. See note_correction().
-WT_EXPORT void wavetap_device_corrected(const char* layer, int device, const char* pci, const char* field,
-                                        const char* before, const char* after) {
+WT_EXPORT void wavetap_device_corrected(const char* layer, int device, const char* pci,
+                                        const char* field, const char* before, const char* after) {
   wavetap::agent::note_correction(layer, device, pci, field, before, after);
 }
 

@@ -1,8 +1,9 @@
-// _exit(), _Exit(), quick_exit() and abort() in front of libc's: ends of a program at which no destructor of ours runs.
+// _exit(), _Exit(), quick_exit() and abort() in front of libc's: ends of a program at which no
+// destructor of ours runs.
 //
-// When an operation of the GPU has finished, only its signal knows until somebody looks. So the helper thread is asked to
-// look once more. Not the calling thread: it may be in a signal handler, and what that interrupted may hold the locks
-// that are needed.
+// When an operation of the GPU has finished, only its signal knows until somebody looks. So the
+// helper thread is asked to look once more. Not the calling thread: it may be in a signal handler,
+// and what that interrupted may hold the locks that are needed.
 #include "agent/preload/exit.h"
 
 #include <stdlib.h>
@@ -35,11 +36,13 @@ Function known_or_next(std::atomic<Function>& known, const char* name) {
   return function;
 }
 
-// Long enough for a helper that is alive; one that waits for a lock nobody will release is not waited for.
+// Long enough for a helper that is alive; one that waits for a lock nobody will release is not
+// waited for.
 constexpr int64_t kPatienceNs = 1'000'000'000;
 
 void look_once_more() {
-  // The child of a vfork() shares all memory with its parent, whose recorder is not to be disturbed.
+  // The child of a vfork() shares all memory with its parent, whose recorder is not to be
+  // disturbed.
   if (g_fork_wiped.session_open.load(std::memory_order_acquire) == 0 || t_thread.inside != 0 ||
       g_harvest == nullptr || session().pid() != sys::pid())
     return;

@@ -1,16 +1,17 @@
 // One function of ours in front of every HIP and hipRTC function.
 //
-// Each symbol is an indirect function: the loader asks a resolver of ours whenever a library is bound to it. That is
-// how we learn that a caller has appeared whose libamdhip64 may be another one than what we have kept as the real
-// function so far; there is no other harmless way to be told (dlopen() must see its true caller, so it cannot be
-// wrapped).
+// Each symbol is an indirect function: the loader asks a resolver of ours whenever a library is
+// bound to it. That is how we learn that a caller has appeared whose libamdhip64 may be another one
+// than what we have kept as the real function so far; there is no other harmless way to be told
+// (dlopen() must see its true caller, so it cannot be wrapped).
 //
 //   wrapped_X    state is kReady: jump to g_targets[X]           a load, a branch, a load, a jump
 //                else: jump to traced_X
 //   traced_X     finds the real function if need be, records the call
 //   g_targets[X] the real function once it is known to be the same for all callers, traced_X until then
 //
-// The resolvers may run before this library is relocated: they use nothing but addresses relative to themselves.
+// The resolvers may run before this library is relocated: they use nothing but addresses relative
+// to themselves.
 #include "agent/preload/hip.h"
 
 #include <string.h>
@@ -68,9 +69,10 @@ void write_known_functions() {
     if (g_called[i].load(std::memory_order_relaxed)) write_function(i);
 }
 
-constexpr FunctionFamily kFamily = {kFirstHipFunction, kHipCount, [](uint32_t index) { return kDescriptions[index].name; }};
+constexpr FunctionFamily kFamily = {kFirstHipFunction, kHipCount,
+                                    [](uint32_t index) { return kDescriptions[index].name; }};
 
-// ---- the real functions -------------------------------------------------------------------------------
+// ---- the real functions ------------------------------------------------------------------------
 
 #define WT_HIP(symbol, name, family, result, parameters, arguments, packed, layout, flags) \
   reinterpret_cast<void*>(&traced_##symbol),
@@ -79,7 +81,9 @@ void* g_targets[kHipCount] = {
 };
 #undef WT_HIP
 
-[[gnu::always_inline]] inline void* target_of(uint32_t index) { return __atomic_load_n(&g_targets[index], __ATOMIC_RELAXED); }
+[[gnu::always_inline]] inline void* target_of(uint32_t index) {
+  return __atomic_load_n(&g_targets[index], __ATOMIC_RELAXED);
+}
 // Sequentially consistent, see resolve().
 [[gnu::always_inline]] inline void set_target(uint32_t index, void* function) {
   __atomic_store_n(&g_targets[index], function, __ATOMIC_SEQ_CST);
@@ -94,20 +98,25 @@ constexpr size_t kCallSites = 4096;
 CallSite g_call_sites[kCallSites];
 
 uint64_t key_of(uint32_t index, const void* caller, uint64_t epoch) {
-  return (reinterpret_cast<uintptr_t>(caller) * 0x9e3779b97f4a7c15u) ^ (uint64_t{index} << 48) ^ epoch * 0xff51afd7ed558ccdu;
+  return (reinterpret_cast<uintptr_t>(caller) * 0x9e3779b97f4a7c15u) ^ (uint64_t{index} << 48) ^
+         epoch * 0xff51afd7ed558ccdu;
 }
 
 void note_called(uint32_t index) {
   ensure_started();
-  if (g_called[index].load(std::memory_order_relaxed) || g_called[index].exchange(true, std::memory_order_relaxed)) return;
+  if (g_called[index].load(std::memory_order_relaxed) ||
+      g_called[index].exchange(true, std::memory_order_relaxed))
+    return;
   const bool registers = strncmp(kDescriptions[index].symbol, "__hip", 5) == 0;
-  if (kDescriptions[index].provider == Provider::kHip && !registers) g_hip_was_called.store(true, std::memory_order_relaxed);
+  if (kDescriptions[index].provider == Provider::kHip && !registers)
+    g_hip_was_called.store(true, std::memory_order_relaxed);
   add_function_family(&kFamily);
   add_fact_source(write_known_functions);
   write_function(index);
 }
 
-// Called for a function whose target is not settled. `traced`: what stands in g_targets until it is.
+// Called for a function whose target is not settled. `traced`: what stands in g_targets until it
+// is.
 __attribute__((noinline)) void* resolve(uint32_t index, void* traced, const void* caller) {
   const uint64_t epoch = binding_epoch();
   const uint64_t key = key_of(index, caller, epoch);
@@ -120,8 +129,8 @@ __attribute__((noinline)) void* resolve(uint32_t index, void* traced, const void
   const Description& d = kDescriptions[index];
   const RealFunction real = find_real(d.symbol, d.provider, caller);
   if (real.for_everyone) {
-    // Pairs with bind(): a binding that came after our look at the libraries undoes what we keep, whichever of us
-    // writes last.
+    // Pairs with bind(): a binding that came after our look at the libraries undoes what we keep,
+    // whichever of us writes last.
     set_target(index, real.function);
     if (binding_epoch() != epoch) set_target(index, traced);
   } else if (real.function != nullptr) {
@@ -132,9 +141,10 @@ __attribute__((noinline)) void* resolve(uint32_t index, void* traced, const void
   return real.function;
 }
 
-// ---- what some functions need besides -----------------------------------------------------------------
+// ---- what some functions need besides ----------------------------------------------------------
 
-// After<index>::run(result, arguments...) is called after the function, whether or not it is recorded.
+// After<index>::run(result, arguments...) is called after the function, whether or not it is
+// recorded.
 template <uint32_t kIndex>
 struct After {
   static constexpr bool kExists = false;
@@ -144,7 +154,8 @@ template <>
 struct After<kIndexOf_hipModuleGetFunction> {
   static constexpr bool kExists = true;
   static void run(int32_t result, void* function, void*, const char* name) {
-    if (result == 0 && function != nullptr) note_host_function(*static_cast<void**>(function), name);
+    if (result == 0 && function != nullptr)
+      note_host_function(*static_cast<void**>(function), name);
   }
 };
 
@@ -159,8 +170,8 @@ struct After<kIndexOf_hipLibraryGetKernel> {
 template <>
 struct After<kIndexOf___hipRegisterFunction> {
   static constexpr bool kExists = true;
-  static void run(void*, void* host_function, void*, const char* name, uint32_t, void*, void*, void*, void*,
-                  void*) {
+  static void run(void*, void* host_function, void*, const char* name, uint32_t, void*, void*,
+                  void*, void*, void*) {
     note_host_function(host_function, name);
   }
 };
@@ -170,7 +181,8 @@ struct SwapPointer {
   static void swap(int32_t result, const char* symbol, void* out) {
     if (result != 0 || symbol == nullptr || out == nullptr) return;
     void*& function = *static_cast<void**>(out);
-    // The same name may mean a function of another release or stream mode, depending on the version asked for.
+    // The same name may mean a function of another release or stream mode, depending on the version
+    // asked for.
     static constexpr const char* kSuffixes[] = {"", "_spt", "R0600", "R0000"};
     for (const char* const suffix : kSuffixes) {
       char name[256];
@@ -225,24 +237,21 @@ struct After<kIndexOf_hipGetDevicePropertiesR0000> : NoteFigures<amd::kHipProper
 template <>
 struct After<kIndexOf_hipGetDevicePropertiesR0600> : NoteFigures<amd::kHipPropertiesR0600> {};
 
-// ---- the hook -----------------------------------------------------------------------------------------
+// ---- the hook ----------------------------------------------------------------------------------
 
 template <class R>
 R missing(Provider provider) {
   if constexpr (std::is_same_v<R, int32_t>)
     return provider == Provider::kHiprtc ? kHiprtcErrorInternal : kHipErrorNotSupported;
-  else if constexpr (!std::is_void_v<R>)
-    return R{};
+  else if constexpr (!std::is_void_v<R>) return R{};
 }
 
 template <class R>
 int32_t result_code(const R& result) {
   if constexpr (std::is_pointer_v<R>)
     return static_cast<int32_t>(reinterpret_cast<uintptr_t>(result));
-  else if constexpr (std::is_integral_v<R>)
-    return static_cast<int32_t>(result);
-  else
-    return 0;
+  else if constexpr (std::is_integral_v<R>) return static_cast<int32_t>(result);
+  else return 0;
 }
 
 inline void harvest() {
@@ -251,8 +260,8 @@ inline void harvest() {
 
 // `leave(call, code, ok)` writes the record.
 template <uint32_t kIndex, uint32_t kFlags, class R, class Function, class Leave, class... A>
-[[gnu::always_inline]] inline R trace(Function traced, const void* caller, const void* frame, Leave leave,
-                                      const A&... arguments) {
+[[gnu::always_inline]] inline R trace(Function traced, const void* caller, const void* frame,
+                                      Leave leave, const A&... arguments) {
   void* target = target_of(kIndex);
   if (t_thread.target_index == kIndex + 1) [[unlikely]] {
     target = t_thread.target;
@@ -264,12 +273,14 @@ template <uint32_t kIndex, uint32_t kFlags, class R, class Function, class Leave
   if (target == nullptr) return missing<R>(kDescriptions[kIndex].provider);
   const auto real = reinterpret_cast<Function>(target);
   uint32_t state = g_state.load(std::memory_order_relaxed);
-  if (state == 0) [[unlikely]] {  // nothing was called yet, in this program or in this child of fork()
+  // Nothing was called yet, in this program or in this child of fork().
+  if (state == 0) [[unlikely]] {
     ensure_started();
     state = g_state.load(std::memory_order_relaxed);
   }
   OpenCall call;
-  if ((kFlags & kUnrecorded) != 0 || (state & kRecording) == 0 || !enter_call(call, kFirstHipFunction + kIndex)) {
+  if ((kFlags & kUnrecorded) != 0 || (state & kRecording) == 0 ||
+      !enter_call(call, kFirstHipFunction + kIndex)) {
     if constexpr (!After<kIndex>::kExists) {
       return real(arguments...);
     } else if constexpr (std::is_void_v<R>) {
@@ -299,30 +310,32 @@ template <uint32_t kIndex, uint32_t kFlags, class R, class Function, class Leave
 
 }  // namespace
 
-#define WT_HIP(symbol, name, family, R, parameters, arguments, packed, layout, flags)                            \
-  static_assert(After<kIndexOf_##symbol>::kExists == is_always_watched(kIndexOf_##symbol));                      \
-                                                                                                                 \
-  __attribute__((noinline)) WT_UNPACK R traced_##symbol parameters {                                             \
-    const auto leave = [&](const OpenCall& call, int32_t wt_code, [[maybe_unused]] bool ok) {                    \
-      if (((flags)&kEssential) != 0 || (g_state.load(std::memory_order_relaxed) & kArguments) != 0)              \
-        leave_call(call, kFirstHipFunction + kIndexOf_##symbol, wt_code WT_MORE packed);                         \
-      else                                                                                                       \
-        leave_call(call, kFirstHipFunction + kIndexOf_##symbol, wt_code);                                        \
-    };                                                                                                           \
-    return trace<kIndexOf_##symbol, flags, WT_UNPACK R>(&traced_##symbol, __builtin_return_address(0),           \
-                                                        __builtin_frame_address(0), leave WT_MORE arguments);    \
-  }                                                                                                              \
-                                                                                                                 \
-  static WT_UNPACK R wrapped_##symbol parameters {                                                               \
-    using Function = WT_UNPACK R(*) parameters;                                                                  \
-    if (!is_always_watched(kIndexOf_##symbol) && g_state.load(std::memory_order_relaxed) == kReady) [[likely]]   \
-      return reinterpret_cast<Function>(target_of(kIndexOf_##symbol)) arguments;                                 \
-    return traced_##symbol arguments;                                                                            \
+#define WT_HIP(symbol, name, family, R, parameters, arguments, packed, layout, flags)         \
+  static_assert(After<kIndexOf_##symbol>::kExists == is_always_watched(kIndexOf_##symbol));   \
+                                                                                              \
+  __attribute__((noinline)) WT_UNPACK R traced_##symbol parameters {                          \
+    const auto leave = [&](const OpenCall& call, int32_t wt_code, [[maybe_unused]] bool ok) { \
+      if (((flags)&kEssential) != 0 ||                                                        \
+          (g_state.load(std::memory_order_relaxed) & kArguments) != 0)                        \
+        leave_call(call, kFirstHipFunction + kIndexOf_##symbol, wt_code WT_MORE packed);      \
+      else leave_call(call, kFirstHipFunction + kIndexOf_##symbol, wt_code);                  \
+    };                                                                                        \
+    return trace<kIndexOf_##symbol, flags, WT_UNPACK R>(                                      \
+        &traced_##symbol, __builtin_return_address(0), __builtin_frame_address(0),            \
+        leave WT_MORE arguments);                                                             \
+  }                                                                                           \
+                                                                                              \
+  static WT_UNPACK R wrapped_##symbol parameters {                                            \
+    using Function = WT_UNPACK R(*) parameters;                                               \
+    if (!is_always_watched(kIndexOf_##symbol) &&                                              \
+        g_state.load(std::memory_order_relaxed) == kReady) [[likely]]                         \
+      return reinterpret_cast<Function>(target_of(kIndexOf_##symbol)) arguments;              \
+    return traced_##symbol arguments;                                                         \
   }
 #include "agent/hip_api.inc"
 #undef WT_HIP
 
-// ---- for the loader's hooks ---------------------------------------------------------------------------
+// ---- for the loader's hooks --------------------------------------------------------------------
 
 constinit std::atomic<bool> g_library_is_ready{false};
 
@@ -349,8 +362,8 @@ void forget_hip_functions() {
 namespace wavetap::agent {
 namespace {
 
-// A wrapper for whoever is being bound, where the caller would not tell. Not before this library is relocated and
-// initialised; what the program is linked with cannot be in doubt anyway.
+// A wrapper for whoever is being bound, where the caller would not tell. Not before this library is
+// relocated and initialised; what the program is linked with cannot be in doubt anyway.
 __attribute__((noinline)) void* bound_wrapper(uint32_t index) {
   const Description& d = kDescriptions[index];
   void* const meant = find_real_while_binding(d.symbol, d.provider);
@@ -362,21 +375,20 @@ __attribute__((noinline)) void* bound_wrapper(uint32_t index) {
 }  // namespace
 }  // namespace wavetap::agent
 
-// ---- the symbols --------------------------------------------------------------------------------------
+// ---- the symbols -------------------------------------------------------------------------------
 
-#define WT_HIP(symbol, name, family, R, parameters, arguments, packed, layout, flags)                             \
-  extern "C" {                                                                                                    \
-  WT_RESOLVER decltype(&wavetap::agent::wrapped_##symbol) wt_bind_##symbol() {                             \
-    using namespace wavetap::agent;                                                                               \
-    count_binding();                                                                                              \
-    set_target(kIndexOf_##symbol, reinterpret_cast<void*>(&traced_##symbol));                                     \
-    if (g_library_is_ready.load(std::memory_order_relaxed))                                                       \
-      if (void* const meant = bound_wrapper(kIndexOf_##symbol))                                                   \
-        return reinterpret_cast<decltype(&wrapped_##symbol)>(meant);                                              \
-    return &wrapped_##symbol;                                                                                     \
-  }                                                                                                               \
-  __attribute__((visibility("default"), ifunc("wt_bind_" #symbol)))                                               \
-  WT_UNPACK R symbol parameters;                                                                                   \
+#define WT_HIP(symbol, name, family, R, parameters, arguments, packed, layout, flags)              \
+  extern "C" {                                                                                     \
+  WT_RESOLVER decltype(&wavetap::agent::wrapped_##symbol) wt_bind_##symbol() {                     \
+    using namespace wavetap::agent;                                                                \
+    count_binding();                                                                               \
+    set_target(kIndexOf_##symbol, reinterpret_cast<void*>(&traced_##symbol));                      \
+    if (g_library_is_ready.load(std::memory_order_relaxed))                                        \
+      if (void* const meant = bound_wrapper(kIndexOf_##symbol))                                    \
+        return reinterpret_cast<decltype(&wrapped_##symbol)>(meant);                               \
+    return &wrapped_##symbol;                                                                      \
+  }                                                                                                \
+  __attribute__((visibility("default"), ifunc("wt_bind_" #symbol))) WT_UNPACK R symbol parameters; \
   }
 using wavetap::agent::Dim3;
 using wavetap::agent::Opaque;

@@ -15,8 +15,8 @@ inline constexpr uint32_t kNoHipFunction = UINT32_MAX;
 uint32_t hip_index(const char* symbol);
 const char* hip_symbol(uint32_t index);
 Provider hip_provider(uint32_t index);
-// A function of ours that leads to the real one at `function`, whoever calls it; `function` itself when that is not
-// the function `symbol` of a library we stand in front of.
+// A function of ours that leads to the real one at `function`, whoever calls it; `function` itself
+// when that is not the function `symbol` of a library we stand in front of.
 void* hip_wrapper_for(const char* symbol, void* function);
 
 // Set by our constructor: resolvers may call functions from now on.

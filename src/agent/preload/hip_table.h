@@ -11,7 +11,8 @@
 namespace wavetap::agent {
 
 enum HipIndex : uint32_t {
-#define WT_HIP(symbol, name, family, R, parameters, arguments, packed, layout, flags) kIndexOf_##symbol,
+#define WT_HIP(symbol, name, family, R, parameters, arguments, packed, layout, flags) \
+  kIndexOf_##symbol,
 #include "agent/hip_api.inc"
 #undef WT_HIP
   kHipCount
@@ -22,7 +23,8 @@ constexpr bool is_always_watched(uint32_t index) {
   return index == kIndexOf___hipRegisterFunction || index == kIndexOf_hipModuleGetFunction ||
          index == kIndexOf_hipLibraryGetKernel || index == kIndexOf_hipGetProcAddress ||
          index == kIndexOf_hipGetDriverEntryPoint || index == kIndexOf_hipGetDriverEntryPoint_spt ||
-         index == kIndexOf_hipGetDeviceProperties || index == kIndexOf_hipGetDevicePropertiesR0000 ||
+         index == kIndexOf_hipGetDeviceProperties ||
+         index == kIndexOf_hipGetDevicePropertiesR0000 ||
          index == kIndexOf_hipGetDevicePropertiesR0600;
 }
 

@@ -1,7 +1,8 @@
 // What runs when libwavetap.so is loaded and when the program ends.
 //
-// A program that has nothing to do with the GPU (the shell, a compiler) only pays for looking at its list of
-// libraries: the session is opened by the first hooked call, or here when the runtime is loaded already.
+// A program that has nothing to do with the GPU (the shell, a compiler) only pays for looking at
+// its list of libraries: the session is opened by the first hooked call, or here when the runtime
+// is loaded already.
 #include "agent/images.h"
 #include "agent/preload/exit.h"
 #include "agent/preload/hip.h"
@@ -28,4 +29,3 @@ __attribute__((destructor)) void on_program_exit() { finish_process(); }
 
 }  // namespace
 }  // namespace wavetap::agent
-

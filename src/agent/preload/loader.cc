@@ -1,14 +1,16 @@
 // dlsym(), dlvsym() and dlclose() in front of libc's.
 //
-// Programs that open libamdhip64 themselves (Python packages, Triton, CuPy) ask dlsym() for its functions and would
-// bypass our symbols. When the answer is a function of HIP or roctx that we stand in front of, they get ours.
+// Programs that open libamdhip64 themselves (Python packages, Triton, CuPy) ask dlsym() for its
+// functions and would bypass our symbols. When the answer is a function of HIP or roctx that we
+// stand in front of, they get ours.
 //
-// For every other name the call goes to the real function with its caller unchanged: what RTLD_NEXT and RTLD_DEFAULT
-// mean depends on the return address (base/choosing_entry.h).
+// For every other name the call goes to the real function with its caller unchanged: what RTLD_NEXT
+// and RTLD_DEFAULT mean depends on the return address (base/choosing_entry.h).
 //
-// dlopen() is only looked at for the same reason: what it opens for everybody to see matters to find_real(), and what
-// it opens RTLD_DEEPBIND may call HIP past us. We learn of new libraries when they are bound to our symbols (hip.cc) and
-// from the helper thread. After dlclose() everything that was found in libraries is looked up again.
+// dlopen() is only looked at for the same reason: what it opens for everybody to see matters to
+// find_real(), and what it opens RTLD_DEEPBIND may call HIP past us. We learn of new libraries when
+// they are bound to our symbols (hip.cc) and from the helper thread. After dlclose() everything
+// that was found in libraries is looked up again.
 #include <dlfcn.h>
 #include <string.h>
 
@@ -64,14 +66,15 @@ void* replace(const char* name, void* found) {
   return hip_wrapper_for(name, found);
 }
 
-// The search would find our own symbol, whether or not there is a function for it to stand in front of: in the global
-// scope, or among what the caller itself depends on. A runtime that was opened RTLD_LOCAL by somebody else is in
-// neither.
+// The search would find our own symbol, whether or not there is a function for it to stand in front
+// of: in the global scope, or among what the caller itself depends on. A runtime that was opened
+// RTLD_LOCAL by somebody else is in neither.
 bool would_be_found(const char* name, const void* caller, Dlsym real) {
   const uint32_t index = hip_index(name);
   if (index == kNoHipFunction && !is_marker_symbol(name)) return true;
   if (real(RTLD_NEXT, name) != nullptr) return true;
-  return depends_on_real(name, index != kNoHipFunction ? hip_provider(index) : Provider::kRoctx, caller);
+  return depends_on_real(name, index != kNoHipFunction ? hip_provider(index) : Provider::kRoctx,
+                         caller);
 }
 
 }  // namespace
@@ -83,10 +86,12 @@ using wavetap::Choice;
 
 extern "C" {
 
-__attribute__((used, visibility("hidden"))) Choice wt_choose_dlsym(void* handle, const char* name, const char*,
+__attribute__((used, visibility("hidden"))) Choice wt_choose_dlsym(void* handle, const char* name,
+                                                                   const char*,
                                                                    const void* caller) {
   void* const real = next(g_dlsym, "dlsym");
-  if (handle == RTLD_NEXT || !may_be_ours(name) || t_thread.inside != 0 || is_passive()) return {real, nullptr};
+  if (handle == RTLD_NEXT || !may_be_ours(name) || t_thread.inside != 0 || is_passive())
+    return {real, nullptr};
   const Inside inside;
   if (handle == RTLD_DEFAULT) {
     if (would_be_found(name, caller, reinterpret_cast<Dlsym>(real))) return {real, nullptr};
@@ -96,18 +101,22 @@ __attribute__((used, visibility("hidden"))) Choice wt_choose_dlsym(void* handle,
   return {nullptr, replace(name, reinterpret_cast<Dlsym>(real)(handle, name))};
 }
 
-__attribute__((used, visibility("hidden"))) Choice wt_choose_dlvsym(void* handle, const char* name, const char* version,
+__attribute__((used, visibility("hidden"))) Choice wt_choose_dlvsym(void* handle, const char* name,
+                                                                    const char* version,
                                                                     const void*) {
   void* const real = next(g_dlvsym, "dlvsym");
-  if (handle == RTLD_NEXT || handle == RTLD_DEFAULT || !may_be_ours(name) || t_thread.inside != 0 || is_passive())
+  if (handle == RTLD_NEXT || handle == RTLD_DEFAULT || !may_be_ours(name) || t_thread.inside != 0 ||
+      is_passive())
     return {real, nullptr};
   const Inside inside;
   return {nullptr, replace(name, reinterpret_cast<Dlvsym>(real)(handle, name, version))};
 }
 
-__attribute__((used, visibility("hidden"))) Choice wt_choose_dlopen(const char* name, uintptr_t mode, const char*,
+__attribute__((used, visibility("hidden"))) Choice wt_choose_dlopen(const char* name,
+                                                                    uintptr_t mode, const char*,
                                                                     const void*) {
-  if (name != nullptr && (mode & (RTLD_GLOBAL | RTLD_DEEPBIND)) != 0 && t_thread.inside == 0 && !is_passive()) {
+  if (name != nullptr && (mode & (RTLD_GLOBAL | RTLD_DEEPBIND)) != 0 && t_thread.inside == 0 &&
+      !is_passive()) {
     if ((mode & RTLD_GLOBAL) != 0) note_global_library(name);
     if ((mode & RTLD_DEEPBIND) != 0) note_deepbind_library(name);
   }

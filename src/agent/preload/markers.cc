@@ -1,8 +1,9 @@
 // Markers and control as programs call them: roctx, RPD's C functions, and wavetap.h.
 //
-// roctx calls are passed on to a real libroctx64 when one is loaded, so that another tool sees them and the program
-// gets the values it would get without us; without one the values are the same by the rules of its interface. The
-// symbols are indirect functions for the same reason as in hip.cc: a binding tells us that a library may have come.
+// roctx calls are passed on to a real libroctx64 when one is loaded, so that another tool sees them
+// and the program gets the values it would get without us; without one the values are the same by
+// the rules of its interface. The symbols are indirect functions for the same reason as in hip.cc:
+// a binding tells us that a library may have come.
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -28,21 +29,37 @@ namespace {
 using format::MarkerKind;
 
 enum Roctx : uint32_t {
-  kMarkA, kRangePushA, kRangePop, kRangeStartA, kRangeStop, kNameOsThread, kNameHsaAgent, kNameHipDevice,
-  kNameHipStream, kGetThreadId, kProfilerPause, kProfilerResume, kVersionMajor, kVersionMinor, kRoctxCount
+  kMarkA,
+  kRangePushA,
+  kRangePop,
+  kRangeStartA,
+  kRangeStop,
+  kNameOsThread,
+  kNameHsaAgent,
+  kNameHipDevice,
+  kNameHipStream,
+  kGetThreadId,
+  kProfilerPause,
+  kProfilerResume,
+  kVersionMajor,
+  kVersionMinor,
+  kRoctxCount
 };
 
 constexpr const char* kSymbols[kRoctxCount] = {
-    "roctxMarkA",         "roctxRangePushA",     "roctxRangePop",       "roctxRangeStartA", "roctxRangeStop",
-    "roctxNameOsThread",  "roctxNameHsaAgent",   "roctxNameHipDevice",  "roctxNameHipStream", "roctxGetThreadId",
-    "roctxProfilerPause", "roctxProfilerResume", "roctx_version_major", "roctx_version_minor"};
+    "roctxMarkA",          "roctxRangePushA",    "roctxRangePop",      "roctxRangeStartA",
+    "roctxRangeStop",      "roctxNameOsThread",  "roctxNameHsaAgent",  "roctxNameHipDevice",
+    "roctxNameHipStream",  "roctxGetThreadId",   "roctxProfilerPause", "roctxProfilerResume",
+    "roctx_version_major", "roctx_version_minor"};
 
 // What stands behind a symbol: kUnknown until looked up, null when there is none.
 void* const kUnknown = reinterpret_cast<void*>(1);
 void* g_real[kRoctxCount] = {kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown,
                              kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown};
 
-[[gnu::always_inline]] inline void forget(uint32_t index) { __atomic_store_n(&g_real[index], kUnknown, __ATOMIC_SEQ_CST); }
+[[gnu::always_inline]] inline void forget(uint32_t index) {
+  __atomic_store_n(&g_real[index], kUnknown, __ATOMIC_SEQ_CST);
+}
 
 template <class Function>
 Function real(Roctx index, const void* caller) {
@@ -63,7 +80,7 @@ bool wanted() { return t_thread.inside == 0; }
 
 uint32_t own_pid() { return sys::pid(); }
 
-// ---- roctx --------------------------------------------------------------------------------------------
+// ---- roctx -------------------------------------------------------------------------------------
 
 void mark(const char* message) {
   if (wanted()) write_marker(MarkerKind::kInstant, 0, message, nullptr, nullptr);
@@ -85,7 +102,7 @@ int range_pop() {
 }
 
 uint64_t range_start(const char* message) {
-  const auto next = WT_REAL(kRangeStartA, uint64_t (*)(const char*));
+  const auto next = WT_REAL(kRangeStartA, uint64_t(*)(const char*));
   const uint64_t range = next != nullptr ? next(message) : next_range();
   if (wanted()) write_marker(MarkerKind::kStart, range, message, nullptr, nullptr);
   return range;
@@ -130,11 +147,11 @@ int profiler_resume(uint64_t thread) {
   return next != nullptr ? next(thread) : 0;
 }
 uint32_t version_major() {
-  const auto next = WT_REAL(kVersionMajor, uint32_t (*)());
+  const auto next = WT_REAL(kVersionMajor, uint32_t(*)());
   return next != nullptr ? next() : 4;
 }
 uint32_t version_minor() {
-  const auto next = WT_REAL(kVersionMinor, uint32_t (*)());
+  const auto next = WT_REAL(kVersionMinor, uint32_t(*)());
   return next != nullptr ? next() : 1;
 }
 
@@ -153,14 +170,15 @@ void forget_marker_functions() {
 
 }  // namespace wavetap::agent
 
-#define WT_ROCTX(symbol, function, index)                                            \
-  extern "C" {                                                                       \
-  WT_RESOLVER decltype(&wavetap::agent::function) wt_bind_##symbol() {        \
-    wavetap::agent::count_binding();                                                 \
-    wavetap::agent::forget(wavetap::agent::index);                                   \
-    return &wavetap::agent::function;                                                \
-  }                                                                                  \
-  __attribute__((visibility("default"), ifunc("wt_bind_" #symbol))) decltype(wavetap::agent::function) symbol; \
+#define WT_ROCTX(symbol, function, index)                                               \
+  extern "C" {                                                                          \
+  WT_RESOLVER decltype(&wavetap::agent::function) wt_bind_##symbol() {                  \
+    wavetap::agent::count_binding();                                                    \
+    wavetap::agent::forget(wavetap::agent::index);                                      \
+    return &wavetap::agent::function;                                                   \
+  }                                                                                     \
+  __attribute__((visibility("default"),                                                 \
+                 ifunc("wt_bind_" #symbol))) decltype(wavetap::agent::function) symbol; \
   }
 WT_ROCTX(roctxMarkA, mark, kMarkA)
 WT_ROCTX(roctxRangePushA, range_push, kRangePushA)
@@ -177,14 +195,16 @@ WT_ROCTX(roctxProfilerResume, profiler_resume, kProfilerResume)
 WT_ROCTX(roctx_version_major, version_major, kVersionMajor)
 WT_ROCTX(roctx_version_minor, version_minor, kVersionMinor)
 
-// ---- wavetap.h ----------------------------------------------------------------------------------------
+// ---- wavetap.h ---------------------------------------------------------------------------------
 
 using wavetap::agent::own_pid;
 using wavetap::agent::write_marker;
 using wavetap::format::MarkerKind;
 
 WT_EXPORT const char* wavetap_version() { return WAVETAP_VERSION; }
-WT_EXPORT int wavetap_start() { return static_cast<int>(wavetap::agent::start_recording(own_pid())); }
+WT_EXPORT int wavetap_start() {
+  return static_cast<int>(wavetap::agent::start_recording(own_pid()));
+}
 WT_EXPORT int wavetap_stop() { return static_cast<int>(wavetap::agent::stop_recording(own_pid())); }
 WT_EXPORT int wavetap_is_recording() {
   wavetap::agent::ensure_started();
@@ -196,25 +216,32 @@ WT_EXPORT int wavetap_range_push_in(const char* domain, const char* category, co
   write_marker(MarkerKind::kPush, 0, message, domain, category);
   return wavetap::agent::enter_range();
 }
-WT_EXPORT int wavetap_range_push(const char* message) { return wavetap_range_push_in(nullptr, nullptr, message); }
+WT_EXPORT int wavetap_range_push(const char* message) {
+  return wavetap_range_push_in(nullptr, nullptr, message);
+}
 WT_EXPORT int wavetap_range_pop() {
   write_marker(MarkerKind::kPop, 0, nullptr, nullptr, nullptr);
   return wavetap::agent::leave_range();
 }
-WT_EXPORT uint64_t wavetap_range_start_in(const char* domain, const char* category, const char* message) {
+WT_EXPORT uint64_t wavetap_range_start_in(const char* domain, const char* category,
+                                          const char* message) {
   // Apart from the small numbers of roctx.
   const uint64_t range = wavetap::agent::next_range() | uint64_t{1} << 63;
   write_marker(MarkerKind::kStart, range, message, domain, category);
   return range;
 }
-WT_EXPORT uint64_t wavetap_range_start(const char* message) { return wavetap_range_start_in(nullptr, nullptr, message); }
-WT_EXPORT void wavetap_range_stop(uint64_t range) { write_marker(MarkerKind::kStop, range, nullptr, nullptr, nullptr); }
+WT_EXPORT uint64_t wavetap_range_start(const char* message) {
+  return wavetap_range_start_in(nullptr, nullptr, message);
+}
+WT_EXPORT void wavetap_range_stop(uint64_t range) {
+  write_marker(MarkerKind::kStop, range, nullptr, nullptr, nullptr);
+}
 WT_EXPORT void wavetap_mark_in(const char* domain, const char* category, const char* message) {
   write_marker(MarkerKind::kInstant, 0, message, domain, category);
 }
 WT_EXPORT void wavetap_mark(const char* message) { wavetap_mark_in(nullptr, nullptr, message); }
 
-// ---- what programs written for RPD call ---------------------------------------------------------------
+// ---- what programs written for RPD call --------------------------------------------------------
 
 WT_EXPORT void rpdstart() { wavetap_start(); }
 WT_EXPORT void rpdstop() { wavetap_stop(); }

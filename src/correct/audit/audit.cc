@@ -1,8 +1,10 @@
-// libwavetap_audit.so: counts calls of CUDA, HIP and HSA functions at every level, through the dynamic
-// linker's audit interface (LD_AUDIT). Every binding of such a function, by the linker or by dlsym(), is sent
-// through a stub that counts and jumps on (stubs.S); the function itself is not touched.
+// libwavetap_audit.so: counts calls of CUDA, HIP and HSA functions at every level, through the
+// dynamic linker's audit interface (LD_AUDIT). Every binding of such a function, by the linker or
+// by dlsym(), is sent through a stub that counts and jumps on (stubs.S); the function itself is not
+// touched.
 //
-// The library lives in a link namespace of its own, with its own libc: it shares nothing with the program.
+// The library lives in a link namespace of its own, with its own libc: it shares nothing with the
+// program.
 #include <fcntl.h>
 #include <link.h>
 #include <sys/mman.h>
@@ -67,10 +69,10 @@ void open_log() {
   std::snprintf(path, sizeof path, "%s/%d", folder, static_cast<int>(getpid()));
   const int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return;
-  void* memory =
-      ftruncate(fd, wavetap::correct::kRedirectFileBytes) == 0
-          ? mmap(nullptr, wavetap::correct::kRedirectFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-          : MAP_FAILED;
+  void* memory = ftruncate(fd, wavetap::correct::kRedirectFileBytes) == 0
+                     ? mmap(nullptr, wavetap::correct::kRedirectFileBytes, PROT_READ | PROT_WRITE,
+                            MAP_SHARED, fd, 0)
+                     : MAP_FAILED;
   close(fd);
   if (memory == MAP_FAILED) return;
   const ssize_t length = readlink("/proc/self/exe", g_program, sizeof g_program - 1);
@@ -92,7 +94,8 @@ const char* name_of(uintptr_t cookie) {
   return map->l_name != nullptr && map->l_name[0] != '\0' ? map->l_name : g_program;
 }
 
-void* stub_for(const char* function, const char* from, const char* to, void* target, bool by_dlsym) {
+void* stub_for(const char* function, const char* from, const char* to, void* target,
+               bool by_dlsym) {
   const Lock lock;
   const uint32_t used = g_header->rows;
   for (uint32_t i = 0; i < used; ++i) {
@@ -126,14 +129,14 @@ WT_EXPORT unsigned la_objopen(link_map* map, Lmid_t, uintptr_t* cookie) {
   return LA_FLG_BINDTO | LA_FLG_BINDFROM;
 }
 
-WT_EXPORT uintptr_t la_symbind64(Elf64_Sym* symbol, unsigned, uintptr_t* from, uintptr_t* to, unsigned* flags,
-                                 const char* name) {
+WT_EXPORT uintptr_t la_symbind64(Elf64_Sym* symbol, unsigned, uintptr_t* from, uintptr_t* to,
+                                 unsigned* flags, const char* name) {
   if (g_header == nullptr || name == nullptr || symbol->st_value == 0 || !is_followed(name))
     return symbol->st_value;
   if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) return symbol->st_value;
   // Calls inside one library are no redirection.
   if (*from == *to) return symbol->st_value;
-  void* stub = stub_for(name, name_of(*from), name_of(*to), reinterpret_cast<void*>(symbol->st_value),
-                        (*flags & LA_SYMB_DLSYM) != 0);
+  void* stub = stub_for(name, name_of(*from), name_of(*to),
+                        reinterpret_cast<void*>(symbol->st_value), (*flags & LA_SYMB_DLSYM) != 0);
   return reinterpret_cast<uintptr_t>(stub);
 }

@@ -1,9 +1,9 @@
-// libwavetap_correct.so: the entry points through which programs ask for device figures. Each asks the real
-// function and corrects its answer; without WAVETAP_CORRECT, or when the call fails, the answer is passed on
-// as it is.
+// libwavetap_correct.so: the entry points through which programs ask for device figures. Each asks
+// the real function and corrects its answer; without WAVETAP_CORRECT, or when the call fails, the
+// answer is passed on as it is.
 //
-// The real function is the next one in the process, or, when HIP was loaded privately (a wheel's own copy),
-// the one of the loaded library by its path.
+// The real function is the next one in the process, or, when HIP was loaded privately (a wheel's
+// own copy), the one of the loaded library by its path.
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -64,7 +64,8 @@ void* real_function(const char* name, const char* stem) {
 
 constexpr int kNotSupported = 801;  // hipErrorNotSupported, CUDA_ERROR_NOT_SUPPORTED
 
-// A layer of entry points: the library that has them, and how it tells a device's place on the PCI bus.
+// A layer of entry points: the library that has them, and how it tells a device's place on the PCI
+// bus.
 struct Api {
   const char* layer;  // as in the trace
   const char* stem;
@@ -98,7 +99,8 @@ const Device* device_of(size_t api, int number) {
   if (number < 0 || number >= kMaxDevices) return nullptr;
   Device& device = g_devices[api][number];
   if (device.known.load(std::memory_order_acquire)) return &device;
-  const auto ask = reinterpret_cast<int (*)(char*, int, int)>(real_function(kApi[api].pci_function, kApi[api].stem));
+  const auto ask = reinterpret_cast<int (*)(char*, int, int)>(
+      real_function(kApi[api].pci_function, kApi[api].stem));
   char text[32] = {};
   const auto aside = of_recorder<void(int)>("wavetap_aside");
   if (aside != nullptr) aside(1);
@@ -107,7 +109,8 @@ const Device* device_of(size_t api, int number) {
   pthread_mutex_lock(&g_devices_lock);
   if (!device.known.load(std::memory_order_relaxed)) {
     for (size_t i = 0; i + 1 < sizeof device.pci && text[i] != '\0'; ++i)
-      device.pci[i] = static_cast<char>(text[i] >= 'A' && text[i] <= 'F' ? text[i] - 'A' + 'a' : text[i]);
+      device.pci[i] =
+          static_cast<char>(text[i] >= 'A' && text[i] <= 'F' ? text[i] - 'A' + 'a' : text[i]);
     device.known.store(true, std::memory_order_release);
   }
   pthread_mutex_unlock(&g_devices_lock);
@@ -131,7 +134,8 @@ void report(void* context, Field field, const char* before, const char* after) {
     corrected(kApi[asked.api].layer, asked.device, device.pci, trace_name(field), before, after);
 }
 
-int properties(size_t api, const char* name, const amd::HipPropertiesLayout& layout, void* result, int device) {
+int properties(size_t api, const char* name, const amd::HipPropertiesLayout& layout, void* result,
+               int device) {
   const auto real = reinterpret_cast<int (*)(void*, int)>(real_function(name, kApi[api].stem));
   if (real == nullptr) return kNotSupported;
   const int error = real(result, device);
@@ -162,28 +166,36 @@ using namespace wavetap::correct;
 
 // The unversioned name keeps HIP 5's layout in every release; HIP 6's headers call the other.
 WT_EXPORT int hipGetDeviceProperties(void* result, int device) {
-  return properties(kHip, "hipGetDeviceProperties", wavetap::amd::kHipPropertiesR0000, result, device);
+  return properties(kHip, "hipGetDeviceProperties", wavetap::amd::kHipPropertiesR0000, result,
+                    device);
 }
 WT_EXPORT int hipGetDevicePropertiesR0000(void* result, int device) {
-  return properties(kHip, "hipGetDevicePropertiesR0000", wavetap::amd::kHipPropertiesR0000, result, device);
+  return properties(kHip, "hipGetDevicePropertiesR0000", wavetap::amd::kHipPropertiesR0000, result,
+                    device);
 }
 WT_EXPORT int hipGetDevicePropertiesR0600(void* result, int device) {
-  return properties(kHip, "hipGetDevicePropertiesR0600", wavetap::amd::kHipPropertiesR0600, result, device);
+  return properties(kHip, "hipGetDevicePropertiesR0600", wavetap::amd::kHipPropertiesR0600, result,
+                    device);
 }
 WT_EXPORT int hipDeviceGetAttribute(int* value, int which, int device) {
-  return attribute(kHip, "hipDeviceGetAttribute", field_of_hip_attribute(which), value, which, device);
+  return attribute(kHip, "hipDeviceGetAttribute", field_of_hip_attribute(which), value, which,
+                   device);
 }
 WT_EXPORT int cuDeviceGetAttribute(int* value, int which, int device) {
-  return attribute(kCuda, "cuDeviceGetAttribute", field_of_cuda_attribute(which), value, which, device);
+  return attribute(kCuda, "cuDeviceGetAttribute", field_of_cuda_attribute(which), value, which,
+                   device);
 }
 WT_EXPORT int cudaGetDeviceProperties(void* result, int device) {
-  return properties(kCudart, "cudaGetDeviceProperties", wavetap::amd::kCudaProperties, result, device);
+  return properties(kCudart, "cudaGetDeviceProperties", wavetap::amd::kCudaProperties, result,
+                    device);
 }
 WT_EXPORT int cudaGetDeviceProperties_v2(void* result, int device) {
-  return properties(kCudart, "cudaGetDeviceProperties_v2", wavetap::amd::kCudaProperties, result, device);
+  return properties(kCudart, "cudaGetDeviceProperties_v2", wavetap::amd::kCudaProperties, result,
+                    device);
 }
 WT_EXPORT int cudaDeviceGetAttribute(int* value, int which, int device) {
-  return attribute(kCudart, "cudaDeviceGetAttribute", field_of_cuda_attribute(which), value, which, device);
+  return attribute(kCudart, "cudaDeviceGetAttribute", field_of_cuda_attribute(which), value, which,
+                   device);
 }
 
 void* wavetap::correct::corrected_function(const char* name) {
@@ -191,7 +203,8 @@ void* wavetap::correct::corrected_function(const char* name) {
     const char* name;
     void* function;
   };
-#define WT_ENTRY_OF(function) {#function, reinterpret_cast<void*>(&function)}
+#define WT_ENTRY_OF(function) \
+  { #function, reinterpret_cast < void*>(&function) }
   const Entry entries[] = {
       WT_ENTRY_OF(hipGetDeviceProperties),      WT_ENTRY_OF(hipGetDevicePropertiesR0000),
       WT_ENTRY_OF(hipGetDevicePropertiesR0600), WT_ENTRY_OF(hipDeviceGetAttribute),

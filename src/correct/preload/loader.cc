@@ -1,6 +1,6 @@
-// dlsym() in front of libc's, or of the recorder's. Programs that open a runtime themselves (Triton, Python's ctypes, CUDA's
-// runtime library) ask it for the functions that tell device figures and would bypass our symbols; when the answer is
-// one of a runtime, they get ours.
+// dlsym() in front of libc's, or of the recorder's. Programs that open a runtime themselves
+// (Triton, Python's ctypes, CUDA's runtime library) ask it for the functions that tell device
+// figures and would bypass our symbols; when the answer is one of a runtime, they get ours.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -41,10 +41,12 @@ bool is_in_runtime(void* function) {
 
 using namespace wavetap::correct;
 
-extern "C" __attribute__((used, visibility("hidden"))) wavetap::Choice wt_choose_dlsym(void* handle, const char* name,
-                                                                                       const char*, const void*) {
+extern "C" __attribute__((used, visibility("hidden"))) wavetap::Choice wt_choose_dlsym(
+    void* handle, const char* name, const char*, const void*) {
   void* const real = next_dlsym();
-  void* const ours = handle == RTLD_NEXT || handle == RTLD_DEFAULT || name == nullptr ? nullptr : corrected_function(name);
+  void* const ours = handle == RTLD_NEXT || handle == RTLD_DEFAULT || name == nullptr
+                         ? nullptr
+                         : corrected_function(name);
   if (ours == nullptr || real == nullptr) return {real, nullptr};
   void* const found = reinterpret_cast<void* (*)(void*, const char*)>(real)(handle, name);
   return {nullptr, found != nullptr && is_in_runtime(found) ? ours : found};

@@ -1,4 +1,5 @@
-// CUDA's driver interface, when something answers it: NVIDIA's library, or a layer that translates to HIP.
+// CUDA's driver interface, when something answers it: NVIDIA's library, or a layer that translates
+// to HIP.
 #include <fmt/format.h>
 
 #include <cctype>
@@ -38,7 +39,8 @@ std::string cuda_figures(std::vector<Figures>& figures) {
     if (get_name(name, sizeof name, device) == 0) one.name = name;
     const auto attribute = [&](int which) {
       int value = 0;
-      return get_attribute(&value, which, device) == 0 && value > 0 ? static_cast<uint64_t>(value) : 0;
+      return get_attribute(&value, which, device) == 0 && value > 0 ? static_cast<uint64_t>(value)
+                                                                    : 0;
     };
     one.arch = fmt::format("sm_{}{}", attribute(kMajor), attribute(kMinor));
     one.multiprocessors = attribute(kMultiprocessorCount);
@@ -49,8 +51,10 @@ std::string cuda_figures(std::vector<Figures>& figures) {
     size_t bytes = 0;
     if (total_memory != nullptr && total_memory(&bytes, device) == 0) one.vram_bytes = bytes;
     char address[64] = {};
-    if (pci_bus_id != nullptr && pci_bus_id(address, sizeof address, device) == 0) one.pci_address = address;
-    for (char& c : one.pci_address) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (pci_bus_id != nullptr && pci_bus_id(address, sizeof address, device) == 0)
+      one.pci_address = address;
+    for (char& c : one.pci_address)
+      c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     figures.push_back(std::move(one));
   }
   return "";

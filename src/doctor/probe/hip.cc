@@ -50,10 +50,11 @@ const HipApi& hip_api() {
     found.host_free = library.function<int(void*)>("hipHostFree");
     found.memcpy_ = library.function<int(void*, const void*, size_t, int)>("hipMemcpy");
     found.module_load_data = library.function<int(void**, const void*)>("hipModuleLoadData");
-    found.module_get_function = library.function<int(void**, void*, const char*)>("hipModuleGetFunction");
+    found.module_get_function =
+        library.function<int(void**, void*, const char*)>("hipModuleGetFunction");
     found.module_launch =
-        library.function<int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                             void*, void**, void**)>("hipModuleLaunchKernel");
+        library.function<int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                             unsigned, void*, void**, void**)>("hipModuleLaunchKernel");
     found.synchronize = library.function<int()>("hipDeviceSynchronize");
     return found;
   }();
@@ -97,7 +98,8 @@ std::string hip_figures(std::vector<Figures>& figures) {
     char address[64] = {};
     if (hip.get_pci_bus_id != nullptr && hip.get_pci_bus_id(address, sizeof address, device) == 0)
       one.pci_address = address;
-    for (char& c : one.pci_address) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (char& c : one.pci_address)
+      c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     figures.push_back(std::move(one));
   }
   return "";

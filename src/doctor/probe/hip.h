@@ -1,5 +1,5 @@
-// The few HIP calls the probes make. Signatures are the same from HIP 5 to 7, but for hipDeviceProp_t, whose
-// two layouts are read by offset.
+// The few HIP calls the probes make. Signatures are the same from HIP 5 to 7, but for
+// hipDeviceProp_t, whose two layouts are read by offset.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ struct HipApi {
   int (*memcpy_)(void*, const void*, size_t, int) = nullptr;
   int (*module_load_data)(void**, const void*) = nullptr;
   int (*module_get_function)(void**, void*, const char*) = nullptr;
-  int (*module_launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
-                       void**, void**) = nullptr;
+  int (*module_launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                       void*, void**, void**) = nullptr;
   int (*synchronize)() = nullptr;
 
   bool complete() const {

@@ -40,8 +40,8 @@ HsaStatus note_agent(HsaHandle agent, void* data) {
   uint32_t caches[4] = {};
   if (hsa.agent_get_info(agent, amd::kAgentCacheSize, caches) == 0) figures.l2_bytes = caches[1];
   const uint32_t bdf = number(amd::kAgentBdf);
-  figures.pci_address = fmt::format("{:04x}:{:02x}:{:02x}.{:x}", number(amd::kAgentDomain), bdf >> 8 & 0xff,
-                                    bdf >> 3 & 0x1f, bdf & 7);
+  figures.pci_address = fmt::format("{:04x}:{:02x}:{:02x}.{:x}", number(amd::kAgentDomain),
+                                    bdf >> 8 & 0xff, bdf >> 3 & 0x1f, bdf & 7);
   hsa.iterate_pools(agent, note_pool, &figures);
   static_cast<std::vector<Figures>*>(data)->push_back(std::move(figures));
   return 0;
@@ -57,23 +57,26 @@ const HsaApi& hsa_api() {
     found.shut_down = library.function<HsaStatus()>("hsa_shut_down");
     found.status_string = library.function<HsaStatus(HsaStatus, const char**)>("hsa_status_string");
     found.iterate_agents = library.function<HsaStatus(HsaCallback*, void*)>("hsa_iterate_agents");
-    found.agent_get_info = library.function<HsaStatus(HsaHandle, uint32_t, void*)>("hsa_agent_get_info");
-    found.iterate_pools =
-        library.function<HsaStatus(HsaHandle, HsaCallback*, void*)>("hsa_amd_agent_iterate_memory_pools");
+    found.agent_get_info =
+        library.function<HsaStatus(HsaHandle, uint32_t, void*)>("hsa_agent_get_info");
+    found.iterate_pools = library.function<HsaStatus(HsaHandle, HsaCallback*, void*)>(
+        "hsa_amd_agent_iterate_memory_pools");
     found.pool_get_info =
         library.function<HsaStatus(HsaHandle, uint32_t, void*)>("hsa_amd_memory_pool_get_info");
-    found.pool_allocate =
-        library.function<HsaStatus(HsaHandle, size_t, uint32_t, void**)>("hsa_amd_memory_pool_allocate");
+    found.pool_allocate = library.function<HsaStatus(HsaHandle, size_t, uint32_t, void**)>(
+        "hsa_amd_memory_pool_allocate");
     found.pool_free = library.function<HsaStatus(void*)>("hsa_amd_memory_pool_free");
     found.allow_access =
         library.function<HsaStatus(uint32_t, const HsaHandle*, const uint32_t*, const void*)>(
             "hsa_amd_agents_allow_access");
     found.signal_create =
-        library.function<HsaStatus(int64_t, uint32_t, const HsaHandle*, HsaHandle*)>("hsa_signal_create");
+        library.function<HsaStatus(int64_t, uint32_t, const HsaHandle*, HsaHandle*)>(
+            "hsa_signal_create");
     found.signal_wait = library.function<int64_t(HsaHandle, uint32_t, int64_t, uint64_t, uint32_t)>(
         "hsa_signal_wait_scacquire");
-    found.async_copy = library.function<HsaStatus(void*, HsaHandle, const void*, HsaHandle, size_t, uint32_t,
-                                                  const HsaHandle*, HsaHandle)>("hsa_amd_memory_async_copy");
+    found.async_copy =
+        library.function<HsaStatus(void*, HsaHandle, const void*, HsaHandle, size_t, uint32_t,
+                                   const HsaHandle*, HsaHandle)>("hsa_amd_memory_async_copy");
     return found;
   }();
   return api;

@@ -1,5 +1,5 @@
-// The few HSA calls the probes make, declared from the HSA runtime specification: handles are 64-bit, results
-// and attributes (amd/hsa_info.h) 32-bit.
+// The few HSA calls the probes make, declared from the HSA runtime specification: handles are
+// 64-bit, results and attributes (amd/hsa_info.h) 32-bit.
 #pragma once
 
 #include <cstddef>
@@ -29,13 +29,13 @@ struct HsaApi {
   HsaStatus (*allow_access)(uint32_t, const HsaHandle*, const uint32_t*, const void*) = nullptr;
   HsaStatus (*signal_create)(int64_t, uint32_t, const HsaHandle*, HsaHandle*) = nullptr;
   int64_t (*signal_wait)(HsaHandle, uint32_t, int64_t, uint64_t, uint32_t) = nullptr;
-  HsaStatus (*async_copy)(void*, HsaHandle, const void*, HsaHandle, size_t, uint32_t, const HsaHandle*,
-                          HsaHandle) = nullptr;
+  HsaStatus (*async_copy)(void*, HsaHandle, const void*, HsaHandle, size_t, uint32_t,
+                          const HsaHandle*, HsaHandle) = nullptr;
 
   bool can_copy() const { return allow_access && signal_create && signal_wait && async_copy; }
   bool complete() const {
-    return init && iterate_agents && agent_get_info && iterate_pools && pool_get_info && pool_allocate &&
-           pool_free;
+    return init && iterate_agents && agent_get_info && iterate_pools && pool_get_info &&
+           pool_allocate && pool_free;
   }
 };
 const HsaApi& hsa_api();

@@ -1,5 +1,5 @@
-// wavetap-probe: the part of the doctor that touches the GPU, in a process of its own so that a crash or a
-// hang is an observation. Started by wavetap, one task per process:
+// wavetap-probe: the part of the doctor that touches the GPU, in a process of its own so that a
+// crash or a hang is an observation. Started by wavetap, one task per process:
 //
 //   wavetap-probe truth hsa|hip|cuda   what the devices say of themselves through one layer
 //   wavetap-probe run NAME             one active probe
@@ -36,7 +36,9 @@ int tell_truth(FILE* output, const std::string& layer) {
   const bool hsa = layer == "hsa", hip = layer == "hip";
   if (!hsa && !hip && layer != "cuda") return 64;
   std::vector<Figures> figures;
-  const std::string error = hsa ? hsa_figures(figures) : hip ? hip_figures(figures) : cuda_figures(figures);
+  const std::string error = hsa   ? hsa_figures(figures)
+                            : hip ? hip_figures(figures)
+                                  : cuda_figures(figures);
   const Library& library = hsa ? hsa_library() : hip ? hip_library() : cuda_library();
   ordered_json line = {{"layer", layer}, {"library", library.path()}, {"error", error}};
   line["devices"] = ordered_json::array();
@@ -75,7 +77,9 @@ int run_probe(FILE* output, const std::string& name) {
 int main(int argc, char** argv) {
   using namespace wavetap::doctor::probe;
   if (argc != 3) {
-    fmt::print(stderr, "wavetap-probe: error: command line: not for direct use; see wavetap doctor --help\n");
+    fmt::print(
+        stderr,
+        "wavetap-probe: error: command line: not for direct use; see wavetap doctor --help\n");
     return 64;
   }
   FILE* output = claim_output();

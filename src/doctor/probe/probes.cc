@@ -78,21 +78,26 @@ class Session {
     arch_ = hip_arch(0);
     const std::span<const std::byte> code = device_code(arch_);
     if (code.empty()) {
-      skip_ = fmt::format("no probe kernels for {} in this build", arch_.empty() ? "this device" : arch_);
+      skip_ = fmt::format("no probe kernels for {} in this build",
+                          arch_.empty() ? "this device" : arch_);
       return;
     }
     call("hipModuleLoadData", hip_api().module_load_data(&module_, code.data()));
   }
-  void launch(const char* kernel, unsigned groups, unsigned group_size, std::vector<void*> arguments) {
+  void launch(const char* kernel, unsigned groups, unsigned group_size,
+              std::vector<void*> arguments) {
     start(kernel, groups, group_size, std::move(arguments));
     if (good()) call("hipDeviceSynchronize", hip_api().synchronize());
   }
-  void start(const char* kernel, unsigned groups, unsigned group_size, std::vector<void*> arguments) {
+  void start(const char* kernel, unsigned groups, unsigned group_size,
+             std::vector<void*> arguments) {
     void* function = nullptr;
-    if (good()) call("hipModuleGetFunction", hip_api().module_get_function(&function, module_, kernel));
+    if (good())
+      call("hipModuleGetFunction", hip_api().module_get_function(&function, module_, kernel));
     if (good()) {
-      call("hipModuleLaunchKernel", hip_api().module_launch(function, groups, 1, 1, group_size, 1, 1, 0,
-                                                            nullptr, arguments.data(), nullptr));
+      call("hipModuleLaunchKernel",
+           hip_api().module_launch(function, groups, 1, 1, group_size, 1, 1, 0, nullptr,
+                                   arguments.data(), nullptr));
     }
   }
   void use_module(void* module) { module_ = module; }
@@ -106,8 +111,8 @@ class Session {
 };
 
 template <class T>
-Verdict compare(Session& session, const std::vector<T>& got, const std::function<T(size_t)>& expected,
-                const std::string& what) {
+Verdict compare(Session& session, const std::vector<T>& got,
+                const std::function<T(size_t)>& expected, const std::string& what) {
   if (!session.good()) return session.verdict();
   size_t wrong = 0, first = 0;
   for (size_t i = 0; i < got.size(); ++i) {
@@ -119,8 +124,8 @@ Verdict compare(Session& session, const std::vector<T>& got, const std::function
     if (!same && wrong++ == 0) first = i;
   }
   if (wrong == 0) return passed(what);
-  return failed(fmt::format("{}: {} of {} values are wrong, the first at {}: {} instead of {}", what, wrong,
-                            got.size(), first, got[first], expected(first)));
+  return failed(fmt::format("{}: {} of {} values are wrong, the first at {}: {} instead of {}",
+                            what, wrong, got.size(), first, got[first], expected(first)));
 }
 
 // --- The probes
@@ -132,7 +137,8 @@ Verdict probe_init() {
   if (agents.empty()) return failed("HSA starts and finds no GPU");
   const Session session;
   if (!session.good()) return session.verdict();
-  return passed(fmt::format("HSA and HIP start, {} GPU{}", agents.size(), agents.size() == 1 ? "" : "s"));
+  return passed(
+      fmt::format("HSA and HIP start, {} GPU{}", agents.size(), agents.size() == 1 ? "" : "s"));
 }
 
 struct PoolTest {
@@ -153,8 +159,8 @@ HsaStatus try_pool(HsaHandle pool, void* data) {
   void* memory = nullptr;
   const HsaStatus got = hsa.pool_allocate(pool, kBytes, 0, &memory);
   if (got != 0) {
-    test.error = fmt::format("allocating from pool {} of a {}: {}", test.pools, test.is_gpu ? "GPU" : "CPU",
-                             hsa_text(got));
+    test.error = fmt::format("allocating from pool {} of a {}: {}", test.pools,
+                             test.is_gpu ? "GPU" : "CPU", hsa_text(got));
     return 0;
   }
   if (!test.is_gpu) {
@@ -231,7 +237,8 @@ Verdict probe_copy_engine() {
                         size_t bytes) -> std::string {
     HsaHandle signal{};
     HsaStatus status = hsa.signal_create(1, 0, nullptr, &signal);
-    if (status == 0) status = hsa.async_copy(to, to_agent, from, from_agent, bytes, 0, nullptr, signal);
+    if (status == 0)
+      status = hsa.async_copy(to, to_agent, from, from_agent, bytes, 0, nullptr, signal);
     if (status != 0) return hsa_text(status);
     constexpr uint32_t kLess = 2, kBlocked = 0;
     hsa.signal_wait(signal, kLess, 1, UINT64_MAX, kBlocked);
@@ -254,8 +261,8 @@ Verdict probe_copy_engine() {
     size_t wrong = 0;
     for (size_t i = 0; i < words; ++i) wrong += values[i] == value(i) ? 0 : 1;
     if (wrong != 0)
-      return failed(
-          fmt::format("{} KiB to the GPU and back: {} of {} words are wrong", bytes >> 10, wrong, words));
+      return failed(fmt::format("{} KiB to the GPU and back: {} of {} words are wrong", bytes >> 10,
+                                wrong, words));
     hsa.pool_free(host);
     hsa.pool_free(device);
   }
@@ -273,7 +280,8 @@ Verdict copy_and_compare(bool on_device) {
     const auto value = [&](size_t i) { return static_cast<uint32_t>(i * 2654435761u + words); };
     for (const bool pinned : {false, true}) {
       std::vector<uint32_t> pageable(pinned ? 0 : words);
-      auto* source = pinned ? static_cast<uint32_t*>(session.host_memory(bytes, 0)) : pageable.data();
+      auto* source =
+          pinned ? static_cast<uint32_t*>(session.host_memory(bytes, 0)) : pageable.data();
       void* first = session.device_memory(bytes);
       void* second = session.device_memory(bytes);
       if (!session.good()) return session.verdict();
@@ -283,10 +291,10 @@ Verdict copy_and_compare(bool on_device) {
       std::memset(source, 0, bytes);
       session.copy(source, on_device ? second : first, bytes, kDeviceToHost);
       const std::vector<uint32_t> got(source, source + words);
-      const Verdict verdict =
-          compare<uint32_t>(session, got, value,
-                            fmt::format("{} KiB from {} memory to the GPU{} and back", bytes >> 10,
-                                        pinned ? "pinned" : "pageable", on_device ? ", on it" : ""));
+      const Verdict verdict = compare<uint32_t>(
+          session, got, value,
+          fmt::format("{} KiB from {} memory to the GPU{} and back", bytes >> 10,
+                      pinned ? "pinned" : "pageable", on_device ? ", on it" : ""));
       if (verdict.outcome != Outcome::kPassed) return verdict;
       hip_api().free_(first);
       hip_api().free_(second);
@@ -310,8 +318,8 @@ Verdict probe_saxpy() {
   float a = 2;
   session.launch("saxpy", kCount / 64, 64, {&n, &a, &dx, &dy});
   return compare<float>(
-      session, session.download<float>(dy, kCount), [](size_t i) { return 2.0f * static_cast<float>(i) + 1; },
-      "saxpy on " + session.arch());
+      session, session.download<float>(dy, kCount),
+      [](size_t i) { return 2.0f * static_cast<float>(i) + 1; }, "saxpy on " + session.arch());
 }
 
 Verdict probe_lds() {
@@ -337,7 +345,8 @@ Verdict probe_atomics() {
       session, session.download<uint32_t>(counters, 3),
       [](size_t i) { return i == 0   ? 1024u
                             : i == 1 ? 1023u
-                                     : 0u; }, "atomic add, max, compare-and-swap");
+                                     : 0u; },
+      "atomic add, max, compare-and-swap");
 }
 
 Verdict probe_scratch() {
@@ -351,7 +360,8 @@ Verdict probe_scratch() {
   // 7 is odd, so every slot is read once: 64 i + the sum of squares below 64.
   return compare<uint32_t>(
       session, session.download<uint32_t>(out, kCount),
-      [](size_t i) { return static_cast<uint32_t>(64 * i + 85344); }, "private arrays in scratch memory");
+      [](size_t i) { return static_cast<uint32_t>(64 * i + 85344); },
+      "private arrays in scratch memory");
 }
 
 Verdict probe_printf() {
@@ -395,7 +405,8 @@ Verdict probe_coherence() {
     }
   }
   session.call("hipDeviceSynchronize", hip_api().synchronize());
-  return session.good() ? passed(fmt::format("{} rounds of ping-pong", kRounds)) : session.verdict();
+  return session.good() ? passed(fmt::format("{} rounds of ping-pong", kRounds))
+                        : session.verdict();
 }
 
 Verdict probe_gemm() {
@@ -405,7 +416,8 @@ Verdict probe_gemm() {
   std::vector<float> a(kSize * kSize), b(kSize * kSize);
   for (uint32_t i = 0; i < kSize * kSize; ++i)
     a[i] = static_cast<float>(i % 7), b[i] = static_cast<float>(i % 5) - 2;
-  void *da = session.upload(a), *db = session.upload(b), *dc = session.device_memory(kSize * kSize * 4);
+  void *da = session.upload(a), *db = session.upload(b),
+       *dc = session.device_memory(kSize * kSize * 4);
   uint32_t n = kSize;
   session.launch("gemm", kSize * kSize / 64, 64, {&n, &da, &db, &dc});
   const auto expected = [&](size_t i) {
@@ -418,7 +430,9 @@ Verdict probe_gemm() {
 }
 
 // The value of channel c at pixel i; small integers, exact in half precision.
-float pixel(size_t i, int c) { return static_cast<float>((i * 3 + static_cast<size_t>(c) * 5) % 9) - 4; }
+float pixel(size_t i, int c) {
+  return static_cast<float>((i * 3 + static_cast<size_t>(c) * 5) % 9) - 4;
+}
 float weight(int k, int c) { return static_cast<float>((k + c) % 5) - 2; }
 
 uint16_t to_half(float value) {
@@ -436,7 +450,8 @@ float convolved(int n, size_t i, int channels) {
   for (int k = 0; k < 9; ++k) {
     const int sy = y + k / 3 - 1, sx = x + k % 3 - 1;
     if (sy < 0 || sy >= n || sx < 0 || sx >= n) continue;
-    for (int c = 0; c < channels; ++c) sum += pixel(static_cast<size_t>(sy * n + sx), c) * weight(k, c);
+    for (int c = 0; c < channels; ++c)
+      sum += pixel(static_cast<size_t>(sy * n + sx), c) * weight(k, c);
   }
   return sum;
 }
@@ -451,7 +466,8 @@ Verdict convolution(int size, bool half) {
     std::vector<uint16_t> image, filter;
     for (size_t i = 0; i < count; ++i)
       image.insert(image.end(), {to_half(pixel(i, 0)), to_half(pixel(i, 1))});
-    for (int k = 0; k < 9; ++k) filter.insert(filter.end(), {to_half(weight(k, 0)), to_half(weight(k, 1))});
+    for (int k = 0; k < 9; ++k)
+      filter.insert(filter.end(), {to_half(weight(k, 0)), to_half(weight(k, 1))});
     in = session.upload(image), kernel = session.upload(filter);
   } else {
     std::vector<float> image, filter;
@@ -464,12 +480,14 @@ Verdict convolution(int size, bool half) {
   session.launch(half ? "conv_f16" : "conv_f32", static_cast<unsigned>((count + 63) / 64), 64,
                  {&n, &in, &kernel, &out});
   return compare<float>(
-      session, session.download<float>(out, count), [&](size_t i) { return convolved(size, i, channels); },
+      session, session.download<float>(out, count),
+      [&](size_t i) { return convolved(size, i, channels); },
       fmt::format("{0} x {0} convolution in {1} precision", size, half ? "half" : "single"));
 }
 
 Verdict probe_conv() {
-  // The sizes at which libraries change their algorithm; half precision is where dot products come in.
+  // The sizes at which libraries change their algorithm; half precision is where dot products come
+  // in.
   for (const bool half : {false, true}) {
     for (const int size : {16, 32, 44, 64}) {
       const Verdict verdict = convolution(size, half);

@@ -1,5 +1,5 @@
-// The active probes, run one per process. Each returns what it found; a crash, a fault or a hang is seen by
-// the parent, which knows how to read the remains.
+// The active probes, run one per process. Each returns what it found; a crash, a fault or a hang is
+// seen by the parent, which knows how to read the remains.
 #pragma once
 
 #include <string>

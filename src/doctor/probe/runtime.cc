@@ -14,17 +14,20 @@ Library::Library(const std::vector<const char*>& names) {
   }
 }
 
-void* Library::symbol(const char* name) const { return handle_ == nullptr ? nullptr : dlsym(handle_, name); }
+void* Library::symbol(const char* name) const {
+  return handle_ == nullptr ? nullptr : dlsym(handle_, name);
+}
 
 std::string Library::path() const {
   link_map* map = nullptr;
-  if (handle_ == nullptr || dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr) return "";
+  if (handle_ == nullptr || dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr)
+    return "";
   return map->l_name;
 }
 
 const Library& hip_library() {
-  static const Library library({"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
-                                "/opt/rocm/lib/libamdhip64.so"});
+  static const Library library({"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6",
+                                "libamdhip64.so.5", "/opt/rocm/lib/libamdhip64.so"});
   return library;
 }
 

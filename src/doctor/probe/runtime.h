@@ -1,5 +1,5 @@
-// The runtimes as this process finds them: libraries opened by name, functions by symbol. The probe links
-// none of them, so that it starts everywhere and says what is missing.
+// The runtimes as this process finds them: libraries opened by name, functions by symbol. The probe
+// links none of them, so that it starts everywhere and says what is missing.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,12 @@
 // A second, deliberately plain account of what memory instructions do, to compare the engine with.
 //
 // Everything is one lane and one byte at a time, and an operation is understood from its name alone
-// ("global_load_sbyte_d16_hi"). Nothing of the engine's handlers is used; operands come from the decoder.
+// ("global_load_sbyte_d16_hi"). Nothing of the engine's handlers is used; operands come from the
+// decoder.
 //
 // RefMachine is a copy of all state an instruction may touch. A test copies the machine, runs the
-// instruction on both, and compares everything: what must not change is checked as much as what must.
+// instruction on both, and compares everything: what must not change is checked as much as what
+// must.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,12 +35,15 @@ struct RefMachine {
   uint64_t exec = 0;
 
   explicit RefMachine(TestMachine& machine)
-      : lanes(machine.wave.lanes), v(machine.wave.v, machine.wave.v + size_t{machine.wave.vgpr_count} * lanes),
+      : lanes(machine.wave.lanes),
+        v(machine.wave.v, machine.wave.v + size_t{machine.wave.vgpr_count} * lanes),
         a(machine.wave.a, machine.wave.a + size_t{machine.wave.agpr_count} * lanes),
-        s(machine.wave.s, machine.wave.s + isa::slot::kCount), lds(bytes(machine.wave.lds, machine.wave.lds_bytes)),
+        s(machine.wave.s, machine.wave.s + isa::slot::kCount),
+        lds(bytes(machine.wave.lds, machine.wave.lds_bytes)),
         scratch(bytes(machine.wave.scratch, size_t{machine.wave.scratch_bytes_per_lane} * lanes)),
         data(bytes(machine.memory.lookup({TestMachine::kData}).host, TestMachine::kDataBytes)),
-        scratch_per_lane(machine.wave.scratch_bytes_per_lane), exec(machine.wave.exec()) {}
+        scratch_per_lane(machine.wave.scratch_bytes_per_lane),
+        exec(machine.wave.exec()) {}
 
   static std::vector<uint8_t> bytes(const std::byte* at, size_t size) {
     const auto* first = reinterpret_cast<const uint8_t*>(at);
@@ -47,11 +52,13 @@ struct RefMachine {
   bool active(int lane) const { return (exec >> lane & 1) != 0; }
   uint32_t& reg(const isa::Operand& operand, int index, int lane) {
     auto& file = operand.kind == isa::OperandKind::kAgpr ? a : v;
-    return file[size_t{operand.index + static_cast<uint32_t>(index)} * static_cast<size_t>(lanes) + static_cast<size_t>(lane)];
+    return file[size_t{operand.index + static_cast<uint32_t>(index)} * static_cast<size_t>(lanes) +
+                static_cast<size_t>(lane)];
   }
   uint32_t scalar(const isa::Operand& operand, int index = 0) const {
     if (operand.kind == isa::OperandKind::kNone) return 0;
-    if (operand.kind == isa::OperandKind::kImm) return static_cast<uint32_t>(operand.imm >> 32 * index);
+    if (operand.kind == isa::OperandKind::kImm)
+      return static_cast<uint32_t>(operand.imm >> 32 * index);
     return s[operand.index + static_cast<size_t>(index)];
   }
 
@@ -62,27 +69,31 @@ struct RefMachine {
     return global_byte(address);
   }
   uint8_t* global_byte(uint64_t address) {
-    return address >= data_base && address - data_base < data.size() ? &data[address - data_base] : nullptr;
+    return address >= data_base && address - data_base < data.size() ? &data[address - data_base]
+                                                                     : nullptr;
   }
   uint8_t* lds_byte(uint32_t at) { return at < lds.size() ? &lds[at] : nullptr; }
   uint8_t* scratch_byte(uint32_t at, int lane) {
     if (at >= scratch_per_lane) return nullptr;
-    return &scratch[size_t{at / 4} * 4 * static_cast<size_t>(lanes) + static_cast<size_t>(lane) * 4 + at % 4];
+    return &scratch[size_t{at / 4} * 4 * static_cast<size_t>(lanes) +
+                    static_cast<size_t>(lane) * 4 + at % 4];
   }
 
   // Compares with the machine after it ran.
   void expect_same(TestMachine& machine, const std::string& what) const {
     const RefMachine now(machine);
     const auto first_difference = [](const auto& x, const auto& y) {
-      if (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof x[0]) == 0) return int64_t{-1};
+      if (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof x[0]) == 0)
+        return int64_t{-1};
       for (size_t i = 0; i < x.size(); ++i)
         if (x[i] != y[i]) return static_cast<int64_t>(i);
       return int64_t{-1};
     };
     const auto check = [&](const char* name, const auto& expected, const auto& got, int row) {
       const int64_t at = first_difference(expected, got);
-      EXPECT_EQ(at, -1) << what << ": " << name << "[" << at / row << "] lane/byte " << at % row << std::hex << ": expected 0x"
-                        << +expected[static_cast<size_t>(at)] << ", got 0x" << +got[static_cast<size_t>(at)];
+      EXPECT_EQ(at, -1) << what << ": " << name << "[" << at / row << "] lane/byte " << at % row
+                        << std::hex << ": expected 0x" << +expected[static_cast<size_t>(at)]
+                        << ", got 0x" << +got[static_cast<size_t>(at)];
     };
     check("v", v, now.v, lanes);
     check("a", a, now.a, lanes);
@@ -103,14 +114,16 @@ struct MemoryName {
   std::string operation;   // atomics: "add", "smin", "fadd", …
 };
 
-inline bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+inline bool contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
 
 // Understands flat_*, global_*, scratch_* and buffer_*.
 inline MemoryName read_memory_name(const std::string& name) {
   MemoryName result;
-  static const std::map<std::string, int> kWidths = {{"dword", 4},  {"dwordx2", 8}, {"dwordx3", 12}, {"dwordx4", 16},
-                                                     {"ubyte", 1},  {"sbyte", 1},   {"ushort", 2},   {"sshort", 2},
-                                                     {"short", 2},  {"byte", 1}};
+  static const std::map<std::string, int> kWidths = {
+      {"dword", 4}, {"dwordx2", 8}, {"dwordx3", 12}, {"dwordx4", 16}, {"ubyte", 1},
+      {"sbyte", 1}, {"ushort", 2},  {"sshort", 2},   {"short", 2},    {"byte", 1}};
   const size_t first = name.find('_') + 1;
   std::string rest = name.substr(first);
   const auto take = [&](const char* prefix) {
@@ -133,7 +146,8 @@ inline MemoryName read_memory_name(const std::string& name) {
     result.kind = MemoryName::kAtomic;
     result.bytes = contains(rest, "_x2") || contains(rest, "_f64") ? 8 : 4;
     if (const size_t at = rest.find("_x2"); at != std::string::npos) rest = rest.substr(0, at);
-    static const std::map<std::string, std::string> kFloat = {{"add_f32", "fadd"}, {"add_f64", "fadd"}, {"min_f64", "fmin"}, {"max_f64", "fmax"}};
+    static const std::map<std::string, std::string> kFloat = {
+        {"add_f32", "fadd"}, {"add_f64", "fadd"}, {"min_f64", "fmin"}, {"max_f64", "fmax"}};
     const auto renamed = kFloat.find(rest);
     result.operation = renamed == kFloat.end() ? rest : renamed->second;
   }
@@ -153,7 +167,8 @@ inline uint64_t as_bits(double value, int bytes) {
 inline double half_value(uint32_t bits) {
   const int exponent = static_cast<int>(bits >> 10 & 31);
   const double fraction = bits & 1023;
-  double value = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(fraction + 1024, exponent - 25);
+  double value =
+      exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(fraction + 1024, exponent - 25);
   if (exponent == 31) value = fraction == 0 ? INFINITY : NAN;
   return (bits & 0x8000) != 0 ? -value : value;
 }
@@ -171,10 +186,14 @@ inline uint32_t nearest_code(double wanted, double (*value_of)(uint32_t)) {
   return code | (std::signbit(wanted) ? 0x8000u : 0);
 }
 
-// The new value in memory. a, b: operands in register order (for cmpswap: new value, compare value).
-inline uint64_t ref_atomic(const std::string& operation, int bytes, uint64_t old, uint64_t a, uint64_t b) {
+// The new value in memory. a, b: operands in register order (for cmpswap: new value, compare
+// value).
+inline uint64_t ref_atomic(const std::string& operation, int bytes, uint64_t old, uint64_t a,
+                           uint64_t b) {
   const uint64_t mask = bytes == 8 ? ~uint64_t{0} : 0xffffffffu;
-  const auto sign = [&](uint64_t x) { return bytes == 8 ? static_cast<int64_t>(x) : static_cast<int64_t>(static_cast<int32_t>(x)); };
+  const auto sign = [&](uint64_t x) {
+    return bytes == 8 ? static_cast<int64_t>(x) : static_cast<int64_t>(static_cast<int32_t>(x));
+  };
   if (operation == "add") return (old + a) & mask;
   if (operation == "sub") return (old - a) & mask;
   if (operation == "rsub") return (a - old) & mask;
@@ -194,7 +213,9 @@ inline uint64_t ref_atomic(const std::string& operation, int bytes, uint64_t old
   if (operation == "mskor") return (old & ~a) | b;
   if (operation == "wrap") return old >= a ? old - a : (old + b) & mask;
   if (operation == "fadd" && bytes == 4)
-    return as_bits(std::bit_cast<float>(static_cast<uint32_t>(old)) + std::bit_cast<float>(static_cast<uint32_t>(a)), 4);
+    return as_bits(std::bit_cast<float>(static_cast<uint32_t>(old)) +
+                       std::bit_cast<float>(static_cast<uint32_t>(a)),
+                   4);
   if (operation == "fadd") return as_bits(as_float(old, 8) + as_float(a, 8), 8);
   if (operation == "fmin") return as_float(a, bytes) < as_float(old, bytes) ? a : old;
   if (operation == "fmax") return as_float(a, bytes) > as_float(old, bytes) ? a : old;
@@ -213,31 +234,35 @@ inline uint64_t ref_atomic(const std::string& operation, int bytes, uint64_t old
 
 // --- One element between registers and bytes.
 
-inline void ref_load(RefMachine& ref, const MemoryName& name, const isa::Operand& dst, int lane, const uint8_t* bytes) {
+inline void ref_load(RefMachine& ref, const MemoryName& name, const isa::Operand& dst, int lane,
+                     const uint8_t* bytes) {
   if (name.bytes >= 4) {
     for (int r = 0; r < name.bytes / 4; ++r) std::memcpy(&ref.reg(dst, r, lane), bytes + 4 * r, 4);
     return;
   }
   uint32_t value = bytes[0] | (name.bytes == 2 ? uint32_t{bytes[1]} << 8 : 0);
-  if (name.is_signed && (bytes[name.bytes - 1] & 0x80) != 0) value |= name.bytes == 2 ? 0xffff0000u : 0xffffff00u;
+  if (name.is_signed && (bytes[name.bytes - 1] & 0x80) != 0)
+    value |= name.bytes == 2 ? 0xffff0000u : 0xffffff00u;
   uint32_t& reg = ref.reg(dst, 0, lane);
   if (name.half < 0) reg = value;
   if (name.half == 0) reg = (reg & 0xffff0000u) | (value & 0xffff);
   if (name.half == 1) reg = (reg & 0x0000ffffu) | value << 16;
 }
 
-inline void ref_store(RefMachine& ref, const MemoryName& name, const isa::Operand& src, int lane, uint8_t* bytes) {
+inline void ref_store(RefMachine& ref, const MemoryName& name, const isa::Operand& src, int lane,
+                      uint8_t* bytes) {
   for (int i = 0; i < name.bytes; ++i) {
     const int shift = 8 * (i % 4) + (name.half == 1 ? 16 : 0);
     bytes[i] = static_cast<uint8_t>(ref.reg(src, i / 4, lane) >> shift);
   }
 }
 
-// Carries out a load, store or atomic whose element of lane l has its byte i at where(l, i); where()
-// returns null for a byte outside. An access with a byte outside reads zero and writes nothing; with
-// `by_byte` only those bytes do.
+// Carries out a load, store or atomic whose element of lane l has its byte i at where(l, i);
+// where() returns null for a byte outside. An access with a byte outside reads zero and writes
+// nothing; with `by_byte` only those bytes do.
 template <class Where>
-void ref_access(RefMachine& ref, const isa::Inst& inst, const MemoryName& name, Where where, bool by_byte = false) {
+void ref_access(RefMachine& ref, const isa::Inst& inst, const MemoryName& name, Where where,
+                bool by_byte = false) {
   struct Access {
     int lane;
     uint8_t* at[16];
@@ -256,7 +281,8 @@ void ref_access(RefMachine& ref, const isa::Inst& inst, const MemoryName& name, 
     uint8_t bytes[16] = {};
     for (int i = 0; i < name.bytes; ++i) outside |= access.at[i] == nullptr;
     if (by_byte && name.kind != MemoryName::kAtomic) outside = false;
-    for (int i = 0; i < name.bytes && !outside; ++i) bytes[i] = access.at[i] == nullptr ? 0 : *access.at[i];
+    for (int i = 0; i < name.bytes && !outside; ++i)
+      bytes[i] = access.at[i] == nullptr ? 0 : *access.at[i];
     if (name.kind == MemoryName::kLoad) {
       ref_load(ref, name, inst.dst, lane, bytes);
       continue;
@@ -267,15 +293,18 @@ void ref_access(RefMachine& ref, const isa::Inst& inst, const MemoryName& name, 
     } else {
       const auto operand = [&](int index) {
         const int per = name.bytes / 4;
-        return ref.reg(inst.src[0], index * per, lane) | (per == 2 ? uint64_t{ref.reg(inst.src[0], index * per + 1, lane)} << 32 : 0);
+        return ref.reg(inst.src[0], index * per, lane) |
+               (per == 2 ? uint64_t{ref.reg(inst.src[0], index * per + 1, lane)} << 32 : 0);
       };
       uint64_t old = 0;
       std::memcpy(&old, bytes, static_cast<size_t>(name.bytes));
       const bool two = contains(name.operation, "cmpswap");
-      const uint64_t next = ref_atomic(name.operation, name.bytes, old, operand(0), two ? operand(1) : 0);
+      const uint64_t next =
+          ref_atomic(name.operation, name.bytes, old, operand(0), two ? operand(1) : 0);
       std::memcpy(result, &next, static_cast<size_t>(name.bytes));
       if (inst.dst.kind != isa::OperandKind::kNone)
-        for (int r = 0; r < name.bytes / 4; ++r) ref.reg(inst.dst, r, lane) = static_cast<uint32_t>(old >> 32 * r);
+        for (int r = 0; r < name.bytes / 4; ++r)
+          ref.reg(inst.dst, r, lane) = static_cast<uint32_t>(old >> 32 * r);
     }
     for (int i = 0; i < name.bytes && !outside; ++i)
       if (access.at[i] != nullptr) *access.at[i] = result[i];
@@ -302,7 +331,10 @@ inline uint32_t random_word(std::mt19937_64& random, Domain domain) {
   }
 }
 
-inline bool is_floating(const std::string& name) { return contains(name, "_f32") || contains(name, "_f64") || contains(name, "f16") || contains(name, "_fm") || contains(name, "_fcmp"); }
+inline bool is_floating(const std::string& name) {
+  return contains(name, "_f32") || contains(name, "_f64") || contains(name, "f16") ||
+         contains(name, "_fm") || contains(name, "_fcmp");
+}
 
 // What to fill the machine with so that `name` meets interesting values.
 inline std::vector<Domain> domains_of(const std::string& name, bool is_atomic) {
@@ -312,8 +344,10 @@ inline std::vector<Domain> domains_of(const std::string& name, bool is_atomic) {
 }
 
 // Fills registers, memory, LDS and scratch.
-inline void randomize(TestMachine& machine, std::mt19937_64& random, Domain domain = Domain::kAnyBits) {
-  for (size_t i = 0; i < size_t{machine.wave.vgpr_count + machine.wave.agpr_count} * machine.wave.lanes; ++i)
+inline void randomize(TestMachine& machine, std::mt19937_64& random,
+                      Domain domain = Domain::kAnyBits) {
+  for (size_t i = 0;
+       i < size_t{machine.wave.vgpr_count + machine.wave.agpr_count} * machine.wave.lanes; ++i)
     machine.wave.v[i] = random_word(random, domain);
   const auto fill = [&](std::byte* at, size_t size) {
     for (size_t i = 0; i + 4 <= size; i += 4) {

@@ -1,7 +1,8 @@
 // sweep(): every instruction of an encoding family that a target has, by trying all opcode numbers.
 //
-// Tests of whole families start here instead of from a list of mnemonics: an instruction that a target has
-// cannot be forgotten, and no assembler spelling is needed. The decoder says what each encoding is.
+// Tests of whole families start here instead of from a list of mnemonics: an instruction that a
+// target has cannot be forgotten, and no assembler spelling is needed. The decoder says what each
+// encoding is.
 //
 // Layouts: "AMD Instinct MI200 ISA", "RDNA 2 ISA" and "RDNA 3 ISA", chapter "Microcode formats".
 #pragma once
@@ -23,8 +24,8 @@ namespace wavetap::emu {
 // The targets and wave sizes that tests of whole families run on.
 inline const std::vector<Shape>& test_shapes() {
   static const std::vector<Shape> shapes = {
-      {{9, 0, 8}, true},   {{9, 0, 10}, true},  {{9, 4, 2}, true},   {{10, 3, 0}, false},
-      {{10, 3, 0}, true},  {{11, 0, 0}, false}, {{11, 0, 0}, true},
+      {{9, 0, 8}, true},  {{9, 0, 10}, true},  {{9, 4, 2}, true},  {{10, 3, 0}, false},
+      {{10, 3, 0}, true}, {{11, 0, 0}, false}, {{11, 0, 0}, true},
   };
   return shapes;
 }
@@ -51,36 +52,39 @@ inline bool try_decode(uint32_t low, uint32_t high, const Shape& shape, Swept& o
   return true;
 }
 
-// Fields that the memory families share. Registers: address v2 (v[2:3]), data v4…v7, second data v8…v11,
-// result v12…v15; SGPRs s[8:11].
+// Fields that the memory families share. Registers: address v2 (v[2:3]), data v4…v7, second data
+// v8…v11, result v12…v15; SGPRs s[8:11].
 struct SweepFields {
-  bool returns = false;    // atomics: give back the old value (glc, sc0)
-  bool saddr = false;      // flat: s[8:9] instead of a 64-bit v[2:3]
-  bool no_vaddr = false;   // scratch with saddr only, or with neither
-  bool lds = false;        // LDS-DMA
-  bool bare = false;       // buffer: no operands at all, as cache control has
+  bool returns = false;   // atomics: give back the old value (glc, sc0)
+  bool saddr = false;     // flat: s[8:9] instead of a 64-bit v[2:3]
+  bool no_vaddr = false;  // scratch with saddr only, or with neither
+  bool lds = false;       // LDS-DMA
+  bool bare = false;      // buffer: no operands at all, as cache control has
   bool offen = false, idxen = false;
   bool accumulator = false;  // gfx90a: data and result in a4… instead of v4…
   int32_t offset = 0;
-  uint8_t offset1 = 0;     // ds: second 8-bit offset, when not 0
+  uint8_t offset1 = 0;  // ds: second 8-bit offset, when not 0
   uint8_t vdst = 12;
   uint8_t vaddr = 2;
-  uint8_t format = 0;      // mtbuf
+  uint8_t format = 0;  // mtbuf
 };
 
-inline std::vector<Swept> sweep_ds(const Shape& shape, const SweepFields& fields, bool gds = false) {
+inline std::vector<Swept> sweep_ds(const Shape& shape, const SweepFields& fields,
+                                   bool gds = false) {
   std::vector<Swept> found;
   const bool old = shape.target.major == 9;
   for (uint32_t op = 0; op < 256; ++op) {
-    const uint32_t offset = (static_cast<uint32_t>(fields.offset) & 0xffff) | uint32_t{fields.offset1} << 8;
+    const uint32_t offset =
+        (static_cast<uint32_t>(fields.offset) & 0xffff) | uint32_t{fields.offset1} << 8;
     uint32_t low = 0x36u << 26 | op << (old ? 17 : 18) | offset;
     if (gds) low |= 1u << (old ? 16 : 17);
     if (fields.accumulator) low |= 1u << 25;
-    // Fields that an instruction does not use must be zero. Starting with all of them, the first that
-    // decodes names every register it uses.
+    // Fields that an instruction does not use must be zero. Starting with all of them, the first
+    // that decodes names every register it uses.
     for (int unused = 0; unused < 16; ++unused) {
-      const uint32_t high = ((unused & 8) != 0 ? 0 : uint32_t{fields.vaddr}) | ((unused & 4) != 0 ? 0 : 4u << 8) |
-                            ((unused & 1) != 0 ? 0 : 8u << 16) | ((unused & 2) != 0 ? 0 : uint32_t{fields.vdst} << 24);
+      const uint32_t high = ((unused & 8) != 0 ? 0 : uint32_t{fields.vaddr}) |
+                            ((unused & 4) != 0 ? 0 : 4u << 8) | ((unused & 1) != 0 ? 0 : 8u << 16) |
+                            ((unused & 2) != 0 ? 0 : uint32_t{fields.vdst} << 24);
       Swept swept;
       if (!try_decode(low, high, shape, swept)) continue;
       found.push_back(std::move(swept));
@@ -92,7 +96,8 @@ inline std::vector<Swept> sweep_ds(const Shape& shape, const SweepFields& fields
 
 enum class FlatSegment : uint8_t { kFlat = 0, kScratch = 1, kGlobal = 2 };
 
-inline std::vector<Swept> sweep_flat(const Shape& shape, FlatSegment segment, const SweepFields& fields) {
+inline std::vector<Swept> sweep_flat(const Shape& shape, FlatSegment segment,
+                                     const SweepFields& fields) {
   std::vector<Swept> found;
   const int major = shape.target.major;
   const auto segment_bits = static_cast<uint32_t>(segment);
@@ -100,7 +105,8 @@ inline std::vector<Swept> sweep_flat(const Shape& shape, FlatSegment segment, co
     uint32_t low = 0x37u << 26 | op << 18;
     uint32_t off = 0x7f;
     if (major == 11) {
-      low |= segment_bits << 16 | (fields.returns ? 1u << 14 : 0) | (static_cast<uint32_t>(fields.offset) & 0x1fff);
+      low |= segment_bits << 16 | (fields.returns ? 1u << 14 : 0) |
+             (static_cast<uint32_t>(fields.offset) & 0x1fff);
       off = 0x7c;
     } else {
       low |= segment_bits << 14 | (fields.returns ? 1u << 16 : 0) | (fields.lds ? 1u << 13 : 0);
@@ -109,9 +115,12 @@ inline std::vector<Swept> sweep_flat(const Shape& shape, FlatSegment segment, co
     }
     if (segment == FlatSegment::kFlat && major == 9) off = 0;
     if (major == 10 && segment == FlatSegment::kScratch && fields.no_vaddr) off = 0x7f;
-    uint32_t high = uint32_t{fields.vaddr} | 4u << 8 | (fields.saddr ? 8u : off) << 16 | uint32_t{fields.vdst} << 24;
-    if (major == 11 && segment == FlatSegment::kScratch && !fields.no_vaddr) high |= 1u << 23;  // vaddr is used
-    if (shape.target.is_gfx940_family() && segment == FlatSegment::kScratch && !fields.no_vaddr) low |= 1u << 13;
+    uint32_t high = uint32_t{fields.vaddr} | 4u << 8 | (fields.saddr ? 8u : off) << 16 |
+                    uint32_t{fields.vdst} << 24;
+    // Vaddr is used.
+    if (major == 11 && segment == FlatSegment::kScratch && !fields.no_vaddr) high |= 1u << 23;
+    if (shape.target.is_gfx940_family() && segment == FlatSegment::kScratch && !fields.no_vaddr)
+      low |= 1u << 13;
     if (fields.accumulator) high |= 1u << 23;
     Swept swept;
     if (try_decode(low, high, shape, swept)) found.push_back(std::move(swept));
@@ -120,13 +129,14 @@ inline std::vector<Swept> sweep_flat(const Shape& shape, FlatSegment segment, co
 }
 
 // `typed`: tbuffer_*.
-inline std::vector<Swept> sweep_buffer(const Shape& shape, const SweepFields& fields, bool typed = false,
-                                       uint8_t soffset = 0x80) {
+inline std::vector<Swept> sweep_buffer(const Shape& shape, const SweepFields& fields,
+                                       bool typed = false, uint8_t soffset = 0x80) {
   std::vector<Swept> found;
   const int major = shape.target.major;
   for (uint32_t op = 0; op < (typed ? 16u : 256u); ++op) {
     uint32_t low = (typed ? 0x3au : 0x38u) << 26 | (static_cast<uint32_t>(fields.offset) & 0xfff);
-    uint32_t high = fields.bare ? 0 : uint32_t{fields.vaddr} | 4u << 8 | 2u << 16 | uint32_t{soffset} << 24;
+    uint32_t high =
+        fields.bare ? 0 : uint32_t{fields.vaddr} | 4u << 8 | 2u << 16 | uint32_t{soffset} << 24;
     low |= fields.returns ? 1u << 14 : 0;
     if (major == 11) {
       low |= op << (typed ? 15 : 18) | uint32_t{fields.format} << 19;
@@ -134,7 +144,8 @@ inline std::vector<Swept> sweep_buffer(const Shape& shape, const SweepFields& fi
     } else {
       low |= (fields.offen ? 1u << 12 : 0) | (fields.idxen ? 1u << 13 : 0);
       if (typed) {
-        low |= (op & (major == 9 ? 15 : 7)) << (major == 9 ? 15 : 16) | uint32_t{fields.format} << 19;
+        low |= (op & (major == 9 ? 15 : 7)) << (major == 9 ? 15 : 16) | uint32_t{fields.format}
+                                                                            << 19;
         if (major == 10) high |= op >> 3 << 21;
       } else {
         low |= (op & 0x7f) << 18 | (fields.lds ? 1u << 16 : 0);
@@ -149,16 +160,19 @@ inline std::vector<Swept> sweep_buffer(const Shape& shape, const SweepFields& fi
   return found;
 }
 
-// Matrix and packed instructions. Result v[32:…], sources v[64:…], v[128:…] and v[192:…]; where a target
-// keeps accumulators only in accumulation registers the result and the last source are those.
+// Matrix and packed instructions. Result v[32:…], sources v[64:…], v[128:…] and v[192:…]; where a
+// target keeps accumulators only in accumulation registers the result and the last source are
+// those.
 inline std::vector<Swept> sweep_vop3p(const Shape& shape) {
   std::vector<Swept> found;
   for (uint32_t op = 0; op < 256; ++op) {
     if (shape.target.major != 9 && op >= 128) break;
     const uint32_t low = (shape.target.major == 9 ? 0xd3u : 0xccu) << 24 | op << 16 | 32;
     // Sources that an instruction does not use must be zero.
-    constexpr uint32_t kFirst = 256 + 64, kSecond = (256 + 128) << 9, kThird = (256u + 192) << 18, kAccumulator = 1u << 27;
-    for (const uint32_t high : {kFirst | kSecond | kThird, kFirst | kSecond, kFirst, kFirst | kAccumulator}) {
+    constexpr uint32_t kFirst = 256 + 64, kSecond = (256 + 128) << 9, kThird = (256u + 192) << 18,
+                       kAccumulator = 1u << 27;
+    for (const uint32_t high :
+         {kFirst | kSecond | kThird, kFirst | kSecond, kFirst, kFirst | kAccumulator}) {
       Swept swept;
       if (!try_decode(low, high, shape, swept)) continue;
       found.push_back(std::move(swept));

@@ -1,5 +1,6 @@
-// An ELF relocatable is made in memory by LLVM's assembler and its .text section cut out. Going through
-// the object writer, rather than encoding instruction by instruction, is what resolves labels.
+// An ELF relocatable is made in memory by LLVM's assembler and its .text section cut out. Going
+// through the object writer, rather than encoding instruction by instruction, is what resolves
+// labels.
 #include "emu/test_assembler.h"
 
 #include <elf.h>
@@ -81,14 +82,17 @@ std::vector<std::byte> assemble(const std::string& text, amd::GfxTarget target, 
 
   const llvm::MCTargetOptions options;
   std::unique_ptr<llvm::MCRegisterInfo> registers(llvm_target->createMCRegInfo(triple.str()));
-  std::unique_ptr<llvm::MCAsmInfo> asm_info(llvm_target->createMCAsmInfo(*registers, triple.str(), options));
+  std::unique_ptr<llvm::MCAsmInfo> asm_info(
+      llvm_target->createMCAsmInfo(*registers, triple.str(), options));
   std::unique_ptr<llvm::MCInstrInfo> instructions(llvm_target->createMCInstrInfo());
   std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
       llvm_target->createMCSubtargetInfo(triple.str(), amd::to_string(target), features));
 
   llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text + "\n", "test"), llvm::SMLoc());
-  llvm::MCContext context(triple, asm_info.get(), registers.get(), subtarget.get(), &sources, &options);
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text + "\n", "test"),
+                             llvm::SMLoc());
+  llvm::MCContext context(triple, asm_info.get(), registers.get(), subtarget.get(), &sources,
+                          &options);
   std::unique_ptr<llvm::MCObjectFileInfo> object_info(
       llvm_target->createMCObjectFileInfo(context, /*PIC=*/true));
   context.setObjectFileInfo(object_info.get());
@@ -98,17 +102,20 @@ std::vector<std::byte> assemble(const std::string& text, amd::GfxTarget target, 
   std::unique_ptr<llvm::MCAsmBackend> backend(
       llvm_target->createMCAsmBackend(*subtarget, *registers, options));
   std::unique_ptr<llvm::MCObjectWriter> writer = backend->createObjectWriter(out);
-  std::unique_ptr<llvm::MCCodeEmitter> emitter(llvm_target->createMCCodeEmitter(*instructions, context));
+  std::unique_ptr<llvm::MCCodeEmitter> emitter(
+      llvm_target->createMCCodeEmitter(*instructions, context));
   std::unique_ptr<llvm::MCStreamer> streamer(llvm_target->createMCObjectStreamer(
       triple, context, std::move(backend), std::move(writer), std::move(emitter), *subtarget));
   streamer->initSections(/*NoExecStack=*/false, *subtarget);
 
-  std::unique_ptr<llvm::MCAsmParser> parser(llvm::createMCAsmParser(sources, context, *streamer, *asm_info));
+  std::unique_ptr<llvm::MCAsmParser> parser(
+      llvm::createMCAsmParser(sources, context, *streamer, *asm_info));
   std::unique_ptr<llvm::MCTargetAsmParser> target_parser(
       llvm_target->createMCAsmParser(*subtarget, *parser, *instructions, options));
   parser->setTargetParser(*target_parser);
   if (parser->Run(/*NoInitialTextSection=*/true)) {
-    std::fprintf(stderr, "does not assemble for %s: %s\n", amd::to_string(target).c_str(), text.c_str());
+    std::fprintf(stderr, "does not assemble for %s: %s\n", amd::to_string(target).c_str(),
+                 text.c_str());
     return {};
   }
   return text_section(object);

@@ -1,6 +1,7 @@
 // VopCheck: runs one vector instruction on edge values and compares every lane with the reference.
 //
-// Modifiers are applied here a second time, independently of the engine: by lane, from the decoded flags.
+// Modifiers are applied here a second time, independently of the engine: by lane, from the decoded
+// flags.
 #pragma once
 
 #include <cmath>
@@ -38,7 +39,8 @@ class VopCheck {
  private:
   uint64_t ordinary_value(const std::string& type);
   uint64_t operand_value(const isa::Operand& operand, int lane) const;
-  uint64_t modified_source(const isa::Inst& inst, int k, const std::string& type, int lane, bool& writable) const;
+  uint64_t modified_source(const isa::Inst& inst, int k, const std::string& type, int lane,
+                           bool& writable) const;
   uint64_t finished_result(const isa::Inst& inst, const std::string& type, uint64_t value) const;
   uint32_t merged(const isa::Inst& inst, int bits, uint64_t value, uint32_t old) const;
 

@@ -1,5 +1,6 @@
-// sweep_vop(): every vector operation of an encoding that a target has, by trying all opcode numbers.
-// Layouts: "AMD Instinct MI200 ISA", "RDNA 2 ISA" and "RDNA 3 ISA", chapter "Microcode formats".
+// sweep_vop(): every vector operation of an encoding that a target has, by trying all opcode
+// numbers. Layouts: "AMD Instinct MI200 ISA", "RDNA 2 ISA" and "RDNA 3 ISA", chapter "Microcode
+// formats".
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@ namespace wavetap::emu {
 
 enum class VopEncoding : uint8_t { kVop1, kVop2, kVopc, kVop3, kVop3p };
 
-// Registers of every swept instruction: sources v4, v8, v12, result v16, masks s[24:25] and s[16:17] (VOPC)
-// or s[0:1] (carry out).
+// Registers of every swept instruction: sources v4, v8, v12, result v16, masks s[24:25] and
+// s[16:17] (VOPC) or s[0:1] (carry out).
 inline constexpr uint32_t kSweepSource = 4;
 inline constexpr uint32_t kSweepResult = 16;
 inline constexpr uint32_t kSweepLiteral = 0x3fc12345;
@@ -26,17 +27,21 @@ struct VopFields {
   uint32_t extension = 0;
 };
 
-inline std::optional<Swept> encode_vop(const Shape& shape, VopEncoding encoding, uint32_t op, const VopFields& fields) {
+inline std::optional<Swept> encode_vop(const Shape& shape, VopEncoding encoding, uint32_t op,
+                                       const VopFields& fields) {
   const bool old = shape.target.major == 9;
   const uint32_t src0 = fields.extension != 0 ? fields.extension : 256 + kSweepSource;
   Swept swept;
-  const auto attempt = [&](uint32_t low, uint32_t high) { return try_decode(low, high, shape, swept); };
+  const auto attempt = [&](uint32_t low, uint32_t high) {
+    return try_decode(low, high, shape, swept);
+  };
   const auto attempt_short = [&](uint32_t low) {
     if (fields.extension != 0) return attempt(low, fields.high);
     // Four bytes, or eight with a literal.
     swept.code.resize(4);
     std::memcpy(swept.code.data(), &low, 4);
-    const isa::Program program = isa::decode(swept.code, GpuAddr{0x1000}, shape.target, shape.wave64);
+    const isa::Program program =
+        isa::decode(swept.code, GpuAddr{0x1000}, shape.target, shape.wave64);
     if (program.size() == 1 && program.insts()[0].op != isa::Op::kInvalid) {
       swept.inst = program.insts()[0];
       swept.name = isa::op_name(swept.inst.op);
@@ -56,7 +61,8 @@ inline std::optional<Swept> encode_vop(const Shape& shape, VopEncoding encoding,
       return std::nullopt;
     case VopEncoding::kVop3:
     case VopEncoding::kVop3p: {
-      const uint32_t prefix = encoding == VopEncoding::kVop3p ? (old ? 0x1a7u << 23 : 0xccu << 24) : (old ? 0x34u : 0x35u) << 26;
+      const uint32_t prefix = encoding == VopEncoding::kVop3p ? (old ? 0x1a7u << 23 : 0xccu << 24)
+                                                              : (old ? 0x34u : 0x35u) << 26;
       const uint32_t low = prefix | op << 16 | kSweepResult | fields.low;
       // The third source is a VGPR, a mask or missing; so may be the second.
       for (const uint32_t src2 : {256u + 12, 24u, 0u})
@@ -86,7 +92,8 @@ struct VopSwept {
   uint32_t op;  // opcode number
 };
 
-inline std::vector<VopSwept> sweep_vop(const Shape& shape, VopEncoding encoding, const VopFields& fields = {}) {
+inline std::vector<VopSwept> sweep_vop(const Shape& shape, VopEncoding encoding,
+                                       const VopFields& fields = {}) {
   std::vector<VopSwept> found;
   for (uint32_t op = 0; op < opcode_count(encoding); ++op)
     if (std::optional<Swept> swept = encode_vop(shape, encoding, op, fields))
@@ -94,7 +101,8 @@ inline std::vector<VopSwept> sweep_vop(const Shape& shape, VopEncoding encoding,
   return found;
 }
 
-inline constexpr VopEncoding kVopEncodings[] = {VopEncoding::kVop1, VopEncoding::kVop2, VopEncoding::kVopc,
-                                                VopEncoding::kVop3, VopEncoding::kVop3p};
+inline constexpr VopEncoding kVopEncodings[] = {VopEncoding::kVop1, VopEncoding::kVop2,
+                                                VopEncoding::kVopc, VopEncoding::kVop3,
+                                                VopEncoding::kVop3p};
 
 }  // namespace wavetap::emu

@@ -1,5 +1,5 @@
-// Interposed calls on descriptors: the device's ioctl and mmap, and calls that could destroy files we
-// hold at numbers the program never opened.
+// Interposed calls on descriptors: the device's ioctl and mmap, and calls that could destroy files
+// we hold at numbers the program never opened.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -27,12 +27,13 @@ int device_ioctl(int fd, unsigned long request, void* arg, bool* handled) {
   DeviceFile file;
   *handled = is_device(fd, &owner, &file);
   if (!*handled) return 0;
-  // A descriptor inherited from the parent of a fork belongs to the parent's driver, as with the real one.
+  // A descriptor inherited from the parent of a fork belongs to the parent's driver, as with the
+  // real one.
   if (owner->pid() != sys::pid()) return fail(EBADF);
   const uint64_t user_args = reinterpret_cast<uint64_t>(arg);
   const uint32_t number = static_cast<uint32_t>(request);
-  const int error =
-      file.gpu == nullptr ? kfd_ioctl(*owner, number, user_args) : drm_ioctl(*owner, *file.gpu, number, user_args);
+  const int error = file.gpu == nullptr ? kfd_ioctl(*owner, number, user_args)
+                                        : drm_ioctl(*owner, *file.gpu, number, user_args);
   return error == 0 ? 0 : fail(error);
 }
 
@@ -45,7 +46,8 @@ void* raw_mmap(void* at, size_t length, int protection, int flags, int fd, off_t
   return reinterpret_cast<void*>(result);
 }
 
-void* device_mmap(Driver& device, void* at, size_t length, int protection, int flags, uint64_t offset) {
+void* device_mmap(Driver& device, void* at, size_t length, int protection, int flags,
+                  uint64_t offset) {
   if (protection == PROT_NONE && !device.config().strict_cpu_access) {
     protection = PROT_READ | PROT_WRITE;
     flags = (flags & ~MAP_PRIVATE) | MAP_SHARED;
@@ -59,8 +61,8 @@ void* device_mmap(Driver& device, void* at, size_t length, int protection, int f
 
 // A reservation of address space with no place in mind, as the thunk makes.
 bool is_reservation(const void* at, int protection, int flags) {
-  return at == nullptr && protection == PROT_NONE && (flags & (MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED)) ==
-                                                         (MAP_ANONYMOUS | MAP_NORESERVE);
+  return at == nullptr && protection == PROT_NONE &&
+         (flags & (MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED)) == (MAP_ANONYMOUS | MAP_NORESERVE);
 }
 
 void* do_mmap(void* at, size_t length, int protection, int flags, int fd, off_t offset) {
@@ -87,7 +89,8 @@ int close_around(unsigned first, unsigned last, int flags) {
   unsigned at = first;
   const unsigned lowest = static_cast<unsigned>(own_fds::lowest());
   const unsigned highest = static_cast<unsigned>(own_fds::highest());
-  for (unsigned fd = std::max(first, lowest); own_fds::highest() >= 0 && fd <= std::min(last, highest); ++fd) {
+  for (unsigned fd = std::max(first, lowest);
+       own_fds::highest() >= 0 && fd <= std::min(last, highest); ++fd) {
     if (!own_fds::contains(static_cast<int>(fd))) continue;
     if (at < fd) {
       const int64_t result = sys::call(SYS_close_range, at, fd - 1, flags);
@@ -133,15 +136,18 @@ WT_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
   return result < 0 ? fail(static_cast<int>(-result)) : static_cast<int>(result);
 }
 
-WT_EXPORT void* mmap(void* at, size_t length, int protection, int flags, int fd, off_t offset) noexcept {
+WT_EXPORT void* mmap(void* at, size_t length, int protection, int flags, int fd,
+                     off_t offset) noexcept {
   return do_mmap(at, length, protection, flags, fd, offset);
 }
-WT_EXPORT void* mmap64(void* at, size_t length, int protection, int flags, int fd, off64_t offset) noexcept {
+WT_EXPORT void* mmap64(void* at, size_t length, int protection, int flags, int fd,
+                       off64_t offset) noexcept {
   return do_mmap(at, length, protection, flags, fd, offset);
 }
 
 WT_EXPORT int munmap(void* at, size_t length) noexcept {
-  if (Driver* device = running_driver_unless_idle()) device->host_unmapped(reinterpret_cast<uint64_t>(at), length);
+  if (Driver* device = running_driver_unless_idle())
+    device->host_unmapped(reinterpret_cast<uint64_t>(at), length);
   const int64_t result = sys::call(SYS_munmap, at, length);
   return result < 0 ? fail(static_cast<int>(-result)) : 0;
 }

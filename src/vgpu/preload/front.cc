@@ -26,8 +26,8 @@ char g_root[PATH_MAX + 8];
 std::atomic<Driver*> g_driver{nullptr};
 std::atomic<int> g_driver_failed_pid{0};
 
-// A lock whose word is the owner's process id, so that a child of fork() can tell that the holder stayed
-// behind in the parent.
+// A lock whose word is the owner's process id, so that a child of fork() can tell that the holder
+// stayed behind in the parent.
 class ForkProofLock {
  public:
   ForkProofLock() {
@@ -35,7 +35,8 @@ class ForkProofLock {
     for (;;) {
       int holder = 0;
       if (owner_.compare_exchange_strong(holder, self, std::memory_order_acquire)) return;
-      if (holder != self && owner_.compare_exchange_strong(holder, self, std::memory_order_acquire)) return;
+      if (holder != self && owner_.compare_exchange_strong(holder, self, std::memory_order_acquire))
+        return;
       sys::call(SYS_sched_yield);
     }
   }
@@ -64,8 +65,9 @@ State find_run_dir() {
       std::snprintf(g_root, sizeof g_root, "%s/fs", g_run_dir);
     }
     if (state == State::kInert)
-      log::complain("error: %s=%.200s: not a run directory; start the program with `wavetap run --gpu`",
-                    kRunDirVariable, dir);
+      log::complain(
+          "error: %s=%.200s: not a run directory; start the program with `wavetap run --gpu`",
+          kRunDirVariable, dir);
   }
   g_state.store(state, std::memory_order_release);
   return state;
@@ -77,7 +79,8 @@ Driver* start_driver() {
   Driver* known = g_driver.load(std::memory_order_acquire);
   if (known != nullptr && known->pid() == self) return known;
   if (g_driver_failed_pid.load(std::memory_order_relaxed) == self) return nullptr;
-  // The parent's driver is abandoned, its threads and locks with it; its files must not keep memory alive.
+  // The parent's driver is abandoned, its threads and locks with it; its files must not keep memory
+  // alive.
   if (known != nullptr) own_fds::close_all();
 
   const Result<Config> config = read_run_dir(g_run_dir);
@@ -112,7 +115,8 @@ const char* redirect(const char* path, PathBuffer& buffer, DeviceNode* node) {
   if (root == nullptr) return nullptr;
   const char* place = place_in_tree(root, path, buffer, node);
   if (place == nullptr) return nullptr;
-  if (needs_existence_check(place + ::strlen(root)) && sys::call(SYS_faccessat, AT_FDCWD, place, F_OK) != 0)
+  if (needs_existence_check(place + ::strlen(root)) &&
+      sys::call(SYS_faccessat, AT_FDCWD, place, F_OK) != 0)
     return nullptr;
   return place;
 }
@@ -151,7 +155,8 @@ int open_node(const DeviceNode& node, int flags) {
 
 void disguise_node(const DeviceNode& node, struct stat* st) {
   st->st_mode = S_IFCHR | 0666;
-  st->st_rdev = node.kind == NodeKind::kCompute ? makedev(511, 0) : makedev(amd::kDrmMajorDevice, node.minor);
+  st->st_rdev =
+      node.kind == NodeKind::kCompute ? makedev(511, 0) : makedev(amd::kDrmMajorDevice, node.minor);
   st->st_size = 0;
 }
 
@@ -166,6 +171,8 @@ Driver* running_driver_unless_idle() {
 }
 
 void* next_symbol(const char* name) { return ::dlsym(RTLD_NEXT, name); }
-void* versioned_symbol(const char* name, const char* version) { return ::dlvsym(RTLD_NEXT, name, version); }
+void* versioned_symbol(const char* name, const char* version) {
+  return ::dlvsym(RTLD_NEXT, name, version);
+}
 
 }  // namespace wavetap::vgpu::front

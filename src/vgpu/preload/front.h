@@ -1,9 +1,9 @@
-// The front end's state: is this process part of a run with virtual GPUs, where is the run's tree, which
-// driver instance is ours. Shared by the interposed calls in this folder.
+// The front end's state: is this process part of a run with virtual GPUs, where is the run's tree,
+// which driver instance is ours. Shared by the interposed calls in this folder.
 //
-// Rules for everything here: errno is preserved unless a call fails; nothing allocates before the device
-// itself is opened (an interposed call may come from inside malloc); no lock that another thread might
-// hold across fork() is ever waited for.
+// Rules for everything here: errno is preserved unless a call fails; nothing allocates before the
+// device itself is opened (an interposed call may come from inside malloc); no lock that another
+// thread might hold across fork() is ever waited for.
 #pragma once
 
 #include <atomic>
@@ -51,13 +51,13 @@ void* versioned_symbol(const char* name, const char* version);
 }  // namespace wavetap::vgpu::front
 
 // The function behind ours. Resolved once; resolving neither allocates nor recurses into us.
-#define WT_NEXT(function)                                                                       \
-  ([]() -> decltype(&::function) {                                                              \
-    static std::atomic<void*> cached{nullptr};                                                  \
-    void* found = cached.load(std::memory_order_relaxed);                                       \
-    if (found == nullptr) {                                                                     \
-      found = ::wavetap::vgpu::front::next_symbol(#function);                                   \
-      cached.store(found, std::memory_order_relaxed);                                           \
-    }                                                                                           \
-    return reinterpret_cast<decltype(&::function)>(found);                                      \
+#define WT_NEXT(function)                                     \
+  ([]() -> decltype(&::function) {                            \
+    static std::atomic<void*> cached{nullptr};                \
+    void* found = cached.load(std::memory_order_relaxed);     \
+    if (found == nullptr) {                                   \
+      found = ::wavetap::vgpu::front::next_symbol(#function); \
+      cached.store(found, std::memory_order_relaxed);         \
+    }                                                         \
+    return reinterpret_cast<decltype(&::function)>(found);    \
   }())

@@ -38,7 +38,8 @@ int swap_if_node(int fd, const char* path, int flags) {
   if (length <= 0) return fd;
   target[length] = '\0';
   const size_t root_length = ::strlen(root);
-  if (::strncmp(target, root, root_length) != 0 || ::strncmp(target + root_length, "/dev/", 5) != 0) return fd;
+  if (::strncmp(target, root, root_length) != 0 || ::strncmp(target + root_length, "/dev/", 5) != 0)
+    return fd;
   sys::close(fd);
   return open_node(node, flags);
 }
@@ -74,12 +75,11 @@ int do_stat(int directory, const char* path, struct stat* st, int flags) {
   PathBuffer buffer;
   DeviceNode node;
   const char* ours = redirect(path, buffer, &node);
-  const int result = ours == nullptr ? raw_stat(directory, path, st, flags) : raw_stat(AT_FDCWD, ours, st, flags);
+  const int result =
+      ours == nullptr ? raw_stat(directory, path, st, flags) : raw_stat(AT_FDCWD, ours, st, flags);
   if (result != 0) return result;
-  if (node.kind != NodeKind::kNone)
-    disguise_node(node, st);
-  else if (ours == nullptr && (flags & AT_EMPTY_PATH) != 0)
-    disguise_if_device(st);
+  if (node.kind != NodeKind::kNone) disguise_node(node, st);
+  else if (ours == nullptr && (flags & AT_EMPTY_PATH) != 0) disguise_if_device(st);
   return 0;
 }
 
@@ -100,8 +100,8 @@ int do_access(const char* path, int mode) {
 ssize_t do_readlink(int directory, const char* path, char* text, size_t size) {
   PathBuffer buffer;
   const char* ours = redirect(path, buffer);
-  const int64_t length =
-      sys::call(SYS_readlinkat, ours == nullptr ? directory : AT_FDCWD, ours == nullptr ? path : ours, text, size);
+  const int64_t length = sys::call(SYS_readlinkat, ours == nullptr ? directory : AT_FDCWD,
+                                   ours == nullptr ? path : ours, text, size);
   return length < 0 ? fail(static_cast<int>(-length)) : length;
 }
 
@@ -156,13 +156,13 @@ void strip_results(Glob* results, const char* root) {
 using namespace wavetap::vgpu;         // NOLINT: the functions below are libc's
 using namespace wavetap::vgpu::front;  // NOLINT
 
-#define WT_MODE(flags)              \
-  mode_t mode = 0;                  \
-  if (takes_mode(flags)) {          \
-    va_list args;                   \
-    va_start(args, flags);          \
-    mode = va_arg(args, mode_t);    \
-    va_end(args);                   \
+#define WT_MODE(flags)           \
+  mode_t mode = 0;               \
+  if (takes_mode(flags)) {       \
+    va_list args;                \
+    va_start(args, flags);       \
+    mode = va_arg(args, mode_t); \
+    va_end(args);                \
   }
 
 WT_EXPORT int open(const char* path, int flags, ...) {
@@ -184,10 +184,16 @@ WT_EXPORT int openat64(int directory, const char* path, int flags, ...) {
 // What _FORTIFY_SOURCE makes of calls without a mode.
 WT_EXPORT int __open_2(const char* path, int flags) { return do_open(AT_FDCWD, path, flags, 0); }
 WT_EXPORT int __open64_2(const char* path, int flags) { return do_open(AT_FDCWD, path, flags, 0); }
-WT_EXPORT int __openat_2(int directory, const char* path, int flags) { return do_open(directory, path, flags, 0); }
-WT_EXPORT int __openat64_2(int directory, const char* path, int flags) { return do_open(directory, path, flags, 0); }
+WT_EXPORT int __openat_2(int directory, const char* path, int flags) {
+  return do_open(directory, path, flags, 0);
+}
+WT_EXPORT int __openat64_2(int directory, const char* path, int flags) {
+  return do_open(directory, path, flags, 0);
+}
 
-WT_EXPORT int stat(const char* path, struct stat* st) noexcept { return do_stat(AT_FDCWD, path, st, 0); }
+WT_EXPORT int stat(const char* path, struct stat* st) noexcept {
+  return do_stat(AT_FDCWD, path, st, 0);
+}
 WT_EXPORT int lstat(const char* path, struct stat* st) noexcept {
   return do_stat(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
 }
@@ -202,12 +208,16 @@ WT_EXPORT int stat64(const char* path, struct stat64* st) noexcept {
 WT_EXPORT int lstat64(const char* path, struct stat64* st) noexcept {
   return do_stat(AT_FDCWD, path, reinterpret_cast<struct stat*>(st), AT_SYMLINK_NOFOLLOW);
 }
-WT_EXPORT int fstat64(int fd, struct stat64* st) noexcept { return do_fstat(fd, reinterpret_cast<struct stat*>(st)); }
+WT_EXPORT int fstat64(int fd, struct stat64* st) noexcept {
+  return do_fstat(fd, reinterpret_cast<struct stat*>(st));
+}
 WT_EXPORT int fstatat64(int directory, const char* path, struct stat64* st, int flags) noexcept {
   return do_stat(directory, path, reinterpret_cast<struct stat*>(st), flags);
 }
 // Programs built before glibc 2.33 call these; the first argument is a layout version of one value.
-WT_EXPORT int __xstat(int, const char* path, struct stat* st) { return do_stat(AT_FDCWD, path, st, 0); }
+WT_EXPORT int __xstat(int, const char* path, struct stat* st) {
+  return do_stat(AT_FDCWD, path, st, 0);
+}
 WT_EXPORT int __lxstat(int, const char* path, struct stat* st) {
   return do_stat(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
 }
@@ -215,7 +225,9 @@ WT_EXPORT int __fxstat(int, int fd, struct stat* st) { return do_fstat(fd, st); 
 WT_EXPORT int __fxstatat(int, int directory, const char* path, struct stat* st, int flags) {
   return do_stat(directory, path, st, flags);
 }
-WT_EXPORT int __xstat64(int, const char* path, struct stat* st) { return do_stat(AT_FDCWD, path, st, 0); }
+WT_EXPORT int __xstat64(int, const char* path, struct stat* st) {
+  return do_stat(AT_FDCWD, path, st, 0);
+}
 WT_EXPORT int __lxstat64(int, const char* path, struct stat* st) {
   return do_stat(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
 }
@@ -224,7 +236,8 @@ WT_EXPORT int __fxstatat64(int, int directory, const char* path, struct stat* st
   return do_stat(directory, path, st, flags);
 }
 
-WT_EXPORT int statx(int directory, const char* path, int flags, unsigned mask, struct statx* st) noexcept {
+WT_EXPORT int statx(int directory, const char* path, int flags, unsigned mask,
+                    struct statx* st) noexcept {
   PathBuffer buffer;
   DeviceNode node;
   const char* ours = redirect(path, buffer, &node);
@@ -274,13 +287,20 @@ WT_EXPORT ssize_t readlinkat(int directory, const char* path, char* text, size_t
 WT_EXPORT ssize_t __readlink_chk(const char* path, char* text, size_t size, size_t room) {
   return do_readlink(AT_FDCWD, path, text, size < room ? size : room);
 }
-WT_EXPORT ssize_t __readlinkat_chk(int directory, const char* path, char* text, size_t size, size_t room) {
+WT_EXPORT ssize_t __readlinkat_chk(int directory, const char* path, char* text, size_t size,
+                                   size_t room) {
   return do_readlink(directory, path, text, size < room ? size : room);
 }
 
-WT_EXPORT char* realpath(const char* path, char* resolved) noexcept { return do_realpath(path, resolved); }
-WT_EXPORT char* __realpath_chk(const char* path, char* resolved, size_t) { return do_realpath(path, resolved); }
-WT_EXPORT char* canonicalize_file_name(const char* path) noexcept { return do_realpath(path, nullptr); }
+WT_EXPORT char* realpath(const char* path, char* resolved) noexcept {
+  return do_realpath(path, resolved);
+}
+WT_EXPORT char* __realpath_chk(const char* path, char* resolved, size_t) {
+  return do_realpath(path, resolved);
+}
+WT_EXPORT char* canonicalize_file_name(const char* path) noexcept {
+  return do_realpath(path, nullptr);
+}
 
 WT_EXPORT int chdir(const char* path) noexcept {
   PathBuffer buffer;
@@ -301,21 +321,24 @@ WT_EXPORT int scandir(const char* path, struct dirent*** names, int (*select)(co
   const char* ours = redirect(path, buffer);
   return WT_NEXT(scandir)(ours == nullptr ? path : ours, names, select, compare);
 }
-WT_EXPORT int scandir64(const char* path, struct dirent64*** names, int (*select)(const struct dirent64*),
+WT_EXPORT int scandir64(const char* path, struct dirent64*** names,
+                        int (*select)(const struct dirent64*),
                         int (*compare)(const struct dirent64**, const struct dirent64**)) {
   PathBuffer buffer;
   const char* ours = redirect(path, buffer);
   return WT_NEXT(scandir64)(ours == nullptr ? path : ours, names, select, compare);
 }
 
-WT_EXPORT int glob(const char* pattern, int flags, int (*on_error)(const char*, int), glob_t* results) {
+WT_EXPORT int glob(const char* pattern, int flags, int (*on_error)(const char*, int),
+                   glob_t* results) {
   PathBuffer buffer;
   const char* ours = redirect(pattern, buffer);
   const int result = WT_NEXT(glob)(ours == nullptr ? pattern : ours, flags, on_error, results);
   if (ours != nullptr && result == 0) strip_results(results, tree_root());
   return result;
 }
-WT_EXPORT int glob64(const char* pattern, int flags, int (*on_error)(const char*, int), glob64_t* results) {
+WT_EXPORT int glob64(const char* pattern, int flags, int (*on_error)(const char*, int),
+                     glob64_t* results) {
   PathBuffer buffer;
   const char* ours = redirect(pattern, buffer);
   const int result = WT_NEXT(glob64)(ours == nullptr ? pattern : ours, flags, on_error, results);

@@ -11,7 +11,8 @@
 using namespace wavetap::vgpu;         // NOLINT: the functions below are libc's
 using namespace wavetap::vgpu::front;  // NOLINT
 
-WT_EXPORT int sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept {
+WT_EXPORT int sigaction(int signal, const struct sigaction* action,
+                        struct sigaction* old) noexcept {
   if (claim_sigaction(signal, action, old)) return 0;
   // `sigaction` names a structure as well, which the macro's decltype would find.
   static std::atomic<void*> cached{nullptr};
@@ -20,7 +21,8 @@ WT_EXPORT int sigaction(int signal, const struct sigaction* action, struct sigac
     next = next_symbol("sigaction");
     cached.store(next, std::memory_order_relaxed);
   }
-  return reinterpret_cast<int (*)(int, const struct sigaction*, struct sigaction*)>(next)(signal, action, old);
+  return reinterpret_cast<int (*)(int, const struct sigaction*, struct sigaction*)>(next)(
+      signal, action, old);
 }
 
 WT_EXPORT sighandler_t signal(int number, sighandler_t handler) noexcept {

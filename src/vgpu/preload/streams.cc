@@ -10,13 +10,14 @@
 namespace wavetap::vgpu::front {
 namespace {
 
-// rocminfo 5.x asks `lsmod | grep amdgpu` whether the driver is loaded. Containers often have no lsmod,
-// and where there is one it reports the host's modules.
+// rocminfo 5.x asks `lsmod | grep amdgpu` whether the driver is loaded. Containers often have no
+// lsmod, and where there is one it reports the host's modules.
 bool rewrite_lsmod(const char* command, char* out, size_t size) {
   const char* root = tree_root();
   if (root == nullptr || command == nullptr) return false;
   while (*command == ' ') ++command;
-  if (::strncmp(command, "lsmod", 5) != 0 || (command[5] != ' ' && command[5] != '|' && command[5] != '\0'))
+  if (::strncmp(command, "lsmod", 5) != 0 ||
+      (command[5] != ' ' && command[5] != '|' && command[5] != '\0'))
     return false;
   const int length = ::snprintf(out, size, "cat '%s/proc/modules'%s", root, command + 5);
   return length > 0 && static_cast<size_t>(length) < size && ::strchr(root, '\'') == nullptr;

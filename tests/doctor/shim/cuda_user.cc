@@ -1,5 +1,5 @@
-// A program that knows CUDA only: it copies a buffer to the device and back, five times. With a module that has `scale`
-// it also launches that twice, and three times a kernel no module has.
+// A program that knows CUDA only: it copies a buffer to the device and back, five times. With a
+// module that has `scale` it also launches that twice, and three times a kernel no module has.
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -16,8 +16,8 @@ int cuMemcpyDtoH_v2(void* to, unsigned long long from, size_t bytes);
 int cuCtxSynchronize(void);
 int cuModuleLoad(void** module, const char* path);
 int cuModuleGetFunction(void** function, void* module, const char* name);
-int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void* stream,
-                   void** parameters, void** extra);
+int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                   unsigned, void* stream, void** parameters, void** extra);
 }
 
 static int launch(const char* path, unsigned long long memory) {
@@ -29,7 +29,9 @@ static int launch(const char* path, unsigned long long memory) {
   int count = 256;
   void* parameters[] = {&memory, &memory, &by, &count};
   for (int i = 0; i < 5; ++i) {
-    if (cuLaunchKernel(i < 2 ? on_gpu : elsewhere, 4, 1, 1, 64, 1, 1, 0, nullptr, parameters, nullptr) != 0) return 1;
+    if (cuLaunchKernel(i < 2 ? on_gpu : elsewhere, 4, 1, 1, 64, 1, 1, 0, nullptr, parameters,
+                       nullptr) != 0)
+      return 1;
   }
   return cuCtxSynchronize();
 }
@@ -40,8 +42,10 @@ int main(int count, char** arguments) {
   unsigned long long memory = 0;
   char sent[4096], received[4096] = {};
   std::memset(sent, 0x2f, sizeof sent);
-  if (cuInit(0) != 0 || cuDeviceGet(&device, 0) != 0 || cuCtxCreate_v2(&context, 0, device) != 0) return 1;
-  if (cuDeviceGetAttribute(&multiprocessors, 16, device) != 0 || cuMemAlloc_v2(&memory, sizeof sent) != 0)
+  if (cuInit(0) != 0 || cuDeviceGet(&device, 0) != 0 || cuCtxCreate_v2(&context, 0, device) != 0)
+    return 1;
+  if (cuDeviceGetAttribute(&multiprocessors, 16, device) != 0 ||
+      cuMemAlloc_v2(&memory, sizeof sent) != 0)
     return 1;
   for (int i = 0; i < 5; ++i) {
     if (cuMemcpyHtoD_v2(memory, sent, sizeof sent) != 0 ||

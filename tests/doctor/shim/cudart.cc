@@ -1,5 +1,5 @@
-// libcudart.so in miniature, of the same translation layer as cuda.cc: it forwards to HIP and misreports half the
-// multiprocessors and half the clock.
+// libcudart.so in miniature, of the same translation layer as cuda.cc: it forwards to HIP and
+// misreports half the multiprocessors and half the clock.
 #include <hip/hip_runtime_api.h>
 
 #include <cstddef>
@@ -60,6 +60,9 @@ WT_EXPORT int cudaDeviceGetAttribute(int* value, int attribute, int device) {
   hipDeviceProp_t real;
   const int error = hipGetDeviceProperties(&real, device);
   if (error != 0) return error;
-  *value = attribute == 16 ? real.multiProcessorCount / 2 : attribute == 13 ? real.clockRate / 2 : attribute == 10 ? 32 : 0;
+  *value = attribute == 16   ? real.multiProcessorCount / 2
+           : attribute == 13 ? real.clockRate / 2
+           : attribute == 10 ? 32
+                             : 0;
   return 0;
 }

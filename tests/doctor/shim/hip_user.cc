@@ -1,4 +1,5 @@
-// Prints what HIP says of each device. With "memset" or "copy" it asks nothing and has the runtime fill or copy memory.
+// Prints what HIP says of each device. With "memset" or "copy" it asks nothing and has the runtime
+// fill or copy memory.
 #include <hip/hip_runtime_api.h>
 #include <hip/hip_version.h>
 
@@ -32,13 +33,15 @@ int print_figures() {
     hipDeviceProp_t p;
     int multiprocessors = 0, clock = 0, wave = 0, lds = 0;
     if (hipGetDeviceProperties(&p, device) != hipSuccess ||
-        hipDeviceGetAttribute(&multiprocessors, hipDeviceAttributeMultiprocessorCount, device) != hipSuccess ||
+        hipDeviceGetAttribute(&multiprocessors, hipDeviceAttributeMultiprocessorCount, device) !=
+            hipSuccess ||
         hipDeviceGetAttribute(&clock, hipDeviceAttributeClockRate, device) != hipSuccess ||
         hipDeviceGetAttribute(&wave, hipDeviceAttributeWarpSize, device) != hipSuccess ||
-        hipDeviceGetAttribute(&lds, hipDeviceAttributeMaxSharedMemoryPerBlock, device) != hipSuccess)
+        hipDeviceGetAttribute(&lds, hipDeviceAttributeMaxSharedMemoryPerBlock, device) !=
+            hipSuccess)
       return 1;
-    std::printf("%d properties %d %d %d %zu %s\n", device, p.multiProcessorCount, p.clockRate / 1000, p.warpSize,
-                p.sharedMemPerBlock, p.gcnArchName);
+    std::printf("%d properties %d %d %d %zu %s\n", device, p.multiProcessorCount,
+                p.clockRate / 1000, p.warpSize, p.sharedMemPerBlock, p.gcnArchName);
     std::printf("%d attributes %d %d %d %d\n", device, multiprocessors, clock / 1000, wave, lds);
   }
   return 0;

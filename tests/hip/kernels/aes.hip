@@ -1,5 +1,5 @@
-// AES-128 in counter mode with the S-box computed at start-up and kept in LDS; encryption of the FIPS
-// 197 example block, and of a stream that must decrypt to itself.
+// AES-128 in counter mode with the S-box computed at start-up and kept in LDS; encryption of the
+// FIPS 197 example block, and of a stream that must decrypt to itself.
 #include "check.h"
 
 __device__ __host__ uint8_t times_two(uint8_t v) {
@@ -28,7 +28,8 @@ void expand_key(const uint8_t* key, const uint8_t* box, uint8_t* round_keys) {
     std::memcpy(t, round_keys + i - 4, 4);
     if (i % 16 == 0) {
       const uint8_t first = t[0];
-      t[0] = static_cast<uint8_t>(box[t[1]] ^ factor), t[1] = box[t[2]], t[2] = box[t[3]], t[3] = box[first];
+      t[0] = static_cast<uint8_t>(box[t[1]] ^ factor), t[1] = box[t[2]], t[2] = box[t[3]],
+      t[3] = box[first];
       factor = times_two(factor);
     }
     for (int k = 0; k < 4; ++k) round_keys[i + k] = round_keys[i - 16 + k] ^ t[k];
@@ -65,14 +66,16 @@ __global__ void encrypt_blocks(uint8_t* blocks, const uint8_t* keys, const uint8
     for (int b = 0; b < 16; ++b) state[b] = blocks[i * 16 + b];
   }
   encrypt_block(state, keys, local_box);
-  for (int b = 0; b < 16; ++b) blocks[i * 16 + b] = counter_mode ? blocks[i * 16 + b] ^ state[b] : state[b];
+  for (int b = 0; b < 16; ++b)
+    blocks[i * 16 + b] = counter_mode ? blocks[i * 16 + b] ^ state[b] : state[b];
 }
 
 int main() {
   std::vector<uint8_t> box(256), keys(176);
   make_s_box(box.data());
   uint8_t key[16], plain[16];
-  for (int i = 0; i < 16; ++i) key[i] = static_cast<uint8_t>(i), plain[i] = static_cast<uint8_t>(i * 0x11);
+  for (int i = 0; i < 16; ++i)
+    key[i] = static_cast<uint8_t>(i), plain[i] = static_cast<uint8_t>(i * 0x11);
   expand_key(key, box.data(), keys.data());
   check::Buffer<uint8_t> device_box(box), device_keys(keys);
 
@@ -80,8 +83,8 @@ int main() {
   encrypt_blocks<<<1, 64>>>(one, device_keys, device_box, 1, false);
   check::sync();
   check::equal("FIPS 197, appendix C.1", one.read(),
-               std::vector<uint8_t>{0x69, 0xc4, 0xe0, 0xd8, 0x6a, 0x7b, 0x04, 0x30, 0xd8, 0xcd, 0xb7, 0x80,
-                                    0x70, 0xb4, 0xc5, 0x5a});
+               std::vector<uint8_t>{0x69, 0xc4, 0xe0, 0xd8, 0x6a, 0x7b, 0x04, 0x30, 0xd8, 0xcd,
+                                    0xb7, 0x80, 0x70, 0xb4, 0xc5, 0x5a});
 
   const int count = 200;
   check::Rng rng(128);
@@ -95,10 +98,12 @@ int main() {
     for (int b = 0; b < 16; ++b) want[i * 16 + b] ^= state[b];
   }
   check::Buffer<uint8_t> device(stream);
-  encrypt_blocks<<<check::blocks_for(count, 64), 64>>>(device, device_keys, device_box, count, true);
+  encrypt_blocks<<<check::blocks_for(count, 64), 64>>>(device, device_keys, device_box, count,
+                                                       true);
   check::sync();
   check::equal("counter mode", device.read(), want);
-  encrypt_blocks<<<check::blocks_for(count, 64), 64>>>(device, device_keys, device_box, count, true);
+  encrypt_blocks<<<check::blocks_for(count, 64), 64>>>(device, device_keys, device_box, count,
+                                                       true);
   check::sync();
   check::equal("and back", device.read(), stream);
   return check::finish();

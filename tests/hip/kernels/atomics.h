@@ -61,10 +61,11 @@ WT_ATOMIC_OP(OrSystem, atomicOr_system(cell, v), old | v);
 WT_ATOMIC_OP(XorSystem, atomicXor_system(cell, v), old ^ v);
 WT_ATOMIC_OP(ExchSystem, atomicExch_system(cell, v), ((void)old, v));
 
-// Follows the chain start -> operation(start) -> …; complete when every operation was used once. Only
-// meaningful for operations whose successive values are all different.
+// Follows the chain start -> operation(start) -> …; complete when every operation was used once.
+// Only meaningful for operations whose successive values are all different.
 template <class Op, class T>
-bool olds_form_a_chain(T start, T final, const std::vector<T>& olds, const std::vector<T>& operands) {
+bool olds_form_a_chain(T start, T final, const std::vector<T>& olds,
+                       const std::vector<T>& operands) {
   std::map<T, T> operand_by_old;
   for (size_t i = 0; i < olds.size(); ++i) {
     if (!operand_by_old.emplace(olds[i], operands[i]).second) return false;
@@ -94,13 +95,15 @@ bool olds_are_a_replay(T start, std::vector<T> olds, T operand) {
 // What one lane's old value may be when only monotone progress can be asserted.
 template <class Op, class T>
 bool olds_lie_on_the_way(T start, T final, const std::vector<T>& olds) {
-  return std::all_of(olds.begin(), olds.end(),
-                     [&](T old) { return Op::host(start, old) == old && Op::host(old, final) == final; });
+  return std::all_of(olds.begin(), olds.end(), [&](T old) {
+    return Op::host(start, old) == old && Op::host(old, final) == final;
+  });
 }
 
 enum class Order { kChain, kReplay, kMonotone };
 
-// `run_device(cells, operands, olds)` applies Op to cell i % cells.size() with operand i and fills olds.
+// `run_device(cells, operands, olds)` applies Op to cell i % cells.size() with operand i and fills
+// olds.
 template <class Op, class T, class RunDevice>
 void check_atomic(const char* type_name, T start, const std::vector<T>& operands, size_t cell_count,
                   Order order, RunDevice run_device) {
@@ -139,7 +142,8 @@ std::vector<T> distinct_operands(size_t count) {
   std::vector<T> values(count);
   for (size_t i = 0; i < count; ++i) values[i] = static_cast<T>(i + 1);
   check::Rng rng(count);
-  for (size_t i = count; i > 1; --i) std::swap(values[i - 1], values[rng.below(static_cast<uint32_t>(i))]);
+  for (size_t i = count; i > 1; --i)
+    std::swap(values[i - 1], values[rng.below(static_cast<uint32_t>(i))]);
   return values;
 }
 

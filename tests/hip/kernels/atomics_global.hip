@@ -21,28 +21,30 @@ template <class Op, class T>
 void run(const char* type_name, T start, const std::vector<T>& operands, Order order) {
   const int count = static_cast<int>(operands.size());
   std::vector<T> returning_cells;
-  check_atomic<Op, T>(type_name, start, operands, kCells, order,
-                      [&](std::vector<T>& cells, const std::vector<T>& values, std::vector<T>& olds) {
-                        check::Buffer<T> device_cells(cells), device_values(values), device_olds(olds.size());
-                        apply<Op, T><<<check::blocks_for(count, 192), 192>>>(device_cells, device_values,
-                                                                             device_olds, count, kCells);
-                        check::sync();
-                        cells = returning_cells = device_cells.read();
-                        olds = device_olds.read();
-                      });
+  check_atomic<Op, T>(
+      type_name, start, operands, kCells, order,
+      [&](std::vector<T>& cells, const std::vector<T>& values, std::vector<T>& olds) {
+        check::Buffer<T> device_cells(cells), device_values(values), device_olds(olds.size());
+        apply<Op, T><<<check::blocks_for(count, 192), 192>>>(device_cells, device_values,
+                                                             device_olds, count, kCells);
+        check::sync();
+        cells = returning_cells = device_cells.read();
+        olds = device_olds.read();
+      });
   if (std::string(Op::kName) == "Exch") return;
   check::Buffer<T> cells(std::vector<T>(kCells, start)), values(operands);
   apply_no_return<Op, T><<<check::blocks_for(count, 64), 64>>>(cells, values, count, kCells);
   check::sync();
-  check::equal((std::string(Op::kName) + " " + type_name + " without a result").c_str(), cells.read(),
-               returning_cells);
+  check::equal((std::string(Op::kName) + " " + type_name + " without a result").c_str(),
+               cells.read(), returning_cells);
 }
 
 template <class T>
 void run_integer(const char* name) {
   run<Add, T>(name, T(5), distinct_operands<T>(kOperands), Order::kChain);
   run<Sub, T>(name, T(5), distinct_operands<T>(kOperands), Order::kChain);
-  run<Min, T>(name, T(T(~T(0)) > 0 ? T(~T(0)) : T(0x7fffffff)), random_bits<T>(kOperands), Order::kMonotone);
+  run<Min, T>(name, T(T(~T(0)) > 0 ? T(~T(0)) : T(0x7fffffff)), random_bits<T>(kOperands),
+              Order::kMonotone);
   run<Max, T>(name, T(T(~T(0)) > 0 ? T(0) : T(1) << (8 * sizeof(T) - 1)), random_bits<T>(kOperands),
               Order::kMonotone);
   run<And, T>(name, T(~T(0)), random_bits<T>(6), Order::kMonotone);
@@ -78,9 +80,11 @@ int main() {
   run_floating<float>("float");
   run_floating<double>("double");
   run<Inc, unsigned>("unsigned", 2u, std::vector<unsigned>(kOperands, 6u), Order::kReplay);
-  run<Inc, unsigned>("unsigned, above the limit", 9u, std::vector<unsigned>(kOperands, 6u), Order::kReplay);
+  run<Inc, unsigned>("unsigned, above the limit", 9u, std::vector<unsigned>(kOperands, 6u),
+                     Order::kReplay);
   run<Dec, unsigned>("unsigned", 2u, std::vector<unsigned>(kOperands, 6u), Order::kReplay);
-  run<Dec, unsigned>("unsigned, above the limit", 9u, std::vector<unsigned>(kOperands, 6u), Order::kReplay);
+  run<Dec, unsigned>("unsigned, above the limit", 9u, std::vector<unsigned>(kOperands, 6u),
+                     Order::kReplay);
   check::Buffer<float> sum(std::vector<float>(1, 1.0f));
   add_without_return<<<5, 100>>>(sum, 450);
   check::sync();

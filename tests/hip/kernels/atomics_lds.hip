@@ -9,7 +9,8 @@ __global__ void apply(T* cells, const T* operands, T* olds, int count) {
   __shared__ T local[kCells];
   if (threadIdx.x < kCells) local[threadIdx.x] = cells[threadIdx.x];
   __syncthreads();
-  for (int i = threadIdx.x; i < count; i += blockDim.x) olds[i] = Op::device(&local[i % kCells], operands[i]);
+  for (int i = threadIdx.x; i < count; i += blockDim.x)
+    olds[i] = Op::device(&local[i % kCells], operands[i]);
   __syncthreads();
   if (threadIdx.x < kCells) cells[threadIdx.x] = local[threadIdx.x];
 }
@@ -28,27 +29,29 @@ template <class Op, class T>
 void run(const char* type_name, T start, const std::vector<T>& operands, Order order) {
   const int count = static_cast<int>(operands.size());
   std::vector<T> returning_cells;
-  check_atomic<Op, T>(type_name, start, operands, kCells, order,
-                      [&](std::vector<T>& cells, const std::vector<T>& values, std::vector<T>& olds) {
-                        check::Buffer<T> device_cells(cells), device_values(values), device_olds(olds.size());
-                        apply<Op, T><<<1, 256>>>(device_cells, device_values, device_olds, count);
-                        check::sync();
-                        cells = returning_cells = device_cells.read();
-                        olds = device_olds.read();
-                      });
+  check_atomic<Op, T>(
+      type_name, start, operands, kCells, order,
+      [&](std::vector<T>& cells, const std::vector<T>& values, std::vector<T>& olds) {
+        check::Buffer<T> device_cells(cells), device_values(values), device_olds(olds.size());
+        apply<Op, T><<<1, 256>>>(device_cells, device_values, device_olds, count);
+        check::sync();
+        cells = returning_cells = device_cells.read();
+        olds = device_olds.read();
+      });
   if (std::string(Op::kName) == "Exch") return;
   check::Buffer<T> cells(std::vector<T>(kCells, start)), values(operands);
   apply_no_return<Op, T><<<1, 160>>>(cells, values, count);
   check::sync();
-  check::equal((std::string(Op::kName) + " " + type_name + " without a result").c_str(), cells.read(),
-               returning_cells);
+  check::equal((std::string(Op::kName) + " " + type_name + " without a result").c_str(),
+               cells.read(), returning_cells);
 }
 
 template <class T>
 void run_integer(const char* name) {
   run<Add, T>(name, T(5), distinct_operands<T>(kOperands), Order::kChain);
   run<Sub, T>(name, T(5), distinct_operands<T>(kOperands), Order::kChain);
-  run<Min, T>(name, T(T(~T(0)) > 0 ? T(~T(0)) : T(0x7fffffff)), random_bits<T>(kOperands), Order::kMonotone);
+  run<Min, T>(name, T(T(~T(0)) > 0 ? T(~T(0)) : T(0x7fffffff)), random_bits<T>(kOperands),
+              Order::kMonotone);
   run<Max, T>(name, T(T(~T(0)) > 0 ? T(0) : T(1) << (8 * sizeof(T) - 1)), random_bits<T>(kOperands),
               Order::kMonotone);
   run<And, T>(name, T(~T(0)), random_bits<T>(6), Order::kMonotone);

@@ -1,5 +1,5 @@
-// System-scope atomics on pinned host memory: alone, and against a host thread that adds to the same
-// counter while the kernel runs.
+// System-scope atomics on pinned host memory: alone, and against a host thread that adds to the
+// same counter while the kernel runs.
 #include <atomic>
 #include <thread>
 
@@ -17,19 +17,20 @@ __global__ void apply(T* cells, const T* operands, T* olds, int count, int cell_
 template <class Op, class T>
 void run(const char* type_name, T start, const std::vector<T>& operands, Order order) {
   const int count = static_cast<int>(operands.size());
-  check_atomic<Op, T>(type_name, start, operands, kCells, order,
-                      [&](std::vector<T>& cells, const std::vector<T>& values, std::vector<T>& olds) {
-                        T* pinned = nullptr;
-                        WT_HIP(hipHostMalloc(&pinned, kCells * sizeof(T), hipHostMallocCoherent));
-                        std::copy(cells.begin(), cells.end(), pinned);
-                        check::Buffer<T> device_values(values), device_olds(olds.size());
-                        apply<Op, T><<<check::blocks_for(count, 128), 128>>>(pinned, device_values,
-                                                                             device_olds, count, kCells);
-                        check::sync();
-                        std::copy(pinned, pinned + kCells, cells.begin());
-                        olds = device_olds.read();
-                        WT_HIP(hipHostFree(pinned));
-                      });
+  check_atomic<Op, T>(
+      type_name, start, operands, kCells, order,
+      [&](std::vector<T>& cells, const std::vector<T>& values, std::vector<T>& olds) {
+        T* pinned = nullptr;
+        WT_HIP(hipHostMalloc(&pinned, kCells * sizeof(T), hipHostMallocCoherent));
+        std::copy(cells.begin(), cells.end(), pinned);
+        check::Buffer<T> device_values(values), device_olds(olds.size());
+        apply<Op, T><<<check::blocks_for(count, 128), 128>>>(pinned, device_values, device_olds,
+                                                             count, kCells);
+        check::sync();
+        std::copy(pinned, pinned + kCells, cells.begin());
+        olds = device_olds.read();
+        WT_HIP(hipHostFree(pinned));
+      });
 }
 
 template <class T>

@@ -1,4 +1,5 @@
-// bfloat16 storage with f32 arithmetic: conversions round to nearest even, products accumulate in f32.
+// bfloat16 storage with f32 arithmetic: conversions round to nearest even, products accumulate in
+// f32.
 #include <hip/hip_bfloat16.h>
 
 #include "check.h"
@@ -77,8 +78,9 @@ int main() {
   std::vector<float> want_results;
   for (int i = 0; i < n * n; ++i) {
     const float x = widen(a[i].data), y = widen(b[i].data);
-    want_results.insert(want_results.end(), {widen(round_to_bfloat16(x + y)), widen(round_to_bfloat16(x * y)),
-                                             -x, x < y ? 1.0f : 0.0f});
+    want_results.insert(want_results.end(),
+                        {widen(round_to_bfloat16(x + y)), widen(round_to_bfloat16(x * y)), -x,
+                         x < y ? 1.0f : 0.0f});
   }
   check::equal("sum, product, negation, order", results.read(), want_results);
   return check::finish();

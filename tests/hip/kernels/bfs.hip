@@ -3,8 +3,8 @@
 
 #include "check.h"
 
-__global__ void expand(const int* starts, const int* targets, const int* frontier, int frontier_size,
-                       int* next, int* next_size, int* depth, int level) {
+__global__ void expand(const int* starts, const int* targets, const int* frontier,
+                       int frontier_size, int* next, int* next_size, int* depth, int level) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= frontier_size) return;
   const int vertex = frontier[i];
@@ -20,7 +20,8 @@ int main() {
   for (int v = 0; v < vertices; ++v) {
     const int degree = v % 50 == 0 ? 60 : 1 + static_cast<int>(rng.below(4));
     // The last tenth is unreachable.
-    for (int i = 0; i < degree; ++i) edges[v].push_back(static_cast<int>(rng.below(vertices * 9 / 10)));
+    for (int i = 0; i < degree; ++i)
+      edges[v].push_back(static_cast<int>(rng.below(vertices * 9 / 10)));
   }
   std::vector<int> starts = {0}, targets;
   for (const std::vector<int>& list : edges) {

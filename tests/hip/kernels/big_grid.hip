@@ -1,5 +1,5 @@
-// Many workgroups: 60 000 tiny blocks, a grid wide in y and z, and a grid-stride loop over more work
-// than lanes; every workgroup runs exactly once.
+// Many workgroups: 60 000 tiny blocks, a grid wide in y and z, and a grid-stride loop over more
+// work than lanes; every workgroup runs exactly once.
 #include "check.h"
 
 __global__ void mark_block(uint8_t* seen, unsigned* total) {
@@ -10,7 +10,8 @@ __global__ void mark_block(uint8_t* seen, unsigned* total) {
 
 __global__ void stride_sum(unsigned long long* sum, unsigned count) {
   unsigned long long own = 0;
-  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) own += i;
+  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
+    own += i;
   for (int delta = warpSize / 2; delta > 0; delta /= 2) own += __shfl_xor(own, delta);
   if (threadIdx.x % warpSize == 0) atomicAdd(sum, own);
 }
@@ -26,7 +27,8 @@ void run(dim3 grid) {
   char what[64];
   std::snprintf(what, sizeof what, "grid %ux%ux%u", grid.x, grid.y, grid.z);
   check::equal(what, seen.read(), std::vector<uint8_t>(blocks, 1));
-  check::equal("  marked thousands", total.read()[0], static_cast<unsigned>((blocks + 1023) / 1024));
+  check::equal("  marked thousands", total.read()[0],
+               static_cast<unsigned>((blocks + 1023) / 1024));
 }
 
 int main() {
@@ -38,6 +40,7 @@ int main() {
   const unsigned count = 1000003;
   stride_sum<<<64, 256>>>(sum, count);
   check::sync();
-  check::equal("grid-stride sum", sum.read()[0], static_cast<unsigned long long>(count) * (count - 1) / 2);
+  check::equal("grid-stride sum", sum.read()[0],
+               static_cast<unsigned long long>(count) * (count - 1) / 2);
   return check::finish();
 }

@@ -12,7 +12,8 @@ __global__ void sort_tile(T* data, bool whole_descending) {
   for (int size = 2; size <= 512; size *= 2) {
     for (int stride = size / 2; stride > 0; stride /= 2) {
       const int low = 2 * threadIdx.x - (threadIdx.x & (stride - 1));
-      const bool descending = (size == 512 ? whole_descending && (blockIdx.x & 1) : (low & size) != 0);
+      const bool descending =
+          (size == 512 ? whole_descending && (blockIdx.x & 1) : (low & size) != 0);
       const T a = tile[low], b = tile[low + stride];
       if ((a > b) != descending) {
         tile[low] = b;

@@ -32,9 +32,7 @@ __host__ __device__ uint32_t interpret(const uint8_t* code, uint32_t seed) {
     uint32_t& first = stack[top & 15];
     uint32_t& second = stack[(top - 1) & 15];
     switch (byte % kOps) {
-      case kPush:
-        stack[++top & 15] = byte * 2654435761u + seed;
-        break;
+      case kPush: stack[++top & 15] = byte * 2654435761u + seed; break;
       case kAdd:
         second += first;
         --top;
@@ -51,12 +49,8 @@ __host__ __device__ uint32_t interpret(const uint8_t* code, uint32_t seed) {
         second ^= first;
         --top;
         break;
-      case kShl:
-        first <<= byte & 31;
-        break;
-      case kShr:
-        first >>= byte >> 4;
-        break;
+      case kShl: first <<= byte & 31; break;
+      case kShr: first >>= byte >> 4; break;
       case kDup:
         stack[(top + 1) & 15] = first;
         ++top;
@@ -77,12 +71,8 @@ __host__ __device__ uint32_t interpret(const uint8_t* code, uint32_t seed) {
         stack[(top + 1) & 15] = memory[first & 7];
         ++top;
         break;
-      case kStore:
-        memory[second & 7] = first;
-        break;
-      case kNot:
-        first = ~first;
-        break;
+      case kStore: memory[second & 7] = first; break;
+      case kNot: first = ~first; break;
       case kMin:
         second = second < first ? second : first;
         --top;
@@ -109,7 +99,8 @@ int main() {
   std::vector<uint8_t> programs(61 * kLength);
   for (uint8_t& b : programs) b = static_cast<uint8_t>(rng.next());
   std::vector<uint32_t> want(count);
-  for (int i = 0; i < count; ++i) want[i] = interpret(&programs[i % 61 * kLength], static_cast<uint32_t>(i));
+  for (int i = 0; i < count; ++i)
+    want[i] = interpret(&programs[i % 61 * kLength], static_cast<uint32_t>(i));
   check::Buffer<uint8_t> device_programs(programs);
   check::Buffer<uint32_t> out(count);
   run<<<check::blocks_for(count, 64), 64>>>(device_programs, out, count);

@@ -1,5 +1,5 @@
-// clock64, wall_clock64 and the real-time counter move forward, and the constant-rate one keeps pace
-// with the host's clock at the rate the device reports.
+// clock64, wall_clock64 and the real-time counter move forward, and the constant-rate one keeps
+// pace with the host's clock at the rate the device reports.
 #include <chrono>
 
 #include "check.h"
@@ -36,7 +36,8 @@ int main() {
   const double host_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
   const std::vector<long long> t = out.read();
-  check::expect(is_clock_short() ? t[1] != t[0] : t[1] > t[0], "clock64 advanced by %lld", t[1] - t[0]);
+  check::expect(is_clock_short() ? t[1] != t[0] : t[1] > t[0], "clock64 advanced by %lld",
+                t[1] - t[0]);
   check::expect(t[3] > t[2], "the real-time counter advanced by %lld", t[3] - t[2]);
   // 100 MHz; the kernel cannot have taken longer than the host waited for it.
   const double device_seconds = static_cast<double>(t[3] - t[2]) / 1e8;
@@ -47,6 +48,7 @@ int main() {
   spin<<<1, 1>>>(out, 10);
   check::sync();
   later = out.read();
-  check::expect(later[2] > t[3] && (is_clock_short() || later[0] > t[1]), "a later kernel reads later clocks");
+  check::expect(later[2] > t[3] && (is_clock_short() || later[0] > t[1]),
+                "a later kernel reads later clocks");
   return check::finish();
 }

@@ -39,7 +39,8 @@ __global__ void convert(const float* f, const double* d, const int64_t* l, Out* 
   __builtin_memcpy(&o.f2h, &half, 2);
   o.h2f = static_cast<float>(half);
   o.as_int = __float_as_int(f[i]);
-  for (int b = 0; b < 4; ++b) o.bytes[b] = static_cast<uint8_t>(static_cast<int32_t>(l[i]) >> (8 * b));
+  for (int b = 0; b < 4; ++b)
+    o.bytes[b] = static_cast<uint8_t>(static_cast<int32_t>(l[i]) >> (8 * b));
   out[i] = o;
 }
 
@@ -52,10 +53,11 @@ void compare(const char* name, const std::vector<Out>& got, const std::vector<Ou
 }
 
 int main() {
-  std::vector<float> f = {0.0f,           -0.0f,         0.5f,           -0.5f,           1.5f,
-                          2.5f,           -2.5f,         1e-40f,         65504.0f,        65519.0f,
-                          65520.0f,       2147483520.0f, -2147483648.0f, 5.9604645e-8f,   2.9802322e-8f,
-                          2.98023259e-8f, 6.097555e-5f,  0.33325195f,    0.3333740234375f};
+  std::vector<float> f = {
+      0.0f,           -0.0f,         0.5f,           -0.5f,           1.5f,
+      2.5f,           -2.5f,         1e-40f,         65504.0f,        65519.0f,
+      65520.0f,       2147483520.0f, -2147483648.0f, 5.9604645e-8f,   2.9802322e-8f,
+      2.98023259e-8f, 6.097555e-5f,  0.33325195f,    0.3333740234375f};
   check::Rng rng(2);
   while (f.size() < 500) f.push_back(rng.uniform(-3e4f, 3e4f) * (rng.below(2) ? 1.0f : 0x1p-16f));
   std::vector<double> d;
@@ -70,7 +72,8 @@ int main() {
                             9007199254740993,
                             0x7fffff4000000000,
                             0x7fffffc000000000};
-  for (size_t i = 0; i < f.size(); ++i) d.push_back(f[i] * 1.0000001234567 * (i % 3 == 0 ? 1e9 : 1.0));
+  for (size_t i = 0; i < f.size(); ++i)
+    d.push_back(f[i] * 1.0000001234567 * (i % 3 == 0 ? 1e9 : 1.0));
   while (l.size() < f.size()) l.push_back(static_cast<int64_t>(rng.next64()) >> rng.below(60));
   const int count = static_cast<int>(f.size());
   check::Buffer<float> device_f(f);
@@ -99,11 +102,13 @@ int main() {
     std::memcpy(&o.f2h, &half, 2);
     o.h2f = static_cast<float>(half);
     std::memcpy(&o.as_int, &f[i], 4);
-    for (int b = 0; b < 4; ++b) o.bytes[b] = static_cast<uint8_t>(static_cast<int32_t>(l[i]) >> (8 * b));
+    for (int b = 0; b < 4; ++b)
+      o.bytes[b] = static_cast<uint8_t>(static_cast<int32_t>(l[i]) >> (8 * b));
   }
   const std::vector<Out> got = out.read();
   compare<int32_t>("float to int, truncated", got, want, [](const Out& o) { return o.f2i_trunc; });
-  compare<int32_t>("float to int, to nearest even", got, want, [](const Out& o) { return o.f2i_near; });
+  compare<int32_t>("float to int, to nearest even", got, want,
+                   [](const Out& o) { return o.f2i_near; });
   compare<int32_t>("float to int, up", got, want, [](const Out& o) { return o.f2i_up; });
   compare<int32_t>("float to int, down", got, want, [](const Out& o) { return o.f2i_down; });
   compare<uint32_t>("float to unsigned", got, want, [](const Out& o) { return o.f2u; });

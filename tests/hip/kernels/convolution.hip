@@ -20,7 +20,8 @@ __global__ void convolve_1d(const float* in, float* out, int count) {
   __syncthreads();
   if (i >= count) return;
   float sum = 0;
-  for (int tap = 0; tap < kTaps; ++tap) sum += g_filter_1d[tap] * window[threadIdx.x + kTaps - 1 - tap];
+  for (int tap = 0; tap < kTaps; ++tap)
+    sum += g_filter_1d[tap] * window[threadIdx.x + kTaps - 1 - tap];
   out[i] = sum;
 }
 
@@ -40,7 +41,8 @@ __global__ void convolve_2d(const float* in, float* out, int width, int height) 
   out[y * width + x] = sum;
 }
 
-__global__ void convolve_axis(const float* in, float* out, int width, int height, int step_x, int step_y) {
+__global__ void convolve_axis(const float* in, float* out, int width, int height, int step_x,
+                              int step_y) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
   const int y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x >= width || y >= height) return;
@@ -59,7 +61,8 @@ int main() {
     for (int x = 0; x < kTaps; ++x) filter_2d[y * kTaps + x] = filter[y] * filter[x];
   }
   WT_HIP(hipMemcpyToSymbol(HIP_SYMBOL(g_filter_1d), filter.data(), kTaps * sizeof(float)));
-  WT_HIP(hipMemcpyToSymbol(HIP_SYMBOL(g_filter_2d), filter_2d.data(), filter_2d.size() * sizeof(float)));
+  WT_HIP(hipMemcpyToSymbol(HIP_SYMBOL(g_filter_2d), filter_2d.data(),
+                           filter_2d.size() * sizeof(float)));
 
   check::Rng rng(5);
   const int count = 3000;
@@ -67,10 +70,12 @@ int main() {
   std::vector<double> want(count);
   for (float& v : signal) v = rng.uniform(-1, 1);
   for (int i = 0; i < count; ++i) {
-    for (int tap = 0; tap < kTaps && tap <= i; ++tap) want[i] += double{filter[tap]} * signal[i - tap];
+    for (int tap = 0; tap < kTaps && tap <= i; ++tap)
+      want[i] += double{filter[tap]} * signal[i - tap];
   }
   check::Buffer<float> in(signal), out(count);
-  convolve_1d<<<check::blocks_for(count, 128), 128, (128 + kTaps - 1) * sizeof(float)>>>(in, out, count);
+  convolve_1d<<<check::blocks_for(count, 128), 128, (128 + kTaps - 1) * sizeof(float)>>>(in, out,
+                                                                                         count);
   check::sync();
   check::near("1-D causal", out.read(), want, 0, 1e-5);
 

@@ -1,5 +1,5 @@
-// Cooperative launch: all blocks of a grid meet at grid.sync(), several times, and read what the others
-// wrote before it. Also tiled partitions and block groups.
+// Cooperative launch: all blocks of a grid meet at grid.sync(), several times, and read what the
+// others wrote before it. Also tiled partitions and block groups.
 #include "check.h"
 
 #include <hip/hip_cooperative_groups.h>
@@ -53,15 +53,15 @@ int main() {
   check::Buffer<int> device(data);
   int* pointer = device;
   void* arguments[] = {&pointer, &count};
-  WT_HIP(hipLaunchCooperativeKernel(reinterpret_cast<const void*>(grid_reduce), dim3(blocks), dim3(threads),
-                                    arguments, 0, nullptr));
+  WT_HIP(hipLaunchCooperativeKernel(reinterpret_cast<const void*>(grid_reduce), dim3(blocks),
+                                    dim3(threads), arguments, 0, nullptr));
   check::sync();
   check::equal("sum over 16 blocks with 11 grid barriers", device.read()[0], sum);
   // More blocks than can be resident at once must be refused, not hang.
-  const hipError_t error = hipLaunchCooperativeKernel(reinterpret_cast<const void*>(grid_reduce),
-                                                      dim3(1 << 20), dim3(1024), arguments, 0, nullptr);
+  const hipError_t error = hipLaunchCooperativeKernel(
+      reinterpret_cast<const void*>(grid_reduce), dim3(1 << 20), dim3(1024), arguments, 0, nullptr);
   (void)hipGetLastError();
-  check::expect(error == hipErrorCooperativeLaunchTooLarge, "a grid that cannot be resident is refused (%s)",
-                hipGetErrorName(error));
+  check::expect(error == hipErrorCooperativeLaunchTooLarge,
+                "a grid that cannot be resident is refused (%s)", hipGetErrorName(error));
   return check::finish();
 }

@@ -1,4 +1,5 @@
-// CRC-32 of a buffer: per-lane chunks with a table in constant memory, combined by GF(2) matrix powers.
+// CRC-32 of a buffer: per-lane chunks with a table in constant memory, combined by GF(2) matrix
+// powers.
 #include "check.h"
 
 __constant__ uint32_t g_table[256];
@@ -28,7 +29,8 @@ __global__ void combine(uint32_t* crcs, const uint32_t* shift, int chunks) {
   for (int stride = 1; stride < chunks; stride *= 2, ++level) {
     uint32_t mixed = 0;
     const bool own = threadIdx.x % (2 * stride) == 0;
-    if (own) mixed = apply(shift + 32 * level, level_crc[threadIdx.x]) ^ level_crc[threadIdx.x + stride];
+    if (own)
+      mixed = apply(shift + 32 * level, level_crc[threadIdx.x]) ^ level_crc[threadIdx.x + stride];
     __syncthreads();
     if (own) level_crc[threadIdx.x] = mixed;
     __syncthreads();

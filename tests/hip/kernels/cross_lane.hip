@@ -12,26 +12,22 @@ int dpp_source(int control, int lane) {
   if (control < 0x100) return (lane & ~3) | (control >> (2 * (lane & 3)) & 3);
   const int amount = control & 15;
   switch (control & ~15) {
-    case 0x100:
-      return in_row + amount < 16 ? lane + amount : -1;  // row_shl
-    case 0x110:
-      return in_row - amount >= 0 ? lane - amount : -1;  // row_shr
-    case 0x120:
-      return row | ((in_row - amount) & 15);  // row_ror
+    case 0x100: return in_row + amount < 16 ? lane + amount : -1;  // row_shl
+    case 0x110: return in_row - amount >= 0 ? lane - amount : -1;  // row_shr
+    case 0x120: return row | ((in_row - amount) & 15);             // row_ror
     case 0x140:
       return amount == 0 ? row | (15 - in_row)
                          : (lane & ~7) | (7 - (lane & 7));  // row_mirror, row_half_mirror
-    case 0x150:
-      return row | amount;  // row_share, row_newbcast
-    default:
-      return row | (in_row ^ amount);  // row_xmask
+    case 0x150: return row | amount;                        // row_share, row_newbcast
+    default: return row | (in_row ^ amount);                // row_xmask
   }
 }
 
 template <int kControl, int kRowMask, int kBankMask, bool kBound>
 __global__ void move_dpp(int* out) {
   const int lane = threadIdx.x;
-  out[lane] = __builtin_amdgcn_update_dpp(kOld, lane * 3 + 1, kControl, kRowMask, kBankMask, kBound);
+  out[lane] =
+      __builtin_amdgcn_update_dpp(kOld, lane * 3 + 1, kControl, kRowMask, kBankMask, kBound);
 }
 
 template <int kControl, int kRowMask = 0xf, int kBankMask = 0xf, bool kBound = false>
@@ -64,7 +60,8 @@ void check_swizzle(const char* name) {
   for (int lane = 0; lane < kLanes; ++lane) {
     int source = (lane & ~3) | (kPattern >> (2 * (lane & 3)) & 3);
     if ((kPattern & 0x8000) == 0) {
-      const int within = (((lane & 31) & (kPattern & 31)) | (kPattern >> 5 & 31)) ^ (kPattern >> 10 & 31);
+      const int within =
+          (((lane & 31) & (kPattern & 31)) | (kPattern >> 5 & 31)) ^ (kPattern >> 10 & 31);
       source = (lane & ~31) | within;
     }
     want[lane] = source * 5 + 2;
@@ -88,10 +85,10 @@ __global__ void only_gfx10(int* dpp8, int* permute, int* exchanged) {
   const unsigned lane = threadIdx.x;
   dpp8[lane] = static_cast<int>(__builtin_amdgcn_mov_dpp8(
       lane + 50, 0 | 7 << 3 | 1 << 6 | 6 << 9 | 2 << 12 | 5 << 15 | 3 << 18 | 4 << 21));
-  permute[lane] =
-      static_cast<int>(__builtin_amdgcn_permlane16(lane, lane + 50, 0x01234567u, 0xfedcba98u, true, false));
-  exchanged[lane] =
-      static_cast<int>(__builtin_amdgcn_permlanex16(lane, lane + 50, 0x01234567u, 0xfedcba98u, true, false));
+  permute[lane] = static_cast<int>(
+      __builtin_amdgcn_permlane16(lane, lane + 50, 0x01234567u, 0xfedcba98u, true, false));
+  exchanged[lane] = static_cast<int>(
+      __builtin_amdgcn_permlanex16(lane, lane + 50, 0x01234567u, 0xfedcba98u, true, false));
 #endif
 }
 

@@ -1,5 +1,5 @@
-// __constant__ and __device__ variables of several types: initial values, copies to and from symbols
-// with offsets, address and size queries, and changes that persist between launches.
+// __constant__ and __device__ variables of several types: initial values, copies to and from
+// symbols with offsets, address and size queries, and changes that persist between launches.
 #include "check.h"
 
 struct Settings {
@@ -17,7 +17,8 @@ static __device__ int g_static = 100;
 
 __global__ void read_all(double* out) {
   const int i = threadIdx.x;
-  out[i] = g_table[i % 5] * g_settings.scale + g_settings.offset + g_shorts[i % 3] + g_settings.name[i % 7];
+  out[i] = g_table[i % 5] * g_settings.scale + g_settings.offset + g_shorts[i % 3] +
+           g_settings.name[i % 7];
 }
 
 __global__ void change(int by) {

@@ -75,7 +75,8 @@ int main() {
   intact.fill_bytes(0);
   varied_sizes<<<1, 64>>>(addresses, intact);
   check::sync();
-  check::equal("blocks of 8 to 1520 bytes keep their contents", intact.read(), std::vector<int>(64, 1));
+  check::equal("blocks of 8 to 1520 bytes keep their contents", intact.read(),
+               std::vector<int>(64, 1));
   std::set<unsigned long long> starts;
   for (unsigned long long a : addresses.read()) starts.insert(a);
   check::equal("and do not coincide", starts.size(), size_t{64});

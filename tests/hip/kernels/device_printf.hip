@@ -1,5 +1,5 @@
-// printf in kernels (without a width on %s, which HIP 5.2 itself gets wrong): the text of every lane arrives
-// once, whatever the conversions. The program reads its own output through a pipe.
+// printf in kernels (without a width on %s, which HIP 5.2 itself gets wrong): the text of every
+// lane arrives once, whatever the conversions. The program reads its own output through a pipe.
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@ __global__ void print_lanes(int count) {
 
 __global__ void print_conversions() {
   printf("[%5d|%-5d|%05d|%x|%X|%o|%u|%c|%%]\n", 42, 42, 42, 0xbeefu, 0xbeefu, 8u, 4000000000u, 'z');
-  printf("[%.3f|%10.2f|%e|%g|%s|%s|%lld|%llu]\n", 3.14159, -2.5, 12345.678, 0.0001, "text", "more text",
-         -1234567890123ll, 18446744073709551615ull);
+  printf("[%.3f|%10.2f|%e|%g|%s|%s|%lld|%llu]\n", 3.14159, -2.5, 12345.678, 0.0001, "text",
+         "more text", -1234567890123ll, 18446744073709551615ull);
   printf("no arguments\n");
 }
 
@@ -67,10 +67,11 @@ int main() {
     check::sync();
   });
   char expected[2][256];
-  std::snprintf(expected[0], sizeof expected[0], "[%5d|%-5d|%05d|%x|%X|%o|%u|%c|%%]", 42, 42, 42, 0xbeefu,
-                0xbeefu, 8u, 4000000000u, 'z');
-  std::snprintf(expected[1], sizeof expected[1], "[%.3f|%10.2f|%e|%g|%s|%s|%lld|%llu]", 3.14159, -2.5,
-                12345.678, 0.0001, "text", "more text", -1234567890123ll, 18446744073709551615ull);
+  std::snprintf(expected[0], sizeof expected[0], "[%5d|%-5d|%05d|%x|%X|%o|%u|%c|%%]", 42, 42, 42,
+                0xbeefu, 0xbeefu, 8u, 4000000000u, 'z');
+  std::snprintf(expected[1], sizeof expected[1], "[%.3f|%10.2f|%e|%g|%s|%s|%lld|%llu]", 3.14159,
+                -2.5, 12345.678, 0.0001, "text", "more text", -1234567890123ll,
+                18446744073709551615ull);
   if (!check::expect(lines.size() == 3, "three lines of conversions (got %zu)", lines.size()))
     return check::finish();
   check::expect(lines[0] == expected[0], "integers: %s", lines[0].c_str());

@@ -6,9 +6,15 @@ typedef unsigned short UShort2 __attribute__((ext_vector_type(2)));
 typedef _Float16 Half2 __attribute__((ext_vector_type(2)));
 
 enum { kS2, kU2, kS4, kU4, kS8, kU8, kS4Clamp, kU4Clamp, kS8Clamp, kFields };
-const char* const kNames[] = {
-    "2 x int16",           "2 x uint16",           "4 x int8",           "4 x uint8", "8 x int4", "8 x uint4",
-    "4 x int8, saturated", "4 x uint8, saturated", "8 x int4, saturated"};
+const char* const kNames[] = {"2 x int16",
+                              "2 x uint16",
+                              "4 x int8",
+                              "4 x uint8",
+                              "8 x int4",
+                              "8 x uint4",
+                              "4 x int8, saturated",
+                              "4 x uint8, saturated",
+                              "8 x int4, saturated"};
 
 __global__ void dots(const int* a, const int* b, const int* c, int* out, float* halves, int count) {
 #if defined(__gfx1030__) || defined(__gfx90a__) || defined(__gfx942__)
@@ -16,18 +22,20 @@ __global__ void dots(const int* a, const int* b, const int* c, int* out, float* 
   if (i >= count) return;
   const int x = a[i], y = b[i], z = c[i];
   int* o = out + i * kFields;
-  o[kS2] = __builtin_amdgcn_sdot2(__builtin_bit_cast(Short2, x), __builtin_bit_cast(Short2, y), z, false);
-  o[kU2] = static_cast<int>(__builtin_amdgcn_udot2(
-      __builtin_bit_cast(UShort2, x), __builtin_bit_cast(UShort2, y), static_cast<unsigned>(z), false));
+  o[kS2] = __builtin_amdgcn_sdot2(__builtin_bit_cast(Short2, x), __builtin_bit_cast(Short2, y), z,
+                                  false);
+  o[kU2] = static_cast<int>(__builtin_amdgcn_udot2(__builtin_bit_cast(UShort2, x),
+                                                   __builtin_bit_cast(UShort2, y),
+                                                   static_cast<unsigned>(z), false));
   o[kS4] = __builtin_amdgcn_sdot4(x, y, z, false);
-  o[kU4] = static_cast<int>(__builtin_amdgcn_udot4(static_cast<unsigned>(x), static_cast<unsigned>(y),
-                                                   static_cast<unsigned>(z), false));
+  o[kU4] = static_cast<int>(__builtin_amdgcn_udot4(
+      static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z), false));
   o[kS8] = __builtin_amdgcn_sdot8(x, y, z, false);
-  o[kU8] = static_cast<int>(__builtin_amdgcn_udot8(static_cast<unsigned>(x), static_cast<unsigned>(y),
-                                                   static_cast<unsigned>(z), false));
+  o[kU8] = static_cast<int>(__builtin_amdgcn_udot8(
+      static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z), false));
   o[kS4Clamp] = __builtin_amdgcn_sdot4(x, y, z, true);
-  o[kU4Clamp] = static_cast<int>(__builtin_amdgcn_udot4(static_cast<unsigned>(x), static_cast<unsigned>(y),
-                                                        static_cast<unsigned>(z), true));
+  o[kU4Clamp] = static_cast<int>(__builtin_amdgcn_udot4(
+      static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z), true));
   o[kS8Clamp] = __builtin_amdgcn_sdot8(x, y, z, true);
   const Half2 h = {static_cast<_Float16>(x & 63), static_cast<_Float16>(x >> 6 & 63)};
   const Half2 k = {static_cast<_Float16>(y & 63), static_cast<_Float16>(-(y >> 6 & 63))};
@@ -56,30 +64,22 @@ int reference(int what, int a, int b, int c) {
     return static_cast<int>(static_cast<uint32_t>(v < low ? low : v > high ? high : v));
   };
   switch (what) {
-    case kS2:
-      return static_cast<int>(static_cast<uint32_t>(exact_dot(x, y, 2, 16, true) + sc));
-    case kU2:
-      return static_cast<int>(static_cast<uint32_t>(exact_dot(x, y, 2, 16, false) + uc));
-    case kS4:
-      return static_cast<int>(static_cast<uint32_t>(exact_dot(x, y, 4, 8, true) + sc));
-    case kU4:
-      return static_cast<int>(static_cast<uint32_t>(exact_dot(x, y, 4, 8, false) + uc));
-    case kS8:
-      return static_cast<int>(static_cast<uint32_t>(exact_dot(x, y, 8, 4, true) + sc));
-    case kU8:
-      return static_cast<int>(static_cast<uint32_t>(exact_dot(x, y, 8, 4, false) + uc));
-    case kS4Clamp:
-      return saturate(exact_dot(x, y, 4, 8, true) + sc, INT32_MIN, INT32_MAX);
-    case kU4Clamp:
-      return saturate(exact_dot(x, y, 4, 8, false) + uc, 0, UINT32_MAX);
-    default:
-      return saturate(exact_dot(x, y, 8, 4, true) + sc, INT32_MIN, INT32_MAX);
+    case kS2: return static_cast<int>(static_cast<uint32_t>(exact_dot(x, y, 2, 16, true) + sc));
+    case kU2: return static_cast<int>(static_cast<uint32_t>(exact_dot(x, y, 2, 16, false) + uc));
+    case kS4: return static_cast<int>(static_cast<uint32_t>(exact_dot(x, y, 4, 8, true) + sc));
+    case kU4: return static_cast<int>(static_cast<uint32_t>(exact_dot(x, y, 4, 8, false) + uc));
+    case kS8: return static_cast<int>(static_cast<uint32_t>(exact_dot(x, y, 8, 4, true) + sc));
+    case kU8: return static_cast<int>(static_cast<uint32_t>(exact_dot(x, y, 8, 4, false) + uc));
+    case kS4Clamp: return saturate(exact_dot(x, y, 4, 8, true) + sc, INT32_MIN, INT32_MAX);
+    case kU4Clamp: return saturate(exact_dot(x, y, 4, 8, false) + uc, 0, UINT32_MAX);
+    default: return saturate(exact_dot(x, y, 8, 4, true) + sc, INT32_MIN, INT32_MAX);
   }
 }
 
 int main() {
   const std::string target = check::target();
-  if (target != "gfx1030" && target != "gfx90a" && target != "gfx942") check::skip("the device lacks dot-product instructions");
+  if (target != "gfx1030" && target != "gfx90a" && target != "gfx942")
+    check::skip("the device lacks dot-product instructions");
   const int count = 500;
   check::Rng rng(8);
   std::vector<int> a(count), b(count), c(count);
@@ -104,8 +104,8 @@ int main() {
   }
   std::vector<float> want(count);
   for (int i = 0; i < count; ++i)
-    want[i] =
-        static_cast<float>((a[i] & 63) * (b[i] & 63) - (a[i] >> 6 & 63) * (b[i] >> 6 & 63) + (c[i] & 1023));
+    want[i] = static_cast<float>((a[i] & 63) * (b[i] & 63) - (a[i] >> 6 & 63) * (b[i] >> 6 & 63) +
+                                 (c[i] & 1023));
   check::equal("2 x half", halves.read(), want);
   return check::finish();
 }

@@ -1,5 +1,5 @@
-// Dynamic LDS: several arrays carved out of one allocation, up to the full 64 KiB, mixed with static
-// LDS, and contents that must not leak from a neighbour's block.
+// Dynamic LDS: several arrays carved out of one allocation, up to the full 64 KiB, mixed with
+// static LDS, and contents that must not leak from a neighbour's block.
 #include "check.h"
 
 __global__ void carve(const int* in, long long* out, int count) {
@@ -53,6 +53,7 @@ int main() {
   check::equal("LDS per block", limit, size_t{64 * 1024});
   carve<<<1, 64, limit + 4>>>(nullptr, nullptr, 0);
   const hipError_t error = hipGetLastError();
-  check::expect(error != hipSuccess, "more LDS than the device has is refused (%s)", hipGetErrorName(error));
+  check::expect(error != hipSuccess, "more LDS than the device has is refused (%s)",
+                hipGetErrorName(error));
   return check::finish();
 }

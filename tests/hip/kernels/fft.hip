@@ -47,7 +47,8 @@ void run(const char* name, double tolerance) {
   const int batch = 5;
   check::Rng rng(4);
   std::vector<Complex<T>> in(batch * kPoints);
-  for (Complex<T>& v : in) v = {static_cast<T>(rng.uniform64(-1, 1)), static_cast<T>(rng.uniform64(-1, 1))};
+  for (Complex<T>& v : in)
+    v = {static_cast<T>(rng.uniform64(-1, 1)), static_cast<T>(rng.uniform64(-1, 1))};
   check::Buffer<Complex<T>> device_in(in), spectrum(in.size()), back(in.size());
   fft<T><<<batch, kPoints / 2>>>(device_in, spectrum, T(-1));
   fft<T><<<batch, kPoints / 2>>>(spectrum, back, T(1));
@@ -62,7 +63,8 @@ void run(const char* name, double tolerance) {
     for (int k = 0; k < kPoints; ++k) {
       std::complex<double> sum = 0;
       for (int i = 0; i < kPoints; ++i) {
-        sum += std::complex<double>(in[b * kPoints + i].re, in[b * kPoints + i].im) * roots[i * k % kPoints];
+        sum += std::complex<double>(in[b * kPoints + i].re, in[b * kPoints + i].im) *
+               roots[i * k % kPoints];
       }
       want.insert(want.end(), {sum.real(), sum.imag()});
     }

@@ -6,7 +6,8 @@
 
 template <class T>
 struct Out {
-  T add, subtract, multiply, divide, root, fused, minimum, maximum, floor_value, round_even, truncated;
+  T add, subtract, multiply, divide, root, fused, minimum, maximum, floor_value, round_even,
+      truncated;
   int compares, classes;
 };
 
@@ -25,9 +26,10 @@ __host__ __device__ Out<T> compute(T a, T b) {
     o.root = sqrt(a), o.fused = fma(a, b, a), o.minimum = fmin(a, b), o.maximum = fmax(a, b);
     o.floor_value = floor(a), o.round_even = rint(a), o.truncated = trunc(a);
   }
-  o.compares = (a < b) | (a <= b) << 1 | (a == b) << 2 | (a != b) << 3 | (a > b) << 4 | (a >= b) << 5 |
-               __builtin_isunordered(a, b) << 6;
-  o.classes = static_cast<int>(__builtin_isnan(a) != 0) | static_cast<int>(__builtin_isinf(a) != 0) << 1 |
+  o.compares = (a < b) | (a <= b) << 1 | (a == b) << 2 | (a != b) << 3 | (a > b) << 4 |
+               (a >= b) << 5 | __builtin_isunordered(a, b) << 6;
+  o.classes = static_cast<int>(__builtin_isnan(a) != 0) |
+              static_cast<int>(__builtin_isinf(a) != 0) << 1 |
               static_cast<int>(__builtin_isfinite(a) != 0) << 2 |
               static_cast<int>(__builtin_signbit(a) != 0) << 3;
   return o;
@@ -73,16 +75,18 @@ void run(const char* name) {
   const int count = static_cast<int>(a.size());
   check::Buffer<T> device_a(a), device_b(b);
   check::Buffer<Out<T>> out(count);
-  run_kernel<<<check::blocks_for(count, 64), 64>>>(device_a.get(), device_b.get(), out.get(), count);
+  run_kernel<<<check::blocks_for(count, 64), 64>>>(device_a.get(), device_b.get(), out.get(),
+                                                   count);
   check::sync();
   const std::vector<Out<T>> got = out.read();
   const struct {
     const char* what;
     T Out<T>::*field;
-  } fields[] = {{"a + b", &Out<T>::add},       {"a - b", &Out<T>::subtract}, {"a * b", &Out<T>::multiply},
-                {"a / b", &Out<T>::divide},    {"sqrt", &Out<T>::root},      {"fma", &Out<T>::fused},
-                {"min", &Out<T>::minimum},     {"max", &Out<T>::maximum},    {"floor", &Out<T>::floor_value},
-                {"rint", &Out<T>::round_even}, {"trunc", &Out<T>::truncated}};
+  } fields[] = {
+      {"a + b", &Out<T>::add},       {"a - b", &Out<T>::subtract}, {"a * b", &Out<T>::multiply},
+      {"a / b", &Out<T>::divide},    {"sqrt", &Out<T>::root},      {"fma", &Out<T>::fused},
+      {"min", &Out<T>::minimum},     {"max", &Out<T>::maximum},    {"floor", &Out<T>::floor_value},
+      {"rint", &Out<T>::round_even}, {"trunc", &Out<T>::truncated}};
   for (const auto& field : fields) {
     std::vector<T> g, w;
     for (int i = 0; i < count; ++i) {

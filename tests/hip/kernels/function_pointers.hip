@@ -18,14 +18,10 @@ __device__ Operation g_chosen = op_multiply;
 
 int host_operation(int which, int a, int b) {
   switch (which) {
-    case 0:
-      return a + b;
-    case 1:
-      return a - b;
-    case 2:
-      return a * b;
-    default:
-      return ((a * (b & 7)) ^ b) + ((a * (a & 7)) ^ b);
+    case 0: return a + b;
+    case 1: return a - b;
+    case 2: return a * b;
+    default: return ((a * (b & 7)) ^ b) + ((a * (a & 7)) ^ b);
   }
 }
 
@@ -51,7 +47,8 @@ int main() {
     want_chosen[i] = a[i] * b[i];
   }
   check::Buffer<int> device_which(which), device_a(a), device_b(b), out(count);
-  call_by_index<<<check::blocks_for(count, 128), 128>>>(device_which, device_a, device_b, out, count);
+  call_by_index<<<check::blocks_for(count, 128), 128>>>(device_which, device_a, device_b, out,
+                                                        count);
   check::sync();
   check::equal("divergent indirect calls", out.read(), want);
 

@@ -8,7 +8,8 @@ __global__ void step_bytes(const uint8_t* in, uint8_t* out, int width, int heigh
   int neighbours = 0;
   for (int dy = -1; dy <= 1; ++dy) {
     for (int dx = -1; dx <= 1; ++dx) {
-      if (dx != 0 || dy != 0) neighbours += in[(y + dy + height) % height * width + (x + dx + width) % width];
+      if (dx != 0 || dy != 0)
+        neighbours += in[(y + dy + height) % height * width + (x + dx + width) % width];
     }
   }
   out[y * width + x] = neighbours == 3 || (neighbours == 2 && in[y * width + x] != 0);

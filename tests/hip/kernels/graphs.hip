@@ -1,5 +1,5 @@
-// HIP graphs: captured from streams with a fork and a join, built by hand with kernel, copy, memset and
-// host nodes, launched repeatedly, and with parameters changed between launches.
+// HIP graphs: captured from streams with a fork and a join, built by hand with kernel, copy, memset
+// and host nodes, launched repeatedly, and with parameters changed between launches.
 #include "check.h"
 
 __global__ void multiply(int* data, int count, int by) {
@@ -27,7 +27,8 @@ void run_captured() {
   WT_HIP(hipStreamBeginCapture(main_stream, hipStreamCaptureModeGlobal));
   WT_HIP(hipEventRecord(forked, main_stream));
   WT_HIP(hipStreamWaitEvent(side, forked, 0));
-  WT_HIP(hipMemcpyAsync(device_a, a.data(), kCount * sizeof(int), hipMemcpyHostToDevice, main_stream));
+  WT_HIP(
+      hipMemcpyAsync(device_a, a.data(), kCount * sizeof(int), hipMemcpyHostToDevice, main_stream));
   multiply<<<kBlocks, 256, 0, main_stream>>>(device_a, kCount, 3);
   WT_HIP(hipMemcpyAsync(device_b, b.data(), kCount * sizeof(int), hipMemcpyHostToDevice, side));
   multiply<<<kBlocks, 256, 0, side>>>(device_b, kCount, 5);

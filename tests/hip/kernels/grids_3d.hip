@@ -7,8 +7,10 @@ __global__ void record(int* visits, unsigned long long* sums, int width, int hei
   const int y = blockIdx.y * blockDim.y + threadIdx.y;
   const int z = blockIdx.z * blockDim.z + threadIdx.z;
   if (x < width && y < height && z < depth) atomicAdd(&visits[(z * height + y) * width + x], 1);
-  atomicAdd(&sums[0], static_cast<unsigned long long>(threadIdx.x + 10 * threadIdx.y + 100 * threadIdx.z));
-  atomicAdd(&sums[1], static_cast<unsigned long long>(blockIdx.x + 10 * blockIdx.y + 100 * blockIdx.z));
+  atomicAdd(&sums[0],
+            static_cast<unsigned long long>(threadIdx.x + 10 * threadIdx.y + 100 * threadIdx.z));
+  atomicAdd(&sums[1],
+            static_cast<unsigned long long>(blockIdx.x + 10 * blockIdx.y + 100 * blockIdx.z));
   atomicAdd(&sums[2], static_cast<unsigned long long>(blockDim.x * blockDim.y * blockDim.z));
   atomicAdd(&sums[3], static_cast<unsigned long long>(gridDim.x * gridDim.y * gridDim.z));
 }
@@ -41,8 +43,8 @@ void run(dim3 size, dim3 block) {
     }
   }
   char what[96];
-  std::snprintf(what, sizeof what, "%ux%ux%u in blocks of %ux%ux%u", size.x, size.y, size.z, block.x, block.y,
-                block.z);
+  std::snprintf(what, sizeof what, "%ux%ux%u in blocks of %ux%ux%u", size.x, size.y, size.z,
+                block.x, block.y, block.z);
   check::equal(what, visits.read(), std::vector<int>(cells, 1));
   check::equal("  sums of the indices", sums.read(), want);
 }

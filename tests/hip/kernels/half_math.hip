@@ -1,5 +1,5 @@
-// Half precision: scalar and packed arithmetic is correctly rounded, comparisons and conversions are
-// exact, and the half math functions stay within two units of the last place.
+// Half precision: scalar and packed arithmetic is correctly rounded, comparisons and conversions
+// are exact, and the half math functions stay within two units of the last place.
 #include <hip/hip_fp16.h>
 
 #include "check.h"
@@ -26,7 +26,8 @@ __global__ void compute(const _Float16* a, const _Float16* b, Out* out, int coun
   o.minimum = __builtin_fminf16(x, y);
   o.maximum = __builtin_fmaxf16(x, y);
   o.floor_value = hfloor(__half(x));
-  const __half2 left = __halves2half2(__half(x), __half(y)), right = __halves2half2(__half(y), __half(y));
+  const __half2 left = __halves2half2(__half(x), __half(y)),
+                right = __halves2half2(__half(y), __half(y));
   const __half2 sum = __hadd2(left, right), fused = __hfma2(left, right, left);
   o.packed_sum[0] = __low2half(sum), o.packed_sum[1] = __high2half(sum);
   o.packed_fused[0] = __low2half(fused), o.packed_fused[1] = __high2half(fused);
@@ -34,7 +35,8 @@ __global__ void compute(const _Float16* a, const _Float16* b, Out* out, int coun
   o.exp_value = __half2float(hexp(small));
   o.log_value = __half2float(hlog(small + __half(2)));
   o.rsqrt_value = __half2float(hrsqrt(small));
-  o.compares = (x < y) | (x <= y) << 1 | (x == y) << 2 | (x > y) << 3 | __hne(__half(x), __half(y)) << 4;
+  o.compares =
+      (x < y) | (x <= y) << 1 | (x == y) << 2 | (x > y) << 3 | __hne(__half(x), __half(y)) << 4;
   out[i] = o;
 }
 
@@ -72,19 +74,25 @@ int main() {
   compare(
       "add", [](const Out& o) { return o.add; }, [](double x, double y) { return x + y; });
   compare(
-      "subtract", [](const Out& o) { return o.subtract; }, [](double x, double y) { return x - y; });
+      "subtract", [](const Out& o) { return o.subtract; },
+      [](double x, double y) { return x - y; });
   compare(
-      "multiply", [](const Out& o) { return o.multiply; }, [](double x, double y) { return x * y; });
+      "multiply", [](const Out& o) { return o.multiply; },
+      [](double x, double y) { return x * y; });
   compare(
       "divide", [](const Out& o) { return o.divide; }, [](double x, double y) { return x / y; });
   compare(
-      "fma", [](const Out& o) { return o.fused; }, [](double x, double y) { return std::fma(x, y, x); });
+      "fma", [](const Out& o) { return o.fused; },
+      [](double x, double y) { return std::fma(x, y, x); });
   compare(
-      "min", [](const Out& o) { return o.minimum; }, [](double x, double y) { return std::fmin(x, y); });
+      "min", [](const Out& o) { return o.minimum; },
+      [](double x, double y) { return std::fmin(x, y); });
   compare(
-      "max", [](const Out& o) { return o.maximum; }, [](double x, double y) { return std::fmax(x, y); });
+      "max", [](const Out& o) { return o.maximum; },
+      [](double x, double y) { return std::fmax(x, y); });
   compare(
-      "floor", [](const Out& o) { return o.floor_value; }, [](double x, double) { return std::floor(x); });
+      "floor", [](const Out& o) { return o.floor_value; },
+      [](double x, double) { return std::floor(x); });
   compare(
       "packed add, low", [](const Out& o) { return o.packed_sum[0]; },
       [](double x, double y) { return x + y; });
@@ -109,8 +117,8 @@ int main() {
     log_value.push_back(got[i].log_value), want_log.push_back(std::log(round(small + 2)));
     rsqrt_value.push_back(got[i].rsqrt_value), want_rsqrt.push_back(1 / std::sqrt(small));
     compares.push_back(got[i].compares);
-    want_compares.push_back((a[i] < b[i]) | (a[i] <= b[i]) << 1 | (a[i] == b[i]) << 2 | (a[i] > b[i]) << 3 |
-                            (a[i] != b[i]) << 4);
+    want_compares.push_back((a[i] < b[i]) | (a[i] <= b[i]) << 1 | (a[i] == b[i]) << 2 |
+                            (a[i] > b[i]) << 3 | (a[i] != b[i]) << 4);
   }
   // 2^-10 is two units in the last place of a half.
   check::near("hsqrt", root, want_root, 0x1p-10, 1e-7);

@@ -1,4 +1,5 @@
-// Open-addressing hash table built concurrently with atomicCAS, counting duplicates; then looked up.
+// Open-addressing hash table built concurrently with atomicCAS, counting duplicates; then looked
+// up.
 #include <map>
 
 #include "check.h"
@@ -27,8 +28,8 @@ __global__ void insert(uint32_t* keys, uint32_t* counts, const uint32_t* in, int
   }
 }
 
-__global__ void find(const uint32_t* keys, const uint32_t* counts, const uint32_t* in, uint32_t* out,
-                     int count) {
+__global__ void find(const uint32_t* keys, const uint32_t* counts, const uint32_t* in,
+                     uint32_t* out, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
   uint32_t slot = hash(in[i]) % kSlots;
@@ -58,6 +59,7 @@ int main() {
   check::equal("counts of 3000 looked-up keys", out.read(), want);
   size_t used = 0;
   for (uint32_t key : keys.read()) used += key != kEmpty;
-  check::expect(used == reference.size(), "%zu slots used for %zu distinct keys", used, reference.size());
+  check::expect(used == reference.size(), "%zu slots used for %zu distinct keys", used,
+                reference.size());
   return check::finish();
 }

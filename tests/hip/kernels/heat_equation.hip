@@ -19,7 +19,8 @@ __global__ void heat_steps(const double* in, double* out, int count, double alph
     const int t = threadIdx.x;
     if (t > s && t < width - 1 - s && cell > 0 && cell < count - 1) {
       window[1 - from][t] =
-          window[from][t] + alpha * ((window[from][t - 1] - 2.0 * window[from][t]) + window[from][t + 1]);
+          window[from][t] +
+          alpha * ((window[from][t - 1] - 2.0 * window[from][t]) + window[from][t + 1]);
     } else {
       window[1 - from][t] = window[from][t];
     }
@@ -34,12 +35,14 @@ __global__ void gray_scott(const float2* in, float2* out, int width, int height)
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
   const int y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x >= width || y >= height) return;
-  auto at = [&](int dx, int dy) { return in[(y + dy + height) % height * width + (x + dx + width) % width]; };
+  auto at = [&](int dx, int dy) {
+    return in[(y + dy + height) % height * width + (x + dx + width) % width];
+  };
   const float2 own = at(0, 0), left = at(-1, 0), right = at(1, 0), up = at(0, -1), down = at(0, 1);
   const float uvv = own.x * own.y * own.y;
-  out[y * width + x] =
-      make_float2(own.x + 0.16f * (left.x + right.x + up.x + down.x - 4 * own.x) - uvv + 0.035f * (1 - own.x),
-                  own.y + 0.08f * (left.y + right.y + up.y + down.y - 4 * own.y) + uvv - 0.1f * own.y);
+  out[y * width + x] = make_float2(
+      own.x + 0.16f * (left.x + right.x + up.x + down.x - 4 * own.x) - uvv + 0.035f * (1 - own.x),
+      own.y + 0.08f * (left.y + right.y + up.y + down.y - 4 * own.y) + uvv - 0.1f * own.y);
 }
 
 void run_heat() {
@@ -57,7 +60,8 @@ void run_heat() {
   check::sync();
   for (int s = 0; s < rounds * kHalo; ++s) {
     const std::vector<double> old = rod;
-    for (int i = 1; i < count - 1; ++i) rod[i] = old[i] + 0.23 * ((old[i - 1] - 2.0 * old[i]) + old[i + 1]);
+    for (int i = 1; i < count - 1; ++i)
+      rod[i] = old[i] + 0.23 * ((old[i - 1] - 2.0 * old[i]) + old[i + 1]);
   }
   check::equal("heat, 40 steps", from == a.get() ? a.read() : b.read(), rod);
 }
@@ -82,7 +86,8 @@ void run_gray_scott() {
     const std::vector<double> old_u = u, old_v = v;
     for (int y = 0; y < height; ++y) {
       for (int x = 0; x < width; ++x) {
-        const int i = y * width + x, l = y * width + (x + width - 1) % width, r = y * width + (x + 1) % width;
+        const int i = y * width + x, l = y * width + (x + width - 1) % width,
+                  r = y * width + (x + 1) % width;
         const int t = (y + height - 1) % height * width + x, d = (y + 1) % height * width + x;
         const double uvv = old_u[i] * old_v[i] * old_v[i];
         u[i] = old_u[i] + 0.16 * (old_u[l] + old_u[r] + old_u[t] + old_u[d] - 4 * old_u[i]) - uvv +

@@ -40,10 +40,12 @@ int main() {
     in_range = in_range && v > 0 && v <= 1;
   }
   check::expect(in_range, "all numbers lie in (0, 1]");
-  check::near("the device's sum over its own numbers", sum.read(), std::vector<double>{exact_sum}, 1e-6, 0);
+  check::near("the device's sum over its own numbers", sum.read(), std::vector<double>{exact_sum},
+              1e-6, 0);
   const double integral = exact_sum / count,
                exact = 0.5 * (1 - std::exp(-1.0) * (std::sin(1.0) + std::cos(1.0)));
-  check::expect(std::fabs(integral - exact) < 0.003, "the integral is %.5f, exactly %.5f", integral, exact);
+  check::expect(std::fabs(integral - exact) < 0.003, "the integral is %.5f, exactly %.5f", integral,
+                exact);
 
   // The same seed through a second generator continues identically.
   hiprandGenerator_t other;

@@ -1,5 +1,6 @@
-// Kernels compiled at run time with hipRTC: a program with a template instantiation named by expression,
-// a header given as text, macros on the command line, and the log of one that does not compile.
+// Kernels compiled at run time with hipRTC: a program with a template instantiation named by
+// expression, a header given as text, macros on the command line, and the log of one that does not
+// compile.
 #include <hip/hiprtc.h>
 
 #include "check.h"
@@ -38,8 +39,8 @@ int main() {
   WT_RTC(hiprtcGetProgramLogSize(program, &log_size));
   std::string log(log_size, '\0');
   if (log_size > 1) WT_RTC(hiprtcGetProgramLog(program, log.data()));
-  if (!check::expect(compiled == HIPRTC_SUCCESS, "the program compiles%s%s", log_size > 1 ? ": " : "",
-                     log.c_str()))
+  if (!check::expect(compiled == HIPRTC_SUCCESS, "the program compiles%s%s",
+                     log_size > 1 ? ": " : "", log.c_str()))
     return check::finish();
   const char* lowered = nullptr;
   WT_RTC(hiprtcGetLoweredName(program, "repeat<int, 7>", &lowered));
@@ -58,12 +59,13 @@ int main() {
   int count = 1000;
   std::vector<float> x(count), y(count), want(count);
   for (int i = 0; i < count; ++i)
-    x[i] = static_cast<float>(i), y[i] = static_cast<float>(2 * i), want[i] = 4.0f * i + 2.0f * i + 0.5f;
+    x[i] = static_cast<float>(i), y[i] = static_cast<float>(2 * i),
+    want[i] = 4.0f * i + 2.0f * i + 0.5f;
   check::Buffer<float> device_x(x), device_y(y);
   float *px = device_x, *py = device_y, a = 4;
   void* arguments[] = {&px, &py, &a, &count};
-  WT_HIP(hipModuleLaunchKernel(saxpy, check::blocks_for(count, 64), 1, 1, 64, 1, 1, 0, nullptr, arguments,
-                               nullptr));
+  WT_HIP(hipModuleLaunchKernel(saxpy, check::blocks_for(count, 64), 1, 1, 64, 1, 1, 0, nullptr,
+                               arguments, nullptr));
   check::sync();
   check::equal("saxpy", device_y.read(), want);
 
@@ -77,8 +79,8 @@ int main() {
   check::equal("a template by its lowered name", device_data.read(), want_data);
   WT_HIP(hipModuleUnload(module));
 
-  WT_RTC(hiprtcCreateProgram(&program, "__global__ void broken() { undeclared = 1; }", "broken.hip", 0,
-                             nullptr, nullptr));
+  WT_RTC(hiprtcCreateProgram(&program, "__global__ void broken() { undeclared = 1; }", "broken.hip",
+                             0, nullptr, nullptr));
   check::expect(hiprtcCompileProgram(program, 1, options) == HIPRTC_ERROR_COMPILATION,
                 "a broken program is refused");
   WT_RTC(hiprtcGetProgramLogSize(program, &log_size));

@@ -13,7 +13,8 @@ __global__ void histogram_bytes(const uint8_t* in, unsigned* bins, int count) {
   atomicAdd(&bins[threadIdx.x], local[threadIdx.x]);
 }
 
-__global__ void histogram_range(const float* in, unsigned long long* bins, int count, int bin_count) {
+__global__ void histogram_range(const float* in, unsigned long long* bins, int count,
+                                int bin_count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const int bin = static_cast<int>(in[i] * bin_count);

@@ -2,7 +2,8 @@
 #include "check.h"
 
 struct Results {
-  uint64_t sum, difference, product, high, shifted_left, shifted_right, arithmetic, rotated, minimum, maximum;
+  uint64_t sum, difference, product, high, shifted_left, shifted_right, arithmetic, rotated,
+      minimum, maximum;
   uint64_t wide_low, wide_high, counted, compared;
 };
 
@@ -25,7 +26,8 @@ __host__ __device__ Results compute(uint64_t a, uint64_t b) {
   r.wide_high = static_cast<uint64_t>(wide >> 64);
   r.counted = static_cast<uint64_t>(__builtin_popcountll(a)) << 8 |
               static_cast<uint64_t>(b == 0 ? 64 : __builtin_clzll(b));
-  r.compared = (a < b) | (a <= b) << 1 | (sa < sb) << 2 | (sa >= sb) << 3 | (a == b) << 4 | (a != b) << 5;
+  r.compared =
+      (a < b) | (a <= b) << 1 | (sa < sb) << 2 | (sa >= sb) << 3 | (a == b) << 4 | (a != b) << 5;
   return r;
 }
 

@@ -1,5 +1,5 @@
-// Integer division and remainder of every width and signedness, by variable and by constant divisors,
-// with the awkward operands: extremes, one, powers of two, neighbours of powers of two.
+// Integer division and remainder of every width and signedness, by variable and by constant
+// divisors, with the awkward operands: extremes, one, powers of two, neighbours of powers of two.
 #include "check.h"
 
 template <class T>
@@ -30,7 +30,8 @@ __global__ void divide(const T* a, const T* b, T* quotient, T* remainder, int co
 
 template <class T>
 __host__ __device__ T divide_by_constants(T v) {
-  return T(v / T(3)) ^ T(v / T(7) * 2) ^ T(v % T(10) * 3) ^ T(v / T(125)) ^ T(v % T(16)) ^ T(v / T(64));
+  return T(v / T(3)) ^ T(v / T(7) * 2) ^ T(v % T(10) * 3) ^ T(v / T(125)) ^ T(v % T(16)) ^
+         T(v / T(64));
 }
 
 template <class T>
@@ -46,7 +47,8 @@ void run(const char* name) {
   for (T x : values) {
     for (T y : values) {
       // Division by zero and the one overflowing quotient have no defined result.
-      if (y == 0 || (std::is_signed_v<T> && x == std::numeric_limits<T>::min() && y == T(-1))) continue;
+      if (y == 0 || (std::is_signed_v<T> && x == std::numeric_limits<T>::min() && y == T(-1)))
+        continue;
       a.push_back(x);
       b.push_back(y);
       quotient.push_back(T(x / y));
@@ -56,7 +58,8 @@ void run(const char* name) {
   }
   const int count = static_cast<int>(a.size());
   check::Buffer<T> device_a(a), device_b(b), q(count), r(count);
-  divide<<<check::blocks_for(count, 128), 128>>>(device_a.get(), device_b.get(), q.get(), r.get(), count);
+  divide<<<check::blocks_for(count, 128), 128>>>(device_a.get(), device_b.get(), q.get(), r.get(),
+                                                 count);
   check::sync();
   check::equal((std::string(name) + " quotients").c_str(), q.read(), quotient);
   check::equal((std::string(name) + " remainders").c_str(), r.read(), remainder);

@@ -4,8 +4,8 @@
 
 constexpr int kClusters = 7;
 
-__global__ void assign(const int2* points, const int2* centroids, int* owner, unsigned long long* sums,
-                       int count) {
+__global__ void assign(const int2* points, const int2* centroids, int* owner,
+                       unsigned long long* sums, int count) {
   __shared__ unsigned long long local[kClusters * 3];
   if (threadIdx.x < kClusters * 3) local[threadIdx.x] = 0;
   __syncthreads();
@@ -35,8 +35,8 @@ __global__ void move_centroids(int2* centroids, const unsigned long long* sums) 
   const int c = threadIdx.x;
   const unsigned long long members = sums[c * 3 + 2];
   if (members != 0)
-    centroids[c] =
-        make_int2(static_cast<int>(sums[c * 3] / members), static_cast<int>(sums[c * 3 + 1] / members));
+    centroids[c] = make_int2(static_cast<int>(sums[c * 3] / members),
+                             static_cast<int>(sums[c * 3 + 1] / members));
 }
 
 int main() {
@@ -52,8 +52,8 @@ int main() {
   check::Buffer<unsigned long long> sums(kClusters * 3);
   for (int s = 0; s < steps; ++s) {
     sums.fill_bytes(0);
-    assign<<<check::blocks_for(count, 128), 128>>>(device_points, device_centroids, device_owner, sums,
-                                                   count);
+    assign<<<check::blocks_for(count, 128), 128>>>(device_points, device_centroids, device_owner,
+                                                   sums, count);
     move_centroids<<<1, kClusters>>>(device_centroids, sums);
     std::vector<unsigned long long> host_sums(kClusters * 3);
     for (int i = 0; i < count; ++i) {

@@ -1,5 +1,5 @@
-// Kernel arguments: structs by value up to almost 4 KiB, mixed alignments, many scalars, pointers in
-// structs, arrays indexed by lane, and hipLaunchKernel with an argument array.
+// Kernel arguments: structs by value up to almost 4 KiB, mixed alignments, many scalars, pointers
+// in structs, arrays indexed by lane, and hipLaunchKernel with an argument array.
 #include "check.h"
 
 struct Big {
@@ -24,17 +24,19 @@ __global__ void use_big(Big big, double* out) {
   out[threadIdx.x] = big.values[threadIdx.x * 7 % 900] * big.scale + big.tag;
 }
 
-__global__ void use_mixed(char a, Mixed m, short b, Aligned v, uint8_t c, long long d, double* out) {
+__global__ void use_mixed(char a, Mixed m, short b, Aligned v, uint8_t c, long long d,
+                          double* out) {
   const int i = threadIdx.x;
-  out[i] = double{0} + a + m.c + m.s + m.l + m.f + m.pointer[i] + m.d + (m.flag ? 1000 : 0) + b + v.a.x +
-           v.b.w + c + d;
+  out[i] = double{0} + a + m.c + m.s + m.l + m.f + m.pointer[i] + m.d + (m.flag ? 1000 : 0) + b +
+           v.a.x + v.b.w + c + d;
 }
 
-__global__ void many(int a0, int a1, int a2, int a3, long a4, long a5, float a6, double a7, char a8, short a9,
-                     int a10, int a11, int a12, int a13, int a14, int a15, int* out) {
-  out[threadIdx.x] = a0 + a1 * 2 + a2 * 3 + a3 * 4 + static_cast<int>(a4) * 5 + static_cast<int>(a5) * 6 +
-                     static_cast<int>(a6) * 7 + static_cast<int>(a7) * 8 + a8 * 9 + a9 * 10 + a10 * 11 +
-                     a11 * 12 + a12 * 13 + a13 * 14 + a14 * 15 + a15 * 16 + threadIdx.x;
+__global__ void many(int a0, int a1, int a2, int a3, long a4, long a5, float a6, double a7, char a8,
+                     short a9, int a10, int a11, int a12, int a13, int a14, int a15, int* out) {
+  out[threadIdx.x] = a0 + a1 * 2 + a2 * 3 + a3 * 4 + static_cast<int>(a4) * 5 +
+                     static_cast<int>(a5) * 6 + static_cast<int>(a6) * 7 +
+                     static_cast<int>(a7) * 8 + a8 * 9 + a9 * 10 + a10 * 11 + a11 * 12 + a12 * 13 +
+                     a13 * 14 + a14 * 15 + a15 * 16 + threadIdx.x;
 }
 
 int main() {
@@ -58,15 +60,16 @@ int main() {
   use_mixed<<<1, lanes>>>(3, mixed, -4, aligned, 250, -(1ll << 39), out);
   check::sync();
   for (int i = 0; i < lanes; ++i) {
-    want[i] = 3.0 + 1 - 2 + static_cast<double>(1ll << 40) + 0.5 + i * 3 + 0.125 + 1000 - 4 + 16 + 32 + 250 -
-              static_cast<double>(1ll << 39);
+    want[i] = 3.0 + 1 - 2 + static_cast<double>(1ll << 40) + 0.5 + i * 3 + 0.125 + 1000 - 4 + 16 +
+              32 + 250 - static_cast<double>(1ll << 39);
   }
   check::equal("mixed sizes and alignments", out.read(), want);
 
   check::Buffer<int> ints(lanes);
   std::vector<int> want_ints(lanes);
   for (int i = 0; i < lanes; ++i)
-    want_ints[i] = 1 + 4 + 9 + 16 + 25 + 36 + 49 + 64 + 81 + 100 + 121 + 144 + 169 + 196 + 225 + 256 + i;
+    want_ints[i] =
+        1 + 4 + 9 + 16 + 25 + 36 + 49 + 64 + 81 + 100 + 121 + 144 + 169 + 196 + 225 + 256 + i;
   many<<<1, lanes>>>(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, ints);
   check::sync();
   check::equal("seventeen scalars", ints.read(), want_ints);
@@ -81,7 +84,8 @@ int main() {
   ints.fill_bytes(0);
   void* arguments[] = {&a[0], &a[1],  &a[2],  &a[3],  &a4,    &a5,    &a6,    &a7,     &a8,
                        &a9,   &a[10], &a[11], &a[12], &a[13], &a[14], &a[15], &pointer};
-  WT_HIP(hipLaunchKernel(reinterpret_cast<const void*>(many), dim3(1), dim3(lanes), arguments, 0, nullptr));
+  WT_HIP(hipLaunchKernel(reinterpret_cast<const void*>(many), dim3(1), dim3(lanes), arguments, 0,
+                         nullptr));
   check::sync();
   check::equal("hipLaunchKernel", ints.read(), want_ints);
   return check::finish();

@@ -9,7 +9,8 @@ __device__ T churn(const T* in, int i, int rounds) {
   for (int k = 0; k < 40; ++k) values[k] = in[(i + k * 3) % 512];
   for (int r = 0; r < rounds; ++r) {
 #pragma unroll
-    for (int k = 0; k < 40; ++k) values[k] = values[k] * 3 + values[(k + 7) % 40] - values[(k + 31) % 40];
+    for (int k = 0; k < 40; ++k)
+      values[k] = values[k] * 3 + values[(k + 7) % 40] - values[(k + 31) % 40];
   }
   T sum = 0;
 #pragma unroll
@@ -22,7 +23,8 @@ __global__ void free_kernel(const unsigned* in, unsigned* out, int rounds) {
   out[i] = churn(in, i, rounds);
 }
 
-__global__ __launch_bounds__(1024, 8) void squeezed_kernel(const unsigned* in, unsigned* out, int rounds) {
+__global__ __launch_bounds__(1024, 8) void squeezed_kernel(const unsigned* in, unsigned* out,
+                                                           int rounds) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   out[i] = churn(in, i, rounds);
 }
@@ -36,7 +38,8 @@ unsigned host_churn(const std::vector<unsigned>& in, int i, int rounds) {
   unsigned values[40];
   for (int k = 0; k < 40; ++k) values[k] = in[(i + k * 3) % 512];
   for (int r = 0; r < rounds; ++r) {
-    for (int k = 0; k < 40; ++k) values[k] = values[k] * 3 + values[(k + 7) % 40] - values[(k + 31) % 40];
+    for (int k = 0; k < 40; ++k)
+      values[k] = values[k] * 3 + values[(k + 7) % 40] - values[(k + 31) % 40];
   }
   unsigned sum = 0;
   for (int k = 0; k < 40; ++k) sum += values[k] ^ static_cast<unsigned>(k);
@@ -66,6 +69,7 @@ int main() {
   check::equal("maxThreadsPerBlock of the bounded kernel", attributes.maxThreadsPerBlock, 64);
   small_kernel<<<1, 128>>>(device_in, out, rounds);
   const hipError_t error = hipGetLastError();
-  check::expect(error != hipSuccess, "a block larger than the bound is refused (%s)", hipGetErrorName(error));
+  check::expect(error != hipSuccess, "a block larger than the bound is refused (%s)",
+                hipGetErrorName(error));
   return check::finish();
 }

@@ -14,12 +14,14 @@ __device__ Moments merge(Moments a, Moments b) {
 }
 
 // One wave per row.
-__global__ void layernorm(const float* in, const float* gain, const float* bias, float* out, int columns) {
+__global__ void layernorm(const float* in, const float* gain, const float* bias, float* out,
+                          int columns) {
   const float* row = in + blockIdx.x * columns;
   Moments m = {0, 0, 0};
   for (int i = threadIdx.x; i < columns; i += warpSize) m = merge(m, {row[i], 0, 1});
   for (int delta = 1; delta < warpSize; delta *= 2) {
-    m = merge(m, {__shfl_xor(m.mean, delta), __shfl_xor(m.square, delta), __shfl_xor(m.weight, delta)});
+    m = merge(
+        m, {__shfl_xor(m.mean, delta), __shfl_xor(m.square, delta), __shfl_xor(m.weight, delta)});
   }
   const float scale = rsqrtf(m.square / columns + 1e-5f);
   for (int i = threadIdx.x; i < columns; i += warpSize) {

@@ -6,7 +6,8 @@
 
 constexpr int kMax = 40;
 
-__global__ void distance_per_lane(const char* a, const char* b, const int* lengths, int* out, int count) {
+__global__ void distance_per_lane(const char* a, const char* b, const int* lengths, int* out,
+                                  int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const char* x = a + i * kMax;
@@ -80,7 +81,8 @@ int main() {
   }
   check::Buffer<char> device_a(a), device_b(b);
   check::Buffer<int> device_lengths(lengths), out(count);
-  distance_per_lane<<<check::blocks_for(count, 64), 64>>>(device_a, device_b, device_lengths, out, count);
+  distance_per_lane<<<check::blocks_for(count, 64), 64>>>(device_a, device_b, device_lengths, out,
+                                                          count);
   check::sync();
   check::equal("130 short pairs", out.read(), want);
 

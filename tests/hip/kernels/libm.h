@@ -22,8 +22,8 @@ double ulp_error(T got, Wide want) {
 
 // One function: what the device computes for every input, the reference and the documented bound.
 template <class T, class Wide>
-void check_function(const char* name, const std::vector<T>& in, const std::vector<T>& got, double bound,
-                    const std::function<Wide(Wide)>& reference) {
+void check_function(const char* name, const std::vector<T>& in, const std::vector<T>& got,
+                    double bound, const std::function<Wide(Wide)>& reference) {
   double worst = 0;
   size_t where = 0;
   for (size_t i = 0; i < in.size(); ++i) {
@@ -41,7 +41,8 @@ std::vector<T> inputs(double low, double high, bool logarithmic, size_t count) {
   std::vector<T> values;
   while (values.size() < count) {
     const double u = rng.uniform64(0, 1);
-    values.push_back(static_cast<T>(logarithmic ? low * std::pow(high / low, u) : low + (high - low) * u));
+    values.push_back(
+        static_cast<T>(logarithmic ? low * std::pow(high / low, u) : low + (high - low) * u));
   }
   return values;
 }

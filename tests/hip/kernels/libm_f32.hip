@@ -1,7 +1,8 @@
 // Single-precision math functions within the bounds AMD documents for HIP.
 #include "kernels/libm.h"
 
-// name, device expression, host reference (double), ULP bound, domain low, high, logarithmic spacing
+// name, device expression, host reference (double), ULP bound, domain low, high, logarithmic
+// spacing
 #define WT_FUNCTIONS(X)                                                                   \
   X(sin, sinf(x), std::sin(x), 4, -100, 100, false)                                       \
   X(sin_large, sinf(x), std::sin(x), 4, 1e4, 1e20, true)                                  \

@@ -1,5 +1,5 @@
-// Double-precision math functions within the bounds AMD documents for HIP. Where long double is wider
-// than double (x86 and arm64) the reference is the host's long double.
+// Double-precision math functions within the bounds AMD documents for HIP. Where long double is
+// wider than double (x86 and arm64) the reference is the host's long double.
 #include "kernels/libm.h"
 
 using Wide = long double;
@@ -57,13 +57,14 @@ WT_FUNCTIONS(WT_KERNEL)
 int main() {
   const size_t count = 400;
   check::Buffer<double> out(count);
-#define WT_RUN(name, device, host, bound, low, high, logarithmic)                                    \
-  {                                                                                                  \
-    const std::vector<double> in = inputs<double>(low, high, logarithmic, count);                    \
-    check::Buffer<double> device_in(in);                                                             \
-    kernel_##name<<<check::blocks_for(count, 64), 64>>>(device_in, out, static_cast<int>(count));    \
-    check::sync();                                                                                   \
-    check_function<double, Wide>(#name, in, out.read(), bound, [](Wide x) -> Wide { return host; }); \
+#define WT_RUN(name, device, host, bound, low, high, logarithmic)                                 \
+  {                                                                                               \
+    const std::vector<double> in = inputs<double>(low, high, logarithmic, count);                 \
+    check::Buffer<double> device_in(in);                                                          \
+    kernel_##name<<<check::blocks_for(count, 64), 64>>>(device_in, out, static_cast<int>(count)); \
+    check::sync();                                                                                \
+    check_function<double, Wide>(#name, in, out.read(), bound,                                    \
+                                 [](Wide x) -> Wide { return host; });                            \
   }
   WT_FUNCTIONS(WT_RUN)
 #undef WT_RUN

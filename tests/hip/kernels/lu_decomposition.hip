@@ -63,7 +63,8 @@ int main() {
     find_pivot<<<1, 128>>>(device, n, column, pivot);
     swap_rows<<<1, 64>>>(device, n, column, pivot);
     scale_column<<<1, 64>>>(device, n, column);
-    eliminate<<<dim3(check::blocks_for(n, 16), check::blocks_for(n, 8)), dim3(16, 8)>>>(device, n, column);
+    eliminate<<<dim3(check::blocks_for(n, 16), check::blocks_for(n, 8)), dim3(16, 8)>>>(device, n,
+                                                                                        column);
   }
   check::sync();
   const std::vector<double> lu = device.read();

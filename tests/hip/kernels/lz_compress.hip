@@ -1,13 +1,13 @@
-// LZ77-style compression of independent blocks, one lane per 256-byte block with a hash table in LDS;
-// the output must be the host's byte for byte and decompress to the input.
+// LZ77-style compression of independent blocks, one lane per 256-byte block with a hash table in
+// LDS; the output must be the host's byte for byte and decompress to the input.
 #include "check.h"
 
 constexpr int kBlock = 256;
 constexpr int kHash = 64;
 constexpr int kOutput = kBlock + kBlock / 8 + 8;
 
-// Token: 0..127 = that many + 1 literals follow; 128..255 = copy (token - 128 + 3) bytes from the one-byte
-// distance that follows.
+// Token: 0..127 = that many + 1 literals follow; 128..255 = copy (token - 128 + 3) bytes from the
+// one-byte distance that follows.
 template <class Table>
 __host__ __device__ int compress(const uint8_t* in, uint8_t* out, Table table) {
   for (int i = 0; i < kHash; ++i) table(i) = 0xffff;
@@ -21,12 +21,14 @@ __host__ __device__ int compress(const uint8_t* in, uint8_t* out, Table table) {
     }
   };
   while (position + 3 <= kBlock) {
-    const uint32_t key = (in[position] | in[position + 1] << 8 | in[position + 2] << 16) * 2654435761u >> 26;
+    const uint32_t key =
+        (in[position] | in[position + 1] << 8 | in[position + 2] << 16) * 2654435761u >> 26;
     const int candidate = table(static_cast<int>(key));
     table(static_cast<int>(key)) = static_cast<uint16_t>(position);
     int length = 0;
     if (candidate != 0xffff && position - candidate < 256) {
-      while (position + length < kBlock && length < 130 && in[candidate + length] == in[position + length])
+      while (position + length < kBlock && length < 130 &&
+             in[candidate + length] == in[position + length])
         ++length;
     }
     if (length < 3) {
@@ -55,7 +57,8 @@ struct HostTable {
 __global__ void compress_blocks(const uint8_t* in, uint8_t* out, int* sizes, int blocks) {
   __shared__ uint16_t tables[kHash * 32];
   const int i = blockIdx.x * 32 + threadIdx.x;
-  if (i < blocks) sizes[i] = compress(in + i * kBlock, out + i * kOutput, LdsTable{tables + threadIdx.x});
+  if (i < blocks)
+    sizes[i] = compress(in + i * kBlock, out + i * kOutput, LdsTable{tables + threadIdx.x});
 }
 
 __global__ void decompress_blocks(const uint8_t* in, uint8_t* out, const int* sizes, int blocks) {

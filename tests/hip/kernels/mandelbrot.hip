@@ -39,8 +39,9 @@ void run(const char* what) {
     for (int x = 0; x < width; ++x) want[y * width + x] = pixel<T>(x, y, width, height);
   }
   check::Buffer<int> out(width * height);
-  mandelbrot<T><<<dim3(check::blocks_for(width, 16), check::blocks_for(height, 16)), dim3(16, 16)>>>(
-      out, width, height);
+  mandelbrot<T>
+      <<<dim3(check::blocks_for(width, 16), check::blocks_for(height, 16)), dim3(16, 16)>>>(
+          out, width, height);
   check::sync();
   check::equal(what, out.read(), want);
 }

@@ -1,5 +1,5 @@
-// Tiled matrix product C[m][n] = A[m][k] * B[k][n] through LDS, for any shape: tiles that reach over
-// the edge are padded with zeros. Shared by the f32, f64 and f16 programs.
+// Tiled matrix product C[m][n] = A[m][k] * B[k][n] through LDS, for any shape: tiles that reach
+// over the edge are padded with zeros. Shared by the f32, f64 and f16 programs.
 #pragma once
 
 #include "check.h"
@@ -27,7 +27,8 @@ __global__ void tiled_matmul(const T* a, const T* b, T* c, int m, int n, int k) 
 }
 
 template <class T>
-std::vector<double> host_matmul(const std::vector<T>& a, const std::vector<T>& b, int m, int n, int k) {
+std::vector<double> host_matmul(const std::vector<T>& a, const std::vector<T>& b, int m, int n,
+                                int k) {
   std::vector<double> c(static_cast<size_t>(m) * n);
   for (int row = 0; row < m; ++row) {
     for (int i = 0; i < k; ++i) {

@@ -5,7 +5,8 @@
 #include "kernels/matmul.h"
 
 // Two neighbouring columns per lane: c[row][2j], c[row][2j+1].
-__global__ void packed_matmul(const __half* a, const __half2* b, __half2* c, int m, int half_n, int k) {
+__global__ void packed_matmul(const __half* a, const __half2* b, __half2* c, int m, int half_n,
+                              int k) {
   const int row = blockIdx.y * blockDim.y + threadIdx.y;
   const int pair = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= m || pair >= half_n) return;
@@ -33,8 +34,9 @@ int main() {
 
   c.fill_bytes(0xff);
   packed_matmul<<<dim3(check::blocks_for(n / 2, 8), check::blocks_for(m, 8)), dim3(8, 8)>>>(
-      reinterpret_cast<const __half*>(device_a.get()), reinterpret_cast<const __half2*>(device_b.get()),
-      reinterpret_cast<__half2*>(c.get()), m, n / 2, k);
+      reinterpret_cast<const __half*>(device_a.get()),
+      reinterpret_cast<const __half2*>(device_b.get()), reinterpret_cast<__half2*>(c.get()), m,
+      n / 2, k);
   check::sync();
   check::near("packed f16 accumulation", c.read(), want, 0, 0);
   return check::finish();

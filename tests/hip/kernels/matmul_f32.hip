@@ -8,7 +8,8 @@ void run(int m, int n, int k, bool integers) {
   for (float& v : b) v = integers ? static_cast<float>(rng.below(9)) - 4 : rng.uniform(-1, 1);
   check::Buffer<float> device_a(a), device_b(b), c(m * n);
   const dim3 grid(check::blocks_for(n, 16), check::blocks_for(m, 16));
-  tiled_matmul<16, float, float><<<grid, dim3(16, 16)>>>(device_a.get(), device_b.get(), c.get(), m, n, k);
+  tiled_matmul<16, float, float>
+      <<<grid, dim3(16, 16)>>>(device_a.get(), device_b.get(), c.get(), m, n, k);
   check::sync();
   char what[64];
   std::snprintf(what, sizeof what, "%dx%dx%d %s", m, n, k, integers ? "integers" : "reals");

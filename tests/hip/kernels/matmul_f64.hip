@@ -8,7 +8,8 @@ void run(int m, int n, int k) {
   for (double& v : b) v = rng.uniform64(-1, 1);
   check::Buffer<double> device_a(a), device_b(b), c(m * n);
   const dim3 grid(check::blocks_for(n, 8), check::blocks_for(m, 8));
-  tiled_matmul<8, double, double><<<grid, dim3(8, 8)>>>(device_a.get(), device_b.get(), c.get(), m, n, k);
+  tiled_matmul<8, double, double>
+      <<<grid, dim3(8, 8)>>>(device_a.get(), device_b.get(), c.get(), m, n, k);
   check::sync();
   char what[64];
   std::snprintf(what, sizeof what, "%dx%dx%d", m, n, k);

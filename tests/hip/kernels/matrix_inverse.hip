@@ -15,7 +15,8 @@ __global__ void invert(const float* in, float* out, int n) {
     const float pivot = work[p * width + p];
     __syncthreads();
     for (int c = threadIdx.x; c < width; c += blockDim.x) work[p * width + c] /= pivot;
-    for (int r = threadIdx.x; r < n; r += blockDim.x) factor[r] = r == p ? 0.0f : work[r * width + p];
+    for (int r = threadIdx.x; r < n; r += blockDim.x)
+      factor[r] = r == p ? 0.0f : work[r * width + p];
     __syncthreads();
     for (int i = threadIdx.x; i < n * width; i += blockDim.x)
       work[i] -= factor[i / width] * work[p * width + i % width];
@@ -45,13 +46,14 @@ int main() {
         identity[(b * n + r) * n + r] = 1;
         for (int c = 0; c < n; ++c) {
           for (int i = 0; i < n; ++i) {
-            product[(b * n + r) * n + c] += double{in[(b * n + r) * n + i]} * inverse[(b * n + i) * n + c];
+            product[(b * n + r) * n + c] +=
+                double{in[(b * n + r) * n + i]} * inverse[(b * n + i) * n + c];
           }
         }
       }
     }
-    check::near((std::to_string(n) + "x" + std::to_string(n) + " times its inverse").c_str(), product,
-                identity, 0, 1e-5);
+    check::near((std::to_string(n) + "x" + std::to_string(n) + " times its inverse").c_str(),
+                product, identity, 0, 1e-5);
   }
   return check::finish();
 }

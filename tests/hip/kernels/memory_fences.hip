@@ -1,14 +1,17 @@
-// Message passing and "last block done": with the fences HIP documents, data written before a flag is
-// seen after it, among lanes of a block, among blocks, and from the device to the host.
+// Message passing and "last block done": with the fences HIP documents, data written before a flag
+// is seen after it, among lanes of a block, among blocks, and from the device to the host.
 #include "check.h"
 
-// The block that finishes last adds up everybody's partial result (the threadFenceReduction pattern).
-__global__ void last_block_sums(const int* in, int* partial, unsigned* done, int* total, int per_block) {
+// The block that finishes last adds up everybody's partial result (the threadFenceReduction
+// pattern).
+__global__ void last_block_sums(const int* in, int* partial, unsigned* done, int* total,
+                                int per_block) {
   __shared__ bool last;
   __shared__ int sum;
   if (threadIdx.x == 0) sum = 0;
   __syncthreads();
-  for (int i = threadIdx.x; i < per_block; i += blockDim.x) atomicAdd(&sum, in[blockIdx.x * per_block + i]);
+  for (int i = threadIdx.x; i < per_block; i += blockDim.x)
+    atomicAdd(&sum, in[blockIdx.x * per_block + i]);
   __syncthreads();
   if (threadIdx.x == 0) {
     partial[blockIdx.x] = sum;
@@ -74,7 +77,8 @@ int main() {
   check::Buffer<int> out(256);
   token_ring<<<1, 256>>>(out, rounds);
   check::sync();
-  check::equal("token round the waves", out.read(), std::vector<int>(256, static_cast<int>(payload)));
+  check::equal("token round the waves", out.read(),
+               std::vector<int>(256, static_cast<int>(payload)));
 
   const int count = 1000;
   int* shared = nullptr;

@@ -1,6 +1,7 @@
-// Matrix-core instructions of gfx90a: every shape and type, with the operand and result layouts written
-// down here independently (from AMD's CDNA2 instruction set guide, chapter on matrix instructions).
-// Inputs are small integers, so every result is exact whatever the order of accumulation.
+// Matrix-core instructions of gfx90a: every shape and type, with the operand and result layouts
+// written down here independently (from AMD's CDNA2 instruction set guide, chapter on matrix
+// instructions). Inputs are small integers, so every result is exact whatever the order of
+// accumulation.
 #include "check.h"
 
 typedef float Float4 __attribute__((ext_vector_type(4)));
@@ -18,13 +19,14 @@ struct Bf16 {
   uint16_t bits;
 };
 
-// What an instruction computes: `blocks` independent products of rows x depth by depth x rows matrices;
-// each lane holds `packed` consecutive depth elements of A and of B.
+// What an instruction computes: `blocks` independent products of rows x depth by depth x rows
+// matrices; each lane holds `packed` consecutive depth elements of A and of B.
 struct Shape {
   int rows, depth, blocks, packed, results;
 };
 
-// Which (row, depth, block) of A the given element of a lane is; B is the same with columns for rows.
+// Which (row, depth, block) of A the given element of a lane is; B is the same with columns for
+// rows.
 struct Place {
   int row, depth, block;
 };
@@ -55,61 +57,71 @@ __device__ Vector load(const Element* in) {
 }
 
 #if defined(__gfx90a__)
-#define WT_MFMA_BODY(builtin, Input, Result, cbsz, abid, blgp)                                               \
-  const Result d = builtin(load<Input>(a + threadIdx.x * (sizeof(Input) / sizeof(*a))),                      \
-                           load<Input>(b + threadIdx.x * (sizeof(Input) / sizeof(*b))),                      \
-                           load<Result>(c + threadIdx.x * (sizeof(Result) / sizeof(*c))), cbsz, abid, blgp); \
+#define WT_MFMA_BODY(builtin, Input, Result, cbsz, abid, blgp)                                  \
+  const Result d =                                                                              \
+      builtin(load<Input>(a + threadIdx.x * (sizeof(Input) / sizeof(*a))),                      \
+              load<Input>(b + threadIdx.x * (sizeof(Input) / sizeof(*b))),                      \
+              load<Result>(c + threadIdx.x * (sizeof(Result) / sizeof(*c))), cbsz, abid, blgp); \
   __builtin_memcpy(c + threadIdx.x * (sizeof(Result) / sizeof(*c)), &d, sizeof d)
 #else
 #define WT_MFMA_BODY(...)
 #endif
 
 // name, builtin, operand vector, operand element, accumulator vector, accumulator element, shape
-#define WT_MFMA_TABLE(X)                                                                                     \
-  X(f32_32x32x1, __builtin_amdgcn_mfma_f32_32x32x1f32, float, float, Float32, float,                         \
-    (Shape{32, 1, 2, 1, 32}))                                                                                \
-  X(f32_16x16x1, __builtin_amdgcn_mfma_f32_16x16x1f32, float, float, Float16, float,                         \
-    (Shape{16, 1, 4, 1, 16}))                                                                                \
-  X(f32_4x4x1, __builtin_amdgcn_mfma_f32_4x4x1f32, float, float, Float4, float, (Shape{4, 1, 16, 1, 4}))     \
-  X(f32_32x32x2, __builtin_amdgcn_mfma_f32_32x32x2f32, float, float, Float16, float,                         \
-    (Shape{32, 2, 1, 1, 16}))                                                                                \
-  X(f32_16x16x4, __builtin_amdgcn_mfma_f32_16x16x4f32, float, float, Float4, float, (Shape{16, 4, 1, 1, 4})) \
-  X(f16_32x32x4, __builtin_amdgcn_mfma_f32_32x32x4f16, Half4, _Float16, Float32, float,                      \
-    (Shape{32, 4, 2, 4, 32}))                                                                                \
-  X(f16_16x16x4, __builtin_amdgcn_mfma_f32_16x16x4f16, Half4, _Float16, Float16, float,                      \
-    (Shape{16, 4, 4, 4, 16}))                                                                                \
-  X(f16_4x4x4, __builtin_amdgcn_mfma_f32_4x4x4f16, Half4, _Float16, Float4, float, (Shape{4, 4, 16, 4, 4}))  \
-  X(f16_32x32x8, __builtin_amdgcn_mfma_f32_32x32x8f16, Half4, _Float16, Float16, float,                      \
-    (Shape{32, 8, 1, 4, 16}))                                                                                \
-  X(f16_16x16x16, __builtin_amdgcn_mfma_f32_16x16x16f16, Half4, _Float16, Float4, float,                     \
-    (Shape{16, 16, 1, 4, 4}))                                                                                \
-  X(bf16_32x32x2, __builtin_amdgcn_mfma_f32_32x32x2bf16, Short2, Bf16, Float32, float,                       \
-    (Shape{32, 2, 2, 2, 32}))                                                                                \
-  X(bf16_16x16x2, __builtin_amdgcn_mfma_f32_16x16x2bf16, Short2, Bf16, Float16, float,                       \
-    (Shape{16, 2, 4, 2, 16}))                                                                                \
-  X(bf16_4x4x2, __builtin_amdgcn_mfma_f32_4x4x2bf16, Short2, Bf16, Float4, float, (Shape{4, 2, 16, 2, 4}))   \
-  X(bf16_32x32x4, __builtin_amdgcn_mfma_f32_32x32x4bf16, Short2, Bf16, Float16, float,                       \
-    (Shape{32, 4, 1, 2, 16}))                                                                                \
-  X(bf16_16x16x8, __builtin_amdgcn_mfma_f32_16x16x8bf16, Short2, Bf16, Float4, float,                        \
-    (Shape{16, 8, 1, 2, 4}))                                                                                 \
-  X(bf16_32x32x4_1k, __builtin_amdgcn_mfma_f32_32x32x4bf16_1k, Short4, Bf16, Float32, float,                 \
-    (Shape{32, 4, 2, 4, 32}))                                                                                \
-  X(bf16_16x16x4_1k, __builtin_amdgcn_mfma_f32_16x16x4bf16_1k, Short4, Bf16, Float16, float,                 \
-    (Shape{16, 4, 4, 4, 16}))                                                                                \
-  X(bf16_4x4x4_1k, __builtin_amdgcn_mfma_f32_4x4x4bf16_1k, Short4, Bf16, Float4, float,                      \
-    (Shape{4, 4, 16, 4, 4}))                                                                                 \
-  X(bf16_32x32x8_1k, __builtin_amdgcn_mfma_f32_32x32x8bf16_1k, Short4, Bf16, Float16, float,                 \
-    (Shape{32, 8, 1, 4, 16}))                                                                                \
-  X(bf16_16x16x16_1k, __builtin_amdgcn_mfma_f32_16x16x16bf16_1k, Short4, Bf16, Float4, float,                \
-    (Shape{16, 16, 1, 4, 4}))                                                                                \
-  X(i8_32x32x4, __builtin_amdgcn_mfma_i32_32x32x4i8, int, int8_t, Int32, int, (Shape{32, 4, 2, 4, 32}))      \
-  X(i8_16x16x4, __builtin_amdgcn_mfma_i32_16x16x4i8, int, int8_t, Int16, int, (Shape{16, 4, 4, 4, 16}))      \
-  X(i8_4x4x4, __builtin_amdgcn_mfma_i32_4x4x4i8, int, int8_t, Int4, int, (Shape{4, 4, 16, 4, 4}))            \
-  X(i8_32x32x8, __builtin_amdgcn_mfma_i32_32x32x8i8, int, int8_t, Int16, int, (Shape{32, 8, 1, 4, 16}))      \
-  X(i8_16x16x16, __builtin_amdgcn_mfma_i32_16x16x16i8, int, int8_t, Int4, int, (Shape{16, 16, 1, 4, 4}))     \
-  X(f64_16x16x4, __builtin_amdgcn_mfma_f64_16x16x4f64, double, double, Double4, double,                      \
-    (Shape{16, 4, 1, 1, 4}))                                                                                 \
-  X(f64_4x4x4, __builtin_amdgcn_mfma_f64_4x4x4f64, double, double, double, double, (Shape{4, 4, 4, 1, 1}))
+#define WT_MFMA_TABLE(X)                                                                          \
+  X(f32_32x32x1, __builtin_amdgcn_mfma_f32_32x32x1f32, float, float, Float32, float,              \
+    (Shape{32, 1, 2, 1, 32}))                                                                     \
+  X(f32_16x16x1, __builtin_amdgcn_mfma_f32_16x16x1f32, float, float, Float16, float,              \
+    (Shape{16, 1, 4, 1, 16}))                                                                     \
+  X(f32_4x4x1, __builtin_amdgcn_mfma_f32_4x4x1f32, float, float, Float4, float,                   \
+    (Shape{4, 1, 16, 1, 4}))                                                                      \
+  X(f32_32x32x2, __builtin_amdgcn_mfma_f32_32x32x2f32, float, float, Float16, float,              \
+    (Shape{32, 2, 1, 1, 16}))                                                                     \
+  X(f32_16x16x4, __builtin_amdgcn_mfma_f32_16x16x4f32, float, float, Float4, float,               \
+    (Shape{16, 4, 1, 1, 4}))                                                                      \
+  X(f16_32x32x4, __builtin_amdgcn_mfma_f32_32x32x4f16, Half4, _Float16, Float32, float,           \
+    (Shape{32, 4, 2, 4, 32}))                                                                     \
+  X(f16_16x16x4, __builtin_amdgcn_mfma_f32_16x16x4f16, Half4, _Float16, Float16, float,           \
+    (Shape{16, 4, 4, 4, 16}))                                                                     \
+  X(f16_4x4x4, __builtin_amdgcn_mfma_f32_4x4x4f16, Half4, _Float16, Float4, float,                \
+    (Shape{4, 4, 16, 4, 4}))                                                                      \
+  X(f16_32x32x8, __builtin_amdgcn_mfma_f32_32x32x8f16, Half4, _Float16, Float16, float,           \
+    (Shape{32, 8, 1, 4, 16}))                                                                     \
+  X(f16_16x16x16, __builtin_amdgcn_mfma_f32_16x16x16f16, Half4, _Float16, Float4, float,          \
+    (Shape{16, 16, 1, 4, 4}))                                                                     \
+  X(bf16_32x32x2, __builtin_amdgcn_mfma_f32_32x32x2bf16, Short2, Bf16, Float32, float,            \
+    (Shape{32, 2, 2, 2, 32}))                                                                     \
+  X(bf16_16x16x2, __builtin_amdgcn_mfma_f32_16x16x2bf16, Short2, Bf16, Float16, float,            \
+    (Shape{16, 2, 4, 2, 16}))                                                                     \
+  X(bf16_4x4x2, __builtin_amdgcn_mfma_f32_4x4x2bf16, Short2, Bf16, Float4, float,                 \
+    (Shape{4, 2, 16, 2, 4}))                                                                      \
+  X(bf16_32x32x4, __builtin_amdgcn_mfma_f32_32x32x4bf16, Short2, Bf16, Float16, float,            \
+    (Shape{32, 4, 1, 2, 16}))                                                                     \
+  X(bf16_16x16x8, __builtin_amdgcn_mfma_f32_16x16x8bf16, Short2, Bf16, Float4, float,             \
+    (Shape{16, 8, 1, 2, 4}))                                                                      \
+  X(bf16_32x32x4_1k, __builtin_amdgcn_mfma_f32_32x32x4bf16_1k, Short4, Bf16, Float32, float,      \
+    (Shape{32, 4, 2, 4, 32}))                                                                     \
+  X(bf16_16x16x4_1k, __builtin_amdgcn_mfma_f32_16x16x4bf16_1k, Short4, Bf16, Float16, float,      \
+    (Shape{16, 4, 4, 4, 16}))                                                                     \
+  X(bf16_4x4x4_1k, __builtin_amdgcn_mfma_f32_4x4x4bf16_1k, Short4, Bf16, Float4, float,           \
+    (Shape{4, 4, 16, 4, 4}))                                                                      \
+  X(bf16_32x32x8_1k, __builtin_amdgcn_mfma_f32_32x32x8bf16_1k, Short4, Bf16, Float16, float,      \
+    (Shape{32, 8, 1, 4, 16}))                                                                     \
+  X(bf16_16x16x16_1k, __builtin_amdgcn_mfma_f32_16x16x16bf16_1k, Short4, Bf16, Float4, float,     \
+    (Shape{16, 16, 1, 4, 4}))                                                                     \
+  X(i8_32x32x4, __builtin_amdgcn_mfma_i32_32x32x4i8, int, int8_t, Int32, int,                     \
+    (Shape{32, 4, 2, 4, 32}))                                                                     \
+  X(i8_16x16x4, __builtin_amdgcn_mfma_i32_16x16x4i8, int, int8_t, Int16, int,                     \
+    (Shape{16, 4, 4, 4, 16}))                                                                     \
+  X(i8_4x4x4, __builtin_amdgcn_mfma_i32_4x4x4i8, int, int8_t, Int4, int, (Shape{4, 4, 16, 4, 4})) \
+  X(i8_32x32x8, __builtin_amdgcn_mfma_i32_32x32x8i8, int, int8_t, Int16, int,                     \
+    (Shape{32, 8, 1, 4, 16}))                                                                     \
+  X(i8_16x16x16, __builtin_amdgcn_mfma_i32_16x16x16i8, int, int8_t, Int4, int,                    \
+    (Shape{16, 16, 1, 4, 4}))                                                                     \
+  X(f64_16x16x4, __builtin_amdgcn_mfma_f64_16x16x4f64, double, double, Double4, double,           \
+    (Shape{16, 4, 1, 1, 4}))                                                                      \
+  X(f64_4x4x4, __builtin_amdgcn_mfma_f64_4x4x4f64, double, double, double, double,                \
+    (Shape{4, 4, 4, 1, 1}))
 
 template <class T>
 T from_int(int value) {
@@ -130,7 +142,8 @@ Bf16 from_int<Bf16>(int value) {
 WT_MFMA_TABLE(WT_KERNEL)
 #undef WT_KERNEL
 
-// Broadcast controls: CBSZ/ABID take one block of A for a group of blocks, BLGP replaces lanes of B.
+// Broadcast controls: CBSZ/ABID take one block of A for a group of blocks, BLGP replaces lanes of
+// B.
 __global__ void kernel_broadcast_a(const float* a, const float* b, float* c) {
   WT_MFMA_BODY(__builtin_amdgcn_mfma_f32_16x16x1f32, float, Float16, 2, 3, 0);
 }
@@ -139,11 +152,13 @@ __global__ void kernel_broadcast_b(const float* a, const float* b, float* c) {
 }
 
 template <class Element, class Accumulator>
-void run(const char* name, void (*kernel)(const Element*, const Element*, Accumulator*), const Shape& s,
-         int only_a_block = -1, int only_b_block = -1) {
+void run(const char* name, void (*kernel)(const Element*, const Element*, Accumulator*),
+         const Shape& s, int only_a_block = -1, int only_b_block = -1) {
   constexpr bool kF64 = std::is_same_v<Element, double>;
   check::Rng rng(s.rows * 100 + s.depth);
-  const auto index = [&](int row, int depth, int block) { return (block * s.rows + row) * s.depth + depth; };
+  const auto index = [&](int row, int depth, int block) {
+    return (block * s.rows + row) * s.depth + depth;
+  };
   std::vector<int> a(s.rows * s.depth * s.blocks), b(a.size());
   for (int& v : a) v = static_cast<int>(rng.below(15)) - 7;
   for (int& v : b) v = static_cast<int>(rng.below(15)) - 7;
@@ -182,9 +197,9 @@ int main() {
   run<Element, Accumulator>(#name, kernel_##name, Shape shape);
   WT_MFMA_TABLE(WT_RUN)
 #undef WT_RUN
-  run<float, float>("CBSZ 2, ABID 3: block 3 of A for all four", kernel_broadcast_a, Shape{16, 1, 4, 1, 16},
-                    3);
-  run<float, float>("BLGP 1: the first 32 lanes of B for all", kernel_broadcast_b, Shape{32, 1, 2, 1, 32}, -1,
-                    0);
+  run<float, float>("CBSZ 2, ABID 3: block 3 of A for all four", kernel_broadcast_a,
+                    Shape{16, 1, 4, 1, 16}, 3);
+  run<float, float>("BLGP 1: the first 32 lanes of B for all", kernel_broadcast_b,
+                    Shape{32, 1, 2, 1, 32}, -1, 0);
   return check::finish();
 }

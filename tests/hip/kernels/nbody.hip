@@ -4,7 +4,8 @@
 constexpr float kSoftening = 0.05f;
 constexpr int kTile = 64;
 
-__global__ void step(const float4* position, float4* next_position, float4* velocity, int count, float dt) {
+__global__ void step(const float4* position, float4* next_position, float4* velocity, int count,
+                     float dt) {
   __shared__ float4 tile[kTile];
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   const float4 own = i < count ? position[i] : make_float4(0, 0, 0, 0);
@@ -39,8 +40,8 @@ int main() {
   check::Rng rng(9);
   std::vector<float4> position(count), velocity(count);
   for (int i = 0; i < count; ++i) {
-    position[i] =
-        make_float4(rng.uniform(-1, 1), rng.uniform(-1, 1), rng.uniform(-1, 1), rng.uniform(0.1f, 1));
+    position[i] = make_float4(rng.uniform(-1, 1), rng.uniform(-1, 1), rng.uniform(-1, 1),
+                              rng.uniform(0.1f, 1));
     velocity[i] = make_float4(rng.uniform(-1, 1), rng.uniform(-1, 1), rng.uniform(-1, 1), 0);
   }
   check::Buffer<float4> a(position), b(count), device_velocity(velocity);

@@ -1,5 +1,5 @@
-// N-queens by backtracking: each lane owns one placement of the first rows and searches the rest with
-// an explicit stack, so lanes of a wave finish at very different times.
+// N-queens by backtracking: each lane owns one placement of the first rows and searches the rest
+// with an explicit stack, so lanes of a wave finish at very different times.
 #include "check.h"
 
 __global__ void count_solutions(int n, unsigned long long* total) {

@@ -1,5 +1,5 @@
-// Two-element vectors: packed 16-bit integers, packed f16 and packed f32 (one instruction each where
-// the target has it), with wrap-around, saturating, shifting and selecting operations.
+// Two-element vectors: packed 16-bit integers, packed f16 and packed f32 (one instruction each
+// where the target has it), with wrap-around, saturating, shifting and selecting operations.
 #include "check.h"
 
 typedef short Short2 __attribute__((ext_vector_type(2)));
@@ -72,8 +72,8 @@ __global__ void run_int(const Short2* a, const Short2* b, IntOut* out, int count
   if (i < count) out[i] = compute(a[i], b[i]);
 }
 
-__global__ void run_float(const Half2* h, const Half2* k, const Float2* a, const Float2* b, FloatOut* out,
-                          int count) {
+__global__ void run_float(const Half2* h, const Half2* k, const Float2* a, const Float2* b,
+                          FloatOut* out, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) out[i] = compute(h[i], k[i], a[i], b[i]);
 }
@@ -101,8 +101,10 @@ int main() {
   std::vector<Float2> x(count), y(count);
   std::vector<FloatOut> want_float;
   for (int i = 0; i < count; ++i) {
-    h[i] = Half2{static_cast<_Float16>(rng.uniform(-50, 50)), static_cast<_Float16>(rng.uniform(-50, 50))};
-    k[i] = Half2{static_cast<_Float16>(rng.uniform(-50, 50)), static_cast<_Float16>(rng.uniform(-50, 50))};
+    h[i] = Half2{static_cast<_Float16>(rng.uniform(-50, 50)),
+                 static_cast<_Float16>(rng.uniform(-50, 50))};
+    k[i] = Half2{static_cast<_Float16>(rng.uniform(-50, 50)),
+                 static_cast<_Float16>(rng.uniform(-50, 50))};
     x[i] = Float2{rng.uniform(-1, 1), rng.uniform(-1e6f, 1e6f)};
     y[i] = Float2{rng.uniform(-1e-3f, 1), rng.uniform(-1, 1)};
     want_float.push_back(compute(h[i], k[i], x[i], y[i]));
@@ -110,7 +112,8 @@ int main() {
   check::Buffer<Half2> device_h(h), device_k(k);
   check::Buffer<Float2> device_x(x), device_y(y);
   check::Buffer<FloatOut> float_out(count);
-  run_float<<<check::blocks_for(count, 64), 64>>>(device_h, device_k, device_x, device_y, float_out, count);
+  run_float<<<check::blocks_for(count, 64), 64>>>(device_h, device_k, device_x, device_y, float_out,
+                                                  count);
   check::sync();
   const std::vector<FloatOut> got = float_out.read();
   const auto compare = [&](const char* name, auto get) {

@@ -1,5 +1,5 @@
-// Cheapest path down a grid (dynamic programming over rows with LDS halos), and Bellman-Ford on a maze
-// until nothing changes.
+// Cheapest path down a grid (dynamic programming over rows with LDS halos), and Bellman-Ford on a
+// maze until nothing changes.
 #include <algorithm>
 #include <queue>
 
@@ -8,7 +8,8 @@
 constexpr int kRows = 8;  // rows advanced per launch
 constexpr int kWidth = 128;
 
-__global__ void advance_rows(const int* cost, const int* from, int* to, int width, int rows, int first_row) {
+__global__ void advance_rows(const int* cost, const int* from, int* to, int width, int rows,
+                             int first_row) {
   __shared__ int line[2][kWidth];
   const int inner = kWidth - 2 * kRows;
   const int x = static_cast<int>(blockIdx.x) * inner + static_cast<int>(threadIdx.x) - kRows;
@@ -25,10 +26,12 @@ __global__ void advance_rows(const int* cost, const int* from, int* to, int widt
     current = 1 - current;
     __syncthreads();
   }
-  if (valid && threadIdx.x >= kRows && threadIdx.x < kWidth - kRows) to[x] = line[current][threadIdx.x];
+  if (valid && threadIdx.x >= kRows && threadIdx.x < kWidth - kRows)
+    to[x] = line[current][threadIdx.x];
 }
 
-__global__ void relax_cells(const uint8_t* wall, int* distance, int width, int height, int* changed) {
+__global__ void relax_cells(const uint8_t* wall, int* distance, int width, int height,
+                            int* changed) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
   const int y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x >= width || y >= height || wall[y * width + x]) return;
@@ -52,8 +55,8 @@ void run_rows() {
   check::Buffer<int> device_cost(cost), a(line), b(width);
   int *from = a, *to = b;
   for (int row = 0; row < rows; row += kRows) {
-    advance_rows<<<check::blocks_for(width, kWidth - 2 * kRows), kWidth>>>(device_cost, from, to, width, rows,
-                                                                           row);
+    advance_rows<<<check::blocks_for(width, kWidth - 2 * kRows), kWidth>>>(device_cost, from, to,
+                                                                           width, rows, row);
     std::swap(from, to);
   }
   check::sync();
@@ -82,8 +85,8 @@ void run_maze() {
   check::Buffer<int> device_distance(distance), changed(1);
   for (int pass = 0;; ++pass) {
     changed.fill_bytes(0);
-    relax_cells<<<dim3(check::blocks_for(width, 16), check::blocks_for(height, 16)), dim3(16, 16)>>>(
-        device_wall, device_distance, width, height, changed);
+    relax_cells<<<dim3(check::blocks_for(width, 16), check::blocks_for(height, 16)),
+                  dim3(16, 16)>>>(device_wall, device_distance, width, height, changed);
     if (changed.read()[0] == 0 || pass > width * height) break;
   }
   check::sync();

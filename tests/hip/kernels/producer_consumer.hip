@@ -1,11 +1,13 @@
-// Workgroups that wait for each other: a chain where block n spins on block n-1's flag, a ring buffer
-// between a producer and a consumer block, a ticket lock, and a kernel that spins on the host.
+// Workgroups that wait for each other: a chain where block n spins on block n-1's flag, a ring
+// buffer between a producer and a consumer block, a ticket lock, and a kernel that spins on the
+// host.
 #include <thread>
 
 #include "check.h"
 
 // Decoupled look-back: each block publishes its running total, the next one waits for it.
-__global__ void chained_scan(const int* in, int* out, volatile int* flags, int* totals, int* order) {
+__global__ void chained_scan(const int* in, int* out, volatile int* flags, int* totals,
+                             int* order) {
   __shared__ int block;
   __shared__ int before;
   if (threadIdx.x == 0) block = atomicAdd(order, 1);
@@ -46,7 +48,8 @@ __global__ void ring(int* slots, unsigned* head, unsigned* tail, int* received, 
       const unsigned at = static_cast<unsigned>(m);
       while (__hip_atomic_load(head, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == at) {
       }
-      received[m] = __hip_atomic_load(&slots[at % capacity], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+      received[m] =
+          __hip_atomic_load(&slots[at % capacity], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
       __hip_atomic_store(tail, at + 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
     }
   }

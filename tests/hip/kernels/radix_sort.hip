@@ -78,12 +78,14 @@ void run(int count, uint32_t key_mask) {
   for (int shift = 0; shift < 32; shift += 4) {
     count_digits<<<blocks, kBlock>>>(from_keys, count, shift, counts, blocks);
     scan_counts<<<1, kBlock>>>(counts, kDigits * blocks);
-    scatter<<<blocks, kBlock>>>(from_keys, from_values, to_keys, to_values, count, shift, counts, blocks);
+    scatter<<<blocks, kBlock>>>(from_keys, from_values, to_keys, to_values, count, shift, counts,
+                                blocks);
     std::swap(from_keys, to_keys);
     std::swap(from_values, to_values);
   }
   check::sync();
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return keys[a] < keys[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return keys[a] < keys[b]; });
   std::vector<uint32_t> sorted(count);
   for (int i = 0; i < count; ++i) sorted[i] = keys[order[i]];
   char what[64];

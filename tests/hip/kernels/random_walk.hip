@@ -1,5 +1,5 @@
-// Random walks with a counter-based generator written in the test: positions are exactly those of the
-// host's run, and visits are counted with atomics.
+// Random walks with a counter-based generator written in the test: positions are exactly those of
+// the host's run, and visits are counted with atomics.
 #include "check.h"
 
 __host__ __device__ uint32_t mix(uint32_t a, uint32_t b) {
@@ -16,18 +16,10 @@ __host__ __device__ int2 walk(int walker, int steps, unsigned* visits) {
   for (int s = 0; s < steps; ++s) {
     const uint32_t r = mix(static_cast<uint32_t>(walker), static_cast<uint32_t>(s));
     switch (r & 3) {
-      case 0:
-        at.x = (at.x + 1) % kSide;
-        break;
-      case 1:
-        at.x = (at.x + kSide - 1) % kSide;
-        break;
-      case 2:
-        at.y = (at.y + 1) % kSide;
-        break;
-      default:
-        at.y = (at.y + kSide - 1) % kSide;
-        break;
+      case 0: at.x = (at.x + 1) % kSide; break;
+      case 1: at.x = (at.x + kSide - 1) % kSide; break;
+      case 2: at.y = (at.y + 1) % kSide; break;
+      default: at.y = (at.y + kSide - 1) % kSide; break;
     }
     // Some walkers rest early.
     if ((r >> 8) % 211 == 0) break;

@@ -1,5 +1,5 @@
-// Spheres over a chequered floor with shadows and two mirror bounces: nested divergence, early exits,
-// vector structs by value. The host traces the same scene with the same code.
+// Spheres over a chequered floor with shadows and two mirror bounces: nested divergence, early
+// exits, vector structs by value. The host traces the same scene with the same code.
 #include "check.h"
 
 struct Vec {
@@ -82,8 +82,8 @@ int main() {
                   {{-1, 2.2f, 2}, 0.9f, 0.2f, 0.6f}},
                  {4, 6, -5}};
   check::Buffer<float> out(width * height);
-  render<<<dim3(check::blocks_for(width, 8), check::blocks_for(height, 8)), dim3(8, 8)>>>(scene, out, width,
-                                                                                          height);
+  render<<<dim3(check::blocks_for(width, 8), check::blocks_for(height, 8)), dim3(8, 8)>>>(
+      scene, out, width, height);
   check::sync();
   const std::vector<float> got = out.read();
   // A ray that grazes an edge may fall on either side of it by one rounding.

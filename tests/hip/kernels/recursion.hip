@@ -1,10 +1,12 @@
-// Recursive device functions: Fibonacci, Ackermann, quicksort with per-lane depth, mutual recursion,
-// and pointers into callers' frames.
+// Recursive device functions: Fibonacci, Ackermann, quicksort with per-lane depth, mutual
+// recursion, and pointers into callers' frames.
 #include <algorithm>
 
 #include "check.h"
 
-__device__ __noinline__ int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+__device__ __noinline__ int fibonacci(int n) {
+  return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
 
 __device__ __noinline__ int ackermann(int m, int n) {
   if (m == 0) return n + 1;
@@ -69,7 +71,8 @@ int main() {
     parity[i] = i % 20 % 2 == 0;
     for (int d = i % 9; d >= 0; --d) frames[i] += d * ((d & 3) + 1) + d * (((d + 1) & 3) + 1);
   }
-  check::Buffer<int> device_fib(count), device_ack(count), device_parity(count), device_frames(count);
+  check::Buffer<int> device_fib(count), device_ack(count), device_parity(count),
+      device_frames(count);
   run_scalar<<<2, 50>>>(device_fib, device_ack, device_parity, device_frames);
   check::sync();
   check::equal("Fibonacci", device_fib.read(), fib);

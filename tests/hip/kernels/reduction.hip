@@ -55,7 +55,8 @@ __global__ void reduce_shuffle(const T* in, T* out, int count, T identity, Op op
   if (wave == 0) {
     const int waves = blockDim.x / warpSize;
     value = lane < waves ? partial[lane] : identity;
-    for (int delta = warpSize / 2; delta > 0; delta /= 2) value = op(value, __shfl_down(value, delta));
+    for (int delta = warpSize / 2; delta > 0; delta /= 2)
+      value = op(value, __shfl_down(value, delta));
     if (lane == 0) out[blockIdx.x] = value;
   }
 }
@@ -71,17 +72,20 @@ void run(const char* what, const std::vector<T>& in, T identity, Op op, T want) 
   const unsigned blocks = 5, threads = 256;
   check::Buffer<T> device_in(in), partial(blocks), result(1);
   const int count = static_cast<int>(in.size());
-  reduce_lds<<<blocks, threads, threads * sizeof(T)>>>(device_in.get(), partial.get(), count, identity, op);
-  reduce_lds<<<1, 8, 8 * sizeof(double)>>>(partial.get(), result.get(), static_cast<int>(blocks), identity,
-                                           op);
+  reduce_lds<<<blocks, threads, threads * sizeof(T)>>>(device_in.get(), partial.get(), count,
+                                                       identity, op);
+  reduce_lds<<<1, 8, 8 * sizeof(double)>>>(partial.get(), result.get(), static_cast<int>(blocks),
+                                           identity, op);
   check::sync();
-  check::near((std::string(what) + " by LDS tree").c_str(), result.read(), std::vector<T>{want}, 1e-6, 0);
+  check::near((std::string(what) + " by LDS tree").c_str(), result.read(), std::vector<T>{want},
+              1e-6, 0);
   result.fill_bytes(0);
   partial.fill_bytes(0);
   reduce_shuffle<<<blocks, threads>>>(device_in.get(), partial.get(), count, identity, op);
   reduce_shuffle<<<1, 64>>>(partial.get(), result.get(), static_cast<int>(blocks), identity, op);
   check::sync();
-  check::near((std::string(what) + " by shuffles").c_str(), result.read(), std::vector<T>{want}, 1e-6, 0);
+  check::near((std::string(what) + " by shuffles").c_str(), result.read(), std::vector<T>{want},
+              1e-6, 0);
 }
 
 template <class T>

@@ -1,5 +1,5 @@
-// rocRAND's device generators run inside a kernel. Their code is also compiled for the host, which gives
-// the exact numbers every lane must produce; distributions are checked by their moments.
+// rocRAND's device generators run inside a kernel. Their code is also compiled for the host, which
+// gives the exact numbers every lane must produce; distributions are checked by their moments.
 #include "check.h"
 
 #define FQUALIFIERS __forceinline__ __host__ __device__
@@ -57,9 +57,11 @@ void check_moments(const char* name, const std::vector<T>& values, double mean, 
   double sum = 0, square = 0;
   for (T v : values) sum += static_cast<double>(v);
   const double got_mean = sum / values.size();
-  for (T v : values) square += (static_cast<double>(v) - got_mean) * (static_cast<double>(v) - got_mean);
+  for (T v : values)
+    square += (static_cast<double>(v) - got_mean) * (static_cast<double>(v) - got_mean);
   const double got_variance = square / values.size(), spread = std::sqrt(variance / values.size());
-  check::expect(std::fabs(got_mean - mean) < 5 * spread, "%s: mean %.4f, want %.4f", name, got_mean, mean);
+  check::expect(std::fabs(got_mean - mean) < 5 * spread, "%s: mean %.4f, want %.4f", name, got_mean,
+                mean);
   check::expect(std::fabs(got_variance / variance - 1) < 0.15, "%s: variance %.4f, want %.4f", name,
                 got_variance, variance);
 }

@@ -1,5 +1,5 @@
-// The real librocrand: host API generators run its prebuilt kernels. The bits of a seed are reproducible
-// and depend on seed and offset; the distributions have the right moments.
+// The real librocrand: host API generators run its prebuilt kernels. The bits of a seed are
+// reproducible and depend on seed and offset; the distributions have the right moments.
 #include <rocrand/rocrand.h>
 
 #include "check.h"
@@ -19,11 +19,13 @@ void check_moments(const char* name, const char* what, const std::vector<T>& val
   double sum = 0, square = 0;
   for (T v : values) sum += static_cast<double>(v);
   const double got_mean = sum / values.size();
-  for (T v : values) square += (static_cast<double>(v) - got_mean) * (static_cast<double>(v) - got_mean);
+  for (T v : values)
+    square += (static_cast<double>(v) - got_mean) * (static_cast<double>(v) - got_mean);
   const double got_variance = square / values.size(), spread = std::sqrt(variance / values.size());
-  const bool ok = std::fabs(got_mean - mean) < 5 * spread && std::fabs(got_variance / variance - 1) < 0.15;
-  check::expect(ok, "%s, %s: mean %.4f (want %.4f), variance %.4f (want %.4f)", name, what, got_mean, mean,
-                got_variance, variance);
+  const bool ok =
+      std::fabs(got_mean - mean) < 5 * spread && std::fabs(got_variance / variance - 1) < 0.15;
+  check::expect(ok, "%s, %s: mean %.4f (want %.4f), variance %.4f (want %.4f)", name, what,
+                got_mean, mean, got_variance, variance);
 }
 
 bool is_quasi(rocrand_rng_type type) { return type >= ROCRAND_RNG_QUASI_DEFAULT; }

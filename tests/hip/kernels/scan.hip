@@ -1,5 +1,5 @@
-// Prefix sums: inclusive and exclusive, within a block by shuffles, over many blocks in three passes
-// (scan blocks, scan block totals, add them back).
+// Prefix sums: inclusive and exclusive, within a block by shuffles, over many blocks in three
+// passes (scan blocks, scan block totals, add them back).
 #include "check.h"
 
 constexpr int kBlock = 256;

@@ -1,5 +1,6 @@
-// Private memory: arrays indexed by run-time values in scratch, of 1 to 8 byte elements, large frames,
-// pointers to them passed to functions, and flat pointers that are private, LDS or global by lane.
+// Private memory: arrays indexed by run-time values in scratch, of 1 to 8 byte elements, large
+// frames, pointers to them passed to functions, and flat pointers that are private, LDS or global
+// by lane.
 #include "check.h"
 
 template <class T>

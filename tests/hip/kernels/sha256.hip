@@ -20,13 +20,15 @@ struct Digest {
 
 __host__ __device__ inline uint32_t rotate(uint32_t v, int by) { return v >> by | v << (32 - by); }
 
-__host__ __device__ inline uint32_t padded_word(const uint8_t* message, int length, int blocks, int index) {
+__host__ __device__ inline uint32_t padded_word(const uint8_t* message, int length, int blocks,
+                                                int index) {
   uint32_t word = 0;
   for (int b = 0; b < 4; ++b) {
     const int at = index * 4 + b;
     uint8_t byte = at < length ? message[at] : at == length ? 0x80 : 0;
     const int from_end = blocks * 64 - 1 - at;
-    if (from_end < 4) byte = static_cast<uint8_t>(static_cast<uint32_t>(length) * 8 >> (8 * from_end));
+    if (from_end < 4)
+      byte = static_cast<uint8_t>(static_cast<uint32_t>(length) * 8 >> (8 * from_end));
     word = word << 8 | byte;
   }
   return word;
@@ -51,8 +53,8 @@ __host__ __device__ Digest hash(const uint8_t* message, int length, const uint32
       const uint32_t t1 = v[7] + s1 + ((v[4] & v[5]) ^ (~v[4] & v[6])) + round[i] + w[i];
       const uint32_t s0 = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
       const uint32_t t2 = s0 + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
-      v[7] = v[6], v[6] = v[5], v[5] = v[4], v[4] = v[3] + t1, v[3] = v[2], v[2] = v[1], v[1] = v[0],
-      v[0] = t1 + t2;
+      v[7] = v[6], v[6] = v[5], v[5] = v[4], v[4] = v[3] + t1, v[3] = v[2], v[2] = v[1],
+      v[1] = v[0], v[0] = t1 + t2;
     }
     for (int i = 0; i < 8; ++i) h[i] += v[i];
   }
@@ -69,7 +71,8 @@ __global__ void hash_all(const uint8_t* data, const int* offsets, const int* len
 
 int main() {
   WT_HIP(hipMemcpyToSymbol(HIP_SYMBOL(g_round), kRound, sizeof kRound));
-  std::vector<std::string> messages = {"", "abc", "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"};
+  std::vector<std::string> messages = {"", "abc",
+                                       "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"};
   check::Rng rng(256);
   while (messages.size() < 130) {
     std::string message(rng.below(150), ' ');
@@ -89,7 +92,8 @@ int main() {
   check::Buffer<uint8_t> device_data(data);
   check::Buffer<int> device_offsets(offsets), device_lengths(lengths);
   check::Buffer<Digest> out(count);
-  hash_all<<<check::blocks_for(count, 64), 64>>>(device_data, device_offsets, device_lengths, out, count);
+  hash_all<<<check::blocks_for(count, 64), 64>>>(device_data, device_offsets, device_lengths, out,
+                                                 count);
   check::sync();
   const std::vector<Digest> got = out.read();
   check::equal("130 digests", got, want);

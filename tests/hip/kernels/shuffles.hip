@@ -10,18 +10,10 @@ __global__ void shuffle(const T* in, T* out, int kind, int argument, int width) 
   const T value = in[i];
   T result = value;
   switch (kind) {
-    case kIndex:
-      result = __shfl(value, (argument + i / 3) % width, width);
-      break;
-    case kUp:
-      result = __shfl_up(value, argument, width);
-      break;
-    case kDown:
-      result = __shfl_down(value, argument, width);
-      break;
-    case kXor:
-      result = __shfl_xor(value, argument, width);
-      break;
+    case kIndex: result = __shfl(value, (argument + i / 3) % width, width); break;
+    case kUp: result = __shfl_up(value, argument, width); break;
+    case kDown: result = __shfl_down(value, argument, width); break;
+    case kXor: result = __shfl_xor(value, argument, width); break;
   }
   out[i] = result;
 }
@@ -32,18 +24,10 @@ T reference(const std::vector<T>& in, int i, int kind, int argument, int width) 
   const int base = i / width * width, lane = i % width;
   int source = lane;
   switch (kind) {
-    case kIndex:
-      source = (argument + i / 3) % width;
-      break;
-    case kUp:
-      source = lane - argument < 0 ? lane : lane - argument;
-      break;
-    case kDown:
-      source = lane + argument >= width ? lane : lane + argument;
-      break;
-    case kXor:
-      source = (lane ^ argument) >= width ? lane : lane ^ argument;
-      break;
+    case kIndex: source = (argument + i / 3) % width; break;
+    case kUp: source = lane - argument < 0 ? lane : lane - argument; break;
+    case kDown: source = lane + argument >= width ? lane : lane + argument; break;
+    case kXor: source = (lane ^ argument) >= width ? lane : lane ^ argument; break;
   }
   return in[base + source];
 }

@@ -1,5 +1,5 @@
-// Local sequence alignment with affine gaps; each block aligns one query, a wavefront of lanes sweeps
-// the database in diagonals held in LDS.
+// Local sequence alignment with affine gaps; each block aligns one query, a wavefront of lanes
+// sweeps the database in diagonals held in LDS.
 #include <algorithm>
 
 #include "check.h"
@@ -31,8 +31,8 @@ __global__ void align(const char* queries, const char* database, int length, int
       gap_right = max(gap_right - kExtend, score[(d + 2) % 3][row] - kOpen);
       down = max(gap_down[(d + 1) % 2][row - 1] - kExtend,
                  (column < 0 ? 0 : score[(d + 2) % 3][row - 1]) - kOpen);
-      const int diagonal =
-          score[(d + 1) % 3][row - 1] + (query[threadIdx.x] == database[column] ? kMatch : kMismatch);
+      const int diagonal = score[(d + 1) % 3][row - 1] +
+                           (query[threadIdx.x] == database[column] ? kMatch : kMismatch);
       value = max(max(0, diagonal), max(gap_right, down));
       own_best = max(own_best, value);
     }
@@ -75,7 +75,8 @@ int main() {
     int from = static_cast<int>(rng.below(length - 2 * kQuery));
     for (int i = 0; i < kQuery; ++i) {
       if (rng.below(15) == 0) from += static_cast<int>(rng.below(4));
-      query[q * kQuery + i] = rng.below(10) == 0 ? "ACGT"[rng.below(4)] : database[(from + i) % length];
+      query[q * kQuery + i] =
+          rng.below(10) == 0 ? "ACGT"[rng.below(4)] : database[(from + i) % length];
     }
   }
   std::vector<int> want(queries);

@@ -21,8 +21,9 @@ __global__ void stencil_2d(const float* in, float* out, int width, int height) {
   if (x >= width || y >= height) return;
   const bool border = x == 0 || y == 0 || x == width - 1 || y == height - 1;
   out[y * width + x] =
-      border ? tile[ty][tx]
-             : 0.25f * ((tile[ty][tx - 1] + tile[ty][tx + 1]) + (tile[ty - 1][tx] + tile[ty + 1][tx]));
+      border
+          ? tile[ty][tx]
+          : 0.25f * ((tile[ty][tx - 1] + tile[ty][tx + 1]) + (tile[ty - 1][tx] + tile[ty + 1][tx]));
 }
 
 __global__ void stencil_3d(const double* in, double* out, int nx, int ny, int nz) {
@@ -35,7 +36,8 @@ __global__ void stencil_3d(const double* in, double* out, int nx, int ny, int nz
     out[i] = in[i];
     return;
   }
-  out[i] = ((in[i - 1] + in[i + 1]) + (in[i - nx] + in[i + nx])) + (in[i - nx * ny] + in[i + nx * ny]);
+  out[i] =
+      ((in[i - 1] + in[i + 1]) + (in[i - nx] + in[i + nx])) + (in[i - nx * ny] + in[i + nx * ny]);
 }
 
 void run_2d() {
@@ -79,8 +81,8 @@ void run_3d() {
   }
   check::Buffer<double> in(grid), out(grid.size());
   const dim3 block(8, 4, 4);
-  stencil_3d<<<dim3(check::blocks_for(nx, 8), check::blocks_for(ny, 4), check::blocks_for(nz, 4)), block>>>(
-      in, out, nx, ny, nz);
+  stencil_3d<<<dim3(check::blocks_for(nx, 8), check::blocks_for(ny, 4), check::blocks_for(nz, 4)),
+               block>>>(in, out, nx, ny, nz);
   check::sync();
   check::equal("3-D seven-point", out.read(), want);
 }

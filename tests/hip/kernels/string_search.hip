@@ -1,4 +1,5 @@
-// Byte strings: counting occurrences, case folding, and Boyer-Moore-Horspool with a skip table in LDS.
+// Byte strings: counting occurrences, case folding, and Boyer-Moore-Horspool with a skip table in
+// LDS.
 #include "check.h"
 
 __global__ void count_naive(const char* text, int length, const char* pattern, int pattern_length,
@@ -13,10 +14,11 @@ __global__ void count_naive(const char* text, int length, const char* pattern, i
 }
 
 // Each lane searches its own stretch of the text.
-__global__ void count_horspool(const char* text, int length, const char* pattern, int pattern_length,
-                               unsigned* count, int stretch) {
+__global__ void count_horspool(const char* text, int length, const char* pattern,
+                               int pattern_length, unsigned* count, int stretch) {
   __shared__ uint8_t skip[256];
-  for (int i = threadIdx.x; i < 256; i += blockDim.x) skip[i] = static_cast<uint8_t>(pattern_length);
+  for (int i = threadIdx.x; i < 256; i += blockDim.x)
+    skip[i] = static_cast<uint8_t>(pattern_length);
   __syncthreads();
   if (threadIdx.x == 0) {
     for (int k = 0; k + 1 < pattern_length; ++k)
@@ -37,7 +39,8 @@ __global__ void count_horspool(const char* text, int length, const char* pattern
 
 __global__ void upper_case(char* text, int length) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < length && text[i] >= 'a' && text[i] <= 'z') text[i] = static_cast<char>(text[i] - 'a' + 'A');
+  if (i < length && text[i] >= 'a' && text[i] <= 'z')
+    text[i] = static_cast<char>(text[i] - 'a' + 'A');
 }
 
 int main() {
@@ -57,12 +60,13 @@ int main() {
     count.fill_bytes(0);
     where.fill_bytes(0);
     const int pattern_length = static_cast<int>(pattern.size());
-    count_naive<<<check::blocks_for(length, 256), 256>>>(device_text, length, device_pattern, pattern_length,
-                                                         count, where);
+    count_naive<<<check::blocks_for(length, 256), 256>>>(device_text, length, device_pattern,
+                                                         pattern_length, count, where);
     count_horspool<<<2, 64>>>(device_text, length, device_pattern, pattern_length, count.get() + 1,
                               static_cast<int>(check::blocks_for(length, 128)));
     check::sync();
-    check::equal(("occurrences of " + pattern).c_str(), count.read(), std::vector<unsigned>{want, want});
+    check::equal(("occurrences of " + pattern).c_str(), count.read(),
+                 std::vector<unsigned>{want, want});
     check::equal("  their places", where.read(), want_where);
   }
   upper_case<<<check::blocks_for(length, 64), 64>>>(device_text, length);

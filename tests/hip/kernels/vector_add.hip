@@ -22,7 +22,8 @@ void run(const char* type_name, unsigned block) {
     // One spare element behind the result shows a write past the end.
     check::Buffer<T> device_a(a), device_b(b), sum(count + 1);
     sum.fill_bytes(0x55);
-    add<<<check::blocks_for(count, block), block>>>(device_a.get(), device_b.get(), sum.get(), count);
+    add<<<check::blocks_for(count, block), block>>>(device_a.get(), device_b.get(), sum.get(),
+                                                    count);
     check::sync();
     std::vector<T> got = sum.read();
     T canary;

@@ -31,15 +31,9 @@ __global__ void run(float* areas, int* sides, int* destroyed, int count) {
   alignas(16) char storage[sizeof(BigSquare)];
   Shape* shape;
   switch (i % 3) {
-    case 0:
-      shape = new (storage) Square(static_cast<float>(i));
-      break;
-    case 1:
-      shape = new (storage) Circle(static_cast<float>(i));
-      break;
-    default:
-      shape = new (storage) BigSquare(static_cast<float>(i), destroyed);
-      break;
+    case 0: shape = new (storage) Square(static_cast<float>(i)); break;
+    case 1: shape = new (storage) Circle(static_cast<float>(i)); break;
+    default: shape = new (storage) BigSquare(static_cast<float>(i), destroyed); break;
   }
   areas[i] = shape->area();
   sides[i] = shape->sides();

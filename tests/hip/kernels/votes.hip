@@ -1,5 +1,5 @@
-// __ballot, __any, __all, __popcll of masks, lane ids and mask-prefix counts, under full, partial and
-// nested divergence.
+// __ballot, __any, __all, __popcll of masks, lane ids and mask-prefix counts, under full, partial
+// and nested divergence.
 #include "check.h"
 
 __global__ void vote(const int* in, unsigned long long* ballots, int* any, int* all, int* prefix) {
@@ -10,7 +10,8 @@ __global__ void vote(const int* in, unsigned long long* ballots, int* any, int* 
   all[i] = __all(in[i] >= 0);
   const unsigned long long mask = __ballot(yes);
   const unsigned low = __builtin_amdgcn_mbcnt_lo(static_cast<unsigned>(mask), 0);
-  prefix[i] = warpSize == 64 ? __builtin_amdgcn_mbcnt_hi(static_cast<unsigned>(mask >> 32), low) : low;
+  prefix[i] =
+      warpSize == 64 ? __builtin_amdgcn_mbcnt_hi(static_cast<unsigned>(mask >> 32), low) : low;
 }
 
 __global__ void vote_divergent(const int* in, unsigned long long* out) {
@@ -26,7 +27,8 @@ __global__ void vote_divergent(const int* in, unsigned long long* out) {
 }
 
 int main() {
-  const int wave = check::wave_size(), count = 160;  // not a multiple of 64: the last wave is partial
+  // Not a multiple of 64: the last wave is partial.
+  const int wave = check::wave_size(), count = 160;
   check::Rng rng(21);
   std::vector<int> in(count);
   for (int& v : in) v = static_cast<int>(rng.below(256));

@@ -1,5 +1,5 @@
-// Host callbacks in streams: they run once, in order, after the work before and before the work after
-// them, and see the data.
+// Host callbacks in streams: they run once, in order, after the work before and before the work
+// after them, and see the data.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -61,7 +61,8 @@ int main() {
 
   // HIP 5.2 declares hipLaunchHostFunc but does not have it yet.
   using LaunchHostFunc = hipError_t (*)(hipStream_t, void (*)(void*), void*);
-  const auto launch_host_func = reinterpret_cast<LaunchHostFunc>(dlsym(RTLD_DEFAULT, "hipLaunchHostFunc"));
+  const auto launch_host_func =
+      reinterpret_cast<LaunchHostFunc>(dlsym(RTLD_DEFAULT, "hipLaunchHostFunc"));
   if (launch_host_func != nullptr) {
     std::atomic<int> entered{0};
     const auto slow = [](void* user) {

@@ -1,5 +1,5 @@
-// Device properties equal the model the device was made from. WT_MODEL_FILE names the model file; without
-// it only the properties' agreement with each other is checked.
+// Device properties equal the model the device was made from. WT_MODEL_FILE names the model file;
+// without it only the properties' agreement with each other is checked.
 #include <map>
 
 #include "check.h"
@@ -12,14 +12,16 @@ std::map<std::string, std::string> read_model(const char* path) {
   char line[512];
   const auto trim = [](std::string text) {
     const size_t first = text.find_first_not_of(" \t\n");
-    return first == std::string::npos ? std::string()
-                                      : text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
+    return first == std::string::npos
+               ? std::string()
+               : text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
   };
   while (std::fgets(line, sizeof line, file) != nullptr) {
     std::string text = line;
     text = text.substr(0, text.find('#'));
     const size_t equals = text.find('=');
-    if (equals != std::string::npos) values[trim(text.substr(0, equals))] = trim(text.substr(equals + 1));
+    if (equals != std::string::npos)
+      values[trim(text.substr(0, equals))] = trim(text.substr(equals + 1));
   }
   std::fclose(file);
   return values;
@@ -31,23 +33,30 @@ int attribute(hipDeviceAttribute_t which) {
   return value;
 }
 
-void check_against_model(const hipDeviceProp_t& p, const std::map<std::string, std::string>& model) {
-  const auto number = [&](const char* key) { return std::strtoll(model.at(key).c_str(), nullptr, 0); };
+void check_against_model(const hipDeviceProp_t& p,
+                         const std::map<std::string, std::string>& model) {
+  const auto number = [&](const char* key) {
+    return std::strtoll(model.at(key).c_str(), nullptr, 0);
+  };
   const std::string arch = p.gcnArchName;
   const std::string target = model.at("target");
-  check::expect(arch == target || arch.rfind(target + ":", 0) == 0, "gcnArchName %s is %s", p.gcnArchName,
-                target.c_str());
+  check::expect(arch == target || arch.rfind(target + ":", 0) == 0, "gcnArchName %s is %s",
+                p.gcnArchName, target.c_str());
   check::expect(p.name == model.at("marketing_name"), "name is \"%s\"", p.name);
   // From gfx10 on HIP counts workgroup processors, which are pairs of compute units.
   const bool pairs = target.rfind("gfx10", 0) == 0 || target.rfind("gfx11", 0) == 0;
   check::equal("multiProcessorCount", static_cast<long long>(p.multiProcessorCount),
                number("compute_units") / (pairs ? 2 : 1));
-  check::equal("totalGlobalMem", static_cast<long long>(p.totalGlobalMem), number("vram.mib") << 20);
+  check::equal("totalGlobalMem", static_cast<long long>(p.totalGlobalMem),
+               number("vram.mib") << 20);
   check::equal("clockRate", static_cast<long long>(p.clockRate), number("engine_clock_mhz") * 1000);
-  check::equal("memoryClockRate", static_cast<long long>(p.memoryClockRate), number("vram.clock_mhz") * 1000);
-  check::equal("memoryBusWidth", static_cast<long long>(p.memoryBusWidth), number("vram.width_bits"));
+  check::equal("memoryClockRate", static_cast<long long>(p.memoryClockRate),
+               number("vram.clock_mhz") * 1000);
+  check::equal("memoryBusWidth", static_cast<long long>(p.memoryBusWidth),
+               number("vram.width_bits"));
   check::equal("warpSize", static_cast<long long>(p.warpSize), number("wave_size"));
-  check::equal("sharedMemPerBlock", static_cast<long long>(p.sharedMemPerBlock), number("lds_kib") * 1024);
+  check::equal("sharedMemPerBlock", static_cast<long long>(p.sharedMemPerBlock),
+               number("lds_kib") * 1024);
   check::equal("l2CacheSize", static_cast<long long>(p.l2CacheSize), number("cache.l2_kib") * 1024);
 }
 
@@ -90,6 +99,7 @@ int main() {
   int driver = 0, runtime = 0;
   WT_HIP(hipDriverGetVersion(&driver));
   WT_HIP(hipRuntimeGetVersion(&runtime));
-  check::expect(driver > 0 && runtime > 0, "driver version %d, runtime version %d", driver, runtime);
+  check::expect(driver > 0 && runtime > 0, "driver version %d, runtime version %d", driver,
+                runtime);
   return check::finish();
 }

@@ -1,5 +1,5 @@
-// Mistakes get the documented errors, names and texts; the sticky error is kept until read, and nothing
-// that failed harms later calls.
+// Mistakes get the documented errors, names and texts; the sticky error is kept until read, and
+// nothing that failed harms later calls.
 #include "check.h"
 
 __global__ void nothing() {}
@@ -33,11 +33,12 @@ int main() {
   check::expect(hipGetLastError() == hipSuccess, "a correct launch follows without an error");
 
   (void)hipSetDevice(count);
-  check::expect(hipPeekAtLastError() == hipErrorInvalidDevice, "the error stays while only looked at");
+  check::expect(hipPeekAtLastError() == hipErrorInvalidDevice,
+                "the error stays while only looked at");
   check::expect(hipGetLastError() == hipErrorInvalidDevice, "is returned when read");
   check::expect(hipGetLastError() == hipSuccess, "and is then gone");
-  check::expect(std::strcmp(hipGetErrorName(hipErrorOutOfMemory), "hipErrorOutOfMemory") == 0, "names: %s",
-                hipGetErrorName(hipErrorOutOfMemory));
+  check::expect(std::strcmp(hipGetErrorName(hipErrorOutOfMemory), "hipErrorOutOfMemory") == 0,
+                "names: %s", hipGetErrorName(hipErrorOutOfMemory));
   check::expect(std::strlen(hipGetErrorString(hipErrorInvalidValue)) > 0, "texts: %s",
                 hipGetErrorString(hipErrorInvalidValue));
 

@@ -1,5 +1,5 @@
-// Events: record, query, synchronize, elapsed time within what the host measured, time that adds up,
-// flags, and events that were never recorded.
+// Events: record, query, synchronize, elapsed time within what the host measured, time that adds
+// up, flags, and events that were never recorded.
 #include <chrono>
 #include <thread>
 
@@ -12,7 +12,8 @@ __global__ void spin(float* out, int turns) {
 }
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 int main() {
@@ -41,7 +42,8 @@ int main() {
   WT_HIP(hipEventElapsedTime(&total, start, stop));
   check::expect(first > 0 && second > 0, "two kernels took %.3f and %.3f ms", first, second);
   check::expect(total <= host_ms, "together %.3f ms, the host saw %.3f ms", total, host_ms);
-  check::expect(std::fabs(first + second - total) < 0.01f + 0.02f * total, "the parts add up to the whole");
+  check::expect(std::fabs(first + second - total) < 0.01f + 0.02f * total,
+                "the parts add up to the whole");
 
   hipEvent_t never, plain;
   WT_HIP(hipEventCreate(&never));
@@ -56,7 +58,8 @@ int main() {
   WT_HIP(hipEventSynchronize(plain));
   error = hipEventElapsedTime(&unused, plain, stop);
   (void)hipGetLastError();
-  check::expect(error != hipSuccess, "an event without timing has no time (%s)", hipGetErrorName(error));
+  check::expect(error != hipSuccess, "an event without timing has no time (%s)",
+                hipGetErrorName(error));
 
   // Recording again moves an event.
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -82,7 +85,8 @@ int main() {
   }
   check::expect(ordered, "1000 events of one stream are in order");
 #if HIP_VERSION_MAJOR >= 7
-  // HIP 7.2.4 damages its heap when events go while its thread that hears of their completion is still at work.
+  // HIP 7.2.4 damages its heap when events go while its thread that hears of their completion is
+  // still at work.
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
 #endif
   for (hipEvent_t event : many) WT_HIP(hipEventDestroy(event));

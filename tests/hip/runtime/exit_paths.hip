@@ -1,5 +1,6 @@
-// Ways to end: with work still queued, from another thread, through exit() with device memory in static
-// objects, by _exit. Each is a child of this program, which must end as it says within seconds.
+// Ways to end: with work still queued, from another thread, through exit() with device memory in
+// static objects, by _exit. Each is a child of this program, which must end as it says within
+// seconds.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,7 +61,8 @@ int main(int argc, char** argv) {
     }
     int status = 0;
     while (waitpid(child, &status, WNOHANG) == 0) {
-      if (std::chrono::steady_clock::now() - start > std::chrono::seconds(100)) kill(child, SIGKILL);
+      if (std::chrono::steady_clock::now() - start > std::chrono::seconds(100))
+        kill(child, SIGKILL);
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     const int got = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);

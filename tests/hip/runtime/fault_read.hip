@@ -1,5 +1,5 @@
-// A kernel reads where nothing is mapped: ROCr must report the fault by its own words and abort. The
-// program itself must never get past the synchronisation.
+// A kernel reads where nothing is mapped: ROCr must report the fault by its own words and abort.
+// The program itself must never get past the synchronisation.
 #include "versions.h"
 
 __global__ void read_from(const int* where, int* out) { out[threadIdx.x] = where[threadIdx.x]; }

@@ -1,4 +1,5 @@
-// A kernel writes through a pointer that was freed: a page fault, reported by ROCr, ends the program.
+// A kernel writes through a pointer that was freed: a page fault, reported by ROCr, ends the
+// program.
 #include "versions.h"
 
 __global__ void write_to(int* where) { where[threadIdx.x] = 1; }

@@ -5,7 +5,9 @@
 
 #include "check.h"
 
-__global__ void square(int* data) { data[threadIdx.x] = static_cast<int>(threadIdx.x * threadIdx.x); }
+__global__ void square(int* data) {
+  data[threadIdx.x] = static_cast<int>(threadIdx.x * threadIdx.x);
+}
 
 bool device_works() {
   check::Buffer<int> data(64);

@@ -1,5 +1,5 @@
-// Pinned host memory with every flag: kernels read and write it directly, its device pointer is found,
-// host and device see each other's changes.
+// Pinned host memory with every flag: kernels read and write it directly, its device pointer is
+// found, host and device see each other's changes.
 #include "versions.h"
 
 __global__ void square(const int* in, int* out, int count) {
@@ -27,8 +27,8 @@ void run(const char* name, unsigned flags) {
   check::expect((got_flags & kept) == kept, "  flags 0x%x contain 0x%x", got_flags, kept);
   hipPointerAttribute_t attributes;
   WT_HIP(hipPointerGetAttributes(&attributes, in));
-  check::expect(check::memory_type(attributes) == hipMemoryTypeHost && attributes.hostPointer == in &&
-                    attributes.devicePointer == device_in,
+  check::expect(check::memory_type(attributes) == hipMemoryTypeHost &&
+                    attributes.hostPointer == in && attributes.devicePointer == device_in,
                 "  attributes: host memory with both pointers");
   WT_HIP(hipHostFree(in));
   WT_HIP(hipHostFree(out));

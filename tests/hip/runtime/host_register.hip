@@ -51,7 +51,8 @@ int main() {
   int unknown = 0;
   hipError_t error = hipHostUnregister(&unknown);
   (void)hipGetLastError();
-  check::expect(error != hipSuccess, "unregistering an unknown pointer fails (%s)", hipGetErrorName(error));
+  check::expect(error != hipSuccess, "unregistering an unknown pointer fails (%s)",
+                hipGetErrorName(error));
   WT_HIP_RETURNS(hipErrorInvalidValue, hipHostRegister(nullptr, 100, 0));
   return check::finish();
 }

@@ -1,5 +1,6 @@
-// Device memory shared between two processes by handle: the child maps the parent's allocation, checks
-// it, changes it with a kernel, and the parent sees the change. The child is the same program, executed.
+// Device memory shared between two processes by handle: the child maps the parent's allocation,
+// checks it, changes it with a kernel, and the parent sees the change. The child is the same
+// program, executed.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,7 +31,8 @@ int run_child(int from_parent) {
       hipSuccess)
     return 3;
   std::vector<int> values(kCount);
-  if (hipMemcpy(values.data(), data, kCount * sizeof(int), hipMemcpyDeviceToHost) != hipSuccess) return 4;
+  if (hipMemcpy(values.data(), data, kCount * sizeof(int), hipMemcpyDeviceToHost) != hipSuccess)
+    return 4;
   for (int i = 0; i < kCount; ++i) {
     if (values[i] != i + 5) return 5;
   }
@@ -58,7 +60,8 @@ int main(int argc, char** argv) {
   check::expect(write(pipe_ends[1], &handle, sizeof handle) == sizeof handle, "the handle is sent");
   int status = 0;
   waitpid(child, &status, 0);
-  check::equal("exit status of the child", WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), 33);
+  check::equal("exit status of the child",
+               WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), 33);
   for (int& v : values) v *= 3;
   check::equal("the parent sees the child's change", data.read(), values);
   return check::finish();

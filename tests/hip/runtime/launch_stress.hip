@@ -1,5 +1,5 @@
-// Many small launches: thousands back to back, with synchronisation in between, empty kernels, kernels
-// that differ in every argument; each must have run exactly once.
+// Many small launches: thousands back to back, with synchronisation in between, empty kernels,
+// kernels that differ in every argument; each must have run exactly once.
 #include "check.h"
 
 __global__ void count_up(unsigned* counter) {

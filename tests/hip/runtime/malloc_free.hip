@@ -1,5 +1,5 @@
-// hipMalloc and hipFree: sizes from one byte to hundreds of megabytes, alignment, disjointness, many live
-// allocations, reuse after free, pitched allocation, and what the device sees of them.
+// hipMalloc and hipFree: sizes from one byte to hundreds of megabytes, alignment, disjointness,
+// many live allocations, reuse after free, pitched allocation, and what the device sees of them.
 #include <algorithm>
 
 #include "check.h"
@@ -27,7 +27,8 @@ int main() {
   bool aligned = true;
   for (const Block& b : blocks) aligned = aligned && reinterpret_cast<uintptr_t>(b.base) % 256 == 0;
   check::expect(aligned, "every allocation is aligned to 256 bytes");
-  std::sort(blocks.begin(), blocks.end(), [](const Block& a, const Block& b) { return a.base < b.base; });
+  std::sort(blocks.begin(), blocks.end(),
+            [](const Block& a, const Block& b) { return a.base < b.base; });
   bool disjoint = true;
   for (size_t i = 0; i + 1 < blocks.size(); ++i)
     disjoint = disjoint && blocks[i].base + blocks[i].bytes <= blocks[i + 1].base;

@@ -58,7 +58,8 @@ int main() {
   WT_HIP(hipFree(nodes));
   WT_HIP(hipFree(sum));
 
-  // From HIP 7 on such variables need a device that shares the host's addresses; older ones do without.
+  // From HIP 7 on such variables need a device that shares the host's addresses; older ones do
+  // without.
   int shares_addresses = 0;
   WT_HIP(hipDeviceGetAttribute(&shares_addresses, hipDeviceAttributeManagedMemory, 0));
   if (HIP_VERSION_MAJOR >= 7 && shares_addresses == 0) return check::finish();

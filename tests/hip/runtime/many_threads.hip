@@ -1,5 +1,5 @@
-// Eight host threads use the device at once: own streams, shared null stream, allocations, copies, kernels
-// and events, all checked.
+// Eight host threads use the device at once: own streams, shared null stream, allocations, copies,
+// kernels and events, all checked.
 #include <atomic>
 #include <thread>
 

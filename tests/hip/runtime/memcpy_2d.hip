@@ -1,5 +1,5 @@
-// Rectangles: every direction, different pitches on both sides, odd widths and offsets, whole-row and
-// single-column cases, and hipMemcpyParam2D with explicit origins.
+// Rectangles: every direction, different pitches on both sides, odd widths and offsets, whole-row
+// and single-column cases, and hipMemcpyParam2D with explicit origins.
 #include "check.h"
 
 struct Case {
@@ -21,24 +21,24 @@ int main() {
     check::Buffer<uint8_t> device_source(source), device_target(blank);
     std::vector<uint8_t> host_target = blank;
     char name[96];
-    std::snprintf(name, sizeof name, "%zux%zu, pitches %zu and %zu", c.width, c.height, c.source_pitch,
-                  c.target_pitch);
+    std::snprintf(name, sizeof name, "%zux%zu, pitches %zu and %zu", c.width, c.height,
+                  c.source_pitch, c.target_pitch);
     const std::string what = name;
 
-    WT_HIP(hipMemcpy2D(device_target, c.target_pitch, source.data(), c.source_pitch, c.width, c.height,
-                       hipMemcpyHostToDevice));
+    WT_HIP(hipMemcpy2D(device_target, c.target_pitch, source.data(), c.source_pitch, c.width,
+                       c.height, hipMemcpyHostToDevice));
     check::equal((what + " host to device").c_str(), device_target.read(), want);
     device_target.write(blank);
-    WT_HIP(hipMemcpy2D(device_target, c.target_pitch, device_source, c.source_pitch, c.width, c.height,
-                       hipMemcpyDeviceToDevice));
+    WT_HIP(hipMemcpy2D(device_target, c.target_pitch, device_source, c.source_pitch, c.width,
+                       c.height, hipMemcpyDeviceToDevice));
     WT_HIP(hipDeviceSynchronize());
     check::equal((what + " device to device").c_str(), device_target.read(), want);
-    WT_HIP(hipMemcpy2D(host_target.data(), c.target_pitch, device_source, c.source_pitch, c.width, c.height,
-                       hipMemcpyDeviceToHost));
+    WT_HIP(hipMemcpy2D(host_target.data(), c.target_pitch, device_source, c.source_pitch, c.width,
+                       c.height, hipMemcpyDeviceToHost));
     check::equal((what + " device to host").c_str(), host_target, want);
     host_target = blank;
-    WT_HIP(hipMemcpy2DAsync(host_target.data(), c.target_pitch, device_source, c.source_pitch, c.width,
-                            c.height, hipMemcpyDeviceToHost, stream));
+    WT_HIP(hipMemcpy2DAsync(host_target.data(), c.target_pitch, device_source, c.source_pitch,
+                            c.width, c.height, hipMemcpyDeviceToHost, stream));
     WT_HIP(hipStreamSynchronize(stream));
     check::equal((what + " asynchronously").c_str(), host_target, want);
   }
@@ -57,7 +57,8 @@ int main() {
   copy.WidthInBytes = 77, copy.Height = 30;
   WT_HIP(hipMemcpyParam2D(&copy));
   WT_HIP(hipDeviceSynchronize());
-  for (size_t y = 0; y < 30; ++y) std::memcpy(&want[(y + 21) * pitch + 40], &image[(y + 5) * pitch + 13], 77);
+  for (size_t y = 0; y < 30; ++y)
+    std::memcpy(&want[(y + 21) * pitch + 40], &image[(y + 5) * pitch + 13], 77);
   check::equal("hipMemcpyParam2D with origins", to.read(), want);
   WT_HIP(hipStreamDestroy(stream));
   WT_HIP_RETURNS(hipErrorInvalidPitchValue,

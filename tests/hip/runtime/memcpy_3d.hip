@@ -1,4 +1,5 @@
-// Boxes between host and device with hipMemcpy3D: origins, different pitches and heights on both sides.
+// Boxes between host and device with hipMemcpy3D: origins, different pitches and heights on both
+// sides.
 #include "check.h"
 
 int main() {
@@ -47,8 +48,8 @@ int main() {
   WT_HIP(hipMemcpy3D(&all));
   for (size_t z = 0; z < 6; ++z) {
     for (size_t y = 0; y < 17; ++y) {
-      std::memcpy(&want[((z + 4) * 40 + y + 11) * 100 + 31], &host[((z + 2) * height + y + 3) * width + 5],
-                  33);
+      std::memcpy(&want[((z + 4) * 40 + y + 11) * 100 + 31],
+                  &host[((z + 2) * height + y + 3) * width + 5], 33);
     }
   }
   check::equal("a part between two boxes", got, want);
@@ -65,7 +66,8 @@ int main() {
   hipPitchedPtr chosen;
   const hipError_t error = hipMalloc3D(&chosen, make_hipExtent(width, height, depth));
   if (error == hipSuccess) {
-    check::expect(chosen.pitch >= width, "hipMalloc3D: pitch %zu for rows of %zu", chosen.pitch, width);
+    check::expect(chosen.pitch >= width, "hipMalloc3D: pitch %zu for rows of %zu", chosen.pitch,
+                  width);
     WT_HIP(hipFree(chosen.ptr));
   }
   return check::finish();

@@ -1,5 +1,5 @@
-// Asynchronous copies: ordered within a stream, mixed with kernels, overlapping pieces of one buffer,
-// from pageable and pinned memory, and a long chain whose result shows any lost ordering.
+// Asynchronous copies: ordered within a stream, mixed with kernels, overlapping pieces of one
+// buffer, from pageable and pinned memory, and a long chain whose result shows any lost ordering.
 #include "check.h"
 
 __global__ void increment(int* data, int count) {
@@ -35,8 +35,8 @@ int main() {
   std::memset(pinned_out, 0, bytes);
   const int pieces = 100, piece = count / pieces;
   for (int p = 0; p < pieces; ++p) {
-    WT_HIP(hipMemcpyAsync(b.get() + p * piece, a.get() + (pieces - 1 - p) * piece, piece * sizeof(int),
-                          hipMemcpyDeviceToDevice, stream));
+    WT_HIP(hipMemcpyAsync(b.get() + p * piece, a.get() + (pieces - 1 - p) * piece,
+                          piece * sizeof(int), hipMemcpyDeviceToDevice, stream));
   }
   WT_HIP(hipMemcpyDtoHAsync(pinned_out, b.get(), bytes, stream));
   WT_HIP(hipStreamSynchronize(stream));

@@ -9,18 +9,10 @@ class Memory {
  public:
   Memory(Place place, size_t bytes) : place_(place) {
     switch (place) {
-      case kPageable:
-        data_ = static_cast<uint8_t*>(std::malloc(bytes));
-        break;
-      case kPinned:
-        WT_HIP(hipHostMalloc(&data_, bytes));
-        break;
-      case kManaged:
-        WT_HIP(hipMallocManaged(&data_, bytes));
-        break;
-      default:
-        WT_HIP(hipMalloc(&data_, bytes));
-        break;
+      case kPageable: data_ = static_cast<uint8_t*>(std::malloc(bytes)); break;
+      case kPinned: WT_HIP(hipHostMalloc(&data_, bytes)); break;
+      case kManaged: WT_HIP(hipMallocManaged(&data_, bytes)); break;
+      default: WT_HIP(hipMalloc(&data_, bytes)); break;
     }
   }
   ~Memory() {
@@ -61,9 +53,9 @@ int main() {
       for (size_t size : sizes) {
         const size_t source_offset = (turn * 37) % 97, target_offset = (turn * 53) % 101;
         const bool by_default = turn % 3 == 0;
-        WT_HIP(hipMemcpy(
-            target.get() + target_offset, source.get() + source_offset, size,
-            by_default ? hipMemcpyDefault : kind_of(static_cast<Place>(from), static_cast<Place>(to))));
+        WT_HIP(hipMemcpy(target.get() + target_offset, source.get() + source_offset, size,
+                         by_default ? hipMemcpyDefault
+                                    : kind_of(static_cast<Place>(from), static_cast<Place>(to))));
         std::memcpy(want.data() + target_offset, pattern.data() + source_offset, size);
         expected_end = std::max(expected_end, target_offset + size);
         ++turn;
@@ -73,12 +65,14 @@ int main() {
       check::expect(right, "%s to %s, 11 sizes up to 4 MiB", kPlaceNames[from], kPlaceNames[to]);
     }
   }
-  WT_HIP_RETURNS(hipErrorInvalidValue, hipMemcpy(nullptr, pattern.data(), 4, hipMemcpyHostToDevice));
+  WT_HIP_RETURNS(hipErrorInvalidValue,
+                 hipMemcpy(nullptr, pattern.data(), 4, hipMemcpyHostToDevice));
   WT_HIP(hipMemcpy(got.data(), pattern.data(), 0, hipMemcpyHostToHost));
   check::expect(true, "a copy of nothing succeeds");
   check::Buffer<uint8_t> device(64);
   WT_HIP(hipMemcpyHtoD(device.get(), pattern.data(), 64));
   WT_HIP(hipMemcpyDtoH(got.data(), device.get(), 64));
-  check::expect(std::memcmp(got.data(), pattern.data(), 64) == 0, "hipMemcpyHtoD and hipMemcpyDtoH");
+  check::expect(std::memcmp(got.data(), pattern.data(), 64) == 0,
+                "hipMemcpyHtoD and hipMemcpyDtoH");
   return check::finish();
 }

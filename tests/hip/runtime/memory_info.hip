@@ -1,4 +1,5 @@
-// hipMemGetInfo follows allocations; the device runs out of memory at its size, not before, and recovers.
+// hipMemGetInfo follows allocations; the device runs out of memory at its size, not before, and
+// recovers.
 #include "check.h"
 
 size_t free_bytes() {
@@ -11,8 +12,8 @@ int main() {
   size_t available = 0, total = 0;
   WT_HIP(hipMemGetInfo(&available, &total));
   check::equal("total equals the device's memory", total, check::properties().totalGlobalMem);
-  check::expect(available <= total && available > total / 2, "%zu of %zu MiB are free", available >> 20,
-                total >> 20);
+  check::expect(available <= total && available > total / 2, "%zu of %zu MiB are free",
+                available >> 20, total >> 20);
 
   const size_t chunk = size_t{512} << 20;
   void* one = nullptr;
@@ -32,10 +33,11 @@ int main() {
     blocks.push_back(block);
   }
   (void)hipGetLastError();
-  check::expect(error == hipErrorOutOfMemory, "the device runs out of memory (%s)", hipGetErrorName(error));
+  check::expect(error == hipErrorOutOfMemory, "the device runs out of memory (%s)",
+                hipGetErrorName(error));
   const size_t used = blocks.size() * chunk;
-  check::expect(used <= total && used + 2 * chunk + (256 << 20) >= total, "after %zu of %zu MiB", used >> 20,
-                total >> 20);
+  check::expect(used <= total && used + 2 * chunk + (256 << 20) >= total, "after %zu of %zu MiB",
+                used >> 20, total >> 20);
   // The last block is real memory.
   int value = 4711, back = 0;
   char* end = static_cast<char*>(blocks.back()) + chunk - sizeof value;

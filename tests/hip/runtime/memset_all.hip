@@ -1,12 +1,13 @@
-// Every memset: 8, 16 and 32 bit patterns, odd sizes and offsets, asynchronous, pitched, and of boxes;
-// bytes outside the range stay as they were.
+// Every memset: 8, 16 and 32 bit patterns, odd sizes and offsets, asynchronous, pitched, and of
+// boxes; bytes outside the range stay as they were.
 #include "check.h"
 
 constexpr size_t kBytes = 100000;
 
 // Applies `fill` to a buffer of 0xcc and compares with the same done on the host.
 template <class Fill>
-void run(const char* name, size_t first, const std::vector<uint8_t>& pattern, size_t count, Fill fill) {
+void run(const char* name, size_t first, const std::vector<uint8_t>& pattern, size_t count,
+         Fill fill) {
   check::Buffer<uint8_t> device(kBytes);
   device.fill_bytes(0xcc);
   std::vector<uint8_t> want(kBytes, 0xcc);
@@ -25,14 +26,16 @@ int main() {
     for (size_t count : {size_t{1}, size_t{3}, size_t{64}, size_t{4097}, size_t{90001}}) {
       // HIP 5.2 miscounts a fill that is shorter than its unaligned head.
       if (first % 8 != 0 && count < 16) continue;
-      run("hipMemset", first, {0x5a}, count, [](uint8_t* at, size_t n) { WT_HIP(hipMemset(at, 0x5a, n)); });
+      run("hipMemset", first, {0x5a}, count,
+          [](uint8_t* at, size_t n) { WT_HIP(hipMemset(at, 0x5a, n)); });
       run("hipMemsetAsync", first, {0x81}, count,
           [&](uint8_t* at, size_t n) { WT_HIP(hipMemsetAsync(at, 0x81, n, stream)); });
     }
   }
   for (size_t count : {size_t{1}, size_t{7}, size_t{1000}, size_t{20001}}) {
     if (count >= 16)
-      run("hipMemsetD8", 3, {0x12}, count, [](uint8_t* at, size_t n) { WT_HIP(hipMemsetD8(at, 0x12, n)); });
+      run("hipMemsetD8", 3, {0x12}, count,
+          [](uint8_t* at, size_t n) { WT_HIP(hipMemsetD8(at, 0x12, n)); });
     run("hipMemsetD16", 16, {0x34, 0x12}, count,
         [](uint8_t* at, size_t n) { WT_HIP(hipMemsetD16(at, 0x1234, n)); });
     run("hipMemsetD32", 24, {0x78, 0x56, 0x34, 0x12}, count,

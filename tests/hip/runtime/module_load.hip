@@ -1,5 +1,5 @@
-// Modules: loaded from a file and from memory, kernels by name with packed and with pointer arguments,
-// globals by name, unload and load again, and names or files that are not there.
+// Modules: loaded from a file and from memory, kernels by name with packed and with pointer
+// arguments, globals by name, unload and load again, and names or files that are not there.
 #include <fstream>
 #include <iterator>
 
@@ -15,8 +15,8 @@ void run(hipModule_t module, const char* how) {
   check::Buffer<float> device_in(in), out(count);
   float *from = device_in, *to = out, by = 0.5f;
   void* pointers[] = {&from, &to, &by, &count};
-  WT_HIP(hipModuleLaunchKernel(scale, check::blocks_for(count, 128), 1, 1, 128, 1, 1, 0, nullptr, pointers,
-                               nullptr));
+  WT_HIP(hipModuleLaunchKernel(scale, check::blocks_for(count, 128), 1, 1, 128, 1, 1, 0, nullptr,
+                               pointers, nullptr));
   check::sync();
   check::equal((std::string(how) + ": pointer arguments").c_str(), out.read(), want);
 
@@ -33,10 +33,10 @@ void run(hipModule_t module, const char* how) {
     int count;
   } packed = {from, to, by, count};
   size_t packed_size = sizeof packed;
-  void* config[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, &packed, HIP_LAUNCH_PARAM_BUFFER_SIZE, &packed_size,
-                    HIP_LAUNCH_PARAM_END};
-  WT_HIP(hipModuleLaunchKernel(scale, check::blocks_for(count, 128), 1, 1, 128, 1, 1, 0, nullptr, nullptr,
-                               config));
+  void* config[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, &packed, HIP_LAUNCH_PARAM_BUFFER_SIZE,
+                    &packed_size, HIP_LAUNCH_PARAM_END};
+  WT_HIP(hipModuleLaunchKernel(scale, check::blocks_for(count, 128), 1, 1, 128, 1, 1, 0, nullptr,
+                               nullptr, config));
   check::sync();
   for (int i = 0; i < count; ++i) want[i] = i * 0.5f * 7;
   check::equal("packed arguments and a changed global", out.read(), want);
@@ -50,7 +50,8 @@ void run(hipModule_t module, const char* how) {
   check::Buffer<int> device(data);
   int* pointer = device;
   void* arguments[] = {&pointer};
-  WT_HIP(hipModuleLaunchKernel(reverse, 10, 1, 1, 64, 1, 1, 64 * sizeof(int), nullptr, arguments, nullptr));
+  WT_HIP(hipModuleLaunchKernel(reverse, 10, 1, 1, 64, 1, 1, 64 * sizeof(int), nullptr, arguments,
+                               nullptr));
   check::sync();
   check::equal("dynamic LDS of a module's kernel", device.read(), want_data);
   int registers = 0;
@@ -72,7 +73,8 @@ int main(int argc, char** argv) {
   WT_HIP(hipModuleUnload(module));
 
   std::ifstream file(path, std::ios::binary);
-  const std::vector<char> image((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::vector<char> image((std::istreambuf_iterator<char>(file)),
+                                std::istreambuf_iterator<char>());
   WT_HIP(hipModuleLoadData(&module, image.data()));
   run(module, "from memory");
   WT_HIP(hipModuleUnload(module));

@@ -1,5 +1,5 @@
-// Occupancy queries answer from the kernel's registers and LDS and the device's limits, and agree with
-// what can be launched; function attributes are those of the compiled code.
+// Occupancy queries answer from the kernel's registers and LDS and the device's limits, and agree
+// with what can be launched; function attributes are those of the compiled code.
 #include "check.h"
 
 __global__ void light(float* out) { out[blockIdx.x * blockDim.x + threadIdx.x] = threadIdx.x; }
@@ -19,7 +19,8 @@ int main() {
   WT_HIP(hipOccupancyMaxActiveBlocksPerMultiprocessor(&with_dynamic, light, 64, 32 * 1024));
   check::expect(blocks >= 2 && blocks * 256 <= p.maxThreadsPerMultiProcessor,
                 "a light kernel: %d blocks of 256 per multiprocessor", blocks);
-  check::expect(lds_blocks >= 1 && lds_blocks < blocks, "48 KiB of LDS leave room for %d", lds_blocks);
+  check::expect(lds_blocks >= 1 && lds_blocks < blocks, "48 KiB of LDS leave room for %d",
+                lds_blocks);
   check::expect(with_dynamic >= 1 && with_dynamic <= 4, "32 KiB of dynamic LDS leave room for %d",
                 with_dynamic);
   int grid = 0, block = 0;
@@ -36,6 +37,7 @@ int main() {
   check::equal("static LDS of the kernel", attributes.sharedSizeBytes, size_t{48 * 1024});
   check::expect(attributes.numRegs > 0 && attributes.numRegs <= 512, "it uses %d registers",
                 attributes.numRegs);
-  check::expect(attributes.maxThreadsPerBlock > 0, "maxThreadsPerBlock is %d", attributes.maxThreadsPerBlock);
+  check::expect(attributes.maxThreadsPerBlock > 0, "maxThreadsPerBlock is %d",
+                attributes.maxThreadsPerBlock);
   return check::finish();
 }

@@ -10,7 +10,8 @@ int main() {
   WT_HIP(hipPointerGetAttributes(&a, static_cast<char*>(device) + 5000));
   check::expect(check::memory_type(a) == hipMemoryTypeDevice && a.device == 0,
                 "an interior device pointer is device memory of device %d", a.device);
-  check::expect(a.devicePointer == static_cast<char*>(device) + 5000, "and is its own device pointer");
+  check::expect(a.devicePointer == static_cast<char*>(device) + 5000,
+                "and is its own device pointer");
   WT_HIP(hipPointerGetAttributes(&a, pinned));
   check::expect(check::memory_type(a) == hipMemoryTypeHost && a.hostPointer == pinned,
                 "pinned memory is host memory");
@@ -22,7 +23,8 @@ int main() {
   hipDeviceptr_t base = nullptr;
   size_t size = 0;
   WT_HIP(hipMemGetAddressRange(&base, &size, static_cast<char*>(device) + 1234));
-  check::expect(base == device && size == 10000, "base and size of an interior pointer (%zu bytes)", size);
+  check::expect(base == device && size == 10000, "base and size of an interior pointer (%zu bytes)",
+                size);
   hipMemoryType type;
   WT_HIP(hipPointerGetAttribute(&type, HIP_POINTER_ATTRIBUTE_MEMORY_TYPE, device));
   check::equal("hipPointerGetAttribute: memory type", static_cast<int>(type),

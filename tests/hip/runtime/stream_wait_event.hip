@@ -29,7 +29,8 @@ int main() {
     WT_HIP(hipStreamWaitEvent(streams[next], events[now], 0));
   }
   WT_HIP(hipDeviceSynchronize());
-  check::equal("a relay of 60 kernels over 6 streams", static_cast<unsigned>(value.read()[0]), want);
+  check::equal("a relay of 60 kernels over 6 streams", static_cast<unsigned>(value.read()[0]),
+               want);
 
   // One stream starts five, the last waits for all.
   check::Buffer<int> values(count), sum(1);

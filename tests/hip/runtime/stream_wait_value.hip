@@ -1,4 +1,5 @@
-// Stream memory operations: a stream waits until a word in memory compares as asked, and writes words.
+// Stream memory operations: a stream waits until a word in memory compares as asked, and writes
+// words.
 #include "check.h"
 
 __global__ void set(int* out, int value) { *out = value; }
@@ -35,11 +36,13 @@ int main() {
   }
   check::Buffer<uint64_t> words(2);
   words.fill_bytes(0);
-  WT_HIP(hipStreamSynchronize(nullptr));  // the non-blocking stream does not wait for the null stream
+  // The non-blocking stream does not wait for the null stream.
+  WT_HIP(hipStreamSynchronize(nullptr));
   WT_HIP(hipStreamWriteValue32(stream, words.get(), 0x12345678u, 0));
   WT_HIP(hipStreamWriteValue64(stream, words.get() + 1, 0x1122334455667788ull, 0));
   WT_HIP(hipStreamSynchronize(stream));
-  check::equal("written words", words.read(), std::vector<uint64_t>{0x12345678ull, 0x1122334455667788ull});
+  check::equal("written words", words.read(),
+               std::vector<uint64_t>{0x12345678ull, 0x1122334455667788ull});
   WT_HIP(hipFree(signal));
   WT_HIP(hipHostFree(out));
   WT_HIP(hipStreamDestroy(stream));

@@ -1,5 +1,5 @@
-// Streams: creation with flags and priorities, independence, ordering within one, query, synchronize,
-// destruction with work pending, and many of them.
+// Streams: creation with flags and priorities, independence, ordering within one, query,
+// synchronize, destruction with work pending, and many of them.
 #include "check.h"
 
 __global__ void append(int* log, int* position, int value) { log[(*position)++] = value; }
@@ -20,8 +20,8 @@ int main() {
     WT_HIP(hipStreamCreateWithPriority(&stream, hipStreamNonBlocking, priority));
     WT_HIP(hipStreamGetPriority(stream, &got));
     WT_HIP(hipStreamGetFlags(stream, &flags));
-    check::expect(got == priority && flags == hipStreamNonBlocking, "priority %d and flags are kept",
-                  priority);
+    check::expect(got == priority && flags == hipStreamNonBlocking,
+                  "priority %d and flags are kept", priority);
     WT_HIP(hipStreamDestroy(stream));
   }
 
@@ -50,7 +50,8 @@ int main() {
   WT_HIP(hipStreamSynchronize(nullptr));
   append<<<1, 1, 0, freed>>>(log, position, 77);
   WT_HIP(hipStreamSynchronize(freed));
-  check::expect(hipStreamQuery(blocked) == hipErrorNotReady, "one stream waits while another has finished");
+  check::expect(hipStreamQuery(blocked) == hipErrorNotReady,
+                "one stream waits while another has finished");
   (void)hipGetLastError();
   __atomic_store_n(shared, 1, __ATOMIC_RELEASE);
   WT_HIP(hipStreamSynchronize(blocked));

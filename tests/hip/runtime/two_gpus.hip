@@ -44,8 +44,9 @@ int main() {
     WT_HIP(hipMemcpyPeer(data[other], other, data[d], d, bytes));
     WT_HIP(hipDeviceSynchronize());
     WT_HIP(hipMemcpy(out.data(), data[other], bytes, hipMemcpyDeviceToHost));
-    check::equal((std::string("peer copy ") + std::to_string(d) + " to " + std::to_string(other)).c_str(),
-                 out, mark);
+    check::equal(
+        (std::string("peer copy ") + std::to_string(d) + " to " + std::to_string(other)).c_str(),
+        out, mark);
     WT_HIP(hipSetDevice(other));  // without peer access only the owner can fill it
     WT_HIP(hipMemset(data[other], 0, bytes));
     WT_HIP(hipDeviceSynchronize());
@@ -63,7 +64,8 @@ int main() {
     WT_HIP(hipDeviceEnablePeerAccess(1, 0));
     WT_HIP_RETURNS(hipErrorPeerAccessAlreadyEnabled, hipDeviceEnablePeerAccess(1, 0));
     WT_HIP(hipMemcpy(data[1], values.data(), bytes, hipMemcpyDefault));
-    scale<<<check::blocks_for(count, 256), 256>>>(data[1], count, 9);  // device 0 writes device 1's memory
+    // Device 0 writes device 1's memory.
+    scale<<<check::blocks_for(count, 256), 256>>>(data[1], count, 9);
     check::sync();
     WT_HIP(hipMemcpy(out.data(), data[1], bytes, hipMemcpyDefault));
     bool right = true;

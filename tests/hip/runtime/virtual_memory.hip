@@ -1,6 +1,6 @@
-// Virtual memory management, where the runtime supports it: an address range reserved apart from the
-// memory behind it, pieces of memory mapped side by side, a piece moved to another address, another put in
-// its place.
+// Virtual memory management, where the runtime supports it: an address range reserved apart from
+// the memory behind it, pieces of memory mapped side by side, a piece moved to another address,
+// another put in its place.
 #include "check.h"
 
 __global__ void add(int* data, int count, int value) {

@@ -1,4 +1,5 @@
-// A library that brings its own libamdhip64 (found beside it through $ORIGIN), as a Python wheel does.
+// A library that brings its own libamdhip64 (found beside it through $ORIGIN), as a Python wheel
+// does.
 #include <hip/hip_runtime_api.h>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -18,4 +19,6 @@ EXPORT int plugin_use_device() {
 }
 
 // Not a tail call: the caller's address is what tells one plugin from another.
-EXPORT int plugin_version(int* version) { return hipRuntimeGetVersion(version) == hipSuccess ? 0 : 1; }
+EXPORT int plugin_version(int* version) {
+  return hipRuntimeGetVersion(version) == hipSuccess ? 0 : 1;
+}

@@ -1,5 +1,5 @@
-// Standard streams closed from the start: the program's own files become 0, 1 and 2, and what lands in them
-// is the program's alone. argv[1] is the file that gets the result.
+// Standard streams closed from the start: the program's own files become 0, 1 and 2, and what lands
+// in them is the program's alone. argv[1] is the file that gets the result.
 #include <fcntl.h>
 #include <sys/stat.h>
 

@@ -1,11 +1,14 @@
-// HIP calls before main and after it: constructor function, static object, atexit, static destructor.
+// HIP calls before main and after it: constructor function, static object, atexit, static
+// destructor.
 #include <cstdlib>
 
 #include "host.h"
 
 namespace {
 
-__attribute__((constructor(101))) void before_main() { host::say("constructor, device works: %d", host::use_device(1)); }
+__attribute__((constructor(101))) void before_main() {
+  host::say("constructor, device works: %d", host::use_device(1));
+}
 
 struct Static {
   Static() { host::say("static object, device works: %d", host::use_device(2)); }

@@ -1,5 +1,5 @@
-// A runtime that is really unloaded, something else mapped in its place, and another copy loaded after it:
-// whatever the recorder remembered of the first must be forgotten.
+// A runtime that is really unloaded, something else mapped in its place, and another copy loaded
+// after it: whatever the recorder remembered of the first must be forgotten.
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/mman.h>
@@ -33,7 +33,8 @@ int main(int argc, char** argv) {
     void* place = reinterpret_cast<void*>(map->l_addr);
     host::say("dlclose %d", dlclose(runtime));
     // Nothing may be left where the library was; what is put there must not be jumped into.
-    void* mapped = mmap(place, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    void* mapped =
+        mmap(place, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     host::say("unloaded: %d", mapped == place);
   }
   host::report();

@@ -1,4 +1,5 @@
-// Ends without destructors right after a kernel is seen to have finished, by asking and not by waiting for it.
+// Ends without destructors right after a kernel is seen to have finished, by asking and not by
+// waiting for it.
 //
 //   finished_then_gone _exit|_Exit|quick_exit|abort
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// fork without exec in the middle of HIP calls on four threads: the child starts with a copy of everything
-// the recorder had, and must neither touch the parent's records nor lose its own. (AMD's runtime does not
-// support this, so the stand-in answers.)
+// fork without exec in the middle of HIP calls on four threads: the child starts with a copy of
+// everything the recorder had, and must neither touch the parent's records nor lose its own. (AMD's
+// runtime does not support this, so the stand-in answers.)
 #include <sys/wait.h>
 
 #include <cstdlib>
@@ -48,14 +48,16 @@ int main() {
     some_calls(100);
     int status = 0;
     waitpid(child, &status, 0);
-    host::say("child %d left with %d", round, WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status));
+    host::say("child %d left with %d", round,
+              WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status));
   }
   stop = true;
   for (std::thread& thread : busy) thread.join();
   // How often the busy threads got round differs from run to run, so only the harness hears of it.
   for (const host::Counted& entry : host::g_counted) {
-    if (entry.name != nullptr) std::fprintf(stderr, "uncompared calls %s %llu\n", entry.name.load(),
-                                            static_cast<unsigned long long>(entry.calls.load()));
+    if (entry.name != nullptr)
+      std::fprintf(stderr, "uncompared calls %s %llu\n", entry.name.load(),
+                   static_cast<unsigned long long>(entry.calls.load()));
   }
   return 0;
 }

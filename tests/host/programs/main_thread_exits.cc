@@ -1,4 +1,5 @@
-// The main thread ends first; the process lives as long as another thread of the program does, and no longer.
+// The main thread ends first; the process lives as long as another thread of the program does, and
+// no longer.
 #include <pthread.h>
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// Threads that make a given number of calls as fast as they can: `many_calls THREADS CALLS [STEP]`. With STEP,
-// every thread also flushes the recorder (RPD's entry point) each STEP calls.
+// Threads that make a given number of calls as fast as they can: `many_calls THREADS CALLS [STEP]`.
+// With STEP, every thread also flushes the recorder (RPD's entry point) each STEP calls.
 #include <cstdlib>
 #include <thread>
 #include <vector>

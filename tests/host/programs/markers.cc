@@ -1,5 +1,5 @@
-// Markers through RPD's entry points and roctx, matched and unmatched, with names that need quoting; copies
-// that do not fit in 32 bits. Says what a reader of the trace must find.
+// Markers through RPD's entry points and roctx, matched and unmatched, with names that need
+// quoting; copies that do not fit in 32 bits. Says what a reader of the trace must find.
 #include <thread>
 
 #include "host.h"
@@ -8,7 +8,8 @@ extern "C" {
 __attribute__((weak)) void rpdstart();
 __attribute__((weak)) void rpdstop();
 __attribute__((weak)) void rpdflush();
-__attribute__((weak)) void rpd_rangePush(const char* domain, const char* api, const char* arguments);
+__attribute__((weak)) void rpd_rangePush(const char* domain, const char* api,
+                                         const char* arguments);
 __attribute__((weak)) void rpd_rangePop();
 __attribute__((weak)) void rpd_mark(const char* domain, const char* api, const char* arguments);
 __attribute__((weak)) void roctxMarkA(const char* message);
@@ -36,7 +37,8 @@ int main() {
     rpd_rangePop();
   }
   for (const uint64_t bytes : {1ull << 20, 1ull << 31, 3ull << 30, 5ull << 30, 1ull << 40}) {
-    CALL(hipMemcpy, reinterpret_cast<void*>(0x1000), reinterpret_cast<void*>(0x2000), bytes, hipMemcpyHostToDevice);
+    CALL(hipMemcpy, reinterpret_cast<void*>(0x1000), reinterpret_cast<void*>(0x2000), bytes,
+         hipMemcpyHostToDevice);
   }
   // Stop twice, start once: back where it began. Calls while stopped are not counted.
   if (rpdstop != nullptr) {

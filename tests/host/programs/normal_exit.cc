@@ -15,7 +15,8 @@ int main() {
   CALL(hipMalloc, &values, kValues * sizeof(int));
   void* arguments[] = {&values};
   for (int launch = 0; launch < 3; ++launch) {
-    CALL(hipModuleLaunchKernel, square, kValues / 64, 1, 1, 64, 1, 1, 0, nullptr, arguments, nullptr);
+    CALL(hipModuleLaunchKernel, square, kValues / 64, 1, 1, 64, 1, 1, 0, nullptr, arguments,
+         nullptr);
   }
   int back[kValues] = {};
   CALL(hipMemcpy, back, values, sizeof back, hipMemcpyDeviceToHost);

@@ -1,5 +1,5 @@
-// Makes as many calls as the next line of its standard input says, then answers; for tests that start and stop
-// recording from outside.
+// Makes as many calls as the next line of its standard input says, then answers; for tests that
+// start and stop recording from outside.
 #include <cstdio>
 #include <cstdlib>
 

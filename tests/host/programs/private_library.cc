@@ -1,5 +1,5 @@
-// dlopen(RTLD_LOCAL) of a library that brings its own libamdhip64: the program itself is not linked with HIP,
-// and no HIP symbol is ever in the global scope.
+// dlopen(RTLD_LOCAL) of a library that brings its own libamdhip64: the program itself is not linked
+// with HIP, and no HIP symbol is ever in the global scope.
 #include <dlfcn.h>
 
 #include <cstring>

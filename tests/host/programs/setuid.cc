@@ -1,5 +1,5 @@
-// A program that runs with another user's rights: the loader ignores preloaded libraries there, and nothing
-// of ours may be picked up by another way.
+// A program that runs with another user's rights: the loader ignores preloaded libraries there, and
+// nothing of ours may be picked up by another way.
 #include <sys/auxv.h>
 
 #include "host.h"

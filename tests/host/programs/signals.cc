@@ -1,5 +1,5 @@
-// Signals stay the program's: dispositions, mask, which thread gets them, and HIP calls made by a handler in
-// the middle of another HIP call.
+// Signals stay the program's: dispositions, mask, which thread gets them, and HIP calls made by a
+// handler in the middle of another HIP call.
 #include <pthread.h>
 #include <sys/time.h>
 
@@ -62,8 +62,9 @@ int main() {
 
   // A signal nobody handles ends the process, and not the one that was recorded first.
   for (const host::Counted& entry : host::g_counted) {
-    if (entry.name != nullptr) std::fprintf(stderr, "uncompared calls %s %llu\n", entry.name.load(),
-                                            static_cast<unsigned long long>(entry.calls.load()));
+    if (entry.name != nullptr)
+      std::fprintf(stderr, "uncompared calls %s %llu\n", entry.name.load(),
+                   static_cast<unsigned long long>(entry.calls.load()));
   }
   signal(SIGUSR1, SIG_DFL);
   kill(getpid(), SIGUSR1);

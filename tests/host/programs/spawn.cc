@@ -1,4 +1,5 @@
-// Children made without fork: vfork + exec, posix_spawn, system, popen. Each is a program that uses HIP.
+// Children made without fork: vfork + exec, posix_spawn, system, popen. Each is a program that uses
+// HIP.
 #include <spawn.h>
 #include <sys/wait.h>
 

@@ -1,4 +1,5 @@
-// What a process may change about itself while it is recorded: working folder, umask, environment, errno.
+// What a process may change about itself while it is recorded: working folder, umask, environment,
+// errno.
 #include <sys/stat.h>
 
 #include <cerrno>

@@ -1,6 +1,6 @@
-// Calls that never return to their caller: pthread_exit from a callback, cancellation while blocked, a jump out
-// of a signal handler, and an exception thrown through the runtime. Cleanup handlers and destructors run as
-// they do without a recorder.
+// Calls that never return to their caller: pthread_exit from a callback, cancellation while
+// blocked, a jump out of a signal handler, and an exception thrown through the runtime. Cleanup
+// handlers and destructors run as they do without a recorder.
 #include <pthread.h>
 #include <setjmp.h>
 

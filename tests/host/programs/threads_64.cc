@@ -1,4 +1,5 @@
-// 64 threads at once, then 64 more one after the other; the last ones on the smallest stack there is.
+// 64 threads at once, then 64 more one after the other; the last ones on the smallest stack there
+// is.
 #include <limits.h>
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
-// Two plugins, each with a libamdhip64 of its own that nobody else can see; the program has none. Who answers
-// depends on who asks.
+// Two plugins, each with a libamdhip64 of its own that nobody else can see; the program has none.
+// Who answers depends on who asks.
 #include <dlfcn.h>
 
 #include "host.h"
@@ -17,7 +17,8 @@ int main(int argc, char** argv) {
   }
   for (int round = 0; round < 4; ++round) {
     int version = -1;
-    host::counted("hipRuntimeGetVersion", static_cast<hipError_t>(get_version[round % 2](&version)));
+    host::counted("hipRuntimeGetVersion",
+                  static_cast<hipError_t>(get_version[round % 2](&version)));
     host::say("plugin %d: version %d", round % 2, version);
   }
   host::report();

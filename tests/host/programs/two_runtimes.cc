@@ -1,5 +1,6 @@
-// Several copies of the runtime in one process: one linked, which also answers a plugin that brought its own,
-// because the loader looks in the global scope first; one opened by path and asked through dlsym.
+// Several copies of the runtime in one process: one linked, which also answers a plugin that
+// brought its own, because the loader looks in the global scope first; one opened by path and asked
+// through dlsym.
 #include <dlfcn.h>
 
 #include "host.h"

@@ -1,6 +1,6 @@
-// Busy threads that keep their own account of completed calls in a shared mapping, to be killed at any
-// moment: `victim LOG THREADS`. The nth call of thread t is hipMalloc of t << 40 | n; the account moves on
-// only after the call returned, so whatever it says must be in the trace.
+// Busy threads that keep their own account of completed calls in a shared mapping, to be killed at
+// any moment: `victim LOG THREADS`. The nth call of thread t is hipMalloc of t << 40 | n; the
+// account moves on only after the call returned, so whatever it says must be in the trace.
 //
 // LOG holds: a ready flag, then one 64-bit count per thread.
 #include <fcntl.h>
