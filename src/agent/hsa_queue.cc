@@ -471,6 +471,7 @@ size_t Queue::write_status(char* buffer, size_t size) {
     uint64_t time;
   };
   constexpr size_t kMost = 32;
+  constexpr int kStatusPatience = 100;  // ms; whoever holds the lock has little to do
   InFlight oldest[kMost];
   size_t count = 0;
   const auto add = [&](uint32_t queue, uint64_t object, uint64_t time) {
@@ -480,7 +481,7 @@ size_t Queue::write_status(char* buffer, size_t size) {
     }
     if (at < kMost) oldest[at] = {queue, object, time};
   };
-  if (is_hsa_loaded() && g_arena.lock.try_lock()) {
+  if (is_hsa_loaded() && g_arena.lock.try_lock_for(kStatusPatience)) {
     g_arena.each([&](Queue& queue) {
       if (!queue.ready_.load(std::memory_order_acquire)) return;
       queue.slab_.each_in_flight(
