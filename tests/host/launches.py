@@ -37,6 +37,8 @@ create temp view dispatch as
 
 # Programs that end without waiting for the device, or in the middle of what they do.
 LEAVE_EARLY = ("exit_paths", "fork_children")
+# Programs whose launches may become nodes of a graph.
+CAPTURES = ("graphs", "host_graph")
 
 
 def examine(trace, captures):
@@ -78,7 +80,7 @@ def traced(program, queued=False):
         expect(outcome.status == (134 if dies else 0) and "FAIL " not in outcome.stdout,
                f"status {outcome.status}\n{outcome.stdout[-2000:]}{outcome.stderr[-2000:]}")
         host.check(outcome.trace)
-        launches = examine(outcome.trace, captures=program in ("graphs", "host_graph"))
+        launches = examine(outcome.trace, captures=program in CAPTURES)
         inferred = value(outcome.trace, "select count(*) from wavetap_dispatch where by_order = 1")
         expect((inferred > 0) == (queued and launches > 0), f"{inferred} calls were found by order")
         if not dies and program not in LEAVE_EARLY:

@@ -4,10 +4,11 @@
 #
 #   run.sh [DIR] [--quick] [--suites "NAME..."] [--modes "NAME..."] [--jobs N]
 #
-#   DIR      the build folder: bin/wavetap, lib/libwavetap_gpu.so (default: build)
+#   DIR      the build folder: bin/wavetap, lib/libwavetap_gpu.so, lib/libwavetap.so (default: build)
 #   suites   host (this machine's ROCm), trixie, sid, experimental
 #   modes    default; small-bar (the CPU reaches no VRAM); svm (the shared-virtual-memory ioctl works);
-#            low-va (reserved ranges below 2^47, as on x86-64)
+#            low-va (reserved ranges below 2^47, as on x86-64); traced (HIP programs with the recorder:
+#            exactly one dispatch for each launch)
 #
 # Roots are made once by make_root.sh, below $WAVETAP_STACKS (default: DIR/stacks), with the test programs
 # compiled by each stack's own compilers. Ends with a table and the names of failed tests, whose output is
@@ -20,7 +21,7 @@ BUILD=$SOURCE/build
 QUICK=no
 JOBS=$(nproc)
 suites="host trixie sid experimental"
-modes="default small-bar svm low-va"
+modes="default small-bar svm low-va traced"
 
 usage() { sed -n '5,6p' "${BASH_SOURCE[0]}" | sed 's/^# *//' >&2; exit 1; }
 while [ $# -gt 0 ]; do

@@ -107,6 +107,8 @@ compile_all() {
     compile "$programs/hsa/$name" "$SOURCE/tests/hsa/$name.cc" g++ -std=c++20 -O2 -DLITTLEENDIAN_CPU=1 \
       "-DWT_CODE_OBJECT_DIR=\"$programs/co\"" -pthread -Wl,--no-as-needed -lhsa-runtime64 &
   done
+  # It also holds our layout of HIP's device properties against the headers of the stack.
+  compile "$programs/hip/hip_user" "$SOURCE/tests/doctor/shim/hip_user.cc" hipcc -O2 -std=c++20 -I"$SOURCE/src"
   for arch in $archs; do
     compile "$programs/co/hsa_kernels_$arch.hsaco" "$SOURCE/tests/hsa/kernels.cl" "$clang" -x cl -cl-std=CL2.0 \
       --target=amdgcn-amd-amdhsa -mcpu="$arch" -nogpulib -O2 -g -mcode-object-version=4
@@ -116,8 +118,8 @@ compile_all() {
 
 # ---- Checks ---------------------------------------------------------------------------------------------
 
-declare -A mode_options=([default]="" [small-bar]="--gpu-option small-bar" [svm]="--gpu-option svm"
-  [low-va]="--gpu-option low-va")
+declare -A mode_options=([default]=--no-trace [small-bar]="--no-trace --gpu-option small-bar"
+  [svm]="--no-trace --gpu-option svm" [low-va]="--no-trace --gpu-option low-va" [traced]=)
 
 # What must be printed by programs that end in a fault; others must exit with 0. ROCr up to 6.4 ends the
 # process with its own report, 7 hands HIP an error.
@@ -128,14 +130,18 @@ declare -A must_print=([fault_read]=$page_fault [fault_null]=$page_fault [fault_
 
 # check MODE GROUP TEST MODELS PATTERN COMMAND...: runs COMMAND inside the stack on the virtual GPUs and
 # records whether it did what it must. An empty PATTERN: exit status 0 (77: skipped). Otherwise the output
-# must match PATTERN and report no failed check.
+# must match PATTERN and report no failed check. A trace, in mode traced, must hold all that was launched.
+# More options for `wavetap run` are in extra_options.
+extra_options=
 check() {
-  local mode=$1 group=$2 test=$3.$4 models=$4 pattern=$5 log text verdict=fail status
+  local mode=$1 group=$2 test=$3.$4 models=$4 pattern=$5 program=$3 log text trace verdict=fail status
+  local options=(${mode_options[$mode]} $extra_options)
   shift 5
   log=$LOGS/$suite.$mode.$group.$test.log
+  trace=$TMPDIR/$group.$test.rpd
+  [ "$mode" = traced ] && options+=(-o "$trace")
   WT_MODEL_FILE=$SOURCE/models/$models.gpu timeout -k 5 "${CHECK_SECONDS:-300}" \
-    "$BUILD/bin/wavetap" run --no-checks --no-trace --gpu "$models" ${mode_options[$mode]} -- \
-    "${inside[@]}" "$@" > "$log" 2>&1
+    "$BUILD/bin/wavetap" run --no-checks --gpu "$models" "${options[@]}" -- "${inside[@]}" "$@" > "$log" 2>&1
   status=$?
   echo "exit status $status" >> "$log"
   if [ -n "$pattern" ]; then
@@ -145,6 +151,12 @@ check() {
     verdict=pass
   elif [ "$status" = 77 ]; then
     verdict=skip
+  fi
+  if [ "$mode" = traced ]; then
+    if [ $verdict = pass ]; then
+      python3 "$SOURCE/tests/stacks/check_trace.py" "$BUILD/bin/wavetap" "$trace" "$program" >> "$log" 2>&1 || verdict=fail
+    fi
+    rm -f "$trace"
   fi
   printf '%s\t%s\t%s\t%s\t%s\n' "$suite" "$mode" "$group" "$test" "$verdict" >> "$RESULTS"
 }
@@ -188,7 +200,7 @@ check_hsa() {
 check_hip() {
   local mode=$1 name model models arguments kernels=$kernel_programs
   # What a kernel computes does not depend on the mode; where its memory lies does.
-  [ "$mode" = default ] || kernels="vector_add graphs device_globals device_printf scratch_arrays"
+  [ "$mode" = default ] || [ "$mode" = traced ] || kernels="vector_add graphs device_globals device_printf scratch_arrays"
   [ "$QUICK" = yes ] && kernels=$kernel_programs
   for name in $runtime_programs $kernels; do
     models="rx6800xt mi210"
@@ -202,8 +214,21 @@ check_hip() {
   done
 }
 
+# What a program is told of the GPU, put right: 36 WGPs, though the driver says 18.
+check_corrected() {
+  local extra_options=--correct-device
+  check traced hip corrected zluda-rx6800xt '0 properties 36 2575 32 65536 gfx1030.*0 attributes 36 2575 32 65536' \
+    "$programs/hip/hip_user"
+}
+
 compile_all
 for mode in $modes; do
+  if [ "$mode" = traced ]; then
+    check_corrected
+    check_hip traced
+    wait
+    continue
+  fi
   check_tools "$mode"
   check_hsa "$mode"
   check_hip "$mode"
