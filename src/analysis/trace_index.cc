@@ -17,7 +17,8 @@ std::vector<uint32_t> by_call(const store::Trace& trace, const std::vector<T>& r
 std::vector<uint32_t> call_of_op(const store::Trace& trace) {
   std::vector<uint32_t> out(trace.ops.size(), kNoRow);
   for (size_t i = 0; i < trace.links.size(); ++i)
-    if (trace.links.op[i] != kNoRow) out[trace.links.op[i]] = trace.links.api[i];
+    if (trace.links.op[i] != kNoRow && trace.links.api[i] != kNoRow)
+      out[trace.links.op[i]] = trace.links.api[i];
   return out;
 }
 

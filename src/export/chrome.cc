@@ -28,13 +28,21 @@ using store::kNoRow;
 // GPUs are shown as processes; their numbers must not meet a real process id.
 int64_t gpu_pid(int32_t gpu) { return int64_t{1} << 31 | gpu; }
 
+// Of all that is written: readers drop what lies before 0.
+int64_t first_time(const store::Trace& trace) {
+  int64_t first = analysis::trace_span(trace).begin;
+  for (const store::Monitor& monitor : trace.monitors)
+    if (monitor.start > 0) first = std::min(first, monitor.start);
+  return first;
+}
+
 // What every event needs to look up; read by all threads.
 struct Context {
   Context(const store::Trace& t, const Options& o)
       : trace(t),
         options(o),
         kinds(t),
-        base(analysis::trace_span(t).begin),
+        base(first_time(t)),
         marker(t.strings.find("UserMarker")),
         launch_of_call(analysis::launch_of_call(t)),
         copy_of_call(analysis::copy_of_call(t)),
@@ -100,7 +108,7 @@ class Events {
     number(",\"tid\":", thread.tid);
     time(",\"ts\":", apis.start[row] - c_.base);
     if (instant) sink_.write(",\"s\":\"t\"");
-    else time(",\"dur\":", apis.end[row] - apis.start[row]);
+    else time(",\"dur\":", std::max<int64_t>(apis.end[row] - apis.start[row], 0));
     sink_.write(",\"args\":{\"External id\":");
     sink_.integer(apis.id[row]);
     if (marker) {
@@ -128,7 +136,7 @@ class Events {
     number(",\"pid\":", gpu_pid(ops.gpu[row]));
     number(",\"tid\":", ops.queue[row]);
     time(",\"ts\":", ops.start[row] - c_.base);
-    time(",\"dur\":", ops.end[row] - ops.start[row]);
+    time(",\"dur\":", std::max<int64_t>(ops.end[row] - ops.start[row], 0));
     sink_.write(",\"args\":{\"device\":");
     sink_.integer(ops.gpu[row]);
     number(",\"stream\":", ops.queue[row]);

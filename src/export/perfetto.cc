@@ -7,15 +7,14 @@
 // it.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <map>
-#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
 
 #include "analysis/analysis.h"
-#include "analysis/call_args.h"
 #include "analysis/callstack_tree.h"
 #include "analysis/marker.h"
 #include "analysis/op_kind.h"
@@ -38,13 +37,13 @@ constexpr uint32_t kTimestamp = 8, kSequenceId = 10, kTrackEvent = 11, kInterned
                    kSequenceFlags = 13, kTrackDescriptor = 60;
 // TrackDescriptor
 constexpr uint32_t kUuid = 1, kName = 2, kProcess = 3, kThread = 4, kParent = 5, kCounter = 8,
-                   kSiblingOrder = 12;
+                   kChildOrdering = 11, kSiblingOrder = 12;
 // ProcessDescriptor, ThreadDescriptor, CounterDescriptor
 constexpr uint32_t kProcessPid = 1, kProcessName = 6, kThreadPid = 1, kThreadTid = 2,
                    kThreadName = 5, kCounterUnit = 3;
 // TrackEvent
 constexpr uint32_t kCategory = 3, kAnnotation = 4, kType = 9, kNameIid = 10, kTrack = 11,
-                   kCounterValue = 30, kFlow = 47, kTerminatingFlow = 48;
+                   kCounterValue = 30, kCounterDouble = 44, kFlow = 47, kTerminatingFlow = 48;
 // DebugAnnotation
 constexpr uint32_t kAnnotationNameIid = 1, kAnnotationInt = 4, kAnnotationString = 6;
 // InternedData and its entries
@@ -55,6 +54,9 @@ constexpr uint32_t kCategories = 1, kEventNames = 2, kAnnotationNames = 3, kIid 
 enum : uint64_t { kSliceBegin = 1, kSliceEnd = 2, kInstant = 3, kCounterSample = 4 };
 constexpr uint64_t kSequence = 1;
 constexpr uint64_t kUnitCount = 2;
+constexpr uint64_t kOrderExplicit = 3;  // children of a track by their kSiblingOrder
+// Slices of one track that the importer nests; it loses what lies deeper.
+constexpr size_t kDeepest = 512;
 
 // Track ids: any distinct numbers; the kind sits in the high bits.
 uint64_t track_of_process(int64_t pid) { return uint64_t{1} << 60 | static_cast<uint64_t>(pid); }
@@ -164,6 +166,7 @@ class Writer {
     out_.varint(field::kUuid, uuid);
     if (parent != 0) out_.varint(field::kParent, parent);
     out_.bytes(field::kName, name);
+    if (parent == 0) out_.varint(field::kChildOrdering, kOrderExplicit);
     if (rank >= 0) out_.varint(field::kSiblingOrder, static_cast<uint64_t>(rank));
     out_.end(descriptor);
     end_packet(packet);
@@ -258,6 +261,12 @@ class Writer {
            options_.wants(trace_.ops.start[op]);
   }
 
+  // Whether clocks disagree so far that an op began before its call: perfetto drops a flow that
+  // ends first.
+  bool op_first(size_t link) const {
+    return trace_.ops.start[trace_.links.op[link]] < trace_.apis.start[trace_.links.api[link]];
+  }
+
   // Links sorted by call: those of a call are links_[first_link_[call]] up to that of the next.
   void link_flows() {
     flow_of_op_.assign(trace_.ops.size(), 0);
@@ -278,8 +287,7 @@ class Writer {
   struct ThreadCalls {
     size_t next = 0, end = 0;    // of the tree's order
     std::vector<uint32_t> open;  // rows whose slices have not ended, outermost first
-    int64_t reached = std::numeric_limits<int64_t>::min();  // where the roots so far end
-    Lanes crossing;                                         // for roots that overlap those
+    Lanes crossing;  // for calls that overlap the innermost of those without nesting in it
   };
 
   // Calls of a thread in nesting order; each is closed before the next that lies outside it begins.
@@ -299,28 +307,28 @@ class Writer {
       for (ThreadCalls& thread : threads)
         for (const size_t last = std::min(thread.end, thread.next + kTurn); thread.next < last;
              ++thread.next, ++written)
-          write_call(tree, tree.order[thread.next], thread);
+          write_call(tree.order[thread.next], thread);
       progress(0.6 * static_cast<double>(written) / static_cast<double>(tree.order.size()));
     }
-    for (ThreadCalls& thread : threads) close_until(thread, kNoRow);
+    for (ThreadCalls& thread : threads) close_until(thread, std::numeric_limits<int64_t>::max());
   }
 
-  void close_until(ThreadCalls& thread, uint32_t keep) {
-    for (; !thread.open.empty() && thread.open.back() != keep; thread.open.pop_back())
+  void close_until(ThreadCalls& thread, int64_t time) {
+    for (; !thread.open.empty() && trace_.apis.end[thread.open.back()] <= time;
+         thread.open.pop_back())
       end_slice(track_of_thread(trace_.apis.thread[thread.open.back()]),
                 trace_.apis.end[thread.open.back()]);
   }
 
-  void write_call(const analysis::CallTree& tree, uint32_t row, ThreadCalls& thread) {
+  void write_call(uint32_t row, ThreadCalls& thread) {
     const store::Apis& apis = trace_.apis;
     if (!options_.wants(apis.start[row])) return;
     std::vector<uint32_t>& open = thread.open;
-    uint32_t parent = tree.parent[row];
-    while (parent != kNoRow && std::find(open.rbegin(), open.rend(), parent) == open.rend())
-      parent = tree.parent[parent];
-    close_until(thread, parent);
-    // A root that begins before the last root of its thread ended cannot be drawn on the same lane.
-    const bool crossing = parent == kNoRow && apis.start[row] < thread.reached;
+    close_until(thread, apis.start[row]);
+    // Ends are matched with the innermost slice that is open: a call that outlasts it goes
+    // elsewhere.
+    const bool crossing =
+        !open.empty() && (apis.end[row] > apis.end[open.back()] || open.size() >= kDeepest);
     uint64_t lane_track = track_of_thread(apis.thread[row]);
     if (crossing) {
       bool is_new = false;
@@ -342,12 +350,12 @@ class Writer {
     for (uint32_t link = first_link_[row]; link < first_link_[row + 1]; ++link) {
       // An op has one flow; should several calls claim it, the last one does.
       if (flow_of_op_[trace_.links.op[links_[link]]] == links_[link] + 1)
-        out_.fixed64(field::kFlow, links_[link] + uint64_t{1});
+        out_.fixed64(op_first(links_[link]) ? field::kTerminatingFlow : field::kFlow,
+                     links_[link] + uint64_t{1});
     }
     end_event();
     if (instant) return;
     if (crossing) return end_slice(lane_track, apis.end[row]);
-    if (parent == kNoRow) thread.reached = std::max(thread.reached, apis.end[row]);
     open.push_back(row);
   }
 
@@ -381,20 +389,34 @@ class Writer {
           annotate(lds_, k.group_segment_bytes);
         }
       }
-      if (flow_of_op_[op] != 0) out_.fixed64(field::kTerminatingFlow, flow_of_op_[op]);
+      if (flow_of_op_[op] != 0)
+        out_.fixed64(op_first(flow_of_op_[op] - 1) ? field::kFlow : field::kTerminatingFlow,
+                     flow_of_op_[op]);
       end_event();
       end_slice(uuid, std::max(ops.end[op], ops.start[op]));
     }
   }
 
   void write_counters() {
-    for (const DepthSample& depth : queue_depths(trace_, call_of_op_))
-      if (options_.wants(depth.time)) sample(track_of_counter(depth.gpu), depth.time, depth.depth);
+    const std::vector<DepthSample> depths = queue_depths(trace_, call_of_op_);
+    std::map<int32_t, int32_t> before;  // where a window finds the counters
+    for (const DepthSample& depth : depths)
+      if (depth.time < options_.begin) before[depth.gpu] = depth.depth;
+    for (const auto& [gpu, depth] : before)
+      sample(track_of_counter(gpu), options_.begin, int64_t{depth});
+    for (const DepthSample& depth : depths)
+      if (options_.wants(depth.time))
+        sample(track_of_counter(depth.gpu), depth.time, int64_t{depth.depth});
   }
 
   void sample(uint64_t uuid, int64_t time, int64_t value) {
     begin_event(kCounterSample, uuid, time);
     out_.varint(field::kCounterValue, static_cast<uint64_t>(value));
+    end_event();
+  }
+  void sample(uint64_t uuid, int64_t time, double value) {
+    begin_event(kCounterSample, uuid, time);
+    out_.fixed64(field::kCounterDouble, std::bit_cast<uint64_t>(value));
     end_event();
   }
 
@@ -416,8 +438,16 @@ class Writer {
   void write_monitors() {
     std::map<std::tuple<store::Str, int64_t, store::Str>, uint64_t> tracks;
     for (const store::Monitor& m : trace_.monitors) {
-      const std::optional<uint64_t> value = analysis::parse_number(trace_.str(m.value));
-      if (!value || !options_.wants(m.start)) continue;
+      const std::string_view text = trace_.str(m.value);
+      const char* const stop = text.data() + text.size();
+      int64_t whole = 0;
+      double real = 0;
+      const bool is_whole = std::from_chars(text.data(), stop, whole).ptr == stop;
+      if (text.empty() || (!is_whole && std::from_chars(text.data(), stop, real).ptr != stop))
+        continue;
+      // A span that a window cuts counts from the window's beginning.
+      const int64_t start = m.end > options_.begin ? std::max(m.start, options_.begin) : m.start;
+      if (!options_.wants(start)) continue;
       const auto [it, is_new] =
           tracks.emplace(std::tuple(m.device_type, m.device, m.type), next_track_);
       if (is_new)
@@ -425,7 +455,8 @@ class Writer {
                       std::string(trace_.str(m.device_type)) + " " + std::to_string(m.device) +
                           " " + std::string(trace_.str(m.type)),
                       0);
-      sample(it->second, m.start, static_cast<int64_t>(*value));
+      if (is_whole) sample(it->second, start, whole);
+      else sample(it->second, start, real);
     }
   }
 

@@ -3,6 +3,8 @@
 // ends.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -72,6 +74,10 @@ std::optional<Message> parse(std::string_view in) {
 struct Checked {
   size_t slices = 0, instants = 0, samples = 0, flows_begun = 0, flows_ended = 0;
   std::set<std::string> names;
+  // As the importer sees it: an end belongs to the innermost slice of its track that is open.
+  std::map<std::string, uint64_t> durations;
+  size_t depth = 0;
+  std::map<uint64_t, std::vector<std::pair<uint64_t, double>>> counters;  // by track: time, value
 };
 
 Checked check(const std::string& bytes) {
@@ -85,9 +91,10 @@ Checked check(const std::string& bytes) {
   struct Edge {
     uint64_t time;
     bool begin;
+    std::string name;
   };
   std::map<uint64_t, std::vector<Edge>> edges;
-  std::set<uint64_t> begun, ended;
+  std::map<uint64_t, uint64_t> begun, ended;  // flows: when
   bool first = true;
   for (const auto& [field, body] : trace->bytes) {
     EXPECT_EQ(field, 1u);
@@ -125,30 +132,51 @@ Checked check(const std::string& bytes) {
         for (auto [it, end] = event->bytes.equal_range(4); it != end; ++it)
           EXPECT_TRUE(annotation_names.contains(*parse(it->second)->number(1)));
         for (auto [it, end] = event->numbers.equal_range(47); it != end; ++it)
-          begun.insert(it->second);
+          begun.emplace(it->second, time);
         for (auto [it, end] = event->numbers.equal_range(48); it != end; ++it)
-          ended.insert(it->second);
+          ended.emplace(it->second, time);
       }
-      if (type == 1) ++out.slices, edges[*event->number(11)].push_back({time, true});
-      if (type == 2) edges[*event->number(11)].push_back({time, false});
+      const uint64_t track = *event->number(11);
+      if (type == 1)
+        ++out.slices, edges[track].push_back({time, true, event_names[*event->number(10)]});
+      if (type == 2) edges[track].push_back({time, false, ""});
       if (type == 3) ++out.instants;
-      if (type == 4) ++out.samples;
+      if (type == 4) {
+        ++out.samples;
+        const auto whole = event->number(30), real = event->number(44);
+        EXPECT_NE(whole.has_value(), real.has_value());
+        out.counters[track].emplace_back(
+            time, whole ? static_cast<double>(*whole) : std::bit_cast<double>(real.value_or(0)));
+      }
     }
   }
   for (const auto& [track, list] : edges) {
-    int64_t depth = 0;
+    std::vector<const Edge*> open;
     uint64_t last = 0;
     for (const Edge& edge : list) {
       EXPECT_GE(edge.time, last) << "track " << track << " goes back in time";
       last = edge.time;
-      depth += edge.begin ? 1 : -1;
-      EXPECT_GE(depth, 0);
+      if (edge.begin) {
+        open.push_back(&edge);
+        out.depth = std::max(out.depth, open.size());
+        continue;
+      }
+      EXPECT_FALSE(open.empty());
+      if (open.empty()) break;
+      out.durations[open.back()->name] = edge.time - open.back()->time;
+      open.pop_back();
     }
-    EXPECT_EQ(depth, 0) << "track " << track << " leaves slices open";
+    EXPECT_TRUE(open.empty()) << "track " << track << " leaves slices open";
   }
   out.flows_begun = begun.size();
   out.flows_ended = ended.size();
-  EXPECT_EQ(begun, ended);
+  for (const auto& [flow, time] : begun) {
+    EXPECT_TRUE(ended.contains(flow)) << "flow " << flow << " has no end";
+    const auto end = ended.find(flow);
+    EXPECT_LE(time, end == ended.end() ? UINT64_MAX : end->second)
+        << "the importer drops such a flow";
+  }
+  EXPECT_EQ(begun.size(), ended.size());
   return out;
 }
 
@@ -198,6 +226,71 @@ TEST(Perfetto, NestsOverlappingCallsAndOps) {
   EXPECT_EQ(checked.flows_begun, 2u);
   EXPECT_GT(checked.samples, 0u);
   EXPECT_TRUE(checked.names.contains("crossing"));
+}
+
+TEST(Perfetto, RangesThatCrossInsideARangeKeepTheirLength) {
+  store::Trace trace;
+  add_call(trace, 0, 5000, "wide");
+  add_call(trace, 1000, 3000, "first");
+  add_call(trace, 1500, 2500, "inside the first");
+  add_call(trace, 2000, 4000, "second");
+  add_call(trace, 3500, 4500, "third");
+  const std::map<std::string, uint64_t> expected = {{"wide", 5000},
+                                                    {"first", 2000},
+                                                    {"inside the first", 1000},
+                                                    {"second", 2000},
+                                                    {"third", 1000}};
+  EXPECT_EQ(check(exported(trace)).durations, expected);
+}
+
+TEST(Perfetto, NoTrackIsDeeperThanTheImporterFollows) {
+  store::Trace trace;
+  constexpr int kCalls = 1100;
+  for (int i = 0; i < kCalls; ++i) add_call(trace, i, 2 * kCalls - i, "recursion");
+  const Checked checked = check(exported(trace));
+  EXPECT_EQ(checked.slices, static_cast<size_t>(kCalls));
+  EXPECT_EQ(checked.depth, 512u);
+}
+
+TEST(Perfetto, AnOpBeforeItsCallHasAFlowToo) {
+  store::Trace trace;
+  add_call(trace, 100, 200, "launch");
+  add_op(trace, 90, 150, "k", 0);  // clocks disagree
+  EXPECT_EQ(check(exported(trace)).flows_begun, 1u);
+}
+
+TEST(Perfetto, AWindowBeginsWithTheValuesOfItsCounters) {
+  store::Trace trace;
+  add_call(trace, 100, 110, "launch");
+  add_op(trace, 200, 900, "k", 0);
+  Options options;
+  options.begin = 500;
+  const Checked checked = check(exported(trace, "perfetto", options));
+  ASSERT_EQ(checked.counters.size(), 1u);
+  using Samples = std::vector<std::pair<uint64_t, double>>;
+  EXPECT_EQ(checked.counters.begin()->second, (Samples{{500, 1}, {900, 0}}));
+}
+
+TEST(Perfetto, MonitorsKeepTheirValue) {
+  store::Trace trace;
+  add_call(trace, 100, 900, "call");
+  const auto add = [&](int64_t start, int64_t end, const char* value) {
+    store::Monitor monitor{};
+    monitor.device_type = trace.strings.intern("gpu");
+    monitor.type = trace.strings.intern("power");
+    monitor.start = start;
+    monitor.end = end;
+    monitor.value = trace.strings.intern(value);
+    trace.monitors.push_back(monitor);
+  };
+  add(100, 200, "45.5");
+  add(200, 300, "046");
+  add(300, 400, "not a number");
+  add(400, 500, "-3.25");
+  const Checked checked = check(exported(trace));
+  ASSERT_EQ(checked.counters.size(), 1u);
+  using Samples = std::vector<std::pair<uint64_t, double>>;
+  EXPECT_EQ(checked.counters.begin()->second, (Samples{{100, 45.5}, {200, 46}, {400, -3.25}}));
 }
 
 TEST(Perfetto, AnEmptyTraceIsValid) { EXPECT_EQ(check(exported(store::Trace())).slices, 0u); }
