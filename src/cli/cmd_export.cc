@@ -146,7 +146,8 @@ void add_export(CLI::App& parent, Invocation& invocation) {
   command.add_option("--end", options->end, "only what starts at or before it")->type_name("T");
   command
       .add_option("--split", options->split,
-                  "several files of at most this size each, such as 500m (before compression)")
+                  "several files of at most this size each, such as 500m (before compression); "
+                  "arrows from one to another are left out")
       ->type_name("SIZE");
   command.add_option("--table", options->table, "csv: the table or view to write (top)")
       ->type_name("NAME");
