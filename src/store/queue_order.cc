@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -75,23 +76,36 @@ struct Candidate {
   int rank = 0;  // how much speaks for it
 };
 
-// The streams of the calls that were open when the worker was made: one of them waited for it.
-std::vector<Candidate> candidates_at_birth(const QueueWorker& worker,
-                                           const std::vector<QueuedCall>& calls,
-                                           const Grouped& grouped) {
+// For each worker the streams of the calls that were open when it was made: one of them waited for
+// it.
+std::vector<std::vector<Candidate>> candidates_at_birth(const std::vector<QueueWorker>& workers,
+                                                        const std::vector<QueuedCall>& calls,
+                                                        const Grouped& grouped) {
   // A call that makes a stream is the likeliest, then one that names a stream.
   const auto rank = [](const QueuedCall& call) {
     return call.kind == CallKind::kCreate ? 2 : call.names_stream ? 1 : 0;
   };
-  std::map<StreamKey, int> found;
-  for (size_t i = 0; i < calls.size() && worker.born != 0 && calls[i].start <= worker.born; ++i) {
-    if (calls[i].end < worker.born || calls[i].owner.stream == worker.stream) continue;
-    int& best = found[grouped.key_of[i]];
-    best = std::max(best, rank(calls[i]));
+  std::vector<size_t> by_birth(workers.size());
+  std::iota(by_birth.begin(), by_birth.end(), size_t{0});
+  std::stable_sort(by_birth.begin(), by_birth.end(),
+                   [&](size_t a, size_t b) { return workers[a].born < workers[b].born; });
+  std::vector<std::vector<Candidate>> out(workers.size());
+  std::vector<size_t> open;
+  size_t next = 0;
+  for (const size_t w : by_birth) {
+    const QueueWorker& worker = workers[w];
+    if (worker.born == 0) continue;
+    for (; next < calls.size() && calls[next].start <= worker.born; ++next) open.push_back(next);
+    std::erase_if(open, [&](size_t i) { return calls[i].end < worker.born; });
+    std::map<StreamKey, int> found;
+    for (const size_t i : open) {
+      if (calls[i].owner.stream == worker.stream) continue;
+      int& best = found[grouped.key_of[i]];
+      best = std::max(best, rank(calls[i]));
+    }
+    for (const auto& [key, best] : found)
+      if (grouped.groups.contains(key)) out[w].push_back({key, best});
   }
-  std::vector<Candidate> out;
-  for (const auto& [key, best] : found)
-    if (grouped.groups.contains(key)) out.push_back({key, best});
   return out;
 }
 
@@ -305,21 +319,22 @@ class Match {
 // A copy goes to the queue of the device that has the memory, whatever the caller's device is.
 // While its call waits for it, the two are found by time.
 void give_to_waiting(const std::vector<QueuedCall>& calls, const std::vector<QueuedOp>& ops,
-                     std::vector<format::Owner>& owners) {
+                     CallKind kind, std::vector<format::Owner>& owners) {
+  std::vector<size_t> left;  // by time
   for (size_t i = 0; i < ops.size(); ++i) {
-    const QueuedOp& op = ops[i];
-    if (owners[i].call != 0 || op.kind == OpKind::kKernel || op.kind == OpKind::kOtherKernel)
-      continue;
-    const CallKind wanted = op.kind == OpKind::kFillKernel ? CallKind::kFill : CallKind::kCopy;
-    const QueuedCall* found = nullptr;
-    bool several = false;
-    for (const QueuedCall& call : calls) {
-      if (call.start > op.time) break;
-      if (call.kind != wanted || !call.synchronous || call.end < op.time) continue;
-      several = found != nullptr;
-      found = &call;
-    }
-    if (found != nullptr && !several) owners[i] = found->owner;
+    const bool is_fill = ops[i].kind == OpKind::kFillKernel;
+    const bool is_copy = ops[i].kind == OpKind::kCopy || ops[i].kind == OpKind::kCopyKernel;
+    if (owners[i].call == 0 && (kind == CallKind::kFill ? is_fill : is_copy)) left.push_back(i);
+  }
+  std::stable_sort(left.begin(), left.end(),
+                   [&](size_t a, size_t b) { return ops[a].time < ops[b].time; });
+  std::vector<const QueuedCall*> open;
+  size_t next = 0;
+  for (const size_t i : left) {
+    for (; next < calls.size() && calls[next].start <= ops[i].time; ++next)
+      if (calls[next].kind == kind && calls[next].synchronous) open.push_back(&calls[next]);
+    std::erase_if(open, [&](const QueuedCall* call) { return call->end < ops[i].time; });
+    if (open.size() == 1) owners[i] = open.front()->owner;
   }
 }
 
@@ -335,48 +350,47 @@ std::vector<format::Owner> owners_by_order(const std::vector<QueuedCall>& calls,
 
   // A worker beside a stream.
   struct Pair {
-    std::vector<std::pair<size_t, size_t>> found;
+    size_t found = 0;      // operations
     size_t left_over = 0;  // of the stream's launches
     size_t choices = 0;    // streams that the worker may serve
     int rank = 0;
     uint32_t worker = 0;
-    StreamKey key;
-    bool is_graph = false;
+    const std::pair<const StreamKey, Group>* stream = nullptr;
   };
   std::set<StreamKey> served;
   std::unordered_set<uint32_t> decided;
+  const auto match = [&](uint32_t worker, const Group& group) {
+    return Match(calls, group, ops, ops_of[worker]).run();
+  };
   const auto add = [&](std::vector<Pair>& pairs, uint32_t worker, const Candidate& candidate,
                        size_t choices) {
-    const Group& group = grouped.groups.at(candidate.key);
-    Pair pair{Match(calls, group, ops, ops_of[worker]).run(),
-              0,
-              choices,
-              candidate.rank,
-              worker,
-              candidate.key,
-              group.is_graph};
-    pair.left_over = group.work.size() - std::min(group.work.size(), pair.found.size());
-    if (!pair.found.empty()) pairs.push_back(std::move(pair));
+    const auto& stream = *grouped.groups.find(candidate.key);
+    const size_t found = match(worker, stream.second).size();
+    const size_t launches = stream.second.work.size();
+    if (found == 0) return;
+    pairs.push_back(
+        {found, launches - std::min(launches, found), choices, candidate.rank, worker, &stream});
   };
   // The best pairs first. Only a graph has several workers.
   const auto decide = [&](std::vector<Pair> pairs) {
     std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) {
-      if (a.found.size() != b.found.size()) return a.found.size() > b.found.size();
-      return std::tie(a.left_over, a.choices, b.rank) < std::tie(b.left_over, b.choices, a.rank);
+      return std::tie(b.found, a.left_over, a.choices, b.rank) <
+             std::tie(a.found, b.left_over, b.choices, a.rank);
     });
     for (const Pair& pair : pairs) {
-      if (served.contains(pair.key) || !decided.insert(pair.worker).second) continue;
-      if (!pair.is_graph) served.insert(pair.key);
-      for (const auto& [op, call] : pair.found) owners[op] = calls[call].owner;
+      const auto& [key, group] = *pair.stream;
+      if (served.contains(key) || !decided.insert(pair.worker).second) continue;
+      if (!group.is_graph) served.insert(key);
+      for (const auto& [op, call] : match(pair.worker, group)) owners[op] = calls[call].owner;
     }
   };
 
   std::vector<Pair> pairs;
-  for (const QueueWorker& worker : workers) {
-    const std::vector<Candidate> candidates = candidates_at_birth(worker, calls, grouped);
-    for (const Candidate& candidate : candidates)
-      add(pairs, worker.stream, candidate, candidates.size());
-  }
+  const std::vector<std::vector<Candidate>> candidates =
+      candidates_at_birth(workers, calls, grouped);
+  for (size_t w = 0; w < workers.size(); ++w)
+    for (const Candidate& candidate : candidates[w])
+      add(pairs, workers[w].stream, candidate, candidates[w].size());
   decide(std::move(pairs));
   // Who is left, beside every stream of the program that is left.
   pairs.clear();
@@ -386,7 +400,8 @@ std::vector<format::Owner> owners_by_order(const std::vector<QueuedCall>& calls,
       if (!served.contains(key) && !group.is_graph) add(pairs, worker.stream, {key, 0}, 0);
   }
   decide(std::move(pairs));
-  give_to_waiting(calls, ops, owners);
+  give_to_waiting(calls, ops, CallKind::kCopy, owners);
+  give_to_waiting(calls, ops, CallKind::kFill, owners);
   return owners;
 }
 
