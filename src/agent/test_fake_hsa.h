@@ -230,7 +230,7 @@ class FakeHsa {
   }
 
   void build_signals() {
-    static constexpr auto create = [](int64_t value, uint64_t* out) {
+    static constexpr auto kCreate = [](int64_t value, uint64_t* out) {
       auto signal = std::make_unique<amd::Signal>();
       signal->kind = kSignalKindUser;
       signal->value = value;
@@ -241,12 +241,12 @@ class FakeHsa {
     set(
         &Hsa::hsa_signal_create,
         +[](int64_t value, uint32_t, const uint64_t*, uint64_t* out) -> HsaStatus {
-          return create(value, out);
+          return kCreate(value, out);
         });
     set(
         &Hsa::hsa_amd_signal_create,
         +[](int64_t value, uint32_t, const uint64_t*, uint64_t, uint64_t* out) -> HsaStatus {
-          return create(value, out);
+          return kCreate(value, out);
         });
     set(
         &Hsa::hsa_signal_destroy, +[](uint64_t signal) -> HsaStatus {
