@@ -96,7 +96,7 @@ bool Queue::open(HsaQueue* real, uint64_t agent, uint32_t size) {
   close();
   if (hsa().hsa_amd_signal_create(0, 0, nullptr, kSignalGpuOnly, &doorbell) != kHsaSuccess)
     return false;
-  ring_ = map(size * amd::kAqlPacketBytes);
+  ring_ = map(size_t{size} * amd::kAqlPacketBytes);
   const uint64_t reservations = std::max(uint64_t{size} * 4, kMinReservations);
   reservations_ = reinterpret_cast<Reservation*>(map(reservations * sizeof(Reservation)));
   reservations_mask_ = reservations - 1;
@@ -112,7 +112,7 @@ bool Queue::open(HsaQueue* real, uint64_t agent, uint32_t size) {
     close();
     return false;
   }
-  for (uint32_t i = 0; i < size; ++i)
+  for (size_t i = 0; i < size; ++i)
     std::memcpy(ring_ + i * amd::kAqlPacketBytes, &kInvalidHeader, 2);
   handle().base_address = ring_;
   handle().size = size;

@@ -51,10 +51,11 @@ TEST_P(GoldenChrome, CompatibleOutputHoldsTheSameEvents) {
   Options options;
   options.rpd_compatible = true;
   std::map<std::string, int> difference;
-  for (const Json& event : exported(base + ".rpd", options)["traceEvents"])
-    ++difference[canonical(event)];
+  const Json ours = exported(base + ".rpd", options);
+  for (const Json& event : ours.at("traceEvents")) ++difference[canonical(event)];
   std::ifstream in(base + ".rpd2tracing.json");
-  for (const Json& event : Json::parse(in)["traceEvents"]) --difference[canonical(event)];
+  const Json theirs = Json::parse(in);
+  for (const Json& event : theirs.at("traceEvents")) --difference[canonical(event)];
   int shown = 0;
   for (const auto& [event, count] : difference)
     if (count != 0 && ++shown <= 5)
