@@ -16,6 +16,7 @@ Status write_csv(const store::Trace& trace, const Options& options, Sink& sink) 
   Result<store::Stmt> stmt = db->prepare("select * from " + store::quoted_name(table));
   if (!stmt.ok()) return stmt.error();
   std::vector<std::string> fields;
+  fields.reserve(static_cast<size_t>(stmt->columns()));
   for (int i = 0; i < stmt->columns(); ++i) fields.push_back(stmt->column_name(i));
   sink.write(util::csv_line(fields));
   while (stmt->step()) {

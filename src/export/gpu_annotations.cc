@@ -70,6 +70,7 @@ std::vector<GpuAnnotation> find_gpu_annotations(const store::Trace& trace) {
     }
   }
   std::vector<GpuAnnotation> out;
+  out.reserve(found.size());
   for (const auto& [key, annotation] : found) out.push_back(annotation);
   return out;
 }

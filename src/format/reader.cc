@@ -318,12 +318,14 @@ bool SessionReader::refresh() {
         damage_.add(name + ": " + why, 0, std::max<uint64_t>(chunk.file_bytes(), 1));
         done = true;
         break;
-      case Chunk::Open::kGood:
+      case Chunk::Open::kGood: {
         file_bytes_ += chunk.file_bytes();
-        stream_of(chunk.header()).add(std::move(chunk), name);
+        StreamReader& stream = stream_of(chunk.header());
+        stream.add(std::move(chunk), name);
         done = true;
         news = true;
         break;
+      }
     }
   }
   if (news) regroup();

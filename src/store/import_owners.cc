@@ -131,6 +131,7 @@ void ProcessImport::find_owners_by_order() {
   }
   if (ops.empty()) return;
   std::vector<QueueWorker> workers;
+  workers.reserve(births.size());
   for (const auto& [stream, born] : births) workers.push_back({stream, born});
   std::sort(workers.begin(), workers.end(),
             [](const QueueWorker& a, const QueueWorker& b) { return a.stream < b.stream; });

@@ -126,7 +126,7 @@ void add_instruction(Text& text, const FaultSite& site, const emu::Fault& fault,
         isa::disassemble({code, size}, dispatch.target, fault.wave64, fault.pc);
     const size_t begin = assembler.find_first_not_of(" \t\n");
     if (begin != std::string::npos) {
-      std::string line = assembler.substr(begin, assembler.find_first_of("\n", begin) - begin);
+      std::string line = assembler.substr(begin, assembler.find('\n', begin) - begin);
       for (char& c : line) c = c == '\t' ? ' ' : c;
       text.add(": `%s`", line.c_str());
     }

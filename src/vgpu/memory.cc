@@ -209,6 +209,8 @@ int BufferTable::free(uint64_t handle) {
   return 0;
 }
 
+// The caller's reference ends here.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 void BufferTable::drop(BufferRef buffer) {
   if (buffer.use_count() > 1) return;
   for (Gpu* gpu : gpus_) unmap_from(*buffer, *gpu);
