@@ -440,11 +440,14 @@ class Writer {
     for (const store::Monitor& m : trace_.monitors) {
       const std::string_view text = trace_.str(m.value);
       const char* const stop = text.data() + text.size();
+      const auto read = [&](auto& value) {
+        const auto [end, error] = std::from_chars(text.data(), stop, value);
+        return error == std::errc() && end == stop;
+      };
       int64_t whole = 0;
       double real = 0;
-      const bool is_whole = std::from_chars(text.data(), stop, whole).ptr == stop;
-      if (text.empty() || (!is_whole && std::from_chars(text.data(), stop, real).ptr != stop))
-        continue;
+      const bool is_whole = read(whole);
+      if (!is_whole && !read(real)) continue;
       // A span that a window cuts counts from the window's beginning.
       const int64_t start = m.end > options_.begin ? std::max(m.start, options_.begin) : m.start;
       if (!options_.wants(start)) continue;

@@ -287,10 +287,13 @@ TEST(Perfetto, MonitorsKeepTheirValue) {
   add(200, 300, "046");
   add(300, 400, "not a number");
   add(400, 500, "-3.25");
+  add(500, 600, "18446744073709551615");
+  add(600, 700, "");
   const Checked checked = check(exported(trace));
   ASSERT_EQ(checked.counters.size(), 1u);
   using Samples = std::vector<std::pair<uint64_t, double>>;
-  EXPECT_EQ(checked.counters.begin()->second, (Samples{{100, 45.5}, {200, 46}, {400, -3.25}}));
+  EXPECT_EQ(checked.counters.begin()->second,
+            (Samples{{100, 45.5}, {200, 46}, {400, -3.25}, {500, 0x1p64}}));
 }
 
 TEST(Perfetto, AnEmptyTraceIsValid) { EXPECT_EQ(check(exported(store::Trace())).slices, 0u); }
