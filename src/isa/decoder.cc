@@ -1,4 +1,4 @@
-// decode() and disassemble() on LLVM's MC layer.
+// decode(), FunctionDecoder and disassemble() on LLVM's MC layer.
 //
 // A sweep over the bytes, one LLVM decode per instruction, each lifted to an Inst; branch targets
 // are resolved at the end, when every instruction has its index. What LLVM refuses is tried once
@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "isa/half_result.h"
 #include "isa/lift.h"
@@ -74,23 +75,10 @@ bool decode_one(Mc& mc, std::span<const std::byte> code, Decoded& out) {
   return false;
 }
 
-bool has_target(const Inst& inst) {
-  switch (inst.op) {
-    case Op::s_branch:
-    case Op::s_call_b64:
-    case Op::s_cbranch_i_fork:
-    case Op::s_subvector_loop_begin:
-    case Op::s_subvector_loop_end: return true;
-    case Op::s_cbranch_g_fork:
-    case Op::s_cbranch_join: return false;
-    default: return std::string_view(op_name(inst.op)).starts_with("s_cbranch_");
-  }
-}
-
 void resolve_targets(Program& program) {
   std::vector<Inst>& insts = program.mutable_insts();
   for (size_t i = 0; i < insts.size(); ++i) {
-    if (!has_target(insts[i])) continue;
+    if (!is_relative_jump(insts[i].op)) continue;
     const int64_t distance = 4 + int64_t{insts[i].imm16} * 4;
     const GpuAddr to = program.pc_of(static_cast<int32_t>(i)) + static_cast<uint64_t>(distance);
     insts[i].target = program.index_of(to);
@@ -134,58 +122,100 @@ void append_target(std::string& text, int16_t distance, GpuAddr pc) {
   text += note;
 }
 
+// Decodes the instruction at `offset` of `code` and appends it; a VOPD pair becomes two. Returns
+// its size.
+size_t append_instruction(Mc* mc, std::span<const std::byte> code, size_t offset, Decoded& decoded,
+                          Program& program) {
+  const std::span<const std::byte> rest = code.subspan(offset);
+  decoded.true16 = {};
+  Inst inst;
+  Inst second;
+  bool ok = mc != nullptr && decode_one(*mc, rest, decoded);
+  if (ok) {
+    const OpcodeInfo& info = mc->info(decoded.mi.getOpcode());
+    ok = Lift(*mc, decoded.mi, info, decoded.encoded, inst).run(decoded.true16, second);
+  }
+  if (!ok) {
+    inst = Inst();
+    inst.size_bytes = static_cast<uint8_t>(std::min<size_t>(rest.size(), 4));
+  }
+  program.mutable_insts().push_back(inst);
+  program.mutable_offsets().push_back(static_cast<uint32_t>(offset));
+  if (inst.vopd_first) {
+    program.mutable_insts().push_back(second);
+    program.mutable_offsets().push_back(static_cast<uint32_t>(offset));
+  }
+  return inst.size_bytes;
+}
+
+// Nothing runs on behind these.
+bool ends_flow(Op op) {
+  switch (op) {
+    case Op::kInvalid:
+    case Op::s_endpgm:
+    case Op::s_endpgm_saved:
+    case Op::s_endpgm_ordered_ps_done:
+    case Op::s_setpc_b64:
+    case Op::s_branch:
+    case Op::s_branch_pad_s_nop:
+    case Op::s_code_end: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 Program decode(std::span<const std::byte> code, GpuAddr begin, amd::GfxTarget target, bool wave64) {
   Program program(begin, code.size(), target, wave64 || !target.has_wave32());
-  std::vector<Inst>& insts = program.mutable_insts();
-  std::vector<uint32_t>& offsets = program.mutable_offsets();
-  insts.reserve(code.size() / 6 + 1);
-  offsets.reserve(code.size() / 6 + 1);
-
-  Mc* const mc = Mc::get(target, wave64);
-  std::unique_lock<std::mutex> lock;
-  if (mc != nullptr) lock = std::unique_lock(mc->mutex());
+  program.mutable_insts().reserve(code.size() / 6 + 1);
+  program.mutable_offsets().reserve(code.size() / 6 + 1);
+  const McLease mc(target, wave64);
   Decoded decoded;
-  for (size_t offset = 0; offset < code.size();) {
-    const std::span<const std::byte> rest = code.subspan(offset);
-    Inst inst;
-    Inst second;
-    decoded.true16 = {};
-    bool ok = mc != nullptr && decode_one(*mc, rest, decoded);
-    if (ok) {
-      const OpcodeInfo& info = mc->info(decoded.mi.getOpcode());
-      ok = Lift(*mc, decoded.mi, info, decoded.encoded, inst).run(decoded.true16, second);
-    }
-    if (!ok) {
-      inst = Inst();
-      inst.size_bytes = static_cast<uint8_t>(std::min<size_t>(rest.size(), 4));
-    }
-    insts.push_back(inst);
-    offsets.push_back(static_cast<uint32_t>(offset));
-    if (inst.vopd_first) {
-      insts.push_back(second);
-      offsets.push_back(static_cast<uint32_t>(offset));
-    }
-    offset += inst.size_bytes;
-  }
-  if (lock.owns_lock()) lock.unlock();
+  for (size_t offset = 0; offset < code.size();)
+    offset += append_instruction(mc.get(), code, offset, decoded, program);
   resolve_targets(program);
   return program;
 }
 
+FunctionDecoder::FunctionDecoder(GpuAddr begin, amd::GfxTarget target, bool wave64)
+    : program_(begin, 0, target, wave64 || !target.has_wave32()) {}
+
+bool FunctionDecoder::advance(std::span<const std::byte> code, bool is_all) {
+  const McLease mc(program_.target(), program_.wave64());
+  Decoded decoded;
+  while (offset_ < code.size()) {
+    // Nearer than this to the end of the bytes, an instruction may have been cut in two.
+    if (!is_all && code.size() - offset_ < kMaxInstBytes) return false;
+    const auto index = static_cast<size_t>(program_.size());
+    const auto here = static_cast<int64_t>(offset_);
+    offset_ += append_instruction(mc.get(), code, offset_, decoded, program_);
+    const Inst& inst = program_.insts()[index];
+    // A call comes back; a jump of the function itself moves its end.
+    if (is_relative_jump(inst.op) && inst.op != Op::s_call_b64)
+      reached_ = std::max(reached_, here + 4 + int64_t{inst.imm16} * 4);
+    if (ends_flow(inst.op) && static_cast<int64_t>(offset_) > reached_) return true;
+  }
+  return is_all;
+}
+
+Program FunctionDecoder::take() {
+  program_.set_size_bytes(offset_);
+  program_.mutable_insts().shrink_to_fit();
+  program_.mutable_offsets().shrink_to_fit();
+  resolve_targets(program_);
+  return std::move(program_);
+}
+
 std::string disassemble(std::span<const std::byte> code, amd::GfxTarget target, bool wave64,
                         GpuAddr pc) {
-  Mc* const mc = Mc::get(target, wave64);
-  if (mc != nullptr) {
-    const std::lock_guard lock(mc->mutex());
+  const McLease lease(target, wave64);
+  if (Mc* const mc = lease.get()) {
     Decoded decoded;
     if (decode_one(*mc, code, decoded)) {
       std::string text = trimmed(mc->print(decoded.mi, pc.value));
       mark_high_halves(text, decoded.true16.dst_high);
-      Inst inst;
-      inst.op = mc->info(decoded.mi.getOpcode()).op;
-      if (has_target(inst)) append_target(text, static_cast<int16_t>(decoded.encoded.dword[0]), pc);
+      if (is_relative_jump(mc->info(decoded.mi.getOpcode()).op))
+        append_target(text, static_cast<int16_t>(decoded.encoded.dword[0]), pc);
       return text;
     }
   }

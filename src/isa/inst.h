@@ -174,6 +174,9 @@ struct Inst {
 };
 
 const char* op_name(Op op);
+// Whether the operation jumps, or may jump, by imm16 dwords from the next instruction: `target` is
+// where. True for s_call_b64, which comes back.
+bool is_relative_jump(Op op);
 // The operation a mnemonic names: canonical or alias, with or without _e32, _e64, _dpp or _sdwa.
 // kInvalid when there is none.
 Op find_op(std::string_view spelling);

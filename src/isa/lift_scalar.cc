@@ -49,9 +49,7 @@ void Lift::sopk() {
 
 void Lift::sopp() {
   const auto raw = static_cast<uint16_t>(encoded_.dword[0]);
-  const std::string_view name = op_name(out_.op);
-  const bool is_branch = name == "s_branch" || name.starts_with("s_cbranch");
-  out_.imm16 = is_branch ? static_cast<int16_t>(raw) : raw;
+  out_.imm16 = is_relative_jump(out_.op) ? static_cast<int16_t>(raw) : raw;
 }
 
 // Loads: dst. Stores: src[0]. Atomics: src[0], and dst when the old value is returned.

@@ -5,6 +5,7 @@
 #include "isa/mc.h"
 
 #include <cstring>
+#include <mutex>
 #include <string_view>
 
 #include "isa/constants.h"
@@ -258,31 +259,53 @@ Mc::Mc(amd::GfxTarget target, bool wave64) : target_(target), wave64_(wave64) {
   registers_.resize(shared.registers->getNumRegs());
 }
 
-Mc* Mc::get(amd::GfxTarget target, bool wave64) {
-  struct Entry {
-    amd::GfxTarget target;
-    bool wave64;
-    Mc* mc;
-  };
-  static std::mutex* const mutex = new std::mutex;
-  static auto* const entries = new std::vector<Entry>;
-  if (!target.has_wave32()) wave64 = true;
-  const std::lock_guard lock(*mutex);
-  for (const Entry& entry : *entries)
-    if (entry.target == target && entry.wave64 == wave64) return entry.mc;
-  Mc* mc = nullptr;
+namespace {
+
+// Instances that nobody uses now. Never freed, as a thread of the host may decode while the process
+// exits.
+struct IdleMcs {
+  std::mutex mutex;
+  std::vector<Mc*> idle;
+};
+
+IdleMcs& idle_mcs() {
+  static IdleMcs* const mcs = new IdleMcs;
+  return *mcs;
+}
+
+bool is_known(amd::GfxTarget target) {
   const Shared& shared = shared_state();
-  if (shared.ok) {
-    // createMCSubtargetInfo() prints a warning for a processor it does not know; ask a neutral one
-    // first.
-    const std::unique_ptr<llvm::MCSubtargetInfo> neutral(
-        shared.target->createMCSubtargetInfo(kTriple, "", ""));
-    if (target.major >= 9 && target.major <= 11 &&
-        neutral->isCPUStringValid(amd::to_string(target)))
-      mc = new Mc(target, wave64);
+  if (!shared.ok || target.major < 9 || target.major > 11) return false;
+  // createMCSubtargetInfo() prints a warning for a processor it does not know; ask a neutral one
+  // first.
+  const std::unique_ptr<llvm::MCSubtargetInfo> neutral(
+      shared.target->createMCSubtargetInfo(kTriple, "", ""));
+  return neutral->isCPUStringValid(amd::to_string(target));
+}
+
+}  // namespace
+
+McLease::McLease(amd::GfxTarget target, bool wave64) {
+  if (!target.has_wave32()) wave64 = true;
+  IdleMcs& mcs = idle_mcs();
+  {
+    const std::lock_guard lock(mcs.mutex);
+    for (Mc*& idle : mcs.idle) {
+      if (idle->target() != target || idle->wave64() != wave64) continue;
+      mc_ = idle;
+      idle = mcs.idle.back();
+      mcs.idle.pop_back();
+      return;
+    }
   }
-  entries->push_back({target, wave64, mc});
-  return mc;
+  if (is_known(target)) mc_ = new Mc(target, wave64);
+}
+
+McLease::~McLease() {
+  if (mc_ == nullptr) return;
+  IdleMcs& mcs = idle_mcs();
+  const std::lock_guard lock(mcs.mutex);
+  mcs.idle.push_back(mc_);
 }
 
 bool Mc::decode(std::span<const std::byte> code, llvm::MCInst& inst, unsigned& size_bytes) {

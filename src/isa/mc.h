@@ -17,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -96,26 +95,22 @@ struct OpcodeInfo {
   bool has(Name name) const { return position(name) >= 0; }
 };
 
+// One thread at a time: McLease hands instances out.
 class Mc {
  public:
-  // The shared instance for (target, wave size), made at first use and never freed. Null when LLVM
-  // does not know the target.
-  static Mc* get(amd::GfxTarget target, bool wave64);
-
   // Decodes the instruction at the start of `code` into `inst`. False when there is none, or when
   // LLVM read one that names registers of the wrong kind or size (a reserved encoding). Sets
-  // `size_bytes` on success. Holds no lock: the caller has mutex().
+  // `size_bytes` on success.
   bool decode(std::span<const std::byte> code, llvm::MCInst& inst, unsigned& size_bytes);
   std::string print(const llvm::MCInst& inst, uint64_t pc);
 
   const OpcodeInfo& info(unsigned opcode);
   // An LLVM register as our operand (kind, index, dwords, sel); kNone for registers we do not
-  // model. The caller has mutex().
+  // model.
   const Operand& reg(unsigned llvm_register);
 
   amd::GfxTarget target() const { return target_; }
   bool wave64() const { return wave64_; }
-  std::mutex& mutex() { return mutex_; }
 
   // For the self-check: whether every name of names.inc was found, and the number it has.
   static bool names_resolved();
@@ -124,6 +119,7 @@ class Mc {
   static int operand_type(unsigned opcode, unsigned position);
 
  private:
+  friend class McLease;
   Mc(amd::GfxTarget target, bool wave64);
   OpcodeInfo make_info(unsigned opcode) const;
   bool operands_fit(const llvm::MCInst& inst);
@@ -135,13 +131,28 @@ class Mc {
   llvm::MCContext* context_ = nullptr;
   llvm::MCDisassembler* disassembler_ = nullptr;
   llvm::MCInstPrinter* printer_ = nullptr;
-  std::mutex mutex_;
   std::vector<std::unique_ptr<OpcodeInfo>> infos_;
   struct Register {
     Operand operand;
     bool is_known = false;
   };
   std::vector<Register> registers_;  // by LLVM's number; made when first met
+};
+
+// An Mc for (target, wave size), this thread's until the lease ends. There are as many as threads
+// have ever decoded for that target at once; they are made at need and never freed. Thread-safe.
+class McLease {
+ public:
+  McLease(amd::GfxTarget target, bool wave64);
+  ~McLease();
+  McLease(const McLease&) = delete;
+  McLease& operator=(const McLease&) = delete;
+
+  // Null when LLVM does not know the target.
+  Mc* get() const { return mc_; }
+
+ private:
+  Mc* mc_ = nullptr;
 };
 
 }  // namespace wavetap::isa

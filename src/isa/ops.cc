@@ -37,6 +37,19 @@ const char* op_name(Op op) {
   return index < std::size(kNames) ? kNames[index] : kNames[0];
 }
 
+bool is_relative_jump(Op op) {
+  switch (op) {
+    case Op::s_branch:
+    case Op::s_branch_pad_s_nop:
+    case Op::s_call_b64:
+    case Op::s_subvector_loop_begin:
+    case Op::s_subvector_loop_end: return true;
+    case Op::s_cbranch_g_fork:  // to an address in a register
+    case Op::s_cbranch_join: return false;
+    default: return std::string_view(op_name(op)).starts_with("s_cbranch_");
+  }
+}
+
 Op find_op(std::string_view spelling) {
   for (const std::string_view suffix : {"_e64_dpp", "_e32", "_e64", "_dpp8", "_dpp", "_sdwa"}) {
     if (!spelling.ends_with(suffix)) continue;
