@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "emu/guest_read.h"
@@ -9,84 +10,26 @@
 namespace wavetap::emu {
 namespace {
 
-using isa::Inst;
-using isa::Op;
-
-// How much is decoded in the hope of finding the end of a function: this, then four times as much,
-// …
-constexpr size_t kFirstSweepBytes = 4096;
-constexpr size_t kLongestSweepBytes = 1 << 20;
-// Instructions kept; beyond this everything is forgotten and decoded again when needed. About 100
-// MB.
-constexpr size_t kMaxCachedInstructions = 300'000;
-
-bool is_relative_branch(const Inst& inst) {
-  return inst.family == isa::Family::kSopp &&
-         (inst.target >= 0 || isa::op_name(inst.op)[2] == 'c' || inst.op == Op::s_branch);
-}
-
-// Nothing runs on behind these.
-bool ends_flow(const Inst& inst) {
-  switch (inst.op) {
-    case Op::kInvalid:
-    case Op::s_endpgm:
-    case Op::s_endpgm_saved:
-    case Op::s_setpc_b64:
-    case Op::s_branch:
-    case Op::s_code_end: return true;
-    default: return false;
-  }
-}
-
-// The longest instruction. Nearer than this to the end of a sweep, one may have been cut in two.
-constexpr uint64_t kLongestInstructionBytes = 20;
-
-// Number of instructions that certainly were decoded whole.
-int32_t whole_instructions(const isa::Program& program) {
-  int32_t count = program.size();
-  while (count > 0 &&
-         program.pc_of(count - 1).value + kLongestInstructionBytes > program.end().value)
-    --count;
-  return count;
-}
-
-// Number of instructions, of the first `limit`, up to the end of the function at the start of
-// `program`: the first place where flow ends and beyond which no earlier branch leads. -1 when
-// there is none.
-int32_t function_end(const isa::Program& program, int32_t limit) {
-  int32_t reached = 0;
-  for (int32_t i = 0; i < limit; ++i) {
-    const Inst& inst = program.insts()[i];
-    reached = std::max(reached, inst.target);
-    if (inst.target < 0 && inst.imm16 > 0 && is_relative_branch(inst) && inst.op != Op::kInvalid)
-      return -1;
-    if (i >= reached && ends_flow(inst)) return i + 1;
-  }
-  return -1;
-}
-
-// The first `count` instructions of `program`.
-isa::Program cut(isa::Program& program, int32_t count) {
-  for (int32_t i = 0; i < count; ++i)  // a branch that now leads out of the Program
-    if (Inst& inst = program.mutable_insts()[static_cast<size_t>(i)]; inst.target > count)
-      inst.target = -1;
-  isa::Program head(program.begin(), program.pc_of(count).value - program.begin().value,
-                    program.target(), program.wave64());
-  auto& insts = program.mutable_insts();
-  auto& offsets = program.mutable_offsets();
-  head.mutable_insts().assign(std::make_move_iterator(insts.begin()),
-                              std::make_move_iterator(insts.begin() + count));
-  head.mutable_offsets().assign(offsets.begin(), offsets.begin() + count);
-  return head;
-}
+// How much is read in the hope of finding the end of a function: this, then four times as much, …
+constexpr size_t kFirstReadBytes = 4096;
+// A function that is longer becomes several blocks.
+constexpr size_t kLongestFunctionBytes = 1 << 20;
+// Lowered variants of one block. Kernels that share a function differ in their registers; more
+// than a few are the remains of dispatches that nobody will repeat.
+constexpr size_t kMaxVariants = 8;
 
 bool matches(const isa::Program& program, const CodeCache::Key& key) {
   return program.target() == key.target && program.wave64() == key.wave64;
 }
 
+bool matches(const LoweredCode& code, const CodeCache::Key& key) {
+  return code.limits().vgprs == key.vgpr_count && code.limits().agprs == key.agpr_count;
+}
+
 }  // namespace
 
-CodeCache::Found CodeCache::find(const Key& key, GpuAddr pc, uint64_t serial) {
+CodeCache::Found CodeCache::find(const Key& key, GpuAddr pc, uint64_t serial,
+                                 uint64_t function_bytes) {
   Found found;
   std::shared_ptr<Block> block = known_block(key, pc);
   if (block != nullptr && !is_unchanged(*block, serial)) {
@@ -94,10 +37,10 @@ CodeCache::Found CodeCache::find(const Key& key, GpuAddr pc, uint64_t serial) {
     block = nullptr;
   }
   if (block == nullptr) {
-    block = decode_block(key, pc, &found.fault);
+    block = decode_block(key, pc, function_bytes, &found.fault);
     if (block == nullptr) return found;
     block->verified_for.store(serial, std::memory_order_relaxed);
-    insert(block);
+    block = insert(block);
   }
   found.index = block->program->index_of(pc);
   found.code = variant_of(*block, key);
@@ -106,26 +49,32 @@ CodeCache::Found CodeCache::find(const Key& key, GpuAddr pc, uint64_t serial) {
 
 void CodeCache::invalidate(GpuAddr begin, uint64_t size_bytes) {
   const std::lock_guard lock(mutex_);
-  for (auto it = blocks_.begin(); it != blocks_.end();) {
-    const Block& block = *it->second;
-    const uint64_t first = block.program->begin().value;
-    const bool overlaps =
-        first < begin.value + size_bytes && begin.value < first + block.bytes.size();
-    if (!overlaps) {
-      ++it;
-      continue;
-    }
-    cached_instructions_ -= static_cast<size_t>(block.program->size());
-    it = blocks_.erase(it);
+  // No block is longer than a function may be, so none that starts earlier can reach `begin`.
+  const uint64_t first =
+      begin.value < kLongestFunctionBytes ? 0 : begin.value - kLongestFunctionBytes;
+  for (auto it = blocks_.lower_bound(first); it != blocks_.end();) {
+    if (it->first >= begin.value + size_bytes) break;
+    it = begin.value < it->first + it->second->bytes.size() ? drop(it) : std::next(it);
   }
 }
 
-std::shared_ptr<CodeCache::Block> CodeCache::known_block(const Key& key, GpuAddr pc) const {
+size_t CodeCache::size_bytes() const {
   const std::lock_guard lock(mutex_);
-  // No block is longer than a sweep, so nothing that starts earlier can contain pc.
+  return size_bytes_;
+}
+
+std::shared_ptr<CodeCache::Block> CodeCache::known_block(const Key& key, GpuAddr pc) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Block> block = find_block(key, pc);
+  if (block != nullptr) uses_.splice(uses_.begin(), uses_, block->use);
+  return block;
+}
+
+std::shared_ptr<CodeCache::Block> CodeCache::find_block(const Key& key, GpuAddr pc) {
+  // The function that starts at pc, else one that pc is in the middle of.
   for (auto it = blocks_.upper_bound(pc.value); it != blocks_.begin();) {
     --it;
-    if (it->first + kLongestSweepBytes <= pc.value) break;
+    if (it->first + kLongestFunctionBytes <= pc.value) break;
     const Block& block = *it->second;
     if (block.memory == key.memory && matches(*block.program, key) && pc < block.program->end() &&
         block.program->index_of(pc) >= 0)
@@ -145,6 +94,7 @@ bool CodeCache::is_unchanged(Block& block, uint64_t serial) const {
 }
 
 std::shared_ptr<CodeCache::Block> CodeCache::decode_block(const Key& key, GpuAddr pc,
+                                                          uint64_t function_bytes,
                                                           FaultKind* fault) const {
   const MappedRange range = key.memory->lookup(pc);
   if (!range.contains(pc.value, 4) || !range.readable) {
@@ -156,47 +106,99 @@ std::shared_ptr<CodeCache::Block> CodeCache::decode_block(const Key& key, GpuAdd
     return nullptr;
   }
   const uint64_t available = (range.end - pc.value) & ~uint64_t{3};
-  for (size_t sweep = kFirstSweepBytes;; sweep *= 4) {
-    std::vector<std::byte> bytes(static_cast<size_t>(std::min<uint64_t>(sweep, available)));
-    if (!guest_read(*key.memory, run_guarded_, pc, bytes, /*executable=*/true)) {
-      *fault = FaultKind::kPageFault;
-      return nullptr;
-    }
-    isa::Program program = isa::decode(bytes, pc, key.target, key.wave64);
-    const bool more = bytes.size() < available;
-    const int32_t whole = more ? whole_instructions(program) : program.size();
-    int32_t end = function_end(program, whole);
-    if (end < 0 && more && sweep < kLongestSweepBytes) continue;
-    if (end < 0) end = whole;
-
-    auto block = std::make_shared<Block>();
-    block->memory = key.memory;
-    block->program = std::make_shared<const isa::Program>(cut(program, end));
-    bytes.resize(static_cast<size_t>(block->program->end().value - pc.value));
-    block->bytes = std::move(bytes);
+  const auto longest = static_cast<size_t>(std::min<uint64_t>(available, kLongestFunctionBytes));
+  auto block = std::make_shared<Block>();
+  block->memory = key.memory;
+  std::vector<std::byte>& bytes = block->bytes;
+  const auto read = [&](size_t size) {
+    const size_t have = bytes.size();
+    bytes.resize(size);
+    return guest_read(*key.memory, run_guarded_, pc + have, std::span(bytes).subspan(have),
+                      /*executable=*/true);
+  };
+  *fault = FaultKind::kPageFault;
+  if (function_bytes >= 4 && function_bytes <= longest) {
+    if (!read(static_cast<size_t>(function_bytes) & ~size_t{3})) return nullptr;
+    block->program =
+        std::make_shared<const isa::Program>(isa::decode(bytes, pc, key.target, key.wave64));
     return block;
   }
+  isa::FunctionDecoder decoder(pc, key.target, key.wave64);
+  for (size_t size = std::min(kFirstReadBytes, longest);; size = std::min(size * 4, longest)) {
+    if (!read(size)) return nullptr;
+    if (decoder.advance(bytes, /*is_all=*/size == available) || size == longest) break;
+  }
+  block->program = std::make_shared<const isa::Program>(decoder.take());
+  bytes.resize(static_cast<size_t>(block->program->end().value - pc.value));
+  bytes.shrink_to_fit();
+  return block;
 }
 
-void CodeCache::insert(const std::shared_ptr<Block>& block) {
+// The block now in the cache: another thread may have decoded the same function meanwhile.
+std::shared_ptr<CodeCache::Block> CodeCache::insert(const std::shared_ptr<Block>& block) {
   const std::lock_guard lock(mutex_);
-  // Dispatches in flight keep what they use alive.
-  if (cached_instructions_ > kMaxCachedInstructions) {
-    blocks_.clear();
-    cached_instructions_ = 0;
+  const GpuAddr begin = block->program->begin();
+  const auto [first, last] = blocks_.equal_range(begin.value);
+  for (auto it = first; it != last; ++it) {
+    const Block& other = *it->second;
+    if (other.memory == block->memory && other.program->target() == block->program->target() &&
+        other.program->wave64() == block->program->wave64() && other.bytes == block->bytes)
+      return it->second;
   }
-  cached_instructions_ += static_cast<size_t>(block->program->size());
-  blocks_.emplace(block->program->begin().value, block);
+  const auto place = blocks_.emplace(begin.value, block);
+  uses_.push_front(place);
+  block->use = uses_.begin();
+  block->is_cached = true;
+  charge(*block);
+  return block;
 }
 
 std::shared_ptr<const LoweredCode> CodeCache::variant_of(Block& block, const Key& key) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::shared_ptr<const LoweredCode> known = find_variant(block, key)) return known;
+  }
+  // Lowering a large kernel takes milliseconds; others may use the cache meanwhile.
+  auto lowered = std::make_shared<const LoweredCode>(
+      block.program, RegisterLimits{key.vgpr_count, key.agpr_count});
   const std::lock_guard lock(mutex_);
-  for (const auto& variant : block.variants)
-    if (variant->limits().vgprs == key.vgpr_count && variant->limits().agprs == key.agpr_count)
-      return variant;
-  block.variants.push_back(std::make_shared<const LoweredCode>(
-      block.program, RegisterLimits{key.vgpr_count, key.agpr_count}));
-  return block.variants.back();
+  if (std::shared_ptr<const LoweredCode> known = find_variant(block, key)) return known;
+  if (block.variants.size() >= kMaxVariants) block.variants.erase(block.variants.begin());
+  block.variants.push_back(lowered);
+  charge(block);
+  shrink();
+  return lowered;
+}
+
+std::shared_ptr<const LoweredCode> CodeCache::find_variant(Block& block, const Key& key) {
+  for (auto it = block.variants.begin(); it != block.variants.end(); ++it) {
+    if (!matches(**it, key)) continue;
+    std::rotate(it, it + 1, block.variants.end());
+    return block.variants.back();
+  }
+  return nullptr;
+}
+
+CodeCache::Blocks::iterator CodeCache::drop(Blocks::iterator it) {
+  Block& block = *it->second;
+  size_bytes_ -= block.charged_bytes;
+  block.charged_bytes = 0;
+  block.is_cached = false;
+  uses_.erase(block.use);
+  return blocks_.erase(it);
+}
+
+void CodeCache::charge(Block& block) {
+  if (!block.is_cached) return;  // dropped meanwhile
+  size_t bytes = sizeof(Block) + block.bytes.size() + block.program->memory_bytes();
+  for (const auto& variant : block.variants) bytes += variant->memory_bytes();
+  size_bytes_ += bytes - block.charged_bytes;
+  block.charged_bytes = bytes;
+}
+
+void CodeCache::shrink() {
+  // The one used last stays, however large it is.
+  while (size_bytes_ > limit_bytes_ && uses_.size() > 1) drop(uses_.back());
 }
 
 }  // namespace wavetap::emu

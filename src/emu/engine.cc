@@ -71,7 +71,9 @@ void block_signals() {
 class Engine::Impl {
  public:
   explicit Impl(const EngineOptions& options)
-      : options_(options), thread_goal_(worker_count(options)), cache_(options.run_guarded) {}
+      : options_(options),
+        thread_goal_(worker_count(options)),
+        cache_(options.run_guarded, options.code_cache_bytes) {}
 
   ~Impl() {
     {

@@ -39,6 +39,7 @@ struct Dispatch {
   uint16_t workgroup_size[3] = {1, 1, 1};
   uint32_t group_segment_bytes = 0;
   uint32_t private_segment_bytes = 0;  // per lane
+  uint64_t code_bytes = 0;             // of the kernel's function; 0: not known
   uint32_t cu_count = 1;               // of the device: HW_ID values, and cooperative residency
   uint32_t xcc_count = 1;
   bool cooperative = false;  // every workgroup must be resident at once (GWS queue)
@@ -74,6 +75,10 @@ struct EngineOptions {
   // What vector registers, LDS and scratch hold when a wave starts, repeated; hardware leaves them
   // as the previous wave did, so a program that depends on it is wrong.
   uint32_t initial_fill = 0;
+  // Memory for decoded code, some 350 bytes an instruction; beyond it, what was not used for
+  // longest is decoded again when needed. Enough for 1.5 million instructions, several hundred
+  // large matrix kernels, and a sixteenth of a small machine's memory; most programs need a few MiB.
+  size_t code_cache_bytes = size_t{512} << 20;
   // Around everything that touches guest memory, so that memory which the user unmapped behind our
   // back becomes a page fault of the wave. Null: no guard.
   RunGuarded run_guarded = nullptr;

@@ -261,7 +261,11 @@ std::optional<Fault> prepare_launch(const Dispatch& dispatch, const EngineOption
   launch->code_key = {dispatch.memory, dispatch.target, launch->wave64, launch->registers.vgprs,
                       launch->registers.agprs};
   if (launch->entry.value % 4 != 0) return bad(dispatch, "code entry is not aligned to 4 bytes");
-  CodeCache::Found found = cache.find(launch->code_key, launch->entry, serial);
+  const uint64_t skipped = launch->entry.value - dispatch.kernel_object.value -
+                           static_cast<uint64_t>(launch->descriptor.entry_offset);
+  CodeCache::Found found =
+      cache.find(launch->code_key, launch->entry, serial,
+                 dispatch.code_bytes > skipped ? dispatch.code_bytes - skipped : 0);
   if (found.code == nullptr) {
     Fault fault;
     fault.kind = found.fault;

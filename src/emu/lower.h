@@ -61,6 +61,10 @@ class LoweredCode {
   const Step* steps() const { return steps_.data(); }
   const StepCount* counts() const { return counts_.data(); }
   RegisterLimits limits() const { return limits_; }
+  // What the tables take, the Program's apart.
+  size_t memory_bytes() const {
+    return sizeof *this + steps_.capacity() * sizeof(Step) + counts_.capacity() * sizeof(StepCount);
+  }
 
  private:
   std::shared_ptr<const isa::Program> program_;
