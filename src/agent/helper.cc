@@ -2,7 +2,8 @@
 // blocked, asleep most of the time.
 //
 // The helper runs what the hooks registered, which may call into the GPU runtime, samples the
-// clocks and carries out requests of the control socket.
+// clocks and carries out requests of the control socket. Samples come after a millisecond, two, four
+// and so on up to a second, then every second: clock.h says why.
 //
 // The file thread makes spare chunks and listens on the control socket. It has a descriptor table
 // of its own, empty at first: descriptors that come and go on another thread would otherwise take
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 
@@ -37,6 +39,7 @@ namespace {
 constexpr int64_t kIdleNs = 50'000'000;
 constexpr int64_t kBusyNs = 1'000'000;
 constexpr int64_t kSecondNs = 1'000'000'000;
+constexpr int64_t kFirstFactsNs = 1'000'000;
 constexpr size_t kStackBytes = 256 << 10;
 constexpr unsigned kUnshareTable = 2;  // CLOSE_RANGE_UNSHARE
 #ifndef SYS_close_range
@@ -64,9 +67,9 @@ struct Posted {
 };
 constinit Posted g_posted;
 
-// harvest_on_helper(): rounds that were asked for, and the last that is over.
-std::atomic<uint32_t> g_harvests_asked{0};
-std::atomic<uint32_t> g_harvests_done{0};
+// settle_on_helper(): rounds that were asked for, and the last that is over.
+std::atomic<uint32_t> g_rounds_asked{0};
+std::atomic<uint32_t> g_rounds_done{0};
 
 int64_t monotonic_ns() {
   timespec t{};
@@ -98,13 +101,14 @@ void take_posted() {
   sys::futex_wake(&g_posted.state, 1);
 }
 
-void harvest_if_asked() {
-  // Pairs with the add in harvest_on_helper(): what had finished when it was called is seen.
-  const uint32_t asked = g_harvests_asked.load(std::memory_order_acquire);
-  if (asked == g_harvests_done.load(std::memory_order_relaxed)) return;
+void settle_if_asked() {
+  // Pairs with the add in settle_on_helper(): what had finished when it was called is seen.
+  const uint32_t asked = g_rounds_asked.load(std::memory_order_acquire);
+  if (asked == g_rounds_done.load(std::memory_order_relaxed)) return;
   if (void (*const harvest)() = g_harvest) harvest();
-  g_harvests_done.store(asked, std::memory_order_release);
-  sys::futex_wake(&g_harvests_done, 1 << 16);
+  write_pending_facts();
+  g_rounds_done.store(asked, std::memory_order_release);
+  sys::futex_wake(&g_rounds_done, 1 << 16);
 }
 
 // By the thread itself: naming another goes through /proc, whose entries make a process slow to
@@ -121,19 +125,23 @@ void leave() {
 void* run_helper(void*) {
   ++t_thread.inside;  // for good: nothing this thread does is the program's
   name_thread("wavetap");
-  int64_t next_facts = monotonic_ns() + kSecondNs;
+  int64_t interval = kFirstFactsNs;
+  int64_t next_facts = monotonic_ns() + interval;
   while (!g_leave.load(std::memory_order_relaxed)) {
     const uint32_t rings = g_helper_bell.rings();
     take_posted();
-    harvest_if_asked();
+    settle_if_asked();
     bool soon = false;
     for (auto& slot : g_work)
       if (bool (*const poll)() = slot.load(std::memory_order_acquire)) soon |= poll();
-    if (const int64_t now = monotonic_ns(); now >= next_facts) {
+    int64_t left = next_facts - monotonic_ns();
+    if (left <= 0) {
       write_pending_facts();
-      next_facts = now + kSecondNs;
+      interval = std::min(interval * 2, kSecondNs);
+      next_facts = monotonic_ns() + interval;
+      left = interval;
     }
-    g_helper_bell.wait(rings, soon ? kBusyNs : kIdleNs);
+    g_helper_bell.wait(rings, std::min(left, soon ? kBusyNs : kIdleNs));
   }
   leave();
   return nullptr;
@@ -208,16 +216,16 @@ size_t answer_on_helper(Request request, uint32_t pid, char* out, size_t size) {
   }
 }
 
-void harvest_on_helper(int64_t patience_ns) {
+void settle_on_helper(int64_t patience_ns) {
   if (g_running.load(std::memory_order_relaxed) == 0) return;
-  const uint32_t mine = g_harvests_asked.fetch_add(1, std::memory_order_acq_rel) + 1;
+  const uint32_t mine = g_rounds_asked.fetch_add(1, std::memory_order_acq_rel) + 1;
   g_helper_bell.ring();
   const int64_t until = monotonic_ns() + patience_ns;
   for (;;) {
-    const uint32_t done = g_harvests_done.load(std::memory_order_acquire);
+    const uint32_t done = g_rounds_done.load(std::memory_order_acquire);
     const int64_t left = until - monotonic_ns();
     if (static_cast<int32_t>(done - mine) >= 0 || left <= 0) return;
-    sys::futex_wait(&g_harvests_done, done, left);
+    sys::futex_wait(&g_rounds_done, done, left);
   }
 }
 
@@ -235,8 +243,8 @@ void start_helper() {
   new (&g_file_bell) Bell;
   g_leave.store(false, std::memory_order_relaxed);
   g_running.store(0, std::memory_order_relaxed);
-  g_harvests_asked.store(0, std::memory_order_relaxed);
-  g_harvests_done.store(0, std::memory_order_relaxed);
+  g_rounds_asked.store(0, std::memory_order_relaxed);
+  g_rounds_done.store(0, std::memory_order_relaxed);
   const Inside inside;
   // The threads inherit the mask; no signal of the program may be delivered to them.
   sigset_t all, before;

@@ -17,9 +17,10 @@ void stop_helper();
 // and exit.
 void write_pending_facts();
 
-// Collects the GPU times of what has finished (g_harvest) on the helper thread, and waits for that,
-// but not longer than `patience_ns`. Safe in a signal handler.
-void harvest_on_helper(int64_t patience_ns);
+// The program is about to end, or to become another: collects the GPU times of what has finished
+// (g_harvest) and writes pending facts on the helper thread, and waits for that, but not longer than
+// `patience_ns`. Safe in a signal handler.
+void settle_on_helper(int64_t patience_ns);
 
 // A chunk was found missing, or is to be unmapped.
 void wake_file_thread();

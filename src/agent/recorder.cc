@@ -143,6 +143,7 @@ void open_session() {
   const char* const folder = session_folder(g_environment, g_pid);
   if (folder == nullptr) return;
   g_session_tried = true;
+  const format::ClockSampleFact before = sample_clocks();
   const int error = session().open(folder, g_pid);
   if (error != 0) {
     count_loss(format::Loss::kFolder);
@@ -150,9 +151,10 @@ void open_session() {
     return;
   }
   g_fork_wiped.session_open.store(1, std::memory_order_release);
-  const format::ClockSampleFact sample = sample_clocks();
+  const format::ClockSampleFact after = settle_clock_rate(before);
   write_process_fact();
-  fact(sample, format::Kind::kClockSample, 0);
+  fact(before, format::Kind::kClockSample, 0);
+  fact(after, format::Kind::kClockSample, 0);
   for (auto& slot : g_fact_sources)
     if (void (*const write)() = slot.load(std::memory_order_acquire)) write();
   write_library_changes();
@@ -377,6 +379,7 @@ uint32_t stop_recording(uint32_t by_pid) {
   if (g_count > 0) --g_count;
   publish_state();
   write_control_fact(format::Control::kStopped, by_pid);
+  write_pending_facts();
   return g_count;
 }
 

@@ -39,13 +39,14 @@ inline std::vector<uint64_t> texts(std::initializer_list<std::string_view> items
 class TestStream {
  public:
   TestStream(std::string folder, uint32_t pid, uint64_t start, uint32_t stream, uint32_t tid,
-             uint64_t capacity)
+             uint64_t capacity, Clock clock = Clock::kBoottimeNs)
       : folder_(std::move(folder)),
         pid_(pid),
         start_(start),
         stream_(stream),
         tid_(tid),
-        capacity_(capacity) {
+        capacity_(capacity),
+        clock_(clock) {
     open_chunk();
   }
   ~TestStream() { flush(); }
@@ -101,7 +102,7 @@ class TestStream {
     h.ordinal = ordinal_;
     h.process_start = start_;
     h.first_sequence = sequence_;
-    h.clock = Clock::kBoottimeNs;
+    h.clock = clock_;
     h.checksum = crc32c(&h, offsetof(ChunkHeader, checksum));
     used_ = sizeof(ChunkHeader);
   }
@@ -112,6 +113,7 @@ class TestStream {
   uint32_t stream_;
   uint32_t tid_;
   uint64_t capacity_;
+  Clock clock_;
   uint32_t ordinal_ = 0;
   uint64_t sequence_ = 0;
   size_t used_ = 0;
@@ -120,13 +122,14 @@ class TestStream {
 
 class TestProcess {
  public:
-  TestProcess(std::string folder, uint32_t pid, uint64_t start, uint64_t capacity)
-      : folder_(std::move(folder)), pid_(pid), start_(start), capacity_(capacity) {}
+  TestProcess(std::string folder, uint32_t pid, uint64_t start, uint64_t capacity,
+              Clock clock = Clock::kBoottimeNs)
+      : folder_(std::move(folder)), pid_(pid), start_(start), capacity_(capacity), clock_(clock) {}
 
   TestStream& stream(uint32_t number, uint32_t tid) {
     std::unique_ptr<TestStream>& stream = streams_[number];
     if (stream == nullptr)
-      stream = std::make_unique<TestStream>(folder_, pid_, start_, number, tid, capacity_);
+      stream = std::make_unique<TestStream>(folder_, pid_, start_, number, tid, capacity_, clock_);
     return *stream;
   }
   template <class Fact>
@@ -144,6 +147,7 @@ class TestProcess {
   uint32_t pid_;
   uint64_t start_;
   uint64_t capacity_;
+  Clock clock_;
   std::map<uint32_t, std::unique_ptr<TestStream>> streams_;
 };
 

@@ -33,10 +33,14 @@ constexpr Rule kRules[] = {
      "opType_id not in (select id from rocpd_string)"},
     {"rocpd_op: no call is linked to it", "rocpd_op",
      "select id from rocpd_op where id not in (select op_id from rocpd_api_ops)", false},
+    // The GPU's clock is compared with the CPU's now and then; in between it may be off by some
+    // microseconds. More means that one of them was misread.
+    {"rocpd_op: starts more than 1 ms before the call that launched it", "rocpd_op",
+     "select o.id from rocpd_api_ops l join rocpd_api a on a.id = l.api_id join rocpd_op o on o.id "
+     "= l.op_id where o.start < a.start - 1000000"},
     {"rocpd_op: starts before the call that launched it", "rocpd_op",
      "select o.id from rocpd_api_ops l join rocpd_api a on a.id = l.api_id join rocpd_op o on o.id "
-     "= l.op_id "
-     "where o.start < a.start",
+     "= l.op_id where o.start < a.start and o.start >= a.start - 1000000",
      false},
     {"rocpd_api_ops: links a call that does not exist", "rocpd_api_ops",
      "select id from rocpd_api_ops where api_id not in (select id from rocpd_api)"},
@@ -59,6 +63,10 @@ constexpr Rule kRules[] = {
      "select id from rocpd_stackframe where api_ptr_id not in (select id from rocpd_api)", true, 3},
     {"rocpd_stackframe: its name is no string of the file", "rocpd_stackframe",
      "select id from rocpd_stackframe where name_id not in (select id from rocpd_string)", true, 3},
+    {"wavetap_loss: the clock's rate was estimated: times of calls are not exact", "wavetap_loss",
+     "select id from wavetap_loss where reason = 'clock estimated'", false},
+    {"wavetap_loss: the clock's rate is not known: times of calls are a guess", "wavetap_loss",
+     "select id from wavetap_loss where reason = 'clock unknown'"},
     {"wavetap_device_figure: belongs to no GPU of the file", "wavetap_device_figure",
      "select id from wavetap_device_figure where gpuId is not null and gpuId not in (select id "
      "from wavetap_device)"},

@@ -6,6 +6,7 @@
 #include <queue>
 
 #include "codeobj/code_object.h"
+#include "store/import_clock.h"
 #include "store/import_device_figures.h"
 #include "store/queue_order.h"
 #include "store/schema.h"
@@ -103,6 +104,7 @@ void ProcessImport::run(const format::ProcessStreams& streams, uint64_t raw_byte
   if (!streams.streams.empty())
     facts_->clock.set_frequency(streams.streams.back()->clock(), facts_->process().clock_hz);
   events_.read(streams, *facts_);
+  find_clock_rate(*facts_, events_);
   if (progress) progress(0.3);
   code_ = std::make_unique<KernelCode>(*facts_, folder_);
   symbols_ = std::make_unique<Symbolizer>(*facts_);
@@ -870,6 +872,11 @@ void ProcessImport::write_facts() {
       result_.notes.push_back(fmt::format("process {}: {} events, {}{}{}", pid(), loss.count,
                                           loss_name(loss.reason), loss.what.empty() ? "" : ": ",
                                           loss.what));
+  }
+  if (const ClockDoubt doubt = clock_doubt(facts.clock); doubt.reason != nullptr) {
+    file_.add("wavetap_loss",
+              {{}, pid(), first_ns_, std::string(doubt.reason), int64_t{0}, doubt.what});
+    result_.notes.push_back(fmt::format("process {}: {}", pid(), doubt.what));
   }
   for (const std::string& note : facts.notes)
     result_.notes.push_back(fmt::format("process {}: {}", pid(), note));

@@ -1,75 +1,9 @@
 #include "store/raw_facts.h"
 
-#include <algorithm>
-
 namespace wavetap::store {
 
 using format::Kind;
 using format::TextCursor;
-
-// --- ClockMap
-
-void ClockMap::set_frequency(format::Clock clock, uint64_t hz) {
-  if (clock == format::Clock::kCounter) {
-    // A frequency the CPU does not tell is measured from the samples.
-    const Sample first = samples_.empty() ? Sample() : samples_.front(),
-                 last = samples_.empty() ? Sample() : samples_.back();
-    if (hz != 0) ns_per_tick_ = 1e9 / static_cast<double>(hz);
-    else if (last.counter > first.counter)
-      ns_per_tick_ = static_cast<double>(last.monotonic - first.monotonic) /
-                     static_cast<double>(last.counter - first.counter);
-  }
-}
-
-void ClockMap::add(const format::ClockSampleFact& sample) {
-  const uint64_t after = std::max(sample.counter, sample.counter_after);
-  const Sample added{sample.counter + (after - sample.counter) / 2, sample.boottime_ns,
-                     sample.monotonic_ns, sample.realtime_ns};
-  // Samples come in order; one that does not belong would bend every time around it.
-  if (!samples_.empty() &&
-      (added.counter <= samples_.back().counter || added.monotonic < samples_.back().monotonic))
-    return;
-  samples_.push_back(added);
-}
-
-int64_t ClockMap::monotonic(uint64_t ticks) const {
-  if (samples_.empty()) return static_cast<int64_t>(static_cast<double>(ticks) * ns_per_tick_);
-  // The line from sample `at` to the next one; the last sample's frequency leads on from there.
-  size_t at = last_;
-  if (at >= samples_.size() || samples_[at].counter > ticks ||
-      (at + 1 < samples_.size() && samples_[at + 1].counter <= ticks)) {
-    const auto next = std::upper_bound(samples_.begin(), samples_.end(), ticks,
-                                       [](uint64_t t, const Sample& s) { return t < s.counter; });
-    at = next == samples_.begin() ? 0 : static_cast<size_t>(next - samples_.begin()) - 1;
-    last_ = at;
-  }
-  const Sample& from = samples_[at];
-  double slope = ns_per_tick_;
-  if (at + 1 < samples_.size() && ticks >= from.counter) {
-    const Sample& to = samples_[at + 1];
-    slope = static_cast<double>(to.monotonic - from.monotonic) /
-            static_cast<double>(to.counter - from.counter);
-  }
-  const double distance = ticks >= from.counter ? static_cast<double>(ticks - from.counter)
-                                                : -static_cast<double>(from.counter - ticks);
-  return from.monotonic + static_cast<int64_t>(distance * slope);
-}
-
-int64_t ClockMap::monotonic_of_boottime(int64_t boottime_ns) const {
-  if (samples_.empty()) return boottime_ns;
-  // They run alike, except that only one counts while the machine sleeps: the offset of the sample
-  // before.
-  const auto next = std::upper_bound(samples_.begin(), samples_.end(), boottime_ns,
-                                     [](int64_t t, const Sample& s) { return t < s.boottime; });
-  const Sample& sample = next == samples_.begin() ? samples_.front() : *std::prev(next);
-  return boottime_ns - (sample.boottime - sample.monotonic);
-}
-
-int64_t ClockMap::epoch_offset() const {
-  return samples_.empty() ? 0 : samples_[0].realtime - samples_[0].monotonic;
-}
-
-// --- RawFacts
 
 void RawFacts::take(const format::Record& record) {
   switch (record.header.kind) {

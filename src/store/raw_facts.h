@@ -13,35 +13,9 @@
 
 #include "format/reader.h"
 #include "store/call_text.h"
+#include "store/clock_map.h"
 
 namespace wavetap::store {
-
-// From the units of the trace to CLOCK_MONOTONIC nanoseconds, along straight lines between the
-// samples.
-class ClockMap {
- public:
-  // After the samples; `hz` 0: not known.
-  void set_frequency(format::Clock clock, uint64_t hz);
-  void add(const format::ClockSampleFact& sample);
-
-  bool known() const { return !samples_.empty(); }
-  int64_t monotonic(uint64_t ticks) const;
-  // From CLOCK_BOOTTIME, which GPU times are in.
-  int64_t monotonic_of_boottime(int64_t boottime_ns) const;
-  // CLOCK_REALTIME - CLOCK_MONOTONIC at the first sample.
-  int64_t epoch_offset() const;
-
- private:
-  struct Sample {
-    uint64_t counter = 0;
-    int64_t boottime = 0;
-    int64_t monotonic = 0;
-    int64_t realtime = 0;
-  };
-  double ns_per_tick_ = 1;
-  std::vector<Sample> samples_;  // by counter
-  mutable size_t last_ = 0;      // where the last question was answered
-};
 
 struct RawFunction {
   std::string name;

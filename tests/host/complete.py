@@ -114,6 +114,19 @@ def killed_at_random(host):
 
 
 @case
+def times_are_the_programs(host):
+    """A call lies between the readings of the clock around it, however soon and in whatever way the program ends."""
+    allowed = 20_000  # ns; the counter's rate is measured, not known
+    for how in ("exit", "_exit", "quick_exit", "abort", "kill", "segv", "term", "hup", "exec"):
+        traced = host.run(host.command([host.programs / "clocks", how]))
+        before, after = (int(word) for word in re.search(r"clocks (\d+) (\d+)", traced.stdout).groups())
+        start, end = query(traced.trace, "select start, end from api where apiName = 'hipStreamAddCallback'")[0]
+        expect(before - allowed <= start <= end <= after + allowed,
+               f"{how}: the call began {start - before} ns after and ended {after - end} ns before the program says")
+        host.check(traced.trace)
+
+
+@case
 def four_producers(host):
     """Four threads faster than any writer; a full ring crashed the program or lost rows."""
     traced = host.run(host.command([host.programs / "many_calls", 4, 200000]))
@@ -342,7 +355,7 @@ def eight_processes(host):
     expect([count for _, count in rows] == [10000] * 8, f"calls by process: {rows}")
 
 
-STAND_IN = ("killed_at_random", "four_producers", "flush_under_load", "stacks_appended", "large_copies",
+STAND_IN = ("killed_at_random", "times_are_the_programs", "four_producers", "flush_under_load", "stacks_appended", "large_copies",
             "markers", "stop_stop_start", "stop_from_outside", "odd_output_files", "eight_processes")
 
 if __name__ == "__main__":

@@ -1,14 +1,19 @@
-// _exit(), _Exit(), quick_exit() and abort() in front of libc's: ends of a program at which no
-// destructor of ours runs.
+// _exit(), _Exit(), quick_exit(), abort() and the functions of exec() in front of libc's: ends of a
+// program at which no destructor of ours runs.
 //
 // When an operation of the GPU has finished, only its signal knows until somebody looks. So the
-// helper thread is asked to look once more. Not the calling thread: it may be in a signal handler,
-// and what that interrupted may hold the locks that are needed.
+// helper thread is asked to look once more, and to read the clock a last time. Not the calling
+// thread: it may be in a signal handler, and what that interrupted may hold the locks that are
+// needed. An exec() that fails has cost nothing but that.
 #include "agent/preload/exit.h"
 
+#include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 
 #include "agent/helper.h"
 #include "agent/real_functions.h"
@@ -21,10 +26,21 @@ namespace {
 
 using Exit = void (*)(int);
 using Abort = void (*)();
+using Arguments = char* const*;
+using Execve = int (*)(const char*, Arguments, Arguments);
+using Execv = int (*)(const char*, Arguments);
+using Fexecve = int (*)(int, Arguments, Arguments);
+using Execveat = int (*)(int, const char*, Arguments, Arguments, int);
 
 std::atomic<Exit> g_exit{nullptr};
 std::atomic<Exit> g_quick_exit{nullptr};
 std::atomic<Abort> g_abort{nullptr};
+std::atomic<Execve> g_execve{nullptr};
+std::atomic<Execve> g_execvpe{nullptr};
+std::atomic<Execv> g_execv{nullptr};
+std::atomic<Execv> g_execvp{nullptr};
+std::atomic<Fexecve> g_fexecve{nullptr};
+std::atomic<Execveat> g_execveat{nullptr};
 
 template <class Function>
 Function known_or_next(std::atomic<Function>& known, const char* name) {
@@ -44,10 +60,32 @@ void look_once_more() {
   // The child of a vfork() shares all memory with its parent, whose recorder is not to be
   // disturbed.
   if (g_fork_wiped.session_open.load(std::memory_order_acquire) == 0 || t_thread.inside != 0 ||
-      g_harvest == nullptr || session().pid() != sys::pid())
+      session().pid() != sys::pid())
     return;
-  harvest_on_helper(kPatienceNs);
+  settle_on_helper(kPatienceNs);
 }
+
+// Calls the function behind ours; libc may lack it.
+template <class Function, class... Values>
+int become(std::atomic<Function>& known, const char* name, Values... values) {
+  look_once_more();
+  const Function real = known_or_next(known, name);
+  if (real != nullptr) return real(values...);
+  errno = ENOSYS;
+  return -1;
+}
+
+// The arguments of execl() and its relatives as a list, on the stack of the caller: whoever calls
+// exec() may be in the child of vfork(), where memory from the heap would never be freed.
+#define WT_COLLECT_ARGUMENTS(list, first, rest)                                                 \
+  size_t wt_count = 1;                                                                          \
+  va_list wt_counted;                                                                           \
+  va_copy(wt_counted, rest);                                                                    \
+  for (const char* at = first; at != nullptr; at = va_arg(wt_counted, const char*)) ++wt_count; \
+  va_end(wt_counted);                                                                           \
+  char** const list = static_cast<char**>(__builtin_alloca(wt_count * sizeof(char*)));          \
+  list[0] = const_cast<char*>(first);                                                           \
+  for (size_t i = 1; i < wt_count; ++i) list[i] = va_arg(rest, char*)
 
 [[noreturn]] void leave(int status) {
   look_once_more();
@@ -61,11 +99,19 @@ void find_exit_functions() {
   known_or_next(g_exit, "_exit");
   known_or_next(g_quick_exit, "quick_exit");
   known_or_next(g_abort, "abort");
+  known_or_next(g_execve, "execve");
+  known_or_next(g_execvpe, "execvpe");
+  known_or_next(g_execv, "execv");
+  known_or_next(g_execvp, "execvp");
+  known_or_next(g_fexecve, "fexecve");
+  known_or_next(g_execveat, "execveat");
 }
 
 }  // namespace wavetap::agent
 
 using namespace wavetap::agent;
+
+#define WT_EXPORT __attribute__((visibility("default")))
 
 extern "C" {
 
@@ -82,6 +128,49 @@ __attribute__((visibility("default"), noreturn)) void abort() noexcept {
   look_once_more();
   if (const Abort real = known_or_next(g_abort, "abort")) real();
   for (;;) __builtin_trap();
+}
+
+WT_EXPORT int execve(const char* path, Arguments list, Arguments environment) noexcept {
+  return become(g_execve, "execve", path, list, environment);
+}
+WT_EXPORT int execvpe(const char* file, Arguments list, Arguments environment) noexcept {
+  return become(g_execvpe, "execvpe", file, list, environment);
+}
+WT_EXPORT int execv(const char* path, Arguments list) noexcept {
+  return become(g_execv, "execv", path, list);
+}
+WT_EXPORT int execvp(const char* file, Arguments list) noexcept {
+  return become(g_execvp, "execvp", file, list);
+}
+WT_EXPORT int fexecve(int fd, Arguments list, Arguments environment) noexcept {
+  return become(g_fexecve, "fexecve", fd, list, environment);
+}
+WT_EXPORT int execveat(int folder, const char* path, Arguments list, Arguments environment,
+                       int flags) noexcept {
+  return become(g_execveat, "execveat", folder, path, list, environment, flags);
+}
+
+WT_EXPORT int execl(const char* path, const char* first, ...) noexcept {
+  va_list rest;
+  va_start(rest, first);
+  WT_COLLECT_ARGUMENTS(list, first, rest);
+  va_end(rest);
+  return become(g_execv, "execv", path, static_cast<Arguments>(list));
+}
+WT_EXPORT int execlp(const char* file, const char* first, ...) noexcept {
+  va_list rest;
+  va_start(rest, first);
+  WT_COLLECT_ARGUMENTS(list, first, rest);
+  va_end(rest);
+  return become(g_execvp, "execvp", file, static_cast<Arguments>(list));
+}
+WT_EXPORT int execle(const char* path, const char* first, ...) noexcept {
+  va_list rest;
+  va_start(rest, first);
+  WT_COLLECT_ARGUMENTS(list, first, rest);
+  const auto environment = va_arg(rest, Arguments);
+  va_end(rest);
+  return become(g_execve, "execve", path, static_cast<Arguments>(list), environment);
 }
 
 }  // extern "C"
