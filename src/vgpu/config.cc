@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "vgpu/sys.h"
+#include "base/sys_files.h"
 #include "vgpu/topology.h"
 
 namespace wavetap::vgpu {

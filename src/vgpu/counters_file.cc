@@ -5,11 +5,11 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "base/sys_files.h"
 #include "emu/amd_counters.h"
 #include "vgpu/gpu.h"
 #include "vgpu/queue_kernel_names.h"
 #include "vgpu/queue_memory.h"
-#include "vgpu/sys.h"
 
 namespace wavetap::vgpu {
 namespace {

@@ -9,9 +9,9 @@
 #include "amd/drm_abi.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/sys_files.h"
 #include "vgpu/guard.h"
 #include "vgpu/own_fds.h"
-#include "vgpu/sys.h"
 
 namespace wavetap::vgpu {
 namespace {

@@ -14,9 +14,9 @@
 
 #include "amd/drm_abi.h"
 #include "base/byte_cursor.h"
+#include "base/sys_files.h"
 #include "vgpu/driver.h"
 #include "vgpu/own_fds.h"
-#include "vgpu/sys.h"
 
 namespace {
 
@@ -118,7 +118,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (driver == nullptr) return 0;
   // Between inaccessible pages: the driver writes as far as a call says, and must stop there.
   static std::byte* const pages =
-      vgpu::sys::map(nullptr, 3 << 16, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      sys::map(nullptr, 3 << 16, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   static const int opened = ::mprotect(pages + (1 << 16), 1 << 16, PROT_READ | PROT_WRITE);
   if (pages == nullptr || opened != 0) return 0;
   const std::span<std::byte> scratch(pages + (1 << 16), 1 << 16);

@@ -8,8 +8,8 @@
 
 #include "amd/kfd_abi.h"
 #include "base/log.h"
+#include "base/sys_files.h"
 #include "vgpu/own_fds.h"
-#include "vgpu/sys.h"
 
 namespace wavetap::vgpu {
 namespace {

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "vgpu/sys.h"
+#include "base/sys_files.h"
 
 namespace wavetap::vgpu {
 namespace {

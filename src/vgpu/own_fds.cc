@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "vgpu/sys.h"
+#include "base/sys_files.h"
 
 namespace wavetap::vgpu::own_fds {
 namespace {

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "amd/kernel_descriptor.h"
+#include "base/sys_files.h"
 #include "codeobj/code_object.h"
 #include "codeobj/elf.h"
 #include "codeobj/line_table.h"
 #include "vgpu/guard.h"
-#include "vgpu/sys.h"
 
 namespace wavetap::vgpu {
 namespace {

@@ -16,9 +16,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/sys_files.h"
 #include "vgpu/gpu.h"
 #include "vgpu/guard.h"
-#include "vgpu/sys.h"
 
 namespace wavetap::vgpu {
 namespace {

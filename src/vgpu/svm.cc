@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "vgpu/sys.h"
+#include "base/sys_files.h"
 
 namespace wavetap::vgpu {
 namespace {

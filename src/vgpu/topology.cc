@@ -17,7 +17,7 @@
 
 #include <cstring>
 
-#include "vgpu/sys.h"
+#include "base/sys_files.h"
 
 namespace wavetap::vgpu {
 namespace {

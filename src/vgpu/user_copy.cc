@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "vgpu/sys.h"
+#include "base/sys_files.h"
 
 namespace wavetap::vgpu {
 namespace {

@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sys_files.h"
 #include "vgpu/config.h"
 #include "vgpu/driver.h"
-#include "vgpu/sys.h"
 
 namespace wavetap::vgpu {
 

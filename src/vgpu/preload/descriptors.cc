@@ -12,9 +12,9 @@
 
 #include "amd/drm_abi.h"
 #include "amd/kfd_abi.h"
+#include "base/sys_files.h"
 #include "vgpu/own_fds.h"
 #include "vgpu/preload/front.h"
-#include "vgpu/sys.h"
 
 namespace wavetap::vgpu::front {
 namespace {
@@ -120,6 +120,7 @@ bool make_room(int fd) {
 
 using namespace wavetap::vgpu;         // NOLINT: the functions below are libc's
 using namespace wavetap::vgpu::front;  // NOLINT
+namespace sys = wavetap::sys;
 
 WT_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
   va_list args;

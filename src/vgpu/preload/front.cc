@@ -11,8 +11,8 @@
 
 #include "amd/drm_abi.h"
 #include "base/log.h"
+#include "base/sys_files.h"
 #include "vgpu/own_fds.h"
-#include "vgpu/sys.h"
 
 namespace wavetap::vgpu::front {
 namespace {

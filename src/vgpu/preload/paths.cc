@@ -13,8 +13,8 @@
 
 #include <atomic>
 
+#include "base/sys_files.h"
 #include "vgpu/preload/front.h"
-#include "vgpu/sys.h"
 
 namespace wavetap::vgpu::front {
 namespace {
@@ -155,6 +155,7 @@ void strip_results(Glob* results, const char* root) {
 
 using namespace wavetap::vgpu;         // NOLINT: the functions below are libc's
 using namespace wavetap::vgpu::front;  // NOLINT
+namespace sys = wavetap::sys;
 
 #define WT_MODE(flags)           \
   mode_t mode = 0;               \

@@ -1,5 +1,5 @@
-// The system calls this folder makes on its own behalf (base/sys.h): its own files must never come
-// back to it through the names it interposes. And files of the sysfs tree it makes.
+// Files as code inside other people's processes handles them: straight system calls (base/sys.h), no
+// stream, no errno of the program's touched, no name that a library of ours interposes.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,7 @@
 
 #include "base/sys.h"
 
-namespace wavetap::vgpu::sys {
-
-using wavetap::sys::call;
-using wavetap::sys::close;
-using wavetap::sys::fstat;
-using wavetap::sys::map;
-using wavetap::sys::open;
-using wavetap::sys::pid;
-using wavetap::sys::read;
-using wavetap::sys::unmap;
-using wavetap::sys::write;
+namespace wavetap::sys {
 
 // Gives a fresh file its size. 0 or -errno; never raises SIGXFSZ, whatever `ulimit -f` says.
 int set_file_size(int fd, uint64_t size);
@@ -48,4 +38,4 @@ std::vector<std::string> list_directory(const std::string& path);
 // Removes the tree below and including `path`; symbolic links are removed, not followed.
 void remove_tree(const std::string& path);
 
-}  // namespace wavetap::vgpu::sys
+}  // namespace wavetap::sys

@@ -1,11 +1,11 @@
-#include "vgpu/sys.h"
+#include "base/sys_files.h"
 
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <cstring>
 
-namespace wavetap::vgpu::sys {
+namespace wavetap::sys {
 namespace {
 
 // The kernel's record of getdents64(2).
@@ -127,4 +127,4 @@ void remove_tree(const std::string& path) {
   call(SYS_unlinkat, AT_FDCWD, path.c_str(), AT_REMOVEDIR);
 }
 
-}  // namespace wavetap::vgpu::sys
+}  // namespace wavetap::sys
