@@ -8,7 +8,6 @@
 
 #include "cli/command.h"
 #include "cli/install_tree.h"
-#include "cli/known_devices.h"
 #include "doctor/device_choice.h"
 #include "util/text.h"
 
@@ -37,7 +36,8 @@ std::string cache_file() {
 int tell_device(const Options& options) {
   const Result<std::string> probe = probe_program();
   if (!probe.ok()) return fail(probe.error());
-  const doctor::Machine machine = doctor::read_machine(doctor::Root(), known_devices());
+  const doctor::Machine machine =
+      doctor::read_machine(doctor::Root(), model::sound_models(models_folder()));
   const std::string state = doctor::machine_state(machine, WAVETAP_VERSION);
   const std::string file = options.no_cache ? "" : cache_file();
   doctor::DeviceChoice choice;

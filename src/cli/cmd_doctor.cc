@@ -8,7 +8,6 @@
 
 #include "cli/command.h"
 #include "cli/install_tree.h"
-#include "cli/known_devices.h"
 #include "cli/run_dir.h"
 #include "correct/redirect_log.h"
 #include "doctor/check.h"
@@ -116,7 +115,7 @@ int diagnose(const Options& options, const std::vector<std::string>& program) {
         "doctor: --redirects needs a program; write wavetap doctor --redirects -- CMD [ARG…]"));
   }
   const doctor::Machine machine =
-      doctor::read_machine(doctor::Root(options.sysroot), known_devices());
+      doctor::read_machine(doctor::Root(options.sysroot), model::sound_models(models_folder()));
   doctor::Report report{machine, {}, {}, {}, {}};
   doctor::run_checks(machine, report.findings);
   Status status = inspect_process(options, program, report);

@@ -27,11 +27,11 @@ int list_gpus(const Options& options) {
                      {"WAVE", util::Align::kRight},
                      {"MEMORY", util::Align::kRight},
                      {"NAME", util::Align::kLeft, /*may_shrink=*/true}});
-  const std::vector<std::string> names = vgpu::list_models(models_folder());
+  const std::vector<std::string> names = model::list_models(models_folder());
   if (names.empty())
     return fail(errorf("%s: holds no GPU models; reinstall wavetap", models_folder().c_str()));
   for (const std::string& name : names) {
-    const Result<vgpu::Model> model = find_model(name);
+    const Result<model::Model> model = find_model(name);
     if (!model.ok()) return fail(model.error());
     table.add(
         {name, amd::to_string(model->target), std::to_string(model->nodes),

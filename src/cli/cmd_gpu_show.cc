@@ -1,4 +1,5 @@
-// wavetap gpu show: the figures of one model, as the virtual GPU reports them to ROCm.
+// wavetap gpu show: the figures of one model, as the virtual GPU reports them to ROCm, and the peaks
+// that follow from them.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/install_tree.h"
+#include "model/peaks.h"
 #include "util/terminal.h"
 #include "util/text.h"
 
@@ -33,7 +35,7 @@ struct Section {
   std::vector<Figure> figures;
 };
 
-std::vector<Section> sections_of(const vgpu::Model& m) {
+std::vector<Section> sections_of(const model::Model& m) {
   return {
       {"Device",
        {{"name", "name", m.marketing_name},
@@ -52,6 +54,7 @@ std::vector<Section> sections_of(const vgpu::Model& m) {
         {"shader_arrays_per_engine", "arrays per engine", uint64_t{m.shader_arrays_per_engine}},
         {"xccs", "XCCs", uint64_t{m.xccs}},
         {"engine_clock_mhz", "peak clock", uint64_t{m.engine_clock_mhz}, "MHz"},
+        {"book_clock_mhz", "clock of the peaks", uint64_t{m.book_clock_mhz()}, "MHz"},
         {"lds_kib", "LDS per CU", uint64_t{m.lds_kib}, "KiB"}}},
       {"Caches",
        {{"l1_vector_kib", "vector L1 per CU", uint64_t{m.l1_vector_kib}, "KiB"},
@@ -60,7 +63,10 @@ std::vector<Section> sections_of(const vgpu::Model& m) {
         {"gl1_kib", "GL1 per array", uint64_t{m.gl1_kib}, "KiB"},
         {"l2_kib", "L2 per XCC", uint64_t{m.l2_kib}, "KiB"},
         {"l3_kib", "Infinity Cache", uint64_t{m.l3_kib}, "KiB"},
-        {"cache_line_bytes", "cache line", uint64_t{m.cache_line_bytes}, "bytes"}}},
+        {"cache_line_bytes", "cache line", uint64_t{m.cache_line_bytes}, "bytes"},
+        {"l1_line_bytes", "vector L1 line", uint64_t{m.vector_line_bytes()}, "bytes"},
+        {"l2_channels", "L2 channels", uint64_t{m.l2_channels}, "known"},
+        {"l2_ways", "L2 ways", uint64_t{m.l2_ways}, "known"}}},
       {"Memory",
        {{"vram_bytes", "VRAM", m.vram_bytes, "bytes"},
         {"vram_width_bits", "bus", uint64_t{m.vram_width_bits}, "bits"},
@@ -80,15 +86,104 @@ std::string value_text(const Figure& figure) {
   if (const auto* flag = std::get_if<bool>(&figure.value)) return *flag ? "yes" : "no";
   const uint64_t number = std::get<uint64_t>(figure.value);
   const std::string_view unit = figure.unit;
+  if (unit == "known") return number == 0 ? "not published" : std::to_string(number);
   if (unit == "KiB") return number == 0 ? "none" : util::human_bytes(number * 1024);
   if (unit == "bytes" && number >= 1024) return util::human_bytes(number);
   return fmt::format("{}{}{}", number, *figure.unit == '\0' ? "" : " ", figure.unit);
 }
 
+// "20.9 TFLOP/s"; "-" when nobody says.
+std::string rate_text(const model::Figure& figure, const char* unit) {
+  if (figure.source == model::Source::kNone) return "-";
+  constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P"};
+  double value = figure.per_second;
+  size_t prefix = 0;
+  for (; value >= 1000 && prefix + 1 < std::size(kPrefixes); ++prefix) value /= 1000;
+  return fmt::format("{:.{}f} {}{}/s", value,
+                     value < 10    ? 2
+                     : value < 100 ? 1
+                                   : 0,
+                     kPrefixes[prefix], unit);
+}
+
+const char* title_of(model::Level level) {
+  switch (level) {
+    case model::Level::kLds: return "LDS";
+    case model::Level::kScalarL1: return "scalar L1";
+    case model::Level::kL1: return "vector L1";
+    case model::Level::kGl1: return "GL1";
+    case model::Level::kL2: return "L2";
+    case model::Level::kL3: return "Infinity Cache";
+    case model::Level::kVram: return "VRAM";
+  }
+  return "";
+}
+
+std::string title_of(model::Rate rate) {
+  return fmt::format("{} {}", model::name_of(rate.pipe), model::name_of(rate.precision));
+}
+
+void print_peak(const std::string& title, const model::Ceiling& ceiling, const char* unit) {
+  fmt::print("  {:<18}{:<14}{:<14}{}\n", title, rate_text(ceiling.book, unit),
+             rate_text(ceiling.measured, unit), ceiling.book.basis);
+}
+
+void print_peaks(const model::Model& m, const model::Peaks& peaks, bool colour) {
+  const std::string title = m.nodes > 1 ? "Peaks of one GPU of the board" : "Peaks";
+  fmt::print("\n{}\n", util::styled(title, util::Style::kBold, colour));
+  fmt::print("  {:<18}{:<14}{:<14}{}\n", "", "BOOK", "MEASURED", "THE BOOK VALUE IS");
+  for (const model::ComputePeak& peak : peaks.compute)
+    print_peak(title_of(peak.rate), peak.ceiling,
+               peak.rate.precision == model::Precision::kI8 ? "op" : "FLOP");
+  for (const model::MemoryPeak& peak : peaks.memory)
+    print_peak(title_of(peak.level), peak.ceiling, "B");
+  if (!m.measured_source.empty())
+    fmt::print("  measured: {}\n", util::escape_control(m.measured_source));
+  if (peaks.latency.empty()) return;
+  fmt::print("\n{}\n", util::styled("Latency", util::Style::kBold, colour));
+  for (const model::Latency& latency : peaks.latency) {
+    const auto [least, most] = latency.cycles;
+    const std::string cycles =
+        least == most ? std::to_string(least) : fmt::format("{} to {}", least, most);
+    fmt::print("  {:<20}{} cycles of {} MHz\n", title_of(latency.level), cycles, latency.clock_mhz);
+  }
+  fmt::print("  measured: {}\n", util::escape_control(m.latency_source));
+}
+
+nlohmann::json json_of(const model::Figure& figure) {
+  if (figure.source == model::Source::kNone) return nullptr;
+  return {{"per_second", figure.per_second},
+          {"source", model::name_of(figure.source)},
+          {"basis", figure.basis}};
+}
+
+nlohmann::json json_of(const model::Peaks& peaks) {
+  nlohmann::json object = {{"compute", nlohmann::json::array()},
+                           {"memory", nlohmann::json::array()},
+                           {"latency", nlohmann::json::array()}};
+  for (const model::ComputePeak& peak : peaks.compute)
+    object["compute"].push_back({{"pipe", model::name_of(peak.rate.pipe)},
+                                 {"precision", model::name_of(peak.rate.precision)},
+                                 {"book", json_of(peak.ceiling.book)},
+                                 {"measured", json_of(peak.ceiling.measured)}});
+  for (const model::MemoryPeak& peak : peaks.memory)
+    object["memory"].push_back({{"level", model::name_of(peak.level)},
+                                {"book", json_of(peak.ceiling.book)},
+                                {"measured", json_of(peak.ceiling.measured)}});
+  for (const model::Latency& latency : peaks.latency)
+    object["latency"].push_back({{"level", model::name_of(latency.level)},
+                                 {"cycles_least", latency.cycles.least},
+                                 {"cycles_most", latency.cycles.most},
+                                 {"clock_mhz", latency.clock_mhz},
+                                 {"source", latency.source}});
+  return object;
+}
+
 int show_gpu(const Options& options) {
-  const Result<vgpu::Model> model = find_model(options.model);
+  const Result<model::Model> model = find_model(options.model);
   if (!model.ok()) return fail(model.error());
   const std::vector<Section> sections = sections_of(*model);
+  const model::Peaks peaks = model::peaks(*model);
 
   if (options.json) {
     nlohmann::json object = {{"model", model->name}};
@@ -97,6 +192,7 @@ int show_gpu(const Options& options) {
         std::visit([&](const auto& value) { object[figure.key] = value; }, figure.value);
       }
     }
+    object["peaks"] = json_of(peaks);
     object["quirks"] = model->quirks;
     fmt::print("{}\n", object.dump(2));
     return kDone;
@@ -109,6 +205,7 @@ int show_gpu(const Options& options) {
     for (const Figure& figure : section.figures)
       fmt::print("  {:<20}{}\n", figure.label, value_text(figure));
   }
+  print_peaks(*model, peaks, colour);
   if (!model->quirks.empty()) {
     fmt::print("\n{}\n", util::styled("Quirks: this model misreports or misbehaves on purpose",
                                       util::Style::kBold, colour));

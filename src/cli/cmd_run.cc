@@ -45,11 +45,11 @@ struct Options {
   std::vector<std::string> gpu_options;
 };
 
-Result<std::vector<vgpu::Model>> find_models(const std::vector<std::string>& names) {
-  std::vector<vgpu::Model> models;
+Result<std::vector<model::Model>> find_models(const std::vector<std::string>& names) {
+  std::vector<model::Model> models;
   for (const std::string& name : util::split(util::join(names, ","), ',')) {
     if (name.empty()) return errorf("--gpu: empty model name; write --gpu MODEL[,MODEL…]");
-    Result<vgpu::Model> model = find_model(name);
+    Result<model::Model> model = find_model(name);
     if (!model.ok()) return model.error();
     models.push_back(std::move(*model));
   }
@@ -95,7 +95,7 @@ Status set_driver_option(vgpu::Config& config, const std::string& text) {
                 util::join(known, ", ").c_str());
 }
 
-Result<vgpu::Config> make_config(const Options& options, std::vector<vgpu::Model> models,
+Result<vgpu::Config> make_config(const Options& options, std::vector<model::Model> models,
                                  const std::string& run_dir) {
   vgpu::Config config;
 #if defined(WT_SANITIZE_ADDRESS)
@@ -174,7 +174,7 @@ int fail_before(std::optional<Recording>& recording, const Error& error) {
 // Fills the run folder for the library that plays the GPUs.
 Result<vgpu::Config> prepare_gpus(const Options& options, const std::string& program,
                                   const std::string& run_dir) {
-  Result<std::vector<vgpu::Model>> models = find_models(options.gpus);
+  Result<std::vector<model::Model>> models = find_models(options.gpus);
   if (!models.ok()) return models.error();
   const std::string program_path = util::find_program(program);
   if (!program_path.empty() && !options.no_checks) {

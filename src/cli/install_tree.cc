@@ -50,12 +50,12 @@ Result<std::string> probe_program() {
   return errorf("%s: not found; build it (make) or reinstall wavetap", path.c_str());
 }
 
-Result<vgpu::Model> find_model(const std::string& name) {
+Result<model::Model> find_model(const std::string& name) {
   const std::string folder = models_folder();
-  if (name.find('/') != std::string::npos) return vgpu::load_model(folder, name);
-  const std::vector<std::string> known = vgpu::list_models(folder);
+  if (name.find('/') != std::string::npos) return model::load_model(folder, name);
+  const std::vector<std::string> known = model::list_models(folder);
   for (const std::string& candidate : known) {
-    if (candidate == name) return vgpu::load_model(folder, name);
+    if (candidate == name) return model::load_model(folder, name);
   }
   if (known.empty()) {
     return errorf(

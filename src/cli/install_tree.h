@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "vgpu/model.h"
+#include "model/model.h"
 
 namespace wavetap::cli {
 
@@ -35,6 +35,6 @@ Result<std::string> correct_library();
 Result<std::string> audit_library();
 
 // A model by the name or path the user gave. The error lists the known names, nearest first.
-Result<vgpu::Model> find_model(const std::string& name);
+Result<model::Model> find_model(const std::string& name);
 
 }  // namespace wavetap::cli

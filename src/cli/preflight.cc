@@ -26,8 +26,8 @@ Status check_library(const std::string& program, const ElfNeeds& needs, const ch
 }
 
 // ROCr refuses to start when it meets a GPU it has no name for.
-Status check_targets(const std::string& rocr, const std::vector<vgpu::Model>& models) {
-  for (const vgpu::Model& model : models) {
+Status check_targets(const std::string& rocr, const std::vector<model::Model>& models) {
+  for (const model::Model& model : models) {
     if (rocr_knows(rocr, model.target)) continue;
     const std::string release = doctor::first_rocm_release(model.target);
     return errorf("%s: the installed ROCr (%s) does not know %s; %s, or choose another model",
@@ -42,7 +42,7 @@ Status check_targets(const std::string& rocr, const std::vector<vgpu::Model>& mo
 // fail at the first launch on that device. Code for xnack+ does not run here: the models have xnack
 // off.
 Status check_code(const std::string& program, std::span<const std::byte> file,
-                  const std::vector<vgpu::Model>& models) {
+                  const std::vector<model::Model>& models) {
   if (std::getenv("HIP_VISIBLE_DEVICES") != nullptr ||
       std::getenv("ROCR_VISIBLE_DEVICES") != nullptr)
     return {};
@@ -52,7 +52,7 @@ Status check_code(const std::string& program, std::span<const std::byte> file,
     if (std::find(carried.begin(), carried.end(), object.target_id) == carried.end())
       carried.push_back(object.target_id);
   }
-  for (const vgpu::Model& model : models) {
+  for (const model::Model& model : models) {
     const bool has_code =
         std::any_of(carried.begin(), carried.end(), [&](const std::string& target_id) {
           return amd::parse_gfx_target(target_id) == model.target &&
@@ -71,7 +71,7 @@ Status check_code(const std::string& program, std::span<const std::byte> file,
 
 }  // namespace
 
-Status check_program(const std::string& program_path, const std::vector<vgpu::Model>& models,
+Status check_program(const std::string& program_path, const std::vector<model::Model>& models,
                      std::vector<Error>& warnings) {
   const Result<std::vector<std::byte>> file = util::read_file(program_path);
   if (!file.ok()) return {};  // execute-only programs exist; let it start

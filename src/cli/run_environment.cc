@@ -7,20 +7,19 @@
 
 #include "cli/command.h"
 #include "cli/install_tree.h"
-#include "cli/known_devices.h"
 #include "correct/corrections.h"
 #include "doctor/check.h"
 #include "doctor/correction_risk.h"
 #include "doctor/fix.h"
 #include "doctor/machine.h"
+#include "model/model.h"
 #include "util/text.h"
 #include "vgpu/config.h"
-#include "vgpu/model.h"
 
 namespace wavetap::cli {
 namespace {
 
-void apply_model_environment(const vgpu::Model& model) {
+void apply_model_environment(const model::Model& model) {
   const std::string setting(model.quirk("lie.environment"));
   const size_t equals = setting.find('=');
   if (equals == std::string::npos) return;
@@ -28,14 +27,15 @@ void apply_model_environment(const vgpu::Model& model) {
 }
 
 // The machine the program will see: this one, with the virtual GPUs in place of its own.
-doctor::Machine machine_with(const std::vector<vgpu::Model>& models) {
-  doctor::Machine machine = doctor::read_machine(doctor::Root(), known_devices());
+doctor::Machine machine_with(const std::vector<model::Model>& models) {
+  doctor::Machine machine =
+      doctor::read_machine(doctor::Root(), model::sound_models(models_folder()));
   // What getenv() gives now; /proc/self/environ does not follow setenv().
   for (doctor::Variable& variable : machine.environment.variables) {
     if (const char* value = std::getenv(variable.name.c_str())) variable.value = value;
   }
   if (models.empty()) return machine;
-  for (const vgpu::Model& model : models) {
+  for (const model::Model& model : models) {
     const std::string setting(model.quirk("lie.environment"));
     const std::string name = setting.substr(0, setting.find('='));
     const char* value = name.empty() ? nullptr : std::getenv(name.c_str());
@@ -46,7 +46,7 @@ doctor::Machine machine_with(const std::vector<vgpu::Model>& models) {
   vgpu::Config config;
   config.models = models;
   for (const vgpu::GpuPlace& place : vgpu::place_gpus(config)) {
-    const vgpu::Model& model = models[place.model];
+    const model::Model& model = models[place.model];
     doctor::Gpu gpu;
     gpu.node = place.node;
     gpu.target = model.target;
@@ -60,7 +60,7 @@ doctor::Machine machine_with(const std::vector<vgpu::Model>& models) {
   return machine;
 }
 
-void apply_safe_changes(const std::vector<vgpu::Model>& models) {
+void apply_safe_changes(const std::vector<model::Model>& models) {
   const doctor::Machine machine = machine_with(models);
   doctor::Findings findings;
   doctor::run_checks(machine, findings);
@@ -163,12 +163,12 @@ Result<std::string> apply_correction(const doctor::Machine& machine, const std::
 
 Result<std::string> prepare_environment(const std::vector<std::string>& gpus,
                                         const RunEnvironment& wanted) {
-  std::vector<vgpu::Model> models;
+  std::vector<model::Model> models;
   for (const std::string& name : util::split(util::join(gpus, ","), ',')) {
-    Result<vgpu::Model> model = name.empty() ? Result<vgpu::Model>(Error{}) : find_model(name);
+    Result<model::Model> model = name.empty() ? Result<model::Model>(Error{}) : find_model(name);
     if (model.ok()) models.push_back(std::move(*model));
   }
-  for (const vgpu::Model& model : models) apply_model_environment(model);
+  for (const model::Model& model : models) apply_model_environment(model);
   if (wanted.safe) apply_safe_changes(models);
   if (wanted.correct) return apply_correction(machine_with(models), *wanted.correct);
   return std::string();

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/known_devices.h"
+#include "cli/install_tree.h"
 #include "doctor/recorded_figures.h"
 #include "store/sqlite.h"
 #include "util/text.h"
@@ -71,7 +71,8 @@ analysis::Table correction_table(const doctor::RecordedTruth& truth) {
 void add_device_truth(const std::string& trace, analysis::Report& report) {
   const std::vector<doctor::RecordedFigure> figures = read_figures(trace);
   if (figures.empty()) return;
-  doctor::RecordedTruth truth = doctor::judge_recorded(figures, known_devices());
+  doctor::RecordedTruth truth =
+      doctor::judge_recorded(figures, model::sound_models(models_folder()));
   for (std::string& warning : truth.warnings) report.warnings.push_back(std::move(warning));
   for (std::string& note : truth.notes) report.notes.push_back(std::move(note));
   if (!truth.rows.empty()) report.tables.push_back(figure_table(truth));

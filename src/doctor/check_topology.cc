@@ -20,7 +20,7 @@ struct Difference {
 };
 
 std::vector<Difference> differences(const Gpu& gpu) {
-  const KnownDevice& known = *gpu.known;
+  const model::Model& known = *gpu.known;
   std::vector<Difference> found;
   const auto compare = [&](const char* figure, uint64_t driver, uint64_t published) {
     if (driver != published && published != 0)

@@ -18,7 +18,7 @@ void count_as_hip(bool has_wgps, uint32_t compute_units, const std::string* wgp_
 
 }  // namespace
 
-TrueFigures true_figures(const KnownDevice& device, const std::string* wgp_mode) {
+TrueFigures true_figures(const model::Model& device, const std::string* wgp_mode) {
   TrueFigures figures;
   count_as_hip(device.target.major >= 10, device.compute_units, wgp_mode, figures);
   figures.clock_mhz = device.engine_clock_mhz;

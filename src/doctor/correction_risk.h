@@ -19,7 +19,7 @@ struct TrueFigures {
 };
 
 // As published. `wgp_mode` is the value of GPU_ENABLE_WGP_MODE, null when it is not set.
-TrueFigures true_figures(const KnownDevice& device, const std::string* wgp_mode);
+TrueFigures true_figures(const model::Model& device, const std::string* wgp_mode);
 // As the driver gives them.
 TrueFigures true_figures(const Gpu& gpu, const std::string* wgp_mode);
 

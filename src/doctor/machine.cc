@@ -48,7 +48,7 @@ void read_memory(const Root& root, const std::string& node, Gpu& gpu) {
   }
 }
 
-std::vector<Gpu> read_gpus(const Root& root, const std::vector<KnownDevice>& known) {
+std::vector<Gpu> read_gpus(const Root& root, const std::vector<model::Model>& known) {
   std::vector<Gpu> gpus;
   for (const std::string& name : root.list(kNodes)) {
     const std::optional<uint64_t> number = util::parse_unsigned(name);
@@ -144,8 +144,8 @@ Gpu gpu_of_properties(uint32_t node, std::map<std::string, uint64_t> properties)
   return gpu;
 }
 
-void match_known(const std::vector<KnownDevice>& known, Gpu& gpu) {
-  for (const KnownDevice& device : known) {
+void match_known(const std::vector<model::Model>& known, Gpu& gpu) {
+  for (const model::Model& device : known) {
     if (device.device_id != gpu.device_id) continue;
     if (gpu.known == nullptr) gpu.known = &device;
     if (gpu.revision && *gpu.revision == device.revision) {
@@ -173,7 +173,7 @@ bool Identity::has_group(uint32_t gid) const {
   return std::find(gids.begin(), gids.end(), gid) != gids.end();
 }
 
-Machine read_machine(Root root, std::vector<KnownDevice> known_devices) {
+Machine read_machine(Root root, std::vector<model::Model> known_devices) {
   Machine machine{std::move(root), std::move(known_devices), {}, {}, {}, {}, {}, false, ""};
   machine.gpus = read_gpus(machine.root, machine.known_devices);
   machine.amd_display_devices = read_display_devices(machine.root);

@@ -12,25 +12,9 @@
 #include "amd/gfx_target.h"
 #include "doctor/environment.h"
 #include "doctor/root.h"
+#include "model/model.h"
 
 namespace wavetap::doctor {
-
-// The published figures of one GPU, from the model files.
-struct KnownDevice {
-  std::string name;  // "rx6800xt"
-  std::string marketing_name;
-  amd::GfxTarget target;
-  uint32_t device_id = 0;
-  uint32_t revision = 0;
-  uint32_t compute_units = 0;
-  uint32_t wave_size = 0;
-  uint32_t lds_kib = 0;
-  uint32_t engine_clock_mhz = 0;
-  uint32_t l2_kib = 0;
-  uint32_t l3_kib = 0;
-  uint64_t vram_bytes = 0;
-  uint32_t xccs = 1;
-};
 
 // One GPU node of the driver's topology.
 struct Gpu {
@@ -45,8 +29,8 @@ struct Gpu {
   std::string pci_folder;   // /sys/bus/pci/devices/0000:03:00.0
   uint64_t vram_bytes = 0;
   uint32_t l2_kib = 0;
-  const KnownDevice* known = nullptr;  // same chip; null when no model describes it
-  bool same_board = false;             // and the same product: all figures must agree
+  const model::Model* known = nullptr;  // same chip; null when no model describes it
+  bool same_board = false;              // and the same product: all figures must agree
 
   uint64_t property(const std::string& key) const {
     const auto found = properties.find(key);
@@ -61,8 +45,8 @@ struct Gpu {
 
 // A GPU by what the driver says of it: `properties` are those of its node.
 Gpu gpu_of_properties(uint32_t node, std::map<std::string, uint64_t> properties);
-// Finds it among the devices, by PCI id and revision. The list must outlive the GPU.
-void match_known(const std::vector<KnownDevice>& known, Gpu& gpu);
+// Finds it among the models, by PCI id and revision. The list must outlive the GPU.
+void match_known(const std::vector<model::Model>& known, Gpu& gpu);
 
 // Who asks: the process the doctor runs as, or the one whose /proc/self was copied.
 struct Identity {
@@ -74,7 +58,7 @@ struct Identity {
 
 struct Machine {
   Root root;
-  std::vector<KnownDevice> known_devices;
+  std::vector<model::Model> known_devices;  // model::sound_models()
   std::vector<Gpu> gpus;
   // PCI addresses of AMD display controllers, driver or not.
   std::vector<std::string> amd_display_devices;
@@ -89,7 +73,7 @@ struct Machine {
 };
 
 // Never fails: what cannot be read is empty, and the checks say so.
-Machine read_machine(Root root, std::vector<KnownDevice> known_devices);
+Machine read_machine(Root root, std::vector<model::Model> known_devices);
 
 // The target HSA_OVERRIDE_GFX_VERSION[_node] makes the runtime believe, if any. "10.3.0" ->
 // gfx1030.

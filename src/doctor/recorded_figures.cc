@@ -31,7 +31,7 @@ struct Recorded {
   std::vector<int64_t> gpu_ids;  // of machine.gpus
 };
 
-Gpu driver_gpu(const Fields& fields, const std::vector<KnownDevice>& known) {
+Gpu driver_gpu(const Fields& fields, const std::vector<model::Model>& known) {
   std::map<std::string, uint64_t> properties;
   uint64_t vram_bytes = 0;
   for (const auto& [name, value] : fields) {
@@ -67,7 +67,7 @@ LayerFigures layer_gpu(const Fields& fields, const std::string& pci) {
 }
 
 Recorded recorded_by(int64_t pid, const std::vector<RecordedFigure>& figures,
-                     const std::vector<KnownDevice>& known) {
+                     const std::vector<model::Model>& known) {
   Recorded out;
   out.machine.environment.known = true;
   out.truth.hsa = {"HSA", "HSA", "", {}};
@@ -158,7 +158,7 @@ void judge_corrections(const Recorded& recorded, const RecordedFigure& figure, R
 }  // namespace
 
 RecordedTruth judge_recorded(const std::vector<RecordedFigure>& figures,
-                             const std::vector<KnownDevice>& known) {
+                             const std::vector<model::Model>& known) {
   RecordedTruth out;
   std::vector<int64_t> pids;
   for (const RecordedFigure& figure : figures)

@@ -37,6 +37,6 @@ struct RecordedTruth {
 
 // Empty when all layers agree and nothing was corrected.
 RecordedTruth judge_recorded(const std::vector<RecordedFigure>& figures,
-                             const std::vector<KnownDevice>& known);
+                             const std::vector<model::Model>& known);
 
 }  // namespace wavetap::doctor

@@ -7,19 +7,23 @@
 namespace wavetap::doctor {
 namespace {
 
-const std::vector<KnownDevice> kKnown = {
-    {.name = "rx6800xt",
-     .marketing_name = "RX 6800 XT",
-     .target = {10, 3, 0},
-     .device_id = 0x73bf,
-     .revision = 0xc1,
-     .compute_units = 72,
-     .wave_size = 32,
-     .lds_kib = 64,
-     .engine_clock_mhz = 2575,
-     .l2_kib = 4096,
-     .vram_bytes = 16ull << 30},
-};
+model::Model rx6800xt() {
+  model::Model model;
+  model.name = "rx6800xt";
+  model.target = {10, 3, 0};
+  model.marketing_name = "RX 6800 XT";
+  model.device_id = 0x73bf;
+  model.revision = 0xc1;
+  model.compute_units = 72;
+  model.wave_size = 32;
+  model.lds_kib = 64;
+  model.engine_clock_mhz = 2575;
+  model.l2_kib = 4096;
+  model.vram_bytes = 16ull << 30;
+  return model;
+}
+
+const std::vector<model::Model> kKnown = {rx6800xt()};
 
 // A GPU as it is, in the layers a program meets. `bus` sets it apart from others.
 std::vector<RecordedFigure> sound(int64_t gpu = 0, unsigned bus = 3) {
@@ -103,7 +107,7 @@ TEST(RecordedFigures, JudgesTheOverrideOfEachProcess) {
   std::vector<RecordedFigure> figures = sound();
   change(figures, "driver", "gfx_target_version", "100301");
   figures.push_back({100, {}, "", "environment", "HSA_OVERRIDE_GFX_VERSION", "10.3.0", {}});
-  const std::vector<KnownDevice> nobody;
+  const std::vector<model::Model> nobody;
   const RecordedTruth safe = judge_recorded(figures, nobody);
   EXPECT_TRUE(safe.warnings.empty());
   EXPECT_NE(only(safe.notes).find("HSA_OVERRIDE_GFX_VERSION=10.3.0 is safe on gfx1031"),

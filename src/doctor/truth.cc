@@ -218,7 +218,7 @@ std::vector<FigureRow> figure_rows(const Machine& machine, const Truth& truth, c
   const LayerFigures* hsa = find_device(truth.hsa, gpu, only_one);
   const LayerFigures* hip = find_device(truth.hip, gpu, only_one);
   const LayerFigures* cuda = find_device(truth.cuda, gpu, only_one);
-  const KnownDevice* known = gpu.same_board ? gpu.known : nullptr;
+  const model::Model* known = gpu.same_board ? gpu.known : nullptr;
   std::vector<FigureRow> rows;
   const auto row = [&](const char* figure, const std::string& published, const std::string& driver,
                        auto get) {
@@ -229,8 +229,8 @@ std::vector<FigureRow> figure_rows(const Machine& machine, const Truth& truth, c
     rows.push_back(
         {figure, known != nullptr ? published : "-", driver, of(hsa), of(hip), of(cuda)});
   };
-  const KnownDevice none;
-  const KnownDevice& book = known != nullptr ? *known : none;
+  const model::Model none;
+  const model::Model& book = known != nullptr ? *known : none;
   const auto bytes = [](uint64_t value) {
     return value == 0 ? std::string("-") : util::human_bytes(value);
   };

@@ -75,7 +75,7 @@ std::string GpuPlace::pci_directory() const {
 std::vector<GpuPlace> place_gpus(const Config& config) {
   std::vector<GpuPlace> places;
   for (uint32_t m = 0; m < config.models.size(); ++m) {
-    const Model& model = config.models[m];
+    const model::Model& model = config.models[m];
     const std::string label = model.name + "#" + std::to_string(m);
     const uint64_t hive = model.nodes > 1 ? hash_of(label + "/hive") | 1 : 0;
     for (uint32_t die = 0; die < model.nodes && places.size() < kMaxGpus; ++die) {
@@ -101,7 +101,7 @@ std::vector<GpuPlace> place_gpus(const Config& config) {
 Status validate(const Config& config) {
   if (config.models.empty()) return errorf("--gpu: no model given; try `wavetap gpu list`");
   uint32_t gpus = 0;
-  for (const Model& model : config.models) gpus += model.nodes;
+  for (const model::Model& model : config.models) gpus += model.nodes;
   if (gpus > kMaxGpus) return errorf("--gpu: %u GPUs; at most %u are supported", gpus, kMaxGpus);
   if (config.kfd_minor < 1) return errorf("kfd_minor: 0; the driver interface starts at 1.1");
   return {};
@@ -112,7 +112,7 @@ Status write_run_dir(const std::string& dir, const Config& config) {
   if (!status.ok()) return status;
 
   std::string text = "version = " + std::to_string(kRunDirVersion) + "\n";
-  for (const Model& model : config.models) text += "gpu = " + model.name + "\n";
+  for (const model::Model& model : config.models) text += "gpu = " + model.name + "\n";
   Config copy = config;
   for_each_option([&](const char* key,
                       auto& value) { text += std::string(key) + " = " + to_text(value) + "\n"; },
@@ -175,7 +175,7 @@ Result<Config> read_run_dir(const std::string& dir) {
     const std::optional<std::string> model_text =
         sys::read_file(dir + "/models/" + std::to_string(i));
     if (!model_text) return errorf("%s/models/%zu: cannot read", dir.c_str(), i);
-    Result<Model> model = parse_model(names[i], *model_text);
+    Result<model::Model> model = model::parse_model(names[i], *model_text);
     if (!model.ok()) return model.error();
     config.models.push_back(std::move(*model));
   }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "vgpu/model.h"
+#include "model/model.h"
 
 namespace wavetap::vgpu {
 
@@ -23,7 +23,7 @@ inline constexpr uint32_t kRunDirVersion = 1;
 inline constexpr uint32_t kMaxGpus = 8;
 
 struct Config {
-  std::vector<Model> models;
+  std::vector<model::Model> models;
 
   // The engine
   uint64_t seed = 0;                   // non-zero: permuted workgroup and wave order

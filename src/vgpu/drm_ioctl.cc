@@ -71,7 +71,7 @@ int on_get_cap(Driver&, Gpu&, DrmGetCap& args) {
 }
 
 AmdgpuDeviceInfo device_info(const Gpu& gpu) {
-  const Model& m = gpu.reported;
+  const model::Model& m = gpu.reported;
   AmdgpuDeviceInfo info{};
   info.device_id = m.device_id;
   info.external_rev = m.external_revision;
@@ -147,7 +147,7 @@ AmdgpuHwIpInfo hw_ip_info(const Gpu& gpu, uint32_t kind) {
 }
 
 AmdgpuFirmwareInfo firmware_info(const Gpu& gpu, uint32_t kind) {
-  const Model& m = gpu.model;
+  const model::Model& m = gpu.model;
   const uint32_t version = kind == kFirmwareMec    ? m.mec_firmware
                            : kind == kFirmwareSdma ? m.sdma_firmware
                            : kind == kFirmwareSmc  ? m.smc_firmware

@@ -6,17 +6,17 @@
 #include <string>
 
 #include "emu/engine.h"
+#include "model/model.h"
 #include "vgpu/address_space.h"
-#include "vgpu/model.h"
 
 namespace wavetap::vgpu {
 
 // Created once when the driver starts, never destroyed: the application may submit work from atexit
 // handlers. Fields are constant after creation; the address space locks itself.
 struct Gpu {
-  Model model;  // what the chip is
+  model::Model model;  // what the chip is
   // What the driver says it is: the same, but for models that lie on purpose.
-  Model reported;
+  model::Model reported;
   bool hangs = false;            // `fault.hang`: no kernel ever ends
   bool corrupts_copies = false;  // `fault.sdma`: the copy engine damages what it copies
   uint32_t index = 0;            // 0-based among the GPUs

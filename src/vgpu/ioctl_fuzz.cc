@@ -31,8 +31,8 @@ constexpr char kModel[] =
 Driver* the_driver() {
   static Driver* const driver = [] {
     Config config;
-    config.models.push_back(*parse_model("fuzz", kModel));
-    config.models.push_back(*parse_model("fuzz", kModel));
+    config.models.push_back(*model::parse_model("fuzz", kModel));
+    config.models.push_back(*model::parse_model("fuzz", kModel));
     config.svm = true;
     config.threads = 1;
     int error = 0;

@@ -34,7 +34,7 @@ const char* link_speed(uint32_t generation) {
   return kSpeeds[generation];
 }
 
-void write_identity(TreeWriter& tree, const std::string& pci, const Model& m,
+void write_identity(TreeWriter& tree, const std::string& pci, const model::Model& m,
                     const GpuPlace& place) {
   tree.file(pci + "/uevent",
             format("DRIVER=amdgpu\nPCI_CLASS=%s\nPCI_ID=1002:%04X\nPCI_SUBSYS_ID=%04X:%04X\nPCI_"
@@ -67,7 +67,7 @@ void write_identity(TreeWriter& tree, const std::string& pci, const Model& m,
   }
 }
 
-void write_clocks(TreeWriter& tree, const std::string& pci, const Model& m) {
+void write_clocks(TreeWriter& tree, const std::string& pci, const model::Model& m) {
   const uint32_t memory_low = m.vram_type == 6 ? m.memory_clock_mhz / 4 : 96;
   tree.file(pci + "/pp_dpm_sclk", clock_table(500, m.engine_clock_mhz));
   tree.file(pci + "/pp_dpm_mclk", clock_table(memory_low, m.memory_clock_mhz));
@@ -90,7 +90,8 @@ void write_clocks(TreeWriter& tree, const std::string& pci, const Model& m) {
   tree.file(pci + "/pcie_replay_count", "0\n");
 }
 
-void write_memory(TreeWriter& tree, const std::string& pci, const Config& config, const Model& m) {
+void write_memory(TreeWriter& tree, const std::string& pci, const Config& config,
+                  const model::Model& m) {
   const auto bytes = [&](const char* name, uint64_t value) {
     tree.file(pci + "/" + name, std::to_string(value) + "\n");
   };
@@ -123,7 +124,7 @@ void write_memory(TreeWriter& tree, const std::string& pci, const Config& config
   }
 }
 
-void write_firmware(TreeWriter& tree, const std::string& pci, const Model& m) {
+void write_firmware(TreeWriter& tree, const std::string& pci, const model::Model& m) {
   const auto firmware = [&](const char* name, uint32_t version) {
     tree.file(pci + "/fw_version/" + name + "_fw_version", format("0x%08x\n", version));
   };
@@ -137,7 +138,7 @@ void write_firmware(TreeWriter& tree, const std::string& pci, const Model& m) {
     firmware(name, 0);
 }
 
-void write_sensors(TreeWriter& tree, const std::string& pci, const Model& m,
+void write_sensors(TreeWriter& tree, const std::string& pci, const model::Model& m,
                    const GpuPlace& place) {
   const std::string hwmon = pci + "/hwmon/hwmon" + std::to_string(100 + place.index);
   const auto value = [&](const char* name, long long number) {
@@ -207,7 +208,7 @@ void write_drm(TreeWriter& tree, const std::string& pci, const GpuPlace& place) 
 }  // namespace
 
 void write_device(TreeWriter& tree, const Config& config, const GpuPlace& place) {
-  const Model m = config.models[place.model].as_reported();
+  const model::Model m = config.models[place.model].as_reported();
   const std::string pci = "/sys/devices/" + place.pci_directory();
   write_identity(tree, pci, m, place);
   write_clocks(tree, pci, m);

@@ -112,7 +112,7 @@ void write_caches(TreeWriter& tree, uint32_t node, const std::vector<Cache>& cac
 
 // One entry per kind of cache, with the number of CUs that share an instance, in the driver's
 // order: runtimes that know one size per level take the first of it, which is the vector cache.
-std::vector<Cache> caches_of(const Model& m) {
+std::vector<Cache> caches_of(const model::Model& m) {
   const uint32_t line = m.cache_line_bytes;
   std::vector<Cache> caches = {{1, m.l1_vector_kib, kCacheData | kCacheGpu, 1, line}};
   if (m.l1_instruction_kib != 0)
@@ -184,14 +184,14 @@ void write_cpu_node(TreeWriter& tree, const Config& config, const std::vector<Gp
 }
 
 // MB/s in one direction.
-uint64_t pcie_bandwidth(const Model& m) {
+uint64_t pcie_bandwidth(const model::Model& m) {
   static constexpr uint64_t kPerLane[] = {0, 250, 500, 985, 1969, 3938, 7563};
   return kPerLane[m.pcie_generation] * m.pcie_lanes;
 }
 
 void write_gpu_node(TreeWriter& tree, const Config& config, const std::vector<GpuPlace>& places,
                     const GpuPlace& place) {
-  const Model m = config.models[place.model].as_reported();
+  const model::Model m = config.models[place.model].as_reported();
   const std::vector<Cache> caches = caches_of(m);
   std::vector<Link> links = {{0, kLinkPcie, kWeightPcie, pcie_bandwidth(m)}};
   std::vector<Link> peers;

@@ -18,7 +18,7 @@ namespace wavetap::vgpu {
 inline Config config_of(std::initializer_list<const char*> models) {
   Config config;
   for (const char* name : models) {
-    Result<Model> model = load_model(WT_SOURCE_DIR "/models", name);
+    Result<model::Model> model = model::load_model(WT_SOURCE_DIR "/models", name);
     EXPECT_TRUE(model.ok()) << model.error().message;
     if (model.ok()) config.models.push_back(std::move(*model));
   }

@@ -1,4 +1,4 @@
-#include "vgpu/model.h"
+#include "model/model.h"
 
 #include <fstream>
 #include <iterator>
@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace wavetap::vgpu {
+namespace wavetap::model {
 namespace {
 
 using ::testing::HasSubstr;
@@ -95,6 +95,13 @@ TEST(Model, ContinuesItsBaseAndReportsItsLies) {
   EXPECT_TRUE(base->quirk("fault.hang").empty());
 }
 
+TEST(Model, SoundModelsAreThoseThatDoNotMisbehave) {
+  const std::vector<Model> models = sound_models(kModels);
+  EXPECT_LT(models.size(), list_models(kModels).size());
+  EXPECT_GE(models.size(), 7u);
+  for (const Model& model : models) EXPECT_TRUE(model.quirks.empty()) << model.name;
+}
+
 TEST(Model, NamesFileLineAndKeyOfAMistake) {
   EXPECT_THAT(error_of("target = gfx90a\nwaves = 8\n"),
               HasSubstr("test.gpu:2: `waves = 8` is not a key"));
@@ -116,6 +123,27 @@ TEST(Model, RefusesFiguresThatContradictEachOther) {
               HasSubstr("neither 32 nor 64"));
   EXPECT_THAT(error_of(std::string(kSmallest) + "compute_units = 1\nsimds_per_cu = 2\n"),
               HasSubstr("fewer than 4 SIMDs"));
+}
+
+TEST(Model, KnowsMeasuredFiguresAndLatencies) {
+  const Result<Model> model = parse_model(
+      "test", std::string(kSmallest) +
+                  "peak.l3 = 17200\nmeasured.vram = 900\nmeasured.matrix.f16 = 100\n"
+                  "measured.source = somebody\nlatency.l2 = 200-300\nlatency.source = us\n");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_EQ(model->published_gb_s.at(Level::kL3), 17200u);
+  EXPECT_EQ(model->measured_gb_s.at(Level::kVram), 900u);
+  EXPECT_EQ(model->measured_gops.at(Rate{Pipe::kMatrix, Precision::kF16}), 100u);
+  EXPECT_EQ(model->latency.at(Level::kL2).most, 300u);
+  const std::string smallest(kSmallest);
+  EXPECT_THAT(error_of(smallest + "measured.vram = 9\n"), HasSubstr("no `measured.source`"));
+  EXPECT_THAT(error_of(smallest + "latency.l2 = 9\n"), HasSubstr("no `latency.source`"));
+  EXPECT_THAT(error_of(smallest + "latency.l2 = 9-8\n"), HasSubstr("is not cycles"));
+  EXPECT_THAT(error_of(smallest + "latency.l2 = 9-\n"), HasSubstr("is not cycles"));
+  EXPECT_THAT(error_of(smallest + "measured.l9 = 9\n"), HasSubstr("is not a key"));
+  EXPECT_THAT(error_of(smallest + "measured.vector.f99 = 9\n"), HasSubstr("is not a key"));
+  EXPECT_THAT(error_of(smallest + "peak.vector.f32 = 9\n"), HasSubstr("is not a key"));
+  EXPECT_THAT(error_of(smallest + "measured.l2 = 0\n"), HasSubstr("is not a number"));
 }
 
 TEST(Model, ListsWhatExistsWhenANameIsWrong) {
@@ -140,4 +168,4 @@ TEST(Model, EveryKeyOfTheShippedModelsIsDocumented) {
 }
 
 }  // namespace
-}  // namespace wavetap::vgpu
+}  // namespace wavetap::model

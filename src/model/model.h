@@ -14,8 +14,19 @@
 
 #include "amd/gfx_target.h"
 #include "base/result.h"
+#include "model/figures.h"
 
-namespace wavetap::vgpu {
+namespace wavetap::model {
+
+// AMDGPU_VRAM_TYPE_*.
+inline constexpr uint32_t kVramHbm = 6;
+inline constexpr uint32_t kVramGddr6 = 9;
+
+// How long an access takes; a range where sources or accesses differ.
+struct Cycles {
+  uint32_t least = 0;
+  uint32_t most = 0;
+};
 
 // Plain values, freely copied. A model with `nodes` > 1 (a board with several dies) stands for that
 // many GPUs of the topology, each with these figures, linked by xGMI.
@@ -49,7 +60,8 @@ struct Model {
   uint32_t gds_kib = 0;
   uint32_t scratch_slots_per_cu = 32;
   uint32_t global_wave_sync = 64;    // 0: no cooperative queues
-  uint32_t engine_clock_mhz = 1000;  // peak
+  uint32_t engine_clock_mhz = 1000;  // peak, as the driver reports it
+  uint32_t boost_clock_mhz = 0;      // at which the vendor quotes peaks; 0: engine_clock_mhz
   uint32_t render_backends = 16;
 
   // Caches, KiB; 0: absent
@@ -61,12 +73,16 @@ struct Model {
   uint32_t l2_kib = 4096;             // per XCC
   uint32_t l3_kib = 0;                // Infinity Cache, per node
   uint32_t cache_line_bytes = 128;
+  uint32_t l1_line_bytes = 0;  // of the vector L1 where it differs; 0: cache_line_bytes
+  uint32_t l2_channels = 0;    // per XCC; 0: not published
+  uint32_t l2_ways = 0;        // 0: not published
 
   // Memory
   uint64_t vram_bytes = 0;  // of a node
   uint32_t vram_width_bits = 256;
   uint32_t memory_clock_mhz = 1000;
-  uint32_t vram_type = 9;  // AMDGPU_VRAM_TYPE_*: 6 HBM, 9 GDDR6
+  uint32_t vram_transfers_per_clock = 0;  // 0: from the type
+  uint32_t vram_type = kVramGddr6;
   std::string vram_vendor = "samsung";
 
   // Engines
@@ -89,11 +105,31 @@ struct Model {
   uint32_t idle_power_w = 0;
   uint32_t idle_temperature_c = 40;
 
+  // Ceilings that the figures above do not give; see peaks.h. GB and Gop: 10^9.
+  std::map<Level, uint64_t> published_gb_s;  // keys `peak.LEVEL`
+  std::map<Level, uint64_t> measured_gb_s;   // keys `measured.LEVEL`
+  std::map<Rate, uint64_t> measured_gops;    // keys `measured.PIPE.PRECISION`
+  std::string measured_source;
+  std::map<Level, Cycles> latency;  // keys `latency.LEVEL`
+  std::string latency_source;
+  uint32_t latency_clock_mhz = 0;  // 0: engine_clock_mhz
+
   // Keys `fault.*` and `lie.*`: a model that misbehaves or misreports on purpose.
   std::map<std::string, std::string> quirks;
 
   uint32_t simd_count() const { return compute_units * simds_per_cu; }
   uint32_t shader_arrays() const { return shader_engines * shader_arrays_per_engine; }
+  uint32_t book_clock_mhz() const {
+    return boost_clock_mhz != 0 ? boost_clock_mhz : engine_clock_mhz;
+  }
+  uint32_t vector_line_bytes() const {
+    return l1_line_bytes != 0 ? l1_line_bytes : cache_line_bytes;
+  }
+  // Bits per pin and memory clock.
+  uint32_t vram_transfers() const {
+    if (vram_transfers_per_clock != 0) return vram_transfers_per_clock;
+    return vram_type == kVramGddr6 ? 16 : 2;
+  }
   // The value of a `fault.*` or `lie.*` key; empty when the model has none.
   std::string_view quirk(const std::string& key) const;
   // The figures the driver reports: the true ones, but for every KEY that a `lie.KEY` replaces.
@@ -112,4 +148,8 @@ Result<Model> load_model(const std::string& directory, const std::string& name);
 // The names of the models in a directory, sorted.
 std::vector<std::string> list_models(const std::string& directory);
 
-}  // namespace wavetap::vgpu
+// The models in a directory that describe a real product: none of those that misbehave on purpose,
+// none that cannot be read.
+std::vector<Model> sound_models(const std::string& directory);
+
+}  // namespace wavetap::model

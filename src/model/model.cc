@@ -1,7 +1,7 @@
 // Reading model files. The keys are one table: name, where the value goes, its limits; parsing,
 // checking and the list in docs/gpu-models.md follow from it (model_test.cc checks that the
 // document names every key).
-#include "vgpu/model.h"
+#include "model/model.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,7 +9,7 @@
 
 #include "base/sys_files.h"
 
-namespace wavetap::vgpu {
+namespace wavetap::model {
 namespace {
 
 constexpr uint32_t kAnyU32 = 0xffffffffu;
@@ -53,6 +53,7 @@ constexpr NumberKey kNumbers[] = {
     {"scratch_slots_per_cu",      &Model::scratch_slots_per_cu,     1, 64},
     {"global_wave_sync",          &Model::global_wave_sync,         0, 64},
     {"engine_clock_mhz",          &Model::engine_clock_mhz,         1, 10000},
+    {"boost_clock_mhz",           &Model::boost_clock_mhz,          0, 10000},
     {"render_backends",           &Model::render_backends,          0, 1024},
     {"cache.l1_vector_kib",       &Model::l1_vector_kib,            1, 1024},
     {"cache.l1_instruction_kib",  &Model::l1_instruction_kib,       0, 1024},
@@ -62,8 +63,12 @@ constexpr NumberKey kNumbers[] = {
     {"cache.l2_kib",              &Model::l2_kib,                   1, 1 << 20},
     {"cache.l3_kib",              &Model::l3_kib,                   0, 1 << 20},
     {"cache.line_bytes",          &Model::cache_line_bytes,         32, 256},
+    {"cache.l1_line_bytes",       &Model::l1_line_bytes,            0, 256},
+    {"cache.l2_channels",         &Model::l2_channels,              0, 1024},
+    {"cache.l2_ways",             &Model::l2_ways,                  0, 1024},
     {"vram.width_bits",           &Model::vram_width_bits,          32, 16384},
     {"vram.clock_mhz",            &Model::memory_clock_mhz,         1, 10000},
+    {"vram.transfers_per_clock",  &Model::vram_transfers_per_clock, 0, 64},
     {"vram.type",                 &Model::vram_type,                0, 32},
     {"sdma_engines",              &Model::sdma_engines,             0, 16},
     {"sdma_xgmi_engines",         &Model::sdma_xgmi_engines,        0, 16},
@@ -77,13 +82,16 @@ constexpr NumberKey kNumbers[] = {
     {"power.cap_w",               &Model::power_cap_w,              0, 5000},
     {"power.idle_w",              &Model::idle_power_w,             0, 5000},
     {"temperature.idle_c",        &Model::idle_temperature_c,       0, 150},
+    {"latency.clock_mhz",         &Model::latency_clock_mhz,        0, 10000},
 };
 
 constexpr TextKey kTexts[] = {
-    {"marketing_name", &Model::marketing_name},
-    {"market",         &Model::market},
-    {"vbios",          &Model::vbios},
-    {"vram.vendor",    &Model::vram_vendor},
+    {"marketing_name",  &Model::marketing_name},
+    {"market",          &Model::market},
+    {"vbios",           &Model::vbios},
+    {"vram.vendor",     &Model::vram_vendor},
+    {"measured.source", &Model::measured_source},
+    {"latency.source",  &Model::latency_source},
 };
 
 constexpr FlagKey kFlags[] = {
@@ -104,6 +112,42 @@ bool parse_number(std::string_view text, uint64_t* value) {
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), *value, hex ? 16 : 10);
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+// `48` or `48-50`.
+bool parse_cycles(std::string_view text, Cycles* cycles) {
+  const size_t dash = text.find('-');
+  uint64_t least = 0;
+  uint64_t most = 0;
+  if (!parse_number(text.substr(0, dash), &least)) return false;
+  if (dash == std::string_view::npos) most = least;
+  if (dash != std::string_view::npos && !parse_number(text.substr(dash + 1), &most)) return false;
+  if (least == 0 || most < least || most > 100'000) return false;
+  *cycles = {.least = static_cast<uint32_t>(least), .most = static_cast<uint32_t>(most)};
+  return true;
+}
+
+constexpr char kNotAKey[] = "is not a key of a model";
+
+// Keys whose last part names a level of memory or a pipe: `peak.`, `measured.`, `latency.`.
+std::string set_figure(Model& model, std::string_view key, std::string_view value) {
+  const size_t dot = key.find('.');
+  const std::string_view table = key.substr(0, dot);
+  const std::string_view name = dot == std::string_view::npos ? "" : key.substr(dot + 1);
+  const std::optional<Level> level = parse_level(name);
+  if (table == "latency" && level)
+    return parse_cycles(value, &model.latency[*level]) ? "" : "is not cycles such as 48 or 48-50";
+  const std::optional<Rate> rate = table == "measured" ? parse_rate(name) : std::nullopt;
+  if ((table != "peak" && table != "measured") || (!level && !rate)) return kNotAKey;
+  uint64_t number = 0;
+  if (!parse_number(value, &number) || number == 0 || number > 100'000'000)
+    return "is not a number from 1 to 100000000";
+  if (rate) {
+    model.measured_gops[*rate] = number;
+  } else {
+    (table == "peak" ? model.published_gb_s : model.measured_gb_s)[*level] = number;
+  }
+  return {};
 }
 
 // One `key = value`. Empty on success, else what is wrong with it.
@@ -145,7 +189,7 @@ std::string set_key(Model& model, std::string_view key, std::string_view value) 
     model.*entry.field = static_cast<uint32_t>(number);
     return {};
   }
-  return "is not a key of a model";
+  return set_figure(model, key, value);
 }
 
 // The model named by a first line `base = NAME`, comments aside; empty when there is none.
@@ -183,6 +227,10 @@ std::string inconsistency(const Model& m) {
     return "has more compute units than its shader arrays hold";
   if (m.compute_units % m.xccs != 0) return "has compute units that do not divide among its XCCs";
   if (m.shader_engines % m.xccs != 0) return "has shader engines that do not divide among its XCCs";
+  if (m.measured_source.empty() && !(m.measured_gb_s.empty() && m.measured_gops.empty()))
+    return "has measured figures and no `measured.source`";
+  if (m.latency_source.empty() && !m.latency.empty())
+    return "has latencies and no `latency.source`";
   return {};
 }
 
@@ -273,4 +321,13 @@ std::vector<std::string> list_models(const std::string& directory) {
   return names;
 }
 
-}  // namespace wavetap::vgpu
+std::vector<Model> sound_models(const std::string& directory) {
+  std::vector<Model> models;
+  for (const std::string& name : list_models(directory)) {
+    Result<Model> model = load_model(directory, name);
+    if (model.ok() && model->quirks.empty()) models.push_back(std::move(*model));
+  }
+  return models;
+}
+
+}  // namespace wavetap::model
