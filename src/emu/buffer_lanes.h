@@ -16,7 +16,7 @@ struct BufferLanes {
   uint64_t mask = 0;
   uint32_t soffset = 0;
   uint32_t index[L];
-  uint32_t offset[L];
+  uint64_t offset[L];  // of the element; its parts follow
 
   uint64_t address(int lane, uint32_t skip = 0) const {
     return buffer.base + soffset + buffer.place(index[lane], offset[lane] + skip);
@@ -37,11 +37,15 @@ BufferLanes<L> read_buffer_lanes(Wave& wave, const isa::Inst& inst) {
   const uint32_t* row = inst.idxen || inst.offen ? wave.vrow(inst.vaddr.index) : nullptr;
   const uint32_t* index = inst.idxen ? row : nullptr;
   const uint32_t* offset = inst.offen ? row + (inst.idxen ? L : 0) : nullptr;
-  const auto immediate = static_cast<uint32_t>(inst.offset);
+  const auto immediate = static_cast<uint64_t>(inst.offset);
   for (int lane = 0; lane < L; ++lane) {
     lanes.index[lane] = (index != nullptr ? index[lane] : 0) +
                         (lanes.buffer.add_tid ? static_cast<uint32_t>(lane) : 0);
-    lanes.offset[lane] = (offset != nullptr ? offset[lane] : 0) + immediate;
+    // Sums have more than 32 bits, so that an offset of -1 keeps every part of an element out of
+    // the buffer: Tensile's kernels switch lanes off that way. Scratch is different, a negative
+    // offset in a VGPR and a positive immediate are valid there.
+    const uint64_t sum = (offset != nullptr ? offset[lane] : 0) + immediate;
+    lanes.offset[lane] = lanes.buffer.swizzled ? static_cast<uint32_t>(sum) : sum;
   }
   return lanes;
 }
@@ -66,9 +70,8 @@ bool move_element(Wave& wave, const BufferLanes<L>& lanes, int lane, std::byte* 
   for (uint32_t done = 0; done < size_bytes; done += part) {
     part = std::min(size_bytes - done, 4u);
     if (lanes.buffer.swizzled) {
-      const uint32_t room =
-          lanes.buffer.element_bytes - (lanes.offset[lane] + done) % lanes.buffer.element_bytes;
-      part = std::min(part, room);
+      const uint64_t inside = (lanes.offset[lane] + done) % lanes.buffer.element_bytes;
+      part = std::min(part, lanes.buffer.element_bytes - static_cast<uint32_t>(inside));
     }
     if (lanes.excludes(lane, done, part)) {
       if (!write) std::memset(element + done, 0, part);

@@ -44,7 +44,7 @@ struct BufferResource {
   uint8_t out_of_range = 3;  // gfx10's OOB_SELECT; gfx9's single rule is 3, raw
 
   // Byte of the buffer before base and soffset are added.
-  uint64_t place(uint32_t index, uint32_t offset) const {
+  uint64_t place(uint32_t index, uint64_t offset) const {
     if (!swizzled) return uint64_t{index} * stride + offset;
     return (uint64_t{index / index_stride} * stride + offset / element_bytes * element_bytes) *
                index_stride +
@@ -52,10 +52,9 @@ struct BufferResource {
   }
 
   // Whether an access is outside the buffer: it then reads zero, or writes nothing.
-  bool excludes(uint32_t index, uint32_t offset, uint32_t soffset, uint32_t size_bytes) const {
+  bool excludes(uint32_t index, uint64_t offset, uint32_t soffset, uint32_t size_bytes) const {
     switch (out_of_range) {
-      case 0:
-        return index >= num_records || (stride != 0 && uint64_t{offset} + size_bytes > stride);
+      case 0: return index >= num_records || (stride != 0 && offset + size_bytes > stride);
       case 1: return index >= num_records;
       case 2: return num_records == 0;
       default: break;

@@ -96,6 +96,9 @@ void check(const Shape& shape, const Buffer& buffer, const SweepFields& fields, 
             // Consecutive.
             if (round == 2 && buffer.stride == 0)
               offset = static_cast<uint32_t>(lane) * static_cast<uint32_t>(name.bytes);
+            // Right before the end of all addresses: nothing of the element may wrap around.
+            if (buffer.stride == 0 && !buffer.swizzled && random() % 4 == 0)
+              offset = 0u - 1 - static_cast<uint32_t>(random() % 24);
             if (!unaligned) offset = offset / 8 * 8;
             if (fields.idxen) machine.set_v(2, lane, index);
             if (fields.offen) machine.set_v(fields.idxen ? 3 : 2, lane, offset);
