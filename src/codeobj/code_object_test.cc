@@ -30,7 +30,7 @@ TEST_F(TestCodeObject, KnowsItsTarget) {
 }
 
 TEST_F(TestCodeObject, KernelsHaveDescriptorsAndCode) {
-  ASSERT_EQ(object_->kernels().size(), 2u);
+  ASSERT_EQ(object_->kernels().size(), 3u);
   const Kernel* twice = object_->find_kernel("_Z5twicePf");
   ASSERT_NE(twice, nullptr);
   EXPECT_EQ(twice->code.size(), 44u);
@@ -72,6 +72,15 @@ TEST_F(TestCodeObject, MetadataDescribesTheKernel) {
   EXPECT_EQ(kernel.args[1].size_bytes, 4u);
   EXPECT_TRUE(kernel.args[1].is_hidden());
   EXPECT_FALSE(object_->find_kernel("plain")->has_metadata);
+}
+
+TEST_F(TestCodeObject, EveryNoteDescribesItsKernels) {
+  const Kernel* second = object_->find_kernel("second");
+  ASSERT_NE(second, nullptr);
+  EXPECT_TRUE(second->has_metadata);
+  EXPECT_EQ(second->kernarg_bytes, 16u);
+  ASSERT_EQ(second->args.size(), 1u);
+  EXPECT_EQ(second->args[0].name, "size");
 }
 
 TEST_F(TestCodeObject, AddressesHaveFunctionsAndLines) {

@@ -13,20 +13,23 @@ namespace {
 
 constexpr uint32_t kNoteMetadata = 32;  // NT_AMDGPU_METADATA
 
-std::span<const std::byte> find_note(std::span<const std::byte> notes) {
+// Adds every metadata note that can be read. The linker keeps one per object it was given, each
+// with the kernels of that object: rocBLAS's files hold dozens.
+void read_notes(std::span<const std::byte> notes, std::vector<MsgpackValue>& out) {
   ByteCursor cursor(notes);
   while (true) {
     const std::optional<uint32_t> name_bytes = cursor.take<uint32_t>();
     const std::optional<uint32_t> desc_bytes = cursor.take<uint32_t>();
     const std::optional<uint32_t> type = cursor.take<uint32_t>();
-    if (!type) return {};
+    if (!type) return;
     const auto name = cursor.take_bytes(*name_bytes);
-    if (!name || !cursor.skip((4 - *name_bytes % 4) % 4)) return {};
+    if (!name || !cursor.skip((4 - *name_bytes % 4) % 4)) return;
     const auto desc = cursor.take_bytes(*desc_bytes);
-    if (!desc) return {};
+    if (!desc) return;
     const std::string_view text(reinterpret_cast<const char*>(name->data()), name->size());
-    if (*type == kNoteMetadata && text.starts_with("AMDGPU")) return *desc;
-    if (!cursor.skip((4 - *desc_bytes % 4) % 4)) return {};
+    if (*type == kNoteMetadata && text.starts_with("AMDGPU"))
+      if (std::optional<MsgpackValue> root = parse_msgpack(*desc)) out.push_back(std::move(*root));
+    if (!cursor.skip((4 - *desc_bytes % 4) % 4)) return;
   }
 }
 
@@ -48,30 +51,29 @@ uint32_t count_of(const MsgpackValue& map, std::string_view name) {
 
 std::unordered_map<std::string_view, const MsgpackValue*> Metadata::kernels() const {
   std::unordered_map<std::string_view, const MsgpackValue*> by_symbol;
-  const MsgpackValue* list = root.find("amdhsa.kernels");
-  if (list == nullptr) return by_symbol;
-  for (const MsgpackValue& kernel : list->items) {
-    const MsgpackValue* symbol = kernel.find(".symbol");
-    if (symbol == nullptr) continue;
-    std::string_view text = symbol->text;
-    if (text.ends_with(".kd")) text.remove_suffix(3);
-    by_symbol.emplace(text, &kernel);
+  for (const MsgpackValue& note : notes) {
+    const MsgpackValue* list = note.find("amdhsa.kernels");
+    if (list == nullptr) continue;
+    for (const MsgpackValue& kernel : list->items) {
+      const MsgpackValue* symbol = kernel.find(".symbol");
+      if (symbol == nullptr) continue;
+      std::string_view text = symbol->text;
+      if (text.ends_with(".kd")) text.remove_suffix(3);
+      by_symbol.emplace(text, &kernel);
+    }
   }
   return by_symbol;
 }
 
 std::optional<Metadata> metadata_of(const ElfView& elf) {
-  std::span<const std::byte> note;
-  for (const ElfSegment& segment : elf.segments())
-    if (note.empty() && segment.type == PT_NOTE) note = find_note(segment.bytes);
-  for (const ElfSection& section : elf.sections())
-    if (note.empty() && section.type == SHT_NOTE) note = find_note(section.bytes);
-  if (note.empty()) return std::nullopt;
-  std::optional<MsgpackValue> root = parse_msgpack(note);
-  if (!root) return std::nullopt;
   Metadata metadata;
-  metadata.target_id = target_id_of_entry(text_of(root->find("amdhsa.target")));
-  metadata.root = std::move(*root);
+  for (const ElfSegment& segment : elf.segments())
+    if (segment.type == PT_NOTE) read_notes(segment.bytes, metadata.notes);
+  if (metadata.notes.empty())
+    for (const ElfSection& section : elf.sections())
+      if (section.type == SHT_NOTE) read_notes(section.bytes, metadata.notes);
+  if (metadata.notes.empty()) return std::nullopt;
+  metadata.target_id = target_id_of_entry(text_of(metadata.notes[0].find("amdhsa.target")));
   return metadata;
 }
 

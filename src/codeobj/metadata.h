@@ -1,10 +1,12 @@
-// The metadata note of a code object. Private to codeobj/.
+// The metadata notes of a code object: one, or one per object it was linked from. Private to
+// codeobj/.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "codeobj/code_object.h"
 #include "codeobj/elf.h"
@@ -13,7 +15,7 @@
 namespace wavetap::codeobj {
 
 struct Metadata {
-  MsgpackValue root;
+  std::vector<MsgpackValue> notes;
   std::string target_id;  // of "amdhsa.target"; empty before version 4
 
   // The descriptions of all kernels by symbol, without ".kd". They point into this.
