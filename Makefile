@@ -18,7 +18,7 @@ CCACHE := $(shell command -v ccache)
 LAUNCHER := $(if $(CCACHE),-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 CTEST := ctest --output-on-failure --no-tests=error -j $(JOBS)
 
-.PHONY: all packages bench-packages sanitize-packages configure build demo test bench test-stacks test-asan test-tsan fuzz \
+.PHONY: all packages bench-packages sanitize-packages configure build demo test bench test-stacks test-suites test-asan test-tsan fuzz \
         install clean help
 .DEFAULT_GOAL := all
 
@@ -56,6 +56,13 @@ bench: bench-packages build
 test-stacks: build
 	@tests/stacks/run.sh $(BUILD) || { status=$$?; [ $$status = 77 ] && echo 'test-stacks: skipped, see the reasons above'; }
 
+# AMD's own test suites on the virtual GPU. SUITES="rocblas rocsolver", TARGETS="gfx90a", BUDGET=seconds narrow it down;
+# SMOKE=yes is a look of ten minutes; SUITES_FLAGS takes any option of tests/suites/run.py.
+test-suites: build
+	@python3 tests/suites/run.py --build $(BUILD) $(if $(SUITES),--suites $(SUITES)) $(if $(TARGETS),--targets $(TARGETS)) \
+	  $(if $(BUDGET),--budget $(BUDGET)) $(if $(filter yes,$(SMOKE)),--smoke) $(SUITES_FLAGS) \
+	  || { status=$$?; [ $$status = 77 ] && echo 'test-suites: skipped, see the reasons above'; }
+
 sanitize-packages: packages
 ifeq ($(PACKAGES),yes)
 	@tools/install_packages.sh sanitize
@@ -84,6 +91,7 @@ help:
 	@echo 'make test         build, then run every test (what .ci/run does)'
 	@echo 'make bench        build, then measure and print ratios'
 	@echo 'make test-stacks  the same library under other ROCm generations'
+	@echo 'make test-suites  AMD'"'"'s own test suites; SUITES=, TARGETS=, BUDGET=seconds, SMOKE=yes (ten minutes)'
 	@echo 'make test-asan    the tests under AddressSanitizer and UBSan (build-asan/)'
 	@echo 'make test-tsan    the tests under ThreadSanitizer (build-tsan/)'
 	@echo 'make fuzz         every fuzzer for FUZZ_SECONDS=30 (build-fuzz/)'

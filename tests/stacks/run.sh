@@ -10,7 +10,7 @@
 #            low-va (reserved ranges below 2^47, as on x86-64); traced (HIP programs with the recorder:
 #            exactly one dispatch for each launch)
 #
-# Roots are made once by make_root.sh, below $WAVETAP_STACKS (default: DIR/stacks), with the test programs
+# Roots are made once by tests/roots/make_root.sh, below $WAVETAP_STACKS (default: DIR/stacks), with the test programs
 # compiled by each stack's own compilers. Ends with a table and the names of failed tests, whose output is
 # in DIR/stacks/logs. Exit status 0: all passed; 1: something failed; 77: nothing could be run.
 set -euo pipefail
@@ -55,7 +55,7 @@ for suite in $suites; do
   else
     root=$stacks/$suite
     # make_root.sh says why when it gives up.
-    "$here/make_root.sh" "$suite" "$root" || { [ $? = 77 ] && continue; exit 1; }
+    "$here/../roots/make_root.sh" "$suite" "$root" || { [ $? = 77 ] && continue; exit 1; }
   fi
   echo "$suite: $modes"
   if unshare --mount true 2> /dev/null; then

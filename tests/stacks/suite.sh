@@ -2,7 +2,7 @@
 # Runs the virtual GPU under one ROCm stack. Called by run.sh, in a mount namespace of its own: the mounts
 # below vanish with the last process.
 #
-#   suite.sh SUITE ROOT MODE...      ROOT: a folder made by make_root.sh, or / for this machine's own ROCm
+#   suite.sh SUITE ROOT MODE...      ROOT: a folder made by tests/roots/make_root.sh, or / for this machine's own ROCm
 #
 # From run.sh's environment: SOURCE (the source tree), BUILD (bin/wavetap, lib/libwavetap_gpu.so), PROGRAMS
 # (where compiled test programs are kept), RESULTS (one line "SUITE MODE GROUP TEST pass|fail|skip" each is

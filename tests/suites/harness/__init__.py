@@ -1,0 +1,1 @@
+"""What tests/suites/run.py is made of: one module per step, none of which prints."""

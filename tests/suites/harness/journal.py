@@ -1,0 +1,74 @@
+"""The memory of a run: one line of JSON per finished case, so that a run can be stopped anywhere and continued.
+
+A journal belongs to a suite, a target and a variant (threads and seed of the engine). The last line about a case
+counts, which is how --retry works.
+"""
+import json
+import pathlib
+
+# What became of a case. "left out" has no line: it is whatever is listed and not in the journal.
+PASSED, FAILED, SLOW, SKIPPED = "passed", "failed", "too slow", "skipped"
+
+
+class Journal:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+        self.cases = {}  # (program, case) -> entry
+        self.seconds = 0.0  # spent so far, starts of programs included
+        self.header = {}
+        self._torn = False  # the file ends within a line
+        self._read()
+
+    def _read(self):
+        if not self.path.exists():
+            return
+        text = self.path.read_text(errors="replace")
+        self._torn = bool(text) and not text.endswith("\n")
+        for line in text.splitlines():
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue  # the line that was being written when the run was killed
+            if "header" in entry:
+                self.header = entry["header"]
+            elif "spent" in entry:
+                self.seconds += entry["spent"]
+            elif "case" in entry:
+                self.cases[entry["program"], entry["case"]] = entry
+
+    def _append(self, entry):
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.path, "a") as file:
+            if self._torn:
+                file.write("\n")
+                self._torn = False
+            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+
+    def begin(self, header):
+        if header != self.header:
+            self.header = header
+            self._append({"header": header})
+
+    def add(self, program, case, status, seconds, detail=""):
+        entry = {"program": program, "case": case, "status": status, "seconds": round(seconds, 3)}
+        if detail:
+            entry["detail"] = detail
+        self.cases[program, case] = entry
+        self._append(entry)
+
+    def spend(self, seconds):
+        self.seconds += seconds
+        self._append({"spent": round(seconds, 3)})
+
+    def forget(self, statuses):
+        """Cases with one of `statuses` are to be run again; their lines stay until new ones take their place."""
+        self.cases = {key: entry for key, entry in self.cases.items() if entry["status"] not in statuses}
+
+    def counts(self):
+        result = {PASSED: 0, FAILED: 0, SLOW: 0, SKIPPED: 0}
+        for entry in self.cases.values():
+            result[entry["status"]] += 1
+        return result
+
+    def failed(self):
+        return [entry for entry in self.cases.values() if entry["status"] == FAILED]

@@ -1,0 +1,104 @@
+"""The tables of docs/suites.md, from the journals."""
+import json
+import pathlib
+import re
+
+from . import catalogue
+from .journal import FAILED, PASSED, SKIPPED, SLOW, Journal
+
+BEGIN, END = "<!-- written by tests/suites/run.py --table: begin -->", "<!-- end -->"
+
+
+def rows_of(folder, suites):
+    """One dictionary per suite and target that has a journal."""
+    rows = []
+    for suite in suites.values():
+        for target in catalogue.MODELS:
+            path = pathlib.Path(folder) / "journals" / f"{suite.name}.{target}.jsonl"
+            if not path.exists():
+                continue
+            journal = Journal(path)
+            counts = journal.counts()
+            listed = journal.header.get("listed", 0)
+            rows.append({"suite": suite, "target": target, "journal": journal, "listed": listed,
+                         "run": counts[PASSED] + counts[FAILED] + counts[SLOW],
+                         "left": max(0, listed - sum(counts.values())), **counts})
+    return rows
+
+
+def share(row):
+    judged = row[PASSED] + row[FAILED]
+    return f"{100 * row[PASSED] / judged:.2f} %" if judged else "-"
+
+
+def results_table(rows, causes):
+    lines = ["| suite | target | packages | run | passed | failed | too slow | skipped | left out | of those that ended, passed |",
+             "|---|---|---|---|---|---|---|---|---|---|"]
+    for row in rows:
+        failed = row["journal"].failed()
+        known = sum(1 for entry in failed if causes.find(row["suite"].name, row["target"], entry["case"]))
+        shown = f"{len(failed)} ({known} explained)" if failed else "0"
+        packages = row["journal"].header.get("packages", {})
+        version = next(iter(packages.values()), "?")
+        lines.append(f"| {row['suite'].title} | {row['target']} | {row['journal'].header.get('root', '?')} {version} | {row['run']} | "
+                     f"{row[PASSED]} | {shown} | {row[SLOW]} | {row[SKIPPED]} | {row['left']} | {share(row)} |")
+    return lines
+
+
+def failures_table(rows, causes):
+    """Failures by cause; those without one are named."""
+    groups, unknown = {}, []
+    for row in rows:
+        for entry in row["journal"].failed():
+            cause = causes.find(row["suite"].name, row["target"], entry["case"])
+            if cause:
+                key = json.dumps(cause, sort_keys=True)
+                groups.setdefault(key, (cause, {}))[1].setdefault((row["suite"].title, row["target"]), []).append(entry["case"])
+            else:
+                unknown.append(f"| {row['suite'].title} | {row['target']} | `{entry['case']}` | not known | |")
+    if not groups and not unknown:
+        return ["No case failed."]
+    lines = ["| suite | target | cases | cause | why |", "|---|---|---|---|---|"]
+    for cause, places in groups.values():
+        for (title, target), cases in places.items():
+            name = f"`{cases[0]}`" + (f" and {len(cases) - 1} more" if len(cases) > 1 else "")
+            why = cause["text"] + (f" Evidence: {cause['evidence']}" if cause.get("evidence") else "")
+            lines.append(f"| {title} | {target} | {name} | {cause['cause']} | {why} |")
+    return lines + unknown
+
+
+def variants(folder, suites):
+    """Whether the cases of a journal ended alike with other threads and seeds."""
+    lines = ["| suite | target | engine | cases compared | different |", "|---|---|---|---|---|"]
+    for suite in suites.values():
+        for target in catalogue.MODELS:
+            base = pathlib.Path(folder) / "journals" / f"{suite.name}.{target}.jsonl"
+            if not base.exists():
+                continue
+            expected = Journal(base).cases
+            for path in sorted(base.parent.glob(f"{suite.name}.{target}.threads*.jsonl")):
+                found = re.search(r"threads(\d+)\.seed(\d+)\.jsonl$", path.name)
+                if not found:
+                    continue
+                judged = (PASSED, FAILED)
+                both = [(entry, expected[key]) for key, entry in Journal(path).cases.items()
+                        if key in expected and entry["status"] in judged and expected[key]["status"] in judged]
+                different = [one["case"] for one, other in both if one["status"] != other["status"]]
+                threads = f"{found[1]} thread{'s' if found[1] != '1' else ''}" if found[1] != "0" else "all threads"
+                shown = ", ".join(f"`{case}`" for case in different[:3]) + (" …" if len(different) > 3 else "")
+                lines.append(f"| {suite.title} | {target} | {threads}, seed {found[2]} | {len(both)} | {len(different)} {shown} |")
+    return lines if len(lines) > 2 else ["No variant was run."]
+
+
+def text(folder, suites, causes):
+    rows = rows_of(folder, suites)
+    return "\n".join(["## Results", "", *results_table(rows, causes), "", "## Failures and their causes", "",
+                      *failures_table(rows, causes), "", "## One thread, two threads, other seeds", "",
+                      *variants(folder, suites)])
+
+
+def write(path, folder, suites, causes):
+    before = pathlib.Path(path).read_text()
+    head, rest = before.split(BEGIN)
+    tail = rest.split(END, 1)[1]
+    pathlib.Path(path).write_text(f"{head}{BEGIN}\n\n{text(folder, suites, causes)}\n\n{END}{tail}")

@@ -1,0 +1,64 @@
+"""Which cases to run, in which order: a stratified sample that a time budget may cut off anywhere.
+
+Cases of one kind (a stratum) differ in sizes and parameters; bugs usually show in every kind that uses the wrong
+instruction. So the order visits every stratum once, then takes two more of each, then four, and so on. Whatever has
+been run when the time is up has every kind in it, and a longer budget only adds to the shorter one's cases. The seed
+decides which cases of a stratum come first.
+"""
+import hashlib
+import random
+import re
+
+
+def stratum_of(case, pattern):
+    """`pattern`'s groups joined, or what it matches; the name itself where it does not match."""
+    found = re.search(pattern, case)
+    if not found:
+        return case
+    return "|".join(g for g in found.groups() if g is not None) if found.groups() else found.group(0)
+
+
+def in_shard(case, index, count):
+    """Whether `case` belongs to shard `index` of `count`, the same on every machine."""
+    return int(hashlib.sha256(case.encode()).hexdigest()[:8], 16) % count == index
+
+
+def order(cases, seed, pattern_of):
+    """`cases` are (program, name) pairs; yields rounds, each a list of them in the program's own order.
+
+    pattern_of(program) is the expression that tells strata apart.
+    """
+    strata = {}
+    for place, (program, name) in enumerate(cases):
+        strata.setdefault((program, stratum_of(name, pattern_of(program))), []).append((place, program, name))
+    for key in strata:
+        random.Random(f"{seed} {key}").shuffle(strata[key])
+    keys = sorted(strata)
+    random.Random(seed).shuffle(keys)
+    start, size = 0, 1
+    while any(start < len(strata[key]) for key in keys):
+        # The programs of a round come in an order of their own, so that a budget that ends within a round does
+        # not always favour the same ones.
+        by_program = {}
+        for key in keys:
+            by_program.setdefault(key[0], []).extend(strata[key][start:start + size])
+        yield [(program, name) for group in by_program.values() for _, program, name in sorted(group)]
+        start, size = start + size, size * 2
+
+
+def batches(cases, seconds, expected):
+    """Splits a round into lists of one program's cases that should take about `seconds`.
+
+    expected(program) is the mean time of its cases so far, or None before the first.
+    """
+    batch, planned = [], 0.0
+    for program, name in cases:
+        cost = expected(program)
+        cost = seconds / 16 if cost is None else cost
+        if batch and (batch[0][0] != program or planned + cost > seconds or len(batch) >= 500):
+            yield batch
+            batch, planned = [], 0.0
+        batch.append((program, name))
+        planned += cost
+    if batch:
+        yield batch

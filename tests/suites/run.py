@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Runs AMD's own test suites on the virtual GPU and says what became of every case.
+
+  run.py [--suites NAME...] [--targets GFX...] [--budget SECONDS] [--smoke]
+  run.py --suites NAME --targets GFX --case CASE [--counters FILE] [--trace FILE] [--gpu-seed N] [--gpu-threads N]
+  run.py --table                       rewrites the tables of docs/suites.md from the journals
+
+Test programs come from Debian's packages, in roots below $WAVETAP_SUITES (default: BUILD/suites) that are made when
+they are needed. A suite without its packages, or without root's rights, is skipped with a reason.
+
+Every case that ends is written into a journal; a run that was stopped goes on where it was, and a run with a larger
+budget adds to the smaller one's cases. Exit status 0: no failure without a known cause; 1: there is one; 77: nothing
+could be run.
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+
+from harness import catalogue, report
+from harness.causes import Causes
+from harness.journal import FAILED, SLOW, Journal
+from harness.roots import Roots, Skipped, build_identity, enter_namespace
+from harness.session import Session
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCE = HERE.parents[1]
+SMOKE_SECONDS = 600
+# What a short look must not miss: each family of instructions once per target.
+SMOKE = {"rocprim": ["gfx1030", "gfx90a"], "rocrand": ["gfx1030"], "rocblas": ["gfx90a", "gfx1030"],
+         "rocsolver": ["gfx90a", "gfx1030"], "rocfft": ["gfx1030", "gfx90a"], "hipcub": ["gfx1100"]}
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=SOURCE / "build", type=pathlib.Path, help="the build folder")
+    parser.add_argument("--suites", nargs="+", metavar="NAME", help="some suites (default: all); --list names them")
+    parser.add_argument("--targets", nargs="+", metavar="GFX", help="some targets (default: all that packages carry)")
+    parser.add_argument("--budget", type=float, metavar="SECONDS", help="time per suite and target (default: the suite's own)")
+    parser.add_argument("--smoke", action="store_true", help="a look of ten minutes at the suites that find most")
+    parser.add_argument("--seed", type=int, default=1, help="which cases of each kind come first")
+    parser.add_argument("--shard", default="0/1", metavar="I/N", help="only part I of N of the cases, counted from 0")
+    parser.add_argument("--fresh", action="store_true", help="forget what earlier runs found")
+    parser.add_argument("--retry", action="store_true", help="run cases again that failed or were too slow")
+    parser.add_argument("--gpu-threads", type=int, default=0, metavar="N", help="host threads of the engine")
+    parser.add_argument("--gpu-seed", type=int, default=0, metavar="N", help="permutes workgroups and waves")
+    parser.add_argument("--case", metavar="CASE", help="run one case, its output as it comes")
+    parser.add_argument("--counters", metavar="FILE", help="with --case: exact counters of every dispatch")
+    parser.add_argument("--trace", metavar="FILE", help="with --case: record into FILE")
+    parser.add_argument("--offline", action="store_true", help="never fetch packages")
+    parser.add_argument("--list", action="store_true", help="list suites and targets")
+    parser.add_argument("--table", action="store_true", help="rewrite the tables of docs/suites.md and end")
+    options = parser.parse_args()
+    index, _, count = options.shard.partition("/")
+    options.shard = (int(index), int(count or 1))
+    options.build = options.build.resolve()
+    options.source = SOURCE
+    options.folder = pathlib.Path(os.environ.get("WAVETAP_SUITES", options.build / "suites")).resolve()
+    return options
+
+
+def journal_path(options, suite, target):
+    variant = "" if not (options.gpu_threads or options.gpu_seed) else \
+        f".threads{options.gpu_threads}.seed{options.gpu_seed}"
+    shard = "" if options.shard == (0, 1) else f".shard{options.shard[0]}of{options.shard[1]}"
+    return options.folder / "journals" / f"{suite}.{target}{variant}{shard}.jsonl"
+
+
+def plan(options, suites):
+    """(suite, target, seconds) of everything to run."""
+    if options.smoke:
+        pairs = [(name, target) for name, targets in SMOKE.items() for target in targets]
+        share = SMOKE_SECONDS / len(pairs)
+        return [(suites[name], target, share) for name, target in pairs
+                if name in (options.suites or suites) and target in (options.targets or catalogue.MODELS)]
+    chosen = []
+    for name in options.suites or suites:
+        if name not in suites:
+            sys.exit(f"run.py: {name}: no such suite; use one of {', '.join(suites)}")
+        for target in options.targets or suites[name].targets:
+            if target not in catalogue.MODELS:
+                sys.exit(f"run.py: {target}: no such target; use one of {', '.join(catalogue.MODELS)}")
+            chosen.append((suites[name], target, options.budget or suites[name].budget))
+    return chosen
+
+
+def show_progress(session, journal):
+    counts = journal.counts()
+    print(f"{session.suite.name} {session.target}: " + ", ".join(f"{n} {status}" for status, n in counts.items() if n)
+          + f" in {journal.seconds:.0f} s", flush=True)
+
+
+def run_case(options, suites):
+    if not options.suites or not options.targets:
+        sys.exit("run.py: --case: needs a suite and a target; add --suites NAME --targets GFX")
+    session = Session(suites[options.suites[0]], options.targets[0], Roots(options.folder, options.offline), options)
+    chosen, out = session.cases()
+    found = [(path, name) for path, name in [*chosen, *out] if name == options.case]
+    if not found:
+        near = [name for _, name in chosen if options.case in name][:10]
+        sys.exit(f"run.py: {options.case}: no such case" + (f"; there are {' '.join(near)}" if near else ""))
+    path, name = found[0]
+    extra = {key: str(pathlib.Path(value).resolve()) for key in ("counters", "trace") if (value := getattr(options, key))}
+    arguments = session.adapter.selecting([name]) if session.adapter.listing else []
+    command = session.command(path, arguments, **extra)
+    print(" ".join(command), flush=True)
+    return subprocess.run(command, env=session.environment(path)).returncode
+
+
+def run_all(options, suites):
+    roots, causes = Roots(options.folder, options.offline), Causes.load(HERE / "causes.toml")
+    ran, unexplained = 0, []
+    for suite, target, seconds in plan(options, suites):
+        try:
+            session = Session(suite, target, roots, options)
+            path = journal_path(options, suite.name, target)
+            if options.smoke:
+                path = path.with_suffix(".smoke.jsonl")
+            if options.fresh or options.smoke:
+                path.unlink(missing_ok=True)
+            journal = Journal(path)
+            chosen, out = session.cases()
+            journal.begin({"root": session.root, "packages": session.versions(), "seed": options.seed,
+                           "engine": build_identity(options.build), "listed": len(chosen) + len(out)})
+            if options.retry:
+                journal.forget([FAILED, SLOW])
+            session.run(chosen, journal, seconds, show_progress)
+        except Skipped as reason:
+            print(f"skip: {suite.name} {target}: {reason}", flush=True)
+            continue
+        ran += 1
+        for entry in journal.failed():
+            if not causes.find(suite.name, target, entry["case"]):
+                unexplained.append((suite.name, target, entry))
+    for suite, target, entry in unexplained:
+        print(f"FAILED {suite} {target} {entry['program']} {entry['case']}\n  " +
+              entry.get("detail", "").replace("\n", "\n  "))
+    if not ran:
+        return 77
+    print(f"{len(unexplained)} failures without a known cause")
+    return 1 if unexplained else 0
+
+
+def main():
+    options = parse_arguments()
+    suites = catalogue.load_suites(HERE / "suites")
+    if options.list:
+        for suite in suites.values():
+            print(f"{suite.name:12} {suite.title}: {', '.join(suite.targets)}; {', '.join(suite.packages)}")
+        return 0
+    if options.table:
+        report.write(SOURCE / "docs/suites.md", options.folder, suites, Causes.load(HERE / "causes.toml"))
+        return 0
+    if not (options.build / "bin/wavetap").exists():
+        sys.exit(f"run.py: {options.build}: no bin/wavetap there; build first")
+    try:
+        enter_namespace()
+    except Skipped as reason:
+        print(f"skip: {reason}")
+        return 77
+    try:
+        return run_case(options, suites) if options.case else run_all(options, suites)
+    except Skipped as reason:
+        print(f"skip: {reason}")
+        return 77
+
+
+if __name__ == "__main__":
+    sys.exit(main())

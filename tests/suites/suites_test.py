@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""The logic of the suites' runner: selection, batches, journals, output of each kind of program, causes, tables.
+
+Programs that stand in for AMD's are shell scripts: they pass, fail, crash, hang and eat memory.
+"""
+import os
+import pathlib
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from harness import catalogue, report, selection  # noqa: E402
+from harness.adapters import BackendOps, ExitStatus, GoogleTest, Magma  # noqa: E402
+from harness.causes import Causes  # noqa: E402
+from harness.execution import Batch, Limits  # noqa: E402
+from harness.journal import FAILED, PASSED, SKIPPED, SLOW, Journal  # noqa: E402
+from harness.process import Run, resident_bytes  # noqa: E402
+
+GTEST_LIST = """Some text of the runtime
+quick/gemm.
+  blas3/f32_r_NN_1  # GetParam() = { a: 1 }
+  blas3/f32_r_NN_2
+DISABLED_slow.
+  one
+TypedTest/0.  # TypeParam = int
+  Adds
+  DISABLED_Hangs
+"""
+
+GTEST_RUN = """Note: filter = ...
+[ RUN      ] quick/gemm.blas3/f32_r_NN_1
+[       OK ] quick/gemm.blas3/f32_r_NN_1 (12 ms)
+[ RUN      ] TypedTest/0.Adds
+file.cc:12: Failure
+wrong: 1 != 2
+[  FAILED  ] TypedTest/0.Adds, where TypeParam = int (5 ms)
+[ RUN      ] A.Skips
+[  SKIPPED ] A.Skips (0 ms)
+[==========] 3 tests from 3 test suites ran. (17 ms total)
+[  FAILED  ] TypedTest/0.Adds, where TypeParam = int
+"""
+
+
+def events(reader, text):
+    return [event for line in text.splitlines() for event in reader.feed(line)]
+
+
+class Parsing(unittest.TestCase):
+    def test_gtest_cases_are_listed_without_comments_and_disabled_ones(self):
+        self.assertEqual(GoogleTest.parse_listing(GTEST_LIST),
+                         ["quick/gemm.blas3/f32_r_NN_1", "quick/gemm.blas3/f32_r_NN_2", "TypedTest/0.Adds"])
+
+    def test_gtest_verdicts_are_read_once_each(self):
+        ends = [event[1:] for event in events(GoogleTest.reader(), GTEST_RUN) if event[0] == "end"]
+        self.assertEqual(ends, [("quick/gemm.blas3/f32_r_NN_1", PASSED, 0.012), ("TypedTest/0.Adds", FAILED, 0.005),
+                                ("A.Skips", SKIPPED, 0.0)])
+
+    def test_gtest_verdict_behind_other_text_is_read(self):
+        self.assertEqual(events(GoogleTest.reader(), "dots...[       OK ] A.B (3 ms)"), [("end", "A.B", PASSED, 0.003)])
+
+    def test_a_filter_has_no_letter_that_means_something_else(self):
+        self.assertEqual(GoogleTest.selecting(["a.b_-1", "c:d"])[0], "--gtest_filter=a.b_?1:c?d")
+
+    def test_operators_of_llama_are_read_with_colours(self):
+        text = ("  ADD(type=f32,ne=[1,1,8,1]): \x1b[1;32mOK\x1b[0m\n  MUL(type=f16): not supported [ROCm0]\n"
+                "  CPY(type=f16): [CPY] NMSE = 0.3 > 0.0001 \x1b[1;31mFAIL\x1b[0m\n  1/1 backends passed\n")
+        self.assertEqual(events(BackendOps.reader(), text),
+                         [("end", "ADD(type=f32,ne=[1,1,8,1])", PASSED, None), ("end", "MUL(type=f16)", SKIPPED, None),
+                          ("end", "CPY(type=f16)", FAILED, None), ("done",)])
+
+    def test_a_magma_tester_fails_by_one_row(self):
+        reader = Magma.reader()
+        events(reader, "% failed is a word of the heading\n 123 0.1 1e-7 ok\n")
+        self.assertEqual(reader.verdict(0), PASSED)
+        events(reader, " 234 0.1 1e+2 failed\n")
+        self.assertEqual(reader.verdict(0), FAILED)
+        self.assertEqual(Magma.reader().verdict(0), SKIPPED)
+
+    def test_exit_status_77_is_skipped(self):
+        self.assertEqual([ExitStatus.reader.verdict(status) for status in (0, 77, 1, -11)],
+                         [PASSED, SKIPPED, FAILED, FAILED])
+
+
+class Selection(unittest.TestCase):
+    CASES = [("p", f"{kind}/{i}") for kind in ("gemm", "trsm", "dot") for i in range(20)] + [("q", "only/0")]
+
+    def order(self, seed):
+        return list(selection.order(self.CASES, seed, lambda program: GoogleTest.stratum))
+
+    def test_every_kind_comes_in_the_first_round(self):
+        first = self.order(1)[0]
+        self.assertEqual({selection.stratum_of(name, GoogleTest.stratum) for _, name in first},
+                         {"gemm", "trsm", "dot", "only"})
+        self.assertEqual(len(first), 4)
+
+    def test_all_cases_come_exactly_once(self):
+        flat = [case for cases in self.order(1) for case in cases]
+        self.assertEqual(sorted(flat), sorted(self.CASES))
+
+    def test_the_seed_decides_and_nothing_else(self):
+        self.assertEqual(self.order(1), self.order(1))
+        self.assertNotEqual(self.order(1), self.order(2))
+
+    def test_a_suite_may_say_what_a_kind_is(self):
+        self.assertEqual(selection.stratum_of("quick_gemm_f32_r_NT_4_5", r"_(gemm)_(f32_r)"), "gemm|f32_r")
+
+    def test_shards_are_disjoint_and_complete(self):
+        names = [name for _, name in self.CASES]
+        shards = [[name for name in names if selection.in_shard(name, i, 3)] for i in range(3)]
+        self.assertEqual(sorted(sum(shards, [])), sorted(names))
+        self.assertTrue(all(shards))
+
+    def test_a_batch_is_one_program_of_the_right_length(self):
+        cases = [("p", str(i)) for i in range(10)] + [("q", "0")]
+        cut = list(selection.batches(cases, 10, lambda program: 2.5))
+        self.assertEqual([len(batch) for batch in cut], [4, 4, 2, 1])
+        self.assertEqual({batch[0][0] for batch in cut[:3]}, {"p"})
+
+
+class JournalTest(unittest.TestCase):
+    def test_a_run_goes_on_where_it_was_killed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "j/rocblas.gfx90a.jsonl"
+            journal = Journal(path)
+            journal.begin({"root": "sid"})
+            journal.add("p", "a", PASSED, 1.0)
+            journal.add("p", "b", FAILED, 2.0, "wrong")
+            journal.spend(3.5)
+            with open(path, "a") as file:
+                file.write('{"program": "p", "case": "c", "sta')
+            again = Journal(path)
+            self.assertEqual((set(again.cases), again.seconds, again.header),
+                             ({("p", "a"), ("p", "b")}, 3.5, {"root": "sid"}))
+            again.forget([FAILED])
+            self.assertEqual(set(again.cases), {("p", "a")})
+            again.add("p", "b", PASSED, 2.0)
+            self.assertEqual(Journal(path).counts(), {PASSED: 2, FAILED: 0, SLOW: 0, SKIPPED: 0})
+
+
+class CatalogueTest(unittest.TestCase):
+    def test_every_suite_of_the_tree_loads(self):
+        suites = catalogue.load_suites(HERE / "suites")
+        self.assertGreater(len(suites), 10)
+        Causes.load(HERE / "causes.toml")
+
+    def test_targets_come_from_the_packages_and_what_they_need(self):
+        controls = {"tests": {"Depends": "libx (>= 1), libc6"}, "libx": {"X-Rocm-Gpu-Architecture": "gfx908 gfx10-3-generic"},
+                    "libc6": {}}
+        self.assertEqual(catalogue.built_for(controls, ["tests"]), {"gfx908", "gfx1030"})
+        self.assertIsNone(catalogue.built_for(controls, ["libc6"]))
+
+    def test_what_is_left_out_has_a_reason(self):
+        program = catalogue.Program(path="/p", only=["quick*"],
+                                    left_out=[{"cases": ["*huge*"], "why": "4 Gi keys", "targets": ["gfx90a"]}])
+        self.assertIsNone(catalogue.left_out(program, "gfx90a", "quick_1"))
+        self.assertEqual(catalogue.left_out(program, "gfx90a", "quick_huge"), "4 Gi keys")
+        self.assertIsNone(catalogue.left_out(program, "gfx1030", "quick_huge"))
+        self.assertTrue(catalogue.left_out(program, "gfx1030", "nightly_1"))
+
+    def test_a_defect_of_others_needs_evidence(self):
+        entry = {"suites": ["rocblas"], "cases": ["*gemm*"], "cause": "theirs", "text": "a race"}
+        self.assertRaises(ValueError, Causes, [entry])
+        causes = Causes([entry | {"evidence": "seen"}])
+        self.assertTrue(causes.find("rocblas", "gfx90a", "quick_gemm_1"))
+        self.assertIsNone(causes.find("rocsolver", "gfx90a", "quick_gemm_1"))
+
+
+class Execution(unittest.TestCase):
+    """Shell scripts that print as a gtest program does."""
+
+    def run_batch(self, script, names, adapter=GoogleTest, case_seconds=20, memory=1 << 30, budget=60):
+        results = {}
+        with tempfile.TemporaryDirectory() as folder, open(os.devnull, "w") as log:
+            batch = Batch(["bash", "-c", script], dict(os.environ), folder, Limits(case_seconds, case_seconds, memory),
+                          adapter, names, lambda name, status, seconds, detail: results.__setitem__(name, (status, detail)),
+                          log, time.monotonic() + budget)
+            rest = batch.run()
+        return results, rest
+
+    def test_verdicts_are_recorded_with_what_was_printed(self):
+        results, rest = self.run_batch("cat <<'EOF'\n" + GTEST_RUN + "EOF",
+                                       ["quick/gemm.blas3/f32_r_NN_1", "TypedTest/0.Adds", "A.Skips"])
+        self.assertEqual({name: status for name, (status, _) in results.items()},
+                         {"quick/gemm.blas3/f32_r_NN_1": PASSED, "TypedTest/0.Adds": FAILED, "A.Skips": SKIPPED})
+        self.assertIn("wrong: 1 != 2", results["TypedTest/0.Adds"][1])
+        self.assertEqual(rest, [])
+
+    def test_a_crash_fails_its_case_and_leaves_the_others_to_run(self):
+        results, rest = self.run_batch('echo "[ RUN      ] A.a"; kill -SEGV $$', ["A.a", "A.b"])
+        self.assertEqual(results["A.a"][0], FAILED)
+        self.assertIn("SIGSEGV", results["A.a"][1])
+        self.assertEqual(rest, ["A.b"])
+
+    def test_a_case_that_takes_too_long_is_slow(self):
+        results, rest = self.run_batch('echo "[ RUN      ] A.a"; sleep 60', ["A.a", "A.b"], case_seconds=1)
+        self.assertEqual((results["A.a"][0], rest), (SLOW, ["A.b"]))
+
+    def test_a_case_that_eats_memory_is_ended(self):
+        script = 'echo "[ RUN      ] A.a"; python3 -c "x=bytearray(400<<20); x[::4096]=b\'1\'*len(x[::4096]); import time; time.sleep(60)"'
+        results, _ = self.run_batch(script, ["A.a"], memory=100 << 20, case_seconds=30)
+        self.assertEqual(results["A.a"][0], SLOW)
+        self.assertIn("memory", results["A.a"][1])
+
+    def test_the_budget_ends_a_batch_without_a_verdict(self):
+        results, rest = self.run_batch('echo "[ RUN      ] A.a"; sleep 60', ["A.a"], budget=1)
+        self.assertEqual((results, rest), ({}, []))
+
+    def test_a_program_that_cannot_start_fails_its_first_case(self):
+        results, rest = self.run_batch("echo no such library >&2; exit 127", ["A.a", "A.b"])
+        self.assertEqual((results["A.a"][0], rest), (FAILED, ["A.b"]))
+        self.assertIn("no such library", results["A.a"][1])
+
+    def test_a_program_is_its_own_case(self):
+        results, _ = self.run_batch("exit 3", ["prog"], adapter=ExitStatus)
+        self.assertEqual(results["prog"][0], FAILED)
+
+    def test_children_end_with_their_program(self):
+        run = Run(["bash", "-c", "sleep 1000 & echo started; wait"], dict(os.environ), 1 << 30, "/")
+        for _, line in run.lines():
+            if line == "started":
+                break
+        self.assertGreater(resident_bytes(run.process.pid), 0)
+        run.close()
+        self.assertEqual(resident_bytes(run.process.pid), 0)
+
+
+class Report(unittest.TestCase):
+    def test_the_table_counts_and_names_causes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            journal = Journal(pathlib.Path(folder) / "journals/rocblas.gfx90a.jsonl")
+            journal.begin({"root": "sid", "packages": {"librocblas4-tests": "6.4.4-4"}, "listed": 10})
+            for case, status in (("a", PASSED), ("b", FAILED), ("c", FAILED), ("d", SLOW), ("e", SKIPPED)):
+                journal.add("p", case, status, 1.0)
+            other = Journal(pathlib.Path(folder) / "journals/rocblas.gfx90a.threads1.seed0.jsonl")
+            other.add("p", "a", FAILED, 1.0)
+            suites = {"rocblas": catalogue.Suite("rocblas", "rocBLAS", "gtest", {}, [])}
+            causes = Causes([{"cases": ["b"], "cause": "needs", "text": "images"}])
+            text = report.text(folder, suites, causes)
+            self.assertIn("| rocBLAS | gfx90a | sid 6.4.4-4 | 4 | 1 | 2 (1 explained) | 1 | 1 | 5 | 33.33 % |", text)
+            self.assertIn("| rocBLAS | gfx90a | `b` | needs | images |", text)
+            self.assertIn("`c` | not known", text)
+            self.assertIn("1 thread, seed 0 | 1 | 1 `a` |", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
