@@ -2,10 +2,11 @@
 // which itself takes a nanosecond or two, so that the rest is the recorder's.
 //
 //   calls THREADS CALLS plain|args       CALLS per thread; hipGetDevice, or hipMemAdvise with its four arguments
+//   calls THREADS SHORT short            SHORT threads that make two calls each, THREADS at a time
 //
 // Prints "cpu <ns> wall <ns> events <per second> end <ns>": processor time and elapsed time per
 // call and thread, calls per second of all threads together, and when main was done
-// (CLOCK_MONOTONIC).
+// (CLOCK_MONOTONIC). Of short threads, the processor time of one.
 //
 // Compiled with WT_LTTNG it puts every call into an LTTng-UST trace instead, as one event with the
 // fields a recorder needs: start, duration, function, result, number, and the arguments when asked
@@ -76,12 +77,34 @@ void call_with_arguments(uint32_t number) {
 #endif
 }
 
+void short_threads(int at_once, uint32_t total) {
+  const auto run = [&](uint32_t count) {
+    for (uint32_t done = 0; done < count; done += static_cast<uint32_t>(at_once)) {
+      std::vector<std::thread> running;
+      for (int i = 0; i < at_once; ++i)
+        running.emplace_back([] {
+          plain_call(1);
+          plain_call(2);
+        });
+      for (std::thread& thread : running) thread.join();
+    }
+  };
+  run(100);  // what happens once
+  const int64_t before = now(CLOCK_PROCESS_CPUTIME_ID);
+  run(total);
+  std::printf("cpu %.1f\n", static_cast<double>(now(CLOCK_PROCESS_CPUTIME_ID) - before) / total);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 4) return 1;
   const int threads = std::atoi(argv[1]);
   const uint32_t calls = static_cast<uint32_t>(std::atoll(argv[2]));
+  if (std::strcmp(argv[3], "short") == 0) {
+    short_threads(threads, calls);
+    return 0;
+  }
   const auto call = std::strcmp(argv[3], "args") == 0 ? call_with_arguments : plain_call;
   std::atomic<int> ready{0};
   std::atomic<int64_t> cpu{0};

@@ -131,6 +131,19 @@ class Recorder:
         if not has_lttng:
             print("  LTTng-UST is not installed (packages lttng-tools, liblttng-ust-dev): no reference")
 
+    def cost_per_thread(self):
+        """Programs that make threads by the thousand: what recording adds to each."""
+        total = 2_000 if self.quick else 20_000
+        best = {"untraced": float("inf"), "traced": float("inf")}
+        for _ in range(2 if self.quick else 4):
+            for name, options in (("untraced", None), ("traced", "")):
+                best[name] = min(best[name], self.calls(4, total * 4, "short", options) / 1000)
+        print("\nA short thread with two calls: processor time\n")
+        table(["", "untraced", "traced", "difference", "aim"],
+              [[f"{total} threads, 4 at a time", f"{best['untraced']:.1f} us", f"{best['traced']:.1f} us",
+                f"{best['traced'] - best['untraced']:+.1f} us", "<= 10 us"]])
+        self.results["thread_us"] = best
+
     def cost_per_dispatch(self, model="rx6800xt"):
         program = self.build / "bin/hip/bench_launches"
         if not program.exists():
@@ -195,7 +208,7 @@ class Recorder:
         self.results["exit_stall_ms"] = best
 
     def all(self):
-        for step in (self.cost_per_call, self.cost_per_dispatch, self.sustained, self.exit_stall):
+        for step in (self.cost_per_call, self.cost_per_thread, self.cost_per_dispatch, self.sustained, self.exit_stall):
             step()
 
 

@@ -228,13 +228,10 @@ void write_status(Lines& lines) {
   lines.add("session %s\n", files.folder());
   lines.add("state %s\n", files.failed() ? "ended" : recording() ? "recording" : "stopped");
   lines.add("count %u\n", recording_count());
-  uint64_t threads = 0, events = files.retired_events();
-  session().for_each_stream([&](Stream& stream) {
-    ++threads;
-    events += stream.events();
-  });
+  uint64_t threads = 0;
+  session().for_each_stream([&](Stream&) { ++threads; });
   lines.add("threads %llu\n", static_cast<unsigned long long>(threads));
-  lines.add("events %llu\n", static_cast<unsigned long long>(events));
+  lines.add("events %llu\n", static_cast<unsigned long long>(session().events()));
   lines.add("bytes %llu\n", static_cast<unsigned long long>(files.bytes_written()));
   lines.add("losses %llu\n", static_cast<unsigned long long>(losses_so_far()));
   session().for_each_stream([&](Stream& stream) {

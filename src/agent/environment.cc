@@ -72,6 +72,7 @@ void read_environment(Environment& environment) {
   const char* const preload = secure_getenv("LD_PRELOAD");
   if (preload == nullptr || strstr(preload, "libwavetap.so") == nullptr) {
     environment.paused = true;  // linked or opened by the program, which will say when
+    environment.late = true;
   }
   const char* const name = secure_getenv("RPDT_FILENAME");
   if (!make_absolute(name != nullptr && *name != '\0' ? name : "trace.rpd", environment.output))
@@ -97,8 +98,15 @@ const char* session_folder(Environment& environment, uint32_t pid) {
   return environment.folder;
 }
 
+void drop_session_folder(const Environment& environment) {
+  if (!environment.has_session)
+    sys::call(SYS_unlinkat, AT_FDCWD, environment.folder, AT_REMOVEDIR);  // if it is empty
+}
+
 void say_where(const Environment& environment) {
   if (environment.has_session || environment.output[0] == '\0') return;
+  struct stat folder {};
+  if (sys::call(SYS_newfstatat, AT_FDCWD, environment.folder, &folder, 0) != 0) return;
   say("recorded into %s; `wavetap import %s -o %s` makes the trace", environment.folder,
       environment.folder, environment.output);
 }

@@ -88,6 +88,17 @@ uint32_t find_by_sysv_hash(const Tables& tables, const char* name) {
 
 }  // namespace
 
+bool is_binding(const ElfW(Rela) & relocation) {
+#if defined(__aarch64__)
+  constexpr uint32_t kBindings[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT, R_AARCH64_ABS64};
+#elif defined(__x86_64__)
+  constexpr uint32_t kBindings[] = {R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT, R_X86_64_64};
+#endif
+  for (const uint32_t type : kBindings)
+    if (ELF64_R_TYPE(relocation.r_info) == type) return true;
+  return false;
+}
+
 Image describe_image(const dl_phdr_info& info) {
   Image image;
   image.path = info.dlpi_name == nullptr ? "" : info.dlpi_name;

@@ -50,6 +50,9 @@ void for_each_needed(const Image& image, Visit visit);
 template <class Visit>
 void for_each_relocation(const Image& image, Visit visit);
 
+// The relocation binds a reference to a function or an object of another library.
+bool is_binding(const ElfW(Rela) & relocation);
+
 // The build id as hex digits; the number of characters written.
 size_t build_id_of(const Image& image, char* out, size_t size);
 

@@ -168,13 +168,6 @@ RealFunction choose(const Candidate* candidates, size_t count, uintptr_t caller)
 
 // ---- who is being bound ------------------------------------------------------------------------
 
-#if defined(__aarch64__)
-constexpr uint32_t kBindingRelocations[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT,
-                                            R_AARCH64_ABS64};
-#elif defined(__x86_64__)
-constexpr uint32_t kBindingRelocations[] = {R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT, R_X86_64_64};
-#endif
-
 bool needs_provider(const Image& image, Provider provider) {
   bool found = false;
   for_each_needed(image, [&](const char* needed) { found |= names_provider(needed, provider); });
@@ -185,10 +178,7 @@ bool needs_provider(const Image& image, Provider provider) {
 bool awaits_binding(const Image& image, const char* symbol, const Image& self) {
   bool found = false;
   for_each_relocation(image, [&](const ElfW(Rela) & relocation, const char* name) {
-    bool binds = false;
-    for (const uint32_t type : kBindingRelocations)
-      binds |= ELF64_R_TYPE(relocation.r_info) == type;
-    if (!binds || strcmp(name, symbol) != 0) return;
+    if (!is_binding(relocation) || strcmp(name, symbol) != 0) return;
     uintptr_t value;
     memcpy(&value, reinterpret_cast<const void*>(image.base + relocation.r_offset), sizeof value);
     found |= !self.contains(value);
@@ -407,15 +397,20 @@ void* find_next(const char* symbol) {
   const Inside inside;
   const auto here = reinterpret_cast<uintptr_t>(&find_next);
   bool passed = false;
+  void* first = nullptr;
   void* found = nullptr;
   find_image([&](const Image& image) {
+    const bool is_self = image.contains(here);
+    passed |= is_self;
     // A second copy of this library stands aside, but has the symbol as well.
-    if (passed && find_symbol(image, "wavetap_version") == nullptr)
-      found = find_symbol(image, symbol);
-    passed |= image.contains(here);
+    if (is_self || find_symbol(image, "wavetap_version") != nullptr) return false;
+    void* const defined = find_symbol(image, symbol);
+    if (first == nullptr) first = defined;
+    if (passed) found = defined;
     return found != nullptr;
   });
-  return found;
+  // Nothing is behind a library that the program has opened itself.
+  return found != nullptr ? found : first;
 }
 
 }  // namespace wavetap::agent

@@ -55,7 +55,8 @@ Definition find_definition(const char* symbol);
 // True when `address` lies in a library of that provider.
 bool is_in_provider(Provider provider, const void* address);
 
-// The definition that a symbol of ours hides: the first behind this library in the loader's order.
+// The definition that a symbol of ours hides: the first behind this library in the loader's order, or
+// the first of all when there is none, as for a library that came last.
 void* find_next(const char* symbol);
 
 // Number of changes to what is loaded or bound that we know of: what find_real() said under an

@@ -122,7 +122,7 @@ void write_process_fact() {
   process.clock_hz = clock_hz();
   process.pid = session().pid();
   process.parent = static_cast<uint32_t>(sys::call(SYS_getppid));
-  process.options = g_environment.options;
+  process.options = g_environment.options | (g_environment.late ? format::kOptionLate : 0);
   process.emulated = g_environment.emulated ? 1 : 0;
   fact(process, format::Kind::kProcess, 0,
        {text(executable, length), text(command, command_bytes), names.nodename,
@@ -147,6 +147,7 @@ void open_session() {
   const int error = session().open(folder, g_pid);
   if (error != 0) {
     count_loss(format::Loss::kFolder);
+    drop_session_folder(g_environment);
     say("error: %s: %s; nothing is recorded", folder, strerrordesc_np(error));
     return;
   }
@@ -358,6 +359,7 @@ std::string_view session_file(uint32_t number, char* buffer, size_t size) {
 
 uint32_t recording_count() { return g_count; }
 uint32_t session_options() { return g_environment.options; }
+bool came_late() { return g_environment.late; }
 
 uint32_t start_recording(uint32_t by_pid) {
   ensure_started();

@@ -16,6 +16,9 @@ uint32_t recording_count();
 // format::kOption* that the session was asked for.
 uint32_t session_options();
 
+// The program has opened this library itself, after it had begun. Known once the process is started.
+bool came_late();
+
 // The calling thread will record nothing more: seals its stream.
 void detach_thread();
 

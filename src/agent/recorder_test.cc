@@ -99,7 +99,7 @@ Read read_back(const fs::path& folder, uint32_t only_pid = 0) {
           ++read.facts[record.header.kind];
         } else if (const auto* call = record.as<format::CallRecord>();
                    call != nullptr && record.header.kind == format::Kind::kCall) {
-          read.results[number].push_back(call->result);
+          read.results[stream->stream()].push_back(call->result);
         }
       }
       read.missing += stream->damage().missing_records;
@@ -129,15 +129,32 @@ TEST_F(RecorderTest, KeepsEveryCallOfEveryThreadInOrder) {
   EXPECT_GE(read.facts.at(format::Kind::kClockSample), 1u);
 }
 
-TEST_F(RecorderTest, GivesBackTheFileSpaceOfThreadsThatEnded) {
+TEST_F(RecorderTest, UsesTheFilesOfThreadsThatEndedAgain) {
   ensure_started();
-  for (int i = 0; i < 20; ++i) std::thread([] { make_calls(1); }).join();
-  uintmax_t bytes = 0;
+  for (int i = 0; i < 20; ++i) std::thread([] { make_calls(2); }).join();
+  size_t files = 0;
   for (const auto& file : fs::directory_iterator(folder_))
-    if (file.path().string().find(".0.0.chunk") == std::string::npos && file.is_regular_file())
-      bytes += file.file_size();
-  EXPECT_LT(bytes, 20 * 4096u);
-  EXPECT_EQ(read_back(folder_).results.size(), 20u);
+    if (file.path().extension() == ".chunk") ++files;
+  EXPECT_LE(files, 4u);  // facts, the helper's, and one for all of them
+  const Read read = read_back(folder_);
+  EXPECT_EQ(read.missing, 0u);
+  ASSERT_EQ(read.results.size(), 20u);
+  for (const auto& [stream, results] : read.results) EXPECT_EQ(results.size(), 2u);
+  EXPECT_EQ(read.facts.at(format::Kind::kThread), 20u);
+}
+
+// The file goes on in further chunks under a thread that it was not made for.
+TEST_F(RecorderTest, AFileThatWasTakenOverGoesOnInLaterChunks) {
+  ensure_started();
+  constexpr uint32_t kCalls = 50'000;
+  std::thread([] { make_calls(1); }).join();
+  std::thread([] { make_calls(kCalls); }).join();
+  std::thread([] { make_calls(3); }).join();
+  const Read read = read_back(folder_);
+  EXPECT_EQ(read.missing, 0u);
+  std::vector<size_t> sizes;
+  for (const auto& [stream, results] : read.results) sizes.push_back(results.size());
+  EXPECT_EQ(sizes, (std::vector<size_t>{1, kCalls, 3}));
 }
 
 TEST_F(RecorderTest, StartAndStopCount) {

@@ -115,12 +115,13 @@ int Session::open(const char* folder, uint32_t pid) {
   process_start_ = read_process_start();
   streams_ = nullptr;
   free_streams_ = nullptr;
+  idle_streams_ = nullptr;
   pool_ = nullptr;
   pool_left_ = 0;
   stream_count_ = 0;
   spare_ids_ = spare_target_ = spare_count_ = retired_count_ = 0;
   bytes_written_.store(0, std::memory_order_relaxed);
-  retired_events_.store(0, std::memory_order_relaxed);
+  sealed_events_ = 0;
   failed_.store(false, std::memory_order_relaxed);
   new (&facts_) Stream;
 
@@ -184,7 +185,7 @@ void Session::install(Stream& stream, char* at, size_t size) {
   header->header_bytes = sizeof *header;
   header->capacity = size;
   header->pid = pid_;
-  header->stream = stream.number_;
+  header->stream = stream.files_;
   header->tid = stream.tid_;
   header->ordinal = stream.ordinal_;
   header->process_start = process_start_;
@@ -207,7 +208,7 @@ void Session::install(Stream& stream, char* at, size_t size) {
 char* Session::take_chunk(Stream& stream, size_t bytes, size_t* size) {
   char name[4096];
   const bool first = stream.chunk_ == nullptr;
-  if (path(name, sizeof name, stream.number_, &stream.ordinal_, format::kChunkSuffix) == 0) {
+  if (path(name, sizeof name, stream.files_, &stream.ordinal_, format::kChunkSuffix) == 0) {
     fail(ENAMETOOLONG);
     return nullptr;
   }
@@ -263,6 +264,18 @@ bool Session::next_chunk(Stream& stream, size_t bytes) {
     __atomic_store_n(&old->sealed, used, __ATOMIC_RELEASE);
     retire_chunk(reinterpret_cast<char*>(old), old_size);
   }
+  // A reader who has lost the chunks before learns here whose this one is.
+  return stream.number_ == stream.files_ || write_owner(stream);
+}
+
+// Says in the stream's own file whose records follow.
+bool Session::write_owner(Stream& stream) {
+  auto* const record = stream.reserve<format::ThreadFact>();
+  if (record == nullptr) return false;
+  record->time = ticks();
+  record->stream = stream.number_;
+  record->tid = stream.tid_;
+  stream.commit(record, format::Kind::kThread);
   return true;
 }
 
@@ -298,24 +311,29 @@ Stream* Session::new_stream_object() {
 Stream* Session::make_stream(uint32_t tid) {
   if (failed()) return nullptr;
   lock();
-  Stream* const stream = new_stream_object();
-  if (stream != nullptr) {
+  const uint32_t number = ++stream_count_;
+  Stream* const idle = idle_streams_;
+  if (idle != nullptr) idle_streams_ = idle->next_free_;
+  Stream* const stream = idle != nullptr ? idle : new_stream_object();
+  if (stream != nullptr && idle == nullptr) {
     Stream* const next = stream->next_;
     stream->~Stream();
     new (stream) Stream;
     stream->next_ = next;
-    stream->number_ = ++stream_count_;
-    stream->tid_ = tid;
+    stream->files_ = number;
   }
   unlock();
   if (stream == nullptr) {
     fail(ENOMEM);
     return nullptr;
   }
-  if (!next_chunk(*stream, 0)) {
+  stream->number_ = number;
+  stream->tid_ = tid;
+  const bool ready = idle != nullptr ? take_over(*stream) : next_chunk(*stream, 0);
+  if (!ready) {
     lock();
-    stream->next_free_ = free_streams_;
-    free_streams_ = stream;
+    stream->next_free_ = idle != nullptr ? idle_streams_ : free_streams_;
+    (idle != nullptr ? idle_streams_ : free_streams_) = stream;
     unlock();
     return nullptr;
   }
@@ -323,25 +341,54 @@ Stream* Session::make_stream(uint32_t tid) {
   return stream;
 }
 
+// The stream goes on for another thread, whose calls are numbered from 1.
+bool Session::take_over(Stream& stream) {
+  stream.calls_ = 0;
+  stream.current_call_ = 0;
+  stream.depth_ = 0;
+  stream.dispatches_ = 0;
+  stream.set_stack(0, 0);
+  return write_owner(stream);
+}
+
 void Session::retire_stream(Stream* stream) {
-  format::ChunkHeader* const chunk = stream->chunk_;
-  const auto used = static_cast<uint64_t>(stream->cursor_ - reinterpret_cast<char*>(chunk));
+  __atomic_store_n(&stream->chunk_->open_call, uint64_t{0}, __ATOMIC_RELEASE);
+  // A thread that was ended while it wrote a record has left it half done.
+  const bool whole = !stream->busy();
+  if (!whole) seal(*stream);
+  lock();
+  stream->in_use_.store(false, std::memory_order_relaxed);
+  Stream*& list = whole ? idle_streams_ : free_streams_;
+  stream->next_free_ = list;
+  list = stream;
+  unlock();
+}
+
+// Nothing more will be appended: gives back what the file does not use.
+void Session::seal(Stream& stream) {
+  format::ChunkHeader* const chunk = stream.chunk_;
+  const auto used = static_cast<uint64_t>(stream.cursor_ - reinterpret_cast<char*>(chunk));
   const size_t size = chunk->capacity;
-  chunk->open_call = 0;
   __atomic_store_n(&chunk->sealed, used, __ATOMIC_RELEASE);
   char name[4096];
   const bool named =
-      path(name, sizeof name, stream->number_, &stream->ordinal_, format::kChunkSuffix) != 0;
-  retired_events_.fetch_add(stream->sequence_, std::memory_order_relaxed);
+      path(name, sizeof name, stream.files_, &stream.ordinal_, format::kChunkSuffix) != 0;
   lock();
-  stream->in_use_.store(false, std::memory_order_relaxed);
-  stream->chunk_ = nullptr;
-  stream->cursor_ = stream->end_ = nullptr;
-  stream->next_free_ = free_streams_;
-  free_streams_ = stream;
+  sealed_events_ += stream.sequence_;
+  stream.sequence_ = 0;
+  stream.chunk_ = nullptr;
+  stream.cursor_ = stream.end_ = nullptr;
   unlock();
   sys::unmap(chunk, size);
   if (named) sys::call(SYS_truncate, name, used);
+}
+
+uint64_t Session::events() {
+  lock();
+  uint64_t sum = sealed_events_;
+  for (const Stream* s = streams_; s != nullptr; s = s->next_) sum += s->events();
+  unlock();
+  return sum;
 }
 
 bool Session::tend() {

@@ -4,6 +4,10 @@
 // A chunk is a file with all its blocks allocated (a full disk is found here, not as SIGBUS later),
 // mapped shared and closed at once. The mapping is not inherited by children. A chunk that is being
 // prepared has a ".spare" name and gets its ".chunk" name when a stream takes it.
+//
+// Making and mapping a file costs as much as thousands of calls. A program that makes threads by the
+// thousand must not pay that for each: a new thread goes on in the files of one that has ended, so
+// there are as many files as there were threads at once.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +37,7 @@ class Session {
 
   // A stream for the calling thread; null when no chunk can be made.
   Stream* make_stream(uint32_t tid);
-  // The thread is gone: seals the stream, gives back what its file does not use.
+  // The thread is gone: its files are left to the next.
   void retire_stream(Stream* stream);
   // Under fact_lock.
   Stream& facts() { return facts_; }
@@ -63,8 +67,8 @@ class Session {
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
   uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
   uint32_t stream_count() const { return stream_count_; }
-  // Records of streams whose threads are gone.
-  uint64_t retired_events() const { return retired_events_.load(std::memory_order_relaxed); }
+  // Records of all threads so far, those that are gone included.
+  uint64_t events();
 
  private:
   struct Spare {
@@ -85,6 +89,9 @@ class Session {
   void install(Stream& stream, char* at, size_t size);
   void retire_chunk(char* at, size_t size);
   Stream* new_stream_object();
+  bool take_over(Stream& stream);
+  bool write_owner(Stream& stream);
+  void seal(Stream& stream);
   void fail(int error);
 
   char folder_[kMaxPath] = {};
@@ -92,8 +99,9 @@ class Session {
   uint64_t process_start_ = 0;
   Stream facts_;
   Stream* streams_ = nullptr;
-  Stream* free_streams_ = nullptr;
-  char* pool_ = nullptr;  // memory for Stream objects
+  Stream* free_streams_ = nullptr;  // objects without files
+  Stream* idle_streams_ = nullptr;  // whose thread is gone
+  char* pool_ = nullptr;            // memory for Stream objects
   size_t pool_left_ = 0;
   uint32_t stream_count_ = 0;
   uint32_t spare_ids_ = 0;
@@ -103,7 +111,7 @@ class Session {
   Spare spares_[kMaxSpares];
   Retired retired_[kMaxRetired];
   std::atomic<uint64_t> bytes_written_{0};
-  std::atomic<uint64_t> retired_events_{0};
+  uint64_t sealed_events_ = 0;  // of streams that were sealed
   std::atomic<bool> failed_{false};
 };
 

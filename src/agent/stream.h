@@ -84,6 +84,7 @@ class Stream {
   size_t reserved_ = 0;
   uint64_t sequence_ = 0;
   uint32_t number_ = 0;
+  uint32_t files_ = 0;  // number of the stream that its files were made for
   uint32_t tid_ = 0;
   uint32_t calls_ = 0;
   uint32_t ordinal_ = 0;  // of the current chunk
@@ -92,8 +93,8 @@ class Stream {
   // Managed by Session under its lock.
   uintptr_t stack_begin_ = 0;  // bounds of the thread's stack; 0: not known
   uintptr_t stack_end_ = 0;
-  Stream* next_ = nullptr;  // all streams ever made, newest first
-  Stream* next_free_ = nullptr;
+  Stream* next_ = nullptr;       // all streams ever made, newest first
+  Stream* next_free_ = nullptr;  // among those without files, or those whose thread is gone
   std::atomic<bool> in_use_{false};
 
  public:

@@ -201,7 +201,7 @@ uint64_t Chunk::damaged_bytes() const {
 // --- StreamReader
 
 void StreamReader::add(Chunk chunk, std::string name) {
-  tid_ = chunk.header().tid;
+  if (chunks_.empty()) tid_ = chunk.header().tid;
   clock_ = chunk.header().clock;
   const uint32_t ordinal = chunk.header().ordinal;
   auto at = chunks_.end();
@@ -225,6 +225,8 @@ void StreamReader::begin(Entry& entry) {
   }
   tail_lost_ = false;  // what it cost is known now
   expected_ = first;
+  tid_ = entry.chunk.header().tid;
+  stream_ = number_;  // a chunk that another stream goes on in says so first
 }
 
 void StreamReader::leave(Entry& entry, Chunk::Next how) {
@@ -260,6 +262,9 @@ bool StreamReader::next(Record& record) {
       case Chunk::Next::kRecord:
         expected_ = entry.chunk.next_sequence();
         ++records_;
+        if (record.header.kind == Kind::kThread && number_ != kFactsStream)
+          if (const auto* thread = record.as<ThreadFact>())
+            stream_ = thread->stream, tid_ = thread->tid;
         return true;
       case Chunk::Next::kWaiting: return false;
       case Chunk::Next::kEnd:

@@ -118,10 +118,13 @@ struct ProcessId {
 
 class StreamReader {
  public:
-  StreamReader(ProcessId process, uint32_t number) : process_(process), number_(number) {}
+  StreamReader(ProcessId process, uint32_t number)
+      : process_(process), number_(number), stream_(number) {}
 
   ProcessId process() const { return process_; }
-  uint32_t number() const { return number_; }
+  uint32_t number() const { return number_; }  // of the files
+  // Whose the record is that next() gave last: a thread's files are used by later ones again.
+  uint32_t stream() const { return stream_; }
   uint32_t tid() const { return tid_; }
   Clock clock() const { return clock_; }
 
@@ -154,6 +157,7 @@ class StreamReader {
 
   ProcessId process_;
   uint32_t number_ = 0;
+  uint32_t stream_ = 0;
   uint32_t tid_ = 0;
   Clock clock_ = Clock::kBoottimeNs;
   std::vector<Entry> chunks_;  // by ordinal

@@ -168,6 +168,34 @@ TEST(Reader, AMissingOrForeignChunkIsCounted) {
   EXPECT_NE(session->damage().notes[0].find("checksum"), std::string::npos);
 }
 
+TEST(Reader, KnowsWhoseTheRecordsAreInAFileThatThreadsShareOneAfterTheOther) {
+  TestFolder folder("reader");
+  {
+    test::TestProcess process(folder.path(), 100, 7, 1024);
+    test::TestStream& file = process.stream(1, 101);
+    const auto call = [&](uint32_t number) {
+      CallRecord record{};
+      record.call = number;
+      file.put(record, Kind::kCall);
+    };
+    call(1);
+    file.put(ThreadFact{{}, 50, 4, 104}, Kind::kThread);
+    call(1);
+    call(2);
+  }
+  Result<SessionReader> session = SessionReader::open(folder.path());
+  ASSERT_TRUE(session.ok());
+  StreamReader& stream = *session->processes()[0].streams[0];
+  Record record;
+  std::string seen;
+  while (stream.next(record))
+    if (record.header.kind == Kind::kCall)
+      seen += std::to_string(stream.stream()) + ":" + std::to_string(stream.tid()) + " ";
+  EXPECT_EQ(seen, "1:101 4:104 4:104 ");
+  EXPECT_EQ(stream.number(), 1u);
+  EXPECT_FALSE(session->total_damage().any());
+}
+
 TEST(Reader, SaysWhatAFolderIsNot) {
   const Result<SessionReader> none = SessionReader::open("/nonexistent/folder");
   ASSERT_FALSE(none.ok());

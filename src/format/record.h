@@ -7,7 +7,9 @@
 //     <pid>-<start>.<n>.co                        code objects that only ever lived in memory
 //
 // A stream is what one thread appends to; stream 0 of a process holds its facts (libraries,
-// kernels, queues, clock samples ...) and is appended to under a lock. Nobody but the owner writes,
+// kernels, queues, clock samples ...) and is appended to under a lock. When a thread ends, one that
+// begins later goes on in its files: a kThread record there says whose the records behind it are. The
+// files keep the number of the stream they were made for. Nobody but the owner writes,
 // nothing is ever changed once written, and a record becomes visible by one store: the body is
 // written first, then the 8-byte RecordHeader with release order. A chunk is zero-filled when made,
 // so a reader stops at the first zero header: everything before it is whole, whenever the process
@@ -27,8 +29,8 @@
 
 namespace wavetap::format {
 
-inline constexpr uint32_t kFormatVersion = 2;
-inline constexpr uint32_t kOldestVersion = 1;  // without kCallPackedArguments
+inline constexpr uint32_t kFormatVersion = 3;
+inline constexpr uint32_t kOldestVersion = 1;  // without kCallPackedArguments; 2: a file per stream
 inline constexpr char kChunkMagic[8] = {'W', 'T', 'C', 'H', 'U', 'N', 'K', '\n'};
 inline constexpr uint32_t kFactsStream = 0;
 
@@ -43,8 +45,8 @@ struct ChunkHeader {
   uint32_t header_bytes;  // records begin here
   uint64_t capacity;      // of the whole file
   uint32_t pid;
-  uint32_t stream;
-  uint32_t tid;
+  uint32_t stream;   // that the file was made for
+  uint32_t tid;      // of the thread that began this chunk
   uint32_t ordinal;  // this is the stream's nth chunk, from 0
   // Field 22 of /proc/PID/stat; the top byte counts the programs that the process has become by
   // exec(). With pid it names the program for ever.
@@ -79,7 +81,7 @@ enum class Kind : uint8_t {
 
   // In stream 0.
   kProcess = 32,  // ProcessFact
-  kThread = 33,   // ThreadFact
+  kThread = 33,   // ThreadFact; in another stream's file: what follows is this thread's
   kClockSample = 34,
   kFunction = 35,      // FunctionFact: what a function number of this process means
   kLibrary = 36,       // LibraryFact
@@ -268,6 +270,9 @@ inline constexpr uint32_t kOptionStacks = 2;
 inline constexpr uint32_t kOptionHsa = 4;
 inline constexpr uint32_t kOptionBarriers = 8;
 inline constexpr uint32_t kOptionKernargs = 16;
+// The recorder was not there when the program began: what was bound or looked up before it came may
+// pass it by.
+inline constexpr uint32_t kOptionLate = 32;
 
 struct ThreadFact {
   RecordHeader header;

@@ -45,6 +45,8 @@ class ClockMap {
   double hz() const { return 1e9 / ns_per_tick_; }
 
   bool known() const { return !samples_.empty(); }
+  // CLOCK_MONOTONIC of the last sample: a sign of life of the process. 0: there is none.
+  int64_t last_sample() const { return samples_.empty() ? 0 : samples_.back().fact.monotonic_ns; }
   // CLOCK_MONOTONIC.
   int64_t monotonic(uint64_t ticks) const;
   // From CLOCK_BOOTTIME, which GPU times are in.

@@ -106,6 +106,11 @@ Status fill_from_session(const std::string& folder, const std::string& path,
   int64_t number = 0;
   for (const format::ProcessStreams* process : processes) {
     ProcessImport import(file, devices, result, number, folder);
+    // A process that became other programs by exec() ended as the last of them.
+    const bool is_last_image =
+        std::none_of(processes.begin() + number + 1, processes.end(),
+                     [&](const auto* later) { return later->id.pid == process->id.pid; });
+    if (process->id.pid == options.ended_pid && is_last_image) import.set_ended(options.ended_ns);
     const auto n = static_cast<double>(processes.size());
     std::function<void(double)> progress;
     if (options.progress)
@@ -125,6 +130,8 @@ Status fill_from_session(const std::string& folder, const std::string& path,
     }
     for (const format::StreamReader* stream : process->streams)
       result.records += stream->records(), result.raw_bytes += stream->bytes_read();
+    result.threads += import.facts().threads.size();
+    result.files += process->streams.size();
     ++number;
   }
   write_devices(file, devices);

@@ -19,12 +19,18 @@ struct ImportOptions {
   bool overwrite = false;  // replace an existing output file
   // A folder without a recording gives a trace without events instead of an error.
   bool allow_empty = false;
+  // When this process ended, CLOCK_MONOTONIC, by somebody who saw it; 0: nobody did. Others are taken
+  // to have ended with their last sign of life.
+  uint32_t ended_pid = 0;
+  int64_t ended_ns = 0;
   // Called now and then with the share done, 0..1.
   std::function<void(double)> progress = nullptr;
 };
 
 struct ImportResult {
   uint64_t processes = 0;
+  uint64_t threads = 0;  // that recorded something
+  uint64_t files = 0;    // they recorded into
   uint64_t calls = 0;
   uint64_t markers = 0;
   uint64_t dispatches = 0;

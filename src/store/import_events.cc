@@ -105,16 +105,48 @@ void ProcessEvents::take_marker(const format::Record& record, uint32_t tid,
   }
 }
 
-void ProcessEvents::read_stream(format::StreamReader& stream, StreamEvents& events,
-                                const std::vector<uint64_t>& stops) {
+// The events of one thread while its stream is read.
+struct ProcessEvents::Reading {
+  StreamEvents events;
   std::vector<const format::CallRecord*> nested;  // returned before the call around them
   std::vector<MarkerEvent> open;
-  const auto flush_nested = [&] {
+
+  // Records are written when calls return; numbers were given when they were entered.
+  void take_call(const format::CallRecord& call) {
+    if (call.depth == 0 && nested.empty()) {
+      events.calls.push_back(&call);
+      return;
+    }
+    nested.push_back(&call);
+    if (call.depth == 0) flush_nested();
+  }
+  void flush_nested() {
     std::sort(nested.begin(), nested.end(),
               [](const auto* a, const auto* b) { return a->call < b->call; });
     events.calls.insert(events.calls.end(), nested.begin(), nested.end());
     nested.clear();
+  }
+};
+
+// The thread's last record was read. `ended`: when another thread went on in its files; 0: none did.
+void ProcessEvents::end_thread(Reading& thread, uint64_t ended) {
+  thread.flush_nested();
+  for (MarkerEvent& event : thread.open) {
+    event.closed = ended != 0;
+    event.end = std::max(event.start, ended);
+    markers.push_back(event);
+  }
+  streams.push_back(std::move(thread.events));
+}
+
+void ProcessEvents::read_stream(format::StreamReader& stream, const std::vector<uint64_t>& stops) {
+  Reading thread;
+  const auto begin_thread = [&] {
+    thread = {};
+    thread.events.number = stream.stream();
+    thread.events.tid = stream.tid();
   };
+  begin_thread();
   format::Record record;
   while (stream.next(record)) {
     switch (record.header.kind) {
@@ -122,17 +154,11 @@ void ProcessEvents::read_stream(format::StreamReader& stream, StreamEvents& even
         if (const auto* r = record.as<format::CallRecord>()) {
           see(r->start);
           see(r->start + r->duration);
-          // Records are written when calls return; numbers were given when they were entered.
-          if (r->depth == 0 && nested.empty()) {
-            events.calls.push_back(r);
-          } else {
-            nested.push_back(r);
-            if (r->depth == 0) flush_nested();
-          }
+          thread.take_call(*r);
         }
         break;
       case Kind::kStack:
-        if (const auto* r = record.as<format::StackRecord>()) events.stacks.push_back(r);
+        if (const auto* r = record.as<format::StackRecord>()) thread.events.stacks.push_back(r);
         break;
       case Kind::kAllocate:
         if (const auto* r = record.as<format::AllocateRecord>()) {
@@ -146,21 +172,25 @@ void ProcessEvents::read_stream(format::StreamReader& stream, StreamEvents& even
           memory.push_back({r->time, nullptr, r});
         }
         break;
-      case Kind::kMarker: take_marker(record, stream.tid(), open, stops); break;
+      case Kind::kMarker: take_marker(record, stream.tid(), thread.open, stops); break;
+      case Kind::kThread:
+        // Said again at the head of a chunk by a thread that was there already.
+        if (const auto* r = record.as<format::ThreadFact>();
+            r != nullptr && r->stream != thread.events.number) {
+          end_thread(thread, r->time);
+          begin_thread();
+        }
+        break;
       default:
         if (!take_operation(record)) ++unknown_records;
         break;
     }
   }
-  flush_nested();
-  for (MarkerEvent& event : open) {
-    event.closed = false;
-    markers.push_back(event);
-  }
   if (const format::Chunk* last = stream.last_chunk()) {
-    events.open_call = last->open_call();
-    events.open_since = last->open_since();
+    thread.events.open_call = last->open_call();
+    thread.events.open_since = last->open_since();
   }
+  end_thread(thread, 0);
 }
 
 void ProcessEvents::read(const format::ProcessStreams& process, const RawFacts& facts) {
@@ -173,10 +203,7 @@ void ProcessEvents::read(const format::ProcessStreams& process, const RawFacts& 
 
   for (format::StreamReader* stream : process.streams) {
     if (stream->number() == format::kFactsStream) continue;
-    streams.push_back({});
-    streams.back().number = stream->number();
-    streams.back().tid = stream->tid();
-    read_stream(*stream, streams.back(), stops);
+    read_stream(*stream, stops);
   }
   while (!ops.empty() && ops.back().record == nullptr) ops.pop_back();
 

@@ -100,8 +100,9 @@ class ProcessEvents {
     uint64_t range = 0;
     uint64_t time = 0;
   };
-  void read_stream(format::StreamReader& stream, StreamEvents& events,
-                   const std::vector<uint64_t>& stops);
+  struct Reading;
+  void end_thread(Reading& thread, uint64_t ended);
+  void read_stream(format::StreamReader& stream, const std::vector<uint64_t>& stops);
   void take_marker(const format::Record& record, uint32_t tid, std::vector<MarkerEvent>& open,
                    const std::vector<uint64_t>& stops);
   void see(uint64_t time);

@@ -120,6 +120,7 @@ void ProcessImport::run(const format::ProcessStreams& streams, uint64_t raw_byte
   write_operations();
   write_memory();
   write_facts();
+  write_unseen();
   strings_.write(*file_.string);
 }
 
@@ -818,11 +819,11 @@ void ProcessImport::write_facts() {
   std::string command = facts.command;
   while (!command.empty() && command.back() == '\0') command.pop_back();
   std::replace(command.begin(), command.end(), '\0', ' ');
-  file_.add("wavetap_process",
-            {session_, pid(), int64_t{facts.process().parent},
-             facts.has_process() ? ns(facts.process().time) : first_ns_, last_ns_, facts.executable,
-             command, facts.hostname, facts.agent_version, int64_t{facts.process().emulated},
-             int64_t{exited}});
+  file_.add("wavetap_process", {session_, pid(), int64_t{facts.process().parent},
+                                facts.has_process() ? ns(facts.process().time) : first_ns_,
+                                std::max({last_ns_, facts.clock.last_sample(), ended_ns_}),
+                                facts.executable, command, facts.hostname, facts.agent_version,
+                                int64_t{facts.process().emulated}, int64_t{exited}});
   write_device_figures(facts, devices_, file_);
   for (const RawThread& thread : facts.threads)
     file_.add("wavetap_thread", {{}, pid(), int64_t{thread.tid}, thread.name});

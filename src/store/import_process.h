@@ -56,6 +56,9 @@ class ProcessImport {
   void run(const format::ProcessStreams& streams, uint64_t raw_bytes,
            const std::function<void(double)>& progress);
 
+  // When the process ended, by somebody who saw it.
+  void set_ended(int64_t monotonic_ns) { ended_ns_ = monotonic_ns; }
+
   const RawFacts& facts() const { return *facts_; }
   int64_t first_ns() const { return first_ns_; }
   int64_t last_ns() const { return last_ns_; }
@@ -111,6 +114,8 @@ class ProcessImport {
   void write_inflight(const RawOp& op);
   void write_memory();
   void write_facts();
+  void write_unseen();
+  void add_loss(const char* reason, uint64_t count, const std::string& what);
   std::string owner_of(uint64_t address, int64_t time) const;
   int64_t api_of(format::Owner owner) const;  // 0 when the call is not in the trace
   const char* copy_direction(const format::CopyRecord& copy, int64_t& device);
@@ -152,6 +157,7 @@ class ProcessImport {
   std::string text_;
   int64_t empty_id_ = 0;
   int64_t first_ns_ = 0, last_ns_ = 0;
+  int64_t ended_ns_ = 0;
 };
 
 }  // namespace wavetap::store

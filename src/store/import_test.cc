@@ -561,5 +561,53 @@ TEST_F(Import, OurFileIsReadBackAndAnRpdFileIsConverted) {
   EXPECT_EQ(converted->dispatches, 1u);
 }
 
+TEST_F(Import, ThreadsThatShareAFileOneAfterTheOtherKeepTheirCalls) {
+  TestProcess& p = process(100, 1);
+  TestStream& file = p.stream(1, 101);
+  file.put(call(kMalloc, 1, 2000, 10), Kind::kCall);
+  file.put(MarkerRecord{{}, 2020 + kBoot, 0}, Kind::kMarker,
+           static_cast<uint8_t>(MarkerKind::kPush), texts({"left open", "", ""}));
+  p.fact(ThreadFact{{}, 3000 + kBoot, 2, 102}, Kind::kThread, 0, {"second"});
+  file.put(ThreadFact{{}, 3000 + kBoot, 2, 102}, Kind::kThread);
+  file.put(dispatch(1, {2, 1}, 3010, 0x1000), Kind::kDispatch);
+  file.put(call(kLaunch, 1, 3000, 100), Kind::kCall);
+  file.put(complete(1, 3020, 3050), Kind::kComplete, static_cast<uint8_t>(Kind::kDispatch));
+  import();
+  EXPECT_EQ(row("select group_concat(apiName || ' ' || tid, ', ') from (select * from api where "
+                "apiName like 'hip%' order by start)"),
+            "hipMalloc 101, hipLaunchKernel 102");
+  EXPECT_EQ(row("select a.apiName from rocpd_api_ops l join api a on a.id = l.api_id"),
+            "hipLaunchKernel");
+  EXPECT_EQ(row("select tid, start, end from api where args = 'left open'"), "101|2020|3000");
+  expect_sound();
+}
+
+TEST_F(Import, AProcessEndsWhenItWasSeenToEnd) {
+  process(100, 1).stream(1, 101).put(call(kMalloc, 1, 2000, 10), Kind::kCall);
+  for (const auto& p : processes_) p->flush();
+  ASSERT_TRUE(import_session(session_, out_, {.ended_pid = 100, .ended_ns = 9'000'000}).ok());
+  Result<Db> db = Db::open_read_only(out_);
+  ASSERT_TRUE(db.ok());
+  db_ = std::move(*db);
+  EXPECT_EQ(row("select end from wavetap_process"), "9000000");
+}
+
+TEST_F(Import, SaysWhatPassedALateRecorderBy) {
+  TestProcess& p = process(100, 1);
+  ProcessFact late{};
+  late.time = 1000;
+  late.pid = 100;
+  late.options = kOptionLate;
+  p.fact(late, Kind::kProcess, 0, {"/usr/bin/app", "app", "host", "boot-1", "0.1"});
+  p.fact(LibraryFact{{}, 1000, 0x1000}, Kind::kLibrary, 0,
+         {"/lib/libamdhip64.so.5.2", "libamdhip64.so.5", "", ""});
+  TestStream& file = p.stream(1, 101);
+  file.put(dispatch(1, {1, 0}, 3010, 0x1000), Kind::kDispatch);
+  file.put(complete(1, 3020, 3050), Kind::kComplete, static_cast<uint8_t>(Kind::kDispatch));
+  const ImportResult result = import();
+  EXPECT_EQ(result.losses, 1u);
+  EXPECT_EQ(row("select count, reason from wavetap_loss"), "1|bypassed");
+}
+
 }  // namespace
 }  // namespace wavetap::store

@@ -15,6 +15,7 @@
 #include <wavetap/wavetap.h>
 
 #include "agent/markers.h"
+#include "agent/preload/adopt.h"
 #include "agent/preload/markers.h"
 #include "agent/real_functions.h"
 #include "agent/recorder.h"
@@ -203,11 +204,14 @@ using wavetap::format::MarkerKind;
 
 WT_EXPORT const char* wavetap_version() { return WAVETAP_VERSION; }
 WT_EXPORT int wavetap_start() {
+  wavetap::agent::ensure_started();
+  wavetap::agent::adopt_early_callers();
   return static_cast<int>(wavetap::agent::start_recording(own_pid()));
 }
 WT_EXPORT int wavetap_stop() { return static_cast<int>(wavetap::agent::stop_recording(own_pid())); }
 WT_EXPORT int wavetap_is_recording() {
   wavetap::agent::ensure_started();
+  wavetap::agent::adopt_early_callers();
   return wavetap::agent::recording() ? 1 : 0;
 }
 WT_EXPORT void wavetap_flush() { wavetap::agent::flush_recording(own_pid()); }
