@@ -11,7 +11,6 @@ run unchanged. What RPD got wrong is right here: a RPDT_FILENAME set by the user
 ranges keep their domain and arguments.
 """
 import os
-import pathlib
 
 from wavetap import control
 
@@ -42,9 +41,7 @@ class rpdTracerControl:  # the name is RPD's
     def __init__(self, nvtx=False):
         cls = type(self)
         name = cls.__filename or os.environ.get("RPDT_FILENAME") or "trace.rpd"
-        self._tracer = control.Tracer(name)
-        if cls.__append and self._tracer.output is not None and pathlib.Path(name).exists():
-            raise ValueError(f"{name}: exists; wavetap writes a trace whole: record to another file and join them with wavetap merge")
+        self._tracer = control.Tracer(name, append=cls.__append)
 
     def start(self):
         self._tracer.start()

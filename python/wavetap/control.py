@@ -38,6 +38,7 @@ class _Recorder:
         self.library = library
         self.path = path          # of the library when it was loaded by us
         self.output = None        # where the trace goes then
+        self.append = False       # … to be added to what is there
         self.loaded_here = path is not None
         for name, result, arguments in (
                 ("wavetap_start", ctypes.c_int, []), ("wavetap_stop", ctypes.c_int, []),
@@ -72,8 +73,10 @@ class _Recorder:
                   file=sys.stderr)
             return
         environment = {key: value for key, value in os.environ.items() if key not in ("LD_PRELOAD", "HSA_TOOLS_LIB")}
-        done = subprocess.run([program, "import", str(folder), "-o", str(self.output), "--force"], env=environment,
-                              stdout=subprocess.DEVNULL, check=False)
+        if self.append and keep:
+            return  # written once, at the end: what was added cannot be replaced
+        done = subprocess.run([program, "import", str(folder), "-o", str(self.output), "--append" if self.append else "--force"],
+                              env=environment, stdout=subprocess.DEVNULL, check=False)
         # Status 2: imported, with losses that were reported.
         if done.returncode in (0, 2) and not keep:
             shutil.rmtree(folder, ignore_errors=True)
@@ -130,10 +133,12 @@ def _text(value):
 
 
 class Tracer:
-    """Starts and stops recording; as a context manager, records what is inside."""
+    """Starts and stops recording; as a context manager, records what is inside. `append`: the trace is added to
+    the file if it exists, when the interpreter exits."""
 
-    def __init__(self, output=None):
+    def __init__(self, output=None, append=False):
         self._recorder = recorder(output)
+        self._recorder.append = self._recorder.append or append
 
     @property
     def output(self):

@@ -183,7 +183,11 @@ int status(const Options& options) {
   if (options.json)
     fmt::print("{}\n", (options.pid.empty() ? array : array[0])
                            .dump(2, ' ', false, ordered_json::error_handler_t::replace));
-  else if (!any) fmt::print("no recorded process of yours is running\n");
+  else if (!any) {
+    const std::string problem = socket_folder_problem();
+    if (!problem.empty()) return fail({"no recorder can be reached: " + problem});
+    fmt::print("no recorded process of yours is running\n");
+  }
   return kDone;
 }
 

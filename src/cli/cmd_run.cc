@@ -18,10 +18,12 @@
 #include "cli/command.h"
 #include "cli/counters_report.h"
 #include "cli/install_tree.h"
+#include "cli/live_process.h"
 #include "cli/preflight.h"
 #include "cli/recording.h"
 #include "cli/run_dir.h"
 #include "cli/run_environment.h"
+#include "format/session.h"
 #include "util/file.h"
 #include "util/subprocess.h"
 #include "util/text.h"
@@ -165,12 +167,6 @@ std::string tools_list(const std::string& library) {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-// The program was never started: there is nothing to keep.
-int fail_before(std::optional<Recording>& recording, const Error& error) {
-  if (recording) recording->discard();
-  return fail(error);
-}
-
 // Fills the run folder for the library that plays the GPUs.
 Result<vgpu::Config> prepare_gpus(const Options& options, const std::string& program,
                                   const std::string& run_dir) {
@@ -205,6 +201,10 @@ int require_kernels(const std::string& program, std::optional<uint64_t> kernels)
 }
 
 Status check_options(const Options& options) {
+  if (!options.counters.empty() && options.gpus.empty())
+    return errorf("run: --counters counts what virtual GPUs do; add --gpu MODEL");
+  if (options.recording.append && options.no_trace)
+    return errorf("run: --append adds to a trace, --no-trace records none; leave out one of them");
   if (!options.require_gpu) return {};
   if (options.no_trace)
     return errorf("run: --require-gpu counts kernels in the trace; leave out --no-trace");
@@ -214,66 +214,123 @@ Status check_options(const Options& options) {
   return {};
 }
 
+// What the program is started with, and what is looked at when it has ended.
+struct Surroundings {
+  Environment environment;
+  std::string gpu_preload, correct_preload, agent_preload;
+  std::optional<Recording> recording;
+  std::string counters_file;
+};
+
+// The recorder's part. The program matters more than its trace: without --require-gpu a recording
+// that cannot be made is a warning.
+Status prepare_recording(const Options& options, const RunDir& run_dir, Surroundings& to) {
+  if (options.no_trace) return {};
+  const Result<std::string> agent = agent_library();
+  if (!agent.ok()) return agent.error();
+  const Result<std::string> library = preloadable(*agent, run_dir.path());
+  if (!library.ok()) return library.error();
+  Result<Recording> begun = Recording::begin(options.recording);
+  if (!begun.ok() && options.require_gpu) return begun.error();
+  if (!begun.ok()) {
+    warn({begun.error().message + "; the program runs unrecorded"});
+    return {};
+  }
+  to.recording = std::move(*begun);
+  to.agent_preload = *library;
+  to.environment = to.recording->environment();
+  to.environment.emplace_back("HSA_TOOLS_LIB", tools_list(*library));
+  return {};
+}
+
+// The virtual GPUs' part, and that of the correction of device figures.
+Status prepare_devices(const Options& options, const std::string& program, const RunDir& run_dir,
+                       Surroundings& to) {
+  if (!options.gpus.empty()) {
+    const Result<std::string> gpu = gpu_library();
+    if (!gpu.ok()) return gpu.error();
+    const Result<std::string> library = preloadable(*gpu, run_dir.path());
+    if (!library.ok()) return library.error();
+    const Result<vgpu::Config> config = prepare_gpus(options, program, run_dir.path());
+    if (!config.ok()) return config.error();
+    to.counters_file = config->counters_file;
+    to.gpu_preload = *library;
+    to.environment.emplace_back(vgpu::kRunDirVariable, run_dir.path());
+  }
+  if (!options.correct_library.empty()) {
+    const Result<std::string> library = preloadable(options.correct_library, run_dir.path());
+    if (!library.ok()) return library.error();
+    to.correct_preload = *library;
+  }
+  return {};
+}
+
+// Processes that have inherited the recording or the virtual GPUs and go on after the program has
+// ended. One that is just ending gets a moment for it.
+std::vector<Inheritor> find_inheritors(const Surroundings& surroundings, const RunDir& run_dir) {
+  constexpr int kLooks = 10;
+  constexpr useconds_t kPauseUs = 10'000;
+  std::vector<Inheritor> found;
+  for (int look = 0; look < kLooks; ++look) {
+    if (look > 0) usleep(kPauseUs);
+    found = surroundings.recording
+                ? processes_with(format::kSessionVariable, surroundings.recording->folder())
+                : processes_with(vgpu::kRunDirVariable, run_dir.path());
+    if (found.empty()) break;
+  }
+  return found;
+}
+
+int start(const Options& options, const std::vector<std::string>& program, RunDir& run_dir,
+          Surroundings& surroundings) {
+  util::RunDetails details;
+  const Result<int> status = util::run_in_foreground({program, surroundings.environment}, &details);
+  if (!status.ok()) {
+    if (surroundings.recording) surroundings.recording->discard();
+    return fail(status.error(), details.start_errno == 0
+                                    ? static_cast<int>(kUsage)
+                                    : util::start_failure_status(details.start_errno));
+  }
+  if (!options.counters.empty() && !surroundings.counters_file.empty()) {
+    const Status counted = write_counters(surroundings.counters_file, options.counters);
+    if (!counted.ok()) warn(counted.error());  // the exit status is the program's
+  }
+  const std::vector<Inheritor> running = find_inheritors(surroundings, run_dir);
+  if (!running.empty()) run_dir.keep();
+  if (!surroundings.recording) return *status;
+  const Recording::Outcome outcome = surroundings.recording->finish(*status, details, running);
+  if (options.gpus.empty() && outcome.processes > 0 && outcome.kernels == 0u && !machine_has_gpu())
+    fmt::print(
+        stderr,
+        "wavetap: note: this machine has no GPU that ROCm can use; run the program on a "
+        "virtual one, wavetap run --gpu MODEL (see wavetap gpu list), or ask wavetap doctor\n");
+  return options.require_gpu && *status == 0 ? require_kernels(program[0], outcome.kernels)
+                                             : *status;
+}
+
 int run(const Options& options, const std::vector<std::string>& program) {
   if (program.empty())
     return fail(errorf("run: no program given; write wavetap run [OPTIONS] -- CMD [ARG…]"));
   if (const Status allowed = check_options(options); !allowed.ok()) return fail(allowed.error());
-  if (options.no_trace && options.gpus.empty() && options.correct_library.empty())
-    return fail(util::replace_process({program, {}}));
-
+  if (options.no_trace && options.gpus.empty() && options.correct_library.empty()) {
+    int reason = 0;
+    const Error error = util::replace_process({program, {}}, &reason);
+    return fail(error, util::start_failure_status(reason));
+  }
   Result<RunDir> run_dir = RunDir::create();
   if (!run_dir.ok()) return fail(run_dir.error());
-  Environment environment;
-  std::string gpu_preload, correct_preload, agent_preload;
-  const auto preload = [&](const Result<std::string>& library) -> Result<std::string> {
-    return library.ok() ? preloadable(*library, run_dir->path()) : library;
-  };
-
-  std::optional<Recording> recording;
-  if (!options.no_trace) {
-    const Result<std::string> agent = preload(agent_library());
-    if (!agent.ok()) return fail(agent.error());
-    Result<Recording> begun = Recording::begin(options.recording);
-    if (begun.ok()) {
-      recording = std::move(*begun);
-      agent_preload = *agent;
-      environment = recording->environment();
-      environment.emplace_back("HSA_TOOLS_LIB", tools_list(*agent));
-    } else if (options.require_gpu) {
-      return fail(begun.error());
-    } else {
-      // The program matters more than its trace.
-      warn({begun.error().message + "; the program runs unrecorded"});
-    }
+  Surroundings surroundings;
+  if (const Status prepared = prepare_recording(options, *run_dir, surroundings); !prepared.ok())
+    return fail(prepared.error());
+  const Status prepared = prepare_devices(options, program[0], *run_dir, surroundings);
+  if (!prepared.ok()) {
+    if (surroundings.recording) surroundings.recording->discard();
+    return fail(prepared.error());
   }
-  std::string counters_file;
-  if (!options.gpus.empty()) {
-    const Result<std::string> library = preload(gpu_library());
-    if (!library.ok()) return fail_before(recording, library.error());
-    const Result<vgpu::Config> config = prepare_gpus(options, program[0], run_dir->path());
-    if (!config.ok()) return fail_before(recording, config.error());
-    counters_file = config->counters_file;
-    gpu_preload = *library;
-    environment.emplace_back(vgpu::kRunDirVariable, run_dir->path());
-  }
-  if (!options.correct_library.empty()) {
-    const Result<std::string> library = preloadable(options.correct_library, run_dir->path());
-    if (!library.ok()) return fail_before(recording, library.error());
-    correct_preload = *library;
-  }
-  if (!gpu_preload.empty() || !correct_preload.empty() || !agent_preload.empty())
-    environment.emplace_back("LD_PRELOAD",
-                             preload_list(gpu_preload, correct_preload, agent_preload));
-
-  const Result<int> status = util::run_in_foreground({program, environment});
-  if (!status.ok()) return fail_before(recording, status.error());
-  if (!options.counters.empty() && !counters_file.empty()) {
-    const Status counted = write_counters(counters_file, options.counters);
-    if (!counted.ok()) warn(counted.error());  // the exit status is the program's
-  }
-  std::optional<uint64_t> kernels;
-  if (recording) kernels = recording->finish(*status);
-  return options.require_gpu && *status == 0 ? require_kernels(program[0], kernels) : *status;
+  const std::string preload = preload_list(surroundings.gpu_preload, surroundings.correct_preload,
+                                           surroundings.agent_preload);
+  if (!preload.empty()) surroundings.environment.emplace_back("LD_PRELOAD", preload);
+  return start(options, program, *run_dir, surroundings);
 }
 
 }  // namespace
@@ -284,6 +341,7 @@ void add_run(CLI::App& parent, Invocation& invocation) {
       parent, "run", "run a program and record what it does, on virtual GPUs or on the real one",
       "run [OPTIONS] -- CMD [ARG…]",
       "  wavetap run -o step.rpd -- python3 train.py\n"
+      "  mpirun -n 4 wavetap run -o ranks.rpd -- ./my_mpi_program\n"
       "  wavetap run --gpu rx6800xt --no-trace -- rocminfo\n"
       "  wavetap run --gpu rx6800xt,mi210 -- ./my_hip_program --size 1024\n"
       "  wavetap run --gpu mi210 --counters counters.json -- ./my_hip_program\n"
@@ -299,6 +357,10 @@ void add_run(CLI::App& parent, Invocation& invocation) {
   RecordingOptions& recording = options->recording;
   command.add_option("--output,-o", recording.output, "the trace to write (trace.rpd)")
       ->type_name("FILE");
+  command.add_flag(
+      "--append", recording.append,
+      "add to the trace if it exists instead of replacing it; runs into one file at the "
+      "same time always share it");
   command.add_flag("--no-trace", options->no_trace, "record nothing");
   command.add_flag("--args", recording.args,
                    "record the arguments of every call and kernel, not only of launches, copies "

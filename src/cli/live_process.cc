@@ -1,5 +1,6 @@
 #include "cli/live_process.h"
 
+#include <dirent.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -93,9 +94,13 @@ Result<ScopedFd> connect_to(uint32_t pid) {
     if (stat(fmt::format("/proc/{}", pid).c_str(), &owner) == 0 && owner.st_uid != geteuid())
       return errorf("process %u: belongs to another user; only its owner can control the recording",
                     pid);
-    if (tries >= kConnectTries || !has_recorder(pid))
+    if (tries >= kConnectTries || !has_recorder(pid)) {
+      if (const std::string problem = socket_folder_problem();
+          !problem.empty() && has_recorder(pid))
+        return errorf("process %u: its recorder cannot be reached: %s", pid, problem.c_str());
       return errorf("process %u: no recorder answers (%s); start the program with wavetap run", pid,
                     std::strerror(reason));
+    }
     usleep(kConnectPauseUs);
   }
 }
@@ -107,6 +112,56 @@ bool is_running(format::ProcessId id) {
   const std::optional<Stat> stat = read_stat(id.pid);
   return stat && stat->state != 'Z' && stat->state != 'X' &&
          stat->start == (id.start & 0x00ff'ffff'ffff'ffff);
+}
+
+namespace {
+
+std::string proc_text(const std::string& path) {
+  const Result<std::vector<std::byte>> bytes = util::read_file("/proc/" + path);
+  return bytes.ok() ? std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size())
+                    : std::string();
+}
+
+// The number given last to a process; the last word of a short file.
+std::string newest_process() {
+  const std::string text = proc_text("loadavg");
+  return text.substr(text.rfind(' ') + 1);
+}
+
+// `wanted`: NAME=VALUE between two zero bytes; a variable that merely contains it is another one.
+std::vector<Inheritor> look_for_variable(const std::string& wanted) {
+  std::vector<Inheritor> found;
+  DIR* listing = opendir("/proc");
+  if (listing == nullptr) return found;
+  while (const dirent* entry = readdir(listing)) {
+    const Result<uint32_t> pid = parse_pid(entry->d_name);
+    if (!pid.ok() || *pid == static_cast<uint32_t>(getpid())) continue;
+    const std::string folder = std::to_string(*pid);
+    const std::string environment = std::string(1, '\0') + proc_text(folder + "/environ");
+    if (environment.find(wanted) == std::string::npos) continue;
+    const std::optional<Stat> stat = read_stat(*pid);
+    if (!stat || stat->state == 'Z' || stat->state == 'X') continue;
+    std::string name = proc_text(folder + "/comm");
+    while (!name.empty() && name.back() == '\n') name.pop_back();
+    found.push_back({*pid, name});
+  }
+  closedir(listing);
+  return found;
+}
+
+}  // namespace
+
+std::vector<Inheritor> processes_with(const std::string& name, const std::string& value) {
+  const std::string zero(1, '\0');
+  std::vector<Inheritor> found;
+  // A process that forks and ends while the list is read is not in it, and its child neither.
+  constexpr int kLooks = 8;
+  for (int look = 0; look < kLooks && found.empty(); ++look) {
+    const std::string newest = newest_process();
+    found = look_for_variable(zero + name + "=" + value + zero);
+    if (newest_process() == newest) break;
+  }
+  return found;
 }
 
 Result<Answer> ask(uint32_t pid, const std::string& request) {
@@ -147,6 +202,29 @@ std::string value_of(const Answer& answer, const std::string& key) {
   for (const auto& [name, value] : answer)
     if (name == key) return value;
   return "";
+}
+
+std::string socket_folder_problem() {
+  std::string problem;
+  for (const std::string& path : socket_paths(0)) {
+    const std::string folder = path.substr(0, path.rfind('/'));
+    struct stat info {};
+    if (lstat(folder.c_str(), &info) != 0) {
+      // The first recorder makes it, where it can.
+      if (access(folder.substr(0, folder.rfind('/')).c_str(), W_OK) == 0) return "";
+      continue;
+    }
+    const char* what = !S_ISDIR(info.st_mode)       ? "is not a folder"
+                       : info.st_uid != geteuid()   ? "belongs to another user"
+                       : (info.st_mode & 0077) != 0 ? "is open to other users"
+                                                    : nullptr;
+    if (what == nullptr) return "";  // recorders use this one
+    problem = fmt::format(
+        "{} {}; remove it, or set XDG_RUNTIME_DIR to a folder of your own before "
+        "the program starts",
+        util::escape_control(folder), what);
+  }
+  return problem;
 }
 
 void remove_stale_socket(uint32_t pid) {

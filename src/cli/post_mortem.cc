@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <vector>
 
 #include "analysis/kernel_name.h"
@@ -45,11 +47,19 @@ void print_post_mortem(const std::string& trace, int status) {
   std::vector<std::string> lines;
   const auto line = [&](std::string text) { lines.push_back(std::move(text)); };
 
-  int64_t end = 0;
-  if (const Result<int64_t> last =
-          db->query_int("select coalesce(max(end), 0) from wavetap_process");
-      last.ok())
-    end = *last;
+  // The end of a process, which may be long after the last thing it did.
+  std::map<int64_t, int64_t> ends;
+  int64_t last_end = 0;
+  for_each_row(*db, "select pid, max(end) from wavetap_process group by pid",
+               [&](const store::Stmt& row) {
+                 ends[row.int64(0)] = row.int64(1);
+                 last_end = std::max(last_end, row.int64(1));
+               });
+  const auto before_end = [&](int64_t pid, int64_t time) {
+    const auto found = ends.find(pid);
+    return milliseconds(
+        std::max<int64_t>(0, (found == ends.end() ? last_end : found->second) - time));
+  };
 
   for_each_row(
       *db, "select gpuId, address, what, owner, reason from wavetap_fault order by time limit 16",
@@ -71,7 +81,7 @@ void print_post_mortem(const std::string& trace, int status) {
                                                 row.int64(2), printable(row.text(4)));
                  if (row.text(0) == "kernel") text += fmt::format(", {}", geometry(row, 5));
                  text += fmt::format(", submitted {} before the end",
-                                     milliseconds(std::max<int64_t>(0, end - row.int64(3))));
+                                     before_end(row.int64(12), row.int64(3)));
                  if (!row.text(11).empty()) text += fmt::format("; {}", printable(row.text(11)));
                  line(std::move(text));
                });
@@ -80,34 +90,34 @@ void print_post_mortem(const std::string& trace, int status) {
 
   int64_t queue = -1;
   shown = 0;
-  for_each_row(*db,
-               "with ranked as (select o.*, d.gridX, d.gridY, d.gridZ, d.workgroupX, d.workgroupY, "
-               "d.workgroupZ, row_number() over "
-               "(partition by o.queueId order by o.end desc, o.id desc) as back from op o join "
-               "wavetap_dispatch d on d.op_id = o.id) "
-               "select gpuId, queueId, description, gridX, gridY, gridZ, workgroupX, workgroupY, "
-               "workgroupZ, end, end - start from ranked where back <= 5 "
-               "order by queueId, back desc",
-               [&](const store::Stmt& row) {
-                 if (++shown > kMaxShown) return;
-                 if (row.int64(1) != queue)
-                   line(fmt::format("last {} dispatches that finished on GPU {}, queue {}:",
-                                    kLastDispatches, row.int64(0), row.int64(1)));
-                 queue = row.int64(1);
-                 line(fmt::format("  {}, {}, took {}, ended {} before the end",
-                                  printable(analysis::short_kernel_name(row.text(2))),
-                                  geometry(row, 3), milliseconds(row.int64(10)),
-                                  milliseconds(std::max<int64_t>(0, end - row.int64(9)))));
-               });
+  for_each_row(
+      *db,
+      "with ranked as (select o.*, d.gridX, d.gridY, d.gridZ, d.workgroupX, d.workgroupY, "
+      "d.workgroupZ, row_number() over "
+      "(partition by o.queueId order by o.end desc, o.id desc) as back from op o join "
+      "wavetap_dispatch d on d.op_id = o.id) "
+      "select gpuId, queueId, description, gridX, gridY, gridZ, workgroupX, workgroupY, "
+      "workgroupZ, end, end - start, (select pid from wavetap_queue q where q.id = queueId) "
+      "from ranked where back <= 5 order by queueId, back desc",
+      [&](const store::Stmt& row) {
+        if (++shown > kMaxShown) return;
+        if (row.int64(1) != queue)
+          line(fmt::format("last {} dispatches that finished on GPU {}, queue {}:", kLastDispatches,
+                           row.int64(0), row.int64(1)));
+        queue = row.int64(1);
+        line(fmt::format("  {}, {}, took {}, ended {} before the end",
+                         printable(analysis::short_kernel_name(row.text(2))), geometry(row, 3),
+                         milliseconds(row.int64(10)), before_end(row.int64(11), row.int64(9))));
+      });
 
   shown = 0;
-  for_each_row(*db, "select tid, name, start, pid from wavetap_open_call order by start",
-               [&](const store::Stmt& row) {
-                 if (++shown > kMaxShown) return;
-                 line(fmt::format("thread {} of process {} was in {} for {}", row.int64(0),
-                                  row.int64(3), printable(row.text(1)),
-                                  milliseconds(std::max<int64_t>(0, end - row.int64(2)))));
-               });
+  for_each_row(
+      *db, "select tid, name, start, pid from wavetap_open_call order by start",
+      [&](const store::Stmt& row) {
+        if (++shown > kMaxShown) return;
+        line(fmt::format("thread {} of process {} was in {} for {}", row.int64(0), row.int64(3),
+                         printable(row.text(1)), before_end(row.int64(3), row.int64(2))));
+      });
   if (lines.empty()) return;
 
   if (status >= 128 && status < 128 + 65) {

@@ -33,20 +33,20 @@ namespace fs = std::filesystem;
 // them.
 constexpr double kCallNs = 25;
 constexpr double kOperationNs = 250;
+// A process that begins to record, a file that a thread is given, and a thread that goes on in the
+// file of another.
+constexpr double kProcessNs = 1'000'000;
+constexpr double kFileNs = 140'000;
+constexpr double kThreadNs = 3'000;
 
 constexpr size_t kMaxNotes = 5;
 
-// Pids of the session that have not ended: their events go on arriving. Those that were killed have
-// left their sockets behind, which go.
-std::vector<uint32_t> still_running(const std::string& folder) {
-  std::vector<uint32_t> running;
+// Processes that were killed have left their sockets behind, which go.
+void remove_stale_sockets(const std::string& folder) {
   const Result<format::SessionReader> session = format::SessionReader::open(folder);
-  if (!session.ok()) return running;
-  for (const format::ProcessStreams& process : session->processes()) {
+  if (!session.ok()) return;
+  for (const format::ProcessStreams& process : session->processes())
     if (!is_running(process.id)) remove_stale_socket(process.id.pid);
-    else if (running.empty() || running.back() != process.id.pid) running.push_back(process.id.pid);
-  }
-  return running;
 }
 
 // Two digits where there is something to see.
@@ -90,19 +90,28 @@ void remove_folder(const std::string& folder) {
   fs::remove_all(folder, ignored);
 }
 
+void remove_file(const std::string& path) {
+  std::error_code ignored;
+  fs::remove(path, ignored);
+}
+
 }  // namespace
 
 Result<Recording> Recording::begin(const RecordingOptions& options) {
   Recording recording;
   recording.options_ = options;
+  const std::string shown = util::escape_control(options.output);
   std::error_code ignored;
   if (fs::is_directory(options.output, ignored))
-    return errorf("%s: is a folder; name a file with -o", options.output.c_str());
+    return errorf("%s: is a folder; name a file with -o", shown.c_str());
   // The program may change its working directory.
   recording.folder_ = fs::absolute(options.output, ignored).string() + ".raw-XXXXXX";
   if (mkdtemp(recording.folder_.data()) == nullptr)
-    return errorf("%s: cannot be written here: %s; name another file with -o",
-                  options.output.c_str(), std::strerror(errno));
+    return errorf("%s: cannot be written here: %s; name another file with -o", shown.c_str(),
+                  std::strerror(errno));
+  recording.output_ =
+      std::make_unique<SharedOutput>(SharedOutput::join(options.output, options.append));
+  if (!recording.output_->problem().empty()) warn({recording.output_->problem()});
   return recording;
 }
 
@@ -119,56 +128,96 @@ std::vector<std::pair<std::string, std::string>> Recording::environment() const 
   return environment;
 }
 
-std::optional<uint64_t> Recording::finish(int status) {
+Recording::Outcome Recording::finish(int status, const util::RunDetails& details,
+                                     const std::vector<Inheritor>& running) {
   // Beyond `ulimit -f` the import must fail, not this process: its exit status is the program's.
   signal(SIGXFSZ, SIG_IGN);
-  const std::vector<uint32_t> running = still_running(folder_);
+  remove_stale_sockets(folder_);
+  const std::string staged = folder_ + ".rpd";
   Result<store::ImportResult> result =
-      import_with_progress(folder_, options_.output, {.overwrite = true, .allow_empty = true});
+      import_with_progress(folder_, staged, options_.output,
+                           {.overwrite = true,
+                            .allow_empty = true,
+                            .ended_pid = static_cast<uint32_t>(details.pid),
+                            .ended_ns = details.ended_ns});
   if (!result.ok()) {
-    warn({fmt::format("{}; the raw trace is kept: wavetap import {} -o FILE",
-                      result.error().message, folder_)});
-    return std::nullopt;
+    keep_raw(result.error());
+    return {};
   }
   if (!options_.durations.empty()) {
-    const Status written = write_durations(options_.output, options_.durations);
+    const Status written = write_durations(staged, options_.durations);
     if (!written.ok()) warn(written.error());
   }
-  if (result->processes == 0) {
+  const Result<Placed> placed = output_->place(staged);
+  if (!placed.ok()) {
+    keep_raw(placed.error());
+    return {result->program_kernels, result->processes};
+  }
+  print(*result, *placed);
+  if (status >= 128 || result->faults > 0)
+    print_post_mortem(placed->added ? staged : options_.output, status);
+  if (placed->added) remove_file(staged);
+  keep_or_remove(running);
+  return {result->program_kernels, result->processes};
+}
+
+// The trace could not be made; what was recorded is still there, if anything was.
+void Recording::keep_raw(const Error& error) const {
+  remove_file(folder_ + ".rpd");
+  std::error_code ignored;
+  if (fs::is_empty(folder_, ignored)) {
+    fs::remove(folder_, ignored);
+    warn({error.message + "; nothing was recorded"});
+  } else {
+    warn({fmt::format("{}; the raw trace is kept: wavetap import {} -o FILE", error.message,
+                      util::escape_control(folder_))});
+  }
+}
+
+void Recording::print(const store::ImportResult& result, const Placed& placed) const {
+  const std::string added = placed.added
+                                ? fmt::format("; added to {} of other runs",
+                                              util::count_of(placed.events_before, "event"))
+                                : "";
+  if (result.processes == 0) {
     fmt::print(stderr,
                "wavetap: {}: nothing to record: no process used the GPU's libraries, or none that "
-               "can be preloaded into\n",
-               options_.output);
+               "can be preloaded into{}\n",
+               util::escape_control(options_.output), added);
   } else {
-    fmt::print(stderr, "wavetap: {}\n", summary_line(*result, options_.output));
+    fmt::print(stderr, "wavetap: {}{}\n", summary_line(result, options_.output), added);
   }
-  for (size_t i = 0; i < result->notes.size() && i < kMaxNotes; ++i)
-    fmt::print(stderr, "wavetap: note: {}\n", util::escape_control(result->notes[i]));
-  if (result->notes.size() > kMaxNotes)
+  for (size_t i = 0; i < result.notes.size() && i < kMaxNotes; ++i)
+    fmt::print(stderr, "wavetap: note: {}\n", util::escape_control(result.notes[i]));
+  if (result.notes.size() > kMaxNotes)
     fmt::print(stderr, "wavetap: note: and {} more; see table wavetap_loss of the trace\n",
-               result->notes.size() - kMaxNotes);
-  if (status >= 128 || result->faults > 0) print_post_mortem(options_.output, status);
+               result.notes.size() - kMaxNotes);
+}
+
+void Recording::keep_or_remove(const std::vector<Inheritor>& running) const {
+  const std::string folder = util::escape_control(folder_);
   if (!running.empty()) {
-    std::vector<std::string> pids;
-    for (const uint32_t pid : running) pids.push_back(std::to_string(pid));
-    warn(
-        {fmt::format("{}: still running: process {}; what it does from now on is kept in {}: "
-                     "wavetap import {} -o FILE",
-                     options_.output, util::join(pids, ", "), folder_, folder_)});
+    std::vector<std::string> names;
+    for (const Inheritor& process : running)
+      names.push_back(fmt::format("{} ({})", process.pid, util::escape_control(process.name)));
+    warn({fmt::format(
+        "{}: still running: process {}; what it does from now on is kept in {}: "
+        "wavetap import {} -o FILE, when it has ended, makes a trace of everything",
+        util::escape_control(options_.output), util::join(names, ", "), folder, folder)});
   } else if (options_.keep_raw) {
-    fmt::print(stderr, "wavetap: raw trace: {}\n", folder_);
+    fmt::print(stderr, "wavetap: raw trace: {}\n", folder);
   } else {
     remove_folder(folder_);
   }
-  return result->program_kernels;
 }
 
 void Recording::discard() { remove_folder(folder_); }
 
 Result<store::ImportResult> import_with_progress(const std::string& folder,
                                                  const std::string& output,
+                                                 const std::string& shown,
                                                  store::ImportOptions options) {
-  util::Progress progress("importing " + output, 100);
+  util::Progress progress("importing " + util::escape_control(shown), 100);
   options.progress = [&](double share) { progress.update(static_cast<size_t>(share * 100), ""); };
   return store::import_session(folder, output, options);
 }
@@ -189,14 +238,17 @@ std::string summary_line(const store::ImportResult& r, const std::string& output
   const uint64_t events = r.calls + r.markers + operations;
   const double cost_ns = kCallNs * static_cast<double>(r.calls + r.markers) +
                          kOperationNs * static_cast<double>(operations);
-  std::string line =
-      fmt::format("{}: {} event{}", output, util::group_digits(events), events == 1 ? "" : "s");
+  const double setup_ns = kProcessNs * static_cast<double>(r.processes) +
+                          kFileNs * static_cast<double>(r.files) +
+                          kThreadNs * static_cast<double>(r.threads);
+  std::string line = fmt::format("{}: {} event{}", util::escape_control(output),
+                                 util::group_digits(events), events == 1 ? "" : "s");
   if (!parts.empty()) line += fmt::format(" ({})", util::join(parts, ", "));
   if (r.processes > 1) line += fmt::format(" of {} processes", r.processes);
   line += fmt::format(" in {:.3g} s", static_cast<double>(r.duration_ns) / 1e9);
   if (r.duration_ns > 0)
-    line +=
-        fmt::format(", overhead about {} %", percent(cost_ns / static_cast<double>(r.duration_ns)));
+    line += fmt::format(", overhead about {} %",
+                        percent((cost_ns + setup_ns) / static_cast<double>(r.duration_ns)));
   return line + fmt::format(", {} lost", util::group_digits(r.losses));
 }
 

@@ -10,12 +10,16 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/live_process.h"
+#include "cli/shared_output.h"
 #include "store/import.h"
+#include "util/subprocess.h"
 
 namespace wavetap::cli {
 
 struct RecordingOptions {
   std::string output = "trace.rpd";
+  bool append = false;  // keep what the file holds
   bool hsa = false;
   bool args = false;
   bool stacks = false;
@@ -35,19 +39,32 @@ class Recording {
 
   // After the program has ended with this status as a shell reports it: imports, says what was
   // recorded, and how the program died if it did. Never fails the run: problems are warnings.
-  // Returns how many kernels the program dispatched; nothing when that is not known.
-  std::optional<uint64_t> finish(int status);
+  // `running`: processes that have inherited the session and go on; the folder is kept for them.
+  struct Outcome {
+    std::optional<uint64_t> kernels;  // that the program dispatched; nothing when that is not known
+    uint64_t processes = 0;           // that loaded the GPU's libraries
+  };
+  Outcome finish(int status, const util::RunDetails& details,
+                 const std::vector<Inheritor>& running);
   // The program never ran: removes the folder.
   void discard();
 
+  const std::string& folder() const { return folder_; }
+
  private:
+  void keep_raw(const Error& error) const;
+  void print(const store::ImportResult& result, const Placed& placed) const;
+  void keep_or_remove(const std::vector<Inheritor>& running) const;
+
   RecordingOptions options_;
   std::string folder_;
+  std::unique_ptr<SharedOutput> output_;
 };
 
-// Imports with a progress line on a terminal.
+// Imports with a progress line on a terminal. `shown`: the name of the trace there.
 Result<store::ImportResult> import_with_progress(const std::string& folder,
                                                  const std::string& output,
+                                                 const std::string& shown,
                                                  store::ImportOptions options);
 
 // "trace.rpd: 1 234 events (1 200 calls, 34 dispatches) in 1.5 s, overhead about 0.1 %, 0 lost".

@@ -12,6 +12,9 @@
 #include <ctime>
 #include <filesystem>
 
+#include "cli/live_process.h"
+#include "vgpu/config.h"
+
 namespace wavetap::cli {
 namespace {
 
@@ -42,7 +45,8 @@ void sweep(const std::string& folder) {
       continue;
     if (time(nullptr) - info.st_mtime < kNewbornSeconds) continue;
     const ScopedFd lock = open_locked(entry.path());
-    if (lock.valid()) fs::remove_all(entry.path(), ignored);
+    if (lock.valid() && processes_with(vgpu::kRunDirVariable, entry.path()).empty())
+      fs::remove_all(entry.path(), ignored);
   }
 }
 

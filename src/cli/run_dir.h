@@ -9,7 +9,8 @@ namespace wavetap::cli {
 
 // The folder a run shares with the library in the program: $TMPDIR/wavetap-<pid>-XXXXXX. Removed
 // when this object goes. Its owner holds a lock on the folder, which the kernel drops however the
-// owner dies, so a folder left behind by a killed run is recognised and removed by the next one.
+// owner dies, so a folder left behind by a killed run is recognised and removed by the next one,
+// unless a process of that run still lives: its virtual GPU is in there.
 class RunDir {
  public:
   // Removes what dead runs left, then makes a fresh folder, readable by this user only.
@@ -22,6 +23,8 @@ class RunDir {
   ~RunDir();
 
   const std::string& path() const { return path_; }
+  // Leaves the folder to processes that go on using it.
+  void keep() { path_.clear(); }
 
  private:
   RunDir(std::string path, ScopedFd lock) : path_(std::move(path)), lock_(std::move(lock)) {}

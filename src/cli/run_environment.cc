@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "cli/command.h"
@@ -172,6 +174,19 @@ Result<std::string> prepare_environment(const std::vector<std::string>& gpus,
   if (wanted.safe) apply_safe_changes(models);
   if (wanted.correct) return apply_correction(machine_with(models), *wanted.correct);
   return std::string();
+}
+
+bool machine_has_gpu() {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  for (const fs::directory_entry& node :
+       fs::directory_iterator("/sys/class/kfd/kfd/topology/nodes", ignored)) {
+    std::ifstream properties(node.path() / "properties");
+    std::string name;
+    for (uint64_t value = 0; properties >> name >> value;)
+      if (name == "simd_count" && value != 0) return true;
+  }
+  return false;
 }
 
 }  // namespace wavetap::cli

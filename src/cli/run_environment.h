@@ -22,4 +22,7 @@ struct RunEnvironment {
 Result<std::string> prepare_environment(const std::vector<std::string>& gpus,
                                         const RunEnvironment& wanted);
 
+// Whether the kernel's compute driver shows a GPU.
+bool machine_has_gpu();
+
 }  // namespace wavetap::cli

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include "base/scoped_fd.h"
 
@@ -88,7 +89,11 @@ int read_exec_failure(int fd) {
 
 }  // namespace
 
-Result<int> run_in_foreground(const Command& command) {
+int start_failure_status(int start_errno) {
+  return start_errno == ENOENT || start_errno == ENOTDIR ? 127 : 126;
+}
+
+Result<int> run_in_foreground(const Command& command, RunDetails* details) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return errorf("pipe: %s", std::strerror(errno));
   ScopedFd read_end(ends[0]);
@@ -115,12 +120,19 @@ Result<int> run_in_foreground(const Command& command) {
     const int signal = sigwaitinfo(&signals.waited(), &info);
     if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL) kill(child, signal);
   }
+  if (details != nullptr) {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    *details = {child, now.tv_sec * 1'000'000'000LL + now.tv_nsec, reason};
+  }
   if (reason != 0) return start_failure(command.arguments[0], reason);
   return shell_status(wait_status);
 }
 
-Error replace_process(const Command& command) {
-  return start_failure(command.arguments[0], exec_command(command));
+Error replace_process(const Command& command, int* start_errno) {
+  const int reason = exec_command(command);
+  if (start_errno != nullptr) *start_errno = reason;
+  return start_failure(command.arguments[0], reason);
 }
 
 Result<std::string> output_of(const Command& command, size_t limit_bytes) {

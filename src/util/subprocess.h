@@ -2,6 +2,7 @@
 // passed on, its exit status handed back.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,16 @@ struct Command {
   std::vector<std::pair<std::string, std::string>> environment;  // added to, or replacing, ours
 };
 
+// What is known of a program's run besides its exit status.
+struct RunDetails {
+  int pid = 0;           // its number
+  int64_t ended_ns = 0;  // CLOCK_MONOTONIC when it was known to have ended
+  int start_errno = 0;   // why it could not be started; 0: it could
+};
+
+// What a shell exits with when a program cannot be started: 127 when there is none, else 126.
+int start_failure_status(int start_errno);
+
 // Exit status as a shell reports it: the program's own, or 128 + signal. An error when the program
 // could not be started at all.
 //
@@ -22,10 +33,10 @@ struct Command {
 // the program (except those the terminal already sent to both) and this process waits for it to
 // end, so the caller always gets to clean up. One thread; no other child may be waited for
 // meanwhile.
-Result<int> run_in_foreground(const Command& command);
+Result<int> run_in_foreground(const Command& command, RunDetails* details = nullptr);
 
 // Replaces this process by the program. Returns only on failure.
-Error replace_process(const Command& command);
+Error replace_process(const Command& command, int* start_errno = nullptr);
 
 // The program's standard output, at most `limit_bytes` of it. An error when it could not be started
 // or did not exit with 0.

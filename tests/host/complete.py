@@ -20,7 +20,7 @@ What goes wrong with RPD, and the test that shows it does not here; those withou
   a pop too many begins at time 0               markers
   stop does not stop, start does not start      stop_from_outside, stop_stop_start
   a file without the schema stays empty         odd_output_files
-  processes that share a file                   eight_processes
+  processes that share a file                   eight_processes, runs_share_a_file, runs_appended
   names break the JSON                          markers, src/export/chrome_test.cc
   memory grows with every event                 memory_does_not_grow
   RPDT_FILENAME is overwritten                  tests/python/control_test.py
@@ -355,8 +355,130 @@ def eight_processes(host):
     expect([count for _, count in rows] == [10000] * 8, f"calls by process: {rows}")
 
 
+def start_runs(host, scratch, count, calls, options=()):
+    """Starts runs of many_calls into trace.rpd at the same time, each with a number of calls of its own."""
+    return [subprocess.Popen(host.command([host.programs / "many_calls", 1, calls + i], options=options), cwd=scratch,
+                             env=host.environment(scratch), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            for i in range(count)]
+
+
+def end_runs(runs):
+    said = []
+    for process in runs:
+        said.append(process.communicate(timeout=240)[1])
+        expect(process.returncode == 0, f"status {process.returncode}\n{said[-1]}")
+    return said
+
+
+def calls_by_process(trace):
+    return sorted(count for _, count in query(trace, """select pid, count(*) from rocpd_api a
+        join rocpd_string s on s.id = a.apiName_id where s.string = 'hipMalloc' group by 1"""))
+
+
+@case
+def runs_share_a_file(host):
+    """Any number of runs into one file at the same time, as mpirun starts them: all of them are in it."""
+    for count in (4, 16):
+        scratch = host.scratch()
+        # An older file of the same name belongs to none of them.
+        host.run(host.command([host.programs / "many_calls", 1, 7]), scratch)
+        said = end_runs(start_runs(host, scratch, count, 1000))
+        trace = scratch / "trace.rpd"
+        host.check(trace)
+        expect(calls_by_process(trace) == [1000 + i for i in range(count)], f"{count} runs: {calls_by_process(trace)}")
+        expect(losses(trace) == 0, f"{losses(trace)} lost")
+        added = sum("; added to" in text for text in said)
+        expect(added == count - 1, f"{added} of {count} say that they were added\n{''.join(said)}")
+        sessions = query(trace, "select session from wavetap_process order by 1")
+        expect(sessions == [(i,) for i in range(count)], f"sessions: {sessions}")
+        left = {path.name for path in scratch.iterdir()} - {"trace.rpd", "run"}
+        expect(not left, f"left behind: {sorted(left)}")
+
+
+@case
+def runs_appended(host):
+    """--append adds a later run to the file, also to one of RPD's making; without it the file is replaced."""
+    scratch = host.scratch()
+    trace = scratch / "trace.rpd"
+    program = host.programs / "many_calls"
+    for calls in (100, 200, 300):
+        host.run(host.command([program, 1, calls], options=["--append"]), scratch)
+        host.check(trace)
+    expect(calls_by_process(trace) == [100, 200, 300], f"{calls_by_process(trace)}")
+    # Runs at the same time of which one wants to keep what is there.
+    runs = start_runs(host, scratch, 2, 400) + start_runs(host, scratch, 1, 500, ["--append"])
+    end_runs(runs)
+    host.check(trace)
+    kept = calls_by_process(trace)
+    expect(kept == [100, 200, 300, 400, 401, 500], f"{kept}")
+    host.run(host.command([program, 1, 600]), scratch)
+    expect(calls_by_process(trace) == [600], f"not replaced: {calls_by_process(trace)}")
+    # What is no trace is not touched, and the recording is not lost.
+    (scratch / "trace.rpd").write_text("something else\n")
+    refused = host.run(host.command([program, 1, 700], options=["--append"]), scratch)
+    raw = re.search(r"the raw trace is kept: wavetap import (\S+) -o", refused.stderr)
+    expect(refused.status == 0 and raw, f"status {refused.status}\n{refused.stderr}")
+    expect((scratch / "trace.rpd").read_text() == "something else\n", "the file was changed")
+    expect(host.run([host.wavetap, "import", raw[1], "-o", "other.rpd"], scratch).status == 0, "import failed")
+    expect(calls_by_process(scratch / "other.rpd") == [700], "calls are missing")
+    (scratch / "trace.rpd").unlink()
+
+
+@case
+def run_killed_among_others(host):
+    """A run that is killed with its program does not keep the others from their file, nor the next from a new one."""
+    scratch = host.scratch()
+    log = scratch / "log"
+    victim = subprocess.Popen(host.command([host.programs / "victim", "log", THREADS]), cwd=scratch,
+                              env=host.environment(scratch), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not ((words := read_log(log, THREADS)) and words[0]):
+        expect(victim.poll() is None, "the victim ended by itself")
+        time.sleep(0.001)
+    end_runs(start_runs(host, scratch, 2, 1000))
+    victim.kill()
+    victim.wait()
+    os.kill(words[1], signal.SIGKILL)
+    expect(calls_by_process(scratch / "trace.rpd") == [1000, 1001], f"{calls_by_process(scratch / 'trace.rpd')}")
+    end_runs(start_runs(host, scratch, 1, 50))
+    expect(calls_by_process(scratch / "trace.rpd") == [50], f"{calls_by_process(scratch / 'trace.rpd')}")
+    expect(not (scratch / "trace.rpd.lock").exists(), "the lock file stays")
+
+
+@case
+def thread_churn(host):
+    """Thousands of short threads: each call once, with its thread, in as many files as there were threads at once."""
+    threads, at_once = 3000, 4
+    traced = host.run(host.command([host.programs / "churn", threads, at_once], options=["--keep-raw"]))
+    expect(traced.status == 0, f"status {traced.status}\n{traced.stderr}")
+    host.check(traced.trace)
+    counts = collections.Counter(malloc_sizes(traced.trace))
+    expect(counts == collections.Counter({t << 32 | n: 1 for t in range(threads) for n in range(2)}),
+           f"{len(counts)} different calls of {2 * threads}")
+    pairs = query(traced.trace, """select count(distinct a.tid), count(*) from rocpd_api a
+        join rocpd_ustring u on u.id = a.args_id where u.string like '%size%'
+        group by cast(substr(u.string, instr(u.string, 'size = ') + 7) as integer) >> 32""")
+    expect(set(pairs) == {(1, 2)}, f"calls of one thread under several numbers: {set(pairs)}")
+    named = value(traced.trace, "select count(*) from wavetap_thread")
+    expect(named >= threads, f"{named} threads in the trace")
+    raw = re.search(r"raw trace: (\S+)", traced.stderr)[1]
+    files = [name for name in os.listdir(raw) if name.endswith(".chunk")]
+    # Stream 0, the main thread, our own two, and those of the program.
+    expect(len(files) <= at_once + 8, f"{len(files)} files")
+
+
+@case
+def odd_names(host):
+    """A name that would move the cursor is told with escapes, and works."""
+    for name in ("\x1b[31mred.rpd", "two\nlines.rpd", "a b 'c'.rpd"):
+        scratch = host.scratch()
+        traced = host.run(host.command([host.programs / "nested"], trace=name, options=["--keep-raw"]), scratch)
+        expect(traced.status == 0 and (scratch / name).exists(), f"{name!r}: status {traced.status}")
+        expect("\x1b" not in traced.stderr and "two\nlines" not in traced.stderr, f"{name!r}: {traced.stderr!r}")
+
+
 STAND_IN = ("killed_at_random", "times_are_the_programs", "four_producers", "flush_under_load", "stacks_appended", "large_copies",
-            "markers", "stop_stop_start", "stop_from_outside", "odd_output_files", "eight_processes")
+            "markers", "stop_stop_start", "stop_from_outside", "odd_output_files", "eight_processes",
+            "runs_share_a_file", "runs_appended", "run_killed_among_others", "thread_churn", "odd_names")
 
 if __name__ == "__main__":
     sys.exit(main(CASES, STAND_IN))

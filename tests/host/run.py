@@ -10,11 +10,14 @@ equal. The trace must pass `wavetap check`, hold exactly the calls the program s
 process that made any, and nothing else may be left in the folder.
 """
 import os
+import pathlib
+import re
 import shutil
 import subprocess
 import sys
+import time
 
-from harness import Skipped, compare, expect, losses, main, query, recorded_calls, register, value
+from harness import Outcome, Skipped, compare, expect, losses, main, query, recorded_calls, register, value
 
 CASES = {}
 case = register(CASES)
@@ -107,6 +110,32 @@ def exec_images(host):
 
 
 @case
+def not_started(host):
+    """A program that cannot be started: the exit status a shell gives, and nothing is left behind."""
+    scratch = host.scratch()
+    (scratch / "not_executable").write_text("#!/bin/sh\n")
+    for trace in (True, False):
+        for program, status in (("no-such-program", 127), ("./no/such/program", 127), ("./not_executable", 126), ("/", 126)):
+            outcome = host.run(host.command([program], trace=trace), scratch)
+            expect(outcome.status == status, f"{program}: status {outcome.status}\n{outcome.stderr}")
+    left = {path.name for path in scratch.iterdir()} - {"run", "not_executable"}
+    expect(not left, f"left behind: {left}")
+
+
+@case
+def no_gpu(host):
+    """On a machine without a GPU the program fails as it does, and we say what can be done."""
+    if any("simd_count 0" not in path.read_text() for path in pathlib.Path("/sys/class/kfd/kfd/topology/nodes").glob("*/properties")):
+        raise Skipped("this machine has a GPU")
+    traced = host.run(host.command([host.programs / "normal_exit"]))
+    expect("wavetap: note: this machine has no GPU" in traced.stderr and "--gpu MODEL" in traced.stderr, traced.stderr)
+    traced = host.run(host.command([host.programs / "normal_exit"], gpu=True))
+    expect("no GPU" not in traced.stderr, traced.stderr)
+    traced = host.run(host.command(["true"]))
+    expect("no GPU" not in traced.stderr, traced.stderr)
+
+
+@case
 def fork_uses_hip(host):
     both(host, "fork_uses_hip")
 
@@ -144,6 +173,29 @@ def outlives_parent(host):
     expect(traced.status == 12, f"status {traced.status}")
     host.check(traced.trace)
     expect(recorded_calls(traced.trace)["hipMalloc"] >= 1, "the first process is not in the trace")
+
+
+@case
+def outlives_parent_before_hip(host):
+    """A daemon that has not used HIP yet when the first process ends keeps its virtual GPU and its recording."""
+    scratch = host.scratch()
+    command = host.command([host.programs / "held_back", scratch / "go", scratch / "result"], gpu=True)
+    traced = host.run(command, scratch)
+    expect(traced.status == 12, f"status {traced.status}\n{traced.stderr}")
+    named = re.search(r"still running: process (\d+) \(held_back\); .* wavetap import (\S+) -o", traced.stderr)
+    expect(named, f"the process is not named\n{traced.stderr}")
+    pid, raw = int(named[1]), pathlib.Path(named[2])
+    # Another run sweeps the temporary folder, and must leave alone what a process still uses.
+    host.run(host.command([host.programs / "normal_exit"], gpu=True, trace=False), host.scratch())
+    (scratch / "go").touch()
+    while pathlib.Path(f"/proc/{pid}").exists() and "Z" not in pathlib.Path(f"/proc/{pid}/stat").read_text().split(")")[1]:
+        time.sleep(0.02)
+    expect("the device works: 1" in (scratch / "result").read_text(), (scratch / "result").read_text())
+    later = host.run([host.wavetap, "import", raw, "-o", "later.rpd"], scratch)
+    expect(later.status == 0, later.stderr)
+    made = Outcome(0, (scratch / "result").read_text(), "", scratch).calls()
+    expect(made and all(recorded_calls(scratch / "later.rpd")[name] == count for name, count in made.items()),
+           f"made {made}, recorded {recorded_calls(scratch / 'later.rpd')}")
 
 
 @case
@@ -259,6 +311,38 @@ def surroundings(host):
 @case
 def nested(host):
     both(host, "nested", gpu=False)
+
+
+@case
+def preloaded_by_hand(host):
+    """LD_PRELOAD alone records kernels as well: the library names itself to the HSA runtime, behind the user's own tool."""
+    for tool in (None, "no-such-tool.so"):
+        scratch = host.scratch()
+        environment = {"RPDT_FILENAME": "hand.rpd", **({"HSA_TOOLS_LIB": tool} if tool else {})}
+        preload = f"{host.build}/lib/libwavetap_gpu.so:{host.agent}"
+        traced = host.run(host.command(["env", f"LD_PRELOAD={preload}", host.programs / "normal_exit"], gpu=True, trace=False),
+                          scratch, environment)
+        expect(traced.status == 7, f"status {traced.status}\n{traced.stderr}")
+        raw = re.search(r"recorded into (\S+); `wavetap import", traced.stderr)
+        expect(raw, f"nothing was said\n{traced.stderr}")
+        expect(host.run([host.wavetap, "import", raw[1], "-o", "hand.rpd"], scratch).status == 0, "import failed")
+        host.check(scratch / "hand.rpd")
+        kernels = value(scratch / "hand.rpd", "select count(*) from op where description = 'square'")
+        expect(kernels == 3, f"{kernels} kernels")
+
+
+@case
+def runtime_without_us(host):
+    """A GPU runtime that never calls the recorder: the trace says which work it lacks."""
+    scratch = host.scratch()
+    (scratch / "raw").mkdir()
+    preload = f"{host.build}/lib/libwavetap_gpu.so:{host.agent}"
+    traced = host.run(host.command(["env", "-u", "HSA_TOOLS_LIB", f"LD_PRELOAD={preload}", f"WAVETAP_SESSION={scratch}/raw",
+                                    host.programs / "normal_exit"], gpu=True, trace=False), scratch)
+    expect(traced.status == 7, f"status {traced.status}\n{traced.stderr}")
+    imported = host.run([host.wavetap, "import", "raw", "-o", "trace.rpd"], scratch)
+    expect(imported.status == 2 and "kernels and copies of" in imported.stderr, f"{imported.status}\n{imported.stderr}")
+    host.check(scratch / "trace.rpd", lossy=True)
 
 
 @case

@@ -23,6 +23,17 @@ def run(code, scratch, prefix=(), environment=None):
     return done.stdout
 
 
+def run_on_gpu(code, scratch):
+    """The same on a virtual GPU and without `wavetap run`'s recorder; standard output and standard error."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("RPDT")}
+    env.update(XDG_RUNTIME_DIR=scratch)
+    done = subprocess.run([PROGRAM, "run", "--gpu", "rx6800xt", "--no-trace", "--", sys.executable, "-c", textwrap.dedent(code)],
+                          cwd=scratch, env=env, text=True, capture_output=True, timeout=100)
+    if done.returncode != 0:
+        raise AssertionError(f"status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout, done.stderr
+
+
 def rows(scratch, sql, name="trace.rpd"):
     path = pathlib.Path(scratch) / name
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
@@ -61,6 +72,58 @@ class Control(unittest.TestCase):
                          [("UserMarker", "io/disk", "UserMarker", "a range with ünïcode", 1), ("UserMarker", "", "UserMarker", "inside", 1)])
         self.check("step.rpd")
         self.assertEqual(self.left(), ["step.rpd"])
+
+    def test_times_are_the_programs(self):
+        out = run("""
+            import time
+            from wavetap import Tracer
+            with Tracer("t.rpd") as tracer:
+                before = time.monotonic_ns()
+                with tracer.range("asleep"):
+                    time.sleep(0.05)
+                print(before, time.monotonic_ns())
+            """, self.scratch)
+        before, after = map(int, out.split())
+        ((start, end),) = rows(self.scratch, "select start, end from api", "t.rpd")
+        allowed = 20_000  # ns; the counter's rate is measured
+        self.assertLessEqual(before - allowed, start)
+        self.assertLessEqual(end, after + allowed)
+
+    def test_calls_through_ctypes_are_recorded(self):
+        out, err = run_on_gpu("""
+            import ctypes
+            from wavetap import Tracer
+            tracer = Tracer()
+            hip = ctypes.CDLL("libamdhip64.so.5")
+            with tracer:
+                memory = ctypes.c_void_p()
+                print(hip.hipMalloc(ctypes.byref(memory), 4096), hip.hipMemset(memory, 7, 4096), hip.hipDeviceSynchronize())
+            """, self.scratch)
+        self.assertEqual(out, "0 0 0\n")
+        calls = dict(rows(self.scratch, "select apiName, count(*) from api group by 1"))
+        self.assertEqual(calls, {"hipMalloc": 1, "hipMemset": 1, "hipDeviceSynchronize": 1})
+        self.assertEqual(rows(self.scratch, "select count(*) from rocpd_op o where id not in (select op_id from rocpd_api_ops)"), [(0,)])
+        self.assertNotIn("recorded into", err)
+        self.check()
+
+    def test_says_which_calls_passed_by(self):
+        out, err = run_on_gpu("""
+            import ctypes
+            hip = ctypes.CDLL("libamdhip64.so.5")
+            fill, wait = hip.hipMemset, hip.hipDeviceSynchronize       # looked up before the recorder is there
+            import os, pathlib, wavetap.control
+            path = next(str(p) for p in wavetap.control.candidates("libwavetap.so") if p.exists())
+            os.environ["HSA_TOOLS_LIB"] = path                         # the runtime calls it nevertheless
+            from wavetap import Tracer
+            tracer = Tracer()
+            with tracer:
+                memory = ctypes.c_void_p()
+                print(hip.hipMalloc(ctypes.byref(memory), 4096), fill(memory, 7, 4096), wait())
+            """, self.scratch)
+        self.assertEqual(out, "0 0 0\n")
+        lost = rows(self.scratch, "select reason, count, what from wavetap_loss")
+        self.assertEqual([row[:2] for row in lost], [("bypassed", 1)], lost)
+        self.assertIn("calls behind 1 kernels and copies", lost[0][2])
 
     def test_starts_and_stops_are_counted(self):
         out = run("""
@@ -121,6 +184,20 @@ class Control(unittest.TestCase):
         self.assertEqual(found[0], ("python", "", "load", "file.py:3", 1))
         self.assertIn("work", [row[2] for row in found])
         self.check("rpd.rpd")
+
+    def test_rpd_programs_append(self):
+        for text in ("one", "two"):
+            run(f"""
+                from rpdTracerControl import rpdTracerControl
+                rpdTracerControl.setFilename(name="rpd.rpd", append=True)
+                with rpdTracerControl() as profile:
+                    profile.rangePush("python", "load", "{text}")
+                    profile.rangePop()
+                    profile.flush()
+                """, self.scratch)
+        self.assertEqual([row[3] for row in rows(self.scratch, MARKERS, "rpd.rpd")], ["one", "two"])
+        self.check("rpd.rpd")
+        self.assertEqual(self.left(), ["rpd.rpd"])
 
     def test_the_environment_names_the_file(self):
         run("""
