@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include "agent/real_functions.h"
-#include "agent/sys.h"
 
 extern char** environ;
 

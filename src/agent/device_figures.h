@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "agent/recorder.h"
+#include "agent/recording.h"
 #include "amd/hip_properties.h"
 #include "format/record.h"
 

@@ -7,8 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "agent/recorder.h"
-#include "agent/sys.h"
+#include "agent/recording.h"
 
 namespace wavetap::agent {
 namespace {

@@ -7,8 +7,7 @@
 #include <string>
 
 #include "agent/hsa_load.h"
-#include "agent/recorder.h"
-#include "agent/recorder_internal.h"
+#include "agent/recording.h"
 #include "agent/test_fake_hsa.h"
 
 namespace wavetap::agent {
@@ -35,7 +34,7 @@ void dispatch(benchmark::State& state, Mode mode) {
   HsaTable bare{};
   bare.open(fake.tables);
   if (mode != Mode::kBare) on_hsa_load(&fake.tables);
-  if (mode == Mode::kRecorded || mode == Mode::kProgramsSignal) start_recording(0);
+  if (mode == Mode::kRecorded || mode == Mode::kProgramsSignal) record::start_recording(0);
   HsaTable program{};
   program.open(fake.tables);
   const Hsa& hsa = program.next();
@@ -73,7 +72,7 @@ void dispatch(benchmark::State& state, Mode mode) {
     }
   }
   if (signal != 0) hsa.hsa_signal_destroy(signal);
-  if (mode == Mode::kRecorded || mode == Mode::kProgramsSignal) stop_recording(0);
+  if (mode == Mode::kRecorded || mode == Mode::kProgramsSignal) record::stop_recording(0);
   if (mode != Mode::kBare) on_hsa_unload();
 }
 

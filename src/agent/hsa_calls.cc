@@ -6,13 +6,12 @@
 #include <cstddef>
 #include <utility>
 
-#include "agent/call.h"
-#include "agent/environment.h"
-#include "agent/functions.h"
+#include "agent/function_numbers.h"
 #include "agent/hsa_hooks.h"
 #include "agent/hsa_table.h"
-#include "agent/layout.h"
-#include "agent/recorder.h"
+#include "agent/recording.h"
+#include "record/functions.h"
+#include "record/layout.h"
 
 namespace wavetap::agent {
 namespace {
@@ -59,11 +58,11 @@ constexpr char code_of(const char* layout, size_t n) {
 template <char kCode, class T>
 auto argument(T value, bool succeeded) {
   if constexpr (kCode == 'o') {
-    return Out<uint64_t>{value, succeeded};
+    return record::Out<uint64_t>{value, succeeded};
   } else if constexpr (kCode == 's') {
-    return CString(value, succeeded);
+    return record::CString(value, succeeded);
   } else {
-    return Word{value};
+    return record::Word{value};
   }
 }
 
@@ -109,13 +108,13 @@ struct CallHook<kIndex, Result (*)(Args...)> {
 
 const char* name_of(uint32_t index) { return kFunctions[index].name; }
 
-constinit FunctionFamily g_family{kFirstHsaFunction, kHsaFunctions, &name_of};
+constinit record::FunctionFamily g_family{kFirstHsaFunction, kHsaFunctions, &name_of};
 
 void write_functions() {
   for (uint32_t i = 0; i < kHsaFunctions; ++i) {
     const Described& function = kFunctions[i];
-    write_function_fact(format::Api::kHsa, kFirstHsaFunction + i, function.result_type,
-                        function.name, function.layout);
+    record::write_function_fact(format::Api::kHsa, kFirstHsaFunction + i, function.result_type,
+                                function.name, function.layout);
   }
 }
 
@@ -132,12 +131,10 @@ constinit bool g_told = false;
 }  // namespace
 
 void install_call_hooks() {
-  Environment environment;
-  read_environment(environment);
-  if ((environment.options & format::kOptionHsa) == 0) return;
+  if ((record::session_options() & format::kOptionHsa) == 0) return;
   if (!g_told) {
     g_told = true;
-    add_function_family(&g_family);
+    record::add_function_family(&g_family);
     write_functions();
     add_fact_source(&write_functions);
   }

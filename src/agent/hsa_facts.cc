@@ -8,11 +8,8 @@
 
 #include "agent/device_figures.h"
 #include "agent/hsa_hooks.h"
-#include "agent/hsa_queue.h"
 #include "agent/hsa_table.h"
-#include "agent/lock.h"
-#include "agent/recorder.h"
-#include "agent/sys.h"
+#include "agent/recording.h"
 
 namespace wavetap::agent {
 namespace {
@@ -324,7 +321,6 @@ void write_known_facts() {
   write_agents();
   for (const CodeObject& object : g_facts.code_objects) write_code_object(object, 1);
   for (const Kernel& kernel : g_facts.kernels) write_kernel(kernel);
-  Queue::write_facts();
 }
 
 }  // namespace

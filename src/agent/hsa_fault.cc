@@ -6,7 +6,7 @@
 #include "agent/hsa_hooks.h"
 #include "agent/hsa_queue.h"
 #include "agent/hsa_table.h"
-#include "agent/recorder.h"
+#include "agent/recording.h"
 
 namespace wavetap::agent {
 namespace {
@@ -30,13 +30,13 @@ HsaStatus on_event(const void* data, void*) {
   const char* what = describe(event);
   if (what == nullptr) return kHsaError;
   const bool has_address = event.type == kEventMemoryFault || event.type == kEventMemoryError;
-  const format::FaultFact fault{{},
-                                ticks(),
-                                has_address ? event.address : 0,
-                                agent_number(event.agent),
-                                has_address ? event.reason : 0,
-                                0,
-                                0};
+  const format::FaultFact fault{.header = {},
+                                .time = ticks(),
+                                .address = has_address ? event.address : 0,
+                                .agent = agent_number(event.agent),
+                                .reason = has_address ? event.reason : 0,
+                                .queue = 0,
+                                .reserved = 0};
   fact(fault, format::Kind::kFault, 0, {what});
   // The process is about to end: what has finished so far is worth knowing.
   Queue::harvest_all(true);

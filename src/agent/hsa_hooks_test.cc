@@ -11,12 +11,10 @@
 #include <thread>
 #include <vector>
 
-#include "agent/call.h"
 #include "agent/hsa_load.h"
 #include "agent/hsa_queue.h"
 #include "agent/hsa_times.h"
-#include "agent/recorder.h"
-#include "agent/recorder_internal.h"
+#include "agent/recording.h"
 #include "agent/test_fake_hsa.h"
 #include "format/reader.h"
 
@@ -52,12 +50,12 @@ class HsaHooksTest : public testing::Test {
     setenv("WAVETAP_SESSION", folder_.c_str(), 1);
     setenv("XDG_RUNTIME_DIR", folder_.c_str(), 1);
     unsetenv("WAVETAP_OPTIONS");
-    forget_session();
+    record::forget_session();
   }
   void TearDown() override {
     on_hsa_unload();
-    finish_process();
-    forget_session();
+    record::finish_process();
+    record::forget_session();
     unsetenv("WAVETAP_OPTIONS");
     std::error_code error;
     for (int i = 0; i < 1000 && fs::exists(folder_); ++i) {
@@ -119,7 +117,7 @@ class HsaHooksTest : public testing::Test {
       const Inside inside;
       g_harvest();
     }
-    write_losses();
+    record::write_pending_facts();
     Result<format::SessionReader> session = format::SessionReader::open(folder_.string());
     EXPECT_TRUE(session.ok());
     for (const format::ProcessStreams& process : session->processes()) {

@@ -10,15 +10,12 @@
 #include "agent/hsa_queue.h"
 #include "agent/hsa_table.h"
 #include "agent/hsa_times.h"
-#include "agent/lock.h"
-#include "agent/recorder.h"
-#include "agent/sys.h"
+#include "agent/recording.h"
+#include "record/control.h"
 
 namespace wavetap::agent {
 namespace {
 
-// The process whose runtime is loaded; 0: none. A child of fork() has none, whatever it inherited.
-constinit std::atomic<uint32_t> g_loaded_in{0};
 constinit std::atomic<uint32_t> g_loads{0};
 constinit LockWord g_polling{};
 
@@ -61,7 +58,7 @@ bool poll() {
 
 // Threads that held our locks are not in the child.
 void after_fork_in_child() {
-  g_loaded_in.store(0, std::memory_order_release);
+  set_hsa_loaded(0);
   new (&g_polling) LockWord;
   Queue::unlock_after_fork();
   g_program_signals.unlock_after_fork();
@@ -74,11 +71,6 @@ bool can_work(const Hsa& hsa) {
 }
 
 }  // namespace
-
-bool is_hsa_loaded() {
-  const uint32_t pid = g_loaded_in.load(std::memory_order_acquire);
-  return pid != 0 && pid == sys::pid();
-}
 
 void on_hsa_load(const HsaTables* tables) {
   if (is_passive() || tables == nullptr) return;
@@ -98,12 +90,13 @@ void on_hsa_load(const HsaTables* tables) {
   install_call_hooks();
 
   g_hsa_table.publish();
-  g_loaded_in.store(sys::pid(), std::memory_order_release);
+  set_hsa_loaded(sys::pid());
   if (g_loads.fetch_add(1, std::memory_order_acq_rel) == 0) {
     replay_facts_for_new_sessions();
+    add_fact_source(&Queue::write_facts);
     g_harvest = &harvest;
     add_helper_work(&poll);
-    add_status(&Queue::write_status);
+    record::add_status(&Queue::write_status);
     pthread_atfork(nullptr, nullptr, &after_fork_in_child);
   }
 }
@@ -112,7 +105,7 @@ void on_hsa_unload() {
   if (!is_hsa_loaded()) return;
   Locked locked(g_polling);
   Queue::harvest_all(true);
-  g_loaded_in.store(0, std::memory_order_release);
+  set_hsa_loaded(0);
   Queue::abandon_all();
   g_program_signals.clear();
 }

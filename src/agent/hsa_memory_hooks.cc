@@ -7,7 +7,7 @@
 #include "agent/hsa_queue.h"
 #include "agent/hsa_table.h"
 #include "agent/hsa_times.h"
-#include "agent/recorder.h"
+#include "agent/recording.h"
 
 namespace wavetap::agent {
 namespace {

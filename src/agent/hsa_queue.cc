@@ -6,13 +6,10 @@
 #include <new>
 
 #include "agent/hsa_facts.h"
-#include "agent/hsa_load.h"
 #include "agent/hsa_queue_arena.h"
 #include "agent/hsa_table.h"
-#include "agent/layout.h"
-#include "agent/lock.h"
-#include "agent/recorder.h"
-#include "agent/sys.h"
+#include "agent/recording.h"
+#include "record/layout.h"
 
 namespace wavetap::agent {
 namespace {
@@ -33,7 +30,7 @@ char* map(size_t bytes) {
   return sys::map(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 }
 
-constinit QueueArena g_arena{};
+constinit QueueArena<Queue> g_arena{};
 
 }  // namespace
 
@@ -145,8 +142,13 @@ bool Queue::open(HsaQueue* real, uint64_t agent, uint32_t size) {
 }
 
 void Queue::write_fact(uint8_t flags) {
-  const format::QueueFact queue{
-      {}, ticks(), reinterpret_cast<uint64_t>(&handle()), number_, agent_number_, handle().size, 0};
+  const format::QueueFact queue{.header = {},
+                                .time = ticks(),
+                                .address = reinterpret_cast<uint64_t>(&handle()),
+                                .number = number_,
+                                .agent = agent_number_,
+                                .size = handle().size,
+                                .reserved = 0};
   fact(queue, format::Kind::kQueue, flags);
 }
 
@@ -185,7 +187,13 @@ void Queue::on_error(HsaStatus status, HsaQueue*, void* data) {
   Queue* queue = static_cast<Queue*>(data);
   const char* text = nullptr;
   hsa().hsa_status_string(status, &text);
-  const format::FaultFact fault{{}, ticks(), 0, queue->agent_number_, status, queue->number_, 0};
+  const format::FaultFact fault{.header = {},
+                                .time = ticks(),
+                                .address = 0,
+                                .agent = queue->agent_number_,
+                                .reason = status,
+                                .queue = queue->number_,
+                                .reserved = 0};
   fact(fault, format::Kind::kFault, 0, {text == nullptr ? "queue error" : text});
   queue->callback_(status, &queue->handle(), queue->callback_data_);
 }
@@ -332,8 +340,11 @@ bool Queue::prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index,
 
   // Timed first: collecting an earlier completion may write to the same stream. The GPU gets the
   // packet after the record is there, so no completion comes before its dispatch.
-  const Operation operation{next_operation(), format::Kind::kDispatch, number_,
-                            packet.kernel_object, ticks()};
+  const Operation operation{.id = next_operation(),
+                            .kind = format::Kind::kDispatch,
+                            .queue = number_,
+                            .kernel_object = packet.kernel_object,
+                            .time = ticks()};
   uint8_t flags = packet.completion_signal != 0 ? format::kDispatchAppSignal : 0;
   if (!time_packet(&packet.completion_signal, operation, barrier)) {
     flags |= format::kDispatchUntimed;
@@ -364,8 +375,8 @@ bool Queue::prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index,
   record->kernarg_bytes = 0;
   // Wherever they are: memory we may not read costs the copy, not the program.
   if (kernargs != 0 &&
-      copy_from_unsure(record + 1, reinterpret_cast<const void*>(packet.kernarg_address),
-                       kernargs) == kernargs) {
+      record::copy_from_unsure(record + 1, reinterpret_cast<const void*>(packet.kernarg_address),
+                               kernargs) == kernargs) {
     record->kernarg_bytes = kernargs;
     flags |= format::kDispatchHasArguments;
   }
@@ -423,7 +434,11 @@ void Queue::prepare_other(amd::BarrierPacket& packet, uint64_t index) {
     if (packet.completion_signal != 0) g_program_signals.submit_other(packet.completion_signal);
     return;
   }
-  const Operation operation{next_operation(), format::Kind::kBarrier, number_, 0, ticks()};
+  const Operation operation{.id = next_operation(),
+                            .kind = format::Kind::kBarrier,
+                            .queue = number_,
+                            .kernel_object = 0,
+                            .time = ticks()};
   if (!time_packet(&packet.completion_signal, operation, nullptr)) {
     count_loss(format::Loss::kUntimed);
   }
@@ -495,7 +510,7 @@ size_t Queue::write_status(char* buffer, size_t size) {
     char name[256];
     kernel_name(oldest[i].kernel_object, name, sizeof name);
     const int length = snprintf(buffer + used, size - used, "kernel %u %s %.6f\n", oldest[i].queue,
-                                name, seconds_since(oldest[i].time));
+                                name, record::seconds_since(oldest[i].time));
     if (length < 0 || static_cast<size_t>(length) >= size - used) break;
     used += static_cast<size_t>(length);
   }

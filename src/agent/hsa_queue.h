@@ -70,6 +70,7 @@ class Queue {
   static void unlock_after_fork();
 
  private:
+  template <class>
   friend class QueueArena;
 
   char* at(size_t offset) { return public_ + offset; }

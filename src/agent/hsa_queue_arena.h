@@ -8,18 +8,29 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "agent/hsa_queue.h"
-#include "agent/lock.h"
+#include "agent/recording.h"
 
 namespace wavetap::agent {
 
+// Queue has an atomic `live_`: its place is taken. Memory of zeros is a queue that is not there.
+template <class Queue>
 class QueueArena {
  public:
   static constexpr size_t kPlaceBytes = 1024;
   static constexpr size_t kPlaces = 4096;
-  static_assert(sizeof(Queue) <= kPlaceBytes);
 
-  Queue* take();
+  // A free place; null: there is none. Under `lock`.
+  Queue* take() {
+    static_assert(sizeof(Queue) <= kPlaceBytes);
+    if (base_.load(std::memory_order_relaxed) == nullptr && !map_places()) return nullptr;
+    const size_t used = used_.load(std::memory_order_relaxed);
+    for (size_t i = 0; i < used; ++i) {
+      if (!place(i)->live_.load(std::memory_order_acquire)) return place(i);
+    }
+    if (used == kPlaces) return nullptr;
+    used_.store(used + 1, std::memory_order_release);
+    return place(used);
+  }
   void release(Queue* queue) { queue->live_.store(false, std::memory_order_release); }
 
   Queue* find(uint64_t address) const {
@@ -86,6 +97,20 @@ class QueueArena {
   LockWord lock;  // creating, destroying and harvesting
 
  private:
+  bool map_places() {
+    char* const base = map(kPlaces * kPlaceBytes);
+    char* const doorbells = map(kDoorbells * sizeof(Doorbell));
+    if (base == nullptr || doorbells == nullptr) {
+      if (base != nullptr) sys::unmap(base, kPlaces * kPlaceBytes);
+      return false;
+    }
+    doorbells_.store(reinterpret_cast<Doorbell*>(doorbells), std::memory_order_release);
+    base_.store(base, std::memory_order_release);
+    return true;
+  }
+  static char* map(size_t bytes) {
+    return sys::map(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  }
   Queue* place(size_t i) const {
     return reinterpret_cast<Queue*>(base_.load(std::memory_order_relaxed) + i * kPlaceBytes);
   }

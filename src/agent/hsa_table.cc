@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "record/sys.h"
+
 namespace wavetap::agent {
 namespace {
 
@@ -27,6 +29,20 @@ void** first_slot(HsaTableVersion* table) { return reinterpret_cast<void**>(tabl
 }  // namespace
 
 constinit HsaTable g_hsa_table{};
+
+namespace {
+
+// A child of fork() has none loaded, whatever it inherited.
+constinit std::atomic<uint32_t> g_loaded_in{0};
+
+}  // namespace
+
+bool is_hsa_loaded() {
+  const uint32_t pid = g_loaded_in.load(std::memory_order_acquire);
+  return pid != 0 && pid == record::sys::pid();
+}
+
+void set_hsa_loaded(uint32_t pid) { g_loaded_in.store(pid, std::memory_order_release); }
 
 void HsaTable::open(const HsaTables& tables) {
   const size_t core_slots = slots(tables.core);

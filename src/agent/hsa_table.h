@@ -62,6 +62,13 @@ class HsaTable {
 };
 
 extern HsaTable g_hsa_table;
+
+// Whether this process loaded the runtime: a child of fork() inherits our queues and signals but
+// not the memory behind them.
+bool is_hsa_loaded();
+// `pid`: the process whose runtime is loaded; 0: none.
+void set_hsa_loaded(uint32_t pid);
+
 // The functions below our hooks. Valid between OnLoad and OnUnload.
 inline const Hsa& hsa() { return g_hsa_table.next(); }
 

@@ -7,10 +7,8 @@
 #include <cstring>
 #include <new>
 
-#include "agent/hsa_load.h"
 #include "agent/hsa_table.h"
-#include "agent/recorder.h"
-#include "agent/sys.h"
+#include "agent/recording.h"
 
 namespace wavetap::agent {
 namespace {

@@ -22,7 +22,7 @@
 #include <cstdint>
 
 #include "agent/hsa_abi.h"
-#include "agent/lock.h"
+#include "agent/recording.h"
 #include "format/record.h"
 
 namespace wavetap::agent {

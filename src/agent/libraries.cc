@@ -7,11 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/images.h"
 #include "agent/real_functions.h"
-#include "agent/recorder.h"
-#include "agent/recorder_internal.h"
-#include "agent/sys.h"
+#include "agent/recording.h"
 
 namespace wavetap::agent {
 namespace {
@@ -86,9 +83,9 @@ void write_library(const Image& image, format::LibraryEvent event,
   fact(library, format::Kind::kLibrary, static_cast<uint8_t>(event),
        {path,
         soname_of(image),
-        {build_id, build_id_of(image, build_id, sizeof build_id)},
+        {build_id, record::build_id_of(image, build_id, sizeof build_id)},
         {answers, answers_of(image, definitions, answers, sizeof answers)}});
-  if ((session_options() & format::kOptionStacks) == 0) return;
+  if ((record::session_options() & format::kOptionStacks) == 0) return;
   format::ImageFact range{};
   range.time = library.time;
   range.begin = image.begin;
@@ -168,14 +165,19 @@ void write_library_changes() {
   g_first = false;
 }
 
-bool poll_libraries() {
+void watch_libraries() {
+  add_fact_source(write_library_changes);
+  add_helper_work([] {
+    write_library_changes();
+    return false;
+  });
+  record::add_last_words(write_library_changes);
+  // A new session knows nothing yet.
+  record::add_forgetter([] {
+    g_first = true;
+    g_known_count = 0;
+  });
   write_library_changes();
-  return false;
-}
-
-void forget_libraries() {
-  g_first = true;
-  g_known_count = 0;
 }
 
 }  // namespace wavetap::agent

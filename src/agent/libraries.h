@@ -8,10 +8,7 @@ namespace wavetap::agent {
 // Thread-safe.
 void write_library_changes();
 
-// The same as work of the helper thread.
-bool poll_libraries();
-
-// A new session knows nothing yet.
-void forget_libraries();
+// From now on, whenever a session opens, on the helper thread's rounds, at flush and at the end.
+void watch_libraries();
 
 }  // namespace wavetap::agent

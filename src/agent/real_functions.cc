@@ -5,9 +5,7 @@
 #include <atomic>
 #include <string_view>
 
-#include "agent/images.h"
-#include "agent/lock.h"
-#include "agent/recorder.h"
+#include "agent/recording.h"
 
 namespace wavetap::agent {
 

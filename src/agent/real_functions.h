@@ -10,9 +10,20 @@
 
 #include <cstdint>
 
-#include "agent/images.h"
+#include "record/images.h"
 
 namespace wavetap::agent {
+
+using record::file_name_of;
+using record::find_image;
+using record::find_symbol;
+using record::for_each_needed;
+using record::for_each_relocation;
+using record::Image;
+using record::image_counts;
+using record::ImageCounts;
+using record::is_binding;
+using record::soname_of;
 
 // Whose functions they are.
 enum class Provider : uint8_t { kHip, kHiprtc, kRoctx };

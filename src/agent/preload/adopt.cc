@@ -17,12 +17,9 @@
 #include <atomic>
 #include <string_view>
 
-#include "agent/images.h"
 #include "agent/preload/hip.h"
 #include "agent/real_functions.h"
-#include "agent/recorder.h"
-#include "agent/recorder_internal.h"
-#include "agent/sys.h"
+#include "agent/recording.h"
 
 namespace wavetap::agent {
 namespace {
@@ -84,7 +81,8 @@ bool is_left_alone(const Image& image, const Image& self) {
 
 void adopt_early_callers() {
   static std::atomic<bool> done{false};
-  if (!came_late() || is_passive() || done.exchange(true, std::memory_order_relaxed)) return;
+  if (!record::came_late() || is_passive() || done.exchange(true, std::memory_order_relaxed))
+    return;
   const Inside inside;
   Image self;
   find_image([&](const Image& image) {

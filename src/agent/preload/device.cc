@@ -1,6 +1,6 @@
 // For libwavetap_correct.so, which looks these up by name.
 #include "agent/device_figures.h"
-#include "agent/recorder.h"
+#include "agent/recording.h"
 
 #define WT_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -12,5 +12,5 @@ WT_EXPORT void wavetap_device_corrected(const char* layer, int device, const cha
 
 // Calls this thread makes between +1 and -1 are not the program's and are not recorded.
 WT_EXPORT void wavetap_aside(int change) {
-  wavetap::agent::t_thread.inside += static_cast<uint32_t>(change);
+  wavetap::record::t_thread.inside += static_cast<uint32_t>(change);
 }

@@ -15,11 +15,9 @@
 #include <atomic>
 #include <cstddef>
 
-#include "agent/helper.h"
 #include "agent/real_functions.h"
-#include "agent/recorder.h"
-#include "agent/session.h"
-#include "agent/sys.h"
+#include "agent/recording.h"
+#include "record/session.h"
 
 namespace wavetap::agent {
 namespace {
@@ -59,10 +57,9 @@ constexpr int64_t kPatienceNs = 1'000'000'000;
 void look_once_more() {
   // The child of a vfork() shares all memory with its parent, whose recorder is not to be
   // disturbed.
-  if (g_fork_wiped.session_open.load(std::memory_order_acquire) == 0 || t_thread.inside != 0 ||
-      session().pid() != sys::pid())
+  if (!record::is_session_open() || t_thread.inside != 0 || record::session().pid() != sys::pid())
     return;
-  settle_on_helper(kPatienceNs);
+  record::settle_on_helper(kPatienceNs);
 }
 
 // Calls the function behind ours; libc may lack it.

@@ -19,20 +19,29 @@
 #include <atomic>
 #include <type_traits>
 
-#include "agent/call.h"
 #include "agent/device_figures.h"
-#include "agent/functions.h"
+#include "agent/function_numbers.h"
 #include "agent/host_functions.h"
-#include "agent/layout.h"
 #include "agent/preload/hip_table.h"
-#include "agent/recorder.h"
-#include "agent/stack.h"
+#include "agent/recording.h"
+#include "record/functions.h"
+#include "record/layout.h"
+#include "record/stack.h"
 
 // Runs before any sanitizer is ready (CMakeLists.txt).
 #define WT_RESOLVER __attribute__((visibility("hidden")))
 #define WT_MORE(...) __VA_OPT__(, ) __VA_ARGS__
 
 namespace wavetap::agent {
+
+// What the rows of hip_api.inc put arguments into.
+using record::Behind;
+using record::Bytes;
+using record::CString;
+using record::Out;
+using record::Three;
+using record::Word;
+
 namespace {
 
 struct Description {
@@ -60,8 +69,9 @@ std::atomic<bool> g_called[kHipCount];
 
 void write_function(uint32_t index) {
   const Description& d = kDescriptions[index];
-  write_function_fact(d.provider == Provider::kHiprtc ? format::Api::kHiprtc : format::Api::kHip,
-                      kFirstHipFunction + index, d.result_type, d.name, d.layout);
+  record::write_function_fact(
+      d.provider == Provider::kHiprtc ? format::Api::kHiprtc : format::Api::kHip,
+      kFirstHipFunction + index, d.result_type, d.name, d.layout);
 }
 
 void write_known_functions() {
@@ -69,8 +79,8 @@ void write_known_functions() {
     if (g_called[i].load(std::memory_order_relaxed)) write_function(i);
 }
 
-constexpr FunctionFamily kFamily = {kFirstHipFunction, kHipCount,
-                                    [](uint32_t index) { return kDescriptions[index].name; }};
+constexpr record::FunctionFamily kFamily = {
+    kFirstHipFunction, kHipCount, [](uint32_t index) { return kDescriptions[index].name; }};
 
 // ---- the real functions ------------------------------------------------------------------------
 
@@ -110,7 +120,7 @@ void note_called(uint32_t index) {
   const bool registers = strncmp(kDescriptions[index].symbol, "__hip", 5) == 0;
   if (kDescriptions[index].provider == Provider::kHip && !registers)
     g_hip_was_called.store(true, std::memory_order_relaxed);
-  add_function_family(&kFamily);
+  record::add_function_family(&kFamily);
   add_fact_source(write_known_functions);
   write_function(index);
 }
@@ -294,7 +304,7 @@ template <uint32_t kIndex, uint32_t kFlags, class R, class Function, class Leave
     }
   }
   if ((state & kStacks) != 0) [[unlikely]]
-    write_stack(call, caller, frame);
+    record::write_stack(call, caller, frame);
   if constexpr (std::is_void_v<R>) {
     real(arguments...);
     leave(call, 0, true);

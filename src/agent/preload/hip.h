@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "agent/real_functions.h"
-#include "agent/recorder.h"
+#include "agent/recording.h"
 
 namespace wavetap::agent {
 

@@ -5,7 +5,6 @@
 // is asked by name gets a set of functions of its own; four such libraries at a time.
 #include <atomic>
 
-#include "agent/images.h"
 #include "agent/preload/hip.h"
 #include "agent/preload/hip_table.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "agent/hip_types.h"
-#include "agent/recorder.h"
+#include "agent/recording.h"
 
 #define WT_UNPACK(...) __VA_ARGS__
 

@@ -14,11 +14,11 @@
 #include <algorithm>
 #include <string_view>
 
-#include "agent/images.h"
+#include "agent/libraries.h"
 #include "agent/preload/exit.h"
 #include "agent/preload/hip.h"
-#include "agent/recorder.h"
-#include "agent/recorder_internal.h"
+#include "agent/real_functions.h"
+#include "agent/recording.h"
 #include "format/session.h"
 
 namespace wavetap::agent {
@@ -74,10 +74,11 @@ __attribute__((constructor)) void on_library_load() {
   g_library_is_ready.store(true, std::memory_order_relaxed);
   find_exit_functions();
   if (secure_getenv(format::kSessionVariable) == nullptr && !is_passive()) name_as_tool();
+  watch_libraries();
   if (uses_gpu()) ensure_started();
 }
 
-__attribute__((destructor)) void on_program_exit() { finish_process(); }
+__attribute__((destructor)) void on_program_exit() { record::finish_process(); }
 
 }  // namespace
 }  // namespace wavetap::agent

@@ -17,12 +17,11 @@
 #include <atomic>
 #include <cstdint>
 
-#include "agent/images.h"
 #include "agent/libraries.h"
 #include "agent/preload/hip.h"
 #include "agent/preload/markers.h"
 #include "agent/real_functions.h"
-#include "agent/recorder.h"
+#include "agent/recording.h"
 #include "base/choosing_entry.h"
 
 namespace wavetap::agent {

@@ -14,12 +14,11 @@
 #define WAVETAP_WEAK __attribute__((visibility("default")))
 #include <wavetap/wavetap.h>
 
-#include "agent/markers.h"
 #include "agent/preload/adopt.h"
 #include "agent/preload/markers.h"
 #include "agent/real_functions.h"
-#include "agent/recorder.h"
-#include "agent/sys.h"
+#include "agent/recording.h"
+#include "record/markers.h"
 
 #define WT_EXPORT extern "C" __attribute__((visibility("default")))
 #define WT_RESOLVER __attribute__((visibility("hidden")))
@@ -28,6 +27,10 @@ namespace wavetap::agent {
 namespace {
 
 using format::MarkerKind;
+using record::enter_range;
+using record::leave_range;
+using record::next_range;
+using record::write_marker;
 
 enum Roctx : uint32_t {
   kMarkA,
@@ -138,12 +141,12 @@ int get_thread_id(uint64_t* id) {
   return 0;
 }
 int profiler_pause(uint64_t thread) {
-  stop_recording(own_pid());
+  record::stop_recording(own_pid());
   const auto next = WT_REAL(kProfilerPause, int (*)(uint64_t));
   return next != nullptr ? next(thread) : 0;
 }
 int profiler_resume(uint64_t thread) {
-  start_recording(own_pid());
+  record::start_recording(own_pid());
   const auto next = WT_REAL(kProfilerResume, int (*)(uint64_t));
   return next != nullptr ? next(thread) : 0;
 }
@@ -199,38 +202,40 @@ WT_ROCTX(roctx_version_minor, version_minor, kVersionMinor)
 // ---- wavetap.h ---------------------------------------------------------------------------------
 
 using wavetap::agent::own_pid;
-using wavetap::agent::write_marker;
 using wavetap::format::MarkerKind;
+using wavetap::record::write_marker;
 
 WT_EXPORT const char* wavetap_version() { return WAVETAP_VERSION; }
 WT_EXPORT int wavetap_start() {
   wavetap::agent::ensure_started();
   wavetap::agent::adopt_early_callers();
-  return static_cast<int>(wavetap::agent::start_recording(own_pid()));
+  return static_cast<int>(wavetap::record::start_recording(own_pid()));
 }
-WT_EXPORT int wavetap_stop() { return static_cast<int>(wavetap::agent::stop_recording(own_pid())); }
+WT_EXPORT int wavetap_stop() {
+  return static_cast<int>(wavetap::record::stop_recording(own_pid()));
+}
 WT_EXPORT int wavetap_is_recording() {
   wavetap::agent::ensure_started();
   wavetap::agent::adopt_early_callers();
   return wavetap::agent::recording() ? 1 : 0;
 }
-WT_EXPORT void wavetap_flush() { wavetap::agent::flush_recording(own_pid()); }
+WT_EXPORT void wavetap_flush() { wavetap::record::flush_recording(own_pid()); }
 
 WT_EXPORT int wavetap_range_push_in(const char* domain, const char* category, const char* message) {
   write_marker(MarkerKind::kPush, 0, message, domain, category);
-  return wavetap::agent::enter_range();
+  return wavetap::record::enter_range();
 }
 WT_EXPORT int wavetap_range_push(const char* message) {
   return wavetap_range_push_in(nullptr, nullptr, message);
 }
 WT_EXPORT int wavetap_range_pop() {
   write_marker(MarkerKind::kPop, 0, nullptr, nullptr, nullptr);
-  return wavetap::agent::leave_range();
+  return wavetap::record::leave_range();
 }
 WT_EXPORT uint64_t wavetap_range_start_in(const char* domain, const char* category,
                                           const char* message) {
   // Apart from the small numbers of roctx.
-  const uint64_t range = wavetap::agent::next_range() | uint64_t{1} << 63;
+  const uint64_t range = wavetap::record::next_range() | uint64_t{1} << 63;
   write_marker(MarkerKind::kStart, range, message, domain, category);
   return range;
 }
@@ -252,7 +257,7 @@ WT_EXPORT void rpdstop() { wavetap_stop(); }
 WT_EXPORT void rpdflush() { wavetap_flush(); }
 WT_EXPORT void rpd_rangePush(const char* domain, const char* api, const char* arguments) {
   write_marker(MarkerKind::kPush, 0, arguments, domain, api, wavetap::format::kMarkerNamed);
-  wavetap::agent::enter_range();
+  wavetap::record::enter_range();
 }
 WT_EXPORT void rpd_rangePop() { wavetap_range_pop(); }
 WT_EXPORT void rpd_mark(const char* domain, const char* api, const char* arguments) {

@@ -1,0 +1,106 @@
+// Appending to a thread's own stream of the raw trace: no lock, no heap, no system call until a
+// chunk is full, and then a chunk that the helper thread prepared is waiting.
+//
+//   CallRecord* r = stream->reserve<CallRecord>(extra_bytes);   // null: nothing can be written any more
+//   r->start = ...;                                             // fill everything but the header
+//   stream->commit(r, Kind::kCall, flags);                      // one release store makes it visible
+//
+// Between reserve and commit nothing else may be reserved on the stream. A signal handler that
+// interrupts that window and calls a hooked function gets null (counted as a loss); one that
+// interrupts anywhere else appends a record of its own.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "format/record.h"
+
+namespace wavetap::record {
+
+class Stream {
+ public:
+  // `extra` bytes follow the fixed part; rounded up to 8. Null when recording has ended for good.
+  template <class Record>
+  Record* reserve(size_t extra = 0) {
+    return static_cast<Record*>(reserve_bytes(sizeof(Record) + extra));
+  }
+
+  // Before commit(): the record ends here already. What was reserved behind it must be zero still.
+  void shorten(const char* end) {
+    reserved_ = (static_cast<size_t>(end - cursor_) + 7) & ~size_t{7};
+  }
+
+  void commit(void* record, format::Kind kind, uint8_t flags = 0) {
+    const format::RecordHeader header{kind, flags, static_cast<uint16_t>(reserved_ / 8),
+                                      static_cast<uint32_t>(sequence_)};
+    uint64_t word;
+    __builtin_memcpy(&word, &header, sizeof word);
+    // Pairs with the acquire load of a reader in this or another process: the body is there first.
+    __atomic_store_n(static_cast<uint64_t*>(record), word, __ATOMIC_RELEASE);
+    cursor_ += reserved_;
+    ++sequence_;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    reserved_ = 0;
+  }
+
+  bool busy() const { return reserved_ != 0; }
+  uint32_t number() const { return number_; }
+  uint32_t tid() const { return tid_; }
+  // Records appended so far; other threads see a recent number.
+  uint64_t events() const { return __atomic_load_n(&sequence_, __ATOMIC_RELAXED); }
+
+  // The calls of this thread: entered, and how deep.
+  uint32_t next_call() { return ++calls_; }
+  format::Owner owner() const { return {number_, current_call_}; }
+
+  // For call.h.
+  uint32_t current_call_ = 0;
+  uint16_t depth_ = 0;
+  uint32_t dispatches_ = 0;  // of the current call: DispatchRecord::ordinal
+
+  // The header of the current chunk, for open_call and open_since; null before the first record.
+  format::ChunkHeader* chunk() { return chunk_; }
+
+ private:
+  friend class Session;
+
+  void* reserve_bytes(size_t bytes) {
+    bytes = (bytes + 7) & ~size_t{7};
+    if (reserved_ != 0) return reserve_slow(bytes);
+    // Claimed before the cursor is read: a signal handler that comes in between has finished its
+    // own record.
+    reserved_ = bytes;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    char* const at = cursor_;
+    if (static_cast<size_t>(end_ - at) >= bytes) return at;
+    reserved_ = 0;
+    return reserve_slow(bytes);
+  }
+  void* reserve_slow(size_t bytes);  // next chunk; counts the loss when there is none
+
+  char* cursor_ = nullptr;
+  char* end_ = nullptr;
+  size_t reserved_ = 0;
+  uint64_t sequence_ = 0;
+  uint32_t number_ = 0;
+  uint32_t files_ = 0;  // number of the stream that its files were made for
+  uint32_t tid_ = 0;
+  uint32_t calls_ = 0;
+  uint32_t ordinal_ = 0;  // of the current chunk
+  format::ChunkHeader* chunk_ = nullptr;
+
+  // Managed by Session under its lock.
+  uintptr_t stack_begin_ = 0;  // bounds of the thread's stack; 0: not known
+  uintptr_t stack_end_ = 0;
+  Stream* next_ = nullptr;       // all streams ever made, newest first
+  Stream* next_free_ = nullptr;  // among those without files, or those whose thread is gone
+  std::atomic<bool> in_use_{false};
+
+ public:
+  void set_stack(uintptr_t begin, uintptr_t end) { stack_begin_ = begin, stack_end_ = end; }
+  uintptr_t stack_begin() const { return stack_begin_; }
+  uintptr_t stack_end() const { return stack_end_; }
+};
+
+}  // namespace wavetap::record
