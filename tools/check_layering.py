@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Fails when a folder of src/ depends on one it may not know.
+"""Fails when a folder of src/ depends on one it may not know, or files depend on each other in a circle.
 
 Two sources are read and held against one table: the #include lines of every file, and the DEPS of each
 folder's wt_folder() call, which become the link graph. A new edge is added here, in the same commit as the
 sentence in ARCHITECTURE.md that explains it.
+
+A circle: NAME.h and NAME.cc are one thing; it needs every other whose header either of them includes. When one
+needs itself in the end, by way of others, none of them can be understood or tested alone. Tests do not count.
 
   check_layering.py [ROOT]        check the tree
   check_layering.py --self-test   check that each rule can fail
@@ -51,6 +54,20 @@ OWNERS = {
 }
 NOT_IN_PROCESS = re.compile(r"(iostream|sstream|fstream|iomanip|regex|filesystem|exception|stdexcept)$")
 
+# Circles from before the rule, by the names of their files; what remains of one may shrink, not grow.
+KNOWN_CIRCLES = [
+    {"inst", "ops"},
+    {"code_object", "metadata"},
+    {"config", "topology"},
+    {"bulk_index", "bulk_writer"},
+    {"queue_scheduler", "queue_state", "queues"},
+    {"arg_texts", "row_finder", "trace"},
+    {"import", "import_device_figures", "import_process"},
+    {"hsa_facts", "hsa_load", "hsa_queue", "hsa_queue_arena", "hsa_times"},
+    {"control", "environment", "functions", "helper", "libraries", "real_functions", "recorder", "session"},
+    {"code_cache", "engine", "guest_read", "hwreg", "interpreter", "launch", "lower", "scheduler", "wave", "workgroup"},
+]
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 TEST_FILE = re.compile(r"(_(test|bench|fuzz)\.cc$|(^|/)test(ing)?[_/])")
 
@@ -87,6 +104,77 @@ def check_includes(src, problems):
                 for header, owner in OWNERS.items():
                     if re.match(header, name) and not re.match(owner, relative) and not is_test:
                         problems.append(f"{where}: <{name}> belongs to {owner}")
+
+
+def things_and_needs(src):
+    """{thing: things it needs}, a thing being "folder/name" of NAME.h and NAME.cc."""
+    needs = {}
+    for path in sorted(src.rglob("*")):
+        relative = path.relative_to(src)
+        if path.suffix not in (".h", ".cc", ".c", ".inc") or TEST_FILE.search(relative.as_posix()):
+            continue
+        thing = relative.with_suffix("").as_posix()
+        of_thing = needs.setdefault(thing, set())
+        for line in path.read_text().splitlines():
+            match = INCLUDE.match(line)
+            if match and match[1] == '"' and (src / match[2]).exists():
+                needed = pathlib.PurePosixPath(match[2]).with_suffix("").as_posix()
+                if needed != thing:
+                    of_thing.add(needed)
+    return needs
+
+
+def circles(needs):
+    """Sets of things that need each other (Tarjan's strongly connected components, without recursion)."""
+    index, low, stack, on_stack, found = {}, {}, [], set(), []
+    for root in needs:
+        if root in index:
+            continue
+        work = [(root, iter(sorted(needs[root])))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            thing, rest = work[-1]
+            for needed in rest:
+                if needed not in index:
+                    index[needed] = low[needed] = len(index)
+                    stack.append(needed)
+                    on_stack.add(needed)
+                    work.append((needed, iter(sorted(needs.get(needed, ())))))
+                    break
+                if needed in on_stack:
+                    low[thing] = min(low[thing], index[needed])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[thing])
+                if low[thing] == index[thing]:
+                    circle = set()
+                    while thing not in circle:
+                        circle.add(stack.pop())
+                    on_stack -= circle
+                    if len(circle) > 1:
+                        found.append(circle)
+    return found
+
+
+def check_circles(src, problems):
+    for circle in circles(things_and_needs(src)):
+        names = {thing.split("/")[-1] for thing in circle}
+        if not any(names <= known for known in KNOWN_CIRCLES):
+            problems.append(f"a circle of files: {', '.join(sorted(circle))}")
+
+
+# Test support is test_NAME.{h,cc} beside the code, or anything in a folder testing/.
+OLD_NAMES = {"queue_test_support.h", "vgpu_test_support.h"}
+
+
+def check_names(src, problems):
+    for path in sorted(src.rglob("*_test_*")):
+        relative = path.relative_to(src)
+        if path.suffix in (".h", ".cc") and "testing" not in relative.parts and path.name not in OLD_NAMES:
+            problems.append(f"src/{relative.as_posix()}: name test support test_{path.stem.split('_test')[0]}{path.suffix}")
 
 
 def check_links(src, problems):
@@ -129,6 +217,8 @@ def check(root):
     check_table(problems)
     check_includes(root / "src", problems)
     check_links(root / "src", problems)
+    check_circles(root / "src", problems)
+    check_names(root / "src", problems)
     return problems
 
 
@@ -154,6 +244,18 @@ def self_test():
             if not any(expected in problem for problem in problems):
                 print(f"self-test: no complaint like '{expected}' about {text.strip()}: {problems}")
                 failures += 1
+    with tempfile.TemporaryDirectory() as folder:
+        src = pathlib.Path(folder) / "src/emu"
+        src.mkdir(parents=True)
+        for name, text in {"a.h": "", "a.cc": '#include "emu/a.h"\n#include "emu/b.h"\n', "b.h": "",
+                           "b.cc": '#include "emu/c.h"\n', "c.h": '#include "emu/a.h"\n',
+                           "d_test.cc": '#include "emu/a.h"\n', "x_test_support.h": ""}.items():
+            (src / name).write_text(text)
+        problems = check(pathlib.Path(folder))
+        if problems != ["a circle of files: emu/a, emu/b, emu/c",
+                        "src/emu/x_test_support.h: name test support test_x.h"]:
+            print(f"self-test: {problems}")
+            failures += 1
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "src/emu/a.cc"
         path.parent.mkdir(parents=True)
