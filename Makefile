@@ -1,11 +1,12 @@
 # The front door. Everything here is a short call of cmake, ctest or a script; `make help` lists it.
 #
-#   make            install missing Debian packages, configure, build (build/bin, build/lib)
-#   make demo       build, then show a virtual GPU at work
-#   make test       build, then run every test; this is what .ci/run does
-#   make bench      build, then measure
+#   make            install missing Debian packages, configure, build the product (build/bin, build/lib)
+#   make demo       the product and two example programs, then show a virtual GPU at work
+#   make test       build everything, then run every test; this is what .ci/run does
+#   make bench      build everything, then measure
 #
-# Variables: JOBS (parallel jobs), PACKAGES=no (never call apt-get), PREFIX (for install), FUZZ_SECONDS.
+# Variables: JOBS (parallel jobs), PACKAGES=no (never call apt-get), PREFIX (for install), FUZZ_SECONDS,
+# AGAINST (another build folder, for bench).
 
 BUILD   ?= build
 PREFIX  ?= /usr/local
@@ -14,88 +15,106 @@ FUZZ_SECONDS ?= 30
 PACKAGES ?= yes
 CMAKE_FLAGS ?=
 
-CCACHE := $(shell command -v ccache)
-LAUNCHER := $(if $(CCACHE),-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 CTEST := ctest --output-on-failure --no-tests=error -j $(JOBS)
 
-.PHONY: all packages bench-packages sanitize-packages configure build demo test bench test-stacks test-suites test-asan test-tsan fuzz \
-        install clean help
-.DEFAULT_GOAL := all
+# $(call packages,GROUP...): installs what is missing of these groups of tools/packages.txt.
+packages = $(if $(filter yes,$(PACKAGES)),tools/install_packages.sh $(1),:)
+# $(call configure,FLAGS): quiet unless it fails; what cannot be built is said.
+configure = mkdir -p $(BUILD) && { cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release $(1) $(CMAKE_FLAGS) \
+  >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }; } && \
+  { grep -h 'left out' $(BUILD)/configure.log || true; }
+build = cmake --build $(BUILD) -j $(JOBS) --target $(1)
 
-all: build
+.PHONY: product demo everything test bench test-stacks test-suites test-asan test-tsan fuzz package test-package install \
+        uninstall clean help
+.DEFAULT_GOAL := product
 
-packages:
-ifeq ($(PACKAGES),yes)
-	@tools/install_packages.sh build test
-endif
+product:
+	@$(call packages,build)
+	@$(call configure)
+	@$(call build,product)
 
-bench-packages: packages
-ifeq ($(PACKAGES),yes)
-	@tools/install_packages.sh bench
-endif
-
-configure: packages
-	@mkdir -p $(BUILD)
-	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release $(LAUNCHER) $(CMAKE_FLAGS) \
-	  >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
-	@grep -h 'left out' $(BUILD)/configure.log || true
-
-build: configure
-	@cmake --build $(BUILD) -j $(JOBS)
-
-demo: build
+demo:
+	@$(call packages,build demo)
+	@$(call configure)
+	@$(call build,demo)
 	@examples/demo.sh $(BUILD)
 
-test: build
+everything:
+	@$(call packages,build demo test)
+	@$(call configure,-DWT_TESTS=ON -DWT_BENCH=ON)
+	@$(call build,all)
+
+test: everything
 	@$(CTEST) --test-dir $(BUILD)
 
-bench: bench-packages build
-	@python3 bench/run.py --build $(BUILD)
+bench:
+	@$(call packages,build demo test bench)
+	@$(call configure,-DWT_TESTS=ON -DWT_BENCH=ON)
+	@$(call build,all)
+	@python3 bench/run.py --build $(BUILD) $(if $(AGAINST),--against $(AGAINST))
 
 # Other ROCm generations, in throw-away roots made from Debian 13, sid and experimental packages.
-test-stacks: build
+test-stacks: everything
 	@tests/stacks/run.sh $(BUILD) || { status=$$?; [ $$status = 77 ] && echo 'test-stacks: skipped, see the reasons above'; }
 
 # AMD's own test suites on the virtual GPU. SUITES="rocblas rocsolver", TARGETS="gfx90a", BUDGET=seconds narrow it down;
 # SMOKE=yes is a look of ten minutes; SUITES_FLAGS takes any option of tests/suites/run.py.
-test-suites: build
+test-suites: everything
 	@python3 tests/suites/run.py --build $(BUILD) $(if $(SUITES),--suites $(SUITES)) $(if $(TARGETS),--targets $(TARGETS)) \
 	  $(if $(BUDGET),--budget $(BUDGET)) $(if $(filter yes,$(SMOKE)),--smoke) $(SUITES_FLAGS) \
 	  || { status=$$?; [ $$status = 77 ] && echo 'test-suites: skipped, see the reasons above'; }
 
-sanitize-packages: packages
-ifeq ($(PACKAGES),yes)
-	@tools/install_packages.sh sanitize
-endif
-
 # HIP programs are not instrumented, so the sanitizer builds take them from the ordinary one. What a sanitizer
 # build leaves out: cmake/sanitize.cmake.
-test-asan test-tsan: test-%: sanitize-packages build
-	@cmake --preset $* $(LAUNCHER) -DWT_HIP_FROM=$(abspath $(BUILD)) && cmake --build --preset $* -j $(JOBS)
+test-asan test-tsan: test-%: everything
+	@$(call packages,sanitize)
+	@cmake --preset $* -DWT_HIP_FROM=$(abspath $(BUILD)) && cmake --build --preset $* -j $(JOBS)
 	@$(CTEST) --test-dir build-$*
 
 # Every fuzzer for FUZZ_SECONDS, with clang's libFuzzer.
-fuzz: sanitize-packages
-	@cmake --preset fuzz $(LAUNCHER) && cmake --build --preset fuzz -j $(JOBS) --target fuzzers
+fuzz:
+	@$(call packages,build test sanitize)
+	@cmake --preset fuzz && cmake --build --preset fuzz -j $(JOBS) --target fuzzers
 	@tools/run_fuzzers.sh build-fuzz $(FUZZ_SECONDS)
 
-install: build
+install: product
 	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+# build/packages/*.deb: wavetap, python3-wavetap, wavetap-doc.
+package:
+	@$(call packages,build package)
+	@$(call configure)
+	@$(call build,product)
+	@cd $(BUILD) && { cpack -G DEB >package.log 2>&1 || { cat package.log; exit 1; }; }
+	@ls -1 $(BUILD)/packages/*.deb
+
+# The packages, installed and tried in a bare Debian made for it.
+test-package: package
+	@$(call packages,test-package)
+	@tests/package/run.sh $(BUILD) || { status=$$?; [ $$status = 77 ] && echo 'test-package: skipped, see the reason above'; }
+
+# What the last `make install` put there.
+uninstall:
+	@cmake -DMANIFEST=$(abspath $(BUILD))/install_manifest.txt -P cmake/uninstall.cmake
 
 clean:
 	rm -rf build build-asan build-tsan build-fuzz build-dev
 
 help:
-	@echo 'make              install missing Debian packages, configure, build into build/'
-	@echo 'make demo         build, then show a virtual GPU at work'
-	@echo 'make test         build, then run every test (what .ci/run does)'
-	@echo 'make bench        build, then measure and print ratios'
+	@echo 'make              install missing Debian packages, configure, build the product into build/'
+	@echo 'make demo         the product and two example programs, then show a virtual GPU at work'
+	@echo 'make test         build everything, then run every test (what .ci/run does)'
+	@echo 'make bench        build everything, then measure and print ratios; AGAINST=folder: compare with that build'
 	@echo 'make test-stacks  the same library under other ROCm generations'
 	@echo 'make test-suites  AMD'"'"'s own test suites; SUITES=, TARGETS=, BUDGET=seconds, SMOKE=yes (ten minutes)'
 	@echo 'make test-asan    the tests under AddressSanitizer and UBSan (build-asan/)'
 	@echo 'make test-tsan    the tests under ThreadSanitizer (build-tsan/)'
 	@echo 'make fuzz         every fuzzer for FUZZ_SECONDS=30 (build-fuzz/)'
-	@echo 'make install      install into PREFIX=/usr/local'
+	@echo 'make install      install the product into PREFIX=/usr/local'
+	@echo 'make uninstall    remove what the last make install put there'
+	@echo 'make package      Debian packages: wavetap, python3-wavetap, wavetap-doc (build/packages/)'
+	@echo 'make test-package install them in a bare Debian and try them there'
 	@echo 'make clean        remove the build folders'
 	@echo
 	@echo 'Variables: JOBS=N, PACKAGES=no (never call apt-get), BUILD=folder, CMAKE_FLAGS=...'

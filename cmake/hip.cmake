@@ -6,6 +6,10 @@
 #   come after them and may override them. hipcc adds "-amdgpu-function-calls=false" on its own: a
 #   program with recursion or function pointers passes FLAGS -mllvm -amdgpu-function-calls=true.
 #
+# wt_hipcc_commands(VARIABLE OUTPUT arg...)
+#   The commands that call hipcc with these arguments and `-o OUTPUT`, for add_custom_command. hipcc leaves empty
+#   folders in the temporary folder, so it gets one of its own, which goes when it has succeeded.
+#
 # wt_hsa_program(NAME SOURCES file... [FLAGS flag...] [LIBS ...])
 #   An ordinary C++ program linked with libhsa-runtime64, into build/bin/hsa/NAME. Target: hsa_NAME.
 #
@@ -45,6 +49,14 @@ if(NOT WT_HIPCC)
   message(STATUS "hipcc not found: HIP programs and their tests are left out (package hipcc)")
 endif()
 
+function(wt_hipcc_commands VARIABLE OUTPUT)
+  set(folder ${OUTPUT}.tmp)
+  set(${VARIABLE}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
+    COMMAND ${CMAKE_COMMAND} -E env TMPDIR=${folder} ${WT_HIPCC} ${ARGN} -o ${OUTPUT}
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${folder} PARENT_SCOPE)
+endfunction()
+
 function(wt_hip_program NAME)
   cmake_parse_arguments(ARG "" "" "SOURCES;ARCHS;FLAGS;LIBS;DEPENDS" ${ARGN})
   if(NOT WT_HIPCC)
@@ -66,11 +78,11 @@ function(wt_hip_program NAME)
   set(output ${CMAKE_BINARY_DIR}/bin/hip/${NAME})
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/bin/hip)
   # HIPCC_COMPILE_FLAGS_APPEND and friends of the caller's environment are left in force on purpose.
+  wt_hipcc_commands(commands ${output} ${ARG_ARCHS} -O2 -std=c++17 -Wall -Wno-unused-result
+    -Wno-unused-command-line-argument -I${CMAKE_CURRENT_SOURCE_DIR} -I${CMAKE_SOURCE_DIR}/tests/hip
+    ${ARG_FLAGS} ${sources} ${ARG_LIBS} -MD -MT ${output} -MF ${output}.d)
   add_custom_command(OUTPUT ${output}
-    COMMAND ${WT_HIPCC} ${ARG_ARCHS} -O2 -std=c++17 -Wall -Wno-unused-result -Wno-unused-command-line-argument
-            -I${CMAKE_CURRENT_SOURCE_DIR} -I${CMAKE_SOURCE_DIR}/tests/hip
-            ${ARG_FLAGS} ${sources} -o ${output} ${ARG_LIBS}
-            -MD -MT ${output} -MF ${output}.d
+    ${commands}
     DEPENDS ${sources} ${ARG_DEPENDS}
     DEPFILE ${output}.d
     COMMENT "HIP ${NAME}"

@@ -7,7 +7,9 @@ list=$(dirname "$0")/packages.txt
 wanted=$(awk -v groups=" $* " '
   /^\[/ { group = substr($1, 2, length($1) - 2); next }
   /^#/ || NF == 0 { next }
-  index(groups, " " group " ") { print $1, ($2 == "?" ? "optional" : "required") }' "$list")
+  index(groups, " " group " ") { if ($2 != "?") kind[$1] = "required"; else if (!($1 in kind)) kind[$1] = "optional"
+                                  if (!seen[$1]++) order[++count] = $1 }
+  END { for (i = 1; i <= count; ++i) print order[i], kind[order[i]] }' "$list")
 
 if ! command -v dpkg-query >/dev/null; then
   echo "wavetap: this is not a Debian system; make sure these are installed:" >&2
