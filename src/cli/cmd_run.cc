@@ -23,6 +23,7 @@
 #include "cli/recording.h"
 #include "cli/run_dir.h"
 #include "cli/run_environment.h"
+#include "cli/usage.h"
 #include "format/session.h"
 #include "util/file.h"
 #include "util/subprocess.h"
@@ -418,7 +419,7 @@ void add_run(CLI::App& parent, Invocation& invocation) {
     std::vector<std::string> program = command.remaining();
     if (!program.empty() && program[0].starts_with('-')) {
       invocation.exit_code =
-          fail(errorf("run: unknown option %s; see wavetap run --help", program[0].c_str()));
+          fail({"run: " + unknown_option(command, program[0])});
       return;
     }
     // Without our `--` in front, one further on is the program's own.

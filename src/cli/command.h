@@ -47,5 +47,7 @@ void add_gpu_show(CLI::App& parent, Invocation& invocation);
 void add_gpu_coverage(CLI::App& parent, Invocation& invocation);
 void add_gpu_disasm(CLI::App& parent, Invocation& invocation);
 void add_gpu_exec(CLI::App& parent, Invocation& invocation);
+void add_help(CLI::App& parent, Invocation& invocation);
+void add_completion(CLI::App& parent, Invocation& invocation);
 
 }  // namespace wavetap::cli

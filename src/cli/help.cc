@@ -47,7 +47,7 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppF
     (option->get_positional() ? arguments : options) +=
         entry(option_name(*option), option->get_description());
   }
-  for (const CLI::App* command : app->get_subcommands({})) {
+  for (const CLI::App* command : visible_commands(*app)) {
     commands += entry(command->get_name(), command->get_description());
   }
   if (!arguments.empty()) text += "\nArguments:\n" + arguments;
@@ -55,6 +55,32 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppF
   if (!options.empty()) text += "\nOptions:\n" + options;
   if (!examples_.empty()) text += "\nExamples:\n" + examples_;
   return text;
+}
+
+std::vector<const CLI::App*> visible_commands(const CLI::App& app) {
+  std::vector<const CLI::App*> commands;
+  for (const CLI::App* command : app.get_subcommands({}))
+    if (!command->get_group().empty()) commands.push_back(command);
+  return commands;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+std::string welcome_text() {
+  return "wavetap records what a ROCm program does on its GPU, and answers questions about\n"
+         "it. It also brings virtual AMD GPUs for machines that have none.\n"
+         "\n"
+         "Three things to try:\n"
+         "  wavetap run -- ./my_program              record a program; then:\n"
+         "                                           wavetap report trace.rpd\n"
+         "  wavetap run --gpu rx6800xt -- rocminfo   run any HIP program on a virtual GPU\n"
+         "  wavetap doctor                           is this machine fit for ROCm?\n"
+         "\n"
+         "wavetap help lists every command, wavetap help COMMAND explains one.\n";
 }
 
 }  // namespace wavetap::cli

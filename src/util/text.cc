@@ -120,7 +120,7 @@ std::optional<uint64_t> parse_unsigned(std::string_view text) {
 
 std::string nearest_name(std::string_view wanted, std::span<const std::string> candidates) {
   std::string best;
-  size_t best_distance = std::max<size_t>(1, wanted.size() / 3) + 1;
+  size_t best_distance = (wanted.size() + 2) / 3 + 1;
   for (const std::string& candidate : candidates) {
     const size_t distance = edit_distance(wanted, candidate);
     if (distance < best_distance) {

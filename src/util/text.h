@@ -28,7 +28,7 @@ std::string count_of(uint64_t count, std::string_view noun);
 std::optional<uint64_t> parse_unsigned(std::string_view text);
 
 // The candidate a user most likely meant: smallest edit distance, when that is at most a third of
-// the length. Empty when nothing is near.
+// the length, rounded up. Empty when nothing is near.
 std::string nearest_name(std::string_view wanted, std::span<const std::string> candidates);
 
 // Breaks text at spaces so that no line exceeds `columns`; words longer than that stay whole.
