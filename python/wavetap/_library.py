@@ -6,11 +6,12 @@ import shutil
 
 
 def candidates(name):
-    """Folders in which NAME may lie, most specific first: WAVETAP_LIB, the tree this package belongs to (build or
-    installed), the tree of the wavetap program in PATH."""
+    """Folders in which NAME may lie, most specific first: WAVETAP_LIB, the package itself (installed by pip), the tree
+    this package belongs to (build or installed), the tree of the wavetap program in PATH."""
     if os.environ.get("WAVETAP_LIB"):
         yield pathlib.Path(os.environ["WAVETAP_LIB"]) / name
     here = pathlib.Path(__file__).resolve()
+    yield here.parent / "lib" / name
     yield here.parents[2] / "build" / "lib" / name    # <source>/python/wavetap
     if len(here.parents) > 4:
         yield here.parents[3] / name                  # <prefix>/lib/python3/dist-packages/wavetap
