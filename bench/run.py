@@ -2,6 +2,8 @@
 """make bench: measures the virtual GPU and the recorder, and prints one table per question, as ratios where there is a floor.
 
   run.py --build BUILD [--gpu rx6800xt --gpu mi210] [--json FILE] [--quick] [--only engine|recorder|analysis|micro]
+  run.py --build BUILD --against OTHER     recorder and engine of two builds, measured in turn (against.py); exit status 1
+                                           when BUILD is the slower one
 
 1. How fast is the engine? Loops of one instruction, on one host thread and on all (instructions.hip).
 2. How does it compare with native code? The same kernels from one source on PoCL (compare.hip,
@@ -21,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 
+import against
 from recorder import measure
 from support import run, table
 
@@ -149,6 +152,7 @@ def main():
     parser.add_argument("--json", type=pathlib.Path, help="also write every number here")
     parser.add_argument("--quick", action="store_true", help="shorter micro-benchmarks")
     parser.add_argument("--only", choices=["engine", "recorder", "analysis", "micro"], help="one part: questions 1 to 3, 4, 5 or 6")
+    parser.add_argument("--against", type=pathlib.Path, metavar="OTHER", help="compare with another build folder instead")
     arguments = parser.parse_args()
     models = arguments.gpu or ["rx6800xt", "mi210"]
     bench = Bench(arguments.build.resolve(), arguments.quick)
@@ -156,6 +160,11 @@ def main():
     load = os.getloadavg()[0]
     print(f"{os.cpu_count()} cores, load average {load:.1f}"
           + (": the machine is busy, expect low and uneven numbers" if load > 0.5 * os.cpu_count() else ""))
+    if arguments.against:
+        good, bench.results["against"] = against.compare(bench.build, arguments.against.resolve(), models, arguments.quick)
+        if arguments.json:
+            arguments.json.write_text(json.dumps(bench.results, indent=2) + "\n")
+        sys.exit(0 if good else 1)
     engine = [lambda model=model: bench.instructions(model) for model in models]
     engine += [lambda: bench.compare(models), lambda: bench.memory(models[0]), lambda: bench.idle(models[0])]
     parts = {"engine": engine, "recorder": [bench.recorder], "analysis": [bench.analysis], "micro": [bench.micro]}

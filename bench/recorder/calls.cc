@@ -10,7 +10,8 @@
 //
 // Compiled with WT_LTTNG it puts every call into an LTTng-UST trace instead, as one event with the
 // fields a recorder needs: start, duration, function, result, number, and the arguments when asked
-// for.
+// for. Compiled with WT_RPD it writes every plain call to the file named by RPDT_FILENAME the way RPD
+// does (rpd_style.h), and prints "whole <ns>" as well: per call, until all of them are in the file.
 #include <hip/hip_runtime_api.h>
 #include <time.h>
 #ifdef __x86_64__
@@ -27,6 +28,9 @@
 
 #ifdef WT_LTTNG
 #include "provider.h"
+#endif
+#ifdef WT_RPD
+#include "rpd_style.h"
 #endif
 
 namespace {
@@ -58,6 +62,11 @@ void plain_call(uint32_t number) {
   const int result = hipGetDevice(&device);
   lttng_ust_tracepoint(wavetap_bench, call, start, static_cast<uint32_t>(ticks() - start), result,
                        17, number);
+#elif defined(WT_RPD)
+  (void)number;
+  const int64_t start = rpd_style::now();
+  (void)hipGetDevice(&device);
+  rpd_style::record_call("hipGetDevice", start, rpd_style::now());
 #else
   (void)number;
   (void)hipGetDevice(&device);
@@ -106,6 +115,9 @@ int main(int argc, char** argv) {
     return 0;
   }
   const auto call = std::strcmp(argv[3], "args") == 0 ? call_with_arguments : plain_call;
+#ifdef WT_RPD
+  rpd_style::open(std::getenv("RPDT_FILENAME"));
+#endif
   std::atomic<int> ready{0};
   std::atomic<int64_t> cpu{0};
   std::atomic<int64_t> wall{0};
@@ -133,7 +145,12 @@ int main(int argc, char** argv) {
   }
   for (std::thread& worker : workers) worker.join();
   const double total = static_cast<double>(threads) * calls;
+  const int64_t main_end = now(CLOCK_MONOTONIC);
+#ifdef WT_RPD
+  rpd_style::close();
+  std::printf("whole %.3f ", static_cast<double>(now(CLOCK_MONOTONIC) - first) / total);
+#endif
   std::printf("cpu %.3f wall %.3f events %.0f", static_cast<double>(cpu) / total,
               static_cast<double>(wall) / total, total * 1e9 / static_cast<double>(last - first));
-  std::printf(" end %lld\n", static_cast<long long>(now(CLOCK_MONOTONIC)));
+  std::printf(" end %lld\n", static_cast<long long>(main_end));
 }

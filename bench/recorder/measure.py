@@ -144,6 +144,41 @@ class Recorder:
                 f"{best['traced'] - best['untraced']:+.1f} us", "<= 10 us"]])
         self.results["thread_us"] = best
 
+    def beside_rpd(self):
+        """The same calls, written the way RPD writes them (rpd_style.h): one thread, until they are in a .rpd file."""
+        if not (self.programs / "calls_rpd").exists():
+            return
+        total = 200_000 if self.quick else 1_000_000
+        best = {name: {"call": float("inf"), "whole": float("inf"), "events": 0.0} for name in ("wavetap", "RPD's way")}
+        bare = float("inf")
+        for _ in range(2 if self.quick else 5):
+            bare = min(bare, self.calls(1, total, "plain"))
+            file = self.folder / "beside.rpd"
+            said = numbers(run([self.programs / "calls_rpd", 1, total, "plain"], env=dict(os.environ, RPDT_FILENAME=str(file))))
+            file.unlink()
+            session = self.session()
+            before = time.monotonic()
+            ours = numbers(run([self.programs / "calls", 1, total, "plain"], env=self.environment(session)))
+            run([self.build / "bin/wavetap", "import", session, "-o", file])
+            ours["whole"] = (time.monotonic() - before) * 1e9 / total
+            file.unlink()
+            shutil.rmtree(session)
+            for name, measured in (("wavetap", ours), ("RPD's way", said)):
+                best[name]["call"] = min(best[name]["call"], measured["cpu"])
+                best[name]["whole"] = min(best[name]["whole"], measured["whole"])
+                best[name]["events"] = max(best[name]["events"], measured["events"])
+        for one in best.values():
+            one["call"] -= bare
+        ours, theirs = best["wavetap"], best["RPD's way"]
+        ratios = {"call": theirs["call"] / ours["call"], "events": ours["events"] / theirs["events"],
+                  "whole": theirs["whole"] / ours["whole"]}
+        print("\nBeside RPD's way of writing a call (its method, written again: recorder/rpd_style.h); one thread\n")
+        table(["", "added to a call", "calls a second", "per call, until the .rpd file is whole"],
+              [*([name, f"+{one['call']:.0f} ns", f"{one['events'] / 1e6:.2f} M", f"{one['whole']:.0f} ns"]
+                 for name, one in best.items()),
+               ["wavetap is better by", *(f"{ratios[key]:.1f}x" for key in ("call", "events", "whole"))]])
+        self.results["beside_rpd"] = {**best, "ratios": ratios}
+
     def cost_per_dispatch(self, model="rx6800xt"):
         program = self.build / "bin/hip/bench_launches"
         if not program.exists():
@@ -208,7 +243,8 @@ class Recorder:
         self.results["exit_stall_ms"] = best
 
     def all(self):
-        for step in (self.cost_per_call, self.cost_per_thread, self.cost_per_dispatch, self.sustained, self.exit_stall):
+        for step in (self.cost_per_call, self.beside_rpd, self.cost_per_thread, self.cost_per_dispatch, self.sustained,
+                     self.exit_stall):
             step()
 
 
