@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Runs every command of docs/coming-from.md, and its Python programs.
+
+  coming_from.py --bin BUILD/bin [WORD…]      only rows that contain all of the words
+
+A row's command must end with status 0, or 2 when it is the doctor's or `device`'s answer. Each word in code quotes of the
+last column must be a file afterwards or stand in the output. There is no GPU here, so programs run on a virtual one.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+LIVE = r"""
+import ctypes, os, sys
+ctypes.CDLL(None).wavetap_range_push(b"whole program")
+print(os.getpid(), flush=True)
+sys.stdin.read()
+"""
+
+
+def rows(text):
+    """(their words, our command or None, what it gives) of every row of every table."""
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+        if not line.startswith("|") or len(cells) < 2 or set(cells[1]) <= set("- ") or cells[1] == "wavetap":
+            continue
+        command = re.match(r"`([^`]+)`$", cells[1])
+        yield cells[0], command[1] if command else None, re.findall(r"`([^`]+)`", cells[2]) if len(cells) > 2 else [], line
+
+
+def with_gpu(command):
+    """The command for a machine without a GPU: on a virtual one."""
+    if re.search(r"\bwavetap run\b", command):
+        return command.replace("wavetap run", "wavetap run --gpu rx6800xt", 1)
+    if re.search(r"\bwavetap (doctor|device)\b", command):
+        return "wavetap run --gpu rx6800xt --no-trace -- env " + command
+    return command
+
+
+class Runner:
+    def __init__(self, bin_folder, scratch):
+        self.scratch = pathlib.Path(scratch)
+        self.environment = dict(os.environ, PATH=f"{bin_folder}:{os.environ['PATH']}", NO_COLOR="1", LC_ALL="C.UTF-8", TMPDIR=scratch,
+                                XDG_RUNTIME_DIR=scratch, XDG_CACHE_HOME=scratch, WAVETAP_LIB=str(bin_folder.parent / "lib"),
+                                PYTHONPATH=str(SOURCE / "python"), PYTHONDONTWRITEBYTECODE="1")
+        (self.scratch / "app").symlink_to(bin_folder / "hip/example_saxpy")
+        (self.scratch / "categories.json").write_text('{"Matrices": ["gemm"]}')
+        self.live = subprocess.Popen(["wavetap", "run", "-o", "live.rpd", "--", sys.executable, "-c", LIVE], cwd=scratch, env=self.environment,
+                                     text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.pid = self.live.stdout.readline().strip()
+
+    def close(self):
+        self.live.stdin.close()
+        self.live.wait()
+
+    def shell(self, command):
+        return subprocess.run(["sh", "-c", command], cwd=self.scratch, env=self.environment, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=300)
+
+    def run(self, command, promised):
+        """What is wrong with a row, as text; empty when it holds."""
+        for path in self.scratch.glob("*"):
+            if path.is_file() and not path.is_symlink() and path.name != "categories.json" and not path.name.startswith("live"):
+                path.unlink()
+        made = self.shell(f"trace_from_text {shlex.quote(str(SOURCE / 'tests/traces/small.txt'))} trace.rpd")
+        if made.returncode != 0:
+            return f"no trace to work on: {made.stderr}"
+        done = self.shell(with_gpu(command).replace("PID", self.pid))
+        output = done.stdout + done.stderr
+        answers = re.search(r"\bwavetap (doctor|device)\b", command)
+        if done.returncode != 0 and not (answers and done.returncode == 2):
+            return f"exit status {done.returncode}\n{output}"
+        missing = [word for word in promised if not (self.scratch / word).exists() and word not in output]
+        return f"promised and not there: {', '.join(missing)}\n{output}" if missing else ""
+
+    def python(self, program):
+        done = subprocess.run([sys.executable, "-c", program], cwd=self.scratch, env=self.environment, capture_output=True, text=True, timeout=300)
+        if done.returncode != 0:
+            return done.stderr
+        said = self.shell("wavetap query --format csv python.rpd \"select count(*) from rocpd_api\"")
+        (self.scratch / "python.rpd").unlink(missing_ok=True)
+        return "" if re.search(r"^[1-9]", said.stdout, re.MULTILINE) else f"nothing was recorded: {said.stdout}{said.stderr}{done.stderr}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("words", nargs="*")
+    arguments = parser.parse_args()
+    text = (SOURCE / "docs/coming-from.md").read_text()
+    failures = ran = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        runner = Runner(arguments.bin.resolve(), scratch)
+        try:
+            for theirs, command, promised, line in rows(text):
+                if command is None and not line.split("|")[2].strip().startswith("nothing"):
+                    print(f"{theirs}: says neither a command nor that nothing is needed")
+                    failures += 1
+                if command is None or not all(word in line for word in arguments.words):
+                    continue
+                ran += 1
+                problem = runner.run(command, promised)
+                if problem:
+                    failures += 1
+                    print(f"{theirs}\n  $ {with_gpu(command)}\n  {problem}")
+            for program in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+                if arguments.words:
+                    continue
+                ran += 1
+                problem = runner.python(program)
+                if problem:
+                    failures += 1
+                    print(f"{program}\n  {problem}")
+        finally:
+            runner.close()
+    print(f"{ran} commands and programs, {failures} failures")
+    sys.exit(1 if failures or not ran else 0)
+
+
+if __name__ == "__main__":
+    main()
