@@ -46,7 +46,7 @@ TEST_EXTRA = {"amd": [], "emu": ["codeobj"], "vgpu": [], "isa": []}
 OWNERS = {
     r"sqlite3\.h": r"store/",
     r"llvm/|llvm-c/": r"isa/",
-    r"CLI/": r"cli/",
+    r"CLI/": r"cli/(command|version)\.cc",
     r"nlohmann/": r"(util|cli|store|analysis|export|capi|doctor)/",
     r"fmt/": r"(util|cli|store|analysis|export|capi|doctor)/",
     r"hip/|hsakmt": r"(?!)",

@@ -107,10 +107,10 @@ int analyze(const Options& options) {
 
 }  // namespace
 
-void add_analyze(CLI::App& parent, Invocation& invocation) {
+void add_analyze(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(
-      parent, "analyze", "one analysis of a trace: gaps, call stacks, critical path and more",
+  Command& command = parent.add_command(
+      "analyze", "one analysis of a trace: gaps, call stacks, critical path and more",
       "analyze NAME TRACE [--top N] [--json] [--write]\n"
       "                       [--rpd-compatible] [--diagram KIND] [--set KEY=VALUE]",
       "  wavetap analyze gaps trace.rpd\n"
@@ -118,7 +118,9 @@ void add_analyze(CLI::App& parent, Invocation& invocation) {
       "  wavetap analyze redirects trace.rpd --diagram dot | dot -Tsvg > chain.svg\n\n"
       "Analyses:\n" +
           analysis_list());
-  command.add_option("NAME", options->name, "the analysis")->required();
+  command.add_option("NAME", options->name, "the analysis")
+      ->required()
+      ->offers(names_of(analysis::all_analyses()));
   command.add_option("TRACE", options->path, "a .rpd file")->required();
   command.add_option("--top", options->top, "rows per table, 0 for all (20)")->type_name("N");
   command.add_option("--set", options->settings, "a setting of the analysis, may be repeated")
@@ -127,7 +129,7 @@ void add_analyze(CLI::App& parent, Invocation& invocation) {
       .add_option("--diagram", options->diagram,
                   "redirects: print a diagram instead, dot or mermaid")
       ->type_name("KIND")
-      ->check(CLI::IsMember({"dot", "mermaid"}).description(""));
+      ->choices({"dot", "mermaid"});
   command.add_flag("--json", options->json, "print JSON");
   command.add_flag("--write", options->write, "store the derived ext_* tables in TRACE");
   command.add_flag("--rpd-compatible", options->rpd_compatible,

@@ -191,10 +191,10 @@ int status(const Options& options) {
   return kDone;
 }
 
-void add_simple(CLI::App& parent, Invocation& invocation, const char* name, const char* summary) {
+void add_simple(Command& parent, Invocation& invocation, const char* name, const char* summary) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(parent, name, summary, fmt::format("{} PID", name),
-                                  fmt::format("  wavetap {} 4711\n", name));
+  Command& command = parent.add_command(name, summary, fmt::format("{} PID", name),
+                                        fmt::format("  wavetap {} 4711\n", name));
   command
       .add_option("PID", options->pid,
                   "a process started by wavetap run, or with libwavetap.so loaded")
@@ -205,15 +205,14 @@ void add_simple(CLI::App& parent, Invocation& invocation, const char* name, cons
 
 }  // namespace
 
-void add_control(CLI::App& parent, Invocation& invocation) {
+void add_control(Command& parent, Invocation& invocation) {
   add_simple(parent, invocation, "start",
              "start recording in a running program; starts and stops are counted");
   add_simple(parent, invocation, "stop", "stop recording in a running program");
   add_simple(parent, invocation, "flush", "collect the GPU times of everything that has finished");
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(
-      parent, "status",
-      "what the recorder in a running program is doing, and which kernels are in flight",
+  Command& command = parent.add_command(
+      "status", "what the recorder in a running program is doing, and which kernels are in flight",
       "status [PID] [--json]",
       "  wavetap status\n"
       "  wavetap status 4711\n");

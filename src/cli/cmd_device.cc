@@ -63,12 +63,12 @@ int tell_device(const Options& options) {
 
 }  // namespace
 
-void add_device(CLI::App& parent, Invocation& invocation) {
+void add_device(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(parent, "device", "the device a program should use: cuda or cpu",
-                                  "device [--json] [--no-cache]",
-                                  "  python3 train.py --device $(wavetap device)\n"
-                                  "  wavetap device --json\n");
+  Command& command = parent.add_command("device", "the device a program should use: cuda or cpu",
+                                        "device [--json] [--no-cache]",
+                                        "  python3 train.py --device $(wavetap device)\n"
+                                        "  wavetap device --json\n");
   command.add_flag("--json", options->json, "print JSON with the reasons");
   command.add_flag("--no-cache", options->no_cache,
                    "probe again, although nothing about the machine changed");

@@ -139,23 +139,23 @@ int diagnose(const Options& options, const std::vector<std::string>& program) {
 
 }  // namespace
 
-void add_doctor(CLI::App& parent, Invocation& invocation) {
+void add_doctor(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command =
-      add_command(parent, "doctor", "is this machine fit for ROCm, and what to change if not",
-                  "doctor [OPTIONS] [-- CMD [ARG…]]",
-                  "  wavetap doctor\n"
-                  "  wavetap doctor --probe --json\n"
-                  "  wavetap doctor -- python3 -c 'import torch'\n"
-                  "  wavetap doctor --sysroot ./copied-tree\n"
-                  "  wavetap run --gpu sdma-broken -- wavetap doctor --probe\n");
+  Command& command =
+      parent.add_command("doctor", "is this machine fit for ROCm, and what to change if not",
+                         "doctor [OPTIONS] [-- CMD [ARG…]]",
+                         "  wavetap doctor\n"
+                         "  wavetap doctor --probe --json\n"
+                         "  wavetap doctor -- python3 -c 'import torch'\n"
+                         "  wavetap doctor --sysroot ./copied-tree\n"
+                         "  wavetap run --gpu sdma-broken -- wavetap doctor --probe\n");
   command.add_flag("--probe", options->probe,
                    "use the GPU: copies, kernels, atomics, …, each in a process with a time limit");
   command
       .add_option("--pid", options->pid,
                   "also list the libraries this process maps; after -- : those CMD loads")
       ->type_name("PID")
-      ->check(CLI::PositiveNumber.description(""));
+      ->between(1, 1 << 30);
   command.add_flag("--redirects", options->redirects,
                    "with -- CMD: which library answers each CUDA, HIP and HSA function, "
                    "for whom, how often");

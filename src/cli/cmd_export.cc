@@ -119,22 +119,24 @@ int export_trace(const Options& options) {
 
 }  // namespace
 
-void add_export(CLI::App& parent, Invocation& invocation) {
+void add_export(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   std::string formats;
   for (const exporter::Format& f : exporter::all_formats())
     formats += fmt::format("  {:<14}{}\n", f.name, f.help);
-  CLI::App& command =
-      add_command(parent, "export", "a trace in another tool's format",
-                  "export --format FORMAT TRACE [-o OUT] [--start T] [--end T]\n"
-                  "                      [--split SIZE] [--rpd-compatible]",
-                  "  wavetap export --format chrome trace.rpd -o trace.json.gz\n"
-                  "  wavetap export --format chrome trace.rpd --start 25% --end 50%\n"
-                  "  wavetap export --format perfetto trace.rpd --split 500m\n\n"
-                  "Formats:\n" +
-                      formats);
+  Command& command =
+      parent.add_command("export", "a trace in another tool's format",
+                         "export --format FORMAT TRACE [-o OUT] [--start T] [--end T]\n"
+                         "                      [--split SIZE] [--rpd-compatible]",
+                         "  wavetap export --format chrome trace.rpd -o trace.json.gz\n"
+                         "  wavetap export --format chrome trace.rpd --start 25% --end 50%\n"
+                         "  wavetap export --format perfetto trace.rpd --split 500m\n\n"
+                         "Formats:\n" +
+                             formats);
   command.add_option("TRACE", options->path, "a .rpd file")->required();
-  command.add_option("--format,-f", options->format, "the format (chrome)")->type_name("FORMAT");
+  command.add_option("--format,-f", options->format, "the format (chrome)")
+      ->type_name("FORMAT")
+      ->offers(names_of(exporter::all_formats()));
   command
       .add_option("--output,-o", options->output,
                   "file to write, - for standard output (TRACE with the format's suffix)")

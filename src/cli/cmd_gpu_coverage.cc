@@ -181,10 +181,10 @@ int cover(const Options& options) {
 
 }  // namespace
 
-void add_gpu_coverage(CLI::App& parent, Invocation& invocation) {
+void add_gpu_coverage(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(
-      parent, "coverage",
+  Command& command = parent.add_command(
+      "coverage",
       "list the instructions of a file that the virtual GPUs cannot execute; exit status 2 if any",
       "gpu coverage FILE… [--json]",
       "  wavetap gpu coverage ./my_hip_program\n"

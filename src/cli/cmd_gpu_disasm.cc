@@ -100,12 +100,13 @@ int disassemble(const Options& options) {
 
 }  // namespace
 
-void add_gpu_disasm(CLI::App& parent, Invocation& invocation) {
+void add_gpu_disasm(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(parent, "disasm", "print device code as assembler text",
-                                  "gpu disasm FILE [KERNEL] [--target GFX] [--bytes]",
-                                  "  wavetap gpu disasm ./my_hip_program saxpy --target gfx1030\n"
-                                  "  wavetap gpu disasm kernels.hsaco\n");
+  Command& command =
+      parent.add_command("disasm", "print device code as assembler text",
+                         "gpu disasm FILE [KERNEL] [--target GFX] [--bytes]",
+                         "  wavetap gpu disasm ./my_hip_program saxpy --target gfx1030\n"
+                         "  wavetap gpu disasm kernels.hsaco\n");
   command
       .add_option("FILE", options->file, "a HIP program, library, offload bundle or code object")
       ->required();

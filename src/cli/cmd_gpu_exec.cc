@@ -359,10 +359,10 @@ int exec(const Options& options) {
 
 }  // namespace
 
-void add_gpu_exec(CLI::App& parent, Invocation& invocation) {
+void add_gpu_exec(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(
-      parent, "exec",
+  Command& command = parent.add_command(
+      "exec",
       "run one kernel of a code object on the engine, without ROCm; exit status 2 if it faults",
       "gpu exec FILE KERNEL [--grid X,Y,Z] [--block X,Y,Z] [--arg …]…",
       "  wavetap gpu exec ./saxpy saxpy --target gfx1030 --grid 4 --block 256 \\\n"

@@ -57,12 +57,11 @@ int list_gpus(const Options& options) {
 
 }  // namespace
 
-void add_gpu_list(CLI::App& parent, Invocation& invocation) {
+void add_gpu_list(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command =
-      add_command(parent, "list", "list the virtual GPU models", "gpu list [--json]",
-                  "  wavetap gpu list\n"
-                  "  wavetap gpu list --json | jq -r '.[].model'\n");
+  Command& command = parent.add_command("list", "list the virtual GPU models", "gpu list [--json]",
+                                        "  wavetap gpu list\n"
+                                        "  wavetap gpu list --json | jq -r '.[].model'\n");
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &invocation] { invocation.exit_code = list_gpus(*options); });
 }

@@ -217,12 +217,12 @@ int show_gpu(const Options& options) {
 
 }  // namespace
 
-void add_gpu_show(CLI::App& parent, Invocation& invocation) {
+void add_gpu_show(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(parent, "show", "print the figures of a virtual GPU model",
-                                  "gpu show MODEL [--json]",
-                                  "  wavetap gpu show rx6800xt\n"
-                                  "  wavetap gpu show ./my_own.gpu --json\n");
+  Command& command = parent.add_command("show", "print the figures of a virtual GPU model",
+                                        "gpu show MODEL [--json]",
+                                        "  wavetap gpu show rx6800xt\n"
+                                        "  wavetap gpu show ./my_own.gpu --json\n");
   command.add_option("MODEL", options->model, "a model's name, or the path of a model file")
       ->required();
   command.add_flag("--json", options->json, "print JSON");

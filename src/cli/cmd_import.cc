@@ -53,20 +53,21 @@ int import(const Options& options) {
 
 }  // namespace
 
-void add_import(CLI::App& parent, Invocation& invocation) {
+void add_import(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(parent, "import",
-                                  "turn a raw recording, or an older .rpd file, into a trace; exit "
-                                  "status 2 if anything was lost",
-                                  "import DIR|FILE [-o OUT] [--force|--append]",
-                                  "  wavetap import trace.rpd.raw-a1b2c3 -o trace.rpd\n"
-                                  "  wavetap import old.rpd -o new.rpd\n");
+  Command& command =
+      parent.add_command("import",
+                         "turn a raw recording, or an older .rpd file, into a trace; exit "
+                         "status 2 if anything was lost",
+                         "import DIR|FILE [-o OUT] [--force|--append]",
+                         "  wavetap import trace.rpd.raw-a1b2c3 -o trace.rpd\n"
+                         "  wavetap import old.rpd -o new.rpd\n");
   command
       .add_option("DIR|FILE", options->input, "a session folder, or a .rpd file of schema 2 or 3")
       ->required();
   command.add_option("--output,-o", options->output, "file to write (trace.rpd)")
       ->type_name("FILE");
-  CLI::Option* force = command.add_flag("--force", options->force, "replace the file if it exists");
+  Option* force = command.add_flag("--force", options->force, "replace the file if it exists");
   command.add_flag("--append", options->append, "add to the file if it exists")->excludes(force);
   command.callback([options, &invocation] { invocation.exit_code = import(*options); });
 }

@@ -72,17 +72,17 @@ int query(const Options& options) {
 
 }  // namespace
 
-void add_query(CLI::App& parent, Invocation& invocation) {
+void add_query(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(
-      parent, "query", "run SQL on a trace, read-only", "query TRACE SQL [--format table|csv|json]",
+  Command& command = parent.add_command(
+      "query", "run SQL on a trace, read-only", "query TRACE SQL [--format table|csv|json]",
       "  wavetap query trace.rpd 'select * from top limit 5'\n"
       "  wavetap query trace.rpd --format csv 'select * from kernel' > kernels.csv\n");
   command.add_option("TRACE", options->path, "a .rpd file")->required();
   command.add_option("SQL", options->sql, "one statement")->required();
   command.add_option("--format", options->format, "table, csv or json (table)")
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"table", "csv", "json"}).description(""));
+      ->choices({"table", "csv", "json"});
   command.callback([options, &invocation] { invocation.exit_code = query(*options); });
 }
 

@@ -47,10 +47,10 @@ int report(const Options& options) {
 
 }  // namespace
 
-void add_report(CLI::App& parent, Invocation& invocation) {
+void add_report(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(
-      parent, "report", "what a trace says: busy time, kernels, calls, copies, who waited for whom",
+  Command& command = parent.add_command(
+      "report", "what a trace says: busy time, kernels, calls, copies, who waited for whom",
       "report TRACE [--top N] [--by kernel|api|marker|stream] [--json]",
       "  wavetap report trace.rpd\n"
       "  wavetap report trace.rpd --by kernel --top 0\n"
@@ -59,7 +59,7 @@ void add_report(CLI::App& parent, Invocation& invocation) {
   command.add_option("--top", options->top, "rows per table, 0 for all (10)")->type_name("N");
   command.add_option("--by", options->by, "one table only: kernel, api, marker or stream")
       ->type_name("WHAT")
-      ->check(CLI::IsMember({"overview", "kernel", "api", "marker", "stream"}).description(""));
+      ->choices({"overview", "kernel", "api", "marker", "stream"});
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &invocation] { invocation.exit_code = report(*options); });
 }

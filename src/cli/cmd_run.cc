@@ -336,10 +336,10 @@ int run(const Options& options, const std::vector<std::string>& program) {
 
 }  // namespace
 
-void add_run(CLI::App& parent, Invocation& invocation) {
+void add_run(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(
-      parent, "run", "run a program and record what it does, on virtual GPUs or on the real one",
+  Command& command = parent.add_command(
+      "run", "run a program and record what it does, on virtual GPUs or on the real one",
       "run [OPTIONS] -- CMD [ARG…]",
       "  wavetap run -o step.rpd -- python3 train.py\n"
       "  mpirun -n 4 wavetap run -o ranks.rpd -- ./my_mpi_program\n"
@@ -390,7 +390,7 @@ void add_run(CLI::App& parent, Invocation& invocation) {
       .add_option("--gpu-threads", options->threads,
                   "host threads that run waves; 1 is deterministic; 0: one per core")
       ->type_name("N")
-      ->check(CLI::Range(0, 1024).description(""));
+      ->between(0, 1024);
   command
       .add_option("--gpu-watchdog", options->watchdog,
                   "fault a wave after N instructions; 0: never")
@@ -418,8 +418,7 @@ void add_run(CLI::App& parent, Invocation& invocation) {
   command.callback([options, &command, &invocation] {
     std::vector<std::string> program = command.remaining();
     if (!program.empty() && program[0].starts_with('-')) {
-      invocation.exit_code =
-          fail({"run: " + unknown_option(command, program[0])});
+      invocation.exit_code = fail({"run: " + unknown_option(command.describe(), program[0])});
       return;
     }
     // Without our `--` in front, one further on is the program's own.

@@ -167,14 +167,13 @@ int tail(const Options& options) {
 
 }  // namespace
 
-void add_tail(CLI::App& parent, Invocation& invocation) {
+void add_tail(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command =
-      add_command(parent, "tail",
-                  "print the events of a running program as they happen, one JSON object a line",
-                  "tail PID|DIR [--no-follow]",
-                  "  wavetap tail 4711 | jq 'select(.kind == \"kernel\") | .name'\n"
-                  "  wavetap tail trace.rpd.raw-a1b2c3 --no-follow\n");
+  Command& command = parent.add_command(
+      "tail", "print the events of a running program as they happen, one JSON object a line",
+      "tail PID|DIR [--no-follow]",
+      "  wavetap tail 4711 | jq 'select(.kind == \"kernel\") | .name'\n"
+      "  wavetap tail trace.rpd.raw-a1b2c3 --no-follow\n");
   command
       .add_option("PID|DIR", options->target, "a recorded process, or the folder of its recording")
       ->required();

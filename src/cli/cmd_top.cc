@@ -221,10 +221,10 @@ int top(const Options& options) {
 
 }  // namespace
 
-void add_top(CLI::App& parent, Invocation& invocation) {
+void add_top(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = add_command(
-      parent, "top", "calls, kernels, GPU load and memory of a running program, refreshed",
+  Command& command = parent.add_command(
+      "top", "calls, kernels, GPU load and memory of a running program, refreshed",
       "top PID|DIR [--interval S] [--once] [--json]",
       "  wavetap top 4711\n"
       "  wavetap top 4711 --once --json\n");
@@ -233,7 +233,7 @@ void add_top(CLI::App& parent, Invocation& invocation) {
       ->required();
   command.add_option("--interval", options->interval, "seconds between two refreshes (1)")
       ->type_name("S")
-      ->check(CLI::Range(0.05, 3600.0).description(""));
+      ->between(0.05, 3600.0);
   command.add_flag("--once", options->once, "show one interval and end");
   command.add_flag("--json", options->json, "print one JSON object per interval");
   command.callback([options, &invocation] { invocation.exit_code = top(*options); });

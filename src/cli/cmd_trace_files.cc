@@ -162,23 +162,23 @@ int diff(const DiffArguments& arguments) {
 
 }  // namespace
 
-void add_check(CLI::App& parent, Invocation& invocation) {
+void add_check(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<CheckOptions>();
-  CLI::App& command = add_command(parent, "check", "prove that a trace is sound and complete",
-                                  "check TRACE… [--json]", "  wavetap check trace.rpd\n");
+  Command& command = parent.add_command("check", "prove that a trace is sound and complete",
+                                        "check TRACE… [--json]", "  wavetap check trace.rpd\n");
   command.add_option("TRACE", options->paths, "one or more .rpd files")->required();
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &invocation] { invocation.exit_code = check(*options); });
 }
 
-void add_trim(CLI::App& parent, Invocation& invocation) {
+void add_trim(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<TrimArguments>();
-  CLI::App& command =
-      add_command(parent, "trim", "cut a trace by time, marker or kernel into a new file",
-                  "trim TRACE [-o OUT] [--start T] [--end T] [--marker REGEX]\n"
-                  "                    [--kernel REGEX]",
-                  "  wavetap trim trace.rpd --start 25% --end 50% -o part.rpd\n"
-                  "  wavetap trim trace.rpd --marker 'step 17' -o step17.rpd\n");
+  Command& command =
+      parent.add_command("trim", "cut a trace by time, marker or kernel into a new file",
+                         "trim TRACE [-o OUT] [--start T] [--end T] [--marker REGEX]\n"
+                         "                    [--kernel REGEX]",
+                         "  wavetap trim trace.rpd --start 25% --end 50% -o part.rpd\n"
+                         "  wavetap trim trace.rpd --marker 'step 17' -o step17.rpd\n");
   command.add_option("TRACE", options->path, "a .rpd file")->required();
   command.add_option("--output,-o", options->output, "file to write (TRACE-trimmed.rpd)")
       ->type_name("OUT");
@@ -197,11 +197,11 @@ void add_trim(CLI::App& parent, Invocation& invocation) {
   command.callback([options, &invocation] { invocation.exit_code = trim(*options); });
 }
 
-void add_merge(CLI::App& parent, Invocation& invocation) {
+void add_merge(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<MergeArguments>();
-  CLI::App& command = add_command(parent, "merge", "join the traces of many ranks or processes",
-                                  "merge TRACE TRACE… [-o OUT] [--align auto|none|start]",
-                                  "  wavetap merge rank0.rpd rank1.rpd -o job.rpd\n");
+  Command& command = parent.add_command("merge", "join the traces of many ranks or processes",
+                                        "merge TRACE TRACE… [-o OUT] [--align auto|none|start]",
+                                        "  wavetap merge rank0.rpd rank1.rpd -o job.rpd\n");
   command.add_option("TRACE", options->paths, "two or more .rpd files, rank 0 first")->required();
   command.add_option("--output,-o", options->output, "file to write (merged.rpd)")
       ->type_name("OUT");
@@ -209,16 +209,17 @@ void add_merge(CLI::App& parent, Invocation& invocation) {
       .add_option("--align", options->align,
                   "how clocks are brought together: auto, none or start (auto)")
       ->type_name("HOW")
-      ->check(CLI::IsMember({"auto", "none", "start"}).description(""));
+      ->choices({"auto", "none", "start"});
   command.callback([options, &invocation] { invocation.exit_code = merge(*options); });
 }
 
-void add_diff(CLI::App& parent, Invocation& invocation) {
+void add_diff(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<DiffArguments>();
-  CLI::App& command = add_command(parent, "diff", "compare two traces; a gate for CI",
-                                  "diff A B [--fail-above 5%] [--by-sequence] [--top N] [--json]",
-                                  "  wavetap diff before.rpd after.rpd\n"
-                                  "  wavetap diff main.rpd branch.rpd --fail-above 5%\n");
+  Command& command =
+      parent.add_command("diff", "compare two traces; a gate for CI",
+                         "diff A B [--fail-above 5%] [--by-sequence] [--top N] [--json]",
+                         "  wavetap diff before.rpd after.rpd\n"
+                         "  wavetap diff main.rpd branch.rpd --fail-above 5%\n");
   command.add_option("A", options->a, "the trace to compare with")->required();
   command.add_option("B", options->b, "the trace to judge")->required();
   command

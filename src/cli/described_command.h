@@ -1,8 +1,7 @@
-// The commands as plain data, read from what they declare to CLI11: the source of the manual pages and of
-// the shell completion, so that neither can say what --help does not.
+// The commands as plain data: the source of --help, of the manual pages and of the shell completion, so that none of
+// them can say what the others do not.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -12,7 +11,7 @@ namespace wavetap::cli {
 enum class Offer { kNothing, kWords, kFiles, kFolders, kModels, kProcesses, kProgram };
 
 struct DescribedOption {
-  std::vector<std::string> names;  // "--output", "-o"; of an argument its name alone, "TRACE"
+  std::vector<std::string> names;  // "-o", "--output"; of an argument its name alone, "TRACE"
   std::string value;               // "FILE"; empty: takes none
   bool value_is_optional = false;
   std::string description;
@@ -30,9 +29,14 @@ struct DescribedCommand {
   std::vector<DescribedCommand> commands;
 };
 
-DescribedCommand describe(const CLI::App& app);
+// "run", "gpu list", or "" for the program itself.
+std::string path_of(const DescribedCommand& command);
 
 // The command itself and all below it, outer before inner.
 std::vector<const DescribedCommand*> flatten(const DescribedCommand& command);
+
+// The command at the end of a path from `program`; null when there is none.
+const DescribedCommand* find_command(const DescribedCommand& program,
+                                     const std::vector<std::string>& path);
 
 }  // namespace wavetap::cli

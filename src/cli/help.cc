@@ -24,50 +24,36 @@ std::string entry(const std::string& name, const std::string& description) {
   return head + '\n' + text + '\n';
 }
 
-std::string option_name(const CLI::Option& option) {
-  std::string name = option.get_name(/*positional=*/option.get_positional(), /*all_options=*/true);
-  for (size_t comma = 0; (comma = name.find(',', comma)) != std::string::npos; comma += 2)
-    name.insert(comma + 1, 1, ' ');
-  if (option.get_items_expected_max() == 0) return name;
-  const std::string type = option.get_type_name();
-  return type.empty() || option.get_positional() ? name : name + ' ' + type;
+// "-o, --output FILE".
+std::string option_name(const DescribedOption& option) {
+  const std::string name = util::join(option.names, ", ");
+  const bool is_argument = !name.starts_with('-');
+  return option.value.empty() || is_argument ? name : name + ' ' + option.value;
 }
 
 }  // namespace
 
-std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const {
-  std::string about = app->get_description();
+std::string help_text(const DescribedCommand& command) {
+  std::string about = command.summary;
   if (!about.empty())
     about[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(about[0])));
   if (!about.empty() && about.back() != '.') about += '.';
-  std::string text = fmt::format("Usage: wavetap {}\n\n{}\n", usage_, util::wrap(about, kColumns));
-  std::string arguments, options, commands;
-  for (const CLI::Option* option : app->get_options()) {
-    if (option->get_group().empty()) continue;  // hidden
-    (option->get_positional() ? arguments : options) +=
-        entry(option_name(*option), option->get_description());
-  }
-  for (const CLI::App* command : visible_commands(*app)) {
-    commands += entry(command->get_name(), command->get_description());
-  }
-  if (!arguments.empty()) text += "\nArguments:\n" + arguments;
-  if (!commands.empty()) text += "\nCommands:\n" + commands;
-  if (!options.empty()) text += "\nOptions:\n" + options;
-  if (!examples_.empty()) text += "\nExamples:\n" + examples_;
+  std::string text =
+      fmt::format("Usage: wavetap {}\n\n{}\n", command.usage, util::wrap(about, kColumns));
+  const auto add = [&](const char* title, const std::vector<DescribedOption>& options) {
+    std::string entries;
+    for (const DescribedOption& option : options)  // the usage line says where the program goes
+      if (option.offer != Offer::kProgram)
+        entries += entry(option_name(option), option.description);
+    if (!entries.empty()) text += fmt::format("\n{}:\n{}", title, entries);
+  };
+  add("Arguments", command.arguments);
+  if (!command.commands.empty()) text += "\nCommands:\n";
+  for (const DescribedCommand& below : command.commands)
+    text += entry(below.path.back(), below.summary);
+  add("Options", command.options);
+  if (!command.examples.empty()) text += "\nExamples:\n" + command.examples;
   return text;
-}
-
-std::vector<const CLI::App*> visible_commands(const CLI::App& app) {
-  std::vector<const CLI::App*> commands;
-  for (const CLI::App* command : app.get_subcommands({}))
-    if (!command->get_group().empty()) commands.push_back(command);
-  return commands;
-}
-
-std::vector<std::string> command_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-  return names;
 }
 
 std::string welcome_text() {

@@ -33,7 +33,7 @@ int run_main(int argc, char** argv) {
     return kDone;
   }
   Invocation invocation;
-  const std::unique_ptr<CLI::App> app = make_app(invocation);
+  const std::unique_ptr<Command> program = make_program(invocation);
 
   // Everything after the first `--` belongs to the program that `run` starts and is none of our
   // business.
@@ -45,17 +45,14 @@ int run_main(int argc, char** argv) {
     arguments.erase(separator, arguments.end());
   }
 
-  try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    app->parse(std::move(reversed));
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", reached_command(*app).help());
-    return kDone;
-  } catch (const CLI::CallForVersion& version) {
-    fmt::print("{}\n", version.what());
-    return kDone;
-  } catch (const CLI::ParseError& error) {
-    return report_usage(*app, error, arguments);
+  const Parsed parsed = parse(*program, arguments);
+  switch (parsed.what) {
+    case Parsed::What::kRan: break;
+    case Parsed::What::kWantsHelp:
+      fmt::print("{}", help_text(*find_command(program->describe(), parsed.path)));
+      return kDone;
+    case Parsed::What::kWantsVersion: fmt::print("{}", version_text()); return kDone;
+    case Parsed::What::kMistake: return report_usage(program->describe(), parsed, arguments);
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return kUsage;
   return invocation.exit_code;

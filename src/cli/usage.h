@@ -1,21 +1,20 @@
 // Mistakes on the command line, told in one line that says what to do.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/command.h"
+#include "cli/described_command.h"
+
 namespace wavetap::cli {
 
-// The innermost command that was reached by the last parse.
-const CLI::App& reached_command(const CLI::App& app);
-
 // "unknown option --gpuu; did you mean --gpu?", or where to read what there is.
-std::string unknown_option(const CLI::App& command, const std::string& word);
-std::string unknown_command(const CLI::App& parent, const std::string& word);
+std::string unknown_option(const DescribedCommand& command, const std::string& word);
+std::string unknown_command(const DescribedCommand& parent, const std::string& word);
 
 // Prints what was wrong with `arguments` (those before a `--`), in our form. Returns the exit code.
-int report_usage(const CLI::App& app, const CLI::ParseError& error,
+int report_usage(const DescribedCommand& program, const Parsed& parsed,
                  const std::vector<std::string>& arguments);
 
 }  // namespace wavetap::cli

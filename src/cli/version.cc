@@ -1,7 +1,7 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
+#include <CLI/Version.hpp>
 
-#include "cli/commands.h"
+#include "cli/help.h"
 #include "format/record.h"
 #include "store/schema.h"
 
@@ -25,7 +25,7 @@ std::string version_text() {
       "traces: .rpd schema {}, raw recordings of format {}\n"
       "built for {} by {}\n"
       "with LLVM {}, SQLite {}, CLI11 {}, fmt {}.{}.{}\n"
-      "MIT licence",
+      "MIT licence\n",
       WAVETAP_VERSION, store::kSchemaVersion, format::kFormatVersion, WT_TARGET_PROCESSOR,
       compiler(), WT_LLVM_VERSION, WT_SQLITE_VERSION, CLI11_VERSION, FMT_VERSION / 10000,
       FMT_VERSION / 100 % 100, FMT_VERSION % 100);
