@@ -79,7 +79,7 @@ inline void leave_call(const OpenCall& call, uint32_t function, int32_t result,
     if constexpr (sizeof...(Arguments) > 0) {
       Packer packer(at);
       (arguments.put(packer), ...);
-      s->shorten(packer.at());
+      s->shorten(record, packer.at());
     }
     s->commit(record, format::Kind::kCall,
               static_cast<uint8_t>((sizeof...(Arguments) > 0 ? format::kCallPackedArguments : 0) |

@@ -30,6 +30,7 @@ bool g_prepared = false;  // environment read, handlers installed: once per prog
 bool g_session_tried = false;
 enum class Passive : uint8_t { kUnknown, kNo, kYes };
 std::atomic<Passive> g_passive{Passive::kUnknown};
+std::atomic<bool> g_watched{false};
 Environment g_environment;
 
 constexpr int kMaxRegistered = 8;
@@ -149,7 +150,7 @@ void open_session() {
 
 // Under start_lock.
 void publish_state() {
-  uint32_t state = kReady;
+  uint32_t state = kReady | (g_watched.load(std::memory_order_relaxed) ? kWatched : 0);
   if (g_count > 0 && !session().failed() && is_session_open()) {
     const uint32_t options = g_environment.options;
     state |= kRecording;
@@ -196,6 +197,13 @@ void start_process() {
   if (!is_passive() && (g_count > 0 || g_environment.has_session)) open_session();
   publish_state();
   if (recording()) write_control_fact(format::Control::kStarted, pid);
+}
+
+void watch_calls() {
+  g_watched.store(true, std::memory_order_relaxed);
+  const Inside inside;
+  const Locked lock(g_fork_wiped.start_lock);
+  if (g_state.load(std::memory_order_relaxed) != 0) publish_state();
 }
 
 uint32_t session_options() { return g_environment.options; }

@@ -17,6 +17,9 @@ uint32_t start_recording(uint32_t by_pid);
 uint32_t stop_recording(uint32_t by_pid);
 void flush_recording(uint32_t by_pid);
 
+// Hooks see every call from now on, recorded or not, for somebody who needs to know of them.
+void watch_calls();
+
 // format::kOption* that the session was asked for.
 uint32_t session_options();
 // The program has opened this library itself, after it had begun. Known once the process is started.

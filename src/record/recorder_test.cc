@@ -268,15 +268,36 @@ TEST_F(RecorderTest, AMissingFolderRecordsNothing) {
   EXPECT_EQ(stream(), nullptr);
 }
 
-TEST_F(RecorderTest, ARecordInsideARecordIsCountedAsLost) {
+TEST_F(RecorderTest, ARecordThatASignalHandlerMakesInTheMiddleOfAnotherComesBehindIt) {
+  ensure_started();
+  Stream* const own = stream();
+  ASSERT_NE(own, nullptr);
+  auto* const outer = own->reserve<format::CallRecord>();
+  ASSERT_NE(outer, nullptr);
+  outer->result = 77;
+  const uint64_t before = losses_so_far();
+  make_calls(2);  // as a handler would
+  own->commit(outer, format::Kind::kCall);
+  make_calls(1);
+  EXPECT_EQ(losses_so_far(), before);
+  const Read read = read_back(folder_);
+  EXPECT_EQ(read.missing, 0u);
+  EXPECT_EQ(read.results.begin()->second, (std::vector<int32_t>{77, 0, 1, 0}));
+}
+
+TEST_F(RecorderTest, WhatIsTooLargeOrTooMuchToBePutAsideIsCounted) {
   ensure_started();
   Stream* const own = stream();
   ASSERT_NE(own, nullptr);
   auto* const outer = own->reserve<format::FreeRecord>();
   ASSERT_NE(outer, nullptr);
   const uint64_t before = losses_so_far();
-  EXPECT_EQ(own->reserve<format::FreeRecord>(), nullptr);  // as a signal handler would
+  EXPECT_EQ(own->reserve<format::FreeRecord>(4096), nullptr);
   EXPECT_EQ(losses_so_far(), before + 1);
+  make_calls(5);
+  EXPECT_EQ(losses_so_far(), before + 1);
+  make_calls(100);
+  EXPECT_GT(losses_so_far(), before + 1);
   own->commit(outer, format::Kind::kFree);
   EXPECT_NE(own->reserve<format::FreeRecord>(), nullptr);
 }

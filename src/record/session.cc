@@ -444,12 +444,13 @@ void Session::remove_spares() {
 void Session::fail(int error) {
   count_loss(loss_of(error));
   if (failed_.exchange(true, std::memory_order_relaxed)) return;
-  g_state.fetch_and(kReady, std::memory_order_relaxed);
+  g_state.fetch_and(kReady | kWatched, std::memory_order_relaxed);
   say("error: %s: %s; recording has ended, the program goes on", folder_, strerrordesc_np(error));
 }
 
 void* Stream::reserve_slow(size_t bytes) {
-  if (reserved_ != 0 || bytes > Session::kMaxRecord) {
+  if (reserved_ != 0) return reserve_aside(bytes);
+  if (bytes > Session::kMaxRecord) {
     count_loss(format::Loss::kOther);
     return nullptr;
   }

@@ -34,6 +34,8 @@ inline constexpr uint32_t kBarriers = 16;
 inline constexpr uint32_t kHsaCalls = 32;
 // ensure_started() has run in this process; alone: stopped.
 inline constexpr uint32_t kReady = 1u << 8;
+// Hooks look at calls although nothing is recorded: watch_calls().
+inline constexpr uint32_t kWatched = 1u << 9;
 
 // What a child of fork() must find empty, however it was forked (pthread_atfork handlers do not run
 // after a bare clone()): the kernel wipes this page in children. State 0 sends the child's first

@@ -5,9 +5,9 @@
 //   r->start = ...;                                             // fill everything but the header
 //   stream->commit(r, Kind::kCall, flags);                      // one release store makes it visible
 //
-// Between reserve and commit nothing else may be reserved on the stream. A signal handler that
-// interrupts that window and calls a hooked function gets null (counted as a loss); one that
-// interrupts anywhere else appends a record of its own.
+// Between reserve and commit nothing else is appended to the stream. A signal handler that interrupts
+// that window and calls a hooked function writes its record aside, and it is appended right behind the
+// one that was interrupted; one that interrupts anywhere else appends it at once.
 #pragma once
 
 #include <atomic>
@@ -27,11 +27,17 @@ class Stream {
   }
 
   // Before commit(): the record ends here already. What was reserved behind it must be zero still.
-  void shorten(const char* end) {
-    reserved_ = (static_cast<size_t>(end - cursor_) + 7) & ~size_t{7};
+  void shorten(const void* record, const char* end) {
+    const size_t size =
+        (static_cast<size_t>(end - static_cast<const char*>(record)) + 7) & ~size_t{7};
+    if (record == cursor_) [[likely]]
+      reserved_ = size;
+    else shorten_aside(record, size);
   }
 
   void commit(void* record, format::Kind kind, uint8_t flags = 0) {
+    if (record != cursor_) [[unlikely]]
+      return commit_aside(record, kind, flags);
     const format::RecordHeader header{kind, flags, static_cast<uint16_t>(reserved_ / 8),
                                       static_cast<uint32_t>(sequence_)};
     uint64_t word;
@@ -42,6 +48,9 @@ class Stream {
     ++sequence_;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     reserved_ = 0;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (aside_ready_ != 0) [[unlikely]]
+      append_aside();
   }
 
   bool busy() const { return reserved_ != 0; }
@@ -79,16 +88,26 @@ class Stream {
   }
   void* reserve_slow(size_t bytes);  // next chunk; counts the loss when there is none
 
+  // Records of signal handlers that came while one was being written (stream.cc).
+  struct Aside;
+  void* reserve_aside(size_t bytes);
+  void shorten_aside(const void* record, size_t bytes);
+  void commit_aside(void* record, format::Kind kind, uint8_t flags);
+  void append_aside();
+
   char* cursor_ = nullptr;
   char* end_ = nullptr;
   size_t reserved_ = 0;
   uint64_t sequence_ = 0;
+  uint32_t aside_ready_ = 0;  // records aside that wait to be appended
   uint32_t number_ = 0;
   uint32_t files_ = 0;  // number of the stream that its files were made for
   uint32_t tid_ = 0;
   uint32_t calls_ = 0;
   uint32_t ordinal_ = 0;  // of the current chunk
   format::ChunkHeader* chunk_ = nullptr;
+
+  Aside* aside_ = nullptr;  // made when first needed
 
   // Managed by Session under its lock.
   uintptr_t stack_begin_ = 0;  // bounds of the thread's stack; 0: not known
