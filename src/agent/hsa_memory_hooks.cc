@@ -1,41 +1,30 @@
-// Memory: allocations and frees, asynchronous copies, fills, and the signals that tell when copies
-// are done.
-#include <time.h>
-
+// Memory: what is allocated, mapped and freed, recorded as it happens, and kept by address when somebody
+// asks for that (allocations.h).
+#include "agent/allocations.h"
 #include "agent/hsa_facts.h"
 #include "agent/hsa_hooks.h"
-#include "agent/hsa_queue.h"
 #include "agent/hsa_table.h"
-#include "agent/hsa_times.h"
 #include "agent/recording.h"
 
 namespace wavetap::agent {
 namespace {
 
-using format::CopyKind;
+using format::MemoryKind;
 
-// ---- allocations -------------------------------------------------------------------------------
-// Recorded whenever a session is open, started or not: a fault's address may lie in one made
-// earlier.
+// ---- the record --------------------------------------------------------------------------------
+// Written whenever a session is open, started or not: a fault's address may lie in one made earlier.
 
-void record_allocation(const void* address, uint64_t bytes, uint32_t agent,
-                       format::MemoryKind kind) {
+void record_allocation(const LiveAllocation& allocation) {
   Stream* out = stream();
   auto* record = out == nullptr ? nullptr : out->reserve<format::AllocateRecord>();
   if (record == nullptr) return;
   record->time = ticks();
-  record->address = reinterpret_cast<uint64_t>(address);
-  record->bytes = bytes;
+  record->address = allocation.address;
+  record->bytes = allocation.bytes;
   record->owner = out->owner();
-  record->agent = agent;
+  record->agent = allocation.agent;
   record->reserved = 0;
-  out->commit(record, format::Kind::kAllocate, static_cast<uint8_t>(kind));
-}
-
-void record_pool_allocation(uint64_t pool, const void* address, uint64_t bytes) {
-  const PoolFact* known = find_pool(pool);
-  record_allocation(address, bytes, known == nullptr ? kNoAgent : known->agent,
-                    known == nullptr ? format::MemoryKind::kHost : known->kind);
+  out->commit(record, format::Kind::kAllocate, static_cast<uint8_t>(allocation.kind));
 }
 
 // `time` is from before the call: afterwards the address may be somebody else's already.
@@ -49,31 +38,66 @@ void record_free(const void* address, uint64_t time) {
   out->commit(record, format::Kind::kFree);
 }
 
+// ---- both --------------------------------------------------------------------------------------
+
+LiveAllocation describe(MemorySource source, const void* address, uint64_t bytes, uint64_t pool,
+                        uint64_t flags) {
+  const PoolFact* known = pool == 0 ? nullptr : find_pool(pool);
+  LiveAllocation allocation;
+  allocation.address = reinterpret_cast<uint64_t>(address);
+  allocation.bytes = bytes;
+  allocation.source = source;
+  allocation.kind = known == nullptr ? MemoryKind::kHost : known->kind;
+  allocation.agent = known == nullptr ? kNoAgent : known->agent;
+  allocation.flags = static_cast<uint32_t>(flags);
+  return allocation;
+}
+
+void allocated(const LiveAllocation& allocation) {
+  record_allocation(allocation);
+  if (are_allocations_wanted()) note_allocation(allocation);
+}
+
+// Frees with `free`, which says whether that worked.
+template <class Free>
+HsaStatus free_with(MemoryLayer layer, const void* address, bool recorded, Free free) {
+  const uint64_t time = ticks();
+  LiveAllocation known;
+  const bool noted = are_allocations_wanted() && forget_allocation(layer, address, &known);
+  const HsaStatus status = free();
+  if (status != kHsaSuccess) {
+    if (noted) note_allocation(known);
+  } else if (recorded && address != nullptr) {
+    record_free(address, time);
+  }
+  return status;
+}
+
+// ---- pools and regions -------------------------------------------------------------------------
+
 HsaStatus on_pool_allocate(uint64_t pool, size_t size, uint32_t flags, void** pointer) {
   const HsaStatus status = hsa().hsa_amd_memory_pool_allocate(pool, size, flags, pointer);
-  if (status == kHsaSuccess) record_pool_allocation(pool, *pointer, size);
+  if (status == kHsaSuccess) allocated(describe(MemorySource::kPool, *pointer, size, pool, flags));
   return status;
 }
 
 HsaStatus on_pool_free(void* pointer) {
-  const uint64_t time = ticks();
-  const HsaStatus status = hsa().hsa_amd_memory_pool_free(pointer);
-  if (status == kHsaSuccess && pointer != nullptr) record_free(pointer, time);
-  return status;
+  return free_with(MemoryLayer::kRuntime, pointer, true,
+                   [&] { return hsa().hsa_amd_memory_pool_free(pointer); });
 }
 
 HsaStatus on_memory_allocate(uint64_t region, size_t size, void** pointer) {
   const HsaStatus status = hsa().hsa_memory_allocate(region, size, pointer);
-  if (status == kHsaSuccess) record_pool_allocation(region, *pointer, size);
+  if (status == kHsaSuccess) allocated(describe(MemorySource::kRegion, *pointer, size, region, 0));
   return status;
 }
 
 HsaStatus on_memory_free(void* pointer) {
-  const uint64_t time = ticks();
-  const HsaStatus status = hsa().hsa_memory_free(pointer);
-  if (status == kHsaSuccess && pointer != nullptr) record_free(pointer, time);
-  return status;
+  return free_with(MemoryLayer::kRuntime, pointer, true,
+                   [&] { return hsa().hsa_memory_free(pointer); });
 }
+
+// ---- addresses apart from memory ---------------------------------------------------------------
 
 // Memory gets its address when a handle is mapped, so that is when it counts as allocated.
 HsaStatus on_vmem_map(void* address, size_t size, size_t offset, uint64_t handle, uint64_t flags) {
@@ -84,190 +108,93 @@ HsaStatus on_vmem_map(void* address, size_t size, size_t offset, uint64_t handle
   if (hsa().hsa_amd_vmem_get_alloc_properties_from_handle != nullptr) {
     hsa().hsa_amd_vmem_get_alloc_properties_from_handle(handle, &pool, &type);
   }
-  const PoolFact* known = find_pool(pool);
-  record_allocation(address, size, known == nullptr ? kNoAgent : known->agent,
-                    format::MemoryKind::kVirtual);
+  LiveAllocation allocation = describe(MemorySource::kMapped, address, size, pool, flags);
+  allocation.kind = MemoryKind::kVirtual;
+  allocated(allocation);
   return status;
 }
 
 HsaStatus on_vmem_unmap(void* address, size_t size) {
-  const uint64_t time = ticks();
-  const HsaStatus status = hsa().hsa_amd_vmem_unmap(address, size);
-  if (status == kHsaSuccess) record_free(address, time);
+  return free_with(MemoryLayer::kRuntime, address, true,
+                   [&] { return hsa().hsa_amd_vmem_unmap(address, size); });
+}
+
+// ---- only for those who ask for it -------------------------------------------------------------
+
+HsaStatus on_vmem_reserve(void** address, size_t size, uint64_t wanted, uint64_t flags) {
+  const HsaStatus status = hsa().hsa_amd_vmem_address_reserve(address, size, wanted, flags);
+  if (status == kHsaSuccess)
+    note_allocation(describe(MemorySource::kReserved, *address, size, 0, flags));
   return status;
 }
 
-// ---- copies ------------------------------------------------------------------------------------
-
-void begin(Copy& copy) {
-  const Stream* in = stream();
-  copy.time = ticks();
-  copy.owner = in == nullptr ? format::Owner{} : in->owner();
-}
-
-// Records a copy that `submit` hands to the runtime with the program's signal.
-template <class Submit>
-HsaStatus copy_with(Copy copy, uint64_t signal, Submit submit) {
-  if (!recording() || copy.bytes == 0) {
-    if (signal != 0) g_program_signals.submit_other(signal);
-    return submit();
-  }
-  using Timing = ProgramSignals::Timing;
-  begin(copy);
-  const uint64_t id = next_operation();
-  const Timing timing =
-      signal == 0 ? Timing::kUnknown : g_program_signals.submit_copy(signal, id, copy);
-  const HsaStatus status = submit();
-  if (status != kHsaSuccess) {
-    if (timing != Timing::kUnknown) g_program_signals.cancel_copy(signal, id, copy);
-    return status;
-  }
-  if (timing == Timing::kUnknown) count_loss(format::Loss::kUntimed);
-  if (timing != Timing::kGrouped) write_copy(copy, id);
-  note_in_flight();
+HsaStatus on_vmem_reserve_align(void** address, size_t size, uint64_t wanted, uint64_t alignment,
+                                uint64_t flags) {
+  const HsaStatus status =
+      hsa().hsa_amd_vmem_address_reserve_align(address, size, wanted, alignment, flags);
+  if (status == kHsaSuccess)
+    note_allocation(describe(MemorySource::kReserved, *address, size, 0, flags));
   return status;
 }
 
-// Records a copy that is done when `run` returns.
-template <class Run>
-HsaStatus copy_now(Copy copy, Run run) {
-  if (!recording() || copy.bytes == 0) return run();
-  begin(copy);
-  const uint64_t id = next_operation();
-  const int64_t start = boottime_ns();
-  const HsaStatus status = run();
+HsaStatus on_vmem_release(void* address, size_t size) {
+  return free_with(MemoryLayer::kReserved, address, false,
+                   [&] { return hsa().hsa_amd_vmem_address_free(address, size); });
+}
+
+void note_locked(const void* host, size_t size, const void* gpu, uint32_t flags) {
+  LiveAllocation allocation = describe(MemorySource::kLocked, host, size, 0, flags);
+  allocation.agent = host_agent();
+  allocation.gpu_address = reinterpret_cast<uint64_t>(gpu);
+  note_allocation(allocation);
+}
+
+HsaStatus on_memory_lock(void* host, size_t size, uint64_t* agents, int32_t count, void** gpu) {
+  const HsaStatus status = hsa().hsa_amd_memory_lock(host, size, agents, count, gpu);
+  if (status == kHsaSuccess) note_locked(host, size, *gpu, 0);
+  return status;
+}
+
+HsaStatus on_memory_lock_to_pool(void* host, size_t size, uint64_t* agents, int32_t count,
+                                 uint64_t pool, uint32_t flags, void** gpu) {
+  const HsaStatus status =
+      hsa().hsa_amd_memory_lock_to_pool(host, size, agents, count, pool, flags, gpu);
+  if (status == kHsaSuccess) note_locked(host, size, *gpu, flags);
+  return status;
+}
+
+HsaStatus on_memory_unlock(void* host) {
+  return free_with(MemoryLayer::kRuntime, host, false,
+                   [&] { return hsa().hsa_amd_memory_unlock(host); });
+}
+
+// Host memory that is registered as it is used; nothing says when it is gone.
+HsaStatus on_svm_set(void* address, size_t size, void* attributes, size_t count) {
+  const HsaStatus status = hsa().hsa_amd_svm_attributes_set(address, size, attributes, count);
+  LiveAllocation known;
+  if (status == kHsaSuccess && !find_allocation(reinterpret_cast<uint64_t>(address), &known)) {
+    LiveAllocation allocation = describe(MemorySource::kShared, address, size, 0, 0);
+    allocation.kind = MemoryKind::kManaged;
+    allocation.agent = host_agent();
+    note_allocation(allocation);
+  }
+  return status;
+}
+
+HsaStatus on_ipc_attach(const void* handle, size_t size, uint32_t count, const uint64_t* agents,
+                        void** pointer) {
+  const HsaStatus status = hsa().hsa_amd_ipc_memory_attach(handle, size, count, agents, pointer);
   if (status != kHsaSuccess) return status;
-  const int64_t end = boottime_ns();
-  write_copy(copy, id);
-  write_completion_ns(id, format::Kind::kCopy, start, end);
+  LiveAllocation allocation = describe(MemorySource::kImported, *pointer, size, 0, 0);
+  allocation.kind = MemoryKind::kDevice;
+  allocation.agent = agent_of_address(*pointer);
+  note_allocation(allocation);
   return status;
 }
 
-Copy describe(const void* to, uint64_t to_agent, const void* from, uint64_t from_agent, size_t size,
-              uint32_t engine) {
-  Copy copy{};
-  copy.kind = CopyKind::kCopy;
-  copy.destination = reinterpret_cast<uint64_t>(to);
-  copy.source = reinterpret_cast<uint64_t>(from);
-  copy.bytes = size;
-  copy.destination_agent = agent_number(to_agent);
-  copy.source_agent = agent_number(from_agent);
-  copy.engine = engine;
-  return copy;
-}
-
-HsaStatus on_async_copy(void* to, uint64_t to_agent, const void* from, uint64_t from_agent,
-                        size_t size, uint32_t count, const uint64_t* dependencies,
-                        uint64_t signal) {
-  const Copy copy = describe(to, to_agent, from, from_agent, size, 0);
-  return copy_with(copy, signal, [&] {
-    return hsa().hsa_amd_memory_async_copy(to, to_agent, from, from_agent, size, count,
-                                           dependencies, signal);
-  });
-}
-
-HsaStatus on_async_copy_on_engine(void* to, uint64_t to_agent, const void* from,
-                                  uint64_t from_agent, size_t size, uint32_t count,
-                                  const uint64_t* dependencies, uint64_t signal, uint32_t engine,
-                                  bool force) {
-  const Copy copy = describe(to, to_agent, from, from_agent, size, engine);
-  return copy_with(copy, signal, [&] {
-    return hsa().hsa_amd_memory_async_copy_on_engine(to, to_agent, from, from_agent, size, count,
-                                                     dependencies, signal, engine, force);
-  });
-}
-
-uint64_t corner(const HsaPitchedPointer* pointer, const HsaDim3* offset) {
-  if (pointer == nullptr || offset == nullptr) return 0;
-  return reinterpret_cast<uint64_t>(pointer->base) + offset->x + offset->y * pointer->pitch +
-         offset->z * pointer->slice;
-}
-
-HsaStatus on_async_copy_rect(const void* to, const void* to_offset, const void* from,
-                             const void* from_offset, const void* range, uint64_t agent,
-                             uint32_t direction, uint32_t count, const uint64_t* dependencies,
-                             uint64_t signal) {
-  constexpr uint32_t kHostToDevice = 1;
-  constexpr uint32_t kDeviceToHost = 2;
-  const auto* extent = static_cast<const HsaDim3*>(range);
-  const uint32_t gpu = agent_number(agent);
-  Copy copy{};
-  copy.kind = CopyKind::kRect;
-  copy.destination_agent = copy.source_agent = gpu;
-  copy.destination =
-      corner(static_cast<const HsaPitchedPointer*>(to), static_cast<const HsaDim3*>(to_offset));
-  copy.source =
-      corner(static_cast<const HsaPitchedPointer*>(from), static_cast<const HsaDim3*>(from_offset));
-  if (extent != nullptr) copy.bytes = uint64_t{extent->x} * extent->y * extent->z;
-  if (direction == kHostToDevice) copy.source_agent = host_agent();
-  if (direction == kDeviceToHost) copy.destination_agent = host_agent();
-  return copy_with(copy, signal, [&] {
-    return hsa().hsa_amd_memory_async_copy_rect(to, to_offset, from, from_offset, range, agent,
-                                                direction, count, dependencies, signal);
-  });
-}
-
-HsaStatus on_memory_fill(void* to, uint32_t value, size_t count) {
-  Copy copy{};
-  copy.kind = CopyKind::kFill;
-  copy.destination = reinterpret_cast<uint64_t>(to);
-  copy.source = value;
-  copy.bytes = count * sizeof value;
-  if (recording()) copy.destination_agent = copy.source_agent = agent_of_address(to);
-  return copy_now(copy, [&] { return hsa().hsa_amd_memory_fill(to, value, count); });
-}
-
-HsaStatus on_memory_copy(void* to, const void* from, size_t size) {
-  Copy copy{};
-  copy.kind = CopyKind::kCopy;
-  copy.destination = reinterpret_cast<uint64_t>(to);
-  copy.source = reinterpret_cast<uint64_t>(from);
-  copy.bytes = size;
-  if (recording()) {
-    copy.destination_agent = agent_of_address(to);
-    copy.source_agent = agent_of_address(from);
-  }
-  return copy_now(copy, [&] { return hsa().hsa_memory_copy(to, from, size); });
-}
-
-// Times of copies are always on; a program that turns them off cannot tell.
-HsaStatus on_async_copy_enable(bool) { return hsa().hsa_amd_profiling_async_copy_enable(true); }
-
-// ---- signals -----------------------------------------------------------------------------------
-
-HsaStatus on_signal_create(int64_t value, uint32_t count, const uint64_t* consumers,
-                           uint64_t* signal) {
-  const HsaStatus status = hsa().hsa_signal_create(value, count, consumers, signal);
-  if (status == kHsaSuccess) g_program_signals.created(*signal);
-  return status;
-}
-
-HsaStatus on_amd_signal_create(int64_t value, uint32_t count, const uint64_t* consumers,
-                               uint64_t attributes, uint64_t* signal) {
-  const HsaStatus status = hsa().hsa_amd_signal_create(value, count, consumers, attributes, signal);
-  if (status == kHsaSuccess) g_program_signals.created(*signal);
-  return status;
-}
-
-HsaStatus on_signal_destroy(uint64_t signal) {
-  if (signal != 0) g_program_signals.destroyed(signal);
-  return hsa().hsa_signal_destroy(signal);
-}
-
-HsaStatus on_get_dispatch_time(uint64_t agent, uint64_t signal, void* result) {
-  HsaTimes* times = static_cast<HsaTimes*>(result);
-  if (times != nullptr && g_program_signals.is_shared(signal)) {
-    Queue::harvest_all(true);
-    HsaTimes ticks{};
-    if (g_program_signals.substituted(signal, &ticks.start, &ticks.end)) {
-      const HsaStatus status =
-          hsa().hsa_amd_profiling_convert_tick_to_system_domain(agent, ticks.end, &times->end);
-      if (status != kHsaSuccess) return status;
-      return hsa().hsa_amd_profiling_convert_tick_to_system_domain(agent, ticks.start,
-                                                                   &times->start);
-    }
-  }
-  return hsa().hsa_amd_profiling_get_dispatch_time(agent, signal, result);
+HsaStatus on_ipc_detach(void* pointer) {
+  return free_with(MemoryLayer::kRuntime, pointer, false,
+                   [&] { return hsa().hsa_amd_ipc_memory_detach(pointer); });
 }
 
 }  // namespace
@@ -280,25 +207,16 @@ void install_memory_hooks() {
   table.install(&Hsa::hsa_memory_free, &on_memory_free);
   table.install(&Hsa::hsa_amd_vmem_map, &on_vmem_map);
   table.install(&Hsa::hsa_amd_vmem_unmap, &on_vmem_unmap);
-}
-
-void install_copy_hooks() {
-  HsaTable& table = g_hsa_table;
-  table.install(&Hsa::hsa_amd_memory_async_copy, &on_async_copy);
-  table.install(&Hsa::hsa_amd_memory_async_copy_on_engine, &on_async_copy_on_engine);
-  table.install(&Hsa::hsa_amd_memory_async_copy_rect, &on_async_copy_rect);
-  table.install(&Hsa::hsa_amd_memory_fill, &on_memory_fill);
-  table.install(&Hsa::hsa_memory_copy, &on_memory_copy);
-  table.install(&Hsa::hsa_amd_profiling_async_copy_enable, &on_async_copy_enable);
-  hsa().hsa_amd_profiling_async_copy_enable(true);
-}
-
-void install_signal_hooks() {
-  HsaTable& table = g_hsa_table;
-  table.install(&Hsa::hsa_signal_create, &on_signal_create);
-  table.install(&Hsa::hsa_amd_signal_create, &on_amd_signal_create);
-  table.install(&Hsa::hsa_signal_destroy, &on_signal_destroy);
-  table.install(&Hsa::hsa_amd_profiling_get_dispatch_time, &on_get_dispatch_time);
+  if (!are_allocations_wanted()) return;
+  table.install(&Hsa::hsa_amd_vmem_address_reserve, &on_vmem_reserve);
+  table.install(&Hsa::hsa_amd_vmem_address_reserve_align, &on_vmem_reserve_align);
+  table.install(&Hsa::hsa_amd_vmem_address_free, &on_vmem_release);
+  table.install(&Hsa::hsa_amd_memory_lock, &on_memory_lock);
+  table.install(&Hsa::hsa_amd_memory_lock_to_pool, &on_memory_lock_to_pool);
+  table.install(&Hsa::hsa_amd_memory_unlock, &on_memory_unlock);
+  table.install(&Hsa::hsa_amd_svm_attributes_set, &on_svm_set);
+  table.install(&Hsa::hsa_amd_ipc_memory_attach, &on_ipc_attach);
+  table.install(&Hsa::hsa_amd_ipc_memory_detach, &on_ipc_detach);
 }
 
 }  // namespace wavetap::agent

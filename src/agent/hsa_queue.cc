@@ -16,23 +16,18 @@ namespace {
 
 using amd::PacketType;
 
-constexpr uint16_t kTypeMask = 0xff;
 constexpr uint16_t kInvalidHeader = static_cast<uint16_t>(PacketType::kInvalid);
-constexpr uint16_t kBarrierBit = 1 << 8;
 constexpr uint64_t kMinReservations = 1024;
 constexpr uint32_t kMinSlab = 1024;
 constexpr uint32_t kMaxSlab = 16384;
-constexpr size_t kMaxKernargBytes = 4096;
-
-PacketType type_of(uint16_t header) { return static_cast<PacketType>(header & kTypeMask); }
 
 char* map(size_t bytes) {
   return sys::map(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 }
 
-constinit QueueArena<Queue> g_arena{};
-
 }  // namespace
+
+constinit QueueArena<Queue> g_arena{};
 
 Queue* Queue::from(const HsaQueue* queue) {
   return g_arena.find(reinterpret_cast<uint64_t>(queue));
@@ -129,6 +124,8 @@ bool Queue::open(HsaQueue* real, uint64_t agent, uint32_t size) {
   number_ = next_queue();
   last_owner_ = {};
   last_ordinal_ = 0;
+  own_signal_ = 0;
+  broken_.store(false, std::memory_order_relaxed);
   // Without a slab only the program's own signals can be timed; the rest is counted as untimed.
   slab_.open(agent, shared_pool(), std::clamp(size * 4, kMinSlab, kMaxSlab));
   hsa().hsa_amd_profiling_set_profiler_enabled(real, 1);
@@ -178,6 +175,7 @@ HsaStatus Queue::destroy() {
   }
   write_fact(2);
   hsa().hsa_signal_destroy(handle().doorbell_signal);
+  if (own_signal_ != 0) hsa().hsa_signal_destroy(own_signal_);
   close();
   g_arena.release(this);
   return status;
@@ -185,6 +183,7 @@ HsaStatus Queue::destroy() {
 
 void Queue::on_error(HsaStatus status, HsaQueue*, void* data) {
   Queue* queue = static_cast<Queue*>(data);
+  queue->broken_.store(true, std::memory_order_release);
   const char* text = nullptr;
   hsa().hsa_status_string(status, &text);
   const format::FaultFact fault{.header = {},
@@ -242,217 +241,14 @@ void Queue::ring(uint64_t last) {
   // Release: the packets this thread made valid are seen by whoever takes the note. Acquire: theirs
   // by us.
   if (rings_.fetch_add(1, std::memory_order_acq_rel) != 0) return;
+  GateScope gate;
   uint64_t answered;
   do {
     answered = rings_.load(std::memory_order_acquire);
-    move();
+    move(gate);
   } while (!rings_.compare_exchange_strong(answered, 0, std::memory_order_acq_rel));
   if (next_.load(std::memory_order_relaxed) < rung_.load(std::memory_order_relaxed))
     note_in_flight();
-}
-
-// ---- from ring to ring -------------------------------------------------------------------------
-
-void Queue::move() {
-  const uint64_t begin = next_.load(std::memory_order_relaxed);
-  const uint64_t end = write_index().load(std::memory_order_acquire);
-  uint64_t index = begin;
-  for (; index < end; ++index) {
-    auto* header = reinterpret_cast<uint16_t*>(ring_ + (index & mask_) * amd::kAqlPacketBytes);
-    // Pairs with the release with which the program makes the packet valid.
-    const uint16_t value = __atomic_load_n(header, __ATOMIC_ACQUIRE);
-    if (type_of(value) == PacketType::kInvalid || !move_one(index, value)) break;
-    // The place may be written again as soon as the read index says so.
-    __atomic_store_n(header, kInvalidHeader, __ATOMIC_RELEASE);
-  }
-  if (index == begin) return;
-  next_.store(index, std::memory_order_relaxed);
-  const uint64_t last = last_real_.load(std::memory_order_relaxed) - 1;
-  hsa().hsa_signal_store_screlease(real_->doorbell_signal, static_cast<int64_t>(last));
-}
-
-bool Queue::move_one(uint64_t index, uint16_t header) {
-  // Room for this packet and one that we may add. There is, unless somebody else writes to the real
-  // queue.
-  const uint64_t write = hsa().hsa_queue_load_write_index_relaxed(real_);
-  if (write + 2 > room_until_) {
-    room_until_ = hsa().hsa_queue_load_read_index_scacquire(real_) + real_mask_ + 1;
-    if (write + 1 > room_until_) return false;
-  }
-  const bool may_add = may_insert_ && write + 2 <= room_until_;
-
-  amd::KernelDispatchPacket packet;
-  std::memcpy(&packet, ring_ + (index & mask_) * amd::kAqlPacketBytes, sizeof packet);
-  packet.header = header;
-  amd::BarrierPacket barrier;
-  const bool add = prepare(packet, index, may_add ? &barrier : nullptr);
-  const uint64_t real = hsa().hsa_queue_add_write_index_relaxed(real_, add ? 2 : 1);
-  const uint64_t end = real + (add ? 2 : 1);
-  // Only where another queue of ours writes to the same ring can somebody have been faster.
-  while (end > room_until_)
-    room_until_ = hsa().hsa_queue_load_read_index_scacquire(real_) + real_mask_ + 1;
-  const uint64_t last = last_real_.load(std::memory_order_relaxed);
-  const uint64_t others = real - std::min(real, last);
-  for (uint64_t i = others > consumed_mask_ ? real - consumed_mask_ : last; i < real; ++i) {
-    consumed_[i & consumed_mask_].store(index, std::memory_order_release);
-  }
-  if (!add) {
-    put(real, &packet, index + 1);
-  } else {
-    put(real + 1, &barrier, index + 1);
-    put(real, &packet, index);
-  }
-  // Pairs with the acquire in read_index(): what the packets mean is known before they count.
-  last_real_.store(end, std::memory_order_release);
-  return true;
-}
-
-void Queue::put(uint64_t index, const void* packet, uint64_t consumed) {
-  consumed_[index & consumed_mask_].store(consumed, std::memory_order_release);
-  char* to = real_ring_ + (index & real_mask_) * amd::kAqlPacketBytes;
-  std::memcpy(to + 4, static_cast<const char*>(packet) + 4, amd::kAqlPacketBytes - 4);
-  uint32_t head;
-  std::memcpy(&head, packet, sizeof head);
-  // Header and setup at once; the GPU takes the packet from here on.
-  __atomic_store_n(reinterpret_cast<uint32_t*>(to), head, __ATOMIC_RELEASE);
-}
-
-bool Queue::prepare(amd::KernelDispatchPacket& packet, uint64_t index,
-                    amd::BarrierPacket* barrier) {
-  if (type_of(packet.header) == PacketType::kKernelDispatch) {
-    if (recording()) return prepare_dispatch(packet, index, barrier);
-    if (packet.completion_signal != 0) g_program_signals.submit_other(packet.completion_signal);
-    return false;
-  }
-  amd::BarrierPacket other;
-  std::memcpy(&other, &packet, sizeof other);
-  prepare_other(other, index);
-  std::memcpy(&packet, &other, sizeof packet);
-  return false;
-}
-
-bool Queue::prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index,
-                             amd::BarrierPacket* barrier) {
-  uint32_t kernargs = 0;
-  if (g_state.load(std::memory_order_relaxed) & kKernargs)
-    kernargs = kernarg_bytes(packet.kernel_object);
-  if (kernargs > kMaxKernargBytes) kernargs = kMaxKernargBytes;
-
-  // Timed first: collecting an earlier completion may write to the same stream. The GPU gets the
-  // packet after the record is there, so no completion comes before its dispatch.
-  const Operation operation{.id = next_operation(),
-                            .kind = format::Kind::kDispatch,
-                            .queue = number_,
-                            .kernel_object = packet.kernel_object,
-                            .time = ticks()};
-  uint8_t flags = packet.completion_signal != 0 ? format::kDispatchAppSignal : 0;
-  if (!time_packet(&packet.completion_signal, operation, barrier)) {
-    flags |= format::kDispatchUntimed;
-    count_loss(format::Loss::kUntimed);
-  }
-  note_in_flight();
-  const bool add = barrier != nullptr && barrier->header != 0;
-
-  Stream* out = stream();
-  auto* record = out == nullptr ? nullptr : out->reserve<format::DispatchRecord>(kernargs);
-  if (record == nullptr) {
-    count_loss(format::Loss::kOther);
-    return add;
-  }
-  record->id = operation.id;
-  record->time = operation.time;
-  record->kernel_object = packet.kernel_object;
-  record->kernarg_address = packet.kernarg_address;
-  record->owner = owner_of(index);
-  record->queue = number_;
-  for (int i = 0; i < 3; ++i) {
-    record->grid[i] = packet.grid_size[i];
-    record->workgroup[i] = packet.workgroup_size[i];
-  }
-  record->packet_header = packet.header;
-  record->private_bytes = packet.private_segment_size;
-  record->group_bytes = packet.group_segment_size;
-  record->kernarg_bytes = 0;
-  // Wherever they are: memory we may not read costs the copy, not the program.
-  if (kernargs != 0 &&
-      record::copy_from_unsure(record + 1, reinterpret_cast<const void*>(packet.kernarg_address),
-                               kernargs) == kernargs) {
-    record->kernarg_bytes = kernargs;
-    flags |= format::kDispatchHasArguments;
-  }
-  // The owner numbers its dispatches itself while it is the one who submits; another thread counts
-  // per queue.
-  if (record->owner.stream == out->number() && record->owner.call == out->current_call_ &&
-      record->owner.call != 0) {
-    record->ordinal = out->dispatches_++;
-    last_ordinal_ = record->ordinal;
-  } else if (record->owner.stream == last_owner_.stream && record->owner.call == last_owner_.call) {
-    record->ordinal = ++last_ordinal_;
-  } else {
-    record->ordinal = last_ordinal_ = 0;
-  }
-  last_owner_ = record->owner;
-  out->commit(record, format::Kind::kDispatch, flags);
-  return add;
-}
-
-const amd::Signal* Queue::take_signal(const Operation& operation, uint64_t stands_for) {
-  if (slab_.is_crowded()) slab_.harvest();  // the helper thread is behind
-  return slab_.take(operation, stands_for);
-}
-
-// Sees to it that the packet's completion will be known; `barrier` gets a header when it must
-// follow.
-bool Queue::time_packet(uint64_t* signal, const Operation& operation, amd::BarrierPacket* barrier) {
-  if (barrier != nullptr) barrier->header = 0;
-  if (*signal == 0) {
-    const amd::Signal* own = take_signal(operation, 0);
-    if (own == nullptr) return false;
-    *signal = reinterpret_cast<uint64_t>(own);
-    return true;
-  }
-  switch (g_program_signals.submit_packet(*signal, operation, agent_)) {
-    case ProgramSignals::Timing::kOwn: return true;
-    case ProgramSignals::Timing::kUnknown:
-    case ProgramSignals::Timing::kGrouped: return false;
-    case ProgramSignals::Timing::kSubstitute: break;
-  }
-  if (barrier == nullptr) return false;
-  const amd::Signal* own = take_signal(operation, *signal);
-  if (own == nullptr) return false;
-  *barrier = {};
-  barrier->header = static_cast<uint16_t>(PacketType::kBarrierAnd) | kBarrierBit;
-  barrier->completion_signal = *signal;
-  *signal = reinterpret_cast<uint64_t>(own);
-  return true;
-}
-
-void Queue::prepare_other(amd::BarrierPacket& packet, uint64_t index) {
-  const PacketType type = type_of(packet.header);
-  const bool is_barrier = type == PacketType::kBarrierAnd || type == PacketType::kBarrierOr;
-  if (!is_barrier || !recording() || (g_state.load(std::memory_order_relaxed) & kBarriers) == 0) {
-    if (packet.completion_signal != 0) g_program_signals.submit_other(packet.completion_signal);
-    return;
-  }
-  const Operation operation{.id = next_operation(),
-                            .kind = format::Kind::kBarrier,
-                            .queue = number_,
-                            .kernel_object = 0,
-                            .time = ticks()};
-  if (!time_packet(&packet.completion_signal, operation, nullptr)) {
-    count_loss(format::Loss::kUntimed);
-  }
-  Stream* out = stream();
-  auto* record = out == nullptr ? nullptr : out->reserve<format::BarrierRecord>();
-  if (record == nullptr) return count_loss(format::Loss::kOther);
-  record->id = operation.id;
-  record->time = operation.time;
-  record->owner = owner_of(index);
-  record->queue = number_;
-  record->packet_header = packet.header;
-  record->dependencies = 0;
-  for (const uint64_t dependency : packet.dep_signal) record->dependencies += dependency != 0;
-  out->commit(record, format::Kind::kBarrier);
 }
 
 // ---- the helper's side -------------------------------------------------------------------------

@@ -27,10 +27,17 @@
 #include <atomic>
 #include <cstdint>
 
+#include "agent/dispatch_policy.h"
+#include "agent/gate.h"
 #include "agent/hsa_abi.h"
 #include "agent/hsa_times.h"
 
 namespace wavetap::agent {
+
+template <class>
+class QueueArena;
+class Queue;
+extern QueueArena<Queue> g_arena WT_HIDDEN;  // all of them
 
 class Queue {
  public:
@@ -79,12 +86,16 @@ class Queue {
   bool open(HsaQueue* real, uint64_t agent, uint32_t size);
   void close();
   void write_fact(uint8_t flags);
-  void move();
-  bool move_one(uint64_t index, uint16_t header);
+  void move(GateScope& gate);
+  bool move_one(uint64_t index, uint16_t header, GateScope& gate);
+  void ring_real();
   // Records the packet and settles its completion signal. True: `barrier` must follow it.
   bool prepare(amd::KernelDispatchPacket& packet, uint64_t index, amd::BarrierPacket* barrier);
   bool prepare_dispatch(amd::KernelDispatchPacket& packet, uint64_t index,
                         amd::BarrierPacket* barrier);
+  void write_dispatch(const amd::KernelDispatchPacket& packet, const Operation& operation,
+                      format::Owner owner, uint8_t flags);
+  uint32_t ordinal_of(format::Owner owner, Stream& submitter);
   void prepare_other(amd::BarrierPacket& packet, uint64_t index);
   bool time_packet(uint64_t* signal, const Operation& operation, amd::BarrierPacket* barrier);
   void put(uint64_t index, const void* packet, uint64_t consumed);
@@ -92,6 +103,17 @@ class Queue {
   const amd::Signal* take_signal(const Operation& operation, uint64_t stands_for);
 
   static void on_error(HsaStatus status, HsaQueue* source, void* data);
+
+  // A dispatch that is to run alone (hsa_queue_alone.cc). False: it could not, and is to be submitted
+  // like any other.
+  bool move_alone(DispatchView& dispatch, uint64_t index, uint32_t policies, GateScope& gate);
+  amd::Signal* prepare_alone(amd::KernelDispatchPacket& packet, uint64_t index,
+                             amd::BarrierPacket* barrier);
+  amd::Signal* own_signal();
+  bool wait_for(const amd::Signal& signal, int64_t until_ns) const;
+  void put_next(const void* packet, uint64_t consumed);
+  bool begin_drain();
+  static bool drain_all(int64_t patience_ns);
 
   // What the program sees: an amd_queue_t whose first bytes are the hsa_queue_t.
   alignas(64) char public_[kAmdQueueBytes];
@@ -130,8 +152,11 @@ class Queue {
   ErrorCallback callback_;
   void* callback_data_;
   SignalSlab slab_;
-  std::atomic<bool> live_;   // the place is taken
-  std::atomic<bool> ready_;  // and the queue in it is whole
+  uint64_t own_signal_;       // for what runs alone; 0 until then
+  bool draining_;             // a barrier packet of ours will complete it
+  std::atomic<bool> broken_;  // the runtime has reported an error on it
+  std::atomic<bool> live_;    // the place is taken
+  std::atomic<bool> ready_;   // and the queue in it is whole
 };
 
 }  // namespace wavetap::agent

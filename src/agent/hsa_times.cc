@@ -387,6 +387,15 @@ void ProgramSignals::submit_other(uint64_t signal) {
   if (entry != nullptr) settle(shard, *entry);
 }
 
+void ProgramSignals::share(uint64_t signal) {
+  Shard& shard = shard_of(signal);
+  const InShard in(*this, shard);
+  Entry* entry = find(shard, signal);
+  if (entry == nullptr) return;
+  if (entry->id != 0 && !collect(shard, *entry, true)) settle(shard, *entry);
+  entry->shared = true;
+}
+
 bool ProgramSignals::is_shared(uint64_t signal) {
   Shard& shard = shard_of(signal);
   const InShard in(*this, shard);

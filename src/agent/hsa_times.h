@@ -152,6 +152,8 @@ class ProgramSignals {
   // Something that is not recorded will complete the signal.
   void submit_other(uint64_t signal);
 
+  // From now on its packets are timed with signals of the slab.
+  void share(uint64_t signal);
   bool is_shared(uint64_t signal);
   // The times of the last packet that a substitute timed; false: there was none.
   bool substituted(uint64_t signal, uint64_t* start, uint64_t* end);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/deepbind.h"
+#include "agent/image_walk.h"
 #include "agent/real_functions.h"
 #include "agent/recording.h"
 
@@ -56,7 +58,7 @@ size_t answers_of(const Image& image, const Definition (&definitions)[kApiCount]
   for (size_t i = 0; i < kApiCount; ++i) {
     void* const function = find_symbol(image, kApis[i].function);
     if (function == nullptr || definitions[i].function == nullptr) continue;
-    if (definitions[i].for_everyone && definitions[i].function != function) continue;
+    if (definitions[i].is_unambiguous && definitions[i].function != function) continue;
     const size_t length = strlen(kApis[i].name);
     if (used + length + 1 > size) break;
     if (used > 0) out[used++] = ' ';

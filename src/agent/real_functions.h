@@ -10,23 +10,11 @@
 
 #include <cstdint>
 
-#include "record/images.h"
+#include "agent/provider.h"
 
 namespace wavetap::agent {
 
-using record::file_name_of;
-using record::find_image;
-using record::find_symbol;
-using record::for_each_needed;
-using record::for_each_relocation;
-using record::Image;
-using record::image_counts;
-using record::ImageCounts;
-using record::is_binding;
-using record::soname_of;
-
-// Whose functions they are.
-enum class Provider : uint8_t { kHip, kHiprtc, kRoctx };
+// ---- a function of a provider ------------------------------------------------------------------
 
 struct RealFunction {
   void* function = nullptr;  // null: no loaded library has it
@@ -49,26 +37,21 @@ void* find_real_while_binding(const char* symbol, Provider provider);
 // The program opens a library for everybody to see (RTLD_GLOBAL). Called before it is loaded.
 void note_global_library(const char* name);
 
-// The program opens a library that looks among its own dependencies before it looks here
-// (RTLD_DEEPBIND). Called before it is loaded.
-void note_deepbind_library(const char* name);
-bool has_deepbind_libraries();
-// Whether the image that begins at this address came with such a library and reaches HIP, hipRTC or
-// roctx past us.
-bool bypasses_us(uintptr_t image_begin);
+// ---- any function ------------------------------------------------------------------------------
 
-bool is_provider(const Image& image, Provider provider);
-// The same for any symbol, whoever defines it but this library. `for_everyone` false: several do,
-// and who gets which depends on the caller.
-using Definition = RealFunction;
+// Who defines a symbol, this library excepted.
+struct Definition {
+  void* function = nullptr;  // null: nobody does
+  // False: several do, and who gets which depends on the caller.
+  bool is_unambiguous = false;
+};
 Definition find_definition(const char* symbol);
-
-// True when `address` lies in a library of that provider.
-bool is_in_provider(Provider provider, const void* address);
 
 // The definition that a symbol of ours hides: the first behind this library in the loader's order, or
 // the first of all when there is none, as for a library that came last.
 void* find_next(const char* symbol);
+
+// ---- when to ask again -------------------------------------------------------------------------
 
 // Number of changes to what is loaded or bound that we know of: what find_real() said under an
 // older number may be outdated.

@@ -74,6 +74,42 @@ class FakeHsa {
   uint64_t clock = 1000;
   uint32_t max_queue_size = 1 << 17;
 
+  // Functions of memory beside the pools: reserving and mapping addresses, locking, sharing.
+  void add_memory_functions() {
+    set(
+        &Hsa::hsa_amd_vmem_address_reserve,
+        +[](void** address, size_t, uint64_t, uint64_t) -> HsaStatus {
+          *address = reinterpret_cast<void*>(uint64_t{0x7000'0000'0000});
+          return kHsaSuccess;
+        });
+    set(
+        &Hsa::hsa_amd_vmem_address_free, +[](void*, size_t) -> HsaStatus { return kHsaSuccess; });
+    set(
+        &Hsa::hsa_amd_vmem_map,
+        +[](void*, size_t, size_t, uint64_t, uint64_t) -> HsaStatus { return kHsaSuccess; });
+    set(
+        &Hsa::hsa_amd_vmem_unmap, +[](void*, size_t) -> HsaStatus { return kHsaSuccess; });
+    set(
+        &Hsa::hsa_amd_memory_lock,
+        +[](void* host, size_t, uint64_t*, int32_t, void** gpu) -> HsaStatus {
+          *gpu = static_cast<char*>(host) + (uint64_t{1} << 40);
+          return kHsaSuccess;
+        });
+    set(
+        &Hsa::hsa_amd_memory_unlock, +[](void*) -> HsaStatus { return kHsaSuccess; });
+    set(
+        &Hsa::hsa_amd_ipc_memory_attach,
+        +[](const void*, size_t, uint32_t, const uint64_t*, void** pointer) -> HsaStatus {
+          *pointer = reinterpret_cast<void*>(uint64_t{0x6000'0000'0000});
+          return kHsaSuccess;
+        });
+    set(
+        &Hsa::hsa_amd_ipc_memory_detach, +[](void*) -> HsaStatus { return kHsaSuccess; });
+    set(
+        &Hsa::hsa_amd_svm_attributes_set,
+        +[](void*, size_t, void*, size_t) -> HsaStatus { return kHsaSuccess; });
+  }
+
   // The GPU finishes a packet.
   void complete(const Packet& packet) {
     clock += 2;

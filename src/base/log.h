@@ -2,7 +2,7 @@
 // emu:info or just WT_LOG=debug. The module is the folder. Lines go to stderr (or the file named by
 // WT_LOG_FILE) with one write() each, so lines of several threads and processes do not mix.
 //
-// Problems a user must see go through warn_once()/complain(), which print whatever WT_LOG says.
+// Problems a user must see go through complain(), which prints whatever WT_LOG says.
 #pragma once
 
 namespace wavetap::log {

@@ -332,6 +332,30 @@ def preloaded_by_hand(host):
 
 
 @case
+def dispatches_run_alone(host):
+    """A policy sees each dispatch by itself, with its memory before and after; the program cannot tell."""
+    policy = host.programs / "libwavetap_policy.so"
+    bare = host.run(host.command([host.programs / "normal_exit"], gpu=True, trace=False))
+    for recording in (False, True):
+        scratch = host.scratch()
+        (scratch / "raw").mkdir()
+        options = [f"WAVETAP_SESSION={scratch}/raw"] if recording else []
+        traced = host.run(host.command(["env", f"LD_PRELOAD={host.build}/lib/libwavetap_gpu.so:{policy}", f"HSA_TOOLS_LIB={policy}",
+                                        *options, host.programs / "normal_exit"], gpu=True, trace=False), scratch)
+        told = re.findall(r"policy: dispatch (\d) of square: (.*) values\[3\] (-?\d+) -> 9$", traced.stderr, re.M)
+        expect([number for number, *_ in told] == ["1", "2", "3"], f"told {told}\n{traced.stderr}")
+        expect({memory for _, memory, _ in told} == {"HIP memory of 1024 bytes,"}, f"{told}")
+        expect([value for *_, value in told[1:]] == ["9", "9"], f"values before: {told}")
+        expect((traced.status, traced.stdout) == (bare.status, bare.stdout), f"{traced.status}\n{traced.stdout}")
+        if recording:
+            imported = host.run([host.wavetap, "import", "raw", "-o", "trace.rpd"], scratch)
+            expect(imported.status == 0, imported.stderr)
+            host.check(scratch / "trace.rpd")
+            timed = value(scratch / "trace.rpd", "select count(*) from op where description = 'square' and end > start")
+            expect(timed == 3, f"{timed} kernels with times")
+
+
+@case
 def runtime_without_us(host):
     """A GPU runtime that never calls the recorder: the trace says which work it lacks."""
     scratch = host.scratch()

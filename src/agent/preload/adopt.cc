@@ -10,6 +10,7 @@
 // What cannot be had: a function that the program has looked up before and kept. Import counts GPU
 // work without a call as a loss then (format::kOptionLate).
 #include "agent/preload/adopt.h"
+#include "agent/image_walk.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +18,8 @@
 #include <atomic>
 #include <string_view>
 
-#include "agent/preload/hip.h"
+#include "agent/preload/hip_copies.h"
+#include "agent/preload/hip_table.h"
 #include "agent/real_functions.h"
 #include "agent/recording.h"
 

@@ -19,10 +19,11 @@
 #include <atomic>
 #include <type_traits>
 
-#include "agent/device_figures.h"
 #include "agent/function_numbers.h"
-#include "agent/host_functions.h"
+#include "agent/preload/hip_copies.h"
 #include "agent/preload/hip_table.h"
+#include "agent/preload/hip_watched.h"
+#include "agent/real_functions.h"
 #include "agent/recording.h"
 #include "record/functions.h"
 #include "record/layout.h"
@@ -44,31 +45,11 @@ using record::Word;
 
 namespace {
 
-struct Description {
-  const char* symbol;
-  const char* name;
-  const char* layout;
-  Provider provider;
-  uint8_t result_type;  // FunctionFact::result_type
-};
-
-template <class R>
-constexpr uint8_t result_type_of() {
-  return std::is_void_v<R> ? 2 : std::is_pointer_v<R> ? 1 : 0;
-}
-
-constexpr Description kDescriptions[kHipCount] = {
-#define WT_HIP(symbol, name, family, result, parameters, arguments, packed, layout, flags) \
-  {#symbol, #name, layout, Provider::family, result_type_of<WT_UNPACK result>()},
-#include "agent/hip_api.inc"
-#undef WT_HIP
-};
-
 // Written once per session and function, when the function is first called: FunctionFact.
 std::atomic<bool> g_called[kHipCount];
 
 void write_function(uint32_t index) {
-  const Description& d = kDescriptions[index];
+  const HipDescription& d = kHipDescriptions[index];
   record::write_function_fact(
       d.provider == Provider::kHiprtc ? format::Api::kHiprtc : format::Api::kHip,
       kFirstHipFunction + index, d.result_type, d.name, d.layout);
@@ -80,7 +61,7 @@ void write_known_functions() {
 }
 
 constexpr record::FunctionFamily kFamily = {
-    kFirstHipFunction, kHipCount, [](uint32_t index) { return kDescriptions[index].name; }};
+    kFirstHipFunction, kHipCount, [](uint32_t index) { return kHipDescriptions[index].name; }};
 
 // ---- the real functions ------------------------------------------------------------------------
 
@@ -117,8 +98,8 @@ void note_called(uint32_t index) {
   if (g_called[index].load(std::memory_order_relaxed) ||
       g_called[index].exchange(true, std::memory_order_relaxed))
     return;
-  const bool registers = strncmp(kDescriptions[index].symbol, "__hip", 5) == 0;
-  if (kDescriptions[index].provider == Provider::kHip && !registers)
+  const bool registers = strncmp(kHipDescriptions[index].symbol, "__hip", 5) == 0;
+  if (kHipDescriptions[index].provider == Provider::kHip && !registers)
     g_hip_was_called.store(true, std::memory_order_relaxed);
   record::add_function_family(&kFamily);
   add_fact_source(write_known_functions);
@@ -136,7 +117,7 @@ __attribute__((noinline)) void* resolve(uint32_t index, void* traced, const void
     if (site.key.load(std::memory_order_relaxed) == key && known != nullptr) return known;
   }
   note_called(index);
-  const Description& d = kDescriptions[index];
+  const HipDescription& d = kHipDescriptions[index];
   const RealFunction real = find_real(d.symbol, d.provider, caller);
   if (real.for_everyone) {
     // Pairs with bind(): a binding that came after our look at the libraries undoes what we keep,
@@ -150,102 +131,6 @@ __attribute__((noinline)) void* resolve(uint32_t index, void* traced, const void
   }
   return real.function;
 }
-
-// ---- what some functions need besides ----------------------------------------------------------
-
-// After<index>::run(result, arguments...) is called after the function, whether or not it is
-// recorded.
-template <uint32_t kIndex>
-struct After {
-  static constexpr bool kExists = false;
-};
-
-template <>
-struct After<kIndexOf_hipModuleGetFunction> {
-  static constexpr bool kExists = true;
-  static void run(int32_t result, void* function, void*, const char* name) {
-    if (result == 0 && function != nullptr)
-      note_host_function(*static_cast<void**>(function), name);
-  }
-};
-
-template <>
-struct After<kIndexOf_hipLibraryGetKernel> {
-  static constexpr bool kExists = true;
-  static void run(int32_t result, void* kernel, void*, const char* name) {
-    if (result == 0 && kernel != nullptr) note_host_function(*static_cast<void**>(kernel), name);
-  }
-};
-
-template <>
-struct After<kIndexOf___hipRegisterFunction> {
-  static constexpr bool kExists = true;
-  static void run(void*, void* host_function, void*, const char* name, uint32_t, void*, void*,
-                  void*, void*, void*) {
-    note_host_function(host_function, name);
-  }
-};
-
-// Whoever asks for a function by name gets ours as well.
-struct SwapPointer {
-  static void swap(int32_t result, const char* symbol, void* out) {
-    if (result != 0 || symbol == nullptr || out == nullptr) return;
-    void*& function = *static_cast<void**>(out);
-    // The same name may mean a function of another release or stream mode, depending on the version
-    // asked for.
-    static constexpr const char* kSuffixes[] = {"", "_spt", "R0600", "R0000"};
-    for (const char* const suffix : kSuffixes) {
-      char name[256];
-      const size_t length = strlen(symbol);
-      if (length + 8 > sizeof name) return;
-      memcpy(name, symbol, length);
-      strcpy(name + length, suffix);
-      void* const ours = hip_wrapper_for(name, function);
-      if (ours == function) continue;
-      function = ours;
-      return;
-    }
-  }
-};
-
-template <>
-struct After<kIndexOf_hipGetProcAddress> : SwapPointer {
-  static constexpr bool kExists = true;
-  static void run(int32_t result, const char* symbol, void* out, int32_t, uint64_t, void*) {
-    swap(result, symbol, out);
-  }
-};
-
-template <>
-struct After<kIndexOf_hipGetDriverEntryPoint> : SwapPointer {
-  static constexpr bool kExists = true;
-  static void run(int32_t result, const char* symbol, void* out, uint64_t, void*) {
-    swap(result, symbol, out);
-  }
-};
-
-template <>
-struct After<kIndexOf_hipGetDriverEntryPoint_spt> : SwapPointer {
-  static constexpr bool kExists = true;
-  static void run(int32_t result, const char* symbol, void* out, uint64_t, void*) {
-    swap(result, symbol, out);
-  }
-};
-
-// The unversioned symbol keeps the layout from before HIP 6 in every release.
-template <const amd::HipPropertiesLayout& kLayout>
-struct NoteFigures {
-  static constexpr bool kExists = true;
-  static void run(int32_t result, void* properties, int32_t device) {
-    if (result == 0) note_hip_figures(kLayout, properties, device);
-  }
-};
-template <>
-struct After<kIndexOf_hipGetDeviceProperties> : NoteFigures<amd::kHipPropertiesR0000> {};
-template <>
-struct After<kIndexOf_hipGetDevicePropertiesR0000> : NoteFigures<amd::kHipPropertiesR0000> {};
-template <>
-struct After<kIndexOf_hipGetDevicePropertiesR0600> : NoteFigures<amd::kHipPropertiesR0600> {};
 
 // ---- the hook ----------------------------------------------------------------------------------
 
@@ -280,8 +165,15 @@ template <uint32_t kIndex, uint32_t kFlags, class R, class Function, class Leave
   } else if (target == reinterpret_cast<void*>(traced)) {
     target = resolve(kIndex, target, caller);
   }
-  if (target == nullptr) return missing<R>(kDescriptions[kIndex].provider);
-  const auto real = reinterpret_cast<Function>(target);
+  if (target == nullptr) return missing<R>(kHipDescriptions[kIndex].provider);
+  const auto real = [target](const auto&... values) -> R {
+    const auto function = reinterpret_cast<Function>(target);
+    if constexpr (Memory<kIndex>::kExists) {
+      if (are_allocations_wanted()) [[unlikely]]
+        return Memory<kIndex>::call(function, values...);
+    }
+    return function(values...);
+  };
   uint32_t state = g_state.load(std::memory_order_relaxed);
   // Nothing was called yet, in this program or in this child of fork().
   if (state == 0) [[unlikely]] {
@@ -349,15 +241,6 @@ template <uint32_t kIndex, uint32_t kFlags, class R, class Function, class Leave
 
 constinit std::atomic<bool> g_library_is_ready{false};
 
-uint32_t hip_index(const char* symbol) {
-  for (uint32_t i = 0; i < kHipCount; ++i)
-    if (strcmp(kDescriptions[i].symbol, symbol) == 0) return i;
-  return kNoHipFunction;
-}
-
-const char* hip_symbol(uint32_t index) { return kDescriptions[index].symbol; }
-Provider hip_provider(uint32_t index) { return kDescriptions[index].provider; }
-
 void forget_hip_functions() {
   count_binding();
 #define WT_HIP(symbol, name, family, R, parameters, arguments, packed, layout, flags) \
@@ -375,7 +258,7 @@ namespace {
 // A wrapper for whoever is being bound, where the caller would not tell. Not before this library is
 // relocated and initialised; what the program is linked with cannot be in doubt anyway.
 __attribute__((noinline)) void* bound_wrapper(uint32_t index) {
-  const Description& d = kDescriptions[index];
+  const HipDescription& d = kHipDescriptions[index];
   void* const meant = find_real_while_binding(d.symbol, d.provider);
   if (meant == nullptr) return nullptr;
   void* const wrapper = hip_wrapper_for(d.symbol, meant);

@@ -3,9 +3,11 @@
 // The functions in hip.cc find out by their caller which library is meant. A function that was
 // looked up in a library by name must lead to that library whoever calls it, so each library that
 // is asked by name gets a set of functions of its own; four such libraries at a time.
+#include "agent/preload/hip_copies.h"
+
 #include <atomic>
 
-#include "agent/preload/hip.h"
+#include "agent/image_walk.h"
 #include "agent/preload/hip_table.h"
 
 namespace wavetap::agent {
@@ -65,7 +67,8 @@ void* hip_wrapper_for(const char* symbol, void* function) {
   uintptr_t base = 0;
   find_image([&](const Image& image) {
     if (!image.contains(reinterpret_cast<uintptr_t>(function))) return false;
-    if (is_provider(image, hip_provider(index)) && find_symbol(image, symbol) == function)
+    if (is_provider(image, kHipDescriptions[index].provider) &&
+        find_symbol(image, symbol) == function)
       base = image.begin;
     return true;
   });

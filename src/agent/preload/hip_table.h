@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "agent/hip_types.h"
+#include "agent/provider.h"
 #include "agent/recording.h"
 
 #define WT_UNPACK(...) __VA_ARGS__
@@ -17,6 +18,19 @@ enum HipIndex : uint32_t {
 #undef WT_HIP
   kHipCount
 };
+
+struct HipDescription {
+  const char* symbol;
+  const char* name;    // as programs know the function
+  const char* layout;  // of its arguments: record/layout.h
+  Provider provider;
+  uint8_t result_type;  // FunctionFact::result_type
+};
+extern const HipDescription kHipDescriptions[kHipCount] WT_HIDDEN;
+
+// Index of a symbol we export; kNoHipFunction when it is none of ours.
+inline constexpr uint32_t kNoHipFunction = UINT32_MAX;
+uint32_t hip_index(const char* symbol);
 
 // Functions that tell us something we need even while recording is stopped.
 constexpr bool is_always_watched(uint32_t index) {

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "agent/image_walk.h"
 #include "agent/libraries.h"
 #include "agent/preload/exit.h"
 #include "agent/preload/hip.h"

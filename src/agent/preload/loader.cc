@@ -17,8 +17,12 @@
 #include <atomic>
 #include <cstdint>
 
+#include "agent/deepbind.h"
+#include "agent/image_walk.h"
 #include "agent/libraries.h"
 #include "agent/preload/hip.h"
+#include "agent/preload/hip_copies.h"
+#include "agent/preload/hip_table.h"
 #include "agent/preload/markers.h"
 #include "agent/real_functions.h"
 #include "agent/recording.h"
@@ -72,8 +76,8 @@ bool would_be_found(const char* name, const void* caller, Dlsym real) {
   const uint32_t index = hip_index(name);
   if (index == kNoHipFunction && !is_marker_symbol(name)) return true;
   if (real(RTLD_NEXT, name) != nullptr) return true;
-  return depends_on_real(name, index != kNoHipFunction ? hip_provider(index) : Provider::kRoctx,
-                         caller);
+  return depends_on_real(
+      name, index != kNoHipFunction ? kHipDescriptions[index].provider : Provider::kRoctx, caller);
 }
 
 }  // namespace
