@@ -62,14 +62,15 @@ Result<std::vector<model::Model>> find_models(const std::vector<std::string>& na
 // The driver options by the names --gpu-option knows them.
 struct DriverOption {
   const char* name;
+  const char* shown;  // in the help: with the value that changes something
   std::variant<bool vgpu::Config::*, uint32_t vgpu::Config::*> field;
 };
 constexpr DriverOption kDriverOptions[] = {
-    {"small-bar", &vgpu::Config::small_bar},
-    {"strict-cpu-access", &vgpu::Config::strict_cpu_access},
-    {"svm", &vgpu::Config::svm},
-    {"low-va", &vgpu::Config::low_va},
-    {"kfd-minor", &vgpu::Config::kfd_minor},
+    {"small-bar", "small-bar", &vgpu::Config::small_bar},
+    {"strict-cpu-access", "strict-cpu-access=0", &vgpu::Config::strict_cpu_access},
+    {"svm", "svm", &vgpu::Config::svm},
+    {"low-va", "low-va", &vgpu::Config::low_va},
+    {"kfd-minor", "kfd-minor=N", &vgpu::Config::kfd_minor},
 };
 
 // `text` is KEY or KEY=VALUE; a missing value means 1.
@@ -334,6 +335,58 @@ int run(const Options& options, const std::vector<std::string>& program) {
   return start(options, program, *run_dir, surroundings);
 }
 
+void add_recording_options(Command& command, Options& options) {
+  RecordingOptions& recording = options.recording;
+  command.add_option("--output,-o", recording.output, "the trace to write (trace.rpd)")
+      ->type_name("FILE");
+  command.add_flag(
+      "--append", recording.append,
+      "add to the trace if it exists instead of replacing it; runs into one file at the "
+      "same time always share it");
+  command.add_flag("--no-trace", options.no_trace, "record nothing");
+  command.add_flag("--args", recording.args,
+                   "record the arguments of every call and kernel, not only of launches, copies "
+                   "and allocations");
+  command.add_flag("--stacks", recording.stacks,
+                   "record who called: a stack trace with every call");
+  command.add_flag("--hsa", recording.hsa, "record the calls of the HSA layer as well");
+  command.add_flag("--barriers", recording.barriers, "record barrier packets as well");
+  command.add_flag("--start-paused", recording.start_paused,
+                   "record nothing until told to: wavetap start PID, or the program itself");
+  command.add_flag("--keep-raw", recording.keep_raw, "keep the raw recording beside the trace");
+  command
+      .add_option("--durations", recording.durations,
+                  "write every kernel and copy as CSV (name, queue, start, end, ns) to the console "
+                  "or a file")
+      ->type_name("console|FILE");
+}
+
+void add_gpu_options(Command& command, Options& options) {
+  command
+      .add_option("--counters", options.counters,
+                  "write exact per-dispatch counters of the virtual GPUs here")
+      ->type_name("FILE.json");
+  command
+      .add_option("--gpu-seed", options.seed,
+                  "permute the order of workgroups and waves by this seed; 0: natural order")
+      ->type_name("N");
+  command
+      .add_option("--gpu-threads", options.threads,
+                  "host threads that run waves; 1 is deterministic; 0: one per core")
+      ->type_name("N")
+      ->between(0, 1024);
+  command
+      .add_option("--gpu-watchdog", options.watchdog, "fault a wave after N instructions; 0: never")
+      ->type_name("N");
+  std::vector<std::string> known;
+  for (const DriverOption& option : kDriverOptions) known.push_back(option.shown);
+  command
+      .add_option("--gpu-option", options.gpu_options,
+                  "a driver option, may be repeated: " + util::join(known, ", "))
+      ->type_name("KEY[=VALUE]")
+      ->allow_extra_args(false);
+}
+
 }  // namespace
 
 void add_run(Command& parent, Invocation& invocation) {
@@ -355,52 +408,8 @@ void add_run(Command& parent, Invocation& invocation) {
           "model files, separated by commas; without it the program runs on the machine's own GPU")
       ->type_name("MODEL[,MODEL…]")
       ->allow_extra_args(false);
-  RecordingOptions& recording = options->recording;
-  command.add_option("--output,-o", recording.output, "the trace to write (trace.rpd)")
-      ->type_name("FILE");
-  command.add_flag(
-      "--append", recording.append,
-      "add to the trace if it exists instead of replacing it; runs into one file at the "
-      "same time always share it");
-  command.add_flag("--no-trace", options->no_trace, "record nothing");
-  command.add_flag("--args", recording.args,
-                   "record the arguments of every call and kernel, not only of launches, copies "
-                   "and allocations");
-  command.add_flag("--stacks", recording.stacks,
-                   "record who called: a stack trace with every call");
-  command.add_flag("--hsa", recording.hsa, "record the calls of the HSA layer as well");
-  command.add_flag("--barriers", recording.barriers, "record barrier packets as well");
-  command.add_flag("--start-paused", recording.start_paused,
-                   "record nothing until told to: wavetap start PID, or the program itself");
-  command.add_flag("--keep-raw", recording.keep_raw, "keep the raw recording beside the trace");
-  command
-      .add_option("--durations", recording.durations,
-                  "write every kernel and copy as CSV (name, queue, start, end, ns) to the console "
-                  "or a file")
-      ->type_name("console|FILE");
-  command
-      .add_option("--counters", options->counters,
-                  "write exact per-dispatch counters of the virtual GPUs here")
-      ->type_name("FILE.json");
-  command
-      .add_option("--gpu-seed", options->seed,
-                  "permute the order of workgroups and waves by this seed; 0: natural order")
-      ->type_name("N");
-  command
-      .add_option("--gpu-threads", options->threads,
-                  "host threads that run waves; 1 is deterministic; 0: one per core")
-      ->type_name("N")
-      ->between(0, 1024);
-  command
-      .add_option("--gpu-watchdog", options->watchdog,
-                  "fault a wave after N instructions; 0: never")
-      ->type_name("N");
-  command
-      .add_option("--gpu-option", options->gpu_options,
-                  "a driver option, may be repeated: small-bar, svm, low-va, "
-                  "strict-cpu-access=0, kfd-minor=N")
-      ->type_name("KEY[=VALUE]")
-      ->allow_extra_args(false);
+  add_recording_options(command, *options);
+  add_gpu_options(command, *options);
   command
       .add_option("--correct-device", options->environment.correct,
                   "let HIP and CUDA-named entry points report the "

@@ -79,6 +79,32 @@ void LiveSession::take_facts(LiveProcess& process, const format::ProcessStreams&
   process.facts.clock.set_frequency(facts->clock(), process.facts.process().clock_hz);
 }
 
+namespace {
+
+// What the process holds on its GPUs. False: the record is too short.
+bool take_memory(LiveProcess& process, const format::Record& record) {
+  if (record.header.kind == Kind::kAllocate) {
+    const auto* r = record.as<format::AllocateRecord>();
+    if (r == nullptr) return false;
+    const auto kind = static_cast<format::MemoryKind>(record.header.flags);
+    const bool of_host = kind == format::MemoryKind::kHost || kind == format::MemoryKind::kKernarg;
+    const int64_t gpu = of_host ? -1 : gpu_of(process.facts, r->agent);
+    if (gpu < 0) return true;
+    process.held[r->address] = {gpu, r->bytes};
+    process.memory_bytes[gpu] += r->bytes;
+    return true;
+  }
+  const auto* r = record.as<format::FreeRecord>();
+  if (r == nullptr) return false;
+  if (const auto found = process.held.find(r->address); found != process.held.end()) {
+    process.memory_bytes[found->second.first] -= found->second.second;
+    process.held.erase(found);
+  }
+  return true;
+}
+
+}  // namespace
+
 void LiveSession::take(LiveProcess& process, uint32_t tid, const format::Record& record,
                        const Visitor& visitor) {
   const store::RawFacts& facts = process.facts;
@@ -124,27 +150,8 @@ void LiveSession::take(LiveProcess& process, uint32_t tid, const format::Record&
       if (visitor.marker) visitor.marker(process, tid, record);
       break;
     case Kind::kAllocate:
-      if (const auto* r = record.as<format::AllocateRecord>()) {
-        const auto kind = static_cast<format::MemoryKind>(record.header.flags);
-        const int64_t gpu =
-            kind == format::MemoryKind::kHost || kind == format::MemoryKind::kKernarg
-                ? -1
-                : gpu_of(facts, r->agent);
-        if (gpu >= 0) {
-          process.held[r->address] = {gpu, r->bytes};
-          process.memory_bytes[gpu] += r->bytes;
-        }
-        if (visitor.memory) visitor.memory(process, tid, record);
-      }
-      break;
     case Kind::kFree:
-      if (const auto* r = record.as<format::FreeRecord>()) {
-        if (const auto found = process.held.find(r->address); found != process.held.end()) {
-          process.memory_bytes[found->second.first] -= found->second.second;
-          process.held.erase(found);
-        }
-        if (visitor.memory) visitor.memory(process, tid, record);
-      }
+      if (take_memory(process, record) && visitor.memory) visitor.memory(process, tid, record);
       break;
     default: break;
   }
