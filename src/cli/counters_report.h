@@ -6,7 +6,7 @@
 
 namespace wavetap::cli {
 
-// Makes one JSON document of the lines the library left in `lines_path` (vgpu/counters_file.h) and
+// Makes one JSON document of the lines the library left in `lines_path` (docs/counters.md) and
 // writes it to `json_path`: {"version": 1, "emulated": true, "dispatches": […], "totals": {…}}. A
 // last line that a killed program left unfinished is counted in "losses". No lines at all: no
 // dispatches.

@@ -137,9 +137,8 @@ Step AqlProcessor::resume_packet() {
   return finish_packet();
 }
 
-Step AqlProcessor::finish_packet() {
+Step AqlProcessor::finish_packet(GpuTicks end) {
   waiting_ = Waiting::kForPacket;
-  const GpuTicks end = to_ticks(now());
   // Release stores: the producer that sees the slot free (its acquire load of read_dispatch_id or
   // of the header) may overwrite it, and must not be overtaken by our reads of it.
   constexpr auto kInvalid = static_cast<uint16_t>(amd::PacketType::kInvalid);
@@ -192,11 +191,11 @@ bool AqlProcessor::check_dispatch() {
   return true;
 }
 
-Step AqlProcessor::run_dispatch() {
-  if (!check_dispatch()) return Step::kFaulted;
+emu::Dispatch AqlProcessor::make_dispatch() {
   const amd::KernelDispatchPacket& p = packet_.dispatch;
   const uint32_t dimensions = p.setup & 3;
   const Gpu& gpu = *queue_.gpu;
+  const uint32_t enabled = queue_.enabled_cus.load(std::memory_order_relaxed);
 
   emu::Dispatch dispatch;
   dispatch.target = gpu.model.target;
@@ -211,38 +210,47 @@ Step AqlProcessor::run_dispatch() {
   }
   dispatch.group_segment_bytes = p.group_segment_size;
   dispatch.private_segment_bytes = p.private_segment_size;
-  const uint32_t enabled = queue_.enabled_cus.load(std::memory_order_relaxed);
   dispatch.cu_count = enabled != 0 ? enabled : gpu.model.compute_units;
   dispatch.xcc_count = gpu.model.xccs;
   dispatch.cooperative = queue_.cooperative.load(std::memory_order_relaxed);
-  dispatch.count = queue_.hooks->count_dispatches;
   dispatch.memory = &queue_.gpu->space;
   dispatch.host = &wave_host_;
   dispatch.cancelled = &queue_.stop;
+  return dispatch;
+}
+
+emu::DispatchResult AqlProcessor::execute(emu::Dispatch& dispatch, DispatchTimes* times) {
+  const QueueHooks& hooks = *queue_.hooks;
+  if (!hooks.dispatch.empty())
+    return run_hooked(queue_, memory_, packet_.dispatch, dispatch, times);
+  const emu::DispatchResult result = hooks.run(hooks.context, *queue_.gpu, dispatch);
+  times->end = to_ticks(now());
+  return result;
+}
+
+Step AqlProcessor::run_dispatch() {
+  if (!check_dispatch()) return Step::kFaulted;
+  emu::Dispatch dispatch = make_dispatch();
 
   // The packet's acquire and release scopes. Engine threads synchronise with this one when they
   // take the dispatch and when they hand the result back; the host synchronises through the header
   // (acquire load in next_is_submitted()) and the signal's value (release in complete_signal()).
   std::atomic_thread_fence(std::memory_order_acquire);
-  queue_.kernel_object.store(p.kernel_object, std::memory_order_relaxed);
-  const emu::DispatchResult result =
-      queue_.hooks->run(queue_.hooks->context, *queue_.gpu, dispatch);
+  queue_.kernel_object.store(dispatch.kernel_object.value, std::memory_order_relaxed);
+  DispatchTimes times{.begin = begin_, .end = {}};
+  const emu::DispatchResult result = execute(dispatch, &times);
   queue_.kernel_object.store(0, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
 
   queue_.dispatches.fetch_add(1, std::memory_order_relaxed);
-  if (queue_.hooks->dispatch_done != nullptr) {
-    const DispatchRecord record{queue_.gpu, queue_.id,    &dispatch,
-                                &result,    begin_.value, to_ticks(now()).value};
-    queue_.hooks->dispatch_done(queue_.hooks->context, record);
-  }
   if (result.fault) {
     deliver_wave_fault(site(), *result.fault, dispatch);
     return Step::kFaulted;
   }
   // A cancelled dispatch leaves its packet in the ring: the queue is going away.
   if (result.cancelled) return Step::kProgress;
-  return finish_packet();
+  begin_ = times.begin;
+  return finish_packet(times.end);
 }
 
 Step AqlProcessor::run_vendor_packet() {

@@ -13,6 +13,7 @@
 #include "amd/aql.h"
 #include "base/clock.h"
 #include "emu/engine.h"
+#include "vgpu/dispatch_hook.h"
 #include "vgpu/fault_delivery.h"
 #include "vgpu/pm4_interpreter.h"
 #include "vgpu/queue_memory.h"
@@ -54,8 +55,11 @@ class AqlProcessor final : public PacketProcessor {
   bool next_is_submitted(bool* fault) noexcept;
   Step begin_packet();
   Step resume_packet();
-  Step finish_packet();
+  Step finish_packet() { return finish_packet(to_ticks(now())); }
+  Step finish_packet(GpuTicks end);
   Step run_dispatch();
+  emu::Dispatch make_dispatch();
+  emu::DispatchResult execute(emu::Dispatch& dispatch, DispatchTimes* times);
   Step run_vendor_packet();
   Step after_pm4(Pm4Outcome outcome);
   // Whether the barrier's signals let it pass. *fault: one of them cannot be read.

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/sys_files.h"
+#include "vgpu/dispatch_hooks.h"
 #include "vgpu/guard.h"
 #include "vgpu/own_fds.h"
 
@@ -28,11 +29,6 @@ constexpr uint64_t kGpuvmLimit = (1ull << 47) - 1;
 
 // Reported while there is no event page: the thunk takes 0 for "no interrupts".
 constexpr uint64_t kNoEventPage = 1ull << 62;
-
-void count_dispatch(void* context, const DispatchRecord& record) {
-  auto* driver = static_cast<Driver*>(context);
-  driver->counters()->append(*driver->gpus()[record.gpu->index], record);
-}
 
 bool describe_address(void* context, Gpu& gpu, GpuAddr address, char* text, size_t size) {
   return static_cast<Driver*>(context)->buffers().describe(address.value, text, size);
@@ -98,12 +94,9 @@ int Driver::start() {
     gpus_.push_back(gpu);
   }
   events_ = new EventTable;
-  if (!config_.counters_file.empty()) counters_ = new CountersFile(config_.counters_file);
-  queues_ =
-      new QueueTable(*events_, {.context = this,
-                                .dispatch_done = counters_ != nullptr ? count_dispatch : nullptr,
-                                .describe_address = describe_address,
-                                .count_dispatches = counters_ != nullptr});
+  hooks_ = make_dispatch_hooks(config_);
+  queues_ = new QueueTable(
+      *events_, {.context = this, .describe_address = describe_address, .dispatch = hooks_});
   buffers_ =
       new BufferTable(gpus_, render_fds, compute_.fd, run_dir_.empty() ? "" : run_dir_ + "/shared");
   svm_ = new SvmTable(gpus_, config_.svm);

@@ -13,7 +13,7 @@
 
 #include "amd/kfd_abi.h"
 #include "vgpu/config.h"
-#include "vgpu/counters_file.h"
+#include "vgpu/dispatch_hook.h"
 #include "vgpu/events.h"
 #include "vgpu/gpu.h"
 #include "vgpu/memory.h"
@@ -44,7 +44,6 @@ class Driver {
   EventTable& events() { return *events_; }
   QueueTable& queues() { return *queues_; }
   SvmTable& svm() { return *svm_; }
-  CountersFile* counters() { return counters_; }  // null when nobody asked
   int pid() const { return pid_; }
 
   // A new descriptor for the compute device (gpu null) or a render node, or -errno.
@@ -90,7 +89,7 @@ class Driver {
   BufferTable* buffers_ = nullptr;
   EventTable* events_ = nullptr;
   QueueTable* queues_ = nullptr;
-  CountersFile* counters_ = nullptr;
+  std::vector<DispatchHook*> hooks_;
   SvmTable* svm_ = nullptr;
   std::mutex event_page_mutex_;
   uint64_t event_page_handle_ = 0;

@@ -115,6 +115,8 @@ bool QueueScheduler::remove(Queue& queue) {
   queue.stop.store(true, std::memory_order_seq_cst);
   if (queue.parked) unpark(queue);
   if (!queue.has_thread) queue.finished = true;
+  gate_.notify_all();
+  quiet_.notify_all();  // it may wait for others to stand still
   const bool quiet = quiet_.wait_for(lock, kRemovePatience, [&] { return queue.finished; });
   if (!quiet) {
     log::complain("queue %u: still inside a kernel %d s after it was destroyed; left behind",
@@ -132,8 +134,54 @@ void QueueScheduler::suspension_changed(Queue& queue, int patience_ms) {
     nudge();
     return;
   }
+  gate_.notify_all();
   quiet_.wait_for(lock, std::chrono::milliseconds(patience_ms),
                   [&] { return queue.parked || queue.finished || !queue.has_thread; });
+}
+
+bool QueueScheduler::hold_others(Queue& self, int patience_ms) {
+  std::unique_lock lock(mutex_);
+  const auto stopped = [&] { return self.stop.load(std::memory_order_relaxed); };
+  // While somebody else is alone we stand still ourselves, so that the two do not wait for each
+  // other. Its dispatch ends some time: there is no limit to this wait.
+  self.halted = true;
+  --moving_;
+  quiet_.notify_all();
+  gate_.wait(lock, [&] { return holder_.load(std::memory_order_relaxed) == nullptr || stopped(); });
+  self.halted = false;
+  ++moving_;
+  if (stopped()) return false;
+  holder_.store(&self, std::memory_order_release);  // pairs with the load in run()
+  const bool quiet = quiet_.wait_for(lock, std::chrono::milliseconds(patience_ms), [&] {
+    return moving_ == 1 || stopped();
+  }) && !stopped();
+  if (quiet) return true;
+  holder_.store(nullptr, std::memory_order_release);
+  gate_.notify_all();
+  return false;
+}
+
+void QueueScheduler::release_others(Queue& self) {
+  const std::lock_guard lock(mutex_);
+  if (holder_.load(std::memory_order_relaxed) != &self) return;
+  holder_.store(nullptr, std::memory_order_release);
+  gate_.notify_all();
+}
+
+// Another queue's dispatch is alone: stand still until it is done.
+void QueueScheduler::halt(Queue& queue) {
+  queue.activity.store(QueueActivity::kWaiting, std::memory_order_relaxed);
+  std::unique_lock lock(mutex_);
+  queue.halted = true;
+  --moving_;
+  quiet_.notify_all();
+  gate_.wait(lock, [&] {
+    return holder_.load(std::memory_order_relaxed) == nullptr ||
+           queue.stop.load(std::memory_order_relaxed) ||
+           queue.suspended.load(std::memory_order_relaxed);
+  });
+  queue.halted = false;
+  ++moving_;
 }
 
 void QueueScheduler::nudge() noexcept {
@@ -227,6 +275,10 @@ void QueueScheduler::run(const std::shared_ptr<Queue>& queue_pointer) {
       park(queue);
       continue;
     }
+    if (holder_.load(std::memory_order_acquire) != nullptr) {
+      halt(queue);
+      continue;
+    }
     if (steps_until_arm-- == 0) {
       arm_guard();
       steps_until_arm = kStepsPerArm;
@@ -244,6 +296,7 @@ void QueueScheduler::run(const std::shared_ptr<Queue>& queue_pointer) {
   queue.activity.store(faulted ? QueueActivity::kFaulted : QueueActivity::kIdle,
                        std::memory_order_relaxed);
   queue.finished = true;
+  --moving_;
   quiet_.notify_all();
 }
 
@@ -264,6 +317,7 @@ void QueueScheduler::park(Queue& queue) {
     // A suspension or resumption that came in between is looked at by the caller's loop.
     if (suspended == queue.suspended.load(std::memory_order_relaxed)) {
       queue.parked = true;
+      --moving_;
       parked_.push_back(queue.shared_from_this());
       quiet_.notify_all();
       last_activity_ns_.store(now().value, std::memory_order_relaxed);
@@ -279,6 +333,7 @@ void QueueScheduler::park(Queue& queue) {
 // Caller holds mutex_.
 void QueueScheduler::unpark(Queue& queue) {
   queue.parked = false;
+  if (queue.has_thread) ++moving_;
   // Last: this may drop the table's last reference to a queue without a thread.
   queue.unparked.notify_one();
   std::erase_if(parked_,

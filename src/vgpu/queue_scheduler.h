@@ -8,6 +8,9 @@
 //                                ▼
 //                             finished: touches no memory, thread gone
 //
+// A dispatch may ask to be alone (hold_others()): running queues then stop at the gate, between two
+// packets, until it is done. Queues that are parked, also inside a packet, stand still already.
+//
 // The poller sleeps between two looks for a sixteenth of the time since something last happened, at
 // least kFastest and at most kSlowest: a queue in use is seen within some 20 µs, an idle process
 // costs a few hundred short wake-ups per second whatever the number of queues, and nothing at all
@@ -41,6 +44,12 @@ class QueueScheduler {
   // packet boundary.
   void suspension_changed(Queue& queue, int patience_ms);
 
+  // Called on `self`'s thread, inside a packet: returns true when no other queue executes anything,
+  // and none will until release_others(). False, and nothing is held, when another one does not get
+  // to the end of its packet within `patience_ms`, or `self` was stopped.
+  bool hold_others(Queue& self, int patience_ms);
+  void release_others(Queue& self);
+
   void nudge() noexcept;
   // A signal was completed: queues that wait inside a packet may go on.
   void signal_completed() noexcept {
@@ -57,13 +66,18 @@ class QueueScheduler {
   bool look_at_parked();
   void run(const std::shared_ptr<Queue>& queue);
   void park(Queue& queue);
+  void halt(Queue& queue);
   void unpark(Queue& queue);
   bool start_thread(const std::shared_ptr<Queue>& queue);
   void sleep_until_nudged(uint32_t seen_nudges, int64_t nanoseconds);
 
   std::mutex mutex_;
   std::vector<std::shared_ptr<Queue>> parked_;
-  std::condition_variable quiet_;  // a queue has parked or finished
+  std::condition_variable quiet_;  // a queue has parked, halted or finished
+  std::condition_variable gate_;   // holder_ has changed, or somebody at the gate shall look
+  uint32_t moving_ = 0;            // queues with a thread that is neither parked nor halted
+  // The queue whose dispatch is alone. Written under mutex_; read by queue threads at each packet.
+  std::atomic<Queue*> holder_{nullptr};
   bool poller_started_ = false;
 
   std::atomic<int64_t> last_activity_ns_{0};

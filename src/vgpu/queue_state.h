@@ -70,6 +70,7 @@ struct Queue : std::enable_shared_from_this<Queue> {
   bool parked = false;
   bool has_thread = false;
   bool finished = false;  // the thread touches nothing any more
+  bool halted = false;    // its thread stands at the gate: another queue's dispatch is alone
   std::condition_variable unparked;
 };
 

@@ -23,6 +23,7 @@
 
 namespace wavetap::vgpu {
 
+class DispatchHook;
 struct Gpu;
 
 // KFD_IOC_QUEUE_TYPE_*.
@@ -86,25 +87,12 @@ struct QueueSnapshot {
   uint32_t percentage = 0;
 };
 
-// A finished (or faulted) dispatch, for whoever keeps statistics.
-struct DispatchRecord {
-  const Gpu* gpu = nullptr;
-  uint32_t queue_id = 0;
-  const emu::Dispatch* dispatch = nullptr;
-  const emu::DispatchResult* result = nullptr;
-  uint64_t begin_ticks = 0;
-  uint64_t end_ticks = 0;
-};
-
 // What queues need from outside. Null members have defaults: run and invalidate_code use
 // Gpu::engine.
 struct QueueHooks {
   void* context = nullptr;
   emu::DispatchResult (*run)(void* context, Gpu& gpu, const emu::Dispatch& dispatch) = nullptr;
   void (*invalidate_code)(void* context, Gpu& gpu, GpuAddr begin, uint64_t size_bytes) = nullptr;
-  // Called on the queue's thread after each dispatch; must be quick and must not call the
-  // QueueTable.
-  void (*dispatch_done)(void* context, const DispatchRecord& record) = nullptr;
   // The kernel's name into `name` (NUL-terminated). False: unknown; then the loaded fat binaries
   // are searched for the kernel descriptor's bytes.
   bool (*kernel_name)(void* context, Gpu& gpu, GpuAddr kernel_object, char* name,
@@ -113,7 +101,11 @@ struct QueueHooks {
   // named.
   bool (*describe_address)(void* context, Gpu& gpu, GpuAddr address, char* text,
                            size_t size) = nullptr;
-  bool count_dispatches = false;  // ask the engine for counters
+  // Who watches or changes single dispatches. The list outlives the table and does not change.
+  std::span<DispatchHook* const> dispatch = {};
+  // How long a dispatch that wants to be alone waits for kernels of other queues to end. One that
+  // waits for ours never does.
+  int alone_patience_ms = 30'000;
 };
 
 // Thread-safe. One per process, never destroyed while the program may still submit work.

@@ -1,4 +1,4 @@
-#include "vgpu/counters_file.h"
+#include "vgpu/counters_hook.h"
 
 #include <cinttypes>
 #include <cstdio>
@@ -51,11 +51,11 @@ void append_extent(std::string& line, const char* key, const T (&extent)[3]) {
 
 }  // namespace
 
-std::string CountersFile::name_of(Gpu& gpu, GpuAddr kernel_object) {
-  GuestMemory memory(gpu.space);
+std::string CountersHook::name_of(const DispatchView& view) {
+  const GpuAddr kernel_object = view.dispatch.kernel_object;
   NamedKernel known{};
-  if (!memory.read(kernel_object, &known.descriptor, sizeof known.descriptor)) return "";
-  const std::pair<uint32_t, uint64_t> key(gpu.index, kernel_object.value);
+  if (!view.memory.read(kernel_object, &known.descriptor, sizeof known.descriptor)) return "";
+  const std::pair<uint32_t, uint64_t> key(view.gpu.index, kernel_object.value);
   {
     const std::lock_guard lock(mutex_);
     const auto found = names_.find(key);
@@ -65,45 +65,60 @@ std::string CountersFile::name_of(Gpu& gpu, GpuAddr kernel_object) {
     }
   }
   // ROCr brings kernels for copies and fills that no code object describes.
-  const KernelPlace place = find_kernel(gpu, memory, kernel_object, {});
+  const KernelPlace place = find_kernel(view.gpu, view.memory, kernel_object, {});
   known.name = place.found ? place.name : "(built into the runtime)";
   const std::lock_guard lock(mutex_);
   return (names_[key] = std::move(known)).name;
 }
 
-void CountersFile::append(Gpu& gpu, const DispatchRecord& record) {
-  const emu::Dispatch& dispatch = *record.dispatch;
-  std::string line = "{";
-  append_text(line, "kernel", name_of(gpu, dispatch.kernel_object));
-  append_text(line, "model", gpu.model.name);
-  append_number(line, "gpu", gpu.index);
+void* CountersHook::before(DispatchView& view) noexcept {
+  view.dispatch.count = true;
+  return nullptr;
+}
+
+std::string CountersHook::line_of(const DispatchView& view) {
+  const emu::Dispatch& dispatch = view.dispatch;
+  // A line starts with a line break as well: what a killed writer left unfinished before it stays a
+  // line of its own.
+  std::string line = "\n{";
+  append_number(line, "format", kCountersFormat);
+  append_text(line, "kernel", name_of(view));
+  append_text(line, "model", view.gpu.model.name);
+  append_number(line, "gpu", view.gpu.index);
+  append_number(line, "node", view.gpu.node);
   append_number(line, "pid", static_cast<uint64_t>(sys::pid()));
-  append_number(line, "queue", record.queue_id);
+  append_number(line, "queue", view.queue_id);
   append_number(line, "dispatch_id", dispatch.dispatch_id);
   append_extent(line, "grid_size", dispatch.grid_size);
   append_extent(line, "workgroup_size", dispatch.workgroup_size);
   append_number(line, "lds_bytes", dispatch.group_segment_bytes);
   append_number(line, "scratch_bytes_per_lane", dispatch.private_segment_bytes);
-  append_number(line, "begin_ticks", record.begin_ticks);
-  append_number(line, "end_ticks", record.end_ticks);
-  if (record.result->fault) append_text(line, "fault", emu::fault_name(record.result->fault->kind));
+  append_number(line, "begin_ticks", view.times.begin.value);
+  append_number(line, "end_ticks", view.times.end.value);
+  if (view.result->fault) append_text(line, "fault", emu::fault_name(view.result->fault->kind));
   line += "\"counters\":{";
-#define WT_COUNTER(name, help) append_number(line, #name, record.result->counters.name);
+#define WT_COUNTER(name, help) append_number(line, #name, view.result->counters.name);
 #include "emu/counters.inc"
 #undef WT_COUNTER
   line.back() = '}';
   line += ",\"amd\":{";
   emu::for_each_amd_counter(
-      record.result->counters,
+      view.result->counters,
       [&](const char* name, uint64_t value, const char*) { append_number(line, name, value); });
   line.back() = '}';
   line += "}\n";
+  return line;
+}
 
+void CountersHook::after(const DispatchView& view, void*) noexcept {
+  if (view.result->cancelled) return;
+  const std::string line = line_of(view);
   const int fd = sys::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0600);
   const bool written =
       fd >= 0 && sys::write(fd, line.data(), line.size()) == static_cast<int64_t>(line.size());
   if (fd >= 0) sys::close(fd);
-  if (!written) WT_DEBUG("vgpu", "counters: a dispatch could not be written to %s", path_.c_str());
+  if (!written && !complained_.exchange(true, std::memory_order_relaxed))
+    log::complain("%s: cannot be written; counters of some dispatches are lost", path_.c_str());
 }
 
 }  // namespace wavetap::vgpu

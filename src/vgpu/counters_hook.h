@@ -1,0 +1,46 @@
+// The counters of each dispatch as lines of text, for `wavetap run --counters` and for the trace. The
+// format is a contract: docs/counters.md.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "amd/kernel_descriptor.h"
+#include "base/gpu_addr.h"
+#include "vgpu/dispatch_hook.h"
+
+namespace wavetap::vgpu {
+
+// Bumped when the meaning of an existing key changes; new keys may come any time.
+inline constexpr uint32_t kCountersFormat = 1;
+
+// Opens the file for each line: no descriptor of ours stays in the program, and a forked child needs
+// nothing.
+class CountersHook final : public DispatchHook {
+ public:
+  explicit CountersHook(std::string path) : path_(std::move(path)) {}
+
+  Interest interest(const DispatchView&) noexcept override { return Interest::kSome; }
+  void* before(DispatchView& view) noexcept override;
+  void after(const DispatchView& view, void* state) noexcept override;
+
+ private:
+  // Finding a kernel's name means reading files, so it is remembered for as long as the same
+  // descriptor is at the same address.
+  struct NamedKernel {
+    amd::KernelDescriptor descriptor;
+    std::string name;
+  };
+  std::string name_of(const DispatchView& view);
+  std::string line_of(const DispatchView& view);
+
+  const std::string path_;
+  std::atomic<bool> complained_{false};
+  std::mutex mutex_;
+  std::map<std::pair<uint32_t, uint64_t>, NamedKernel> names_;  // by GPU and address
+};
+
+}  // namespace wavetap::vgpu

@@ -1,0 +1,84 @@
+// Dispatch hooks: what watches or changes single dispatches of the virtual GPU. Counting, capturing,
+// checking, probing and swapping kernels are hooks; the packet processor knows none of them by name.
+//
+//   packet ─► interest() of each hook ─► before() in order ─► engine ─► after() in reverse ─► signal
+//                │ kAlone                                                   │
+//                └─ all other queues of the process stand still ────────────┘
+//
+// The run's configuration chooses the hooks when the driver starts (dispatch_hooks.cc); the list never
+// changes afterwards, and with an empty list a dispatch pays one comparison.
+//
+// What the program sees stays the same: the completion signal's times are the kernel's own, without
+// the time hooks take, and a fault is delivered after the hooks have seen it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "amd/aql.h"
+#include "base/clock.h"
+#include "emu/engine.h"
+
+namespace wavetap::vgpu {
+
+class GuestMemory;
+struct Gpu;
+struct Queue;
+
+// The kernel's own times, without those of the hooks.
+struct DispatchTimes {
+  GpuTicks begin;
+  GpuTicks end;
+};
+
+// One dispatch. Valid during the call only.
+struct DispatchView {
+  Gpu& gpu;  // gpu.space is its page table
+  uint32_t queue_id;
+  const amd::KernelDispatchPacket& packet;  // as the program wrote it
+  // Reads and writes what the GPU sees; a bad address is a result, not a crash.
+  GuestMemory& memory;
+  // What the engine is given: kernel object, kernarg, geometry, whether to count, who watches.
+  // before() may change it; after() sees what was run.
+  emu::Dispatch& dispatch;
+  // Nothing else of this process runs on its GPUs, copies included. False although a hook asked:
+  // another queue's kernel did not end in time, and what memory holds is in no order.
+  bool alone = false;
+
+  // For after(). A result may carry a fault, or say that the dispatch was abandoned.
+  const emu::DispatchResult* result = nullptr;
+  DispatchTimes times = {};  // what the completion signal gets
+};
+
+enum class Interest : uint8_t {
+  kNone,   // neither before() nor after() is called for this dispatch
+  kSome,   // both are
+  kAlone,  // both are, while every other queue of the process stands still between two packets
+};
+
+// Made when the driver starts, never destroyed. Called on queue threads: several at once, but one
+// dispatch at a time per queue. Must not call the queue table, and must not wait for the program.
+class DispatchHook {
+ public:
+  virtual ~DispatchHook() = default;
+
+  virtual Interest interest(const DispatchView& view) noexcept = 0;
+  // What is returned comes back in after().
+  virtual void* before(DispatchView& view) noexcept {
+    (void)view;
+    return nullptr;
+  }
+  virtual void after(const DispatchView& view, void* state) noexcept {
+    (void)view;
+    (void)state;
+  }
+};
+
+inline constexpr size_t kMaxDispatchHooks = 8;
+
+// Runs a dispatch with the queue's hooks around it.
+emu::DispatchResult run_hooked(Queue& queue, GuestMemory& memory,
+                               const amd::KernelDispatchPacket& packet, emu::Dispatch& dispatch,
+                               DispatchTimes* times);
+
+}  // namespace wavetap::vgpu

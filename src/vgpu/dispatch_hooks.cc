@@ -1,0 +1,30 @@
+#include "vgpu/dispatch_hooks.h"
+
+#include <new>
+
+#include "vgpu/counters_hook.h"
+
+namespace wavetap::vgpu {
+namespace {
+
+DispatchHook* make_counters_hook(const Config& config) {
+  if (config.counters_file.empty()) return nullptr;
+  return new (std::nothrow) CountersHook(config.counters_file);
+}
+
+// Outermost first: what is further down sees what those above have changed.
+constexpr DispatchHook* (*kMakers[])(const Config&) = {
+    make_counters_hook,
+};
+static_assert(std::size(kMakers) <= kMaxDispatchHooks);
+
+}  // namespace
+
+std::vector<DispatchHook*> make_dispatch_hooks(const Config& config) {
+  std::vector<DispatchHook*> hooks;
+  for (const auto make : kMakers)
+    if (DispatchHook* hook = make(config)) hooks.push_back(hook);
+  return hooks;
+}
+
+}  // namespace wavetap::vgpu
