@@ -1,6 +1,7 @@
 // wavetap doctor: is this machine fit for ROCm, does every layer tell the truth, and what exactly
 // to change.
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <memory>
@@ -33,15 +34,39 @@ struct Options {
   bool redirects = false;
 };
 
-// Writes FILE and FILE.undo; prints how to use them and what they cannot do.
+// The script that an earlier --fix left in `path`; empty when there is no such file. A file of
+// anybody else's is an error: it is not ours to write over.
+Result<std::string> earlier_script(const std::string& path) {
+  struct stat info {};
+  if (lstat(path.c_str(), &info) != 0) return std::string();
+  const Result<std::vector<std::byte>> bytes = util::read_file(path);
+  const std::string text =
+      bytes.ok() ? std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()) : "";
+  if (doctor::is_fix_script(text)) return text;
+  return errorf(
+      "%s: was not made by wavetap doctor --fix; it stays as it is: give --fix another "
+      "file name, or remove it",
+      util::escape_control(path).c_str());
+}
+
+// Writes FILE and FILE.undo, joined with what an earlier --fix wrote there; prints how to use them
+// and what they cannot do.
 Status write_fix(const std::string& file, const doctor::Report& report) {
-  const std::vector<doctor::EnvironmentChange> changes = doctor::safe_changes(report.findings);
   const std::string undo = file + ".undo";
-  Status written = util::write_file(file, doctor::fix_script(changes));
-  if (written.ok()) written = util::write_file(undo, doctor::undo_script(report.machine, changes));
+  const Result<std::string> old_fix = earlier_script(file);
+  if (!old_fix.ok()) return old_fix.error();
+  const Result<std::string> old_undo = earlier_script(undo);
+  if (!old_undo.ok()) return old_undo.error();
+  const doctor::FixFiles files = doctor::compose(
+      report.machine,
+      {.changes = doctor::parse_script(*old_fix), .undo = doctor::parse_script(*old_undo)},
+      doctor::safe_changes(report.findings));
+  Status written = util::write_file(undo, doctor::undo_script(files.undo));
+  if (written.ok()) written = util::write_file(file, doctor::fix_script(files.changes));
   if (!written.ok()) return written;
-  fmt::print(stderr, "wavetap: wrote {} ({}) and {}\n", file,
-             util::count_of(changes.size(), "change"), undo);
+  fmt::print(stderr, "wavetap: wrote {} ({}{}) and {}\n", file,
+             util::count_of(files.changes.size(), "change"),
+             files.in_force == 0 ? "" : fmt::format(", {} in force already", files.in_force), undo);
   fmt::print(stderr, "wavetap: apply to this shell: . {0}{1}   take back: . {0}{2}\n",
              file.find('/') == std::string::npos ? "./" : "", file, undo);
   for (const std::string& line : doctor::left_to_do(report.findings))
@@ -113,6 +138,12 @@ int diagnose(const Options& options, const std::vector<std::string>& program) {
   if (options.redirects && program.empty()) {
     return fail(errorf(
         "doctor: --redirects needs a program; write wavetap doctor --redirects -- CMD [ARG…]"));
+  }
+  // Before anything is tried: what was found should not be lost to a bad file name.
+  for (const std::string& file : {options.fix, options.fix + ".undo"}) {
+    if (options.fix.empty()) break;
+    const Result<std::string> earlier = earlier_script(file);
+    if (!earlier.ok()) return fail(earlier.error());
   }
   const doctor::Machine machine =
       doctor::read_machine(doctor::Root(options.sysroot), model::sound_models(models_folder()));

@@ -98,6 +98,7 @@ class Findings {
 
   void enter_group(int group) { group_ = group; }
   const std::deque<Finding>& all() const { return all_; }
+  bool has(Verdict verdict, std::string_view id) const;
   // No finding with a verdict worse than kNote since `mark` findings were there.
   bool clean_since(size_t mark) const;
 

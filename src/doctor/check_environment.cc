@@ -73,31 +73,60 @@ void judge_value(const Machine& machine, const Variable& variable, Findings& fin
       begin = end + 1;
     }
   }
-  const bool hides = variable.name == "HIP_VISIBLE_DEVICES" ||
-                     variable.name == "ROCR_VISIBLE_DEVICES" ||
-                     variable.name == "CUDA_VISIBLE_DEVICES";
-  if (hides && (variable.value.empty() || variable.value.starts_with("-1"))) {
-    Finding& finding = findings.error("environment.hidden", setting + " hides every GPU")
+}
+
+// ROCr also takes UUIDs, as rocminfo prints them.
+bool is_uuid_of_a_gpu(const Machine& machine, const std::string& entry) {
+  return std::any_of(machine.gpus.begin(), machine.gpus.end(), [&](const Gpu& gpu) {
+    return entry == fmt::format("GPU-{:016x}", gpu.property("unique_id"));
+  });
+}
+
+// The variables that list visible GPUs. The runtimes read a list up to the first entry that names no
+// GPU; what follows is hidden. Set and empty means all to HIP, which also reads CUDA's variable, and
+// none to ROCr.
+void judge_visible(const Machine& machine, const Variable& variable, Findings& findings) {
+  const bool rocr = variable.name == "ROCR_VISIBLE_DEVICES";
+  if (!rocr && variable.name != "HIP_VISIBLE_DEVICES" && variable.name != "CUDA_VISIBLE_DEVICES")
+    return;
+  const std::string setting = variable.name + "=" + variable.value;
+  const auto report = [&](Verdict verdict, const std::string& summary, const char* why) {
+    Finding& finding = findings.add(verdict, "environment.hidden", summary)
                            .saw("environment", setting)
-                           .because("HIP reports no device and programs use the CPU.");
+                           .because(why);
     cite(machine, variable.name, finding);
     finding.unset(variable.name);
-  } else if (hides && !machine.gpus.empty()) {
-    for (const std::string& entry : util::split(variable.value, ',')) {
-      const auto index = util::parse_unsigned(trimmed(entry));
-      if (!index || *index < machine.gpus.size()) continue;
-      Finding& finding =
-          findings
-              .warning("environment.hidden",
-                       fmt::format("{} names GPU {}, and there {} {}", setting, *index,
-                                   machine.gpus.size() == 1 ? "is" : "are", machine.gpus.size()))
-              .saw("environment", setting)
-              .because(
-                  "The list ends at the first index that does not exist; what follows is hidden.");
-      cite(machine, variable.name, finding);
-      finding.unset(variable.name);
-      break;
+  };
+  constexpr const char* kNoDevice = "HIP reports no device and programs use the CPU.";
+  constexpr const char* kEnds =
+      "The list ends at the first entry that names no GPU; what follows is hidden.";
+  if (variable.value.empty() && !rocr) {
+    report(Verdict::kNote, variable.name + " is empty, which HIP takes for unset",
+           "ROCR_VISIBLE_DEVICES= hides every GPU, and other frameworks read this one that way.");
+    return;
+  }
+  if (variable.value.empty() || variable.value.starts_with("-1")) {
+    report(Verdict::kError, setting + " hides every GPU", kNoDevice);
+    return;
+  }
+  if (machine.gpus.empty()) return;
+  size_t visible = 0;
+  for (const std::string& entry : util::split(variable.value, ',')) {
+    const auto index = util::parse_unsigned(entry);
+    if ((index && *index < machine.gpus.size()) || (rocr && is_uuid_of_a_gpu(machine, entry))) {
+      ++visible;
+      continue;
     }
+    if (entry == "-1") return;  // the usual way to end a list
+    const std::string problem =
+        index
+            ? fmt::format("names GPU {}, and there {} {}", *index,
+                          machine.gpus.size() == 1 ? "is" : "are", machine.gpus.size())
+            : fmt::format("hides {}: `{}` is {}", visible == 0 ? "every GPU" : "what follows",
+                          entry, rocr ? "neither a GPU's index nor its UUID" : "not a GPU's index");
+    report(visible == 0 ? Verdict::kError : Verdict::kWarning, setting + " " + problem,
+           visible == 0 ? kNoDevice : kEnds);
+    return;
   }
 }
 
@@ -203,6 +232,7 @@ void check_environment(const Machine& machine, Findings& findings) {
     if (!concerns_rocm(variable.name)) continue;
     judge_kind(machine, variable, findings, ordinary);
     judge_value(machine, variable, findings);
+    judge_visible(machine, variable, findings);
   }
   judge_pairs(machine, findings);
   judge_files(machine, findings);

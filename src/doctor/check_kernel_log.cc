@@ -55,9 +55,12 @@ std::string message_of(const std::string& line) {
                       semicolon != std::string::npos;
   if (!record) return line;
   const std::vector<std::string> fields = util::split(line.substr(0, semicolon), ',');
-  const auto usec = fields.size() > 2 ? util::parse_unsigned(fields[2]) : std::nullopt;
-  return (usec ? fmt::format("[{}.{:06} s after boot] ", *usec / 1000000, *usec % 1000000) : "") +
-         line.substr(semicolon + 1);
+  std::string message;
+  if (fields.size() > 2) {
+    if (const std::optional<uint64_t> usec = util::parse_unsigned(fields[2]))
+      message = fmt::format("[{}.{:06} s after boot] ", *usec / 1000000, *usec % 1000000);
+  }
+  return message + line.substr(semicolon + 1);
 }
 
 }  // namespace

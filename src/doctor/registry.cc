@@ -25,6 +25,12 @@ Finding& Findings::add(Verdict verdict, std::string id, std::string summary) {
   return all_.back();
 }
 
+bool Findings::has(Verdict verdict, std::string_view id) const {
+  return std::any_of(all_.begin(), all_.end(), [&](const Finding& finding) {
+    return finding.verdict == verdict && finding.id == id;
+  });
+}
+
 bool Findings::clean_since(size_t mark) const {
   return std::none_of(
       all_.begin() + static_cast<std::ptrdiff_t>(mark), all_.end(), [](const Finding& finding) {

@@ -140,6 +140,60 @@ std::string verdict_line(const Machine& machine, const Findings& findings) {
   return fmt::format("{}: {}", util::join(counts, ", "), where);
 }
 
+std::string trials_text(const std::vector<ProbeResult>& results, const TextOptions& options) {
+  if (results.empty()) return "";
+  util::Table table({{"PROBE"}, {"OUTCOME"}, {"WHAT", util::Align::kLeft, true}});
+  for (const ProbeResult& result : results) {
+    table.add({util::escape_control(result.label()), std::string(to_string(result.outcome)),
+               util::escape_control(result.text)});
+  }
+  std::string out = "\n";
+  out += table.text(options.columns);
+  return out;
+}
+
+// An item of the lists at the end.
+std::string item_text(const std::string& text, const TextOptions& options) {
+  std::string item = labelled("", util::escape_control(text), options.columns + kIndent - 4);
+  for (size_t at = 0; (at = item.find(std::string(kIndent, ' '), at)) != std::string::npos;)
+    item.erase(at, kIndent - 4);
+  return item;
+}
+
+// What could not be read. Several checks may lack the same thing; it is said once.
+std::string unknown_text(const Findings& findings, const TextOptions& options) {
+  std::vector<std::string> items;
+  for (const Finding& finding : findings.all()) {
+    if (finding.verdict != Verdict::kUnknown) continue;
+    std::string line = finding.summary;
+    for (const Evidence& evidence : finding.evidence)
+      line += fmt::format(" ({}: {})", evidence.source, evidence.value);
+    std::string item = item_text(line, options);
+    if (std::find(items.begin(), items.end(), item) == items.end())
+      items.push_back(std::move(item));
+  }
+  return items.empty() ? "" : "\nnot known:\n" + util::join(items, "");
+}
+
+// What is in order: one line each, or the names of the groups.
+std::string in_order_text(const Findings& findings, const TextOptions& options) {
+  std::string items;
+  std::vector<std::string> groups;
+  for (const Finding& finding : findings.all()) {
+    if (finding.verdict != Verdict::kOk) continue;
+    items += item_text(finding.id + ": " + finding.summary, options);
+    const CheckGroup* group = find_group(finding.group);
+    const std::string name =
+        group != nullptr ? group->name : finding.id.substr(0, finding.id.find('.'));
+    if (std::find(groups.begin(), groups.end(), name) == groups.end()) groups.push_back(name);
+  }
+  if (items.empty()) return "";
+  if (options.all) return "\nin order:\n" + items;
+  std::string out = "\n";
+  out += util::wrap("in order: " + util::join(groups, ", "), options.columns);
+  return out + "\n";
+}
+
 nlohmann::ordered_json layer_json(const Layer& layer) {
   nlohmann::ordered_json entry = {{"layer", layer.name},
                                   {"library", util::escape_control(layer.library)},
@@ -179,56 +233,12 @@ std::string to_text(const Report& report, const TextOptions& options) {
     const std::string table = truth_table(report.machine, *report.truth, options.columns);
     if (!table.empty()) out += "\nthe GPUs, layer by layer:\n" + table;
   }
-  if (!report.probes.empty()) {
-    util::Table table({{"PROBE"}, {"OUTCOME"}, {"WHAT", util::Align::kLeft, true}});
-    for (const ProbeResult& result : report.probes) {
-      table.add({util::escape_control(result.label()), std::string(to_string(result.outcome)),
-                 util::escape_control(result.text)});
-    }
-    out += '\n';
-    out += table.text(options.columns);
-  }
+  out += trials_text(report.probes, options);
   const std::string chain = redirects_text(report.redirects, options.columns, 20);
   if (!chain.empty()) out += '\n';
   out += chain;
-  // What could not be read, and what is in order: one line each, or one per group.
-  if (count(findings, Verdict::kUnknown) != 0) {
-    out += "\nnot known:\n";
-    for (const Finding& finding : findings.all()) {
-      if (finding.verdict != Verdict::kUnknown) continue;
-      std::string line = finding.summary;
-      for (const Evidence& evidence : finding.evidence)
-        line += fmt::format(" ({}: {})", evidence.source, evidence.value);
-      std::string text = labelled("", util::escape_control(line), options.columns + kIndent - 4);
-      for (size_t at = 0; (at = text.find(std::string(kIndent, ' '), at)) != std::string::npos;)
-        text.erase(at, kIndent - 4);
-      out += text;
-    }
-  }
-  if (count(findings, Verdict::kOk) != 0) {
-    out += options.all ? "\nin order:\n" : "\nin order: ";
-    std::vector<std::string> groups;
-    for (const Finding& finding : findings.all()) {
-      if (finding.verdict != Verdict::kOk) continue;
-      if (options.all) {
-        std::string text = labelled("", util::escape_control(finding.id + ": " + finding.summary),
-                                    options.columns + kIndent - 4);
-        for (size_t at = 0; (at = text.find(std::string(kIndent, ' '), at)) != std::string::npos;)
-          text.erase(at, kIndent - 4);
-        out += text;
-        continue;
-      }
-      const CheckGroup* group = find_group(finding.group);
-      const std::string name =
-          group != nullptr ? group->name : finding.id.substr(0, finding.id.find('.'));
-      if (std::find(groups.begin(), groups.end(), name) == groups.end()) groups.push_back(name);
-    }
-    if (!options.all) {
-      const std::string list =
-          util::wrap("in order: " + util::join(groups, ", "), options.columns) + "\n";
-      out.replace(out.size() - 10, 10, list);
-    }
-  }
+  out += unknown_text(findings, options);
+  out += in_order_text(findings, options);
   return out;
 }
 

@@ -196,10 +196,16 @@ void judge_truth(const Machine& machine, const Truth& truth, Findings& findings)
       findings.unknown("truth." + layer->name, layer->name + " was not asked")
           .saw(layer->name, layer->error);
     } else {
-      findings.error("truth." + layer->name, layer->name + " does not start")
+      // A list of visible devices that hides every GPU has been reported, with what to do.
+      const bool hidden = findings.has(Verdict::kError, "environment.hidden");
+      findings
+          .add(hidden ? Verdict::kNote : Verdict::kError, "truth." + layer->name,
+               layer->name +
+                   (hidden ? " sees no GPU, as environment.hidden says" : " does not start"))
           .saw(layer->library, layer->error)
           .because("Programs that use it see no GPU.")
-          .advise("the checks above name the cause; WT_LOG and AMD_LOG_LEVEL=3 show more");
+          .advise(hidden ? "unset the variable that environment.hidden names"
+                         : "WT_LOG=vgpu:debug and AMD_LOG_LEVEL=3 show more");
     }
   }
   const bool only_one = machine.gpus.size() == 1;

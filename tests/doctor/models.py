@@ -70,6 +70,35 @@ def zluda(arguments):
     expect(finding(document, "rocm.translation-layer"), "the library was not recognised on disk", document)
 
 
+def visible(arguments):
+    """What a list of visible devices hides is what HSA and HIP then do not see, and the bad entry is named."""
+    for variable, value, verdict, said in (
+            ("HIP_VISIBLE_DEVICES", "", "note", "is empty"),
+            ("CUDA_VISIBLE_DEVICES", "", "note", "is empty"),
+            ("ROCR_VISIBLE_DEVICES", "", "error", "hides every GPU"),
+            ("HIP_VISIBLE_DEVICES", "-1", "error", "hides every GPU"),
+            ("HIP_VISIBLE_DEVICES", "garbage", "error", "`garbage` is not a GPU's index"),
+            ("ROCR_VISIBLE_DEVICES", "garbage", "error", "`garbage` is neither a GPU's index nor its UUID"),
+            ("CUDA_VISIBLE_DEVICES", "1", "error", "names GPU 1"),
+            ("HIP_VISIBLE_DEVICES", "0,x", "warning", "`x` is not a GPU's index"),
+            ("ROCR_VISIBLE_DEVICES", "GPU-{}", None, ""),
+            ("HIP_VISIBLE_DEVICES", "0", None, "")):
+        unique = "/sys/class/kfd/kfd/topology/nodes/1/properties"
+        if "{}" in value:
+            shown = subprocess.run([str(arguments.bin / "wavetap"), "run", "--gpu", "rx6800xt", "--no-trace", "--", "cat", unique],
+                                   capture_output=True, timeout=60, check=True).stdout.decode()
+            number = int(next(line.split()[1] for line in shown.splitlines() if line.startswith("unique_id")))
+            value = value.format(f"{number:016x}")
+        document = doctor(arguments, "rx6800xt", **{variable: value})
+        hidden = finding(document, "environment.hidden")
+        what = f"{variable}={value}: {hidden}"
+        expect((hidden["verdict"] if hidden else None) == verdict and (not hidden or said in hidden["summary"]), what, document)
+        seen = {layer["layer"]: len(layer["devices"]) for layer in document["layers"]}
+        expect((seen["HIP"] == 0) == (verdict == "error"), f"{what}: {seen}", document)
+        # The layers' own findings add nothing where the variable explains it.
+        expect(verdict != "error" or problems(document) == {"environment.hidden"}, what, document)
+
+
 def override(arguments):
     """gfx1030 code on gfx1010: simple kernels pass, convolutions die, and do not without the override."""
     document = doctor(arguments, "rx5600xt-override", "--probe")
@@ -198,7 +227,7 @@ def unprivileged(arguments):
         expect(item["verdict"] != "unknown" or item["evidence"], f"{item}: no reason", as_nobody)
 
 
-CASES = {"libraries": libraries, "unprivileged": unprivileged, "redirects": redirects, "correction": correction, "sound": sound, "zluda": zluda, "override": override, "ecc": ecc, "hang": hang, "sdma": sdma}
+CASES = {"libraries": libraries, "unprivileged": unprivileged, "redirects": redirects, "correction": correction, "sound": sound, "visible": visible, "zluda": zluda, "override": override, "ecc": ecc, "hang": hang, "sdma": sdma}
 
 
 def main():
