@@ -59,44 +59,14 @@ Result<std::vector<model::Model>> find_models(const std::vector<std::string>& na
   return models;
 }
 
-// The driver options by the names --gpu-option knows them.
-struct DriverOption {
-  const char* name;
-  const char* shown;  // in the help: with the value that changes something
-  std::variant<bool vgpu::Config::*, uint32_t vgpu::Config::*> field;
-};
-constexpr DriverOption kDriverOptions[] = {
-    {"small-bar", "small-bar", &vgpu::Config::small_bar},
-    {"strict-cpu-access", "strict-cpu-access=0", &vgpu::Config::strict_cpu_access},
-    {"svm", "svm", &vgpu::Config::svm},
-    {"low-va", "low-va", &vgpu::Config::low_va},
-    {"kfd-minor", "kfd-minor=N", &vgpu::Config::kfd_minor},
-};
-
-// `text` is KEY or KEY=VALUE; a missing value means 1.
-Status set_driver_option(vgpu::Config& config, const std::string& text) {
-  const size_t equals = text.find('=');
-  const std::string key = text.substr(0, equals);
-  const std::optional<uint64_t> value =
-      equals == std::string::npos ? 1 : util::parse_unsigned(text.substr(equals + 1));
-  std::vector<std::string> known;
-  for (const DriverOption& option : kDriverOptions) {
-    known.push_back(option.name);
-    if (key != option.name) continue;
-    if (const auto* flag = std::get_if<bool vgpu::Config::*>(&option.field)) {
-      if (!value || *value > 1)
-        return errorf("--gpu-option %s: not a switch; write %s=0 or %s=1", text.c_str(),
-                      key.c_str(), key.c_str());
-      config.*(*flag) = *value == 1;
-    } else {
-      if (!value || *value > UINT32_MAX)
-        return errorf("--gpu-option %s: not a number; write %s=N", text.c_str(), key.c_str());
-      config.*std::get<uint32_t vgpu::Config::*>(option.field) = static_cast<uint32_t>(*value);
-    }
-    return {};
+// The help of --gpu-option: a line per option.
+std::string driver_option_help() {
+  std::string text = "an option of the virtual machine, may be repeated:";
+  for (const vgpu::DriverOption& option : vgpu::driver_options()) {
+    const bool is_number = std::holds_alternative<uint32_t vgpu::Config::*>(option.field);
+    text += fmt::format("\n{}{}: {}", option.name, is_number ? "=N" : "", option.help);
   }
-  return errorf("--gpu-option %s: unknown; use one of %s", key.c_str(),
-                util::join(known, ", ").c_str());
+  return text;
 }
 
 Result<vgpu::Config> make_config(const Options& options, std::vector<model::Model> models,
@@ -113,7 +83,7 @@ Result<vgpu::Config> make_config(const Options& options, std::vector<model::Mode
   config.threads = options.threads;
   config.watchdog_instructions = options.watchdog;
   for (const std::string& option : options.gpu_options) {
-    const Status set = set_driver_option(config, option);
+    const Status set = vgpu::set_driver_option(config, option);
     if (!set.ok()) return set.error();
   }
   const Status valid = vgpu::validate(config);
@@ -258,6 +228,9 @@ Status prepare_devices(const Options& options, const std::string& program, const
     to.counters_file = config->counters_file;
     to.gpu_preload = *library;
     to.environment.emplace_back(vgpu::kRunDirVariable, run_dir.path());
+    // ROCr packs small allocations into blocks of its own, which would hide their ends from us.
+    if (config->guard_allocations)
+      to.environment.emplace_back("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1");
   }
   if (!options.correct_library.empty()) {
     const Result<std::string> library = preloadable(options.correct_library, run_dir.path());
@@ -378,11 +351,7 @@ void add_gpu_options(Command& command, Options& options) {
   command
       .add_option("--gpu-watchdog", options.watchdog, "fault a wave after N instructions; 0: never")
       ->type_name("N");
-  std::vector<std::string> known;
-  for (const DriverOption& option : kDriverOptions) known.push_back(option.shown);
-  command
-      .add_option("--gpu-option", options.gpu_options,
-                  "a driver option, may be repeated: " + util::join(known, ", "))
+  command.add_option("--gpu-option", options.gpu_options, driver_option_help())
       ->type_name("KEY[=VALUE]")
       ->allow_extra_args(false);
 }

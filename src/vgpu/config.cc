@@ -28,6 +28,7 @@ void for_each_option(Visitor&& visit, Config& c) {
   visit("strict_cpu_access", c.strict_cpu_access);
   visit("svm", c.svm);
   visit("low_va", c.low_va);
+  visit("guard_allocations", c.guard_allocations);
   visit("kfd_minor", c.kfd_minor);
 }
 
@@ -50,6 +51,17 @@ bool from_text(const std::string& text, T& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+constexpr DriverOption kDriverOptions[] = {
+    {"small-bar", "the CPU reaches no VRAM", &Config::small_bar},
+    {"strict-cpu-access", "VRAM the driver hides from the CPU stays hidden (on)",
+     &Config::strict_cpu_access},
+    {"svm", "shared virtual memory works", &Config::svm},
+    {"low-va", "GPU addresses below 2^47, as on x86-64", &Config::low_va},
+    {"guard-allocations", "allocations far apart, freed addresses never used again",
+     &Config::guard_allocations},
+    {"kfd-minor", "version 1.N of the driver interface", &Config::kfd_minor},
+};
+
 // FNV-1a: gives each GPU stable, different-looking numbers.
 uint64_t hash_of(const std::string& text) {
   uint64_t hash = 0xcbf29ce484222325u;
@@ -58,6 +70,33 @@ uint64_t hash_of(const std::string& text) {
 }
 
 }  // namespace
+
+std::span<const DriverOption> driver_options() { return kDriverOptions; }
+
+Status set_driver_option(Config& config, const std::string& text) {
+  const size_t equals = text.find('=');
+  const std::string key = text.substr(0, equals);
+  uint32_t value = 1;
+  const bool good = equals == std::string::npos || from_text(text.substr(equals + 1), value);
+  std::string known;
+  for (const DriverOption& option : kDriverOptions) {
+    known += known.empty() ? "" : ", ";
+    known += option.name;
+    if (key != option.name) continue;
+    if (const auto* flag = std::get_if<bool Config::*>(&option.field)) {
+      if (!good || value > 1)
+        return errorf("--gpu-option %s: not a switch; write %s=0 or %s=1", text.c_str(),
+                      key.c_str(), key.c_str());
+      config.*(*flag) = value == 1;
+    } else {
+      if (!good)
+        return errorf("--gpu-option %s: not a number; write %s=N", text.c_str(), key.c_str());
+      config.**std::get_if<uint32_t Config::*>(&option.field) = value;
+    }
+    return {};
+  }
+  return errorf("--gpu-option %s: unknown; use one of %s", key.c_str(), known.c_str());
+}
 
 std::string GpuPlace::pci_address() const {
   char text[32];

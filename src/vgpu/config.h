@@ -9,7 +9,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -36,8 +38,21 @@ struct Config {
   bool strict_cpu_access = true;  // VRAM the driver maps PROT_NONE stays so for the CPU
   bool svm = false;               // the shared-virtual-memory ioctl works
   bool low_va = false;            // keep reserved ranges below 2^47, as x86-64 kernels do
-  uint32_t kfd_minor = 17;        // interface version 1.x
+  // Every allocation alone, far from the next; freed addresses are never used again.
+  bool guard_allocations = false;
+  uint32_t kfd_minor = 17;  // interface version 1.x
 };
+
+// The options of the virtual machine by the names `wavetap run --gpu-option` knows them: code, help
+// and messages come from this table.
+struct DriverOption {
+  const char* name;
+  const char* help;
+  std::variant<bool Config::*, uint32_t Config::*> field;
+};
+std::span<const DriverOption> driver_options();
+// `text` is KEY or KEY=VALUE; a missing value means 1.
+Status set_driver_option(Config& config, const std::string& text);
 
 // One GPU of the topology: which model, and every number software finds it by.
 struct GpuPlace {

@@ -7,23 +7,23 @@
 namespace wavetap::vgpu {
 namespace {
 
-DispatchHook* make_counters_hook(const Config& config) {
-  if (config.counters_file.empty()) return nullptr;
-  return new (std::nothrow) CountersHook(config.counters_file);
+DispatchHook* make_counters_hook(const HookContext& context) {
+  if (context.config.counters_file.empty()) return nullptr;
+  return new (std::nothrow) CountersHook(context.config.counters_file);
 }
 
 // Outermost first: what is further down sees what those above have changed.
-constexpr DispatchHook* (*kMakers[])(const Config&) = {
+constexpr DispatchHook* (*kMakers[])(const HookContext&) = {
     make_counters_hook,
 };
 static_assert(std::size(kMakers) <= kMaxDispatchHooks);
 
 }  // namespace
 
-std::vector<DispatchHook*> make_dispatch_hooks(const Config& config) {
+std::vector<DispatchHook*> make_dispatch_hooks(const HookContext& context) {
   std::vector<DispatchHook*> hooks;
   for (const auto make : kMakers)
-    if (DispatchHook* hook = make(config)) hooks.push_back(hook);
+    if (DispatchHook* hook = make(context)) hooks.push_back(hook);
   return hooks;
 }
 

@@ -4,12 +4,19 @@
 
 #include <vector>
 
+#include "vgpu/allocation_table.h"
 #include "vgpu/config.h"
 #include "vgpu/dispatch_hook.h"
 
 namespace wavetap::vgpu {
 
+// What hooks are made from. Everything outlives them.
+struct HookContext {
+  const Config& config;
+  const AllocationTable& allocations;  // what is at which address, now
+};
+
 // The hooks that the run's configuration asks for, outermost first. They are never destroyed.
-std::vector<DispatchHook*> make_dispatch_hooks(const Config& config);
+std::vector<DispatchHook*> make_dispatch_hooks(const HookContext& context);
 
 }  // namespace wavetap::vgpu

@@ -31,7 +31,7 @@ constexpr uint64_t kGpuvmLimit = (1ull << 47) - 1;
 constexpr uint64_t kNoEventPage = 1ull << 62;
 
 bool describe_address(void* context, Gpu& gpu, GpuAddr address, char* text, size_t size) {
-  return static_cast<Driver*>(context)->buffers().describe(address.value, text, size);
+  return static_cast<Driver*>(context)->allocations().describe(address, text, size);
 }
 
 }  // namespace
@@ -94,12 +94,14 @@ int Driver::start() {
     gpus_.push_back(gpu);
   }
   events_ = new EventTable;
-  hooks_ = make_dispatch_hooks(config_);
+  allocations_ = new AllocationTable(/*keep_freed=*/config_.guard_allocations);
+  hooks_ = make_dispatch_hooks({.config = config_, .allocations = *allocations_});
   queues_ = new QueueTable(
       *events_, {.context = this, .describe_address = describe_address, .dispatch = hooks_});
-  buffers_ =
-      new BufferTable(gpus_, render_fds, compute_.fd, run_dir_.empty() ? "" : run_dir_ + "/shared");
-  svm_ = new SvmTable(gpus_, config_.svm);
+  store_ = new BufferStore(gpus_, render_fds, compute_.fd, *allocations_);
+  buffers_ = new BufferTable(*store_);
+  gems_ = new GemTable(*store_, run_dir_.empty() ? "" : run_dir_ + "/shared");
+  svm_ = new SvmTable(gpus_, config_.svm, *allocations_);
   WT_DEBUG("vgpu", "driver started, pid %d, %zu GPUs", pid_, gpus_.size());
   return 0;
 }
@@ -213,7 +215,7 @@ bool Driver::vacate_fd(int fd) {
   if (compute_.fd == fd) compute_.fd = moved;
   for (File& file : render_)
     if (file.fd == fd) file.fd = moved;
-  buffers_->replace_fd(fd, moved);
+  store_->replace_fd(fd, moved);
   return true;
 }
 

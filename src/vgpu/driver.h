@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "amd/kfd_abi.h"
+#include "vgpu/allocation_table.h"
+#include "vgpu/buffer_table.h"
 #include "vgpu/config.h"
 #include "vgpu/dispatch_hook.h"
 #include "vgpu/events.h"
+#include "vgpu/gem_table.h"
 #include "vgpu/gpu.h"
-#include "vgpu/memory.h"
 #include "vgpu/queues.h"
 #include "vgpu/svm.h"
 
@@ -40,7 +42,10 @@ class Driver {
   std::span<Gpu* const> gpus() const { return gpus_; }
   Gpu* gpu_by_id(uint32_t gpu_id) const;
   Gpu* gpu_by_render_minor(uint32_t minor) const;
+  const AllocationTable& allocations() const { return *allocations_; }
+  BufferStore& store() { return *store_; }
   BufferTable& buffers() { return *buffers_; }
+  GemTable& gems() { return *gems_; }
   EventTable& events() { return *events_; }
   QueueTable& queues() { return *queues_; }
   SvmTable& svm() { return *svm_; }
@@ -86,7 +91,10 @@ class Driver {
   std::vector<File> render_;
   std::vector<Gpu*> gpus_;
   emu::Engine* engine_ = nullptr;
+  AllocationTable* allocations_ = nullptr;
+  BufferStore* store_ = nullptr;
   BufferTable* buffers_ = nullptr;
+  GemTable* gems_ = nullptr;
   EventTable* events_ = nullptr;
   QueueTable* queues_ = nullptr;
   std::vector<DispatchHook*> hooks_;

@@ -125,7 +125,7 @@ AmdgpuDeviceInfo device_info(const Gpu& gpu) {
 
 AmdgpuMemoryInfo memory_info(Driver& driver, const Gpu& gpu) {
   const uint64_t total = gpu.model.vram_bytes;
-  const uint64_t used = driver.buffers().used_vram(gpu);
+  const uint64_t used = driver.store().used_vram(gpu);
   const uint64_t visible = driver.config().small_bar ? std::min(total, kSmallBarBytes) : total;
   AmdgpuMemoryInfo info{};
   info.vram = {total, total - std::min(used, total), used, total / 4 * 3};
@@ -207,10 +207,9 @@ int on_info(Driver& driver, Gpu& gpu, AmdgpuInfoArgs& args) {
                                                                      : 0u});
     case AmdgpuInfo::kTimestamp: return answer(args, to_ticks(now()).value);
     case AmdgpuInfo::kFwVersion: return answer(args, firmware_info(gpu, args.parameter[0]));
-    case AmdgpuInfo::kVramUsage: return answer(args, driver.buffers().used_vram(gpu));
+    case AmdgpuInfo::kVramUsage: return answer(args, driver.store().used_vram(gpu));
     case AmdgpuInfo::kVisVramUsage:
-      return answer(args,
-                    driver.config().small_bar ? uint64_t{0} : driver.buffers().used_vram(gpu));
+      return answer(args, driver.config().small_bar ? uint64_t{0} : driver.store().used_vram(gpu));
     case AmdgpuInfo::kNumBytesMoved:
     case AmdgpuInfo::kGttUsage:
     case AmdgpuInfo::kNumEvictions:
@@ -246,26 +245,26 @@ int on_gem_create(Driver& driver, Gpu& gpu, AmdgpuGemCreateArgs& args) {
   const bool vram = (args.domains & kAmdgpuDomainVram) != 0;
   if (!vram && (args.domains & kAmdgpuDomainGtt) == 0) return EINVAL;
   uint32_t gem = 0;
-  const int error = driver.buffers().gem_create(gpu, args.size, vram, &gem);
+  const int error = driver.gems().create(gpu, args.size, vram, &gem);
   if (error == 0) args.size = gem;
   return error;
 }
 
 int on_gem_close(Driver& driver, Gpu& gpu, DrmGemClose& args) {
-  return driver.buffers().gem_close(gpu, args.handle);
+  return driver.gems().close(gpu, args.handle);
 }
 
 int on_prime_fd_to_handle(Driver& driver, Gpu& gpu, DrmPrimeHandle& args) {
-  return driver.buffers().gem_import(gpu, args.fd, &args.handle);
+  return driver.gems().import(gpu, args.fd, &args.handle);
 }
 
 int on_prime_handle_to_fd(Driver& driver, Gpu& gpu, DrmPrimeHandle& args) {
-  return driver.buffers().gem_export(gpu, args.handle, (args.flags & O_CLOEXEC) != 0, &args.fd);
+  return driver.gems().export_file(gpu, args.handle, (args.flags & O_CLOEXEC) != 0, &args.fd);
 }
 
 int on_gem_mmap(Driver& driver, Gpu& gpu, AmdgpuGemMmapArgs& args) {
   Buffer info;
-  const int error = driver.buffers().gem_info(gpu, args.handle, &info);
+  const int error = driver.gems().info(gpu, args.handle, &info);
   if (error == 0) std::memcpy(&args, &info.mmap_offset, sizeof args);
   return error;
 }
@@ -275,27 +274,27 @@ int on_gem_metadata(Driver& driver, Gpu& gpu, AmdgpuGemMetadataArgs& args) {
   std::byte* bytes = reinterpret_cast<std::byte*>(&args) + offsetof(AmdgpuGemMetadataArgs, flags);
   if (args.op == 1) {
     if (args.data_size_bytes > sizeof args.data) return EINVAL;
-    return driver.buffers().set_metadata(gpu, args.handle, {bytes, kBytes});
+    return driver.gems().set_metadata(gpu, args.handle, {bytes, kBytes});
   }
-  return args.op == 2 ? driver.buffers().get_metadata(gpu, args.handle, {bytes, kBytes}) : EINVAL;
+  return args.op == 2 ? driver.gems().get_metadata(gpu, args.handle, {bytes, kBytes}) : EINVAL;
 }
 
 int on_gem_va(Driver& driver, Gpu& gpu, AmdgpuGemVaArgs& args) {
   switch (args.operation) {
     case kAmdgpuVaMap:
     case kAmdgpuVaReplace:
-      return driver.buffers().gem_map(gpu, args.handle, args.va_address, args.offset_in_bo,
-                                      args.map_size, (args.flags & kAmdgpuVmPageWriteable) != 0,
-                                      (args.flags & kAmdgpuVmPageExecutable) != 0);
+      return driver.gems().map(gpu, args.handle, args.va_address, args.offset_in_bo, args.map_size,
+                               (args.flags & kAmdgpuVmPageWriteable) != 0,
+                               (args.flags & kAmdgpuVmPageExecutable) != 0);
     case kAmdgpuVaUnmap:
-    case kAmdgpuVaClear: return driver.buffers().gem_unmap(gpu, args.va_address, args.map_size);
+    case kAmdgpuVaClear: return driver.gems().unmap(gpu, args.va_address, args.map_size);
     default: return EINVAL;
   }
 }
 
 int on_gem_op(Driver& driver, Gpu& gpu, AmdgpuGemOpArgs& args) {
   Buffer info;
-  const int error = driver.buffers().gem_info(gpu, args.handle, &info);
+  const int error = driver.gems().info(gpu, args.handle, &info);
   if (error != 0) return error;
   if (args.op == 1) return 0;  // a placement wish
   if (args.op != 0) return EINVAL;

@@ -244,7 +244,7 @@ int on_unmap_memory(Driver& driver, KfdMapMemoryArgs& args) {
 int on_available_memory(Driver& driver, KfdAvailableMemoryArgs& args) {
   const Gpu* gpu = driver.gpu_by_id(args.gpu_id);
   if (gpu == nullptr) return EINVAL;
-  args.available = driver.buffers().available_vram(*gpu);
+  args.available = driver.store().available_vram(*gpu);
   return 0;
 }
 

@@ -81,6 +81,11 @@ class KfdIoctlTest : public ::testing::Test {
     return kfd(KfdIoctl::kFreeMemory, args);
   }
 
+  // What the allocation table says of an address; all zero when there is nothing.
+  static Allocation allocation_at(uint64_t va) {
+    return driver_->allocations().lookup(GpuAddr{va}).value_or(Allocation{});
+  }
+
   static Driver* driver_;
   static ScratchDirectory* scratch_;
 };
@@ -115,31 +120,41 @@ TEST_F(KfdIoctlTest, MapsVramForTheGpusNamedAndOnlyThose) {
   ASSERT_NE(at, nullptr);
   EXPECT_EQ(gpu(0).space.host_pointer(GpuAddr{kVa + 0x1000}, 0x2001, true), nullptr);
   EXPECT_EQ(gpu(1).space.lookup(GpuAddr{kVa}).end, 0u);
+  EXPECT_EQ(allocation_at(kVa + 0x2fff).mapped_gpus, 1u);
   EXPECT_EQ(map(buffer.handle, {gpu(1).gpu_id}), 0);
   EXPECT_EQ(gpu(1).space.host_pointer(GpuAddr{kVa + 0x1000}, 1, true), at)
       << "peers share the storage";
+  const Allocation listed = allocation_at(kVa);
+  EXPECT_EQ(listed.va, kVa);
+  EXPECT_EQ(listed.size_bytes, 0x3000u);
+  EXPECT_EQ(listed.kind, BufferKind::kVram);
+  EXPECT_EQ(listed.origin, AllocationOrigin::kDriver);
+  EXPECT_EQ(listed.owner, &gpu(0));
+  EXPECT_EQ(listed.mapped_gpus, 3u);
+  EXPECT_EQ(listed.host + 0x1000, at);
   EXPECT_EQ(free_memory(buffer.handle), EBUSY);
   EXPECT_EQ(unmap(buffer.handle, {gpu(0).gpu_id, gpu(1).gpu_id}), 0);
   EXPECT_EQ(free_memory(buffer.handle), 0);
   EXPECT_EQ(free_memory(buffer.handle), EINVAL);
   EXPECT_EQ(gpu(1).space.lookup(GpuAddr{kVa}).end, 0u);
+  EXPECT_EQ(allocation_at(kVa).size_bytes, 0u);
 }
 
 TEST_F(KfdIoctlTest, TheCpuAndTheGpuSeeTheSameBytes) {
   const KfdAllocMemoryArgs buffer = allocate(kKfdAllocVram, 0x2000);
   map(buffer.handle, {gpu(0).gpu_id});
   void* cpu = nullptr;
-  ASSERT_EQ(driver_->buffers().cpu_map(nullptr, 0x1000, PROT_READ | PROT_WRITE, MAP_SHARED,
-                                       buffer.mmap_offset + 0x1000, &cpu),
+  ASSERT_EQ(driver_->store().cpu_map(nullptr, 0x1000, PROT_READ | PROT_WRITE, MAP_SHARED,
+                                     buffer.mmap_offset + 0x1000, &cpu),
             0);
   static_cast<char*>(cpu)[5] = 'x';
   EXPECT_EQ(*reinterpret_cast<char*>(gpu(0).space.host_pointer(GpuAddr{kVa + 0x1005}, 1, false)),
             'x');
   // Past the end, or where nothing is.
   EXPECT_EQ(
-      driver_->buffers().cpu_map(nullptr, 0x2001, PROT_READ, MAP_SHARED, buffer.mmap_offset, &cpu),
+      driver_->store().cpu_map(nullptr, 0x2001, PROT_READ, MAP_SHARED, buffer.mmap_offset, &cpu),
       EINVAL);
-  EXPECT_EQ(driver_->buffers().cpu_map(nullptr, 0x1000, PROT_READ, MAP_SHARED, 1ull << 45, &cpu),
+  EXPECT_EQ(driver_->store().cpu_map(nullptr, 0x1000, PROT_READ, MAP_SHARED, 1ull << 45, &cpu),
             EINVAL);
   unmap(buffer.handle, {gpu(0).gpu_id});
   EXPECT_EQ(free_memory(buffer.handle), 0);
@@ -301,6 +316,9 @@ TEST_F(KfdIoctlTest, ExportsBuffersAsFilesOfTheirSize) {
       prime.handle, 0,      kAmdgpuVaMap, kAmdgpuVmPageReadable | kAmdgpuVmPageWriteable,
       kVa,          0x1000, 0x2000};
   EXPECT_EQ(drm(gpu(1), DrmIoctl::kAmdgpuGemVa, va), 0);
+  EXPECT_EQ(allocation_at(kVa + 0x1fff).origin, AllocationOrigin::kBound);
+  EXPECT_EQ(allocation_at(kVa).mapped_gpus, 2u);
+  EXPECT_EQ(allocation_at(kVa + 0x2000).size_bytes, 0u);
   void* view = ::mmap(nullptr, 0x5000, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   static_cast<char*>(view)[0x1007] = 'v';
   EXPECT_EQ(*reinterpret_cast<char*>(gpu(1).space.host_pointer(GpuAddr{kVa + 7}, 1, true)), 'v');
@@ -314,8 +332,9 @@ TEST_F(KfdIoctlTest, ExportsBuffersAsFilesOfTheirSize) {
   DrmGemClose close_args{prime.handle, 0};
   EXPECT_EQ(drm(gpu(1), DrmIoctl::kGemClose, close_args), 0);
   EXPECT_EQ(gpu(1).space.lookup(GpuAddr{kVa}).end, 0u);
+  EXPECT_EQ(allocation_at(kVa).size_bytes, 0u);
   sys::close(fd);
-  EXPECT_EQ(driver_->buffers().used_vram(gpu(0)), 0u);
+  EXPECT_EQ(driver_->store().used_vram(gpu(0)), 0u);
 }
 
 TEST_F(KfdIoctlTest, KeepsMetadataWithTheStorage) {
@@ -356,6 +375,9 @@ TEST_F(KfdIoctlTest, SharesBuffersByHandle) {
   ASSERT_EQ(kfd(KfdIoctl::kIpcImportHandle, in), 0);
   map(in.handle, {gpu(1).gpu_id});
   EXPECT_EQ(*reinterpret_cast<char*>(gpu(1).space.host_pointer(GpuAddr{in.va_addr}, 1, true)), 'i');
+  EXPECT_EQ(allocation_at(in.va_addr).origin, AllocationOrigin::kImported);
+  EXPECT_EQ(allocation_at(in.va_addr).mapped_gpus, 2u);
+  EXPECT_EQ(allocation_at(kVa).origin, AllocationOrigin::kDriver);
   unmap(in.handle, {gpu(1).gpu_id});
   EXPECT_EQ(free_memory(in.handle), 0);
   unmap(buffer.handle, {gpu(0).gpu_id});
@@ -385,6 +407,11 @@ TEST_F(KfdIoctlTest, SharedVirtualMemoryFollowsItsAttributes) {
   EXPECT_EQ(kfd(KfdIoctl::kSvm, call), 0);
   EXPECT_EQ(gpu(0).space.host_pointer(GpuAddr{at + page}, 8, true), nullptr);
   EXPECT_NE(gpu(0).space.host_pointer(GpuAddr{at + 2 * page}, 8, true), nullptr);
+  EXPECT_EQ(allocation_at(at).size_bytes, page) << "the range is in three parts now";
+  EXPECT_NE(allocation_at(at + page).flags & kKfdSvmFlagGpuReadOnly, 0u);
+  EXPECT_EQ(allocation_at(at + 3 * page).va, at + 2 * page);
+  EXPECT_EQ(allocation_at(at + 3 * page).kind, BufferKind::kSvm);
+  EXPECT_EQ(allocation_at(at + 3 * page).mapped_gpus, 1u);
   call = {{at, 4 * page, 1, 2},
           {{static_cast<uint32_t>(KfdSvmAttr::kSetFlags), 0},
            {static_cast<uint32_t>(KfdSvmAttr::kAccess), gpu(0).gpu_id}}};
@@ -394,6 +421,7 @@ TEST_F(KfdIoctlTest, SharedVirtualMemoryFollowsItsAttributes) {
 
   driver_->host_unmapped(at, 4 * page);
   EXPECT_EQ(gpu(0).space.lookup(GpuAddr{at}).end, 0u);
+  EXPECT_EQ(allocation_at(at + page).size_bytes, 0u);
   ::munmap(memory, 4 * page);
 
   call = {{at + 1, page, 0, 1}, {{0, 0}, {}}};
@@ -459,7 +487,7 @@ TEST_F(KfdIoctlTest, FilesLookLikeDevicesAndMoveOutOfTheWay) {
   sys::close(ours);  // what the program's dup2 does
   void* view = nullptr;
   EXPECT_EQ(
-      driver_->buffers().cpu_map(nullptr, 0x1000, PROT_READ, MAP_SHARED, buffer.mmap_offset, &view),
+      driver_->store().cpu_map(nullptr, 0x1000, PROT_READ, MAP_SHARED, buffer.mmap_offset, &view),
       0);
   EXPECT_EQ(free_memory(buffer.handle), 0);
 }

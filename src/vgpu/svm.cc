@@ -46,8 +46,26 @@ void SvmTable::split(uint64_t at) {
   --it;
   if (it->first == at || it->second.end <= at) return;
   Range tail = it->second;
+  tail.allocation_id = 0;
   it->second.end = at;
-  ranges_[at] = std::move(tail);
+  publish(it->first, it->second);
+  publish(at, ranges_[at] = std::move(tail));
+}
+
+void SvmTable::publish(uint64_t start, Range& range) {
+  allocations_.remove(range.allocation_id);
+  uint32_t mapped = 0;
+  for (const Gpu* gpu : gpus_)
+    if (range.access[gpu->index] != Access::kNone) mapped |= 1u << gpu->index;
+  range.allocation_id = mapped == 0 ? 0
+                                    : allocations_.add({.va = start,
+                                                        .size_bytes = range.end - start,
+                                                        .host = reinterpret_cast<std::byte*>(start),
+                                                        .kind = BufferKind::kSvm,
+                                                        .origin = AllocationOrigin::kSvm,
+                                                        .flags = range.flags,
+                                                        .owner = nullptr,
+                                                        .mapped_gpus = mapped});
 }
 
 // Fills the gaps of [start, end) with default ranges, and makes both ends boundaries.
@@ -111,6 +129,7 @@ int SvmTable::set_attributes(uint64_t start, uint64_t size_bytes,
   for (auto it = ranges_.find(start); it != ranges_.end() && it->first < end; ++it) {
     for (const amd::KfdSvmAttribute& attribute : attributes) apply(it->second, attribute);
     refresh_mappings(it->first, it->second);
+    publish(it->first, it->second);
   }
   range_count_.store(ranges_.size(), std::memory_order_release);
   return 0;
@@ -187,6 +206,7 @@ void SvmTable::forget(uint64_t start, uint64_t size_bytes) {
     for (Gpu* gpu : gpus_)
       if (it->second.access[gpu->index] != Access::kNone)
         gpu->space.unmap(it->first, it->second.end - it->first);
+    allocations_.remove(it->second.allocation_id);
     it = ranges_.erase(it);
   }
   range_count_.store(ranges_.size(), std::memory_order_release);

@@ -17,14 +17,15 @@
 #include <vector>
 
 #include "amd/kfd_abi.h"
+#include "vgpu/allocation_table.h"
 #include "vgpu/gpu.h"
 
 namespace wavetap::vgpu {
 
 class SvmTable {
  public:
-  SvmTable(std::span<Gpu* const> gpus, bool enabled)
-      : gpus_(gpus.begin(), gpus.end()), enabled_(enabled) {}
+  SvmTable(std::span<Gpu* const> gpus, bool enabled, AllocationTable& allocations)
+      : gpus_(gpus.begin(), gpus.end()), enabled_(enabled), allocations_(allocations) {}
   SvmTable(const SvmTable&) = delete;
   SvmTable& operator=(const SvmTable&) = delete;
 
@@ -47,6 +48,7 @@ class SvmTable {
     uint32_t preferred = amd::kKfdSvmLocationUndefined;
     uint32_t prefetch = amd::kKfdSvmLocationUndefined;
     std::vector<Access> access;  // by GPU index
+    uint64_t allocation_id = 0;  // 0: no GPU may use it
   };
 
   // All need mutex_ held.
@@ -56,10 +58,13 @@ class SvmTable {
   bool is_valid(const amd::KfdSvmAttribute& attribute) const;
   void apply(Range& range, const amd::KfdSvmAttribute& attribute);
   void refresh_mappings(uint64_t start, const Range& range);
+  // Tells the allocation table what the range is now.
+  void publish(uint64_t start, Range& range);
 
   std::mutex mutex_;
   std::vector<Gpu*> gpus_;
   bool enabled_;
+  AllocationTable& allocations_;
   std::map<uint64_t, Range> ranges_;  // by start
   std::atomic<size_t> range_count_{0};
 };

@@ -19,8 +19,13 @@
 namespace wavetap::vgpu::front {
 namespace {
 
-// Where reserved ranges are placed when the run asks for addresses below 2^47.
-constexpr uint64_t kLowVaStart = 0x6000'0000'0000;
+// Where reserved ranges are placed when the run asks for addresses below 2^47, or for guards.
+constexpr uint64_t kPlacedStart = 0x6000'0000'0000;
+constexpr uint64_t kPlacedEnd = 0x7e00'0000'0000;
+constexpr uint64_t kPlacedAlign = 0x20'0000;
+// Between two allocations that are kept apart: further than most wrong indexes reach, and room for
+// half a million allocations.
+constexpr uint64_t kGuardBytes = 0x400'0000;
 
 int device_ioctl(int fd, unsigned long request, void* arg, bool* handled) {
   Driver* owner = nullptr;
@@ -53,7 +58,7 @@ void* device_mmap(Driver& device, void* at, size_t length, int protection, int f
     flags = (flags & ~MAP_PRIVATE) | MAP_SHARED;
   }
   void* result = nullptr;
-  const int error = device.buffers().cpu_map(at, length, protection, flags, offset, &result);
+  const int error = device.store().cpu_map(at, length, protection, flags, offset, &result);
   if (error == 0) return result;
   errno = error;
   return MAP_FAILED;
@@ -65,21 +70,28 @@ bool is_reservation(const void* at, int protection, int flags) {
          (flags & (MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED)) == (MAP_ANONYMOUS | MAP_NORESERVE);
 }
 
+// The next place for a reservation, never given before; null, the kernel's choice, when all are used
+// or the run asks for nothing special.
+void* place_reservation(const Config& config, size_t length) {
+  if (!config.low_va && !config.guard_allocations) return nullptr;
+  static std::atomic<uint64_t> next{kPlacedStart};
+  const uint64_t gap = config.guard_allocations ? kGuardBytes : kPlacedAlign;
+  const uint64_t step = ((length + kPlacedAlign - 1) & ~(kPlacedAlign - 1)) + gap;
+  if (length > kPlacedEnd - kPlacedStart) return nullptr;
+  const uint64_t place = next.fetch_add(step, std::memory_order_relaxed);
+  return place < kPlacedEnd - step ? reinterpret_cast<void*>(place) : nullptr;
+}
+
 void* do_mmap(void* at, size_t length, int protection, int flags, int fd, off_t offset) {
   // No ordinary file is mapped a terabyte out, so nothing else is asked about other mappings.
-  if (fd >= 0 && static_cast<uint64_t>(offset) >= BufferTable::kFirstMmapOffset) {
+  if (fd >= 0 && static_cast<uint64_t>(offset) >= kFirstMmapOffset) {
     Driver* owner = nullptr;
     DeviceFile file;
     if (is_device(fd, &owner, &file) && file.gpu != nullptr && owner->pid() == sys::pid())
       return device_mmap(*owner, at, length, protection, flags, static_cast<uint64_t>(offset));
   }
   if (is_reservation(at, protection, flags)) {
-    const Driver* device = running_driver();
-    if (device != nullptr && device->config().low_va) {
-      static std::atomic<uint64_t> next{kLowVaStart};
-      const uint64_t step = (length + 0x3fffff) & ~0x1fffffull;
-      at = reinterpret_cast<void*>(next.fetch_add(step, std::memory_order_relaxed));
-    }
+    if (const Driver* device = running_driver()) at = place_reservation(device->config(), length);
   }
   return raw_mmap(at, length, protection, flags, fd, offset);
 }
