@@ -1,5 +1,7 @@
 #include "vgpu/config.h"
 
+#include <sys/file.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -170,6 +172,23 @@ Status write_run_dir(const std::string& dir, const Config& config) {
 }
 
 void remove_run_dir(const std::string& dir) { sys::remove_tree(dir); }
+
+int hold_run_dir(const std::string& dir) {
+  const int fd = sys::open((dir + "/in-use").c_str(), O_RDONLY | O_CREAT, 0600);
+  if (fd < 0) return fd;
+  const int64_t locked = sys::call(SYS_flock, fd, LOCK_SH | LOCK_NB);
+  if (locked == 0) return fd;
+  sys::close(fd);
+  return static_cast<int>(locked);
+}
+
+bool is_run_dir_held(const std::string& dir) {
+  const int fd = sys::open((dir + "/in-use").c_str(), O_RDONLY);
+  if (fd < 0) return false;
+  const bool free = sys::call(SYS_flock, fd, LOCK_EX | LOCK_NB) == 0;
+  sys::close(fd);
+  return !free;
+}
 
 Result<Config> read_run_dir(const std::string& dir) {
   const std::optional<std::string> text = sys::read_file(dir + "/config");

@@ -23,6 +23,7 @@ TEST(Config, SurvivesTheRunDirectory) {
   written.strict_cpu_access = false;
   written.svm = true;
   written.low_va = true;
+  written.guard_allocations = true;
   written.kfd_minor = 9;
   const std::string dir = scratch.path() + "/run";
   const Status status = write_run_dir(dir, written);
@@ -41,10 +42,39 @@ TEST(Config, SurvivesTheRunDirectory) {
   EXPECT_FALSE(read->strict_cpu_access);
   EXPECT_TRUE(read->svm);
   EXPECT_TRUE(read->low_va);
+  EXPECT_TRUE(read->guard_allocations);
   EXPECT_EQ(read->kfd_minor, 9u);
 
   remove_run_dir(dir);
   EXPECT_TRUE(sys::list_directory(scratch.path()).empty());
+}
+
+TEST(Config, ARunDirectoryIsHeldAsLongAsSomebodyUsesIt) {
+  const ScratchDirectory scratch;
+  EXPECT_FALSE(is_run_dir_held(scratch.path())) << "nobody ever did";
+  const int first = hold_run_dir(scratch.path());
+  const int second = hold_run_dir(scratch.path());
+  ASSERT_GE(first, 0);
+  ASSERT_GE(second, 0);
+  sys::close(first);
+  EXPECT_TRUE(is_run_dir_held(scratch.path()));
+  sys::close(second);
+  EXPECT_FALSE(is_run_dir_held(scratch.path()));
+  EXPECT_LT(hold_run_dir(scratch.path() + "/nowhere"), 0);
+}
+
+TEST(Config, OptionsOfTheVirtualMachineAreSetByName) {
+  Config config;
+  EXPECT_TRUE(set_driver_option(config, "svm").ok());
+  EXPECT_TRUE(config.svm);
+  EXPECT_TRUE(set_driver_option(config, "strict-cpu-access=0").ok());
+  EXPECT_FALSE(config.strict_cpu_access);
+  EXPECT_TRUE(set_driver_option(config, "kfd-minor=9").ok());
+  EXPECT_EQ(config.kfd_minor, 9u);
+  for (const char* bad : {"svm=2", "svm=", "kfd-minor=x", "kfd-minor=99999999999", "bar=1", ""})
+    EXPECT_FALSE(set_driver_option(config, bad).ok()) << bad;
+  for (const DriverOption& option : driver_options())
+    EXPECT_THAT(set_driver_option(config, "bar").error().message, HasSubstr(option.name));
 }
 
 TEST(Config, RefusesABrokenRunDirectory) {

@@ -61,6 +61,8 @@ int Driver::make_file(const char* name, File* file) {
 
 int Driver::start() {
   pid_ = sys::pid();
+  // A directory that cannot be held works all the same; it may only go too early.
+  if (!run_dir_.empty()) own_fds::adopt(hold_run_dir(run_dir_));
   int error = make_file("wavetap-kfd", &compute_);
   if (error != 0) return error;
 
