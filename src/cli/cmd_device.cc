@@ -34,15 +34,15 @@ std::string cache_file() {
 }
 
 int tell_device(const Options& options) {
-  const Result<std::string> probe = probe_program();
-  if (!probe.ok()) return fail(probe.error());
+  const Result<std::string> program = trial_program();
+  if (!program.ok()) return fail(program.error());
   const doctor::Machine machine =
       doctor::read_machine(doctor::Root(), model::sound_models(models_folder()));
   const std::string state = doctor::machine_state(machine, WAVETAP_VERSION);
   const std::string file = options.no_cache ? "" : cache_file();
   doctor::DeviceChoice choice;
   if (file.empty() || !doctor::read_choice(file, state, choice)) {
-    choice = doctor::choose_device(machine, *probe);
+    choice = doctor::choose_device(machine, *program);
     if (!file.empty()) doctor::write_choice(file, state, choice);
   }
   if (!options.json) {
@@ -71,7 +71,7 @@ void add_device(Command& parent, Invocation& invocation) {
                                         "  wavetap device --json\n");
   command.add_flag("--json", options->json, "print JSON with the reasons");
   command.add_flag("--no-cache", options->no_cache,
-                   "probe again, although nothing about the machine changed");
+                   "try the GPU again, although nothing about the machine changed");
   command.callback([options, &invocation] { invocation.exit_code = tell_device(*options); });
 }
 

@@ -28,7 +28,8 @@ struct Options {
   std::string sysroot;
   bool json = false;
   bool all = false;
-  bool probe = false;
+  bool try_gpu = false;
+  bool old_probe = false;  // --probe, the option's former name
   int pid = 0;
   std::string fix;
   bool redirects = false;
@@ -113,16 +114,16 @@ Status inspect_process(const Options& options, const std::vector<std::string>& p
   return {};
 }
 
-// What needs processes of our own: the layers' figures, and the probes when asked for.
+// What needs processes of our own: the layers' figures, and the trials when asked for.
 Status ask_the_gpu(const Options& options, doctor::Report& report) {
   if (!report.machine.root.live() || report.machine.gpus.empty()) return {};
-  const Result<std::string> probe = probe_program();
-  if (!probe.ok()) return probe.error();
-  report.truth = doctor::ask_layers(*probe);
+  const Result<std::string> program = trial_program();
+  if (!program.ok()) return program.error();
+  report.truth = doctor::ask_layers(*program);
   doctor::judge_truth(report.machine, *report.truth, report.findings);
-  if (!options.probe) return {};
-  report.probes = doctor::run_probes(report.machine, *probe);
-  doctor::judge_probes(report.machine, report.probes, report.findings);
+  if (!options.try_gpu) return {};
+  report.trials = doctor::run_trials(report.machine, *program);
+  doctor::judge_trials(report.machine, report.trials, report.findings);
   return {};
 }
 
@@ -131,9 +132,9 @@ int diagnose(const Options& options, const std::vector<std::string>& program) {
     return fail(errorf("%s: cannot be read as a folder; give --sysroot a copied tree",
                        options.sysroot.c_str()));
   }
-  if (!options.sysroot.empty() && (options.probe || !program.empty())) {
+  if (!options.sysroot.empty() && (options.try_gpu || !program.empty())) {
     return fail(errorf(
-        "doctor: a copied tree runs nothing; leave out --sysroot, or --probe and the program"));
+        "doctor: a copied tree runs nothing; leave out --sysroot, or --try and the program"));
   }
   if (options.redirects && program.empty()) {
     return fail(errorf(
@@ -176,12 +177,13 @@ void add_doctor(Command& parent, Invocation& invocation) {
       parent.add_command("doctor", "is this machine fit for ROCm, and what to change if not",
                          "doctor [OPTIONS] [-- CMD [ARG…]]",
                          "  wavetap doctor\n"
-                         "  wavetap doctor --probe --json\n"
+                         "  wavetap doctor --try --json\n"
                          "  wavetap doctor -- python3 -c 'import torch'\n"
                          "  wavetap doctor --sysroot ./copied-tree\n"
-                         "  wavetap run --gpu sdma-broken -- wavetap doctor --probe\n");
-  command.add_flag("--probe", options->probe,
+                         "  wavetap run --gpu sdma-broken -- wavetap doctor --try\n");
+  command.add_flag("--try", options->try_gpu,
                    "use the GPU: copies, kernels, atomics, …, each in a process with a time limit");
+  command.add_flag("--probe", options->old_probe)->group("");  // hidden
   command
       .add_option("--pid", options->pid,
                   "also list the libraries this process maps; after -- : those CMD loads")
@@ -197,13 +199,18 @@ void add_doctor(Command& parent, Invocation& invocation) {
       ->type_name("FILE")
       ->expected(0, 1)
       ->default_str("wavetap-fix.sh");
-  command.add_flag("--json", options->json, "print JSON (schema wavetap-doctor, version 1)");
+  command.add_flag("--json", options->json, "print JSON (schema wavetap-doctor, version 2)");
   command.add_flag("--all", options->all, "list the checks that found nothing, too");
   command
       .add_option("--sysroot", options->sysroot, "look at a copied tree instead of this machine")
       ->type_name("DIR");
-  command.callback(
-      [options, &invocation] { invocation.exit_code = diagnose(*options, invocation.program); });
+  command.callback([options, &invocation] {
+    if (options->old_probe) {
+      warn({"doctor: --probe is now called --try; the old name goes with the next release"});
+      options->try_gpu = true;
+    }
+    invocation.exit_code = diagnose(*options, invocation.program);
+  });
 }
 
 }  // namespace wavetap::cli

@@ -26,17 +26,8 @@ std::string models_folder() { return root() + "/share/wavetap/models"; }
 Result<std::string> gpu_library() { return library("libwavetap_gpu.so"); }
 Result<std::string> agent_library() { return library("libwavetap.so"); }
 
-Result<std::string> correct_library() {
-  std::string path = root() + "/lib/libwavetap_correct.so";
-  if (access(path.c_str(), R_OK) == 0) return path;
-  return errorf("%s: not found; build it (make) or reinstall wavetap", path.c_str());
-}
-
-Result<std::string> audit_library() {
-  std::string path = root() + "/lib/libwavetap_audit.so";
-  if (access(path.c_str(), R_OK) == 0) return path;
-  return errorf("%s: not found; build it (make) or reinstall wavetap", path.c_str());
-}
+Result<std::string> correct_library() { return library("libwavetap_correct.so"); }
+Result<std::string> audit_library() { return library("libwavetap_audit.so"); }
 
 Result<std::string> roctx_folder() {
   Result<std::string> found = library("wavetap/roctx/libroctx64.so.4");
@@ -44,8 +35,8 @@ Result<std::string> roctx_folder() {
   return found;
 }
 
-Result<std::string> probe_program() {
-  std::string path = root() + "/bin/wavetap-probe";
+Result<std::string> trial_program() {
+  std::string path = root() + "/bin/wavetap-trial";
   if (access(path.c_str(), X_OK) == 0) return path;
   return errorf("%s: not found; build it (make) or reinstall wavetap", path.c_str());
 }

@@ -2,7 +2,7 @@
 // same shape, so one rule serves both:
 //
 //   <root>/bin/wavetap
-//   <root>/bin/wavetap-probe
+//   <root>/bin/wavetap-trial
 //   <root>/lib/libwavetap.so
 //   <root>/lib/libwavetap_gpu.so
 //   <root>/lib/wavetap/roctx/libroctx64.so.4
@@ -27,7 +27,7 @@ Result<std::string> agent_library();
 Result<std::string> roctx_folder();
 
 // The program that touches the GPU for `wavetap doctor`; an error when it is not there.
-Result<std::string> probe_program();
+Result<std::string> trial_program();
 
 // The libraries for `run --correct-device` and `doctor --redirects`; errors when they are not
 // there.

@@ -114,9 +114,9 @@ struct CheckGroup {
   void (*run)(const Machine& machine, Findings& findings);
 };
 
-// Groups that start processes, run on request by truth.h, active_probes.h and process_libraries.h.
+// Groups that start processes, run on request by truth.h, active_trials.h and process_libraries.h.
 inline constexpr int kTruthGroup = 17;
-inline constexpr int kProbeGroup = 18;
+inline constexpr int kTrialGroup = 18;
 inline constexpr int kLibraryGroup = 19;
 
 // The table of contents: groups 1 to 16, in the order they are run, and the names of the others.

@@ -47,8 +47,7 @@ void check_permission(const Machine& machine, Findings& findings, const std::str
           .saw(path, describe(machine, *info))
           .because(
               "The node exists and the driver refuses it: the device is not initialised, or a "
-              "container's "
-              "device rules forbid it.")
+              "container's device rules forbid it.")
           .advise(
               "look at the kernel log for amdgpu and kfd messages; in a container pass --device=" +
               path);
@@ -73,9 +72,7 @@ void check_permission(const Machine& machine, Findings& findings, const std::str
            fmt::format("user {}, groups {}", machine.identity.uid, util::join(own, " ")))
       .because(
           "Without read and write access HIP reports no device, and programs fall back to the CPU "
-          "or stop "
-          "with "
-          "hipErrorNoDevice.")
+          "or stop with hipErrorNoDevice.")
       .as_root(fmt::format("usermod -a -G {} $USER   # then log in again", group),
                fmt::format("gpasswd -d $USER {}", group));
 }
@@ -105,8 +102,7 @@ void check_container(const Machine& machine, Findings& findings) {
         .saw("/proc/self/status", "Seccomp 2")
         .because(
             "The usual filters refuse the calls that place memory near a GPU (mbind, "
-            "set_mempolicy) and debuggers; ROCm "
-            "goes on without, slower.")
+            "set_mempolicy) and debuggers; ROCm goes on without, slower.")
         .advise("start the container with --security-opt seccomp=unconfined");
   }
   const ReadText mounts = machine.root.read("/proc/self/mounts");
@@ -159,8 +155,7 @@ void check_device_nodes(const Machine& machine, Findings& findings) {
       missing.as_root("modprobe amdgpu", "modprobe -r amdgpu");
       missing.advise(
           "if the module is loaded, the kernel was built without HSA_AMD, or it skipped the GPU: "
-          "see the "
-          "kernel log");
+          "see the kernel log");
     }
   } else {
     check_permission(machine, findings, "device-nodes.kfd", "/dev/kfd");

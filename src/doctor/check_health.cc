@@ -47,8 +47,7 @@ void check_memory_errors(const Machine& machine, const Gpu& gpu, Findings& findi
           .saw(folder + "/" + name, fmt::format("ue {}, ce {}", count.uncorrected, count.corrected))
           .because(
               "Data read from this memory was wrong. Results since boot are suspect, and processes "
-              "that used "
-              "the pages were killed.")
+              "that used the pages were killed.")
           .advise(
               "stop using this GPU for work; reset it, and have it replaced when the count rises "
               "again")

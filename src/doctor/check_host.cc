@@ -26,8 +26,7 @@ void check_host(const Machine& machine, Findings& findings) {
         .saw("/proc/sys/kernel/numa_balancing", std::to_string(*balancing))
         .because(
             "It unmaps pages to watch them; each time the GPU's mapping of host memory is rebuilt. "
-            "AMD "
-            "advises to switch it off on servers.")
+            "AMD advises to switch it off on servers.")
         .as_root("sysctl kernel.numa_balancing=0", "sysctl kernel.numa_balancing=1");
   }
   if (const auto maps = root.number("/proc/sys/vm/max_map_count"); maps && *maps < 65530) {

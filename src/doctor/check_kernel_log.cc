@@ -24,7 +24,7 @@ struct Symptom {
 // clang-format off
 constexpr Symptom kSymptoms[] = {
     {"gpu-reset", Verdict::kError, {"amdgpu", "gpu reset", nullptr}, "The GPU was reset; every program that used it lost its state.", "find the job before the reset: the line above it names a ring or a queue"},
-    {"ring-timeout", Verdict::kError, {"amdgpu", "ring ", "timeout"}, "A job did not finish in time: the GPU hung.", "run wavetap doctor --probe; if a probe hangs too, suspect clocks, power or the override"},
+    {"ring-timeout", Verdict::kError, {"amdgpu", "ring ", "timeout"}, "A job did not finish in time: the GPU hung.", "run wavetap doctor --try; if a trial hangs too, suspect clocks, power or the override"},
     {"hws-hang", Verdict::kError, {"hws", "hang", nullptr}, "The firmware scheduler stopped answering.", "reboot, then update firmware and driver"},
     {"uncorrectable", Verdict::kError, {"amdgpu", "uncorrectable", nullptr}, "VRAM or an on-chip memory returned wrong data.", "stop trusting results of this GPU; see the health checks"},
     {"page-fault", Verdict::kWarning, {"amdgpu", "page fault", nullptr}, "A program used an address that is not mapped.", "run the program under wavetap run to learn which kernel and buffer"},

@@ -39,8 +39,7 @@ void check_contradictions(const Machine& machine, Findings& findings) {
       for (const auto& [where, value] : values) finding.saw(where, name + "=" + value);
       finding.because(
           "Which one a program gets depends on how it was started, and with it which convolution "
-          "algorithm "
-          "runs.");
+          "algorithm runs.");
       finding.unset(name);
     }
     if (const std::string* value = machine.variable(name))

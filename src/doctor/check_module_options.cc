@@ -94,8 +94,7 @@ std::string restore(const Configured& configured) {
   if (configured.where == "/proc/cmdline") {
     return fmt::format(
         "remove amdgpu.{}={} from the kernel command line (GRUB_CMDLINE_LINUX in "
-        "/etc/default/grub), "
-        "then update-grub and reboot",
+        "/etc/default/grub), then update-grub and reboot",
         configured.name, configured.value);
   }
   const std::string path = configured.where.substr(0, configured.where.rfind(':'));

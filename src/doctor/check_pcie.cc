@@ -33,8 +33,7 @@ void check_link(const Machine& machine, const Gpu& gpu, Findings& findings) {
         .because("Copies between host and GPU take that much longer.")
         .advise(
             "use the slot wired to the CPU, reseat the card, look for a shared M.2 slot in the "
-            "board's "
-            "manual");
+            "board's manual");
     return;
   }
   if (std::atof(speed->c_str()) < std::atof(most->c_str())) {
@@ -90,8 +89,7 @@ void check_bar(const Machine& machine, const Gpu& gpu, Findings& findings) {
         .saw(gpu.pci_folder + "/mem_info_vis_vram_total", std::to_string(*visible))
         .because(
             "Without a resizable BAR the CPU cannot write to all of VRAM, and GPUs cannot copy to "
-            "each other "
-            "directly.")
+            "each other directly.")
         .advise("switch on Resizable BAR and Above 4G Decoding in the firmware setup");
     return;
   }
@@ -113,9 +111,7 @@ void check_pcie(const Machine& machine, Findings& findings) {
              machine.root.line("/sys/bus/pci/devices/" + address + "/device").value_or("?"))
         .because(
             "The driver leaves out GPUs whose slot does not route PCIe atomics, chips it does not "
-            "know, and "
-            "GPUs "
-            "bound to another driver.")
+            "know, and GPUs bound to another driver.")
         .as_root("dmesg | grep -i kfd");
   }
   if (machine.gpus.empty()) {

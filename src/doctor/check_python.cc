@@ -52,10 +52,8 @@ void check_bundled(const Machine& machine, const std::string& torch, const std::
   }
   finding.because(
       fmt::format("It uses HIP {} from the wheel, not the system's. Tools that look for the "
-                  "system's libamdhip64 see "
-                  "nothing, "
-                  "and a shim found through RTLD_NEXT gets no function, because the wheel's copy "
-                  "is loaded privately.",
+                  "system's libamdhip64 see nothing, and a shim found through RTLD_NEXT gets no "
+                  "function, because the wheel's copy is loaded privately.",
                   hip_version.empty() ? "of its own" : hip_version));
   if (const std::string* path = machine.variable("LD_LIBRARY_PATH")) {
     for (const std::string& folder : util::split(*path, ':')) {
@@ -73,9 +71,7 @@ void check_bundled(const Machine& machine, const std::string& torch, const std::
             .saw("environment", "LD_LIBRARY_PATH=" + *path)
             .because(
                 "LD_LIBRARY_PATH wins over the wheel's RUNPATH, so torch meets a runtime it was "
-                "not built "
-                "for: missing "
-                "symbols, or two runtimes in one process.")
+                "not built for: missing symbols, or two runtimes in one process.")
             .unset("LD_LIBRARY_PATH");
       }
     }

@@ -34,8 +34,7 @@ void report(Findings& findings, const std::string& path, const std::string& what
       .saw(path, what)
       .because(
           "It acts on every program and every user, also after the problem it was meant for is "
-          "gone, and it "
-          "hides what is really wrong.")
+          "gone, and it hides what is really wrong.")
       .as_root(undo, restore);
 }
 

@@ -51,9 +51,7 @@ void check_duplicates(const Machine& machine, Findings& findings) {
       mixed.saw(library.path, fmt::format("{}; by {}", found_text(library), said_by));
     mixed.because(
         "A process that maps two of them has two runtimes with separate state: handles of one mean "
-        "nothing "
-        "to the "
-        "other, and the kernels of a library may not fit its runtime.");
+        "nothing to the other, and the kernels of a library may not fit its runtime.");
     const std::string* rocm_path = machine.variable("ROCM_PATH");
     const std::string first =
         list.front().second.path.substr(0, list.front().second.path.rfind('/'));
@@ -163,9 +161,8 @@ void check_rocm_installs(const Machine& machine, Findings& findings) {
                fmt::format("{}; {}; found by {}", found_text(library), why, folder.said_by))
           .because(
               "Programs built for CUDA run, with device figures the layer makes up (compute "
-              "capability, "
-              "multiprocessors, "
-              "clock). Those that choose kernels or grid sizes by them choose for another GPU.")
+              "capability, multiprocessors, clock). Those that choose kernels or grid sizes by "
+              "them choose for another GPU.")
           .run("wavetap doctor    # CUDA's figures beside HIP's and the driver's")
           .advise("use the ROCm build of the program when there is one");
       return;

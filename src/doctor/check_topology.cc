@@ -81,8 +81,7 @@ void check_topology(const Machine& machine, Findings& findings) {
           .saw(gpu.properties_path, figures)
           .because(
               "Drivers before Linux 5.14 do not state it; the real target is then known to the "
-              "runtime "
-              "only.");
+              "runtime only.");
     }
     if (gpu.known == nullptr) {
       findings
@@ -111,12 +110,9 @@ void check_topology(const Machine& machine, Findings& findings) {
     lie.saw(gpu.pci_folder + "/device", fmt::format("0x{:04x}", gpu.device_id));
     lie.because(
         "The PCI id says which chip this is, and no such chip has these figures. Something between "
-        "hardware "
-        "and "
-        "runtime answers instead of the driver: a mediated device, a translation layer, a patched "
-        "driver. "
-        "Occupancy, "
-        "grid sizes and kernel choice computed from them are wrong.");
+        "hardware and runtime answers instead of the driver: a mediated device, a translation "
+        "layer, a patched driver. Occupancy, grid sizes and kernel choice computed from them are "
+        "wrong.");
     lie.advise(
         "compare with the figures of the other layers; correct a single program with wavetap run "
         "--correct-device -- CMD");

@@ -46,8 +46,8 @@ std::string correction_risk(const TrueFigures& truth, const std::string& field,
   if (name == "multiprocessors" && truth.multiprocessors != 0 && number > truth.multiprocessors) {
     return fmt::format(
         "{} multiprocessors are more than the {} {} HIP schedules by; occupancy and cooperative "
-        "launches computed from "
-        "it ask for more workgroups than fit, and a cooperative launch of them fails or never ends",
+        "launches computed from it ask for more workgroups than fit, and a cooperative launch of "
+        "them fails or never ends",
         number, truth.multiprocessors, truth.counts_wgps ? "WGPs" : "compute units");
   }
   if (name == "wave-size" && truth.wave_size != 0 && number != truth.wave_size) {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "doctor/active_probes.h"
+#include "doctor/active_trials.h"
 #include "doctor/check.h"
 #include "doctor/libraries.h"
 #include "util/file.h"
@@ -47,7 +47,7 @@ std::string machine_state(const Machine& machine, const std::string& program_ver
   return fmt::format("{:016x}", hash_of(text));
 }
 
-DeviceChoice choose_device(const Machine& machine, const std::string& probe) {
+DeviceChoice choose_device(const Machine& machine, const std::string& program) {
   DeviceChoice choice{"cpu", {}, false};
   if (machine.gpus.empty()) {
     choice.reasons.push_back(machine.root.exists("/dev/kfd") ? "the driver knows no GPU"
@@ -63,10 +63,10 @@ DeviceChoice choose_device(const Machine& machine, const std::string& probe) {
   // A bad override may still run simple kernels, so what the check says decides as well.
   if (!choice.reasons.empty()) return choice;
   for (const char* name : {"copy", "saxpy"}) {
-    const ProbeResult result = run_probe(probe, name);
+    const TrialResult result = run_trial(program, name);
     choice.reasons.push_back(
-        fmt::format("probe {}: {}: {}", name, to_string(result.outcome), result.text));
-    if (result.outcome != ProbeOutcome::kPassed) return choice;
+        fmt::format("trial {}: {}: {}", name, to_string(result.outcome), result.text));
+    if (result.outcome != TrialOutcome::kPassed) return choice;
   }
   choice.device = "cuda";
   return choice;

@@ -19,7 +19,7 @@ struct DeviceChoice {
 std::string machine_state(const Machine& machine, const std::string& program_version);
 
 // Asks the machine: GPUs, permissions, and a kernel in a child process.
-DeviceChoice choose_device(const Machine& machine, const std::string& probe);
+DeviceChoice choose_device(const Machine& machine, const std::string& program);
 
 // The kept answer for a state, in FILE; nothing when there is none. Writing is best effort.
 bool read_choice(const std::string& file, const std::string& state, DeviceChoice& choice);

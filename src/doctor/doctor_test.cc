@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "doctor/active_probes.h"
+#include "doctor/active_trials.h"
 #include "doctor/child.h"
 #include "doctor/environment.h"
 #include "doctor/fix.h"

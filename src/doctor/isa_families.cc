@@ -27,9 +27,7 @@ bool is_rdna2(amd::GfxTarget target) { return target.major == 10 && target.minor
 std::string why_unsafe(amd::GfxTarget chip, amd::GfxTarget code) {
   if (is_rdna1(chip) && is_rdna2(code)) {
     return "gfx103x code uses dot products (v_dot2, v_dot4), a wider image and ray-tracing set and "
-           "other "
-           "hazard rules "
-           "that gfx101x chips do not have";
+           "other hazard rules that gfx101x chips do not have";
   }
   if (chip.major != code.major)
     return fmt::format("gfx{} and gfx{} are different instruction encodings", chip.major,

@@ -92,8 +92,7 @@ void judge_libraries(const Root& root, const std::string& process,
             "other.")
         .advise(
             "make one of them go: LD_LIBRARY_PATH, a wheel's own lib folder and RUNPATH are the "
-            "usual "
-            "sources");
+            "usual sources");
   }
   for (const FoundLibrary& library : libraries) {
     std::string why;

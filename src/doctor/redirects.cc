@@ -155,8 +155,7 @@ void judge_redirects(const std::string& process, const std::vector<Redirect>& re
         .saw("calls", counts)
         .because(
             "The CUDA library forwards to HIP. Device figures and functions without a counterpart "
-            "are its "
-            "own.")
+            "are its own.")
         .advise("use the ROCm build of the program when there is one");
   }
   if (translated && cuda.launches > below_cuda.launches) {
@@ -176,8 +175,7 @@ void judge_redirects(const std::string& process, const std::vector<Redirect>& re
         .saw("calls", counts)
         .because(
             "It asks for devices or moves data, and computes on the CPU: a fallback, if kernels "
-            "were "
-            "expected.");
+            "were expected.");
   }
   if (!translated)
     findings.ok("redirects", "every function is answered by the library of its name")

@@ -57,7 +57,7 @@ const std::vector<CheckGroup>& check_groups() {
       {15, "processes", "several processes", check_processes},
       {16, "residue", "leftovers of system-wide fix scripts", check_residue},
       {kTruthGroup, "truth", "what each layer says about the GPUs", nullptr},
-      {kProbeGroup, "probes", "active probes", nullptr},
+      {kTrialGroup, "trials", "trials of the GPU", nullptr},
       {kLibraryGroup, "libraries", "libraries of a process", nullptr},
   };
   return groups;

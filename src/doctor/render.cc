@@ -140,10 +140,10 @@ std::string verdict_line(const Machine& machine, const Findings& findings) {
   return fmt::format("{}: {}", util::join(counts, ", "), where);
 }
 
-std::string trials_text(const std::vector<ProbeResult>& results, const TextOptions& options) {
+std::string trials_text(const std::vector<TrialResult>& results, const TextOptions& options) {
   if (results.empty()) return "";
-  util::Table table({{"PROBE"}, {"OUTCOME"}, {"WHAT", util::Align::kLeft, true}});
-  for (const ProbeResult& result : results) {
+  util::Table table({{"TRIAL"}, {"OUTCOME"}, {"WHAT", util::Align::kLeft, true}});
+  for (const TrialResult& result : results) {
     table.add({util::escape_control(result.label()), std::string(to_string(result.outcome)),
                util::escape_control(result.text)});
   }
@@ -233,7 +233,7 @@ std::string to_text(const Report& report, const TextOptions& options) {
     const std::string table = truth_table(report.machine, *report.truth, options.columns);
     if (!table.empty()) out += "\nthe GPUs, layer by layer:\n" + table;
   }
-  out += trials_text(report.probes, options);
+  out += trials_text(report.trials, options);
   const std::string chain = redirects_text(report.redirects, options.columns, 20);
   if (!chain.empty()) out += '\n';
   out += chain;
@@ -295,8 +295,8 @@ nlohmann::ordered_json to_json(const Report& report) {
     for (const Layer* layer : {&report.truth->hsa, &report.truth->hip, &report.truth->cuda})
       root["layers"].push_back(layer_json(*layer));
   }
-  for (const ProbeResult& result : report.probes) {
-    root["probes"].push_back({{"name", result.name},
+  for (const TrialResult& result : report.trials) {
+    root["trials"].push_back({{"name", result.name},
                               {"condition", result.condition},
                               {"outcome", std::string(to_string(result.outcome))},
                               {"text", util::escape_control(result.text)}});

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "doctor/active_probes.h"
+#include "doctor/active_trials.h"
 #include "doctor/check.h"
 #include "doctor/machine.h"
 #include "doctor/redirects.h"
@@ -16,7 +16,7 @@
 namespace wavetap::doctor {
 
 // Raised when the meaning of a key changes; keys may be added without.
-inline constexpr int kJsonVersion = 1;
+inline constexpr int kJsonVersion = 2;
 
 struct TextOptions {
   size_t columns = 80;
@@ -32,7 +32,7 @@ struct Report {
   const Machine& machine;
   Findings findings;
   std::optional<Truth> truth;
-  std::vector<ProbeResult> probes;
+  std::vector<TrialResult> trials;
   std::vector<Redirect> redirects;
 };
 

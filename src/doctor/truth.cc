@@ -13,11 +13,11 @@
 namespace wavetap::doctor {
 namespace {
 
-Layer ask(const std::string& probe, const std::string& layer, const char* title) {
+Layer ask(const std::string& program, const std::string& layer, const char* title) {
   Layer result;
   result.name = title;
   ChildOptions options;
-  options.arguments = {probe, "truth", layer};
+  options.arguments = {program, "truth", layer};
   const Result<ChildResult> child = run_child(options);
   if (!child.ok()) {
     result.error = child.error().message;
@@ -107,16 +107,12 @@ void judge_hip(const Machine& machine, const Gpu& gpu, const Truth& truth, const
         .saw(gpu.properties_path, fmt::format("{} CUs", units))
         .because(
             "From gfx10 on, two compute units form a work-group processor (WGP), a workgroup may "
-            "span both, "
-            "and HIP counts "
-            "WGPs. Doubling the number in programs makes occupancy and cooperative launches ask "
-            "for more "
-            "than fits.")
+            "span both, and HIP counts WGPs. Doubling the number in programs makes occupancy and "
+            "cooperative launches ask for more than fits.")
         .set("GPU_ENABLE_WGP_MODE", "0")
         .advise(
             "the variable makes HIP count, and use, compute units; needed only where a program "
-            "insists on "
-            "them");
+            "insists on them");
   } else if (hip.multiprocessors != units) {
     findings
         .error("truth.hip",
@@ -172,9 +168,7 @@ void judge_cuda(const Gpu& gpu, const Truth& truth, const LayerFigures& cuda,
   for (const auto& [figure, text] : wrong) layer.saw(truth.cuda.library + " " + figure, text);
   layer.because(
       "The layer (ZLUDA and its kind) makes these up for programs that expect an NVIDIA GPU. Grid "
-      "sizes, "
-      "tile sizes and kernels "
-      "chosen by them fit a GPU that is not there.");
+      "sizes, tile sizes and kernels chosen by them fit a GPU that is not there.");
   layer.run("wavetap run --correct-device -- CMD    # the true figures, for one program");
 }
 
@@ -182,8 +176,8 @@ std::string or_dash(uint64_t value) { return value == 0 ? "-" : std::to_string(v
 
 }  // namespace
 
-Truth ask_layers(const std::string& probe) {
-  return {ask(probe, "hsa", "HSA"), ask(probe, "hip", "HIP"), ask(probe, "cuda", "CUDA")};
+Truth ask_layers(const std::string& program) {
+  return {ask(program, "hsa", "HSA"), ask(program, "hip", "HIP"), ask(program, "cuda", "CUDA")};
 }
 
 void judge_truth(const Machine& machine, const Truth& truth, Findings& findings) {

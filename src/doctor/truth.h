@@ -37,8 +37,8 @@ struct Truth {
   Layer hsa, hip, cuda;
 };
 
-// `probe` is the path of wavetap-probe.
-Truth ask_layers(const std::string& probe);
+// `program` is the path of wavetap-trial.
+Truth ask_layers(const std::string& program);
 
 // Flags the layer that lies, explains the counts that differ and do not.
 void judge_truth(const Machine& machine, const Truth& truth, Findings& findings);

@@ -1,4 +1,4 @@
-// The preloaded library in a program of its own: each case of preload_probe_main.cc under
+// The preloaded library in a program of its own: each case of preload_cases_main.cc under
 // LD_PRELOAD.
 #include <fcntl.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ constexpr char kPreload[] = WT_SANITIZER_RUNTIME ":" WT_BUILD_DIR "/lib/libwavet
 #else
 constexpr const char* kPreload = kLibrary;
 #endif
-constexpr char kProbe[] = WT_BUILD_DIR "/bin/preload_probe";
+constexpr char kCases[] = WT_BUILD_DIR "/bin/preload_cases";
 
 struct Outcome {
   int exit_code = -1;
@@ -35,7 +35,7 @@ struct Outcome {
 };
 
 // `run_dir` null: the variable is not set.
-Outcome probe(const char* what, const char* run_dir) {
+Outcome run_case(const char* what, const char* run_dir) {
   int pipe_fds[2];
   EXPECT_EQ(::pipe(pipe_fds), 0);
   const pid_t child = ::fork();
@@ -48,7 +48,7 @@ Outcome probe(const char* what, const char* run_dir) {
     if (run_dir != nullptr) ::setenv(kRunDirVariable, run_dir, 1);
     else ::unsetenv(kRunDirVariable);
     ::alarm(60);
-    ::execl(kProbe, kProbe, what, nullptr);
+    ::execl(kCases, kCases, what, nullptr);
     ::_exit(127);
   }
   ::close(pipe_fds[1]);
@@ -69,7 +69,7 @@ TEST_P(PreloadTest, BehavesLikeADevice) {
   const ScratchDirectory scratch;
   const std::string dir = scratch.path() + "/run";
   ASSERT_TRUE(write_run_dir(dir, config_of({"rx6800xt", "mi210"})).ok());
-  const Outcome outcome = probe(GetParam(), dir.c_str());
+  const Outcome outcome = run_case(GetParam(), dir.c_str());
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.output, IsEmpty());
 }
@@ -129,14 +129,14 @@ TEST(Preload, NeedsOnlyTheCLibrary) {
 }
 
 TEST(Preload, IsInertWithoutARunDirectory) {
-  const Outcome outcome = probe("inert", nullptr);
+  const Outcome outcome = run_case("inert", nullptr);
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.output, IsEmpty());
 }
 
 TEST(Preload, IsInertAndSaysSoOnceWithABrokenOne) {
   const ScratchDirectory scratch;
-  const Outcome outcome = probe("inert", scratch.path().c_str());
+  const Outcome outcome = run_case("inert", scratch.path().c_str());
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.output, HasSubstr("not a run directory"));
   EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;

@@ -34,22 +34,22 @@ def finding(document, identifier):
 
 
 def outcomes(document):
-    return {p["name"] + (f" ({p['condition']})" if p["condition"] else ""): p["outcome"] for p in document.get("probes", [])}
+    return {p["name"] + (f" ({p['condition']})" if p["condition"] else ""): p["outcome"] for p in document.get("trials", [])}
 
 
 def expect(condition, what, document):
     if not condition:
         short = [(f["verdict"], f["id"], f["summary"]) for f in document["findings"] if f["verdict"] in ("error", "warning")]
-        sys.exit(f"{what}\n" + "\n".join(map(str, short)) + "\n" + "\n".join(map(str, document.get("probes", []))))
+        sys.exit(f"{what}\n" + "\n".join(map(str, short)) + "\n" + "\n".join(map(str, document.get("trials", []))))
 
 
 def sound(arguments):
-    """A sound GPU: every probe passes, and nothing about the GPU is a problem."""
+    """A sound GPU: every trial passes, and nothing about the GPU is a problem."""
     for model in ("rx6800xt", "mi210"):
-        document = doctor(arguments, model, "--probe")
+        document = doctor(arguments, model, "--try")
         expect(not problems(document), f"{model}: errors on a sound GPU", document)
         bad = {name: outcome for name, outcome in outcomes(document).items() if outcome != "passed"}
-        expect(not bad and len(outcomes(document)) >= 12, f"{model}: probes {bad}", document)
+        expect(not bad and len(outcomes(document)) >= 12, f"{model}: trials {bad}", document)
     wgp = finding(doctor(arguments, "rx6800xt"), "truth.wgp")
     expect(wgp is None or "36" in wgp["summary"] and "72" in wgp["summary"], "the WGP count is explained", document)
 
@@ -101,12 +101,12 @@ def visible(arguments):
 
 def override(arguments):
     """gfx1030 code on gfx1010: simple kernels pass, convolutions die, and do not without the override."""
-    document = doctor(arguments, "rx5600xt-override", "--probe")
+    document = doctor(arguments, "rx5600xt-override", "--try")
     expect("override.unsafe" in problems(document), "the override was not called unsafe", document)
-    expect("probes.override" in problems(document), "the probes were not explained by the override", document)
+    expect("trials.override" in problems(document), "the trials were not explained by the override", document)
     results = outcomes(document)
     expect(results["saxpy"] == "passed" and results["conv"] == "died" and results["conv (without the override)"] == "passed", f"{results}", document)
-    expect("illegal instruction" in " ".join(p["text"] for p in document["probes"]), "the death was not decoded", document)
+    expect("illegal instruction" in " ".join(p["text"] for p in document["trials"]), "the death was not decoded", document)
 
 
 def ecc(arguments):
@@ -116,17 +116,17 @@ def ecc(arguments):
 
 
 def hang(arguments):
-    document = doctor(arguments, "hang", "--probe")
-    expect("probes.hang" in problems(document), "the hang was not found", document)
+    document = doctor(arguments, "hang", "--try")
+    expect("trials.hang" in problems(document), "the hang was not found", document)
     expect(outcomes(document)["copy-engine"] == "passed" and outcomes(document)["saxpy"] == "hung", f"{outcomes(document)}", document)
 
 
 def sdma(arguments):
-    document = doctor(arguments, "sdma-broken", "--probe")
-    expect("probes.sdma-broken" in problems(document), "the copy engine was not suspected", document)
-    remedy = finding(document, "probes.sdma-broken")["remedies"][0]
+    document = doctor(arguments, "sdma-broken", "--try")
+    expect("trials.sdma-broken" in problems(document), "the copy engine was not suspected", document)
+    remedy = finding(document, "trials.sdma-broken")["remedies"][0]
     expect(remedy == {"kind": "set", "text": "HSA_ENABLE_SDMA=0"}, f"{remedy}", document)
-    expect(not problems(document) - {"probes.sdma-broken"}, "more was blamed than is broken", document)
+    expect(not problems(document) - {"trials.sdma-broken"}, "more was blamed than is broken", document)
 
 
 def redirects(arguments):

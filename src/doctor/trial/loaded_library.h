@@ -1,4 +1,4 @@
-// The runtimes as this process finds them: libraries opened by name, functions by symbol. The probe
+// The runtimes as this process finds them: libraries opened by name, functions by symbol. The trial
 // links none of them, so that it starts everywhere and says what is missing.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace wavetap::doctor::probe {
+namespace wavetap::doctor::trial {
 
 class Library {
  public:
@@ -51,4 +51,4 @@ std::string hsa_figures(std::vector<Figures>& figures);
 std::string hip_figures(std::vector<Figures>& figures);
 std::string cuda_figures(std::vector<Figures>& figures);
 
-}  // namespace wavetap::doctor::probe
+}  // namespace wavetap::doctor::trial

@@ -1,8 +1,8 @@
-// wavetap-probe: the part of the doctor that touches the GPU, in a process of its own so that a
+// wavetap-trial: the part of the doctor that touches the GPU, in a process of its own so that a
 // crash or a hang is an observation. Started by wavetap, one task per process:
 //
-//   wavetap-probe truth hsa|hip|cuda   what the devices say of themselves through one layer
-//   wavetap-probe run NAME             one active probe
+//   wavetap-trial truth hsa|hip|cuda   what the devices say of themselves through one layer
+//   wavetap-trial run NAME             one trial
 //
 // One line of JSON goes to standard output; what the runtimes print goes to standard error.
 #include <fmt/format.h>
@@ -12,10 +12,10 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "doctor/probe/probes.h"
-#include "doctor/probe/runtime.h"
+#include "doctor/trial/loaded_library.h"
+#include "doctor/trial/trials.h"
 
-namespace wavetap::doctor::probe {
+namespace wavetap::doctor::trial {
 namespace {
 
 using nlohmann::ordered_json;
@@ -58,33 +58,33 @@ int tell_truth(FILE* output, const std::string& layer) {
   return 0;
 }
 
-int run_probe(FILE* output, const std::string& name) {
-  for (const Probe& probe : probes()) {
-    if (name != probe.name) continue;
-    const Verdict verdict = probe.run();
+int run_trial(FILE* output, const std::string& name) {
+  for (const Trial& trial : trials()) {
+    if (name != trial.name) continue;
+    const Verdict verdict = trial.run();
     const char* outcome = verdict.outcome == Outcome::kPassed   ? "passed"
                           : verdict.outcome == Outcome::kFailed ? "failed"
                                                                 : "skipped";
-    say(output, {{"probe", name}, {"outcome", outcome}, {"text", verdict.text}});
+    say(output, {{"trial", name}, {"outcome", outcome}, {"text", verdict.text}});
     return 0;
   }
   return 64;
 }
 
 }  // namespace
-}  // namespace wavetap::doctor::probe
+}  // namespace wavetap::doctor::trial
 
 int main(int argc, char** argv) {
-  using namespace wavetap::doctor::probe;
+  using namespace wavetap::doctor::trial;
   if (argc != 3) {
     fmt::print(
         stderr,
-        "wavetap-probe: error: command line: not for direct use; see wavetap doctor --help\n");
+        "wavetap-trial: error: command line: not for direct use; see wavetap doctor --help\n");
     return 64;
   }
   FILE* output = claim_output();
   const int status = std::strcmp(argv[1], "truth") == 0 ? tell_truth(output, argv[2])
-                     : std::strcmp(argv[1], "run") == 0 ? run_probe(output, argv[2])
+                     : std::strcmp(argv[1], "run") == 0 ? run_trial(output, argv[2])
                                                         : 64;
   std::fflush(nullptr);
   // The runtimes' destructors are not what is being tested.

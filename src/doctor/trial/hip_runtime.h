@@ -1,4 +1,4 @@
-// The few HIP calls the probes make. Signatures are the same from HIP 5 to 7, but for
+// The few HIP calls the trials make. Signatures are the same from HIP 5 to 7, but for
 // hipDeviceProp_t, whose two layouts are read by offset.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace wavetap::doctor::probe {
+namespace wavetap::doctor::trial {
 
 inline constexpr int kHostToDevice = 1;
 inline constexpr int kDeviceToHost = 2;
@@ -42,4 +42,4 @@ std::string hip_text(int error);
 // "gfx1030" of a device, features removed; empty on failure.
 std::string hip_arch(int device);
 
-}  // namespace wavetap::doctor::probe
+}  // namespace wavetap::doctor::trial

@@ -5,9 +5,9 @@
 #include <cctype>
 #include <cstddef>
 
-#include "doctor/probe/runtime.h"
+#include "doctor/trial/loaded_library.h"
 
-namespace wavetap::doctor::probe {
+namespace wavetap::doctor::trial {
 namespace {
 
 // CUdevice_attribute
@@ -60,4 +60,4 @@ std::string cuda_figures(std::vector<Figures>& figures) {
   return "";
 }
 
-}  // namespace wavetap::doctor::probe
+}  // namespace wavetap::doctor::trial

@@ -1,5 +1,5 @@
 // A program for preload_test.cc: does what programs do to files and descriptors, under the
-// preloaded library, and says what came out differently from what it should. `preload_probe CASE`;
+// preloaded library, and says what came out differently from what it should. `preload_cases CASE`;
 // exit 0: as expected.
 #include <dirent.h>
 #include <errno.h>
@@ -320,7 +320,7 @@ int main(int argc, char** argv) {
   } else if (what == "use-at-exit") {
     atexit(use_at_exit);
   } else {
-    fprintf(stderr, "usage: preload_probe CASE\n");
+    fprintf(stderr, "usage: preload_cases CASE\n");
     return 2;
   }
   return g_failures == 0 ? 0 : 1;

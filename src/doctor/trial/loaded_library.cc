@@ -1,9 +1,9 @@
-#include "doctor/probe/runtime.h"
+#include "doctor/trial/loaded_library.h"
 
 #include <dlfcn.h>
 #include <link.h>
 
-namespace wavetap::doctor::probe {
+namespace wavetap::doctor::trial {
 
 Library::Library(const std::vector<const char*>& names) {
   for (const char* name : names) {
@@ -41,4 +41,4 @@ const Library& cuda_library() {
   return library;
 }
 
-}  // namespace wavetap::doctor::probe
+}  // namespace wavetap::doctor::trial

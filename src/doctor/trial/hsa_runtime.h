@@ -1,4 +1,4 @@
-// The few HSA calls the probes make, declared from the HSA runtime specification: handles are
+// The few HSA calls the trials make, declared from the HSA runtime specification: handles are
 // 64-bit, results and attributes (amd/hsa_info.h) 32-bit.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #include "amd/hsa_info.h"
 
-namespace wavetap::doctor::probe {
+namespace wavetap::doctor::trial {
 
 struct HsaHandle {
   uint64_t handle;
@@ -41,4 +41,4 @@ struct HsaApi {
 const HsaApi& hsa_api();
 const char* hsa_text(HsaStatus status);
 
-}  // namespace wavetap::doctor::probe
+}  // namespace wavetap::doctor::trial

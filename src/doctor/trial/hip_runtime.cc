@@ -1,4 +1,4 @@
-#include "doctor/probe/hip.h"
+#include "doctor/trial/hip_runtime.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "amd/hip_properties.h"
-#include "doctor/probe/runtime.h"
+#include "doctor/trial/loaded_library.h"
 
-namespace wavetap::doctor::probe {
+namespace wavetap::doctor::trial {
 namespace {
 
 template <class T>
@@ -105,4 +105,4 @@ std::string hip_figures(std::vector<Figures>& figures) {
   return "";
 }
 
-}  // namespace wavetap::doctor::probe
+}  // namespace wavetap::doctor::trial

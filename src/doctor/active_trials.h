@@ -1,4 +1,4 @@
-// The active probes: each in a child with a deadline, their deaths decoded, the pattern of what
+// The trials of the GPU: each in a child with a deadline, their deaths decoded, the pattern of what
 // failed diagnosed.
 #pragma once
 
@@ -11,13 +11,13 @@
 
 namespace wavetap::doctor {
 
-enum class ProbeOutcome : unsigned char { kPassed, kWrong, kDied, kHung, kSkipped };
-std::string_view to_string(ProbeOutcome outcome);
+enum class TrialOutcome : unsigned char { kPassed, kWrong, kDied, kHung, kSkipped };
+std::string_view to_string(TrialOutcome outcome);
 
-struct ProbeResult {
+struct TrialResult {
   std::string name;       // "copy"
   std::string condition;  // "HSA_ENABLE_SDMA=0", "without the override", or ""
-  ProbeOutcome outcome = ProbeOutcome::kSkipped;
+  TrialOutcome outcome = TrialOutcome::kSkipped;
   std::string text;  // what was found, or how it died
   std::string label() const { return condition.empty() ? name : name + " (" + condition + ")"; }
 };
@@ -26,13 +26,13 @@ struct ProbeResult {
 // instruction (…)".
 std::string decode_death(const ChildResult& child);
 
-// One of them.
-ProbeResult run_probe(const std::string& probe, const std::string& name);
+// One of them. `program` is the path of wavetap-trial.
+TrialResult run_trial(const std::string& program, const std::string& name);
 // Runs them all; after a hang the ones that would hang as well are skipped.
-std::vector<ProbeResult> run_probes(const Machine& machine, const std::string& probe);
+std::vector<TrialResult> run_trials(const Machine& machine, const std::string& program);
 
 // What the results mean together.
-void judge_probes(const Machine& machine, const std::vector<ProbeResult>& results,
+void judge_trials(const Machine& machine, const std::vector<TrialResult>& results,
                   Findings& findings);
 
 }  // namespace wavetap::doctor

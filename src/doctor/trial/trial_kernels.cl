@@ -1,4 +1,4 @@
-// The device code of the active probes: one short kernel per capability, each with a result the host can compute.
+// The device code of the trials: one short kernel per capability, each with a result the host can compute.
 // OpenCL C without any library, so that clang alone builds it for every target.
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef unsigned int u32;

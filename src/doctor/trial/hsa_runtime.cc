@@ -1,10 +1,10 @@
-#include "doctor/probe/hsa.h"
+#include "doctor/trial/hsa_runtime.h"
 
 #include <fmt/format.h>
 
-#include "doctor/probe/runtime.h"
+#include "doctor/trial/loaded_library.h"
 
-namespace wavetap::doctor::probe {
+namespace wavetap::doctor::trial {
 namespace {
 
 HsaStatus note_pool(HsaHandle pool, void* data) {
@@ -98,4 +98,4 @@ std::string hsa_figures(std::vector<Figures>& figures) {
   return "";
 }
 
-}  // namespace wavetap::doctor::probe
+}  // namespace wavetap::doctor::trial

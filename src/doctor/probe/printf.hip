@@ -1,4 +1,0 @@
-// The printf probe: needs HIP's own device library, hence a file of its own.
-#include <hip/hip_runtime.h>
-
-extern "C" __global__ void say() { printf("wavetap-probe: a kernel says hello\n"); }
