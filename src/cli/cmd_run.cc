@@ -29,6 +29,7 @@
 #include "util/subprocess.h"
 #include "util/text.h"
 #include "vgpu/config.h"
+#include "vgpu/run_directory.h"
 
 namespace wavetap::cli {
 namespace {

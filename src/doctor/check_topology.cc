@@ -53,69 +53,76 @@ std::string firmware(const Gpu& gpu) {
                      gpu.property("sdma_fw_version"));
 }
 
+std::string figures_of(const Gpu& gpu) {
+  std::string figures = fmt::format("{} CUs", gpu.compute_units());
+  if (gpu.is_wgp_machine()) figures += fmt::format(" in {} WGPs", gpu.compute_units() / 2);
+  figures += fmt::format(", wave{}, {} MHz, {} KiB LDS, {}", gpu.property("wave_front_size"),
+                         gpu.property("max_engine_clk_fcompute"), gpu.property("lds_size_in_kb"),
+                         util::human_bytes(gpu.vram_bytes));
+  if (gpu.property("num_xcc") > 1) figures += fmt::format(", {} XCCs", gpu.property("num_xcc"));
+  return figures;
+}
+
+void report_lie(const Gpu& gpu, const std::vector<Difference>& wrong, Findings& findings) {
+  std::vector<std::string> words;
+  for (const Difference& difference : wrong) words.push_back(difference.figure);
+  Finding& lie = findings.error(
+      "topology.figures", fmt::format("node {}: the driver layer misreports {} of {}", gpu.node,
+                                      util::join(words, ", "), gpu.known->marketing_name));
+  for (const Difference& difference : wrong) {
+    lie.saw(fmt::format("{} {}", gpu.properties_path, difference.figure),
+            fmt::format("{}, published {}", difference.driver, difference.published));
+  }
+  lie.saw(gpu.pci_folder + "/device", fmt::format("0x{:04x}", gpu.device_id));
+  lie.because(
+      "The PCI id says which chip this is, and no such chip has these figures. Something between "
+      "hardware and runtime answers instead of the driver: a mediated device, a translation layer, "
+      "a patched driver. Occupancy, grid sizes and kernel choice computed from them are wrong.");
+  lie.advise(
+      "compare with the figures of the other layers; correct a single program with wavetap run "
+      "--correct-device -- CMD");
+}
+
+void check_gpu(const Gpu& gpu, Findings& findings) {
+  if (!gpu.target) {
+    findings.unknown("topology.target", fmt::format("node {} has no gfx_target_version", gpu.node))
+        .saw(gpu.properties_path, figures_of(gpu))
+        .because(
+            "Drivers before Linux 5.14 do not state it; the real target is then known to the "
+            "runtime only.");
+  }
+  if (gpu.known == nullptr) {
+    findings
+        .note("topology.unlisted",
+              fmt::format("node {}: {} is not in the device database", gpu.node, gpu.title()))
+        .saw(gpu.properties_path, figures_of(gpu))
+        .because("Its figures cannot be compared with published ones.");
+    return;
+  }
+  const std::vector<Difference> wrong = differences(gpu);
+  if (!wrong.empty()) {
+    report_lie(gpu, wrong, findings);
+    return;
+  }
+  findings
+      .ok("topology.figures",
+          fmt::format("node {}: {}: {}", gpu.node, gpu.title(), figures_of(gpu)))
+      .saw(gpu.properties_path, "agrees with the database" + firmware(gpu));
+}
+
 }  // namespace
 
 void check_topology(const Machine& machine, Findings& findings) {
   const std::string nodes = "/sys/class/kfd/kfd/topology/nodes";
-  if (machine.gpus.empty()) {
-    if (machine.root.exists("/dev/kfd")) {
-      findings.error("topology.gpus", "the driver knows no GPU")
-          .saw(nodes, util::count_of(machine.root.list(nodes).size(), "node") + ", none with SIMDs")
-          .because("HIP will report no device.")
-          .as_root("dmesg | grep -i -e amdgpu -e kfd");
-    } else {
-      findings.unknown("topology.gpus", "no topology to read").saw(nodes, "not there");
-    }
-    return;
-  }
-  for (const Gpu& gpu : machine.gpus) {
-    std::string figures = fmt::format("{} CUs", gpu.compute_units());
-    if (gpu.is_wgp_machine()) figures += fmt::format(" in {} WGPs", gpu.compute_units() / 2);
-    figures += fmt::format(", wave{}, {} MHz, {} KiB LDS, {}", gpu.property("wave_front_size"),
-                           gpu.property("max_engine_clk_fcompute"), gpu.property("lds_size_in_kb"),
-                           util::human_bytes(gpu.vram_bytes));
-    if (gpu.property("num_xcc") > 1) figures += fmt::format(", {} XCCs", gpu.property("num_xcc"));
-    if (!gpu.target) {
-      findings
-          .unknown("topology.target", fmt::format("node {} has no gfx_target_version", gpu.node))
-          .saw(gpu.properties_path, figures)
-          .because(
-              "Drivers before Linux 5.14 do not state it; the real target is then known to the "
-              "runtime only.");
-    }
-    if (gpu.known == nullptr) {
-      findings
-          .note("topology.unlisted",
-                fmt::format("node {}: {} is not in the device database", gpu.node, gpu.title()))
-          .saw(gpu.properties_path, figures)
-          .because("Its figures cannot be compared with published ones.");
-      continue;
-    }
-    const std::vector<Difference> wrong = differences(gpu);
-    if (wrong.empty()) {
-      findings
-          .ok("topology.figures", fmt::format("node {}: {}: {}", gpu.node, gpu.title(), figures))
-          .saw(gpu.properties_path, "agrees with the database" + firmware(gpu));
-      continue;
-    }
-    std::vector<std::string> words;
-    for (const Difference& difference : wrong) words.push_back(difference.figure);
-    Finding& lie = findings.error(
-        "topology.figures", fmt::format("node {}: the driver layer misreports {} of {}", gpu.node,
-                                        util::join(words, ", "), gpu.known->marketing_name));
-    for (const Difference& difference : wrong) {
-      lie.saw(fmt::format("{} {}", gpu.properties_path, difference.figure),
-              fmt::format("{}, published {}", difference.driver, difference.published));
-    }
-    lie.saw(gpu.pci_folder + "/device", fmt::format("0x{:04x}", gpu.device_id));
-    lie.because(
-        "The PCI id says which chip this is, and no such chip has these figures. Something between "
-        "hardware and runtime answers instead of the driver: a mediated device, a translation "
-        "layer, a patched driver. Occupancy, grid sizes and kernel choice computed from them are "
-        "wrong.");
-    lie.advise(
-        "compare with the figures of the other layers; correct a single program with wavetap run "
-        "--correct-device -- CMD");
+  for (const Gpu& gpu : machine.gpus) check_gpu(gpu, findings);
+  if (!machine.gpus.empty()) return;
+  if (machine.root.exists("/dev/kfd")) {
+    findings.error("topology.gpus", "the driver knows no GPU")
+        .saw(nodes, util::count_of(machine.root.list(nodes).size(), "node") + ", none with SIMDs")
+        .because("HIP will report no device.")
+        .as_root("dmesg | grep -i -e amdgpu -e kfd");
+  } else {
+    findings.unknown("topology.gpus", "no topology to read").saw(nodes, "not there");
   }
 }
 

@@ -174,7 +174,9 @@ bool Identity::has_group(uint32_t gid) const {
 }
 
 Machine read_machine(Root root, std::vector<model::Model> known_devices) {
-  Machine machine{std::move(root), std::move(known_devices), {}, {}, {}, {}, {}, false, ""};
+  Machine machine;
+  machine.root = std::move(root);
+  machine.known_devices = std::move(known_devices);
   machine.gpus = read_gpus(machine.root, machine.known_devices);
   machine.amd_display_devices = read_display_devices(machine.root);
   machine.environment = read_environment(machine.root);

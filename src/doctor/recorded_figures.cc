@@ -70,9 +70,11 @@ Recorded recorded_by(int64_t pid, const std::vector<RecordedFigure>& figures,
                      const std::vector<model::Model>& known) {
   Recorded out;
   out.machine.environment.known = true;
-  out.truth.hsa = {"HSA", "HSA", "", {}};
-  out.truth.hip = {"HIP", "HIP", "", {}};
-  out.truth.cuda = {"CUDA", "CUDA", "", {}};
+  for (const auto& [layer, name] :
+       {std::pair{&out.truth.hsa, "HSA"}, {&out.truth.hip, "HIP"}, {&out.truth.cuda, "CUDA"}}) {
+    layer->name = name;
+    layer->library = name;
+  }
   std::map<int64_t, std::map<std::string, Fields>> gpus;  // by layer
   for (const RecordedFigure& figure : figures) {
     if (figure.pid != pid) continue;

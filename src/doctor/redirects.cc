@@ -26,7 +26,7 @@ std::string text_of(const char* text, size_t size) {
 }
 
 // Functions that put a kernel on the GPU.
-bool launches(const std::string& function) {
+bool is_launch(const std::string& function) {
   return function.find("LaunchKernel") != std::string::npos ||
          function.find("LaunchCooperative") != std::string::npos ||
          function.find("GraphLaunch") != std::string::npos ||
@@ -35,6 +35,69 @@ bool launches(const std::string& function) {
 
 std::string launch_count(uint64_t count, const char* kind = "") {
   return fmt::format("{} {}launch{}", count, kind, count == 1 ? "" : "es");
+}
+
+// What went through one layer.
+struct Level {
+  uint64_t calls = 0;
+  uint64_t launches = 0;
+  std::string library;
+
+  void add(const Redirect& redirect) {
+    calls += redirect.calls;
+    if (is_launch(redirect.function)) launches += redirect.calls;
+    if (redirect.calls != 0 || library.empty()) library = redirect.to;
+  }
+  std::string text(const char* name) const {
+    return fmt::format("{} {} calls ({})", calls, name, launch_count(launches));
+  }
+};
+
+struct Levels {
+  Level cuda, hip;
+  Level below_cuda;  // HIP calls made by the CUDA library
+  uint64_t hsa_calls = 0;
+
+  std::string text() const {
+    return fmt::format("{}, {}, {} HSA calls", cuda.text("CUDA"), hip.text("HIP"), hsa_calls);
+  }
+};
+
+Levels count_levels(const std::vector<Redirect>& redirects) {
+  Levels levels;
+  for (const Redirect& redirect : redirects) {
+    if (redirect.layer == "HSA") levels.hsa_calls += redirect.calls;
+    else (redirect.layer == "CUDA" ? levels.cuda : levels.hip).add(redirect);
+  }
+  for (const Redirect& redirect : redirects) {
+    const std::string& cuda = levels.cuda.library;
+    if (redirect.layer == "HIP" && !cuda.empty() && redirect.from == cuda)
+      levels.below_cuda.add(redirect);
+  }
+  return levels;
+}
+
+void judge_translation(const std::string& process, const Levels& levels, Findings& findings) {
+  const auto& [cuda, hip, below_cuda, hsa_calls] = levels;
+  findings.warning("redirects.translated", fmt::format("{} calls CUDA and gets HIP", process))
+      .saw("chain", fmt::format("{} -> {} -> {}{}", process, base_name(cuda.library),
+                                base_name(below_cuda.library), hsa_calls != 0 ? " -> HSA" : ""))
+      .saw("calls", levels.text())
+      .because(
+          "The CUDA library forwards to HIP. Device figures and functions without a counterpart "
+          "are its own.")
+      .advise("use the ROCm build of the program when there is one");
+  if (cuda.launches <= below_cuda.launches) return;
+  findings
+      .warning("redirects.cpu-fallback",
+               fmt::format("{} of {} did not reach HIP", cuda.launches - below_cuda.launches,
+                           launch_count(cuda.launches, "CUDA ")))
+      .saw(cuda.library, launch_count(cuda.launches))
+      .saw(below_cuda.library,
+           fmt::format("{} from {}", launch_count(below_cuda.launches), base_name(cuda.library)))
+      .because("The layer carried them out on the CPU, or not at all.")
+      .advise(
+          "look for functions of the list below that have CUDA calls and no HIP calls to match");
 }
 
 }  // namespace
@@ -115,62 +178,18 @@ std::string redirects_text(const std::vector<Redirect>& redirects, size_t column
 void judge_redirects(const std::string& process, const std::vector<Redirect>& redirects,
                      Findings& findings) {
   findings.enter_group(kLibraryGroup);
-  struct Level {
-    uint64_t calls = 0;
-    uint64_t launches = 0;
-    std::string library;
-    std::string text(const char* name) const {
-      return fmt::format("{} {} calls ({})", calls, name, launch_count(launches));
-    }
-  };
-  Level cuda, hip, below_cuda;  // the last: HIP calls made by the CUDA library
-  uint64_t hsa_calls = 0;
-  for (const Redirect& redirect : redirects) {
-    if (redirect.layer == "HSA") hsa_calls += redirect.calls;
-    if (redirect.layer == "HSA") continue;
-    Level& level = redirect.layer == "CUDA" ? cuda : hip;
-    level.calls += redirect.calls;
-    if (launches(redirect.function)) level.launches += redirect.calls;
-    if (redirect.calls != 0 || level.library.empty()) level.library = redirect.to;
-  }
-  for (const Redirect& redirect : redirects) {
-    if (redirect.layer != "HIP" || cuda.library.empty() || redirect.from != cuda.library) continue;
-    below_cuda.calls += redirect.calls;
-    if (launches(redirect.function)) below_cuda.launches += redirect.calls;
-    below_cuda.library = redirect.to;
-  }
-  const bool translated = !below_cuda.library.empty();
-  const std::string counts =
-      fmt::format("{}, {}, {} HSA calls", cuda.text("CUDA"), hip.text("HIP"), hsa_calls);
+  const Levels levels = count_levels(redirects);
+  const std::string counts = levels.text();
   if (redirects.empty()) {
     findings.note("redirects", process + " binds no CUDA, HIP or HSA function")
         .saw(process, counts)
         .because("Whatever it computed, it computed on the CPU, or it is linked statically.");
     return;
   }
-  if (translated) {
-    findings.warning("redirects.translated", fmt::format("{} calls CUDA and gets HIP", process))
-        .saw("chain", fmt::format("{} -> {} -> {}{}", process, base_name(cuda.library),
-                                  base_name(below_cuda.library), hsa_calls != 0 ? " -> HSA" : ""))
-        .saw("calls", counts)
-        .because(
-            "The CUDA library forwards to HIP. Device figures and functions without a counterpart "
-            "are its own.")
-        .advise("use the ROCm build of the program when there is one");
-  }
-  if (translated && cuda.launches > below_cuda.launches) {
-    findings
-        .warning("redirects.cpu-fallback",
-                 fmt::format("{} of {} did not reach HIP", cuda.launches - below_cuda.launches,
-                             launch_count(cuda.launches, "CUDA ")))
-        .saw(cuda.library, launch_count(cuda.launches))
-        .saw(below_cuda.library,
-             fmt::format("{} from {}", launch_count(below_cuda.launches), base_name(cuda.library)))
-        .because("The layer carried them out on the CPU, or not at all.")
-        .advise(
-            "look for functions of the list below that have CUDA calls and no HIP calls to match");
-  }
-  if (cuda.calls + hip.calls != 0 && cuda.launches + hip.launches == 0) {
+  const bool translated = !levels.below_cuda.library.empty();
+  if (translated) judge_translation(process, levels, findings);
+  if (levels.cuda.calls + levels.hip.calls != 0 &&
+      levels.cuda.launches + levels.hip.launches == 0) {
     findings.note("redirects.no-launch", process + " uses the runtime and launches no kernel")
         .saw("calls", counts)
         .because(

@@ -213,6 +213,45 @@ nlohmann::ordered_json layer_json(const Layer& layer) {
   return entry;
 }
 
+nlohmann::ordered_json gpu_json(const Machine& machine, const Gpu& gpu) {
+  using nlohmann::ordered_json;
+  ordered_json entry = {{"node", gpu.node},
+                        {"pci", gpu.pci_address},
+                        {"device_id", fmt::format("0x{:04x}", gpu.device_id)},
+                        {"target", gpu.target ? ordered_json(gpu.target_name()) : ordered_json()},
+                        {"compute_units", gpu.compute_units()},
+                        {"vram_bytes", gpu.vram_bytes}};
+  entry["model"] =
+      gpu.known != nullptr && gpu.same_board ? ordered_json(gpu.known->name) : ordered_json();
+  const std::optional<Override> override_ = override_for(machine, gpu);
+  entry["override"] = override_ ? ordered_json(override_->value) : ordered_json();
+  return entry;
+}
+
+nlohmann::ordered_json finding_json(const Finding& finding) {
+  using nlohmann::ordered_json;
+  const CheckGroup* group = find_group(finding.group);
+  ordered_json entry = {{"id", finding.id},
+                        {"group", finding.group},
+                        {"group_name", group != nullptr ? group->name : ""},
+                        {"verdict", std::string(to_string(finding.verdict))},
+                        {"summary", util::escape_control(finding.summary)}};
+  entry["evidence"] = ordered_json::array();
+  for (const Evidence& evidence : finding.evidence) {
+    entry["evidence"].push_back({{"source", util::escape_control(evidence.source)},
+                                 {"value", util::escape_control(evidence.value)}});
+  }
+  entry["why"] = util::escape_control(finding.why);
+  entry["remedies"] = ordered_json::array();
+  for (const Remedy& remedy : finding.remedies) {
+    ordered_json item = {{"kind", name_of(remedy.kind)},
+                         {"text", util::escape_control(remedy.text)}};
+    if (!remedy.undo.empty()) item["undo"] = util::escape_control(remedy.undo);
+    entry["remedies"].push_back(item);
+  }
+  return entry;
+}
+
 }  // namespace
 
 bool healthy(const Findings& findings) { return findings.clean_since(0); }
@@ -244,7 +283,6 @@ std::string to_text(const Report& report, const TextOptions& options) {
 
 nlohmann::ordered_json to_json(const Report& report) {
   using nlohmann::ordered_json;
-  const Machine& machine = report.machine;
   const Findings& findings = report.findings;
   ordered_json root = {
       {"schema", "wavetap-doctor"}, {"version", kJsonVersion}, {"healthy", healthy(findings)}};
@@ -255,42 +293,9 @@ nlohmann::ordered_json to_json(const Report& report) {
   }
   root["counts"] = counts;
   root["gpus"] = ordered_json::array();
-  for (const Gpu& gpu : machine.gpus) {
-    ordered_json entry = {{"node", gpu.node},
-                          {"pci", gpu.pci_address},
-                          {"device_id", fmt::format("0x{:04x}", gpu.device_id)},
-                          {"target", gpu.target ? ordered_json(gpu.target_name()) : ordered_json()},
-                          {"compute_units", gpu.compute_units()},
-                          {"vram_bytes", gpu.vram_bytes}};
-    entry["model"] =
-        gpu.known != nullptr && gpu.same_board ? ordered_json(gpu.known->name) : ordered_json();
-    const std::optional<Override> override_ = override_for(machine, gpu);
-    entry["override"] = override_ ? ordered_json(override_->value) : ordered_json();
-    root["gpus"].push_back(entry);
-  }
+  for (const Gpu& gpu : report.machine.gpus) root["gpus"].push_back(gpu_json(report.machine, gpu));
   root["findings"] = ordered_json::array();
-  for (const Finding& finding : findings.all()) {
-    const CheckGroup* group = find_group(finding.group);
-    ordered_json entry = {{"id", finding.id},
-                          {"group", finding.group},
-                          {"group_name", group != nullptr ? group->name : ""},
-                          {"verdict", std::string(to_string(finding.verdict))},
-                          {"summary", util::escape_control(finding.summary)}};
-    entry["evidence"] = ordered_json::array();
-    for (const Evidence& evidence : finding.evidence) {
-      entry["evidence"].push_back({{"source", util::escape_control(evidence.source)},
-                                   {"value", util::escape_control(evidence.value)}});
-    }
-    entry["why"] = util::escape_control(finding.why);
-    entry["remedies"] = ordered_json::array();
-    for (const Remedy& remedy : finding.remedies) {
-      ordered_json item = {{"kind", name_of(remedy.kind)},
-                           {"text", util::escape_control(remedy.text)}};
-      if (!remedy.undo.empty()) item["undo"] = util::escape_control(remedy.undo);
-      entry["remedies"].push_back(item);
-    }
-    root["findings"].push_back(entry);
-  }
+  for (const Finding& finding : findings.all()) root["findings"].push_back(finding_json(finding));
   if (report.truth) {
     for (const Layer* layer : {&report.truth->hsa, &report.truth->hip, &report.truth->cuda})
       root["layers"].push_back(layer_json(*layer));

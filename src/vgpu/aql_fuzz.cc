@@ -7,7 +7,7 @@
 
 #include "vgpu/aql_processor.h"
 #include "vgpu/queue_scheduler.h"
-#include "vgpu/queue_test_support.h"
+#include "vgpu/test_queues.h"
 
 namespace wavetap::vgpu {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "amd/pm4.h"
-#include "vgpu/queue_test_support.h"
+#include "vgpu/test_queues.h"
 
 namespace wavetap::vgpu {
 namespace {

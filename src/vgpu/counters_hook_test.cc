@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "vgpu/queue_test_support.h"
-#include "vgpu/vgpu_test_support.h"
+#include "vgpu/test_driver.h"
+#include "vgpu/test_queues.h"
 
 namespace wavetap::vgpu {
 namespace {

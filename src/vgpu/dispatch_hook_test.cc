@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "vgpu/queue_test_support.h"
+#include "vgpu/test_queues.h"
 
 namespace wavetap::vgpu {
 namespace {

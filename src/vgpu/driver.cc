@@ -13,6 +13,7 @@
 #include "vgpu/dispatch_hooks.h"
 #include "vgpu/guard.h"
 #include "vgpu/own_fds.h"
+#include "vgpu/run_directory.h"
 
 namespace wavetap::vgpu {
 namespace {

@@ -18,6 +18,8 @@ namespace {
 // What an unwritten slot of the event page holds.
 constexpr uint64_t kUnsignalledSlot = ~uint64_t{0};
 constexpr size_t kOtherEventLimit = 1u << 16;
+constexpr uint32_t kForever = 0xfffffffeu;  // and above: no time limit
+using WaitClock = std::chrono::steady_clock;
 
 struct Sleeper;
 struct Event;
@@ -29,6 +31,11 @@ struct WaitSlot {
   Sleeper* sleeper = nullptr;
   bool activated = false;
   bool compare_age = false;
+
+  // Both need the table's lock held. begin() takes what has happened already; end() tells the waiter
+  // what did, or gives it back when the wait did not take place.
+  void begin(Event& awaited, Sleeper& waiter, uint64_t last_event_age);
+  void end(bool complete, EventWait& wait);
 };
 
 struct Sleeper {
@@ -81,6 +88,51 @@ struct Event {
   static constexpr size_t kThreadsRemembered = 16;
   std::vector<std::pair<const char*, uint64_t>> seen;
 };
+
+void WaitSlot::begin(Event& awaited, Sleeper& waiter, uint64_t last_event_age) {
+  event = &awaited;
+  sleeper = &waiter;
+  activated = awaited.set;
+  awaited.set = awaited.set && !awaited.auto_reset;
+  if (awaited.type == EventType::kSignal && last_event_age != 0) {
+    compare_age = true;
+    if (awaited.age != last_event_age) activated = true;
+  } else if (awaited.type == EventType::kSignal && awaited.auto_reset && awaited.age != 1 &&
+             awaited.age != awaited.age_seen()) {
+    activated = true;
+  }
+  awaited.waiters.push_back(this);
+}
+
+void WaitSlot::end(bool complete, EventWait& wait) {
+  if (event == nullptr || !activated) return;
+  if (!complete) {
+    if (event->auto_reset) event->trigger();
+    return;
+  }
+  if (compare_age) {
+    wait.last_event_age = event->age;
+  } else if (event->type == EventType::kSignal && event->auto_reset) {
+    event->note_seen();
+  }
+  if (event->type == EventType::kMemory) {
+    wait.memory_fault = event->memory_fault;
+    wait.has_memory_fault = event->memory_fault.gpu_id != 0;
+  } else if (event->type == EventType::kHwException) {
+    wait.hw_exception = event->hw_exception;
+    wait.has_hw_exception = event->hw_exception.gpu_id != 0;
+  }
+}
+
+WaitResult state_of(const std::vector<WaitSlot>& slots, bool wait_for_all) {
+  size_t activated = 0;
+  for (const WaitSlot& slot : slots) {
+    if (slot.event == nullptr) return WaitResult::kFail;
+    activated += slot.activated ? 1 : 0;
+  }
+  const size_t needed = wait_for_all ? slots.size() : 1;
+  return activated >= needed ? WaitResult::kComplete : WaitResult::kTimeout;
+}
 
 bool has_slot(EventType type) {
   return type == EventType::kSignal || type == EventType::kDebugEvent;
@@ -221,14 +273,11 @@ bool EventTable::has_event_page() const {
 
 int EventTable::wait(std::span<EventWait> events, bool wait_for_all, uint32_t timeout_ms,
                      WaitResult* result) {
-  using Clock = std::chrono::steady_clock;
   State& s = *state_;
   *result = WaitResult::kFail;
   if (events.empty()) return EINVAL;
-
-  const bool forever = timeout_ms >= 0xfffffffeu;
-  const Clock::time_point deadline =
-      Clock::now() + std::chrono::milliseconds(forever ? 0 : timeout_ms);
+  const auto deadline =
+      WaitClock::now() + std::chrono::milliseconds(timeout_ms >= kForever ? 0 : timeout_ms);
   std::vector<WaitSlot> slots(events.size());
   Sleeper sleeper;
 
@@ -236,35 +285,14 @@ int EventTable::wait(std::span<EventWait> events, bool wait_for_all, uint32_t ti
   for (const EventWait& wanted : events) {
     if (s.find(wanted.id) == nullptr) return EINVAL;
   }
-  for (size_t i = 0; i < events.size(); ++i) {
-    Event& event = *s.find(events[i].id);
-    slots[i] = {.event = &event, .sleeper = &sleeper, .activated = event.set};
-    event.set = event.set && !event.auto_reset;
-    if (event.type == EventType::kSignal && events[i].last_event_age != 0) {
-      slots[i].compare_age = true;
-      if (event.age != events[i].last_event_age) slots[i].activated = true;
-    } else if (event.type == EventType::kSignal && event.auto_reset && event.age != 1 &&
-               event.age != event.age_seen()) {
-      slots[i].activated = true;
-    }
-    event.waiters.push_back(&slots[i]);
-  }
-
-  const auto state_of_wait = [&] {
-    size_t activated = 0;
-    for (const WaitSlot& slot : slots) {
-      if (slot.event == nullptr) return WaitResult::kFail;
-      activated += slot.activated ? 1 : 0;
-    }
-    const size_t needed = wait_for_all ? slots.size() : 1;
-    return activated >= needed ? WaitResult::kComplete : WaitResult::kTimeout;
-  };
+  for (size_t i = 0; i < events.size(); ++i)
+    slots[i].begin(*s.find(events[i].id), sleeper, events[i].last_event_age);
 
   bool out_of_time = timeout_ms == 0;
   for (;;) {
-    *result = state_of_wait();
+    *result = state_of(slots, wait_for_all);
     if (*result != WaitResult::kTimeout || out_of_time) break;
-    if (forever) {
+    if (timeout_ms >= kForever) {
       sleeper.wake.wait(lock);
     } else {
       out_of_time = sleeper.wake.wait_until(lock, deadline) == std::cv_status::timeout;
@@ -274,27 +302,8 @@ int EventTable::wait(std::span<EventWait> events, bool wait_for_all, uint32_t ti
   for (WaitSlot& slot : slots) {
     if (slot.event != nullptr) slot.event->remove(&slot);
   }
-  for (size_t i = 0; i < events.size(); ++i) {
-    Event* event = slots[i].event;
-    if (event == nullptr || !slots[i].activated) continue;
-    if (*result != WaitResult::kComplete) {
-      // The wait did not take place: give back what it had consumed.
-      if (event->auto_reset) event->trigger();
-      continue;
-    }
-    if (slots[i].compare_age) {
-      events[i].last_event_age = event->age;
-    } else if (event->type == EventType::kSignal && event->auto_reset) {
-      event->note_seen();
-    }
-    if (event->type == EventType::kMemory) {
-      events[i].memory_fault = event->memory_fault;
-      events[i].has_memory_fault = event->memory_fault.gpu_id != 0;
-    } else if (event->type == EventType::kHwException) {
-      events[i].hw_exception = event->hw_exception;
-      events[i].has_hw_exception = event->hw_exception.gpu_id != 0;
-    }
-  }
+  for (size_t i = 0; i < events.size(); ++i)
+    slots[i].end(*result == WaitResult::kComplete, events[i]);
   return *result == WaitResult::kFail ? EIO : 0;
 }
 

@@ -15,7 +15,7 @@
 
 #include "amd/drm_abi.h"
 #include "vgpu/own_fds.h"
-#include "vgpu/vgpu_test_support.h"
+#include "vgpu/test_driver.h"
 
 namespace wavetap::vgpu {
 namespace {

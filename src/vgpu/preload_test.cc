@@ -13,7 +13,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "vgpu/vgpu_test_support.h"
+#include "vgpu/run_directory.h"
+#include "vgpu/test_driver.h"
 
 namespace wavetap::vgpu {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "vgpu/events.h"
-#include "vgpu/queues.h"
+#include "vgpu/queue_types.h"
 
 namespace wavetap::vgpu {
 

@@ -44,17 +44,6 @@ bool is_reachable(Gpu& gpu, GpuAddr address, uint64_t size_bytes, bool write) {
 
 }  // namespace
 
-const char* queue_activity_name(QueueActivity activity) {
-  switch (activity) {
-    case QueueActivity::kIdle: return "idle";
-    case QueueActivity::kRunning: return "running";
-    case QueueActivity::kWaiting: return "waiting";
-    case QueueActivity::kSuspended: return "suspended";
-    case QueueActivity::kFaulted: return "faulted";
-  }
-  return "unknown";
-}
-
 struct QueueTable::State {
   std::mutex mutex;
   std::map<uint32_t, std::shared_ptr<Queue>> queues;

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "vgpu/queue_test_support.h"
+#include "vgpu/test_queues.h"
 
 namespace wavetap::vgpu {
 namespace {

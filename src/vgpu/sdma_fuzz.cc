@@ -8,7 +8,7 @@
 #include "vgpu/guard.h"
 #include "vgpu/queue_scheduler.h"
 #include "vgpu/queue_state.h"
-#include "vgpu/queue_test_support.h"
+#include "vgpu/test_queues.h"
 
 namespace wavetap::vgpu {
 namespace {

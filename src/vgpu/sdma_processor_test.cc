@@ -7,7 +7,7 @@
 
 #include "amd/sdma.h"
 #include "base/clock.h"
-#include "vgpu/queue_test_support.h"
+#include "vgpu/test_queues.h"
 
 namespace wavetap::vgpu {
 namespace {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "vgpu/vgpu_test_support.h"
+#include "vgpu/test_driver.h"
 
 namespace wavetap::vgpu {
 namespace {

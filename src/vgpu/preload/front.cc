@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/sys_files.h"
 #include "vgpu/own_fds.h"
+#include "vgpu/run_directory.h"
 
 namespace wavetap::vgpu::front {
 namespace {
