@@ -11,11 +11,11 @@
 #include "cli/install_tree.h"
 #include "cli/run_dir.h"
 #include "correct/redirect_log.h"
-#include "doctor/check.h"
+#include "doctor/doctor_report.h"
+#include "doctor/finding.h"
 #include "doctor/fix.h"
 #include "doctor/machine.h"
 #include "doctor/process_libraries.h"
-#include "doctor/render.h"
 #include "util/file.h"
 #include "util/subprocess.h"
 #include "util/terminal.h"
@@ -148,7 +148,7 @@ int diagnose(const Options& options, const std::vector<std::string>& program) {
   }
   const doctor::Machine machine =
       doctor::read_machine(doctor::Root(options.sysroot), model::sound_models(models_folder()));
-  doctor::Report report{machine, {}, {}, {}, {}};
+  doctor::Report report{.machine = machine};
   doctor::run_checks(machine, report.findings);
   Status status = inspect_process(options, program, report);
   if (status.ok()) status = ask_the_gpu(options, report);

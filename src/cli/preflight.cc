@@ -6,7 +6,7 @@
 #include "cli/elf_needs.h"
 #include "cli/rocm.h"
 #include "codeobj/container.h"
-#include "doctor/libraries.h"
+#include "doctor/rocm_libraries.h"
 #include "util/file.h"
 #include "util/text.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "doctor/check.h"
 #include "doctor/child.h"
+#include "doctor/finding.h"
 #include "doctor/machine.h"
 
 namespace wavetap::doctor {

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "doctor/check.h"
+#include "doctor/finding.h"
 #include "doctor/machine.h"
 #include "util/text.h"
 

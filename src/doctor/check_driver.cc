@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "amd/kfd_abi.h"
-#include "doctor/check.h"
-#include "doctor/libraries.h"
+#include "doctor/finding.h"
 #include "doctor/machine.h"
+#include "doctor/rocm_libraries.h"
 #include "util/text.h"
 
 namespace wavetap::doctor {

@@ -2,7 +2,7 @@
 // error.
 #include <fmt/format.h>
 
-#include "doctor/check.h"
+#include "doctor/finding.h"
 #include "doctor/machine.h"
 #include "util/text.h"
 

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <iterator>
 
-#include "doctor/check.h"
+#include "doctor/finding.h"
 #include "doctor/machine.h"
 #include "util/text.h"
 

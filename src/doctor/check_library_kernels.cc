@@ -7,9 +7,9 @@
 #include <set>
 
 #include "codeobj/container.h"
-#include "doctor/check.h"
+#include "doctor/finding.h"
 #include "doctor/isa_families.h"
-#include "doctor/libraries.h"
+#include "doctor/rocm_libraries.h"
 #include "util/text.h"
 
 namespace wavetap::doctor {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "doctor/check.h"
+#include "doctor/finding.h"
 #include "doctor/machine.h"
 #include "util/text.h"
 

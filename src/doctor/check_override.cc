@@ -2,7 +2,7 @@
 // is fine; across families it is the most common cause of crashes nobody explains.
 #include <fmt/format.h>
 
-#include "doctor/check.h"
+#include "doctor/finding.h"
 #include "doctor/isa_families.h"
 #include "doctor/machine.h"
 #include "util/text.h"

@@ -3,8 +3,8 @@
 // cannot, so this is advice where it matters.
 #include <fmt/format.h>
 
-#include "doctor/check.h"
-#include "doctor/libraries.h"
+#include "doctor/finding.h"
+#include "doctor/rocm_libraries.h"
 #include "util/text.h"
 
 namespace wavetap::doctor {

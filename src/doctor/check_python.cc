@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "doctor/check.h"
 #include "doctor/elf_facts.h"
+#include "doctor/finding.h"
 #include "doctor/isa_families.h"
-#include "doctor/libraries.h"
 #include "doctor/machine.h"
+#include "doctor/rocm_libraries.h"
 #include "util/text.h"
 
 namespace wavetap::doctor {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "doctor/check.h"
-#include "doctor/libraries.h"
+#include "doctor/finding.h"
+#include "doctor/rocm_libraries.h"
 #include "util/text.h"
 
 namespace wavetap::doctor {

@@ -3,7 +3,7 @@
 // device), a disabled part, or a board we know by mistake.
 #include <fmt/format.h>
 
-#include "doctor/check.h"
+#include "doctor/finding.h"
 #include "doctor/machine.h"
 #include "util/text.h"
 

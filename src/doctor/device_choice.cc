@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "doctor/active_trials.h"
-#include "doctor/check.h"
-#include "doctor/libraries.h"
+#include "doctor/finding.h"
+#include "doctor/rocm_libraries.h"
 #include "util/file.h"
 #include "util/text.h"
 

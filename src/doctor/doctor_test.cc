@@ -9,10 +9,10 @@
 
 #include "doctor/active_trials.h"
 #include "doctor/child.h"
-#include "doctor/environment.h"
 #include "doctor/fix.h"
 #include "doctor/isa_families.h"
 #include "doctor/machine.h"
+#include "doctor/rocm_environment.h"
 #include "doctor/root.h"
 
 namespace wavetap::doctor {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "doctor/check.h"
+#include "doctor/finding.h"
 #include "doctor/machine.h"
 
 namespace wavetap::doctor {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "amd/gfx_target.h"
-#include "doctor/environment.h"
+#include "doctor/rocm_environment.h"
 #include "doctor/root.h"
 #include "model/model.h"
 

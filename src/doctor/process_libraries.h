@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "doctor/check.h"
-#include "doctor/libraries.h"
+#include "doctor/finding.h"
+#include "doctor/rocm_libraries.h"
 
 namespace wavetap::doctor {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "doctor/check.h"
 #include "doctor/correction_risk.h"
+#include "doctor/finding.h"
 #include "util/text.h"
 
 namespace wavetap::doctor {

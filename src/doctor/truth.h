@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "doctor/check.h"
+#include "doctor/finding.h"
 #include "doctor/machine.h"
 
 namespace wavetap::doctor {

@@ -14,7 +14,7 @@
 #include <cstring>
 
 #include "correct/corrections.h"
-#include "correct/preload/functions.h"
+#include "correct/preload/corrected_functions.h"
 
 #define WT_EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -1,4 +1,4 @@
-#include "doctor/redirects.h"
+#include "doctor/call_redirects.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "doctor/check.h"
+#include "doctor/finding.h"
 
 namespace wavetap::doctor {
 

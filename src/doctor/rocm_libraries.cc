@@ -1,4 +1,4 @@
-#include "doctor/libraries.h"
+#include "doctor/rocm_libraries.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "doctor/render.h"
+#include "doctor/doctor_report.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "doctor/check.h"
+#include "doctor/finding.h"
 #include "doctor/root.h"
 
 namespace wavetap::doctor {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "doctor/active_trials.h"
-#include "doctor/check.h"
+#include "doctor/call_redirects.h"
+#include "doctor/finding.h"
 #include "doctor/machine.h"
-#include "doctor/redirects.h"
 #include "doctor/truth.h"
 
 namespace wavetap::doctor {
@@ -30,10 +30,10 @@ bool healthy(const Findings& findings);
 // The parts of a report that were asked for.
 struct Report {
   const Machine& machine;
-  Findings findings;
-  std::optional<Truth> truth;
-  std::vector<TrialResult> trials;
-  std::vector<Redirect> redirects;
+  Findings findings = {};
+  std::optional<Truth> truth = {};
+  std::vector<TrialResult> trials = {};
+  std::vector<Redirect> redirects = {};
 };
 
 // Verdict first, then problems, the worst first, each with evidence and remedy. Whatever came from

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/choosing_entry.h"
-#include "correct/preload/functions.h"
+#include "correct/preload/corrected_functions.h"
 
 namespace wavetap::correct {
 namespace {

@@ -1,4 +1,4 @@
-#include "doctor/environment.h"
+#include "doctor/rocm_environment.h"
 
 #include <algorithm>
 #include <cctype>
