@@ -272,7 +272,8 @@ int start(const Options& options, const std::vector<std::string>& program, RunDi
     if (!counted.ok()) warn(counted.error());  // the exit status is the program's
   }
   const std::vector<Inheritor> running = find_inheritors(surroundings, run_dir);
-  if (!running.empty()) run_dir.keep();
+  // A process that rewrites its own environment (setproctitle) is not found by it; its lock is.
+  if (!running.empty() || vgpu::is_run_dir_held(run_dir.path())) run_dir.keep();
   if (!surroundings.recording) return *status;
   const Recording::Outcome outcome = surroundings.recording->finish(*status, details, running);
   if (options.gpus.empty() && outcome.processes > 0 && outcome.kernels == 0u && !machine_has_gpu())

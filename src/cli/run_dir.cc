@@ -13,7 +13,7 @@
 #include <filesystem>
 
 #include "cli/live_process.h"
-#include "vgpu/config.h"
+#include "vgpu/run_directory.h"
 
 namespace wavetap::cli {
 namespace {
@@ -45,7 +45,8 @@ void sweep(const std::string& folder) {
       continue;
     if (time(nullptr) - info.st_mtime < kNewbornSeconds) continue;
     const ScopedFd lock = open_locked(entry.path());
-    if (lock.valid() && processes_with(vgpu::kRunDirVariable, entry.path()).empty())
+    if (lock.valid() && !vgpu::is_run_dir_held(entry.path()) &&
+        processes_with(vgpu::kRunDirVariable, entry.path()).empty())
       fs::remove_all(entry.path(), ignored);
   }
 }
