@@ -60,14 +60,14 @@ Result<std::vector<model::Model>> find_models(const std::vector<std::string>& na
   return models;
 }
 
-// The help of --gpu-option: a line per option.
+// The help of --gpu-option, from the driver's own table.
 std::string driver_option_help() {
-  std::string text = "an option of the virtual machine, may be repeated:";
+  std::vector<std::string> options;
   for (const vgpu::DriverOption& option : vgpu::driver_options()) {
     const bool is_number = std::holds_alternative<uint32_t vgpu::Config::*>(option.field);
-    text += fmt::format("\n{}{}: {}", option.name, is_number ? "=N" : "", option.help);
+    options.push_back(fmt::format("{}{} ({})", option.name, is_number ? "=N" : "", option.help));
   }
-  return text;
+  return "an option of the virtual machine, may be repeated: " + util::join(options, ", ");
 }
 
 Result<vgpu::Config> make_config(const Options& options, std::vector<model::Model> models,

@@ -14,7 +14,7 @@ constexpr uint32_t kFirstRenderMinor = 128;
 
 constexpr DriverOption kDriverOptions[] = {
     {"small-bar", "the CPU reaches no VRAM", &Config::small_bar},
-    {"strict-cpu-access", "VRAM the driver hides from the CPU stays hidden (on)",
+    {"strict-cpu-access", "on unless =0: VRAM hidden from the CPU stays so",
      &Config::strict_cpu_access},
     {"svm", "shared virtual memory works", &Config::svm},
     {"low-va", "GPU addresses below 2^47, as on x86-64", &Config::low_va},

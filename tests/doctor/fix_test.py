@@ -59,7 +59,7 @@ def fix_again(wavetap):
     for fixture in ("rx5600xt-override", "residue", "hostile"):
         with tempfile.TemporaryDirectory() as folder:
             tree = unpacked(folder, fixture)
-            start = environment_of(tree)
+            start = after(folder, environment_of(tree))
             fix(wavetap, folder, tree)
             fixed = after(folder, start, "wavetap-fix.sh")
             assert fixed != start, fixture

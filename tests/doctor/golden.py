@@ -37,7 +37,7 @@ def properties_of(name, text, document):
             yield f"{name}: wider than 80 columns: {line}"
         if any(ord(char) < 32 or ord(char) == 127 for char in line):
             yield f"{name}: a control character: {line!r}"
-    if document["schema"] != "wavetap-doctor" or document["version"] != 1:
+    if document["schema"] != "wavetap-doctor" or document["version"] != 2:
         yield f"{name}: unknown schema"
     problems = [f for f in document["findings"] if f["verdict"] in ("error", "warning")]
     if document["healthy"] == bool(problems):
