@@ -183,7 +183,7 @@ void add_doctor(Command& parent, Invocation& invocation) {
                          "  wavetap run --gpu sdma-broken -- wavetap doctor --try\n");
   command.add_flag("--try", options->try_gpu,
                    "use the GPU: copies, kernels, atomics, …, each in a process with a time limit");
-  command.add_flag("--probe", options->old_probe)->hidden();
+  command.add_flag("--probe", options->old_probe, "the former name of --try")->hidden();
   command
       .add_option("--pid", options->pid,
                   "also list the libraries this process maps; after -- : those CMD loads")
