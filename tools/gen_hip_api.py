@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """Writes the table of HIP and hipRTC functions that libwavetap.so stands in front of.
 
-  gen_hip_api.py ROOT... [--clang CLANG]
+  gen_hip_api.py ROOT... [--clang CLANG]   write src/agent/hip_api.inc
+  gen_hip_api.py --flags                   only its flags, after a change of src/amd/hip_calls.inc
+  gen_hip_api.py --check                   is every function classified, and do both files agree?
+  gen_hip_api.py --self-test               can --check fail?
 
 Each ROOT is the root of a system with the HIP development files and libraries of one ROCm release ("/" for
 this one), oldest first. A function is taken when a header declares it and the library exports it; the table is
 the union over all releases. Written is src/agent/hip_api.inc, one WT_HIP row per exported symbol. It is
 committed and reviewed as data: this script needs clang and several releases, the build needs neither.
+What a function does, and hence its flags, is written by hand in src/amd/hip_calls.inc.
 """
 import argparse
 import glob
@@ -47,16 +51,6 @@ EXTRA = [
      [("uint64_t", "function_address", "p"), ("const Dim3&", "numBlocks", "d3"), ("const Dim3&", "dimBlocks", "d3"),
       ("uint32_t", "sharedMemBytes", "u"), ("void*", "stream", "p"), ("void*", "kernarg", "p")]),
 ]
-
-# Their arguments are always recorded: what moves data, runs kernels, owns memory or orders work.
-ESSENTIAL = re.compile(
-    r"Launch|Memcpy|Memset|Malloc|Alloc|Free|Stream|Event|Graph|Module|Library|KernelGet|Prefetch|MemAdvise|"
-    r"MemMap|MemUnmap|MemCreate|MemRelease|MemPool|HostRegister|HostUnregister|Ipc|SetDevice|Synchronize|"
-    r"Semaphore|ExternalMemory|DeviceReset|^hiprtc|^hipLink|BatchMem|StreamWait|StreamWrite")
-
-# They return when the GPU has done something: a good moment to collect its times.
-BLOCKING = re.compile(r"Synchronize|^hipMemcpy(?!.*(Async|Node|ToArrayAsync))|^hipMemset(?!.*Async)|^hipFree(?!Async)|^hipHostFree|"
-                      r"^hipDeviceReset|^hipMemcpyWithStream")
 
 # Pointers to arrays, or to memory that need not be there when the call has succeeded.
 ARRAYS = {
@@ -235,14 +229,83 @@ def parameter(release, function, node, index):
     return "void*", name, "o" + code
 
 
-def row(symbol, name, result, parameters):
-    flags = []
-    if name.startswith("__hip"):
-        flags.append("kUnrecorded")
-    if ESSENTIAL.search(name):
-        flags.append("kEssential")
-    if BLOCKING.search(name):
-        flags.append("kBlocking")
+class Calls:
+    """src/amd/hip_calls.inc: what functions do, which argument is what."""
+
+    ROW = re.compile(r'^WT_HIP_CALL\((\w+), (\w+), ([\w |]+), "([^"]*)"\)$', re.M)
+    # Flags that the hooks want to know.
+    OF_HOOKS = ("kUnrecorded", "kEssential", "kBlocking")
+
+    def __init__(self, text):
+        self.flags, self.arguments = {}, {}
+        for name, _, flags, arguments in self.ROW.findall(text):
+            self.flags[name] = " | ".join(f for f in self.OF_HOOKS if f in flags.split(" | ")) or "0"
+            self.arguments[name] = arguments.split()
+
+    def parameters(self, name):
+        """Names of parameters that the row speaks of, with the word asked for inside a structure."""
+        for item in self.arguments[name]:
+            role, separator, places = re.match(r"([a-z_]+)([:=]?)(.*)", item).groups()
+            if separator == "=":
+                continue
+            for place in (places or role).split("|"):
+                found = re.match(r"(\w+)(?:\[(\d+)\])?$", place)
+                yield found[1], int(found[2] or 0)
+
+
+def words_of(code):
+    """Words that an argument takes; docs/format.md, "Arguments"."""
+    code = code.split(":")[0]
+    structure = re.match(r"[xv](\d+)$", code)
+    return (int(structure[1]) + 7) // 8 if structure else 2 if code == "d3" else 1
+
+
+HOOKS = re.compile(r'^(WT_HIP\(\S+, (\w+), .*\n +.*"([^"]*)", )([\w |]+)\)$', re.M)
+
+
+def check(calls_text, hooks_text):
+    """What does not agree between hip_calls.inc and hip_api.inc."""
+    calls, problems, hooked = Calls(calls_text), [], set()
+    for _, name, layout, flags in HOOKS.findall(hooks_text):
+        hooked.add(name)
+        if name not in calls.flags:
+            problems.append(f"{name}: not in src/amd/hip_calls.inc; say what it does, or that it is kPlain")
+            continue
+        if calls.flags[name] != flags:
+            problems.append(f"{name}: {flags} in hip_api.inc, {calls.flags[name]} in hip_calls.inc; run gen_hip_api.py --flags")
+        codes = dict(item.split(":", 1) for item in layout.split(",") if item)
+        for parameter, word in calls.parameters(name):
+            if parameter not in codes:
+                problems.append(f"{name}: has no parameter {parameter}")
+            elif word >= words_of(codes[parameter]):
+                problems.append(f"{name}: {parameter} has no word {word}")
+    if not hooked:
+        problems.append("hip_api.inc: no row is understood")
+    problems += [f"{name}: in hip_calls.inc, but not hooked" for name in sorted(set(calls.flags) - hooked)]
+    return problems
+
+
+def self_test():
+    hooks = 'WT_HIP(hipX, hipX, kHip, (int32_t), (void* p), (p),\n       (Word{p}), "p:p,q:v16", kEssential)\n'
+    cases = {
+        "not in src/amd": 'WT_HIP_CALL(hipY, kPlain, 0, "")\n',
+        "not hooked": 'WT_HIP_CALL(hipY, kPlain, 0, "")\n',
+        "run gen_hip_api.py --flags": 'WT_HIP_CALL(hipX, kPlain, kBlocking, "")\n',
+        "has no parameter r": 'WT_HIP_CALL(hipX, kFree, kEssential, "pointer:r")\n',
+        "has no word 2": 'WT_HIP_CALL(hipX, kFree, kEssential, "pointer:p|q[2]")\n',
+    }
+    failures = 0
+    for expected, calls in cases.items():
+        if not any(expected in problem for problem in check(calls, hooks)):
+            print(f"self-test: no complaint like '{expected}' about {calls.strip()}")
+            failures += 1
+    if check('WT_HIP_CALL(hipX, kFree, kEssential | kPerThread, "pointer:p bytes:q[1] kind=3")\n', hooks):
+        print("self-test: complains about good rows")
+        failures += 1
+    return failures
+
+
+def row(symbol, name, result, parameters, flags):
     packed, passed = [], []
     for kind, argument, code in parameters:
         # A dim3 travels in two registers everywhere; taken as such, nothing is spilled on the way through.
@@ -266,15 +329,31 @@ def row(symbol, name, result, parameters):
     names = ", ".join(argument for _, argument in passed)
     layout = ",".join(f"{argument}:{code}" for _, argument, code in parameters)
     return (f"WT_HIP({symbol}, {name}, {family}, ({result}), ({types}), ({names}),\n"
-            f"       ({', '.join(packed)}), \"{layout}\", {' | '.join(flags) or '0'})\n")
+            f"       ({', '.join(packed)}), \"{layout}\", {flags})\n")
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("roots", nargs="+")
+    parser.add_argument("roots", nargs="*")
     parser.add_argument("--clang", default="clang++-15")
+    parser.add_argument("--flags", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--self-test", action="store_true")
     arguments = parser.parse_args()
+    if arguments.self_test:
+        sys.exit(1 if self_test() else 0)
     top = pathlib.Path(__file__).resolve().parent.parent
+    hooks, calls = top / "src/agent/hip_api.inc", top / "src/amd/hip_calls.inc"
+    if arguments.check:
+        problems = check(calls.read_text(), hooks.read_text())
+        print("\n".join(problems), end="\n" if problems else "")
+        sys.exit(1 if problems else 0)
+    flags = Calls(calls.read_text()).flags
+    if arguments.flags:
+        hooks.write_text(HOOKS.sub(lambda match: match[1] + flags.get(match[2], match[4]) + ")", hooks.read_text()))
+        return
+    if not arguments.roots:
+        parser.error("give the roots of ROCm releases, oldest first")
 
     table = {}
     for root in arguments.roots:
@@ -299,13 +378,16 @@ def main():
     for symbol, shown, result, parameters in EXTRA:
         table.setdefault(symbol, (shown, result, parameters))
 
-    with open(top / "src/agent/hip_api.inc", "w") as out:
+    unknown = sorted({shown for shown, _, _ in table.values()} - set(flags))
+    if unknown:
+        sys.exit(f"not in src/amd/hip_calls.inc, say what they do: {', '.join(unknown)}")
+    with open(hooks, "w") as out:
         out.write("// Every function of the HIP runtime and hipRTC, over all releases. Written by tools/gen_hip_api.py.\n"
                   "//\n"
                   "// WT_HIP(symbol, name, family, (result), (parameters), (arguments),\n"
                   "//        (packed arguments), layout, flags)\n")
         for symbol in sorted(table, key=lambda s: (table[s][0], s)):
-            out.write(row(symbol, *table[symbol]))
+            out.write(row(symbol, *table[symbol], flags[table[symbol][0]]))
     print(f"{len(table)} symbols")
 
 
