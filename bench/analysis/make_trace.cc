@@ -15,15 +15,15 @@
 #include <string>
 #include <vector>
 
-#include "store/schema.h"
-#include "store/sqlite.h"
+#include "store/trace_writer.h"
 
 namespace {
 
 using wavetap::Result;
 using wavetap::Status;
-using wavetap::store::Db;
-using wavetap::store::Stmt;
+using wavetap::store::SessionTexts;
+using wavetap::store::TraceWriter;
+namespace rows = wavetap::store::rows;
 
 constexpr int kGpus = 4;
 constexpr int kUnitsPerStep = 64;
@@ -34,28 +34,14 @@ constexpr int kOpsPerGraph = 8;
   std::exit(1);
 }
 
-Stmt prepare(Db& db, const char* sql) {
-  Result<Stmt> stmt = db.prepare(sql);
-  if (!stmt.ok()) die(stmt.error());
-  return std::move(*stmt);
-}
-
 class Maker {
  public:
-  Maker(Db& db, int64_t rows, int threads, int rank)
-      : db_(db),
+  Maker(TraceWriter& writer, int64_t rows, int threads, int rank)
+      : writer_(writer),
+        texts_(writer, /*session=*/0),
         rows_(rows),
         threads_(static_cast<size_t>(threads)),
-        pid_(1000 + rank),
-        text_(prepare(db, "insert into rocpd_ustring values (?, ?)")),
-        api_(prepare(db, "insert into rocpd_api values (?, ?, ?, ?, ?, ?, ?, ?, ?)")),
-        op_(prepare(db, "insert into rocpd_op values (?, ?, ?, ?, ?, ?, ?, ?)")),
-        link_(prepare(db, "insert into rocpd_api_ops (api_id, op_id) values (?, ?)")),
-        launch_(prepare(
-            db, "insert into rocpd_kernelapi values (?, ?, 256, 1, 1, 256, 1, 1, 0, 0, ?)")),
-        copy_(prepare(db,
-                      "insert into rocpd_copyapi values (?, ?, ?, 0, 0, 1, '0x7f0010', '0x7f0020', "
-                      "0, 0, 0, 0)")) {
+        pid_(1000 + rank) {
     add_strings();
     for (size_t t = 0; t < threads_.size(); ++t)
       threads_[t].now = 1'000'000'000 + static_cast<int64_t>(t) * 77;
@@ -67,8 +53,9 @@ class Maker {
       for (size_t t = 0; t < threads_.size() && made_ < rows_; ++t) unit(t);
     for (size_t t = 0; t < threads_.size(); ++t)
       if (threads_[t].step_begin != 0) end_step(t);
-    for (Stmt* stmt : {&text_, &api_, &op_, &link_, &launch_, &copy_})
-      if (!stmt->status().ok()) die(stmt->status().error());
+    // Markers are numbered behind all calls.
+    for (const rows::Call& marker : markers_) writer_.put(marker);
+    texts_.finish();
   }
 
  private:
@@ -84,19 +71,12 @@ class Maker {
     return static_cast<int64_t>((seed_ >> 33) % static_cast<uint64_t>(below));
   }
 
-  int64_t add_string(const std::string& text) {
-    Stmt stmt = prepare(db_, "insert into rocpd_string values (?, ?)");
-    stmt.bind(1, ++strings_);
-    stmt.bind(2, std::string_view(text));
-    stmt.run();
-    return strings_;
-  }
+  int64_t add_string(const std::string& text) { return texts_.string(text); }
 
   void add_strings() {
-    empty_ = add_string("");
-    add_text("");
+    empty_ = texts_.no_string();
     hip_ = add_string("hip");
-    marker_ = add_string("UserMarker");
+    marker_ = add_string(wavetap::store::kMarkerName);
     launch_name_ = add_string("hipLaunchKernel");
     copy_name_ = add_string("hipMemcpyAsync");
     query_ = add_string("hipStreamQuery");
@@ -114,26 +94,24 @@ class Maker {
                                     "<4, float, at::detail::Array<char*, 3>>(int)"));
   }
 
-  int64_t add_text(const std::string& text) {
-    text_.bind(1, ++texts_);
-    text_.bind(2, std::string_view(text));
-    text_.run();
-    return texts_;
-  }
+  int64_t add_text(const std::string& text) { return texts_.text(text); }
 
   int64_t add_api(size_t t, int64_t begin, int64_t end, int64_t name, int64_t text) {
     const bool is_marker = name == marker_;
-    const int64_t id = is_marker ? wavetap::store::kFirstMarkerId + markers_++ : ++calls_;
-    api_.bind(1, id);
-    api_.bind(2, pid_);
-    api_.bind(3, pid_ + static_cast<int64_t>(t));
-    api_.bind(4, begin);
-    api_.bind(5, end);
-    api_.bind(6, name);
-    api_.bind(7, empty_);
-    api_.bind(8, is_marker ? marker_ : hip_);
-    api_.bind(9, text);
-    api_.run();
+    const int64_t id = is_marker
+                           ? wavetap::store::kFirstMarkerId + static_cast<int64_t>(markers_.size())
+                           : ++calls_;
+    const rows::Call call{.id = id,
+                          .pid = pid_,
+                          .tid = pid_ + static_cast<int64_t>(t),
+                          .start = begin,
+                          .end = end,
+                          .name = name,
+                          .category = empty_,
+                          .domain = is_marker ? marker_ : hip_,
+                          .args = text};
+    if (is_marker) markers_.push_back(call);
+    else writer_.put(call);
     ++made_;
     return id;
   }
@@ -143,27 +121,51 @@ class Maker {
     Thread& thread = threads_[t];
     const int64_t begin = std::max(thread.gpu_free, asked + 2000);
     thread.gpu_free = begin + length;
-    op_.bind(1, ++ops_);
-    op_.bind(2, static_cast<int64_t>(t) % kGpus);
-    op_.bind(3, static_cast<int64_t>(t));
-    op_.bind(4, int64_t{0});
-    op_.bind(5, begin);
-    op_.bind(6, begin + length);
-    op_.bind(7, description);
-    op_.bind(8, type);
-    op_.run();
-    link_.bind(1, api);
-    link_.bind(2, ops_);
-    link_.run();
+    writer_.put(rows::Op{.id = ++ops_,
+                         .gpu = t % kGpus,
+                         .queue = t,
+                         .sequence = 0,
+                         .start = begin,
+                         .end = begin + length,
+                         .description = description,
+                         .type = type});
+    writer_.put(rows::Link{.call = api, .op = ops_});
   }
 
-  std::string stream(size_t t) const { return "0x7f" + std::to_string(1000 + t); }
+  static uint64_t stream_address(size_t t) { return 0x7f1000 + t; }
+  static std::string stream(size_t t) {
+    char text[24];
+    std::snprintf(text, sizeof text, "%#" PRIx64, stream_address(t));
+    return text;
+  }
 
   void add_launch(size_t t, int64_t api, int64_t kernel) {
-    launch_.bind(1, api);
-    launch_.bind(2, std::string_view(stream(t)));
-    launch_.bind(3, kernel);
-    launch_.run();
+    writer_.put(rows::LaunchCall{.call = api,
+                                 .stream = stream_address(t),
+                                 .grid_x = 256,
+                                 .grid_y = 1,
+                                 .grid_z = 1,
+                                 .workgroup_x = 256,
+                                 .workgroup_y = 1,
+                                 .workgroup_z = 1,
+                                 .group_bytes = 0,
+                                 .private_bytes = 0,
+                                 .kernel = kernel});
+  }
+
+  void add_copy(size_t t, int64_t api, int64_t bytes) {
+    writer_.put(rows::CopyCall{.call = api,
+                               .stream = stream_address(t),
+                               .size = bytes,
+                               .width = 0,
+                               .height = 0,
+                               .kind = 1,
+                               .dst = 0x7f0010,
+                               .src = 0x7f0020,
+                               .dst_device = 0,
+                               .src_device = 0,
+                               .sync = false,
+                               .pinned = false});
   }
 
   // One graph of the first thread, captured before everything else.
@@ -207,10 +209,7 @@ class Maker {
                     add_text("ptr=0x7f" + std::to_string(t) + "000 | size=0x100000"));
     } else if (number % 16 == 7) {
       api = add_api(t, call, call_end, copy_name_, 1);
-      copy_.bind(1, api);
-      copy_.bind(2, std::string_view(stream(t)));
-      copy_.bind(3, 4096 + random(1 << 20));
-      copy_.run();
+      add_copy(t, api, 4096 + random(1 << 20));
       add_op(t, api, call, copy_type_, empty_, 4000 + random(4000));
     } else {
       api = add_api(t, call, call_end, launch_name_, 1);
@@ -237,13 +236,14 @@ class Maker {
     thread.step_begin = 0;
   }
 
-  Db& db_;
+  TraceWriter& writer_;
+  SessionTexts texts_;
   const int64_t rows_;
   std::vector<Thread> threads_;
   const int64_t pid_;
-  Stmt text_, api_, op_, link_, launch_, copy_;
+  std::vector<rows::Call> markers_;
   uint64_t seed_ = 1;
-  int64_t made_ = 0, strings_ = 0, texts_ = 0, markers_ = 0, calls_ = 0, ops_ = 0;
+  int64_t made_ = 0, calls_ = 0, ops_ = 0;
   int64_t empty_ = 0, hip_ = 0, marker_ = 0, launch_name_ = 0, copy_name_ = 0, query_ = 0,
           malloc_ = 0, free_ = 0;
   int64_t begin_capture_ = 0, end_capture_ = 0, instantiate_ = 0, graph_launch_ = 0;
@@ -260,19 +260,12 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: bench_make_trace OUT.rpd ROWS THREADS [RANK]\n");
     return 1;
   }
-  Result<Db> db = Db::create(argv[1]);
-  if (!db.ok()) die(db.error());
-  const auto must = [](Status status) {
-    if (!status.ok()) die(status.error());
-  };
-  must(db->exec("pragma journal_mode = off; pragma synchronous = off"));
-  must(wavetap::store::create_schema(*db));
-  must(db->exec("begin"));
-  Maker(*db, rows, threads, argc > 4 ? std::atoi(argv[4]) : 0).run();
-  must(
-      db->exec("insert into rocpd_metadata (tag, value) values ('producer', 'bench_make_trace'), "
-               "('session_count', '1'), ('losses', '0')"));
-  must(db->exec("commit"));
-  must(wavetap::store::create_indexes(*db));
+  Result<TraceWriter> writer = TraceWriter::create(argv[1], /*wavetap_tables=*/false);
+  if (!writer.ok()) die(writer.error());
+  Maker(*writer, rows, threads, argc > 4 ? std::atoi(argv[4]) : 0).run();
+  writer->add_metadata("producer", "bench_make_trace");
+  writer->add_metadata("session_count", "1");
+  writer->add_metadata("losses", "0");
+  if (Status done = writer->finish(); !done.ok()) die(done.error());
   return 0;
 }

@@ -42,7 +42,24 @@ typedef enum wavetap_table {
   WAVETAP_COPIES = 4,   /* sizes and ends of copies */
   WAVETAP_MONITORS = 5, /* clocks, temperatures, ... over time */
   WAVETAP_STACK_FRAMES = 6,
-  WAVETAP_LIBRARIES = 7 /* shared libraries as they were loaded */
+  WAVETAP_LIBRARIES = 7, /* shared libraries as they were loaded */
+  WAVETAP_COUNTERS = 8,  /* what ops were counted to do */
+  /* Of wavetap's own recordings; docs/tables.md has their columns. */
+  WAVETAP_PROCESSES = 9,
+  WAVETAP_THREAD_NAMES = 10,
+  WAVETAP_DEVICES = 11,
+  WAVETAP_DEVICE_FIGURES = 12, /* what each layer said of each GPU */
+  WAVETAP_QUEUES = 13,
+  WAVETAP_CODE_OBJECTS = 14,
+  WAVETAP_KERNELS = 15,
+  WAVETAP_DISPATCHES = 16, /* how kernels were started */
+  WAVETAP_ALLOCATIONS = 17,
+  WAVETAP_INFLIGHT = 18,   /* GPU work that never ended */
+  WAVETAP_OPEN_CALLS = 19, /* calls that threads were in when the process died */
+  WAVETAP_FAULTS = 20,
+  WAVETAP_CONTROLS = 21, /* recording started, stopped, ... */
+  WAVETAP_LOSSES = 22,   /* what is missing */
+  WAVETAP_TABLE_COUNT = 23
 } wavetap_table;
 
 typedef enum wavetap_type {
@@ -51,11 +68,14 @@ typedef enum wavetap_type {
   WAVETAP_BOOL = 2,   /* one byte, 0 or 1 */
   WAVETAP_STRING = 3, /* uint32_t for wavetap_trace_string() */
   WAVETAP_ROW = 4,    /* uint32_t, a row of the table that names the column, or WAVETAP_NO_ROW */
-  WAVETAP_ARGS = 5    /* no data: ask wavetap_trace_args() */
+  WAVETAP_ARGS = 5,   /* no data: ask wavetap_trace_args() */
+  WAVETAP_REAL = 6,   /* double */
+  WAVETAP_ADDRESS = 7 /* uint64_t */
 } wavetap_type;
 
 #define WAVETAP_NO_ROW UINT32_MAX
 
+/* What a recording does not say is 0 or "" in a column; -1 where 0 would be a count or a GPU. */
 typedef struct wavetap_column {
   const char* name; /* "start", "name", ...; times are in nanoseconds, sizes in bytes */
   wavetap_type type;

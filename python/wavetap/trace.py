@@ -5,10 +5,16 @@ import json
 
 from . import _library
 
-_INT64, _INT32, _BOOL, _STRING, _ROW, _ARGS = range(6)
-_CTYPES = {_INT64: ctypes.c_int64, _INT32: ctypes.c_int32, _BOOL: ctypes.c_uint8, _STRING: ctypes.c_uint32, _ROW: ctypes.c_uint32}
+_INT64, _INT32, _BOOL, _STRING, _ROW, _ARGS, _REAL, _ADDRESS = range(8)
+_CTYPES = {_INT64: ctypes.c_int64, _INT32: ctypes.c_int32, _BOOL: ctypes.c_uint8, _STRING: ctypes.c_uint32,
+           _ROW: ctypes.c_uint32, _REAL: ctypes.c_double, _ADDRESS: ctypes.c_uint64}
 _NO_ROW = 0xFFFFFFFF
-_TABLES = ("calls", "ops", "links", "launches", "copies", "monitors", "stack_frames", "libraries")
+# In the order of wavetap_table in wavetap/trace.h, each with the name of a row.
+_TABLES = {"calls": "call", "ops": "op", "links": "link", "launches": "launch", "copies": "copy", "monitors": "monitor",
+           "stack_frames": "stack_frame", "libraries": "library", "counters": "counter", "processes": "process",
+           "thread_names": "thread_name", "devices": "device", "device_figures": "device_figure", "queues": "queue",
+           "code_objects": "code_object", "kernels": "kernel", "dispatches": "dispatch", "allocations": "allocation",
+           "inflight": "inflight", "open_calls": "open_call", "faults": "fault", "controls": "control", "losses": "loss"}
 _FLAG_NO_ARGS, _FLAG_STACK_FRAMES = 1, 2
 _VERSION = 1
 
@@ -51,14 +57,14 @@ def _lib():
 class Table:
     """One table of a trace: `len(table)`, `table.columns`, `table.rows()`, `table[column]`, `table.frame()`."""
 
-    def __init__(self, trace, number):
-        self._trace, self._number, self.name = trace, number, _TABLES[number]
+    def __init__(self, trace, number, name, row):
+        self._trace, self._number, self.name = trace, number, name
         self._columns = {}
         for index in range(_lib().wavetap_trace_columns(trace._handle, number)):
             column = _Column()
             _lib().wavetap_trace_column(trace._handle, number, index, ctypes.byref(column))
             self._columns[column.name.decode()] = column
-        self._row = collections.namedtuple(self.name.rstrip("s") if self.name != "copies" else "copy", self._columns)
+        self._row = collections.namedtuple(row, self._columns)
 
     @property
     def columns(self):
@@ -121,8 +127,10 @@ class Table:
 
 
 class Trace:
-    """A loaded recording. Its tables are attributes: calls, ops, links, launches, copies, monitors, stack_frames,
-    libraries. Close it, or use it in a `with` statement, to give the memory back early."""
+    """A loaded recording. Its tables are attributes: calls, ops, links, launches, copies, counters, monitors,
+    stack_frames, libraries and those of wavetap's own recordings (docs/tables.md): processes, thread_names, devices,
+    device_figures, queues, code_objects, kernels, dispatches, allocations, inflight, open_calls, faults, controls,
+    losses. Close it, or use it in a `with` statement, to give the memory back early."""
 
     def __init__(self, path, args=True, stack_frames=False):
         self._handle = None
@@ -132,8 +140,8 @@ class Trace:
         if not self._handle:
             raise OSError(_lib().wavetap_trace_error().decode(errors="replace"))
         self._texts = {}
-        for number, name in enumerate(_TABLES):
-            setattr(self, name, Table(self, number))
+        for number, (name, row) in enumerate(_TABLES.items()):
+            setattr(self, name, Table(self, number, name, row))
 
     @property
     def metadata(self):

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "amd/hip_calls.h"
 #include "analysis/call_args.h"
 
 namespace wavetap::analysis {
@@ -13,18 +14,26 @@ namespace {
 
 enum class Kind : uint8_t { kNone, kAlloc, kHostAlloc, kFree };
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
+// CUDA's driver interface, which HIP has no twins of.
+constexpr std::pair<std::string_view, Kind> kDriverCalls[] = {
+    {"cuMemAlloc", Kind::kAlloc},         {"cuMemAlloc_v2", Kind::kAlloc},
+    {"cuMemAllocPitch", Kind::kAlloc},    {"cuMemAllocPitch_v2", Kind::kAlloc},
+    {"cuMemAllocManaged", Kind::kAlloc},  {"cuMemAllocAsync", Kind::kAlloc},
+    {"cuMemAllocHost", Kind::kHostAlloc}, {"cuMemAllocHost_v2", Kind::kHostAlloc},
+    {"cuMemHostAlloc", Kind::kHostAlloc}, {"cuMemFree", Kind::kFree},
+    {"cuMemFree_v2", Kind::kFree},        {"cuMemFreeAsync", Kind::kFree},
+    {"cuMemFreeHost", Kind::kFree},
+};
 
 Kind kind_of(std::string_view name) {
-  if (!name.starts_with("hip") && !name.starts_with("cu")) return Kind::kNone;
-  if (contains(name, "HostMalloc") || contains(name, "MallocHost") || contains(name, "HostAlloc") ||
-      contains(name, "MemAllocHost"))
-    return Kind::kHostAlloc;
-  if (contains(name, "Malloc") || contains(name, "MemAlloc") || name == "hipMemCreate")
-    return Kind::kAlloc;
-  if (contains(name, "Free") || name == "hipMemRelease") return Kind::kFree;
+  if (const amd::HipCall* call = amd::find_hip_call(name)) switch (call->does) {
+      case amd::HipDoes::kAllocate: return Kind::kAlloc;
+      case amd::HipDoes::kAllocateHost: return Kind::kHostAlloc;
+      case amd::HipDoes::kFree: return Kind::kFree;
+      default: return Kind::kNone;
+    }
+  for (const auto& [driver_name, kind] : kDriverCalls)
+    if (name == driver_name) return kind;
   return Kind::kNone;
 }
 
@@ -43,21 +52,33 @@ struct Event {
   int64_t bytes = 0;
 };
 
-// The recorder followed every allocation itself: nothing to be worked out from arguments.
+// The recorder followed every allocation itself: nothing to be worked out from arguments. Files of
+// older versions do not tell what the runtime took for itself.
 Allocations recorded_allocations(const store::Trace& trace) {
   Allocations out;
+  out.tells_unasked = trace.has_asked_bytes;
   for (const store::AllocationEvent& event : trace.allocations) {
-    out.all.push_back({event.api, event.pid, event.address, event.bytes, event.gpu >= 0,
-                       event.start, event.end == 0 ? Allocation::kNever : event.end});
-    out.frees += event.end == 0 ? 0 : 1;
+    const bool is_asked = !out.tells_unasked || event.asked >= 0;
+    const Allocation allocation{.row = event.api,
+                                .pid = event.pid,
+                                .pointer = event.address,
+                                .bytes = is_asked && out.tells_unasked ? event.asked : event.bytes,
+                                .on_device = event.gpu >= 0,
+                                .begin = event.start,
+                                .end = event.end == 0 ? Allocation::kNever : event.end};
+    (is_asked ? out.all : out.unasked).push_back(allocation);
+    if (is_asked && event.end != 0) ++out.frees;
   }
   return out;
 }
 
+// A call that failed owns nothing: wavetap writes its result behind the arguments.
+bool has_failed(std::string_view args) { return !find_arg(args, "result").empty(); }
+
 }  // namespace
 
 Allocations find_allocations(const store::Trace& trace) {
-  if (trace.has_allocations && !trace.allocations.empty()) return recorded_allocations(trace);
+  if (!trace.allocations.empty()) return recorded_allocations(trace);
   Allocations out;
   std::vector<Kind> kinds(trace.strings.size(), Kind::kNone);
   for (store::Str s = 0; s < kinds.size(); ++s) kinds[s] = kind_of(trace.str(s));
@@ -66,6 +87,7 @@ Allocations find_allocations(const store::Trace& trace) {
     const Kind kind = kinds[trace.apis.name[row]];
     if (kind == Kind::kNone) continue;
     const std::string_view args = trace.args(row);
+    if (has_failed(args)) continue;
     const std::optional<uint64_t> pointer = first_number(args, {"ptr", "devPtr", "dev_ptr"});
     const std::optional<uint64_t> bytes = first_number(args, {"size", "sizeBytes"});
     if (!pointer || (kind != Kind::kFree && !bytes)) {
@@ -101,10 +123,10 @@ Allocations find_allocations(const store::Trace& trace) {
   return out;
 }
 
-Peak peak_of(const Allocations& allocations, bool device_only) {
+Peak peak_of(const std::vector<Allocation>& allocations, bool device_only) {
   // Frees sort before allocations of the same time.
   std::vector<std::pair<int64_t, int64_t>> changes;
-  for (const Allocation& a : allocations.all) {
+  for (const Allocation& a : allocations) {
     if (device_only && !a.on_device) continue;
     changes.push_back({a.begin, a.bytes});
     if (a.end != Allocation::kNever) changes.push_back({a.end, -a.bytes});

@@ -21,7 +21,10 @@ struct Allocation {
 };
 
 struct Allocations {
-  std::vector<Allocation> all;  // by begin
+  std::vector<Allocation> all;  // what the program asked for, by begin
+  // What the runtime took for itself, or calls that were not recorded; of wavetap's own recordings.
+  std::vector<Allocation> unasked;
+  bool tells_unasked = false;  // the file tells them apart
   int64_t frees = 0;
   int64_t unknown_frees = 0;  // of pointers nobody was seen to allocate
   int64_t null_frees = 0;
@@ -36,6 +39,6 @@ struct Peak {
   int64_t at = 0;
 };
 // The most that was held at once, and since when.
-Peak peak_of(const Allocations& allocations, bool device_only);
+Peak peak_of(const std::vector<Allocation>& allocations, bool device_only);
 
 }  // namespace wavetap::analysis

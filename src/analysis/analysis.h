@@ -96,12 +96,8 @@ const Analysis* find_analysis(std::string_view name);
 // --- Helpers analyses share.
 
 // First and last time of the trace over calls and ops; both 0 when it is empty.
-struct Span {
-  int64_t begin = 0;
-  int64_t end = 0;
-  int64_t length() const { return end - begin; }
-};
-Span trace_span(const store::Trace& trace);
+using store::Span;
+inline Span trace_span(const store::Trace& trace) { return trace.span(); }
 
 // Cuts a table to options.top rows, remembering how many there were.
 void cut_to_top(Table& table, const Options& options);

@@ -49,8 +49,8 @@ std::string call_name(const store::Trace& trace, const Allocation& a) {
 
 Result<Report> run(const store::Trace& trace, const Options& options) {
   const Allocations allocations = find_allocations(trace);
-  const Peak peak = peak_of(allocations, /*device_only=*/false);
-  const Peak device_peak = peak_of(allocations, /*device_only=*/true);
+  const Peak peak = peak_of(allocations.all, /*device_only=*/false);
+  const Peak device_peak = peak_of(allocations.all, /*device_only=*/true);
   const Holes holes = holes_at(allocations, device_peak.at);
   const Span span = trace_span(trace);
   int64_t allocated = 0, held = 0;
@@ -85,6 +85,9 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
                                      static_cast<double>(holes.bytes + device_peak.bytes))
                               : Cell()});
   report.facts.push_back({"held_bytes", "still held at the end", Unit::kBytes, held});
+  if (allocations.tells_unasked)
+    report.facts.push_back({"runtime_peak_bytes", "held by the runtime itself, at its peak",
+                            Unit::kBytes, peak_of(allocations.unasked, false).bytes});
 
   Table calls{
       "calls",
@@ -125,9 +128,15 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
         util::count_of(static_cast<uint64_t>(allocations.unreadable), "allocation call") +
         " without pointer or size; record with --args");
   report.notes.push_back(
-      "sizes are those the program asked for; what the runtime or a caching allocator holds beyond "
-      "them is "
-      "not seen");
+      allocations.tells_unasked
+          ? "sizes are those the program asked for; what the runtime holds beyond them is counted "
+            "apart, with what was allocated while nothing was recorded"
+      : trace.allocations.empty()
+          ? "sizes are those the program asked for; what the runtime or a caching allocator holds "
+            "beyond them is not seen"
+          : "sizes are those of the HSA runtime, with what HIP holds for itself: the recording "
+            "does "
+            "not tell them apart");
   report.notes.push_back(
       "holes are unused addresses of up to 1 GiB between device allocations live at the peak");
   return report;

@@ -174,7 +174,7 @@ nlohmann::ordered_json render_json(const Report& report, const store::Trace& tra
 }
 
 std::vector<std::string> trace_warnings(const store::Trace& trace) {
-  std::vector<std::string> out;
+  std::vector<std::string> out = trace.warnings;
   uint64_t rows = 0;
   for (const store::Problem& problem : trace.problems) rows += problem.count;
   if (!trace.problems.empty())

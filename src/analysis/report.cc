@@ -218,7 +218,7 @@ Report build_report(const store::Trace& trace, const Options& options, ReportBy 
   report.facts.push_back({"dispatches", "kernels run", Unit::kCount, dispatches});
   report.facts.push_back({"copies", "copies and fills", Unit::kCount, copies});
   report.facts.push_back({"bytes_copied", "bytes copied", Unit::kBytes, bytes});
-  if (const Peak peak = peak_of(find_allocations(trace), /*device_only=*/true); peak.bytes > 0)
+  if (const Peak peak = peak_of(find_allocations(trace).all, /*device_only=*/true); peak.bytes > 0)
     report.facts.push_back(
         {"peak_memory_bytes", "device memory at its peak", Unit::kBytes, peak.bytes});
 

@@ -1,6 +1,7 @@
 // include/wavetap/trace.h over store and analysis. The columns are those of store::Trace, handed
 // out where they lie; only what C cannot index (process and thread of a call, zero-ended texts) is
 // made beside them, once, when opened.
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -27,7 +28,8 @@ struct wavetap_trace {
   std::vector<int64_t> pid, tid;  // per call
   std::deque<std::string> texts;  // zero-ended, by Str
   std::vector<std::pair<std::string, std::string>> metadata;
-  std::vector<std::vector<wavetap_column>> tables;
+  std::array<std::vector<wavetap_column>, WAVETAP_TABLE_COUNT> tables;
+  std::array<size_t, WAVETAP_TABLE_COUNT> rows{};
 };
 
 namespace {
@@ -64,76 +66,133 @@ wavetap_column axis(const char* name, const std::vector<store::KernelLaunch>& ro
           sizeof(store::KernelLaunch)};
 }
 
+// The number of a table that is loaded row by row.
+template <class Row>
+constexpr wavetap_table kTable = WAVETAP_CALLS;
+#define WT_TABLE_NUMBER(Row, number) \
+  template <>                        \
+  constexpr wavetap_table kTable<store::Row> = number
+WT_TABLE_NUMBER(Monitor, WAVETAP_MONITORS);
+WT_TABLE_NUMBER(StackFrame, WAVETAP_STACK_FRAMES);
+WT_TABLE_NUMBER(LibraryEvent, WAVETAP_LIBRARIES);
+WT_TABLE_NUMBER(Counter, WAVETAP_COUNTERS);
+WT_TABLE_NUMBER(ProcessRun, WAVETAP_PROCESSES);
+WT_TABLE_NUMBER(ThreadName, WAVETAP_THREAD_NAMES);
+WT_TABLE_NUMBER(DeviceUse, WAVETAP_DEVICES);
+WT_TABLE_NUMBER(DeviceFigure, WAVETAP_DEVICE_FIGURES);
+WT_TABLE_NUMBER(QueueUse, WAVETAP_QUEUES);
+WT_TABLE_NUMBER(CodeObjectUse, WAVETAP_CODE_OBJECTS);
+WT_TABLE_NUMBER(KernelUse, WAVETAP_KERNELS);
+WT_TABLE_NUMBER(Dispatch, WAVETAP_DISPATCHES);
+WT_TABLE_NUMBER(AllocationEvent, WAVETAP_ALLOCATIONS);
+WT_TABLE_NUMBER(InflightWork, WAVETAP_INFLIGHT);
+WT_TABLE_NUMBER(OpenCall, WAVETAP_OPEN_CALLS);
+WT_TABLE_NUMBER(FaultEvent, WAVETAP_FAULTS);
+WT_TABLE_NUMBER(ControlEvent, WAVETAP_CONTROLS);
+WT_TABLE_NUMBER(LossEvent, WAVETAP_LOSSES);
+#undef WT_TABLE_NUMBER
+#define WT_LOADED_TABLE(name, Row, member, since, text) \
+  static_assert(kTable<store::Row> != WAVETAP_CALLS, "include/wavetap/trace.h lacks a table");
+#include "store/tables.inc"
+
+template <store::ColumnKind K>
+constexpr wavetap_type type_of_kind() {
+  using enum store::ColumnKind;
+  if constexpr (K == kCall || K == kOp) return WAVETAP_ROW;
+  if constexpr (K == kReal) return WAVETAP_REAL;
+  if constexpr (K == kAddress) return WAVETAP_ADDRESS;
+  return type_of<store::Loaded<K>>();
+}
+
+// Rows of calls are called so in every table.
+template <store::ColumnKind K>
+constexpr const char* column_name(const char* member) {
+  return K == store::ColumnKind::kCall ? "call" : member;
+}
+
+void list_loaded_columns(wavetap_trace& t) {
+  // clang-format off
+#define WT_TABLE(name, Row, since, text) /* by hand, in list_columns() */      \
+  {                                                                            \
+    using R = store::loaded_by_hand::Row;                                      \
+    const std::vector<R> rows; std::vector<wavetap_column> columns;
+#define WT_LOADED_TABLE(name, Row, member, since, text)                        \
+  {                                                                            \
+    using R = store::Row; const std::vector<R>& rows = t.trace.member;         \
+    std::vector<wavetap_column>& columns = t.tables[kTable<R>];                \
+    t.rows[kTable<R>] = rows.size();
+#define WT_COLUMN(name, member, kind, sql, since, text)                        \
+    columns.push_back(field(column_name<store::ColumnKind::kind>(#member),     \
+                            rows, &R::member,                                  \
+                            type_of_kind<store::ColumnKind::kind>()));
+#define WT_END() }
+#include "store/tables.inc"
+  // clang-format on
+}
+
 void list_columns(wavetap_trace& t) {
   const store::Apis& a = t.trace.apis;
   const store::Ops& o = t.trace.ops;
   const store::Links& l = t.trace.links;
   using K = store::KernelLaunch;
   using C = store::Copy;
-  using M = store::Monitor;
-  using F = store::StackFrame;
-  using L = store::LibraryEvent;
   const std::vector<K>& k = t.trace.launches;
   const std::vector<C>& c = t.trace.copies;
-  const std::vector<M>& m = t.trace.monitors;
-  const std::vector<F>& f = t.trace.stack_frames;
-  const std::vector<L>& b = t.trace.libraries;
-  t.tables = {
-      {column("id", a.id),
-       column("pid", t.pid),
-       column("tid", t.tid),
-       column("start", a.start),
-       column("end", a.end),
-       column("name", a.name),
-       column("domain", a.domain),
-       column("category", a.category),
-       {"args", WAVETAP_ARGS, nullptr, 0}},
-      {column("id", o.id), column("gpu", o.gpu), column("queue", o.queue),
-       column("sequence", o.sequence), column("start", o.start), column("end", o.end),
-       column("description", o.description), column("type", o.type)},
-      {column("id", l.id), column("call", l.api, WAVETAP_ROW), column("op", l.op, WAVETAP_ROW)},
-      {field("call", k, &K::api, WAVETAP_ROW), field("stream", k, &K::stream),
-       axis("grid_x", k, &K::grid, 0), axis("grid_y", k, &K::grid, 1),
-       axis("grid_z", k, &K::grid, 2), axis("workgroup_x", k, &K::workgroup, 0),
-       axis("workgroup_y", k, &K::workgroup, 1), axis("workgroup_z", k, &K::workgroup, 2),
-       field("group_segment_bytes", k, &K::group_segment_bytes),
-       field("private_segment_bytes", k, &K::private_segment_bytes),
-       field("kernel", k, &K::kernel)},
-      {field("call", c, &C::api, WAVETAP_ROW), field("stream", c, &C::stream),
-       field("size_bytes", c, &C::size_bytes), field("width", c, &C::width),
-       field("height", c, &C::height), field("kind", c, &C::kind), field("dst", c, &C::dst),
-       field("src", c, &C::src), field("dst_device", c, &C::dst_device),
-       field("src_device", c, &C::src_device), field("sync", c, &C::sync),
-       field("pinned", c, &C::pinned)},
-      {field("device_type", m, &M::device_type), field("device", m, &M::device),
-       field("type", m, &M::type), field("start", m, &M::start), field("end", m, &M::end),
-       field("value", m, &M::value)},
-      {field("call", f, &F::api, WAVETAP_ROW), field("depth", f, &F::depth),
-       field("name", f, &F::name)},
-      {field("pid", b, &L::pid), field("time", b, &L::time), field("path", b, &L::path),
-       field("soname", b, &L::soname), field("build_id", b, &L::build_id),
-       field("answers_for", b, &L::answers_for), field("how", b, &L::how)},
-  };
-}
-
-size_t rows_of(const store::Trace& trace, wavetap_table table) {
-  switch (table) {
-    case WAVETAP_CALLS: return trace.apis.size();
-    case WAVETAP_OPS: return trace.ops.size();
-    case WAVETAP_LINKS: return trace.links.size();
-    case WAVETAP_LAUNCHES: return trace.launches.size();
-    case WAVETAP_COPIES: return trace.copies.size();
-    case WAVETAP_MONITORS: return trace.monitors.size();
-    case WAVETAP_STACK_FRAMES: return trace.stack_frames.size();
-    case WAVETAP_LIBRARIES: return trace.libraries.size();
-  }
-  return 0;
+  t.tables[WAVETAP_CALLS] = {column("id", a.id),
+                             column("pid", t.pid),
+                             column("tid", t.tid),
+                             column("start", a.start),
+                             column("end", a.end),
+                             column("name", a.name),
+                             column("domain", a.domain),
+                             column("category", a.category),
+                             {"args", WAVETAP_ARGS, nullptr, 0}};
+  t.tables[WAVETAP_OPS] = {column("id", o.id),
+                           column("gpu", o.gpu),
+                           column("queue", o.queue),
+                           column("sequence", o.sequence),
+                           column("start", o.start),
+                           column("end", o.end),
+                           column("description", o.description),
+                           column("type", o.type)};
+  t.tables[WAVETAP_LINKS] = {column("id", l.id), column("call", l.api, WAVETAP_ROW),
+                             column("op", l.op, WAVETAP_ROW)};
+  t.tables[WAVETAP_LAUNCHES] = {field("call", k, &K::api, WAVETAP_ROW),
+                                field("stream", k, &K::stream),
+                                axis("grid_x", k, &K::grid, 0),
+                                axis("grid_y", k, &K::grid, 1),
+                                axis("grid_z", k, &K::grid, 2),
+                                axis("workgroup_x", k, &K::workgroup, 0),
+                                axis("workgroup_y", k, &K::workgroup, 1),
+                                axis("workgroup_z", k, &K::workgroup, 2),
+                                field("group_segment_bytes", k, &K::group_segment_bytes),
+                                field("private_segment_bytes", k, &K::private_segment_bytes),
+                                field("kernel", k, &K::kernel)};
+  t.tables[WAVETAP_COPIES] = {field("call", c, &C::api, WAVETAP_ROW),
+                              field("stream", c, &C::stream),
+                              field("size_bytes", c, &C::size_bytes),
+                              field("width", c, &C::width),
+                              field("height", c, &C::height),
+                              field("kind", c, &C::kind),
+                              field("dst", c, &C::dst),
+                              field("src", c, &C::src),
+                              field("dst_device", c, &C::dst_device),
+                              field("src_device", c, &C::src_device),
+                              field("sync", c, &C::sync),
+                              field("pinned", c, &C::pinned)};
+  t.rows[WAVETAP_CALLS] = a.size();
+  t.rows[WAVETAP_OPS] = o.size();
+  t.rows[WAVETAP_LINKS] = l.size();
+  t.rows[WAVETAP_LAUNCHES] = k.size();
+  t.rows[WAVETAP_COPIES] = c.size();
+  list_loaded_columns(t);
 }
 
 wavetap_trace* open_trace(const char* path, unsigned flags) {
   store::LoadOptions options;
   options.args = (flags & WAVETAP_TRACE_NO_ARGS) == 0;
   options.stack_frames = (flags & WAVETAP_TRACE_STACK_FRAMES) != 0;
+  options.dispatches = true;
   Result<store::Trace> loaded = store::Trace::load(path, options);
   if (!loaded.ok()) {
     t_error = loaded.error().message;
@@ -209,7 +268,7 @@ WT_API void wavetap_trace_close(wavetap_trace* trace) { delete trace; }
 WT_API const char* wavetap_trace_error(void) { return t_error.c_str(); }
 
 WT_API size_t wavetap_trace_rows(const wavetap_trace* trace, wavetap_table table) {
-  return rows_of(trace->trace, table);
+  return static_cast<size_t>(table) < trace->rows.size() ? trace->rows[table] : 0;
 }
 
 WT_API size_t wavetap_trace_columns(const wavetap_trace* trace, wavetap_table table) {

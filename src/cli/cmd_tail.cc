@@ -78,9 +78,11 @@ class Printer {
     text_.clear();
     if (function != nullptr) store::append_arguments(text_, function->layout, words.arguments());
     out["args"] = text_;
-    if (function != nullptr) {
-      if (const auto stream = words.arguments().at(function->layout.word_of({"stream", "hStream"})))
-        out["stream"] = fmt::format("{:#x}", *stream);
+    // Parameters that are streams have one of these names, whatever the function does.
+    for (const char* name : {"stream", "hStream"}) {
+      const auto place = function == nullptr ? std::nullopt : function->layout.find(name);
+      const auto stream = place ? words.arguments().at(place->word) : std::nullopt;
+      if (stream) out["stream"] = fmt::format("{:#x}", *stream);
     }
     out["result"] = call.result;
     out["duration_ns"] = process.facts.clock.monotonic(call.start + words.duration()) - start;

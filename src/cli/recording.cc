@@ -223,20 +223,21 @@ Result<store::ImportResult> import_with_progress(const std::string& folder,
 }
 
 std::string summary_line(const store::ImportResult& r, const std::string& output) {
-  const uint64_t operations = r.dispatches + r.copies + r.barriers + r.unfinished;
+  const uint64_t operations = r.events.ops() + r.unfinished;
   std::vector<std::string> parts;
   const auto part = [&](uint64_t count, const char* one, const char* many) {
     if (count > 0)
       parts.push_back(fmt::format("{} {}", util::group_digits(count), count == 1 ? one : many));
   };
-  part(r.calls, "call", "calls");
-  part(r.dispatches, "dispatch", "dispatches");
-  part(r.copies, "copy", "copies");
-  part(r.barriers, "barrier", "barriers");
-  part(r.markers, "marker", "markers");
+  part(r.events.calls, "call", "calls");
+  part(r.events.dispatches, "dispatch", "dispatches");
+  part(r.events.copies, "copy", "copies");
+  part(r.events.barriers, "barrier", "barriers");
+  part(r.events.other, "other operation", "other operations");
+  part(r.events.markers, "marker", "markers");
   part(r.unfinished, "unfinished operation", "unfinished operations");
-  const uint64_t events = r.calls + r.markers + operations;
-  const double cost_ns = kCallNs * static_cast<double>(r.calls + r.markers) +
+  const uint64_t events = r.events.all() + r.unfinished;
+  const double cost_ns = kCallNs * static_cast<double>(r.events.calls + r.events.markers) +
                          kOperationNs * static_cast<double>(operations);
   const double setup_ns = kProcessNs * static_cast<double>(r.processes) +
                           kFileNs * static_cast<double>(r.files) +

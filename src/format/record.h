@@ -297,10 +297,12 @@ static_assert(sizeof(ClockSampleFact) == 48);
 
 enum class Api : uint8_t { kHip = 0, kHsa = 1, kHiprtc = 2, kRoctx = 3, kOther = 4 };
 
+enum class ResultType : uint32_t { kErrorCode = 0, kPointer = 1, kNothing = 2 };
+
 struct FunctionFact {
   RecordHeader header;  // flags: Api
   uint32_t number;
-  uint32_t result_type;  // 0 int (an error code), 1 pointer or 64-bit, 2 void
+  uint32_t result_type;  // ResultType
   // Text name, Text layout (agent/layout.h)
 };
 static_assert(sizeof(FunctionFact) == 16);
@@ -357,8 +359,10 @@ struct DeviceFact {
 };
 static_assert(sizeof(DeviceFact) == 24);
 
+enum class QueueEvent : uint8_t { kCreated = 1, kDestroyed = 2 };
+
 struct QueueFact {
-  RecordHeader header;  // flags: 1 created, 2 destroyed
+  RecordHeader header;  // flags: QueueEvent
   uint64_t time;
   uint64_t address;  // hsa_queue_t*
   uint32_t number;   // process-wide, from 1
@@ -368,8 +372,10 @@ struct QueueFact {
 };
 static_assert(sizeof(QueueFact) == 40);
 
+enum class CodeObjectEvent : uint8_t { kLoaded = 1, kUnloaded = 2 };
+
 struct CodeObjectFact {
-  RecordHeader header;  // flags: 1 loaded, 2 unloaded
+  RecordHeader header;  // flags: CodeObjectEvent
   uint64_t time;
   uint32_t number;
   uint32_t agent;

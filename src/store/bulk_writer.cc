@@ -98,8 +98,7 @@ void BulkTable::note_key(const int64_t* value) {
 }
 
 void BulkTable::integer(int64_t value) {
-  if (!indexes_.empty()) note_key(&value);
-  ++column_;
+  next_column(&value);
   uint8_t big[8];
   size_t width;
   header_[header_bytes_++] = put_integer(value, big, width);
@@ -290,6 +289,7 @@ Status BulkWriter::find_indexes(Db& db) {
 }
 
 BulkTable* BulkWriter::table(const std::string& name) {
+  WT_CHECK(file_ != nullptr, "a writer that has finished is asked for no tables");
   std::unique_ptr<BulkTable>& table = tables_[name];
   if (table != nullptr) return table.get();
   const auto root = roots_.find(name);

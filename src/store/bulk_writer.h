@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/check.h"
 #include "base/result.h"
 #include "base/scoped_fd.h"
 #include "store/bulk_index.h"
@@ -98,8 +99,9 @@ class BulkTable {
 
   void bytes(const void* data, size_t size, uint64_t base);
   // Every value passes here, with its number when it is an integer: indexes want it.
-  void next_column() {
-    if (!indexes_.empty()) note_key(nullptr);
+  void next_column(const int64_t* value = nullptr) {
+    WT_CHECK(column_ < kMaxColumns, "a row has no more columns than its header has room for");
+    if (!indexes_.empty()) note_key(value);
     ++column_;
   }
   void note_key(const int64_t* value);

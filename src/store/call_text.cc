@@ -166,19 +166,13 @@ CallLayout CallLayout::parse(std::string_view text) {
   return layout;
 }
 
-std::optional<size_t> CallLayout::word_of(std::string_view name) const {
+std::optional<CallLayout::Place> CallLayout::find(std::string_view name) const {
   size_t word = 0;
   for (const ArgSpec& spec : args_) {
-    if (spec.name == name) return word;
+    if (spec.name == name) return Place{word, &spec};
     if (spec.code == ArgCode::kString) return std::nullopt;
     word += spec.words;
   }
-  return std::nullopt;
-}
-
-std::optional<size_t> CallLayout::word_of(std::initializer_list<std::string_view> names) const {
-  for (const std::string_view name : names)
-    if (const std::optional<size_t> word = word_of(name)) return word;
   return std::nullopt;
 }
 

@@ -44,10 +44,12 @@ class CallLayout {
   static CallLayout parse(std::string_view text);
 
   const std::vector<ArgSpec>& args() const { return args_; }
-  // Where the argument's first word is; nothing when there is none of that name, or only behind a
-  // string.
-  std::optional<size_t> word_of(std::string_view name) const;
-  std::optional<size_t> word_of(std::initializer_list<std::string_view> names) const;
+  struct Place {
+    size_t word = 0;  // the argument's first
+    const ArgSpec* spec = nullptr;
+  };
+  // Nothing when there is none of that name, or only behind a string.
+  std::optional<Place> find(std::string_view name) const;
 
  private:
   std::vector<ArgSpec> args_;

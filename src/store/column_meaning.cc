@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "store/tables.h"
+
 namespace wavetap::store {
 namespace {
 
@@ -15,9 +17,30 @@ constexpr std::string_view kStrings[] = {"apiName_id",     "category_id", "domai
                                          "description_id", "opType_id",   "kernelName_id",
                                          "name_id"};
 constexpr std::string_view kProcesses[] = {"pid", "tid", "parent"};
-constexpr std::string_view kGpus[] = {"gpuId", "queueId", "deviceId"};
+constexpr std::string_view kGpus[] = {"gpuId", "queueId", "deviceId", "dstDevice", "srcDevice"};
 constexpr std::string_view kTimes[] = {"start",   "end",       "time",   "submitted",
                                        "created", "destroyed", "loaded", "unloaded"};
+
+Meaning meaning_of_kind(ColumnKind kind) {
+  switch (kind) {
+    case ColumnKind::kCall: return Meaning::kCall;
+    case ColumnKind::kOp: return Meaning::kOp;
+    case ColumnKind::kString: return Meaning::kString;
+    case ColumnKind::kArgs: return Meaning::kText;
+    case ColumnKind::kId: return Meaning::kId;
+    case ColumnKind::kProcess: return Meaning::kProcess;
+    case ColumnKind::kGpu: return Meaning::kGpu;
+    case ColumnKind::kTime: return Meaning::kTime;
+    case ColumnKind::kSession: return Meaning::kSession;
+    case ColumnKind::kNumber:
+    case ColumnKind::kReal:
+    case ColumnKind::kFlag:
+    case ColumnKind::kText:
+    case ColumnKind::kAddress:
+    case ColumnKind::kBlob: break;
+  }
+  return Meaning::kPlain;
+}
 
 }  // namespace
 
@@ -26,6 +49,13 @@ bool is_trace_table(std::string_view table) {
 }
 
 Meaning meaning_of(std::string_view table, std::string_view column) {
+  if (const TableSpec* known = find_table(table); known != nullptr && table != "rocpd_metadata")
+    for (const ColumnSpec& spec : known->columns)
+      if (column == spec.name) return meaning_of_kind(spec.kind);
+  return meaning_by_name(table, column);
+}
+
+Meaning meaning_by_name(std::string_view table, std::string_view column) {
   if (!is_trace_table(table) || table == "rocpd_metadata") return Meaning::kPlain;
   if (column == "id") {
     if (table == "rocpd_api") return Meaning::kCall;

@@ -1,6 +1,6 @@
-// What a column of a trace refers to, by its name. Joining files shifts ids, processes, GPUs and
-// times; cutting one follows references. Both go by this one rule, so that tables a later version
-// adds take part without being named here.
+// What a column of a trace refers to. Joining files shifts ids, processes, GPUs and times; cutting one
+// follows references. Both go by this: by tables.inc for the columns it has, by the name for others, so
+// that tables and columns of a later version take part.
 #pragma once
 
 #include <cstdint>
@@ -25,5 +25,7 @@ enum class Meaning : uint8_t {
 bool is_trace_table(std::string_view table);
 
 Meaning meaning_of(std::string_view table, std::string_view column);
+// What a program that does not know the table makes of it.
+Meaning meaning_by_name(std::string_view table, std::string_view column);
 
 }  // namespace wavetap::store

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
+#include "store/import_result.h"
 
 namespace wavetap::store {
 
@@ -27,33 +27,10 @@ struct ImportOptions {
   std::function<void(double)> progress = nullptr;
 };
 
-struct ImportResult {
-  uint64_t processes = 0;
-  uint64_t threads = 0;  // that recorded something
-  uint64_t files = 0;    // they recorded into
-  uint64_t calls = 0;
-  uint64_t markers = 0;
-  uint64_t dispatches = 0;
-  // Dispatches, done or not, but those the runtime makes to copy and fill.
-  uint64_t program_kernels = 0;
-  uint64_t copies = 0;  // and fills
-  uint64_t barriers = 0;
-  uint64_t unfinished = 0;  // dispatches and copies without an end
-  uint64_t faults = 0;
-  uint64_t rows = 0;               // in all tables
-  uint64_t records = 0;            // of the raw trace
-  uint64_t raw_bytes = 0;          // in use
-  uint64_t losses = 0;             // the recorder's count and what could not be read
-  std::vector<std::string> notes;  // what was lost or odd, one sentence each
-  int64_t duration_ns = 0;         // from the first event to the last
-  int64_t recorded_ns = 0;         // thread time spent in calls that were recorded
-  bool emulated = false;
-};
-
 Result<ImportResult> import_session(const std::string& folder, const std::string& output,
                                     const ImportOptions& options = {});
 
-// A .rpd file of schema 2 or 3, RPD's or ours, as schema 3: ids, strings and copies put in order.
+// A .rpd file of schema 2 or 3, RPD's or ours, as schema 3.
 Result<ImportResult> import_rpd(const std::string& input, const std::string& output,
                                 const ImportOptions& options = {});
 

@@ -1,14 +1,11 @@
 // Layers number GPUs differently and show different ones; the place on the PCI bus tells which is
 // which. HIP and CUDA leave out the function, which tells the partitions of one chip apart: those
 // go in order.
-#include "store/import_device_figures.h"
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <tuple>
+
+#include "store/import_parts.h"
 
 namespace wavetap::store {
 namespace {
@@ -97,34 +94,33 @@ const RawAgent* agent_of(const RawFacts& facts, const Sources& sources, DeviceLa
 
 }  // namespace
 
-void write_device_figures(const RawFacts& facts, ImportDevices& devices, ImportFile& file) {
-  if (facts.devices.empty()) return;
-  const Sources sources = sources_of(facts);
-  std::vector<std::vector<ImportFile::Cell>> rows;
+// Nothing is written when an earlier process was told exactly the same.
+void import_device_figures(ImportContext& import) {
+  if (import.facts.devices.empty()) return;
+  const Sources sources = sources_of(import.facts);
+  std::vector<FigureOfDevice> figures;
   for (const auto& [key, source] : sources) {
     const auto& [layer, number] = key;
-    ImportFile::Cell gpu, pci;
+    std::optional<int64_t> gpu;
+    std::optional<std::string> pci;
     if (layer != DeviceLayer::kEnvironment) {
-      pci = fmt::format("{:04x}:{:02x}:{:02x}.{:x}", source.bdf >> 16, (source.bdf >> 8) & 0xff,
-                        (source.bdf >> 3) & 0x1f, source.bdf & 7);
-      const int64_t id = devices.id(agent_of(facts, sources, layer, number, source.bdf));
+      pci = pci_address(source.bdf);
+      const int64_t id =
+          import.devices.id(agent_of(import.facts, sources, layer, number, source.bdf));
       if (id >= 0) gpu = id;
     }
     for (const auto& [name, figure] : source.figures)
-      rows.push_back({{},
-                      {},
-                      gpu,
-                      pci,
-                      std::string(layer_name(layer)),
-                      name,
-                      figure.value,
-                      figure.told ? ImportFile::Cell(*figure.told) : ImportFile::Cell()});
+      figures.push_back({gpu, pci, layer_name(layer), name, figure.value, figure.told});
   }
-  if (!devices.figures.insert(rows).second) return;
-  for (std::vector<ImportFile::Cell>& row : rows) {
-    row[1] = int64_t{facts.id().pid};
-    file.add("wavetap_device_figure", std::move(row));
-  }
+  if (!import.devices.are_new(figures)) return;
+  for (const FigureOfDevice& figure : figures)
+    import.writer.put(rows::DeviceFigure{.pid = import.pid(),
+                                         .gpu = figure.gpu,
+                                         .pci = figure.pci,
+                                         .layer = figure.layer,
+                                         .field = figure.field,
+                                         .value = figure.value,
+                                         .told = figure.told});
 }
 
 }  // namespace wavetap::store

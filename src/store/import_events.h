@@ -19,7 +19,7 @@ struct RawOp {
   int64_t end_ns = 0;
   bool complete = false;
   // Its opType, when the call it belongs to decides that.
-  int64_t type_id = 0;
+  const char* type = nullptr;
   // Found by queue order (queue_order.h); call 0: the record's own counts.
   format::Owner by_order{};
   uint32_t ordinal = 0;  // then: nth dispatch of that call
@@ -36,6 +36,8 @@ struct RawOp {
   bool untimed() const {
     return kind() == format::Kind::kDispatch && (record->flags & format::kDispatchUntimed) != 0;
   }
+  // False: it had not ended when the recording did.
+  bool is_done() const { return complete || untimed(); }
 };
 
 struct OwnedOp {

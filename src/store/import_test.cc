@@ -68,8 +68,9 @@ class Import : public testing::Test {
       agent.bdf = 0x300 + gpu * 0x100;
       p.fact(agent, Kind::kAgent, 0, {"gfx1030", "Test GPU", ""});
     }
-    p.fact(QueueFact{{}, 1000, 0x7000, 1, 1, 1024, 0}, Kind::kQueue, 1);
-    p.fact(QueueFact{{}, 1000, 0x8000, 2, 2, 1024, 0}, Kind::kQueue, 1);
+    constexpr auto kCreated = static_cast<uint8_t>(QueueEvent::kCreated);
+    p.fact(QueueFact{{}, 1000, 0x7000, 1, 1, 1024, 0}, Kind::kQueue, kCreated);
+    p.fact(QueueFact{{}, 1000, 0x8000, 2, 2, 1024, 0}, Kind::kQueue, kCreated);
     p.fact(KernelFact{{}, 1000, 0x1000, 0, 16, 256, 0}, Kind::kKernel, 0, {"_Z5saxpyifPKfPf"});
     p.fact(KernelFact{{}, 1000, 0x2000, 0, 16, 0, 0}, Kind::kKernel, 0,
            {"__amd_rocclr_fillBufferAligned"});
@@ -158,8 +159,8 @@ TEST_F(Import, ACallWithItsDispatch) {
         {0x4000, 4 | 1ull << 32, 1, 256 | 1ull << 32, 1, 0x9000, 256, 0xab0});
   t.put(complete(1, 3000, 3700), Kind::kComplete, static_cast<uint8_t>(Kind::kDispatch));
   const ImportResult result = import();
-  EXPECT_EQ(result.calls, 1u);
-  EXPECT_EQ(result.dispatches, 1u);
+  EXPECT_EQ(result.events.calls, 1u);
+  EXPECT_EQ(result.events.dispatches, 1u);
   EXPECT_EQ(result.losses, 0u);
   EXPECT_TRUE(result.emulated);
   EXPECT_EQ(row("select id, pid, tid, start, end, domain, category, apiName from api"),
@@ -322,7 +323,7 @@ TEST_F(Import, MarkersBecomeRanges) {
   marker(t, MarkerKind::kPush, 3000, "never ended");
   t.put(call(kSync, 1, 3500, 500), Kind::kCall);
   const ImportResult result = import();
-  EXPECT_EQ(result.markers, 6u);
+  EXPECT_EQ(result.events.markers, 6u);
   EXPECT_EQ(
       row("select domain, apiName, category, args, start, end from api where domain = 'python'"),
       "python|train||file.py:12|2950|2960");
@@ -411,6 +412,176 @@ TEST_F(Import, MemoryHeldPerDevice) {
       row("select group_concat(value || ' ' || start || '-' || end, ', ') from rocpd_monitor"),
       "100 2000-2100, 300 2100-2200, 200 2200-2300, 250 2300-2400");
   expect_sound();
+}
+
+// What HSA gives out while a call is open, as the recorder sees it.
+AllocateRecord allocation(uint64_t time, uint64_t address, uint64_t bytes, Owner owner) {
+  AllocateRecord a{};
+  a.time = time + kBoot;
+  a.address = address;
+  a.bytes = bytes;
+  a.owner = owner;
+  a.agent = 1;
+  return a;
+}
+
+TEST_F(Import, WhatTheProgramAskedForIsToldFromWhatTheRuntimeTook) {
+  TestProcess& p = process(100, 1);
+  TestStream& t = p.stream(1, 101);
+  // The first hipMalloc: HIP sets itself up, then gets what was asked for, rounded up.
+  t.put(allocation(1010, 0x10000, 4096, {1, 1}), Kind::kAllocate);
+  t.put(allocation(1020, 0x20000, 524288, {1, 1}), Kind::kAllocate);
+  t.put(allocation(1030, 0x100000, 2097152, {1, 1}), Kind::kAllocate);
+  t.put(call(kMalloc, 1, 1000, 100), Kind::kCall, kCallHasArguments, {0x100000, 1000000});
+  // Too much: fails, and HIP keeps what it took on the way.
+  t.put(allocation(1210, 0x400000, 8192, {1, 2}), Kind::kAllocate);
+  t.put(call(kMalloc, 2, 1200, 100, 0, /*result=*/2), Kind::kCall, kCallHasArguments,
+        {0, uint64_t{1} << 50});
+  // A pool: the pointer lies in memory that was there already.
+  t.put(call(kMalloc, 3, 1400, 100), Kind::kCall, kCallHasArguments, {0x20100, 256});
+  // Frees: one gives memory back to HSA, one to the pool; HIP allocates even here.
+  t.put(allocation(1610, 0x500000, 524288, {1, 4}), Kind::kAllocate);
+  t.put(FreeRecord{{}, 1650 + kBoot, 0x100000, {1, 4}}, Kind::kFree);
+  t.put(call(kFree, 4, 1600, 100), Kind::kCall, kCallHasArguments, {0x100000});
+  t.put(call(kFree, 5, 1800, 100), Kind::kCall, kCallHasArguments, {0x20100});
+  import();
+  EXPECT_EQ(row("select count(*), sum(asked_bytes) from wavetap_allocation where asked_bytes is "
+                "not null"),
+            "2|1000256");
+  EXPECT_EQ(row("select api_id, bytes, asked_bytes, start, end from wavetap_allocation where "
+                "address = '0x100000'"),
+            "1|2097152|1000000|1030|1600");
+  EXPECT_EQ(row("select api_id, bytes, asked_bytes, gpuId, kind, start, end from "
+                "wavetap_allocation where address = '0x20100'"),
+            "3|0|256|0|device|1500|1800");
+  EXPECT_EQ(row("select count(*), sum(bytes) from wavetap_allocation where asked_bytes is null"),
+            "4|1060864");
+  EXPECT_EQ(row("select peak_bytes from wavetap_device"), "3158016")
+      << "the GPU held all of it, whoever asked";
+  expect_sound();
+}
+
+TEST_F(Import, AnArrayIsWhatItsCallGotLast) {
+  TestProcess& p = process(100, 1);
+  p.fact(FunctionFact{{}, 20, 0}, Kind::kFunction, 0,
+         {"hipMallocArray", "array:op,desc:p,width:z,height:z,flags:u"});
+  p.fact(FunctionFact{{}, 21, 0}, Kind::kFunction, 0, {"hipFreeArray", "array:p"});
+  TestStream& t = p.stream(1, 101);
+  t.put(allocation(1010, 0x10000, 4096, {1, 1}), Kind::kAllocate);
+  t.put(allocation(1030, 0x20000, 65536, {1, 1}), Kind::kAllocate);
+  t.put(call(20, 1, 1000, 100), Kind::kCall, kCallHasArguments, {0xaaaa1234, 0, 128, 128, 0});
+  t.put(FreeRecord{{}, 1650 + kBoot, 0x20000, {1, 2}}, Kind::kFree);
+  t.put(call(21, 2, 1600, 100), Kind::kCall, kCallHasArguments, {0xaaaa1234});
+  import();
+  EXPECT_EQ(row("select address, bytes, asked_bytes, end from wavetap_allocation where asked_bytes "
+                "is not null"),
+            "0x20000|65536|65536|1600");
+}
+
+TEST_F(Import, AProgramWithoutHipAsksHsaItself) {
+  TestProcess& p = process(100, 1);
+  TestStream& t = p.stream(1, 101);
+  t.put(allocation(1010, 0x10000, 4096, {0, 0}), Kind::kAllocate);
+  import();
+  EXPECT_EQ(row("select bytes, asked_bytes from wavetap_allocation"), "4096|4096");
+}
+
+TEST_F(Import, CopiesBetweenBuffersKnowTheirDevice) {
+  TestProcess& p = process(100, 1);
+  p.fact(FunctionFact{{}, 20, 0}, Kind::kFunction, 0, {"hipMemcpyDtoD", "dst:p,src:p,sizeBytes:z"});
+  TestStream& t = p.stream(1, 101);
+  t.put(allocation(500, 0xd000, 4096, {}), Kind::kAllocate);
+  t.put(allocation(500, 0xe000, 4096, {}), Kind::kAllocate);
+  const auto copy_by_kernel = [&](uint32_t n, uint16_t function, uint64_t start,
+                                  std::vector<uint64_t> words) {
+    t.put(dispatch(n, {1, n}, start + 10, 0x3000), Kind::kDispatch);
+    t.put(call(function, n, start, 300), Kind::kCall, kCallHasArguments, words);
+    t.put(complete(n, static_cast<int64_t>(start) + 50, static_cast<int64_t>(start) + 90),
+          Kind::kComplete);
+  };
+  copy_by_kernel(1, kMemcpy, 1000, {0xe000, 0xd010, 64, 3, 0xab0});  // device to device
+  copy_by_kernel(2, kMemcpy, 2000, {0xe000, 0xd010, 64, 4, 0xab0});  // by address
+  copy_by_kernel(3, 20, 3000, {0xe000, 0xd010, 64});
+  copy_by_kernel(4, kMemcpy, 4000, {0x5000, 0xd010, 64, 4, 0xab0});  // by address, to the host
+  // By the CPU: no operation at all.
+  t.put(call(kMemcpy, 5, 5000, 300), Kind::kCall, kCallHasArguments,
+        {0x5000, 0xd010, 64, 2, 0xab0});
+  // Of memory that was there before the recording.
+  copy_by_kernel(6, kMemcpy, 6000, {0x71000, 0x72000, 64, 3, 0xab0});
+  import();
+  const auto copied = [&](int id) {
+    return row("select kind, dstDevice, srcDevice from rocpd_copyapi where api_ptr_id = " +
+               std::to_string(id));
+  };
+  EXPECT_EQ(copied(1), "3|0|0");
+  EXPECT_EQ(copied(2), "4|0|0");
+  EXPECT_EQ(copied(3), "3|0|0");
+  EXPECT_EQ(copied(4), "4|-1|0");
+  EXPECT_EQ(copied(5), "2|-1|0");
+  EXPECT_EQ(copied(6), "3|0|0");
+  EXPECT_EQ(row("select group_concat(opType, ' ') from (select opType from op order by id)"),
+            "CopyDeviceToDevice CopyDeviceToDevice CopyDeviceToDevice CopyDeviceToHost "
+            "CopyDeviceToDevice");
+  expect_sound();
+}
+
+TEST_F(Import, ABoxIsCountedInBytes) {
+  TestProcess& p = process(100, 1);
+  p.fact(FunctionFact{{}, 20, 0}, Kind::kFunction, 0, {"hipMemcpy3D", "p:v160"});
+  std::vector<uint64_t> box(20);
+  box[4] = 0x5000;   // srcPtr.ptr
+  box[12] = 0xd000;  // dstPtr.ptr
+  box[16] = 64, box[17] = 8, box[18] = 3;
+  box[19] = 1;
+  p.stream(1, 101).put(call(20, 1, 1000, 100), Kind::kCall, kCallHasArguments, box);
+  import();
+  EXPECT_EQ(row("select size, width, height, kind, dst, src, sync from rocpd_copyapi"),
+            "1536|64|8|1|0xd000|0x5000|1");
+}
+
+TEST_F(Import, EventsAreCountedAsTheReportCountsThem) {
+  TestProcess& p = process(100, 1);
+  p.fact(KernelFact{{}, 1000, 0x4000, 0, 16, 0, 0}, Kind::kKernel, 0,
+         {"__amd_rocclr_streamOpsWrite"});
+  TestStream& t = p.stream(1, 101);
+  uint32_t n = 0;
+  for (const uint64_t kernel : {0x1000, 0x1000, 0x2000, 0x3000, 0x4000}) {
+    ++n;
+    t.put(dispatch(n, {1, n}, n * 1000 + 10, kernel), Kind::kDispatch);
+    t.put(call(kernel == 0x1000 ? kLaunch : kMemset, n, n * 1000, 300), Kind::kCall);
+    t.put(complete(n, n * 1000 + 50, n * 1000 + 90), Kind::kComplete);
+  }
+  const ImportResult result = import();
+  EXPECT_EQ(result.events.dispatches, 2u);
+  EXPECT_EQ(result.events.copies, 2u);
+  EXPECT_EQ(result.events.other, 1u);
+  EXPECT_EQ(result.program_kernels, 2u);
+  Result<Trace> trace = Trace::load(out_);
+  ASSERT_TRUE(trace.ok());
+  const EventCounts loaded = count_events(*trace);
+  Result<ImportResult> converted = import_rpd(out_, folder_.file("copy.rpd"));
+  ASSERT_TRUE(converted.ok());
+  for (const EventCounts& other : {loaded, converted->events}) {
+    EXPECT_EQ(other.calls, result.events.calls);
+    EXPECT_EQ(other.dispatches, result.events.dispatches);
+    EXPECT_EQ(other.copies, result.events.copies);
+    EXPECT_EQ(other.other, result.events.other);
+    EXPECT_EQ(other.all(), result.events.all());
+  }
+}
+
+TEST_F(Import, KernelsOfManySessionsNeverShareANumber) {
+  for (uint32_t i = 0; i < 2; ++i) {
+    TestProcess& p = process(200 + i, 10 + i);
+    p.fact(CodeObjectFact{{}, 1000, 1'000'001, 1, 0x7000, 64, 0, 64}, Kind::kCodeObject,
+           static_cast<uint8_t>(CodeObjectEvent::kLoaded), {"file:///nowhere", ""});
+    p.stream(1, 300 + i).put(call(kSync, 1, 2000, 1), Kind::kCall);
+  }
+  import();
+  EXPECT_EQ(row("select group_concat(id, ' ') from wavetap_code_object"),
+            "1000001 " + std::to_string((int64_t{1} << 32) + 1'000'001));
+  EXPECT_EQ(row("select min(id), max(id), count(distinct id) from wavetap_kernel"),
+            "1|" + std::to_string((int64_t{1} << 32) + 3) + "|6");
 }
 
 TEST_F(Import, StacksAreNamedFromTheFilesThatWereLoaded) {
@@ -502,7 +673,7 @@ TEST_F(Import, LossesAreCountedAndMakeTheTraceUnsound) {
   // The middle one of three chunks of 252 records goes.
   ASSERT_TRUE(std::filesystem::remove(session_ + "/100-1.1.1.chunk"));
   const ImportResult result = import();
-  EXPECT_EQ(result.calls, 600u - 252u);
+  EXPECT_EQ(result.events.calls, 600u - 252u);
   EXPECT_EQ(result.losses, 5u + 252u);
   Result<CheckResult> check = check_trace(out_);
   ASSERT_TRUE(check.ok());
@@ -523,7 +694,7 @@ TEST_F(Import, NonsenseIsSurvived) {
   t.put(StackRecord{{}, 2, 4000}, Kind::kStack);  // frames that are not there
   t.put(NoteFact{}, static_cast<Kind>(200));
   const ImportResult result = import();
-  EXPECT_EQ(result.calls, 2u);
+  EXPECT_EQ(result.events.calls, 2u);
   EXPECT_EQ(row("select apiName from api where start = 2000"), "function 999");
   EXPECT_EQ(row("select args from api where start = 2100"), "dst = 0x1");
   EXPECT_EQ(row("select start, end, description from op"), "4000|4000|kernel 0x9999");
@@ -557,8 +728,8 @@ TEST_F(Import, OurFileIsReadBackAndAnRpdFileIsConverted) {
   EXPECT_TRUE(trace->problems.empty());
   Result<ImportResult> converted = import_rpd(out_, folder_.file("copy.rpd"));
   ASSERT_TRUE(converted.ok()) << converted.error().message;
-  EXPECT_EQ(converted->calls, 1u);
-  EXPECT_EQ(converted->dispatches, 1u);
+  EXPECT_EQ(converted->events.calls, 1u);
+  EXPECT_EQ(converted->events.dispatches, 1u);
 }
 
 TEST_F(Import, ThreadsThatShareAFileOneAfterTheOtherKeepTheirCalls) {

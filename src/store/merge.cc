@@ -3,23 +3,21 @@
 // independent of each other and filled in parallel.
 #include "store/merge.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <deque>
+#include <atomic>
 #include <filesystem>
 #include <iterator>
 #include <map>
 #include <optional>
 
-#include "store/bulk_writer.h"
 #include "store/column_meaning.h"
 #include "store/row_finder.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/table_copy.h"
 #include "store/table_scan.h"
+#include "store/tables.h"
+#include "store/trace_writer.h"
 
 namespace wavetap::store {
 namespace {
@@ -225,7 +223,7 @@ std::optional<TableCopy> plan_table(const Input& input, const std::string& name,
   if (input.version < 3 && name == "rocpd_ustring") copy.table = "rocpd_string";
   const auto source = input.tables.find(copy.table);
   if (source == input.tables.end()) return std::nullopt;
-  // RPD's own files hold source and destination of copies swapped; ours do not, so put them right
+  // RPD's own files hold source and destination of copies swapped; ours do not, so they are swapped
   // on the way.
   static constexpr std::pair<const char*, const char*> kSwapped[] = {
       {"dst", "src"}, {"src", "dst"}, {"dstDevice", "srcDevice"}, {"srcDevice", "dstDevice"}};
@@ -277,23 +275,19 @@ Status fill_table(const std::vector<Input>& inputs, const std::vector<Shift>& sh
     }
     const uint64_t before = target.rows();
     if (Status s = copy_rows(inputs[rank].path, *copy, target, done_bytes); !s.ok()) return s;
-    if (name == "rocpd_api") files[rank].calls = target.rows() - before;
-    if (name == "rocpd_op") files[rank].ops = target.rows() - before;
+    const uint64_t rows = target.rows() - before;
+    if (name == "rocpd_api") files[rank].calls = rows;
+    if (name == "rocpd_op") files[rank].ops = rows;
+    std::atomic_ref(files[rank].rows) += rows;  // tables are filled at the same time
   }
   return {};
 }
 
+using Tables = std::map<std::string, std::vector<Column>>;
+
 // Our own tables as the inputs have them, the columns of all inputs together.
-Result<std::map<std::string, std::vector<Column>>> create_tables(const std::string& path,
-                                                                 const std::vector<Input>& inputs) {
-  Result<Db> db = Db::create(path);
-  if (!db.ok()) return db.error();
-  if (Status s =
-          db->exec("pragma page_size = 4096; pragma journal_mode = off; pragma synchronous = off");
-      !s.ok())
-    return s.error();
-  if (Status s = create_schema(*db); !s.ok()) return s.error();
-  std::map<std::string, std::vector<Column>> tables;
+Tables wavetap_tables(const std::vector<Input>& inputs) {
+  Tables tables;
   for (const Input& input : inputs)
     for (const auto& [name, columns] : input.tables) {
       if (!name.starts_with("wavetap_")) continue;
@@ -303,6 +297,13 @@ Result<std::map<std::string, std::vector<Column>>> create_tables(const std::stri
                          [&](const Column& c) { return c.name == column.name; }))
           all.push_back(column);
     }
+  return tables;
+}
+
+// Makes the tables of the new file; `tables` gets all that are to be filled.
+Status create_tables(Db& db, const std::vector<Input>& inputs, Tables& tables) {
+  if (Status s = create_schema(db); !s.ok()) return s;
+  tables = wavetap_tables(inputs);
   for (const auto& [name, columns] : tables) {
     if (columns.size() > BulkTable::kMaxColumns)
       return errorf("%s: %zu columns, this build carries %zu; merge with the version that wrote it",
@@ -311,18 +312,16 @@ Result<std::map<std::string, std::vector<Column>>> create_tables(const std::stri
     for (const Column& column : columns)
       list += (list.empty() ? "" : ", ") + quoted_name(column.name) + " " +
               (column.is_key ? "integer primary key" : column.type);
-    if (Status s = db->exec("create table " + quoted_name(name) + " (" + list + ")"); !s.ok())
-      return s.error();
+    if (Status s = db.exec("create table " + quoted_name(name) + " (" + list + ")"); !s.ok())
+      return s;
   }
-  for (const char* name :
-       {"rocpd_api", "rocpd_ustring", "rocpd_op", "rocpd_api_ops", "rocpd_kernelapi",
-        "rocpd_copyapi", "rocpd_string", "rocpd_monitor", "rocpd_stackframe", "rocpd_counter"}) {
-    Result<std::vector<Column>> columns = columns_of(*db, name);
+  for (const TableSpec& table : all_tables()) {
+    if (!table.is_rpd() || &table == &table_of<rows::Metadata>()) continue;
+    Result<std::vector<Column>> columns = columns_of(db, table.name);
     if (!columns.ok()) return columns.error();
-    tables[name] = std::move(*columns);
+    tables[table.name] = std::move(*columns);
   }
-  if (Status s = create_indexes(*db); !s.ok()) return s.error();
-  return tables;
+  return create_indexes(db);
 }
 
 // Strides that keep ranks apart: powers of ten above anything in the files, at least RPD's.
@@ -344,93 +343,91 @@ Result<Strides> find_strides(const std::vector<Input>& inputs) {
   return strides;
 }
 
-Status write_metadata(const std::string& path, const std::vector<Input>& inputs,
-                      const std::vector<MergedFile>& files, const Strides& strides,
-                      int64_t sessions) {
-  Result<Db> db = Db::open_read_write(path);
-  if (!db.ok()) return db.error();
-  if (Status s = db->exec("pragma journal_mode = off; pragma synchronous = off; begin; delete from "
-                          "rocpd_metadata where tag in ('pid_stride', 'gpu_stride')");
-      !s.ok())
-    return s;
-  Result<Stmt> metadata = db->prepare("insert into rocpd_metadata (tag, value) values (?, ?)");
-  if (!metadata.ok()) return metadata.error();
-  const auto put = [&](std::string_view tag, const std::string& value) {
-    metadata->bind(1, tag);
-    metadata->bind(2, std::string_view(value));
-    metadata->run();
-  };
+void add_metadata(const std::vector<Input>& inputs, const std::vector<MergedFile>& files,
+                  const Strides& strides, int64_t sessions, TraceWriter& writer) {
   bool emulated = false;
   int64_t losses = 0;
   for (const Input& input : inputs) {
     emulated = emulated || text_of(input, "emulated") == "1";
     losses += number_of(input, "losses").value_or(0);
   }
-  put("pid_stride", std::to_string(strides.pid));
-  put("gpu_stride", std::to_string(strides.gpu));
-  put("session_count", std::to_string(sessions));
-  put("producer", "wavetap " WAVETAP_VERSION);
-  if (emulated) put("emulated", "1");
-  put("losses", std::to_string(losses));
+  writer.add_metadata("pid_stride", std::to_string(strides.pid));
+  writer.add_metadata("gpu_stride", std::to_string(strides.gpu));
+  writer.add_metadata("session_count", std::to_string(sessions));
+  writer.add_metadata("producer", "wavetap " WAVETAP_VERSION);
+  if (emulated) writer.add_metadata("emulated", "1");
+  writer.add_metadata("losses", std::to_string(losses));
   // Times are of the first file's clock.
   for (const char* tag : {"epoch_offset_ns", "boot_id", "hostname"})
-    if (const std::string value = text_of(inputs[0], tag); !value.empty()) put(tag, value);
+    if (const std::string value = text_of(inputs[0], tag); !value.empty())
+      writer.add_metadata(tag, value);
   for (size_t rank = 0; files.size() > 1 && rank < files.size(); ++rank)
-    put("merged::" + std::to_string(rank), files[rank].path + " shift " +
-                                               std::to_string(files[rank].shift_ns) + " by " +
-                                               files[rank].method);
-  if (!metadata->status().ok()) return metadata->status();
-  return db->exec("commit");
+    writer.add_metadata("merged::" + std::to_string(rank),
+                        files[rank].path + " shift " + std::to_string(files[rank].shift_ns) +
+                            " by " + files[rank].method);
+}
+
+// Where the ids, processes, GPUs and times of each file go.
+Result<std::vector<Shift>> plan_shifts(const std::vector<Input>& inputs, const Strides& strides,
+                                       Align how, std::vector<MergedFile>& files,
+                                       int64_t& sessions) {
+  std::vector<Shift> shifts;
+  for (const Input& input : inputs) {
+    MergedFile file;
+    file.path = input.path;
+    align(inputs[0], input, how, file);
+    const auto rank = static_cast<int64_t>(shifts.size());
+    shifts.push_back({.id = sessions << kSessionShift,
+                      .time = file.shift_ns,
+                      .pid = rank * strides.pid,
+                      .gpu = rank * strides.gpu,
+                      .session = sessions});
+    sessions += input.sessions;
+    if (sessions > INT32_MAX)
+      return errorf("%s: its ids leave no room for those of other files; the file is damaged",
+                    input.path.c_str());
+    files.push_back(std::move(file));
+  }
+  return shifts;
 }
 
 Status fill(const std::string& part, const std::vector<Input>& inputs, const MergeOptions& options,
             std::vector<MergedFile>& files) {
   Result<Strides> strides = find_strides(inputs);
   if (!strides.ok()) return strides.error();
-  std::vector<Shift> shifts;
   int64_t sessions = 0;
-  uint64_t total_bytes = 0;
-  for (const Input& input : inputs) {
-    MergedFile file;
-    file.path = input.path;
-    align(inputs[0], input, options.align, file);
-    const auto rank = static_cast<int64_t>(shifts.size());
-    shifts.push_back({sessions << kSessionShift, file.shift_ns, rank * strides->pid,
-                      rank * strides->gpu, sessions});
-    sessions += input.sessions;
-    if (sessions > INT32_MAX)
-      return errorf("%s: its ids leave no room for those of other files; the file is damaged",
-                    input.path.c_str());
-    total_bytes += input.bytes;
-    files.push_back(std::move(file));
-  }
+  Result<std::vector<Shift>> shifts = plan_shifts(inputs, *strides, options.align, files, sessions);
+  if (!shifts.ok()) return shifts.error();
   find_conflicts(inputs, files);
-  Result<std::map<std::string, std::vector<Column>>> tables = create_tables(part, inputs);
-  if (!tables.ok()) return tables.error();
+  Tables tables;
+  Result<TraceWriter> writer = TraceWriter::create(
+      part, [&](Db& db) -> Status { return create_tables(db, inputs, tables); });
+  if (!writer.ok()) return writer.error();
 
-  Result<BulkWriter> bulk = BulkWriter::open(part);
-  if (!bulk.ok()) return bulk.error();
   std::atomic<uint64_t> done_bytes = 0;
   std::vector<std::function<Status()>> jobs;
-  for (const auto& table : *tables) {
+  for (const auto& table : tables) {
     const std::string& name = table.first;
-    BulkTable* target = bulk->table(name);
+    BulkTable* target = writer->table(name);
     if (target == nullptr) return errorf("%s: no table %s", part.c_str(), name.c_str());
     const auto job = [&, target] {
-      return fill_table(inputs, shifts, name, table.second, *target, files, done_bytes);
+      return fill_table(inputs, *shifts, name, table.second, *target, files, done_bytes);
     };
     // The longest first.
     if (name == "rocpd_api" || name == "rocpd_ustring") jobs.insert(jobs.begin(), job);
     else jobs.push_back(job);
   }
+  uint64_t total_bytes = 1;
+  for (const Input& input : inputs) total_bytes += input.bytes;
   const auto progress = [&](uint64_t bytes) {
     if (options.progress)
-      options.progress(std::min(1.0, static_cast<double>(bytes) /
-                                         static_cast<double>(std::max<uint64_t>(1, total_bytes))));
+      options.progress(
+          std::min(1.0, static_cast<double>(bytes) / static_cast<double>(total_bytes)));
   };
   if (Status s = run_jobs(jobs, done_bytes, progress); !s.ok()) return s;
-  if (Status s = bulk->finish(); !s.ok()) return s;
-  return write_metadata(part, inputs, files, *strides, sessions);
+  add_metadata(inputs, files, *strides, sessions, *writer);
+  // The schema's own strides make way for those of the ranks.
+  return writer->finish({"delete from rocpd_metadata where tag in ('pid_stride', 'gpu_stride')"});
 }
 
 Result<std::vector<MergedFile>> write_merged(const std::vector<std::string>& paths,
@@ -446,18 +443,11 @@ Result<std::vector<MergedFile>> write_merged(const std::vector<std::string>& pat
       return {};
     });
   if (Status s = run_jobs(jobs, /*done_bytes=*/0, nullptr); !s.ok()) return s.error();
-  if (access(output.c_str(), F_OK) == 0)
-    return errorf("%s: exists already; name another file with -o", output.c_str());
-  const std::string part = output + ".part-" + std::to_string(getpid());
   std::vector<MergedFile> files;
-  std::error_code ignored;
-  std::filesystem::remove(part, ignored);
-  if (Status status = fill(part, inputs, options, files); !status.ok()) {
-    std::filesystem::remove(part, ignored);
-    return status.error();
-  }
-  if (std::rename(part.c_str(), output.c_str()) != 0)
-    return errorf("%s: cannot be put in place; name another file with -o", output.c_str());
+  const Status made = make_whole(output, /*overwrite=*/false, [&](const std::string& part) {
+    return fill(part, inputs, options, files);
+  });
+  if (!made.ok()) return made.error();
   return files;
 }
 

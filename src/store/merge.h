@@ -28,6 +28,7 @@ struct MergedFile {
   int64_t shift_ns = 0;  // added to its times
   std::string method;    // "wall clock", "same clock", "first event (inferred)"
   uint64_t calls = 0, ops = 0;
+  uint64_t rows = 0;  // in all tables
   // With files before it, or with what ranks of one job look like.
   std::vector<std::string> conflicts;
 };

@@ -3,134 +3,134 @@
 namespace wavetap::store {
 
 using format::Kind;
-using format::TextCursor;
 
 void RawFacts::take(const format::Record& record) {
   switch (record.header.kind) {
-    case Kind::kProcess:
-      if (const auto* fact = record.as<format::ProcessFact>()) {
-        has_process_ = true;
-        process_ = *fact;
-        TextCursor texts(record.after<format::ProcessFact>());
-        executable = texts.next();
-        command = texts.next();
-        hostname = texts.next();
-        boot_id = texts.next();
-        agent_version = texts.next();
-      }
-      break;
-    case Kind::kThread:
-      if (const auto* fact = record.as<format::ThreadFact>())
-        threads.push_back({fact->stream, fact->tid, fact->time,
-                           std::string(TextCursor(record.after<format::ThreadFact>()).next())});
-      break;
-    case Kind::kClockSample:
-      if (const auto* fact = record.as<format::ClockSampleFact>()) clock.add(*fact);
-      break;
-    case Kind::kFunction:
-      if (const auto* fact = record.as<format::FunctionFact>();
-          fact != nullptr && fact->number <= UINT16_MAX) {
-        TextCursor texts(record.after<format::FunctionFact>());
-        RawFunction& function = functions[fact->number];
-        function.name = texts.next();
-        function.api = static_cast<format::Api>(record.header.flags);
-        function.result_type = fact->result_type;
-        function.layout = CallLayout::parse(texts.next());
-        if (by_number_.size() <= fact->number) by_number_.resize(fact->number + 1);
-        by_number_[fact->number] = &function;
-      }
-      break;
-    case Kind::kLibrary:
-      if (const auto* fact = record.as<format::LibraryFact>()) {
-        TextCursor texts(record.after<format::LibraryFact>());
-        RawLibrary library{
-            static_cast<format::LibraryEvent>(record.header.flags), fact->time, {}, {}, {}, {}};
-        library.path = texts.next();
-        library.soname = texts.next();
-        library.build_id = texts.next();
-        library.answers_for = texts.next();
-        libraries.push_back(std::move(library));
-      }
-      break;
-    case Kind::kImage:
-      if (const auto* fact = record.as<format::ImageFact>())
-        images.push_back(
-            {*fact, std::string(TextCursor(record.after<format::ImageFact>()).next())});
-      break;
-    case Kind::kAgent:
-      if (const auto* fact = record.as<format::AgentFact>()) {
-        TextCursor texts(record.after<format::AgentFact>());
-        RawAgent& agent = agents[fact->number];
-        agent.fact = *fact;
-        agent.name = texts.next();
-        agent.product = texts.next();
-        agent.uuid = texts.next();
-      }
-      break;
-    case Kind::kDevice:
-      if (const auto* fact = record.as<format::DeviceFact>()) {
-        TextCursor texts(record.after<format::DeviceFact>());
-        RawDevice device{static_cast<format::DeviceLayer>(record.header.flags), *fact, {}, {}};
-        device.figures = texts.next();
-        device.told = texts.next();
-        devices.push_back(std::move(device));
-      }
-      break;
-    case Kind::kQueue:
-      if (const auto* fact = record.as<format::QueueFact>()) {
-        RawQueue& queue = queues[fact->number];
-        if (record.header.flags == 2) queue.destroyed = fact->time;
-        if (record.header.flags != 2 || queue.fact.number == 0) queue.fact = *fact;
-      }
-      break;
-    case Kind::kCodeObject:
-      if (const auto* fact = record.as<format::CodeObjectFact>()) {
-        RawCodeObject& object = code_objects[fact->number];
-        if (record.header.flags == 2) {
-          object.unloaded = fact->time;
-          break;
-        }
-        TextCursor texts(record.after<format::CodeObjectFact>());
-        object.fact = *fact;
-        object.uri = texts.next();
-        object.file = texts.next();
-      }
-      break;
-    case Kind::kKernel:
-      if (const auto* fact = record.as<format::KernelFact>()) {
-        kernels_at_[fact->kernel_object].push_back(kernels.size());
-        kernels.push_back(
-            {*fact, std::string(TextCursor(record.after<format::KernelFact>()).next())});
-      }
-      break;
-    case Kind::kHostFunction:
-      if (const auto* fact = record.as<format::HostFunctionFact>())
-        host_functions_[fact->function].push_back(
-            {fact->time, std::string(TextCursor(record.after<format::HostFunctionFact>()).next())});
-      break;
-    case Kind::kControl:
-      if (const auto* fact = record.as<format::ControlFact>()) controls.push_back(*fact);
-      break;
-    case Kind::kLoss:
-      if (const auto* fact = record.as<format::LossFact>())
-        losses.push_back({static_cast<format::Loss>(record.header.flags), fact->time, fact->count,
-                          std::string(TextCursor(record.after<format::LossFact>()).next())});
-      break;
-    case Kind::kFault:
-      if (const auto* fact = record.as<format::FaultFact>())
-        faults.push_back(
-            {*fact, std::string(TextCursor(record.after<format::FaultFact>()).next())});
-      break;
-    case Kind::kNote:
-      if (record.as<format::NoteFact>() != nullptr)
-        notes.emplace_back(TextCursor(record.after<format::NoteFact>()).next());
-      break;
+    case Kind::kProcess: return add_whole<format::ProcessFact>(record);
+    case Kind::kThread: return add_whole<format::ThreadFact>(record);
+    case Kind::kClockSample: return add_whole<format::ClockSampleFact>(record);
+    case Kind::kFunction: return add_whole<format::FunctionFact>(record);
+    case Kind::kLibrary: return add_whole<format::LibraryFact>(record);
+    case Kind::kImage: return add_whole<format::ImageFact>(record);
+    case Kind::kAgent: return add_whole<format::AgentFact>(record);
+    case Kind::kDevice: return add_whole<format::DeviceFact>(record);
+    case Kind::kQueue: return add_whole<format::QueueFact>(record);
+    case Kind::kCodeObject: return add_whole<format::CodeObjectFact>(record);
+    case Kind::kKernel: return add_whole<format::KernelFact>(record);
+    case Kind::kHostFunction: return add_whole<format::HostFunctionFact>(record);
+    case Kind::kControl: return add_whole<format::ControlFact>(record);
+    case Kind::kLoss: return add_whole<format::LossFact>(record);
+    case Kind::kFault: return add_whole<format::FaultFact>(record);
+    case Kind::kNote: return add_whole<format::NoteFact>(record);
     default:
       // Completions and other events may be written to stream 0 too; whoever reads it takes them.
       if (static_cast<uint8_t>(record.header.kind) > static_cast<uint8_t>(Kind::kDevice))
         ++unknown_records;
-      break;
   }
+}
+
+void RawFacts::add(const format::ProcessFact& fact, uint8_t, Texts& texts) {
+  has_process_ = true;
+  process_ = fact;
+  executable = texts.next();
+  command = texts.next();
+  hostname = texts.next();
+  boot_id = texts.next();
+  agent_version = texts.next();
+}
+
+void RawFacts::add(const format::ThreadFact& fact, uint8_t, Texts& texts) {
+  threads.push_back({.stream = fact.stream,
+                     .tid = fact.tid,
+                     .time = fact.time,
+                     .name = std::string(texts.next())});
+}
+
+void RawFacts::add(const format::ClockSampleFact& fact, uint8_t, Texts&) { clock.add(fact); }
+
+void RawFacts::add(const format::FunctionFact& fact, uint8_t flags, Texts& texts) {
+  if (fact.number > UINT16_MAX) return;  // no call can name it
+  RawFunction& function = functions[fact.number];
+  function.name = texts.next();
+  function.api = static_cast<format::Api>(flags);
+  function.result_type = static_cast<format::ResultType>(fact.result_type);
+  function.layout = CallLayout::parse(texts.next());
+  if (by_number_.size() <= fact.number) by_number_.resize(fact.number + 1);
+  by_number_[fact.number] = &function;
+}
+
+void RawFacts::add(const format::LibraryFact& fact, uint8_t flags, Texts& texts) {
+  RawLibrary& library = libraries.emplace_back();
+  library.event = static_cast<format::LibraryEvent>(flags);
+  library.time = fact.time;
+  library.path = texts.next();
+  library.soname = texts.next();
+  library.build_id = texts.next();
+  library.answers_for = texts.next();
+}
+
+void RawFacts::add(const format::ImageFact& fact, uint8_t, Texts& texts) {
+  images.push_back({.fact = fact, .path = std::string(texts.next())});
+}
+
+void RawFacts::add(const format::AgentFact& fact, uint8_t, Texts& texts) {
+  RawAgent& agent = agents[fact.number];
+  agent.fact = fact;
+  agent.name = texts.next();
+  agent.product = texts.next();
+  agent.uuid = texts.next();
+}
+
+void RawFacts::add(const format::DeviceFact& fact, uint8_t flags, Texts& texts) {
+  RawDevice& device = devices.emplace_back();
+  device.layer = static_cast<format::DeviceLayer>(flags);
+  device.fact = fact;
+  device.figures = texts.next();
+  device.told = texts.next();
+}
+
+void RawFacts::add(const format::QueueFact& fact, uint8_t flags, Texts&) {
+  RawQueue& queue = queues[fact.number];
+  const bool is_end = static_cast<format::QueueEvent>(flags) == format::QueueEvent::kDestroyed;
+  if (is_end) queue.destroyed = fact.time;
+  if (!is_end || queue.fact.number == 0) queue.fact = fact;
+}
+
+void RawFacts::add(const format::CodeObjectFact& fact, uint8_t flags, Texts& texts) {
+  RawCodeObject& object = code_objects[fact.number];
+  if (static_cast<format::CodeObjectEvent>(flags) == format::CodeObjectEvent::kUnloaded) {
+    object.unloaded = fact.time;
+    return;
+  }
+  object.fact = fact;
+  object.uri = texts.next();
+  object.file = texts.next();
+}
+
+void RawFacts::add(const format::KernelFact& fact, uint8_t, Texts& texts) {
+  kernels_at_[fact.kernel_object].push_back(kernels.size());
+  kernels.push_back({.fact = fact, .name = std::string(texts.next())});
+}
+
+void RawFacts::add(const format::HostFunctionFact& fact, uint8_t, Texts& texts) {
+  host_functions_[fact.function].push_back({.time = fact.time, .name = std::string(texts.next())});
+}
+
+void RawFacts::add(const format::ControlFact& fact, uint8_t, Texts&) { controls.push_back(fact); }
+
+void RawFacts::add(const format::LossFact& fact, uint8_t flags, Texts& texts) {
+  losses.push_back({.reason = static_cast<format::Loss>(flags),
+                    .time = fact.time,
+                    .count = fact.count,
+                    .what = std::string(texts.next())});
+}
+
+void RawFacts::add(const format::FaultFact& fact, uint8_t, Texts& texts) {
+  faults.push_back({.fact = fact, .what = std::string(texts.next())});
+}
+
+void RawFacts::add(const format::NoteFact&, uint8_t, Texts& texts) {
+  notes.emplace_back(texts.next());
 }
 
 const RawFunction* RawFacts::function(uint32_t number) const {

@@ -20,7 +20,7 @@ namespace wavetap::store {
 struct RawFunction {
   std::string name;
   format::Api api = format::Api::kOther;
-  uint32_t result_type = 0;
+  format::ResultType result_type = format::ResultType::kErrorCode;
   CallLayout layout;
 };
 
@@ -125,6 +125,33 @@ class RawFacts {
   uint64_t unknown_records = 0;
 
  private:
+  // What a fact says, with the flags of its record and the texts behind it.
+  using Texts = format::TextCursor;
+  void add(const format::ProcessFact& fact, uint8_t flags, Texts& texts);
+  void add(const format::ThreadFact& fact, uint8_t flags, Texts& texts);
+  void add(const format::ClockSampleFact& fact, uint8_t flags, Texts& texts);
+  void add(const format::FunctionFact& fact, uint8_t flags, Texts& texts);
+  void add(const format::LibraryFact& fact, uint8_t flags, Texts& texts);
+  void add(const format::ImageFact& fact, uint8_t flags, Texts& texts);
+  void add(const format::AgentFact& fact, uint8_t flags, Texts& texts);
+  void add(const format::DeviceFact& fact, uint8_t flags, Texts& texts);
+  void add(const format::QueueFact& fact, uint8_t flags, Texts& texts);
+  void add(const format::CodeObjectFact& fact, uint8_t flags, Texts& texts);
+  void add(const format::KernelFact& fact, uint8_t flags, Texts& texts);
+  void add(const format::HostFunctionFact& fact, uint8_t flags, Texts& texts);
+  void add(const format::ControlFact& fact, uint8_t flags, Texts& texts);
+  void add(const format::LossFact& fact, uint8_t flags, Texts& texts);
+  void add(const format::FaultFact& fact, uint8_t flags, Texts& texts);
+  void add(const format::NoteFact& fact, uint8_t flags, Texts& texts);
+  // Nothing when the record is too short to be one.
+  template <class Fact>
+  void add_whole(const format::Record& record) {
+    const auto* fact = record.as<Fact>();
+    if (fact == nullptr) return;
+    Texts texts(record.after<Fact>());
+    add(*fact, record.header.flags, texts);
+  }
+
   format::ProcessId id_;
   bool has_process_ = false;
   format::ProcessFact process_{};

@@ -1,49 +1,13 @@
 #include "store/schema.h"
 
+#include <cstdlib>
+
+#include "store/tables.h"
+
 namespace wavetap::store {
 namespace {
 
-// Column order is part of the contract: other writers use `insert into X select *`.
-constexpr const char* kTables = R"sql(
-create table rocpd_metadata (id integer not null primary key autoincrement,
-  tag varchar(4096) not null, value varchar(4096) not null);
-create table rocpd_string (id integer not null primary key autoincrement, string varchar(4096) not null);
-create table rocpd_ustring (id integer not null primary key autoincrement, string varchar(4096) not null);
-create table rocpd_api (id integer not null primary key autoincrement,
-  pid integer not null, tid integer not null, start integer not null, end integer not null,
-  apiName_id bigint not null references rocpd_string (id) deferrable initially deferred,
-  category_id bigint not null references rocpd_string (id) deferrable initially deferred,
-  domain_id bigint not null references rocpd_string (id) deferrable initially deferred,
-  args_id bigint not null references rocpd_ustring (id) deferrable initially deferred);
-create table rocpd_copyapi (
-  api_ptr_id bigint not null primary key references rocpd_api (id) deferrable initially deferred,
-  stream varchar(18) not null, size integer not null, width integer not null, height integer not null,
-  kind integer not null, dst varchar(18) not null, src varchar(18) not null,
-  dstDevice integer not null, srcDevice integer not null, sync bool not null, pinned bool not null);
-create table rocpd_kernelapi (
-  api_ptr_id bigint not null primary key references rocpd_api (id) deferrable initially deferred,
-  stream varchar(18) not null, gridX integer not null, gridY integer not null, gridZ integer not null,
-  workgroupX integer not null, workgroupY integer not null, workgroupZ integer not null,
-  groupSegmentSize integer not null, privateSegmentSize integer not null,
-  kernelName_id bigint not null references rocpd_string (id) deferrable initially deferred);
-create table rocpd_op (id integer not null primary key autoincrement,
-  gpuId integer not null, queueId integer not null, sequenceId integer not null,
-  start integer not null, end integer not null,
-  description_id bigint not null references rocpd_string (id) deferrable initially deferred,
-  opType_id bigint not null references rocpd_string (id) deferrable initially deferred);
-create table rocpd_api_ops (id integer not null primary key autoincrement,
-  api_id bigint not null references rocpd_api (id) deferrable initially deferred,
-  op_id bigint not null references rocpd_op (id) deferrable initially deferred);
-create table rocpd_monitor (id integer not null primary key autoincrement,
-  deviceType varchar(16) not null, deviceId integer not null, monitorType varchar(16) not null,
-  start integer not null, end integer not null, value varchar(255) not null);
-create table rocpd_counter (id integer not null primary key autoincrement, value real not null,
-  op_id bigint not null references rocpd_op (id) deferrable initially deferred,
-  name_id bigint not null references rocpd_string (id) deferrable initially deferred);
-create table rocpd_stackframe (id integer not null primary key autoincrement,
-  api_ptr_id bigint not null references rocpd_api (id) deferrable initially deferred,
-  depth integer not null,
-  name_id bigint not null references rocpd_string (id) deferrable initially deferred);
+constexpr const char* kVersions = R"sql(
 insert into rocpd_metadata (tag, value) values
   ('schema_version', '3'), ('gpu_stride', '1000'), ('pid_stride', '10000000');
 )sql";
@@ -118,17 +82,36 @@ create index if not exists rocpd_stackframe_api_ptr_id on rocpd_stackframe (api_
 }  // namespace
 
 Status create_schema(Db& db) {
-  if (Status status = db.exec(kTables); !status.ok()) return status;
+  for (const TableSpec& table : all_tables())
+    if (table.is_rpd())
+      if (Status status = db.exec(table_sql(table)); !status.ok()) return status;
+  if (Status status = db.exec(kVersions); !status.ok()) return status;
   return db.exec(kViews);
 }
 
+Status create_wavetap_tables(Db& db) {
+  for (const TableSpec& table : all_tables())
+    if (!table.is_rpd())
+      if (Status status = db.exec(table_sql(table)); !status.ok()) return status;
+  return {};
+}
+
 Status create_indexes(Db& db) { return db.exec(kIndexes); }
+
+std::string newer_schema_warning(const std::multimap<std::string, std::string>& metadata) {
+  for (auto [at, end] = metadata.equal_range("schema_version"); at != end; ++at)
+    if (const long long version = std::strtoll(at->second.c_str(), nullptr, 10);
+        version > kSchemaVersion)
+      return "the file says schema version " + std::to_string(version) + ", this build knows " +
+             std::to_string(kSchemaVersion) + "; it is read as that, and may be misread";
+  return "";
+}
 
 Result<int> schema_version(Db& db) {
   for (const char* table : {"rocpd_api", "rocpd_op", "rocpd_string", "rocpd_api_ops"}) {
     if (!db.has_table_or_view(table))
       return errorf("%s: not a trace: no table %s; give a .rpd file", db.path().c_str(), table);
-    // A view in a table's place may lead nowhere.
+    // A view in a table's place may refer to what does not exist.
     if (Result<Stmt> rows = db.prepare(std::string("select 1 from ") + table); !rows.ok())
       return rows.error();
   }

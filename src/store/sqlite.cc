@@ -3,6 +3,8 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -94,8 +96,10 @@ Result<Db> Db::open_read_only(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     return errorf("%s: is a folder; give a .rpd file", path.c_str());
+  if (access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
+    return errorf("%s: does not exist; check the path", path.c_str());
   if (access(path.c_str(), R_OK) != 0)
-    return errorf("%s: cannot be read; check the path and its rights", path.c_str());
+    return errorf("%s: cannot be read: %s; check its rights", path.c_str(), std::strerror(errno));
   return open(path, SQLITE_OPEN_READONLY);
 }
 
@@ -147,11 +151,21 @@ Db::~Db() { sqlite3_close_v2(db_); }
 Result<Stmt> Db::prepare(std::string_view sql) {
   Stmt stmt;
   stmt.path_ = path_;
-  if (sqlite3_prepare_v2(db_, sql.data(), static_cast<int>(sql.size()), &stmt.stmt_, nullptr) !=
+  const char* const end = sql.data() + sql.size();
+  const char* rest = end;
+  if (sqlite3_prepare_v2(db_, sql.data(), static_cast<int>(sql.size()), &stmt.stmt_, &rest) !=
       SQLITE_OK)
     return errorf("%s: %s", path_.c_str(), sqlite3_errmsg(db_));
   if (stmt.stmt_ == nullptr)
     return errorf("%s: empty statement; give one SQL statement", path_.c_str());
+  // Blanks and comments may follow; a second statement would be left out without a word.
+  if (rest != end) {
+    Stmt second;
+    const int rc =
+        sqlite3_prepare_v2(db_, rest, static_cast<int>(end - rest), &second.stmt_, nullptr);
+    if (rc != SQLITE_OK || second.stmt_ != nullptr)
+      return errorf("%s: more than one statement; give one at a time", path_.c_str());
+  }
   return stmt;
 }
 

@@ -9,6 +9,8 @@
 #include <limits>
 #include <thread>
 
+#include "base/check.h"
+
 namespace wavetap::store {
 namespace {
 
@@ -31,6 +33,9 @@ constexpr uint64_t kReal = 7, kOne = 9, kFirstBlob = 12;
 constexpr uint8_t kSmallSizes[] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
 // Behind the bytes of a record, so that its last integer can be read as eight of them.
 constexpr size_t kPaddingBytes = 8;
+
+// Stands for a value that is not there, where null would mean the row's own number.
+constexpr uint8_t kNothing[kPaddingBytes] = {};
 
 constexpr size_t kRowsPerPart = 25'000;
 constexpr size_t kMostParts = 8;
@@ -187,13 +192,15 @@ Status TableScan::read_columns(Db& db, const std::string& table,
       db.prepare("select name, hidden, pk, lower(type) from pragma_table_xinfo(?) order by cid");
   if (!stmt.ok()) return stmt.error();
   stmt->bind(1, std::string_view(table));
-  size_t found = 0;
+  columns_ = columns.size();
+  size_t found = 0, missing = 0;
+  for (const char* column : columns) missing += column == nullptr ? 1 : 0;
   int primary_keys = 0;
   while (stmt->step()) {
     if (stmt->int64(1) != 0) return odd("has generated columns");
     int wanted = -1;
     for (size_t i = 0; i < columns.size(); ++i)
-      if (stmt->text(0) == columns[i]) wanted = static_cast<int>(i);
+      if (columns[i] != nullptr && stmt->text(0) == columns[i]) wanted = static_cast<int>(i);
     found += wanted >= 0 ? 1 : 0;
     primary_keys += stmt->int64(2) != 0 ? 1 : 0;
     // Such a column is another name of the row's number, and stored as NULL.
@@ -201,7 +208,7 @@ Status TableScan::read_columns(Db& db, const std::string& table,
     wanted_.push_back(wanted);
   }
   if (!stmt->status().ok()) return stmt->status();
-  if (found != columns.size()) return odd("a column is missing");
+  if (found + missing != columns.size()) return odd("a column is missing");
   // What lies behind the last column asked for is not looked at.
   while (!wanted_.empty() && wanted_.back() < 0) wanted_.pop_back();
   if (primary_keys > 1) rowid_column_ = -1;
@@ -301,6 +308,7 @@ bool TableScan::parse_record(std::string_view payload, ScanRow& row) const {
 }
 
 Status TableScan::run(size_t part, const std::function<void(size_t, const ScanRow&)>& visit) const {
+  WT_CHECK(part < parts(), "a part of the table is asked for");
   Result<Db> db = Db::open_read_only(path_);
   if (!db.ok()) return db.error();
   const size_t last = part + 1 < parts() ? first_leaf_of_part_[part + 1] : leaves_.size();
@@ -310,8 +318,7 @@ Status TableScan::run(size_t part, const std::function<void(size_t, const ScanRo
   const std::span<uint8_t> bytes(buffer.data(), page_bytes_);
   std::string joined;
   ScanRow row;
-  row.values_.resize(static_cast<size_t>(
-      std::count_if(wanted_.begin(), wanted_.end(), [](int w) { return w >= 0; })));
+  row.values_.assign(columns_, {0, kNothing});
   size_t number = first_row_of_part_[part];
   for (size_t leaf = first_leaf_of_part_[part]; leaf < last; ++leaf) {
     if (Status s = read_page(*db, leaves_[leaf].page, bytes); !s.ok()) return s;
@@ -350,6 +357,8 @@ Status TableScan::run(size_t part, const std::function<void(size_t, const ScanRo
       visit(number++, row);
     }
   }
+  WT_CHECK(number == (part + 1 < parts() ? first_row_of_part_[part + 1] : rows_),
+           "a part has as many rows as it was counted to have");
   return {};
 }
 

@@ -66,7 +66,8 @@ uint64_t stored_bytes(uint64_t serial_type);
 
 class TableScan {
  public:
-  // Fails when the file or the table is not of the plain kind.
+  // Fails when the file or the table is not of the plain kind. A null column is not asked for: its
+  // values are NULL.
   static Result<TableScan> open(Db& db, const std::string& table,
                                 std::span<const char* const> columns);
 
@@ -97,6 +98,7 @@ class TableScan {
   uint32_t page_bytes_ = 0;
   uint32_t usable_bytes_ = 0;
   uint32_t pages_ = 0;
+  size_t columns_ = 0;       // the caller's
   std::vector<int> wanted_;  // stored column -> caller's column, -1 for none
   int rowid_column_ = -1;    // caller's column that names the row itself
   std::vector<Leaf> leaves_;

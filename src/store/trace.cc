@@ -71,6 +71,22 @@ bool Trace::is_emulated() const {
   return found != metadata.end() && found->second == "1";
 }
 
+Span Trace::span() const {
+  Span span;
+  bool any = false;
+  const auto widen = [&](const std::vector<int64_t>& begins, const std::vector<int64_t>& ends) {
+    if (begins.empty()) return;
+    const int64_t begin = *std::min_element(begins.begin(), begins.end());
+    const int64_t end = *std::max_element(ends.begin(), ends.end());
+    span.begin = any ? std::min(span.begin, begin) : begin;
+    span.end = any ? std::max(span.end, end) : end;
+    any = true;
+  };
+  widen(apis.start, apis.end);
+  widen(ops.start, ops.end);
+  return span;
+}
+
 std::string Trace::producer() const {
   const auto found = metadata.find("producer");
   return found == metadata.end() ? "" : found->second;

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,10 +15,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "store/loaded_rows.h"
 
 namespace wavetap::store {
-
-using Str = uint32_t;  // index into Trace::strings; 0 is ""
 
 // Interned texts. Views stay valid for the life of the table.
 class Strings {
@@ -72,8 +70,6 @@ struct Ops {
   Str name(size_t row) const { return description[row] != 0 ? description[row] : type[row]; }
 };
 
-inline constexpr uint32_t kNoRow = std::numeric_limits<uint32_t>::max();
-
 // rocpd_api_ops, resolved to row numbers of Apis and Ops (kNoRow when the id does not exist).
 struct Links {
   std::vector<int64_t> id;
@@ -99,50 +95,12 @@ struct Copy {
   int64_t width = 0;
   int64_t height = 0;
   int64_t kind = 0;
-  Str dst = 0;  // as the program called it: RPD's own files hold them swapped, put right here
+  Str dst = 0;  // as the program called it, also of RPD's own files, which hold them swapped
   Str src = 0;
   int64_t dst_device = 0;
   int64_t src_device = 0;
   bool sync = false;
   bool pinned = false;
-};
-
-struct Monitor {
-  Str device_type = 0;
-  int64_t device = 0;
-  Str type = 0;
-  int64_t start = 0;
-  int64_t end = 0;
-  Str value = 0;
-};
-
-struct StackFrame {
-  uint32_t api = kNoRow;
-  int64_t depth = 0;
-  Str name = 0;
-};
-
-// A shared library the dynamic loader brought into a process (table wavetap_library).
-struct LibraryEvent {
-  int64_t pid = 0;
-  int64_t time = 0;
-  Str path = 0;
-  Str soname = 0;
-  Str build_id = 0;
-  Str answers_for = 0;  // API families, separated by spaces
-  Str how = 0;          // "startup", "dlopen", "dlsym"
-};
-
-// Memory a process held, as the recorder followed it (table wavetap_allocation).
-struct AllocationEvent {
-  int64_t pid = 0;
-  uint32_t api = kNoRow;  // the call, when one is known
-  int64_t gpu = 0;        // -1 for host memory
-  Str kind = 0;           // "device", …
-  uint64_t address = 0;
-  int64_t bytes = 0;
-  int64_t start = 0;
-  int64_t end = 0;  // 0 when it was not given back
 };
 
 // Something in the file that could not be taken as it stands. Shown by every command, never fatal.
@@ -161,8 +119,17 @@ struct LoadOptions {
   bool (*args_of)(std::string_view function) = nullptr;
   bool stack_frames = false;
   bool monitors = true;
+  bool counters = true;
+  bool dispatches = false;  // geometry and resources of every kernel execution
   // Called now and then with the share done, 0..1.
   std::function<void(double)> progress = nullptr;
+};
+
+// First and last time over calls and ops; both 0 when there are none.
+struct Span {
+  int64_t begin = 0;
+  int64_t end = 0;
+  int64_t length() const { return end - begin; }
 };
 
 struct ArgTexts;  // arg_texts.h
@@ -186,19 +153,23 @@ class Trace {
   Links links;
   std::vector<KernelLaunch> launches;  // in api order
   std::vector<Copy> copies;
-  std::vector<Monitor> monitors;
-  std::vector<StackFrame> stack_frames;
-  std::vector<LibraryEvent> libraries;       // in time order
-  std::vector<AllocationEvent> allocations;  // in time order
-  // The file has the table, even if nothing was allocated.
+  // Tables that are loaded row by row (loaded_rows.h), in the order of their ids but for libraries and
+  // allocations (by time), stack frames (by call and depth) and counters (by op).
+#define WT_LOADED_TABLE(table, Row, member, since, text) std::vector<Row> member;
+#include "store/tables.inc"
+  // The file has the table, even if nothing was allocated; and it tells what the program asked for
+  // from what the runtime took for itself.
   bool has_allocations = false;
+  bool has_asked_bytes = false;
   std::vector<Problem> problems;
+  std::vector<std::string> warnings;  // what to know before believing anything in the file
 
   // Argument text of an api row; "" unless loaded with `args`.
   std::string_view args(size_t api_row) const;
   std::string_view str(Str s) const { return strings[s]; }
   // True when metadata says the GPU was emulated (key `emulated` = 1).
   bool is_emulated() const;
+  Span span() const;
   // The producer key, "" for RPD's own files.
   std::string producer() const;
   // Row of an id, or kNoRow.

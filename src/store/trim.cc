@@ -3,22 +3,18 @@
 // these still refer to.
 #include "store/trim.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <deque>
-#include <filesystem>
 #include <iterator>
 #include <regex>
 #include <vector>
 
-#include "store/bulk_writer.h"
 #include "store/column_meaning.h"
 #include "store/row_finder.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/table_copy.h"
+#include "store/trace_writer.h"
 #include "util/pattern.h"
 
 namespace wavetap::store {
@@ -206,36 +202,8 @@ class Trimmer {
       if (keep.ops[row]) extend(trace.ops.start[row], trace.ops.end[row]);
   }
 
-  Result<std::vector<std::string>> write(const std::string& path) {
-    Result<Db> in = Db::open_read_only(trace_.path);
-    if (!in.ok()) return in.error();
-    Schema schema;
-    {
-      Result<Db> out = Db::create(path);
-      if (!out.ok()) return out.error();
-      if (Status s = out->exec("pragma page_size = 4096; pragma encoding = 'UTF-8'; pragma "
-                               "journal_mode = off; pragma synchronous = off");
-          !s.ok())
-        return s.error();
-      Result<Schema> made = make_tables(*in, *out);
-      if (!made.ok()) return made.error();
-      schema = std::move(*made);
-    }
-    total_bytes_ = std::max<uint64_t>(1, in->file_bytes());
-    if (Status s = fill(path, schema); !s.ok()) return s.error();
-    Result<Db> out = Db::open_read_write(path);
-    if (!out.ok()) return out.error();
-    if (Status s = out->exec("pragma journal_mode = off; pragma synchronous = off"); !s.ok())
-      return s.error();
-    if (Status s = out->exec(
-            "delete from rocpd_metadata where tag like 'Callstack::%' or tag like 'Autograd::%' or "
-            "tag like 'Graph::%' or tag like 'references::%'");
-        !s.ok() && out->has_table_or_view("rocpd_metadata"))
-      return s.error();
-    for (const std::string& statement : schema.later)
-      if (Status s = out->exec(statement); !s.ok()) return s.error();
-    return schema.left_out;
-  }
+  // The names of tables that could not be carried over.
+  Result<std::vector<std::string>> write(const std::string& path);
 
  private:
   void extend(int64_t start, int64_t end) {
@@ -298,60 +266,90 @@ class Trimmer {
     return {};
   }
 
-  Status fill(const std::string& path, const Schema& schema) {
-    Result<BulkWriter> bulk = BulkWriter::open(path);
-    if (!bulk.ok()) return bulk.error();
-    const auto progress = [&](uint64_t bytes) {
-      if (options_.progress)
-        options_.progress(
-            std::min(1.0, static_cast<double>(bytes) / static_cast<double>(total_bytes_)));
-    };
-    std::deque<TableCopy> copies;  // jobs refer to them
-    std::vector<std::pair<const TableShape*, const TableCopy*>> by_sql;
-    std::vector<std::function<Status()>> first, second;
-    std::vector<int64_t> used_strings, used_texts;
-    for (const TableShape& shape : schema.tables) {
-      TableCopy& copy = copies.emplace_back(plan(shape));
-      BulkTable* target = shape.plain ? bulk->table(shape.name) : nullptr;
-      if (target == nullptr) by_sql.push_back({&shape, &copy});
-      const bool is_text = is_text_table(shape.name);
-      const auto job = [this, &copy, target, is_text, &used_strings, &used_texts]() -> Status {
-        if (is_text)
-          if (Status s = plan_texts(copy.table == "rocpd_string" ? used_strings : used_texts, copy);
-              !s.ok())
-            return s;
-        return target == nullptr ? Status() : copy_rows(trace_.path, copy, *target, done_bytes_);
-      };
-      std::vector<std::function<Status()>>& phase = is_text ? second : first;
-      // The longest first.
-      if (shape.name == "rocpd_api" || shape.name == "rocpd_ustring")
-        phase.insert(phase.begin(), job);
-      else phase.push_back(job);
-    }
-    if (Status s = run_jobs(first, done_bytes_, progress); !s.ok()) return s;
-    if (Status s = run_jobs(second, done_bytes_, progress); !s.ok()) return s;
-    if (Status s = bulk->finish(); !s.ok()) return s;
-    if (by_sql.empty()) return {};
-    Result<Db> db = Db::open_read_write(path);
-    if (!db.ok()) return db.error();
-    if (Status s = db->exec("pragma journal_mode = off; pragma synchronous = off; begin"); !s.ok())
-      return s;
-    for (const auto& [shape, copy] : by_sql) {
-      Result<SqlTable> table = SqlTable::open(*db, shape->name, shape->columns);
-      if (!table.ok()) return table.error();
-      if (Status s = copy_rows(trace_.path, *copy, *table, done_bytes_); !s.ok()) return s;
-    }
-    return db->exec("commit");
-  }
+  Status fill(TraceWriter& writer, const Schema& schema);
+  Status complete(const std::string& path, const Schema& schema);
 
   const Trace& trace_;
   const Keep& keep_;
   const TrimOptions& options_;
   int64_t begin_ = std::numeric_limits<int64_t>::max(), end_ = std::numeric_limits<int64_t>::min();
   std::deque<std::vector<int64_t>> strings_, texts_;  // ids in use, by column; each is one thread's
+  std::deque<TableCopy> copies_;                      // jobs refer to them
+  std::vector<std::pair<const TableShape*, const TableCopy*>>
+      by_sql_;  // which no BulkTable can fill
   std::atomic<uint64_t> done_bytes_ = 0;
   uint64_t total_bytes_ = 1;
 };
+
+Result<std::vector<std::string>> Trimmer::write(const std::string& path) {
+  Result<Db> in = Db::open_read_only(trace_.path);
+  if (!in.ok()) return in.error();
+  Schema schema;
+  Result<TraceWriter> writer = TraceWriter::create(path, [&](Db& out) -> Status {
+    Result<Schema> made = make_tables(*in, out);
+    if (!made.ok()) return made.error();
+    schema = std::move(*made);
+    return {};
+  });
+  if (!writer.ok()) return writer.error();
+  total_bytes_ = std::max<uint64_t>(1, in->file_bytes());
+  if (Status s = fill(*writer, schema); !s.ok()) return s.error();
+  if (Status s = writer->finish(); !s.ok()) return s.error();
+  if (Status s = complete(path, schema); !s.ok()) return s.error();
+  return schema.left_out;
+}
+
+// First the tables that calls and ops decide about, then the texts that these still refer to.
+Status Trimmer::fill(TraceWriter& writer, const Schema& schema) {
+  const auto progress = [&](uint64_t bytes) {
+    if (options_.progress)
+      options_.progress(
+          std::min(1.0, static_cast<double>(bytes) / static_cast<double>(total_bytes_)));
+  };
+  std::vector<std::function<Status()>> first, second;
+  std::vector<int64_t> used_strings, used_texts;
+  for (const TableShape& shape : schema.tables) {
+    TableCopy& copy = copies_.emplace_back(plan(shape));
+    BulkTable* target = shape.plain ? writer.table(shape.name) : nullptr;
+    if (target == nullptr) by_sql_.push_back({&shape, &copy});
+    const bool is_text = is_text_table(shape.name);
+    const auto job = [this, &copy, target, is_text, &used_strings, &used_texts]() -> Status {
+      if (is_text)
+        if (Status s = plan_texts(copy.table == "rocpd_string" ? used_strings : used_texts, copy);
+            !s.ok())
+          return s;
+      return target == nullptr ? Status() : copy_rows(trace_.path, copy, *target, done_bytes_);
+    };
+    std::vector<std::function<Status()>>& phase = is_text ? second : first;
+    // The longest first.
+    if (shape.name == "rocpd_api" || shape.name == "rocpd_ustring")
+      phase.insert(phase.begin(), job);
+    else phase.push_back(job);
+  }
+  if (Status s = run_jobs(first, done_bytes_, progress); !s.ok()) return s;
+  return run_jobs(second, done_bytes_, progress);
+}
+
+// What only SQL can do: odd tables, what described the whole, views and triggers.
+Status Trimmer::complete(const std::string& path, const Schema& schema) {
+  Result<Db> db = Db::open_read_write(path);
+  if (!db.ok()) return db.error();
+  if (Status s = db->exec("pragma journal_mode = off; pragma synchronous = off; begin"); !s.ok())
+    return s;
+  for (const auto& [shape, copy] : by_sql_) {
+    Result<SqlTable> table = SqlTable::open(*db, shape->name, shape->columns);
+    if (!table.ok()) return table.error();
+    if (Status s = copy_rows(trace_.path, *copy, *table, done_bytes_); !s.ok()) return s;
+  }
+  if (Status s = db->exec(
+          "delete from rocpd_metadata where tag like 'Callstack::%' or tag like 'Autograd::%' or "
+          "tag like 'Graph::%' or tag like 'references::%'");
+      !s.ok() && db->has_table_or_view("rocpd_metadata"))
+    return s;
+  for (const std::string& statement : schema.later)
+    if (Status s = db->exec(statement); !s.ok()) return s;
+  return db->exec("commit");
+}
 
 }  // namespace
 
@@ -359,26 +357,23 @@ Result<TrimResult> trim_trace(const Trace& trace, const std::string& output,
                               const TrimOptions& options) {
   Result<Keep> keep = select_rows(trace, options);
   if (!keep.ok()) return keep.error();
-  if (access(output.c_str(), F_OK) == 0)
-    return errorf("%s: exists already; name another file with -o", output.c_str());
-
-  // It gets its name only when everything went well.
-  const std::string part = output + ".part-" + std::to_string(getpid());
-  std::error_code ignored;
-  std::filesystem::remove(part, ignored);
-  Result<std::vector<std::string>> left_out = Trimmer(trace, *keep, options).write(part);
-  Status status = left_out.ok() ? Status() : Status(left_out.error());
-  if (status.ok() && std::rename(part.c_str(), output.c_str()) != 0)
-    status = errorf("%s: cannot be put in place; name another file with -o", output.c_str());
-  if (!status.ok()) {
-    std::filesystem::remove(part, ignored);
-    return status.error();
-  }
+  TrimResult result;
+  const Status made =
+      make_whole(output, /*overwrite=*/false, [&](const std::string& part) -> Status {
+        Result<std::vector<std::string>> left_out = Trimmer(trace, *keep, options).write(part);
+        if (!left_out.ok()) return left_out.error();
+        result.left_out = std::move(*left_out);
+        return {};
+      });
+  if (!made.ok()) return made.error();
   const auto count = [](const std::vector<bool>& kept) {
     return static_cast<uint64_t>(std::count(kept.begin(), kept.end(), true));
   };
-  return TrimResult{trace.apis.size(), count(keep->apis), trace.ops.size(), count(keep->ops),
-                    std::move(*left_out)};
+  result.calls_before = trace.apis.size();
+  result.calls_after = count(keep->apis);
+  result.ops_before = trace.ops.size();
+  result.ops_after = count(keep->ops);
+  return result;
 }
 
 }  // namespace wavetap::store

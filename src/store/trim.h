@@ -28,7 +28,7 @@ struct TrimOptions {
 // What trim_trace() wants of a trace.
 inline LoadOptions trim_load_options(const TrimOptions& options) {
   LoadOptions load;
-  load.domains = load.copies_and_launches = load.monitors = false;
+  load.domains = load.copies_and_launches = load.monitors = load.counters = false;
   load.args = !options.marker.empty();
   return load;
 }

@@ -70,7 +70,7 @@ class OpenTest(unittest.TestCase):
             self.trace.analyze("nonsense")
 
     def test_what_is_wrong_is_said(self):
-        with self.assertRaisesRegex(OSError, "cannot be read"):
+        with self.assertRaisesRegex(OSError, "does not exist"):
             wavetap.open("no-such-file.rpd")
         with self.assertRaisesRegex(OSError, "not a trace"):
             wavetap.open(__file__)

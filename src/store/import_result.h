@@ -1,0 +1,31 @@
+// What import has to say of what it did.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "store/event_counts.h"
+
+namespace wavetap::store {
+
+struct ImportResult {
+  uint64_t processes = 0;
+  uint64_t threads = 0;  // that recorded something
+  uint64_t files = 0;    // they recorded into
+  EventCounts events;
+  // Dispatches, done or not, but those the runtime makes to copy and fill.
+  uint64_t program_kernels = 0;
+  uint64_t unfinished = 0;  // dispatches and copies without an end
+  uint64_t faults = 0;
+  uint64_t rows = 0;               // in all tables
+  uint64_t records = 0;            // of the raw trace
+  uint64_t raw_bytes = 0;          // in use
+  uint64_t losses = 0;             // the recorder's count and what could not be read
+  std::vector<std::string> notes;  // what was lost or odd, one sentence each
+  int64_t duration_ns = 0;         // from the first event to the last
+  int64_t recorded_ns = 0;         // thread time spent in calls that were recorded
+  bool emulated = false;
+};
+
+}  // namespace wavetap::store
