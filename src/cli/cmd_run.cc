@@ -71,14 +71,14 @@ std::string driver_option_help() {
 }
 
 Result<vgpu::Config> make_config(const Options& options, std::vector<model::Model> models,
-                                 const std::string& run_dir) {
+                                 const std::string& counters_file) {
   vgpu::Config config;
 #if defined(WT_SANITIZE_ADDRESS)
   // The thunk looks for its terabyte of addresses where the sanitizer's shadow is, two megabytes at
   // a time.
   config.low_va = true;
 #endif
-  if (!options.counters.empty()) config.counters_file = run_dir + "/counters";
+  if (!options.counters.empty()) config.counters_file = counters_file;
   config.models = std::move(models);
   config.seed = options.seed;
   config.threads = options.threads;
@@ -142,7 +142,7 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 
 // Fills the run folder for the library that plays the GPUs.
 Result<vgpu::Config> prepare_gpus(const Options& options, const std::string& program,
-                                  const std::string& run_dir) {
+                                  const std::string& run_dir, const std::string& counters_file) {
   Result<std::vector<model::Model>> models = find_models(options.gpus);
   if (!models.ok()) return models.error();
   const std::string program_path = util::find_program(program);
@@ -152,7 +152,7 @@ Result<vgpu::Config> prepare_gpus(const Options& options, const std::string& pro
     if (!checked.ok()) return checked.error();
     for (const Error& warning : warnings) warn(warning);
   }
-  Result<vgpu::Config> config = make_config(options, std::move(*models), run_dir);
+  Result<vgpu::Config> config = make_config(options, std::move(*models), counters_file);
   if (!config.ok()) return config.error();
   const Status written = vgpu::write_run_dir(run_dir, *config);
   if (!written.ok()) return written.error();
@@ -224,7 +224,12 @@ Status prepare_devices(const Options& options, const std::string& program, const
     if (!gpu.ok()) return gpu.error();
     const Result<std::string> library = preloadable(*gpu, run_dir.path());
     if (!library.ok()) return library.error();
-    const Result<vgpu::Config> config = prepare_gpus(options, program, run_dir.path());
+    // Beside the recording, for the trace to hold them.
+    const std::string counters_file = to.recording
+                                          ? to.recording->folder() + "/" + format::kCountersFile
+                                          : run_dir.path() + "/counters";
+    const Result<vgpu::Config> config =
+        prepare_gpus(options, program, run_dir.path(), counters_file);
     if (!config.ok()) return config.error();
     to.counters_file = config->counters_file;
     to.gpu_preload = *library;
@@ -338,8 +343,9 @@ void add_recording_options(Command& command, Options& options) {
 
 void add_gpu_options(Command& command, Options& options) {
   command
-      .add_option("--counters", options.counters,
-                  "write exact per-dispatch counters of the virtual GPUs here")
+      .add_option(
+          "--counters", options.counters,
+          "count exactly what each dispatch does on the virtual GPUs; written here and into the trace")
       ->type_name("FILE.json");
   command
       .add_option("--gpu-seed", options.seed,

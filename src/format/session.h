@@ -15,6 +15,8 @@ inline constexpr char kOptionsVariable[] = "WAVETAP_OPTIONS";
 // "<session>/<pid>-<start>.<stream>.<ordinal>.chunk" and "<session>/<pid>-<start>.<n>.co"
 inline constexpr char kChunkSuffix[] = ".chunk";
 inline constexpr char kCodeObjectSuffix[] = ".co";
+// Counters of virtual GPUs, when they were asked for: docs/counters.md.
+inline constexpr char kCountersFile[] = "counters.jsonl";
 
 // The control socket of a process is "<directory>/<pid>.sock", mode 0600 in a folder of mode 0700
 // that the user owns: $XDG_RUNTIME_DIR/wavetap, else /tmp/wavetap-<uid>.

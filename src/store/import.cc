@@ -1,16 +1,20 @@
 #include "store/import.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <set>
 #include <tuple>
 
 #include "format/reader.h"
+#include "format/session.h"
 #include "store/import_devices.h"
 #include "store/import_process.h"
 #include "store/merge.h"
 #include "store/trace.h"
 #include "store/trace_writer.h"
+#include "util/text.h"
 
 namespace wavetap::store {
 namespace {
@@ -51,6 +55,19 @@ void write_damage(const format::Damage& damage, TraceWriter& writer, ImportResul
   result.losses += damage.missing_records;
 }
 
+void write_unreadable_counters(uint64_t lines, TraceWriter& writer, ImportResult& result) {
+  if (lines == 0) return;
+  const std::string what = fmt::format("{}: {} cannot be read; what was counted there is missing",
+                                       format::kCountersFile, util::count_of(lines, "line"));
+  result.notes.push_back(what);
+  result.losses += lines;
+  writer.put(rows::LossEvent{.pid = std::nullopt,
+                             .time = std::nullopt,
+                             .reason = "counters",
+                             .count = lines,
+                             .what = what});
+}
+
 void add_metadata(const RawFacts& first, int64_t sessions, const ImportResult& result,
                   TraceWriter& writer) {
   if (sessions > 0) {
@@ -74,10 +91,12 @@ Status fill_from_session(const std::string& folder, const std::string& path,
   if (!writer.ok()) return writer.error();
 
   ImportDevices devices;
+  RawCounters counters = RawCounters::read(folder);
   ImportTarget target{.folder = folder,
                       .raw_bytes = session->file_bytes(),
                       .writer = *writer,
                       .devices = devices,
+                      .counters = counters,
                       .result = result};
   RawFacts first_facts{format::ProcessId{}};
   int64_t first = std::numeric_limits<int64_t>::max(), last = std::numeric_limits<int64_t>::min();
@@ -105,6 +124,7 @@ Status fill_from_session(const std::string& folder, const std::string& path,
   }
   devices.write(*writer);
   write_damage(session->total_damage(), *writer, result);
+  write_unreadable_counters(counters.unreadable(), *writer, result);
   result.processes = processes.size();
   result.duration_ns = last > first ? last - first : 0;
   result.rows = writer->rows();

@@ -55,17 +55,17 @@ int64_t ImportLanes::of_copies(int64_t device, const char* direction) {
 
 // --- ImportContext
 
-ImportContext::ImportContext(TraceWriter& to, ImportDevices& shared_devices, ImportResult& counts,
-                             int64_t number, const RawFacts& recorded, const std::string& folder)
-    : writer(to),
-      devices(shared_devices),
-      result(counts),
+ImportContext::ImportContext(ImportTarget& target, int64_t number, const RawFacts& recorded)
+    : writer(target.writer),
+      devices(target.devices),
+      counters(target.counters),
+      result(target.result),
       session(number),
       facts(recorded),
-      code(recorded, folder),
-      texts(to, number),
+      code(recorded, target.folder),
+      texts(target.writer, number),
       functions(recorded, texts),
-      lanes(recorded, shared_devices, to) {}
+      lanes(recorded, target.devices, target.writer) {}
 
 int64_t ImportContext::api_of(format::Owner owner) const {
   const auto found = events.stream_index.find(owner.stream);

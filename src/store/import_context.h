@@ -6,6 +6,7 @@
 //     import_calls          calls, copies, launches, stacks    import_memory   allocations
 //     import_markers        markers                            import_facts    the process itself
 //     import_operations     what GPUs did                      import_unseen   what went past the recorder
+//     import_counters       what they counted
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@
 #include "store/import_functions.h"
 #include "store/import_result.h"
 #include "store/kernel_code.h"
+#include "store/raw_counters.h"
 #include "store/raw_facts.h"
 #include "store/trace_writer.h"
 
@@ -65,9 +67,18 @@ struct HeldMemory {
   format::Owner owner{};
 };
 
+// What processes of one recording have in common.
+struct ImportTarget {
+  const std::string& folder;  // of the raw recording
+  uint64_t raw_bytes = 0;     // its size; no number of an event can be larger
+  TraceWriter& writer;
+  ImportDevices& devices;
+  RawCounters& counters;
+  ImportResult& result;
+};
+
 struct ImportContext {
-  ImportContext(TraceWriter& to, ImportDevices& shared_devices, ImportResult& counts,
-                int64_t number, const RawFacts& recorded, const std::string& folder);
+  ImportContext(ImportTarget& target, int64_t number, const RawFacts& recorded);
 
   int64_t pid() const { return facts.id().pid; }
   int64_t ns(uint64_t ticks) const { return facts.clock.monotonic(ticks); }
@@ -83,6 +94,7 @@ struct ImportContext {
 
   TraceWriter& writer;
   ImportDevices& devices;
+  RawCounters& counters;
   ImportResult& result;
   const int64_t session;
   const RawFacts& facts;

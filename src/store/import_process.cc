@@ -9,8 +9,7 @@ ImportedProcess import_process(const format::ProcessStreams& streams, int64_t se
                                int64_t ended_ns, ImportTarget& target,
                                const std::function<void(double)>& progress) {
   ImportedProcess process{.facts = RawFacts(streams.id)};
-  ImportContext import(target.writer, target.devices, target.result, session, process.facts,
-                       target.folder);
+  ImportContext import(target, session, process.facts);
   import.ended_ns = ended_ns;
   ProcessEvents& events = import.events;
   events.id_limit = target.raw_bytes / sizeof(format::CompleteRecord) + 1;
@@ -39,6 +38,7 @@ ImportedProcess import_process(const format::ProcessStreams& streams, int64_t se
   const std::vector<MemoryCall> memory_calls = import_calls(import, calls_progress);
   import_markers(import);
   import_operations(import);
+  import_counters(import);
   import_memory(import, memory_calls);
   import_faults(import);
   import_facts(import);

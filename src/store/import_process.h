@@ -3,24 +3,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
 
 #include "format/reader.h"
-#include "store/import_devices.h"
-#include "store/import_result.h"
+#include "store/import_context.h"
 #include "store/raw_facts.h"
-#include "store/trace_writer.h"
 
 namespace wavetap::store {
-
-// What processes of one recording have in common.
-struct ImportTarget {
-  const std::string& folder;  // of the raw recording
-  uint64_t raw_bytes = 0;     // its size; no number of an event can be larger
-  TraceWriter& writer;
-  ImportDevices& devices;
-  ImportResult& result;
-};
 
 struct ImportedProcess {
   RawFacts facts;

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "format/session.h"
 #include "format/test_writer.h"
 #include "store/check.h"
 #include "store/sqlite.h"
@@ -778,6 +779,45 @@ TEST_F(Import, SaysWhatPassedALateRecorderBy) {
   const ImportResult result = import();
   EXPECT_EQ(result.losses, 1u);
   EXPECT_EQ(row("select count, reason from wavetap_loss"), "1|bypassed");
+}
+
+// Two kernels of one shape at nearly the same time on two GPUs, one that was not counted, a line that
+// was cut off, a process that was not recorded.
+TEST_F(Import, CountersGoToTheDispatchTheyWereCountedIn) {
+  TestProcess& p = process(100, 1);
+  TestStream& t = p.stream(1, 101);
+  t.put(dispatch(1, {1, 1}, 2100, 0x1000, /*queue=*/1), Kind::kDispatch);
+  t.put(dispatch(2, {1, 1}, 2100, 0x1000, /*queue=*/2), Kind::kDispatch);
+  t.put(dispatch(3, {1, 1}, 2100, 0x1000, /*queue=*/1), Kind::kDispatch);
+  t.put(complete(1, 3000, 3700), Kind::kComplete, static_cast<uint8_t>(Kind::kDispatch));
+  t.put(complete(2, 3004, 3704), Kind::kComplete, static_cast<uint8_t>(Kind::kDispatch));
+  t.put(complete(3, 903000, 903700), Kind::kComplete, static_cast<uint8_t>(Kind::kDispatch));
+  const auto line = [](uint32_t pid, uint32_t node, uint32_t grid, int64_t begin, int64_t end,
+                       const std::string& values) {
+    return "\n{\"format\":1,\"pid\":" + std::to_string(pid) + ",\"node\":" + std::to_string(node) +
+           ",\"grid_size\":[" + std::to_string(grid) +
+           ",1,1],\"workgroup_size\":[256,1,1],\"begin_ticks\":" +
+           std::to_string((begin + kBoot) / 10) +
+           ",\"end_ticks\":" + std::to_string((end + kBoot) / 10) + "," + values + "}\n";
+  };
+  std::ofstream(session_ + "/" + kCountersFile)
+      << line(100, 1, 512, 3000, 3700, R"("counters":{"waves":1})")
+      << line(100, 1, 1024, 2960, 3660, R"("counters":{"waves":4,"salu":0},"amd":{"SQ_WAVES":4})")
+      << line(100, 2, 1024, 2960, 3660, R"("counters":{"waves":8},"amd":{"SQ_WAVES":8})")
+      << line(99, 1, 1024, 3000, 3700, R"("counters":{"waves":2})") << "\n{\"format\":1,\"coun";
+  const ImportResult result = import();
+  EXPECT_EQ(row("select group_concat(o.gpuId || ' ' || s.string || ' ' || c.value, ', ') from "
+                "rocpd_counter c join rocpd_op o on o.id = c.op_id join rocpd_string s on "
+                "s.id = c.name_id"),
+            "0 waves 4.0, 0 SQ_WAVES 4.0, 1 waves 8.0, 1 SQ_WAVES 8.0");
+  EXPECT_EQ(result.losses, 2u);
+  EXPECT_EQ(
+      row("select group_concat(what, ', ') from wavetap_loss"),
+      "1 dispatch has no counters: none were found at its time, counters.jsonl: 1 line cannot "
+      "be read; what was counted there is missing");
+  Result<Trace> trace = Trace::load(out_);
+  ASSERT_TRUE(trace.ok());
+  ASSERT_EQ(trace->counters.size(), 4u);
 }
 
 }  // namespace
