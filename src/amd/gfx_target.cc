@@ -52,6 +52,13 @@ std::optional<GfxTarget> parse_gfx_target(std::string_view text) {
                    static_cast<uint8_t>(stepping)};
 }
 
+bool expects_sram_ecc(std::string_view target_id) {
+  if (target_id.find(":sramecc+") != std::string_view::npos) return true;
+  if (target_id.find(":sramecc-") != std::string_view::npos) return false;
+  const std::optional<GfxTarget> target = parse_gfx_target(target_id);
+  return target && target->always_has_sram_ecc();
+}
+
 std::optional<GfxTarget> target_from_elf_mach(uint32_t e_flags) {
   for (const MachEntry& entry : kMach)
     if (entry.mach == (e_flags & 0xff)) return entry.target;

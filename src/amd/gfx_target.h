@@ -31,12 +31,18 @@ struct GfxTarget {
   // The hardware, not the kernel's prologue, sets FLAT_SCRATCH.
   constexpr bool has_architected_scratch() const { return is_gfx940_family() || major >= 11; }
   constexpr bool has_kernarg_preload() const { return is_gfx90a_family(); }
+  // Register files protected by ECC, whatever the board: a write of half a register clears the
+  // other half (d16 loads). gfx906 and gfx908 are built either way.
+  constexpr bool always_has_sram_ecc() const { return is_gfx90a_family(); }
 };
 
 // "gfx1030", "gfx90a" (minor and stepping are single hexadecimal digits).
 std::string to_string(GfxTarget target);
 // Accepts "gfx90a" and the target-id form "gfx90a:sramecc+:xnack-".
 std::optional<GfxTarget> parse_gfx_target(std::string_view text);
+// Whether code for a target id runs with SRAM ECC: what "sramecc+" or "sramecc-" says, else what
+// the target always has. Code that says nothing runs either way.
+bool expects_sram_ecc(std::string_view target_id);
 // KFD's number: major * 10000 + minor * 100 + stepping.
 constexpr uint32_t kfd_version(GfxTarget t) {
   return t.major * 10000u + t.minor * 100u + t.stepping;

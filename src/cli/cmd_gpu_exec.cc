@@ -281,6 +281,8 @@ int exec(const Options& options) {
   if (!status.ok()) return fail(status.error());
   emu::Dispatch& dispatch = run.dispatch;
   dispatch.target = run.object.target();
+  dispatch.sram_ecc = amd::expects_sram_ecc(run.object.target_id());
+  dispatch.code_bytes = run.kernel->code.size();
   dispatch.kernel_object = run.image + run.kernel->descriptor_address;
   dispatch.queue = shape.queue;
   dispatch.group_segment_bytes =

@@ -22,10 +22,6 @@ bool matches(const isa::Program& program, const CodeCache::Key& key) {
   return program.target() == key.target && program.wave64() == key.wave64;
 }
 
-bool matches(const LoweredCode& code, const CodeCache::Key& key) {
-  return code.limits().vgprs == key.vgpr_count && code.limits().agprs == key.agpr_count;
-}
-
 }  // namespace
 
 CodeCache::Found CodeCache::find(const Key& key, GpuAddr pc, uint64_t serial,
@@ -159,8 +155,7 @@ std::shared_ptr<const LoweredCode> CodeCache::variant_of(Block& block, const Key
     if (std::shared_ptr<const LoweredCode> known = find_variant(block, key)) return known;
   }
   // Lowering a large kernel takes milliseconds; others may use the cache meanwhile.
-  auto lowered = std::make_shared<const LoweredCode>(
-      block.program, RegisterLimits{key.vgpr_count, key.agpr_count});
+  auto lowered = std::make_shared<const LoweredCode>(block.program, key.lowering);
   const std::lock_guard lock(mutex_);
   if (std::shared_ptr<const LoweredCode> known = find_variant(block, key)) return known;
   if (block.variants.size() >= kMaxVariants) block.variants.erase(block.variants.begin());
@@ -172,7 +167,7 @@ std::shared_ptr<const LoweredCode> CodeCache::variant_of(Block& block, const Key
 
 std::shared_ptr<const LoweredCode> CodeCache::find_variant(Block& block, const Key& key) {
   for (auto it = block.variants.begin(); it != block.variants.end(); ++it) {
-    if (!matches(**it, key)) continue;
+    if ((*it)->lowering() != key.lowering) continue;
     std::rotate(it, it + 1, block.variants.end());
     return block.variants.back();
   }

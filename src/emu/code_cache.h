@@ -25,7 +25,6 @@
 
 #include "amd/gfx_target.h"
 #include "base/gpu_addr.h"
-#include "emu/engine.h"
 #include "emu/exec.h"
 #include "emu/fault.h"
 #include "emu/lower.h"
@@ -60,13 +59,12 @@ struct JumpCache {
 // Thread-safe.
 class CodeCache {
  public:
-  // What the decoded form depends on besides the bytes.
+  // What the lowered form depends on besides the bytes.
   struct Key {
     Memory* memory = nullptr;
     amd::GfxTarget target;
     bool wave64 = true;
-    uint32_t vgpr_count = 0;
-    uint32_t agpr_count = 0;
+    Lowering lowering;
   };
   struct Found {
     std::shared_ptr<const LoweredCode> code;

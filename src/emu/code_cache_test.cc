@@ -24,8 +24,7 @@ class CodeCacheTest : public testing::Test {
     return {.memory = &memory_,
             .target = target,
             .wave64 = !target.has_wave32(),
-            .vgpr_count = 64,
-            .agpr_count = 0};
+            .lowering = {.registers = {64, 0}}};
   }
   // Puts code at `at`; returns the address behind it.
   uint64_t put(uint64_t at, const std::string& text, amd::GfxTarget target = kGfx1030) {
@@ -142,7 +141,7 @@ TEST_F(CodeCacheTest, KeepsAFewVariantsOfAFunction) {
   put(kCode, "s_nop 0\ns_endpgm");
   CodeCache::Key wanted = key();
   for (uint32_t vgprs = 8; vgprs <= 256; vgprs += 8) {
-    wanted.vgpr_count = vgprs;
+    wanted.lowering.registers.vgprs = vgprs;
     ASSERT_NE(cache_.find(wanted, {kCode}, ++serial_).code, nullptr);
   }
   EXPECT_LT(cache_.size_bytes(), 8192u);

@@ -17,6 +17,7 @@ using Handler = void (*)(Wave& wave, const isa::Inst& inst);
 struct Shape {
   amd::GfxTarget target;
   bool wave64 = true;
+  bool sram_ecc = false;  // Dispatch::sram_ecc
 };
 
 Handler find_sop(const isa::Inst& inst, Shape shape);  // exec_sop.cc    SOP1 SOP2 SOPK SOPC

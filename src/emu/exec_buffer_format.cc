@@ -16,7 +16,20 @@ namespace {
 using isa::Inst;
 using isa::Op;
 
-enum class Width : uint8_t { k32, kD16, kD16High };
+// kClears: with SRAM ECC a register is written whole, the half that gets no component becomes zero.
+enum class Width : uint8_t { k32, kD16, kD16High, kD16Clears, kD16HighClears };
+
+constexpr bool is_high(Width width) {
+  return width == Width::kD16High || width == Width::kD16HighClears;
+}
+constexpr bool clears(Width width) {
+  return width == Width::kD16Clears || width == Width::kD16HighClears;
+}
+// A store has nothing to clear.
+constexpr Width stored(Width width) {
+  if (width == Width::kD16Clears) return Width::kD16;
+  return width == Width::kD16HighClears ? Width::kD16High : width;
+}
 
 template <bool kTyped>
 BufferFormat format_of(const Wave& wave, const Inst& inst, const BufferResource& buffer) {
@@ -65,7 +78,8 @@ void put_value(uint32_t* row, int i, uint32_t value) {
     row[i * L] = value;
   } else {
     uint32_t& word = row[i / 2 * L];
-    const bool high = i % 2 == 1 || kWidth == Width::kD16High;
+    if (clears(kWidth) && i % 2 == 0) word = 0;
+    const bool high = i % 2 == 1 || is_high(kWidth);
     word = high ? (word & 0xffffu) | value << 16 : (word & 0xffff0000u) | value;
   }
 }
@@ -73,7 +87,7 @@ void put_value(uint32_t* row, int i, uint32_t value) {
 template <Width kWidth, int L>
 uint32_t get_value(const uint32_t* row, int i) {
   if constexpr (kWidth == Width::k32) return row[i * L];
-  const bool high = i % 2 == 1 || kWidth == Width::kD16High;
+  const bool high = i % 2 == 1 || is_high(kWidth);
   return high ? row[i / 2 * L] >> 16 : row[i / 2 * L] & 0xffff;
 }
 
@@ -137,37 +151,51 @@ void store(Wave& wave, const Inst& inst) {
 
 // --- Finding.
 
+// clang-format off
 #define WT_FORMAT(name, kCount, kWidth)                                      \
   case Op::buffer_load_format_##name: return load<false, kCount, kWidth, L>; \
-  case Op::buffer_store_format_##name:                                       \
-    return store<false, kCount, kWidth, L>;
+  case Op::buffer_store_format_##name: return store<false, kCount, stored(kWidth), L>;
 #define WT_TYPED(name, kCount, kWidth)                                       \
   case Op::tbuffer_load_format_##name: return load<true, kCount, kWidth, L>; \
-  case Op::tbuffer_store_format_##name:                                      \
-    return store<true, kCount, kWidth, L>;
+  case Op::tbuffer_store_format_##name: return store<true, kCount, stored(kWidth), L>;
 #define WT_BOTH(name, kCount, kWidth) WT_FORMAT(name, kCount, kWidth) WT_TYPED(name, kCount, kWidth)
+// clang-format on
 
 template <int L>
-Handler find_in(const Inst& inst) {
-  if (inst.lds) return inst.op == Op::buffer_load_format_x ? load_to_lds<L> : nullptr;
-  switch (inst.op) {
+Handler find_whole(Op op) {
+  switch (op) {
     WT_BOTH(x, 1, Width::k32)
     WT_BOTH(xy, 2, Width::k32)
     WT_BOTH(xyz, 3, Width::k32)
     WT_BOTH(xyzw, 4, Width::k32)
-    WT_BOTH(d16_x, 1, Width::kD16)
-    WT_BOTH(d16_xy, 2, Width::kD16)
-    WT_BOTH(d16_xyz, 3, Width::kD16)
-    WT_BOTH(d16_xyzw, 4, Width::kD16)
-    WT_FORMAT(d16_hi_x, 1, Width::kD16High)
     default: return nullptr;
   }
+}
+
+template <Width kLow, Width kHigh, int L>
+Handler find_d16(Op op) {
+  switch (op) {
+    WT_BOTH(d16_x, 1, kLow)
+    WT_BOTH(d16_xy, 2, kLow)
+    WT_BOTH(d16_xyz, 3, kLow)
+    WT_BOTH(d16_xyzw, 4, kLow)
+    WT_FORMAT(d16_hi_x, 1, kHigh)
+    default: return nullptr;
+  }
+}
+
+template <int L>
+Handler find_in(const Inst& inst, bool sram_ecc) {
+  if (inst.lds) return inst.op == Op::buffer_load_format_x ? load_to_lds<L> : nullptr;
+  if (const Handler handler = find_whole<L>(inst.op)) return handler;
+  return sram_ecc ? find_d16<Width::kD16Clears, Width::kD16HighClears, L>(inst.op)
+                  : find_d16<Width::kD16, Width::kD16High, L>(inst.op);
 }
 
 }  // namespace
 
 Handler find_buffer_format(const Inst& inst, Shape shape) {
-  return shape.wave64 ? find_in<64>(inst) : find_in<32>(inst);
+  return shape.wave64 ? find_in<64>(inst, shape.sram_ecc) : find_in<32>(inst, shape.sram_ecc);
 }
 
 }  // namespace wavetap::emu

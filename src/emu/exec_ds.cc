@@ -241,8 +241,14 @@ void ds_nop(Wave&, const Inst&) {}
   case Op::ds_##name##_src2_##type: return atomic_src2<A, L>;
 // clang-format on
 
+// A load into half a register.
+template <class T, Half kHalf, int L>
+Handler d16_load(bool sram_ecc) {
+  return sram_ecc ? load<Small<T, kHalf, true>, L> : load<Small<T, kHalf>, L>;
+}
+
 template <int L>
-Handler find_move(const Inst& inst) {
+Handler find_move(const Inst& inst, bool sram_ecc) {
   switch (inst.op) {
     case Op::ds_read_b32: return load<Dwords<1>, L>;
     case Op::ds_read_b64: return load<Dwords<2>, L>;
@@ -252,12 +258,12 @@ Handler find_move(const Inst& inst) {
     case Op::ds_read_i8: return load<Small<int8_t>, L>;
     case Op::ds_read_u16: return load<Small<uint16_t>, L>;
     case Op::ds_read_i16: return load<Small<int16_t>, L>;
-    case Op::ds_read_u8_d16: return load<Small<uint8_t, Half::kLow>, L>;
-    case Op::ds_read_u8_d16_hi: return load<Small<uint8_t, Half::kHigh>, L>;
-    case Op::ds_read_i8_d16: return load<Small<int8_t, Half::kLow>, L>;
-    case Op::ds_read_i8_d16_hi: return load<Small<int8_t, Half::kHigh>, L>;
-    case Op::ds_read_u16_d16: return load<Small<uint16_t, Half::kLow>, L>;
-    case Op::ds_read_u16_d16_hi: return load<Small<uint16_t, Half::kHigh>, L>;
+    case Op::ds_read_u8_d16: return d16_load<uint8_t, Half::kLow, L>(sram_ecc);
+    case Op::ds_read_u8_d16_hi: return d16_load<uint8_t, Half::kHigh, L>(sram_ecc);
+    case Op::ds_read_i8_d16: return d16_load<int8_t, Half::kLow, L>(sram_ecc);
+    case Op::ds_read_i8_d16_hi: return d16_load<int8_t, Half::kHigh, L>(sram_ecc);
+    case Op::ds_read_u16_d16: return d16_load<uint16_t, Half::kLow, L>(sram_ecc);
+    case Op::ds_read_u16_d16_hi: return d16_load<uint16_t, Half::kHigh, L>(sram_ecc);
     case Op::ds_write_b8: return store<Small<uint8_t>, L>;
     case Op::ds_write_b16: return store<Small<uint16_t>, L>;
     case Op::ds_write_b8_d16_hi: return store<Small<uint8_t, Half::kHigh>, L>;
@@ -377,8 +383,8 @@ Handler find_atomic(const Inst& inst) {
 }
 
 template <int L>
-Handler find_in(const Inst& inst) {
-  const Handler handler = find_move<L>(inst);
+Handler find_in(const Inst& inst, bool sram_ecc) {
+  const Handler handler = find_move<L>(inst, sram_ecc);
   return handler != nullptr ? handler : find_atomic<L>(inst);
 }
 
@@ -389,7 +395,7 @@ Handler find_ds(const Inst& inst, Shape shape) {
   if (inst.gds) return nullptr;
   // The crossbar exchanges.
   if (const Handler handler = find_cross_lane(inst, shape)) return handler;
-  return shape.wave64 ? find_in<64>(inst) : find_in<32>(inst);
+  return shape.wave64 ? find_in<64>(inst, shape.sram_ecc) : find_in<32>(inst, shape.sram_ecc);
 }
 
 }  // namespace wavetap::emu

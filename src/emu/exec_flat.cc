@@ -293,7 +293,7 @@ void global_store_dword_addtid(Wave& wave, const Inst& inst) {
 // --- Finding.
 
 template <int L>
-Handler find_move(const Inst& inst) {
+Handler find_move(const Inst& inst, bool sram_ecc) {
   switch (inst.op) {
 // clang-format off
 #define WT_DMA_LOAD(name, ...)                                                            \
@@ -306,6 +306,15 @@ Handler find_move(const Inst& inst) {
   case Op::flat_load_##name: return load<Space::kFlat, __VA_ARGS__, L>;     \
   case Op::global_load_##name: return load<Space::kGlobal, __VA_ARGS__, L>; \
   case Op::scratch_load_##name: return scratch_load<__VA_ARGS__, L>;
+#define WT_D16_LOAD(name, ...)                                                     \
+  case Op::flat_load_##name:                                                       \
+    return sram_ecc ? load<Space::kFlat, Small<__VA_ARGS__, true>, L>              \
+                    : load<Space::kFlat, Small<__VA_ARGS__>, L>;                   \
+  case Op::global_load_##name:                                                     \
+    return sram_ecc ? load<Space::kGlobal, Small<__VA_ARGS__, true>, L>            \
+                    : load<Space::kGlobal, Small<__VA_ARGS__>, L>;                 \
+  case Op::scratch_load_##name:                                                    \
+    return sram_ecc ? scratch_load<Small<__VA_ARGS__, true>, L> : scratch_load<Small<__VA_ARGS__>, L>;
 #define WT_STORE(name, ...)                                                   \
   case Op::flat_store_##name: return store<Space::kFlat, __VA_ARGS__, L>;     \
   case Op::global_store_##name: return store<Space::kGlobal, __VA_ARGS__, L>; \
@@ -334,15 +343,15 @@ Handler find_atomic(const Inst& inst) {
 }
 
 template <int L>
-Handler find_in(const Inst& inst) {
-  const Handler handler = find_move<L>(inst);
+Handler find_in(const Inst& inst, bool sram_ecc) {
+  const Handler handler = find_move<L>(inst, sram_ecc);
   return handler != nullptr ? handler : find_atomic<L>(inst);
 }
 
 }  // namespace
 
 Handler find_flat(const Inst& inst, Shape shape) {
-  return shape.wave64 ? find_in<64>(inst) : find_in<32>(inst);
+  return shape.wave64 ? find_in<64>(inst, shape.sram_ecc) : find_in<32>(inst, shape.sram_ecc);
 }
 
 }  // namespace wavetap::emu

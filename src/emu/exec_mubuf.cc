@@ -161,13 +161,16 @@ void fence(Wave&, const Inst&) { std::atomic_thread_fence(std::memory_order_seq_
 // --- Finding.
 
 template <int L>
-Handler find_in(const Inst& inst) {
+Handler find_in(const Inst& inst, bool sram_ecc) {
   switch (inst.op) {
 // clang-format off
 #define WT_DMA_LOAD(name, ...) \
   case Op::buffer_load_##name: return inst.lds ? load_to_lds<__VA_ARGS__, L> : load<__VA_ARGS__, L>;
 #define WT_LOAD(name, ...) \
   case Op::buffer_load_##name: return load<__VA_ARGS__, L>;
+#define WT_D16_LOAD(name, ...) \
+  case Op::buffer_load_##name: \
+    return sram_ecc ? load<Small<__VA_ARGS__, true>, L> : load<Small<__VA_ARGS__>, L>;
 #define WT_STORE(name, ...) \
   case Op::buffer_store_##name: return store<__VA_ARGS__, L>;
 #define WT_ATOMIC(name, ...) \
@@ -192,7 +195,7 @@ Handler find_in(const Inst& inst) {
 Handler find_mubuf(const Inst& inst, Shape shape) {
   if (inst.tfe) return nullptr;  // partially resident textures
   if (const Handler handler = find_buffer_format(inst, shape)) return handler;
-  return shape.wave64 ? find_in<64>(inst) : find_in<32>(inst);
+  return shape.wave64 ? find_in<64>(inst, shape.sram_ecc) : find_in<32>(inst, shape.sram_ecc);
 }
 
 }  // namespace wavetap::emu

@@ -5,7 +5,6 @@
 #include <span>
 
 #include "base/gpu_addr.h"
-#include "emu/engine.h"
 #include "emu/memory.h"
 
 namespace wavetap::emu {

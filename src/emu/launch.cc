@@ -258,8 +258,10 @@ std::optional<Fault> prepare_launch(const Dispatch& dispatch, const EngineOption
   if (std::optional<Fault> fault = set_memory_sizes(*launch)) return fault;
   if (std::optional<Fault> fault = set_user_sgprs(*launch, options.run_guarded)) return fault;
 
-  launch->code_key = {dispatch.memory, dispatch.target, launch->wave64, launch->registers.vgprs,
-                      launch->registers.agprs};
+  launch->code_key = {dispatch.memory,
+                      dispatch.target,
+                      launch->wave64,
+                      {.registers = launch->registers, .sram_ecc = dispatch.sram_ecc}};
   if (launch->entry.value % 4 != 0) return bad(dispatch, "code entry is not aligned to 4 bytes");
   const uint64_t skipped = launch->entry.value - dispatch.kernel_object.value -
                            static_cast<uint64_t>(launch->descriptor.entry_offset);

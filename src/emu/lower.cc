@@ -108,15 +108,15 @@ Handler find_handler(const isa::Inst& inst, Shape shape) {
   return nullptr;
 }
 
-LoweredCode::LoweredCode(std::shared_ptr<const isa::Program> program, RegisterLimits limits)
-    : program_(std::move(program)), limits_(limits) {
-  const Shape shape{program_->target(), program_->wave64()};
+LoweredCode::LoweredCode(std::shared_ptr<const isa::Program> program, const Lowering& lowering)
+    : program_(std::move(program)), lowering_(lowering) {
+  const Shape shape{program_->target(), program_->wave64(), lowering.sram_ecc};
   const int32_t count = program_->size();
   steps_.reserve(static_cast<size_t>(count) + 1);
   counts_.reserve(static_cast<size_t>(count) + 1);
   for (int32_t i = 0; i < count; ++i) {
     const Inst& inst = program_->insts()[i];
-    steps_.push_back({lower(*program_, i, shape, limits), &inst});
+    steps_.push_back({lower(*program_, i, shape, lowering.registers), &inst});
     counts_.push_back(steps_.back().run == second_half
                           ? StepCount{.type = StepCount::kNothing, .cycles = 0}
                           : classify(inst, shape));

@@ -51,16 +51,26 @@ struct StepCount {
 struct RegisterLimits {
   uint32_t vgprs = 256;
   uint32_t agprs = 0;
+
+  bool operator==(const RegisterLimits&) const = default;
+};
+
+// What lowered code depends on besides the instructions: another one is another variant.
+struct Lowering {
+  RegisterLimits registers;
+  bool sram_ecc = false;  // Dispatch::sram_ecc
+
+  bool operator==(const Lowering&) const = default;
 };
 
 class LoweredCode {
  public:
-  LoweredCode(std::shared_ptr<const isa::Program> program, RegisterLimits limits);
+  LoweredCode(std::shared_ptr<const isa::Program> program, const Lowering& lowering);
 
   const isa::Program& program() const { return *program_; }
   const Step* steps() const { return steps_.data(); }
   const StepCount* counts() const { return counts_.data(); }
-  RegisterLimits limits() const { return limits_; }
+  const Lowering& lowering() const { return lowering_; }
   // What the tables take, the Program's apart.
   size_t memory_bytes() const {
     return sizeof *this + steps_.capacity() * sizeof(Step) + counts_.capacity() * sizeof(StepCount);
@@ -68,7 +78,7 @@ class LoweredCode {
 
  private:
   std::shared_ptr<const isa::Program> program_;
-  RegisterLimits limits_;
+  Lowering lowering_;
   std::vector<Step> steps_;
   std::vector<StepCount> counts_;
   isa::Inst end_;  // what the last Step is called with

@@ -54,10 +54,10 @@ struct Dwords {
 };
 
 // Which bits of the register an 8- or 16-bit element occupies. A load into one half keeps the
-// other.
+// other, or clears it: with SRAM ECC a register is written whole (Dispatch::sram_ecc).
 enum class Half : uint8_t { kWhole, kLow, kHigh };
 
-template <class T, Half kHalf = Half::kWhole>
+template <class T, Half kHalf = Half::kWhole, bool kClears = false>
 struct Small {
   static constexpr uint32_t kBytes = sizeof(T);
   static constexpr int kRows = 1;
@@ -66,9 +66,10 @@ struct Small {
     T value;
     std::memcpy(&value, at, sizeof value);
     const uint32_t bits = static_cast<uint32_t>(static_cast<int32_t>(value));
+    const uint32_t kept = kClears ? 0 : *row;
     if constexpr (kHalf == Half::kWhole) *row = bits;
-    if constexpr (kHalf == Half::kLow) *row = (*row & 0xffff0000u) | (bits & 0xffffu);
-    if constexpr (kHalf == Half::kHigh) *row = (*row & 0xffffu) | bits << 16;
+    if constexpr (kHalf == Half::kLow) *row = (kept & 0xffff0000u) | (bits & 0xffffu);
+    if constexpr (kHalf == Half::kHigh) *row = (kept & 0xffffu) | bits << 16;
   }
   static void store(std::byte* at, const uint32_t* row, size_t) {
     const T value = static_cast<T>(kHalf == Half::kHigh ? *row >> 16 : *row);

@@ -15,6 +15,7 @@ TestMachine::Options options_for(const Shape& shape) {
   TestMachine::Options options;
   options.target = shape.target;
   options.wave64 = shape.wave64;
+  options.sram_ecc = shape.sram_ecc;
   options.vgprs = 32;
   options.agprs = shape.target.has_mfma() ? 32 : 0;
   options.lds_bytes = 4096;

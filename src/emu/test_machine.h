@@ -80,6 +80,7 @@ class TestMachine {
     uint32_t lds_bytes = 65536;
     uint32_t scratch_bytes_per_lane = 256;
     bool count = false;
+    bool sram_ecc = false;
   };
   // A mapped, writable page range for loads and stores.
   static constexpr uint64_t kData = 0x10000;
@@ -97,6 +98,7 @@ class TestMachine {
     dispatch.target = options.target;
     dispatch.memory = &memory;
     dispatch.count = options.count;
+    dispatch.sram_ecc = options.sram_ecc;
     group.dispatch = &dispatch;
     group.lds = lds_.data();
     group.lds_bytes = options.lds_bytes;
@@ -136,8 +138,7 @@ class TestMachine {
                        limit);
   }
   bool run_program(std::shared_ptr<const isa::Program> program, int limit = 100000) {
-    code_.push_back(std::make_unique<LoweredCode>(std::move(program),
-                                                  RegisterLimits{options_.vgprs, options_.agprs}));
+    code_.push_back(std::make_unique<LoweredCode>(std::move(program), lowering()));
     return run_loaded(code_.back().get(), limit);
   }
   // The two halves of run(), for code that is run many times. Null when it does not assemble.
@@ -147,7 +148,7 @@ class TestMachine {
     code_.push_back(
         std::make_unique<LoweredCode>(std::make_shared<const isa::Program>(isa::decode(
                                           code, GpuAddr{kCode}, options_.target, options_.wave64)),
-                                      RegisterLimits{options_.vgprs, options_.agprs}));
+                                      lowering()));
     return code_.back().get();
   }
   bool run_loaded(const LoweredCode* code, int limit = 100000) {
@@ -210,6 +211,10 @@ class TestMachine {
   Wave wave;
 
  private:
+  Lowering lowering() const {
+    return {.registers = {options_.vgprs, options_.agprs}, .sram_ecc = options_.sram_ecc};
+  }
+
   Options options_;
   std::vector<uint32_t> registers_;
   std::vector<std::byte> lds_;

@@ -15,7 +15,7 @@
 
 #include "amd/gfx_target.h"
 #include "emu/counters.h"
-#include "emu/engine.h"
+#include "emu/dispatch.h"
 #include "emu/fault.h"
 #include "emu/memory.h"
 #include "isa/inst.h"

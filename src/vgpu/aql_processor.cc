@@ -210,6 +210,7 @@ emu::Dispatch AqlProcessor::make_dispatch() {
   }
   dispatch.group_segment_bytes = p.group_segment_size;
   dispatch.private_segment_bytes = p.private_segment_size;
+  dispatch.sram_ecc = gpu.model.sram_ecc || gpu.model.target.always_has_sram_ecc();
   dispatch.cu_count = enabled != 0 ? enabled : gpu.model.compute_units;
   dispatch.xcc_count = gpu.model.xccs;
   dispatch.cooperative = queue_.cooperative.load(std::memory_order_relaxed);

@@ -33,6 +33,7 @@ struct RefMachine {
   uint64_t data_base = TestMachine::kData;
   uint32_t scratch_per_lane = 0;
   uint64_t exec = 0;
+  bool sram_ecc = false;  // a load of half a register clears the other half
 
   explicit RefMachine(TestMachine& machine)
       : lanes(machine.wave.lanes),
@@ -43,7 +44,8 @@ struct RefMachine {
         scratch(bytes(machine.wave.scratch, size_t{machine.wave.scratch_bytes_per_lane} * lanes)),
         data(bytes(machine.memory.lookup({TestMachine::kData}).host, TestMachine::kDataBytes)),
         scratch_per_lane(machine.wave.scratch_bytes_per_lane),
-        exec(machine.wave.exec()) {}
+        exec(machine.wave.exec()),
+        sram_ecc(machine.dispatch.sram_ecc) {}
 
   static std::vector<uint8_t> bytes(const std::byte* at, size_t size) {
     const auto* first = reinterpret_cast<const uint8_t*>(at);
@@ -244,6 +246,7 @@ inline void ref_load(RefMachine& ref, const MemoryName& name, const isa::Operand
   if (name.is_signed && (bytes[name.bytes - 1] & 0x80) != 0)
     value |= name.bytes == 2 ? 0xffff0000u : 0xffffff00u;
   uint32_t& reg = ref.reg(dst, 0, lane);
+  if (name.half >= 0 && ref.sram_ecc) reg = 0;
   if (name.half < 0) reg = value;
   if (name.half == 0) reg = (reg & 0xffff0000u) | (value & 0xffff);
   if (name.half == 1) reg = (reg & 0x0000ffffu) | value << 16;

@@ -24,8 +24,8 @@ namespace wavetap::emu {
 // The targets and wave sizes that tests of whole families run on.
 inline const std::vector<Shape>& test_shapes() {
   static const std::vector<Shape> shapes = {
-      {{9, 0, 8}, true},  {{9, 0, 10}, true},  {{9, 4, 2}, true},  {{10, 3, 0}, false},
-      {{10, 3, 0}, true}, {{11, 0, 0}, false}, {{11, 0, 0}, true},
+      {{9, 0, 8}, true},  {{9, 0, 10}, true, true}, {{9, 4, 2}, true, true}, {{10, 3, 0}, false},
+      {{10, 3, 0}, true}, {{11, 0, 0}, false},      {{11, 0, 0}, true},
   };
   return shapes;
 }
