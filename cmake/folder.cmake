@@ -1,6 +1,6 @@
-# wt_folder(NAME [IN_PROCESS] [DEPS folder...] [LIBS library...])
+# wt_folder(NAME [IN_PROCESS] [WINGS subfolder...] [DEPS folder...] [LIBS library...])
 #
-# Makes the static library wt_NAME from the folder's *.cc, and beside it
+# Makes the static library wt_NAME from the *.cc of the folder and its wings, and beside it
 #   NAME_test   from *_test.cc   (registered with ctest as unit.NAME)
 #   NAME_bench  from *_bench.cc
 #   one libFuzzer program per *_fuzz.cc (target `fuzzers`: all of them); without WT_FUZZ each is still built
@@ -17,8 +17,12 @@ target_compile_definitions(wt_flags INTERFACE WAVETAP_VERSION="${PROJECT_VERSION
 add_custom_target(fuzzers)
 
 function(wt_folder NAME)
-  cmake_parse_arguments(ARG "IN_PROCESS" "" "DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "IN_PROCESS" "" "WINGS;DEPS;LIBS" ${ARGN})
   file(GLOB all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  foreach(wing ${ARG_WINGS})
+    file(GLOB more CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${wing}/*.cc)
+    list(APPEND all ${more})
+  endforeach()
   set(sources ${all})
   list(FILTER sources EXCLUDE REGEX "(_(test|bench|fuzz|main)|/main)\\.cc$")
   set(tests ${all})

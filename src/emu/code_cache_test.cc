@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "emu/test_assembler.h"
-#include "emu/test_machine.h"
-#include "emu/test_targets.h"
+#include "emu/testing/assembler.h"
+#include "emu/testing/machine.h"
+#include "emu/testing/targets.h"
 
 namespace wavetap::emu {
 namespace {

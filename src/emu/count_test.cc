@@ -6,8 +6,8 @@
 
 #include "emu/amd_counters.h"
 #include "emu/lower.h"
-#include "emu/test_assembler.h"
-#include "emu/test_targets.h"
+#include "emu/testing/assembler.h"
+#include "emu/testing/targets.h"
 #include "isa/program.h"
 
 namespace wavetap::emu {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "emu/engine.h"
-#include "emu/test_kernel.h"
+#include "emu/testing/kernel.h"
 
 namespace wavetap::emu {
 namespace {

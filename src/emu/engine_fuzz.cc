@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "emu/engine.h"
-#include "emu/test_kernel.h"
+#include "emu/testing/kernel.h"
 
 namespace wavetap::emu {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "emu/test_kernel.h"
-#include "emu/test_targets.h"
+#include "emu/testing/kernel.h"
+#include "emu/testing/targets.h"
 
 namespace wavetap::emu {
 namespace {

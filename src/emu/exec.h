@@ -20,20 +20,20 @@ struct Shape {
   bool sram_ecc = false;  // Dispatch::sram_ecc
 };
 
-Handler find_sop(const isa::Inst& inst, Shape shape);  // exec_sop.cc    SOP1 SOP2 SOPK SOPC
-// exec_sopp.cc   branches, barriers, messages.
+Handler find_sop(const isa::Inst& inst, Shape shape);  // exec/sop.cc    SOP1 SOP2 SOPK SOPC
+// exec/sopp.cc   branches, barriers, messages.
 Handler find_sopp(const isa::Inst& inst, Shape shape);
-Handler find_smem(const isa::Inst& inst, Shape shape);   // exec_smem.cc
-Handler find_vop(const isa::Inst& inst, Shape shape);    // exec_vop.cc and siblings
-Handler find_vopc(const isa::Inst& inst, Shape shape);   // exec_vopc.cc
-Handler find_vop3p(const isa::Inst& inst, Shape shape);  // exec_vop3p.cc  packed, dot, mixed
-// exec_cross_lane.cc  readlane, permlane, ….
+Handler find_smem(const isa::Inst& inst, Shape shape);   // exec/smem.cc
+Handler find_vop(const isa::Inst& inst, Shape shape);    // exec/find_vop.cc and siblings
+Handler find_vopc(const isa::Inst& inst, Shape shape);   // exec/vopc.cc
+Handler find_vop3p(const isa::Inst& inst, Shape shape);  // exec/vop3p.cc  packed, dot, mixed
+// exec/cross_lane.cc  readlane, permlane, ….
 Handler find_cross_lane(const isa::Inst& inst, Shape shape);
-Handler find_matrix(const isa::Inst& inst, Shape shape);  // exec_matrix.cc MFMA, WMMA
-Handler find_vopd(const isa::Inst& inst, Shape shape);    // exec_vopd.cc
-Handler find_ds(const isa::Inst& inst, Shape shape);      // exec_ds.cc
-Handler find_flat(const isa::Inst& inst, Shape shape);    // exec_flat.cc   flat, global, scratch
-Handler find_mubuf(const isa::Inst& inst, Shape shape);   // exec_mubuf.cc
+Handler find_matrix(const isa::Inst& inst, Shape shape);  // exec/find_matrix.cc MFMA, WMMA
+Handler find_vopd(const isa::Inst& inst, Shape shape);    // exec/vopd.cc
+Handler find_ds(const isa::Inst& inst, Shape shape);      // exec/ds.cc
+Handler find_flat(const isa::Inst& inst, Shape shape);    // exec/flat.cc   flat, global, scratch
+Handler find_mubuf(const isa::Inst& inst, Shape shape);   // exec/mubuf.cc
 
 // Asks the finder of the instruction's family. lower.cc.
 Handler find_handler(const isa::Inst& inst, Shape shape);

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "emu/test_machine.h"
+#include "emu/testing/machine.h"
 
 namespace wavetap::emu {
 namespace {

@@ -30,7 +30,7 @@ struct MappedRange {
 // *fault_address is the host address. The engine holds no lock and owns no heap inside body.
 using RunGuarded = bool (*)(void (*body)(void*), void* arg, uint64_t* fault_address);
 
-// Global wave sync: 64 counters per GPU on which waves can wait (exec_gws.cc). Atomics, because
+// Global wave sync: 64 counters per GPU on which waves can wait (exec/gws.cc). Atomics, because
 // waves of several workers use them in the middle of a slice, where no lock may be held.
 struct WaveSync {
   static constexpr uint32_t kResources = 64;

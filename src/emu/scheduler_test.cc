@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "emu/test_kernel.h"
+#include "emu/testing/kernel.h"
 
 namespace wavetap::emu {
 namespace {

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "emu/test_machine.h"
+#include "emu/testing/machine.h"
 #include "emu/testing/sweep.h"
 
 namespace wavetap::emu {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "emu/exec.h"
-#include "emu/test_machine.h"
+#include "emu/testing/machine.h"
 #include "emu/testing/vop_reference.h"
 #include "emu/testing/vop_sweep.h"
 

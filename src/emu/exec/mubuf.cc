@@ -1,0 +1,201 @@
+// buffer_* instructions: memory described by a buffer resource (buffer_resource.h), and the
+// instructions that write back or invalidate caches. Those that convert formats are in
+// exec/mubuf_format.cc.
+//
+// A lane outside the buffer reads zero and writes nothing. Elements of several dwords in a raw
+// buffer are checked dword by dword. Buffers at kScratchVa are the wave's own scratch.
+//
+// Cache maintenance: the engine has no caches. What is left of these instructions is their place in
+// the memory model, a fence between this wave's accesses, and the host needs that too.
+#include <atomic>
+
+#include "emu/exec/atomics.h"
+#include "emu/exec/buffer_lanes.h"
+#include "emu/exec.h"
+#include "emu/exec/mem_access.h"
+
+namespace wavetap::emu {
+namespace {
+
+using isa::Inst;
+using isa::Op;
+using isa::OperandKind;
+
+// The element is contiguous, in range in all lanes, and not in scratch: the general memory path
+// does.
+template <class T, int L>
+bool plain_addresses(const BufferLanes<L>& lanes, uint64_t* at) {
+  if (lanes.is_scratch() || (lanes.buffer.swizzled && T::kBytes > 4)) return false;
+  uint64_t excluded = 0;
+  for (int lane = 0; lane < L; ++lane) {
+    at[lane] = lanes.address(lane);
+    const bool misfit = lanes.excludes(lane, 0, T::kBytes) ||
+                        (lanes.buffer.swizzled && lanes.offset[lane] % 4 != 0);
+    excluded |= uint64_t{misfit} << lane;
+  }
+  return (excluded & lanes.mask) == 0;
+}
+
+// A stack slot: every lane's dword `offset` of scratch, one host row. Null when it is anything
+// else.
+template <class T, int L>
+std::byte* scratch_row(Wave& wave, const Inst& inst) {
+  const auto offset = static_cast<uint32_t>(inst.offset);
+  if (inst.offen || inst.idxen || T::kBytes % 4 != 0 || offset % 4 != 0) return nullptr;
+  const BufferResource buffer = read_buffer_resource(wave, inst.saddr, wave.dispatch->target);
+  if (buffer.base < kScratchVa || !buffer.swizzled || !buffer.add_tid || buffer.stride != 0 ||
+      buffer.index_stride != L || buffer.element_bytes != 4)
+    return nullptr;
+  const uint32_t soffset = inst.soffset.is(OperandKind::kNone) ? 0 : wave.read_s32(inst.soffset);
+  if (buffer.excludes(L - 1, offset, soffset, T::kBytes)) return nullptr;
+  const uint64_t begin = buffer.base - kScratchVa + soffset + uint64_t{offset} * L;
+  const uint64_t size = uint64_t{wave.scratch_bytes_per_lane} * L;
+  if (begin % 4 != 0 || begin > size || size - begin < uint64_t{T::kBytes} * L) return nullptr;
+  if (wave.counters != nullptr) count_scratch(wave, wave.exec(), T::kBytes);
+  return wave.scratch + begin;
+}
+
+// vdata = MEM[buffer address]
+template <class T, int L>
+void load_rows(Wave& wave, const Inst& inst, uint32_t* rows) {
+  if (const std::byte* host = scratch_row<T, L>(wave, inst)) {
+    const auto* from = reinterpret_cast<const uint32_t*>(host);
+    for (int i = 0; i < T::kRows; ++i) blend_row<L>(rows + i * L, from + i * L, wave.exec());
+    return;
+  }
+  const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
+  count_buffer<L>(wave, lanes, T::kBytes, Access::kLoad);
+  uint64_t at[L];
+  if (plain_addresses<T, L>(lanes, at)) {
+    load_global<T, L>(wave, at, lanes.mask, rows);
+    return;
+  }
+  for (uint64_t rest = lanes.mask; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    std::byte element[16];
+    if (!move_element<L>(wave, lanes, lane, element, T::kBytes, false)) return;
+    T::load(element, rows + lane, L);
+  }
+}
+
+template <class T, int L>
+void load(Wave& wave, const Inst& inst) {
+  load_rows<T, L>(wave, inst, data_rows(wave, inst.dst));
+}
+
+// LDS[M0 + offset + 4 * lane] = MEM[buffer address], extended to 32 bits
+template <class T, int L>
+void load_to_lds(Wave& wave, const Inst& inst) {
+  uint32_t row[L];
+  load_rows<T, L>(wave, inst, row);
+  if (wave.state != WaveState::kFaulted) store_dma_row<L>(wave, inst, wave.exec(), row);
+}
+
+// MEM[buffer address] = vdata
+template <class T, int L>
+void store_rows(Wave& wave, const Inst& inst, const uint32_t* rows) {
+  if (std::byte* host = scratch_row<T, L>(wave, inst)) {
+    auto* to = reinterpret_cast<uint32_t*>(host);
+    for (int i = 0; i < T::kRows; ++i) blend_row<L>(to + i * L, rows + i * L, wave.exec());
+    return;
+  }
+  const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
+  count_buffer<L>(wave, lanes, T::kBytes, Access::kStore);
+  uint64_t at[L];
+  if (plain_addresses<T, L>(lanes, at)) {
+    store_global<T, L>(wave, at, lanes.mask, rows);
+    return;
+  }
+  for (uint64_t rest = lanes.mask; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    std::byte element[16];
+    T::store(element, rows + lane, L);
+    if (!move_element<L>(wave, lanes, lane, element, T::kBytes, true)) return;
+  }
+}
+
+template <class T, int L>
+void store(Wave& wave, const Inst& inst) {
+  store_rows<T, L>(wave, inst, data_rows(wave, inst.src[0]));
+}
+
+// MEM[buffer address] = LDS[M0 + offset + 4 * lane]
+template <int L>
+void buffer_store_lds_dword(Wave& wave, const Inst& inst) {
+  uint32_t row[L];
+  load_dma_row<L>(wave, inst, wave.exec(), row);
+  store_rows<Dwords<1>, L>(wave, inst, row);
+}
+
+// tmp = MEM[address]; MEM[address] = next(tmp, vdata); vdata = tmp (when the instruction returns
+// it)
+template <class A, int L>
+void atomic_op(Wave& wave, const Inst& inst) {
+  using U = typename A::Value;
+  const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
+  count_buffer<L>(wave, lanes, sizeof(U), Access::kAtomic);
+  const uint32_t* data = data_rows(wave, inst.src[0]);
+  uint32_t* result = inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst);
+  for (uint64_t rest = lanes.mask; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const uint64_t at = lanes.address(lane);
+    if (at % sizeof(U) != 0) {
+      wave.raise(FaultKind::kMisaligned, GpuAddr{at}, true, lane, "atomic operation");
+      return;
+    }
+    const U operand = atomic::read_operand<U>(data + lane, L);
+    const U operand2 =
+        atomic::kOperands<A> == 2 ? atomic::read_operand<U>(data + sizeof(U) / 4 * L + lane, L) : 0;
+    U old = 0;
+    if (!lanes.excludes(lane, 0, sizeof(U))) {
+      std::byte* host = wave.translate(at, sizeof(U), true, lane);
+      if (host == nullptr) return;
+      old = atomic::update_shared<A>(host, operand, operand2);
+    }
+    if (result != nullptr) atomic::write_result<U>(result + lane, L, old);
+  }
+}
+
+void fence(Wave&, const Inst&) { std::atomic_thread_fence(std::memory_order_seq_cst); }
+
+// --- Finding.
+
+template <int L>
+Handler find_in(const Inst& inst, bool sram_ecc) {
+  switch (inst.op) {
+// clang-format off
+#define WT_DMA_LOAD(name, ...) \
+  case Op::buffer_load_##name: return inst.lds ? load_to_lds<__VA_ARGS__, L> : load<__VA_ARGS__, L>;
+#define WT_LOAD(name, ...) \
+  case Op::buffer_load_##name: return load<__VA_ARGS__, L>;
+#define WT_D16_LOAD(name, ...) \
+  case Op::buffer_load_##name: \
+    return sram_ecc ? load<Small<__VA_ARGS__, true>, L> : load<Small<__VA_ARGS__>, L>;
+#define WT_STORE(name, ...) \
+  case Op::buffer_store_##name: return store<__VA_ARGS__, L>;
+#define WT_ATOMIC(name, ...) \
+  case Op::buffer_atomic_##name: return atomic_op<__VA_ARGS__, L>;
+// clang-format on
+#include "emu/exec/mem_forms.inc"
+    case Op::buffer_store_lds_dword: return buffer_store_lds_dword<L>;
+    case Op::buffer_atomic_csub: return atomic_op<atomic::Csub<uint32_t>, L>;
+    case Op::buffer_wbinvl1:
+    case Op::buffer_wbinvl1_vol:
+    case Op::buffer_wbl2:
+    case Op::buffer_inv:
+    case Op::buffer_invl2:
+    case Op::buffer_gl0_inv:
+    case Op::buffer_gl1_inv: return fence;
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+Handler find_mubuf(const Inst& inst, Shape shape) {
+  if (inst.tfe) return nullptr;  // partially resident textures
+  if (const Handler handler = find_buffer_format(inst, shape)) return handler;
+  return shape.wave64 ? find_in<64>(inst, shape.sram_ecc) : find_in<32>(inst, shape.sram_ecc);
+}
+
+}  // namespace wavetap::emu
