@@ -87,8 +87,8 @@ void v_permlane64_b32(Wave& wave, const Inst& inst) {
   write_row<L>(wave, inst.dst, to);
 }
 
-// --- The DS crossbar. A disabled source lane counts as zero. From gfx10 on it is 32 lanes wide: t
-// --- halves of a wave64 do not see each other.
+// --- The DS crossbar. A disabled source lane counts as zero. From gfx10 on it is 32 lanes wide:
+// --- the halves of a wave64 do not see each other.
 
 template <int kGroup, int L>
 int exchange_lane(int lane, uint32_t byte_address) {

@@ -108,8 +108,8 @@ inline uint32_t float_to_bf16(float value) {
   return (bits + 0x7fffu + ((bits >> 16) & 1)) >> 16;
 }
 
-// --- fp8 (e4m3) and bf8 (e5m2) in their FNUZ form: exponent bias 8 and 16, one NaN (0x80), no inf
-// and no negative zero.
+// --- fp8 (e4m3) and bf8 (e5m2) in their FNUZ form: exponent bias 8 and 16, one NaN (0x80), no
+// --- infinities and no negative zero.
 inline float fp8_to_float(uint32_t byte) {
   if (byte == 0x80) return f32_of(kDefaultNanF32);
   // The exponent in place is 127 - 8 too small; the product normalises denormals.
@@ -120,8 +120,8 @@ inline float bf8_to_float(uint32_t byte) {
   return f32_of((byte & 0x80u) << 24 | bits_of(f32_of((byte & 0x7fu) << 21) * 0x1p111f));
 }
 
-// --- Conversions to integers: toward zero, saturating, NaN gives 0. Written as selects: it vector
-// and the cast's operand is always in range.
+// --- Conversions to integers: toward zero, saturating, NaN gives 0. Written as selects: it
+// --- vectorises, and the cast's operand is always in range.
 template <class Int, class Float>
 Int saturate_cast(Float value) {
   constexpr Float kLow = static_cast<Float>(std::numeric_limits<Int>::min());

@@ -11,7 +11,8 @@
 namespace wavetap::emu {
 namespace {
 
-// --- What a name says: v_mfma_f32_32x32x4bf16_1k, v_mfma_f32_16x16x32_fp8_bf8, v_smfmac_…, v_wmma
+// --- What a name says: v_mfma_f32_32x32x4bf16_1k, v_mfma_f32_16x16x32_fp8_bf8, v_smfmac_…,
+// --- v_wmma_….
 
 struct MatrixName {
   int m = 0, k = 0, blocks = 1;

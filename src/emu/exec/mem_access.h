@@ -32,8 +32,8 @@ inline uint32_t* data_rows(Wave& wave, const isa::Operand& operand) {
   return operand.is(isa::OperandKind::kAgpr) ? wave.arow(operand.index) : wave.vrow(operand.index);
 }
 
-// --- Element policies. `row` points at the lane's entry of the first register; `stride` is the ro
-// --- length, so register r of the element is row[r * stride].
+// --- Element policies. `row` points at the lane's entry of the first register; `stride` is the
+// --- row length, so register r of the element is row[r * stride].
 
 // 32, 64, 96 or 128 bits in as many registers.
 template <int N>
@@ -345,7 +345,7 @@ void store_global(Wave& wave, const uint64_t* at, uint64_t mask, const uint32_t*
 }
 
 // --- Scratch: byte `offset` of a lane is at Wave::scratch_offset(). Elements wider than a dword,
-// --- elements that cross a dword, are not contiguous on the host.
+// --- and elements that cross a dword, are not contiguous on the host.
 
 // Whether the lane's scratch holds the element; false after raise(). exec/mem_access.cc.
 bool check_scratch(Wave& wave, uint32_t offset, uint32_t size_bytes, bool write, int lane);
@@ -392,9 +392,9 @@ void blend_row(uint32_t* __restrict to, const uint32_t* __restrict from, uint64_
   }
 }
 
-// --- LDS. The ISA's rule for DS instructions: an element that is not wholly inside the workgroup'
-// --- allocation reads as zero and is not written. Any alignment is allowed (unaligned access mode,
-// --- the ROCm driver sets for every target here).
+// --- LDS. The ISA's rule for DS instructions: an element that is not wholly inside the
+// --- workgroup's allocation reads as zero and is not written. Any alignment is allowed (unaligned
+// --- access mode, which the ROCm driver sets for every target here).
 
 inline bool in_lds(const Wave& wave, uint32_t at, uint32_t size_bytes) {
   return at <= wave.lds_bytes && wave.lds_bytes - at >= size_bytes;
@@ -484,8 +484,8 @@ void load_dma_row(Wave& wave, const isa::Inst& inst, uint64_t mask, uint32_t* ro
   load_lds<Dwords<1>, L>(wave, at, mask, row);
 }
 
-// --- Counters: what only the addresses tell. count.cc counts the instructions themselves. One cal
-// --- instruction, and only when somebody asked (wave.counters is set).
+// --- Counters: what only the addresses tell. count.cc counts the instructions themselves. One
+// --- call per instruction, and only when somebody asked (wave.counters is set).
 
 enum class Access : uint8_t { kLoad, kStore, kAtomic };
 

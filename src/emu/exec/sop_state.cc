@@ -138,8 +138,8 @@ void needs_privilege(Wave& wave, const Inst&) {
   wave.raise(FaultKind::kIllegalInstruction, {}, false, -1, "instruction needs privilege");
 }
 
-// --- gfx9's fork and join: both sides of a divergent branch, the smaller first. The stack of post
-// sides is in SGPRs, four per level, its height in MODE.CSP.
+// --- gfx9's fork and join: both sides of a divergent branch, the smaller first. The stack of
+// --- postponed sides is in SGPRs, four per level, its height in MODE.CSP.
 
 constexpr uint32_t kCspShift = 29;
 
@@ -249,7 +249,8 @@ void s_movrelsd_2_b32(Wave& wave, const Inst& inst) {
   wave.s[to] = wave.s[from];
 }
 
-// --- gfx9: vector registers by index. The vector handlers add M0[7:0] to the operands M0[15:12] n
+// --- gfx9: vector registers by index. The vector handlers add M0[7:0] to the operands that
+// --- M0[15:12] names.
 
 void s_set_gpr_idx_on(Wave& wave, const Inst& inst) {
   const uint32_t index = wave.read_s32(inst.src[0]);

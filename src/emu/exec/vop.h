@@ -240,8 +240,9 @@ inline constexpr Signature kSignature = [] {
   return signature;
 }();
 
-// --- The direct runner: every operand in a VGPR, or the first a scalar, and no modifiers. Operand
-// --- are one loop; most instructions of most programs are of this kind.
+// --- The direct runner: every operand in a VGPR, or the first a scalar, and no modifiers.
+// --- Operands, operation and result are one loop; most instructions of most programs are of this
+// --- kind.
 
 // What the direct runner can bind: a dword of a register, or something that needs no operand.
 template <class Tag>
@@ -273,7 +274,8 @@ template <uint32_t kLanes, bool kScalarFirst, class... S>
   return args;
 }
 
-// --- Handlers of one operation. A functor without state is its own identity: F{} is the operation
+// --- Handlers of one operation. A functor without state is its own identity: F{} is the
+// --- operation.
 
 template <NanRule kRule, class F, class D, class... S>
 struct Handlers {

@@ -91,7 +91,8 @@ inline uint32_t nan_rule(uint32_t result, uint32_t a, uint32_t b, uint32_t c) {
 }
 
 #ifdef __ARM_FEATURE_FP16_VECTOR_ARITHMETIC
-// --- The quick form (lanes.h) of packed f16 arithmetic on hosts that have it: only NaNs need the f
+// --- The quick form (lanes.h) of packed f16 arithmetic on hosts that have it: only NaNs need the
+// --- full form.
 
 inline float16x8_t halves_at(const uint32_t* row) { return vreinterpretq_f16_u32(vld1q_u32(row)); }
 
@@ -114,8 +115,9 @@ struct QuickArith {
   }
 };
 #else
-// --- The quick form (lanes.h) of packed f16 arithmetic, for finite operands and results that are z
-// --- is a sign bit here: integer arithmetic makes those in fewer instructions than comparisons do.
+// --- The quick form (lanes.h) of packed f16 arithmetic, for finite operands and results that are
+// --- zero or normal. Doubt is a sign bit here: integer arithmetic makes those in fewer
+// --- instructions than comparisons do.
 
 // Not zero when one of the two halves is infinite or NaN.
 inline uint32_t is_not_finite(uint32_t pair) {

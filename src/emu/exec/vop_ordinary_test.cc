@@ -19,7 +19,8 @@ const VopTables& vop_tables();
 }
 namespace {
 
-// --- f16, exactly. Every finite half is an integer times 2^-24, every product of two an integer t
+// --- f16, exactly. Every finite half is an integer times 2^-24, every product of two an integer
+// --- times 2^-48.
 using Fixed = __int128;
 constexpr int kProductBits = 48;
 

@@ -132,7 +132,8 @@ TEST_P(EveryVop, ClampsOverflowingHalvesWhenTheModeSaysSo) {
         if (vop.swept.name == name) check.check(vop.swept.inst, 8, kAll);
 }
 
-// --- Modifiers of the long encodings: abs, neg, op_sel, clamp, omod, as far as the operation take
+// --- Modifiers of the long encodings: abs, neg, op_sel, clamp, omod, as far as the operation takes
+// --- them.
 
 bool takes(const std::string& name, const char* what) {
   const auto& reference = vop_reference();

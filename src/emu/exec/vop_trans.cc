@@ -79,7 +79,8 @@ struct Half {
   float operator()(float a) const { return static_cast<float>(F{}(static_cast<double>(a))); }
 };
 
-// --- Quick forms (lanes.h) of the f32 sine and cosine: the reduction in single precision, where i
+// --- Quick forms (lanes.h) of the f32 sine and cosine: the reduction in single precision, where it
+// --- is exact too.
 
 struct Reduced {
   float rest;       // of turns, a quarter at most
