@@ -164,6 +164,13 @@ TEST(Decoder, ReservedSdwaSelectsAreInvalid) {
   }
 }
 
+TEST(Decoder, RegistersOfTheWrongKindAreInvalid) {
+  // v_writelane_b32 v16, v4, s8: the value comes from a scalar.
+  constexpr uint32_t kWords[] = {0xd7610010, 0x00001104};
+  const Program program = decode(std::as_bytes(std::span(kWords)), {0x1000}, {10, 3, 0}, false);
+  EXPECT_EQ(program.insts()[0].op, Op::kInvalid);
+}
+
 TEST(Decoder, AnUnknownTargetDecodesToInvalid) {
   const Program program = decode_hex("000080bf", {7, 0, 0}, true);
   ASSERT_EQ(program.size(), 1);

@@ -92,6 +92,16 @@ enum class Family : uint8_t {
 
 enum class Dpp : uint8_t { kNone, kDpp16, kDpp8 };
 
+// Registers that an operation reads or writes without naming them. VCC as an operand of the short
+// encodings is not among them: it stands in src or dst.
+namespace implied {
+inline constexpr uint8_t kScc = 1;
+inline constexpr uint8_t kVcc = 2;
+inline constexpr uint8_t kExec = 4;
+inline constexpr uint8_t kM0 = 8;
+inline constexpr uint8_t kFlatScratch = 16;
+}  // namespace implied
+
 // Where operands are, by family. src[] follows the assembler text without address operands; what
 // the text leaves out but the operation reads is appended.
 //
@@ -129,6 +139,8 @@ struct Inst {
   Op op = Op::kInvalid;
   Family family = Family::kInvalid;
   uint8_t size_bytes = 0;
+  uint8_t implied_reads = 0;  // of implied::
+  uint8_t implied_writes = 0;
 
   Operand dst;     // vdst or sdst; for stores and returnless atomics kNone
   Operand dst2;    // the second result: sdst of VOP3b, VOPC in VOP3, v_swap's second register

@@ -90,6 +90,8 @@ bool Lift::run(TrueSixteen true16, Inst& out_y) {
   out_.op = info_.op;
   out_.family = info_.family;
   out_.size_bytes = static_cast<uint8_t>(encoded_.size_bytes);
+  out_.implied_reads = info_.implied_reads;
+  out_.implied_writes = info_.implied_writes;
   if (info_.op == Op::kInvalid) return false;
   switch (info_.encoding) {
     case Encoding::kSop1:

@@ -25,8 +25,8 @@ void Lift::sop() {
   }
 }
 
-// s_movk, s_cmovk: dst. s_addk, s_mulk: dst, src[0] the same register. s_cmpk, s_setreg,
-// s_waitcnt_*cnt: src[0]. s_setreg_imm32: src[0] the literal. The immediate is in imm16.
+// s_movk, s_cmovk: dst. s_addk, s_mulk, s_subvector_loop_*: dst, src[0] the same register. s_cmpk,
+// s_setreg, s_waitcnt_*cnt: src[0]. s_setreg_imm32: src[0] the literal. The immediate is in imm16.
 void Lift::sopk() {
   const auto raw = static_cast<uint16_t>(encoded_.dword[0]);
   const std::string_view name = op_name(out_.op);
@@ -41,6 +41,8 @@ void Lift::sopk() {
   } else {
     out_.src[0] = sdst;
   }
+  // The mask that waits is read or written.
+  if (out_.op == Op::s_subvector_loop_begin || out_.op == Op::s_subvector_loop_end) out_.dst = sdst;
   if (!info_.has(Name::imm)) return;
   out_.src[0].kind = OperandKind::kImm;
   out_.src[0].dwords = 1;

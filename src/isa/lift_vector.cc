@@ -298,6 +298,7 @@ bool Lift::vopd(Inst& out_y) {
             encoded_.dword[1] & 0x1ff);
   out_.vopd_first = true;
   out_y.size_bytes = 0;
+  out_y.implied_reads = out_.implied_reads;
   return true;
 }
 

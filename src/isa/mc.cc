@@ -217,9 +217,10 @@ uint8_t allowed_kinds(std::string_view class_name) {
     std::string_view prefix;
     uint8_t kinds;
   };
-  // VRegOrLds holds LDS_DIRECT, a scalar slot.
+  // VRegOrLds and SRegOrLds hold LDS_DIRECT, a scalar slot.
   constexpr Class kClasses[] = {
       {"VRegOrLds", kVgprBit | kScalarBit},
+      {"SRegOrLds", kScalarBit},
       {"VReg_", kVgprBit},
       {"VGPR_32", kVgprBit},
       {"AReg_", kAgprBit},
@@ -232,6 +233,57 @@ uint8_t allowed_kinds(std::string_view class_name) {
   for (const Class& known : kClasses)
     if (class_name.starts_with(known.prefix)) return known.kinds;
   return 0;
+}
+
+// LLVM's lists of implicit registers as bits of implied::.
+uint8_t implied_registers(llvm::ArrayRef<llvm::MCPhysReg> registers, Op op, Family family) {
+  const llvm::MCRegisterInfo& info = *shared_state().registers;
+  uint8_t bits = 0;
+  for (const llvm::MCPhysReg reg : registers) {
+    const std::string_view name = info.getName(reg);
+    if (name == "SCC") bits |= implied::kScc;
+    if (name.starts_with("VCC")) bits |= implied::kVcc;
+    if (name.starts_with("EXEC")) bits |= implied::kExec;
+    if (name == "M0") bits |= implied::kM0;
+    if (name.starts_with("FLAT_SCR")) bits |= implied::kFlatScratch;
+  }
+  // From gfx9 on the address limit that M0 once held is not looked at.
+  const std::string_view name = op_name(op);
+  if (family == Family::kDs && !name.ends_with("addtid_b32") && !name.starts_with("ds_gws") &&
+      op != Op::ds_append && op != Op::ds_consume)
+    bits &= static_cast<uint8_t>(~implied::kM0);
+  // An operand of the instruction.
+  if (family == Family::kVop || family == Family::kVopc || family == Family::kVopd)
+    bits &= static_cast<uint8_t>(~implied::kVcc);
+  return bits;
+}
+
+// What LLVM's lists have too much or too little.
+void correct_implied(OpcodeInfo& info) {
+  switch (info.op) {
+    case Op::s_setvskip: info.implied_writes = 0; break;
+    case Op::s_quadmask_b32:
+    case Op::s_quadmask_b64: info.implied_writes |= implied::kScc; break;
+    case Op::v_movrelsd_2_b32:
+    case Op::v_swaprel_b32: info.implied_reads |= implied::kExec; break;
+    default: break;
+  }
+}
+
+// What LLVM tells only in an opcode's name.
+void note_memory_form(OpcodeInfo& info, std::string_view name) {
+  if (info.encoding != Encoding::kFlat && info.encoding != Encoding::kMubuf &&
+      info.encoding != Encoding::kMtbuf)
+    return;
+  const auto contains = [&](std::string_view part) {
+    return name.find(part) != std::string_view::npos;
+  };
+  info.flat_segment = name.starts_with("FLAT_");
+  info.lds = contains("_LDS_");
+  info.addr64 = contains("_ADDR64");
+  info.offen = contains("_OFFEN") || contains("_BOTHEN");
+  info.idxen = contains("_IDXEN") || contains("_BOTHEN");
+  info.tfe = contains("_TFE_");
 }
 
 // "ADD_F32_e32" -> v_add_f32.
@@ -403,19 +455,11 @@ OpcodeInfo Mc::make_info(unsigned opcode) const {
   info.sdwa = (desc.TSFlags & flag::kSdwa) != 0;
   info.dpp = (desc.TSFlags & flag::kDpp) != 0;
   info.atomic_return = (desc.TSFlags & flag::kAtomicReturn) != 0;
-  info.flat_segment = name.starts_with("FLAT_");
-  if (info.encoding == Encoding::kFlat || info.encoding == Encoding::kMubuf ||
-      info.encoding == Encoding::kMtbuf) {
-    const auto contains = [&](std::string_view part) {
-      return name.find(part) != std::string_view::npos;
-    };
-    info.lds = contains("_LDS_");
-    info.addr64 = contains("_ADDR64");
-    info.offen = contains("_OFFEN") || contains("_BOTHEN");
-    info.idxen = contains("_IDXEN") || contains("_BOTHEN");
-    info.tfe = contains("_TFE_");
-  }
+  note_memory_form(info, name);
   info.defs = static_cast<uint8_t>(desc.getNumDefs());
+  info.implied_reads = implied_registers(desc.implicit_uses(), info.op, info.family);
+  info.implied_writes = implied_registers(desc.implicit_defs(), info.op, info.family);
+  correct_implied(info);
   info.tied_to.fill(-1);
   for (unsigned i = 0; i < desc.getNumOperands() && i < info.operand_type.size(); ++i) {
     const llvm::MCOperandInfo& operand = desc.operands()[i];

@@ -82,6 +82,8 @@ struct OpcodeInfo {
   bool atomic_return = false;
   bool flat_segment = false;  // flat_*: the offset is unsigned before gfx12
   uint8_t defs = 0;           // leading operands that are results
+  uint8_t implied_reads = 0;  // of implied::
+  uint8_t implied_writes = 0;
   // Bit i: operand i is a 16-bit VGPR operand limited to v0..v127 (gfx11).
   uint64_t lo128 = 0;
   std::array<int8_t, kNameCount> at{};        // position of each named operand, -1 when absent
