@@ -299,10 +299,10 @@ int exec(const Options& options) {
   emu::EngineOptions engine_options{.threads = static_cast<int>(options.threads),
                                     .seed = options.seed,
                                     .watchdog_instructions = options.watchdog};
+  emu::Watcher* const watchers[] = {&trace};
   if (options.trace != 0) {
     engine_options.threads = 1;  // so that lines do not mix
-    engine_options.observe = InstructionTrace::observe;
-    engine_options.observe_context = &trace;
+    dispatch.watchers = watchers;
   }
   emu::Engine engine(engine_options);
   const auto start = std::chrono::steady_clock::now();

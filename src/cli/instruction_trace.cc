@@ -46,13 +46,9 @@ std::string result_text(const emu::Wave& wave, const isa::Operand& operand) {
 
 }  // namespace
 
-void InstructionTrace::observe(void* context, const emu::Wave& wave, const isa::Inst& inst,
-                               GpuAddr pc) {
-  static_cast<InstructionTrace*>(context)->print(wave, inst, pc);
-}
-
-void InstructionTrace::print(const emu::Wave& wave, const isa::Inst& inst, GpuAddr pc) {
-  if (inst.size_bytes == 0 || printed_ >= limit_) return;
+void InstructionTrace::after(const emu::WatchPoint& at) noexcept {
+  const emu::Wave& wave = at.wave;
+  if (printed_ >= limit_) return;
   if (++printed_ == limit_) {
     fmt::print("… (raise --trace for more)\n");
     return;
@@ -65,13 +61,14 @@ void InstructionTrace::print(const emu::Wave& wave, const isa::Inst& inst, GpuAd
   }
   last_wave_ = &wave;
 
+  const GpuAddr pc = at.pc;
   const emu::MappedRange range = memory_.lookup(pc);
   std::string text = "?";
-  if (range.contains(pc.value, inst.size_bytes)) {
-    text = isa::disassemble({range.host + (pc.value - range.begin), inst.size_bytes},
+  if (range.contains(pc.value, at.inst.size_bytes)) {
+    text = isa::disassemble({range.host + (pc.value - range.begin), at.inst.size_bytes},
                             wave.program->target(), wave.lanes == 64, pc);
   }
-  std::string results = result_text(wave, inst.dst) + result_text(wave, inst.dst2);
+  std::string results = result_text(wave, at.inst.dst) + result_text(wave, at.inst.dst2);
   if (exec != last_exec_) results += fmt::format(" exec=0x{:x}", exec);
   last_exec_ = exec;
   fmt::print("  {:06x}  {}\n", pc.value - image_.value,

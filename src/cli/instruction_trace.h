@@ -3,23 +3,25 @@
 #include <cstdint>
 
 #include "base/gpu_addr.h"
-#include "emu/engine.h"
+#include "emu/memory.h"
+#include "emu/watch.h"
 
 namespace wavetap::cli {
 
 // Prints each executed instruction with what it wrote: scalar results whole, vector results of the
-// first active lanes, EXEC when it changed. Addresses are relative to `image`. One worker thread.
-class InstructionTrace {
+// first active lanes, EXEC when it changed. Addresses are relative to `image`. For an engine with
+// one thread and memory that does not vanish: it prints from inside slices.
+class InstructionTrace final : public emu::Watcher {
  public:
   InstructionTrace(GpuAddr image, emu::Memory& memory, uint64_t limit)
       : image_(image), memory_(memory), limit_(limit) {}
 
-  // For EngineOptions::observe, with this object as the context.
-  static void observe(void* context, const emu::Wave& wave, const isa::Inst& inst, GpuAddr pc);
+  emu::Wants wants(const isa::Program& program, int32_t index) noexcept override {
+    return {.after = true};
+  }
+  void after(const emu::WatchPoint& at) noexcept override;
 
  private:
-  void print(const emu::Wave& wave, const isa::Inst& inst, GpuAddr pc);
-
   GpuAddr image_;
   emu::Memory& memory_;
   uint64_t limit_;

@@ -154,8 +154,9 @@ std::shared_ptr<const LoweredCode> CodeCache::variant_of(Block& block, const Key
     const std::lock_guard lock(mutex_);
     if (std::shared_ptr<const LoweredCode> known = find_variant(block, key)) return known;
   }
-  // Lowering a large kernel takes milliseconds; others may use the cache meanwhile.
-  auto lowered = std::make_shared<const LoweredCode>(block.program, key.lowering);
+  // Lowering a large kernel takes milliseconds and asks watchers; others may use the cache
+  // meanwhile.
+  auto lowered = std::make_shared<const LoweredCode>(block.program, key.lowering, key.watchers);
   const std::lock_guard lock(mutex_);
   if (std::shared_ptr<const LoweredCode> known = find_variant(block, key)) return known;
   if (block.variants.size() >= kMaxVariants) block.variants.erase(block.variants.begin());

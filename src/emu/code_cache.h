@@ -8,19 +8,19 @@
 // Code may be rewritten behind our back (memory freed and reused for another code object), so each
 // block keeps the bytes it was decoded from, and a dispatch compares them the first time it enters
 // the block. The work per executed instruction is none: a wave runs inside one block's tables, and
-// a worker remembers its recent jumps in a JumpCache that lives no longer than a dispatch.
+// a worker remembers its recent jumps in a JumpCache (jump_cache.h).
 //
 // Memory: a decoded instruction takes some 350 bytes. When all blocks together exceed the limit,
 // the ones not used for longest are dropped; dispatches in flight keep what they use alive.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "amd/gfx_target.h"
@@ -33,29 +33,6 @@
 
 namespace wavetap::emu {
 
-// A place in decoded code.
-struct CodePlace {
-  const LoweredCode* code = nullptr;
-  int32_t index = -1;
-};
-
-// Recent jumps between blocks of one worker; direct mapped, one dispatch at a time.
-struct JumpCache {
-  static constexpr size_t kEntries = 256;
-  struct Entry {
-    uint64_t pc = ~uint64_t{0};
-    CodePlace place;
-  };
-  std::array<Entry, kEntries> entries{};
-  uint64_t owner = 0;  // serial of the dispatch these belong to
-
-  Entry& entry(uint64_t pc) { return entries[(pc >> 2 ^ pc >> 10) % kEntries]; }
-  void reset(uint64_t new_owner) {
-    entries.fill({});
-    owner = new_owner;
-  }
-};
-
 // Thread-safe.
 class CodeCache {
  public:
@@ -65,6 +42,7 @@ class CodeCache {
     amd::GfxTarget target;
     bool wave64 = true;
     Lowering lowering;
+    std::span<Watcher* const> watchers = {};  // those that `lowering` names
   };
   struct Found {
     std::shared_ptr<const LoweredCode> code;

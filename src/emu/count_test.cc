@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "emu/amd_counters.h"
-#include "emu/lower.h"
+#include "emu/count.h"
+#include "emu/exec/vop_row.h"
 #include "emu/testing/assembler.h"
 #include "emu/testing/targets.h"
 #include "isa/program.h"
@@ -46,33 +48,67 @@ TEST(Classify, Families) {
 TEST(Classify, FloatingPointOperations) {
   struct Flops {
     const char* text;
-    StepCount::Precision precision;
-    int per_lane;
+    int f16 = 0;
+    int f32 = 0;
+    int f64 = 0;
     amd::GfxTarget target = kGfx90a;
   };
   for (const Flops& f : std::initializer_list<Flops>{
-           {"v_add_f32 v0, v1, v2", StepCount::kF32, 1},
-           {"v_fma_f32 v0, v1, v2, v3", StepCount::kF32, 2},
-           {"v_fmac_f32 v0, v1, v2", StepCount::kF32, 2},
-           {"v_mul_f64 v[0:1], v[2:3], v[4:5]", StepCount::kF64, 1},
-           {"v_fma_f64 v[0:1], v[2:3], v[4:5], v[6:7]", StepCount::kF64, 2},
-           {"v_add_f16 v0, v1, v2", StepCount::kF16, 1},
-           {"v_pk_fma_f16 v0, v1, v2, v3", StepCount::kF16, 4},
-           {"v_pk_mul_f32 v[0:1], v[2:3], v[4:5]", StepCount::kF32, 2},
-           {"v_rcp_f32 v0, v1", StepCount::kF32, 1},
-           {"v_exp_f32 v0, v1", StepCount::kF32, 1},
-           {"v_dot2_f32_f16 v0, v1, v2, v3", StepCount::kF16, 4},
-           {"v_max_f32 v0, v1, v2", StepCount::kNone, 0},
-           {"v_cvt_f32_u32 v0, v1", StepCount::kNone, 0},
-           {"v_mov_b32 v0, v1", StepCount::kNone, 0},
-           {"v_add_u32 v0, v1, v2", StepCount::kNone, 0},
-           {"v_mul_lo_u32 v0, v1, v2", StepCount::kNone, 0},
-           {"v_dot4_i32_i8 v0, v1, v2, v3", StepCount::kNone, 0},
-           {"v_fma_mix_f32 v0, v1, v2, v3", StepCount::kF32, 2}}) {
+           {"v_add_f32 v0, v1, v2", 0, 1},
+           {"v_fma_f32 v0, v1, v2, v3", 0, 2},
+           {"v_fmac_f32 v0, v1, v2", 0, 2},
+           {"v_mul_f64 v[0:1], v[2:3], v[4:5]", 0, 0, 1},
+           {"v_fma_f64 v[0:1], v[2:3], v[4:5], v[6:7]", 0, 0, 2},
+           {"v_add_f16 v0, v1, v2", 1},
+           {"v_pk_fma_f16 v0, v1, v2, v3", 4},
+           {"v_pk_mul_f32 v[0:1], v[2:3], v[4:5]", 0, 2},
+           {"v_rcp_f32 v0, v1", 0, 1},
+           {"v_rsq_f64 v[0:1], v[2:3]", 0, 0, 1},
+           {"v_exp_f32 v0, v1", 0, 1},
+           {"v_div_fmas_f32 v0, v1, v2, v3", 0, 2},
+           {"v_dot2_f32_f16 v0, v1, v2, v3", 4},
+           {"v_max_f32 v0, v1, v2"},
+           {"v_cvt_f32_u32 v0, v1"},
+           {"v_mov_b32 v0, v1"},
+           {"v_add_u32 v0, v1, v2"},
+           {"v_mul_lo_u32 v0, v1, v2"},
+           {"v_dot4_i32_i8 v0, v1, v2, v3"},
+           {"v_fma_mix_f32 v0, v1, v2, v3", 0, 2},
+           {"v_fma_mixlo_f16 v0, v1, v2, v3", 0, 2},
+           {"v_dual_fmac_f32 v0, v1, v2 :: v_dual_mul_f32 v3, v4, v5", 0, 3, 0, kGfx1100},
+           {"v_dual_add_f32 v0, v1, v2 :: v_dual_dot2acc_f32_f16 v3, v4, v5", 4, 1, 0, kGfx1100},
+           {"v_dual_mov_b32 v0, v1 :: v_dual_add_f32 v3, v4, v5", 0, 1, 0, kGfx1100}}) {
     const StepCount count = classified(f.text, f.target);
-    EXPECT_EQ(count.precision, f.precision) << f.text;
-    EXPECT_EQ(count.flops_per_lane, f.per_lane) << f.text;
+    EXPECT_EQ(count.flops_f16, f.f16) << f.text;
+    EXPECT_EQ(count.flops_f32, f.f32) << f.text;
+    EXPECT_EQ(count.flops_f64, f.f64) << f.text;
   }
+}
+
+// Arithmetic that is called so counts; a new operation has to say what it is.
+TEST(Classify, EveryArithmeticOperationCounts) {
+  const std::set<std::string> kVerbs = {"add",  "sub",   "subrev", "mul",   "fma",   "fmac", "mac",
+                                        "mad",  "fmaak", "fmamk",  "madak", "madmk", "rcp",  "rsq",
+                                        "sqrt", "exp",   "log",    "sin",   "cos"};
+  int counted = 0;
+  for (uint16_t i = 1; i < static_cast<uint16_t>(isa::Op::kCount); ++i) {
+    isa::Inst inst;
+    inst.op = static_cast<isa::Op>(i);
+    inst.family = isa::Family::kVop;
+    const VopFacts* facts = find_vop_facts(inst);
+    if (facts == nullptr) continue;
+    const std::string name = isa::op_name(inst.op);
+    const size_t verb = name.starts_with("v_pk_") ? 5 : 2;
+    const bool is_float =
+        name.ends_with("_f16") || name.ends_with("_f32") || name.ends_with("_f64");
+    const bool expected =
+        (is_float && kVerbs.contains(name.substr(verb, name.find('_', verb) - verb))) ||
+        name.starts_with("v_div_fmas") ||
+        (name.starts_with("v_dot") && name.find("f16") != std::string::npos);
+    EXPECT_EQ(facts->flops != 0, expected) << name;
+    counted += expected ? 1 : 0;
+  }
+  EXPECT_GT(counted, 70);
 }
 
 TEST(Classify, MatrixOperationsCountAllBlocks) {

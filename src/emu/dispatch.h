@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "amd/gfx_target.h"
 #include "base/gpu_addr.h"
@@ -12,6 +13,8 @@
 #include "emu/memory.h"
 
 namespace wavetap::emu {
+
+class Watcher;
 
 // What waves ask of the world around the GPU.
 class Host {
@@ -39,8 +42,9 @@ struct Dispatch {
   bool sram_ecc = false;               // of the device: a load of half a register clears the rest
   uint32_t cu_count = 1;               // of the device: HW_ID values, and cooperative residency
   uint32_t xcc_count = 1;
-  bool cooperative = false;  // every workgroup must be resident at once (GWS queue)
-  bool count = false;        // fill DispatchResult::counters
+  bool cooperative = false;                 // every workgroup must be resident at once (GWS queue)
+  bool count = false;                       // fill DispatchResult::counters
+  std::span<Watcher* const> watchers = {};  // see watch.h; kMaxWatchers at most
   Memory* memory = nullptr;
   Host* host = nullptr;
   // Set from outside to abandon the dispatch (queue destroyed, process exiting).

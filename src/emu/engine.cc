@@ -22,8 +22,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <iterator>
 #include <mutex>
-#include <new>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -31,6 +32,8 @@
 #include "emu/code_cache.h"
 #include "emu/guest_read.h"
 #include "emu/scheduler.h"
+#include "emu/watch.h"
+#include "emu/watching.h"
 
 namespace wavetap::emu {
 namespace {
@@ -98,6 +101,7 @@ class Engine::Impl {
     Counters counters;      // of those
   };
 
+  void run_job(Job& job);
   bool start_workers();  // mutex_ held
   void work_until_stopped();
   Work take_work();                      // mutex_ held
@@ -106,6 +110,7 @@ class Engine::Impl {
   void put_back(Work work, Turn turn);             // mutex_ held
   void note_stall(Job& job, Turn turn);            // mutex_ held
   void stop(Job& job);                             // mutex_ held
+  void abandon_parked(Job& job);                   // mutex_ held
   int nap_level() const;                           // mutex_ held
   std::unique_ptr<Workgroup> make_group();         // mutex_ held
   void recycle(std::unique_ptr<Workgroup> group);  // mutex_ held
@@ -129,39 +134,27 @@ class Engine::Impl {
 DispatchResult Engine::Impl::run(const Dispatch& dispatch) {
   DispatchResult result;
   Job job;
+  bool has_workers = false;
   {
     const std::lock_guard lock(mutex_);
     job.serial = next_serial_++;
+    has_workers = start_workers();
   }
-  if (std::optional<Fault> fault =
-          prepare_launch(dispatch, options_, cache_, job.serial, &job.launch)) {
-    result.fault = fault;
-    return result;
-  }
-  job.resident_limit =
-      dispatch.cooperative ? job.launch.group_count : static_cast<uint64_t>(thread_goal_);
-  job.code.push_back(job.launch.code);
-
-  std::unique_lock lock(mutex_);
-  if (!start_workers()) {
+  result.fault = prepare_launch(dispatch, options_, cache_, job.serial, &job.launch);
+  if (!result.fault && !has_workers) {
     result.fault = Fault{};
     result.fault->kind = FaultKind::kBadDescriptor;
     result.fault->kernel_object = dispatch.kernel_object;
     std::snprintf(result.fault->detail, sizeof result.fault->detail,
                   "no worker thread could be started");
-    return result;
   }
-  jobs_.push_back(&job);
-  for (uint64_t i = 0; i < std::min<uint64_t>(job.launch.group_count, threads_.size()); ++i)
-    work_.notify_one();
-  over_.wait(lock, [&] { return job.is_over(); });
-  jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
-  while (!job.parked.empty()) {
-    recycle(std::move(job.parked.front()));
-    job.parked.pop_front();
-  }
-  lock.unlock();
+  if (result.fault) return result;
+  job.resident_limit =
+      dispatch.cooperative ? job.launch.group_count : static_cast<uint64_t>(thread_goal_);
+  job.code.push_back(job.launch.code);
 
+  for (Watcher* watcher : dispatch.watchers) watcher->dispatch_began(job.launch);
+  run_job(job);
   result.fault = job.fault;
   result.cancelled = job.cancelled;
   result.counters = job.counters;
@@ -171,7 +164,23 @@ DispatchResult Engine::Impl::run(const Dispatch& dispatch) {
                std::as_writable_bytes(std::span(&encoding, 1)));
     result.fault->encoding = encoding;
   }
+  for (Watcher* watcher : dispatch.watchers) watcher->dispatch_ended(job.launch, result);
   return result;
+}
+
+// Hands the job to the workers and waits until it is over.
+void Engine::Impl::run_job(Job& job) {
+  std::unique_lock lock(mutex_);
+  jobs_.push_back(&job);
+  for (uint64_t i = 0; i < std::min<uint64_t>(job.launch.group_count, threads_.size()); ++i)
+    work_.notify_one();
+  over_.wait(lock, [&] { return job.is_over(); });
+  jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
+  abandon_parked(job);
+  lock.unlock();
+  for (const std::unique_ptr<Workgroup>& group : job.abandoned) tell_workgroup_ended(*group);
+  lock.lock();
+  for (std::unique_ptr<Workgroup>& group : job.abandoned) recycle(std::move(group));
 }
 
 bool Engine::Impl::start_workers() {
@@ -218,11 +227,22 @@ void Engine::Impl::work_until_stopped() {
   }
 }
 
+namespace {
+
+// Gives the workgroup a turn, and tells watchers when it was its last.
+Turn run_turn(TurnRunner& runner, Workgroup& group) {
+  const Turn turn = runner.run(group);
+  if (turn != Turn::kUsedUp && turn != Turn::kOnlySlept) tell_workgroup_ended(group);
+  return turn;
+}
+
+}  // namespace
+
 // Runs the workgroup taken, or the claimed ones one after another.
 Turn Engine::Impl::run_work(Work& work, Worker& worker) {
   Job& job = *work.job;
   TurnRunner runner(options_, cache_, worker, job, mutex_);
-  if (work.claimed == 0) return runner.run(*work.group);
+  if (work.claimed == 0) return run_turn(runner, *work.group);
   uint64_t instructions = 0;
   for (;;) {
     const uint64_t linear = group_in_order(work.next, job.launch.group_count, options_.seed);
@@ -233,12 +253,12 @@ Turn Engine::Impl::run_work(Work& work, Worker& worker) {
       Wave& wave = work.group->waves[0];
       wave.dispatch = job.launch.dispatch;
       wave.workgroup = work.group.get();
-      wave.raise(FaultKind::kBadDescriptor, {}, false, -1,
-                 "no host memory for a workgroup's registers");
+      wave.raise(FaultKind::kBadDescriptor, "no host memory for a workgroup's registers");
       return Turn::kFaulted;
     }
     shuffle_waves(*work.group, options_.seed);
-    const Turn turn = runner.run(*work.group);
+    tell_workgroup_began(*work.group);
+    const Turn turn = run_turn(runner, *work.group);
     if (turn != Turn::kFinished || work.claimed == 0 || job.stopped.load(std::memory_order_relaxed))
       return turn;
     for (const Wave& wave : work.group->waves) instructions += wave.executed;
@@ -317,7 +337,9 @@ void Engine::Impl::put_back(Work work, Turn turn) {
       break;
     case Turn::kUsedUp:
     case Turn::kOnlySlept:
-      if (!stopped_meanwhile) {
+      if (stopped_meanwhile) {
+        job.abandoned.push_back(std::move(work.group));
+      } else {
         job.parked.push_back(std::move(work.group));
         note_stall(job, turn);
       }
@@ -341,11 +363,13 @@ void Engine::Impl::note_stall(Job& job, Turn turn) {
 
 void Engine::Impl::stop(Job& job) {
   job.stopped = true;
-  while (!job.parked.empty()) {
-    recycle(std::move(job.parked.front()));
-    job.parked.pop_front();
-  }
+  abandon_parked(job);
   if (job.is_over()) over_.notify_all();
+}
+
+void Engine::Impl::abandon_parked(Job& job) {
+  std::move(job.parked.begin(), job.parked.end(), std::back_inserter(job.abandoned));
+  job.parked.clear();
 }
 
 // 0 when there is something to compute; else every resident workgroup has slept through its last

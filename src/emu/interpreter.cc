@@ -4,7 +4,9 @@
 
 #include <bit>
 
+#include "emu/count.h"
 #include "emu/lower.h"
+#include "emu/watch_state.h"
 #include "emu/wave.h"
 
 namespace wavetap::emu {
@@ -38,10 +40,9 @@ void count(Counters& counters, const StepCount& what, uint64_t exec, uint32_t la
       ++counters.valu;
       counters.valu_lanes += active;
       counters.valu_lane_slots += lanes;
-      const uint64_t flops = active * what.flops_per_lane;
-      if (what.precision == StepCount::kF32) counters.flops_f32 += flops;
-      else if (what.precision == StepCount::kF16) counters.flops_f16 += flops;
-      else if (what.precision == StepCount::kF64) counters.flops_f64 += flops;
+      counters.flops_f16 += active * what.flops_f16;
+      counters.flops_f32 += active * what.flops_f32;
+      counters.flops_f64 += active * what.flops_f64;
       break;
     }
     case StepCount::kMatrix:
@@ -71,7 +72,7 @@ int64_t run_counting(Wave& wave) {
     ++wave.pc;
     // Before the instruction: it may change EXEC. One that waits is counted when it is first tried.
     if (what.type != StepCount::kNothing && !wave.waits_for_sync)
-      count(*wave.counters, what, wave.exec(), wave.lanes);
+      count(*wave.watch->counters, what, wave.exec(), wave.lanes);
     step.run(wave, *step.inst);
   } while (++done < wave.budget);
   return done;
@@ -80,7 +81,8 @@ int64_t run_counting(Wave& wave) {
 }  // namespace
 
 void run_slice(Wave& wave) {
-  const int64_t done = wave.counters == nullptr ? run_plain(wave) : run_counting(wave);
+  const bool counts = wave.watch != nullptr && wave.watch->counters != nullptr;
+  const int64_t done = counts ? run_counting(wave) : run_plain(wave);
   wave.executed += static_cast<uint64_t>(done);
 }
 

@@ -19,9 +19,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "emu/guest_read.h"
 #include "emu/hwreg.h"
+#include "emu/watch.h"
 
 namespace wavetap::emu {
 namespace {
@@ -222,6 +224,16 @@ void fill(std::byte* at, size_t size_bytes, uint32_t value) {
   for (size_t i = 0; i + 4 <= size_bytes; i += 4) std::memcpy(at + i, &value, 4);
 }
 
+void set_watch(const Dispatch& dispatch, Workgroup& group) {
+  Watch& watch = group.watch;
+  watch.counters = dispatch.count ? &group.counters : nullptr;
+  watch.watchers = dispatch.watchers;
+  for (void*& state : watch.state) state = nullptr;
+  watch.now = nullptr;
+  if (!dispatch.watchers.empty() && watch.kept == nullptr)
+    watch.kept = std::make_unique<KeptAccesses>();
+}
+
 }  // namespace
 
 AlignedBytes::~AlignedBytes() { std::free(data_); }
@@ -261,7 +273,12 @@ std::optional<Fault> prepare_launch(const Dispatch& dispatch, const EngineOption
   launch->code_key = {dispatch.memory,
                       dispatch.target,
                       launch->wave64,
-                      {.registers = launch->registers, .sram_ecc = dispatch.sram_ecc}};
+                      {.registers = launch->registers, .sram_ecc = dispatch.sram_ecc},
+                      dispatch.watchers};
+  if (dispatch.watchers.size() > kMaxWatchers)
+    return bad(dispatch, "%zu watchers; the limit is %zu", dispatch.watchers.size(), kMaxWatchers);
+  for (size_t i = 0; i < dispatch.watchers.size(); ++i)
+    launch->code_key.lowering.watchers[i] = dispatch.watchers[i]->id();
   if (launch->entry.value % 4 != 0) return bad(dispatch, "code entry is not aligned to 4 bytes");
   const uint64_t skipped = launch->entry.value - dispatch.kernel_object.value -
                            static_cast<uint64_t>(launch->descriptor.entry_offset);
@@ -314,6 +331,8 @@ bool start_workgroup(const Launch& launch, uint64_t linear, Workgroup& group) {
   group.counters = {};
   group.counters.workgroups = 1;
   group.counters.waves = waves;
+  const bool is_watched = dispatch.count || !dispatch.watchers.empty();
+  set_watch(dispatch, group);
   group.waves.resize(waves);
   for (uint32_t i = 0; i < waves; ++i) {
     Wave& wave = group.waves[i] = Wave{};
@@ -329,7 +348,7 @@ bool start_workgroup(const Launch& launch, uint64_t linear, Workgroup& group) {
     wave.lds_bytes = group.lds_bytes;
     wave.scratch = scratch + scratch_bytes * i;
     wave.scratch_bytes_per_lane = launch.scratch_bytes_per_lane;
-    wave.counters = dispatch.count ? &group.counters : nullptr;
+    wave.watch = is_watched ? &group.watch : nullptr;
     const uint32_t here = std::min(items - i * launch.lanes, launch.lanes);
     wave.set_s64(isa::slot::kExecLo, here == 64 ? ~uint64_t{0} : (uint64_t{1} << here) - 1);
     const amd::KernelDescriptor& kernel = launch.descriptor;
@@ -338,7 +357,7 @@ bool start_workgroup(const Launch& launch, uint64_t linear, Workgroup& group) {
                                 (kernel.fp16_overflow() ? 1u << 23 : 0));
     set_sgprs(launch, group, wave);
     set_work_item_ids(launch, wave, group.size);
-    wave.enter(*launch.code, launch.entry_index);
+    enter(wave, *launch.code, launch.entry_index);
   }
   return true;
 }

@@ -8,7 +8,7 @@
 
 #include "amd/kernel_descriptor.h"
 #include "emu/code_cache.h"
-#include "emu/engine.h"
+#include "emu/engine_options.h"
 #include "emu/fault.h"
 #include "emu/lower.h"
 #include "emu/workgroup.h"

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "emu/watching.h"
 #include "emu/wave.h"
 
 namespace wavetap::emu {
@@ -19,14 +20,14 @@ using isa::OperandKind;
 void illegal_instruction(Wave& wave, const Inst&) { wave.raise(FaultKind::kIllegalInstruction); }
 
 void unimplemented_instruction(Wave& wave, const Inst& inst) {
-  wave.raise(FaultKind::kUnimplemented, {}, false, -1, isa::op_name(inst.op));
+  wave.raise(FaultKind::kUnimplemented, isa::op_name(inst.op));
 }
 
 // The second half of a VOPD pair: the first half's handler has done both.
 void second_half(Wave&, const Inst&) {}
 
 // Ran past the last instruction of the Program: execution simply continues behind it.
-void run_off(Wave& wave, const Inst&) { wave.jump(wave.program->end().value); }
+void run_off(Wave& wave, const Inst&) { wave.leave(wave.program->end().value); }
 
 // --- Register checks.
 
@@ -66,7 +67,7 @@ void register_out_of_range(Wave& wave, const Inst& inst) {
                     isa::op_name(inst.op), is_vgpr ? 'v' : 'a', operand.index + operand.dwords - 1u,
                     is_vgpr ? limits.vgprs : limits.agprs);
     });
-  wave.raise(FaultKind::kBadDescriptor, {}, false, -1, detail);
+  wave.raise(FaultKind::kBadDescriptor, detail);
 }
 
 Handler lower(const isa::Program& program, int32_t index, Shape shape, RegisterLimits limits) {
@@ -108,7 +109,8 @@ Handler find_handler(const isa::Inst& inst, Shape shape) {
   return nullptr;
 }
 
-LoweredCode::LoweredCode(std::shared_ptr<const isa::Program> program, const Lowering& lowering)
+LoweredCode::LoweredCode(std::shared_ptr<const isa::Program> program, const Lowering& lowering,
+                         std::span<Watcher* const> watchers)
     : program_(std::move(program)), lowering_(lowering) {
   const Shape shape{program_->target(), program_->wave64(), lowering.sram_ecc};
   const int32_t count = program_->size();
@@ -123,6 +125,43 @@ LoweredCode::LoweredCode(std::shared_ptr<const isa::Program> program, const Lowe
   }
   steps_.push_back({run_off, &end_});
   counts_.push_back({.type = StepCount::kNothing, .cycles = 0});
+  if (!watchers.empty()) ask(watchers);
+}
+
+void LoweredCode::ask(std::span<Watcher* const> watchers) {
+  const auto count = static_cast<size_t>(program_->size());
+  watched_.resize(count + 1);
+  tags_.resize(count * watchers.size());
+  for (size_t i = 0; i < count; ++i) {
+    if (steps_[i].run == second_half) continue;
+    WatchedStep& step = watched_[i];
+    bool any = false;
+    for (size_t who = 0; who < watchers.size(); ++who) {
+      const Wants wants = watchers[who]->wants(*program_, static_cast<int32_t>(i));
+      const auto add = [&](bool wanted, uint8_t& set) {
+        if (wanted) set = static_cast<uint8_t>(set | 1u << who);
+      };
+      add(wants.before, step.before);
+      add(wants.uses_registers, step.uses_registers);
+      add(wants.accessing, step.accessing);
+      add(wants.accessed, step.accessed);
+      add(wants.after, step.after);
+      any = any || wants.any();
+      tags_[i * watchers.size() + who] = wants.tag;
+    }
+    if (!any) continue;
+    step.run = steps_[i].run;
+    step.tags = &tags_[i * watchers.size()];
+    steps_[i].run = run_watched;
+  }
+}
+
+void enter(Wave& wave, const LoweredCode& code, int32_t index) {
+  wave.program = &code.program();
+  wave.steps = code.steps();
+  wave.counts = code.counts();
+  wave.watched = code.watched();
+  wave.pc = index;
 }
 
 }  // namespace wavetap::emu

@@ -5,13 +5,20 @@
 // the instruction may run at all. An instruction that does not decode, has no semantics, or names a
 // register the wave does not have gets a handler that raises the fault, so the loop and the
 // handlers need no checks. One extra Step at the end catches a wave that runs off the Program.
+//
+// Code lowered for watchers (watch.h) is the same but for the instructions they asked for: those get
+// a Step that tells them and then calls the handler, which is kept in a table of its own.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "emu/count.h"
 #include "emu/exec.h"
+#include "emu/watch_state.h"
 #include "isa/program.h"
 
 namespace wavetap::emu {
@@ -19,32 +26,6 @@ namespace wavetap::emu {
 struct Step {
   Handler run = nullptr;
   const isa::Inst* inst = nullptr;
-};
-
-// How an instruction counts; see counters.inc and count.cc.
-struct StepCount {
-  enum Class : uint8_t {
-    kNothing,  // the second half of a VOPD pair
-    kSalu,
-    kSmem,
-    kValu,
-    kMatrix,
-    kVmemLoad,
-    kVmemStore,
-    kVmemAtomic,
-    kLds,
-    kBranch,
-    kBarrier,
-    kMessage,
-    kWait,
-    kOther,
-  };
-  enum Precision : uint8_t { kNone, kF16, kF32, kF64 };
-  Class type = kOther;
-  Precision precision = kNone;
-  uint16_t flops_per_lane = 0;  // vector ALU
-  uint32_t flops = 0;           // matrix instructions, whole wave
-  uint16_t cycles = 1;          // of the issue model
 };
 
 // How many registers the waves have that will run the code.
@@ -58,33 +39,44 @@ struct RegisterLimits {
 // What lowered code depends on besides the instructions: another one is another variant.
 struct Lowering {
   RegisterLimits registers;
-  bool sram_ecc = false;  // Dispatch::sram_ecc
+  bool sram_ecc = false;                             // Dispatch::sram_ecc
+  std::array<uint64_t, kMaxWatchers> watchers = {};  // Watcher::id() of those who are asked
 
   bool operator==(const Lowering&) const = default;
 };
 
 class LoweredCode {
  public:
-  LoweredCode(std::shared_ptr<const isa::Program> program, const Lowering& lowering);
+  // `watchers` are those that `lowering` names.
+  LoweredCode(std::shared_ptr<const isa::Program> program, const Lowering& lowering,
+              std::span<Watcher* const> watchers = {});
 
   const isa::Program& program() const { return *program_; }
   const Step* steps() const { return steps_.data(); }
   const StepCount* counts() const { return counts_.data(); }
+  const WatchedStep* watched() const { return watched_.empty() ? nullptr : watched_.data(); }
   const Lowering& lowering() const { return lowering_; }
   // What the tables take, the Program's apart.
   size_t memory_bytes() const {
-    return sizeof *this + steps_.capacity() * sizeof(Step) + counts_.capacity() * sizeof(StepCount);
+    return sizeof *this + steps_.capacity() * sizeof(Step) +
+           counts_.capacity() * sizeof(StepCount) + watched_.capacity() * sizeof(WatchedStep) +
+           tags_.capacity() * sizeof(uintptr_t);
   }
 
  private:
+  void ask(std::span<Watcher* const> watchers);
+
   std::shared_ptr<const isa::Program> program_;
   Lowering lowering_;
   std::vector<Step> steps_;
   std::vector<StepCount> counts_;
-  isa::Inst end_;  // what the last Step is called with
+  // Only with watchers.
+  std::vector<WatchedStep> watched_;
+  std::vector<uintptr_t> tags_;  // by instruction, then watcher
+  isa::Inst end_;                // what the last Step is called with
 };
 
-// count.cc
-StepCount classify(const isa::Inst& inst, Shape shape);
+// The wave goes on at instruction `index` of `code`.
+void enter(Wave& wave, const LoweredCode& code, int32_t index);
 
 }  // namespace wavetap::emu

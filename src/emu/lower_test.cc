@@ -21,6 +21,7 @@ TEST(Lowering, EveryScalarOperationHasSemantics) {
   for (int i = 1; i < static_cast<int>(isa::Op::kCount); ++i) {
     isa::Inst inst;
     inst.op = static_cast<isa::Op>(i);
+    inst.src[0].kind = isa::OperandKind::kScalar;
     const std::string_view name = isa::op_name(inst.op);
     if (!name.starts_with("s_") || is_scalar_float(name)) continue;
     bool found = false;

@@ -1,11 +1,14 @@
 #include "emu/scheduler.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
 #include "emu/guest_read.h"
 #include "emu/interpreter.h"
+#include "emu/watch_state.h"
+#include "emu/watching.h"
 
 namespace wavetap::emu {
 namespace {
@@ -22,6 +25,7 @@ bool release_barrier(Workgroup& group) {
     if (wave.state != WaveState::kFinished && wave.state != WaveState::kAtBarrier) return false;
   for (Wave& wave : group.waves)
     if (wave.state == WaveState::kAtBarrier) wave.state = WaveState::kRunning;
+  tell_barrier_passed(group);
   return true;
 }
 
@@ -52,13 +56,19 @@ Turn TurnRunner::run(Workgroup& group) {
               : static_cast<int64_t>(kMinQuantum + random.below(kQuantum - kMinQuantum));
       run_wave(group, wave, quantum);
       switch (wave.state) {
-        case WaveState::kFaulted: return Turn::kFaulted;
+        case WaveState::kFaulted:
+          std::copy(std::begin(group.id), std::end(group.id), std::begin(wave.fault.workgroup));
+          return Turn::kFaulted;
         case WaveState::kFinished:
           --group.unfinished;
           moved = true;
+          tell_wave_ended(wave);
           break;
         case WaveState::kRunning: used_quantum = moved = true; break;
-        case WaveState::kAtBarrier: moved = true; break;
+        case WaveState::kAtBarrier:
+          moved = true;
+          tell_barrier_reached(wave);
+          break;
         default: break;
       }
     }
@@ -75,24 +85,13 @@ void TurnRunner::run_wave(Workgroup& group, Wave& wave, int64_t quantum) {
   const uint64_t stop_at = wave.executed + static_cast<uint64_t>(quantum);
   while (wave.state == WaveState::kRunning && wave.executed < stop_at) {
     if (limit != 0 && wave.executed >= limit) {
-      wave.raise(FaultKind::kWatchdog, {}, false, -1,
-                 "the wave ran longer than the watchdog allows");
+      wave.raise(FaultKind::kWatchdog, "the wave ran longer than the watchdog allows");
       return;
     }
     wave.budget = static_cast<int64_t>(stop_at - wave.executed);
     if (limit != 0)
       wave.budget = std::min(wave.budget, static_cast<int64_t>(limit - wave.executed));
-    if (options_.observe != nullptr) {
-      const isa::Program& program = *wave.program;
-      const int32_t index = wave.pc;
-      wave.budget = 1;
-      run_guarded_slice(wave);
-      if (index < program.size())
-        options_.observe(options_.observe_context, wave, program.insts()[index],
-                         program.pc_of(index));
-    } else {
-      run_guarded_slice(wave);
-    }
+    run_guarded_slice(wave);
     if (wave.state == WaveState::kLeftCode) enter_other_code(wave);
     if (group.interrupt_requested) {
       group.interrupt_requested = false;
@@ -108,6 +107,7 @@ void TurnRunner::run_guarded_slice(Wave& wave) {
                            &host_address))
     return;
   // The mapping is there, the host memory behind it is not.
+  if (wave.watch != nullptr) wave.watch->now = nullptr;
   wave.state = WaveState::kRunning;
   wave.raise(FaultKind::kPageFault, to_gpu_address(host_address), false, -1,
              "host memory behind the mapping is gone");
@@ -135,7 +135,7 @@ void TurnRunner::enter_other_code(Wave& wave) {
   JumpCache::Entry& entry = worker_.jumps.entry(pc.value);
   entry.pc = pc.value;
   entry.place = {found.code.get(), found.index};
-  wave.enter(*found.code, found.index);
+  enter(wave, *found.code, found.index);
   // The wave and the jump cache point into the code for as long as the dispatch runs.
   const std::lock_guard lock(job_mutex_);
   if (std::find(job_.code.begin(), job_.code.end(), found.code) == job_.code.end())

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "emu/code_cache.h"
-#include "emu/engine.h"
+#include "emu/engine_options.h"
+#include "emu/jump_cache.h"
 #include "emu/launch.h"
 #include "emu/workgroup.h"
 
@@ -28,7 +29,9 @@ struct Job {
   std::vector<uint64_t> returned;  // handed out, but not started after all; last first
   uint64_t finished_groups = 0;
   std::deque<std::unique_ptr<Workgroup>> parked;  // started, waiting for their next turn
-  uint32_t running = 0;                           // workgroups that workers are running now
+  // Started, and never to be continued: the dispatch was stopped. Watchers are told at its end.
+  std::vector<std::unique_ptr<Workgroup>> abandoned;
+  uint32_t running = 0;  // workgroups that workers are running now
   uint64_t resident_limit = 1;
   // Turns since a workgroup last finished or the limit last grew; see Engine::Impl::note_stall().
   uint64_t stall = 0;

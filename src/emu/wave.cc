@@ -1,12 +1,8 @@
-// What handlers may do to a wave, apart from what is inline in wave.h: faults, jumps, translation
+// What handlers may do to a wave, apart from what is inline in wave.h: faults and translation
 // misses.
 #include "emu/wave.h"
 
 #include <cstdio>
-
-#include "emu/code_cache.h"
-#include "emu/lower.h"
-#include "emu/workgroup.h"
 
 namespace wavetap::emu {
 
@@ -34,26 +30,8 @@ void Wave::raise(FaultKind kind, GpuAddr address, bool is_write, int lane, const
   fault.wave = wave_in_group;
   fault.lane = lane;
   fault.wave64 = lanes == 64;
-  if (workgroup != nullptr)
-    for (int axis = 0; axis < 3; ++axis) fault.workgroup[axis] = workgroup->id[axis];
   if (dispatch != nullptr) fault.kernel_object = dispatch->kernel_object;
   std::snprintf(fault.detail, sizeof fault.detail, "%s", detail);
-}
-
-void Wave::enter(const LoweredCode& code, int32_t index) {
-  program = &code.program();
-  steps = code.steps();
-  counts = code.counts();
-  pc = index;
-}
-
-void Wave::jump(uint64_t address) {
-  if (jumps != nullptr) {
-    const JumpCache::Entry& entry = jumps->entry(address);
-    if (entry.pc == address) return enter(*entry.place.code, entry.place.index);
-  }
-  jump_pc = address;
-  stop(WaveState::kLeftCode);
 }
 
 std::byte* Wave::translate_slow(uint64_t address, uint32_t size_bytes, bool write, int lane) {

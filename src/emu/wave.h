@@ -14,7 +14,6 @@
 #include <cstring>
 
 #include "amd/gfx_target.h"
-#include "emu/counters.h"
 #include "emu/dispatch.h"
 #include "emu/fault.h"
 #include "emu/memory.h"
@@ -25,9 +24,10 @@ namespace wavetap::emu {
 
 struct Workgroup;  // workgroup.h
 struct Step;       // lower.h
-struct StepCount;
-class LoweredCode;
-struct JumpCache;  // code_cache.h
+struct StepCount;  // count.h
+struct JumpCache;  // jump_cache.h
+struct Watch;      // watch_state.h
+struct WatchedStep;
 
 // GPU address at which every wave sees its own scratch. Above the GPU's highest virtual address, so
 // nothing else can be there; translate() gives each wave its own bytes.
@@ -86,10 +86,11 @@ struct alignas(64) Wave {
   int32_t pc = 0;      // index of the NEXT instruction; a branch handler assigns it
   int64_t budget = 0;  // instructions of this slice; zeroed to leave the run loop
   const isa::Program* program = nullptr;
-  const Step* steps = nullptr;        // handlers of `program`, by instruction index
-  const StepCount* counts = nullptr;  // how each instruction counts, likewise
-  uint64_t jump_pc = 0;               // valid in state kLeftCode
-  JumpCache* jumps = nullptr;         // of the worker now running this wave
+  const Step* steps = nullptr;           // handlers of `program`, by instruction index
+  const StepCount* counts = nullptr;     // how each instruction counts, likewise
+  const WatchedStep* watched = nullptr;  // who watches it, likewise; null: nobody
+  uint64_t jump_pc = 0;                  // valid in state kLeftCode
+  JumpCache* jumps = nullptr;            // of the worker now running this wave
 
   Workgroup* workgroup = nullptr;
   uint32_t wave_in_group = 0;
@@ -100,10 +101,11 @@ struct alignas(64) Wave {
   uint32_t scratch_bytes_per_lane = 0;
 
   const Dispatch* dispatch = nullptr;
-  Tlb* tlb = nullptr;            // of the worker now running this wave
-  Counters* counters = nullptr;  // null when nobody asked: test once per instruction at most
-  Fault fault;                   // valid in state kFaulted
-  uint64_t executed = 0;         // instructions so far, each attempt of one that waits included
+  Tlb* tlb = nullptr;  // of the worker now running this wave
+  // The workgroup's; null when nobody counts or watches. Test it once per instruction at most.
+  Watch* watch = nullptr;
+  Fault fault;            // valid in state kFaulted
+  uint64_t executed = 0;  // instructions so far, each attempt of one that waits included
   // The instruction at pc is a ds_gws_* that waits; it is tried again.
   bool waits_for_sync = false;
   uint32_t sync_generation = 0;  // of its resource, when the wait began
@@ -138,15 +140,19 @@ struct alignas(64) Wave {
   // Leaves the run loop after this instruction with the state given.
   void stop(WaveState why) { state = why, budget = 0; }
   void yield() { stop(WaveState::kYielded); }
-  // Goes on at instruction `index` of `code`.
-  void enter(const LoweredCode& code, int32_t index);
-  // Goes on at the absolute address `address`, in this Program or another one.
-  void jump(uint64_t address);
+  // Goes on at the absolute address `address`, once the engine has found the code there. Handlers
+  // call jump() (jump_cache.h), which is quicker.
+  void leave(uint64_t address) {
+    jump_pc = address;
+    stop(WaveState::kLeftCode);
+  }
   // Address of the instruction being executed. Handlers only: pc already points past it.
   GpuAddr current_pc() const;
-  // Stops the wave: the instruction before pc did wrong. First call wins.
-  void raise(FaultKind kind, GpuAddr address = {}, bool is_write = false, int lane = -1,
+  // Stops the wave: the instruction before pc did wrong. First call wins. The engine adds which
+  // workgroup it is.
+  void raise(FaultKind kind, GpuAddr address, bool is_write = false, int lane = -1,
              const char* detail = "");
+  void raise(FaultKind kind, const char* detail = "") { raise(kind, {}, false, -1, detail); }
 
   // --- Memory.
   // Host pointer for [address, address + size_bytes) of global memory (or this wave's kScratchVa

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "emu/counters.h"
+#include "emu/watch_state.h"
 #include "emu/wave.h"
 
 namespace wavetap::emu {
@@ -43,6 +44,7 @@ struct Workgroup {
   // s_sendmsg(MSG_INTERRUPT) was executed: the engine tells the host once the slice is over.
   bool interrupt_requested = false;
   Counters counters;
+  Watch watch;  // its waves point here when the dispatch is counted or watched
 
   AlignedBytes registers;
   AlignedBytes lds_storage;

@@ -1,8 +1,11 @@
 // The lanes of one buffer access: where each one's element is, and moving it piece by piece.
 #pragma once
 
-#include "emu/exec/buffer_resource.h"
+#include <algorithm>
+#include <cstring>
+
 #include "emu/exec.h"
+#include "emu/exec/buffer_resource.h"
 #include "emu/exec/mem_access.h"
 
 namespace wavetap::emu {
@@ -62,10 +65,10 @@ inline bool copy_buffer(Wave& wave, uint64_t address, std::byte* data, uint32_t 
   return copy_global(wave, address, data, size_bytes, write, lane);
 }
 
-// Moves one lane's element in parts that are contiguous in memory and in range or not as a whole.
-template <int L>
-bool move_element(Wave& wave, const BufferLanes<L>& lanes, int lane, std::byte* element,
-                  uint32_t size_bytes, bool write) {
+// Calls f(skip, size) for the parts of a lane's element that are contiguous in memory and in range
+// or not as a whole, until one returns false.
+template <int L, class F>
+bool for_each_part(const BufferLanes<L>& lanes, int lane, uint32_t size_bytes, F&& f) {
   uint32_t part;
   for (uint32_t done = 0; done < size_bytes; done += part) {
     part = std::min(size_bytes - done, 4u);
@@ -73,26 +76,88 @@ bool move_element(Wave& wave, const BufferLanes<L>& lanes, int lane, std::byte* 
       const uint64_t inside = (lanes.offset[lane] + done) % lanes.buffer.element_bytes;
       part = std::min(part, lanes.buffer.element_bytes - static_cast<uint32_t>(inside));
     }
-    if (lanes.excludes(lane, done, part)) {
-      if (!write) std::memset(element + done, 0, part);
-      continue;
-    }
-    if (!copy_buffer(wave, lanes.address(lane, done), element + done, part, write, lane))
-      return false;
+    if (!f(done, part)) return false;
   }
   return true;
 }
 
 template <int L>
-void count_buffer(Wave& wave, const BufferLanes<L>& lanes, uint32_t size_bytes, Access access) {
-  if (wave.counters == nullptr) return;
-  if (lanes.is_scratch()) {
-    count_scratch(wave, lanes.mask, size_bytes);
-    return;
+bool move_element(Wave& wave, const BufferLanes<L>& lanes, int lane, std::byte* element,
+                  uint32_t size_bytes, bool write) {
+  return for_each_part(lanes, lane, size_bytes, [&](uint32_t skip, uint32_t part) {
+    if (!lanes.excludes(lane, skip, part))
+      return copy_buffer(wave, lanes.address(lane, skip), element + skip, part, write, lane);
+    if (!write) std::memset(element + skip, 0, part);
+    return true;
+  });
+}
+
+// What is outside the buffer: the element as a whole, or each of its parts for itself.
+enum class Bounds : uint8_t { kWhole, kByPart };
+
+// Where a lane's element is, as far as it is in the buffer.
+struct BufferElement {
+  static constexpr uint32_t kMaxBytes = 16;
+  uint64_t address[kMaxBytes];  // of each byte
+  uint32_t inside = 0;          // bit i: byte i is in the buffer
+  bool is_contiguous = true;
+};
+
+template <int L>
+BufferElement find_element(const BufferLanes<L>& lanes, int lane, uint32_t size_bytes,
+                           Bounds bounds) {
+  BufferElement found;
+  if (bounds == Bounds::kWhole && lanes.excludes(lane, 0, size_bytes)) {
+    found.address[0] = lanes.address(lane);
+    return found;
   }
-  uint64_t at[L];
-  for (int lane = 0; lane < L; ++lane) at[lane] = lanes.address(lane);
-  count_global(wave, at, lanes.mask, size_bytes, access);
+  for_each_part(lanes, lane, size_bytes, [&](uint32_t skip, uint32_t part) {
+    uint64_t address = lanes.address(lane, skip);
+    // Scratch through a descriptor: the swizzle undone.
+    if (lanes.is_scratch()) {
+      const uint64_t dword = (address - kScratchVa) / 4;
+      address = dword / L * 4 + address % 4;
+    }
+    const bool is_inside = bounds == Bounds::kWhole || !lanes.excludes(lane, skip, part);
+    for (uint32_t i = skip; i < skip + part; ++i) {
+      found.address[i] = address + (i - skip);
+      found.inside |= (is_inside ? 1u : 0) << i;
+    }
+    found.is_contiguous = found.is_contiguous && address == found.address[0] + skip;
+    return true;
+  });
+  return found;
+}
+
+// Announces a buffer access. Elements that are not in one piece are announced byte by byte.
+template <int L>
+[[gnu::noinline, gnu::cold]] void note_buffer(Wave& wave, const isa::Inst& inst, Access access,
+                                              const BufferLanes<L>& lanes, const Element& element,
+                                              Bounds bounds) {
+  const uint32_t size = std::min(element.size_bytes, BufferElement::kMaxBytes);
+  const Space space = lanes.is_scratch() ? Space::kScratch : Space::kGlobal;
+  AccessNote note(wave, inst);
+  MemoryAccess& whole = note.add(space, access, element, 0);
+  uint64_t* const at = note.addresses();
+  uint64_t pieces = 0;
+  BufferElement found[L];
+  for_each_lane(lanes.mask, [&](int lane) {
+    const uint64_t bit = uint64_t{1} << lane;
+    found[lane] = find_element(lanes, lane, size, bounds);
+    at[lane] = found[lane].address[0];
+    if (found[lane].inside == 0) whole.outside |= bit;
+    else if (found[lane].inside == (1u << size) - 1 && found[lane].is_contiguous) whole.mask |= bit;
+    else pieces |= bit;
+  });
+  for (uint32_t i = 0; pieces != 0 && i < size; ++i) {
+    MemoryAccess& byte =
+        note.add(space, access, {1, element.data, static_cast<uint8_t>(element.data_byte + i)}, 0);
+    for_each_lane(pieces, [&](int lane) {
+      note.addresses()[lane] = found[lane].address[i];
+      ((found[lane].inside >> i & 1) != 0 ? byte.mask : byte.outside) |= uint64_t{1} << lane;
+    });
+  }
+  note.tell();
 }
 
 }  // namespace wavetap::emu

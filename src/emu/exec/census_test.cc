@@ -13,46 +13,6 @@
 namespace wavetap::emu {
 namespace {
 
-// SOP2, SOPK, SOP1, SOPC, SOPP and SMEM: opcode fields of one dword, operands small registers.
-std::vector<Swept> sweep_scalar(const Shape& shape) {
-  struct Format {
-    uint32_t fixed;
-    int opcode_bits, shift;
-  };
-  const uint32_t smem = shape.target.major == 9 ? 0x30u << 26 : 0x3du << 26;
-  const Format kFormats[] = {
-      {0x2u << 30, 7, 23},   {0xbu << 28, 5, 23},   {0x17du << 23, 8, 8},
-      {0x17eu << 23, 7, 16}, {0x17fu << 23, 7, 16}, {smem, 8, 18},
-  };
-  std::vector<Swept> found;
-  for (const Format& format : kFormats)
-    for (uint32_t op = 0; op < 1u << format.opcode_bits; ++op) {
-      // Which fields an instruction uses differs; those it does not use must be zero. SMEM takes
-      // pairs of dwords.
-      for (const uint32_t fields :
-           {0x00100404u, 0x00100004u, 0x00100000u, 0x00000004u, 0u, 0x00000282u, 0x00000100u}) {
-        for (const uint32_t high : {0u, 0xfa000000u}) {
-          const uint32_t opcode = op << format.shift;
-          const uint32_t opcode_mask = ((1u << format.opcode_bits) - 1) << format.shift;
-          Swept swept;
-          if (try_decode(format.fixed | opcode | (fields & ~opcode_mask), high, shape, swept))
-            found.push_back(std::move(swept));
-          // A one-dword instruction in front of something that decodes as well.
-          swept.code.resize(4);
-          const uint32_t low = format.fixed | opcode | (fields & ~opcode_mask);
-          std::memcpy(swept.code.data(), &low, 4);
-          const isa::Program program =
-              isa::decode(swept.code, GpuAddr{0x1000}, shape.target, shape.wave64);
-          if (program.size() != 1 || program.insts()[0].op == isa::Op::kInvalid) continue;
-          swept.inst = program.insts()[0];
-          swept.name = isa::op_name(swept.inst.op);
-          found.push_back(std::move(swept));
-        }
-      }
-    }
-  return found;
-}
-
 // Canonical names of what has a handler.
 std::set<std::string> implemented(const Shape& shape) {
   std::set<std::string> names;

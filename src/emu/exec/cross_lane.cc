@@ -3,10 +3,12 @@
 //
 // All read their whole source row before they write, so source and destination may be one register.
 // DPP is a modifier of vector ALU instructions and lives with them.
+#include <algorithm>
 #include <array>
 
 #include "emu/exec.h"
 #include "emu/exec/mem_access.h"
+#include "emu/exec/operand_lanes.h"
 
 namespace wavetap::emu {
 namespace {
@@ -121,27 +123,6 @@ void ds_permute_b32(Wave& wave, const Inst& inst) {
         from[lane];
   });
   write_row<L>(wave, inst.dst, to);
-}
-
-uint32_t reverse5(uint32_t value) {
-  return (value & 1) << 4 | (value & 2) << 2 | (value & 4) | (value & 8) >> 2 | (value & 16) >> 4;
-}
-
-// Which lane of its group of 32 the lane reads (MI200 ISA guide, DS_SWIZZLE_B32).
-uint32_t swizzle_source(uint32_t lane, uint32_t offset) {
-  const uint32_t mask = offset & 0x1f;
-  if (offset >= 0xe000) {  // FFT: bit reversal of the bits above `mask`
-    const uint32_t shift = static_cast<uint32_t>(std::popcount(mask));
-    return reverse5(lane) >> shift | (lane & mask);
-  }
-  if (offset >= 0xc000) {  // rotate within groups
-    const uint32_t rotate = offset >> 5 & 0x1f;
-    const uint32_t moved = (offset & 0x400) != 0 ? lane - rotate : lane + rotate;
-    return ((lane & mask) | (moved & ~mask)) & 0x1f;
-  }
-  // Any order within quads.
-  if (offset >= 0x8000) return (lane & ~3u) | (offset >> 2 * (lane & 3) & 3);
-  return ((lane & mask) | (offset >> 5 & 0x1f)) ^ (offset >> 10 & 0x1f);  // and, or, xor
 }
 
 template <int L>

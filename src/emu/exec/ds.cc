@@ -9,8 +9,13 @@
 // written (MI200 ISA guide, "LDS: out-of-range"). Alignment: any for loads and stores, natural for
 // atomics (kMisaligned). Global data share has no semantics here, except for global wave sync
 // (exec/gws.cc).
-#include "emu/exec/atomics.h"
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <type_traits>
+
 #include "emu/exec.h"
+#include "emu/exec/atomics.h"
 #include "emu/exec/mem_access.h"
 
 namespace wavetap::emu {
@@ -32,7 +37,7 @@ void lane_addresses(Wave& wave, const Inst& inst, uint32_t offset, uint32_t* at)
 // vdst = LDS[address]
 template <class T, int L>
 void load(Wave& wave, const Inst& inst) {
-  if (wave.exec() == all_lanes<L>() && wave.counters == nullptr) {
+  if (wave.exec() == all_lanes<L>() && wave.watch == nullptr) {
     const Pattern<uint32_t, L> pattern = pattern_of<T::kBytes, L>(wave.vrow(inst.vaddr.index));
     std::byte* from[L / kGroupLanes];
     if (pattern.relation != Relation::kNone &&
@@ -41,7 +46,8 @@ void load(Wave& wave, const Inst& inst) {
   }
   uint32_t at[L];
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset), at);
-  if (wave.counters != nullptr) count_lds(wave, at, wave.exec(), T::kBytes);
+  if (wave.watch != nullptr)
+    note_lds(wave, inst, Access::kLoad, at, wave.exec(), element_of<T>(inst.dst));
   load_lds<T, L>(wave, at, wave.exec(), data_rows(wave, inst.dst));
 }
 
@@ -50,7 +56,8 @@ template <class T, int L>
 void store(Wave& wave, const Inst& inst) {
   uint32_t at[L];
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset), at);
-  if (wave.counters != nullptr) count_lds(wave, at, wave.exec(), T::kBytes);
+  if (wave.watch != nullptr)
+    note_lds(wave, inst, Access::kStore, at, wave.exec(), element_of<T>(inst.src[0]));
   store_lds<T, L>(wave, at, wave.exec(), data_rows(wave, inst.src[0]));
 }
 
@@ -60,7 +67,7 @@ void load2(Wave& wave, const Inst& inst) {
   uint32_t* rows = data_rows(wave, inst.dst);
   const uint32_t offset[2] = {static_cast<uint32_t>(inst.offset) * kScale,
                               static_cast<uint32_t>(inst.offset1) * kScale};
-  if (wave.exec() == all_lanes<L>() && wave.counters == nullptr) {
+  if (wave.exec() == all_lanes<L>() && wave.watch == nullptr) {
     // Both elements are in the same pattern.
     const Pattern<uint32_t, L> pattern = pattern_of<T::kBytes, L>(wave.vrow(inst.vaddr.index));
     std::byte* from[2][L / kGroupLanes];
@@ -74,22 +81,23 @@ void load2(Wave& wave, const Inst& inst) {
   }
   uint32_t at[2][L];
   for (int i = 0; i < 2; ++i) lane_addresses<L>(wave, inst, offset[i], at[i]);
-  for (int i = 0; i < 2; ++i) {
-    if (wave.counters != nullptr) count_lds(wave, at[i], wave.exec(), T::kBytes);
-    load_lds<T, L>(wave, at[i], wave.exec(), rows + i * T::kRows * L);
-  }
+  if (wave.watch != nullptr)
+    note_lds_pair(wave, inst, Access::kLoad, at[0], at[1], wave.exec(), element_of<T>(inst.dst),
+                  element_of<T>(inst.dst, T::kBytes));
+  for (int i = 0; i < 2; ++i) load_lds<T, L>(wave, at[i], wave.exec(), rows + i * T::kRows * L);
 }
 
 // LDS[vaddr + offset0 * scale] = data0; LDS[vaddr + offset1 * scale] = data1
 template <class T, uint32_t kScale, int L>
 void store2(Wave& wave, const Inst& inst) {
-  const int32_t offset[2] = {inst.offset, inst.offset1};
-  for (int i = 0; i < 2; ++i) {
-    uint32_t at[L];
-    lane_addresses<L>(wave, inst, static_cast<uint32_t>(offset[i]) * kScale, at);
-    if (wave.counters != nullptr) count_lds(wave, at, wave.exec(), T::kBytes);
-    store_lds<T, L>(wave, at, wave.exec(), data_rows(wave, inst.src[i]));
-  }
+  uint32_t at[2][L];
+  lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset) * kScale, at[0]);
+  lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset1) * kScale, at[1]);
+  if (wave.watch != nullptr)
+    note_lds_pair(wave, inst, Access::kStore, at[0], at[1], wave.exec(), element_of<T>(inst.src[0]),
+                  element_of<T>(inst.src[1]));
+  for (int i = 0; i < 2; ++i)
+    store_lds<T, L>(wave, at[i], wave.exec(), data_rows(wave, inst.src[i]));
 }
 
 // --- Atomics.
@@ -100,7 +108,6 @@ void update(Wave& wave, const uint32_t* at, const uint32_t* data, const uint32_t
             uint32_t* result) {
   using U = typename A::Value;
   const uint64_t mask = wave.exec();
-  if (wave.counters != nullptr) count_lds(wave, at, mask, sizeof(U));
   for (uint64_t rest = mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     if (at[lane] % sizeof(U) != 0) {
@@ -122,6 +129,9 @@ template <class A, int L>
 void atomic_op(Wave& wave, const Inst& inst) {
   uint32_t at[L];
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset), at);
+  if (wave.watch != nullptr)
+    note_lds(wave, inst, atomic_access(inst.dst), at, wave.exec(),
+             atomic_element<typename A::Value>(inst.dst, inst.src[0]));
   const uint32_t* data = data_rows(wave, inst.src[0]);
   const uint32_t* data2 = atomic::kOperands<A> == 2 ? data_rows(wave, inst.src[1]) : nullptr;
   update<A, L>(wave, at, data, data2,
@@ -134,6 +144,9 @@ template <class A, int L>
 void compare_store(Wave& wave, const Inst& inst) {
   uint32_t at[L];
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset), at);
+  if (wave.watch != nullptr)
+    note_lds(wave, inst, atomic_access(inst.dst), at, wave.exec(),
+             atomic_element<typename A::Value>(inst.dst, inst.src[1]));
   update<A, L>(wave, at, data_rows(wave, inst.src[1]), data_rows(wave, inst.src[0]),
                inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst));
 }
@@ -145,6 +158,9 @@ void exchange2(Wave& wave, const Inst& inst) {
   uint32_t at[2][L];
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset) * kScale, at[0]);
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset1) * kScale, at[1]);
+  if (wave.watch != nullptr)
+    note_lds_pair(wave, inst, Access::kAtomicReturn, at[0], at[1], wave.exec(),
+                  {sizeof(U), &inst.dst, 0}, {sizeof(U), &inst.dst, sizeof(U)});
   uint32_t old[2][kRows * L];
   for (int i = 0; i < 2; ++i)
     update<atomic::Swap<U>, L>(wave, at[i], data_rows(wave, inst.src[i]), nullptr, old[i]);
@@ -174,17 +190,28 @@ template <class A, int L>
 void atomic_src2(Wave& wave, const Inst& inst) {
   using U = typename A::Value;
   const uint32_t offset = static_cast<uint32_t>(inst.offset) & 0xffff;
-  uint32_t base[L];
-  lane_addresses<L>(wave, inst, 0, base);
+  const uint32_t* base = wave.vrow(inst.vaddr.index);
+  uint32_t first[L], second[L];
+  uint64_t inside = 0;
   for_each_lane(wave.exec(), [&](int lane) {
-    const uint32_t first = base[lane] & 0xffff;
+    first[lane] = base[lane] & 0xffff;
     const int32_t distance = (offset & 0x8000) != 0 ? static_cast<int32_t>(base[lane]) >> 17
                                                     : static_cast<int32_t>(offset << 17) >> 17;
-    const uint32_t second = first + 4 * static_cast<uint32_t>(distance);
-    if (!in_lds(wave, first, sizeof(U))) return;
+    second[lane] = first[lane] + 4 * static_cast<uint32_t>(distance);
+    if (in_lds(wave, first[lane], sizeof(U))) inside |= uint64_t{1} << lane;
+  });
+  if (wave.watch != nullptr) {
+    constexpr bool kIsStore = std::is_same_v<A, atomic::Swap<U>>;  // ds_write_src2
+    AccessNote note(wave, inst);
+    note.add_lds(kIsStore ? Access::kStore : Access::kAtomic, first, {sizeof(U)}, wave.exec());
+    note.add_lds(Access::kLoad, second, {sizeof(U)}, inside);
+    note.tell();
+  }
+  for_each_lane(inside, [&](int lane) {
     U operand = 0;
-    if (in_lds(wave, second, sizeof(U))) std::memcpy(&operand, wave.lds + second, sizeof(U));
-    atomic::update_private<A>(wave.lds + first, operand, 0);
+    if (in_lds(wave, second[lane], sizeof(U)))
+      std::memcpy(&operand, wave.lds + second[lane], sizeof(U));
+    atomic::update_private<A>(wave.lds + first[lane], operand, 0);
   });
 }
 
@@ -201,7 +228,8 @@ template <int L>
 void ds_read_addtid_b32(Wave& wave, const Inst& inst) {
   uint32_t at[L];
   addtid_addresses<L>(wave, inst, at);
-  if (wave.counters != nullptr) count_lds(wave, at, wave.exec(), 4);
+  if (wave.watch != nullptr)
+    note_lds(wave, inst, Access::kLoad, at, wave.exec(), element_of<Dwords<1>>(inst.dst));
   load_lds<Dwords<1>, L>(wave, at, wave.exec(), data_rows(wave, inst.dst));
 }
 
@@ -210,7 +238,8 @@ template <int L>
 void ds_write_addtid_b32(Wave& wave, const Inst& inst) {
   uint32_t at[L];
   addtid_addresses<L>(wave, inst, at);
-  if (wave.counters != nullptr) count_lds(wave, at, wave.exec(), 4);
+  if (wave.watch != nullptr)
+    note_lds(wave, inst, Access::kStore, at, wave.exec(), element_of<Dwords<1>>(inst.src[0]));
   store_lds<Dwords<1>, L>(wave, at, wave.exec(), data_rows(wave, inst.src[0]));
 }
 
@@ -221,6 +250,12 @@ void count_lanes(Wave& wave, const Inst& inst) {
   const uint64_t mask = wave.exec();
   const uint32_t at = (wave.s[isa::slot::kM0] & 0xffff) + static_cast<uint32_t>(inst.offset);
   const auto lanes = static_cast<uint32_t>(std::popcount(mask));
+  if (wave.watch != nullptr) {  // one access for the wave: its first active lane stands for it
+    uint32_t each[L];
+    std::fill(each, each + L, at);
+    note_lds(wave, inst, Access::kAtomicReturn, each, mask & (~mask + 1),
+             element_of<Dwords<1>>(inst.dst));
+  }
   uint32_t old = 0;
   if (in_lds(wave, at, 4))
     old = kAppend ? atomic::update_private<atomic::Add<uint32_t>>(wave.lds + at, lanes, 0)
@@ -239,7 +274,6 @@ void ds_nop(Wave&, const Inst&) {}
   case Op::ds_##name##_rtn_##type: return atomic_op<A, L>;
 #define WT_DS_SRC2(name, type, A) \
   case Op::ds_##name##_src2_##type: return atomic_src2<A, L>;
-// clang-format on
 
 // A load into half a register.
 template <class T, Half kHalf, int L>
@@ -345,47 +379,55 @@ Handler find_atomic(const Inst& inst) {
     case Op::ds_wrxchg2st64_rtn_b32: return exchange2<uint32_t, 4 * 64, L>;
     case Op::ds_wrxchg2st64_rtn_b64: return exchange2<uint64_t, 8 * 64, L>;
     case Op::ds_wrap_rtn_b32: return atomic_op<atomic::Wrap<uint32_t>, L>;
-    case Op::ds_condxchg32_rtn_b64:
-      return atomic_op<ConditionalExchange, L>;
-      WT_DS_SRC2(add, u32, atomic::Add<uint32_t>)
-      WT_DS_SRC2(add, u64, atomic::Add<uint64_t>)
-      WT_DS_SRC2(add, f32, atomic::Fadd<float>)
-      WT_DS_SRC2(sub, u32, atomic::Sub<uint32_t>)
-      WT_DS_SRC2(sub, u64, atomic::Sub<uint64_t>)
-      WT_DS_SRC2(rsub, u32, atomic::Rsub<uint32_t>)
-      WT_DS_SRC2(rsub, u64, atomic::Rsub<uint64_t>)
-      WT_DS_SRC2(inc, u32, atomic::Inc<uint32_t>)
-      WT_DS_SRC2(inc, u64, atomic::Inc<uint64_t>)
-      WT_DS_SRC2(dec, u32, atomic::Dec<uint32_t>)
-      WT_DS_SRC2(dec, u64, atomic::Dec<uint64_t>)
-      WT_DS_SRC2(min, i32, atomic::Smin<uint32_t>)
-      WT_DS_SRC2(min, i64, atomic::Smin<uint64_t>)
-      WT_DS_SRC2(max, i32, atomic::Smax<uint32_t>)
-      WT_DS_SRC2(max, i64, atomic::Smax<uint64_t>)
-      WT_DS_SRC2(min, u32, atomic::Umin<uint32_t>)
-      WT_DS_SRC2(min, u64, atomic::Umin<uint64_t>)
-      WT_DS_SRC2(max, u32, atomic::Umax<uint32_t>)
-      WT_DS_SRC2(max, u64, atomic::Umax<uint64_t>)
-      WT_DS_SRC2(and, b32, atomic::And<uint32_t>)
-      WT_DS_SRC2(and, b64, atomic::And<uint64_t>)
-      WT_DS_SRC2(or, b32, atomic::Or<uint32_t>)
-      WT_DS_SRC2(or, b64, atomic::Or<uint64_t>)
-      WT_DS_SRC2(xor, b32, atomic::Xor<uint32_t>)
-      WT_DS_SRC2(xor, b64, atomic::Xor<uint64_t>)
-      WT_DS_SRC2(min, f32, atomic::Fmin<float>)
-      WT_DS_SRC2(min, f64, atomic::Fmin<double>)
-      WT_DS_SRC2(max, f32, atomic::Fmax<float>)
-      WT_DS_SRC2(max, f64, atomic::Fmax<double>)
-      WT_DS_SRC2(write, b32, atomic::Swap<uint32_t>)
-      WT_DS_SRC2(write, b64, atomic::Swap<uint64_t>)
+    case Op::ds_condxchg32_rtn_b64: return atomic_op<ConditionalExchange, L>;
     default: return nullptr;
   }
 }
 
 template <int L>
+Handler find_src2(const Inst& inst) {
+  switch (inst.op) {
+    WT_DS_SRC2(add, u32, atomic::Add<uint32_t>)
+    WT_DS_SRC2(add, u64, atomic::Add<uint64_t>)
+    WT_DS_SRC2(add, f32, atomic::Fadd<float>)
+    WT_DS_SRC2(sub, u32, atomic::Sub<uint32_t>)
+    WT_DS_SRC2(sub, u64, atomic::Sub<uint64_t>)
+    WT_DS_SRC2(rsub, u32, atomic::Rsub<uint32_t>)
+    WT_DS_SRC2(rsub, u64, atomic::Rsub<uint64_t>)
+    WT_DS_SRC2(inc, u32, atomic::Inc<uint32_t>)
+    WT_DS_SRC2(inc, u64, atomic::Inc<uint64_t>)
+    WT_DS_SRC2(dec, u32, atomic::Dec<uint32_t>)
+    WT_DS_SRC2(dec, u64, atomic::Dec<uint64_t>)
+    WT_DS_SRC2(min, i32, atomic::Smin<uint32_t>)
+    WT_DS_SRC2(min, i64, atomic::Smin<uint64_t>)
+    WT_DS_SRC2(max, i32, atomic::Smax<uint32_t>)
+    WT_DS_SRC2(max, i64, atomic::Smax<uint64_t>)
+    WT_DS_SRC2(min, u32, atomic::Umin<uint32_t>)
+    WT_DS_SRC2(min, u64, atomic::Umin<uint64_t>)
+    WT_DS_SRC2(max, u32, atomic::Umax<uint32_t>)
+    WT_DS_SRC2(max, u64, atomic::Umax<uint64_t>)
+    WT_DS_SRC2(and, b32, atomic::And<uint32_t>)
+    WT_DS_SRC2(and, b64, atomic::And<uint64_t>)
+    WT_DS_SRC2(or, b32, atomic::Or<uint32_t>)
+    WT_DS_SRC2(or, b64, atomic::Or<uint64_t>)
+    WT_DS_SRC2(xor, b32, atomic::Xor<uint32_t>)
+    WT_DS_SRC2(xor, b64, atomic::Xor<uint64_t>)
+    WT_DS_SRC2(min, f32, atomic::Fmin<float>)
+    WT_DS_SRC2(min, f64, atomic::Fmin<double>)
+    WT_DS_SRC2(max, f32, atomic::Fmax<float>)
+    WT_DS_SRC2(max, f64, atomic::Fmax<double>)
+    WT_DS_SRC2(write, b32, atomic::Swap<uint32_t>)
+    WT_DS_SRC2(write, b64, atomic::Swap<uint64_t>)
+    default: return nullptr;
+  }
+}
+// clang-format on
+
+template <int L>
 Handler find_in(const Inst& inst, bool sram_ecc) {
-  const Handler handler = find_move<L>(inst, sram_ecc);
-  return handler != nullptr ? handler : find_atomic<L>(inst);
+  if (const Handler handler = find_move<L>(inst, sram_ecc)) return handler;
+  const Handler handler = find_atomic<L>(inst);
+  return handler != nullptr ? handler : find_src2<L>(inst);
 }
 
 }  // namespace

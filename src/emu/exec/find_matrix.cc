@@ -5,10 +5,17 @@
 
 namespace wavetap::emu {
 
-Handler find_matrix(const isa::Inst& inst, Shape shape) {
+namespace {
+
+matrix::MatrixOp find_op(const isa::Inst& inst, Shape shape) {
   for (const auto find : {matrix::find_mfma, matrix::find_smfmac, matrix::find_wmma})
-    if (const Handler handler = find(inst, shape)) return handler;
-  return nullptr;
+    if (const matrix::MatrixOp op = find(inst, shape); op.run != nullptr) return op;
+  return {};
 }
+
+}  // namespace
+
+Handler find_matrix(const isa::Inst& inst, Shape shape) { return find_op(inst, shape).run; }
+uint32_t matrix_flops(const isa::Inst& inst, Shape shape) { return find_op(inst, shape).flops; }
 
 }  // namespace wavetap::emu

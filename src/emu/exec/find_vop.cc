@@ -100,6 +100,17 @@ Handler choose_handler(const VopRow* row, const Inst& inst, Shape shape) {
   return row->plain_low != nullptr ? row->plain_low : row->generic;
 }
 
+const VopFacts* find_vop_facts(const Inst& inst) {
+  const VopRow* row = nullptr;
+  if (inst.family == isa::Family::kVopc) {
+    row = best_tables().vopc(inst.op);
+  } else if (inst.family == isa::Family::kVop || inst.family == isa::Family::kVopd) {
+    row = best_tables().vop(inst.op);
+    if (row == nullptr) row = best_vop3p_row(inst);
+  }
+  return row == nullptr ? nullptr : &row->facts;
+}
+
 Handler find_vop(const Inst& inst, Shape shape) {
   return choose_handler(best_tables().vop(inst.op), inst, shape);
 }

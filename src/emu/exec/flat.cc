@@ -13,8 +13,8 @@
 // Alignment: loads and stores may have any; atomics need their natural one (kMisaligned).
 // References: MI200 ISA guide, "Flat memory instructions"; RDNA 2 ISA guide, the same; LLVM
 // AMDGPUUsage, "Memory model" and "Address spaces".
-#include "emu/exec/atomics.h"
 #include "emu/exec.h"
+#include "emu/exec/atomics.h"
 #include "emu/exec/mem_access.h"
 
 namespace wavetap::emu {
@@ -24,7 +24,7 @@ using isa::Inst;
 using isa::Op;
 using isa::OperandKind;
 
-enum class Space : uint8_t { kFlat, kGlobal };
+enum class Segment : uint8_t { kFlat, kGlobal };
 
 template <int L>
 void lane_addresses(Wave& wave, const Inst& inst, uint64_t* at) {
@@ -44,13 +44,6 @@ void lane_addresses(Wave& wave, const Inst& inst, uint64_t* at) {
     for (int lane = 0; lane < L; ++lane) at[lane] = base + low[lane];
   }
 }
-
-// Lanes of a flat access by the memory they reach.
-struct FlatLanes {
-  uint64_t global = 0;
-  uint64_t lds = 0;
-  uint64_t scratch = 0;
-};
 
 template <int L>
 bool reaches_aperture(const uint64_t* at, uint64_t mask) {
@@ -90,57 +83,54 @@ bool check_flat_lds(Wave& wave, const uint32_t* at, uint64_t mask, uint32_t size
   return true;
 }
 
-void count_flat(Wave& wave, const uint64_t* at, const FlatLanes& lanes, const uint32_t* offset,
-                uint32_t size_bytes, Access access) {
-  if (lanes.global != 0) count_global(wave, at, lanes.global, size_bytes, access);
-  if (lanes.lds != 0) count_lds(wave, offset, lanes.lds, size_bytes);
-  if (lanes.scratch != 0) count_scratch(wave, lanes.scratch, size_bytes);
-}
-
 // vdst = MEM[address]
-template <Space kSpace, class T, int L>
+template <Segment kSegment, class T, int L>
 void load(Wave& wave, const Inst& inst) {
   const uint64_t mask = wave.exec();
   uint64_t at[L];
   lane_addresses<L>(wave, inst, at);
   uint32_t* rows = data_rows(wave, inst.dst);
-  if (kSpace == Space::kFlat && reaches_aperture<L>(at, mask)) {
+  if (kSegment == Segment::kFlat && reaches_aperture<L>(at, mask)) {
     uint32_t offset[L];
     const FlatLanes lanes = split_lanes(at, mask, offset);
-    if (wave.counters != nullptr) count_flat(wave, at, lanes, offset, T::kBytes, Access::kLoad);
+    if (wave.watch != nullptr)
+      note_flat(wave, inst, Access::kLoad, at, offset, lanes, element_of<T>(inst.dst));
     if (!check_flat_lds(wave, offset, lanes.lds, T::kBytes, false)) return;
     load_lds<T, L>(wave, offset, lanes.lds, rows);
     load_scratch<T, L>(wave, offset, lanes.scratch, rows);
     load_global<T, L>(wave, at, lanes.global, rows);
     return;
   }
-  if (wave.counters != nullptr) count_global(wave, at, mask, T::kBytes, Access::kLoad);
+  if (wave.watch != nullptr)
+    note_global(wave, inst, Access::kLoad, at, mask, element_of<T>(inst.dst));
   load_global<T, L>(wave, at, mask, rows);
 }
 
 // MEM[address] = vdata
-template <Space kSpace, class T, int L>
+template <Segment kSegment, class T, int L>
 void store(Wave& wave, const Inst& inst) {
   const uint64_t mask = wave.exec();
   uint64_t at[L];
   lane_addresses<L>(wave, inst, at);
   const uint32_t* rows = data_rows(wave, inst.src[0]);
-  if (kSpace == Space::kFlat && reaches_aperture<L>(at, mask)) {
+  if (kSegment == Segment::kFlat && reaches_aperture<L>(at, mask)) {
     uint32_t offset[L];
     const FlatLanes lanes = split_lanes(at, mask, offset);
-    if (wave.counters != nullptr) count_flat(wave, at, lanes, offset, T::kBytes, Access::kStore);
+    if (wave.watch != nullptr)
+      note_flat(wave, inst, Access::kStore, at, offset, lanes, element_of<T>(inst.src[0]));
     if (!check_flat_lds(wave, offset, lanes.lds, T::kBytes, true)) return;
     store_lds<T, L>(wave, offset, lanes.lds, rows);
     store_scratch<T, L>(wave, offset, lanes.scratch, rows);
     store_global<T, L>(wave, at, lanes.global, rows);
     return;
   }
-  if (wave.counters != nullptr) count_global(wave, at, mask, T::kBytes, Access::kStore);
+  if (wave.watch != nullptr)
+    note_global(wave, inst, Access::kStore, at, mask, element_of<T>(inst.src[0]));
   store_global<T, L>(wave, at, mask, rows);
 }
 
 // tmp = MEM[address]; MEM[address] = next(tmp, vdata); vdst = tmp (when the instruction returns it)
-template <Space kSpace, class A, int L>
+template <Segment kSegment, class A, int L>
 void atomic_op(Wave& wave, const Inst& inst) {
   using U = typename A::Value;
   const uint64_t mask = wave.exec();
@@ -152,9 +142,11 @@ void atomic_op(Wave& wave, const Inst& inst) {
   uint32_t offset[L] = {};
   FlatLanes lanes;
   lanes.global = mask;
-  if (kSpace == Space::kFlat && reaches_aperture<L>(at, mask))
+  if (kSegment == Segment::kFlat && reaches_aperture<L>(at, mask))
     lanes = split_lanes(at, mask, offset);
-  if (wave.counters != nullptr) count_flat(wave, at, lanes, offset, sizeof(U), Access::kAtomic);
+  if (wave.watch != nullptr)
+    note_flat(wave, inst, atomic_access(inst.dst), at, offset, lanes,
+              atomic_element<U>(inst.dst, inst.src[0]));
 
   for (uint64_t rest = mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
@@ -206,12 +198,21 @@ void lane_offsets(const ScratchAddress& address, uint32_t* at) {
     at[lane] = address.base + (address.lane != nullptr ? address.lane[lane] : 0);
 }
 
+template <int L>
+void note_scratch_lanes(Wave& wave, const Inst& inst, Access access, const ScratchAddress& address,
+                        const Element& element) {
+  uint32_t at[L];
+  lane_offsets<L>(address, at);
+  note_scratch(wave, inst, access, at, wave.exec(), element);
+}
+
 template <class T, int L>
 void scratch_load(Wave& wave, const Inst& inst) {
   const uint64_t mask = wave.exec();
   const ScratchAddress address = scratch_address(wave, inst);
   uint32_t* rows = data_rows(wave, inst.dst);
-  if (wave.counters != nullptr) count_scratch(wave, mask, T::kBytes);
+  if (wave.watch != nullptr)
+    note_scratch_lanes<L>(wave, inst, Access::kLoad, address, element_of<T>(inst.dst));
   if (address.lane == nullptr && is_scratch_row<T>(wave, address.base)) {
     const auto* from = reinterpret_cast<const uint32_t*>(wave.scratch + size_t{address.base} * L);
     for (int i = 0; i < T::kRows; ++i) blend_row<L>(rows + i * L, from + i * L, mask);
@@ -227,7 +228,8 @@ void scratch_store(Wave& wave, const Inst& inst) {
   const uint64_t mask = wave.exec();
   const ScratchAddress address = scratch_address(wave, inst);
   const uint32_t* rows = data_rows(wave, inst.src[0]);
-  if (wave.counters != nullptr) count_scratch(wave, mask, T::kBytes);
+  if (wave.watch != nullptr)
+    note_scratch_lanes<L>(wave, inst, Access::kStore, address, element_of<T>(inst.src[0]));
   if (address.lane == nullptr && is_scratch_row<T>(wave, address.base)) {
     auto* to = reinterpret_cast<uint32_t*>(wave.scratch + size_t{address.base} * L);
     for (int i = 0; i < T::kRows; ++i) blend_row<L>(to + i * L, rows + i * L, mask);
@@ -247,7 +249,8 @@ void load_to_lds(Wave& wave, const Inst& inst) {
   uint64_t at[L];
   lane_addresses<L>(wave, inst, at);
   uint32_t row[L];
-  if (wave.counters != nullptr) count_global(wave, at, mask, T::kBytes, Access::kLoad);
+  if (wave.watch != nullptr)
+    note_global(wave, inst, Access::kLoad, at, mask, {.size_bytes = T::kBytes});
   load_global<T, L>(wave, at, mask, row);
   if (wave.state == WaveState::kFaulted) return;
   store_dma_row<L>(wave, inst, mask, row);
@@ -259,7 +262,8 @@ void scratch_load_to_lds(Wave& wave, const Inst& inst) {
   uint32_t at[L];
   lane_offsets<L>(scratch_address(wave, inst), at);
   uint32_t row[L];
-  if (wave.counters != nullptr) count_scratch(wave, mask, T::kBytes);
+  if (wave.watch != nullptr)
+    note_scratch(wave, inst, Access::kLoad, at, mask, {.size_bytes = T::kBytes});
   load_scratch<T, L>(wave, at, mask, row);
   if (wave.state == WaveState::kFaulted) return;
   store_dma_row<L>(wave, inst, mask, row);
@@ -278,7 +282,8 @@ template <int L>
 void global_load_dword_addtid(Wave& wave, const Inst& inst) {
   uint64_t at[L];
   addtid_addresses<L>(wave, inst, at);
-  if (wave.counters != nullptr) count_global(wave, at, wave.exec(), 4, Access::kLoad);
+  if (wave.watch != nullptr)
+    note_global(wave, inst, Access::kLoad, at, wave.exec(), element_of<Dwords<1>>(inst.dst));
   load_global<Dwords<1>, L>(wave, at, wave.exec(), data_rows(wave, inst.dst));
 }
 
@@ -286,7 +291,8 @@ template <int L>
 void global_store_dword_addtid(Wave& wave, const Inst& inst) {
   uint64_t at[L];
   addtid_addresses<L>(wave, inst, at);
-  if (wave.counters != nullptr) count_global(wave, at, wave.exec(), 4, Access::kStore);
+  if (wave.watch != nullptr)
+    note_global(wave, inst, Access::kStore, at, wave.exec(), element_of<Dwords<1>>(inst.src[0]));
   store_global<Dwords<1>, L>(wave, at, wave.exec(), data_rows(wave, inst.src[0]));
 }
 
@@ -297,27 +303,27 @@ Handler find_move(const Inst& inst, bool sram_ecc) {
   switch (inst.op) {
 // clang-format off
 #define WT_DMA_LOAD(name, ...)                                                            \
-  case Op::flat_load_##name: return load<Space::kFlat, __VA_ARGS__, L>;                   \
+  case Op::flat_load_##name: return load<Segment::kFlat, __VA_ARGS__, L>;                   \
   case Op::global_load_##name:                                                            \
-    return inst.lds ? load_to_lds<__VA_ARGS__, L> : load<Space::kGlobal, __VA_ARGS__, L>; \
+    return inst.lds ? load_to_lds<__VA_ARGS__, L> : load<Segment::kGlobal, __VA_ARGS__, L>; \
   case Op::scratch_load_##name:                                                           \
     return inst.lds ? scratch_load_to_lds<__VA_ARGS__, L> : scratch_load<__VA_ARGS__, L>;
 #define WT_LOAD(name, ...)                                                  \
-  case Op::flat_load_##name: return load<Space::kFlat, __VA_ARGS__, L>;     \
-  case Op::global_load_##name: return load<Space::kGlobal, __VA_ARGS__, L>; \
+  case Op::flat_load_##name: return load<Segment::kFlat, __VA_ARGS__, L>;     \
+  case Op::global_load_##name: return load<Segment::kGlobal, __VA_ARGS__, L>; \
   case Op::scratch_load_##name: return scratch_load<__VA_ARGS__, L>;
 #define WT_D16_LOAD(name, ...)                                                     \
   case Op::flat_load_##name:                                                       \
-    return sram_ecc ? load<Space::kFlat, Small<__VA_ARGS__, true>, L>              \
-                    : load<Space::kFlat, Small<__VA_ARGS__>, L>;                   \
+    return sram_ecc ? load<Segment::kFlat, Small<__VA_ARGS__, true>, L>              \
+                    : load<Segment::kFlat, Small<__VA_ARGS__>, L>;                   \
   case Op::global_load_##name:                                                     \
-    return sram_ecc ? load<Space::kGlobal, Small<__VA_ARGS__, true>, L>            \
-                    : load<Space::kGlobal, Small<__VA_ARGS__>, L>;                 \
+    return sram_ecc ? load<Segment::kGlobal, Small<__VA_ARGS__, true>, L>            \
+                    : load<Segment::kGlobal, Small<__VA_ARGS__>, L>;                 \
   case Op::scratch_load_##name:                                                    \
     return sram_ecc ? scratch_load<Small<__VA_ARGS__, true>, L> : scratch_load<Small<__VA_ARGS__>, L>;
 #define WT_STORE(name, ...)                                                   \
-  case Op::flat_store_##name: return store<Space::kFlat, __VA_ARGS__, L>;     \
-  case Op::global_store_##name: return store<Space::kGlobal, __VA_ARGS__, L>; \
+  case Op::flat_store_##name: return store<Segment::kFlat, __VA_ARGS__, L>;     \
+  case Op::global_store_##name: return store<Segment::kGlobal, __VA_ARGS__, L>; \
   case Op::scratch_store_##name: return scratch_store<__VA_ARGS__, L>;
 // clang-format on
 #include "emu/exec/mem_forms.inc"
@@ -330,14 +336,14 @@ Handler find_move(const Inst& inst, bool sram_ecc) {
 template <int L>
 Handler find_atomic(const Inst& inst) {
   switch (inst.op) {
-#define WT_ATOMIC(name, ...)                                                   \
-  case Op::flat_atomic_##name: return atomic_op<Space::kFlat, __VA_ARGS__, L>; \
-  case Op::global_atomic_##name:                                               \
-    return atomic_op<Space::kGlobal, __VA_ARGS__, L>;
+#define WT_ATOMIC(name, ...)                                                     \
+  case Op::flat_atomic_##name: return atomic_op<Segment::kFlat, __VA_ARGS__, L>; \
+  case Op::global_atomic_##name:                                                 \
+    return atomic_op<Segment::kGlobal, __VA_ARGS__, L>;
 #include "emu/exec/mem_forms.inc"
-    case Op::flat_atomic_pk_add_bf16: return atomic_op<Space::kFlat, atomic::PkAddBf16, L>;
-    case Op::global_atomic_pk_add_bf16: return atomic_op<Space::kGlobal, atomic::PkAddBf16, L>;
-    case Op::global_atomic_csub: return atomic_op<Space::kGlobal, atomic::Csub<uint32_t>, L>;
+    case Op::flat_atomic_pk_add_bf16: return atomic_op<Segment::kFlat, atomic::PkAddBf16, L>;
+    case Op::global_atomic_pk_add_bf16: return atomic_op<Segment::kGlobal, atomic::PkAddBf16, L>;
+    case Op::global_atomic_csub: return atomic_op<Segment::kGlobal, atomic::Csub<uint32_t>, L>;
     default: return nullptr;
   }
 }

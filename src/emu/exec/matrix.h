@@ -23,9 +23,15 @@
 
 namespace wavetap::emu::matrix {
 
-Handler find_mfma(const isa::Inst& inst, Shape shape);    // exec/mfma.cc    dense, CDNA
-Handler find_smfmac(const isa::Inst& inst, Shape shape);  // exec/smfmac.cc  4:2 sparse A, gfx940
-Handler find_wmma(const isa::Inst& inst, Shape shape);    // exec/wmma.cc    gfx11
+// How an operation is done, and how many multiplications and additions it is.
+struct MatrixOp {
+  Handler run = nullptr;
+  uint32_t flops = 0;
+};
+
+MatrixOp find_mfma(const isa::Inst& inst, Shape shape);    // exec/mfma.cc    dense, CDNA
+MatrixOp find_smfmac(const isa::Inst& inst, Shape shape);  // exec/smfmac.cc  4:2 sparse A, gfx940
+MatrixOp find_wmma(const isa::Inst& inst, Shape shape);    // exec/wmma.cc    gfx11
 
 // --- Input types.
 

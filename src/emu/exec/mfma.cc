@@ -117,71 +117,71 @@ void mfma(Wave& wave, const Inst& inst) {
   }
 }
 
-template <int M, int K, int kBlocks, class In>
-constexpr Handler uniform() {
-  return mfma<M, K, kBlocks, In, In>;
+template <int M, int K, int kBlocks, class InA, class InB = InA>
+constexpr MatrixOp dense() {
+  return {mfma<M, K, kBlocks, InA, InB>, 2u * M * M * K * kBlocks};
 }
 
 // f16 and bf16, whose denormals depend on the target.
 template <class InF16, class InBf16>
-Handler find_half(Op op) {
+MatrixOp find_half(Op op) {
   switch (op) {
-    case Op::v_mfma_f32_32x32x4f16: return uniform<32, 4, 2, InF16>();
-    case Op::v_mfma_f32_16x16x4f16: return uniform<16, 4, 4, InF16>();
-    case Op::v_mfma_f32_4x4x4f16: return uniform<4, 4, 16, InF16>();
-    case Op::v_mfma_f32_32x32x8f16: return uniform<32, 8, 1, InF16>();
-    case Op::v_mfma_f32_16x16x16f16: return uniform<16, 16, 1, InF16>();
-    case Op::v_mfma_f32_32x32x2bf16: return uniform<32, 2, 2, InBf16>();
-    case Op::v_mfma_f32_16x16x2bf16: return uniform<16, 2, 4, InBf16>();
-    case Op::v_mfma_f32_4x4x2bf16: return uniform<4, 2, 16, InBf16>();
-    case Op::v_mfma_f32_32x32x4bf16: return uniform<32, 4, 1, InBf16>();
-    case Op::v_mfma_f32_16x16x8bf16: return uniform<16, 8, 1, InBf16>();
-    case Op::v_mfma_f32_32x32x4bf16_1k: return uniform<32, 4, 2, InBf16>();
-    case Op::v_mfma_f32_16x16x4bf16_1k: return uniform<16, 4, 4, InBf16>();
-    case Op::v_mfma_f32_4x4x4bf16_1k: return uniform<4, 4, 16, InBf16>();
-    case Op::v_mfma_f32_32x32x8bf16_1k: return uniform<32, 8, 1, InBf16>();
-    case Op::v_mfma_f32_16x16x16bf16_1k: return uniform<16, 16, 1, InBf16>();
-    default: return nullptr;
+    case Op::v_mfma_f32_32x32x4f16: return dense<32, 4, 2, InF16>();
+    case Op::v_mfma_f32_16x16x4f16: return dense<16, 4, 4, InF16>();
+    case Op::v_mfma_f32_4x4x4f16: return dense<4, 4, 16, InF16>();
+    case Op::v_mfma_f32_32x32x8f16: return dense<32, 8, 1, InF16>();
+    case Op::v_mfma_f32_16x16x16f16: return dense<16, 16, 1, InF16>();
+    case Op::v_mfma_f32_32x32x2bf16: return dense<32, 2, 2, InBf16>();
+    case Op::v_mfma_f32_16x16x2bf16: return dense<16, 2, 4, InBf16>();
+    case Op::v_mfma_f32_4x4x2bf16: return dense<4, 2, 16, InBf16>();
+    case Op::v_mfma_f32_32x32x4bf16: return dense<32, 4, 1, InBf16>();
+    case Op::v_mfma_f32_16x16x8bf16: return dense<16, 8, 1, InBf16>();
+    case Op::v_mfma_f32_32x32x4bf16_1k: return dense<32, 4, 2, InBf16>();
+    case Op::v_mfma_f32_16x16x4bf16_1k: return dense<16, 4, 4, InBf16>();
+    case Op::v_mfma_f32_4x4x4bf16_1k: return dense<4, 4, 16, InBf16>();
+    case Op::v_mfma_f32_32x32x8bf16_1k: return dense<32, 8, 1, InBf16>();
+    case Op::v_mfma_f32_16x16x16bf16_1k: return dense<16, 16, 1, InBf16>();
+    default: return {};
   }
 }
 
-Handler find_other(Op op) {
+MatrixOp find_other(Op op) {
   switch (op) {
-    case Op::v_mfma_f32_32x32x1f32: return uniform<32, 1, 2, F32>();
-    case Op::v_mfma_f32_16x16x1f32: return uniform<16, 1, 4, F32>();
-    case Op::v_mfma_f32_4x4x1f32: return uniform<4, 1, 16, F32>();
-    case Op::v_mfma_f32_32x32x2f32: return uniform<32, 2, 1, F32>();
-    case Op::v_mfma_f32_16x16x4f32: return uniform<16, 4, 1, F32>();
-    case Op::v_mfma_f32_16x16x8_xf32: return uniform<16, 8, 1, Xf32>();
-    case Op::v_mfma_f32_32x32x4_xf32: return uniform<32, 4, 1, Xf32>();
-    case Op::v_mfma_i32_32x32x4i8: return uniform<32, 4, 2, I8>();
-    case Op::v_mfma_i32_16x16x4i8: return uniform<16, 4, 4, I8>();
-    case Op::v_mfma_i32_4x4x4i8: return uniform<4, 4, 16, I8>();
-    case Op::v_mfma_i32_32x32x8i8: return uniform<32, 8, 1, I8>();
-    case Op::v_mfma_i32_16x16x16i8: return uniform<16, 16, 1, I8>();
-    case Op::v_mfma_i32_32x32x16_i8: return uniform<32, 16, 1, I8>();
-    case Op::v_mfma_i32_16x16x32_i8: return uniform<16, 32, 1, I8>();
-    case Op::v_mfma_f64_16x16x4f64: return uniform<16, 4, 1, F64>();
-    case Op::v_mfma_f64_4x4x4f64: return uniform<4, 4, 4, F64>();
-    case Op::v_mfma_f32_16x16x32_bf8_bf8: return mfma<16, 32, 1, Bf8, Bf8>;
-    case Op::v_mfma_f32_16x16x32_bf8_fp8: return mfma<16, 32, 1, Bf8, Fp8>;
-    case Op::v_mfma_f32_16x16x32_fp8_bf8: return mfma<16, 32, 1, Fp8, Bf8>;
-    case Op::v_mfma_f32_16x16x32_fp8_fp8: return mfma<16, 32, 1, Fp8, Fp8>;
-    case Op::v_mfma_f32_32x32x16_bf8_bf8: return mfma<32, 16, 1, Bf8, Bf8>;
-    case Op::v_mfma_f32_32x32x16_bf8_fp8: return mfma<32, 16, 1, Bf8, Fp8>;
-    case Op::v_mfma_f32_32x32x16_fp8_bf8: return mfma<32, 16, 1, Fp8, Bf8>;
-    case Op::v_mfma_f32_32x32x16_fp8_fp8: return mfma<32, 16, 1, Fp8, Fp8>;
-    default: return nullptr;
+    case Op::v_mfma_f32_32x32x1f32: return dense<32, 1, 2, F32>();
+    case Op::v_mfma_f32_16x16x1f32: return dense<16, 1, 4, F32>();
+    case Op::v_mfma_f32_4x4x1f32: return dense<4, 1, 16, F32>();
+    case Op::v_mfma_f32_32x32x2f32: return dense<32, 2, 1, F32>();
+    case Op::v_mfma_f32_16x16x4f32: return dense<16, 4, 1, F32>();
+    case Op::v_mfma_f32_16x16x8_xf32: return dense<16, 8, 1, Xf32>();
+    case Op::v_mfma_f32_32x32x4_xf32: return dense<32, 4, 1, Xf32>();
+    case Op::v_mfma_i32_32x32x4i8: return dense<32, 4, 2, I8>();
+    case Op::v_mfma_i32_16x16x4i8: return dense<16, 4, 4, I8>();
+    case Op::v_mfma_i32_4x4x4i8: return dense<4, 4, 16, I8>();
+    case Op::v_mfma_i32_32x32x8i8: return dense<32, 8, 1, I8>();
+    case Op::v_mfma_i32_16x16x16i8: return dense<16, 16, 1, I8>();
+    case Op::v_mfma_i32_32x32x16_i8: return dense<32, 16, 1, I8>();
+    case Op::v_mfma_i32_16x16x32_i8: return dense<16, 32, 1, I8>();
+    case Op::v_mfma_f64_16x16x4f64: return dense<16, 4, 1, F64>();
+    case Op::v_mfma_f64_4x4x4f64: return dense<4, 4, 4, F64>();
+    case Op::v_mfma_f32_16x16x32_bf8_bf8: return dense<16, 32, 1, Bf8, Bf8>();
+    case Op::v_mfma_f32_16x16x32_bf8_fp8: return dense<16, 32, 1, Bf8, Fp8>();
+    case Op::v_mfma_f32_16x16x32_fp8_bf8: return dense<16, 32, 1, Fp8, Bf8>();
+    case Op::v_mfma_f32_16x16x32_fp8_fp8: return dense<16, 32, 1, Fp8, Fp8>();
+    case Op::v_mfma_f32_32x32x16_bf8_bf8: return dense<32, 16, 1, Bf8, Bf8>();
+    case Op::v_mfma_f32_32x32x16_bf8_fp8: return dense<32, 16, 1, Bf8, Fp8>();
+    case Op::v_mfma_f32_32x32x16_fp8_bf8: return dense<32, 16, 1, Fp8, Bf8>();
+    case Op::v_mfma_f32_32x32x16_fp8_fp8: return dense<32, 16, 1, Fp8, Fp8>();
+    default: return {};
   }
 }
 
 }  // namespace
 
-Handler find_mfma(const Inst& inst, Shape shape) {
+MatrixOp find_mfma(const Inst& inst, Shape shape) {
   const bool flushes = shape.target == amd::GfxTarget{9, 0, 10};
-  const Handler half =
+  const MatrixOp half =
       flushes ? find_half<F16Flush, Bf16Flush>(inst.op) : find_half<F16, Bf16>(inst.op);
-  return half != nullptr ? half : find_other(inst.op);
+  return half.run != nullptr ? half : find_other(inst.op);
 }
 
 }  // namespace wavetap::emu::matrix

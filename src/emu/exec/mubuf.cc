@@ -9,9 +9,9 @@
 // the memory model, a fence between this wave's accesses, and the host needs that too.
 #include <atomic>
 
+#include "emu/exec.h"
 #include "emu/exec/atomics.h"
 #include "emu/exec/buffer_lanes.h"
-#include "emu/exec.h"
 #include "emu/exec/mem_access.h"
 
 namespace wavetap::emu {
@@ -40,6 +40,7 @@ bool plain_addresses(const BufferLanes<L>& lanes, uint64_t* at) {
 // else.
 template <class T, int L>
 std::byte* scratch_row(Wave& wave, const Inst& inst) {
+  if (wave.watch != nullptr) return nullptr;  // the general way announces it
   const auto offset = static_cast<uint32_t>(inst.offset);
   if (inst.offen || inst.idxen || T::kBytes % 4 != 0 || offset % 4 != 0) return nullptr;
   const BufferResource buffer = read_buffer_resource(wave, inst.saddr, wave.dispatch->target);
@@ -51,7 +52,6 @@ std::byte* scratch_row(Wave& wave, const Inst& inst) {
   const uint64_t begin = buffer.base - kScratchVa + soffset + uint64_t{offset} * L;
   const uint64_t size = uint64_t{wave.scratch_bytes_per_lane} * L;
   if (begin % 4 != 0 || begin > size || size - begin < uint64_t{T::kBytes} * L) return nullptr;
-  if (wave.counters != nullptr) count_scratch(wave, wave.exec(), T::kBytes);
   return wave.scratch + begin;
 }
 
@@ -64,7 +64,8 @@ void load_rows(Wave& wave, const Inst& inst, uint32_t* rows) {
     return;
   }
   const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
-  count_buffer<L>(wave, lanes, T::kBytes, Access::kLoad);
+  if (wave.watch != nullptr)
+    note_buffer<L>(wave, inst, Access::kLoad, lanes, element_of<T>(inst.dst), Bounds::kByPart);
   uint64_t at[L];
   if (plain_addresses<T, L>(lanes, at)) {
     load_global<T, L>(wave, at, lanes.mask, rows);
@@ -100,7 +101,8 @@ void store_rows(Wave& wave, const Inst& inst, const uint32_t* rows) {
     return;
   }
   const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
-  count_buffer<L>(wave, lanes, T::kBytes, Access::kStore);
+  if (wave.watch != nullptr)
+    note_buffer<L>(wave, inst, Access::kStore, lanes, element_of<T>(inst.src[0]), Bounds::kByPart);
   uint64_t at[L];
   if (plain_addresses<T, L>(lanes, at)) {
     store_global<T, L>(wave, at, lanes.mask, rows);
@@ -133,7 +135,9 @@ template <class A, int L>
 void atomic_op(Wave& wave, const Inst& inst) {
   using U = typename A::Value;
   const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
-  count_buffer<L>(wave, lanes, sizeof(U), Access::kAtomic);
+  if (wave.watch != nullptr)
+    note_buffer<L>(wave, inst, atomic_access(inst.dst), lanes,
+                   atomic_element<U>(inst.dst, inst.src[0]), Bounds::kWhole);
   const uint32_t* data = data_rows(wave, inst.src[0]);
   uint32_t* result = inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst);
   for (uint64_t rest = lanes.mask; rest != 0; rest &= rest - 1) {

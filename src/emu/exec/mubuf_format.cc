@@ -95,7 +95,9 @@ template <bool kTyped, int kCount, Width kWidth, int L>
 void load_rows(Wave& wave, const Inst& inst, uint32_t* rows) {
   const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
   const BufferFormat format = format_of<kTyped>(wave, inst, lanes.buffer);
-  count_buffer<L>(wave, lanes, format.size_bytes(), Access::kLoad);
+  if (wave.watch != nullptr)
+    note_buffer<L>(wave, inst, Access::kLoad, lanes, {.size_bytes = format.size_bytes()},
+                   Bounds::kWhole);
   const uint32_t one = format.is_integer() ? 1 : bits_of(1.0f);
   for (uint64_t rest = lanes.mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
@@ -133,7 +135,9 @@ template <bool kTyped, int kCount, Width kWidth, int L>
 void store(Wave& wave, const Inst& inst) {
   const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
   const BufferFormat format = format_of<kTyped>(wave, inst, lanes.buffer);
-  count_buffer<L>(wave, lanes, format.size_bytes(), Access::kStore);
+  if (wave.watch != nullptr)
+    note_buffer<L>(wave, inst, Access::kStore, lanes, {.size_bytes = format.size_bytes()},
+                   Bounds::kWhole);
   const uint32_t* rows = data_rows(wave, inst.src[0]);
   for (uint64_t rest = lanes.mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);

@@ -7,8 +7,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "emu/exec/atomics.h"
 #include "emu/exec.h"
+#include "emu/exec/atomics.h"
+#include "emu/exec/note_access.h"
 #include "emu/hwreg.h"
 #include "emu/wave.h"
 
@@ -43,11 +44,10 @@ struct ScalarBuffer {
     const uint32_t stride = word[1] >> 16 & 0x3fff;
     size_bytes = stride == 0 ? word[2] : uint64_t{stride} * word[2];
   }
+  bool contains(uint64_t offset, uint32_t bytes) const {
+    return offset < size_bytes && size_bytes - offset >= bytes;
+  }
 };
-
-void count_bytes(Wave& wave, uint32_t bytes) {
-  if (wave.counters != nullptr) wave.counters->bytes_scalar += bytes;
-}
 
 void write_dwords(Wave& wave, const Operand& dst, const uint32_t* from, uint32_t dwords) {
   if (dst.index != slot::kNull) std::memcpy(&wave.s[dst.index], from, dwords * sizeof(uint32_t));
@@ -61,9 +61,10 @@ const Operand& data_of(const Inst& inst) {
 // --- Loads.
 
 void load(Wave& wave, const Inst& inst, uint64_t address, uint32_t dwords) {
+  if (wave.watch != nullptr)
+    note_scalar(wave, inst, Access::kLoad, address, dwords * 4, dwords * 4, inst.dst);
   const std::byte* from = wave.translate(address, dwords * 4, /*write=*/false, /*lane=*/-1);
   if (from == nullptr) return;
-  count_bytes(wave, dwords * 4);
   uint32_t value[16];
   std::memcpy(value, from, dwords * sizeof(uint32_t));
   write_dwords(wave, inst.dst, value, dwords);
@@ -80,17 +81,16 @@ void s_buffer_load(Wave& wave, const Inst& inst) {
   const ScalarBuffer buffer(wave, inst.saddr);
   const uint64_t offset = offset_of(wave, inst) & ~uint64_t{3};
   uint32_t inside = 0;
-  while (inside < kDwords && offset + inside * 4 < buffer.size_bytes &&
-         buffer.size_bytes - (offset + inside * 4) >= 4)
-    ++inside;
+  while (inside < kDwords && buffer.contains(offset + inside * 4, 4)) ++inside;
+  const uint64_t address = (buffer.base + offset) & ~uint64_t{3};
+  if (wave.watch != nullptr)
+    note_scalar(wave, inst, Access::kLoad, address, kDwords * 4, inside * 4, inst.dst);
   uint32_t value[kDwords] = {};
   if (inside != 0) {
-    const std::byte* from =
-        wave.translate((buffer.base + offset) & ~uint64_t{3}, inside * 4, false, -1);
+    const std::byte* from = wave.translate(address, inside * 4, /*write=*/false, /*lane=*/-1);
     if (from == nullptr) return;
     std::memcpy(value, from, inside * sizeof(uint32_t));
   }
-  count_bytes(wave, inside * 4);
   write_dwords(wave, inst.dst, value, kDwords);
 }
 
@@ -108,9 +108,10 @@ void s_scratch_load(Wave& wave, const Inst& inst) {
 // --- Stores, gfx9 and gfx10.1.
 
 void store(Wave& wave, const Inst& inst, uint64_t address, uint32_t dwords) {
+  if (wave.watch != nullptr)
+    note_scalar(wave, inst, Access::kStore, address, dwords * 4, dwords * 4, data_of(inst));
   std::byte* to = wave.translate(address, dwords * 4, /*write=*/true, /*lane=*/-1);
   if (to == nullptr) return;
-  count_bytes(wave, dwords * 4);
   std::memcpy(to, &wave.s[data_of(inst).index], dwords * sizeof(uint32_t));
 }
 
@@ -127,19 +128,24 @@ template <uint32_t kDwords>
 void s_buffer_store(Wave& wave, const Inst& inst) {
   const ScalarBuffer buffer(wave, inst.saddr);
   const uint64_t offset = offset_of(wave, inst) & ~uint64_t{3};
-  if (offset >= buffer.size_bytes || buffer.size_bytes - offset < kDwords * 4) return;
-  store(wave, inst, (buffer.base + offset) & ~uint64_t{3}, kDwords);
+  const uint64_t address = (buffer.base + offset) & ~uint64_t{3};
+  if (buffer.contains(offset, kDwords * 4)) return store(wave, inst, address, kDwords);
+  if (wave.watch != nullptr)
+    note_scalar(wave, inst, Access::kStore, address, kDwords * 4, 0, data_of(inst));
 }
 
 // --- Atomics, gfx9 and gfx10.1. The old value is returned in place of the data when GLC is set.
 
+Access access_of(const Inst& inst) { return inst.glc ? Access::kAtomicReturn : Access::kAtomic; }
+
 template <class A>
 void atomic_at(Wave& wave, const Inst& inst, uint64_t address) {
   using T = typename A::Value;
+  if (wave.watch != nullptr)
+    note_scalar(wave, inst, access_of(inst), address, sizeof(T), sizeof(T), data_of(inst));
   if (address % sizeof(T) != 0) return wave.raise(FaultKind::kMisaligned, {address}, true);
   std::byte* at = wave.translate(address, sizeof(T), /*write=*/true, /*lane=*/-1);
   if (at == nullptr) return;
-  count_bytes(wave, sizeof(T));
   const uint32_t data_slot = data_of(inst).index;
   const auto operand = [&](uint32_t nth) {
     if constexpr (sizeof(T) == 8) return wave.s64(data_slot + nth * 2);
@@ -165,8 +171,11 @@ template <class A>
 void s_buffer_atomic(Wave& wave, const Inst& inst) {
   const ScalarBuffer buffer(wave, inst.saddr);
   const uint64_t offset = offset_of(wave, inst) & ~uint64_t{3};
-  if (offset >= buffer.size_bytes || buffer.size_bytes - offset < sizeof(typename A::Value)) return;
-  atomic_at<A>(wave, inst, (buffer.base + offset) & ~uint64_t{3});
+  constexpr uint32_t kBytes = sizeof(typename A::Value);
+  const uint64_t address = (buffer.base + offset) & ~uint64_t{3};
+  if (buffer.contains(offset, kBytes)) return atomic_at<A>(wave, inst, address);
+  if (wave.watch != nullptr)
+    note_scalar(wave, inst, access_of(inst), address, kBytes, 0, data_of(inst));
 }
 
 // --- Clocks and the rest.

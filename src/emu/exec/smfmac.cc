@@ -60,25 +60,31 @@ void smfmac(Wave& wave, const Inst& inst) {
   }
 }
 
+// Counted as the dense product that it stands for.
+template <int M, int K, class InA, class InB>
+constexpr MatrixOp sparse() {
+  return {smfmac<M, K, InA, InB>, 2u * M * M * K};
+}
+
 }  // namespace
 
-Handler find_smfmac(const Inst& inst, Shape) {
+MatrixOp find_smfmac(const Inst& inst, Shape) {
   switch (inst.op) {
-    case Op::v_smfmac_f32_16x16x32_f16: return smfmac<16, 32, F16, F16>;
-    case Op::v_smfmac_f32_32x32x16_f16: return smfmac<32, 16, F16, F16>;
-    case Op::v_smfmac_f32_16x16x32_bf16: return smfmac<16, 32, Bf16, Bf16>;
-    case Op::v_smfmac_f32_32x32x16_bf16: return smfmac<32, 16, Bf16, Bf16>;
-    case Op::v_smfmac_i32_16x16x64_i8: return smfmac<16, 64, I8, I8>;
-    case Op::v_smfmac_i32_32x32x32_i8: return smfmac<32, 32, I8, I8>;
-    case Op::v_smfmac_f32_16x16x64_bf8_bf8: return smfmac<16, 64, Bf8, Bf8>;
-    case Op::v_smfmac_f32_16x16x64_bf8_fp8: return smfmac<16, 64, Bf8, Fp8>;
-    case Op::v_smfmac_f32_16x16x64_fp8_bf8: return smfmac<16, 64, Fp8, Bf8>;
-    case Op::v_smfmac_f32_16x16x64_fp8_fp8: return smfmac<16, 64, Fp8, Fp8>;
-    case Op::v_smfmac_f32_32x32x32_bf8_bf8: return smfmac<32, 32, Bf8, Bf8>;
-    case Op::v_smfmac_f32_32x32x32_bf8_fp8: return smfmac<32, 32, Bf8, Fp8>;
-    case Op::v_smfmac_f32_32x32x32_fp8_bf8: return smfmac<32, 32, Fp8, Bf8>;
-    case Op::v_smfmac_f32_32x32x32_fp8_fp8: return smfmac<32, 32, Fp8, Fp8>;
-    default: return nullptr;
+    case Op::v_smfmac_f32_16x16x32_f16: return sparse<16, 32, F16, F16>();
+    case Op::v_smfmac_f32_32x32x16_f16: return sparse<32, 16, F16, F16>();
+    case Op::v_smfmac_f32_16x16x32_bf16: return sparse<16, 32, Bf16, Bf16>();
+    case Op::v_smfmac_f32_32x32x16_bf16: return sparse<32, 16, Bf16, Bf16>();
+    case Op::v_smfmac_i32_16x16x64_i8: return sparse<16, 64, I8, I8>();
+    case Op::v_smfmac_i32_32x32x32_i8: return sparse<32, 32, I8, I8>();
+    case Op::v_smfmac_f32_16x16x64_bf8_bf8: return sparse<16, 64, Bf8, Bf8>();
+    case Op::v_smfmac_f32_16x16x64_bf8_fp8: return sparse<16, 64, Bf8, Fp8>();
+    case Op::v_smfmac_f32_16x16x64_fp8_bf8: return sparse<16, 64, Fp8, Bf8>();
+    case Op::v_smfmac_f32_16x16x64_fp8_fp8: return sparse<16, 64, Fp8, Fp8>();
+    case Op::v_smfmac_f32_32x32x32_bf8_bf8: return sparse<32, 32, Bf8, Bf8>();
+    case Op::v_smfmac_f32_32x32x32_bf8_fp8: return sparse<32, 32, Bf8, Fp8>();
+    case Op::v_smfmac_f32_32x32x32_fp8_bf8: return sparse<32, 32, Fp8, Bf8>();
+    case Op::v_smfmac_f32_32x32x32_fp8_fp8: return sparse<32, 32, Fp8, Fp8>();
+    default: return {};
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "emu/exec/sop.h"
 #include "emu/hwreg.h"
+#include "emu/jump_cache.h"
 #include "emu/wave.h"
 #include "emu/workgroup.h"
 
@@ -111,20 +112,20 @@ void s_getpc_b64(Wave& wave, const Inst& inst) { wave.write_s64(inst.dst, next_p
 
 // PC = S0. The low two bits do not exist.
 void s_setpc_b64(Wave& wave, const Inst& inst) {
-  wave.jump(wave.read_s64(inst.src[0]) & ~uint64_t{3});
+  jump(wave, wave.read_s64(inst.src[0]) & ~uint64_t{3});
 }
 
 // D = address of the next instruction; PC = S0.
 void s_swappc_b64(Wave& wave, const Inst& inst) {
   const uint64_t target = wave.read_s64(inst.src[0]) & ~uint64_t{3};
   wave.write_s64(inst.dst, next_pc(wave));
-  wave.jump(target);
+  jump(wave, target);
 }
 
 // A jump to PC + 4 + imm * 4.
 void jump_relative(Wave& wave, const Inst& inst) {
   if (inst.target >= 0) wave.pc = inst.target;
-  else wave.jump(next_pc(wave) + static_cast<uint64_t>(int64_t{inst.imm16} * 4));
+  else jump(wave, next_pc(wave) + static_cast<uint64_t>(int64_t{inst.imm16} * 4));
 }
 
 // D = address of the next instruction; PC += 4 + imm * 4.
@@ -135,7 +136,7 @@ void s_call_b64(Wave& wave, const Inst& inst) {
 
 // Leaves a trap handler. There is none, and without privilege it is illegal.
 void needs_privilege(Wave& wave, const Inst&) {
-  wave.raise(FaultKind::kIllegalInstruction, {}, false, -1, "instruction needs privilege");
+  wave.raise(FaultKind::kIllegalInstruction, "instruction needs privilege");
 }
 
 // --- gfx9's fork and join: both sides of a divergent branch, the smaller first. The stack of
@@ -152,7 +153,7 @@ void fork(Wave& wave, uint64_t condition, uint64_t target) {
   const uint64_t exec = wave.exec();
   const uint64_t pass = condition & exec;
   const uint64_t fail = ~condition & exec;
-  if (pass == exec) return wave.jump(target);
+  if (pass == exec) return jump(wave, target);
   if (fail == exec) return;
   const uint32_t at = fork_height(wave) * 4;  // at most 28: always inside the SGPRs
   const bool fail_first = std::popcount(fail) < std::popcount(pass);
@@ -160,7 +161,7 @@ void fork(Wave& wave, uint64_t condition, uint64_t target) {
   wave.set_s64(at + 2, fail_first ? target : next_pc(wave));
   set_fork_height(wave, fork_height(wave) + 1);
   wave.set_s64(slot::kExecLo, fail_first ? fail : pass);
-  if (!fail_first) wave.jump(target);
+  if (!fail_first) jump(wave, target);
 }
 
 void s_cbranch_g_fork(Wave& wave, const Inst& inst) {
@@ -178,14 +179,14 @@ void s_cbranch_join(Wave& wave, const Inst& inst) {
   set_fork_height(wave, fork_height(wave) - 1);
   const uint32_t at = fork_height(wave) * 4;
   wave.set_s64(slot::kExecLo, wave.s64(at));
-  wave.jump(wave.s64(at + 2));
+  jump(wave, wave.s64(at + 2));
 }
 
 // gfx9: VSKIP makes vector instructions do nothing. Nothing emits it; only clearing it is
 // supported.
 void s_setvskip(Wave& wave, const Inst& inst) {
   if ((wave.read_s32(inst.src[0]) >> (wave.read_s32(inst.src[1]) & 31) & 1) != 0)
-    wave.raise(FaultKind::kUnimplemented, {}, false, -1, "s_setvskip turning VSKIP on");
+    wave.raise(FaultKind::kUnimplemented, "s_setvskip turning VSKIP on");
 }
 
 // gfx10: runs a loop body for the low half of a wave64, then for the high half.
@@ -216,7 +217,7 @@ bool index_sgpr(Wave& wave, uint32_t base, uint32_t offset, uint32_t dwords, uin
     *at = base + offset;
     return true;
   }
-  wave.raise(FaultKind::kIllegalInstruction, {}, false, -1, "M0 indexes past the scalar registers");
+  wave.raise(FaultKind::kIllegalInstruction, "M0 indexes past the scalar registers");
   return false;
 }
 
@@ -345,7 +346,8 @@ Handler find_sop_state(const isa::Inst& inst, Shape) {
     case Op::s_movrels_b64: return s_movrels<u64>;
     case Op::s_movreld_b32: return s_movreld<u32>;
     case Op::s_movreld_b64: return s_movreld<u64>;
-    case Op::s_movrelsd_2_b32: return s_movrelsd_2_b32;
+    case Op::s_movrelsd_2_b32:  // LLVM decodes constants, too
+      return inst.src[0].is(OperandKind::kScalar) ? s_movrelsd_2_b32 : nullptr;
     case Op::s_set_gpr_idx_on: return s_set_gpr_idx_on;
     case Op::s_set_gpr_idx_idx: return s_set_gpr_idx_idx;
     case Op::s_getreg_b32: return s_getreg_b32;

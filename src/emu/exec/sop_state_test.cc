@@ -116,6 +116,28 @@ TEST(Flow, LoopsBackwards) {
   EXPECT_EQ(machine.s(1), 55u);
 }
 
+// The body runs for the low half of the wave, then for the high half; s9 counts, s16 keeps the mask
+// that waits.
+TEST(Flow, SubvectorLoops) {
+  for (const auto& [exec, rounds] : std::initializer_list<std::pair<uint64_t, uint32_t>>{
+           {0x0000ffff0000000f, 2}, {0x000000000000000f, 1}, {0xff00000000000000, 1}, {0, 0}}) {
+    TestMachine machine({.target = {10, 3, 0}, .wave64 = true});
+    machine.set_exec(exec);
+    machine.set_s(0, 77);
+    machine.set_s(9, 0);
+    ASSERT_TRUE(machine.run(R"(
+        s_subvector_loop_begin s16, end
+      body:
+        s_add_u32 s9, s9, 1
+        s_subvector_loop_end s16, body
+      end:
+        s_nop 0)"));
+    EXPECT_EQ(machine.s(9), rounds) << std::hex << exec;
+    EXPECT_EQ(machine.wave.exec(), exec) << std::hex << exec;
+    EXPECT_EQ(machine.s(0), 77u);
+  }
+}
+
 TEST(Flow, GetsSetsSwapsAndCalls) {
   TestMachine machine;
   ASSERT_TRUE(machine.run("s_nop 0\ns_getpc_b64 s[0:1]\ns_nop 0"));

@@ -6,6 +6,8 @@
 
 #include "emu/exec.h"
 #include "emu/hwreg.h"
+#include "emu/jump_cache.h"
+#include "emu/watch_state.h"
 #include "emu/wave.h"
 #include "emu/workgroup.h"
 
@@ -20,12 +22,13 @@ namespace slot = isa::slot;
 
 // PC += 4 + imm * 4.
 void take(Wave& wave, const Inst& inst) {
-  if (wave.counters != nullptr) ++wave.counters->branch_taken;
+  if (wave.watch != nullptr && wave.watch->counters != nullptr)
+    ++wave.watch->counters->branch_taken;
   if (inst.target >= 0) {
     wave.pc = inst.target;
     return;
   }
-  wave.jump(wave.program->pc_of(wave.pc).value + static_cast<uint64_t>(int64_t{inst.imm16} * 4));
+  jump(wave, wave.program->pc_of(wave.pc).value + static_cast<uint64_t>(int64_t{inst.imm16} * 4));
 }
 
 void s_branch(Wave& wave, const Inst& inst) { take(wave, inst); }
@@ -52,9 +55,11 @@ void s_cbranch_execnz(Wave& wave, const Inst& inst) {
 
 void s_endpgm(Wave& wave, const Inst&) { wave.stop(WaveState::kFinished); }
 
-// Continues when every wave of the workgroup that has not ended got here. One wave is all of them.
+// Continues when every wave of the workgroup that has not ended got here. One wave is all of them,
+// and goes on at once, unless watchers are to see it arrive and pass.
 void s_barrier(Wave& wave, const Inst&) {
-  if (wave.workgroup->waves.size() > 1) wave.stop(WaveState::kAtBarrier);
+  const bool is_watched = wave.watch != nullptr && !wave.watch->watchers.empty();
+  if (wave.workgroup->waves.size() > 1 || is_watched) wave.stop(WaveState::kAtBarrier);
 }
 
 void s_sleep(Wave& wave, const Inst&) { wave.yield(); }
@@ -72,9 +77,7 @@ void s_sendmsg(Wave& wave, const Inst& inst) {
 }
 
 // Without a debugger nothing would ever resume the wave.
-void halt(Wave& wave, const Inst&) {
-  wave.raise(FaultKind::kTrap, {}, false, -1, "the wave halted itself");
-}
+void halt(Wave& wave, const Inst&) { wave.raise(FaultKind::kTrap, "the wave halted itself"); }
 
 void s_sethalt(Wave& wave, const Inst& inst) {
   if ((inst.imm16 & 1) != 0) halt(wave, inst);
@@ -91,15 +94,13 @@ void s_trap(Wave& wave, const Inst& inst) {
   constexpr uint8_t kDebug = 3;
   const auto id = static_cast<uint8_t>(inst.imm16);
   if (id == kDebug) return;
-  wave.raise(FaultKind::kTrap, {}, false, -1,
-             id == kAbort ? "s_trap 2: device assert or abort" : "s_trap");
+  wave.raise(FaultKind::kTrap, id == kAbort ? "s_trap 2: device assert or abort" : "s_trap");
   wave.fault.trap_id = id;
 }
 
 // Padding behind the end of a program; reaching it is an error.
 void s_code_end(Wave& wave, const Inst&) {
-  wave.raise(FaultKind::kIllegalInstruction, {}, false, -1,
-             "ran into the padding behind the program");
+  wave.raise(FaultKind::kIllegalInstruction, "ran into the padding behind the program");
 }
 
 // s_setkill ends the wave.

@@ -377,6 +377,21 @@ struct Builder<kRule, kUse, D(S...)> {
     }
     ((builder.row.pack = std::max(builder.row.pack, S::kType.pack)), ...);
     builder.row.plain_signs = ((S::kType.role != Role::kRegister || kTakesSigns<S>)&&...);
+    VopFacts& facts = builder.row.facts;
+    ((facts.source[facts.sources++] = {S::kType.bits, S::kType.pack, S::kType.role == Role::kOld}),
+     ...);
+    return builder;
+  }
+  // Floating-point operations per lane, of the result's precision unless said otherwise.
+  constexpr Builder flops(uint8_t count) const {
+    constexpr bool kHalf = D::kType.bits == 16 || has_halves(D::kType.pack);
+    constexpr bool kDouble = D::kType.bits == 64 && D::kType.pack == Pack::kNone;
+    return flops(count, kHalf ? Precision::kF16 : kDouble ? Precision::kF64 : Precision::kF32);
+  }
+  constexpr Builder flops(uint8_t count, Precision precision) const {
+    Builder builder = *this;
+    builder.row.facts.flops = count;
+    builder.row.facts.precision = precision;
     return builder;
   }
   // The operation with the clamp bit set: integer results saturate.

@@ -163,8 +163,8 @@ constexpr auto kFixupHalf = [](uint32_t a, uint32_t b, uint32_t c) {
 constexpr auto kTable = vop_table({
     {Op::v_div_scale_f32, vop<F32(F32, F32, F32)>([](float a, float b, float c) { return div_scale(a, b, c); })},
     {Op::v_div_scale_f64, vop<F64(F64, F64, F64)>([](double a, double b, double c) { return div_scale(a, b, c); })},
-    {Op::v_div_fmas_f32, arith<F32(F32, F32, F32, MaskBit)>([](float a, float b, float c, uint32_t bit) { return div_fmas(a, b, c, bit); })},
-    {Op::v_div_fmas_f64, arith<F64(F64, F64, F64, MaskBit)>([](double a, double b, double c, uint32_t bit) { return div_fmas(a, b, c, bit); })},
+    {Op::v_div_fmas_f32, arith<F32(F32, F32, F32, MaskBit)>([](float a, float b, float c, uint32_t bit) { return div_fmas(a, b, c, bit); }).flops(2)},
+    {Op::v_div_fmas_f64, arith<F64(F64, F64, F64, MaskBit)>([](double a, double b, double c, uint32_t bit) { return div_fmas(a, b, c, bit); }).flops(2)},
     {Op::v_div_fixup_f32, vop<F32(F32, F32, F32)>([](float a, float b, float c) { return div_fixup(a, b, c); })},
     {Op::v_div_fixup_f64, vop<F64(F64, F64, F64)>([](double a, double b, double c) { return div_fixup(a, b, c); })},
     {Op::v_div_fixup_f16, vop<F16Bits(F16Bits, F16Bits, F16Bits)>(kFixupHalf)},

@@ -40,10 +40,10 @@ double v_trig_preop_f64(double a, uint32_t segment) {
 
 // clang-format off
 constexpr auto kTable = vop_table({
-    {Op::v_add_f64, arith<F64(F64, F64)>(kAddFloat)},
-    {Op::v_mul_f64, arith<F64(F64, F64)>(kMulFloat)},
-    {Op::v_fma_f64, arith<F64(F64, F64, F64)>(kFma)},
-    {Op::v_fmac_f64, arith<F64(F64, F64, Old<F64>)>(kFma)},
+    {Op::v_add_f64, arith<F64(F64, F64)>(kAddFloat).flops(1)},
+    {Op::v_mul_f64, arith<F64(F64, F64)>(kMulFloat).flops(1)},
+    {Op::v_fma_f64, arith<F64(F64, F64, F64)>(kFma).flops(2)},
+    {Op::v_fmac_f64, arith<F64(F64, F64, Old<F64>)>(kFma).flops(2)},
     {Op::v_min_f64, vop<F64(F64, F64, IeeeMode)>(kMinNumber)},
     {Op::v_max_f64, vop<F64(F64, F64, IeeeMode)>(kMaxNumber)},
     {Op::v_floor_f64, arith<F64(F64)>(kFloor)},

@@ -7,6 +7,7 @@
 // (DPP8).
 #include <cfenv>
 
+#include "emu/exec/operand_lanes.h"
 #include "emu/exec/vop.h"
 
 namespace wavetap::emu {
@@ -35,72 +36,6 @@ class HostRounding {
 
 // --- DPP.
 
-// The lane that `lane` reads, or -1 when there is none in its row or wave.
-constexpr int dpp16_source_lane(int control, int lane, int lanes) {
-  const int row = lane & ~15;
-  const int column = lane & 15;
-  const int amount = control & 15;
-  if (control < 0x100) return (lane & ~3) | (control >> 2 * (lane & 3) & 3);  // quad_perm
-  switch (control & 0x1f0) {
-    case 0x100: return column + amount < 16 ? lane + amount : -1;  // row_shl
-    case 0x110: return column - amount >= 0 ? lane - amount : -1;  // row_shr
-    case 0x120: return row | ((column - amount) & 15);             // row_ror
-    case 0x150: return row | amount;                               // row_share, row_newbcast
-    case 0x160: return row | (column ^ amount);                    // row_xmask
-    default: break;
-  }
-  switch (control) {
-    case 0x130: return lane + 1 < lanes ? lane + 1 : -1;  // wave_shl:1
-    case 0x134: return (lane + 1) % lanes;                // wave_rol:1
-    case 0x138: return lane - 1;                          // wave_shr:1
-    case 0x13c: return (lane + lanes - 1) % lanes;        // wave_ror:1
-    case 0x140: return row | (15 - column);               // row_mirror
-    case 0x141: return (lane & ~7) | (7 - (lane & 7));    // row_half_mirror
-    case 0x142: return row - 1;                           // row_bcast:15
-    case 0x143: return lane >= 32 ? 31 : -1;              // row_bcast:31
-    default: return -1;
-  }
-}
-
-// The same for all lanes and all controls of DPP16. Controls whose effect depends on the wave's
-// size exist only on gfx9, where it is 64.
-constexpr int kDppControls = 0x200;
-struct DppLanes {
-  int8_t from[kMaxLanes];  // 0 when there is none
-  uint64_t exists;         // bit per lane: there is one
-};
-struct DppTable {
-  DppLanes control[kDppControls];
-};
-constexpr DppTable kDppTable = [] {
-  DppTable table{};
-  for (int control = 0; control < kDppControls; ++control) {
-    for (int lane = 0; lane < static_cast<int>(kMaxLanes); ++lane) {
-      const int from = dpp16_source_lane(control, lane, kMaxLanes);
-      table.control[control].from[lane] = static_cast<int8_t>(from < 0 ? 0 : from);
-      table.control[control].exists |= uint64_t{from >= 0} << lane;
-    }
-  }
-  return table;
-}();
-
-DppLanes dpp8_lanes(uint32_t selectors) {
-  DppLanes lanes{{}, ~uint64_t{0}};
-  for (uint32_t lane = 0; lane < kMaxLanes; ++lane)
-    lanes.from[lane] = static_cast<int8_t>((lane & ~7u) | (selectors >> 3 * (lane & 7) & 7));
-  return lanes;
-}
-
-// The lanes that row_mask and bank_mask let be written.
-uint64_t dpp_write_mask(const Inst& inst) {
-  uint64_t banks = 0, rows = 0;
-  for (int i = 0; i < 4; ++i) {
-    banks |= (inst.bank_mask >> i & 1) != 0 ? uint64_t{0x000f000f000f000f} << 4 * i : 0;
-    rows |= (inst.row_mask >> i & 1) != 0 ? uint64_t{0xffff} << 16 * i : 0;
-  }
-  return banks & rows;
-}
-
 // Permutes a source in place and returns the lanes that DPP lets be written. `hi` is null for 32
 // bits.
 uint64_t apply_dpp(const Wave& wave, const Inst& inst, uint32_t* lo, uint32_t* hi) {
@@ -108,7 +43,7 @@ uint64_t apply_dpp(const Wave& wave, const Inst& inst, uint32_t* lo, uint32_t* h
   const uint64_t exec = wave.exec();
   const bool is_dpp8 = inst.dpp == isa::Dpp::kDpp8;
   const DppLanes dpp8 = is_dpp8 ? dpp8_lanes(inst.dpp8) : DppLanes{};
-  const DppLanes& source = is_dpp8 ? dpp8 : kDppTable.control[inst.dpp_ctrl % kDppControls];
+  const DppLanes& source = is_dpp8 ? dpp8 : dpp16_lanes(inst.dpp_ctrl);
   uint64_t valid = source.exists;
   if (!inst.fetch_inactive && exec != wave.full_exec())
     for (int lane = 0; lane < lanes; ++lane)
@@ -345,28 +280,6 @@ uint32_t merge_part(uint32_t value, uint32_t old, const Inst& inst) {
     return extended << shift;
   }
   return placed;
-}
-
-// --- VGPR indexing (gfx9, s_set_gpr_idx_on).
-
-// Adds M0 to the VGPR numbers that the mode names. A source outside the wave's registers reads v0,
-// a destination outside is not written: false.
-bool index_registers(const Wave& wave, Inst& inst) {
-  const uint32_t offset = wave.s[isa::slot::kM0] & 0xff;
-  const auto in_range = [&](const Operand& operand) {
-    return uint32_t{operand.index} + std::max<uint32_t>(operand.dwords, 1) <= wave.vgpr_count;
-  };
-  for (int k = 0; k < 3; ++k) {
-    Operand& operand = inst.src[k];
-    if ((wave.vgpr_index >> k & 1) == 0 || operand.kind != OperandKind::kVgpr) continue;
-    operand.index = static_cast<uint16_t>(operand.index + offset);
-    if (!in_range(operand)) operand.index = 0;
-  }
-  if ((wave.vgpr_index & 8) != 0 && inst.dst.kind == OperandKind::kVgpr) {
-    inst.dst.index = static_cast<uint16_t>(inst.dst.index + offset);
-    return in_range(inst.dst);
-  }
-  return true;
 }
 
 void run_resolved(Wave& wave, const Inst& inst, const Signature& signature, Kernel kernel) {

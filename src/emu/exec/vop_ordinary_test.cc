@@ -8,10 +8,10 @@
 #include <string>
 
 #include "emu/exec/float_ops.h"
+#include "emu/exec/vop_row.h"
 #include "emu/testing/assembler.h"
 #include "emu/testing/machine.h"
 #include "emu/testing/targets.h"
-#include "emu/exec/vop_row.h"
 
 namespace wavetap::emu {
 inline namespace baseline {

@@ -3,7 +3,11 @@
 // common.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "emu/exec.h"
+#include "isa/inst.h"
 
 namespace wavetap::emu {
 
@@ -17,6 +21,25 @@ enum class Pack : uint8_t {
   kMixed,        // op_sel_hi chooses between an f16 half and an f32; reaches the kernel as f32
 };
 
+// Of floating-point operations that are counted.
+enum class Precision : uint8_t { kF16, kF32, kF64 };
+
+// What the tables say of an operation besides how it is done.
+struct VopFacts {
+  static constexpr size_t kMaxSources = 5;
+  struct Source {
+    uint8_t bits = 32;  // width of the value
+    Pack pack = Pack::kNone;
+    bool is_old = false;  // the destination's value before, not an operand of its own
+  };
+  uint8_t flops = 0;  // per lane: add, multiply and the like one, a fused multiply-add two
+  Precision precision = Precision::kF32;
+  uint8_t sources = 0;
+  Source source[kMaxSources];
+};
+// Null when the instruction is none of theirs. find_vop.cc
+const VopFacts* find_vop_facts(const isa::Inst& inst);
+
 struct VopRow {
   isa::Op op = isa::Op::kInvalid;
   Handler plain = nullptr;      // no modifiers, see also plain_signs
@@ -28,9 +51,10 @@ struct VopRow {
   Handler saturating = nullptr;  // integer clamp; null when the operation has none
   Pack pack = Pack::kNone;       // of its operands
   bool plain_signs = false;      // `plain` takes abs and neg of every operand
+  VopFacts facts;
 };
 
-// The row's handler that fits the modifiers and operands of `inst`; null without a row. exec/find_vop.cc
+// The row's handler that fits the modifiers and operands of `inst`; null without a row. find_vop.cc
 Handler choose_handler(const VopRow* row, const isa::Inst& inst, Shape shape);
 
 // Finders of the operation's row; null when there is none.

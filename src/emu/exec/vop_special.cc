@@ -94,13 +94,13 @@ void v_mqsad_u32_u8(Wave& wave, const Inst& inst) {
     blend_row(wave.vrow(inst.dst.index + part), sums[part].lane, wave.lanes, wave.exec());
 }
 
+// Of these there is one form: DPP and SDWA, which gfx10 and later could encode, have no semantics.
 constexpr VopRow only(Handler handler) {
   VopRow row;
-  row.plain = row.generic = row.saturating = handler;
+  row.plain = row.saturating = handler;
   return row;
 }
 
-// DPP and SDWA forms of these do not exist, so every form has the same handler.
 constexpr auto kTable = vop_table({
     {Op::v_nop, only(no_effect)},
     {Op::v_pipeflush, only(no_effect)},

@@ -2,8 +2,8 @@
 // values, masks, and every modifier.
 #include <set>
 
-#include "emu/testing/vop_check.h"
 #include "emu/exec/vop_row.h"
+#include "emu/testing/vop_check.h"
 
 namespace wavetap::emu {
 inline namespace baseline {

@@ -128,28 +128,28 @@ constexpr Half<F> half(F) {
 // "Legacy" forms of gfx8 and gfx9, for DirectX 9 and old compilers: the same function.
 // clang-format off
 constexpr auto kTable = vop_table({
-    {Op::v_rcp_f32, arith<F32(F32)>(single(kReciprocal))},
-    {Op::v_rcp_iflag_f32, arith<F32(F32)>(single(kReciprocal))},
-    {Op::v_rsq_f32, arith<F32(F32)>(single(kReciprocalRoot))},
-    {Op::v_sqrt_f32, arith<F32(F32)>(single(kSquareRoot))},
-    {Op::v_exp_f32, arith<F32(F32)>(single(kExp2))},
-    {Op::v_log_f32, arith<F32(F32)>(single(kLog2))},
-    {Op::v_exp_legacy_f32, arith<F32(F32)>(single(kExp2))},
-    {Op::v_log_legacy_f32, arith<F32(F32)>(single(kLog2))},
-    {Op::v_sin_f32, arith<F32(F32)>(Sine{})},
-    {Op::v_cos_f32, arith<F32(F32)>(Cosine{})},
+    {Op::v_rcp_f32, arith<F32(F32)>(single(kReciprocal)).flops(1)},
+    {Op::v_rcp_iflag_f32, arith<F32(F32)>(single(kReciprocal)).flops(1)},
+    {Op::v_rsq_f32, arith<F32(F32)>(single(kReciprocalRoot)).flops(1)},
+    {Op::v_sqrt_f32, arith<F32(F32)>(single(kSquareRoot)).flops(1)},
+    {Op::v_exp_f32, arith<F32(F32)>(single(kExp2)).flops(1)},
+    {Op::v_log_f32, arith<F32(F32)>(single(kLog2)).flops(1)},
+    {Op::v_exp_legacy_f32, arith<F32(F32)>(single(kExp2)).flops(1)},
+    {Op::v_log_legacy_f32, arith<F32(F32)>(single(kLog2)).flops(1)},
+    {Op::v_sin_f32, arith<F32(F32)>(Sine{}).flops(1)},
+    {Op::v_cos_f32, arith<F32(F32)>(Cosine{}).flops(1)},
 
-    {Op::v_rcp_f16, arith<F16(F16)>(half(kReciprocal))},
-    {Op::v_rsq_f16, arith<F16(F16)>(half(kReciprocalRoot))},
-    {Op::v_sqrt_f16, arith<F16(F16)>(half(kSquareRoot))},
-    {Op::v_exp_f16, arith<F16(F16)>(half(kExp2))},
-    {Op::v_log_f16, arith<F16(F16)>(half(kLog2))},
-    {Op::v_sin_f16, arith<F16(F16)>(half(kSine))},
-    {Op::v_cos_f16, arith<F16(F16)>(half(kCosine))},
+    {Op::v_rcp_f16, arith<F16(F16)>(half(kReciprocal)).flops(1)},
+    {Op::v_rsq_f16, arith<F16(F16)>(half(kReciprocalRoot)).flops(1)},
+    {Op::v_sqrt_f16, arith<F16(F16)>(half(kSquareRoot)).flops(1)},
+    {Op::v_exp_f16, arith<F16(F16)>(half(kExp2)).flops(1)},
+    {Op::v_log_f16, arith<F16(F16)>(half(kLog2)).flops(1)},
+    {Op::v_sin_f16, arith<F16(F16)>(half(kSine)).flops(1)},
+    {Op::v_cos_f16, arith<F16(F16)>(half(kCosine)).flops(1)},
 
-    {Op::v_rcp_f64, arith<F64(F64)>(kReciprocal)},
-    {Op::v_rsq_f64, arith<F64(F64)>(kReciprocalRoot)},
-    {Op::v_sqrt_f64, arith<F64(F64)>(kSquareRoot)},
+    {Op::v_rcp_f64, arith<F64(F64)>(kReciprocal).flops(1)},
+    {Op::v_rsq_f64, arith<F64(F64)>(kReciprocalRoot).flops(1)},
+    {Op::v_sqrt_f64, arith<F64(F64)>(kSquareRoot).flops(1)},
 });
 // clang-format on
 

@@ -143,15 +143,16 @@ void wmma_integer(Wave& wave, const Inst& inst) {
 
 }  // namespace
 
-Handler find_wmma(const Inst& inst, Shape) {
+MatrixOp find_wmma(const Inst& inst, Shape) {
+  constexpr uint32_t kFlops = 2 * kSize * kSize * kSize;
   switch (inst.op) {
-    case Op::v_wmma_f32_16x16x16_f16: return wmma_float<F16, OutF32>;
-    case Op::v_wmma_f32_16x16x16_bf16: return wmma_float<Bf16, OutF32>;
-    case Op::v_wmma_f16_16x16x16_f16: return wmma_float<F16, OutF16>;
-    case Op::v_wmma_bf16_16x16x16_bf16: return wmma_float<Bf16, OutBf16>;
-    case Op::v_wmma_i32_16x16x16_iu8: return wmma_integer<8>;
-    case Op::v_wmma_i32_16x16x16_iu4: return wmma_integer<4>;
-    default: return nullptr;
+    case Op::v_wmma_f32_16x16x16_f16: return {wmma_float<F16, OutF32>, kFlops};
+    case Op::v_wmma_f32_16x16x16_bf16: return {wmma_float<Bf16, OutF32>, kFlops};
+    case Op::v_wmma_f16_16x16x16_f16: return {wmma_float<F16, OutF16>, kFlops};
+    case Op::v_wmma_bf16_16x16x16_bf16: return {wmma_float<Bf16, OutBf16>, kFlops};
+    case Op::v_wmma_i32_16x16x16_iu8: return {wmma_integer<8>, kFlops};
+    case Op::v_wmma_i32_16x16x16_iu4: return {wmma_integer<4>, kFlops};
+    default: return {};
   }
 }
 

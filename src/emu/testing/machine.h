@@ -18,7 +18,6 @@
 #include <string>
 #include <vector>
 
-#include "emu/code_cache.h"
 #include "emu/lower.h"
 #include "emu/testing/assembler.h"
 #include "emu/wave.h"
@@ -117,7 +116,8 @@ class TestMachine {
     wave.scratch_bytes_per_lane = options.scratch_bytes_per_lane;
     wave.dispatch = &dispatch;
     wave.tlb = &tlb_;
-    wave.counters = options.count ? &counters : nullptr;
+    if (options.count) group.watch.counters = &counters;
+    wave.watch = options.count ? &group.watch : nullptr;
     wave.s[isa::slot::kSharedBase + 1] = static_cast<uint32_t>(kSharedAperture >> 32);
     wave.s[isa::slot::kPrivateBase + 1] = static_cast<uint32_t>(kPrivateAperture >> 32);
     wave.set_s64(isa::slot::kFlatScratchLo, kScratchVa);
@@ -138,23 +138,25 @@ class TestMachine {
                        limit);
   }
   bool run_program(std::shared_ptr<const isa::Program> program, int limit = 100000) {
-    code_.push_back(std::make_unique<LoweredCode>(std::move(program), lowering()));
+    code_.push_back(std::make_unique<LoweredCode>(std::move(program), lowering(), watchers_));
     return run_loaded(code_.back().get(), limit);
   }
   // The two halves of run(), for code that is run many times. Null when it does not assemble.
   const LoweredCode* load(const std::string& text) {
-    const std::vector<std::byte> code = assemble(text, options_.target, options_.wave64);
+    return load_code(assemble(text, options_.target, options_.wave64));
+  }
+  const LoweredCode* load_code(std::span<const std::byte> code) {
     if (code.empty()) return nullptr;
     code_.push_back(
         std::make_unique<LoweredCode>(std::make_shared<const isa::Program>(isa::decode(
                                           code, GpuAddr{kCode}, options_.target, options_.wave64)),
-                                      lowering()));
+                                      lowering(), watchers_));
     return code_.back().get();
   }
   bool run_loaded(const LoweredCode* code, int limit = 100000) {
     if (code == nullptr) return false;
     const LoweredCode& lowered = *code;
-    wave.enter(lowered, 0);
+    enter(wave, lowered, 0);
     wave.state = WaveState::kRunning;
     wave.fault = {};
     while (wave.pc < lowered.program().size() && limit-- > 0) {
@@ -172,6 +174,18 @@ class TestMachine {
       if (wave.state != WaveState::kRunning) break;
     }
     return true;
+  }
+
+  // What runs from now on is told to `watcher`.
+  void watch(Watcher& watcher) {
+    watchers_.push_back(&watcher);
+    dispatch.watchers = group.watch.watchers = watchers_;
+    if (group.watch.kept == nullptr) group.watch.kept = std::make_unique<KeptAccesses>();
+    wave.watch = &group.watch;
+  }
+  void unwatch(const Watcher& watcher) {
+    std::erase(watchers_, &watcher);
+    dispatch.watchers = group.watch.watchers = watchers_;
   }
 
   bool faulted() const { return wave.state == WaveState::kFaulted; }
@@ -212,10 +226,13 @@ class TestMachine {
 
  private:
   Lowering lowering() const {
-    return {.registers = {options_.vgprs, options_.agprs}, .sram_ecc = options_.sram_ecc};
+    Lowering lowering{.registers = {options_.vgprs, options_.agprs}, .sram_ecc = options_.sram_ecc};
+    for (size_t i = 0; i < watchers_.size(); ++i) lowering.watchers[i] = watchers_[i]->id();
+    return lowering;
   }
 
   Options options_;
+  std::vector<Watcher*> watchers_;
   std::vector<uint32_t> registers_;
   std::vector<std::byte> lds_;
   std::vector<std::byte> scratch_;

@@ -266,19 +266,19 @@ inline void ref_store(RefMachine& ref, const MemoryName& name, const isa::Operan
 template <class Where>
 void ref_access(RefMachine& ref, const isa::Inst& inst, const MemoryName& name, Where where,
                 bool by_byte = false) {
-  struct Access {
+  struct Touched {
     int lane;
     uint8_t* at[16];
   };
   // All addresses first: a result may overwrite the address register.
-  std::vector<Access> accesses;
+  std::vector<Touched> accesses;
   for (int lane = 0; lane < ref.lanes; ++lane) {
     if (!ref.active(lane)) continue;
-    Access access{lane, {}};
+    Touched access{lane, {}};
     for (int i = 0; i < name.bytes; ++i) access.at[i] = where(lane, i);
     accesses.push_back(access);
   }
-  for (const Access& access : accesses) {
+  for (const Touched& access : accesses) {
     const int lane = access.lane;
     bool outside = false;
     uint8_t bytes[16] = {};

@@ -160,6 +160,68 @@ inline std::vector<Swept> sweep_buffer(const Shape& shape, const SweepFields& fi
   return found;
 }
 
+// SOP2, SOPK, SOP1, SOPC, SOPP and SMEM: opcode fields of one dword, operands small registers.
+inline std::vector<Swept> sweep_scalar(const Shape& shape) {
+  struct Format {
+    uint32_t fixed;
+    int opcode_bits, shift;
+  };
+  const uint32_t smem = shape.target.major == 9 ? 0x30u << 26 : 0x3du << 26;
+  const Format kFormats[] = {
+      {0x2u << 30, 7, 23},   {0xbu << 28, 5, 23},   {0x17du << 23, 8, 8},
+      {0x17eu << 23, 7, 16}, {0x17fu << 23, 7, 16}, {smem, 8, 18},
+  };
+  std::vector<Swept> found;
+  for (const Format& format : kFormats)
+    for (uint32_t op = 0; op < 1u << format.opcode_bits; ++op) {
+      // Which fields an instruction uses differs; those it does not use must be zero. SMEM takes
+      // pairs of dwords.
+      for (const uint32_t fields :
+           {0x00100404u, 0x00100004u, 0x00100000u, 0x00000004u, 0u, 0x00000282u, 0x00000100u}) {
+        for (const uint32_t high : {0u, 0xfa000000u}) {
+          const uint32_t opcode = op << format.shift;
+          const uint32_t opcode_mask = ((1u << format.opcode_bits) - 1) << format.shift;
+          Swept swept;
+          if (try_decode(format.fixed | opcode | (fields & ~opcode_mask), high, shape, swept))
+            found.push_back(std::move(swept));
+          // A one-dword instruction in front of something that decodes as well.
+          swept.code.resize(4);
+          const uint32_t low = format.fixed | opcode | (fields & ~opcode_mask);
+          std::memcpy(swept.code.data(), &low, 4);
+          const isa::Program program =
+              isa::decode(swept.code, GpuAddr{0x1000}, shape.target, shape.wave64);
+          if (program.size() != 1 || program.insts()[0].op == isa::Op::kInvalid) continue;
+          swept.inst = program.insts()[0];
+          swept.name = isa::op_name(swept.inst.op);
+          found.push_back(std::move(swept));
+        }
+      }
+    }
+  return found;
+}
+
+// Scalar memory. Data s[16:…], base s[8:9] or s[8:11], offset 16.
+inline std::vector<Swept> sweep_smem(const Shape& shape, bool returns = false) {
+  std::vector<Swept> found;
+  const int major = shape.target.major;
+  for (uint32_t op = 0; op < 256; ++op) {
+    // Registers that an instruction does not use must be zero.
+    for (const uint32_t fields : {16u << 6 | 4u, 4u, 16u << 6, 0u}) {
+      const bool has_address = (fields & 0x3f) != 0;
+      uint32_t low = (major == 9 ? 0x30u : 0x3du) << 26 | op << 18 | fields;
+      uint32_t high = has_address ? 16 : 0;
+      if (major == 9 && has_address) low |= 1u << 17;  // the offset is an immediate
+      if (major >= 10 && has_address) high |= (major == 10 ? 0x7du : 0x7cu) << 25;  // no SGPR
+      if (returns) low |= 1u << (major == 11 ? 14 : 16);
+      Swept swept;
+      if (!try_decode(low, high, shape, swept)) continue;
+      found.push_back(std::move(swept));
+      break;
+    }
+  }
+  return found;
+}
+
 // Matrix and packed instructions. Result v[32:…], sources v[64:…], v[128:…] and v[192:…]; where a
 // target keeps accumulators only in accumulation registers the result and the last source are
 // those.

@@ -1,0 +1,74 @@
+// MemoryAccess: what one instruction does to memory, as counters and watchers see it. Which lanes,
+// where, how many bytes, in which space; note_access.h makes them, watch.h hands them out.
+//
+// An instruction makes one access, or several at once: ds_read2 two, a flat instruction one per
+// space its lanes reach, LDS-DMA one on either side, a ds_*_src2 two. An element that is scattered
+// over a swizzled buffer, or partly outside a raw one, is an access per byte.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "isa/inst.h"
+
+namespace wavetap::emu {
+
+struct Wave;
+
+enum class Space : uint8_t {
+  kGlobal,  // the GPU's address space
+  kLds,     // address: bytes from the start of the workgroup's LDS
+  // address: bytes of the lane's own scratch. A scalar access reaches all lanes' alike: bytes of
+  // the wave's scratch, in which a lane has every wave-size-th dword.
+  kScratch,
+};
+
+enum class Access : uint8_t {
+  kLoad,
+  kStore,
+  kAtomic,        // without the old value
+  kAtomicReturn,  // with it
+};
+
+struct MemoryAccess {
+  Space space = Space::kGlobal;
+  Access access = Access::kLoad;
+  // The wave's own, through the scalar cache: lane 0 stands for it, whatever EXEC says.
+  bool is_scalar = false;
+  // Half of a transfer between memory and LDS that passes by the registers.
+  bool is_dma = false;
+  uint32_t size_bytes = 0;  // of each lane's element
+  uint64_t mask = 0;        // lanes whose element is accessed
+  // Active lanes whose element lies outside its buffer or the workgroup's LDS: it reads as zero, a
+  // write to it is dropped, memory is not touched.
+  uint64_t outside = 0;
+  const uint64_t* address = nullptr;  // by lane, for the lanes of both masks
+
+  // The registers that hold the element's bytes as memory has them, and at which byte of them:
+  // what a store stores, where a load or a returning atomic leaves what it found. Null where no
+  // register does: format conversions, LDS-DMA, a ds_*_src2's second operand.
+  const isa::Operand* data = nullptr;
+  uint8_t data_byte = 0;
+
+  bool reads() const { return access != Access::kStore; }
+  bool writes() const { return access != Access::kLoad; }
+  uint64_t bytes() const {  // of all lanes
+    return static_cast<uint64_t>(std::popcount(mask)) * size_bytes;
+  }
+};
+
+// Most accesses that one instruction makes: an element byte by byte, those of the other lanes, and
+// the LDS side.
+inline constexpr size_t kMaxAccesses = 20;
+
+// What memory holds now at a lane's element: before an access what was there, after it what is.
+// Copies access.size_bytes to `out`. False when it is not mapped; raises no fault. Guest memory is
+// touched: see the rule of slices in watch.h.
+bool read_memory(const Wave& wave, const MemoryAccess& access, int lane, std::byte* out);
+
+// What the element's registers hold now: the data of a store, or the result of a load or returning
+// atomic that is over. Copies access.size_bytes to `out`. False when no register has it.
+bool read_registers(const Wave& wave, const MemoryAccess& access, int lane, std::byte* out);
+
+}  // namespace wavetap::emu

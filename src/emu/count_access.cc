@@ -1,0 +1,112 @@
+#include "emu/count_access.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace wavetap::emu {
+namespace {
+
+constexpr uint32_t kLineBytes = 64;
+
+template <class F>
+void for_each_lane(uint64_t mask, F&& f) {
+  for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
+}
+
+bool is_vector_global(const MemoryAccess& access) {
+  return access.space == Space::kGlobal && !access.is_scalar && access.mask != 0;
+}
+
+// Writes the lines under an access's elements to `lines`; returns where they end. Elements are of 16
+// bytes at most.
+uint64_t* put_lines(const MemoryAccess& access, uint64_t* lines) {
+  for_each_lane(access.mask, [&](int lane) {
+    const uint64_t first = access.address[lane] / kLineBytes;
+    const uint64_t last = (access.address[lane] + access.size_bytes - 1) / kLineBytes;
+    *lines++ = first;
+    if (last != first) *lines++ = last;
+  });
+  return lines;
+}
+
+uint64_t count_distinct(uint64_t* begin, uint64_t* end) {
+  std::sort(begin, end);
+  return static_cast<uint64_t>(std::unique(begin, end) - begin);
+}
+
+// Distinct 64-byte lines under all elements in global memory.
+uint64_t count_lines(std::span<const MemoryAccess> accesses) {
+  if (accesses.size() == 1) {
+    uint64_t lines[2 * 64];
+    return count_distinct(lines, put_lines(accesses[0], lines));
+  }
+  uint64_t lines[kMaxAccesses * 2 * 64];
+  uint64_t* end = lines;
+  for (const MemoryAccess& access : accesses)
+    if (is_vector_global(access)) end = put_lines(access, end);
+  return count_distinct(lines, end);
+}
+
+// Extra cycles: a bank serves one dword per cycle; lanes that read the same dword share it.
+uint32_t count_conflicts(const MemoryAccess& access) {
+  constexpr int kBanks = 32;
+  uint32_t dwords[5 * 64];  // an unaligned element of 16 bytes lies in five
+  uint32_t* end = dwords;
+  for_each_lane(access.mask, [&](int lane) {
+    const auto at = static_cast<uint32_t>(access.address[lane]);
+    for (uint32_t dword = at / 4; dword <= (at + access.size_bytes - 1) / 4; ++dword)
+      *end++ = dword;
+  });
+  std::sort(dwords, end);
+  end = std::unique(dwords, end);
+  uint32_t load[kBanks] = {};
+  uint32_t worst = 0;
+  for (const uint32_t* dword = dwords; dword != end; ++dword)
+    worst = std::max(worst, ++load[*dword % kBanks]);
+  const auto count = static_cast<uint32_t>(end - dwords);
+  const uint32_t ideal = (count + kBanks - 1) / kBanks;
+  return worst > ideal ? worst - ideal : 0;
+}
+
+void add_bytes(Counters& counters, const MemoryAccess& access) {
+  const uint64_t bytes = access.bytes();
+  if (access.is_scalar) {
+    switch (access.access) {
+      case Access::kLoad: counters.bytes_scalar += bytes; break;
+      case Access::kStore: counters.bytes_scalar_store += bytes; break;
+      case Access::kAtomic:
+      case Access::kAtomicReturn: counters.bytes_scalar_atomic += bytes; break;
+    }
+    return;
+  }
+  switch (access.space) {
+    case Space::kLds:
+      counters.bytes_lds += bytes;
+      counters.lds_bank_conflicts += count_conflicts(access);
+      break;
+    case Space::kScratch: counters.bytes_scratch += bytes; break;
+    case Space::kGlobal:
+      switch (access.access) {
+        case Access::kLoad: counters.bytes_global_load += bytes; break;
+        case Access::kStore: counters.bytes_global_store += bytes; break;
+        case Access::kAtomic:
+        case Access::kAtomicReturn: counters.bytes_global_atomic += bytes; break;
+      }
+      break;
+  }
+}
+
+}  // namespace
+
+void count_accesses(Counters& counters, std::span<const MemoryAccess> accesses) {
+  uint64_t global_bytes = 0;
+  for (const MemoryAccess& access : accesses) {
+    add_bytes(counters, access);
+    if (is_vector_global(access)) global_bytes += access.bytes();
+  }
+  if (global_bytes == 0) return;
+  counters.cache_lines += count_lines(accesses);
+  counters.cache_lines_ideal += (global_bytes + kLineBytes - 1) / kLineBytes;
+}
+
+}  // namespace wavetap::emu

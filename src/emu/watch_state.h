@@ -1,0 +1,56 @@
+// What a counted or watched workgroup carries. The engine's own; tools see watch.h.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "emu/access.h"
+#include "emu/counters.h"
+#include "emu/exec.h"
+#include "emu/watch.h"
+
+namespace wavetap::emu {
+
+// One instruction of code lowered for watchers. Bit i of a set: watcher i of the dispatch.
+struct WatchedStep {
+  Handler run = nullptr;  // what it does; null: nobody watches it, the plain Step is this one
+  const uintptr_t* tags = nullptr;  // by watcher
+  uint8_t before = 0;
+  uint8_t uses_registers = 0;
+  uint8_t accessing = 0;
+  uint8_t accessed = 0;
+  uint8_t after = 0;
+};
+static_assert(kMaxWatchers <= 8);
+
+// The accesses of one instruction, kept until its data has moved.
+struct KeptAccesses {
+  size_t count = 0;
+  MemoryAccess access[kMaxAccesses];
+  uint64_t address[kMaxAccesses][64];
+};
+
+// Of a workgroup whose dispatch is counted or watched; Wave::watch points to it, and is null
+// otherwise. Memory instructions test that one pointer.
+struct Watch {
+  Counters* counters = nullptr;  // null: not counted
+  std::span<Watcher* const> watchers;
+  void* state[kMaxWatchers] = {};
+  const WatchedStep* now = nullptr;    // the step that is running, when it is watched
+  std::unique_ptr<KeptAccesses> kept;  // made with the workgroup when there are watchers
+
+  // Calls f(watcher, its number) for the watchers of `set`.
+  template <class F>
+  void for_each(uint32_t set, F&& f) {
+    for (; set != 0; set &= set - 1) {
+      const auto i = static_cast<size_t>(std::countr_zero(set));
+      f(*watchers[i], i);
+    }
+  }
+  uint32_t all() const { return (1u << watchers.size()) - 1; }
+};
+
+}  // namespace wavetap::emu

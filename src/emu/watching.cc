@@ -1,0 +1,120 @@
+#include "emu/watching.h"
+
+#include <atomic>
+
+#include "emu/count_access.h"
+#include "emu/register_use.h"
+#include "emu/watch_state.h"
+
+namespace wavetap::emu {
+namespace {
+
+std::atomic<uint64_t> g_last_id{0};
+
+WatchPoint point_of(Wave& wave, const isa::Inst& inst, const WatchedStep& step, GpuAddr pc,
+                    size_t watcher) {
+  return {wave, inst, pc, step.tags[watcher], wave.watch->state[watcher]};
+}
+
+void keep(KeptAccesses& kept, std::span<const MemoryAccess> accesses) {
+  for (const MemoryAccess& access : accesses) {
+    if (kept.count == kMaxAccesses) return;
+    MemoryAccess& copy = kept.access[kept.count] = access;
+    uint64_t* const address = kept.address[kept.count++];
+    for_each_lane(access.mask | access.outside,
+                  [&](int lane) { address[lane] = access.address[lane]; });
+    copy.address = address;
+  }
+}
+
+}  // namespace
+
+Watcher::Watcher() : id_(g_last_id.fetch_add(1, std::memory_order_relaxed) + 1) {}
+
+void run_watched(Wave& wave, const isa::Inst& inst) {
+  // The handler may change where the wave is.
+  const WatchedStep& step = wave.watched[wave.pc - 1];
+  const GpuAddr pc = wave.program->pc_of(wave.pc - 1);
+  Watch& watch = *wave.watch;
+  // An instruction that waits is tried again and again, and is told of once.
+  if (!wave.waits_for_sync) {
+    watch.for_each(step.before, [&](Watcher& watcher, size_t i) {
+      watcher.before(point_of(wave, inst, step, pc, i));
+    });
+    if (step.uses_registers != 0) {
+      RegisterUses uses;
+      find_register_uses(wave, inst, uses);
+      watch.for_each(step.uses_registers, [&](Watcher& watcher, size_t i) {
+        watcher.uses_registers(point_of(wave, inst, step, pc, i), uses.span());
+      });
+    }
+    if (wave.state == WaveState::kFaulted) return;
+  }
+  watch.kept->count = 0;
+  watch.now = &step;
+  step.run(wave, inst);
+  watch.now = nullptr;
+  if (wave.waits_for_sync) return;
+  if (watch.kept->count != 0 && wave.state != WaveState::kFaulted) {
+    const std::span<const MemoryAccess> accesses(watch.kept->access, watch.kept->count);
+    watch.for_each(step.accessed, [&](Watcher& watcher, size_t i) {
+      watcher.accessed(point_of(wave, inst, step, pc, i), accesses);
+    });
+  }
+  watch.for_each(step.after, [&](Watcher& watcher, size_t i) {
+    watcher.after(point_of(wave, inst, step, pc, i));
+  });
+}
+
+void note_access(Wave& wave, const isa::Inst& inst, std::span<const MemoryAccess> accesses) {
+  Watch& watch = *wave.watch;
+  if (watch.counters != nullptr) count_accesses(*watch.counters, accesses);
+  if (watch.now == nullptr) return;
+  const WatchedStep& step = *watch.now;
+  watch.for_each(step.accessing, [&](Watcher& watcher, size_t i) {
+    watcher.accessing(point_of(wave, inst, step, wave.current_pc(), i), accesses);
+  });
+  if (step.accessed != 0) keep(*watch.kept, accesses);
+}
+
+void tell_workgroup_began(Workgroup& group) {
+  Watch& watch = group.watch;
+  watch.for_each(watch.all(), [&](Watcher& watcher, size_t i) {
+    watcher.workgroup_began(group, watch.state[i]);
+    for (const Wave& wave : group.waves) watcher.wave_began(wave, watch.state[i]);
+  });
+}
+
+void tell_workgroup_ended(Workgroup& group) {
+  Watch& watch = group.watch;
+  watch.for_each(watch.all(), [&](Watcher& watcher, size_t i) {
+    // Those that finished have been told of.
+    for (const Wave& wave : group.waves)
+      if (wave.state != WaveState::kFinished) watcher.wave_ended(wave, watch.state[i]);
+    watcher.workgroup_ended(group, watch.state[i]);
+  });
+}
+
+void tell_wave_ended(Wave& wave) {
+  if (wave.watch == nullptr) return;
+  Watch& watch = *wave.watch;
+  watch.for_each(watch.all(),
+                 [&](Watcher& watcher, size_t i) { watcher.wave_ended(wave, watch.state[i]); });
+}
+
+void tell_barrier_reached(Wave& wave) {
+  if (wave.watch == nullptr) return;
+  Watch& watch = *wave.watch;
+  watch.for_each(watch.all(), [&](Watcher& watcher, size_t i) {
+    watcher.barrier_reached(wave, wave.current_pc(), watch.state[i]);
+  });
+}
+
+void tell_barrier_passed(Workgroup& group) {
+  Watch& watch = group.watch;
+  watch.for_each(watch.all(), [&](Watcher& watcher, size_t i) {
+    watcher.barrier_passed(group, watch.state[i]);
+  });
+}
+
+}  // namespace wavetap::emu

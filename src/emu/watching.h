@@ -1,0 +1,27 @@
+// The engine's side of watch.h: the Steps and events that tell watchers.
+#pragma once
+
+#include <span>
+
+#include "emu/access.h"
+#include "emu/wave.h"
+#include "emu/workgroup.h"
+#include "isa/inst.h"
+
+namespace wavetap::emu {
+
+// The Step of a watched instruction.
+void run_watched(Wave& wave, const isa::Inst& inst);
+
+// The one funnel of memory accesses: counts them and tells watchers, before anything moves. Called
+// through exec/note_access.h, when wave.watch is set.
+void note_access(Wave& wave, const isa::Inst& inst, std::span<const MemoryAccess> accesses);
+
+// Events outside slices; nothing when nobody watches.
+void tell_workgroup_began(Workgroup& group);
+void tell_workgroup_ended(Workgroup& group);
+void tell_wave_ended(Wave& wave);
+void tell_barrier_reached(Wave& wave);
+void tell_barrier_passed(Workgroup& group);
+
+}  // namespace wavetap::emu
