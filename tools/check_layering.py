@@ -26,6 +26,7 @@ TABLE = {
     "isa": (["base", "amd"], True),
     "model": (["base", "amd"], True),
     "emu": (["base", "amd", "isa"], True),
+    "replay": (["base", "util", "amd", "codeobj", "isa", "emu"], False),
     "vgpu": (["base", "amd", "codeobj", "isa", "model", "emu"], True),
     "record": (["base", "amd", "format"], True),
     "agent": (["base", "amd", "format", "record"], True),
@@ -35,7 +36,7 @@ TABLE = {
     "capi": (["base", "util", "store", "analysis"], False),
     "correct": (["base", "amd"], True),
     "doctor": (["base", "util", "amd", "codeobj", "model", "correct"], False),
-    "cli": (["base", "util", "amd", "codeobj", "isa", "model", "emu", "vgpu", "format", "store", "analysis",
+    "cli": (["base", "util", "amd", "codeobj", "isa", "model", "emu", "replay", "vgpu", "format", "store", "analysis",
              "export", "correct", "doctor"], False),
 }
 
@@ -48,7 +49,7 @@ OWNERS = {
     r"llvm/|llvm-c/": r"isa/",
     r"CLI/": r"cli/(command|version)\.cc",
     r"nlohmann/": r"(util|cli|store|analysis|export|capi|doctor)/",
-    r"fmt/": r"(util|cli|store|analysis|export|capi|doctor)/",
+    r"fmt/": r"(util|cli|replay|store|analysis|export|capi|doctor)/",
     r"hip/|hsakmt": r"(?!)",
     r"hsa/": r"agent/hsa",
 }

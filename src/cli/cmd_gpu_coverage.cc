@@ -6,14 +6,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/command.h"
-#include "cli/device_code.h"
-#include "emu/exec.h"
-#include "isa/program.h"
+#include "replay/coverage.h"
+#include "replay/device_file.h"
 #include "util/progress.h"
 #include "util/table.h"
 #include "util/terminal.h"
@@ -24,67 +25,14 @@ namespace {
 
 struct Options {
   std::vector<std::string> files;
+  std::string target;
+  uint32_t threads = 0;
   bool json = false;
 };
 
-// One kind of instruction that one function uses and the engine lacks.
-struct Missing {
-  std::string function;
-  std::string operation;
-  std::string example;
-  uint64_t count = 0;
-};
-
-struct ObjectCoverage {
-  std::string target_id;
-  uint64_t kernels = 0;
-  uint64_t functions = 0;
-  uint64_t instructions = 0;
-  uint64_t missing_instructions = 0;
-  std::vector<Missing> missing;
-};
-
-void cover_function(const DeviceFunction& function, amd::GfxTarget target,
-                    ObjectCoverage& coverage) {
-  const isa::Program program =
-      isa::decode(function.code, {function.address}, target, function.wave64);
-  std::map<std::string, Missing> missing;
-  for (int32_t i = 0; i < program.size(); ++i) {
-    const isa::Inst& inst = program.insts()[i];
-    if (inst.size_bytes == 0) continue;  // the second half of a pair, looked up with the first
-    ++coverage.instructions;
-    if (inst.op != isa::Op::kInvalid &&
-        emu::find_handler(inst, {target, function.wave64}) != nullptr)
-      continue;
-    ++coverage.missing_instructions;
-    const std::string operation =
-        inst.op == isa::Op::kInvalid ? "(undecodable)" : isa::op_name(inst.op);
-    Missing& entry = missing[operation];
-    if (entry.count++ == 0) {
-      const GpuAddr pc = program.pc_of(i);
-      entry.function = function.name;
-      entry.operation = operation;
-      entry.example = isa::disassemble(function.code.subspan(pc.value - function.address), target,
-                                       function.wave64, pc);
-    }
-  }
-  for (auto& [operation, entry] : missing) coverage.missing.push_back(std::move(entry));
-}
-
-ObjectCoverage cover_object(const codeobj::CodeObject& object) {
-  ObjectCoverage coverage;
-  coverage.target_id = object.target_id();
-  coverage.kernels = object.kernels().size();
-  const std::vector<DeviceFunction> functions = functions_of(object);
-  coverage.functions = functions.size();
-  for (const DeviceFunction& function : functions)
-    cover_function(function, object.target(), coverage);
-  return coverage;
-}
-
-nlohmann::json to_json(const ObjectCoverage& coverage) {
+nlohmann::json to_json(const replay::ObjectCoverage& coverage) {
   nlohmann::json missing = nlohmann::json::array();
-  for (const Missing& entry : coverage.missing) {
+  for (const replay::Missing& entry : coverage.missing) {
     missing.push_back({{"function", entry.function},
                        {"operation", entry.operation},
                        {"count", entry.count},
@@ -99,11 +47,12 @@ nlohmann::json to_json(const ObjectCoverage& coverage) {
 }
 
 // Code objects of one target are summed up: a library has one per source file and target.
-void print_file(const DeviceFile& file, const std::vector<ObjectCoverage>& objects) {
+void print_file(const replay::DeviceFile& file,
+                const std::vector<replay::ObjectCoverage>& objects) {
   const size_t columns = util::output_columns(STDOUT_FILENO);
-  std::map<std::string, ObjectCoverage> by_target;
-  for (const ObjectCoverage& object : objects) {
-    ObjectCoverage& sum = by_target[object.target_id];
+  std::map<std::string, replay::ObjectCoverage> by_target;
+  for (const replay::ObjectCoverage& object : objects) {
+    replay::ObjectCoverage& sum = by_target[object.target_id];
     sum.kernels += object.kernels;
     sum.functions += object.functions;
     sum.instructions += object.instructions;
@@ -124,7 +73,7 @@ void print_file(const DeviceFile& file, const std::vector<ObjectCoverage>& objec
     summary.add({"  " + target, util::group_digits(sum.kernels), util::group_digits(sum.functions),
                  util::group_digits(sum.instructions),
                  util::group_digits(sum.missing_instructions)});
-    for (const Missing& entry : sum.missing) {
+    for (const replay::Missing& entry : sum.missing) {
       details.add({"  " + target, util::escape_control(entry.function),
                    util::group_digits(entry.count), util::escape_control(entry.example)});
     }
@@ -137,28 +86,45 @@ void print_file(const DeviceFile& file, const std::vector<ObjectCoverage>& objec
     fmt::print("  unreadable: {}\n", util::escape_control(problem));
 }
 
+// The code objects of a file that are looked at.
+Result<std::vector<const codeobj::CodeObject*>> chosen_objects(const replay::DeviceFile& file,
+                                                               const Options& options) {
+  std::vector<const codeobj::CodeObject*> objects;
+  std::vector<std::string> targets;
+  for (const codeobj::CodeObject& object : file.objects) {
+    if (replay::is_for(object, options.target)) objects.push_back(&object);
+    if (std::find(targets.begin(), targets.end(), object.target_id()) == targets.end())
+      targets.push_back(object.target_id());
+  }
+  if (!objects.empty() || file.objects.empty()) return objects;
+  return errorf("%s: no code for %s; it carries %s", file.path.c_str(), options.target.c_str(),
+                util::join(targets, ", ").c_str());
+}
+
 int cover(const Options& options) {
   nlohmann::json files = nlohmann::json::array();
   uint64_t missing = 0, unreadable = 0;
   for (const std::string& path : options.files) {
-    const Result<std::unique_ptr<DeviceFile>> file = open_device_file(path);
+    const Result<std::unique_ptr<replay::DeviceFile>> file = replay::open_device_file(path);
     if (!file.ok()) return fail(file.error());
-    std::vector<ObjectCoverage> objects;
+    const Result<std::vector<const codeobj::CodeObject*>> chosen = chosen_objects(**file, options);
+    if (!chosen.ok()) return fail(chosen.error());
+    std::vector<replay::ObjectCoverage> objects;
     {
-      util::Progress progress(path, (*file)->objects.size());
-      for (const codeobj::CodeObject& object : (*file)->objects) {
-        progress.update(objects.size(), object.target_id());
-        objects.push_back(cover_object(object));
-        missing += objects.back().missing_instructions;
-      }
+      std::optional<util::Progress> progress;
+      objects = replay::find_coverage(*chosen, options.threads, [&](size_t done, size_t all) {
+        if (!progress) progress.emplace(path, all);
+        progress->update(done, "functions");
+      });
     }
+    for (const replay::ObjectCoverage& object : objects) missing += object.missing_instructions;
     unreadable += (*file)->problems.size();
     if (!options.json) {
       print_file(**file, objects);
       continue;
     }
     nlohmann::json list = nlohmann::json::array();
-    for (const ObjectCoverage& object : objects) list.push_back(to_json(object));
+    for (const replay::ObjectCoverage& object : objects) list.push_back(to_json(object));
     files.push_back({{"file", path},
                      {"code_objects", list},
                      {"skipped", (*file)->skipped},
@@ -186,7 +152,7 @@ void add_gpu_coverage(Command& parent, Invocation& invocation) {
   Command& command = parent.add_command(
       "coverage",
       "list the instructions of a file that the virtual GPUs cannot execute; exit status 2 if any",
-      "gpu coverage FILE… [--json]",
+      "gpu coverage FILE… [--target GFX] [--json]",
       "  wavetap gpu coverage ./my_hip_program\n"
       "  wavetap gpu coverage /usr/lib/*/librocrand.so.1 --json\n");
   command
@@ -194,6 +160,10 @@ void add_gpu_coverage(Command& parent, Invocation& invocation) {
                   "HIP programs, libraries, offload bundles (compressed or not) or code objects")
       ->required()
       ->expected(1, 1 << 20);
+  command.add_option("--target", options->target, "only code for this target, gfx1030 say")
+      ->type_name("GFX");
+  command.add_option("--threads", options->threads, "host threads; 0: one per core")
+      ->type_name("N");
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &invocation] { invocation.exit_code = cover(*options); });
 }

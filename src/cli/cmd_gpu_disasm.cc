@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/device_code.h"
 #include "emu/exec.h"
 #include "isa/program.h"
+#include "replay/device_file.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
@@ -31,7 +31,8 @@ std::string hex_bytes(std::span<const std::byte> bytes) {
   return text;
 }
 
-void print_function(const DeviceFunction& function, amd::GfxTarget target, const Options& options) {
+void print_function(const replay::DeviceFunction& function, amd::GfxTarget target,
+                    const Options& options) {
   const isa::Program program =
       isa::decode(function.code, {function.address}, target, function.wave64);
   std::map<int32_t, int> labels;  // instruction index -> label number, in address order
@@ -66,17 +67,17 @@ void print_function(const DeviceFunction& function, amd::GfxTarget target, const
 }
 
 int disassemble(const Options& options) {
-  const Result<std::unique_ptr<DeviceFile>> file = open_device_file(options.file);
+  const Result<std::unique_ptr<replay::DeviceFile>> file = replay::open_device_file(options.file);
   if (!file.ok()) return fail(file.error());
   for (const std::string& problem : (*file)->problems)
     warn({options.file + ": " + util::escape_control(problem)});
 
   if (!options.kernel.empty()) {
-    const Result<std::vector<FoundKernel>> found =
-        find_kernels(**file, options.kernel, options.target);
+    const Result<std::vector<replay::FoundKernel>> found =
+        replay::find_kernels(**file, options.kernel, options.target);
     if (!found.ok()) return fail(found.error());
-    for (const FoundKernel& match : *found) {
-      for (const DeviceFunction& function : functions_of(*match.object)) {
+    for (const replay::FoundKernel& match : *found) {
+      for (const replay::DeviceFunction& function : replay::functions_of(*match.object)) {
         if (function.kernel == match.kernel)
           print_function(function, match.object->target(), options);
       }
@@ -85,11 +86,9 @@ int disassemble(const Options& options) {
   }
   bool any = false;
   for (const codeobj::CodeObject& object : (*file)->objects) {
-    if (!options.target.empty() && object.target_id() != options.target &&
-        amd::to_string(object.target()) != options.target)
-      continue;
+    if (!replay::is_for(object, options.target)) continue;
     any = true;
-    for (const DeviceFunction& function : functions_of(object))
+    for (const replay::DeviceFunction& function : replay::functions_of(object))
       print_function(function, object.target(), options);
   }
   if (!any)

@@ -1,4 +1,4 @@
-#include "cli/kernel_argument.h"
+#include "replay/kernel_argument.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "util/file.h"
 #include "util/text.h"
 
-namespace wavetap::cli {
+namespace wavetap::replay {
 namespace {
 
 // Calls visit(T{}) with the C++ type a type name stands for. False when there is none.
@@ -171,4 +171,4 @@ size_t element_bytes(const std::string& type) {
   return size;
 }
 
-}  // namespace wavetap::cli
+}  // namespace wavetap::replay

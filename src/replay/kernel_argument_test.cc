@@ -1,10 +1,10 @@
-#include "cli/kernel_argument.h"
+#include "replay/kernel_argument.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-namespace wavetap::cli {
+namespace wavetap::replay {
 namespace {
 
 template <class T>
@@ -56,4 +56,4 @@ TEST(KernelArgument, TakesRawBytes) {
 }
 
 }  // namespace
-}  // namespace wavetap::cli
+}  // namespace wavetap::replay

@@ -1,6 +1,6 @@
 // Hidden arguments: https://llvm.org/docs/AMDGPUUsage.html, "Code Object V3/V4/V5 Metadata",
 // .value_kind.
-#include "cli/kernarg.h"
+#include "replay/kernarg.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "emu/wave.h"
 #include "util/text.h"
 
-namespace wavetap::cli {
+namespace wavetap::replay {
 namespace {
 
 // The axis of a value kind that ends in _x, _y or _z.
@@ -41,6 +41,13 @@ std::optional<uint64_t> hidden_value(std::string_view kind, const DispatchShape&
 
 Status fill_kernarg(const codeobj::Kernel& kernel, std::span<const std::vector<std::byte>> values,
                     const DispatchShape& shape, std::span<std::byte> kernarg) {
+  const size_t expected = visible_argument_count(kernel);
+  if (values.size() != expected) {
+    return errorf("%s: takes %s, %zu given; give one each for: %s",
+                  codeobj::short_name(kernel.name).c_str(),
+                  util::count_of(expected, "argument").c_str(), values.size(),
+                  describe_arguments(kernel).c_str());
+  }
   size_t next = 0;
   for (const codeobj::KernelArg& arg : kernel.args) {
     if (arg.offset > kernarg.size() || arg.size_bytes > kernarg.size() - arg.offset) {
@@ -86,4 +93,4 @@ size_t visible_argument_count(const codeobj::Kernel& kernel) {
   return count;
 }
 
-}  // namespace wavetap::cli
+}  // namespace wavetap::replay

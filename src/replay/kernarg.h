@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "codeobj/code_object.h"
 
-namespace wavetap::cli {
+namespace wavetap::replay {
 
 // The shape of one dispatch, and where the things hidden arguments point at are.
 struct DispatchShape {
@@ -33,4 +33,4 @@ Status fill_kernarg(const codeobj::Kernel& kernel, std::span<const std::vector<s
 std::string describe_arguments(const codeobj::Kernel& kernel);
 size_t visible_argument_count(const codeobj::Kernel& kernel);
 
-}  // namespace wavetap::cli
+}  // namespace wavetap::replay

@@ -9,7 +9,7 @@
 #include "codeobj/code_object.h"
 #include "codeobj/container.h"
 
-namespace wavetap::cli {
+namespace wavetap::replay {
 
 // A file and every code object in it. The objects point into the file's bytes, so it is not copied.
 struct DeviceFile {
@@ -26,6 +26,9 @@ bool has_engine(amd::GfxTarget target);
 
 // An error when the file cannot be read or holds no AMDGPU code at all.
 Result<std::unique_ptr<DeviceFile>> open_device_file(const std::string& path);
+
+// Whether code is for `target`: a target id (gfx90a:xnack+), a processor (gfx90a) or "" for all.
+bool is_for(const codeobj::CodeObject& object, const std::string& target);
 
 // A function of a code object, ready to be decoded. Kernels are functions too.
 struct DeviceFunction {
@@ -49,4 +52,4 @@ struct FoundKernel {
 Result<std::vector<FoundKernel>> find_kernels(const DeviceFile& file, const std::string& name,
                                               const std::string& target);
 
-}  // namespace wavetap::cli
+}  // namespace wavetap::replay

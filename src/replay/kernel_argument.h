@@ -15,7 +15,7 @@
 
 #include "base/result.h"
 
-namespace wavetap::cli {
+namespace wavetap::replay {
 
 struct KernelArgument {
   std::string text;  // as the user wrote it
@@ -33,4 +33,4 @@ Result<std::vector<std::string>> format_elements(std::span<const std::byte> byte
 // Bytes of one element, 0 for an unknown type.
 size_t element_bytes(const std::string& type);
 
-}  // namespace wavetap::cli
+}  // namespace wavetap::replay

@@ -1,11 +1,12 @@
-#include "cli/device_code.h"
+#include "replay/device_file.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "util/file.h"
 #include "util/text.h"
 
-namespace wavetap::cli {
+namespace wavetap::replay {
 
 bool has_engine(amd::GfxTarget target) { return target.major >= 9 && target.major <= 11; }
 
@@ -51,19 +52,24 @@ std::vector<DeviceFunction> functions_of(const codeobj::CodeObject& object) {
     functions.push_back(
         {codeobj::demangle(kernel.name), kernel.entry_address, kernel.code, wave64, &kernel});
   }
+  std::unordered_set<uint64_t> known;
+  for (const DeviceFunction& function : functions) known.insert(function.address);
   for (const codeobj::CodeSymbol& symbol : object.symbols()) {
-    if (!symbol.is_function || symbol.size_bytes == 0) continue;
-    const bool is_known = std::any_of(
-        functions.begin(), functions.end(),
-        [&](const DeviceFunction& function) { return function.address == symbol.address; });
+    if (!symbol.is_function || symbol.size_bytes == 0 || known.contains(symbol.address)) continue;
     const std::span<const std::byte> code =
         object.elf().at_address(symbol.address, symbol.size_bytes);
-    if (!is_known && !code.empty())
-      functions.push_back({codeobj::demangle(symbol.name), symbol.address, code, wave64, nullptr});
+    if (code.empty()) continue;
+    known.insert(symbol.address);
+    functions.push_back({codeobj::demangle(symbol.name), symbol.address, code, wave64, nullptr});
   }
   std::sort(functions.begin(), functions.end(),
             [](const DeviceFunction& a, const DeviceFunction& b) { return a.address < b.address; });
   return functions;
+}
+
+bool is_for(const codeobj::CodeObject& object, const std::string& target) {
+  return target.empty() || object.target_id() == target ||
+         amd::to_string(object.target()) == target;
 }
 
 Result<std::vector<FoundKernel>> find_kernels(const DeviceFile& file, const std::string& name,
@@ -75,9 +81,7 @@ Result<std::vector<FoundKernel>> find_kernels(const DeviceFile& file, const std:
   };
   for (const codeobj::CodeObject& object : file.objects) {
     add_once(targets, object.target_id());
-    if (!target.empty() && object.target_id() != target &&
-        amd::to_string(object.target()) != target)
-      continue;
+    if (!is_for(object, target)) continue;
     for (const codeobj::Kernel& kernel : object.kernels())
       add_once(names, codeobj::short_name(kernel.name));
     if (const codeobj::Kernel* kernel = object.find_kernel(name))
@@ -98,4 +102,4 @@ Result<std::vector<FoundKernel>> find_kernels(const DeviceFile& file, const std:
                 more == 0 ? "" : (" and " + std::to_string(more) + " more").c_str());
 }
 
-}  // namespace wavetap::cli
+}  // namespace wavetap::replay
