@@ -14,6 +14,7 @@
 #include "analysis/intervals.h"
 #include "analysis/marker.h"
 #include "analysis/op_kind.h"
+#include "analysis/post_mortem.h"
 #include "analysis/render.h"
 #include "analysis/stats.h"
 #include "analysis/trace_index.h"
@@ -259,6 +260,7 @@ Report build_report(const store::Trace& trace, const Options& options, ReportBy 
     report.tables.push_back(
         markers.table(marker_labels, "markers", "Markers by total time", "MARKER", top));
   }
+  if (by == ReportBy::kOverview) add_post_mortem(trace, top, report);
   if (by == ReportBy::kStream) {
     Result<Report> streams = find_analysis("streams")->run(trace, options);
     if (streams.ok()) report.tables.push_back(std::move(streams->tables.front()));

@@ -1,11 +1,14 @@
 // include/wavetap/trace.h over store and analysis. The columns are those of store::Trace, handed
 // out where they lie; only what C cannot index (process and thread of a call, zero-ended texts) is
 // made beside them, once, when opened.
+#include <dlfcn.h>
+
 #include <array>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -13,6 +16,8 @@
 #include "analysis/analysis.h"
 #include "analysis/render.h"
 #include "analysis/report.h"
+#include "doctor/trace_truth.h"
+#include "model/model.h"
 #include "store/trace.h"
 #include "wavetap/trace.h"
 
@@ -22,6 +27,7 @@ using wavetap::Error;
 using wavetap::Result;
 namespace store = wavetap::store;
 namespace analysis = wavetap::analysis;
+namespace fs = std::filesystem;
 
 struct wavetap_trace {
   store::Trace trace;
@@ -213,6 +219,23 @@ wavetap_trace* open_trace(const char* path, unsigned flags) {
   return out.release();
 }
 
+// The published figures of GPUs, installed beside this library: <prefix>/share for one in <prefix>/lib or
+// a folder of it.
+std::string models_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&wavetap_trace_version), &info) == 0 ||
+      info.dli_fname == nullptr)
+    return "";
+  std::error_code error;
+  fs::path folder = fs::canonical(info.dli_fname, error).parent_path();
+  for (int level = 0; level < 3 && folder.has_relative_path(); ++level) {
+    folder = folder.parent_path();
+    if (const fs::path models = folder / "share/wavetap/models"; fs::is_directory(models, error))
+      return models.string();
+  }
+  return "";
+}
+
 Result<std::string> analyze(const store::Trace& trace, std::string_view name, size_t top,
                             std::string_view settings) {
   analysis::Options options;
@@ -228,6 +251,7 @@ Result<std::string> analyze(const store::Trace& trace, std::string_view name, si
   analysis::Report report;
   if (name == "report") {
     report = analysis::build_report(trace, options, analysis::ReportBy::kOverview);
+    wavetap::doctor::add_device_truth(trace, wavetap::model::sound_models(models_folder()), report);
   } else {
     const analysis::Analysis* chosen = analysis::find_analysis(name);
     if (chosen == nullptr)

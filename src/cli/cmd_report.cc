@@ -8,8 +8,9 @@
 #include "analysis/render.h"
 #include "analysis/report.h"
 #include "cli/command.h"
-#include "cli/trace_devices.h"
+#include "cli/install_tree.h"
 #include "cli/trace_input.h"
+#include "doctor/trace_truth.h"
 #include "util/terminal.h"
 
 namespace wavetap::cli {
@@ -39,7 +40,7 @@ int report(const Options& options) {
   analysis::Options analysis_options;
   analysis_options.top = options.top;
   analysis::Report built = analysis::build_report(*trace, analysis_options, by);
-  add_device_truth(options.path, built);
+  doctor::add_device_truth(*trace, model::sound_models(models_folder()), built);
   progress.reset();
   print_report(built, *trace, options.json);
   return kDone;

@@ -7,11 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <numeric>
 
 #include "cli/command.h"
 #include "cli/install_tree.h"
@@ -19,7 +21,7 @@
 #include "cli/post_mortem.h"
 #include "format/reader.h"
 #include "format/session.h"
-#include "store/sqlite.h"
+#include "store/trace.h"
 #include "util/csv.h"
 #include "util/progress.h"
 #include "util/text.h"
@@ -254,24 +256,25 @@ std::string summary_line(const store::ImportResult& r, const std::string& output
 }
 
 Status write_durations(const std::string& trace, const std::string& where) {
-  Result<store::Db> db = store::Db::open_read_only(trace);
-  if (!db.ok()) return db.error();
-  Result<store::Stmt> rows = db->prepare(
-      "select case when description = '' then opType else description end, queueId, start, end "
-      "from op order by start, id");
-  if (!rows.ok()) return rows.error();
+  const Result<store::Trace> loaded = store::Trace::load(
+      trace, {.apis = false, .copies_and_launches = false, .monitors = false, .counters = false});
+  if (!loaded.ok()) return loaded.error();
+  const store::Ops& ops = loaded->ops;
+  std::vector<size_t> order(ops.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return ops.start[a] < ops.start[b]; });
   const bool console = where == "console";
   FILE* out = console ? stdout : std::fopen(where.c_str(), "we");
   if (out == nullptr)
     return errorf("%s: cannot be written: %s; name another file", where.c_str(),
                   std::strerror(errno));
   fmt::print(out, "name,queue,start,end,ns\n");
-  while (rows->step())
-    fmt::print(out, "{},{},{},{},{}\n", util::csv_field(rows->text(0)), rows->int64(1),
-               rows->int64(2), rows->int64(3), rows->int64(3) - rows->int64(2));
+  for (const size_t op : order)
+    fmt::print(out, "{},{},{},{},{}\n", util::csv_field(loaded->str(ops.name(op))), ops.queue[op],
+               ops.start[op], ops.end[op], ops.end[op] - ops.start[op]);
   const bool good = std::fflush(out) == 0 && std::ferror(out) == 0;
   if (!console) std::fclose(out);
-  if (!rows->status().ok()) return rows->status();
   return good ? Status()
               : Status(
                     errorf("%s: cannot be written; make room or name another file", where.c_str()));

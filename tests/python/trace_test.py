@@ -69,6 +69,16 @@ class OpenTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no such analysis"):
             self.trace.analyze("nonsense")
 
+    def test_the_report_of_a_program_that_died(self):
+        path = pathlib.Path(self.folder.name) / "died.rpd"
+        subprocess.run([BIN / "trace_from_text", SOURCE / "tests/traces/died.txt", path], check=True)
+        with wavetap.open(path) as trace:
+            report = trace.report()
+            self.assertEqual([(fault.gpu, fault.address, fault.what) for fault in trace.faults.rows()], [(0, 0x7f555000, "page not present")])
+        self.assertEqual(report, json.loads(subprocess.run([BIN / "wavetap", "report", path, "--json"], check=True, capture_output=True).stdout))
+        self.assertLess({"device_figures", "faults", "in_flight", "open_calls"}, set(report["tables"]))
+        self.assertTrue(any("misreports" in warning for warning in report["warnings"]))
+
     def test_what_is_wrong_is_said(self):
         with self.assertRaisesRegex(OSError, "does not exist"):
             wavetap.open("no-such-file.rpd")

@@ -20,6 +20,7 @@
 //   monitor DEVICE KIND START END VALUE
 //   library PID TIME HOW PATH SONAME FAMILY…
 //   process PID START END EXITED COMMAND…
+//   device GPU COMPUTE-UNITS TARGET NAME…
 //   figure PID GPU LAYER FIELD VALUE…          what a layer said of a GPU; - for none
 //   fault PID TIME GPU ADDRESS WHAT…
 //   inflight PID KIND GPU QUEUE SUBMITTED NAME…
@@ -88,10 +89,10 @@ class Words {
 };
 
 // Lines that need tables of wavetap's own; a file without any of them looks like RPD's.
-const std::set<std::string> kOwnTables = {
-    "library",  "process",   "figure",     "fault",
-    "inflight", "open-call", "allocation", "runtime-allocation",
-    "dispatch"};
+const std::set<std::string> kOwnTables = {"library",   "process",    "figure",
+                                          "fault",     "device",     "inflight",
+                                          "open-call", "allocation", "runtime-allocation",
+                                          "dispatch"};
 
 class Maker {
  public:
@@ -118,6 +119,7 @@ class Maker {
         {"monitor", [&] { add_monitor(words); }},
         {"library", [&] { add_library(words); }},
         {"process", [&] { add_process(words); }},
+        {"device", [&] { add_device(words); }},
         {"figure", [&] { add_figure(words); }},
         {"fault", [&] { add_fault(words); }},
         {"inflight", [&] { add_inflight(words); }},
@@ -300,6 +302,21 @@ class Maker {
                                  .agent = "0.1",
                                  .emulated = false,
                                  .exited = exited != 0});
+  }
+  void add_device(Words& words) {
+    const int64_t id = words.number(), units = words.number();
+    const std::string target = words.word(), product = words.rest();
+    writer_.put(rows::DeviceUse{.id = id,
+                                .name = target,
+                                .product = product,
+                                .uuid = "",
+                                .compute_units = units,
+                                .clock_mhz = 1000,
+                                .wavefront = 32,
+                                .pci = "",
+                                .memory_bytes = int64_t{16} << 30,
+                                .peak_bytes = 0,
+                                .peak_time = std::nullopt});
   }
   void add_figure(Words& words) {
     const int64_t pid = words.number();
