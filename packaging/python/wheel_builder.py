@@ -1,4 +1,4 @@
-"""Makes a wheel of python/ and the libraries of build/lib, for pip (the hooks of PEP 517 and PEP 660).
+"""Makes a wheel of python/, the libraries of build/lib and the GPU models they look for, for pip (the hooks of PEP 517 and PEP 660).
 
 A wheel is a zip file with the package's files, and a folder that says what they are. Writing it takes less than what
 a general builder would have to be told, and nothing that is not on the machine already.
@@ -23,10 +23,18 @@ def version():
     return re.search(r"project\(wavetap VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
 
 
+def build_folder():
+    return pathlib.Path(os.environ.get("WAVETAP_BUILD", ROOT / "build"))
+
+
 def libraries():
-    folder = pathlib.Path(os.environ.get("WAVETAP_BUILD", ROOT / "build")) / "lib"
-    found = [folder / name for name in LIBRARIES]
+    found = [build_folder() / "lib" / name for name in LIBRARIES]
     return found if all(path.exists() for path in found) else []
+
+
+def models():
+    """The published figures of GPUs, which a report holds against what a program was told."""
+    return sorted((build_folder() / "share/wavetap/models").glob("*.gpu")) if libraries() else []
 
 
 def tag(native):
@@ -64,6 +72,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     files = {path.relative_to(ROOT / "python").as_posix(): path.read_bytes()
              for path in sorted((ROOT / "python").rglob("*.py"))}
     files |= {f"wavetap/lib/{path.name}": path.read_bytes() for path in libraries()}
+    files |= {f"wavetap/share/wavetap/models/{path.name}": path.read_bytes() for path in models()}
     return write_wheel(wheel_directory, files, native=bool(libraries()))
 
 
