@@ -57,8 +57,8 @@ class CallImport {
   Owned link_owned(const StreamEvents& stream, Cursor& at, uint32_t call, int64_t id);
   int64_t arguments(const ImportFunction& f, const format::CallRecord& call,
                     const RecordedCall& recorded);
-  std::string arguments_text(const ImportFunction& f, const format::CallRecord& call,
-                             const RecordedCall& recorded, bool failed) const;
+  const std::string& arguments_text(const ImportFunction& f, const format::CallRecord& call,
+                                    const RecordedCall& recorded, bool failed);
   CopyWork copy_work(Owned owned);
   CopyEnds copy_ends(const ImportFunction& f, const format::CallRecord& call,
                      const CallWords& words, int64_t kind, const CopyWork& work);
@@ -82,6 +82,7 @@ class CallImport {
   LiveMemory memory_;
   Symbolizer symbols_;
   std::vector<CachedText> cache_;
+  std::string text_;  // of the call at hand; kept for its memory
   std::vector<MemoryCall>& memory_calls_;
 };
 
@@ -201,15 +202,17 @@ int64_t CallImport::arguments(const ImportFunction& f, const format::CallRecord&
         (bytes.empty() || std::memcmp(before.recorded().data(), bytes.data(), bytes.size()) == 0))
       return cached.id;
   }
-  const std::string text = arguments_text(f, call, recorded, failed);
+  const std::string& text = arguments_text(f, call, recorded, failed);
   if (text.empty()) return import_.texts.no_text();
   cached = {&call, import_.texts.text(text)};
   return cached.id;
 }
 
-std::string CallImport::arguments_text(const ImportFunction& f, const format::CallRecord& call,
-                                       const RecordedCall& recorded, bool failed) const {
-  std::string text;
+const std::string& CallImport::arguments_text(const ImportFunction& f,
+                                              const format::CallRecord& call,
+                                              const RecordedCall& recorded, bool failed) {
+  std::string& text = text_;
+  text.clear();
   if (f.raw != nullptr) append_arguments(text, f.raw->layout, recorded.arguments());
   if (!failed) return text;
   if (!text.empty()) text += " | ";

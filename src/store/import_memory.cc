@@ -16,6 +16,13 @@ namespace {
 
 uint64_t key_of(format::Owner owner) { return uint64_t{owner.stream} << 32 | owner.call; }
 
+// Most lists are in order already, and may be long.
+template <class T, class Before>
+void sort_unless_sorted(std::vector<T>& list, Before before) {
+  if (!std::is_sorted(list.begin(), list.end(), before))
+    std::stable_sort(list.begin(), list.end(), before);
+}
+
 class MemoryImport {
  public:
   MemoryImport(ImportContext& import, const std::vector<MemoryCall>& calls)
@@ -101,7 +108,7 @@ std::vector<MemoryImport::Step> MemoryImport::steps() const {
   for (size_t i = 0; i < calls_.size(); ++i)
     steps.push_back(calls_[i].is_free ? Step{calls_[i].start, What::kCallFrees, i}
                                       : Step{calls_[i].end, What::kCallAllocated, i});
-  std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
+  sort_unless_sorted(steps, [](const Step& a, const Step& b) {
     return a.time != b.time ? a.time < b.time : a.what < b.what;
   });
   return steps;
@@ -190,8 +197,7 @@ void MemoryImport::write() {
     import_.devices.hold(held.device, held.start, bytes);
     import_.devices.hold(held.device, held.end == 0 ? import_.last_ns : held.end, -bytes);
   }
-  std::stable_sort(rows_.begin(), rows_.end(),
-                   [](const Row& a, const Row& b) { return a.start < b.start; });
+  sort_unless_sorted(rows_, [](const Row& a, const Row& b) { return a.start < b.start; });
   for (const Row& row : rows_)
     import_.writer.put(rows::AllocationEvent{
         .pid = import_.pid(),
