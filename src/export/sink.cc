@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "util/text.h"
+
 namespace wavetap::exporter {
 
 Result<Sink> Sink::open(const std::string& path) {
@@ -52,19 +54,6 @@ Sink::~Sink() {
 
 namespace {
 
-// Length of the valid UTF-8 sequence at the start of `text`, 0 when there is none.
-size_t utf8_sequence(std::string_view text) {
-  const auto c = static_cast<unsigned char>(text[0]);
-  const size_t length = c >= 0xf0 && c < 0xf5   ? 4
-                        : c >= 0xe0 && c < 0xf0 ? 3
-                        : c >= 0xc2 && c < 0xe0 ? 2
-                                                : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (size_t k = 1; k < length; ++k)
-    if ((static_cast<unsigned char>(text[k]) & 0xc0) != 0x80) return 0;
-  return length;
-}
-
 bool is_plain(char c) {
   return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x80 &&
          c != '"' && c != '\\';
@@ -107,7 +96,7 @@ void Sink::json_string(std::string_view text) {
       put(kHex[c >> 4]);
       put(kHex[c & 15]);
       ++i;
-    } else if (const size_t length = utf8_sequence(text.substr(i)); length > 0) {
+    } else if (const size_t length = util::utf8_length(text.substr(i)); length > 0) {
       write(text.substr(i, length));
       i += length;
     } else {

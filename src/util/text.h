@@ -13,6 +13,9 @@ namespace wavetap::util {
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(std::span<const std::string> parts, std::string_view separator);
 
+// Bytes of the UTF-8 sequence that starts `text`, which is not empty; 0 when there is no valid one.
+size_t utf8_length(std::string_view text);
+
 // Control characters, backslash and bytes outside ASCII as \n, \t, \\ or \xNN, so that a name taken
 // from a file cannot move the cursor of the terminal it is printed on. Valid UTF-8 is kept.
 std::string escape_control(std::string_view text);

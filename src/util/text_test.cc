@@ -19,6 +19,18 @@ TEST(Text, EscapesWhatWouldMoveTheCursorAndKeepsUtf8) {
   EXPECT_EQ(escape_control("\xe2\x82"), "\\xe2\\x82") << "a cut sequence is bytes, not a character";
 }
 
+TEST(Text, TakesNothingForUtf8ThatAReaderWouldRefuse) {
+  EXPECT_EQ(utf8_length("a"), 1u);
+  EXPECT_EQ(utf8_length("\xc3\xbc"), 2u);
+  EXPECT_EQ(utf8_length("\xef\xbf\xbd"), 3u);
+  EXPECT_EQ(utf8_length("\xed\x9f\xbf"), 3u) << "the last before the surrogates";
+  EXPECT_EQ(utf8_length("\xf4\x8f\xbf\xbf"), 4u) << "the last there is";
+  for (const char* wrong : {"\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x80\xaf", "\xe0\x9f\xbf",
+                            "\xed\xa0\x80", "\xed\xbf\xbf", "\xf0\x80\x80\xaf", "\xf0\x8f\xbf\xbf",
+                            "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "\xe2\x82"})
+    EXPECT_EQ(utf8_length(wrong), 0u) << escape_control(wrong);
+}
+
 TEST(Text, PrintsSizesInBinaryUnits) {
   EXPECT_EQ(human_bytes(0), "0 B");
   EXPECT_EQ(human_bytes(1023), "1023 B");
