@@ -126,6 +126,10 @@ class Table:
         return pandas.DataFrame(data)
 
 
+def _setting_text(value):
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
 class Trace:
     """A loaded recording. Its tables are attributes: calls, ops, links, launches, copies, counters, monitors,
     stack_frames, libraries and those of wavetap's own recordings (docs/tables.md): processes, thread_names, devices,
@@ -158,8 +162,9 @@ class Trace:
         return self.analyze("report", top=top)
 
     def analyze(self, name, top=0, **settings):
-        """What `wavetap analyze NAME --json` prints, as a dictionary. Settings are those of --set, with _ for -."""
-        lines = "\n".join(f"{key.replace('_', '-')}={value}" for key, value in settings.items())
+        """What `wavetap analyze NAME --json` prints, as a dictionary. Settings are those of --set, with _ for -, and
+        lists for values separated by commas; ValueError says what is wrong with one."""
+        lines = "\n".join(f"{key.replace('_', '-')}={_setting_text(value)}" for key, value in settings.items())
         text = _lib().wavetap_trace_analyze(self._alive(), name.encode(), top, lines.encode())
         if not text:
             raise ValueError(_lib().wavetap_trace_error().decode(errors="replace"))

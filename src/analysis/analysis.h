@@ -1,16 +1,19 @@
 // One interface for every analysis: a trace goes in, a Report comes out. A Report is data: the
 // command line prints it as tables or as JSON (render.h), tests compare it as text.
 //
-// An analysis sees the trace only, never another analysis, and says in notes what it cannot know.
+// An analysis sees the trace only and says in notes what it cannot know. It never asks another
+// analysis: the list of them is in registry.h, which only those who run them include. What two of
+// them need is a file of its own (callstack_tree.h, idle_gaps.h, queue_table.h, …).
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "analysis/setting.h"
 #include "base/result.h"
 #include "store/trace.h"
 
@@ -44,7 +47,7 @@ struct Table {
   std::string name;  // JSON key
   std::string title;
   std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;
+  std::vector<std::vector<Cell>> rows = {};
   size_t total_rows = 0;  // before --top cut it; 0 means rows.size()
 };
 
@@ -66,19 +69,18 @@ struct Report {
 struct Options {
   size_t top = 20;  // rows per table; 0 = all
   bool rpd_compatible = false;
-  std::map<std::string, std::string> settings;  // analysis-specific, from --set key=value or flags
+  Settings settings;  // those of the analysis that runs
 };
 
 enum class Diagram : uint8_t { kDot, kMermaid };
 
 struct Analysis {
   std::string_view name;
-  std::string_view help;  // one line
-  // Settings it knows, as "key: meaning" lines, for --help. May be empty.
-  std::string_view settings_help;
+  std::string_view help;                   // one line
+  std::span<const Setting> settings = {};  // those it knows
   bool needs_args = false;
   bool needs_stack_frames = false;
-  Result<Report> (*run)(const store::Trace& trace, const Options& options);
+  Result<Report> (*run)(const store::Trace& trace, const Options& options) = nullptr;
   // Stores the derived tables in the file, or null when it has none.
   Status (*write)(const std::string& path, const store::Trace& trace,
                   const Options& options) = nullptr;
@@ -89,15 +91,17 @@ struct Analysis {
   bool (*needs_args_of)(std::string_view function) = nullptr;
 };
 
-// Every analysis, in the order help lists them.
-const std::vector<Analysis>& all_analyses();
-const Analysis* find_analysis(std::string_view name);
-
 // --- Helpers analyses share.
 
 // First and last time of the trace over calls and ops; both 0 when it is empty.
 using store::Span;
 inline Span trace_span(const store::Trace& trace) { return trace.span(); }
+
+// Part of a whole as a share of 1; 0 when there is no whole.
+double share_of(int64_t part, int64_t whole);
+
+// Most of column `column`, a whole number, first; equal ones keep their order.
+void sort_rows(Table& table, size_t column);
 
 // Cuts a table to options.top rows, remembering how many there were.
 void cut_to_top(Table& table, const Options& options);

@@ -10,9 +10,10 @@
 #include <unordered_map>
 
 #include "analysis/analysis.h"
+#include "analysis/callstack_tables.h"
 #include "analysis/callstack_tree.h"
 #include "analysis/marker.h"
-#include "store/sqlite.h"
+#include "store/derived_tables.h"
 
 namespace wavetap::analysis {
 namespace {
@@ -131,60 +132,65 @@ struct KernelSums {
   int64_t gpu = 0;
 };
 
-Result<Report> run(const store::Trace& trace, const Options& options) {
-  const Found found = find_operators(trace);
-  const CallTree tree = build_call_tree(trace);
-  std::vector<uint32_t> operator_of(trace.apis.size(), kNoRow);
-  for (uint32_t i = 0; i < found.operators.size(); ++i) operator_of[found.operators[i].row] = i;
+// By operator, kernel and sizes: kernels whose launch an operator's marker directly surrounds.
+using KernelsByOperator =
+    std::map<std::tuple<std::string_view, store::Str, std::string_view>, KernelSums>;
 
-  std::map<std::tuple<std::string_view, store::Str, std::string_view>, KernelSums> kernels;
+KernelsByOperator group_kernels(const store::Trace& trace, const CallTree& tree,
+                                const std::vector<Call>& operators) {
+  std::vector<uint32_t> operator_of(trace.apis.size(), kNoRow);
+  for (uint32_t i = 0; i < operators.size(); ++i) operator_of[operators[i].row] = i;
+  KernelsByOperator kernels;
   for (const store::KernelLaunch& launch : trace.launches) {
     const uint32_t parent = tree.parent[launch.api];
     if (parent == kNoRow || operator_of[parent] == kNoRow) continue;
-    const Call& op = found.operators[operator_of[parent]];
+    const Call& op = operators[operator_of[parent]];
     KernelSums& sums = kernels[{op.name(trace), launch.kernel, op.sizes(trace)}];
     ++sums.calls;
     sums.gpu += tree.gpu_self[launch.api];
   }
+  return kernels;
+}
 
-  Report report;
-  report.facts.push_back(
-      {"operators", "operator calls", Unit::kCount, static_cast<int64_t>(found.operators.size())});
-  Table table{"kernels",
-              "Kernels by operator",
-              {{"operator", "OPERATOR"},
-               {"kernel", "KERNEL", Unit::kKernel},
-               {"sizes", "SIZES"},
-               {"calls", "CALLS", Unit::kCount},
-               {"avg_gpu_ns", "AVG", Unit::kNs},
-               {"total_gpu_ns", "TOTAL", Unit::kNs}},
-              {},
-              0};
+Table kernel_table(const store::Trace& trace, const KernelsByOperator& kernels,
+                   const Options& options) {
+  Table table{.name = "kernels",
+              .title = "Kernels by operator",
+              .columns = {{"operator", "OPERATOR"},
+                          {"kernel", "KERNEL", Unit::kKernel},
+                          {"sizes", "SIZES"},
+                          {"calls", "CALLS", Unit::kCount},
+                          {"avg_gpu_ns", "AVG", Unit::kNs},
+                          {"total_gpu_ns", "TOTAL", Unit::kNs}}};
   for (const auto& [key, sums] : kernels)
     table.rows.push_back({std::string(std::get<0>(key)), std::string(trace.str(std::get<1>(key))),
                           std::string(std::get<2>(key)), sums.calls,
                           static_cast<double>(sums.gpu) / static_cast<double>(sums.calls),
                           sums.gpu});
-  std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
-    return std::get<int64_t>(a[5]) > std::get<int64_t>(b[5]);
-  });
+  sort_rows(table, 5);
   cut_to_top(table, options);
-  report.tables.push_back(std::move(table));
+  return table;
+}
 
-  // Forward operators and what the backward pass made of them, joined by sequence number per
-  // process.
-  struct Pair {
-    int64_t calls = 0, forward_gpu = 0, backward_gpu = 0;
-  };
+struct PairSums {
+  int64_t calls = 0, forward_gpu = 0, backward_gpu = 0;
+};
+
+// By the names of a forward operator and of what the backward pass made of it.
+using Pairs = std::map<std::pair<std::string_view, std::string_view>, PairSums>;
+
+// Joined by sequence number within each process.
+Pairs group_pairs(const store::Trace& trace, const CallTree& tree,
+                  const std::vector<Call>& operators) {
   // Nested operators share the number; the outermost of each side names the pair.
   struct Sides {
     uint32_t forward = kNoRow, backward = kNoRow;  // indices of operators
   };
   std::unordered_map<SequenceKey, Sides, SequenceKey::Hash> by_seq;
-  by_seq.reserve(found.operators.size() / 2);
-  const auto begins = [&](uint32_t i) { return trace.apis.start[found.operators[i].row]; };
-  for (uint32_t i = 0; i < found.operators.size(); ++i) {
-    const Call& op = found.operators[i];
+  by_seq.reserve(operators.size() / 2);
+  const auto begins = [&](uint32_t i) { return trace.apis.start[operators[i].row]; };
+  for (uint32_t i = 0; i < operators.size(); ++i) {
+    const Call& op = operators[i];
     const std::string_view seq = op.seq(trace);
     if (seq.empty()) continue;
     Sides& sides = by_seq[{trace.threads[trace.apis.thread[op.row]].pid, seq}];
@@ -192,35 +198,49 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
         op.name(trace).find("Backward") != std::string_view::npos ? sides.backward : sides.forward;
     if (side == kNoRow || begins(i) < begins(side)) side = i;
   }
-  std::map<std::pair<std::string_view, std::string_view>, Pair> pairs;
+  Pairs pairs;
   for (const auto& [seq, sides] : by_seq) {
     if (sides.forward == kNoRow || sides.backward == kNoRow) continue;
-    const Call& f = found.operators[sides.forward];
-    const Call& b = found.operators[sides.backward];
-    Pair& pair = pairs[{f.name(trace), b.name(trace)}];
+    const Call& f = operators[sides.forward];
+    const Call& b = operators[sides.backward];
+    PairSums& pair = pairs[{f.name(trace), b.name(trace)}];
     ++pair.calls;
     pair.forward_gpu += tree.gpu_total[f.row];
     pair.backward_gpu += tree.gpu_total[b.row];
   }
-  Table paired{"pairs",
-               "Forward operators and their backward counterparts",
-               {{"forward", "FORWARD"},
-                {"backward", "BACKWARD"},
-                {"calls", "CALLS", Unit::kCount},
-                {"forward_gpu_ns", "FWD GPU", Unit::kNs},
-                {"backward_gpu_ns", "BWD GPU", Unit::kNs}},
-               {},
-               0};
+  return pairs;
+}
+
+Table pair_table(const Pairs& pairs, const Options& options) {
+  Table table{.name = "pairs",
+              .title = "Forward operators and their backward counterparts",
+              .columns = {{"forward", "FORWARD"},
+                          {"backward", "BACKWARD"},
+                          {"calls", "CALLS", Unit::kCount},
+                          {"forward_gpu_ns", "FWD GPU", Unit::kNs},
+                          {"backward_gpu_ns", "BWD GPU", Unit::kNs}}};
   for (const auto& [names, pair] : pairs)
-    paired.rows.push_back({std::string(names.first), std::string(names.second), pair.calls,
-                           pair.forward_gpu, pair.backward_gpu});
-  std::stable_sort(paired.rows.begin(), paired.rows.end(), [](const auto& a, const auto& b) {
+    table.rows.push_back({std::string(names.first), std::string(names.second), pair.calls,
+                          pair.forward_gpu, pair.backward_gpu});
+  std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
     return std::get<int64_t>(a[3]) + std::get<int64_t>(a[4]) >
            std::get<int64_t>(b[3]) + std::get<int64_t>(b[4]);
   });
-  cut_to_top(paired, options);
-  if (!paired.rows.empty()) report.tables.push_back(std::move(paired));
+  cut_to_top(table, options);
+  return table;
+}
 
+Result<Report> run(const store::Trace& trace, const Options& options) {
+  const Found found = find_operators(trace);
+  const CallTree tree = build_call_tree(trace);
+  Report report;
+  report.facts.push_back(
+      {"operators", "operator calls", Unit::kCount, static_cast<int64_t>(found.operators.size())});
+  report.tables.push_back(
+      kernel_table(trace, group_kernels(trace, tree, found.operators), options));
+  if (Table pairs = pair_table(group_pairs(trace, tree, found.operators), options);
+      !pairs.rows.empty())
+    report.tables.push_back(std::move(pairs));
   if (found.operators.empty())
     report.notes.push_back(
         "no operator markers; run PyTorch with "
@@ -233,94 +253,74 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
   return report;
 }
 
-constexpr const char* kTables = R"sql(
-drop view if exists autogradKernel;
-drop view if exists _autogradKernel;
-drop view if exists _callstack_autograd_kernel_exclusive;
-drop view if exists _callstack_autograd_kernel;
-drop view if exists autograd;
-drop table if exists ext_autogradapi;
-create table ext_autogradapi (api_ptr_id integer not null primary key references rocpd_api (id) deferrable initially deferred,
-  autogradName_id integer not null references rocpd_string (id) deferrable initially deferred,
-  seq integer not null, op_id integer not null, sizes varchar(4096) not null, input_op_ids varchar(4096) not null);
-create view autograd as
-  select a.id, a.pid, a.tid, a.start, a.end, a.apiName, a.args, n.string as autogradName, x.seq, x.op_id, x.sizes, x.input_op_ids
-  from ext_autogradapi x join api a on a.id = x.api_ptr_id join rocpd_string n on n.id = x.autogradName_id;
-create view _callstack_autograd_kernel as
-  select c.parent_id, c.child_id, c.depth, c.cpu_time, c.gpu_time, x.autogradName_id, x.sizes, k.kernelName_id
-  from ext_callstack c join ext_autogradapi x on x.api_ptr_id = c.parent_id
-  join rocpd_kernelapi k on k.api_ptr_id = c.child_id;
-create view _callstack_autograd_kernel_exclusive as select * from _callstack_autograd_kernel where depth = 1;
-create view _autogradKernel as
-  select autogradName_id, kernelName_id, sizes, count(*) as calls, avg(gpu_time) as avg_gpu, sum(gpu_time) as total_gpu
-  from _callstack_autograd_kernel_exclusive group by autogradName_id, kernelName_id, sizes;
-create view autogradKernel as
-  select n.string as autogradName, k.string as kernelName, g.sizes, g.calls, g.avg_gpu, g.total_gpu
-  from _autogradKernel g join rocpd_string n on n.id = g.autogradName_id join rocpd_string k on k.id = g.kernelName_id;
-)sql";
+// Numbers of texts in the file's rocpd_string; one that is not there yet is added.
+class FileStrings {
+ public:
+  static Result<FileStrings> open(store::Db& db) {
+    Result<store::Stmt> known =
+        db.prepare("select id from rocpd_string where string = ? order by id limit 1");
+    if (!known.ok()) return known.error();
+    Result<store::Stmt> add =
+        db.prepare("insert into rocpd_string (string) values (?) returning id");
+    if (!add.ok()) return add.error();
+    return FileStrings(std::move(*known), std::move(*add));
+  }
+
+  int64_t id(std::string_view text) {
+    const auto [it, is_new] = ids_.emplace(text, 0);
+    if (!is_new) return it->second;
+    for (store::Stmt* stmt : {&known_, &add_}) {
+      stmt->bind(1, text);
+      const bool found = stmt->step();
+      if (found) it->second = stmt->int64(0);
+      stmt->reset();
+      if (found) break;
+    }
+    return it->second;
+  }
+
+  Status status() const { return known_.status().ok() ? add_.status() : known_.status(); }
+
+ private:
+  FileStrings(store::Stmt known, store::Stmt add)
+      : known_(std::move(known)), add_(std::move(add)) {}
+  store::Stmt known_, add_;
+  std::unordered_map<std::string_view, int64_t> ids_;
+};
 
 Status write(const std::string& path, const store::Trace& trace, const Options& options) {
   // The views stand on the call-stack table.
-  if (Status s = find_analysis("callstack")->write(path, trace, options); !s.ok()) return s;
-  Result<store::Db> db = store::Db::open_read_write(path);
-  if (!db.ok()) return db.error();
-  if (Status s = db->exec("begin immediate"); !s.ok()) return s;
-  if (Status s = db->exec(kTables); !s.ok()) return s;
-
-  std::unordered_map<std::string_view, int64_t> string_ids;
-  Result<store::Stmt> known =
-      db->prepare("select id from rocpd_string where string = ? order by id limit 1");
-  if (!known.ok()) return known.error();
-  Result<store::Stmt> add =
-      db->prepare("insert into rocpd_string (string) values (?) returning id");
-  if (!add.ok()) return add.error();
-  const auto string_id = [&](std::string_view text) {
-    const auto [it, is_new] = string_ids.emplace(text, 0);
-    if (!is_new) return it->second;
-    known->reset();
-    known->bind(1, text);
-    if (known->step()) return it->second = known->int64(0);
-    add->reset();
-    add->bind(1, text);
-    if (add->step()) it->second = add->int64(0);
-    add->reset();
-    return it->second;
-  };
-  Result<store::Stmt> insert = db->prepare("insert into ext_autogradapi values (?, ?, ?, ?, ?, ?)");
+  if (Status s = write_callstack(path, trace, options); !s.ok()) return s;
+  Result<store::DerivedWriter> writer = store::DerivedWriter::begin(path, store::kAutogradTables);
+  if (!writer.ok()) return writer.error();
+  Result<FileStrings> strings = FileStrings::open(writer->db());
+  if (!strings.ok()) return strings.error();
+  Result<store::Stmt> insert =
+      writer->db().prepare("insert into ext_autogradapi values (?, ?, ?, ?, ?, ?)");
   if (!insert.ok()) return insert.error();
   for (uint32_t row = 0; row < trace.apis.size(); ++row) {
     if (find_marker_numbers(trace.args(row)) == std::string_view::npos) continue;
-    const std::optional<Operator> parsed = parse_operator(trace.args(row));
-    if (!parsed) continue;
-    const Operator& op = *parsed;
+    const std::optional<Operator> op = parse_operator(trace.args(row));
+    if (!op) continue;
     insert->bind(1, trace.apis.id[row]);
-    insert->bind(2, string_id(op.name));
-    insert->bind(3, op.seq);
-    insert->bind(4, op.op_id);
-    insert->bind(5, op.sizes);
-    insert->bind(6, op.inputs);
+    insert->bind(2, strings->id(op->name));
+    insert->bind(3, op->seq);
+    insert->bind(4, op->op_id);
+    insert->bind(5, op->sizes);
+    insert->bind(6, op->inputs);
     insert->run();
   }
   if (!insert->status().ok()) return insert->status();
-  if (Status s = db->exec(
-          "delete from rocpd_metadata where tag in ('Autograd::Table', 'Autograd::Generated');"
-          "insert into rocpd_metadata (tag, value) values ('Autograd::Table', 'True'), "
-          "('Autograd::Generated', 'True'), "
-          "('references::rocpd_string.id', '(\"ext_autogradapi\", \"autogradName_id\")')");
-      !s.ok())
-    return s;
-  known->reset();
-  return db->exec("commit");
+  if (Status s = strings->status(); !s.ok()) return s;
+  return writer->commit();
 }
 
 }  // namespace
 
-extern const Analysis kAutograd{"autograd",
-                                "which PyTorch operator launched which kernels",
-                                "",
-                                /*needs_args=*/true,
-                                false,
-                                run,
-                                write};
+extern const Analysis kAutograd{.name = "autograd",
+                                .help = "which PyTorch operator launched which kernels",
+                                .needs_args = true,
+                                .run = run,
+                                .write = write};
 
 }  // namespace wavetap::analysis

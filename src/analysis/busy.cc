@@ -34,17 +34,15 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 
   Report report;
   report.facts.push_back({"wall_ns", "first to last GPU activity", Unit::kNs, span.length()});
-  Table table{"gpus",
-              "Busy time per GPU",
-              {{"gpu", "GPU", Unit::kCount},
-               {"ops", "OPS", Unit::kCount},
-               {"busy_ns", "BUSY", Unit::kNs},
-               {"busy_share", "BUSY", Unit::kShare},
-               {"kernel_ns", "KERNELS", Unit::kNs},
-               {"copy_ns", "COPIES", Unit::kNs},
-               {"summed_ns", "SUMMED", Unit::kNs}},
-              {},
-              0};
+  Table table{.name = "gpus",
+              .title = "Busy time per GPU",
+              .columns = {{"gpu", "GPU", Unit::kCount},
+                          {"ops", "OPS", Unit::kCount},
+                          {"busy_ns", "BUSY", Unit::kNs},
+                          {"busy_share", "BUSY", Unit::kShare},
+                          {"kernel_ns", "KERNELS", Unit::kNs},
+                          {"copy_ns", "COPIES", Unit::kNs},
+                          {"summed_ns", "SUMMED", Unit::kNs}}};
   for (auto& [id, gpu] : gpus) {
     const int64_t busy =
         options.rpd_compatible ? gpu.sum : total_length(merged(std::move(gpu.all)));
@@ -64,6 +62,6 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 }  // namespace
 
 extern const Analysis kBusy{
-    "busy", "share of the time each GPU worked, overlap counted once", "", false, false, run};
+    .name = "busy", .help = "share of the time each GPU worked, overlap counted once", .run = run};
 
 }  // namespace wavetap::analysis

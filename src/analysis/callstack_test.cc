@@ -8,8 +8,9 @@
 #include <set>
 #include <sstream>
 
-#include "analysis/analysis.h"
+#include "analysis/callstack_tables.h"
 #include "analysis/callstack_tree.h"
+#include "analysis/registry.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 
@@ -70,6 +71,35 @@ TEST(CallTree, ZeroLengthCallInsideAnotherIsItsCallee) {
   EXPECT_EQ(tree.parent[2], 0u);
 }
 
+TEST(Callstack, DoesNotWriteATableThatGrowsWithTheSquareOfTheDepth) {
+  store::Trace trace = calls({});
+  const store::Str name = trace.strings.intern("f");
+  constexpr int64_t kDepth = 40'000;
+  for (int64_t i = 0; i < kDepth; ++i) {
+    trace.apis.id.push_back(i + 1);
+    trace.apis.start.push_back(i);
+    trace.apis.end.push_back(3 * kDepth - i);
+    trace.apis.thread.push_back(0);
+    trace.apis.name.push_back(name);
+    trace.apis.domain.push_back(0);
+    trace.apis.category.push_back(0);
+  }
+  for (const bool compatible : {false, true}) {
+    Options options;
+    options.rpd_compatible = compatible;
+    const Status written = write_callstack("no-such.rpd", trace, options);
+    ASSERT_FALSE(written.ok());
+    EXPECT_EQ(written.error().message.find("no-such.rpd: calls are nested so deeply that "
+                                           "ext_callstack would have 800 020 000 rows"),
+              0u)
+        << written.error().message;
+    // What needs no table is answered all the same.
+    const Result<Report> report = (*find_analysis("callstack"))->run(trace, options);
+    ASSERT_TRUE(report.ok());
+    EXPECT_EQ(std::get<int64_t>(report->tables[0].rows[0][1]), kDepth);
+  }
+}
+
 // (parent, child, depth, cpu, gpu) of ext_callstack.
 using Pair = std::array<int64_t, 5>;
 
@@ -116,8 +146,9 @@ TEST_P(GoldenCallstack, EqualsTheReference) {
   std::filesystem::copy_file(source, copy, std::filesystem::copy_options::overwrite_existing);
   Result<store::Trace> trace = store::Trace::load(copy);
   ASSERT_TRUE(trace.ok()) << trace.error().message;
-  const Analysis* callstack = find_analysis("callstack");
-  ASSERT_NE(callstack, nullptr);
+  const Result<const Analysis*> found = find_analysis("callstack");
+  ASSERT_TRUE(found.ok());
+  const Analysis* callstack = *found;
 
   // Compatible: every row as RPD writes it.
   Options options;

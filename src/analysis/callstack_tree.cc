@@ -15,6 +15,13 @@ std::vector<int64_t> gpu_time_per_api(const store::Trace& trace) {
   return time;
 }
 
+std::vector<uint32_t> call_depths(const CallTree& tree) {
+  std::vector<uint32_t> depths(tree.parent.size(), 0);
+  for (const uint32_t row : tree.order)
+    if (tree.parent[row] != store::kNoRow) depths[row] = depths[tree.parent[row]] + 1;
+  return depths;
+}
+
 CallTree build_call_tree(const store::Trace& trace) {
   const store::Apis& apis = trace.apis;
   const size_t n = apis.size();

@@ -26,6 +26,9 @@ struct CallTree {
 // the larger).
 CallTree build_call_tree(const store::Trace& trace);
 
+// How many calls each one lies in; 0 for a root.
+std::vector<uint32_t> call_depths(const CallTree& tree);
+
 // GPU time of each api row: the sum of its ops' durations.
 std::vector<int64_t> gpu_time_per_api(const store::Trace& trace);
 

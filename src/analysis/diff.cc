@@ -87,19 +87,17 @@ void collect_calls(const store::Trace& trace, std::vector<int64_t> Samples::*sid
 
 Table table_of(const Groups& groups, const char* key, const char* title, const char* what,
                const DiffOptions& options, bool& failed) {
-  Table table{key,
-              title,
-              {{"name", what, Unit::kKernel},
-               {"calls_a", "A", Unit::kCount},
-               {"calls_b", "B", Unit::kCount},
-               {"mean_a_ns", "MEAN A", Unit::kNs},
-               {"mean_b_ns", "MEAN B", Unit::kNs},
-               {"change", "CHANGE", Unit::kShare},
-               {"noise", "NOISE ±", Unit::kShare},
-               {"total_change_ns", "TOTAL Δ", Unit::kNs},
-               {"verdict", "VERDICT"}},
-              {},
-              0};
+  Table table{.name = key,
+              .title = title,
+              .columns = {{"name", what, Unit::kKernel},
+                          {"calls_a", "A", Unit::kCount},
+                          {"calls_b", "B", Unit::kCount},
+                          {"mean_a_ns", "MEAN A", Unit::kNs},
+                          {"mean_b_ns", "MEAN B", Unit::kNs},
+                          {"change", "CHANGE", Unit::kShare},
+                          {"noise", "NOISE ±", Unit::kShare},
+                          {"total_change_ns", "TOTAL Δ", Unit::kNs},
+                          {"verdict", "VERDICT"}}};
   int64_t all = 0;
   for (const auto& [name, samples] : groups) all += total(samples.a);
   for (const auto& [name, samples] : groups) {

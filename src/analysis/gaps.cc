@@ -74,84 +74,85 @@ const char* cause_of(const store::Trace& trace, const ThreadCalls& calls,
   return "host late";
 }
 
-Result<Report> run(const store::Trace& trace, const Options& options) {
-  int64_t shortest = 1000;
-  if (const auto found = options.settings.find("min-us"); found != options.settings.end()) {
-    char* rest = nullptr;
-    shortest = static_cast<int64_t>(std::strtod(found->second.c_str(), &rest) * 1000);
-    if (*rest != '\0' || shortest < 0)
-      return errorf("min-us=%s: not a number of microseconds; give one, such as min-us=10",
-                    found->second.c_str());
-  }
+constexpr Setting kMinUs{.name = "min-us",
+                         .kind = SettingKind::kReal,
+                         .fallback = "1",
+                         .help = "shortest gap in microseconds",
+                         .least = 0};
+constexpr Setting kSettings[] = {kMinUs};
+
+std::vector<Gap> find_gaps(const store::Trace& trace, const IdleGaps& idle, int64_t shortest) {
   const ThreadCalls calls(trace);
   const std::vector<uint32_t> call_of_op = analysis::call_of_op(trace);
-  const IdleGaps found = find_idle_gaps(trace);
-  const int64_t wall = found.wall_ns;
   std::vector<Gap> gaps;
-  for (const IdleGap& gap : found.gaps)
-    if (gap.time.end - gap.time.begin >= shortest)
-      gaps.push_back({gap, cause_of(trace, calls, call_of_op, gap)});
+  for (const IdleGap& gap : idle.gaps)
+    if (gap.length() >= shortest) gaps.push_back({gap, cause_of(trace, calls, call_of_op, gap)});
+  return gaps;
+}
+
+Table cause_table(const std::vector<Gap>& gaps, int64_t idle) {
+  struct Sums {
+    int64_t gaps = 0, total = 0, longest = 0;
+  };
+  std::map<std::string, Sums> by_cause;
+  for (const Gap& gap : gaps) {
+    Sums& sums = by_cause[gap.cause];
+    ++sums.gaps;
+    sums.total += gap.length();
+    sums.longest = std::max(sums.longest, gap.length());
+  }
+  Table table{.name = "causes",
+              .title = "Idle time by cause",
+              .columns = {{"cause", "CAUSE"},
+                          {"gaps", "GAPS", Unit::kCount},
+                          {"total_ns", "TOTAL", Unit::kNs},
+                          {"longest_ns", "LONGEST", Unit::kNs},
+                          {"share", "OF IDLE", Unit::kShare}}};
+  for (const auto& [cause, sums] : by_cause)
+    table.rows.push_back({cause, sums.gaps, sums.total, sums.longest, share_of(sums.total, idle)});
+  sort_rows(table, 2);
+  return table;
+}
+
+Table longest_table(const store::Trace& trace, const std::vector<Gap>& gaps,
+                    const Options& options) {
+  const Span span = trace_span(trace);
+  Table table{.name = "longest",
+              .title = "Longest gaps",
+              .columns = {{"at_ns", "AT", Unit::kTime},
+                          {"length_ns", "LENGTH", Unit::kNs},
+                          {"gpu", "GPU", Unit::kCount},
+                          {"cause", "CAUSE"},
+                          {"before", "AFTER OP", Unit::kKernel},
+                          {"after", "BEFORE OP", Unit::kKernel}}};
+  for (const Gap& gap : gaps)
+    table.rows.push_back({gap.time.begin - span.begin, gap.length(), int64_t{gap.gpu},
+                          std::string(gap.cause),
+                          std::string(trace.str(trace.ops.name(gap.before))),
+                          std::string(trace.str(trace.ops.name(gap.after)))});
+  sort_rows(table, 1);
+  cut_to_top(table, options);
+  return table;
+}
+
+Result<Report> run(const store::Trace& trace, const Options& options) {
+  // No gap is as long as the most that a nanosecond count holds.
+  const auto shortest = static_cast<int64_t>(std::min(options.settings.real(kMinUs) * 1e3, 9e18));
+  const IdleGaps found = find_idle_gaps(trace);
+  const std::vector<Gap> gaps = find_gaps(trace, found, shortest);
+  int64_t idle = 0;
+  for (const Gap& gap : gaps) idle += gap.length();
 
   Report report;
-  int64_t idle = 0;
-  std::map<std::string, std::vector<int64_t>> by_cause;
-  for (const Gap& gap : gaps) {
-    idle += gap.time.end - gap.time.begin;
-    by_cause[gap.cause].push_back(gap.time.end - gap.time.begin);
-  }
   report.facts.push_back({"idle_ns", "idle between first and last op", Unit::kNs, idle});
-  report.facts.push_back({"idle_share", "share of that time", Unit::kShare,
-                          wall > 0 ? static_cast<double>(idle) / static_cast<double>(wall) : 0.0});
-
-  Table causes{"causes",
-               "Idle time by cause",
-               {{"cause", "CAUSE"},
-                {"gaps", "GAPS", Unit::kCount},
-                {"total_ns", "TOTAL", Unit::kNs},
-                {"longest_ns", "LONGEST", Unit::kNs},
-                {"share", "OF IDLE", Unit::kShare}},
-               {},
-               0};
-  for (const auto& [cause, lengths] : by_cause) {
-    int64_t total = 0;
-    for (const int64_t length : lengths) total += length;
-    causes.rows.push_back(
-        {cause, static_cast<int64_t>(lengths.size()), total,
-         *std::max_element(lengths.begin(), lengths.end()),
-         idle > 0 ? static_cast<double>(total) / static_cast<double>(idle) : 0.0});
-  }
-  std::stable_sort(causes.rows.begin(), causes.rows.end(), [](const auto& a, const auto& b) {
-    return std::get<int64_t>(a[2]) > std::get<int64_t>(b[2]);
-  });
-  report.tables.push_back(std::move(causes));
-
-  std::stable_sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) {
-    return a.time.end - a.time.begin > b.time.end - b.time.begin;
-  });
-  const Span span = trace_span(trace);
-  Table longest{"longest",
-                "Longest gaps",
-                {{"at_ns", "AT", Unit::kTime},
-                 {"length_ns", "LENGTH", Unit::kNs},
-                 {"gpu", "GPU", Unit::kCount},
-                 {"cause", "CAUSE"},
-                 {"before", "AFTER OP", Unit::kKernel},
-                 {"after", "BEFORE OP", Unit::kKernel}},
-                {},
-                0};
-  for (const Gap& gap : gaps)
-    longest.rows.push_back({gap.time.begin - span.begin, gap.time.end - gap.time.begin,
-                            int64_t{gap.gpu}, std::string(gap.cause),
-                            std::string(trace.str(trace.ops.name(gap.before))),
-                            std::string(trace.str(trace.ops.name(gap.after)))});
-  cut_to_top(longest, options);
-  report.tables.push_back(std::move(longest));
+  report.facts.push_back(
+      {"idle_share", "share of that time", Unit::kShare, share_of(idle, found.wall_ns)});
+  report.tables.push_back(cause_table(gaps, idle));
+  report.tables.push_back(longest_table(trace, gaps, options));
   report.notes.push_back(
       "host late: the launching call began after the GPU was idle; sync, copy: its thread was "
-      "waiting or "
-      "copying for "
-      "most of that time; queue: launched in time but started late; unknown: no call is linked to "
-      "the op");
+      "waiting or copying for most of that time; queue: launched in time but started late; "
+      "unknown: no call is linked to the op");
   report.notes.push_back(
       "idle time before the first and after the last op of a GPU is not counted");
   return report;
@@ -159,11 +160,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 
 }  // namespace
 
-extern const Analysis kGaps{"gaps",
-                            "when a GPU was idle, and why",
-                            "min-us: shortest gap in microseconds (1)",
-                            false,
-                            false,
-                            run};
+extern const Analysis kGaps{
+    .name = "gaps", .help = "when a GPU was idle, and why", .settings = kSettings, .run = run};
 
 }  // namespace wavetap::analysis

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <set>
 
-#include "analysis/analysis.h"
+#include "analysis/registry.h"
 #include "store/sqlite.h"
 
 namespace wavetap::analysis {
@@ -108,7 +108,7 @@ class Golden : public testing::Test {
     ASSERT_TRUE(trace.ok()) << trace.error().message;
     Options options;
     options.rpd_compatible = compatible;
-    const Status status = find_analysis(analysis)->write(copy_, *trace, options);
+    const Status status = (*find_analysis(analysis))->write(copy_, *trace, options);
     ASSERT_TRUE(status.ok()) << status.error().message;
   }
 

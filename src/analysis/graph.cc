@@ -10,7 +10,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/call_args.h"
-#include "store/sqlite.h"
+#include "store/derived_tables.h"
 
 namespace wavetap::analysis {
 namespace {
@@ -21,19 +21,18 @@ constexpr size_t kNoGraph = static_cast<size_t>(-1);
 
 struct Graph {
   int64_t pid = 0;
-  std::string graph, exec, stream;
+  std::string graph = {}, exec = {}, stream = {};
   int64_t start = 0, end = 0;
-  std::vector<uint32_t> launches;  // indices of Trace::launches, in start order
-  bool captured = true;            // false: built node by node
+  std::vector<uint32_t> launches = {};  // indices of Trace::launches, in start order
+  bool captured = true;                 // false: built node by node
 };
 
 struct Launch {
   uint32_t api = kNoRow;
-  std::string exec, stream;
-  int64_t ops = 0;
-  int32_t gpu = -1, queue = -1;
-  int64_t first = 0, last = 0, gpu_ns = 0, gpu_us = 0;
+  std::string exec = {}, stream = {};
   size_t graph = kNoGraph;  // index of Graphs::graphs
+  int64_t ops = 0;
+  int64_t first = 0, last = 0, gpu_ns = 0;
 };
 
 struct Graphs {
@@ -58,109 +57,130 @@ bool is_graph_call(std::string_view function) {
          function.find("Capture") != std::string_view::npos;
 }
 
-Graphs find_graphs(const store::Trace& trace) {
-  Graphs out;
-  const store::Apis& apis = trace.apis;
-  std::vector<bool> wanted(trace.strings.size());
-  for (store::Str name = 0; name < wanted.size(); ++name)
-    wanted[name] = is_graph_call(trace.str(name));
-  std::vector<uint32_t> calls;
-  for (uint32_t row = 0; row < apis.size(); ++row)
-    if (wanted[apis.name[row]]) calls.push_back(row);
-  std::stable_sort(calls.begin(), calls.end(),
-                   [&](uint32_t a, uint32_t b) { return apis.start[a] < apis.start[b]; });
+// Walks the graph calls in time order.
+class GraphFinder {
+ public:
+  explicit GraphFinder(const store::Trace& trace) : trace_(trace), apis_(trace.apis) {}
 
-  // Kernel launches by process and stream, in start order.
-  std::map<std::pair<int64_t, store::Str>, std::vector<uint32_t>> by_stream;
-  for (uint32_t i = 0; i < trace.launches.size(); ++i)
-    by_stream[{trace.threads[apis.thread[trace.launches[i].api]].pid, trace.launches[i].stream}]
-        .push_back(i);
-  for (auto& [key, list] : by_stream)
-    std::stable_sort(list.begin(), list.end(), [&](uint32_t a, uint32_t b) {
-      return apis.start[trace.launches[a].api] < apis.start[trace.launches[b].api];
-    });
+  Graphs find() {
+    sort_launches();
+    for (const uint32_t row : graph_calls()) take(row);
+    add_ops();
+    return std::move(out_);
+  }
 
-  std::map<std::pair<int64_t, std::string>, int64_t> capture_begin;
-  std::map<std::pair<int64_t, std::string>, Graph> captured;  // by (pid, graph)
-  std::map<std::pair<int64_t, std::string>, size_t> current;  // by (pid, exec): index of out.graphs
-  std::unordered_map<uint32_t, size_t> launch_of_api;
-  for (const uint32_t row : calls) {
-    const std::string_view name = trace.str(apis.name[row]);
-    const int64_t pid = trace.threads[apis.thread[row]].pid;
-    const std::string_view args = trace.args(row);
+ private:
+  using Handle = std::pair<int64_t, std::string>;  // pid, address
+
+  std::vector<uint32_t> graph_calls() const {
+    std::vector<bool> wanted(trace_.strings.size());
+    for (store::Str name = 0; name < wanted.size(); ++name)
+      wanted[name] = is_graph_call(trace_.str(name));
+    std::vector<uint32_t> calls;
+    for (uint32_t row = 0; row < apis_.size(); ++row)
+      if (wanted[apis_.name[row]]) calls.push_back(row);
+    std::stable_sort(calls.begin(), calls.end(),
+                     [&](uint32_t a, uint32_t b) { return apis_.start[a] < apis_.start[b]; });
+    return calls;
+  }
+
+  int64_t launch_start(uint32_t i) const { return apis_.start[trace_.launches[i].api]; }
+
+  void sort_launches() {
+    for (uint32_t i = 0; i < trace_.launches.size(); ++i) {
+      const store::KernelLaunch& launch = trace_.launches[i];
+      by_stream_[{trace_.threads[apis_.thread[launch.api]].pid, launch.stream}].push_back(i);
+    }
+    for (auto& [key, list] : by_stream_)
+      std::stable_sort(list.begin(), list.end(),
+                       [&](uint32_t a, uint32_t b) { return launch_start(a) < launch_start(b); });
+  }
+
+  void take(uint32_t row) {
+    const std::string_view name = trace_.str(apis_.name[row]);
+    const int64_t pid = trace_.threads[apis_.thread[row]].pid;
+    const std::string_view args = trace_.args(row);
     const std::string stream(find_arg(args, "stream"));
     const std::string graph = graph_arg(args);
     const std::string exec = exec_arg(args);
-    out.any_graph_call = true;
+    out_.any_graph_call = true;
     if (name.ends_with("StreamBeginCapture")) {
-      capture_begin[{pid, stream}] = apis.start[row];
+      capture_begin_[{pid, stream}] = apis_.start[row];
     } else if (name.ends_with("StreamEndCapture")) {
-      const auto begun = capture_begin.find({pid, stream});
-      if (begun == capture_begin.end()) continue;
-      Graph g{pid, graph, "", stream, begun->second, apis.end[row], {}, /*captured=*/true};
-      const auto launches = by_stream.find({pid, trace.strings.find(stream)});
-      if (launches != by_stream.end())
-        for (auto it = std::partition_point(
-                 launches->second.begin(), launches->second.end(),
-                 [&](uint32_t i) { return apis.start[trace.launches[i].api] < g.start; });
-             it != launches->second.end() && apis.start[trace.launches[*it].api] <= g.end; ++it)
-          if (apis.end[trace.launches[*it].api] <= g.end) g.launches.push_back(*it);
-      captured[{pid, graph}] = std::move(g);
-      capture_begin.erase(begun);
+      end_capture(row, pid, stream, graph);
     } else if (name.find("GraphInstantiate") != std::string_view::npos) {
-      const auto g = captured.find({pid, graph});
-      if (g == captured.end())
-        out.graphs.push_back(
-            {pid, graph, exec, "", apis.start[row], apis.end[row], {}, /*captured=*/false});
-      else out.graphs.push_back(g->second);
-      out.graphs.back().exec = exec;
+      const auto g = captured_.find({pid, graph});
+      out_.graphs.push_back(g != captured_.end() ? g->second
+                                                 : Graph{.pid = pid,
+                                                         .graph = graph,
+                                                         .start = apis_.start[row],
+                                                         .end = apis_.end[row],
+                                                         .captured = false});
+      out_.graphs.back().exec = exec;
       // The address of an executable graph may have belonged to an earlier one.
-      current[{pid, exec}] = out.graphs.size() - 1;
+      current_[{pid, exec}] = out_.graphs.size() - 1;
     } else if (name.ends_with("GraphLaunch")) {
-      launch_of_api[row] = out.launches.size();
-      const auto instance = current.find({pid, exec});
-      out.launches.push_back({row, exec, stream, 0, -1, -1, 0, 0, 0, 0,
-                              instance == current.end() ? kNoGraph : instance->second});
+      launch_of_api_[row] = out_.launches.size();
+      const auto instance = current_.find({pid, exec});
+      out_.launches.push_back({.api = row,
+                               .exec = exec,
+                               .stream = stream,
+                               .graph = instance == current_.end() ? kNoGraph : instance->second});
     }
   }
-  for (size_t i = 0; i < trace.links.size(); ++i) {
-    if (trace.links.api[i] == kNoRow || trace.links.op[i] == kNoRow) continue;
-    const auto found = launch_of_api.find(trace.links.api[i]);
-    if (found == launch_of_api.end()) continue;
-    Launch& launch = out.launches[found->second];
-    const uint32_t op = trace.links.op[i];
-    const int64_t start = trace.ops.start[op], end = trace.ops.end[op];
-    launch.first = launch.ops == 0 ? start : std::min(launch.first, start);
-    launch.last = launch.ops == 0 ? end : std::max(launch.last, end);
-    if (launch.ops == 0) launch.gpu = trace.ops.gpu[op], launch.queue = trace.ops.queue[op];
-    launch.gpu_ns += end - start;
-    launch.gpu_us += (end - start) / 1000;  // RPD rounds each op down
-    ++launch.ops;
-  }
-  return out;
-}
 
-Result<Report> run(const store::Trace& trace, const Options& options) {
-  const Graphs found = find_graphs(trace);
-  Report report;
-  Table graphs{"graphs",
-               "Graphs",
-               {{"exec", "GRAPH EXEC"},
-                {"graph", "GRAPH", Unit::kText, true},
-                {"stream", "STREAM"},
-                {"kernels", "KERNELS", Unit::kCount},
-                {"launches", "LAUNCHES", Unit::kCount},
-                {"ops", "OPS", Unit::kCount},
-                {"api_ns", "API", Unit::kNs},
-                {"span_ns", "OP SPAN", Unit::kNs},
-                {"gpu_ns", "GPU", Unit::kNs}},
-               {},
-               0};
-  struct Sums {
-    int64_t launches = 0, ops = 0, api = 0, span = 0, gpu = 0;
-  };
+  void end_capture(uint32_t row, int64_t pid, const std::string& stream, const std::string& graph) {
+    const auto begun = capture_begin_.find({pid, stream});
+    if (begun == capture_begin_.end()) return;
+    Graph g{.pid = pid,
+            .graph = graph,
+            .stream = stream,
+            .start = begun->second,
+            .end = apis_.end[row]};
+    if (const auto list = by_stream_.find({pid, trace_.strings.find(stream)});
+        list != by_stream_.end())
+      for (auto it = std::partition_point(list->second.begin(), list->second.end(),
+                                          [&](uint32_t i) { return launch_start(i) < g.start; });
+           it != list->second.end() && launch_start(*it) <= g.end; ++it)
+        if (apis_.end[trace_.launches[*it].api] <= g.end) g.launches.push_back(*it);
+    captured_[{pid, graph}] = std::move(g);
+    capture_begin_.erase(begun);
+  }
+
+  void add_ops() {
+    for (size_t i = 0; i < trace_.links.size(); ++i) {
+      if (trace_.links.api[i] == kNoRow || trace_.links.op[i] == kNoRow) continue;
+      const auto found = launch_of_api_.find(trace_.links.api[i]);
+      if (found == launch_of_api_.end()) continue;
+      Launch& launch = out_.launches[found->second];
+      const uint32_t op = trace_.links.op[i];
+      const int64_t start = trace_.ops.start[op], end = trace_.ops.end[op];
+      launch.first = launch.ops == 0 ? start : std::min(launch.first, start);
+      launch.last = launch.ops == 0 ? end : std::max(launch.last, end);
+      launch.gpu_ns += end - start;
+      ++launch.ops;
+    }
+  }
+
+  const store::Trace& trace_;
+  const store::Apis& apis_;
+  Graphs out_;
+  // Kernel launches by process and stream, in start order.
+  std::map<std::pair<int64_t, store::Str>, std::vector<uint32_t>> by_stream_;
+  std::map<Handle, int64_t> capture_begin_;  // by stream
+  std::map<Handle, Graph> captured_;         // by graph
+  std::map<Handle, size_t> current_;         // by executable graph: index of out_.graphs
+  std::unordered_map<uint32_t, size_t> launch_of_api_;
+};
+
+struct Sums {
+  int64_t launches = 0, ops = 0, api = 0, span = 0, gpu = 0;
+};
+
+Table graph_table(const store::Trace& trace, const Graphs& found, const Options& options) {
   std::vector<Sums> of_graph(found.graphs.size());
-  std::map<std::pair<int64_t, std::string>, Sums> unknown;  // by (pid, exec)
+  // Launched, but made before the recording began; by (pid, exec).
+  std::map<std::pair<int64_t, std::string>, Sums> unknown;
   for (const Launch& launch : found.launches) {
     Sums& sums = launch.graph == kNoGraph
                      ? unknown[{trace.threads[trace.apis.thread[launch.api]].pid, launch.exec}]
@@ -171,104 +191,81 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     sums.span += launch.last - launch.first;
     sums.gpu += launch.gpu_ns;
   }
+  Table table{.name = "graphs",
+              .title = "Graphs",
+              .columns = {{"exec", "GRAPH EXEC"},
+                          {"graph", "GRAPH", Unit::kText, true},
+                          {"stream", "STREAM"},
+                          {"kernels", "KERNELS", Unit::kCount},
+                          {"launches", "LAUNCHES", Unit::kCount},
+                          {"ops", "OPS", Unit::kCount},
+                          {"api_ns", "API", Unit::kNs},
+                          {"span_ns", "OP SPAN", Unit::kNs},
+                          {"gpu_ns", "GPU", Unit::kNs}}};
   for (size_t i = 0; i < found.graphs.size(); ++i) {
     const Graph& g = found.graphs[i];
     const Sums& sums = of_graph[i];
-    graphs.rows.push_back({g.exec, g.graph, g.captured ? g.stream : std::string("(built)"),
-                           g.captured ? Cell(static_cast<int64_t>(g.launches.size())) : Cell(),
-                           sums.launches, sums.ops, sums.api, sums.span, sums.gpu});
+    table.rows.push_back({g.exec, g.graph, g.captured ? g.stream : std::string("(built)"),
+                          g.captured ? Cell(static_cast<int64_t>(g.launches.size())) : Cell(),
+                          sums.launches, sums.ops, sums.api, sums.span, sums.gpu});
   }
-  // Launched, but made before the recording began.
   for (const auto& [key, sums] : unknown)
-    graphs.rows.push_back({key.second, std::string("(not seen)"), std::string(), std::monostate{},
-                           sums.launches, sums.ops, sums.api, sums.span, sums.gpu});
-  cut_to_top(graphs, options);
-  report.tables.push_back(std::move(graphs));
+    table.rows.push_back({key.second, std::string("(not seen)"), std::string(), std::monostate{},
+                          sums.launches, sums.ops, sums.api, sums.span, sums.gpu});
+  cut_to_top(table, options);
+  return table;
+}
 
-  Table kernels{"kernels",
-                "Kernels of captured graphs",
-                {{"exec", "GRAPH EXEC"},
-                 {"sequence", "#", Unit::kCount},
-                 {"kernel", "KERNEL", Unit::kKernel},
-                 {"grid", "GRID"},
-                 {"workgroup", "WORKGROUP"}},
-                {},
-                0};
+Table kernel_table(const store::Trace& trace, const Graphs& found, const Options& options) {
+  Table table{.name = "kernels",
+              .title = "Kernels of captured graphs",
+              .columns = {{"exec", "GRAPH EXEC"},
+                          {"sequence", "#", Unit::kCount},
+                          {"kernel", "KERNEL", Unit::kKernel},
+                          {"grid", "GRID"},
+                          {"workgroup", "WORKGROUP"}}};
   const auto dims = [](const int32_t(&v)[3]) {
     return std::to_string(v[0]) + "x" + std::to_string(v[1]) + "x" + std::to_string(v[2]);
   };
   for (const Graph& g : found.graphs)
     for (size_t i = 0; i < g.launches.size(); ++i) {
       const store::KernelLaunch& k = trace.launches[g.launches[i]];
-      kernels.rows.push_back({g.exec, static_cast<int64_t>(i + 1), std::string(trace.str(k.kernel)),
-                              dims(k.grid), dims(k.workgroup)});
+      table.rows.push_back({g.exec, static_cast<int64_t>(i + 1), std::string(trace.str(k.kernel)),
+                            dims(k.grid), dims(k.workgroup)});
     }
-  cut_to_top(kernels, options);
-  report.tables.push_back(std::move(kernels));
+  cut_to_top(table, options);
+  return table;
+}
+
+Result<Report> run(const store::Trace& trace, const Options& options) {
+  const Graphs found = GraphFinder(trace).find();
+  Report report;
+  report.tables.push_back(graph_table(trace, found, options));
+  report.tables.push_back(kernel_table(trace, found, options));
   if (!found.any_graph_call) report.notes.push_back("the trace holds no graph calls");
   report.notes.push_back(
       "kernels are those launched on the captured stream itself; forked streams are not followed, "
-      "and what "
-      "graphs "
-      "that a program builds node by node hold is not recorded");
+      "and what graphs that a program builds node by node hold is not recorded");
   return report;
 }
 
-constexpr const char* kTables = R"sql(
-drop view if exists graphLaunch;
-drop view if exists graphKernel;
-drop view if exists graphLaunchapi;
-drop view if exists graphapi;
-drop table if exists ext_graph_kernelapis;
-drop table if exists ext_graph;
-drop table if exists rocpd_graphLaunchapi;
-drop table if exists rocpd_graphapi;
-create table ext_graph (id integer not null primary key autoincrement, graph varchar(18) not null,
-  graphExec varchar(18) not null, stream varchar(18) not null, start integer not null, end integer not null);
-create table ext_graph_kernelapis (id integer not null primary key autoincrement, graph_id integer not null,
-  api_id integer not null, sequence integer not null);
-create table rocpd_graphapi (api_ptr_id integer not null primary key, stream varchar(18) not null,
-  graph varchar(18) not null, graphExec varchar(18) not null);
-create table rocpd_graphLaunchapi (api_ptr_id integer not null primary key, graphExec varchar(18) not null,
-  stream varchar(18) not null);
-create view graphapi as
-  select a.id, a.pid, a.tid, a.start, a.end, a.apiName, g.stream, g.graph, g.graphExec
-  from rocpd_graphapi g join api a on a.id = g.api_ptr_id;
-create view graphLaunchapi as
-  select a.id, a.pid, a.tid, a.start, a.end, a.apiName, g.graphExec, g.stream
-  from rocpd_graphLaunchapi g join api a on a.id = g.api_ptr_id;
-create view graphLaunch as
-  select a.id, a.pid, a.tid, a.apiName, g.graphExec, g.stream, o.gpuId, o.queueId,
-         (a.end - a.start) / 1000 as apiDuration_usec, (max(o.end) - min(o.start)) / 1000 as opDuration_usec,
-         sum((o.end - o.start) / 1000) as gpuTime_usec
-  from rocpd_graphLaunchapi g join api a on a.id = g.api_ptr_id join rocpd_api_ops l on l.api_id = a.id
-  join rocpd_op o on o.id = l.op_id group by a.id;
-create view graphKernel as
-  select e.graphExec, k.sequence, n.string as kernelName, x.gridX, x.gridY, x.gridZ, x.workgroupX, x.workgroupY,
-         x.workgroupZ, x.groupSegmentSize, x.privateSegmentSize
-  from ext_graph_kernelapis k join ext_graph e on e.id = k.graph_id join rocpd_kernelapi x on x.api_ptr_id = k.api_id
-  join rocpd_string n on n.id = x.kernelName_id;
-)sql";
+// What the statements below write has gone well, or the first failure.
+Status first_failure(std::initializer_list<const store::Stmt*> statements) {
+  for (const store::Stmt* stmt : statements)
+    if (!stmt->status().ok()) return stmt->status();
+  return {};
+}
 
-Status write(const std::string& path, const store::Trace& trace, const Options&) {
-  const Graphs found = find_graphs(trace);
-  Result<store::Db> db = store::Db::open_read_write(path);
-  if (!db.ok()) return db.error();
-  if (Status s = db->exec("begin immediate"); !s.ok()) return s;
-  if (Status s = db->exec(kTables); !s.ok()) return s;
-  Result<store::Stmt> graph = db->prepare("insert into ext_graph values (?, ?, ?, ?, ?, ?)");
+Status write_captured(const store::Trace& trace, const Graphs& found, store::Db& db) {
+  Result<store::Stmt> graph = db.prepare("insert into ext_graph values (?, ?, ?, ?, ?, ?)");
+  if (!graph.ok()) return graph.error();
   Result<store::Stmt> kernel =
-      db->prepare("insert into ext_graph_kernelapis (graph_id, api_id, sequence) values (?, ?, ?)");
-  Result<store::Stmt> call = db->prepare("insert into rocpd_graphapi values (?, ?, ?, ?)");
-  Result<store::Stmt> launch = db->prepare("insert into rocpd_graphLaunchapi values (?, ?, ?)");
-  for (const Result<store::Stmt>* stmt : {&graph, &kernel, &call, &launch})
-    if (!stmt->ok()) return stmt->error();
-  int64_t graphs = 0;
-  for (size_t i = 0; i < found.graphs.size(); ++i) {
-    const Graph& g = found.graphs[i];
+      db.prepare("insert into ext_graph_kernelapis (graph_id, api_id, sequence) values (?, ?, ?)");
+  if (!kernel.ok()) return kernel.error();
+  int64_t id = 0;
+  for (const Graph& g : found.graphs) {
     if (!g.captured) continue;
-    const int64_t id = ++graphs;
-    graph->bind(1, id);
+    graph->bind(1, ++id);
     graph->bind(2, std::string_view(g.graph));
     graph->bind(3, std::string_view(g.exec));
     graph->bind(4, std::string_view(g.stream));
@@ -282,6 +279,14 @@ Status write(const std::string& path, const store::Trace& trace, const Options&)
       kernel->run();
     }
   }
+  return first_failure({&*graph, &*kernel});
+}
+
+Status write_calls(const store::Trace& trace, const Graphs& found, store::Db& db) {
+  Result<store::Stmt> call = db.prepare("insert into rocpd_graphapi values (?, ?, ?, ?)");
+  if (!call.ok()) return call.error();
+  Result<store::Stmt> launch = db.prepare("insert into rocpd_graphLaunchapi values (?, ?, ?)");
+  if (!launch.ok()) return launch.error();
   for (uint32_t row = 0; row < trace.apis.size(); ++row) {
     const std::string_view name = trace.str(trace.apis.name[row]);
     if (!name.ends_with("StreamBeginCapture") && !name.ends_with("StreamEndCapture") &&
@@ -299,26 +304,25 @@ Status write(const std::string& path, const store::Trace& trace, const Options&)
     launch->bind(3, std::string_view(l.stream));
     launch->run();
   }
-  for (const Result<store::Stmt>* stmt : {&graph, &kernel, &call, &launch})
-    if (!(*stmt)->status().ok()) return (*stmt)->status();
-  if (Status s =
-          db->exec("delete from rocpd_metadata where tag in ('Graph::Table', 'Graph::Generated');"
-                   "insert into rocpd_metadata (tag, value) values ('Graph::Generated', 'True')");
-      !s.ok())
-    return s;
-  return db->exec("commit");
+  return first_failure({&*call, &*launch});
+}
+
+Status write(const std::string& path, const store::Trace& trace, const Options&) {
+  const Graphs found = GraphFinder(trace).find();
+  Result<store::DerivedWriter> writer = store::DerivedWriter::begin(path, store::kGraphTables);
+  if (!writer.ok()) return writer.error();
+  if (Status s = write_captured(trace, found, writer->db()); !s.ok()) return s;
+  if (Status s = write_calls(trace, found, writer->db()); !s.ok()) return s;
+  return writer->commit();
 }
 
 }  // namespace
 
-extern const Analysis kGraph{"graph",
-                             "graphs, their kernels and their launches",
-                             "",
-                             /*needs_args=*/true,
-                             false,
-                             run,
-                             write,
-                             nullptr,
-                             is_graph_call};
+extern const Analysis kGraph{.name = "graph",
+                             .help = "graphs, their kernels and their launches",
+                             .needs_args = true,
+                             .run = run,
+                             .write = write,
+                             .needs_args_of = is_graph_call};
 
 }  // namespace wavetap::analysis

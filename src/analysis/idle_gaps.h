@@ -14,6 +14,7 @@ struct IdleGap {
   Interval time;
   uint32_t before = store::kNoRow;  // op whose end began the gap
   uint32_t after = store::kNoRow;   // op whose start ended it
+  int64_t length() const { return time.end - time.begin; }
 };
 
 struct IdleGaps {

@@ -65,15 +65,13 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
     }
   }
   Report report;
-  Table summary{"queues",
-                "From the end of the launching call to the start of the kernel",
-                columns("queue", "QUEUE WAS"),
-                {},
-                0};
+  Table summary{.name = "queues",
+                .title = "From the end of the launching call to the start of the kernel",
+                .columns = columns("queue", "QUEUE WAS")};
   add_stats(summary, "empty", empty);
   add_stats(summary, "busy", queued);
   report.tables.push_back(std::move(summary));
-  Table kernels{"kernels", "By kernel", columns("kernel", "KERNEL"), {}, 0};
+  Table kernels{.name = "kernels", .title = "By kernel", .columns = columns("kernel", "KERNEL")};
   for (auto& [name, delays] : by_kernel) add_stats(kernels, std::string(trace.str(name)), delays);
   std::stable_sort(kernels.rows.begin(), kernels.rows.end(), [](const auto& a, const auto& b) {
     return std::get<int64_t>(a[3]) > std::get<int64_t>(b[3]);
@@ -90,6 +88,6 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 }  // namespace
 
 extern const Analysis kLaunchDelay{
-    "launch-delay", "time from a launch to the start of its kernel", "", false, false, run};
+    .name = "launch-delay", .help = "time from a launch to the start of its kernel", .run = run};
 
 }  // namespace wavetap::analysis

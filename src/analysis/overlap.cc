@@ -49,17 +49,15 @@ Result<Report> run(const store::Trace& trace, const Options&) {
     gpus[trace.ops.gpu[op]].push_back({trace.ops.end[op], -1, kernel});
   }
   Report report;
-  Table table{"gpus",
-              "Concurrency per GPU",
-              {{"gpu", "GPU", Unit::kCount},
-               {"busy_ns", "BUSY", Unit::kNs},
-               {"one_kernel_ns", "1 KERNEL", Unit::kNs},
-               {"kernels_ns", "KERNELS", Unit::kNs},
-               {"kernel_and_copy_ns", "KERNEL+COPY", Unit::kNs},
-               {"copies_only_ns", "COPIES ONLY", Unit::kNs},
-               {"deepest", "DEEPEST", Unit::kCount}},
-              {},
-              0};
+  Table table{.name = "gpus",
+              .title = "Concurrency per GPU",
+              .columns = {{"gpu", "GPU", Unit::kCount},
+                          {"busy_ns", "BUSY", Unit::kNs},
+                          {"one_kernel_ns", "1 KERNEL", Unit::kNs},
+                          {"kernels_ns", "KERNELS", Unit::kNs},
+                          {"kernel_and_copy_ns", "KERNEL+COPY", Unit::kNs},
+                          {"copies_only_ns", "COPIES ONLY", Unit::kNs},
+                          {"deepest", "DEEPEST", Unit::kCount}}};
   for (auto& [gpu, edges] : gpus) {
     const Times t = sweep(edges);
     table.rows.push_back({int64_t{gpu}, t.busy, t.one_kernel, t.kernels, t.kernel_and_copy,
@@ -75,7 +73,8 @@ Result<Report> run(const store::Trace& trace, const Options&) {
 
 }  // namespace
 
-extern const Analysis kOverlap{
-    "overlap", "what ran at the same time: kernels, copies beside kernels", "", false, false, run};
+extern const Analysis kOverlap{.name = "overlap",
+                               .help = "what ran at the same time: kernels, copies beside kernels",
+                               .run = run};
 
 }  // namespace wavetap::analysis

@@ -24,22 +24,18 @@ Result<Report> run(const store::Trace& trace, const Options&) {
     gpus[trace.ops.gpu[op]].push_back({trace.ops.end[op], -1});
   }
   Report report;
-  Table summary{"gpus",
-                "Work in flight per GPU",
-                {{"gpu", "GPU", Unit::kCount},
-                 {"mean", "MEAN", Unit::kNumber},
-                 {"max", "MAX", Unit::kCount},
-                 {"empty_share", "EMPTY", Unit::kShare}},
-                {},
-                0};
-  Table spread{"spread",
-               "Share of the time at each depth",
-               {{"gpu", "GPU", Unit::kCount},
-                {"depth", "DEPTH"},
-                {"time_ns", "TIME", Unit::kNs},
-                {"share", "SHARE", Unit::kShare}},
-               {},
-               0};
+  Table summary{.name = "gpus",
+                .title = "Work in flight per GPU",
+                .columns = {{"gpu", "GPU", Unit::kCount},
+                            {"mean", "MEAN", Unit::kNumber},
+                            {"max", "MAX", Unit::kCount},
+                            {"empty_share", "EMPTY", Unit::kShare}}};
+  Table spread{.name = "spread",
+               .title = "Share of the time at each depth",
+               .columns = {{"gpu", "GPU", Unit::kCount},
+                           {"depth", "DEPTH"},
+                           {"time_ns", "TIME", Unit::kNs},
+                           {"share", "SHARE", Unit::kShare}}};
   for (auto& [gpu, edges] : gpus) {
     std::sort(edges.begin(), edges.end());
     int64_t depth = 0, deepest = 0, last = edges.front().first;
@@ -71,6 +67,6 @@ Result<Report> run(const store::Trace& trace, const Options&) {
 }  // namespace
 
 extern const Analysis kQueueDepth{
-    "queue-depth", "how much work was in flight over time", "", false, false, run};
+    .name = "queue-depth", .help = "how much work was in flight over time", .run = run};
 
 }  // namespace wavetap::analysis

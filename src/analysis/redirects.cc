@@ -188,84 +188,102 @@ const char* redirection(const Process& process, const Answer& answer) {
   return translated ? "inferred" : "no";
 }
 
+Table process_table(const std::vector<Process>& processes) {
+  Table table{.name = "processes",
+              .title = "Where calls end up",
+              .columns = {{"pid", "PID", Unit::kCount},
+                          {"libraries", "LIBRARIES", Unit::kCount, true},
+                          {"verdict", "CHAIN"}}};
+  for (const Process& process : processes)
+    table.rows.push_back(
+        {process.pid, static_cast<int64_t>(process.libraries.size()), verdict_of(process)});
+  return table;
+}
+
+Table answer_table(const std::vector<Process>& processes) {
+  Table table{.name = "answers",
+              .title = "Who answers which API",
+              .columns = {{"pid", "PID", Unit::kCount},
+                          {"layer", "LAYER"},
+                          {"family", "ASKED FOR"},
+                          {"library", "ANSWERED BY"},
+                          {"redirected", "REDIRECTED"}}};
+  for (const Process& process : processes)
+    for (const Answer& answer : process.answers)
+      table.rows.push_back(
+          {process.pid, std::string(kLayerNames[static_cast<size_t>(layer_of(answer.family))]),
+           answer.family, answer.library->label(), std::string(redirection(process, answer))});
+  return table;
+}
+
+Table edge_table(const std::vector<Process>& processes) {
+  Table table{
+      .name = "edges",
+      .title = "Edges",
+      .columns = {{"pid", "PID", Unit::kCount}, {"from", "FROM"}, {"to", "TO"}, {"kind", "KIND"}}};
+  for (const Process& process : processes)
+    for (const Edge& edge : process.edges)
+      table.rows.push_back({process.pid, edge.from, edge.to,
+                            std::string(edge.inferred ? "calls (inferred)" : "is answered by")});
+  return table;
+}
+
+// Counts in `others` what has nothing to do with GPUs.
+Table library_table(const std::vector<Process>& processes, const Span& span, const Options& options,
+                    uint64_t& others) {
+  Table table{.name = "libraries",
+              .title = "GPU libraries in load order",
+              .columns = {{"pid", "PID", Unit::kCount},
+                          {"at_ns", "AT", Unit::kTime},
+                          {"how", "HOW"},
+                          {"soname", "LIBRARY"},
+                          {"path", "PATH"}}};
+  for (const Process& process : processes)
+    for (const Library& library : process.libraries) {
+      if (library.answers.empty() && layer_of(library.family) == Layer::kOther) {
+        ++others;
+        continue;
+      }
+      table.rows.push_back({process.pid, library.time - span.begin, std::string(library.how),
+                            library.label(), std::string(library.path)});
+    }
+  cut_to_top(table, options);
+  return table;
+}
+
+// Families that more than one library of a process answers for.
+std::vector<std::string> ambiguities(const std::vector<Process>& processes) {
+  std::vector<std::string> out;
+  for (const Process& process : processes) {
+    std::map<std::string, int> owners;
+    for (const Answer& answer : process.answers) ++owners[answer.family];
+    for (const auto& [family, count] : owners)
+      if (count > 1)
+        out.push_back("process " + std::to_string(process.pid) + ": " + std::to_string(count) +
+                      " libraries answer for " + family + "; calls may reach either");
+  }
+  return out;
+}
+
 Result<Report> run(const store::Trace& trace, const Options& options) {
   const std::vector<Process> processes = find_processes(trace);
-  const Span span = trace_span(trace);
   Report report;
   if (processes.empty()) {
     report.warnings.push_back(
         "the trace holds no loader events; record it with `wavetap run`, which writes them");
     return report;
   }
-  Table verdicts{"processes",
-                 "Where calls end up",
-                 {{"pid", "PID", Unit::kCount},
-                  {"libraries", "LIBRARIES", Unit::kCount, true},
-                  {"verdict", "CHAIN"}},
-                 {},
-                 0};
-  Table answers{"answers",
-                "Who answers which API",
-                {{"pid", "PID", Unit::kCount},
-                 {"layer", "LAYER"},
-                 {"family", "ASKED FOR"},
-                 {"library", "ANSWERED BY"},
-                 {"redirected", "REDIRECTED"}},
-                {},
-                0};
-  Table edges{"edges",
-              "Edges",
-              {{"pid", "PID", Unit::kCount}, {"from", "FROM"}, {"to", "TO"}, {"kind", "KIND"}},
-              {},
-              0};
-  Table libraries{"libraries",
-                  "GPU libraries in load order",
-                  {{"pid", "PID", Unit::kCount},
-                   {"at_ns", "AT", Unit::kTime},
-                   {"how", "HOW"},
-                   {"soname", "LIBRARY"},
-                   {"path", "PATH"}},
-                  {},
-                  0};
   uint64_t others = 0;
-  for (const Process& process : processes) {
-    verdicts.rows.push_back(
-        {process.pid, static_cast<int64_t>(process.libraries.size()), verdict_of(process)});
-    std::map<std::string, int> owners;
-    for (const Answer& answer : process.answers) {
-      ++owners[answer.family];
-      answers.rows.push_back(
-          {process.pid, std::string(kLayerNames[static_cast<size_t>(layer_of(answer.family))]),
-           answer.family, answer.library->label(), std::string(redirection(process, answer))});
-    }
-    for (const auto& [family, count] : owners)
-      if (count > 1)
-        report.warnings.push_back("process " + std::to_string(process.pid) + ": " +
-                                  std::to_string(count) + " libraries answer for " + family +
-                                  "; calls may reach either");
-    for (const Edge& edge : process.edges)
-      edges.rows.push_back({process.pid, edge.from, edge.to,
-                            std::string(edge.inferred ? "calls (inferred)" : "is answered by")});
-    for (const Library& library : process.libraries) {
-      if (library.answers.empty() && layer_of(library.family) == Layer::kOther) {
-        ++others;
-        continue;
-      }
-      libraries.rows.push_back({process.pid, library.time - span.begin, std::string(library.how),
-                                library.label(), std::string(library.path)});
-    }
-  }
-  report.tables.push_back(std::move(verdicts));
-  report.tables.push_back(std::move(answers));
-  if (!edges.rows.empty()) report.tables.push_back(std::move(edges));
-  cut_to_top(libraries, options);
-  report.tables.push_back(std::move(libraries));
+  report.warnings = ambiguities(processes);
+  report.tables = {process_table(processes), answer_table(processes)};
+  if (Table edges = edge_table(processes); !edges.rows.empty())
+    report.tables.push_back(std::move(edges));
+  report.tables.push_back(library_table(processes, trace_span(trace), options, others));
   if (others > 0)
     report.notes.push_back(util::count_of(others, "other object") + " loaded, not listed");
   report.notes.push_back(
       "who answers an API is recorded; that a library then calls the one below it (⇢) is inferred "
-      "from both "
-      "being loaded");
+      "from both being loaded");
   return report;
 }
 
@@ -324,8 +342,9 @@ Result<std::string> draw(const store::Trace& trace, const Options&, Diagram kind
 
 }  // namespace
 
-extern const Analysis kRedirects{
-    "redirects", "which library really answered CUDA, HIP and HSA", "", false, false, run, nullptr,
-    draw};
+extern const Analysis kRedirects{.name = "redirects",
+                                 .help = "which library really answered CUDA, HIP and HSA",
+                                 .run = run,
+                                 .draw = draw};
 
 }  // namespace wavetap::analysis

@@ -1,4 +1,7 @@
-#include "analysis/analysis.h"
+#include "analysis/registry.h"
+
+#include "analysis/render.h"
+#include "util/text.h"
 
 namespace wavetap::analysis {
 
@@ -25,10 +28,25 @@ const std::vector<Analysis>& all_analyses() {
   return *all;
 }
 
-const Analysis* find_analysis(std::string_view name) {
-  for (const Analysis& analysis : all_analyses())
+Result<const Analysis*> find_analysis(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Analysis& analysis : all_analyses()) {
     if (analysis.name == name) return &analysis;
-  return nullptr;
+    names.emplace_back(analysis.name);
+  }
+  const std::string near = util::nearest_name(name, names);
+  return Error{
+      util::escape_control(name) + ": no such analysis; " +
+      (near.empty() ? "choose one of " + util::join(names, ", ") : "did you mean " + near + "?")};
+}
+
+Result<Report> run_analysis(const Analysis& analysis, const store::Trace& trace,
+                            const Options& options) {
+  Result<Report> report = analysis.run(trace, options);
+  if (!report.ok()) return report;
+  report->analysis = analysis.name;
+  for (std::string& warning : trace_warnings(trace)) report->warnings.push_back(std::move(warning));
+  return report;
 }
 
 }  // namespace wavetap::analysis

@@ -32,4 +32,21 @@ Result<int64_t> parse_time(const std::string& text, const Span& span) {
   return from_end ? span.end - ns : span.begin + ns;
 }
 
+Result<Window> parse_window(const std::string& start, const std::string& end, const Span& span) {
+  Window window;
+  if (!start.empty()) {
+    const Result<int64_t> time = parse_time(start, span);
+    if (!time.ok()) return Error{"--start " + time.error().message};
+    window.begin = *time;
+  }
+  if (!end.empty()) {
+    const Result<int64_t> time = parse_time(end, span);
+    if (!time.ok()) return Error{"--end " + time.error().message};
+    window.end = *time;
+  }
+  if (window.end < window.begin)
+    return errorf("--end %s: lies before --start %s; give a later one", end.c_str(), start.c_str());
+  return window;
+}
+
 }  // namespace wavetap::analysis

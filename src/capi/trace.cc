@@ -13,12 +13,13 @@
 #include <string>
 #include <vector>
 
-#include "analysis/analysis.h"
+#include "analysis/registry.h"
 #include "analysis/render.h"
 #include "analysis/report.h"
 #include "doctor/trace_truth.h"
 #include "model/model.h"
 #include "store/trace.h"
+#include "util/text.h"
 #include "wavetap/trace.h"
 
 #define WT_API extern "C" __attribute__((visibility("default")))
@@ -236,34 +237,40 @@ std::string models_folder() {
   return "";
 }
 
+// Lines of "key=value".
+std::vector<std::string> assignments(std::string_view settings) {
+  std::vector<std::string> out;
+  for (std::string& line : wavetap::util::split(settings, '\n'))
+    if (!line.empty()) out.push_back(std::move(line));
+  return out;
+}
+
+Result<analysis::Report> run_by_name(const store::Trace& trace, std::string_view name,
+                                     analysis::Options options, std::string_view settings) {
+  const bool is_report = name == "report";
+  const Result<const analysis::Analysis*> chosen =
+      is_report ? Result<const analysis::Analysis*>(nullptr) : analysis::find_analysis(name);
+  if (!chosen.ok()) return chosen.error();
+  Result<analysis::Settings> parsed = analysis::Settings::parse(
+      is_report ? std::span<const analysis::Setting>() : (*chosen)->settings, name,
+      assignments(settings));
+  if (!parsed.ok()) return parsed.error();
+  options.settings = std::move(*parsed);
+  if (is_report) {
+    analysis::Report report = analysis::build_report(trace, options, analysis::ReportBy::kOverview);
+    wavetap::doctor::add_device_truth(trace, wavetap::model::sound_models(models_folder()), report);
+    return report;
+  }
+  return analysis::run_analysis(**chosen, trace, options);
+}
+
 Result<std::string> analyze(const store::Trace& trace, std::string_view name, size_t top,
                             std::string_view settings) {
   analysis::Options options;
   options.top = top;
-  while (!settings.empty()) {
-    const std::string_view line = settings.substr(0, settings.find('\n'));
-    settings.remove_prefix(std::min(settings.size(), line.size() + 1));
-    const size_t equals = line.find('=');
-    if (equals == std::string_view::npos)
-      return wavetap::errorf("%.*s: not key=value", static_cast<int>(line.size()), line.data());
-    options.settings[std::string(line.substr(0, equals))] = line.substr(equals + 1);
-  }
-  analysis::Report report;
-  if (name == "report") {
-    report = analysis::build_report(trace, options, analysis::ReportBy::kOverview);
-    wavetap::doctor::add_device_truth(trace, wavetap::model::sound_models(models_folder()), report);
-  } else {
-    const analysis::Analysis* chosen = analysis::find_analysis(name);
-    if (chosen == nullptr)
-      return wavetap::errorf("%.*s: no such analysis", static_cast<int>(name.size()), name.data());
-    Result<analysis::Report> result = chosen->run(trace, options);
-    if (!result.ok()) return result.error();
-    report = std::move(*result);
-    report.analysis = chosen->name;
-    for (std::string& warning : analysis::trace_warnings(trace))
-      report.warnings.push_back(std::move(warning));
-  }
-  return analysis::render_json(report, trace)
+  const Result<analysis::Report> report = run_by_name(trace, name, options, settings);
+  if (!report.ok()) return report.error();
+  return analysis::render_json(*report, trace)
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -1,9 +1,10 @@
 // wavetap analyze: one named analysis over one trace.
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 
-#include "analysis/analysis.h"
+#include "analysis/registry.h"
 #include "analysis/render.h"
 #include "cli/command.h"
 #include "cli/trace_input.h"
@@ -27,81 +28,71 @@ std::string analysis_list() {
   std::string text, settings;
   for (const analysis::Analysis& a : analysis::all_analyses()) {
     text += fmt::format("  {:<15}{}\n", a.name, a.help);
-    // "key: meaning; key: meaning"
-    for (const std::string& setting : util::split(a.settings_help, ';')) {
-      const size_t begin = setting.find_first_not_of(' ');
-      if (begin == std::string::npos) continue;
-      settings +=
-          fmt::format("  {:<15}{}\n", a.name, util::wrap(setting.substr(begin), 80, 17).substr(17));
-    }
+    for (const analysis::Setting& setting : a.settings)
+      settings += fmt::format("  {:<15}{}\n", a.name,
+                              util::wrap(analysis::setting_usage(setting), 80, 17).substr(17));
   }
   return text + "\nSettings (--set KEY=VALUE):\n" + settings;
 }
 
-int analyze(const Options& options) {
-  const analysis::Analysis* chosen = analysis::find_analysis(options.name);
-  if (chosen == nullptr) {
-    std::vector<std::string> names;
-    for (const analysis::Analysis& a : analysis::all_analyses()) names.emplace_back(a.name);
-    const std::string near = util::nearest_name(options.name, names);
-    return fail({fmt::format(
-        "analyze: unknown analysis {}; {}", util::escape_control(options.name),
-        near.empty() ? "choose one of " + util::join(names, ", ") : "did you mean " + near + "?")});
-  }
-  if (options.write && chosen->write == nullptr)
-    return fail(
-        {fmt::format("analyze {}: has no tables to write; leave --write out", options.name)});
+// The analysis' options, or what is wrong with those that were given.
+Result<analysis::Options> check_options(const analysis::Analysis& chosen, const Options& options) {
+  if (options.write && chosen.write == nullptr)
+    return Error{
+        fmt::format("analyze {}: has no tables to write; leave --write out", options.name)};
+  if (!options.diagram.empty() && chosen.draw == nullptr)
+    return Error{fmt::format("analyze {}: has no diagram; leave --diagram out", options.name)};
+  Result<analysis::Settings> settings =
+      analysis::Settings::parse(chosen.settings, chosen.name, options.settings);
+  if (!settings.ok()) return Error{"--set " + settings.error().message};
+  analysis::Options out;
+  out.top = options.top;
+  out.rpd_compatible = options.rpd_compatible;
+  out.settings = std::move(*settings);
+  return out;
+}
 
-  if (!options.diagram.empty() && chosen->draw == nullptr)
-    return fail({fmt::format("analyze {}: has no diagram; leave --diagram out", options.name)});
-
-  analysis::Options analysis_options;
-  analysis_options.top = options.top;
-  analysis_options.rpd_compatible = options.rpd_compatible;
-  for (const std::string& setting : options.settings) {
-    const size_t equals = setting.find('=');
-    if (equals == std::string::npos)
-      return fail(
-          {fmt::format("--set {}: not key=value; write for example --set min-us=10", setting)});
-    const std::string key = setting.substr(0, equals);
-    if (chosen->settings_help.find(key + ":") == std::string_view::npos)
-      return fail({fmt::format("--set {}: {} has no such setting; it has: {}", key, options.name,
-                               chosen->settings_help.empty() ? "none" : chosen->settings_help)});
-    analysis_options.settings[key] = setting.substr(equals + 1);
-  }
-
+// Reads the trace and does what was asked for; what is to be printed comes back in `print`, for
+// when the progress line has gone.
+Status run_analysis(const analysis::Analysis& chosen, const Options& options,
+                    const analysis::Options& analysis_options, util::Progress& progress,
+                    std::function<void()>& print) {
   store::LoadOptions load;
   load.domains = false;
-  load.args = chosen->needs_args;
-  load.args_of = chosen->needs_args_of;
-  load.stack_frames = chosen->needs_stack_frames;
-  std::unique_ptr<util::Progress> progress = reading_progress(options.path);
-  const auto fail_with = [&](const Error& error) {
-    progress.reset();  // its line goes before the message comes
-    return fail(error);
-  };
-  Result<store::Trace> trace = load_trace(options.path, load, progress.get());
-  if (!trace.ok()) return fail_with(trace.error());
-  if (options.write) {
-    if (Status status = chosen->write(options.path, *trace, analysis_options); !status.ok())
-      return fail_with(status.error());
-  }
+  load.args = chosen.needs_args;
+  load.args_of = chosen.needs_args_of;
+  load.stack_frames = chosen.needs_stack_frames;
+  Result<store::Trace> loaded = load_trace(options.path, load, &progress);
+  if (!loaded.ok()) return loaded.error();
+  const auto trace = std::make_shared<store::Trace>(std::move(*loaded));
+  if (options.write)
+    if (Status status = chosen.write(options.path, *trace, analysis_options); !status.ok())
+      return status;
   if (!options.diagram.empty()) {
-    Result<std::string> picture = chosen->draw(
+    const Result<std::string> picture = chosen.draw(
         *trace, analysis_options,
         options.diagram == "dot" ? analysis::Diagram::kDot : analysis::Diagram::kMermaid);
-    if (!picture.ok()) return fail_with(picture.error());
-    progress.reset();
-    fmt::print("{}", *picture);
-    return kDone;
+    if (!picture.ok()) return picture.error();
+    print = [text = *picture] { fmt::print("{}", text); };
+    return {};
   }
-  Result<analysis::Report> report = chosen->run(*trace, analysis_options);
-  if (!report.ok()) return fail_with(report.error());
-  progress.reset();
-  report->analysis = chosen->name;
-  for (const std::string& warning : analysis::trace_warnings(*trace))
-    report->warnings.push_back(warning);
-  print_report(*report, *trace, options.json);
+  const Result<analysis::Report> report = analysis::run_analysis(chosen, *trace, analysis_options);
+  if (!report.ok()) return report.error();
+  print = [report = *report, trace, json = options.json] { print_report(report, *trace, json); };
+  return {};
+}
+
+int analyze(const Options& options) {
+  const Result<const analysis::Analysis*> chosen = analysis::find_analysis(options.name);
+  if (!chosen.ok()) return fail({"analyze " + chosen.error().message});
+  const Result<analysis::Options> analysis_options = check_options(**chosen, options);
+  if (!analysis_options.ok()) return fail(analysis_options.error());
+  std::unique_ptr<util::Progress> progress = reading_progress(options.path);
+  std::function<void()> print;
+  const Status status = run_analysis(**chosen, options, *analysis_options, *progress, print);
+  progress.reset();  // its line goes before the result or the message comes
+  if (!status.ok()) return fail(status.error());
+  print();
   return kDone;
 }
 
@@ -122,7 +113,7 @@ void add_analyze(Command& parent, Invocation& invocation) {
       ->required()
       ->offers(names_of(analysis::all_analyses()));
   command.add_option("TRACE", options->path, "a .rpd file")->required();
-  command.add_option("--top", options->top, "rows per table, 0 for all (20)")->type_name("N");
+  add_top_option(command, options->top);
   command.add_option("--set", options->settings, "a setting of the analysis, may be repeated")
       ->type_name("KEY=VALUE");
   command

@@ -30,91 +30,100 @@ struct Options {
   bool array = false;
 };
 
+Result<const exporter::Format*> choose_format(const std::string& name) {
+  if (const exporter::Format* format = exporter::find_format(name)) return format;
+  std::vector<std::string> names;
+  for (const exporter::Format& f : exporter::all_formats()) names.emplace_back(f.name);
+  const std::string near = util::nearest_name(name, names);
+  return Error{fmt::format(
+      "export: unknown format {}; {}", util::escape_control(name),
+      near.empty() ? "choose one of " + util::join(names, ", ") : "did you mean " + near + "?")};
+}
+
+// Bytes per file; 0 when it is to be one file.
+Result<uint64_t> read_split(const Options& options, const exporter::Format& format) {
+  if (options.split.empty()) return uint64_t{0};
+  const std::optional<uint64_t> limit = util::parse_unsigned(options.split);
+  if (!limit || *limit < kSmallestSplit)
+    return Error{fmt::format("--split {}: not a size of at least {}; give one, such as 500m",
+                             options.split, util::human_bytes(kSmallestSplit))};
+  if (!format.can_split)
+    return Error{fmt::format(
+        "--split: {} is one file by nature; use it with chrome, perfetto or jsonl", format.name)};
+  if (options.output == "-")
+    return Error{"--split: standard output is one stream; name a file with -o"};
+  return *limit;
+}
+
+int write_split(const exporter::Format& format, const store::Trace& trace,
+                const exporter::Options& options, const std::string& output, uint64_t limit) {
+  const Result<std::vector<exporter::SplitFile>> files =
+      exporter::export_split(format, trace, options, output, limit);
+  if (!files.ok()) return fail(files.error());
+  // Times of a damaged trace may be further apart than an int64_t holds.
+  const auto begin = static_cast<uint64_t>(analysis::trace_span(trace).begin);
+  const auto since_begin = [&](int64_t time) {
+    return static_cast<double>(static_cast<uint64_t>(time) - begin) / 1e9;
+  };
+  for (const exporter::SplitFile& file : *files) {
+    fmt::print("{}: {} of {}, {:.3f} s to {:.3f} s\n", file.path, util::human_bytes(file.bytes),
+               format.name, since_begin(file.begin), since_begin(file.end));
+    if (file.bytes > limit)
+      warn({fmt::format("{}: larger than {}: its events start at the same time and stay together",
+                        file.path, util::human_bytes(limit))});
+  }
+  return kDone;
+}
+
+int write_one(const exporter::Format& format, const store::Trace& trace, exporter::Options options,
+              const std::string& output) {
+  Result<exporter::Sink> sink = exporter::Sink::open(output);
+  if (!sink.ok()) return fail(sink.error());
+  {
+    util::Progress progress("writing " + output, 100);
+    options.progress = [&](double share) { progress.update(static_cast<size_t>(share * 100), ""); };
+    if (Status status = format.write(trace, options, *sink); !status.ok())
+      return fail(status.error());
+  }
+  const uint64_t bytes = sink->bytes_written();
+  if (Status status = sink->finish(); !status.ok()) return fail(status.error());
+  if (output != "-") fmt::print("{}: {} of {}\n", output, util::human_bytes(bytes), format.name);
+  return kDone;
+}
+
 int export_trace(const Options& options) {
-  const exporter::Format* format = exporter::find_format(options.format);
-  if (format == nullptr) {
-    std::vector<std::string> names;
-    for (const exporter::Format& f : exporter::all_formats()) names.emplace_back(f.name);
-    return fail({fmt::format("export: unknown format {}; choose one of {}",
-                             util::escape_control(options.format), util::join(names, ", "))});
-  }
-  std::optional<uint64_t> limit;
-  if (!options.split.empty()) {
-    limit = util::parse_unsigned(options.split);
-    if (!limit || *limit < kSmallestSplit)
-      return fail({fmt::format("--split {}: not a size of at least {}; give one, such as 500m",
-                               options.split, util::human_bytes(kSmallestSplit))});
-    if (!format->can_split)
-      return fail(
-          {fmt::format("--split: {} is one file by nature; use it with chrome, perfetto or jsonl",
-                       format->name)});
-    if (options.output == "-")
-      return fail({"--split: standard output is one stream; name a file with -o"});
-  }
+  const Result<const exporter::Format*> chosen = choose_format(options.format);
+  if (!chosen.ok()) return fail(chosen.error());
+  const exporter::Format& format = **chosen;
+  const Result<uint64_t> split = read_split(options, format);
+  if (!split.ok()) return fail(split.error());
   store::LoadOptions load;
-  load.args = format->needs_args;
-  if (format->reads_file) {
+  load.args = format.needs_args;
+  if (format.reads_file) {
     if (!options.start.empty() || !options.end.empty())
       return fail({fmt::format(
           "--start, --end: {} writes whole tables; choose rows with `wavetap query --format csv`",
-          format->name)});
+          format.name)});
     load.apis = load.ops = load.monitors = false;
   }
   Result<store::Trace> trace = load_trace(options.path, load);
   if (!trace.ok()) return fail(trace.error());
+  const Result<analysis::Window> window =
+      analysis::parse_window(options.start, options.end, analysis::trace_span(*trace));
+  if (!window.ok()) return fail(window.error());
 
   exporter::Options export_options;
   export_options.rpd_compatible = options.rpd_compatible;
   export_options.json_array = options.array;
   export_options.table = options.table;
-  const analysis::Span span = analysis::trace_span(*trace);
-  if (!options.start.empty()) {
-    Result<int64_t> time = analysis::parse_time(options.start, span);
-    if (!time.ok()) return fail({"--start " + time.error().message});
-    export_options.begin = *time;
-  }
-  if (!options.end.empty()) {
-    Result<int64_t> time = analysis::parse_time(options.end, span);
-    if (!time.ok()) return fail({"--end " + time.error().message});
-    export_options.end = *time;
-  }
-
-  std::string output = options.output;
-  if (output.empty())
-    output =
-        std::filesystem::path(options.path).replace_extension(std::string(format->suffix)).string();
-  if (limit) {
-    Result<std::vector<exporter::SplitFile>> files =
-        exporter::export_split(*format, *trace, export_options, output, *limit);
-    if (!files.ok()) return fail(files.error());
-    // Times of a damaged trace may be further apart than an int64_t holds.
-    const auto since_begin = [&](int64_t time) {
-      return static_cast<double>(static_cast<uint64_t>(time) - static_cast<uint64_t>(span.begin)) /
-             1e9;
-    };
-    for (const exporter::SplitFile& file : *files) {
-      fmt::print("{}: {} of {}, {:.3f} s to {:.3f} s\n", file.path, util::human_bytes(file.bytes),
-                 format->name, since_begin(file.begin), since_begin(file.end));
-      if (file.bytes > *limit)
-        warn({fmt::format("{}: larger than {}: its events start at the same time and stay together",
-                          file.path, options.split)});
-    }
-    return kDone;
-  }
-  Result<exporter::Sink> sink = exporter::Sink::open(output);
-  if (!sink.ok()) return fail(sink.error());
-  {
-    util::Progress progress("writing " + output, 100);
-    export_options.progress = [&](double share) {
-      progress.update(static_cast<size_t>(share * 100), "");
-    };
-    if (Status status = format->write(*trace, export_options, *sink); !status.ok())
-      return fail(status.error());
-  }
-  const uint64_t bytes = sink->bytes_written();
-  if (Status status = sink->finish(); !status.ok()) return fail(status.error());
-  if (output != "-") fmt::print("{}: {} of {}\n", output, util::human_bytes(bytes), format->name);
-  return kDone;
+  export_options.begin = window->begin;
+  export_options.end = window->end;
+  const std::string output =
+      !options.output.empty()
+          ? options.output
+          : std::filesystem::path(options.path).replace_extension(format.suffix).string();
+  return *split > 0 ? write_split(format, *trace, export_options, output, *split)
+                    : write_one(format, *trace, std::move(export_options), output);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // wavetap report: the first screen of a trace.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,7 +10,7 @@
 #include "cli/install_tree.h"
 #include "cli/trace_input.h"
 #include "doctor/trace_truth.h"
-#include "util/terminal.h"
+#include "util/text.h"
 
 namespace wavetap::cli {
 namespace {
@@ -23,6 +22,12 @@ struct Options {
   bool json = false;
 };
 
+analysis::ReportBy view_named(const std::string& name) {
+  for (const analysis::ReportView& view : analysis::kReportViews)
+    if (view.name == name) return view.by;
+  return analysis::ReportBy::kOverview;
+}
+
 int report(const Options& options) {
   std::unique_ptr<util::Progress> progress = reading_progress(options.path);
   Result<store::Trace> trace =
@@ -31,15 +36,9 @@ int report(const Options& options) {
     progress.reset();  // its line goes before the message comes
     return fail(trace.error());
   }
-  using analysis::ReportBy;
-  const ReportBy by = options.by == "kernel"   ? ReportBy::kKernel
-                      : options.by == "api"    ? ReportBy::kApi
-                      : options.by == "marker" ? ReportBy::kMarker
-                      : options.by == "stream" ? ReportBy::kStream
-                                               : ReportBy::kOverview;
   analysis::Options analysis_options;
   analysis_options.top = options.top;
-  analysis::Report built = analysis::build_report(*trace, analysis_options, by);
+  analysis::Report built = analysis::build_report(*trace, analysis_options, view_named(options.by));
   doctor::add_device_truth(*trace, model::sound_models(models_folder()), built);
   progress.reset();
   print_report(built, *trace, options.json);
@@ -50,17 +49,20 @@ int report(const Options& options) {
 
 void add_report(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
+  std::vector<std::string> tables;  // those of one table
+  for (const analysis::ReportView& view : analysis::kReportViews)
+    if (view.by != analysis::ReportBy::kOverview) tables.emplace_back(view.name);
   Command& command = parent.add_command(
       "report", "what a trace says: busy time, kernels, calls, copies, who waited for whom",
-      "report TRACE [--top N] [--by kernel|api|marker|stream] [--json]",
+      fmt::format("report TRACE [--top N] [--by {}] [--json]", util::join(tables, "|")),
       "  wavetap report trace.rpd\n"
       "  wavetap report trace.rpd --by kernel --top 0\n"
       "  wavetap report trace.rpd --json | jq .facts\n");
   command.add_option("TRACE", options->path, "a .rpd file")->required();
-  command.add_option("--top", options->top, "rows per table, 0 for all (10)")->type_name("N");
-  command.add_option("--by", options->by, "one table only: kernel, api, marker or stream")
+  add_top_option(command, options->top);
+  command.add_option("--by", options->by, "one table only: " + util::join(tables, ", "))
       ->type_name("WHAT")
-      ->choices({"overview", "kernel", "api", "marker", "stream"});
+      ->choices(names_of(analysis::kReportViews));
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &invocation] { invocation.exit_code = report(*options); });
 }

@@ -73,16 +73,11 @@ int trim(const TrimArguments& arguments) {
   Result<store::Trace> trace = load_trace(arguments.path, store::trim_load_options(options));
   if (!trace.ok()) return fail(trace.error());
   const analysis::Span span = analysis::trace_span(*trace);
-  if (!arguments.start.empty()) {
-    Result<int64_t> time = analysis::parse_time(arguments.start, span);
-    if (!time.ok()) return fail({"--start " + time.error().message});
-    options.begin = *time;
-  }
-  if (!arguments.end.empty()) {
-    Result<int64_t> time = analysis::parse_time(arguments.end, span);
-    if (!time.ok()) return fail({"--end " + time.error().message});
-    options.end = *time;
-  }
+  const Result<analysis::Window> window =
+      analysis::parse_window(arguments.start, arguments.end, span);
+  if (!window.ok()) return fail(window.error());
+  options.begin = window->begin;
+  options.end = window->end;
   std::string output = arguments.output;
   if (output.empty())
     output =
@@ -228,7 +223,7 @@ void add_diff(Command& parent, Invocation& invocation) {
       ->type_name("PERCENT");
   command.add_flag("--by-sequence", options->by_sequence,
                    "match a kernel together with the one before it");
-  command.add_option("--top", options->top, "rows per table, 0 for all (20)")->type_name("N");
+  add_top_option(command, options->top);
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &invocation] { invocation.exit_code = diff(*options); });
 }

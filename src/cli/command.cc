@@ -290,4 +290,10 @@ Parsed parse(Command& program, const std::vector<std::string>& arguments) {
   return parsed;
 }
 
+void add_top_option(Command& command, size_t& top) {
+  command.add_option("--top", top, fmt::format("rows per table, 0 for all ({})", top))
+      ->type_name("N")
+      ->between(0, 999999999);
+}
+
 }  // namespace wavetap::cli

@@ -118,6 +118,9 @@ std::vector<std::string> names_of(const Rows& rows) {
   return names;
 }
 
+// --top N: rows per table, 0 for all; what `top` holds is the default.
+void add_top_option(Command& command, size_t& top);
+
 // The commands, one file each: cmd_run.cc, cmd_gpu_list.cc, …
 void add_run(Command& parent, Invocation& invocation);
 void add_import(Command& parent, Invocation& invocation);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/time_spec.h"
 #include "base/result.h"
 #include "export/sink.h"
 #include "store/trace.h"
@@ -28,6 +29,7 @@ struct Options {
            end == std::numeric_limits<int64_t>::max();
   }
   bool wants(int64_t start_ns) const { return start_ns >= begin && start_ns <= end; }
+  analysis::Window window() const { return {begin, end}; }
 };
 
 struct Format {
@@ -36,9 +38,9 @@ struct Format {
   std::string_view suffix;  // of the default output file
   bool needs_args = false;
   bool can_split = false;  // every time window of it is a file of its own
-  Status (*write)(const store::Trace& trace, const Options& options, Sink& sink);
   // Asks the file itself: nothing needs to be loaded, and there is no time window.
   bool reads_file = false;
+  Status (*write)(const store::Trace& trace, const Options& options, Sink& sink) = nullptr;
 };
 
 const std::vector<Format>& all_formats();

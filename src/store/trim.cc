@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "store/column_meaning.h"
+#include "store/derived_tables.h"
 #include "store/row_finder.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
@@ -19,23 +20,6 @@
 
 namespace wavetap::store {
 namespace {
-
-constexpr const char* kDerived[] = {"ext_callstack",  "ext_autogradapi",
-                                    "ext_graph",      "ext_graph_kernelapis",
-                                    "rocpd_graphapi", "rocpd_graphLaunchapi"};
-constexpr const char* kDerivedViews[] = {"callStack_inclusive_name",
-                                         "callStack_exclusive_name",
-                                         "callStack_inclusive",
-                                         "callStack_exclusive",
-                                         "autogradKernel",
-                                         "_autogradKernel",
-                                         "_callstack_autograd_kernel_exclusive",
-                                         "_callstack_autograd_kernel",
-                                         "autograd",
-                                         "graphLaunch",
-                                         "graphKernel",
-                                         "graphLaunchapi",
-                                         "graphapi"};
 
 // By row of the trace.
 struct Keep {
@@ -101,12 +85,6 @@ Result<Keep> select_rows(const Trace& trace, const TrimOptions& options) {
     if (!linked[op] && options.marker.empty() && wanted_op[op] && in_time(trace.ops.start[op]))
       keep_op[op] = true;
   return Keep{std::move(keep_api), std::move(keep_op)};
-}
-
-bool is_derived(std::string_view name) {
-  const auto is = [&](const char* derived) { return name == derived; };
-  return std::any_of(std::begin(kDerived), std::end(kDerived), is) ||
-         std::any_of(std::begin(kDerivedViews), std::end(kDerivedViews), is);
 }
 
 struct TableShape {

@@ -66,8 +66,21 @@ class OpenTest(unittest.TestCase):
 
         self.assertEqual(self.trace.report(), program("report", self.path))
         self.assertEqual(self.trace.analyze("gaps", min_us=5), program("analyze", "gaps", self.path, "--set", "min-us=5"))
-        with self.assertRaisesRegex(ValueError, "no such analysis"):
-            self.trace.analyze("nonsense")
+        self.assertEqual(self.trace.analyze("variability", gaps=[10, 100], sequence=1),
+                         program("analyze", "variability", self.path, "--top", "0", "--set", "gaps=10,100", "--set", "sequence=1"))
+        with self.assertRaisesRegex(ValueError, "gap: no such analysis; did you mean gaps?"):
+            self.trace.analyze("gap")
+
+    def test_settings_are_checked(self):
+        for name, settings, error in (
+                ("gaps", {"e": 5}, "e=5: gaps has no setting e; it has min-us"),
+                ("gaps", {"min_us": "few"}, "min-us=few: not a number"),
+                ("variability", {"sequence": 99}, "sequence=99: not a whole number from 1 to 16"),
+                ("variability", {"sequences": 2}, "did you mean sequence"),
+                ("variability", {"gaps": "100,10"}, "gaps=100,10: not a list of ascending whole numbers"),
+                ("report", {"top_rows": 5}, "report has no settings")):
+            with self.assertRaisesRegex(ValueError, error):
+                self.trace.analyze(name, **settings)
 
     def test_the_report_of_a_program_that_died(self):
         path = pathlib.Path(self.folder.name) / "died.rpd"
