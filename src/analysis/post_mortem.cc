@@ -114,19 +114,24 @@ std::map<int32_t, std::vector<const store::Dispatch*>> last_dispatches(const sto
 void describe_last(const store::Trace& trace, const Ends& ends, std::vector<std::string>& lines) {
   std::map<int64_t, int64_t> process_of_queue;
   for (const store::QueueUse& queue : trace.queues) process_of_queue[queue.id] = queue.pid;
+  const std::map<int32_t, std::vector<const store::Dispatch*>> last = last_dispatches(trace);
+  std::vector<std::string_view> names;
+  for (const auto& [queue, dispatches] : last)
+    for (const store::Dispatch* const dispatch : dispatches)
+      names.push_back(trace.str(trace.ops.description[dispatch->op]));
+  const std::vector<std::string> labels = kernel_labels(names);
   size_t shown = 0;
-  for (const auto& [queue, dispatches] : last_dispatches(trace)) {
+  for (const auto& [queue, dispatches] : last) {
     bool is_first = true;
     for (const store::Dispatch* const dispatch : dispatches) {
-      if (shown++ == kMaxShown) return;
+      if (shown == kMaxShown) return;
       const uint32_t op = dispatch->op;
       if (is_first)
         lines.push_back(fmt::format("last {} dispatches that finished on GPU {}, queue {}:",
                                     kLastDispatches, trace.ops.gpu[op], queue));
       is_first = false;
       lines.push_back(
-          fmt::format("  {}, {}, took {}, ended {} before the end",
-                      printable(short_kernel_name(trace.str(trace.ops.description[op]))),
+          fmt::format("  {}, {}, took {}, ended {} before the end", printable(labels[shown++]),
                       geometry(*dispatch), milliseconds(trace.ops.end[op] - trace.ops.start[op]),
                       milliseconds(ends.before(process_of_queue[queue], trace.ops.end[op]))));
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "analysis/kernel_name.h"
 #include "util/table.h"
@@ -48,10 +49,35 @@ Json cell_json(const Cell& cell) {
   return nullptr;
 }
 
+// Short names of the kernels of a report, each told from the others.
+class KernelTexts {
+ public:
+  explicit KernelTexts(const Report& report) {
+    std::vector<std::string_view> names;
+    for (const Table& table : report.tables)
+      for (const std::vector<Cell>& row : table.rows)
+        for (size_t i = 0; i < row.size(); ++i)
+          if (table.columns[i].unit == Unit::kKernel)
+            if (const auto* name = std::get_if<std::string>(&row[i])) names.push_back(*name);
+    const std::vector<std::string> labels = kernel_labels(names);
+    for (size_t i = 0; i < names.size(); ++i) texts_.emplace(names[i], labels[i]);
+  }
+
+  std::string text(const Cell& cell, Unit unit) const {
+    const auto* name = std::get_if<std::string>(&cell);
+    if (unit != Unit::kKernel || name == nullptr) return cell_text(cell, unit);
+    const auto found = texts_.find(*name);
+    return util::escape_control(found != texts_.end() ? found->second : *name);
+  }
+
+ private:
+  std::unordered_map<std::string_view, std::string> texts_;
+};
+
 // What a table can do without, in the order in which it goes when there is no room.
 enum class Room : uint8_t { kAll, kNoBars, kNoOptional };
 
-util::Table laid_out(const Table& table, Room room) {
+util::Table laid_out(const Table& table, const KernelTexts& kernels, Room room) {
   const auto shown = [&](const Column& column) {
     return !(column.unit == Unit::kBar && room >= Room::kNoBars) &&
            !(column.optional && room >= Room::kNoOptional);
@@ -68,7 +94,7 @@ util::Table laid_out(const Table& table, Room room) {
   for (const std::vector<Cell>& row : table.rows) {
     std::vector<std::string> cells;
     for (size_t i = 0; i < row.size(); ++i)
-      if (shown(table.columns[i])) cells.push_back(cell_text(row[i], table.columns[i].unit));
+      if (shown(table.columns[i])) cells.push_back(kernels.text(row[i], table.columns[i].unit));
     out.add(std::move(cells));
   }
   return out;
@@ -82,11 +108,11 @@ bool fits(const std::string& text, size_t columns) {
 
 // Bars and optional columns go rather than letters of names; when even that is not enough, names
 // are shortened, with as many columns as then fit.
-std::string table_text(const Table& table, size_t columns) {
-  const util::Table all = laid_out(table, Room::kAll);
+std::string table_text(const Table& table, const KernelTexts& kernels, size_t columns) {
+  const util::Table all = laid_out(table, kernels, Room::kAll);
   if (columns == 0 || fits(all.text(0), columns)) return all.text(columns);
-  const util::Table without_bars = laid_out(table, Room::kNoBars);
-  const util::Table least = laid_out(table, Room::kNoOptional);
+  const util::Table without_bars = laid_out(table, kernels, Room::kNoBars);
+  const util::Table least = laid_out(table, kernels, Room::kNoOptional);
   if (!fits(without_bars.text(0), columns) && fits(least.text(0), columns))
     return least.text(columns);
   const std::string text = without_bars.text(columns);
@@ -133,6 +159,7 @@ std::string render_text(const Report& report, const RenderOptions& options) {
   for (const Fact& fact : report.facts) widest = std::max(widest, fact.title.size());
   for (const Fact& fact : report.facts)
     out += fmt::format("{:<{}}  {}\n", fact.title, widest, cell_text(fact.value, fact.unit));
+  const KernelTexts kernels(report);
   for (const Table& table : report.tables) {
     if (!out.empty()) out += "\n";
     out += strong(table.title) + "\n";
@@ -140,7 +167,7 @@ std::string render_text(const Report& report, const RenderOptions& options) {
       out += "  (none)\n";
       continue;
     }
-    out += table_text(table, options.columns);
+    out += table_text(table, kernels, options.columns);
     if (table.total_rows > table.rows.size())
       out += fmt::format("  … {} more; --top 0 shows all\n", table.total_rows - table.rows.size());
   }

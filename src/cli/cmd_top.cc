@@ -130,6 +130,17 @@ std::string to_text(const View& view, size_t columns) {
   return out;
 }
 
+// Sums of kernels by what people call them instead of by their full names.
+std::map<std::string, Sums> with_labels(const std::map<std::string, Sums>& kernels) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, sums] : kernels) names.push_back(name);
+  const std::vector<std::string> labels = analysis::kernel_labels(names);
+  std::map<std::string, Sums> out;
+  for (size_t i = 0; i < names.size(); ++i)
+    out.emplace(labels[i], kernels.find(std::string(names[i]))->second);
+  return out;
+}
+
 class Top {
  public:
   Top(LiveSession session, const Options& options)
@@ -150,7 +161,7 @@ class Top {
         window_.copied_bytes += op.bytes;
       } else {
         ++window_.dispatches;
-        Sums& sums = window_.kernels[analysis::short_kernel_name(op.name)];
+        Sums& sums = window_.kernels[op.name];
         ++sums.count;
         sums.ns += end - start;
       }
@@ -196,6 +207,7 @@ class Top {
       view.busy[gpu] =
           static_cast<double>(union_ns(spans, begin, end)) / static_cast<double>(end - begin);
     view.window = std::move(window_);
+    view.window.kernels = with_labels(view.window.kernels);
     if (options_.json) {
       fmt::print("{}\n",
                  to_json(view).dump(-1, ' ', false, ordered_json::error_handler_t::replace));
