@@ -63,70 +63,93 @@ class Writer {
   std::optional<int64_t> epoch_;
 };
 
-}  // namespace
+struct Row {
+  int64_t start;
+  uint32_t row;  // of Ops or Apis
+  bool is_op;
+};
 
-Status write_jsonl(const store::Trace& trace, const Options& options, Sink& sink) {
-  struct Row {
-    int64_t start;
-    uint32_t row;
-    bool is_op;
-  };
+std::vector<Row> rows_by_start(const store::Trace& trace, const Options& options) {
   std::vector<Row> rows;
+  rows.reserve(trace.apis.size() + trace.ops.size());
   for (uint32_t i = 0; i < trace.apis.size(); ++i)
     if (options.wants(trace.apis.start[i])) rows.push_back({trace.apis.start[i], i, false});
   for (uint32_t i = 0; i < trace.ops.size(); ++i)
     if (options.wants(trace.ops.start[i])) rows.push_back({trace.ops.start[i], i, true});
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& a, const Row& b) { return a.start < b.start; });
+  return rows;
+}
 
-  const std::vector<uint32_t> api_of_op = analysis::call_of_op(trace),
-                              launch_of_api = analysis::launch_of_call(trace),
-                              copy_of_api = analysis::copy_of_call(trace);
-  const store::Str marker = trace.strings.find("UserMarker");
-  const analysis::OpKinds kinds(trace);
+class Rows {
+ public:
+  Rows(const store::Trace& trace, Sink& sink)
+      : trace_(trace),
+        out_(trace, sink),
+        api_of_op_(analysis::call_of_op(trace)),
+        launch_of_api_(analysis::launch_of_call(trace)),
+        copy_of_api_(analysis::copy_of_call(trace)),
+        marker_(trace.strings.find("UserMarker")),
+        kinds_(trace) {}
 
-  Writer out(trace, sink);
-  for (const Row& row : rows) {
-    if (row.is_op) {
-      const uint32_t op = row.row;
-      out.open(row.start, analysis::op_kind_name(kinds[op]));
-      out.number("id", trace.ops.id[op]);
-      out.number("device", trace.ops.gpu[op]);
-      out.number("queue", trace.ops.queue[op]);
-      out.text("function", trace.str(trace.ops.name(op)));
-      out.text("type", trace.str(trace.ops.type[op]));
-      out.number("duration_ns", trace.ops.end[op] - trace.ops.start[op]);
-      if (api_of_op[op] != kNoRow) {
-        out.number("call", trace.apis.id[api_of_op[op]]);
-        out.number("pid", trace.threads[trace.apis.thread[api_of_op[op]]].pid);
-      }
-      out.close();
-      continue;
+  void write_op(uint32_t op) {
+    const store::Ops& ops = trace_.ops;
+    out_.open(ops.start[op], analysis::op_kind_name(kinds_[op]));
+    out_.number("id", ops.id[op]);
+    out_.number("device", ops.gpu[op]);
+    out_.number("queue", ops.queue[op]);
+    out_.text("function", trace_.str(ops.name(op)));
+    out_.text("type", trace_.str(ops.type[op]));
+    out_.number("duration_ns", ops.end[op] - ops.start[op]);
+    if (const uint32_t api = api_of_op_[op]; api != kNoRow) {
+      out_.number("call", trace_.apis.id[api]);
+      out_.number("pid", trace_.threads[trace_.apis.thread[api]].pid);
     }
-    const uint32_t api = row.row;
-    const bool is_marker = trace.apis.name[api] == marker;
-    const std::string_view args = trace.args(api);
-    out.open(row.start, is_marker ? "marker" : "call");
-    out.number("id", trace.apis.id[api]);
-    out.number("pid", trace.threads[trace.apis.thread[api]].pid);
-    out.number("tid", trace.threads[trace.apis.thread[api]].tid);
-    if (trace.apis.domain[api] != 0) out.text("domain", trace.str(trace.apis.domain[api]));
-    out.text("function", is_marker && !args.empty() ? args : trace.str(trace.apis.name[api]));
+    out_.close();
+  }
+
+  void write_call(uint32_t api) {
+    const store::Apis& apis = trace_.apis;
+    const bool is_marker = apis.name[api] == marker_;
+    const std::string_view args = trace_.args(api);
+    out_.open(apis.start[api], is_marker ? "marker" : "call");
+    out_.number("id", apis.id[api]);
+    out_.number("pid", trace_.threads[apis.thread[api]].pid);
+    out_.number("tid", trace_.threads[apis.thread[api]].tid);
+    if (apis.domain[api] != 0) out_.text("domain", trace_.str(apis.domain[api]));
+    out_.text("function", is_marker && !args.empty() ? args : trace_.str(apis.name[api]));
     if (!is_marker && !args.empty()) {
-      out.text("args", args);
+      out_.text("args", args);
       if (const std::string_view result = analysis::find_arg(args, "return"); !result.empty())
-        out.text("result", result);
+        out_.text("result", result);
     }
-    if (const uint32_t i = launch_of_api[api]; i != kNoRow) {
-      out.text("kernel", trace.str(trace.launches[i].kernel));
-      out.text("stream", trace.str(trace.launches[i].stream));
+    if (const uint32_t i = launch_of_api_[api]; i != kNoRow) {
+      out_.text("kernel", trace_.str(trace_.launches[i].kernel));
+      out_.text("stream", trace_.str(trace_.launches[i].stream));
     }
-    if (const uint32_t i = copy_of_api[api]; i != kNoRow) {
-      out.number("bytes", trace.copies[i].size_bytes);
-      out.text("stream", trace.str(trace.copies[i].stream));
+    if (const uint32_t i = copy_of_api_[api]; i != kNoRow) {
+      out_.number("bytes", trace_.copies[i].size_bytes);
+      out_.text("stream", trace_.str(trace_.copies[i].stream));
     }
-    out.number("duration_ns", trace.apis.end[api] - trace.apis.start[api]);
-    out.close();
+    out_.number("duration_ns", apis.end[api] - apis.start[api]);
+    out_.close();
+  }
+
+ private:
+  const store::Trace& trace_;
+  Writer out_;
+  const std::vector<uint32_t> api_of_op_, launch_of_api_, copy_of_api_;
+  const store::Str marker_;
+  const analysis::OpKinds kinds_;
+};
+
+}  // namespace
+
+Status write_jsonl(const store::Trace& trace, const Options& options, Sink& sink) {
+  Rows out(trace, sink);
+  for (const Row& row : rows_by_start(trace, options)) {
+    if (row.is_op) out.write_op(row.row);
+    else out.write_call(row.row);
   }
   return {};
 }

@@ -1,60 +1,33 @@
 // Perfetto's protobuf trace: one track per thread and per GPU queue, flows from launches to ops,
-// counters of work in flight, strings interned once. Field numbers are those of perfetto's
-// published protos (trace_packet, track_event, track_descriptor, interned_data).
+// counters of work in flight.
 //
 // Slices of one track must nest. Calls do, by build_call_tree(); a call that overlaps its neighbour
 // without nesting and an op that overlaps the one before it on its queue go to an extra lane beside
 // it.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 
 #include "analysis/analysis.h"
 #include "analysis/callstack_tree.h"
+#include "analysis/lanes.h"
 #include "analysis/marker.h"
 #include "analysis/op_kind.h"
 #include "analysis/trace_index.h"
-#include "export/export.h"
 #include "export/formats.h"
-#include "export/proto.h"
+#include "export/perfetto_packets.h"
 #include "export/queue_depths.h"
 
 namespace wavetap::exporter {
 namespace {
 
+using perfetto::Known;
 using store::kNoRow;
 
-namespace field {
-// Trace
-constexpr uint32_t kPacket = 1;
-// TracePacket
-constexpr uint32_t kTimestamp = 8, kSequenceId = 10, kTrackEvent = 11, kInternedData = 12,
-                   kSequenceFlags = 13, kTrackDescriptor = 60;
-// TrackDescriptor
-constexpr uint32_t kUuid = 1, kName = 2, kProcess = 3, kThread = 4, kParent = 5, kCounter = 8,
-                   kChildOrdering = 11, kSiblingOrder = 12;
-// ProcessDescriptor, ThreadDescriptor, CounterDescriptor
-constexpr uint32_t kProcessPid = 1, kProcessName = 6, kThreadPid = 1, kThreadTid = 2,
-                   kThreadName = 5, kCounterUnit = 3;
-// TrackEvent
-constexpr uint32_t kCategory = 3, kAnnotation = 4, kType = 9, kNameIid = 10, kTrack = 11,
-                   kCounterValue = 30, kCounterDouble = 44, kFlow = 47, kTerminatingFlow = 48;
-// DebugAnnotation
-constexpr uint32_t kAnnotationNameIid = 1, kAnnotationInt = 4, kAnnotationString = 6;
-// InternedData and its entries
-constexpr uint32_t kCategories = 1, kEventNames = 2, kAnnotationNames = 3, kIid = 1,
-                   kInternedName = 2;
-}  // namespace field
-
-enum : uint64_t { kSliceBegin = 1, kSliceEnd = 2, kInstant = 3, kCounterSample = 4 };
-constexpr uint64_t kSequence = 1;
-constexpr uint64_t kUnitCount = 2;
-constexpr uint64_t kOrderExplicit = 3;  // children of a track by their kSiblingOrder
 // Slices of one track that the importer nests; it loses what lies deeper.
 constexpr size_t kDeepest = 512;
 
@@ -66,31 +39,10 @@ uint64_t track_of_counter(int32_t gpu) { return uint64_t{4} << 60 | static_cast<
 // Lanes and monitors are numbered as they turn up.
 constexpr uint64_t kFirstOtherTrack = uint64_t{5} << 60;
 
-// Places intervals, given in order of their start, on as few lanes as keep those of one lane apart.
-struct Lanes {
-  struct Lane {
-    uint64_t track = 0;
-    int64_t reached = 0;
-  };
-  std::vector<Lane> lanes;
-
-  // The lane for [start, end); is_new when it was not used before.
-  Lane& place(int64_t start, int64_t end, bool& is_new) {
-    is_new = false;
-    for (Lane& lane : lanes)
-      if (lane.reached <= start) {
-        lane.reached = std::max(start, end);
-        return lane;
-      }
-    is_new = true;
-    return lanes.emplace_back(Lane{0, std::max(start, end)});
-  }
-};
-
-// A text of this program's own that events refer to by number once it has been written.
-struct Known {
-  std::string_view text;
-  uint64_t iid = 0;
+// A track and the extra ones beside it, for slices that overlap.
+struct LaneTracks {
+  analysis::Lanes lanes;
+  std::vector<uint64_t> tracks;  // by lane
 };
 
 class Writer {
@@ -98,10 +50,9 @@ class Writer {
   Writer(const store::Trace& trace, const Options& options, Sink& sink)
       : trace_(trace),
         options_(options),
-        sink_(sink),
+        out_(trace, sink),
         kinds_(trace),
         marker_(trace.strings.find("UserMarker")),
-        name_iids_(trace.strings.size(), 0),
         call_of_op_(analysis::call_of_op(trace)),
         launch_of_call_(analysis::launch_of_call(trace)) {}
 
@@ -114,145 +65,30 @@ class Writer {
     progress(0.9);
     write_counters();
     write_monitors();
-    sink_.write(out_.str());
+    out_.finish();
     progress(1.0);
   }
 
  private:
-  static constexpr size_t kFlushBytes = 1 << 18;
-
   void progress(double share) {
     if (options_.progress) options_.progress(share);
-  }
-
-  void end_packet(size_t packet) {
-    out_.varint(field::kSequenceId, kSequence);
-    // The first packet says that interning starts afresh, all others that they depend on it.
-    out_.varint(field::kSequenceFlags, first_ ? 3 : 2);
-    first_ = false;
-    out_.end(packet);
-    if (out_.str().size() < kFlushBytes) return;
-    sink_.write(out_.str());
-    out_.clear();
-  }
-
-  // Each text is written once, in the packet that first uses it.
-  uint64_t add_text(uint32_t table, std::string_view text) {
-    const uint64_t iid = ++texts_[table];
-    const size_t entry = pending_.begin(table);
-    pending_.varint(field::kIid, iid);
-    pending_.bytes(field::kInternedName, text);
-    pending_.end(entry);
-    return iid;
-  }
-  uint64_t intern(uint32_t table, Known& known) {
-    if (known.iid == 0) known.iid = add_text(table, known.text);
-    return known.iid;
-  }
-  uint64_t intern_name(store::Str name) {
-    if (name_iids_[name] == 0) name_iids_[name] = intern_label(trace_.str(name));
-    return name_iids_[name];
-  }
-  uint64_t intern_label(std::string_view text) {
-    // Texts belong to the trace, so they outlive the table.
-    const auto [found, is_new] = labels_.try_emplace(text, 0);
-    if (is_new) found->second = add_text(field::kEventNames, text);
-    return found->second;
-  }
-
-  void track(uint64_t uuid, uint64_t parent, std::string_view name, int rank = -1) {
-    const size_t packet = out_.begin(field::kPacket),
-                 descriptor = out_.begin(field::kTrackDescriptor);
-    out_.varint(field::kUuid, uuid);
-    if (parent != 0) out_.varint(field::kParent, parent);
-    out_.bytes(field::kName, name);
-    if (parent == 0) out_.varint(field::kChildOrdering, kOrderExplicit);
-    if (rank >= 0) out_.varint(field::kSiblingOrder, static_cast<uint64_t>(rank));
-    out_.end(descriptor);
-    end_packet(packet);
   }
 
   void describe_tracks() {
     std::set<int64_t> processes;
     for (uint32_t t = 0; t < trace_.threads.size(); ++t) {
       const store::Thread& thread = trace_.threads[t];
-      if (processes.insert(thread.pid).second) {
-        const size_t packet = out_.begin(field::kPacket),
-                     descriptor = out_.begin(field::kTrackDescriptor);
-        out_.varint(field::kUuid, track_of_process(thread.pid));
-        const size_t process = out_.begin(field::kProcess);
-        out_.varint(field::kProcessPid, static_cast<uint64_t>(thread.pid));
-        out_.bytes(field::kProcessName, "process " + std::to_string(thread.pid));
-        out_.end(process);
-        out_.end(descriptor);
-        end_packet(packet);
-      }
-      const size_t packet = out_.begin(field::kPacket),
-                   descriptor = out_.begin(field::kTrackDescriptor);
-      out_.varint(field::kUuid, track_of_thread(t));
-      out_.varint(field::kParent, track_of_process(thread.pid));
-      const size_t info = out_.begin(field::kThread);
-      out_.varint(field::kThreadPid, static_cast<uint64_t>(thread.pid));
-      out_.varint(field::kThreadTid, static_cast<uint64_t>(thread.tid));
-      out_.bytes(field::kThreadName,
-                 thread.tid == thread.pid ? "main" : "thread " + std::to_string(thread.tid));
-      out_.end(info);
-      out_.end(descriptor);
-      end_packet(packet);
+      if (processes.insert(thread.pid).second)
+        out_.process_track(track_of_process(thread.pid), thread.pid);
+      out_.thread_track(track_of_thread(t), track_of_process(thread.pid), thread);
     }
     std::set<int32_t> gpus(trace_.ops.gpu.begin(), trace_.ops.gpu.end());
     for (const int32_t gpu : gpus) {
-      track(track_of_gpu(gpu), 0,
-            (trace_.is_emulated() ? "virtual GPU " : "GPU ") + std::to_string(gpu));
-      counter_track(track_of_counter(gpu), track_of_gpu(gpu), "in flight", kUnitCount);
+      out_.track(track_of_gpu(gpu), 0,
+                 (trace_.is_emulated() ? "virtual GPU " : "GPU ") + std::to_string(gpu));
+      out_.counter_track(track_of_counter(gpu), track_of_gpu(gpu), "in flight",
+                         perfetto::kUnitCount);
     }
-  }
-
-  void annotate(Known& name, std::string_view value) {
-    const size_t annotation = out_.begin(field::kAnnotation);
-    out_.varint(field::kAnnotationNameIid, intern(field::kAnnotationNames, name));
-    out_.bytes(field::kAnnotationString, value);
-    out_.end(annotation);
-  }
-  void annotate(Known& name, int64_t value) {
-    const size_t annotation = out_.begin(field::kAnnotation);
-    out_.varint(field::kAnnotationNameIid, intern(field::kAnnotationNames, name));
-    out_.varint(field::kAnnotationInt, static_cast<uint64_t>(value));
-    out_.end(annotation);
-  }
-  void annotate(Known& name, const int32_t (&dims)[3]) {
-    char text[40];
-    char* at = text;
-    for (int i = 0; i < 3; ++i) {
-      if (i > 0) *at++ = 'x';
-      at = std::to_chars(at, text + sizeof text, dims[i]).ptr;
-    }
-    annotate(name, std::string_view(text, static_cast<size_t>(at - text)));
-  }
-
-  void begin_event(uint64_t type, uint64_t track, int64_t time) {
-    packet_ = out_.begin(field::kPacket);
-    out_.varint(field::kTimestamp, static_cast<uint64_t>(time));
-    event_ = out_.begin(field::kTrackEvent);
-    out_.varint(field::kType, type);
-    out_.varint(field::kTrack, track);
-  }
-  void begin_event(uint64_t type, uint64_t track, int64_t time, Known& category,
-                   uint64_t name_iid) {
-    begin_event(type, track, time);
-    out_.varint(field::kCategory, intern(field::kCategories, category));
-    out_.varint(field::kNameIid, name_iid);
-  }
-  void end_event() {
-    out_.end(event_);
-    if (!pending_.empty()) out_.bytes(field::kInternedData, pending_.str());
-    pending_.clear();
-    end_packet(packet_);
-  }
-
-  void end_slice(uint64_t track, int64_t time) {
-    begin_event(kSliceEnd, track, time);
-    end_event();
   }
 
   bool wants_flow(size_t link) const {
@@ -287,7 +123,7 @@ class Writer {
   struct ThreadCalls {
     size_t next = 0, end = 0;    // of the tree's order
     std::vector<uint32_t> open;  // rows whose slices have not ended, outermost first
-    Lanes crossing;  // for calls that overlap the innermost of those without nesting in it
+    LaneTracks crossing;  // for calls that overlap the innermost of those without nesting in it
   };
 
   // Calls of a thread in nesting order; each is closed before the next that lies outside it begins.
@@ -316,8 +152,19 @@ class Writer {
   void close_until(ThreadCalls& thread, int64_t time) {
     for (; !thread.open.empty() && trace_.apis.end[thread.open.back()] <= time;
          thread.open.pop_back())
-      end_slice(track_of_thread(trace_.apis.thread[thread.open.back()]),
-                trace_.apis.end[thread.open.back()]);
+      out_.end_slice(track_of_thread(trace_.apis.thread[thread.open.back()]),
+                     trace_.apis.end[thread.open.back()]);
+  }
+
+  // The track for [start, end); `describe(track)` when it was not used before.
+  template <class Describe>
+  uint64_t place(LaneTracks& lanes, int64_t start, int64_t end, Describe&& describe) {
+    const size_t lane = lanes.lanes.place(start, end);
+    if (lane == lanes.tracks.size()) {
+      lanes.tracks.push_back(next_track_++);
+      describe(lanes.tracks.back());
+    }
+    return lanes.tracks[lane];
   }
 
   void write_call(uint32_t row, ThreadCalls& thread) {
@@ -329,72 +176,77 @@ class Writer {
     // elsewhere.
     const bool crossing =
         !open.empty() && (apis.end[row] > apis.end[open.back()] || open.size() >= kDeepest);
-    uint64_t lane_track = track_of_thread(apis.thread[row]);
-    if (crossing) {
-      bool is_new = false;
-      Lanes::Lane& lane = thread.crossing.place(apis.start[row], apis.end[row], is_new);
-      if (is_new) track(lane.track = next_track_++, lane_track, "overlapping");
-      lane_track = lane.track;
-    }
+    const uint64_t own = track_of_thread(apis.thread[row]);
+    const uint64_t track =
+        !crossing ? own : place(thread.crossing, apis.start[row], apis.end[row], [&](uint64_t t) {
+          out_.track(t, own, "overlapping");
+        });
+    const bool instant = apis.start[row] >= apis.end[row];
+    write_call_event(row, instant ? perfetto::kInstant : perfetto::kSliceBegin, track);
+    if (instant) return;
+    if (crossing) return out_.end_slice(track, apis.end[row]);
+    open.push_back(row);
+  }
+
+  void write_call_event(uint32_t row, uint64_t type, uint64_t track) {
+    const store::Apis& apis = trace_.apis;
     const bool marker = apis.name[row] == marker_;
     const std::string_view args = trace_.args(row);
     const std::string_view label = marker ? analysis::marker_label(args) : std::string_view();
-    const bool instant = apis.start[row] >= apis.end[row];
-    begin_event(instant ? kInstant : kSliceBegin, lane_track, apis.start[row],
-                marker ? marker_category_ : api_category_,
-                marker && !args.empty() ? intern_label(label) : intern_name(apis.name[row]));
+    out_.begin_event(
+        type, track, apis.start[row], marker ? marker_category_ : api_category_,
+        marker && !args.empty() ? out_.intern_label(label) : out_.intern_name(apis.name[row]));
     // An operator's marker carries its numbers in its text; they belong beside the name, not into
     // it.
-    if (!args.empty() && label.size() != args.size()) annotate(args_, args);
-    annotate(id_, apis.id[row]);
-    for (uint32_t link = first_link_[row]; link < first_link_[row + 1]; ++link) {
+    if (!args.empty() && label.size() != args.size()) out_.annotate(args_, args);
+    out_.annotate(id_, apis.id[row]);
+    for (uint32_t i = first_link_[row]; i < first_link_[row + 1]; ++i) {
+      const uint32_t link = links_[i];
       // An op has one flow; should several calls claim it, the last one does.
-      if (flow_of_op_[trace_.links.op[links_[link]]] == links_[link] + 1)
-        out_.fixed64(op_first(links_[link]) ? field::kTerminatingFlow : field::kFlow,
-                     links_[link] + uint64_t{1});
+      if (flow_of_op_[trace_.links.op[link]] == link + 1)
+        out_.flow(link + uint64_t{1}, op_first(link));
     }
-    end_event();
-    if (instant) return;
-    if (crossing) return end_slice(lane_track, apis.end[row]);
-    open.push_back(row);
+    out_.end_event();
   }
 
   void write_ops() {
     const store::Ops& ops = trace_.ops;
     std::vector<uint32_t> order(ops.size());
-    for (uint32_t op = 0; op < order.size(); ++op) order[op] = op;
+    std::iota(order.begin(), order.end(), 0);
     std::sort(order.begin(), order.end(),
               [&](uint32_t a, uint32_t b) { return ops.start[a] < ops.start[b]; });
-    std::map<std::pair<int32_t, int32_t>, Lanes> lanes;
+    std::map<std::pair<int32_t, int32_t>, LaneTracks> queues;
     for (const uint32_t op : order) {
       if (!options_.wants(ops.start[op])) continue;
-      bool is_new = false;
-      Lanes::Lane& lane =
-          lanes[{ops.gpu[op], ops.queue[op]}].place(ops.start[op], ops.end[op], is_new);
-      if (is_new)
-        track(lane.track = next_track_++, track_of_gpu(ops.gpu[op]),
-              "queue " + std::to_string(ops.queue[op]), ops.queue[op]);
-      const uint64_t uuid = lane.track;
-      Known& category = kind_categories_[static_cast<size_t>(kinds_[op])];
-      category.text = analysis::op_kind_name(kinds_[op]);
-      begin_event(kSliceBegin, uuid, ops.start[op], category, intern_name(ops.name(op)));
-      annotate(type_, trace_.str(ops.type[op]));
-      if (const uint32_t api = call_of_op_[op]; api != kNoRow) {
-        annotate(correlation_, trace_.apis.id[api]);
-        if (const uint32_t launch = launch_of_call_[api];
-            launch != kNoRow && kinds_[op] == analysis::OpKind::kKernel) {
-          const store::KernelLaunch& k = trace_.launches[launch];
-          annotate(grid_, k.grid);
-          annotate(workgroup_, k.workgroup);
-          annotate(lds_, k.group_segment_bytes);
-        }
-      }
-      if (flow_of_op_[op] != 0)
-        out_.fixed64(op_first(flow_of_op_[op] - 1) ? field::kFlow : field::kTerminatingFlow,
-                     flow_of_op_[op]);
-      end_event();
-      end_slice(uuid, std::max(ops.end[op], ops.start[op]));
+      const uint64_t track =
+          place(queues[{ops.gpu[op], ops.queue[op]}], ops.start[op], ops.end[op], [&](uint64_t t) {
+            out_.track(t, track_of_gpu(ops.gpu[op]), "queue " + std::to_string(ops.queue[op]),
+                       ops.queue[op]);
+          });
+      write_op_event(op, track);
+      out_.end_slice(track, std::max(ops.end[op], ops.start[op]));
     }
+  }
+
+  void write_op_event(uint32_t op, uint64_t track) {
+    const store::Ops& ops = trace_.ops;
+    Known& category = kind_categories_[static_cast<size_t>(kinds_[op])];
+    category.text = analysis::op_kind_name(kinds_[op]);
+    out_.begin_event(perfetto::kSliceBegin, track, ops.start[op], category,
+                     out_.intern_name(ops.name(op)));
+    out_.annotate(type_, trace_.str(ops.type[op]));
+    if (const uint32_t api = call_of_op_[op]; api != kNoRow) {
+      out_.annotate(correlation_, trace_.apis.id[api]);
+      if (const uint32_t launch = launch_of_call_[api];
+          launch != kNoRow && kinds_[op] == analysis::OpKind::kKernel) {
+        const store::KernelLaunch& k = trace_.launches[launch];
+        out_.annotate(grid_, k.grid);
+        out_.annotate(workgroup_, k.workgroup);
+        out_.annotate(lds_, k.group_segment_bytes);
+      }
+    }
+    if (flow_of_op_[op] != 0) out_.flow(flow_of_op_[op], !op_first(flow_of_op_[op] - 1));
+    out_.end_event();
   }
 
   void write_counters() {
@@ -403,34 +255,10 @@ class Writer {
     for (const DepthSample& depth : depths)
       if (depth.time < options_.begin) before[depth.gpu] = depth.depth;
     for (const auto& [gpu, depth] : before)
-      sample(track_of_counter(gpu), options_.begin, int64_t{depth});
+      out_.sample(track_of_counter(gpu), options_.begin, int64_t{depth});
     for (const DepthSample& depth : depths)
       if (options_.wants(depth.time))
-        sample(track_of_counter(depth.gpu), depth.time, int64_t{depth.depth});
-  }
-
-  void sample(uint64_t uuid, int64_t time, int64_t value) {
-    begin_event(kCounterSample, uuid, time);
-    out_.varint(field::kCounterValue, static_cast<uint64_t>(value));
-    end_event();
-  }
-  void sample(uint64_t uuid, int64_t time, double value) {
-    begin_event(kCounterSample, uuid, time);
-    out_.fixed64(field::kCounterDouble, std::bit_cast<uint64_t>(value));
-    end_event();
-  }
-
-  void counter_track(uint64_t uuid, uint64_t parent, std::string_view name, uint64_t unit) {
-    const size_t packet = out_.begin(field::kPacket),
-                 descriptor = out_.begin(field::kTrackDescriptor);
-    out_.varint(field::kUuid, uuid);
-    if (parent != 0) out_.varint(field::kParent, parent);
-    out_.bytes(field::kName, name);
-    const size_t counter = out_.begin(field::kCounter);
-    if (unit != 0) out_.varint(field::kCounterUnit, unit);
-    out_.end(counter);
-    out_.end(descriptor);
-    end_packet(packet);
+        out_.sample(track_of_counter(depth.gpu), depth.time, int64_t{depth.depth});
   }
 
   // Clocks, temperatures, …: a counter per device and kind. Spans of equal value; only their starts
@@ -454,26 +282,20 @@ class Writer {
       const auto [it, is_new] =
           tracks.emplace(std::tuple(m.device_type, m.device, m.type), next_track_);
       if (is_new)
-        counter_track(next_track_++, 0,
-                      std::string(trace_.str(m.device_type)) + " " + std::to_string(m.device) +
-                          " " + std::string(trace_.str(m.type)),
-                      0);
-      if (is_whole) sample(it->second, start, whole);
-      else sample(it->second, start, real);
+        out_.counter_track(next_track_++, 0,
+                           std::string(trace_.str(m.device_type)) + " " + std::to_string(m.device) +
+                               " " + std::string(trace_.str(m.type)),
+                           0);
+      if (is_whole) out_.sample(it->second, start, whole);
+      else out_.sample(it->second, start, real);
     }
   }
 
   const store::Trace& trace_;
   const Options& options_;
-  Sink& sink_;
+  perfetto::Packets out_;
   const analysis::OpKinds kinds_;
   const store::Str marker_;
-  ProtoWriter out_;                                            // packets not yet handed to the sink
-  ProtoWriter pending_;                                        // texts the next packet carries
-  size_t packet_ = 0, event_ = 0;                              // under way in out_
-  std::array<uint64_t, field::kAnnotationNames + 1> texts_{};  // how many each table has
-  std::vector<uint64_t> name_iids_;                            // by Str
-  std::unordered_map<std::string_view, uint64_t> labels_;
   Known api_category_{"api"}, marker_category_{"marker"};
   std::array<Known, static_cast<size_t>(analysis::OpKind::kOther) + 1> kind_categories_;
   Known args_{"args"}, id_{"id"}, type_{"type"}, correlation_{"correlation"}, grid_{"grid"},
@@ -481,7 +303,6 @@ class Writer {
   uint64_t next_track_ = kFirstOtherTrack;
   const std::vector<uint32_t> call_of_op_, launch_of_call_;
   std::vector<uint32_t> flow_of_op_, first_link_, links_;
-  bool first_ = true;
 };
 
 }  // namespace

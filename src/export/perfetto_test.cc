@@ -80,77 +80,86 @@ struct Checked {
   std::map<uint64_t, std::vector<std::pair<uint64_t, double>>> counters;  // by track: time, value
 };
 
-Checked check(const std::string& bytes) {
-  Checked out;
-  const std::optional<Message> trace = parse(bytes);
-  EXPECT_TRUE(trace.has_value());
-  if (!trace) return out;
-  std::set<uint64_t> tracks;
-  std::map<uint64_t, std::string> event_names, categories, annotation_names;
-  // (time, order in file) of each begin and end, per track.
+// Reads a trace packet by packet, as the importer does, and says what is wrong with it.
+class Checker {
+ public:
+  Checked check(const std::string& bytes) {
+    const std::optional<Message> trace = parse(bytes);
+    EXPECT_TRUE(trace.has_value());
+    if (!trace) return out_;
+    for (const auto& [field, body] : trace->bytes) {
+      EXPECT_EQ(field, 1u);
+      const std::optional<Message> packet = parse(body);
+      EXPECT_TRUE(packet.has_value());
+      if (!packet) return out_;
+      take(*packet);
+    }
+    for (const auto& [track, list] : edges_) match_edges(track, list);
+    check_flows();
+    return out_;
+  }
+
+ private:
   struct Edge {
     uint64_t time;
     bool begin;
     std::string name;
   };
-  std::map<uint64_t, std::vector<Edge>> edges;
-  std::map<uint64_t, uint64_t> begun, ended;  // flows: when
-  bool first = true;
-  for (const auto& [field, body] : trace->bytes) {
-    EXPECT_EQ(field, 1u);
-    const std::optional<Message> packet = parse(body);
-    EXPECT_TRUE(packet.has_value());
-    if (!packet) return out;
-    EXPECT_EQ(packet->number(10), 1u);
-    EXPECT_EQ(*packet->number(13) & 1, first ? 1u : 0u);
-    first = false;
-    if (const auto interned = packet->text(12)) {
-      const std::optional<Message> tables = parse(*interned);
-      for (const auto& [table, entry_bytes] : tables->bytes) {
-        const std::optional<Message> entry = parse(entry_bytes);
-        (table == 1   ? categories
-         : table == 2 ? event_names
-                      : annotation_names)[*entry->number(1)] = *entry->text(2);
-      }
-    }
-    if (const auto descriptor = packet->text(60)) {
+
+  void take(const Message& packet) {
+    EXPECT_EQ(packet.number(10), 1u);
+    EXPECT_EQ(*packet.number(13) & 1, first_ ? 1u : 0u);
+    first_ = false;
+    if (const auto interned = packet.text(12)) take_texts(*parse(*interned));
+    if (const auto descriptor = packet.text(60)) {
       const std::optional<Message> track = parse(*descriptor);
-      EXPECT_TRUE(tracks.insert(*track->number(1)).second) << "a track is described twice";
+      EXPECT_TRUE(tracks_.insert(*track->number(1)).second) << "a track is described twice";
       if (const auto parent = track->number(5)) {
-        EXPECT_TRUE(tracks.contains(*parent)) << "parent comes later";
+        EXPECT_TRUE(tracks_.contains(*parent)) << "parent comes later";
       }
     }
-    if (const auto event_bytes = packet->text(11)) {
-      const std::optional<Message> event = parse(*event_bytes);
-      EXPECT_TRUE(tracks.contains(*event->number(11))) << "event on an unknown track";
-      const uint64_t time = *packet->number(8);
-      const uint64_t type = *event->number(9);
-      if (type == 1 || type == 3) {
-        EXPECT_TRUE(categories.contains(*event->number(3)));
-        EXPECT_TRUE(event_names.contains(*event->number(10)));
-        out.names.insert(event_names[*event->number(10)]);
-        for (auto [it, end] = event->bytes.equal_range(4); it != end; ++it)
-          EXPECT_TRUE(annotation_names.contains(*parse(it->second)->number(1)));
-        for (auto [it, end] = event->numbers.equal_range(47); it != end; ++it)
-          begun.emplace(it->second, time);
-        for (auto [it, end] = event->numbers.equal_range(48); it != end; ++it)
-          ended.emplace(it->second, time);
-      }
-      const uint64_t track = *event->number(11);
-      if (type == 1)
-        ++out.slices, edges[track].push_back({time, true, event_names[*event->number(10)]});
-      if (type == 2) edges[track].push_back({time, false, ""});
-      if (type == 3) ++out.instants;
-      if (type == 4) {
-        ++out.samples;
-        const auto whole = event->number(30), real = event->number(44);
-        EXPECT_NE(whole.has_value(), real.has_value());
-        out.counters[track].emplace_back(
-            time, whole ? static_cast<double>(*whole) : std::bit_cast<double>(real.value_or(0)));
-      }
+    if (const auto event = packet.text(11)) take_event(*parse(*event), *packet.number(8));
+  }
+
+  void take_texts(const Message& tables) {
+    for (const auto& [table, bytes] : tables.bytes) {
+      const std::optional<Message> entry = parse(bytes);
+      (table == 1   ? categories_
+       : table == 2 ? event_names_
+                    : annotation_names_)[*entry->number(1)] = *entry->text(2);
     }
   }
-  for (const auto& [track, list] : edges) {
+
+  void take_event(const Message& event, uint64_t time) {
+    const uint64_t track = *event.number(11), type = *event.number(9);
+    EXPECT_TRUE(tracks_.contains(track)) << "event on an unknown track";
+    if (type == 1 || type == 3) take_named(event, time);
+    if (type == 1)
+      ++out_.slices, edges_[track].push_back({time, true, event_names_[*event.number(10)]});
+    if (type == 2) edges_[track].push_back({time, false, ""});
+    if (type == 3) ++out_.instants;
+    if (type == 4) {
+      ++out_.samples;
+      const auto whole = event.number(30), real = event.number(44);
+      EXPECT_NE(whole.has_value(), real.has_value());
+      out_.counters[track].emplace_back(
+          time, whole ? static_cast<double>(*whole) : std::bit_cast<double>(real.value_or(0)));
+    }
+  }
+
+  void take_named(const Message& event, uint64_t time) {
+    EXPECT_TRUE(categories_.contains(*event.number(3)));
+    EXPECT_TRUE(event_names_.contains(*event.number(10)));
+    out_.names.insert(event_names_[*event.number(10)]);
+    for (auto [it, end] = event.bytes.equal_range(4); it != end; ++it)
+      EXPECT_TRUE(annotation_names_.contains(*parse(it->second)->number(1)));
+    for (auto [it, end] = event.numbers.equal_range(47); it != end; ++it)
+      begun_.emplace(it->second, time);
+    for (auto [it, end] = event.numbers.equal_range(48); it != end; ++it)
+      ended_.emplace(it->second, time);
+  }
+
+  void match_edges(uint64_t track, const std::vector<Edge>& list) {
     std::vector<const Edge*> open;
     uint64_t last = 0;
     for (const Edge& edge : list) {
@@ -158,27 +167,38 @@ Checked check(const std::string& bytes) {
       last = edge.time;
       if (edge.begin) {
         open.push_back(&edge);
-        out.depth = std::max(out.depth, open.size());
+        out_.depth = std::max(out_.depth, open.size());
         continue;
       }
       EXPECT_FALSE(open.empty());
       if (open.empty()) break;
-      out.durations[open.back()->name] = edge.time - open.back()->time;
+      out_.durations[open.back()->name] = edge.time - open.back()->time;
       open.pop_back();
     }
     EXPECT_TRUE(open.empty()) << "track " << track << " leaves slices open";
   }
-  out.flows_begun = begun.size();
-  out.flows_ended = ended.size();
-  for (const auto& [flow, time] : begun) {
-    EXPECT_TRUE(ended.contains(flow)) << "flow " << flow << " has no end";
-    const auto end = ended.find(flow);
-    EXPECT_LE(time, end == ended.end() ? UINT64_MAX : end->second)
-        << "the importer drops such a flow";
+
+  void check_flows() {
+    out_.flows_begun = begun_.size();
+    out_.flows_ended = ended_.size();
+    for (const auto& [flow, time] : begun_) {
+      EXPECT_TRUE(ended_.contains(flow)) << "flow " << flow << " has no end";
+      const auto end = ended_.find(flow);
+      EXPECT_LE(time, end == ended_.end() ? UINT64_MAX : end->second)
+          << "the importer drops such a flow";
+    }
+    EXPECT_EQ(begun_.size(), ended_.size());
   }
-  EXPECT_EQ(begun.size(), ended.size());
-  return out;
-}
+
+  Checked out_;
+  bool first_ = true;
+  std::set<uint64_t> tracks_;
+  std::map<uint64_t, std::string> event_names_, categories_, annotation_names_;
+  std::map<uint64_t, std::vector<Edge>> edges_;  // by track, in the order of the file
+  std::map<uint64_t, uint64_t> begun_, ended_;   // flows: when
+};
+
+Checked check(const std::string& bytes) { return Checker().check(bytes); }
 
 std::string exported(const store::Trace& trace, const char* format = "perfetto",
                      Options options = {}) {

@@ -22,6 +22,7 @@ ANALYSES = ["callstack", "autograd", "graph", "gaps", "overlap", "busy", "variab
             "launch-delay", "queue-depth", "streams", "redirects"]
 FORMATS = ["chrome", "perfetto", "html", "jsonl", "csv", "folded"]
 MAX = 2**63 - 1
+MANY = 60_000  # what takes the square of it does not end in time
 
 
 def commands(path):
@@ -223,6 +224,29 @@ class Maker:
                       "create index e on rocpd_api (start + end)", "create index d on rocpd_op (start desc) where start > 5",
                       "create table \"a \"\"b\"\" ' c\" (\"x \"\" y\" text collate nocase unique, \"select\" integer)",
                       "insert into \"a \"\"b\"\" ' c\" values ('q', 1), ('r', null)")
+
+    def calls(self, path, spans):
+        """Many calls of one thread, copies of the first one at other times."""
+        self.database(path)
+        db = sqlite3.connect(path)
+        first = db.execute("select * from rocpd_api order by id limit 1").fetchone()
+        names = [column[1] for column in db.execute("pragma table_info(rocpd_api)")]
+        keep = [(names.index(name), name) for name in names if name not in ("id", "start", "end")]
+        rows = [(1000 + i, start, end, *(first[at] for at, _ in keep)) for i, (start, end) in enumerate(spans)]
+        columns = ", ".join(["id", "start", "end", *(name for _, name in keep)])
+        db.executemany(f"insert into rocpd_api ({columns}) values ({', '.join('?' * (3 + len(keep)))})", rows)
+        db.commit()
+        db.close()
+
+    def damage_calls_nested_by_the_thousand(self, path):
+        self.calls(path, [(10**7 + i, 10**9 - i) for i in range(MANY)])
+
+    def damage_calls_that_all_overlap(self, path):
+        self.calls(path, [(10**7 + i, 10**9 + i) for i in range(MANY)])
+
+    def damage_surrogates(self, path):
+        self.database(path, "update rocpd_string set string = cast(x'6BEDA08062C0AF' as text) where id % 2",
+                      "update rocpd_ustring set string = cast(x'F4908080EDBFBF' as text)")
 
     def flips(self, path, seed):
         """Random bytes anywhere but in the first page, which holds the schema."""
