@@ -4,8 +4,9 @@
   measure.py [--build BUILD] [--rows 1000000]… [--threads 8]… [--no-reference] [--json FILE]
 
 For each size and thread count: make the trace (make_trace.cc), run every command several times and keep the best, run
-the Python version (reference.py) once, print seconds, seconds of CPU (which say more on a machine others use), peak
-memory and the ratio. Where both give the same number it is compared, so that a fast wrong answer does not count. `make bench` runs one million rows; ten million and 256 threads:
+the Python version (reference.py) once, show the HTML report in Chromium; print seconds, seconds of CPU (which say more
+on a machine others use), peak memory and the ratio. Where both give the same number it is compared, so that a fast
+wrong answer does not count. `make bench` runs one million rows; ten million and 256 threads:
   measure.py --rows 1000000 --rows 10000000 --threads 8 --threads 256
 """
 import argparse
@@ -18,6 +19,9 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent.parent / "tests/web"))
+import browser  # noqa: E402
+import cost  # noqa: E402
 
 
 class Failure(RuntimeError):
@@ -90,7 +94,8 @@ class Measure:
         for name in ("callstack", "autograd", "graph", "variability"):
             yield name, lambda name=name: [tool, "analyze", name, trace, "--json"], name
         yield "chrome", lambda: [tool, "export", "--format", "chrome", trace, "-o", out(".json")], "chrome"
-        yield "perfetto", lambda: [tool, "export", "--format", "perfetto", trace, "-o", out(".pftrace")], None
+        for name, suffix in (("perfetto", ".pftrace"), ("html", ".html"), ("jsonl", ".jsonl"), ("folded", ".folded")):
+            yield name, lambda name=name, suffix=suffix: [tool, "export", "--format", name, trace, "-o", out(suffix)], None
         yield "trim 25-50 %", lambda: [tool, "trim", trace, "--start", "25%", "--end", "50%", "-o", out(".rpd")], "trim"
         yield "merge of 8", lambda: [tool, "merge", *self.parts(rows, threads), "-o", out(".rpd")], "merge"
 
@@ -111,8 +116,22 @@ class Measure:
                 cells += [f"{theirs:.1f} s", f"{their_cpu:.1f} s", f"{their_peak:.0f}", f"{theirs / seconds:.1f}x"]
             self.results.append(row)
             print_row(what, *cells)
-            for suffix in (".json", ".pftrace", ".rpd", ".ref"):
+            for suffix in (".json", ".pftrace", ".html", ".jsonl", ".folded", ".rpd", ".ref"):
                 self.new_file(suffix)
+        self.page(trace, rows, threads)
+
+    def page(self, trace, rows, threads):
+        """The HTML report in a browser, where there is one."""
+        if not browser.program():
+            print("\n  The HTML report in a browser: left out, there is no Chromium")
+            return
+        html = self.new_file(".html")
+        timed([self.tool, "export", "--format", "html", trace, "-o", html])
+        with browser.start() as chromium:
+            numbers, _ = cost.measure(chromium, html)
+        print("\n  The HTML report in Chromium: " + cost.text(numbers))
+        self.results.append({"command": "html in a browser", "rows": rows, "threads": threads, **numbers})
+        self.new_file(".html")
 
     def compare(self, what, output, reference):
         for key, ours in CHECKS.get(what, []):

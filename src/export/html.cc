@@ -1,225 +1,235 @@
-// One self-contained page: summary, tables, a zoomable timeline and flame graphs. The page is
-// web/viewer.*; this file gives it its data as JSON. Timeline rows are flat arrays [start, length,
-// name, …] in nanoseconds from the trace's first event, one row per nesting depth (threads) or lane
-// (queues).
+// One self-contained page: summary, tables, a zoomable timeline and flame graphs. The page is the
+// files of web/; this file gives it its data: texts, tables and flame graphs as JSON, the timeline's
+// items as packed columns (web/data.js describes both). Times are nanoseconds from the trace's first
+// event.
 #include <algorithm>
-#include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "analysis/analysis.h"
 #include "analysis/callstack_tree.h"
+#include "analysis/flame_tree.h"
 #include "analysis/kernel_name.h"
 #include "analysis/marker.h"
-#include "analysis/render.h"
 #include "analysis/report.h"
+#include "analysis/timeline.h"
 #include "export/formats.h"
+#include "export/packed_columns.h"
 #include "export/viewer_files.h"
 
 namespace wavetap::exporter {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using analysis::Unit;
 using store::kNoRow;
 
-// Names as the page numbers them.
+constexpr size_t kTableRows = 1000;  // the page shows some and finds all
+// A frame of a flame graph that takes less of the whole is narrower than a pixel.
+constexpr int64_t kLeastFrame = 5000;
+
+// Names as the page numbers them: what it shows of each and, where that is less, all of it.
 class Names {
  public:
-  int64_t operator()(const std::string& text) {
-    const auto [it, is_new] = numbers_.emplace(text, static_cast<int64_t>(list_.size()));
-    if (is_new) list_.push_back(text);
-    return it->second;
+  // Kernels are shown by short names that tell them apart, whatever they are looked up for.
+  explicit Names(const store::Trace& trace) {
+    std::vector<std::string_view> kernels;
+    std::vector<bool> seen(trace.strings.size(), false);
+    for (size_t op = 0; op < trace.ops.size(); ++op) {
+      const store::Str name = trace.ops.name(op);
+      if (!seen[name]) kernels.push_back(trace.str(name));
+      seen[name] = true;
+    }
+    const std::vector<std::string> labels = analysis::kernel_labels(kernels);
+    for (size_t i = 0; i < kernels.size(); ++i) labels_.emplace(std::string(kernels[i]), labels[i]);
   }
+
+  int64_t text(std::string_view text) { return number(std::string(text), ""); }
+  int64_t kernel(std::string_view full) {
+    const auto label = labels_.find(std::string(full));
+    if (label == labels_.end() || label->second == full) return text(full);
+    return number(label->second, std::string(full));
+  }
+
   const Json& list() const { return list_; }
+  const Json& full() const { return full_; }  // by number
 
  private:
-  std::map<std::string, int64_t> numbers_;
-  Json list_ = Json::array();
-};
-
-struct Frame {
-  int64_t total = 0;
-  std::map<int64_t, std::unique_ptr<Frame>> children;
-  Frame& child(int64_t name) {
-    std::unique_ptr<Frame>& c = children[name];
-    if (c == nullptr) c = std::make_unique<Frame>();
-    return *c;
+  int64_t number(const std::string& shown, const std::string& full) {
+    const auto [it, is_new] =
+        numbers_.emplace(full.empty() ? shown : full, static_cast<int64_t>(list_.size()));
+    if (is_new) {
+      list_.push_back(shown);
+      if (!full.empty()) full_[std::to_string(it->second)] = full;
+    }
+    return it->second;
   }
+
+  std::unordered_map<std::string, std::string> labels_;  // of kernels by full name
+  std::unordered_map<std::string, int64_t> numbers_;
+  Json list_ = Json::array();
+  Json full_ = Json::object();
 };
 
-Json flame_json(int64_t name, const Frame& frame, int64_t least) {
-  Json children = Json::array();
-  std::vector<std::pair<int64_t, const Frame*>> order;
-  for (const auto& [n, f] : frame.children)
-    if (f->total >= least) order.push_back({n, f.get()});
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.second->total > b.second->total; });
-  for (const auto& [n, f] : order) children.push_back(flame_json(n, *f, least));
-  return Json::array({name, frame.total, children});
+// How the page is to write a number.
+const char* unit_name(Unit unit) {
+  switch (unit) {
+    case Unit::kText:
+    case Unit::kKernel: return "text";
+    case Unit::kCount: return "count";
+    case Unit::kNs: return "ns";
+    case Unit::kTime: return "time";
+    case Unit::kBytes: return "bytes";
+    case Unit::kShare: return "share";
+    case Unit::kNumber: return "number";
+    case Unit::kBytesPerNs: return "rate";
+    case Unit::kBar: return "bar";
+  }
+  return "text";
+}
+
+Json number_json(const analysis::Cell& cell) {
+  if (const auto* whole = std::get_if<int64_t>(&cell)) return *whole;
+  if (const auto* real = std::get_if<double>(&cell)) return *real;
+  return nullptr;
 }
 
 class Page {
  public:
   Page(const store::Trace& trace, const Options& options)
       : trace_(trace),
-        options_(options),
+        window_(options.window()),
         base_(analysis::trace_span(trace).begin),
-        tree_(analysis::build_call_tree(trace)) {}
+        tree_(analysis::build_call_tree(trace)),
+        marker_(trace.strings.find("UserMarker")),
+        names_(trace),
+        number_of_(trace.strings.size(), kNone),
+        kernel_number_(trace.strings.size(), kNone) {}
 
-  Json data() {
+  // `columns` gets the items of the timeline.
+  Json data(PackedColumns& columns) {
     Json json;
     json["path"] = trace_.path;
-    summary(json);
+    add_summary(json);
     json["span"] = analysis::trace_span(trace_).length();
     json["tracks"] = Json::array();
-    queue_tracks(json["tracks"]);
-    thread_tracks(json["tracks"]);
-    flames(json);
+    for (const analysis::TimelineTrack& track : analysis::build_timeline(trace_, tree_, window_))
+      json["tracks"].push_back(track_json(track, columns));
+    const analysis::FlameTree flames =
+        analysis::build_flame_tree(trace_, tree_, window_, /*by_thread=*/false);
+    json["cpu_flame"] = flame_json(flames, flames.cpu_total);
+    json["gpu_flame"] = flame_json(flames, flames.gpu_total);
     json["names"] = names_.list();
+    json["full"] = names_.full();
     return json;
   }
 
  private:
-  void summary(Json& json) {
-    analysis::Options top;
-    top.top = 25;
+  static constexpr int64_t kNone = -1;
+
+  void add_summary(Json& json) {
+    analysis::Options options;
+    options.top = kTableRows;
     const analysis::Report report =
-        analysis::build_report(trace_, top, analysis::ReportBy::kOverview);
+        analysis::build_report(trace_, options, analysis::ReportBy::kOverview);
     json["warnings"] = report.warnings;
     if (trace_.is_emulated())
       json["warnings"].push_back(
           "recorded on a virtual GPU: times are those of the emulation, not of hardware");
     json["facts"] = Json::array();
-    for (const analysis::Fact& fact : report.facts)
-      json["facts"].push_back(
-          {{"title", fact.title}, {"text", analysis::cell_text(fact.value, fact.unit)}});
+    for (const analysis::Fact& fact : report.facts) {
+      const auto* text = std::get_if<std::string>(&fact.value);
+      json["facts"].push_back({{"title", fact.title},
+                               {"unit", unit_name(fact.unit)},
+                               {"value", text != nullptr ? Json(*text) : number_json(fact.value)}});
+    }
     json["tables"] = Json::array();
-    for (const analysis::Table& table : report.tables) {
-      Json out{{"title", table.title}, {"columns", Json::array()}, {"rows", Json::array()}};
-      for (const analysis::Column& c : table.columns)
-        out["columns"].push_back(
-            {{"title", c.title},
-             {"name", c.unit == analysis::Unit::kText || c.unit == analysis::Unit::kKernel},
-             {"bar", c.unit == analysis::Unit::kBar}});
-      for (const std::vector<analysis::Cell>& row : table.rows) {
-        Json cells = Json::array();
-        for (size_t i = 0; i < row.size(); ++i) {
-          if (table.columns[i].unit == analysis::Unit::kBar) {
-            cells.push_back(std::get_if<double>(&row[i]) != nullptr ? std::get<double>(row[i])
-                                                                    : 0.0);
-          } else {
-            const auto* full = std::get_if<std::string>(&row[i]);
-            cells.push_back(Json::array({analysis::cell_text(row[i], table.columns[i].unit),
-                                         full != nullptr ? *full : ""}));
-          }
-        }
-        out["rows"].push_back(std::move(cells));
+    for (const analysis::Table& table : report.tables) json["tables"].push_back(table_json(table));
+  }
+
+  Json table_json(const analysis::Table& table) {
+    Json out{{"title", table.title},
+             {"total", std::max(table.total_rows, table.rows.size())},
+             {"columns", Json::array()},
+             {"rows", Json::array()}};
+    for (const analysis::Column& c : table.columns)
+      out["columns"].push_back({{"title", c.title}, {"unit", unit_name(c.unit)}});
+    for (const std::vector<analysis::Cell>& row : table.rows) {
+      Json cells = Json::array();
+      for (size_t i = 0; i < row.size(); ++i) {
+        const auto* text = std::get_if<std::string>(&row[i]);
+        if (text == nullptr) cells.push_back(number_json(row[i]));
+        else if (table.columns[i].unit == Unit::kKernel) cells.push_back(names_.kernel(*text));
+        else cells.push_back(names_.text(*text));
       }
-      json["tables"].push_back(std::move(out));
+      out["rows"].push_back(std::move(cells));
     }
+    return out;
   }
 
-  static void event(Json& row, int64_t start, int64_t length, int64_t name) {
-    row.push_back(start);
-    row.push_back(length);
-    row.push_back(name);
-  }
-
-  int64_t call_name(uint32_t row) {
+  uint64_t call_name(uint32_t row) {
     const std::string_view args = trace_.args(row);
-    if (trace_.str(trace_.apis.name[row]) == "UserMarker" && !args.empty())
-      return names_(std::string(analysis::marker_label(args)));
-    return names_(std::string(trace_.str(trace_.apis.name[row])));
+    const store::Str name = trace_.apis.name[row];
+    if (name == marker_ && !args.empty())
+      return static_cast<uint64_t>(names_.text(analysis::marker_label(args)));
+    if (number_of_[name] == kNone) number_of_[name] = names_.text(trace_.str(name));
+    return static_cast<uint64_t>(number_of_[name]);
   }
-  int64_t op_name(uint32_t op) {
-    return names_(analysis::short_kernel_name(trace_.str(trace_.ops.name(op))));
-  }
-
-  void queue_tracks(Json& tracks) {
-    std::vector<uint32_t> order;
-    for (uint32_t op = 0; op < trace_.ops.size(); ++op)
-      if (options_.wants(trace_.ops.start[op])) order.push_back(op);
-    std::sort(order.begin(), order.end(),
-              [&](uint32_t a, uint32_t b) { return trace_.ops.start[a] < trace_.ops.start[b]; });
-    struct Lanes {
-      std::vector<int64_t> ends;
-      std::vector<Json> rows;
-    };
-    std::map<std::pair<int32_t, int32_t>, Lanes> queues;
-    for (const uint32_t op : order) {
-      Lanes& lanes = queues[{trace_.ops.gpu[op], trace_.ops.queue[op]}];
-      size_t lane = 0;
-      while (lane < lanes.ends.size() && lanes.ends[lane] > trace_.ops.start[op]) ++lane;
-      if (lane == lanes.ends.size()) lanes.ends.push_back(0), lanes.rows.push_back(Json::array());
-      lanes.ends[lane] = trace_.ops.end[op];
-      event(lanes.rows[lane], trace_.ops.start[op] - base_,
-            std::max<int64_t>(0, trace_.ops.end[op] - trace_.ops.start[op]), op_name(op));
-    }
-    for (auto& [id, lanes] : queues)
-      tracks.push_back(
-          {{"name", "GPU " + std::to_string(id.first) + " queue " + std::to_string(id.second)},
-           {"rows", lanes.rows}});
+  uint64_t op_name(uint32_t op) {
+    const store::Str name = trace_.ops.name(op);
+    if (kernel_number_[name] == kNone) kernel_number_[name] = names_.kernel(trace_.str(name));
+    return static_cast<uint64_t>(kernel_number_[name]);
   }
 
-  void thread_tracks(Json& tracks) {
-    std::vector<uint32_t> depth(trace_.apis.size(), 0);
-    std::map<uint32_t, std::vector<Json>> threads;
-    for (const uint32_t row : tree_.order) {
-      if (tree_.parent[row] != kNoRow) depth[row] = depth[tree_.parent[row]] + 1;
-      if (!options_.wants(trace_.apis.start[row])) continue;
-      std::vector<Json>& rows = threads[trace_.apis.thread[row]];
-      while (rows.size() <= depth[row]) rows.push_back(Json::array());
-      event(rows[depth[row]], trace_.apis.start[row] - base_,
-            std::max<int64_t>(0, trace_.apis.end[row] - trace_.apis.start[row]), call_name(row));
-    }
-    for (auto& [thread, rows] : threads)
-      tracks.push_back(
-          {{"name", "thread " + std::to_string(trace_.threads[thread].tid)}, {"rows", rows}});
-  }
-
-  void flames(Json& json) {
-    std::vector<std::vector<uint32_t>> ops_of(trace_.apis.size());
-    for (size_t i = 0; i < trace_.links.size(); ++i)
-      if (trace_.links.api[i] != kNoRow && trace_.links.op[i] != kNoRow)
-        ops_of[trace_.links.api[i]].push_back(trace_.links.op[i]);
-    Frame cpu, gpu;
-    std::vector<uint32_t> chain;
-    for (const uint32_t row : tree_.order) {
-      if (!options_.wants(trace_.apis.start[row])) continue;
-      chain.clear();
-      for (uint32_t at = row; at != kNoRow; at = tree_.parent[at]) chain.push_back(at);
-      std::reverse(chain.begin(), chain.end());
-      const auto charge = [&](Frame& root, int64_t ns) -> Frame& {
-        root.total += ns;
-        Frame* at = &root;
-        for (const uint32_t frame : chain) {
-          at = &at->child(call_name(frame));
-          at->total += ns;
-        }
-        return *at;
-      };
-      if (tree_.cpu_self[row] > 0) charge(cpu, tree_.cpu_self[row]);
-      for (const uint32_t op : ops_of[row]) {
-        const int64_t ns = trace_.ops.end[op] - trace_.ops.start[op];
-        if (ns > 0) charge(gpu, ns).child(op_name(op)).total += ns;
+  Json track_json(const analysis::TimelineTrack& track, PackedColumns& columns) {
+    const std::vector<int64_t>& starts = track.is_queue ? trace_.ops.start : trace_.apis.start;
+    const std::vector<int64_t>& ends = track.is_queue ? trace_.ops.end : trace_.apis.end;
+    Json counts = Json::array();
+    for (const std::vector<uint32_t>& row : track.rows) {
+      counts.push_back(row.size());
+      int64_t last = base_;
+      for (const uint32_t item : row) {
+        columns.add(static_cast<uint64_t>(starts[item]) - static_cast<uint64_t>(last));
+        last = starts[item];
       }
+      for (const uint32_t item : row)
+        columns.add(ends[item] <= starts[item]
+                        ? 0
+                        : static_cast<uint64_t>(ends[item]) - static_cast<uint64_t>(starts[item]));
+      for (const uint32_t item : row) columns.add(track.is_queue ? op_name(item) : call_name(item));
     }
-    const int64_t all = names_("all");
-    json["cpu_flame"] = flame_json(all, cpu, cpu.total / 5000);
-    json["gpu_flame"] = flame_json(all, gpu, gpu.total / 5000);
+    return {{"name", track.name}, {"queue", track.is_queue}, {"rows", std::move(counts)}};
+  }
+
+  // Frames that are wide enough to be seen; callers before what they call, the heaviest first.
+  Json flame_json(const analysis::FlameTree& tree, const std::vector<int64_t>& totals) {
+    const int64_t least = std::max<int64_t>(1, totals[0] / kLeastFrame);
+    std::vector<uint32_t> order;
+    for (uint32_t node = 0; node < tree.size(); ++node)
+      if (node == 0 || totals[node] >= least) order.push_back(node);
+    // A frame weighs no more than its caller, and callers have the smaller numbers.
+    std::stable_sort(order.begin(), order.end(),
+                     [&](uint32_t a, uint32_t b) { return totals[a] > totals[b]; });
+    std::vector<int64_t> place(tree.size(), 0);
+    Json parents = Json::array(), names = Json::array(), times = Json::array();
+    for (const uint32_t node : order) {
+      place[node] = static_cast<int64_t>(parents.size());
+      parents.push_back(node == 0 ? 0 : place[tree.parent[node]]);
+      const std::string_view name = tree.names[tree.name[node]];
+      names.push_back(tree.is_kernel[node] ? names_.kernel(name) : names_.text(name));
+      times.push_back(totals[node]);
+    }
+    return {{"parent", std::move(parents)}, {"name", std::move(names)}, {"time", std::move(times)}};
   }
 
   const store::Trace& trace_;
-  const Options& options_;
+  const analysis::Window window_;
   const int64_t base_;
   const analysis::CallTree tree_;
+  const store::Str marker_;
   Names names_;
+  std::vector<int64_t> number_of_, kernel_number_;  // by Str
 };
-
-void replace(std::string& text, std::string_view mark, std::string_view value) {
-  if (const size_t at = text.find(mark); at != std::string::npos)
-    text.replace(at, mark.size(), value);
-}
 
 std::string escaped_html(std::string_view text) {
   std::string out;
@@ -227,22 +237,44 @@ std::string escaped_html(std::string_view text) {
   return out;
 }
 
+// Inside a script element only "</" could end it early and "<!--" hide its end; "<" is the same to
+// JSON when it is written as a number.
+std::string script_json(const Json& json) {
+  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t next = std::min(text.find('<', at), text.size());
+    out.append(text, at, next - at);
+    if (next < text.size()) out += "\\u003c";
+    at = next + 1;
+  }
+  return out;
+}
+
 }  // namespace
 
 Status write_html(const store::Trace& trace, const Options& options, Sink& sink) {
-  std::string data =
-      Page(trace, options).data().dump(-1, ' ', false, Json::error_handler_t::replace);
-  // Inside a script element only "</" could end it early; "<\/" means the same to JSON.
-  for (size_t at = data.find("</"); at != std::string::npos; at = data.find("</", at + 3))
-    data.replace(at, 2, "<\\/");
-  for (size_t at = data.find("<!--"); at != std::string::npos; at = data.find("<!--", at + 4))
-    data.replace(at, 4, "<\\u0021--");
-  std::string page(kViewerHtml);
-  replace(page, "@TITLE@", escaped_html(trace.path + " - wavetap"));
-  replace(page, "@STYLE@", kViewerCss);
-  replace(page, "@SCRIPT@", kViewerJs);
-  replace(page, "@DATA@", data);
-  sink.write(page);
+  PackedColumns columns;
+  const Json data = Page(trace, options).data(columns);
+  if (options.progress) options.progress(0.5);
+  // The page with its marks filled in, one after another.
+  std::string_view rest = kViewerHtml;
+  const auto up_to = [&](std::string_view mark) {
+    const size_t at = rest.find(mark);
+    sink.write(rest.substr(0, at));
+    rest.remove_prefix(at + mark.size());
+  };
+  up_to("@TITLE@");
+  sink.write(escaped_html(trace.path + " - wavetap"));
+  up_to("@STYLE@");
+  sink.write(kViewerCss);
+  up_to("@DATA@");
+  sink.write(script_json(data));
+  up_to("@PACKED@");
+  if (Status s = columns.write(sink); !s.ok()) return s;
+  up_to("@SCRIPT@");
+  sink.write(kViewerJs);
+  sink.write(rest);
   return {};
 }
 
