@@ -64,7 +64,6 @@ KNOWN_CIRCLES = [
     {"bulk_index", "bulk_writer"},
     {"queue_scheduler", "queue_state", "queues"},
     {"arg_texts", "row_finder", "trace"},
-    {"import", "import_device_figures", "import_process"},
     {"hsa_facts", "hsa_load", "hsa_queue", "hsa_queue_arena", "hsa_times"},
     {"control", "environment", "functions", "helper", "libraries", "real_functions", "recorder", "session"},
     {"code_cache", "engine", "guest_read", "hwreg", "interpreter", "launch", "lower", "scheduler", "wave", "workgroup"},

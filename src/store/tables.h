@@ -97,21 +97,25 @@ auto stored_type() {
 template <ColumnKind K>
 using Stored = decltype(stored_type<K>());
 
-// Rows as they are written. Texts and blobs are copied when the row is put.
-namespace rows {
+// Places of the columns in TableSpec::columns, by the name of the row; a row knows them as At.
+namespace places {
 // clang-format off
-#define WT_TABLE(table, Row, since, text) struct Row {
-#define WT_COLUMN(column, member, kind, sql, since, text) Given<Stored<ColumnKind::kind>> member;
-#define WT_MAYBE(column, member, kind, sql, since, text) \
-  Given<std::optional<Stored<ColumnKind::kind>>> member;
-#define WT_END() struct At; };
-#include "store/tables.inc"
-
-// Places of the columns in TableSpec::columns.
-#define WT_TABLE(table, Row, since, text) struct Row::At { enum : int {
+#define WT_TABLE(table, Row, since, text) struct Row { enum : int {
 #define WT_COLUMN(column, member, kind, sql, since, text) member,
 #define WT_NUMBER(column, sql, since, text) row_number,
 #define WT_END() }; };
+#include "store/tables.inc"
+// clang-format on
+}  // namespace places
+
+// Rows as they are written. Texts and blobs are copied when the row is put.
+namespace rows {
+// clang-format off
+#define WT_TABLE(table, Row, since, text) struct Row { using At = places::Row;
+#define WT_COLUMN(column, member, kind, sql, since, text) Given<Stored<ColumnKind::kind>> member;
+#define WT_MAYBE(column, member, kind, sql, since, text) \
+  Given<std::optional<Stored<ColumnKind::kind>>> member;
+#define WT_END() };
 #include "store/tables.inc"
 // clang-format on
 }  // namespace rows
