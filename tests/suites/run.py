@@ -13,6 +13,7 @@ budget adds to the smaller one's cases. Exit status 0: no failure without a know
 could be run.
 """
 import argparse
+import fnmatch
 import os
 import pathlib
 import subprocess
@@ -40,6 +41,7 @@ def parse_arguments():
     parser.add_argument("--budget", type=float, metavar="SECONDS", help="time per suite and target (default: the suite's own)")
     parser.add_argument("--smoke", action="store_true", help="a look of ten minutes at the suites that find most")
     parser.add_argument("--seed", type=int, default=1, help="which cases of each kind come first")
+    parser.add_argument("--filter", nargs="+", metavar="PATTERN", help="only cases whose names match, as a shell would")
     parser.add_argument("--shard", default="0/1", metavar="I/N", help="only part I of N of the cases, counted from 0")
     parser.add_argument("--fresh", action="store_true", help="forget what earlier runs found")
     parser.add_argument("--retry", action="store_true", help="run cases again that failed or were too slow")
@@ -123,8 +125,11 @@ def run_all(options, suites):
             chosen, out = session.cases()
             journal.begin({"root": session.root, "packages": session.versions(), "seed": options.seed,
                            "engine": build_identity(options.build), "listed": len(chosen) + len(out)})
+            if options.filter:
+                chosen = [(program, name) for program, name in chosen
+                          if any(fnmatch.fnmatchcase(name, pattern) for pattern in options.filter)]
             if options.retry:
-                journal.forget([FAILED, SLOW])
+                journal.forget([FAILED, SLOW], chosen)
             session.run(chosen, journal, seconds, show_progress)
         except Skipped as reason:
             print(f"skip: {suite.name} {target}: {reason}", flush=True)

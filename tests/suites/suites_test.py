@@ -135,7 +135,7 @@ class JournalTest(unittest.TestCase):
             again = Journal(path)
             self.assertEqual((set(again.cases), again.seconds, again.header),
                              ({("p", "a"), ("p", "b")}, 3.5, {"root": "sid"}))
-            again.forget([FAILED])
+            again.forget([FAILED], [("p", "a"), ("p", "b"), ("p", "z")])
             self.assertEqual(set(again.cases), {("p", "a")})
             again.add("p", "b", PASSED, 2.0)
             self.assertEqual(Journal(path).counts(), {PASSED: 2, FAILED: 0, SLOW: 0, SKIPPED: 0})

@@ -27,6 +27,7 @@ class Program:
     left_out: list = dataclasses.field(default_factory=list)  # of {cases, why, targets}
     stratum: str = ""  # what of a case's name tells its kind; "" for the adapter's own idea
     gpus: int = 1
+    label: str = ""  # tells entries with the same path apart
     folder: str = ""  # where it is started, inside the root; "" for a scratch folder
 
 

@@ -10,7 +10,9 @@ from .process import Run
 from .roots import Machine, Skipped, default_environment, mount
 
 # How long a program may take to print its cases.
-LISTING_SECONDS = 900
+LISTING_SECONDS = 1800
+# A program that dies so often before its first case, one time after the other, is not started again.
+DEAD_STARTS = 3
 
 
 class Session:
@@ -19,12 +21,17 @@ class Session:
     def __init__(self, suite, target, roots, options):
         self.suite, self.target, self.roots, self.options = suite, target, roots, options
         self.adapter = ADAPTERS[suite.adapter]
+        self.dead_starts = {}
         self.root = self._choose_root()
         self.scratch = pathlib.Path(options.folder) / "scratch"
         self.scratch.mkdir(parents=True, exist_ok=True)
         mount(self.roots.path(self.root), [options.source, options.build, options.folder])
-        self.programs = {path: program for program in suite.programs
-                         for path in roots.programs(self.root, program.path)}
+        # What stands for a program in journals: its path, and the label where one path has several entries.
+        self.programs, self.paths = {}, {}
+        for program in suite.programs:
+            for path in roots.programs(self.root, program.path):
+                key = f"{path} {program.label}" if program.label else path
+                self.programs[key], self.paths[key] = program, path
         if not self.programs:
             raise Skipped(f"no test program in the {self.root} root matches {suite.programs[0].path}")
 
@@ -49,44 +56,45 @@ class Session:
     def versions(self):
         return self.roots.versions(self.root, self.suite.packages[self.root])
 
-    def command(self, path, arguments, **machine):
-        program = self.programs[path]
+    def command(self, key, arguments, **machine):
+        program = self.programs[key]
         made = Machine(self.options.build, catalogue.MODELS[self.target], program.gpus,
                        self.options.gpu_threads, self.options.gpu_seed, **machine)
         folder = program.folder or str(self.scratch)
-        return made.inside(self.roots.path(self.root), path, [*arguments, *program.arguments], folder)
+        return made.inside(self.roots.path(self.root), self.paths[key], [*arguments, *program.arguments], folder)
 
-    def environment(self, path):
+    def environment(self, key):
         # The run folder of `wavetap run` must have the same path inside the root as outside.
-        return default_environment() | {"TMPDIR": str(self.scratch)} | self.programs[path].environment
+        return default_environment() | {"TMPDIR": str(self.scratch)} | self.programs[key].environment
 
     # --- Cases.
 
     def cases(self):
         """All (program, case) pairs, and those left out by the suite's file, with the reason."""
         chosen, out = [], {}
-        for path, program in self.programs.items():
-            for case in self._list(path):
+        for key, program in self.programs.items():
+            for case in self._list(key):
                 why = catalogue.left_out(program, self.target, case)
                 if why:
-                    out[path, case] = why
-                elif selection.in_shard(f"{path} {case}", *self.options.shard):
-                    chosen.append((path, case))
+                    out[key, case] = why
+                elif selection.in_shard(f"{key} {case}", *self.options.shard):
+                    chosen.append((key, case))
         return chosen, out
 
-    def _list(self, path):
+    def _list(self, key):
+        path = self.paths[key]
         if self.adapter.listing is None:
             return [pathlib.Path(path).name]
-        key = hashlib.sha256(repr((path, self.target, sorted(self.versions().items()))).encode()).hexdigest()[:16]
-        kept = pathlib.Path(self.options.folder) / "lists" / f"{pathlib.Path(path).name}.{self.target}.{key}"
+        digest = hashlib.sha256(repr((path, self.target, sorted(self.versions().items()))).encode()).hexdigest()[:16]
+        kept = pathlib.Path(self.options.folder) / "lists" / f"{pathlib.Path(path).name}.{self.target}.{digest}"
         if not kept.exists():
-            text = self._output(path)
+            text = self._output(key)
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_text("\n".join(self.adapter.parse_listing(text)))
         return kept.read_text().split("\n") if kept.stat().st_size else []
 
-    def _output(self, path):
-        run = Run(self.command(path, self.adapter.listing), self.environment(path),
+    def _output(self, key):
+        run = Run(self.command(key, self.adapter.listing), self.environment(key),
                   self.suite.memory_gib << 30, self.scratch)
         lines = []
         try:
@@ -94,15 +102,15 @@ class Session:
                 if line is not None:
                     lines.append(line)
                 if now > LISTING_SECONDS:
-                    raise Skipped(f"{path} did not list its cases within {LISTING_SECONDS} s")
+                    raise Skipped(f"{key} did not list its cases within {LISTING_SECONDS} s")
         finally:
             run.close()
         if run.status != 0:
-            raise Skipped(f"{path} does not list its cases: {' '.join(lines[-3:])[:300]}")
+            raise Skipped(f"{key} does not list its cases: {' '.join(lines[-3:])[:300]}")
         return "\n".join(lines)
 
-    def _pattern(self, path):
-        return self.programs[path].stratum or self.adapter.stratum
+    def _pattern(self, key):
+        return self.programs[key].stratum or self.adapter.stratum
 
     # --- Running.
 
@@ -119,21 +127,23 @@ class Session:
                 progress(self, journal)
 
     def _run_batch(self, batch, journal, tally, deadline):
-        path, names = batch[0][0], [name for _, name in batch]
+        key, names = batch[0][0], [name for _, name in batch]
         limits = Limits(self.suite.case_seconds, self.suite.start_seconds, self.suite.memory_gib << 30)
 
         def record(name, status, seconds, detail):
-            journal.add(path, name, status, seconds, detail)
-            tally.add(path, seconds)
+            journal.add(key, name, status, seconds, detail)
+            tally.add(key, seconds)
 
         log_path = pathlib.Path(self.options.folder) / "logs" / f"{self.suite.name}.{self.target}.log"
         log_path.parent.mkdir(parents=True, exist_ok=True)
-        while names and time.monotonic() < deadline:
+        while names and time.monotonic() < deadline and self.dead_starts.get(key, 0) < DEAD_STARTS:
             started, before = time.monotonic(), len(names)
             arguments = self.adapter.selecting(names) if self.adapter.listing else []
             with open(log_path, "w") as log:
-                names = Batch(self.command(path, arguments), self.environment(path), self.scratch, limits,
-                              self.adapter, names, record, log, deadline).run()
+                batch = Batch(self.command(key, arguments), self.environment(key), self.scratch, limits,
+                              self.adapter, names, record, log, deadline)
+                names = batch.run()
+            self.dead_starts[key] = 0 if batch.begun or self.adapter.listing is None else self.dead_starts.get(key, 0) + 1
             journal.spend(time.monotonic() - started)
             if len(names) == before:
                 return
