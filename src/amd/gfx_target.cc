@@ -28,6 +28,18 @@ constexpr MachEntry kMach[] = {
     {0x04c, {9, 4, 2}},  {0x04e, {12, 0, 1}}, {0x04f, {9, 5, 0}},  {0x055, {11, 5, 2}},
 };
 
+// Code for several targets, and the one that stands for them here: the encodings are the same.
+struct GenericEntry {
+  const char* name;
+  uint8_t mach;
+  GfxTarget target;
+};
+constexpr GenericEntry kGeneric[] = {
+    {"gfx9-generic", 0x051, {9, 0, 0}},     {"gfx10-1-generic", 0x052, {10, 1, 0}},
+    {"gfx10-3-generic", 0x053, {10, 3, 0}}, {"gfx11-generic", 0x054, {11, 0, 0}},
+    {"gfx12-generic", 0x059, {12, 0, 0}},   {"gfx9-4-generic", 0x05f, {9, 4, 2}},
+};
+
 }  // namespace
 
 std::string to_string(GfxTarget t) {
@@ -39,6 +51,8 @@ std::string to_string(GfxTarget t) {
 std::optional<GfxTarget> parse_gfx_target(std::string_view text) {
   if (const size_t colon = text.find(':'); colon != std::string_view::npos)
     text = text.substr(0, colon);
+  for (const GenericEntry& entry : kGeneric)
+    if (text == entry.name) return entry.target;
   if (!text.starts_with("gfx") || text.size() < 6 || text.size() > 7) return std::nullopt;
   const int stepping = hex_digit(text.back());
   const int minor = hex_digit(text[text.size() - 2]);
@@ -61,6 +75,8 @@ bool expects_sram_ecc(std::string_view target_id) {
 
 std::optional<GfxTarget> target_from_elf_mach(uint32_t e_flags) {
   for (const MachEntry& entry : kMach)
+    if (entry.mach == (e_flags & 0xff)) return entry.target;
+  for (const GenericEntry& entry : kGeneric)
     if (entry.mach == (e_flags & 0xff)) return entry.target;
   return std::nullopt;
 }

@@ -38,7 +38,8 @@ struct GfxTarget {
 
 // "gfx1030", "gfx90a" (minor and stepping are single hexadecimal digits).
 std::string to_string(GfxTarget target);
-// Accepts "gfx90a" and the target-id form "gfx90a:sramecc+:xnack-".
+// Accepts "gfx90a" and the target-id form "gfx90a:sramecc+:xnack-". A generic target such as
+// "gfx10-3-generic" is the first of those it stands for.
 std::optional<GfxTarget> parse_gfx_target(std::string_view text);
 // Whether code for a target id runs with SRAM ECC: what "sramecc+" or "sramecc-" says, else what
 // the target always has. Code that says nothing runs either way.

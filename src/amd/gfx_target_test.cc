@@ -19,6 +19,13 @@ TEST(GfxTarget, AcceptsTargetIdsAndRejectsNoise) {
     EXPECT_FALSE(parse_gfx_target(text)) << text;
 }
 
+TEST(GfxTarget, GenericCodeIsTakenForTheFirstOfItsTargets) {
+  EXPECT_EQ(parse_gfx_target("gfx10-3-generic"), (GfxTarget{10, 3, 0}));
+  EXPECT_EQ(parse_gfx_target("gfx9-4-generic:sramecc+:xnack-"), (GfxTarget{9, 4, 2}));
+  EXPECT_EQ(target_from_elf_mach(0x01000053), (GfxTarget{10, 3, 0}));
+  EXPECT_EQ(target_from_elf_mach(0x01000054), (GfxTarget{11, 0, 0}));
+}
+
 TEST(GfxTarget, KfdNumberAndElfMachine) {
   EXPECT_EQ(kfd_version({10, 3, 0}), 100300u);
   EXPECT_EQ(kfd_version({9, 0, 10}), 90010u);
