@@ -33,11 +33,13 @@ def main():
     parser.add_argument("--wavetap", required=True)
     parser.add_argument("--program", required=True)
     parser.add_argument("--code-object", required=True)
+    parser.add_argument("--sram-ecc", action="store_true", help="the target clears the other half of a register on 16-bit loads")
     parser.add_argument("--kernels", type=int, required=True, help="how many of the program's kernels the code object has")
     arguments = parser.parse_args()
     failed = 0
     with tempfile.TemporaryDirectory() as name:
-        expected = subprocess.run([arguments.program, "--expect", name], stdout=subprocess.PIPE, text=True, check=True).stdout
+        command = [arguments.program, "--expect", name] + (["sramecc"] if arguments.sram_ecc else [])
+        expected = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
         kernels = [line.split() for line in expected.splitlines()][:arguments.kernels]
         for seed, blocks, block in kernels:
             wrong = run_kernel(arguments, pathlib.Path(name), seed, blocks, block)

@@ -3,6 +3,7 @@
 
     generate.py --seed 7 --kernels 120 --output batch.hip     a batch; kernel k has seed 7 * 100000 + k
     generate.py --only 700042 --output one.hip                that kernel alone, for a failure to be looked into
+    generate.py --special …                                   with the operations of special.h among the others
 
 The same seed always gives the same text. The language that is generated (see harness.h) has no undefined
 behaviour and no operation whose result IEEE 754 leaves open, so host and device must agree in every bit.
@@ -32,10 +33,11 @@ BLOCKS = [32, 64, 128, 96, 100, 40, 7, 33]
 class Kernel:
     """One kernel: functions, phases, exchanges, and the texts of its device and host sides."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, special=False):
         self.seed = seed
+        self.special = special
         self.random = random.Random(seed)
-        self.block = self.random.choice(BLOCKS)
+        self.block = self.random.choice([64, 128, 64, 32, 96] if special else BLOCKS)
         self.blocks = self.random.randint(1, 3)
         self.functions = []
         self.locals = []
@@ -87,6 +89,8 @@ class Kernel:
         return self.pick(FLOAT_CONSTANTS) + ("f" if kind == "float" else "")
 
     def integer(self, kind, depth):
+        if self.special and self.chance(0.4):
+            return f"static_cast<{kind}>({self.special_integer(depth)})"
         wide = kind in ("int64_t", "uint64_t")
         plain = UNSIGNED[kind]
         a = self.expression(kind, depth - 1)
@@ -140,6 +144,32 @@ class Kernel:
             return f"static_cast<{kind}>(static_cast<{plain}>({a}) >> {self.random.randint(0, 24)} & {self.pick(['0xff', '0x1f', '0xffff', '1'])})"
         return f"static_cast<{kind}>(static_cast<{plain}>({a}) * {self.random.randint(2, 100)}u + static_cast<{plain}>({b}))"
 
+    def special_integer(self, depth):
+        a, b, c = (self.expression("uint32_t", depth - 1) for _ in range(3))
+        roll = self.random.randint(0, 10)
+        if roll < 4:
+            return self.pick([f"words_add({a}, {b})", f"words_sub_crossed({a}, {b})", f"words_mul_add({a}, {b}, {c})",
+                              f"words_max({a}, {b})", f"words_shift({a}, {b})", f"bytes_mix({a}, {b})"])
+        if roll == 4:
+            return f"byte_times_word({a}, {b}, {self.random.randint(0, 3)}, {self.random.randint(0, 1)})"
+        if roll == 5:
+            selectors = "".join(self.pick(["00", "01", "02", "03", "04", "05", "06", "07", "0c", "0d"]) for _ in range(4))
+            return f"permute_bytes({a}, {b}, 0x{selectors}u)"
+        if roll < 8:
+            return f"load_half({a}, env.in, {b} % 512u, {self.pick(['true', 'false'])})"
+        return f"buffer_load<{self.random.randint(1, 4)}>(env.in, 1024u, {self.buffer_offset(b)})"
+
+    def buffer_offset(self, value):
+        """Inside, across the end, or right before the end of all addresses."""
+        return self.pick([f"({value} % 256u * 4)", f"(1000 + {value} % 8u * 4)", f"(0u - 1 - ({value} & 15))", "0xffffffffu"])
+
+    def special_real(self, depth):
+        a, b, c, d = (self.expression("float", depth - 1) for _ in range(4))
+        first = f"Pair{{{a}, {b}}}" + self.pick(["", ".yx", ".xx", ".yy"])
+        second = self.pick(["", "-"]) + f"Pair{{{c}, {d}}}" + self.pick(["", ".yx", ".xx"])
+        third = self.pick([f"Pair{{{b}, {c}}}", f"-Pair{{{d}, {a}}}", "Pair{1.0f, -0.5f}"])
+        return self.pick([f"fold({first} * {second})", f"fold({first} + {second})", f"fold(pair_fma({first}, {second}, {third}))"])
+
     def load(self, kind, depth):
         width, narrow = self.pick([(4, "uint32_t"), (4, "int32_t"), (2, "int16_t"), (2, "uint16_t"), (1, "uint8_t"), (1, "int8_t"),
                                    (8, "uint64_t")])
@@ -151,6 +181,8 @@ class Kernel:
                 f"{self.expression('int64_t', depth - 1)}, {self.expression('float', depth - 1)}, env)")
 
     def real(self, kind, depth):
+        if self.special and kind == "float" and self.chance(0.4):
+            return self.special_real(depth)
         suffix = "f" if kind == "float" else ""
         a = self.expression(kind, depth - 1)
         b = self.expression(kind, depth - 1)
@@ -180,6 +212,8 @@ class Kernel:
         return f"({a} * {self.pick(['0.5', '0.25', '0.0625', '-0.125'])}{suffix})"
 
     def half(self, depth):
+        if self.special and self.chance(0.4):
+            return f"halves_fold({', '.join(self.expression('_Float16', depth - 1) for _ in range(4))})"
         # One operation at a time, each rounded: no excess precision on any host.
         a = self.expression("_Float16", depth - 1)
         roll = self.random.randint(0, 6)
@@ -204,6 +238,12 @@ class Kernel:
         return [f"{indent}{target} = {self.expression(kind, self.random.randint(1, 3))};"]
 
     def statement(self, indent, depth, in_loop):
+        if self.special and self.chance(0.1):
+            dwords = self.pick([2, 4])
+            value = self.expression("uint32_t", 1)
+            inside = f"env.lane * kSlotBytes + {value} % {kSlotBytes // 4 - dwords + 1}u * 4"
+            offset = self.pick([inside, inside, f"0u - 1 - ({value} & 15)", "0xffffffffu"])
+            return [f"{indent}buffer_store<{dwords}>(env.all_slots, env.all_bytes, {offset}, {self.expression('uint32_t', 2)});"]
         roll = self.random.random()
         if depth > 0 and roll < 0.16:
             lines = [f"{indent}if ({self.condition(2)}) {{"] + self.statements(indent + "  ", depth - 1, in_loop)
@@ -276,6 +316,8 @@ class Kernel:
         kind = self.pick(["int32_t", "uint32_t", "uint64_t", "float", "double"])
         source, target = (self.pick(VARIABLES[kind]) for _ in range(2))
         members = f"&State::{source[2:]}, &State::{target[2:]}"
+        if self.special and self.chance(0.7):
+            return self.special_exchange()
         # Shuffles need every lane of the group they work in.
         choices = ["lds", "lds", "ballot"] + (["xor", "up", "index"] if self.block % 32 == 0 else [])
         choice = self.pick(choices)
@@ -300,6 +342,18 @@ class Kernel:
         return ([f"  {target} = __shfl(static_cast<{shuffled}>({source}), static_cast<int>((threadIdx.x * {scale} + {shift}) % {width}), {width});"],
                 f"block.shuffle_index({members}, {scale}, {shift}, {width});")
 
+    def special_exchange(self):
+        """DPP within rows of 16, or a complex matrix tile for every 64 lanes."""
+        source, target = self.random.sample(VARIABLES["uint32_t"], 2)
+        if self.block % 64 == 0 and self.chance(0.5):
+            result = self.pick(VARIABLES["float"])
+            return ([f"  {result} = tile_product({source}, {target}, reinterpret_cast<uint32_t*>(lds));"],
+                    f"block.tile(&State::{source[2:]}, &State::{target[2:]}, &State::{result[2:]});")
+        control = self.pick([self.random.randint(0, 0xff), 0x100 + self.random.randint(1, 15), 0x110 + self.random.randint(1, 15),
+                             0x120 + self.random.randint(1, 15), 0x140, 0x141])
+        return ([f"  {target} = __builtin_amdgcn_update_dpp({target}, {source}, {control:#x}, 0xf, 0xf, false);"],
+                f"block.dpp(&State::{source[2:]}, &State::{target[2:]}, {control:#x});")
+
     def text(self):
         functions = []
         for index in range(self.random.randint(0, 2)):
@@ -312,12 +366,13 @@ class Kernel:
         device = [f"__global__ void kernel(const uint32_t* in, State* out, uint8_t* slots, uint32_t* counters) {{",
                   f"  __shared__ uint64_t lds[{self.block}];", "  (void)lds;",
                   f"  const uint32_t lane = blockIdx.x * {self.block} + threadIdx.x;",
-                  "  const Env env = {in, slots + lane * kSlotBytes, counters, lane};", "  State s;", "  start(s, in, lane);"]
+                  f"  const Env env = {{in, slots + lane * kSlotBytes, counters, lane{', slots, ' + str(self.block * self.blocks * kSlotBytes) if self.special else ''}}};",
+                  "  State s;", "  start(s, in, lane);"]
         host = ["void host(const uint32_t* in, State* out, uint8_t* slots, uint32_t* counters) {",
                 f"  for (uint32_t first = 0; first < {self.block * self.blocks}; first += {self.block}) {{",
                 f"    const Block block = {{out + first, {self.block}}};",
                 "    const auto each = [&](void (*phase)(State&, const Env&)) {",
-                f"      for (uint32_t lane = first; lane < first + {self.block}; ++lane) phase(out[lane], {{in, slots + lane * kSlotBytes, counters, lane}});",
+                f"      for (uint32_t lane = first; lane < first + {self.block}; ++lane) phase(out[lane], {{in, slots + lane * kSlotBytes, counters, lane, slots, {self.block * self.blocks * kSlotBytes}}});",
                 "    };",
                 f"    for (uint32_t lane = first; lane < first + {self.block}; ++lane) start(out[lane], in, lane);"]
         for index in range(count):
@@ -341,6 +396,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1, help="base seed of the batch")
     parser.add_argument("--kernels", type=int, default=120)
+    parser.add_argument("--special", action="store_true", help="use the operations of special.h")
     parser.add_argument("--only", type=int, help="seed of the only kernel to write")
     parser.add_argument("--output", required=True)
     arguments = parser.parse_args()
@@ -348,7 +404,7 @@ def main():
     lines = [f"// Generated by tests/random/generate.py, base seed {arguments.seed}.", '#include "harness.h"', ""]
     cases = []
     for seed in seeds:
-        kernel = Kernel(seed)
+        kernel = Kernel(seed, arguments.special)
         shown, hidden = kernel.text()
         lines += [f"namespace k{seed} {{", shown, hidden, f'const char kSource[] = R"wt({shown})wt";', f"}}  // namespace k{seed}", ""]
         cases += [f"    {{{seed}, {kernel.block}, {kernel.blocks}, k{seed}::launch, k{seed}::host, k{seed}::kSource}},"]

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "check.h"
+#include "special.h"
 
-#define WT_BOTH __host__ __device__
 #define WT_CALL __host__ __device__ __attribute__((noinline))
 
 constexpr int kInputWords = 256;
@@ -37,10 +37,12 @@ static_assert(sizeof(State) == 96 + 8,
 
 // What a lane can reach.
 struct Env {
-  const uint32_t* in;  // kInputWords, read only
-  uint8_t* slots;      // kSlotBytes of this lane
-  uint32_t* counters;  // kCounters, shared by all lanes, only added to
-  uint32_t lane;       // within the whole grid
+  const uint32_t* in;            // kInputWords, read only
+  uint8_t* slots;                // kSlotBytes of this lane
+  uint32_t* counters;            // kCounters, shared by all lanes, only added to
+  uint32_t lane;                 // within the whole grid
+  uint8_t* all_slots = nullptr;  // of every lane; a lane touches only its own
+  uint32_t all_bytes = 0;
 };
 
 template <class T>
@@ -179,6 +181,25 @@ struct Block {
     for (int l = 0; l < size; ++l)
       lanes[l].*to = shared[l / width * width + (l * scale + shift) % width];
   }
+  // to = from of the lane that DPP's control word names; the old value where there is none.
+  void dpp(uint32_t State::*from, uint32_t State::*to, int control) const {
+    std::vector<uint32_t> shared(size);
+    for (int l = 0; l < size; ++l) shared[l] = lanes[l].*from;
+    for (int l = 0; l < size; ++l) {
+      const int source = dpp_source(control, l % 16);
+      if (source >= 0) lanes[l].*to = shared[l / 16 * 16 + source];
+    }
+  }
+  void tile(uint32_t State::*a, uint32_t State::*b, float State::*to) const {
+    std::vector<uint32_t> a_bits(size), b_bits(size);
+    for (int l = 0; l < size; ++l) a_bits[l] = lanes[l].*a, b_bits[l] = lanes[l].*b;
+    for (int l = 0; l < size; ++l) {
+      const int first = l / 64 * 64;
+      lanes[l].*to = tile_by_hand(
+          l % 64, [&](int from) { return a_bits[first + from]; },
+          [&](int from) { return b_bits[first + from]; });
+    }
+  }
   void ballot(int32_t State::*vote, uint32_t State::*to) const {
     for (int first = 0; first < size; first += 32) {
       uint32_t mask = 0;
@@ -285,10 +306,17 @@ inline int write_expectations(const Case* cases, int count, const std::string& f
   return 0;
 }
 
-// argv[1], when given, is the seed of the one kernel to run; or --expect, and argv[2] a folder.
+// argv[1], when given, is the seed of the one kernel to run; or --expect, argv[2] a folder, and
+// argv[3] "sramecc" when the device has it.
 inline int run_all(const Case* cases, int count, uint64_t base_seed, int argc, char** argv) {
-  if (argc == 3 && std::string(argv[1]) == "--expect")
+  if (argc >= 3 && std::string(argv[1]) == "--expect") {
+    device_has_sram_ecc() = argc > 3 && std::string(argv[3]) == "sramecc";
     return write_expectations(cases, count, argv[2]);
+  }
+  hipDeviceProp_t properties;
+  if (hipGetDeviceProperties(&properties, 0) == hipSuccess)
+    device_has_sram_ecc() =
+        std::string(properties.gcnArchName).find("sramecc+") != std::string::npos;
   std::printf("base seed %llu, %d kernels\n", static_cast<unsigned long long>(base_seed), count);
   int run = 0, failed = 0;
   for (int i = 0; i < count; ++i) {
