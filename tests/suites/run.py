@@ -122,9 +122,9 @@ def run_all(options, suites):
             if options.fresh or options.smoke:
                 path.unlink(missing_ok=True)
             journal = Journal(path)
-            chosen, out = session.cases()
+            chosen, _ = session.cases()
             journal.begin({"root": session.root, "packages": session.versions(), "seed": options.seed,
-                           "engine": build_identity(options.build), "listed": len(chosen) + len(out)})
+                           "engine": build_identity(options.build), "listed": session.listed()})
             if options.filter:
                 chosen = [(program, name) for program, name in chosen
                           if any(fnmatch.fnmatchcase(name, pattern) for pattern in options.filter)]

@@ -13,7 +13,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from harness import catalogue, report, selection  # noqa: E402
+from harness import catalogue, datafile, report, selection  # noqa: E402
 from harness.adapters import BackendOps, ExitStatus, GoogleTest, Magma  # noqa: E402
 from harness.causes import Causes  # noqa: E402
 from harness.execution import Batch, Limits  # noqa: E402
@@ -119,6 +119,36 @@ class Selection(unittest.TestCase):
         cut = list(selection.batches(cases, 10, lambda program: 2.5))
         self.assertEqual([len(batch) for batch in cut], [4, 4, 2, 1])
         self.assertEqual({batch[0][0] for batch in cut[:3]}, {"p"})
+
+
+class DataFile(unittest.TestCase):
+    """A file as the programs know it: signature, then records with a number, three names and a size."""
+    RECORD = 8 + 3 * 64 + 4
+
+    def make(self, records):
+        head = b"rocTEST\0" + bytes(i % 251 for i in range(self.RECORD)) + b"ROCtest\0"
+        return head + b"".join(number.to_bytes(8, "little") + b"".join(name.encode().ljust(64, b"\0") for name in names)
+                               + size.to_bytes(4, "little") for number, names, size in records)
+
+    def test_some_records_of_each_group_are_kept(self):
+        records = [(i, ("gemm", "gemm_small", "quick"), i) for i in range(100)] + \
+                  [(100 + i, ("trsm", "trsm_small", "quick"), i) for i in range(3)] + \
+                  [(200 + i, ("gemm", "gemm_large", "nightly"), i) for i in range(50)]
+        with tempfile.TemporaryDirectory() as folder:
+            source, target = pathlib.Path(folder) / "all", pathlib.Path(folder) / "some"
+            source.write_bytes(self.make(records))
+            self.assertEqual(datafile.reduce(source, target, ["quick"], 10, seed=1), 153)
+            data = target.read_bytes()
+            layout = datafile.read_layout(data)
+            self.assertEqual((layout.header_bytes, layout.record_bytes, layout.names_at), (self.RECORD + 16, self.RECORD, 8))
+            kept = [data[at:at + self.RECORD] for at in range(layout.header_bytes, len(data), self.RECORD)]
+            names = [datafile.names_of(record, layout) for record in kept]
+            self.assertEqual((names.count(records[0][1]), names.count(records[100][1]), len(names)), (10, 3, 13))
+            numbers = [int.from_bytes(record[:8], "little") for record in kept[:10]]
+            self.assertTrue(all(b - a == 10 for a, b in zip(numbers, numbers[1:])), numbers)
+
+    def test_something_else_is_refused(self):
+        self.assertRaises(ValueError, datafile.read_layout, b"\x7fELF\0" + bytes(100))
 
 
 class JournalTest(unittest.TestCase):

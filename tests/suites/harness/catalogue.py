@@ -28,6 +28,7 @@ class Program:
     stratum: str = ""  # what of a case's name tells its kind; "" for the adapter's own idea
     gpus: int = 1
     label: str = ""  # tells entries with the same path apart
+    data: dict = dataclasses.field(default_factory=dict)  # of path, categories, per_group; see datafile.py
     folder: str = ""  # where it is started, inside the root; "" for a scratch folder
 
 

@@ -58,11 +58,11 @@ class Roots:
         have = dict(line.split(None, 1) for line in self.lines(root))
         return {package: have.get(package, "?") for package in packages}
 
-    def programs(self, root, pattern):
-        """Paths inside the root that match."""
+    def programs(self, root, pattern, executable=True):
+        """Paths of files inside the root that match."""
         base = str(self.path(root))
         return sorted(path[len(base):] for path in glob.glob(base + pattern)
-                      if os.path.isfile(path) and os.access(path, os.X_OK))
+                      if os.path.isfile(path) and (not executable or os.access(path, os.X_OK)))
 
 
 def enter_namespace():

@@ -3,7 +3,7 @@ import hashlib
 import pathlib
 import time
 
-from . import catalogue, selection
+from . import catalogue, datafile, selection
 from .adapters import ADAPTERS
 from .execution import Batch, Limits, Tally
 from .process import Run
@@ -27,11 +27,13 @@ class Session:
         self.scratch.mkdir(parents=True, exist_ok=True)
         mount(self.roots.path(self.root), [options.source, options.build, options.folder])
         # What stands for a program in journals: its path, and the label where one path has several entries.
-        self.programs, self.paths = {}, {}
+        self.programs, self.paths, self.data = {}, {}, {}
         for program in suite.programs:
             for path in roots.programs(self.root, program.path):
                 key = f"{path} {program.label}" if program.label else path
                 self.programs[key], self.paths[key] = program, path
+                if program.data:
+                    self.data[key] = self._reduce(program.data)
         if not self.programs:
             raise Skipped(f"no test program in the {self.root} root matches {suite.programs[0].path}")
 
@@ -61,13 +63,33 @@ class Session:
         made = Machine(self.options.build, catalogue.MODELS[self.target], program.gpus,
                        self.options.gpu_threads, self.options.gpu_seed, **machine)
         folder = program.folder or str(self.scratch)
-        return made.inside(self.roots.path(self.root), self.paths[key], [*arguments, *program.arguments], folder)
+        data = ["--data", str(self.data[key][0])] if key in self.data else []
+        return made.inside(self.roots.path(self.root), self.paths[key], [*arguments, *data, *program.arguments], folder)
 
     def environment(self, key):
         # The run folder of `wavetap run` must have the same path inside the root as outside.
         return default_environment() | {"TMPDIR": str(self.scratch)} | self.programs[key].environment
 
+    def _reduce(self, data):
+        """A data file with some of the cases, and how many there are in all."""
+        source = self.roots.programs(self.root, data["path"], executable=False)
+        if not source:
+            raise Skipped(f"no data file in the {self.root} root matches {data['path']}")
+        digest = hashlib.sha256(repr((source, data, self.options.seed, sorted(self.versions().items()))).encode()).hexdigest()[:16]
+        kept = pathlib.Path(self.options.folder) / "data" / f"{self.suite.name}.{digest}"
+        count = kept.with_suffix(".count")
+        if not count.exists():
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            total = datafile.reduce(f"{self.roots.path(self.root)}{source[0]}", kept, data["categories"],
+                                    data["per_group"], self.options.seed)
+            count.write_text(str(total))
+        return kept, int(count.read_text())
+
     # --- Cases.
+
+    def listed(self):
+        """How many cases the programs have in all."""
+        return sum(self.data[key][1] if key in self.data else len(self._list(key)) for key in self.programs)
 
     def cases(self):
         """All (program, case) pairs, and those left out by the suite's file, with the reason."""
@@ -85,7 +107,7 @@ class Session:
         path = self.paths[key]
         if self.adapter.listing is None:
             return [pathlib.Path(path).name]
-        digest = hashlib.sha256(repr((path, self.target, sorted(self.versions().items()))).encode()).hexdigest()[:16]
+        digest = hashlib.sha256(repr((path, self.target, self.data.get(key), sorted(self.versions().items()))).encode()).hexdigest()[:16]
         kept = pathlib.Path(self.options.folder) / "lists" / f"{pathlib.Path(path).name}.{self.target}.{digest}"
         if not kept.exists():
             text = self._output(key)
