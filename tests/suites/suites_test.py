@@ -72,6 +72,12 @@ class Parsing(unittest.TestCase):
                          [("end", "ADD(type=f32,ne=[1,1,8,1])", PASSED, None), ("end", "MUL(type=f16)", SKIPPED, None),
                           ("end", "CPY(type=f16)", FAILED, None), ("done",)])
 
+    def test_cases_of_llama_are_listed_with_parameters(self):
+        text = ('load_backend: ROCm\n"backend_name","op_name","op_params","test_mode","supported","error_message","reg"\n'
+                '"ROCm0","ADD","type=f16,ne=[1,1,8,1]","support","1","yes","ROCm"\n'
+                '"ROCm0","CPY","type=q4_0","support","0","no","ROCm"\n')
+        self.assertEqual(BackendOps.parse_listing(text), ["ADD(type=f16,ne=[1,1,8,1])"])
+
     def test_a_magma_tester_fails_by_one_row(self):
         reader = Magma.reader()
         events(reader, "% failed is a word of the heading\n 123 0.1 1e-7 ok\n")
@@ -234,6 +240,12 @@ class Execution(unittest.TestCase):
         results, _ = self.run_batch(script, ["A.a"], memory=100 << 20, case_seconds=30)
         self.assertEqual(results["A.a"][0], SLOW)
         self.assertIn("memory", results["A.a"][1])
+
+    def test_a_slow_case_without_a_start_is_the_next_of_the_list(self):
+        results, rest = self.run_batch('echo "  ADD(a=1): OK"; sleep 60', ["ADD(a=1)", "ADD(a=2)", "ADD(a=3)"],
+                                       adapter=BackendOps, case_seconds=2)
+        self.assertEqual({name: status for name, (status, _) in results.items()}, {"ADD(a=1)": PASSED, "ADD(a=2)": SLOW})
+        self.assertEqual(rest, ["ADD(a=3)"])
 
     def test_the_budget_ends_a_batch_without_a_verdict(self):
         results, rest = self.run_batch('echo "[ RUN      ] A.a"; sleep 60', ["A.a"], budget=1)

@@ -6,9 +6,11 @@ An adapter has
   parse_listing     that text -> names of cases
   selecting(names)  arguments that run these cases
   reader()          an object that is fed the lines of a run and yields events
+  announces         false: there is no start event, cases end in the order of the listing
 
 Events are ("start", case), ("end", case, status, seconds or None) and ("done",) when the program has said that it is through.
 """
+import csv
 import re
 
 from .journal import FAILED, PASSED, SKIPPED
@@ -57,16 +59,15 @@ class GoogleTest:
 
 
 class BackendOps:
-    """llama.cpp's test-backend-ops: `-o OP` runs an operator's cases, each a line `  OP(parameters): OK`.
-
-    A case of ours is an operator; the program's own lines are the cases that are counted.
-    """
+    """llama.cpp's test-backend-ops: a case is an operator with its parameters, each a line `  OP(parameters): OK`."""
     stratum = r"^\w+"
-    listing = ["--list-ops"]
+    listing = ["support", "-b", "ROCm0", "--output", "csv"]
+    announces = False
 
     @staticmethod
     def parse_listing(text):
-        return [line.strip() for line in text.splitlines() if re.fullmatch(r"\s*[A-Z][A-Z0-9_]+", line)]
+        rows = csv.reader(line for line in text.splitlines() if line.startswith('"'))
+        return [f"{row[1]}({row[2]})" for row in rows if len(row) > 4 and row[4] == "1"]
 
     @staticmethod
     def selecting(names):

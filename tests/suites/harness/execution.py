@@ -24,7 +24,7 @@ class Batch:
         self.command, self.environment, self.folder, self.limits = command, environment, folder, limits
         self.reader, self.record, self.log, self.deadline = adapter.reader(), record, log, deadline
         self.whole_program = adapter.listing is None
-        self.open_ended = adapter.open_ended if hasattr(adapter, "open_ended") else False
+        self.announces = getattr(adapter, "announces", True)
         self.waiting = list(names)
         self.current, self.since, self.begun = None, 0.0, False
         self.output = []
@@ -84,8 +84,8 @@ class Batch:
         if self.ended_by == "budget":
             return []
         name = self.current
-        if name is None and not self.begun and self.waiting and (self.ended_by or status != 0):
-            name = self.waiting[0]  # it did not even start
+        if name is None and self.waiting and (self.ended_by or status != 0) and not (self.begun and self.announces):
+            name = self.waiting[0]  # it did not even start, or does not say what it is at
         if name is None:
             # It ended well, or between two cases. What it did not mention it did not run.
             if status == 0 or not self.waiting:
