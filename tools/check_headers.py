@@ -1,63 +1,137 @@
 #!/usr/bin/env python3
-"""Compiles every header of src/ and include/ on its own: each must include what it names.
+"""Compiles every header of src/ on its own: each must include what it names.
 
   check_headers.py BUILD [ROOT]
+  check_headers.py --self-test BUILD
 
-Flags come from BUILD/compile_commands.json: those of any source file of the header's folder.
+Flags come from BUILD/compile_commands.json: those of any source file of the header's folder. A header is compiled again
+when it, a header of ours that it includes, the flags or the compiler have changed (BUILD/checked/headers.json).
 """
 import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
+import tempfile
+
+from check_cache import Good, digest
+
+INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
-def flags_by_folder(build, root):
+def flags_by_folder(build):
+    """{folder of src/: the compiler and those of its flags that decide what a header means}"""
     flags = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        source = pathlib.Path(entry["file"])
-        if not source.is_relative_to(root / "src") or source.suffix != ".cc":
+        target = re.search(r"CMakeFiles/wt_(\w+)\.dir/", entry["command"])
+        if not target or not entry["file"].endswith((".cc", ".cxx")):
             continue
         words = shlex.split(entry["command"])
-        start = 1 if "ccache" in words[0] else 0
-        kept = [words[start]]
-        take_next = False
-        for word in words[start + 1:]:
+        words = words[next(i for i, word in enumerate(words) if "ccache" not in word):]
+        kept, take_next = [words[0]], False
+        for word in words[1:]:
             if take_next or word.startswith(("-I", "-D", "-std", "-isystem", "-f", "-m")):
                 kept.append(word)
             take_next = word in ("-isystem", "-I", "-D")
-        flags.setdefault(source.relative_to(root / "src").parts[0], kept)
+        flags.setdefault(target[1], kept)
     return flags
 
 
-def check(header, root, flags):
-    folder = header.relative_to(root / "src").parts[0]
-    if folder not in flags:
-        return None
-    name = header.relative_to(root / "src").as_posix()
+class Tree:
+    def __init__(self, src):
+        self.src, self.contents = src, {}
+
+    def content(self, name):
+        if name not in self.contents:
+            path = self.src / name
+            self.contents[name] = path.read_bytes() if path.is_file() else b""
+        return self.contents[name]
+
+    def closure(self, name):
+        """The header and every header of ours below it."""
+        seen, waiting = {name}, [name]
+        while waiting:
+            for found in INCLUDE.findall(self.content(waiting.pop())):
+                if found.decode() not in seen:
+                    seen.add(found.decode())
+                    waiting.append(found.decode())
+        return sorted(seen)
+
+
+def compile_alone(name, flags):
+    """What the compiler has to say against the header; empty: nothing."""
     # Test support sees the definitions that only test programs are compiled with.
     defines = ['-DWT_SOURCE_DIR=""', '-DWT_BUILD_DIR=""'] if "test" in name else []
-    done = subprocess.run([*flags[folder], *defines, "-fsyntax-only", "-Wall", "-x", "c++", "-"], capture_output=True, text=True,
+    done = subprocess.run([*flags, *defines, "-fsyntax-only", "-Wall", "-x", "c++", "-"], capture_output=True, text=True,
                           input=f'#include "{name}"\n#include "{name}"\n')
-    return None if done.returncode == 0 else f"src/{name} does not compile alone:\n{done.stderr.strip()[:2000]}"
+    return "" if done.returncode == 0 else f"src/{name} does not compile alone:\n{done.stderr.strip()[:2000]}"
+
+
+def check(build, root, cache):
+    """The problems, and how many headers were compiled."""
+    flags = flags_by_folder(build)
+    tree, good = Tree(root / "src"), Good(cache)
+    versions = {}
+    keys = {}
+    for header in sorted((root / "src").rglob("*.h")):
+        name = header.relative_to(root / "src").as_posix()
+        folder = name.split("/")[0]
+        if folder not in flags:
+            continue
+        compiler = flags[folder][0]
+        if compiler not in versions:
+            versions[compiler] = subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
+        keys[name] = digest(name, *flags[folder], versions[compiler], *map(tree.content, tree.closure(name)))
+    if not keys:
+        return ["no headers or no compile_commands.json; configure first"], 0
+    todo = [name for name, key in keys.items() if key not in good]
+    problems = []
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for name, problem in zip(todo, pool.map(lambda name: compile_alone(name, flags[name.split("/")[0]]), todo)):
+            if problem:
+                problems.append(problem)
+            else:
+                good.add(keys[name])
+    good.save()
+    return problems, len(todo)
+
+
+def self_test(build):
+    """A tree with two headers, one of which is broken, then right, then broken by what it includes."""
+    with tempfile.TemporaryDirectory() as folder:
+        root, cache = pathlib.Path(folder), pathlib.Path(folder) / "cache.json"
+        (root / "src/base").mkdir(parents=True)
+        flags = next(iter(flags_by_folder(build).values()))[0]
+        (root / "compile_commands.json").write_text(json.dumps([{
+            "file": "a.cc", "command": f"{flags} -I{root / 'src'} -o src/base/CMakeFiles/wt_base.dir/a.cc.o -c a.cc"}]))
+        low, high = root / "src/base/low.h", root / "src/base/high.h"
+        low.write_text("#pragma once\nstruct Low {};\n")
+        seen = []
+        for step, text in ((high, "#pragma once\nLow* low;\n"), (high, '#pragma once\n#include "base/low.h"\nLow* low();\n'),
+                           (low, "#pragma once\nstruct Low {};\n"), (low, "#pragma once\nstruct Other {};\n")):
+            step.write_text(text)
+            problems, compiled = check(root, root, cache)
+            seen.append((len(problems), compiled))
+        if seen != [(1, 2), (0, 1), (0, 0), (1, 2)]:
+            print(f"self-test: {seen}")
+            return 1
+    return 0
 
 
 def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
-    root = pathlib.Path(sys.argv[2]).resolve() if len(sys.argv) > 2 else pathlib.Path(__file__).resolve().parent.parent
-    flags = flags_by_folder(build, root)
-    headers = sorted((root / "src").rglob("*.h"))
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        problems = [problem for problem in pool.map(lambda header: check(header, root, flags), headers) if problem]
+    arguments = [word for word in sys.argv[1:] if word != "--self-test"]
+    build = pathlib.Path(arguments[0]).resolve()
+    if "--self-test" in sys.argv:
+        return self_test(build)
+    root = pathlib.Path(arguments[1]).resolve() if len(arguments) > 1 else pathlib.Path(__file__).resolve().parent.parent
+    problems, _ = check(build, root, build / "checked/headers.json")
     for problem in problems:
         print(problem)
-    if not flags or not headers:
-        problems.append("nothing to check")
-        print("no headers or no compile_commands.json; configure first")
-    sys.exit(1 if problems else 0)
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
