@@ -26,8 +26,9 @@ TABLE = {
     "isa": (["base", "amd"], True),
     "model": (["base", "amd"], True),
     "emu": (["base", "amd", "isa"], True),
-    "replay": (["base", "util", "amd", "codeobj", "isa", "emu"], False),
-    "vgpu": (["base", "amd", "codeobj", "isa", "model", "emu"], True),
+    "capture": (["base", "format"], True),
+    "replay": (["base", "util", "amd", "format", "codeobj", "isa", "emu"], False),
+    "vgpu": (["base", "amd", "format", "codeobj", "isa", "model", "emu", "capture"], True),
     "record": (["base", "amd", "format"], True),
     "agent": (["base", "amd", "format", "record"], True),
     "store": (["base", "util", "amd", "format", "codeobj"], False),
@@ -41,7 +42,7 @@ TABLE = {
 }
 
 # What tests, benchmarks and fuzzers of a folder may use on top (they are separate programs).
-TEST_EXTRA = {"amd": [], "emu": ["codeobj"], "vgpu": [], "isa": []}
+TEST_EXTRA = {"amd": [], "emu": ["codeobj"], "vgpu": [], "isa": [], "replay": ["capture"]}
 
 # Headers, foreign ones but for the first, and the only places that may include them.
 OWNERS = {

@@ -59,6 +59,14 @@ size_t AddressSpace::range_count() const {
   return ranges_.size();
 }
 
+std::vector<emu::MappedRange> AddressSpace::ranges() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<emu::MappedRange> all;
+  all.reserve(ranges_.size());
+  for (const auto& [begin, range] : ranges_) all.push_back(range);
+  return all;
+}
+
 bool AddressSpace::cut(uint64_t begin, uint64_t end) {
   if (begin >= end) return false;
   bool found = false;

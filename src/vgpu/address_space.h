@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <shared_mutex>
+#include <vector>
 
 #include "emu/memory.h"
 
@@ -32,6 +33,8 @@ class AddressSpace final : public emu::Memory {
   // The mapping nearest to `address` (for fault messages).
   std::optional<emu::MappedRange> nearest(GpuAddr address) noexcept;
   size_t range_count() const;
+  // All mappings as they are now, in the order of addresses.
+  std::vector<emu::MappedRange> ranges() const;
 
  private:
   // Cuts [begin, end) out of ranges_; true when anything was there. Needs mutex_ held exclusively.

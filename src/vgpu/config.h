@@ -24,6 +24,14 @@ struct Config {
   uint64_t watchdog_instructions = 0;  // per wave; 0: no limit
   std::string counters_file;           // where dispatch counters are appended; empty: none
 
+  // Which dispatches are captured, and where to: a file per process.
+  std::string capture_dir;  // empty: none
+  std::string
+      capture_pattern;  // POSIX extended, in the kernel's name; empty: any kernel of the program
+  std::string capture_launches;  // "3,7": which of those that match, from 1; empty: all
+  uint64_t capture_every = 1;    // of those that match, the first and every N-th after it
+  uint64_t capture_max = 0;      // per process; 0: no limit
+
   // The machine
   bool small_bar = false;         // the CPU reaches no VRAM
   bool strict_cpu_access = true;  // VRAM the driver maps PROT_NONE stays so for the CPU

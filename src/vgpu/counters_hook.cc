@@ -2,14 +2,11 @@
 
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 
 #include "base/log.h"
 #include "base/sys_files.h"
 #include "emu/amd_counters.h"
 #include "vgpu/gpu.h"
-#include "vgpu/queue_kernel_names.h"
-#include "vgpu/queue_memory.h"
 
 namespace wavetap::vgpu {
 namespace {
@@ -51,26 +48,6 @@ void append_extent(std::string& line, const char* key, const T (&extent)[3]) {
 
 }  // namespace
 
-std::string CountersHook::name_of(const DispatchView& view) {
-  const GpuAddr kernel_object = view.dispatch.kernel_object;
-  NamedKernel known{};
-  if (!view.memory.read(kernel_object, &known.descriptor, sizeof known.descriptor)) return "";
-  const std::pair<uint32_t, uint64_t> key(view.gpu.index, kernel_object.value);
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = names_.find(key);
-    if (found != names_.end() &&
-        std::memcmp(&found->second.descriptor, &known.descriptor, sizeof known.descriptor) == 0) {
-      return found->second.name;
-    }
-  }
-  // ROCr brings kernels for copies and fills that no code object describes.
-  const KernelPlace place = find_kernel(view.gpu, view.memory, kernel_object, {});
-  known.name = place.found ? place.name : "(built into the runtime)";
-  const std::lock_guard lock(mutex_);
-  return (names_[key] = std::move(known)).name;
-}
-
 void* CountersHook::before(DispatchView& view) noexcept {
   view.dispatch.count = true;
   return nullptr;
@@ -82,7 +59,8 @@ std::string CountersHook::line_of(const DispatchView& view) {
   // line of its own.
   std::string line = "\n{";
   append_number(line, "format", kCountersFormat);
-  append_text(line, "kernel", name_of(view));
+  const std::shared_ptr<const KnownKernel> kernel = kernels_.of(view);
+  append_text(line, "kernel", kernel == nullptr ? "" : kernel->name);
   append_text(line, "model", view.gpu.model.name);
   append_number(line, "gpu", view.gpu.index);
   append_number(line, "node", view.gpu.node);

@@ -4,13 +4,10 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
-#include <mutex>
 #include <string>
 
-#include "amd/kernel_descriptor.h"
-#include "base/gpu_addr.h"
 #include "vgpu/dispatch_hook.h"
+#include "vgpu/kernel_cache.h"
 
 namespace wavetap::vgpu {
 
@@ -28,19 +25,11 @@ class CountersHook final : public DispatchHook {
   void after(const DispatchView& view, void* state) noexcept override;
 
  private:
-  // Finding a kernel's name means reading files, so it is remembered for as long as the same
-  // descriptor is at the same address.
-  struct NamedKernel {
-    amd::KernelDescriptor descriptor;
-    std::string name;
-  };
-  std::string name_of(const DispatchView& view);
   std::string line_of(const DispatchView& view);
 
   const std::string path_;
   std::atomic<bool> complained_{false};
-  std::mutex mutex_;
-  std::map<std::pair<uint32_t, uint64_t>, NamedKernel> names_;  // by GPU and address
+  KernelCache kernels_;
 };
 
 }  // namespace wavetap::vgpu

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "vgpu/capture_hook.h"
 #include "vgpu/counters_hook.h"
 
 namespace wavetap::vgpu {
@@ -12,9 +13,15 @@ DispatchHook* make_counters_hook(const HookContext& context) {
   return new (std::nothrow) CountersHook(context.config.counters_file);
 }
 
+DispatchHook* make_capture_hook(const HookContext& context) {
+  if (context.config.capture_dir.empty()) return nullptr;
+  return new (std::nothrow) CaptureHook(context.config, context.allocations);
+}
+
 // Outermost first: what is further down sees what those above have changed.
 constexpr DispatchHook* (*kMakers[])(const HookContext&) = {
     make_counters_hook,
+    make_capture_hook,
 };
 static_assert(std::size(kMakers) <= kMaxDispatchHooks);
 

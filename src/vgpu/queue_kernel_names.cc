@@ -215,6 +215,15 @@ std::optional<CodeObjectUri> parse_code_object_uri(std::string_view text) {
   return uri;
 }
 
+void for_each_code_object(const std::function<bool(uint64_t delta)>& wanted,
+                          const std::function<void(const LoadedCodeObject&)>& visit) {
+  for (LoadedObject& object : loaded_objects()) {
+    if (!wanted(object.delta)) continue;
+    std::vector<std::byte> image = image_of(object.uri);
+    visit({object.delta, std::move(object.uri), std::move(image)});
+  }
+}
+
 KernelPlace find_kernel(Gpu& gpu, GuestMemory& memory, GpuAddr kernel_object, GpuAddr pc) {
   KernelPlace place;
   amd::KernelDescriptor descriptor;

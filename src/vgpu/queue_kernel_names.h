@@ -5,10 +5,13 @@
 // the program may hold it while it waits for the very queue that faulted.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/gpu_addr.h"
 #include "vgpu/queue_memory.h"
@@ -26,6 +29,16 @@ struct KernelPlace {
 };
 
 KernelPlace find_kernel(Gpu& gpu, GuestMemory& memory, GpuAddr kernel_object, GpuAddr pc);
+
+// What ROCr has loaded now, on any GPU of the process.
+struct LoadedCodeObject {
+  uint64_t delta = 0;  // loaded address - linked address
+  std::string uri;
+  std::vector<std::byte> image;  // the ELF file; empty when it cannot be read any more
+};
+// `wanted` is asked before the image is read.
+void for_each_code_object(const std::function<bool(uint64_t delta)>& wanted,
+                          const std::function<void(const LoadedCodeObject&)>& visit);
 
 // A code object URI as hsa_ven_amd_loader.h defines it: file://PATH or memory://PID, with an
 // optional #offset=N&size=N (or ?offset…). Numbers are decimal, octal or hexadecimal; paths are

@@ -19,6 +19,11 @@ void for_each_option(Visitor&& visit, Config& c) {
   visit("threads", c.threads);
   visit("watchdog", c.watchdog_instructions);
   visit("counters", c.counters_file);
+  visit("capture_dir", c.capture_dir);
+  visit("capture_pattern", c.capture_pattern);
+  visit("capture_launches", c.capture_launches);
+  visit("capture_every", c.capture_every);
+  visit("capture_max", c.capture_max);
   visit("small_bar", c.small_bar);
   visit("strict_cpu_access", c.strict_cpu_access);
   visit("svm", c.svm);

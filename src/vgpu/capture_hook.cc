@@ -1,0 +1,337 @@
+#include "vgpu/capture_hook.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "amd/kfd_abi.h"
+#include "base/log.h"
+#include "base/sys_files.h"
+#include "emu/amd_counters.h"
+#include "vgpu/capture_memory.h"
+#include "vgpu/gpu.h"
+#include "vgpu/guard.h"
+#include "vgpu/queue_kernel_names.h"
+#include "vgpu/queue_memory.h"
+
+namespace wavetap::vgpu {
+namespace {
+
+using capture::Payload;
+using format::CaptureMemoryKind;
+using format::CaptureMemoryOrigin;
+using format::CapturePhase;
+using format::CaptureRecordType;
+
+CaptureMemoryKind kind_of(BufferKind kind) {
+  switch (kind) {
+    case BufferKind::kVram: return CaptureMemoryKind::kVram;
+    case BufferKind::kGtt: return CaptureMemoryKind::kGtt;
+    case BufferKind::kUserptr: return CaptureMemoryKind::kUserptr;
+    case BufferKind::kDoorbell: return CaptureMemoryKind::kDoorbell;
+    case BufferKind::kMmio: return CaptureMemoryKind::kMmio;
+    case BufferKind::kSvm: return CaptureMemoryKind::kSvm;
+  }
+  return CaptureMemoryKind::kUnknown;
+}
+
+CaptureMemoryOrigin origin_of(AllocationOrigin origin) {
+  switch (origin) {
+    case AllocationOrigin::kDriver: return CaptureMemoryOrigin::kDriver;
+    case AllocationOrigin::kImported: return CaptureMemoryOrigin::kImported;
+    case AllocationOrigin::kBound: return CaptureMemoryOrigin::kBound;
+    case AllocationOrigin::kSvm: return CaptureMemoryOrigin::kSvm;
+  }
+  return CaptureMemoryOrigin::kUnknown;
+}
+
+bool is_memory(CaptureMemoryKind kind) {
+  return kind != CaptureMemoryKind::kDoorbell && kind != CaptureMemoryKind::kMmio;
+}
+
+// A file of the driver's: pages never touched take no memory.
+bool is_ours(CaptureMemoryKind kind) {
+  return kind == CaptureMemoryKind::kVram || kind == CaptureMemoryKind::kGtt;
+}
+
+std::vector<uint64_t> parse_launches(const std::string& text) {
+  std::vector<uint64_t> launches;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end) {
+    uint64_t launch = 0;
+    const auto [next, error] = std::from_chars(at, end, launch);
+    if (error == std::errc()) launches.push_back(launch);
+    at = next + 1;
+  }
+  return launches;
+}
+
+// The program's command line, and the runtimes it uses, by path.
+std::string command_line() {
+  std::string text = sys::read_file("/proc/self/cmdline").value_or("");
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  return text;
+}
+
+void add_libraries(Payload& payload) {
+  const std::optional<std::string> maps = sys::read_file("/proc/self/maps", 64u << 20);
+  if (!maps) return;
+  for (const char* name : {"libamdhip64", "libhsa-runtime64"}) {
+    const size_t at = maps->find(std::string("/") + name);
+    if (at == std::string::npos) continue;
+    const size_t begin = maps->rfind(' ', at) + 1;
+    payload.text(std::string("library.") + name);
+    payload.text(maps->substr(begin, std::min(maps->find('\n', at), maps->size()) - begin));
+  }
+}
+
+// The last page holding `page`, as the runs say; pages they do not name are zeros.
+uint32_t page_id(const std::vector<format::CapturePageRun>& runs, uint32_t page) {
+  auto after = std::upper_bound(
+      runs.begin(), runs.end(), page,
+      [](uint32_t number, const format::CapturePageRun& run) { return number < run.first_page; });
+  if (after == runs.begin()) return 0;
+  const format::CapturePageRun& run = *std::prev(after);
+  const uint32_t offset = page - run.first_page;
+  return offset >= run.count || run.id == 0 ? 0 : run.id + offset;
+}
+
+}  // namespace
+
+CaptureHook::CaptureHook(const Config& config, const AllocationTable& allocations)
+    : config_(config),
+      allocations_(allocations),
+      launches_(parse_launches(config.capture_launches)),
+      kernels_([this](const KnownKernel& kernel) { return matches(kernel); }),
+      writer_(config.capture_dir + "/" + std::to_string(sys::pid()) + ".wtcap") {
+  has_pattern_ =
+      !config.capture_pattern.empty() &&
+      ::regcomp(&pattern_, config.capture_pattern.c_str(), REG_EXTENDED | REG_NOSUB) == 0;
+}
+
+CaptureHook::~CaptureHook() {
+  if (has_pattern_) ::regfree(&pattern_);
+}
+
+bool CaptureHook::matches(const KnownKernel& kernel) const {
+  if (has_pattern_) return ::regexec(&pattern_, kernel.name.c_str(), 0, nullptr, 0) == 0;
+  // HIP brings kernels as well, in a code object of its own.
+  return !kernel.built_in && !kernel.name.starts_with("__amd_rocclr_");
+}
+
+bool CaptureHook::wants_launch(uint64_t launch) const {
+  if (!launches_.empty())
+    return std::find(launches_.begin(), launches_.end(), launch) != launches_.end();
+  return config_.capture_every <= 1 || (launch - 1) % config_.capture_every == 0;
+}
+
+Interest CaptureHook::interest(const DispatchView& view) noexcept {
+  const uint64_t dispatch = dispatches_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (failed_.load(std::memory_order_relaxed)) return Interest::kNone;
+  std::shared_ptr<const KnownKernel> kernel = kernels_.of(view);
+  if (kernel == nullptr || !kernel->chosen) return Interest::kNone;
+  const uint64_t launch = matched_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (!wants_launch(launch)) return Interest::kNone;
+  const std::lock_guard lock(mutex_);
+  if (config_.capture_max != 0 && taken_ >= config_.capture_max) return Interest::kNone;
+  ++taken_;
+  chosen_[{view.gpu.index, view.queue_id}] = {std::move(kernel), launch, dispatch};
+  return Interest::kAlone;
+}
+
+void CaptureHook::put_dispatch(const DispatchView& view, const Chosen& chosen, uint32_t capture) {
+  const emu::Dispatch& dispatch = view.dispatch;
+  format::CaptureDispatch record{};
+  record.capture = capture;
+  record.flags = (view.alone ? 0 : format::kCaptureUnordered) |
+                 (dispatch.cooperative ? format::kCaptureCooperative : 0) |
+                 (dispatch.sram_ecc ? format::kCaptureSramEcc : 0);
+  record.launch = chosen.launch;
+  record.dispatch = chosen.dispatch;
+  std::memcpy(record.packet, &view.packet, sizeof record.packet);
+  record.packet_address = dispatch.packet.value;
+  record.queue_address = dispatch.queue.value;
+  record.dispatch_id = dispatch.dispatch_id;
+  record.kernel_object = dispatch.kernel_object.value;
+  record.kernarg = dispatch.kernarg.value;
+  for (int axis = 0; axis < 3; ++axis) {
+    record.grid_size[axis] = dispatch.grid_size[axis];
+    record.workgroup_size[axis] = dispatch.workgroup_size[axis];
+  }
+  record.group_segment_bytes = dispatch.group_segment_bytes;
+  record.private_segment_bytes = dispatch.private_segment_bytes;
+  record.queue = view.queue_id;
+  record.gpu = view.gpu.index;
+  record.compute_units = dispatch.cu_count;
+  record.xccs = dispatch.xcc_count;
+  record.target[0] = dispatch.target.major;
+  record.target[1] = dispatch.target.minor;
+  record.target[2] = dispatch.target.stepping;
+  record.pid = static_cast<uint32_t>(sys::pid());
+  timespec wall{};
+  ::clock_gettime(CLOCK_REALTIME, &wall);
+  record.wall_ns = wall.tv_sec * 1'000'000'000LL + wall.tv_nsec;
+  Payload payload(record);
+  payload.text(chosen.kernel->name);
+  payload.text(view.gpu.model.name);
+  payload.text(view.gpu.model.marketing_name);
+  payload.text(command_line());
+  writer_.put(CaptureRecordType::kDispatch, payload);
+}
+
+void CaptureHook::put_facts(const DispatchView& view, uint32_t capture) {
+  Payload payload(format::CaptureMark{capture, 0});
+  payload.text("wavetap");
+  payload.text(WAVETAP_VERSION);
+  payload.text("model");
+  payload.text(view.gpu.model.text);
+  add_libraries(payload);
+  // Counters on which waves wait for each other; what sets them up is another dispatch.
+  for (uint32_t i = 0; i < emu::WaveSync::kResources; ++i) {
+    const uint64_t value = view.gpu.space.wave_sync.resource[i].load(std::memory_order_relaxed);
+    if (value == 0) continue;
+    payload.text("wave_sync." + std::to_string(i));
+    payload.text(std::to_string(value));
+  }
+  writer_.put(CaptureRecordType::kFacts, payload);
+}
+
+void CaptureHook::put_region(const DispatchView& view, const emu::MappedRange& range,
+                             Frozen& frozen) {
+  format::CaptureRegion record{};
+  record.capture = frozen.capture;
+  record.region = static_cast<uint32_t>(frozen.regions.size());
+  record.address = range.begin;
+  record.size_bytes = range.end - range.begin;
+  record.rights = (range.readable ? format::kCaptureReadable : 0) |
+                  (range.writable ? format::kCaptureWritable : 0) |
+                  (range.executable ? format::kCaptureExecutable : 0);
+  if (const std::optional<Allocation> found = allocations_.lookup(GpuAddr{range.begin})) {
+    record.kind = kind_of(found->kind);
+    record.origin = origin_of(found->origin);
+    record.allocation_address = found->va;
+    record.allocation_bytes = found->size_bytes;
+    if (found->origin != AllocationOrigin::kSvm && (found->flags & amd::kKfdAllocCoherent) != 0)
+      record.flags |= format::kCaptureFineGrained;
+  }
+  Region region{range.begin, record.size_bytes, is_memory(record.kind), is_ours(record.kind), {}};
+  if (region.has_contents) {
+    const bool all_read = for_each_page(view.memory, range, region.is_ours, buffer_,
+                                        [&](uint32_t page, const std::byte* bytes) {
+                                          if (const uint32_t id = writer_.put_page(bytes); id != 0)
+                                            region.pages.add(page, id);
+                                        });
+    if (!all_read) record.flags |= format::kCaptureUnreadable;
+  } else {
+    record.flags |= format::kCaptureNoContents;
+  }
+  writer_.put(CaptureRecordType::kRegion, Payload(record));
+  writer_.put_runs(frozen.capture, record.region, CapturePhase::kBefore, region.pages);
+  frozen.regions.push_back(std::move(region));
+}
+
+void CaptureHook::put_code_objects(const DispatchView& view, uint32_t capture) {
+  uint32_t number = 0;
+  const auto is_here = [&](uint64_t delta) {
+    return view.gpu.space.lookup(GpuAddr{delta}).contains(delta, 1);
+  };
+  for_each_code_object(is_here, [&](const LoadedCodeObject& object) {
+    constexpr uint64_t kPage = format::kCapturePageBytes;
+    capture::PageRuns pages;
+    for (uint64_t at = 0; at < object.image.size(); at += kPage) {
+      std::byte page[kPage] = {};
+      std::memcpy(page, object.image.data() + at,
+                  std::min<uint64_t>(kPage, object.image.size() - at));
+      if (const uint32_t id = writer_.put_page(page); id != 0)
+        pages.add(static_cast<uint32_t>(at / kPage), id);
+    }
+    Payload payload(format::CaptureCodeObject{capture, number, object.delta, object.image.size()});
+    payload.text(object.uri);
+    writer_.put(CaptureRecordType::kCodeObject, payload);
+    writer_.put_runs(capture, number, CapturePhase::kCodeObject, pages);
+    ++number;
+  });
+}
+
+void* CaptureHook::before(DispatchView& view) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = chosen_.find({view.gpu.index, view.queue_id});
+  if (found == chosen_.end()) return nullptr;
+  const Chosen chosen = std::move(found->second);
+  chosen_.erase(found);
+  arm_guard();
+  view.dispatch.count = true;
+  auto* frozen = new (std::nothrow) Frozen;
+  int error = writer_.begin();
+  if (frozen != nullptr && error == 0) {
+    frozen->capture = ++captures_;
+    put_dispatch(view, chosen, frozen->capture);
+    put_facts(view, frozen->capture);
+    put_code_objects(view, frozen->capture);
+    for (const emu::MappedRange& range : view.gpu.space.ranges()) put_region(view, range, *frozen);
+    writer_.put(CaptureRecordType::kBeforeDone, Payload(format::CaptureMark{frozen->capture, 0}));
+    error = writer_.end();
+  }
+  finish(error);
+  if (error == 0) return frozen;
+  delete frozen;
+  return nullptr;
+}
+
+void CaptureHook::put_changes(const DispatchView& view, const Frozen& frozen) {
+  for (uint32_t number = 0; number < frozen.regions.size(); ++number) {
+    const Region& region = frozen.regions[number];
+    const emu::MappedRange range = view.gpu.space.lookup(GpuAddr{region.address});
+    if (!region.has_contents || range.begin != region.address ||
+        range.end - range.begin != region.size_bytes)
+      continue;
+    capture::PageRuns changes;
+    for_each_page(view.memory, range, region.is_ours, buffer_,
+                  [&](uint32_t page, const std::byte* bytes) {
+                    if (!writer_.holds(page_id(region.pages.runs(), page), bytes))
+                      changes.add(page, writer_.put_page(bytes));
+                  });
+    writer_.put_runs(frozen.capture, number, CapturePhase::kAfter, changes);
+  }
+}
+
+void CaptureHook::after(const DispatchView& view, void* state) noexcept {
+  const std::unique_ptr<Frozen> frozen(static_cast<Frozen*>(state));
+  if (frozen == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  arm_guard();
+  int error = writer_.begin();
+  if (error == 0) {
+    put_changes(view, *frozen);
+    Payload counters(format::CaptureMark{frozen->capture, 0});
+#define WT_COUNTER(name, help)     \
+  counters.text("counter." #name); \
+  counters.text(std::to_string(view.result->counters.name));
+#include "emu/counters.inc"
+#undef WT_COUNTER
+    writer_.put(CaptureRecordType::kFacts, counters);
+    format::CaptureEnd end{};
+    end.capture = frozen->capture;
+    end.flags = (view.result->fault ? format::kCaptureFaulted : 0) |
+                (view.result->cancelled ? format::kCaptureCancelled : 0);
+    end.begin_ticks = view.times.begin.value;
+    end.end_ticks = view.times.end.value;
+    Payload payload(end);
+    payload.text(view.result->fault ? emu::fault_name(view.result->fault->kind) : "");
+    writer_.put(CaptureRecordType::kEnd, payload);
+    error = writer_.end();
+  }
+  finish(error);
+}
+
+void CaptureHook::finish(int error) {
+  if (error == 0 || failed_.exchange(true, std::memory_order_relaxed)) return;
+  log::complain("%s: cannot be written: %s; nothing more is captured", writer_.path().c_str(),
+                std::strerror(error));
+}
+
+}  // namespace wavetap::vgpu

@@ -1,0 +1,85 @@
+#include "vgpu/capture_memory.h"
+
+#include <sys/sysinfo.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/sys_files.h"
+#include "format/capture.h"
+
+namespace wavetap::vgpu {
+namespace {
+
+constexpr uint64_t kPage = format::kCapturePageBytes;
+constexpr uint64_t kChunkBytes = 1u << 20;
+
+// Which of the host pages behind a chunk are in memory. A page of a memory file that is neither there
+// nor swapped out was never written. Where anything is swapped out the two look alike, and all pages
+// count as present.
+class Presence {
+ public:
+  explicit Presence(bool is_ours) : host_page_(sys::page_size()) {
+    struct sysinfo info {};
+    asks_ = is_ours && ::sysinfo(&info) == 0 && info.totalswap == info.freeswap;
+  }
+
+  void look(const std::byte* host, uint64_t size_bytes) {
+    known_ = false;
+    if (!asks_) return;
+    const auto begin = reinterpret_cast<uint64_t>(host) / host_page_ * host_page_;
+    first_ = begin;
+    const uint64_t span = reinterpret_cast<uint64_t>(host) + size_bytes - begin;
+    present_.assign((span + host_page_ - 1) / host_page_, 1);
+    known_ = sys::call(SYS_mincore, begin, span, present_.data()) == 0;
+  }
+  bool has(const std::byte* host, uint64_t size_bytes) const {
+    if (!known_) return true;
+    const uint64_t offset = reinterpret_cast<uint64_t>(host) - first_;
+    for (uint64_t page = offset / host_page_; page <= (offset + size_bytes - 1) / host_page_;
+         ++page)
+      if (page >= present_.size() || (present_[page] & 1) != 0) return true;
+    return false;
+  }
+  bool has_none() const {
+    return known_ && std::none_of(present_.begin(), present_.end(),
+                                  [](unsigned char page) { return (page & 1) != 0; });
+  }
+
+ private:
+  const uint64_t host_page_;
+  bool asks_ = false;
+  bool known_ = false;
+  uint64_t first_ = 0;
+  std::vector<unsigned char> present_;
+};
+
+}  // namespace
+
+bool for_each_page(GuestMemory& memory, const emu::MappedRange& range, bool is_ours,
+                   std::vector<std::byte>& buffer,
+                   const std::function<void(uint32_t, const std::byte*)>& visit) {
+  Presence presence(is_ours);
+  buffer.resize(kChunkBytes);
+  bool all_read = true;
+  const uint64_t size = range.end - range.begin;
+  for (uint64_t chunk = 0; chunk < size; chunk += kChunkBytes) {
+    const uint64_t chunk_bytes = std::min(kChunkBytes, size - chunk);
+    presence.look(range.host + chunk, chunk_bytes);
+    if (presence.has_none()) continue;
+    for (uint64_t at = 0; at < chunk_bytes; at += kPage) {
+      const uint64_t bytes = std::min(kPage, chunk_bytes - at);
+      std::byte* page = buffer.data() + at;
+      if (bytes < kPage) std::memset(page, 0, kPage);
+      if (!presence.has(range.host + chunk + at, bytes)) continue;
+      if (!memory.read(GpuAddr{range.begin + chunk + at}, page, bytes)) {
+        all_read = false;
+        continue;
+      }
+      visit(static_cast<uint32_t>((chunk + at) / kPage), page);
+    }
+  }
+  return all_read;
+}
+
+}  // namespace wavetap::vgpu
