@@ -1,0 +1,292 @@
+#include "replay/capture_file.h"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "capture/capture_writer.h"
+#include "replay/capture_pack.h"
+#include "replay/captured_kernel.h"
+#include "replay/captured_memory.h"
+#include "replay/verify.h"
+
+namespace wavetap::replay {
+namespace {
+
+using capture::CaptureWriter;
+using capture::PageRuns;
+using capture::Payload;
+using format::CapturePhase;
+using format::CaptureRecordType;
+using format::kCapturePageBytes;
+
+constexpr uint64_t kBase = 0x4100000000;
+
+class Folder {
+ public:
+  Folder() {
+    char name[] = "/tmp/wavetap-capture-XXXXXX";
+    path_ = ::mkdtemp(name);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+std::vector<std::byte> page_of(uint8_t first) {
+  std::vector<std::byte> page(kCapturePageBytes);
+  for (size_t i = 0; i < page.size(); ++i) page[i] = static_cast<std::byte>(first + i % 7);
+  return page;
+}
+
+// A region of five pages: A, zeros, A, B, zeros. Afterwards B is C and the last page is A.
+void write_capture(CaptureWriter& writer, uint32_t number, bool with_after = true) {
+  ASSERT_EQ(writer.begin(), 0);
+  format::CaptureDispatch dispatch{};
+  dispatch.capture = number;
+  dispatch.launch = 7;
+  dispatch.grid_size[0] = 64;
+  dispatch.target[0] = 10;
+  dispatch.target[1] = 3;
+  Payload head(dispatch);
+  for (const char* text : {"k(float*)", "model", "Marketing", "./program"}) head.text(text);
+  writer.put(CaptureRecordType::kDispatch, head);
+  format::CaptureRegion region{};
+  region.capture = number;
+  region.address = kBase;
+  region.size_bytes = 5 * kCapturePageBytes;
+  region.kind = format::CaptureMemoryKind::kVram;
+  region.rights = format::kCaptureReadable | format::kCaptureWritable;
+  PageRuns before;
+  const std::vector<std::byte> zeros(kCapturePageBytes);
+  const std::vector<std::byte> a = page_of(1);
+  before.add(0, writer.put_page(a.data()));
+  EXPECT_EQ(writer.put_page(zeros.data()), 0u);
+  before.add(2, writer.put_page(a.data()));
+  before.add(3, writer.put_page(page_of(2).data()));
+  writer.put(CaptureRecordType::kRegion, Payload(region));
+  writer.put_runs(number, 0, CapturePhase::kBefore, before);
+  writer.put(CaptureRecordType::kBeforeDone, Payload(format::CaptureMark{number, 0}));
+  EXPECT_EQ(writer.end(), 0);
+  if (!with_after) return;
+  ASSERT_EQ(writer.begin(), 0);
+  PageRuns after;
+  after.add(3, writer.put_page(page_of(3).data()));
+  after.add(4, writer.put_page(a.data()));
+  writer.put_runs(number, 0, CapturePhase::kAfter, after);
+  Payload end(format::CaptureEnd{number, 0, 10, 20});
+  end.text("");
+  writer.put(CaptureRecordType::kEnd, end);
+  EXPECT_EQ(writer.end(), 0);
+}
+
+std::vector<std::byte> bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+  return {begin, begin + text.size()};
+}
+
+void expect_content(const CaptureFile& file, const Capture& capture) {
+  const std::vector<std::byte> zeros(kCapturePageBytes);
+  const std::vector<std::byte> before[] = {page_of(1), zeros, page_of(1), page_of(2), zeros};
+  const std::vector<std::byte> after[] = {page_of(1), zeros, page_of(1), page_of(3), page_of(1)};
+  for (uint64_t page = 0; page < 5; ++page) {
+    const uint64_t address = kBase + page * kCapturePageBytes;
+    EXPECT_EQ(captured_bytes(file, capture, State::kBefore, address, kCapturePageBytes),
+              before[page]);
+    EXPECT_EQ(captured_bytes(file, capture, State::kAfter, address, kCapturePageBytes),
+              after[page]);
+  }
+}
+
+TEST(CaptureFile, WhatWasWrittenIsRead) {
+  const Folder folder;
+  CaptureWriter writer(folder / "raw");
+  write_capture(writer, 1);
+  const auto file = CaptureFile::open(folder / "raw");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ((*file)->damage(), "");
+  ASSERT_EQ((*file)->captures().size(), 1u);
+  const Capture& capture = (*file)->captures()[0];
+  EXPECT_EQ(capture.kernel, "k(float*)");
+  EXPECT_EQ(capture.dispatch.launch, 7u);
+  EXPECT_TRUE(capture.has_before);
+  EXPECT_TRUE(capture.has_after);
+  expect_content(**file, capture);
+}
+
+TEST(CaptureFile, EqualPagesAreStoredOnceAndShared) {
+  const Folder folder;
+  CaptureWriter writer(folder / "raw");
+  write_capture(writer, 1);
+  EXPECT_EQ(writer.pages(), 3u);  // A, B, C
+  write_capture(writer, 2);
+  EXPECT_EQ(writer.pages(), 3u);
+  const auto file = CaptureFile::open(folder / "raw");
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ((*file)->page_count(), 3u);
+  ASSERT_EQ((*file)->captures().size(), 2u);
+  expect_content(**file, (*file)->captures()[1]);
+}
+
+TEST(CaptureFile, SeveralFilesArePackedIntoOne) {
+  const Folder folder;
+  CaptureWriter first(folder / "first");
+  write_capture(first, 1);
+  write_capture(first, 2);
+  CaptureWriter second(folder / "second");
+  write_capture(second, 1, /*with_after=*/false);
+  const std::vector<std::string> inputs = {folder / "first", folder / "second"};
+  const auto packed = pack_captures(inputs, folder / "packed");
+  ASSERT_TRUE(packed.ok()) << packed.error().message;
+  EXPECT_EQ(packed->captures, 3u);
+  EXPECT_LT(packed->file_bytes, packed->raw_bytes / 4);
+  const auto file = CaptureFile::open(folder / "packed");
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ((*file)->damage(), "");
+  ASSERT_EQ((*file)->captures().size(), 3u);
+  for (int i = 0; i < 2; ++i) expect_content(**file, (*file)->captures()[static_cast<size_t>(i)]);
+  const Capture& last = (*file)->captures()[2];
+  EXPECT_EQ(last.dispatch.capture, 3u);
+  EXPECT_TRUE(last.has_before);
+  EXPECT_FALSE(last.has_after);
+  EXPECT_EQ(captured_bytes(**file, last, State::kBefore, kBase, kCapturePageBytes), page_of(1));
+}
+
+// Wherever a writer was killed: what is whole is there, and nothing is invented.
+TEST(CaptureFile, IsReadableUpToWhereItEnds) {
+  const Folder folder;
+  CaptureWriter writer(folder / "raw");
+  write_capture(writer, 1);
+  const std::vector<std::byte> whole = bytes_of(folder / "raw");
+  size_t with_before = 0;
+  for (size_t size = 0; size <= whole.size(); size += 1 + size % 13) {
+    const auto file = CaptureFile::over(std::span(whole).first(size), "cut");
+    if (!file.ok()) {
+      EXPECT_LT(size, sizeof(format::CaptureFileHeader));
+      continue;
+    }
+    for (const Capture& capture : (*file)->captures()) {
+      if (!capture.has_before) continue;
+      ++with_before;
+      EXPECT_EQ(captured_bytes(**file, capture, State::kBefore, kBase + 3 * kCapturePageBytes,
+                               kCapturePageBytes),
+                page_of(2));
+      if (size < whole.size()) {
+        EXPECT_FALSE(capture.has_after);
+      }
+    }
+  }
+  EXPECT_GT(with_before, 10u);
+}
+
+// No changed byte goes unnoticed.
+TEST(CaptureFile, DamageIsFound) {
+  const Folder folder;
+  CaptureWriter writer(folder / "raw");
+  write_capture(writer, 1);
+  std::vector<std::byte> bytes = bytes_of(folder / "raw");
+  for (size_t at = 0; at < bytes.size(); at += 1 + at % 11) {
+    bytes[at] ^= std::byte{0x10};
+    const auto file = CaptureFile::over(bytes, "flipped");
+    EXPECT_TRUE(!file.ok() || !(*file)->damage().empty()) << "byte " << at;
+    bytes[at] ^= std::byte{0x10};
+  }
+}
+
+TEST(CaptureFile, AFileOfALaterVersionIsRefusedByThatReason) {
+  const Folder folder;
+  CaptureWriter writer(folder / "raw");
+  write_capture(writer, 1);
+  std::vector<std::byte> bytes = bytes_of(folder / "raw");
+  format::CaptureFileHeader header{};
+  std::memcpy(&header, bytes.data(), sizeof header);
+  header.version = format::kCaptureVersion + 1;
+  header.checksum =
+      format::capture_checksum(&header, offsetof(format::CaptureFileHeader, checksum));
+  std::memcpy(bytes.data(), &header, sizeof header);
+  const auto file = CaptureFile::over(bytes, "later");
+  ASSERT_FALSE(file.ok());
+  EXPECT_NE(file.error().message.find("use a newer wavetap"), std::string::npos);
+}
+
+TEST(CapturedMemory, HoldsTheStateBeforeAndGoesBackToIt) {
+  const Folder folder;
+  CaptureWriter writer(folder / "raw");
+  write_capture(writer, 1);
+  const auto file = CaptureFile::open(folder / "raw");
+  ASSERT_TRUE(file.ok());
+  const Capture& capture = (*file)->captures()[0];
+  const auto memory = CapturedMemory::load(**file, capture);
+  ASSERT_TRUE(memory.ok());
+  const std::span<std::byte> bytes = (*memory)->bytes({kBase}, 5 * kCapturePageBytes);
+  ASSERT_EQ(bytes.size(), 5 * kCapturePageBytes);
+  EXPECT_EQ(std::memcmp(bytes.data(), page_of(1).data(), kCapturePageBytes), 0);
+  const auto verdict_of = [&] {
+    return verify(**file, capture, CapturedKernel(), **memory, Tolerance());
+  };
+  const uint64_t untouched = verdict_of().differing;
+  EXPECT_EQ(untouched, 2 * kCapturePageBytes);  // every byte of the two pages that changed
+  std::memcpy(bytes.data() + 3 * kCapturePageBytes, page_of(3).data(), kCapturePageBytes);
+  std::memcpy(bytes.data() + 4 * kCapturePageBytes, page_of(1).data(), kCapturePageBytes);
+  EXPECT_TRUE(verdict_of().equal());
+  bytes[17] ^= std::byte{1};
+  const Verdict wrong = verdict_of();
+  EXPECT_EQ(wrong.differing, 1u);
+  ASSERT_EQ(wrong.buffers.size(), 1u);
+  EXPECT_EQ(wrong.buffers[0].first_index, 17u);
+  (*memory)->restore();
+  EXPECT_EQ(verdict_of().differing, untouched);
+  EXPECT_EQ((*memory)->lookup({kBase + 5 * kCapturePageBytes}).end, 0u);
+}
+
+TEST(Verify, Tolerances) {
+  const auto equal = [](auto a, auto b, const char* element, const std::string& text) {
+    const auto tolerance = parse_tolerance(text);
+    EXPECT_TRUE(tolerance.ok()) << text;
+    return is_equal(element, reinterpret_cast<const std::byte*>(&a),
+                    reinterpret_cast<const std::byte*>(&b), *tolerance);
+  };
+  const float one = 1.0f;
+  const float next = std::nextafterf(one, 2);
+  EXPECT_FALSE(equal(one, next, "f32", "bits"));
+  EXPECT_TRUE(equal(one, next, "f32", "ulp=1"));
+  EXPECT_FALSE(equal(one, std::nextafterf(next, 2), "f32", "ulp=1"));
+  EXPECT_TRUE(equal(100.0, 100.5, "f64", "rel=0.01"));
+  EXPECT_TRUE(equal(100.0, 100.5, "f64", "0.01"));
+  EXPECT_FALSE(equal(100.0, 100.5, "f64", "abs=0.01"));
+  EXPECT_TRUE(equal(-0.0f, 0.0f, "f32", "ulp=0"));
+  EXPECT_FALSE(equal(-0.0f, 0.0f, "f32", "bits"));
+  EXPECT_TRUE(equal(std::nanf("1"), -std::nanf("2"), "f32", "rel=0"));
+  EXPECT_FALSE(equal(std::nanf("1"), 1.0f, "f32", "rel=1e9"));
+  EXPECT_FALSE(equal(INFINITY, 1.0f, "f32", "rel=1e9"));
+  EXPECT_FALSE(equal(100, 101, "i32", "rel=1"));
+  for (const char* bad : {"abs", "rel=", "ulp=x", "-1", "often=3", "nan"})
+    EXPECT_FALSE(parse_tolerance(bad).ok()) << bad;
+}
+
+TEST(CapturedKernel, TypesComeFromTheSignature) {
+  const std::vector<std::string> two = {"std::array<int, 3>", "float const*"};
+  EXPECT_EQ(parameters_of("void ns::k<float, (int)4>(std::array<int, 3>, float const*)"), two);
+  EXPECT_TRUE(parameters_of("k()").empty());
+  EXPECT_TRUE(parameters_of("k").empty());
+  EXPECT_TRUE(parameters_of(")").empty());
+  EXPECT_EQ(element_of("float const*"), "f32");
+  EXPECT_EQ(element_of("unsigned long long* __restrict__"), "u64");
+  EXPECT_EQ(element_of("HIP_vector_type<double, 2u>*"), "f64");
+  EXPECT_EQ(element_of("Particle*"), "");
+  EXPECT_EQ(element_of("float**"), "");
+}
+
+}  // namespace
+}  // namespace wavetap::replay

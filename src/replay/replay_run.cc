@@ -1,0 +1,245 @@
+#include "replay/replay_run.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+
+#include "amd/aql.h"
+#include "base/clock.h"
+#include "codeobj/container.h"
+#include "codeobj/image.h"
+#include "emu/engine.h"
+#include "util/file.h"
+
+namespace wavetap::replay {
+namespace {
+
+// A wave that interrupts the host waits for it: printf, assert and device malloc. Nobody answers
+// here, so the dispatch is abandoned.
+class ReplayHost final : public emu::Host {
+ public:
+  void interrupt() noexcept override {
+    called.store(true, std::memory_order_relaxed);
+    cancelled.store(true, std::memory_order_relaxed);
+  }
+  uint64_t clock_ticks() noexcept override { return to_ticks(now()).value; }
+
+  std::atomic<bool> called{false};
+  std::atomic<bool> cancelled{false};
+};
+
+ReplayResult refuse(Refusal refusal, Error why) {
+  ReplayResult result;
+  result.refusal = refusal;
+  result.why = std::move(why.message);
+  return result;
+}
+
+// A kernel that starts others needs queues and a scheduler behind them.
+bool enqueues(const CapturedKernel& kernel) {
+  return std::any_of(kernel.arguments.begin(), kernel.arguments.end(), [](const auto& argument) {
+    const std::string& kind = argument.arg.value_kind;
+    return (kind == "hidden_default_queue" || kind == "hidden_completion_action") &&
+           std::any_of(argument.value.begin(), argument.value.end(),
+                       [](std::byte byte) { return byte != std::byte{0}; });
+  });
+}
+
+emu::Dispatch make_dispatch(const Capture& capture) {
+  const format::CaptureDispatch& from = capture.dispatch;
+  emu::Dispatch dispatch;
+  dispatch.target = capture.target;
+  dispatch.kernel_object = {from.kernel_object};
+  dispatch.kernarg = {from.kernarg};
+  dispatch.packet = {from.packet_address};
+  dispatch.queue = {from.queue_address};
+  dispatch.dispatch_id = from.dispatch_id;
+  for (int axis = 0; axis < 3; ++axis) {
+    dispatch.grid_size[axis] = std::max(from.grid_size[axis], 1u);
+    dispatch.workgroup_size[axis] = std::max<uint16_t>(from.workgroup_size[axis], 1);
+  }
+  dispatch.group_segment_bytes = from.group_segment_bytes;
+  dispatch.private_segment_bytes = from.private_segment_bytes;
+  dispatch.sram_ecc = (from.flags & format::kCaptureSramEcc) != 0;
+  dispatch.cu_count = std::max(from.compute_units, 1u);
+  dispatch.xcc_count = std::max(from.xccs, 1u);
+  dispatch.cooperative = (from.flags & format::kCaptureCooperative) != 0;
+  return dispatch;
+}
+
+// Values written over captured memory for the time of a run, so that they are not taken for something
+// the kernel wrote.
+class Patches {
+ public:
+  explicit Patches(CapturedMemory& memory) : memory_(memory) {}
+  ~Patches() {
+    for (const Patch& patch : patches_)
+      std::memcpy(patch.place.data(), patch.old.data(), patch.old.size());
+  }
+  Patches(const Patches&) = delete;
+  Patches& operator=(const Patches&) = delete;
+
+  void write(GpuAddr address, const void* bytes, uint64_t size) {
+    const std::span<std::byte> place = memory_.bytes(address, size);
+    if (place.empty()) return;
+    patches_.push_back({place, {place.begin(), place.end()}});
+    std::memcpy(place.data(), bytes, size);
+  }
+
+ private:
+  struct Patch {
+    std::span<std::byte> place;
+    std::vector<std::byte> old;
+  };
+  CapturedMemory& memory_;
+  std::vector<Patch> patches_;
+};
+
+// Another number of workgroups, everywhere a kernel can read it.
+void set_workgroups(const std::array<uint32_t, 3>& workgroups, const CapturedKernel& kernel,
+                    Patches& patches, emu::Dispatch& dispatch) {
+  for (size_t axis = 0; axis < 3; ++axis)
+    dispatch.grid_size[axis] = workgroups[axis] * dispatch.workgroup_size[axis];
+  patches.write(dispatch.packet + offsetof(amd::KernelDispatchPacket, grid_size),
+                dispatch.grid_size, sizeof dispatch.grid_size);
+  for (const CapturedArgument& argument : kernel.arguments) {
+    const std::string& kind = argument.arg.value_kind;
+    uint32_t value = 0;
+    bool known = kind.starts_with("hidden_remainder_");
+    for (size_t axis = 0; axis < 3; ++axis) {
+      if (kind != std::string("hidden_block_count_") + "xyz"[axis]) continue;
+      known = true;
+      value = workgroups[axis];
+    }
+    if (known && argument.arg.size_bytes <= sizeof value)
+      patches.write(dispatch.kernarg + argument.arg.offset, &value, argument.arg.size_bytes);
+  }
+}
+
+bool same_layout(const codeobj::Kernel& a, const codeobj::Kernel& b) {
+  const auto visible = [](const codeobj::Kernel& kernel) {
+    std::vector<codeobj::KernelArg> args = kernel.args;
+    std::erase_if(args,
+                  [](const codeobj::KernelArg& arg) { return arg.value_kind == "hidden_none"; });
+    return args;
+  };
+  const auto equal = [](const codeobj::KernelArg& x, const codeobj::KernelArg& y) {
+    return x.offset == y.offset && x.size_bytes == y.size_bytes && x.value_kind == y.value_kind;
+  };
+  std::vector<codeobj::KernelArg> x = visible(a);
+  std::vector<codeobj::KernelArg> y = visible(b);
+  // A build that uses fewer hidden arguments than the captured one finds all it needs.
+  std::erase_if(x, [&](const codeobj::KernelArg& arg) {
+    return arg.is_hidden() &&
+           std::none_of(y.begin(), y.end(), [&](const auto& other) { return equal(arg, other); });
+  });
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(), equal);
+}
+
+// The kernel of the same name from another build, in memory of its own.
+ReplayResult swap_kernel(const Capture& capture, const CapturedKernel& captured,
+                         const std::string& path, CapturedMemory& memory, emu::Dispatch& dispatch) {
+  const char* file = path.c_str();
+  if (captured.kernel == nullptr)
+    return refuse(
+        Refusal::kNoKernel,
+        errorf("%s: the captured kernel has no name to look for; it belongs to the runtime", file));
+  const Result<std::vector<std::byte>> bytes = util::read_file(path);
+  if (!bytes.ok()) return refuse(Refusal::kFile, bytes.error());
+  const codeobj::ContainerContents contents = codeobj::find_code_objects(*bytes);
+  bool other_isa = false;
+  for (const codeobj::ContainedCodeObject& found : contents.code_objects) {
+    const Result<codeobj::CodeObject> object = codeobj::CodeObject::open(found.bytes);
+    if (!object.ok()) continue;
+    if (object->target() != capture.target) {
+      other_isa |= object->find_kernel(captured.kernel->name) != nullptr;
+      continue;
+    }
+    const codeobj::Kernel* kernel = object->find_kernel(captured.kernel->name);
+    if (kernel == nullptr) continue;
+    if (!same_layout(*captured.kernel, *kernel)) {
+      return refuse(Refusal::kLayout,
+                    errorf("%s: the arguments of %s lie elsewhere than in the captured kernel; "
+                           "compile one with the same parameters",
+                           file, codeobj::short_name(kernel->name).c_str()));
+    }
+    const Result<codeobj::ImageLayout> layout = codeobj::layout_of(*object);
+    if (!layout.ok()) return refuse(Refusal::kNoKernel, layout.error());
+    const Result<GpuAddr> base = memory.add(layout->size_bytes, /*executable=*/true);
+    if (!base.ok()) return refuse(Refusal::kNoMemory, base.error());
+    const Status loaded =
+        codeobj::load_image(*object, memory.bytes(*base, layout->size_bytes), *base);
+    if (!loaded.ok()) return refuse(Refusal::kNoKernel, loaded.error());
+    dispatch.kernel_object = *base + kernel->descriptor_address;
+    // The part of LDS that the captured program asked for on top stays what it was.
+    const uint32_t fixed = captured.kernel->descriptor.group_segment_fixed_size;
+    dispatch.group_segment_bytes =
+        kernel->descriptor.group_segment_fixed_size +
+        (dispatch.group_segment_bytes - std::min(dispatch.group_segment_bytes, fixed));
+    dispatch.private_segment_bytes =
+        std::max(dispatch.private_segment_bytes, kernel->descriptor.private_segment_fixed_size);
+    return {};
+  }
+  const std::string name = codeobj::short_name(captured.kernel->name);
+  const std::string target = amd::to_string(capture.target);
+  if (other_isa) {
+    return refuse(Refusal::kIsa, errorf("%s: has %s for other GPUs, not for %s; compile it with "
+                                        "--offload-arch=%s",
+                                        file, name.c_str(), target.c_str(), target.c_str()));
+  }
+  return refuse(Refusal::kNoKernel, errorf("%s: no kernel %s in it; see wavetap gpu coverage %s",
+                                           file, captured.kernel->name.c_str(), file));
+}
+
+}  // namespace
+
+ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
+                        CapturedMemory& memory, const ReplayOptions& options) {
+  if (enqueues(kernel)) {
+    return refuse(Refusal::kArgument,
+                  errorf("%s: starts kernels itself (device enqueue), which a replay cannot; "
+                         "capture the kernels it starts",
+                         capture.kernel.c_str()));
+  }
+  emu::Dispatch dispatch = make_dispatch(capture);
+  if (!options.swap.empty()) {
+    ReplayResult swapped = swap_kernel(capture, kernel, options.swap, memory, dispatch);
+    if (swapped.refusal != Refusal::kNone) return swapped;
+  }
+  ReplayHost host;
+  dispatch.count = options.count;
+  dispatch.memory = &memory;
+  dispatch.host = &host;
+  dispatch.cancelled = &host.cancelled;
+  emu::Engine engine({.threads = static_cast<int>(options.threads),
+                      .seed = options.seed,
+                      .watchdog_instructions = options.watchdog_instructions});
+  ReplayResult result;
+  for (uint32_t i = 0; i < std::max(options.iterations, 1u); ++i) {
+    if (i > 0) memory.restore();
+    Patches patches(memory);
+    if (options.workgroups) set_workgroups(*options.workgroups, kernel, patches, dispatch);
+    const auto start = std::chrono::steady_clock::now();
+    emu::DispatchResult ran = engine.run(dispatch);
+    result.seconds.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    result.counters = ran.counters;
+    result.fault = ran.fault;
+    if (host.called) {
+      return refuse(
+          Refusal::kArgument,
+          errorf("%s: calls the host (printf, assert or malloc on the device), and nobody "
+                 "answers in a replay; capture a launch that does not",
+                 capture.kernel.c_str()));
+    }
+    if (ran.fault) break;
+  }
+  for (int axis = 0; axis < 3; ++axis) {
+    const uint32_t size = dispatch.workgroup_size[axis];
+    result.workgroups[axis] = (dispatch.grid_size[axis] + size - 1) / size;
+  }
+  return result;
+}
+
+}  // namespace wavetap::replay

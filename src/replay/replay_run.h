@@ -1,0 +1,55 @@
+// Runs a captured dispatch again, on the engine, with nothing of ROCm: same addresses, same memory,
+// same packet.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "emu/counters.h"
+#include "emu/fault.h"
+#include "replay/capture_file.h"
+#include "replay/captured_kernel.h"
+#include "replay/captured_memory.h"
+
+namespace wavetap::replay {
+
+// Why a replay cannot be, in a way a program can act on.
+enum class Refusal {
+  kNone,
+  kFile,      // a file of the user's cannot be read
+  kNoMemory,  // the captured memory cannot be had
+  kIsa,       // code for another GPU
+  kNoKernel,  // the code object lacks the kernel
+  kLayout,    // its arguments lie elsewhere
+  kArgument,  // it needs a service that a replay does not have
+};
+
+struct ReplayOptions {
+  uint32_t iterations = 1;
+  bool count = false;
+  uint32_t threads = 0;
+  uint64_t seed = 0;
+  uint64_t watchdog_instructions = 0;
+  std::optional<std::array<uint32_t, 3>> workgroups;  // instead of the captured ones
+  std::string swap;                                   // a code object to take the kernel from
+};
+
+struct ReplayResult {
+  Refusal refusal = Refusal::kNone;
+  std::string why;  // of a refusal, as an error message
+  std::optional<emu::Fault> fault;
+  emu::Counters counters;
+  std::vector<double> seconds;  // of each iteration
+  uint32_t workgroups[3] = {};
+};
+
+// Leaves in `memory` what the last iteration made of it. Before each but the first, the captured
+// state is restored.
+ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
+                        CapturedMemory& memory, const ReplayOptions& options);
+
+}  // namespace wavetap::replay

@@ -1,0 +1,194 @@
+#include "replay/verify.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include "replay/kernel_argument.h"
+
+namespace wavetap::replay {
+namespace {
+
+using format::kCapturePageBytes;
+
+// The distance of two numbers in representable steps.
+template <class Float, class Bits>
+double ulps_between(Float a, Float b) {
+  const auto order = [](Float value) {
+    const auto bits = std::bit_cast<Bits>(value);
+    constexpr Bits kSign = Bits{1} << (sizeof(Bits) * 8 - 1);
+    return (bits & kSign) != 0 ? -static_cast<double>(bits & ~kSign) : static_cast<double>(bits);
+  };
+  return std::fabs(order(a) - order(b));
+}
+
+template <class Float, class Bits>
+bool is_near(const std::byte* a, const std::byte* b, const Tolerance& tolerance) {
+  Float x = 0;
+  Float y = 0;
+  std::memcpy(&x, a, sizeof x);
+  std::memcpy(&y, b, sizeof y);
+  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
+  if (x == y) return true;
+  if (std::isinf(x) || std::isinf(y)) return false;
+  const double difference = std::fabs(static_cast<double>(x) - static_cast<double>(y));
+  switch (tolerance.kind) {
+    case Tolerance::Kind::kBits: return false;
+    case Tolerance::Kind::kAbsolute: return difference <= tolerance.limit;
+    case Tolerance::Kind::kRelative:
+      return difference <= tolerance.limit * std::max(std::fabs(static_cast<double>(x)),
+                                                      std::fabs(static_cast<double>(y)));
+    case Tolerance::Kind::kUlp: return ulps_between<Float, Bits>(x, y) <= tolerance.limit;
+  }
+  return false;
+}
+
+// What an address belongs to: an argument's memory, or what is left of its region.
+struct Owner {
+  size_t argument = SIZE_MAX;
+  uint64_t base = 0;
+  std::string element = "u8";
+  uint64_t size = 1;
+};
+
+Owner owner_of(const CapturedKernel& kernel, const CapturedRegion& region, uint64_t address) {
+  Owner owner;
+  owner.base = region.begin();
+  for (size_t i = 0; i < kernel.arguments.size(); ++i) {
+    const CapturedArgument& argument = kernel.arguments[i];
+    if (argument.region != &region || address < argument.pointer ||
+        address - argument.pointer >= argument.extent_bytes || argument.arg.is_hidden())
+      continue;
+    owner.argument = i;
+    owner.base = argument.pointer;
+    if (!argument.element.empty()) owner.element = argument.element;
+    break;
+  }
+  owner.size = std::max<uint64_t>(element_bytes(owner.element), 1);
+  return owner;
+}
+
+class Comparison {
+ public:
+  Comparison(const CaptureFile& file, const Capture& capture, const CapturedKernel& kernel,
+             const CapturedMemory& memory, const Tolerance& tolerance)
+      : file_(file), capture_(capture), kernel_(kernel), memory_(memory), tolerance_(tolerance) {}
+
+  Verdict run() {
+    for (const CapturedRegion& region : capture_.regions) {
+      if (!region.has_contents() || (region.record.rights & format::kCaptureWritable) == 0)
+        continue;
+      strict_ = region.record.kind == format::CaptureMemoryKind::kVram &&
+                !region.contains(capture_.dispatch.kernarg);
+      done_ = 0;
+      for (uint32_t page = 0; page < region.page_count(); ++page) compare_page(region, page);
+    }
+    return std::move(verdict_);
+  }
+
+ private:
+  void compare_page(const CapturedRegion& region, uint32_t page) {
+    const uint64_t offset = uint64_t{page} * kCapturePageBytes;
+    const uint64_t size = std::min<uint64_t>(kCapturePageBytes, region.record.size_bytes - offset);
+    const std::span<const std::byte> now = memory_.bytes({region.begin() + offset}, size);
+    const uint32_t before_id = page_id(region.before, page);
+    const uint32_t after_id = page_id(region.changes, page, before_id);
+    if (now.empty()) return;
+    std::byte before[kCapturePageBytes];
+    std::memcpy(before, file_.page(before_id), sizeof before);
+    if (before_id == after_id && std::memcmp(before, now.data(), size) == 0) return;
+    std::byte after[kCapturePageBytes];
+    std::memcpy(after, file_.page(after_id), sizeof after);
+    for (uint64_t i = 0; i < size; ++i) {
+      const bool wrote = now[i] != before[i];
+      const bool changed = after[i] != before[i];
+      verdict_.written_bytes += wrote ? 1 : 0;
+      verdict_.captured_bytes += changed ? 1 : 0;
+      if (now[i] == after[i]) continue;
+      if (!wrote && !strict_) ++verdict_.host_bytes;
+      else note(region, region.begin() + offset + i);
+    }
+  }
+
+  // A byte that differs: the element it belongs to counts once.
+  void note(const CapturedRegion& region, uint64_t address) {
+    if (address < done_) return;
+    const Owner owner = owner_of(kernel_, region, address);
+    const uint64_t index = (address - owner.base) / owner.size;
+    const uint64_t begin = owner.base + index * owner.size;
+    done_ = begin + owner.size;
+    const std::span<const std::byte> got = memory_.bytes({begin}, owner.size);
+    const std::vector<std::byte> expected =
+        captured_bytes(file_, capture_, State::kAfter, begin, owner.size);
+    if (got.empty() || is_equal(owner.element, got.data(), expected.data(), tolerance_)) return;
+    ++verdict_.differing;
+    auto known =
+        std::find_if(verdict_.buffers.begin(), verdict_.buffers.end(),
+                     [&](const BufferDifference& buffer) { return buffer.base == owner.base; });
+    if (known == verdict_.buffers.end()) {
+      verdict_.buffers.push_back({owner.argument,
+                                  owner.element,
+                                  owner.base,
+                                  0,
+                                  index,
+                                  expected,
+                                  {got.begin(), got.end()}});
+      known = std::prev(verdict_.buffers.end());
+    }
+    ++known->differing;
+  }
+
+  const CaptureFile& file_;
+  const Capture& capture_;
+  const CapturedKernel& kernel_;
+  const CapturedMemory& memory_;
+  const Tolerance tolerance_;
+  Verdict verdict_;
+  bool strict_ = false;
+  uint64_t done_ = 0;  // addresses below belong to elements already looked at
+};
+
+}  // namespace
+
+Result<Tolerance> parse_tolerance(const std::string& text) {
+  Tolerance tolerance;
+  if (text.empty() || text == "bits") return tolerance;
+  std::string number = text;
+  tolerance.kind = Tolerance::Kind::kRelative;
+  const size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  bool known = equals == std::string::npos;
+  if (!known) {
+    number = text.substr(equals + 1);
+    known = name == "abs" || name == "rel" || name == "ulp";
+    if (name == "abs") tolerance.kind = Tolerance::Kind::kAbsolute;
+    if (name == "ulp") tolerance.kind = Tolerance::Kind::kUlp;
+  }
+  char* end = nullptr;
+  tolerance.limit = std::strtod(number.c_str(), &end);
+  if (!known || number.empty() || *end != '\0' || !(tolerance.limit >= 0)) {
+    return errorf(
+        "--verify=%s: not understood; write bits, abs=X, rel=X, ulp=N or a relative limit",
+        text.c_str());
+  }
+  return tolerance;
+}
+
+bool is_equal(const std::string& element, const std::byte* a, const std::byte* b,
+              const Tolerance& tolerance) {
+  if (tolerance.kind != Tolerance::Kind::kBits) {
+    if (element == "f32") return is_near<float, uint32_t>(a, b, tolerance);
+    if (element == "f64") return is_near<double, uint64_t>(a, b, tolerance);
+  }
+  return std::memcmp(a, b, std::max<size_t>(element_bytes(element), 1)) == 0;
+}
+
+Verdict verify(const CaptureFile& file, const Capture& capture, const CapturedKernel& kernel,
+               const CapturedMemory& memory, const Tolerance& tolerance) {
+  return Comparison(file, capture, kernel, memory, tolerance).run();
+}
+
+}  // namespace wavetap::replay

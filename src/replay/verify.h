@@ -1,0 +1,55 @@
+// Compares the memory that a replay left with what the captured dispatch had left.
+//
+// Bytes are compared wherever either of the two changed something. In memory that the host can write
+// while a kernel runs (all but VRAM, and the kernarg segment's surroundings), a byte that changed
+// during the capture and that the replay never changed is the host's doing as far as anybody can
+// tell: it is counted apart.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "replay/capture_file.h"
+#include "replay/captured_kernel.h"
+#include "replay/captured_memory.h"
+
+namespace wavetap::replay {
+
+// How equal is equal. Numbers of other types than floating point are always compared by their bits.
+struct Tolerance {
+  enum class Kind { kBits, kAbsolute, kRelative, kUlp } kind = Kind::kBits;
+  double limit = 0;
+};
+// "bits", "abs=1e-6", "rel=1e-5", "ulp=4", or a number, which is a relative limit.
+Result<Tolerance> parse_tolerance(const std::string& text);
+// Whether two elements are equal in that sense. Any two NaNs are; a zero equals its negative.
+bool is_equal(const std::string& element, const std::byte* a, const std::byte* b,
+              const Tolerance& tolerance);
+
+struct BufferDifference {
+  size_t argument = SIZE_MAX;  // SIZE_MAX: memory that no argument points at
+  std::string element;         // "f32"; "u8" where nothing is known
+  uint64_t base = 0;           // of the argument's memory, or of the region
+  uint64_t differing = 0;      // elements
+  uint64_t first_index = 0;
+  std::vector<std::byte> expected, got;  // the first element that differs
+};
+
+struct Verdict {
+  uint64_t written_bytes = 0;             // that the replay changed
+  uint64_t captured_bytes = 0;            // that changed during the capture
+  uint64_t host_bytes = 0;                // of those, not counted: see above
+  uint64_t differing = 0;                 // elements
+  std::vector<BufferDifference> buffers;  // those with differences
+
+  bool equal() const { return differing == 0; }
+};
+
+// capture.has_after must hold.
+Verdict verify(const CaptureFile& file, const Capture& capture, const CapturedKernel& kernel,
+               const CapturedMemory& memory, const Tolerance& tolerance);
+
+}  // namespace wavetap::replay
