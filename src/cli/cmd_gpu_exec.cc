@@ -7,12 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/engine_counters.h"
 #include "cli/instruction_trace.h"
-#include "emu/amd_counters.h"
 #include "replay/device_file.h"
 #include "replay/kernel_run.h"
 #include "util/file.h"
-#include "util/table.h"
 #include "util/terminal.h"
 #include "util/text.h"
 
@@ -89,23 +88,6 @@ Result<Save> parse_save(const std::string& text) {
   if (equals == std::string::npos || !argument)
     return errorf("--save-arg %s: not understood; write N=FILE", text.c_str());
   return Save{*argument, text.substr(equals + 1)};
-}
-
-template <class Visitor>
-void for_each_counter(const emu::Counters& counters, Visitor&& visit) {
-#define WT_COUNTER(name, help) visit(#name, counters.name, help);
-#include "emu/counters.inc"
-#undef WT_COUNTER
-}
-
-void print_counters(const emu::Counters& counters) {
-  util::Table table({{"COUNTER"},
-                     {"VALUE", util::Align::kRight},
-                     {"MEANING", util::Align::kLeft, /*may_shrink=*/true}});
-  for_each_counter(counters, [&](const char* name, uint64_t value, const char* help) {
-    if (value != 0) table.add({name, util::group_digits(value), help});
-  });
-  fmt::print("{}", table.text(util::output_columns(STDOUT_FILENO)));
 }
 
 Status check_buffer(const replay::KernelRun& run, size_t argument, const std::string& option) {
@@ -232,12 +214,7 @@ void print_json(replay::KernelRun& run, const replay::RunResult& result, const W
                          {"seconds", result.seconds}};
   for (const Dump& dump : wanted.dumps)
     json["arguments"][std::to_string(dump.argument)] = elements_of(run, dump);
-  for_each_counter(result.counters, [&](const char* name, uint64_t value, const char*) {
-    json["counters"][name] = value;
-  });
-  emu::for_each_amd_counter(result.counters, [&](const char* name, uint64_t value, const char*) {
-    json["amd"][name] = value;
-  });
+  add_counters(json, result.counters);
   fmt::print("{}\n", json.dump(2));
 }
 

@@ -84,7 +84,7 @@ class Completion(unittest.TestCase):
         (pathlib.Path(self.scratch) / "step.rpd").touch()
 
     def test_bash_offers_commands(self):
-        self.assertEqual(self.bash("wavetap rep"), {"report"})
+        self.assertEqual(self.bash("wavetap rep"), {"replay", "report"})
         self.assertEqual(self.bash("wavetap "), {path[0] for path in commands() if len(path) == 1})
         self.assertIn("exec", self.bash("wavetap gpu "))
 

@@ -1,0 +1,360 @@
+#include "cli/capture_show.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "amd/gfx_target.h"
+#include "codeobj/line_table.h"
+#include "replay/kernel_argument.h"
+#include "util/table.h"
+#include "util/terminal.h"
+#include "util/text.h"
+
+namespace wavetap::cli {
+namespace {
+
+using replay::Capture;
+using replay::CapturedArgument;
+using replay::CapturedKernel;
+using replay::CapturedRegion;
+using replay::CaptureFile;
+
+struct Options {
+  std::string file;
+  uint32_t capture = 1;
+  bool json = false;
+};
+
+constexpr size_t kFirstElements = 8;
+
+std::string rights_of(const format::CaptureRegion& region) {
+  return fmt::format("{}{}{}", (region.rights & format::kCaptureReadable) != 0 ? 'r' : '-',
+                     (region.rights & format::kCaptureWritable) != 0 ? 'w' : '-',
+                     (region.rights & format::kCaptureExecutable) != 0 ? 'x' : '-');
+}
+
+uint64_t pages_in(const replay::PageRunList& runs) {
+  uint64_t pages = 0;
+  for (const format::CapturePageRun& run : runs) pages += run.count;
+  return pages;
+}
+
+std::string hex_of(const std::vector<std::byte>& bytes) {
+  constexpr size_t kMost = 32;
+  std::string text = "0x";
+  for (size_t i = std::min(bytes.size(), kMost); i-- > 0;)
+    text += fmt::format("{:02x}", static_cast<unsigned>(bytes[i]));
+  if (bytes.size() > kMost) text += fmt::format("… ({} bytes)", bytes.size());
+  return text;
+}
+
+std::string value_of(const CapturedArgument& argument) {
+  if (argument.arg.value_kind == "global_buffer") return fmt::format("0x{:x}", argument.pointer);
+  const std::string element =
+      !argument.element.empty() && !argument.type.ends_with('*') &&
+              replay::element_bytes(argument.element) == argument.value.size()
+          ? argument.element
+          : "";
+  if (!element.empty()) {
+    const auto text = replay::format_elements(argument.value, element, 1);
+    if (text.ok() && !text->empty()) return text->front();
+  }
+  if (argument.arg.is_hidden() && argument.value.size() <= 8) {
+    uint64_t number = 0;
+    std::memcpy(&number, argument.value.data(), argument.value.size());
+    return argument.value.size() == 8 && number > UINT32_MAX ? fmt::format("0x{:x}", number)
+                                                             : std::to_string(number);
+  }
+  return hex_of(argument.value);
+}
+
+std::vector<std::string> first_elements(const CaptureFile& file, const Capture& capture,
+                                        const CapturedArgument& argument, replay::State state) {
+  const std::string element = argument.element.empty() ? "u32" : argument.element;
+  const uint64_t bytes =
+      std::min<uint64_t>(argument.extent_bytes, kFirstElements * replay::element_bytes(element));
+  const auto text =
+      replay::format_elements(replay::captured_bytes(file, capture, state, argument.pointer, bytes),
+                              element, kFirstElements);
+  return text.ok() ? *text : std::vector<std::string>();
+}
+
+std::string source_line(const Capture& capture, const CapturedKernel& kernel) {
+  if (kernel.kernel == nullptr) return "";
+  const auto line =
+      codeobj::LineTable::read(kernel.object->elf()).find(kernel.kernel->entry_address);
+  return line && line->line != 0 ? line->file + ":" + std::to_string(line->line) : "";
+}
+
+std::string state_of(const Capture& capture) {
+  if (!capture.has_before) return "incomplete";
+  if (!capture.has_after) return "before only";
+  if (!capture.fault.empty()) return "before and after; " + capture.fault;
+  return "before and after";
+}
+
+template <class T>
+std::string extent(const T& sizes) {
+  return fmt::format("{},{},{}", sizes[0], sizes[1], sizes[2]);
+}
+
+void print_list(const CaptureFile& file) {
+  util::Table table({{"CAPTURE", util::Align::kRight},
+                     {"LAUNCH", util::Align::kRight},
+                     {"PID", util::Align::kRight},
+                     {"STATE"},
+                     {"KERNEL", util::Align::kLeft, /*may_shrink=*/true}});
+  for (const Capture& capture : file.captures()) {
+    table.add({std::to_string(capture.dispatch.capture), std::to_string(capture.dispatch.launch),
+               std::to_string(capture.dispatch.pid), state_of(capture),
+               util::escape_control(capture.kernel)});
+  }
+  fmt::print("{}\n", table.text(util::output_columns(STDOUT_FILENO)));
+}
+
+void print_head(const Capture& capture, const CapturedKernel& kernel) {
+  const format::CaptureDispatch& d = capture.dispatch;
+  util::Table table({{"", util::Align::kLeft}, {"", util::Align::kLeft}});
+  const auto line = [](const char* name, const std::string& value) {
+    if (!value.empty()) fmt::print("{:<11}{}\n", name, util::escape_control(value));
+  };
+  line("kernel", capture.kernel);
+  line("source", source_line(capture, kernel));
+  line("program", capture.program);
+  line("GPU", fmt::format("{} ({}, {})", capture.marketing_name, capture.model,
+                          amd::to_string(capture.target)));
+  line("grid", fmt::format("{} work-items in workgroups of {}", extent(d.grid_size),
+                           extent(d.workgroup_size)));
+  line("LDS", fmt::format("{} bytes", d.group_segment_bytes));
+  line("scratch", fmt::format("{} bytes per lane", d.private_segment_bytes));
+  line("launch", fmt::format("{} of those that matched, dispatch {} of process {}, queue {}",
+                             d.launch, d.dispatch, d.pid, d.queue));
+  line("state", state_of(capture) +
+                    (capture.is_unordered() ? "; unordered: other queues ran meanwhile" : ""));
+  for (const auto& [key, value] : capture.facts)
+    if (key.starts_with("library.")) line("runtime", value);
+}
+
+void print_arguments(const CaptureFile& file, const Capture& capture,
+                     const CapturedKernel& kernel) {
+  if (kernel.kernel == nullptr) {
+    fmt::print("\nno code object describes this kernel; its arguments are not known\n");
+    return;
+  }
+  util::Table table({{"ARG", util::Align::kRight},
+                     {"NAME"},
+                     {"TYPE", util::Align::kLeft, /*may_shrink=*/true},
+                     {"OFFSET", util::Align::kRight},
+                     {"VALUE"},
+                     {"POINTS INTO", util::Align::kLeft, /*may_shrink=*/true}});
+  for (size_t i = 0; i < kernel.arguments.size(); ++i) {
+    const CapturedArgument& argument = kernel.arguments[i];
+    if (argument.arg.value_kind == "hidden_none") continue;
+    std::string into;
+    if (argument.region != nullptr) {
+      into = fmt::format("{} + 0x{:x}", memory_kind(argument.region->record),
+                         argument.pointer - argument.region->begin());
+    }
+    const std::string type = argument.type.empty() ? argument.arg.value_kind : argument.type;
+    table.add({std::to_string(i), util::escape_control(argument.arg.name),
+               util::escape_control(type), std::to_string(argument.arg.offset), value_of(argument),
+               into});
+  }
+  if (!kernel.arguments.empty())
+    fmt::print("\n{}", table.text(util::output_columns(STDOUT_FILENO)));
+  for (size_t i = 0; i < kernel.arguments.size(); ++i) {
+    const CapturedArgument& argument = kernel.arguments[i];
+    if (argument.region == nullptr || argument.arg.is_hidden()) continue;
+    fmt::print("\n{}, {} to the next pointer or the end of its memory\n", argument_name(kernel, i),
+               util::human_bytes(argument.extent_bytes));
+    fmt::print("  before  {}\n",
+               util::join(first_elements(file, capture, argument, replay::State::kBefore), " "));
+    if (capture.has_after) {
+      fmt::print("  after   {}\n",
+                 util::join(first_elements(file, capture, argument, replay::State::kAfter), " "));
+    }
+  }
+}
+
+void print_memory(const Capture& capture) {
+  util::Table table({{"ADDRESS"},
+                     {"SIZE", util::Align::kRight},
+                     {"RIGHTS"},
+                     {"PAGES", util::Align::kRight},
+                     {"CHANGED", util::Align::kRight},
+                     {"KIND", util::Align::kLeft, /*may_shrink=*/true}});
+  for (const CapturedRegion& region : capture.regions) {
+    table.add({fmt::format("0x{:x}", region.begin()), util::human_bytes(region.record.size_bytes),
+               rights_of(region.record), std::to_string(pages_in(region.before)),
+               std::to_string(pages_in(region.changes)), memory_kind(region.record)});
+  }
+  fmt::print("\n{}", table.text(util::output_columns(STDOUT_FILENO)));
+}
+
+nlohmann::json argument_json(const CaptureFile& file, const Capture& capture,
+                             const CapturedArgument& argument) {
+  nlohmann::json json = {{"name", argument.arg.name},        {"type", argument.type},
+                         {"kind", argument.arg.value_kind},  {"offset", argument.arg.offset},
+                         {"bytes", argument.arg.size_bytes}, {"value", value_of(argument)}};
+  if (argument.region == nullptr) return json;
+  json["region"] = argument.region->record.region;
+  json["extent_bytes"] = argument.extent_bytes;
+  json["element"] = argument.element;
+  json["before"] = first_elements(file, capture, argument, replay::State::kBefore);
+  if (capture.has_after)
+    json["after"] = first_elements(file, capture, argument, replay::State::kAfter);
+  return json;
+}
+
+nlohmann::json capture_json(const CaptureFile& file, const Capture& capture) {
+  const format::CaptureDispatch& d = capture.dispatch;
+  const CapturedKernel kernel = replay::find_captured_kernel(file, capture);
+  nlohmann::json json = {{"capture", d.capture},
+                         {"kernel", capture.kernel},
+                         {"source", source_line(capture, kernel)},
+                         {"program", capture.program},
+                         {"model", capture.model},
+                         {"target", amd::to_string(capture.target)},
+                         {"pid", d.pid},
+                         {"queue", d.queue},
+                         {"launch", d.launch},
+                         {"dispatch", d.dispatch},
+                         {"grid_size", d.grid_size},
+                         {"workgroup_size", d.workgroup_size},
+                         {"lds_bytes", d.group_segment_bytes},
+                         {"scratch_bytes_per_lane", d.private_segment_bytes},
+                         {"unordered", capture.is_unordered()},
+                         {"has_before", capture.has_before},
+                         {"has_after", capture.has_after},
+                         {"fault", capture.fault},
+                         {"arguments", nlohmann::json::array()},
+                         {"regions", nlohmann::json::array()},
+                         {"code_objects", nlohmann::json::array()}};
+  for (const CapturedArgument& argument : kernel.arguments)
+    json["arguments"].push_back(argument_json(file, capture, argument));
+  for (const CapturedRegion& region : capture.regions) {
+    json["regions"].push_back({{"address", region.begin()},
+                               {"bytes", region.record.size_bytes},
+                               {"kind", memory_kind(region.record)},
+                               {"rights", rights_of(region.record)},
+                               {"pages", pages_in(region.before)},
+                               {"changed_pages", pages_in(region.changes)}});
+  }
+  for (const replay::CapturedCodeObject& object : capture.code_objects) {
+    json["code_objects"].push_back({{"uri", object.uri},
+                                    {"load_delta", object.record.load_delta},
+                                    {"bytes", object.record.size_bytes}});
+  }
+  for (const auto& [key, value] : capture.facts) json["facts"][key] = value;
+  return json;
+}
+
+int show(const Options& options) {
+  int exit_code = kDone;
+  const std::unique_ptr<CaptureFile> opened = open_captures(options.file, &exit_code);
+  if (opened == nullptr) return exit_code;
+  const CaptureFile& file = *opened;
+  if (!file.damage().empty())
+    warn({fmt::format("{}: {}; what comes before it is used", options.file, file.damage())});
+  if (options.json) {
+    nlohmann::json json = {{"file", options.file},
+                           {"file_bytes", file.file_bytes()},
+                           {"pages", file.page_count()},
+                           {"captures", nlohmann::json::array()}};
+    for (const Capture& capture : file.captures())
+      json["captures"].push_back(capture_json(file, capture));
+    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    return file.captures().empty() ? kDamagedFile : kDone;
+  }
+  if (file.captures().empty() || options.capture > file.captures().size()) {
+    const Result<const Capture*> none = choose_capture(file, options.capture);
+    return fail(none.error(), file.captures().empty() ? kDamagedFile : kUsage);
+  }
+  const Capture& capture = file.captures()[options.capture - 1];
+  const CapturedKernel kernel = replay::find_captured_kernel(file, capture);
+  fmt::print("{}: {}, {} of {} bytes each, {}\n\n", options.file,
+             util::count_of(file.captures().size(), "captured dispatch"),
+             util::count_of(file.page_count(), "page"), format::kCapturePageBytes,
+             util::human_bytes(file.file_bytes()));
+  if (file.captures().size() > 1) print_list(file);
+  print_head(capture, kernel);
+  print_arguments(file, capture, kernel);
+  print_memory(capture);
+  return kDone;
+}
+
+}  // namespace
+
+std::string memory_kind(const format::CaptureRegion& region) {
+  std::string text;
+  switch (region.kind) {
+    case format::CaptureMemoryKind::kVram: text = "VRAM"; break;
+    case format::CaptureMemoryKind::kGtt: text = "host memory"; break;
+    case format::CaptureMemoryKind::kUserptr: text = "registered host memory"; break;
+    case format::CaptureMemoryKind::kSvm: text = "managed memory"; break;
+    case format::CaptureMemoryKind::kDoorbell: text = "doorbells"; break;
+    case format::CaptureMemoryKind::kMmio: text = "registers"; break;
+    case format::CaptureMemoryKind::kUnknown: text = "memory"; break;
+  }
+  if (region.origin == format::CaptureMemoryOrigin::kImported) text += ", imported";
+  if (region.origin == format::CaptureMemoryOrigin::kBound) text += ", mapped by the program";
+  if ((region.flags & format::kCaptureFineGrained) != 0) text += ", fine-grained";
+  if ((region.flags & format::kCaptureUnreadable) != 0) text += ", partly gone";
+  if ((region.flags & format::kCaptureNoContents) != 0) text += ", not captured";
+  return text;
+}
+
+std::string argument_name(const CapturedKernel& kernel, size_t index) {
+  const CapturedArgument& argument = kernel.arguments[index];
+  std::vector<std::string> words;
+  if (!argument.arg.name.empty()) words.push_back(argument.arg.name);
+  if (!argument.type.empty()) words.push_back(argument.type);
+  return fmt::format(
+      "argument {}{}", index,
+      words.empty() ? "" : " (" + util::escape_control(util::join(words, ", ")) + ")");
+}
+
+std::unique_ptr<CaptureFile> open_captures(const std::string& path, int* exit_code) {
+  Result<std::unique_ptr<CaptureFile>> opened = CaptureFile::open(path);
+  if (opened.ok()) return std::move(*opened);
+  // A file that is not there is the user's mistake, not the file's.
+  *exit_code = fail(opened.error(), ::access(path.c_str(), R_OK) == 0 ? kDamagedFile : +kUsage);
+  return nullptr;
+}
+
+Result<const Capture*> choose_capture(const CaptureFile& file, uint32_t number) {
+  const char* name = file.name().c_str();
+  if (file.captures().empty())
+    return errorf("%s: no captured dispatch in it%s%s; capture again", name,
+                  file.damage().empty() ? "" : ", ", file.damage().c_str());
+  if (number == 0 || number > file.captures().size())
+    return errorf("%s: no capture %u in it; choose from 1 to %zu", name, number,
+                  file.captures().size());
+  const Capture& capture = file.captures()[number - 1];
+  if (!capture.has_before)
+    return errorf("%s: capture %u is not whole: the file %s; capture again", name, number,
+                  file.damage().empty() ? "ends before it" : file.damage().c_str());
+  return &capture;
+}
+
+void add_capture_show(Command& capture, Invocation& invocation, bool& chosen) {
+  auto options = std::make_shared<Options>();
+  Command& command = capture.add_command(
+      "show", "what is in a capture: kernel, arguments, buffers, memory",
+      "capture show FILE.wtcap [--capture N] [--json]",
+      "  wavetap capture show saxpy.wtcap\n"
+      "  wavetap capture show saxpy.wtcap --json | jq '.captures[0].arguments'\n");
+  command.add_option("FILE", options->file, "a file of wavetap capture")->required();
+  command.add_option("--capture", options->capture, "which one, when the file has several (1)")
+      ->type_name("N");
+  command.add_flag("--json", options->json, "print JSON, of all of them");
+  command.callback([options, &invocation, &chosen] {
+    chosen = true;
+    invocation.exit_code = show(*options);
+  });
+}
+
+}  // namespace wavetap::cli

@@ -1,0 +1,40 @@
+// `wavetap capture show`, and what else describes a capture.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "cli/command.h"
+#include "replay/capture_file.h"
+#include "replay/captured_kernel.h"
+
+namespace wavetap::cli {
+
+// What `replay` and `capture show` exit with besides the codes of every command. docs/capture.md
+// promises them.
+inline constexpr int kDamagedFile = 10;
+inline constexpr int kOtherIsa = 11;
+inline constexpr int kNoKernel = 12;
+inline constexpr int kOtherLayout = 13;
+inline constexpr int kKernelFault = 14;
+inline constexpr int kMismatch = 15;
+inline constexpr int kRefusedArgument = 16;
+inline constexpr int kCannotReserve = 17;
+
+// Below `capture`; sets `chosen` when it is what the user asked for.
+void add_capture_show(Command& capture, Invocation& invocation, bool& chosen);
+
+// Opens a file of captures. Where it fails, prints why, and *exit_code says with what to exit.
+std::unique_ptr<replay::CaptureFile> open_captures(const std::string& path, int* exit_code);
+
+// Capture `number` (from 1) of a file, usable: its state before the dispatch is whole. Warns where the
+// file ends early.
+Result<const replay::Capture*> choose_capture(const replay::CaptureFile& file, uint32_t number);
+
+// "argument 2 (y, float*)".
+std::string argument_name(const replay::CapturedKernel& kernel, size_t index);
+// What kind of memory a region is: "VRAM", "host memory, fine-grained".
+std::string memory_kind(const format::CaptureRegion& region);
+
+}  // namespace wavetap::cli

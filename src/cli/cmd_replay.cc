@@ -1,0 +1,292 @@
+// wavetap replay: runs a captured dispatch again, on the engine, with no ROCm and no GPU, and says
+// whether it does what it did.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "amd/gfx_target.h"
+#include "cli/capture_show.h"
+#include "cli/command.h"
+#include "cli/engine_counters.h"
+#include "replay/capture_file.h"
+#include "replay/captured_kernel.h"
+#include "replay/captured_memory.h"
+#include "replay/describe_fault.h"
+#include "replay/kernel_argument.h"
+#include "replay/replay_run.h"
+#include "replay/verify.h"
+#include "util/file.h"
+#include "util/text.h"
+
+namespace wavetap::cli {
+namespace {
+
+using replay::Capture;
+using replay::CapturedArgument;
+using replay::CapturedKernel;
+using replay::CapturedMemory;
+using replay::CaptureFile;
+
+struct Options {
+  std::string file;
+  uint32_t capture = 1;
+  uint32_t iterations = 1;
+  std::optional<std::string> verify;
+  std::string dump;
+  std::string grid;
+  std::string swap;
+  bool counters = false;
+  bool json = false;
+  uint64_t seed = 0;
+  uint32_t threads = 0;
+  uint64_t watchdog = 0;
+};
+
+int exit_code_of(replay::Refusal refusal) {
+  switch (refusal) {
+    case replay::Refusal::kNone: return kDone;
+    case replay::Refusal::kFile: return kUsage;
+    case replay::Refusal::kNoMemory: return kCannotReserve;
+    case replay::Refusal::kIsa: return kOtherIsa;
+    case replay::Refusal::kNoKernel: return kNoKernel;
+    case replay::Refusal::kLayout: return kOtherLayout;
+    case replay::Refusal::kArgument: return kRefusedArgument;
+  }
+  return kBug;
+}
+
+Result<std::optional<std::array<uint32_t, 3>>> parse_grid(const std::string& text) {
+  if (text.empty()) return std::optional<std::array<uint32_t, 3>>();
+  const std::vector<std::string> parts = util::split(text, ',');
+  std::array<uint32_t, 3> grid = {1, 1, 1};
+  bool good = parts.size() <= 3;
+  for (size_t i = 0; i < parts.size() && good; ++i) {
+    const std::optional<uint64_t> value = util::parse_unsigned(parts[i]);
+    good = value && *value >= 1 && *value <= UINT32_MAX / 1024;
+    if (good) grid[i] = static_cast<uint32_t>(*value);
+  }
+  if (!good)
+    return errorf("--grid %s: not understood; write X[,Y[,Z]] workgroups, each from 1 to %u",
+                  text.c_str(), UINT32_MAX / 1024);
+  return std::optional(grid);
+}
+
+// The memory behind each pointer, as it is after the replay: DIR/arg0.bin and so on.
+Status dump_buffers(const std::string& folder, const CapturedKernel& kernel,
+                    const CapturedMemory& memory) {
+  if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
+    return errorf("%s: cannot be made: %s", folder.c_str(), std::strerror(errno));
+  for (size_t i = 0; i < kernel.arguments.size(); ++i) {
+    const CapturedArgument& argument = kernel.arguments[i];
+    if (argument.region == nullptr || argument.arg.is_hidden()) continue;
+    const std::span<const std::byte> bytes =
+        memory.bytes({argument.pointer}, argument.extent_bytes);
+    const Status written =
+        util::write_file(fmt::format("{}/arg{}.bin", folder, i),
+                         {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    if (!written.ok()) return written;
+  }
+  return {};
+}
+
+std::string element_text(const std::string& element, const std::vector<std::byte>& bytes) {
+  const auto text = replay::format_elements(bytes, element, 1);
+  return text.ok() && !text->empty() ? text->front() : "?";
+}
+
+std::string buffer_name(const CapturedKernel& kernel, const replay::BufferDifference& buffer) {
+  return buffer.argument == SIZE_MAX ? fmt::format("memory at 0x{:x}", buffer.base)
+                                     : argument_name(kernel, buffer.argument);
+}
+
+void print_verdict(const CapturedKernel& kernel, const replay::Verdict& verdict) {
+  if (verdict.equal()) {
+    fmt::print("verified: all {} bytes it changed are as captured\n",
+               util::group_digits(verdict.written_bytes));
+  }
+  for (const replay::BufferDifference& buffer : verdict.buffers) {
+    fmt::print("{}: {} of type {} differ, the first at [{}]: {} instead of {}\n",
+               buffer_name(kernel, buffer), util::count_of(buffer.differing, "element"),
+               buffer.element, buffer.first_index, element_text(buffer.element, buffer.got),
+               element_text(buffer.element, buffer.expected));
+  }
+  if (verdict.host_bytes > 0) {
+    fmt::print(
+        "not compared: {} bytes of host-visible memory changed during the capture and not in "
+        "the replay; the host may have written them\n",
+        util::group_digits(verdict.host_bytes));
+  }
+}
+
+nlohmann::json verdict_json(const CapturedKernel& kernel, const replay::Verdict& verdict) {
+  nlohmann::json json = {{"equal", verdict.equal()},
+                         {"written_bytes", verdict.written_bytes},
+                         {"captured_bytes", verdict.captured_bytes},
+                         {"host_bytes", verdict.host_bytes},
+                         {"differing_elements", verdict.differing},
+                         {"buffers", nlohmann::json::array()}};
+  for (const replay::BufferDifference& buffer : verdict.buffers) {
+    json["buffers"].push_back({{"name", buffer_name(kernel, buffer)},
+                               {"address", buffer.base},
+                               {"element", buffer.element},
+                               {"differing", buffer.differing},
+                               {"first_index", buffer.first_index},
+                               {"expected", element_text(buffer.element, buffer.expected)},
+                               {"got", element_text(buffer.element, buffer.got)}});
+  }
+  return json;
+}
+
+struct Times {
+  double least = 0, median = 0, most = 0;
+};
+Times times_of(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  return {seconds.front(), seconds[seconds.size() / 2], seconds.back()};
+}
+
+void print_text(const Options& options, const Capture& capture, const CapturedKernel& kernel,
+                const replay::ReplayResult& result, const replay::Verdict* verdict) {
+  const Times times = times_of(result.seconds);
+  fmt::print("{} on {}: {},{},{} workgroups, ", util::escape_control(capture.kernel),
+             amd::to_string(capture.target), result.workgroups[0], result.workgroups[1],
+             result.workgroups[2]);
+  if (result.seconds.size() == 1) fmt::print("{:.3f} ms on the engine\n", times.median * 1e3);
+  else
+    fmt::print("{} times on the engine: median {:.3f} ms, {:.3f} to {:.3f} ms\n",
+               result.seconds.size(), times.median * 1e3, times.least * 1e3, times.most * 1e3);
+  if (verdict != nullptr) print_verdict(kernel, *verdict);
+  if (options.counters) print_counters(result.counters);
+}
+
+void print_json(const Options& options, const Capture& capture, const CapturedKernel& kernel,
+                const replay::ReplayResult& result, const replay::Verdict* verdict) {
+  const Times times = times_of(result.seconds);
+  nlohmann::json json = {{"file", options.file},
+                         {"capture", capture.dispatch.capture},
+                         {"kernel", capture.kernel},
+                         {"target", amd::to_string(capture.target)},
+                         {"workgroups", result.workgroups},
+                         {"seconds", result.seconds},
+                         {"median_seconds", times.median}};
+  if (verdict != nullptr) json["verify"] = verdict_json(kernel, *verdict);
+  if (options.counters) add_counters(json, result.counters);
+  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+Result<replay::Tolerance> check_verify(const Options& options, const Capture& capture) {
+  const Result<replay::Tolerance> tolerance = replay::parse_tolerance(options.verify.value_or(""));
+  if (!tolerance.ok() || !options.verify) return tolerance;
+  if (!capture.has_after)
+    return errorf(
+        "%s: has no state after the kernel to compare with; the program ended in it, or was "
+        "killed; leave out --verify",
+        options.file.c_str());
+  if (capture.is_unordered())
+    warn({fmt::format("{}: captured while other queues ran; differences may be theirs",
+                      options.file)});
+  return tolerance;
+}
+
+int replay_capture(const Options& options) {
+  int exit_code = kDone;
+  const std::unique_ptr<CaptureFile> opened = open_captures(options.file, &exit_code);
+  if (opened == nullptr) return exit_code;
+  const CaptureFile& file = *opened;
+  const Result<const Capture*> chosen = choose_capture(file, options.capture);
+  if (!chosen.ok()) {
+    const bool is_usage = options.capture == 0 || options.capture > file.captures().size();
+    return fail(chosen.error(),
+                is_usage && !file.captures().empty() ? static_cast<int>(kUsage) : kDamagedFile);
+  }
+  const Capture& capture = **chosen;
+  const auto grid = parse_grid(options.grid);
+  if (!grid.ok()) return fail(grid.error());
+  const Result<replay::Tolerance> tolerance = check_verify(options, capture);
+  if (!tolerance.ok()) return fail(tolerance.error());
+  const CapturedKernel kernel = replay::find_captured_kernel(file, capture);
+  const Result<std::unique_ptr<CapturedMemory>> memory = CapturedMemory::load(file, capture);
+  if (!memory.ok()) return fail(memory.error(), kCannotReserve);
+
+  const replay::ReplayResult result = replay::run_replay(capture, kernel, **memory,
+                                                         {.iterations = options.iterations,
+                                                          .count = options.counters,
+                                                          .threads = options.threads,
+                                                          .seed = options.seed,
+                                                          .watchdog_instructions = options.watchdog,
+                                                          .workgroups = *grid,
+                                                          .swap = options.swap});
+  if (result.refusal != replay::Refusal::kNone)
+    return fail({result.why}, exit_code_of(result.refusal));
+  if (result.fault) {
+    return fail({fmt::format("{}: {}", util::escape_control(capture.kernel),
+                             replay::describe_fault(capture, kernel, **memory, *result.fault))},
+                kKernelFault);
+  }
+  std::optional<replay::Verdict> verdict;
+  if (options.verify) verdict = replay::verify(file, capture, kernel, **memory, *tolerance);
+  if (!options.dump.empty())
+    if (const Status dumped = dump_buffers(options.dump, kernel, **memory); !dumped.ok())
+      return fail(dumped.error());
+  const replay::Verdict* shown = verdict ? &*verdict : nullptr;
+  if (options.json) print_json(options, capture, kernel, result, shown);
+  else print_text(options, capture, kernel, result, shown);
+  return verdict && !verdict->equal() ? kMismatch : kDone;
+}
+
+}  // namespace
+
+void add_replay(Command& parent, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  Command& command = parent.add_command(
+      "replay",
+      "run a captured dispatch again on the engine, without ROCm or a GPU; exit status 15 if "
+      "--verify finds a difference",
+      "replay FILE.wtcap [OPTIONS]",
+      "  wavetap replay saxpy.wtcap --verify\n"
+      "  wavetap replay gemm.wtcap -n 10 --verify=rel=1e-5 --swap gemm_new.hsaco\n"
+      "  wavetap replay saxpy.wtcap --counters --json\n");
+  command.add_option("FILE", options->file, "a file of wavetap capture")->required();
+  command.add_option("--capture", options->capture, "which one, when the file has several (1)")
+      ->type_name("N");
+  command
+      .add_option("--iterations,-n", options->iterations,
+                  "how often; the captured memory is restored in between")
+      ->type_name("N")
+      ->between(1, 1e6);
+  command
+      .add_option("--verify", options->verify,
+                  "compare every byte written with what the captured dispatch left: bit by bit, or "
+                  "floating-point buffers within abs=X, rel=X or ulp=N")
+      ->type_name("[bits|TOLERANCE]")
+      ->expected(0, 1);
+  command.add_option("--dump", options->dump, "write the buffers of the arguments there: argN.bin")
+      ->type_name("DIR");
+  command.add_option("--grid", options->grid, "another number of workgroups")
+      ->type_name("X[,Y[,Z]]");
+  command
+      .add_option("--swap", options->swap,
+                  "take the kernel of the same name from this program or code object")
+      ->type_name("FILE");
+  command.add_flag("--counters", options->counters, "count what the dispatch does");
+  command.add_option("--seed", options->seed, "permute the order of workgroups and waves")
+      ->type_name("N");
+  command
+      .add_option("--threads", options->threads,
+                  "host threads; 1 is deterministic; 0: one per core")
+      ->type_name("N")
+      ->between(0, 1024);
+  command
+      .add_option("--watchdog", options->watchdog, "fault a wave after N instructions; 0: never")
+      ->type_name("N");
+  command.add_flag("--json", options->json, "print JSON");
+  command.callback([options, &invocation] { invocation.exit_code = replay_capture(*options); });
+}
+
+}  // namespace wavetap::cli

@@ -1,0 +1,15 @@
+// The engine's counters of one dispatch, for people and programs.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "emu/counters.h"
+
+namespace wavetap::cli {
+
+// Those that counted something, as a table on standard output.
+void print_counters(const emu::Counters& counters);
+// Fills json["counters"], and json["amd"] with AMD's names.
+void add_counters(nlohmann::json& json, const emu::Counters& counters);
+
+}  // namespace wavetap::cli

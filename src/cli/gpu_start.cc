@@ -1,0 +1,69 @@
+#include "cli/gpu_start.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <variant>
+
+#include "cli/install_tree.h"
+#include "util/text.h"
+#include "vgpu/config.h"
+
+namespace wavetap::cli {
+
+Result<std::vector<model::Model>> find_models(const std::vector<std::string>& names) {
+  std::vector<model::Model> models;
+  for (const std::string& name : util::split(util::join(names, ","), ',')) {
+    if (name.empty()) return errorf("--gpu: empty model name; write --gpu MODEL[,MODEL…]");
+    Result<model::Model> model = find_model(name);
+    if (!model.ok()) return model.error();
+    models.push_back(std::move(*model));
+  }
+  return models;
+}
+
+std::string driver_option_help() {
+  std::vector<std::string> options;
+  for (const vgpu::DriverOption& option : vgpu::driver_options()) {
+    const bool is_number = std::holds_alternative<uint32_t vgpu::Config::*>(option.field);
+    options.push_back(fmt::format("{}{} ({})", option.name, is_number ? "=N" : "", option.help));
+  }
+  return "an option of the virtual machine, may be repeated: " + util::join(options, ", ");
+}
+
+Result<std::string> preloadable(const std::string& library, const std::string& run_dir) {
+  if (library.find_first_of(" :") == std::string::npos) return library;
+  const std::string link = run_dir + library.substr(library.rfind('/'));
+  if (link.find_first_of(" :") != std::string::npos ||
+      symlink(library.c_str(), link.c_str()) != 0) {
+    return errorf(
+        "%s: cannot be preloaded from a path with spaces or colons; install wavetap elsewhere",
+        library.c_str());
+  }
+  return link;
+}
+
+std::string preload_list(const std::string& gpu, const std::string& correct,
+                         const std::string& agent) {
+  std::vector<std::string> list;
+  const auto add = [&](const std::string& library) {
+    if (!library.empty() && std::find(list.begin(), list.end(), library) == list.end())
+      list.push_back(library);
+  };
+#if defined(WT_SANITIZER_RUNTIME)
+  add(WT_SANITIZER_RUNTIME);  // an instrumented library needs it, and it must be the first of all
+#endif
+  add(gpu);
+  add(correct);
+  if (const char* present = std::getenv("LD_PRELOAD"); present != nullptr) {
+    std::string text = present;
+    std::replace(text.begin(), text.end(), ' ', ':');
+    for (const std::string& library : util::split(text, ':')) add(library);
+  }
+  add(agent);
+  return util::join(list, ":");
+}
+
+}  // namespace wavetap::cli

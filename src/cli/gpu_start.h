@@ -1,0 +1,29 @@
+// What every command shares that starts a program on virtual GPUs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/model.h"
+
+namespace wavetap::cli {
+
+// The models that --gpu names, each time a list separated by commas.
+Result<std::vector<model::Model>> find_models(const std::vector<std::string>& names);
+
+// The help of --gpu-option, from the driver's own table.
+std::string driver_option_help();
+
+// LD_PRELOAD and HSA_TOOLS_LIB separate by spaces and colons, so a library whose path holds one is
+// reached by a link in the run folder.
+Result<std::string> preloadable(const std::string& library, const std::string& run_dir);
+
+// LD_PRELOAD for a program. Each once: the virtual GPU and the correction of device figures in front
+// of what is there already, the recorder behind it. A library of the user's that stands before HIP
+// functions itself is called first then, as it is without us, and finds ours where it looks for the
+// next.
+std::string preload_list(const std::string& gpu, const std::string& correct,
+                         const std::string& agent);
+
+}  // namespace wavetap::cli
