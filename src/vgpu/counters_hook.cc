@@ -1,52 +1,12 @@
 #include "vgpu/counters_hook.h"
 
-#include <cinttypes>
-#include <cstdio>
-
 #include "base/log.h"
 #include "base/sys_files.h"
 #include "emu/amd_counters.h"
 #include "vgpu/gpu.h"
+#include "vgpu/json_line.h"
 
 namespace wavetap::vgpu {
-namespace {
-
-void append_number(std::string& line, const char* key, uint64_t value) {
-  char text[96];
-  std::snprintf(text, sizeof text, "\"%s\":%" PRIu64 ",", key, value);
-  line += text;
-}
-
-// A JSON string; bytes outside ASCII are kept, the rest of UTF-8's rules are the name's own
-// business.
-void append_text(std::string& line, const char* key, const std::string& value) {
-  line += '"';
-  line += key;
-  line += "\":\"";
-  for (const char c : value) {
-    char escaped[8];
-    if (c == '"' || c == '\\') {
-      line += '\\';
-      line += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      std::snprintf(escaped, sizeof escaped, "\\u%04x", c);
-      line += escaped;
-    } else {
-      line += c;
-    }
-  }
-  line += "\",";
-}
-
-template <class T>
-void append_extent(std::string& line, const char* key, const T (&extent)[3]) {
-  char text[96];
-  std::snprintf(text, sizeof text, "\"%s\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "],", key,
-                uint64_t{extent[0]}, uint64_t{extent[1]}, uint64_t{extent[2]});
-  line += text;
-}
-
-}  // namespace
 
 void* CountersHook::before(DispatchView& view) noexcept {
   view.dispatch.count = true;
@@ -91,11 +51,7 @@ std::string CountersHook::line_of(const DispatchView& view) {
 void CountersHook::after(const DispatchView& view, void*) noexcept {
   if (view.result->cancelled) return;
   const std::string line = line_of(view);
-  const int fd = sys::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0600);
-  const bool written =
-      fd >= 0 && sys::write(fd, line.data(), line.size()) == static_cast<int64_t>(line.size());
-  if (fd >= 0) sys::close(fd);
-  if (!written && !complained_.exchange(true, std::memory_order_relaxed))
+  if (!append_to_file(path_, line) && !complained_.exchange(true, std::memory_order_relaxed))
     log::complain("%s: cannot be written; counters of some dispatches are lost", path_.c_str());
 }
 
