@@ -5,7 +5,6 @@
 // is killed itself, the folder stays, and its files are captures like any other.
 #include <dirent.h>
 #include <fmt/format.h>
-#include <regex.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,21 +43,6 @@ struct Options {
   bool is_other = false;  // a command below this one was meant
 };
 
-Status check_pattern(const std::string& pattern) {
-  if (pattern.empty()) return {};
-  if (pattern.find('\n') != std::string::npos)
-    return errorf("-k: a pattern is one line; write . for any character");
-  regex_t compiled;
-  const int error = ::regcomp(&compiled, pattern.c_str(), REG_EXTENDED | REG_NOSUB);
-  if (error == 0) {
-    ::regfree(&compiled);
-    return {};
-  }
-  char text[128];
-  ::regerror(error, &compiled, text, sizeof text);
-  return errorf("-k %s: not a regular expression: %s; see regex(7)", pattern.c_str(), text);
-}
-
 Status check_launches(const std::string& text, size_t* count) {
   *count = 0;
   if (text.empty()) return {};
@@ -89,7 +73,7 @@ Result<vgpu::Config> make_config(const Options& options, const std::string& prog
   config.models = std::move(*models);
   config.threads = options.threads;
   size_t launches = 0;
-  Status good = check_pattern(options.kernel);
+  Status good = check_kernel_pattern(options.kernel);
   if (good.ok()) good = check_launches(options.launches, &launches);
   if (good.ok() && launches > 0 && options.every > 0)
     good = errorf("capture: --launch and --every exclude each other; leave out one of them");

@@ -1,6 +1,7 @@
 #include "cli/gpu_start.h"
 
 #include <fmt/format.h>
+#include <regex.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +23,21 @@ Result<std::vector<model::Model>> find_models(const std::vector<std::string>& na
     models.push_back(std::move(*model));
   }
   return models;
+}
+
+Status check_kernel_pattern(const std::string& pattern) {
+  if (pattern.empty()) return {};
+  if (pattern.find('\n') != std::string::npos)
+    return errorf("-k: a pattern is one line; write . for any character");
+  regex_t compiled;
+  const int error = ::regcomp(&compiled, pattern.c_str(), REG_EXTENDED | REG_NOSUB);
+  if (error == 0) {
+    ::regfree(&compiled);
+    return {};
+  }
+  char text[128];
+  ::regerror(error, &compiled, text, sizeof text);
+  return errorf("-k %s: not a regular expression: %s; see regex(7)", pattern.c_str(), text);
 }
 
 std::string driver_option_help() {

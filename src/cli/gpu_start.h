@@ -12,6 +12,9 @@ namespace wavetap::cli {
 // The models that --gpu names, each time a list separated by commas.
 Result<std::vector<model::Model>> find_models(const std::vector<std::string>& names);
 
+// -k REGEX: POSIX extended, as the library in the program reads it.
+Status check_kernel_pattern(const std::string& pattern);
+
 // The help of --gpu-option, from the driver's own table.
 std::string driver_option_help();
 
