@@ -37,8 +37,7 @@ void AllocationTable::for_each(const std::function<void(const Allocation&)>& vis
   for (const auto& [va, allocation] : by_address_) visit(allocation);
 }
 
-std::optional<Allocation> AllocationTable::lookup(GpuAddr address) const {
-  const std::shared_lock lock(mutex_);
+const Allocation* AllocationTable::find(GpuAddr address) const {
   const Allocation* found = nullptr;
   for (auto it = by_address_.upper_bound(address.value); it != by_address_.begin();) {
     --it;
@@ -46,8 +45,40 @@ std::optional<Allocation> AllocationTable::lookup(GpuAddr address) const {
     if (it->second.contains(address) && (found == nullptr || it->second.id > found->id))
       found = &it->second;
   }
+  return found;
+}
+
+std::optional<Allocation> AllocationTable::lookup(GpuAddr address) const {
+  const std::shared_lock lock(mutex_);
+  const Allocation* found = find(address);
   if (found == nullptr) return std::nullopt;
   return *found;
+}
+
+const Allocation* AllocationTable::find_nearest(GpuAddr address, bool* freed) const {
+  *freed = false;
+  if (const Allocation* found = find(address)) return found;
+  const auto gone = std::find_if(freed_.rbegin(), freed_.rend(),
+                                 [&](const Allocation& a) { return a.contains(address); });
+  if (gone != freed_.rend()) {
+    *freed = true;
+    return &*gone;
+  }
+  const Allocation* best = nullptr;
+  for (const auto& [va, allocation] : by_address_) {
+    if (best == nullptr ||
+        distance_to(allocation, address.value) < distance_to(*best, address.value))
+      best = &allocation;
+  }
+  return best;
+}
+
+std::optional<NearAllocation> AllocationTable::nearest(GpuAddr address) const {
+  const std::shared_lock lock(mutex_);
+  bool freed = false;
+  const Allocation* found = find_nearest(address, &freed);
+  if (found == nullptr) return std::nullopt;
+  return NearAllocation{*found, freed};
 }
 
 size_t AllocationTable::count() const {
@@ -57,24 +88,13 @@ size_t AllocationTable::count() const {
 
 bool AllocationTable::describe(GpuAddr address, char* text, size_t size) const {
   const std::shared_lock lock(mutex_);
-  const Allocation* best = nullptr;
-  for (const auto& [va, allocation] : by_address_) {
-    if (best == nullptr ||
-        distance_to(allocation, address.value) < distance_to(*best, address.value))
-      best = &allocation;
-  }
-  if (best != nullptr && best->contains(address)) {
-    write_name(*best, "inside", "", text, size);
-    return true;
-  }
-  const auto freed = std::find_if(freed_.rbegin(), freed_.rend(),
-                                  [&](const Allocation& a) { return a.contains(address); });
-  if (freed != freed_.rend()) {
-    write_name(*freed, "inside", ", which was freed", text, size);
-    return true;
-  }
-  if (best == nullptr) return false;
-  write_name(*best, address.value < best->va ? "before" : "past", "", text, size);
+  bool freed = false;
+  const Allocation* near = find_nearest(address, &freed);
+  if (near == nullptr) return false;
+  const char* before = near->contains(address)    ? "inside"
+                       : address.value < near->va ? "before"
+                                                  : "past";
+  write_name(*near, before, freed ? ", which was freed" : "", text, size);
   return true;
 }
 
@@ -93,6 +113,17 @@ void AllocationTable::set_mapped(uint64_t id, uint32_t mapped_gpus) {
   const auto it = by_id_.find(id);
   if (it == by_id_.end() || it->second->second.mapped_gpus == mapped_gpus) return;
   it->second->second.mapped_gpus = mapped_gpus;
+  epoch_.fetch_add(1, std::memory_order_release);
+}
+
+void AllocationTable::set_requested(uint64_t va, uint64_t requested_bytes) {
+  const std::unique_lock lock(mutex_);
+  Allocation* youngest = nullptr;
+  const auto [begin, end] = by_address_.equal_range(va);
+  for (auto it = begin; it != end; ++it)
+    if (youngest == nullptr || it->second.id > youngest->id) youngest = &it->second;
+  if (youngest == nullptr || requested_bytes > youngest->size_bytes) return;
+  youngest->requested_bytes = requested_bytes;
   epoch_.fetch_add(1, std::memory_order_release);
 }
 

@@ -37,11 +37,17 @@ struct Allocation {
   std::byte* host = nullptr;
   BufferKind kind{};
   AllocationOrigin origin{};
-  uint32_t flags = 0;          // amd::kKfdAlloc*, for SVM amd::kKfdSvmFlag*
-  const Gpu* owner = nullptr;  // null for SVM
-  uint32_t mapped_gpus = 0;    // bit per Gpu::index: who may use it now
+  uint64_t requested_bytes = 0;  // what the program asked for, where that is known; else 0
+  uint32_t flags = 0;            // amd::kKfdAlloc*, for SVM amd::kKfdSvmFlag*
+  const Gpu* owner = nullptr;    // null for SVM
+  uint32_t mapped_gpus = 0;      // bit per Gpu::index: who may use it now
 
   bool contains(GpuAddr address) const { return address.value - va < size_bytes; }
+};
+
+struct NearAllocation {
+  Allocation allocation;
+  bool freed = false;
 };
 
 class AllocationTable {
@@ -58,6 +64,9 @@ class AllocationTable {
   void for_each(const std::function<void(const Allocation&)>& visit) const;
   // The youngest allocation that holds `address`, mapped or not.
   std::optional<Allocation> lookup(GpuAddr address) const;
+  // The youngest that holds `address`; else a freed one that did, where those are kept; else the
+  // nearest.
+  std::optional<NearAllocation> nearest(GpuAddr address) const;
   // Moves with every change, so that a copy can be kept as long as it does not.
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   size_t count() const;
@@ -68,10 +77,15 @@ class AllocationTable {
   // Fills in and returns the id. An allocation at address 0 is not kept; its id is 0.
   uint64_t add(Allocation allocation);
   void set_mapped(uint64_t id, uint32_t mapped_gpus);
+  // What the program asked for, of the youngest allocation that begins at `va`; it got whole pages.
+  void set_requested(uint64_t va, uint64_t requested_bytes);
   void remove(uint64_t id);
 
  private:
   using ByAddress = std::multimap<uint64_t, Allocation>;
+  // With mutex_ held; null when there is none at all.
+  const Allocation* find(GpuAddr address) const;
+  const Allocation* find_nearest(GpuAddr address, bool* freed) const;
 
   mutable std::shared_mutex mutex_;
   const bool keep_freed_;

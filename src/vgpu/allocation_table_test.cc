@@ -92,6 +92,26 @@ TEST(AllocationTable, RemembersWhatWasFreedWhenAsked) {
   EXPECT_THAT(described(keeps, 0x20000), HasSubstr("before the VRAM buffer"));
 }
 
+TEST(AllocationTable, KnowsWhatWasAskedForAndWhatIsNearest) {
+  AllocationTable table(/*keep_freed=*/true);
+  EXPECT_FALSE(table.nearest({0x10000}));
+  const uint64_t id = table.add({.va = 0x10000, .size_bytes = 0x1000});
+  table.add({.va = 0x40000, .size_bytes = 0x1000});
+  const uint64_t before = table.epoch();
+  table.set_requested(0x10000, 100);
+  EXPECT_EQ(table.epoch(), before + 1);
+  table.set_requested(0x10010, 1);       // none begins there
+  table.set_requested(0x40000, 0x1001);  // more than it has: another's number
+  EXPECT_EQ(table.lookup({0x10000})->requested_bytes, 100u);
+  EXPECT_EQ(table.lookup({0x40000})->requested_bytes, 0u);
+  EXPECT_EQ(table.nearest({0x12000})->allocation.va, 0x10000u);
+  table.remove(id);
+  EXPECT_TRUE(table.nearest({0x10010})->freed);
+  EXPECT_EQ(table.nearest({0x10010})->allocation.requested_bytes, 100u);
+  EXPECT_EQ(table.nearest({0x12000})->allocation.va, 0x40000u);
+  EXPECT_FALSE(table.nearest({0x12000})->freed);
+}
+
 TEST(AllocationTable, CanBeReadWhileItChanges) {
   AllocationTable table;
   std::atomic<bool> stop{false};

@@ -67,6 +67,10 @@ class Driver {
   int create_event(EventType type, bool auto_reset, uint32_t node_id, uint64_t* page,
                    EventHandle* handle);
   int free_memory(uint64_t handle);
+  // What the program asked the runtime for; the driver itself is asked for whole pages.
+  void note_requested_size(uint64_t va, uint64_t size_bytes) {
+    allocations_->set_requested(va, size_bytes);
+  }
   // What the program's munmap of host memory means for the GPUs. Call before the mapping goes.
   void host_unmapped(uint64_t address, uint64_t size_bytes);
   // Moves a file of ours off descriptor `fd`, which the program wants for itself.
