@@ -19,6 +19,8 @@ void for_each_option(Visitor&& visit, Config& c) {
   visit("threads", c.threads);
   visit("watchdog", c.watchdog_instructions);
   visit("counters", c.counters_file);
+  visit("findings", c.findings_file);
+  visit("sanitize_kernels", c.sanitize_kernels);
   visit("capture_dir", c.capture_dir);
   visit("capture_pattern", c.capture_pattern);
   visit("capture_launches", c.capture_launches);

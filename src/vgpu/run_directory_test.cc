@@ -17,6 +17,8 @@ TEST(RunDirectory, CarriesTheConfiguration) {
   written.threads = 7;
   written.watchdog_instructions = 1ull << 40;
   written.counters_file = "/tmp/a file with spaces = and more";
+  written.findings_file = "/tmp/findings";
+  written.sanitize_kernels = "^a (b|c) = [d]$";
   written.small_bar = true;
   written.strict_cpu_access = false;
   written.svm = true;
@@ -36,6 +38,8 @@ TEST(RunDirectory, CarriesTheConfiguration) {
   EXPECT_EQ(read->threads, 7u);
   EXPECT_EQ(read->watchdog_instructions, 1ull << 40);
   EXPECT_EQ(read->counters_file, written.counters_file);
+  EXPECT_EQ(read->findings_file, written.findings_file);
+  EXPECT_EQ(read->sanitize_kernels, written.sanitize_kernels);
   EXPECT_TRUE(read->small_bar);
   EXPECT_FALSE(read->strict_cpu_access);
   EXPECT_TRUE(read->svm);

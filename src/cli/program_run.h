@@ -1,0 +1,41 @@
+// Running a program as `wavetap run` and the commands built on it do: as a child, recorded or not, on
+// virtual GPUs or not.
+//
+// The program runs with libwavetap.so preloaded, which records into a session folder that becomes the
+// trace when the program has ended (recording.h). With GPUs libwavetap_gpu.so is preloaded as well; a
+// run folder tells it which GPUs to be. Standard streams, signals and exit status are the program's
+// own. Without either this process simply becomes the program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/recording.h"
+#include "cli/run_environment.h"
+
+namespace wavetap::cli {
+
+struct RunOptions {
+  std::vector<std::string> gpus;
+  bool no_trace = false;
+  bool require_gpu = false;
+  RecordingOptions recording;
+  bool no_checks = false;
+  RunEnvironment environment;
+  std::string correct_library;  // from the above; "" for none
+  uint64_t seed = 0;
+  uint32_t threads = 0;
+  uint64_t watchdog = 0;
+  std::string counters;
+  std::vector<std::string> gpu_options;
+  std::string findings_file;     // check every dispatch and append what is found; "": do not
+  std::string sanitize_kernels;  // regular expression; "": all of them
+};
+
+// Returns the exit status, the program's own as a shell reports it unless something of ours failed.
+// *ran, if given: whether the program was started at all.
+int run_program(const RunOptions& options, const std::vector<std::string>& program,
+                bool* ran = nullptr);
+
+}  // namespace wavetap::cli

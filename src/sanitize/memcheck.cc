@@ -1,0 +1,172 @@
+#include "sanitize/memcheck.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "emu/wave.h"
+#include "emu/workgroup.h"
+#include "isa/program.h"
+
+namespace wavetap::sanitize {
+namespace {
+
+using emu::Access;
+using emu::MemoryAccess;
+using emu::Space;
+
+// The compiler reads a byte, or three words, with one scalar load of four bytes, or four words, where
+// the alignment says that the rest is on the same page. Nothing is done with what it did not ask for.
+constexpr uint64_t kScalarSlack = 16;
+
+// Further away than this from everything, an address has nothing to do with any allocation: half of
+// what lies between two guarded ones.
+constexpr uint64_t kNearBytes = 0x200'0000;
+
+bool is_atomic(const MemoryAccess& access) {
+  return access.access == Access::kAtomic || access.access == Access::kAtomicReturn;
+}
+
+uint64_t misaligned_lanes(const MemoryAccess& access) {
+  uint64_t lanes = 0;
+  if (!is_atomic(access) || !std::has_single_bit(access.size_bytes)) return 0;
+  emu::for_each_lane(access.mask, [&](int lane) {
+    if (access.address[lane] % access.size_bytes != 0) lanes |= uint64_t{1} << lane;
+  });
+  return lanes;
+}
+
+// Lanes of LDS or scratch that leave the first `limit_bytes`.
+uint64_t lanes_beyond(const MemoryAccess& access, uint64_t limit_bytes) {
+  uint64_t lanes = access.outside;
+  emu::for_each_lane(access.mask, [&](int lane) {
+    const uint64_t at = access.address[lane];
+    if (at >= limit_bytes || limit_bytes - at < access.size_bytes) lanes |= uint64_t{1} << lane;
+  });
+  return lanes;
+}
+
+bool is_allowed(emu::Memory& memory, uint64_t address, bool writes) {
+  const emu::MappedRange range = memory.lookup({address});
+  return range.contains(address, 1) && (writes ? range.writable : range.readable);
+}
+
+}  // namespace
+
+void Memcheck::begin(const MemoryMap& map) {
+  if (map_ == &map && map.epoch() == epoch_) return;
+  map_ = &map;
+  epoch_ = map.epoch();  // before the list: a change in between makes the copy old, not wrong
+  blocks_.clear();
+  map.list(blocks_);
+}
+
+emu::Wants Memcheck::wants(const isa::Program& program, int32_t index) noexcept {
+  switch (program.insts()[index].family) {
+    case isa::Family::kSmem:
+    case isa::Family::kDs:
+    case isa::Family::kFlat:
+    case isa::Family::kMubuf: return {.accessing = true};
+    default: return {};
+  }
+}
+
+bool Memcheck::is_inside_one_block(const MemoryAccess& access) const {
+  uint64_t low = ~uint64_t{0};
+  uint64_t high = 0;
+  emu::for_each_lane(access.mask, [&](int lane) {
+    low = std::min(low, access.address[lane]);
+    high = std::max(high, access.address[lane]);
+  });
+  auto block = std::upper_bound(blocks_.begin(), blocks_.end(), low,
+                                [](uint64_t at, const Block& b) { return at < b.begin; });
+  if (block == blocks_.begin()) return false;
+  --block;
+  return high < block->end && block->end - high >= access.size_bytes &&
+         (block->writable || !access.writes());
+}
+
+bool Memcheck::judge(const emu::WatchPoint& at, const MemoryAccess& access, uint64_t address,
+                     Kind* kind) const {
+  emu::Memory& memory = *at.wave.dispatch->memory;
+  // Scratch that is addressed as memory.
+  if (address - emu::kScratchVa < emu::kSharedAperture - emu::kScratchVa) return false;
+  const uint64_t last = address + access.size_bytes - 1;
+  const Neighbour beside = map_->neighbour({address});
+  if (is_allowed(memory, address, access.writes()) && is_allowed(memory, last, access.writes())) {
+    if (beside.relation == Relation::kInside && beside.freed) return false;  // mapped anew since
+    uint64_t end = beside.begin + beside.size_bytes;
+    const bool is_past = beside.relation == Relation::kPast && beside.exact;
+    if (beside.relation != Relation::kInside && !is_past) return false;
+    if (access.is_scalar && !access.writes()) end = (end + kScalarSlack - 1) & ~(kScalarSlack - 1);
+    *kind = Kind::kOutOfBounds;
+    return beside.exact && last >= end;
+  }
+  if (beside.relation == Relation::kInside) {
+    // Its last bytes may be past the end.
+    const bool is_crossing = !beside.freed && last - beside.begin >= beside.size_bytes;
+    *kind = beside.freed ? Kind::kUseAfterFree : is_crossing ? Kind::kOutOfBounds : Kind::kNoAccess;
+  } else {
+    const bool is_near = beside.relation != Relation::kNone && beside.distance < kNearBytes;
+    *kind = is_near ? Kind::kOutOfBounds : Kind::kInvalidAddress;
+  }
+  return true;
+}
+
+void Memcheck::check_global(const emu::WatchPoint& at, const MemoryAccess& access,
+                            LanesByKind& bad) {
+  if (map_->epoch() == epoch_ && is_inside_one_block(access)) return;
+  emu::for_each_lane(access.mask, [&](int lane) {
+    Kind kind{};
+    if (judge(at, access, access.address[lane], &kind))
+      bad[static_cast<size_t>(kind)] |= uint64_t{1} << lane;
+  });
+}
+
+void Memcheck::note(const emu::WatchPoint& at, const MemoryAccess& access, Kind kind,
+                    uint64_t lanes, uint64_t limit_bytes) {
+  const emu::Wave& wave = at.wave;
+  const emu::Workgroup& group = *wave.workgroup;
+  Finding finding;
+  finding.kind = kind;
+  finding.space = access.space;
+  finding.access = access.access;
+  finding.size_bytes = access.size_bytes;
+  finding.pc = at.pc;
+  finding.wave = wave.wave_in_group;
+  finding.lane = std::countr_zero(lanes);
+  finding.lanes = lanes;
+  finding.address = access.address[finding.lane];
+  finding.limit_bytes = limit_bytes;
+  uint32_t item = wave.wave_in_group * wave.lanes + static_cast<uint32_t>(finding.lane);
+  for (int i = 0; i < 3; ++i) {
+    finding.workgroup[i] = group.id[i];
+    finding.thread[i] = item % group.size[i];
+    item /= group.size[i];
+  }
+  if (access.space == Space::kGlobal) finding.neighbour = map_->neighbour({finding.address});
+  findings_.add(finding);
+}
+
+void Memcheck::accessing(const emu::WatchPoint& at,
+                         std::span<const MemoryAccess> accesses) noexcept {
+  const emu::Dispatch& dispatch = *at.wave.dispatch;
+  for (const MemoryAccess& access : accesses) {
+    LanesByKind bad = {};
+    uint64_t limit = 0;
+    if (access.space == Space::kLds) {
+      limit = dispatch.group_segment_bytes;
+      bad[size_t(Kind::kLdsOutOfBounds)] = lanes_beyond(access, limit);
+    } else if (access.space == Space::kScratch) {
+      limit = dispatch.private_segment_bytes;
+      if (access.is_scalar) limit *= at.wave.lanes;
+      bad[size_t(Kind::kScratchOutOfBounds)] = lanes_beyond(access, limit);
+    } else if (access.mask != 0) {
+      check_global(at, access, bad);
+    }
+    bad[size_t(Kind::kMisalignedAtomic)] = misaligned_lanes(access);
+    for (size_t kind = 0; kind < kKinds; ++kind)
+      if (bad[kind] != 0) note(at, access, static_cast<Kind>(kind), bad[kind], limit);
+  }
+}
+
+}  // namespace wavetap::sanitize

@@ -1,0 +1,51 @@
+// Memcheck: a watcher that holds every access of a dispatch against the memory it may use.
+//
+// Global memory. Most instructions stay inside one allocation: the lowest and the highest byte of all
+// lanes are looked up in a sorted copy of the allocations, and that is all. Only when that fails is each
+// lane judged by the page table and the allocations of the moment, which also happens when memory came
+// or went since the copy was made. So an allocation that appears while the kernel runs is no finding.
+//
+// LDS and scratch are compared with what the dispatch asked for, not with what the hardware rounds it
+// up to.
+//
+// Nothing is changed: an access that faults still does, after it has been noted.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "emu/watch.h"
+#include "sanitize/finding.h"
+#include "sanitize/memory_map.h"
+
+namespace wavetap::sanitize {
+
+// For one dispatch at a time.
+class Memcheck final : public emu::Watcher {
+ public:
+  // Before a dispatch. `map` lives until the dispatch is over.
+  void begin(const MemoryMap& map);
+  FindingTable& findings() { return findings_; }
+
+  emu::Wants wants(const isa::Program& program, int32_t index) noexcept override;
+  void accessing(const emu::WatchPoint& at,
+                 std::span<const emu::MemoryAccess> accesses) noexcept override;
+
+ private:
+  using LanesByKind = uint64_t[kKinds];
+
+  bool is_inside_one_block(const emu::MemoryAccess& access) const;
+  void check_global(const emu::WatchPoint& at, const emu::MemoryAccess& access, LanesByKind& bad);
+  // True: this lane's element is wrong.
+  bool judge(const emu::WatchPoint& at, const emu::MemoryAccess& access, uint64_t address,
+             Kind* kind) const;
+  void note(const emu::WatchPoint& at, const emu::MemoryAccess& access, Kind kind, uint64_t lanes,
+            uint64_t limit_bytes);
+
+  const MemoryMap* map_ = nullptr;
+  uint64_t epoch_ = 0;
+  std::vector<Block> blocks_;  // of that epoch
+  FindingTable findings_;
+};
+
+}  // namespace wavetap::sanitize

@@ -1,0 +1,33 @@
+// MemoryMap: what a sanitizer asks about global memory. Whoever hands out the memory answers; which
+// addresses the GPU may use at all is its page table's affair (emu::Memory).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/gpu_addr.h"
+#include "sanitize/finding.h"
+
+namespace wavetap::sanitize {
+
+// Bytes that are right to use.
+struct Block {
+  uint64_t begin = 0;
+  uint64_t end = 0;  // one past the last byte that was asked for
+  bool writable = false;
+};
+
+// Thread-safe. Touches no guest memory.
+class MemoryMap {
+ public:
+  virtual ~MemoryMap() = default;
+
+  // Moves with every change of what follows.
+  virtual uint64_t epoch() const noexcept = 0;
+  // What the GPU has mapped, sorted by `begin`.
+  virtual void list(std::vector<Block>& blocks) const noexcept = 0;
+  // The allocation around the address, freed ones included, else the nearest.
+  virtual Neighbour neighbour(GpuAddr address) const noexcept = 0;
+};
+
+}  // namespace wavetap::sanitize

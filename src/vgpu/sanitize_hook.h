@@ -1,0 +1,77 @@
+// Checks dispatches while they run (src/sanitize) and leaves what it finds as lines of JSON, for
+// `wavetap sanitize`. The format of the lines is between this file and cli/sanitize_report.cc:
+//
+//   {"type":"finding", "pid", "id", …}         the first instance of a finding, with everything about it
+//   {"type":"again", "pid", "id", "times", …}  more of it, from a later dispatch
+//   {"type":"dispatch", "pid", "checked", …}   one dispatch, checked or left out
+#pragma once
+
+#include <regex.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "sanitize/memcheck.h"
+#include "vgpu/allocation_table.h"
+#include "vgpu/config.h"
+#include "vgpu/dispatch_hook.h"
+#include "vgpu/kernel_cache.h"
+
+namespace wavetap::vgpu {
+
+inline constexpr uint32_t kFindingsFormat = 1;
+
+// The allocations as one GPU has them.
+class AllocationMap final : public sanitize::MemoryMap {
+ public:
+  AllocationMap(const AllocationTable& table, uint32_t gpu) : table_(table), gpu_(gpu) {}
+
+  uint64_t epoch() const noexcept override { return table_.epoch(); }
+  void list(std::vector<sanitize::Block>& blocks) const noexcept override;
+  sanitize::Neighbour neighbour(GpuAddr address) const noexcept override;
+
+ private:
+  const AllocationTable& table_;
+  const uint32_t gpu_;
+};
+
+class SanitizeHook final : public DispatchHook {
+ public:
+  SanitizeHook(const Config& config, const AllocationTable& allocations);
+
+  Interest interest(const DispatchView&) noexcept override { return Interest::kSome; }
+  void* before(DispatchView& view) noexcept override;
+  void after(const DispatchView& view, void* state) noexcept override;
+
+ private:
+  // One dispatch's: its watcher, and the list of watchers with it in.
+  struct Checking {
+    sanitize::Memcheck memcheck;
+    emu::Watcher* watchers[emu::kMaxWatchers] = {};
+  };
+  // Address spaces are never used twice in a guarded process, so these name code for good.
+  using Place = std::tuple<uint32_t, uint64_t, uint64_t, sanitize::Kind>;  // GPU, kernel, pc, kind
+
+  Checking* take();
+  std::string line_of(const DispatchView& view, const sanitize::Finding& finding);
+  void write(const std::string& lines);
+
+  const std::string path_;
+  bool has_pattern_ = false;
+  regex_t pattern_;
+  KernelCache kernels_;                               // chosen: to be checked
+  std::vector<std::unique_ptr<AllocationMap>> maps_;  // by GPU
+  std::atomic<bool> complained_{false};
+  std::mutex mutex_;
+  // Lowered code belongs to a watcher, so they are used again, the last one first.
+  std::vector<std::unique_ptr<Checking>> idle_;
+  std::map<Place, uint64_t> ids_;
+};
+
+}  // namespace wavetap::vgpu

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Runs programs under wavetap sanitize and holds its JSON and its exit status against what must be found.
+
+  check.py --bin BIN --gpu MODEL bugs            every seeded bug of memory_bugs, and the program without one
+  check.py --bin BIN --gpu MODEL clean PROGRAM   no finding, and the program's own exit status
+  check.py --bin BIN --gpu MODEL options         --kernel, --max, --error-exitcode, folding of several launches
+"""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+failures = []
+
+
+def expect(good, what):
+    if not good:
+        failures.append(what)
+        print("FAIL", what)
+
+
+def path_of(args, program):
+    return args.bugs if args.bugs and program == "memory_bugs" else f"{args.bin}/hip/{program}"
+
+
+def sanitize(args, program, *arguments, options=()):
+    """(exit status, stderr, document)"""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "findings.json"
+        ran = subprocess.run([f"{args.bin}/wavetap", "sanitize", "--gpu", args.gpu, "--json", str(path), *options, "--",
+                              path_of(args, program), *arguments], capture_output=True, text=True)
+        document = json.loads(path.read_text()) if path.exists() else {}
+    return ran.returncode, ran.stderr, document
+
+
+def line_of(text):
+    """The number of the line of memory_bugs.hip that holds the text."""
+    for number, line in enumerate((HERE / "memory_bugs.hip").read_text().splitlines(), 1):
+        if text in line:
+            return number
+    raise SystemExit(f"memory_bugs.hip has no line with {text}")
+
+
+def lanes_of(first, last):
+    """Threads first..last as (wave, mask) of the first wave that has one of them, by wave size."""
+    def by_size(size):
+        wave = first // size
+        return wave, sum(1 << (i % size) for i in range(first, last + 1) if i // size == wave)
+    return by_size
+
+
+FILL = "data[first + int(threadIdx.x)] ="
+# bug: kind, kernel, access, text of the source line, threads, (relation, distance, size of the allocation) or bytes of LDS,
+# lanes in all, whether the program survives.
+BUGS = {
+    "past": ("out-of-bounds", "fill", "store", FILL, lanes_of(62, 63), ("past", 0, 256), 2, True),
+    "before": ("out-of-bounds", "fill", "store", FILL, lanes_of(0, 2), ("before", 12, 256), 3, False),
+    "far": ("out-of-bounds", "fill", "store", FILL, lanes_of(0, 63), ("past", 4096 * 4 - 256, 256), None, False),
+    "read": ("out-of-bounds", "sum", "load", "total += data[i]", lanes_of(0, 0), ("past", 0, 256), 1, True),
+    "freed": ("use-after-free", "fill", "store", FILL, lanes_of(0, 63), ("inside", 0, 256), None, False),
+    "wild": ("invalid-address", "fill", "store", FILL, lanes_of(0, 63), None, None, False),
+    "misaligned": ("misaligned-atomic", "add_at", "atomic", None, lanes_of(0, 0), ("inside", 6, 256), 1, False),
+    "lds": ("lds-out-of-bounds", "turn_round", "load", "= shared[last", lanes_of(0, 0), 256, 2, True),
+    "scratch": ("scratch-out-of-bounds", "private_array", "store", "own[first +", lanes_of(0, 63), None, None, False),
+}
+
+
+def check_bug(args, bug, expected):
+    kind, kernel, access, source, threads, place, lane_count, survives = expected
+    status, text, document = sanitize(args, "memory_bugs", bug)
+    plain = subprocess.run([f"{args.bin}/wavetap", "run", "--no-trace", "--gpu", args.gpu, "--gpu-option", "guard-allocations",
+                            "--", path_of(args, "memory_bugs"), bug], capture_output=True, text=True)
+    expect(status == plain.returncode, f"{bug}: status {status}, without the sanitizer {plain.returncode}")
+    expect((status == 0) == survives, f"{bug}: status {status}")
+    findings = document.get("findings", [])
+    expect(len(findings) == 1, f"{bug}: {len(findings)} findings: {findings}")
+    if len(findings) != 1:
+        return
+    found = findings[0]
+    seen = (found["kind"], found["kernel"].split("(")[0], found["access"], found["size_bytes"])
+    expect(seen == (kind, kernel, access, 4), f"{bug}: {seen}")
+    if source:
+        expect(re.search(rf"memory_bugs\.hip:{line_of(source)}$", found.get("source", "")), f"{bug}: source {found.get('source')}")
+    wave_size = 64 if args.gpu == "mi210" else 32
+    wave, mask = threads(wave_size)
+    if survives or wave_size == 64:  # else another wave may have been first
+        expect((found["wave"], int(found["lanes"], 16)) == (wave, mask), f"{bug}: wave {found['wave']} lanes {found['lanes']}")
+    if lane_count:
+        expect(found["lane_count"] == lane_count, f"{bug}: {found['lane_count']} lanes in all")
+    if isinstance(place, tuple):
+        beside = (found["relation"], found["distance"], found["allocation"]["size_bytes"])
+        if not survives and beside[0] != "before":  # of whichever wave was first
+            beside = (beside[0], beside[1] - 4 * found["thread"][0], beside[2])
+        expect(beside == place, f"{bug}: {beside}")
+        expect(found["allocation"]["freed"] == (1 if bug == "freed" else 0), f"{bug}: {found['allocation']}")
+    elif place:
+        expect(found["limit_bytes"] == place, f"{bug}: limit {found['limit_bytes']}")
+    expect(f"memcheck: {kind}: {access} of 4 bytes" in text and found["instruction"] in text, f"{bug}: text {text}")
+
+
+def check_bugs(args):
+    for bug, expected in BUGS.items():
+        check_bug(args, bug, expected)
+    check_clean(args, "memory_bugs")
+
+
+def check_clean(args, program):
+    status, text, document = sanitize(args, program)
+    expect(status == 0, f"{program}: status {status}\n{text}")
+    expect(document.get("findings") == [], f"{program}: {document.get('findings')}")
+    expect(document.get("dispatches_checked", 0) > 0, f"{program}: nothing was checked")
+    expect(document.get("dispatches_left_out") == 0 and document.get("losses") == 0, f"{program}: something was left out")
+
+
+def check_options(args):
+    status, text, document = sanitize(args, "memory_bugs", "past", options=("-k", "^(sum|add)"))
+    expect((status, document["findings"], document["dispatches_checked"]) == (0, [], 2), f"-k: {status} {document}")
+    expect(document["dispatches_left_out"] > 2, f"-k: {document}")
+    status, text, document = sanitize(args, "memory_bugs", "past", options=("--error-exitcode", "9", "--max", "0"))
+    expect(status == 9 and "… and 1 more" in text, f"--error-exitcode: {status} {text}")
+    expect(len(document["findings"]) == 1 and document["exit_status"] == 0, f"--max: {document}")
+    status, text, document = sanitize(args, "memory_bugs", options=("--error-exitcode", "9"))
+    expect(status == 0, f"--error-exitcode without findings: {status}")
+    status, text, document = sanitize(args, "memory_bugs", "lds")
+    expect([(f["times"], f["lane_count"]) for f in document["findings"]] == [(2, 2)], f"folding: {document['findings']}")
+    status, text, document = sanitize(args, "memory_bugs", "again")
+    expect([(f["times"], f["lane_count"]) for f in document["findings"]] == [(3, 6)], f"again: {document['findings']}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--gpu", required=True)
+    parser.add_argument("--bugs", help="memory_bugs, when it is not in BIN/hip")
+    parser.add_argument("what", choices=("bugs", "clean", "options"))
+    parser.add_argument("program", nargs="?")
+    args = parser.parse_args()
+    if args.what == "bugs":
+        check_bugs(args)
+    elif args.what == "clean":
+        check_clean(args, args.program)
+    else:
+        check_options(args)
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
