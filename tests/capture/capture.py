@@ -80,7 +80,7 @@ def table(bench, part, parts):
 
 def same_output(bench):
     """The program does not notice: its output and exit status are those of a run without capture."""
-    for name in ("reduction", "streams", "device_printf"):
+    for name in ("scan", "streams", "device_printf"):  # no sums whose order is left open
         bare = bench.wavetap("run", "--no-trace", "--gpu", bench.model, "--", bench.program(name))
         captured = bench.capture(name, "--max", "3")
         expect(bare.stdout == captured.stdout, f"{name}: {bare.stdout!r} became {captured.stdout!r}")
