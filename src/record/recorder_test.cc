@@ -237,7 +237,7 @@ TEST_F(RecorderTest, AFullDiskEndsRecordingNotTheProgram) {
     make_calls(1);
     const rlimit limit{4096, 4096};
     setrlimit(RLIMIT_FSIZE, &limit);
-    freopen("/dev/null", "w", stderr);
+    if (freopen("/dev/null", "w", stderr) == nullptr) _exit(1);
     for (int i = 0; i < 200'000; ++i) {
       OpenCall call;
       if (!recording()) break;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <initializer_list>
 
 #include "base/choosing_entry.h"
 #include "correct/preload/corrected_functions.h"
