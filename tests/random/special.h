@@ -44,24 +44,34 @@ typedef uint16_t WordPair __attribute__((ext_vector_type(2)));
 typedef int16_t SignedWordPair __attribute__((ext_vector_type(2)));
 typedef uint8_t Bytes __attribute__((ext_vector_type(4)));
 
+// Words whose values the compiler cannot know. Compilers before LLVM 19 take a negative inline constant
+// of a packed instruction for one with a high half of zero, where the sign is extended: they add {5, 0}
+// by `v_pk_sub_u16 v0, v0, -5`.
+template <class T>
+WT_BOTH inline T words_of(uint32_t value) {
+#if defined(__HIP_DEVICE_COMPILE__)
+  asm("" : "+v"(value));
+#endif
+  return bit_copy<T>(value);
+}
 WT_BOTH inline uint32_t words_add(uint32_t a, uint32_t b) {
-  return bit_copy<uint32_t>(static_cast<WordPair>(bit_copy<WordPair>(a) + bit_copy<WordPair>(b)));
+  return bit_copy<uint32_t>(static_cast<WordPair>(words_of<WordPair>(a) + words_of<WordPair>(b)));
 }
 WT_BOTH inline uint32_t words_sub_crossed(uint32_t a, uint32_t b) {
   return bit_copy<uint32_t>(
-      static_cast<WordPair>(bit_copy<WordPair>(a) - bit_copy<WordPair>(b).yx));
+      static_cast<WordPair>(words_of<WordPair>(a) - words_of<WordPair>(b).yx));
 }
 WT_BOTH inline uint32_t words_mul_add(uint32_t a, uint32_t b, uint32_t c) {
-  return bit_copy<uint32_t>(static_cast<WordPair>(bit_copy<WordPair>(a) * bit_copy<WordPair>(b).xx +
-                                                  bit_copy<WordPair>(c)));
+  return bit_copy<uint32_t>(static_cast<WordPair>(words_of<WordPair>(a) * words_of<WordPair>(b).xx +
+                                                  words_of<WordPair>(c)));
 }
 WT_BOTH inline uint32_t words_max(uint32_t a, uint32_t b) {
-  const SignedWordPair x = bit_copy<SignedWordPair>(a), y = bit_copy<SignedWordPair>(b);
+  const SignedWordPair x = words_of<SignedWordPair>(a), y = words_of<SignedWordPair>(b);
   return bit_copy<uint32_t>(SignedWordPair{x.x > y.x ? x.x : y.x, x.y > y.y ? x.y : y.y});
 }
 WT_BOTH inline uint32_t words_shift(uint32_t a, uint32_t by) {
   return bit_copy<uint32_t>(
-      static_cast<SignedWordPair>(bit_copy<SignedWordPair>(a) >> static_cast<int16_t>(by & 15)));
+      static_cast<SignedWordPair>(words_of<SignedWordPair>(a) >> static_cast<int16_t>(by & 15)));
 }
 WT_BOTH inline uint32_t bytes_mix(uint32_t a, uint32_t b) {
   const Bytes x = bit_copy<Bytes>(a), y = bit_copy<Bytes>(b);
