@@ -1,6 +1,7 @@
 // Records of a capture file: where they are, whether they are whole, what is in them.
 #include <zstd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/byte_cursor.h"
@@ -63,7 +64,7 @@ std::vector<std::byte> unpack(const CaptureRecord& record) {
   switch (record.codec) {
     case format::CaptureCodec::kStored:
       if (record.stored.size() != raw.size()) return {};
-      std::memcpy(raw.data(), record.stored.data(), raw.size());
+      std::copy(record.stored.begin(), record.stored.end(), raw.begin());
       return raw;
     case format::CaptureCodec::kZstd:
       if (ZSTD_decompress(raw.data(), raw.size(), record.stored.data(), record.stored.size()) !=
