@@ -97,7 +97,8 @@ Result<std::string> make_folder(const std::string& output) {
   if (folder.find('\n') != std::string::npos)
     return errorf("-o: a file name is one line; choose another");
   if (::mkdtemp(folder.data()) == nullptr)
-    return errorf("%s: cannot be written: %s", output.c_str(), std::strerror(errno));
+    return errorf("%s: cannot be written: %s; choose another place with -o", output.c_str(),
+                  std::strerror(errno));
   return folder;
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/engine_counters.h"
+#include "cli/engine_options.h"
 #include "cli/instruction_trace.h"
 #include "replay/device_file.h"
 #include "replay/kernel_run.h"
@@ -30,9 +31,7 @@ struct Options {
   uint32_t lds_bytes = 0;
   bool counters = false;
   bool json = false;
-  uint64_t seed = 0;
-  uint32_t threads = 0;
-  uint64_t watchdog = 0;
+  EngineOptions engine;
   uint64_t trace = 0;  // instructions to print
 };
 
@@ -167,9 +166,9 @@ Result<std::unique_ptr<replay::KernelRun>> prepare(const replay::FoundKernel& fo
 
 replay::RunResult run_kernel(replay::KernelRun& run, const Options& options) {
   replay::RunOptions how;
-  how.engine = {.threads = static_cast<int>(options.threads),
-                .seed = options.seed,
-                .watchdog_instructions = options.watchdog};
+  how.engine = {.threads = static_cast<int>(options.engine.threads),
+                .seed = options.engine.seed,
+                .watchdog_instructions = options.engine.watchdog};
   InstructionTrace trace(run.image(), run.memory(), options.trace);
   emu::Watcher* const watchers[] = {&trace};
   if (options.trace != 0) {
@@ -289,15 +288,7 @@ void add_gpu_exec(Command& parent, Invocation& invocation) {
                   "print the first N instructions executed and what each wrote")
       ->type_name("N");
   command.add_flag("--counters", options->counters, "print what the dispatch did, counted exactly");
-  command.add_option("--seed", options->seed, "permute the order of workgroups and waves")
-      ->type_name("N");
-  command
-      .add_option("--threads", options->threads,
-                  "host threads; 1 is deterministic; 0: one per core")
-      ->type_name("N");
-  command
-      .add_option("--watchdog", options->watchdog, "fault a wave after N instructions; 0: never")
-      ->type_name("N");
+  add_engine_options(command, options->engine);
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &invocation] { invocation.exit_code = exec(*options); });
 }

@@ -14,6 +14,7 @@
 #include "cli/capture_show.h"
 #include "cli/command.h"
 #include "cli/engine_counters.h"
+#include "cli/engine_options.h"
 #include "replay/capture_file.h"
 #include "replay/captured_kernel.h"
 #include "replay/captured_memory.h"
@@ -43,9 +44,7 @@ struct Options {
   std::string swap;
   bool counters = false;
   bool json = false;
-  uint64_t seed = 0;
-  uint32_t threads = 0;
-  uint64_t watchdog = 0;
+  EngineOptions engine;
 };
 
 int exit_code_of(replay::Refusal refusal) {
@@ -214,14 +213,15 @@ int replay_capture(const Options& options) {
   const Result<std::unique_ptr<CapturedMemory>> memory = CapturedMemory::load(file, capture);
   if (!memory.ok()) return fail(memory.error(), kCannotReserve);
 
-  const replay::ReplayResult result = replay::run_replay(capture, kernel, **memory,
-                                                         {.iterations = options.iterations,
-                                                          .count = options.counters,
-                                                          .threads = options.threads,
-                                                          .seed = options.seed,
-                                                          .watchdog_instructions = options.watchdog,
-                                                          .workgroups = *grid,
-                                                          .swap = options.swap});
+  const replay::ReplayResult result =
+      replay::run_replay(capture, kernel, **memory,
+                         {.iterations = options.iterations,
+                          .count = options.counters,
+                          .threads = options.engine.threads,
+                          .seed = options.engine.seed,
+                          .watchdog_instructions = options.engine.watchdog,
+                          .workgroups = *grid,
+                          .swap = options.swap});
   if (result.refusal != replay::Refusal::kNone)
     return fail({result.why}, exit_code_of(result.refusal));
   if (result.fault) {
@@ -275,16 +275,7 @@ void add_replay(Command& parent, Invocation& invocation) {
                   "take the kernel of the same name from this program or code object")
       ->type_name("FILE");
   command.add_flag("--counters", options->counters, "count what the dispatch does");
-  command.add_option("--seed", options->seed, "permute the order of workgroups and waves")
-      ->type_name("N");
-  command
-      .add_option("--threads", options->threads,
-                  "host threads; 1 is deterministic; 0: one per core")
-      ->type_name("N")
-      ->between(0, 1024);
-  command
-      .add_option("--watchdog", options->watchdog, "fault a wave after N instructions; 0: never")
-      ->type_name("N");
+  add_engine_options(command, options->engine);
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &invocation] { invocation.exit_code = replay_capture(*options); });
 }

@@ -62,7 +62,7 @@ Result<std::unique_ptr<CaptureFile>> CaptureFile::open(const std::string& path) 
   const ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat st {};
   if (fd.get() < 0 || ::fstat(fd.get(), &st) != 0)
-    return errorf("%s: cannot be read: %s", path.c_str(), std::strerror(errno));
+    return errorf("%s: cannot be read: %s; check the path", path.c_str(), std::strerror(errno));
   if (!S_ISREG(st.st_mode) || st.st_size == 0)
     return errorf("%s: not a captured dispatch; make one with wavetap capture", path.c_str());
   const auto size = static_cast<size_t>(st.st_size);

@@ -67,7 +67,8 @@ class Output {
 
  private:
   Error failure() const {
-    return errorf("%s: cannot be written: %s", path_.c_str(), std::strerror(errno));
+    return errorf("%s: cannot be written: %s; choose another place with -o", path_.c_str(),
+                  std::strerror(errno));
   }
   Status write(const void* bytes, size_t size) {
     const auto* at = static_cast<const char*>(bytes);
