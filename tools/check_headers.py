@@ -54,7 +54,7 @@ def opens_its_source(header, name, content, built):
     """True when the build compiles the header before anything else: its own source begins with it. Included twice, it
     must also be its own guard."""
     source = header.with_suffix(".cc")
-    if os.path.realpath(source) not in built or not PRAGMA_ONCE.search(content):
+    if not source.is_file() or os.path.realpath(source) not in built or not PRAGMA_ONCE.search(content):
         return False
     first = ANY_INCLUDE.search(source.read_bytes())
     return first is not None and first[1] == f'"{name}"'.encode()
