@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "emu/lds_banks.h"
+
 namespace wavetap::emu {
 namespace {
 
@@ -47,28 +49,7 @@ uint64_t count_lines(std::span<const MemoryAccess> accesses) {
   return count_distinct(lines, end);
 }
 
-// Extra cycles: a bank serves one dword per cycle; lanes that read the same dword share it.
-uint32_t count_conflicts(const MemoryAccess& access) {
-  constexpr int kBanks = 32;
-  uint32_t dwords[5 * 64];  // an unaligned element of 16 bytes lies in five
-  uint32_t* end = dwords;
-  for_each_lane(access.mask, [&](int lane) {
-    const auto at = static_cast<uint32_t>(access.address[lane]);
-    for (uint32_t dword = at / 4; dword <= (at + access.size_bytes - 1) / 4; ++dword)
-      *end++ = dword;
-  });
-  std::sort(dwords, end);
-  end = std::unique(dwords, end);
-  uint32_t load[kBanks] = {};
-  uint32_t worst = 0;
-  for (const uint32_t* dword = dwords; dword != end; ++dword)
-    worst = std::max(worst, ++load[*dword % kBanks]);
-  const auto count = static_cast<uint32_t>(end - dwords);
-  const uint32_t ideal = (count + kBanks - 1) / kBanks;
-  return worst > ideal ? worst - ideal : 0;
-}
-
-void add_bytes(Counters& counters, const MemoryAccess& access) {
+void add_bytes(Counters& counters, const MemoryAccess& access, amd::GfxTarget target) {
   const uint64_t bytes = access.bytes();
   if (access.is_scalar) {
     switch (access.access) {
@@ -82,7 +63,7 @@ void add_bytes(Counters& counters, const MemoryAccess& access) {
   switch (access.space) {
     case Space::kLds:
       counters.bytes_lds += bytes;
-      counters.lds_bank_conflicts += count_conflicts(access);
+      counters.lds_bank_conflicts += lds_cost(access, lds_bank_count(target)).bank_conflicts;
       break;
     case Space::kScratch: counters.bytes_scratch += bytes; break;
     case Space::kGlobal:
@@ -98,10 +79,11 @@ void add_bytes(Counters& counters, const MemoryAccess& access) {
 
 }  // namespace
 
-void count_accesses(Counters& counters, std::span<const MemoryAccess> accesses) {
+void count_accesses(Counters& counters, std::span<const MemoryAccess> accesses,
+                    amd::GfxTarget target) {
   uint64_t global_bytes = 0;
   for (const MemoryAccess& access : accesses) {
-    add_bytes(counters, access);
+    add_bytes(counters, access, target);
     if (is_vector_global(access)) global_bytes += access.bytes();
   }
   if (global_bytes == 0) return;

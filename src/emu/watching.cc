@@ -68,7 +68,7 @@ void run_watched(Wave& wave, const isa::Inst& inst) {
 
 void note_access(Wave& wave, const isa::Inst& inst, std::span<const MemoryAccess> accesses) {
   Watch& watch = *wave.watch;
-  if (watch.counters != nullptr) count_accesses(*watch.counters, accesses);
+  if (watch.counters != nullptr) count_accesses(*watch.counters, accesses, wave.program->target());
   if (watch.now == nullptr) return;
   const WatchedStep& step = *watch.now;
   watch.for_each(step.accessing, [&](Watcher& watcher, size_t i) {

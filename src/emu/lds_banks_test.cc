@@ -1,0 +1,152 @@
+#include "emu/lds_banks.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace wavetap::emu {
+namespace {
+
+struct Lds {
+  uint64_t address[64] = {};
+  MemoryAccess access;
+
+  Lds(uint32_t size_bytes, uint64_t mask, const std::function<uint64_t(uint64_t)>& place,
+      Access kind = Access::kLoad) {
+    for (uint64_t lane = 0; lane < 64; ++lane) address[lane] = place(lane);
+    access = {.space = Space::kLds,
+              .access = kind,
+              .size_bytes = size_bytes,
+              .mask = mask,
+              .address = address};
+  }
+  LdsCost cost(uint32_t banks = 32) const { return lds_cost(access, banks); }
+};
+
+constexpr uint64_t kWave32 = 0xffffffff;
+constexpr uint64_t kWave64 = ~uint64_t{0};
+
+TEST(LdsBanks, AreAsManyAsTheTargetHas) {
+  EXPECT_EQ(lds_bank_count({9, 0, 10}), 32u);
+  EXPECT_EQ(lds_bank_count({9, 4, 2}), 32u);
+  EXPECT_EQ(lds_bank_count({9, 5, 0}), 64u);
+  EXPECT_EQ(lds_bank_count({10, 3, 0}), 32u);
+}
+
+TEST(LdsBanks, ServeNeighboursInOnePhase) {
+  const auto next = [](uint64_t lane) { return 4 * lane; };
+  const LdsCost narrow = Lds(4, kWave32, next).cost();
+  EXPECT_EQ(narrow.phases, 1u);
+  EXPECT_EQ(narrow.cycles(), 1u);
+  EXPECT_EQ(narrow.ways, 1u);
+  EXPECT_EQ(narrow.conflicting, 0u);
+  EXPECT_EQ(Lds(4, kWave64, next).cost().cycles(), 2u);
+  EXPECT_EQ(Lds(4, kWave64, next).cost(64).cycles(), 1u);
+}
+
+// n-way: a stride of n dwords leaves 32/n banks for 32 lanes, an odd one all of them.
+TEST(LdsBanks, ConflictAsTheStrideSays) {
+  const auto conflicts = [](uint64_t stride, uint64_t mask) {
+    return Lds(4, mask, [=](uint64_t lane) { return 4 * stride * lane; }).cost();
+  };
+  for (const uint32_t stride : {2u, 4u, 8u, 16u, 32u}) {
+    const LdsCost wave32 = conflicts(stride, kWave32);
+    EXPECT_EQ(wave32.bank_conflicts, stride - 1) << stride;
+    EXPECT_EQ(wave32.ways, stride);
+    EXPECT_EQ(wave32.conflicting, kWave32);
+    EXPECT_EQ(conflicts(stride, kWave64).bank_conflicts, 2 * (stride - 1)) << stride;
+  }
+  for (const uint32_t stride : {1u, 3u, 33u})
+    EXPECT_EQ(conflicts(stride, kWave64).bank_conflicts, 0u) << stride;
+  EXPECT_EQ(conflicts(64, kWave32).bank_conflicts, 31u) << "as many ways as lanes, at most";
+}
+
+TEST(LdsBanks, ShareADwordThatSeveralLanesRead) {
+  const LdsCost one = Lds(4, kWave64, [](uint64_t) { return 40; }).cost();
+  EXPECT_EQ(one.cycles(), 2u);
+  // Bytes of one dword are one dword.
+  EXPECT_EQ(Lds(1, kWave32, [](uint64_t lane) { return lane; }).cost().cycles(), 1u);
+  // Lane 5 asks bank 0 for another dword than lanes 0 to 4 share.
+  const LdsCost mixed = Lds(4, 0x3f, [](uint64_t lane) { return lane == 5 ? 128 : 0; }).cost();
+  EXPECT_EQ(mixed.bank_conflicts, 1u);
+  EXPECT_EQ(mixed.conflicting, 0x3fu);
+  EXPECT_EQ(mixed.worst_bank, 0u);
+}
+
+TEST(LdsBanks, NameTheBankAndTheLanesThatMeetThere) {
+  // Lanes 3 and 7 meet at bank 9; the others have banks of their own.
+  const LdsCost cost = Lds(4, 0xff, [](uint64_t lane) {
+                         return lane == 3 ? 4u * 9 : lane == 7 ? 4u * 41 : 4 * lane;
+                       }).cost();
+  EXPECT_EQ(cost.bank_conflicts, 1u);
+  EXPECT_EQ(cost.worst_bank, 9u);
+  EXPECT_EQ(cost.conflicting, uint64_t{1} << 3 | uint64_t{1} << 7);
+}
+
+TEST(LdsBanks, ConflictOnlyInsideAPhase) {
+  // Lanes 0 and 32 want different dwords of one bank, in different phases.
+  EXPECT_EQ(Lds(4, uint64_t{1} << 32 | 1, [](uint64_t lane) { return 128 * lane; }).cost().cycles(),
+            2u);
+  // 8 bytes: lanes 0 and 16; 16 bytes stored: lanes 0 and 8.
+  const auto same_bank = [](uint64_t lane) { return 128 * lane; };
+  EXPECT_EQ(Lds(8, 0x10001, same_bank).cost().bank_conflicts, 0u);
+  EXPECT_EQ(Lds(8, 0x8001, same_bank).cost().bank_conflicts, 1u);
+  EXPECT_EQ(Lds(16, 0x101, same_bank, Access::kStore).cost().bank_conflicts, 0u);
+  EXPECT_EQ(Lds(16, 0x81, same_bank, Access::kStore).cost().bank_conflicts, 1u);
+}
+
+TEST(LdsBanks, ServeWideLoadsInTheirOwnOrder) {
+  const auto same_bank = [](uint64_t lane) { return 128 * lane; };
+  const auto meet = [&](int a, int b) {
+    return Lds(16, uint64_t{1} << a | uint64_t{1} << b, same_bank).cost().bank_conflicts == 1;
+  };
+  EXPECT_TRUE(meet(0, 3));
+  EXPECT_TRUE(meet(0, 20));
+  EXPECT_TRUE(meet(5, 19));
+  EXPECT_TRUE(meet(11, 28));
+  EXPECT_TRUE(meet(12, 27));
+  EXPECT_TRUE(meet(32, 55));
+  EXPECT_FALSE(meet(0, 4));
+  EXPECT_FALSE(meet(0, 16));
+  EXPECT_FALSE(meet(0, 32));
+  for (int lane = 0; lane < 64; ++lane) {  // phases are a partition
+    const uint64_t phase = lds_phase_of(lane, 16, true, 32);
+    EXPECT_EQ(std::popcount(phase), 8);
+    EXPECT_TRUE(phase >> lane & 1);
+    for (int other = 0; other < 64; ++other) {
+      if ((phase >> other & 1) == 0) continue;
+      EXPECT_EQ(lds_phase_of(other, 16, true, 32), phase);
+    }
+  }
+  EXPECT_EQ(Lds(16, kWave64, [](uint64_t lane) { return 16 * lane; }).cost().cycles(), 8u);
+}
+
+TEST(LdsBanks, CountAtomicsOnOneDwordApart) {
+  const LdsCost same = Lds(
+                           4, kWave32, [](uint64_t) { return 0; }, Access::kAtomic)
+                           .cost();
+  EXPECT_EQ(same.bank_conflicts, 0u);
+  EXPECT_EQ(same.address_conflicts, 31u);
+  // Four lanes on each of two dwords of one bank: two dwords, eight turns.
+  const LdsCost both =
+      Lds(
+          4, 0xff, [](uint64_t lane) { return 128 * (lane % 2); }, Access::kAtomicReturn)
+          .cost();
+  EXPECT_EQ(both.bank_conflicts, 1u);
+  EXPECT_EQ(both.address_conflicts, 6u);
+  EXPECT_EQ(both.cycles(), 8u);
+}
+
+TEST(LdsBanks, LeaveOutPhasesWithoutLanes) {
+  EXPECT_EQ(Lds(4, 0, [](uint64_t) { return 0; }).cost().cycles(), 0u);
+  EXPECT_EQ(Lds(4, uint64_t{0xff} << 40, [](uint64_t lane) { return 4 * lane; }).cost().cycles(),
+            1u);
+}
+
+TEST(LdsBanks, SpendACycleOnWhatAnUnalignedPhaseLeavesOver) {
+  // 33 dwords for 32 lanes.
+  EXPECT_EQ(Lds(4, kWave32, [](uint64_t lane) { return 4 * lane + 2; }).cost().bank_conflicts, 1u);
+}
+
+}  // namespace
+}  // namespace wavetap::emu
