@@ -38,7 +38,7 @@ TABLE = {
     "correct": (["base", "amd"], True),
     "doctor": (["base", "util", "amd", "codeobj", "model", "correct", "store", "analysis"], False),
     "capi": (["base", "util", "model", "store", "analysis", "doctor"], False),
-    "cli": (["base", "util", "amd", "codeobj", "isa", "model", "emu", "replay", "vgpu", "format", "store", "analysis",
+    "cli": (["base", "util", "amd", "codeobj", "isa", "model", "emu", "sanitize", "replay", "vgpu", "format", "store", "analysis",
              "export", "correct", "doctor"], False),
 }
 

@@ -12,27 +12,33 @@
 #include "cli/run_dir.h"
 #include "cli/sanitize_report.h"
 #include "cli/usage.h"
+#include "sanitize/kinds.h"
 #include "util/file.h"
+#include "util/text.h"
 
 namespace wavetap::cli {
 namespace {
 
 constexpr char kDefaultGpu[] = "rx6800xt";
+constexpr int kFound = 2;  // exit status when there are errors
 
 struct Options {
-  std::string tool = "memcheck";
+  std::string tools;
   RunOptions run;
   std::string json;
-  int error_exitcode = 0;  // 0: the program's own
+  int error_exitcode = kFound;  // 0: the program's own
   uint64_t max = 100;
 };
 
-int sanitize(Options& options, const std::vector<std::string>& program) {
+int run_sanitized(Options& options, const std::vector<std::string>& program) {
   if (program.empty())
     return fail(
         errorf("sanitize: no program given; write wavetap sanitize [OPTIONS] -- CMD [ARG…]"));
   if (const Status good = check_kernel_pattern(options.run.sanitize_kernels); !good.ok())
     return fail(good.error());
+  const Result<sanitize::ToolSet> tools = sanitize::ToolSet::parse(options.tools);
+  if (!tools.ok()) return fail({"sanitize: --tool " + tools.error().message});
+  options.run.sanitize_tools = tools->names();
   const Result<RunDir> folder = RunDir::create();
   if (!folder.ok()) return fail(folder.error());
   options.run.no_trace = true;
@@ -48,16 +54,21 @@ int sanitize(Options& options, const std::vector<std::string>& program) {
   if (!report.ok()) return fail(report.error(), kIncomplete);
   fmt::print(stderr, "{}", render(*report, options.max));
   if (!options.json.empty()) {
-    const Status written = util::write_file(options.json, to_json(*report, status));
+    const Status written = util::write_file(options.json, to_json(*report, tools->names(), status));
     if (!written.ok()) warn(written.error());
   }
-  return options.error_exitcode != 0 && !report->findings.empty() ? options.error_exitcode : status;
+  return options.error_exitcode != 0 && report->errors() != 0 ? options.error_exitcode : status;
 }
 
 void add_options(Command& command, Options& options) {
-  command.add_option("--tool", options.tool, "what to look for (memcheck)")
-      ->type_name("TOOL")
-      ->choices({"memcheck"});
+  std::vector<std::string> names;
+  for (const sanitize::ToolRow& row : sanitize::tool_rows()) names.emplace_back(row.name);
+  command
+      .add_option("--tool", options.tools,
+                  fmt::format("what to look for: {} ({})", util::join(names, ", "),
+                              sanitize::ToolSet::defaults().names()))
+      ->type_name("TOOL[,TOOL…]")
+      ->offers(names);
   command
       .add_option(
           "--gpu", options.run.gpus,
@@ -71,9 +82,9 @@ void add_options(Command& command, Options& options) {
   command.add_option("--json", options.json, "write every finding to a file")->type_name("FILE");
   command
       .add_option("--error-exitcode", options.error_exitcode,
-                  "exit with N when there are findings; without it, as the program does")
+                  "exit with N when there are errors (2); 0: as the program does")
       ->type_name("N")
-      ->between(1, 255);
+      ->between(0, 255);
   command.add_option("--max", options.max, "print at most N findings (100)")->type_name("N");
 }
 
@@ -82,11 +93,12 @@ void add_options(Command& command, Options& options) {
 void add_sanitize(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   Command& command = parent.add_command(
-      "sanitize", "run a program on virtual GPUs and find its kernels' wrong memory accesses",
+      "sanitize",
+      "run a program on virtual GPUs and find what its kernels do wrong; exit status 2 if they do",
       "sanitize [OPTIONS] -- CMD [ARG…]",
       "  wavetap sanitize -- ./my_hip_program\n"
       "  wavetap sanitize --gpu mi210 -k '^scatter' --json f.json -- ./my_program\n"
-      "  wavetap sanitize --error-exitcode 1 -- python3 train.py\n");
+      "  wavetap sanitize --error-exitcode 0 -- python3 train.py\n");
   command.prefix_command();
   add_options(command, *options);
   command.callback([options, &command, &invocation] {
@@ -98,7 +110,7 @@ void add_sanitize(Command& parent, Invocation& invocation) {
     // Without our `--` in front, one further on is the program's own.
     if (!program.empty() && invocation.has_separator) program.push_back("--");
     program.insert(program.end(), invocation.program.begin(), invocation.program.end());
-    invocation.exit_code = sanitize(*options, program);
+    invocation.exit_code = run_sanitized(*options, program);
   });
 }
 

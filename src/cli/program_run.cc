@@ -33,6 +33,7 @@ Result<vgpu::Config> make_config(const RunOptions& options, std::vector<model::M
 #endif
   if (!options.counters.empty()) config.counters_file = counters_file;
   config.findings_file = options.findings_file;
+  config.sanitize_tools = options.sanitize_tools;
   config.sanitize_kernels = options.sanitize_kernels;
   if (!options.findings_file.empty()) config.guard_allocations = true;
   config.models = std::move(models);

@@ -30,6 +30,7 @@ struct RunOptions {
   std::string counters;
   std::vector<std::string> gpu_options;
   std::string findings_file;     // check every dispatch and append what is found; "": do not
+  std::string sanitize_tools;    // "memcheck,…"; "": the default ones
   std::string sanitize_kernels;  // regular expression; "": all of them
 };
 

@@ -49,9 +49,17 @@ class Reader {
   }
 
  private:
+  // Kernel, where in it, kind, severity, where the other side is, model.
+  using Place =
+      std::tuple<std::string, std::string, std::string, std::string, std::string, std::string>;
+
   void add_finding(Json line) {
     const std::string where = line.contains("offset") ? line["offset"].dump() : word(line, "pc");
-    const std::tuple place(word(line, "kernel"), where, word(line, "kind"), word(line, "model"));
+    const Json other = line.value("other", Json::object());
+    const std::string against =
+        other.contains("offset") ? other["offset"].dump() : word(other, "pc");
+    const Place place(word(line, "kernel"), where, word(line, "kind"), word(line, "severity"),
+                      against, word(line, "model"));
     const std::pair id(number(line, "pid"), number(line, "id"));
     const auto [known, is_new] = by_place_.emplace(place, report_.findings.size());
     by_id_[id] = known->second;
@@ -65,16 +73,19 @@ class Reader {
 
   SanitizeReport& report_;
   std::map<std::pair<uint64_t, uint64_t>, size_t> by_id_;
-  std::map<std::tuple<std::string, std::string, std::string, std::string>, size_t> by_place_;
+  std::map<Place, size_t> by_place_;
 };
 
 // "4 bytes past the end of the 256-byte VRAM allocation at 0x6000…".
 std::string address_text(const Json& finding) {
   const std::string address = word(finding, "address");
-  if (word(finding, "space") != "global")
-    return fmt::format("byte {} of {}; there are {}", std::stoull(address, nullptr, 16),
-                       word(finding, "space") == "LDS" ? "LDS" : "the lane's scratch",
-                       number(finding, "limit_bytes"));
+  if (word(finding, "space") != "global") {
+    const std::string at =
+        fmt::format("byte {} of {}", std::stoull(address, nullptr, 16),
+                    word(finding, "space") == "LDS" ? "LDS" : "the lane's scratch");
+    if (!finding.contains("limit_bytes")) return at;
+    return fmt::format("{}; there are {}", at, number(finding, "limit_bytes"));
+  }
   const std::string relation = word(finding, "relation");
   if (relation == "none" || word(finding, "kind") == "invalid-address")
     return address + ", with no allocation near it";
@@ -100,27 +111,58 @@ std::string triple(const Json& values) {
   return fmt::format("({},{},{})", values[0].dump(), values[1].dump(), values[2].dump());
 }
 
+// "entry + 0x34, fill.hip:12: global_store_dword …".
+std::string code_text(const Json& place) {
+  std::string where = place.contains("offset")
+                          ? fmt::format("entry + {:#x}", number(place, "offset"))
+                          : "pc " + word(place, "pc");
+  if (place.contains("source")) where += ", " + word(place, "source");
+  return where + ": " + word(place, "instruction");
+}
+
+// "thread (62,0,0) of workgroup (0,0,0), wave 1, lanes 0xc0000000".
+std::string who_text(const Json& place) {
+  const std::string group = triple(place.value("workgroup", Json()));
+  if (!place.contains("lanes"))
+    return fmt::format("wave {} of workgroup {}", number(place, "wave"), group);
+  return fmt::format("thread {} of workgroup {}, wave {}, lanes {}",
+                     triple(place.value("thread", Json())), group, number(place, "wave"),
+                     word(place, "lanes"));
+}
+
+std::string access_text(const Json& place) {
+  return fmt::format("{} of {}", word(place, "access"),
+                     counted(number(place, "size_bytes"), "byte", "bytes"));
+}
+
+std::string headline(const Json& finding) {
+  std::string text = fmt::format("{}: {}: {}", word(finding, "severity"), word(finding, "tool"),
+                                 word(finding, "kind"));
+  if (finding.contains("access"))
+    text += fmt::format(": {} in {}{}", access_text(finding), word(finding, "space"),
+                        word(finding, "space") == "global" ? " memory" : "");
+  return text;
+}
+
 std::string finding_text(const Json& finding) {
-  std::string where = finding.contains("offset")
-                          ? fmt::format("entry + {:#x}", number(finding, "offset"))
-                          : "pc " + word(finding, "pc");
-  if (finding.contains("source")) where += ", " + word(finding, "source");
-  const Json thread = finding.value("thread", Json());
-  const Json group = finding.value("workgroup", Json());
-  return fmt::format(
-      "{}: {}: {} of {} in {}{}\n"
-      "  kernel   {}\n"
-      "  at       {}: {}\n"
-      "  address  {}\n"
-      "  by       thread {} of workgroup {}, wave {}, lanes {}\n"
-      "  in all   {} in {} of the instruction by a wave\n",
-      word(finding, "tool"), word(finding, "kind"), word(finding, "access"),
-      counted(number(finding, "size_bytes"), "byte", "bytes"), word(finding, "space"),
-      word(finding, "space") == "global" ? " memory" : "", word(finding, "kernel"), where,
-      word(finding, "instruction"), address_text(finding), triple(thread), triple(group),
-      number(finding, "wave"), word(finding, "lanes"),
-      counted(number(finding, "lane_count"), "lane", "lanes"),
-      counted(number(finding, "times"), "execution", "executions"));
+  std::string text = fmt::format("{}\n  kernel   {}\n  at       {}\n", headline(finding),
+                                 word(finding, "kernel"), code_text(finding));
+  if (finding.contains("detail")) text += fmt::format("  detail   {}\n", word(finding, "detail"));
+  if (finding.contains("access")) text += fmt::format("  address  {}\n", address_text(finding));
+  text += fmt::format("  by       {}\n", who_text(finding));
+  if (finding.contains("other")) {
+    const Json& other = finding["other"];
+    text +=
+        fmt::format("  {:<8} {}{}\n", word(other, "role"),
+                    other.contains("access") ? access_text(other) + " at " : "", code_text(other));
+    text += fmt::format("  by       {}\n", who_text(other));
+  }
+  const std::string times = counted(number(finding, "times"), "execution", "executions");
+  const uint64_t lanes = number(finding, "lane_count");
+  text += lanes == 0 ? fmt::format("  in all   {} of the instruction by a wave\n", times)
+                     : fmt::format("  in all   {} in {} of the instruction by a wave\n",
+                                   counted(lanes, "lane", "lanes"), times);
+  return text;
 }
 
 }  // namespace
@@ -135,6 +177,13 @@ Result<SanitizeReport> read_findings(const std::string& lines_path) {
   for (const std::string& line : util::split(text, '\n'))
     if (!line.empty()) reader.add(Json::parse(line, nullptr, /*allow_exceptions=*/false));
   return report;
+}
+
+uint64_t SanitizeReport::errors() const {
+  uint64_t count = 0;
+  for (const Json& finding : findings)
+    if (word(finding, "severity") == "error") ++count;
+  return count;
 }
 
 std::string render(const SanitizeReport& report, uint64_t max) {
@@ -152,8 +201,10 @@ std::string render(const SanitizeReport& report, uint64_t max) {
                         report.findings.size() - shown);
   std::vector<std::string> parts;
   for (const auto& [kind, count] : kinds) parts.push_back(fmt::format("{} {}", count, kind));
-  text += fmt::format("sanitize: {}{}; {} checked, {} left out\n",
-                      counted(report.findings.size(), "finding", "findings"),
+  const uint64_t errors = report.errors();
+  text += fmt::format("sanitize: {}, {}{}; {} checked, {} left out\n",
+                      counted(errors, "error", "errors"),
+                      counted(report.findings.size() - errors, "warning", "warnings"),
                       parts.empty() ? "" : " (" + util::join(parts, ", ") + ")",
                       counted(report.checked, "dispatch", "dispatches"), report.skipped);
   if (report.checked == 0)
@@ -169,15 +220,13 @@ std::string render(const SanitizeReport& report, uint64_t max) {
   return text;
 }
 
-std::string to_json(const SanitizeReport& report, int exit_status) {
-  const Json document = {{"version", kVersion},
-                         {"tools", Json::array({"memcheck"})},
-                         {"exit_status", exit_status},
-                         {"dispatches_checked", report.checked},
-                         {"dispatches_left_out", report.skipped},
-                         {"instances_dropped", report.dropped},
-                         {"losses", report.losses},
-                         {"findings", report.findings}};
+std::string to_json(const SanitizeReport& report, const std::string& tools, int exit_status) {
+  const Json document = {
+      {"schema", "wavetap-sanitize"},         {"version", kVersion},
+      {"tools", util::split(tools, ',')},     {"exit_status", exit_status},
+      {"dispatches_checked", report.checked}, {"dispatches_left_out", report.skipped},
+      {"instances_dropped", report.dropped},  {"losses", report.losses},
+      {"findings", report.findings}};
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -18,6 +18,8 @@ struct SanitizeReport {
   uint64_t skipped = 0;
   uint64_t dropped = 0;  // instances of findings for which there was no room
   uint64_t losses = 0;   // lines that a killed process left unfinished
+
+  uint64_t errors() const;  // findings that are
 };
 
 // A missing file is a program that dispatched nothing.
@@ -25,6 +27,7 @@ Result<SanitizeReport> read_findings(const std::string& lines_path);
 
 // At most `max` findings, then the summary. Ends with a line break.
 std::string render(const SanitizeReport& report, uint64_t max);
-std::string to_json(const SanitizeReport& report, int exit_status);
+// `tools` as the command line takes them.
+std::string to_json(const SanitizeReport& report, const std::string& tools, int exit_status);
 
 }  // namespace wavetap::cli

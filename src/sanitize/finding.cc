@@ -1,21 +1,13 @@
 #include "sanitize/finding.h"
 
 #include <bit>
+#include <utility>
+
+#include "emu/watch.h"
+#include "emu/wave.h"
+#include "emu/workgroup.h"
 
 namespace wavetap::sanitize {
-
-const char* kind_name(Kind kind) {
-  switch (kind) {
-    case Kind::kOutOfBounds: return "out-of-bounds";
-    case Kind::kUseAfterFree: return "use-after-free";
-    case Kind::kInvalidAddress: return "invalid-address";
-    case Kind::kNoAccess: return "no-access";
-    case Kind::kLdsOutOfBounds: return "lds-out-of-bounds";
-    case Kind::kScratchOutOfBounds: return "scratch-out-of-bounds";
-    case Kind::kMisalignedAtomic: return "misaligned-atomic";
-  }
-  return "?";
-}
 
 const char* relation_name(Relation relation) {
   switch (relation) {
@@ -27,9 +19,41 @@ const char* relation_name(Relation relation) {
   return "?";
 }
 
+void set_thread(Place& place, const emu::Workgroup& group, uint32_t lanes_per_wave) {
+  uint32_t item = place.wave * lanes_per_wave + static_cast<uint32_t>(place.lane);
+  for (int i = 0; i < 3; ++i) {
+    place.thread[i] = item % group.size[i];
+    item /= group.size[i];
+  }
+}
+
+Finding finding_at(Kind kind, const emu::WatchPoint& at, uint64_t lanes) {
+  const emu::Workgroup& group = *at.wave.workgroup;
+  Finding finding;
+  finding.kind = kind;
+  finding.severity = row_of(kind).severity;
+  Place& place = finding.place;
+  place.pc = at.pc;
+  for (int i = 0; i < 3; ++i) place.workgroup[i] = group.id[i];
+  place.wave = at.wave.wave_in_group;
+  place.lane = lanes == 0 ? 0 : std::countr_zero(lanes);
+  place.lanes = lanes;
+  set_thread(place, group, at.wave.lanes);
+  return finding;
+}
+
+void set_access(Finding& finding, const emu::MemoryAccess& access) {
+  finding.place.has_access = true;
+  finding.place.access = access.access;
+  finding.place.size_bytes = access.size_bytes;
+  finding.space = access.space;
+  finding.address = access.address[finding.place.lane];
+}
+
 void FindingTable::add(const Finding& instance) {
   const std::lock_guard lock(mutex_);
-  const std::pair key(instance.pc.value, instance.kind);
+  const Key key(instance.place.pc.value, instance.kind, instance.severity,
+                instance.has_other ? instance.other.pc.value : 0);
   auto found = findings_.find(key);
   if (found == findings_.end()) {
     if (findings_.size() >= kMost) {
@@ -39,13 +63,13 @@ void FindingTable::add(const Finding& instance) {
     found = findings_.emplace(key, instance).first;
   }
   ++found->second.times;
-  found->second.lane_count += static_cast<uint64_t>(std::popcount(instance.lanes));
+  found->second.lane_count += static_cast<uint64_t>(std::popcount(instance.place.lanes));
 }
 
 std::vector<Finding> FindingTable::take(uint64_t* dropped) {
   const std::lock_guard lock(mutex_);
   std::vector<Finding> all;
-  for (const auto& [key, finding] : findings_) all.push_back(finding);
+  for (auto& [key, finding] : findings_) all.push_back(std::move(finding));
   findings_.clear();
   *dropped = std::exchange(dropped_, 0);
   return all;

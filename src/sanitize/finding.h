@@ -6,25 +6,20 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <utility>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/gpu_addr.h"
 #include "emu/access.h"
+#include "sanitize/kinds.h"
+
+namespace wavetap::emu {
+struct WatchPoint;
+struct Workgroup;
+}  // namespace wavetap::emu
 
 namespace wavetap::sanitize {
-
-enum class Kind : uint8_t {
-  kOutOfBounds,     // global memory: beside an allocation, or in the unused rest of its last page
-  kUseAfterFree,    // inside an allocation that was freed
-  kInvalidAddress,  // no allocation is near
-  kNoAccess,        // inside an allocation that this GPU may not read, or not write
-  kLdsOutOfBounds,  // past what the dispatch asked for
-  kScratchOutOfBounds,
-  kMisalignedAtomic,  // not at a multiple of its size
-};
-inline constexpr size_t kKinds = 7;
-const char* kind_name(Kind kind);
 
 // Where an address lies in relation to the allocation next to it.
 enum class Relation : uint8_t { kNone, kInside, kPast, kBefore };
@@ -41,32 +36,55 @@ struct Neighbour {
   int gpu = -1;             // whose; -1: nobody's
 };
 
-struct Finding {
-  Kind kind{};
-  emu::Space space{};
-  emu::Access access{};
-  uint32_t size_bytes = 0;  // of a lane's element
+// Who did something, and with which instruction. Coordinates are meaningful as far as they are known:
+// `lanes` 0 means the wave as a whole.
+struct Place {
   GpuAddr pc;
-
-  // The first instance.
   uint32_t workgroup[3] = {0, 0, 0};
   uint32_t thread[3] = {0, 0, 0};  // of `lane`, in its workgroup
   uint32_t wave = 0;               // in its workgroup
   int lane = 0;                    // the first of `lanes`
-  uint64_t lanes = 0;              // that did wrong in this instance
-  uint64_t address = 0;            // of `lane`
-  Neighbour neighbour;             // global memory
-  uint64_t limit_bytes = 0;        // LDS and scratch: what there is
+  uint64_t lanes = 0;
+  // What it did to memory there, if that matters.
+  bool has_access = false;
+  emu::Access access{};
+  uint32_t size_bytes = 0;  // of a lane's element
+};
+
+struct Finding {
+  Kind kind{};
+  Severity severity{};
+  Place place;  // of the first instance
+
+  // The memory in question, when place.has_access.
+  emu::Space space{};
+  uint64_t address = 0;      // of place.lane
+  Neighbour neighbour;       // global memory
+  uint64_t limit_bytes = 0;  // LDS and scratch: what there is; 0: does not matter
+
+  // The other side: the access a race is with, the load that was not waited for.
+  bool has_other = false;
+  Place other;
+  const char* other_role = "";  // what it is to the first: "against", "loaded by"; a literal
+
+  std::string detail;  // one more sentence without a full stop, or ""
 
   // All instances in the dispatch.
   uint64_t times = 0;       // executions of the instruction by a wave
   uint64_t lane_count = 0;  // lanes of all of them
 };
 
-// The findings of one dispatch. Thread-safe.
+// A finding of this kind, with the kind's own severity, at an instruction. `lanes` 0: of the wave.
+Finding finding_at(Kind kind, const emu::WatchPoint& at, uint64_t lanes);
+// Adds what the instruction does to memory.
+void set_access(Finding& finding, const emu::MemoryAccess& access);
+// Fills in `thread` from lane and wave.
+void set_thread(Place& place, const emu::Workgroup& group, uint32_t lanes_per_wave);
+
+// The findings of one tool in one dispatch. Thread-safe.
 class FindingTable {
  public:
-  // A new finding, or another instance of one that is here.
+  // A new finding, or another instance of one that is here: same kind, severity and places.
   void add(const Finding& instance);
   // In order of addresses and kinds; the table is empty afterwards. *dropped: instances of findings
   // for which there was no room.
@@ -76,8 +94,10 @@ class FindingTable {
   static constexpr size_t kMost = 1024;
 
  private:
+  using Key = std::tuple<uint64_t, Kind, Severity, uint64_t>;  // pc, kind, severity, the other's pc
+
   std::mutex mutex_;
-  std::map<std::pair<uint64_t, Kind>, Finding> findings_;
+  std::map<Key, Finding> findings_;
   uint64_t dropped_ = 0;
 };
 

@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "emu/wave.h"
-#include "emu/workgroup.h"
 #include "isa/program.h"
 
 namespace wavetap::sanitize {
@@ -52,7 +51,7 @@ bool is_allowed(emu::Memory& memory, uint64_t address, bool writes) {
 
 }  // namespace
 
-void Memcheck::begin(const MemoryMap& map) {
+void Memcheck::begin(const MemoryMap& map) noexcept {
   if (map_ == &map && map.epoch() == epoch_) return;
   map_ = &map;
   epoch_ = map.epoch();  // before the list: a change in between makes the copy old, not wrong
@@ -124,27 +123,11 @@ void Memcheck::check_global(const emu::WatchPoint& at, const MemoryAccess& acces
 
 void Memcheck::note(const emu::WatchPoint& at, const MemoryAccess& access, Kind kind,
                     uint64_t lanes, uint64_t limit_bytes) {
-  const emu::Wave& wave = at.wave;
-  const emu::Workgroup& group = *wave.workgroup;
-  Finding finding;
-  finding.kind = kind;
-  finding.space = access.space;
-  finding.access = access.access;
-  finding.size_bytes = access.size_bytes;
-  finding.pc = at.pc;
-  finding.wave = wave.wave_in_group;
-  finding.lane = std::countr_zero(lanes);
-  finding.lanes = lanes;
-  finding.address = access.address[finding.lane];
+  Finding finding = finding_at(kind, at, lanes);
+  set_access(finding, access);
   finding.limit_bytes = limit_bytes;
-  uint32_t item = wave.wave_in_group * wave.lanes + static_cast<uint32_t>(finding.lane);
-  for (int i = 0; i < 3; ++i) {
-    finding.workgroup[i] = group.id[i];
-    finding.thread[i] = item % group.size[i];
-    item /= group.size[i];
-  }
   if (access.space == Space::kGlobal) finding.neighbour = map_->neighbour({finding.address});
-  findings_.add(finding);
+  findings().add(finding);
 }
 
 void Memcheck::accessing(const emu::WatchPoint& at,

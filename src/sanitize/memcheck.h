@@ -14,18 +14,14 @@
 #include <span>
 #include <vector>
 
-#include "emu/watch.h"
-#include "sanitize/finding.h"
-#include "sanitize/memory_map.h"
+#include "sanitize/check.h"
 
 namespace wavetap::sanitize {
 
 // For one dispatch at a time.
-class Memcheck final : public emu::Watcher {
+class Memcheck final : public Check {
  public:
-  // Before a dispatch. `map` lives until the dispatch is over.
-  void begin(const MemoryMap& map);
-  FindingTable& findings() { return findings_; }
+  void begin(const MemoryMap& map) noexcept override;
 
   emu::Wants wants(const isa::Program& program, int32_t index) noexcept override;
   void accessing(const emu::WatchPoint& at,
@@ -45,7 +41,6 @@ class Memcheck final : public emu::Watcher {
   const MemoryMap* map_ = nullptr;
   uint64_t epoch_ = 0;
   std::vector<Block> blocks_;  // of that epoch
-  FindingTable findings_;
 };
 
 }  // namespace wavetap::sanitize

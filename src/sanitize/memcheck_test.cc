@@ -75,8 +75,8 @@ TEST_F(MemcheckTest, AnElementMayEndAtTheLastByteAndNotBehindIt) {
   const std::vector<Finding> findings = run(kStore, less);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].kind, Kind::kOutOfBounds);
-  EXPECT_EQ(findings[0].lanes, uint64_t{1} << 63);
-  EXPECT_EQ(findings[0].thread[0], 63u);
+  EXPECT_EQ(findings[0].place.lanes, uint64_t{1} << 63);
+  EXPECT_EQ(findings[0].place.thread[0], 63u);
   EXPECT_EQ(findings[0].address, TestKernel::kData + 252);
   EXPECT_EQ(findings[0].neighbour.relation, Relation::kInside);
 }
@@ -135,16 +135,16 @@ TEST_F(MemcheckTest, LdsEndsWhereTheDispatchSaidAndNotAtTheNextGranule) {
   const std::vector<Finding> findings = run(text, map);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].kind, Kind::kLdsOutOfBounds);
-  EXPECT_EQ(findings[0].lanes, uint64_t{3} << 62);
+  EXPECT_EQ(findings[0].place.lanes, uint64_t{3} << 62);
   EXPECT_EQ(findings[0].limit_bytes, 250u);
 }
 
 TEST(FindingTable, CountsWhatItCannotKeep) {
   FindingTable table;
   Finding finding;
-  finding.lanes = 1;
+  finding.place.lanes = 1;
   for (uint64_t pc = 0; pc < FindingTable::kMost + 3; ++pc) {
-    finding.pc = {pc * 4};
+    finding.place.pc = {pc * 4};
     table.add(finding);
   }
   uint64_t dropped = 0;

@@ -1,10 +1,10 @@
 #include "vgpu/counters_hook.h"
 
+#include "base/json_line.h"
 #include "base/log.h"
 #include "base/sys_files.h"
 #include "emu/amd_counters.h"
 #include "vgpu/gpu.h"
-#include "vgpu/json_line.h"
 
 namespace wavetap::vgpu {
 

@@ -20,6 +20,7 @@ void for_each_option(Visitor&& visit, Config& c) {
   visit("watchdog", c.watchdog_instructions);
   visit("counters", c.counters_file);
   visit("findings", c.findings_file);
+  visit("sanitize_tools", c.sanitize_tools);
   visit("sanitize_kernels", c.sanitize_kernels);
   visit("capture_dir", c.capture_dir);
   visit("capture_pattern", c.capture_pattern);

@@ -1,16 +1,15 @@
 #include "vgpu/sanitize_hook.h"
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <new>
 
 #include "amd/kfd_abi.h"
+#include "base/json_line.h"
 #include "base/log.h"
 #include "base/sys_files.h"
 #include "isa/program.h"
+#include "sanitize/finding_line.h"
 #include "vgpu/gpu.h"
-#include "vgpu/json_line.h"
 #include "vgpu/queue_kernel_names.h"
 #include "vgpu/queue_memory.h"
 
@@ -27,31 +26,6 @@ uint64_t used_bytes(const Allocation& allocation) {
   return allocation.requested_bytes != 0 ? allocation.requested_bytes : allocation.size_bytes;
 }
 
-std::string hex(uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%" PRIx64, value);
-  return text;
-}
-
-const char* space_name(emu::Space space) {
-  switch (space) {
-    case emu::Space::kGlobal: return "global";
-    case emu::Space::kLds: return "LDS";
-    case emu::Space::kScratch: return "scratch";
-  }
-  return "?";
-}
-
-const char* access_name(emu::Access access) {
-  switch (access) {
-    case emu::Access::kLoad: return "load";
-    case emu::Access::kStore: return "store";
-    case emu::Access::kAtomic:
-    case emu::Access::kAtomicReturn: return "atomic";
-  }
-  return "?";
-}
-
 // The instruction at `pc`, as text; "" when it cannot be read. It may be the last one mapped.
 std::string instruction_at(const DispatchView& view, GpuAddr pc) {
   amd::KernelDescriptor descriptor{};
@@ -63,21 +37,6 @@ std::string instruction_at(const DispatchView& view, GpuAddr pc) {
     if (view.memory.read(pc, bytes, size))
       return isa::disassemble({bytes, size}, target, wave64, pc);
   return "";
-}
-
-void append_neighbour(std::string& line, const Neighbour& beside) {
-  append_text(line, "relation", sanitize::relation_name(beside.relation));
-  if (beside.relation == Relation::kNone) return;
-  append_number(line, "distance", beside.distance);
-  line += "\"allocation\":{";
-  append_text(line, "address", hex(beside.begin));
-  append_number(line, "size_bytes", beside.size_bytes);
-  append_number(line, "exact", beside.exact ? 1 : 0);
-  append_number(line, "freed", beside.freed ? 1 : 0);
-  append_text(line, "memory", beside.memory);
-  if (beside.gpu >= 0) append_number(line, "gpu", static_cast<uint64_t>(beside.gpu));
-  finish_object(line);
-  line += ',';
 }
 
 }  // namespace
@@ -123,6 +82,9 @@ SanitizeHook::SanitizeHook(const Config& config, const AllocationTable& allocati
       }) {
   for (uint32_t gpu = 0; gpu < kMaxGpus; ++gpu)
     maps_.push_back(std::make_unique<AllocationMap>(allocations, gpu));
+  // The command line has checked them.
+  if (const auto tools = sanitize::ToolSet::parse(config.sanitize_tools); tools.ok())
+    options_.tools = *tools;
   has_pattern_ =
       !config.sanitize_kernels.empty() &&
       ::regcomp(&pattern_, config.sanitize_kernels.c_str(), REG_EXTENDED | REG_NOSUB) == 0;
@@ -130,28 +92,39 @@ SanitizeHook::SanitizeHook(const Config& config, const AllocationTable& allocati
 
 SanitizeHook::Checking* SanitizeHook::take() {
   const std::lock_guard lock(mutex_);
-  if (idle_.empty()) return new (std::nothrow) Checking;
+  if (idle_.empty()) return new (std::nothrow) Checking(options_);
   Checking* checking = idle_.back().release();
   idle_.pop_back();
   return checking;
 }
 
+void SanitizeHook::give_back(std::unique_ptr<Checking> checking) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(checking));
+}
+
 void* SanitizeHook::before(DispatchView& view) noexcept {
   const std::span<emu::Watcher* const> others = view.dispatch.watchers;
   const std::shared_ptr<const KnownKernel> kernel = kernels_.of(view);
-  if (kernel == nullptr || !kernel->chosen || others.size() == emu::kMaxWatchers) return nullptr;
+  if (kernel == nullptr || !kernel->chosen) return nullptr;
   Checking* checking = take();
   if (checking == nullptr) return nullptr;
-  checking->memcheck.begin(*maps_[view.gpu.index]);
+  const std::span<emu::Watcher* const> ours = checking->session.watchers();
+  if (others.size() + ours.size() > emu::kMaxWatchers) {
+    give_back(std::unique_ptr<Checking>(checking));
+    return nullptr;
+  }
+  checking->session.begin(*maps_[view.gpu.index]);
   std::copy(others.begin(), others.end(), checking->watchers);
-  checking->watchers[others.size()] = &checking->memcheck;
-  view.dispatch.watchers = {checking->watchers, others.size() + 1};
+  std::copy(ours.begin(), ours.end(), checking->watchers + others.size());
+  view.dispatch.watchers = {checking->watchers, others.size() + ours.size()};
   return checking;
 }
 
 std::string SanitizeHook::line_of(const DispatchView& view, const Finding& finding) {
   const GpuAddr kernel_object = view.dispatch.kernel_object;
-  const Place place(view.gpu.index, kernel_object.value, finding.pc.value, finding.kind);
+  const Place place(view.gpu.index, kernel_object.value, finding.place.pc.value, finding.kind,
+                    finding.severity, finding.has_other ? finding.other.pc.value : 0);
   uint64_t id = 0;
   bool is_new = false;
   {
@@ -167,31 +140,20 @@ std::string SanitizeHook::line_of(const DispatchView& view, const Finding& findi
   append_number(line, "times", finding.times);
   append_number(line, "lane_count", finding.lane_count);
   if (is_new) {
-    const KernelPlace where = find_kernel(view.gpu, view.memory, kernel_object, finding.pc);
     append_number(line, "format", kFindingsFormat);
-    append_text(line, "tool", "memcheck");
-    append_text(line, "kind", sanitize::kind_name(finding.kind));
     const std::shared_ptr<const KnownKernel> kernel = kernels_.of(view);
     append_text(line, "kernel", kernel == nullptr ? "" : kernel->name);
     append_text(line, "model", view.gpu.model.name);
     append_number(line, "gpu", view.gpu.index);
     append_number(line, "queue", view.queue_id);
     append_number(line, "dispatch_id", view.dispatch.dispatch_id);
-    append_text(line, "pc", hex(finding.pc.value));
-    if (where.has_entry && finding.pc.value >= where.entry.value)
-      append_number(line, "offset", finding.pc.value - where.entry.value);
-    append_text(line, "instruction", instruction_at(view, finding.pc));
-    if (!where.source_line.empty()) append_text(line, "source", where.source_line);
-    append_text(line, "space", space_name(finding.space));
-    append_text(line, "access", access_name(finding.access));
-    append_number(line, "size_bytes", finding.size_bytes);
-    append_extent(line, "workgroup", finding.workgroup);
-    append_extent(line, "thread", finding.thread);
-    append_number(line, "wave", finding.wave);
-    append_text(line, "lanes", hex(finding.lanes));
-    append_text(line, "address", hex(finding.address));
-    if (finding.space == emu::Space::kGlobal) append_neighbour(line, finding.neighbour);
-    else append_number(line, "limit_bytes", finding.limit_bytes);
+    sanitize::append_finding(line, finding, [&](GpuAddr pc) {
+      const KernelPlace where = find_kernel(view.gpu, view.memory, kernel_object, pc);
+      sanitize::CodePlace code{instruction_at(view, pc), std::nullopt, where.source_line};
+      if (where.has_entry && pc.value >= where.entry.value)
+        code.offset = pc.value - where.entry.value;
+      return code;
+    });
   }
   finish_object(line);
   return line + "\n";
@@ -208,17 +170,14 @@ void SanitizeHook::after(const DispatchView& view, void* state) noexcept {
   append_text(lines, "type", "dispatch");
   append_number(lines, "pid", static_cast<uint64_t>(sys::pid()));
   append_number(lines, "checked", checking != nullptr ? 1 : 0);
-  std::vector<Finding> findings;
-  uint64_t dropped = 0;
-  if (checking != nullptr) findings = checking->memcheck.findings().take(&dropped);
-  if (dropped != 0) append_number(lines, "dropped", dropped);
+  sanitize::SessionFindings found;
+  if (checking != nullptr) found = checking->session.take();
+  if (found.dropped != 0) append_number(lines, "dropped", found.dropped);
   finish_object(lines);
   lines += '\n';
-  for (const Finding& finding : findings) lines += line_of(view, finding);
+  for (const Finding& finding : found.findings) lines += line_of(view, finding);
   write(lines);
-  if (checking == nullptr) return;
-  const std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(checking));
+  if (checking != nullptr) give_back(std::move(checking));
 }
 
 }  // namespace wavetap::vgpu

@@ -17,7 +17,7 @@
 #include <tuple>
 #include <vector>
 
-#include "sanitize/memcheck.h"
+#include "sanitize/session.h"
 #include "vgpu/allocation_table.h"
 #include "vgpu/config.h"
 #include "vgpu/dispatch_hook.h"
@@ -25,7 +25,7 @@
 
 namespace wavetap::vgpu {
 
-inline constexpr uint32_t kFindingsFormat = 1;
+inline constexpr uint32_t kFindingsFormat = 2;
 
 // The allocations as one GPU has them.
 class AllocationMap final : public sanitize::MemoryMap {
@@ -50,19 +50,23 @@ class SanitizeHook final : public DispatchHook {
   void after(const DispatchView& view, void* state) noexcept override;
 
  private:
-  // One dispatch's: its watcher, and the list of watchers with it in.
+  // One dispatch's: its tools, and the list of watchers with them in.
   struct Checking {
-    sanitize::Memcheck memcheck;
+    explicit Checking(const sanitize::SessionOptions& options) : session(options) {}
+    sanitize::Session session;
     emu::Watcher* watchers[emu::kMaxWatchers] = {};
   };
   // Address spaces are never used twice in a guarded process, so these name code for good.
-  using Place = std::tuple<uint32_t, uint64_t, uint64_t, sanitize::Kind>;  // GPU, kernel, pc, kind
+  using Place = std::tuple<uint32_t, uint64_t, uint64_t, sanitize::Kind, sanitize::Severity,
+                           uint64_t>;  // GPU, kernel, pc, kind, severity, the other pc
 
   Checking* take();
+  void give_back(std::unique_ptr<Checking> checking);
   std::string line_of(const DispatchView& view, const sanitize::Finding& finding);
   void write(const std::string& lines);
 
   const std::string path_;
+  sanitize::SessionOptions options_;
   bool has_pattern_ = false;
   regex_t pattern_;
   KernelCache kernels_;                               // chosen: to be checked

@@ -74,13 +74,16 @@ def check_bug(args, bug, expected):
     status, text, document = sanitize(args, "memory_bugs", bug)
     plain = subprocess.run([f"{args.bin}/wavetap", "run", "--no-trace", "--gpu", args.gpu, "--gpu-option", "guard-allocations",
                             "--", path_of(args, "memory_bugs"), bug], capture_output=True, text=True)
-    expect(status == plain.returncode, f"{bug}: status {status}, without the sanitizer {plain.returncode}")
-    expect((status == 0) == survives, f"{bug}: status {status}")
+    own = document.get("exit_status")
+    expect(status == 2, f"{bug}: status {status}")
+    expect(own == plain.returncode, f"{bug}: status {own}, without the sanitizer {plain.returncode}")
+    expect((plain.returncode == 0) == survives, f"{bug}: status {plain.returncode}")
     findings = document.get("findings", [])
     expect(len(findings) == 1, f"{bug}: {len(findings)} findings: {findings}")
     if len(findings) != 1:
         return
     found = findings[0]
+    expect((found["tool"], found["severity"]) == ("memcheck", "error"), f"{bug}: {found}")
     seen = (found["kind"], found["kernel"].split("(")[0], found["access"], found["size_bytes"])
     expect(seen == (kind, kernel, access, 4), f"{bug}: {seen}")
     if source:
@@ -123,6 +126,8 @@ def check_options(args):
     status, text, document = sanitize(args, "memory_bugs", "past", options=("--error-exitcode", "9", "--max", "0"))
     expect(status == 9 and "… and 1 more" in text, f"--error-exitcode: {status} {text}")
     expect(len(document["findings"]) == 1 and document["exit_status"] == 0, f"--max: {document}")
+    status, text, document = sanitize(args, "memory_bugs", "past", options=("--error-exitcode", "0", "--tool", "memcheck"))
+    expect((status, len(document["findings"]), document["tools"]) == (0, 1, ["memcheck"]), f"the program's own: {status}")
     status, text, document = sanitize(args, "memory_bugs", options=("--error-exitcode", "9"))
     expect(status == 0, f"--error-exitcode without findings: {status}")
     status, text, document = sanitize(args, "memory_bugs", "lds")

@@ -1,10 +1,10 @@
-// Lines of JSON as hooks write them: built up key by key, appended to a file in one write.
+// Lines of JSON as code in other processes writes them: built up key by key, appended to a file in one write.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-namespace wavetap::vgpu {
+namespace wavetap {
 
 // Each ends with a comma; finish_object() turns the last one into a brace.
 void append_number(std::string& line, const char* key, uint64_t value);
@@ -22,4 +22,4 @@ void finish_object(std::string& line);
 // needs nothing. False: not, or not all of it.
 bool append_to_file(const std::string& path, const std::string& text);
 
-}  // namespace wavetap::vgpu
+}  // namespace wavetap

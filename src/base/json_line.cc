@@ -1,11 +1,11 @@
-#include "vgpu/json_line.h"
+#include "base/json_line.h"
 
 #include <cinttypes>
 #include <cstdio>
 
 #include "base/sys_files.h"
 
-namespace wavetap::vgpu {
+namespace wavetap {
 
 void append_number(std::string& line, const char* key, uint64_t value) {
   char text[96];
@@ -53,4 +53,4 @@ bool append_to_file(const std::string& path, const std::string& text) {
   return written;
 }
 
-}  // namespace wavetap::vgpu
+}  // namespace wavetap

@@ -1,0 +1,89 @@
+#include "sanitize/finding_line.h"
+
+#include <cinttypes>
+#include <cstdio>
+
+#include "base/json_line.h"
+
+namespace wavetap::sanitize {
+namespace {
+
+const char* space_name(emu::Space space) {
+  switch (space) {
+    case emu::Space::kGlobal: return "global";
+    case emu::Space::kLds: return "LDS";
+    case emu::Space::kScratch: return "scratch";
+  }
+  return "?";
+}
+
+const char* access_name(emu::Access access) {
+  switch (access) {
+    case emu::Access::kLoad: return "load";
+    case emu::Access::kStore: return "store";
+    case emu::Access::kAtomic:
+    case emu::Access::kAtomicReturn: return "atomic";
+  }
+  return "?";
+}
+
+void append_neighbour(std::string& line, const Neighbour& beside) {
+  append_text(line, "relation", relation_name(beside.relation));
+  if (beside.relation == Relation::kNone) return;
+  append_number(line, "distance", beside.distance);
+  line += "\"allocation\":{";
+  append_text(line, "address", hex_text(beside.begin));
+  append_number(line, "size_bytes", beside.size_bytes);
+  append_number(line, "exact", beside.exact ? 1 : 0);
+  append_number(line, "freed", beside.freed ? 1 : 0);
+  append_text(line, "memory", beside.memory);
+  if (beside.gpu >= 0) append_number(line, "gpu", static_cast<uint64_t>(beside.gpu));
+  finish_object(line);
+  line += ',';
+}
+
+void append_place(std::string& line, const Place& place, const FindCode& find_code) {
+  const CodePlace code = find_code(place.pc);
+  append_text(line, "pc", hex_text(place.pc.value));
+  if (code.offset) append_number(line, "offset", *code.offset);
+  append_text(line, "instruction", code.instruction);
+  if (!code.source.empty()) append_text(line, "source", code.source);
+  if (place.has_access) {
+    append_text(line, "access", access_name(place.access));
+    append_number(line, "size_bytes", place.size_bytes);
+  }
+  append_extent(line, "workgroup", place.workgroup);
+  if (place.lanes != 0) append_extent(line, "thread", place.thread);
+  append_number(line, "wave", place.wave);
+  if (place.lanes != 0) append_text(line, "lanes", hex_text(place.lanes));
+}
+
+}  // namespace
+
+std::string hex_text(uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%" PRIx64, value);
+  return text;
+}
+
+void append_finding(std::string& line, const Finding& finding, const FindCode& find_code) {
+  append_text(line, "tool", tool_name(row_of(finding.kind).tool));
+  append_text(line, "severity", severity_name(finding.severity));
+  append_text(line, "kind", kind_name(finding.kind));
+  append_place(line, finding.place, find_code);
+  if (!finding.detail.empty()) append_text(line, "detail", finding.detail);
+  if (finding.place.has_access) {
+    append_text(line, "space", space_name(finding.space));
+    append_text(line, "address", hex_text(finding.address));
+    if (finding.space == emu::Space::kGlobal) append_neighbour(line, finding.neighbour);
+    else if (finding.limit_bytes != 0) append_number(line, "limit_bytes", finding.limit_bytes);
+  }
+  if (!finding.has_other) return;
+  line += "\"other\":{";
+  append_text(line, "role", finding.other_role);
+  append_place(line, finding.other, find_code);
+  finish_object(line);
+  line += ',';
+}
+
+}  // namespace wavetap::sanitize

@@ -1,0 +1,48 @@
+#include "sanitize/session.h"
+
+#include <iterator>
+#include <utility>
+
+#include "sanitize/memcheck.h"
+
+namespace wavetap::sanitize {
+namespace {
+
+// Null: the tool watches no dispatches.
+std::unique_ptr<Check> make_check(Tool tool) {
+  switch (tool) {
+    case Tool::kMemcheck: return std::make_unique<Memcheck>();
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Session::Session(const SessionOptions& options) {
+  for (const ToolRow& row : tool_rows()) {
+    if (!options.tools.has(row.tool)) continue;
+    std::unique_ptr<Check> check = make_check(row.tool);
+    if (check == nullptr) continue;
+    watchers_.push_back(check.get());
+    checks_.push_back(std::move(check));
+  }
+}
+
+Session::~Session() = default;
+
+void Session::begin(const MemoryMap& map) {
+  for (const std::unique_ptr<Check>& check : checks_) check->begin(map);
+}
+
+SessionFindings Session::take() {
+  SessionFindings all;
+  for (const std::unique_ptr<Check>& check : checks_) {
+    uint64_t dropped = 0;
+    std::vector<Finding> findings = check->findings().take(&dropped);
+    std::move(findings.begin(), findings.end(), std::back_inserter(all.findings));
+    all.dropped += dropped;
+  }
+  return all;
+}
+
+}  // namespace wavetap::sanitize

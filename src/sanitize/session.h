@@ -1,0 +1,51 @@
+// Session: the chosen tools at work on one dispatch, and on the next when that is over. Whoever runs
+// dispatches has one for each that runs at the same time, and keeps it: code lowered for its watchers is
+// shared by all dispatches of a session.
+//
+//   session.begin(map);
+//   dispatch.watchers = session.watchers();
+//   engine.run(dispatch);
+//   for (const Finding& finding : session.take().findings) …
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sanitize/check.h"
+#include "sanitize/finding.h"
+#include "sanitize/kinds.h"
+#include "sanitize/memory_map.h"
+
+namespace wavetap::sanitize {
+
+struct SessionOptions {
+  ToolSet tools = ToolSet::defaults();
+};
+
+// What one dispatch gave.
+struct SessionFindings {
+  std::vector<Finding> findings;  // tool by tool, in order of addresses
+  uint64_t dropped = 0;           // instances of findings for which there was no room
+};
+
+class Session {
+ public:
+  explicit Session(const SessionOptions& options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Before a dispatch. `map` lives until take().
+  void begin(const MemoryMap& map);
+  std::span<emu::Watcher* const> watchers() const { return watchers_; }
+  // After it.
+  SessionFindings take();
+
+ private:
+  std::vector<std::unique_ptr<Check>> checks_;
+  std::vector<emu::Watcher*> watchers_;
+};
+
+}  // namespace wavetap::sanitize

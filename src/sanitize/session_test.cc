@@ -1,0 +1,84 @@
+// Sessions: the chosen tools, dispatch after dispatch. What each tool finds is tested with the tool.
+#include "sanitize/session.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "emu/testing/kernel.h"
+#include "sanitize/finding_line.h"
+
+namespace wavetap::sanitize {
+namespace {
+
+using emu::TestKernel;
+
+class NoMemory final : public MemoryMap {
+ public:
+  uint64_t epoch() const noexcept override { return 1; }
+  void list(std::vector<Block>&) const noexcept override {}
+  Neighbour neighbour(GpuAddr) const noexcept override { return {}; }
+};
+
+TEST(Session, ChecksOneDispatchAfterAnother) {
+  TestKernel kernel({}, "v_mov_b32 v1, 0\nds_write_b32 v1, v0\ns_endpgm\n");
+  kernel.set_size(64, 64);
+  const NoMemory map;
+  emu::Engine engine({.threads = 1});
+  Session session({.tools = *ToolSet::parse("memcheck")});
+  for (const uint32_t lds_bytes : {0u, 4u, 2u}) {
+    kernel.dispatch.group_segment_bytes = lds_bytes;
+    session.begin(map);
+    kernel.dispatch.watchers = session.watchers();
+    engine.run(kernel.dispatch);
+    const SessionFindings found = session.take();
+    EXPECT_EQ(found.findings.size(), lds_bytes == 4 ? 0u : 1u) << lds_bytes;
+    EXPECT_EQ(found.dropped, 0u);
+  }
+}
+
+TEST(FindingTable, FoldsByBothPlacesKindAndSeverity) {
+  FindingTable table;
+  Finding finding;
+  finding.place.lanes = 3;
+  table.add(finding);
+  table.add(finding);
+  finding.severity = Severity::kError;
+  table.add(finding);
+  finding.has_other = true;
+  finding.other.pc = {8};
+  table.add(finding);
+  uint64_t dropped = 0;
+  const std::vector<Finding> all = table.take(&dropped);
+  ASSERT_EQ(all.size(), 3u);
+  const auto twice = std::find_if(all.begin(), all.end(), [](const Finding& one) {
+    return one.severity == Severity::kWarning;
+  });
+  EXPECT_EQ(twice->times, 2u);
+  EXPECT_EQ(twice->lane_count, 4u);
+}
+
+TEST(FindingLine, HasBothPlaces) {
+  Finding finding;
+  finding.kind = Kind::kNoAccess;
+  finding.place.pc = {0x10};
+  finding.place.lanes = 2;
+  finding.detail = "why";
+  finding.has_other = true;
+  finding.other.pc = {0x20};
+  finding.other_role = "against";
+  std::string line = "{";
+  append_finding(line, finding, [](GpuAddr pc) {
+    return CodePlace{pc.value == 0x10 ? "first" : "second", pc.value - 0x10, ""};
+  });
+  EXPECT_EQ(
+      line,
+      "{\"tool\":\"memcheck\",\"severity\":\"warning\",\"kind\":\"no-access\",\"pc\":\"0x10\","
+      "\"offset\":0,\"instruction\":\"first\",\"workgroup\":[0,0,0],\"thread\":[0,0,0],"
+      "\"wave\":0,\"lanes\":\"0x2\",\"detail\":\"why\",\"other\":{\"role\":\"against\","
+      "\"pc\":\"0x20\",\"offset\":16,\"instruction\":\"second\",\"workgroup\":[0,0,0],"
+      "\"wave\":0},");
+}
+
+}  // namespace
+}  // namespace wavetap::sanitize
