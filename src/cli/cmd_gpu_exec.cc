@@ -117,6 +117,12 @@ Result<replay::DispatchShape> parse_shape(const Options& options) {
     return errorf("--block %s: more than 1024 work-items; the hardware has no larger workgroups",
                   options.block.c_str());
   }
+  for (int axis = 0; axis < 3; ++axis) {
+    if (uint64_t{shape.workgroups[axis]} * shape.workgroup_size[axis] <= UINT32_MAX) continue;
+    return errorf("--grid %s: more than %u work-items along one axis with --block %s; a packet has "
+                  "no room for more",
+                  options.grid.c_str(), UINT32_MAX, options.block.c_str());
+  }
   return shape;
 }
 
