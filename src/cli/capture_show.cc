@@ -325,6 +325,19 @@ std::unique_ptr<CaptureFile> open_captures(const std::string& path, int* exit_co
   return nullptr;
 }
 
+int exit_code_of(replay::Refusal refusal) {
+  switch (refusal) {
+    case replay::Refusal::kNone: return kDone;
+    case replay::Refusal::kFile: return kUsage;
+    case replay::Refusal::kNoMemory: return kCannotReserve;
+    case replay::Refusal::kIsa: return kOtherIsa;
+    case replay::Refusal::kNoKernel: return kNoKernel;
+    case replay::Refusal::kLayout: return kOtherLayout;
+    case replay::Refusal::kArgument: return kRefusedArgument;
+  }
+  return kBug;
+}
+
 Result<const Capture*> choose_capture(const CaptureFile& file, uint32_t number) {
   const char* name = file.name().c_str();
   if (file.captures().empty())

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "replay/capture_file.h"
 #include "replay/captured_kernel.h"
+#include "replay/replay_run.h"
 
 namespace wavetap::cli {
 
@@ -31,6 +32,9 @@ std::unique_ptr<replay::CaptureFile> open_captures(const std::string& path, int*
 // Capture `number` (from 1) of a file, usable: its state before the dispatch is whole. Warns where the
 // file ends early.
 Result<const replay::Capture*> choose_capture(const replay::CaptureFile& file, uint32_t number);
+
+// What a command exits with that cannot replay a capture.
+int exit_code_of(replay::Refusal refusal);
 
 // "argument 2 (y, float*)".
 std::string argument_name(const replay::CapturedKernel& kernel, size_t index);

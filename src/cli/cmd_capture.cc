@@ -43,18 +43,6 @@ struct Options {
   bool is_other = false;  // a command below this one was meant
 };
 
-Status check_launches(const std::string& text, size_t* count) {
-  *count = 0;
-  if (text.empty()) return {};
-  for (const std::string& part : util::split(text, ',')) {
-    const std::optional<uint64_t> launch = util::parse_unsigned(part);
-    if (!launch || *launch == 0 || part.find_first_not_of("0123456789") != std::string::npos)
-      return errorf("--launch %s: not a list of numbers from 1; write N[,N…]", text.c_str());
-    ++*count;
-  }
-  return {};
-}
-
 Result<vgpu::Config> make_config(const Options& options, const std::string& program,
                                  const std::string& folder) {
   Result<std::vector<model::Model>> models = find_models(options.gpus);
@@ -169,7 +157,11 @@ int capture(const Options& options, const std::vector<std::string>& program) {
   }
   std::vector<std::pair<std::string, std::string>> environment = {
       {vgpu::kRunDirVariable, run_dir->path()}, {"LD_PRELOAD", preload_list(*library, "", "")}};
-  if (config->guard_allocations) environment.emplace_back("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1");
+  if (config->guard_allocations) {
+    environment.emplace_back("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1");
+    // The library learns there how many bytes the program asks for.
+    environment.emplace_back("HSA_TOOLS_LIB", tools_list(*library));
+  }
   util::RunDetails details;
   const Result<int> status = util::run_in_foreground({program, environment}, &details);
   if (!status.ok()) {

@@ -10,6 +10,7 @@
 #include "cli/engine_counters.h"
 #include "cli/engine_options.h"
 #include "cli/instruction_trace.h"
+#include "cli/sanitize_kernel.h"
 #include "replay/device_file.h"
 #include "replay/kernel_run.h"
 #include "util/file.h"
@@ -33,6 +34,7 @@ struct Options {
   bool json = false;
   EngineOptions engine;
   uint64_t trace = 0;  // instructions to print
+  std::optional<std::string> sanitize;
 };
 
 struct Dump {
@@ -170,17 +172,21 @@ Result<std::unique_ptr<replay::KernelRun>> prepare(const replay::FoundKernel& fo
   return run;
 }
 
-replay::RunResult run_kernel(replay::KernelRun& run, const Options& options) {
+replay::RunResult run_kernel(replay::KernelRun& run, const Options& options,
+                             const std::optional<KernelSanitizer>& sanitizer) {
   replay::RunOptions how;
   how.engine = {.threads = static_cast<int>(options.engine.threads),
                 .seed = options.engine.seed,
                 .watchdog_instructions = options.engine.watchdog};
   InstructionTrace trace(run.image(), run.memory(), options.trace);
-  emu::Watcher* const watchers[] = {&trace};
+  std::vector<emu::Watcher*> watchers;
   if (options.trace != 0) {
     how.engine.threads = 1;  // so that lines do not mix
-    how.watchers = watchers;
+    watchers.push_back(&trace);
   }
+  if (sanitizer)
+    watchers.insert(watchers.end(), sanitizer->watchers().begin(), sanitizer->watchers().end());
+  how.watchers = watchers;
   return run.run(how);
 }
 
@@ -213,13 +219,15 @@ void print_text(replay::KernelRun& run, const replay::RunResult& result, const W
   if (with_counters) print_counters(result.counters);
 }
 
-void print_json(replay::KernelRun& run, const replay::RunResult& result, const Wanted& wanted) {
+void print_json(replay::KernelRun& run, const replay::RunResult& result, const Wanted& wanted,
+                const std::optional<SanitizeReport>& report) {
   nlohmann::json json = {{"kernel", codeobj::demangle(run.kernel().name)},
                          {"target", run.object().target_id()},
                          {"seconds", result.seconds}};
   for (const Dump& dump : wanted.dumps)
     json["arguments"][std::to_string(dump.argument)] = elements_of(run, dump);
   add_counters(json, result.counters);
+  if (report) json["sanitize"] = sanitize_json(*report, kDone);
   fmt::print("{}\n", json.dump(2));
 }
 
@@ -235,7 +243,15 @@ int exec(const Options& options) {
   const Result<std::unique_ptr<replay::KernelRun>> run = prepare(*found, options, *shape, *wanted);
   if (!run.ok()) return fail(run.error());
 
-  const replay::RunResult result = run_kernel(**run, options);
+  const Result<std::optional<sanitize::ToolSet>> tools = parse_sanitize(options.sanitize);
+  if (!tools.ok()) return fail(tools.error());
+  std::optional<KernelSanitizer> sanitizer;
+  if (*tools) sanitizer.emplace(**tools, memory_map(**run));
+
+  const replay::RunResult result = run_kernel(**run, options, sanitizer);
+  std::optional<SanitizeReport> report;
+  if (sanitizer) report = sanitizer->report(names_of(**run), 1, result.fault.has_value());
+  if (report) fmt::print(stderr, "{}", sanitize_text(*report, kMostShown));
   if (result.fault) {
     return fail({fmt::format("{}: {}", codeobj::short_name(found->kernel->name),
                              (*run)->describe(*result.fault))},
@@ -243,9 +259,9 @@ int exec(const Options& options) {
   }
   const Status saved = write_saves(**run, wanted->saves);
   if (!saved.ok()) return fail(saved.error());
-  if (options.json) print_json(**run, result, *wanted);
+  if (options.json) print_json(**run, result, *wanted, report);
   else print_text(**run, result, *wanted, options.counters);
-  return kDone;
+  return report && report->errors() != 0 ? kIncomplete : kDone;
 }
 
 }  // namespace
@@ -294,6 +310,7 @@ void add_gpu_exec(Command& parent, Invocation& invocation) {
                   "print the first N instructions executed and what each wrote")
       ->type_name("N");
   command.add_flag("--counters", options->counters, "print what the dispatch did, counted exactly");
+  add_sanitize_option(command, options->sanitize);
   add_engine_options(command, options->engine);
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &invocation] { invocation.exit_code = exec(*options); });

@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/engine_counters.h"
 #include "cli/engine_options.h"
+#include "cli/sanitize_kernel.h"
 #include "replay/capture_file.h"
 #include "replay/captured_kernel.h"
 #include "replay/captured_memory.h"
@@ -44,21 +45,9 @@ struct Options {
   std::string swap;
   bool counters = false;
   bool json = false;
+  std::optional<std::string> sanitize;
   EngineOptions engine;
 };
-
-int exit_code_of(replay::Refusal refusal) {
-  switch (refusal) {
-    case replay::Refusal::kNone: return kDone;
-    case replay::Refusal::kFile: return kUsage;
-    case replay::Refusal::kNoMemory: return kCannotReserve;
-    case replay::Refusal::kIsa: return kOtherIsa;
-    case replay::Refusal::kNoKernel: return kNoKernel;
-    case replay::Refusal::kLayout: return kOtherLayout;
-    case replay::Refusal::kArgument: return kRefusedArgument;
-  }
-  return kBug;
-}
 
 Result<std::optional<std::array<uint32_t, 3>>> parse_grid(const std::string& text) {
   if (text.empty()) return std::optional<std::array<uint32_t, 3>>();
@@ -165,7 +154,8 @@ void print_text(const Options& options, const Capture& capture, const CapturedKe
 }
 
 void print_json(const Options& options, const Capture& capture, const CapturedKernel& kernel,
-                const replay::ReplayResult& result, const replay::Verdict* verdict) {
+                const replay::ReplayResult& result, const replay::Verdict* verdict,
+                const std::optional<SanitizeReport>& report) {
   const Times times = times_of(result.seconds);
   nlohmann::json json = {{"file", options.file},
                          {"capture", capture.dispatch.capture},
@@ -176,6 +166,7 @@ void print_json(const Options& options, const Capture& capture, const CapturedKe
                          {"median_seconds", times.median}};
   if (verdict != nullptr) json["verify"] = verdict_json(kernel, *verdict);
   if (options.counters) add_counters(json, result.counters);
+  if (report) json["sanitize"] = sanitize_json(*report, kDone);
   fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
@@ -209,21 +200,31 @@ int replay_capture(const Options& options) {
   if (!grid.ok()) return fail(grid.error());
   const Result<replay::Tolerance> tolerance = check_verify(options, capture);
   if (!tolerance.ok()) return fail(tolerance.error());
+  const Result<std::optional<sanitize::ToolSet>> tools = parse_sanitize(options.sanitize);
+  if (!tools.ok()) return fail(tools.error());
   const CapturedKernel kernel = replay::find_captured_kernel(file, capture);
   const Result<std::unique_ptr<CapturedMemory>> memory = CapturedMemory::load(file, capture);
   if (!memory.ok()) return fail(memory.error(), kCannotReserve);
 
-  const replay::ReplayResult result =
-      replay::run_replay(capture, kernel, **memory,
-                         {.iterations = options.iterations,
-                          .count = options.counters,
-                          .threads = options.engine.threads,
-                          .seed = options.engine.seed,
-                          .watchdog_instructions = options.engine.watchdog,
-                          .workgroups = *grid,
-                          .swap = options.swap});
+  std::optional<KernelSanitizer> sanitizer;
+  if (*tools) sanitizer.emplace(**tools, memory_map(capture));
+  const replay::ReplayResult result = replay::run_replay(
+      capture, kernel, **memory,
+      {.iterations = options.iterations,
+       .count = options.counters,
+       .threads = options.engine.threads,
+       .seed = options.engine.seed,
+       .watchdog_instructions = options.engine.watchdog,
+       .workgroups = *grid,
+       .swap = options.swap,
+       .watchers = sanitizer ? sanitizer->watchers() : std::span<emu::Watcher* const>()});
   if (result.refusal != replay::Refusal::kNone)
     return fail({result.why}, exit_code_of(result.refusal));
+  std::optional<SanitizeReport> report;
+  if (sanitizer)
+    report = sanitizer->report(names_of(capture, kernel, **memory, result), result.seconds.size(),
+                               result.fault.has_value());
+  if (report) fmt::print(stderr, "{}", sanitize_text(*report, kMostShown));
   if (result.fault) {
     return fail({fmt::format("{}: {}", util::escape_control(capture.kernel),
                              replay::describe_fault(capture, kernel, **memory, *result.fault))},
@@ -235,9 +236,10 @@ int replay_capture(const Options& options) {
     if (const Status dumped = dump_buffers(options.dump, kernel, **memory); !dumped.ok())
       return fail(dumped.error());
   const replay::Verdict* shown = verdict ? &*verdict : nullptr;
-  if (options.json) print_json(options, capture, kernel, result, shown);
+  const int status = verdict && !verdict->equal() ? kMismatch : kDone;
+  if (options.json) print_json(options, capture, kernel, result, shown, report);
   else print_text(options, capture, kernel, result, shown);
-  return verdict && !verdict->equal() ? kMismatch : kDone;
+  return report && report->errors() != 0 ? static_cast<int>(kIncomplete) : status;
 }
 
 }  // namespace
@@ -275,6 +277,7 @@ void add_replay(Command& parent, Invocation& invocation) {
                   "take the kernel of the same name from this program or code object")
       ->type_name("FILE");
   command.add_flag("--counters", options->counters, "count what the dispatch does");
+  add_sanitize_option(command, options->sanitize);
   add_engine_options(command, options->engine);
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &invocation] { invocation.exit_code = replay_capture(*options); });

@@ -15,6 +15,12 @@ Result<std::vector<model::Model>> find_models(const std::vector<std::string>& na
 // -k REGEX: POSIX extended, as the library in the program reads it.
 Status check_kernel_pattern(const std::string& pattern);
 
+// --launch N[,N…]; *count: how many there are.
+Status check_launches(const std::string& text, size_t* count);
+
+// HSA_TOOLS_LIB for a program: the tools ROCr is asked to load anyway, ours behind them.
+std::string tools_list(const std::string& library);
+
 // The help of --gpu-option, from the driver's own table.
 std::string driver_option_help();
 

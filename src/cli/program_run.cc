@@ -35,6 +35,7 @@ Result<vgpu::Config> make_config(const RunOptions& options, std::vector<model::M
   config.findings_file = options.findings_file;
   config.sanitize_tools = options.sanitize_tools;
   config.sanitize_kernels = options.sanitize_kernels;
+  config.sanitize_launches = options.sanitize_launches;
   if (!options.findings_file.empty()) config.guard_allocations = true;
   config.models = std::move(models);
   config.seed = options.seed;
@@ -47,14 +48,6 @@ Result<vgpu::Config> make_config(const RunOptions& options, std::vector<model::M
   const Status valid = vgpu::validate(config);
   if (!valid.ok()) return valid.error();
   return config;
-}
-
-// The tools ROCr is asked to load, ours behind them.
-std::string tools_list(const std::string& library) {
-  const char* present = std::getenv("HSA_TOOLS_LIB");
-  const std::string before = present == nullptr ? "" : present;
-  if (before.empty() || before == library) return library;
-  return before.ends_with(" " + library) ? before : before + " " + library;
 }
 
 using Environment = std::vector<std::pair<std::string, std::string>>;

@@ -29,9 +29,10 @@ struct RunOptions {
   uint64_t watchdog = 0;
   std::string counters;
   std::vector<std::string> gpu_options;
-  std::string findings_file;     // check every dispatch and append what is found; "": do not
-  std::string sanitize_tools;    // "memcheck,…"; "": the default ones
-  std::string sanitize_kernels;  // regular expression; "": all of them
+  std::string findings_file;      // check every dispatch and append what is found; "": do not
+  std::string sanitize_tools;     // "memcheck,…"; "": the default ones
+  std::string sanitize_kernels;   // regular expression; "": all of them
+  std::string sanitize_launches;  // of those, "3,7"; "": all of them
 };
 
 // Returns the exit status, the program's own as a shell reports it unless something of ours failed.

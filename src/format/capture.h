@@ -65,6 +65,9 @@ inline constexpr uint32_t kCaptureUnordered = 1 << 0;    // other queues ran mea
 inline constexpr uint32_t kCaptureCooperative = 1 << 1;  // every workgroup was resident at once
 inline constexpr uint32_t kCaptureSramEcc = 1 << 2;  // a load of half a register clears the rest
 
+// Facts whose keys have this and an allocation's address in decimal: how many bytes of it were asked for.
+inline constexpr char kCaptureRequestedFact[] = "requested.";
+
 struct CaptureDispatch {
   uint32_t capture;  // number within the file, from 1
   uint32_t flags;

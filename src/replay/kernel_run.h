@@ -58,6 +58,10 @@ class KernelRun {
   GpuAddr image() const { return image_; }  // linked address 0 of the code object
   const std::vector<KernelArgument>& arguments() const { return arguments_; }
 
+  // Where argument `index` (from 0) lies; 0 when it is not a buffer.
+  GpuAddr buffer(size_t index) const {
+    return index < buffers_.size() ? buffers_[index] : GpuAddr();
+  }
   // What a buffer holds now; empty when argument `index` (from 0) is none.
   std::span<const std::byte> argument_bytes(size_t index);
 

@@ -209,6 +209,7 @@ ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
   }
   ReplayHost host;
   dispatch.count = options.count;
+  dispatch.watchers = options.watchers;
   dispatch.memory = &memory;
   dispatch.host = &host;
   dispatch.cancelled = &host.cancelled;
@@ -216,6 +217,7 @@ ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
                       .seed = options.seed,
                       .watchdog_instructions = options.watchdog_instructions});
   ReplayResult result;
+  result.kernel_object = dispatch.kernel_object;
   for (uint32_t i = 0; i < std::max(options.iterations, 1u); ++i) {
     if (i > 0) memory.restore();
     Patches patches(memory);

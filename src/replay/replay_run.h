@@ -5,11 +5,14 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/gpu_addr.h"
 #include "base/result.h"
 #include "emu/counters.h"
+#include "emu/dispatch.h"
 #include "emu/fault.h"
 #include "replay/capture_file.h"
 #include "replay/captured_kernel.h"
@@ -36,6 +39,7 @@ struct ReplayOptions {
   uint64_t watchdog_instructions = 0;
   std::optional<std::array<uint32_t, 3>> workgroups;  // instead of the captured ones
   std::string swap;                                   // a code object to take the kernel from
+  std::span<emu::Watcher* const> watchers = {};
 };
 
 struct ReplayResult {
@@ -45,6 +49,7 @@ struct ReplayResult {
   emu::Counters counters;
   std::vector<double> seconds;  // of each iteration
   uint32_t workgroups[3] = {};
+  GpuAddr kernel_object;  // of what was run
 };
 
 // Leaves in `memory` what the last iteration made of it. Before each but the first, the captured

@@ -19,6 +19,16 @@ const char* relation_name(Relation relation) {
   return "?";
 }
 
+void Neighbour::relate(uint64_t address) {
+  const uint64_t end = begin + size_bytes;
+  relation = address < begin ? Relation::kBefore
+             : address < end ? Relation::kInside
+                             : Relation::kPast;
+  distance = relation == Relation::kBefore ? begin - address
+             : relation == Relation::kPast ? address - end
+                                           : address - begin;
+}
+
 void set_thread(Place& place, const emu::Workgroup& group, uint32_t lanes_per_wave) {
   uint32_t item = place.wave * lanes_per_wave + static_cast<uint32_t>(place.lane);
   for (int i = 0; i < 3; ++i) {

@@ -34,6 +34,9 @@ struct Neighbour {
   bool freed = false;
   const char* memory = "";  // VRAM, GTT, …
   int gpu = -1;             // whose; -1: nobody's
+
+  // Fills in relation and distance, from `begin` and `size_bytes`.
+  void relate(uint64_t address);
 };
 
 // Who did something, and with which instruction. Coordinates are meaningful as far as they are known:

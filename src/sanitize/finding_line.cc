@@ -42,12 +42,47 @@ void append_neighbour(std::string& line, const Neighbour& beside) {
   line += ',';
 }
 
-void append_place(std::string& line, const Place& place, const FindCode& find_code) {
-  const CodePlace code = find_code(place.pc);
+void append_frames(std::string& line, const std::vector<CodeFrame>& frames) {
+  if (frames.empty()) return;
+  append_text(line, "source", frames.front().source);
+  if (frames.size() == 1) return;
+  line += "\"frames\":[";
+  for (const CodeFrame& frame : frames) {
+    line += '{';
+    append_text(line, "function", frame.function);
+    append_text(line, "source", frame.source);
+    finish_object(line);
+    line += ',';
+  }
+  line.back() = ']';
+  line += ',';
+}
+
+// The argument that leads nearest to the address: the last one before it in the same allocation.
+void append_argument(std::string& line, const Finding& finding, const Naming& naming) {
+  const Neighbour& beside = finding.neighbour;
+  if (beside.relation == Relation::kNone) return;
+  const PointerArgument* nearest = nullptr;
+  for (const PointerArgument& argument : naming.pointers) {
+    if (argument.value < beside.begin || argument.value - beside.begin > beside.size_bytes)
+      continue;
+    const bool is_behind = argument.value > finding.address;
+    if (nearest == nullptr || (!is_behind && argument.value > nearest->value)) nearest = &argument;
+  }
+  if (nearest == nullptr) return;
+  line += "\"argument\":{";
+  append_number(line, "number", nearest->number);
+  if (!nearest->name.empty()) append_text(line, "name", nearest->name);
+  finish_object(line);
+  line += ',';
+}
+
+void append_place(std::string& line, const Place& place, const Naming& naming) {
+  const CodePlace code = naming.find_code(place.pc);
   append_text(line, "pc", hex_text(place.pc.value));
   if (code.offset) append_number(line, "offset", *code.offset);
   append_text(line, "instruction", code.instruction);
-  if (!code.source.empty()) append_text(line, "source", code.source);
+  append_frames(line, code.frames);
   if (place.has_access) {
     append_text(line, "access", access_name(place.access));
     append_number(line, "size_bytes", place.size_bytes);
@@ -66,22 +101,26 @@ std::string hex_text(uint64_t value) {
   return text;
 }
 
-void append_finding(std::string& line, const Finding& finding, const FindCode& find_code) {
+void append_finding(std::string& line, const Finding& finding, const Naming& naming) {
   append_text(line, "tool", tool_name(row_of(finding.kind).tool));
   append_text(line, "severity", severity_name(finding.severity));
   append_text(line, "kind", kind_name(finding.kind));
-  append_place(line, finding.place, find_code);
+  append_place(line, finding.place, naming);
   if (!finding.detail.empty()) append_text(line, "detail", finding.detail);
   if (finding.place.has_access) {
     append_text(line, "space", space_name(finding.space));
     append_text(line, "address", hex_text(finding.address));
-    if (finding.space == emu::Space::kGlobal) append_neighbour(line, finding.neighbour);
-    else if (finding.limit_bytes != 0) append_number(line, "limit_bytes", finding.limit_bytes);
+    if (finding.space != emu::Space::kGlobal) {
+      if (finding.limit_bytes != 0) append_number(line, "limit_bytes", finding.limit_bytes);
+    } else {
+      append_neighbour(line, finding.neighbour);
+      append_argument(line, finding, naming);
+    }
   }
   if (!finding.has_other) return;
   line += "\"other\":{";
   append_text(line, "role", finding.other_role);
-  append_place(line, finding.other, find_code);
+  append_place(line, finding.other, naming);
   finish_object(line);
   line += ',';
 }

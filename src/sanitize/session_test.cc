@@ -7,6 +7,7 @@
 
 #include "emu/testing/kernel.h"
 #include "sanitize/finding_line.h"
+#include "sanitize/fixed_map.h"
 
 namespace wavetap::sanitize {
 namespace {
@@ -68,9 +69,12 @@ TEST(FindingLine, HasBothPlaces) {
   finding.other.pc = {0x20};
   finding.other_role = "against";
   std::string line = "{";
-  append_finding(line, finding, [](GpuAddr pc) {
-    return CodePlace{pc.value == 0x10 ? "first" : "second", pc.value - 0x10, ""};
-  });
+  const Naming naming{
+      [](GpuAddr pc) {
+        return CodePlace{pc.value == 0x10 ? "first" : "second", pc.value - 0x10, {}};
+      },
+      {}};
+  append_finding(line, finding, naming);
   EXPECT_EQ(
       line,
       "{\"tool\":\"memcheck\",\"severity\":\"warning\",\"kind\":\"no-access\",\"pc\":\"0x10\","
@@ -78,6 +82,40 @@ TEST(FindingLine, HasBothPlaces) {
       "\"wave\":0,\"lanes\":\"0x2\",\"detail\":\"why\",\"other\":{\"role\":\"against\","
       "\"pc\":\"0x20\",\"offset\":16,\"instruction\":\"second\",\"workgroup\":[0,0,0],"
       "\"wave\":0},");
+}
+
+TEST(FindingLine, NamesTheArgumentThatLeadsThere) {
+  Finding finding;
+  finding.place.has_access = true;
+  finding.place.lanes = 1;
+  finding.address = 0x2040;
+  const Block block{0x1000, 0x2000, true};
+  const FixedMap map({{block, "VRAM"}});
+  finding.neighbour = map.neighbour({finding.address});
+  EXPECT_EQ(finding.neighbour.relation, Relation::kPast);
+  EXPECT_EQ(finding.neighbour.distance, 0x40u);
+  Naming naming{[](GpuAddr) { return CodePlace{}; }, {{0, "far", 0x9000}, {1, "", 0x1000}}};
+  const auto line_of = [&] {
+    std::string line;
+    append_finding(line, finding, naming);
+    return line;
+  };
+  EXPECT_NE(line_of().find("\"argument\":{\"number\":1},"), std::string::npos) << line_of();
+  naming.pointers.push_back({2, "half", 0x1800});
+  EXPECT_NE(line_of().find("\"argument\":{\"number\":2,\"name\":\"half\"},"), std::string::npos);
+  finding.address = 0x1400;
+  EXPECT_NE(line_of().find("\"argument\":{\"number\":1},"), std::string::npos);
+}
+
+TEST(FixedMap, FindsTheNearestBlock) {
+  const FixedMap map({{{0x1000, 0x1100, true}, "a"}, {{0x3000, 0x3100, true}, "b"}});
+  EXPECT_EQ(map.neighbour({0x1080}).relation, Relation::kInside);
+  EXPECT_STREQ(map.neighbour({0x1100}).memory, "a");
+  EXPECT_EQ(map.neighbour({0x2fff}).relation, Relation::kBefore);
+  EXPECT_EQ(map.neighbour({0x2fff}).distance, 1u);
+  EXPECT_EQ(map.neighbour({0x10}).relation, Relation::kBefore);
+  EXPECT_EQ(map.neighbour({0x9000}).relation, Relation::kPast);
+  EXPECT_EQ(FixedMap({}).neighbour({0}).relation, Relation::kNone);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 #include "amd/kfd_abi.h"
@@ -13,6 +12,7 @@
 #include "vgpu/capture_memory.h"
 #include "vgpu/gpu.h"
 #include "vgpu/guard.h"
+#include "vgpu/launch_choice.h"
 #include "vgpu/queue_kernel_names.h"
 #include "vgpu/queue_memory.h"
 
@@ -56,19 +56,6 @@ bool is_ours(CaptureMemoryKind kind) {
   return kind == CaptureMemoryKind::kVram || kind == CaptureMemoryKind::kGtt;
 }
 
-std::vector<uint64_t> parse_launches(const std::string& text) {
-  std::vector<uint64_t> launches;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at < end) {
-    uint64_t launch = 0;
-    const auto [next, error] = std::from_chars(at, end, launch);
-    if (error == std::errc()) launches.push_back(launch);
-    at = next + 1;
-  }
-  return launches;
-}
-
 // The program's command line, and the runtimes it uses, by path.
 std::string command_line() {
   std::string text = sys::read_file("/proc/self/cmdline").value_or("");
@@ -106,21 +93,12 @@ CaptureHook::CaptureHook(const Config& config, const AllocationTable& allocation
     : config_(config),
       allocations_(allocations),
       launches_(parse_launches(config.capture_launches)),
+      pattern_(config.capture_pattern),
       kernels_([this](const KnownKernel& kernel) { return matches(kernel); }),
-      writer_(config.capture_dir + "/" + std::to_string(sys::pid()) + ".wtcap") {
-  has_pattern_ =
-      !config.capture_pattern.empty() &&
-      ::regcomp(&pattern_, config.capture_pattern.c_str(), REG_EXTENDED | REG_NOSUB) == 0;
-}
-
-CaptureHook::~CaptureHook() {
-  if (has_pattern_) ::regfree(&pattern_);
-}
+      writer_(config.capture_dir + "/" + std::to_string(sys::pid()) + ".wtcap") {}
 
 bool CaptureHook::matches(const KnownKernel& kernel) const {
-  if (has_pattern_) return ::regexec(&pattern_, kernel.name.c_str(), 0, nullptr, 0) == 0;
-  // HIP brings kernels as well, in a code object of its own.
-  return !kernel.built_in && !kernel.name.starts_with("__amd_rocclr_");
+  return pattern_.empty() ? !is_runtimes_own(kernel) : pattern_.matches(kernel.name);
 }
 
 bool CaptureHook::wants_launch(uint64_t launch) const {
@@ -190,6 +168,12 @@ void CaptureHook::put_facts(const DispatchView& view, uint32_t capture) {
   payload.text("model");
   payload.text(view.gpu.model.text);
   add_libraries(payload);
+  // Ends of allocations to the byte, where the program's own request is known.
+  allocations_.for_each([&](const Allocation& allocation) {
+    if (allocation.requested_bytes == 0) return;
+    payload.text(format::kCaptureRequestedFact + std::to_string(allocation.va));
+    payload.text(std::to_string(allocation.requested_bytes));
+  });
   // Counters on which waves wait for each other; what sets them up is another dispatch.
   for (uint32_t i = 0; i < emu::WaveSync::kResources; ++i) {
     const uint64_t value = view.gpu.space.wave_sync.resource[i].load(std::memory_order_relaxed);

@@ -6,8 +6,6 @@
 // the capture is marked as unordered.
 #pragma once
 
-#include <regex.h>
-
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -22,13 +20,13 @@
 #include "vgpu/config.h"
 #include "vgpu/dispatch_hook.h"
 #include "vgpu/kernel_cache.h"
+#include "vgpu/launch_choice.h"
 
 namespace wavetap::vgpu {
 
 class CaptureHook final : public DispatchHook {
  public:
   CaptureHook(const Config& config, const AllocationTable& allocations);
-  ~CaptureHook() override;
 
   Interest interest(const DispatchView& view) noexcept override;
   void* before(DispatchView& view) noexcept override;
@@ -65,8 +63,7 @@ class CaptureHook final : public DispatchHook {
   const Config& config_;
   const AllocationTable& allocations_;
   std::vector<uint64_t> launches_;
-  regex_t pattern_{};
-  bool has_pattern_ = false;
+  const KernelPattern pattern_;
   KernelCache kernels_;
   std::atomic<uint64_t> dispatches_{0};
   std::atomic<uint64_t> matched_{0};

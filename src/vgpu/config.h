@@ -26,6 +26,7 @@ struct Config {
   std::string findings_file;           // where the sanitizer's findings are appended; empty: none
   std::string sanitize_tools;          // "memcheck,…"; empty: the default ones
   std::string sanitize_kernels;        // regular expression of kernels to check; empty: all
+  std::string sanitize_launches;       // "3,7": which of those that match, from 1; empty: all
 
   // Which dispatches are captured, and where to: a file per process.
   std::string capture_dir;  // empty: none

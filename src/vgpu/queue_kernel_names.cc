@@ -142,6 +142,7 @@ bool look_in(const LoadedObject& object, GpuAddr kernel_object, GpuAddr pc, Kern
     if (kernel.descriptor_address != linked) continue;
     place->found = true;
     place->name = codeobj::demangle(kernel.name);
+    place->args = kernel.args;
     const std::optional<codeobj::SourceLine> line =
         codeobj::LineTable::read(code->elf()).find(pc.value - object.delta);
     if (line && line->line != 0) place->source_line = line->file + ":" + std::to_string(line->line);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/gpu_addr.h"
+#include "codeobj/code_object.h"
 #include "vgpu/queue_memory.h"
 
 namespace wavetap::vgpu {
@@ -26,6 +27,7 @@ struct KernelPlace {
   std::string source_line;  // "file:line" of the pc, when the code object carries debug information
   bool has_entry = false;
   GpuAddr entry;  // the kernel's first instruction
+  std::vector<codeobj::KernelArg> args;
 };
 
 KernelPlace find_kernel(Gpu& gpu, GuestMemory& memory, GpuAddr kernel_object, GpuAddr pc);

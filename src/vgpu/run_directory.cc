@@ -22,6 +22,7 @@ void for_each_option(Visitor&& visit, Config& c) {
   visit("findings", c.findings_file);
   visit("sanitize_tools", c.sanitize_tools);
   visit("sanitize_kernels", c.sanitize_kernels);
+  visit("sanitize_launches", c.sanitize_launches);
   visit("capture_dir", c.capture_dir);
   visit("capture_pattern", c.capture_pattern);
   visit("capture_launches", c.capture_launches);

@@ -19,6 +19,7 @@ TEST(RunDirectory, CarriesTheConfiguration) {
   written.counters_file = "/tmp/a file with spaces = and more";
   written.findings_file = "/tmp/findings";
   written.sanitize_tools = "memcheck";
+  written.sanitize_launches = "1,3";
   written.sanitize_kernels = "^a (b|c) = [d]$";
   written.small_bar = true;
   written.strict_cpu_access = false;
@@ -41,6 +42,7 @@ TEST(RunDirectory, CarriesTheConfiguration) {
   EXPECT_EQ(read->counters_file, written.counters_file);
   EXPECT_EQ(read->findings_file, written.findings_file);
   EXPECT_EQ(read->sanitize_tools, written.sanitize_tools);
+  EXPECT_EQ(read->sanitize_launches, written.sanitize_launches);
   EXPECT_EQ(read->sanitize_kernels, written.sanitize_kernels);
   EXPECT_TRUE(read->small_bar);
   EXPECT_FALSE(read->strict_cpu_access);

@@ -18,7 +18,6 @@ namespace {
 
 using sanitize::Finding;
 using sanitize::Neighbour;
-using sanitize::Relation;
 
 constexpr uint64_t kLongestInstruction = 20;
 
@@ -37,6 +36,37 @@ std::string instruction_at(const DispatchView& view, GpuAddr pc) {
     if (view.memory.read(pc, bytes, size))
       return isa::disassemble({bytes, size}, target, wave64, pc);
   return "";
+}
+
+// What the kernel's arguments point at, as the dispatch has them.
+std::vector<sanitize::PointerArgument> pointers_of(const DispatchView& view) {
+  const GpuAddr kernel_object = view.dispatch.kernel_object;
+  const KernelPlace kernel = find_kernel(view.gpu, view.memory, kernel_object, kernel_object);
+  std::vector<sanitize::PointerArgument> pointers;
+  size_t number = 0;
+  for (const codeobj::KernelArg& arg : kernel.args) {
+    if (arg.is_hidden()) continue;
+    uint64_t value = 0;
+    if (arg.value_kind == "global_buffer" && arg.size_bytes == sizeof value &&
+        view.memory.read(view.dispatch.kernarg + arg.offset, &value, sizeof value))
+      pointers.push_back({number, arg.name, value});
+    ++number;
+  }
+  return pointers;
+}
+
+// Valid while `view` is.
+sanitize::Naming naming_of(const DispatchView& view) {
+  const auto find_code = [&view](GpuAddr pc) {
+    const KernelPlace where = find_kernel(view.gpu, view.memory, view.dispatch.kernel_object, pc);
+    sanitize::CodePlace code;
+    code.instruction = instruction_at(view, pc);
+    if (where.has_entry && pc.value >= where.entry.value)
+      code.offset = pc.value - where.entry.value;
+    if (!where.source_line.empty()) code.frames.push_back({"", where.source_line});
+    return code;
+  };
+  return {find_code, pointers_of(view)};
 }
 
 }  // namespace
@@ -62,32 +92,29 @@ Neighbour AllocationMap::neighbour(GpuAddr address) const noexcept {
   beside.freed = near->freed;
   beside.memory = buffer_kind_name(allocation.kind);
   if (allocation.owner != nullptr) beside.gpu = static_cast<int>(allocation.owner->index);
-  const uint64_t end = beside.begin + beside.size_bytes;
-  if (address.value < beside.begin) {
-    beside.relation = Relation::kBefore;
-    beside.distance = beside.begin - address.value;
-  } else if (address.value >= end) {
-    beside.relation = Relation::kPast;
-    beside.distance = address.value - end;
-  } else {
-    beside.relation = Relation::kInside;
-    beside.distance = address.value - beside.begin;
-  }
+  beside.relate(address.value);
   return beside;
 }
 
 SanitizeHook::SanitizeHook(const Config& config, const AllocationTable& allocations)
-    : path_(config.findings_file), kernels_([this](const KnownKernel& kernel) {
-        return !has_pattern_ || ::regexec(&pattern_, kernel.name.c_str(), 0, nullptr, 0) == 0;
-      }) {
+    : path_(config.findings_file),
+      pattern_(config.sanitize_kernels),
+      launches_(parse_launches(config.sanitize_launches)),
+      kernels_([this](const KnownKernel& kernel) { return pattern_.matches(kernel.name); }) {
   for (uint32_t gpu = 0; gpu < kMaxGpus; ++gpu)
     maps_.push_back(std::make_unique<AllocationMap>(allocations, gpu));
   // The command line has checked them.
   if (const auto tools = sanitize::ToolSet::parse(config.sanitize_tools); tools.ok())
     options_.tools = *tools;
-  has_pattern_ =
-      !config.sanitize_kernels.empty() &&
-      ::regcomp(&pattern_, config.sanitize_kernels.c_str(), REG_EXTENDED | REG_NOSUB) == 0;
+}
+
+bool SanitizeHook::is_chosen(const KnownKernel& kernel) {
+  if (!kernel.chosen) return false;
+  if (launches_.empty()) return true;
+  // Without a pattern, launches are those of the program's own kernels.
+  if (pattern_.empty() && is_runtimes_own(kernel)) return false;
+  const uint64_t launch = matched_.fetch_add(1, std::memory_order_relaxed) + 1;
+  return std::find(launches_.begin(), launches_.end(), launch) != launches_.end();
 }
 
 SanitizeHook::Checking* SanitizeHook::take() {
@@ -106,14 +133,12 @@ void SanitizeHook::give_back(std::unique_ptr<Checking> checking) {
 void* SanitizeHook::before(DispatchView& view) noexcept {
   const std::span<emu::Watcher* const> others = view.dispatch.watchers;
   const std::shared_ptr<const KnownKernel> kernel = kernels_.of(view);
-  if (kernel == nullptr || !kernel->chosen) return nullptr;
+  if (kernel != nullptr && !is_chosen(*kernel)) return nullptr;
   Checking* checking = take();
   if (checking == nullptr) return nullptr;
   const std::span<emu::Watcher* const> ours = checking->session.watchers();
-  if (others.size() + ours.size() > emu::kMaxWatchers) {
-    give_back(std::unique_ptr<Checking>(checking));
-    return nullptr;
-  }
+  checking->watches = kernel != nullptr && others.size() + ours.size() <= emu::kMaxWatchers;
+  if (!checking->watches) return checking;
   checking->session.begin(*maps_[view.gpu.index]);
   std::copy(others.begin(), others.end(), checking->watchers);
   std::copy(ours.begin(), ours.end(), checking->watchers + others.size());
@@ -147,13 +172,7 @@ std::string SanitizeHook::line_of(const DispatchView& view, const Finding& findi
     append_number(line, "gpu", view.gpu.index);
     append_number(line, "queue", view.queue_id);
     append_number(line, "dispatch_id", view.dispatch.dispatch_id);
-    sanitize::append_finding(line, finding, [&](GpuAddr pc) {
-      const KernelPlace where = find_kernel(view.gpu, view.memory, kernel_object, pc);
-      sanitize::CodePlace code{instruction_at(view, pc), std::nullopt, where.source_line};
-      if (where.has_entry && pc.value >= where.entry.value)
-        code.offset = pc.value - where.entry.value;
-      return code;
-    });
+    sanitize::append_finding(line, finding, naming_of(view));
   }
   finish_object(line);
   return line + "\n";
@@ -169,7 +188,9 @@ void SanitizeHook::after(const DispatchView& view, void* state) noexcept {
   std::string lines = "\n{";
   append_text(lines, "type", "dispatch");
   append_number(lines, "pid", static_cast<uint64_t>(sys::pid()));
-  append_number(lines, "checked", checking != nullptr ? 1 : 0);
+  append_number(lines, "checked", checking != nullptr && checking->watches ? 1 : 0);
+  if (checking != nullptr) append_number(lines, "chosen", 1);
+  if (view.result->fault) append_number(lines, "faulted", 1);
   sanitize::SessionFindings found;
   if (checking != nullptr) found = checking->session.take();
   if (found.dropped != 0) append_number(lines, "dropped", found.dropped);

@@ -3,10 +3,8 @@
 //
 //   {"type":"finding", "pid", "id", …}         the first instance of a finding, with everything about it
 //   {"type":"again", "pid", "id", "times", …}  more of it, from a later dispatch
-//   {"type":"dispatch", "pid", "checked", …}   one dispatch, checked or left out
+//   {"type":"dispatch", "pid", "checked", …}   one dispatch: checked, chosen and not checked, left out
 #pragma once
-
-#include <regex.h>
 
 #include <atomic>
 #include <cstdint>
@@ -22,6 +20,7 @@
 #include "vgpu/config.h"
 #include "vgpu/dispatch_hook.h"
 #include "vgpu/kernel_cache.h"
+#include "vgpu/launch_choice.h"
 
 namespace wavetap::vgpu {
 
@@ -55,11 +54,13 @@ class SanitizeHook final : public DispatchHook {
     explicit Checking(const sanitize::SessionOptions& options) : session(options) {}
     sanitize::Session session;
     emu::Watcher* watchers[emu::kMaxWatchers] = {};
+    bool watches = false;  // the dispatch; false: it was chosen, and cannot be
   };
   // Address spaces are never used twice in a guarded process, so these name code for good.
   using Place = std::tuple<uint32_t, uint64_t, uint64_t, sanitize::Kind, sanitize::Severity,
                            uint64_t>;  // GPU, kernel, pc, kind, severity, the other pc
 
+  bool is_chosen(const KnownKernel& kernel);
   Checking* take();
   void give_back(std::unique_ptr<Checking> checking);
   std::string line_of(const DispatchView& view, const sanitize::Finding& finding);
@@ -67,8 +68,9 @@ class SanitizeHook final : public DispatchHook {
 
   const std::string path_;
   sanitize::SessionOptions options_;
-  bool has_pattern_ = false;
-  regex_t pattern_;
+  const KernelPattern pattern_;
+  const std::vector<uint64_t> launches_;  // which of those that match, from 1; empty: all
+  std::atomic<uint64_t> matched_{0};
   KernelCache kernels_;                               // chosen: to be checked
   std::vector<std::unique_ptr<AllocationMap>> maps_;  // by GPU
   std::atomic<bool> complained_{false};

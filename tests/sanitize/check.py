@@ -4,6 +4,7 @@
   check.py --bin BIN --gpu MODEL bugs            every seeded bug of memory_bugs, and the program without one
   check.py --bin BIN --gpu MODEL clean PROGRAM   no finding, and the program's own exit status
   check.py --bin BIN --gpu MODEL options         --kernel, --max, --error-exitcode, folding of several launches
+  check.py --bin BIN --gpu MODEL inputs          captured dispatches and single kernels, --launch, SARIF, suppressions
 """
 import argparse
 import json
@@ -31,7 +32,7 @@ def sanitize(args, program, *arguments, options=()):
     """(exit status, stderr, document)"""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "findings.json"
-        ran = subprocess.run([f"{args.bin}/wavetap", "sanitize", "--gpu", args.gpu, "--json", str(path), *options, "--",
+        ran = subprocess.run([f"{args.bin}/wavetap", "sanitize", "--gpu", args.gpu, "--json", str(path), *map(str, options), "--",
                               path_of(args, program), *arguments], capture_output=True, text=True)
         document = json.loads(path.read_text()) if path.exists() else {}
     return ran.returncode, ran.stderr, document
@@ -136,18 +137,70 @@ def check_options(args):
     expect([(f["times"], f["lane_count"]) for f in document["findings"]] == [(3, 6)], f"again: {document['findings']}")
 
 
+def run(*command):
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True)
+
+
+def check_captured(args, folder):
+    """A capture gives what the program gave; sizes are exact only when allocations were guarded."""
+    wavetap, program = f"{args.bin}/wavetap", path_of(args, "memory_bugs")
+    capture = folder / "k.wtcap"
+    run(wavetap, "capture", "--gpu", args.gpu, "-k", "^(fill|turn_round)", "--every", "1", "--gpu-option", "guard-allocations",
+        "-o", capture, "--", program, "past")
+    ran = run(wavetap, "sanitize", "--json", folder / "f.json", "--seeds", "2", capture)
+    document = json.loads((folder / "f.json").read_text())
+    places = [(f["kind"], f["kernel"], f["distance"], f["allocation"]["size_bytes"], f["argument"]["number"], f["times"])
+              for f in document["findings"]]
+    expect(places == [("out-of-bounds", "fill(int*, int)", 0, 256, 0, 2)], f"capture: {places} {ran.stderr}")
+    expect((ran.returncode, document["dispatches_checked"], document["orders_tried"]) == (2, 4, 2), f"capture: {document}")
+    ran = run(wavetap, "sanitize", "-k", "^turn", capture)
+    expect(ran.returncode == 0 and "1 dispatch checked by" in ran.stderr and "1 left out" in ran.stderr, f"capture -k: {ran}")
+    ran = run(wavetap, "replay", capture, "--sanitize=memcheck", "--json", "-n", "3")
+    found = json.loads(ran.stdout)["sanitize"]
+    expect((ran.returncode, found["dispatches_checked"], found["findings"][0]["times"]) == (2, 3, 3), f"replay: {ran}")
+    ran = run(wavetap, "replay", capture, "--capture", "2", "--sanitize", "--verify")
+    expect(ran.returncode == 0 and "verified" in ran.stdout and "0 errors" in ran.stderr, f"replay: {ran}")
+
+
+def check_inputs(args):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        wavetap, program = f"{args.bin}/wavetap", path_of(args, "memory_bugs")
+        check_captured(args, folder)
+        target = "gfx90a" if args.gpu == "mi210" else "gfx1030"
+        for count, status in ((60, 0), (64, 2)):
+            ran = run(wavetap, "gpu", "exec", program, "sum", "--target", target, "--block", "64", "--arg", "buf:240", "--arg",
+                      f"i32:{count}", "--arg", "buf:4", "--sanitize")
+            expect(ran.returncode == status and ("1st argument" in ran.stderr) == (status != 0), f"gpu exec: {ran}")
+        status, text, document = sanitize(args, "memory_bugs", "read", options=("-k", "^(add|sum|fill)", "--launch", "2"))
+        seen = (status, document["dispatches_checked"], [f["kernel"].split("(")[0] for f in document["findings"]])
+        expect(seen == (2, 1, ["sum"]), f"--launch: {seen}")
+        written, sarif = folder / "s.txt", folder / "f.sarif"
+        status, text, _ = sanitize(args, "memory_bugs", "past", options=("--write-suppressions", written, "--sarif", sarif))
+        results = json.loads(sarif.read_text())["runs"][0]["results"]
+        line = results[0]["locations"][0]["physicalLocation"]["region"]["startLine"]
+        expect((len(results), results[0]["ruleId"], line) == (1, "out-of-bounds", line_of(FILL)), f"SARIF: {results}")
+        written.write_text(written.read_text() + "no-access no_such_kernel\n")
+        status, text, document = sanitize(args, "memory_bugs", "past", options=("--suppressions", written))
+        seen = (status, document["findings"], document["suppressed"], document["unused_suppressions"])
+        expect(seen == (0, [], 1, ["no-access no_such_kernel"]), f"suppressions: {seen}")
+        expect("matched nothing: no-access no_such_kernel" in text, f"suppressions: {text}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--gpu", required=True)
     parser.add_argument("--bugs", help="memory_bugs, when it is not in BIN/hip")
-    parser.add_argument("what", choices=("bugs", "clean", "options"))
+    parser.add_argument("what", choices=("bugs", "clean", "options", "inputs"))
     parser.add_argument("program", nargs="?")
     args = parser.parse_args()
     if args.what == "bugs":
         check_bugs(args)
     elif args.what == "clean":
         check_clean(args, args.program)
+    elif args.what == "inputs":
+        check_inputs(args)
     else:
         check_options(args)
     sys.exit(1 if failures else 0)

@@ -1,0 +1,200 @@
+#include <fmt/format.h>
+
+#include <map>
+
+#include "cli/sanitize_report.h"
+#include "replay/captured_kernel.h"
+#include "util/text.h"
+
+namespace wavetap::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+uint64_t number(const Json& object, const char* key) { return object.value(key, uint64_t{0}); }
+std::string word(const Json& object, const char* key) { return object.value(key, std::string()); }
+
+std::string counted(uint64_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+std::string ordinal(uint64_t number) {
+  const uint64_t last = number % 10;
+  const bool is_teen = number % 100 / 10 == 1;
+  const char* ending = is_teen     ? "th"
+                       : last == 1 ? "st"
+                       : last == 2 ? "nd"
+                       : last == 3 ? "rd"
+                                   : "th";
+  return std::to_string(number) + ending;
+}
+
+// ", 3rd argument `out`": which argument of the kernel leads to the memory, or "".
+std::string argument_text(const Json& finding) {
+  if (!finding.contains("argument")) return "";
+  const Json& argument = finding["argument"];
+  const uint64_t index = number(argument, "number");
+  std::string text = ", " + ordinal(index + 1) + " argument";
+  if (argument.contains("name")) return text + " `" + word(argument, "name") + "`";
+  const std::vector<std::string> types = replay::parameters_of(word(finding, "kernel"));
+  return index < types.size() ? text + " (" + types[index] + ")" : text;
+}
+
+// "4 bytes past the end of the 256-byte VRAM allocation at 0x6000…".
+std::string address_text(const Json& finding) {
+  const std::string address = word(finding, "address");
+  if (word(finding, "space") != "global") {
+    const std::string at =
+        fmt::format("byte {} of {}", std::stoull(address, nullptr, 16),
+                    word(finding, "space") == "LDS" ? "LDS" : "the lane's scratch");
+    if (!finding.contains("limit_bytes")) return at;
+    return fmt::format("{}; there are {}", at, number(finding, "limit_bytes"));
+  }
+  const std::string relation = word(finding, "relation");
+  if (relation == "none" || word(finding, "kind") == "invalid-address")
+    return address + ", with no allocation near it";
+  const Json& beside = finding["allocation"];
+  const uint64_t size = number(beside, "size_bytes");
+  const uint64_t distance = number(finding, "distance");
+  const std::string memory = word(beside, "memory");
+  const std::string name =
+      fmt::format("the {}-byte {}{}allocation at {}{}{}{}", size, memory, memory.empty() ? "" : " ",
+                  word(beside, "address"), number(beside, "exact") != 0 ? "" : " (whole pages)",
+                  argument_text(finding), number(beside, "freed") != 0 ? ", which was freed" : "");
+  const uint64_t reach = distance + number(finding, "size_bytes");
+  if (relation == "inside" && word(finding, "kind") == "out-of-bounds")
+    return fmt::format("{}, reaches {} past the end of {}", address,
+                       counted(reach - size, "byte", "bytes"), name);
+  if (relation == "inside")
+    return fmt::format("{}, {} into {}", address, counted(distance, "byte", "bytes"), name);
+  return fmt::format("{}, {} {} of {}", address, counted(distance, "byte", "bytes"),
+                     relation == "past" ? "past the end" : "before the begin", name);
+}
+
+std::string triple(const Json& values) {
+  if (!values.is_array() || values.size() != 3) return "?";
+  return fmt::format("({},{},{})", values[0].dump(), values[1].dump(), values[2].dump());
+}
+
+// "entry + 0x34, fill.hip:12: global_store_dword …".
+std::string code_text(const Json& place) {
+  std::string where = place.contains("offset")
+                          ? fmt::format("entry + {:#x}", number(place, "offset"))
+                          : "pc " + word(place, "pc");
+  if (place.contains("source")) where += ", " + word(place, "source");
+  return where + ": " + word(place, "instruction");
+}
+
+// The functions that were inlined there, up to the kernel.
+std::string frames_text(const Json& place) {
+  std::string text;
+  for (const Json& frame : place.value("frames", Json::array()))
+    text += fmt::format("           in {} at {}\n", word(frame, "function"), word(frame, "source"));
+  return text;
+}
+
+// "thread (62,0,0) of workgroup (0,0,0), wave 1, lanes 0xc0000000".
+std::string who_text(const Json& place) {
+  const std::string group = triple(place.value("workgroup", Json()));
+  if (!place.contains("lanes"))
+    return fmt::format("wave {} of workgroup {}", number(place, "wave"), group);
+  return fmt::format("thread {} of workgroup {}, wave {}, lanes {}",
+                     triple(place.value("thread", Json())), group, number(place, "wave"),
+                     word(place, "lanes"));
+}
+
+std::string access_text(const Json& place) {
+  return fmt::format("{} of {}", word(place, "access"),
+                     counted(number(place, "size_bytes"), "byte", "bytes"));
+}
+
+std::string headline(const Json& finding) {
+  std::string text = fmt::format("{}: {}: {}", word(finding, "severity"), word(finding, "tool"),
+                                 word(finding, "kind"));
+  if (finding.contains("access"))
+    text += fmt::format(": {} in {}{}", access_text(finding), word(finding, "space"),
+                        word(finding, "space") == "global" ? " memory" : "");
+  return text;
+}
+
+std::string finding_text(const Json& finding) {
+  std::string text = fmt::format("{}\n  kernel   {}\n  at       {}\n", headline(finding),
+                                 word(finding, "kernel"), code_text(finding));
+  text += frames_text(finding);
+  if (finding.contains("detail")) text += fmt::format("  detail   {}\n", word(finding, "detail"));
+  if (finding.contains("access")) text += fmt::format("  address  {}\n", address_text(finding));
+  text += fmt::format("  by       {}\n", who_text(finding));
+  if (finding.contains("other")) {
+    const Json& other = finding["other"];
+    text +=
+        fmt::format("  {:<8} {}{}\n", word(other, "role"),
+                    other.contains("access") ? access_text(other) + " at " : "", code_text(other));
+    text += fmt::format("  by       {}\n", who_text(other));
+  }
+  const std::string times = counted(number(finding, "times"), "execution", "executions");
+  const uint64_t lanes = number(finding, "lane_count");
+  text += lanes == 0 ? fmt::format("  in all   {} of the instruction by a wave\n", times)
+                     : fmt::format("  in all   {} in {} of the instruction by a wave\n",
+                                   counted(lanes, "lane", "lanes"), times);
+  return text;
+}
+
+std::string reservations(const SanitizeReport& report) {
+  std::string text;
+  const auto add = [&](uint64_t count, const char* one, const char* many, const char* rest) {
+    if (count != 0) text += fmt::format("sanitize: {} {}\n", counted(count, one, many), rest);
+  };
+  add(report.faulted, "dispatch", "dispatches",
+      "ended in a fault; what would have come later is not known");
+  add(report.unwatched, "dispatch", "dispatches",
+      "could not be checked: the kernel cannot be read, or too many tools watch it");
+  add(report.dropped, "instance is", "instances are",
+      "not shown: one dispatch had more findings than are kept");
+  add(report.losses, "line was", "lines were", "lost: a process was killed while it wrote");
+  if (report.orders > 1)
+    text += fmt::format("sanitize: {} orders of workgroups and waves were tried\n", report.orders);
+  add(report.suppressed, "finding is", "findings are", "suppressed");
+  for (const std::string& unused : report.unused_suppressions)
+    text += fmt::format("sanitize: a suppression matched nothing: {}\n", unused);
+  return text;
+}
+
+}  // namespace
+
+std::string sanitize_sentence(const Json& finding) {
+  std::string text = headline(finding);
+  if (finding.contains("access")) text += ": " + address_text(finding);
+  if (finding.contains("detail")) text += "; " + word(finding, "detail");
+  return text;
+}
+
+std::string sanitize_text(const SanitizeReport& report, uint64_t max) {
+  std::string text;
+  std::map<std::string, uint64_t> kinds;
+  uint64_t shown = 0;
+  for (const Json& finding : report.findings) {
+    ++kinds[word(finding, "kind")];
+    if (shown == max) continue;
+    text += finding_text(finding) + "\n";
+    ++shown;
+  }
+  if (shown < report.findings.size())
+    text += fmt::format("… and {} more (--max shows more, --json all)\n\n",
+                        report.findings.size() - shown);
+  std::vector<std::string> parts;
+  for (const auto& [kind, count] : kinds) parts.push_back(fmt::format("{} {}", count, kind));
+  const uint64_t errors = report.errors();
+  text += fmt::format("sanitize: {}, {}{}; {} checked by {}, {} left out\n",
+                      counted(errors, "error", "errors"),
+                      counted(report.findings.size() - errors, "warning", "warnings"),
+                      parts.empty() ? "" : " (" + util::join(parts, ", ") + ")",
+                      counted(report.checked, "dispatch", "dispatches"),
+                      util::join(util::split(report.tools, ','), ", "), report.skipped);
+  if (report.checked == 0)
+    text += report.skipped == 0
+                ? "sanitize: the program dispatched no kernel; nothing was checked\n"
+                : "sanitize: no kernel matched; nothing was checked\n";
+  return text + reservations(report);
+}
+
+}  // namespace wavetap::cli

@@ -1,0 +1,36 @@
+#include "vgpu/launch_choice.h"
+
+#include <charconv>
+
+namespace wavetap::vgpu {
+
+std::vector<uint64_t> parse_launches(const std::string& text) {
+  std::vector<uint64_t> launches;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end) {
+    uint64_t launch = 0;
+    const auto [next, error] = std::from_chars(at, end, launch);
+    if (error == std::errc()) launches.push_back(launch);
+    at = next + 1;
+  }
+  return launches;
+}
+
+KernelPattern::KernelPattern(const std::string& pattern)
+    : compiled_(!pattern.empty() &&
+                ::regcomp(&pattern_, pattern.c_str(), REG_EXTENDED | REG_NOSUB) == 0) {}
+
+KernelPattern::~KernelPattern() {
+  if (compiled_) ::regfree(&pattern_);
+}
+
+bool KernelPattern::matches(const std::string& name) const {
+  return !compiled_ || ::regexec(&pattern_, name.c_str(), 0, nullptr, 0) == 0;
+}
+
+bool is_runtimes_own(const KnownKernel& kernel) {
+  return kernel.built_in || kernel.name.starts_with("__amd_rocclr_");
+}
+
+}  // namespace wavetap::vgpu
