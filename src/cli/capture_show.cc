@@ -9,6 +9,7 @@
 #include "amd/gfx_target.h"
 #include "codeobj/line_table.h"
 #include "replay/kernel_argument.h"
+#include "replay/touched_memory.h"
 #include "util/table.h"
 #include "util/terminal.h"
 #include "util/text.h"
@@ -89,6 +90,10 @@ std::string source_line(const Capture& capture, const CapturedKernel& kernel) {
   return line && line->line != 0 ? line->file + ":" + std::to_string(line->line) : "";
 }
 
+bool is_redacted(const Capture& capture) {
+  return (capture.dispatch.flags & format::kCaptureRedacted) != 0;
+}
+
 std::string state_of(const Capture& capture) {
   if (!capture.has_before) return "incomplete";
   if (!capture.has_after) return "before only";
@@ -136,6 +141,15 @@ void print_head(const Capture& capture, const CapturedKernel& kernel) {
                     (capture.is_unordered() ? "; unordered: other queues ran meanwhile" : ""));
   for (const auto& [key, value] : capture.facts)
     if (key.starts_with("library.")) line("runtime", value);
+  if (!capture.touched.empty()) {
+    line("touched", fmt::format("{} bytes read, {} bytes written",
+                                util::group_digits(replay::read_bytes(capture.touched)),
+                                util::group_digits(replay::written_bytes(capture.touched))));
+  }
+  if (capture.is_only_touched())
+    line("kept", is_redacted(capture)
+                     ? "only pages that the kernel touches; of those, what it reads"
+                     : "only pages that the kernel touches");
 }
 
 void print_arguments(const CaptureFile& file, const Capture& capture,
@@ -230,9 +244,15 @@ nlohmann::json capture_json(const CaptureFile& file, const Capture& capture) {
                          {"has_before", capture.has_before},
                          {"has_after", capture.has_after},
                          {"fault", capture.fault},
+                         {"only_touched", capture.is_only_touched()},
+                         {"redacted", is_redacted(capture)},
                          {"arguments", nlohmann::json::array()},
                          {"regions", nlohmann::json::array()},
                          {"code_objects", nlohmann::json::array()}};
+  if (!capture.touched.empty()) {
+    json["read_bytes"] = replay::read_bytes(capture.touched);
+    json["written_bytes"] = replay::written_bytes(capture.touched);
+  }
   for (const CapturedArgument& argument : kernel.arguments)
     json["arguments"].push_back(argument_json(file, capture, argument));
   for (const CapturedRegion& region : capture.regions) {
@@ -288,6 +308,19 @@ int show(const Options& options) {
 
 }  // namespace
 
+int exit_code_of(replay::Refusal refusal) {
+  switch (refusal) {
+    case replay::Refusal::kNone: return kDone;
+    case replay::Refusal::kFile: return kUsage;
+    case replay::Refusal::kNoMemory: return kCannotReserve;
+    case replay::Refusal::kIsa: return kOtherIsa;
+    case replay::Refusal::kNoKernel: return kNoKernel;
+    case replay::Refusal::kLayout: return kOtherLayout;
+    case replay::Refusal::kArgument: return kRefusedArgument;
+  }
+  return kBug;
+}
+
 std::string memory_kind(const format::CaptureRegion& region) {
   std::string text;
   switch (region.kind) {
@@ -325,17 +358,13 @@ std::unique_ptr<CaptureFile> open_captures(const std::string& path, int* exit_co
   return nullptr;
 }
 
-int exit_code_of(replay::Refusal refusal) {
-  switch (refusal) {
-    case replay::Refusal::kNone: return kDone;
-    case replay::Refusal::kFile: return kUsage;
-    case replay::Refusal::kNoMemory: return kCannotReserve;
-    case replay::Refusal::kIsa: return kOtherIsa;
-    case replay::Refusal::kNoKernel: return kNoKernel;
-    case replay::Refusal::kLayout: return kOtherLayout;
-    case replay::Refusal::kArgument: return kRefusedArgument;
-  }
-  return kBug;
+const Capture* usable_capture(const CaptureFile& file, uint32_t number, int* exit_code) {
+  const Result<const Capture*> chosen = choose_capture(file, number);
+  if (chosen.ok()) return *chosen;
+  const bool is_usage =
+      !file.captures().empty() && (number == 0 || number > file.captures().size());
+  *exit_code = fail(chosen.error(), is_usage ? +kUsage : kDamagedFile);
+  return nullptr;
 }
 
 Result<const Capture*> choose_capture(const CaptureFile& file, uint32_t number) {

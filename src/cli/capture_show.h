@@ -26,6 +26,11 @@ inline constexpr int kCannotReserve = 17;
 // Below `capture`; sets `chosen` when it is what the user asked for.
 void add_capture_show(Command& capture, Invocation& invocation, bool& chosen);
 
+// `capture export`, likewise.
+void add_capture_export(Command& capture, Invocation& invocation, bool& chosen);
+
+int exit_code_of(replay::Refusal refusal);
+
 // Opens a file of captures. Where it fails, prints why, and *exit_code says with what to exit.
 std::unique_ptr<replay::CaptureFile> open_captures(const std::string& path, int* exit_code);
 
@@ -33,8 +38,9 @@ std::unique_ptr<replay::CaptureFile> open_captures(const std::string& path, int*
 // file ends early.
 Result<const replay::Capture*> choose_capture(const replay::CaptureFile& file, uint32_t number);
 
-// What a command exits with that cannot replay a capture.
-int exit_code_of(replay::Refusal refusal);
+// The same, with the error printed: null, and *exit_code says with what to exit.
+const replay::Capture* usable_capture(const replay::CaptureFile& file, uint32_t number,
+                                      int* exit_code);
 
 // "argument 2 (y, float*)".
 std::string argument_name(const replay::CapturedKernel& kernel, size_t index);

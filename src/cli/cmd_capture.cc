@@ -4,7 +4,9 @@
 // process. When the program has ended, however it did, those files become one .wtcap. If this command
 // is killed itself, the folder stays, and its files are captures like any other.
 #include <dirent.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/scoped_fd.h"
 #include "cli/capture_show.h"
 #include "cli/command.h"
 #include "cli/gpu_start.h"
@@ -38,6 +41,11 @@ struct Options {
   uint64_t every = 0;
   uint64_t max = 0;
   std::string output = "kernel.wtcap";
+  uint32_t drain = 30;
+  bool append = false;
+  bool force = false;
+  bool only_touched = false;
+  bool redact = false;
   uint32_t threads = 0;
   std::vector<std::string> gpu_options;
   bool is_other = false;  // a command below this one was meant
@@ -72,6 +80,7 @@ Result<vgpu::Config> make_config(const Options& options, const std::string& prog
   config.capture_dir = folder;
   config.capture_pattern = options.kernel;
   config.capture_launches = options.launches;
+  config.capture_drain_s = options.drain;
   config.capture_every = std::max<uint64_t>(options.every, 1);
   // One, unless more were asked for.
   config.capture_max = options.max;
@@ -99,12 +108,70 @@ std::vector<std::string> files_in(const std::string& folder) {
   return files;
 }
 
+// Captures that end at the same time and go to one file take turns.
+class OutputLock {
+ public:
+  explicit OutputLock(const std::string& path) : path_(path) {
+    for (;;) {
+      fd_ = ScopedFd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+      if (fd_.get() < 0 || ::flock(fd_.get(), LOCK_EX) != 0) return;
+      struct stat mine {
+      }, there{};
+      if (::fstat(fd_.get(), &mine) != 0) return;
+      // The one that had it before us has replaced the file.
+      if (::stat(path.c_str(), &there) != 0 || there.st_ino != mine.st_ino) continue;
+      is_new_ = mine.st_size == 0;
+      return;
+    }
+  }
+  // An empty file that only stood for the lock goes.
+  ~OutputLock() {
+    struct stat there {};
+    if (::stat(path_.c_str(), &there) == 0 && there.st_size == 0) ::unlink(path_.c_str());
+  }
+  OutputLock(const OutputLock&) = delete;
+  OutputLock& operator=(const OutputLock&) = delete;
+
+  bool is_new() const { return is_new_; }
+
+ private:
+  const std::string path_;
+  ScopedFd fd_;
+  bool is_new_ = true;
+};
+
+// Files are neither replaced nor mixed unless the user says so.
+Status check_output(const Options& options) {
+  const char* name = options.output.c_str();
+  if (options.append && options.force)
+    return errorf("capture: --append and --force exclude each other; leave out one of them");
+  struct stat there {};
+  if (::stat(name, &there) != 0 || options.force) return {};
+  if (!options.append) {
+    return errorf(
+        "%s: exists; add to it with --append, replace it with --force, or choose another "
+        "name with -o",
+        name);
+  }
+  const Result<std::unique_ptr<replay::CaptureFile>> file =
+      replay::CaptureFile::open(options.output);
+  if (!file.ok()) return file.error();
+  if (!(*file)->damage().empty())
+    return errorf("%s: %s; replace it with --force, or choose another name with -o", name,
+                  (*file)->damage().c_str());
+  return {};
+}
+
 void say_what_was_captured(const std::string& output, const replay::PackResult& packed) {
   const Result<std::unique_ptr<replay::CaptureFile>> file = replay::CaptureFile::open(output);
   std::string kernel;
   if (file.ok() && !(*file)->captures().empty())
     kernel =
         fmt::format(", the first of {}", util::escape_control((*file)->captures().front().kernel));
+  if (packed.touched_read_bytes > 0)
+    kernel += fmt::format("; {} read and {} written by the kernels",
+                          util::human_bytes(packed.touched_read_bytes),
+                          util::human_bytes(packed.touched_written_bytes));
   fmt::print(stderr, "wavetap: {}: {}{}; {} packed to {}\n", output,
              util::count_of(packed.captures, "dispatch"), kernel,
              util::human_bytes(packed.raw_bytes), util::human_bytes(packed.file_bytes));
@@ -112,7 +179,7 @@ void say_what_was_captured(const std::string& output, const replay::PackResult& 
 
 // Makes one file of what the program left. The exit code to use instead of the program's, or kDone.
 int finish(const Options& options, const std::string& folder) {
-  const std::vector<std::string> files = files_in(folder);
+  std::vector<std::string> files = files_in(folder);
   if (files.empty()) {
     std::filesystem::remove(folder);
     return fail(
@@ -121,7 +188,16 @@ int finish(const Options& options, const std::string& folder) {
                options.output.c_str(), util::join(options.gpus, ",").c_str()),
         kIncomplete);
   }
-  const Result<replay::PackResult> packed = replay::pack_captures(files, options.output);
+  const OutputLock lock(options.output);
+  if (std::filesystem::exists(options.output) && !lock.is_new() && !options.force) {
+    if (!options.append)
+      warn({options.output + ": appeared while the program ran; the captures are added to it"});
+    files.insert(files.begin(), options.output);
+  }
+  replay::PackOptions pack;
+  pack.only_touched = options.only_touched || options.redact;
+  pack.redact = options.redact;
+  const Result<replay::PackResult> packed = replay::pack_captures(files, options.output, pack);
   if (!packed.ok()) {
     return fail({packed.error().message + "; the captures are in " + folder}, kIncomplete);
   }
@@ -141,6 +217,8 @@ int capture(const Options& options, const std::vector<std::string>& program) {
         errorf("capture: works on virtual GPUs, not yet on the machine's own; add --gpu MODEL "
                "(see wavetap gpu list)"));
   }
+  const Status free = check_output(options);
+  if (!free.ok()) return fail(free.error());
   Result<RunDir> run_dir = RunDir::create();
   if (!run_dir.ok()) return fail(run_dir.error());
   const Result<std::string> gpu = gpu_library();
@@ -197,8 +275,21 @@ void add_capture_options(Command& command, Options& options) {
   command.add_option("--max", options.max, "no more than this many captures per process")
       ->type_name("N")
       ->between(1, 1e9);
+  command
+      .add_option("--drain", options.drain,
+                  "how long kernels of other queues get to end; then the capture is unordered (30)")
+      ->type_name("SECONDS")
+      ->between(0, 1e6);
   command.add_option("--output,-o", options.output, "file to write (kernel.wtcap)")
       ->type_name("FILE.wtcap");
+  command.add_flag("--append", options.append, "add to the file if it exists");
+  command.add_flag("--force", options.force, "replace the file if it exists");
+  command.add_flag(
+      "--only-touched", options.only_touched,
+      "keep only memory that the kernel reads or writes, found by running it once more "
+      "on the engine");
+  command.add_flag("--redact", options.redact,
+                   "as --only-touched, and zeros in place of bytes that the kernel never reads");
   command
       .add_option("--gpu-threads", options.threads,
                   "host threads that run waves; 1 is deterministic; 0: one per core")
@@ -218,10 +309,12 @@ void add_capture(Command& parent, Invocation& invocation) {
       "capture [OPTIONS] --gpu MODEL -- CMD [ARG…]",
       "  wavetap capture -k saxpy --gpu rx6800xt -o saxpy.wtcap -- ./saxpy\n"
       "  wavetap capture -k 'gemm|conv' --launch 100 --gpu mi210 -- ./train\n"
-      "  wavetap capture show saxpy.wtcap\n");
+      "  wavetap capture show saxpy.wtcap\n"
+      "  wavetap capture export saxpy.wtcap saxpy_reproducer\n");
   command.prefix_command();
   add_capture_options(command, *options);
   add_capture_show(command, invocation, options->is_other);
+  add_capture_export(command, invocation, options->is_other);
   command.callback([options, &command, &invocation] {
     if (options->is_other) return;
     std::vector<std::string> program = command.remaining();

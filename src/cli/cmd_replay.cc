@@ -189,13 +189,9 @@ int replay_capture(const Options& options) {
   const std::unique_ptr<CaptureFile> opened = open_captures(options.file, &exit_code);
   if (opened == nullptr) return exit_code;
   const CaptureFile& file = *opened;
-  const Result<const Capture*> chosen = choose_capture(file, options.capture);
-  if (!chosen.ok()) {
-    const bool is_usage = options.capture == 0 || options.capture > file.captures().size();
-    return fail(chosen.error(),
-                is_usage && !file.captures().empty() ? static_cast<int>(kUsage) : kDamagedFile);
-  }
-  const Capture& capture = **chosen;
+  const Capture* chosen = usable_capture(file, options.capture, &exit_code);
+  if (chosen == nullptr) return exit_code;
+  const Capture& capture = *chosen;
   const auto grid = parse_grid(options.grid);
   if (!grid.ok()) return fail(grid.error());
   const Result<replay::Tolerance> tolerance = check_verify(options, capture);

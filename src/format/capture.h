@@ -43,6 +43,7 @@ enum class CaptureRecordType : uint32_t {
   kBeforeDone = 6,  // CaptureMark: the state before the dispatch is complete
   kEnd = 7,         // CaptureEnd, text: the fault, if there was one; the state after it is complete
   kFacts = 8,       // CaptureMark, then pairs of texts: key, value
+  kTouched = 9,     // CaptureMark, then CaptureTouchedPage[]
 };
 
 enum class CaptureCodec : uint32_t { kStored = 0, kZstd = 1 };
@@ -64,6 +65,9 @@ inline constexpr uint32_t kCaptureRecordMagic = 0x31435457;  // "WTC1"
 inline constexpr uint32_t kCaptureUnordered = 1 << 0;    // other queues ran meanwhile
 inline constexpr uint32_t kCaptureCooperative = 1 << 1;  // every workgroup was resident at once
 inline constexpr uint32_t kCaptureSramEcc = 1 << 2;  // a load of half a register clears the rest
+// Only pages that the kernel touches are kept: pages that no run names are unknown, not zeros.
+inline constexpr uint32_t kCaptureOnlyTouched = 1 << 3;
+inline constexpr uint32_t kCaptureRedacted = 1 << 4;  // bytes that it never reads are zeros
 
 // Facts whose keys have this and an allocation's address in decimal: how many bytes of it were asked for.
 inline constexpr char kCaptureRequestedFact[] = "requested.";
@@ -157,6 +161,14 @@ struct CapturePageRun {
   uint32_t id;
 };
 static_assert(sizeof(CapturePageRuns) == 16 && sizeof(CapturePageRun) == 12);
+
+// What a run of the dispatch touched of a page: a bit per byte.
+struct CaptureTouchedPage {
+  uint64_t address;
+  uint64_t read[kCapturePageBytes / 64];
+  uint64_t written[kCapturePageBytes / 64];
+};
+static_assert(sizeof(CaptureTouchedPage) == 1032);
 
 // A code object that was loaded for the GPU: its ELF file, as pages.
 struct CaptureCodeObject {

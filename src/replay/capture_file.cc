@@ -122,6 +122,7 @@ Status CaptureFile::take(const CaptureRecord& record) {
     case CaptureRecordType::kCodeObject: return take_code_object(payload);
     case CaptureRecordType::kFacts: return take_facts(payload);
     case CaptureRecordType::kEnd: return take_end(payload);
+    case CaptureRecordType::kTouched: return take_touched(payload);
     case CaptureRecordType::kBeforeDone: {
       const auto mark = read_at<format::CaptureMark>(payload, 0);
       Capture* capture = mark ? find(mark->capture) : nullptr;
@@ -247,9 +248,24 @@ Status CaptureFile::take_end(std::span<const std::byte> payload) {
   std::optional<std::string> fault = take_text(cursor);
   if (capture == nullptr || !fault) return nonsense("the end of a dispatch");
   capture->end = *end;
+  capture->has_end = true;
   capture->fault = std::move(*fault);
   capture->has_after = capture->has_before && (end->flags & (format::kCaptureCancelled)) == 0;
   return {};
+}
+
+Status CaptureFile::take_touched(std::span<const std::byte> payload) {
+  ByteCursor cursor(payload);
+  const auto mark = cursor.take<format::CaptureMark>();
+  Capture* capture = mark ? find(mark->capture) : nullptr;
+  if (capture == nullptr) return nonsense("a list of touched memory");
+  while (const auto page = cursor.take<format::CaptureTouchedPage>()) {
+    if (page->address % kCapturePageBytes != 0 ||
+        (!capture->touched.empty() && page->address <= capture->touched.back().address))
+      return nonsense("a list of touched memory");
+    capture->touched.push_back(*page);
+  }
+  return cursor.empty() ? Status() : nonsense("a list of touched memory");
 }
 
 const std::byte* CaptureFile::page(uint32_t id) const {

@@ -60,9 +60,14 @@ struct Capture {
   std::vector<CapturedCodeObject> code_objects;
   bool has_before = false;  // complete: can be replayed
   bool has_after = false;   // complete: can be compared with
+  bool has_end = false;     // `end` and `fault` are known
   format::CaptureEnd end{};
   std::string fault;  // what stopped the kernel when it was captured
+  // What a run of it read and wrote, by address; empty: never found out.
+  std::vector<format::CaptureTouchedPage> touched;
 
+  // Pages that `before` does not name are unknown, not zeros.
+  bool is_only_touched() const { return (dispatch.flags & format::kCaptureOnlyTouched) != 0; }
   bool is_unordered() const { return (dispatch.flags & format::kCaptureUnordered) != 0; }
   const CapturedRegion* region_at(uint64_t address) const;
 };
@@ -128,6 +133,7 @@ class CaptureFile {
   Status take_code_object(std::span<const std::byte> payload);
   Status take_facts(std::span<const std::byte> payload);
   Status take_end(std::span<const std::byte> payload);
+  Status take_touched(std::span<const std::byte> payload);
   Capture* find(uint32_t number);
 
   std::string name_;

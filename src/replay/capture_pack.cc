@@ -1,153 +1,290 @@
 #include "replay/capture_pack.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-#include <zstd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
+#include <memory>
 
-#include "base/scoped_fd.h"
+#include "codeobj/image.h"
 #include "replay/capture_file.h"
+#include "replay/capture_output.h"
+#include "replay/touched_memory.h"
 
 namespace wavetap::replay {
 namespace {
 
+using format::CapturePageRun;
+using format::CapturePhase;
 using format::CaptureRecordType;
+using format::CaptureTouchedPage;
+using format::kCapturePageBytes;
+using TouchedPages = std::vector<CaptureTouchedPage>;
 
-constexpr int kLevel = 3;
-
-// The file under a temporary name until it is whole.
-class Output {
+class Text {
  public:
-  explicit Output(const std::string& path)
-      : path_(path), temporary_(path + ".part" + std::to_string(::getpid())) {}
-  ~Output() {
-    if (fd_.get() >= 0) ::unlink(temporary_.c_str());
+  template <class T>
+  explicit Text(const T& head) {
+    append(&head, sizeof head);
   }
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
-
-  Status open() {
-    fd_ = ScopedFd(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    if (fd_.get() < 0) return failure();
-    format::CaptureFileHeader header{};
-    std::memcpy(header.magic, format::kCaptureMagic, sizeof header.magic);
-    header.version = format::kCaptureVersion;
-    header.header_bytes = sizeof header;
-    header.checksum =
-        format::capture_checksum(&header, offsetof(format::CaptureFileHeader, checksum));
-    return write(&header, sizeof header);
+  void append(const void* bytes, size_t size) {
+    text_.append(static_cast<const char*>(bytes), size);
   }
-
-  Status put(CaptureRecordType type, std::span<const std::byte> payload) {
-    packed_.resize(ZSTD_compressBound(payload.size()));
-    const size_t packed =
-        ZSTD_compress(packed_.data(), packed_.size(), payload.data(), payload.size(), kLevel);
-    const bool smaller = ZSTD_isError(packed) == 0 && packed < payload.size();
-    format::CaptureRecordHeader header{};
-    header.magic = format::kCaptureRecordMagic;
-    header.type = type;
-    header.codec = smaller ? format::CaptureCodec::kZstd : format::CaptureCodec::kStored;
-    header.raw_bytes = payload.size();
-    header.stored_bytes = smaller ? packed : payload.size();
-    const std::byte* stored = smaller ? packed_.data() : payload.data();
-    header.checksum = format::capture_record_checksum(header, stored);
-    const Status head = write(&header, sizeof header);
-    return head.ok() ? write(stored, header.stored_bytes) : head;
+  void text(std::string_view text) {
+    const auto length = static_cast<uint32_t>(text.size());
+    append(&length, sizeof length);
+    text_.append(text);
   }
-
-  Status commit() {
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0) return failure();
-    fd_ = ScopedFd();
-    return {};
-  }
-  uint64_t size() const { return size_; }
+  operator std::string_view() const { return text_; }
+  size_t size() const { return text_.size(); }
 
  private:
-  Error failure() const {
-    return errorf("%s: cannot be written: %s; choose another place with -o", path_.c_str(),
-                  std::strerror(errno));
-  }
-  Status write(const void* bytes, size_t size) {
-    const auto* at = static_cast<const char*>(bytes);
-    while (size > 0) {
-      const ssize_t done = ::write(fd_.get(), at, size);
-      if (done < 0 && errno == EINTR) continue;
-      if (done <= 0) return failure();
-      at += done;
-      size -= static_cast<size_t>(done);
-      size_ += static_cast<uint64_t>(done);
-    }
-    return {};
-  }
-
-  const std::string path_;
-  const std::string temporary_;
-  ScopedFd fd_;
-  uint64_t size_ = 0;
-  std::vector<std::byte> packed_;
+  std::string text_;
 };
 
-// Moves the numbers in a record behind those of the files before it: every payload but that of pages
-// begins with the number of its capture.
-void renumber(CaptureRecordType type, std::vector<std::byte>& payload, uint32_t captures,
-              uint32_t pages) {
+const CaptureTouchedPage* find_page(const TouchedPages& pages, uint64_t address) {
+  const auto found = std::lower_bound(
+      pages.begin(), pages.end(), address,
+      [](const CaptureTouchedPage& page, uint64_t wanted) { return page.address < wanted; });
+  return found == pages.end() || found->address != address ? nullptr : &*found;
+}
+
+// Zeros in place of what `bits` does not name.
+void keep_only(std::byte* page, const uint64_t* bits) {
+  for (uint64_t i = 0; i < kCapturePageBytes; ++i)
+    if (!has_bit(bits, i)) page[i] = std::byte{0};
+}
+
+// Copies captures into an output.
+class Packer {
+ public:
+  Packer(CaptureOutput& out, const PackOptions& options, PackResult& result)
+      : out_(out), options_(options), result_(result) {}
+
+  void put(const CaptureFile& file, const Capture& capture, uint32_t number);
+
+ private:
+  void put_dispatch(const Capture& capture);
+  void put_facts(const Capture& capture);
+  void put_code_objects(const CaptureFile& file, const Capture& capture);
+  void put_region(const CaptureFile& file, const CapturedRegion& region);
+  void put_changes(const CaptureFile& file, const CapturedRegion& region);
+  void put_touched(const TouchedPages& pages);
+  PageRunList copy(const CaptureFile& file, const PageRunList& runs);
+  void find_touched_pages(const CaptureFile& file, const Capture& capture);
+  bool is_loaded_where_touched(const CaptureFile& file, const CapturedCodeObject& object) const;
+
+  CaptureOutput& out_;
+  const PackOptions& options_;
+  PackResult& result_;
+  uint32_t number_ = 0;
+  bool prune_ = false;  // this capture: to touched_
+  TouchedPages touched_;
+};
+
+void Packer::find_touched_pages(const CaptureFile& file, const Capture& capture) {
+  prune_ = false;
+  touched_.clear();
+  if (!options_.only_touched || !capture.has_before || capture.is_only_touched()) return;
+  const CapturedKernel kernel = find_captured_kernel(file, capture);
+  const Result<std::unique_ptr<CapturedMemory>> memory = CapturedMemory::load(file, capture);
+  if (!memory.ok()) {
+    result_.problems.push_back(memory.error().message + "; all of its memory is kept");
+    return;
+  }
+  TouchedMemory touched;
+  const ReplayResult ran = find_touched(capture, kernel, **memory, options_.run, touched);
+  if (ran.refusal != Refusal::kNone) {
+    result_.problems.push_back("what it touches is not known: " + ran.why +
+                               "; all of its memory is kept");
+    return;
+  }
+  touched_ = touched.pages();
+  prune_ = true;
+  result_.touched_read_bytes += read_bytes(touched_);
+  result_.touched_written_bytes += written_bytes(touched_);
+}
+
+void Packer::put(const CaptureFile& file, const Capture& capture, uint32_t number) {
+  number_ = number;
+  find_touched_pages(file, capture);
+  put_dispatch(capture);
+  put_facts(capture);
+  put_code_objects(file, capture);
+  for (const CapturedRegion& region : capture.regions) put_region(file, region);
+  put_touched(prune_ ? touched_ : capture.touched);
+  if (!capture.has_before) return;
+  out_.put(CaptureRecordType::kBeforeDone, Text(format::CaptureMark{number_, 0}));
+  for (const CapturedRegion& region : capture.regions) put_changes(file, region);
+  if (!capture.has_end) return;
+  format::CaptureEnd end = capture.end;
+  end.capture = number_;
+  Text text(end);
+  text.text(capture.fault);
+  out_.put(CaptureRecordType::kEnd, text);
+}
+
+void Packer::put_dispatch(const Capture& capture) {
+  format::CaptureDispatch dispatch = capture.dispatch;
+  dispatch.capture = number_;
+  if (prune_) {
+    dispatch.flags |= format::kCaptureOnlyTouched;
+    if (options_.redact) dispatch.flags |= format::kCaptureRedacted;
+  }
+  Text text(dispatch);
+  for (const std::string* part :
+       {&capture.kernel, &capture.model, &capture.marketing_name, &capture.program})
+    text.text(*part);
+  out_.put(CaptureRecordType::kDispatch, text);
+}
+
+void Packer::put_facts(const Capture& capture) {
+  constexpr size_t kEnough = format::kMostCaptureRecordBytes / 2;
+  auto facts = std::make_unique<Text>(format::CaptureMark{number_, 0});
+  for (const auto& [key, value] : capture.facts) {
+    facts->text(key);
+    facts->text(value);
+    if (facts->size() < kEnough) continue;
+    out_.put(CaptureRecordType::kFacts, *facts);
+    facts = std::make_unique<Text>(format::CaptureMark{number_, 0});
+  }
+  out_.put(CaptureRecordType::kFacts, *facts);
+}
+
+PageRunList Packer::copy(const CaptureFile& file, const PageRunList& runs) {
+  PageRunList copied;
+  for (const CapturePageRun& run : runs) {
+    for (uint32_t i = 0; i < run.count; ++i)
+      add_page(copied, run.first_page + i, run.id == 0 ? 0 : out_.put_page(file, run.id + i));
+  }
+  return copied;
+}
+
+// Only code that ran, or data of it that was used, is worth its place.
+bool Packer::is_loaded_where_touched(const CaptureFile& file,
+                                     const CapturedCodeObject& object) const {
+  const std::vector<std::byte> image = file.code_object_bytes(object);
+  const Result<codeobj::CodeObject> opened = codeobj::CodeObject::open(image);
+  if (!opened.ok()) return false;
+  const Result<codeobj::ImageLayout> layout = codeobj::layout_of(*opened);
+  if (!layout.ok()) return false;
+  const uint64_t begin = object.record.load_delta;
+  return std::any_of(touched_.begin(), touched_.end(), [&](const CaptureTouchedPage& page) {
+    return page.address + kCapturePageBytes > begin && page.address < begin + layout->size_bytes;
+  });
+}
+
+void Packer::put_code_objects(const CaptureFile& file, const Capture& capture) {
   uint32_t number = 0;
-  if (payload.size() < sizeof number) return;
-  std::memcpy(&number, payload.data(), sizeof number);
-  number += captures;
-  std::memcpy(payload.data(), &number, sizeof number);
-  if (type != CaptureRecordType::kPageRuns) return;
-  for (size_t at = sizeof(format::CapturePageRuns);
-       at + sizeof(format::CapturePageRun) <= payload.size();
-       at += sizeof(format::CapturePageRun)) {
-    format::CapturePageRun run{};
-    std::memcpy(&run, payload.data() + at, sizeof run);
-    if (run.id != 0) run.id += pages;
-    std::memcpy(payload.data() + at, &run, sizeof run);
+  for (const CapturedCodeObject& object : capture.code_objects) {
+    if (prune_ && !is_loaded_where_touched(file, object)) continue;
+    format::CaptureCodeObject record = object.record;
+    record.capture = number_;
+    record.object = number;
+    const PageRunList pages = copy(file, object.pages);
+    Text text(record);
+    text.text(object.uri);
+    out_.put(CaptureRecordType::kCodeObject, text);
+    out_.put_runs(number_, number, CapturePhase::kCodeObject, pages);
+    ++number;
+  }
+}
+
+void Packer::put_region(const CaptureFile& file, const CapturedRegion& region) {
+  format::CaptureRegion record = region.record;
+  record.capture = number_;
+  PageRunList before;
+  if (!prune_) {
+    before = copy(file, region.before);
+  } else if (region.has_contents()) {
+    const auto first = std::lower_bound(
+        touched_.begin(), touched_.end(), region.begin() / kCapturePageBytes * kCapturePageBytes,
+        [](const CaptureTouchedPage& page, uint64_t at) { return page.address < at; });
+    for (auto at = first; at != touched_.end() && at->address < region.end(); ++at) {
+      const auto page = static_cast<uint32_t>((at->address - region.begin()) / kCapturePageBytes);
+      const uint32_t id = page_id(region.before, page);
+      if (!options_.redact) {
+        add_page(before, page, out_.put_page(file, id));
+        continue;
+      }
+      std::byte bytes[kCapturePageBytes];
+      std::memcpy(bytes, file.page(id), sizeof bytes);
+      keep_only(bytes, at->read);
+      add_page(before, page, out_.put_page(bytes));
+    }
+  }
+  out_.put(CaptureRecordType::kRegion, Text(record));
+  out_.put_runs(number_, record.region, CapturePhase::kBefore, before);
+}
+
+void Packer::put_changes(const CaptureFile& file, const CapturedRegion& region) {
+  if (!prune_) {
+    out_.put_runs(number_, region.record.region, CapturePhase::kAfter, copy(file, region.changes));
+    return;
+  }
+  PageRunList changes;
+  for (const CapturePageRun& run : region.changes) {
+    for (uint32_t i = 0; i < run.count; ++i) {
+      const uint32_t page = run.first_page + i;
+      const CaptureTouchedPage* touched =
+          find_page(touched_, region.begin() + uint64_t{page} * kCapturePageBytes);
+      if (touched == nullptr) continue;  // the host's doing
+      const uint32_t id = run.id == 0 ? 0 : run.id + i;
+      if (!options_.redact) {
+        add_page(changes, page, out_.put_page(file, id));
+        continue;
+      }
+      // What the kernel did not write is as before: read, or unknown.
+      std::byte after[kCapturePageBytes];
+      std::byte before[kCapturePageBytes];
+      std::memcpy(after, file.page(id), sizeof after);
+      std::memcpy(before, file.page(page_id(region.before, page)), sizeof before);
+      keep_only(before, touched->read);
+      for (uint64_t at = 0; at < kCapturePageBytes; ++at)
+        if (!has_bit(touched->written, at)) after[at] = before[at];
+      add_page(changes, page, out_.put_page(after));
+    }
+  }
+  out_.put_runs(number_, region.record.region, CapturePhase::kAfter, changes);
+}
+
+void Packer::put_touched(const TouchedPages& pages) {
+  constexpr size_t kMost =
+      (format::kMostCaptureRecordBytes - sizeof(format::CaptureMark)) / sizeof(CaptureTouchedPage);
+  for (size_t at = 0; at < pages.size(); at += kMost) {
+    Text text(format::CaptureMark{number_, 0});
+    text.append(&pages[at], std::min(kMost, pages.size() - at) * sizeof(CaptureTouchedPage));
+    out_.put(CaptureRecordType::kTouched, text);
   }
 }
 
 }  // namespace
 
-Result<PackResult> pack_captures(std::span<const std::string> inputs, const std::string& output) {
+Result<PackResult> pack_captures(std::span<const std::string> inputs, const std::string& output,
+                                 const PackOptions& options) {
   PackResult result;
-  Output out(output);
-  Status status = out.open();
-  if (!status.ok()) return status.error();
-  uint32_t captures = 0;
-  uint32_t pages = 0;
+  std::vector<std::unique_ptr<CaptureFile>> files;  // until the end: `out` compares with them
+  CaptureOutput out(output);
+  const Status opened = out.open();
+  if (!opened.ok()) return opened.error();
+  Packer packer(out, options, result);
+  uint32_t number = 0;
   for (const std::string& input : inputs) {
-    const Result<std::unique_ptr<CaptureFile>> file = CaptureFile::open(input);
+    Result<std::unique_ptr<CaptureFile>> file = CaptureFile::open(input);
     if (!file.ok()) {
       result.problems.push_back(file.error().message);
       continue;
     }
-    if (!(*file)->damage().empty()) result.problems.push_back(input + ": " + (*file)->damage());
-    uint32_t highest = 0;
-    for (const Capture& capture : (*file)->captures()) {
+    files.push_back(std::move(*file));
+    const CaptureFile& from = *files.back();
+    if (!from.damage().empty()) result.problems.push_back(input + ": " + from.damage());
+    result.raw_bytes += from.file_bytes();
+    for (const Capture& capture : from.captures()) {
       ++(capture.has_before ? result.captures : result.partial);
-      highest = std::max(highest, capture.dispatch.capture);
+      packer.put(from, capture, ++number);
     }
-    result.raw_bytes += (*file)->file_bytes();
-    const Result<std::string> walked =
-        walk_records((*file)->bytes(), input, [&](const CaptureRecord& record) {
-          if (!status.ok()) return;
-          std::vector<std::byte> payload = unpack(record);
-          if (record.type != CaptureRecordType::kPages)
-            renumber(record.type, payload, captures, pages);
-          status = out.put(record.type, payload);
-        });
-    if (!walked.ok()) return walked.error();
-    if (!status.ok()) return status.error();
-    captures += highest;
-    pages += static_cast<uint32_t>((*file)->page_count());
   }
+  const Status committed = out.commit();
+  if (!committed.ok()) return committed.error();
   result.file_bytes = out.size();
-  status = out.commit();
-  if (!status.ok()) return status.error();
   return result;
 }
 

@@ -22,27 +22,60 @@ Result<std::unique_ptr<CapturedMemory>> CapturedMemory::load(const CaptureFile& 
   std::unique_ptr<CapturedMemory> memory(new CapturedMemory(file, capture));
   for (const CapturedRegion& region : capture.regions) {
     if (!region.has_contents()) continue;
-    Block block;
-    block.region = &region;
-    block.range = {region.begin(),
-                   region.end(),
-                   nullptr,
-                   (region.record.rights & format::kCaptureReadable) != 0,
-                   (region.record.rights & format::kCaptureWritable) != 0,
-                   (region.record.rights & format::kCaptureExecutable) != 0};
-    const Status mapped = memory->map(block);
+    const Status mapped = memory->map_region(region);
     if (!mapped.ok()) return mapped.error();
   }
-  for (const Block& block : memory->blocks_) {
-    for (const format::CapturePageRun& run : block.region->before) {
-      for (uint32_t i = 0; i < run.count && run.id != 0; ++i) {
-        const uint64_t at = (uint64_t{run.first_page} + i) * kCapturePageBytes;
-        std::memcpy(block.range.host + at, file.page(run.id + i), kCapturePageBytes);
-      }
-    }
-  }
+  for (const Block& block : memory->blocks_) memory->fill(block);
   memory->restore_wave_sync();
   return memory;
+}
+
+// Whole, or where only touched pages were kept, those: what is not known must not be read as zeros.
+Status CapturedMemory::map_region(const CapturedRegion& region) {
+  if (!capture_.is_only_touched()) return map_pages(region, 0, region.page_count());
+  uint32_t first = 0;
+  uint32_t count = 0;
+  Status status;
+  for (const format::CapturePageRun& run : region.before) {
+    if (count > 0 && first + count != run.first_page) {
+      status = map_pages(region, first, count);
+      if (!status.ok()) return status;
+      count = 0;
+    }
+    if (count == 0) first = run.first_page;
+    count += run.count;
+  }
+  return count > 0 ? map_pages(region, first, count) : status;
+}
+
+Status CapturedMemory::map_pages(const CapturedRegion& region, uint32_t first_page,
+                                 uint32_t page_count) {
+  Block block;
+  block.region = &region;
+  block.first_page = first_page;
+  block.page_count = page_count;
+  const uint64_t begin = region.begin() + uint64_t{first_page} * kCapturePageBytes;
+  block.range = {begin,
+                 std::min(region.end(), begin + uint64_t{page_count} * kCapturePageBytes),
+                 nullptr,
+                 (region.record.rights & format::kCaptureReadable) != 0,
+                 (region.record.rights & format::kCaptureWritable) != 0,
+                 (region.record.rights & format::kCaptureExecutable) != 0};
+  return map(block);
+}
+
+// A block consists of whole runs, and what lies between them.
+void CapturedMemory::fill(const Block& block) {
+  const PageRunList& runs = block.region->before;
+  auto run = std::lower_bound(
+      runs.begin(), runs.end(), block.first_page,
+      [](const format::CapturePageRun& a, uint32_t page) { return a.first_page < page; });
+  for (; run != runs.end() && run->first_page - block.first_page < block.page_count; ++run) {
+    for (uint32_t i = 0; i < run->count && run->id != 0; ++i) {
+      const uint64_t at = (uint64_t{run->first_page} - block.first_page + i) * kCapturePageBytes;
+      std::memcpy(block.range.host + at, file_.page(run->id + i), kCapturePageBytes);
+    }
+  }
 }
 
 void CapturedMemory::restore_wave_sync() {
@@ -81,9 +114,9 @@ void CapturedMemory::restore() {
   restore_wave_sync();
   for (const Block& block : blocks_) {
     if (block.region == nullptr || !block.range.writable) continue;
-    for (uint32_t page = 0; page < block.region->page_count(); ++page) {
-      std::byte* now = block.range.host + uint64_t{page} * kCapturePageBytes;
-      const std::byte* before = file_.page(page_id(block.region->before, page));
+    for (uint32_t i = 0; i < block.page_count; ++i) {
+      std::byte* now = block.range.host + uint64_t{i} * kCapturePageBytes;
+      const std::byte* before = file_.page(page_id(block.region->before, block.first_page + i));
       if (std::memcmp(now, before, kCapturePageBytes) != 0)
         std::memcpy(now, before, kCapturePageBytes);
     }

@@ -38,12 +38,17 @@ class CapturedMemory final : public emu::Memory {
     emu::MappedRange range;
     size_t host_bytes = 0;
     const CapturedRegion* region = nullptr;  // null: from add()
+    uint32_t first_page = 0;                 // of the region
+    uint32_t page_count = 0;
   };
 
   CapturedMemory(const CaptureFile& file, const Capture& capture)
       : file_(file), capture_(capture) {}
   void restore_wave_sync();
   Status map(Block block);
+  void fill(const Block& block);
+  Status map_region(const CapturedRegion& region);
+  Status map_pages(const CapturedRegion& region, uint32_t first_page, uint32_t page_count);
   const Block* find(uint64_t address) const;
 
   const CaptureFile& file_;

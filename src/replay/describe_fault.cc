@@ -43,6 +43,8 @@ std::string describe_fault(const Capture& capture, const CapturedKernel& kernel,
     what += fmt::format(" {} 0x{:x} ({})", fault.is_write ? "writing" : "reading",
                         fault.address.value, name_address(capture, kernel, fault.address.value));
   }
+  if (has_address && capture.is_only_touched() && capture.region_at(fault.address.value) != nullptr)
+    what += ", which the capture did not keep (--only-touched: the captured run did not touch it)";
   if (fault.detail[0] != '\0') what += fmt::format(", {}", fault.detail);
   what += fmt::format(", workgroup {},{},{} wave {}", fault.workgroup[0], fault.workgroup[1],
                       fault.workgroup[2], fault.wave);

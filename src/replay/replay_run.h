@@ -14,6 +14,7 @@
 #include "emu/counters.h"
 #include "emu/dispatch.h"
 #include "emu/fault.h"
+#include "emu/watch.h"
 #include "replay/capture_file.h"
 #include "replay/captured_kernel.h"
 #include "replay/captured_memory.h"

@@ -32,9 +32,10 @@ struct Config {
   std::string capture_dir;  // empty: none
   std::string
       capture_pattern;  // POSIX extended, in the kernel's name; empty: any kernel of the program
-  std::string capture_launches;  // "3,7": which of those that match, from 1; empty: all
-  uint64_t capture_every = 1;    // of those that match, the first and every N-th after it
-  uint64_t capture_max = 0;      // per process; 0: no limit
+  std::string capture_launches;   // "3,7": which of those that match, from 1; empty: all
+  uint64_t capture_every = 1;     // of those that match, the first and every N-th after it
+  uint64_t capture_max = 0;       // per process; 0: no limit
+  uint32_t capture_drain_s = 30;  // how long kernels of other queues get to end before a capture
 
   // The machine
   bool small_bar = false;         // the CPU reaches no VRAM

@@ -99,8 +99,11 @@ int Driver::start() {
   events_ = new EventTable;
   allocations_ = new AllocationTable(/*keep_freed=*/config_.guard_allocations);
   hooks_ = make_dispatch_hooks({.config = config_, .allocations = *allocations_});
-  queues_ = new QueueTable(
-      *events_, {.context = this, .describe_address = describe_address, .dispatch = hooks_});
+  queues_ = new QueueTable(*events_,
+                           {.context = this,
+                            .describe_address = describe_address,
+                            .dispatch = hooks_,
+                            .alone_patience_ms = static_cast<int>(config_.capture_drain_s) * 1000});
   store_ = new BufferStore(gpus_, render_fds, compute_.fd, *allocations_);
   buffers_ = new BufferTable(*store_);
   gems_ = new GemTable(*store_, run_dir_.empty() ? "" : run_dir_ + "/shared");

@@ -28,6 +28,7 @@ void for_each_option(Visitor&& visit, Config& c) {
   visit("capture_launches", c.capture_launches);
   visit("capture_every", c.capture_every);
   visit("capture_max", c.capture_max);
+  visit("capture_drain_s", c.capture_drain_s);
   visit("small_bar", c.small_bar);
   visit("strict_cpu_access", c.strict_cpu_access);
   visit("svm", c.svm);

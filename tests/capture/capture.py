@@ -36,8 +36,8 @@ def expect(holds, what):
 
 
 class Bench:
-    def __init__(self, bin_folder, model, scratch):
-        self.bin, self.model, self.scratch = bin_folder, model, pathlib.Path(scratch)
+    def __init__(self, bin_folder, model, scratch, hipcc="hipcc"):
+        self.bin, self.model, self.scratch, self.hipcc = bin_folder, model, pathlib.Path(scratch), hipcc
         self.environment = dict(os.environ, NO_COLOR="1", LC_ALL="C.UTF-8", TMPDIR=scratch, COLUMNS="200")
 
     def wavetap(self, *words, status=0, timeout=300):
@@ -224,7 +224,148 @@ def damaged(bench):
     bench.replay(file="bad.wtcap", status=10)
 
 
-CASES = {f.__name__: f for f in (same_output, in_place, counters, crash, host_call, killed, selection, same_names, swap, grid, dump, damaged)}
+# What capture_cases does with one launch each; which launch is captured.
+KINDS = {"linked": 2, "globals": 2, "device_memory": 2, "graph": 2, "managed": 2, "pinned": 2, "registered": 2, "fine_grained": 2,
+         "pool": 2, "second_stream": 2, "nothing": 1, "sparse": 1}
+
+
+def kinds(bench):
+    """Every kind of memory, pointers in it, globals, graphs, another stream: replayed to the bit from the true input."""
+    for case, launch in KINDS.items():
+        options = ["-k", "accumulate", "--launch", "1"] if case == "second_stream" else ["--launch", str(launch)]
+        bench.capture("capture_cases", *options, arguments=[case])
+        [capture] = bench.show()
+        expect(capture["has_after"] and not capture["unordered"], f"{case}: not whole")
+        verdict = json.loads(bench.replay("--verify", "--json").stdout)["verify"]
+        expect(verdict["equal"] and verdict["written_bytes"] > 0, f"{case}: {verdict}")
+        if case == "sparse":
+            size = (bench.scratch / "c.wtcap").stat().st_size
+            expect(size < 1 << 20, f"5 GiB of which little is used take {size} bytes")
+
+
+def unordered(bench):
+    """A neighbour that does not end is said to be there."""
+    bench.capture("capture_cases", "-k", "accumulate", "--drain", "1", arguments=["endless_neighbour"])
+    [capture] = bench.show()
+    expect(capture["unordered"], "not said")
+    expect("captured while other queues ran" in bench.replay("--verify").stderr, "no warning")
+
+
+def two_gpus(bench):
+    """Each GPU's dispatch, with its own code."""
+    bench.capture("capture_cases", "--launch", "1,4", model="rx6800xt,mi210", arguments=["every_gpu"])
+    captures = bench.show()
+    expect([c["target"] for c in captures] == ["gfx1030", "gfx90a"], f"{[c['target'] for c in captures]}")
+    for number in (1, 2):
+        bench.replay("--capture", number, "--verify")
+
+
+def only_touched(bench):
+    """What the kernel touches is enough; what it does not touch is not there, and is not taken for zeros."""
+    sizes = {}
+    for options in ([], ["--only-touched"], ["--redact"]):
+        bench.capture("capture_cases", "--launch", "2", *options, arguments=["linked"])
+        [capture] = bench.show()
+        verdict = json.loads(bench.replay("--verify", "--json", "-n", "3").stdout)["verify"]
+        expect(verdict["equal"] and verdict["written_bytes"] > 300, f"{options}: {verdict}")
+        sizes[tuple(options)] = sum(r["pages"] for r in capture["regions"])
+        expect(capture["only_touched"] == bool(options) and capture["redacted"] == (options == ["--redact"]), f"{options}")
+        if options:
+            # 40 lists of 9 nodes: 8 bytes of each are read as a pointer, 4 as a value, 8 are written; totals and heads on top.
+            expect(40 * 9 * 12 <= capture["read_bytes"] < 40 * 9 * 12 + 4096, f"{capture['read_bytes']} bytes read")
+            expect(capture["written_bytes"] == 40 * 9 * 8 + 40 * 4, f"{capture['written_bytes']} bytes written")
+    expect(sizes[("--only-touched",)] < sizes[()] // 2, f"{sizes}")
+    # The sums in the nodes are written and never read: redacted, they are zeros before.
+    before = bench.replay("--dump", "dump", "--grid", "1")
+    expect(before.returncode == 0, before.stderr)
+    bench.capture("example_saxpy", "--only-touched")
+    bench.replay("--verify")
+    more = bench.replay("--grid", "100000", status=None)  # bounds are checked by the kernel: nothing more is touched
+    expect(more.returncode == 0, f"{more.stderr}")
+    bench.capture("bitonic_sort", "--redact", "--max", "3", "--every", "1")
+    for number in (1, 2, 3):
+        bench.replay("--capture", number, "--verify")
+
+
+def append(bench):
+    """A file is neither replaced nor mixed unless it is asked for; captures in one file share their pages."""
+    bench.capture("vector_add")
+    first = (bench.scratch / "c.wtcap").read_bytes()
+    words = ["capture", "--gpu", bench.model, "-o", "c.wtcap"]
+    program = ["--", bench.program("vector_add")]
+    expect("--append" in bench.wavetap(*words, *program, status=1).stderr, "why is not said")
+    expect((bench.scratch / "c.wtcap").read_bytes() == first, "the file was changed")
+    bench.wavetap(*words, "--append", *program)
+    captures = bench.show()
+    expect([c["capture"] for c in captures] == [1, 2], f"{len(captures)} captures")
+    expect(len({c["pid"] for c in captures}) == 2, "not of two processes")
+    for number in (1, 2):
+        bench.replay("--capture", number, "--verify")
+    grown = (bench.scratch / "c.wtcap").stat().st_size
+    expect(grown < 1.7 * len(first), f"{len(first)} bytes became {grown}")
+    bench.wavetap(*words, "--force", *program)
+    expect(len(bench.show()) == 1, "not replaced")
+    bench.wavetap(*words, "--force", "--append", *program, status=1)
+    # Two at once to a new file: both are in it.
+    (bench.scratch / "c.wtcap").unlink()
+    both = [subprocess.Popen([str(bench.bin / "wavetap"), *map(str, words + program)], cwd=bench.scratch, env=bench.environment,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(2)]
+    for child in both:
+        _, errors = child.communicate(timeout=120)
+        expect(child.returncode == 0, errors.decode())
+    expect(len(bench.show()) == 2, f"{len(bench.show())} of two")
+    (bench.scratch / "c.wtcap").write_bytes(b"not a capture")
+    bench.wavetap(*words, "--append", *program, status=1)
+
+
+def run_export(bench, compile_it, environment=None):
+    """The exported program, built and run."""
+    bench.wavetap("capture", "export", "c.wtcap", "out")
+    folder = bench.scratch / "out"
+    for words in compile_it(folder):
+        done = subprocess.run([*map(str, words)], cwd=folder, env=bench.environment, capture_output=True, text=True, timeout=300)
+        expect(done.returncode == 0, f"{words}: {done.stdout}{done.stderr}")
+    bench.environment.update(environment or {})
+    program = next(p for p in (folder / "build" / "reproducer", folder / "reproducer") if p.exists())
+    bench.environment["TMPDIR"] = str(bench.scratch)
+    done = subprocess.run([str(bench.bin / "wavetap"), "run", "--no-trace", "--gpu", bench.model, "--", str(program), "2"], cwd=folder,
+                          env=bench.environment, capture_output=True, text=True, timeout=300)
+    return done
+
+
+def export(bench):
+    """A program without us gives the captured result; built as its README says."""
+    bench.capture("capture_cases", "--launch", "2", arguments=["globals"])
+    done = run_export(bench, lambda folder: [["cmake", "-S", ".", "-B", "build"], ["cmake", "--build", "build"]])
+    expect(done.returncode == 0, f"{done.stdout}{done.stderr}")
+    for word in ("argument 0 (int*), i32 [0]: 0 2 8 18 32 50 72 98", "variable calls", "variable target_of_pointer", "as captured"):
+        expect(word in done.stdout, f"{word}: {done.stdout}")
+    # It does not say so whatever happens.
+    data = next(p for p in (bench.scratch / "out/data").glob("expected*.bin") if p.stat().st_size >= 256)
+    data.write_bytes(data.read_bytes()[:4] + b"\x55" + data.read_bytes()[5:])
+    done = subprocess.run([str(bench.bin / "wavetap"), "run", "--no-trace", "--gpu", bench.model, "--", "out/build/reproducer"],
+                          cwd=bench.scratch, env=bench.environment, capture_output=True, text=True, timeout=300)
+    expect(done.returncode == 1 and "DIFFERS in 1 bytes, the first in element 1" in done.stdout, f"{done.returncode} {done.stdout}")
+    bench.wavetap("capture", "export", "c.wtcap", "c.wtcap", status=1)
+
+
+def export_relocated(bench):
+    """Lists of pointers, in buffers and in a struct passed by value, at other addresses."""
+    bench.capture("capture_cases", "--launch", "2", arguments=["linked"])
+    arch = bench.show()[0]["target"]
+    program = bench.scratch / "out" / "reproducer.cpp"
+    def compile_it(folder):
+        # An allocation of our own first: nothing comes to lie where it was.
+        text = program.read_text().replace("  place_all(module);", "  void* first;\n  for (int i = 0; i < 16; ++i) (void)hipMalloc(&first, 4096);\n  place_all(module);")
+        program.write_text(text)
+        return [[bench.hipcc, f"--offload-arch={arch}", "-std=c++17", "-Wall", "-Werror", "reproducer.cpp", "-o", "reproducer"]]
+    done = run_export(bench, compile_it, {"REPRODUCER_RELOCATE": "1"})
+    expect(done.returncode == 0 and "as captured" in done.stdout, f"{done.stdout}{done.stderr}")
+    expect("memory elsewhere than captured" in done.stderr, done.stderr)
+
+
+CASES = {f.__name__: f for f in (same_output, in_place, counters, crash, host_call, killed, selection, same_names, swap, grid, dump, damaged, kinds, only_touched, append, export,
+                                 export_relocated, two_gpus, unordered)}
 CASES.update({f"table_{part}": (lambda bench, part=part: table(bench, part, 4)) for part in range(4)})
 
 
@@ -232,11 +373,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--model", default="rx6800xt")
+    parser.add_argument("--hipcc", default="hipcc")
     parser.add_argument("case", choices=sorted(CASES))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            CASES[arguments.case](Bench(arguments.bin.resolve(), arguments.model, scratch))
+            CASES[arguments.case](Bench(arguments.bin.resolve(), arguments.model, scratch, arguments.hipcc))
         except Failure as failure:
             sys.exit(f"FAIL {arguments.case}: {failure}")
     print(f"ok {arguments.case}")

@@ -1,0 +1,345 @@
+// Launches that are hard to capture and replay, one per word on the command line.
+#include <hip/hip_runtime.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "check.h"
+
+// Not in a namespace without a name: HIP would not find them.
+__device__ int target_of_pointer[64];
+__device__ int* pointer_to_global = target_of_pointer;  // set when loaded
+__device__ unsigned calls;
+__constant__ int factors[64];
+
+namespace {
+
+struct Node {
+  Node* next;
+  int value;
+  int sum;
+};
+struct ByValue {
+  int scale;
+  Node** heads;  // a pointer in an argument that is a struct, to pointers, to a list
+  int count;
+};
+
+__global__ void walk(ByValue lists, int** totals) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= lists.count) return;
+  int sum = 0;
+  for (Node* node = lists.heads[i]; node != nullptr; node = node->next) {
+    sum += node->value * lists.scale;
+    node->sum = sum;
+    node->value += 1;  // in place
+  }
+  *totals[i] = sum;
+}
+
+int linked() {
+  constexpr int kLists = 40;
+  constexpr int kNodes = 9;
+  Node* nodes;
+  Node** heads;
+  int* sums;
+  int** totals;
+  WT_HIP(hipMalloc(&nodes, kLists * kNodes * sizeof(Node)));
+  WT_HIP(hipMalloc(&heads, kLists * sizeof(Node*)));
+  WT_HIP(hipMalloc(&sums, kLists * sizeof(int)));
+  WT_HIP(hipMalloc(&totals, kLists * sizeof(int*)));
+  std::vector<Node> host(kLists * kNodes);
+  std::vector<Node*> host_heads(kLists);
+  std::vector<int*> host_totals(kLists);
+  for (int i = 0; i < kLists; ++i) {
+    for (int j = 0; j < kNodes; ++j)
+      host[j * kLists + i] = {j + 1 < kNodes ? nodes + (j + 1) * kLists + i : nullptr, i + j, 0};
+    host_heads[i] = nodes + i;
+    host_totals[i] = sums + (kLists - 1 - i);
+  }
+  WT_HIP(hipMemcpy(nodes, host.data(), host.size() * sizeof(Node), hipMemcpyHostToDevice));
+  WT_HIP(hipMemcpy(heads, host_heads.data(), kLists * sizeof(Node*), hipMemcpyHostToDevice));
+  WT_HIP(hipMemcpy(totals, host_totals.data(), kLists * sizeof(int*), hipMemcpyHostToDevice));
+  for (int round = 0; round < 2; ++round) walk<<<1, 64>>>({3, heads, kLists}, totals);
+  std::vector<int> result(kLists);
+  WT_HIP(hipMemcpy(result.data(), sums, kLists * sizeof(int), hipMemcpyDeviceToHost));
+  int wrong = 0;
+  for (int i = 0; i < kLists; ++i) {
+    int want = 0;
+    for (int j = 0; j < kNodes; ++j) want += (i + j + 1) * 3;
+    wrong += result[kLists - 1 - i] != want;
+  }
+  return wrong;
+}
+
+__global__ void use_globals(int* out) {
+  pointer_to_global[threadIdx.x] += factors[threadIdx.x];
+  out[threadIdx.x] = pointer_to_global[threadIdx.x];
+  atomicAdd(&calls, 1u);
+}
+
+int globals() {
+  int host[64];
+  for (int i = 0; i < 64; ++i) host[i] = i * i;
+  WT_HIP(hipMemcpyToSymbol(HIP_SYMBOL(factors), host, sizeof host));
+  int* out;
+  WT_HIP(hipMalloc(&out, sizeof host));
+  for (int round = 0; round < 3; ++round) use_globals<<<1, 64>>>(out);
+  WT_HIP(hipMemcpy(host, out, sizeof host, hipMemcpyDeviceToHost));
+  int wrong = 0;
+  for (int i = 0; i < 64; ++i) wrong += host[i] != 3 * i * i;
+  unsigned count = 0;
+  WT_HIP(hipMemcpyFromSymbol(&count, HIP_SYMBOL(calls), sizeof count));
+  return wrong + (count != 192);
+}
+
+__global__ void accumulate(int* sums, const int* values, int count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) atomicAdd(&sums[values[i] & 15], values[i]);
+}
+
+// In its memory: where it comes from is the caller's business.
+int accumulate_in(int* sums, int* values, hipStream_t stream = nullptr, bool with_graph = false) {
+  constexpr int kCount = 1000;
+  std::vector<int> host(kCount);
+  for (int i = 0; i < kCount; ++i) host[i] = i * 7 % 101;
+  WT_HIP(hipMemcpyAsync(values, host.data(), kCount * sizeof(int), hipMemcpyDefault, stream));
+  WT_HIP(hipMemsetAsync(sums, 0, 16 * sizeof(int), stream));
+  WT_HIP(hipStreamSynchronize(stream));
+  if (with_graph) {
+    hipGraph_t graph;
+    hipGraphExec_t executable;
+    WT_HIP(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+    for (int round = 0; round < 3; ++round) accumulate<<<4, 256, 0, stream>>>(sums, values, kCount);
+    WT_HIP(hipStreamEndCapture(stream, &graph));
+    WT_HIP(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+    WT_HIP(hipGraphLaunch(executable, stream));
+  } else {
+    for (int round = 0; round < 3; ++round) accumulate<<<4, 256, 0, stream>>>(sums, values, kCount);
+  }
+  WT_HIP(hipStreamSynchronize(stream));
+  std::vector<int> got(16), want(16);
+  WT_HIP(hipMemcpy(got.data(), sums, 16 * sizeof(int), hipMemcpyDefault));
+  for (const int value : host) want[value & 15] += 3 * value;
+  return got != want;
+}
+
+int device_memory() {
+  int *sums, *values;
+  WT_HIP(hipMalloc(&sums, 4096));
+  WT_HIP(hipMalloc(&values, 4096));
+  return accumulate_in(sums, values);
+}
+int graph() {
+  int *sums, *values;
+  WT_HIP(hipMalloc(&sums, 4096));
+  WT_HIP(hipMalloc(&values, 4096));
+  hipStream_t stream;
+  WT_HIP(hipStreamCreate(&stream));
+  return accumulate_in(sums, values, stream, true);
+}
+int managed() {
+  int *sums, *values;
+  WT_HIP(hipMallocManaged(&sums, 4096));
+  WT_HIP(hipMallocManaged(&values, 4096));
+  return accumulate_in(sums, values);
+}
+int pinned() {
+  int *sums, *values;
+  WT_HIP(hipMalloc(&sums, 4096));
+  WT_HIP(hipHostMalloc(&values, 4096, hipHostMallocMapped));
+  return accumulate_in(sums, values);
+}
+int registered() {
+  auto* memory = static_cast<int*>(std::aligned_alloc(4096, 8192));
+  std::memset(memory, 0, 8192);
+  WT_HIP(hipHostRegister(memory, 8192, hipHostRegisterMapped));
+  int* device = nullptr;
+  WT_HIP(hipHostGetDevicePointer(reinterpret_cast<void**>(&device), memory, 0));
+  return accumulate_in(device, device + 1024);
+}
+int fine_grained() {
+  int *sums, *values;
+  WT_HIP(hipMalloc(&sums, 4096));
+  WT_HIP(hipHostMalloc(&values, 4096, hipHostMallocMapped | hipHostMallocCoherent));
+  return accumulate_in(sums, values);
+}
+int pool() {
+  hipStream_t stream;
+  WT_HIP(hipStreamCreate(&stream));
+  int *sums, *values;
+  WT_HIP(hipMallocAsync(reinterpret_cast<void**>(&sums), 4096, stream));
+  WT_HIP(hipMallocAsync(reinterpret_cast<void**>(&values), 4096, stream));
+  return accumulate_in(sums, values, stream);
+}
+
+// 5 GiB, of which a few bytes are used.
+__global__ void far_apart(char* memory, size_t bytes) {
+  memory[threadIdx.x] = static_cast<char>(threadIdx.x + memory[bytes / 2 + threadIdx.x]);
+  memory[bytes - 64 + threadIdx.x] += 1;
+}
+int sparse() {
+  const size_t bytes = size_t{5} << 30;
+  char* memory;
+  WT_HIP(hipMalloc(&memory, bytes));
+  WT_HIP(hipMemset(memory + bytes / 2, 40, 64));
+  WT_HIP(hipMemset(memory + bytes - 64, 7, 64));
+  far_apart<<<1, 64>>>(memory, bytes);
+  char host[64], end[64];
+  WT_HIP(hipMemcpy(host, memory, 64, hipMemcpyDeviceToHost));
+  WT_HIP(hipMemcpy(end, memory + bytes - 64, 64, hipMemcpyDeviceToHost));
+  int wrong = 0;
+  for (int i = 0; i < 64; ++i) wrong += host[i] != 40 + i || end[i] != 8;
+  return wrong;
+}
+
+__global__ void slow_fill(int* data, int rounds) {
+  for (int i = 0; i < rounds; ++i) data[threadIdx.x] = data[threadIdx.x] * 5 + i;
+}
+// The other stream writes what this one reads; only the captured kernel's own moment counts.
+int second_stream() {
+  hipStream_t first, second;
+  WT_HIP(hipStreamCreate(&first));
+  WT_HIP(hipStreamCreate(&second));
+  int *a, *sums;
+  WT_HIP(hipMalloc(&a, 4096));
+  WT_HIP(hipMalloc(&sums, 4096));
+  WT_HIP(hipMemset(a, 1, 4096));
+  WT_HIP(hipMemset(sums, 0, 4096));
+  WT_HIP(hipDeviceSynchronize());
+  slow_fill<<<1, 64, 0, first>>>(a, 3000);
+  accumulate<<<1, 64, 0, second>>>(sums, a, 64);
+  slow_fill<<<1, 64, 0, first>>>(a, 3000);
+  WT_HIP(hipDeviceSynchronize());
+  return 0;
+}
+
+// A kernel that ends only when the host says so.
+__global__ void until_told(volatile int* flag) {
+  flag[1] = 1;
+  while (*flag == 0) __builtin_amdgcn_s_sleep(10);
+}
+int endless_neighbour() {
+  hipStream_t first, second;
+  WT_HIP(hipStreamCreateWithFlags(&first, hipStreamNonBlocking));
+  WT_HIP(hipStreamCreateWithFlags(&second, hipStreamNonBlocking));
+  int *flag, *sums;
+  WT_HIP(hipHostMalloc(&flag, 4096, hipHostMallocMapped | hipHostMallocCoherent));
+  WT_HIP(hipMalloc(&sums, 8192));
+  WT_HIP(hipMemset(sums, 0, 8192));
+  WT_HIP(hipDeviceSynchronize());
+  *flag = 0;
+  flag[1] = 0;
+  until_told<<<1, 1, 0, first>>>(flag);
+  while (static_cast<volatile int*>(flag)[1] == 0) usleep(100);
+  accumulate<<<1, 64, 0, second>>>(sums, sums + 1024, 64);
+  WT_HIP(hipStreamSynchronize(second));
+  *static_cast<volatile int*>(flag) = 1;
+  WT_HIP(hipDeviceSynchronize());
+  return 0;
+}
+
+__global__ void no_arguments() { atomicAdd(&calls, 1u); }
+int nothing() {
+  no_arguments<<<2, 64>>>();
+  unsigned count = 0;
+  WT_HIP(hipMemcpyFromSymbol(&count, HIP_SYMBOL(calls), sizeof count));
+  return count != 128;
+}
+
+// On every GPU there is.
+int every_gpu() {
+  int count = 0;
+  int wrong = 0;
+  WT_HIP(hipGetDeviceCount(&count));
+  for (int i = 0; i < count; ++i) {
+    WT_HIP(hipSetDevice(i));
+    wrong += device_memory();
+  }
+  return wrong;
+}
+
+__global__ void says(int* out, int count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count && i % 50 == 7) printf("thread %d of %s has %.2f\n", i, "this kernel", i * 0.5);
+  if (i < count) out[i] = i * 3;
+}
+int prints() {
+  int* out;
+  WT_HIP(hipMalloc(&out, 4096));
+  WT_HIP(hipMemset(out, 0, 4096));
+  says<<<2, 64>>>(out, 100);
+  WT_HIP(hipDeviceSynchronize());
+  int last = 0;
+  WT_HIP(hipMemcpy(&last, out + 99, sizeof last, hipMemcpyDeviceToHost));
+  return last != 297;
+}
+
+__global__ void allocates(int* out) {
+  auto* own = static_cast<int*>(malloc(16 * sizeof(int)));
+  if (own == nullptr) return;
+  for (int i = 0; i < 16; ++i) own[i] = threadIdx.x + i;
+  int sum = 0;
+  for (int i = 0; i < 16; ++i) sum += own[i];
+  free(own);
+  out[threadIdx.x] = sum;
+}
+int heap() {
+  int* out;
+  WT_HIP(hipMalloc(&out, 4096));
+  WT_HIP(hipMemset(out, 0, 4096));
+  allocates<<<1, 64>>>(out);
+  int host[64];
+  WT_HIP(hipMemcpy(host, out, sizeof host, hipMemcpyDeviceToHost));
+  int wrong = 0;
+  for (int i = 0; i < 64; ++i) wrong += host[i] != 16 * i + 120;
+  return wrong;
+}
+
+struct Case {
+  const char* name;
+  int (*run)();
+};
+constexpr Case kCases[] = {
+    {"linked", linked},
+    {"globals", globals},
+    {"device_memory", device_memory},
+    {"graph", graph},
+    {"managed", managed},
+    {"pinned", pinned},
+    {"registered", registered},
+    {"fine_grained", fine_grained},
+    {"pool", pool},
+    {"sparse", sparse},
+    {"second_stream", second_stream},
+    {"endless_neighbour", endless_neighbour},
+    {"nothing", nothing},
+    {"every_gpu", every_gpu},
+    {"prints", prints},
+    {"heap", heap},
+};
+
+}  // namespace
+
+int main(int count, char** words) {
+  int failed = 0;
+  for (int i = 1; i < count; ++i) {
+    bool known = false;
+    for (const Case& one : kCases) {
+      if (std::strcmp(one.name, words[i]) != 0) continue;
+      known = true;
+      const int wrong = one.run();
+      std::printf("%s: %d wrong\n", one.name, wrong);
+      failed += wrong != 0;
+    }
+    if (!known) {
+      std::printf("FAIL no case %s\n", words[i]);
+      ++failed;
+    }
+  }
+  return failed != 0;
+}
