@@ -61,6 +61,10 @@ void set_access(Finding& finding, const emu::MemoryAccess& access) {
 }
 
 void FindingTable::add(const Finding& instance) {
+  add(instance, static_cast<uint32_t>(std::popcount(instance.place.lanes)));
+}
+
+void FindingTable::add(const Finding& instance, uint32_t lane_count) {
   const std::lock_guard lock(mutex_);
   const Key key(instance.place.pc.value, instance.kind, instance.severity,
                 instance.has_other ? instance.other.pc.value : 0);
@@ -73,7 +77,7 @@ void FindingTable::add(const Finding& instance) {
     found = findings_.emplace(key, instance).first;
   }
   ++found->second.times;
-  found->second.lane_count += static_cast<uint64_t>(std::popcount(instance.place.lanes));
+  found->second.lane_count += lane_count;
 }
 
 std::vector<Finding> FindingTable::take(uint64_t* dropped) {

@@ -89,6 +89,8 @@ class FindingTable {
  public:
   // A new finding, or another instance of one that is here: same kind, severity and places.
   void add(const Finding& instance);
+  // The same with another number of lanes than place.lanes has: who is named may be the other side.
+  void add(const Finding& instance, uint32_t lane_count);
   // In order of addresses and kinds; the table is empty afterwards. *dropped: instances of findings
   // for which there was no room.
   std::vector<Finding> take(uint64_t* dropped);

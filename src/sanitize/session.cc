@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sanitize/memcheck.h"
+#include "sanitize/racecheck.h"
 
 namespace wavetap::sanitize {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 std::unique_ptr<Check> make_check(Tool tool) {
   switch (tool) {
     case Tool::kMemcheck: return std::make_unique<Memcheck>();
+    case Tool::kRacecheck: return std::make_unique<Racecheck>();
   }
   return nullptr;
 }

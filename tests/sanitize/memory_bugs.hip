@@ -18,11 +18,11 @@ __global__ void sum(const int* data, int count, int* result) {
 __global__ void add_at(char* bytes, long offset) {
   atomicAdd(reinterpret_cast<unsigned*>(bytes + offset), 1u);
 }
-__global__ void turn_round(int* data, int last) {
+__global__ void turn_round(const int* data, int last, int* turned) {
   extern __shared__ int shared[];
   shared[threadIdx.x] = data[threadIdx.x];
   __syncthreads();
-  data[threadIdx.x] = shared[last - int(threadIdx.x)];
+  turned[blockIdx.x * kThreads + threadIdx.x] = shared[last - int(threadIdx.x)];
 }
 // An array in scratch, indexed by what the compiler cannot know.
 __global__ void private_array(int* data, int first) {
@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
   int* data = allocate(kBytes);
   int* result = allocate(sizeof(int));
   int* freed = allocate(kBytes);
+  int* turned = allocate(2 * kBytes);
   if (is("freed")) WT_HIP(hipFree(freed));
 
   // The same bug in several dispatches is one finding.
@@ -63,7 +64,7 @@ int main(int argc, char** argv) {
   add_at<<<1, 1>>>(reinterpret_cast<char*>(data), is("misaligned") ? 6 : 8);
   WT_HIP(hipDeviceSynchronize());
   const int last = is("lds") ? kThreads : kThreads - 1;
-  turn_round<<<2, kThreads, kBytes>>>(data, last);
+  turn_round<<<2, kThreads, kBytes>>>(data, last, turned);
   private_array<<<1, kThreads>>>(data, is("scratch") ? 100 : 0);
   WT_HIP(hipDeviceSynchronize());
   check::expect(true, "every kernel has run");

@@ -1,0 +1,240 @@
+#include "sanitize/race_shadow.h"
+
+#include <algorithm>
+#include <new>
+
+namespace wavetap::sanitize {
+namespace {
+
+Partner partner_of(Record record, uint32_t group, int wave, int lane) {
+  return {record.deed(), record.site(), group, wave, lane};
+}
+
+// Whether an access that `record` stands for is not over for `me`, and whose.
+bool find_open(Record record, const Accessor& me, Partner* with) {
+  const uint32_t group = record.group();
+  const auto wave = static_cast<int>(record.wave());
+  switch (record.form()) {
+    case Record::kOne:
+      *with = partner_of(record, group, wave, static_cast<int>(record.lane()));
+      return !me.is_over(group, record.wave(), record.clock());
+    case Record::kGroup:
+      *with = partner_of(record, group, wave, -1);
+      if (!me.is_over(group, record.wave(), record.clock())) return true;
+      with->wave = static_cast<int>(record.second_wave());
+      return !me.is_over(group, record.second_wave(), record.clock());
+    case Record::kAll:
+      *with = partner_of(record, group, wave, -1);
+      if (group == me.record.group()) *with = partner_of(record, record.second_group(), -1, -1);
+      return true;
+    case Record::kWide: break;
+  }
+  return false;
+}
+
+bool is_conflict(Deed other, const Accessor& me) {
+  const Deed deed = me.record.deed();
+  if (me.reads_flag) return false;
+  return deed != other || deed == Deed::kWrite;
+}
+
+// Closed by a barrier for every wave of its workgroup. In LDS that means for everybody.
+bool is_sealed(Record record, const Accessor& me) {
+  if (record.clock() > me.sealed[record.wave()]) return false;
+  return record.form() == Record::kOne ||
+         (record.form() == Record::kGroup && record.clock() <= me.sealed[record.second_wave()]);
+}
+
+// What stands for both `old` and `mine`, which are no conflict.
+Record both(Record old, Record mine, const Accessor& me) {
+  if (old.empty() || old.same_wave(mine)) return mine;
+  if (old.form() == Record::kAll) return old;
+  if (old.group() != mine.group())
+    return me.groups_synchronise ? mine : old.and_group(mine.group());
+  if (is_sealed(old, me)) return mine;
+  if (old.form() == Record::kGroup) return old;
+  return old.and_wave(mine.wave()).with_clock(std::min(old.clock(), mine.clock()));
+}
+
+}  // namespace
+
+bool Accessor::is_over(uint32_t group, uint32_t wave, uint32_t clock) const {
+  if (clock == Record::kMaxClock) return true;  // its clock has run out: nobody knows
+  if (group == record.group()) return wave == record.wave() || clock <= inside[wave];
+  return trusts_groups || outside->of(group << 5 | wave) >= clock;
+}
+
+void Conflicts::add(const Partner& with, uint32_t lane) {
+  for (Pair* pair = pairs_; pair != pairs_ + count_; ++pair) {
+    if (pair->with.site != with.site || pair->with.deed != with.deed) continue;
+    pair->lanes |= uint64_t{1} << lane;
+    return;
+  }
+  if (count_ == kMost) return;
+  pairs_[count_++] = {with, uint64_t{1} << lane, static_cast<int>(lane), 0};
+}
+
+void ShadowPage::touch_shared(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,
+                              Conflicts& conflicts) {
+  const Record old = cell;
+  const Deed deed = me.record.deed();
+  if (old.form() == Record::kWide) return touch_bytes(cell, bytes, lane, me, conflicts);
+  const bool covers = (old.bytes() & ~bytes) == 0;
+  if (me.is_lds && covers && is_sealed(old, me)) {
+    cell = me.record.at(bytes, lane);
+    return;
+  }
+  if (deed == old.deed() && deed != Deed::kWrite && old.bytes() == bytes) {
+    cell = both(old, me.record.at(bytes, lane), me).with_bytes(bytes);
+    return;
+  }
+  if ((old.bytes() & bytes) != 0 && is_conflict(old.deed(), me)) {
+    Partner with;
+    const bool is_open = find_open(old, me, &with);
+    if (is_open) conflicts.add(with, lane);
+    // A store stands for what was before it, and so, nearly, does an atomic for a read. A read that
+    // raced has nothing to add. An atomic on what was stored marks a flag: both are kept.
+    const bool stands_for_old =
+        covers && (deed == Deed::kWrite || (deed == Deed::kAtomic && old.deed() == Deed::kRead &&
+                                            (is_open || old.same_time(me.record))));
+    if (stands_for_old) {
+      cell = me.record.at(bytes, lane);
+      return;
+    }
+    if (is_open && !(deed == Deed::kAtomic && old.deed() == Deed::kWrite)) return;
+  }
+  touch_bytes(cell, bytes, lane, me, conflicts);
+}
+
+void ShadowPage::touch_bytes(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,
+                             Conflicts& conflicts) {
+  const Record old = cell;
+  const bool was_wide = old.form() == Record::kWide;
+  Bytes state;
+  if (was_wide) {
+    state = wide_[old.wide_index()];
+  } else {
+    Record* const of_deed = old.deed() == Deed::kWrite  ? state.write
+                            : old.deed() == Deed::kRead ? state.read
+                                                        : state.atomic;
+    for (uint32_t i = 0; i < 4; ++i)
+      if ((old.bytes() >> i & 1) != 0) of_deed[i] = old.with_bytes(0);
+  }
+  const Record mine = me.record.at(0, lane);
+  const Deed deed = mine.deed();
+  for (uint32_t i = 0; i < 4; ++i) {
+    Record* const records[] = {&state.write[i], &state.read[i], &state.atomic[i]};
+    if (me.is_lds)
+      for (Record* record : records)
+        if (!record->empty() && is_sealed(*record, me)) *record = {};
+    if ((bytes >> i & 1) == 0) continue;
+    // Stores to what is used as a flag have their order from it.
+    const bool is_flag = deed == Deed::kWrite && !state.atomic[i].empty();
+    for (const Record* record : records) {
+      Partner with;
+      if (record->empty() || (is_flag && record->deed() == Deed::kWrite)) continue;
+      if (is_conflict(record->deed(), me) && find_open(*record, me, &with))
+        conflicts.add(with, lane);
+    }
+    if (deed == Deed::kWrite) {
+      state.write[i] = mine;
+      state.read[i] = state.atomic[i] = {};
+    } else if (state.write[i].empty() || !state.write[i].same_time(mine)) {
+      Record& kept = deed == Deed::kRead ? state.read[i] : state.atomic[i];
+      kept = both(kept, mine, me);
+    }
+  }
+  // One Record again?
+  Record only;
+  uint32_t has = 0;
+  bool fits = true;
+  for (uint32_t i = 0; i < 4; ++i) {
+    for (const Record record : {state.write[i], state.read[i], state.atomic[i]}) {
+      if (record.empty()) continue;
+      fits &= (has >> i & 1) == 0 && (only.empty() || only.same_but_lane(record));
+      has |= 1u << i;
+      only = record;
+    }
+  }
+  if (fits) {
+    if (was_wide) free_.push_back(old.wide_index());
+    cell = only.with_bytes(has);
+    return;
+  }
+  if (!was_wide) {
+    if (free_.empty()) {
+      free_.push_back(static_cast<uint32_t>(wide_.size()));
+      wide_.emplace_back();
+    }
+    cell = Record::wide(free_.back());
+    free_.pop_back();
+  }
+  wide_[cell.wide_index()] = state;
+}
+
+Record ShadowPage::last_store(uint32_t word) const {
+  const Record cell = words_[word];
+  if (cell.empty()) return {};
+  if (cell.form() != Record::kWide) return cell.deed() == Deed::kWrite ? cell : Record();
+  for (const Record record : wide_[cell.wide_index()].write)
+    if (!record.empty()) return record;
+  return {};
+}
+
+void ShadowPage::clear() {
+  for (Record& word : words_) word = {};
+  wide_.clear();
+  free_.clear();
+}
+
+size_t ShadowPage::memory_bytes() const {
+  return sizeof *this + wide_.capacity() * sizeof(Bytes) + free_.capacity() * sizeof(uint32_t);
+}
+
+ShadowMap::ShadowMap() : buckets_(new std::atomic<ShadowPage*>[kBuckets]()) {}
+ShadowMap::~ShadowMap() = default;
+
+ShadowPage* ShadowMap::find(uint64_t number) const {
+  // Pairs with the store in page(): a page that is seen is complete.
+  ShadowPage* page = buckets_[bucket_of(number)].load(std::memory_order_acquire);
+  while (page != nullptr && page->number != number) page = page->next;
+  return page;
+}
+
+ShadowPage* ShadowMap::page(uint64_t number) {
+  if (ShadowPage* page = find(number)) return page;
+  const std::lock_guard lock(mutex_);
+  if (ShadowPage* page = find(number)) return page;
+  std::unique_ptr<ShadowPage> page;
+  if (idle_.empty()) {
+    page.reset(new (std::nothrow) ShadowPage);
+    if (page == nullptr) return nullptr;
+  } else {
+    page = std::move(idle_.back());
+    idle_.pop_back();
+  }
+  std::atomic<ShadowPage*>& bucket = buckets_[bucket_of(number)];
+  page->number = number;
+  page->next = bucket.load(std::memory_order_relaxed);
+  bucket.store(page.get(), std::memory_order_release);
+  pages_.push_back(std::move(page));
+  return pages_.back().get();
+}
+
+void ShadowMap::clear() {
+  for (std::unique_ptr<ShadowPage>& page : pages_) {
+    buckets_[bucket_of(page->number)].store(nullptr, std::memory_order_relaxed);
+    if (idle_.size() >= kKept) continue;
+    page->clear();
+    idle_.push_back(std::move(page));
+  }
+  pages_.clear();
+}
+
+uint64_t ShadowMap::memory_bytes() const {
+  uint64_t all = 0;
+  for (const std::unique_ptr<ShadowPage>& page : pages_) all += page->memory_bytes();
+  return all;
+}
+
+}  // namespace wavetap::sanitize

@@ -1,0 +1,169 @@
+// Shadow memory of racecheck: for each word that somebody touched, who did.
+//
+// A page covers 4 KiB. A word whose bytes have one history is one Record: 2 bytes of shadow for each
+// byte of memory. A word that has more to tell (its bytes differ, or it was written and then, after a
+// barrier, read) moves to an entry of its own in the page, and back when it can. What nobody touched
+// has no page.
+//
+// What is kept is enough to find a race, not all races: a store stands for everything before it in
+// its wave, two readers for all readers (race_record.h).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "sanitize/race_clock.h"
+#include "sanitize/race_record.h"
+
+namespace wavetap::sanitize {
+
+// Who accesses, and which of the accesses of others are over for it.
+struct Accessor {
+  Record record;  // without lane and bytes
+  const uint16_t* sealed =
+      nullptr;  // clocks that the last barrier closed, by wave of its workgroup
+  const uint16_t* inside = nullptr;      // clocks that are over for it, likewise
+  const KnownClocks* outside = nullptr;  // those of waves of other workgroups
+  bool is_lds = false;
+  // An atomic load: no conflict with any store, which may have been an atomic one.
+  bool reads_flag = false;
+  bool groups_synchronise = false;  // in this dispatch: clocks of other workgroups mean something
+  bool trusts_groups = false;       // cannot tell workgroups apart: others are always over
+
+  bool is_over(uint32_t group, uint32_t wave, uint32_t clock) const;
+};
+
+// The other side of a race, as far as it is known.
+struct Partner {
+  Deed deed = Deed::kNone;
+  uint32_t site = 0;
+  uint32_t group = 0;
+  int wave = -1;
+  int lane = -1;
+};
+
+// The races of one instruction, folded by the instruction on the other side.
+class Conflicts {
+ public:
+  struct Pair {
+    Partner with;        // of the first lane
+    uint64_t lanes = 0;  // of this side
+    int first_lane = 0;
+    uint64_t address = 0;  // a word of the first lane
+  };
+  static constexpr size_t kMost = 8;
+
+  void add(const Partner& with, uint32_t lane);
+  const Pair* begin() const { return pairs_; }
+  const Pair* end() const { return pairs_ + count_; }
+
+  // Two lanes may have stored to one place in this instruction; to be looked at.
+  bool may_collide = false;
+
+ private:
+  size_t count_ = 0;
+  Pair pairs_[kMost];
+};
+
+class ShadowPage {
+ public:
+  static constexpr uint32_t kBits = 12;
+  static constexpr uint32_t kBytes = 1 << kBits;
+
+  // The accessor's lane touches `bytes` of a word. Conflicts are noted, then the access is.
+  void touch(uint32_t word, uint32_t bytes, uint32_t lane, const Accessor& me,
+             Conflicts& conflicts) {
+    Record& cell = words_[word];
+    const Record old = cell;
+    if (old.empty()) {
+      cell = me.record.at(bytes, lane);
+      return;
+    }
+    const Deed deed = me.record.deed();
+    if (old.form() == Record::kOne && old.same_time(me.record)) {
+      if (deed == Deed::kWrite && (old.deed() == Deed::kWrite || (old.bytes() & ~bytes) == 0)) {
+        conflicts.may_collide |=
+            old.deed() == Deed::kWrite && old.site() == me.record.site() && old.lane() != lane;
+        cell = me.record.at(bytes | old.bytes(), lane);
+        return;
+      }
+      if (deed == old.deed()) {
+        cell = old.with_bytes(old.bytes() | bytes);
+        return;
+      }
+      if (old.deed() != Deed::kRead && (bytes & ~old.bytes()) == 0) return;
+    } else if (deed == old.deed() && old.form() == Record::kAll && (bytes & ~old.bytes()) == 0) {
+      return;
+    }
+    touch_shared(cell, bytes, lane, me, conflicts);
+  }
+
+  // Who stored to the word last; an empty Record: nobody.
+  Record last_store(uint32_t word) const;
+
+  void clear();
+  void lock() {
+    while (is_locked_.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  void unlock() { is_locked_.clear(std::memory_order_release); }
+
+  uint64_t number = 0;         // address / kBytes
+  ShadowPage* next = nullptr;  // in its bucket; for ShadowMap
+  size_t memory_bytes() const;
+
+ private:
+  // A word whose bytes do not fit one Record. The bits for `bytes` and, in part, lanes mean nothing.
+  struct Bytes {
+    Record write[4];
+    Record read[4];
+    Record atomic[4];
+  };
+
+  void touch_shared(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,
+                    Conflicts& conflicts);
+  void touch_bytes(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,
+                   Conflicts& conflicts);
+
+  Record words_[kBytes / 4];
+  std::vector<Bytes> wide_;
+  std::vector<uint32_t> free_;  // entries of wide_
+  std::atomic_flag is_locked_ = ATOMIC_FLAG_INIT;
+};
+
+// The pages of global memory that a dispatch touched. Thread-safe; a page's contents are behind its
+// lock.
+class ShadowMap {
+ public:
+  ShadowMap();
+  ~ShadowMap();
+  ShadowMap(const ShadowMap&) = delete;
+  ShadowMap& operator=(const ShadowMap&) = delete;
+
+  // Null when there is no memory for it.
+  ShadowPage* page(uint64_t number);
+  // Null when nobody touched it.
+  ShadowPage* find(uint64_t number) const;
+  // Forgets everything. Nobody else may be using it.
+  void clear();
+  uint64_t memory_bytes() const;  // of the pages in use
+
+ private:
+  static constexpr size_t kBuckets = 1 << 14;
+  static constexpr size_t kKept = 4096;  // pages kept for the next dispatch: 32 MiB
+
+  static size_t bucket_of(uint64_t number) {
+    return static_cast<size_t>((number * 0x9e37'79b9'7f4a'7c15) >> 50);
+  }
+
+  std::unique_ptr<std::atomic<ShadowPage*>[]> buckets_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<ShadowPage>> pages_;  // in use
+  std::vector<std::unique_ptr<ShadowPage>> idle_;   // empty
+};
+
+}  // namespace wavetap::sanitize

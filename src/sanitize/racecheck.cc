@@ -1,0 +1,474 @@
+#include "sanitize/racecheck.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "emu/launch.h"
+#include "emu/wave.h"
+#include "emu/workgroup.h"
+#include "isa/program.h"
+#include "sanitize/race_instructions.h"
+
+namespace wavetap::sanitize {
+
+using emu::Access;
+using emu::MemoryAccess;
+using emu::Space;
+
+// A workgroup's time and LDS.
+struct Racecheck::Group {
+  GroupTime time;
+  std::vector<std::unique_ptr<ShadowPage>> lds;
+  // The pages of global memory it used last.
+  static constexpr size_t kCached = 16;
+  ShadowPage* cached[kCached] = {};
+};
+
+namespace {
+
+Deed deed_of(Access access) {
+  switch (access) {
+    case Access::kLoad: return Deed::kRead;
+    case Access::kStore: return Deed::kWrite;
+    case Access::kAtomic:
+    case Access::kAtomicReturn: break;
+  }
+  return Deed::kAtomic;
+}
+
+uint32_t word_of(uint64_t address) {
+  return static_cast<uint32_t>(address & (ShadowPage::kBytes - 1)) / 4;
+}
+
+// Calls touch(page number, word in the page, bytes of the word) for the words of [address, + size).
+template <class F>
+void for_each_word(uint64_t address, uint32_t size_bytes, F&& touch) {
+  for (const uint64_t end = address + size_bytes; address < end;) {
+    const uint64_t first = address & 3;
+    const uint64_t count = std::min(4 - first, end - address);
+    const auto bytes = static_cast<uint32_t>(((1u << count) - 1) << first);
+    touch(address >> ShadowPage::kBits, word_of(address), bytes);
+    address += count;
+  }
+}
+
+// Lanes whose store leaves in memory what is there.
+uint64_t lanes_without_change(const emu::Wave& wave, const MemoryAccess& access, uint64_t lanes) {
+  uint64_t same = 0;
+  std::byte old[64];
+  std::byte stored[64];
+  if (access.size_bytes > sizeof old) return 0;
+  emu::for_each_lane(lanes, [&](int lane) {
+    if (read_registers(wave, access, lane, stored) && read_memory(wave, access, lane, old) &&
+        std::memcmp(old, stored, access.size_bytes) == 0)
+      same |= uint64_t{1} << lane;
+  });
+  return same;
+}
+
+}  // namespace
+
+Racecheck::Racecheck() = default;
+Racecheck::~Racecheck() = default;
+
+Racecheck::Site* Racecheck::site_at(GpuAddr pc) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Site>& site = sites_[pc.value];
+  if (site == nullptr) site = std::make_unique<Site>();
+  site->pc = pc;
+  return site.get();
+}
+
+bool Racecheck::orders(const isa::Program& program, int32_t index) {
+  const std::lock_guard lock(mutex_);
+  // The same address may be another program, whose first question comes first.
+  if (asked_program_ != &program || index <= asked_index_) {
+    asked_program_ = &program;
+    program_orders_ = orders_workgroups(program);
+  }
+  asked_index_ = index;
+  return program_orders_;
+}
+
+emu::Wants Racecheck::wants(const isa::Program& program, int32_t index) noexcept {
+  const isa::Inst& inst = program.insts()[index];
+  Site::Role role = Site::Role::kAccess;
+  emu::Wants wants;
+  if (accesses_memory(inst)) {
+    wants.accessing = true;
+    if (is_flag_access(inst)) {
+      role = Site::Role::kFlag;
+      wants.accessed = true;
+    }
+  } else if (is_grid_barrier(inst.op)) {
+    role = Site::Role::kGridBarrier;
+    wants.before = wants.after = true;
+  } else if (waits_for_stores(inst, program)) {
+    role = Site::Role::kStoreWait;
+    wants.before = orders(program, index);
+  }
+  if (!wants.any()) return wants;
+  Site* const site = site_at(program.pc_of(index));
+  site->role = role;
+  site->is_lock = is_lock_operation(inst.op);
+  wants.tag = reinterpret_cast<uintptr_t>(site);
+  return wants;
+}
+
+void Racecheck::dispatch_began(const emu::Launch& launch) noexcept {
+  launch_ = &launch;
+  ++dispatch_;
+  const isa::Program& program = launch.code->program();
+  groups_synchronise_ = orders_workgroups(program);
+  numbered_.clear();
+}
+
+void Racecheck::dispatch_ended(const emu::Launch&, const emu::DispatchResult&) noexcept {
+  most_shadow_bytes_ = std::max(most_shadow_bytes_, shadow_.memory_bytes());
+  shadow_.clear();
+  order_.clear();
+  launch_ = nullptr;
+}
+
+void Racecheck::workgroup_began(const emu::Workgroup& group, void*& state) noexcept {
+  std::unique_ptr<Group> mine;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      mine = std::move(idle_.back());
+      idle_.pop_back();
+    }
+  }
+  if (mine == nullptr) mine = std::make_unique<Group>();
+  mine->time.number = static_cast<uint32_t>(group.linear_id % Record::kGroups);
+  mine->time.wave_count = static_cast<uint32_t>(group.waves.size());
+  mine->time.sealed = {};
+  mine->time.lds_atomics.clear();
+  mine->time.waves.assign(std::max<size_t>(group.waves.size(), 1), {});
+  std::fill(std::begin(mine->cached), std::end(mine->cached), nullptr);
+  state = mine.release();
+}
+
+void Racecheck::workgroup_ended(const emu::Workgroup&, void*& state) noexcept {
+  std::unique_ptr<Group> group(static_cast<Group*>(state));
+  state = nullptr;
+  if (group == nullptr) return;
+  for (const std::unique_ptr<ShadowPage>& page : group->lds)
+    if (page != nullptr) page->clear();
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(group));
+}
+
+void Racecheck::barrier_passed(const emu::Workgroup&, void*& state) noexcept {
+  GroupTime& time = static_cast<Group*>(state)->time;
+  time.pass_barrier();
+  if (groups_synchronise_) order_.pass_barrier(time);
+}
+
+void Racecheck::before(const emu::WatchPoint& at) noexcept {
+  GroupTime& group = static_cast<Group*>(at.state)->time;
+  const uint32_t number = at.wave.wave_in_group;
+  WaveTime& wave = group.waves[number];
+  switch (reinterpret_cast<Site*>(at.tag)->role) {
+    case Site::Role::kStoreWait:
+      if (!groups_synchronise_ || !wave.has_stores) return;
+      wave.completed = wave.clock;
+      wave.tick();
+      order_.complete(group, number);
+      return;
+    case Site::Role::kGridBarrier:
+      wave.completed = wave.clock;
+      order_.release(group, number, 0);
+      wave.has_news = true;
+      wave.tick();
+      return;
+    default: return;
+  }
+}
+
+void Racecheck::after(const emu::WatchPoint& at) noexcept {
+  GroupTime& group = static_cast<Group*>(at.state)->time;
+  order_.acquire(group, at.wave.wave_in_group, 0);
+}
+
+uint32_t Racecheck::number_of(Site& site, const MemoryAccess& access) {
+  if (site.dispatch.load(std::memory_order_acquire) == dispatch_)
+    return site.number.load(std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  if (site.dispatch.load(std::memory_order_relaxed) != dispatch_) {
+    const bool fits = numbered_.size() < Record::kNoSite;
+    site.access = access.access;
+    site.size_bytes = access.size_bytes;
+    site.number.store(fits ? static_cast<uint32_t>(numbered_.size()) : Record::kNoSite,
+                      std::memory_order_relaxed);
+    if (fits) numbered_.push_back(&site);
+    site.dispatch.store(dispatch_, std::memory_order_release);
+  }
+  return site.number.load(std::memory_order_relaxed);
+}
+
+Accessor Racecheck::accessor(const Group& group, const emu::WatchPoint& at, Deed deed,
+                             uint32_t number) const {
+  const GroupTime& time = group.time;
+  const uint32_t wave = at.wave.wave_in_group;
+  const WaveTime& own = time.waves[wave];
+  Accessor me;
+  me.record = Record::make(deed, number, time.number, wave, own.clock);
+  me.sealed = time.sealed.data();
+  me.inside = own.inside.data();
+  me.outside = &own.seen;
+  me.groups_synchronise = groups_synchronise_;
+  me.trusts_groups = groups_synchronise_ && launch_->group_count > Record::kGroups;
+  return me;
+}
+
+void Racecheck::check_lds(Group& group, const MemoryAccess& access, const Accessor& me,
+                          Conflicts& conflicts) {
+  emu::for_each_lane(access.mask, [&](int lane) {
+    for_each_word(access.address[lane], access.size_bytes,
+                  [&](uint64_t number, uint32_t word, uint32_t bytes) {
+                    if (number >= group.lds.size()) group.lds.resize(number + 1);
+                    std::unique_ptr<ShadowPage>& page = group.lds[number];
+                    if (page == nullptr) page = std::make_unique<ShadowPage>();
+                    page->touch(word, bytes, static_cast<uint32_t>(lane), me, conflicts);
+                  });
+  });
+}
+
+void Racecheck::check_global(Group& group, const MemoryAccess& access, const Accessor& me,
+                             Conflicts& conflicts) {
+  ShadowPage* page = nullptr;  // locked
+  emu::for_each_lane(access.mask, [&](int lane) {
+    // The wave's scratch, addressed as memory, is nobody else's.
+    if (access.address[lane] >= emu::kScratchVa) return;
+    for_each_word(access.address[lane], access.size_bytes,
+                  [&](uint64_t number, uint32_t word, uint32_t bytes) {
+                    if (page == nullptr || page->number != number) {
+                      if (page != nullptr) page->unlock();
+                      ShadowPage*& cached = group.cached[number % Group::kCached];
+                      if (cached == nullptr || cached->number != number)
+                        cached = shadow_.page(number);
+                      page = cached;
+                      if (page == nullptr) return;
+                      page->lock();
+                    }
+                    page->touch(word, bytes, static_cast<uint32_t>(lane), me, conflicts);
+                  });
+  });
+  if (page != nullptr) page->unlock();
+}
+
+void Racecheck::let_go(Group& group, const emu::WatchPoint& at, const MemoryAccess& access) {
+  GroupTime& time = group.time;
+  const uint32_t number = at.wave.wave_in_group;
+  WaveTime& wave = time.waves[number];
+  if (access.space == Space::kGlobal) {
+    if (!groups_synchronise_) return;
+    emu::for_each_lane(access.mask,
+                       [&](int lane) { order_.release(time, number, access.address[lane]); });
+    wave.tick();
+    return;
+  }
+  if (time.wave_count == 1) return;
+  emu::for_each_lane(access.mask, [&](int lane) {
+    WaveClocks& clocks = time.lds_atomics[static_cast<uint32_t>(access.address[lane])];
+    for (uint32_t i = 0; i < time.wave_count; ++i)
+      clocks[i] = std::max(clocks[i], i == number ? wave.done() : wave.inside[i]);
+  });
+  wave.tick();
+}
+
+void Racecheck::accessing(const emu::WatchPoint& at,
+                          std::span<const MemoryAccess> accesses) noexcept {
+  Group& group = *static_cast<Group*>(at.state);
+  Site& site = *reinterpret_cast<Site*>(at.tag);
+  for (const MemoryAccess& access : accesses) {
+    if (access.mask == 0 || access.space == Space::kScratch) continue;
+    // A load past the cache is what the compiler makes of an atomic one.
+    const bool is_flag = site.role == Site::Role::kFlag;
+    const Deed deed = is_flag ? Deed::kAtomic : deed_of(access.access);
+    Accessor me = accessor(group, at, deed, number_of(site, access));
+    me.is_lds = access.space == Space::kLds;
+    me.reads_flag = is_flag && access.access == Access::kLoad;
+    Conflicts conflicts;
+    if (me.is_lds) check_lds(group, access, me, conflicts);
+    else check_global(group, access, me, conflicts);
+    if (conflicts.begin() != conflicts.end()) report(at, access, me, conflicts);
+    if (conflicts.may_collide) report_collisions(at, access, me);
+    WaveTime& wave = group.time.waves[at.wave.wave_in_group];
+    wave.has_news |= !is_flag;
+    wave.has_stores |= !is_flag && access.space == Space::kGlobal;
+    if (is_flag && access.writes()) let_go(group, at, access);
+  }
+}
+
+void Racecheck::learn_in_lds(Group& group, uint32_t number, const MemoryAccess& access) {
+  GroupTime& time = group.time;
+  WaveTime& wave = time.waves[number];
+  const auto learn = [&](const WaveClocks& clocks) {
+    for (uint32_t i = 0; i < time.wave_count; ++i)
+      wave.inside[i] = std::max(wave.inside[i], clocks[i]);
+  };
+  emu::for_each_lane(access.mask, [&](int lane) {
+    const uint64_t address = access.address[lane];
+    const auto found = time.lds_atomics.find(static_cast<uint32_t>(address));
+    if (found != time.lds_atomics.end()) learn(found->second);
+    const size_t page = address >> ShadowPage::kBits;
+    if (page >= group.lds.size() || group.lds[page] == nullptr) return;
+    const Record store = group.lds[page]->last_store(word_of(address));
+    if (store.empty() || store.wave() == number) return;
+    learn(time.waves[store.wave()].inside);
+    wave.inside[store.wave()] =
+        std::max(wave.inside[store.wave()], static_cast<uint16_t>(store.clock()));
+  });
+}
+
+void Racecheck::learn_from_others(Group& group, uint32_t number, const MemoryAccess& access) {
+  GroupTime& time = group.time;
+  emu::for_each_lane(access.mask, [&](int lane) {
+    const uint64_t address = access.address[lane];
+    order_.acquire(time, number, address);
+    ShadowPage* const page = shadow_.find(address >> ShadowPage::kBits);
+    if (page == nullptr) return;
+    page->lock();
+    const Record store = page->last_store(word_of(address));
+    page->unlock();
+    if (store.empty() || (store.group() == time.number && store.wave() == number)) return;
+    order_.acquire_store(time, number, store);
+  });
+}
+
+void Racecheck::accessed(const emu::WatchPoint& at,
+                         std::span<const MemoryAccess> accesses) noexcept {
+  Group& group = *static_cast<Group*>(at.state);
+  for (const MemoryAccess& access : accesses) {
+    if (!access.reads() || access.access == Access::kAtomic) continue;
+    if (access.space == Space::kLds) learn_in_lds(group, at.wave.wave_in_group, access);
+    if (access.space == Space::kGlobal && groups_synchronise_)
+      learn_from_others(group, at.wave.wave_in_group, access);
+  }
+}
+
+Place Racecheck::place_of(const emu::Wave& wave, const Partner& with) const {
+  const emu::Dispatch& dispatch = *wave.dispatch;
+  Place place;
+  const Site* const site = with.site < numbered_.size() ? numbered_[with.site] : nullptr;
+  if (site != nullptr) {
+    place.pc = site->pc;
+    place.has_access = true;
+    place.access = site->access;
+    place.size_bytes = site->size_bytes;
+  }
+  uint64_t rest = with.group;
+  emu::Workgroup group;  // only its size
+  for (int i = 0; i < 3; ++i) {
+    place.workgroup[i] = static_cast<uint32_t>(rest % launch_->groups[i]);
+    rest /= launch_->groups[i];
+    const uint32_t begin = place.workgroup[i] * dispatch.workgroup_size[i];
+    group.size[i] = std::min<uint32_t>(dispatch.workgroup_size[i], dispatch.grid_size[i] - begin);
+  }
+  if (with.wave >= 0) place.wave = static_cast<uint32_t>(with.wave);
+  if (with.lane >= 0) {
+    place.lane = with.lane;
+    place.lanes = uint64_t{1} << with.lane;
+  }
+  set_thread(place, group, wave.lanes);
+  return place;
+}
+
+// Which access came first is an accident of this run. The kind goes by their order in the code, and the
+// second of them is the place of the finding.
+void Racecheck::report_pair(const emu::WatchPoint& at, const MemoryAccess& access, Deed deed,
+                            const Partner& with, uint64_t lanes, int first_lane) {
+  const Site& own = *reinterpret_cast<Site*>(at.tag);
+  Place there;
+  bool is_lock = own.is_lock;
+  bool is_flag_load = own.is_flag_load();
+  {
+    const std::lock_guard lock(mutex_);
+    there = place_of(at.wave, with);
+    if (with.site < numbered_.size()) {
+      is_lock |= numbered_[with.site]->is_lock;
+      is_flag_load |= numbered_[with.site]->is_flag_load();
+    }
+  }
+  const bool is_swapped = there.pc.value > at.pc.value;
+  const Deed first = is_swapped ? deed : with.deed;
+  const Deed second = is_swapped ? with.deed : deed;
+  const bool has_atomic = first == Deed::kAtomic || second == Deed::kAtomic;
+  // An atomic load of what a store, which may be as atomic, writes; the first guess of a loop of
+  // compare-and-swaps; the store that opens a lock (compilers make one of an exchange whose result is
+  // not used).
+  if (is_flag_load || (has_atomic && is_lock)) return;
+  const Kind kind = has_atomic              ? Kind::kAtomicAndPlain
+                    : first == Deed::kRead  ? Kind::kWriteAfterRead
+                    : second == Deed::kRead ? Kind::kReadAfterWrite
+                                            : Kind::kWriteAfterWrite;
+  Finding finding = finding_at(kind, at, lanes);
+  finding.place.lane = first_lane;
+  set_thread(finding.place, *at.wave.workgroup, at.wave.lanes);
+  set_access(finding, access);
+  if (has_atomic && access.space == Space::kLds) finding.severity = Severity::kError;
+  if (access.space == Space::kGlobal && map_ != nullptr)
+    finding.neighbour = map_->neighbour({finding.address});
+  // Waves that tell the host something, each in turn, with a store that was an atomic one.
+  if (kind == Kind::kWriteAfterWrite && groups_synchronise_ && there.pc.value == at.pc.value &&
+      access.space == Space::kGlobal && std::strcmp(finding.neighbour.memory, "VRAM") != 0)
+    return;
+  finding.has_other = true;
+  finding.other = there;
+  finding.other_role = "against";
+  if (with.wave < 0) finding.detail = "several workgroups read it; the one named is one of them";
+  if (is_swapped) std::swap(finding.place, finding.other);
+  findings().add(finding, static_cast<uint32_t>(std::popcount(lanes)));
+}
+
+void Racecheck::report(const emu::WatchPoint& at, const MemoryAccess& access, const Accessor& me,
+                       const Conflicts& conflicts) {
+  const Deed deed = me.record.deed();
+  for (const Conflicts::Pair& pair : conflicts) {
+    uint64_t lanes = pair.lanes;
+    int first = pair.first_lane;
+    if (deed == Deed::kWrite && pair.with.deed == Deed::kWrite) {
+      lanes &= ~lanes_without_change(at.wave, access, lanes);
+      if (lanes == 0) continue;
+      first = std::countr_zero(lanes);
+    }
+    Partner with = pair.with;
+    if (first != pair.first_lane) with.lane = -1;
+    report_pair(at, access, deed, with, lanes, first);
+  }
+}
+
+void Racecheck::report_collisions(const emu::WatchPoint& at, const MemoryAccess& access,
+                                  const Accessor& me) {
+  int order[64];
+  int count = 0;
+  emu::for_each_lane(access.mask, [&](int lane) { order[count++] = lane; });
+  std::stable_sort(order, order + count,
+                   [&](int a, int b) { return access.address[a] < access.address[b]; });
+  uint64_t lanes = 0;
+  int first = -1;
+  int beside = -1;
+  std::byte one[64];
+  std::byte other[64];
+  if (access.size_bytes > sizeof one) return;
+  for (int i = 1; i < count; ++i) {
+    const int a = order[i - 1];
+    const int b = order[i];
+    const uint64_t apart = access.address[b] - access.address[a];
+    if (apart >= access.size_bytes) continue;
+    if (!read_registers(at.wave, access, a, one) || !read_registers(at.wave, access, b, other))
+      continue;
+    if (std::memcmp(one + apart, other, access.size_bytes - apart) == 0) continue;
+    lanes |= uint64_t{1} << a | uint64_t{1} << b;
+    if (first < 0 || b < first) first = b, beside = a;
+  }
+  if (lanes == 0) return;
+  const Partner with{Deed::kWrite, me.record.site(), me.record.group(),
+                     static_cast<int>(me.record.wave()), beside};
+  report_pair(at, access, Deed::kWrite, with, lanes, first);
+}
+
+}  // namespace wavetap::sanitize

@@ -1,0 +1,113 @@
+// Racecheck: a watcher that looks for two accesses to the same byte, at least one of them a write,
+// by different waves and with nothing between them that orders them. LDS and global memory.
+//
+// Time. The lanes of a wave share its program order, so each wave has a clock, and every access is
+// remembered with the clock of its wave (race_record.h, race_shadow.h). A barrier closes the clocks of
+// its workgroup. Where a dispatch has nothing but barriers, that is all: workgroups are not ordered with
+// each other at all, and what is found does not depend on the order in which they happened to run.
+// Where it has atomics that return a value, uncached loads or ds_gws_barrier, waves also learn from what
+// they read (race_order.h).
+//
+// What is no race: atomics with atomics; a store of the value that is there already; two lanes of a wave
+// in different instructions. An atomic beside a plain access is a warning in global memory, where a
+// plain store may have been an atomic one in the source, and an error in LDS unless the atomic is a
+// compare-and-swap or an exchange, as locks are made of.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "sanitize/check.h"
+#include "sanitize/race_order.h"
+#include "sanitize/race_shadow.h"
+
+namespace wavetap::sanitize {
+
+class Racecheck final : public Check {
+ public:
+  Racecheck();
+  ~Racecheck() override;
+
+  void begin(const MemoryMap& map) noexcept override { map_ = &map; }
+
+  emu::Wants wants(const isa::Program& program, int32_t index) noexcept override;
+  void dispatch_began(const emu::Launch& launch) noexcept override;
+  void dispatch_ended(const emu::Launch& launch,
+                      const emu::DispatchResult& result) noexcept override;
+  void workgroup_began(const emu::Workgroup& group, void*& state) noexcept override;
+  void workgroup_ended(const emu::Workgroup& group, void*& state) noexcept override;
+  void barrier_passed(const emu::Workgroup& group, void*& state) noexcept override;
+  void before(const emu::WatchPoint& at) noexcept override;
+  void accessing(const emu::WatchPoint& at,
+                 std::span<const emu::MemoryAccess> accesses) noexcept override;
+  void accessed(const emu::WatchPoint& at,
+                std::span<const emu::MemoryAccess> accesses) noexcept override;
+  void after(const emu::WatchPoint& at) noexcept override;
+
+  // The most that shadow memory has taken in a dispatch.
+  uint64_t most_shadow_bytes() const { return most_shadow_bytes_; }
+
+ private:
+  struct Group;
+
+  // An instruction that accesses memory or orders accesses.
+  struct Site {
+    enum class Role : uint8_t { kAccess, kFlag, kStoreWait, kGridBarrier };
+
+    GpuAddr pc;
+    Role role = Role::kAccess;
+    bool is_lock = false;  // compare-and-swap or exchange
+    // Of the dispatch that runs: `dispatch` says which, then `number` is its number in it.
+    std::atomic<uint64_t> dispatch{0};
+    std::atomic<uint32_t> number{Record::kNoSite};
+    emu::Access access{};
+    uint32_t size_bytes = 0;
+
+    bool is_flag_load() const { return role == Role::kFlag && access == emu::Access::kLoad; }
+  };
+
+  Site* site_at(GpuAddr pc);
+  // orders_workgroups(), remembered while one program is being lowered.
+  bool orders(const isa::Program& program, int32_t index);
+  uint32_t number_of(Site& site, const emu::MemoryAccess& access);
+  Accessor accessor(const Group& group, const emu::WatchPoint& at, Deed deed,
+                    uint32_t number) const;
+  void check_lds(Group& group, const emu::MemoryAccess& access, const Accessor& me,
+                 Conflicts& conflicts);
+  void check_global(Group& group, const emu::MemoryAccess& access, const Accessor& me,
+                    Conflicts& conflicts);
+  void let_go(Group& group, const emu::WatchPoint& at, const emu::MemoryAccess& access);
+  // The wave has read, as flags, what others left there.
+  void learn_in_lds(Group& group, uint32_t number, const emu::MemoryAccess& access);
+  void learn_from_others(Group& group, uint32_t number, const emu::MemoryAccess& access);
+  void report(const emu::WatchPoint& at, const emu::MemoryAccess& access, const Accessor& me,
+              const Conflicts& conflicts);
+  void report_pair(const emu::WatchPoint& at, const emu::MemoryAccess& access, Deed deed,
+                   const Partner& with, uint64_t lanes, int first_lane);
+  void report_collisions(const emu::WatchPoint& at, const emu::MemoryAccess& access,
+                         const Accessor& me);
+  Place place_of(const emu::Wave& wave, const Partner& with) const;
+
+  const MemoryMap* map_ = nullptr;
+  const emu::Launch* launch_ = nullptr;
+  uint64_t dispatch_ = 0;            // counts them
+  bool groups_synchronise_ = false;  // in this dispatch
+  uint64_t most_shadow_bytes_ = 0;
+
+  ShadowMap shadow_;
+  RaceOrder order_;
+  std::mutex mutex_;                                           // for what follows
+  std::unordered_map<uint64_t, std::unique_ptr<Site>> sites_;  // by address
+  std::vector<Site*> numbered_;                                // of this dispatch
+  std::vector<std::unique_ptr<Group>> idle_;
+  const isa::Program* asked_program_ = nullptr;
+  int32_t asked_index_ = -1;
+  bool program_orders_ = false;
+};
+
+}  // namespace wavetap::sanitize

@@ -1,0 +1,197 @@
+// Racecheck on small kernels; tests/sanitize/races.hip has whole programs.
+#include "sanitize/racecheck.h"
+
+#include <gtest/gtest.h>
+
+#include "emu/testing/kernel.h"
+
+namespace wavetap::sanitize {
+namespace {
+
+using emu::TestKernel;
+
+class RacecheckTest : public ::testing::Test {
+ protected:
+  // s[6:7] is the data, s2 the workgroup, v0 the work-item, v1 four times that.
+  std::vector<Finding> run(const std::string& text) {
+    TestKernel kernel({.target = target, .wave64 = target.major == 9},
+                      "s_load_dwordx2 s[6:7], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\n"
+                      "v_and_b32 v0, 0x3ff, v0\nv_lshlrev_b32 v1, 2, v0\ns_mov_b32 m0, -1\n" +
+                          text + "\ns_endpgm\n");
+    kernel.memory.write(TestKernel::kArguments, TestKernel::kData);
+    kernel.dispatch.grid_size[0] = groups * threads;
+    kernel.dispatch.workgroup_size[0] = threads;
+    kernel.dispatch.group_segment_bytes = 4096;
+    emu::Watcher* watchers[] = {&racecheck};
+    kernel.dispatch.watchers = watchers;
+    emu::Engine engine({.threads = 1, .seed = seed});
+    EXPECT_FALSE(engine.run(kernel.dispatch).fault);
+    uint64_t dropped = 0;
+    return racecheck.findings().take(&dropped);
+  }
+
+  Racecheck racecheck;
+  amd::GfxTarget target{9, 0, 10};
+  uint32_t groups = 1;
+  uint16_t threads = 128;
+  uint64_t seed = 0;
+};
+
+// Each lane stores its number and reads that of the other wave's lane.
+const char kStore[] = "ds_write_b32 v1, v0\ns_waitcnt lgkmcnt(0)\n";
+const char kLoad[] = "v_xor_b32 v2, 0x100, v1\nds_read_b32 v3, v2\ns_waitcnt lgkmcnt(0)\n";
+
+TEST_F(RacecheckTest, ABarrierOrdersTheWavesOfAWorkgroup) {
+  EXPECT_TRUE(run(std::string(kStore) + "s_barrier\n" + kLoad).empty());
+  const std::vector<Finding> findings = run(std::string(kStore) + kLoad);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, Kind::kReadAfterWrite);
+  EXPECT_EQ(findings[0].severity, Severity::kError);
+  EXPECT_EQ(findings[0].space, emu::Space::kLds);
+  // Wave 0 reads before wave 1 stores, and the other way round: one finding all the same.
+  EXPECT_EQ(findings[0].times, 2u);
+  EXPECT_EQ(findings[0].lane_count, 128u);
+  EXPECT_EQ(findings[0].place.access, emu::Access::kLoad);
+  ASSERT_TRUE(findings[0].has_other);
+  EXPECT_EQ(findings[0].other.access, emu::Access::kStore);
+  EXPECT_NE(findings[0].place.wave, findings[0].other.wave);
+}
+
+TEST_F(RacecheckTest, TheSameIsFoundInWhicheverOrderWavesRun) {
+  for (uint64_t i = 0; i < 20; ++i) {
+    seed = i;
+    const std::vector<Finding> findings = run(std::string(kStore) + kLoad);
+    ASSERT_EQ(findings.size(), 1u) << "seed " << i;
+    EXPECT_EQ(findings[0].kind, Kind::kReadAfterWrite);
+  }
+}
+
+TEST_F(RacecheckTest, LanesOfOneWaveAreInOrder) {
+  const std::string neighbour = "v_xor_b32 v2, 4, v1\nds_read_b32 v3, v2\n";
+  EXPECT_TRUE(run(kStore + neighbour).empty());
+}
+
+TEST_F(RacecheckTest, TwoLanesOfOneStoreCollideUnlessTheyStoreTheSame) {
+  threads = 64;
+  const std::string pairs = "v_and_b32 v2, 0xf8, v1\n";
+  const std::vector<Finding> findings = run(pairs + "ds_write_b32 v2, v0");
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, Kind::kWriteAfterWrite);
+  EXPECT_EQ(findings[0].place.lanes, ~uint64_t{0});
+  EXPECT_EQ(findings[0].place.lane, 1);
+  EXPECT_EQ(findings[0].other.lane, 0);
+  EXPECT_TRUE(run(pairs + "v_mov_b32 v3, 7\nds_write_b32 v2, v3").empty());
+  EXPECT_TRUE(run("ds_write_b8 v0, v0").empty());
+}
+
+TEST_F(RacecheckTest, StoresOfTheSameValueAreNoRace) {
+  const std::string one = "v_mov_b32 v2, 0\nv_mov_b32 v3, 1\n";
+  EXPECT_TRUE(run(one + "ds_write_b32 v2, v3").empty());
+  const std::vector<Finding> findings = run(one + "v_lshrrev_b32 v3, 6, v0\nds_write_b32 v2, v3");
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, Kind::kWriteAfterWrite);
+}
+
+TEST_F(RacecheckTest, BytesOfOneWordAreDifferentBytes) {
+  // Lane 63 of wave 0 has byte 64, lane 0 of wave 1 byte 65 of the same word.
+  const std::string apart = "v_add_u32 v2, 1, v0\nds_write_b8 v2, v0\ns_waitcnt lgkmcnt(0)\n";
+  EXPECT_TRUE(run(apart).empty());
+  EXPECT_TRUE(run(apart + "ds_read_u8 v3, v2").empty());
+  // Two bytes each: lane 63's second is lane 0's first.
+  const std::vector<Finding> findings =
+      run("v_add_u32 v2, 1, v0\nv_cmp_eq_u32 vcc, 63, v0\nv_cmp_eq_u32 s[8:9], 64, v0\n"
+          "s_or_b64 exec, vcc, s[8:9]\nds_write_b16 v2, v0");
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, Kind::kWriteAfterWrite);
+}
+
+TEST_F(RacecheckTest, NothingOrdersWorkgroups) {
+  groups = 3;
+  threads = 64;
+  const std::string own =
+      "s_lshl_b32 s8, s2, 8\nv_add_u32 v1, s8, v1\nglobal_store_dword v1, v0, s[6:7]\n";
+  EXPECT_TRUE(run(own).empty());
+  const std::vector<Finding> findings =
+      run(own + "s_waitcnt vmcnt(0)\ns_barrier\nglobal_load_dword v3, v1, s[6:7] offset:256");
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, Kind::kReadAfterWrite);
+  EXPECT_EQ(findings[0].space, emu::Space::kGlobal);
+  EXPECT_NE(findings[0].place.workgroup[0], findings[0].other.workgroup[0]);
+  EXPECT_EQ(findings[0].lane_count, 2u * 64);
+}
+
+TEST_F(RacecheckTest, ManyReadersAreNoRaceAndOneWriterAmongThemIs) {
+  groups = 5;
+  threads = 64;
+  const std::string loads[] = {"global_load_dword v3, v1, s[6:7]\n",
+                               "s_load_dword s10, s[6:7], 0x10\n"};
+  for (int i = 0; i < 6; ++i) {
+    const std::string& read = loads[i % 2];
+    EXPECT_TRUE(run(read).empty());
+    const char* writer = i < 2 ? "0" : i < 4 ? "2" : "4";
+    const std::vector<Finding> findings =
+        run(read + "s_waitcnt vmcnt(0) lgkmcnt(0)\ns_cmp_lg_u32 s2, " + writer +
+            "\ns_cbranch_scc1 end\nv_cmp_gt_u32 vcc, 8, v0\ns_and_b64 exec, exec, vcc\n"
+            "global_store_dword v1, v0, s[6:7]\nend:");
+    ASSERT_EQ(findings.size(), 1u) << i;
+    EXPECT_EQ(findings[0].kind, Kind::kWriteAfterRead);
+    EXPECT_EQ(findings[0].place.workgroup[0], static_cast<uint32_t>(writer[0] - '0'));
+    EXPECT_NE(findings[0].other.workgroup[0], findings[0].place.workgroup[0]);
+  }
+}
+
+TEST_F(RacecheckTest, AtomicsGoWithAtomicsOnly) {
+  groups = 2;
+  EXPECT_TRUE(run("v_mov_b32 v2, 0\nglobal_atomic_add v2, v0, s[6:7]").empty());
+  std::vector<Finding> findings =
+      run("v_mov_b32 v2, 0\nglobal_load_dword v3, v2, s[6:7]\nglobal_atomic_add v2, v0, s[6:7]");
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, Kind::kAtomicAndPlain);
+  EXPECT_EQ(findings[0].severity, Severity::kWarning);
+  // The seed of a compare-and-swap loop.
+  EXPECT_TRUE(run("v_mov_b32 v2, 0\nglobal_load_dword v3, v2, s[6:7]\n"
+                  "global_atomic_cmpswap v4, v2, v[2:3], s[6:7] glc")
+                  .empty());
+  findings =
+      run("v_mov_b32 v2, 0\nv_cmp_eq_u32 vcc, 0, v0\ns_and_saveexec_b64 s[8:9], vcc\n"
+          "ds_write_b32 v2, v0\ns_mov_b64 exec, s[8:9]\nds_add_u32 v2, v0");
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, Kind::kAtomicAndPlain);
+  EXPECT_EQ(findings[0].severity, Severity::kError);
+}
+
+// Workgroup 0 stores data, then a flag; workgroup 1 spins on the flag and reads the data.
+std::string hand_over(const std::string& between) {
+  return "v_mov_b32 v2, 0\nv_mov_b32 v3, 1\ns_mov_b64 exec, 1\ns_cmp_lg_u32 s2, 0\n"
+         "s_cbranch_scc1 consumer\nglobal_store_dword v2, v3, s[6:7] offset:64\n" +
+         between +
+         "global_store_dword v2, v3, s[6:7]\ns_endpgm\nconsumer:\n"
+         "global_load_dword v4, v2, s[6:7] glc\ns_waitcnt vmcnt(0)\nv_cmp_eq_u32 vcc, 0, v4\n"
+         "s_cbranch_vccnz consumer\nbuffer_wbinvl1_vol\n"
+         "global_load_dword v5, v2, s[6:7] offset:64";
+}
+
+TEST_F(RacecheckTest, AFlagOrdersWhatWasWaitedForBeforeIt) {
+  groups = 2;
+  threads = 64;
+  for (uint64_t i = 0; i < 10; ++i) {
+    seed = i;
+    EXPECT_TRUE(run(hand_over("s_waitcnt vmcnt(0)\n")).empty()) << "seed " << i;
+    const std::vector<Finding> findings = run(hand_over(""));
+    ASSERT_EQ(findings.size(), 1u) << "seed " << i;
+    EXPECT_EQ(findings[0].kind, Kind::kReadAfterWrite);
+  }
+}
+
+TEST_F(RacecheckTest, ShadowMemoryIsTwiceWhatWasTouched) {
+  groups = 64;
+  threads = 256;
+  target = {10, 3, 0};
+  run("s_lshl_b32 s8, s2, 10\nv_add_nc_u32 v1, s8, v1\nglobal_load_dword v2, v1, s[6:7]\n"
+      "s_waitcnt vmcnt(0)\nglobal_store_dword v1, v2, s[6:7]");
+  const uint64_t touched = uint64_t{64} * 256 * 4;
+  EXPECT_LE(racecheck.most_shadow_bytes(), touched * 2 + touched / 8 + 3 * 8400);
+}
+
+}  // namespace
+}  // namespace wavetap::sanitize

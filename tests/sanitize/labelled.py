@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Runs a program whose kernels have labels in their source, under one tool of wavetap sanitize, and holds what was found
+against the labels. races.hip says how they look.
+
+  labelled.py --bin BIN --gpu MODEL --tool TOOL --source FILE.hip PROGRAM
+"""
+import argparse
+import collections
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+LABEL = re.compile(r"^// (\w+): ([a-z-]+(?: \(warning\))?(?:, [a-z-]+(?: \(warning\))?)*)(?:  \[(.+)\])?$")
+KERNEL = re.compile(r"^KERNEL (\w+)\(")
+
+
+def read_labels(path):
+    """{kernel: (kinds with severities, line of <a>, line of <b>)}; kernels without a label have no kinds."""
+    cases = {}
+    label = None
+    name = None
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if found := LABEL.match(line):
+            label = found
+        if found := KERNEL.match(line):
+            name = found[1]
+            if label and label[1] != name:
+                raise SystemExit(f"{path}:{number}: the label is for {label[1]}, the kernel is {name}")
+            kinds = label[2].split(", ") if label else []
+            expected = {(k.removesuffix(" (warning)"), "warning" if "(" in k else "error") for k in kinds}
+            cases[name] = [expected, None, None, bool(label and label[3])]
+            label = None
+        if name and "// <" in line:
+            for i, mark in ((1, "<a>"), (2, "<b>")):
+                if mark in line:
+                    cases[name][i] = number
+    return cases
+
+
+def run(args):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "findings.json"
+        ran = subprocess.run([f"{args.bin}/wavetap", "sanitize", "--gpu", args.gpu, "--tool", args.tool, "--json", str(path), "--",
+                              args.program], capture_output=True, text=True)
+        if not path.exists():
+            raise SystemExit(f"status {ran.returncode}, no document\n{ran.stdout}{ran.stderr}")
+        return ran.returncode, ran.stdout, json.loads(path.read_text())
+
+
+def line_of(place, source):
+    """The line of the source; 0 when it is another file's."""
+    file, _, number = place.get("source", "").rpartition(":")
+    return int(number) if pathlib.Path(file).name == source.name else 0
+
+
+def same_kind(kind):
+    """Which of a load and a store comes first in the machine code is the compiler's choice."""
+    return "read-write" if kind in ("read-after-write", "write-after-read") else kind
+
+
+def check_case(name, bug, expected, findings, source):
+    """What is wrong, as a list of sentences."""
+    kinds, first, second, _ = expected
+    if not bug or not kinds:
+        return [f"{name}<{str(bug).lower()}>: {f['severity']} {f['kind']} at line {line_of(f, source)}" for f in findings]
+    wrong = []
+    for kind in kinds - {(same_kind(f["kind"]), f["severity"]) for f in findings}:
+        wrong.append(f"{name}: not found: {kind[1]} {kind[0]}")
+    for f in findings:
+        if (same_kind(f["kind"]), f["severity"]) not in kinds:
+            wrong.append(f"{name}: {f['severity']} {f['kind']} at line {line_of(f, source)} is not expected")
+        lines = {line_of(place, source) for place in (f, f.get("other", f))}
+        # An inlined function of the HIP headers, atomicAdd say, is not in this file.
+        if not lines - {0} or lines - {0, first, second} or (0 not in lines and lines != {first, second} - {None}):
+            wrong.append(f"{name}: {f['kind']} at lines {sorted(lines)}, not {first} and {second}")
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--gpu", required=True)
+    parser.add_argument("--tool", required=True)
+    parser.add_argument("--source", required=True, type=pathlib.Path)
+    parser.add_argument("--unoptimised", action="store_true", help="what has a remark in [] may go unseen")
+    parser.add_argument("program")
+    args = parser.parse_args()
+    cases = read_labels(args.source)
+    status, text, document = run(args)
+    by_kernel = collections.defaultdict(list)
+    for finding in document["findings"]:
+        by_kernel[re.sub(r"^void |\(.*", "", finding["kernel"])].append(finding)
+    wrong = []
+    if "FAIL" in text or not text:
+        wrong.append(f"the program itself: status {status}\n{text}")
+    ran = set(re.findall(r"^ok   (\w+)<", text, re.M))
+    wrong += [f"{name}: was not launched" for name in cases.keys() - ran]
+    for name, expected in cases.items():
+        for bug in (False, True):
+            found = by_kernel.pop(f"{name}<{str(bug).lower()}>", [])
+            if bug and not found and expected[3] and args.unoptimised:
+                continue
+            wrong += check_case(name, bug, expected, found, args.source)
+    wrong += [f"{kernel}: {len(found)} findings" for kernel, found in by_kernel.items()]
+    labelled = sum(1 for expected in cases.values() if expected[0])
+    print("\n".join(wrong) or f"{labelled} kernels with a bug, {2 * len(cases) - labelled} without: as labelled")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
