@@ -1,0 +1,54 @@
+// Waitcheck: a register used before the load that fills it was waited for.
+//
+// Loads write their registers some time after they were issued. A wave learns that they have from
+// counters: each memory instruction adds one when it is issued and takes it back when it is done, and
+// s_waitcnt stops the wave until a counter is at N or below. The engine loads at once, so a wait that is
+// missing does no harm here, and all the more on a GPU.
+//
+// What is pending is kept as a short list per wave. Operations of one class finish in the order they
+// were issued (loads among each other, LDS operations among each other); those of different classes that
+// share a counter in any order, and scalar loads in any order at all. So with a counter at N, an operation
+// is surely done when more than N operations of its class, itself included, were issued from it on: if it
+// were not done, neither would they be. A scalar load is only with the counter at 0.
+//
+// Counters are finite: when one is full the next instruction waits by itself. Code of Tensile and Triton
+// relies on that.
+//
+//   gfx9    vmcnt: vector memory, loads and stores (63); lgkmcnt: LDS, scalar memory, messages (15)
+//   gfx10+  vmcnt: what returns data (63); vscnt: stores, which return none; lgkmcnt (63)
+//
+// A flat instruction counts in vmcnt and lgkmcnt; its registers need the one whose memory its lanes reach.
+// In lgkmcnt it is in order with LDS operations from gfx10 on, and in no order before.
+//
+// What it does not do: exports and expcnt, which compute kernels have not; waits that order memory and not
+// registers (a store before a release: racecheck); wait states that hardware does not interlock.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sanitize/check.h"
+
+namespace wavetap::sanitize {
+
+class Waitcheck final : public Check {
+ public:
+  emu::Wants wants(const isa::Program& program, int32_t index) noexcept override;
+  void workgroup_began(const emu::Workgroup& group, void*& state) noexcept override;
+  void workgroup_ended(const emu::Workgroup& group, void*& state) noexcept override;
+  void before(const emu::WatchPoint& at) noexcept override;
+  void accessing(const emu::WatchPoint& at,
+                 std::span<const emu::MemoryAccess> accesses) noexcept override;
+
+ private:
+  struct Pending;
+  struct WaveCounts;
+  struct Group;
+
+  void check_uses(const emu::WatchPoint& at, WaveCounts& counts, const emu::RegisterUses& uses);
+  void note(const emu::WatchPoint& at, const WaveCounts& counts, const Pending& pending,
+            const emu::RegisterUse& use, uint64_t lanes);
+};
+
+}  // namespace wavetap::sanitize
