@@ -121,9 +121,10 @@ Result<replay::DispatchShape> parse_shape(const Options& options) {
   }
   for (int axis = 0; axis < 3; ++axis) {
     if (uint64_t{shape.workgroups[axis]} * shape.workgroup_size[axis] <= UINT32_MAX) continue;
-    return errorf("--grid %s: more than %u work-items along one axis with --block %s; a packet has "
-                  "no room for more",
-                  options.grid.c_str(), UINT32_MAX, options.block.c_str());
+    return errorf(
+        "--grid %s: more than %u work-items along one axis with --block %s; a packet has "
+        "no room for more",
+        options.grid.c_str(), UINT32_MAX, options.block.c_str());
   }
   return shape;
 }

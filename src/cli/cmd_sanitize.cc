@@ -172,11 +172,15 @@ int sanitize_file(Options& options, const std::string& path) {
 
 void add_choice_options(Command& command, Options& options) {
   std::vector<std::string> names;
-  for (const sanitize::ToolRow& row : sanitize::tool_rows()) names.emplace_back(row.name);
+  std::vector<std::string> extras;
+  for (const sanitize::ToolRow& row : sanitize::tool_rows()) {
+    names.emplace_back(row.name);
+    if (!row.is_default) extras.emplace_back(row.name);
+  }
   command
       .add_option("--tool", options.tools,
-                  fmt::format("what to look for: {} ({})", util::join(names, ", "),
-                              sanitize::ToolSet::defaults().names()))
+                  fmt::format("what to look for: {} (all{})", util::join(names, ", "),
+                              extras.empty() ? "" : " but " + util::join(extras, ", ")))
       ->type_name("TOOL[,TOOL…]")
       ->offers(names);
   command
