@@ -19,6 +19,11 @@ constexpr KindRow kKindRows[] = {
 };
 static_assert(std::size(kKindRows) == kKinds);
 
+void append(std::string& list, const char* separator, const char* word) {
+  if (!list.empty()) list += separator;
+  list += word;
+}
+
 }  // namespace
 
 std::span<const ToolRow> tool_rows() { return kToolRows; }
@@ -49,8 +54,7 @@ Result<ToolSet> ToolSet::parse(std::string_view text) {
                                   [&](const ToolRow& known) { return word == known.name; });
     if (row == std::end(kToolRows)) {
       std::string known;
-      for (const ToolRow& other : kToolRows)
-        known += (known.empty() ? "" : ", ") + std::string(other.name);
+      for (const ToolRow& other : kToolRows) append(known, ", ", other.name);
       return errorf("%.*s: no such tool; write one or more of %s, with commas between them",
                     static_cast<int>(word.size()), word.data(), known.c_str());
     }
@@ -62,7 +66,7 @@ Result<ToolSet> ToolSet::parse(std::string_view text) {
 std::string ToolSet::names() const {
   std::string names;
   for (const ToolRow& row : kToolRows)
-    if (has(row.tool)) names += (names.empty() ? "" : ",") + std::string(row.name);
+    if (has(row.tool)) append(names, ",", row.name);
   return names;
 }
 
