@@ -27,9 +27,11 @@ TABLE = {
     "model": (["base", "amd"], True),
     "emu": (["base", "amd", "isa"], True),
     "sanitize": (["base", "isa", "emu"], True),
+    "probe": (["base", "amd", "isa", "emu"], True),
     "capture": (["base", "format"], True),
     "replay": (["base", "util", "amd", "format", "codeobj", "isa", "emu"], False),
-    "vgpu": (["base", "amd", "format", "codeobj", "isa", "model", "emu", "capture", "sanitize"], True),
+    "inspect": (["base", "util", "amd", "codeobj", "isa", "emu", "probe", "replay", "format"], False),
+    "vgpu": (["base", "amd", "format", "codeobj", "isa", "model", "emu", "capture", "sanitize", "probe"], True),
     "record": (["base", "amd", "format"], True),
     "agent": (["base", "amd", "format", "record"], True),
     "store": (["base", "util", "amd", "format", "codeobj"], False),
@@ -39,7 +41,7 @@ TABLE = {
     "doctor": (["base", "util", "amd", "codeobj", "model", "correct", "store", "analysis"], False),
     "capi": (["base", "util", "model", "store", "analysis", "doctor"], False),
     "cli": (["base", "util", "amd", "codeobj", "isa", "model", "emu", "sanitize", "replay", "vgpu", "format", "store", "analysis",
-             "export", "correct", "doctor"], False),
+             "export", "correct", "doctor", "probe", "inspect"], False),
 }
 
 # What tests, benchmarks and fuzzers of a folder may use on top (they are separate programs).
@@ -51,8 +53,8 @@ OWNERS = {
     r"sqlite3\.h": r"store/",
     r"llvm/|llvm-c/": r"isa/",
     r"CLI/": r"cli/(command|version)\.cc",
-    r"nlohmann/": r"(util|cli|store|analysis|export|capi|doctor)/",
-    r"fmt/": r"(util|cli|replay|store|analysis|export|capi|doctor)/",
+    r"nlohmann/": r"(util|cli|store|analysis|export|capi|doctor|inspect)/",
+    r"fmt/": r"(util|cli|replay|store|analysis|export|capi|doctor|inspect)/",
     r"hip/|hsakmt": r"(?!)",
     r"hsa/": r"agent/hsa",
 }

@@ -1,0 +1,151 @@
+// The handler `blocks`: how often each block and each edge between blocks was taken, by how many
+// lanes, and where the lanes of a wave parted ways.
+//
+// Lanes part where an instruction takes some of the active lanes out of EXEC and leaves some. Every
+// such instruction ends a block, so the next block tells what became of the mask.
+#include <vector>
+
+#include "probe/handlers/builtin.h"
+#include "probe/handlers/by_site.h"
+#include "probe/handlers/handler_base.h"
+
+namespace wavetap::probe {
+namespace {
+
+// How often a block was entered from another.
+struct Edge {
+  const wavetap_code* code = nullptr;  // null: from the begin of the wave
+  uint32_t block = 0;
+  uint64_t count = 0;
+};
+
+// What an instruction that writes EXEC did to it.
+struct MaskChange {
+  uint64_t kept = 0;   // the same lanes
+  uint64_t none = 0;   // no lane is left
+  uint64_t split = 0;  // some of them are left
+  uint64_t other = 0;  // lanes came back
+  uint64_t lanes_before = 0;
+  uint64_t lanes_after = 0;
+};
+
+struct Block {
+  uint64_t count = 0;
+  uint64_t lanes = 0;
+  uint64_t empty = 0;  // entered with no active lane
+  Edge last;           // the edge taken most recently, not among `edges` yet
+  std::vector<Edge> edges;
+  MaskChange change;  // of the instruction before the block
+
+  void add_edge(const Edge& edge) {
+    if (edge.count == 0) return;
+    for (Edge& known : edges)
+      if (known.code == edge.code && known.block == edge.block) {
+        known.count += edge.count;
+        return;
+      }
+    edges.push_back(edge);
+  }
+};
+
+uint64_t count_lanes(uint64_t mask) { return static_cast<uint64_t>(__builtin_popcountll(mask)); }
+
+struct Dispatch {
+  explicit Dispatch(const wavetap_dispatch&) {}
+  BySite<Block> blocks;
+
+  void add(struct Strand& strand);
+  void report(JsonText& json, const wavetap_dispatch&, const wavetap_host&);
+};
+
+struct Strand {
+  explicit Strand(const Dispatch&) {}
+
+  void block(const wavetap_block& event) {
+    const wavetap_code& code = *event.at.code;
+    Block& block = blocks.at(code, event.at.site);
+    ++block.count;
+    block.lanes += count_lanes(event.at.exec);
+    block.empty += event.at.exec == 0;
+    if (block.last.code != event.from_code || block.last.block != event.from_block) {
+      block.add_edge(block.last);
+      block.last = {event.from_code, event.from_block, 0};
+    }
+    ++block.last.count;
+    if (event.from_code != &code) return;
+    const wavetap_site& from = code.sites[event.from_block];
+    if (from.block_end != event.at.site ||
+        (code.sites[from.block_end - 1].flags & WAVETAP_SITE_WRITES_EXEC) == 0)
+      return;
+    MaskChange& change = block.change;
+    const uint64_t before = event.from_exec;
+    const uint64_t after = event.at.exec;
+    ++(after == before          ? change.kept
+       : after == 0             ? change.none
+       : (after & ~before) == 0 ? change.split
+                                : change.other);
+    change.lanes_before += count_lanes(before);
+    change.lanes_after += count_lanes(after);
+  }
+
+  BySite<Block> blocks;
+};
+
+void Dispatch::add(Strand& strand) {
+  strand.blocks.for_each([&](const wavetap_code& code, uint32_t site, Block& theirs) {
+    if (theirs.count == 0) return;
+    Block& ours = blocks.at(code, site);
+    ours.count += theirs.count;
+    ours.lanes += theirs.lanes;
+    ours.empty += theirs.empty;
+    theirs.add_edge(theirs.last);
+    for (const Edge& edge : theirs.edges) ours.add_edge(edge);
+    for (uint64_t MaskChange::*field :
+         {&MaskChange::kept, &MaskChange::none, &MaskChange::split, &MaskChange::other,
+          &MaskChange::lanes_before, &MaskChange::lanes_after})
+      ours.change.*field += theirs.change.*field;
+  });
+}
+
+void Dispatch::report(JsonText& json, const wavetap_dispatch&, const wavetap_host&) {
+  const auto begin_table = [&](const char* name, std::initializer_list<const char*> columns) {
+    json.key(name).begin_object().key("columns").begin_array();
+    for (const char* column : columns) json.text(column);
+    json.end_array().key("rows").begin_array();
+  };
+  json.begin_object();
+  begin_table("blocks", {"code", "block", "end", "count", "lanes", "empty"});
+  blocks.for_each([&](const wavetap_code& code, uint32_t site, const Block& block) {
+    if (block.count == 0) return;
+    json.begin_array().number(code.id).number(site).number(code.sites[site].block_end);
+    json.number(block.count).number(block.lanes).number(block.empty).end_array();
+  });
+  json.end_array().end_object();
+  // From -1, 0: the begin of the wave.
+  begin_table("edges", {"from_code", "from_block", "code", "block", "count"});
+  blocks.for_each([&](const wavetap_code& code, uint32_t site, const Block& block) {
+    for (const Edge& edge : block.edges) {
+      json.begin_array().signed_number(edge.code == nullptr ? -1 : int64_t{edge.code->id});
+      json.number(edge.block).number(code.id).number(site).number(edge.count).end_array();
+    }
+  });
+  json.end_array().end_object();
+  begin_table("masks",
+              {"code", "site", "kept", "none", "split", "other", "lanes_before", "lanes_after"});
+  blocks.for_each([&](const wavetap_code& code, uint32_t site, const Block& block) {
+    const MaskChange& change = block.change;
+    if (change.kept + change.none + change.split + change.other == 0) return;
+    json.begin_array().number(code.id).number(site - 1);
+    json.number(change.kept).number(change.none).number(change.split).number(change.other);
+    json.number(change.lanes_before).number(change.lanes_after).end_array();
+  });
+  json.end_array().end_object().end_object();
+}
+
+}  // namespace
+
+const wavetap_handler* open_blocks(const wavetap_host* host, const char*) {
+  return HandlerOf<Dispatch, Strand>::open(host, "blocks", WAVETAP_BLOCKS);
+}
+
+}  // namespace wavetap::probe
