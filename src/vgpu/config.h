@@ -37,6 +37,14 @@ struct Config {
   uint64_t capture_max = 0;       // per process; 0: no limit
   uint32_t capture_drain_s = 30;  // how long kernels of other queues get to end before a capture
 
+  // Which dispatches are probed, by which handlers, and where results go: files per process.
+  std::string probe_dir;       // empty: none
+  std::string probe_handlers;  // see probe/handler_list.h
+  std::string probe_kernels;   // POSIX extended, in the kernel's name; empty: any of the program
+  std::string probe_launches;  // "3,7-9": which of those that match, from 1; empty: all
+  uint64_t probe_every = 1;    // of those that match, the first and every N-th after it
+  uint64_t probe_max = 0;      // per process; 0: no limit
+
   // The machine
   bool small_bar = false;         // the CPU reaches no VRAM
   bool strict_cpu_access = true;  // VRAM the driver maps PROT_NONE stays so for the CPU

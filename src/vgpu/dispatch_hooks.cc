@@ -4,6 +4,7 @@
 
 #include "vgpu/capture_hook.h"
 #include "vgpu/counters_hook.h"
+#include "vgpu/probe_hook.h"
 #include "vgpu/sanitize_hook.h"
 
 namespace wavetap::vgpu {
@@ -24,11 +25,17 @@ DispatchHook* make_sanitize_hook(const HookContext& context) {
   return new (std::nothrow) SanitizeHook(context.config, context.allocations);
 }
 
+DispatchHook* make_probe_hook(const HookContext& context) {
+  if (context.config.probe_dir.empty()) return nullptr;
+  return new (std::nothrow) ProbeHook(context.config, context.allocations);
+}
+
 // Outermost first: what is further down sees what those above have changed.
 constexpr DispatchHook* (*kMakers[])(const HookContext&) = {
     make_counters_hook,
     make_capture_hook,
     make_sanitize_hook,
+    make_probe_hook,
 };
 static_assert(std::size(kMakers) <= kMaxDispatchHooks);
 

@@ -29,6 +29,12 @@ void for_each_option(Visitor&& visit, Config& c) {
   visit("capture_every", c.capture_every);
   visit("capture_max", c.capture_max);
   visit("capture_drain_s", c.capture_drain_s);
+  visit("probe_dir", c.probe_dir);
+  visit("probe_handlers", c.probe_handlers);
+  visit("probe_kernels", c.probe_kernels);
+  visit("probe_launches", c.probe_launches);
+  visit("probe_every", c.probe_every);
+  visit("probe_max", c.probe_max);
   visit("small_bar", c.small_bar);
   visit("strict_cpu_access", c.strict_cpu_access);
   visit("svm", c.svm);
