@@ -37,6 +37,12 @@ Result<vgpu::Config> make_config(const RunOptions& options, std::vector<model::M
   config.sanitize_kernels = options.sanitize_kernels;
   config.sanitize_launches = options.sanitize_launches;
   if (!options.findings_file.empty()) config.guard_allocations = true;
+  config.probe_dir = options.probe.folder;
+  config.probe_handlers = options.probe.handlers;
+  config.probe_kernels = options.probe.kernels;
+  config.probe_launches = options.probe.launches;
+  config.probe_every = options.probe.every;
+  config.probe_max = options.probe.max;
   config.models = std::move(models);
   config.seed = options.seed;
   config.threads = options.threads;
@@ -147,10 +153,10 @@ Status prepare_devices(const RunOptions& options, const std::string& program, co
     to.gpu_preload = *library;
     to.environment.emplace_back(vgpu::kRunDirVariable, run_dir.path());
     // ROCr packs small allocations into blocks of its own, which would hide their ends from us.
-    if (config->guard_allocations)
+    if (config->guard_allocations || options.probe.names_buffers)
       to.environment.emplace_back("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1");
     // The library learns there how many bytes the program asks for.
-    if (!options.findings_file.empty())
+    if (!options.findings_file.empty() || options.probe.names_buffers)
       to.environment.emplace_back("HSA_TOOLS_LIB", tools_list(*library));
   }
   if (!options.correct_library.empty()) {

@@ -16,6 +16,17 @@
 
 namespace wavetap::cli {
 
+// Probing, for `wavetap probe`; see vgpu::Config.
+struct ProbeRunOptions {
+  std::string folder;  // for the results; "": do not probe
+  std::string handlers;
+  std::string kernels;  // regular expression; "": any of the program's
+  std::string launches;
+  uint64_t every = 0;
+  uint64_t max = 0;
+  bool names_buffers = false;  // every allocation apart, with the size the program asked for
+};
+
 struct RunOptions {
   std::vector<std::string> gpus;
   bool no_trace = false;
@@ -33,6 +44,7 @@ struct RunOptions {
   std::string sanitize_tools;     // "memcheck,…"; "": the default ones
   std::string sanitize_kernels;   // regular expression; "": all of them
   std::string sanitize_launches;  // of those, "3,7"; "": all of them
+  ProbeRunOptions probe;
 };
 
 // Returns the exit status, the program's own as a shell reports it unless something of ours failed.

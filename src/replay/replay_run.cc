@@ -222,10 +222,12 @@ ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
     if (i > 0) memory.restore();
     Patches patches(memory);
     if (options.workgroups) set_workgroups(*options.workgroups, kernel, patches, dispatch);
+    if (options.before) options.before(dispatch);
     const auto start = std::chrono::steady_clock::now();
     emu::DispatchResult ran = engine.run(dispatch);
     result.seconds.push_back(
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    if (options.after) options.after(dispatch, ran);
     result.counters = ran.counters;
     result.fault = ran.fault;
     if (host.called) {

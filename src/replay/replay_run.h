@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,6 +42,9 @@ struct ReplayOptions {
   std::optional<std::array<uint32_t, 3>> workgroups;  // instead of the captured ones
   std::string swap;                                   // a code object to take the kernel from
   std::span<emu::Watcher* const> watchers = {};
+  // Around each iteration; the first may add watchers to the dispatch.
+  std::function<void(emu::Dispatch&)> before = {};
+  std::function<void(const emu::Dispatch&, const emu::DispatchResult&)> after = {};
 };
 
 struct ReplayResult {

@@ -1,0 +1,275 @@
+// wavetap probe: runs a program on virtual GPUs, or a captured dispatch, and tells what its kernels do
+// inside: memory, blocks, instructions, values.
+//
+// The handlers run where the kernels run, in the program (probe/session.h), and leave their results
+// in a folder; here the program is started, and the folder read when it has ended.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/engine_options.h"
+#include "cli/gpu_start.h"
+#include "cli/install_tree.h"
+#include "cli/probe_output.h"
+#include "cli/program_run.h"
+#include "cli/run_dir.h"
+#include "cli/usage.h"
+#include "inspect/capture_probe.h"
+#include "inspect/probe_results.h"
+#include "inspect/reports.h"
+#include "probe/handlers/builtin.h"
+#include "replay/capture_file.h"
+#include "util/file.h"
+#include "util/terminal.h"
+#include "util/text.h"
+
+namespace wavetap::cli {
+namespace {
+
+constexpr char kDefaultGpu[] = "rx6800xt";
+
+struct Options {
+  std::string handlers;
+  RunOptions run;
+  std::string output;
+  std::string json;
+  uint64_t top = 20;
+  uint32_t capture = 1;
+};
+
+std::vector<std::string> handler_names() {
+  std::vector<std::string> names;
+  for (const probe::BuiltinHandler& handler : probe::builtin_handlers())
+    names.emplace_back(handler.name);
+  return names;
+}
+
+std::string handler_help() {
+  std::vector<std::string> parts;
+  for (const probe::BuiltinHandler& handler : probe::builtin_handlers())
+    parts.push_back(fmt::format("{} ({})", handler.name, handler.help));
+  return "what to find out, one or several: " + util::join(parts, ", ") +
+         "; or the path of a handler of your own, PATH.so[=ARGUMENTS]";
+}
+
+// What the user wrote, checked as far as it can be before the program starts.
+Result<std::vector<probe::HandlerChoice>> check_handlers(const std::string& list) {
+  std::vector<probe::HandlerChoice> choices = probe::parse_handlers(list);
+  const std::vector<std::string> known = handler_names();
+  for (probe::HandlerChoice& choice : choices) {
+    if (choice.name == "latency")
+      return errorf(
+          "latency: a virtual GPU has no clock of hardware: its time is that of the emulation and "
+          "says nothing about a real GPU; blocks and instructions count what is executed");
+    if (choice.name.empty())
+      return errorf("probe: empty name of a handler; write HANDLER[,HANDLER…]");
+    const bool is_path = choice.is_library() || choice.name.ends_with(".so");
+    if (!is_path && std::find(known.begin(), known.end(), choice.name) == known.end()) {
+      const std::string near = util::nearest_name(choice.name, known);
+      return errorf("%s: no handler of this name; %sthere are %s, and libraries by their path",
+                    util::escape_control(choice.name).c_str(),
+                    near.empty() ? "" : ("did you mean " + near + "? ").c_str(),
+                    util::join(known, ", ").c_str());
+    }
+    if (!is_path) continue;
+    std::error_code error;
+    const std::filesystem::path path = std::filesystem::absolute(choice.name, error);
+    if (!std::filesystem::is_regular_file(path, error))
+      return errorf("%s: no such file; give the path of a handler's shared library",
+                    choice.name.c_str());
+    choice.name = path.lexically_normal().string();
+  }
+  return choices;
+}
+
+// Numbers and ranges from 1: "3", "1,5-9".
+Status check_launches(const std::string& text) {
+  if (text.empty()) return {};
+  for (const std::string& part : util::split(text, ',')) {
+    const size_t dash = part.find('-');
+    const auto first = util::parse_unsigned(part.substr(0, dash));
+    const auto last =
+        dash == std::string::npos ? first : util::parse_unsigned(part.substr(dash + 1));
+    if (!first || !last || *first == 0 || *last < *first ||
+        part.find_first_not_of("0123456789-") != std::string::npos)
+      return errorf("--launch %s: not a list of numbers from 1; write N[,N-M…]", text.c_str());
+  }
+  return {};
+}
+
+// The folder that -o names, made here and empty.
+Status make_output(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return errorf("%s: cannot be made: %s", path.c_str(), error.message().c_str());
+  if (!std::filesystem::is_empty(path, error) || error)
+    return errorf("%s: is not empty; choose another folder with -o, or remove it", path.c_str());
+  return {};
+}
+
+std::string report_name(const probe::HandlerChoice& choice) {
+  return choice.is_library() ? "" : choice.name;
+}
+
+int finish(const Options& options, const std::vector<probe::HandlerChoice>& handlers,
+           const std::string& folder, int status) {
+  const Result<inspect::ProbeResults> results = inspect::read_probe_results(folder);
+  if (!results.ok()) return fail(results.error(), kIncomplete);
+  for (const auto& [handler, why] : results->refused)
+    warn({fmt::format("{}: {}; the program ran without it", handler, why)});
+  std::vector<std::string> names;
+  for (const probe::HandlerChoice& choice : handlers)
+    if (const std::string name = report_name(choice); !name.empty()) names.push_back(name);
+  fmt::print(
+      stderr, "{}",
+      inspect::to_text(*results, names,
+                       {.rows = options.top, .columns = util::output_columns(STDERR_FILENO)}));
+  const inspect::Json json = inspect::to_json(*results, names);
+  const std::string text = json.dump(2, ' ', false, inspect::Json::error_handler_t::replace) + "\n";
+  if (!options.json.empty())
+    if (const Status written = util::write_file(options.json, text); !written.ok())
+      warn(written.error());
+  if (!options.output.empty())
+    if (const Status written = write_probe_output(folder, *results, names, text); !written.ok())
+      warn(written.error());
+  return status;
+}
+
+int probe_program(Options& options, const std::vector<probe::HandlerChoice>& handlers,
+                  const std::string& folder, const std::vector<std::string>& program) {
+  options.run.no_trace = true;
+  options.run.probe.folder = folder;
+  options.run.probe.handlers = probe::handlers_text(handlers);
+  options.run.probe.names_buffers =
+      std::any_of(handlers.begin(), handlers.end(),
+                  [](const auto& choice) { return choice.name == "heatmap"; });
+  if (options.run.gpus.empty()) options.run.gpus = {kDefaultGpu};
+  const Result<std::string> library =
+      prepare_environment(options.run.gpus, options.run.environment);
+  if (!library.ok()) return fail(library.error());
+  bool ran = false;
+  const int status = run_program(options.run, program, &ran);
+  return ran ? finish(options, handlers, folder, status) : status;
+}
+
+int probe_file(const Options& options, const std::vector<probe::HandlerChoice>& handlers,
+               const std::string& folder, const std::string& path) {
+  const Result<std::unique_ptr<replay::CaptureFile>> file = replay::CaptureFile::open(path);
+  if (!file.ok()) return fail(file.error());
+  const std::vector<replay::Capture>& captures = (*file)->captures();
+  if (options.capture == 0 || options.capture > captures.size())
+    return fail(
+        errorf("%s: no capture %u; it has %zu", path.c_str(), options.capture, captures.size()));
+  const replay::Capture& capture = captures[options.capture - 1];
+  inspect::CaptureProbeOptions probing;
+  probing.handlers = handlers;
+  probing.folder = folder;
+  probing.replay.seed = options.run.seed;
+  probing.replay.threads = options.run.threads;
+  const std::string model_name = options.run.gpus.empty() ? capture.model : options.run.gpus[0];
+  if (const Result<model::Model> model = find_model(model_name); model.ok())
+    probing.line_bytes = model->vector_line_bytes();
+  else if (!options.run.gpus.empty()) return fail(model.error());
+  const Result<replay::ReplayResult> ran = inspect::probe_capture(**file, capture, probing);
+  if (!ran.ok()) return fail(ran.error());
+  if (ran->refusal != replay::Refusal::kNone) return fail({ran->why});
+  return finish(options, handlers, folder, kDone);
+}
+
+int probe_command(Options& options, const std::vector<std::string>& program) {
+  if (program.empty())
+    return fail(
+        errorf("probe: nothing to probe; write wavetap probe HANDLER[,HANDLER…] [OPTIONS] "
+               "-- CMD [ARG…], or … FILE.wtcap"));
+  const Result<std::vector<probe::HandlerChoice>> handlers = check_handlers(options.handlers);
+  if (!handlers.ok()) return fail(handlers.error());
+  for (const Status& good : {check_kernel_pattern(options.run.probe.kernels),
+                             check_launches(options.run.probe.launches)})
+    if (!good.ok()) return fail(good.error());
+  const Result<RunDir> scratch = RunDir::create();
+  if (!scratch.ok()) return fail(scratch.error());
+  std::string folder = scratch->path();
+  if (!options.output.empty()) {
+    if (const Status made = make_output(options.output); !made.ok()) return fail(made.error());
+    folder = std::filesystem::absolute(options.output).lexically_normal().string();
+  }
+  if (program.size() == 1 && program[0].ends_with(".wtcap"))
+    return probe_file(options, *handlers, folder, program[0]);
+  return probe_program(options, *handlers, folder, program);
+}
+
+void add_options(Command& command, Options& options) {
+  command.add_option("HANDLER", options.handlers, handler_help())
+      ->type_name("HANDLER[,HANDLER…]")
+      ->required()
+      ->offers(handler_names());
+  command
+      .add_option(
+          "--gpu", options.run.gpus,
+          std::string("virtual GPUs the program sees, as for wavetap run (") + kDefaultGpu + ")")
+      ->type_name("MODEL[,MODEL…]")
+      ->allow_extra_args(false);
+  command
+      .add_option("--kernel,-k", options.run.probe.kernels,
+                  "probe kernels whose demangled name matches, a POSIX extended regular expression "
+                  "(any kernel of the program)")
+      ->type_name("REGEX");
+  command
+      .add_option("--launch", options.run.probe.launches,
+                  "which launches of those kernels, counted from 1 in each process (all)")
+      ->type_name("N[,N-M…]");
+  command
+      .add_option("--every", options.run.probe.every, "the first launch and every N-th after it")
+      ->type_name("N")
+      ->between(1, 1e15);
+  command.add_option("--max", options.run.probe.max, "no more than this many launches per process")
+      ->type_name("N")
+      ->between(1, 1e15);
+  command
+      .add_option("--output,-o", options.output,
+                  "keep everything in a new folder: a page to look at, JSON, pictures, code")
+      ->type_name("DIR");
+  command.add_option("--json", options.json, "write the results to a file")->type_name("FILE");
+  command.add_option("--top", options.top, "rows per table (20)")->type_name("N");
+  command.add_option("--capture", options.capture, "which capture of the file (1)")->type_name("N");
+  command
+      .add_option("--gpu-threads", options.run.threads,
+                  "host threads that run waves; 1 is deterministic; 0: one per core")
+      ->type_name("N")
+      ->between(0, 1024);
+  command.add_option("--seed", options.run.seed, "permute workgroups and waves; 0: do not")
+      ->type_name("N");
+}
+
+}  // namespace
+
+void add_probe(Command& parent, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  Command& command = parent.add_command(
+      "probe", "run a program on virtual GPUs and see what its kernels do inside",
+      "probe HANDLER[,HANDLER…] [OPTIONS] -- CMD [ARG…]",
+      "  wavetap probe memory -- ./my_hip_program\n"
+      "  wavetap probe memory,blocks -k '^reduce' -o results -- ./my_program\n"
+      "  wavetap probe values kernel.wtcap\n"
+      "  wavetap probe ./my_handler.so -- python3 train.py\n");
+  command.prefix_command();
+  add_options(command, *options);
+  command.callback([options, &command, &invocation] {
+    std::vector<std::string> program = command.remaining();
+    if (!program.empty() && program[0].starts_with('-')) {
+      invocation.exit_code = fail({"probe: " + unknown_option(command.describe(), program[0])});
+      return;
+    }
+    if (!program.empty() && invocation.has_separator) program.push_back("--");
+    program.insert(program.end(), invocation.program.begin(), invocation.program.end());
+    invocation.exit_code = probe_command(*options, program);
+  });
+}
+
+}  // namespace wavetap::cli

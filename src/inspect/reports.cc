@@ -1,0 +1,199 @@
+#include "inspect/reports.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "util/text.h"
+
+namespace wavetap::inspect {
+namespace {
+
+constexpr int kVersion = 1;  // bumped when the meaning of an existing key changes
+
+std::string log_text(const ProbeResults&, const ProbedKernel& kernel, const TextOptions&) {
+  return fmt::format("log: {} in log.jsonl (of all kernels so far)\n",
+                     util::count_of(kernel.log_records, "record"));
+}
+Json log_json(const ProbeResults&, const ProbedKernel& kernel) {
+  return {{"records", kernel.log_records}};
+}
+
+constexpr Report kReports[] = {
+    {"memory", memory_text, memory_json},
+    {"blocks", blocks_text, blocks_json},
+    {"instructions", instructions_text, instructions_json},
+    {"values", values_text, values_json},
+    {"heatmap", heatmap_text, heatmap_json},
+    {"log", log_text, log_json},
+};
+
+const Report* find_report(const std::string& handler) {
+  for (const Report& report : kReports)
+    if (handler == report.handler) return &report;
+  return nullptr;
+}
+
+// What a plugin said: its own words where it has some.
+std::string plugin_text(const std::string& handler, const Json& data) {
+  if (data.is_object() && data.contains("text") && data["text"].is_string())
+    return data["text"].get<std::string>() + "\n";
+  return fmt::format("{}: {}\n", handler,
+                     data.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+std::string kernel_head(const ProbedKernel& kernel) {
+  std::string head = fmt::format("== {}\n   {} ({}, wave{}), {}",
+                                 util::escape_control(kernel.kernel), kernel.model, kernel.target,
+                                 kernel.wave_size, util::count_of(kernel.dispatches, "dispatch"));
+  if (kernel.dispatches != 1) head += "es";
+  if (kernel.faulted != 0)
+    head += fmt::format(", {} of them ended in a fault ({}): what came before it is here",
+                        kernel.faulted, kernel.fault);
+  if (kernel.abandoned != 0)
+    head += fmt::format(", {} of them the program took back", kernel.abandoned);
+  return head + "\n";
+}
+
+std::string why_nothing(const ProbeResults& results) {
+  if (results.processes == 0 || (results.dispatches == 0 && results.left_out == 0))
+    return "probe: the program dispatched no kernel; nothing was seen\n";
+  if (results.dispatches == 0)
+    return fmt::format(
+        "probe: nothing was seen: none of the {} dispatches was chosen; see -k and --launch\n",
+        results.left_out);
+  return "";
+}
+
+}  // namespace
+
+std::span<const Report> reports() { return kReports; }
+
+const char* space_name(uint32_t space) {
+  constexpr const char* kNames[] = {"global", "lds", "scratch"};
+  return space < std::size(kNames) ? kNames[space] : "?";
+}
+
+const char* access_name(uint32_t access) {
+  constexpr const char* kNames[] = {"load", "store", "atomic", "atomic"};
+  return access < std::size(kNames) ? kNames[access] : "?";
+}
+
+std::string place_of(const ProbeResults& results, SiteKey key) {
+  const ListedSite* site = results.site(key);
+  if (site == nullptr) return fmt::format("code {} site {}", key.code, key.site);
+  if (site->frames.empty()) return fmt::format("+{:#x}", results.facts(key)->offset);
+  return short_place(site->frames[0]);
+}
+
+std::string instruction_of(const ProbeResults& results, SiteKey key) {
+  const ListedSite* site = results.site(key);
+  if (site == nullptr) return "?";
+  const size_t begin = site->text.find_first_not_of(" \t");
+  return begin == std::string::npos ? "" : site->text.substr(begin);
+}
+
+std::string mnemonic_of(const ProbeResults& results, SiteKey key) {
+  const std::string text = instruction_of(results, key);
+  return text.substr(0, text.find(' '));
+}
+
+Json describe_site(const ProbeResults& results, SiteKey key) {
+  Json described = {{"code", key.code}, {"site", key.site}};
+  const ListedSite* site = results.site(key);
+  if (site == nullptr) return described;
+  described["address"] = fmt::format("{:#x}", site->address);
+  described["instruction"] = instruction_of(results, key);
+  if (site->frames.empty()) return described;
+  described["source"] = full_place(site->frames[0]);
+  if (!site->frames[0].function.empty()) described["function"] = site->frames[0].function;
+  if (site->frames.size() > 1) {
+    Json inlined = Json::array();
+    for (size_t i = 1; i < site->frames.size(); ++i)
+      inlined.push_back(
+          {{"source", full_place(site->frames[i])}, {"function", site->frames[i].function}});
+    described["inlined_into"] = std::move(inlined);
+  }
+  return described;
+}
+
+std::string percent(uint64_t part, uint64_t whole) {
+  return whole == 0 ? "-"
+                    : fmt::format("{:.1f} %",
+                                  100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string ratio(uint64_t value, uint64_t base) {
+  return base == 0 ? "-"
+                   : fmt::format("{:.2f}", static_cast<double>(value) / static_cast<double>(base));
+}
+
+std::string to_text(const ProbeResults& results, const std::vector<std::string>& handlers,
+                    const TextOptions& options) {
+  std::string text;
+  for (const ProbedKernel& kernel : results.kernels) {
+    text += kernel_head(kernel);
+    for (const std::string& handler : handlers) {
+      const Report* report = find_report(handler);
+      if (report == nullptr) continue;
+      text += kernel.told.contains(handler)
+                  ? report->text(results, kernel, options)
+                  : fmt::format("{}: says nothing about this kernel\n", handler);
+    }
+    for (const auto& [handler, said] : kernel.others)
+      for (const Json& data : said) text += plugin_text(handler, data);
+    text += "\n";
+  }
+  for (const auto& [handler, said] : results.session)
+    for (const Json& data : said) text += plugin_text(handler, data);
+  text += why_nothing(results);
+  if (results.dispatches != 0)
+    text += fmt::format(
+        "probe: {} probed, {} left out\n",
+        results.dispatches == 1 ? "1 dispatch" : fmt::format("{} dispatches", results.dispatches),
+        results.left_out);
+  for (const auto& [handler, count] : results.lost)
+    text += fmt::format("probe: {}: {} not kept\n", handler, util::count_of(count, "event"));
+  if (results.damaged != 0)
+    text += fmt::format("probe: {} lost: a process was killed while it wrote\n",
+                        util::count_of(results.damaged, "line"));
+  for (const ProbedCode& code : results.codes)
+    if (!code.problem.empty()) text += fmt::format("probe: {}: {}\n", code.file, code.problem);
+  return text;
+}
+
+Json to_json(const ProbeResults& results, const std::vector<std::string>& handlers) {
+  Json kernels = Json::array();
+  for (const ProbedKernel& kernel : results.kernels) {
+    Json told = {{"kernel", kernel.kernel},         {"model", kernel.model},
+                 {"target", kernel.target},         {"wave_size", kernel.wave_size},
+                 {"line_bytes", kernel.line_bytes}, {"dispatches", kernel.dispatches},
+                 {"faulted", kernel.faulted},       {"abandoned", kernel.abandoned}};
+    if (!kernel.fault.empty()) told["fault"] = kernel.fault;
+    Json of_handler = Json::object();
+    for (const std::string& handler : handlers)
+      if (const Report* report = find_report(handler);
+          report != nullptr && kernel.told.contains(handler))
+        of_handler[handler] = report->json(results, kernel);
+    for (const auto& [handler, said] : kernel.others) of_handler[handler] = said;
+    told["handlers"] = std::move(of_handler);
+    kernels.push_back(std::move(told));
+  }
+  Json session = Json::object();
+  for (const auto& [handler, said] : results.session) session[handler] = said;
+  Json lost = Json::object();
+  for (const auto& [handler, count] : results.lost) lost[handler] = count;
+  Json refused = Json::object();
+  for (const auto& [handler, why] : results.refused) refused[handler] = why;
+  return {{"version", kVersion},
+          {"processes", results.processes},
+          {"dispatches_probed", results.dispatches},
+          {"dispatches_left_out", results.left_out},
+          {"events_not_kept", std::move(lost)},
+          {"lines_lost", results.damaged},
+          {"refused", std::move(refused)},
+          {"session", std::move(session)},
+          {"kernels", std::move(kernels)}};
+}
+
+}  // namespace wavetap::inspect
