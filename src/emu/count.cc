@@ -36,7 +36,8 @@ StepCount::Class class_of_sopp(string_view name) {
 StepCount::Class class_of_vmem(string_view name) {
   if (has(name, "_atomic")) return StepCount::kVmemAtomic;
   if (has(name, "_store")) return StepCount::kVmemStore;
-  if (has(name, "_load")) return StepCount::kVmemLoad;
+  if (has(name, "_load") || has(name, "_sample") || has(name, "_gather4"))
+    return StepCount::kVmemLoad;
   return StepCount::kOther;  // cache control
 }
 

@@ -33,7 +33,9 @@ Handler find_vopd(const isa::Inst& inst, Shape shape);        // exec/vopd.cc
 Handler find_ds(const isa::Inst& inst, Shape shape);          // exec/ds.cc
 Handler find_flat(const isa::Inst& inst, Shape shape);        // exec/flat.cc         flat, global, scratch
 Handler find_mubuf(const isa::Inst& inst, Shape shape);       // exec/mubuf.cc
+Handler find_image(const isa::Inst& inst, Shape shape);       // exec/image.cc
 // clang-format on
+Handler find_image_sample(const isa::Inst& inst);  // exec/image_sample.cc
 
 // Multiplications and additions of a matrix instruction, over the whole wave. exec/find_matrix.cc
 uint32_t matrix_flops(const isa::Inst& inst, Shape shape);

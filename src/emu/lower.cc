@@ -51,6 +51,7 @@ bool fits(const Operand& operand, RegisterLimits limits) {
 bool all_fit(const Inst& inst, RegisterLimits limits) {
   bool fit = true;
   for_each_operand(inst, [&](const Operand& operand) { fit = fit && fits(operand, limits); });
+  for (uint32_t i = 0; i < inst.nsa_count; ++i) fit = fit && inst.nsa[i] < limits.vgprs;
   return fit;
 }
 
@@ -102,8 +103,8 @@ Handler find_handler(const isa::Inst& inst, Shape shape) {
     case Family::kDs: return find_ds(inst, shape);
     case Family::kFlat: return find_flat(inst, shape);
     case Family::kMubuf: return find_mubuf(inst, shape);
+    case Family::kImage: return find_image(inst, shape);
     case Family::kInvalid:
-    case Family::kImage:
     case Family::kExport: return nullptr;
   }
   return nullptr;

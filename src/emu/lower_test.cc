@@ -46,10 +46,10 @@ TEST(Lowering, UndecodableBytesFaultOnlyWhenReached) {
 
 TEST(Lowering, InstructionsWithoutSemanticsAreNamed) {
   TestMachine machine({.target = {10, 3, 0}, .wave64 = false});
-  ASSERT_TRUE(machine.run("image_load v[0:3], v[4:5], s[0:7] dmask:0xf dim:SQ_RSRC_IMG_2D unorm"));
+  ASSERT_TRUE(machine.run("ds_ordered_count v0, v1 gds"));
   ASSERT_TRUE(machine.faulted());
   EXPECT_EQ(machine.wave.fault.kind, FaultKind::kUnimplemented);
-  EXPECT_STREQ(machine.wave.fault.detail, "image_load");
+  EXPECT_STREQ(machine.wave.fault.detail, "ds_ordered_count");
 }
 
 TEST(Lowering, ChecksEveryKindOfRegisterOperand) {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <bit>
 
+#include "emu/exec/image_resource.h"
 #include "emu/exec/operand_lanes.h"
 #include "emu/exec/vop_row.h"
 #include "emu/register_bytes.h"
 #include "emu/wave.h"
+#include "isa/image_address.h"
 
 namespace wavetap::emu {
 namespace {
@@ -42,6 +44,9 @@ class Finder {
         break;
       case Family::kFlat:
       case Family::kMubuf: memory(); break;
+      case Family::kImage:
+        if (!inst_.saddr.is(OperandKind::kNone)) image();
+        break;
       default:
         if (!scalar_by_index()) scalar_operation();
         break;
@@ -340,6 +345,30 @@ class Finder {
     if (data.dwords == 0) return;
     use_dwords(data, is_write, 0, data.dwords - 1u, kAllBytes, lanes);
     use_dwords(data, is_write, data.dwords - 1u, 1, kLowBytes, lanes);
+  }
+
+  // The last of an odd number of 16-bit values takes half a register.
+  void image() {
+    const isa::ImageAddress plan = isa::image_address(inst_, dim_of(wave_, inst_));
+    for (int i = 0; i < plan.registers; ++i) {
+      const bool is_half = inst_.a16 && plan.body_parts % 2 == 1 && i + 1 == plan.registers;
+      add(RegisterFile::kVgpr, false, isa::address_register(inst_, i), 1,
+          is_half ? kLowBytes : kAllBytes, exec_);
+    }
+    read(inst_.saddr, kAllBytes, 0);
+    read(inst_.soffset, kAllBytes, 0);
+    image_data(inst_.src[0], false);
+    image_data(inst_.dst, true);
+  }
+  void image_data(const Operand& data, bool is_write) {
+    const bool gathers = (inst_.image & isa::image::kGathers) != 0;
+    const bool is_half = inst_.d16 && !gathers && std::popcount(inst_.dmask) % 2 == 1 &&
+                         !(is_write && wave_.dispatch->sram_ecc);
+    if (!is_half || data.dwords == 0) return use(data, is_write, kAllBytes, exec_);
+    const uint32_t half = data.dwords - (inst_.tfe ? 2u : 1u);
+    use_dwords(data, is_write, 0, half, kAllBytes, exec_);
+    use_dwords(data, is_write, half, 1, kLowBytes, exec_);
+    if (inst_.tfe) use_dwords(data, is_write, half + 1, 1, kAllBytes, exec_);
   }
 
   // The DS crossbar. A disabled source lane is not read.

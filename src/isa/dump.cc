@@ -119,6 +119,16 @@ void append_memory(std::string& out, const Inst& inst) {
   flag(out, inst.addr64, "addr64");
   flag(out, inst.tfe, "tfe");
   number(out, inst.format, "format");
+  for (int i = 0; i < inst.nsa_count; ++i) append(out, " v%u", inst.nsa[i]);
+  const bool is_image = inst.family == Family::kImage && !inst.saddr.is(OperandKind::kNone);
+  if (is_image) append(out, " dmask:%x", inst.dmask);
+  if (is_image && inst.dim != ImageDim::kFromResource)
+    append(out, " dim:%d", static_cast<int>(inst.dim));
+  flag(out, inst.unorm, "unorm");
+  flag(out, inst.a16, "a16");
+  flag(out, inst.d16, "d16");
+  flag(out, inst.r128, "r128");
+  flag(out, inst.is_array, "array");
 }
 
 }  // namespace

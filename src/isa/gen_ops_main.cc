@@ -81,7 +81,7 @@ const Group kGroups[] = {
     {"LDS and GDS", {"ds_", "lds_"}},
     {"Flat, global, scratch", {"flat_", "global_", "scratch_"}},
     {"Buffers", {"buffer_", "tbuffer_"}},
-    {"Images: named for the disassembly, no semantics", {"image_"}},
+    {"Images", {"image_"}},
     {"Export", {"exp"}},
 };
 

@@ -86,8 +86,37 @@ enum class Family : uint8_t {
   kDs,
   kFlat,   // flat_*, global_*, scratch_*
   kMubuf,  // buffer_*, tbuffer_*
-  kImage,  // decoded for its text; has no semantics
+  kImage,  // image_*
   kExport,
+};
+
+// What an image instruction does and which addresses it takes, as bits of Inst::image. The addresses
+// stand in the registers in this order; kGradients are two sets, one per direction.
+namespace image {
+inline constexpr uint16_t kOffset = 1;     // texel offsets, packed into one dword
+inline constexpr uint16_t kBias = 2;       // added to the level of detail
+inline constexpr uint16_t kCompare = 4;    // depth comparison, with this reference
+inline constexpr uint16_t kGradients = 8;  // derivatives, from which the level of detail follows
+inline constexpr uint16_t kHalfGradients = 16;  // … of 16 bits each
+inline constexpr uint16_t kLevel = 32;  // level of detail, or mip level, behind the coordinates
+inline constexpr uint16_t kLevelClamp = 64;  // lower limit of the level, likewise
+inline constexpr uint16_t kLevelZero = 128;
+inline constexpr uint16_t kSamples = 256;         // has a sampler
+inline constexpr uint16_t kGathers = 512;         // four texels of one component
+inline constexpr uint16_t kNoCoordinates = 1024;  // a mip level only
+}  // namespace image
+
+// SQ_RSRC_IMG_* as gfx10 and later encode it; gfx9 learns it from the image resource.
+enum class ImageDim : uint8_t {
+  k1D,
+  k2D,
+  k3D,
+  kCube,
+  k1DArray,
+  k2DArray,
+  k2DMsaa,
+  k2DMsaaArray,
+  kFromResource,
 };
 
 enum class Dpp : uint8_t { kNone, kDpp16, kDpp8 };
@@ -134,6 +163,8 @@ inline constexpr uint8_t kFlatScratch = 16;
 //   FLAT            vaddr 64 bits, or 32 bits beside saddr; src[0] the data (cmpswap: new value, then the
 //                   compare value, in one tuple); dst what a load or a returning atomic writes.
 //   MUBUF           vaddr: index, then offset when both; saddr the descriptor; src[0] and dst as FLAT.
+//   image           vaddr the first address; the others follow it in one tuple, or are in nsa[]. saddr the
+//                   image resource, soffset the sampler; src[0] and dst as FLAT.
 //   lds             global_load … lds, buffer_load … lds: no dst; the data goes to LDS at M0.
 struct Inst {
   Op op = Op::kInvalid;
@@ -175,6 +206,18 @@ struct Inst {
   bool tfe = false;    // mubuf: dst has one more dword, the fault status
   uint8_t format = 0;  // tbuffer: dfmt | nfmt << 4 on gfx9, the unified format on gfx10+
   bool scale_offset = false;
+
+  // --- Images. tfe as above.
+  uint16_t image = 0;  // of image::
+  ImageDim dim = ImageDim::k1D;
+  uint8_t dmask = 0;      // components in the registers, bit 0 is x
+  bool unorm = false;     // coordinates count texels, whatever the sampler says
+  bool a16 = false;       // addresses of 16 bits, two to a register
+  bool d16 = false;       // data of 16 bits, likewise
+  bool r128 = false;      // the resource has four dwords
+  bool is_array = false;  // gfx9: the last coordinate is a slice
+  uint8_t nsa_count = 0;  // addresses in registers of their own, behind vaddr
+  uint8_t nsa[12] = {};
 
   // --- Control.
   // SOPK/SOPP immediate: sign-extended for SOPK and branches, raw otherwise.

@@ -113,6 +113,7 @@ bool Lift::run(TrueSixteen true16, Inst& out_y) {
     case Encoding::kFlat: flat(); break;
     case Encoding::kMubuf:
     case Encoding::kMtbuf: mubuf(); break;
+    case Encoding::kMimg: image(); break;
     case Encoding::kOther: out_.dst = named(Name::vdst); break;
     case Encoding::kVinterp:
     case Encoding::kNone: break;  // known by name only

@@ -70,6 +70,10 @@ class Lift {
   void flat();
   void mubuf();
 
+  // lift_image.cc
+  void image();
+  void image_addresses(int major);
+
   Mc& mc_;
   const llvm::MCInst& mi_;
   const OpcodeInfo& info_;

@@ -178,6 +178,7 @@ Encoding encoding_of(uint64_t flags, std::string_view name) {
   if (flags & flag::kFlat) return Encoding::kFlat;
   if (flags & flag::kMubuf) return Encoding::kMubuf;
   if (flags & flag::kMtbuf) return Encoding::kMtbuf;
+  if (name.starts_with("IMAGE_")) return Encoding::kMimg;
   return Encoding::kOther;
 }
 

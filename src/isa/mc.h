@@ -66,7 +66,8 @@ enum class Encoding : uint8_t {
   kFlat,
   kMubuf,
   kMtbuf,
-  kOther,  // images, exports, LDS parameter loads
+  kMimg,
+  kOther,  // exports, LDS parameter loads
 };
 
 // What is known of one LLVM opcode. Made when the opcode is first met.

@@ -64,7 +64,8 @@ emu::Wants Memcheck::wants(const isa::Program& program, int32_t index) noexcept 
     case isa::Family::kSmem:
     case isa::Family::kDs:
     case isa::Family::kFlat:
-    case isa::Family::kMubuf: return {.accessing = true};
+    case isa::Family::kMubuf:
+    case isa::Family::kImage: return {.accessing = true};
     default: return {};
   }
 }

@@ -52,7 +52,7 @@ void check_census(const char* file, std::initializer_list<Shape> shapes) {
     int checked = 0;
     while (std::getline(census, line)) {
       const std::string mnemonic = line.substr(0, line.find(','));
-      if (mnemonic.starts_with("image_")) continue;  // textures are unsupported on purpose
+      if (mnemonic.starts_with("image_")) continue;  // image_sweep_test.cc
       const isa::Op op = isa::find_op(mnemonic);
       EXPECT_NE(op, isa::Op::kInvalid) << mnemonic;
       EXPECT_TRUE(known.contains(isa::op_name(op)))

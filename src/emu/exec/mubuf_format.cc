@@ -8,7 +8,7 @@
 // and writes nothing.
 #include "emu/exec/buffer_format.h"
 #include "emu/exec/buffer_lanes.h"
-#include "emu/exec/float_ops.h"
+#include "emu/exec/format_bits.h"
 
 namespace wavetap::emu {
 namespace {
@@ -38,37 +38,6 @@ BufferFormat format_of(const Wave& wave, const Inst& inst, const BufferResource&
   if (target.major == 9)
     return buffer_format((buffer.word3 >> 15 & 15) | (buffer.word3 >> 12 & 7) << 4, target);
   return buffer_format(buffer.word3 >> 12 & (target.major == 10 ? 0x7f : 0x3f), target);
-}
-
-// Bits [at, at + count) of an element.
-uint32_t extract_bits(const std::byte* element, uint32_t at, uint32_t count) {
-  uint64_t window = 0;
-  std::memcpy(&window, element + at / 8, 8);
-  return static_cast<uint32_t>(window >> at % 8 & (count == 32 ? 0xffffffffu : (1u << count) - 1));
-}
-
-void insert_bits(std::byte* element, uint32_t at, uint32_t value) {
-  uint64_t window = 0;
-  std::memcpy(&window, element + at / 8, 8);
-  window |= uint64_t{value} << at % 8;
-  std::memcpy(element + at / 8, &window, 8);
-}
-
-constexpr size_t kElementBytes = 16 + 8;  // and room for a 64-bit window at the last component
-
-uint32_t select_component(uint32_t select, const uint32_t (&component)[4], uint32_t one) {
-  if (select >= 4) return component[select - 4];
-  return select == 1 ? one : 0;
-}
-
-uint32_t to_d16(uint32_t value, bool is_integer) {
-  return is_integer ? value & 0xffff : float_to_half(f32_of(value));
-}
-
-uint32_t from_d16(uint32_t value, const BufferFormat& format) {
-  if (format.number == NumberFormat::kSint)
-    return static_cast<uint32_t>(static_cast<int32_t>(value << 16) >> 16);
-  return format.is_integer() ? value : bits_of(half_to_float(value));
 }
 
 // Component i of a lane's registers.
