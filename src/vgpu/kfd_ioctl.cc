@@ -191,7 +191,7 @@ int on_get_tile_config(Driver& driver, KfdGetTileConfigArgs& args) {
   if (driver.gpu_by_id(args.gpu_id) == nullptr) return EINVAL;
   args.num_tile_configs = 0;
   args.num_macro_tile_configs = 0;
-  args.gb_addr_config = 0;
+  args.gb_addr_config = 0;  // one memory pipe: what emu/exec/image_layout.cc lays images out for
   args.num_banks = 0;
   args.num_ranks = 0;
   return 0;
