@@ -72,4 +72,15 @@ bool orders_workgroups(const isa::Program& program) {
   return false;
 }
 
+bool orders_waves(const isa::Program& program) {
+  if (orders_workgroups(program)) return true;
+  for (int32_t i = 0; i < program.size(); ++i) {
+    const Inst& inst = program.insts()[i];
+    if (inst.family == Family::kDs && is_flag_access(inst) &&
+        inst.dst.kind != isa::OperandKind::kNone)
+      return true;
+  }
+  return false;
+}
+
 }  // namespace wavetap::sanitize

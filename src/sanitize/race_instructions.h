@@ -18,5 +18,7 @@ bool waits_for_stores(const isa::Inst& inst, const isa::Program& program);
 // Whether anything in this code may order workgroups with each other. Calls count: what they lead to is
 // not known.
 bool orders_workgroups(const isa::Program& program);
+// Whether anything but barriers may order the waves of a workgroup.
+bool orders_waves(const isa::Program& program);
 
 }  // namespace wavetap::sanitize

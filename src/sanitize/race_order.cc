@@ -6,9 +6,11 @@ namespace wavetap::sanitize {
 
 void GroupTime::pass_barrier() {
   KnownClocks seen;
+  sealed_for_all = Record::kMaxClock;
   for (uint32_t i = 0; i < wave_count; ++i) {
     WaveTime& wave = waves[i];
     sealed[i] = wave.clock;
+    sealed_for_all = std::min(sealed_for_all, sealed[i]);
     if (wave.clock < Record::kMaxClock) ++wave.clock;
     wave.has_news = wave.has_stores = false;
     seen.join(wave.seen);

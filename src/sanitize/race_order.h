@@ -45,7 +45,8 @@ struct WaveTime {
 struct GroupTime {
   uint32_t number = 0;  // modulo Record::kGroups
   uint32_t wave_count = 0;
-  WaveClocks sealed = {};  // by its last barrier
+  WaveClocks sealed = {};       // by its last barrier
+  uint16_t sealed_for_all = 0;  // the lowest of them
   std::vector<WaveTime> waves;
   std::unordered_map<uint32_t, WaveClocks> lds_atomics;  // by address: what they let go of
 

@@ -65,6 +65,9 @@ class Record {
   // Same workgroup, wave and clock.
   bool same_time(Record other) const { return (bits_ ^ other.bits_) >> 26 == 0; }
   bool same_wave(Record other) const { return (bits_ ^ other.bits_) >> 41 == 0; }
+  bool same_group_and_clock(Record other) const {
+    return ((bits_ ^ other.bits_) & ~(uint64_t{0x1f} << 41)) >> 26 == 0;
+  }
   // All but the lane and the bytes.
   bool same_but_lane(Record other) const {
     const uint64_t differs = bits_ ^ other.bits_;

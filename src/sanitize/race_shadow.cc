@@ -71,19 +71,15 @@ void Conflicts::add(const Partner& with, uint32_t lane) {
     return;
   }
   if (count_ == kMost) return;
-  pairs_[count_++] = {with, uint64_t{1} << lane, static_cast<int>(lane), 0};
+  pairs_[count_++] = {with, uint64_t{1} << lane, static_cast<int>(lane)};
 }
 
-void ShadowPage::touch_shared(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,
-                              Conflicts& conflicts) {
+void ShadowWords::touch_shared(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,
+                               Conflicts& conflicts) {
   const Record old = cell;
   const Deed deed = me.record.deed();
   if (old.form() == Record::kWide) return touch_bytes(cell, bytes, lane, me, conflicts);
   const bool covers = (old.bytes() & ~bytes) == 0;
-  if (me.is_lds && covers && is_sealed(old, me)) {
-    cell = me.record.at(bytes, lane);
-    return;
-  }
   if (deed == old.deed() && deed != Deed::kWrite && old.bytes() == bytes) {
     cell = both(old, me.record.at(bytes, lane), me).with_bytes(bytes);
     return;
@@ -106,8 +102,8 @@ void ShadowPage::touch_shared(Record& cell, uint32_t bytes, uint32_t lane, const
   touch_bytes(cell, bytes, lane, me, conflicts);
 }
 
-void ShadowPage::touch_bytes(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,
-                             Conflicts& conflicts) {
+void ShadowWords::touch_bytes(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,
+                              Conflicts& conflicts) {
   const Record old = cell;
   const bool was_wide = old.form() == Record::kWide;
   Bytes state;
@@ -124,9 +120,8 @@ void ShadowPage::touch_bytes(Record& cell, uint32_t bytes, uint32_t lane, const 
   const Deed deed = mine.deed();
   for (uint32_t i = 0; i < 4; ++i) {
     Record* const records[] = {&state.write[i], &state.read[i], &state.atomic[i]};
-    if (me.is_lds)
-      for (Record* record : records)
-        if (!record->empty() && is_sealed(*record, me)) *record = {};
+    for (Record* record : records)
+      if (record->clock() <= me.dead_clock) *record = {};
     if ((bytes >> i & 1) == 0) continue;
     // Stores to what is used as a flag have their order from it.
     const bool is_flag = deed == Deed::kWrite && !state.atomic[i].empty();
@@ -172,8 +167,7 @@ void ShadowPage::touch_bytes(Record& cell, uint32_t bytes, uint32_t lane, const 
   wide_[cell.wide_index()] = state;
 }
 
-Record ShadowPage::last_store(uint32_t word) const {
-  const Record cell = words_[word];
+Record ShadowWords::last_store(Record cell) const {
   if (cell.empty()) return {};
   if (cell.form() != Record::kWide) return cell.deed() == Deed::kWrite ? cell : Record();
   for (const Record record : wide_[cell.wide_index()].write)
@@ -182,13 +176,8 @@ Record ShadowPage::last_store(uint32_t word) const {
 }
 
 void ShadowPage::clear() {
-  for (Record& word : words_) word = {};
-  wide_.clear();
-  free_.clear();
-}
-
-size_t ShadowPage::memory_bytes() const {
-  return sizeof *this + wide_.capacity() * sizeof(Bytes) + free_.capacity() * sizeof(uint32_t);
+  for (Record& word : words) word = {};
+  forget();
 }
 
 ShadowMap::ShadowMap() : buckets_(new std::atomic<ShadowPage*>[kBuckets]()) {}
@@ -233,7 +222,7 @@ void ShadowMap::clear() {
 
 uint64_t ShadowMap::memory_bytes() const {
   uint64_t all = 0;
-  for (const std::unique_ptr<ShadowPage>& page : pages_) all += page->memory_bytes();
+  for (const std::unique_ptr<ShadowPage>& page : pages_) all += sizeof *page + page->memory_bytes();
   return all;
 }
 

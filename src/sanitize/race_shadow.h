@@ -28,7 +28,9 @@ struct Accessor {
       nullptr;  // clocks that the last barrier closed, by wave of its workgroup
   const uint16_t* inside = nullptr;      // clocks that are over for it, likewise
   const KnownClocks* outside = nullptr;  // those of waves of other workgroups
-  bool is_lds = false;
+  // LDS: what a barrier closed for all waves of the workgroup is over for good. The highest such
+  // clock; 0 for global memory, which other workgroups reach.
+  uint32_t dead_clock = 0;
   // An atomic load: no conflict with any store, which may have been an atomic one.
   bool reads_flag = false;
   bool groups_synchronise = false;  // in this dispatch: clocks of other workgroups mean something
@@ -39,21 +41,20 @@ struct Accessor {
 
 // The other side of a race, as far as it is known.
 struct Partner {
-  Deed deed = Deed::kNone;
-  uint32_t site = 0;
-  uint32_t group = 0;
-  int wave = -1;
-  int lane = -1;
+  Deed deed;
+  uint32_t site;
+  uint32_t group;
+  int wave;  // -1: not known
+  int lane;  // likewise
 };
 
 // The races of one instruction, folded by the instruction on the other side.
 class Conflicts {
  public:
   struct Pair {
-    Partner with;        // of the first lane
-    uint64_t lanes = 0;  // of this side
-    int first_lane = 0;
-    uint64_t address = 0;  // a word of the first lane
+    Partner with;    // of the first lane
+    uint64_t lanes;  // of this side
+    int first_lane;
   };
   static constexpr size_t kMost = 8;
 
@@ -66,24 +67,22 @@ class Conflicts {
 
  private:
   size_t count_ = 0;
-  Pair pairs_[kMost];
+  Pair pairs_[kMost];  // not set before they are used: there are hardly ever any
 };
 
-class ShadowPage {
+// Words, and what does not fit into them. One thread.
+class ShadowWords {
  public:
-  static constexpr uint32_t kBits = 12;
-  static constexpr uint32_t kBytes = 1 << kBits;
-
   // The accessor's lane touches `bytes` of a word. Conflicts are noted, then the access is.
-  void touch(uint32_t word, uint32_t bytes, uint32_t lane, const Accessor& me,
+  void touch(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,
              Conflicts& conflicts) {
-    Record& cell = words_[word];
     const Record old = cell;
-    if (old.empty()) {
+    const Deed deed = me.record.deed();
+    if (old.empty() || (old.clock() <= me.dead_clock && old.form() <= Record::kGroup &&
+                        (old.bytes() & ~bytes) == 0)) {
       cell = me.record.at(bytes, lane);
       return;
     }
-    const Deed deed = me.record.deed();
     if (old.form() == Record::kOne && old.same_time(me.record)) {
       if (deed == Deed::kWrite && (old.deed() == Deed::kWrite || (old.bytes() & ~bytes) == 0)) {
         conflicts.may_collide |=
@@ -96,25 +95,20 @@ class ShadowPage {
         return;
       }
       if (old.deed() != Deed::kRead && (bytes & ~old.bytes()) == 0) return;
-    } else if (deed == old.deed() && old.form() == Record::kAll && (bytes & ~old.bytes()) == 0) {
-      return;
+    } else if (deed == old.deed() && deed != Deed::kWrite && (bytes & ~old.bytes()) == 0) {
+      if (old.form() == Record::kAll) return;
+      if (old.form() == Record::kGroup && old.same_group_and_clock(me.record)) return;
     }
     touch_shared(cell, bytes, lane, me, conflicts);
   }
 
   // Who stored to the word last; an empty Record: nobody.
-  Record last_store(uint32_t word) const;
+  Record last_store(Record cell) const;
 
-  void clear();
-  void lock() {
-    while (is_locked_.test_and_set(std::memory_order_acquire)) {
-    }
+  void forget() { wide_.clear(), free_.clear(); }
+  size_t memory_bytes() const {
+    return wide_.capacity() * sizeof(Bytes) + free_.capacity() * sizeof(uint32_t);
   }
-  void unlock() { is_locked_.clear(std::memory_order_release); }
-
-  uint64_t number = 0;         // address / kBytes
-  ShadowPage* next = nullptr;  // in its bucket; for ShadowMap
-  size_t memory_bytes() const;
 
  private:
   // A word whose bytes do not fit one Record. The bits for `bytes` and, in part, lanes mean nothing.
@@ -129,9 +123,28 @@ class ShadowPage {
   void touch_bytes(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,
                    Conflicts& conflicts);
 
-  Record words_[kBytes / 4];
   std::vector<Bytes> wide_;
   std::vector<uint32_t> free_;  // entries of wide_
+};
+
+// A piece of global memory. Its contents are behind its lock.
+class ShadowPage : public ShadowWords {
+ public:
+  static constexpr uint32_t kBits = 12;
+  static constexpr uint32_t kBytes = 1 << kBits;
+
+  void clear();
+  void lock() {
+    while (is_locked_.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  void unlock() { is_locked_.clear(std::memory_order_release); }
+
+  Record words[kBytes / 4];
+  uint64_t number = 0;         // address / kBytes
+  ShadowPage* next = nullptr;  // in its bucket; for ShadowMap
+
+ private:
   std::atomic_flag is_locked_ = ATOMIC_FLAG_INIT;
 };
 

@@ -19,7 +19,8 @@ using emu::Space;
 // A workgroup's time and LDS.
 struct Racecheck::Group {
   GroupTime time;
-  std::vector<std::unique_ptr<ShadowPage>> lds;
+  std::vector<Record> lds;  // by word, as far as it has been used
+  ShadowWords lds_words;
   // The pages of global memory it used last.
   static constexpr size_t kCached = 16;
   ShadowPage* cached[kCached] = {};
@@ -37,18 +38,18 @@ Deed deed_of(Access access) {
   return Deed::kAtomic;
 }
 
-uint32_t word_of(uint64_t address) {
-  return static_cast<uint32_t>(address & (ShadowPage::kBytes - 1)) / 4;
-}
-
-// Calls touch(page number, word in the page, bytes of the word) for the words of [address, + size).
+// Calls touch(address of the word / 4, bytes of the word) for the words of [address, + size).
 template <class F>
 void for_each_word(uint64_t address, uint32_t size_bytes, F&& touch) {
+  if (((address | size_bytes) & 3) == 0) {
+    for (uint64_t word = address / 4, end = word + size_bytes / 4; word < end; ++word)
+      touch(word, Record::kAllBytes);
+    return;
+  }
   for (const uint64_t end = address + size_bytes; address < end;) {
     const uint64_t first = address & 3;
     const uint64_t count = std::min(4 - first, end - address);
-    const auto bytes = static_cast<uint32_t>(((1u << count) - 1) << first);
-    touch(address >> ShadowPage::kBits, word_of(address), bytes);
+    touch(address / 4, static_cast<uint32_t>(((1u << count) - 1) << first));
     address += count;
   }
 }
@@ -118,9 +119,11 @@ emu::Wants Racecheck::wants(const isa::Program& program, int32_t index) noexcept
 
 void Racecheck::dispatch_began(const emu::Launch& launch) noexcept {
   launch_ = &launch;
+  for (const std::unique_ptr<Group>& group : idle_) group->lds.clear();
   ++dispatch_;
   const isa::Program& program = launch.code->program();
   groups_synchronise_ = orders_workgroups(program);
+  waves_synchronise_ = orders_waves(program);
   numbered_.clear();
 }
 
@@ -144,6 +147,7 @@ void Racecheck::workgroup_began(const emu::Workgroup& group, void*& state) noexc
   mine->time.number = static_cast<uint32_t>(group.linear_id % Record::kGroups);
   mine->time.wave_count = static_cast<uint32_t>(group.waves.size());
   mine->time.sealed = {};
+  mine->time.sealed_for_all = 0;
   mine->time.lds_atomics.clear();
   mine->time.waves.assign(std::max<size_t>(group.waves.size(), 1), {});
   std::fill(std::begin(mine->cached), std::end(mine->cached), nullptr);
@@ -154,8 +158,8 @@ void Racecheck::workgroup_ended(const emu::Workgroup&, void*& state) noexcept {
   std::unique_ptr<Group> group(static_cast<Group*>(state));
   state = nullptr;
   if (group == nullptr) return;
-  for (const std::unique_ptr<ShadowPage>& page : group->lds)
-    if (page != nullptr) page->clear();
+  std::fill(group->lds.begin(), group->lds.end(), Record());
+  group->lds_words.forget();
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(group));
 }
@@ -225,36 +229,46 @@ Accessor Racecheck::accessor(const Group& group, const emu::WatchPoint& at, Deed
 
 void Racecheck::check_lds(Group& group, const MemoryAccess& access, const Accessor& me,
                           Conflicts& conflicts) {
+  // What is outside was left out: the workgroup's LDS is the end.
+  if (group.lds.empty()) group.lds.resize((launch_->lds_bytes + 3) / 4);
+  Record* const words = group.lds.data();
+  const bool may_repeat = me.record.deed() != Deed::kWrite;
+  uint64_t last = ~uint64_t{0};
   emu::for_each_lane(access.mask, [&](int lane) {
-    for_each_word(access.address[lane], access.size_bytes,
-                  [&](uint64_t number, uint32_t word, uint32_t bytes) {
-                    if (number >= group.lds.size()) group.lds.resize(number + 1);
-                    std::unique_ptr<ShadowPage>& page = group.lds[number];
-                    if (page == nullptr) page = std::make_unique<ShadowPage>();
-                    page->touch(word, bytes, static_cast<uint32_t>(lane), me, conflicts);
-                  });
+    const uint64_t address = access.address[lane];
+    if (address == last && may_repeat) return;
+    last = address;
+    for_each_word(address, access.size_bytes, [&](uint64_t word, uint32_t bytes) {
+      if (word >= group.lds.size()) return;
+      group.lds_words.touch(words[word], bytes, static_cast<uint32_t>(lane), me, conflicts);
+    });
   });
 }
 
 void Racecheck::check_global(Group& group, const MemoryAccess& access, const Accessor& me,
                              Conflicts& conflicts) {
+  constexpr uint64_t kPageWords = ShadowPage::kBytes / 4;
+  const bool may_repeat = me.record.deed() != Deed::kWrite;
+  uint64_t last = ~uint64_t{0};
   ShadowPage* page = nullptr;  // locked
   emu::for_each_lane(access.mask, [&](int lane) {
+    const uint64_t address = access.address[lane];
     // The wave's scratch, addressed as memory, is nobody else's.
-    if (access.address[lane] >= emu::kScratchVa) return;
-    for_each_word(access.address[lane], access.size_bytes,
-                  [&](uint64_t number, uint32_t word, uint32_t bytes) {
-                    if (page == nullptr || page->number != number) {
-                      if (page != nullptr) page->unlock();
-                      ShadowPage*& cached = group.cached[number % Group::kCached];
-                      if (cached == nullptr || cached->number != number)
-                        cached = shadow_.page(number);
-                      page = cached;
-                      if (page == nullptr) return;
-                      page->lock();
-                    }
-                    page->touch(word, bytes, static_cast<uint32_t>(lane), me, conflicts);
-                  });
+    if (address >= emu::kScratchVa || (address == last && may_repeat)) return;
+    last = address;
+    for_each_word(address, access.size_bytes, [&](uint64_t word, uint32_t bytes) {
+      const uint64_t number = word / kPageWords;
+      if (page == nullptr || page->number != number) {
+        if (page != nullptr) page->unlock();
+        ShadowPage*& cached = group.cached[number % Group::kCached];
+        if (cached == nullptr || cached->number != number) cached = shadow_.page(number);
+        page = cached;
+        if (page == nullptr) return;
+        page->lock();
+      }
+      page->touch(page->words[word % kPageWords], bytes, static_cast<uint32_t>(lane), me,
+                  conflicts);
+    });
   });
   if (page != nullptr) page->unlock();
 }
@@ -270,7 +284,7 @@ void Racecheck::let_go(Group& group, const emu::WatchPoint& at, const MemoryAcce
     wave.tick();
     return;
   }
-  if (time.wave_count == 1) return;
+  if (time.wave_count == 1 || !waves_synchronise_) return;
   emu::for_each_lane(access.mask, [&](int lane) {
     WaveClocks& clocks = time.lds_atomics[static_cast<uint32_t>(access.address[lane])];
     for (uint32_t i = 0; i < time.wave_count; ++i)
@@ -289,10 +303,11 @@ void Racecheck::accessing(const emu::WatchPoint& at,
     const bool is_flag = site.role == Site::Role::kFlag;
     const Deed deed = is_flag ? Deed::kAtomic : deed_of(access.access);
     Accessor me = accessor(group, at, deed, number_of(site, access));
-    me.is_lds = access.space == Space::kLds;
+    const bool is_lds = access.space == Space::kLds;
+    if (is_lds) me.dead_clock = group.time.sealed_for_all;
     me.reads_flag = is_flag && access.access == Access::kLoad;
     Conflicts conflicts;
-    if (me.is_lds) check_lds(group, access, me, conflicts);
+    if (is_lds) check_lds(group, access, me, conflicts);
     else check_global(group, access, me, conflicts);
     if (conflicts.begin() != conflicts.end()) report(at, access, me, conflicts);
     if (conflicts.may_collide) report_collisions(at, access, me);
@@ -314,9 +329,8 @@ void Racecheck::learn_in_lds(Group& group, uint32_t number, const MemoryAccess& 
     const uint64_t address = access.address[lane];
     const auto found = time.lds_atomics.find(static_cast<uint32_t>(address));
     if (found != time.lds_atomics.end()) learn(found->second);
-    const size_t page = address >> ShadowPage::kBits;
-    if (page >= group.lds.size() || group.lds[page] == nullptr) return;
-    const Record store = group.lds[page]->last_store(word_of(address));
+    if (address / 4 >= group.lds.size()) return;
+    const Record store = group.lds_words.last_store(group.lds[address / 4]);
     if (store.empty() || store.wave() == number) return;
     learn(time.waves[store.wave()].inside);
     wave.inside[store.wave()] =
@@ -332,7 +346,7 @@ void Racecheck::learn_from_others(Group& group, uint32_t number, const MemoryAcc
     ShadowPage* const page = shadow_.find(address >> ShadowPage::kBits);
     if (page == nullptr) return;
     page->lock();
-    const Record store = page->last_store(word_of(address));
+    const Record store = page->last_store(page->words[address % ShadowPage::kBytes / 4]);
     page->unlock();
     if (store.empty() || (store.group() == time.number && store.wave() == number)) return;
     order_.acquire_store(time, number, store);

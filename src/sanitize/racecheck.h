@@ -97,6 +97,7 @@ class Racecheck final : public Check {
   const emu::Launch* launch_ = nullptr;
   uint64_t dispatch_ = 0;            // counts them
   bool groups_synchronise_ = false;  // in this dispatch
+  bool waves_synchronise_ = false;   // likewise, other than by barriers
   uint64_t most_shadow_bytes_ = 0;
 
   ShadowMap shadow_;

@@ -1,0 +1,133 @@
+// Five kernels for the cost of sanitizing. Prints "NAME SECONDS" lines: processor time of the whole
+// process for a launch and the wait for it, the best of a few, which other load on the machine hardly
+// changes.
+#include <hip/hip_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <vector>
+
+#define CHECK(call)                                                                \
+  do {                                                                             \
+    const hipError_t error = (call);                                               \
+    if (error != hipSuccess) {                                                     \
+      std::fprintf(stderr, "sanitize: %s: %s\n", #call, hipGetErrorString(error)); \
+      std::exit(1);                                                                \
+    }                                                                              \
+  } while (0)
+
+constexpr int kThreads = 256;
+constexpr int kCount = 1 << 18;
+constexpr int kSize = 128;
+constexpr int kTile = 16;
+
+__global__ void saxpy(float a, const float* x, float* y) {
+  const int i = blockIdx.x * kThreads + threadIdx.x;
+  y[i] = a * x[i] + y[i];
+}
+__global__ void matmul(const float* a, const float* b, float* c) {
+  __shared__ float tile_a[kTile][kTile];
+  __shared__ float tile_b[kTile][kTile];
+  const int x = threadIdx.x, y = threadIdx.y;
+  const int column = blockIdx.x * kTile + x, row = blockIdx.y * kTile + y;
+  float sum = 0;
+  for (int t = 0; t < kSize; t += kTile) {
+    tile_a[y][x] = a[row * kSize + t + x];
+    tile_b[y][x] = b[(t + y) * kSize + column];
+    __syncthreads();
+    for (int k = 0; k < kTile; ++k) sum += tile_a[y][k] * tile_b[k][x];
+    __syncthreads();
+  }
+  c[row * kSize + column] = sum;
+}
+__global__ void reduction(const float* in, float* out) {
+  __shared__ float sums[kThreads];
+  const int t = threadIdx.x;
+  float sum = 0;
+  for (int i = 0; i < 4; ++i) sum += in[(blockIdx.x * 4 + i) * kThreads + t];
+  sums[t] = sum;
+  __syncthreads();
+  for (int stride = kThreads / 2; stride > 0; stride /= 2) {
+    if (t < stride) sums[t] += sums[t + stride];
+    __syncthreads();
+  }
+  if (t == 0) out[blockIdx.x] = sums[0];
+}
+// One pass over 4 bits inside each block: ranks by a scan of flags in LDS.
+__global__ void radix_sort(unsigned* keys) {
+  __shared__ unsigned sorted[kThreads];
+  __shared__ unsigned ones[kThreads];
+  const int t = threadIdx.x;
+  unsigned key = keys[blockIdx.x * kThreads + t];
+  for (int bit = 0; bit < 4; ++bit) {
+    const unsigned is_one = key >> bit & 1;
+    ones[t] = is_one;
+    __syncthreads();
+    for (int step = 1; step < kThreads; step *= 2) {
+      const unsigned before = t >= step ? ones[t - step] : 0;
+      __syncthreads();
+      ones[t] += before;
+      __syncthreads();
+    }
+    const unsigned zeros = kThreads - ones[kThreads - 1];
+    const unsigned at = is_one ? zeros + ones[t] - 1 : t - ones[t];
+    sorted[at] = key;
+    __syncthreads();
+    key = sorted[t];
+    __syncthreads();
+  }
+  keys[blockIdx.x * kThreads + t] = key;
+}
+__global__ void histogram(const unsigned* in, unsigned* bins) {
+  __shared__ unsigned own[256];
+  own[threadIdx.x] = 0;
+  __syncthreads();
+  for (int i = 0; i < 16; ++i) {
+    const unsigned value = in[(blockIdx.x * 16 + i) * kThreads + threadIdx.x];
+    atomicAdd(&own[value % 256], 1u);
+  }
+  __syncthreads();
+  atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
+}
+
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+template <class Launch>
+void measure(const char* name, Launch launch) {
+  double best = 1e30;
+  for (int i = 0; i < 5; ++i) {
+    const double start = processor_seconds();
+    launch();
+    CHECK(hipDeviceSynchronize());
+    best = std::min(best, processor_seconds() - start);
+  }
+  std::printf("%s %.6f\n", name, best);
+}
+
+int main() {
+  std::vector<unsigned> random(kCount);
+  unsigned state = 1;
+  for (unsigned& value : random) value = (state = state * 1664525 + 1013904223) >> 8;
+  float *x = nullptr, *y = nullptr;
+  CHECK(hipMalloc(&x, kCount * sizeof(float)));
+  CHECK(hipMalloc(&y, kCount * sizeof(float)));
+  CHECK(hipMemcpy(x, random.data(), kCount * sizeof(float), hipMemcpyHostToDevice));
+  CHECK(hipMemset(y, 0, kCount * sizeof(float)));
+  unsigned* const keys = reinterpret_cast<unsigned*>(x);
+  measure("saxpy", [&] { saxpy<<<kCount / kThreads, kThreads>>>(2, x, y); });
+  measure("matmul", [&] {
+    matmul<<<dim3(kSize / kTile, kSize / kTile), dim3(kTile, kTile)>>>(x, x + kSize * kSize, y);
+  });
+  measure("reduction", [&] { reduction<<<kCount / kThreads / 4, kThreads>>>(x, y); });
+  measure("radix_sort", [&] { radix_sort<<<kCount / kThreads / 8, kThreads>>>(keys); });
+  measure("histogram", [&] {
+    histogram<<<kCount / kThreads / 16, kThreads>>>(keys, reinterpret_cast<unsigned*>(y));
+  });
+  return 0;
+}
