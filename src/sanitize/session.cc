@@ -5,6 +5,7 @@
 
 #include "sanitize/memcheck.h"
 #include "sanitize/racecheck.h"
+#include "sanitize/synccheck.h"
 #include "sanitize/waitcheck.h"
 
 namespace wavetap::sanitize {
@@ -15,6 +16,7 @@ std::unique_ptr<Check> make_check(Tool tool) {
   switch (tool) {
     case Tool::kMemcheck: return std::make_unique<Memcheck>();
     case Tool::kRacecheck: return std::make_unique<Racecheck>();
+    case Tool::kSynccheck: return std::make_unique<Synccheck>();
     case Tool::kWaitcheck: return std::make_unique<Waitcheck>();
   }
   return nullptr;

@@ -1,0 +1,32 @@
+// Synccheck: barriers that not everybody takes part in, and lanes that ask lanes which are not there.
+//
+// s_barrier belongs to a wave and does not look at EXEC: what the source calls a divergent barrier still
+// works, in its way, and goes wrong elsewhere. Lanes that were off at a barrier and later access memory
+// or come to a barrier went round it; lanes that do neither have returned from the kernel, which is
+// allowed. So a barrier with lanes off is only noted, and judged later.
+#pragma once
+
+#include <cstdint>
+
+#include "sanitize/check.h"
+
+namespace wavetap::sanitize {
+
+class Synccheck final : public Check {
+ public:
+  emu::Wants wants(const isa::Program& program, int32_t index) noexcept override;
+  void workgroup_began(const emu::Workgroup& group, void*& state) noexcept override;
+  void workgroup_ended(const emu::Workgroup& group, void*& state) noexcept override;
+  void barrier_reached(const emu::Wave& wave, GpuAddr pc, void*& state) noexcept override;
+  void barrier_passed(const emu::Workgroup& group, void*& state) noexcept override;
+  void before(const emu::WatchPoint& at) noexcept override;
+
+ private:
+  struct Group;
+
+  void judge_absent(const emu::Wave& wave, Group& group);
+  void check_shuffle(const emu::WatchPoint& at, const Group& group);
+  void add(Kind kind, const emu::Wave& wave, GpuAddr pc, uint64_t lanes, const char* detail);
+};
+
+}  // namespace wavetap::sanitize
