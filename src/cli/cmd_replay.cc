@@ -15,6 +15,8 @@
 #include "cli/command.h"
 #include "cli/engine_counters.h"
 #include "cli/engine_options.h"
+#include "cli/replay_command.h"
+#include "cli/replay_rocm.h"
 #include "cli/sanitize_kernel.h"
 #include "replay/capture_file.h"
 #include "replay/captured_kernel.h"
@@ -35,20 +37,6 @@ using replay::CapturedKernel;
 using replay::CapturedMemory;
 using replay::CaptureFile;
 
-struct Options {
-  std::string file;
-  uint32_t capture = 1;
-  uint32_t iterations = 1;
-  std::optional<std::string> verify;
-  std::string dump;
-  std::string grid;
-  std::string swap;
-  bool counters = false;
-  bool json = false;
-  std::optional<std::string> sanitize;
-  EngineOptions engine;
-};
-
 Result<std::optional<std::array<uint32_t, 3>>> parse_grid(const std::string& text) {
   if (text.empty()) return std::optional<std::array<uint32_t, 3>>();
   const std::vector<std::string> parts = util::split(text, ',');
@@ -65,126 +53,31 @@ Result<std::optional<std::array<uint32_t, 3>>> parse_grid(const std::string& tex
   return std::optional(grid);
 }
 
-// The memory behind each pointer, as it is after the replay: DIR/arg0.bin and so on.
-Status dump_buffers(const std::string& folder, const CapturedKernel& kernel,
-                    const CapturedMemory& memory) {
-  if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
-    return errorf("%s: cannot be made: %s", folder.c_str(), std::strerror(errno));
-  for (size_t i = 0; i < kernel.arguments.size(); ++i) {
-    const CapturedArgument& argument = kernel.arguments[i];
-    if (argument.region == nullptr || argument.arg.is_hidden()) continue;
-    const std::span<const std::byte> bytes =
-        memory.bytes({argument.pointer}, argument.extent_bytes);
-    const Status written =
-        util::write_file(fmt::format("{}/arg{}.bin", folder, i),
-                         {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    if (!written.ok()) return written;
-  }
-  return {};
-}
-
-std::string element_text(const std::string& element, const std::vector<std::byte>& bytes) {
-  const auto text = replay::format_elements(bytes, element, 1);
-  return text.ok() && !text->empty() ? text->front() : "?";
-}
-
-std::string buffer_name(const CapturedKernel& kernel, const replay::BufferDifference& buffer) {
-  return buffer.argument == SIZE_MAX ? fmt::format("memory at 0x{:x}", buffer.base)
-                                     : argument_name(kernel, buffer.argument);
-}
-
-void print_verdict(const CapturedKernel& kernel, const replay::Verdict& verdict) {
-  if (verdict.equal()) {
-    fmt::print("verified: all {} bytes it changed are as captured\n",
-               util::group_digits(verdict.written_bytes));
-  }
-  for (const replay::BufferDifference& buffer : verdict.buffers) {
-    fmt::print("{}: {} of type {} differ, the first at [{}]: {} instead of {}\n",
-               buffer_name(kernel, buffer), util::count_of(buffer.differing, "element"),
-               buffer.element, buffer.first_index, element_text(buffer.element, buffer.got),
-               element_text(buffer.element, buffer.expected));
-  }
-  if (verdict.host_bytes > 0) {
-    fmt::print(
-        "not compared: {} bytes of host-visible memory changed during the capture and not in "
-        "the replay; the host may have written them\n",
-        util::group_digits(verdict.host_bytes));
-  }
-}
-
-nlohmann::json verdict_json(const CapturedKernel& kernel, const replay::Verdict& verdict) {
-  nlohmann::json json = {{"equal", verdict.equal()},
-                         {"written_bytes", verdict.written_bytes},
-                         {"captured_bytes", verdict.captured_bytes},
-                         {"host_bytes", verdict.host_bytes},
-                         {"differing_elements", verdict.differing},
-                         {"buffers", nlohmann::json::array()}};
-  for (const replay::BufferDifference& buffer : verdict.buffers) {
-    json["buffers"].push_back({{"name", buffer_name(kernel, buffer)},
-                               {"address", buffer.base},
-                               {"element", buffer.element},
-                               {"differing", buffer.differing},
-                               {"first_index", buffer.first_index},
-                               {"expected", element_text(buffer.element, buffer.expected)},
-                               {"got", element_text(buffer.element, buffer.got)}});
-  }
-  return json;
-}
-
-struct Times {
-  double least = 0, median = 0, most = 0;
-};
-Times times_of(std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  return {seconds.front(), seconds[seconds.size() / 2], seconds.back()};
-}
-
-void print_text(const Options& options, const Capture& capture, const CapturedKernel& kernel,
+void print_text(const ReplayCommand& options, const Capture& capture, const CapturedKernel& kernel,
                 const replay::ReplayResult& result, const replay::Verdict* verdict) {
-  const Times times = times_of(result.seconds);
-  fmt::print("{} on {}: {},{},{} workgroups, ", util::escape_control(capture.kernel),
+  fmt::print("{} on {}: {},{},{} workgroups, {}\n", util::escape_control(capture.kernel),
              amd::to_string(capture.target), result.workgroups[0], result.workgroups[1],
-             result.workgroups[2]);
-  if (result.seconds.size() == 1) fmt::print("{:.3f} ms on the engine\n", times.median * 1e3);
-  else
-    fmt::print("{} times on the engine: median {:.3f} ms, {:.3f} to {:.3f} ms\n",
-               result.seconds.size(), times.median * 1e3, times.least * 1e3, times.most * 1e3);
+             result.workgroups[2], times_text(result.seconds, "on the engine"));
   if (verdict != nullptr) print_verdict(kernel, *verdict);
   if (options.counters) print_counters(result.counters);
 }
 
-void print_json(const Options& options, const Capture& capture, const CapturedKernel& kernel,
+void print_json(const ReplayCommand& options, const Capture& capture, const CapturedKernel& kernel,
                 const replay::ReplayResult& result, const replay::Verdict* verdict,
                 const std::optional<SanitizeReport>& report) {
-  const Times times = times_of(result.seconds);
   nlohmann::json json = {{"file", options.file},
                          {"capture", capture.dispatch.capture},
                          {"kernel", capture.kernel},
                          {"target", amd::to_string(capture.target)},
-                         {"workgroups", result.workgroups},
-                         {"seconds", result.seconds},
-                         {"median_seconds", times.median}};
+                         {"workgroups", result.workgroups}};
+  json.update(times_json(result.seconds));
   if (verdict != nullptr) json["verify"] = verdict_json(kernel, *verdict);
   if (options.counters) add_counters(json, result.counters);
   if (report) json["sanitize"] = sanitize_json(*report, kDone);
   fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-Result<replay::Tolerance> check_verify(const Options& options, const Capture& capture) {
-  const Result<replay::Tolerance> tolerance = replay::parse_tolerance(options.verify.value_or(""));
-  if (!tolerance.ok() || !options.verify) return tolerance;
-  if (!capture.has_after)
-    return errorf(
-        "%s: has no state after the kernel to compare with; the program ended in it, or was "
-        "killed; leave out --verify",
-        options.file.c_str());
-  if (capture.is_unordered())
-    warn({fmt::format("{}: captured while other queues ran; differences may be theirs",
-                      options.file)});
-  return tolerance;
-}
-
-int replay_capture(const Options& options) {
+int replay_capture(const ReplayCommand& options) {
   int exit_code = kDone;
   const std::unique_ptr<CaptureFile> opened = open_captures(options.file, &exit_code);
   if (opened == nullptr) return exit_code;
@@ -192,6 +85,8 @@ int replay_capture(const Options& options) {
   const Capture* chosen = usable_capture(file, options.capture, &exit_code);
   if (chosen == nullptr) return exit_code;
   const Capture& capture = *chosen;
+  if (options.is_under_rocm() || options.reserve_check)
+    return replay_under_rocm(options, file, capture);
   const auto grid = parse_grid(options.grid);
   if (!grid.ok()) return fail(grid.error());
   const Result<replay::Tolerance> tolerance = check_verify(options, capture);
@@ -207,6 +102,8 @@ int replay_capture(const Options& options) {
   const replay::ReplayResult result = replay::run_replay(
       capture, kernel, **memory,
       {.iterations = options.iterations,
+       .warmup = options.warmup,
+       .recopy = !options.no_recopy,
        .count = options.counters,
        .threads = options.engine.threads,
        .seed = options.engine.seed,
@@ -241,15 +138,16 @@ int replay_capture(const Options& options) {
 }  // namespace
 
 void add_replay(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReplayCommand>();
   Command& command = parent.add_command(
       "replay",
-      "run a captured dispatch again on the engine, without ROCm or a GPU; exit status 15 if "
-      "--verify finds a difference",
+      "run a captured dispatch again: on the engine, without ROCm or a GPU, or through ROCm; exit "
+      "status 15 if --verify finds a difference",
       "replay FILE.wtcap [OPTIONS]",
       "  wavetap replay saxpy.wtcap --verify\n"
       "  wavetap replay gemm.wtcap -n 10 --verify=rel=1e-5 --swap gemm_new.hsaco\n"
-      "  wavetap replay saxpy.wtcap --counters --json\n");
+      "  wavetap replay saxpy.wtcap --counters --json\n"
+      "  wavetap replay saxpy.wtcap --gpu rx6800xt -n 100 --warmup 5 --verify\n");
   command.add_option("FILE", options->file, "a file of wavetap capture")->required();
   command.add_option("--capture", options->capture, "which one, when the file has several (1)")
       ->type_name("N");
@@ -258,6 +156,19 @@ void add_replay(Command& parent, Invocation& invocation) {
                   "how often; the captured memory is restored in between")
       ->type_name("N")
       ->between(1, 1e6);
+  command.add_option("--warmup", options->warmup, "runs before those, without times (0)")
+      ->type_name("N")
+      ->between(0, 1e6);
+  command.add_flag("--no-recopy", options->no_recopy, "each run begins where the last one ended");
+  command.add_flag("--recopy", options->recopy, "restore the captured memory (the default)");
+  command
+      .add_option("--gpu", options->gpus,
+                  "run it through AMD's runtime on a virtual GPU, in a process of its own")
+      ->type_name("MODEL")
+      ->allow_extra_args(false);
+  command.add_flag("--hsa", options->hsa, "the same on a GPU of this machine");
+  command.add_flag("--reserve-check", options->reserve_check,
+                   "with --gpu or --hsa: only say whether its memory can be had at its addresses");
   command
       .add_option("--verify", options->verify,
                   "compare every byte written with what the captured dispatch left: bit by bit, or "

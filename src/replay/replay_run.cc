@@ -218,15 +218,15 @@ ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
                       .watchdog_instructions = options.watchdog_instructions});
   ReplayResult result;
   result.kernel_object = dispatch.kernel_object;
-  for (uint32_t i = 0; i < std::max(options.iterations, 1u); ++i) {
-    if (i > 0) memory.restore();
+  for (uint32_t i = 0; i < options.warmup + std::max(options.iterations, 1u); ++i) {
+    if (i > 0 && options.recopy) memory.restore();
     Patches patches(memory);
     if (options.workgroups) set_workgroups(*options.workgroups, kernel, patches, dispatch);
     if (options.before) options.before(dispatch);
     const auto start = std::chrono::steady_clock::now();
     emu::DispatchResult ran = engine.run(dispatch);
-    result.seconds.push_back(
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    if (i >= options.warmup) result.seconds.push_back(took.count());
     if (options.after) options.after(dispatch, ran);
     result.counters = ran.counters;
     result.fault = ran.fault;

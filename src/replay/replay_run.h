@@ -35,6 +35,8 @@ enum class Refusal {
 
 struct ReplayOptions {
   uint32_t iterations = 1;
+  uint32_t warmup = 0;  // runs before them, of which nothing is told
+  bool recopy = true;   // the captured state before each run
   bool count = false;
   uint32_t threads = 0;
   uint64_t seed = 0;
@@ -58,7 +60,7 @@ struct ReplayResult {
 };
 
 // Leaves in `memory` what the last iteration made of it. Before each but the first, the captured
-// state is restored.
+// state is restored, unless that is not wanted.
 ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
                         CapturedMemory& memory, const ReplayOptions& options);
 

@@ -364,8 +364,66 @@ def export_relocated(bench):
     expect("memory elsewhere than captured" in done.stderr, done.stderr)
 
 
+ROCM = ("attention", "bitonic_sort", "device_globals", "dynamic_lds", "function_pointers", "large_kernargs", "managed_memory",
+        "host_register", "recursion", "scratch_arrays", "virtual_functions")
+
+
+def rocm(bench):
+    """Through AMD's runtime, at the captured addresses, in a process of its own: the same bits."""
+    for name in ROCM:
+        bench.capture(name)
+        verdict = json.loads(bench.replay("--gpu", bench.model, "--verify", "--json").stdout)
+        expect(verdict["verify"]["equal"] and verdict["verify"]["written_bytes"] > 0, f"{name}: {verdict}")
+    for case in ("linked", "sparse"):
+        bench.capture("capture_cases", "--launch", "1", "--only-touched", arguments=[case])
+        bench.replay("--gpu", bench.model, "--verify", "-n", "3", "--warmup", "1")
+    # What it accumulates is seen without the captured state in between.
+    bench.capture("capture_cases", "--launch", "1", arguments=["device_memory"])
+    for where in ([], ["--gpu", bench.model]):
+        for options, factor in (([], 1), (["--no-recopy"], 3)):
+            bench.replay(*where, "-n", "3", *options, "--dump", "out")
+            sums = int.from_bytes((bench.scratch / "out/arg0.bin").read_bytes()[4:8], "little")
+            expect(sums == factor * sum(i * 7 % 101 for i in range(1000) if i * 7 % 101 % 16 == 1), f"{where} {options}: {sums}")
+        bench.replay(*where, "-n", "2", "--no-recopy", "--verify", status=1)
+    expect("can be had at the captured addresses" in bench.replay("--gpu", bench.model, "--reserve-check").stdout, "not said")
+    other = "mi210" if bench.model == "rx6800xt" else "rx6800xt"
+    expect("ROCm shows" in bench.replay("--gpu", other, status=11).stderr, "why is not said")
+    for options in (["--counters"], ["--swap", "x"], ["--grid", "1"], ["--hsa"]):
+        bench.replay("--gpu", bench.model, *options, status=1)
+    bench.replay("--reserve-check", status=1)
+    bench.capture("fault_read", status=None)
+    expect("page fault at 0x123456789000" in bench.replay("--gpu", bench.model, status=14).stderr, "the fault is not told")
+
+
+def many_processes(bench):
+    """Fresh processes, each with another layout of addresses: all reserve what they need."""
+    bench.capture("capture_cases", "--launch", "1", "--only-touched", arguments=["linked"])
+    for number in range(20):
+        bench.replay("--gpu", bench.model, "--verify")
+
+
+def taken(bench):
+    """Memory where nothing can be placed: who has it is said, with an exit status of its own."""
+    bench.capture("vector_add")
+    source = bench.scratch / "taken.c"
+    library = bench.scratch / "taken.so"
+    address = next(int(a["value"], 16) for a in bench.show()[0]["arguments"] if "region" in a)
+    # A mapping that is there before main().
+    source.write_text(f"""#define _GNU_SOURCE
+#include <sys/mman.h>
+__attribute__((constructor)) static void take(void) {{
+  mmap((void*){address & ~0xfff}UL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}}
+""")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
+    bench.environment["LD_PRELOAD"] = str(library)
+    for options in (["--reserve-check"], []):
+        done = bench.replay("--gpu", bench.model, *options, status=17)
+        expect("cannot be had: taken by" in done.stdout + done.stderr, f"{done.stdout}{done.stderr}")
+
+
 CASES = {f.__name__: f for f in (same_output, in_place, counters, crash, host_call, killed, selection, same_names, swap, grid, dump, damaged, kinds, only_touched, append, export,
-                                 export_relocated, two_gpus, unordered)}
+                                 export_relocated, two_gpus, unordered, rocm, many_processes, taken)}
 CASES.update({f"table_{part}": (lambda bench, part=part: table(bench, part, 4)) for part in range(4)})
 
 

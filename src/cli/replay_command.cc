@@ -1,0 +1,143 @@
+#include "cli/replay_command.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "cli/capture_show.h"
+#include "replay/kernel_argument.h"
+#include "util/file.h"
+#include "util/text.h"
+
+namespace wavetap::cli {
+namespace {
+
+using replay::Capture;
+using replay::CapturedArgument;
+using replay::CapturedKernel;
+using replay::CapturedMemory;
+
+double middle(std::vector<double> sorted) {
+  std::sort(sorted.begin(), sorted.end());
+  return sorted[sorted.size() / 2];
+}
+
+std::string element_text(const std::string& element, const std::vector<std::byte>& bytes) {
+  const auto text = replay::format_elements(bytes, element, 1);
+  return text.ok() && !text->empty() ? text->front() : "?";
+}
+
+std::string buffer_name(const CapturedKernel& kernel, const replay::BufferDifference& buffer) {
+  return buffer.argument == SIZE_MAX ? fmt::format("memory at 0x{:x}", buffer.base)
+                                     : argument_name(kernel, buffer.argument);
+}
+
+}  // namespace
+
+ReplayTimes times_of(std::vector<double> seconds) {
+  const double median = middle(seconds);
+  std::vector<double> distances;
+  for (const double one : seconds) distances.push_back(std::abs(one - median));
+  const double spread = middle(distances);
+  const auto outliers = std::count_if(distances.begin(), distances.end(), [&](double distance) {
+    return spread > 0 && distance > 5 * spread;
+  });
+  const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());
+  return {*least, median, *most, spread, static_cast<size_t>(outliers)};
+}
+
+std::string times_text(const std::vector<double>& seconds, const std::string& where) {
+  const ReplayTimes times = times_of(seconds);
+  if (seconds.size() == 1) return fmt::format("{:.3f} ms {}", times.median * 1e3, where);
+  return fmt::format("{} times {}: median {:.3f} ms, {:.3f} to {:.3f} ms, spread {:.3f} ms{}",
+                     seconds.size(), where, times.median * 1e3, times.least * 1e3, times.most * 1e3,
+                     times.spread * 1e3,
+                     times.outliers == 0 ? "" : ", " + util::count_of(times.outliers, "outlier"));
+}
+
+nlohmann::json times_json(const std::vector<double>& seconds) {
+  const ReplayTimes times = times_of(seconds);
+  return {{"seconds", seconds},
+          {"median_seconds", times.median},
+          {"spread_seconds", times.spread},
+          {"outliers", times.outliers}};
+}
+
+Result<replay::Tolerance> check_verify(const ReplayCommand& options, const Capture& capture) {
+  const Result<replay::Tolerance> tolerance = replay::parse_tolerance(options.verify.value_or(""));
+  if (!tolerance.ok() || !options.verify) return tolerance;
+  if (options.no_recopy && options.iterations + options.warmup > 1)
+    return errorf(
+        "--verify: the second run begins where the first one ended with --no-recopy; leave out one "
+        "of them");
+  if (!capture.has_after)
+    return errorf(
+        "%s: has no state after the kernel to compare with; the program ended in it, or was "
+        "killed; leave out --verify",
+        options.file.c_str());
+  if (capture.is_unordered())
+    warn({fmt::format("{}: captured while other queues ran; differences may be theirs",
+                      options.file)});
+  return tolerance;
+}
+
+void print_verdict(const CapturedKernel& kernel, const replay::Verdict& verdict) {
+  if (verdict.equal()) {
+    fmt::print("verified: all {} bytes it changed are as captured\n",
+               util::group_digits(verdict.written_bytes));
+  }
+  for (const replay::BufferDifference& buffer : verdict.buffers) {
+    fmt::print("{}: {} of type {} differ, the first at [{}]: {} instead of {}\n",
+               buffer_name(kernel, buffer), util::count_of(buffer.differing, "element"),
+               buffer.element, buffer.first_index, element_text(buffer.element, buffer.got),
+               element_text(buffer.element, buffer.expected));
+  }
+  if (verdict.host_bytes > 0) {
+    fmt::print(
+        "not compared: {} bytes of host-visible memory changed during the capture and not in "
+        "the replay; the host may have written them\n",
+        util::group_digits(verdict.host_bytes));
+  }
+}
+
+nlohmann::json verdict_json(const CapturedKernel& kernel, const replay::Verdict& verdict) {
+  nlohmann::json json = {{"equal", verdict.equal()},
+                         {"written_bytes", verdict.written_bytes},
+                         {"captured_bytes", verdict.captured_bytes},
+                         {"host_bytes", verdict.host_bytes},
+                         {"differing_elements", verdict.differing},
+                         {"buffers", nlohmann::json::array()}};
+  for (const replay::BufferDifference& buffer : verdict.buffers) {
+    json["buffers"].push_back({{"name", buffer_name(kernel, buffer)},
+                               {"address", buffer.base},
+                               {"element", buffer.element},
+                               {"differing", buffer.differing},
+                               {"first_index", buffer.first_index},
+                               {"expected", element_text(buffer.element, buffer.expected)},
+                               {"got", element_text(buffer.element, buffer.got)}});
+  }
+  return json;
+}
+
+Status dump_buffers(const std::string& folder, const CapturedKernel& kernel,
+                    const CapturedMemory& memory) {
+  if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
+    return errorf("%s: cannot be made: %s", folder.c_str(), std::strerror(errno));
+  for (size_t i = 0; i < kernel.arguments.size(); ++i) {
+    const CapturedArgument& argument = kernel.arguments[i];
+    if (argument.region == nullptr || argument.arg.is_hidden()) continue;
+    const std::span<const std::byte> bytes =
+        memory.bytes({argument.pointer}, argument.extent_bytes);
+    const Status written =
+        util::write_file(fmt::format("{}/arg{}.bin", folder, i),
+                         {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    if (!written.ok()) return written;
+  }
+  return {};
+}
+
+}  // namespace wavetap::cli

@@ -1,0 +1,223 @@
+// The process that replays is this program once more, with the same arguments, the virtual GPU's
+// library preloaded, and kChild in its environment. It comes with another layout of addresses each
+// time, so where a library of its own or the runtime lies on captured memory the next one may do.
+#include "cli/replay_rocm.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "amd/gfx_target.h"
+#include "cli/capture_show.h"
+#include "cli/command.h"
+#include "cli/gpu_start.h"
+#include "cli/install_tree.h"
+#include "cli/run_dir.h"
+#include "replay/rocm_replay.h"
+#include "replay/touched_memory.h"
+#include "util/file.h"
+#include "util/subprocess.h"
+#include "util/text.h"
+#include "vgpu/config.h"
+#include "vgpu/run_directory.h"
+
+namespace wavetap::cli {
+namespace {
+
+// "hold" or "free" (replay/rocm_memory.h); with "last" behind it, failures are told.
+constexpr const char* kChild = "WAVETAP_REPLAY_CHILD";
+constexpr int kAttempts = 4;
+// Ranges of the thunk's own begin low; what mmap chooses never lies there.
+constexpr uint64_t kLowAddresses = uint64_t{1} << 40;
+
+Status check_options(const ReplayCommand& options) {
+  const auto only_engine = [](const char* what) {
+    return errorf("%s: works on the engine only; leave out --gpu and --hsa", what);
+  };
+  if (!options.is_under_rocm())
+    return errorf("--reserve-check: is about AMD's runtime; add --gpu MODEL or --hsa");
+  if (options.hsa && !options.gpus.empty())
+    return errorf("replay: --gpu and --hsa exclude each other; leave out one of them");
+  if (options.counters) return only_engine("--counters");
+  if (options.sanitize) return only_engine("--sanitize");
+  if (!options.swap.empty()) return only_engine("--swap");
+  if (!options.grid.empty()) return only_engine("--grid");
+  return {};
+}
+
+// This command line again.
+Result<std::vector<std::string>> own_arguments() {
+  const Result<std::vector<std::byte>> bytes = util::read_file("/proc/self/cmdline");
+  if (!bytes.ok()) return bytes.error();
+  std::vector<std::string> words;
+  const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  for (size_t at = 0; at < text.size(); at = text.find('\0', at) + 1)
+    words.emplace_back(text.substr(at, text.find('\0', at) - at));
+  if (words.empty()) return errorf("replay: its own command line cannot be read");
+  words[0] = util::executable_folder() + "/wavetap";
+  return words;
+}
+
+Status add_virtual_gpu(const ReplayCommand& options, const RunDir& run_dir,
+                       util::Command& command) {
+  Result<std::vector<model::Model>> models = find_models(options.gpus);
+  if (!models.ok()) return models.error();
+  vgpu::Config config;
+#if defined(WT_SANITIZE_ADDRESS)
+  config.low_va = true;  // as in cmd_run.cc
+#endif
+  config.models = std::move(*models);
+  config.threads = options.engine.threads;
+  config.seed = options.engine.seed;
+  const Result<std::string> gpu = gpu_library();
+  if (!gpu.ok()) return gpu.error();
+  const Result<std::string> library = preloadable(*gpu, run_dir.path());
+  if (!library.ok()) return library.error();
+  const Status ready = vgpu::write_run_dir(run_dir.path(), config);
+  if (!ready.ok()) return ready;
+  command.environment.emplace_back(vgpu::kRunDirVariable, run_dir.path());
+  command.environment.emplace_back("LD_PRELOAD", preload_list(*library, "", ""));
+  return {};
+}
+
+int start(const ReplayCommand& options, const replay::Capture& capture) {
+  const Result<RunDir> run_dir = RunDir::create();
+  if (!run_dir.ok()) return fail(run_dir.error());
+  Result<std::vector<std::string>> arguments = own_arguments();
+  if (!arguments.ok()) return fail(arguments.error());
+  util::Command command{std::move(*arguments), {}};
+  if (!options.gpus.empty())
+    if (const Status added = add_virtual_gpu(options, *run_dir, command); !added.ok())
+      return fail(added.error());
+  const bool is_low = std::all_of(capture.regions.begin(), capture.regions.end(),
+                                  [](const replay::CapturedRegion& region) {
+                                    return !region.has_contents() || region.end() < kLowAddresses;
+                                  });
+  int code = kDone;
+  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
+    const bool hold = is_low ? attempt % 2 == 0 : attempt != 2;
+    util::Command once = command;
+    once.environment.emplace_back(
+        kChild, std::string(hold ? "hold" : "free") + (attempt == kAttempts ? " last" : ""));
+    const Result<int> status = util::run_in_foreground(once);
+    if (!status.ok()) return fail(status.error());
+    code = *status;
+    if (code != kCannotReserve) break;
+  }
+  if (code > 128)
+    return fail(errorf("%s: the process that replayed it was ended by signal %d; try it on the "
+                       "engine, without --gpu",
+                       options.file.c_str(), code - 128),
+                kKernelFault);
+  return code;
+}
+
+void print_check(const replay::RocmResult& result) {
+  if (result.taken.empty()) {
+    fmt::print("{}: {} of memory in {} can be had at the captured addresses ({})\n", result.gpu,
+               util::human_bytes(result.placed_bytes), util::count_of(result.ranges, "range"),
+               result.method);
+  }
+  for (const std::string& taken : result.taken) fmt::print("{}\n", util::escape_control(taken));
+}
+
+int tell(const ReplayCommand& options, const replay::Capture& capture,
+         const replay::CapturedKernel& kernel, const replay::RocmResult& result,
+         const replay::Verdict* verdict) {
+  const std::string where = "on " + result.gpu + " through ROCm";
+  if (options.json) {
+    nlohmann::json json = {{"file", options.file},     {"capture", capture.dispatch.capture},
+                           {"kernel", capture.kernel}, {"target", amd::to_string(capture.target)},
+                           {"gpu", result.gpu},        {"placed_bytes", result.placed_bytes},
+                           {"method", result.method}};
+    json.update(times_json(result.seconds));
+    if (verdict != nullptr) json["verify"] = verdict_json(kernel, *verdict);
+    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
+    fmt::print("{}: {}\n", util::escape_control(capture.kernel), times_text(result.seconds, where));
+    if (verdict != nullptr) print_verdict(kernel, *verdict);
+  }
+  return verdict != nullptr && !verdict->equal() ? kMismatch : kDone;
+}
+
+// The ranges of memory that the dispatch touches, from the file or from a run on the engine.
+Result<std::vector<format::CaptureTouchedPage>> find_pages(const ReplayCommand& options,
+                                                           const replay::Capture& capture,
+                                                           const replay::CapturedKernel& kernel,
+                                                           replay::CapturedMemory& memory,
+                                                           int* exit_code) {
+  if (!capture.touched.empty()) return capture.touched;
+  replay::ReplayOptions run;
+  run.threads = options.engine.threads;
+  run.seed = options.engine.seed;
+  run.watchdog_instructions = options.engine.watchdog;
+  replay::TouchedMemory touched;
+  const replay::ReplayResult ran = replay::find_touched(capture, kernel, memory, run, touched);
+  memory.restore();
+  if (ran.refusal == replay::Refusal::kNone) return touched.pages();
+  *exit_code = exit_code_of(ran.refusal);
+  return Error{ran.why};
+}
+
+int replay_here(const ReplayCommand& options, const replay::CaptureFile& file,
+                const replay::Capture& capture, std::string_view how) {
+  const bool is_last = how.ends_with(" last");
+  const bool hold = how.starts_with("hold");
+  replay::HeldRanges all;
+  std::vector<replay::AddressRange> regions;
+  for (const replay::CapturedRegion& region : capture.regions)
+    if (region.has_contents()) regions.push_back({region.begin(), region.end(), &region});
+  if (hold) all.hold(regions);
+  const Result<replay::Tolerance> tolerance = check_verify(options, capture);
+  if (!tolerance.ok()) return fail(tolerance.error());
+  const replay::CapturedKernel kernel = replay::find_captured_kernel(file, capture);
+  const auto memory = replay::CapturedMemory::load(file, capture);
+  if (!memory.ok()) return fail(memory.error(), kCannotReserve);
+  int exit_code = kDone;
+  const auto pages = find_pages(options, capture, kernel, **memory, &exit_code);
+  if (!pages.ok()) return fail(pages.error(), exit_code);
+  const replay::RocmResult result = replay::replay_on_rocm(capture, kernel, **memory, *pages, all,
+                                                           {.iterations = options.iterations,
+                                                            .warmup = options.warmup,
+                                                            .recopy = !options.no_recopy,
+                                                            .hold = hold,
+                                                            .check_only = options.reserve_check});
+  const bool is_taken = !result.taken.empty();
+  if (is_taken && !is_last) return kCannotReserve;
+  if (options.reserve_check && (is_taken || result.refusal == replay::Refusal::kNone)) {
+    print_check(result);
+    return is_taken ? kCannotReserve : kDone;
+  }
+  if (is_taken)
+    return fail(errorf("%s: %s; see --reserve-check, or run a program made by wavetap capture "
+                       "export, whose memory may lie elsewhere",
+                       options.file.c_str(), result.why.c_str()),
+                kCannotReserve);
+  if (result.refusal != replay::Refusal::kNone)
+    return fail({result.why}, exit_code_of(result.refusal));
+  if (!result.fault.empty())
+    return fail({util::escape_control(capture.kernel) + ": " + result.fault +
+                 "; run it on the engine, without --gpu, to see where"},
+                kKernelFault);
+  std::optional<replay::Verdict> verdict;
+  if (options.verify) verdict = replay::verify(file, capture, kernel, **memory, *tolerance);
+  if (!options.dump.empty())
+    if (const Status dumped = dump_buffers(options.dump, kernel, **memory); !dumped.ok())
+      return fail(dumped.error());
+  return tell(options, capture, kernel, result, verdict ? &*verdict : nullptr);
+}
+
+}  // namespace
+
+int replay_under_rocm(const ReplayCommand& options, const replay::CaptureFile& file,
+                      const replay::Capture& capture) {
+  const Status good = check_options(options);
+  if (!good.ok()) return fail(good.error());
+  const char* how = std::getenv(kChild);
+  return how == nullptr ? start(options, capture) : replay_here(options, file, capture, how);
+}
+
+}  // namespace wavetap::cli

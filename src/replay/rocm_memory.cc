@@ -1,0 +1,161 @@
+#include "replay/rocm_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <fstream>
+
+#include "amd/aql.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+namespace wavetap::replay {
+namespace {
+
+using format::CaptureTouchedPage;
+using format::kCapturePageBytes;
+
+constexpr uint64_t kQueueBytes = 4096;
+
+// Bits of the thunk's HsaMemFlags.
+constexpr uint32_t kNonPaged = 1 << 0;
+constexpr uint32_t kHostAccess = 1 << 6;
+constexpr uint32_t kExecuteAccess = 1 << 12;
+constexpr uint32_t kCoarseGrain = 1 << 13;
+constexpr uint32_t kFixedAddress = 1 << 15;
+
+constexpr uint32_t kReadWrite = 3;  // hsa_access_permission_t
+
+bool is_vram(const CapturedRegion& region) {
+  return region.record.kind == format::CaptureMemoryKind::kVram;
+}
+
+}  // namespace
+
+std::vector<AddressRange> needed_ranges(const Capture& capture, uint64_t kernarg_bytes,
+                                        const std::vector<CaptureTouchedPage>& touched) {
+  const format::CaptureDispatch& d = capture.dispatch;
+  const AddressRange elsewhere[] = {
+      {d.kernarg, d.kernarg + kernarg_bytes, nullptr},
+      {d.packet_address, d.packet_address + sizeof(amd::KernelDispatchPacket), nullptr},
+      {d.queue_address, d.queue_address + kQueueBytes, nullptr}};
+  const auto is_needed = [&](const CaptureTouchedPage& page) {
+    for (uint64_t i = 0; i < kCapturePageBytes; ++i) {
+      if (((page.read[i / 64] | page.written[i / 64]) >> (i % 64) & 1) == 0) continue;
+      const uint64_t at = page.address + i;
+      if (std::none_of(std::begin(elsewhere), std::end(elsewhere), [&](const AddressRange& range) {
+            return at >= range.begin && at < range.end;
+          }))
+        return true;
+    }
+    return false;
+  };
+  std::vector<AddressRange> ranges;
+  for (const CaptureTouchedPage& page : touched) {
+    const CapturedRegion* region = capture.region_at(page.address);
+    if (region == nullptr || !region->has_contents() || !is_needed(page)) continue;
+    const uint64_t end = page.address + kCapturePageBytes;
+    if (!ranges.empty() && ranges.back().region == region) ranges.back().end = end;
+    else ranges.push_back({page.address, end, region});
+  }
+  return ranges;
+}
+
+HeldRanges::~HeldRanges() { release_all(); }
+
+void HeldRanges::release_all() {
+  for (const auto& [begin, size] : held_) ::munmap(reinterpret_cast<void*>(begin), size);
+  held_.clear();
+}
+
+void HeldRanges::hold(const std::vector<AddressRange>& ranges) {
+  for (const AddressRange& range : ranges) {
+    const void* wanted = reinterpret_cast<void*>(range.begin);
+    void* got = ::mmap(reinterpret_cast<void*>(range.begin), range.size(), PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got == MAP_FAILED) continue;
+    if (got == wanted) held_.emplace_back(range.begin, range.size());
+    else ::munmap(got, range.size());  // a kernel without MAP_FIXED_NOREPLACE
+  }
+}
+
+void HeldRanges::release(const AddressRange& range) {
+  std::erase_if(held_, [&](const auto& held) {
+    if (held.first != range.begin) return false;
+    ::munmap(reinterpret_cast<void*>(held.first), held.second);
+    return true;
+  });
+}
+
+std::string holder_of(const AddressRange& range) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    int name_at = 0;
+    if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &begin, &end,
+                    &name_at) < 2 ||
+        begin >= range.end || end <= range.begin)
+      continue;
+    const std::string name = name_at > 0 && static_cast<size_t>(name_at) < line.size()
+                                 ? line.substr(static_cast<size_t>(name_at))
+                                 : "";
+    return line.substr(0, line.find(' ')) + " " +
+           (name.empty() ? "(no file; memory of this process or a range of the runtime)" : name);
+  }
+  return "";
+}
+
+const char* RocmMemory::method() const {
+  return api_.kmt_allocate != nullptr && api_.kmt_map != nullptr ? "thunk" : "vmem";
+}
+
+bool RocmMemory::place_by_thunk(const AddressRange& range) const {
+  const bool vram = is_vram(*range.region);
+  const bool fine = (range.region->record.flags & format::kCaptureFineGrained) != 0;
+  // Where the thunk has one range for each, the other kind of coherence is the other range.
+  for (const bool coarse : {!fine, fine}) {
+    void* memory = reinterpret_cast<void*>(range.begin);
+    const uint32_t flags = kFixedAddress | kExecuteAccess | (coarse ? kCoarseGrain : 0) |
+                           (vram ? kNonPaged : kHostAccess);
+    if (api_.kmt_allocate(vram ? gpu_node_ : 0, range.size(), flags, &memory) != 0) continue;
+    uint64_t other_address = 0;
+    if (memory == reinterpret_cast<void*>(range.begin) &&
+        api_.kmt_map(memory, range.size(), &other_address) == 0)
+      return true;
+    if (api_.kmt_free != nullptr) api_.kmt_free(memory, range.size());
+  }
+  return false;
+}
+
+bool RocmMemory::place_by_vmem(const AddressRange& range) const {
+  if (api_.vmem_reserve == nullptr || api_.vmem_create == nullptr || api_.vmem_map == nullptr ||
+      api_.vmem_set_access == nullptr || api_.vmem_free == nullptr)
+    return false;
+  void* memory = nullptr;
+  if (api_.vmem_reserve(&memory, range.size(), range.begin, 0) != 0) return false;
+  HsaHandle handle;
+  const HsaAccess access = {kReadWrite, gpu_};
+  if (memory == reinterpret_cast<void*>(range.begin) &&
+      api_.vmem_create(vram_pool_, range.size(), 0, 0, &handle) == 0 &&
+      api_.vmem_map(memory, range.size(), 0, handle, 0) == 0 &&
+      api_.vmem_set_access(memory, range.size(), &access, 1) == 0)
+    return true;
+  api_.vmem_free(memory, range.size());
+  return false;
+}
+
+Status RocmMemory::place(const AddressRange& range) {
+  const bool by_thunk = api_.kmt_allocate != nullptr && api_.kmt_map != nullptr;
+  if (by_thunk ? place_by_thunk(range) : place_by_vmem(range)) return {};
+  const std::string holder = holder_of(range);
+  return errorf(
+      "0x%" PRIx64 "-0x%" PRIx64 " cannot be had: %s", range.begin, range.end,
+      holder.empty() ? "the runtime does not give memory there" : ("taken by " + holder).c_str());
+}
+
+}  // namespace wavetap::replay

@@ -1,0 +1,318 @@
+#include "replay/rocm_replay.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cinttypes>
+#include <cstring>
+#include <optional>
+
+#include "amd/aql.h"
+#include "amd/gfx_target.h"
+#include "amd/hsa_info.h"
+#include "replay/rocm_api.h"
+
+namespace wavetap::replay {
+namespace {
+
+constexpr uint32_t kTimestampFrequency = 3;  // hsa_system_info_t
+constexpr uint32_t kMemoryFault = 0;         // hsa_amd_event_type_t
+constexpr uint32_t kConditionLess = 2;       // hsa_signal_condition_t
+constexpr uint32_t kWaitBlocked = 0;
+constexpr uint32_t kCooperativeQueue = 2;
+constexpr uint32_t kQueuePackets = 64;
+constexpr size_t kStagingBytes = 4u << 20;
+
+// What the runtime's threads tell: it lives as long as the process.
+struct Trouble {
+  std::atomic<bool> is_fault{false};
+  std::atomic<uint64_t> address{0};
+  std::atomic<HsaStatus> queue_status{0};
+};
+Trouble trouble;
+
+struct Agents {
+  const RocmApi* api;
+  std::string wanted;
+  HsaHandle gpu, cpu;
+  std::string others;
+};
+
+HsaStatus note_agent(HsaHandle agent, void* data) {
+  auto& agents = *static_cast<Agents*>(data);
+  uint32_t device = 0;
+  agents.api->agent_get_info(agent, amd::kAgentDevice, &device);
+  if (device != amd::kDeviceGpu) {
+    if (device == 0 && agents.cpu.handle == 0) agents.cpu = agent;
+    return 0;
+  }
+  char name[64] = {};
+  agents.api->agent_get_info(agent, amd::kAgentName, name);
+  if (agents.wanted == name && agents.gpu.handle == 0) agents.gpu = agent;
+  agents.others += (agents.others.empty() ? "" : ", ") + std::string(name);
+  return 0;
+}
+
+struct Pools {
+  const RocmApi* api;
+  HsaHandle coarse, kernarg;
+};
+
+HsaStatus note_pool(HsaHandle pool, void* data) {
+  auto& pools = *static_cast<Pools*>(data);
+  uint32_t segment = 0;
+  uint32_t flags = 0;
+  bool may_allocate = false;
+  pools.api->pool_get_info(pool, amd::kPoolSegment, &segment);
+  pools.api->pool_get_info(pool, amd::kPoolFlags, &flags);
+  pools.api->pool_get_info(pool, amd::kPoolMayAllocate, &may_allocate);
+  if (segment != amd::kSegmentGlobal || !may_allocate) return 0;
+  if ((flags & amd::kPoolKernarg) != 0) pools.kernarg = pool;
+  else if (pools.coarse.handle == 0) pools.coarse = pool;
+  return 0;
+}
+
+HsaStatus on_event(const HsaEvent* event, void*) {
+  if (event->type != kMemoryFault) return 0;
+  trouble.address = event->address;
+  trouble.is_fault = true;
+  return 0;
+}
+
+void on_queue_error(HsaStatus status, HsaQueue*, void*) { trouble.queue_status = status; }
+
+class Replay {
+ public:
+  Replay(const Capture& capture, const CapturedKernel& kernel, CapturedMemory& memory,
+         const RocmOptions& options)
+      : capture_(capture), kernel_(kernel), memory_(memory), options_(options) {}
+
+  RocmResult run(const std::vector<format::CaptureTouchedPage>& touched, HeldRanges& held);
+
+ private:
+  Status find_gpu();
+  void place(HeldRanges& held);
+  Status prepare();
+  Status copy(uint64_t to, const void* from, bool to_gpu, uint64_t size);
+  void find_copies(const std::vector<format::CaptureTouchedPage>& touched);
+  Status copy_all(bool to_gpu);
+  Status dispatch(double* seconds);
+  uint64_t kernarg_bytes() const {
+    return kernel_.kernel == nullptr ? 0
+                                     : std::max<uint64_t>(kernel_.kernel->kernarg_bytes,
+                                                          kernel_.kernel->descriptor.kernarg_size);
+  }
+  Error failed(const char* what, HsaStatus status) const {
+    return errorf("%s: %s: %s; look with wavetap doctor", result_.gpu.c_str(), what,
+                  api_.text(status));
+  }
+
+  const Capture& capture_;
+  const CapturedKernel& kernel_;
+  CapturedMemory& memory_;
+  const RocmOptions options_;
+  RocmApi api_{};
+  RocmResult result_;
+  HsaHandle gpu_, cpu_;
+  HsaHandle vram_pool_, kernarg_pool_;
+  std::vector<AddressRange> ranges_;
+  std::vector<AddressRange> copies_;  // at most kStagingBytes each
+  void* staging_ = nullptr;
+  void* kernarg_ = nullptr;
+  HsaQueue* queue_ = nullptr;
+  HsaHandle done_, copied_;
+  uint64_t frequency_ = 0;
+};
+
+Status Replay::find_gpu() {
+  Result<RocmApi> api = RocmApi::open();
+  if (!api.ok()) return api.error();
+  api_ = *api;
+  if (const HsaStatus status = api_.init(); status != 0)
+    return errorf("hsa_init: %s; look with wavetap doctor", api_.text(status));
+  Agents agents{&api_, amd::to_string(capture_.target), {}, {}, ""};
+  api_.iterate_agents(note_agent, &agents);
+  if (agents.gpu.handle == 0) {
+    result_.refusal = Refusal::kIsa;
+    return errorf("captured on a %s, and ROCm shows %s; choose a GPU of that kind with --gpu",
+                  agents.wanted.c_str(), agents.others.empty() ? "no GPU" : agents.others.c_str());
+  }
+  gpu_ = agents.gpu;
+  cpu_ = agents.cpu;
+  char name[64] = {};
+  api_.agent_get_info(gpu_, amd::kAgentProductName, name);
+  result_.gpu = name[0] != '\0' ? name : agents.wanted;
+  Pools gpu_pools{&api_, {}, {}};
+  Pools cpu_pools{&api_, {}, {}};
+  api_.iterate_pools(gpu_, note_pool, &gpu_pools);
+  api_.iterate_pools(cpu_, note_pool, &cpu_pools);
+  vram_pool_ = gpu_pools.coarse;
+  kernarg_pool_ = cpu_pools.kernarg;
+  if (vram_pool_.handle == 0 || kernarg_pool_.handle == 0)
+    return errorf("%s: shows no memory to use; look with wavetap doctor", result_.gpu.c_str());
+  return {};
+}
+
+void Replay::place(HeldRanges& held) {
+  uint32_t node = 0;
+  api_.agent_get_info(gpu_, amd::kAgentDriverNode, &node);
+  RocmMemory memory(api_, gpu_, vram_pool_, node);
+  result_.method = memory.method();
+  for (const AddressRange& range : ranges_) {
+    held.release(range);
+    const Status placed = memory.place(range);
+    if (placed.ok()) result_.placed_bytes += range.size();
+    else result_.taken.push_back(placed.error().message);
+  }
+}
+
+Status Replay::prepare() {
+  HsaStatus status = api_.pool_allocate(kernarg_pool_, kStagingBytes, 0, &staging_);
+  if (status == 0) status = api_.allow_access(1, &gpu_, nullptr, staging_);
+  if (status == 0)
+    status = api_.pool_allocate(kernarg_pool_, std::max<uint64_t>(kernarg_bytes(), 64) + 64, 0,
+                                &kernarg_);
+  if (status == 0) status = api_.allow_access(1, &gpu_, nullptr, kernarg_);
+  if (status == 0) status = api_.signal_create(1, 0, nullptr, &done_);
+  if (status == 0) status = api_.signal_create(1, 0, nullptr, &copied_);
+  if (status == 0) status = api_.system_get_info(kTimestampFrequency, &frequency_);
+  const bool cooperative = (capture_.dispatch.flags & format::kCaptureCooperative) != 0;
+  if (status == 0)
+    status = api_.queue_create(gpu_, kQueuePackets, cooperative ? kCooperativeQueue : 0,
+                               on_queue_error, nullptr, UINT32_MAX, UINT32_MAX, &queue_);
+  if (status == 0) status = api_.enable_times(queue_, 1);
+  if (status == 0) status = api_.on_event(on_event, nullptr);
+  if (status != 0) return failed("cannot be prepared", status);
+  const std::span<const std::byte> arguments =
+      memory_.bytes({capture_.dispatch.kernarg}, kernarg_bytes());
+  if (!arguments.empty()) std::memcpy(kernarg_, arguments.data(), arguments.size());
+  return {};
+}
+
+Status Replay::copy(uint64_t at, const void* host, bool to_gpu, uint64_t size) {
+  void* const device = reinterpret_cast<void*>(at);
+  if (to_gpu) std::memcpy(staging_, host, size);
+  api_.signal_store(copied_, 1);
+  const HsaStatus status =
+      to_gpu ? api_.async_copy(device, gpu_, staging_, cpu_, size, 0, nullptr, copied_)
+             : api_.async_copy(staging_, cpu_, device, gpu_, size, 0, nullptr, copied_);
+  if (status != 0) return failed("memory cannot be copied", status);
+  if (api_.signal_wait(copied_, kConditionLess, 1, UINT64_MAX, kWaitBlocked) < 0)
+    return errorf("%s: a copy failed; look with wavetap doctor", result_.gpu.c_str());
+  if (!to_gpu) std::memcpy(const_cast<void*>(host), staging_, size);
+  return {};
+}
+
+// What the kernel touches of the ranges: they may be large and hardly used.
+void Replay::find_copies(const std::vector<format::CaptureTouchedPage>& touched) {
+  for (const AddressRange& range : ranges_) {
+    for (const format::CaptureTouchedPage& page : touched) {
+      if (page.address < range.begin || page.address >= range.end) continue;
+      const bool follows = !copies_.empty() && copies_.back().region == range.region &&
+                           copies_.back().end == page.address &&
+                           copies_.back().size() < kStagingBytes;
+      const uint64_t end = std::min(page.address + format::kCapturePageBytes, range.region->end());
+      if (follows) copies_.back().end = end;
+      else copies_.push_back({page.address, end, range.region});
+    }
+  }
+}
+
+Status Replay::copy_all(bool to_gpu) {
+  for (const AddressRange& part : copies_) {
+    const std::span<std::byte> host = memory_.bytes({part.begin}, part.size());
+    if (host.empty()) continue;
+    const Status copied = copy(part.begin, host.data(), to_gpu, part.size());
+    if (!copied.ok()) return copied;
+  }
+  return {};
+}
+
+Status Replay::dispatch(double* seconds) {
+  amd::KernelDispatchPacket packet{};
+  std::memcpy(&packet, capture_.dispatch.packet, sizeof packet);
+  constexpr uint16_t kKernelDispatch = 2;
+  constexpr uint16_t kSystemFences = 2 << 9 | 2 << 11;
+  const uint16_t header = kKernelDispatch | 1 << 8 | kSystemFences;
+  packet.kernarg_address = reinterpret_cast<uint64_t>(kernarg_);
+  packet.completion_signal = done_.handle;
+  packet.reserved2 = 0;
+  api_.signal_store(done_, 1);
+  const uint64_t index = api_.add_write_index(queue_, 1);
+  auto* slot = static_cast<amd::KernelDispatchPacket*>(queue_->base_address) + index % queue_->size;
+  packet.header = slot->header;
+  std::memcpy(static_cast<void*>(slot), &packet, sizeof packet);
+  const uint32_t first = header | uint32_t{packet.setup} << 16;
+  __atomic_store_n(reinterpret_cast<uint32_t*>(slot), first, __ATOMIC_RELEASE);
+  api_.signal_store(queue_->doorbell, static_cast<int64_t>(index));
+  const auto start = std::chrono::steady_clock::now();
+  const uint64_t slice = std::max<uint64_t>(frequency_ / 10, 1);
+  while (api_.signal_wait(done_, kConditionLess, 1, slice, kWaitBlocked) >= 1) {
+    if (trouble.is_fault) {
+      char text[64];
+      std::snprintf(text, sizeof text, "page fault at 0x%" PRIx64, trouble.address.load());
+      result_.fault = text;
+      return {};
+    }
+    if (const HsaStatus status = trouble.queue_status; status != 0) {
+      result_.fault = api_.text(status);
+      return {};
+    }
+    if (std::chrono::steady_clock::now() - start > std::chrono::seconds(options_.timeout_s)) {
+      result_.fault = "it did not end in " + std::to_string(options_.timeout_s) + " seconds";
+      return {};
+    }
+  }
+  HsaTimes times{};
+  const HsaStatus status = api_.dispatch_time(gpu_, done_, &times);
+  if (status != 0) return failed("the dispatch has no times", status);
+  *seconds = static_cast<double>(times.end - times.start) / static_cast<double>(frequency_);
+  return {};
+}
+
+RocmResult Replay::run(const std::vector<format::CaptureTouchedPage>& touched, HeldRanges& held) {
+  ranges_ = needed_ranges(capture_, kernarg_bytes(), touched);
+  result_.ranges = ranges_.size();
+  find_copies(touched);
+  if (options_.hold) {
+    held.release_all();
+    held.hold(ranges_);
+  }
+  const auto refuse = [&](const Status& status, Refusal refusal) {
+    if (result_.refusal == Refusal::kNone) result_.refusal = refusal;
+    result_.why = status.error().message;
+    return result_;
+  };
+  Status status = find_gpu();
+  if (!status.ok()) return refuse(status, Refusal::kFile);
+  place(held);
+  if (!result_.taken.empty()) {
+    result_.refusal = Refusal::kNoMemory;
+    result_.why = result_.taken.front();
+  }
+  if (!result_.taken.empty() || options_.check_only) return result_;
+  status = prepare();
+  if (!status.ok()) return refuse(status, Refusal::kFile);
+  for (uint32_t i = 0; i < options_.warmup + options_.iterations; ++i) {
+    if (i == 0 || options_.recopy) status = copy_all(/*to_gpu=*/true);
+    double seconds = 0;
+    if (status.ok()) status = dispatch(&seconds);
+    if (!status.ok()) return refuse(status, Refusal::kFile);
+    if (!result_.fault.empty()) return result_;
+    if (i >= options_.warmup) result_.seconds.push_back(seconds);
+  }
+  status = copy_all(/*to_gpu=*/false);
+  if (!status.ok()) return refuse(status, Refusal::kFile);
+  return result_;
+}
+
+}  // namespace
+
+RocmResult replay_on_rocm(const Capture& capture, const CapturedKernel& kernel,
+                          CapturedMemory& memory,
+                          const std::vector<format::CaptureTouchedPage>& touched, HeldRanges& held,
+                          const RocmOptions& options) {
+  return Replay(capture, kernel, memory, options).run(touched, held);
+}
+
+}  // namespace wavetap::replay

@@ -1,0 +1,46 @@
+// Runs a captured dispatch on a GPU that AMD's runtime shows: a virtual one, or one of the machine.
+// Code and memory lie at their addresses, so the code needs no loader and no pointer changes. To be
+// called in a process of its own, once: a fault in the kernel may take it down.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "replay/capture_file.h"
+#include "replay/captured_kernel.h"
+#include "replay/captured_memory.h"
+#include "replay/replay_run.h"
+#include "replay/rocm_memory.h"
+
+namespace wavetap::replay {
+
+struct RocmOptions {
+  uint32_t iterations = 1;
+  uint32_t warmup = 0;
+  bool recopy = true;       // the captured state before each run
+  bool hold = false;        // ranges are held while the runtime starts (rocm_memory.h)
+  bool check_only = false;  // only says whether memory can be placed
+  uint64_t timeout_s = 600;
+};
+
+struct RocmResult {
+  Refusal refusal = Refusal::kNone;
+  std::string why;
+  std::string fault;            // what the runtime said of the kernel
+  std::vector<double> seconds;  // of each run but those to warm up, by the GPU's stamps
+  std::string gpu;
+  std::string method;
+  std::vector<std::string> taken;  // ranges that could not be placed, and why
+  uint64_t ranges = 0;
+  uint64_t placed_bytes = 0;
+};
+
+// `touched` from a run on the engine or from the file; `memory` holds the state before and gets the one
+// after.
+RocmResult replay_on_rocm(const Capture& capture, const CapturedKernel& kernel,
+                          CapturedMemory& memory,
+                          const std::vector<format::CaptureTouchedPage>& touched, HeldRanges& held,
+                          const RocmOptions& options);
+
+}  // namespace wavetap::replay
