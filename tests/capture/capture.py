@@ -422,8 +422,30 @@ __attribute__((constructor)) static void take(void) {{
         expect("cannot be had: taken by" in done.stdout + done.stderr, f"{done.stdout}{done.stderr}")
 
 
+def wave_order(bench):
+    """Results that depend on the order of waves are those of the capture when both run on one thread."""
+    for name in ("hash_table", "atomics_system"):
+        bench.capture(name, "--gpu-threads", "1", "--every", "1", "--max", "6")
+        for capture in bench.show():
+            bench.replay("--capture", capture["capture"], "--threads", "1", "--verify")
+
+
+def swap_refused(bench):
+    """A kernel of the same name for another GPU, and one whose arguments lie elsewhere."""
+    bench.capture("two_modules", "-k", "^work")
+    own = bench.show()[0]["target"]
+    other = "gfx90a" if own == "gfx1030" else "gfx1030"
+    source = bench.scratch / "work.hip"
+    for arch, parameters, status, why in ((other, "int* data", 11, "for other GPUs"), (own, "char first, int* data", 13, "lie elsewhere")):
+        source.write_text(f'#include <hip/hip_runtime.h>\nextern "C" __global__ void work({parameters}) {{ data[threadIdx.x] = 1; }}\n')
+        subprocess.run([bench.hipcc, "--genco", f"--offload-arch={arch}", str(source), "-o", str(bench.scratch / "work.co")], check=True,
+                       env=bench.environment, capture_output=True)
+        expect(why in bench.replay("--swap", "work.co", status=status).stderr, f"{why}: not said")
+
+
 CASES = {f.__name__: f for f in (same_output, in_place, counters, crash, host_call, killed, selection, same_names, swap, grid, dump, damaged, kinds, only_touched, append, export,
-                                 export_relocated, two_gpus, unordered, rocm, many_processes, taken)}
+                                 export_relocated, two_gpus, unordered, rocm, many_processes, taken,
+                                 wave_order, swap_refused)}
 CASES.update({f"table_{part}": (lambda bench, part=part: table(bench, part, 4)) for part in range(4)})
 
 
