@@ -443,9 +443,26 @@ def swap_refused(bench):
         expect(why in bench.replay("--swap", "work.co", status=status).stderr, f"{why}: not said")
 
 
+def page(bench):
+    """The commands at the top of docs/capture.md do what stands there."""
+    text = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "capture.md").read_text()
+    lines = text.split("```")[1].strip().splitlines()
+    (bench.scratch / "build").mkdir()
+    (bench.scratch / "build" / "bin").symlink_to(bench.bin)
+    commands = 0
+    for number, line in enumerate(lines):
+        if not line.startswith("$ wavetap "):
+            continue
+        done = bench.wavetap(*line.split()[2:])
+        wanted = [l for l in lines[number + 1:number + 2] if not l.startswith("$")]
+        expect(all(l in done.stdout.splitlines() for l in wanted), f"{line}: {done.stdout}")
+        commands += 1
+    expect(commands == 7, f"{commands} commands")
+
+
 CASES = {f.__name__: f for f in (same_output, in_place, counters, crash, host_call, killed, selection, same_names, swap, grid, dump, damaged, kinds, only_touched, append, export,
                                  export_relocated, two_gpus, unordered, rocm, many_processes, taken,
-                                 wave_order, swap_refused)}
+                                 wave_order, swap_refused, page)}
 CASES.update({f"table_{part}": (lambda bench, part=part: table(bench, part, 4)) for part in range(4)})
 
 
