@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "doctor/finding.h"
+#include "doctor/loader_traps.h"
 #include "doctor/machine.h"
 #include "util/text.h"
 
@@ -156,6 +157,7 @@ void check_miopen(const Machine& machine, Findings& findings) {
   check_search(machine, findings);
   check_folder(machine, "MIOPEN_USER_DB_PATH", "/.config/miopen", findings);
   check_folder(machine, "MIOPEN_CUSTOM_CACHE_DIR", "/.cache/miopen", findings);
+  check_miopen_sources(machine, findings);
   if (findings.all().size() == mark)
     findings.ok("miopen", "no setting that changes its choices")
         .saw("environment", "no MIOPEN_DEBUG_CONV_*, no MIOPEN_FIND_ENFORCE");

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "doctor/finding.h"
+#include "doctor/loader_traps.h"
 #include "doctor/rocm_libraries.h"
 #include "util/text.h"
 
@@ -148,6 +149,7 @@ void check_rocm_installs(const Machine& machine, Findings& findings) {
   }
   check_duplicates(machine, findings);
   check_paths(machine, installs, findings);
+  check_loader_traps(machine, findings);
 
   for (const SearchFolder& folder : search_folders(machine)) {
     for (const FoundLibrary& library :

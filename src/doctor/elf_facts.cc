@@ -177,6 +177,45 @@ void add_targets_of_header(std::span<const std::byte> bytes, std::vector<std::st
 
 }  // namespace
 
+bool exports_symbol(const Root& root, const std::string& path, std::string_view name) {
+  constexpr uint64_t kMaxTableBytes = 128 << 20;
+  const ScopedFd fd = root.open(path);
+  if (!fd.valid()) return false;
+  const Reader file(fd.get());
+  const std::optional<Elf64_Shdr> symbols = find_section(file, ".dynsym");
+  const std::optional<Elf64_Shdr> strings = find_section(file, ".dynstr");
+  if (!symbols || !strings || symbols->sh_size > kMaxTableBytes ||
+      strings->sh_size > kMaxTableBytes)
+    return false;
+  const std::string names = file.bytes(strings->sh_offset, strings->sh_size);
+  const size_t at = names.find('\0' + std::string(name) + '\0');
+  if (at == std::string::npos) return false;
+  const std::string table = file.bytes(symbols->sh_offset, symbols->sh_size);
+  for (size_t i = 0; i + sizeof(Elf64_Sym) <= table.size(); i += sizeof(Elf64_Sym)) {
+    Elf64_Sym symbol;
+    std::memcpy(&symbol, table.data() + i, sizeof symbol);
+    if (symbol.st_name == at + 1 && symbol.st_shndx != SHN_UNDEF) return true;
+  }
+  return false;
+}
+
+std::optional<std::vector<bool>> texts_in_file(const Root& root, const std::string& path,
+                                               const std::vector<std::string_view>& texts) {
+  constexpr uint64_t kMaxBytes = 128 << 20;
+  constexpr size_t kPieceBytes = 1 << 20, kOverlapBytes = 256;
+  const ScopedFd fd = root.open(path);
+  if (!fd.valid()) return std::nullopt;
+  const Reader file(fd.get());
+  std::vector<bool> found(texts.size());
+  for (uint64_t at = 0;; at += kPieceBytes) {
+    if (at > kMaxBytes) return std::nullopt;
+    const std::string piece = file.bytes(at, kPieceBytes + kOverlapBytes);
+    for (size_t i = 0; i < texts.size(); ++i)
+      if (piece.find(texts[i]) != std::string::npos) found[i] = true;
+    if (piece.size() <= kPieceBytes) return found;
+  }
+}
+
 std::vector<std::string> fat_binary_targets(const Root& root, const std::string& path) {
   std::vector<std::string> targets;
   const ScopedFd fd = root.open(path);

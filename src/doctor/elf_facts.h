@@ -29,6 +29,14 @@ std::optional<ElfFacts> read_elf_facts(const Root& root, const std::string& path
 // larger than 16 MiB.
 std::vector<std::string> fat_binary_targets(const Root& root, const std::string& path);
 
+// Whether the library defines `name` for others, in its dynamic symbol table.
+bool exports_symbol(const Root& root, const std::string& path, std::string_view name);
+
+// Which of the texts a file holds, one after the other. Nothing when it cannot be read or is larger
+// than 128 MiB.
+std::optional<std::vector<bool>> texts_in_file(const Root& root, const std::string& path,
+                                               const std::vector<std::string_view>& texts);
+
 // "6.3" from the real name of a library file: libamdhip64.so.6.3.60304 -> "6.3.60304"; "" when it
 // has none.
 std::string version_in_name(const std::string& file_name);

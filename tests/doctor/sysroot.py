@@ -11,7 +11,7 @@ A fixture is a list of lines; a later one replaces what an earlier one made:
   folder PATH                    an empty folder
   env NAME=VALUE                 a variable of /proc/self/environ; \\xNN stands for a byte
   stat PATH TYPE MODE UID GID    type and owner that a copied tree cannot keep
-  elf PATH k=v …                 a shared library: soname, needed (a,b), build-id, runpath, string, targets (gfx900,gfx906)
+  elf PATH k=v …                 a shared library: soname, needed (a,b), build-id, runpath, string, targets (gfx900,gfx906), exports (a,b)
   remove PATH                    a file, or a folder with everything in it
 """
 import os
@@ -28,9 +28,9 @@ def fat_binary(targets):
     return b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", len(ids)) + b"".join(struct.pack("<QQQ", 4096, 0, len(id)) + id for id in ids)
 
 
-def elf(soname="", needed="", build_id="", runpath="", string="", targets=""):
+def elf(soname="", needed="", build_id="", runpath="", string="", targets="", exports=""):
     """A 64-bit little-endian shared object with a dynamic section, a build-id note and no code; with targets, a section of
-    HIP device code for them."""
+    HIP device code for them; with exports, a symbol table."""
     names = bytearray(b"\0")
 
     def name(text):
@@ -51,18 +51,26 @@ def elf(soname="", needed="", build_id="", runpath="", string="", targets=""):
     names_at = note_at + len(note)
     entries += [(5, names_at), (10, len(names)), (0, 0)]
     body = b"".join(struct.pack("<QQ", *entry) for entry in entries) + note + bytes(names) + string.encode()
+    wanted = [(".hip_fatbin", 1, fat_binary(targets.split(",")))] if targets else []
+    if exports:
+        strings, symbols = b"\0", bytes(24)
+        for export in exports.split(","):
+            symbols += struct.pack("<IBBHQQ", len(strings), 0x12, 0, 1, 0, 0)
+            strings += export.encode() + b"\0"
+        wanted += [(".dynsym", 11, symbols), (".dynstr", 3, strings)]
     sections, sections_at = b"", 0
-    if targets:
-        bundle, section_names = fat_binary(targets.split(",")), b"\0.hip_fatbin\0.shstrtab\0"
-        bundle_at = dynamic_at + len(body)
-        body += bundle + section_names
-        sections_at = dynamic_at + len(body)
+    if wanted:
+        section_names = b"\0" + b"".join(name.encode() + b"\0" for name, _, _ in wanted) + b".shstrtab\0"
+        wanted.append((".shstrtab", 3, section_names))
         sections = bytes(64)
-        for name_at, kind, at, size in ((1, 1, bundle_at, len(bundle)), (13, 3, bundle_at + len(bundle), len(section_names))):
-            sections += struct.pack("<IIQQQQIIQQ", name_at, kind, 0, 0, at, size, 0, 0, 1, 0)
+        for section_name, kind, content in wanted:
+            name_at = section_names.index(b"\0" + section_name.encode() + b"\0") + 1
+            sections += struct.pack("<IIQQQQIIQQ", name_at, kind, 0, 0, dynamic_at + len(body), len(content), 0, 0, 1, 0)
+            body += content
+        sections_at = dynamic_at + len(body)
     total = dynamic_at + len(body)
     ident = b"\x7fELF\x02\x01\x01" + b"\0" * 9
-    header = ident + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, header_bytes, sections_at, 0, 64, program_bytes, programs, 64, len(sections) // 64, 2 if sections else 0)
+    header = ident + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, header_bytes, sections_at, 0, 64, program_bytes, programs, 64, len(sections) // 64, len(wanted) if sections else 0)
     segments = [(1, 5, 0, total), (2, 6, dynamic_at, dynamic_bytes), (4, 4, note_at, len(note))]
     table = b"".join(struct.pack("<IIQQQQQQ", kind, flags, at, at, at, size, size, 8) for kind, flags, at, size in segments)
     return header + table + body + sections
