@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "sanitize/initcheck.h"
 #include "sanitize/memcheck.h"
 #include "sanitize/racecheck.h"
 #include "sanitize/synccheck.h"
@@ -16,6 +17,7 @@ std::unique_ptr<Check> make_check(Tool tool) {
   switch (tool) {
     case Tool::kMemcheck: return std::make_unique<Memcheck>();
     case Tool::kRacecheck: return std::make_unique<Racecheck>();
+    case Tool::kInitcheck: return std::make_unique<Initcheck>();
     case Tool::kSynccheck: return std::make_unique<Synccheck>();
     case Tool::kWaitcheck: return std::make_unique<Waitcheck>();
   }
