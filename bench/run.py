@@ -8,7 +8,7 @@
 1. How fast is the engine? Loops of one instruction, on one host thread and on all (instructions.hip).
 2. How does it compare with native code? The same kernels from one source on PoCL (compare.hip,
    compare_opencl.c, kernels.inc).
-3. What does it cost when nobody uses it? (idle.hip)
+3. What does it cost when nobody uses it? (idle.hip) And what do the handlers of wavetap probe cost?
 4. What does recording cost, beside LTTng-UST? (recorder/)
 5. How fast are the answers? Commands on a large trace against plain Python (analysis/measure.py).
 6. The micro-benchmarks beside the sources (*_bench), as they are.
@@ -84,6 +84,22 @@ class Bench:
         table(["kernel", "GPU", "virtual", "rate", "PoCL", "slower by"], rows)
         if not native:
             print("  PoCL is not installed (packages pocl-opencl-icd, ocl-icd-opencl-dev): no floor")
+
+    def probes(self, model):
+        """The comparison kernels under each handler of wavetap probe: times of the same run, without a probe and with."""
+        print(f"\nProbes: the kernels' time by handler, {model}; goals: memory 3x, blocks 1.5x\n")
+        command = [self.build / "bin/wavetap", "probe", None, "--gpu", model, "--", self.build / "bin/hip/bench_compare"]
+        def times(text):
+            return {name: float(seconds) for name, seconds in (line.split() for line in text.splitlines())}
+        plain = times(self.on_gpu(model, "bench_compare"))
+        rows = []
+        for handler in ["blocks", "instructions", "memory", "values", "heatmap"]:
+            command[2] = handler
+            probed = times(run(command))
+            slower = {name: probed[name] / plain[name] for name in plain}
+            rows.append([handler] + [f"{slower[name]:.2f}x" for name in plain])
+            self.results[f"probe.{handler}.{model}"] = slower
+        table(["handler", *plain], rows)
 
     def idle(self, model):
         print("\nIdle: a process asleep with open queues\n")
@@ -166,7 +182,7 @@ def main():
             arguments.json.write_text(json.dumps(bench.results, indent=2) + "\n")
         sys.exit(0 if good else 1)
     engine = [lambda model=model: bench.instructions(model) for model in models]
-    engine += [lambda: bench.compare(models), lambda: bench.memory(models[0]), lambda: bench.idle(models[0])]
+    engine += [lambda: bench.compare(models), lambda: bench.probes(models[0]), lambda: bench.memory(models[0]), lambda: bench.idle(models[0])]
     parts = {"engine": engine, "recorder": [bench.recorder], "analysis": [bench.analysis], "micro": [bench.micro]}
     for step in [step for name, steps in parts.items() if arguments.only in (None, name) for step in steps]:
         try:

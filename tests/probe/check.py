@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """wavetap probe on real programs: figures known by hand, plugins, files, programs that stay as they are.
 
-  check.py --build BUILD --gpu MODEL known_answers|programs|plugins|example|files
+  check.py --build BUILD --gpu MODEL known_answers|programs|plugins|example|python|files|faults
 """
 import argparse
 import json
@@ -192,6 +192,48 @@ def example(options):
         failures.append(none)
 
 
+def python(options):
+    """The example in Python: stride32 loads 4 x 32 lanes 128 bytes apart, 16 KiB, and stores 512 bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        probe(options, "log", ["-o", f"{folder}/r", "-k", "^stride32"], [f"{options.hip}/access_patterns"])
+        said = subprocess.run([sys.executable, ROOT / "examples/handlers/pages_by_kernel.py", f"{folder}/r/log.jsonl"],
+                              capture_output=True, text=True, env={"PYTHONPATH": str(ROOT / "python")})
+        # Scalar loads of arguments and packet touch two pages more.
+        match = re.fullmatch(r"stride32\(float const\*, float\*\): (\d+) pages loaded, 1 pages stored\n", said.stdout)
+        if match is None or not 4 <= int(match[1]) <= 6 or said.stderr:
+            failures.append(said.stdout + said.stderr)
+
+
+def faults(options):
+    """A kernel that faults delivers what came before; two GPUs are told apart; a capture gives the same figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = f"{folder}/probe.json"
+        command = [f"{options.build}/bin/wavetap", "probe", "memory,instructions", "--gpu", options.gpu, "--json", out,
+                   "--", f"{options.hip}/fault_null"]
+        subprocess.run(command, capture_output=True)
+        results = json.loads(pathlib.Path(out).read_text())
+        faulted = [kernel for kernel in results["kernels"] if kernel["faulted"]]
+        expect("kernels that faulted", len(faulted), 1)
+        if faulted and not faulted[0]["handlers"]["memory"]["sites"]:
+            failures.append("the access that faulted is not there")
+        both = f"{folder}/two.json"
+        options.gpu, model = "rx6800xt,mi210", options.gpu
+        probe(options, "instructions", ["--json", both], [f"{options.hip}/two_gpus"])
+        options.gpu = model
+        models = {kernel["model"] for kernel in json.loads(pathlib.Path(both).read_text())["kernels"]}
+        expect("GPUs", models, {"rx6800xt", "mi210"})
+        capture = f"{folder}/k.wtcap"
+        live, again = f"{folder}/live.json", f"{folder}/again.json"
+        program = [f"{options.hip}/access_patterns", "stride3"]
+        wavetap = f"{options.build}/bin/wavetap"
+        subprocess.run([wavetap, "capture", "-k", "^stride3", "--gpu", model, "-o", capture, "--", *program], check=True,
+                       capture_output=True)
+        probe(options, "memory,blocks", ["--json", live, "-k", "^stride3"], program)
+        subprocess.run([wavetap, "probe", "memory,blocks", "--json", again, capture], check=True, capture_output=True)
+        figures = [json.loads(pathlib.Path(path).read_text())["kernels"][0]["handlers"] for path in (live, again)]
+        expect("figures of the capture", figures[1], figures[0])
+
+
 def files(options):
     """What -o leaves."""
     with tempfile.TemporaryDirectory() as folder:
@@ -223,7 +265,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     parser.add_argument("--gpu", required=True)
-    parser.add_argument("what", choices=["known_answers", "programs", "plugins", "example", "files"])
+    parser.add_argument("what", choices=["known_answers", "programs", "plugins", "example", "python", "files", "faults"])
     parser.add_argument("--hip", help="folder of the HIP programs (BUILD/bin/hip)")
     options = parser.parse_args()
     options.hip = options.hip or f"{options.build}/bin/hip"
