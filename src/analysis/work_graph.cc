@@ -1,0 +1,152 @@
+#include "analysis/work_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include "analysis/callstack_tree.h"
+#include "analysis/op_kind.h"
+
+namespace wavetap::analysis {
+namespace {
+
+using store::kNoRow;
+
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(const store::Trace& trace)
+      : trace_(trace),
+        node_of_api_(trace.apis.size(), kNoRow),
+        node_of_op_(trace.ops.size(), kNoRow),
+        outer_(trace.apis.size(), kNoRow),
+        pid_of_op_(trace.ops.size(), -1) {}
+
+  WorkGraph build() {
+    add_calls();
+    add_ops();
+    add_launch_edges();
+    add_sync_edges();
+    return std::move(graph_);
+  }
+
+ private:
+  // The node becomes the last of its thread or queue, `last`.
+  uint32_t add(WorkNode node, std::optional<uint32_t>& last) {
+    if (last) node.before = *last;
+    last = static_cast<uint32_t>(graph_.nodes.size());
+    graph_.nodes.push_back(node);
+    return *last;
+  }
+
+  // Outermost recorded calls: markers are transparent, calls inside calls belong to the outer one.
+  void add_calls() {
+    const CallTree tree = build_call_tree(trace_);
+    const store::Str marker = trace_.strings.find("UserMarker");
+    std::vector<std::optional<uint32_t>> last_of_thread(trace_.threads.size());
+    for (const uint32_t row : tree.order) {
+      const uint32_t parent = tree.parent[row];
+      if (parent != kNoRow && outer_[parent] != kNoRow) {
+        outer_[row] = outer_[parent];
+        continue;
+      }
+      if (trace_.apis.name[row] == marker) continue;
+      outer_[row] = row;
+      node_of_api_[row] = add({.start = trace_.apis.start[row],
+                               .end = trace_.apis.end[row],
+                               .is_sync = is_synchronising_call(trace_.str(trace_.apis.name[row])),
+                               .row = row},
+                              last_of_thread[trace_.apis.thread[row]]);
+    }
+  }
+
+  void add_ops() {
+    const store::Ops& ops = trace_.ops;
+    std::vector<uint32_t> order(ops.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return std::pair(ops.start[a], ops.end[a]) < std::pair(ops.start[b], ops.end[b]);
+    });
+    std::map<std::pair<int32_t, int32_t>, std::optional<uint32_t>> last_of_queue;
+    for (const uint32_t op : order)
+      node_of_op_[op] = add({.start = ops.start[op], .end = ops.end[op], .is_op = true, .row = op},
+                            last_of_queue[{ops.gpu[op], ops.queue[op]}]);
+  }
+
+  // And which process each op belongs to.
+  void add_launch_edges() {
+    for (size_t i = 0; i < trace_.links.size(); ++i) {
+      const uint32_t api = trace_.links.api[i], op = trace_.links.op[i];
+      if (api == kNoRow || op == kNoRow) continue;
+      pid_of_op_[op] = pid_of(api);
+      if (outer_[api] != kNoRow) graph_.nodes[node_of_op_[op]].cause = node_of_api_[outer_[api]];
+    }
+  }
+
+  void add_sync_edges() {
+    const std::vector<int64_t>& ends = trace_.ops.end;
+    std::map<int64_t, std::vector<uint32_t>> ended;  // ops of each process by end time
+    for (uint32_t op = 0; op < trace_.ops.size(); ++op) ended[pid_of_op_[op]].push_back(op);
+    for (auto& [pid, list] : ended)
+      std::sort(list.begin(), list.end(),
+                [&](uint32_t a, uint32_t b) { return ends[a] < ends[b]; });
+    for (WorkNode& node : graph_.nodes) {
+      if (!node.is_sync) continue;
+      const auto list = ended.find(pid_of(node.row));
+      if (list == ended.end()) continue;
+      const auto after = std::upper_bound(list->second.begin(), list->second.end(), node.end,
+                                          [&](int64_t t, uint32_t op) { return t < ends[op]; });
+      if (after == list->second.begin() || ends[*(after - 1)] <= node.start) continue;
+      node.cause = node_of_op_[*(after - 1)];
+      ++graph_.inferred;
+    }
+  }
+
+  int64_t pid_of(uint32_t api) const { return trace_.threads[trace_.apis.thread[api]].pid; }
+
+  const store::Trace& trace_;
+  WorkGraph graph_;
+  std::vector<uint32_t> node_of_api_, node_of_op_;
+  std::vector<uint32_t> outer_;     // of each call: the outermost recorded one around it, or itself
+  std::vector<int64_t> pid_of_op_;  // -1 when no call is linked to it
+};
+
+}  // namespace
+
+WorkGraph build_work_graph(const store::Trace& trace) { return GraphBuilder(trace).build(); }
+
+std::vector<int64_t> slacks(const WorkGraph& graph) {
+  int64_t finish = 0;
+  for (const WorkNode& node : graph.nodes) finish = std::max(finish, node.end);
+  std::vector<int64_t> latest_end(graph.nodes.size(), finish);
+  std::vector<uint32_t> order(graph.nodes.size());
+  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  // Every edge goes from an earlier end to a later end or start; descending end visits successors
+  // first.
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return std::pair(graph.nodes[a].end, graph.nodes[a].start) >
+           std::pair(graph.nodes[b].end, graph.nodes[b].start);
+  });
+  for (const uint32_t i : order) {
+    const WorkNode& node = graph.nodes[i];
+    const int64_t room = latest_end[i] - node.end;
+    // A predecessor the node waited for hands its delay on in full: what lies between, be it host
+    // code, a launch or the return from waiting, takes its time all the same. One it did not wait
+    // for could have ended as late as the node began.
+    const auto limit = [&](uint32_t predecessor, bool waited_for) {
+      const WorkNode& p = graph.nodes[predecessor];
+      const int64_t free = waited_for ? p.end : std::max(p.end, node.start);
+      latest_end[predecessor] = std::min(latest_end[predecessor], free + room);
+    };
+    const bool both = node.is_op && node.before != kNoRow && node.cause != kNoRow;
+    const bool queue_last = both && graph.nodes[node.before].end > graph.nodes[node.cause].end;
+    if (node.before != kNoRow) limit(node.before, !both || queue_last);
+    if (node.cause != kNoRow) limit(node.cause, !both || !queue_last);
+  }
+  std::vector<int64_t> out(graph.nodes.size());
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] = std::max<int64_t>(0, latest_end[i] - graph.nodes[i].end);
+  return out;
+}
+
+}  // namespace wavetap::analysis
