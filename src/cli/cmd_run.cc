@@ -42,6 +42,8 @@ void add_gpu_options(Command& command, RunOptions& options) {
           "--counters", options.counters,
           "count exactly what each dispatch does on the virtual GPUs; written here and into the trace")
       ->type_name("FILE.json");
+  command.add_flag("--caches", options.caches,
+                   "with --counters: model caches and LDS as well, under AMD's names");
   command
       .add_option("--gpu-seed", options.seed,
                   "permute the order of workgroups and waves by this seed; 0: natural order")

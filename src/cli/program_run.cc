@@ -32,6 +32,7 @@ Result<vgpu::Config> make_config(const RunOptions& options, std::vector<model::M
   config.low_va = true;
 #endif
   if (!options.counters.empty()) config.counters_file = counters_file;
+  config.cache_counters = options.caches;
   config.findings_file = options.findings_file;
   config.sanitize_tools = options.sanitize_tools;
   config.sanitize_kernels = options.sanitize_kernels;
@@ -94,6 +95,8 @@ int require_kernels(const std::string& program, std::optional<uint64_t> kernels)
 Status check_options(const RunOptions& options) {
   if (!options.counters.empty() && options.gpus.empty())
     return errorf("run: --counters counts what virtual GPUs do; add --gpu MODEL");
+  if (options.caches && options.counters.empty())
+    return errorf("run: --caches adds to --counters; add --counters FILE");
   if (options.recording.append && options.no_trace)
     return errorf("run: --append adds to a trace, --no-trace records none; leave out one of them");
   if (!options.require_gpu) return {};

@@ -39,6 +39,7 @@ struct RunOptions {
   uint32_t threads = 0;
   uint64_t watchdog = 0;
   std::string counters;
+  bool caches = false;  // with `counters`: model caches as well
   std::vector<std::string> gpu_options;
   std::string findings_file;      // check every dispatch and append what is found; "": do not
   std::string sanitize_tools;     // "memcheck,…"; "": the default ones

@@ -73,9 +73,12 @@ struct Model {
   uint32_t l2_kib = 4096;             // per XCC
   uint32_t l3_kib = 0;                // Infinity Cache, per node
   uint32_t cache_line_bytes = 128;
-  uint32_t l1_line_bytes = 0;  // of the vector L1 where it differs; 0: cache_line_bytes
-  uint32_t l2_channels = 0;    // per XCC; 0: not published
-  uint32_t l2_ways = 0;        // 0: not published
+  uint32_t l1_line_bytes = 0;      // of the vector L1 where it differs; 0: cache_line_bytes
+  uint32_t l2_channels = 0;        // per XCC; 0: not published
+  uint32_t l2_ways = 0;            // 0: not published
+  uint32_t l1_ways = 0;            // of the vector L1; 0: not published
+  uint32_t l2_sector_bytes = 0;    // what a read of the L2 asks for at most; 0: a line
+  uint32_t fabric_read_bytes = 0;  // what the L2 asks memory for at most; 0: a line
 
   // Memory
   uint64_t vram_bytes = 0;  // of a node

@@ -59,12 +59,18 @@ void RawCounters::add(std::string_view text) {
   Line line{.begin_ns = ns("begin_ticks"), .end_ns = ns("end_ticks"), .first = values_.size()};
   read_extent(object, "grid_size", line.grid);
   read_extent(object, "workgroup_size", line.workgroup);
-  for (const char* const group : {"counters", "amd"}) {
+  // Our names of what the model of caches counts say so.
+  constexpr std::pair<const char*, const char*> kGroups[] = {{"counters", ""},
+                                                             {"amd", ""},
+                                                             {"kinds", ""},
+                                                             {"modelled", "modelled."},
+                                                             {"amd_modelled", ""}};
+  for (const auto& [group, prefix] : kGroups) {
     const auto found = object.find(group);
     if (found == object.end() || !found->is_object()) continue;
     for (const auto& [key, value] : found->items())
       if (value.is_number() && value.get<double>() != 0)
-        values_.push_back({name(key), value.get<double>()});
+        values_.push_back({name(prefix + key), value.get<double>()});
   }
   line.count = values_.size() - line.first;
   const auto pid = static_cast<uint32_t>(number_of(object, "pid"));

@@ -23,6 +23,7 @@ struct Config {
   uint32_t threads = 0;                // worker threads; 0: one per core
   uint64_t watchdog_instructions = 0;  // per wave; 0: no limit
   std::string counters_file;           // where dispatch counters are appended; empty: none
+  bool cache_counters = false;         // count modelled caches as well
   std::string findings_file;           // where the sanitizer's findings are appended; empty: none
   std::string sanitize_tools;          // "memcheck,…"; empty: the default ones
   std::string sanitize_kernels;        // regular expression of kernels to check; empty: all

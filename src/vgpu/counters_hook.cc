@@ -10,10 +10,10 @@ namespace wavetap::vgpu {
 
 void* CountersHook::before(DispatchView& view) noexcept {
   view.dispatch.count = true;
-  return nullptr;
+  return caches_ ? memory_.begin(view) : nullptr;
 }
 
-std::string CountersHook::line_of(const DispatchView& view) {
+std::string CountersHook::line_of(const DispatchView& view, void* state) {
   const emu::Dispatch& dispatch = view.dispatch;
   // A line starts with a line break as well: what a killed writer left unfinished before it stays a
   // line of its own.
@@ -34,6 +34,7 @@ std::string CountersHook::line_of(const DispatchView& view) {
   append_number(line, "begin_ticks", view.times.begin.value);
   append_number(line, "end_ticks", view.times.end.value);
   if (view.result->fault) append_text(line, "fault", emu::fault_name(view.result->fault->kind));
+  if (state != nullptr) memory_.finish(view, static_cast<MemoryCounting::Watching*>(state), line);
   line += "\"counters\":{";
 #define WT_COUNTER(name, help) append_number(line, #name, view.result->counters.name);
 #include "emu/counters.inc"
@@ -48,9 +49,9 @@ std::string CountersHook::line_of(const DispatchView& view) {
   return line;
 }
 
-void CountersHook::after(const DispatchView& view, void*) noexcept {
+void CountersHook::after(const DispatchView& view, void* state) noexcept {
+  const std::string line = line_of(view, state);
   if (view.result->cancelled) return;
-  const std::string line = line_of(view);
   if (!append_to_file(path_, line) && !complained_.exchange(true, std::memory_order_relaxed))
     log::complain("%s: cannot be written; counters of some dispatches are lost", path_.c_str());
 }

@@ -8,6 +8,7 @@
 
 #include "vgpu/dispatch_hook.h"
 #include "vgpu/kernel_cache.h"
+#include "vgpu/memory_counting.h"
 
 namespace wavetap::vgpu {
 
@@ -18,16 +19,20 @@ inline constexpr uint32_t kCountersFormat = 1;
 // nothing.
 class CountersHook final : public DispatchHook {
  public:
-  explicit CountersHook(std::string path) : path_(std::move(path)) {}
+  // With `caches`, modelled ones as well.
+  explicit CountersHook(std::string path, bool caches = false)
+      : path_(std::move(path)), caches_(caches) {}
 
   Interest interest(const DispatchView&) noexcept override { return Interest::kSome; }
   void* before(DispatchView& view) noexcept override;
   void after(const DispatchView& view, void* state) noexcept override;
 
  private:
-  std::string line_of(const DispatchView& view);
+  std::string line_of(const DispatchView& view, void* state);
 
   const std::string path_;
+  const bool caches_;
+  MemoryCounting memory_;
   std::atomic<bool> complained_{false};
   KernelCache kernels_;
 };

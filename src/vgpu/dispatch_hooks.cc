@@ -12,7 +12,8 @@ namespace {
 
 DispatchHook* make_counters_hook(const HookContext& context) {
   if (context.config.counters_file.empty()) return nullptr;
-  return new (std::nothrow) CountersHook(context.config.counters_file);
+  return new (std::nothrow)
+      CountersHook(context.config.counters_file, context.config.cache_counters);
 }
 
 DispatchHook* make_capture_hook(const HookContext& context) {

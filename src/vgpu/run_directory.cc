@@ -19,6 +19,7 @@ void for_each_option(Visitor&& visit, Config& c) {
   visit("threads", c.threads);
   visit("watchdog", c.watchdog_instructions);
   visit("counters", c.counters_file);
+  visit("cache_counters", c.cache_counters);
   visit("findings", c.findings_file);
   visit("sanitize_tools", c.sanitize_tools);
   visit("sanitize_kernels", c.sanitize_kernels);

@@ -1,0 +1,114 @@
+#include "cachesim/access_stream.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "cachesim/cache.h"
+
+namespace wavetap::cachesim {
+namespace {
+
+constexpr uint8_t kBypassL1 = 0x40;
+constexpr uint8_t kBypassGl1 = 0x80;
+
+uint64_t zigzag(int64_t value) {
+  return static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63);
+}
+int64_t unzigzag(uint64_t value) {
+  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
+}
+
+// Sorted runs that overlap or touch become one.
+size_t merge(SectorRun* runs, size_t count) {
+  std::sort(runs, runs + count,
+            [](const SectorRun& a, const SectorRun& b) { return a.first < b.first; });
+  size_t kept = 0;
+  for (size_t i = 1; i < count; ++i) {
+    SectorRun& last = runs[kept];
+    if (runs[i].first > last.first + last.count) {
+      runs[++kept] = runs[i];
+      continue;
+    }
+    const uint64_t end = std::max(last.first + last.count, runs[i].first + runs[i].count);
+    last.count = static_cast<uint32_t>(end - last.first);
+    last.bytes = std::min(last.bytes + runs[i].bytes, last.count * kSectorBytes);
+  }
+  return kept + 1;
+}
+
+}  // namespace
+
+size_t find_runs(const uint64_t* address, uint64_t mask, uint32_t size_bytes, SectorRun* runs) {
+  size_t count = 0;
+  bool ordered = true;
+  for (; mask != 0; mask &= mask - 1) {
+    const uint64_t at = address[std::countr_zero(mask)];
+    const uint64_t first = at / kSectorBytes;
+    const uint64_t last = (at + size_bytes - 1) / kSectorBytes;
+    if (count != 0) {
+      SectorRun& run = runs[count - 1];
+      const uint64_t end = run.first + run.count;
+      if (first >= run.first && first <= end) {
+        if (last >= end) run.count = static_cast<uint32_t>(last + 1 - run.first);
+        run.bytes += size_bytes;
+        continue;
+      }
+      ordered = ordered && first > end;
+    }
+    runs[count++] = {first, static_cast<uint32_t>(last + 1 - first), size_bytes};
+  }
+  for (size_t i = 0; i < count; ++i)
+    runs[i].bytes = std::min(runs[i].bytes, runs[i].count * kSectorBytes);
+  return ordered || count < 2 ? count : merge(runs, count);
+}
+
+void AccessStream::put(uint64_t value) {
+  for (; value >= 0x80; value >>= 7) bytes_.push_back(static_cast<uint8_t>(value | 0x80));
+  bytes_.push_back(static_cast<uint8_t>(value));
+}
+
+uint64_t AccessStream::get() {
+  uint64_t value = 0;
+  for (uint32_t shift = 0; at_ < bytes_.size(); shift += 7) {
+    const uint8_t byte = bytes_[at_++];
+    value |= uint64_t{byte & 0x7fu} << shift;
+    if (byte < 0x80) break;
+  }
+  return value;
+}
+
+void AccessStream::add(Request request, bool bypass_l1, bool bypass_gl1, uint32_t site,
+                       std::span<const SectorRun> runs) {
+  bytes_.push_back(static_cast<uint8_t>(
+      static_cast<uint8_t>(request) | (bypass_l1 ? kBypassL1 : 0) | (bypass_gl1 ? kBypassGl1 : 0)));
+  put(site);
+  put(runs.size());
+  for (const SectorRun& run : runs) {
+    put(zigzag(static_cast<int64_t>(run.first - last_written_)));
+    put(run.count);
+    if (request == Request::kStore || request == Request::kAtomic) put(run.bytes);
+    last_written_ = run.first;
+  }
+}
+
+bool AccessStream::next(Item& item) {
+  if (at_ >= bytes_.size()) return false;
+  const uint8_t head = bytes_[at_++];
+  item.request = static_cast<Request>(head & 0x3f);
+  item.bypass_l1 = (head & kBypassL1) != 0;
+  item.bypass_gl1 = (head & kBypassGl1) != 0;
+  item.site = static_cast<uint32_t>(get());
+  item.run_count = std::min<uint64_t>(get(), kMaxRuns);
+  for (size_t i = 0; i < item.run_count; ++i) {
+    SectorRun& run = item.runs[i];
+    run.first = last_read_ + static_cast<uint64_t>(unzigzag(get()));
+    run.count = static_cast<uint32_t>(get());
+    run.bytes = item.request == Request::kStore || item.request == Request::kAtomic
+                    ? static_cast<uint32_t>(get())
+                    : 0;
+    last_read_ = run.first;
+  }
+  return true;
+}
+
+}  // namespace wavetap::cachesim

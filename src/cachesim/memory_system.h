@@ -1,0 +1,72 @@
+// MemorySystem: the caches of a GPU between its compute units and its memory.
+//
+//   CDNA   vector L1 of a CU ─┐
+//          scalar cache ──────┴─► L2 of an XCC, by channels ─► Infinity Cache ─► memory
+//   RDNA   L0 of a CU ─┐
+//          scalar ─────┴─► GL1 of a shader array ─► L2 ─► Infinity Cache ─► memory
+//
+// Vector L1s write through and do not allocate on a store. The L2 allocates on everything, keeps what
+// is written until the line goes, and does not fetch what a store overwrites. What is dirty when the
+// dispatch ends counts as written back. Replacement is least recently used everywhere.
+//
+// What it does not know: time (a line is there as soon as it is asked for), pages and their
+// translation, compression, what other dispatches left in the caches.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cachesim/access_stream.h"
+#include "cachesim/cache.h"
+#include "cachesim/counters.h"
+#include "cachesim/geometry.h"
+
+namespace wavetap::cachesim {
+
+// For one thread at a time.
+class MemorySystem {
+ public:
+  explicit MemorySystem(const Geometry& geometry);
+
+  // Empties everything.
+  void clear();
+  // One memory instruction of a wave on compute unit `cu`, counted over all XCCs.
+  void access(uint32_t cu, const AccessStream::Item& item, MemoryCounters& counters,
+              SiteCounts& site);
+  // `lines` instruction lines, fetched by `caches` instruction caches of `xccs` XCCs: all but the first
+  // of each XCC find them in the L2.
+  void fetch_instructions(uint64_t lines, uint64_t caches, uint64_t xccs, MemoryCounters& counters);
+  // Writes back what is dirty, and counts what only the end can tell.
+  void finish(MemoryCounters& counters);
+
+ private:
+  struct L2Place {
+    uint32_t channel;
+    uint64_t set;
+  };
+  L2Place place_of(uint64_t line) const;
+  void load(uint32_t cu, const AccessStream::Item& item, MemoryCounters& c, SiteCounts& site);
+  void store(uint32_t cu, const AccessStream::Item& item, MemoryCounters& c, SiteCounts& site);
+  void scalar_load(uint32_t cu, const AccessStream::Item& item, MemoryCounters& c,
+                   SiteCounts& site);
+  // Sectors first … first + count of one L2 line that the level above wants.
+  void read_below(uint32_t cu, uint64_t first, uint32_t count, bool bypass_gl1, MemoryCounters& c,
+                  SiteCounts& site);
+  void l2_read(uint32_t xcc, uint64_t first, uint32_t count, MemoryCounters& c, SiteCounts& site);
+  void l2_write(uint32_t xcc, uint64_t sector, uint32_t bytes, bool fetches, MemoryCounters& c,
+                SiteCounts& site);
+  void fabric_read(uint64_t first, uint32_t count, MemoryCounters& c);
+  void write_back(CacheLine& line, MemoryCounters& c);
+  void make_dirty(CacheLine& line, uint32_t sector, uint32_t bytes);
+  void fetch(CacheLine& line, uint64_t base, uint32_t first, uint32_t count, MemoryCounters& c);
+
+  const Geometry g_;
+  const uint32_t l1_sectors_;  // of a line
+  const uint32_t l2_sectors_;
+  std::vector<Cache> l1_, scalar_, gl1_, l2_;
+  Cache l3_;
+  std::vector<uint64_t> channel_requests_;      // by XCC and channel
+  uint64_t dirty_whole_ = 0, dirty_parts_ = 0;  // sectors in L2s: more than half written, less
+};
+
+}  // namespace wavetap::cachesim
