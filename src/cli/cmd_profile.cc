@@ -1,0 +1,188 @@
+// wavetap profile: why is this kernel slow, and how fast could it be.
+//
+// A program is run on a virtual GPU with counters and modelled caches; a captured dispatch is replayed
+// with them; a trace has them already. What comes of it is the same: profile/ ranks what limits each
+// kernel, and this writes it down.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/gpu_start.h"
+#include "cli/profile_input.h"
+#include "cli/program_run.h"
+#include "cli/run_dir.h"
+#include "cli/usage.h"
+#include "profile/documents.h"
+#include "util/file.h"
+#include "util/terminal.h"
+#include "util/text.h"
+
+namespace wavetap::cli {
+namespace {
+
+constexpr char kDefaultGpu[] = "rx6800xt";
+
+struct Options {
+  RunOptions run;
+  std::string kernels;
+  std::string launches;
+  std::string output;
+  uint64_t top = 3;
+  bool json = false;
+};
+
+Result<profile::Selection> selection_of(const Options& options) {
+  profile::Selection selection{options.kernels, {}};
+  if (options.launches.empty()) return selection;
+  for (const std::string& part : util::split(options.launches, ',')) {
+    const std::optional<uint64_t> number = util::parse_unsigned(part);
+    if (!number || *number == 0)
+      return errorf("--launch %s: not understood; write numbers from 1, as in 1,3",
+                    options.launches.c_str());
+    selection.launches.push_back(*number);
+  }
+  return selection;
+}
+
+std::string text_of(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+Status write_documents(const std::string& folder, const profile::Profile& profile) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    return errorf("%s: cannot be made: %s; name another folder with -o", folder.c_str(),
+                  error.message().c_str());
+  const std::pair<const char*, std::string> files[] = {
+      {"profile.json", text_of(profile::profile_json(profile))},
+      {"roofline.json", text_of(profile::roofline_json(profile))},
+      {"dag.json", text_of(profile::dag_json(profile))},
+      {"analysis.json", text_of(profile::analysis_json(profile))},
+      {"roofline.svg", profile::roofline_svg(profile)},
+      {"roofline.html", profile::roofline_html(profile)}};
+  for (const auto& [name, text] : files)
+    if (const Status written = util::write_file(folder + "/" + name, text); !written.ok())
+      return written;
+  return {};
+}
+
+int show(const Options& options, const Result<profile::Profile>& made) {
+  if (!made.ok()) return fail(made.error());
+  const profile::Profile& profile = *made;
+  if (!options.output.empty())
+    if (const Status written = write_documents(options.output, profile); !written.ok())
+      return fail(written.error());
+  if (options.json) fmt::print("{}", text_of(profile::profile_json(profile)));
+  else
+    fmt::print("{}", profile::page(profile, options.top,
+                                   static_cast<size_t>(util::output_columns(STDOUT_FILENO))));
+  if (!options.output.empty())
+    fmt::print(stderr,
+               "wavetap: {}: profile.json, roofline.json, dag.json, analysis.json, roofline.svg, "
+               "roofline.html\n",
+               util::escape_control(options.output));
+  return kDone;
+}
+
+// Runs the program with counters and caches, and profiles its trace.
+int profile_program(Options& options, const std::vector<std::string>& program) {
+  const Result<profile::Selection> selection = selection_of(options);
+  if (!selection.ok()) return fail(selection.error());
+  const Result<RunDir> folder = RunDir::create();
+  if (!folder.ok()) return fail(folder.error());
+  if (options.run.gpus.empty()) options.run.gpus = {kDefaultGpu};
+  options.run.caches = true;
+  options.run.counters = folder->path() + "/counters.json";
+  std::string trace = folder->path() + "/trace.rpd";
+  if (!options.output.empty()) {
+    std::error_code ignored;
+    std::filesystem::create_directories(options.output, ignored);
+    trace = options.output + "/trace.rpd";
+  }
+  options.run.recording.output = trace;
+  const Result<std::string> library =
+      prepare_environment(options.run.gpus, options.run.environment);
+  if (!library.ok()) return fail(library.error());
+  bool ran = false;
+  const int status = run_program(options.run, program, &ran);
+  if (!ran) return status;
+  ProfileInput input{.model = options.run.gpus.front(), .counters = options.run.counters};
+  const Result<profile::Profile> made = profile_trace(trace, program[0], input, *selection);
+  const int shown = show(options, made);
+  return status != 0 ? status : shown;
+}
+
+int profile_file(const Options& options, const std::string& path) {
+  const Result<profile::Selection> selection = selection_of(options);
+  if (!selection.ok()) return fail(selection.error());
+  ProfileInput input;
+  if (!options.run.gpus.empty()) input.model = options.run.gpus.front();
+  if (access(path.c_str(), F_OK) != 0)
+    return fail(errorf("%s: %s; name a trace, a capture, or a program behind --", path.c_str(),
+                       std::strerror(errno)));
+  return show(options, path.ends_with(".wtcap") ? profile_capture(path, input, *selection)
+                                                : profile_trace(path, path, input, *selection));
+}
+
+void add_options(Command& command, Options& options) {
+  command
+      .add_option("--gpu", options.run.gpus,
+                  std::string("virtual GPU to run the program on (") + kDefaultGpu +
+                      "); for files: the GPU to hold them against")
+      ->type_name("MODEL")
+      ->allow_extra_args(false);
+  command.add_option("--kernel,-k", options.kernels, "only kernels whose demangled name matches")
+      ->type_name("REGEX");
+  command.add_option("--launch", options.launches, "only these launches of each kernel, from 1")
+      ->type_name("N[,N…]");
+  command
+      .add_option("--output,-o", options.output,
+                  "write profile.json, roofline.json, dag.json, analysis.json, roofline.svg and "
+                  "roofline.html there, and the trace of a program")
+      ->type_name("DIR");
+  command.add_option("--top", options.top, "explain N kernels (3)")->type_name("N");
+  command.add_flag("--json", options.json, "print profile.json instead of the page");
+}
+
+}  // namespace
+
+void add_profile(Command& parent, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  Command& command =
+      parent.add_command("profile", "what limits each kernel, where, and what to try first",
+                         "profile [OPTIONS] -- CMD [ARG…] | FILE.wtcap | TRACE",
+                         "  wavetap profile --gpu mi210 -- ./my_hip_program\n"
+                         "  wavetap profile -k gemm -o out --gpu mi300x -- ./train\n"
+                         "  wavetap profile gemm.wtcap\n"
+                         "  wavetap profile trace.rpd --json\n");
+  command.prefix_command();
+  add_options(command, *options);
+  command.callback([options, &command, &invocation] {
+    std::vector<std::string> words = command.remaining();
+    if (!words.empty() && words[0].starts_with('-')) {
+      invocation.exit_code = fail({"profile: " + unknown_option(command.describe(), words[0])});
+      return;
+    }
+    if (!invocation.has_separator && words.size() == 1) {
+      invocation.exit_code = profile_file(*options, words[0]);
+      return;
+    }
+    if (!words.empty() && invocation.has_separator) words.push_back("--");
+    words.insert(words.end(), invocation.program.begin(), invocation.program.end());
+    if (words.empty()) {
+      invocation.exit_code = fail(errorf(
+          "profile: nothing to profile; write wavetap profile [OPTIONS] -- CMD [ARG…], or name a file"));
+      return;
+    }
+    invocation.exit_code = profile_program(*options, words);
+  });
+}
+
+}  // namespace wavetap::cli
