@@ -65,6 +65,8 @@ void Initcheck::workgroup_ended(const emu::Workgroup&, void*& state) noexcept {
 void Initcheck::accessing(const emu::WatchPoint& at,
                           std::span<const MemoryAccess> accesses) noexcept {
   Written& written = *static_cast<Written*>(at.state);
+  // What is past the end that the dispatch asked for is memcheck's.
+  const uint64_t limit = at.wave.dispatch->group_segment_bytes;
   for (const MemoryAccess& access : accesses) {
     if (access.space != Space::kLds || !access.reads()) continue;
     uint64_t wrong = 0;
@@ -73,7 +75,8 @@ void Initcheck::accessing(const emu::WatchPoint& at,
       const bool is_there =
           for_each_bits(written, access.address[lane], access.size_bytes,
                         [&](uint64_t& word, uint64_t bits) { any |= word & bits; });
-      if (is_there && any == 0) wrong |= uint64_t{1} << lane;
+      const bool is_inside = access.address[lane] + access.size_bytes <= limit;
+      if (is_there && is_inside && any == 0) wrong |= uint64_t{1} << lane;
     });
     if (wrong == 0) continue;
     Finding finding = finding_at(Kind::kUninitialisedLds, at, wrong);

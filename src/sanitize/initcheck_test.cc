@@ -45,6 +45,11 @@ TEST(Initcheck, AnElementThatIsWrittenInPartIsRight) {
   EXPECT_EQ(run("ds_write_b32 v1, v0\nds_read2_b32 v[2:3], v1 offset1:64").size(), 1u);
 }
 
+TEST(Initcheck, WhatIsPastTheEndIsNotItsAffair) {
+  EXPECT_TRUE(run("v_mov_b32 v2, 0x400\nds_read_b32 v3, v2").empty());
+  EXPECT_EQ(run("v_mov_b32 v2, 0x3fc\nds_read_b32 v3, v2").size(), 1u);
+}
+
 TEST(Initcheck, AnAtomicReadsBeforeItWrites) {
   EXPECT_EQ(run("ds_add_u32 v1, v0").size(), 1u);
   EXPECT_TRUE(run("ds_write_b32 v1, v0\nds_add_u32 v1, v0\nds_read_b32 v2, v1").empty());
