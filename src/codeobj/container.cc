@@ -219,12 +219,6 @@ uint64_t Finder::compressed(Bytes bytes, uint64_t offset) {
 
 }  // namespace
 
-std::string_view target_id_of_entry(std::string_view entry_id) {
-  if (entry_id.starts_with("host")) return {};
-  const size_t at = entry_id.find("-gfx");
-  return at == std::string_view::npos ? std::string_view() : entry_id.substr(at + 1);
-}
-
 ContainerContents find_code_objects(std::span<const std::byte> file) {
   Finder finder;
   const std::optional<ElfView> elf = ElfView::open(file);

@@ -10,6 +10,7 @@
 #include "codeobj/container.h"
 #include "codeobj/image.h"
 #include "emu/engine.h"
+#include "swap/legality.h"
 #include "util/file.h"
 
 namespace wavetap::replay {
@@ -117,24 +118,15 @@ void set_workgroups(const std::array<uint32_t, 3>& workgroups, const CapturedKer
   }
 }
 
-bool same_layout(const codeobj::Kernel& a, const codeobj::Kernel& b) {
-  const auto visible = [](const codeobj::Kernel& kernel) {
-    std::vector<codeobj::KernelArg> args = kernel.args;
-    std::erase_if(args,
-                  [](const codeobj::KernelArg& arg) { return arg.value_kind == "hidden_none"; });
-    return args;
-  };
-  const auto equal = [](const codeobj::KernelArg& x, const codeobj::KernelArg& y) {
-    return x.offset == y.offset && x.size_bytes == y.size_bytes && x.value_kind == y.value_kind;
-  };
-  std::vector<codeobj::KernelArg> x = visible(a);
-  std::vector<codeobj::KernelArg> y = visible(b);
-  // A build that uses fewer hidden arguments than the captured one finds all it needs.
-  std::erase_if(x, [&](const codeobj::KernelArg& arg) {
-    return arg.is_hidden() &&
-           std::none_of(y.begin(), y.end(), [&](const auto& other) { return equal(arg, other); });
-  });
-  return std::equal(x.begin(), x.end(), y.begin(), y.end(), equal);
+// In a way a program can act on.
+Refusal refusal_of(swap::Reason reason) {
+  switch (reason) {
+    case swap::Reason::kTarget:
+    case swap::Reason::kFeatures:
+    case swap::Reason::kWaveSize: return Refusal::kIsa;
+    case swap::Reason::kStack: return Refusal::kArgument;
+    default: return Refusal::kLayout;
+  }
 }
 
 // The kernel of the same name from another build, in memory of its own.
@@ -158,11 +150,13 @@ ReplayResult swap_kernel(const Capture& capture, const CapturedKernel& captured,
     }
     const codeobj::Kernel* kernel = object->find_kernel(captured.kernel->name);
     if (kernel == nullptr) continue;
-    if (!same_layout(*captured.kernel, *kernel)) {
-      return refuse(Refusal::kLayout,
-                    errorf("%s: the arguments of %s lie elsewhere than in the captured kernel; "
-                           "compile one with the same parameters",
-                           file, codeobj::short_name(kernel->name).c_str()));
+    const swap::KernelInfo original = swap::describe(*captured.object, *captured.kernel);
+    const swap::KernelInfo replacement = swap::describe(*object, *kernel);
+    if (const swap::Verdict verdict = swap::check(original, replacement, swap::kAllowOwnVariables);
+        !verdict.is_legal()) {
+      return refuse(refusal_of(verdict.reason),
+                    errorf("%s: %s cannot run in the place of the captured kernel: %s", file,
+                           codeobj::short_name(kernel->name).c_str(), verdict.why.c_str()));
     }
     const Result<codeobj::ImageLayout> layout = codeobj::layout_of(*object);
     if (!layout.ok()) return refuse(Refusal::kNoKernel, layout.error());
@@ -172,13 +166,15 @@ ReplayResult swap_kernel(const Capture& capture, const CapturedKernel& captured,
         codeobj::load_image(*object, memory.bytes(*base, layout->size_bytes), *base);
     if (!loaded.ok()) return refuse(Refusal::kNoKernel, loaded.error());
     dispatch.kernel_object = *base + kernel->descriptor_address;
-    // The part of LDS that the captured program asked for on top stays what it was.
-    const uint32_t fixed = captured.kernel->descriptor.group_segment_fixed_size;
-    dispatch.group_segment_bytes =
-        kernel->descriptor.group_segment_fixed_size +
-        (dispatch.group_segment_bytes - std::min(dispatch.group_segment_bytes, fixed));
-    dispatch.private_segment_bytes =
-        std::max(dispatch.private_segment_bytes, kernel->descriptor.private_segment_fixed_size);
+    const swap::LaunchRules rules = swap::launch_rules(original, replacement, /*lds_limit=*/0);
+    const uint32_t lds = dispatch.group_segment_bytes;
+    if (swap::check_launch(rules, capture.dispatch.workgroup_size, lds) != swap::Reason::kNone)
+      return refuse(
+          Refusal::kLayout,
+          errorf("%s: %s", file,
+                 swap::describe_launch(rules, capture.dispatch.workgroup_size, lds).c_str()));
+    dispatch.group_segment_bytes = swap::lds_for(rules, lds);
+    dispatch.private_segment_bytes = swap::scratch_for(rules, dispatch.private_segment_bytes);
     return {};
   }
   const std::string name = codeobj::short_name(captured.kernel->name);

@@ -1,0 +1,223 @@
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <fstream>
+#include <string>
+
+#include "base/sys_files.h"
+#include "swap/index.h"
+#include "swap/index_cache.h"
+#include "swap/legality.h"
+#include "swap/manifest.h"
+#include "swap/table.h"
+
+namespace wavetap::swap {
+namespace {
+
+KernelInfo kernel() {
+  KernelInfo info;
+  info.name = "_Z5scalePfi";
+  info.target = {9, 0, 10};
+  info.target_id = "gfx90a:sramecc+:xnack-";
+  info.has_metadata = true;
+  info.arguments = {{"global_buffer", 0, 8}, {"by_value", 8, 4}, {"hidden_block_count_x", 16, 4}};
+  info.kernarg_bytes = 20;
+  info.wave_size = 64;
+  info.max_workgroup = 1024;
+  info.hash = 77;
+  return info;
+}
+
+TEST(Legality, AcceptsAnotherBuildOfTheKernel) {
+  KernelInfo other = kernel();
+  other.hash = 78;
+  other.lds_bytes = 4096;
+  other.arguments.pop_back();  // fewer hidden ones
+  other.target_id = "gfx90a";  // runs either way
+  EXPECT_TRUE(check(kernel(), other).is_legal());
+}
+
+TEST(Legality, NamesTheFirstRuleThatDoesNotHold) {
+  const auto reason = [](auto change, uint8_t allowed = 0) {
+    KernelInfo original = kernel(), other = kernel();
+    change(original, other);
+    const Verdict verdict = check(original, other, allowed);
+    EXPECT_EQ(verdict.why.empty(), verdict.is_legal());
+    return verdict.reason;
+  };
+  EXPECT_EQ(reason([](auto&, auto& o) { o.target = {10, 3, 0}; }), Reason::kTarget);
+  EXPECT_EQ(reason([](auto&, auto& o) { o.target_id = "gfx90a:sramecc+:xnack+"; }),
+            Reason::kFeatures);
+  EXPECT_EQ(reason([](auto&, auto& o) { o.target_id = "gfx90a:sramecc-"; }), Reason::kFeatures);
+  EXPECT_EQ(reason([](auto&, auto& o) { o.wave_size = 32; }), Reason::kWaveSize);
+  EXPECT_EQ(reason([](auto&, auto& o) { o.wave_size = 32; }, kAllowOtherWaveSize), Reason::kNone);
+  EXPECT_EQ(reason([](auto&, auto& o) { o.has_metadata = false; }), Reason::kNoMetadata);
+  EXPECT_EQ(reason([](auto& k, auto&) { k.has_metadata = false; }), Reason::kNoMetadata);
+  EXPECT_EQ(reason([](auto&, auto& o) { o.arguments[1].bytes = 8; }), Reason::kArguments);
+  EXPECT_EQ(reason([](auto&, auto& o) { o.arguments[1].offset = 12; }), Reason::kArguments);
+  EXPECT_EQ(reason([](auto&, auto& o) { o.arguments[0].kind = "by_value"; }), Reason::kArguments);
+  EXPECT_EQ(reason([](auto&, auto& o) { o.arguments.erase(o.arguments.begin() + 1); }),
+            Reason::kArguments);
+  EXPECT_EQ(reason([](auto&, auto& o) {
+              o.arguments.push_back({"hidden_heap_v1", 96, 8});
+            }),
+            Reason::kHidden);
+  EXPECT_EQ(reason([](auto&, auto& o) { o.arguments[2].offset = 20; }), Reason::kHidden);
+  EXPECT_EQ(reason([](auto&, auto& o) { o.uses_dynamic_stack = true; }), Reason::kStack);
+  const auto share = [](auto& k, auto& o) { k.object_variables = o.variables = {"counter"}; };
+  EXPECT_EQ(reason(share), Reason::kVariables);
+  EXPECT_EQ(reason(share, kAllowOwnVariables), Reason::kNone);
+  EXPECT_EQ(reason([](auto&, auto& o) { o.variables = {"its own"}; }), Reason::kNone);
+  EXPECT_EQ(check(kernel(), kernel(), 0, 78).reason, Reason::kHash);
+  EXPECT_TRUE(check(kernel(), kernel(), 0, 77).is_legal());
+}
+
+TEST(Legality, KeepsWhatALaunchAsksForOnTop) {
+  KernelInfo original = kernel(), other = kernel();
+  original.lds_bytes = 512;
+  other.lds_bytes = 2048;
+  other.scratch_bytes = 64;
+  other.max_workgroup = 256;
+  const LaunchRules rules = launch_rules(original, other, 65536);
+  EXPECT_EQ(lds_for(rules, 512 + 100), 2148u);
+  EXPECT_EQ(lds_for(rules, 0), 2048u);
+  EXPECT_EQ(scratch_for(rules, 0), 64u);
+  EXPECT_EQ(check_launch(rules, {256, 1, 1}, 512), Reason::kNone);
+  EXPECT_EQ(check_launch(rules, {16, 17, 1}, 512), Reason::kWorkgroup);
+  EXPECT_EQ(check_launch(rules, {64, 1, 1}, 65536), Reason::kLds);
+  LaunchRules fixed = rules;
+  fixed.required_workgroup[0] = 64, fixed.required_workgroup[1] = fixed.required_workgroup[2] = 1;
+  EXPECT_EQ(check_launch(fixed, {64, 1, 1}, 0), Reason::kNone);
+  EXPECT_EQ(check_launch(fixed, {32, 2, 1}, 0), Reason::kWorkgroup);
+  EXPECT_NE(describe_launch(fixed, {32, 2, 1}, 0).find("64,1,1"), std::string::npos);
+}
+
+TEST(Table, MatchesNamesAndPatterns) {
+  EXPECT_TRUE(matches("*", ""));
+  EXPECT_TRUE(matches("a*b*c", "axxbyyc"));
+  EXPECT_FALSE(matches("a*b*c", "axxbyycd"));
+  EXPECT_TRUE(matches("?b*", "ab"));
+  EXPECT_FALSE(matches("", "a"));
+  EXPECT_TRUE(matches_kernel("scale", "_Z5scalePfi"));
+  EXPECT_TRUE(matches_kernel("scale(float*, *)", "_Z5scalePfi"));
+  EXPECT_TRUE(matches_kernel("_Z5*", "_Z5scalePfi"));
+  EXPECT_FALSE(matches_kernel("cal", "_Z5scalePfi"));
+}
+
+TEST(Table, SurvivesItsFile) {
+  std::vector<Candidate> candidates(3);
+  candidates[0] = {.pattern = "b", .kernel = "b", .target_id = "gfx90a", .path = "/a b%\n/x.hsaco"};
+  candidates[1] = {.is_exact = false,
+                   .pattern = "*",
+                   .kernel = "any",
+                   .target_id = "gfx1030",
+                   .offset = 4096,
+                   .bytes = 10,
+                   .original_hash = ~uint64_t{0},
+                   .allowed = 3,
+                   .file_time_ns = 5,
+                   .file_bytes = 6,
+                   .path = "/y"};
+  candidates[2] = {.pattern = "a", .kernel = "a", .target_id = "gfx90a", .path = "/z"};
+  const Result<Table> table = Table::parse(Table(candidates, true).text());
+  ASSERT_TRUE(table.ok()) << table.error().message;
+  EXPECT_TRUE(table->watches());
+  ASSERT_EQ(table->find("b").size(), 2u);
+  EXPECT_EQ(table->find("b")[0]->path, "/a b%\n/x.hsaco");
+  EXPECT_EQ(table->find("b")[1]->original_hash, ~uint64_t{0});
+  EXPECT_EQ(table->find("c").size(), 1u);
+  EXPECT_TRUE(table->find("__amd_rocclr_fillBuffer").empty());
+}
+
+TEST(Table, RefusesWhatIsNotOne) {
+  const std::string good =
+      Table({{.pattern = "a", .kernel = "a", .target_id = "gfx90a", .path = "/z"}}, false).text();
+  ASSERT_TRUE(Table::parse(good).ok());
+  for (size_t cut = 1; cut < good.size(); ++cut)
+    EXPECT_TRUE(!Table::parse(good.substr(0, cut)).ok() ||
+                Table::parse(good.substr(0, cut))->empty())
+        << cut;
+  EXPECT_FALSE(Table::parse("wavetap-swap 2\n").ok());
+  EXPECT_FALSE(Table::parse("wavetap-swap 1\nexact a a gfx90a 0 x 0 0 0 0 /z\n").ok());
+}
+
+TEST(Manifest, ReadsRules) {
+  const Result<std::vector<Rule>> rules = parse_manifest(
+      "# first\nscale new.hsaco\n\n\"f(int, int)\" /abs.co kernel=g hash=ff variables=own wave-size=any # why\r\n",
+      "/here");
+  ASSERT_TRUE(rules.ok()) << rules.error().message;
+  ASSERT_EQ(rules->size(), 2u);
+  EXPECT_EQ((*rules)[0].path, "/here/new.hsaco");
+  EXPECT_EQ((*rules)[1].pattern, "f(int, int)");
+  EXPECT_EQ((*rules)[1].path, "/abs.co");
+  EXPECT_EQ((*rules)[1].kernel, "g");
+  EXPECT_EQ((*rules)[1].original_hash, 255u);
+  EXPECT_EQ((*rules)[1].allowed, kAllowOwnVariables | kAllowOtherWaveSize);
+}
+
+TEST(Manifest, NamesTheLineThatIsWrong) {
+  for (const char* text :
+       {"scale\n", "\"scale x\n", "a b c\n", "a b hash=\n", "a b hash=xyz\n", "\"\" b\n"}) {
+    const Result<std::vector<Rule>> rules = parse_manifest(std::string("\n") + text, "/");
+    ASSERT_FALSE(rules.ok()) << text;
+    EXPECT_TRUE(rules.error().message.starts_with("line 2: ")) << rules.error().message;
+  }
+}
+
+TEST(IndexCache, SurvivesItsFileAndNoDamage) {
+  IndexedFile file{.path = "/a b", .time_ns = 5, .bytes = 6, .objects = {}, .problems = {"x: y"}};
+  file.objects.push_back(
+      {.offset = 1, .bytes = 2, .number = 3, .is_compressed = true, .kernels = {kernel()}});
+  file.objects[0].kernels[0].variables = {"counter"};
+  const std::string text = write_cache({file, {.path = "/c", .objects = {}, .problems = {}}});
+  const std::vector<IndexedFile> read = read_cache(text);
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[0].path, "/a b");
+  EXPECT_EQ(read[0].problems, file.problems);
+  ASSERT_EQ(read[0].objects.size(), 1u);
+  const KernelInfo& again = read[0].objects[0].kernels[0];
+  EXPECT_EQ(again.arguments, kernel().arguments);
+  EXPECT_EQ(again.target, kernel().target);
+  EXPECT_EQ(again.variables, std::vector<std::string>{"counter"});
+  EXPECT_EQ(again.hash, 77u);
+  for (size_t at = 0; at < text.size(); at += 3) {
+    std::string bad = text;
+    bad[at] = static_cast<char>(bad[at] ^ 1);
+    EXPECT_TRUE(read_cache(bad).empty()) << at;
+    EXPECT_TRUE(read_cache(text.substr(0, at)).empty()) << at;
+  }
+}
+
+#ifdef WT_TEST_CODE_OBJECT
+TEST(Index, ReadsAFolderOnce) {
+  char folder[] = "/tmp/wt-swap-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string base = folder;
+  const std::optional<std::string> code = wavetap::sys::read_file(WT_TEST_CODE_OBJECT, SIZE_MAX);
+  ASSERT_TRUE(code && !code->empty());
+  wavetap::sys::write_file(base + "/kernels/a.hsaco", *code);
+  wavetap::sys::write_file(base + "/kernels/deep/b.co", *code);
+  wavetap::sys::write_file(base + "/kernels/bad.hsaco", "text");
+  wavetap::sys::write_file(base + "/kernels/notes.txt", "text");
+  const std::string cache = base + "/cache";
+  Result<Index> index = make_index(base + "/kernels/", cache);
+  ASSERT_TRUE(index.ok()) << index.error().message;
+  EXPECT_EQ(index->read, 3u);
+  EXPECT_EQ(index->problems.size(), 1u);
+  const size_t kernels = index->kernel_count();
+  EXPECT_GT(kernels, 0u);
+  EXPECT_EQ(candidates_of(*index, "").size(), kernels);
+  index = make_index(base + "/kernels", cache);
+  EXPECT_EQ(index->read, 0u);
+  EXPECT_EQ(index->kernel_count(), kernels);
+  wavetap::sys::write_file(base + "/kernels/a.hsaco", *code + "more");
+  EXPECT_EQ(make_index(base + "/kernels", cache)->read, 1u);
+  wavetap::sys::write_file(cache, "wavetap-swap-index 1\n");
+  EXPECT_EQ(make_index(base + "/kernels", cache)->read, 3u);
+  EXPECT_FALSE(make_index(base + "/none", cache).ok());
+  wavetap::sys::remove_tree(base);
+}
+#endif
+
+}  // namespace
+}  // namespace wavetap::swap
