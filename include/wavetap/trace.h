@@ -59,7 +59,8 @@ typedef enum wavetap_table {
   WAVETAP_FAULTS = 20,
   WAVETAP_CONTROLS = 21, /* recording started, stopped, ... */
   WAVETAP_LOSSES = 22,   /* what is missing */
-  WAVETAP_TABLE_COUNT = 23
+  WAVETAP_SWAPS = 23,    /* kernels that were to run as other code */
+  WAVETAP_TABLE_COUNT = 24
 } wavetap_table;
 
 typedef enum wavetap_type {

@@ -14,7 +14,8 @@ _TABLES = {"calls": "call", "ops": "op", "links": "link", "launches": "launch", 
            "stack_frames": "stack_frame", "libraries": "library", "counters": "counter", "processes": "process",
            "thread_names": "thread_name", "devices": "device", "device_figures": "device_figure", "queues": "queue",
            "code_objects": "code_object", "kernels": "kernel", "dispatches": "dispatch", "allocations": "allocation",
-           "inflight": "inflight", "open_calls": "open_call", "faults": "fault", "controls": "control", "losses": "loss"}
+           "inflight": "inflight", "open_calls": "open_call", "faults": "fault", "controls": "control", "losses": "loss",
+           "swaps": "swap"}
 _FLAG_NO_ARGS, _FLAG_STACK_FRAMES = 1, 2
 _VERSION = 1
 

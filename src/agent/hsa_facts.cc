@@ -1,6 +1,8 @@
 #include "agent/hsa_facts.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -93,6 +95,10 @@ struct Facts {
   KernargSize kernarg_sizes[kKernargSizes];  // recently asked for, by address
 };
 constinit Facts g_facts{};
+
+using ExecutableListener = void (*)(uint64_t executable);
+constinit std::atomic<ExecutableListener> g_on_frozen{nullptr};
+constinit std::atomic<ExecutableListener> g_on_destroyed{nullptr};
 
 // Agents and pools may be read without the lock: they do not change while the runtime is loaded.
 const Facts& loaded_facts() {
@@ -212,7 +218,8 @@ void save(CodeObject& object, const void* bytes, uint64_t size) {
   object.file[name.size()] = '\0';
 }
 
-HsaStatus add_code_object(uint64_t executable, uint64_t loaded, void*) {
+// `file_uri`: where it came from, when that is known better than the loader knows it.
+HsaStatus add_code_object(uint64_t executable, uint64_t loaded, void* file_uri) {
   CodeObject object{};
   object.executable = executable;
   object.fact.time = ticks();
@@ -221,15 +228,20 @@ HsaStatus add_code_object(uint64_t executable, uint64_t loaded, void*) {
   object.fact.load_base = code_object_info<uint64_t>(loaded, kLoadedBase);
   object.fact.load_bytes = code_object_info<uint64_t>(loaded, kLoadedSize);
   object.fact.load_delta = code_object_info<uint64_t>(loaded, kLoadedDelta);
-  const uint32_t length = code_object_info<uint32_t>(loaded, kLoadedUriLength);
+  const uint32_t length = file_uri != nullptr
+                              ? static_cast<uint32_t>(std::strlen(static_cast<char*>(file_uri)))
+                              : code_object_info<uint32_t>(loaded, kLoadedUriLength);
   object.uri = static_cast<char*>(std::calloc(length + 1, 1));
-  if (object.uri != nullptr && length != 0)
+  if (object.uri != nullptr && file_uri != nullptr) std::memcpy(object.uri, file_uri, length);
+  else if (object.uri != nullptr && length != 0)
     g_facts.loader.code_object_info(loaded, kLoadedUri, object.uri);
 
   if (code_object_info<uint32_t>(loaded, kLoadedStorage) == kStorageMemory) {
     const auto base = code_object_info<uint64_t>(loaded, kLoadedMemoryBase);
     object.fact.bytes = code_object_info<uint64_t>(loaded, kLoadedMemorySize);
-    const bool has_file = object.uri != nullptr && std::strncmp(object.uri, "file://", 7) == 0;
+    // A file that we loaded may change while the program runs.
+    const bool has_file =
+        file_uri == nullptr && object.uri != nullptr && std::strncmp(object.uri, "file://", 7) == 0;
     if (!has_file) save(object, reinterpret_cast<const void*>(base), object.fact.bytes);
   }
   write_code_object(object, 1);
@@ -270,21 +282,27 @@ HsaStatus add_kernel(uint64_t executable, uint64_t, uint64_t symbol, void*) {
   return kHsaSuccess;
 }
 
-HsaStatus on_executable_freeze(uint64_t executable, const char* options) {
-  const HsaStatus status = hsa().hsa_executable_freeze(executable, options);
-  if (status != kHsaSuccess) return status;
+void add_executable(uint64_t executable, char* file_uri) {
   Locked locked(g_facts.lock);
   if (g_facts.loader.iterate_code_objects != nullptr) {
-    g_facts.loader.iterate_code_objects(executable, &add_code_object, nullptr);
+    g_facts.loader.iterate_code_objects(executable, &add_code_object, file_uri);
   }
   for (uint32_t i = 0; i < g_facts.agent_count; ++i) {
     hsa().hsa_executable_iterate_agent_symbols(executable, g_facts.agents[i].handle,
                                                reinterpret_cast<void*>(&add_kernel), nullptr);
   }
+}
+
+HsaStatus on_executable_freeze(uint64_t executable, const char* options) {
+  const HsaStatus status = hsa().hsa_executable_freeze(executable, options);
+  if (status != kHsaSuccess) return status;
+  add_executable(executable, nullptr);
+  if (const auto frozen = g_on_frozen.load(std::memory_order_acquire)) frozen(executable);
   return status;
 }
 
 HsaStatus on_executable_destroy(uint64_t executable) {
+  if (const auto destroyed = g_on_destroyed.load(std::memory_order_acquire)) destroyed(executable);
   {
     Locked locked(g_facts.lock);
     for (size_t i = g_facts.code_objects.size(); i-- > 0;) {
@@ -356,6 +374,20 @@ bool is_gpu(uint64_t agent) {
   return number != kNoAgent && loaded_facts().agents[number].fact.is_gpu != 0;
 }
 
+uint64_t gpu_agent(uint32_t index) {
+  const Facts& facts = loaded_facts();
+  for (uint32_t i = 0; i < facts.agent_count; ++i) {
+    const Agent& agent = facts.agents[i];
+    if (agent.fact.is_gpu != 0 && agent.fact.gpu_index == index) return agent.handle;
+  }
+  return 0;
+}
+
+uint32_t lds_bytes_of(uint64_t agent) {
+  const uint32_t number = agent_number(agent);
+  return number == kNoAgent ? 0 : static_cast<uint32_t>(loaded_facts().agents[number].lds_bytes);
+}
+
 uint32_t host_agent() {
   const Facts& facts = loaded_facts();
   for (uint32_t i = 0; i < facts.agent_count; ++i) {
@@ -404,6 +436,47 @@ uint32_t kernarg_bytes(uint64_t kernel_object) {
     return recent.bytes;
   }
   return 0;
+}
+
+void listen_to_executables(void (*frozen)(uint64_t), void (*destroyed)(uint64_t)) {
+  g_on_frozen.store(frozen, std::memory_order_release);
+  g_on_destroyed.store(destroyed, std::memory_order_release);
+}
+
+void note_executable(uint64_t executable, const char* path, uint64_t offset, uint64_t bytes) {
+  char uri[4096 + 64];
+  const int length = std::snprintf(uri, sizeof uri, "file://%s#offset=%llu&size=%llu", path,
+                                   static_cast<unsigned long long>(offset),
+                                   static_cast<unsigned long long>(bytes));
+  if (length > 0) add_executable(executable, uri);
+}
+
+void visit_code_objects(uint64_t executable, void (*visit)(const LoadedCodeObject&, void*),
+                        void* data) {
+  struct Visitor {
+    void (*visit)(const LoadedCodeObject&, void*);
+    void* data;
+  } visitor{visit, data};
+  if (g_facts.loader.iterate_code_objects == nullptr) return;
+  g_facts.loader.iterate_code_objects(
+      executable,
+      [](uint64_t, uint64_t loaded, void* to) {
+        LoadedCodeObject object;
+        object.agent = code_object_info<uint64_t>(loaded, kLoadedAgent);
+        object.load_base = code_object_info<uint64_t>(loaded, kLoadedBase);
+        object.load_bytes = code_object_info<uint64_t>(loaded, kLoadedSize);
+        if (code_object_info<uint32_t>(loaded, kLoadedStorage) == kStorageMemory) {
+          object.memory =
+              reinterpret_cast<const void*>(code_object_info<uint64_t>(loaded, kLoadedMemoryBase));
+          object.bytes = code_object_info<uint64_t>(loaded, kLoadedMemorySize);
+        } else {
+          object.file = code_object_info<int32_t>(loaded, kLoadedFile);
+        }
+        const auto& asked = *static_cast<const Visitor*>(to);
+        asked.visit(object, asked.data);
+        return HsaStatus{kHsaSuccess};
+      },
+      &visitor);
 }
 
 void install_executable_hooks() {

@@ -1,6 +1,7 @@
 // Facts about what the GPU side consists of: agents, memory pools, code objects, kernels.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "agent/hsa_abi.h"
@@ -19,6 +20,9 @@ void unlock_facts_after_fork();
 
 uint32_t agent_number(uint64_t agent);  // kNoAgent: unknown
 bool is_gpu(uint64_t agent);
+uint64_t gpu_agent(uint32_t index);  // HSA's handle; 0: there are not so many
+// LDS that a workgroup can have; 0: unknown.
+uint32_t lds_bytes_of(uint64_t agent);
 uint32_t host_agent();  // the first CPU
 // Whose memory it is; the host's when the runtime does not know it.
 uint32_t agent_of_address(const void* address);
@@ -37,5 +41,23 @@ uint64_t shared_pool();
 void kernel_name(uint64_t kernel_object, char* name, size_t size);
 // The kernarg segment of the kernel behind a kernel object, in bytes; 0: unknown.
 uint32_t kernarg_bytes(uint64_t kernel_object);
+
+// Is told of each executable of the program once its kernels are known, and before it goes. One for each;
+// before the GPU runtime is loaded.
+void listen_to_executables(void (*frozen)(uint64_t executable),
+                           void (*destroyed)(uint64_t executable));
+// Writes facts about an executable of ours, made from a part of a file.
+void note_executable(uint64_t executable, const char* path, uint64_t offset, uint64_t bytes);
+
+struct LoadedCodeObject {
+  uint64_t agent = 0;
+  uint64_t load_base = 0;
+  uint64_t load_bytes = 0;
+  const void* memory = nullptr;  // the ELF file where the program has it; null: in `file`
+  uint64_t bytes = 0;            // of it; 0 with a file
+  int file = -1;
+};
+void visit_code_objects(uint64_t executable, void (*visit)(const LoadedCodeObject&, void*),
+                        void* data);
 
 }  // namespace wavetap::agent

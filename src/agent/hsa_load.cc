@@ -11,6 +11,7 @@
 #include "agent/hsa_table.h"
 #include "agent/hsa_times.h"
 #include "agent/recording.h"
+#include "agent/swap_policy.h"
 #include "record/control.h"
 
 namespace wavetap::agent {
@@ -63,6 +64,7 @@ void after_fork_in_child() {
   Queue::unlock_after_fork();
   g_program_signals.unlock_after_fork();
   unlock_facts_after_fork();
+  unlock_swaps_after_fork();
 }
 
 bool can_work(const Hsa& hsa) {
@@ -79,6 +81,7 @@ void on_hsa_load(const HsaTables* tables) {
   g_hsa_table.open(*tables);
   if (!can_work(hsa())) return;
 
+  start_swap();
   open_times();
   open_agents();
   install_queue_hooks();
@@ -107,6 +110,7 @@ void on_hsa_unload() {
   Queue::harvest_all(true);
   set_hsa_loaded(0);
   Queue::abandon_all();
+  forget_swaps();
   g_program_signals.clear();
 }
 

@@ -219,6 +219,22 @@ struct Work {
   }
 };
 
+// Kernels that were to run as other code, and what became of it.
+Table swap_table(const store::Trace& trace) {
+  Table table{.name = "swaps",
+              .title = "Replaced kernels",
+              .columns = {{"kernel", "KERNEL", Unit::kKernel},
+                          {"event", "WHAT"},
+                          {"dispatches", "DISPATCHES", Unit::kCount},
+                          {"file", "FILE"},
+                          {"why", "WHY"}}};
+  for (const store::SwapUse& swap : trace.swaps)
+    table.rows.push_back({std::string(trace.str(swap.kernel)), std::string(trace.str(swap.event)),
+                          swap.dispatches, std::string(trace.str(swap.file)),
+                          std::string(trace.str(swap.why))});
+  return table;
+}
+
 // The head: what ran, for how long, and who waited for whom.
 std::vector<Fact> facts_of(const store::Trace& trace, const Work& work) {
   int64_t bytes = 0;
@@ -252,6 +268,8 @@ std::vector<Table> tables_of(const store::Trace& trace, Work& work, const Option
   if (overview || by == ReportBy::kKernel)
     tables.push_back(work.kernels.table(trace.strings, "kernels", "Kernels by total time",
                                         {"name", "KERNEL", Unit::kKernel}, options));
+  if ((overview || by == ReportBy::kKernel) && !trace.swaps.empty())
+    tables.push_back(swap_table(trace));
   if (overview || by == ReportBy::kApi)
     tables.push_back(work.calls.table(trace.strings, "calls", "Calls by total time",
                                       {"name", "CALL", Unit::kText}, options));

@@ -97,6 +97,7 @@ WT_TABLE_NUMBER(OpenCall, WAVETAP_OPEN_CALLS);
 WT_TABLE_NUMBER(FaultEvent, WAVETAP_FAULTS);
 WT_TABLE_NUMBER(ControlEvent, WAVETAP_CONTROLS);
 WT_TABLE_NUMBER(LossEvent, WAVETAP_LOSSES);
+WT_TABLE_NUMBER(SwapUse, WAVETAP_SWAPS);
 #undef WT_TABLE_NUMBER
 #define WT_LOADED_TABLE(name, Row, member, since, text) \
   static_assert(kTable<store::Row> != WAVETAP_CALLS, "include/wavetap/trace.h lacks a table");

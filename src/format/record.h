@@ -96,6 +96,7 @@ enum class Kind : uint8_t {
   kNote = 45,          // NoteFact: a sentence for the user
   kImage = 46,         // ImageFact: address range of a loaded ELF file, for symbolising stacks
   kDevice = 47,        // DeviceFact: what one layer says of one GPU
+  kSwap = 48,          // SwapFact: a kernel that is to run as other code
 };
 
 struct RecordHeader {
@@ -398,6 +399,23 @@ struct KernelFact {
   // Text mangled name without ".kd"
 };
 static_assert(sizeof(KernelFact) == 40);
+
+enum class SwapEvent : uint8_t {
+  kReplaced = 1,       // dispatches of the kernel become dispatches of the replacement
+  kRefused = 2,        // the replacement is not legal: the kernel itself runs
+  kLaunchRefused = 3,  // it is not for a launch like this one; said once
+};
+
+struct SwapFact {
+  RecordHeader header;  // flags: SwapEvent
+  uint64_t time;
+  uint64_t kernel_object;  // the program's
+  uint64_t replacement;    // the kernel object that runs instead; 0: none
+  uint32_t agent;
+  uint32_t reserved;
+  // Text file of the replacement, Text reason (one word), Text why
+};
+static_assert(sizeof(SwapFact) == 40);
 
 struct HostFunctionFact {
   RecordHeader header;

@@ -30,6 +30,8 @@ std::vector<MemoryCall> import_calls(ImportContext& import,
                                      const std::function<void(double)>& progress);
 void import_markers(ImportContext& import);
 void import_operations(ImportContext& import);
+// Kernels that ran as other code, and how often.
+void import_swaps(ImportContext& import);
 // What virtual GPUs counted of them.
 void import_counters(ImportContext& import);
 // Allocations; fills ImportContext::memory.

@@ -38,6 +38,7 @@ ImportedProcess import_process(const format::ProcessStreams& streams, int64_t se
   const std::vector<MemoryCall> memory_calls = import_calls(import, calls_progress);
   import_markers(import);
   import_operations(import);
+  import_swaps(import);
   import_counters(import);
   import_memory(import, memory_calls);
   import_faults(import);

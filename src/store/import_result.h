@@ -9,6 +9,14 @@
 
 namespace wavetap::store {
 
+// A kernel that was to run as other code; a row of wavetap_swap.
+struct ImportedSwap {
+  std::string kernel;  // demangled
+  std::string file, why;
+  bool is_replaced = false;
+  uint64_t dispatches = 0;
+};
+
 struct ImportResult {
   uint64_t processes = 0;
   uint64_t threads = 0;  // that recorded something
@@ -23,8 +31,9 @@ struct ImportResult {
   uint64_t raw_bytes = 0;          // in use
   uint64_t losses = 0;             // the recorder's count and what could not be read
   std::vector<std::string> notes;  // what was lost or odd, one sentence each
-  int64_t duration_ns = 0;         // from the first event to the last
-  int64_t recorded_ns = 0;         // thread time spent in calls that were recorded
+  std::vector<ImportedSwap> swaps;
+  int64_t duration_ns = 0;  // from the first event to the last
+  int64_t recorded_ns = 0;  // thread time spent in calls that were recorded
   bool emulated = false;
 };
 

@@ -22,9 +22,10 @@ void RawFacts::take(const format::Record& record) {
     case Kind::kLoss: return add_whole<format::LossFact>(record);
     case Kind::kFault: return add_whole<format::FaultFact>(record);
     case Kind::kNote: return add_whole<format::NoteFact>(record);
+    case Kind::kSwap: return add_whole<format::SwapFact>(record);
     default:
       // Completions and other events may be written to stream 0 too; whoever reads it takes them.
-      if (static_cast<uint8_t>(record.header.kind) > static_cast<uint8_t>(Kind::kDevice))
+      if (static_cast<uint8_t>(record.header.kind) > static_cast<uint8_t>(Kind::kSwap))
         ++unknown_records;
   }
 }
@@ -131,6 +132,15 @@ void RawFacts::add(const format::FaultFact& fact, uint8_t, Texts& texts) {
 
 void RawFacts::add(const format::NoteFact&, uint8_t, Texts& texts) {
   notes.emplace_back(texts.next());
+}
+
+void RawFacts::add(const format::SwapFact& fact, uint8_t flags, Texts& texts) {
+  RawSwap& swap = swaps.emplace_back();
+  swap.event = static_cast<format::SwapEvent>(flags);
+  swap.fact = fact;
+  swap.file = texts.next();
+  swap.reason = texts.next();
+  swap.why = texts.next();
 }
 
 const RawFunction* RawFacts::function(uint32_t number) const {

@@ -76,6 +76,12 @@ struct RawFault {
   std::string what;
 };
 
+struct RawSwap {
+  format::SwapEvent event{};
+  format::SwapFact fact{};
+  std::string file, reason, why;
+};
+
 struct RawThread {
   uint32_t stream = 0;
   uint32_t tid = 0;
@@ -119,6 +125,7 @@ class RawFacts {
   std::vector<RawLibrary> libraries;
   std::vector<RawLoss> losses;
   std::vector<RawFault> faults;
+  std::vector<RawSwap> swaps;
   std::vector<RawThread> threads;
   std::vector<format::ControlFact> controls;
   std::vector<std::string> notes;
@@ -143,6 +150,7 @@ class RawFacts {
   void add(const format::LossFact& fact, uint8_t flags, Texts& texts);
   void add(const format::FaultFact& fact, uint8_t flags, Texts& texts);
   void add(const format::NoteFact& fact, uint8_t flags, Texts& texts);
+  void add(const format::SwapFact& fact, uint8_t flags, Texts& texts);
   // Nothing when the record is too short to be one.
   template <class Fact>
   void add_whole(const format::Record& record) {

@@ -19,7 +19,7 @@
 namespace wavetap::store {
 
 // Raised when tables or columns wavetap_* are added: `since` of tables.inc counts in it.
-inline constexpr int kWavetapTables = 2;
+inline constexpr int kWavetapTables = 3;
 
 // What a column holds. It decides the type in a row, how merge and trim treat the value (Meaning),
 // and what it refers to.
