@@ -36,6 +36,16 @@ void add_recording_options(Command& command, RunOptions& options) {
       ->type_name("console|FILE");
 }
 
+void add_swap_options(Command& command, RunOptions& options) {
+  command
+      .add_option("--swap", options.swap.source,
+                  "run kernels from there in the place of the program's kernels with the same name "
+                  "and arguments: a folder of code objects, one file, or a manifest")
+      ->type_name("DIR|MANIFEST");
+  command.add_flag("--swap-watch", options.swap.watch,
+                   "use a changed file of --swap from the next launch on");
+}
+
 void add_gpu_options(Command& command, RunOptions& options) {
   command
       .add_option(
@@ -73,6 +83,7 @@ void add_run(Command& parent, Invocation& invocation) {
       "  wavetap run --gpu rx6800xt --no-trace -- rocminfo\n"
       "  wavetap run --gpu rx6800xt,mi210 -- ./my_hip_program --size 1024\n"
       "  wavetap run --gpu mi210 --counters counters.json -- ./my_hip_program\n"
+      "  wavetap run --gpu mi210 --swap tuned/ -- ./my_hip_program\n"
       "  wavetap run --gpu rx6800xt --gpu-seed 7 --gpu-threads 1 -- ./racy\n");
   command.prefix_command();
   command
@@ -83,6 +94,7 @@ void add_run(Command& parent, Invocation& invocation) {
       ->type_name("MODEL[,MODEL…]")
       ->allow_extra_args(false);
   add_recording_options(command, *options);
+  add_swap_options(command, *options);
   add_gpu_options(command, *options);
   command
       .add_option("--correct-device", options->environment.correct,

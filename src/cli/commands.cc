@@ -14,6 +14,7 @@ void add_commands(Command& program, Invocation& invocation) {
   add_sanitize(program, invocation);
   add_probe(program, invocation);
   add_profile(program, invocation);
+  add_swap(program, invocation);
   add_import(program, invocation);
   add_control(program, invocation);
   add_tail(program, invocation);

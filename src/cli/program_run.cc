@@ -14,6 +14,7 @@
 #include "cli/preflight.h"
 #include "cli/run_dir.h"
 #include "format/session.h"
+#include "swap/table.h"
 #include "util/file.h"
 #include "util/subprocess.h"
 #include "util/text.h"
@@ -99,6 +100,10 @@ Status check_options(const RunOptions& options) {
     return errorf("run: --caches adds to --counters; add --counters FILE");
   if (options.recording.append && options.no_trace)
     return errorf("run: --append adds to a trace, --no-trace records none; leave out one of them");
+  if (!options.swap.source.empty() && options.no_trace)
+    return errorf("run: --swap works in the recorder; leave out --no-trace");
+  if (options.swap.watch && options.swap.source.empty())
+    return errorf("run: --swap-watch says how --swap works; add --swap DIR");
   if (!options.require_gpu) return {};
   if (options.no_trace)
     return errorf("run: --require-gpu counts kernels in the trace; leave out --no-trace");
@@ -124,8 +129,14 @@ Status prepare_recording(const RunOptions& options, const RunDir& run_dir, Surro
   if (!agent.ok()) return agent.error();
   const Result<std::string> library = preloadable(*agent, run_dir.path());
   if (!library.ok()) return library.error();
+  std::string table;
+  if (!options.swap.source.empty()) {
+    const Result<std::string> prepared = prepare_swap(options.swap, run_dir.path());
+    if (!prepared.ok()) return prepared.error();
+    table = *prepared;
+  }
   Result<Recording> begun = Recording::begin(options.recording);
-  if (!begun.ok() && options.require_gpu) return begun.error();
+  if (!begun.ok() && (options.require_gpu || !table.empty())) return begun.error();
   if (!begun.ok()) {
     warn({begun.error().message + "; the program runs unrecorded"});
     return {};
@@ -134,6 +145,7 @@ Status prepare_recording(const RunOptions& options, const RunDir& run_dir, Surro
   to.agent_preload = *library;
   to.environment = to.recording->environment();
   to.environment.emplace_back("HSA_TOOLS_LIB", tools_list(*library));
+  if (!table.empty()) to.environment.emplace_back(swap::kTableVariable, table);
   return {};
 }
 
@@ -206,6 +218,7 @@ int start(const RunOptions& options, const std::vector<std::string>& program, Ru
   if (!running.empty() || vgpu::is_run_dir_held(run_dir.path())) run_dir.keep();
   if (!surroundings.recording) return *status;
   const Recording::Outcome outcome = surroundings.recording->finish(*status, details, running);
+  if (!options.swap.source.empty()) print_swaps(outcome.swaps, options.swap.source);
   if (options.gpus.empty() && outcome.processes > 0 && outcome.kernels == 0u && !machine_has_gpu())
     fmt::print(
         stderr,

@@ -13,6 +13,7 @@
 
 #include "cli/recording.h"
 #include "cli/run_environment.h"
+#include "cli/swap_start.h"
 
 namespace wavetap::cli {
 
@@ -41,6 +42,7 @@ struct RunOptions {
   std::string counters;
   bool caches = false;  // with `counters`: model caches as well
   std::vector<std::string> gpu_options;
+  SwapOptions swap;
   std::string findings_file;      // check every dispatch and append what is found; "": do not
   std::string sanitize_tools;     // "memcheck,…"; "": the default ones
   std::string sanitize_kernels;   // regular expression; "": all of them

@@ -153,14 +153,14 @@ Recording::Outcome Recording::finish(int status, const util::RunDetails& details
   const Result<Placed> placed = output_->place(staged);
   if (!placed.ok()) {
     keep_raw(placed.error());
-    return {result->program_kernels, result->processes};
+    return {result->program_kernels, result->processes, result->swaps};
   }
   print(*result, *placed);
   if (status >= 128 || result->faults > 0)
     print_post_mortem(placed->added ? staged : options_.output, status);
   if (placed->added) remove_file(staged);
   keep_or_remove(running);
-  return {result->program_kernels, result->processes};
+  return {result->program_kernels, result->processes, result->swaps};
 }
 
 // The trace could not be made; what was recorded is still there, if anything was.

@@ -43,6 +43,7 @@ class Recording {
   struct Outcome {
     std::optional<uint64_t> kernels;  // that the program dispatched; nothing when that is not known
     uint64_t processes = 0;           // that loaded the GPU's libraries
+    std::vector<store::ImportedSwap> swaps;
   };
   Outcome finish(int status, const util::RunDetails& details,
                  const std::vector<Inheritor>& running);

@@ -1,0 +1,246 @@
+// wavetap swap: what a folder of kernels offers, and what would become of a program's kernels under `run
+// --swap`, said beforehand.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/swap_start.h"
+#include "cli/swap_verify.h"
+#include "codeobj/code_object.h"
+#include "swap/index.h"
+#include "swap/legality.h"
+#include "swap/table.h"
+#include "util/table.h"
+#include "util/terminal.h"
+#include "util/text.h"
+
+namespace wavetap::cli {
+namespace {
+
+struct Options {
+  std::string source;
+  std::string binary;
+  std::string target;
+  bool json = false;
+};
+
+bool is_for(const swap::KernelInfo& kernel, const std::string& target) {
+  return target.empty() || kernel.target_id == target || amd::to_string(kernel.target) == target;
+}
+
+std::string shown_name(const swap::KernelInfo& kernel) {
+  return util::escape_control(codeobj::demangle(kernel.name));
+}
+
+nlohmann::json to_json(const swap::KernelInfo& kernel) {
+  nlohmann::json arguments = nlohmann::json::array();
+  for (const swap::Argument& argument : kernel.arguments)
+    arguments.push_back(
+        {{"kind", argument.kind}, {"offset", argument.offset}, {"bytes", argument.bytes}});
+  return {{"kernel", codeobj::demangle(kernel.name)},
+          {"symbol", kernel.name},
+          {"target", kernel.target_id},
+          {"arguments", arguments},
+          {"kernarg_bytes", kernel.kernarg_bytes},
+          {"wave_size", kernel.wave_size},
+          {"vgprs", kernel.vgprs},
+          {"sgprs", kernel.sgprs},
+          {"lds_bytes", kernel.lds_bytes},
+          {"scratch_bytes", kernel.scratch_bytes},
+          {"max_workgroup", kernel.max_workgroup},
+          {"uses_dynamic_stack", kernel.uses_dynamic_stack},
+          {"variables", kernel.variables},
+          {"hash", fmt::format("{:016x}", kernel.hash)}};
+}
+
+void print_json(const nlohmann::json& json) {
+  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+size_t visible_arguments(const swap::KernelInfo& kernel) {
+  return static_cast<size_t>(std::count_if(kernel.arguments.begin(), kernel.arguments.end(),
+                                           [](const auto& one) { return !one.is_hidden(); }));
+}
+
+int list(const Options& options) {
+  const Result<swap::Index> index = open_swap_index(options.source);
+  if (!index.ok()) return fail(index.error());
+  nlohmann::json rows = nlohmann::json::array();
+  util::Table table({{"KERNEL", util::Align::kLeft, /*may_shrink=*/true},
+                     {"TARGET"},
+                     {"ARGS", util::Align::kRight},
+                     {"VGPRs", util::Align::kRight},
+                     {"LDS", util::Align::kRight},
+                     {"SCRATCH", util::Align::kRight},
+                     {"WAVE", util::Align::kRight},
+                     {"HASH"},
+                     {"FILE", util::Align::kLeft, /*may_shrink=*/true}});
+  size_t kernels = 0;
+  for (const swap::IndexedFile& file : index->files) {
+    for (const swap::IndexedObject& object : file.objects) {
+      for (const swap::KernelInfo& kernel : object.kernels) {
+        if (!is_for(kernel, options.target)) continue;
+        ++kernels;
+        if (options.json) {
+          nlohmann::json row = to_json(kernel);
+          row["file"] = file.path;
+          rows.push_back(std::move(row));
+          continue;
+        }
+        table.add({shown_name(kernel), kernel.target_id, std::to_string(visible_arguments(kernel)),
+                   std::to_string(kernel.vgprs), util::human_bytes(kernel.lds_bytes),
+                   util::human_bytes(kernel.scratch_bytes), std::to_string(kernel.wave_size),
+                   fmt::format("{:016x}", kernel.hash), util::escape_control(file.path)});
+      }
+    }
+  }
+  if (options.json)
+    print_json({{"source", options.source}, {"kernels", rows}, {"problems", index->problems}});
+  else
+    fmt::print("{}{} of {}\n", table.text(util::output_columns(STDOUT_FILENO)),
+               util::count_of(kernels, "kernel"), util::count_of(index->files.size(), "file"));
+  return kernels > 0 && index->problems.empty() ? kDone : kIncomplete;
+}
+
+void print_answers(const std::vector<SwapAnswer>& answers, size_t unnamed) {
+  util::Table table(
+      {{"KERNEL", util::Align::kLeft, /*may_shrink=*/true}, {"TARGET"}, {"WHAT"}, {"REPLACEMENT"}});
+  for (const SwapAnswer& answer : answers) {
+    table.add({shown_name(*answer.kernel), answer.kernel->target_id,
+               answer.verdict.is_legal() ? "replaced" : "refused",
+               util::escape_control(answer.candidate->path)});
+  }
+  if (!table.empty()) fmt::print("{}", table.text(util::output_columns(STDOUT_FILENO)));
+  for (const SwapAnswer& answer : answers)
+    if (!answer.verdict.is_legal())
+      fmt::print("{} ({}): {}\n", shown_name(*answer.kernel), answer.kernel->target_id,
+                 util::escape_control(answer.verdict.why));
+  const auto legal =
+      static_cast<size_t>(std::count_if(answers.begin(), answers.end(), [](const SwapAnswer& one) {
+        return one.verdict.is_legal();
+      }));
+  fmt::print("{} replaced, {} refused, {} not named\n", util::count_of(legal, "kernel"),
+             answers.size() - legal, unnamed);
+}
+
+void print_answers_json(const Options& options, const std::vector<SwapAnswer>& answers,
+                        size_t unnamed) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const SwapAnswer& answer : answers) {
+    rows.push_back(
+        {{"kernel", codeobj::demangle(answer.kernel->name)},
+         {"symbol", answer.kernel->name},
+         {"target", answer.kernel->target_id},
+         {"hash", fmt::format("{:016x}", answer.kernel->hash)},
+         {"replaced", answer.verdict.is_legal()},
+         {"replacement", answer.candidate->path},
+         {"replacement_kernel", answer.candidate->kernel},
+         {"reason", answer.verdict.is_legal() ? std::string()
+                                              : std::string(to_string(answer.verdict.reason))},
+         {"why", answer.verdict.why}});
+  }
+  print_json({{"source", options.source},
+              {"binary", options.binary},
+              {"kernels", rows},
+              {"not_named", unnamed}});
+}
+
+int check(const Options& options) {
+  Result<swap::Index> index = open_swap_index(options.source);
+  if (!index.ok()) return fail(index.error());
+  const swap::Table table(swap::candidates_of(*index, ""), /*watch=*/false);
+  const swap::IndexedFile binary = swap::index_file(options.binary);
+  if (binary.objects.empty())
+    return fail(errorf("%s: %s", options.binary.c_str(),
+                       binary.problems.empty()
+                           ? "holds no kernels; give a HIP program, a library or a code object"
+                           : binary.problems.front().c_str()));
+  std::vector<SwapAnswer> answers;
+  size_t unnamed = 0;
+  for (const swap::IndexedObject& object : binary.objects) {
+    for (const swap::KernelInfo& kernel : object.kernels) {
+      if (!is_for(kernel, options.target)) continue;
+      SwapAnswer answer = choose_swap(*index, table, kernel);
+      if (answer.candidate == nullptr) ++unnamed;
+      else answers.push_back(std::move(answer));
+    }
+  }
+  if (options.json) print_answers_json(options, answers, unnamed);
+  else print_answers(answers, unnamed);
+  const bool good =
+      !answers.empty() && std::all_of(answers.begin(), answers.end(),
+                                      [](const SwapAnswer& one) { return one.verdict.is_legal(); });
+  return good ? kDone : kIncomplete;
+}
+
+void add_common(Command& command, Options& options) {
+  command.add_option("DIR", options.source, "a folder with kernels, one file, or a manifest")
+      ->required();
+}
+
+void add_rest(Command& command, Options& options) {
+  command.add_option("--target", options.target, "only code for this target, gfx1030 say")
+      ->type_name("GFX");
+  command.add_flag("--json", options.json, "print JSON");
+}
+
+void add_verify(Command& swap, Invocation& invocation) {
+  auto options = std::make_shared<SwapVerifyOptions>();
+  Command& command = swap.add_command(
+      "verify",
+      "run captured dispatches as they are and replaced, and compare output and time; exit status 15 if "
+      "an output differs",
+      "swap verify DIR FILE.wtcap [--tolerance T] [-n N] [--json]",
+      "  wavetap capture -k saxpy --gpu rx6800xt -o saxpy.wtcap -- ./saxpy\n"
+      "  wavetap swap verify tuned/ saxpy.wtcap --tolerance rel=1e-5\n");
+  command.add_option("DIR", options->source, "a folder with kernels, one file, or a manifest")
+      ->required();
+  command.add_option("FILE", options->captures, "a file of wavetap capture")->required();
+  command
+      .add_option("--tolerance", options->tolerance,
+                  "floating-point numbers may differ by abs=X, rel=X or ulp=N (bits)")
+      ->type_name("TOLERANCE");
+  command.add_option("--iterations,-n", options->iterations, "runs of each; the median counts")
+      ->type_name("N")
+      ->between(1, 1e6);
+  command.add_flag("--json", options->json, "print JSON");
+  command.callback([options, &invocation] { invocation.exit_code = verify_swaps(*options); });
+}
+
+}  // namespace
+
+void add_swap(Command& parent, Invocation& invocation) {
+  Command& swap = parent.add_command(
+      "swap", "kernels for run --swap: what a folder offers, and what it would replace",
+      "swap COMMAND …",
+      "  wavetap swap list tuned/\n"
+      "  wavetap swap check tuned/ ./my_hip_program\n"
+      "  wavetap run --swap tuned/ -- ./my_hip_program\n");
+  swap.require_command();
+  auto options = std::make_shared<Options>();
+  Command& listing = swap.add_command(
+      "list",
+      "list the kernels of a folder, file or manifest; exit status 2 if there is none or a file cannot be used",
+      "swap list DIR [--target GFX] [--json]", "  wavetap swap list tuned/ --target gfx90a\n");
+  add_common(listing, *options);
+  add_rest(listing, *options);
+  listing.callback([options, &invocation] { invocation.exit_code = list(*options); });
+  Command& checking = swap.add_command(
+      "check",
+      "say for each kernel of a program whether it would be replaced; exit status 2 if none is, or one is refused",
+      "swap check DIR BINARY [--target GFX] [--json]",
+      "  wavetap swap check tuned/ ./my_hip_program\n"
+      "  wavetap swap check kernels.txt /opt/rocm/lib/librocrand.so --target gfx90a --json\n");
+  add_common(checking, *options);
+  checking.add_option("BINARY", options->binary, "a HIP program, a library or a code object")
+      ->required();
+  add_rest(checking, *options);
+  checking.callback([options, &invocation] { invocation.exit_code = check(*options); });
+  add_verify(swap, invocation);
+}
+
+}  // namespace wavetap::cli

@@ -1,0 +1,141 @@
+#include "cli/swap_start.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "cli/command.h"
+#include "util/file.h"
+#include "util/text.h"
+
+namespace wavetap::cli {
+namespace {
+
+constexpr size_t kMostShown = 8;
+
+std::string dispatches(uint64_t count) {
+  return fmt::format("{} {}", util::group_digits(count), count == 1 ? "dispatch" : "dispatches");
+}
+
+// Files that were not what their names promise, but the program may be helped by the others.
+void warn_of_problems(const swap::Index& index) {
+  for (size_t i = 0; i < index.problems.size() && i < kMostShown; ++i)
+    warn({"--swap: " + util::escape_control(index.problems[i])});
+  if (index.problems.size() > kMostShown)
+    warn({fmt::format("--swap: and {} more files that cannot be used",
+                      index.problems.size() - kMostShown)});
+}
+
+const swap::KernelInfo* kernel_of(const swap::Index& index, const swap::Candidate& candidate) {
+  for (const swap::IndexedFile& file : index.files) {
+    if (file.path != candidate.path) continue;
+    for (const swap::IndexedObject& object : file.objects)
+      for (const swap::KernelInfo& kernel : object.kernels)
+        if (kernel.name == candidate.kernel && kernel.target_id == candidate.target_id)
+          return &kernel;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string swap_cache_file(const std::string& source) {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  std::string folder = cache != nullptr && *cache == '/' ? cache
+                       : home != nullptr && *home == '/' ? std::string(home) + "/.cache"
+                                                         : "";
+  if (folder.empty()) return "";
+  mkdir(folder.c_str(), 0700);
+  folder += "/wavetap";
+  mkdir(folder.c_str(), 0700);
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : source) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return fmt::format("{}/swap-{:016x}.index", folder, hash);
+}
+
+Result<swap::Index> open_swap_index(const std::string& source) {
+  // The program may run in another folder.
+  std::error_code error;
+  const std::string path = std::filesystem::absolute(source, error).lexically_normal().string();
+  Result<swap::Index> index = swap::make_index(error ? source : path, swap_cache_file(path));
+  if (index.ok()) warn_of_problems(*index);
+  return index;
+}
+
+Result<std::string> prepare_swap(const SwapOptions& options, const std::string& run_dir) {
+  Result<swap::Index> index = open_swap_index(options.source);
+  if (!index.ok()) return index.error();
+  const size_t known = index->problems.size();
+  std::vector<swap::Candidate> candidates = swap::candidates_of(*index, run_dir);
+  for (size_t i = known; i < index->problems.size(); ++i)
+    warn({"--swap: " + util::escape_control(index->problems[i])});
+  if (candidates.empty())
+    return errorf(
+        "--swap %s: no kernels in it; give code objects (hipcc --genco -o FILE.hsaco), "
+        "bundles or HIP programs",
+        options.source.c_str());
+  const std::string path = run_dir + "/swap";
+  const Status written =
+      util::write_file(path, swap::Table(std::move(candidates), options.watch).text());
+  if (!written.ok()) return written.error();
+  return path;
+}
+
+SwapAnswer choose_swap(const swap::Index& index, const swap::Table& table,
+                       const swap::KernelInfo& kernel) {
+  SwapAnswer answer{.kernel = &kernel, .verdict = {}};
+  for (const swap::Candidate* candidate : table.find(kernel.name)) {
+    const swap::KernelInfo* const replacement = kernel_of(index, *candidate);
+    if (replacement == nullptr) continue;
+    swap::Verdict verdict =
+        swap::check(kernel, *replacement, candidate->allowed, candidate->original_hash);
+    const bool says_more =
+        answer.candidate == nullptr || answer.verdict.reason == swap::Reason::kTarget;
+    if (!verdict.is_legal() && !says_more) continue;
+    answer.verdict = std::move(verdict);
+    answer.candidate = candidate;
+    if (answer.verdict.is_legal()) break;
+  }
+  return answer;
+}
+
+void print_swaps(const std::vector<store::ImportedSwap>& swaps, const std::string& source) {
+  uint64_t replaced = 0;
+  std::set<std::string> kernels;
+  std::map<std::string, uint64_t> refusals;
+  for (const store::ImportedSwap& swap : swaps) {
+    if (!swap.is_replaced && swap.dispatches == 0) continue;  // it never ran
+    if (!swap.is_replaced) {
+      refusals[fmt::format("{}: not replaced by {}: {}", util::escape_control(swap.kernel),
+                           util::escape_control(swap.file), util::escape_control(swap.why))] +=
+          swap.dispatches;
+    } else if (swap.dispatches > 0) {
+      replaced += swap.dispatches;
+      kernels.insert(swap.kernel);
+    }
+  }
+  if (swaps.empty())
+    fmt::print(
+        stderr,
+        "wavetap: swap: nothing was replaced: the program has loaded no kernel with a name of "
+        "{}; see wavetap swap check\n",
+        util::escape_control(source));
+  else
+    fmt::print(stderr, "wavetap: swap: {} of {} ran the replacement\n", dispatches(replaced),
+               util::count_of(kernels.size(), "kernel"));
+  size_t shown = 0;
+  for (const auto& [text, count] : refusals) {
+    if (++shown > kMostShown) break;
+    fmt::print(stderr, "wavetap: swap: {}; {} ran the original\n", text, dispatches(count));
+  }
+  if (refusals.size() > kMostShown)
+    fmt::print(stderr, "wavetap: swap: and {} more; see table wavetap_swap of the trace\n",
+               refusals.size() - kMostShown);
+}
+
+}  // namespace wavetap::cli

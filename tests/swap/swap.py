@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+"""Runs a HIP program on a virtual GPU with kernels of another build in the place of its own.
+
+  swap.py --bin BUILD/bin --model MODEL CASE
+
+The cases are the functions below.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+TARGETS = {"rx6800xt": "gfx1030", "mi210": "gfx90a"}
+
+
+class Failure(Exception):
+    pass
+
+
+def expect(holds, what):
+    if not holds:
+        raise Failure(what)
+
+
+def code_objects(path):
+    """[(target id, bytes)] of every offload bundle in a file."""
+    data, magic, found, at = path.read_bytes(), b"__CLANG_OFFLOAD_BUNDLE__", [], 0
+    while (at := data.find(magic, at)) >= 0:
+        place = at + len(magic) + 8
+        for _ in range(struct.unpack_from("<Q", data, at + len(magic))[0]):
+            offset, size, length = struct.unpack_from("<QQQ", data, place)
+            name = data[place + 24:place + 24 + length].decode()
+            place += 24 + length
+            if "-gfx" in name and size:
+                found.append((name[name.index("-gfx") + 1:], data[at + offset:at + offset + size]))
+        at = place
+    return found
+
+
+class Bench:
+    def __init__(self, bin_folder, programs, model, scratch):
+        self.bin, self.programs, self.model, self.scratch = bin_folder, programs, model, pathlib.Path(scratch)
+        self.environment = dict(os.environ, NO_COLOR="1", LC_ALL="C.UTF-8", TMPDIR=scratch, COLUMNS="250", XDG_CACHE_HOME=f"{scratch}/cache")
+        self.target = TARGETS[model]
+        self.old, self.new = programs / "swaps", programs / "swaps_new"
+        self.folder = self.scratch / "kernels"
+        self.folder.mkdir()
+
+    def wavetap(self, *words, status=0, stdin=subprocess.DEVNULL):
+        done = subprocess.run([str(self.bin / "wavetap"), *map(str, words)], cwd=self.scratch, env=self.environment, text=True, stdin=stdin,
+                              capture_output=True, timeout=300)
+        if status is not None:
+            expect(done.returncode == status, f"{' '.join(map(str, words))}: exit status {done.returncode}, not {status}\n{done.stdout}{done.stderr}")
+        return done
+
+    def run(self, *cases, swap=None, options=(), model=None):
+        swapping = ("--swap", swap) if swap else ()
+        done = self.wavetap("run", "--gpu", model or self.model, "-o", "t.rpd", *swapping, *options, "--", self.old, *cases)
+        done.lines = done.stdout.split("\n")[:-1]
+        return done
+
+    def hsaco(self, target=None, name=None, program=None):
+        """The new build's code object for a target, as a file of the folder."""
+        [code] = [code for its_target, code in code_objects(program or self.new) if its_target.startswith(target or self.target)]
+        path = self.folder / (name or f"{target or self.target}.hsaco")
+        path.write_bytes(code)
+        return path
+
+    def rows(self, sql):
+        return json.loads(self.wavetap("query", "--format", "json", "t.rpd", sql).stdout)
+
+    def swaps(self):
+        return self.rows("select event, kernel, file, reason, why, dispatches from wavetap_swap order by id")
+
+
+def basic(bench):
+    """A kernel from a folder runs instead, the trace says so, and its name alone decides which."""
+    path = bench.hsaco()
+    bare = bench.run("basic", "graph", "threads")
+    expect(bare.lines == ["scale 3", "other -2", "graph 4", "threads 1"], bare.stdout)
+    done = bench.run("basic", "graph", "threads", swap=bench.folder)
+    expect(done.lines == ["scale 1003", "other 998", "graph 3004", "threads 25001"], done.stdout)
+    expect("swap: 104 dispatches of 2 kernels ran the replacement" in done.stderr, done.stderr)
+    ran = bench.rows("select o.uri, count(*) n from wavetap_dispatch d join wavetap_kernel k on k.id = d.kernel_id"
+                     " join wavetap_code_object o on o.id = k.code_object_id where k.internal = 0 group by 1")
+    expect([(row["n"], str(path) in row["uri"]) for row in ran] == [(104, True)], f"{ran}")
+    used = [row for row in bench.swaps() if row["event"] == "replaced" and row["dispatches"]]
+    expect(sorted(row["dispatches"] for row in used) == [1, 103] and all(row["file"] == str(path) for row in used), f"{used}")
+    report = bench.wavetap("report", "t.rpd").stdout
+    expect("Replaced kernels" in report and "103" in report, report)
+
+
+def sources(bench):
+    """A program with device code, a bundle of one and a manifest serve as well as code objects."""
+    for source in (bench.new, bench.programs / "nothing"):
+        if source.exists():
+            expect(bench.run("basic", swap=source).lines[0] == "scale 1003", str(source))
+    shutil.copy(bench.new, bench.folder / "program")
+    expect(bench.run("basic", swap=bench.folder).lines == ["scale 1003", "other 998"], "program in a folder")
+    bench.hsaco(name="new.co")
+    manifest = bench.scratch / "list.txt"
+    for text, lines in (("scale kernels/new.co\n", ["scale 1003", "other -2"]),
+                        ("# a comment\n*scale* kernels/new.co\n", ["scale 1003", "other 998"]),
+                        ('"other::scale(int*, int)" kernels/new.co\n', ["scale 3", "other 998"]),
+                        ("scale kernels/new.co kernel=other::scale\n", ["scale 998", "other -2"]),
+                        ("scale kernels/new.co hash=1234\n", ["scale 3", "other -2"])):
+        manifest.write_text(text)
+        expect(bench.run("basic", swap=manifest).lines == lines, text)
+    [swap] = bench.swaps()
+    expect(swap["reason"] == "hash", f"{swap}")
+    kernels = json.loads(bench.wavetap("swap", "check", manifest, bench.old, "--json", "--target", bench.target, status=2).stdout)["kernels"]
+    manifest.write_text(f"scale kernels/new.co hash={kernels[0]['hash']}\n")
+    expect(bench.run("basic", swap=manifest).lines == ["scale 1003", "other -2"], "by hash")
+    for text, said in (("scale\n", "line 1: no file"), ("\n\"scale new.co\n", "line 2: a quote"), ("a b c=d\n", "c=d: not understood")):
+        manifest.write_text(text)
+        done = bench.wavetap("run", "--gpu", bench.model, "--swap", manifest, "--", bench.old, status=1)
+        expect(said in done.stderr, done.stderr)
+
+
+def refused(bench):
+    """What is not proved harmless does not run, and the first reason is said."""
+    bench.hsaco()
+    done = bench.run("refused", swap=bench.folder)
+    expect(done.lines == ["arguments 7", "variable 5"], done.stdout)
+    swaps = {row["kernel"]: row for row in bench.swaps()}
+    expect(swaps["arguments"]["reason"] == "arguments" and swaps["arguments"]["dispatches"] == 1, f"{swaps['arguments']}")
+    expect(swaps["variable"]["reason"] == "variables" and "counter" in swaps["variable"]["why"], f"{swaps['variable']}")
+    expect("arguments: not replaced by" in done.stderr and "1 dispatch ran the original" in done.stderr, done.stderr)
+    manifest = bench.scratch / "list.txt"
+    manifest.write_text(f"variable kernels/{bench.target}.hsaco variables=own\n")
+    expect(bench.run("refused", swap=manifest).lines == ["arguments 7", "variable 1000"], "variables=own")
+    other = next(target for target in TARGETS.values() if target != bench.target)
+    for path in bench.folder.iterdir():
+        path.unlink()
+    bench.hsaco(target=other)
+    done = bench.run("basic", swap=bench.folder)
+    expect(done.lines == ["scale 3", "other -2"], done.stdout)
+    expect({row["reason"] for row in bench.swaps()} == {"target"}, f"{bench.swaps()}")
+
+
+def launches(bench):
+    """Limits of single launches, dynamic LDS behind static LDS, scratch that the original has not."""
+    bench.hsaco()
+    bare, done = bench.run("launches"), bench.run("launches", swap=bench.folder)
+    expect(bare.lines == ["narrow 1", "narrow 1", "shared 62", "shared 62", "scratch 9"], bare.stdout)
+    expect(done.lines == ["narrow 1", "narrow 2", "shared 1062", "shared 62", "scratch 1000"], done.stdout)
+    refusals = {row["kernel"]: row for row in bench.swaps() if row["event"] == "launch-refused"}
+    expect(refusals["narrow"]["reason"] == "workgroup" and refusals["narrow"]["dispatches"] == 1, f"{refusals}")
+    expect(refusals["shared"]["reason"] == "lds" and refusals["shared"]["dispatches"] == 1, f"{refusals}")
+
+
+def modules(bench):
+    """Kernels that hipRTC compiles and hipModuleLoadData loads, two of one name, unloaded in between."""
+    bench.hsaco()
+    expect(bench.run("modules").lines == ["module 2", "module 2"], "as it is")
+    done = bench.run("modules", swap=bench.folder)
+    expect(done.lines == ["module 1001", "module 1001"], done.stdout)
+    used = [row for row in bench.swaps() if row["kernel"] == "work" and row["dispatches"]]
+    expect([row["dispatches"] for row in used] == [1, 1], f"{used}")
+
+
+def library(bench):
+    """Kernels of a library: rocRAND's, replaced by its own code."""
+    libraries = [path for path in map(pathlib.Path, ("/usr/lib/aarch64-linux-gnu/librocrand.so.1", "/usr/lib/x86_64-linux-gnu/librocrand.so.1"))
+                 if path.exists()]
+    program = bench.programs.parent / "hip/rocrand_host"
+    if not libraries or not program.exists():
+        sys.exit(77)
+    bare = bench.wavetap("run", "--gpu", bench.model, "--no-trace", "--", program)
+    done = bench.wavetap("run", "--gpu", bench.model, "-o", "t.rpd", "--swap", libraries[0], "--", program)
+    expect(done.stdout == bare.stdout, done.stdout)
+    replaced = sum(row["dispatches"] for row in bench.swaps() if row["event"] == "replaced")
+    expect(replaced > 0, done.stderr)
+
+
+def damaged(bench):
+    """Files that are no code objects, cut ones, changed ones: a sentence, and the program as it is."""
+    whole = bench.hsaco().read_bytes()
+    (bench.folder / "text.hsaco").write_text("no code object")
+    (bench.folder / "short.hsaco").write_bytes(whole[:200])
+    done = bench.run("basic", swap=bench.folder)
+    expect(done.lines == ["scale 1003", "other 998"] and "text.hsaco" in done.stderr, done.stderr)
+    expect("text.hsaco" in bench.wavetap("swap", "list", bench.folder, status=2).stderr, "list")
+    for path in bench.folder.iterdir():
+        path.unlink()
+    done = bench.wavetap("run", "--gpu", bench.model, "--swap", bench.folder, "--", bench.old, "basic", status=1)
+    expect("no kernels in it" in done.stderr, done.stderr)
+    for size in (64, 1000, 3000, len(whole) - 10):
+        (bench.folder / "cut.hsaco").write_bytes(whole[:size])
+        done = bench.wavetap("run", "--gpu", bench.model, "-o", "t.rpd", "--swap", bench.folder, "--", bench.old, "basic", status=None)
+        expect(done.returncode in (0, 1), f"{size}: {done.returncode} {done.stderr}")
+    # Gone, or another file, between the index and the first kernel.
+    path = bench.hsaco()
+    for change, reason in ((path.unlink, "missing"), (lambda: path.write_bytes(whole + b"\0"), "changed")):
+        bench.hsaco()
+        script = bench.scratch / "app.sh"
+        script.write_text(f"#!/bin/sh\n[ -e {bench.scratch}/go ] || exit 1\nexec {bench.old} basic\n")
+        done = run_after(bench, script, change)
+        expect(done.lines == ["scale 3", "other -2"], done.stdout)
+        expect({row["reason"] for row in bench.swaps() if row["kernel"] == "scale(int*, int)"} == {reason}, f"{bench.swaps()}")
+
+
+def run_after(bench, script, change):
+    """Runs the program; `change` happens after `wavetap run` has made its index, before the program starts."""
+    script.write_text(f"#!/bin/sh\necho ready; read line\nexec {bench.old} basic\n")
+    script.chmod(0o755)
+    process = subprocess.Popen([str(bench.bin / "wavetap"), "run", "--gpu", bench.model, "-o", "t.rpd", "--swap", str(bench.folder), "--", str(script)],
+                               cwd=bench.scratch, env=bench.environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    expect(process.stdout.readline() == "ready\n", "not ready")
+    change()
+    out, err = process.communicate("go\n", timeout=300)
+    done = subprocess.CompletedProcess(process.args, process.returncode, out, err)
+    done.lines = out.split("\n")[:-1]
+    return done
+
+
+def watch(bench):
+    """A changed file is used from the next launch on; half of one is not."""
+    path = bench.hsaco()
+    new = path.read_bytes()
+    [old] = [code for target, code in code_objects(bench.old) if target.startswith(bench.target)]
+    process = subprocess.Popen([str(bench.bin / "wavetap"), "run", "--gpu", bench.model, "-o", "t.rpd", "--swap", str(bench.folder), "--swap-watch", "--",
+                                str(bench.old), "steps"], cwd=bench.scratch, env=bench.environment, text=True, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    seen = [process.stdout.readline().strip()]
+
+    def step():
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        seen.append(process.stdout.readline().strip())
+
+    for content in (old, new, new[:500], new):
+        fresh = bench.scratch / "fresh"
+        fresh.write_bytes(content)
+        fresh.rename(path)
+        step()
+    path.unlink()
+    step()
+    process.stdin.close()
+    expect(process.wait(timeout=300) == 0, process.stderr.read())
+    expect(seen == ["step 1003", "step 3", "step 1003", "step 1003", "step 1003", "step 1003"], f"{seen}")
+
+
+def commands(bench):
+    """swap list and swap check say beforehand what run does, and a thousand files are read once."""
+    path = bench.hsaco()
+    listed = json.loads(bench.wavetap("swap", "list", bench.folder, "--json").stdout)["kernels"]
+    by_name = {kernel["kernel"]: kernel for kernel in listed}
+    expect([a["bytes"] for a in by_name["scale(int*, int)"]["arguments"][:2]] == [8, 4], f"{by_name['scale(int*, int)']}")
+    expect(by_name["shared"]["lds_bytes"] == 4096 and by_name["scratch"]["scratch_bytes"] > 0, f"{by_name['scratch']}")
+    expect("counter" in by_name["variable"]["variables"] and by_name["narrow"]["max_workgroup"] == 64, f"{by_name['narrow']}")
+    done = bench.wavetap("swap", "check", bench.folder, bench.old, "--json", "--target", bench.target, status=2)
+    answers = {kernel["kernel"]: kernel for kernel in json.loads(done.stdout)["kernels"]}
+    expect(answers["scale(int*, int)"]["replaced"] and answers["scale(int*, int)"]["replacement"] == str(path), f"{answers}")
+    expect(answers["arguments"]["reason"] == "arguments" and answers["variable"]["reason"] == "variables", f"{answers}")
+    text = bench.wavetap("swap", "check", bench.folder, bench.old, status=2).stdout
+    expect("argument 1 of the kernel is by_value, 4 bytes at 8" in text, text)
+    for i in range(200):
+        shutil.copy(path, bench.folder / f"copy{i}.hsaco")
+    first = bench.wavetap("swap", "list", bench.folder).stdout
+    [cache] = bench.scratch.glob("cache/wavetap/swap-*.index")
+    kept = cache.read_bytes()
+    expect(bench.wavetap("swap", "list", bench.folder).stdout == first and cache.read_bytes() == kept, "the cache changed")
+    for bad in (b"", kept[:-20], kept.replace(b"gfx", b"xyz", 1), b"\0" * 100):
+        cache.write_bytes(bad)
+        expect(bench.wavetap("swap", "list", bench.folder).stdout == first, "a damaged cache was used")
+        expect(cache.read_bytes() == kept, "the cache was not made again")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--programs", type=pathlib.Path)
+    parser.add_argument("--model", default="rx6800xt")
+    parser.add_argument("case")
+    arguments = parser.parse_args()
+    bin_folder = arguments.bin.resolve()
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            globals()[arguments.case](Bench(bin_folder, (arguments.programs or bin_folder / "hip").resolve(), arguments.model, scratch))
+        except Failure as failure:
+            sys.exit(f"{arguments.case}: {failure}")
+
+
+if __name__ == "__main__":
+    main()
