@@ -270,6 +270,19 @@ def commands(bench):
         expect(cache.read_bytes() == kept, "the cache was not made again")
 
 
+def verify(bench):
+    """Captured dispatches, as they are and replaced: the same code computes the same, the new build does not."""
+    bench.wavetap("capture", "-k", "scale|arguments", "--max", "4", "--gpu", bench.model, "-o", "c.wtcap", "--", bench.old, "basic", "refused")
+    same = json.loads(bench.wavetap("swap", "verify", bench.old, "c.wtcap", "--json").stdout)["captures"]
+    expect(len(same) == 3 and all(one["compared"] and one["equal"] and one["written_bytes"] > 0 for one in same), f"{same}")
+    bench.hsaco()
+    other = json.loads(bench.wavetap("swap", "verify", bench.folder, "c.wtcap", "--json", status=15).stdout)["captures"]
+    results = [(one["kernel"], one["compared"], one.get("equal")) for one in other]
+    expect(results == [("scale(int*, int)", True, False), ("other::scale(int*, int)", True, False), ("arguments", False, None)], f"{results}")
+    expect("1000 instead of 0" in other[0]["first_difference"], f"{other[0]}")
+    expect("OTHER OUTPUT" in bench.wavetap("swap", "verify", bench.folder, "c.wtcap", status=15).stdout, "text")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, required=True)
