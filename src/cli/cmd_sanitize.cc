@@ -13,6 +13,7 @@
 #include "cli/gpu_start.h"
 #include "cli/program_run.h"
 #include "cli/run_dir.h"
+#include "cli/sanitize_host.h"
 #include "cli/sanitize_kernel.h"
 #include "cli/sanitize_report.h"
 #include "cli/suppressions.h"
@@ -89,7 +90,10 @@ int run_sanitized(Options& options, const std::vector<std::string>& program) {
   if (const Status good = check_options(options); !good.ok()) return fail(good.error());
   const Result<RunDir> folder = RunDir::create();
   if (!folder.ok()) return fail(folder.error());
-  options.run.no_trace = true;
+  const bool records = needs_recording(options.parsed_tools);
+  options.run.no_trace = !records;
+  options.run.recording.output = folder->path() + "/trace.rpd";
+  options.run.recording.args = options.run.recording.stacks = options.run.recording.quiet = true;
   options.run.findings_file = folder->path() + "/findings";
   options.run.sanitize_tools = options.parsed_tools.names();
   if (options.run.gpus.empty()) options.run.gpus = {kDefaultGpu};
@@ -107,6 +111,11 @@ int run_sanitized(Options& options, const std::vector<std::string>& program) {
   SanitizeReport report;
   const Status folded = read_findings(options.run.findings_file, report);
   if (!folded.ok()) return fail(folded.error(), kIncomplete);
+  if (records) {
+    const Status looked =
+        find_host_mistakes(options.run.recording.output, options.parsed_tools, report);
+    if (!looked.ok()) return fail(looked.error(), kIncomplete);
+  }
   return finish(options, report, status);
 }
 
@@ -142,6 +151,11 @@ int sanitize_file(Options& options, const std::string& path) {
   if (!options.run.gpus.empty())
     return fail(
         errorf("sanitize: --gpu is for programs; %s was captured on one GPU and stays there",
+               path.c_str()));
+  if (needs_recording(options.parsed_tools))
+    return fail(
+        errorf("sanitize: leakcheck and hostcheck look at a program's calls, and %s has none; "
+               "leave them out of --tool",
                path.c_str()));
   int exit_code = kDone;
   const std::unique_ptr<replay::CaptureFile> file = open_captures(path, &exit_code);

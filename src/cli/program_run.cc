@@ -60,6 +60,16 @@ Result<vgpu::Config> make_config(const RunOptions& options, std::vector<model::M
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
+// Has ROCr load the library as a tool, behind those it is to load anyway.
+void add_hsa_tool(Environment& environment, const std::string& library) {
+  for (auto& [name, value] : environment) {
+    if (name != "HSA_TOOLS_LIB") continue;
+    value += " " + library;
+    return;
+  }
+  environment.emplace_back("HSA_TOOLS_LIB", tools_list(library));
+}
+
 // Fills the run folder for the library that plays the GPUs.
 Result<vgpu::Config> prepare_gpus(const RunOptions& options, const std::string& program,
                                   const std::string& run_dir, const std::string& counters_file) {
@@ -144,7 +154,7 @@ Status prepare_recording(const RunOptions& options, const RunDir& run_dir, Surro
   to.recording = std::move(*begun);
   to.agent_preload = *library;
   to.environment = to.recording->environment();
-  to.environment.emplace_back("HSA_TOOLS_LIB", tools_list(*library));
+  add_hsa_tool(to.environment, *library);
   if (!table.empty()) to.environment.emplace_back(swap::kTableVariable, table);
   return {};
 }
@@ -172,7 +182,7 @@ Status prepare_devices(const RunOptions& options, const std::string& program, co
       to.environment.emplace_back("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1");
     // The library learns there how many bytes the program asks for.
     if (!options.findings_file.empty() || options.probe.names_buffers)
-      to.environment.emplace_back("HSA_TOOLS_LIB", tools_list(*library));
+      add_hsa_tool(to.environment, *library);
   }
   if (!options.correct_library.empty()) {
     const Result<std::string> library = preloadable(options.correct_library, run_dir.path());

@@ -155,8 +155,8 @@ Recording::Outcome Recording::finish(int status, const util::RunDetails& details
     keep_raw(placed.error());
     return {result->program_kernels, result->processes, result->swaps};
   }
-  print(*result, *placed);
-  if (status >= 128 || result->faults > 0)
+  if (!options_.quiet) print(*result, *placed);
+  if (!options_.quiet && (status >= 128 || result->faults > 0))
     print_post_mortem(placed->added ? staged : options_.output, status);
   if (placed->added) remove_file(staged);
   keep_or_remove(running);

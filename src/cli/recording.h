@@ -26,6 +26,7 @@ struct RecordingOptions {
   bool barriers = false;
   bool start_paused = false;
   bool keep_raw = false;
+  bool quiet = false;     // say nothing about what was recorded
   std::string durations;  // console, a file, or "" for none
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/json_line.h"
 #include "cli/capture_show.h"
+#include "cli/sanitize_host.h"
 #include "codeobj/line_table.h"
 #include "isa/program.h"
 #include "util/text.h"
@@ -77,6 +78,11 @@ Result<std::optional<sanitize::ToolSet>> parse_sanitize(const std::optional<std:
   if (!tools) return std::optional<sanitize::ToolSet>();
   const Result<sanitize::ToolSet> parsed = sanitize::ToolSet::parse(*tools);
   if (!parsed.ok()) return errorf("--sanitize %s", parsed.error().message.c_str());
+  if (needs_recording(*parsed))
+    return errorf(
+        "--sanitize %s: leakcheck and hostcheck look at a program's calls, and there is none; "
+        "leave them out",
+        tools->c_str());
   return std::optional(*parsed);
 }
 

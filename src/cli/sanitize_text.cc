@@ -117,12 +117,39 @@ std::string headline(const Json& finding) {
   return text;
 }
 
+// "a = 1 | b = 2" as "a = 1, b = 2".
+std::string without_bars(std::string text) {
+  for (size_t at = text.find(" | "); at != std::string::npos; at = text.find(" | ", at))
+    text.replace(at, 3, ", ");
+  return text;
+}
+
+// A call of the program's that did wrong.
+std::string host_text(const Json& finding) {
+  std::string text = fmt::format("{}\n  call     {}({})\n  detail   {}\n", headline(finding),
+                                 word(finding, "call"), without_bars(word(finding, "arguments")),
+                                 word(finding, "detail"));
+  const char* lead = "from";
+  for (const Json& frame : finding.value("stack", Json::array())) {
+    text += fmt::format("  {:<8} {}\n", lead, frame.get<std::string>());
+    lead = "";
+  }
+  text += "  in all   " + counted(number(finding, "times"), "time", "times");
+  if (finding.contains("bytes")) text += ", " + counted(number(finding, "bytes"), "byte", "bytes");
+  return text + "\n";
+}
+
 std::string finding_text(const Json& finding) {
+  if (finding.contains("call")) return host_text(finding);
   std::string text = fmt::format("{}\n  kernel   {}\n  at       {}\n", headline(finding),
                                  word(finding, "kernel"), code_text(finding));
   text += frames_text(finding);
   if (finding.contains("detail")) text += fmt::format("  detail   {}\n", word(finding, "detail"));
   if (finding.contains("access")) text += fmt::format("  address  {}\n", address_text(finding));
+  if (finding.contains("allocation"))
+    for (const char* key : {"allocated_by", "freed_by"})
+      if (const std::string who = word(finding["allocation"], key); !who.empty())
+        text += fmt::format("           {} {}\n", *key == 'a' ? "allocated by" : "freed by", who);
   text += fmt::format("  by       {}\n", who_text(finding));
   if (finding.contains("other")) {
     const Json& other = finding["other"];

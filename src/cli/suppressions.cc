@@ -52,6 +52,13 @@ std::vector<std::string> names_of_place(const Json& place) {
     names.push_back(source.substr(0, source.rfind(':')));
   };
   add(word(place, "source"));
+  // "main at a.hip:3", of the host.
+  for (const Json& frame : place.value("stack", Json::array())) {
+    const std::string text = frame.get<std::string>();
+    const size_t at = text.find(" at ");
+    names.push_back(text.substr(0, at));
+    if (at != std::string::npos) add(text.substr(at + 4));
+  }
   for (const Json& frame : place.value("frames", Json::array())) {
     add(word(frame, "source"));
     names.push_back(word(frame, "function"));

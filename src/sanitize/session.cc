@@ -20,6 +20,8 @@ std::unique_ptr<Check> make_check(Tool tool) {
     case Tool::kInitcheck: return std::make_unique<Initcheck>();
     case Tool::kSynccheck: return std::make_unique<Synccheck>();
     case Tool::kWaitcheck: return std::make_unique<Waitcheck>();
+    case Tool::kLeakcheck:
+    case Tool::kHostcheck: return nullptr;
   }
   return nullptr;
 }

@@ -87,6 +87,7 @@ uint8_t classes_of(const Inst& inst, bool has_vscnt) {
     case Family::kSmem: return bit(kScalar);
     case Family::kDs: return inst.gds ? bit(kGds) : bit(kLds);
     case Family::kMubuf:
+    case Family::kImage:
     case Family::kFlat: {
       if (is_cache_invalidate(inst.op)) return 0;
       const bool returns = inst.dst.kind != isa::OperandKind::kNone || inst.lds;

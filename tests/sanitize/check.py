@@ -4,6 +4,7 @@
   check.py --bin BIN --gpu MODEL bugs            every seeded bug of memory_bugs, and the program without one
   check.py --bin BIN --gpu MODEL clean PROGRAM   no finding, and the program's own exit status
   check.py --bin BIN --gpu MODEL options         --kernel, --max, --error-exitcode, folding of several launches
+  check.py --bin BIN --gpu MODEL host            every mistake of host_bugs, and the program without one
   check.py --bin BIN --gpu MODEL inputs          captured dispatches and single kernels, --launch, SARIF, suppressions
 """
 import argparse
@@ -25,7 +26,7 @@ def expect(good, what):
 
 
 def path_of(args, program):
-    return args.bugs if args.bugs and program == "memory_bugs" else f"{args.bin}/hip/{program}"
+    return f"{args.bugs}/{program}" if args.bugs and program.endswith("_bugs") else f"{args.bin}/hip/{program}"
 
 
 def sanitize(args, program, *arguments, options=()):
@@ -137,6 +138,39 @@ def check_options(args):
     expect([(f["times"], f["lane_count"]) for f in document["findings"]] == [(3, 6)], f"again: {document['findings']}")
 
 
+# mistake: (kind, call, part of the detail, times) of each finding
+HOST_BUGS = {
+    "": [],
+    "copy": [("copy-out-of-bounds", "hipMemcpy", "writes 512 bytes", 1)],
+    "read": [("copy-out-of-bounds", "hipMemcpy", "reads 256 bytes", 1)],
+    "fill": [("copy-out-of-bounds", "hipMemset", "where 248 of an allocation of 256 are left", 1)],
+    "copy-freed": [("copy-out-of-bounds", "hipMemcpy", "which was freed by hipFree", 1)],
+    "twice": [("double-free", "hipFree", "was freed before, by hipFree", 1)],
+    "inside": [("invalid-free", "hipFree", "4 bytes into an allocation of 256 bytes", 1)],
+    "nowhere": [("invalid-free", "hipFree", "is not the begin of an allocation", 1)],
+    "leak": [("leak", "hipMalloc", "100 bytes not freed", 3), ("leak", "hipHostMalloc", "256 bytes not freed", 1)],
+    "handles": [("handle-leak", "hipStreamCreate", "stream not destroyed", 1),
+                ("handle-leak", "hipEventCreate", "event not destroyed", 1)],
+}
+
+
+def check_host(args):
+    for bug, expected in HOST_BUGS.items():
+        status, text, document = sanitize(args, "host_bugs", *([bug] if bug else []), options=("--tool", "leakcheck,hostcheck"))
+        findings = document.get("findings", [])
+        seen = [(f["kind"], f["call"], f["times"]) for f in findings]
+        expect(sorted(seen) == sorted((kind, call, times) for kind, call, _, times in expected), f"{bug}: {seen} {text}")
+        for kind, call, detail, _ in expected:
+            expect(any(detail in f["detail"] for f in findings if f["call"] == call), f"{bug}: {findings}")
+            expect(all(any("main" in frame for frame in f["stack"]) for f in findings), f"{bug}: {findings}")
+        errors = [kind for kind, *_ in expected if kind != "handle-leak"]
+        expect(status == (2 if errors else 0), f"{bug}: status {status}")
+    status, text, document = sanitize(args, "host_bugs", "kernel", options=("--tool", "memcheck,leakcheck"))
+    found = document["findings"][0]
+    expect((status, found["kind"]) == (2, "out-of-bounds"), f"kernel: {document}")
+    expect("hipMalloc in allocate" in found["allocation"].get("allocated_by", ""), f"kernel: {found}")
+
+
 def run(*command):
     return subprocess.run([str(word) for word in command], capture_output=True, text=True)
 
@@ -191,14 +225,16 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--gpu", required=True)
-    parser.add_argument("--bugs", help="memory_bugs, when it is not in BIN/hip")
-    parser.add_argument("what", choices=("bugs", "clean", "options", "inputs"))
+    parser.add_argument("--bugs", help="where memory_bugs and host_bugs are, when not in BIN/hip")
+    parser.add_argument("what", choices=("bugs", "clean", "options", "inputs", "host"))
     parser.add_argument("program", nargs="?")
     args = parser.parse_args()
     if args.what == "bugs":
         check_bugs(args)
     elif args.what == "clean":
         check_clean(args, args.program)
+    elif args.what == "host":
+        check_host(args)
     elif args.what == "inputs":
         check_inputs(args)
     else:

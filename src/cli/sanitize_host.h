@@ -1,0 +1,20 @@
+// What a program's own calls did wrong, from a recording of them: memory and handles that it did not give
+// back (leakcheck), frees and copies of what it does not have (hostcheck).
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "cli/sanitize_report.h"
+#include "sanitize/kinds.h"
+
+namespace wavetap::cli {
+
+// Whether one of the tools looks at calls, so that they have to be recorded: with arguments and stacks.
+bool needs_recording(const sanitize::ToolSet& tools);
+
+// Adds findings to the report, folded by kind, call and stack.
+Status find_host_mistakes(const std::string& trace_path, const sanitize::ToolSet& tools,
+                          SanitizeReport& report);
+
+}  // namespace wavetap::cli
