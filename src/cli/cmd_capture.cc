@@ -145,6 +145,8 @@ Status check_output(const Options& options) {
   const char* name = options.output.c_str();
   if (options.append && options.force)
     return errorf("capture: --append and --force exclude each other; leave out one of them");
+  if (util::is_special(options.output))
+    return errorf("%s: not a regular file; name another one with -o", name);
   struct stat there {};
   if (::stat(name, &there) != 0 || options.force) return {};
   if (!options.append) {

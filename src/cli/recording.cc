@@ -23,6 +23,7 @@
 #include "format/session.h"
 #include "store/trace.h"
 #include "util/csv.h"
+#include "util/file.h"
 #include "util/progress.h"
 #include "util/text.h"
 
@@ -106,6 +107,11 @@ Result<Recording> Recording::begin(const RecordingOptions& options) {
   std::error_code ignored;
   if (fs::is_directory(options.output, ignored))
     return errorf("%s: is a folder; name a file with -o", shown.c_str());
+  if (util::is_special(options.output))
+    return errorf(
+        "%s: not a regular file; name another one with -o, or record nothing with "
+        "--no-trace",
+        shown.c_str());
   // The program may change its working directory.
   recording.folder_ = fs::absolute(options.output, ignored).string() + ".raw-XXXXXX";
   if (mkdtemp(recording.folder_.data()) == nullptr)

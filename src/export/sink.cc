@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "util/file.h"
 #include "util/text.h"
 
 namespace wavetap::exporter {
@@ -19,9 +20,10 @@ Result<Sink> Sink::open(const std::string& path) {
     sink.file_ = stdout;
     return sink;
   }
-  sink.temporary_ = path + ".part-" + std::to_string(getpid());
-  if (path.ends_with(".gz")) sink.gzip_ = gzopen(sink.temporary_.c_str(), "wb6");
-  else sink.file_ = std::fopen(sink.temporary_.c_str(), "wb");
+  if (!util::is_special(path)) sink.temporary_ = path + ".part-" + std::to_string(getpid());
+  const std::string& written = sink.temporary_.empty() ? path : sink.temporary_;
+  if (path.ends_with(".gz")) sink.gzip_ = gzopen(written.c_str(), "wb6");
+  else sink.file_ = std::fopen(written.c_str(), "wb");
   if (sink.gzip_ == nullptr && sink.file_ == nullptr)
     return errorf("%s: cannot be written: %s; name another file with -o", path.c_str(),
                   std::strerror(errno));

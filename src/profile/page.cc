@@ -130,7 +130,7 @@ std::string kernel_text(const KernelProfile& kernel, size_t columns) {
                   shape_text(kernel.mean.grid), shape_text(kernel.mean.workgroup),
                   kernel.mean.vgprs, kernel.mean.sgprs, bytes_text(double(kernel.mean.lds_bytes)));
   text += fmt::format("  limited by {}: {}\n", title_of(first.limit), first.evidence);
-  text += fmt::format("  try first: {}; expected {} faster (modelled)\n", advice_on(first.limit),
+  text += fmt::format("  try first: {}; up to {} faster (modelled)\n", advice_on(first.limit),
                       gain_text(first.gain));
   text += places_text(kernel, columns);
   std::vector<std::pair<double, size_t>> busy;

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "store/sqlite.h"
+#include "util/file.h"
 
 namespace wavetap::store {
 namespace {
@@ -32,6 +33,8 @@ Status make_whole(const std::string& output, bool overwrite,
                   const std::function<Status(const std::string& path)>& fill) {
   if (!overwrite && access(output.c_str(), F_OK) == 0)
     return errorf("%s: exists already; name another file with -o", output.c_str());
+  if (util::is_special(output))
+    return errorf("%s: not a regular file; name another one with -o", output.c_str());
   const std::string part = output + ".part-" + std::to_string(getpid());
   std::error_code ignored;
   std::filesystem::remove(part, ignored);

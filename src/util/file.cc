@@ -35,16 +35,23 @@ Result<std::vector<std::byte>> read_file(const std::string& path) {
   }
 }
 
+bool is_special(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 Status write_file(const std::string& path, std::string_view content) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
+  const bool in_place = is_special(path);
+  const std::string temporary = in_place ? path : fmt::format("{}.{}.tmp", path, getpid());
   std::FILE* file = std::fopen(temporary.c_str(), "wbe");
   if (file == nullptr)
     return errorf("%s: %s; choose a writable place", path.c_str(), std::strerror(errno));
   const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
   const bool closed = std::fclose(file) == 0;
-  if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) return {};
+  if (written && closed && (in_place || std::rename(temporary.c_str(), path.c_str()) == 0))
+    return {};
   const int reason = errno;
-  unlink(temporary.c_str());
+  if (!in_place) unlink(temporary.c_str());
   return errorf("%s: %s", path.c_str(), std::strerror(reason));
 }
 

@@ -13,7 +13,12 @@ namespace wavetap::util {
 // The whole file. The error names the path and the reason.
 Result<std::vector<std::byte>> read_file(const std::string& path);
 
-// Replaces the file at once: readers see the old content or the new one, never a part.
+// Something that is no regular file lies there: a device, a pipe. Such a thing is written into or left
+// alone, never replaced: who runs as root would lose /dev/null.
+bool is_special(const std::string& path);
+
+// Replaces the file at once: readers see the old content or the new one, never a part. A special file
+// is written into.
 Status write_file(const std::string& path, std::string_view content);
 
 // Absolute path of a program as execvp would find it; empty when there is none.
