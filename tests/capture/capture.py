@@ -431,12 +431,12 @@ def wave_order(bench):
 
 
 def swap_refused(bench):
-    """A kernel of the same name for another GPU, and one whose arguments lie elsewhere."""
+    """A kernel of the same name for another GPU, and one whose arguments differ."""
     bench.capture("two_modules", "-k", "^work")
     own = bench.show()[0]["target"]
     other = "gfx90a" if own == "gfx1030" else "gfx1030"
     source = bench.scratch / "work.hip"
-    for arch, parameters, status, why in ((other, "int* data", 11, "for other GPUs"), (own, "char first, int* data", 13, "lie elsewhere")):
+    for arch, parameters, status, why in ((other, "int* data", 11, "for other GPUs"), (own, "char first, int* data", 13, "argument 0 of the kernel is")):
         source.write_text(f'#include <hip/hip_runtime.h>\nextern "C" __global__ void work({parameters}) {{ data[threadIdx.x] = 1; }}\n')
         subprocess.run([bench.hipcc, "--genco", f"--offload-arch={arch}", str(source), "-o", str(bench.scratch / "work.co")], check=True,
                        env=bench.environment, capture_output=True)
