@@ -46,7 +46,6 @@ std::string kernel_head(const ProbedKernel& kernel) {
   std::string head = fmt::format("== {}\n   {} ({}, wave{}), {}",
                                  util::escape_control(kernel.kernel), kernel.model, kernel.target,
                                  kernel.wave_size, util::count_of(kernel.dispatches, "dispatch"));
-  if (kernel.dispatches != 1) head += "es";
   if (kernel.faulted != 0)
     head += fmt::format(", {} of them ended in a fault ({}): what came before it is here",
                         kernel.faulted, kernel.fault);

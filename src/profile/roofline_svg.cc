@@ -207,7 +207,7 @@ std::string roofline_html(const Profile& profile) {
       "white-space:pre;display:none;pointer-events:none}</style></head><body>\n" +
       roofline_svg(profile) +
       "<div id=\"tip\"></div>\n<table><tr><th>kernel</th><th>calls</th><th>time</th>"
-      "<th>operations</th><th>achieved</th><th>attainable</th><th>limit</th><th>expected gain</th></tr>\n";
+      "<th>operations</th><th>achieved</th><th>attainable</th><th>limit</th><th>gain at most</th></tr>\n";
   size_t number = 0;
   for (const KernelProfile& kernel : profile.kernels) {
     const bool is_drawn = kernel.roofline.achieved > 0;

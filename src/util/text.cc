@@ -95,7 +95,8 @@ std::string group_digits(uint64_t value) {
 }
 
 std::string count_of(uint64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+  const bool hisses = noun.ends_with('s') || noun.ends_with('x') || noun.ends_with("ch");
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : hisses ? "es" : "s");
 }
 
 std::optional<uint64_t> parse_unsigned(std::string_view text) {

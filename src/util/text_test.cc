@@ -77,5 +77,12 @@ TEST(Text, CountsCellsNotBytes) {
   EXPECT_EQ(display_width("\x1b[1mbold\x1b[0m"), 4u);
 }
 
+TEST(Text, CountsInTheRightNumber) {
+  EXPECT_EQ(count_of(1, "dispatch"), "1 dispatch");
+  EXPECT_EQ(count_of(2, "captured dispatch"), "2 captured dispatches");
+  EXPECT_EQ(count_of(0, "process"), "0 processes");
+  EXPECT_EQ(count_of(3, "page"), "3 pages");
+}
+
 }  // namespace
 }  // namespace wavetap::util
