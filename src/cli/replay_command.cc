@@ -44,7 +44,7 @@ ReplayTimes times_of(std::vector<double> seconds) {
   for (const double one : seconds) distances.push_back(std::abs(one - median));
   const double spread = middle(distances);
   const auto outliers = std::count_if(distances.begin(), distances.end(), [&](double distance) {
-    return spread > 0 && distance > 5 * spread;
+    return seconds.size() >= kFewestForOutliers && spread > 0 && distance > 5 * spread;
   });
   const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());
   return {*least, median, *most, spread, static_cast<size_t>(outliers)};

@@ -39,6 +39,9 @@ struct ReplayCommand {
   bool is_under_rocm() const { return hsa || !gpus.empty(); }
 };
 
+// The spread of fewer says too little to call one of them an outlier.
+inline constexpr size_t kFewestForOutliers = 10;
+
 struct ReplayTimes {
   double least = 0, median = 0, most = 0;
   double spread = 0;    // median of the distances to the median
