@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <ctime>
 
 #include "emu/launch.h"
 #include "emu/wave.h"
@@ -53,6 +54,9 @@ void for_each_word(uint64_t address, uint32_t size_bytes, F&& touch) {
     address += count;
   }
 }
+
+// Some 30 ms of a dispatch, far more than an announced store takes to be done.
+constexpr int kPatience = 300;
 
 // Lanes whose store leaves in memory what is there.
 uint64_t lanes_without_change(const emu::Wave& wave, const MemoryAccess& access, uint64_t lanes) {
@@ -125,6 +129,7 @@ void Racecheck::dispatch_began(const emu::Launch& launch) noexcept {
   groups_synchronise_ = orders_workgroups(program);
   waves_synchronise_ = orders_waves(program);
   numbered_.clear();
+  patience_.store(kPatience, std::memory_order_relaxed);
 }
 
 void Racecheck::dispatch_ended(const emu::Launch&, const emu::DispatchResult&) noexcept {
@@ -438,6 +443,21 @@ void Racecheck::report_pair(const emu::WatchPoint& at, const MemoryAccess& acces
   findings().add(finding, static_cast<uint32_t>(std::popcount(lanes)));
 }
 
+// Two stores of one value are no race. The other one is in the shadow before it is in memory: where
+// workgroups run on several threads, memory may still have what was there before both.
+uint64_t Racecheck::lanes_that_change(const emu::Wave& wave, const MemoryAccess& access,
+                                      uint64_t lanes) {
+  lanes &= ~lanes_without_change(wave, access, lanes);
+  if (access.space != Space::kGlobal) return lanes;
+  for (int turn = 0;
+       turn < 100 && lanes != 0 && patience_.fetch_sub(1, std::memory_order_relaxed) > 0; ++turn) {
+    const timespec moment{0, 100'000};
+    nanosleep(&moment, nullptr);
+    lanes &= ~lanes_without_change(wave, access, lanes);
+  }
+  return lanes;
+}
+
 void Racecheck::report(const emu::WatchPoint& at, const MemoryAccess& access, const Accessor& me,
                        const Conflicts& conflicts) {
   const Deed deed = me.record.deed();
@@ -445,7 +465,7 @@ void Racecheck::report(const emu::WatchPoint& at, const MemoryAccess& access, co
     uint64_t lanes = pair.lanes;
     int first = pair.first_lane;
     if (deed == Deed::kWrite && pair.with.deed == Deed::kWrite) {
-      lanes &= ~lanes_without_change(at.wave, access, lanes);
+      lanes = lanes_that_change(at.wave, access, lanes);
       if (lanes == 0) continue;
       first = std::countr_zero(lanes);
     }

@@ -91,6 +91,8 @@ class Racecheck final : public Check {
                    const Partner& with, uint64_t lanes, int first_lane);
   void report_collisions(const emu::WatchPoint& at, const emu::MemoryAccess& access,
                          const Accessor& me);
+  uint64_t lanes_that_change(const emu::Wave& wave, const emu::MemoryAccess& access,
+                             uint64_t lanes);
   Place place_of(const emu::Wave& wave, const Partner& with) const;
 
   const MemoryMap* map_ = nullptr;
@@ -99,6 +101,8 @@ class Racecheck final : public Check {
   bool groups_synchronise_ = false;  // in this dispatch
   bool waves_synchronise_ = false;   // likewise, other than by barriers
   uint64_t most_shadow_bytes_ = 0;
+  // How often this dispatch may still wait for a store that another thread has announced.
+  std::atomic<int> patience_{0};
 
   ShadowMap shadow_;
   RaceOrder order_;
