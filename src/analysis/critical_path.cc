@@ -46,9 +46,12 @@ class PathWalk {
   uint32_t leave_op(const WorkNode& node) {
     uint32_t next = kNoRow;
     int64_t released = 0;
-    // Neighbours of one queue may overlap by a little; the earlier one then hands over at the start.
-    if (node.before != kNoRow)
-      next = node.before, released = std::min(graph_.nodes[next].end, node.start);
+    // Neighbours of one queue or stream may overlap by a little; the earlier one then hands over at the start.
+    for (const uint32_t before : {node.before, node.stream}) {
+      if (before == kNoRow) continue;
+      const int64_t handed_over = std::min(graph_.nodes[before].end, node.start);
+      if (next == kNoRow || handed_over > released) next = before, released = handed_over;
+    }
     if (node.cause != kNoRow) {
       const WorkNode& call = graph_.nodes[node.cause];
       // A call still running when the op starts asked for it at some moment unknown; only its start

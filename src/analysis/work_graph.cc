@@ -26,6 +26,7 @@ class GraphBuilder {
     add_calls();
     add_ops();
     add_launch_edges();
+    add_stream_edges();
     add_sync_edges();
     return std::move(graph_);
   }
@@ -83,6 +84,28 @@ class GraphBuilder {
     }
   }
 
+  // A copy waits for the kernels before it in its stream, and kernels for copies. Ops were added by start.
+  void add_stream_edges() {
+    std::vector<store::Str> stream_of_call(trace_.apis.size(), 0);
+    for (const store::KernelLaunch& launch : trace_.launches)
+      if (launch.api != kNoRow) stream_of_call[launch.api] = launch.stream;
+    for (const store::Copy& copy : trace_.copies)
+      if (copy.api != kNoRow) stream_of_call[copy.api] = copy.stream;
+    std::vector<store::Str> stream_of_op(trace_.ops.size(), 0);
+    for (size_t i = 0; i < trace_.links.size(); ++i)
+      if (trace_.links.api[i] != kNoRow && trace_.links.op[i] != kNoRow)
+        stream_of_op[trace_.links.op[i]] = stream_of_call[trace_.links.api[i]];
+    std::map<std::pair<int64_t, store::Str>, uint32_t> last;
+    for (uint32_t i = 0; i < graph_.nodes.size(); ++i) {
+      WorkNode& node = graph_.nodes[i];
+      if (!node.is_op || stream_of_op[node.row] == 0) continue;
+      const auto [found, is_first] =
+          last.emplace(std::pair(pid_of_op_[node.row], stream_of_op[node.row]), i);
+      if (!is_first && found->second != node.before) node.stream = found->second;
+      found->second = i;
+    }
+  }
+
   void add_sync_edges() {
     const std::vector<int64_t>& ends = trace_.ops.end;
     std::map<int64_t, std::vector<uint32_t>> ended;  // ops of each process by end time
@@ -115,6 +138,19 @@ class GraphBuilder {
 
 WorkGraph build_work_graph(const store::Trace& trace) { return GraphBuilder(trace).build(); }
 
+uint32_t last_release(const std::vector<WorkNode>& nodes, const WorkNode& op) {
+  uint32_t last = kNoRow;
+  int64_t released = 0;
+  for (const uint32_t before : {op.cause, op.stream, op.before}) {
+    if (before == kNoRow) continue;
+    // A call still running when the op starts asked for it at some moment unknown; only its start is sure.
+    const WorkNode& node = nodes[before];
+    const int64_t at = node.end <= op.start || node.is_op ? node.end : node.start;
+    if (last == kNoRow || at > released) last = before, released = at;
+  }
+  return last;
+}
+
 std::vector<int64_t> slacks(const WorkGraph& graph) {
   int64_t finish = 0;
   for (const WorkNode& node : graph.nodes) finish = std::max(finish, node.end);
@@ -138,10 +174,9 @@ std::vector<int64_t> slacks(const WorkGraph& graph) {
       const int64_t free = waited_for ? p.end : std::max(p.end, node.start);
       latest_end[predecessor] = std::min(latest_end[predecessor], free + room);
     };
-    const bool both = node.is_op && node.before != kNoRow && node.cause != kNoRow;
-    const bool queue_last = both && graph.nodes[node.before].end > graph.nodes[node.cause].end;
-    if (node.before != kNoRow) limit(node.before, !both || queue_last);
-    if (node.cause != kNoRow) limit(node.cause, !both || !queue_last);
+    const uint32_t awaited = node.is_op ? last_release(graph.nodes, node) : kNoRow;
+    for (const uint32_t before : {node.before, node.stream, node.cause})
+      if (before != kNoRow) limit(before, !node.is_op || before == awaited);
   }
   std::vector<int64_t> out(graph.nodes.size());
   for (size_t i = 0; i < out.size(); ++i)

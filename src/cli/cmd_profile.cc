@@ -3,6 +3,7 @@
 // A program is run on a virtual GPU with counters and modelled caches; a captured dispatch is replayed
 // with them; a trace has them already. What comes of it is the same: profile/ ranks what limits each
 // kernel, and this writes it down.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,12 +13,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/scoped_fd.h"
 #include "cli/command.h"
 #include "cli/gpu_start.h"
 #include "cli/profile_input.h"
 #include "cli/program_run.h"
 #include "cli/run_dir.h"
-#include "cli/usage.h"
 #include "profile/documents.h"
 #include "util/file.h"
 #include "util/terminal.h"
@@ -30,6 +31,7 @@ constexpr char kDefaultGpu[] = "rx6800xt";
 
 struct Options {
   RunOptions run;
+  std::string file;
   std::string kernels;
   std::string launches;
   std::string output;
@@ -107,6 +109,8 @@ int profile_program(Options& options, const std::vector<std::string>& program) {
     trace = options.output + "/trace.rpd";
   }
   options.run.recording.output = trace;
+  // Without -o the trace is gone when this ends; nobody need hear of it.
+  options.run.recording.quiet = options.output.empty();
   const Result<std::string> library =
       prepare_environment(options.run.gpus, options.run.environment);
   if (!library.ok()) return fail(library.error());
@@ -119,6 +123,17 @@ int profile_program(Options& options, const std::vector<std::string>& program) {
   return status != 0 ? status : shown;
 }
 
+bool is_program(const std::string& path) {
+  char head[4] = {};
+  const ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0 || read(file.get(), head, sizeof head) < 2) return false;
+  return std::memcmp(head,
+                     "\x7f"
+                     "ELF",
+                     4) == 0 ||
+         std::memcmp(head, "#!", 2) == 0;
+}
+
 int profile_file(const Options& options, const std::string& path) {
   const Result<profile::Selection> selection = selection_of(options);
   if (!selection.ok()) return fail(selection.error());
@@ -127,6 +142,9 @@ int profile_file(const Options& options, const std::string& path) {
   if (access(path.c_str(), F_OK) != 0)
     return fail(errorf("%s: %s; name a trace, a capture, or a program behind --", path.c_str(),
                        std::strerror(errno)));
+  if (access(path.c_str(), X_OK) == 0 && !std::filesystem::is_directory(path) && is_program(path))
+    return fail(errorf("%s: is a program; write wavetap profile [OPTIONS] -- %s", path.c_str(),
+                       path.c_str()));
   return show(options, path.ends_with(".wtcap") ? profile_capture(path, input, *selection)
                                                 : profile_trace(path, path, input, *selection));
 }
@@ -162,26 +180,21 @@ void add_profile(Command& parent, Invocation& invocation) {
                          "  wavetap profile -k gemm -o out --gpu mi300x -- ./train\n"
                          "  wavetap profile gemm.wtcap\n"
                          "  wavetap profile trace.rpd --json\n");
-  command.prefix_command();
+  command.add_option("FILE", options->file, "a capture or a trace, instead of a program");
   add_options(command, *options);
-  command.callback([options, &command, &invocation] {
-    std::vector<std::string> words = command.remaining();
-    if (!words.empty() && words[0].starts_with('-')) {
-      invocation.exit_code = fail({"profile: " + unknown_option(command.describe(), words[0])});
+  command.callback([options, &invocation] {
+    const std::vector<std::string>& program = invocation.program;
+    if (options->file.empty() == program.empty()) {
+      invocation.exit_code =
+          fail(options->file.empty()
+                   ? errorf("profile: nothing to profile; write wavetap profile [OPTIONS] -- CMD "
+                            "[ARG…], or name a file")
+                   : errorf("profile: %s and a program behind --: profile one of them",
+                            options->file.c_str()));
       return;
     }
-    if (!invocation.has_separator && words.size() == 1) {
-      invocation.exit_code = profile_file(*options, words[0]);
-      return;
-    }
-    if (!words.empty() && invocation.has_separator) words.push_back("--");
-    words.insert(words.end(), invocation.program.begin(), invocation.program.end());
-    if (words.empty()) {
-      invocation.exit_code = fail(errorf(
-          "profile: nothing to profile; write wavetap profile [OPTIONS] -- CMD [ARG…], or name a file"));
-      return;
-    }
-    invocation.exit_code = profile_program(*options, words);
+    invocation.exit_code = program.empty() ? profile_file(*options, options->file)
+                                           : profile_program(*options, program);
   });
 }
 

@@ -181,7 +181,14 @@ Result<profile::Profile> profile_capture(const std::string& path, const ProfileI
   }
   if (!model)
     return errorf("%s: no complete capture in it; capture the kernel again", path.c_str());
-  return profile::make_profile(*model, std::move(samples), selection, /*is_emulated=*/true, path);
+  Result<profile::Profile> made =
+      profile::make_profile(*model, std::move(samples), selection, /*is_emulated=*/true, path);
+  const amd::GfxTarget code = (*file)->captures().front().target;
+  if (made.ok() && code != model->target)
+    made->notes.push_back("the captured code is " + amd::to_string(code) + "'s, run as it is; " +
+                          "compiled for " + amd::to_string(model->target) +
+                          " the kernel has other instructions");
+  return made;
 }
 
 }  // namespace wavetap::cli

@@ -165,6 +165,7 @@ void add_graph(Profile& profile, const store::Trace& trace) {
     const auto to = static_cast<int64_t>(i);
     if (node.before != kNoRow)
       profile.edges.push_back({node.before, to, node.is_op ? "queue" : "thread", false});
+    if (node.stream != kNoRow) profile.edges.push_back({node.stream, to, "stream", false});
     if (node.cause != kNoRow)
       profile.edges.push_back({node.cause, to, node.is_op ? "launch" : "sync", !node.is_op});
   }

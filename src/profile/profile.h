@@ -46,7 +46,7 @@ struct DagNode {
 };
 struct DagEdge {
   int64_t from = 0, to = 0;
-  const char* kind = "";  // queue, thread, launch, sync
+  const char* kind = "";  // queue, stream, thread, launch, sync
   bool is_inferred = false;
 };
 
