@@ -1,14 +1,13 @@
 // wavetap device: the device a program should use, for scripts: `--device $(wavetap device)`.
 #include <fmt/format.h>
-#include <sys/stat.h>
 
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/install_tree.h"
 #include "doctor/device_choice.h"
+#include "util/file.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
@@ -21,15 +20,8 @@ struct Options {
 
 // $XDG_CACHE_HOME/wavetap/device.json; empty when there is no place for it.
 std::string cache_file() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  std::string folder = cache != nullptr && *cache == '/' ? cache
-                       : home != nullptr && *home == '/' ? std::string(home) + "/.cache"
-                                                         : "";
+  const std::string folder = util::cache_folder();
   if (folder.empty()) return "";
-  mkdir(folder.c_str(), 0700);
-  folder += "/wavetap";
-  mkdir(folder.c_str(), 0700);
   return folder + "/device.json";
 }
 

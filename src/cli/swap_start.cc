@@ -1,9 +1,7 @@
 #include "cli/swap_start.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -44,15 +42,8 @@ const swap::KernelInfo* kernel_of(const swap::Index& index, const swap::Candidat
 }  // namespace
 
 std::string swap_cache_file(const std::string& source) {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  std::string folder = cache != nullptr && *cache == '/' ? cache
-                       : home != nullptr && *home == '/' ? std::string(home) + "/.cache"
-                                                         : "";
+  const std::string folder = util::cache_folder();
   if (folder.empty()) return "";
-  mkdir(folder.c_str(), 0700);
-  folder += "/wavetap";
-  mkdir(folder.c_str(), 0700);
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : source) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return fmt::format("{}/swap-{:016x}.index", folder, hash);

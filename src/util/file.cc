@@ -71,6 +71,19 @@ std::string find_program(const std::string& name) {
   return "";
 }
 
+std::string cache_folder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  std::string folder = cache != nullptr && *cache == '/' ? cache
+                       : home != nullptr && *home == '/' ? std::string(home) + "/.cache"
+                                                         : "";
+  if (folder.empty()) return "";
+  mkdir(folder.c_str(), 0700);
+  folder += "/wavetap";
+  mkdir(folder.c_str(), 0700);
+  return folder;
+}
+
 std::string executable_folder() {
   char path[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path);

@@ -24,6 +24,10 @@ Status write_file(const std::string& path, std::string_view content);
 // Absolute path of a program as execvp would find it; empty when there is none.
 std::string find_program(const std::string& name);
 
+// $XDG_CACHE_HOME/wavetap or ~/.cache/wavetap, made when it is missing; empty when there is no place
+// for it.
+std::string cache_folder();
+
 // Folder of the running executable, links resolved.
 std::string executable_folder();
 
