@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <new>
 
-#include "amd/kernel_descriptor.h"
 #include "base/json_line.h"
-#include "isa/program.h"
 #include "vgpu/gpu.h"
+#include "vgpu/instruction_text.h"
 #include "vgpu/queue_kernel_names.h"
 #include "vgpu/queue_memory.h"
 
@@ -15,22 +14,8 @@ namespace {
 
 using cachesim::SiteCounts;
 
-constexpr uint64_t kLongestInstruction = 20;
 // Places told of per dispatch: those that cost most.
 constexpr size_t kMaxSites = 24;
-
-// The instruction at `pc`, as text; "" when it cannot be read. It may be the last one mapped.
-std::string instruction_at(const DispatchView& view, GpuAddr pc) {
-  amd::KernelDescriptor descriptor{};
-  if (!view.memory.read(view.dispatch.kernel_object, &descriptor, sizeof descriptor)) return "";
-  const amd::GfxTarget target = view.dispatch.target;
-  const bool wave64 = !target.has_wave32() || !descriptor.has(amd::kWavefrontSize32);
-  std::byte bytes[kLongestInstruction];
-  for (uint64_t size = sizeof bytes; size > 0; size -= 4)
-    if (view.memory.read(pc, bytes, size))
-      return isa::disassemble({bytes, size}, target, wave64, pc);
-  return "";
-}
 
 // What a place costs, for choosing: a line is worth some sixteen instructions.
 uint64_t weight_of(const SiteCounts& site) {

@@ -7,9 +7,9 @@
 #include "base/json_line.h"
 #include "base/log.h"
 #include "base/sys_files.h"
-#include "isa/program.h"
 #include "sanitize/finding_line.h"
 #include "vgpu/gpu.h"
+#include "vgpu/instruction_text.h"
 #include "vgpu/queue_kernel_names.h"
 #include "vgpu/queue_memory.h"
 
@@ -19,23 +19,8 @@ namespace {
 using sanitize::Finding;
 using sanitize::Neighbour;
 
-constexpr uint64_t kLongestInstruction = 20;
-
 uint64_t used_bytes(const Allocation& allocation) {
   return allocation.requested_bytes != 0 ? allocation.requested_bytes : allocation.size_bytes;
-}
-
-// The instruction at `pc`, as text; "" when it cannot be read. It may be the last one mapped.
-std::string instruction_at(const DispatchView& view, GpuAddr pc) {
-  amd::KernelDescriptor descriptor{};
-  if (!view.memory.read(view.dispatch.kernel_object, &descriptor, sizeof descriptor)) return "";
-  const amd::GfxTarget target = view.dispatch.target;
-  const bool wave64 = !target.has_wave32() || !descriptor.has(amd::kWavefrontSize32);
-  std::byte bytes[kLongestInstruction];
-  for (uint64_t size = sizeof bytes; size > 0; size -= 4)
-    if (view.memory.read(pc, bytes, size))
-      return isa::disassemble({bytes, size}, target, wave64, pc);
-  return "";
 }
 
 // What the kernel's arguments point at, as the dispatch has them.
