@@ -13,7 +13,7 @@ inline Result<std::regex> compile_pattern(const std::string& pattern) {
   try {
     return std::regex(pattern, std::regex::optimize);
   } catch (const std::regex_error&) {
-    return errorf("%s: not a regular expression; mend it", pattern.c_str());
+    return errorf("%s: not a regular expression; correct it", pattern.c_str());
   }
 }
 
