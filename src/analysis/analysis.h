@@ -40,7 +40,7 @@ struct Column {
   std::string name;   // JSON key and CSV header: snake_case
   std::string title;  // what the table shows
   Unit unit = Unit::kText;
-  bool optional = false;  // left out of tables that would be too wide
+  bool optional = false;  // left out of tables that would be too wide, and where it holds nothing
 };
 
 struct Table {

@@ -78,14 +78,21 @@ class KernelTexts {
 enum class Room : uint8_t { kAll, kNoBars, kNoOptional };
 
 util::Table laid_out(const Table& table, const KernelTexts& kernels, Room room) {
-  const auto shown = [&](const Column& column) {
+  const auto is_empty = [&](size_t column) {
+    return std::all_of(table.rows.begin(), table.rows.end(), [&](const std::vector<Cell>& row) {
+      return std::holds_alternative<std::monostate>(row[column]);
+    });
+  };
+  const auto shown = [&](size_t i) {
+    const Column& column = table.columns[i];
     return !(column.unit == Unit::kBar && room >= Room::kNoBars) &&
-           !(column.optional && room >= Room::kNoOptional);
+           !(column.optional && (room >= Room::kNoOptional || is_empty(i)));
   };
   std::vector<util::Column> columns;
-  for (const Column& column : table.columns) {
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    const Column& column = table.columns[i];
     const bool text = column.unit == Unit::kText || column.unit == Unit::kKernel;
-    if (shown(column))
+    if (shown(i))
       columns.push_back(
           {column.title,
            text || column.unit == Unit::kBar ? util::Align::kLeft : util::Align::kRight, text});
@@ -94,7 +101,7 @@ util::Table laid_out(const Table& table, const KernelTexts& kernels, Room room) 
   for (const std::vector<Cell>& row : table.rows) {
     std::vector<std::string> cells;
     for (size_t i = 0; i < row.size(); ++i)
-      if (shown(table.columns[i])) cells.push_back(kernels.text(row[i], table.columns[i].unit));
+      if (shown(i)) cells.push_back(kernels.text(row[i], table.columns[i].unit));
     out.add(std::move(cells));
   }
   return out;

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "analysis/allocations.h"
+#include "analysis/counter_tables.h"
 #include "analysis/idle_gaps.h"
 #include "analysis/intervals.h"
 #include "analysis/marker.h"
@@ -268,6 +269,9 @@ std::vector<Table> tables_of(const store::Trace& trace, Work& work, const Option
   if (overview || by == ReportBy::kKernel)
     tables.push_back(work.kernels.table(trace.strings, "kernels", "Kernels by total time",
                                         {"name", "KERNEL", Unit::kKernel}, options));
+  if ((overview || by == ReportBy::kKernel) && !trace.counters.empty())
+    tables.push_back(counted_kernels_table(trace, options));
+  if (by == ReportBy::kCounter) tables.push_back(counters_table(trace, options));
   if ((overview || by == ReportBy::kKernel) && !trace.swaps.empty())
     tables.push_back(swap_table(trace));
   if (overview || by == ReportBy::kApi)

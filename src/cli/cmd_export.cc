@@ -7,9 +7,13 @@
 
 #include "analysis/time_spec.h"
 #include "cli/command.h"
+#include "cli/profile_input.h"
 #include "cli/trace_input.h"
 #include "export/export.h"
 #include "export/split.h"
+#include "profile/profile.h"
+#include "profile/workload.h"
+#include "util/file.h"
 #include "util/progress.h"
 #include "util/text.h"
 
@@ -19,8 +23,11 @@ namespace {
 // Smaller files would hold little more than their own headers.
 constexpr uint64_t kSmallestSplit = 64 << 10;
 
+constexpr char kWorkload[] = "rocprof";
+
 struct Options {
   std::string path;
+  std::string gpu;
   std::string format = "chrome";
   std::string output;
   std::string start, end;
@@ -32,8 +39,8 @@ struct Options {
 
 Result<const exporter::Format*> choose_format(const std::string& name) {
   if (const exporter::Format* format = exporter::find_format(name)) return format;
-  std::vector<std::string> names;
-  for (const exporter::Format& f : exporter::all_formats()) names.emplace_back(f.name);
+  std::vector<std::string> names = names_of(exporter::all_formats());
+  names.emplace_back(kWorkload);
   const std::string near = util::nearest_name(name, names);
   return Error{fmt::format(
       "export: unknown format {}; {}", util::escape_control(name),
@@ -91,7 +98,42 @@ int write_one(const exporter::Format& format, const store::Trace& trace, exporte
   return kDone;
 }
 
+// A folder of files that rocprof-compute reads: what was counted, and the GPU's figures.
+int export_workload(const Options& options) {
+  store::LoadOptions load;
+  load.dispatches = true;
+  const Result<store::Trace> trace = load_trace(options.path, load);
+  if (!trace.ok()) return fail(trace.error());
+  const Result<model::Model> model = model_of_trace(*trace, options.gpu, options.path);
+  if (!model.ok()) return fail(model.error());
+  const std::vector<profile::Sample> samples = profile::samples_of(*trace);
+  if (samples.empty())
+    return fail(
+        errorf("%s: no dispatch in it was counted; record it with wavetap run --gpu MODEL "
+               "--counters FILE --caches",
+               options.path.c_str()));
+  const std::filesystem::path folder =
+      !options.output.empty() ? options.output
+                              : std::filesystem::path(options.path).replace_extension("").string();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    return fail(errorf("%s: cannot be made: %s; name another folder with -o", folder.c_str(),
+                       error.message().c_str()));
+  const std::pair<const char*, std::string> files[] = {
+      {"pmc_perf.csv", profile::pmc_perf_csv(samples, /*with_registers=*/true)},
+      {"roofline.csv", profile::roofline_csv(*model)},
+      {"sysinfo.csv", profile::sysinfo_csv(*model, folder.filename(), options.path)}};
+  for (const auto& [name, text] : files)
+    if (const Status written = util::write_file(folder / name, text); !written.ok())
+      return fail(written.error());
+  fmt::print("{}: pmc_perf.csv ({}), roofline.csv, sysinfo.csv\n", folder.string(),
+             util::count_of(samples.size(), "dispatch"));
+  return kDone;
+}
+
 int export_trace(const Options& options) {
+  if (options.format == kWorkload) return export_workload(options);
   const Result<const exporter::Format*> chosen = choose_format(options.format);
   if (!chosen.ok()) return fail(chosen.error());
   const exporter::Format& format = **chosen;
@@ -133,6 +175,10 @@ void add_export(Command& parent, Invocation& invocation) {
   std::string formats;
   for (const exporter::Format& f : exporter::all_formats())
     formats += fmt::format("  {:<14}{}\n", f.name, f.help);
+  formats += fmt::format("  {:<14}{}\n", kWorkload,
+                         "a folder for rocprof-compute: pmc_perf, roofline, sysinfo");
+  std::vector<std::string> offered = names_of(exporter::all_formats());
+  offered.emplace_back(kWorkload);
   Command& command =
       parent.add_command("export", "a trace in another tool's format",
                          "export --format FORMAT TRACE [-o OUT] [--start T] [--end T]\n"
@@ -145,7 +191,7 @@ void add_export(Command& parent, Invocation& invocation) {
   command.add_option("TRACE", options->path, "a .rpd file")->required();
   command.add_option("--format,-f", options->format, "the format (chrome)")
       ->type_name("FORMAT")
-      ->offers(names_of(exporter::all_formats()));
+      ->offers(offered);
   command
       .add_option("--output,-o", options->output,
                   "file to write, - for standard output (TRACE with the format's suffix)")
@@ -160,8 +206,13 @@ void add_export(Command& parent, Invocation& invocation) {
                   "several files of at most this size each, such as 500m (before compression); "
                   "arrows from one to another are left out")
       ->type_name("SIZE");
-  command.add_option("--table", options->table, "csv: the table or view to write (top)")
+  command
+      .add_option("--table", options->table,
+                  "csv: the table or view to write (top); counter: what kernels were counted to do")
       ->type_name("NAME");
+  command
+      .add_option("--gpu", options->gpu, "rocprof: the GPU whose figures are written (the trace's)")
+      ->type_name("MODEL");
   command.add_flag("--array", options->array, "chrome: a bare JSON array");
   command.add_flag("--rpd-compatible", options->rpd_compatible, "RPD's event set and texts");
   command.callback([options, &invocation] { invocation.exit_code = export_trace(*options); });

@@ -54,7 +54,7 @@ void add_report(Command& parent, Invocation& invocation) {
     if (view.by != analysis::ReportBy::kOverview) tables.emplace_back(view.name);
   Command& command = parent.add_command(
       "report", "what a trace says: busy time, kernels, calls, copies, who waited for whom",
-      fmt::format("report TRACE [--top N] [--by {}] [--json]", util::join(tables, "|")),
+      "report TRACE [--top N] [--by WHAT] [--json]",
       "  wavetap report trace.rpd\n"
       "  wavetap report trace.rpd --by kernel --top 0\n"
       "  wavetap report trace.rpd --json | jq .facts\n");

@@ -50,7 +50,8 @@ void add_gpu_options(Command& command, RunOptions& options) {
   command
       .add_option(
           "--counters", options.counters,
-          "count exactly what each dispatch does on the virtual GPUs; written here and into the trace")
+          "count exactly what each dispatch does on the virtual GPUs; written here and into the "
+          "trace; FILE.csv: as AMD's pmc_perf.csv")
       ->type_name("FILE.json");
   command.add_flag("--caches", options.caches,
                    "with --counters: model caches and LDS as well, under AMD's names");

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "emu/counters.h"
+#include "profile/workload.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -15,12 +16,17 @@ constexpr int kVersion = 1;  // bumped when the meaning of an existing key chang
 
 }  // namespace
 
-Status write_counters(const std::string& lines_path, const std::string& json_path) {
+Status write_counters(const std::string& lines_path, const std::string& path) {
   std::string text;
   if (access(lines_path.c_str(), F_OK) == 0) {
     const Result<std::vector<std::byte>> bytes = util::read_file(lines_path);
     if (!bytes.ok()) return bytes.error();
     text.assign(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  }
+  if (path.ends_with(".csv")) {
+    uint64_t unreadable = 0;
+    const std::vector<profile::Sample> samples = profile::samples_of_lines(text, unreadable);
+    return util::write_file(path, profile::pmc_perf_csv(samples, /*with_registers=*/false));
   }
   nlohmann::ordered_json dispatches = nlohmann::ordered_json::array();
   nlohmann::ordered_json totals;
@@ -44,7 +50,7 @@ Status write_counters(const std::string& lines_path, const std::string& json_pat
       {"version", kVersion},      {"emulated", true}, {"ticks_per_second", 100'000'000},
       {"dispatches", dispatches}, {"totals", totals}, {"losses", losses}};
   return util::write_file(
-      json_path, document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+      path, document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace wavetap::cli

@@ -1,5 +1,6 @@
 #include "cli/profile_input.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -141,6 +142,11 @@ Result<Sample> replay_capture(const replay::CaptureFile& file, const replay::Cap
 
 }  // namespace
 
+Result<model::Model> model_of_trace(const store::Trace& trace, const std::string& name,
+                                    const std::string& path) {
+  return name.empty() ? model_of(trace, path) : model_named(name);
+}
+
 Result<profile::Profile> profile_trace(const std::string& path, const std::string& shown,
                                        const ProfileInput& input,
                                        const profile::Selection& selection) {
@@ -148,8 +154,7 @@ Result<profile::Profile> profile_trace(const std::string& path, const std::strin
   options.dispatches = true;
   const Result<store::Trace> trace = load_trace(path, options);
   if (!trace.ok()) return trace.error();
-  const Result<model::Model> model =
-      input.model.empty() ? model_of(*trace, path) : model_named(input.model);
+  const Result<model::Model> model = model_of_trace(*trace, input.model, path);
   if (!model.ok()) return model.error();
   std::vector<Sample> samples = profile::samples_of(*trace);
   profile::add_places(samples, read_text(input.counters));
@@ -185,9 +190,9 @@ Result<profile::Profile> profile_capture(const std::string& path, const ProfileI
       profile::make_profile(*model, std::move(samples), selection, /*is_emulated=*/true, path);
   const amd::GfxTarget code = (*file)->captures().front().target;
   if (made.ok() && code != model->target)
-    made->notes.push_back("the captured code is " + amd::to_string(code) + "'s, run as it is; " +
-                          "compiled for " + amd::to_string(model->target) +
-                          " the kernel has other instructions");
+    made->notes.push_back(fmt::format(
+        "the captured code is {}'s, run as it is; compiled for {} the kernel has other instructions",
+        amd::to_string(code), amd::to_string(model->target)));
   return made;
 }
 

@@ -13,6 +13,9 @@ struct ProfileInput {
   std::string counters;  // what `run --counters` wrote, for hot places; "": none
 };
 
+// The GPU of a trace: the one named, else the one the trace names.
+Result<model::Model> model_of_trace(const store::Trace& trace, const std::string& name,
+                                    const std::string& path);
 // `shown`: what to call it.
 Result<profile::Profile> profile_trace(const std::string& path, const std::string& shown,
                                        const ProfileInput& input,

@@ -13,6 +13,7 @@
 #include "analysis/analysis.h"
 #include "analysis/call_args.h"
 #include "analysis/marker.h"
+#include "analysis/op_counters.h"
 #include "analysis/op_kind.h"
 #include "analysis/trace_index.h"
 #include "export/gpu_annotations.h"
@@ -47,6 +48,7 @@ struct Context {
         launch_of_call(analysis::launch_of_call(t)),
         copy_of_call(analysis::copy_of_call(t)),
         call_of_op(analysis::call_of_op(t)),
+        counters(t),
         number_in_call(t.ops.size(), 0) {
     std::vector<uint32_t> count(t.apis.size(), 0);
     for (size_t op = 0; op < t.ops.size(); ++op)
@@ -59,6 +61,7 @@ struct Context {
   const int64_t base;
   const store::Str marker;
   const std::vector<uint32_t> launch_of_call, copy_of_call, call_of_op;
+  const analysis::OpCounters counters;
   std::vector<uint32_t> number_in_call;  // of each op among those of its call
 };
 
@@ -149,6 +152,7 @@ class Events {
         number(",\"bytes\":", trace_.copies[c_.copy_of_call[api]].size_bytes);
       graph_args(analysis::find_arg(trace_.args(api), "graphExec"), c_.number_in_call[row]);
     }
+    counter_args(row);
     sink_.write("}}");
   }
 
@@ -285,6 +289,19 @@ class Events {
     number(",\"shared memory\":", launch.group_segment_bytes);
     if (launch.private_segment_bytes != 0) number(",\"scratch\":", launch.private_segment_bytes);
     text(",\"hip stream\":", trace_.str(launch.stream));
+  }
+
+  void counter_args(size_t row) {
+    const std::span<const store::Counter> counters = c_.counters.of(row);
+    if (counters.empty()) return;
+    sink_.write(",\"counters\":{");
+    for (size_t i = 0; i < counters.size(); ++i) {
+      if (i > 0) sink_.put(',');
+      sink_.json_string(trace_.str(counters[i].name));
+      sink_.put(':');
+      sink_.json_number(counters[i].value);
+    }
+    sink_.put('}');
   }
 
   // Kineto's keys; the executable graph's address serves as its number.

@@ -8,6 +8,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/callstack_tree.h"
+#include "analysis/counter_tables.h"
 #include "analysis/flame_tree.h"
 #include "analysis/kernel_name.h"
 #include "analysis/marker.h"
@@ -145,6 +146,8 @@ class Page {
     }
     json["tables"] = Json::array();
     for (const analysis::Table& table : report.tables) json["tables"].push_back(table_json(table));
+    if (!trace_.counters.empty())
+      json["tables"].push_back(table_json(analysis::counters_table(trace_, options)));
   }
 
   Json table_json(const analysis::Table& table) {

@@ -1,10 +1,11 @@
 // One JSON object per line, in start order: calls, markers and GPU work, for grep, jq and log
 // pipelines. Fields: ts (ISO 8601 when the trace knows the wall clock), ns, kind, pid, tid, device,
-// stream, function, args, result, duration_ns, and for GPU work the launching call's id.
+// stream, function, args, result, duration_ns, and for GPU work the launching call's id and counters.
 #include <algorithm>
 
 #include "analysis/analysis.h"
 #include "analysis/call_args.h"
+#include "analysis/op_counters.h"
 #include "analysis/op_kind.h"
 #include "analysis/trace_index.h"
 #include "export/formats.h"
@@ -56,6 +57,17 @@ class Writer {
     sink_.write("\":");
     sink_.integer(value);
   }
+  void counters(const store::Trace& trace, std::span<const store::Counter> counters) {
+    if (counters.empty()) return;
+    sink_.write(",\"counters\":{");
+    for (size_t i = 0; i < counters.size(); ++i) {
+      if (i > 0) sink_.put(',');
+      sink_.json_string(trace.str(counters[i].name));
+      sink_.put(':');
+      sink_.json_number(counters[i].value);
+    }
+    sink_.put('}');
+  }
   void close() { sink_.write("}\n"); }
 
  private:
@@ -90,7 +102,8 @@ class Rows {
         launch_of_api_(analysis::launch_of_call(trace)),
         copy_of_api_(analysis::copy_of_call(trace)),
         marker_(trace.strings.find("UserMarker")),
-        kinds_(trace) {}
+        kinds_(trace),
+        counters_(trace) {}
 
   void write_op(uint32_t op) {
     const store::Ops& ops = trace_.ops;
@@ -105,6 +118,7 @@ class Rows {
       out_.number("call", trace_.apis.id[api]);
       out_.number("pid", trace_.threads[trace_.apis.thread[api]].pid);
     }
+    out_.counters(trace_, counters_.of(op));
     out_.close();
   }
 
@@ -141,6 +155,7 @@ class Rows {
   const std::vector<uint32_t> api_of_op_, launch_of_api_, copy_of_api_;
   const store::Str marker_;
   const analysis::OpKinds kinds_;
+  const analysis::OpCounters counters_;
 };
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "analysis/callstack_tree.h"
 #include "analysis/lanes.h"
 #include "analysis/marker.h"
+#include "analysis/op_counters.h"
 #include "analysis/op_kind.h"
 #include "analysis/trace_index.h"
 #include "export/formats.h"
@@ -54,7 +55,8 @@ class Writer {
         kinds_(trace),
         marker_(trace.strings.find("UserMarker")),
         call_of_op_(analysis::call_of_op(trace)),
-        launch_of_call_(analysis::launch_of_call(trace)) {}
+        launch_of_call_(analysis::launch_of_call(trace)),
+        counters_(trace) {}
 
   void run() {
     link_flows();
@@ -245,6 +247,11 @@ class Writer {
         out_.annotate(lds_, k.group_segment_bytes);
       }
     }
+    for (const store::Counter& counter : counters_.of(op)) {
+      Known& name = counter_names_[counter.name];
+      name.text = trace_.str(counter.name);
+      out_.annotate(name, counter.value);
+    }
     if (flow_of_op_[op] != 0) out_.flow(flow_of_op_[op], !op_first(flow_of_op_[op] - 1));
     out_.end_event();
   }
@@ -302,6 +309,8 @@ class Writer {
       workgroup_{"workgroup"}, lds_{"lds"};
   uint64_t next_track_ = kFirstOtherTrack;
   const std::vector<uint32_t> call_of_op_, launch_of_call_;
+  const analysis::OpCounters counters_;
+  std::map<store::Str, Known> counter_names_;
   std::vector<uint32_t> flow_of_op_, first_link_, links_;
 };
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -34,7 +35,8 @@ inline constexpr uint32_t kCategory = 3, kAnnotation = 4, kType = 9, kNameIid = 
                           kCounterValue = 30, kCounterDouble = 44, kFlow = 47,
                           kTerminatingFlow = 48;
 // DebugAnnotation
-inline constexpr uint32_t kAnnotationNameIid = 1, kAnnotationInt = 4, kAnnotationString = 6;
+inline constexpr uint32_t kAnnotationNameIid = 1, kAnnotationInt = 4, kAnnotationDouble = 5,
+                          kAnnotationString = 6;
 // InternedData and its entries
 inline constexpr uint32_t kCategories = 1, kEventNames = 2, kAnnotationNames = 3, kIid = 1,
                           kInternedName = 2;
@@ -127,6 +129,15 @@ class Packets {
   void annotate(Known& name, int64_t value) {
     const size_t annotation = begin_annotation(name);
     out_.varint(field::kAnnotationInt, static_cast<uint64_t>(value));
+    out_.end(annotation);
+  }
+  // Whole numbers as such: they are easier to read, and exact.
+  void annotate(Known& name, double value) {
+    constexpr double kExact = 9007199254740992.0;  // 2^53
+    if (std::abs(value) <= kExact && value == std::trunc(value))
+      return annotate(name, static_cast<int64_t>(value));
+    const size_t annotation = begin_annotation(name);
+    out_.fixed64(field::kAnnotationDouble, std::bit_cast<uint64_t>(value));
     out_.end(annotation);
   }
   void annotate(Known& name, const int32_t (&dims)[3]) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -115,6 +116,14 @@ void Sink::real(double value) {
   const std::string_view digits(text, static_cast<size_t>(end - text));
   write(digits);
   if (digits.find_first_of(".en") == std::string_view::npos) write(".0");
+}
+
+void Sink::json_number(double value) {
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  if (!std::isfinite(value)) return write("null");
+  if (std::abs(value) <= kExact && value == std::trunc(value))
+    return integer(static_cast<int64_t>(value));
+  real(value);
 }
 
 void Sink::make_room(size_t bytes) {

@@ -49,6 +49,8 @@ class Sink {
   }
   // Shortest text that reads back as the same double, with a fraction ("13.0").
   void real(double value);
+  // JSON: a whole number without a fraction; what JSON cannot say is null.
+  void json_number(double value);
 
   // Drops what a sink in memory has collected, to start afresh.
   void clear() { size_ = 0; }

@@ -97,6 +97,7 @@ std::vector<Sample> samples_of(const store::Trace& trace) {
       Sample& sample = samples.emplace_back();
       sample.kernel = trace.str(trace.ops.name(last));
       sample.op = trace.ops.id[last];
+      sample.gpu = trace.ops.gpu[last];
       sample.start_ns = trace.ops.start[last];
       sample.end_ns = trace.ops.end[last];
       const auto dispatch = dispatches.find(last);

@@ -28,6 +28,7 @@ struct Sample {
   uint64_t lds_bytes = 0, scratch_bytes = 0;
   uint32_t wave_size = 0;  // 0: the GPU's own
   int64_t start_ns = 0, end_ns = 0;
+  int32_t gpu = 0;
   int64_t op = 0;  // of the trace; 0: none
   // By name: wavetap's (docs/counters.md), `modelled.` ones, AMD's.
   std::map<std::string, double> counters;

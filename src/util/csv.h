@@ -21,7 +21,10 @@ inline std::string csv_field(std::string_view text) {
 // A line of fields, its end included.
 inline std::string csv_line(const std::vector<std::string>& fields) {
   std::string out;
-  for (size_t i = 0; i < fields.size(); ++i) out += (i > 0 ? "," : "") + csv_field(fields[i]);
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (i > 0) out += ',';
+    out += csv_field(fields[i]);
+  }
   return out + '\n';
 }
 

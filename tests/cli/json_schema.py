@@ -18,7 +18,7 @@ import tempfile
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 TRACES = ("small", "empty", "lossy", "odd", "died")
 # They take a recording on a machine that lies; tests/doctor/recorded.py makes one.
-ELSEWHERE = {("report", "device_figures"), ("report", "corrected_figures")}
+ELSEWHERE = {("report", "counters"), ("report", "device_figures"), ("report", "corrected_figures")}
 TOP = {"version", "analysis", "trace", "facts", "tables", "truncated", "notes", "warnings"}
 
 
