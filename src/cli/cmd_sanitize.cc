@@ -203,6 +203,9 @@ void add_choice_options(Command& command, Options& options) {
           std::string("virtual GPUs the program sees, as for wavetap run (") + kDefaultGpu + ")")
       ->type_name("MODEL[,MODEL…]")
       ->allow_extra_args(false);
+  command.add_option("--gpu-option", options.run.gpu_options, driver_option_help())
+      ->type_name("KEY[=VALUE]")
+      ->allow_extra_args(false);
   command
       .add_option("--kernel,-k", options.run.sanitize_kernels,
                   "check only kernels whose demangled name matches; the others run as usual")

@@ -53,7 +53,10 @@ class Reader {
       std::tuple<std::string, std::string, std::string, std::string, std::string, std::string>;
 
   void add_finding(Json line) {
-    const std::string where = line.contains("offset") ? line["offset"].dump() : word(line, "pc");
+    // A copy has no instruction; the memory is its place.
+    const std::string where = line.contains("offset") ? line["offset"].dump()
+                              : line.contains("pc")   ? word(line, "pc")
+                                                      : word(line, "address");
     const Json other = line.value("other", Json::object());
     const std::string against =
         other.contains("offset") ? other["offset"].dump() : word(other, "pc");

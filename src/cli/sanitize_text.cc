@@ -126,9 +126,10 @@ std::string without_bars(std::string text) {
 
 // A call of the program's that did wrong.
 std::string host_text(const Json& finding) {
-  std::string text = fmt::format("{}\n  call     {}({})\n  detail   {}\n", headline(finding),
-                                 word(finding, "call"), without_bars(word(finding, "arguments")),
-                                 word(finding, "detail"));
+  const std::string arguments =
+      finding.contains("arguments") ? "(" + without_bars(word(finding, "arguments")) + ")" : "";
+  std::string text = fmt::format("{}\n  call     {}{}\n  detail   {}\n", headline(finding),
+                                 word(finding, "call"), arguments, word(finding, "detail"));
   const char* lead = "from";
   for (const Json& frame : finding.value("stack", Json::array())) {
     text += fmt::format("  {:<8} {}\n", lead, frame.get<std::string>());

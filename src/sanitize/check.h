@@ -11,6 +11,10 @@ class Check : public emu::Watcher {
  public:
   // Before a dispatch. `map` lives until the dispatch is over, and is often the same as last time.
   virtual void begin(const MemoryMap& map) noexcept { (void)map; }
+  // Whether it has to see every dispatch, since it keeps what one leaves for the next.
+  virtual bool keeps_state() const noexcept { return false; }
+  // Before a dispatch: to be watched for the sake of later ones, with nothing to find in it.
+  virtual void set_quiet(bool is_quiet) noexcept { (void)is_quiet; }
   FindingTable& findings() { return findings_; }
 
  private:

@@ -1,10 +1,13 @@
 #include "sanitize/initcheck.h"
 
 #include <algorithm>
+#include <bit>
+#include <string_view>
 
 #include "emu/wave.h"
 #include "emu/workgroup.h"
 #include "isa/program.h"
+#include "sanitize/init_map.h"
 
 namespace wavetap::sanitize {
 namespace {
@@ -12,10 +15,12 @@ namespace {
 using emu::MemoryAccess;
 using emu::Space;
 
+using Bits = std::vector<uint64_t>;  // one for each byte
+
 // Calls f(word of the bitmap, its bits) for the bytes [address, + size); false when they are not all
 // there.
 template <class F>
-bool for_each_bits(std::vector<uint64_t>& written, uint64_t address, uint32_t size_bytes, F&& f) {
+bool for_each_bits(Bits& written, uint64_t address, uint32_t size_bytes, F&& f) {
   const uint64_t end = address + size_bytes;
   if (end > written.size() * 64) return false;
   while (address < end) {
@@ -28,68 +33,250 @@ bool for_each_bits(std::vector<uint64_t>& written, uint64_t address, uint32_t si
   return true;
 }
 
+bool is_unwritten(Bits& written, uint64_t address, uint32_t size_bytes) {
+  uint64_t any = 0;
+  const bool is_there = for_each_bits(written, address, size_bytes,
+                                      [&](uint64_t& word, uint64_t bits) { any |= word & bits; });
+  return is_there && any == 0;
+}
+
+// The lanes are one behind the other in memory, as most are: then they are one range.
+bool is_one_range(const MemoryAccess& access, uint64_t* begin, uint64_t* size_bytes) {
+  const int first = std::countr_zero(access.mask);
+  const int count = std::popcount(access.mask);
+  if (access.mask >> first != ~uint64_t{0} >> (64 - count)) return false;
+  *begin = access.address[first];
+  *size_bytes = uint64_t{access.size_bytes} * static_cast<uint64_t>(count);
+  uint64_t apart = 0;
+  for (int i = 0; i < count; ++i)
+    apart |=
+        access.address[first + i] - *begin - uint64_t{access.size_bytes} * static_cast<uint64_t>(i);
+  return apart == 0;
+}
+
+// It leaves what it is given, whatever was there: the program's way to store as much as to load.
+bool is_exchange(isa::Op op) {
+  const std::string_view name = isa::op_name(op);
+  const bool swaps =
+      name.find("swap") != std::string_view::npos || name.find("wrxchg") != std::string_view::npos;
+  return swaps && name.find("cmp") == std::string_view::npos;
+}
+
+// As memory is handed out.
+bool is_zero(const emu::WatchPoint& at, const MemoryAccess& access, int lane) {
+  std::byte bytes[64];
+  if (access.size_bytes > sizeof bytes || !read_memory(at.wave, access, lane, bytes)) return false;
+  return std::all_of(bytes, bytes + access.size_bytes,
+                     [](std::byte byte) { return byte == std::byte{0}; });
+}
+
 }  // namespace
+
+struct Initcheck::Group {
+  Bits lds;
+  std::vector<Bits> scratch;  // by wave: lane for lane; empty: the wave has used none
+  InitCursor global;
+
+  // Where a lane's scratch begins in its wave's.
+  static uint64_t lane_bytes(const emu::WatchPoint& at) {
+    return (at.wave.dispatch->private_segment_bytes + 63) / 64 * 64;
+  }
+  Bits& scratch_of(const emu::WatchPoint& at) {
+    Bits& bits = scratch[at.wave.wave_in_group];
+    if (bits.empty()) bits.resize(lane_bytes(at) * at.wave.lanes / 64);
+    return bits;
+  }
+};
+
+Initcheck::Initcheck() = default;
+Initcheck::~Initcheck() = default;
+
+void Initcheck::begin(const MemoryMap& map) noexcept {
+  if (map_ == &map && map.epoch() == epoch_) return;
+  map_ = &map;
+  epoch_ = map.epoch();
+  blocks_.clear();
+  if (map.initialised() != nullptr) map.list(blocks_);
+}
 
 emu::Wants Initcheck::wants(const isa::Program& program, int32_t index) noexcept {
   const isa::Inst& inst = program.insts()[index];
   switch (inst.family) {
-    case isa::Family::kDs: return {.accessing = true};
-    case isa::Family::kMubuf: return {.accessing = inst.lds};
-    // Flat instructions reach LDS, and global_load … lds does.
-    case isa::Family::kFlat: return {.accessing = true};
+    case isa::Family::kSmem:
+    case isa::Family::kDs:
+    case isa::Family::kFlat:
+    case isa::Family::kMubuf:
+    case isa::Family::kImage: return {.accessing = true, .tag = is_exchange(inst.op)};
     default: return {};
   }
 }
 
 void Initcheck::workgroup_began(const emu::Workgroup& group, void*& state) noexcept {
-  std::unique_ptr<Written> written;
+  std::unique_ptr<Group> mine;
   {
     const std::lock_guard lock(mutex_);
     if (!idle_.empty()) {
-      written = std::move(idle_.back());
+      mine = std::move(idle_.back());
       idle_.pop_back();
     }
   }
-  if (written == nullptr) written = std::make_unique<Written>();
-  written->assign((group.lds_bytes + 63) / 64, 0);
-  state = written.release();
+  if (mine == nullptr) mine = std::make_unique<Group>();
+  mine->lds.assign((group.lds_bytes + 63) / 64, 0);
+  mine->scratch.resize(group.waves.size());
+  for (Bits& bits : mine->scratch) bits.clear();
+  mine->global.use(map_ == nullptr ? nullptr : map_->initialised());
+  state = mine.release();
 }
 
 void Initcheck::workgroup_ended(const emu::Workgroup&, void*& state) noexcept {
-  std::unique_ptr<Written> written(static_cast<Written*>(state));
+  std::unique_ptr<Group> group(static_cast<Group*>(state));
   state = nullptr;
   const std::lock_guard lock(mutex_);
-  if (written != nullptr) idle_.push_back(std::move(written));
+  if (group != nullptr) idle_.push_back(std::move(group));
+}
+
+const Block* Initcheck::block_of(uint64_t address) const {
+  auto block = std::upper_bound(blocks_.begin(), blocks_.end(), address,
+                                [](uint64_t at, const Block& b) { return at < b.begin; });
+  if (block == blocks_.begin()) return nullptr;
+  --block;
+  return address < block->end ? &*block : nullptr;
+}
+
+bool Initcheck::is_in_one(const MemoryAccess& access, bool* starts_undefined) const {
+  uint64_t low = ~uint64_t{0};
+  uint64_t high = 0;
+  emu::for_each_lane(access.mask, [&](int lane) {
+    low = std::min(low, access.address[lane]);
+    high = std::max(high, access.address[lane]);
+  });
+  const Block* const block = block_of(low);
+  if (block == nullptr || high >= block->end) return false;
+  *starts_undefined = block->starts_undefined;
+  return true;
+}
+
+uint64_t Initcheck::wrong_in_lds(const emu::WatchPoint& at, Group& group,
+                                 const MemoryAccess& access) const {
+  // What is past the end that the dispatch asked for is memcheck's.
+  const uint64_t limit = at.wave.dispatch->group_segment_bytes;
+  uint64_t wrong = 0;
+  emu::for_each_lane(access.mask, [&](int lane) {
+    const uint64_t address = access.address[lane];
+    if (address + access.size_bytes <= limit && is_unwritten(group.lds, address, access.size_bytes))
+      wrong |= uint64_t{1} << lane;
+  });
+  return wrong;
+}
+
+uint64_t Initcheck::wrong_in_private(const emu::WatchPoint& at, Group& group,
+                                     const MemoryAccess& access) const {
+  if (access.is_scalar) return 0;
+  Bits& bits = group.scratch_of(at);
+  const uint64_t limit = at.wave.dispatch->private_segment_bytes;
+  const uint64_t lane_bytes = Group::lane_bytes(at);
+  uint64_t wrong = 0;
+  emu::for_each_lane(access.mask, [&](int lane) {
+    const uint64_t address = access.address[lane];
+    if (address + access.size_bytes <= limit &&
+        is_unwritten(bits, static_cast<uint64_t>(lane) * lane_bytes + address, access.size_bytes))
+      wrong |= uint64_t{1} << lane;
+  });
+  return wrong;
+}
+
+uint64_t Initcheck::wrong_in_global(const emu::WatchPoint& at, Group& group,
+                                    const MemoryAccess& access) {
+  bool starts_undefined = false;
+  const bool is_one = is_in_one(access, &starts_undefined);
+  if (is_one && !starts_undefined) return 0;
+  uint64_t begin = 0;
+  uint64_t size_bytes = 0;
+  if (is_one && is_one_range(access, &begin, &size_bytes) &&
+      group.global.all_written(begin, size_bytes))
+    return 0;
+  uint64_t wrong = 0;
+  emu::for_each_lane(access.mask, [&](int lane) {
+    const uint64_t address = access.address[lane];
+    if (group.global.any_written(address, access.size_bytes)) return;
+    const Block* const block = block_of(address);
+    if (block != nullptr && block->starts_undefined) wrong |= uint64_t{1} << lane;
+  });
+  // Somebody may have written it whom nobody saw.
+  uint64_t surely = 0;
+  emu::for_each_lane(wrong, [&](int lane) {
+    const GpuAddr address{access.address[lane]};
+    if (is_zero(at, access, lane) && !map_->host_has_touched(address))
+      surely |= uint64_t{1} << lane;
+    group.global.mark(address.value, access.size_bytes);
+  });
+  return surely;
+}
+
+void Initcheck::mark(const emu::WatchPoint& at, Group& group, const MemoryAccess& access) {
+  if (access.space == Space::kLds) {
+    emu::for_each_lane(access.mask, [&](int lane) {
+      for_each_bits(group.lds, access.address[lane], access.size_bytes,
+                    [](uint64_t& word, uint64_t bits) { word |= bits; });
+    });
+    return;
+  }
+  if (access.space == Space::kScratch) {
+    if (access.is_scalar) return;
+    Bits& written = group.scratch_of(at);
+    const uint64_t lane_bytes = Group::lane_bytes(at);
+    emu::for_each_lane(access.mask, [&](int lane) {
+      if (access.address[lane] + access.size_bytes > lane_bytes) return;
+      for_each_bits(written, static_cast<uint64_t>(lane) * lane_bytes + access.address[lane],
+                    access.size_bytes, [](uint64_t& word, uint64_t bits) { word |= bits; });
+    });
+    return;
+  }
+  bool starts_undefined = false;
+  const bool is_one = is_in_one(access, &starts_undefined);
+  if (is_one && !starts_undefined) return;
+  uint64_t begin = 0;
+  uint64_t size_bytes = 0;
+  if (is_one && is_one_range(access, &begin, &size_bytes))
+    return group.global.mark(begin, size_bytes);
+  // An allocation that came while the kernel runs is not among the blocks.
+  emu::for_each_lane(access.mask, [&](int lane) {
+    if (access.address[lane] < emu::kScratchVa)
+      group.global.mark(access.address[lane], access.size_bytes);
+  });
+}
+
+void Initcheck::note(Kind kind, const emu::WatchPoint& at, const MemoryAccess& access,
+                     uint64_t lanes) {
+  Finding finding = finding_at(kind, at, lanes);
+  set_access(finding, access);
+  if (access.space == Space::kGlobal) finding.neighbour = map_->neighbour({finding.address});
+  findings().add(finding);
 }
 
 void Initcheck::accessing(const emu::WatchPoint& at,
                           std::span<const MemoryAccess> accesses) noexcept {
-  Written& written = *static_cast<Written*>(at.state);
-  // What is past the end that the dispatch asked for is memcheck's.
-  const uint64_t limit = at.wave.dispatch->group_segment_bytes;
+  Group& group = *static_cast<Group*>(at.state);
+  const bool has_global = map_ != nullptr && map_->initialised() != nullptr;
   for (const MemoryAccess& access : accesses) {
-    if (access.space != Space::kLds || !access.reads()) continue;
+    const bool uses = access.reads() && (at.tag == 0 || !access.writes());
+    if (!uses || access.mask == 0 || is_quiet_) continue;
     uint64_t wrong = 0;
-    emu::for_each_lane(access.mask, [&](int lane) {
-      uint64_t any = 0;
-      const bool is_there =
-          for_each_bits(written, access.address[lane], access.size_bytes,
-                        [&](uint64_t& word, uint64_t bits) { any |= word & bits; });
-      const bool is_inside = access.address[lane] + access.size_bytes <= limit;
-      if (is_there && is_inside && any == 0) wrong |= uint64_t{1} << lane;
-    });
-    if (wrong == 0) continue;
-    Finding finding = finding_at(Kind::kUninitialisedLds, at, wrong);
-    set_access(finding, access);
-    findings().add(finding);
+    Kind kind = Kind::kUninitialisedLds;
+    if (access.space == Space::kLds) {
+      wrong = wrong_in_lds(at, group, access);
+    } else if (access.space == Space::kScratch) {
+      wrong = wrong_in_private(at, group, access);
+      kind = Kind::kUninitialisedPrivate;
+    } else if (has_global) {
+      wrong = wrong_in_global(at, group, access);
+      kind = Kind::kUninitialisedGlobal;
+    }
+    if (wrong != 0) note(kind, at, access, wrong);
   }
-  for (const MemoryAccess& access : accesses) {
-    if (access.space != Space::kLds || !access.writes()) continue;
-    emu::for_each_lane(access.mask, [&](int lane) {
-      for_each_bits(written, access.address[lane], access.size_bytes,
-                    [](uint64_t& word, uint64_t bits) { word |= bits; });
-    });
-  }
+  for (const MemoryAccess& access : accesses)
+    if (access.writes() && access.mask != 0 && (access.space != Space::kGlobal || has_global))
+      mark(at, group, access);
 }
 
 }  // namespace wavetap::sanitize

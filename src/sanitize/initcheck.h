@@ -1,9 +1,15 @@
-// Initcheck: loads of what nobody has written. LDS today: it is not cleared when a workgroup starts, so
-// what is there comes from whoever had it before.
+// Initcheck: loads of what nobody has written.
 //
-// A bit for each byte says whether the workgroup has stored to it. An element that a lane loads is wrong
-// when none of its bytes has been stored to; one that is written in part is a struct with padding, or
-// several values in one load, and right.
+// LDS and private memory are not cleared when a workgroup or wave starts: what is there comes from whoever
+// had it before. A bit for each byte says whether the workgroup, or the lane, has stored to it. Of global
+// memory the map's InitMap says the same, for as long as the program runs, and everything that writes
+// marks it: kernels here, copies and fills of the GPU where they are done. What the host writes through a
+// mapping nobody sees; so before a load of global memory is called wrong, the map is asked whether the
+// host has touched the page, and the element whether it is still all zero, as it was handed out.
+//
+// An element that a lane loads is wrong when none of its bytes has been written; one that is written in
+// part is a struct with padding, or several values in one load, and right. An element of global memory is
+// told of once: it then counts as written, and a loop over it costs no more than any other.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +24,13 @@ namespace wavetap::sanitize {
 
 class Initcheck final : public Check {
  public:
+  Initcheck();
+  ~Initcheck() override;
+
+  void begin(const MemoryMap& map) noexcept override;
+  bool keeps_state() const noexcept override { return true; }
+  void set_quiet(bool is_quiet) noexcept override { is_quiet_ = is_quiet; }
+
   emu::Wants wants(const isa::Program& program, int32_t index) noexcept override;
   void workgroup_began(const emu::Workgroup& group, void*& state) noexcept override;
   void workgroup_ended(const emu::Workgroup& group, void*& state) noexcept override;
@@ -25,11 +38,28 @@ class Initcheck final : public Check {
                  std::span<const emu::MemoryAccess> accesses) noexcept override;
 
  private:
-  // A workgroup's LDS: a bit for each byte.
-  using Written = std::vector<uint64_t>;
+  struct Group;
 
+  // Null: none that is known.
+  const Block* block_of(uint64_t address) const;
+  // Whether all lanes are in memory that holds something from the start, or in memory that does not;
+  // false: some here, some there.
+  bool is_in_one(const emu::MemoryAccess& access, bool* starts_undefined) const;
+  uint64_t wrong_in_lds(const emu::WatchPoint& at, Group& group,
+                        const emu::MemoryAccess& access) const;
+  uint64_t wrong_in_private(const emu::WatchPoint& at, Group& group,
+                            const emu::MemoryAccess& access) const;
+  uint64_t wrong_in_global(const emu::WatchPoint& at, Group& group,
+                           const emu::MemoryAccess& access);
+  void mark(const emu::WatchPoint& at, Group& group, const emu::MemoryAccess& access);
+  void note(Kind kind, const emu::WatchPoint& at, const emu::MemoryAccess& access, uint64_t lanes);
+
+  const MemoryMap* map_ = nullptr;
+  uint64_t epoch_ = 0;
+  std::vector<Block> blocks_;  // of that epoch
+  bool is_quiet_ = false;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Written>> idle_;
+  std::vector<std::unique_ptr<Group>> idle_;
 };
 
 }  // namespace wavetap::sanitize

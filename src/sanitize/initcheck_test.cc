@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "emu/testing/kernel.h"
+#include "sanitize/init_map.h"
 
 namespace wavetap::sanitize {
 namespace {
@@ -11,10 +12,35 @@ namespace {
 using emu::TestKernel;
 
 // v1 is four times the work-item, and m0 lets all of LDS through.
-std::vector<Finding> run(const std::string& text) {
+class OneBlock final : public MemoryMap {
+ public:
+  uint64_t epoch() const noexcept override { return 1; }
+  void list(std::vector<Block>& blocks) const noexcept override {
+    blocks.push_back({TestKernel::kArguments, TestKernel::kArguments + 0x1000, true});
+    blocks.push_back({TestKernel::kData, TestKernel::kData + TestKernel::kDataBytes, true, true});
+  }
+  Neighbour neighbour(GpuAddr) const noexcept override { return {}; }
+  InitMap* initialised() const noexcept override { return &map; }
+  bool host_has_touched(GpuAddr address) const noexcept override {
+    return address.value / 4096 == touched / 4096;
+  }
+
+  mutable InitMap map;
+  uint64_t touched = 0;
+};
+
+// The kernel's data is memory that nobody has written; s[0:1] is where it is.
+std::vector<Finding> run(const std::string& text, OneBlock& map, bool is_quiet = false,
+                         uint32_t items = 192) {
   Initcheck initcheck;
-  TestKernel kernel({}, "v_lshlrev_b32 v1, 2, v0\ns_mov_b32 m0, -1\n" + text + "\ns_endpgm\n");
-  kernel.set_size(192, 64);  // LDS of one workgroup is not that of the next
+  TestKernel kernel({},
+                    "v_lshlrev_b32 v1, 2, v0\ns_mov_b32 m0, -1\n"
+                    "s_load_dwordx2 s[0:1], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\n" +
+                        text + "\ns_endpgm\n");
+  kernel.set_argument64(0, TestKernel::kData);
+  kernel.set_size(items, 64);  // LDS of one workgroup is not that of the next
+  initcheck.begin(map);
+  initcheck.set_quiet(is_quiet);
   kernel.dispatch.group_segment_bytes = 1024;
   emu::Watcher* watchers[] = {&initcheck};
   kernel.dispatch.watchers = watchers;
@@ -22,6 +48,11 @@ std::vector<Finding> run(const std::string& text) {
   EXPECT_FALSE(engine.run(kernel.dispatch).fault);
   uint64_t dropped = 0;
   return initcheck.findings().take(&dropped);
+}
+
+std::vector<Finding> run(const std::string& text) {
+  OneBlock map;
+  return run(text, map);
 }
 
 TEST(Initcheck, LdsIsReadAfterItWasWritten) {
@@ -48,6 +79,49 @@ TEST(Initcheck, AnElementThatIsWrittenInPartIsRight) {
 TEST(Initcheck, WhatIsPastTheEndIsNotItsAffair) {
   EXPECT_TRUE(run("v_mov_b32 v2, 0x400\nds_read_b32 v3, v2").empty());
   EXPECT_EQ(run("v_mov_b32 v2, 0x3fc\nds_read_b32 v3, v2").size(), 1u);
+}
+
+TEST(Initcheck, GlobalMemoryIsReadAfterItWasWritten) {
+  EXPECT_TRUE(run("global_store_dword v1, v0, s[0:1]\nglobal_load_dword v2, v1, s[0:1]").empty());
+  OneBlock map;
+  // Lanes 48 to 63 read what is behind the last one's store.
+  const std::vector<Finding> findings =
+      run("global_store_dword v1, v0, s[0:1]\nglobal_load_dword v2, v1, s[0:1] offset:64", map,
+          false, 64);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, Kind::kUninitialisedGlobal);
+  EXPECT_EQ(findings[0].place.lanes, uint64_t{0xffff} << 48);
+  EXPECT_EQ(findings[0].address, TestKernel::kData + 256);
+  EXPECT_EQ(findings[0].lane_count, 16u);
+  // Told once, in all dispatches.
+  EXPECT_TRUE(run("global_load_dword v2, v1, s[0:1] offset:64", map, false, 64).empty());
+}
+
+TEST(Initcheck, WhatADispatchWritesIsThereForTheNext) {
+  OneBlock map;
+  EXPECT_TRUE(run("global_load_dword v2, v1, s[0:1]\nglobal_store_dword v1, v0, s[0:1]", map,
+                  /*is_quiet=*/true)
+                  .empty());
+  EXPECT_TRUE(run("global_load_dword v2, v1, s[0:1]", map).empty());
+}
+
+TEST(Initcheck, GlobalMemoryThatTheHostTouchedIsRight) {
+  OneBlock map;
+  map.touched = TestKernel::kData + 100;
+  EXPECT_TRUE(run("global_load_dword v2, v1, s[0:1]", map).empty());
+  EXPECT_EQ(run("global_load_dword v2, v1, s[0:1] offset:4080", map).size(), 1u);
+}
+
+TEST(Initcheck, ScalarLoadsCount) {
+  EXPECT_EQ(run("s_load_dword s2, s[0:1], 0x20").size(), 1u);
+  EXPECT_TRUE(run("v_mov_b32 v1, 0\nglobal_store_dword v1, v0, s[0:1] offset:32\n"
+                  "s_load_dword s2, s[0:1], 0x20")
+                  .empty());
+}
+
+TEST(Initcheck, AnExchangeIsAStore) {
+  EXPECT_TRUE(run("global_atomic_swap v2, v1, v0, s[0:1] glc").empty());
+  EXPECT_EQ(run("global_atomic_add v2, v1, v0, s[0:1] glc").size(), 1u);
 }
 
 TEST(Initcheck, AnAtomicReadsBeforeItWrites) {

@@ -10,11 +10,15 @@
 
 namespace wavetap::sanitize {
 
+class InitMap;  // init_map.h
+
 // Bytes that are right to use.
 struct Block {
   uint64_t begin = 0;
   uint64_t end = 0;  // one past the last byte that was asked for
   bool writable = false;
+  // What it holds before anybody writes is not defined, and everybody who writes to it is seen.
+  bool starts_undefined = false;
 };
 
 // Thread-safe. Touches no guest memory.
@@ -28,6 +32,13 @@ class MemoryMap {
   virtual void list(std::vector<Block>& blocks) const noexcept = 0;
   // The allocation around the address, freed ones included, else the nearest.
   virtual Neighbour neighbour(GpuAddr address) const noexcept = 0;
+  // Which bytes have been written; null: nobody knows.
+  virtual InitMap* initialised() const noexcept { return nullptr; }
+  // Whether the host may have written around the address through a mapping of its own.
+  virtual bool host_has_touched(GpuAddr address) const noexcept {
+    (void)address;
+    return false;
+  }
 };
 
 }  // namespace wavetap::sanitize

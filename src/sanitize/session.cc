@@ -34,6 +34,7 @@ Session::Session(const SessionOptions& options) {
     std::unique_ptr<Check> check = make_check(row.tool);
     if (check == nullptr) continue;
     watchers_.push_back(check.get());
+    if (check->keeps_state()) keepers_.push_back(check.get());
     checks_.push_back(std::move(check));
   }
 }
@@ -41,7 +42,20 @@ Session::Session(const SessionOptions& options) {
 Session::~Session() = default;
 
 void Session::begin(const MemoryMap& map) {
-  for (const std::unique_ptr<Check>& check : checks_) check->begin(map);
+  for (const std::unique_ptr<Check>& check : checks_) {
+    check->begin(map);
+    check->set_quiet(false);
+  }
+}
+
+std::span<emu::Watcher* const> Session::begin_quietly(const MemoryMap& map) {
+  begin(map);
+  set_moves_memory();
+  return keepers_;
+}
+
+void Session::set_moves_memory() {
+  for (const std::unique_ptr<Check>& check : checks_) check->set_quiet(true);
 }
 
 SessionFindings Session::take() {

@@ -40,12 +40,17 @@ class Session {
   // Before a dispatch. `map` lives until take().
   void begin(const MemoryMap& map);
   std::span<emu::Watcher* const> watchers() const { return watchers_; }
+  // For a dispatch in which nothing is to be found: the tools that must see it all the same.
+  std::span<emu::Watcher* const> begin_quietly(const MemoryMap& map);
+  // After begin(): the runtime's own kernel moves memory, and does not use what it moves.
+  void set_moves_memory();
   // After it.
   SessionFindings take();
 
  private:
   std::vector<std::unique_ptr<Check>> checks_;
   std::vector<emu::Watcher*> watchers_;
+  std::vector<emu::Watcher*> keepers_;  // those that see every dispatch
 };
 
 }  // namespace wavetap::sanitize

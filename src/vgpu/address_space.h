@@ -16,6 +16,14 @@
 
 namespace wavetap::vgpu {
 
+// Told what packets wrote, after they did. Kernels' stores are not among it. Thread-safe.
+class WriteObserver {
+ public:
+  virtual ~WriteObserver() = default;
+  virtual void wrote(GpuAddr address, uint64_t size_bytes) noexcept = 0;
+  virtual void copied(GpuAddr to, GpuAddr from, uint64_t size_bytes) noexcept = 0;
+};
+
 class AddressSpace final : public emu::Memory {
  public:
   // Maps [begin, begin+size). Replaces whatever part of older mappings it covers. An empty range,
@@ -27,6 +35,10 @@ class AddressSpace final : public emu::Memory {
   void clear();
 
   emu::MappedRange lookup(GpuAddr address) noexcept override;
+
+  // Set before the first packet, if at all; null: nobody asks.
+  void set_write_observer(WriteObserver* observer) { write_observer_ = observer; }
+  WriteObserver* write_observer() const { return write_observer_; }
 
   // Host pointer for [address, +size) when it lies in one mapping with the needed right, else null.
   std::byte* host_pointer(GpuAddr address, uint64_t size_bytes, bool write) noexcept;
@@ -43,6 +55,7 @@ class AddressSpace final : public emu::Memory {
 
   mutable std::shared_mutex mutex_;
   std::map<uint64_t, emu::MappedRange> ranges_;  // by begin
+  WriteObserver* write_observer_ = nullptr;
 };
 
 }  // namespace wavetap::vgpu

@@ -23,7 +23,7 @@ DispatchHook* make_capture_hook(const HookContext& context) {
 
 DispatchHook* make_sanitize_hook(const HookContext& context) {
   if (context.config.findings_file.empty()) return nullptr;
-  return new (std::nothrow) SanitizeHook(context.config, context.allocations);
+  return new (std::nothrow) SanitizeHook(context.config, context.allocations, context.gpus);
 }
 
 DispatchHook* make_probe_hook(const HookContext& context) {

@@ -2,6 +2,7 @@
 // dispatch_hooks.cc.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "vgpu/allocation_table.h"
@@ -14,6 +15,7 @@ namespace wavetap::vgpu {
 struct HookContext {
   const Config& config;
   const AllocationTable& allocations;  // what is at which address, now
+  std::span<Gpu* const> gpus = {};
 };
 
 // The hooks that the run's configuration asks for, outermost first. They are never destroyed.

@@ -98,7 +98,7 @@ int Driver::start() {
   }
   events_ = new EventTable;
   allocations_ = new AllocationTable(/*keep_freed=*/config_.guard_allocations);
-  hooks_ = make_dispatch_hooks({.config = config_, .allocations = *allocations_});
+  hooks_ = make_dispatch_hooks({.config = config_, .allocations = *allocations_, .gpus = gpus_});
   queues_ = new QueueTable(*events_,
                            {.context = this,
                             .describe_address = describe_address,

@@ -80,6 +80,7 @@ bool GuestMemory::write(GpuAddr address, const void* bytes, uint64_t size_bytes)
       note_host_fault(address, host, part, host_fault, /*is_write=*/true);
       return false;
     }
+    if (WriteObserver* observer = space_.write_observer()) observer->wrote(address, part);
     from += part;
     address = address + part;
     size_bytes -= part;
@@ -109,6 +110,7 @@ bool GuestMemory::copy(GpuAddr to, GpuAddr from, uint64_t size_bytes,
       }
       return false;
     }
+    if (WriteObserver* observer = space_.write_observer()) observer->copied(to, from, part);
     to = to + part;
     from = from + part;
     size_bytes -= part;

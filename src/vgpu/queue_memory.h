@@ -101,6 +101,8 @@ class GuestMemory {
     if (is_write) order_with_host();
     if (guarded([&] { access(std::atomic_ref<T>(*reinterpret_cast<T*>(host))); }, &host_fault)) {
       order_with_host();
+      WriteObserver* const observer = is_write ? space_.write_observer() : nullptr;
+      if (observer != nullptr) observer->wrote(address, sizeof(T));
       return true;
     }
     note_host_fault(address, host, sizeof(T), host_fault, is_write);

@@ -62,7 +62,8 @@ void AllocationMap::list(std::vector<sanitize::Block>& blocks) const noexcept {
     // Flags of SVM ranges mean other things; the page table knows.
     const bool writable = allocation.origin != AllocationOrigin::kSvm &&
                           (allocation.flags & amd::kKfdAllocWritable) != 0;
-    blocks.push_back({allocation.va, allocation.va + used_bytes(allocation), writable});
+    blocks.push_back({allocation.va, allocation.va + used_bytes(allocation), writable,
+                      starts_undefined(allocation)});
   });
 }
 
@@ -81,16 +82,24 @@ Neighbour AllocationMap::neighbour(GpuAddr address) const noexcept {
   return beside;
 }
 
-SanitizeHook::SanitizeHook(const Config& config, const AllocationTable& allocations)
+SanitizeHook::SanitizeHook(const Config& config, const AllocationTable& allocations,
+                           std::span<Gpu* const> gpus)
     : path_(config.findings_file),
       pattern_(config.sanitize_kernels),
       launches_(parse_launches(config.sanitize_launches)),
       kernels_([this](const KnownKernel& kernel) { return pattern_.matches(kernel.name); }) {
-  for (uint32_t gpu = 0; gpu < kMaxGpus; ++gpu)
-    maps_.push_back(std::make_unique<AllocationMap>(allocations, gpu));
   // The command line has checked them.
   if (const auto tools = sanitize::ToolSet::parse(config.sanitize_tools); tools.ok())
     options_.tools = *tools;
+  if (options_.tools.has(sanitize::Tool::kInitcheck)) {
+    tracking_ = std::make_unique<InitTracking>(
+        allocations, [this](const Allocation& from, uint64_t gap, uint64_t count) {
+          note_gap(from, gap, count);
+        });
+    for (Gpu* const gpu : gpus) gpu->space.set_write_observer(tracking_.get());
+  }
+  for (uint32_t gpu = 0; gpu < kMaxGpus; ++gpu)
+    maps_.push_back(std::make_unique<AllocationMap>(allocations, gpu, tracking_.get()));
 }
 
 bool SanitizeHook::is_chosen(const KnownKernel& kernel) {
@@ -118,13 +127,21 @@ void SanitizeHook::give_back(std::unique_ptr<Checking> checking) {
 void* SanitizeHook::before(DispatchView& view) noexcept {
   const std::span<emu::Watcher* const> others = view.dispatch.watchers;
   const std::shared_ptr<const KnownKernel> kernel = kernels_.of(view);
-  if (kernel != nullptr && !is_chosen(*kernel)) return nullptr;
+  const bool chosen = kernel == nullptr || is_chosen(*kernel);
+  if (!chosen && tracking_ == nullptr) return nullptr;
   Checking* checking = take();
   if (checking == nullptr) return nullptr;
-  const std::span<emu::Watcher* const> ours = checking->session.watchers();
+  checking->is_chosen = chosen;
+  const AllocationMap& map = *maps_[view.gpu.index];
+  std::span<emu::Watcher* const> ours = checking->session.watchers();
+  if (!chosen) {
+    ours = checking->session.begin_quietly(map);
+  } else {
+    checking->session.begin(map);
+    if (kernel != nullptr && is_runtimes_own(*kernel)) checking->session.set_moves_memory();
+  }
   checking->watches = kernel != nullptr && others.size() + ours.size() <= emu::kMaxWatchers;
   if (!checking->watches) return checking;
-  checking->session.begin(*maps_[view.gpu.index]);
   std::copy(others.begin(), others.end(), checking->watchers);
   std::copy(ours.begin(), ours.end(), checking->watchers + others.size());
   view.dispatch.watchers = {checking->watchers, others.size() + ours.size()};
@@ -168,13 +185,48 @@ void SanitizeHook::write(const std::string& lines) {
     log::complain("%s: cannot be written; findings are lost", path_.c_str());
 }
 
+void SanitizeHook::note_gap(const Allocation& from, uint64_t gap, uint64_t count) {
+  constexpr auto kKind = sanitize::Kind::kUninitialisedCopy;
+  const sanitize::KindRow& row = sanitize::row_of(kKind);
+  const Place place(from.owner->index, 0, from.va, kKind, row.severity, 0);
+  uint64_t id = 0;
+  bool is_new = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto [known, inserted] = ids_.emplace(place, ids_.size());
+    id = known->second;
+    is_new = inserted;
+  }
+  std::string line = "\n{";
+  append_text(line, "type", is_new ? "finding" : "again");
+  append_number(line, "pid", static_cast<uint64_t>(sys::pid()));
+  append_number(line, "id", id);
+  append_number(line, "times", 1);
+  if (is_new) {
+    append_number(line, "format", kFindingsFormat);
+    append_text(line, "tool", sanitize::tool_name(row.tool));
+    append_text(line, "severity", sanitize::severity_name(row.severity));
+    append_text(line, "kind", row.name);
+    append_text(line, "call", "copy to the host");
+    append_text(line, "address", sanitize::hex_text(gap));
+    append_text(line, "detail",
+                "bytes " + std::to_string(gap - from.va) + " to " +
+                    std::to_string(gap - from.va + count - 1) + " of the " +
+                    std::to_string(used_bytes(from)) + "-byte allocation at " +
+                    sanitize::hex_text(from.va) + " were never written");
+  }
+  finish_object(line);
+  write(line + "\n");
+}
+
 void SanitizeHook::after(const DispatchView& view, void* state) noexcept {
   std::unique_ptr<Checking> checking(static_cast<Checking*>(state));
   std::string lines = "\n{";
   append_text(lines, "type", "dispatch");
   append_number(lines, "pid", static_cast<uint64_t>(sys::pid()));
-  append_number(lines, "checked", checking != nullptr && checking->watches ? 1 : 0);
-  if (checking != nullptr) append_number(lines, "chosen", 1);
+  const bool chosen = checking != nullptr && checking->is_chosen;
+  append_number(lines, "checked", chosen && checking->watches ? 1 : 0);
+  if (chosen) append_number(lines, "chosen", 1);
   if (view.result->fault) append_number(lines, "faulted", 1);
   sanitize::SessionFindings found;
   if (checking != nullptr) found = checking->session.take();

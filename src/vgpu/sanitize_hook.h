@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "vgpu/allocation_table.h"
 #include "vgpu/config.h"
 #include "vgpu/dispatch_hook.h"
+#include "vgpu/init_tracking.h"
 #include "vgpu/kernel_cache.h"
 #include "vgpu/launch_choice.h"
 
@@ -29,20 +31,30 @@ inline constexpr uint32_t kFindingsFormat = 2;
 // The allocations as one GPU has them.
 class AllocationMap final : public sanitize::MemoryMap {
  public:
-  AllocationMap(const AllocationTable& table, uint32_t gpu) : table_(table), gpu_(gpu) {}
+  // `tracking` null: nobody knows what was written.
+  AllocationMap(const AllocationTable& table, uint32_t gpu, InitTracking* tracking)
+      : table_(table), gpu_(gpu), tracking_(tracking) {}
 
   uint64_t epoch() const noexcept override { return table_.epoch(); }
   void list(std::vector<sanitize::Block>& blocks) const noexcept override;
   sanitize::Neighbour neighbour(GpuAddr address) const noexcept override;
+  sanitize::InitMap* initialised() const noexcept override {
+    return tracking_ == nullptr ? nullptr : &tracking_->map();
+  }
+  bool host_has_touched(GpuAddr address) const noexcept override {
+    return tracking_ != nullptr && tracking_->host_has_touched(address);
+  }
 
  private:
   const AllocationTable& table_;
   const uint32_t gpu_;
+  InitTracking* const tracking_;
 };
 
 class SanitizeHook final : public DispatchHook {
  public:
-  SanitizeHook(const Config& config, const AllocationTable& allocations);
+  SanitizeHook(const Config& config, const AllocationTable& allocations,
+               std::span<Gpu* const> gpus);
 
   Interest interest(const DispatchView&) noexcept override { return Interest::kSome; }
   void* before(DispatchView& view) noexcept override;
@@ -54,7 +66,8 @@ class SanitizeHook final : public DispatchHook {
     explicit Checking(const sanitize::SessionOptions& options) : session(options) {}
     sanitize::Session session;
     emu::Watcher* watchers[emu::kMaxWatchers] = {};
-    bool watches = false;  // the dispatch; false: it was chosen, and cannot be
+    bool is_chosen = false;
+    bool watches = false;  // the dispatch; false though it was chosen: it cannot be
   };
   // Address spaces are never used twice in a guarded process, so these name code for good.
   using Place = std::tuple<uint32_t, uint64_t, uint64_t, sanitize::Kind, sanitize::Severity,
@@ -65,13 +78,16 @@ class SanitizeHook final : public DispatchHook {
   void give_back(std::unique_ptr<Checking> checking);
   std::string line_of(const DispatchView& view, const sanitize::Finding& finding);
   void write(const std::string& lines);
+  // An undefined part of an allocation is copied to the host.
+  void note_gap(const Allocation& from, uint64_t gap, uint64_t count);
 
   const std::string path_;
   sanitize::SessionOptions options_;
   const KernelPattern pattern_;
   const std::vector<uint64_t> launches_;  // which of those that match, from 1; empty: all
   std::atomic<uint64_t> matched_{0};
-  KernelCache kernels_;                               // chosen: to be checked
+  KernelCache kernels_;  // chosen: to be checked
+  std::unique_ptr<InitTracking> tracking_;
   std::vector<std::unique_ptr<AllocationMap>> maps_;  // by GPU
   std::atomic<bool> complained_{false};
   std::mutex mutex_;

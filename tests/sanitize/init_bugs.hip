@@ -1,5 +1,7 @@
-// LDS that is read before anybody has written it, and the same kernels done right. labelled.py reads the
+// Memory that is read before anybody has written it, and the same kernels done right. labelled.py reads the
 // labels; races.hip says how they look. Findings have one place here: <a> or <b>.
+#include <vector>
+
 #include "check.h"
 
 constexpr int kThreads = 256;
@@ -85,6 +87,104 @@ KERNEL first_wave(int* out) {
   out[t] = line[t];
 }
 
+// ---- Private memory.
+
+// private_array: uninitialised-private (warning)
+KERNEL private_array(int* out) {
+  volatile int own[8];
+  for (int i = 0; i < (kBug ? 4 : 8); ++i) own[i] = i;
+  out[threadIdx.x] = own[threadIdx.x & 7];  // <a>
+}
+// private_branch: uninitialised-private (warning)
+KERNEL private_branch(int* out) {
+  volatile int own[2];
+  if (!kBug || threadIdx.x < 40) own[0] = own[1] = 1;
+  out[threadIdx.x] = own[threadIdx.x & 1] + 1;  // <a>
+}
+
+// ---- Global memory. `in` is allocated anew for each launch; what main() does to it is half of the case.
+
+// never_written: uninitialised-global
+KERNEL never_written(const int* in, int* out) {
+  out[threadIdx.x] = in[threadIdx.x] + 1;  // <a>
+}
+// half_filled: uninitialised-global
+KERNEL half_filled(const int* in, int* out) {
+  out[threadIdx.x] = in[threadIdx.x * 2] + 1;  // <a>
+}
+// one_short: uninitialised-global
+KERNEL one_short(const int* in, int* out) {
+  out[threadIdx.x] = in[threadIdx.x] + 1;  // <a>
+}
+// only_even: uninitialised-global
+KERNEL only_even(const int* in, int* out) {
+  out[threadIdx.x] = in[threadIdx.x * 2 + (kBug ? 1 : 0)] + 1;  // <a>
+}
+// uniform_read: uninitialised-global
+KERNEL uniform_read(const int* in, int* out) {
+  out[threadIdx.x] = in[kBug ? 5 : 4] + 1;  // <a>
+}
+// wide_read: uninitialised-global
+KERNEL wide_read(const int* in, int* out) {
+  const int4 four = reinterpret_cast<const int4*>(in)[threadIdx.x & 3];  // <a>
+  out[threadIdx.x] = four.x + four.y + four.z + four.w;
+}
+// global_atomic: uninitialised-global
+KERNEL global_atomic(int* in, int* out) {
+  out[threadIdx.x] = atomicAdd(in, 1);  // <a>
+}
+// byte_read: uninitialised-global
+KERNEL byte_read(const int* in, int* out) {
+  out[threadIdx.x] =
+      reinterpret_cast<const unsigned char*>(in)[threadIdx.x * 2 + (kBug ? 1 : 0)];  // <a>
+}
+// index_read: uninitialised-global
+KERNEL index_read(const int* in, int* out) {
+  out[threadIdx.x] = out[kThreads + (in[threadIdx.x] & 63)];  // <a>
+}
+// allocated_again: uninitialised-global
+KERNEL allocated_again(const int* in, int* out) {
+  out[threadIdx.x] = in[threadIdx.x] + 1;  // <a>
+}
+// copied_in_part: uninitialised-global
+KERNEL copied_in_part(const int* in, int* out) {
+  out[threadIdx.x] = in[threadIdx.x * 64] + 1;  // <a>
+}
+// after_atomic: uninitialised-global
+KERNEL after_atomic(int* in, int* out) {
+  if (threadIdx.x == 0) out[0] = in[kBug ? 1 : 0];  // <a>
+}
+// Structs with padding, written member by member.
+KERNEL global_padding(const int* in, int* out) {
+  const Padded one = reinterpret_cast<const Padded*>(in)[threadIdx.x];
+  reinterpret_cast<Padded*>(out)[threadIdx.x + (kBug ? 1 : 0)] = one;
+}
+// Host memory, which the host may have written.
+KERNEL pinned(const int* in, int* out) { out[threadIdx.x] = in[threadIdx.x] + (kBug ? 1 : 0); }
+// Written by the host where that can reach it, or by hipMemcpy.
+KERNEL zeros_copied(const int* in, int* out) {
+  out[threadIdx.x] = in[threadIdx.x] + (kBug ? 1 : 0);
+}
+// A store before the load, in the same kernel.
+KERNEL own_store(int* in, int* out) {
+  in[threadIdx.x] = kBug ? 1 : 2;
+  __syncthreads();
+  out[threadIdx.x] = in[kThreads - 1 - threadIdx.x];
+}
+
+// Helpers that write.
+__global__ void write_ints(int* to, int count, int step) {
+  for (int i = threadIdx.x; i * step < count; i += kThreads) to[i * step] = i;
+}
+__global__ void write_bytes(unsigned char* to, int count) {
+  for (int i = threadIdx.x; i < count; i += kThreads) to[i * 2] = static_cast<unsigned char>(i);
+}
+__global__ void write_structs(Padded* to) {
+  to[threadIdx.x].number = threadIdx.x;
+  to[threadIdx.x].letter = 'a';
+}
+__global__ void add_to(int* to) { atomicExch(to, 1); }
+
 int* g_data = nullptr;
 
 template <class F>
@@ -102,6 +202,69 @@ void launch(const char* name, F&& run) {
     else name<false><<<2, kThreads, 2 * kThreads * sizeof(int)>>>(data);    \
   })
 
+// `prepare(in, bug)` writes what it likes of `in`.
+template <class Prepare, class F>
+void launch_fresh(const char* name, size_t bytes, Prepare&& prepare, F&& run) {
+  for (const bool bug : {false, true}) {
+    int* in = nullptr;
+    WT_HIP(hipMalloc(&in, bytes));
+    WT_HIP(hipMemset(g_data, 0, 4096 * sizeof(int)));
+    prepare(in, bug);
+    run(in, bug);
+    check::expect(hipDeviceSynchronize() == hipSuccess, "%s<%s>", name, bug ? "true" : "false");
+    WT_HIP(hipFree(in));
+  }
+}
+
+#define RUN_FRESH(name, bytes, ...)                                \
+  launch_fresh(#name, bytes, __VA_ARGS__, [&](int* in, bool bug) { \
+    if (bug) name<true><<<1, kThreads>>>(in, data);                \
+    else name<false><<<1, kThreads>>>(in, data);                   \
+  })
+
+void run_global(int* data) {
+  constexpr size_t kBytes = kThreads * sizeof(int);
+  const auto zero = [](int* in, bool bug) {
+    if (!bug) WT_HIP(hipMemset(in, 0, kBytes));
+  };
+  const auto write = [](int* in, int count, int step = 1) {
+    write_ints<<<1, kThreads>>>(in, count, step);
+  };
+  RUN_FRESH(never_written, kBytes, zero);
+  RUN_FRESH(half_filled, 2 * kBytes,
+            [](int* in, bool bug) { WT_HIP(hipMemset(in, 0, bug ? kBytes : 2 * kBytes)); });
+  RUN_FRESH(one_short, kBytes,
+            [&](int* in, bool bug) { write(in, bug ? kThreads - 1 : kThreads); });
+  RUN_FRESH(only_even, 2 * kBytes, [&](int* in, bool) { write(in, 2 * kThreads, 2); });
+  RUN_FRESH(uniform_read, kBytes, [&](int* in, bool) { write(in, kThreads, 2); });
+  // Right: of each four, one was written.
+  RUN_FRESH(wide_read, kBytes, [&](int* in, bool bug) { write(in, bug ? 12 : 16, 4); });
+  RUN_FRESH(global_atomic, kBytes, zero);
+  RUN_FRESH(byte_read, kBytes, [](int* in, bool) {
+    write_bytes<<<1, kThreads>>>(reinterpret_cast<unsigned char*>(in), kThreads);
+  });
+  RUN_FRESH(index_read, kBytes, zero);
+  RUN_FRESH(allocated_again, kBytes, zero);
+  std::vector<int> host(64 * kThreads, 0);
+  RUN_FRESH(copied_in_part, 64 * kBytes, [&](int* in, bool bug) {
+    WT_HIP(hipMemcpy(in, host.data(), bug ? 32 * kBytes : 64 * kBytes, hipMemcpyHostToDevice));
+  });
+  RUN_FRESH(after_atomic, kBytes, [](int* in, bool) { add_to<<<1, 1>>>(in); });
+  RUN_FRESH(global_padding, 2 * kBytes,
+            [](int* in, bool) { write_structs<<<1, kThreads>>>(reinterpret_cast<Padded*>(in)); });
+  RUN_FRESH(zeros_copied, kBytes, [&](int* in, bool) {
+    WT_HIP(hipMemcpy(in, host.data(), kBytes, hipMemcpyHostToDevice));
+  });
+  RUN_FRESH(own_store, kBytes, [](int*, bool) {});
+  int* shared = nullptr;
+  WT_HIP(hipHostMalloc(&shared, kBytes, 0));
+  launch("pinned", [&](bool bug) {
+    if (bug) pinned<true><<<1, kThreads>>>(shared, data);
+    else pinned<false><<<1, kThreads>>>(shared, data);
+  });
+  WT_HIP(hipHostFree(shared));
+}
+
 int main() {
   WT_HIP(hipMalloc(&g_data, 4096 * sizeof(int)));
   int* const data = g_data;
@@ -113,5 +276,8 @@ int main() {
   RUN(bytes, data);
   RUN(padding, reinterpret_cast<Padded*>(data));
   RUN(first_wave, data);
+  RUN(private_array, data);
+  RUN(private_branch, data);
+  run_global(data);
   return check::finish();
 }

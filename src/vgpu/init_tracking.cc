@@ -1,0 +1,73 @@
+#include "vgpu/init_tracking.h"
+
+#include <algorithm>
+
+#include "base/sys_files.h"
+
+namespace wavetap::vgpu {
+namespace {
+
+// Padding of structs is shorter.
+constexpr uint64_t kLeastGap = 16;
+// Of an entry of /proc/self/pagemap: there, or swapped out.
+constexpr uint64_t kPresent = uint64_t{3} << 62;
+
+}  // namespace
+
+bool starts_undefined(const Allocation& allocation) {
+  const bool is_own = allocation.origin == AllocationOrigin::kDriver ||
+                      allocation.origin == AllocationOrigin::kBound;
+  return allocation.kind == BufferKind::kVram && is_own && allocation.requested_bytes != 0;
+}
+
+bool InitTracking::host_has_touched(GpuAddr address) const noexcept {
+  // Opened anew each time: a child of fork() has pages of its own.
+  const int fd = sys::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return true;  // nobody knows
+  uint64_t entry = kPresent;
+  const uint64_t at = address.value / sys::page_size() * sizeof entry;
+  const int64_t got = sys::call(SYS_pread64, fd, &entry, sizeof entry, at);
+  sys::close(fd);
+  return got != sizeof entry || (entry & kPresent) != 0;
+}
+
+void InitTracking::wrote(GpuAddr address, uint64_t size_bytes) noexcept {
+  const std::optional<Allocation> to = allocations_.lookup(address);
+  if (!to || !starts_undefined(*to)) return;
+  sanitize::InitCursor cursor;
+  cursor.use(&map_);
+  cursor.mark(address.value, size_bytes);
+}
+
+void InitTracking::copied(GpuAddr to, GpuAddr from, uint64_t size_bytes) noexcept {
+  const std::optional<Allocation> source = allocations_.lookup(from);
+  const std::optional<Allocation> target = allocations_.lookup(to);
+  const bool may_be_undefined = source && starts_undefined(*source);
+  const bool is_tracked = target && starts_undefined(*target);
+  if (!may_be_undefined) return is_tracked ? wrote(to, size_bytes) : void();
+  if (is_tracked) {
+    sanitize::InitCursor cursor;
+    cursor.use(&map_);
+    return cursor.copy(to.value, from.value, size_bytes);
+  }
+  look_for_gap(*source, from, size_bytes);
+}
+
+void InitTracking::look_for_gap(const Allocation& source, GpuAddr from, uint64_t size_bytes) {
+  if (!on_gap_) return;
+  sanitize::InitCursor cursor;
+  cursor.use(&map_);
+  for (const uint64_t end = from.value + size_bytes; from.value < end;) {
+    uint64_t gap = 0;
+    uint64_t count = 0;
+    if (!cursor.find_gap(from.value, end - from.value, kLeastGap, &gap, &count)) return;
+    // Somebody may have written it whom nobody saw: what is not as it was handed out is written.
+    const std::byte* const bytes = source.host + (gap - source.va);
+    const bool is_untouched =
+        std::all_of(bytes, bytes + count, [](std::byte byte) { return byte == std::byte{0}; });
+    if (is_untouched && !host_has_touched({gap})) return on_gap_(source, gap, count);
+    from.value = gap + count;
+  }
+}
+
+}  // namespace wavetap::vgpu
