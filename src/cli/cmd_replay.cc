@@ -64,7 +64,7 @@ void print_text(const ReplayCommand& options, const Capture& capture, const Capt
 
 void print_json(const ReplayCommand& options, const Capture& capture, const CapturedKernel& kernel,
                 const replay::ReplayResult& result, const replay::Verdict* verdict,
-                const std::optional<SanitizeReport>& report) {
+                const std::string& printed, const std::optional<SanitizeReport>& report) {
   nlohmann::json json = {{"file", options.file},
                          {"capture", capture.dispatch.capture},
                          {"kernel", capture.kernel},
@@ -73,6 +73,7 @@ void print_json(const ReplayCommand& options, const Capture& capture, const Capt
   json.update(times_json(result.seconds));
   if (verdict != nullptr) json["verify"] = verdict_json(kernel, *verdict);
   if (options.counters) add_counters(json, result.counters);
+  if (!printed.empty()) json["printed"] = printed;
   if (report) json["sanitize"] = sanitize_json(*report, kDone);
   fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
@@ -97,6 +98,7 @@ int replay_capture(const ReplayCommand& options) {
   const Result<std::unique_ptr<CapturedMemory>> memory = CapturedMemory::load(file, capture);
   if (!memory.ok()) return fail(memory.error(), kCannotReserve);
 
+  std::string printed;
   std::optional<KernelSanitizer> sanitizer;
   if (*tools) sanitizer.emplace(**tools, memory_map(capture));
   const replay::ReplayResult result = replay::run_replay(
@@ -110,7 +112,8 @@ int replay_capture(const ReplayCommand& options) {
        .watchdog_instructions = options.engine.watchdog,
        .workgroups = *grid,
        .swap = options.swap,
-       .watchers = sanitizer ? sanitizer->watchers() : std::span<emu::Watcher* const>()});
+       .watchers = sanitizer ? sanitizer->watchers() : std::span<emu::Watcher* const>(),
+       .printed = kernel_output(options, printed)});
   if (result.refusal != replay::Refusal::kNone)
     return fail({result.why}, exit_code_of(result.refusal));
   std::optional<SanitizeReport> report;
@@ -130,7 +133,7 @@ int replay_capture(const ReplayCommand& options) {
       return fail(dumped.error());
   const replay::Verdict* shown = verdict ? &*verdict : nullptr;
   const int status = verdict && !verdict->equal() ? kMismatch : kDone;
-  if (options.json) print_json(options, capture, kernel, result, shown, report);
+  if (options.json) print_json(options, capture, kernel, result, shown, printed, report);
   else print_text(options, capture, kernel, result, shown);
   return report && report->errors() != 0 ? static_cast<int>(kIncomplete) : status;
 }

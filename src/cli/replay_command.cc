@@ -67,6 +67,14 @@ nlohmann::json times_json(const std::vector<double>& seconds) {
           {"outliers", times.outliers}};
 }
 
+std::function<void(std::string_view, bool)> kernel_output(const ReplayCommand& options,
+                                                          std::string& text) {
+  if (options.json) return [&text](std::string_view printed, bool) { text += printed; };
+  return [](std::string_view printed, bool is_error) {
+    std::fwrite(printed.data(), 1, printed.size(), is_error ? stderr : stdout);
+  };
+}
+
 Result<replay::Tolerance> check_verify(const ReplayCommand& options, const Capture& capture) {
   const Result<replay::Tolerance> tolerance = replay::parse_tolerance(options.verify.value_or(""));
   if (!tolerance.ok() || !options.verify) return tolerance;
@@ -102,6 +110,12 @@ void print_verdict(const CapturedKernel& kernel, const replay::Verdict& verdict)
         "the replay; the host may have written them\n",
         util::group_digits(verdict.host_bytes));
   }
+  if (verdict.heap_bytes + verdict.heap_pointers > 0) {
+    fmt::print(
+        "not compared: {} bytes of the device's heap, and {} into it; where it allocates depends on "
+        "the order of waves\n",
+        util::group_digits(verdict.heap_bytes), util::count_of(verdict.heap_pointers, "pointer"));
+  }
 }
 
 nlohmann::json verdict_json(const CapturedKernel& kernel, const replay::Verdict& verdict) {
@@ -109,6 +123,8 @@ nlohmann::json verdict_json(const CapturedKernel& kernel, const replay::Verdict&
                          {"written_bytes", verdict.written_bytes},
                          {"captured_bytes", verdict.captured_bytes},
                          {"host_bytes", verdict.host_bytes},
+                         {"heap_bytes", verdict.heap_bytes},
+                         {"heap_pointers", verdict.heap_pointers},
                          {"differing_elements", verdict.differing},
                          {"buffers", nlohmann::json::array()}};
   for (const replay::BufferDifference& buffer : verdict.buffers) {

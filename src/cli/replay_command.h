@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -51,6 +53,10 @@ ReplayTimes times_of(std::vector<double> seconds);
 // "0.412 ms on the engine", "10 times on the engine: median 0.412 ms, …".
 std::string times_text(const std::vector<double>& seconds, const std::string& where);
 nlohmann::json times_json(const std::vector<double>& seconds);
+
+// What a kernel prints goes where the program's printf goes, or with --json into `text`, for "printed".
+std::function<void(std::string_view, bool)> kernel_output(const ReplayCommand& options,
+                                                          std::string& text);
 
 // How to compare, checked against what the capture has.
 Result<replay::Tolerance> check_verify(const ReplayCommand& options,

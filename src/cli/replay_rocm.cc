@@ -126,7 +126,7 @@ void print_check(const replay::RocmResult& result) {
 
 int tell(const ReplayCommand& options, const replay::Capture& capture,
          const replay::CapturedKernel& kernel, const replay::RocmResult& result,
-         const replay::Verdict* verdict) {
+         const replay::Verdict* verdict, const std::string& printed) {
   const std::string where = "on " + result.gpu + " through ROCm";
   if (options.json) {
     nlohmann::json json = {{"file", options.file},     {"capture", capture.dispatch.capture},
@@ -135,6 +135,7 @@ int tell(const ReplayCommand& options, const replay::Capture& capture,
                            {"method", result.method}};
     json.update(times_json(result.seconds));
     if (verdict != nullptr) json["verify"] = verdict_json(kernel, *verdict);
+    if (!printed.empty()) json["printed"] = printed;
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     fmt::print("{}: {}\n", util::escape_control(capture.kernel), times_text(result.seconds, where));
@@ -179,12 +180,15 @@ int replay_here(const ReplayCommand& options, const replay::CaptureFile& file,
   int exit_code = kDone;
   const auto pages = find_pages(options, capture, kernel, **memory, &exit_code);
   if (!pages.ok()) return fail(pages.error(), exit_code);
-  const replay::RocmResult result = replay::replay_on_rocm(capture, kernel, **memory, *pages, all,
-                                                           {.iterations = options.iterations,
-                                                            .warmup = options.warmup,
-                                                            .recopy = !options.no_recopy,
-                                                            .hold = hold,
-                                                            .check_only = options.reserve_check});
+  std::string printed;
+  const replay::RocmResult result =
+      replay::replay_on_rocm(capture, kernel, **memory, *pages, all,
+                             {.iterations = options.iterations,
+                              .warmup = options.warmup,
+                              .recopy = !options.no_recopy,
+                              .hold = hold,
+                              .check_only = options.reserve_check,
+                              .printed = kernel_output(options, printed)});
   const bool is_taken = !result.taken.empty();
   if (is_taken && !is_last) return kCannotReserve;
   if (options.reserve_check && (is_taken || result.refusal == replay::Refusal::kNone)) {
@@ -203,11 +207,12 @@ int replay_here(const ReplayCommand& options, const replay::CaptureFile& file,
                  "; run it on the engine, without --gpu, to see where"},
                 kKernelFault);
   std::optional<replay::Verdict> verdict;
-  if (options.verify) verdict = replay::verify(file, capture, kernel, **memory, *tolerance);
+  if (options.verify)
+    verdict = replay::verify(file, capture, kernel, **memory, *tolerance, result.heap);
   if (!options.dump.empty())
     if (const Status dumped = dump_buffers(options.dump, kernel, **memory); !dumped.ok())
       return fail(dumped.error());
-  return tell(options, capture, kernel, result, verdict ? &*verdict : nullptr);
+  return tell(options, capture, kernel, result, verdict ? &*verdict : nullptr, printed);
 }
 
 }  // namespace

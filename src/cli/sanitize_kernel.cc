@@ -8,6 +8,7 @@
 #include "cli/sanitize_host.h"
 #include "codeobj/line_table.h"
 #include "isa/program.h"
+#include "replay/host_services.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
@@ -188,6 +189,13 @@ sanitize::FixedMap memory_map(const replay::Capture& capture) {
     const bool writable = (region.record.rights & format::kCaptureWritable) != 0;
     blocks.push_back({{region.begin(), end, writable}, memory_name(region.record), requested != 0});
   }
+  // What the replay brings: for printf, and for the device's heap. It knows its own bounds.
+  std::vector<replay::HostRange> own = replay::allocated_ranges(capture);
+  own.push_back(replay::hostcall_range(capture));
+  own.push_back(replay::fresh_heap_range(capture));
+  for (const replay::HostRange& range : own)
+    blocks.push_back(
+        {{range.begin, range.begin + range.size_bytes, true}, "memory of the replay", false});
   return sanitize::FixedMap(std::move(blocks));
 }
 

@@ -71,6 +71,8 @@ inline constexpr uint32_t kCaptureRedacted = 1 << 4;  // bytes that it never rea
 
 // Facts whose keys have this and an allocation's address in decimal: how many bytes of it were asked for.
 inline constexpr char kCaptureRequestedFact[] = "requested.";
+// The same for memory that appeared while the dispatch ran: how many bytes there are.
+inline constexpr char kCaptureAllocatedFact[] = "allocated.";
 
 struct CaptureDispatch {
   uint32_t capture;  // number within the file, from 1

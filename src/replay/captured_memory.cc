@@ -1,6 +1,8 @@
 #include "replay/captured_memory.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,7 +15,51 @@ namespace {
 
 using format::kCapturePageBytes;
 
+// Pages of hosts are this large at most.
+constexpr uint64_t kBlockAlign = 64 * 1024;
+
 uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+
+uint64_t host_page() {
+  static const auto size = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+// An entry of /proc/self/pagemap: the page is this process's own copy.
+bool is_private(uint64_t entry) {
+  const bool is_there = (entry >> 62) != 0;  // in memory or swapped out
+  return is_there && (entry >> 61 & 1) == 0;
+}
+
+bool read_entries(int fd, const std::byte* host, uint64_t size_bytes, std::vector<uint64_t>& out) {
+  const auto begin = reinterpret_cast<uint64_t>(host) / host_page();
+  out.resize((size_bytes + host_page() - 1) / host_page());
+  const size_t bytes = out.size() * sizeof(uint64_t);
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t got = ::pread(fd, reinterpret_cast<char*>(out.data()) + done, bytes - done,
+                                static_cast<off_t>(begin * sizeof(uint64_t) + done));
+    if (got <= 0) return false;
+    done += static_cast<size_t>(got);
+  }
+  return true;
+}
+
+// The page map, when it is seen to tell a page that was written from one that was read.
+ScopedFd open_page_map(int file) {
+  ScopedFd map(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  const uint64_t size = 2 * host_page();
+  void* trial = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+  if (trial == MAP_FAILED) return ScopedFd();
+  auto* bytes = static_cast<volatile char*>(trial);
+  static_cast<void>(bytes[0]);
+  bytes[host_page()] = 1;
+  std::vector<uint64_t> entries;
+  const bool tells = map.get() >= 0 &&
+                     read_entries(map.get(), static_cast<std::byte*>(trial), size, entries) &&
+                     !is_private(entries[0]) && is_private(entries[1]);
+  ::munmap(trial, size);
+  return tells ? std::move(map) : ScopedFd();
+}
 
 }  // namespace
 
@@ -25,7 +71,8 @@ Result<std::unique_ptr<CapturedMemory>> CapturedMemory::load(const CaptureFile& 
     const Status mapped = memory->map_region(region);
     if (!mapped.ok()) return mapped.error();
   }
-  for (const Block& block : memory->blocks_) memory->fill(block);
+  const Status mapped = memory->map_captured();
+  if (!mapped.ok()) return mapped.error();
   memory->restore_wave_sync();
   return memory;
 }
@@ -61,11 +108,44 @@ Status CapturedMemory::map_pages(const CapturedRegion& region, uint32_t first_pa
                  (region.record.rights & format::kCaptureReadable) != 0,
                  (region.record.rights & format::kCaptureWritable) != 0,
                  (region.record.rights & format::kCaptureExecutable) != 0};
-  return map(block);
+  // A page more than the region has: vectorised handlers may read whole cache lines.
+  block.host_bytes = round_up(block.range.end - block.range.begin + kCapturePageBytes, kBlockAlign);
+  blocks_.push_back(block);
+  return {};
+}
+
+// All blocks in one memory file; without one, in memory of their own.
+Status CapturedMemory::map_captured() {
+  uint64_t total = kBlockAlign;
+  for (const Block& block : blocks_) total += block.host_bytes;
+  const ScopedFd file(static_cast<int>(::memfd_create("wavetap-captured", MFD_CLOEXEC)));
+  if (file.get() >= 0 && ::ftruncate(file.get(), static_cast<off_t>(total)) == 0) {
+    void* shared =
+        ::mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.get(), 0);
+    if (shared != MAP_FAILED) captured_ = static_cast<std::byte*>(shared);
+  }
+  captured_bytes_ = total;
+  if (captured_ != nullptr) page_map_ = open_page_map(file.get());
+  uint64_t offset = 0;
+  for (Block& block : blocks_) {
+    const int flags = MAP_PRIVATE | MAP_NORESERVE | (captured_ == nullptr ? MAP_ANONYMOUS : 0);
+    void* host = ::mmap(nullptr, block.host_bytes, PROT_READ | PROT_WRITE, flags,
+                        captured_ == nullptr ? -1 : file.get(), static_cast<off_t>(offset));
+    if (host == MAP_FAILED) {
+      return errorf("%s: %llu bytes of memory at 0x%llx cannot be had: %s", file_.name().c_str(),
+                    static_cast<unsigned long long>(block.range.end - block.range.begin),
+                    static_cast<unsigned long long>(block.range.begin), std::strerror(errno));
+    }
+    block.range.host = static_cast<std::byte*>(host);
+    if (captured_ != nullptr) block.captured = captured_ + offset;
+    fill(block, captured_ != nullptr ? block.captured : block.range.host);
+    offset += block.host_bytes;
+  }
+  return {};
 }
 
 // A block consists of whole runs, and what lies between them.
-void CapturedMemory::fill(const Block& block) {
+void CapturedMemory::fill(const Block& block, std::byte* host) {
   const PageRunList& runs = block.region->before;
   auto run = std::lower_bound(
       runs.begin(), runs.end(), block.first_page,
@@ -73,7 +153,7 @@ void CapturedMemory::fill(const Block& block) {
   for (; run != runs.end() && run->first_page - block.first_page < block.page_count; ++run) {
     for (uint32_t i = 0; i < run->count && run->id != 0; ++i) {
       const uint64_t at = (uint64_t{run->first_page} - block.first_page + i) * kCapturePageBytes;
-      std::memcpy(block.range.host + at, file_.page(run->id + i), kCapturePageBytes);
+      std::memcpy(host + at, file_.page(run->id + i), kCapturePageBytes);
     }
   }
 }
@@ -88,13 +168,14 @@ void CapturedMemory::restore_wave_sync() {
 }
 
 CapturedMemory::~CapturedMemory() {
-  for (const Block& block : blocks_) ::munmap(block.range.host, block.host_bytes);
+  for (const Block& block : blocks_)
+    if (block.range.host != nullptr) ::munmap(block.range.host, block.host_bytes);
+  if (captured_ != nullptr) ::munmap(captured_, captured_bytes_);
 }
 
 Status CapturedMemory::map(Block block) {
   const uint64_t size = block.range.end - block.range.begin;
-  // A page more than the region has: vectorised handlers may read whole cache lines.
-  block.host_bytes = round_up(size, kCapturePageBytes) + kCapturePageBytes;
+  block.host_bytes = round_up(size + kCapturePageBytes, kBlockAlign);
   void* host = ::mmap(nullptr, block.host_bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (host == MAP_FAILED) {
@@ -114,13 +195,62 @@ void CapturedMemory::restore() {
   restore_wave_sync();
   for (const Block& block : blocks_) {
     if (block.region == nullptr || !block.range.writable) continue;
-    for (uint32_t i = 0; i < block.page_count; ++i) {
-      std::byte* now = block.range.host + uint64_t{i} * kCapturePageBytes;
-      const std::byte* before = file_.page(page_id(block.region->before, block.first_page + i));
-      if (std::memcmp(now, before, kCapturePageBytes) != 0)
-        std::memcpy(now, before, kCapturePageBytes);
-    }
+    if (!restore_written(block)) restore_differing(block);
   }
+}
+
+// Pages that are this process's own were written at some time. False: the host does not tell.
+bool CapturedMemory::restore_written(const Block& block) {
+  if (page_map_.get() < 0 || block.captured == nullptr ||
+      !read_entries(page_map_.get(), block.range.host, block.range.end - block.range.begin,
+                    entries_))
+    return false;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (!is_private(entries_[i])) continue;
+    const uint64_t at = i * host_page();
+    std::memcpy(block.range.host + at, block.captured + at,
+                std::min(host_page(), block.host_bytes - at));
+  }
+  return true;
+}
+
+void CapturedMemory::restore_differing(const Block& block) {
+  for (uint32_t i = 0; i < block.page_count; ++i) {
+    std::byte* now = block.range.host + uint64_t{i} * kCapturePageBytes;
+    const std::byte* before = file_.page(page_id(block.region->before, block.first_page + i));
+    if (std::memcmp(now, before, kCapturePageBytes) != 0)
+      std::memcpy(now, before, kCapturePageBytes);
+  }
+}
+
+Status CapturedMemory::reserve(GpuAddr address, uint64_t size_bytes) {
+  Block block;
+  block.range = {address.value, address.value + size_bytes, nullptr, true, true, false};
+  block.shown = std::make_shared<std::atomic<uint64_t>>(0);
+  for (const Block& other : blocks_)
+    if (other.range.begin < block.range.end && block.range.begin < other.range.end)
+      return errorf("%s: memory at 0x%llx is there already", file_.name().c_str(),
+                    static_cast<unsigned long long>(address.value));
+  return map(block);
+}
+
+const CapturedMemory::Block* CapturedMemory::find_reserved(uint64_t address) const {
+  for (const Block& block : blocks_)
+    if (block.range.begin == address && block.shown != nullptr) return &block;
+  return nullptr;
+}
+
+void CapturedMemory::reveal(GpuAddr reserved, uint64_t shown_bytes) {
+  if (const Block* block = find_reserved(reserved.value))
+    block->shown->store(std::min(shown_bytes, block->range.end - block->range.begin),
+                        std::memory_order_release);
+}
+
+void CapturedMemory::hide(GpuAddr reserved) {
+  const Block* block = find_reserved(reserved.value);
+  if (block == nullptr || block->shown->exchange(0) == 0) return;
+  ::madvise(block->range.host, block->host_bytes, MADV_DONTNEED);
+  epoch_.fetch_add(1, std::memory_order_release);
 }
 
 Result<GpuAddr> CapturedMemory::add(uint64_t size_bytes, bool executable) {
@@ -143,7 +273,7 @@ const CapturedMemory::Block* CapturedMemory::find(uint64_t address) const {
       [](uint64_t wanted, const Block& block) { return wanted < block.range.begin; });
   if (after == blocks_.begin()) return nullptr;
   const Block& block = *std::prev(after);
-  return block.range.contains(address, 1) ? &block : nullptr;
+  return address < block.end() ? &block : nullptr;
 }
 
 std::span<const std::byte> CapturedMemory::bytes(GpuAddr address, uint64_t size_bytes) const {
@@ -160,7 +290,10 @@ std::span<std::byte> CapturedMemory::bytes(GpuAddr address, uint64_t size_bytes)
 
 emu::MappedRange CapturedMemory::lookup(GpuAddr address) noexcept {
   const Block* block = find(address.value);
-  return block == nullptr ? emu::MappedRange{} : block->range;
+  if (block == nullptr) return {};
+  emu::MappedRange range = block->range;
+  range.end = block->end();
+  return range;
 }
 
 }  // namespace wavetap::replay

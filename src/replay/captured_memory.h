@@ -1,6 +1,12 @@
 // CapturedMemory: the memory of a captured dispatch, at the addresses it had, for the engine.
+//
+// The captured state lies in a memory file, and the engine works on a private mapping of it. What was
+// written since is what the kernel of the host has copied for us (/proc/self/pagemap tells), so that
+// going back to the captured state costs as much as was written, not as much as there is. Where the
+// host does not tell, all pages are compared.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,12 +15,13 @@
 
 #include "base/gpu_addr.h"
 #include "base/result.h"
+#include "base/scoped_fd.h"
 #include "emu/memory.h"
 #include "replay/capture_file.h"
 
 namespace wavetap::replay {
 
-// load(), restore() and add() while no dispatch runs; lookup() from any thread while one does.
+// lookup() and reveal() from any thread; everything else while no dispatch runs.
 class CapturedMemory final : public emu::Memory {
  public:
   // The state before the dispatch. File and capture must outlive the object.
@@ -26,6 +33,11 @@ class CapturedMemory final : public emu::Memory {
   void restore();
   // Fresh memory at an address that nothing captured has.
   Result<GpuAddr> add(uint64_t size_bytes, bool executable);
+  // Zeros at an address of the caller's choice, not there for kernels until reveal() shows the first
+  // `shown_bytes` of them. hide() makes them zeros again that nobody sees.
+  Status reserve(GpuAddr address, uint64_t size_bytes);
+  void reveal(GpuAddr reserved, uint64_t shown_bytes);
+  void hide(GpuAddr reserved);
 
   // The host's view of [address, +size); empty when it is not inside one region.
   std::span<std::byte> bytes(GpuAddr address, uint64_t size_bytes);
@@ -40,20 +52,34 @@ class CapturedMemory final : public emu::Memory {
     const CapturedRegion* region = nullptr;  // null: from add()
     uint32_t first_page = 0;                 // of the region
     uint32_t page_count = 0;
+    std::byte* captured = nullptr;                 // the captured state; null: not kept
+    std::shared_ptr<std::atomic<uint64_t>> shown;  // bytes from its start; null: all
+
+    uint64_t end() const {
+      return shown == nullptr ? range.end : range.begin + shown->load(std::memory_order_acquire);
+    }
   };
 
   CapturedMemory(const CaptureFile& file, const Capture& capture)
       : file_(file), capture_(capture) {}
   void restore_wave_sync();
   Status map(Block block);
-  void fill(const Block& block);
+  Status map_captured();
+  void fill(const Block& block, std::byte* host);
+  bool restore_written(const Block& block);
+  void restore_differing(const Block& block);
+  const Block* find_reserved(uint64_t address) const;
   Status map_region(const CapturedRegion& region);
   Status map_pages(const CapturedRegion& region, uint32_t first_page, uint32_t page_count);
   const Block* find(uint64_t address) const;
 
   const CaptureFile& file_;
   const Capture& capture_;
-  std::vector<Block> blocks_;  // by address
+  std::vector<Block> blocks_;      // by address
+  std::byte* captured_ = nullptr;  // the memory file, shared; null: there is none
+  uint64_t captured_bytes_ = 0;
+  ScopedFd page_map_;  // of this process; -1: does not tell what was written
+  std::vector<uint64_t> entries_;
 };
 
 }  // namespace wavetap::replay

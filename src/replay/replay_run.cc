@@ -10,24 +10,33 @@
 #include "codeobj/container.h"
 #include "codeobj/image.h"
 #include "emu/engine.h"
+#include "replay/host_services.h"
 #include "swap/legality.h"
 #include "util/file.h"
 
 namespace wavetap::replay {
 namespace {
 
-// A wave that interrupts the host waits for it: printf, assert and device malloc. Nobody answers
-// here, so the dispatch is abandoned.
+// A wave that interrupts the host waits for it.
 class ReplayHost final : public emu::Host {
  public:
+  explicit ReplayHost(HostcallServer* server) : server_(server) {}
   void interrupt() noexcept override {
-    called.store(true, std::memory_order_relaxed);
+    if (server_ != nullptr && server_->serve()) return;
+    is_refused.store(true, std::memory_order_relaxed);
     cancelled.store(true, std::memory_order_relaxed);
   }
   uint64_t clock_ticks() noexcept override { return to_ticks(now()).value; }
+  std::string why() const {
+    return server_ != nullptr ? server_->refusal()
+                              : "waits for the host, and what for is not known";
+  }
 
-  std::atomic<bool> called{false};
+  std::atomic<bool> is_refused{false};
   std::atomic<bool> cancelled{false};
+
+ private:
+  HostcallServer* const server_;
 };
 
 ReplayResult refuse(Refusal refusal, Error why) {
@@ -35,16 +44,6 @@ ReplayResult refuse(Refusal refusal, Error why) {
   result.refusal = refusal;
   result.why = std::move(why.message);
   return result;
-}
-
-// A kernel that starts others needs queues and a scheduler behind them.
-bool enqueues(const CapturedKernel& kernel) {
-  return std::any_of(kernel.arguments.begin(), kernel.arguments.end(), [](const auto& argument) {
-    const std::string& kind = argument.arg.value_kind;
-    return (kind == "hidden_default_queue" || kind == "hidden_completion_action") &&
-           std::any_of(argument.value.begin(), argument.value.end(),
-                       [](std::byte byte) { return byte != std::byte{0}; });
-  });
 }
 
 emu::Dispatch make_dispatch(const Capture& capture) {
@@ -192,18 +191,21 @@ ReplayResult swap_kernel(const Capture& capture, const CapturedKernel& captured,
 
 ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
                         CapturedMemory& memory, const ReplayOptions& options) {
-  if (enqueues(kernel)) {
-    return refuse(Refusal::kArgument,
-                  errorf("%s: starts kernels itself (device enqueue), which a replay cannot; "
-                         "capture the kernels it starts",
-                         capture.kernel.c_str()));
-  }
+  if (std::string why = needed_and_missing(capture, kernel, memory); !why.empty())
+    return refuse(Refusal::kArgument, {std::move(why)});
   emu::Dispatch dispatch = make_dispatch(capture);
   if (!options.swap.empty()) {
     ReplayResult swapped = swap_kernel(capture, kernel, options.swap, memory, dispatch);
     if (swapped.refusal != Refusal::kNone) return swapped;
   }
-  ReplayHost host;
+  const CapturedArgument* const hostcall = hostcall_argument(kernel);
+  std::unique_ptr<EngineServices> services;
+  if (hostcall != nullptr) {
+    Result<std::unique_ptr<EngineServices>> made = EngineServices::make(capture, memory);
+    if (!made.ok()) return refuse(Refusal::kNoMemory, made.error());
+    services = std::move(*made);
+  }
+  ReplayHost host(services == nullptr ? nullptr : &services->server());
   dispatch.count = options.count;
   dispatch.watchers = options.watchers;
   dispatch.memory = &memory;
@@ -217,6 +219,12 @@ ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
   for (uint32_t i = 0; i < options.warmup + std::max(options.iterations, 1u); ++i) {
     if (i > 0 && options.recopy) memory.restore();
     Patches patches(memory);
+    if (services != nullptr) {
+      if (i == 0 || options.recopy) services->reset();
+      services->print_to(i == options.warmup ? options.printed : nullptr);
+      const uint64_t address = services->server().address();
+      patches.write(dispatch.kernarg + hostcall->arg.offset, &address, sizeof address);
+    }
     if (options.workgroups) set_workgroups(*options.workgroups, kernel, patches, dispatch);
     if (options.before) options.before(dispatch);
     const auto start = std::chrono::steady_clock::now();
@@ -226,13 +234,9 @@ ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
     if (options.after) options.after(dispatch, ran);
     result.counters = ran.counters;
     result.fault = ran.fault;
-    if (host.called) {
-      return refuse(
-          Refusal::kArgument,
-          errorf("%s: calls the host (printf, assert or malloc on the device), and nobody "
-                 "answers in a replay; capture a launch that does not",
-                 capture.kernel.c_str()));
-    }
+    if (host.is_refused)
+      return refuse(Refusal::kArgument, errorf("%s: %s; capture a launch that does not",
+                                               capture.kernel.c_str(), host.why().c_str()));
     if (ran.fault) break;
   }
   for (int axis = 0; axis < 3; ++axis) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/gpu_addr.h"
@@ -44,6 +45,8 @@ struct ReplayOptions {
   std::optional<std::array<uint32_t, 3>> workgroups;  // instead of the captured ones
   std::string swap;                                   // a code object to take the kernel from
   std::span<emu::Watcher* const> watchers = {};
+  // What the kernel prints (printf, assert) in the first run that counts, from any thread.
+  std::function<void(std::string_view text, bool is_error)> printed = {};
   // Around each iteration; the first may add watchers to the dispatch.
   std::function<void(emu::Dispatch&)> before = {};
   std::function<void(const emu::Dispatch&, const emu::DispatchResult&)> after = {};

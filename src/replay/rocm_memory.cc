@@ -30,8 +30,12 @@ constexpr uint32_t kFixedAddress = 1 << 15;
 
 constexpr uint32_t kReadWrite = 3;  // hsa_access_permission_t
 
-bool is_vram(const CapturedRegion& region) {
-  return region.record.kind == format::CaptureMemoryKind::kVram;
+bool is_vram(const AddressRange& range) {
+  return range.region == nullptr || range.region->record.kind == format::CaptureMemoryKind::kVram;
+}
+
+bool is_fine(const AddressRange& range) {
+  return range.region != nullptr && (range.region->record.flags & format::kCaptureFineGrained) != 0;
 }
 
 }  // namespace
@@ -115,8 +119,8 @@ const char* RocmMemory::method() const {
 }
 
 bool RocmMemory::place_by_thunk(const AddressRange& range) const {
-  const bool vram = is_vram(*range.region);
-  const bool fine = (range.region->record.flags & format::kCaptureFineGrained) != 0;
+  const bool vram = is_vram(range);
+  const bool fine = is_fine(range);
   // Where the thunk has one range for each, the other kind of coherence is the other range.
   for (const bool coarse : {!fine, fine}) {
     void* memory = reinterpret_cast<void*>(range.begin);

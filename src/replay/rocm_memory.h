@@ -23,7 +23,7 @@ namespace wavetap::replay {
 struct AddressRange {
   uint64_t begin = 0;
   uint64_t end = 0;
-  const CapturedRegion* region = nullptr;
+  const CapturedRegion* region = nullptr;  // null: memory that the kernel allocates
   uint64_t size() const { return end - begin; }
 };
 

@@ -5,11 +5,13 @@
 #include <chrono>
 #include <cinttypes>
 #include <cstring>
+#include <memory>
 #include <optional>
 
 #include "amd/aql.h"
 #include "amd/gfx_target.h"
 #include "amd/hsa_info.h"
+#include "replay/host_services.h"
 #include "replay/rocm_api.h"
 
 namespace wavetap::replay {
@@ -85,7 +87,7 @@ class Replay {
  public:
   Replay(const Capture& capture, const CapturedKernel& kernel, CapturedMemory& memory,
          const RocmOptions& options)
-      : capture_(capture), kernel_(kernel), memory_(memory), options_(options) {}
+      : capture_(capture), kernel_(kernel), memory_(memory), options_(options), heap_(capture) {}
 
   RocmResult run(const std::vector<format::CaptureTouchedPage>& touched, HeldRanges& held);
 
@@ -93,6 +95,8 @@ class Replay {
   Status find_gpu();
   void place(HeldRanges& held);
   Status prepare();
+  Status prepare_services();
+  uint64_t allocate(uint64_t size_bytes);
   Status copy(uint64_t to, const void* from, bool to_gpu, uint64_t size);
   void find_copies(const std::vector<format::CaptureTouchedPage>& touched);
   Status copy_all(bool to_gpu);
@@ -122,6 +126,9 @@ class Replay {
   HsaQueue* queue_ = nullptr;
   HsaHandle done_, copied_;
   uint64_t frequency_ = 0;
+  HeapPlaces heap_;
+  std::unique_ptr<HostcallServer> server_;  // null: the kernel makes no calls
+  bool prints_ = false;
 };
 
 Status Replay::find_gpu() {
@@ -186,7 +193,40 @@ Status Replay::prepare() {
   const std::span<const std::byte> arguments =
       memory_.bytes({capture_.dispatch.kernarg}, kernarg_bytes());
   if (!arguments.empty()) std::memcpy(kernarg_, arguments.data(), arguments.size());
+  return prepare_services();
+}
+
+// A hostcall buffer in host memory. Nobody is woken: whoever waits for the kernel looks.
+Status Replay::prepare_services() {
+  const CapturedArgument* const argument = hostcall_argument(kernel_);
+  if (argument == nullptr) return {};
+  const uint32_t packets = HostcallServer::packets_for(wave_count(capture_));
+  const uint64_t size = HostcallServer::bytes_for(packets);
+  void* buffer = nullptr;
+  HsaStatus status = api_.pool_allocate(kernarg_pool_, size, 0, &buffer);
+  if (status == 0) status = api_.allow_access(1, &gpu_, nullptr, buffer);
+  if (status != 0) return failed("has no memory for the kernel's calls", status);
+  const auto address = reinterpret_cast<uint64_t>(buffer);
+  server_ = std::make_unique<HostcallServer>(
+      std::span(static_cast<std::byte*>(buffer), size), address, packets, /*interrupts=*/false,
+      HostServices{[this](std::string_view text, bool is_error) {
+                     if (prints_ && options_.printed) options_.printed(text, is_error);
+                   },
+                   [this](uint64_t wanted) { return allocate(wanted); },
+                   [this](uint64_t at) { heap_.give_back(at); }});
+  if (argument->arg.offset + sizeof address <= kernarg_bytes())
+    std::memcpy(static_cast<std::byte*>(kernarg_) + argument->arg.offset, &address, sizeof address);
   return {};
+}
+
+// Where the captured run got it, or anywhere. Fresh memory stays with the process, which ends soon.
+uint64_t Replay::allocate(uint64_t size_bytes) {
+  if (const std::optional<HostRange> place = heap_.take(size_bytes)) return place->begin;
+  void* memory = nullptr;
+  if (api_.pool_allocate(vram_pool_, size_bytes, 0, &memory) != 0) return 0;
+  const auto address = reinterpret_cast<uint64_t>(memory);
+  result_.heap.push_back({address, size_bytes});
+  return address;
 }
 
 Status Replay::copy(uint64_t at, const void* host, bool to_gpu, uint64_t size) {
@@ -246,8 +286,14 @@ Status Replay::dispatch(double* seconds) {
   __atomic_store_n(reinterpret_cast<uint32_t*>(slot), first, __ATOMIC_RELEASE);
   api_.signal_store(queue_->doorbell, static_cast<int64_t>(index));
   const auto start = std::chrono::steady_clock::now();
-  const uint64_t slice = std::max<uint64_t>(frequency_ / 10, 1);
+  // A wave that calls waits for us.
+  const uint64_t slice = std::max<uint64_t>(frequency_ / (server_ == nullptr ? 10 : 10'000), 1);
   while (api_.signal_wait(done_, kConditionLess, 1, slice, kWaitBlocked) >= 1) {
+    if (server_ != nullptr && !server_->serve()) {
+      result_.refusal = Refusal::kArgument;
+      return errorf("%s: %s; capture a launch that does not", capture_.kernel.c_str(),
+                    server_->refusal().c_str());
+    }
     if (trouble.is_fault) {
       char text[64];
       std::snprintf(text, sizeof text, "page fault at 0x%" PRIx64, trouble.address.load());
@@ -272,8 +318,11 @@ Status Replay::dispatch(double* seconds) {
 
 RocmResult Replay::run(const std::vector<format::CaptureTouchedPage>& touched, HeldRanges& held) {
   ranges_ = needed_ranges(capture_, kernarg_bytes(), touched);
-  result_.ranges = ranges_.size();
   find_copies(touched);
+  if (hostcall_argument(kernel_) != nullptr)
+    for (const HostRange& range : heap_.ranges())
+      ranges_.push_back({range.begin, range.begin + range.size_bytes, nullptr});
+  result_.ranges = ranges_.size();
   if (options_.hold) {
     held.release_all();
     held.hold(ranges_);
@@ -283,6 +332,8 @@ RocmResult Replay::run(const std::vector<format::CaptureTouchedPage>& touched, H
     result_.why = status.error().message;
     return result_;
   };
+  if (const std::string why = needed_and_missing(capture_, kernel_, memory_); !why.empty())
+    return refuse(Error{why}, Refusal::kArgument);
   Status status = find_gpu();
   if (!status.ok()) return refuse(status, Refusal::kFile);
   place(held);
@@ -296,6 +347,11 @@ RocmResult Replay::run(const std::vector<format::CaptureTouchedPage>& touched, H
   for (uint32_t i = 0; i < options_.warmup + options_.iterations; ++i) {
     if (i == 0 || options_.recopy) status = copy_all(/*to_gpu=*/true);
     double seconds = 0;
+    prints_ = i == options_.warmup;
+    if (server_ != nullptr && (i == 0 || options_.recopy)) {
+      server_->reset();
+      heap_.reset();
+    }
     if (status.ok()) status = dispatch(&seconds);
     if (!status.ok()) return refuse(status, Refusal::kFile);
     if (!result_.fault.empty()) return result_;

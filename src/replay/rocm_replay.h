@@ -4,12 +4,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "replay/capture_file.h"
 #include "replay/captured_kernel.h"
 #include "replay/captured_memory.h"
+#include "replay/host_services.h"
 #include "replay/replay_run.h"
 #include "replay/rocm_memory.h"
 
@@ -22,6 +25,8 @@ struct RocmOptions {
   bool hold = false;        // ranges are held while the runtime starts (rocm_memory.h)
   bool check_only = false;  // only says whether memory can be placed
   uint64_t timeout_s = 600;
+  // What the kernel prints in the first run that counts.
+  std::function<void(std::string_view text, bool is_error)> printed = {};
 };
 
 struct RocmResult {
@@ -34,6 +39,7 @@ struct RocmResult {
   std::vector<std::string> taken;  // ranges that could not be placed, and why
   uint64_t ranges = 0;
   uint64_t placed_bytes = 0;
+  std::vector<HostRange> heap;  // fresh memory that the kernel asked for
 };
 
 // `touched` from a run on the engine or from the file; `memory` holds the state before and gets the one

@@ -74,6 +74,15 @@ void TouchedMemory::note(uint64_t address, uint64_t size_bytes, bool is_read, bo
   }
 }
 
+void TouchedMemory::keep_captured(const Capture& capture) {
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    std::erase_if(shard.pages, [&](const auto& page) {
+      return capture.region_at(page.first * kCapturePageBytes) == nullptr;
+    });
+  }
+}
+
 std::vector<CaptureTouchedPage> TouchedMemory::pages() const {
   std::vector<CaptureTouchedPage> pages;
   for (const Shard& shard : shards_) {
@@ -108,6 +117,7 @@ ReplayResult find_touched(const Capture& capture, const CapturedKernel& kernel,
         std::max<uint64_t>(kernel.kernel->kernarg_bytes, kernel.kernel->descriptor.kernarg_size),
         true, false);
   }
+  touched.keep_captured(capture);
   return result;
 }
 

@@ -28,6 +28,8 @@ class TouchedMemory final : public emu::Watcher {
 
   void note(uint64_t address, uint64_t size_bytes, bool is_read, bool is_write);
 
+  // Forgets what does not lie in captured memory: what the replay brings itself.
+  void keep_captured(const Capture& capture);
   // Pages with a byte that was read or written, by address.
   std::vector<format::CaptureTouchedPage> pages() const;
 

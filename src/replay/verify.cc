@@ -74,8 +74,16 @@ Owner owner_of(const CapturedKernel& kernel, const CapturedRegion& region, uint6
 class Comparison {
  public:
   Comparison(const CaptureFile& file, const Capture& capture, const CapturedKernel& kernel,
-             const CapturedMemory& memory, const Tolerance& tolerance)
-      : file_(file), capture_(capture), kernel_(kernel), memory_(memory), tolerance_(tolerance) {}
+             const CapturedMemory& memory, const Tolerance& tolerance,
+             const std::vector<HostRange>& heap)
+      : file_(file),
+        capture_(capture),
+        kernel_(kernel),
+        memory_(memory),
+        tolerance_(tolerance),
+        heap_(find_heap(file, capture, kernel)) {
+    heap_.blocks.insert(heap_.blocks.end(), heap.begin(), heap.end());
+  }
 
   Verdict run() {
     for (const CapturedRegion& region : capture_.regions) {
@@ -109,8 +117,32 @@ class Comparison {
       verdict_.captured_bytes += changed ? 1 : 0;
       if (now[i] == after[i]) continue;
       if (!wrote && !strict_) ++verdict_.host_bytes;
-      else note(region, region.begin() + offset + i);
+      else if (!is_of_heap(region, offset + i, after + i / 8 * 8))
+        note(region, region.begin() + offset + i);
     }
+  }
+
+  // A byte that differs because the heap does. `expected` is its word in the state after.
+  bool is_of_heap(const CapturedRegion& region, uint64_t offset, const std::byte* expected) {
+    if (heap_.own.empty() && heap_.blocks.empty()) return false;
+    const uint64_t address = region.begin() + offset;
+    if (address < done_) return true;
+    if (heap_.is_own(address)) {
+      ++verdict_.heap_bytes;
+      return true;
+    }
+    constexpr uint64_t kWord = sizeof(uint64_t);
+    const uint64_t at = offset / kWord * kWord;
+    const std::span<const std::byte> now = memory_.bytes({region.begin() + at}, kWord);
+    if (now.empty()) return false;
+    uint64_t then = 0;
+    uint64_t got = 0;
+    std::memcpy(&then, expected, kWord);
+    std::memcpy(&got, now.data(), kWord);
+    if (!heap_.is_block(then) || !heap_.is_block(got)) return false;
+    ++verdict_.heap_pointers;
+    done_ = region.begin() + at + kWord;
+    return true;
   }
 
   // A byte that differs: the element it belongs to counts once.
@@ -146,6 +178,7 @@ class Comparison {
   const CapturedKernel& kernel_;
   const CapturedMemory& memory_;
   const Tolerance tolerance_;
+  HeapMemory heap_;
   Verdict verdict_;
   bool strict_ = false;
   uint64_t done_ = 0;  // addresses below belong to elements already looked at
@@ -187,8 +220,9 @@ bool is_equal(const std::string& element, const std::byte* a, const std::byte* b
 }
 
 Verdict verify(const CaptureFile& file, const Capture& capture, const CapturedKernel& kernel,
-               const CapturedMemory& memory, const Tolerance& tolerance) {
-  return Comparison(file, capture, kernel, memory, tolerance).run();
+               const CapturedMemory& memory, const Tolerance& tolerance,
+               const std::vector<HostRange>& heap) {
+  return Comparison(file, capture, kernel, memory, tolerance, heap).run();
 }
 
 }  // namespace wavetap::replay

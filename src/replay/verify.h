@@ -3,7 +3,7 @@
 // Bytes are compared wherever either of the two changed something. In memory that the host can write
 // while a kernel runs (all but VRAM, and the kernarg segment's surroundings), a byte that changed
 // during the capture and that the replay never changed is the host's doing as far as anybody can
-// tell: it is counted apart.
+// tell: it is counted apart. So are the device's heap and pointers into it (host_services.h).
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "replay/capture_file.h"
 #include "replay/captured_kernel.h"
 #include "replay/captured_memory.h"
+#include "replay/host_services.h"
 
 namespace wavetap::replay {
 
@@ -42,14 +43,17 @@ struct Verdict {
   uint64_t written_bytes = 0;             // that the replay changed
   uint64_t captured_bytes = 0;            // that changed during the capture
   uint64_t host_bytes = 0;                // of those, not counted: see above
+  uint64_t heap_bytes = 0;                // not counted: of the device's heap
+  uint64_t heap_pointers = 0;             // not counted: words that hold addresses of it
   uint64_t differing = 0;                 // elements
   std::vector<BufferDifference> buffers;  // those with differences
 
   bool equal() const { return differing == 0; }
 };
 
-// capture.has_after must hold.
+// capture.has_after must hold. `heap`: memory that the replay's kernel allocated elsewhere.
 Verdict verify(const CaptureFile& file, const Capture& capture, const CapturedKernel& kernel,
-               const CapturedMemory& memory, const Tolerance& tolerance);
+               const CapturedMemory& memory, const Tolerance& tolerance,
+               const std::vector<HostRange>& heap = {});
 
 }  // namespace wavetap::replay

@@ -297,6 +297,14 @@ void CaptureHook::after(const DispatchView& view, void* state) noexcept {
   counters.text(std::to_string(view.result->counters.name));
 #include "emu/counters.inc"
 #undef WT_COUNTER
+    // What the kernel had allocated for it, by calling the host: a replay gives it the same places.
+    for (const emu::MappedRange& range : view.gpu.space.ranges()) {
+      if (std::any_of(frozen->regions.begin(), frozen->regions.end(),
+                      [&](const Region& region) { return region.address == range.begin; }))
+        continue;
+      counters.text(format::kCaptureAllocatedFact + std::to_string(range.begin));
+      counters.text(std::to_string(range.end - range.begin));
+    }
     writer_.put(CaptureRecordType::kFacts, counters);
     format::CaptureEnd end{};
     end.capture = frozen->capture;

@@ -122,10 +122,28 @@ def crash(bench):
     expect("page fault reading 0x123456789" in again.stderr, again.stderr)
 
 
-def host_call(bench):
-    """A kernel that needs the host is refused, and does not hang."""
-    bench.capture("device_printf")
-    expect("calls the host" in bench.replay(status=16).stderr, "why is not said")
+def host_calls(bench):
+    """printf, assert and malloc in kernels are answered, on the engine and through ROCm."""
+    def lines(text):
+        return sorted(line for line in text.splitlines() if line.startswith(("thread", "lane", "[")))
+    for where in ([], ["--gpu", bench.model]):
+        program = bench.capture("capture_cases", arguments=["prints"])
+        done = bench.replay("--verify", "-n", "3", *where)  # the first run's output, once
+        expect(lines(program.stdout) == lines(done.stdout) and len(lines(done.stdout)) == 2, f"{program.stdout!r} {done.stdout!r}")
+        told = json.loads(bench.replay("--json", *where).stdout)
+        expect(sorted(told["printed"].splitlines()) == lines(program.stdout), f"{told}")
+    bench.capture("device_printf", "-k", "print_conversions")
+    printed = json.loads(bench.replay("--json").stdout)["printed"]
+    expect(printed == "[   42|42   |00042|beef|BEEF|10|4000000000|z|%]\n"
+           "[3.142|     -2.50|1.234568e+04|0.0001|text|more text|-1234567890123|18446744073709551615]\nno arguments\n", printed)
+    bench.capture("capture_cases", arguments=["heap"])
+    for where in ([], ["--gpu", bench.model], ["--sanitize=memcheck"]):
+        verdict = json.loads(bench.replay("--verify", "-n", "2", "--json", *where).stdout)["verify"]
+        expect(verdict["equal"] and verdict["written_bytes"] >= 64, f"{verdict}")
+    bench.capture("fault_assert", "--launch", "2", status=None)
+    for where in ([], ["--gpu", bench.model]):
+        done = bench.replay(*where, status=14)
+        expect("Device-side assertion `values[threadIdx.x] < limit" in done.stderr, done.stderr)
 
 
 def killed(bench):
@@ -460,7 +478,7 @@ def page(bench):
     expect(commands == 7, f"{commands} commands")
 
 
-CASES = {f.__name__: f for f in (same_output, in_place, counters, crash, host_call, killed, selection, same_names, swap, grid, dump, damaged, kinds, only_touched, append, export,
+CASES = {f.__name__: f for f in (same_output, in_place, counters, crash, host_calls, killed, selection, same_names, swap, grid, dump, damaged, kinds, only_touched, append, export,
                                  export_relocated, two_gpus, unordered, rocm, many_processes, taken,
                                  wave_order, swap_refused, page)}
 CASES.update({f"table_{part}": (lambda bench, part=part: table(bench, part, 4)) for part in range(4)})
