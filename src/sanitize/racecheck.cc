@@ -55,6 +55,12 @@ void for_each_word(uint64_t address, uint32_t size_bytes, F&& touch) {
   }
 }
 
+// Those of the first word of [address, + size).
+uint32_t bytes_of_word(uint64_t address, uint32_t size_bytes) {
+  const uint32_t first = address & 3;
+  return ((1u << std::min(4 - first, size_bytes)) - 1) << first;
+}
+
 // Some 30 ms of a dispatch, far more than an announced store takes to be done.
 constexpr int kPatience = 300;
 
@@ -343,15 +349,24 @@ void Racecheck::learn_in_lds(Group& group, uint32_t number, const MemoryAccess& 
   });
 }
 
-void Racecheck::learn_from_others(Group& group, uint32_t number, const MemoryAccess& access) {
+// Between an access's announcement and the access, on another thread, a store may have been announced
+// and done: it replaced the announced one in the shadow. The access has read it and comes after it, so
+// it is noted again.
+void Racecheck::learn_from_others(Group& group, uint32_t number, const MemoryAccess& access,
+                                  const Accessor& me) {
   GroupTime& time = group.time;
+  Conflicts known;  // told of when the access was announced
   emu::for_each_lane(access.mask, [&](int lane) {
     const uint64_t address = access.address[lane];
     order_.acquire(time, number, address);
     ShadowPage* const page = shadow_.find(address >> ShadowPage::kBits);
     if (page == nullptr) return;
     page->lock();
-    const Record store = page->last_store(page->words[address % ShadowPage::kBytes / 4]);
+    Record& word = page->words[address % ShadowPage::kBytes / 4];
+    const Record store = page->last_store(word);
+    if (!store.empty())
+      page->touch(word, bytes_of_word(address, access.size_bytes), static_cast<uint32_t>(lane), me,
+                  known);
     page->unlock();
     if (store.empty() || (store.group() == time.number && store.wave() == number)) return;
     order_.acquire_store(time, number, store);
@@ -361,11 +376,13 @@ void Racecheck::learn_from_others(Group& group, uint32_t number, const MemoryAcc
 void Racecheck::accessed(const emu::WatchPoint& at,
                          std::span<const MemoryAccess> accesses) noexcept {
   Group& group = *static_cast<Group*>(at.state);
+  Site& site = *reinterpret_cast<Site*>(at.tag);
   for (const MemoryAccess& access : accesses) {
     if (!access.reads() || access.access == Access::kAtomic) continue;
     if (access.space == Space::kLds) learn_in_lds(group, at.wave.wave_in_group, access);
     if (access.space == Space::kGlobal && groups_synchronise_)
-      learn_from_others(group, at.wave.wave_in_group, access);
+      learn_from_others(group, at.wave.wave_in_group, access,
+                        accessor(group, at, Deed::kAtomic, number_of(site, access)));
   }
 }
 

@@ -84,7 +84,8 @@ class Racecheck final : public Check {
   void let_go(Group& group, const emu::WatchPoint& at, const emu::MemoryAccess& access);
   // The wave has read, as flags, what others left there.
   void learn_in_lds(Group& group, uint32_t number, const emu::MemoryAccess& access);
-  void learn_from_others(Group& group, uint32_t number, const emu::MemoryAccess& access);
+  void learn_from_others(Group& group, uint32_t number, const emu::MemoryAccess& access,
+                         const Accessor& me);
   void report(const emu::WatchPoint& at, const emu::MemoryAccess& access, const Accessor& me,
               const Conflicts& conflicts);
   void report_pair(const emu::WatchPoint& at, const emu::MemoryAccess& access, Deed deed,

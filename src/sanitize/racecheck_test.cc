@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "emu/testing/kernel.h"
 
 namespace wavetap::sanitize {
@@ -22,9 +26,10 @@ class RacecheckTest : public ::testing::Test {
     kernel.dispatch.grid_size[0] = groups * threads;
     kernel.dispatch.workgroup_size[0] = threads;
     kernel.dispatch.group_segment_bytes = 4096;
-    emu::Watcher* watchers[] = {&racecheck};
-    kernel.dispatch.watchers = watchers;
-    emu::Engine engine({.threads = 1, .seed = seed});
+    kernel.memory.write(TestKernel::kData, first_word);
+    emu::Watcher* watchers[] = {&racecheck, pacer};
+    kernel.dispatch.watchers = {watchers, pacer == nullptr ? size_t{1} : size_t{2}};
+    emu::Engine engine({.threads = pacer == nullptr ? 1 : 2, .seed = seed});
     EXPECT_FALSE(engine.run(kernel.dispatch).fault);
     uint64_t dropped = 0;
     return racecheck.findings().take(&dropped);
@@ -35,6 +40,8 @@ class RacecheckTest : public ::testing::Test {
   uint32_t groups = 1;
   uint16_t threads = 128;
   uint64_t seed = 0;
+  uint32_t first_word = 0;         // of the data
+  emu::Watcher* pacer = nullptr;  // decides which of two threads runs
 };
 
 // Each lane stores its number and reads that of the other wave's lane.
@@ -181,6 +188,46 @@ TEST_F(RacecheckTest, AFlagOrdersWhatWasWaitedForBeforeIt) {
     ASSERT_EQ(findings.size(), 1u) << "seed " << i;
     EXPECT_EQ(findings[0].kind, Kind::kReadAfterWrite);
   }
+}
+
+// Workgroup 1 has announced its first atomic when workgroup 0 begins, and does it when 0 is at its end.
+class LateAtomic : public emu::Watcher {
+ public:
+  emu::Wants wants(const isa::Program&, int32_t) noexcept override { return {.accessing = true}; }
+  void accessing(const emu::WatchPoint& at,
+                 std::span<const emu::MemoryAccess> accesses) noexcept override {
+    if (at.wave.workgroup->linear_id == 0) {
+      await(is_announced_);
+    } else if (accesses[0].access == emu::Access::kAtomicReturn && !is_announced_.exchange(true)) {
+      await(is_over_);
+    }
+  }
+  void workgroup_ended(const emu::Workgroup& group, void*&) noexcept override {
+    if (group.linear_id == 0) is_over_ = true;
+  }
+
+ private:
+  static void await(const std::atomic<bool>& event) {
+    for (int i = 0; i < 5000 && !event; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(event);
+  }
+  std::atomic<bool> is_announced_{false};
+  std::atomic<bool> is_over_{false};
+};
+
+TEST_F(RacecheckTest, ALockIsHandedOverByAStoreThatCameAfterTheAtomicWasAnnounced) {
+  groups = 2;
+  threads = 64;
+  first_word = 1;  // workgroup 0 has the lock
+  LateAtomic late;
+  pacer = &late;
+  EXPECT_TRUE(run("v_mov_b32 v2, 0\nv_mov_b32 v4, 1\nv_mov_b32 v5, 0\ns_mov_b64 exec, 1\n"
+                  "s_cmp_eq_u32 s2, 0\ns_cbranch_scc1 open\nlocked:\n"
+                  "global_atomic_cmpswap v3, v2, v[4:5], s[6:7] glc\ns_waitcnt vmcnt(0)\n"
+                  "v_cmp_ne_u32 vcc, 0, v3\ns_cbranch_vccnz locked\n"
+                  "global_store_dword v2, v2, s[6:7]\ns_endpgm\n"
+                  "open:\nglobal_store_dword v2, v2, s[6:7]")
+                  .empty());
 }
 
 TEST_F(RacecheckTest, ShadowMemoryIsTwiceWhatWasTouched) {

@@ -113,7 +113,7 @@ def check_bugs(args):
     check_clean(args, "memory_bugs")
 
 
-# In the device heap's own code racecheck sometimes reports an order that it did not see (docs/racecheck.md).
+# The device library's allocator has a race of its own, which shows in some orders (docs/racecheck.md).
 WITHOUT_RACES = {"device_malloc": ("--tool", "memcheck,initcheck,synccheck,waitcheck")}
 
 
