@@ -14,10 +14,10 @@ constexpr int kOurBug = 3;  // exit status, as of every command
 
 std::atomic<uint64_t> g_soft_failures{0};
 
-// "store/bulk_writer.cc" of an absolute path.
+// "store/bulk_writer.cc" of an absolute path, in which other folders may be called src too.
 const char* below_src(const char* file) {
-  const char* const at = std::strstr(file, "src/");
-  return at == nullptr ? file : at + 4;
+  while (const char* const at = std::strstr(file, "src/")) file = at + 4;
+  return file;
 }
 
 void trap_in_debug() {

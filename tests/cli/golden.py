@@ -76,7 +76,7 @@ def run(case, bin_folder):
     def lines(output, mark):
         text = output.decode(errors="backslashreplace")
         for old, new in replacements:
-            text = text.replace(old, new)
+            text = re.sub(rf"(?<![\w.-]){re.escape(old)}(?![\w.-])", new, text)  # not /b in /bin or a/b
         for name, pattern in case.masks:
             text = pattern.sub(f"<{name}>", text)
         return [f"{mark} {line}".rstrip() for line in text.splitlines()]
