@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "amd/aql.h"
+#include "replay/steered_mmap.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -118,22 +119,41 @@ const char* RocmMemory::method() const {
   return api_.kmt_allocate != nullptr && api_.kmt_map != nullptr ? "thunk" : "vmem";
 }
 
+bool RocmMemory::allocate_by_thunk(const AddressRange& range, uint32_t flags) const {
+  void* memory = reinterpret_cast<void*>(range.begin);
+  const uint32_t node = is_vram(range) ? gpu_node_ : 0;
+  if (api_.kmt_allocate(node, range.size(), flags, &memory) != 0) return false;
+  uint64_t other_address = 0;
+  if (memory == reinterpret_cast<void*>(range.begin) &&
+      api_.kmt_map(memory, range.size(), &other_address) == 0)
+    return true;
+  if (api_.kmt_free != nullptr) api_.kmt_free(memory, range.size());
+  return false;
+}
+
 bool RocmMemory::place_by_thunk(const AddressRange& range) const {
-  const bool vram = is_vram(range);
   const bool fine = is_fine(range);
   // Where the thunk has one range for each, the other kind of coherence is the other range.
   for (const bool coarse : {!fine, fine}) {
-    void* memory = reinterpret_cast<void*>(range.begin);
-    const uint32_t flags = kFixedAddress | kExecuteAccess | (coarse ? kCoarseGrain : 0) |
-                           (vram ? kNonPaged : kHostAccess);
-    if (api_.kmt_allocate(vram ? gpu_node_ : 0, range.size(), flags, &memory) != 0) continue;
-    uint64_t other_address = 0;
-    if (memory == reinterpret_cast<void*>(range.begin) &&
-        api_.kmt_map(memory, range.size(), &other_address) == 0)
-      return true;
-    if (api_.kmt_free != nullptr) api_.kmt_free(memory, range.size());
+    const uint32_t flags = kExecuteAccess | (coarse ? kCoarseGrain : 0) |
+                           (is_vram(range) ? kNonPaged : kHostAccess);
+    if (allocate_by_thunk(range, flags | kFixedAddress)) return true;
+    if (place_by_steering(range, flags)) return true;
   }
   return false;
+}
+
+bool RocmMemory::place_by_steering(const AddressRange& range, uint32_t flags) const {
+  SteeredMmap steered(reinterpret_cast<const void*>(api_.kmt_allocate));
+  if (!steered.works()) return false;
+  AddressRange piece = range;
+  for (piece.end = piece.begin; piece.end < range.end; piece.begin = piece.end) {
+    piece.end = piece.begin + steerable_bytes(piece.begin, range.end);
+    steered.aim(piece.begin, piece.size());
+    // Pieces that are there already stay: nothing runs when a range cannot be had.
+    if (!allocate_by_thunk(piece, flags)) return false;
+  }
+  return true;
 }
 
 bool RocmMemory::place_by_vmem(const AddressRange& range) const {

@@ -6,8 +6,9 @@
 // one range of its own (arm64, or HSA_RESERVE_SVM=1), captured addresses lie inside that range: nothing
 // is held then, and the memory is asked for at once, before the runtime needs much itself.
 //
-// Memory comes from the thunk (a fixed address is a flag of its allocations) where it is a library of
-// its own, else from the runtime's reserved ranges (vmem), where a wish is granted or not.
+// Memory comes from the thunk where it is a library of its own: a fixed address is a flag of its
+// allocations, and where it has no such flag the address it chooses is ours (steered_mmap.h). Else it
+// comes from the runtime's reserved ranges (vmem), where a wish is granted or not.
 #pragma once
 
 #include <cstdint>
@@ -59,6 +60,8 @@ class RocmMemory {
 
  private:
   bool place_by_thunk(const AddressRange& range) const;
+  bool place_by_steering(const AddressRange& range, uint32_t flags) const;
+  bool allocate_by_thunk(const AddressRange& range, uint32_t flags) const;
   bool place_by_vmem(const AddressRange& range) const;
 
   const RocmApi& api_;

@@ -1,0 +1,84 @@
+#include "replay/steered_mmap.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+
+namespace wavetap::replay {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kMiB = 1 << 20;
+
+class SteeredMmapTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    void* const library = dlopen(WT_CHOOSING_LIBRARY, RTLD_NOW);
+    ASSERT_NE(library, nullptr) << dlerror();
+    choose = reinterpret_cast<void* (*)(uint64_t)>(dlsym(library, "choose"));
+    ASSERT_NE(choose, nullptr);
+    // Free addresses, aligned to 2 MiB, with free ones around them.
+    void* const room = mmap(nullptr, 16 * kMiB, PROT_NONE, MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
+    ASSERT_NE(room, MAP_FAILED);
+    munmap(room, 16 * kMiB);
+    base = (reinterpret_cast<uint64_t>(room) + 4 * kMiB) & ~(2 * kMiB - 1);
+  }
+  uint64_t chosen(uint64_t size) { return reinterpret_cast<uint64_t>(choose(size)); }
+
+  void* (*choose)(uint64_t) = nullptr;
+  uint64_t base = 0;
+};
+
+TEST_F(SteeredMmapTest, ThePiecesOfARangeLieWhereTheyShould) {
+  SteeredMmap steered(reinterpret_cast<const void*>(choose));
+  ASSERT_TRUE(steered.works());
+  const uint64_t begin = base + 3 * kPage;
+  const uint64_t end = base + 5 * kMiB + 7 * kPage;
+  int pieces = 0;
+  for (uint64_t at = begin; at < end; ++pieces) {
+    const uint64_t size = steerable_bytes(at, end);
+    ASSERT_GT(size, 0u);
+    steered.aim(at, size);
+    ASSERT_EQ(chosen(size), at);
+    at += size;
+  }
+  EXPECT_LT(pieces, 24);
+  // All of it is there: the library gave nothing of a neighbour back.
+  void* const range = reinterpret_cast<void*>(begin);
+  ASSERT_EQ(mprotect(range, end - begin, PROT_READ | PROT_WRITE), 0);
+  std::memset(range, 1, end - begin);
+  EXPECT_EQ(munmap(range, end - begin), 0);
+}
+
+TEST_F(SteeredMmapTest, ATakenAddressIsNotGiven) {
+  void* const taken = mmap(reinterpret_cast<void*>(base), kPage, PROT_READ | PROT_WRITE,
+                           MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, -1, 0);
+  ASSERT_NE(taken, MAP_FAILED);
+  std::memset(taken, 7, kPage);
+  SteeredMmap steered(reinterpret_cast<const void*>(choose));
+  steered.aim(base, 2 * kPage);
+  EXPECT_EQ(choose(2 * kPage), nullptr);
+  EXPECT_EQ(*static_cast<char*>(taken), 7);
+  munmap(taken, kPage);
+}
+
+TEST_F(SteeredMmapTest, OnlyTheNextChoiceIsOursAndNoneAfterwards) {
+  {
+    SteeredMmap steered(reinterpret_cast<const void*>(choose));
+    steered.aim(base, kPage);
+    EXPECT_EQ(chosen(kPage), base);
+    const uint64_t another = chosen(kPage);
+    EXPECT_NE(another, base);
+    EXPECT_NE(another, 0u);
+    munmap(reinterpret_cast<void*>(another), kPage);
+  }
+  munmap(reinterpret_cast<void*>(base), kPage);
+  const uint64_t after = chosen(64 * kPage);
+  ASSERT_NE(after, 0u);
+  EXPECT_EQ(munmap(reinterpret_cast<void*>(after), 64 * kPage), 0);
+}
+
+}  // namespace
+}  // namespace wavetap::replay
