@@ -25,7 +25,7 @@ configure = mkdir -p $(BUILD) && { cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD
   { grep -h 'left out' $(BUILD)/configure.log || true; }
 build = cmake --build $(BUILD) -j $(JOBS) --target $(1)
 
-.PHONY: product demo everything test bench test-stacks test-suites test-asan test-tsan fuzz package test-package install \
+.PHONY: product demo everything test bench test-stacks test-suites test-sanitize-sweep test-asan test-tsan fuzz package test-package install \
         uninstall clean help
 .DEFAULT_GOAL := product
 
@@ -64,6 +64,10 @@ test-suites: everything
 	@python3 tests/suites/run.py --build $(BUILD) $(if $(SUITES),--suites $(SUITES)) $(if $(TARGETS),--targets $(TARGETS)) \
 	  $(if $(BUDGET),--budget $(BUDGET)) $(if $(filter yes,$(SMOKE)),--smoke) $(SUITES_FLAGS) \
 	  || { status=$$?; [ $$status = 77 ] && echo 'test-suites: skipped, see the reasons above'; }
+
+# Every program of tests/hip and every example under wavetap sanitize; ONLY=regex narrows it down.
+test-sanitize-sweep: everything
+	@python3 tests/sanitize/sweep.py --build $(BUILD) $(if $(ONLY),--only '$(ONLY)')
 
 # HIP programs are not instrumented, so the sanitizer builds take them from the ordinary one. What a sanitizer
 # build leaves out: cmake/sanitize.cmake.
@@ -107,6 +111,7 @@ help:
 	@echo 'make test         build everything, then run every test (what .ci/run does)'
 	@echo 'make bench        build everything, then measure and print ratios; AGAINST=folder: compare with that build'
 	@echo 'make test-stacks  the same library under other ROCm generations'
+	@echo 'make test-sanitize-sweep  every HIP test program under wavetap sanitize'
 	@echo 'make test-suites  AMD'"'"'s own test suites; SUITES=, TARGETS=, BUDGET=seconds, SMOKE=yes (ten minutes)'
 	@echo 'make test-asan    the tests under AddressSanitizer and UBSan (build-asan/)'
 	@echo 'make test-tsan    the tests under ThreadSanitizer (build-tsan/)'

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "sanitize/fpcheck.h"
 #include "sanitize/initcheck.h"
 #include "sanitize/memcheck.h"
 #include "sanitize/racecheck.h"
@@ -20,6 +21,7 @@ std::unique_ptr<Check> make_check(Tool tool) {
     case Tool::kInitcheck: return std::make_unique<Initcheck>();
     case Tool::kSynccheck: return std::make_unique<Synccheck>();
     case Tool::kWaitcheck: return std::make_unique<Waitcheck>();
+    case Tool::kFpcheck: return std::make_unique<Fpcheck>();
     case Tool::kLeakcheck:
     case Tool::kHostcheck: return nullptr;
   }

@@ -4,7 +4,7 @@
   sweep.py --build BUILD [--tool TOOLS] [--only REGEX] [--model MODEL]…
 
 Programs, arguments, GPUs and environment are those of the tests of the build (ctest -L hip and the examples). KNOWN below has what
-must be found in programs that are wrong on purpose. Exit status 1 when a program has another error than that, or other results than
+may be found in programs that are wrong on purpose. Exit status 1 when a program has another error than that, or other results than
 without the sanitizer. Warnings are listed and do not count.
 """
 import argparse
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-# test: kinds of error that must be found, since the program is there to do that; {} any number of them, none included.
+# test: kinds of error that may be found, since the program is there to do that.
 KNOWN = {
     "hip.fault_read": {"invalid-address"},
     "hip.fault_null": {"invalid-address"},

@@ -16,10 +16,10 @@ __global__ void invert(const float* in, float* out, int n) {
     __syncthreads();
     for (int c = threadIdx.x; c < width; c += blockDim.x) work[p * width + c] /= pivot;
     for (int r = threadIdx.x; r < n; r += blockDim.x)
-      factor[r] = r == p ? 0.0f : work[r * width + p];
+      if (r != p) factor[r] = work[r * width + p];
     __syncthreads();
     for (int i = threadIdx.x; i < n * width; i += blockDim.x)
-      work[i] -= factor[i / width] * work[p * width + i % width];
+      if (i / width != p) work[i] -= factor[i / width] * work[p * width + i % width];
     __syncthreads();
   }
   for (int i = threadIdx.x; i < n * n; i += blockDim.x)

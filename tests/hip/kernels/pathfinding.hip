@@ -30,19 +30,21 @@ __global__ void advance_rows(const int* cost, const int* from, int* to, int widt
     to[x] = line[current][threadIdx.x];
 }
 
-__global__ void relax_cells(const uint8_t* wall, int* distance, int width, int height,
-                            int* changed) {
+__global__ void relax_cells(const uint8_t* wall, const int* distance, int* next, int width,
+                            int height, int* changed) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
   const int y = blockIdx.y * blockDim.y + threadIdx.y;
-  if (x >= width || y >= height || wall[y * width + x]) return;
+  if (x >= width || y >= height) return;
   const int own = distance[y * width + x];
+  next[y * width + x] = own;
+  if (wall[y * width + x]) return;
   int best = own;
   if (x > 0) best = min(best, distance[y * width + x - 1] + 1);
   if (x + 1 < width) best = min(best, distance[y * width + x + 1] + 1);
   if (y > 0) best = min(best, distance[(y - 1) * width + x] + 1);
   if (y + 1 < height) best = min(best, distance[(y + 1) * width + x] + 1);
   if (best < own) {
-    distance[y * width + x] = best;
+    next[y * width + x] = best;
     *changed = 1;
   }
 }
@@ -82,11 +84,13 @@ void run_maze() {
   std::vector<int> distance(width * height, 1 << 28);
   distance[0] = 0;
   check::Buffer<uint8_t> device_wall(wall);
-  check::Buffer<int> device_distance(distance), changed(1);
+  check::Buffer<int> device_distance(distance), other(distance.size()), changed(1);
+  int *from = device_distance, *to = other;
   for (int pass = 0;; ++pass) {
     changed.fill_bytes(0);
     relax_cells<<<dim3(check::blocks_for(width, 16), check::blocks_for(height, 16)),
-                  dim3(16, 16)>>>(device_wall, device_distance, width, height, changed);
+                  dim3(16, 16)>>>(device_wall, from, to, width, height, changed);
+    std::swap(from, to);
     if (changed.read()[0] == 0 || pass > width * height) break;
   }
   check::sync();
@@ -104,7 +108,8 @@ void run_maze() {
       queue.push(j);
     }
   }
-  check::equal("distances in a maze", device_distance.read(), distance);
+  check::equal("distances in a maze",
+               from == device_distance ? device_distance.read() : other.read(), distance);
 }
 
 int main() {

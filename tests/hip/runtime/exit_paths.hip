@@ -11,9 +11,10 @@
 #include "check.h"
 
 __global__ void slow(int* data, int turns) {
-  int value = data[threadIdx.x];
+  const int at = blockIdx.x * blockDim.x + threadIdx.x;
+  int value = data[at];
   for (int i = 0; i < turns; ++i) value = value * 1664525 + 1013904223;
-  data[threadIdx.x] = value;
+  data[at] = value;
 }
 
 struct FreedAtExit {
