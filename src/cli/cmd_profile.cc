@@ -16,6 +16,7 @@
 #include "base/scoped_fd.h"
 #include "cli/command.h"
 #include "cli/gpu_start.h"
+#include "cli/profile_command.h"
 #include "cli/profile_input.h"
 #include "cli/program_run.h"
 #include "cli/run_dir.h"
@@ -37,6 +38,7 @@ struct Options {
   std::string output;
   uint64_t top = 3;
   bool json = false;
+  bool is_other = false;  // a command below ran
 };
 
 Result<profile::Selection> selection_of(const Options& options) {
@@ -139,14 +141,10 @@ int profile_file(const Options& options, const std::string& path) {
   if (!selection.ok()) return fail(selection.error());
   ProfileInput input;
   if (!options.run.gpus.empty()) input.model = options.run.gpus.front();
-  if (access(path.c_str(), F_OK) != 0)
-    return fail(errorf("%s: %s; name a trace, a capture, or a program behind --", path.c_str(),
-                       std::strerror(errno)));
   if (access(path.c_str(), X_OK) == 0 && !std::filesystem::is_directory(path) && is_program(path))
     return fail(errorf("%s: is a program; write wavetap profile [OPTIONS] -- %s", path.c_str(),
                        path.c_str()));
-  return show(options, path.ends_with(".wtcap") ? profile_capture(path, input, *selection)
-                                                : profile_trace(path, path, input, *selection));
+  return show(options, profile_input(path, input, *selection));
 }
 
 void add_options(Command& command, Options& options) {
@@ -179,10 +177,13 @@ void add_profile(Command& parent, Invocation& invocation) {
                          "  wavetap profile --gpu mi210 -- ./my_hip_program\n"
                          "  wavetap profile -k gemm -o out --gpu mi300x -- ./train\n"
                          "  wavetap profile gemm.wtcap\n"
-                         "  wavetap profile trace.rpd --json\n");
+                         "  wavetap profile trace.rpd --json\n"
+                         "  wavetap profile diff before.rpd after.rpd --fail-on time=5%\n");
   command.add_option("FILE", options->file, "a capture or a trace, instead of a program");
   add_options(command, *options);
+  add_profile_diff(command, invocation, options->is_other);
   command.callback([options, &invocation] {
+    if (options->is_other) return;
     const std::vector<std::string>& program = invocation.program;
     if (options->file.empty() == program.empty()) {
       invocation.exit_code =

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "cachesim/memory_watch.h"
 #include "cli/gpu_start.h"
@@ -194,6 +195,15 @@ Result<profile::Profile> profile_capture(const std::string& path, const ProfileI
         "the captured code is {}'s, run as it is; compiled for {} the kernel has other instructions",
         amd::to_string(code), amd::to_string(model->target)));
   return made;
+}
+
+Result<profile::Profile> profile_input(const std::string& path, const ProfileInput& input,
+                                       const profile::Selection& selection) {
+  if (access(path.c_str(), F_OK) != 0)
+    return errorf("%s: %s; name a trace, a capture, or a program behind --", path.c_str(),
+                  std::strerror(errno));
+  if (path.ends_with(".wtcap")) return profile_capture(path, input, selection);
+  return profile_trace(path, path, input, selection);
 }
 
 }  // namespace wavetap::cli

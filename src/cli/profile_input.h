@@ -20,6 +20,9 @@ Result<model::Model> model_of_trace(const store::Trace& trace, const std::string
 Result<profile::Profile> profile_trace(const std::string& path, const std::string& shown,
                                        const ProfileInput& input,
                                        const profile::Selection& selection);
+// Whatever `path` is: a capture by its name, else a trace.
+Result<profile::Profile> profile_input(const std::string& path, const ProfileInput& input,
+                                       const profile::Selection& selection);
 // Replays the captures of a file with counters and modelled caches.
 Result<profile::Profile> profile_capture(const std::string& path, const ProfileInput& input,
                                          const profile::Selection& selection);
