@@ -1,4 +1,4 @@
-// wavetap import: a raw session folder, or an older .rpd file, as a .rpd file of schema 3.
+// wavetap import: a raw session folder, an older .rpd file, or what AMD's tools wrote, as a .rpd file of schema 3.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,8 +7,10 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/foreign_input.h"
 #include "cli/recording.h"
 #include "cli/shared_output.h"
+#include "foreign/recording.h"
 #include "store/import.h"
 #include "util/text.h"
 
@@ -16,7 +18,7 @@ namespace wavetap::cli {
 namespace {
 
 struct Options {
-  std::string input;
+  std::vector<std::string> inputs;
   std::string output = "trace.rpd";
   bool force = false;
   bool append = false;
@@ -32,16 +34,27 @@ Status add_to_output(const std::string& staged, const std::string& output) {
 
 int import(const Options& options) {
   struct stat info {};
-  if (stat(options.input.c_str(), &info) != 0)
-    return fail({fmt::format("{}: does not exist; give the folder of a recording or a .rpd file",
-                             options.input)});
+  for (const std::string& input : options.inputs) {
+    if (stat(input.c_str(), &info) != 0)
+      return fail({fmt::format(
+          "{}: does not exist; give the folder of a recording, a .rpd file, or what rocprofv3 or "
+          "rocprof-compute wrote",
+          input)});
+    if (options.inputs.size() > 1 && !foreign::is_foreign(input))
+      return fail(
+          {fmt::format("{}: only files of AMD's tools are imported several at once; use "
+                       "--append for others",
+                       input)});
+  }
   const std::string target =
       options.append ? fmt::format("{}.part-{}.rpd", options.output, getpid()) : options.output;
   const bool overwrite = options.force || options.append;
   const Result<store::ImportResult> result =
-      S_ISDIR(info.st_mode)
-          ? import_with_progress(options.input, target, options.output, {.overwrite = overwrite})
-          : store::import_rpd(options.input, target, {.overwrite = overwrite});
+      foreign::is_foreign(options.inputs[0]) ? import_foreign(options.inputs, target, overwrite)
+      : S_ISDIR(info.st_mode)
+          ? import_with_progress(options.inputs[0], target, options.output,
+                                 {.overwrite = overwrite})
+          : store::import_rpd(options.inputs[0], target, {.overwrite = overwrite});
   if (!result.ok()) return fail(result.error());
   if (options.append)
     if (const Status added = add_to_output(target, options.output); !added.ok())
@@ -57,13 +70,17 @@ void add_import(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   Command& command =
       parent.add_command("import",
-                         "turn a raw recording, or an older .rpd file, into a trace; exit "
-                         "status 2 if anything was lost",
-                         "import DIR|FILE [-o OUT] [--force|--append]",
+                         "turn a raw recording, an older .rpd file, or results of AMD's tools "
+                         "into a trace; exit status 2 if anything was lost",
+                         "import DIR|FILE… [-o OUT] [--force|--append]",
                          "  wavetap import trace.rpd.raw-a1b2c3 -o trace.rpd\n"
-                         "  wavetap import old.rpd -o new.rpd\n");
+                         "  wavetap import old.rpd -o new.rpd\n"
+                         "  wavetap import rank0_results.db rank1_results.db -o ranks.rpd\n"
+                         "  wavetap import rocprofv3_output/ -o measured.rpd\n");
   command
-      .add_option("DIR|FILE", options->input, "a session folder, or a .rpd file of schema 2 or 3")
+      .add_option("DIR|FILE", options->inputs,
+                  "a session folder, a .rpd file of schema 2 or 3, or of AMD's: rocpd databases, "
+                  "rocprofv3's CSV or JSON, workloads of rocprof-compute")
       ->required();
   command.add_option("--output,-o", options->output, "file to write (trace.rpd)")
       ->type_name("FILE");

@@ -173,13 +173,16 @@ void add_profile(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   Command& command =
       parent.add_command("profile", "what limits each kernel, where, and what to try first",
-                         "profile [OPTIONS] -- CMD [ARG…] | FILE.wtcap | TRACE",
+                         "profile [OPTIONS] -- CMD [ARG…] | FILE.wtcap | TRACE | DIR",
                          "  wavetap profile --gpu mi210 -- ./my_hip_program\n"
                          "  wavetap profile -k gemm -o out --gpu mi300x -- ./train\n"
                          "  wavetap profile gemm.wtcap\n"
                          "  wavetap profile trace.rpd --json\n"
+                         "  wavetap profile workloads/vcopy/MI200\n"
                          "  wavetap profile diff before.rpd after.rpd --fail-on time=5%\n");
-  command.add_option("FILE", options->file, "a capture or a trace, instead of a program");
+  command.add_option(
+      "FILE", options->file,
+      "instead of a program: a capture, a trace, or what rocprofv3 or rocprof-compute measured");
   add_options(command, *options);
   add_profile_diff(command, invocation, options->is_other);
   command.callback([options, &invocation] {

@@ -7,11 +7,14 @@
 #include <cstring>
 
 #include "cachesim/memory_watch.h"
+#include "cli/foreign_input.h"
 #include "cli/gpu_start.h"
 #include "cli/install_tree.h"
+#include "cli/run_dir.h"
 #include "cli/trace_input.h"
 #include "codeobj/code_object.h"
 #include "codeobj/line_table.h"
+#include "foreign/recording.h"
 #include "isa/program.h"
 #include "model/model.h"
 #include "profile/engine_sample.h"
@@ -155,7 +158,7 @@ Result<profile::Profile> profile_trace(const std::string& path, const std::strin
   options.dispatches = true;
   const Result<store::Trace> trace = load_trace(path, options);
   if (!trace.ok()) return trace.error();
-  const Result<model::Model> model = model_of_trace(*trace, input.model, path);
+  const Result<model::Model> model = model_of_trace(*trace, input.model, shown);
   if (!model.ok()) return model.error();
   std::vector<Sample> samples = profile::samples_of(*trace);
   profile::add_places(samples, read_text(input.counters));
@@ -203,6 +206,17 @@ Result<profile::Profile> profile_input(const std::string& path, const ProfileInp
     return errorf("%s: %s; name a trace, a capture, or a program behind --", path.c_str(),
                   std::strerror(errno));
   if (path.ends_with(".wtcap")) return profile_capture(path, input, selection);
+  if (foreign::is_foreign(path)) {
+    const Result<RunDir> folder = RunDir::create();
+    if (!folder.ok()) return folder.error();
+    const std::string trace = folder->path() + "/trace.rpd";
+    const Result<store::ImportResult> imported = import_foreign({path}, trace, /*overwrite=*/true);
+    if (!imported.ok()) return imported.error();
+    Result<profile::Profile> made = profile_trace(trace, path, input, selection);
+    if (made.ok())
+      made->notes.insert(made->notes.end(), imported->notes.begin(), imported->notes.end());
+    return made;
+  }
   return profile_trace(path, path, input, selection);
 }
 
