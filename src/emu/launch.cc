@@ -349,6 +349,7 @@ bool start_workgroup(const Launch& launch, uint64_t linear, Workgroup& group) {
     wave.scratch = scratch + scratch_bytes * i;
     wave.scratch_bytes_per_lane = launch.scratch_bytes_per_lane;
     wave.watch = is_watched ? &group.watch : nullptr;
+    wave.notes_accesses = group.watch.counters != nullptr;
     const uint32_t here = std::min(items - i * launch.lanes, launch.lanes);
     wave.set_s64(isa::slot::kExecLo, here == 64 ? ~uint64_t{0} : (uint64_t{1} << here) - 1);
     const amd::KernelDescriptor& kernel = launch.descriptor;

@@ -108,6 +108,7 @@ void TurnRunner::run_guarded_slice(Wave& wave) {
     return;
   // The mapping is there, the host memory behind it is not.
   if (wave.watch != nullptr) wave.watch->now = nullptr;
+  wave.notes_accesses = wave.watch != nullptr && wave.watch->counters != nullptr;
   wave.state = WaveState::kRunning;
   wave.raise(FaultKind::kPageFault, to_gpu_address(host_address), false, -1,
              "host memory behind the mapping is gone");

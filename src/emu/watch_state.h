@@ -34,7 +34,7 @@ struct KeptAccesses {
 };
 
 // Of a workgroup whose dispatch is counted or watched; Wave::watch points to it, and is null
-// otherwise. Memory instructions test that one pointer.
+// otherwise.
 struct Watch {
   Counters* counters = nullptr;  // null: not counted
   std::span<Watcher* const> watchers;

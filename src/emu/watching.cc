@@ -52,8 +52,10 @@ void run_watched(Wave& wave, const isa::Inst& inst) {
   }
   watch.kept->count = 0;
   watch.now = &step;
+  wave.notes_accesses = watch.counters != nullptr || (step.accessing | step.accessed) != 0;
   step.run(wave, inst);
   watch.now = nullptr;
+  wave.notes_accesses = watch.counters != nullptr;
   if (wave.waits_for_sync) return;
   if (watch.kept->count != 0 && wave.state != WaveState::kFaulted) {
     const std::span<const MemoryAccess> accesses(watch.kept->access, watch.kept->count);

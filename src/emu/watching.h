@@ -14,7 +14,7 @@ namespace wavetap::emu {
 void run_watched(Wave& wave, const isa::Inst& inst);
 
 // The one funnel of memory accesses: counts them and tells watchers, before anything moves. Called
-// through exec/note_access.h, when wave.watch is set.
+// through exec/note_access.h, when wave.notes_accesses says so.
 void note_access(Wave& wave, const isa::Inst& inst, std::span<const MemoryAccess> accesses);
 
 // Events outside slices; nothing when nobody watches.

@@ -104,6 +104,9 @@ struct alignas(64) Wave {
   Tlb* tlb = nullptr;  // of the worker now running this wave
   // The workgroup's; null when nobody counts or watches. Test it once per instruction at most.
   Watch* watch = nullptr;
+  // Somebody wants to know what the instruction that runs does to memory. Memory instructions test
+  // it, so that those which nobody asked about keep their fast ways in a watched dispatch.
+  bool notes_accesses = false;
   Fault fault;            // valid in state kFaulted
   uint64_t executed = 0;  // instructions so far, each attempt of one that waits included
   // The instruction at pc is a ds_gws_* that waits; it is tried again.

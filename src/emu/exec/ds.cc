@@ -37,7 +37,7 @@ void lane_addresses(Wave& wave, const Inst& inst, uint32_t offset, uint32_t* at)
 // vdst = LDS[address]
 template <class T, int L>
 void load(Wave& wave, const Inst& inst) {
-  if (wave.exec() == all_lanes<L>() && wave.watch == nullptr) {
+  if (wave.exec() == all_lanes<L>() && !wave.notes_accesses) {
     const Pattern<uint32_t, L> pattern = pattern_of<T::kBytes, L>(wave.vrow(inst.vaddr.index));
     std::byte* from[L / kGroupLanes];
     if (pattern.relation != Relation::kNone &&
@@ -46,7 +46,7 @@ void load(Wave& wave, const Inst& inst) {
   }
   uint32_t at[L];
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset), at);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_lds(wave, inst, Access::kLoad, at, wave.exec(), element_of<T>(inst.dst));
   load_lds<T, L>(wave, at, wave.exec(), data_rows(wave, inst.dst));
 }
@@ -56,7 +56,7 @@ template <class T, int L>
 void store(Wave& wave, const Inst& inst) {
   uint32_t at[L];
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset), at);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_lds(wave, inst, Access::kStore, at, wave.exec(), element_of<T>(inst.src[0]));
   store_lds<T, L>(wave, at, wave.exec(), data_rows(wave, inst.src[0]));
 }
@@ -67,7 +67,7 @@ void load2(Wave& wave, const Inst& inst) {
   uint32_t* rows = data_rows(wave, inst.dst);
   const uint32_t offset[2] = {static_cast<uint32_t>(inst.offset) * kScale,
                               static_cast<uint32_t>(inst.offset1) * kScale};
-  if (wave.exec() == all_lanes<L>() && wave.watch == nullptr) {
+  if (wave.exec() == all_lanes<L>() && !wave.notes_accesses) {
     // Both elements are in the same pattern.
     const Pattern<uint32_t, L> pattern = pattern_of<T::kBytes, L>(wave.vrow(inst.vaddr.index));
     std::byte* from[2][L / kGroupLanes];
@@ -81,7 +81,7 @@ void load2(Wave& wave, const Inst& inst) {
   }
   uint32_t at[2][L];
   for (int i = 0; i < 2; ++i) lane_addresses<L>(wave, inst, offset[i], at[i]);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_lds_pair(wave, inst, Access::kLoad, at[0], at[1], wave.exec(), element_of<T>(inst.dst),
                   element_of<T>(inst.dst, T::kBytes));
   for (int i = 0; i < 2; ++i) load_lds<T, L>(wave, at[i], wave.exec(), rows + i * T::kRows * L);
@@ -93,7 +93,7 @@ void store2(Wave& wave, const Inst& inst) {
   uint32_t at[2][L];
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset) * kScale, at[0]);
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset1) * kScale, at[1]);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_lds_pair(wave, inst, Access::kStore, at[0], at[1], wave.exec(), element_of<T>(inst.src[0]),
                   element_of<T>(inst.src[1]));
   for (int i = 0; i < 2; ++i)
@@ -129,7 +129,7 @@ template <class A, int L>
 void atomic_op(Wave& wave, const Inst& inst) {
   uint32_t at[L];
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset), at);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_lds(wave, inst, atomic_access(inst.dst), at, wave.exec(),
              atomic_element<typename A::Value>(inst.dst, inst.src[0]));
   const uint32_t* data = data_rows(wave, inst.src[0]);
@@ -144,7 +144,7 @@ template <class A, int L>
 void compare_store(Wave& wave, const Inst& inst) {
   uint32_t at[L];
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset), at);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_lds(wave, inst, atomic_access(inst.dst), at, wave.exec(),
              atomic_element<typename A::Value>(inst.dst, inst.src[1]));
   update<A, L>(wave, at, data_rows(wave, inst.src[1]), data_rows(wave, inst.src[0]),
@@ -158,7 +158,7 @@ void exchange2(Wave& wave, const Inst& inst) {
   uint32_t at[2][L];
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset) * kScale, at[0]);
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset1) * kScale, at[1]);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_lds_pair(wave, inst, Access::kAtomicReturn, at[0], at[1], wave.exec(),
                   {sizeof(U), &inst.dst, 0}, {sizeof(U), &inst.dst, sizeof(U)});
   uint32_t old[2][kRows * L];
@@ -200,7 +200,7 @@ void atomic_src2(Wave& wave, const Inst& inst) {
     second[lane] = first[lane] + 4 * static_cast<uint32_t>(distance);
     if (in_lds(wave, first[lane], sizeof(U))) inside |= uint64_t{1} << lane;
   });
-  if (wave.watch != nullptr) {
+  if (wave.notes_accesses) {
     constexpr bool kIsStore = std::is_same_v<A, atomic::Swap<U>>;  // ds_write_src2
     AccessNote note(wave, inst);
     note.add_lds(kIsStore ? Access::kStore : Access::kAtomic, first, {sizeof(U)}, wave.exec());
@@ -228,7 +228,7 @@ template <int L>
 void ds_read_addtid_b32(Wave& wave, const Inst& inst) {
   uint32_t at[L];
   addtid_addresses<L>(wave, inst, at);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_lds(wave, inst, Access::kLoad, at, wave.exec(), element_of<Dwords<1>>(inst.dst));
   load_lds<Dwords<1>, L>(wave, at, wave.exec(), data_rows(wave, inst.dst));
 }
@@ -238,7 +238,7 @@ template <int L>
 void ds_write_addtid_b32(Wave& wave, const Inst& inst) {
   uint32_t at[L];
   addtid_addresses<L>(wave, inst, at);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_lds(wave, inst, Access::kStore, at, wave.exec(), element_of<Dwords<1>>(inst.src[0]));
   store_lds<Dwords<1>, L>(wave, at, wave.exec(), data_rows(wave, inst.src[0]));
 }
@@ -250,7 +250,7 @@ void count_lanes(Wave& wave, const Inst& inst) {
   const uint64_t mask = wave.exec();
   const uint32_t at = (wave.s[isa::slot::kM0] & 0xffff) + static_cast<uint32_t>(inst.offset);
   const auto lanes = static_cast<uint32_t>(std::popcount(mask));
-  if (wave.watch != nullptr) {  // one access for the wave: its first active lane stands for it
+  if (wave.notes_accesses) {  // one access for the wave: its first active lane stands for it
     uint32_t each[L];
     std::fill(each, each + L, at);
     note_lds(wave, inst, Access::kAtomicReturn, each, mask & (~mask + 1),

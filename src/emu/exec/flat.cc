@@ -93,7 +93,7 @@ void load(Wave& wave, const Inst& inst) {
   if (kSegment == Segment::kFlat && reaches_aperture<L>(at, mask)) {
     uint32_t offset[L];
     const FlatLanes lanes = split_lanes(at, mask, offset);
-    if (wave.watch != nullptr)
+    if (wave.notes_accesses)
       note_flat(wave, inst, Access::kLoad, at, offset, lanes, element_of<T>(inst.dst));
     if (!check_flat_lds(wave, offset, lanes.lds, T::kBytes, false)) return;
     load_lds<T, L>(wave, offset, lanes.lds, rows);
@@ -101,7 +101,7 @@ void load(Wave& wave, const Inst& inst) {
     load_global<T, L>(wave, at, lanes.global, rows);
     return;
   }
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_global(wave, inst, Access::kLoad, at, mask, element_of<T>(inst.dst));
   load_global<T, L>(wave, at, mask, rows);
 }
@@ -116,7 +116,7 @@ void store(Wave& wave, const Inst& inst) {
   if (kSegment == Segment::kFlat && reaches_aperture<L>(at, mask)) {
     uint32_t offset[L];
     const FlatLanes lanes = split_lanes(at, mask, offset);
-    if (wave.watch != nullptr)
+    if (wave.notes_accesses)
       note_flat(wave, inst, Access::kStore, at, offset, lanes, element_of<T>(inst.src[0]));
     if (!check_flat_lds(wave, offset, lanes.lds, T::kBytes, true)) return;
     store_lds<T, L>(wave, offset, lanes.lds, rows);
@@ -124,7 +124,7 @@ void store(Wave& wave, const Inst& inst) {
     store_global<T, L>(wave, at, lanes.global, rows);
     return;
   }
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_global(wave, inst, Access::kStore, at, mask, element_of<T>(inst.src[0]));
   store_global<T, L>(wave, at, mask, rows);
 }
@@ -144,7 +144,7 @@ void atomic_op(Wave& wave, const Inst& inst) {
   lanes.global = mask;
   if (kSegment == Segment::kFlat && reaches_aperture<L>(at, mask))
     lanes = split_lanes(at, mask, offset);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_flat(wave, inst, atomic_access(inst.dst), at, offset, lanes,
               atomic_element<U>(inst.dst, inst.src[0]));
 
@@ -211,7 +211,7 @@ void scratch_load(Wave& wave, const Inst& inst) {
   const uint64_t mask = wave.exec();
   const ScratchAddress address = scratch_address(wave, inst);
   uint32_t* rows = data_rows(wave, inst.dst);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_scratch_lanes<L>(wave, inst, Access::kLoad, address, element_of<T>(inst.dst));
   if (address.lane == nullptr && is_scratch_row<T>(wave, address.base)) {
     const auto* from = reinterpret_cast<const uint32_t*>(wave.scratch + size_t{address.base} * L);
@@ -228,7 +228,7 @@ void scratch_store(Wave& wave, const Inst& inst) {
   const uint64_t mask = wave.exec();
   const ScratchAddress address = scratch_address(wave, inst);
   const uint32_t* rows = data_rows(wave, inst.src[0]);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_scratch_lanes<L>(wave, inst, Access::kStore, address, element_of<T>(inst.src[0]));
   if (address.lane == nullptr && is_scratch_row<T>(wave, address.base)) {
     auto* to = reinterpret_cast<uint32_t*>(wave.scratch + size_t{address.base} * L);
@@ -249,7 +249,7 @@ void load_to_lds(Wave& wave, const Inst& inst) {
   uint64_t at[L];
   lane_addresses<L>(wave, inst, at);
   uint32_t row[L];
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_global(wave, inst, Access::kLoad, at, mask, {.size_bytes = T::kBytes});
   load_global<T, L>(wave, at, mask, row);
   if (wave.state == WaveState::kFaulted) return;
@@ -262,7 +262,7 @@ void scratch_load_to_lds(Wave& wave, const Inst& inst) {
   uint32_t at[L];
   lane_offsets<L>(scratch_address(wave, inst), at);
   uint32_t row[L];
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_scratch(wave, inst, Access::kLoad, at, mask, {.size_bytes = T::kBytes});
   load_scratch<T, L>(wave, at, mask, row);
   if (wave.state == WaveState::kFaulted) return;
@@ -282,7 +282,7 @@ template <int L>
 void global_load_dword_addtid(Wave& wave, const Inst& inst) {
   uint64_t at[L];
   addtid_addresses<L>(wave, inst, at);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_global(wave, inst, Access::kLoad, at, wave.exec(), element_of<Dwords<1>>(inst.dst));
   load_global<Dwords<1>, L>(wave, at, wave.exec(), data_rows(wave, inst.dst));
 }
@@ -291,7 +291,7 @@ template <int L>
 void global_store_dword_addtid(Wave& wave, const Inst& inst) {
   uint64_t at[L];
   addtid_addresses<L>(wave, inst, at);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_global(wave, inst, Access::kStore, at, wave.exec(), element_of<Dwords<1>>(inst.src[0]));
   store_global<Dwords<1>, L>(wave, at, wave.exec(), data_rows(wave, inst.src[0]));
 }

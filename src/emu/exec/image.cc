@@ -65,7 +65,7 @@ void image_load(Wave& wave, const Inst& inst) {
   ImageResource image;
   TexelLanes texels;
   if (!open_image(wave, inst, image) || !find_texels(wave, inst, image, texels)) return;
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_texels(wave, inst, Access::kLoad, texels, {.size_bytes = image.layout.bytes});
   uint32_t* rows = data_rows(wave, inst.dst);
   for (uint64_t rest = texels.inside | texels.outside; rest != 0; rest &= rest - 1) {
@@ -90,7 +90,7 @@ void image_store(Wave& wave, const Inst& inst) {
   ImageResource image;
   TexelLanes texels;
   if (!open_image(wave, inst, image) || !find_texels(wave, inst, image, texels)) return;
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_texels(wave, inst, Access::kStore, texels, {.size_bytes = image.layout.bytes});
   const uint32_t* rows = data_rows(wave, inst.src[0]);
   std::atomic_thread_fence(std::memory_order_release);  // as store_global()
@@ -118,7 +118,7 @@ void image_atomic(Wave& wave, const Inst& inst) {
   if (image.layout.bytes != sizeof(U))
     return wave.raise(FaultKind::kBadDescriptor, "image: texels are not of the atomic's size");
   if (!find_texels(wave, inst, image, texels)) return;
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_texels(wave, inst, atomic_access(inst.dst), texels,
                 atomic_element<U>(inst.dst, inst.src[0]));
   const size_t lanes = wave.lanes;

@@ -255,7 +255,7 @@ void image_sample(Wave& wave, const Inst& inst) {
                           filters && sampler.is_linear_z};
   LaneTaps taps[64];
   for_each_lane(wave.exec(), [&](int lane) { taps[lane] = lane_taps(sampling, lane); });
-  if (wave.watch != nullptr) note_taps(wave, inst, taps, image.layout.bytes);
+  if (wave.notes_accesses) note_taps(wave, inst, taps, image.layout.bytes);
   uint32_t* rows = data_rows(wave, inst.dst);
   for (uint64_t rest = wave.exec(); rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);

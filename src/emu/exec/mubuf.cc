@@ -40,7 +40,7 @@ bool plain_addresses(const BufferLanes<L>& lanes, uint64_t* at) {
 // else.
 template <class T, int L>
 std::byte* scratch_row(Wave& wave, const Inst& inst) {
-  if (wave.watch != nullptr) return nullptr;  // the general way announces it
+  if (wave.notes_accesses) return nullptr;  // the general way announces it
   const auto offset = static_cast<uint32_t>(inst.offset);
   if (inst.offen || inst.idxen || T::kBytes % 4 != 0 || offset % 4 != 0) return nullptr;
   const BufferResource buffer = read_buffer_resource(wave, inst.saddr, wave.dispatch->target);
@@ -64,7 +64,7 @@ void load_rows(Wave& wave, const Inst& inst, uint32_t* rows) {
     return;
   }
   const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_buffer<L>(wave, inst, Access::kLoad, lanes, element_of<T>(inst.dst), Bounds::kByPart);
   uint64_t at[L];
   if (plain_addresses<T, L>(lanes, at)) {
@@ -101,7 +101,7 @@ void store_rows(Wave& wave, const Inst& inst, const uint32_t* rows) {
     return;
   }
   const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_buffer<L>(wave, inst, Access::kStore, lanes, element_of<T>(inst.src[0]), Bounds::kByPart);
   uint64_t at[L];
   if (plain_addresses<T, L>(lanes, at)) {
@@ -135,7 +135,7 @@ template <class A, int L>
 void atomic_op(Wave& wave, const Inst& inst) {
   using U = typename A::Value;
   const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_buffer<L>(wave, inst, atomic_access(inst.dst), lanes,
                    atomic_element<U>(inst.dst, inst.src[0]), Bounds::kWhole);
   const uint32_t* data = data_rows(wave, inst.src[0]);

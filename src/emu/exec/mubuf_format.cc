@@ -64,7 +64,7 @@ template <bool kTyped, int kCount, Width kWidth, int L>
 void load_rows(Wave& wave, const Inst& inst, uint32_t* rows) {
   const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
   const BufferFormat format = format_of<kTyped>(wave, inst, lanes.buffer);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_buffer<L>(wave, inst, Access::kLoad, lanes, {.size_bytes = format.size_bytes()},
                    Bounds::kWhole);
   const uint32_t one = format.is_integer() ? 1 : bits_of(1.0f);
@@ -104,7 +104,7 @@ template <bool kTyped, int kCount, Width kWidth, int L>
 void store(Wave& wave, const Inst& inst) {
   const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
   const BufferFormat format = format_of<kTyped>(wave, inst, lanes.buffer);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_buffer<L>(wave, inst, Access::kStore, lanes, {.size_bytes = format.size_bytes()},
                    Bounds::kWhole);
   const uint32_t* rows = data_rows(wave, inst.src[0]);

@@ -54,6 +54,18 @@ void AccessNote::tell() {
 
 void note_global(Wave& wave, const Inst& inst, Access access, const uint64_t* at, uint64_t mask,
                  const Element& element) {
+  if (!inst.lds) {  // nearly all: no room for many accesses needed
+    if (mask == 0) return;
+    const MemoryAccess one{.space = Space::kGlobal,
+                           .access = access,
+                           .size_bytes = element.size_bytes,
+                           .mask = mask,
+                           .address = at,
+                           .data = element.data,
+                           .data_byte = element.data_byte};
+    note_access(wave, inst, {&one, 1});
+    return;
+  }
   AccessNote note(wave, inst);
   note.add(Space::kGlobal, access, element, mask).address = at;
   note.tell();
@@ -69,9 +81,27 @@ void note_scratch(Wave& wave, const Inst& inst, Access access, const uint32_t* a
 
 void note_lds(Wave& wave, const Inst& inst, Access access, const uint32_t* at, uint64_t mask,
               const Element& element) {
-  AccessNote note(wave, inst);
-  note.add_lds(access, at, element, mask);
-  note.tell();
+  if (inst.lds) {
+    AccessNote note(wave, inst);
+    note.add_lds(access, at, element, mask);
+    note.tell();
+    return;
+  }
+  if (mask == 0) return;
+  uint64_t address[64];
+  MemoryAccess one{.space = Space::kLds,
+                   .access = access,
+                   .size_bytes = element.size_bytes,
+                   .mask = mask,
+                   .address = address,
+                   .data = element.data,
+                   .data_byte = element.data_byte};
+  for_each_lane(mask, [&](int lane) {
+    address[lane] = at[lane];
+    if (!in_lds(wave, at[lane], element.size_bytes)) one.outside |= uint64_t{1} << lane;
+  });
+  one.mask &= ~one.outside;
+  note_access(wave, inst, {&one, 1});
 }
 
 void note_lds_pair(Wave& wave, const Inst& inst, Access access, const uint32_t* first,

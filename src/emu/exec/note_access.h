@@ -1,7 +1,7 @@
 // How memory instructions announce their accesses: handlers call one of these before they move
-// anything, when wave.watch is set, and everything ends in note_access() (watching.h).
+// anything, when wave.notes_accesses says so, and everything ends in note_access() (watching.h).
 //
-//   if (wave.watch != nullptr) note_lds(wave, inst, Access::kLoad, at, mask, element_of<T>(inst.dst));
+//   if (wave.notes_accesses) note_lds(wave, inst, Access::kLoad, at, mask, element_of<T>(inst.dst));
 //
 // An access counts where it is announced. So one that faults counts whole, scalar or vector, as the
 // instruction itself has counted; an element outside its buffer or the workgroup's LDS touches no

@@ -61,7 +61,7 @@ const Operand& data_of(const Inst& inst) {
 // --- Loads.
 
 void load(Wave& wave, const Inst& inst, uint64_t address, uint32_t dwords) {
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_scalar(wave, inst, Access::kLoad, address, dwords * 4, dwords * 4, inst.dst);
   const std::byte* from = wave.translate(address, dwords * 4, /*write=*/false, /*lane=*/-1);
   if (from == nullptr) return;
@@ -83,7 +83,7 @@ void s_buffer_load(Wave& wave, const Inst& inst) {
   uint32_t inside = 0;
   while (inside < kDwords && buffer.contains(offset + inside * 4, 4)) ++inside;
   const uint64_t address = (buffer.base + offset) & ~uint64_t{3};
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_scalar(wave, inst, Access::kLoad, address, kDwords * 4, inside * 4, inst.dst);
   uint32_t value[kDwords] = {};
   if (inside != 0) {
@@ -108,7 +108,7 @@ void s_scratch_load(Wave& wave, const Inst& inst) {
 // --- Stores, gfx9 and gfx10.1.
 
 void store(Wave& wave, const Inst& inst, uint64_t address, uint32_t dwords) {
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_scalar(wave, inst, Access::kStore, address, dwords * 4, dwords * 4, data_of(inst));
   std::byte* to = wave.translate(address, dwords * 4, /*write=*/true, /*lane=*/-1);
   if (to == nullptr) return;
@@ -130,7 +130,7 @@ void s_buffer_store(Wave& wave, const Inst& inst) {
   const uint64_t offset = offset_of(wave, inst) & ~uint64_t{3};
   const uint64_t address = (buffer.base + offset) & ~uint64_t{3};
   if (buffer.contains(offset, kDwords * 4)) return store(wave, inst, address, kDwords);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_scalar(wave, inst, Access::kStore, address, kDwords * 4, 0, data_of(inst));
 }
 
@@ -141,7 +141,7 @@ Access access_of(const Inst& inst) { return inst.glc ? Access::kAtomicReturn : A
 template <class A>
 void atomic_at(Wave& wave, const Inst& inst, uint64_t address) {
   using T = typename A::Value;
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_scalar(wave, inst, access_of(inst), address, sizeof(T), sizeof(T), data_of(inst));
   if (address % sizeof(T) != 0) return wave.raise(FaultKind::kMisaligned, {address}, true);
   std::byte* at = wave.translate(address, sizeof(T), /*write=*/true, /*lane=*/-1);
@@ -174,7 +174,7 @@ void s_buffer_atomic(Wave& wave, const Inst& inst) {
   constexpr uint32_t kBytes = sizeof(typename A::Value);
   const uint64_t address = (buffer.base + offset) & ~uint64_t{3};
   if (buffer.contains(offset, kBytes)) return atomic_at<A>(wave, inst, address);
-  if (wave.watch != nullptr)
+  if (wave.notes_accesses)
     note_scalar(wave, inst, access_of(inst), address, kBytes, 0, data_of(inst));
 }
 

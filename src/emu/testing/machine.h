@@ -118,6 +118,7 @@ class TestMachine {
     wave.tlb = &tlb_;
     if (options.count) group.watch.counters = &counters;
     wave.watch = options.count ? &group.watch : nullptr;
+    wave.notes_accesses = options.count;
     wave.s[isa::slot::kSharedBase + 1] = static_cast<uint32_t>(kSharedAperture >> 32);
     wave.s[isa::slot::kPrivateBase + 1] = static_cast<uint32_t>(kPrivateAperture >> 32);
     wave.set_s64(isa::slot::kFlatScratchLo, kScratchVa);
