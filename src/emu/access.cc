@@ -36,6 +36,21 @@ bool read_scratch(const Wave& wave, const MemoryAccess& access, int lane, std::b
 
 }  // namespace
 
+AddressSpan MemoryAccess::span() const {
+  AddressSpan span{~uint64_t{0}, 0};
+  const auto add = [&](uint64_t at) {
+    span.first = std::min(span.first, at);
+    span.last = std::max(span.last, at);
+  };
+  if (relation != Relation::kNone) {
+    for (int i = 0; i < groups(); ++i) add(address[i * kGroupLanes]);
+    if (relation == Relation::kConsecutive) span.last += (kGroupLanes - 1) * uint64_t{size_bytes};
+  } else {
+    for_each_lane(mask, [&](int lane) { add(address[lane]); });
+  }
+  return span;
+}
+
 bool read_memory(const Wave& wave, const MemoryAccess& access, int lane, std::byte* out) {
   switch (access.space) {
     case Space::kGlobal: return read_global(wave, access.address[lane], out, access.size_bytes);

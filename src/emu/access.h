@@ -31,6 +31,24 @@ enum class Access : uint8_t {
   kAtomicReturn,  // with it
 };
 
+// Lanes are looked at in groups of 16: kernels whose workgroups are two-dimensional and of that
+// width access a row or a column of a tile, another one for each group. An ordinary row is a
+// pattern of groups as well.
+inline constexpr int kGroupLanes = 16;
+
+// How the addresses relate within every group, when all lanes of the wave are active.
+enum class Relation : uint8_t {
+  kNone,
+  kConsecutive,  // lane i accesses element i of an array
+  kSame,         // all lanes access one element
+};
+
+// Lowest and highest address of some elements.
+struct AddressSpan {
+  uint64_t first = 0;
+  uint64_t last = 0;
+};
+
 struct MemoryAccess {
   Space space = Space::kGlobal;
   Access access = Access::kLoad;
@@ -38,6 +56,8 @@ struct MemoryAccess {
   bool is_scalar = false;
   // Half of a transfer between memory and LDS that passes by the registers.
   bool is_dma = false;
+  // What the engine found out about the addresses, for watchers that can use it. kNone: nothing.
+  Relation relation = Relation::kNone;
   uint32_t size_bytes = 0;  // of each lane's element
   uint64_t mask = 0;        // lanes whose element is accessed
   // Active lanes whose element lies outside its buffer or the workgroup's LDS: it reads as zero, a
@@ -53,6 +73,18 @@ struct MemoryAccess {
 
   bool reads() const { return access != Access::kStore; }
   bool writes() const { return access != Access::kLoad; }
+  // Groups of lanes, where there is a relation; group i begins at address[i * kGroupLanes].
+  int groups() const { return std::popcount(mask) / kGroupLanes; }
+  // All elements follow each other, or are the same.
+  bool is_whole() const {
+    if (relation == Relation::kNone) return false;
+    const uint64_t step = relation == Relation::kSame ? 0 : uint64_t{kGroupLanes} * size_bytes;
+    for (int i = 1; i < groups(); ++i)
+      if (address[i * kGroupLanes] != address[0] + static_cast<uint64_t>(i) * step) return false;
+    return true;
+  }
+  // Of the lanes of `mask`, of which there is one.
+  AddressSpan span() const;
   uint64_t bytes() const {  // of all lanes
     return static_cast<uint64_t>(std::popcount(mask)) * size_bytes;
   }

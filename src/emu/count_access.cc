@@ -36,8 +36,35 @@ uint64_t count_distinct(uint64_t* begin, uint64_t* end) {
   return static_cast<uint64_t>(std::unique(begin, end) - begin);
 }
 
+// Distinct lines under lanes in a relation: those of each group follow each other.
+uint64_t count_group_lines(const MemoryAccess& access) {
+  struct Lines {
+    uint64_t first, last;
+  };
+  Lines lines[64 / kGroupLanes];
+  const uint64_t row_bytes =
+      uint64_t{access.size_bytes} * (access.relation == Relation::kConsecutive ? kGroupLanes : 1);
+  const int count = access.groups();
+  for (int i = 0; i < count; ++i) {
+    const uint64_t at = access.address[i * kGroupLanes];
+    lines[i] = {at / kLineBytes, (at + row_bytes - 1) / kLineBytes};
+  }
+  std::sort(lines, lines + count, [](const Lines& a, const Lines& b) { return a.first < b.first; });
+  uint64_t sum = 0;
+  uint64_t next = 0;  // beyond those that were counted
+  for (int i = 0; i < count; ++i) {
+    const uint64_t first = std::max(lines[i].first, next);
+    if (lines[i].last < first) continue;
+    sum += lines[i].last + 1 - first;
+    next = lines[i].last + 1;
+  }
+  return sum;
+}
+
 // Distinct 64-byte lines under all elements in global memory.
 uint64_t count_lines(std::span<const MemoryAccess> accesses) {
+  if (accesses.size() == 1 && accesses[0].relation != Relation::kNone)
+    return count_group_lines(accesses[0]);
   if (accesses.size() == 1) {
     uint64_t lines[2 * 64];
     return count_distinct(lines, put_lines(accesses[0], lines));

@@ -76,6 +76,25 @@ bool is_free_of_conflicts(const MemoryAccess& access, uint32_t banks, uint64_t l
   return true;
 }
 
+// The same for all phases of lanes in a relation, where it is plain to see; false: look closer.
+bool is_plainly_free(const MemoryAccess& access, uint32_t banks, bool is_atomic) {
+  const bool is_row = access.relation == Relation::kConsecutive;
+  if (access.is_whole() && is_row)
+    return access.address[0] % 4 == 0 && access.size_bytes <= 16 &&
+           (!is_atomic || access.size_bytes % 4 == 0);
+  if (is_atomic || banks != 32) return false;
+  // Phases are of lanes of one half of the wave. Dwords that lie as close as there are banks are in
+  // banks of their own.
+  const uint64_t row_bytes = is_row ? kGroupLanes * uint64_t{access.size_bytes} : access.size_bytes;
+  for (int group = 0; group < access.groups(); group += 2) {
+    const uint64_t one = access.address[group * kGroupLanes];
+    const uint64_t other = access.address[(group + 1) * kGroupLanes];
+    const uint64_t last = std::max(one, other) + row_bytes - 1;
+    if (last / 4 - std::min(one, other) / 4 >= banks) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 uint64_t lds_phase_of(int lane, uint32_t size_bytes, bool is_load, uint32_t banks) {
@@ -94,6 +113,13 @@ LdsCost lds_cost(const MemoryAccess& access, uint32_t banks) {
   LdsCost cost;
   const bool is_load = access.access == Access::kLoad;
   const bool is_atomic = access.access == Access::kAtomic || access.access == Access::kAtomicReturn;
+  if (access.relation != Relation::kNone && is_plainly_free(access, banks, is_atomic)) {
+    const auto lanes = static_cast<uint32_t>(std::popcount(access.mask));
+    cost.phases = std::max(1u, lanes / lanes_per_phase(access.size_bytes, banks));
+    cost.ways = 1;
+    cost.worst_bank = static_cast<uint32_t>(access.address[0] / 4) % banks;
+    return cost;
+  }
   for (uint64_t rest = access.mask; rest != 0;) {
     const uint64_t phase = lds_phase_of(std::countr_zero(rest), access.size_bytes, is_load, banks);
     const uint64_t lanes = access.mask & phase;

@@ -44,6 +44,31 @@ TEST(LdsBanks, ServeNeighboursInOnePhase) {
   EXPECT_EQ(Lds(4, kWave64, next).cost(64).cycles(), 1u);
 }
 
+// What the engine knows about the addresses saves work and changes nothing.
+TEST(LdsBanks, CostTheSameWhetherTheRelationIsKnownOrNot) {
+  for (const uint64_t mask : {kWave32, kWave64})
+    for (const uint32_t banks : {32u, 64u})
+      for (const uint32_t size : {1u, 2u, 4u, 8u, 12u, 16u})
+        for (const uint64_t apart : {0u, 2u, 4u, 16u, 60u, 64u, 66u, 68u, 128u, 256u, 1024u})
+          for (const Relation relation : {Relation::kConsecutive, Relation::kSame})
+            for (const Access kind : {Access::kLoad, Access::kStore, Access::kAtomic}) {
+              const uint64_t step = relation == Relation::kSame ? 0 : size;
+              Lds lds(
+                  size, mask,
+                  [=](uint64_t lane) { return 8 + lane / 16 * apart + lane % 16 * step; }, kind);
+              const LdsCost plain = lds.cost(banks);
+              lds.access.relation = relation;
+              const LdsCost known = lds.cost(banks);
+              const auto text = ::testing::Message() << size << " bytes, " << apart << " apart";
+              EXPECT_EQ(known.phases, plain.phases) << text;
+              EXPECT_EQ(known.bank_conflicts, plain.bank_conflicts) << text;
+              EXPECT_EQ(known.address_conflicts, plain.address_conflicts) << text;
+              EXPECT_EQ(known.ways, plain.ways) << text;
+              EXPECT_EQ(known.worst_bank, plain.worst_bank) << text;
+              EXPECT_EQ(known.conflicting, plain.conflicting) << text;
+            }
+}
+
 // n-way: a stride of n dwords leaves 32/n banks for 32 lanes, an odd one all of them.
 TEST(LdsBanks, ConflictAsTheStrideSays) {
   const auto conflicts = [](uint64_t stride, uint64_t mask) {

@@ -153,7 +153,11 @@ void LoweredCode::ask(std::span<Watcher* const> watchers) {
     if (!any) continue;
     step.run = steps_[i].run;
     step.tags = &tags_[i * watchers.size()];
-    steps_[i].run = run_watched;
+    step.pc = program_->pc_of(static_cast<int32_t>(i));
+    const uint32_t others = step.uses_registers | step.accessed | step.after;
+    steps_[i].run = others == 0 && step.accessing == 0 ? run_watched_before
+                    : others == 0 && step.before == 0  ? run_watched_accessing
+                                                       : run_watched;
   }
 }
 

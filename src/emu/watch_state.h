@@ -18,6 +18,7 @@ namespace wavetap::emu {
 struct WatchedStep {
   Handler run = nullptr;  // what it does; null: nobody watches it, the plain Step is this one
   const uintptr_t* tags = nullptr;  // by watcher
+  GpuAddr pc;
   uint8_t before = 0;
   uint8_t uses_registers = 0;
   uint8_t accessing = 0;

@@ -11,9 +11,8 @@ namespace {
 
 std::atomic<uint64_t> g_last_id{0};
 
-WatchPoint point_of(Wave& wave, const isa::Inst& inst, const WatchedStep& step, GpuAddr pc,
-                    size_t watcher) {
-  return {wave, inst, pc, step.tags[watcher], wave.watch->state[watcher]};
+WatchPoint point_of(Wave& wave, const isa::Inst& inst, const WatchedStep& step, size_t watcher) {
+  return {wave, inst, step.pc, step.tags[watcher], wave.watch->state[watcher]};
 }
 
 void keep(KeptAccesses& kept, std::span<const MemoryAccess> accesses) {
@@ -34,18 +33,17 @@ Watcher::Watcher() : id_(g_last_id.fetch_add(1, std::memory_order_relaxed) + 1) 
 void run_watched(Wave& wave, const isa::Inst& inst) {
   // The handler may change where the wave is.
   const WatchedStep& step = wave.watched[wave.pc - 1];
-  const GpuAddr pc = wave.program->pc_of(wave.pc - 1);
   Watch& watch = *wave.watch;
   // An instruction that waits is tried again and again, and is told of once.
   if (!wave.waits_for_sync) {
     watch.for_each(step.before, [&](Watcher& watcher, size_t i) {
-      watcher.before(point_of(wave, inst, step, pc, i));
+      watcher.before(point_of(wave, inst, step, i));
     });
     if (step.uses_registers != 0) {
       RegisterUses uses;
       find_register_uses(wave, inst, uses);
       watch.for_each(step.uses_registers, [&](Watcher& watcher, size_t i) {
-        watcher.uses_registers(point_of(wave, inst, step, pc, i), uses.span());
+        watcher.uses_registers(point_of(wave, inst, step, i), uses.span());
       });
     }
     if (wave.state == WaveState::kFaulted) return;
@@ -60,12 +58,32 @@ void run_watched(Wave& wave, const isa::Inst& inst) {
   if (watch.kept->count != 0 && wave.state != WaveState::kFaulted) {
     const std::span<const MemoryAccess> accesses(watch.kept->access, watch.kept->count);
     watch.for_each(step.accessed, [&](Watcher& watcher, size_t i) {
-      watcher.accessed(point_of(wave, inst, step, pc, i), accesses);
+      watcher.accessed(point_of(wave, inst, step, i), accesses);
     });
   }
-  watch.for_each(step.after, [&](Watcher& watcher, size_t i) {
-    watcher.after(point_of(wave, inst, step, pc, i));
-  });
+  watch.for_each(step.after,
+                 [&](Watcher& watcher, size_t i) { watcher.after(point_of(wave, inst, step, i)); });
+}
+
+void run_watched_before(Wave& wave, const isa::Inst& inst) {
+  const WatchedStep& step = wave.watched[wave.pc - 1];
+  if (!wave.waits_for_sync) {
+    wave.watch->for_each(step.before, [&](Watcher& watcher, size_t i) {
+      watcher.before(point_of(wave, inst, step, i));
+    });
+    if (wave.state == WaveState::kFaulted) return;
+  }
+  step.run(wave, inst);
+}
+
+void run_watched_accessing(Wave& wave, const isa::Inst& inst) {
+  const WatchedStep& step = wave.watched[wave.pc - 1];
+  Watch& watch = *wave.watch;
+  watch.now = &step;
+  wave.notes_accesses = true;
+  step.run(wave, inst);
+  watch.now = nullptr;
+  wave.notes_accesses = watch.counters != nullptr;
 }
 
 void note_access(Wave& wave, const isa::Inst& inst, std::span<const MemoryAccess> accesses) {
@@ -74,7 +92,7 @@ void note_access(Wave& wave, const isa::Inst& inst, std::span<const MemoryAccess
   if (watch.now == nullptr) return;
   const WatchedStep& step = *watch.now;
   watch.for_each(step.accessing, [&](Watcher& watcher, size_t i) {
-    watcher.accessing(point_of(wave, inst, step, wave.current_pc(), i), accesses);
+    watcher.accessing(point_of(wave, inst, step, i), accesses);
   });
   if (step.accessed != 0) keep(*watch.kept, accesses);
 }

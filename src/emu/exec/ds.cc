@@ -37,12 +37,16 @@ void lane_addresses(Wave& wave, const Inst& inst, uint32_t offset, uint32_t* at)
 // vdst = LDS[address]
 template <class T, int L>
 void load(Wave& wave, const Inst& inst) {
-  if (wave.exec() == all_lanes<L>() && !wave.notes_accesses) {
+  if (wave.exec() == all_lanes<L>()) {
     const Pattern<uint32_t, L> pattern = pattern_of<T::kBytes, L>(wave.vrow(inst.vaddr.index));
     std::byte* from[L / kGroupLanes];
     if (pattern.relation != Relation::kNone &&
-        groups_in_lds<T::kBytes, L>(wave, pattern, static_cast<uint32_t>(inst.offset), from))
+        groups_in_lds<T::kBytes, L>(wave, pattern, static_cast<uint32_t>(inst.offset), from)) {
+      if (wave.notes_accesses)
+        note_lds_groups(wave, inst, Access::kLoad, pattern.relation, pattern.first,
+                        {static_cast<uint32_t>(inst.offset), element_of<T>(inst.dst)});
       return load_groups<T, L>(pattern, from, data_rows(wave, inst.dst));
+    }
   }
   uint32_t at[L];
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset), at);
@@ -54,6 +58,17 @@ void load(Wave& wave, const Inst& inst) {
 // LDS[address] = data0
 template <class T, int L>
 void store(Wave& wave, const Inst& inst) {
+  if (wave.exec() == all_lanes<L>()) {
+    const Pattern<uint32_t, L> pattern = pattern_of<T::kBytes, L>(wave.vrow(inst.vaddr.index));
+    std::byte* to[L / kGroupLanes];
+    if (pattern.relation == Relation::kConsecutive &&
+        groups_in_lds<T::kBytes, L>(wave, pattern, static_cast<uint32_t>(inst.offset), to)) {
+      if (wave.notes_accesses)
+        note_lds_groups(wave, inst, Access::kStore, pattern.relation, pattern.first,
+                        {static_cast<uint32_t>(inst.offset), element_of<T>(inst.src[0])});
+      return store_groups<T, L>(pattern, to, data_rows(wave, inst.src[0]));
+    }
+  }
   uint32_t at[L];
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset), at);
   if (wave.notes_accesses)
@@ -67,13 +82,17 @@ void load2(Wave& wave, const Inst& inst) {
   uint32_t* rows = data_rows(wave, inst.dst);
   const uint32_t offset[2] = {static_cast<uint32_t>(inst.offset) * kScale,
                               static_cast<uint32_t>(inst.offset1) * kScale};
-  if (wave.exec() == all_lanes<L>() && !wave.notes_accesses) {
+  if (wave.exec() == all_lanes<L>()) {
     // Both elements are in the same pattern.
     const Pattern<uint32_t, L> pattern = pattern_of<T::kBytes, L>(wave.vrow(inst.vaddr.index));
     std::byte* from[2][L / kGroupLanes];
     if (pattern.relation != Relation::kNone &&
         groups_in_lds<T::kBytes, L>(wave, pattern, offset[0], from[0]) &&
         groups_in_lds<T::kBytes, L>(wave, pattern, offset[1], from[1])) {
+      if (wave.notes_accesses)
+        note_lds_groups(wave, inst, Access::kLoad, pattern.relation, pattern.first,
+                        {offset[0], element_of<T>(inst.dst)},
+                        {offset[1], element_of<T>(inst.dst, T::kBytes)});
       load_groups<T, L>(pattern, from[0], rows);
       load_groups<T, L>(pattern, from[1], rows + T::kRows * L);
       return;

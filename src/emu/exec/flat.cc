@@ -101,9 +101,10 @@ void load(Wave& wave, const Inst& inst) {
     load_global<T, L>(wave, at, lanes.global, rows);
     return;
   }
+  const Pattern<uint64_t, L> pattern = pattern_of<T::kBytes, L>(at, mask);
   if (wave.notes_accesses)
-    note_global(wave, inst, Access::kLoad, at, mask, element_of<T>(inst.dst));
-  load_global<T, L>(wave, at, mask, rows);
+    note_global(wave, inst, Access::kLoad, at, mask, element_of<T>(inst.dst), pattern.relation);
+  load_global<T, L>(wave, at, mask, pattern, rows);
 }
 
 // MEM[address] = vdata
@@ -124,9 +125,10 @@ void store(Wave& wave, const Inst& inst) {
     store_global<T, L>(wave, at, lanes.global, rows);
     return;
   }
+  const Pattern<uint64_t, L> pattern = pattern_of<T::kBytes, L>(at, mask);
   if (wave.notes_accesses)
-    note_global(wave, inst, Access::kStore, at, mask, element_of<T>(inst.src[0]));
-  store_global<T, L>(wave, at, mask, rows);
+    note_global(wave, inst, Access::kStore, at, mask, element_of<T>(inst.src[0]), pattern.relation);
+  store_global<T, L>(wave, at, mask, pattern, rows);
 }
 
 // tmp = MEM[address]; MEM[address] = next(tmp, vdata); vdst = tmp (when the instruction returns it)

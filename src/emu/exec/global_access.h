@@ -62,14 +62,14 @@ bool cached_groups(const Wave& wave, const Pattern<uint64_t, L>& pattern, bool w
   return true;
 }
 
+// `pattern`: of the addresses.
 template <class T, int L>
-void load_global(Wave& wave, const uint64_t* at, uint64_t mask, uint32_t* rows) {
+void load_global(Wave& wave, const uint64_t* at, uint64_t mask, const Pattern<uint64_t, L>& pattern,
+                 uint32_t* rows) {
   if (mask == 0) return;
-  if (mask == all_lanes<L>()) {
-    const Pattern<uint64_t, L> pattern = pattern_of<T::kBytes, L>(at);
+  if (pattern.relation != Relation::kNone) {
     std::byte* from[L / kGroupLanes];
-    if (pattern.relation != Relation::kNone &&
-        cached_groups<T::kBytes, L>(wave, pattern, false, from))
+    if (cached_groups<T::kBytes, L>(wave, pattern, false, from))
       return load_groups<T, L>(pattern, from, rows);
   }
   if (const MappedRange range = common_range<T::kBytes, L>(wave, at, mask, false);
@@ -87,18 +87,22 @@ void load_global(Wave& wave, const uint64_t* at, uint64_t mask, uint32_t* rows) 
 }
 
 template <class T, int L>
-void store_global(Wave& wave, const uint64_t* at, uint64_t mask, const uint32_t* rows) {
+void load_global(Wave& wave, const uint64_t* at, uint64_t mask, uint32_t* rows) {
+  load_global<T, L>(wave, at, mask, pattern_of<T::kBytes, L>(at, mask), rows);
+}
+
+template <class T, int L>
+void store_global(Wave& wave, const uint64_t* at, uint64_t mask,
+                  const Pattern<uint64_t, L>& pattern, const uint32_t* rows) {
   if (mask == 0) return;
   // A kernel publishes data by waiting for its stores and then storing a flag, with nothing else in
   // between. Keeps this wave's earlier accesses before this store for whoever sees it; pairs with
   // the acquire of the reader, which is cache control (exec/mubuf.cc), an atomic, or the host's
   // own.
   std::atomic_thread_fence(std::memory_order_release);
-  if (mask == all_lanes<L>()) {
-    const Pattern<uint64_t, L> pattern = pattern_of<T::kBytes, L>(at);
+  if (pattern.relation == Relation::kConsecutive) {
     std::byte* to[L / kGroupLanes];
-    if (pattern.relation == Relation::kConsecutive &&
-        cached_groups<T::kBytes, L>(wave, pattern, true, to))
+    if (cached_groups<T::kBytes, L>(wave, pattern, true, to))
       return store_groups<T, L>(pattern, to, rows);
   }
   if (const MappedRange range = common_range<T::kBytes, L>(wave, at, mask, true);
@@ -113,6 +117,11 @@ void store_global(Wave& wave, const uint64_t* at, uint64_t mask, const uint32_t*
     T::store(element, rows + lane, L);
     if (!copy_global(wave, at[lane], element, T::kBytes, true, lane)) return;
   }
+}
+
+template <class T, int L>
+void store_global(Wave& wave, const uint64_t* at, uint64_t mask, const uint32_t* rows) {
+  store_global<T, L>(wave, at, mask, pattern_of<T::kBytes, L>(at, mask), rows);
 }
 
 }  // namespace wavetap::emu

@@ -5,22 +5,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "emu/access.h"
 #include "emu/exec/element.h"
 #include "emu/wave.h"
 
 namespace wavetap::emu {
-
-// Lanes are looked at in groups of 16: kernels whose workgroups are two-dimensional and of that
-// width access a row or a column of a tile, another one for each group. An ordinary row is a
-// pattern of groups as well.
-inline constexpr int kGroupLanes = 16;
-
-// How the addresses relate within every group, when all lanes are active.
-enum class Relation : uint8_t {
-  kNone,
-  kConsecutive,  // lane i accesses element i of an array
-  kSame,         // all lanes access one element
-};
 
 template <class Address, int L>
 struct Pattern {
@@ -67,6 +56,17 @@ Pattern<Address, L> pattern_of(const Address* at) {
   return pattern;
 }
 
+template <int L>
+constexpr uint64_t all_lanes() {
+  return L == 64 ? ~uint64_t{0} : 0xffffffffu;
+}
+
+// Nothing is known when lanes are off.
+template <uint32_t kBytes, int L, class Address>
+Pattern<Address, L> pattern_of(const Address* at, uint64_t mask) {
+  return mask == all_lanes<L>() ? pattern_of<kBytes, L>(at) : Pattern<Address, L>{};
+}
+
 // The groups of a pattern, `host` pointing at each one's first element.
 template <class T, int L, class Address>
 void load_groups(const Pattern<Address, L>& pattern, std::byte* const* host, uint32_t* rows) {
@@ -89,11 +89,6 @@ void store_groups(const Pattern<Address, L>& pattern, std::byte* const* host,
   if (pattern.is_whole) return store_row<T, L>(host[0], rows);
   for (int group = 0; group < L; group += kGroupLanes)
     store_row<T, L, kGroupLanes>(host[group / kGroupLanes], rows + group);
-}
-
-template <int L>
-constexpr uint64_t all_lanes() {
-  return L == 64 ? ~uint64_t{0} : 0xffffffffu;
 }
 
 // Calls f(lane) for the lanes of `mask`; a plain loop when that is all of them.

@@ -1,5 +1,6 @@
 #include "emu/exec/note_access.h"
 
+#include <new>
 #include <utility>
 
 #include "emu/exec/lds_access.h"
@@ -9,17 +10,16 @@ namespace wavetap::emu {
 using isa::Inst;
 
 MemoryAccess& AccessNote::add(Space space, Access access, const Element& element, uint64_t mask) {
-  MemoryAccess& added = access_[count_];
-  added = {.space = space,
-           .access = access,
-           .is_dma = inst_.lds,
-           .size_bytes = element.size_bytes,
-           .mask = mask,
-           .address = address_[count_],
-           .data = element.data,
-           .data_byte = element.data_byte};
+  MemoryAccess* const added = new (&access_[count_]) MemoryAccess{.space = space,
+                                                                  .access = access,
+                                                                  .is_dma = inst_.lds,
+                                                                  .size_bytes = element.size_bytes,
+                                                                  .mask = mask,
+                                                                  .address = address_[count_],
+                                                                  .data = element.data,
+                                                                  .data_byte = element.data_byte};
   ++count_;
-  return added;
+  return *added;
 }
 
 void AccessNote::add_lds(Access access, const uint32_t* at, const Element& element, uint64_t mask) {
@@ -53,11 +53,12 @@ void AccessNote::tell() {
 }
 
 void note_global(Wave& wave, const Inst& inst, Access access, const uint64_t* at, uint64_t mask,
-                 const Element& element) {
+                 const Element& element, Relation relation) {
   if (!inst.lds) {  // nearly all: no room for many accesses needed
     if (mask == 0) return;
     const MemoryAccess one{.space = Space::kGlobal,
                            .access = access,
+                           .relation = relation,
                            .size_bytes = element.size_bytes,
                            .mask = mask,
                            .address = at,
@@ -102,6 +103,32 @@ void note_lds(Wave& wave, const Inst& inst, Access access, const uint32_t* at, u
   });
   one.mask &= ~one.outside;
   note_access(wave, inst, {&one, 1});
+}
+
+void note_lds_groups(Wave& wave, const Inst& inst, Access access, Relation relation,
+                     const uint32_t* first, const OffsetElement& one, const OffsetElement& second) {
+  const bool has_second = second.element.data != nullptr;
+  const uint32_t size_bytes = one.element.size_bytes;
+  const uint32_t step = relation == Relation::kConsecutive ? size_bytes : 0;
+  uint64_t address[2][64];
+  MemoryAccess accesses[2];
+  for (int i = 0; i < (has_second ? 2 : 1); ++i) {
+    const OffsetElement& each = i == 0 ? one : second;
+    for (int group = 0; group < wave.lanes / kGroupLanes; ++group) {
+      const uint64_t begin = first[group] + each.offset;
+      uint64_t* const to = address[i] + group * kGroupLanes;
+      for (uint32_t lane = 0; lane < kGroupLanes; ++lane) to[lane] = begin + lane * step;
+    }
+    accesses[i] = {.space = Space::kLds,
+                   .access = access,
+                   .relation = relation,
+                   .size_bytes = size_bytes,
+                   .mask = wave.full_exec(),
+                   .address = address[i],
+                   .data = each.element.data,
+                   .data_byte = each.element.data_byte};
+  }
+  note_access(wave, inst, {accesses, has_second ? 2u : 1u});
 }
 
 void note_lds_pair(Wave& wave, const Inst& inst, Access access, const uint32_t* first,

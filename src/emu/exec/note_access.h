@@ -54,16 +54,27 @@ class AccessNote {
   Wave& wave_;
   const isa::Inst& inst_;
   size_t count_ = 0;
-  MemoryAccess access_[kMaxAccesses];
+  union {  // made one by one: few instructions have more than one
+    MemoryAccess access_[kMaxAccesses];
+  };
   uint64_t address_[kMaxAccesses][64];  // filled as far as used
 };
 
 void note_global(Wave& wave, const isa::Inst& inst, Access access, const uint64_t* at,
-                 uint64_t mask, const Element& element);
+                 uint64_t mask, const Element& element, Relation relation = Relation::kNone);
 void note_scratch(Wave& wave, const isa::Inst& inst, Access access, const uint32_t* at,
                   uint64_t mask, const Element& element);
 void note_lds(Wave& wave, const isa::Inst& inst, Access access, const uint32_t* at, uint64_t mask,
               const Element& element);
+// All lanes, in a relation and in the workgroup's LDS; `first`: the addresses of the groups' first
+// lanes, without the offset. `second` is there for ds_read2.
+struct OffsetElement {
+  uint32_t offset = 0;
+  Element element;
+};
+void note_lds_groups(Wave& wave, const isa::Inst& inst, Access access, Relation relation,
+                     const uint32_t* first, const OffsetElement& one,
+                     const OffsetElement& second = {0, {0, nullptr, 0}});
 // ds_read2 and friends.
 void note_lds_pair(Wave& wave, const isa::Inst& inst, Access access, const uint32_t* first,
                    const uint32_t* second, uint64_t mask, const Element& first_element,
