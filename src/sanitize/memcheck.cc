@@ -26,8 +26,8 @@ bool is_atomic(const MemoryAccess& access) {
 }
 
 uint64_t misaligned_lanes(const MemoryAccess& access) {
-  uint64_t lanes = 0;
   if (!is_atomic(access) || !std::has_single_bit(access.size_bytes)) return 0;
+  uint64_t lanes = 0;
   emu::for_each_lane(access.mask, [&](int lane) {
     if (access.address[lane] % access.size_bytes != 0) lanes |= uint64_t{1} << lane;
   });
@@ -65,24 +65,47 @@ emu::Wants Memcheck::wants(const isa::Program& program, int32_t index) noexcept 
     case isa::Family::kDs:
     case isa::Family::kFlat:
     case isa::Family::kMubuf:
-    case isa::Family::kImage: return {.accessing = true};
+    case isa::Family::kImage:
+      return {.accessing = true, .tag = program.pc_of(index).value / 4 % kHints};
     default: return {};
   }
 }
 
-bool Memcheck::is_inside_one_block(const MemoryAccess& access) const {
-  uint64_t low = ~uint64_t{0};
-  uint64_t high = 0;
-  emu::for_each_lane(access.mask, [&](int lane) {
-    low = std::min(low, access.address[lane]);
-    high = std::max(high, access.address[lane]);
-  });
-  auto block = std::upper_bound(blocks_.begin(), blocks_.end(), low,
+bool Memcheck::is_inside_one_block(const emu::AddressSpan& span, const MemoryAccess& access,
+                                   std::atomic<uint32_t>& hint) const {
+  const auto has_all = [&](const Block& block) {
+    return span.first >= block.begin && span.last < block.end &&
+           block.end - span.last >= access.size_bytes && (block.writable || !access.writes());
+  };
+  const uint32_t last = hint.load(std::memory_order_relaxed);
+  if (last < blocks_.size() && has_all(blocks_[last])) return true;
+  auto block = std::upper_bound(blocks_.begin(), blocks_.end(), span.first,
                                 [](uint64_t at, const Block& b) { return at < b.begin; });
   if (block == blocks_.begin()) return false;
   --block;
-  return high < block->end && block->end - high >= access.size_bytes &&
-         (block->writable || !access.writes());
+  if (!has_all(*block)) return false;
+  hint.store(static_cast<uint32_t>(block - blocks_.begin()), std::memory_order_relaxed);
+  return true;
+}
+
+bool Memcheck::is_right(const emu::WatchPoint& at, const MemoryAccess& access) {
+  if (access.outside != 0) return false;
+  if (access.mask == 0) return true;
+  const emu::AddressSpan span = access.span();
+  const emu::Dispatch& dispatch = *at.wave.dispatch;
+  uint64_t limit = 0;
+  switch (access.space) {
+    case Space::kGlobal:
+      if (map_->epoch() != epoch_ || !is_inside_one_block(span, access, hints_[at.tag]))
+        return false;
+      return misaligned_lanes(access) == 0;
+    case Space::kLds: limit = dispatch.group_segment_bytes; break;
+    case Space::kScratch:
+      limit = uint64_t{dispatch.private_segment_bytes} * (access.is_scalar ? at.wave.lanes : 1);
+      break;
+  }
+  return span.last < limit && limit - span.last >= access.size_bytes &&
+         misaligned_lanes(access) == 0;
 }
 
 bool Memcheck::judge(const emu::WatchPoint& at, const MemoryAccess& access, uint64_t address,
@@ -114,7 +137,6 @@ bool Memcheck::judge(const emu::WatchPoint& at, const MemoryAccess& access, uint
 
 void Memcheck::check_global(const emu::WatchPoint& at, const MemoryAccess& access,
                             LanesByKind& bad) {
-  if (map_->epoch() == epoch_ && is_inside_one_block(access)) return;
   emu::for_each_lane(access.mask, [&](int lane) {
     Kind kind{};
     if (judge(at, access, access.address[lane], &kind))
@@ -131,26 +153,29 @@ void Memcheck::note(const emu::WatchPoint& at, const MemoryAccess& access, Kind 
   findings().add(finding);
 }
 
+void Memcheck::check(const emu::WatchPoint& at, const MemoryAccess& access) {
+  const emu::Dispatch& dispatch = *at.wave.dispatch;
+  LanesByKind bad = {};
+  uint64_t limit = 0;
+  if (access.space == Space::kLds) {
+    limit = dispatch.group_segment_bytes;
+    bad[size_t(Kind::kLdsOutOfBounds)] = lanes_beyond(access, limit);
+  } else if (access.space == Space::kScratch) {
+    limit = dispatch.private_segment_bytes;
+    if (access.is_scalar) limit *= at.wave.lanes;
+    bad[size_t(Kind::kScratchOutOfBounds)] = lanes_beyond(access, limit);
+  } else if (access.mask != 0) {
+    check_global(at, access, bad);
+  }
+  bad[size_t(Kind::kMisalignedAtomic)] = misaligned_lanes(access);
+  for (size_t kind = 0; kind < kKinds; ++kind)
+    if (bad[kind] != 0) note(at, access, static_cast<Kind>(kind), bad[kind], limit);
+}
+
 void Memcheck::accessing(const emu::WatchPoint& at,
                          std::span<const MemoryAccess> accesses) noexcept {
-  const emu::Dispatch& dispatch = *at.wave.dispatch;
-  for (const MemoryAccess& access : accesses) {
-    LanesByKind bad = {};
-    uint64_t limit = 0;
-    if (access.space == Space::kLds) {
-      limit = dispatch.group_segment_bytes;
-      bad[size_t(Kind::kLdsOutOfBounds)] = lanes_beyond(access, limit);
-    } else if (access.space == Space::kScratch) {
-      limit = dispatch.private_segment_bytes;
-      if (access.is_scalar) limit *= at.wave.lanes;
-      bad[size_t(Kind::kScratchOutOfBounds)] = lanes_beyond(access, limit);
-    } else if (access.mask != 0) {
-      check_global(at, access, bad);
-    }
-    bad[size_t(Kind::kMisalignedAtomic)] = misaligned_lanes(access);
-    for (size_t kind = 0; kind < kKinds; ++kind)
-      if (bad[kind] != 0) note(at, access, static_cast<Kind>(kind), bad[kind], limit);
-  }
+  for (const MemoryAccess& access : accesses)
+    if (!is_right(at, access)) check(at, access);
 }
 
 }  // namespace wavetap::sanitize

@@ -1,7 +1,8 @@
 // Memcheck: a watcher that holds every access of a dispatch against the memory it may use.
 //
 // Global memory. Most instructions stay inside one allocation: the lowest and the highest byte of all
-// lanes are looked up in a sorted copy of the allocations, and that is all. Only when that fails is each
+// lanes are held against the one that the instruction was in last, else looked up in a sorted copy of
+// the allocations, and that is all. Only when that fails is each
 // lane judged by the page table and the allocations of the moment, which also happens when memory came
 // or went since the copy was made. So an allocation that appears while the kernel runs is no finding.
 //
@@ -11,6 +12,8 @@
 // Nothing is changed: an access that faults still does, after it has been noted.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <span>
 #include <vector>
 
@@ -30,7 +33,15 @@ class Memcheck final : public Check {
  private:
   using LanesByKind = uint64_t[kKinds];
 
-  bool is_inside_one_block(const emu::MemoryAccess& access) const;
+  // Where an instruction was last, by a few bits of its address: an index of blocks_. Any value will
+  // do, so threads share it without order.
+  static constexpr size_t kHints = 256;
+
+  // Whether nothing can be wrong with the access, as is the case with nearly all.
+  bool is_right(const emu::WatchPoint& at, const emu::MemoryAccess& access);
+  bool is_inside_one_block(const emu::AddressSpan& span, const emu::MemoryAccess& access,
+                           std::atomic<uint32_t>& hint) const;
+  void check(const emu::WatchPoint& at, const emu::MemoryAccess& access);
   void check_global(const emu::WatchPoint& at, const emu::MemoryAccess& access, LanesByKind& bad);
   // True: this lane's element is wrong.
   bool judge(const emu::WatchPoint& at, const emu::MemoryAccess& access, uint64_t address,
@@ -41,6 +52,7 @@ class Memcheck final : public Check {
   const MemoryMap* map_ = nullptr;
   uint64_t epoch_ = 0;
   std::vector<Block> blocks_;  // of that epoch
+  std::array<std::atomic<uint32_t>, kHints> hints_ = {};
 };
 
 }  // namespace wavetap::sanitize

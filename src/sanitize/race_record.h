@@ -68,6 +68,15 @@ class Record {
   bool same_group_and_clock(Record other) const {
     return ((bits_ ^ other.bits_) & ~(uint64_t{0x1f} << 41)) >> 26 == 0;
   }
+  // The bits in which words that have the same history are alike: all but the site and the lane.
+  uint64_t history_bits() const {
+    constexpr uint64_t kLow = 0xff;  // deed, form, bytes
+    switch (form()) {
+      case kOne: return kLow | ~uint64_t{0} << 26;
+      case kGroup: return kLow | ~uint64_t{0} << 20;
+      default: return kLow;
+    }
+  }
   // All but the lane and the bytes.
   bool same_but_lane(Record other) const {
     const uint64_t differs = bits_ ^ other.bits_;

@@ -64,6 +64,68 @@ bool Accessor::is_over(uint32_t group, uint32_t wave, uint32_t clock) const {
   return trusts_groups || outside->of(group << 5 | wave) >= clock;
 }
 
+bool ShadowWords::touch_alike(Record* cells, uint32_t count, uint32_t words_per_lane,
+                              uint32_t first_lane, const Accessor& me) {
+  static_assert(sizeof(Record) == sizeof(uint64_t));
+  const Record mine = me.record.at(Record::kAllBytes, 0);
+  const auto fill = [&] {
+    uint64_t bits = me.record.at(Record::kAllBytes, first_lane).bits();
+    constexpr uint64_t kLane = uint64_t{1} << 20;
+    if (words_per_lane == 1) {
+      for (uint32_t i = 0; i < count; ++i) cells[i] = Record(bits + i * kLane);
+    } else {
+      for (uint32_t i = 0; i < count; i += words_per_lane, bits += kLane)
+        for (uint32_t word = 0; word < words_per_lane; ++word) cells[i + word] = Record(bits);
+    }
+    return true;
+  };
+  // Nobody was there, or nobody who matters any more: kOne and kGroup have bit 3 clear.
+  const uint64_t dead = me.dead_clock;
+  uint64_t alive = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint64_t bits = cells[i].bits();
+    alive |= (bits & 8) | ((bits >> 26 & Record::kMaxClock) > dead ? 1 : 0);
+  }
+  if (alive == 0) return fill();
+
+  const Record old = cells[0];
+  const uint64_t alike = old.history_bits();
+  uint64_t differs = 0;
+  uint64_t other_site = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint64_t change = cells[i].bits() ^ old.bits();
+    differs |= change & alike;
+    other_site |= change & uint64_t{Record::kSites - 1} << 8;
+  }
+  if (differs != 0 || old.form() == Record::kWide || old.bytes() != Record::kAllBytes) return false;
+
+  // What touch() and touch_shared() do to the first of them, where that is no conflict.
+  const Deed deed = mine.deed();
+  if (old.form() == Record::kOne && old.same_time(mine)) {
+    if (deed == Deed::kWrite) {
+      const bool may_collide =
+          old.deed() == Deed::kWrite && (other_site != 0 || old.site() == mine.site());
+      return !may_collide && fill();
+    }
+    return deed == old.deed() || old.deed() != Deed::kRead;
+  }
+  if (deed == Deed::kWrite) {
+    Partner with;
+    return !find_open(old, me, &with) && fill();
+  }
+  if (deed != old.deed()) return false;
+  if (old.form() == Record::kAll) return true;
+  if (old.form() == Record::kGroup && old.same_group_and_clock(mine)) return true;
+  const Record joined = both(old, mine, me);
+  if (joined == old) return true;
+  if (joined == mine) return fill();
+  // A second wave or workgroup: the same bits of all words.
+  constexpr uint64_t kTaken = uint64_t{0x1fffff} << 20 | 0xc;
+  const uint64_t set = joined.bits() & kTaken;
+  for (uint32_t i = 0; i < count; ++i) cells[i] = Record((cells[i].bits() & ~kTaken) | set);
+  return true;
+}
+
 void Conflicts::add(const Partner& with, uint32_t lane) {
   for (Pair* pair = pairs_; pair != pairs_ + count_; ++pair) {
     if (pair->with.site != with.site || pair->with.deed != with.deed) continue;

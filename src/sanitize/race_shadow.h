@@ -102,6 +102,15 @@ class ShadowWords {
     touch_shared(cell, bytes, lane, me, conflicts);
   }
 
+  // The same for `count` whole words, `words_per_lane` of them for each lane from `first_lane` on.
+  // Words whose history is the same, as it is nearly always, are done together.
+  void touch_row(Record* cells, uint32_t count, uint32_t words_per_lane, uint32_t first_lane,
+                 const Accessor& me, Conflicts& conflicts) {
+    if (touch_alike(cells, count, words_per_lane, first_lane, me)) return;
+    for (uint32_t i = 0; i < count; ++i)
+      touch(cells[i], Record::kAllBytes, first_lane + i / words_per_lane, me, conflicts);
+  }
+
   // Who stored to the word last; an empty Record: nobody.
   Record last_store(Record cell) const;
 
@@ -118,6 +127,9 @@ class ShadowWords {
     Record atomic[4];
   };
 
+  // False: they have to be looked at one by one.
+  static bool touch_alike(Record* cells, uint32_t count, uint32_t words_per_lane,
+                          uint32_t first_lane, const Accessor& me);
   void touch_shared(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,
                     Conflicts& conflicts);
   void touch_bytes(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,

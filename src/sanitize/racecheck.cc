@@ -61,6 +61,31 @@ uint32_t bytes_of_word(uint64_t address, uint32_t size_bytes) {
   return ((1u << std::min(4 - first, size_bytes)) - 1) << first;
 }
 
+// Whole words, in rows; or one element that all lanes of a group read.
+bool is_of_rows(const MemoryAccess& access, Deed deed) {
+  if (access.relation == emu::Relation::kNone || access.size_bytes % 4 != 0) return false;
+  uint64_t addresses = 0;
+  for (int i = 0; i < access.groups(); ++i) addresses |= access.address[i * emu::kGroupLanes];
+  return addresses % 4 == 0 &&
+         (access.relation == emu::Relation::kConsecutive || deed != Deed::kWrite);
+}
+
+// Calls touch(address of the first word / 4, words, first lane) for the rows of such an access.
+template <class F>
+void for_each_row(const MemoryAccess& access, F&& touch) {
+  const uint32_t words = access.size_bytes / 4;
+  const bool is_same = access.relation == emu::Relation::kSame;
+  const uint32_t each = is_same ? words : words * emu::kGroupLanes;
+  if (access.is_whole()) {
+    touch(access.address[0] / 4, is_same ? each : each * static_cast<uint32_t>(access.groups()),
+          0u);
+    return;
+  }
+  for (int i = 0; i < access.groups(); ++i)
+    touch(access.address[i * emu::kGroupLanes] / 4, each,
+          static_cast<uint32_t>(i * emu::kGroupLanes));
+}
+
 // Some 30 ms of a dispatch, far more than an announced store takes to be done.
 constexpr int kPatience = 300;
 
@@ -110,7 +135,8 @@ emu::Wants Racecheck::wants(const isa::Program& program, int32_t index) noexcept
     wants.accessing = true;
     if (is_flag_access(inst)) {
       role = Site::Role::kFlag;
-      wants.accessed = true;
+      // One that returns nothing tells its wave nothing.
+      wants.accessed = inst.dst.kind != isa::OperandKind::kNone;
     }
   } else if (is_grid_barrier(inst.op)) {
     role = Site::Role::kGridBarrier;
@@ -244,6 +270,13 @@ void Racecheck::check_lds(Group& group, const MemoryAccess& access, const Access
   if (group.lds.empty()) group.lds.resize((launch_->lds_bytes + 3) / 4);
   Record* const words = group.lds.data();
   const bool may_repeat = me.record.deed() != Deed::kWrite;
+  if (is_of_rows(access, me.record.deed())) {
+    for_each_row(access, [&](uint64_t word, uint32_t count, uint32_t lane) {
+      if (word + count > group.lds.size()) return;
+      group.lds_words.touch_row(words + word, count, access.size_bytes / 4, lane, me, conflicts);
+    });
+    return;
+  }
   uint64_t last = ~uint64_t{0};
   emu::for_each_lane(access.mask, [&](int lane) {
     const uint64_t address = access.address[lane];
@@ -262,23 +295,42 @@ void Racecheck::check_global(Group& group, const MemoryAccess& access, const Acc
   const bool may_repeat = me.record.deed() != Deed::kWrite;
   uint64_t last = ~uint64_t{0};
   ShadowPage* page = nullptr;  // locked
+  const auto select = [&](uint64_t number) {
+    if (page != nullptr && page->number == number) return true;
+    if (page != nullptr) page->unlock();
+    ShadowPage*& cached = group.cached[number % Group::kCached];
+    if (cached == nullptr || cached->number != number) cached = shadow_.page(number);
+    page = cached;
+    if (page != nullptr) page->lock();
+    return page != nullptr;
+  };
+  // The wave's scratch, addressed as memory, is nobody else's.
+  if (is_of_rows(access, me.record.deed()) && access.span().last < emu::kScratchVa) {
+    const uint32_t words_per_lane = access.size_bytes / 4;
+    for_each_row(access, [&](uint64_t word, uint32_t count, uint32_t lane) {
+      // Elements that lie in two pages go one by one.
+      if (word / kPageWords == (word + count - 1) / kPageWords) {
+        if (select(word / kPageWords))
+          page->touch_row(page->words + word % kPageWords, count, words_per_lane, lane, me,
+                          conflicts);
+        return;
+      }
+      for (uint32_t i = 0; i < count; ++i, ++word)
+        if (select(word / kPageWords))
+          page->touch(page->words[word % kPageWords], Record::kAllBytes, lane + i / words_per_lane,
+                      me, conflicts);
+    });
+    if (page != nullptr) page->unlock();
+    return;
+  }
   emu::for_each_lane(access.mask, [&](int lane) {
     const uint64_t address = access.address[lane];
-    // The wave's scratch, addressed as memory, is nobody else's.
     if (address >= emu::kScratchVa || (address == last && may_repeat)) return;
     last = address;
     for_each_word(address, access.size_bytes, [&](uint64_t word, uint32_t bytes) {
-      const uint64_t number = word / kPageWords;
-      if (page == nullptr || page->number != number) {
-        if (page != nullptr) page->unlock();
-        ShadowPage*& cached = group.cached[number % Group::kCached];
-        if (cached == nullptr || cached->number != number) cached = shadow_.page(number);
-        page = cached;
-        if (page == nullptr) return;
-        page->lock();
-      }
-      page->touch(page->words[word % kPageWords], bytes, static_cast<uint32_t>(lane), me,
-                  conflicts);
+      if (select(word / kPageWords))
+        page->touch(page->words[word % kPageWords], bytes, static_cast<uint32_t>(lane), me,
+                    conflicts);
     });
   });
   if (page != nullptr) page->unlock();

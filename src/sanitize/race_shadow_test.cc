@@ -1,0 +1,81 @@
+#include "sanitize/race_shadow.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace wavetap::sanitize {
+namespace {
+
+constexpr uint32_t kWords = 64;
+
+// Words beside each other, touched as rows or one by one.
+struct Shadow {
+  ShadowWords words;
+  std::vector<Record> cells = std::vector<Record>(kWords);
+};
+
+bool is_same(const Conflicts& a, const Conflicts& b) {
+  return a.may_collide == b.may_collide &&
+         std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Conflicts::Pair& x, const Conflicts::Pair& y) {
+                      return x.lanes == y.lanes && x.first_lane == y.first_lane &&
+                             x.with.deed == y.with.deed && x.with.site == y.with.site &&
+                             x.with.group == y.with.group && x.with.wave == y.with.wave &&
+                             x.with.lane == y.with.lane;
+                    });
+}
+
+// Random workgroups whose waves load, store and update rows, with barriers between: whatever has
+// happened, a row is the same as its words.
+TEST(RaceShadow, TouchesARowAsItTouchesItsWords) {
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    const auto pick = [&](uint32_t below) { return static_cast<uint32_t>(random() % below); };
+    const bool is_lds = pick(2) == 0;
+    const bool groups_synchronise = !is_lds && pick(2) == 0;
+    const uint32_t groups = is_lds ? 1 : 3;
+    constexpr uint32_t kWaves = 3;
+    uint16_t sealed[3][32] = {};
+    uint16_t clock = 1;
+    const KnownClocks nothing;
+    Shadow rows, single;
+    for (int step = 0; step < 300; ++step) {
+      if (pick(20) == 0) {
+        for (auto& of_group : sealed) std::fill(of_group, of_group + kWaves, clock);
+        ++clock;
+      }
+      const uint32_t group = pick(groups);
+      Accessor me;
+      me.record = Record::make(static_cast<Deed>(1 + pick(3)), pick(4), group, pick(kWaves), clock);
+      me.sealed = me.inside = sealed[group];
+      me.outside = &nothing;
+      me.dead_clock = is_lds ? clock - 1 : 0;
+      me.groups_synchronise = groups_synchronise;
+      const uint32_t words_per_lane = 1u << pick(3);
+      const uint32_t count = words_per_lane * (1 + pick(16 / words_per_lane));
+      const uint32_t first = pick(4) * 16;
+      const uint32_t lane = pick(2) * 16;
+      Conflicts of_row, of_words;
+      rows.words.touch_row(rows.cells.data() + first, count, words_per_lane, lane, me, of_row);
+      for (uint32_t i = 0; i < count; ++i)
+        single.words.touch(single.cells[first + i], Record::kAllBytes, lane + i / words_per_lane,
+                           me, of_words);
+      // Single bytes now and then, so that words differ.
+      if (pick(10) == 0) {
+        const uint32_t word = pick(kWords);
+        rows.words.touch(rows.cells[word], 3, 5, me, of_row);
+        single.words.touch(single.cells[word], 3, 5, me, of_words);
+      }
+      ASSERT_TRUE(is_same(of_row, of_words)) << "seed " << seed << ", step " << step;
+      for (uint32_t i = 0; i < kWords; ++i)
+        ASSERT_EQ(rows.cells[i].bits(), single.cells[i].bits())
+            << "seed " << seed << ", step " << step << ", word " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wavetap::sanitize
