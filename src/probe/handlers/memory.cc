@@ -152,12 +152,46 @@ struct Strand {
     row.lanes += static_cast<uint64_t>(std::popcount(event.lanes));
     row.outside += static_cast<uint64_t>(std::popcount(event.outside));
     if (event.lanes == 0) return;
-    if ((event.flags & WAVETAP_SCALAR) == 0) note_strides(event, row);
-    if (event.space == WAVETAP_GLOBAL) note_lines(event, row);
+    int64_t step = 0;
+    bool is_row = false;
+    if ((event.flags & WAVETAP_SCALAR) == 0) is_row = note_strides(event, row, &step);
+    if (event.space == WAVETAP_GLOBAL) {
+      if (event.at.wave->workgroup_number != workgroup) {
+        workgroup = event.at.wave->workgroup_number;
+        ++generation;
+      }
+      if (!is_row || !note_row_lines(event, step, row)) note_lines(event, row);
+    }
     if (event.space == WAVETAP_LDS) note_lds(event.lds, row);
   }
 
-  void note_strides(const wavetap_memory& event, Row& row) {
+  // Whether the lanes are neighbours from the first one on and have one stride, which goes to *step.
+  bool note_strides(const wavetap_memory& event, Row& row, int64_t* step) {
+    if ((event.lanes & (event.lanes + 1)) != 0 || event.lanes == 1) {
+      note_strides_of_some(event, row);
+      return false;
+    }
+    const auto count = static_cast<uint64_t>(std::popcount(event.lanes));
+    const uint64_t first = event.address[0];
+    const uint64_t each = event.address[1] - first;
+    uint64_t differs = 0;
+    uint64_t bits = 0;
+    for (uint64_t lane = 0, expected = first; lane < count; ++lane, expected += each) {
+      differs |= event.address[lane] ^ expected;
+      bits |= event.address[lane];
+    }
+    row.address_bits |= bits;
+    *step = static_cast<int64_t>(each);
+    if (differs != 0) {
+      ++row.irregular;
+      return false;
+    }
+    row.add_stride(*step, 1);
+    if (each == 0) ++row.one_address;
+    return true;
+  }
+
+  void note_strides_of_some(const wavetap_memory& event, Row& row) {
     uint64_t rest = event.lanes & (event.lanes - 1);
     int lane = std::countr_zero(event.lanes);
     row.address_bits |= event.address[lane];
@@ -184,6 +218,27 @@ struct Strand {
     if (regular && step == 0) ++row.one_address;
   }
 
+  // Of lanes that follow each other or want the same. False: they do not, or elements may lie in two
+  // lines.
+  bool note_row_lines(const wavetap_memory& event, int64_t step, Row& row) {
+    const uint64_t size = event.element_bytes;
+    const uint64_t begin = event.address[0];
+    if ((step != 0 && step != static_cast<int64_t>(size)) || !std::has_single_bit(size) ||
+        begin % size != 0 || size > uint64_t{1} << line_shift)
+      return false;
+    const uint64_t bytes =
+        step == 0 ? size : size * static_cast<uint64_t>(std::popcount(event.lanes));
+    const uint64_t first = begin >> line_shift;
+    const uint64_t last = (begin + bytes - 1) >> line_shift;
+    for (uint64_t line = first; line <= last; ++line) touch(line, row);
+    const uint64_t ideal = (bytes + (uint64_t{1} << line_shift) - 1) >> line_shift;
+    row.unique_bytes += bytes;
+    row.lines += last + 1 - first;
+    row.ideal_lines += ideal;
+    if (last + 1 - first > ideal) ++row.misaligned;
+    return true;
+  }
+
   void note_lines(const wavetap_memory& event, Row& row) {
     uint64_t sorted[64];
     size_t count = 0;
@@ -194,10 +249,6 @@ struct Strand {
       ++count;
     }
     if (!in_order) std::sort(sorted, sorted + count);
-    if (event.at.wave->workgroup_number != workgroup) {
-      workgroup = event.at.wave->workgroup_number;
-      ++generation;
-    }
     uint64_t lines = 0, bytes = 0, crossing = 0;
     uint64_t next_line = 0;  // beyond those that were counted
     uint64_t covered = 0;    // likewise, in bytes
