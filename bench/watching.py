@@ -1,0 +1,63 @@
+"""What watching kernels costs: bench/sanitize.hip plain and under each tool, in turn, in one run.
+
+Processor time of a launch and the wait for it; the best of all rounds, so that other load on the machine hardly matters."""
+import os
+import pathlib
+import subprocess
+import tempfile
+
+from support import table
+
+# name, words between `wavetap` and `--gpu`, goal (times the plain engine).
+WAYS = [
+    ("memcheck", ["sanitize", "--tool", "memcheck"], 1.3),
+    ("racecheck", ["sanitize", "--tool", "racecheck"], 3),
+    ("all default tools", ["sanitize"], 5),
+    ("probe blocks", ["probe", "blocks"], 1.5),
+    ("probe memory", ["probe", "memory"], 3),
+    ("counters, caches", ["run", "--no-trace", "--counters", "counters.json", "--caches"], 4),
+]
+PLAIN = ["run", "--no-trace"]
+
+
+def times(build, model, words, folder):
+    """Seconds by kernel. What the tools print comes after, or elsewhere."""
+    command = [build / "bin/wavetap", *words, "--gpu", model, "--", build / "bin/hip/bench_sanitize"]
+    done = subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, timeout=900)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command))}: status {done.returncode}: {done.stderr.strip()[-300:]}")
+    found = {}
+    for line in done.stdout.splitlines():
+        words = line.split()
+        if len(words) == 2 and words[0].isidentifier() and words[1].replace(".", "", 1).isdigit():
+            found[words[0]] = float(words[1])
+    return found
+
+
+def measure(build, model, rounds):
+    """The table, and {way: {kernel: times the plain engine}}."""
+    best = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(rounds):
+            for name, words, _ in [("plain", PLAIN, 1), *WAYS]:
+                for kernel, seconds in times(build, model, words, folder).items():
+                    kernels = best.setdefault(name, {})
+                    kernels[kernel] = min(kernels.get(kernel, seconds), seconds)
+    plain = best["plain"]
+    ratios = {name: {kernel: best[name][kernel] / plain[kernel] for kernel in plain} for name, _, _ in WAYS}
+    rows = [["plain"] + [f"{plain[kernel] * 1e3:.1f} ms" for kernel in plain] + ["", ""]]
+    for name, _, goal in WAYS:
+        worst = max(ratios[name].values())
+        rows.append([name] + [f"{ratios[name][kernel]:.2f}x" for kernel in plain] + [f"{goal}x", "yes" if worst <= goal else "no"])
+    table(["watched by", *plain, "goal", "reached"], rows)
+    return ratios
+
+
+if __name__ == "__main__":
+    import argparse
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent / "build")
+    parser.add_argument("--gpu", default="rx6800xt")
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    measure(arguments.build.resolve(), arguments.gpu, arguments.rounds)
