@@ -26,7 +26,7 @@ TABLE = {
     "isa": (["base", "amd"], True),
     "model": (["base", "amd"], True),
     "emu": (["base", "amd", "isa"], True),
-    "sanitize": (["base", "isa", "emu"], True),
+    "sanitize": (["base", "codeobj", "isa", "emu"], True),
     "probe": (["base", "amd", "isa", "emu"], True),
     "cachesim": (["base", "amd", "isa", "model", "emu"], True),
     "timing": (["base", "amd", "model"], False),

@@ -36,7 +36,7 @@ function prepare() {
   for (const [code, site, of] of kernel.figures) {
     const listed = data.codes[code] && data.codes[code].sites[site];
     if (!listed || !listed.f.length) continue;
-    const key = `${listed.f[0][0]}:${listed.f[0][1]}`;
+    const key = `${listed.f[listed.u][0]}:${listed.f[listed.u][1]}`;
     if (!byLine.has(key)) byLine.set(key, {sum: {}, sites: []});
     const line = byLine.get(key);
     addUp(line.sum, of);
@@ -113,8 +113,8 @@ function showFunction(code) {
     if (listed.f.length) {
       made.title = listed.f.map(([file, line, name]) => `${name || '?'} (${baseName(file)}:${line})`).join('\n');
       made.onclick = () => {
-        showFile(listed.f[0][0]);
-        const line = at(`s${listed.f[0][1]}`);
+        showFile(listed.f[listed.u][0]);
+        const line = at(`s${listed.f[listed.u][1]}`);
         mark([made, line]);
         if (line) line.scrollIntoView({block: 'center'});
       };

@@ -13,7 +13,7 @@
 #include "cli/run_dir.h"
 #include "cli/trace_input.h"
 #include "codeobj/code_object.h"
-#include "codeobj/line_table.h"
+#include "codeobj/source_map.h"
 #include "foreign/recording.h"
 #include "isa/program.h"
 #include "model/model.h"
@@ -68,7 +68,7 @@ struct CodePlaces {
   bool wave64;
   uint64_t entry;
   uint64_t load_delta;
-  codeobj::LineTable lines;
+  codeobj::SourceMap source;
 };
 
 profile::Place place_of(const cachesim::SiteCounts& site, const CodePlaces& code) {
@@ -80,8 +80,12 @@ profile::Place place_of(const cachesim::SiteCounts& site, const CodePlaces& code
     place.instruction = isa::disassemble(bytes, code.target, code.wave64, site.pc);
     break;
   }
-  if (const auto line = code.lines.find(site.pc.value - code.load_delta))
-    place.source = line->file + ":" + std::to_string(line->line);
+  const std::vector<codeobj::SourceFrame> frames =
+      code.source.frames(site.pc.value - code.load_delta);
+  if (!frames.empty()) place.source = codeobj::full_place(frames[codeobj::users_frame(frames)]);
+  if (frames.size() > 1)
+    for (const codeobj::SourceFrame& frame : frames)
+      place.frames.push_back({frame.function, codeobj::full_place(frame)});
   place.executed = static_cast<double>(site.executed);
   place.instructions = site.instructions;
   place.lanes = static_cast<double>(site.lanes);
@@ -135,7 +139,7 @@ Result<Sample> replay_capture(const replay::CaptureFile& file, const replay::Cap
   CodePlaces code{**memory, capture.target, sample.wave_size != 32, 0, kernel.load_delta, {}};
   if (kernel.kernel != nullptr) {
     code.entry = kernel.kernel->entry_address + kernel.load_delta;
-    code.lines = codeobj::LineTable::read(kernel.object->elf());
+    code.source = codeobj::SourceMap(kernel.object->elf());
   }
   for (const cachesim::SiteCounts& site : found.accesses)
     sample.accesses.push_back(place_of(site, code));

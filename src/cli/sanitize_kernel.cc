@@ -6,7 +6,7 @@
 #include "base/json_line.h"
 #include "cli/capture_show.h"
 #include "cli/sanitize_host.h"
-#include "codeobj/line_table.h"
+#include "codeobj/source_map.h"
 #include "isa/program.h"
 #include "replay/host_services.h"
 #include "util/text.h"
@@ -39,10 +39,7 @@ sanitize::CodePlace find_code(const KernelNames& names, GpuAddr pc) {
   const bool wave64 = !names.target.has_wave32() || !descriptor.has(amd::kWavefrontSize32);
   place.instruction = instruction_at(names, pc, wave64);
   if (names.object == nullptr) return place;
-  const std::optional<codeobj::SourceLine> line =
-      codeobj::LineTable::read(names.object->elf()).find(pc.value - names.load_delta);
-  if (line && line->line != 0)
-    place.frames.push_back({"", line->file + ":" + std::to_string(line->line)});
+  place.frames = codeobj::SourceMap(names.object->elf()).frames(pc.value - names.load_delta);
   return place;
 }
 

@@ -47,6 +47,16 @@ Json location(const Json& place, const std::string& kernel, const std::string& m
   return at;
 }
 
+// The calls that were inlined at a place, but for the line that the result itself is at.
+void add_frames(const Json& place, Json& related) {
+  const Json frames = place.value("frames", Json::array());
+  for (size_t i = 0; i < frames.size(); ++i)
+    if (word(frames[i], "source") != word(place, "source"))
+      related.push_back(location(frames[i], word(frames[i], "function"),
+                                 i == 0 ? "in " + word(frames[0], "function")
+                                        : word(frames[i - 1], "function") + " was inlined here"));
+}
+
 Json result_of(const Json& finding) {
   const std::string kernel = word(finding, "kernel");
   Json result = {{"ruleId", word(finding, "kind")},
@@ -55,10 +65,11 @@ Json result_of(const Json& finding) {
                  {"locations", Json::array({location(finding, kernel, "")})},
                  {"occurrenceCount", std::max<uint64_t>(finding.value("times", uint64_t{1}), 1)}};
   Json related = Json::array();
-  for (const Json& frame : finding.value("frames", Json::array()))
-    related.push_back(location(frame, word(frame, "function"), "inlined here"));
-  if (finding.contains("other"))
+  add_frames(finding, related);
+  if (finding.contains("other")) {
     related.push_back(location(finding["other"], kernel, word(finding["other"], "role")));
+    add_frames(finding["other"], related);
+  }
   if (!related.empty()) result["relatedLocations"] = related;
   const Json& offset = finding.value("offset", Json(0));
   result["partialFingerprints"] = {

@@ -4,6 +4,7 @@
 
 #include "cli/sanitize_report.h"
 #include "replay/captured_kernel.h"
+#include "util/inlined_text.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
@@ -87,9 +88,12 @@ std::string code_text(const Json& place) {
 
 // The functions that were inlined there, up to the kernel.
 std::string frames_text(const Json& place) {
-  std::string text;
+  std::vector<util::NamedPlace> frames;
   for (const Json& frame : place.value("frames", Json::array()))
-    text += fmt::format("           in {} at {}\n", word(frame, "function"), word(frame, "source"));
+    frames.push_back({word(frame, "function"), word(frame, "source")});
+  std::string text;
+  for (const std::string& line : util::inlined_lines(frames, word(place, "source")))
+    text += "           " + line + "\n";
   return text;
 }
 
@@ -157,6 +161,7 @@ std::string finding_text(const Json& finding) {
     text +=
         fmt::format("  {:<8} {}{}\n", word(other, "role"),
                     other.contains("access") ? access_text(other) + " at " : "", code_text(other));
+    text += frames_text(other);
     text += fmt::format("  by       {}\n", who_text(other));
   }
   const std::string times = counted(number(finding, "times"), "execution", "executions");

@@ -11,8 +11,8 @@
 #include "codeobj/code_object.h"
 #include "codeobj/container.h"
 #include "codeobj/image.h"
-#include "codeobj/line_table.h"
 #include "codeobj/msgpack.h"
+#include "codeobj/source_map.h"
 
 namespace {
 
@@ -43,7 +43,7 @@ void make_elf_header(std::vector<std::byte>& file, uint8_t counts) {
 void exercise(std::span<const std::byte> bytes) {
   const Result<codeobj::CodeObject> object = codeobj::CodeObject::open(bytes);
   if (!object.ok()) return;
-  codeobj::LineTable::read(object->elf()).find(0x1000);
+  (void)codeobj::SourceMap(object->elf()).frames(0x1000);
   object->function_at(0x1000);
   object->find_kernel("x");
   const Result<codeobj::ImageLayout> layout = codeobj::layout_of(*object);

@@ -3,31 +3,21 @@
 
 #include "codeobj/line_table.h"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "base/byte_cursor.h"
+#include "codeobj/dwarf_cursor.h"
+#include "codeobj/dwarf_forms.h"
 
 namespace wavetap::codeobj {
 namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Line-table content types and forms.
+// Line-table content types.
 constexpr uint64_t kContentPath = 1;
 constexpr uint64_t kContentDirectory = 2;
-constexpr uint64_t kFormData2 = 0x05;
-constexpr uint64_t kFormData4 = 0x06;
-constexpr uint64_t kFormData8 = 0x07;
-constexpr uint64_t kFormString = 0x08;
-constexpr uint64_t kFormBlock = 0x09;
-constexpr uint64_t kFormData1 = 0x0b;
-constexpr uint64_t kFormStrp = 0x0e;
-constexpr uint64_t kFormUdata = 0x0f;
-constexpr uint64_t kFormData16 = 0x1e;
-constexpr uint64_t kFormLineStrp = 0x1f;
 
 // Standard opcodes.
 constexpr uint8_t kExtended = 0;
@@ -40,45 +30,6 @@ constexpr uint8_t kConstAddPc = 8;
 constexpr uint8_t kFixedAdvancePc = 9;
 constexpr uint8_t kEndSequence = 1;
 constexpr uint8_t kSetAddress = 2;
-
-std::optional<uint64_t> take_uleb(ByteCursor& cursor) {
-  uint64_t value = 0;
-  for (unsigned shift = 0; shift < 64; shift += 7) {
-    const std::optional<uint8_t> byte = cursor.take<uint8_t>();
-    if (!byte) return std::nullopt;
-    value |= uint64_t{*byte & 0x7fu} << shift;
-    if ((*byte & 0x80) == 0) return value;
-  }
-  return std::nullopt;
-}
-
-std::optional<int64_t> take_sleb(ByteCursor& cursor) {
-  uint64_t value = 0;
-  for (unsigned shift = 0; shift < 64;) {
-    const std::optional<uint8_t> byte = cursor.take<uint8_t>();
-    if (!byte) return std::nullopt;
-    value |= uint64_t{*byte & 0x7fu} << shift;
-    shift += 7;
-    if ((*byte & 0x80) != 0) continue;
-    if (shift < 64 && (*byte & 0x40) != 0) value |= ~uint64_t{0} << shift;
-    return static_cast<int64_t>(value);
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string_view> take_string(ByteCursor& cursor) {
-  const std::string_view text = string_at(cursor.rest(), 0);
-  const bool terminated =
-      !cursor.empty() && text.size() < cursor.size() && cursor.rest()[text.size()] == std::byte{0};
-  if (!terminated) return std::nullopt;
-  cursor.skip(text.size() + 1);
-  return text;
-}
-
-std::optional<uint64_t> take_offset(ByteCursor& cursor, bool is_64) {
-  if (is_64) return cursor.take<uint64_t>();
-  return cursor.take<uint32_t>();
-}
 
 std::string join(std::string_view directory, std::string_view file) {
   if (directory.empty() || file.starts_with("/")) return std::string(file);
@@ -97,7 +48,7 @@ class LineProgram {
       : table_(table), strings_(strings), line_strings_(line_strings) {}
 
   // Takes the next unit. False when the section cannot be read further.
-  bool unit(ByteCursor& section);
+  bool unit(ByteCursor& section, uint64_t offset);
 
  private:
   bool header(ByteCursor& cursor);
@@ -130,15 +81,13 @@ class LineProgram {
   size_t sequence_first_ = 0;
 };
 
-bool LineProgram::unit(ByteCursor& section) {
-  const std::optional<uint32_t> short_length = section.take<uint32_t>();
-  if (!short_length) return false;
-  is_64_ = *short_length == 0xffffffff;
-  const std::optional<uint64_t> length =
-      is_64_ ? section.take<uint64_t>() : uint64_t{*short_length};
+bool LineProgram::unit(ByteCursor& section, uint64_t offset) {
+  const std::optional<UnitLength> length = take_unit_length(section);
   if (!length) return false;
-  const std::optional<Bytes> body = section.take_bytes(*length);
+  is_64_ = length->is_64;
+  const std::optional<Bytes> body = section.take_bytes(length->bytes);
   if (!body) return false;
+  table_.units_.push_back({offset, table_.files_.size()});
   ByteCursor cursor(*body);
   if (header(cursor)) run(cursor);
   return true;
@@ -203,24 +152,24 @@ bool LineProgram::field(ByteCursor& cursor, uint64_t form, std::string_view& tex
     return value.has_value();
   };
   switch (form) {
-    case kFormString: {
+    case dwarf::kString: {
       const std::optional<std::string_view> inline_text = take_string(cursor);
       if (inline_text) text = *inline_text;
       return inline_text.has_value();
     }
-    case kFormStrp:
-    case kFormLineStrp: {
+    case dwarf::kStrp:
+    case dwarf::kLineStrp: {
       const std::optional<uint64_t> offset = take_offset(cursor, is_64_);
-      if (offset) text = string_at(form == kFormStrp ? strings_ : line_strings_, *offset);
+      if (offset) text = string_at(form == dwarf::kStrp ? strings_ : line_strings_, *offset);
       return offset.has_value();
     }
-    case kFormUdata: return fixed(take_uleb(cursor));
-    case kFormData1: return fixed(cursor.take<uint8_t>());
-    case kFormData2: return fixed(cursor.take<uint16_t>());
-    case kFormData4: return fixed(cursor.take<uint32_t>());
-    case kFormData8: return fixed(cursor.take<uint64_t>());
-    case kFormData16: return cursor.skip(16);
-    case kFormBlock: {
+    case dwarf::kUdata: return fixed(take_uleb(cursor));
+    case dwarf::kData1: return fixed(cursor.take<uint8_t>());
+    case dwarf::kData2: return fixed(cursor.take<uint16_t>());
+    case dwarf::kData4: return fixed(cursor.take<uint32_t>());
+    case dwarf::kData8: return fixed(cursor.take<uint64_t>());
+    case dwarf::kData16: return cursor.skip(16);
+    case dwarf::kBlock: {
       const std::optional<uint64_t> size = take_uleb(cursor);
       return size && cursor.skip(*size);
     }
@@ -363,18 +312,26 @@ void LineProgram::run(ByteCursor& cursor) {
 
 LineTable LineTable::read(const ElfView& elf) {
   LineTable table;
-  const auto bytes_of = [&](std::string_view name) {
-    const ElfSection* section = elf.section(name);
-    return section == nullptr || (section->flags & SHF_COMPRESSED) != 0 ? Bytes() : section->bytes;
-  };
-  ByteCursor section(bytes_of(".debug_line"));
-  const Bytes strings = bytes_of(".debug_str");
-  const Bytes line_strings = bytes_of(".debug_line_str");
-  while (!section.empty() && LineProgram(table, strings, line_strings).unit(section)) {
+  const Bytes whole = debug_section(elf, ".debug_line");
+  ByteCursor section(whole);
+  const Bytes strings = debug_section(elf, ".debug_str");
+  const Bytes line_strings = debug_section(elf, ".debug_line_str");
+  while (!section.empty() &&
+         LineProgram(table, strings, line_strings).unit(section, whole.size() - section.size())) {
   }
   std::sort(table.sequences_.begin(), table.sequences_.end(),
             [](const Sequence& a, const Sequence& b) { return a.begin < b.begin; });
   return table;
+}
+
+std::string_view LineTable::file(uint64_t unit_offset, uint64_t number) const {
+  const auto unit =
+      std::lower_bound(units_.begin(), units_.end(), unit_offset,
+                       [](const Unit& u, uint64_t wanted) { return u.offset < wanted; });
+  if (unit == units_.end() || unit->offset != unit_offset) return {};
+  const size_t end = unit + 1 == units_.end() ? files_.size() : (unit + 1)->first_file;
+  return number < end - unit->first_file ? std::string_view(files_[unit->first_file + number])
+                                         : std::string_view();
 }
 
 std::optional<SourceLine> LineTable::find(uint64_t address) const {

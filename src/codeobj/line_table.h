@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codeobj/elf.h"
@@ -26,6 +27,8 @@ class LineTable {
   bool empty() const { return sequences_.empty(); }
   // The line of an address as linked.
   std::optional<SourceLine> find(uint64_t address) const;
+  // The file that has this number in the unit at `unit_offset` of .debug_line; "" when there is none.
+  std::string_view file(uint64_t unit_offset, uint64_t number) const;
 
  private:
   friend class LineProgram;
@@ -44,7 +47,13 @@ class LineTable {
     size_t row_count = 0;
   };
 
+  struct Unit {
+    uint64_t offset = 0;  // in .debug_line
+    size_t first_file = 0;
+  };
+
   std::vector<std::string> files_;
+  std::vector<Unit> units_;  // sorted by offset
   std::vector<Row> rows_;
   std::vector<Sequence> sequences_;  // sorted by begin
 };

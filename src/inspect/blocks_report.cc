@@ -30,10 +30,10 @@ std::string lines_of(const ProbeResults& results, SiteKey key, uint32_t end) {
   for (uint32_t i = key.site; i < end; ++i) {
     const ListedSite* site = results.site({key.code, i});
     if (site == nullptr || site->frames.empty()) continue;
-    if (first == nullptr) first = &site->frames[0];
-    if (site->frames[0].file != first->file) continue;
-    low = std::min(low, site->frames[0].line);
-    high = std::max(high, site->frames[0].line);
+    if (first == nullptr) first = &site->shown();
+    if (site->shown().file != first->file) continue;
+    low = std::min(low, site->shown().line);
+    high = std::max(high, site->shown().line);
   }
   if (first == nullptr) return place_of(results, key);
   const std::string file = first->file.substr(first->file.rfind('/') + 1);

@@ -50,7 +50,7 @@ class Files final : public probe::ResultFiles {
       Result<codeobj::CodeObject> object = codeobj::CodeObject::open(known.home.image);
       if (!object.ok()) return 0;
       known.object = std::make_unique<codeobj::CodeObject>(std::move(*object));
-      known.map = std::make_unique<SourceMap>(*known.object);
+      known.map = std::make_unique<codeobj::SourceMap>(known.object->elf());
     }
     auto [frames, is_new] = known.frames.emplace(site, std::vector<Frame>());
     if (is_new) frames->second = known.map->frames(known.home.linked + code.sites[site].offset);
@@ -78,7 +78,7 @@ class Files final : public probe::ResultFiles {
   struct Known {
     Home home;
     std::unique_ptr<codeobj::CodeObject> object;
-    std::unique_ptr<SourceMap> map;
+    std::unique_ptr<codeobj::SourceMap> map;
     std::map<uint32_t, std::vector<Frame>> frames;
   };
   const CaptureFile& file_;

@@ -54,8 +54,8 @@ Mix mix_of(const ProbeResults& results, const ProbedKernel& kernel) {
     mix.mnemonic[facts->mnemonic].add(row);
     const ListedSite* site = results.site(key);
     if (site->frames.empty()) continue;
-    mix.line[{site->frames[0].file, site->frames[0].line}].add(row);
-    mix.function[site->frames[0].function].add(row);
+    mix.line[{site->shown().file, site->shown().line}].add(row);
+    mix.function[site->shown().function].add(row);
   }
   return mix;
 }

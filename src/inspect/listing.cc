@@ -7,20 +7,8 @@
 
 namespace wavetap::inspect {
 
-SourceMap::SourceMap(const codeobj::CodeObject& object)
-    : lines_(codeobj::LineTable::read(object.elf())), object_(object) {}
-
-std::vector<Frame> SourceMap::frames(uint64_t address) const {
-  const std::optional<codeobj::SourceLine> line = lines_.find(address);
-  if (!line || line->line == 0) return {};
-  Frame frame{"", line->file, line->line, line->column};
-  if (const codeobj::CodeSymbol* symbol = object_.function_at(address))
-    frame.function = codeobj::short_name(symbol->name);
-  return {frame};
-}
-
 Listing make_listing(std::span<const std::byte> code, uint64_t address, amd::GfxTarget target,
-                     bool wave64, const SourceMap* map) {
+                     bool wave64, const codeobj::SourceMap* map) {
   Listing listing;
   listing.target = target;
   listing.wave64 = wave64;
@@ -42,7 +30,5 @@ Listing make_listing(std::span<const std::byte> code, uint64_t address, amd::Gfx
 std::string short_place(const Frame& frame) {
   return fmt::format("{}:{}", frame.file.substr(frame.file.rfind('/') + 1), frame.line);
 }
-
-std::string full_place(const Frame& frame) { return fmt::format("{}:{}", frame.file, frame.line); }
 
 }  // namespace wavetap::inspect

@@ -182,7 +182,7 @@ Json lines_json(const ProbeResults& results, const ProbedKernel& kernel) {
   for (const auto& [key, row] : kernel.memory) {
     const ListedSite* site = results.site(key.first);
     if (site == nullptr || site->frames.empty()) continue;
-    Sum& sum = by_line[{site->frames[0].file, site->frames[0].line}];
+    Sum& sum = by_line[{site->shown().file, site->shown().line}];
     sum.count += row["count"], sum.lanes += row["lanes"];
     sum.lds_cycles += row["lds_cycles"], sum.lds_ideal += row["lds_ideal"];
     sum.conflicts += row["bank_conflicts"];

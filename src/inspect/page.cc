@@ -33,7 +33,10 @@ Json code_json(const ProbedCode& code, std::set<std::string>& files) {
       files.insert(frame.file);
       frames.push_back({frame.file, frame.line, frame.function});
     }
-    sites.push_back({{"a", fmt::format("{:x}", site.address)}, {"t", site.text}, {"f", frames}});
+    sites.push_back({{"a", fmt::format("{:x}", site.address)},
+                     {"t", site.text},
+                     {"f", frames},
+                     {"u", site.frames.empty() ? 0 : codeobj::users_frame(site.frames)}});
   }
   Json blocks = Json::array();
   for (size_t i = 0; i < code.listing.facts.size(); ++i)

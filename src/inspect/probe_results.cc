@@ -162,7 +162,7 @@ void Reader::add_code(const Json& line) {
     code.problem = object.error().message;
     return;
   }
-  const SourceMap map(*object);
+  const codeobj::SourceMap map(object->elf());
   const std::span<const std::byte> at = object->elf().at_address(linked, code.size_bytes);
   code.listing = make_listing(at, linked, *target, wave64, &map);
   if (const codeobj::CodeSymbol* symbol = object->function_at(linked))

@@ -82,7 +82,7 @@ std::string place_of(const ProbeResults& results, SiteKey key) {
   const ListedSite* site = results.site(key);
   if (site == nullptr) return fmt::format("code {} site {}", key.code, key.site);
   if (site->frames.empty()) return fmt::format("+{:#x}", results.facts(key)->offset);
-  return short_place(site->frames[0]);
+  return short_place(site->shown());
 }
 
 std::string instruction_of(const ProbeResults& results, SiteKey key) {
@@ -104,14 +104,13 @@ Json describe_site(const ProbeResults& results, SiteKey key) {
   described["address"] = fmt::format("{:#x}", site->address);
   described["instruction"] = instruction_of(results, key);
   if (site->frames.empty()) return described;
-  described["source"] = full_place(site->frames[0]);
-  if (!site->frames[0].function.empty()) described["function"] = site->frames[0].function;
+  described["source"] = full_place(site->shown());
+  if (!site->shown().function.empty()) described["function"] = site->shown().function;
   if (site->frames.size() > 1) {
-    Json inlined = Json::array();
-    for (size_t i = 1; i < site->frames.size(); ++i)
-      inlined.push_back(
-          {{"source", full_place(site->frames[i])}, {"function", site->frames[i].function}});
-    described["inlined_into"] = std::move(inlined);
+    Json frames = Json::array();
+    for (const Frame& frame : site->frames)
+      frames.push_back({{"function", frame.function}, {"source", full_place(frame)}});
+    described["frames"] = std::move(frames);
   }
   return described;
 }

@@ -36,6 +36,10 @@ std::vector<Place> places_of(const json& dispatch, const char* key) {
     Place place;
     place.instruction = text(item, "instruction");
     place.source = text(item, "source");
+    if (const auto frames = item.find("frames"); frames != item.end() && frames->is_array())
+      for (const json& frame : *frames)
+        if (frame.is_object())
+          place.frames.push_back({text(frame, "function"), text(frame, "source")});
     place.offset = static_cast<uint64_t>(std::max(number(item, "offset"), 0.0));
     place.executed = number(item, "executed");
     place.instructions = std::max(number(item, "instructions"), 1.0);

@@ -86,7 +86,10 @@ Json occupancy_json(const KernelProfile& kernel) {
 
 Json places_json(const std::vector<Place>& places) {
   Json list = Json::array();
-  for (const Place& place : places)
+  for (const Place& place : places) {
+    Json frames = Json::array();
+    for (const util::NamedPlace& frame : place.frames)
+      frames.push_back({{"function", frame.function}, {"source", frame.source}});
     list.push_back({{"instruction", place.instruction},
                     {"source", place.source},
                     {"offset", place.offset},
@@ -99,6 +102,8 @@ Json places_json(const std::vector<Place>& places) {
                     {"l2_misses", place.l2_misses},
                     {"lds_cycles", place.lds_cycles},
                     {"lds_conflict_cycles", place.lds_conflict_cycles}});
+    if (!frames.empty()) list.back()["frames"] = std::move(frames);
+  }
   return list;
 }
 

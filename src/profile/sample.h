@@ -7,13 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "util/inlined_text.h"
+
 namespace wavetap::profile {
 
 // An instruction that accesses memory, or a straight run of instructions.
 struct Place {
   std::string instruction;  // the first one, as text
-  std::string source;       // "file:line"; may be empty
-  uint64_t offset = 0;      // from the kernel's first instruction
+  std::string source;       // "file:line" of the user's; may be empty
+  // Where calls were inlined: innermost first, the kernel last.
+  std::vector<util::NamedPlace> frames;
+  uint64_t offset = 0;  // from the kernel's first instruction
   double executed = 0, instructions = 1;
   double lanes = 0, bytes = 0, lines = 0, lines_ideal = 0, l1_misses = 0, l2_misses = 0;
   double lds_cycles = 0, lds_conflict_cycles = 0;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "codeobj/line_table.h"
+#include "codeobj/source_map.h"
 #include "isa/program.h"
 
 namespace wavetap::replay {
@@ -58,8 +58,8 @@ std::string describe_fault(const Capture& capture, const CapturedKernel& kernel,
   }
   if (kernel.object != nullptr) {
     const auto line =
-        codeobj::LineTable::read(kernel.object->elf()).find(fault.pc.value - kernel.load_delta);
-    if (line && line->line != 0) what += fmt::format(" ({}:{})", line->file, line->line);
+        codeobj::SourceMap(kernel.object->elf()).user_line(fault.pc.value - kernel.load_delta);
+    if (line) what += fmt::format(" ({})", codeobj::full_place(*line));
   }
   return what;
 }

@@ -42,22 +42,6 @@ void append_neighbour(std::string& line, const Neighbour& beside) {
   line += ',';
 }
 
-void append_frames(std::string& line, const std::vector<CodeFrame>& frames) {
-  if (frames.empty()) return;
-  append_text(line, "source", frames.front().source);
-  if (frames.size() == 1) return;
-  line += "\"frames\":[";
-  for (const CodeFrame& frame : frames) {
-    line += '{';
-    append_text(line, "function", frame.function);
-    append_text(line, "source", frame.source);
-    finish_object(line);
-    line += ',';
-  }
-  line.back() = ']';
-  line += ',';
-}
-
 // The argument that leads nearest to the address: the last one before it in the same allocation.
 void append_argument(std::string& line, const Finding& finding, const Naming& naming) {
   const Neighbour& beside = finding.neighbour;
@@ -82,7 +66,7 @@ void append_place(std::string& line, const Place& place, const Naming& naming) {
   append_text(line, "pc", hex_text(place.pc.value));
   if (code.offset) append_number(line, "offset", *code.offset);
   append_text(line, "instruction", code.instruction);
-  append_frames(line, code.frames);
+  codeobj::append_source(line, code.frames);
   if (place.has_access) {
     append_text(line, "access", access_name(place.access));
     append_number(line, "size_bytes", place.size_bytes);

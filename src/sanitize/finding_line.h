@@ -8,21 +8,17 @@
 #include <vector>
 
 #include "base/gpu_addr.h"
+#include "codeobj/source_map.h"
 #include "sanitize/finding.h"
 
 namespace wavetap::sanitize {
-
-// A function that was inlined into the kernel, or the kernel itself, and the line it is at.
-struct CodeFrame {
-  std::string function;  // "" when only the line is known
-  std::string source;    // "file:line"
-};
 
 // What is known about an instruction's address.
 struct CodePlace {
   std::string instruction;
   std::optional<uint64_t> offset;  // bytes from the kernel's first instruction
-  std::vector<CodeFrame> frames;   // innermost first; empty without debug information
+  // Innermost first; empty without debug information.
+  std::vector<codeobj::SourceFrame> frames;
 };
 
 // An argument of the kernel that is an address.

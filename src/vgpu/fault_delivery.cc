@@ -131,7 +131,9 @@ void add_instruction(Text& text, const FaultSite& site, const emu::Fault& fault,
       text.add(": `%s`", line.c_str());
     }
   }
-  if (!place.source_line.empty()) text.add(" at %s", place.source_line.c_str());
+  if (!place.frames.empty())
+    text.add(" at %s",
+             codeobj::full_place(place.frames[codeobj::users_frame(place.frames)]).c_str());
 }
 
 void post_page_fault(const FaultSite& site, GpuAddr address, bool read_only, bool no_execute) {

@@ -54,7 +54,7 @@ const MemoryCounting::Place& MemoryCounting::place_of(const DispatchView& view, 
   Place place;
   place.text = instruction_at(view, pc);
   const KernelPlace where = find_kernel(view.gpu, view.memory, view.dispatch.kernel_object, pc);
-  place.source = where.source_line;
+  codeobj::append_source(place.source, where.frames);
   place.has_offset = where.has_entry && pc.value >= where.entry.value;
   if (place.has_offset) place.offset = pc.value - where.entry.value;
   const std::lock_guard lock(mutex_);
@@ -74,7 +74,7 @@ void MemoryCounting::append_sites(const DispatchView& view, const std::vector<Si
     line += '{';
     if (place.has_offset) append_number(line, "offset", place.offset);
     append_text(line, "instruction", place.text);
-    if (!place.source.empty()) append_text(line, "source", place.source);
+    line += place.source;
     append_number(line, "executed", site->executed);
     append_number(line, "instructions", site->instructions);
     if (site->lanes != 0) {

@@ -33,7 +33,7 @@ class MemoryCounting {
  private:
   struct Place {
     std::string text;     // of the instruction
-    std::string source;   // "file:line"; may be empty
+    std::string source;   // keys of JSON; may be empty
     uint64_t offset = 0;  // from the kernel's first instruction
     bool has_offset = false;
   };

@@ -59,10 +59,10 @@ Home find_home(const probe::Code& code) {
 
 struct ProbeHook::Files::Known {
   Home home;
-  codeobj::LineTable lines;
+  codeobj::SourceMap map;
   std::mutex mutex;
   // Names live for ever: handlers keep pointers to them.
-  std::map<uint32_t, std::string> file_of_site;
+  std::map<uint32_t, std::vector<codeobj::SourceFrame>> frames_of_site;
 };
 
 uint32_t ProbeHook::Files::source(const probe::Code& code, uint32_t site, uint32_t frame,
@@ -75,20 +75,21 @@ uint32_t ProbeHook::Files::source(const probe::Code& code, uint32_t site, uint32
       entry = std::make_shared<Known>();
       entry->home = find_home(code);
       if (const auto elf = codeobj::ElfView::open(entry->home.image))
-        entry->lines = codeobj::LineTable::read(*elf);
+        entry->map = codeobj::SourceMap(*elf);
     }
     known = entry;
   }
-  const auto line = known->lines.find(known->home.linked + code.sites[site].offset);
-  if (!line || line->line == 0) return 0;
-  if (frame != 0 || out == nullptr) return 1;
   const std::lock_guard lock(known->mutex);
-  const std::string& file = known->file_of_site.emplace(site, line->file).first->second;
-  out->file = file.c_str();
-  out->function = "";
-  out->line = line->line;
-  out->column = line->column;
-  return 1;
+  const auto [frames, is_new] = known->frames_of_site.try_emplace(site);
+  if (is_new) frames->second = known->map.frames(known->home.linked + code.sites[site].offset);
+  if (frame < frames->second.size() && out != nullptr) {
+    const codeobj::SourceFrame& found = frames->second[frame];
+    out->file = found.file.c_str();
+    out->function = found.function.c_str();
+    out->line = found.line;
+    out->column = found.column;
+  }
+  return static_cast<uint32_t>(frames->second.size());
 }
 
 bool ProbeHook::Files::buffer(uint32_t, uint64_t address, wavetap_buffer* out) noexcept {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "codeobj/code_object.h"
-#include "codeobj/line_table.h"
+#include "codeobj/source_map.h"
 #include "probe/result_files.h"
 #include "probe/session.h"
 #include "vgpu/allocation_table.h"

@@ -13,7 +13,6 @@
 #include "base/sys_files.h"
 #include "codeobj/code_object.h"
 #include "codeobj/elf.h"
-#include "codeobj/line_table.h"
 #include "vgpu/guard.h"
 
 namespace wavetap::vgpu {
@@ -143,9 +142,7 @@ bool look_in(const LoadedObject& object, GpuAddr kernel_object, GpuAddr pc, Kern
     place->found = true;
     place->name = codeobj::demangle(kernel.name);
     place->args = kernel.args;
-    const std::optional<codeobj::SourceLine> line =
-        codeobj::LineTable::read(code->elf()).find(pc.value - object.delta);
-    if (line && line->line != 0) place->source_line = line->file + ":" + std::to_string(line->line);
+    place->frames = codeobj::SourceMap(code->elf()).frames(pc.value - object.delta);
     return true;
   }
   return false;

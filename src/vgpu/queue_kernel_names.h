@@ -15,6 +15,7 @@
 
 #include "base/gpu_addr.h"
 #include "codeobj/code_object.h"
+#include "codeobj/source_map.h"
 #include "vgpu/queue_memory.h"
 
 namespace wavetap::vgpu {
@@ -23,8 +24,9 @@ struct Gpu;
 
 struct KernelPlace {
   bool found = false;
-  std::string name;         // demangled when possible
-  std::string source_line;  // "file:line" of the pc, when the code object carries debug information
+  std::string name;  // demangled when possible
+  // Of the pc, innermost first, when the code object carries debug information.
+  std::vector<codeobj::SourceFrame> frames;
   bool has_entry = false;
   GpuAddr entry;  // the kernel's first instruction
   std::vector<codeobj::KernelArg> args;

@@ -48,7 +48,7 @@ sanitize::Naming naming_of(const DispatchView& view) {
     code.instruction = instruction_at(view, pc);
     if (where.has_entry && pc.value >= where.entry.value)
       code.offset = pc.value - where.entry.value;
-    if (!where.source_line.empty()) code.frames.push_back({"", where.source_line});
+    code.frames = where.frames;
     return code;
   };
   return {find_code, pointers_of(view)};

@@ -5,6 +5,7 @@
   check.py --bin BIN --gpu MODEL clean PROGRAM   no finding, and the program's own exit status
   check.py --bin BIN --gpu MODEL options         --kernel, --max, --error-exitcode, folding of several launches
   check.py --bin BIN --gpu MODEL host            every mistake of host_bugs, and the program without one
+  check.py --bin BIN --gpu MODEL inlined         mistakes inside inlined functions: the program's line, and the calls
   check.py --bin BIN --gpu MODEL inputs          captured dispatches and single kernels, --launch, SARIF, suppressions
 """
 import argparse
@@ -26,7 +27,7 @@ def expect(good, what):
 
 
 def path_of(args, program):
-    return f"{args.bugs}/{program}" if args.bugs and program.endswith("_bugs") else f"{args.bin}/hip/{program}"
+    return f"{args.bugs}/{program}" if args.bugs and program.endswith(("_bugs", "inlined_calls")) else f"{args.bin}/hip/{program}"
 
 
 def sanitize(args, program, *arguments, options=()):
@@ -175,6 +176,42 @@ def check_host(args):
     expect("hipMalloc in allocate" in found["allocation"].get("allocated_by", ""), f"kernel: {found}")
 
 
+def check_inlined(args):
+    """Mistakes in inlined functions are shown at the line of the program, with the calls between."""
+    source = HERE / "inlined_calls.hip"
+    marks = {line.split("MARK ")[1].strip(): number for number, line in enumerate(source.read_text().splitlines(), 1)
+             if "MARK " in line}
+    status, _, document = sanitize(args, "inlined_calls", "none")
+    expect(status == 0 and not document["findings"], f"without a mistake: {status}, {document['findings']}")
+    # bug: functions of the frames, from the one of the program's line outwards, and the lines of those
+    wanted = {"atomic": (["count_one", "count_all"], ["atomic", "atomic call"]),
+              "store": (["put", "put_all"], ["store", "store call"]),
+              "barrier": (["wait_for_some"], ["barrier"])}
+    for bug, (functions, lines) in wanted.items():
+        with tempfile.TemporaryDirectory() as folder:
+            sarif = pathlib.Path(folder) / "findings.sarif"
+            _, text, document = sanitize(args, "inlined_calls", bug, options=("--sarif", sarif))
+            results = json.loads(sarif.read_text())["runs"][0]["results"] if sarif.exists() else []
+        if not document.get("findings") or not results:
+            expect(False, f"{bug}: nothing was found\n{text}")
+            continue
+        finding, places = document["findings"][0], [f"inlined_calls.hip:{marks[line]}" for line in lines]
+        expect(finding["source"].endswith("/" + places[0]), f"{bug}: source {finding['source']}")
+        frames = finding.get("frames", [])
+        expect([frame["function"] for frame in frames][-len(functions):] == functions, f"{bug}: frames {frames}")
+        expect(all(frame["source"].endswith("/" + place) for frame, place in zip(frames[-len(places):], places)),
+               f"{bug}: frames {frames}")
+        # HIP's own functions are around the atomic and the barrier, and come first.
+        expect((len(frames) > len(functions)) == (bug != "store"), f"{bug}: frames {frames}")
+        inlined = [re.fullmatch(r"in (\S+)( at \S+)?, inlined at \S+/(inlined_calls\.hip:\d+)", line.strip())
+                   for line in text.splitlines()]
+        expect([found[3] for found in inlined if found][-1:] == places[-1:], f"{bug}: no inlined call in\n{text}")
+        at = results[0]["locations"][0]["physicalLocation"]
+        expect(at["region"]["startLine"] == marks[lines[0]], f"{bug}: SARIF has {at}")
+        expect(any("inlined" in place["message"]["text"] for place in results[0].get("relatedLocations", [])) == (len(frames) > 1),
+               f"{bug}: SARIF has {results[0].get('relatedLocations')}")
+
+
 def run(*command):
     return subprocess.run([str(word) for word in command], capture_output=True, text=True)
 
@@ -229,8 +266,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--gpu", required=True)
-    parser.add_argument("--bugs", help="where memory_bugs and host_bugs are, when not in BIN/hip")
-    parser.add_argument("what", choices=("bugs", "clean", "options", "inputs", "host"))
+    parser.add_argument("--bugs", help="where memory_bugs, host_bugs and inlined_calls are, when not in BIN/hip")
+    parser.add_argument("what", choices=("bugs", "clean", "options", "inputs", "host", "inlined"))
     parser.add_argument("program", nargs="?")
     args = parser.parse_args()
     if args.what == "bugs":
@@ -239,6 +276,8 @@ def main():
         check_clean(args, args.program)
     elif args.what == "host":
         check_host(args)
+    elif args.what == "inlined":
+        check_inlined(args)
     elif args.what == "inputs":
         check_inputs(args)
     else:
