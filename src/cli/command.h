@@ -129,6 +129,7 @@ void add_sanitize(Command& parent, Invocation& invocation);
 void add_probe(Command& parent, Invocation& invocation);
 void add_profile(Command& parent, Invocation& invocation);
 void add_swap(Command& parent, Invocation& invocation);  // swap list, swap check
+void add_source(Command& parent, Invocation& invocation);
 void add_import(Command& parent, Invocation& invocation);
 void add_control(Command& parent, Invocation& invocation);  // start, stop, flush, status
 void add_tail(Command& parent, Invocation& invocation);

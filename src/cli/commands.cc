@@ -15,6 +15,7 @@ void add_commands(Command& program, Invocation& invocation) {
   add_probe(program, invocation);
   add_profile(program, invocation);
   add_swap(program, invocation);
+  add_source(program, invocation);
   add_import(program, invocation);
   add_control(program, invocation);
   add_tail(program, invocation);

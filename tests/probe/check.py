@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """wavetap probe on real programs: figures known by hand, plugins, files, programs that stay as they are.
 
-  check.py --build BUILD --gpu MODEL known_answers|programs|plugins|example|python|files|faults
+  check.py --build BUILD --gpu MODEL known_answers|programs|plugins|example|python|files|faults|source
 """
 import argparse
 import json
@@ -14,6 +14,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 WORKGROUPS = 4  # of access_patterns.hip, one wave each
+TARGETS = {"rx6800xt": "gfx1030", "mi210": "gfx90a"}
 failures = []
 
 
@@ -234,6 +235,47 @@ def faults(options):
         expect("figures of the capture", figures[1], figures[0])
 
 
+def source(options):
+    """Both ways between source and machine code, with what was inlined, and with counts."""
+    wavetap, program = f"{options.build}/bin/wavetap", f"{options.hip}/access_patterns"
+
+    def said(*arguments):
+        return subprocess.run([wavetap, "source", *arguments], capture_output=True, text=True, check=True).stdout
+
+    marks = marked_lines()
+    listed = said(program)
+    for kernel in ["stride2(float const*, float*)", "lds8(float*)"]:
+        expect(f"{kernel} in the list", listed.count(f"kernel {kernel}\n"), 2)
+    line = json.loads(said(program, "--target", "gfx1030", "--line", f"access_patterns.hip:{marks['lds']}", "--json"))
+    names = {function["name"] for function in line["functions"]}
+    expect("kernels of the template's line", names, {f"lds{n}(float*)" for n in (1, 2, 8, 32, 33)})
+    code = json.loads(said(program, "--target", "gfx1030", "-k", "^lds8", "--json"))["functions"][0]
+    chains = [[frame["function"] for frame in site["frames"]] for site in code["instructions"]]
+    if not any(len(chain) == 2 and "through_lds" in chain[0] and chain[1] == "lds8" for chain in chains):
+        failures.append(f"nothing was inlined into lds8: {chains}")
+    with tempfile.TemporaryDirectory() as folder:
+        probe(options, "memory,blocks", ["-o", f"{folder}/r", "-k", "^stride2"], [program])
+        counted = json.loads(said(f"{folder}/r", "-k", "stride2", "--json"))["functions"][0]["instructions"]
+        load = [site for site in counted if site.get("lines") and "load" in site["instruction"]]
+        expect("counts beside the code", [(site["count"], site["lines"]) for site in load],
+               [(WORKGROUPS, WORKGROUPS * GLOBAL["stride2"][options.gpu][0])])
+        counters, trace = f"{folder}/counters.json", f"{folder}/trace.rpd"
+        subprocess.run([wavetap, "run", "--gpu", options.gpu, "--counters", counters, "--caches", "-o", trace, "--", program],
+                       check=True, capture_output=True)
+        code = json.loads(said(program, "-k", "^stride2", "--target", TARGETS[options.gpu], "--counters", counters, "--json"))
+        load = [site for site in code["functions"][0]["instructions"] if site.get("lines") and "load" in site["instruction"]]
+        expect("counters beside the code", [site["count"] for site in load], [WORKGROUPS])
+        ran = {function["name"]: function for function in json.loads(said(trace, "--json"))["functions"]}
+        expect("dispatches in the trace", ran["stride2(float const*, float*)"]["dispatches"], 1)
+        expect("library in the trace", "access_patterns" in ran["stride2(float const*, float*)"]["library"], True)
+        capture = f"{folder}/k.wtcap"
+        subprocess.run([wavetap, "capture", "-k", "^stride2", "--gpu", options.gpu, "-o", capture, "--", program],
+                       check=True, capture_output=True)
+        captured = json.loads(said(capture, "-k", "^stride2", "--line", f"access_patterns.hip:{marks['stride2']}", "--json"))
+        expect("kernels of the capture", [function["name"] for function in captured["functions"]],
+               ["stride2(float const*, float*)"])
+
+
 def files(options):
     """What -o leaves."""
     with tempfile.TemporaryDirectory() as folder:
@@ -265,7 +307,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     parser.add_argument("--gpu", required=True)
-    parser.add_argument("what", choices=["known_answers", "programs", "plugins", "example", "python", "files", "faults"])
+    parser.add_argument("what", choices=["known_answers", "programs", "plugins", "example", "python", "files", "faults", "source"])
     parser.add_argument("--hip", help="folder of the HIP programs (BUILD/bin/hip)")
     options = parser.parse_args()
     options.hip = options.hip or f"{options.build}/bin/hip"
