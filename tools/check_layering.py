@@ -42,12 +42,15 @@ TABLE = {
     "analysis": (["base", "util", "amd", "store"], False),
     "profile": (["base", "util", "amd", "model", "emu", "cachesim", "timing", "store", "analysis"], False),
     "foreign": (["base", "util", "store"], False),
+    "proof": (["base", "util", "amd", "format", "codeobj", "model", "emu", "sanitize", "cachesim", "timing", "swap", "replay",
+               "profile"], False),
+    "tune": (["base", "util", "model", "sanitize", "replay", "store", "proof"], False),
     "export": (["base", "util", "store", "analysis"], False),
     "correct": (["base", "amd"], True),
     "doctor": (["base", "util", "amd", "codeobj", "model", "correct", "store", "analysis"], False),
     "capi": (["base", "util", "model", "store", "analysis", "doctor"], False),
     "cli": (["base", "util", "amd", "codeobj", "isa", "model", "emu", "sanitize", "swap", "replay", "vgpu", "format", "store", "analysis",
-             "export", "correct", "doctor", "probe", "inspect", "cachesim", "timing", "profile", "foreign"], False),
+             "export", "correct", "doctor", "probe", "inspect", "cachesim", "timing", "profile", "foreign", "proof", "tune"], False),
 }
 
 # What tests, benchmarks and fuzzers of a folder may use on top (they are separate programs).
@@ -55,12 +58,13 @@ TEST_EXTRA = {"amd": [], "emu": ["codeobj"], "vgpu": [], "isa": [], "replay": ["
 
 # Headers, foreign ones but for the first, and the only places that may include them.
 OWNERS = {
-    r"store/sqlite\.h": r"(store|analysis|export|foreign)/|cli/cmd_query\.cc",  # SQL
+    r"store/sqlite\.h": r"(store|analysis|export|foreign|tune)/|cli/cmd_query\.cc",  # SQL
     r"sqlite3\.h": r"store/",
     r"llvm/|llvm-c/": r"isa/",
     r"CLI/": r"cli/(command|version)\.cc",
-    r"nlohmann/": r"(util|cli|store|analysis|export|capi|doctor|inspect|profile|foreign)/",
-    r"fmt/": r"(util|cli|replay|store|analysis|export|capi|doctor|inspect|profile|foreign)/",
+    r"nlohmann/": r"(util|cli|store|analysis|export|capi|doctor|inspect|profile|foreign|proof|tune)/",
+    r"fmt/": r"(util|cli|replay|store|analysis|export|capi|doctor|inspect|profile|foreign|proof|tune)/",
+    r"toml\+\+/": r"tune/spec\.cc",
     r"hip/|hsakmt": r"(?!)",
     r"hsa/": r"agent/hsa",
 }

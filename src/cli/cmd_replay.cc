@@ -18,6 +18,7 @@
 #include "cli/replay_command.h"
 #include "cli/replay_rocm.h"
 #include "cli/sanitize_kernel.h"
+#include "proof/captured_map.h"
 #include "replay/capture_file.h"
 #include "replay/captured_kernel.h"
 #include "replay/captured_memory.h"
@@ -100,7 +101,7 @@ int replay_capture(const ReplayCommand& options) {
 
   std::string printed;
   std::optional<KernelSanitizer> sanitizer;
-  if (*tools) sanitizer.emplace(**tools, memory_map(capture));
+  if (*tools) sanitizer.emplace(**tools, proof::memory_map(capture));
   const replay::ReplayResult result = replay::run_replay(
       capture, kernel, **memory,
       {.iterations = options.iterations,

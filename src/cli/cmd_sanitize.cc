@@ -18,6 +18,7 @@
 #include "cli/sanitize_report.h"
 #include "cli/suppressions.h"
 #include "cli/usage.h"
+#include "proof/captured_map.h"
 #include "replay/describe_fault.h"
 #include "sanitize/kinds.h"
 #include "util/file.h"
@@ -126,7 +127,7 @@ int sanitize_capture(const Options& options, const replay::CaptureFile& file,
   const Result<std::unique_ptr<replay::CapturedMemory>> memory =
       replay::CapturedMemory::load(file, capture);
   if (!memory.ok()) return fail(memory.error(), kCannotReserve);
-  KernelSanitizer sanitizer(options.parsed_tools, memory_map(capture));
+  KernelSanitizer sanitizer(options.parsed_tools, proof::memory_map(capture));
   int status = kDone;
   for (uint32_t seed = 0; seed < options.seeds; ++seed) {
     if (seed != 0) (*memory)->restore();

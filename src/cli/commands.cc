@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 
 #include "cli/command.h"
+#include "cli/lab_commands.h"
 
 namespace wavetap::cli {
 namespace {
@@ -16,6 +17,7 @@ void add_commands(Command& program, Invocation& invocation) {
   add_profile(program, invocation);
   add_swap(program, invocation);
   add_source(program, invocation);
+  add_tune(program, invocation);
   add_import(program, invocation);
   add_control(program, invocation);
   add_tail(program, invocation);

@@ -59,6 +59,5 @@ class KernelSanitizer {
 };
 
 sanitize::FixedMap memory_map(replay::KernelRun& run);
-sanitize::FixedMap memory_map(const replay::Capture& capture);
 
 }  // namespace wavetap::cli

@@ -1,0 +1,120 @@
+#include "tune/journal.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tune/values_json.h"
+
+namespace wavetap::tune {
+namespace {
+
+constexpr char kTables[] = R"(
+create table tune (key text primary key, value text);
+create table evaluation (
+  id integer primary key, point integer, part real, parameters text, outcome text, objective real,
+  figures text, reason text, code_hash text);
+create table cost (evaluation integer primary key, seconds real);
+)";
+
+}  // namespace
+
+Result<Journal> Journal::create(const std::string& path, const Spec& spec) {
+  Result<store::Db> db = store::Db::create(path);
+  if (!db.ok()) return db.error();
+  Journal journal;
+  journal.db_ = std::move(*db);
+  if (const Status made = journal.db_.exec(kTables); !made.ok()) return made.error();
+  Result<store::Stmt> insert = journal.db_.prepare("insert into tune values (?, ?)");
+  if (!insert.ok()) return insert.error();
+  for (const auto& [key, value] :
+       {std::pair<const char*, std::string>{"version", "1"},
+        {"name", spec.name},
+        {"spec", fmt::format("{:016x}", spec.hash)},
+        {"strategy", name_of(spec.search.strategy)},
+        {"objective", (spec.maximise ? "maximize " : "minimize ") + spec.objective}}) {
+    insert->bind(1, std::string_view(key));
+    insert->bind(2, value);
+    if (!insert->run()) return insert->status().error();
+  }
+  return journal;
+}
+
+Result<Journal> Journal::resume(const std::string& path, const Spec& spec) {
+  Result<store::Db> db = store::Db::open_read_write(path);
+  if (!db.ok()) return db.error();
+  Journal journal;
+  journal.db_ = std::move(*db);
+  Result<store::Stmt> read = journal.db_.prepare("select value from tune where key = 'spec'");
+  if (!read.ok()) return errorf("%s: not a journal of wavetap tune", path.c_str());
+  if (!read->step() || read->text(0) != fmt::format("{:016x}", spec.hash))
+    return errorf("%s: is of another version of %s; name another folder with -o, or remove it",
+                  path.c_str(), spec.path.c_str());
+  *read = store::Stmt();
+  if (const Status loaded = journal.load(); !loaded.ok()) return loaded.error();
+  return journal;
+}
+
+Status Journal::load() {
+  Result<store::Stmt> rows = db_.prepare(
+      "select point, part, parameters, outcome, figures, reason, code_hash, "
+      "coalesce((select seconds from cost where evaluation = evaluation.id), 0) "
+      "from evaluation order by id");
+  if (!rows.ok()) return rows.error();
+  while (rows->step()) {
+    Entry entry;
+    entry.point = rows->int64(0);
+    entry.part = rows->real(1);
+    entry.values = values_of(nlohmann::json::parse(rows->text(2), nullptr, false));
+    entry.trial.outcome = proof::outcome_named(rows->text(3)).value_or(proof::Outcome::kCrash);
+    const nlohmann::json figures = nlohmann::json::parse(rows->text(4), nullptr, false);
+    if (figures.is_object())
+      for (const auto& [name, value] : figures.items())
+        if (value.is_number()) entry.trial.figures[name] = value.get<double>();
+    entry.trial.reason = std::string(rows->text(5));
+    entry.trial.code_hash = std::strtoull(std::string(rows->text(6)).c_str(), nullptr, 16);
+    entry.seconds = rows->real(7);
+    remember(entry);
+  }
+  return rows->status();
+}
+
+void Journal::remember(const Entry& entry) {
+  index_[{entry.point, entry.part}] = entries_.size();
+  entries_.push_back(entry);
+}
+
+const Entry* Journal::find(int64_t point, double part) const {
+  const auto found = index_.find({point, part});
+  return found == index_.end() ? nullptr : &entries_[found->second];
+}
+
+Status Journal::add(const Entry& entry) {
+  if (const Status begun = db_.exec("begin"); !begun.ok()) return begun;
+  Result<store::Stmt> insert =
+      db_.prepare("insert into evaluation values (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  if (!insert.ok()) return insert.error();
+  const auto id = static_cast<int64_t>(entries_.size()) + 1;
+  insert->bind(1, id);
+  insert->bind(2, entry.point);
+  insert->bind(3, entry.part);
+  insert->bind(4, values_json(entry.values).dump());
+  insert->bind(5, proof::name_of(entry.trial.outcome));
+  insert->bind_null(6);
+  if (entry.trial.outcome == proof::Outcome::kGood && entry.trial.figures.contains("objective"))
+    insert->bind(6, entry.trial.figures.at("objective"));
+  insert->bind(7, nlohmann::json(entry.trial.figures).dump());
+  insert->bind(8, entry.trial.reason);
+  insert->bind(9, fmt::format("{:016x}", entry.trial.code_hash));
+  if (!insert->run()) return insert->status();
+  Result<store::Stmt> cost = db_.prepare("insert into cost values (?, ?)");
+  if (!cost.ok()) return cost.error();
+  cost->bind(1, id);
+  cost->bind(2, entry.seconds);
+  if (!cost->run()) return cost->status();
+  if (const Status done = db_.exec("commit"); !done.ok()) return done;
+  remember(entry);
+  return {};
+}
+
+}  // namespace wavetap::tune

@@ -1,0 +1,129 @@
+#include "tune/results.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tune/tuner.h"
+#include "tune/values_json.h"
+#include "util/text.h"
+
+namespace wavetap::tune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using proof::Outcome;
+
+double objective_of(const Entry& entry) { return entry.trial.figures.at("objective"); }
+
+Json entry_json(const Entry& entry) {
+  Json json = {{"parameters", values_json(entry.values)},
+               {"outcome", proof::name_of(entry.trial.outcome)},
+               {"figures", entry.trial.figures}};
+  if (!entry.trial.reason.empty()) json["reason"] = entry.trial.reason;
+  if (entry.trial.code_hash != 0) json["code_hash"] = fmt::format("{:016x}", entry.trial.code_hash);
+  return json;
+}
+
+std::map<std::string, uint64_t> outcomes_of(const Journal& journal) {
+  std::map<std::string, uint64_t> outcomes;
+  for (const Entry& entry : journal.entries())
+    if (entry.point != kBaselinePoint) ++outcomes[std::string(proof::name_of(entry.trial.outcome))];
+  return outcomes;
+}
+
+double evaluations_of(const Journal& journal) {
+  double sum = 0;
+  for (const Entry& entry : journal.entries())
+    if (entry.point != kBaselinePoint) sum += entry.part;
+  return sum;
+}
+
+}  // namespace
+
+std::string kind_of_objective(const Spec& spec) {
+  if (spec.subject == Subject::kMetric) return "measured";
+  for (const char* exact : {"instructions", "lines", "vgprs", "sgprs", "lds", "scratch", "spills"})
+    if (spec.objective == exact) return "exact";
+  return "modelled";
+}
+
+double improvement(const Findings& findings) {
+  if (findings.best == nullptr || findings.baseline == nullptr ||
+      findings.baseline->trial.outcome != Outcome::kGood)
+    return 0;
+  const double old_value = objective_of(*findings.baseline);
+  const double new_value = objective_of(*findings.best);
+  const double ratio = findings.spec.maximise ? new_value / old_value : old_value / new_value;
+  return std::isfinite(ratio) ? ratio : 0;
+}
+
+Json findings_json(const Findings& findings) {
+  const Spec& spec = findings.spec;
+  Json json = {{"version", 1},
+               {"name", spec.name},
+               {"strategy", name_of(spec.search.strategy)},
+               {"seed", spec.search.seed},
+               {"gpu", findings.gpu},
+               {"objective",
+                {{"figure", spec.objective},
+                 {"direction", spec.maximise ? "maximize" : "minimize"},
+                 {"kind", kind_of_objective(spec)}}},
+               {"search_space_size", findings.space.size()},
+               {"combinations", findings.space.combinations()},
+               {"evaluated_configs", evaluations_of(findings.journal)},
+               {"outcomes", outcomes_of(findings.journal)}};
+  json["baseline"] = findings.baseline == nullptr ? Json() : entry_json(*findings.baseline);
+  json["best_config"] = Json();
+  if (findings.best == nullptr) return json;
+  json["best_config"] = entry_json(*findings.best);
+  if (const auto time = findings.best->trial.figures.find("time");
+      time != findings.best->trial.figures.end())
+    json["best_config"]["runtime_ms"] = time->second * 1e3;
+  if (const double better = improvement(findings); better > 0) json["improvement"] = better;
+  if (findings.measured)
+    json["measured"] = {{"ratio", findings.measured->ratio},
+                        {"low", findings.measured->low},
+                        {"high", findings.measured->high},
+                        {"pairs", findings.measured->pairs}};
+  return json;
+}
+
+std::string flags_of(const Values& values) {
+  std::string flags;
+  for (const auto& [name, value] : values)
+    flags += (flags.empty() ? "-D" : " -D") + name + "=" + to_text(value);
+  return flags;
+}
+
+std::string findings_text(const Findings& findings) {
+  const Spec& spec = findings.spec;
+  std::string text = fmt::format(
+      "{}: {:g} evaluations of {} points, {}: ", spec.name, evaluations_of(findings.journal),
+      util::group_digits(findings.space.size()), name_of(spec.search.strategy));
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : outcomes_of(findings.journal))
+    parts.push_back(fmt::format("{} {}", count, name));
+  text += util::join(parts, ", ") + "\n";
+  if (findings.best == nullptr) return text + "none of them is good: see the journal\n";
+  const Entry& best = *findings.best;
+  text += fmt::format("best {} ({}): {:.6g}", spec.objective, kind_of_objective(spec),
+                      objective_of(best));
+  for (const auto& [name, value] : best.values)
+    text += fmt::format("  {}={}", name, to_text(value));
+  text += "\n";
+  if (const double better = improvement(findings); better > 0)
+    text += fmt::format("baseline {:.6g}: {:.3g} times {}\n", objective_of(*findings.baseline),
+                        better, better > 1 ? "better" : "as good");
+  if (findings.measured)
+    text += fmt::format("best against baseline, runs taking turns: {}\n",
+                        proof::to_text(*findings.measured));
+  if (spec.subject == Subject::kCapture)
+    text += fmt::format("verified: what it writes is what the captured dispatch wrote ({})\n",
+                        spec.verify.empty() ? "bit by bit" : spec.verify);
+  return text;
+}
+
+}  // namespace wavetap::tune

@@ -1,0 +1,60 @@
+// Kernels that can be made better, one per argument: matmul, transpose, reduction, saxpy, aos, dot.
+// tests/lab/lab.py captures them and looks for better ones.
+#include <hip/hip_runtime.h>
+
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "kernels/aos.inc"
+#include "kernels/dot.inc"
+#include "kernels/matmul.inc"
+#include "kernels/reduction.inc"
+#include "kernels/saxpy.inc"
+#include "kernels/transpose.inc"
+
+namespace {
+
+// Whole numbers: sums of them are exact in any order.
+float* numbers(size_t count, unsigned seed) {
+  std::vector<float> values(count);
+  for (float& value : values) {
+    seed = seed * 1664525u + 1013904223u;
+    value = static_cast<float>(static_cast<int>(seed >> 24) - 128);
+  }
+  float* memory = nullptr;
+  if (hipMalloc(&memory, count * sizeof(float)) != hipSuccess) return nullptr;
+  (void)hipMemcpy(memory, values.data(), count * sizeof(float), hipMemcpyHostToDevice);
+  return memory;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* which = argc > 1 ? argv[1] : "";
+  if (std::strcmp(which, "matmul") == 0) {
+    const int n = 64;
+    hipLaunchKernelGGL(matmul, dim3(n / TILE, n / TILE), dim3(TILE, TILE), 0, 0, numbers(n * n, 1),
+                       numbers(n * n, 2), numbers(n * n, 3), n);
+  } else if (std::strcmp(which, "transpose") == 0) {
+    const int n = 128;
+    hipLaunchKernelGGL(transpose, dim3(n / 16, n / 16), dim3(16, 16), 0, 0, numbers(n * n, 1),
+                       numbers(n * n, 2), n);
+  } else if (std::strcmp(which, "reduction") == 0) {
+    hipLaunchKernelGGL(reduction, dim3(16), dim3(32), 0, 0, numbers(16 * 1024, 1),
+                       numbers(16 * 32, 2), 16);
+  } else if (std::strcmp(which, "saxpy") == 0) {
+    hipLaunchKernelGGL(saxpy, dim3(4), dim3(256), 0, 0, 16000, 3.0f, numbers(16384, 1),
+                       numbers(16384, 2));
+  } else if (std::strcmp(which, "aos") == 0) {
+    hipLaunchKernelGGL(lengths, dim3(8), dim3(256), 0, 0,
+                       reinterpret_cast<Point*>(numbers(2048 * 4, 1)), numbers(2048, 2), 2000);
+  } else if (std::strcmp(which, "dot") == 0) {
+    hipLaunchKernelGGL(dot, dim3(16), dim3(64), 0, 0, numbers(64 * 1024, 1), numbers(64 * 1024, 2),
+                       numbers(1024, 3), 1000);
+  } else {
+    std::fprintf(stderr, "lab: name a kernel\n");
+    return 1;
+  }
+  return hipDeviceSynchronize() == hipSuccess ? 0 : 1;
+}
