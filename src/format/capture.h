@@ -73,6 +73,8 @@ inline constexpr uint32_t kCaptureRedacted = 1 << 4;  // bytes that it never rea
 inline constexpr char kCaptureRequestedFact[] = "requested.";
 // The same for memory that appeared while the dispatch ran: how many bytes there are.
 inline constexpr char kCaptureAllocatedFact[] = "allocated.";
+// The same for regions whose memory is that of another one: its address there, in decimal.
+inline constexpr char kCaptureAliasFact[] = "alias.";
 
 struct CaptureDispatch {
   uint32_t capture;  // number within the file, from 1

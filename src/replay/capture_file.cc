@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/byte_cursor.h"
@@ -56,6 +57,17 @@ const CapturedRegion* Capture::region_at(uint64_t address) const {
   if (after == regions.begin()) return nullptr;
   const CapturedRegion& region = *std::prev(after);
   return region.contains(address) ? &region : nullptr;
+}
+
+uint64_t Capture::alias_of(const CapturedRegion& region) const {
+  const auto fact = facts.find(format::kCaptureAliasFact + std::to_string(region.begin()));
+  if (fact == facts.end()) return 0;
+  const uint64_t address = std::strtoull(fact->second.c_str(), nullptr, 10);
+  const CapturedRegion* owner = region_at(address);
+  const bool fits = owner != nullptr && owner->begin() < region.begin() && owner->has_contents() &&
+                    owner->end() - address >= region.record.size_bytes &&
+                    (address - owner->begin()) % kCapturePageBytes == 0;
+  return fits ? address : 0;
 }
 
 Result<std::unique_ptr<CaptureFile>> CaptureFile::open(const std::string& path) {

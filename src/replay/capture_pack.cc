@@ -97,7 +97,7 @@ void Packer::find_touched_pages(const CaptureFile& file, const Capture& capture)
                                "; all of its memory is kept");
     return;
   }
-  touched_ = touched.pages();
+  touched_ = with_aliases(capture, touched.pages());
   prune_ = true;
   result_.touched_read_bytes += read_bytes(touched_);
   result_.touched_written_bytes += written_bytes(touched_);

@@ -114,6 +114,20 @@ Status CapturedMemory::map_pages(const CapturedRegion& region, uint32_t first_pa
   return {};
 }
 
+// A block whose memory an earlier one shows at another address.
+bool CapturedMemory::share(Block& block) const {
+  const uint64_t alias = capture_.alias_of(*block.region);
+  if (alias == 0) return false;
+  const uint64_t at = alias + (block.range.begin - block.region->begin());
+  const Block* owner = find(at);
+  if (owner == nullptr || owner->range.host == nullptr || owner >= &block ||
+      !owner->range.contains(at, block.range.end - block.range.begin))
+    return false;
+  block.range.host = owner->range.host + (at - owner->range.begin);
+  block.is_alias = true;
+  return true;
+}
+
 // All blocks in one memory file; without one, in memory of their own.
 Status CapturedMemory::map_captured() {
   uint64_t total = kBlockAlign;
@@ -128,6 +142,7 @@ Status CapturedMemory::map_captured() {
   if (captured_ != nullptr) page_map_ = open_page_map(file.get());
   uint64_t offset = 0;
   for (Block& block : blocks_) {
+    if (share(block)) continue;
     const int flags = MAP_PRIVATE | MAP_NORESERVE | (captured_ == nullptr ? MAP_ANONYMOUS : 0);
     void* host = ::mmap(nullptr, block.host_bytes, PROT_READ | PROT_WRITE, flags,
                         captured_ == nullptr ? -1 : file.get(), static_cast<off_t>(offset));
@@ -169,7 +184,8 @@ void CapturedMemory::restore_wave_sync() {
 
 CapturedMemory::~CapturedMemory() {
   for (const Block& block : blocks_)
-    if (block.range.host != nullptr) ::munmap(block.range.host, block.host_bytes);
+    if (block.range.host != nullptr && !block.is_alias)
+      ::munmap(block.range.host, block.host_bytes);
   if (captured_ != nullptr) ::munmap(captured_, captured_bytes_);
 }
 
@@ -194,17 +210,36 @@ Status CapturedMemory::map(Block block) {
 void CapturedMemory::restore() {
   restore_wave_sync();
   for (const Block& block : blocks_) {
-    if (block.region == nullptr || !block.range.writable) continue;
+    if (block.region == nullptr || !block.range.writable || block.is_alias) continue;
     if (!restore_written(block)) restore_differing(block);
   }
 }
 
-// Pages that are this process's own were written at some time. False: the host does not tell.
+// Entries of its pages. False: the host does not tell what was written.
+bool CapturedMemory::find_written(const Block& block) const {
+  return page_map_.get() >= 0 && captured_ != nullptr &&
+         read_entries(page_map_.get(), block.range.host, block.range.end - block.range.begin,
+                      entries_);
+}
+
+std::vector<bool> CapturedMemory::written_pages(const CapturedRegion& region) const {
+  std::vector<bool> written(region.page_count(), true);
+  for (const Block& block : blocks_) {
+    if (block.region != &region || !find_written(block)) continue;
+    for (uint32_t i = 0; i < block.page_count; ++i) {
+      // The blocks of aliases begin anywhere in a page of the host.
+      const uint64_t at = reinterpret_cast<uint64_t>(block.range.host) % host_page() +
+                          uint64_t{i} * kCapturePageBytes;
+      const uint64_t entry = at / host_page();
+      written[block.first_page + i] = entry >= entries_.size() || is_private(entries_[entry]);
+    }
+  }
+  return written;
+}
+
+// Pages that are this process's own were written at some time.
 bool CapturedMemory::restore_written(const Block& block) {
-  if (page_map_.get() < 0 || block.captured == nullptr ||
-      !read_entries(page_map_.get(), block.range.host, block.range.end - block.range.begin,
-                    entries_))
-    return false;
+  if (!find_written(block)) return false;
   for (size_t i = 0; i < entries_.size(); ++i) {
     if (!is_private(entries_[i])) continue;
     const uint64_t at = i * host_page();

@@ -43,6 +43,9 @@ class CapturedMemory final : public emu::Memory {
   std::span<std::byte> bytes(GpuAddr address, uint64_t size_bytes);
   std::span<const std::byte> bytes(GpuAddr address, uint64_t size_bytes) const;
 
+  // By page of the region: may it hold something else than was captured?
+  std::vector<bool> written_pages(const CapturedRegion& region) const;
+
   emu::MappedRange lookup(GpuAddr address) noexcept override;
 
  private:
@@ -55,6 +58,8 @@ class CapturedMemory final : public emu::Memory {
     std::byte* captured = nullptr;                 // the captured state; null: not kept
     std::shared_ptr<std::atomic<uint64_t>> shown;  // bytes from its start; null: all
 
+    bool is_alias = false;  // its memory is that of an earlier block
+
     uint64_t end() const {
       return shown == nullptr ? range.end : range.begin + shown->load(std::memory_order_acquire);
     }
@@ -65,7 +70,9 @@ class CapturedMemory final : public emu::Memory {
   void restore_wave_sync();
   Status map(Block block);
   Status map_captured();
+  bool share(Block& block) const;
   void fill(const Block& block, std::byte* host);
+  bool find_written(const Block& block) const;
   bool restore_written(const Block& block);
   void restore_differing(const Block& block);
   const Block* find_reserved(uint64_t address) const;
@@ -79,7 +86,7 @@ class CapturedMemory final : public emu::Memory {
   std::byte* captured_ = nullptr;  // the memory file, shared; null: there is none
   uint64_t captured_bytes_ = 0;
   ScopedFd page_map_;  // of this process; -1: does not tell what was written
-  std::vector<uint64_t> entries_;
+  mutable std::vector<uint64_t> entries_;
 };
 
 }  // namespace wavetap::replay

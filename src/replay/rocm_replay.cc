@@ -23,6 +23,7 @@ constexpr uint32_t kConditionLess = 2;       // hsa_signal_condition_t
 constexpr uint32_t kWaitBlocked = 0;
 constexpr uint32_t kCooperativeQueue = 2;
 constexpr uint32_t kQueuePackets = 64;
+constexpr uint64_t kMostKernargBytes = 4096;
 constexpr size_t kStagingBytes = 4u << 20;
 
 // What the runtime's threads tell: it lives as long as the process.
@@ -101,10 +102,15 @@ class Replay {
   void find_copies(const std::vector<format::CaptureTouchedPage>& touched);
   Status copy_all(bool to_gpu);
   Status dispatch(double* seconds);
+  // Where nothing says how many there are, as many as there may be.
   uint64_t kernarg_bytes() const {
-    return kernel_.kernel == nullptr ? 0
-                                     : std::max<uint64_t>(kernel_.kernel->kernarg_bytes,
-                                                          kernel_.kernel->descriptor.kernarg_size);
+    const uint64_t said = kernel_.kernel == nullptr
+                              ? 0
+                              : std::max<uint64_t>(kernel_.kernel->kernarg_bytes,
+                                                   kernel_.kernel->descriptor.kernarg_size);
+    const CapturedRegion* region = capture_.region_at(capture_.dispatch.kernarg);
+    if (said != 0 || region == nullptr) return said;
+    return std::min<uint64_t>(region->end() - capture_.dispatch.kernarg, kMostKernargBytes);
   }
   Error failed(const char* what, HsaStatus status) const {
     return errorf("%s: %s: %s; look with wavetap doctor", result_.gpu.c_str(), what,
@@ -327,6 +333,13 @@ RocmResult Replay::run(const std::vector<format::CaptureTouchedPage>& touched, H
     held.release_all();
     held.hold(ranges_);
   }
+  const auto is_twice = [&](const AddressRange& range) {
+    const uint64_t alias = range.region == nullptr ? 0 : capture_.alias_of(*range.region);
+    return alias != 0 &&
+           std::any_of(ranges_.begin(), ranges_.end(), [&](const AddressRange& other) {
+             return other.region != nullptr && other.region->contains(alias);
+           });
+  };
   const auto refuse = [&](const Status& status, Refusal refusal) {
     if (result_.refusal == Refusal::kNone) result_.refusal = refusal;
     result_.why = status.error().message;
@@ -334,6 +347,12 @@ RocmResult Replay::run(const std::vector<format::CaptureTouchedPage>& touched, H
   };
   if (const std::string why = needed_and_missing(capture_, kernel_, memory_); !why.empty())
     return refuse(Error{why}, Refusal::kArgument);
+  if (std::any_of(ranges_.begin(), ranges_.end(), is_twice))
+    return refuse(
+        errorf("%s: uses one piece of memory at two addresses, which cannot be had through "
+               "ROCm here; replay it on the engine, without --gpu and --hsa",
+               capture_.kernel.c_str()),
+        Refusal::kNoMemory);
   Status status = find_gpu();
   if (!status.ok()) return refuse(status, Refusal::kFile);
   place(held);

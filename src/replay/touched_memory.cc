@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include "codeobj/image.h"
 
@@ -119,6 +120,35 @@ ReplayResult find_touched(const Capture& capture, const CapturedKernel& kernel,
   }
   touched.keep_captured(capture);
   return result;
+}
+
+std::vector<CaptureTouchedPage> with_aliases(const Capture& capture,
+                                             std::vector<CaptureTouchedPage> pages) {
+  std::map<uint64_t, CaptureTouchedPage> all;
+  const auto add = [&](CaptureTouchedPage page, uint64_t address) {
+    page.address = address;
+    const auto [known, is_new] = all.emplace(address, page);
+    for (size_t i = 0; i < std::size(page.read) && !is_new; ++i) {
+      known->second.read[i] |= page.read[i];
+      known->second.written[i] |= page.written[i];
+    }
+  };
+  bool has_aliases = false;
+  for (const CaptureTouchedPage& page : pages) add(page, page.address);
+  for (const CapturedRegion& region : capture.regions) {
+    const uint64_t alias = capture.alias_of(region);
+    if (alias == 0) continue;
+    has_aliases = true;
+    for (const CaptureTouchedPage& page : pages) {
+      if (region.contains(page.address)) add(page, page.address - region.begin() + alias);
+      if (page.address - alias < region.record.size_bytes)
+        add(page, page.address - alias + region.begin());
+    }
+  }
+  if (!has_aliases) return pages;
+  pages.clear();
+  for (const auto& [address, page] : all) pages.push_back(page);
+  return pages;
 }
 
 uint64_t read_bytes(std::span<const CaptureTouchedPage> pages) {

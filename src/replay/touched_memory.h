@@ -54,6 +54,10 @@ class TouchedMemory final : public emu::Watcher {
 ReplayResult find_touched(const Capture& capture, const CapturedKernel& kernel,
                           CapturedMemory& memory, ReplayOptions options, TouchedMemory& touched);
 
+// What is touched of memory that lies at two addresses is touched of both.
+std::vector<format::CaptureTouchedPage> with_aliases(const Capture& capture,
+                                                     std::vector<format::CaptureTouchedPage> pages);
+
 uint64_t read_bytes(std::span<const format::CaptureTouchedPage> pages);
 uint64_t written_bytes(std::span<const format::CaptureTouchedPage> pages);
 inline bool has_bit(const uint64_t* bits, uint64_t byte) {

@@ -92,12 +92,19 @@ class Comparison {
       strict_ = region.record.kind == format::CaptureMemoryKind::kVram &&
                 !region.contains(capture_.dispatch.kernarg);
       done_ = 0;
-      for (uint32_t page = 0; page < region.page_count(); ++page) compare_page(region, page);
+      const std::vector<bool> written = memory_.written_pages(region);
+      for (uint32_t page = 0; page < region.page_count(); ++page)
+        if (written[page] || is_changed(region, page)) compare_page(region, page);
     }
     return std::move(verdict_);
   }
 
  private:
+  static bool is_changed(const CapturedRegion& region, uint32_t page) {
+    const uint32_t before = page_id(region.before, page);
+    return page_id(region.changes, page, before) != before;
+  }
+
   void compare_page(const CapturedRegion& region, uint32_t page) {
     const uint64_t offset = uint64_t{page} * kCapturePageBytes;
     const uint64_t size = std::min<uint64_t>(kCapturePageBytes, region.record.size_bytes - offset);

@@ -174,6 +174,10 @@ void CaptureHook::put_facts(const DispatchView& view, uint32_t capture) {
     payload.text(format::kCaptureRequestedFact + std::to_string(allocation.va));
     payload.text(std::to_string(allocation.requested_bytes));
   });
+  for (const AliasedRange& alias : find_aliases(view.gpu.space.ranges())) {
+    payload.text(format::kCaptureAliasFact + std::to_string(alias.address));
+    payload.text(std::to_string(alias.same_as));
+  }
   // Counters on which waves wait for each other; what sets them up is another dispatch.
   for (uint32_t i = 0; i < emu::WaveSync::kResources; ++i) {
     const uint64_t value = view.gpu.space.wave_sync.resource[i].load(std::memory_order_relaxed);

@@ -3,7 +3,10 @@
 #include <sys/sysinfo.h>
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
+#include <string>
 
 #include "base/sys_files.h"
 #include "format/capture.h"
@@ -80,6 +83,48 @@ bool for_each_page(GuestMemory& memory, const emu::MappedRange& range, bool is_o
     }
   }
   return all_read;
+}
+
+std::vector<AliasedRange> find_aliases(const std::vector<emu::MappedRange>& ranges) {
+  struct Backing {
+    uint64_t device = 0, inode = 0, offset = 0, size_bytes = 0, address = 0;
+  };
+  // What each range is of which file, as /proc/self/maps has it.
+  std::vector<Backing> backings;
+  const std::optional<std::string> maps = sys::read_file("/proc/self/maps", 64u << 20);
+  for (const char* line = maps ? maps->c_str() : nullptr; line != nullptr && *line != '\0';) {
+    uint64_t begin = 0, end = 0, offset = 0, major = 0, minor = 0, inode = 0;
+    char rights[8] = {};
+    if (std::sscanf(line,
+                    "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %" SCNx64 ":%" SCNx64 " %" SCNu64,
+                    &begin, &end, rights, &offset, &major, &minor, &inode) == 7 &&
+        inode != 0 && rights[3] == 's') {
+      for (const emu::MappedRange& range : ranges) {
+        const auto host = reinterpret_cast<uint64_t>(range.host);
+        if (host < begin || host >= end) continue;
+        backings.push_back({major << 32 | minor, inode, offset + (host - begin),
+                            range.end - range.begin, range.begin});
+      }
+    }
+    line = std::strchr(line, '\n');
+    if (line != nullptr) ++line;
+  }
+  std::sort(backings.begin(), backings.end(),
+            [](const Backing& a, const Backing& b) { return a.address < b.address; });
+  std::vector<AliasedRange> aliases;
+  for (size_t i = 0; i < backings.size(); ++i) {
+    const Backing& later = backings[i];
+    for (size_t j = 0; j < i; ++j) {
+      const Backing& earlier = backings[j];
+      if (later.device != earlier.device || later.inode != earlier.inode ||
+          later.offset < earlier.offset ||
+          later.offset + later.size_bytes > earlier.offset + earlier.size_bytes)
+        continue;
+      aliases.push_back({later.address, earlier.address + (later.offset - earlier.offset)});
+      break;
+    }
+  }
+  return aliases;
 }
 
 }  // namespace wavetap::vgpu

@@ -20,4 +20,13 @@ bool for_each_page(GuestMemory& memory, const emu::MappedRange& range, bool is_o
                    std::vector<std::byte>& buffer,
                    const std::function<void(uint32_t, const std::byte*)>& visit);
 
+// A range of GPU addresses that shows memory which another one shows, too.
+struct AliasedRange {
+  uint64_t address = 0;
+  uint64_t same_as = 0;
+};
+// Those among `ranges`, each as part of an earlier one: memory imported from a handle of this process's
+// own, or bound twice (VMM). The host's mappings tell: both are the same part of one file.
+std::vector<AliasedRange> find_aliases(const std::vector<emu::MappedRange>& ranges);
+
 }  // namespace wavetap::vgpu

@@ -1,5 +1,8 @@
 // Launches that are hard to capture and replay, one per word on the command line.
 #include <hip/hip_runtime.h>
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -245,10 +248,12 @@ int endless_neighbour() {
 
 __global__ void no_arguments() { atomicAdd(&calls, 1u); }
 int nothing() {
+  unsigned before = 0;
+  WT_HIP(hipMemcpyFromSymbol(&before, HIP_SYMBOL(calls), sizeof before));
   no_arguments<<<2, 64>>>();
   unsigned count = 0;
   WT_HIP(hipMemcpyFromSymbol(&count, HIP_SYMBOL(calls), sizeof count));
-  return count != 128;
+  return count - before != 128;
 }
 
 // On every GPU there is.
@@ -300,6 +305,97 @@ int heap() {
   return wrong;
 }
 
+// Memory that two addresses show: what is written through one is read through the other.
+__global__ void through_both(int* one, int* other, int count) {
+  const int i = threadIdx.x;
+  if (i < count) one[i] = i * 5;
+  __threadfence();
+  __syncthreads();
+  if (i < count) other[count + i] = static_cast<volatile int*>(other)[count - 1 - i] + 1;
+}
+int check_both(int* one, int* other) {
+  constexpr int kCount = 200;
+  WT_HIP(hipMemset(one, 0, 2 * kCount * sizeof(int)));
+  through_both<<<1, 256>>>(one, other, kCount);
+  std::vector<int> host(2 * kCount);
+  WT_HIP(hipMemcpy(host.data(), one, 2 * kCount * sizeof(int), hipMemcpyDeviceToHost));
+  int wrong = 0;
+  for (int i = 0; i < kCount; ++i)
+    wrong += host[i] != i * 5 || host[kCount + i] != (kCount - 1 - i) * 5 + 1;
+  return wrong;
+}
+hsa_status_t first_gpu(hsa_agent_t agent, void* found) {
+  hsa_device_type_t type;
+  hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type);
+  if (type != HSA_DEVICE_TYPE_GPU) return HSA_STATUS_SUCCESS;
+  *static_cast<hsa_agent_t*>(found) = agent;
+  return HSA_STATUS_INFO_BREAK;
+}
+// A handle of our own memory, imported again.
+int alias() {
+  constexpr size_t kBytes = size_t{2} << 20;
+  int* one;
+  WT_HIP(hipMalloc(&one, kBytes));
+  hsa_agent_t gpu{};
+  hsa_iterate_agents(first_gpu, &gpu);
+  hsa_amd_ipc_memory_t handle{};
+  void* other = nullptr;
+  if (hsa_amd_ipc_memory_create(one, kBytes, &handle) != HSA_STATUS_SUCCESS ||
+      hsa_amd_ipc_memory_attach(&handle, kBytes, 1, &gpu, &other) != HSA_STATUS_SUCCESS ||
+      other == one)
+    return 1000;
+  return check_both(one, static_cast<int*>(other));
+}
+// Two pieces of memory in one reserved range, one of them in another range as well.
+int vmm() {
+#if HIP_VERSION_MAJOR >= 6
+  hipMemAllocationProp properties{};
+  properties.type = hipMemAllocationTypePinned;
+  properties.location.type = hipMemLocationTypeDevice;
+  size_t piece = 0;
+  WT_HIP(hipMemGetAllocationGranularity(&piece, &properties, hipMemAllocationGranularityMinimum));
+  void *base = nullptr, *elsewhere = nullptr;
+  WT_HIP(hipMemAddressReserve(&base, 2 * piece, 0, nullptr, 0));
+  WT_HIP(hipMemAddressReserve(&elsewhere, piece, 0, nullptr, 0));
+  hipMemGenericAllocationHandle_t first, second;
+  WT_HIP(hipMemCreate(&first, piece, &properties, 0));
+  WT_HIP(hipMemCreate(&second, piece, &properties, 0));
+  char* const high = static_cast<char*>(base) + piece;
+  WT_HIP(hipMemMap(base, piece, 0, first, 0));
+  WT_HIP(hipMemMap(high, piece, 0, second, 0));
+  WT_HIP(hipMemMap(elsewhere, piece, 0, second, 0));
+  hipMemAccessDesc access{};
+  access.location = properties.location;
+  access.flags = hipMemAccessFlagsProtReadWrite;
+  WT_HIP(hipMemSetAccess(base, 2 * piece, &access, 1));
+  WT_HIP(hipMemSetAccess(elsewhere, piece, &access, 1));
+  return check_both(reinterpret_cast<int*>(high), static_cast<int*>(elsewhere));
+#else
+  return 0;  // these calls succeed and do nothing
+#endif
+}
+
+// Memory of another process. The child is this program once more.
+int imported() {
+  hipIpcMemHandle_t handle;
+  if (std::fread(&handle, sizeof handle, 1, stdin) != 1) return 1;
+  int* sums;
+  WT_HIP(
+      hipIpcOpenMemHandle(reinterpret_cast<void**>(&sums), handle, hipIpcMemLazyEnablePeerAccess));
+  return accumulate_in(sums, sums + 1024);
+}
+int ipc() {
+  int* sums;
+  WT_HIP(hipMalloc(&sums, 8192));
+  hipIpcMemHandle_t handle;
+  WT_HIP(hipIpcGetMemHandle(&handle, sums));
+  FILE* child =
+      popen((std::string("exec /proc/") + std::to_string(getpid()) + "/exe imported").c_str(), "w");
+  if (child == nullptr) return 1;
+  std::fwrite(&handle, sizeof handle, 1, child);
+  return pclose(child);
+}
+
 struct Case {
   const char* name;
   int (*run)();
@@ -321,6 +417,10 @@ constexpr Case kCases[] = {
     {"every_gpu", every_gpu},
     {"prints", prints},
     {"heap", heap},
+    {"alias", alias},
+    {"vmm", vmm},
+    {"ipc", ipc},
+    {"imported", imported},
 };
 
 }  // namespace

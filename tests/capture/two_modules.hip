@@ -1,8 +1,12 @@
 // Two modules, each with a kernel `work` that does something else, as compiled code loaded at run time.
+// Modules are gone again, and so is their code, when the program ends. With an argument, the second
+// kernel's descriptor says that it has no arguments, as that of some libraries' kernels does.
+#include <elf.h>
 #include <hip/hip_runtime.h>
 #include <hip/hiprtc.h>
 
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -13,7 +17,23 @@ namespace {
 // The runtime finds names in the code where the program keeps it.
 std::vector<std::vector<char>> images;
 
-hipModule_t compile(const std::string& expression) {
+// The kernarg size of work's descriptor, in the ELF file.
+void forget_arguments(std::vector<char>& image) {
+  const auto* elf = reinterpret_cast<const Elf64_Ehdr*>(image.data());
+  const auto* sections = reinterpret_cast<const Elf64_Shdr*>(image.data() + elf->e_shoff);
+  for (int i = 0; i < elf->e_shnum; ++i) {
+    if (sections[i].sh_type != SHT_DYNSYM) continue;
+    const char* names = image.data() + sections[sections[i].sh_link].sh_offset;
+    const auto* symbols = reinterpret_cast<const Elf64_Sym*>(image.data() + sections[i].sh_offset);
+    for (size_t j = 0; j < sections[i].sh_size / sizeof *symbols; ++j) {
+      if (std::strcmp(names + symbols[j].st_name, "work.kd") != 0) continue;
+      const Elf64_Shdr& home = sections[symbols[j].st_shndx];
+      std::memset(image.data() + home.sh_offset + (symbols[j].st_value - home.sh_addr) + 8, 0, 4);
+    }
+  }
+}
+
+hipModule_t compile(const std::string& expression, bool forget = false) {
   const std::string source =
       "extern \"C\" __global__ void work(int* data) { data[threadIdx.x] = " + expression + "; }";
   hiprtcProgram program;
@@ -31,6 +51,7 @@ hipModule_t compile(const std::string& expression) {
   images.emplace_back(size);
   std::vector<char>& code = images.back();
   hiprtcGetCode(program, code.data());
+  if (forget) forget_arguments(code);
   hipModule_t module;
   WT_HIP(hipModuleLoadData(&module, code.data()));
   return module;
@@ -38,12 +59,12 @@ hipModule_t compile(const std::string& expression) {
 
 }  // namespace
 
-int main() {
+int main(int count, char**) {
   int* data = nullptr;
   WT_HIP(hipMalloc(&data, 64 * sizeof(int)));
   WT_HIP(hipMemset(data, 0, 64 * sizeof(int)));
   const hipModule_t modules[] = {compile("data[threadIdx.x] + 1000"),
-                                 compile("data[threadIdx.x] * 3 + threadIdx.x")};
+                                 compile("data[threadIdx.x] * 3 + threadIdx.x", count > 1)};
   for (const hipModule_t module : modules) {
     hipFunction_t work;
     WT_HIP(hipModuleGetFunction(&work, module, "work"));
@@ -52,6 +73,8 @@ int main() {
   }
   std::vector<int> host(64);
   WT_HIP(hipMemcpy(host.data(), data, 64 * sizeof(int), hipMemcpyDeviceToHost));
+  for (const hipModule_t module : modules) WT_HIP(hipModuleUnload(module));
+  images.clear();
   std::printf("%d %d\n", host[0], host[63]);
   return host[0] == 3000 && host[63] == 3063 ? 0 : 1;
 }
