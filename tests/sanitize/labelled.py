@@ -2,7 +2,7 @@
 """Runs a program whose kernels have labels in their source, under one tool of wavetap sanitize, and holds what was found
 against the labels. races.hip says how they look.
 
-  labelled.py --bin BIN --gpu MODEL --tool TOOL --source FILE.hip PROGRAM
+  labelled.py --bin BIN --gpu MODEL --tool TOOL --source FILE.hip PROGRAM [ARG…]
 """
 import argparse
 import collections
@@ -13,12 +13,12 @@ import subprocess
 import sys
 import tempfile
 
-LABEL = re.compile(r"^// (\w+): ([a-z-]+(?: \(warning\))?(?:, [a-z-]+(?: \(warning\))?)*)(?:  \[(.+)\])?$")
+LABEL = re.compile(r"^// (\w+): ([a-z-]+(?: \(warning\))?(?:, [a-z-]+(?: \(warning\))?)*)(?: @(\d+)(?:-(\d+)(?:/(\d+))?)?)?(?:  \[(.+)\])?$")
 KERNEL = re.compile(r"^KERNEL (\w+)\(")
 
 
 def read_labels(path):
-    """{kernel: (kinds with severities, line of <a>, line of <b>)}; kernels without a label have no kinds."""
+    """{kernel: (kinds with severities, line of <a>, line of <b>, has a remark, threads)}; kernels without a label have no kinds."""
     cases = {}
     label = None
     name = None
@@ -31,7 +31,8 @@ def read_labels(path):
                 raise SystemExit(f"{path}:{number}: the label is for {label[1]}, the kernel is {name}")
             kinds = label[2].split(", ") if label else []
             expected = {(k.removesuffix(" (warning)"), "warning" if "(" in k else "error") for k in kinds}
-            cases[name] = [expected, None, None, bool(label and label[3])]
+            threads = label and label[3] and range(int(label[3]), int(label[4] or label[3]) + 1, int(label[5] or 1))
+            cases[name] = [expected, None, None, bool(label and label[6]), threads]
             label = None
         if name and "// <" in line:
             for i, mark in ((1, "<a>"), (2, "<b>")):
@@ -44,7 +45,7 @@ def run(args):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "findings.json"
         ran = subprocess.run([f"{args.bin}/wavetap", "sanitize", "--gpu", args.gpu, "--tool", args.tool, "--json", str(path), "--",
-                              args.program], capture_output=True, text=True)
+                              *args.program], capture_output=True, text=True)
         if not path.exists():
             raise SystemExit(f"status {ran.returncode}, no document\n{ran.stdout}{ran.stderr}")
         return ran.returncode, ran.stdout, json.loads(path.read_text())
@@ -61,12 +62,16 @@ def same_kind(kind):
     return "read-write" if kind in ("read-after-write", "write-after-read") else kind
 
 
-def check_case(name, bug, expected, findings, source, is_inlined):
+def check_case(name, bug, expected, findings, source, is_inlined, wave_size):
     """What is wrong, as a list of sentences."""
-    kinds, first, second, _ = expected
+    kinds, first, second, _, threads = expected
     if not bug or not kinds:
         return [f"{name}<{str(bug).lower()}>: {f['severity']} {f['kind']} at line {line_of(f, source)}" for f in findings]
     wrong = []
+
+    def threads_of(finding):
+        lanes = int(finding.get("lanes", "0"), 16)
+        return [finding["wave"] * wave_size + i for i in range(wave_size) if lanes >> i & 1]
     for kind in kinds - {(same_kind(f["kind"]), f["severity"]) for f in findings}:
         wrong.append(f"{name}: not found: {kind[1]} {kind[0]}")
     for f in findings:
@@ -79,6 +84,8 @@ def check_case(name, bug, expected, findings, source, is_inlined):
             wrong.append(f"{name}: {f['kind']} at {f.get('source')}, and not in {source.name}")
         if lines - wanted - {0} or ("other" in f and (not lines - {0} or (0 not in lines and lines != wanted))):
             wrong.append(f"{name}: {f['kind']} at lines {sorted(lines)}, not {first} and {second}")
+        if threads and set(threads_of(f)) != {t for t in threads if t // wave_size == f["wave"]}:
+            wrong.append(f"{name}: wave {f['wave']}, lanes {f['lanes']}: not those of {threads}")
     return wrong
 
 
@@ -89,7 +96,7 @@ def main():
     parser.add_argument("--tool", required=True)
     parser.add_argument("--source", required=True, type=pathlib.Path)
     parser.add_argument("--unoptimised", action="store_true", help="what has a remark in [] may go unseen")
-    parser.add_argument("program")
+    parser.add_argument("program", nargs="+", help="and its arguments")
     args = parser.parse_args()
     cases = read_labels(args.source)
     status, text, document = run(args)
@@ -100,13 +107,14 @@ def main():
     if "FAIL" in text or not text:
         wrong.append(f"the program itself: status {status}\n{text}")
     ran = set(re.findall(r"^ok   (\w+)<", text, re.M))
-    wrong += [f"{name}: was not launched" for name in cases.keys() - ran]
+    wrong += [f"{name}: was not launched" for name in cases.keys() - ran if not (cases[name][3] and args.unoptimised)]
     for name, expected in cases.items():
         for bug in (False, True):
             found = by_kernel.pop(f"{name}<{str(bug).lower()}>", [])
             if bug and not found and expected[3] and args.unoptimised:
                 continue
-            wrong += check_case(name, bug, expected, found, args.source, not args.program.endswith("_O0"))
+            wrong += check_case(name, bug, expected, found, args.source, not args.program[0].endswith("_O0"),
+                                64 if args.gpu.startswith("mi") else 32)
     wrong += [f"{kernel}: {len(found)} findings" for kernel, found in by_kernel.items()]
     labelled = sum(1 for expected in cases.values() if expected[0])
     print("\n".join(wrong) or f"{labelled} kernels with a bug, {2 * len(cases) - labelled} without: as labelled")

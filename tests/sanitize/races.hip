@@ -2,6 +2,7 @@
 // has the bug. tests/sanitize/labelled.py reads what must be found from the comments here:
 //
 //   // NAME: KIND[ (warning)][, KIND…]    before the kernel
+//   //       … @FIRST[-LAST[/STEP]]        the threads that do it, of one workgroup
 //   //       …  [REMARK]                   not to be seen in unoptimised code, and why
 //   // <a>, // <b>                        on the lines of the two accesses; on one when that is both
 //
@@ -490,6 +491,137 @@ KERNEL global_queue(int* out) {
   out[64 + at] = blockIdx.x * 1000 + threadIdx.x;  // <a> <b>
 }
 
+// ---- As found in libraries: LDS that is used for one thing and then, a barrier short, for another.
+
+// The mean of a row, then its variance, through the same line.
+// library_layer_norm: read-write
+KERNEL library_layer_norm(int* out) {
+  __shared__ int line[kThreads];
+  const int t = threadIdx.x;
+  line[t] = out[t];
+  __syncthreads();
+  const int mean = line[(t + 64) % kThreads] + line[(t + 128) % kThreads];  // <a>
+  if (!kBug) __syncthreads();
+  line[t] = mean * t;  // <b>
+  __syncthreads();
+  out[kThreads + t] = line[(t + 64) % kThreads];
+}
+// The largest value of a tile is left in one word, which the next tile overwrites.
+// library_amax: read-write
+KERNEL library_amax(int* out) {
+  __shared__ int largest;
+  const int t = threadIdx.x;
+  int sum = 0;
+#pragma unroll 1
+  for (int tile = 0; tile < 3; ++tile) {
+    if (t == 17) largest = out[tile] + tile;  // <a>
+    __syncthreads();
+    sum += largest;  // <b>
+    if (!kBug) __syncthreads();
+  }
+  out[kThreads + t] = sum;
+}
+// The search for a pivot: the row is announced, and read before all have seen the last one.
+// library_pivot: read-write
+KERNEL library_pivot(int* out) {
+  __shared__ int row;
+  const int t = threadIdx.x;
+  if (t == 0) row = 0;
+  __syncthreads();
+  const int last = row;  // <a>
+  if (!kBug) __syncthreads();
+  if (t == 64) row = t + last;  // <b>
+  __syncthreads();
+  out[t] = row + last;
+}
+// A stage is loaded into the buffer that others still multiply from.
+// library_prefetch: read-write
+KERNEL library_prefetch(int* out) {
+  __shared__ int stage[2][kThreads];
+  const int t = threadIdx.x;
+  stage[0][t] = out[t];
+  __syncthreads();
+  int sum = 0;
+#pragma unroll 1
+  for (int k = 0; k < 4; ++k) {
+    sum += stage[kBug ? 0 : k % 2][(t + 70) % kThreads];  // <a>
+    stage[kBug ? 0 : (k + 1) % 2][t] = sum + k;           // <b>
+    __syncthreads();
+  }
+  out[kThreads + t] = sum;
+}
+// The last 64 threads of a tree, without barriers: right for one wave, not for two.
+// library_last_wave: read-write
+KERNEL library_last_wave(int* out) {
+  __shared__ int line[kThreads];
+  const int t = threadIdx.x;
+  line[t] = t;
+  __syncthreads();
+  if (t < (kBug ? 128 : 32)) {
+    const int other = line[t + (kBug ? 128 : 32)];
+    line[t] = line[t] + other;                    // <a>
+    const int next = line[t + (kBug ? 64 : 16)];  // <b>
+    if (t < 16) line[t] = line[t] + next;
+  }
+  __syncthreads();
+  if (t == 0) out[0] = line[0];
+}
+// Softmax: the sum goes where the maximum was.
+// library_softmax: read-write
+KERNEL library_softmax(int* out) {
+  __shared__ int value;
+  const int t = threadIdx.x;
+  if (t == 0) value = out[0] + 9;
+  __syncthreads();
+  const int largest = value;  // <a>
+  if (!kBug) __syncthreads();
+  if (t == 255) value = largest + 1;  // <b>
+  __syncthreads();
+  out[kThreads + t] = value - largest;
+}
+// Partial sums of all groups, added up by the first one without waiting for the others.
+// library_partial_sums: read-write
+KERNEL library_partial_sums(int* out) {
+  const int t = threadIdx.x;
+  if (t == 0 && (kBug || blockIdx.x == 0)) out[blockIdx.x] = blockIdx.x + 1;  // <a>
+  __syncthreads();
+  if (blockIdx.x == 0 && t < kGroups) out[64 + t] = out[t];  // <b>
+}
+// A matrix is transposed in place: tiles that others still read are overwritten.
+// library_in_place: read-write
+KERNEL library_in_place(int* out) {
+  const int t = threadIdx.x, g = blockIdx.x;
+  const int value = out[g * kThreads + t];                         // <a>
+  out[(kBug ? (g + 1) % kGroups : g) * kThreads + t] = value + 1;  // <b>
+}
+// Halves of a word, by two groups: a store of the whole word in one of them.
+// library_halves: write-after-write
+KERNEL library_halves(short* out) {
+  const int t = threadIdx.x, g = blockIdx.x;
+  if (g > 1) return;
+  if (kBug && g == 0) reinterpret_cast<int*>(out)[t] = t * 65539;  // <a>
+  else out[2 * t + g] = static_cast<short>(g + 5);                 // <b>
+}
+// Everybody asks whether there is work, and takes it without asking again.
+// library_work_list: write-after-write
+KERNEL library_work_list(int* out) {
+  const int t = threadIdx.x;
+  if (t != 0) return;
+  const int at = kBug ? static_cast<int>(blockIdx.x) % 2 : static_cast<int>(blockIdx.x);
+  out[1024 + at] = blockIdx.x + 3;  // <a> <b>
+}
+// A row of a triangular solve starts before the row above is done.
+// library_solve: read-write
+KERNEL library_solve(int* out) {
+  const int t = threadIdx.x;
+#pragma unroll 1
+  for (int row = 0; row < 3; ++row) {
+    const int above = out[row * kThreads + (t + 65) % kThreads];  // <a>
+    out[(row + 1) * kThreads + t] = above + row;                  // <b>
+    if (!kBug) __syncthreads();
+  }
+}
+
 int* g_data = nullptr;
 constexpr size_t kBytes = 64 * 1024;
 
@@ -564,6 +696,17 @@ int main() {
   RUN(global_lock, kGroups, data);
   RUN(global_grid_barrier, kGroups, data);
   RUN(global_queue, kGroups, data);
+  RUN(library_layer_norm, 1, data);
+  RUN(library_amax, 1, data);
+  RUN(library_pivot, 1, data);
+  RUN(library_prefetch, 1, data);
+  RUN(library_last_wave, 1, data);
+  RUN(library_softmax, 1, data);
+  RUN(library_partial_sums, kGroups, data);
+  RUN(library_in_place, kGroups, data);
+  RUN(library_halves, kGroups, reinterpret_cast<short*>(data));
+  RUN(library_work_list, kGroups, data);
+  RUN(library_solve, 1, data);
   run_cooperative();
   return check::finish();
 }

@@ -103,6 +103,101 @@ KERNEL grid_without_cooperation(int* out) {
   if (kBug) cooperative_groups::this_grid().sync();  // <a>
 }
 
+// A quarter of each wave.
+// quarter: divergent-barrier
+KERNEL quarter(int* out) {
+  const int t = threadIdx.x;
+  if (!kBug || t % 4 == 3) {
+    out[t] = 1;
+    __builtin_amdgcn_s_barrier();  // <a>
+    out[t] += 2;
+  }
+  out[kThreads + t] = out[t];
+}
+// A barrier behind a test of what was loaded.
+// by_value: divergent-barrier
+KERNEL by_value(int* out) {
+  const int t = threadIdx.x;
+  const int value = out[t] + t;
+  if (!kBug || (value & 8) != 0) {
+    out[kThreads + t] = value;
+    __builtin_amdgcn_s_barrier();  // <a>
+    out[kThreads + t] += 1;
+  }
+  out[2 * kThreads + t] = value;
+}
+// In the inner of two branches.
+// nested: divergent-barrier
+KERNEL nested(int* out) {
+  const int t = threadIdx.x;
+  if (t < 1000) {
+    out[t] = t;
+    if (!kBug || t % 8 < 5) {
+      out[kThreads + t] = 3;
+      __builtin_amdgcn_s_barrier();  // <a>
+      out[kThreads + t] += 1;
+    }
+    out[2 * kThreads + t] = 1;
+  }
+}
+// A loop that some lanes leave early.
+// broken_loop: divergent-barrier
+KERNEL broken_loop(int* out) {
+  const int t = threadIdx.x;
+#pragma unroll 1
+  for (int i = 0; i < 4; ++i) {
+    if (kBug && i == 2 && t % 2 == 0) break;
+    out[t] += i;
+    __builtin_amdgcn_s_barrier();  // <a>
+  }
+  out[kThreads + t] = out[t];
+}
+// The last wave goes by a barrier of its own.
+// last_wave: different-barriers (warning)
+KERNEL last_wave(int* out) {
+  const int t = threadIdx.x;
+  const int wave = __builtin_amdgcn_readfirstlane(t / 64);
+  if (kBug && wave == 3) {
+    out[t] = 4;
+    __builtin_amdgcn_s_barrier();  // <b>
+    out[t] += 9;
+  } else {
+    out[t] = 5;
+    __builtin_amdgcn_s_barrier();  // <a>
+    out[t] *= 6;
+  }
+}
+// first_wave_leaves: barrier-after-exit (warning)
+KERNEL first_wave_leaves(int* out) {
+  const int t = threadIdx.x;
+  if (kBug && t < 64) return;
+  out[t] = t;
+  __syncthreads();  // <a>
+  out[kThreads + t] = out[t];
+}
+// shuffle_down: inactive-lane (warning)
+KERNEL shuffle_down(int* out) {
+  const int t = threadIdx.x;
+  int value = t;
+  if (!kBug || t % 32 < 16) value = __shfl_down(t * 5, 8);  // <a>
+  out[t] = value;
+}
+// shuffle_from: inactive-lane (warning)
+KERNEL shuffle_from(int* out) {
+  const int t = threadIdx.x;
+  int value = t;
+  if (!kBug || t % 2 == 1) value = __shfl(t * 7, kBug ? 4 : 5);  // <a>
+  out[t] = value;
+}
+// Waves of their own branch, and a barrier that all share.
+KERNEL shared_barrier(int* out) {
+  const int t = threadIdx.x;
+  const int wave = __builtin_amdgcn_readfirstlane(t / 64);
+  if (kBug && wave == 1) out[t] = 1;
+  __syncthreads();
+  out[kThreads + t] = out[(t + 64) % kThreads];
+}
+
 int* g_data = nullptr;
 
 template <class F>
@@ -131,6 +226,15 @@ int main() {
   RUN(wave_leaves);
   RUN(shuffle);
   RUN(shuffle_in_branch);
+  RUN(quarter);
+  RUN(by_value);
+  RUN(nested);
+  RUN(broken_loop);
+  RUN(last_wave);
+  RUN(first_wave_leaves);
+  RUN(shuffle_down);
+  RUN(shuffle_from);
+  RUN(shared_barrier);
   RUN(grid_without_cooperation);
   return check::finish();
 }
