@@ -21,6 +21,7 @@
 #include "proof/captured_map.h"
 #include "replay/describe_fault.h"
 #include "sanitize/kinds.h"
+#include "store/add_markers.h"
 #include "util/file.h"
 #include "util/text.h"
 #include "vgpu/launch_choice.h"
@@ -37,6 +38,7 @@ struct Options {
   RunOptions run;
   uint32_t seeds = 1;
   std::string json, sarif;
+  std::string trace;  // where the recording is kept; "": nowhere
   std::string suppressions, written_suppressions;
   std::vector<Suppression> parsed_suppressions;
   int error_exitcode = kFound;  // 0: the program's own
@@ -84,6 +86,23 @@ Status check_options(Options& options) {
   return {};
 }
 
+// What was found, as markers at the times of the dispatches and calls.
+void mark_findings(const std::string& trace, const SanitizeReport& report) {
+  std::vector<store::AddedMarker> markers;
+  for (const nlohmann::ordered_json& finding : report.findings) {
+    store::AddedMarker marker;
+    marker.pid = finding.value("pid", int64_t{0});
+    marker.time_ns = finding.value("time_ns", int64_t{0});
+    marker.category = "sanitize";
+    marker.text = sanitize_sentence(finding);
+    for (const char* key : {"kernel", "source"})
+      if (finding.contains(key)) marker.text += "; " + finding.value(key, std::string());
+    markers.push_back(std::move(marker));
+  }
+  const Result<uint64_t> added = store::add_markers(trace, markers);
+  if (!added.ok()) warn(added.error());
+}
+
 int run_sanitized(Options& options, const std::vector<std::string>& program) {
   if (program.empty())
     return fail(
@@ -91,9 +110,10 @@ int run_sanitized(Options& options, const std::vector<std::string>& program) {
   if (const Status good = check_options(options); !good.ok()) return fail(good.error());
   const Result<RunDir> folder = RunDir::create();
   if (!folder.ok()) return fail(folder.error());
-  const bool records = needs_recording(options.parsed_tools);
+  const bool records = needs_recording(options.parsed_tools) || !options.trace.empty();
   options.run.no_trace = !records;
-  options.run.recording.output = folder->path() + "/trace.rpd";
+  options.run.recording.output =
+      options.trace.empty() ? folder->path() + "/trace.rpd" : options.trace;
   options.run.recording.args = options.run.recording.stacks = options.run.recording.quiet = true;
   options.run.findings_file = folder->path() + "/findings";
   options.run.sanitize_tools = options.parsed_tools.names();
@@ -117,7 +137,9 @@ int run_sanitized(Options& options, const std::vector<std::string>& program) {
         find_host_mistakes(options.run.recording.output, options.parsed_tools, report);
     if (!looked.ok()) return fail(looked.error(), kIncomplete);
   }
-  return finish(options, report, status);
+  const int exit_code = finish(options, report, status);
+  if (!options.trace.empty()) mark_findings(options.trace, report);
+  return exit_code;
 }
 
 // One captured dispatch, once per order. Appends lines of findings; returns an exit status.
@@ -153,6 +175,7 @@ int sanitize_file(Options& options, const std::string& path) {
     return fail(
         errorf("sanitize: --gpu is for programs; %s was captured on one GPU and stays there",
                path.c_str()));
+  if (options.tools.empty()) options.parsed_tools = sanitize::ToolSet::dispatch_defaults();
   if (needs_recording(options.parsed_tools))
     return fail(
         errorf("sanitize: leakcheck and hostcheck look at a program's calls, and %s has none; "
@@ -223,6 +246,10 @@ void add_choice_options(Command& command, Options& options) {
 }
 
 void add_report_options(Command& command, Options& options) {
+  command
+      .add_option("--output,-o", options.trace,
+                  "keep a trace of the run, with the findings as markers in it")
+      ->type_name("FILE.rpd");
   command.add_option("--json", options.json, "write every finding to a file")->type_name("FILE");
   command.add_option("--sarif", options.sarif, "the same as SARIF 2.1.0, for code review")
       ->type_name("FILE");

@@ -233,6 +233,7 @@ class HostCheck {
                     {"severity", sanitize::severity_name(what.severity)},
                     {"kind", what.name},
                     {"call", name(row)},
+                    {"time_ns", trace_.apis.start[row]},
                     {"arguments", args(row)},
                     {"address", fmt::format("{:#x}", address)},
                     {"detail", detail},

@@ -53,6 +53,7 @@ void add_sanitize_option(Command& command, std::optional<std::string>& tools) {
 
 Result<std::optional<sanitize::ToolSet>> parse_sanitize(const std::optional<std::string>& tools) {
   if (!tools) return std::optional<sanitize::ToolSet>();
+  if (tools->empty()) return std::optional(sanitize::ToolSet::dispatch_defaults());
   const Result<sanitize::ToolSet> parsed = sanitize::ToolSet::parse(*tools);
   if (!parsed.ok()) return errorf("--sanitize %s", parsed.error().message.c_str());
   if (needs_recording(*parsed))

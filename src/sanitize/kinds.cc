@@ -6,7 +6,8 @@ namespace wavetap::sanitize {
 namespace {
 
 constexpr ToolRow kToolRows[] = {
-#define WT_TOOL(enumerator, name, is_default, what) {Tool::enumerator, name, is_default, what},
+#define WT_TOOL(enumerator, name, is_default, watches, what) \
+  {Tool::enumerator, name, is_default, watches, what},
 #include "sanitize/kinds.inc"
 #undef WT_TOOL
 };
@@ -40,6 +41,13 @@ ToolSet ToolSet::defaults() {
   ToolSet set;
   for (const ToolRow& row : kToolRows)
     if (row.is_default) set.add(row.tool);
+  return set;
+}
+
+ToolSet ToolSet::dispatch_defaults() {
+  ToolSet set;
+  for (const ToolRow& row : kToolRows)
+    if (row.is_default && row.watches_dispatches) set.add(row.tool);
   return set;
 }
 

@@ -12,7 +12,7 @@
 namespace wavetap::sanitize {
 
 enum class Tool : uint8_t {
-#define WT_TOOL(enumerator, name, is_default, what) enumerator,
+#define WT_TOOL(enumerator, name, is_default, watches, what) enumerator,
 #include "sanitize/kinds.inc"
 #undef WT_TOOL
 };
@@ -31,7 +31,8 @@ enum class Kind : uint8_t {
 struct ToolRow {
   Tool tool;
   const char* name;
-  bool is_default;  // chosen when the user names none
+  bool is_default;          // chosen when the user names none
+  bool watches_dispatches;  // false: it looks at the program's own calls
   const char* what;
 };
 std::span<const ToolRow> tool_rows();  // in the order of the enumeration
@@ -58,6 +59,7 @@ inline constexpr size_t kKinds =
 class ToolSet {
  public:
   static ToolSet defaults();
+  static ToolSet dispatch_defaults();  // where there are no calls: captures, single kernels
   // "memcheck,racecheck"; "" means the defaults. An error names the one that is not known.
   static Result<ToolSet> parse(std::string_view text);
 

@@ -23,6 +23,17 @@ TEST(ToolSet, TakesAListOfNamesAndRefusesOthers) {
     EXPECT_FALSE(ToolSet::parse(wrong).ok()) << wrong;
 }
 
+TEST(ToolSet, ACaptureHasNoCallsToLookAt) {
+  const ToolSet program = ToolSet::defaults();
+  const ToolSet dispatch = ToolSet::dispatch_defaults();
+  for (const ToolRow& row : tool_rows()) {
+    EXPECT_EQ(program.has(row.tool), row.is_default) << row.name;
+    EXPECT_EQ(dispatch.has(row.tool), row.is_default && row.watches_dispatches) << row.name;
+  }
+  EXPECT_TRUE(program.has(Tool::kLeakcheck));
+  EXPECT_FALSE(program.has(Tool::kFpcheck));
+}
+
 TEST(Kinds, HaveNamesOfTheirOwn) {
   std::set<std::string> names;
   for (const KindRow& row : kind_rows()) {

@@ -1,5 +1,7 @@
 #include "vgpu/sanitize_hook.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <new>
 
@@ -21,6 +23,13 @@ using sanitize::Neighbour;
 
 uint64_t used_bytes(const Allocation& allocation) {
   return allocation.requested_bytes != 0 ? allocation.requested_bytes : allocation.size_bytes;
+}
+
+// The clock of traces.
+uint64_t monotonic_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
 }
 
 // What the kernel's arguments point at, as the dispatch has them.
@@ -174,6 +183,7 @@ std::string SanitizeHook::line_of(const DispatchView& view, const Finding& findi
     append_number(line, "gpu", view.gpu.index);
     append_number(line, "queue", view.queue_id);
     append_number(line, "dispatch_id", view.dispatch.dispatch_id);
+    append_number(line, "time_ns", monotonic_ns());
     sanitize::append_finding(line, finding, naming_of(view));
   }
   finish_object(line);
@@ -208,6 +218,7 @@ void SanitizeHook::note_gap(const Allocation& from, uint64_t gap, uint64_t count
     append_text(line, "severity", sanitize::severity_name(row.severity));
     append_text(line, "kind", row.name);
     append_text(line, "call", "copy to the host");
+    append_number(line, "time_ns", monotonic_ns());
     append_text(line, "address", sanitize::hex_text(gap));
     append_text(line, "detail",
                 "bytes " + std::to_string(gap - from.va) + " to " +

@@ -30,8 +30,14 @@ def path_of(args, program):
     return f"{args.bugs}/{program}" if args.bugs and program.endswith(("_bugs", "inlined_calls")) else f"{args.bin}/hip/{program}"
 
 
+# The tools that watch kernels. The others are for host_bugs: programs here do not give back what they have when they end.
+KERNEL_TOOLS = "memcheck,racecheck,initcheck,synccheck,waitcheck"
+
+
 def sanitize(args, program, *arguments, options=()):
     """(exit status, stderr, document)"""
+    if "--tool" not in options:
+        options = (*options, "--tool", KERNEL_TOOLS)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "findings.json"
         ran = subprocess.run([f"{args.bin}/wavetap", "sanitize", "--gpu", args.gpu, "--json", str(path), *map(str, options), "--",
@@ -159,6 +165,22 @@ HOST_BUGS = {
 }
 
 
+def check_defaults(args):
+    """Without --tool the program's calls are looked at as well; the recording is kept when it is asked for, with the findings in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        ran = run(f"{args.bin}/wavetap", "sanitize", "--gpu", args.gpu, "--json", f"{folder}/f.json", "-o", f"{folder}/t.rpd", "--",
+                  path_of(args, "host_bugs"), "leak")
+        document = json.loads(pathlib.Path(f"{folder}/f.json").read_text())
+        expect(document["tools"] == [*KERNEL_TOOLS.split(","), "leakcheck", "hostcheck"], f"defaults: {document['tools']}")
+        expect(ran.returncode == 0 and {f["kind"] for f in document["findings"]} == {"leak"}, f"defaults: {ran}")
+        query = "select count(*), min(a.start > p.start), max(a.end < p.end) from api a join wavetap_process p on p.pid = a.pid " \
+                "where a.apiName = 'UserMarker' and a.args like '%leakcheck: leak%'"
+        found = run(f"{args.bin}/wavetap", "query", f"{folder}/t.rpd", query, "--format", "csv")
+        expect(found.stdout.splitlines()[-1:] == ["2,1,1"], f"markers: {found}")
+        checked = run(f"{args.bin}/wavetap", "check", f"{folder}/t.rpd")
+        expect(checked.returncode == 0, f"check of the trace: {checked}")
+
+
 def check_host(args):
     for bug, expected in HOST_BUGS.items():
         status, text, document = sanitize(args, "host_bugs", *([bug] if bug else []), options=("--tool", "leakcheck,hostcheck"))
@@ -168,8 +190,9 @@ def check_host(args):
         for kind, call, detail, _ in expected:
             expect(any(detail in f["detail"] for f in findings if f["call"] == call), f"{bug}: {findings}")
             expect(all(any("main" in frame for frame in f["stack"]) for f in findings), f"{bug}: {findings}")
-        errors = [kind for kind, *_ in expected if kind != "handle-leak"]
+        errors = [kind for kind, *_ in expected if kind not in ("leak", "handle-leak")]
         expect(status == (2 if errors else 0), f"{bug}: status {status}")
+    check_defaults(args)
     status, text, document = sanitize(args, "host_bugs", "kernel", options=("--tool", "memcheck,leakcheck"))
     found = document["findings"][0]
     expect((status, found["kind"]) == (2, "out-of-bounds"), f"kernel: {document}")
