@@ -4,7 +4,9 @@
 
 #include "cli/command.h"
 #include "cli/gpu_start.h"
+#include "cli/logduration.h"
 #include "cli/program_run.h"
+#include "cli/swap_verify_run.h"
 #include "cli/usage.h"
 
 namespace wavetap::cli {
@@ -36,7 +38,7 @@ void add_recording_options(Command& command, RunOptions& options) {
       ->type_name("console|FILE");
 }
 
-void add_swap_options(Command& command, RunOptions& options) {
+void add_swap_options(Command& command, RunOptions& options, SwapVerifyRun& verify) {
   command
       .add_option("--swap", options.swap.source,
                   "run kernels from there in the place of the program's kernels with the same name "
@@ -44,6 +46,21 @@ void add_swap_options(Command& command, RunOptions& options) {
       ->type_name("DIR|MANIFEST");
   command.add_flag("--swap-watch", options.swap.watch,
                    "use a changed file of --swap from the next launch on");
+  command.add_flag(
+      "--swap-verify", verify.wanted,
+      "run the program's own kernels, and afterwards launches of them again, as they were and "
+      "replaced: compare output and time; exit status 15 if an output differs");
+  command
+      .add_option("--swap-tolerance", verify.tolerance,
+                  "floating-point numbers may then differ by abs=X, rel=X or ulp=N (bits)")
+      ->type_name("TOLERANCE");
+  command
+      .add_option("--swap-launches", verify.launches,
+                  "how many launches of such kernels are compared, per process (16)")
+      ->type_name("N")
+      ->between(1, 1e6);
+  command.add_option("--swap-json", verify.json, "write what --swap-verify finds there as JSON")
+      ->type_name("FILE");
 }
 
 void add_gpu_options(Command& command, RunOptions& options) {
@@ -76,6 +93,7 @@ void add_gpu_options(Command& command, RunOptions& options) {
 
 void add_run(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<RunOptions>();
+  auto verify = std::make_shared<SwapVerifyRun>();
   Command& command = parent.add_command(
       "run", "run a program and record what it does, on virtual GPUs or on the real one",
       "run [OPTIONS] -- CMD [ARG…]",
@@ -95,7 +113,7 @@ void add_run(Command& parent, Invocation& invocation) {
       ->type_name("MODEL[,MODEL…]")
       ->allow_extra_args(false);
   add_recording_options(command, *options);
-  add_swap_options(command, *options);
+  add_swap_options(command, *options, *verify);
   add_gpu_options(command, *options);
   command
       .add_option("--correct-device", options->environment.correct,
@@ -111,7 +129,7 @@ void add_run(Command& parent, Invocation& invocation) {
                    "change the program's environment as wavetap doctor advises, and say what");
   command.add_flag("--no-checks", options->no_checks,
                    "start the program even if it is known to fail");
-  command.callback([options, &command, &invocation] {
+  command.callback([options, verify, &command, &invocation] {
     std::vector<std::string> program = command.remaining();
     if (!program.empty() && program[0].starts_with('-')) {
       invocation.exit_code = fail({"run: " + unknown_option(command.describe(), program[0])});
@@ -125,8 +143,10 @@ void add_run(Command& parent, Invocation& invocation) {
       return;
     }
     options->correct_library = *library;
+    if (!options->no_trace) use_logduration_variables(options->recording);
     program.insert(program.end(), invocation.program.begin(), invocation.program.end());
-    invocation.exit_code = run_program(*options, program);
+    invocation.exit_code = verify->wanted ? run_and_verify(*options, *verify, program)
+                                          : run_program(*options, program);
   });
 }
 

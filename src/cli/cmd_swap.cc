@@ -14,6 +14,7 @@
 #include "swap/index.h"
 #include "swap/legality.h"
 #include "swap/table.h"
+#include "util/file.h"
 #include "util/table.h"
 #include "util/terminal.h"
 #include "util/text.h"
@@ -25,6 +26,7 @@ struct Options {
   std::string source;
   std::string binary;
   std::string target;
+  std::string table;  // file for the library in a program; "": none
   bool json = false;
 };
 
@@ -67,8 +69,13 @@ size_t visible_arguments(const swap::KernelInfo& kernel) {
 }
 
 int list(const Options& options) {
-  const Result<swap::Index> index = open_swap_index(options.source);
+  Result<swap::Index> index = open_swap_index(options.source);
   if (!index.ok()) return fail(index.error());
+  if (!options.table.empty()) {
+    const swap::Table made(swap::candidates_of(*index, ""), /*watch=*/false);
+    const Status written = util::write_file(options.table, made.text());
+    if (!written.ok()) return fail(written.error());
+  }
   nlohmann::json rows = nlohmann::json::array();
   util::Table table({{"KERNEL", util::Align::kLeft, /*may_shrink=*/true},
                      {"TARGET"},
@@ -190,6 +197,7 @@ void add_rest(Command& command, Options& options) {
 
 void add_verify(Command& swap, Invocation& invocation) {
   auto options = std::make_shared<SwapVerifyOptions>();
+  auto json = std::make_shared<bool>(false);
   Command& command = swap.add_command(
       "verify",
       "run captured dispatches as they are and replaced, and compare output and time; exit status 15 if "
@@ -207,8 +215,16 @@ void add_verify(Command& swap, Invocation& invocation) {
   command.add_option("--iterations,-n", options->iterations, "runs of each; the median counts")
       ->type_name("N")
       ->between(1, 1e6);
-  command.add_flag("--json", options->json, "print JSON");
-  command.callback([options, &invocation] { invocation.exit_code = verify_swaps(*options); });
+  command.add_flag("--json", *json, "print JSON");
+  command.callback([options, json, &invocation] {
+    const SwapVerification made = verify_swaps(*options);
+    fmt::print("{}", *json ? made.json : made.text);
+    invocation.exit_code = made.exit_code;
+    if (made.exit_code == kIncomplete && made.text.empty())
+      fail(errorf("%s: no captured kernel has a name of %s; see wavetap swap list",
+                  options->captures.front().c_str(), options->source.c_str()),
+           kIncomplete);
+  });
 }
 
 }  // namespace
@@ -228,6 +244,11 @@ void add_swap(Command& parent, Invocation& invocation) {
       "swap list DIR [--target GFX] [--json]", "  wavetap swap list tuned/ --target gfx90a\n");
   add_common(listing, *options);
   add_rest(listing, *options);
+  listing
+      .add_option("--table", options->table,
+                  "write there what WAVETAP_SWAP takes, for programs that are not started by "
+                  "wavetap run")
+      ->type_name("FILE");
   listing.callback([options, &invocation] { invocation.exit_code = list(*options); });
   Command& checking = swap.add_command(
       "check",

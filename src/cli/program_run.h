@@ -28,6 +28,13 @@ struct ProbeRunOptions {
   bool names_buffers = false;  // every allocation apart, with the size the program asked for
 };
 
+// Capturing, for `wavetap run --swap-verify`; see vgpu::Config.
+struct CaptureRunOptions {
+  std::string folder;   // for the captures; "": none
+  std::string kernels;  // regular expression; "": any of the program's
+  uint64_t max = 0;
+};
+
 struct RunOptions {
   std::vector<std::string> gpus;
   bool no_trace = false;
@@ -48,6 +55,7 @@ struct RunOptions {
   std::string sanitize_kernels;   // regular expression; "": all of them
   std::string sanitize_launches;  // of those, "3,7"; "": all of them
   ProbeRunOptions probe;
+  CaptureRunOptions capture;
 };
 
 // Returns the exit status, the program's own as a shell reports it unless something of ours failed.

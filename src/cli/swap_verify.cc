@@ -10,6 +10,7 @@
 #include "cli/capture_show.h"
 #include "cli/command.h"
 #include "cli/swap_start.h"
+#include "codeobj/code_object.h"
 #include "replay/capture_file.h"
 #include "replay/captured_kernel.h"
 #include "replay/captured_memory.h"
@@ -101,17 +102,17 @@ std::optional<Comparison> compare(const replay::CaptureFile& file, const replay:
   return result;
 }
 
-void print_text(const Comparison& one) {
+std::string to_text(const Comparison& one) {
   const std::string kernel = util::escape_control(one.kernel);
   const std::string file = util::escape_control(one.file);
-  if (!one.verdict) {
-    fmt::print("{}: not compared with {}: {}\n", kernel, file, util::escape_control(one.why_not));
-    return;
-  }
-  fmt::print("{}: {}; original {:.3f} ms, {} {:.3f} ms on the engine\n", kernel,
-             one.verdict->equal() ? "the same output" : "OTHER OUTPUT", one.original_s * 1e3, file,
-             one.replacement_s * 1e3);
-  if (!one.first.empty()) fmt::print("  {}\n", util::escape_control(one.first));
+  if (!one.verdict)
+    return fmt::format("{}: not compared with {}: {}\n", kernel, file,
+                       util::escape_control(one.why_not));
+  std::string text = fmt::format("{}: {}; original {:.3f} ms, {} {:.3f} ms on the engine\n", kernel,
+                                 one.verdict->equal() ? "the same output" : "OTHER OUTPUT",
+                                 one.original_s * 1e3, file, one.replacement_s * 1e3);
+  if (!one.first.empty()) text += fmt::format("  {}\n", util::escape_control(one.first));
+  return text;
 }
 
 nlohmann::json to_json(const Comparison& one) {
@@ -132,39 +133,74 @@ nlohmann::json to_json(const Comparison& one) {
   return json;
 }
 
+// A name, or a pattern with * and ?, as a regular expression.
+std::string expression_of(std::string_view pattern, bool has_stars) {
+  std::string expression;
+  for (const char c : pattern) {
+    if (has_stars && c == '*') {
+      expression += ".*";
+    } else if (has_stars && c == '?') {
+      expression += '.';
+    } else {
+      if (std::string_view(".[]{}()\\*+?|^$").find(c) != std::string_view::npos) expression += '\\';
+      expression += c;
+    }
+  }
+  return expression;
+}
+
 }  // namespace
 
-int verify_swaps(const SwapVerifyOptions& options) {
+std::string pattern_of(const swap::Table& table) {
+  constexpr size_t kMost = 200;
+  if (table.candidates().size() > kMost) return "";
+  std::string pattern;
+  for (const swap::Candidate& one : table.candidates()) {
+    pattern += pattern.empty() ? "^(" : "|";
+    if (one.is_exact) {
+      pattern += expression_of(codeobj::demangle(one.pattern), false);
+    } else {
+      // It may stand for the name without return type and arguments; for a symbol, any name will do.
+      if (one.pattern.starts_with("_Z")) return "";
+      pattern += "(.* )?" + expression_of(one.pattern, true) + "(\\(.*)?";
+    }
+  }
+  return pattern.empty() ? "" : pattern + ")$";
+}
+
+SwapVerification verify_swaps(const SwapVerifyOptions& options) {
+  SwapVerification made;
   const Result<replay::Tolerance> tolerance = replay::parse_tolerance(options.tolerance);
-  if (!tolerance.ok()) return fail(tolerance.error());
   Result<swap::Index> index = open_swap_index(options.source);
-  if (!index.ok()) return fail(index.error());
+  if (!tolerance.ok() || !index.ok()) {
+    made.exit_code = fail(tolerance.ok() ? index.error() : tolerance.error());
+    return made;
+  }
   const swap::Table table(swap::candidates_of(*index, ""), /*watch=*/false);
-  int exit_code = kDone;
-  const std::unique_ptr<replay::CaptureFile> file = open_captures(options.captures, &exit_code);
-  if (file == nullptr) return exit_code;
   std::vector<Comparison> all;
-  for (const replay::Capture& capture : file->captures())
-    if (std::optional<Comparison> one = compare(*file, capture, *index, table, options, *tolerance))
-      all.push_back(std::move(*one));
+  for (const std::string& path : options.captures) {
+    const std::unique_ptr<replay::CaptureFile> file = open_captures(path, &made.exit_code);
+    if (file == nullptr) return made;
+    for (const replay::Capture& capture : file->captures())
+      if (std::optional<Comparison> one =
+              compare(*file, capture, *index, table, options, *tolerance))
+        all.push_back(std::move(*one));
+  }
   nlohmann::json rows = nlohmann::json::array();
   for (const Comparison& one : all) {
-    if (options.json) rows.push_back(to_json(one));
-    else print_text(one);
+    rows.push_back(to_json(one));
+    made.text += to_text(one);
   }
-  if (options.json)
-    fmt::print("{}\n", nlohmann::json{{"captures", rows}}.dump(
-                           2, ' ', false, nlohmann::json::error_handler_t::replace));
-  if (all.empty())
-    return fail(errorf("%s: no captured kernel has a name of %s; see wavetap swap list",
-                       options.captures.c_str(), options.source.c_str()),
-                kIncomplete);
-  if (std::any_of(all.begin(), all.end(),
-                  [](const Comparison& one) { return one.verdict && !one.verdict->equal(); }))
-    return kMismatch;
+  made.json = nlohmann::json{{"captures", rows}}.dump(2, ' ', false,
+                                                      nlohmann::json::error_handler_t::replace) +
+              "\n";
   const bool whole = std::all_of(all.begin(), all.end(),
                                  [](const Comparison& one) { return one.verdict.has_value(); });
-  return whole ? kDone : kIncomplete;
+  made.exit_code = whole && !all.empty() ? kDone : kIncomplete;
+  if (std::any_of(all.begin(), all.end(),
+                  [](const Comparison& one) { return one.verdict && !one.verdict->equal(); }))
+    made.exit_code = kMismatch;
+  return made;
 }
 
 }  // namespace wavetap::cli

@@ -3,20 +3,31 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "swap/table.h"
 
 namespace wavetap::cli {
 
 struct SwapVerifyOptions {
-  std::string source;    // folder, file or manifest
-  std::string captures;  // FILE.wtcap
+  std::string source;                 // folder, file or manifest
+  std::vector<std::string> captures;  // FILE.wtcap
   std::string tolerance;
   uint32_t iterations = 1;
-  bool json = false;
 };
 
-// Prints what it finds. kDone: every dispatch with a replacement was compared and none differs.
-int verify_swaps(const SwapVerifyOptions& options);
+struct SwapVerification {
+  std::string text;  // lines
+  std::string json;  // a document
+  // kDone: every dispatch with a replacement was compared and none differs; kMismatch: one does;
+  // kIncomplete: some were not compared. Others: it could not be done, and that was said.
+  int exit_code = 0;
+};
+SwapVerification verify_swaps(const SwapVerifyOptions& options);
+
+// A POSIX extended regular expression for the demangled names of kernels that the table may replace; ""
+// when there are too many to list, so that all have to be looked at.
+std::string pattern_of(const swap::Table& table);
 
 }  // namespace wavetap::cli

@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -281,6 +282,36 @@ def verify(bench):
     expect(results == [("scale(int*, int)", True, False), ("other::scale(int*, int)", True, False), ("arguments", False, None)], f"{results}")
     expect("1000 instead of 0" in other[0]["first_difference"], f"{other[0]}")
     expect("OTHER OUTPUT" in bench.wavetap("swap", "verify", bench.folder, "c.wtcap", status=15).stdout, "text")
+    # The same while the program runs, with its own kernels.
+    run = ["run", "--gpu", bench.model, "--no-trace", "--swap-verify", "--swap-json", "v.json", "--swap"]
+    bench.wavetap(*run, bench.old, "--", bench.old, "basic")
+    live = json.loads((bench.scratch / "v.json").read_text())["captures"]
+    expect(live and all(one["compared"] and one["equal"] for one in live), f"{live}")
+    said = bench.wavetap(*run, bench.folder, "--", bench.old, "basic", status=15).stderr
+    live = json.loads((bench.scratch / "v.json").read_text())["captures"]
+    expect("OTHER OUTPUT" in said and any(not one["equal"] for one in live), f"{said}{live}")
+    expect(all(one["original_seconds"] > 0 and one["replacement_seconds"] > 0 for one in live), f"{live}")
+    expect(not list(bench.scratch.glob("*.verify-*")), "captures are left")
+    for arguments, words in [(["--gpu", bench.model], "add --swap DIR"), (["--swap", bench.old], "add --gpu MODEL")]:
+        expect(words in bench.wavetap("run", "--swap-verify", *arguments, "--", bench.old, status=1).stderr, words)
+
+
+def alone(bench):
+    """The library as a tool of the GPU runtime and nothing else: durations, and kernels replaced by a table."""
+    bench.hsaco()
+    bench.wavetap("swap", "list", bench.folder, "--table", "kernels.table")
+    tool = f"HSA_TOOLS_LIB={bench.bin.parent / 'lib/libwavetap.so'}"
+    start = ["run", "--gpu", bench.model, "--no-trace", "--", "env", tool, "LOGDUR_LOG_LOCATION=log.csv"]
+    bare = bench.wavetap(*start, bench.old, "basic")
+    expect(bare.stdout.split("\n")[:-1] == ["scale 3", "other -2"], bare.stdout)
+    done = bench.wavetap(*start, "WAVETAP_SWAP=kernels.table", bench.old, "basic")
+    expect(done.stdout.split("\n")[:-1] == ["scale 1003", "other 998"], done.stdout)
+    [command] = re.findall(r"`wavetap (import [^`]+)`", done.stderr)
+    bench.wavetap(*command.split())
+    durations = (bench.scratch / "log.csv").read_text()
+    expect(durations.startswith("name,queue,start,end,ns\n") and '"scale(int*, int)"' in durations, durations)
+    (bench.scratch / "trace.rpd").rename(bench.scratch / "t.rpd")
+    expect({row["event"] for row in bench.swaps() if row["dispatches"]} == {"replaced"}, f"{bench.swaps()}")
 
 
 def main():

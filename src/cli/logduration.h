@@ -1,0 +1,16 @@
+// The variables of logduration and Omniprobe (LOGDUR_…), for who comes from there: they are defaults of
+// our options, and what is on the command line counts more. docs/coming-from.md lists them.
+#pragma once
+
+#include "cli/program_run.h"
+
+namespace wavetap::cli {
+
+// `wavetap run`: LOGDUR_LOG_LOCATION is --durations.
+void use_logduration_variables(RecordingOptions& recording);
+
+// `wavetap probe`: LOGDUR_FILTER is -k, LOGDUR_DISPATCHES --every or --launch, LOGDUR_LOG_LOCATION
+// with LOGDUR_LOG_FORMAT=json --json. An error when a value cannot be understood.
+Status use_logduration_variables(ProbeRunOptions& probe, std::string& json);
+
+}  // namespace wavetap::cli
