@@ -22,6 +22,7 @@ struct Options {
   std::string output = "trace.rpd";
   bool force = false;
   bool append = false;
+  std::string durations;  // console, a file, or "" for none
 };
 
 // Adds what was imported to the trace that is there.
@@ -56,6 +57,9 @@ int import(const Options& options) {
                                  {.overwrite = overwrite})
           : store::import_rpd(options.inputs[0], target, {.overwrite = overwrite});
   if (!result.ok()) return fail(result.error());
+  if (!options.durations.empty())
+    if (const Status written = write_durations(target, options.durations); !written.ok())
+      return fail(written.error());
   if (options.append)
     if (const Status added = add_to_output(target, options.output); !added.ok())
       return fail(added.error());
@@ -86,6 +90,11 @@ void add_import(Command& parent, Invocation& invocation) {
       ->type_name("FILE");
   Option* force = command.add_flag("--force", options->force, "replace the file if it exists");
   command.add_flag("--append", options->append, "add to the file if it exists")->excludes(force);
+  command
+      .add_option("--durations", options->durations,
+                  "write every kernel and copy as CSV (name, queue, start, end, ns) to the console "
+                  "or a file")
+      ->type_name("console|FILE");
   command.callback([options, &invocation] { invocation.exit_code = import(*options); });
 }
 

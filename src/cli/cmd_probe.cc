@@ -16,6 +16,7 @@
 #include "cli/engine_options.h"
 #include "cli/gpu_start.h"
 #include "cli/install_tree.h"
+#include "cli/logduration.h"
 #include "cli/probe_output.h"
 #include "cli/program_run.h"
 #include "cli/run_dir.h"
@@ -268,7 +269,9 @@ void add_probe(Command& parent, Invocation& invocation) {
     }
     if (!program.empty() && invocation.has_separator) program.push_back("--");
     program.insert(program.end(), invocation.program.begin(), invocation.program.end());
-    invocation.exit_code = probe_command(*options, program);
+    const Status understood = use_logduration_variables(options->run.probe, options->json);
+    invocation.exit_code =
+        understood.ok() ? probe_command(*options, program) : fail(understood.error());
   });
 }
 

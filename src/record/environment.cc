@@ -1,7 +1,8 @@
 // Two ways to be loaded: by `wavetap run`, which names the session folder, or by hand with
-// LD_PRELOAD. The latter follows the RPDT_ variables that users of RPD know: RPDT_FILENAME (default
+// LD_PRELOAD or HSA_TOOLS_LIB. The latter follows the RPDT_ variables that users of RPD know: RPDT_FILENAME (default
 // ./trace.rpd) is where the trace will be wanted, RPDT_AUTOSTART=0 waits for a start,
-// RPDT_STACKFRAMES=1 records stacks. The folder is made beside that file when the first call is
+// RPDT_STACKFRAMES=1 records stacks; and LOGDUR_LOG_LOCATION, where users of logduration want
+// durations. The folder is made beside that file when the first call is
 // recorded, so a program that never uses the GPU leaves nothing.
 #include "record/environment.h"
 
@@ -70,7 +71,8 @@ void read_environment(Environment& environment) {
     return;
   }
   const char* const preload = secure_getenv("LD_PRELOAD");
-  if (preload == nullptr || strstr(preload, "libwavetap.so") == nullptr) {
+  const bool is_preloaded = preload != nullptr && strstr(preload, "libwavetap.so") != nullptr;
+  if (!is_preloaded && !is_users_tool()) {
     environment.paused = true;  // linked or opened by the program, which will say when
     environment.late = true;
   }
@@ -103,12 +105,21 @@ void drop_session_folder(const Environment& environment) {
     sys::call(SYS_unlinkat, AT_FDCWD, environment.folder, AT_REMOVEDIR);  // if it is empty
 }
 
+bool is_users_tool() {
+  const char* const tools = secure_getenv("HSA_TOOLS_LIB");
+  return tools != nullptr && strstr(tools, "libwavetap.so") != nullptr &&
+         secure_getenv(kNamedByLibrary) == nullptr;
+}
+
 void say_where(const Environment& environment) {
   if (environment.has_session || environment.output[0] == '\0') return;
   struct stat folder {};
   if (sys::call(SYS_newfstatat, AT_FDCWD, environment.folder, &folder, 0) != 0) return;
-  say("recorded into %s; `wavetap import %s -o %s` makes the trace", environment.folder,
-      environment.folder, environment.output);
+  const char* const durations = secure_getenv("LOGDUR_LOG_LOCATION");
+  const bool wants_durations = durations != nullptr && *durations != '\0';
+  say("recorded into %s; `wavetap import %s -o %s%s%s` makes the trace", environment.folder,
+      environment.folder, environment.output, wants_durations ? " --durations " : "",
+      wants_durations ? durations : "");
 }
 
 bool has_elder_copy() {

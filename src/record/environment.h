@@ -19,6 +19,11 @@ struct Environment {
 
 void read_environment(Environment& environment);
 
+// Set when this library has put itself into HSA_TOOLS_LIB, for a program that had opened it.
+inline constexpr char kNamedByLibrary[] = "WAVETAP_NAMED_AS_TOOL";
+// The user has named this library in HSA_TOOLS_LIB: record from the beginning.
+bool is_users_tool();
+
 // The folder to record into, made when the library was loaded by hand. Null: nowhere.
 const char* session_folder(Environment& environment, uint32_t pid);
 

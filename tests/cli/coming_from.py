@@ -36,6 +36,8 @@ def rows(text):
 
 def with_gpu(command):
     """The command for a machine without a GPU: on a virtual one."""
+    if "HSA_TOOLS_LIB=" in command:
+        return "wavetap run --gpu rx6800xt --no-trace -- env " + command
     if re.search(r"\bwavetap run\b", command):
         return command.replace("wavetap run", "wavetap run --gpu rx6800xt", 1)
     if re.search(r"\bwavetap (doctor|device)\b", command):
@@ -71,6 +73,8 @@ class Runner:
         made = self.shell(f"trace_from_text {shlex.quote(str(SOURCE / 'tests/traces/small.txt'))} trace.rpd")
         if made.returncode != 0:
             return f"no trace to work on: {made.stderr}"
+        if "WAVETAP_SWAP=table.swap" in command:
+            self.shell("wavetap swap list ./app --table table.swap")  # the row before
         done = self.shell(with_gpu(command).replace("PID", self.pid))
         output = done.stdout + done.stderr
         answers = re.search(r"\bwavetap (doctor|device)\b", command)

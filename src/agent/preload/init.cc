@@ -21,6 +21,7 @@
 #include "agent/real_functions.h"
 #include "agent/recording.h"
 #include "format/session.h"
+#include "record/environment.h"
 
 namespace wavetap::agent {
 namespace {
@@ -68,7 +69,9 @@ void name_as_tool() {
   const bool alone = present == nullptr || *present == '\0';
   const int length = alone ? snprintf(list, sizeof list, "%s", path)
                            : snprintf(list, sizeof list, "%s %s", present, path);
-  if (length > 0 && static_cast<size_t>(length) < sizeof list) setenv(kToolsVariable, list, 1);
+  if (length <= 0 || static_cast<size_t>(length) >= sizeof list) return;
+  setenv(kToolsVariable, list, 1);
+  setenv(record::kNamedByLibrary, "1", 1);
 }
 
 __attribute__((constructor)) void on_library_load() {
