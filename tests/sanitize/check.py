@@ -149,6 +149,18 @@ def check_options(args):
     expect([(f["times"], f["lane_count"]) for f in document["findings"]] == [(3, 6)], f"again: {document['findings']}")
 
 
+    # What kernels that are left out have stored counts: of the others, only the one that is asked for is wrong.
+    status, text, document = sanitize(args, "init_bugs", options=("--tool", "initcheck", "-k", "one_short"))
+    kernels = [f["kernel"] for f in document["findings"]]
+    expect((status, kernels) == (2, ["void one_short<true>(int const*, int*)"]), f"-k with initcheck: {status} {kernels}")
+    # Nothing that fpcheck finds is an error.
+    status, text, document = sanitize(args, "float_special", options=("--tool", "fpcheck"))
+    kinds = {f["kind"] for f in document["findings"]}
+    expect(status == 0 and {"nan-born", "infinity-born", "denormal-born"} <= kinds, f"fpcheck: {status} {kinds}")
+    status, text, document = sanitize(args, "vector_add", options=("--tool", "fpcheck"))
+    expect((status, document["findings"]) == (0, []), f"fpcheck: {status} {document}")
+
+
 # mistake: (kind, call, part of the detail, times) of each finding
 HOST_BUGS = {
     "": [],
@@ -289,7 +301,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--gpu", required=True)
-    parser.add_argument("--bugs", help="where memory_bugs, host_bugs and inlined_calls are, when not in BIN/hip")
+    parser.add_argument("--bugs", help="where the programs with bugs are, when not in BIN/hip")
     parser.add_argument("what", choices=("bugs", "clean", "options", "inputs", "host", "inlined"))
     parser.add_argument("program", nargs="?")
     args = parser.parse_args()
