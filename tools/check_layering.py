@@ -48,6 +48,7 @@ TABLE = {
     "export": (["base", "util", "store", "analysis"], False),
     "correct": (["base", "amd"], True),
     "doctor": (["base", "util", "amd", "codeobj", "model", "correct", "store", "analysis"], False),
+    "replay_c": (["base", "amd", "format", "codeobj", "isa", "emu", "replay"], False),
     "capi": (["base", "util", "model", "store", "analysis", "doctor"], False),
     "cli": (["base", "util", "amd", "codeobj", "isa", "model", "emu", "sanitize", "swap", "replay", "vgpu", "format", "store", "analysis",
              "export", "correct", "doctor", "probe", "inspect", "cachesim", "timing", "profile", "foreign", "proof", "tune"], False),

@@ -15,7 +15,7 @@ import sysconfig
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LIBRARIES = ("libwavetap.so", "libwavetap_trace.so.1")
+LIBRARIES = ("libwavetap.so", "libwavetap_trace.so.1", "libwavetap_capture.so.1")
 SUMMARY = "Record what a ROCm program does on its GPU, and read the recordings"
 
 

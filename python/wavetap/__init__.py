@@ -6,10 +6,15 @@
     for op in trace.ops.rows():
         print(op.description, op.end - op.start)
 
+    file = wavetap.open_capture("saxpy.wtcap")   # a captured dispatch: arguments and buffers, and running it again
+    replay = file[0].replay()
+    replay.run()
+
 Everything is loaded on first use, so importing the package costs nothing and needs no library.
 """
 
-_HOMES = {"open": "trace", "Trace": "trace", "Table": "trace", "get_device": "device"}
+_HOMES = {"open": "trace", "Trace": "trace", "Table": "trace", "get_device": "device", "open_capture": "capture",
+          "CaptureError": "capture"}
 
 
 def __getattr__(name):

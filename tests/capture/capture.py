@@ -468,6 +468,25 @@ __attribute__((constructor)) static void take(void) {{
         expect("cannot be had: taken by" in done.stdout + done.stderr, f"{done.stdout}{done.stderr}")
 
 
+def from_code(bench):
+    """The same from C and from Python."""
+    bench.capture("example_saxpy", "--only-touched")
+    done = subprocess.run([bench.bin / "print_capture", "c.wtcap"], cwd=bench.scratch, env=bench.environment, capture_output=True, text=True)
+    expect(done.returncode == 0 and done.stdout.splitlines()[1:6] == ["int i32 4", "float f32 4", "float const* f32 8", "float* f32 8",
+           "3 runs, as captured"], f"{done.returncode} {done.stdout}{done.stderr}")
+    (bench.scratch / "bad.wtcap").write_bytes(b"no capture")
+    done = subprocess.run([bench.bin / "print_capture", "bad.wtcap"], cwd=bench.scratch, env=bench.environment, capture_output=True, text=True)
+    expect(done.returncode == 10 and "not a captured dispatch" in done.stdout, done.stdout)
+    root = pathlib.Path(__file__).resolve().parents[2]
+    environment = dict(bench.environment, PYTHONPATH=str(root / "python"), WAVETAP_LIB=str(bench.bin.resolve().parent / "lib"), PYTHONDONTWRITEBYTECODE="1")
+    # Debian's NumPy belongs to Debian's Python.
+    python = next((p for p in (sys.executable, "/usr/bin/python3") if subprocess.run([p, "-c", "import numpy"], capture_output=True).returncode == 0), None)
+    expect(python is not None, "no Python with NumPy (package python3-numpy)")
+    done = subprocess.run([python, root / "tests/capture/from_code.py", "c.wtcap", "bad.wtcap"], cwd=bench.scratch, env=environment,
+                          capture_output=True, text=True)
+    expect(done.returncode == 0, done.stdout + done.stderr)
+
+
 def wave_order(bench):
     """Results that depend on the order of waves are those of the capture when both run on one thread."""
     for name in ("hash_table", "atomics_system"):
@@ -507,7 +526,7 @@ def page(bench):
 
 
 CASES = {f.__name__: f for f in (same_output, in_place, counters, crash, host_calls, killed, selection, same_names, swap, grid, dump, damaged, kinds, imported, only_touched, append, export,
-                                 export_relocated, two_gpus, unordered, rocm, many_processes, taken,
+                                 export_relocated, two_gpus, unordered, rocm, many_processes, taken, from_code,
                                  wave_order, swap_refused, page)}
 CASES.update({f"table_{part}": (lambda bench, part=part: table(bench, part, 4)) for part in range(4)})
 
