@@ -74,6 +74,14 @@ bool is_zero(const emu::WatchPoint& at, const MemoryAccess& access, int lane) {
 
 struct Initcheck::Group {
   Bits lds;
+  // Bytes of the LDS that the dispatch asked for which are not written yet. Most kernels write all of it
+  // soon, and then there is nothing more to look at.
+  uint64_t lds_left = kNotCounted;
+  static constexpr uint64_t kNotCounted = ~uint64_t{0};
+  // What is past the end that the dispatch asked for is memcheck's.
+  uint64_t lds_limit(const emu::WatchPoint& at) const {
+    return std::min<uint64_t>(at.wave.dispatch->group_segment_bytes, lds.size() * 64);
+  }
   std::vector<Bits> scratch;  // by wave: lane for lane; empty: the wave has used none
   InitCursor global;
 
@@ -122,6 +130,7 @@ void Initcheck::workgroup_began(const emu::Workgroup& group, void*& state) noexc
   }
   if (mine == nullptr) mine = std::make_unique<Group>();
   mine->lds.assign((group.lds_bytes + 63) / 64, 0);
+  mine->lds_left = Group::kNotCounted;
   mine->scratch.resize(group.waves.size());
   for (Bits& bits : mine->scratch) bits.clear();
   mine->global.use(map_ == nullptr ? nullptr : map_->initialised());
@@ -158,15 +167,35 @@ bool Initcheck::is_in_one(const MemoryAccess& access, bool* starts_undefined) co
 
 uint64_t Initcheck::wrong_in_lds(const emu::WatchPoint& at, Group& group,
                                  const MemoryAccess& access) const {
-  // What is past the end that the dispatch asked for is memcheck's.
-  const uint64_t limit = at.wave.dispatch->group_segment_bytes;
+  if (group.lds_left == 0) return 0;
+  const uint64_t limit = group.lds_limit(at);
+  const bool is_small = std::has_single_bit(access.size_bytes) && access.size_bytes <= 8;
+  const uint64_t ones = (uint64_t{1} << (access.size_bytes & 63)) - 1;
   uint64_t wrong = 0;
   emu::for_each_lane(access.mask, [&](int lane) {
     const uint64_t address = access.address[lane];
-    if (address + access.size_bytes <= limit && is_unwritten(group.lds, address, access.size_bytes))
-      wrong |= uint64_t{1} << lane;
+    if (address + access.size_bytes > limit) return;
+    // An aligned element is in one word of bits.
+    const bool is_unset = is_small && address % access.size_bytes == 0
+                              ? (group.lds[address / 64] >> (address % 64) & ones) == 0
+                              : is_unwritten(group.lds, address, access.size_bytes);
+    if (is_unset) wrong |= uint64_t{1} << lane;
   });
   return wrong;
+}
+
+void Initcheck::mark_lds(const emu::WatchPoint& at, Group& group, const MemoryAccess& access) {
+  const uint64_t limit = group.lds_limit(at);
+  if (group.lds_left == Group::kNotCounted) group.lds_left = limit;
+  if (group.lds_left == 0) return;
+  emu::for_each_lane(access.mask, [&](int lane) {
+    if (access.address[lane] + access.size_bytes > limit) return;
+    for_each_bits(group.lds, access.address[lane], access.size_bytes,
+                  [&](uint64_t& word, uint64_t bits) {
+                    group.lds_left -= static_cast<uint64_t>(std::popcount(bits & ~word));
+                    word |= bits;
+                  });
+  });
 }
 
 uint64_t Initcheck::wrong_in_private(const emu::WatchPoint& at, Group& group,
@@ -214,13 +243,7 @@ uint64_t Initcheck::wrong_in_global(const emu::WatchPoint& at, Group& group,
 }
 
 void Initcheck::mark(const emu::WatchPoint& at, Group& group, const MemoryAccess& access) {
-  if (access.space == Space::kLds) {
-    emu::for_each_lane(access.mask, [&](int lane) {
-      for_each_bits(group.lds, access.address[lane], access.size_bytes,
-                    [](uint64_t& word, uint64_t bits) { word |= bits; });
-    });
-    return;
-  }
+  if (access.space == Space::kLds) return mark_lds(at, group, access);
   if (access.space == Space::kScratch) {
     if (access.is_scalar) return;
     Bits& written = group.scratch_of(at);

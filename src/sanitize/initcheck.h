@@ -52,6 +52,7 @@ class Initcheck final : public Check {
   uint64_t wrong_in_global(const emu::WatchPoint& at, Group& group,
                            const emu::MemoryAccess& access);
   void mark(const emu::WatchPoint& at, Group& group, const emu::MemoryAccess& access);
+  void mark_lds(const emu::WatchPoint& at, Group& group, const emu::MemoryAccess& access);
   void note(Kind kind, const emu::WatchPoint& at, const emu::MemoryAccess& access, uint64_t lanes);
 
   const MemoryMap* map_ = nullptr;

@@ -76,6 +76,15 @@ TEST(Initcheck, AnElementThatIsWrittenInPartIsRight) {
   EXPECT_EQ(run("ds_write_b32 v1, v0\nds_read2_b32 v[2:3], v1 offset1:64").size(), 1u);
 }
 
+TEST(Initcheck, LdsThatIsWrittenWholeIsRightAndThatOfTheNextWorkgroupIsNot) {
+  // 64 lanes write 16 bytes each, 1024 in all; every workgroup reads before and after.
+  const std::string write = "v_lshlrev_b32 v4, 4, v0\nds_write_b128 v4, v[4:7]\n";
+  const std::vector<Finding> findings =
+      run("ds_read_b32 v2, v1\n" + write + "ds_read_b32 v3, v1 offset:768\nds_read_u8 v3, v0");
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].lane_count, 3u * 64);
+}
+
 TEST(Initcheck, WhatIsPastTheEndIsNotItsAffair) {
   EXPECT_TRUE(run("v_mov_b32 v2, 0x400\nds_read_b32 v3, v2").empty());
   EXPECT_EQ(run("v_mov_b32 v2, 0x3fc\nds_read_b32 v3, v2").size(), 1u);
