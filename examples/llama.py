@@ -139,7 +139,9 @@ class Place:
                        *before, *inside]
         else:
             command = [*before, *command]
-        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        # What wavetap keeps while the program runs has to be seen in the root as well.
+        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                              env=dict(os.environ, TMPDIR=self.folder))
 
     @staticmethod
     def of_wavetap(before):
@@ -174,12 +176,17 @@ def main():
         return compare(args, Place(args.root, scratch), pathlib.Path(scratch))
 
 
+def said(done):
+    """The words, the prompt's included; each has its own token."""
+    return " ".join(done.stdout.decode(errors="replace").replace("<s>", " ").replace("\u2581", " ").split())
+
+
 def compare(args, place, folder):
     if not place.has(args.llama):
         skip(f"no {args.llama} here; see --help for a root that has it")
     model = folder / "tiny.gguf"
     write_model(model)
-    trace = pathlib.Path(args.trace).resolve() if args.trace else folder / "llama.rpd"
+    trace = folder / "llama.rpd"
     command = [args.llama, "-m", str(model), "-n", str(args.tokens)]
     on_cpu = place.run([*command, "-ngl", "0", args.prompt])
     if on_cpu.returncode != 0:
@@ -193,13 +200,16 @@ def compare(args, place, folder):
     if "offloaded" not in log or "offloaded 0/" in log:
         skip(f"this {args.llama} puts no layer on a GPU; it needs llama.cpp's HIP back end (Debian: libggml0-backend-hip, amd64)")
 
-    cpu, gpu = (done.stdout.decode(errors="replace").strip() for done in (on_cpu, on_gpu))
+    cpu, gpu = (said(done) for done in (on_cpu, on_gpu))
     print(f"CPU: {cpu}\nGPU: {gpu}\n")
     cpu_words, gpu_words = cpu.split(), gpu.split()
     equal = sum(a == b for a, b in zip(cpu_words, gpu_words))
-    print(f"{equal} of {max(len(cpu_words), len(gpu_words))} words equal; {next(l for l in log.splitlines() if 'offloaded' in l)}\n")
+    layers = next(line for line in log.splitlines() if "offloaded" in line).split(": ", 1)[-1]
+    print(f"{equal} of {max(len(cpu_words), len(gpu_words))} words equal; {layers}\n")
     sys.stdout.flush()
     subprocess.run([wavetap, "report", str(trace), "--top", "8"], check=False)
+    if args.trace:
+        shutil.copy(trace, args.trace)
     return 0 if cpu == gpu and cpu_words else 1
 
 
