@@ -18,6 +18,17 @@ constexpr size_t kLongestFunctionBytes = 1 << 20;
 // than a few are the remains of dispatches that nobody will repeat.
 constexpr size_t kMaxVariants = 8;
 
+// Where code that begins at `pc`, in `range`, has to end: mappings that follow each other go on, also
+// inside an instruction.
+uint64_t end_of_code(Memory& memory, GpuAddr pc, MappedRange range) {
+  while (range.end - pc.value < kLongestFunctionBytes) {
+    const MappedRange next = memory.lookup(GpuAddr{range.end});
+    if (!next.contains(range.end, 4) || !next.readable || !next.executable) break;
+    range.end = next.end;
+  }
+  return range.end;
+}
+
 bool matches(const isa::Program& program, const CodeCache::Key& key) {
   return program.target() == key.target && program.wave64() == key.wave64;
 }
@@ -101,7 +112,7 @@ std::shared_ptr<CodeCache::Block> CodeCache::decode_block(const Key& key, GpuAdd
     *fault = FaultKind::kExecuteForbidden;
     return nullptr;
   }
-  const uint64_t available = (range.end - pc.value) & ~uint64_t{3};
+  const uint64_t available = (end_of_code(*key.memory, pc, range) - pc.value) & ~uint64_t{3};
   const auto longest = static_cast<size_t>(std::min<uint64_t>(available, kLongestFunctionBytes));
   auto block = std::make_shared<Block>();
   block->memory = key.memory;

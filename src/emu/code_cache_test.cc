@@ -104,6 +104,19 @@ TEST_F(CodeCacheTest, StopsAtTheEndOfTheMapping) {
   EXPECT_EQ(decoded_at(kCode + kCodeBytes - 8), 2);
 }
 
+TEST_F(CodeCacheTest, ReadsOnInTheMappingThatFollows) {
+  constexpr uint64_t kNext = kCode + kCodeBytes;
+  const uint64_t begin = kNext - 12;
+  const std::vector<std::byte> code =
+      assemble("s_nop 0\ns_nop 1\ns_mov_b32 s0, 0x12345678\ns_endpgm", kGfx1030, false);
+  memory_.map(kNext, 4096, /*writable=*/true, /*executable=*/true);
+  for (size_t i = 0; i < code.size(); ++i) {
+    const MappedRange range = memory_.lookup({begin + i});
+    range.host[begin + i - range.begin] = code[i];
+  }
+  EXPECT_EQ(decoded_at(begin), 4);
+}
+
 TEST_F(CodeCacheTest, DropsWhatWasNotUsedForLongest) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "s_nop 0\n";
