@@ -124,10 +124,17 @@ def check_bugs(args):
 WITHOUT_RACES = {"device_malloc": ("--tool", "memcheck,initcheck,synccheck,waitcheck")}
 
 
+# The gap between the rows of a pitched volume is copied to the host along with them, and nobody has written it.
+WARNINGS = {"memset_all": [("uninitialised-copy", "warning", "bytes 100 to 127 of the 20480-byte allocation")]}
+
+
 def check_clean(args, program):
     status, text, document = sanitize(args, program, options=WITHOUT_RACES.get(program, ()))
     expect(status == 0, f"{program}: status {status}\n{text}")
-    expect(document.get("findings") == [], f"{program}: {document.get('findings')}")
+    findings, expected = document.get("findings", []), WARNINGS.get(program, [])
+    right = len(findings) == len(expected) and all((f["kind"], f["severity"]) == (kind, severity) and f.get("detail", "").startswith(detail)
+                                                   for f, (kind, severity, detail) in zip(findings, expected))
+    expect(right, f"{program}: {findings}")
     expect(document.get("dispatches_checked", 0) > 0, f"{program}: nothing was checked")
     expect(document.get("dispatches_left_out") == 0 and document.get("losses") == 0, f"{program}: something was left out")
 
