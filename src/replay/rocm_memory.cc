@@ -135,8 +135,8 @@ bool RocmMemory::place_by_thunk(const AddressRange& range) const {
   const bool fine = is_fine(range);
   // Where the thunk has one range for each, the other kind of coherence is the other range.
   for (const bool coarse : {!fine, fine}) {
-    const uint32_t flags = kExecuteAccess | (coarse ? kCoarseGrain : 0) |
-                           (is_vram(range) ? kNonPaged : kHostAccess);
+    const uint32_t flags =
+        kExecuteAccess | (coarse ? kCoarseGrain : 0) | (is_vram(range) ? kNonPaged : kHostAccess);
     if (allocate_by_thunk(range, flags | kFixedAddress)) return true;
     if (place_by_steering(range, flags)) return true;
   }

@@ -46,8 +46,7 @@ void* steered_mmap(void* at, size_t length, int protection, int flags, int fd, o
   if (!chooses || aim.size == 0 || aim.told != 0 || length < least)
     return g_mmap(at, length, protection, flags, fd, offset);
   void* const wanted = reinterpret_cast<void*>(aim.address);
-  void* const got =
-      g_mmap(wanted, aim.size, protection, flags | MAP_FIXED_NOREPLACE, fd, offset);
+  void* const got = g_mmap(wanted, aim.size, protection, flags | MAP_FIXED_NOREPLACE, fd, offset);
   if (got == MAP_FAILED) return MAP_FAILED;
   if (got != wanted) {  // a kernel without MAP_FIXED_NOREPLACE
     g_munmap(got, aim.size);
@@ -75,7 +74,7 @@ void for_each_import(const link_map& library, F&& found) {
   const char* names = nullptr;
   const ElfW(Sym)* symbols = nullptr;
   struct Table {
-    const ElfW(Rela)* first = nullptr;
+    const ElfW(Rela) * first = nullptr;
     size_t bytes = 0;
   } calls, others;
   for (const ElfW(Dyn)* entry = library.l_ld; entry->d_tag != DT_NULL; ++entry) {

@@ -40,7 +40,7 @@ class RacecheckTest : public ::testing::Test {
   uint32_t groups = 1;
   uint16_t threads = 128;
   uint64_t seed = 0;
-  uint32_t first_word = 0;         // of the data
+  uint32_t first_word = 0;        // of the data
   emu::Watcher* pacer = nullptr;  // decides which of two threads runs
 };
 
@@ -208,7 +208,8 @@ class LateAtomic : public emu::Watcher {
 
  private:
   static void await(const std::atomic<bool>& event) {
-    for (int i = 0; i < 5000 && !event; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (int i = 0; i < 5000 && !event; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_TRUE(event);
   }
   std::atomic<bool> is_announced_{false};
