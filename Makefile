@@ -25,7 +25,7 @@ configure = mkdir -p $(BUILD) && { cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD
   { grep -h 'left out' $(BUILD)/configure.log || true; }
 build = cmake --build $(BUILD) -j $(JOBS) --target $(1)
 
-.PHONY: product demo everything test bench test-stacks test-suites test-sanitize-sweep test-asan test-tsan fuzz package test-package install \
+.PHONY: product demo everything test bench test-stacks test-suites test-capture test-sanitize-sweep test-asan test-tsan fuzz package test-package install \
         uninstall clean help
 .DEFAULT_GOAL := product
 
@@ -64,6 +64,10 @@ test-suites: everything
 	@python3 tests/suites/run.py --build $(BUILD) $(if $(SUITES),--suites $(SUITES)) $(if $(TARGETS),--targets $(TARGETS)) \
 	  $(if $(BUDGET),--budget $(BUDGET)) $(if $(filter yes,$(SMOKE)),--smoke) $(SUITES_FLAGS) \
 	  || { status=$$?; [ $$status = 77 ] && echo 'test-suites: skipped, see the reasons above'; }
+
+# Kernels of tests/hip and rocRAND, captured and replayed ten times each, on the engine and through ROCm.
+test-capture: everything
+	@for model in $(or $(MODELS),rx6800xt mi210); do tests/capture/capture.py --bin $(BUILD)/bin --model $$model everything || exit 1; done
 
 # Every program of tests/hip and every example under wavetap sanitize; ONLY=regex narrows it down.
 test-sanitize-sweep: everything
@@ -112,6 +116,7 @@ help:
 	@echo 'make bench        build everything, then measure and print ratios; AGAINST=folder: compare with that build'
 	@echo 'make test-stacks  the same library under other ROCm generations'
 	@echo 'make test-sanitize-sweep  every HIP test program under wavetap sanitize'
+	@echo 'make test-capture every kernel of the test programs, captured and replayed ten times each; MODELS='
 	@echo 'make test-suites  AMD'"'"'s own test suites; SUITES=, TARGETS=, BUDGET=seconds, SMOKE=yes (ten minutes)'
 	@echo 'make test-asan    the tests under AddressSanitizer and UBSan (build-asan/)'
 	@echo 'make test-tsan    the tests under ThreadSanitizer (build-tsan/)'
