@@ -1,5 +1,5 @@
 // What a launch pays for `run --swap`: finding the kernel among a thousand that are replaced, asking the
-// rules of a launch, changing the packet.
+// rules of a launch, changing the packet. Goal: less than 100 ns.
 #include <benchmark/benchmark.h>
 
 #include <memory>

@@ -1,5 +1,5 @@
 // How long `run --swap` takes to begin with a folder of a thousand code objects: the first time, and when
-// the cache knows them.
+// the cache knows them. Goal: less than 100 ms then.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 
@@ -27,22 +27,26 @@ const std::string& folder() {
   return path;
 }
 
-void start(const std::string& cache) {
+void start(benchmark::State& state, const std::string& cache) {
   Result<Index> index = make_index(folder() + "/kernels", cache);
+  if (!index.ok() || index->files.size() != 1000) {
+    state.SkipWithError("the folder has no thousand files");
+    return;
+  }
   const std::string text = Table(candidates_of(*index, ""), false).text();
   benchmark::DoNotOptimize(Table::parse(text).ok());
 }
 
 void index_1000_cold(benchmark::State& state) {
   folder();
-  for (auto _ : state) start("");
+  for (auto _ : state) start(state, "");
 }
 BENCHMARK(index_1000_cold)->Unit(benchmark::kMillisecond);
 
 void index_1000_warm(benchmark::State& state) {
   const std::string cache = folder() + "/cache";
-  start(cache);
-  for (auto _ : state) start(cache);
+  start(state, cache);
+  for (auto _ : state) start(state, cache);
 }
 BENCHMARK(index_1000_warm)->Unit(benchmark::kMillisecond);
 #endif
