@@ -117,9 +117,10 @@ std::string places_text(const KernelProfile& kernel, size_t columns) {
     text += util::wrap(fmt::format("{}  {}  {}", at, util::escape_control(p.instruction), h.what),
                        columns > 8 ? columns : 80, 6);
     if (text.back() != '\n') text += '\n';
-    for (const std::string& line : util::inlined_lines(p.frames, p.source))
+    for (const std::string& line : util::inlined_lines(p.frames, p.source)) {
       text += util::wrap(util::escape_control(line), columns > 8 ? columns : 80, 8);
-    if (text.back() != '\n') text += '\n';
+      if (text.back() != '\n') text += '\n';
+    }
   }
   return text;
 }

@@ -252,6 +252,11 @@ def check_inlined(args):
         expect(at["region"]["startLine"] == marks[lines[0]], f"{bug}: SARIF has {at}")
         expect(any("inlined" in place["message"]["text"] for place in results[0].get("relatedLocations", [])) == (len(frames) > 1),
                f"{bug}: SARIF has {results[0].get('relatedLocations')}")
+    # wavetap profile shows places the same way, each call on a line of its own.
+    text = subprocess.run([f"{args.bin}/wavetap", "profile", "--gpu", args.gpu, "--", path_of(args, "inlined_calls"), "none"],
+                          capture_output=True, text=True).stdout
+    calls = re.findall(r"^ +in (\S+)", text, re.M)
+    expect("__syncthreads" in calls and not re.search(r"\S {3,}in \S+, inlined at", text), f"profile: {calls}\n{text}")
 
 
 def run(*command):
