@@ -255,7 +255,7 @@ def check_inlined(args):
     # wavetap profile shows places the same way, each call on a line of its own.
     text = subprocess.run([f"{args.bin}/wavetap", "profile", "--gpu", args.gpu, "--", path_of(args, "inlined_calls"), "none"],
                           capture_output=True, text=True).stdout
-    calls = re.findall(r"^ +in (\S+)", text, re.M)
+    calls = re.findall(r"^ +in ([^\s,]+)", text, re.M)
     expect("__syncthreads" in calls and not re.search(r"\S {3,}in \S+, inlined at", text), f"profile: {calls}\n{text}")
 
 
