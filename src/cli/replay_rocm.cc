@@ -27,7 +27,7 @@
 namespace wavetap::cli {
 namespace {
 
-// "hold" or "free" (replay/rocm_memory.h); with "last" behind it, failures are told.
+// "hold" or "free" (replay/rocm_memory.h) and which attempt it is; the last one tells of failures.
 constexpr const char* kChild = "WAVETAP_REPLAY_CHILD";
 constexpr int kAttempts = 4;
 // Ranges of the thunk's own begin low; what mmap chooses never lies there.
@@ -100,8 +100,7 @@ int start(const ReplayCommand& options, const replay::Capture& capture) {
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
     const bool hold = is_low ? attempt % 2 == 0 : attempt != 2;
     util::Command once = command;
-    once.environment.emplace_back(
-        kChild, std::string(hold ? "hold" : "free") + (attempt == kAttempts ? " last" : ""));
+    once.environment.emplace_back(kChild, (hold ? "hold " : "free ") + std::to_string(attempt));
     const Result<int> status = util::run_in_foreground(once);
     if (!status.ok()) return fail(status.error());
     code = *status;
@@ -126,13 +125,13 @@ void print_check(const replay::RocmResult& result) {
 
 int tell(const ReplayCommand& options, const replay::Capture& capture,
          const replay::CapturedKernel& kernel, const replay::RocmResult& result,
-         const replay::Verdict* verdict, const std::string& printed) {
+         const replay::Verdict* verdict, const std::string& printed, int attempt) {
   const std::string where = "on " + result.gpu + " through ROCm";
   if (options.json) {
     nlohmann::json json = {{"file", options.file},     {"capture", capture.dispatch.capture},
                            {"kernel", capture.kernel}, {"target", amd::to_string(capture.target)},
                            {"gpu", result.gpu},        {"placed_bytes", result.placed_bytes},
-                           {"method", result.method}};
+                           {"method", result.method},  {"attempts", attempt}};
     json.update(times_json(result.seconds));
     if (verdict != nullptr) json["verify"] = verdict_json(kernel, *verdict);
     if (!printed.empty()) json["printed"] = printed;
@@ -165,7 +164,8 @@ Result<std::vector<format::CaptureTouchedPage>> find_pages(const ReplayCommand& 
 
 int replay_here(const ReplayCommand& options, const replay::CaptureFile& file,
                 const replay::Capture& capture, std::string_view how) {
-  const bool is_last = how.ends_with(" last");
+  const int attempt = how.empty() ? 1 : how.back() - '0';
+  const bool is_last = attempt >= kAttempts;
   const bool hold = how.starts_with("hold");
   replay::HeldRanges all;
   std::vector<replay::AddressRange> regions;
@@ -212,7 +212,7 @@ int replay_here(const ReplayCommand& options, const replay::CaptureFile& file,
   if (!options.dump.empty())
     if (const Status dumped = dump_buffers(options.dump, kernel, **memory); !dumped.ok())
       return fail(dumped.error());
-  return tell(options, capture, kernel, result, verdict ? &*verdict : nullptr, printed);
+  return tell(options, capture, kernel, result, verdict ? &*verdict : nullptr, printed, attempt);
 }
 
 }  // namespace
