@@ -32,6 +32,7 @@ TABLE = {
     "timing": (["base", "amd", "model"], False),
     "capture": (["base", "format"], True),
     "swap": (["base", "amd", "codeobj"], True),
+    "pass": (["base", "format"], False),
     "replay": (["base", "util", "amd", "format", "codeobj", "isa", "emu", "swap"], False),
     "inspect": (["base", "util", "amd", "codeobj", "isa", "emu", "probe", "replay", "format"], False),
     "vgpu": (["base", "amd", "format", "codeobj", "isa", "model", "emu", "capture", "sanitize", "probe",
@@ -61,7 +62,7 @@ TEST_EXTRA = {"amd": [], "emu": ["codeobj"], "vgpu": [], "isa": [], "replay": ["
 OWNERS = {
     r"store/sqlite\.h": r"(store|analysis|export|foreign|tune)/|cli/cmd_query\.cc",  # SQL
     r"sqlite3\.h": r"store/",
-    r"llvm/|llvm-c/": r"isa/",
+    r"llvm/|llvm-c/": r"(isa|pass)/",
     r"CLI/": r"cli/(command|version)\.cc",
     r"nlohmann/": r"(util|cli|store|analysis|export|capi|doctor|inspect|profile|foreign|proof|tune)/",
     r"fmt/": r"(util|cli|replay|store|analysis|export|capi|doctor|inspect|profile|foreign|proof|tune)/",
