@@ -25,7 +25,7 @@ configure = mkdir -p $(BUILD) && { cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD
   { grep -h 'left out' $(BUILD)/configure.log || true; }
 build = cmake --build $(BUILD) -j $(JOBS) --target $(1)
 
-.PHONY: product demo everything test bench test-stacks test-suites test-capture test-sanitize-sweep test-asan test-tsan fuzz package test-package install \
+.PHONY: product demo everything test bench test-pass test-stacks test-suites test-capture test-sanitize-sweep test-asan test-tsan fuzz package test-package install \
         uninstall clean help
 .DEFAULT_GOAL := product
 
@@ -55,6 +55,10 @@ bench:
 	@python3 bench/run.py --build $(BUILD) $(if $(AGAINST),--against $(AGAINST))
 
 # Other ROCm generations, in throw-away roots made from Debian 13, sid and experimental packages.
+# The compiler pass against the virtual GPU: every compiler there is, -O0 to -O3, wave32 and wave64.
+test-pass: everything
+	@python3 tests/pass/check.py --build $(BUILD) agree --all
+
 test-stacks: everything
 	@tests/stacks/run.sh $(BUILD) || { status=$$?; [ $$status = 77 ] && echo 'test-stacks: skipped, see the reasons above'; }
 
@@ -114,6 +118,7 @@ help:
 	@echo 'make demo         the product and two example programs, then show a virtual GPU at work'
 	@echo 'make test         build everything, then run every test (what .ci/run does)'
 	@echo 'make bench        build everything, then measure and print ratios; AGAINST=folder: compare with that build'
+	@echo 'make test-pass    the compiler pass against the virtual GPU: all compilers and optimisation levels'
 	@echo 'make test-stacks  the same library under other ROCm generations'
 	@echo 'make test-sanitize-sweep  every HIP test program under wavetap sanitize'
 	@echo 'make test-capture every kernel of the test programs, captured and replayed ten times each; MODELS='

@@ -97,8 +97,15 @@ struct Facts {
 constinit Facts g_facts{};
 
 using ExecutableListener = void (*)(uint64_t executable);
-constinit std::atomic<ExecutableListener> g_on_frozen{nullptr};
-constinit std::atomic<ExecutableListener> g_on_destroyed{nullptr};
+constexpr size_t kMaxListeners = 4;
+constinit std::atomic<ExecutableListener> g_on_frozen[kMaxListeners];
+constinit std::atomic<ExecutableListener> g_on_destroyed[kMaxListeners];
+
+void tell(const std::atomic<ExecutableListener> (&listeners)[kMaxListeners], uint64_t executable) {
+  for (const auto& slot : listeners)
+    if (const ExecutableListener listener = slot.load(std::memory_order_acquire))
+      listener(executable);
+}
 
 // Agents and pools may be read without the lock: they do not change while the runtime is loaded.
 const Facts& loaded_facts() {
@@ -297,12 +304,12 @@ HsaStatus on_executable_freeze(uint64_t executable, const char* options) {
   const HsaStatus status = hsa().hsa_executable_freeze(executable, options);
   if (status != kHsaSuccess) return status;
   add_executable(executable, nullptr);
-  if (const auto frozen = g_on_frozen.load(std::memory_order_acquire)) frozen(executable);
+  tell(g_on_frozen, executable);
   return status;
 }
 
 HsaStatus on_executable_destroy(uint64_t executable) {
-  if (const auto destroyed = g_on_destroyed.load(std::memory_order_acquire)) destroyed(executable);
+  tell(g_on_destroyed, executable);
   {
     Locked locked(g_facts.lock);
     for (size_t i = g_facts.code_objects.size(); i-- > 0;) {
@@ -439,8 +446,13 @@ uint32_t kernarg_bytes(uint64_t kernel_object) {
 }
 
 void listen_to_executables(void (*frozen)(uint64_t), void (*destroyed)(uint64_t)) {
-  g_on_frozen.store(frozen, std::memory_order_release);
-  g_on_destroyed.store(destroyed, std::memory_order_release);
+  for (size_t i = 0; i < kMaxListeners; ++i) {
+    const ExecutableListener known = g_on_frozen[i].load(std::memory_order_acquire);
+    if (known != nullptr && known != frozen) continue;
+    g_on_destroyed[i].store(destroyed, std::memory_order_release);
+    g_on_frozen[i].store(frozen, std::memory_order_release);
+    return;
+  }
 }
 
 void note_executable(uint64_t executable, const char* path, uint64_t offset, uint64_t bytes) {

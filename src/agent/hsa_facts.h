@@ -42,8 +42,8 @@ void kernel_name(uint64_t kernel_object, char* name, size_t size);
 // The kernarg segment of the kernel behind a kernel object, in bytes; 0: unknown.
 uint32_t kernarg_bytes(uint64_t kernel_object);
 
-// Is told of each executable of the program once its kernels are known, and before it goes. One for each;
-// before the GPU runtime is loaded.
+// Is told of each executable of the program once its kernels are known, and before it goes. A few
+// listeners; before the GPU runtime is loaded.
 void listen_to_executables(void (*frozen)(uint64_t executable),
                            void (*destroyed)(uint64_t executable));
 // Writes facts about an executable of ours, made from a part of a file.

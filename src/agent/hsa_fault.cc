@@ -6,6 +6,7 @@
 #include "agent/hsa_hooks.h"
 #include "agent/hsa_queue.h"
 #include "agent/hsa_table.h"
+#include "agent/probe_policy.h"
 #include "agent/recording.h"
 
 namespace wavetap::agent {
@@ -40,6 +41,7 @@ HsaStatus on_event(const void* data, void*) {
   fact(fault, format::Kind::kFault, 0, {what});
   // The process is about to end: what has finished so far is worth knowing.
   Queue::harvest_all(true);
+  drain_probes(/*faulted=*/true);
   return kHsaError;
 }
 

@@ -10,6 +10,7 @@
 #include "agent/hsa_queue.h"
 #include "agent/hsa_table.h"
 #include "agent/hsa_times.h"
+#include "agent/probe_policy.h"
 #include "agent/recording.h"
 #include "agent/swap_policy.h"
 #include "record/control.h"
@@ -38,6 +39,7 @@ void harvest() {
   // The agent's own looks come when the program ends, which may unload the runtime meanwhile.
   if (by_agent && !g_polling.try_lock_for(100)) return;
   if (is_hsa_loaded() && harvest_all(by_agent)) note_in_flight();
+  if (by_agent && is_hsa_loaded()) drain_probes();
   if (by_agent) g_polling.unlock();
 }
 
@@ -53,8 +55,9 @@ bool poll() {
   }
   const bool left = take_in_flight() && is_hsa_loaded() && harvest_all(false);
   if (left) keep_in_flight();
+  const bool probes = is_hsa_loaded() && drain_probes();
   g_polling.unlock();
-  return left;
+  return left || probes;
 }
 
 // Threads that held our locks are not in the child.
@@ -65,6 +68,7 @@ void after_fork_in_child() {
   g_program_signals.unlock_after_fork();
   unlock_facts_after_fork();
   unlock_swaps_after_fork();
+  unlock_probes_after_fork();
 }
 
 bool can_work(const Hsa& hsa) {
@@ -82,6 +86,7 @@ void on_hsa_load(const HsaTables* tables) {
   if (!can_work(hsa())) return;
 
   start_swap();
+  start_probes();
   open_times();
   open_agents();
   install_queue_hooks();
@@ -108,6 +113,7 @@ void on_hsa_unload() {
   if (!is_hsa_loaded()) return;
   Locked locked(g_polling);
   Queue::harvest_all(true);
+  forget_probes();
   set_hsa_loaded(0);
   Queue::abandon_all();
   forget_swaps();

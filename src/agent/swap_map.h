@@ -34,6 +34,17 @@ class SwapMap {
     return true;
   }
 
+  // Takes out those for which `is_out` is true.
+  template <class F>
+  void remove_if(F&& is_out) {
+    if (Slots* slots = slots_.load(std::memory_order_relaxed))
+      for (uint32_t i = 0; i <= slots->mask; ++i) {
+        const Value* const value = slots->slot[i].value.load(std::memory_order_relaxed);
+        if (value != nullptr && is_out(*value))
+          slots->slot[i].value.store(nullptr, std::memory_order_release);
+      }
+  }
+
   // For a runtime that is gone: no reader is left.
   void clear() {
     if (Slots* slots = slots_.load(std::memory_order_relaxed))

@@ -18,10 +18,13 @@
 #include "cli/install_tree.h"
 #include "cli/logduration.h"
 #include "cli/probe_output.h"
+#include "cli/probe_pass.h"
 #include "cli/program_run.h"
 #include "cli/run_dir.h"
+#include "cli/run_environment.h"
 #include "cli/usage.h"
 #include "inspect/capture_probe.h"
+#include "inspect/pass_probe.h"
 #include "inspect/probe_results.h"
 #include "inspect/reports.h"
 #include "probe/handlers/builtin.h"
@@ -38,6 +41,9 @@ constexpr char kDefaultGpu[] = "rx6800xt";
 struct Options {
   std::string handlers;
   RunOptions run;
+  bool pass = false;
+  bool real = false;
+  uint64_t ring_mib = 64;
   std::string output;
   std::string json;
   uint64_t top = 20;
@@ -159,6 +165,35 @@ int probe_program(Options& options, const std::vector<probe::HandlerChoice>& han
   return ran ? finish(options, handlers, folder, status) : status;
 }
 
+// With --pass and --real: kernels that were compiled with wavetap-hipcc tell what they do.
+int probe_instrumented(Options& options, const std::vector<probe::HandlerChoice>& handlers,
+                       const std::string& folder, const std::string& scratch,
+                       const std::vector<std::string>& program) {
+  if (options.real && !options.run.gpus.empty())
+    return fail(
+        errorf("probe: --real runs on the machine's GPU and --gpu on a virtual one; leave "
+               "out one of them"));
+  if (options.real && !machine_has_gpu())
+    return fail(
+        errorf("probe: --real: this machine has no GPU that ROCm can use; leave it out for a "
+               "virtual one, or ask wavetap doctor"));
+  if (!options.real && options.run.gpus.empty()) options.run.gpus = {kDefaultGpu};
+  const Result<std::string> library =
+      prepare_environment(options.run.gpus, options.run.environment);
+  if (!library.ok()) return fail(library.error());
+  Result<inspect::PassProbeOptions> telling =
+      prepare_pass(options.run, handlers, folder, scratch, options.ring_mib << 20);
+  if (!telling.ok()) return fail(telling.error());
+  bool ran = false;
+  const int status = run_program(options.run, program, &ran);
+  if (!ran) return status;
+  const Result<inspect::PassOutcome> outcome = inspect::tell_records(*telling);
+  if (!outcome.ok()) return fail(outcome.error(), kIncomplete);
+  const int finished = finish(options, handlers, folder, status);
+  print_pass_outcome(*outcome);
+  return finished;
+}
+
 int probe_file(const Options& options, const std::vector<probe::HandlerChoice>& handlers,
                const std::string& folder, const std::string& path) {
   const Result<std::unique_ptr<replay::CaptureFile>> file = replay::CaptureFile::open(path);
@@ -202,7 +237,9 @@ int probe_command(Options& options, const std::vector<std::string>& program) {
   }
   if (program.size() == 1 && program[0].ends_with(".wtcap"))
     return probe_file(options, *handlers, folder, program[0]);
-  return probe_program(options, *handlers, folder, program);
+  if (!options.pass && !options.real) return probe_program(options, *handlers, folder, program);
+  if (const Status good = check_pass_handlers(*handlers); !good.ok()) return fail(good.error());
+  return probe_instrumented(options, *handlers, folder, scratch->path(), program);
 }
 
 void add_options(Command& command, Options& options) {
@@ -216,6 +253,16 @@ void add_options(Command& command, Options& options) {
           std::string("virtual GPUs the program sees, as for wavetap run (") + kDefaultGpu + ")")
       ->type_name("MODEL[,MODEL…]")
       ->allow_extra_args(false);
+  command.add_flag("--pass", options.pass,
+                   "probe what kernels tell that were compiled with wavetap-hipcc, instead of "
+                   "watching the virtual GPU");
+  command.add_flag("--real", options.real,
+                   "the same on the machine's own GPU; see docs/probe-pass.md");
+  command
+      .add_option("--ring", options.ring_mib,
+                  "with --pass or --real: the ring that records go through, per GPU (64)")
+      ->type_name("MIB")
+      ->between(1, 16384);
   command
       .add_option("--kernel,-k", options.run.probe.kernels,
                   "probe kernels whose demangled name matches, a POSIX extended regular expression "
@@ -258,7 +305,8 @@ void add_probe(Command& parent, Invocation& invocation) {
       "  wavetap probe memory -- ./my_hip_program\n"
       "  wavetap probe memory,blocks -k '^reduce' -o results -- ./my_program\n"
       "  wavetap probe values kernel.wtcap\n"
-      "  wavetap probe ./my_handler.so -- python3 train.py\n");
+      "  wavetap probe ./my_handler.so -- python3 train.py\n"
+      "  wavetap-hipcc saxpy.hip -o saxpy && wavetap probe memory --real -- ./saxpy\n");
   command.prefix_command();
   add_options(command, *options);
   command.callback([options, &command, &invocation] {

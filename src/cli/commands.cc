@@ -2,6 +2,7 @@
 // completion say is read from what is declared here.
 #include "cli/commands.h"
 
+#include "cli/cmd_sites.h"
 #include "cli/command.h"
 #include "cli/lab_commands.h"
 
@@ -14,6 +15,7 @@ void add_commands(Command& program, Invocation& invocation) {
   add_replay(program, invocation);
   add_sanitize(program, invocation);
   add_probe(program, invocation);
+  add_sites(program, invocation);
   add_profile(program, invocation);
   add_swap(program, invocation);
   add_source(program, invocation);

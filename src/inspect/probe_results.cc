@@ -136,7 +136,8 @@ void Reader::end_process() {
 void Reader::add_code(const Json& line) {
   const std::string file = word(line, "file");
   const uint64_t linked = hex(line.value("linked", Json()));
-  const std::tuple place(file, linked);
+  const std::string sites_of = word(line, "sites_of");
+  const std::tuple place(file + sites_of, linked);
   const auto [known, is_new] =
       known_codes_.emplace(place, static_cast<uint32_t>(results_.codes.size()));
   codes_[number(line, "code")] = known->second;
@@ -151,6 +152,19 @@ void Reader::add_code(const Json& line) {
   const Result<std::vector<std::byte>> bytes = util::read_file(folder_ + "/" + file);
   if (!bytes.ok() || !target) {
     code.problem = bytes.ok() ? "its target is not known" : bytes.error().message;
+    return;
+  }
+  if (!sites_of.empty()) {
+    Result<Listing> listing = list_sites(*bytes, sites_of, *target, wave64);
+    if (!listing.ok()) {
+      code.problem = listing.error().message;
+      return;
+    }
+    code.listing = std::move(*listing);
+    code.pass_kernel = code.listing.function;
+    const Result<codeobj::CodeObject> object = codeobj::CodeObject::open(*bytes);
+    const auto tables = read_sites(*bytes);
+    if (object.ok() && tables.ok()) code.merged = find_merged(*object, tables->at(sites_of));
     return;
   }
   if (!file.ends_with(".co")) {

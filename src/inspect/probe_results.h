@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "inspect/listing.h"
+#include "inspect/pass_sites.h"
 
 namespace wavetap::inspect {
 
@@ -124,6 +125,9 @@ struct ProbedCode {
   uint64_t address = 0;  // on the GPU of the first process
   Listing listing;       // empty when the file is gone
   std::string problem;   // why it is empty
+  // Of an instrumented kernel: its demangled name, and lines where accesses were joined or split.
+  std::string pass_kernel;
+  std::vector<MergedPlace> merged;
   // Arguments of the kernel that begins here.
   std::vector<codeobj::KernelArg> arguments;
 };

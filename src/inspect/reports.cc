@@ -54,6 +54,25 @@ std::string kernel_head(const ProbedKernel& kernel) {
   return head + "\n";
 }
 
+const std::vector<MergedPlace>* merged_of(const ProbeResults& results, const ProbedKernel& kernel) {
+  for (const ProbedCode& code : results.codes)
+    if (!code.merged.empty() && code.pass_kernel == kernel.kernel &&
+        amd::to_string(code.listing.target) == kernel.target)
+      return &code.merged;
+  return nullptr;
+}
+
+std::string merged_text(const ProbeResults& results, const ProbedKernel& kernel) {
+  const std::vector<MergedPlace>* const merged = merged_of(results, kernel);
+  if (merged == nullptr) return "";
+  std::vector<std::string> places;
+  for (const MergedPlace& place : *merged)
+    places.push_back(fmt::format("{} ({}, {})", short_place(place.frame),
+                                 util::count_of(place.accesses, "access"),
+                                 util::count_of(place.instructions, "instruction")));
+  return fmt::format("joined or split by the compiler: {}\n", util::join(places, ", "));
+}
+
 std::string why_nothing(const ProbeResults& results) {
   if (results.processes == 0 || (results.dispatches == 0 && results.left_out == 0))
     return "probe: the program dispatched no kernel; nothing was seen\n";
@@ -140,6 +159,7 @@ std::string to_text(const ProbeResults& results, const std::vector<std::string>&
     }
     for (const auto& [handler, said] : kernel.others)
       for (const Json& data : said) text += plugin_text(handler, data);
+    if (kernel.told.contains("memory")) text += merged_text(results, kernel);
     text += "\n";
   }
   for (const auto& [handler, said] : results.session)
@@ -174,6 +194,13 @@ Json to_json(const ProbeResults& results, const std::vector<std::string>& handle
           report != nullptr && kernel.told.contains(handler))
         of_handler[handler] = report->json(results, kernel);
     for (const auto& [handler, said] : kernel.others) of_handler[handler] = said;
+    if (const std::vector<MergedPlace>* const merged = merged_of(results, kernel)) {
+      told["merged"] = Json::array();
+      for (const MergedPlace& place : *merged)
+        told["merged"].push_back({{"source", full_place(place.frame)},
+                                  {"accesses", place.accesses},
+                                  {"instructions", place.instructions}});
+    }
     told["handlers"] = std::move(of_handler);
     kernels.push_back(std::move(told));
   }

@@ -134,4 +134,13 @@ void ResultFiles::code(const Code& code, std::span<const std::byte> image, uint6
   line(text.string());
 }
 
+void ResultFiles::code(const Code& code, const std::string& file, const std::string& kernel) {
+  JsonText text;
+  text.begin_object().key("type").text("code").key("code").number(code.described.id);
+  text.key("file").text(file).key("sites_of").text(kernel).key("target").text(code.target);
+  text.key("wave_size").number(code.described.wave_size);
+  text.key("sites").number(code.described.site_count).end_object();
+  line(text.string());
+}
+
 }  // namespace wavetap::probe

@@ -5,7 +5,8 @@
 //   PID.lines        a line of JSON each:
 //     {"type":"dispatch", "dispatch", "kernel", …}     a dispatch that was probed, when it ends
 //     {"type":"left_out"}                              one that was not
-//     {"type":"code", "code", "file", …}               what the sites of a code are
+//     {"type":"code", "code", "file", …}               what the sites of a code are; with "sites_of", a
+//                                                      kernel, those of its site table
 //     {"type":"result", "handler", "dispatch", "data"} dispatch 0: of the session
 //     {"type":"refused", "handler", "why"}             a handler that could not be opened
 //     {"type":"lost", "handler", "count"}              events that a handler did not keep
@@ -54,6 +55,8 @@ class ResultFiles : public Surroundings {
   // itself. `linked`: where the code begins in the image.
   void code(const Code& code, std::span<const std::byte> image, uint64_t linked,
             std::span<const std::byte> bytes);
+  // Of an instrumented kernel: its sites are those of the site table of a code object in the folder.
+  void code(const Code& code, const std::string& file, const std::string& kernel);
 
  private:
   bool append(const std::string& name, std::string_view bytes);

@@ -67,6 +67,7 @@ class Session final : public emu::Watcher {
 
  private:
   friend struct HandlerHost;
+  friend class Narrator;
 
   // Null: wants() was never asked about it.
   const Code* code_of(const isa::Program& program);

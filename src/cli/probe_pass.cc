@@ -1,0 +1,75 @@
+#include "cli/probe_pass.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include "cli/install_tree.h"
+#include "format/probe_ring.h"
+#include "util/file.h"
+#include "util/text.h"
+
+namespace wavetap::cli {
+
+Status check_pass_handlers(const std::vector<probe::HandlerChoice>& handlers) {
+  for (const probe::HandlerChoice& choice : handlers) {
+    if (choice.name == "values")
+      return errorf(
+          "values: instrumented kernels tell addresses, not values; leave out --pass and "
+          "--real, and a virtual GPU tells them");
+    if (choice.name == "instructions")
+      return errorf(
+          "instructions: the compiler pass sees blocks and accesses, not the machine's "
+          "instructions; leave out --pass and --real, or ask for blocks");
+  }
+  return {};
+}
+
+Result<inspect::PassProbeOptions> prepare_pass(RunOptions& run,
+                                               const std::vector<probe::HandlerChoice>& handlers,
+                                               const std::string& folder,
+                                               const std::string& scratch, uint64_t ring_bytes) {
+  inspect::PassProbeOptions telling;
+  telling.handlers = handlers;
+  telling.folder = folder;
+  for (const std::string& name : run.gpus) {
+    const Result<model::Model> model = find_model(name);
+    if (!model.ok()) return model.error();
+    telling.gpus.push_back({model->name, model->vector_line_bytes()});
+  }
+  std::string request = fmt::format("folder {}\nwants {}\nring {}\n", folder,
+                                    inspect::wants_of(handlers), ring_bytes);
+  if (!run.probe.kernels.empty()) request += fmt::format("kernels {}\n", run.probe.kernels);
+  if (!run.probe.launches.empty()) request += fmt::format("launch {}\n", run.probe.launches);
+  if (run.probe.every != 0) request += fmt::format("every {}\n", run.probe.every);
+  if (run.probe.max != 0) request += fmt::format("max {}\n", run.probe.max);
+  const std::string file = scratch + "/probe.request";
+  if (const Status written = util::write_file(file, request); !written.ok()) return written.error();
+  ::setenv(format::kProbeVariable, file.c_str(), 1);  // the program inherits it
+  // The recorder carries the probes; its trace is nobody's.
+  run.no_trace = false;
+  run.recording.output = scratch + "/trace.rpd";
+  run.recording.quiet = true;
+  return telling;
+}
+
+void print_pass_outcome(const inspect::PassOutcome& outcome) {
+  for (const std::string& problem : outcome.problems) fmt::print(stderr, "probe: {}\n", problem);
+  for (const auto& [kernel, why] : outcome.refused)
+    fmt::print(stderr, "probe: {}: ran as it is: its twin does not fit: {}\n", kernel, why);
+  if (!outcome.plain.empty()) {
+    std::vector<std::string> names;
+    for (const auto& [kernel, processes] : outcome.plain) names.push_back(kernel);
+    fmt::print(stderr, "probe: not compiled with wavetap-hipcc, and ran unseen: {}\n",
+               util::join(names, ", "));
+  }
+  for (const auto& [kernel, reasons] : outcome.unseen)
+    for (const std::string& reason : reasons)
+      fmt::print(stderr, "probe: {}: not seen: {}\n", kernel, reason);
+  if (outcome.records != 0)
+    fmt::print(stderr, "probe: {}, {:.1f} bytes each; {} lost because the ring was full\n",
+               util::count_of(outcome.records, "record"),
+               static_cast<double>(outcome.record_bytes) / static_cast<double>(outcome.records),
+               outcome.lost);
+}
+
+}  // namespace wavetap::cli

@@ -1,0 +1,206 @@
+#include "inspect/pass_sites.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <string_view>
+
+#include "codeobj/elf.h"
+
+namespace wavetap::inspect {
+namespace {
+
+using format::Site;
+using format::SiteAccess;
+using format::SiteKind;
+using format::SiteSpace;
+
+// "load_i32", "lds_store_float": one word, as a mnemonic is.
+std::string mnemonic_of(const Site& site) {
+  switch (site.kind) {
+    case SiteKind::kBlock: return "block";
+    case SiteKind::kBarrier: return "barrier";
+    case SiteKind::kMessage: return "message";
+    case SiteKind::kMemory: break;
+  }
+  constexpr const char* kSpaces[] = {"global_", "lds_", "scratch_", "flat_"};
+  constexpr const char* kAccesses[] = {"load_", "store_", "atomic_", "atomic_"};
+  return std::string(kSpaces[static_cast<size_t>(site.space)]) +
+         kAccesses[static_cast<size_t>(site.access)] + site.type;
+}
+
+uint8_t category_of(const Site& site) {
+  switch (site.kind) {
+    case SiteKind::kBlock: return WAVETAP_OTHER;
+    case SiteKind::kBarrier: return WAVETAP_BARRIER;
+    case SiteKind::kMessage: return WAVETAP_MESSAGE;
+    case SiteKind::kMemory: break;
+  }
+  if (site.space == SiteSpace::kLds) return WAVETAP_LDS_OP;
+  switch (site.access) {
+    case SiteAccess::kLoad: return WAVETAP_VMEM_LOAD;
+    case SiteAccess::kStore: return WAVETAP_VMEM_STORE;
+    default: return WAVETAP_VMEM_ATOMIC;
+  }
+}
+
+const char* for_ever(const std::string& text) {
+  static std::set<std::string> texts;
+  return texts.insert(text).first->c_str();
+}
+
+std::vector<wavetap_site> make_sites(const format::SiteKernel& kernel) {
+  std::vector<wavetap_site> sites(kernel.sites.size());
+  auto end = static_cast<uint32_t>(sites.size());
+  for (size_t i = sites.size(); i-- > 0;) {
+    const Site& from = kernel.sites[i];
+    wavetap_site& site = sites[i];
+    site.offset = static_cast<uint32_t>(i);
+    site.block = from.block;
+    site.block_end = end;
+    site.target = UINT32_MAX;
+    site.mnemonic = for_ever(mnemonic_of(from));
+    site.category = category_of(from);
+    if (from.kind == SiteKind::kBlock) end = static_cast<uint32_t>(i);
+  }
+  return sites;
+}
+
+}  // namespace
+
+Result<std::map<std::string, format::SiteKernel>> read_sites(std::span<const std::byte> image) {
+  const auto elf = codeobj::ElfView::open(image);
+  const codeobj::ElfSection* const section = elf ? elf->section(format::kSiteSection) : nullptr;
+  if (section == nullptr) return errorf("it has no site table; compile it with wavetap-hipcc");
+  return format::read_site_tables(
+      {reinterpret_cast<const char*>(section->bytes.data()), section->bytes.size()});
+}
+
+std::unique_ptr<probe::Code> make_site_code(const format::SiteKernel& kernel,
+                                            amd::GfxTarget target) {
+  auto code = std::make_unique<probe::Code>();
+  code->sites = make_sites(kernel);
+  code->target = amd::to_string(target);
+  code->described.size = sizeof code->described;
+  code->described.site_count = static_cast<uint32_t>(code->sites.size());
+  code->described.sites = code->sites.data();
+  code->described.target = code->target.c_str();
+  code->described.wave_size = kernel.wave_size;
+  return code;
+}
+
+namespace {
+
+enum class Direction : uint8_t { kNone, kLoad, kStore, kAtomic };
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// What an instruction does to memory that is not scratch.
+Direction direction_of(const wavetap_site& site) {
+  const std::string_view name = site.mnemonic;
+  if (name.starts_with("buffer_") || name.starts_with("scratch_")) return Direction::kNone;
+  switch (site.category) {
+    case WAVETAP_SMEM: return has(name, "load") ? Direction::kLoad : Direction::kNone;
+    case WAVETAP_VMEM_LOAD: return Direction::kLoad;
+    case WAVETAP_VMEM_STORE: return Direction::kStore;
+    case WAVETAP_VMEM_ATOMIC: return Direction::kAtomic;
+    case WAVETAP_LDS_OP:
+      if (has(name, "read") || has(name, "load")) return Direction::kLoad;
+      if (has(name, "write") || has(name, "store")) return Direction::kStore;
+      return has(name, "permute") || has(name, "swizzle") ? Direction::kNone : Direction::kAtomic;
+    default: return Direction::kNone;
+  }
+}
+
+Direction direction_of(const Site& site) {
+  if (site.kind != SiteKind::kMemory || site.space == SiteSpace::kScratch) return Direction::kNone;
+  if (site.access == SiteAccess::kLoad) return Direction::kLoad;
+  return site.access == SiteAccess::kStore ? Direction::kStore : Direction::kAtomic;
+}
+
+std::vector<Frame> frames_of(const Site& site) {
+  std::vector<Frame> frames;
+  for (const format::SiteFrame& from : site.frames)
+    frames.push_back({from.function, from.file, from.line, from.column});
+  return frames;
+}
+
+struct LineCounts {
+  Frame frame;
+  uint64_t accesses = 0;
+  uint64_t vector = 0;
+  uint64_t scalar = 0;  // arguments of the kernel are loaded so as well
+};
+using Lines = std::map<std::pair<std::string, Direction>, LineCounts>;
+
+// True: there are calls, of code that is looked at elsewhere.
+bool count_instructions(const Listing& listing, Lines& lines) {
+  bool calls = false;
+  for (size_t i = 0; i < listing.sites.size(); ++i) {
+    const wavetap_site& facts = listing.facts[i];
+    calls |= std::string_view(facts.mnemonic).starts_with("s_swappc");
+    const Direction direction = direction_of(facts);
+    if (direction == Direction::kNone || listing.sites[i].frames.empty()) continue;
+    LineCounts& line = lines[{short_place(listing.sites[i].shown()), direction}];
+    ++(facts.category == WAVETAP_SMEM ? line.scalar : line.vector);
+  }
+  return calls;
+}
+
+}  // namespace
+
+std::vector<MergedPlace> find_merged(const codeobj::CodeObject& object,
+                                     const format::SiteKernel& kernel) {
+  const codeobj::Kernel* const original = object.find_kernel(kernel.name);
+  if (original == nullptr) return {};
+  const codeobj::SourceMap map(object.elf());
+  Lines lines;
+  const bool calls =
+      count_instructions(make_listing(original->code, original->entry_address, object.target(),
+                                      original->wave64(object.target()), &map),
+                         lines);
+  for (const Site& site : kernel.sites) {
+    const Direction direction = direction_of(site);
+    if (direction == Direction::kNone || site.frames.empty()) continue;
+    const std::vector<Frame> frames = frames_of(site);
+    const Frame& frame = frames[codeobj::users_frame(frames)];
+    LineCounts& line = lines[{short_place(frame), direction}];
+    if (line.accesses++ == 0) line.frame = frame;
+  }
+  std::vector<MergedPlace> merged;
+  for (const auto& [key, line] : lines) {
+    const uint64_t all = line.vector + line.scalar;
+    const bool is_elsewhere = calls && all == 0;
+    if (line.accesses == 0 || is_elsewhere ||
+        (line.vector <= line.accesses && line.accesses <= all))
+      continue;
+    merged.push_back({line.frame, line.accesses, all});
+  }
+  return merged;
+}
+
+Result<Listing> list_sites(std::span<const std::byte> image, const std::string& kernel,
+                           amd::GfxTarget target, bool wave64) {
+  const auto tables = read_sites(image);
+  if (!tables.ok()) return tables.error();
+  const auto found = tables->find(kernel);
+  if (found == tables->end())
+    return errorf("its site table has no kernel %s; compile it again", kernel.c_str());
+  Listing listing;
+  listing.function = codeobj::demangle(kernel);
+  listing.target = target;
+  listing.wave64 = wave64;
+  listing.facts = make_sites(found->second);
+  for (size_t i = 0; i < found->second.sites.size(); ++i) {
+    ListedSite site;
+    site.address = i;
+    site.text = listing.facts[i].mnemonic;
+    site.frames = frames_of(found->second.sites[i]);
+    listing.sites.push_back(std::move(site));
+  }
+  return listing;
+}
+
+}  // namespace wavetap::inspect

@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""The compiler pass: programs compiled by wavetap-hipcc, probed by what they tell, compared with what the virtual GPU sees.
+
+  check.py --build BUILD agree [--all]   counts by source line, results, original code; --all: every compiler, -O0 to -O3,
+                                         wave32 and wave64 (make test-pass)
+  check.py --build BUILD messages|faults|full_ring|damaged|choices|hipcc
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+KERNELS = ["copy", "strided", "reverse", "gather", "tile", "reduce", "histogram", "divergent", "called", "pairs"]
+WAVES = {"rx6800xt": 128, "mi210": 64}  # of the 4096 work-items of a launch
+# hipcc has every function inlined; its runtime cannot do with the stack that calls of -O0 ask for.
+AS_HIPCC = ["-mllvm", "-amdgpu-early-inline-all=true", "-mllvm", "-amdgpu-function-calls=false"]
+failures = []
+
+
+def expect(what, got, wanted):
+    if got != wanted:
+        failures.append(f"{what}: {got}, expected {wanted}")
+
+
+def run(command, status=0, **more):
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, errors="replace", **more)
+    if status is not None and result.returncode != status:
+        sys.exit(f"{' '.join(map(str, command))}\nexit status {result.returncode}\n{result.stdout}{result.stderr}")
+    return result
+
+
+class Lab:
+    """A folder with code objects, and wavetap run and probe on them."""
+
+    def __init__(self, options, folder):
+        self.build, self.folder = options.build, pathlib.Path(folder)
+        self.wavetap = f"{options.build}/bin/wavetap"
+        self.launcher = f"{options.build}/bin/pass_launcher"
+
+    def compile(self, clang, level, arch, more=(), with_pass=True, source=HERE / "kernels.hip"):
+        out = self.folder / f"{clang}{level}-{arch}{''.join(more)}{'' if with_pass else '-plain'}.co"
+        compiler = [f"{self.build}/bin/wavetap-hipcc"] if with_pass else [f"clang++-{clang}", "-gline-tables-only"]
+        run([*compiler, "-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", f"--offload-arch={arch}", "-nogpuinc",
+             "-nogpulib", "-mcode-object-version=4", *AS_HIPCC, level, *more, f"-I{ROOT}/include", source, "-o", out],
+            env={**os.environ, "WAVETAP_HIPCC": f"clang++-{clang}"})
+        return out
+
+    def plain_run(self, gpu, program):
+        return run([self.wavetap, "run", "--gpu", gpu, "--no-trace", "--", self.launcher, *program]).stdout
+
+    def probe(self, handlers, gpu, program, more=("--pass",), status=0):
+        out = self.folder / "probe.json"
+        out.unlink(missing_ok=True)
+        result = run([self.wavetap, "probe", handlers, "--gpu", gpu, *more, "--json", out, "--", self.launcher, *program],
+                     status)
+        return result, json.loads(out.read_text()) if out.exists() else None
+
+
+def counts_by_line(results):
+    """{kernel: {(line, space, access): executions by waves}}, and which of them are the wave's own (scalar) alone."""
+    by_kernel, scalar = {}, {}
+    for kernel in results["kernels"]:
+        name = re.sub(r"\(.*", "", kernel["kernel"])
+        counts = by_kernel.setdefault(name, collections.Counter())
+        vector = set()
+        for site in kernel["handlers"]["memory"]["sites"]:
+            if site["space"] == "scratch":
+                continue  # registers that were put aside: the compiler's own business
+            key = (site.get("source", "?").split(":")[-1], site["space"], site["access"])
+            counts[key] += site["count"]
+            if not site["scalar"]:
+                vector.add(key)
+        scalar[name] = {key for key in counts if key not in vector}
+    return by_kernel, scalar
+
+
+def compare(what, told, seen):
+    """What the kernels told and what the virtual GPU saw."""
+    told_counts, _ = counts_by_line(told)
+    seen_counts, scalar = counts_by_line(seen)
+    merged = collections.defaultdict(set)
+    for kernel in told["kernels"]:
+        for place in kernel.get("merged", []):
+            merged[re.sub(r"\(.*", "", kernel["kernel"])].add(place["source"].split(":")[-1])
+    expect(f"{what}: kernels", sorted(told_counts), sorted(KERNELS))
+    for name in told_counts:
+        ours, theirs = told_counts[name], seen_counts.get(name, {})
+        for key in sorted(set(ours) | set(theirs)):
+            # Arguments of the kernel are no accesses of the program.
+            if key not in ours and key in scalar[name] or key[0] in merged[name]:
+                continue
+            expect(f"{what}: {name}: line {key[0]}, {key[1]} {key[2]}", ours.get(key, 0), theirs.get(key, 0))
+    return sum(len(counts) for counts in told_counts.values()), sum(map(len, merged.values()))
+
+
+def functions_of(path):
+    """{kernel: its machine code} of a code object; addresses of variables, which differ, have no place in it."""
+    text = run(["llvm-objdump-19", "-d", "--no-leading-addr", path]).stdout
+    code, name = {}, None
+    for line in text.splitlines():
+        if match := re.match(r"<(.*)>:$", line):
+            name = match.group(1)
+            code[name] = []
+        elif name and line.startswith("\t"):
+            code[name].append(re.sub(r"//.*", "", line).strip())
+    # Behind its end a kernel is filled up.
+    for lines in code.values():
+        while lines and re.match(r"(s_code_end|s_nop|v_cndmask_b32_e32 v0, s0, v0|\.\.\.|$)", lines[-1]):
+            lines.pop()
+    return code
+
+
+def agree(options):
+    clangs = [clang for clang in ("15", "19") if shutil.which(f"clang++-{clang}") and
+              pathlib.Path(f"{options.build}/lib/libwavetap_pass-{clang}.so").exists()]
+    cases = [(clang, level, arch, more) for clang in clangs for level in ("-O0", "-O1", "-O2", "-O3")
+             for arch, more in (("gfx1030", ()), ("gfx1030", ("-mwavefrontsize64",)), ("gfx90a", ()))]
+    if not options.all:
+        cases = [(clangs[0], "-O2", "gfx1030", ()), (clangs[-1], "-O3", "gfx90a", ()), (clangs[0], "-O0", "gfx1030", ())]
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        for clang, level, arch, more in cases:
+            what = f"clang {clang} {level} {arch} {' '.join(more)}"
+            gpu = "mi210" if arch == "gfx90a" else "rx6800xt"
+            code = lab.compile(clang, level, arch, more)
+            program = [code, *KERNELS]
+            result, told = lab.probe("memory", gpu, program)
+            expect(f"{what}: results", result.stdout, lab.plain_run(gpu, program))
+            _, seen = lab.probe("memory", gpu, program, more=())
+            lines, merged = compare(what, told, seen)
+            plain = functions_of(lab.compile(clang, level, arch, more, with_pass=False))
+            with_twins = functions_of(code)
+            for name in KERNELS:
+                expect(f"{what}: code of {name}", with_twins[name], plain[name])
+            if options.all:
+                print(f"{what}: {lines} lines, {merged} of them merged by the compiler", flush=True)
+
+
+def messages(options):
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        out = lab.folder / "log"
+        lab.probe("log", "rx6800xt", [lab.compile("15", "-O2", "gfx1030"), "messages"], more=("--pass", "-o", out))
+        events = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+    told = collections.Counter((event["kind"], event["value"]) for event in events if event["event"] == "message")
+    # 64 work-items have a value, two waves.
+    expect("messages", told, {(7, value): 2 for value in range(64)})
+
+
+def faults(options):
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        result, told = lab.probe("memory", "rx6800xt", [lab.compile("15", "-O2", "gfx1030"), "faulty"], status=None)
+    expect("faults: the program died", result.returncode != 0, True)
+    kernel = told["kernels"][0]
+    expect("faults: dispatches", (kernel["dispatches"], kernel["faulted"]), (1, 1))
+    expect("faults: accesses", {site["access"] for site in kernel["handlers"]["memory"]["sites"]}, {"load", "store"})
+
+
+def full_ring(options):
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        code = lab.compile("15", "-O2", "gfx1030")
+        result, told = lab.probe("memory", "rx6800xt", [code, "-s", "4", "flood"], more=("--pass", "--ring", "1"))
+        expect("full ring: results", result.stdout, lab.plain_run("rx6800xt", [code, "-s", "4", "flood"]))
+    sites = told["kernels"][0]["handlers"]["memory"]["sites"]
+    kept, lost = sum(site["count"] for site in sites), told["events_not_kept"].get("ring", 0)
+    # 401 accesses of each of the 128 waves of four launches; every one is kept or counted.
+    expect("full ring: kept and lost", kept + lost, 401 * 128 * 4)
+    expect("full ring: dispatches", told["dispatches_probed"], 4)
+
+
+def damaged(options):
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        good = lab.compile("15", "-O2", "gfx1030").read_bytes()
+        cases = [(b"wavetap-sites 1\n", b"wavetap-sites 9\n", "version 9"), (b"\nk copy ", b"\nk copi ", "checksum"),
+                 (b"\nend ", b"\nEND ", "cut off"), (b"wavetap-sites 1\n", b"wavetop-sites 1\n", "does not begin")]
+        for old, new, words in cases:
+            path = lab.folder / "damaged.co"
+            path.write_bytes(good.replace(old, new, 1))
+            result, _ = lab.probe("memory", "rx6800xt", [path, "copy"])
+            expect(f"damaged: {words}", words in result.stderr and "compile it again" in result.stderr, True)
+            expect("damaged: results", result.stdout, lab.plain_run("rx6800xt", [path, "copy"]))
+        # Without twins.
+        result, _ = lab.probe("memory", "rx6800xt", [lab.compile("15", "-O2", "gfx1030", with_pass=False), "copy"])
+        expect("no pass", "not compiled with wavetap-hipcc, and ran unseen: copy" in result.stderr, True)
+
+
+def choices(options):
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        program = [lab.compile("15", "-O2", "gfx1030"), "-s", "8", "copy", "tile"]
+        for more, wanted in (((), 16), (("-k", "^tile"), 8), (("--max", "3"), 3), (("--every", "4"), 4)):
+            result, told = lab.probe("memory,blocks", "rx6800xt", program, more=("--pass", *more))
+            expect(f"choices: {more}", told["dispatches_probed"], wanted)
+            expect("choices: results", result.stdout, lab.plain_run("rx6800xt", program))
+        for handler in ("values", "instructions"):
+            refused = run([lab.wavetap, "probe", handler, "--pass", "--", "true"], status=1)
+            expect(handler, f"wavetap: error: {handler}: " in refused.stderr, True)
+        result, told = lab.probe("heatmap", "rx6800xt", program)
+        expect("heatmap", "heatmap" in told["kernels"][0]["handlers"], True)
+
+
+def hipcc(options):
+    """The wrapper on a whole HIP program, with one of HIP's own kernels beside ours."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder) / "saxpy"
+        run([f"{options.build}/bin/wavetap-hipcc", "--offload-arch=gfx1030", "-O2", ROOT / "examples" / "saxpy.hip", "-o",
+             program])
+        out = pathlib.Path(folder) / "probe.json"
+        result = run([f"{options.build}/bin/wavetap", "probe", "memory", "--pass", "--max", "1", "--ring", "256", "--json",
+                      out, "--", program])
+        expect("hipcc: results", "0 wrong" in result.stdout, True)
+        kernel = json.loads(out.read_text())["kernels"][0]
+        expect("hipcc: kernel", kernel["kernel"].startswith("saxpy("), True)
+        wrong = run([f"{options.build}/bin/wavetap-hipcc", "x.hip"], status=1,
+                    env={**os.environ, "WAVETAP_HIPCC": "no-such-compiler"})
+        expect("hipcc: missing", "wavetap-hipcc: error: no-such-compiler: not found" in wrong.stderr, True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("case", choices=["agree", "messages", "faults", "full_ring", "damaged", "choices", "hipcc"])
+    options = parser.parse_args()
+    options.build = pathlib.Path(options.build).resolve()
+    globals()[options.case](options)
+    if failures:
+        sys.exit("\n".join(failures[:60]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+// Kernels whose accesses, line by line, the compiler pass and the virtual GPU must count alike. They need no header
+// of HIP's, so that any clang compiles them, quickly. Every kernel: in, out, n; 256 work-items a workgroup.
+#include "wavetap/device.h"
+
+#define KERNEL extern "C" __attribute__((global)) void
+#define DEVICE static __attribute__((device, always_inline))
+// Without optimisation a call asks for more stack than ROCm 5.2 gives.
+#ifdef __OPTIMIZE__
+#define CALLED static __attribute__((device, noinline))
+#else
+#define CALLED DEVICE
+#endif
+#define SHARED __attribute__((shared))
+
+DEVICE unsigned local_id() { return __builtin_amdgcn_workitem_id_x(); }
+DEVICE unsigned group_id() { return __builtin_amdgcn_workgroup_id_x(); }
+DEVICE unsigned global_id() { return group_id() * 256 + local_id(); }
+DEVICE void barrier() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+
+KERNEL copy(const unsigned* in, unsigned* out, unsigned n) {
+  const unsigned i = global_id();
+  if (i < n) {
+    const unsigned v = in[i];
+    out[i] = v;
+  }
+}
+
+KERNEL strided(const unsigned* in, unsigned* out, unsigned n) {
+  const unsigned i = global_id();
+  const unsigned v = in[(i * 7) % n];
+  out[i] = v;
+}
+
+KERNEL reverse(const unsigned* in, unsigned* out, unsigned n) {
+  const unsigned i = global_id();
+  const unsigned v = in[n - 1 - i];
+  out[i] = v + 1;
+}
+
+KERNEL gather(const unsigned* in, unsigned* out, unsigned n) {
+  const unsigned i = global_id();
+  const unsigned at = in[i];
+  const unsigned v = in[at % n];
+  out[i] = v;
+}
+
+KERNEL tile(const unsigned* in, unsigned* out, unsigned n) {
+  static SHARED unsigned tile[256];
+  const unsigned i = global_id();
+  const unsigned l = local_id();
+  const unsigned v = in[i];
+  tile[l] = v;
+  barrier();
+  const unsigned w = tile[255 - l];
+  out[i] = w;
+}
+
+KERNEL reduce(const unsigned* in, unsigned* out, unsigned n) {
+  static SHARED unsigned sums[256];
+  const unsigned l = local_id();
+  const unsigned v = in[global_id()];
+  sums[l] = v;
+  barrier();
+  for (unsigned step = 128; step > 0; step /= 2) {
+    if (l < step) {
+      const unsigned a = sums[l + step];
+      const unsigned b = sums[l];
+      sums[l] = a + b;
+    }
+    barrier();
+  }
+  if (l == 0) {
+    const unsigned sum = sums[0];
+    out[group_id()] = sum;
+  }
+}
+
+KERNEL histogram(const unsigned* in, unsigned* out, unsigned n) {
+  const unsigned v = in[global_id()];
+  __hip_atomic_fetch_add(&out[v % 16], 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+KERNEL divergent(const unsigned* in, unsigned* out, unsigned n) {
+  const unsigned i = global_id();
+  const unsigned v = in[i];
+  unsigned sum = 0;
+#pragma clang loop unroll(disable) vectorize(disable)
+  for (unsigned k = 0; k < v % 5; ++k) sum += __builtin_nontemporal_load(&in[(i + k) % n]);
+  out[i] = sum;
+}
+
+CALLED unsigned at(const unsigned* from, unsigned i) { return from[i]; }
+
+KERNEL called(const unsigned* in, unsigned* out, unsigned n) {
+  const unsigned i = global_id();
+  unsigned v = at(in, i);
+  if (i % 3 == 0) v += at(in, n - 1 - i);
+  out[i] = v;
+}
+
+struct Pair {
+  double a;
+  unsigned short b;
+};
+
+KERNEL pairs(const unsigned* in, unsigned* out, unsigned n) {
+  static SHARED Pair pairs[256];
+  const unsigned l = local_id();
+  const unsigned v = in[global_id()];
+  pairs[l].b = static_cast<unsigned short>(v);
+  pairs[l].a = v;
+  barrier();
+  const double a = pairs[(l * 3) % 256].a;
+  const unsigned short b = pairs[(l * 5) % 256].b;
+  out[global_id()] = static_cast<unsigned>(a) + b;
+}
+
+// ---- not for comparison: messages, faults, floods --------------------------------------------------
+
+KERNEL messages(const unsigned* in, unsigned* out, unsigned n) {
+  const unsigned i = global_id();
+  wavetap_message(7, i / 64);
+  out[i] = in[i];
+}
+
+// Writes past everything, after some accesses that are right.
+KERNEL faulty(const unsigned* in, unsigned* out, unsigned n) {
+  const unsigned i = global_id();
+  const unsigned v = in[i];
+  out[i + (static_cast<unsigned long>(n) << 24)] = v;
+}
+
+// Many records that do not compress.
+KERNEL flood(const unsigned* in, unsigned* out, unsigned n) {
+  unsigned at = global_id();
+#pragma clang loop unroll(disable) vectorize(disable)
+  for (unsigned k = 0; k < 400; ++k)
+    at = (at * 1664525 + 1013904223 + __builtin_nontemporal_load(&in[at % n])) % n;
+  out[global_id()] = at;
+}
