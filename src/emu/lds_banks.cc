@@ -17,66 +17,70 @@ uint32_t lanes_per_phase(uint32_t size_bytes, uint32_t banks) {
   return lanes * (banks / 32);
 }
 
-// What one lane wants of one bank.
-struct Wish {
-  uint32_t bank;
-  uint32_t dword;
-  int lane;
+// What the lanes of one phase want of one bank. Valid when the bank is busy.
+struct Bank {
+  uint64_t lanes;
+  uint32_t dwords;  // different ones
+  uint32_t wishes;
+  uint16_t first;  // place of its first dword
 };
 
-// A phase in which lanes meet at a bank. `lanes` are its active ones.
-void add_conflicts(const MemoryAccess& access, uint32_t banks, uint64_t lanes, LdsCost& cost) {
-  Wish wishes[kMaxDwords * 64];
-  Wish* end = wishes;
+// A phase: `lanes` are its active ones.
+void add_phase(const MemoryAccess& access, uint32_t banks, uint64_t lanes, bool is_atomic,
+               LdsCost& cost) {
+  struct Dword {
+    uint32_t number;
+    uint16_t next;  // of the same bank; its own place: none
+  };
+  Bank bank[kMaxBanks];
+  Dword dwords[kMaxDwords * 64];
+  uint16_t used = 0;
+  uint64_t busy = 0;
+  bool is_free = true;
   for (uint64_t rest = lanes; rest != 0; rest &= rest - 1) {
-    const int lane = std::countr_zero(rest);
-    const auto at = static_cast<uint32_t>(access.address[lane]);
-    for (uint32_t dword = at / 4; dword <= (at + access.size_bytes - 1) / 4; ++dword)
-      *end++ = {dword % banks, dword, lane};
+    const uint64_t lane = rest & (~rest + 1);
+    const auto at = static_cast<uint32_t>(access.address[std::countr_zero(rest)]);
+    for (uint32_t number = at / 4; number <= (at + access.size_bytes - 1) / 4; ++number) {
+      Bank& one = bank[number % banks];
+      const uint64_t bit = uint64_t{1} << number % banks;
+      if ((busy & bit) == 0) {
+        busy |= bit;
+        one = {lane, 1, 1, used};
+        dwords[used] = {number, used};
+        ++used;
+        continue;
+      }
+      one.lanes |= lane;
+      ++one.wishes;
+      is_free = is_free && !is_atomic;
+      uint16_t known = one.first;
+      while (dwords[known].number != number && dwords[known].next != known)
+        known = dwords[known].next;
+      if (dwords[known].number == number) continue;
+      is_free = false;
+      ++one.dwords;
+      dwords[known].next = used;
+      dwords[used] = {number, used};
+      ++used;
+    }
   }
-  std::sort(wishes, end, [](const Wish& a, const Wish& b) {
-    return a.bank != b.bank ? a.bank < b.bank : a.dword < b.dword;
-  });
-  const bool is_atomic = access.access == Access::kAtomic || access.access == Access::kAtomicReturn;
+  if (is_free) return;
   uint32_t most_dwords = 1;
   uint32_t most_turns = 1;
-  for (const Wish* first = wishes; first != end;) {
-    const Wish* last = first;
-    uint32_t dwords = 0;
-    for (; last != end && last->bank == first->bank; ++last)
-      if (last == first || last->dword != last[-1].dword) ++dwords;
-    const auto turns = is_atomic ? static_cast<uint32_t>(last - first) : dwords;
-    if (dwords > 1)
-      for (const Wish* wish = first; wish != last; ++wish)
-        cost.conflicting |= uint64_t{1} << wish->lane;
-    if (dwords > cost.ways) cost.ways = dwords, cost.worst_bank = first->bank;
-    most_dwords = std::max(most_dwords, dwords);
-    most_turns = std::max(most_turns, turns);
-    first = last;
+  for (; busy != 0; busy &= busy - 1) {
+    const auto number = static_cast<uint32_t>(std::countr_zero(busy));
+    const Bank& one = bank[number];
+    if (one.dwords > 1) cost.conflicting |= one.lanes;
+    if (one.dwords > cost.ways) cost.ways = one.dwords, cost.worst_bank = number;
+    most_dwords = std::max(most_dwords, one.dwords);
+    most_turns = std::max(most_turns, is_atomic ? one.wishes : one.dwords);
   }
   cost.bank_conflicts += most_dwords - 1;
   cost.address_conflicts += most_turns - most_dwords;
 }
 
-// Whether no bank has to serve more than one dword, nor one dword twice for atomics.
-bool is_free_of_conflicts(const MemoryAccess& access, uint32_t banks, uint64_t lanes,
-                          bool is_atomic) {
-  uint32_t served[kMaxBanks];
-  uint64_t busy = 0;
-  for (uint64_t rest = lanes; rest != 0; rest &= rest - 1) {
-    const auto at = static_cast<uint32_t>(access.address[std::countr_zero(rest)]);
-    for (uint32_t dword = at / 4; dword <= (at + access.size_bytes - 1) / 4; ++dword) {
-      const uint32_t bank = dword % banks;
-      const uint64_t bit = uint64_t{1} << bank;
-      if ((busy & bit) != 0 && (is_atomic || served[bank] != dword)) return false;
-      busy |= bit;
-      served[bank] = dword;
-    }
-  }
-  return true;
-}
-
-// The same for all phases of lanes in a relation, where it is plain to see; false: look closer.
+// Whether lanes in a relation meet at no bank in any phase, where that is plain to see; false: look
+// closer.
 bool is_plainly_free(const MemoryAccess& access, uint32_t banks, bool is_atomic) {
   const bool is_row = access.relation == Relation::kConsecutive;
   if (access.is_whole() && is_row)
@@ -129,8 +133,7 @@ LdsCost lds_cost(const MemoryAccess& access, uint32_t banks) {
       cost.ways = 1;
       cost.worst_bank = static_cast<uint32_t>(access.address[std::countr_zero(lanes)] / 4) % banks;
     }
-    if (!is_free_of_conflicts(access, banks, lanes, is_atomic))
-      add_conflicts(access, banks, lanes, cost);
+    add_phase(access, banks, lanes, is_atomic, cost);
   }
   return cost;
 }

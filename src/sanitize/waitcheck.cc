@@ -1,6 +1,7 @@
 #include "sanitize/waitcheck.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <new>
 #include <string_view>
 
@@ -33,7 +34,7 @@ constexpr bool is_vmcnt(uint8_t of) { return of == kVector; }
 
 constexpr uint8_t kNoWait = 0xff;
 
-// What an instruction does to the counters, worked out once: WatchPoint::tag.
+// What an instruction does to the counters.
 struct Effect {
   uint8_t issues = 0;  // bit per class
   uint8_t vmcnt = kNoWait;
@@ -42,17 +43,53 @@ struct Effect {
   bool is_flat = false;
 
   bool waits() const { return vmcnt != kNoWait || lgkmcnt != kNoWait; }
-  uintptr_t packed() const {
-    return uintptr_t{issues} | uintptr_t{vmcnt} << 8 | uintptr_t{lgkmcnt} << 16 |
-           uintptr_t{full_lgkmcnt} << 24 | uintptr_t{is_flat} << 32;
-  }
-  static Effect unpacked(uintptr_t tag) {
-    return {static_cast<uint8_t>(tag), static_cast<uint8_t>(tag >> 8),
-            static_cast<uint8_t>(tag >> 16), static_cast<uint8_t>(tag >> 24), (tag >> 32 & 1) != 0};
-  }
 };
-static_assert(sizeof(uintptr_t) == 8);
 constexpr uint8_t kFullVmcnt = 63;
+
+// A bit for each register.
+class RegisterSet {
+ public:
+  void add(RegisterFile file, uint32_t first, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint32_t bit = kBegin[static_cast<size_t>(file)] + (first + i) % 256;
+      words_[bit / 64] |= uint64_t{1} << bit % 64;
+    }
+  }
+  void clear() { *this = {}; }
+  bool meets(const RegisterSet& other) const {
+    uint64_t common = 0;
+    for (size_t i = 0; i < kWords; ++i) common |= words_[i] & other.words_[i];
+    return common != 0;
+  }
+
+ private:
+  static_assert(isa::slot::kCount <= 256);
+  static constexpr size_t kWords = 3 * 256 / 64;
+  static constexpr uint32_t kBegin[] = {0, 256, 512};  // by RegisterFile
+
+  uint64_t words_[kWords] = {};
+};
+
+// What the instruction may read or write. False: which registers shows when it runs.
+bool find_registers(const Inst& inst, RegisterSet& set) {
+  const std::string_view name = isa::op_name(inst.op);
+  if (inst.family == Family::kImage || name.find("movrel") != std::string_view::npos) return false;
+  for (const isa::Operand* operand :
+       {&inst.dst, &inst.dst2, &inst.src[0], &inst.src[1], &inst.src[2], &inst.src[3], &inst.vaddr,
+        &inst.saddr, &inst.soffset}) {
+    const uint32_t count = std::max<uint32_t>(operand->dwords, 1);
+    switch (operand->kind) {
+      case isa::OperandKind::kScalar: set.add(RegisterFile::kScalar, operand->index, count); break;
+      case isa::OperandKind::kVgpr: set.add(RegisterFile::kVgpr, operand->index, count); break;
+      case isa::OperandKind::kAgpr: set.add(RegisterFile::kAgpr, operand->index, count); break;
+      default: break;
+    }
+  }
+  // VCC, M0 and FLAT_SCRATCH are among what may be implied.
+  if ((inst.implied_reads | inst.implied_writes) != 0)
+    set.add(RegisterFile::kScalar, isa::slot::kVccLo, isa::slot::kCount - isa::slot::kVccLo);
+  return true;
+}
 
 // The fields of s_waitcnt; all ones means that it does not wait.
 Effect decode_wait(uint32_t imm, uint8_t major, uint8_t full_lgkmcnt) {
@@ -133,6 +170,13 @@ bool is_data(const RegisterUse& use) {
 
 }  // namespace
 
+// An instruction, as far as it can be known before it runs: WatchPoint::tag.
+struct Waitcheck::Site {
+  Effect effect;
+  RegisterSet registers;
+  bool may_use_others = false;  // than `registers`
+};
+
 // One register range that a load has not surely filled.
 struct Waitcheck::Pending {
   RegisterUse use;
@@ -146,31 +190,46 @@ struct Waitcheck::WaveCounts {
   uint64_t issued[kClasses] = {};
   uint64_t done[kClasses] = {};  // surely
   std::vector<Pending> pending;
+  RegisterSet registers;  // those of `pending`
 
-  // The counter of `vmcnt` or lgkmcnt is at `most` or below.
-  void wait(bool vmcnt, uint64_t most) {
+  // The counter of `vmcnt` or lgkmcnt is at `most` or below. True: something more is done.
+  bool wait(bool vmcnt, uint64_t most) {
+    bool is_news = false;
     for (uint8_t of = 0; of < kClasses; ++of) {
       if (is_vmcnt(of) != vmcnt || (most != 0 && !is_ordered(of))) continue;
-      if (issued[of] > most) done[of] = std::max(done[of], issued[of] - most);
+      if (issued[of] <= most || issued[of] - most <= done[of]) continue;
+      done[of] = issued[of] - most;
+      is_news = true;
     }
+    return is_news;
+  }
+
+  // After any change of `pending` but one more.
+  void find_pending_registers() {
+    registers.clear();
+    for (const Pending& one : pending) registers.add(one.use.file, one.use.first, one.use.count);
   }
 
   void forget_done() {
-    std::erase_if(pending, [&](Pending& one) {
+    if (pending.empty()) return;
+    const size_t count = std::erase_if(pending, [&](Pending& one) {
       for (uint8_t of = 0; of < kClasses; ++of)
         if ((one.classes >> of & 1) != 0 && one.number[of] <= done[of])
           one.classes = static_cast<uint8_t>(one.classes & ~(1u << of));
       return one.classes == 0;
     });
+    if (count != 0) find_pending_registers();
   }
 
   void issue(const Effect& effect) {
+    bool is_news = false;
     for (uint8_t of = 0; of < kClasses; ++of) {
       if ((effect.issues >> of & 1) == 0) continue;
       // A full counter lets nothing more be issued.
-      wait(is_vmcnt(of), (is_vmcnt(of) ? kFullVmcnt : effect.full_lgkmcnt) - 1u);
+      is_news |= wait(is_vmcnt(of), (is_vmcnt(of) ? kFullVmcnt : effect.full_lgkmcnt) - 1u);
       ++issued[of];
     }
+    if (is_news) forget_done();
   }
 };
 
@@ -184,8 +243,22 @@ emu::Wants Waitcheck::wants(const isa::Program& program, int32_t index) noexcept
   const bool is_idle = inst.family == Family::kSopp && !effect.waits() && effect.issues == 0 &&
                        inst.implied_reads == 0;
   if (is_idle) return {};
-  return {.before = true, .accessing = effect.is_flat, .tag = effect.packed()};
+  auto site = std::make_unique<Site>();
+  site->effect = effect;
+  site->may_use_others = !find_registers(inst, site->registers);
+  if (inst.vopd_first && index + 1 < program.size())
+    site->may_use_others |= !find_registers(program.insts()[index + 1], site->registers);
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Site>& kept = sites_[program.pc_of(index).value];
+  // Other code may have come to lie there; what was lowered before keeps its pointer.
+  if (kept == nullptr) kept = std::move(site);
+  else *kept = *site;
+  return {
+      .before = true, .accessing = effect.is_flat, .tag = reinterpret_cast<uintptr_t>(kept.get())};
 }
+
+Waitcheck::Waitcheck() = default;
+Waitcheck::~Waitcheck() = default;
 
 void Waitcheck::workgroup_began(const emu::Workgroup& group, void*& state) noexcept {
   auto* waves = new (std::nothrow) Group;
@@ -201,20 +274,23 @@ void Waitcheck::workgroup_ended(const emu::Workgroup&, void*& state) noexcept {
 void Waitcheck::before(const emu::WatchPoint& at) noexcept {
   if (at.state == nullptr) return;
   WaveCounts& counts = static_cast<Group*>(at.state)->waves[at.wave.wave_in_group];
-  const Effect effect = Effect::unpacked(at.tag);
+  const Site& site = *reinterpret_cast<const Site*>(at.tag);
+  const Effect& effect = site.effect;
   if (effect.waits()) {
-    if (effect.vmcnt != kNoWait) counts.wait(true, effect.vmcnt);
-    if (effect.lgkmcnt != kNoWait) counts.wait(false, effect.lgkmcnt);
-    counts.forget_done();
+    bool is_news = effect.vmcnt != kNoWait && counts.wait(true, effect.vmcnt);
+    is_news |= effect.lgkmcnt != kNoWait && counts.wait(false, effect.lgkmcnt);
+    if (is_news) counts.forget_done();
     return;
   }
-  if (counts.pending.empty() && effect.issues == 0) return;
+  const bool may_meet =
+      !counts.pending.empty() &&
+      (site.may_use_others || at.wave.vgpr_index != 0 || counts.registers.meets(site.registers));
+  if (effect.issues == 0 && !may_meet) return;
   emu::RegisterUses uses;
   emu::find_register_uses(at.wave, at.inst, uses);
-  if (!counts.pending.empty()) check_uses(at, counts, uses);
+  if (may_meet) check_uses(at, counts, uses);
   if (effect.issues == 0) return;
   counts.issue(effect);
-  counts.forget_done();
   for (const RegisterUse& use : uses) {
     const bool is_empty = use.file != RegisterFile::kScalar && use.lanes == 0;
     if (!use.is_write || is_empty || !is_data(use)) continue;
@@ -223,6 +299,7 @@ void Waitcheck::before(const emu::WatchPoint& at) noexcept {
     pending.pc = at.pc;
     pending.classes = effect.issues;
     std::copy(std::begin(counts.issued), std::end(counts.issued), pending.number);
+    counts.registers.add(use.file, use.first, use.count);
   }
 }
 
@@ -248,8 +325,8 @@ void Waitcheck::accessing(const emu::WatchPoint& at,
 
 void Waitcheck::check_uses(const emu::WatchPoint& at, WaveCounts& counts,
                            const emu::RegisterUses& uses) {
-  const uint8_t issues = Effect::unpacked(at.tag).issues;
-  std::erase_if(counts.pending, [&](const Pending& pending) {
+  const uint8_t issues = reinterpret_cast<const Site*>(at.tag)->effect.issues;
+  const size_t told = std::erase_if(counts.pending, [&](const Pending& pending) {
     for (const RegisterUse& use : uses) {
       if (!overlaps(pending.use, use)) continue;
       // What comes later in the same order overwrites what came before.
@@ -260,6 +337,7 @@ void Waitcheck::check_uses(const emu::WatchPoint& at, WaveCounts& counts,
     }
     return false;
   });
+  if (told != 0) counts.find_pending_registers();
 }
 
 void Waitcheck::note(const emu::WatchPoint& at, const WaveCounts& counts, const Pending& pending,

@@ -20,12 +20,18 @@
 // A flat instruction counts in vmcnt and lgkmcnt; its registers need the one whose memory its lanes reach.
 // In lgkmcnt it is in order with LDS operations from gfx10 on, and in no order before.
 //
+// Most instructions have nothing to do with what is pending: for each the registers it can touch are
+// worked out once, as bits, and compared with those that are pending before anything else is done.
+//
 // What it does not do: exports and expcnt, which compute kernels have not; waits that order memory and not
 // registers (a store before a release: racecheck); wait states that hardware does not interlock.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "sanitize/check.h"
@@ -34,6 +40,9 @@ namespace wavetap::sanitize {
 
 class Waitcheck final : public Check {
  public:
+  Waitcheck();
+  ~Waitcheck() override;
+
   emu::Wants wants(const isa::Program& program, int32_t index) noexcept override;
   void workgroup_began(const emu::Workgroup& group, void*& state) noexcept override;
   void workgroup_ended(const emu::Workgroup& group, void*& state) noexcept override;
@@ -42,6 +51,7 @@ class Waitcheck final : public Check {
                  std::span<const emu::MemoryAccess> accesses) noexcept override;
 
  private:
+  struct Site;
   struct Pending;
   struct WaveCounts;
   struct Group;
@@ -49,6 +59,9 @@ class Waitcheck final : public Check {
   void check_uses(const emu::WatchPoint& at, WaveCounts& counts, const emu::RegisterUses& uses);
   void note(const emu::WatchPoint& at, const WaveCounts& counts, const Pending& pending,
             const emu::RegisterUse& use, uint64_t lanes);
+
+  std::mutex mutex_;
+  std::unordered_map<uint64_t, std::unique_ptr<Site>> sites_;  // by address
 };
 
 }  // namespace wavetap::sanitize

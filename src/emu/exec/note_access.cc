@@ -1,5 +1,6 @@
 #include "emu/exec/note_access.h"
 
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -109,15 +110,19 @@ void note_lds_groups(Wave& wave, const Inst& inst, Access access, Relation relat
                      const uint32_t* first, const OffsetElement& one, const OffsetElement& second) {
   const bool has_second = second.element.data != nullptr;
   const uint32_t size_bytes = one.element.size_bytes;
-  const uint32_t step = relation == Relation::kConsecutive ? size_bytes : 0;
+  const uint64_t step = relation == Relation::kConsecutive ? size_bytes : 0;
   uint64_t address[2][64];
   MemoryAccess accesses[2];
   for (int i = 0; i < (has_second ? 2 : 1); ++i) {
     const OffsetElement& each = i == 0 ? one : second;
     for (int group = 0; group < wave.lanes / kGroupLanes; ++group) {
+      // A vector of the language, since compilers make scalars of loops this short.
+      typedef uint64_t Pair __attribute__((vector_size(16)));
       const uint64_t begin = first[group] + each.offset;
       uint64_t* const to = address[i] + group * kGroupLanes;
-      for (uint32_t lane = 0; lane < kGroupLanes; ++lane) to[lane] = begin + lane * step;
+      Pair pair = {begin, begin + step};
+      for (int lane = 0; lane < kGroupLanes; lane += 2, pair += 2 * step)
+        std::memcpy(to + lane, &pair, sizeof pair);
     }
     accesses[i] = {.space = Space::kLds,
                    .access = access,
