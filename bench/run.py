@@ -8,7 +8,8 @@
 1. How fast is the engine? Loops of one instruction, on one host thread and on all (instructions.hip).
 2. How does it compare with native code? The same kernels from one source on PoCL (compare.hip,
    compare_opencl.c, kernels.inc).
-3. What does it cost when nobody uses it? (idle.hip) And what do the handlers of wavetap probe cost?
+3. What does it cost when nobody uses it? (idle.hip) And what does watching cost: the tools of wavetap sanitize, the
+   handlers of wavetap probe, counters with caches? (watching.py, sanitize.hip)
 4. What does recording cost, beside LTTng-UST? (recorder/)
 5. How fast are the answers? Commands on a large trace against plain Python (analysis/measure.py).
 6. The micro-benchmarks beside the sources (*_bench), as they are.
@@ -24,6 +25,7 @@ import sys
 import tempfile
 
 import against
+import watching
 from recorder import measure
 from support import run, table
 
@@ -100,6 +102,10 @@ class Bench:
             rows.append([handler] + [f"{slower[name]:.2f}x" for name in plain])
             self.results[f"probe.{handler}.{model}"] = slower
         table(["handler", *plain], rows)
+
+    def watching(self, model):
+        print(f"\nWatching: processor time of kernels by who watches them, times the plain engine, {model}\n")
+        self.results[f"watching.{model}"] = watching.measure(self.build, model, 1 if self.quick else 3)
 
     def idle(self, model):
         print("\nIdle: a process asleep with open queues\n")
@@ -182,7 +188,8 @@ def main():
             arguments.json.write_text(json.dumps(bench.results, indent=2) + "\n")
         sys.exit(0 if good else 1)
     engine = [lambda model=model: bench.instructions(model) for model in models]
-    engine += [lambda: bench.compare(models), lambda: bench.probes(models[0]), lambda: bench.memory(models[0]), lambda: bench.idle(models[0])]
+    engine += [lambda: bench.compare(models), lambda: bench.probes(models[0]), lambda: bench.watching(models[0]),
+               lambda: bench.memory(models[0]), lambda: bench.idle(models[0])]
     parts = {"engine": engine, "recorder": [bench.recorder], "analysis": [bench.analysis], "micro": [bench.micro]}
     for step in [step for name, steps in parts.items() if arguments.only in (None, name) for step in steps]:
         try:

@@ -1,7 +1,7 @@
-"""What watching kernels costs: bench/sanitize.hip plain and under each tool, in turn, in one run.
+"""What watching kernels costs: sanitize.hip plain and under each tool, in turn, in one run; run.py prints it.
 
-Processor time of a launch and the wait for it; the best of all rounds, so that other load on the machine hardly matters."""
-import os
+The best of all rounds is taken, so that other load on the machine hardly matters."""
+import argparse
 import pathlib
 import subprocess
 import tempfile
@@ -54,7 +54,6 @@ def measure(build, model, rounds):
 
 
 if __name__ == "__main__":
-    import argparse
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent / "build")
     parser.add_argument("--gpu", default="rx6800xt")
