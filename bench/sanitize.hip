@@ -132,5 +132,7 @@ int main() {
   measure("histogram", [&] {
     histogram<<<kCount / kThreads / 16, kThreads>>>(keys, reinterpret_cast<unsigned*>(y));
   });
+  CHECK(hipFree(x));
+  CHECK(hipFree(y));
   return 0;
 }
