@@ -217,7 +217,9 @@ Status read_measure(Reader reader, Spec& spec) {
                   spec.verify.c_str());
   spec.tolerance = *tolerance;
   if (has_sanitize) {
-    const Result<sanitize::ToolSet> tools = sanitize::ToolSet::parse(sanitize);
+    const Result<sanitize::ToolSet> tools = sanitize.empty()
+                                                ? sanitize::ToolSet::dispatch_defaults()
+                                                : sanitize::ToolSet::parse(sanitize);
     if (!tools.ok()) return errorf("measure.sanitize: %s", tools.error().message.c_str());
     spec.tools = *tools;
   }

@@ -1,4 +1,4 @@
-// Kernels that can be made better, one per argument: matmul, transpose, reduction, saxpy, aos, dot.
+// Kernels that can be made better, one per argument: matmul, transpose, reduction, saxpy, dot.
 // tests/lab/lab.py captures them and looks for better ones.
 #include <hip/hip_runtime.h>
 
@@ -6,7 +6,6 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/aos.inc"
 #include "kernels/dot.inc"
 #include "kernels/matmul.inc"
 #include "kernels/reduction.inc"
@@ -46,9 +45,6 @@ int main(int argc, char** argv) {
   } else if (std::strcmp(which, "saxpy") == 0) {
     hipLaunchKernelGGL(saxpy, dim3(4), dim3(256), 0, 0, 16000, 3.0f, numbers(16384, 1),
                        numbers(16384, 2));
-  } else if (std::strcmp(which, "aos") == 0) {
-    hipLaunchKernelGGL(lengths, dim3(8), dim3(256), 0, 0,
-                       reinterpret_cast<Point*>(numbers(2048 * 4, 1)), numbers(2048, 2), 2000);
   } else if (std::strcmp(which, "dot") == 0) {
     hipLaunchKernelGGL(dot, dim3(16), dim3(64), 0, 0, numbers(64 * 1024, 1), numbers(64 * 1024, 2),
                        numbers(1024, 3), 1000);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Looks for better kernels with `wavetap tune`, on dispatches captured on a virtual GPU.
+"""Looks for better kernels with `wavetap tune` and `wavetap optimize`, on dispatches captured on a virtual GPU.
 
   lab.py --bin BUILD/bin --clang clang++-19 --model MODEL CASE
 
@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -43,12 +44,17 @@ class Bench:
 
     def capture(self, kernel):
         path = self.scratch / f"{kernel}.wtcap"
-        self.wavetap("capture", "--gpu", self.model, "-k", {"aos": "lengths"}.get(kernel, kernel), "-o", path, "--", self.bin / "hip/lab", kernel)
+        self.wavetap("capture", "--gpu", self.model, "-k", kernel, "-o", path, "--", self.bin / "hip/lab", kernel)
         return path
 
     def compiler(self, source="{source}", out="{out}"):
         return (f"{self.clang} -x hip --cuda-device-only --no-gpu-bundle-output --offload-arch={TARGETS[self.model]} -nogpuinc -nogpulib "
                 f"-fms-extensions -mcode-object-version=4 -O2 -include {KERNELS}/plain.h {source} -o {out}")
+
+    def optimize(self, kernel, *words, status=0, ledger=None):
+        self.wavetap("optimize", "--source", KERNELS / f"{kernel}.inc", "--build", self.compiler(), "-o", ledger or f"{kernel}.ledger", *words,
+                     f"{kernel}.wtcap", status=status)
+        return json.loads((self.scratch / (ledger or f"{kernel}.ledger") / "ledger.json").read_text())
 
     def spec(self, text, name="matmul"):
         path = self.scratch / f"{name}.toml"
@@ -193,6 +199,117 @@ strategy = "exhaustive"
 """, "kernel")
     found = json.loads(bench.wavetap("tune", spec, "--json").stdout)
     expect(found["outcomes"] == {"good": 2} and found["best_config"]["runtime_ms"] > 0, found)
+
+
+# Kernel, what gets less, by which factor at least.
+IMPROVED = [("transpose", "lines", 2.4), ("reduction", "conflicts", 10), ("saxpy", "lines", 3), ("dot", "instructions", 1.05)]
+
+
+def optimize_rules(bench):
+    """The rule-based provider makes each of these better, with all proofs; the ledger is proved again."""
+    for kernel, objective, factor in IMPROVED:
+        bench.capture(kernel)
+        ledger = bench.optimize(kernel, "--objective", objective)
+        expect(ledger["improvement"] >= factor, f"{kernel}: {objective} {ledger['improvement']} times better\n{json.dumps(ledger, indent=1)}")
+        accepted = [attempt for attempt in ledger["attempts"] if attempt["accepted"]]
+        results = [check["result"] for check in accepted[0]["checks"]]
+        expect(results.count("equal") >= 6, f"{kernel}: {accepted[0]['checks']}")
+        folder = bench.scratch / f"{kernel}.ledger"
+        bench.wavetap("replay", "--swap", folder / "best/best.hsaco", "--verify", f"{kernel}.wtcap")
+        expect((folder / f"attempts/{accepted[0]['number']:03}/candidate.diff").read_text().startswith("--- a/"), "no diff")
+    report = bench.wavetap("optimize", "report", "transpose.ledger", "--html", "page.html").stdout
+    expect("accepted" in report and "tile" in report, report)
+    expect("candidate.diff" in (bench.scratch / "page.html").read_text(), "page")
+    again = bench.wavetap("optimize", "--replay-ledger", "transpose.ledger").stdout
+    expect("0 otherwise" in again, again)
+
+
+TRANSPOSE = (KERNELS / "transpose.inc").read_text()
+SAXPY = (KERNELS / "saxpy.inc").read_text()
+STORE = "out[x * n + y] = in[y * n + x];"
+# Name, kernel, the source or the files it answers, the steps at which it may be refused, a word of the reason.
+CHEATS = [
+    ("returns early", "transpose", TRANSPOSE.replace(STORE, ""), ["replay"], "instead of"),
+    ("does half", "transpose", TRANSPOSE.replace(STORE, "if (x < 64) " + STORE), ["replay"], "argument 1"),
+    ("knows the answer", "transpose", TRANSPOSE.replace(STORE, "if (in[0] != -68.0f || in[1] != -34.0f) return; " + STORE), ["cross-check"], "input"),
+    ("only where it is not checked", "transpose", TRANSPOSE.replace(STORE, "const float old = out[x * n + y]; if (old == (int)old && old < 200 && old != 1.75f) " + STORE),
+     ["cross-check"], "instead of"),
+    ("one size", "saxpy", SAXPY.replace("const int first", "if (n != 16000) return; const int first"), ["cross-check"], "argument 0 is"),
+    ("half precision", "transpose", TRANSPOSE.replace("= in[y * n + x]", "= (float)(_Float16)in[y * n + x]"), ["cross-check"], "input"),
+    ("a race", "transpose", TRANSPOSE.replace(STORE, "__shared__ float tile[16][17]; tile[threadIdx.y][threadIdx.x] = in[y * n + x]; "
+     "out[(blockIdx.x * 16 + threadIdx.y) * n + blockIdx.y * 16 + threadIdx.x] = tile[threadIdx.x][threadIdx.y];"), ["replay", "sanitize"], ""),
+    ("out of bounds", "transpose", TRANSPOSE.replace(STORE, STORE + " *(volatile const float*)(in + 4000000000ll + x);"), ["replay", "sanitize"], ""),
+    ("another signature", "transpose", TRANSPOSE.replace("int n)", "int n, float* cache)"), ["signature"], ""),
+    ("another file", "transpose", {"../../captures.wtcap": "", "transpose.inc": TRANSPOSE}, ["files"], "not one of its sources"),
+    ("the clock", "transpose", TRANSPOSE.replace(STORE, "if (__builtin_amdgcn_s_memtime() == 0) return; " + STORE), ["instructions"], "s_memtime is new"),
+    ("hangs", "transpose", TRANSPOSE.replace(STORE, STORE + " for (volatile int i = 0; i < 2; i = 0) {}"), ["replay"], ""),
+    ("nothing", "transpose", "// faster\n" + TRANSPOSE, ["no-change"], "same instructions"),
+    ("does not compile", "transpose", TRANSPOSE.replace(STORE, "out = ;"), ["build"], "error"),
+]
+PROVIDER = """
+import json, sys
+request = json.load(sys.stdin)
+assert request["schema"] == "wavetap.optimize.request/1" and request["kernel"]["short_name"] and request["profile"]["bottleneck"]
+answers = json.load(open(sys.argv[1]))
+at = len(request["history"])
+if at >= len(answers):
+    sys.exit(1)
+print(json.dumps({"schema": "wavetap.optimize.answer/1", "kind": "file", "files": answers[at], "rationale": "trust me"}))
+"""
+
+
+def cheat(bench, kernel):
+    cheats = [row for row in CHEATS if row[1] == kernel]
+    bench.capture(kernel)
+    (bench.scratch / "provider.py").write_text(PROVIDER)
+    (bench.scratch / "answers.json").write_text(json.dumps([files if isinstance(files, dict) else {f"{kernel}.inc": files} for _, _, files, _, _ in cheats]))
+    ledger = bench.optimize(kernel, "--provider", f"command:{sys.executable} provider.py answers.json", "--attempts", 20, "--timeout", 12,
+                            "--repairs", 0, "--objective", "instructions", status=2)
+    expect(len(ledger["attempts"]) == len(cheats), f"{len(ledger['attempts'])} attempts of {len(cheats)}")
+    wrong = [f"{name}: {attempt['step']}: {attempt['reason']}" for (name, _, _, steps, word), attempt in zip(cheats, ledger["attempts"])
+             if attempt["step"] not in steps or word not in attempt["reason"]]
+    expect(not wrong, "\n".join(wrong))
+
+
+def optimize_cheats(bench):
+    """Candidates that are not what they seem: each refused, for its own reason."""
+    cheat(bench, "transpose")
+    cheat(bench, "saxpy")
+
+
+def optimize_sandbox(bench):
+    """A build cannot write outside its folder, reach the network, see other processes or outlive its time."""
+    bench.capture("transpose")
+    outside = bench.scratch / "outside"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        connect = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}))"
+        hostile = (f'(echo x > {outside}) 2>/dev/null; (echo x > ../../ledger.json) 2>/dev/null; test $(ls /proc | grep -c "^[0-9]") -lt 20 || exit 7; '
+                   f'{sys.executable} -c "{connect}" 2>/dev/null && exit 8; ')
+        bench.wavetap("optimize", "--source", KERNELS / "transpose.inc", "--build", hostile + bench.compiler(), "--attempts", 0, "-o",
+                      "transpose.ledger", "transpose.wtcap", status=2)
+    expect(not outside.exists(), "wrote outside")
+    ledger = json.loads((bench.scratch / "transpose.ledger/ledger.json").read_text())
+    expect(ledger["task"]["sandbox"] in ("bubblewrap", "namespaces"), ledger["task"])
+    slow = bench.wavetap("optimize", "--source", KERNELS / "transpose.inc", "--build", "sleep 1000; : {out}", "--build-timeout", 2, "-o", "slow",
+                         "transpose.wtcap", status=1)
+    expect("not done after 2 seconds" in slow.stderr, slow.stderr)
+    asked = json.loads(bench.wavetap("optimize", "--source", KERNELS / "transpose.inc", "--build", bench.compiler(), "--dry-run", "-o", "dry",
+                                     "transpose.wtcap").stdout)
+    expect(asked["kernel"]["workgroup"] == [16, 16, 1] and "transpose.inc" in asked["sources"], asked)
+
+
+def optimize_gate(bench):
+    """The score of a profile, and a gate that fails where one got worse."""
+    for kernel in ("transpose", "dot"):
+        bench.wavetap("profile", "--gpu", bench.model, "-o", kernel, "--", bench.bin / "hip/lab", kernel)
+    score = json.loads(bench.wavetap("optimize", "gate", "transpose/profile.json", "--json").stdout)
+    expect(score["regressions"] == [] and abs(score["priority"] - score["headroom"] * score["critical_fraction"]) < 1e-9, score)
+    worse = json.loads((bench.scratch / "dot/profile.json").read_text())
+    worse["runtime_ms"] *= 1.06
+    worse["resources"]["vgpr_per_thread"] *= 2
+    (bench.scratch / "worse.json").write_text(json.dumps(worse))
+    failed = json.loads(bench.wavetap("optimize", "gate", "dot/profile.json", "worse.json", "--json", status=2).stdout)
+    expect([row["figure"] for row in failed["regressions"]] == ["runtime_ms", "vgpr_per_thread"], failed)
 
 
 def main():

@@ -22,10 +22,6 @@ struct BlockIndex {
 extern const __device__ ThreadIndex threadIdx;
 extern const __device__ BlockIndex blockIdx;
 
-struct alignas(16) float4 {
-  float x, y, z, w;
-};
-
 static inline __device__ void __syncthreads() {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
   __builtin_amdgcn_s_barrier();

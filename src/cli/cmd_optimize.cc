@@ -1,0 +1,401 @@
+// wavetap optimize: the guarded loop from the command line, its ledger, its report and its gate.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/capture_show.h"
+#include "cli/command.h"
+#include "cli/install_tree.h"
+#include "cli/lab_commands.h"
+#include "cli/profile_input.h"
+#include "cli/usage.h"
+#include "codeobj/code_object.h"
+#include "optimize/gate.h"
+#include "optimize/loop.h"
+#include "optimize/providers.h"
+#include "profile/documents.h"
+#include "util/file.h"
+#include "util/isolated.h"
+#include "util/text.h"
+
+namespace wavetap::cli {
+namespace {
+
+using optimize::Ledger;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string kernels;
+  std::vector<std::string> sources;
+  std::string build, provider = "rules", output, gpu, objective = "time", verify, sanitize,
+                     replayed;
+  uint32_t attempts = 10, repairs = 2;
+  uint64_t seed = 1;
+  double least_gain = 2, build_seconds = 120, run_seconds = 120, provider_seconds = 300;
+  bool unsafe = false, dry_run = false, json = false;
+  bool is_other = false;
+};
+
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<optimize::JudgeOptions> judge_options(const Options& options, const std::string& gpu) {
+  optimize::JudgeOptions judge;
+  judge.run_seconds = options.run_seconds;
+  judge.build_limits.seconds = options.build_seconds;
+  const Result<model::Model> model = find_model(gpu);
+  if (!model.ok()) return model.error();
+  judge.model = *model;
+  const Result<optimize::SandboxKind> sandbox = optimize::find_sandbox();
+  if (sandbox.ok()) judge.sandbox = *sandbox;
+  else if (options.unsafe) judge.sandbox = optimize::SandboxKind::kNone;
+  else return sandbox.error();
+  return judge;
+}
+
+Result<optimize::Sources> read_sources(const std::vector<std::string>& paths) {
+  optimize::Sources sources;
+  for (const std::string& path : paths) {
+    const Result<std::vector<std::byte>> bytes = util::read_file(path);
+    if (!bytes.ok()) return bytes.error();
+    const std::string name = std::filesystem::path(path).filename();
+    if (!sources
+             .emplace(name,
+                      std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()))
+             .second)
+      return errorf("--source %s: another one has the same name; rename it", path.c_str());
+  }
+  return sources;
+}
+
+// Captures of one kernel with everything that is needed, and what the loop has to know of it.
+Status read_captures(const std::string& path, optimize::Task& task, optimize::LoopOptions& loop) {
+  const Result<std::unique_ptr<replay::CaptureFile>> file = replay::CaptureFile::open(path);
+  if (!file.ok()) return file.error();
+  for (const replay::Capture& capture : (*file)->captures()) {
+    if (!capture.has_before || !capture.has_after) continue;
+    if (!task.kernel.empty() && capture.kernel != task.kernel) continue;
+    const replay::CapturedKernel kernel = replay::find_captured_kernel(**file, capture);
+    if (kernel.kernel == nullptr) continue;
+    if (task.kernel.empty()) {
+      task.kernel = capture.kernel;
+      if (task.gpu.empty()) task.gpu = capture.model;
+      loop.short_name = codeobj::short_name(kernel.kernel->name);
+      for (int axis = 0; axis < 3; ++axis) {
+        loop.workgroup[axis] = std::max<uint32_t>(capture.dispatch.workgroup_size[axis], 1);
+        loop.grid[axis] = std::max(capture.dispatch.grid_size[axis], 1u);
+      }
+    }
+    task.captures.push_back(capture.dispatch.capture);
+  }
+  if (task.captures.empty())
+    return errorf("%s: no whole capture of a kernel of the program's in it; capture it again",
+                  path.c_str());
+  return {};
+}
+
+// Captures the kernel of a program, into the folder of the ledger.
+Result<std::string> capture_program(const Options& options,
+                                    const std::vector<std::string>& program) {
+  if (options.kernels.empty())
+    return errorf(
+        "optimize: which kernel? name it with -k, or name a capture instead of a program");
+  const std::string path = options.output + ".wtcap";
+  std::vector<std::string> words = {util::executable_folder() + "/wavetap",
+                                    "capture",
+                                    "-k",
+                                    options.kernels,
+                                    "-o",
+                                    path,
+                                    "--gpu",
+                                    options.gpu.empty() ? "rx6800xt" : options.gpu,
+                                    "--"};
+  words.insert(words.end(), program.begin(), program.end());
+  const Result<util::ShellResult> ran = util::run_words(words, {});
+  if (!ran.ok()) return ran.error();
+  if (ran->status != 0)
+    return errorf("%s: capturing it ended with exit status %d: %s", program[0].c_str(), ran->status,
+                  ran->output.c_str());
+  return path;
+}
+
+Status check_words(const Options& options, optimize::Task& task) {
+  if (options.sources.empty())
+    return errorf("optimize: which source? name the kernel's file with --source");
+  if (options.build.find("{out}") == std::string::npos)
+    return errorf(
+        "--build: nowhere {out}, the code object that it is to make; as in 'hipcc --genco "
+        "--offload-arch=gfx1030 {source} -o {out}'");
+  const Result<replay::Tolerance> tolerance = replay::parse_tolerance(options.verify);
+  if (!tolerance.ok()) return tolerance.error();
+  const Result<sanitize::ToolSet> tools = options.sanitize.empty()
+                                              ? sanitize::ToolSet::dispatch_defaults()
+                                              : sanitize::ToolSet::parse(options.sanitize);
+  if (!tools.ok()) return errorf("--sanitize %s", tools.error().message.c_str());
+  task.build = options.build;
+  task.objective = options.objective;
+  task.least_gain = options.least_gain / 100;
+  task.tolerance = options.verify.empty() ? "bits" : options.verify;
+  task.tools = tools->names();
+  task.provider = options.provider;
+  task.seed = options.seed;
+  task.gpu = options.gpu;
+  return {};
+}
+
+int finish(const Options& options, const Ledger& ledger) {
+  if (const Status written =
+          util::write_file(ledger.folder() + "/report.html", optimize::report_html(ledger));
+      !written.ok())
+    return fail(written.error());
+  if (options.json) fmt::print("{}", dump(ledger.json()));
+  else fmt::print("{}", optimize::report_text(ledger));
+  for (const optimize::Attempt& attempt : ledger.attempts())
+    if (attempt.accepted()) return kDone;
+  return kIncomplete;
+}
+
+int optimise(Options& options, const std::vector<std::string>& words, bool is_program) {
+  optimize::Task task;
+  if (const Status status = check_words(options, task); !status.ok()) return fail(status.error());
+  if (words.empty())
+    return fail(errorf("optimize: nothing to optimize; name a capture, or a program behind --"));
+  if (options.output.empty()) options.output = "optimize.ledger";
+  Result<std::string> file = words[0];
+  if (is_program) file = capture_program(options, words);
+  if (!file.ok()) return fail(file.error());
+  optimize::LoopOptions loop;
+  loop.attempts = options.attempts;
+  loop.repairs = options.repairs;
+  if (const Status status = read_captures(*file, task, loop); !status.ok())
+    return fail(status.error());
+  const Result<optimize::Sources> sources = read_sources(options.sources);
+  if (!sources.ok()) return fail(sources.error());
+  const Result<profile::Profile> profile =
+      profile_capture(*file, {.model = task.gpu, .counters = ""}, {});
+  if (!profile.ok()) return fail(profile.error());
+  loop.profile = profile::profile_json(*profile);
+  Result<std::unique_ptr<optimize::Provider>> provider =
+      optimize::make_provider(options.provider, options.provider_seconds);
+  if (!provider.ok()) return fail(provider.error());
+  const Result<optimize::JudgeOptions> judge = judge_options(options, task.gpu);
+  if (!judge.ok() && !options.dry_run) return fail(judge.error());
+  if (judge.ok()) task.sandbox = optimize::name_of(judge->sandbox);
+  Result<Ledger> ledger = Ledger::create(options.output, task, *sources, *file);
+  if (!ledger.ok()) return fail(ledger.error());
+  if (options.dry_run) {
+    fmt::print("{}", dump(optimize::make_request(*ledger, loop, *sources, {}, "")));
+    std::error_code ignored;
+    std::filesystem::remove_all(ledger->folder(), ignored);
+    return kDone;
+  }
+  const Status ran = optimize::run_loop(
+      *ledger, optimize::Judge(*ledger, *judge), **provider, loop,
+      [](const optimize::Attempt& attempt) {
+        fmt::print(
+            stderr, "wavetap: attempt {}: {}: {}\n", attempt.number,
+            attempt.accepted() ? "accepted" : "refused at " + optimize::name_of(attempt.step),
+            util::escape_control(attempt.accepted() ? attempt.rationale
+                                                    : attempt.reason.substr(0, 300)));
+      });
+  if (!ran.ok()) return fail(ran.error());
+  return finish(options, *ledger);
+}
+
+int replay_ledger(const Options& options) {
+  const Result<Ledger> ledger = Ledger::open(options.replayed);
+  if (!ledger.ok()) return fail(ledger.error());
+  const Result<optimize::JudgeOptions> judge = judge_options(options, ledger->task().gpu);
+  if (!judge.ok()) return fail(judge.error());
+  const std::string folder =
+      options.output.empty() ? options.replayed + ".replayed" : options.output;
+  const Result<std::vector<std::string>> differences =
+      optimize::replay_ledger(*ledger, *judge, folder);
+  if (!differences.ok()) return fail(differences.error());
+  for (const std::string& difference : *differences)
+    fmt::print("{}\n", util::escape_control(difference));
+  fmt::print("{}: {} judged again, {} otherwise\n", util::escape_control(options.replayed),
+             util::count_of(ledger->attempts().size(), "attempt"), differences->size());
+  return differences->empty() ? static_cast<int>(kDone) : kIncomplete;
+}
+
+struct ReportOptions {
+  std::string folder, html;
+  bool json = false;
+};
+
+void add_report_command(Command& parent, Invocation& invocation, bool& chosen) {
+  auto options = std::make_shared<ReportOptions>();
+  Command& command = parent.add_command("report", "what a ledger holds",
+                                        "optimize report LEDGER [--json] [--html FILE]",
+                                        "  wavetap optimize report optimize.ledger\n");
+  command.add_option("LEDGER", options->folder, "the folder that optimize made")->required();
+  command.add_option("--html", options->html, "write a page there")->type_name("FILE");
+  command.add_flag("--json", options->json, "print JSON");
+  command.callback([options, &invocation, &chosen] {
+    chosen = true;
+    const Result<Ledger> ledger = Ledger::open(options->folder);
+    if (!ledger.ok()) {
+      invocation.exit_code = fail(ledger.error());
+      return;
+    }
+    if (!options->html.empty())
+      if (const Status written = util::write_file(options->html, optimize::report_html(*ledger));
+          !written.ok()) {
+        invocation.exit_code = fail(written.error());
+        return;
+      }
+    fmt::print("{}", options->json ? dump(ledger->json()) : optimize::report_text(*ledger));
+  });
+}
+
+Result<nlohmann::json> read_profile(const std::string& path) {
+  const Result<std::vector<std::byte>> bytes = util::read_file(path);
+  if (!bytes.ok()) return bytes.error();
+  nlohmann::json json = nlohmann::json::parse(
+      std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), nullptr,
+      false);
+  if (!json.is_object()) return errorf("%s: not a profile.json of wavetap profile", path.c_str());
+  return json;
+}
+
+struct GateOptions {
+  std::string before, after;
+  bool json = false;
+};
+
+int run_gate(const GateOptions& options) {
+  const Result<nlohmann::json> before = read_profile(options.before);
+  if (!before.ok()) return fail(before.error());
+  const Result<nlohmann::json> after = options.after.empty() ? before : read_profile(options.after);
+  if (!after.ok()) return fail(after.error());
+  const Result<optimize::Score> score = optimize::score_of(*after);
+  const auto found = optimize::find_regressions(*before, *after, {});
+  if (!score.ok() || !found.ok())
+    return fail(errorf("%s: not a profile.json of wavetap profile", options.before.c_str()));
+  Json regressions = Json::array();
+  for (const optimize::Regression& one : *found)
+    regressions.push_back({{"figure", one.figure},
+                           {"before", one.before},
+                           {"after", one.after},
+                           {"limit", one.limit}});
+  const Json json = {{"version", 1},
+                     {"kernel", score->kernel},
+                     {"headroom", score->headroom},
+                     {"critical_fraction", score->critical_fraction},
+                     {"estimated_speedup", score->estimated_speedup},
+                     {"priority", score->priority},
+                     {"worthwhile", score->is_worthwhile},
+                     {"regressions", regressions}};
+  if (options.json) {
+    fmt::print("{}", dump(json));
+  } else {
+    fmt::print("{}: headroom {:.0f} %, estimated speed-up {:.2f}x, priority {:.2f}: {}\n",
+               util::escape_control(score->kernel), score->headroom * 100, score->estimated_speedup,
+               score->priority, score->is_worthwhile ? "worth optimizing" : "not worth optimizing");
+    for (const optimize::Regression& one : *found)
+      fmt::print("regression: {} was {:g}, is {:g}; {:g} % is allowed\n", one.figure, one.before,
+                 one.after, one.limit * 100);
+  }
+  return found->empty() ? static_cast<int>(kDone) : kIncomplete;
+}
+
+void add_gate_command(Command& parent, Invocation& invocation, bool& chosen) {
+  auto options = std::make_shared<GateOptions>();
+  Command& command = parent.add_command(
+      "gate", "score a profile, and fail where one is worse than another: exit status 2",
+      "optimize gate BEFORE.json [AFTER.json] [--json]",
+      "  wavetap optimize gate old/profile.json new/profile.json\n");
+  command.add_option("BEFORE", options->before, "profile.json of wavetap profile")->required();
+  command.add_option("AFTER", options->after, "the one to judge; without it, BEFORE is scored");
+  command.add_flag("--json", options->json, "print JSON");
+  command.callback([options, &invocation, &chosen] {
+    chosen = true;
+    invocation.exit_code = run_gate(*options);
+  });
+}
+
+void add_options(Command& command, Options& options) {
+  command.add_option("--kernel,-k", options.kernels, "of a program: which kernel")
+      ->type_name("REGEX");
+  command.add_option("--source", options.sources, "a file that candidates may change; several")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--build", options.build,
+                  "shell command that makes the code object {out} of {source}, the first one")
+      ->type_name("CMD");
+  command.add_option("--provider", options.provider, "rules, or command:PROGRAM (rules)")
+      ->type_name("NAME");
+  command.add_option("--objective", options.objective, "what is to get less (time)")
+      ->choices({"time", "instructions", "bytes", "conflicts", "lines", "l2_bytes"});
+  command
+      .add_option("--least-gain", options.least_gain, "accept from this gain on, in percent (2)")
+      ->type_name("PERCENT");
+  command.add_option("--verify", options.verify, "bits, abs=X, rel=X or ulp=N (bits)")
+      ->type_name("TOLERANCE");
+  command.add_option("--sanitize", options.sanitize, "tools of wavetap sanitize (its defaults)")
+      ->type_name("TOOL,…");
+  command.add_option("--attempts", options.attempts, "candidates at most (10)")->type_name("N");
+  command.add_option("--repairs", options.repairs, "builds that may fail, per candidate (2)")
+      ->type_name("N");
+  command.add_option("--seed", options.seed, "of the inputs that nobody recorded (1)")
+      ->type_name("N");
+  command.add_option("--gpu", options.gpu, "GPU to run or model (the captured one)")
+      ->type_name("MODEL");
+  command.add_option("--build-timeout", options.build_seconds, "seconds (120)")->type_name("S");
+  command.add_option("--timeout", options.run_seconds, "seconds of a replay (120)")->type_name("S");
+  command.add_option("--provider-timeout", options.provider_seconds, "seconds (300)")
+      ->type_name("S");
+  command.add_option("--output,-o", options.output, "folder of the ledger (optimize.ledger)")
+      ->type_name("DIR");
+  command.add_option("--replay-ledger", options.replayed, "judge every attempt of a ledger again")
+      ->type_name("DIR");
+  command.add_flag("--unsafe", options.unsafe, "build without a sandbox where there is none");
+  command.add_flag("--dry-run", options.dry_run, "print what the provider would be asked");
+  command.add_flag("--json", options.json, "print ledger.json");
+}
+
+}  // namespace
+
+void add_optimize(Command& parent, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  Command& command = parent.add_command(
+      "optimize",
+      "let a provider rewrite a kernel, and accept only what is proved right and better; exit status 2 "
+      "if nothing is",
+      "optimize [OPTIONS] FILE.wtcap | [OPTIONS] -- CMD [ARG…]",
+      "  wavetap optimize --source gemm.hip \\\n"
+      "    --build 'hipcc --genco --offload-arch=gfx1030 {source} -o {out}' gemm.wtcap\n"
+      "  wavetap optimize --dry-run --source gemm.hip --build … gemm.wtcap\n"
+      "  wavetap optimize report optimize.ledger\n");
+  command.prefix_command();
+  add_options(command, *options);
+  add_report_command(command, invocation, options->is_other);
+  add_gate_command(command, invocation, options->is_other);
+  command.callback([options, &command, &invocation] {
+    if (options->is_other) return;
+    std::vector<std::string> words = command.remaining();
+    if (!words.empty() && words[0].starts_with('-')) {
+      invocation.exit_code = fail({"optimize: " + unknown_option(command.describe(), words[0])});
+      return;
+    }
+    if (!options->replayed.empty()) {
+      invocation.exit_code = replay_ledger(*options);
+      return;
+    }
+    if (words.size() > 1 && !invocation.has_separator) {
+      invocation.exit_code = fail(errorf("optimize: %s: one capture at a time", words[1].c_str()));
+      return;
+    }
+    const bool is_program = words.empty();
+    if (is_program) words = invocation.program;
+    invocation.exit_code = optimise(*options, words, is_program);
+  });
+}
+
+}  // namespace wavetap::cli

@@ -1,0 +1,186 @@
+#include "optimize/ledger.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "util/file.h"
+#include "util/isolated.h"
+
+namespace wavetap::optimize {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSteps[] = {"provider",  "files",        "build",     "reproducible",
+                                  "signature", "instructions", "no-change", "replay",
+                                  "sanitize",  "cross-check",  "speed",     "accepted"};
+
+Json attempt_json(const Attempt& attempt) {
+  Json checks = Json::array();
+  for (const proof::Check& check : attempt.checks)
+    checks.push_back({{"name", check.name}, {"result", check.result}});
+  Json files = Json::array();
+  for (const auto& [name, text] : attempt.files) files.push_back(name);
+  return {{"number", attempt.number},
+          {"accepted", attempt.accepted()},
+          {"step", name_of(attempt.step)},
+          {"reason", attempt.reason},
+          {"rationale", attempt.rationale},
+          {"repairs", attempt.repairs},
+          {"improvement", attempt.improvement},
+          {"before", attempt.before},
+          {"after", attempt.after},
+          {"checks", checks},
+          {"files", files}};
+}
+
+Result<std::string> read_text(const std::string& path) {
+  const Result<std::vector<std::byte>> bytes = util::read_file(path);
+  if (!bytes.ok()) return bytes.error();
+  return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+}
+
+Attempt attempt_of(const Json& json) {
+  Attempt attempt;
+  attempt.number = json.at("number").get<uint32_t>();
+  attempt.rationale = json.at("rationale").get<std::string>();
+  const std::string step = json.at("step").get<std::string>();
+  for (size_t i = 0; i < std::size(kSteps); ++i)
+    if (step == kSteps[i]) attempt.step = static_cast<Step>(i);
+  attempt.reason = json.at("reason").get<std::string>();
+  attempt.repairs = json.at("repairs").get<uint32_t>();
+  attempt.improvement = json.at("improvement").get<double>();
+  attempt.before = json.at("before").get<std::map<std::string, double>>();
+  attempt.after = json.at("after").get<std::map<std::string, double>>();
+  for (const Json& check : json.at("checks"))
+    attempt.checks.push_back(
+        {check.at("name").get<std::string>(), check.at("result").get<std::string>()});
+  for (const Json& name : json.at("files")) attempt.files[name.get<std::string>()] = "";
+  return attempt;
+}
+
+}  // namespace
+
+std::string name_of(Step step) { return kSteps[static_cast<size_t>(step)]; }
+
+Status write_sources(const std::string& folder, const Sources& sources) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return errorf("%s: cannot be made: %s", folder.c_str(), error.message().c_str());
+  for (const auto& [name, text] : sources)
+    if (const Status written = util::write_file(folder + "/" + name, text); !written.ok())
+      return written;
+  return {};
+}
+
+std::string Ledger::folder_of(uint32_t number) const {
+  return fmt::format("{}/attempts/{:03}", folder_, number);
+}
+
+Result<Ledger> Ledger::create(const std::string& folder, const Task& task, const Sources& original,
+                              const std::string& capture_file) {
+  Ledger ledger;
+  ledger.folder_ = std::filesystem::absolute(folder);
+  ledger.task_ = task;
+  ledger.original_ = original;
+  if (std::filesystem::exists(ledger.folder_ + "/ledger.json"))
+    return errorf("%s: holds a ledger already; name another folder with -o", folder.c_str());
+  if (const Status made = write_sources(ledger.folder_ + "/original", original); !made.ok())
+    return made.error();
+  std::error_code error;
+  std::filesystem::copy_file(capture_file, ledger.captures(),
+                             std::filesystem::copy_options::overwrite_existing, error);
+  if (error)
+    return errorf("%s: cannot be copied: %s", capture_file.c_str(), error.message().c_str());
+  if (const Status saved = ledger.save(); !saved.ok()) return saved.error();
+  return ledger;
+}
+
+Result<Ledger> Ledger::open(const std::string& folder) {
+  const Result<std::string> text = read_text(folder + "/ledger.json");
+  if (!text.ok()) return text.error();
+  const Json json = Json::parse(*text, nullptr, false);
+  Ledger ledger;
+  ledger.folder_ = std::filesystem::absolute(folder);
+  try {
+    if (json.at("schema").get<std::string>() != kLedgerSchema)
+      return errorf("%s: not a ledger of this version", folder.c_str());
+    const Json& task = json.at("task");
+    Task& made = ledger.task_;
+    made.build = task.at("build").get<std::string>();
+    made.objective = task.at("objective").get<std::string>();
+    made.least_gain = task.at("least_gain").get<double>();
+    made.tolerance = task.at("tolerance").get<std::string>();
+    made.tools = task.at("sanitize").get<std::string>();
+    made.gpu = task.at("gpu").get<std::string>();
+    made.kernel = task.at("kernel").get<std::string>();
+    made.provider = task.at("provider").get<std::string>();
+    made.sandbox = task.at("sandbox").get<std::string>();
+    made.seed = task.at("seed").get<uint64_t>();
+    made.captures = task.at("captures").get<std::vector<uint32_t>>();
+    for (const Json& name : json.at("sources")) {
+      const Result<std::string> source =
+          read_text(ledger.folder_ + "/original/" + name.get<std::string>());
+      if (!source.ok()) return source.error();
+      ledger.original_[name.get<std::string>()] = *source;
+    }
+    for (const Json& one : json.at("attempts")) {
+      Attempt attempt = attempt_of(one);
+      for (auto& [name, content] : attempt.files) {
+        const Result<std::string> source = read_text(ledger.folder_of(attempt.number) + "/" + name);
+        if (source.ok()) content = *source;
+      }
+      ledger.attempts_.push_back(std::move(attempt));
+    }
+  } catch (const Json::exception&) {
+    return errorf("%s: ledger.json is damaged", folder.c_str());
+  }
+  return ledger;
+}
+
+Json Ledger::json() const {
+  Json sources = Json::array();
+  for (const auto& [name, text] : original_) sources.push_back(name);
+  Json attempts = Json::array();
+  for (const Attempt& attempt : attempts_) attempts.push_back(attempt_json(attempt));
+  double gain = 1;
+  for (const Attempt& attempt : attempts_)
+    if (attempt.accepted() && attempt.improvement > 0) gain *= attempt.improvement;
+  return {{"schema", kLedgerSchema},
+          {"task",
+           {{"kernel", task_.kernel},
+            {"gpu", task_.gpu},
+            {"objective", task_.objective},
+            {"least_gain", task_.least_gain},
+            {"tolerance", task_.tolerance},
+            {"sanitize", task_.tools},
+            {"build", task_.build},
+            {"provider", task_.provider},
+            {"sandbox", task_.sandbox},
+            {"seed", task_.seed},
+            {"captures", task_.captures}}},
+          {"sources", sources},
+          {"improvement", gain},
+          {"attempts", attempts}};
+}
+
+Status Ledger::save() const {
+  return util::write_file(folder_ + "/ledger.json",
+                          json().dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+Status Ledger::add(const Attempt& attempt) {
+  attempts_.push_back(attempt);
+  return save();
+}
+
+Status Ledger::keep_best(const Sources& sources, const std::string& code) const {
+  if (const Status written = write_sources(folder_ + "/best", sources); !written.ok())
+    return written;
+  const Result<std::string> bytes = read_text(code);
+  if (!bytes.ok()) return bytes.error();
+  return util::write_file(folder_ + "/best/best.hsaco", *bytes);
+}
+
+}  // namespace wavetap::optimize

@@ -1,0 +1,105 @@
+// Ledger: a folder with everything that was tried, so that all of it can be read and proved again.
+//
+//   ledger.json        what was asked for, and every attempt with its verdict
+//   captures.wtcap     the captured dispatches
+//   original/          the sources as they were
+//   attempts/001/      a candidate's sources, what its build said, candidate.diff
+//   best/              the sources of the last candidate that was accepted, and best.hsaco
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "optimize/provider.h"
+#include "proof/cross_check.h"
+
+namespace wavetap::optimize {
+
+inline constexpr char kLedgerSchema[] = "wavetap.optimize.ledger/1";
+
+// What a verdict rests on, in the order of the proof.
+enum class Step {
+  kProvider,      // no candidate came
+  kFiles,         // names files that are not its own
+  kBuild,         // does not compile, or not in time
+  kReproducible,  // two builds differ
+  kSignature,     // another kernel: arguments, target, wave size
+  kInstructions,  // does what no kernel needs to
+  kNoChange,      // the same instructions as before
+  kReplay,        // wrong on the recorded input
+  kSanitize,      // errors of the sanitizer
+  kCrossCheck,    // wrong on other inputs
+  kSpeed,         // right, but not better
+  kAccepted,
+};
+std::string name_of(Step step);  // "cross-check"
+
+struct Attempt {
+  uint32_t number = 0;
+  std::string rationale;
+  Step step = Step::kProvider;
+  std::string reason;
+  uint32_t repairs = 0;  // builds that failed before
+  std::map<std::string, double> before, after;
+  double improvement = 0;  // before / after of the objective
+  std::vector<proof::Check> checks;
+  Sources files;  // of the candidate
+
+  bool accepted() const { return step == Step::kAccepted; }
+};
+
+// What an optimisation was asked to do; all of it is in the ledger.
+struct Task {
+  std::string build;  // {out}, {source}
+  std::string objective = "time";
+  double least_gain = 0.02;
+  std::string tolerance = "bits";
+  std::string tools;  // of the sanitizer
+  std::string gpu;
+  std::string kernel;  // demangled
+  std::string provider;
+  std::string sandbox;
+  uint64_t seed = 1;
+  std::vector<uint32_t> captures;
+};
+
+class Ledger {
+ public:
+  // Makes the folder; an error when it holds a ledger already.
+  static Result<Ledger> create(const std::string& folder, const Task& task, const Sources& original,
+                               const std::string& capture_file);
+  static Result<Ledger> open(const std::string& folder);
+
+  const std::string& folder() const { return folder_; }
+  const Task& task() const { return task_; }
+  const Sources& original() const { return original_; }
+  const std::vector<Attempt>& attempts() const { return attempts_; }
+  std::string captures() const { return folder_ + "/captures.wtcap"; }
+  std::string folder_of(uint32_t number) const;
+
+  Status add(const Attempt& attempt);
+  // The sources and code of the best so far.
+  Status keep_best(const Sources& sources, const std::string& code) const;
+
+  nlohmann::ordered_json json() const;
+
+ private:
+  Status save() const;
+
+  std::string folder_;
+  Task task_;
+  Sources original_;
+  std::vector<Attempt> attempts_;
+};
+
+// Files by their names alone, in a folder that is made.
+Status write_sources(const std::string& folder, const Sources& sources);
+
+std::string report_text(const Ledger& ledger);
+std::string report_html(const Ledger& ledger);
+
+}  // namespace wavetap::optimize

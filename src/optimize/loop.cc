@@ -1,0 +1,137 @@
+#include "optimize/loop.h"
+
+#include <fmt/format.h>
+
+#include "util/file.h"
+#include "util/isolated.h"
+
+namespace wavetap::optimize {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void write_diff(const Ledger& ledger, const Sources& before, const Attempt& attempt) {
+  const std::string folder = ledger.folder_of(attempt.number);
+  (void)write_sources(folder + "/.before", before);
+  util::ShellOptions in_folder;
+  in_folder.folder = folder;
+  std::string text;
+  for (const auto& [name, content] : attempt.files) {
+    if (!before.contains(name)) continue;
+    const Result<util::ShellResult> ran = util::run_words(
+        {"diff", "-u", "--label", "a/" + name, "--label", "b/" + name, ".before/" + name, name},
+        in_folder);
+    if (ran.ok()) text += ran->output;
+  }
+  (void)util::write_file(folder + "/candidate.diff", text);
+  (void)util::run_words({"rm", "-rf", folder + "/.before"}, {});
+}
+
+}  // namespace
+
+Json make_request(const Ledger& ledger, const LoopOptions& options, const Sources& sources,
+                  const std::map<std::string, double>& figures, const std::string& build_errors) {
+  const Task& task = ledger.task();
+  Json history = Json::array();
+  for (const Attempt& attempt : ledger.attempts())
+    history.push_back({{"rationale", attempt.rationale},
+                       {"accepted", attempt.accepted()},
+                       {"step", name_of(attempt.step)},
+                       {"reason", attempt.reason}});
+  Json request = {
+      {"schema", kRequestSchema},
+      {"kernel",
+       {{"name", task.kernel},
+        {"short_name", options.short_name},
+        {"workgroup", {options.workgroup[0], options.workgroup[1], options.workgroup[2]}},
+        {"grid", {options.grid[0], options.grid[1], options.grid[2]}}}},
+      {"gpu", task.gpu},
+      {"objective", {{"figure", task.objective}, {"direction", "minimize"}}},
+      {"constraints",
+       {"the kernel keeps its name, its parameters and its launch",
+        fmt::format("every byte it writes is compared with the original's ({}), on recorded and on "
+                    "other inputs, other sizes among them",
+                    task.tolerance),
+        "no clock, no host calls, no other files"}},
+      {"figures", figures},
+      {"profile", options.profile},
+      {"sources", sources},
+      {"history", history}};
+  if (!build_errors.empty()) request["build_errors"] = build_errors;
+  return request;
+}
+
+Status run_loop(Ledger& ledger, const Judge& judge, Provider& provider, const LoopOptions& options,
+                const std::function<void(const Attempt&)>& tell) {
+  Sources sources = ledger.original();
+  Result<Standing> first = judge.stand(sources, ledger.folder_of(0));
+  if (!first.ok()) return first.error();
+  Standing best = *first;
+  for (uint32_t number = 1; number <= options.attempts; ++number) {
+    Attempt attempt;
+    attempt.number = number;
+    Standing standing;
+    std::string errors;
+    for (uint32_t repair = 0; repair <= options.repairs; ++repair) {
+      attempt.repairs = repair;
+      const Result<Proposed> proposed =
+          provider.propose(make_request(ledger, options, sources, best.sum(), errors));
+      attempt.step = Step::kProvider;
+      if (!proposed.ok()) {
+        attempt.reason = proposed.error().message;
+        break;
+      }
+      if (proposed->declined) {
+        if (repair == 0) return {};
+        break;
+      }
+      attempt.rationale = proposed->rationale;
+      attempt.files = proposed->files;
+      attempt.checks.clear();
+      judge.judge(best, sources, attempt, standing);
+      errors = attempt.reason;
+      if (attempt.step != Step::kBuild || provider.name() == "rules") break;
+    }
+    if (attempt.step != Step::kFiles && attempt.step != Step::kProvider)
+      write_diff(ledger, sources, attempt);
+    if (const Status added = ledger.add(attempt); !added.ok()) return added;
+    if (tell) tell(attempt);
+    if (!attempt.accepted()) continue;
+    best = standing;
+    for (const auto& [name, text] : attempt.files) sources[name] = text;
+    if (const Status kept = ledger.keep_best(sources, best.code); !kept.ok()) return kept;
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> replay_ledger(const Ledger& ledger, const JudgeOptions& options,
+                                               const std::string& folder) {
+  Result<Ledger> copy = Ledger::create(folder, ledger.task(), ledger.original(), ledger.captures());
+  if (!copy.ok()) return copy.error();
+  const Judge judge(*copy, options);
+  Sources sources = ledger.original();
+  Result<Standing> first = judge.stand(sources, copy->folder_of(0));
+  if (!first.ok()) return first.error();
+  Standing best = *first;
+  std::vector<std::string> differences;
+  for (const Attempt& recorded : ledger.attempts()) {
+    if (recorded.step == Step::kProvider) continue;
+    Attempt attempt;
+    attempt.number = recorded.number;
+    attempt.rationale = recorded.rationale;
+    attempt.files = recorded.files;
+    Standing standing;
+    judge.judge(best, sources, attempt, standing);
+    if (const Status added = copy->add(attempt); !added.ok()) return added.error();
+    if (attempt.step != recorded.step)
+      differences.push_back(fmt::format("attempt {}: {} instead of {}{}{}", attempt.number,
+                                        name_of(attempt.step), name_of(recorded.step),
+                                        attempt.reason.empty() ? "" : ": ", attempt.reason));
+    if (!attempt.accepted()) continue;
+    best = standing;
+    for (const auto& [name, text] : attempt.files) sources[name] = text;
+  }
+  return differences;
+}
+
+}  // namespace wavetap::optimize

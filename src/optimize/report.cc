@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include "optimize/ledger.h"
+#include "util/table.h"
+#include "util/text.h"
+
+namespace wavetap::optimize {
+namespace {
+
+std::string html(std::string_view text) {
+  std::string made;
+  for (const char c : text) {
+    if (c == '<') made += "&lt;";
+    else if (c == '>') made += "&gt;";
+    else if (c == '&') made += "&amp;";
+    else made += c;
+  }
+  return made;
+}
+
+double gain_of(const Ledger& ledger) {
+  double gain = 1;
+  for (const Attempt& attempt : ledger.attempts())
+    if (attempt.accepted() && attempt.improvement > 0) gain *= attempt.improvement;
+  return gain;
+}
+
+std::string figure(const std::map<std::string, double>& figures, const std::string& name) {
+  const auto found = figures.find(name);
+  return found == figures.end() ? "" : fmt::format("{:.4g}", found->second);
+}
+
+}  // namespace
+
+std::string report_text(const Ledger& ledger) {
+  const Task& task = ledger.task();
+  size_t accepted = 0;
+  util::Table table({{"ATTEMPT"},
+                     {"VERDICT"},
+                     {"BEFORE", util::Align::kRight},
+                     {"AFTER", util::Align::kRight},
+                     {"WHAT", util::Align::kLeft, true}});
+  for (const Attempt& attempt : ledger.attempts()) {
+    accepted += attempt.accepted() ? 1 : 0;
+    const std::string what =
+        attempt.accepted() ? attempt.rationale : attempt.rationale + "; " + attempt.reason;
+    table.add({std::to_string(attempt.number),
+               attempt.accepted() ? "accepted" : "refused: " + name_of(attempt.step),
+               figure(attempt.before, task.objective), figure(attempt.after, task.objective),
+               util::escape_control(what.substr(0, what.find('\n')))});
+  }
+  std::string text =
+      fmt::format("{} on {}: {} by {}, {} accepted; {} is {:.3g} times better\n",
+                  util::escape_control(task.kernel), task.gpu,
+                  util::count_of(ledger.attempts().size(), "attempt"),
+                  util::escape_control(task.provider), accepted, task.objective, gain_of(ledger));
+  if (!table.empty()) text += table.text(0);
+  return text;
+}
+
+std::string report_html(const Ledger& ledger) {
+  const Task& task = ledger.task();
+  std::string page = fmt::format(
+      "<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>wavetap optimize: {0}</title>"
+      "<style>body{{font:14px sans-serif;margin:2em;max-width:80em;color:#222;background:#fff}}"
+      "td,th{{text-align:left;padding:.2em 1em .2em 0;vertical-align:top}}"
+      ".yes{{color:#070}}.no{{color:#a00}}</style>\n<h1>{0}</h1>\n"
+      "<p>{1}, {2} ({3:.3g} times better), compared {4}, sanitized with {5}, built in: {6}.</p>\n",
+      html(task.kernel), html(task.gpu), html(task.objective), gain_of(ledger),
+      html(task.tolerance), html(task.tools), html(task.sandbox));
+  for (const Attempt& attempt : ledger.attempts()) {
+    page += fmt::format("<h2>Attempt {}: <span class=\"{}\">{}</span></h2><p>{}</p><p>{}</p>\n",
+                        attempt.number, attempt.accepted() ? "yes" : "no",
+                        attempt.accepted() ? "accepted" : "refused at " + name_of(attempt.step),
+                        html(attempt.rationale), html(attempt.reason));
+    page += "<table><tr><th>figure</th><th>before</th><th>after</th></tr>";
+    for (const auto& [name, value] : attempt.before)
+      page += fmt::format("<tr><td>{}</td><td>{:.6g}</td><td>{}</td></tr>", html(name), value,
+                          figure(attempt.after, name));
+    page += "</table>\n<table><tr><th>input</th><th>result</th></tr>";
+    for (const proof::Check& check : attempt.checks)
+      page += fmt::format("<tr><td>{}</td><td>{}</td></tr>", html(check.name), html(check.result));
+    page += fmt::format("</table><p>attempts/{:03}/candidate.diff</p>\n", attempt.number);
+  }
+  return page + "</html>\n";
+}
+
+}  // namespace wavetap::optimize

@@ -1,0 +1,180 @@
+#include "optimize/rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <regex>
+
+namespace wavetap::optimize {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Text = std::optional<std::string>;
+
+// Where things of the kernel are in the text: from `__global__` to the brace that ends its body.
+struct Span {
+  size_t begin = 0, name = 0, open = 0, close = 0, body = 0, end = 0;
+};
+
+std::optional<Span> find_kernel(const std::string& text, const std::string& kernel) {
+  if (kernel.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") !=
+      std::string::npos)
+    return std::nullopt;
+  const std::regex head("__global__[^;{}]*?\\b(" + kernel + ")\\s*\\(");
+  std::smatch match;
+  if (!std::regex_search(text, match, head)) return std::nullopt;
+  Span span;
+  span.begin = static_cast<size_t>(match.position(0));
+  span.name = static_cast<size_t>(match.position(1));
+  span.open = span.begin + static_cast<size_t>(match.length(0)) - 1;
+  int depth = 0;
+  size_t at = span.open;
+  for (; at < text.size(); ++at) {
+    if (text[at] == '(') ++depth;
+    if (text[at] == ')' && --depth == 0) break;
+  }
+  span.close = at;
+  span.body = text.find('{', at);
+  if (span.body == std::string::npos) return std::nullopt;
+  depth = 0;
+  for (at = span.body; at < text.size(); ++at) {
+    if (text[at] == '{') ++depth;
+    if (text[at] == '}' && --depth == 0) break;
+  }
+  if (at >= text.size()) return std::nullopt;
+  span.end = at + 1;
+  return span;
+}
+
+Text replace_body(const std::string& source, const Span& span, const std::string& body) {
+  if (body == source.substr(span.body, span.end - span.body)) return std::nullopt;
+  return source.substr(0, span.body) + body + source.substr(span.end);
+}
+
+Text restrict_pointers(const std::string& source, const RuleFacts& facts) {
+  const auto span = find_kernel(source, facts.kernel);
+  if (!span) return std::nullopt;
+  const std::string old = source.substr(span->open, span->close - span->open);
+  if (old.find("__restrict__") != std::string::npos) return std::nullopt;
+  const std::string made =
+      std::regex_replace(old, std::regex("\\*\\s*(\\w+)"), "* __restrict__ $1");
+  if (made == old) return std::nullopt;
+  return source.substr(0, span->open) + made + source.substr(span->close);
+}
+
+Text launch_bounds(const std::string& source, const RuleFacts& facts) {
+  const auto span = find_kernel(source, facts.kernel);
+  if (!span) return std::nullopt;
+  const std::string head = source.substr(span->begin, span->name - span->begin);
+  if (head.find("__launch_bounds__") != std::string::npos) return std::nullopt;
+  const uint32_t items = facts.workgroup[0] * facts.workgroup[1] * facts.workgroup[2];
+  const size_t at = span->begin + std::string("__global__").size();
+  return source.substr(0, at) + fmt::format(" __launch_bounds__({})", items) + source.substr(at);
+}
+
+Text unroll(const std::string& source, const RuleFacts& facts) {
+  const auto span = find_kernel(source, facts.kernel);
+  if (!span) return std::nullopt;
+  std::string body = source.substr(span->body, span->end - span->body);
+  body = std::regex_replace(body, std::regex("#pragma unroll 1\\b"), "#pragma unroll");
+  if (body.find("#pragma unroll") == std::string::npos)
+    body = std::regex_replace(body, std::regex("\\n([ \\t]*)(for \\()"), "\n#pragma unroll\n$1$2");
+  return replace_body(source, *span, body);
+}
+
+// A row of LDS one element longer moves columns to different banks.
+Text pad_lds(const std::string& source, const RuleFacts& facts) {
+  const auto span = find_kernel(source, facts.kernel);
+  if (!span) return std::nullopt;
+  const std::string body = source.substr(span->body, span->end - span->body);
+  return replace_body(
+      source, *span,
+      std::regex_replace(body, std::regex("(__shared__[^;\\[]*\\[[^\\]]+\\]\\[)([^\\]+]+)(\\])"),
+                         "$1$2 + 1$3"));
+}
+
+// first = (B * S + T) * K; … at = first + i  becomes  first = B * S * K + T; … at = first + i * S: what
+// neighbours in a wave access lies side by side.
+Text interchange(const std::string& source, const RuleFacts& facts) {
+  const auto span = find_kernel(source, facts.kernel);
+  if (!span) return std::nullopt;
+  std::string body = source.substr(span->body, span->end - span->body);
+  const std::regex first("(\\w+) = \\((blockIdx\\.x \\* (\\w+)) \\+ threadIdx\\.x\\) \\* (\\w+);");
+  std::smatch match;
+  if (!std::regex_search(body, match, first)) return std::nullopt;
+  const std::string name = match[1], block = match[2], size = match[3], count = match[4];
+  const std::string made = match.prefix().str() + name + " = " + block + " * " + count +
+                           " + threadIdx.x;" + match.suffix().str();
+  const std::regex use("\\b" + name + " \\+ (\\w+)\\b");
+  return replace_body(source, *span, std::regex_replace(made, use, name + " + $1 * " + size));
+}
+
+// out[x * n + y] = in[y * n + x] with x and y from square workgroups: by way of a tile in LDS, so that
+// both sides are accessed along rows.
+Text transpose_by_tile(const std::string& source, const RuleFacts& facts) {
+  const auto span = find_kernel(source, facts.kernel);
+  const uint32_t edge = facts.workgroup[0];
+  if (!span || edge < 2 || edge != facts.workgroup[1]) return std::nullopt;
+  const std::string body = source.substr(span->body, span->end - span->body);
+  const std::regex store(
+      "(\\w+)\\[(\\w+) \\* (\\w+) \\+ (\\w+)\\] = (\\w+)\\[\\4 \\* \\3 \\+ \\2\\];");
+  std::smatch match;
+  if (!std::regex_search(body, match, store)) return std::nullopt;
+  const std::string out = match[1], x = match[2], n = match[3], y = match[4], in = match[5];
+  const std::string made = fmt::format(
+      "__shared__ float tile[{0}][{0} + 1];\n"
+      "  tile[threadIdx.y][threadIdx.x] = {1}[{3} * {4} + {2}];\n"
+      "  __syncthreads();\n"
+      "  {5}[(blockIdx.x * {0} + threadIdx.y) * {4} + blockIdx.y * {0} + threadIdx.x] = "
+      "tile[threadIdx.x][threadIdx.y];",
+      edge, in, x, y, n, out);
+  return replace_body(source, *span, match.prefix().str() + made + match.suffix().str());
+}
+
+class RuleProvider final : public Provider {
+ public:
+  std::string name() const override { return "rules"; }
+
+  Result<Proposed> propose(const Json& request) override {
+    RuleFacts facts;
+    try {
+      facts.kernel = request.at("kernel").at("short_name").get<std::string>();
+      for (size_t axis = 0; axis < 3; ++axis)
+        facts.workgroup[axis] = request.at("kernel").at("workgroup").at(axis).get<uint32_t>();
+      // A rule is not tried again: what it made was accepted, or was no good.
+      for (; next_ < rules().size(); ++next_) {
+        const Rule& rule = rules()[next_];
+        for (const auto& [name, text] : request.at("sources").items()) {
+          const Text made = rule.apply(text.get<std::string>(), facts);
+          if (!made) continue;
+          ++next_;
+          return Proposed{false, std::string(rule.name) + ": " + rule.what, {{name, *made}}};
+        }
+      }
+    } catch (const Json::exception&) {
+      return errorf("rules: the request lacks the kernel or its sources");
+    }
+    return Proposed{true, "no rule applies any more", {}};
+  }
+
+ private:
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+const std::vector<Rule>& rules() {
+  static const std::vector<Rule> all = {
+      {"tile", "transpose by way of a tile in LDS", transpose_by_tile},
+      {"interchange", "neighbouring work-items access neighbouring elements", interchange},
+      {"pad", "rows of LDS arrays one element longer, against bank conflicts", pad_lds},
+      {"restrict", "pointers that do not overlap", restrict_pointers},
+      {"unroll", "loops unrolled", unroll},
+      {"launch-bounds", "the workgroup's size is known to the compiler", launch_bounds},
+  };
+  return all;
+}
+
+std::unique_ptr<Provider> make_rules() { return std::make_unique<RuleProvider>(); }
+
+}  // namespace wavetap::optimize

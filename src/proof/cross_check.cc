@@ -1,0 +1,215 @@
+#include "proof/cross_check.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "proof/describe.h"
+#include "proof/perturbation.h"
+#include "proof/shaped_capture.h"
+#include "replay/describe_fault.h"
+#include "replay/kernel_argument.h"
+#include "replay/replay_run.h"
+#include "replay/touched_memory.h"
+
+namespace wavetap::proof {
+namespace {
+
+using replay::Capture;
+using replay::CapturedArgument;
+using replay::CapturedKernel;
+using replay::CapturedMemory;
+using replay::CapturedRegion;
+using Bytes = std::vector<std::byte>;
+
+// Orders of workgroups and waves that the candidate is run in, on recorded inputs.
+constexpr uint64_t kOrders = 3;
+
+class Checker {
+ public:
+  Checker(const TrialOptions& options, const replay::CaptureFile& file, const Capture& capture,
+          CapturedMemory& memory)
+      : options_(options),
+        capture_(capture),
+        kernel_(replay::find_captured_kernel(file, capture)),
+        memory_(memory) {}
+
+  CrossCheck run(uint64_t seed) {
+    replay::TouchedMemory touched;
+    replay::ReplayOptions replay;
+    replay.threads = options_.threads;
+    replay.watchdog_instructions = options_.watchdog_instructions;
+    const replay::ReplayResult ran =
+        replay::find_touched(capture_, kernel_, memory_, replay, touched);
+    if (ran.refusal != replay::Refusal::kNone || ran.fault) {
+      check_.outcome = Outcome::kCrash;
+      check_.reason = "the original itself does not run: " + ran.why;
+      return check_;
+    }
+    touched_ = touched.pages();
+    for (uint64_t order = 1; order <= kOrders && check_.outcome == Outcome::kGood; ++order)
+      compare({Change::kNone, 0, 0, 0}, seed + order);
+    for (const Perturbation& perturbation : perturbations_of(kernel_, seed)) {
+      if (check_.outcome != Outcome::kGood) break;
+      compare(perturbation, perturbation.seed);
+    }
+    return check_;
+  }
+
+ private:
+  replay::ReplayResult run_once(const Perturbation& perturbation, const std::string& code,
+                                uint64_t seed, emu::Watcher* watcher) {
+    memory_.restore();
+    perturb(perturbation, capture_, kernel_, touched_, memory_);
+    emu::Watcher* const watchers[] = {watcher};
+    replay::ReplayOptions replay;
+    replay.count = true;
+    replay.swap = code;
+    replay.seed = seed;
+    replay.threads = options_.threads;
+    replay.watchdog_instructions = options_.watchdog_instructions;
+    if (watcher != nullptr) replay.watchers = watchers;
+    return replay::run_replay(capture_, kernel_, memory_, replay);
+  }
+
+  // What all memory that can be written holds.
+  std::vector<Bytes> memory_now() const {
+    std::vector<Bytes> made;
+    for (const CapturedRegion& region : capture_.regions) {
+      Bytes& bytes = made.emplace_back();
+      if (!region.has_contents() || (region.record.rights & format::kCaptureWritable) == 0)
+        continue;
+      for (uint64_t offset = 0; offset < region.record.size_bytes;
+           offset += format::kCapturePageBytes) {
+        const uint64_t size =
+            std::min<uint64_t>(format::kCapturePageBytes, region.record.size_bytes - offset);
+        const std::span<const std::byte> page =
+            std::as_const(memory_).bytes({region.begin() + offset}, size);
+        if (page.empty()) bytes.resize(bytes.size() + size);
+        else bytes.insert(bytes.end(), page.begin(), page.end());
+      }
+    }
+    return made;
+  }
+
+  void compare(const Perturbation& perturbation, uint64_t seed) {
+    Check& check = check_.checks.emplace_back();
+    check.name = perturbation.name();
+    if (perturbation.change == Change::kNone) check.name += ", another order";
+    replay::TouchedMemory touched;
+    const replay::ReplayResult original = run_once(perturbation, "", 0, &touched);
+    if (original.fault) {
+      check.result = "left out: the original faults";
+      return;
+    }
+    if (perturbation.change == Change::kSmaller &&
+        original.counters.bytes_global_store + original.counters.bytes_global_atomic >
+            replay::written_bytes(touched.pages())) {
+      check.result = "left out: the original writes a place twice";
+      return;
+    }
+    const std::vector<Bytes> wanted = memory_now();
+    const replay::ReplayResult candidate = run_once(perturbation, options_.code, seed, nullptr);
+    if (candidate.refusal != replay::Refusal::kNone)
+      return fail(check, Outcome::kRefused, candidate.why);
+    if (candidate.fault)
+      return fail(check, Outcome::kFault,
+                  replay::describe_fault(capture_, kernel_, memory_, *candidate.fault));
+    const std::string difference = first_difference(wanted);
+    if (!difference.empty()) return fail(check, Outcome::kWrong, difference);
+    check.result = "equal";
+  }
+
+  void fail(Check& check, Outcome outcome, const std::string& why) {
+    check.result = why;
+    check_.outcome = outcome;
+    check_.reason = check.name + ": " + why;
+  }
+
+  std::string first_difference(const std::vector<Bytes>& wanted) const {
+    const std::vector<Bytes> got = memory_now();
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const CapturedRegion& region = capture_.regions[i];
+      for (uint64_t at = 0; at < wanted[i].size(); ++at) {
+        if (wanted[i][at] == got[i][at]) continue;
+        replay::BufferDifference difference{SIZE_MAX, "u8", region.begin(), 1, at, {}, {}};
+        uint64_t size = 1;
+        uint64_t begin = at;
+        for (size_t number = 0; number < kernel_.arguments.size(); ++number) {
+          const CapturedArgument& argument = kernel_.arguments[number];
+          const uint64_t address = region.begin() + at;
+          if (argument.region != &region || argument.arg.is_hidden() ||
+              address < argument.pointer || address - argument.pointer >= argument.extent_bytes)
+            continue;
+          size = std::max<uint64_t>(replay::element_bytes(argument.element), 1);
+          difference.argument = number;
+          difference.base = argument.pointer;
+          if (!argument.element.empty()) difference.element = argument.element;
+          difference.first_index = (address - argument.pointer) / size;
+          begin = argument.pointer - region.begin() + difference.first_index * size;
+        }
+        if (begin + size > wanted[i].size()) continue;
+        if (replay::is_equal(difference.element, wanted[i].data() + begin, got[i].data() + begin,
+                             options_.tolerance)) {
+          at = begin + size - 1;
+          continue;
+        }
+        difference.expected.assign(wanted[i].begin() + static_cast<ptrdiff_t>(begin),
+                                   wanted[i].begin() + static_cast<ptrdiff_t>(begin + size));
+        difference.got.assign(got[i].begin() + static_cast<ptrdiff_t>(begin),
+                              got[i].begin() + static_cast<ptrdiff_t>(begin + size));
+        return describe_difference(kernel_, difference);
+      }
+    }
+    return "";
+  }
+
+  const TrialOptions& options_;
+  const Capture& capture_;
+  const CapturedKernel kernel_;
+  CapturedMemory& memory_;
+  std::vector<format::CaptureTouchedPage> touched_;
+  CrossCheck check_;
+};
+
+}  // namespace
+
+CrossCheck cross_check(const TrialOptions& options, uint64_t seed) {
+  const auto crash = [](std::string why) {
+    return CrossCheck{Outcome::kCrash, std::move(why), {}};
+  };
+  const Result<std::unique_ptr<replay::CaptureFile>> file = replay::CaptureFile::open(options.file);
+  if (!file.ok()) return crash(file.error().message);
+  for (const Capture& capture : (*file)->captures()) {
+    if (capture.dispatch.capture != options.capture || !capture.has_before) continue;
+    const Result<std::unique_ptr<CapturedMemory>> memory = CapturedMemory::load(**file, capture);
+    if (!memory.ok()) return crash(memory.error().message);
+    return Checker(options, **file, capture, **memory).run(seed);
+  }
+  return crash(options.file + ": has no whole capture of that number");
+}
+
+std::string to_text(const CrossCheck& check) {
+  nlohmann::json json = {{"outcome", name_of(check.outcome)},
+                         {"reason", check.reason},
+                         {"checks", nlohmann::json::array()}};
+  for (const Check& one : check.checks) json["checks"].push_back({one.name, one.result});
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<CrossCheck> parse_cross_check(const std::string& text) {
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  try {
+    CrossCheck check;
+    const auto outcome = outcome_named(json.at("outcome").get<std::string>());
+    if (!outcome) return errorf("cross-check: not understood");
+    check.outcome = *outcome;
+    check.reason = json.at("reason").get<std::string>();
+    for (const nlohmann::json& one : json.at("checks"))
+      check.checks.push_back({one.at(0).get<std::string>(), one.at(1).get<std::string>()});
+    return check;
+  } catch (const nlohmann::json::exception&) {
+    return errorf("cross-check: not understood");
+  }
+}
+
+}  // namespace wavetap::proof
