@@ -1,7 +1,9 @@
 // Makes a trace of any size with the shape of a PyTorch training run, for
 // bench/analysis/measure.py.
 //
-//   bench_make_trace OUT.rpd ROWS THREADS [RANK]
+//   bench_make_trace OUT.rpd ROWS THREADS [RANK [COUNTERS]]
+//
+// COUNTERS: how many counters each kernel has, up to ten (0).
 //
 // Every thread repeats one unit of four calls inside a marker per step: an operator's marker, the
 // marker of the operator inside it, the launch or copy inside that, and a query after it. So calls
@@ -36,13 +38,18 @@ constexpr int kOpsPerGraph = 8;
 
 class Maker {
  public:
-  Maker(TraceWriter& writer, int64_t rows, int threads, int rank)
+  Maker(TraceWriter& writer, int64_t rows, int threads, int rank, int counters)
       : writer_(writer),
         texts_(writer, /*session=*/0),
         rows_(rows),
         threads_(static_cast<size_t>(threads)),
         pid_(1000 + rank) {
     add_strings();
+    constexpr const char* kCounters[] = {
+        "SQ_WAVES",      "SQ_INSTS",     "SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_SMEM",
+        "SQ_INSTS_VMEM", "SQ_INSTS_LDS", "TCC_REQ_sum",   "TCC_HIT_sum",   "TCC_MISS_sum"};
+    for (size_t i = 0; i < static_cast<size_t>(counters) && i < std::size(kCounters); ++i)
+      counters_.push_back(add_string(kCounters[i]));
     for (size_t t = 0; t < threads_.size(); ++t)
       threads_[t].now = 1'000'000'000 + static_cast<int64_t>(t) * 77;
   }
@@ -130,6 +137,12 @@ class Maker {
                          .description = description,
                          .type = type});
     writer_.put(rows::Link{.call = api, .op = ops_});
+    if (type != kernel_type_) return;
+    for (size_t i = 0; i < counters_.size(); ++i)
+      writer_.put(rows::Counter{
+          .value = static_cast<double>((i + 1) * 4096 + static_cast<size_t>(ops_ % 7)),
+          .op = ops_,
+          .name = counters_[i]});
   }
 
   static uint64_t stream_address(size_t t) { return 0x7f1000 + t; }
@@ -248,7 +261,7 @@ class Maker {
           malloc_ = 0, free_ = 0;
   int64_t begin_capture_ = 0, end_capture_ = 0, instantiate_ = 0, graph_launch_ = 0;
   int64_t kernel_type_ = 0, copy_type_ = 0, task_type_ = 0;
-  std::vector<int64_t> kernels_;
+  std::vector<int64_t> kernels_, counters_;
 };
 
 }  // namespace
@@ -262,7 +275,9 @@ int main(int argc, char** argv) {
   }
   Result<TraceWriter> writer = TraceWriter::create(argv[1], /*wavetap_tables=*/false);
   if (!writer.ok()) die(writer.error());
-  Maker(*writer, rows, threads, argc > 4 ? std::atoi(argv[4]) : 0).run();
+  Maker(*writer, rows, threads, argc > 4 ? std::atoi(argv[4]) : 0,
+        argc > 5 ? std::atoi(argv[5]) : 0)
+      .run();
   writer->add_metadata("producer", "bench_make_trace");
   writer->add_metadata("session_count", "1");
   writer->add_metadata("losses", "0");

@@ -67,10 +67,10 @@ class Measure:
         self.tool, self.maker = build / "bin/wavetap", build / "bin/bench_make_trace"
         self.folder, self.repeat, self.results = folder, repeat, []
 
-    def trace(self, rows, threads, rank=0):
-        path = self.folder / f"t{rows}x{threads}r{rank}.rpd"
+    def trace(self, rows, threads, rank=0, counters=0):
+        path = self.folder / f"t{rows}x{threads}r{rank}c{counters}.rpd"
         if not path.exists():
-            timed([self.maker, path, rows, threads, rank])
+            timed([self.maker, path, rows, threads, rank, counters])
         return path
 
     def best(self, make_command):
@@ -93,6 +93,9 @@ class Measure:
         yield "report", lambda: [tool, "report", trace, "--json"], "report"
         for name in ("callstack", "autograd", "graph", "variability"):
             yield name, lambda name=name: [tool, "analyze", name, trace, "--json"], name
+        # A quarter of the calls launch a kernel, with ten counters each.
+        counted = self.trace(rows, threads, counters=10)
+        yield "profile", lambda: [tool, "profile", counted, "--gpu", "mi210", "--json"], None
         yield "chrome", lambda: [tool, "export", "--format", "chrome", trace, "-o", out(".json")], "chrome"
         for name, suffix in (("perfetto", ".pftrace"), ("html", ".html"), ("jsonl", ".jsonl"), ("folded", ".folded")):
             yield name, lambda name=name, suffix=suffix: [tool, "export", "--format", name, trace, "-o", out(suffix)], None

@@ -160,14 +160,18 @@ Result<profile::Profile> profile_trace(const std::string& path, const std::strin
                                        const profile::Selection& selection) {
   store::LoadOptions options;
   options.dispatches = true;
+  options.domains = false;
+  options.monitors = false;
   const Result<store::Trace> trace = load_trace(path, options);
   if (!trace.ok()) return trace.error();
   const Result<model::Model> model = model_of_trace(*trace, input.model, shown);
   if (!model.ok()) return model.error();
-  std::vector<Sample> samples = profile::samples_of(*trace);
-  profile::add_places(samples, read_text(input.counters));
+  uint64_t counted = 0;
+  Result<std::vector<profile::SampleGroup>> groups = profile::groups_of(*trace, selection, counted);
+  if (!groups.ok()) return groups.error();
+  profile::add_places(*groups, read_text(input.counters));
   Result<profile::Profile> made =
-      profile::make_profile(*model, std::move(samples), selection, trace->is_emulated(), shown);
+      profile::make_profile(*model, std::move(*groups), counted, trace->is_emulated(), shown);
   if (made.ok()) profile::add_graph(*made, *trace);
   return made;
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <regex>
-#include <set>
 #include <tuple>
+
+#include "profile/chooser.h"
 
 namespace wavetap::profile {
 namespace {
@@ -18,26 +18,27 @@ Key key_of(const Sample& sample) {
   return {sample.kernel, shape};
 }
 
-KernelProfile combine(const model::Model& model, const model::Peaks& peaks,
-                      std::vector<Sample>& samples, bool is_emulated) {
-  KernelProfile kernel;
-  kernel.calls = samples.size();
-  const auto calls = static_cast<double>(samples.size());
-  kernel.mean = std::move(samples.front());
-  std::vector<double> times;
-  const auto duration = [](const Sample& s) { return static_cast<double>(s.end_ns - s.start_ns); };
-  times.push_back(duration(kernel.mean));
-  for (size_t i = 1; i < samples.size(); ++i) {
-    for (const auto& [name, value] : samples[i].counters) kernel.mean.counters[name] += value;
-    times.push_back(duration(samples[i]));
+void add(SampleGroup& group, Sample&& sample) {
+  const auto ns = static_cast<double>(sample.end_ns - sample.start_ns);
+  group.total_ns += ns;
+  group.squares_ns += ns * ns;
+  if (group.calls++ == 0) {
+    group.mean = std::move(sample);
+    return;
   }
-  for (auto& [name, value] : kernel.mean.counters) value /= calls;
-  for (const double time : times) kernel.total_ns += time;
-  kernel.mean_ns = kernel.total_ns / calls;
-  for (const double time : times)
-    kernel.deviation_ns += (time - kernel.mean_ns) * (time - kernel.mean_ns) / calls;
-  kernel.deviation_ns = std::sqrt(kernel.deviation_ns);
+  for (const auto& [name, value] : sample.counters) group.mean.counters[name] += value;
+}
 
+KernelProfile combine(const model::Model& model, const model::Peaks& peaks, SampleGroup& group,
+                      bool is_emulated) {
+  KernelProfile kernel;
+  kernel.calls = group.calls;
+  const auto calls = static_cast<double>(group.calls);
+  kernel.mean = std::move(group.mean);
+  kernel.total_ns = group.total_ns;
+  kernel.mean_ns = group.total_ns / calls;
+  kernel.deviation_ns =
+      std::sqrt(std::max(group.squares_ns / calls - kernel.mean_ns * kernel.mean_ns, 0.0));
   kernel.work = work_of(model, kernel.mean);
   kernel.time = timing::kernel_time(model, kernel.work.kernel, kernel.work.needs);
   kernel.limits = rank_limits(model, kernel.work, kernel.time);
@@ -57,40 +58,43 @@ double Profile::total_seconds() const {
 
 Result<Profile> make_profile(const model::Model& model, std::vector<Sample> samples,
                              const Selection& selection, bool is_emulated, std::string source) {
+  Result<Chooser> chooser = Chooser::make(selection);
+  if (!chooser.ok()) return chooser.error();
+  std::map<Key, SampleGroup> by_key;
+  for (Sample& sample : samples)
+    if (chooser->wants(sample.kernel)) {
+      SampleGroup& group = by_key[key_of(sample)];
+      add(group, std::move(sample));
+    }
+  std::vector<SampleGroup> groups;
+  for (auto& [key, group] : by_key) {
+    for (auto& [name, value] : group.mean.counters) value /= static_cast<double>(group.calls);
+    groups.push_back(std::move(group));
+  }
+  return make_profile(model, std::move(groups), samples.size(), is_emulated, std::move(source));
+}
+
+Result<Profile> make_profile(const model::Model& model, std::vector<SampleGroup> groups,
+                             uint64_t counted, bool is_emulated, std::string source) {
   Profile profile;
   profile.model = model;
   profile.peaks = model::peaks(model);
   profile.source = std::move(source);
   profile.is_emulated = is_emulated;
-  std::regex pattern;
-  try {
-    pattern = std::regex(selection.pattern, std::regex::extended);
-  } catch (const std::regex_error&) {
-    return errorf("-k %s: is not a regular expression; see grep -E", selection.pattern.c_str());
-  }
-  const std::set<uint64_t> wanted(selection.launches.begin(), selection.launches.end());
-  std::map<std::string, uint64_t> launches;
-  std::map<Key, std::vector<Sample>> groups;
-  for (Sample& sample : samples) {
-    if (!selection.pattern.empty() && !std::regex_search(sample.kernel, pattern)) continue;
-    const uint64_t number = ++launches[sample.kernel];
-    if (!wanted.empty() && !wanted.contains(number)) continue;
-    groups[key_of(sample)].push_back(std::move(sample));
-  }
-  for (auto& [key, group] : groups)
+  for (SampleGroup& group : groups)
     profile.kernels.push_back(combine(model, profile.peaks, group, is_emulated));
   std::stable_sort(profile.kernels.begin(), profile.kernels.end(),
                    [](const KernelProfile& a, const KernelProfile& b) {
                      return a.total_seconds() > b.total_seconds();
                    });
   if (profile.kernels.empty()) {
-    if (samples.empty())
+    if (counted == 0)
       return errorf(
           "%s: no dispatch in it was counted; record it with wavetap profile, or wavetap run "
           "--gpu MODEL --counters FILE",
           profile.source.c_str());
-    return errorf("%s: no dispatch is left of %zu; loosen -k or --launch", profile.source.c_str(),
-                  samples.size());
+    return errorf("%s: no dispatch is left of %llu; loosen -k or --launch", profile.source.c_str(),
+                  static_cast<unsigned long long>(counted));
   }
   return profile;
 }

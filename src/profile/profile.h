@@ -69,15 +69,29 @@ struct Selection {
   std::vector<uint64_t> launches;  // of each kernel, from 1; empty: all
 };
 
+// Dispatches of one kernel with one shape, before anything is made of them.
+struct SampleGroup {
+  Sample mean;  // shape of the first, counters on average
+  uint64_t calls = 0;
+  double total_ns = 0, squares_ns = 0;  // sum of durations and of their squares
+};
+
 // Groups samples by kernel and shape. An error when nothing is left.
 Result<Profile> make_profile(const model::Model& model, std::vector<Sample> samples,
                              const Selection& selection, bool is_emulated, std::string source);
+// `counted`: dispatches there were before the selection.
+Result<Profile> make_profile(const model::Model& model, std::vector<SampleGroup> groups,
+                             uint64_t counted, bool is_emulated, std::string source);
 
 // The dispatches of a trace that were counted. Loaded with `dispatches`.
 std::vector<Sample> samples_of(const store::Trace& trace);
-// Adds nodes, edges, and what they say of each kernel.
+// The same by kernel and shape, without an object for each of millions.
+Result<std::vector<SampleGroup>> groups_of(const store::Trace& trace, const Selection& selection,
+                                           uint64_t& counted);
+// Adds nodes, edges, and what they say of each kernel. A graph of more nodes than a document can hold is left
+// out of it, with a note.
 void add_graph(Profile& profile, const store::Trace& trace);
 // Hot places that `run --counters` wrote, by kernel and shape. Damaged input adds nothing.
-void add_places(std::vector<Sample>& samples, const std::string& counters_json);
+void add_places(std::vector<SampleGroup>& groups, const std::string& counters_json);
 
 }  // namespace wavetap::profile
