@@ -1,0 +1,117 @@
+// Operations and bytes of twelve kernels, derived by hand, against what is counted and modelled; exact.
+//
+// N is the number of work-items. Each level counts what passes it: lanes'
+// bytes at the L1; lines of requests at the L2; what the L2 reads and writes at memory. Buffers are much larger than a
+// line and start at one, nothing is read twice unless the kernel says so, so a stream's bytes are the same at every
+// level. Arguments and the code itself are read through the L2, too: up to 1 KiB per XCC is allowed on top of what
+// memory is read for, and nowhere else.
+#include <gtest/gtest.h>
+
+#include "amd/gfx_target.h"
+#include "cachesim/memory_watch.h"
+#include "model/model.h"
+#include "profile/engine_sample.h"
+#include "profile/profile.h"
+#include "replay/device_file.h"
+#include "replay/kernel_run.h"
+
+namespace wavetap::profile {
+namespace {
+
+constexpr uint32_t kGroups = 512;
+constexpr double kN = kGroups * 256;
+constexpr int kCount = 16;
+constexpr double kOncePerCu = -1;
+
+struct Case {
+  const char* kernel;
+  double flops;     // all floating-point operations
+  double l1_bytes;  // of lanes
+  double l2_bytes;  // between vector L1s and L2
+  double memory_read, memory_written;
+  double lds_bytes = 0;
+};
+
+// Per work-item: what is loaded, stored, computed.
+constexpr Case kCases[] = {
+    {"copy", 0, 8 * kN, 8 * kN, 4 * kN, 4 * kN},
+    {"copy_float4", 0, 32 * kN, 32 * kN, 16 * kN, 16 * kN},
+    {"add", kN, 12 * kN, 12 * kN, 8 * kN, 4 * kN},
+    {"triad", 2 * kN, 12 * kN, 12 * kN, 8 * kN, 4 * kN},
+    {"fma_chain", 2 * kCount* kN, 8 * kN, 8 * kN, 4 * kN, 4 * kN},
+    {"fma_chain_f64", 2 * kCount* kN, 16 * kN, 16 * kN, 8 * kN, 8 * kN},
+    {"half_lanes", kCount* kN, 8 * kN, 8 * kN, 4 * kN, 4 * kN},
+    // 64 bytes from one work-item to the next: all of the buffer passes, whatever the size of a line.
+    {"strided", 0, 8 * kN, 68 * kN, 64 * kN, 4 * kN},
+    // 1024 bytes: every CU reads them once; several XCCs' L2s find them in the Infinity Cache.
+    {"broadcast", kCount* kN, (4 * kCount + 4) * kN, kOncePerCu, 1024, 4 * kN},
+    {"lds_sum", kCount* kN, 8 * kN, 8 * kN, 4 * kN, 4 * kN, (4 + 4 * kCount) * kN},
+    {"store_only", 0, 4 * kN, 4 * kN, 0, 4 * kN},
+    // 4 bytes come and go at the L1; at the L2 an atomic moves its data one way.
+    {"atomic_add", 0, 4 * kN, 4 * kN, 4 * kN, 4 * kN},
+};
+
+class RooflineKernels : public testing::TestWithParam<const char*> {};
+
+Sample run(const model::Model& model, replay::DeviceFile& file, const char* name) {
+  const auto found = replay::find_kernels(file, name, "");
+  EXPECT_TRUE(found.ok() && !found->empty()) << name;
+  const codeobj::Kernel& kernel = *found->front().kernel;
+  auto loaded = replay::KernelRun::load(*found->front().object, kernel);
+  EXPECT_TRUE(loaded.ok());
+  replay::DispatchShape shape;
+  shape.workgroups[0] = kGroups;
+  shape.workgroup_size[0] = 256;
+  std::vector<replay::KernelArgument> arguments;
+  const std::string bytes = std::to_string(static_cast<uint64_t>(kN) * 64);
+  for (const std::string& text :
+       {"buf:" + bytes, "buf:" + bytes, "i32:" + std::to_string(static_cast<int>(kN)),
+        "i32:" + std::to_string(kCount)})
+    arguments.push_back(*replay::parse_argument(text));
+  EXPECT_TRUE((*loaded)->place(std::move(arguments), shape).ok());
+  cachesim::MemoryWatch watch(model);
+  emu::Watcher* watchers[] = {&watch};
+  const replay::RunResult result = (*loaded)->run({.engine = {}, .watchers = watchers});
+  EXPECT_FALSE(result.fault);
+  Sample sample;
+  sample.kernel = name;
+  sample.grid[0] = static_cast<uint64_t>(kN);
+  sample.workgroup[0] = 256;
+  sample.wave_size = kernel.wave64(model.target) ? 64 : 32;
+  add_counters(result.counters, sample);
+  add_memory(watch.result(), model.target, sample);
+  return sample;
+}
+
+TEST_P(RooflineKernels, OperationsAndBytesAreThoseOfTheArithmetic) {
+  const Result<model::Model> model = model::load_model(WT_SOURCE_DIR "/models", GetParam());
+  ASSERT_TRUE(model.ok());
+  Result<std::unique_ptr<replay::DeviceFile>> file = replay::open_device_file(
+      std::string(WT_BUILD_DIR "/co/roofline_") + amd::to_string(model->target) + ".hsaco");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  for (const Case& test : kCases) {
+    SCOPED_TRACE(test.kernel);
+    const Sample sample = run(*model, **file, test.kernel);
+    const Work work = work_of(*model, sample);
+    const auto modelled = [&](const char* name) {
+      return sample.count((std::string("modelled.") + name).c_str());
+    };
+    EXPECT_EQ(work.operations.flops(), test.flops);
+    EXPECT_EQ(work.kernel.l1_bytes, test.l1_bytes);
+    EXPECT_EQ(work.lds_bytes, test.lds_bytes);
+    const bool is_shared = test.l2_bytes == kOncePerCu;
+    EXPECT_EQ(work.l1_to_l2_bytes, is_shared
+                                       ? 1024.0 * std::min(model->compute_units, kGroups) + 4 * kN
+                                       : test.l2_bytes);
+    // Arguments and code, once per XCC; a line each at least, and not many.
+    EXPECT_GT(modelled("dram_read_bytes"), test.memory_read);
+    EXPECT_LE(modelled("dram_read_bytes"), test.memory_read + 1024.0 * model->xccs);
+    EXPECT_EQ(modelled("dram_write_bytes"), test.memory_written);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, RooflineKernels, testing::Values("rx6800xt", "mi210", "mi300x"),
+                         [](const auto& of) { return std::string(of.param); });
+
+}  // namespace
+}  // namespace wavetap::profile
