@@ -7,7 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "profile/profile.h"
+#include "base/result.h"
+#include "profile/selection.h"
 
 namespace wavetap::profile {
 

@@ -12,6 +12,7 @@
 #include "profile/limits.h"
 #include "profile/roofline.h"
 #include "profile/sample.h"
+#include "profile/selection.h"
 #include "profile/work_of.h"
 #include "store/trace.h"
 #include "timing/kernel_time.h"
@@ -62,11 +63,6 @@ struct Profile {
   std::vector<std::string> notes;
 
   double total_seconds() const;
-};
-
-struct Selection {
-  std::string pattern;             // extended regular expression in the name; "": all
-  std::vector<uint64_t> launches;  // of each kernel, from 1; empty: all
 };
 
 // Dispatches of one kernel with one shape, before anything is made of them.
