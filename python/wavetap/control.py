@@ -112,6 +112,7 @@ def recorder(output=None):
     tools = os.environ.get("HSA_TOOLS_LIB")
     if path not in (tools or "").split(" "):
         os.environ["HSA_TOOLS_LIB"] = f"{tools} {path}" if tools else path
+    os.environ["WAVETAP_NAMED_AS_TOOL"] = "1"  # by us, not by the user: this program and its children say when
     try:
         # Global, so that libraries loaded later find its functions before AMD's.
         library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
