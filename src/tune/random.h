@@ -1,6 +1,7 @@
 // Random numbers that are the same everywhere: splitmix64.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>

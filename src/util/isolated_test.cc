@@ -64,7 +64,8 @@ TEST(Shell, GivesStatusOutputAndItsEnd) {
   ASSERT_TRUE(failed.ok());
   EXPECT_EQ(failed->status, 3);
   EXPECT_EQ(failed->output, "out\nerr\n");
-  const Result<ShellResult> slow = run_shell("sleep 100 & sleep 100", {.seconds = 0.2});
+  const Result<ShellResult> slow =
+      run_shell("sleep 100 & sleep 100", {.folder = "", .environment = {}, .seconds = 0.2});
   ASSERT_TRUE(slow.ok());
   EXPECT_TRUE(slow->timed_out);
   const Result<ShellResult> there =

@@ -509,7 +509,9 @@ def from_code(bench):
     environment = dict(bench.environment, PYTHONPATH=str(root / "python"), WAVETAP_LIB=str(bench.bin.resolve().parent / "lib"), PYTHONDONTWRITEBYTECODE="1")
     # Debian's NumPy belongs to Debian's Python.
     python = next((p for p in (sys.executable, "/usr/bin/python3") if subprocess.run([p, "-c", "import numpy"], capture_output=True).returncode == 0), None)
-    expect(python is not None, "no Python with NumPy (package python3-numpy)")
+    if python is None:
+        print("SKIP from_code: C is checked, Python is not: no NumPy (package python3-numpy)")
+        sys.exit(77)
     done = subprocess.run([python, root / "tests/capture/from_code.py", "c.wtcap", "bad.wtcap"], cwd=bench.scratch, env=environment,
                           capture_output=True, text=True)
     expect(done.returncode == 0, done.stdout + done.stderr)

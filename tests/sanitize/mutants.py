@@ -83,6 +83,7 @@ def check_program(args, tool, mutants_of, program, counts):
     with tempfile.TemporaryDirectory() as folder:
         copy = pathlib.Path(folder) / name
         for mutant in mutants:
+            copy.unlink(missing_ok=True)  # the one before may still be on its way out
             shutil.copy(program, copy)
             with open(copy, "r+b") as file:
                 file.seek(mutant.offset)
