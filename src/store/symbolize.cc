@@ -8,7 +8,7 @@
 
 #include "codeobj/code_object.h"
 #include "codeobj/elf.h"
-#include "codeobj/line_table.h"
+#include "codeobj/source_map.h"
 #include "util/file.h"
 
 namespace wavetap::store {
@@ -26,7 +26,7 @@ struct Symbolizer::File {
   };
   std::vector<std::byte> bytes;
   std::vector<Symbol> symbols;  // by begin
-  std::optional<codeobj::LineTable> lines;
+  codeobj::SourceMap source;
 
   const Symbol* find(uint64_t address) const {
     auto next = std::upper_bound(symbols.begin(), symbols.end(), address,
@@ -64,8 +64,7 @@ Symbolizer::File* Symbolizer::file(const std::string& path) {
           {symbol.value, symbol.value + std::max<uint64_t>(symbol.size_bytes, 1), symbol.name});
   std::stable_sort(file->symbols.begin(), file->symbols.end(),
                    [](const File::Symbol& a, const File::Symbol& b) { return a.begin < b.begin; });
-  codeobj::LineTable lines = codeobj::LineTable::read(*elf);
-  if (!lines.empty()) file->lines = std::move(lines);
+  file->source = codeobj::SourceMap(*elf);
   return file.get();
 }
 
@@ -83,7 +82,8 @@ const std::string& Symbolizer::name(uint64_t address) {
   const uint64_t own = call - image->fact.file_offset_delta;
   const File* elf = file(image->path);
   const File::Symbol* symbol = elf->find(own);
-  const std::optional<codeobj::SourceLine> line = elf->lines ? elf->lines->find(own) : std::nullopt;
+  // Not the header of a template around the call, which is inlined.
+  const std::optional<codeobj::SourceFrame> line = elf->source.user_line(own);
   if (symbol == nullptr) return name = fmt::format("{:#x} ({})", own + 1, base_name(image->path));
   const std::string function = codeobj::demangle(symbol->name);
   if (line) return name = fmt::format("{} at {}:{}", function, base_name(line->file), line->line);

@@ -225,6 +225,10 @@ def check_inlined(args):
              if "MARK " in line}
     status, _, document = sanitize(args, "inlined_calls", "none")
     expect(status == 0 and not document["findings"], f"without a mistake: {status}, {document['findings']}")
+    # A host call inside HIP's template.
+    _, _, document = sanitize(args, "inlined_calls", "none", options=("--tool", "leakcheck"))
+    leaks = [finding["source"] for finding in document["findings"] if finding["kind"] == "leak"]
+    expect(leaks == [f"inlined_calls.hip:{marks['allocation']}"], f"leak: {document['findings']}")
     # bug: functions of the frames, from the one of the program's line outwards, and the lines of those
     wanted = {"atomic": (["count_one", "count_all"], ["atomic", "atomic call"]),
               "store": (["put", "put_all"], ["store", "store call"]),

@@ -40,7 +40,7 @@ __global__ void wait_for_some(int* data, int limit) {
 int main(int argc, char** argv) {
   const char* bug = argc > 1 ? argv[1] : "none";
   int* data = nullptr;
-  if (hipMalloc(&data, 64 * sizeof(int)) != hipSuccess ||
+  if (hipMalloc(&data, 64 * sizeof(int)) != hipSuccess ||  // MARK allocation
       hipMemset(data, 0, 64 * sizeof(int)) != hipSuccess)
     return 1;
   const auto is = [&](const char* name) { return std::strcmp(bug, name) == 0; };
