@@ -42,7 +42,8 @@ class Ranking {
     std::vector<RankedLimit> all;
     std::vector<RankedLimit> minor;
     for (RankedLimit& cause : causes_)
-      (cause.gain >= kWorthNaming ? all : minor).push_back(std::move(cause));
+      (cause.gain >= kWorthNaming || is_most_of_the_limit(cause) ? all : minor)
+          .push_back(std::move(cause));
     for (RankedLimit& resource : resources()) all.push_back(std::move(resource));
     for (RankedLimit& cause : minor)
       if (cause.gain > 1.02) all.push_back(std::move(cause));
@@ -61,6 +62,12 @@ class Ranking {
 
   void add(Limit limit, double gain, std::string evidence, std::string detail = "") {
     causes_.push_back({limit, gain, std::move(evidence), std::move(detail)});
+  }
+
+  // Conflicts are the answer where LDS decides and does little else, however near the next limit is.
+  bool is_most_of_the_limit(const RankedLimit& cause) const {
+    return cause.limit == Limit::kBankConflicts && time_.limit == Resource::kLds &&
+           work_.kernel.lds_conflicts > work_.kernel.lds_cycles / 2;
   }
 
   void divergence() {

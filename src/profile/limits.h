@@ -3,7 +3,8 @@
 //
 // A cause is worth naming when the kernel would be faster without it: the same model is asked again
 // with the cause taken away, and the quotient is the expected gain. A cause that gains a fifth or more
-// comes before the resource that it slows down. Where no cause does, the busiest resource is the limit,
+// comes before the resource that it slows down, and so do bank conflicts that are most of what the
+// busiest one, LDS, does. Where no cause does, the busiest resource is the limit,
 // and its gain is what is to be had before the next one takes over.
 #pragma once
 
