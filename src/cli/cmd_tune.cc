@@ -169,8 +169,9 @@ int run_tune(const Options& options) {
         line.update(static_cast<size_t>(progress.done),
                     progress.best == nullptr
                         ? "none good yet"
-                        : fmt::format("best {} {:.4g}", spec.objective,
-                                      progress.best->trial.figures.at("objective")));
+                        : fmt::format("best {} {}", spec.objective,
+                                      tune::objective_text(
+                                          spec, progress.best->trial.figures.at("objective"))));
       });
   if (!searched.ok()) return fail(searched.error());
   tune::Findings findings{spec,

@@ -124,7 +124,7 @@ std::string reason_of(const KernelChange& change, const json& a, const json& b) 
   const double busy_a = number(part(part(a, "modelled"), "bounds_seconds"), resource.c_str());
   const double busy_b = number(part(part(b, "modelled"), "bounds_seconds"), resource.c_str());
   std::string reason = fmt::format("{} busy {} instead of {}", title_of_resource(resource),
-                                   seconds_text(busy_b), seconds_text(busy_a));
+                                   util::human_seconds(busy_b), util::human_seconds(busy_a));
   const Figures before = figures_of(a), after = figures_of(b);
   Change largest;
   for (const auto& [of, name] : kBehind) {

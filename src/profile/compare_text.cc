@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string time_text(double calls, double seconds) {
-  return calls == 0 ? std::string("-") : seconds_text(seconds);
+  return calls == 0 ? std::string("-") : util::human_seconds(seconds);
 }
 
 std::string change_text(double a, double b) {
@@ -48,9 +48,9 @@ std::string comparison_text(const Comparison& comparison, size_t most, size_t co
   text += table.text(columns);
   if (most != 0 && comparison.kernels.size() > most)
     text += fmt::format("  … {} more; --top 0 shows all\n", comparison.kernels.size() - most);
-  text += fmt::format("\nall kernels: {} instead of {} ({})\n", seconds_text(comparison.total_b),
-                      seconds_text(comparison.total_a),
-                      change_text(comparison.total_a, comparison.total_b));
+  text += fmt::format(
+      "\nall kernels: {} instead of {} ({})\n", util::human_seconds(comparison.total_b),
+      util::human_seconds(comparison.total_a), change_text(comparison.total_a, comparison.total_b));
   shown = 0;
   for (const KernelChange& kernel : comparison.kernels) {
     if (kernel.reason.empty()) continue;

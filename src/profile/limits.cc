@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "util/text.h"
+
 namespace wavetap::profile {
 namespace {
 
@@ -18,12 +20,6 @@ constexpr double kWorthNaming = 1.2;
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
-
-std::string time_text(double seconds) {
-  if (seconds < 1e-6) return fmt::format("{:.0f} ns", seconds * 1e9);
-  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
-  return fmt::format("{:.2f} ms", seconds * 1e3);
-}
 
 class Ranking {
  public:
@@ -159,7 +155,8 @@ class Ranking {
     const double share = ratio(time_.of(Resource::kLaunch), time_.seconds);
     if (share < 0.3) return;
     add(Limit::kLaunch, 1 / (1 - std::min(share, 0.9)),
-        fmt::format("{} of {} is the launch itself", percent(share), time_text(time_.seconds)));
+        fmt::format("{} of {} is the launch itself", percent(share),
+                    util::human_seconds(time_.seconds)));
   }
 
   std::vector<RankedLimit> resources() const {

@@ -9,13 +9,6 @@
 
 namespace wavetap::profile {
 
-std::string seconds_text(double seconds) {
-  if (seconds < 1e-6) return fmt::format("{:.0f} ns", seconds * 1e9);
-  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.2f} ms", seconds * 1e3);
-  return fmt::format("{:.2f} s", seconds);
-}
-
 std::string percent_text(double share) {
   const double percent = 100 * share;
   return percent != 0 && percent < 9.95 ? fmt::format("{:.1f} %", percent)

@@ -5,7 +5,6 @@
 
 namespace wavetap::profile {
 
-std::string seconds_text(double seconds);                    // "12.3 us"
 std::string percent_text(double share);                      // "62 %"
 std::string rate_text(double per_second, const char* unit);  // "1.64 TFLOP/s"
 std::string bytes_text(double bytes);                        // "8.0 MiB"

@@ -32,7 +32,7 @@ std::string kernel_table(const Profile& profile, size_t columns) {
     const KernelProfile& kernel = profile.kernels[i];
     const RankedLimit& first = kernel.limits.front();
     table.add({short_kernel(kernel.mean.kernel), util::group_digits(kernel.calls),
-               seconds_text(kernel.seconds),
+               util::human_seconds(kernel.seconds),
                total > 0 ? percent_text(kernel.total_seconds() / total) : "-",
                kernel.critical_share ? percent_text(*kernel.critical_share) : "-",
                std::string(title_of(first.limit)), gain_text(first.gain)});
@@ -146,7 +146,7 @@ std::string kernel_text(const KernelProfile& kernel, size_t columns) {
   for (const auto& [seconds, i] : busy)
     parts.push_back(fmt::format("{} {}", timing::title_of(static_cast<timing::Resource>(i)),
                                 percent_text(seconds / time.seconds)));
-  text += fmt::format("  busy, of {} modelled: {}\n", seconds_text(time.seconds),
+  text += fmt::format("  busy, of {} modelled: {}\n", util::human_seconds(time.seconds),
                       util::join(parts, ", "));
   const model::Occupancy& o = time.occupancy;
   text += fmt::format("  occupancy {} ({} of {} waves per SIMD), limited by {}\n",

@@ -7,6 +7,7 @@
 
 #include "profile/documents.h"
 #include "profile/numbers.h"
+#include "util/text.h"
 
 namespace wavetap::profile {
 namespace {
@@ -217,7 +218,7 @@ std::string roofline_html(const Profile& profile) {
         "<tr data-kernel=\"{}\"><td>{}{}</td><td>{}</td><td>{} {}</td><td>{:.4g}</td><td>{}</td><td>{}</td>"
         "<td title=\"{}\">{}</td><td>{}</td></tr>\n",
         is_drawn ? number : 0, is_drawn ? fmt::format("{}: ", number) : "",
-        escape(short_kernel(kernel.mean.kernel)), kernel.calls, seconds_text(kernel.seconds),
+        escape(short_kernel(kernel.mean.kernel)), kernel.calls, util::human_seconds(kernel.seconds),
         kernel.is_measured ? "" : "(modelled)", kernel.roofline.operations,
         rate_text(kernel.roofline.achieved, "OP/s"), rate_text(kernel.roofline.attainable, "OP/s"),
         escape(first.evidence), escape(title_of(first.limit)), gain_text(first.gain));

@@ -50,6 +50,13 @@ std::string kind_of_objective(const Spec& spec) {
   return "modelled";
 }
 
+std::string objective_text(const Spec& spec, double value) {
+  if (spec.objective == "time") return util::human_seconds(value);
+  if (value >= 0 && value < 1e15 && value == std::floor(value))
+    return util::group_digits(static_cast<uint64_t>(value));
+  return fmt::format("{:.6g}", value);
+}
+
 double improvement(const Findings& findings) {
   if (findings.best == nullptr || findings.baseline == nullptr ||
       findings.baseline->trial.outcome != Outcome::kGood)
@@ -109,14 +116,15 @@ std::string findings_text(const Findings& findings) {
   text += util::join(parts, ", ") + "\n";
   if (findings.best == nullptr) return text + "none of them is good: see the journal\n";
   const Entry& best = *findings.best;
-  text += fmt::format("best {} ({}): {:.6g}", spec.objective, kind_of_objective(spec),
-                      objective_of(best));
+  text += fmt::format("best {} ({}): {}", spec.objective, kind_of_objective(spec),
+                      objective_text(spec, objective_of(best)));
   for (const auto& [name, value] : best.values)
     text += fmt::format("  {}={}", name, to_text(value));
   text += "\n";
   if (const double better = improvement(findings); better > 0)
-    text += fmt::format("baseline {:.6g}: {:.3g} times {}\n", objective_of(*findings.baseline),
-                        better, better > 1 ? "better" : "as good");
+    text += fmt::format("baseline {}: {:.3g} times {}\n",
+                        objective_text(spec, objective_of(*findings.baseline)), better,
+                        better > 1 ? "better" : "as good");
   if (findings.measured)
     text += fmt::format("best against baseline, runs taking turns: {}\n",
                         proof::to_text(*findings.measured));

@@ -25,6 +25,8 @@ struct Findings {
 
 // "modelled", "exact" or "measured".
 std::string kind_of_objective(const Spec& spec);
+// A value of the objective, as one reads it: "2.57 us", "1 024", "0.75".
+std::string objective_text(const Spec& spec, double value);
 // How many times better than the baseline; 0 without one.
 double improvement(const Findings& findings);
 

@@ -60,7 +60,8 @@ std::string describe(const Spec& spec, const Entry& entry) {
   if (entry.trial.outcome != Outcome::kGood)
     return text + fmt::format("{}: {}", proof::name_of(entry.trial.outcome),
                               entry.trial.reason.substr(0, 200));
-  return text + fmt::format("{} {:.6g}", spec.objective, entry.trial.figures.at("objective"));
+  return text + fmt::format("{} {}", spec.objective,
+                            objective_text(spec, entry.trial.figures.at("objective")));
 }
 
 std::string panel(const Findings& findings, const Scale& scale, const std::string& title,
@@ -71,10 +72,11 @@ std::string panel(const Findings& findings, const Scale& scale, const std::strin
       "<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\">"
       "<text x=\"{2}\" y=\"14\" class=\"t\">{3}</text>"
       "<path d=\"M{2} {4}V{5}H{6}\" class=\"a\"/>"
-      "<text x=\"{7}\" y=\"{8}\" class=\"r\">{9:.3g}</text>"
-      "<text x=\"{7}\" y=\"{5}\" class=\"r\">{10:.3g}</text>",
+      "<text x=\"{7}\" y=\"{8}\" class=\"r\">{9}</text>"
+      "<text x=\"{7}\" y=\"{5}\" class=\"r\">{10}</text>",
       kWidth, kHeight, kLeft, html(title), kTop, kHeight - kBottom, kWidth - 10, kLeft - 6,
-      kTop + 8, scale.high, scale.low);
+      kTop + 8, objective_text(findings.spec, scale.high),
+      objective_text(findings.spec, scale.low));
   for (const auto& [x, label] : marks)
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" class=\"m\">{}</text>", kLeft + x * width,
                        kHeight - kBottom + 30, html(label));

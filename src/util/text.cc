@@ -88,6 +88,13 @@ std::string human_bytes(uint64_t bytes) {
   return fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
+std::string human_seconds(double seconds) {
+  if (seconds < 1e-6) return fmt::format("{:.0f} ns", seconds * 1e9);
+  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.2f} ms", seconds * 1e3);
+  return fmt::format("{:.2f} s", seconds);
+}
+
 std::string group_digits(uint64_t value) {
   std::string digits = fmt::format("{}", value);
   for (size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, 1, ' ');

@@ -22,6 +22,8 @@ std::string escape_control(std::string_view text);
 
 // 1536 -> "1.5 KiB", 17163091968 -> "16.0 GiB"; whole numbers below 1 KiB.
 std::string human_bytes(uint64_t bytes);
+// 0.0000123 -> "12.30 us"; whole nanoseconds below 1 us.
+std::string human_seconds(double seconds);
 // 1234567 -> "1 234 567".
 std::string group_digits(uint64_t value);
 // "1 kernel", "2 kernels".
