@@ -71,12 +71,34 @@ bool enter_namespaces(const std::string& folder) {
          make_read_only(place, false);
 }
 
+// Processes outside are nobody's business: their own /proc, or none where the machine forbids it.
+bool hide_processes() {
+  return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0 ||
+         mount("none", "/proc", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, nullptr) ==
+             0;
+}
+
+// What a compiler needs of the environment. The rest may be keys, and what a build prints goes to the
+// provider.
+std::vector<std::pair<std::string, std::string>> kept_environment(const std::string& temporary) {
+  std::vector<std::pair<std::string, std::string>> kept = {
+      {"TMPDIR", temporary}, {"HOME", temporary}, {"CCACHE_DISABLE", "1"}};
+  for (const char* name : {"PATH", "LANG", "LC_ALL", "ROCM_PATH", "HIP_PATH", "HIP_CLANG_PATH",
+                           "HIP_DEVICE_LIB_PATH", "DEVICE_LIB_PATH", "LD_LIBRARY_PATH"})
+    if (const char* const value = std::getenv(name)) kept.emplace_back(name, value);
+  return kept;
+}
+
 // Its first process must be its number 1, so that all others die with it.
 [[noreturn]] void run_in_namespaces(const std::string& command, const std::string& folder,
                                     const SandboxLimits& limits) {
+  const auto kept = kept_environment(folder + "/.tmp");
   if (!enter_namespaces(folder)) _exit(125);
   const pid_t child = fork();
   if (child == 0) {
+    if (!hide_processes()) _exit(125);
+    clearenv();
+    for (const auto& [name, value] : kept) setenv(name.c_str(), value.c_str(), 1);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (chdir(folder.c_str()) != 0) _exit(125);
@@ -95,25 +117,13 @@ std::vector<std::string> bubblewrap_words(const std::string& command, const std:
   const std::string limited = fmt::format(
       "ulimit -c 0; ulimit -v {}; ulimit -f {}; ulimit -t {}; {}", limits.memory_bytes / 1024,
       limits.file_bytes / 512, static_cast<uint64_t>(limits.seconds) + 1, command);
-  return {"bwrap",
-          "--ro-bind",
-          "/",
-          "/",
-          "--dev",
-          "/dev",
-          "--proc",
-          "/proc",
-          "--bind",
-          folder,
-          folder,
-          "--unshare-all",
-          "--die-with-parent",
-          "--new-session",
-          "--chdir",
-          folder,
-          "/bin/sh",
-          "-c",
-          limited};
+  std::vector<std::string> words = {"bwrap", "--clearenv"};
+  for (const auto& [name, value] : kept_environment(folder + "/.tmp"))
+    words.insert(words.end(), {"--setenv", name, value});
+  words.insert(words.end(), {"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--bind",
+                             folder, folder, "--unshare-all", "--die-with-parent", "--new-session",
+                             "--chdir", folder, "/bin/sh", "-c", limited});
+  return words;
 }
 
 }  // namespace
@@ -152,7 +162,7 @@ Result<SandboxResult> run_sandboxed(SandboxKind kind, const std::string& command
 Result<SandboxKind> find_sandbox() {
   char folder[] = "/tmp/wavetap.sandbox.XXXXXX";
   if (mkdtemp(folder) == nullptr) return errorf("%s: cannot be made", folder);
-  const std::string probe = std::string("touch ") + folder + "/inside && ! touch /tmp/.wavetap.out";
+  const std::string probe = fmt::format("(: > {}/inside) && ! (: > {}.outside)", folder, folder);
   Result<SandboxKind> found = errorf(
       "sandbox: neither bubblewrap nor namespaces work here; install bubblewrap, or add "
       "--unsafe to build without one");
@@ -163,6 +173,7 @@ Result<SandboxKind> find_sandbox() {
     if (ran.ok() && ran->status == 0) found = kind;
   }
   unlink((std::string(folder) + "/inside").c_str());
+  unlink((std::string(folder) + ".outside").c_str());  // there where no sandbox works
   rmdir((std::string(folder) + "/.tmp").c_str());
   rmdir(folder);
   return found;
