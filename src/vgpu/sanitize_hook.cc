@@ -157,10 +157,7 @@ void* SanitizeHook::before(DispatchView& view) noexcept {
   return checking;
 }
 
-std::string SanitizeHook::line_of(const DispatchView& view, const Finding& finding) {
-  const GpuAddr kernel_object = view.dispatch.kernel_object;
-  const Place place(view.gpu.index, kernel_object.value, finding.place.pc.value, finding.kind,
-                    finding.severity, finding.has_other ? finding.other.pc.value : 0);
+bool SanitizeHook::begin_line(std::string& line, const Place& place) {
   uint64_t id = 0;
   bool is_new = false;
   {
@@ -169,10 +166,19 @@ std::string SanitizeHook::line_of(const DispatchView& view, const Finding& findi
     id = known->second;
     is_new = inserted;
   }
-  std::string line = "\n{";
+  line += "\n{";
   append_text(line, "type", is_new ? "finding" : "again");
   append_number(line, "pid", static_cast<uint64_t>(sys::pid()));
   append_number(line, "id", id);
+  return is_new;
+}
+
+std::string SanitizeHook::line_of(const DispatchView& view, const Finding& finding) {
+  const GpuAddr kernel_object = view.dispatch.kernel_object;
+  const Place place(view.gpu.index, kernel_object.value, finding.place.pc.value, finding.kind,
+                    finding.severity, finding.has_other ? finding.other.pc.value : 0);
+  std::string line;
+  const bool is_new = begin_line(line, place);
   append_number(line, "times", finding.times);
   append_number(line, "lane_count", finding.lane_count);
   if (is_new) {
@@ -199,18 +205,8 @@ void SanitizeHook::note_gap(const Allocation& from, uint64_t gap, uint64_t count
   constexpr auto kKind = sanitize::Kind::kUninitialisedCopy;
   const sanitize::KindRow& row = sanitize::row_of(kKind);
   const Place place(from.owner->index, 0, from.va, kKind, row.severity, 0);
-  uint64_t id = 0;
-  bool is_new = false;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto [known, inserted] = ids_.emplace(place, ids_.size());
-    id = known->second;
-    is_new = inserted;
-  }
-  std::string line = "\n{";
-  append_text(line, "type", is_new ? "finding" : "again");
-  append_number(line, "pid", static_cast<uint64_t>(sys::pid()));
-  append_number(line, "id", id);
+  std::string line;
+  const bool is_new = begin_line(line, place);
   append_number(line, "times", 1);
   if (is_new) {
     append_number(line, "format", kFindingsFormat);

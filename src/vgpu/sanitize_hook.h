@@ -76,6 +76,8 @@ class SanitizeHook final : public DispatchHook {
   bool is_chosen(const KnownKernel& kernel);
   Checking* take();
   void give_back(std::unique_ptr<Checking> checking);
+  // The keys that every line of a finding has. True: the place is a new one, to be described.
+  bool begin_line(std::string& line, const Place& place);
   std::string line_of(const DispatchView& view, const sanitize::Finding& finding);
   void write(const std::string& lines);
   // An undefined part of an allocation is copied to the host.
