@@ -10,28 +10,12 @@
 
 #include "replay/kernel_argument.h"
 #include "replay/touched_memory.h"
+#include "util/random.h"
 
 namespace wavetap::proof {
 namespace {
 
 using replay::CapturedArgument;
-
-// splitmix64.
-class Numbers {
- public:
-  explicit Numbers(uint64_t seed) : state_(seed) {}
-  uint64_t next() {
-    state_ += 0x9e3779b97f4a7c15u;
-    uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-
- private:
-  uint64_t state_;
-};
 
 bool is_float(const std::string& element) { return element == "f32" || element == "f64"; }
 
@@ -52,7 +36,7 @@ Float special(uint64_t which) {
 }
 
 template <class Float>
-void change_floats(Change change, Numbers& numbers, std::span<std::byte> bytes) {
+void change_floats(Change change, util::Random& numbers, std::span<std::byte> bytes) {
   for (size_t at = 0; at + sizeof(Float) <= bytes.size(); at += sizeof(Float)) {
     Float value;
     std::memcpy(&value, bytes.data() + at, sizeof value);
@@ -65,7 +49,7 @@ void change_floats(Change change, Numbers& numbers, std::span<std::byte> bytes) 
 }
 
 // Elements of unknown type move in words of four bytes.
-void permute(Numbers& numbers, std::span<std::byte> bytes, size_t element) {
+void permute(util::Random& numbers, std::span<std::byte> bytes, size_t element) {
   const size_t count = bytes.size() / element;
   std::vector<std::byte> swap(element);
   for (size_t i = count; i > 1; --i) {
@@ -108,7 +92,7 @@ std::string Perturbation::name() const {
 }
 
 std::vector<Perturbation> perturbations_of(const replay::CapturedKernel& kernel, uint64_t seed) {
-  Numbers numbers(seed);
+  util::Random numbers(seed);
   std::vector<Perturbation> made;
   for (const Change change : {Change::kPoisonNan, Change::kPoisonNumber})
     made.push_back({change, numbers.next(), 0, 0});
@@ -140,7 +124,7 @@ void perturb(const Perturbation& perturbation, const replay::Capture& capture,
              const std::vector<format::CaptureTouchedPage>& touched,
              replay::CapturedMemory& memory) {
   const Change change = perturbation.change;
-  Numbers numbers(perturbation.seed);
+  util::Random numbers(perturbation.seed);
   if (change == Change::kNone) return;
   if (change == Change::kPoisonNan || change == Change::kPoisonNumber)
     return poison(change, touched, memory);

@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "tune/gaussian_process.h"
-#include "tune/random.h"
+#include "util/random.h"
 
 namespace wavetap::tune {
 namespace {
@@ -162,7 +162,7 @@ class Bayesian final : public Search {
   }
 
   const Space& space_;
-  Random random_;
+  util::Random random_;
   GaussianProcess process_;
   size_t first_;
   size_t adjusted_ = 0;  // answers when the lengths were last looked at

@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "tune/bayesian.h"
-#include "tune/random.h"
+#include "util/random.h"
 
 namespace wavetap::tune {
 namespace {
@@ -48,7 +48,7 @@ std::vector<size_t> in_order(size_t size) {
   return order;
 }
 
-std::vector<size_t> shuffled(size_t size, Random& random) {
+std::vector<size_t> shuffled(size_t size, util::Random& random) {
   std::vector<size_t> order = in_order(size);
   random.shuffle(order);
   return order;
@@ -98,7 +98,7 @@ class HillClimbing final : public Search {
   }
 
   const Space& space_;
-  Random random_;
+  util::Random random_;
   std::vector<size_t> starts_;
   std::unordered_set<size_t> seen_;
   std::vector<size_t> around_;  // of the point climbed to
@@ -167,7 +167,7 @@ class Halving final : public Search {
 
   const Space& space_;
   const SearchSettings settings_;
-  Random random_;
+  util::Random random_;
   std::vector<size_t> fresh_;
   std::unordered_set<size_t> seen_;
   std::deque<size_t> queue_;
@@ -195,7 +195,7 @@ std::string name_of(Strategy strategy) {
 }
 
 std::unique_ptr<Search> make_search(const SearchSettings& settings, const Space& space) {
-  Random random(settings.seed);
+  util::Random random(settings.seed);
   switch (settings.strategy) {
     case Strategy::kExhaustive: return std::make_unique<Listed>(in_order(space.size()));
     case Strategy::kRandom: return std::make_unique<Listed>(shuffled(space.size(), random));

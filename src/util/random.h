@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace wavetap::tune {
+namespace wavetap::util {
 
 class Random {
  public:
@@ -32,4 +32,4 @@ class Random {
   uint64_t state_;
 };
 
-}  // namespace wavetap::tune
+}  // namespace wavetap::util
