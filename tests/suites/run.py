@@ -22,7 +22,7 @@ import sys
 from harness import catalogue, report
 from harness.causes import Causes
 from harness.journal import FAILED, SLOW, Journal
-from harness.roots import Roots, Skipped, build_identity, enter_namespace
+from harness.roots import Roots, Skipped, architecture, build_identity, enter_namespace
 from harness.session import Session
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -124,7 +124,7 @@ def run_all(options, suites):
             journal = Journal(path)
             chosen, _ = session.cases()
             journal.begin({"root": session.root, "packages": session.versions(), "seed": options.seed,
-                           "engine": build_identity(options.build), "listed": session.listed()})
+                           "engine": build_identity(options.build), "host": architecture(), "listed": session.listed()})
             if options.filter:
                 chosen = [(program, name) for program, name in chosen
                           if any(fnmatch.fnmatchcase(name, pattern) for pattern in options.filter)]

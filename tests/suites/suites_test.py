@@ -274,18 +274,23 @@ class Report(unittest.TestCase):
     def test_the_table_counts_and_names_causes(self):
         with tempfile.TemporaryDirectory() as folder:
             journal = Journal(pathlib.Path(folder) / "journals/rocblas.gfx90a.jsonl")
-            journal.begin({"root": "sid", "packages": {"librocblas4-tests": "6.4.4-4"}, "listed": 10})
+            journal.begin({"root": "sid", "packages": {"librocblas4-tests": "6.4.4-4"}, "listed": 10, "host": "arm64"})
             for case, status in (("a", PASSED), ("b", FAILED), ("c", FAILED), ("d", SLOW), ("e", SKIPPED)):
                 journal.add("p", case, status, 1.0)
             other = Journal(pathlib.Path(folder) / "journals/rocblas.gfx90a.threads1.seed0.jsonl")
             other.add("p", "a", FAILED, 1.0)
+            shard = Journal(pathlib.Path(folder) / "journals/rocblas.gfx90a.shard1of2.jsonl")
+            shard.add("p", "f", PASSED, 1.0)
+            shard = Journal(pathlib.Path(folder) / "journals/rocblas.gfx90a.threads2.seed3.shard0of2.jsonl")
+            shard.add("p", "f", PASSED, 1.0)
             suites = {"rocblas": catalogue.Suite("rocblas", "rocBLAS", "gtest", {}, [])}
             causes = Causes([{"cases": ["b"], "cause": "needs", "text": "images"}])
             text = report.text(folder, suites, causes)
-            self.assertIn("| rocBLAS | gfx90a | sid 6.4.4-4 | 4 | 1 | 2 (1 explained) | 1 | 1 | 5 | 33.33 % |", text)
+            self.assertIn("| rocBLAS | gfx90a | arm64 | sid 6.4.4-4 | 5 | 2 | 2 (1 explained) | 1 | 1 | 4 | 50.00 % |", text)
             self.assertIn("| rocBLAS | gfx90a | `b` | needs | images |", text)
             self.assertIn("`c` | not known", text)
             self.assertIn("1 thread, seed 0 | 1 | 1 `a` |", text)
+            self.assertIn("2 threads, seed 3 | 1 | 0  |", text)
 
 
 if __name__ == "__main__":

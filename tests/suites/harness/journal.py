@@ -1,13 +1,25 @@
 """The memory of a run: one line of JSON per finished case, so that a run can be stopped anywhere and continued.
 
-A journal belongs to a suite, a target and a variant (threads and seed of the engine). The last line about a case
-counts, which is how --retry works.
+A journal belongs to a suite, a target and a variant (threads and seed of the engine), and to a shard where several
+machines or processes share the work. The last line about a case counts, which is how --retry works.
 """
 import json
 import pathlib
 
 # What became of a case. "left out" has no line: it is whatever is listed and not in the journal.
 PASSED, FAILED, SLOW, SKIPPED = "passed", "failed", "too slow", "skipped"
+
+
+def read_whole(path):
+    """The journal at `path` and those of its shards as one; None where there is none."""
+    path = pathlib.Path(path)
+    found = [part for part in [path, *sorted(path.parent.glob(f"{path.stem}.shard*of*.jsonl"))] if part.exists()]
+    if not found:
+        return None
+    whole = Journal(found[0])
+    for part in found[1:]:
+        whole.take_in(Journal(part))
+    return whole
 
 
 class Journal:
@@ -65,6 +77,12 @@ class Journal:
         for key in among:
             if key in self.cases and self.cases[key]["status"] in statuses:
                 del self.cases[key]
+
+    def take_in(self, other):
+        """Adds what another shard of the same work found."""
+        self.header = self.header or other.header
+        self.cases.update(other.cases)
+        self.seconds += other.seconds
 
     def counts(self):
         result = {PASSED: 0, FAILED: 0, SLOW: 0, SKIPPED: 0}

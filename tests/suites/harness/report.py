@@ -4,7 +4,7 @@ import pathlib
 import re
 
 from . import catalogue
-from .journal import FAILED, PASSED, SKIPPED, SLOW, Journal
+from .journal import FAILED, PASSED, SKIPPED, SLOW, read_whole
 
 BEGIN, END = "<!-- written by tests/suites/run.py --table: begin -->", "<!-- end -->"
 
@@ -14,10 +14,9 @@ def rows_of(folder, suites):
     rows = []
     for suite in suites.values():
         for target in catalogue.MODELS:
-            path = pathlib.Path(folder) / "journals" / f"{suite.name}.{target}.jsonl"
-            if not path.exists():
+            journal = read_whole(pathlib.Path(folder) / "journals" / f"{suite.name}.{target}.jsonl")
+            if not journal:
                 continue
-            journal = Journal(path)
             counts = journal.counts()
             listed = journal.header.get("listed", 0)
             rows.append({"suite": suite, "target": target, "journal": journal, "listed": listed,
@@ -32,15 +31,16 @@ def share(row):
 
 
 def results_table(rows, causes):
-    lines = ["| suite | target | packages | run | passed | failed | too slow | skipped | left out | of those that ended, passed |",
-             "|---|---|---|---|---|---|---|---|---|---|"]
+    lines = ["| suite | target | host | packages | run | passed | failed | too slow | skipped | left out | of those that ended, passed |",
+             "|---|---|---|---|---|---|---|---|---|---|---|"]
     for row in rows:
         failed = row["journal"].failed()
         known = sum(1 for entry in failed if causes.find(row["suite"].name, row["target"], entry["case"]))
         shown = f"{len(failed)} ({known} explained)" if failed else "0"
         packages = row["journal"].header.get("packages", {})
         version = next(iter(packages.values()), "?")
-        lines.append(f"| {row['suite'].title} | {row['target']} | {row['journal'].header.get('root', '?')} {version} | {row['run']} | "
+        lines.append(f"| {row['suite'].title} | {row['target']} | {row['journal'].header.get('host', '?')} | "
+                     f"{row['journal'].header.get('root', '?')} {version} | {row['run']} | "
                      f"{row[PASSED]} | {shown} | {row[SLOW]} | {row[SKIPPED]} | {row['left']} | {share(row)} |")
     return lines
 
@@ -67,21 +67,26 @@ def failures_table(rows, causes):
     return lines + unknown
 
 
+def variant_names(base):
+    """Names of the journals of other threads and seeds, those of shards once."""
+    parts = base.parent.glob(f"{base.stem}.threads*.jsonl")
+    return sorted({re.sub(r"\.shard\d+of\d+", "", path.name) for path in parts})
+
+
 def variants(folder, suites):
     """Whether the cases of a journal ended alike with other threads and seeds."""
     lines = ["| suite | target | engine | cases compared | different |", "|---|---|---|---|---|"]
     for suite in suites.values():
         for target in catalogue.MODELS:
             base = pathlib.Path(folder) / "journals" / f"{suite.name}.{target}.jsonl"
-            if not base.exists():
+            whole = read_whole(base)
+            if not whole:
                 continue
-            expected = Journal(base).cases
-            for path in sorted(base.parent.glob(f"{suite.name}.{target}.threads*.jsonl")):
-                found = re.search(r"threads(\d+)\.seed(\d+)\.jsonl$", path.name)
-                if not found:
-                    continue
+            expected = whole.cases
+            for name in variant_names(base):
+                found = re.search(r"threads(\d+)\.seed(\d+)\.jsonl$", name)
                 judged = (PASSED, FAILED)
-                both = [(entry, expected[key]) for key, entry in Journal(path).cases.items()
+                both = [(entry, expected[key]) for key, entry in read_whole(base.with_name(name)).cases.items()
                         if key in expected and entry["status"] in judged and expected[key]["status"] in judged]
                 different = [one["case"] for one, other in both if one["status"] != other["status"]]
                 threads = f"{found[1]} thread{'s' if found[1] != '1' else ''}" if found[1] != "0" else "all threads"
