@@ -69,6 +69,7 @@ OWNERS = {
     r"nlohmann/": r"(util|cli|store|analysis|export|capi|doctor|inspect|profile|foreign|proof|tune|optimize)/",
     r"fmt/": r"(util|cli|replay|store|analysis|export|capi|doctor|inspect|profile|foreign|proof|tune|optimize)/",
     r"toml\+\+/": r"tune/spec\.cc",
+    r"curl/": r"optimize/http_client\.cc",
     r"hip/|hsakmt": r"(?!)",
     r"hsa/": r"agent/hsa",
 }

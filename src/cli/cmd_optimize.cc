@@ -10,12 +10,11 @@
 #include "cli/command.h"
 #include "cli/install_tree.h"
 #include "cli/lab_commands.h"
+#include "cli/optimize_provider.h"
 #include "cli/profile_input.h"
 #include "cli/usage.h"
 #include "codeobj/code_object.h"
-#include "optimize/gate.h"
 #include "optimize/loop.h"
-#include "optimize/providers.h"
 #include "profile/documents.h"
 #include "util/file.h"
 #include "util/isolated.h"
@@ -30,11 +29,11 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string kernels;
   std::vector<std::string> sources;
-  std::string build, provider = "rules", output, gpu, objective = "time", verify, sanitize,
-                     replayed;
+  std::string build, output, gpu, objective = "time", verify, sanitize, replayed;
   uint32_t attempts = 10, repairs = 2;
   uint64_t seed = 1;
-  double least_gain = 2, build_seconds = 120, run_seconds = 120, provider_seconds = 300;
+  double least_gain = 2, build_seconds = 120, run_seconds = 120;
+  ProviderOptions provider;
   bool unsafe = false, dry_run = false, json = false;
   bool is_other = false;
 };
@@ -141,7 +140,6 @@ Status check_words(const Options& options, optimize::Task& task) {
   task.least_gain = options.least_gain / 100;
   task.tolerance = options.verify.empty() ? "bits" : options.verify;
   task.tools = tools->names();
-  task.provider = options.provider;
   task.seed = options.seed;
   task.gpu = options.gpu;
   return {};
@@ -162,6 +160,11 @@ int finish(const Options& options, const Ledger& ledger) {
 int optimise(Options& options, const std::vector<std::string>& words, bool is_program) {
   optimize::Task task;
   if (const Status status = check_words(options, task); !status.ok()) return fail(status.error());
+  // First of all, so that the key is gone from the environment before anything is started.
+  Result<std::unique_ptr<optimize::Provider>> provider =
+      make_provider(options.provider, options.dry_run);
+  if (!provider.ok()) return fail(provider.error());
+  task.provider = (*provider)->name();
   if (words.empty())
     return fail(errorf("optimize: nothing to optimize; name a capture, or a program behind --"));
   if (options.output.empty()) options.output = "optimize.ledger";
@@ -179,16 +182,14 @@ int optimise(Options& options, const std::vector<std::string>& words, bool is_pr
       profile_capture(*file, {.model = task.gpu, .counters = ""}, {});
   if (!profile.ok()) return fail(profile.error());
   loop.profile = profile::profile_json(*profile);
-  Result<std::unique_ptr<optimize::Provider>> provider =
-      optimize::make_provider(options.provider, options.provider_seconds);
-  if (!provider.ok()) return fail(provider.error());
   const Result<optimize::JudgeOptions> judge = judge_options(options, task.gpu);
   if (!judge.ok() && !options.dry_run) return fail(judge.error());
   if (judge.ok()) task.sandbox = optimize::name_of(judge->sandbox);
   Result<Ledger> ledger = Ledger::create(options.output, task, *sources, *file);
   if (!ledger.ok()) return fail(ledger.error());
   if (options.dry_run) {
-    fmt::print("{}", dump(optimize::make_request(*ledger, loop, *sources, {}, "")));
+    fmt::print("{}",
+               dump((*provider)->prompt(optimize::make_request(*ledger, loop, *sources, {}, ""))));
     std::error_code ignored;
     std::filesystem::remove_all(ledger->folder(), ignored);
     return kDone;
@@ -223,102 +224,6 @@ int replay_ledger(const Options& options) {
   return differences->empty() ? static_cast<int>(kDone) : kIncomplete;
 }
 
-struct ReportOptions {
-  std::string folder, html;
-  bool json = false;
-};
-
-void add_report_command(Command& parent, Invocation& invocation, bool& chosen) {
-  auto options = std::make_shared<ReportOptions>();
-  Command& command = parent.add_command("report", "what a ledger holds",
-                                        "optimize report LEDGER [--json] [--html FILE]",
-                                        "  wavetap optimize report optimize.ledger\n");
-  command.add_option("LEDGER", options->folder, "the folder that optimize made")->required();
-  command.add_option("--html", options->html, "write a page there")->type_name("FILE");
-  command.add_flag("--json", options->json, "print JSON");
-  command.callback([options, &invocation, &chosen] {
-    chosen = true;
-    const Result<Ledger> ledger = Ledger::open(options->folder);
-    if (!ledger.ok()) {
-      invocation.exit_code = fail(ledger.error());
-      return;
-    }
-    if (!options->html.empty())
-      if (const Status written = util::write_file(options->html, optimize::report_html(*ledger));
-          !written.ok()) {
-        invocation.exit_code = fail(written.error());
-        return;
-      }
-    fmt::print("{}", options->json ? dump(ledger->json()) : optimize::report_text(*ledger));
-  });
-}
-
-Result<nlohmann::json> read_profile(const std::string& path) {
-  const Result<std::vector<std::byte>> bytes = util::read_file(path);
-  if (!bytes.ok()) return bytes.error();
-  nlohmann::json json = nlohmann::json::parse(
-      std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), nullptr,
-      false);
-  if (!json.is_object()) return errorf("%s: not a profile.json of wavetap profile", path.c_str());
-  return json;
-}
-
-struct GateOptions {
-  std::string before, after;
-  bool json = false;
-};
-
-int run_gate(const GateOptions& options) {
-  const Result<nlohmann::json> before = read_profile(options.before);
-  if (!before.ok()) return fail(before.error());
-  const Result<nlohmann::json> after = options.after.empty() ? before : read_profile(options.after);
-  if (!after.ok()) return fail(after.error());
-  const Result<optimize::Score> score = optimize::score_of(*after);
-  const auto found = optimize::find_regressions(*before, *after, {});
-  if (!score.ok() || !found.ok())
-    return fail(errorf("%s: not a profile.json of wavetap profile", options.before.c_str()));
-  Json regressions = Json::array();
-  for (const optimize::Regression& one : *found)
-    regressions.push_back({{"figure", one.figure},
-                           {"before", one.before},
-                           {"after", one.after},
-                           {"limit", one.limit}});
-  const Json json = {{"version", 1},
-                     {"kernel", score->kernel},
-                     {"headroom", score->headroom},
-                     {"critical_fraction", score->critical_fraction},
-                     {"estimated_speedup", score->estimated_speedup},
-                     {"priority", score->priority},
-                     {"worthwhile", score->is_worthwhile},
-                     {"regressions", regressions}};
-  if (options.json) {
-    fmt::print("{}", dump(json));
-  } else {
-    fmt::print("{}: headroom {:.0f} %, estimated speed-up {:.2f}x, priority {:.2f}: {}\n",
-               util::escape_control(score->kernel), score->headroom * 100, score->estimated_speedup,
-               score->priority, score->is_worthwhile ? "worth optimizing" : "not worth optimizing");
-    for (const optimize::Regression& one : *found)
-      fmt::print("regression: {} was {:g}, is {:g}; {:g} % is allowed\n", one.figure, one.before,
-                 one.after, one.limit * 100);
-  }
-  return found->empty() ? static_cast<int>(kDone) : kIncomplete;
-}
-
-void add_gate_command(Command& parent, Invocation& invocation, bool& chosen) {
-  auto options = std::make_shared<GateOptions>();
-  Command& command = parent.add_command(
-      "gate", "score a profile, and fail where one is worse than another: exit status 2",
-      "optimize gate BEFORE.json [AFTER.json] [--json]",
-      "  wavetap optimize gate old/profile.json new/profile.json\n");
-  command.add_option("BEFORE", options->before, "profile.json of wavetap profile")->required();
-  command.add_option("AFTER", options->after, "the one to judge; without it, BEFORE is scored");
-  command.add_flag("--json", options->json, "print JSON");
-  command.callback([options, &invocation, &chosen] {
-    chosen = true;
-    invocation.exit_code = run_gate(*options);
-  });
-}
-
 void add_options(Command& command, Options& options) {
   command.add_option("--kernel,-k", options.kernels, "of a program: which kernel")
       ->type_name("REGEX");
@@ -329,8 +234,7 @@ void add_options(Command& command, Options& options) {
       .add_option("--build", options.build,
                   "shell command that makes the code object {out} of {source}, the first one")
       ->type_name("CMD");
-  command.add_option("--provider", options.provider, "rules, or command:PROGRAM (rules)")
-      ->type_name("NAME");
+  add_provider_options(command, options.provider);
   command.add_option("--objective", options.objective, "what is to get less (time)")
       ->choices({"time", "instructions", "bytes", "conflicts", "lines", "l2_bytes"});
   command
@@ -349,8 +253,6 @@ void add_options(Command& command, Options& options) {
       ->type_name("MODEL");
   command.add_option("--build-timeout", options.build_seconds, "seconds (120)")->type_name("S");
   command.add_option("--timeout", options.run_seconds, "seconds of a replay (120)")->type_name("S");
-  command.add_option("--provider-timeout", options.provider_seconds, "seconds (300)")
-      ->type_name("S");
   command.add_option("--output,-o", options.output, "folder of the ledger (optimize.ledger)")
       ->type_name("DIR");
   command.add_option("--replay-ledger", options.replayed, "judge every attempt of a ledger again")
@@ -372,11 +274,13 @@ void add_optimize(Command& parent, Invocation& invocation) {
       "  wavetap optimize --source gemm.hip \\\n"
       "    --build 'hipcc --genco --offload-arch=gfx1030 {source} -o {out}' gemm.wtcap\n"
       "  wavetap optimize --dry-run --source gemm.hip --build … gemm.wtcap\n"
+      "  wavetap optimize --provider http --base-url https://HOST/v1 --model NAME \\\n"
+      "    --key-env MY_KEY --max-tokens 200000 --source gemm.hip --build … gemm.wtcap\n"
       "  wavetap optimize report optimize.ledger\n");
   command.prefix_command();
   add_options(command, *options);
-  add_report_command(command, invocation, options->is_other);
-  add_gate_command(command, invocation, options->is_other);
+  add_optimize_report(command, invocation, options->is_other);
+  add_optimize_gate(command, invocation, options->is_other);
   command.callback([options, &command, &invocation] {
     if (options->is_other) return;
     std::vector<std::string> words = command.remaining();

@@ -1,4 +1,5 @@
-// The commands that look for better kernels, each in a file of its own: cmd_tune.cc, cmd_optimize.cc.
+// The commands that look for better kernels, in cmd_tune.cc, cmd_optimize.cc and
+// cmd_optimize_report.cc.
 #pragma once
 
 #include "cli/command.h"
@@ -6,6 +7,9 @@
 namespace wavetap::cli {
 
 void add_tune(Command& parent, Invocation& invocation);
-void add_optimize(Command& parent, Invocation& invocation);  // and optimize report, optimize gate
+void add_optimize(Command& parent, Invocation& invocation);
+// Below optimize; `chosen` is set when one of them ran.
+void add_optimize_report(Command& parent, Invocation& invocation, bool& chosen);
+void add_optimize_gate(Command& parent, Invocation& invocation, bool& chosen);
 
 }  // namespace wavetap::cli

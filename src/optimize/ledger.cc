@@ -16,23 +16,43 @@ constexpr const char* kSteps[] = {"provider",  "files",        "build",     "rep
                                   "signature", "instructions", "no-change", "replay",
                                   "sanitize",  "cross-check",  "speed",     "accepted"};
 
+Json usage_json(const Usage& usage) {
+  return {{"requests", usage.requests},
+          {"retries", usage.retries},
+          {"prompt_tokens", usage.prompt_tokens},
+          {"answer_tokens", usage.answer_tokens},
+          {"cost", usage.cost},
+          {"estimated", usage.is_estimated}};
+}
+
+Usage usage_of(const Json& json) {
+  return {json.at("requests").get<uint64_t>(),
+          json.at("retries").get<uint64_t>(),
+          json.at("prompt_tokens").get<uint64_t>(),
+          json.at("answer_tokens").get<uint64_t>(),
+          json.at("cost").get<double>(),
+          json.at("estimated").get<bool>()};
+}
+
 Json attempt_json(const Attempt& attempt) {
   Json checks = Json::array();
   for (const proof::Check& check : attempt.checks)
     checks.push_back({{"name", check.name}, {"result", check.result}});
   Json files = Json::array();
   for (const auto& [name, text] : attempt.files) files.push_back(name);
-  return {{"number", attempt.number},
-          {"accepted", attempt.accepted()},
-          {"step", name_of(attempt.step)},
-          {"reason", attempt.reason},
-          {"rationale", attempt.rationale},
-          {"repairs", attempt.repairs},
-          {"improvement", attempt.improvement},
-          {"before", attempt.before},
-          {"after", attempt.after},
-          {"checks", checks},
-          {"files", files}};
+  Json json = {{"number", attempt.number},
+               {"accepted", attempt.accepted()},
+               {"step", name_of(attempt.step)},
+               {"reason", attempt.reason},
+               {"rationale", attempt.rationale},
+               {"repairs", attempt.repairs},
+               {"improvement", attempt.improvement},
+               {"before", attempt.before},
+               {"after", attempt.after},
+               {"checks", checks},
+               {"files", files}};
+  if (attempt.usage.requests != 0) json["usage"] = usage_json(attempt.usage);
+  return json;
 }
 
 Result<std::string> read_text(const std::string& path) {
@@ -57,6 +77,7 @@ Attempt attempt_of(const Json& json) {
     attempt.checks.push_back(
         {check.at("name").get<std::string>(), check.at("result").get<std::string>()});
   for (const Json& name : json.at("files")) attempt.files[name.get<std::string>()] = "";
+  if (json.contains("usage")) attempt.usage = usage_of(json.at("usage"));
   return attempt;
 }
 
@@ -133,6 +154,8 @@ Result<Ledger> Ledger::open(const std::string& folder) {
       }
       ledger.attempts_.push_back(std::move(attempt));
     }
+    if (json.contains("usage")) ledger.usage_ = usage_of(json.at("usage"));
+    ledger.stopped_ = json.value("stopped", std::string());
   } catch (const Json::exception&) {
     return errorf("%s: ledger.json is damaged", folder.c_str());
   }
@@ -147,22 +170,25 @@ Json Ledger::json() const {
   double gain = 1;
   for (const Attempt& attempt : attempts_)
     if (attempt.accepted() && attempt.improvement > 0) gain *= attempt.improvement;
-  return {{"schema", kLedgerSchema},
-          {"task",
-           {{"kernel", task_.kernel},
-            {"gpu", task_.gpu},
-            {"objective", task_.objective},
-            {"least_gain", task_.least_gain},
-            {"tolerance", task_.tolerance},
-            {"sanitize", task_.tools},
-            {"build", task_.build},
-            {"provider", task_.provider},
-            {"sandbox", task_.sandbox},
-            {"seed", task_.seed},
-            {"captures", task_.captures}}},
-          {"sources", sources},
-          {"improvement", gain},
-          {"attempts", attempts}};
+  Json json = {{"schema", kLedgerSchema},
+               {"task",
+                {{"kernel", task_.kernel},
+                 {"gpu", task_.gpu},
+                 {"objective", task_.objective},
+                 {"least_gain", task_.least_gain},
+                 {"tolerance", task_.tolerance},
+                 {"sanitize", task_.tools},
+                 {"build", task_.build},
+                 {"provider", task_.provider},
+                 {"sandbox", task_.sandbox},
+                 {"seed", task_.seed},
+                 {"captures", task_.captures}}},
+               {"sources", sources},
+               {"improvement", gain},
+               {"attempts", attempts}};
+  if (usage_.requests != 0) json["usage"] = usage_json(usage_);
+  if (!stopped_.empty()) json["stopped"] = stopped_;
+  return json;
 }
 
 Status Ledger::save() const {
@@ -172,6 +198,12 @@ Status Ledger::save() const {
 
 Status Ledger::add(const Attempt& attempt) {
   attempts_.push_back(attempt);
+  return save();
+}
+
+Status Ledger::finish(const Usage& usage, const std::string& stopped) {
+  usage_ = usage;
+  stopped_ = stopped;
   return save();
 }
 

@@ -48,6 +48,7 @@ struct Attempt {
   double improvement = 0;  // before / after of the objective
   std::vector<proof::Check> checks;
   Sources files;  // of the candidate
+  Usage usage;    // of the provider, for this attempt
 
   bool accepted() const { return step == Step::kAccepted; }
 };
@@ -82,6 +83,10 @@ class Ledger {
   std::string folder_of(uint32_t number) const;
 
   Status add(const Attempt& attempt);
+  // What the provider took altogether, and why it stopped, if it did.
+  Status finish(const Usage& usage, const std::string& stopped);
+  const Usage& usage() const { return usage_; }
+  const std::string& stopped() const { return stopped_; }
   // The sources and code of the best so far.
   Status keep_best(const Sources& sources, const std::string& code) const;
 
@@ -94,6 +99,8 @@ class Ledger {
   Task task_;
   Sources original_;
   std::vector<Attempt> attempts_;
+  Usage usage_;
+  std::string stopped_;
 };
 
 // Files by their names alone, in a folder that is made.

@@ -10,6 +10,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Usage difference(const Usage& after, const Usage& before) {
+  return {after.requests - before.requests,
+          after.retries - before.retries,
+          after.prompt_tokens - before.prompt_tokens,
+          after.answer_tokens - before.answer_tokens,
+          after.cost - before.cost,
+          after.is_estimated};
+}
+
 void write_diff(const Ledger& ledger, const Sources& before, const Attempt& attempt) {
   const std::string folder = ledger.folder_of(attempt.number);
   (void)write_sources(folder + "/.before", before);
@@ -25,6 +34,34 @@ void write_diff(const Ledger& ledger, const Sources& before, const Attempt& atte
   }
   (void)util::write_file(folder + "/candidate.diff", text);
   (void)util::run_words({"rm", "-rf", folder + "/.before"}, {});
+}
+
+// One candidate, with its repairs. False when the provider has nothing more.
+bool make_attempt(const Ledger& ledger, const Judge& judge, Provider& provider,
+                  const LoopOptions& options, const Sources& sources, const Standing& best,
+                  Attempt& attempt, Standing& standing) {
+  std::string errors;
+  for (uint32_t repair = 0; repair <= options.repairs; ++repair) {
+    attempt.repairs = repair;
+    const Result<Proposed> proposed =
+        provider.propose(make_request(ledger, options, sources, best.sum(), errors));
+    attempt.step = Step::kProvider;
+    if (!proposed.ok()) {
+      attempt.reason = proposed.error().message;
+      break;
+    }
+    if (proposed->declined) {
+      if (repair == 0) return false;
+      break;
+    }
+    attempt.rationale = proposed->rationale;
+    attempt.files = proposed->files;
+    attempt.checks.clear();
+    judge.judge(best, sources, attempt, standing);
+    errors = attempt.reason;
+    if (attempt.step != Step::kBuild || provider.name() == "rules") break;
+  }
+  return true;
 }
 
 }  // namespace
@@ -67,31 +104,13 @@ Status run_loop(Ledger& ledger, const Judge& judge, Provider& provider, const Lo
   Result<Standing> first = judge.stand(sources, ledger.folder_of(0));
   if (!first.ok()) return first.error();
   Standing best = *first;
-  for (uint32_t number = 1; number <= options.attempts; ++number) {
+  for (uint32_t number = 1; number <= options.attempts && provider.stopped().empty(); ++number) {
     Attempt attempt;
     attempt.number = number;
     Standing standing;
-    std::string errors;
-    for (uint32_t repair = 0; repair <= options.repairs; ++repair) {
-      attempt.repairs = repair;
-      const Result<Proposed> proposed =
-          provider.propose(make_request(ledger, options, sources, best.sum(), errors));
-      attempt.step = Step::kProvider;
-      if (!proposed.ok()) {
-        attempt.reason = proposed.error().message;
-        break;
-      }
-      if (proposed->declined) {
-        if (repair == 0) return {};
-        break;
-      }
-      attempt.rationale = proposed->rationale;
-      attempt.files = proposed->files;
-      attempt.checks.clear();
-      judge.judge(best, sources, attempt, standing);
-      errors = attempt.reason;
-      if (attempt.step != Step::kBuild || provider.name() == "rules") break;
-    }
+    const Usage before = provider.usage();
+    if (!make_attempt(ledger, judge, provider, options, sources, best, attempt, standing)) break;
+    attempt.usage = difference(provider.usage(), before);
     if (attempt.step != Step::kFiles && attempt.step != Step::kProvider)
       write_diff(ledger, sources, attempt);
     if (const Status added = ledger.add(attempt); !added.ok()) return added;
@@ -101,7 +120,7 @@ Status run_loop(Ledger& ledger, const Judge& judge, Provider& provider, const Lo
     for (const auto& [name, text] : attempt.files) sources[name] = text;
     if (const Status kept = ledger.keep_best(sources, best.code); !kept.ok()) return kept;
   }
-  return {};
+  return ledger.finish(provider.usage(), provider.stopped());
 }
 
 Result<std::vector<std::string>> replay_ledger(const Ledger& ledger, const JudgeOptions& options,

@@ -24,7 +24,7 @@ nlohmann::ordered_json make_request(const Ledger& ledger, const LoopOptions& opt
                                     const std::map<std::string, double>& figures,
                                     const std::string& build_errors);
 
-// Until the provider declines or the attempts are used up. An error when the original is no good.
+// Until the provider declines or stops, or the attempts are used up. An error when the original is no good.
 Status run_loop(Ledger& ledger, const Judge& judge, Provider& provider, const LoopOptions& options,
                 const std::function<void(const Attempt&)>& tell);
 

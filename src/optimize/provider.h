@@ -2,6 +2,7 @@
 // an answer is new text for some of the source files. docs/optimize.md has both.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -23,12 +24,28 @@ struct Proposed {
   Sources files;          // those that change, whole
 };
 
+// What asking cost so far. Tokens are the service's own count, or a quarter of the bytes where it
+// counts nothing.
+struct Usage {
+  uint64_t requests = 0, retries = 0;
+  uint64_t prompt_tokens = 0, answer_tokens = 0;
+  double cost = 0;  // in the currency of the given prices
+  bool is_estimated = false;
+};
+
 class Provider {
  public:
   virtual ~Provider() = default;
   virtual std::string name() const = 0;
   // An error is the provider's failure, not the candidate's.
   virtual Result<Proposed> propose(const nlohmann::ordered_json& request) = 0;
+  // Exactly what it would be asked.
+  virtual nlohmann::ordered_json prompt(const nlohmann::ordered_json& request) const {
+    return request;
+  }
+  virtual Usage usage() const { return {}; }
+  // Why asking again is of no use; "" while it is.
+  virtual std::string stopped() const { return ""; }
 };
 
 }  // namespace wavetap::optimize

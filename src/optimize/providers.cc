@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "optimize/answer_text.h"
 #include "optimize/rules.h"
 #include "util/file.h"
 #include "util/isolated.h"
@@ -56,34 +57,11 @@ class CommandProvider final : public Provider {
 
 }  // namespace
 
-Result<Proposed> parse_answer(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return errorf("provider: its answer is not a JSON object");
-  try {
-    if (json.at("schema").get<std::string>() != kAnswerSchema)
-      return errorf("provider: its answer is not of schema %s", kAnswerSchema);
-    Proposed proposed;
-    proposed.rationale = json.value("rationale", std::string());
-    if (json.at("kind").get<std::string>() == "declined") {
-      proposed.declined = true;
-      return proposed;
-    }
-    if (json.at("kind").get<std::string>() != "file")
-      return errorf("provider: kind is neither file nor declined");
-    for (const auto& [name, content] : json.at("files").items())
-      proposed.files[name] = content.get<std::string>();
-    if (proposed.files.empty()) return errorf("provider: its answer has no files");
-    return proposed;
-  } catch (const Json::exception&) {
-    return errorf("provider: its answer lacks schema, kind or files");
-  }
-}
-
 Result<std::unique_ptr<Provider>> make_provider(const std::string& name, double seconds) {
   if (name == "rules") return make_rules();
   if (name.starts_with("command:") && name.size() > 8)
     return std::unique_ptr<Provider>(std::make_unique<CommandProvider>(name.substr(8), seconds));
-  return errorf("--provider %s: not known; write rules, or command:PROGRAM", name.c_str());
+  return errorf("--provider %s: not known; write rules, command:PROGRAM or http", name.c_str());
 }
 
 }  // namespace wavetap::optimize

@@ -1,4 +1,4 @@
-// The providers by name, and the form of their answers.
+// The providers that need no more than a name.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,5 @@ namespace wavetap::optimize {
 // "rules", or "command:PROGRAM ARGS…", which gets the request on its standard input and answers on its
 // standard output.
 Result<std::unique_ptr<Provider>> make_provider(const std::string& name, double seconds);
-
-// The answer of a provider, checked for form.
-Result<Proposed> parse_answer(const std::string& text);
 
 }  // namespace wavetap::optimize

@@ -30,6 +30,22 @@ std::string figure(const std::map<std::string, double>& figures, const std::stri
   return found == figures.end() ? "" : fmt::format("{:.4g}", found->second);
 }
 
+// What asking took; "" where nobody was asked.
+std::string usage_text(const Ledger& ledger) {
+  const Usage& usage = ledger.usage();
+  std::string text;
+  if (usage.requests != 0)
+    text = fmt::format("asked {} ({}), {}{} tokens in and {} out{}",
+                       usage.requests == 1 ? "once" : fmt::format("{} times", usage.requests),
+                       usage.retries == 1 ? "1 retry" : fmt::format("{} retries", usage.retries),
+                       usage.is_estimated ? "about " : "", util::group_digits(usage.prompt_tokens),
+                       util::group_digits(usage.answer_tokens),
+                       usage.cost > 0 ? fmt::format(", cost {:.4f}", usage.cost) : "");
+  if (!ledger.stopped().empty())
+    text += (text.empty() ? "stopped: " : "; stopped: ") + util::escape_control(ledger.stopped());
+  return text;
+}
+
 }  // namespace
 
 std::string report_text(const Ledger& ledger) {
@@ -55,6 +71,7 @@ std::string report_text(const Ledger& ledger) {
                   util::count_of(ledger.attempts().size(), "attempt"),
                   util::escape_control(task.provider), accepted, task.objective, gain_of(ledger));
   if (!table.empty()) text += table.text(0);
+  if (const std::string usage = usage_text(ledger); !usage.empty()) text += usage + "\n";
   return text;
 }
 
@@ -68,6 +85,8 @@ std::string report_html(const Ledger& ledger) {
       "<p>{1}, {2} ({3:.3g} times better), compared {4}, sanitized with {5}, built in: {6}.</p>\n",
       html(task.kernel), html(task.gpu), html(task.objective), gain_of(ledger),
       html(task.tolerance), html(task.tools), html(task.sandbox));
+  if (const std::string usage = usage_text(ledger); !usage.empty())
+    page += "<p>" + html(usage) + "</p>\n";
   for (const Attempt& attempt : ledger.attempts()) {
     page += fmt::format("<h2>Attempt {}: <span class=\"{}\">{}</span></h2><p>{}</p><p>{}</p>\n",
                         attempt.number, attempt.accepted() ? "yes" : "no",
