@@ -103,13 +103,18 @@ template <class Tag>
 inline Source with_signs(Source source, const Operand& operand, Row (&scratch)[2], uint32_t lanes) {
   constexpr uint32_t kSign = Tag::kType.bits == 16 ? 0x8000u : 0x80000000u;
   if constexpr (Tag::kType.pack == Pack::kDwords) {
-    // neg_lo and neg_hi.
-    Source result = source;
-    if (operand.neg)
-      apply_signs(scratch[0].lane, source.lo, lanes, ~0u, kSign), result.lo = scratch[0].lane;
-    if (operand.abs)
-      apply_signs(scratch[1].lane, source.hi, lanes, ~0u, kSign), result.hi = scratch[1].lane;
-    return result;
+    // neg_lo and neg_hi. A scalar or a constant lies in `scratch` already, and op_sel may have taken
+    // one of its rows for both parts, or exchanged them: both are read before either is written.
+    const uint32_t flip_lo = operand.neg ? kSign : 0, flip_hi = operand.abs ? kSign : 0;
+    for (size_t first = 0; first < lanes; first += kBlockLanes) {
+      WT_LANE_LOOP
+      for (size_t i = first; i < first + kBlockLanes; ++i) {
+        const uint32_t lo = source.lo[i] ^ flip_lo, hi = source.hi[i] ^ flip_hi;
+        scratch[0].lane[i] = lo;
+        scratch[1].lane[i] = hi;
+      }
+    }
+    return {scratch[0].lane, scratch[1].lane};
   } else {
     constexpr bool kWide = Tag::kType.bits == 64;
     uint32_t* const to = scratch[kWide ? 1 : 0].lane;

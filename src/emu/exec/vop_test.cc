@@ -163,6 +163,21 @@ void drop_flags_of_integers(isa::Inst& inst, const std::string& name) {
   }
 }
 
+// The same instruction with each of its vector sources in scalar registers, or a constant: those are
+// made into rows first, in the same place where modifiers are applied.
+void check_without_vectors(VopCheck& check, const isa::Inst& inst) {
+  for (int k = 0; k < 3; ++k) {
+    if (inst.src[k].kind != isa::OperandKind::kVgpr || inst.dpp != isa::Dpp::kNone) continue;
+    isa::Inst other = inst;
+    other.src[k].kind = isa::OperandKind::kScalar;
+    other.src[k].index = 10;
+    check.check(other, 1, kAll);
+    other.src[k].kind = isa::OperandKind::kImm;
+    other.src[k].imm = 0x40200000'3e803c00;
+    check.check(other, 1, kAll);
+  }
+}
+
 TEST_P(EveryVop, AppliesAbsNegClampAndOpSel) {
   VopCheck check(GetParam());
   std::mt19937 random(7);
@@ -182,6 +197,7 @@ TEST_P(EveryVop, AppliesAbsNegClampAndOpSel) {
       if (!swept || swept->inst.op != vop.swept.inst.op) continue;
       drop_flags_of_integers(swept->inst, name);
       check.check(swept->inst, 3, variant % 3 == 0 ? kSome : kAll);
+      check_without_vectors(check, swept->inst);
     }
   }
 }
@@ -205,6 +221,7 @@ TEST_P(EveryVop, SelectsAndNegatesHalvesOfPackedOperands) {
       // A dot product's accumulator has neg only.
       if (name.starts_with("v_dot")) swept->inst.src[2].abs = false;
       check.check(swept->inst, 3, variant % 4 == 0 ? kSome : kAll);
+      check_without_vectors(check, swept->inst);
     }
   }
 }
