@@ -20,6 +20,7 @@
 
 #include "agent/hsa_abi.h"
 #include "agent/recording.h"
+#include "format/capture_request.h"
 #include "format/record.h"
 
 namespace wavetap::agent {
@@ -31,10 +32,11 @@ struct DispatchView {
   amd::KernelDispatchPacket& packet;
   uint64_t number;  // of the dispatch in this process, from 1, in the order they were submitted
   uint64_t agent;   // HSA's handle
-  uint32_t agent_number;  // AgentFact::number
-  const HsaQueue* queue;  // the program's
-  uint32_t queue_number;  // QueueFact::number
-  format::Owner owner;    // the call that launched it; call 0: not known
+  uint32_t agent_number;                // AgentFact::number
+  const HsaQueue* queue;                // the program's
+  uint32_t queue_number;                // QueueFact::number
+  format::Owner owner;                  // the call that launched it; call 0: not known
+  const format::LaunchContext* launch;  // where it comes from; null: not known, or nobody has asked
 
   // Mangled, without ".kd"; "?" when it is not known.
   void kernel_name(char* name, size_t size) const;

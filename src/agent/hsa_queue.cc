@@ -92,6 +92,7 @@ bool Queue::open(HsaQueue* real, uint64_t agent, uint32_t size) {
   const uint64_t reservations = std::max(uint64_t{size} * 4, kMinReservations);
   reservations_ = reinterpret_cast<Reservation*>(map(reservations * sizeof(Reservation)));
   reservations_mask_ = reservations - 1;
+  contexts_.open(reservations);
   const uint64_t tracked = uint64_t{real->size} * 2;
   consumed_ = reinterpret_cast<std::atomic<uint64_t>*>(map(tracked * sizeof(uint64_t)));
   mask_ = size - 1;
@@ -154,6 +155,7 @@ void Queue::close() {
   if (reservations_ != nullptr)
     sys::unmap(reservations_, (reservations_mask_ + 1) * sizeof(Reservation));
   if (consumed_ != nullptr) sys::unmap(consumed_, (consumed_mask_ + 1) * sizeof(uint64_t));
+  contexts_.close();
   ring_ = nullptr;
   reservations_ = nullptr;
   consumed_ = nullptr;
@@ -214,6 +216,8 @@ void Queue::reserved(uint64_t first, uint64_t count) {
     std::memcpy(&owner, &call, sizeof owner);
   }
   if (count > mask_ + 1) count = mask_ + 1;
+  if (are_contexts_wanted()) [[unlikely]]
+    contexts_.note(first, count);
   for (uint64_t i = first; i < first + count; ++i) {
     Reservation& reservation = reservations_[i & reservations_mask_];
     reservation.packet.store(0, std::memory_order_relaxed);
@@ -231,6 +235,20 @@ format::Owner Queue::owner_of(uint64_t index) const {
   if (reservation.packet.load(std::memory_order_relaxed) == index + 1)
     std::memcpy(&owner, &found, sizeof owner);
   return owner;
+}
+
+bool Queue::launch_context(uint64_t real_queue, uint64_t packet, format::LaunchContext* context) {
+  bool found = false;
+  g_arena.each([&](Queue& queue) {
+    if (found || !queue.ready_.load(std::memory_order_acquire) ||
+        reinterpret_cast<uint64_t>(queue.real_) != real_queue)
+      return;
+    const format::LaunchContext* const known = queue.contexts_.find_by_place(packet);
+    if (known == nullptr) return;
+    *context = *known;
+    found = true;
+  });
+  return found;
 }
 
 void Queue::ring(uint64_t last) {

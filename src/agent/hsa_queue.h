@@ -31,6 +31,7 @@
 #include "agent/gate.h"
 #include "agent/hsa_abi.h"
 #include "agent/hsa_times.h"
+#include "agent/launch_contexts.h"
 
 namespace wavetap::agent {
 
@@ -64,6 +65,10 @@ class Queue {
   void reserved(uint64_t first, uint64_t count);
   // The doorbell rang: everything up to packet `last` is or will soon be valid.
   void ring(uint64_t last);
+
+  // Where packet `packet` of the queue that the GPU reads there (amd_queue_t) comes from. False: not
+  // known.
+  static bool launch_context(uint64_t real_queue, uint64_t packet, format::LaunchContext* context);
 
   // For every queue: times of what is done, packets that came late. Returns whether work is left.
   // Another thread may be at it: then the call returns at once or, `patiently`, waits for it a
@@ -139,6 +144,7 @@ class Queue {
   };
   Reservation* reservations_;
   uint64_t reservations_mask_;
+  LaunchContexts contexts_;
   // By real packet: packets of the program that are done with once it is read.
   std::atomic<uint64_t>* consumed_;
   uint64_t consumed_mask_;

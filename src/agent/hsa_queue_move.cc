@@ -67,7 +67,8 @@ bool Queue::move_one(uint64_t index, uint16_t header, GateScope& gate) {
                           .agent_number = agent_number_,
                           .queue = &handle(),
                           .queue_number = number_,
-                          .owner = owner_of(index)};
+                          .owner = owner_of(index),
+                          .launch = contexts_.find(index)};
     const uint32_t alone = ask_policies(dispatch);
     if (alone != 0 && may_add && move_alone(dispatch, index, alone, gate)) return true;
   }
@@ -83,6 +84,8 @@ bool Queue::move_one(uint64_t index, uint16_t header, GateScope& gate) {
   for (uint64_t i = others > consumed_mask_ ? real - consumed_mask_ : last; i < real; ++i) {
     consumed_[i & consumed_mask_].store(index, std::memory_order_release);
   }
+  if (are_contexts_wanted()) [[unlikely]]
+    contexts_.note_place(real, index);
   if (!add) {
     put(real, &packet, index + 1);
   } else {

@@ -30,6 +30,7 @@ using record::kKernargs;
 using record::kReady;
 using record::kRecording;
 using record::kStacks;
+using record::kWatched;
 using record::Locked;
 using record::LockWord;
 using record::recording;

@@ -34,6 +34,16 @@ void PageRuns::add(uint32_t page, uint32_t id) {
   runs_.push_back({page, 1, id});
 }
 
+uint32_t PageRuns::id_of(uint32_t page) const {
+  const auto after = std::upper_bound(
+      runs_.begin(), runs_.end(), page,
+      [](uint32_t number, const CapturePageRun& run) { return number < run.first_page; });
+  if (after == runs_.begin()) return 0;
+  const CapturePageRun& run = *std::prev(after);
+  const uint32_t offset = page - run.first_page;
+  return offset >= run.count || run.id == 0 ? 0 : run.id + offset;
+}
+
 int CaptureWriter::begin() {
   error_ = 0;
   fd_ = sys::open(path_.c_str(), O_RDWR | O_CREAT | (position_ == 0 ? O_TRUNC : 0), 0600);

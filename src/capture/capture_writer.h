@@ -41,6 +41,8 @@ class PageRuns {
  public:
   void add(uint32_t page, uint32_t id);
   const std::vector<format::CapturePageRun>& runs() const { return runs_; }
+  // Of page `page`; 0, zeros, when none was added.
+  uint32_t id_of(uint32_t page) const;
 
  private:
   std::vector<format::CapturePageRun> runs_;

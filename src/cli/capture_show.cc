@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "amd/gfx_target.h"
+#include "cli/host_stack.h"
 #include "codeobj/line_table.h"
 #include "replay/kernel_argument.h"
 #include "replay/touched_memory.h"
@@ -124,7 +125,7 @@ void print_head(const Capture& capture, const CapturedKernel& kernel) {
   const format::CaptureDispatch& d = capture.dispatch;
   util::Table table({{"", util::Align::kLeft}, {"", util::Align::kLeft}});
   const auto line = [](const char* name, const std::string& value) {
-    if (!value.empty()) fmt::print("{:<11}{}\n", name, util::escape_control(value));
+    if (!value.empty()) fmt::print("{:<13}{}\n", name, util::escape_control(value));
   };
   line("kernel", capture.kernel);
   line("source", source_line(capture, kernel));
@@ -141,6 +142,11 @@ void print_head(const Capture& capture, const CapturedKernel& kernel) {
                     (capture.is_unordered() ? "; unordered: other queues ran meanwhile" : ""));
   for (const auto& [key, value] : capture.facts)
     if (key.starts_with("library.")) line("runtime", value);
+  const char* label = "launched by";
+  for (const HostFrame& frame : host_stack(capture)) {
+    line(label, frame.name.empty() ? frame.place : frame.name);
+    label = "";
+  }
   if (!capture.touched.empty()) {
     line("touched", fmt::format("{} bytes read, {} bytes written",
                                 util::group_digits(replay::read_bytes(capture.touched)),
@@ -268,6 +274,8 @@ nlohmann::json capture_json(const CaptureFile& file, const Capture& capture) {
                                     {"load_delta", object.record.load_delta},
                                     {"bytes", object.record.size_bytes}});
   }
+  for (const HostFrame& frame : host_stack(capture))
+    json["host_stack"].push_back({{"place", frame.place}, {"name", frame.name}});
   for (const auto& [key, value] : capture.facts) json["facts"][key] = value;
   return json;
 }

@@ -19,10 +19,12 @@
 #include "cli/capture_show.h"
 #include "cli/command.h"
 #include "cli/gpu_start.h"
+#include "cli/host_stack.h"
 #include "cli/install_tree.h"
 #include "cli/preflight.h"
 #include "cli/run_dir.h"
 #include "cli/usage.h"
+#include "format/capture_request.h"
 #include "replay/capture_file.h"
 #include "replay/capture_pack.h"
 #include "util/file.h"
@@ -38,6 +40,7 @@ struct Options {
   std::vector<std::string> gpus;
   std::string kernel;
   std::string launches;
+  std::string range;
   uint64_t every = 0;
   uint64_t max = 0;
   std::string output = "kernel.wtcap";
@@ -81,10 +84,12 @@ Result<vgpu::Config> make_config(const Options& options, const std::string& prog
   config.capture_pattern = options.kernel;
   config.capture_launches = options.launches;
   config.capture_drain_s = options.drain;
+  config.capture_range = !options.range.empty();
   config.capture_every = std::max<uint64_t>(options.every, 1);
-  // One, unless more were asked for.
+  // One, unless more were asked for: of a range, all.
   config.capture_max = options.max;
-  if (options.max == 0 && launches == 0 && options.every == 0) config.capture_max = 1;
+  if (options.max == 0 && launches == 0 && options.every == 0 && options.range.empty())
+    config.capture_max = 1;
   return config;
 }
 
@@ -179,15 +184,27 @@ void say_what_was_captured(const std::string& output, const replay::PackResult& 
              util::human_bytes(packed.raw_bytes), util::human_bytes(packed.file_bytes));
 }
 
+// What the recorder in the program is asked for.
+Status write_request(const Options& options, const std::string& path) {
+  if (options.range.find('\n') != std::string::npos)
+    return errorf("--range: the name of a range is one line; write one");
+  std::string text;
+  if (!options.range.empty()) text += "range " + options.range + "\n";
+  return util::write_file(path, text);
+}
+
 // Makes one file of what the program left. The exit code to use instead of the program's, or kDone.
 int finish(const Options& options, const std::string& folder) {
   std::vector<std::string> files = files_in(folder);
   if (files.empty()) {
     std::filesystem::remove(folder);
     return fail(
-        errorf("%s: not written: no dispatch was captured; see which kernels there are with "
-               "wavetap run --gpu %s and wavetap report",
-               options.output.c_str(), util::join(options.gpus, ",").c_str()),
+        errorf(
+            "%s: not written: no dispatch was captured%s; see which kernels and ranges there are "
+            "with wavetap run --gpu %s and wavetap report",
+            options.output.c_str(),
+            options.range.empty() ? "" : (" in a range '" + options.range + "'").c_str(),
+            util::join(options.gpus, ",").c_str()),
         kIncomplete);
   }
   const OutputLock lock(options.output);
@@ -199,6 +216,7 @@ int finish(const Options& options, const std::string& folder) {
   replay::PackOptions pack;
   pack.only_touched = options.only_touched || options.redact;
   pack.redact = options.redact;
+  pack.name_frame = name_host_frame;
   const Result<replay::PackResult> packed = replay::pack_captures(files, options.output, pack);
   if (!packed.ok()) {
     return fail({packed.error().message + "; the captures are in " + folder}, kIncomplete);
@@ -227,6 +245,13 @@ int capture(const Options& options, const std::vector<std::string>& program) {
   if (!gpu.ok()) return fail(gpu.error());
   const Result<std::string> library = preloadable(*gpu, run_dir->path());
   if (!library.ok()) return fail(library.error());
+  const Result<std::string> recorder = agent_library();
+  if (!recorder.ok()) return fail(recorder.error());
+  const Result<std::string> agent = preloadable(*recorder, run_dir->path());
+  if (!agent.ok()) return fail(agent.error());
+  const std::string request = run_dir->path() + "/capture_request";
+  const Status requested = write_request(options, request);
+  if (!requested.ok()) return fail(requested.error());
   const Result<std::string> folder = make_folder(options.output);
   if (!folder.ok()) return fail(folder.error());
   const Result<vgpu::Config> config = make_config(options, program[0], *folder);
@@ -236,12 +261,16 @@ int capture(const Options& options, const std::vector<std::string>& program) {
     return fail(ready.error());
   }
   std::vector<std::pair<std::string, std::string>> environment = {
-      {vgpu::kRunDirVariable, run_dir->path()}, {"LD_PRELOAD", preload_list(*library, "", "")}};
+      {vgpu::kRunDirVariable, run_dir->path()},
+      {"LD_PRELOAD", preload_list(*library, "", *agent)},
+      {format::kCaptureVariable, request}};
+  std::string tools = tools_list(*agent);
   if (config->guard_allocations) {
     environment.emplace_back("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1");
     // The library learns there how many bytes the program asks for.
-    environment.emplace_back("HSA_TOOLS_LIB", tools_list(*library));
+    tools += " " + *library;
   }
+  environment.emplace_back("HSA_TOOLS_LIB", tools);
   util::RunDetails details;
   const Result<int> status = util::run_in_foreground({program, environment}, &details);
   if (!status.ok()) {
@@ -271,6 +300,12 @@ void add_capture_options(Command& command, Options& options) {
       .add_option("--launch", options.launches,
                   "which launches of those kernels, counted from 1 in each process (the first)")
       ->type_name("N[,N…]");
+  command
+      .add_option("--range", options.range,
+                  "only launches inside marker ranges of this name, which may hold * ? and [] as "
+                  "in file names: pushed by the launching thread, or started by any (roctx, "
+                  "wavetap.h)")
+      ->type_name("MARKER");
   command.add_option("--every", options.every, "the first launch and every N-th after it")
       ->type_name("N")
       ->between(1, 1e15);
@@ -311,6 +346,7 @@ void add_capture(Command& parent, Invocation& invocation) {
       "capture [OPTIONS] --gpu MODEL -- CMD [ARG…]",
       "  wavetap capture -k saxpy --gpu rx6800xt -o saxpy.wtcap -- ./saxpy\n"
       "  wavetap capture -k 'gemm|conv' --launch 100 --gpu mi210 -- ./train\n"
+      "  wavetap capture --range 'step 3*' --max 5 --gpu mi210 -- ./train\n"
       "  wavetap capture show saxpy.wtcap\n"
       "  wavetap capture export saxpy.wtcap saxpy_reproducer\n");
   command.prefix_command();

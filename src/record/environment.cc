@@ -13,6 +13,7 @@
 
 #include <string_view>
 
+#include "format/capture_request.h"
 #include "format/record.h"
 #include "format/session.h"
 #include "record/images.h"
@@ -68,6 +69,11 @@ void read_environment(Environment& environment) {
   environment.emulated = secure_getenv("WAVETAP_GPU_DIR") != nullptr;
   if (folder != nullptr && *folder != '\0') {
     environment.has_session = make_absolute(folder, environment.folder);
+    return;
+  }
+  // `wavetap capture` needs the hooks and no trace.
+  if (secure_getenv(format::kCaptureVariable) != nullptr) {
+    environment.paused = true;
     return;
   }
   const char* const preload = secure_getenv("LD_PRELOAD");

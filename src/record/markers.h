@@ -12,6 +12,12 @@ namespace wavetap::record {
 void write_marker(format::MarkerKind kind, uint64_t range, const char* message, const char* domain,
                   const char* category, uint8_t flags = 0);
 
+// From now on, notes ranges whose name matches `pattern`, with * ? and [] as in file names. The text
+// must stay. Recording or not.
+void watch_ranges(const char* pattern);
+// A range of that kind is open: one that this thread has pushed, or one that any thread has started.
+bool is_in_watched_range();
+
 // Numbers for ranges that nobody else numbers.
 uint64_t next_range();
 

@@ -87,7 +87,7 @@ void prepare_program() {
   set_commands(&kCommands);
   sys::advise(&g_fork_wiped, sizeof g_fork_wiped, MADV_WIPEONFORK);
   pthread_atfork(nullptr, nullptr, after_fork_in_child);
-  prepare_threads((g_environment.options & format::kOptionStacks) != 0);
+  prepare_threads();
 }
 
 void write_process_fact() {

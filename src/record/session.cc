@@ -350,7 +350,6 @@ bool Session::take_over(Stream& stream) {
   stream.current_call_ = 0;
   stream.depth_ = 0;
   stream.dispatches_ = 0;
-  stream.set_stack(0, 0);
   return write_owner(stream);
 }
 

@@ -62,13 +62,20 @@ inline bool is_session_open() {
 // This thread's part of the recorder.
 struct Thread {
   Stream* stream;
-  uint32_t inside;  // > 0: the recorder's own code runs; hooks pass straight through
-  uint32_t exits;   // rounds of thread-exit destructors seen
-  int ranges;       // pushed and not popped
+  uint32_t inside;    // > 0: the recorder's own code runs; hooks pass straight through
+  uint32_t exits;     // rounds of thread-exit destructors seen
+  int ranges;         // pushed and not popped
+  int watched_range;  // depth of the outermost of those that watch_ranges() asks for; 0: none
   // For hooks that are told by their caller where a call leads to: of the hook that the call which is
   // just arriving belongs to, plus one ...
   uint32_t target_index;
   void* target;  // ... and the function
+  // Of the outermost hooked call that this thread is in, while calls are watched: see CalledFrom.
+  const void* caller;
+  const void* frame;
+  // Bounds of the thread's stack; 0: not asked for yet.
+  uintptr_t stack_begin;
+  uintptr_t stack_end;
 };
 extern __thread Thread t_thread WT_HIDDEN __attribute__((tls_model("initial-exec")));
 

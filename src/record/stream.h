@@ -110,16 +110,11 @@ class Stream {
   Aside* aside_ = nullptr;  // made when first needed
 
   // Managed by Session under its lock.
-  uintptr_t stack_begin_ = 0;  // bounds of the thread's stack; 0: not known
-  uintptr_t stack_end_ = 0;
   Stream* next_ = nullptr;       // all streams ever made, newest first
   Stream* next_free_ = nullptr;  // among those without files, or those whose thread is gone
   std::atomic<bool> in_use_{false};
 
  public:
-  void set_stack(uintptr_t begin, uintptr_t end) { stack_begin_ = begin, stack_end_ = end; }
-  uintptr_t stack_begin() const { return stack_begin_; }
-  uintptr_t stack_end() const { return stack_end_; }
 };
 
 }  // namespace wavetap::record

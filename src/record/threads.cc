@@ -12,7 +12,6 @@ namespace {
 
 pthread_key_t g_key;
 bool g_have_key = false;
-bool g_with_stacks = false;
 
 // pthread calls this when a thread ends. Other libraries' destructors may still make calls, so the
 // stream is kept for as many rounds as pthread grants but the last, in which thread sanitizers take
@@ -27,20 +26,9 @@ void thread_exits(void*) {
   detach_thread();
 }
 
-void note_stack(Stream& stream) {
-  pthread_attr_t attributes;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
-  void* at = nullptr;
-  size_t size = 0;
-  if (pthread_attr_getstack(&attributes, &at, &size) == 0)
-    stream.set_stack(reinterpret_cast<uintptr_t>(at), reinterpret_cast<uintptr_t>(at) + size);
-  pthread_attr_destroy(&attributes);
-}
-
 }  // namespace
 
-void prepare_threads(bool with_stacks) {
-  g_with_stacks = with_stacks;
+void prepare_threads() {
   if (!g_have_key) g_have_key = pthread_key_create(&g_key, thread_exits) == 0;
 }
 
@@ -60,7 +48,6 @@ Stream* attach_thread() {
   const uint32_t tid = sys::tid();
   Stream* const stream = session().make_stream(tid);
   if (stream == nullptr) return nullptr;
-  if (g_with_stacks) note_stack(*stream);
   char name[32] = {};
   pthread_getname_np(pthread_self(), name, sizeof name);
   format::ThreadFact thread{};

@@ -19,8 +19,7 @@ inline Stream* stream() {
 // The calling thread will record nothing more: leaves its stream.
 void detach_thread();
 
-// Once per program, before the first stream is made. `with_stacks`: the bounds of each thread's stack
-// are wanted.
-void prepare_threads(bool with_stacks);
+// Once per program, before the first stream is made.
+void prepare_threads();
 
 }  // namespace wavetap::record

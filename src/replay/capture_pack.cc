@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "codeobj/image.h"
+#include "format/capture_request.h"
 #include "replay/capture_file.h"
 #include "replay/capture_output.h"
 #include "replay/touched_memory.h"
@@ -139,9 +140,18 @@ void Packer::put_dispatch(const Capture& capture) {
 void Packer::put_facts(const Capture& capture) {
   constexpr size_t kEnough = format::kMostCaptureRecordBytes / 2;
   auto facts = std::make_unique<Text>(format::CaptureMark{number_, 0});
-  for (const auto& [key, value] : capture.facts) {
+  const auto add = [&](const std::string& key, const std::string& value) {
     facts->text(key);
     facts->text(value);
+  };
+  for (const auto& [key, value] : capture.facts) {
+    add(key, value);
+    if (key.starts_with(format::kHostStackFact) && options_.name_frame) {
+      const std::string name_key =
+          format::kHostNameFact + key.substr(std::string_view(format::kHostStackFact).size());
+      const std::string name = options_.name_frame(value);
+      if (!name.empty() && !capture.facts.contains(name_key)) add(name_key, name);
+    }
     if (facts->size() < kEnough) continue;
     out_.put(CaptureRecordType::kFacts, *facts);
     facts = std::make_unique<Text>(format::CaptureMark{number_, 0});

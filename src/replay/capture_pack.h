@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ struct PackOptions {
   bool only_touched = false;  // where the run fails, everything is kept, and `problems` says so
   bool redact = false;        // with it: bytes of those pages that the kernel never reads are zeros
   ReplayOptions run;          // how the run is made
+  // The name of a frame of the host's stack, "FILE+0xOFFSET"; "" when there is none.
+  std::function<std::string(const std::string&)> name_frame;
 };
 
 struct PackResult {

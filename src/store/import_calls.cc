@@ -26,7 +26,7 @@ class CallImport {
   CallImport(ImportContext& import, std::vector<MemoryCall>& memory_calls)
       : import_(import),
         memory_(import.facts, import.devices, import.events.memory),
-        symbols_(import.facts),
+        symbols_(import.facts.images),
         cache_(kCachedTexts),
         memory_calls_(memory_calls) {}
 

@@ -40,8 +40,8 @@ struct Symbolizer::File {
   }
 };
 
-Symbolizer::Symbolizer(const RawFacts& facts) : facts_(facts) {
-  for (const RawImage& image : facts_.images) images_.push_back(&image);
+Symbolizer::Symbolizer(const std::vector<RawImage>& images) {
+  for (const RawImage& image : images) images_.push_back(&image);
   std::stable_sort(images_.begin(), images_.end(), [](const RawImage* a, const RawImage* b) {
     return a->fact.begin < b->fact.begin;
   });

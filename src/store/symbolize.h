@@ -16,7 +16,8 @@ namespace wavetap::store {
 
 class Symbolizer {
  public:
-  explicit Symbolizer(const RawFacts& facts);
+  // They must outlive it.
+  explicit Symbolizer(const std::vector<RawImage>& images);
   ~Symbolizer();
 
   // "saxpy_step(int) at main.cc:41", "main+0x1c (program)", "0x7f12 (libfoo.so)", "0x7f12". The
@@ -27,7 +28,6 @@ class Symbolizer {
   struct File;
   File* file(const std::string& path);
 
-  const RawFacts& facts_;
   std::vector<const RawImage*> images_;  // by begin
   std::map<std::string, std::unique_ptr<File>> files_;
   std::unordered_map<uint64_t, std::string> names_;

@@ -1,5 +1,6 @@
 #include "vgpu/capture_hook.h"
 
+#include <dlfcn.h>
 #include <time.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include "amd/kfd_abi.h"
 #include "base/log.h"
 #include "base/sys_files.h"
+#include "capture/capture_facts.h"
 #include "emu/amd_counters.h"
 #include "vgpu/capture_memory.h"
 #include "vgpu/gpu.h"
@@ -56,37 +58,6 @@ bool is_ours(CaptureMemoryKind kind) {
   return kind == CaptureMemoryKind::kVram || kind == CaptureMemoryKind::kGtt;
 }
 
-// The program's command line, and the runtimes it uses, by path.
-std::string command_line() {
-  std::string text = sys::read_file("/proc/self/cmdline").value_or("");
-  while (!text.empty() && text.back() == '\0') text.pop_back();
-  std::replace(text.begin(), text.end(), '\0', ' ');
-  return text;
-}
-
-void add_libraries(Payload& payload) {
-  const std::optional<std::string> maps = sys::read_file("/proc/self/maps", 64u << 20);
-  if (!maps) return;
-  for (const char* name : {"libamdhip64", "libhsa-runtime64"}) {
-    const size_t at = maps->find(std::string("/") + name);
-    if (at == std::string::npos) continue;
-    const size_t begin = maps->rfind(' ', at) + 1;
-    payload.text(std::string("library.") + name);
-    payload.text(maps->substr(begin, std::min(maps->find('\n', at), maps->size()) - begin));
-  }
-}
-
-// The last page holding `page`, as the runs say; pages they do not name are zeros.
-uint32_t page_id(const std::vector<format::CapturePageRun>& runs, uint32_t page) {
-  auto after = std::upper_bound(
-      runs.begin(), runs.end(), page,
-      [](uint32_t number, const format::CapturePageRun& run) { return number < run.first_page; });
-  if (after == runs.begin()) return 0;
-  const format::CapturePageRun& run = *std::prev(after);
-  const uint32_t offset = page - run.first_page;
-  return offset >= run.count || run.id == 0 ? 0 : run.id + offset;
-}
-
 }  // namespace
 
 CaptureHook::CaptureHook(const Config& config, const AllocationTable& allocations)
@@ -101,6 +72,14 @@ bool CaptureHook::matches(const KnownKernel& kernel) const {
   return pattern_.empty() ? !is_runtimes_own(kernel) : pattern_.matches(kernel.name);
 }
 
+// The recorder is in the process, unless the program was started without it.
+bool CaptureHook::launch_context(const DispatchView& view, format::LaunchContext* context) {
+  static const auto s_ask = reinterpret_cast<format::LaunchContextFunction>(
+      ::dlsym(RTLD_DEFAULT, format::kLaunchContextFunction));
+  return s_ask != nullptr &&
+         s_ask(view.dispatch.queue.value, view.dispatch.dispatch_id, context) != 0;
+}
+
 bool CaptureHook::wants_launch(uint64_t launch) const {
   if (!launches_.empty())
     return std::find(launches_.begin(), launches_.end(), launch) != launches_.end();
@@ -112,6 +91,10 @@ Interest CaptureHook::interest(const DispatchView& view) noexcept {
   if (failed_.load(std::memory_order_relaxed)) return Interest::kNone;
   std::shared_ptr<const KnownKernel> kernel = kernels_.of(view);
   if (kernel == nullptr || !kernel->chosen) return Interest::kNone;
+  if (config_.capture_range) {
+    format::LaunchContext context;
+    if (!launch_context(view, &context) || context.is_in_range == 0) return Interest::kNone;
+  }
   const uint64_t launch = matched_.fetch_add(1, std::memory_order_relaxed) + 1;
   if (!wants_launch(launch)) return Interest::kNone;
   const std::lock_guard lock(mutex_);
@@ -157,7 +140,7 @@ void CaptureHook::put_dispatch(const DispatchView& view, const Chosen& chosen, u
   payload.text(chosen.kernel->name);
   payload.text(view.gpu.model.name);
   payload.text(view.gpu.model.marketing_name);
-  payload.text(command_line());
+  payload.text(capture::command_line());
   writer_.put(CaptureRecordType::kDispatch, payload);
 }
 
@@ -167,7 +150,10 @@ void CaptureHook::put_facts(const DispatchView& view, uint32_t capture) {
   payload.text(WAVETAP_VERSION);
   payload.text("model");
   payload.text(view.gpu.model.text);
-  add_libraries(payload);
+  capture::add_libraries(payload);
+  format::LaunchContext context;
+  if (launch_context(view, &context))
+    capture::add_host_stack(payload, std::span(context.stack, context.frames));
   // Ends of allocations to the byte, where the program's own request is known.
   allocations_.for_each([&](const Allocation& allocation) {
     if (allocation.requested_bytes == 0) return;
@@ -280,7 +266,7 @@ void CaptureHook::put_changes(const DispatchView& view, const Frozen& frozen) {
     capture::PageRuns changes;
     for_each_page(view.memory, range, region.is_ours, buffer_,
                   [&](uint32_t page, const std::byte* bytes) {
-                    if (!writer_.holds(page_id(region.pages.runs(), page), bytes))
+                    if (!writer_.holds(region.pages.id_of(page), bytes))
                       changes.add(page, writer_.put_page(bytes));
                   });
     writer_.put_runs(frozen.capture, number, CapturePhase::kAfter, changes);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "capture/capture_writer.h"
+#include "format/capture_request.h"
 #include "vgpu/allocation_table.h"
 #include "vgpu/config.h"
 #include "vgpu/dispatch_hook.h"
@@ -52,6 +53,7 @@ class CaptureHook final : public DispatchHook {
   };
 
   bool matches(const KnownKernel& kernel) const;
+  static bool launch_context(const DispatchView& view, format::LaunchContext* context);
   bool wants_launch(uint64_t launch) const;
   void put_dispatch(const DispatchView& view, const Chosen& chosen, uint32_t capture);
   void put_facts(const DispatchView& view, uint32_t capture);

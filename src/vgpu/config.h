@@ -37,6 +37,8 @@ struct Config {
   uint64_t capture_every = 1;     // of those that match, the first and every N-th after it
   uint64_t capture_max = 0;       // per process; 0: no limit
   uint32_t capture_drain_s = 30;  // how long kernels of other queues get to end before a capture
+  bool capture_range =
+      false;  // only dispatches of which the recorder says that they are in the range
 
   // Which dispatches are probed, by which handlers, and where results go: files per process.
   std::string probe_dir;       // empty: none

@@ -30,6 +30,7 @@ void for_each_option(Visitor&& visit, Config& c) {
   visit("capture_every", c.capture_every);
   visit("capture_max", c.capture_max);
   visit("capture_drain_s", c.capture_drain_s);
+  visit("capture_range", c.capture_range);
   visit("probe_dir", c.probe_dir);
   visit("probe_handlers", c.probe_handlers);
   visit("probe_kernels", c.probe_kernels);

@@ -212,6 +212,27 @@ def selection(bench):
     expect("no dispatch was captured" in done.stderr, done.stderr)
 
 
+def ranges(bench):
+    """--range takes what is launched in marked ranges, and a capture says who launched it."""
+    def numbers(*options):
+        bench.capture("capture_cases", *options, arguments=["ranges"])
+        return [int(c["arguments"][1]["value"]) for c in bench.show()]
+    expect(numbers("--range", "step 3") == [3, 4, 5], "by name")
+    expect(numbers("--range", "inner") == [4], "inside another")
+    expect(numbers("--range", "phase") == [7], "started, launched by another thread")
+    expect(numbers("--range", "*", "-k", "marked", "--max", "3") == [2, 3, 4], "any")
+    expect(numbers("--range", "step [34]", "--launch", "2,3") == [4, 5], "a pattern; launches are those of the range")
+    stack = bench.show()[0]["host_stack"]
+    names = [frame["name"] for frame in stack]
+    at = next((i for i, name in enumerate(names) if "launch_marked" in name), -1)
+    expect(at >= 0 and any("ranges" in n for n in names[at + 1:]) and any(n.startswith("main") for n in names), f"{stack}")
+    expect(all(frame["place"].startswith("/") and "+0x" in frame["place"] for frame in stack), f"{stack}")
+    text = bench.wavetap("capture", "show", "c.wtcap").stdout
+    expect("launched by" in text and "launch_marked" in text, text)
+    done = bench.capture("capture_cases", "--range", "step 7", arguments=["ranges"], status=2)
+    expect("no dispatch was captured" in done.stderr and "'step 7'" in done.stderr, done.stderr)
+
+
 def same_names(bench):
     """Two kernels of one name in two modules are told apart."""
     bench.capture("two_modules", "-k", "^work", "--max", "2")
@@ -555,7 +576,7 @@ def page(bench):
     expect(commands == 7, f"{commands} commands")
 
 
-CASES = {f.__name__: f for f in (table, everything, same_output, in_place, counters, crash, host_calls, killed, selection, same_names, swap, grid, dump, damaged, kinds, imported, only_touched, append, export,
+CASES = {f.__name__: f for f in (table, everything, same_output, in_place, counters, crash, host_calls, killed, selection, ranges, same_names, swap, grid, dump, damaged, kinds, imported, only_touched, append, export,
                                  export_relocated, two_gpus, unordered, rocm, many_processes, taken, from_code,
                                  wave_order, swap_refused, page)}
 

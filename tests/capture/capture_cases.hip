@@ -9,9 +9,18 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "check.h"
+
+// Whoever listens to markers has them.
+extern "C" {
+__attribute__((weak)) int roctxRangePushA(const char* message);
+__attribute__((weak)) int roctxRangePop();
+__attribute__((weak)) uint64_t roctxRangeStartA(const char* message);
+__attribute__((weak)) void roctxRangeStop(uint64_t range);
+}
 
 // Not in a namespace without a name: HIP would not find them.
 __device__ int target_of_pointer[64];
@@ -396,6 +405,40 @@ int ipc() {
   return pclose(child);
 }
 
+// Launches in and out of marked ranges; the number says which.
+__global__ void marked(int* out, int number) { out[number] += number; }
+__attribute__((noinline)) void launch_marked(int* out, int number) {
+  marked<<<1, 1>>>(out, number);
+  WT_HIP(hipDeviceSynchronize());
+}
+int ranges() {
+  if (roctxRangePushA == nullptr) return 1;
+  int* out;
+  WT_HIP(hipMalloc(&out, 4096));
+  WT_HIP(hipMemset(out, 0, 4096));
+  launch_marked(out, 1);
+  roctxRangePushA("warm-up");
+  launch_marked(out, 2);
+  roctxRangePop();
+  roctxRangePushA("step 3");
+  launch_marked(out, 3);
+  roctxRangePushA("inner");
+  launch_marked(out, 4);
+  roctxRangePop();
+  launch_marked(out, 5);
+  roctxRangePop();
+  launch_marked(out, 6);
+  // A started range is everybody's, a pushed one its thread's.
+  const uint64_t phase = roctxRangeStartA("phase");
+  std::thread([&] { launch_marked(out, 7); }).join();
+  roctxRangeStop(phase);
+  launch_marked(out, 8);
+  roctxRangePushA("step 4");
+  std::thread([&] { launch_marked(out, 9); }).join();
+  roctxRangePop();
+  return 0;
+}
+
 struct Case {
   const char* name;
   int (*run)();
@@ -419,6 +462,7 @@ constexpr Case kCases[] = {
     {"heap", heap},
     {"alias", alias},
     {"vmm", vmm},
+    {"ranges", ranges},
     {"ipc", ipc},
     {"imported", imported},
 };

@@ -166,20 +166,23 @@ template <uint32_t kIndex, uint32_t kFlags, class R, class Function, class Leave
     target = resolve(kIndex, target, caller);
   }
   if (target == nullptr) return missing<R>(kHipDescriptions[kIndex].provider);
-  const auto real = [target](const auto&... values) -> R {
-    const auto function = reinterpret_cast<Function>(target);
-    if constexpr (Memory<kIndex>::kExists) {
-      if (are_allocations_wanted()) [[unlikely]]
-        return Memory<kIndex>::call(function, values...);
-    }
-    return function(values...);
-  };
   uint32_t state = g_state.load(std::memory_order_relaxed);
   // Nothing was called yet, in this program or in this child of fork().
   if (state == 0) [[unlikely]] {
     ensure_started();
     state = g_state.load(std::memory_order_relaxed);
   }
+  const auto real = [=](const auto&... values) -> R {
+    const auto function = reinterpret_cast<Function>(target);
+    if ((state & kWatched) != 0) [[unlikely]] {
+      const record::CalledFrom here(caller, frame);
+      if constexpr (Memory<kIndex>::kExists) {
+        if (are_allocations_wanted()) return Memory<kIndex>::call(function, values...);
+      }
+      return function(values...);
+    }
+    return function(values...);
+  };
   OpenCall call;
   if ((kFlags & kUnrecorded) != 0 || (state & kRecording) == 0 ||
       !enter_call(call, kFirstHipFunction + kIndex)) {

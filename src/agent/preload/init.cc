@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "agent/capture_request.h"
 #include "agent/image_walk.h"
 #include "agent/libraries.h"
 #include "agent/preload/exit.h"
@@ -78,6 +79,7 @@ __attribute__((constructor)) void on_library_load() {
   g_library_is_ready.store(true, std::memory_order_relaxed);
   find_exit_functions();
   if (secure_getenv(format::kSessionVariable) == nullptr && !is_passive()) name_as_tool();
+  start_capture_request();
   watch_libraries();
   if (uses_gpu()) ensure_started();
 }

@@ -1,0 +1,19 @@
+// Facts about the program that a captured dispatch was launched by, for its facts record.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "capture/capture_writer.h"
+
+namespace wavetap::capture {
+
+// The program's command line.
+std::string command_line();
+// "library.NAME": the runtimes it uses, by path.
+void add_libraries(Payload& payload);
+// "host_stack.NN": "FILE+0xOFFSET" for each return address, as far as a file is there.
+void add_host_stack(Payload& payload, std::span<const uint64_t> addresses);
+
+}  // namespace wavetap::capture
