@@ -27,6 +27,13 @@ const VopRow* find_vop3p_row(const isa::Inst& inst);
 }
 #endif
 
+#ifdef WT_VOP_HAS_X86_64_V3
+bool host_has_x86_64_v3() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("bmi2");
+}
+#endif
+
 namespace {
 
 using isa::Inst;
@@ -35,9 +42,7 @@ using isa::OperandKind;
 
 const VopTables& best_tables() {
 #ifdef WT_VOP_HAS_X86_64_V3
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-      __builtin_cpu_supports("bmi2"))
-    return x86_64_v3::vop_tables();
+  if (host_has_x86_64_v3()) return x86_64_v3::vop_tables();
 #endif
   return baseline::vop_tables();
 }

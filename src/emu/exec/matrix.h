@@ -2,36 +2,38 @@
 //
 // An input type names how many bits an element has in a register, the type it is computed in, and
 // how the bits become a value. Sums are formed in ascending k, one rounding (to nearest even) per
-// step. Products of the narrow types are exact in f32, so multiply-then-add is what a fused
-// operation gives; f32 and f64 use a fused multiply-add. AMD documents neither order nor rounding
+// step. Products of the narrow types are exact in f32 (of bf16: but for the extremes of its range, where
+// they are rounded as well); f32 and f64 use a fused multiply-add. AMD documents neither order nor rounding
 // of the hardware's sums, so results agree with hardware to the last bits, not bit for bit, unless
 // all sums are exact.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
-#include "emu/exec.h"
 #include "emu/exec/float_ops.h"
-#include "emu/exec/mem_access.h"
+#include "emu/exec/host_halves.h"
+#include "emu/exec/matrix_op.h"
+#include "emu/exec/row_sums.h"
+#include "emu/wave.h"
 
-namespace wavetap::emu::matrix {
-
-// How an operation is done, and how many multiplications and additions it is.
-struct MatrixOp {
-  Handler run = nullptr;
-  uint32_t flops = 0;
-};
+namespace wavetap::emu {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
+namespace matrix {
 
 MatrixOp find_mfma(const isa::Inst& inst, Shape shape);    // exec/mfma.cc    dense, CDNA
 MatrixOp find_smfmac(const isa::Inst& inst, Shape shape);  // exec/smfmac.cc  4:2 sparse A, gfx940
 MatrixOp find_wmma(const isa::Inst& inst, Shape shape);    // exec/wmma.cc    gfx11
+
+// As data_rows() of element.h, in the variant's own namespace.
+inline uint32_t* operand_rows(Wave& wave, const isa::Operand& operand) {
+  return (operand.is(isa::OperandKind::kAgpr) ? wave.a : wave.v) +
+         size_t{operand.index} * wave.lanes;
+}
 
 // --- Input types.
 
@@ -89,40 +91,19 @@ inline constexpr bool kFlushesResult<F16Flush> = true;
 template <>
 inline constexpr bool kFlushesResult<Bf16Flush> = true;
 
-// Values of gfx940's 8-bit formats, which have a sign, the rest as exponent and mantissa, no
-// infinities, and 0x80 as their only NaN ("FNUZ").
-template <int kMantissaBits>
-constexpr std::array<float, 256> make_fnuz_values() {
-  constexpr int kExponentBits = 7 - kMantissaBits;
-  constexpr int kBias = 1 << (kExponentBits - 1);
-  std::array<float, 256> values{};
-  for (int code = 0; code < 128; ++code) {
-    const int exponent = code >> kMantissaBits;
-    const int mantissa = code & ((1 << kMantissaBits) - 1);
-    // A denormal has the smallest exponent and no hidden one.
-    const int scale = (exponent == 0 ? 1 : exponent) - kBias - kMantissaBits;
-    float value = static_cast<float>(exponent == 0 ? mantissa : mantissa + (1 << kMantissaBits));
-    for (int i = 0; i < scale; ++i) value *= 2;
-    for (int i = 0; i > scale; --i) value /= 2;
-    values[static_cast<size_t>(code)] = value;
-    values[static_cast<size_t>(code + 128)] = -value;
-  }
-  values[0x80] = std::numeric_limits<float>::quiet_NaN();
-  return values;
-}
-inline constexpr std::array<float, 256> kFp8Values = make_fnuz_values<3>();
-inline constexpr std::array<float, 256> kBf8Values = make_fnuz_values<2>();
+template <class In>
+inline constexpr bool kIsHalf = std::is_same_v<In, F16> || std::is_same_v<In, F16Flush>;
 
 struct Fp8 {
   using Value = float;
   static constexpr int kBits = 8;
-  static float decode(uint32_t bits) { return kFp8Values[bits]; }
+  static float decode(uint32_t bits) { return fp8_to_float(bits); }
 };
 
 struct Bf8 {
   using Value = float;
   static constexpr int kBits = 8;
-  static float decode(uint32_t bits) { return kBf8Values[bits]; }
+  static float decode(uint32_t bits) { return bf8_to_float(bits); }
 };
 
 struct I8 {
@@ -131,29 +112,51 @@ struct I8 {
   static int32_t decode(uint32_t bits) { return static_cast<int8_t>(bits); }
 };
 
-// Element `e` of a lane: elements are packed from bit 0 of the first register upwards.
-template <class In>
-typename In::Value element(const uint32_t* rows, int lanes, int lane, int e) {
+// Elements of the first kCount lanes: out[e][lane] is element `e` of `lane`. They are packed from bit
+// 0 of the first register upwards; `stride` is the length of a register's row.
+template <class In, int kElements, int kCount>
+void read_elements(const uint32_t* rows, int stride, typename In::Value (*out)[kCount]) {
   if constexpr (In::kBits == 64) {
-    const uint64_t low = rows[2 * e * lanes + lane], high = rows[(2 * e + 1) * lanes + lane];
-    return std::bit_cast<double>(low | high << 32);
+    for (int e = 0; e < kElements; ++e) {
+      const uint32_t* low = rows + 2 * e * stride;
+      for (int lane = 0; lane < kCount; ++lane)
+        out[e][lane] = std::bit_cast<double>(low[lane] | uint64_t{low[stride + lane]} << 32);
+    }
   } else {
     constexpr int kPerRow = 32 / In::kBits;
     constexpr uint32_t kMask = In::kBits == 32 ? ~0u : (1u << In::kBits % 32) - 1;
-    return In::decode(rows[e / kPerRow * lanes + lane] >> In::kBits * (e % kPerRow) & kMask);
+    static_assert(kElements % kPerRow == 0);
+    for (int reg = 0; reg < kElements / kPerRow; ++reg) {
+      const uint32_t* row = rows + reg * stride;
+      if constexpr (kIsHalf<In>)
+        if (read_finite_halves<kCount, kFlushesResult<In>>(row, out[2 * reg], out[2 * reg + 1]))
+          continue;
+      for (int part = 0; part < kPerRow; ++part)
+        for (int lane = 0; lane < kCount; ++lane)
+          out[kPerRow * reg + part][lane] = In::decode(row[lane] >> In::kBits * part & kMask);
+    }
   }
 }
 
-// sum + a * b, as described above.
+// Element `e` of one lane.
 template <class In>
-typename In::Value multiply_add(typename In::Value a, typename In::Value b,
-                                typename In::Value sum) {
-  if constexpr (In::kBits >= 32) {
-    return std::fma(a, b, sum);
-  } else {
-    return sum + a * b;
-  }
+typename In::Value read_element(const uint32_t* rows, int stride, int lane, int e) {
+  constexpr int kPerRow = 32 / In::kBits;
+  constexpr uint32_t kMask = In::kBits == 32 ? ~0u : (1u << In::kBits % 32) - 1;
+  return In::decode(rows[e / kPerRow * stride + lane] >> In::kBits * (e % kPerRow) & kMask);
 }
+
+// How a step of the sum, as described above, is done on host vectors. The narrow types' products are
+// exact, so one fused operation gives the same sum, and is quicker; bf16 has the exponents of f32,
+// whose products can overflow and become denormal.
+template <class In>
+inline constexpr SumStep kSumStep = In::kBits >= 32 ? SumStep::kFused : SumStep::kFusedIfNumber;
+template <>
+inline constexpr SumStep kSumStep<Bf16> = SumStep::kRounded;
+template <>
+inline constexpr SumStep kSumStep<Bf16Flush> = SumStep::kRounded;
+template <>
+inline constexpr SumStep kSumStep<I8> = SumStep::kRounded;
 
 // Registers an accumulator element takes.
 template <class Value>
@@ -166,11 +169,11 @@ void read_accumulators(Wave& wave, const isa::Operand& operand, int reg, int fir
                        Value* out) {
   using Bits = std::conditional_t<sizeof(Value) == 8, uint64_t, uint32_t>;
   if (operand.is(isa::OperandKind::kImm)) {
-    std::fill_n(out, count, std::bit_cast<Value>(static_cast<Bits>(operand.imm)));
+    for (int i = 0; i < count; ++i) out[i] = std::bit_cast<Value>(static_cast<Bits>(operand.imm));
     return;
   }
   const uint32_t* rows =
-      data_rows(wave, operand) + reg * kAccumulatorRows<Value> * wave.lanes + first_lane;
+      operand_rows(wave, operand) + reg * kAccumulatorRows<Value> * wave.lanes + first_lane;
   if constexpr (sizeof(Value) == 4) {
     std::memcpy(out, rows, sizeof(Value) * static_cast<size_t>(count));
   } else {
@@ -183,7 +186,7 @@ template <class Value>
 void write_accumulators(Wave& wave, const isa::Operand& operand, int reg, int first_lane, int count,
                         const Value* in) {
   uint32_t* rows =
-      data_rows(wave, operand) + reg * kAccumulatorRows<Value> * wave.lanes + first_lane;
+      operand_rows(wave, operand) + reg * kAccumulatorRows<Value> * wave.lanes + first_lane;
   if constexpr (sizeof(Value) == 4) {
     std::memcpy(rows, in, sizeof(Value) * static_cast<size_t>(count));
   } else {
@@ -211,4 +214,6 @@ constexpr Place result_row(int block, int i) {
   return {16 * block + 4 * (i / 8) + i % 4, 32 * (i / 4 % 2)};
 }
 
-}  // namespace wavetap::emu::matrix
+}  // namespace matrix
+}  // namespace WT_VOP_VARIANT
+}  // namespace wavetap::emu

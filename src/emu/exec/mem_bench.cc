@@ -68,7 +68,7 @@ void scratch(benchmark::State& state, const char* text) {
 }
 
 void matrix(benchmark::State& state, const char* text, amd::GfxTarget target) {
-  TestMachine machine({.target = target});
+  TestMachine machine({.target = target, .wave64 = target.major != 11});
   repeat(state, machine, text);
 }
 
@@ -107,11 +107,32 @@ BENCHMARK_CAPTURE(matrix, mfma_f32_32x32x8f16,
                   amd::GfxTarget{9, 0, 10});
 BENCHMARK_CAPTURE(matrix, mfma_f32_16x16x4f32, "v_mfma_f32_16x16x4f32 a[0:3], v0, v1, a[0:3]",
                   amd::GfxTarget{9, 0, 10});
+BENCHMARK_CAPTURE(matrix, mfma_f32_32x32x2f32, "v_mfma_f32_32x32x2f32 a[0:15], v0, v1, a[0:15]",
+                  amd::GfxTarget{9, 0, 10});
+BENCHMARK_CAPTURE(matrix, mfma_f32_32x32x8bf16_1k,
+                  "v_mfma_f32_32x32x8bf16_1k a[0:15], v[0:1], v[2:3], a[0:15]",
+                  amd::GfxTarget{9, 0, 10});
+BENCHMARK_CAPTURE(matrix, mfma_i32_32x32x8i8, "v_mfma_i32_32x32x8i8 a[0:15], v0, v1, a[0:15]",
+                  amd::GfxTarget{9, 0, 10});
+BENCHMARK_CAPTURE(matrix, mfma_f32_4x4x4f16, "v_mfma_f32_4x4x4f16 a[0:3], v[0:1], v[2:3], a[0:3]",
+                  amd::GfxTarget{9, 0, 10});
 BENCHMARK_CAPTURE(matrix, mfma_f64_16x16x4f64,
                   "v_mfma_f64_16x16x4f64 a[0:7], v[0:1], v[2:3], a[0:7]", amd::GfxTarget{9, 0, 10});
+BENCHMARK_CAPTURE(matrix, mfma_f32_32x32x8_f16_gfx942,
+                  "v_mfma_f32_32x32x8_f16 v[16:31], v[0:1], v[2:3], v[16:31]",
+                  amd::GfxTarget{9, 4, 2});
+BENCHMARK_CAPTURE(matrix, mfma_f32_32x32x4_xf32,
+                  "v_mfma_f32_32x32x4_xf32 v[16:31], v[0:1], v[2:3], v[16:31]",
+                  amd::GfxTarget{9, 4, 2});
 BENCHMARK_CAPTURE(matrix, mfma_f32_16x16x32_fp8,
                   "v_mfma_f32_16x16x32_fp8_fp8 v[8:11], v[0:1], v[2:3], v[8:11]",
                   amd::GfxTarget{9, 4, 2});
+BENCHMARK_CAPTURE(matrix, smfmac_f32_32x32x16_f16,
+                  "v_smfmac_f32_32x32x16_f16 v[16:31], v[0:1], v[4:7], v8",
+                  amd::GfxTarget{9, 4, 2});
+BENCHMARK_CAPTURE(matrix, wmma_f32_16x16x16_f16,
+                  "v_wmma_f32_16x16x16_f16 v[16:23], v[0:7], v[8:15], v[16:23]",
+                  amd::GfxTarget{11, 0, 0});
 
 }  // namespace
 }  // namespace wavetap::emu

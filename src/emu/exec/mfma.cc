@@ -14,7 +14,10 @@
 // Instruction Calculator.
 #include "emu/exec/matrix.h"
 
-namespace wavetap::emu::matrix {
+namespace wavetap::emu {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
+namespace matrix {
 namespace {
 
 using isa::Inst;
@@ -36,19 +39,61 @@ int b_lane(uint8_t blgp, int lane) {
   }
 }
 
-struct Element {
-  int block;
-  int row;
-  int k;
+// The M neighbouring lanes that hold a row of B (a column of A): `element` of the lanes from `lane`
+// on.
+struct InputRow {
+  int element;
+  int lane;
 };
 
 template <int M, int K, int kBlocks, class In>
-constexpr Element input_element(int lane, int e) {
+constexpr InputRow input_row(int block, int k) {
   constexpr int kPerLane = M * K * kBlocks / kLanes;
-  if constexpr (In::kBits == 64 && M == 4) return {lane / 4 % 4, lane % 4, lane / 16};
-  if constexpr (kBlocks > 1) return {lane / M, lane % M, e};
-  return {0, lane % M, lane / M * kPerLane + e};
+  if constexpr (In::kBits == 64 && M == 4) return {0, 16 * k + 4 * block};
+  if constexpr (kBlocks > 1) return {k, M * block};
+  return {k % kPerLane, k / kPerLane * M};
 }
+
+// BLGP: lanes of B as they are used.
+template <int kRegisters>
+const uint32_t* rearrange(const uint32_t* rows, uint8_t blgp, uint32_t (*to)[kLanes]) {
+  for (int reg = 0; reg < kRegisters; ++reg)
+    for (int lane = 0; lane < kLanes; ++lane)
+      to[reg][lane] = rows[reg * kLanes + b_lane(blgp, lane)];
+  return to[0];
+}
+
+// C of f32 and integers: the registers, where that is safe, or else a copy of them.
+template <int kRegisters>
+class Accumulators {
+ public:
+  Accumulators(Wave& wave, const Inst& inst) {
+    const isa::Operand& c = inst.src[2];
+    if (c.is(isa::OperandKind::kImm)) {
+      for (uint32_t& lane : copy_[0]) lane = static_cast<uint32_t>(c.imm);
+      rows_ = copy_[0];
+      return;
+    }
+    // A result row is written when its own C has been read: that must not be the C of another.
+    stride_ = kLanes;
+    rows_ = operand_rows(wave, c);
+    const uint32_t* results = operand_rows(wave, inst.dst);
+    const bool apart =
+        rows_ + kRegisters * kLanes <= results || results + kRegisters * kLanes <= rows_;
+    if (rows_ == results || apart) return;
+    std::memcpy(copy_, rows_, sizeof copy_);
+    rows_ = copy_[0];
+  }
+  Accumulators(const Accumulators&) = delete;
+  Accumulators& operator=(const Accumulators&) = delete;
+
+  const uint32_t* at(Place place) const { return rows_ + place.reg * stride_ + place.lane; }
+
+ private:
+  const uint32_t* rows_;
+  int stride_ = 0;  // 0: one row for all registers
+  uint32_t copy_[kRegisters][kLanes];
+};
 
 template <int M, int K, int kBlocks, class InA, class InB>
 void mfma(Wave& wave, const Inst& inst) {
@@ -60,59 +105,76 @@ void mfma(Wave& wave, const Inst& inst) {
   const uint8_t negate = kIsF64 ? inst.blgp : 0;
   const uint8_t blgp = kIsF64 ? 0 : inst.blgp;
 
-  // Lanes of one group of M share block and k, so a group is a row of B and a column of A.
-  Value a[kBlocks][K][M];
-  Value b[kBlocks][K][M];
-  const uint32_t* a_rows = data_rows(wave, inst.src[0]);
-  const uint32_t* b_rows = data_rows(wave, inst.src[1]);
-  for (int e = 0; e < kPerLane; ++e) {
-    for (int first = 0; first < kLanes; first += M) {
-      const Element at = input_element<M, K, kBlocks, InA>(first, e);
-      Value* a_to = a[at.block][at.k];
-      Value* b_to = b[at.block][at.k];
-      for (int i = 0; i < M; ++i) a_to[i] = element<InA>(a_rows, kLanes, first + i, e);
-      // BLGP moves groups of 16 lanes, so lanes of a group of up to 16 stay together.
-      constexpr int kTogether = M < 16 ? M : 16;
-      for (int part = 0; part < M; part += kTogether) {
-        const int from = b_lane(blgp, first + part);
-        for (int j = 0; j < kTogether; ++j)
-          b_to[part + j] = element<InB>(b_rows, kLanes, from + j, e);
+  alignas(64) Value a_values[kPerLane][kLanes];
+  alignas(64) Value b_values[kPerLane][kLanes];
+  constexpr int kInputRegisters = kPerLane * InA::kBits / 32;
+  const uint32_t* b_rows = operand_rows(wave, inst.src[1]);
+  uint32_t rearranged[kInputRegisters][kLanes];
+  if (blgp != 0) b_rows = rearrange<kInputRegisters>(b_rows, blgp, rearranged);
+  read_elements<InA, kPerLane>(operand_rows(wave, inst.src[0]), kLanes, a_values);
+  read_elements<InB, kPerLane>(b_rows, kLanes, b_values);
+  if constexpr (kIsF64) {
+    for (int e = 0; e < kPerLane; ++e) {
+      for (int lane = 0; lane < kLanes; ++lane) {
+        if ((negate & 1) != 0) a_values[e][lane] = -a_values[e][lane];
+        if ((negate & 2) != 0) b_values[e][lane] = -b_values[e][lane];
       }
-      if constexpr (kIsF64) {
-        for (int i = 0; i < M; ++i) {
-          if ((negate & 1) != 0) a_to[i] = -a_to[i];
-          if ((negate & 2) != 0) b_to[i] = -b_to[i];
+    }
+  }
+  const auto a_of = [&](int block, int k) {
+    const InputRow at = input_row<M, K, kBlocks, InA>(block, k);
+    return a_values[at.element] + at.lane;
+  };
+  const auto b_of = [&](int block, int k) {
+    const InputRow at = input_row<M, K, kBlocks, InB>(block, k);
+    return b_values[at.element] + at.lane;
+  };
+
+  const int group_mask = (1 << inst.cbsz) - 1;
+  const auto block_of_a = [&](int block) {
+    return ((block & ~group_mask) | (inst.abid & group_mask)) & (kBlocks - 1);
+  };
+  constexpr int kRows = kRowsTogether<Value, M>;
+  if constexpr (kIsF64) {
+    // Everything is read before anything is written: C of all rows first.
+    Value sum[kBlocks][M][M];
+    for (int block = 0; block < kBlocks; ++block) {
+      for (int i = 0; i < M; ++i) {
+        const Place at = result_row<M, Value>(block, i);
+        read_accumulators<Value>(wave, inst.src[2], at.reg, at.lane, M, sum[block][i]);
+        if ((negate & 4) != 0)
+          for (int j = 0; j < M; ++j) sum[block][i][j] = -sum[block][i][j];
+      }
+    }
+    for (int block = 0; block < kBlocks; ++block) {
+      for (int i = 0; i < M; i += kRows) {
+        void* rows[kRows];
+        for (int r = 0; r < kRows; ++r) rows[r] = sum[block][i + r];
+        sum_products<SumStep::kFused, false, M, K, kRows, Value>(
+            [&](int k) { return a_of(block_of_a(block), k); }, i,
+            [&](int k) { return b_of(block, k); }, rows, rows);
+        for (int r = 0; r < kRows; ++r) {
+          const Place at = result_row<M, Value>(block, i + r);
+          write_accumulators<Value>(wave, inst.dst, at.reg, at.lane, M, sum[block][i + r]);
         }
       }
     }
-  }
-
-  // Everything is read before anything is written: C of all rows first.
-  Value sum[kBlocks][M][M];
-  for (int block = 0; block < kBlocks; ++block) {
-    for (int i = 0; i < M; ++i) {
-      const Place at = result_row<M, Value>(block, i);
-      read_accumulators<Value>(wave, inst.src[2], at.reg, at.lane, M, sum[block][i]);
-    }
-  }
-  const int group_mask = (1 << inst.cbsz) - 1;
-  for (int block = 0; block < kBlocks; ++block) {
-    const int a_block = ((block & ~group_mask) | (inst.abid & group_mask)) & (kBlocks - 1);
-    for (int i = 0; i < M; ++i) {
-      Value row[M];
-      for (int j = 0; j < M; ++j) {
-        row[j] = sum[block][i][j];
-        if constexpr (kFlushesResult<InA>) row[j] = flush_denormal(row[j]);
-        if constexpr (kIsF64) row[j] = (negate & 4) != 0 ? -row[j] : row[j];
+  } else {
+    const Accumulators<M * M * kBlocks / kLanes> accumulators(wave, inst);
+    uint32_t* results = operand_rows(wave, inst.dst);
+    for (int block = 0; block < kBlocks; ++block) {
+      for (int i = 0; i < M; i += kRows) {
+        const void* from[kRows];
+        void* to[kRows];
+        for (int r = 0; r < kRows; ++r) {
+          const Place at = result_row<M, Value>(block, i + r);
+          from[r] = accumulators.at(at);
+          to[r] = results + at.reg * kLanes + at.lane;
+        }
+        sum_products<kSumStep<InA>, kFlushesResult<InA>, M, K, kRows, Value>(
+            [&](int k) { return a_of(block_of_a(block), k); }, i,
+            [&](int k) { return b_of(block, k); }, from, to);
       }
-      for (int k = 0; k < K; ++k) {
-        const Value factor = a[a_block][k][i];
-        for (int j = 0; j < M; ++j) row[j] = multiply_add<InA>(factor, b[block][k][j], row[j]);
-      }
-      if constexpr (kFlushesResult<InA>)
-        for (int j = 0; j < M; ++j) row[j] = flush_denormal(row[j]);
-      const Place at = result_row<M, Value>(block, i);
-      write_accumulators<Value>(wave, inst.dst, at.reg, at.lane, M, row);
     }
   }
 }
@@ -184,4 +246,6 @@ MatrixOp find_mfma(const Inst& inst, Shape shape) {
   return half.run != nullptr ? half : find_other(inst.op);
 }
 
-}  // namespace wavetap::emu::matrix
+}  // namespace matrix
+}  // namespace WT_VOP_VARIANT
+}  // namespace wavetap::emu

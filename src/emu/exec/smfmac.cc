@@ -10,13 +10,30 @@
 // Reference: MI300 ISA guide, "Sparse matrix"; AMD's Matrix Instruction Calculator.
 #include "emu/exec/matrix.h"
 
-namespace wavetap::emu::matrix {
+namespace wavetap::emu {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
+namespace matrix {
 namespace {
 
 using isa::Inst;
 using isa::Op;
 
 constexpr int kLanes = 64;
+
+// As sum_products() of one row, of those k that `held` names.
+template <SumStep kStep, int M, class Held, class Value>
+void sum_held(const Held& held, const Value (*b)[kLanes], uint32_t* row) {
+  constexpr bool kFused = kStep == SumStep::kFusedIfNumber && kHostFuses;
+  void* rows[1] = {row};
+  RowSums<Value, M, 1> sums(rows);
+  for (int n = 0; n < held.count; ++n)
+    sums.template add<kFused>(held.factor + n, &b[0][0] + held.at[n]);
+  if constexpr (kFused)
+    if (sums.may_have_nan()) [[unlikely]]
+      return sum_held<SumStep::kRounded, M>(held, b, row);
+  sums.store(rows);
+}
 
 template <int M, int K, class InA, class InB>
 void smfmac(Wave& wave, const Inst& inst) {
@@ -25,38 +42,43 @@ void smfmac(Wave& wave, const Inst& inst) {
   constexpr int kIndexBits = kPerLane;      // four for every four k
   static_assert(kIndexBits == 8 || kIndexBits == 16);
 
+  // Of each row of A only what it holds, k ascending: the rest is skipped, not multiplied by zero,
+  // since what A leaves out must not turn an infinity of B into a NaN.
+  struct Held {
+    Value factor[K / 2];
+    uint16_t at[K / 2];  // of the row of B
+    int count = 0;
+  };
   Value a[M][K];
   bool is_held[M][K] = {};
-  Value b[K][M];
-  const uint32_t* a_rows = data_rows(wave, inst.src[0]);
-  const uint32_t* b_rows = data_rows(wave, inst.src[1]);
-  const uint32_t* index_row = data_rows(wave, inst.src[2]);
+  alignas(64)
+      Value b[kPerLane][kLanes];  // row k: element k % kPerLane, M lanes of group k / kPerLane
+  const uint32_t* a_rows = operand_rows(wave, inst.src[0]);
+  const uint32_t* index_row = operand_rows(wave, inst.src[2]);
   const int index_shift = inst.cbsz == 0 ? inst.abid % (32 / kIndexBits) * kIndexBits : 0;
+  read_elements<InB, kPerLane>(operand_rows(wave, inst.src[1]), kLanes, b);
   for (int lane = 0; lane < kLanes; ++lane) {
     const int row = lane % M;
     const int first_k = lane / M * kPerLane;
     const uint32_t index = index_row[lane] >> index_shift;
-    for (int e = 0; e < kPerLane; ++e) b[first_k + e][row] = element<InB>(b_rows, kLanes, lane, e);
     for (int e = 0; e < kPerLane / 2; ++e) {
       const int position = static_cast<int>(index >> 2 * e & 3);
       const int k = first_k + e / 2 * 4 + position;
-      a[row][k] = element<InA>(a_rows, kLanes, lane, e);
+      a[row][k] = read_element<InA>(a_rows, kLanes, lane, e);
       is_held[row][k] = true;
     }
   }
 
   for (int i = 0; i < M; ++i) {
+    Held held;
+    for (int k = 0; k < K; ++k) {
+      if (!is_held[i][k]) continue;
+      held.factor[held.count] = a[i][k];
+      held.at[held.count++] = static_cast<uint16_t>(k % kPerLane * kLanes + k / kPerLane * M);
+    }
     // D is its own C, and nothing else is read any more: row by row.
     const Place at = result_row<M, Value>(0, i);
-    Value row[M];
-    read_accumulators<Value>(wave, inst.dst, at.reg, at.lane, M, row);
-    for (int k = 0; k < K; ++k) {
-      // Skipped, not multiplied by zero: what A leaves out must not turn an infinity of B into a
-      // NaN.
-      if (!is_held[i][k]) continue;
-      for (int j = 0; j < M; ++j) row[j] = multiply_add<InA>(a[i][k], b[k][j], row[j]);
-    }
-    write_accumulators<Value>(wave, inst.dst, at.reg, at.lane, M, row);
+    sum_held<kSumStep<InA>, M>(held, b, operand_rows(wave, inst.dst) + at.reg * kLanes + at.lane);
   }
 }
 
@@ -88,4 +110,6 @@ MatrixOp find_smfmac(const Inst& inst, Shape) {
   }
 }
 
-}  // namespace wavetap::emu::matrix
+}  // namespace matrix
+}  // namespace WT_VOP_VARIANT
+}  // namespace wavetap::emu

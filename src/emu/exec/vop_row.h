@@ -57,6 +57,9 @@ struct VopRow {
 // The row's handler that fits the modifiers and operands of `inst`; null without a row. find_vop.cc
 Handler choose_handler(const VopRow* row, const isa::Inst& inst, Shape shape);
 
+// Of the variants that CMakeLists.txt builds for amd64: the host can run them. find_vop.cc
+bool host_has_x86_64_v3();
+
 // Finders of the operation's row; null when there is none.
 struct VopTables {
   const VopRow* (*vop)(isa::Op op);

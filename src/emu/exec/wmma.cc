@@ -15,7 +15,10 @@
 
 #include "emu/exec/matrix.h"
 
-namespace wavetap::emu::matrix {
+namespace wavetap::emu {
+WT_VOP_DEFAULT_VARIANT
+namespace WT_VOP_VARIANT {
+namespace matrix {
 namespace {
 
 using isa::Inst;
@@ -41,32 +44,30 @@ struct OutBf16 {
 
 // Bits of element (i, j) of C: the whole register, or the half that op_sel names.
 uint32_t read_c(Wave& wave, const Operand& c, bool is_half, int reg, int lane) {
-  const uint32_t bits = c.is(isa::OperandKind::kImm) ? static_cast<uint32_t>(c.imm)
-                                                     : data_rows(wave, c)[reg * wave.lanes + lane];
+  const uint32_t bits = c.is(isa::OperandKind::kImm)
+                            ? static_cast<uint32_t>(c.imm)
+                            : operand_rows(wave, c)[reg * wave.lanes + lane];
   if (!is_half) return bits;
   return (c.op_sel ? bits >> 16 : bits) & 0xffff;
 }
 
 template <class In, class Out>
 void wmma_float(Wave& wave, const Inst& inst) {
-  float a[kSize][kSize], b[kSize][kSize];
-  const uint32_t* a_rows = data_rows(wave, inst.src[0]);
-  const uint32_t* b_rows = data_rows(wave, inst.src[1]);
-  const auto negates = [](const Operand& operand, int k) {
-    return k % 2 == 0 ? operand.neg : operand.abs;
+  alignas(64) float a[kSize][kSize];  // [k][row]
+  alignas(64) float b[kSize][kSize];  // [k][column]
+  read_elements<In, kSize>(operand_rows(wave, inst.src[0]), wave.lanes, a);
+  read_elements<In, kSize>(operand_rows(wave, inst.src[1]), wave.lanes, b);
+  const auto negate = [](const Operand& operand, float(*values)[kSize]) {
+    for (int k = 0; k < kSize; ++k)
+      if (k % 2 == 0 ? operand.neg : operand.abs)
+        for (int lane = 0; lane < kSize; ++lane) values[k][lane] = -values[k][lane];
   };
-  for (int lane = 0; lane < kSize; ++lane) {
-    for (int k = 0; k < kSize; ++k) {
-      const float a_value = element<In>(a_rows, wave.lanes, lane, k);
-      const float b_value = element<In>(b_rows, wave.lanes, lane, k);
-      a[lane][k] = negates(inst.src[0], k) ? -a_value : a_value;
-      b[k][lane] = negates(inst.src[1], k) ? -b_value : b_value;
-    }
-  }
+  negate(inst.src[0], a);
+  negate(inst.src[1], b);
 
   const int per_register = wave.lanes / kSize;
   const Operand& c = inst.src[2];
-  float sum[kSize][kSize];
+  alignas(64) float sum[kSize][kSize];
   for (int i = 0; i < kSize; ++i) {
     for (int j = 0; j < kSize; ++j) {
       const uint32_t bits =
@@ -81,13 +82,14 @@ void wmma_float(Wave& wave, const Inst& inst) {
       sum[i][j] = c.neg ? -value : value;
     }
   }
-  for (int i = 0; i < kSize; ++i) {
-    for (int k = 0; k < kSize; ++k) {
-      const float factor = a[i][k];
-      for (int j = 0; j < kSize; ++j) sum[i][j] = multiply_add<In>(factor, b[k][j], sum[i][j]);
-    }
+  constexpr int kRows = kRowsTogether<float, kSize>;
+  for (int i = 0; i < kSize; i += kRows) {
+    void* rows[kRows];
+    for (int r = 0; r < kRows; ++r) rows[r] = sum[i + r];
+    sum_products<kSumStep<In>, false, kSize, kSize, kRows, float>(
+        [&](int k) { return a[k]; }, i, [&](int k) { return b[k]; }, rows, rows);
   }
-  uint32_t* rows = data_rows(wave, inst.dst);
+  uint32_t* rows = operand_rows(wave, inst.dst);
   for (int i = 0; i < kSize; ++i) {
     for (int j = 0; j < kSize; ++j) {
       uint32_t& to = rows[i / per_register * wave.lanes + i % per_register * kSize + j];
@@ -106,7 +108,7 @@ template <int kBits>
 void wmma_integer(Wave& wave, const Inst& inst) {
   const auto read = [&](const Operand& operand, int lane, int k) {
     constexpr int kPerRow = 32 / kBits;
-    const uint32_t word = data_rows(wave, operand)[k / kPerRow * wave.lanes + lane];
+    const uint32_t word = operand_rows(wave, operand)[k / kPerRow * wave.lanes + lane];
     const uint32_t bits = word << (32 - kBits - kBits * (k % kPerRow));
     return operand.neg ? static_cast<int32_t>(bits) >> (32 - kBits)
                        : static_cast<int32_t>(bits >> (32 - kBits));
@@ -128,7 +130,7 @@ void wmma_integer(Wave& wave, const Inst& inst) {
       for (int k = 0; k < kSize; ++k) sum[i][j] += int64_t{a[i][k]} * b[k][j];
     }
   }
-  uint32_t* rows = data_rows(wave, inst.dst);
+  uint32_t* rows = operand_rows(wave, inst.dst);
   for (int i = 0; i < kSize; ++i) {
     for (int j = 0; j < kSize; ++j) {
       int64_t value = sum[i][j];
@@ -156,4 +158,6 @@ MatrixOp find_wmma(const Inst& inst, Shape) {
   }
 }
 
-}  // namespace wavetap::emu::matrix
+}  // namespace matrix
+}  // namespace WT_VOP_VARIANT
+}  // namespace wavetap::emu
