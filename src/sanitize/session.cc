@@ -8,6 +8,7 @@
 #include "sanitize/memcheck.h"
 #include "sanitize/racecheck.h"
 #include "sanitize/synccheck.h"
+#include "sanitize/wait_states.h"
 #include "sanitize/waitcheck.h"
 
 namespace wavetap::sanitize {
@@ -31,13 +32,16 @@ std::unique_ptr<Check> make_check(Tool tool) {
 }  // namespace
 
 Session::Session(const SessionOptions& options) {
-  for (const ToolRow& row : tool_rows()) {
-    if (!options.tools.has(row.tool)) continue;
-    std::unique_ptr<Check> check = make_check(row.tool);
-    if (check == nullptr) continue;
+  const auto add = [this](std::unique_ptr<Check> check) {
+    if (check == nullptr) return;
     watchers_.push_back(check.get());
     if (check->keeps_state()) keepers_.push_back(check.get());
     checks_.push_back(std::move(check));
+  };
+  for (const ToolRow& row : tool_rows()) {
+    if (!options.tools.has(row.tool)) continue;
+    add(make_check(row.tool));
+    if (row.tool == Tool::kWaitcheck) add(std::make_unique<WaitStates>());
   }
 }
 

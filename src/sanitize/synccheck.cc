@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "emu/dispatch.h"
+#include "emu/exec/operand_lanes.h"
 #include "emu/wave.h"
 #include "emu/workgroup.h"
 #include "isa/program.h"
@@ -28,10 +29,42 @@ namespace {
 
 using isa::Op;
 
+// Off lanes give 0 there, and not what they hold. (Without bound_ctrl the reader keeps what it had: code written for that
+// looks no different from a mistake.)
+bool reads_zero_by_dpp(const isa::Inst& inst) {
+  return inst.dpp == isa::Dpp::kDpp16 && inst.bound_ctrl && !inst.fetch_inactive;
+}
+
+bool is_permlane(const isa::Inst& inst) {
+  return inst.op == Op::v_permlane16_b32 || inst.op == Op::v_permlanex16_b32;
+}
+
+// The lane that `lane` asks, or itself.
+int asked_lane(const emu::Wave& wave, const isa::Inst& inst, int lane) {
+  const auto offset = static_cast<uint32_t>(inst.offset);
+  const auto number = static_cast<uint32_t>(lane);
+  if (inst.op == Op::ds_swizzle_b32)
+    return (lane & 32) | static_cast<int>(emu::swizzle_source(number & 31, offset & 0xffff));
+  if (inst.op == Op::ds_bpermute_b32) {
+    const uint32_t index = wave.v[size_t{inst.vaddr.index} * wave.lanes + number];
+    return static_cast<int>((index + offset) / 4 % wave.lanes);
+  }
+  if (is_permlane(inst)) {
+    const uint64_t select = wave.read_s32(inst.src[1]) | uint64_t{wave.read_s32(inst.src[2])} << 32;
+    const int flip = inst.op == Op::v_permlanex16_b32 ? 16 : 0;
+    return ((lane ^ flip) & ~15) + static_cast<int>(select >> 4 * (lane % 16) & 15);
+  }
+  const emu::DppLanes& lanes = emu::dpp16_lanes(inst.dpp_ctrl);
+  return (lanes.exists >> lane & 1) != 0 ? lanes.from[lane] : lane;
+}
+
 }  // namespace
 
 emu::Wants Synccheck::wants(const isa::Program& program, int32_t index) noexcept {
-  switch (program.insts()[index].family) {
+  const isa::Inst& inst = program.insts()[index];
+  if (reads_zero_by_dpp(inst) || (is_permlane(inst) && !inst.fetch_inactive))
+    return {.before = true};
+  switch (inst.family) {
     case isa::Family::kDs:
     case isa::Family::kFlat:
     case isa::Family::kMubuf: return {.before = true};
@@ -127,13 +160,15 @@ void Synccheck::judge_absent(const emu::Wave& wave, Group& group) {
 }
 
 void Synccheck::check_shuffle(const emu::WatchPoint& at, const Group& group) {
-  emu::Wave& wave = at.wave;
+  const emu::Wave& wave = at.wave;
   const uint64_t exec = wave.exec();
   const Group::Wave& mine = group.waves[wave.wave_in_group];
-  const uint32_t* const index = wave.vrow(at.inst.vaddr.index);
+  if ((mine.lanes & ~exec) == 0) return;
+  uint64_t readers = exec;
+  if (at.inst.dpp != isa::Dpp::kNone) readers &= emu::dpp_write_mask(at.inst);
   uint64_t wrong = 0;
-  emu::for_each_lane(exec, [&](int lane) {
-    const uint32_t from = (index[lane] + static_cast<uint32_t>(at.inst.offset)) / 4 % wave.lanes;
+  emu::for_each_lane(readers, [&](int lane) {
+    const int from = asked_lane(wave, at.inst, lane);
     // A lane that never existed is the affair of whoever wrote for whole waves.
     if ((exec >> from & 1) == 0 && (mine.lanes >> from & 1) != 0) wrong |= uint64_t{1} << lane;
   });
@@ -148,7 +183,10 @@ void Synccheck::before(const emu::WatchPoint& at) noexcept {
           "the kernel was not launched as a cooperative one");
     return;
   }
-  if (at.inst.op == Op::ds_bpermute_b32) check_shuffle(at, group);
+  const Op op = at.inst.op;
+  if (op == Op::ds_bpermute_b32 || op == Op::ds_swizzle_b32 ||
+      at.inst.family == isa::Family::kVop || at.inst.family == isa::Family::kVopc)
+    check_shuffle(at, group);
   else if (group.waves[at.wave.wave_in_group].absent != 0) judge_absent(at.wave, group);
 }
 

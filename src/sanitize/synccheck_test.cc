@@ -74,5 +74,21 @@ TEST(Synccheck, ShufflesReadFromLanesThatAreOn) {
   EXPECT_EQ(findings[0].place.lanes, 0x55555555u);
 }
 
+TEST(Synccheck, OtherWaysToReadAnotherLane) {
+  const std::string swizzle = "ds_swizzle_b32 v3, v0 offset:swizzle(SWAP,1)\n";
+  EXPECT_TRUE(run(swizzle).empty());
+  EXPECT_EQ(run(kHalf + swizzle).size(), 1u);
+  // Two apart, all that are asked are on.
+  EXPECT_TRUE(run(std::string(kHalf) + "ds_swizzle_b32 v3, v0 offset:swizzle(SWAP,2)\n").empty());
+  const std::string dpp = "v_add_u32_dpp v3, v0, v1 row_shr:1 row_mask:0xf bank_mask:0xf";
+  EXPECT_TRUE(run(dpp + " bound_ctrl:0\n").empty());
+  const std::vector<Finding> findings = run(kHalf + dpp + " bound_ctrl:0\n");
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, Kind::kInactiveLane);
+  // The first lane of a row has nobody before it.
+  EXPECT_EQ(findings[0].place.lanes, 0x55545554u);
+  EXPECT_TRUE(run(kHalf + dpp + "\n").empty());  // keeps what it had
+}
+
 }  // namespace
 }  // namespace wavetap::sanitize

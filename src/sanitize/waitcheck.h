@@ -24,7 +24,7 @@
 // worked out once, as bits, and compared with those that are pending before anything else is done.
 //
 // What it does not do: exports and expcnt, which compute kernels have not; waits that order memory and not
-// registers (a store before a release: racecheck); wait states that hardware does not interlock.
+// registers (a store before a release: racecheck). Wait states are wait_states.h's.
 #pragma once
 
 #include <cstdint>

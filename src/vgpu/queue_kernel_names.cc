@@ -132,7 +132,11 @@ std::vector<std::byte> image_of(const std::string& uri_text) {
   return {bytes.begin(), bytes.end()};
 }
 
-bool look_in(const LoadedObject& object, GpuAddr kernel_object, GpuAddr pc, KernelPlace* place) {
+using SourceMapPtr = std::shared_ptr<const codeobj::SourceMap>;
+
+// Fills in `place` when the kernel is one of the object's, and *source unless that is known.
+bool look_in(const LoadedObject& object, GpuAddr kernel_object, KernelPlace* place,
+             SourceMapPtr* source) {
   const std::vector<std::byte> image = image_of(object.uri);
   Result<codeobj::CodeObject> code = codeobj::CodeObject::open(image);
   if (!code.ok()) return false;
@@ -142,7 +146,7 @@ bool look_in(const LoadedObject& object, GpuAddr kernel_object, GpuAddr pc, Kern
     place->found = true;
     place->name = codeobj::demangle(kernel.name);
     place->args = kernel.args;
-    place->frames = codeobj::SourceMap(code->elf()).frames(pc.value - object.delta);
+    if (*source == nullptr) *source = std::make_shared<codeobj::SourceMap>(code->elf());
     return true;
   }
   return false;
@@ -223,6 +227,18 @@ void for_each_code_object(const std::function<bool(uint64_t delta)>& wanted,
 }
 
 KernelPlace find_kernel(Gpu& gpu, GuestMemory& memory, GpuAddr kernel_object, GpuAddr pc) {
+  return KernelFinder().find(gpu, memory, kernel_object, pc);
+}
+
+KernelPlace KernelFinder::find(Gpu&, GuestMemory& memory, GpuAddr kernel_object, GpuAddr pc) {
+  const std::lock_guard lock(mutex_);
+  const auto with_frames = [pc](const Known& known) {
+    KernelPlace place = known.place;
+    place.frames = known.source->frames(pc.value - known.delta);
+    return place;
+  };
+  if (const auto known = kernels_.find(kernel_object.value); known != kernels_.end())
+    return with_frames(known->second);
   KernelPlace place;
   amd::KernelDescriptor descriptor;
   if (memory.read(kernel_object, &descriptor, sizeof descriptor)) {
@@ -237,7 +253,11 @@ KernelPlace find_kernel(Gpu& gpu, GuestMemory& memory, GpuAddr kernel_object, Gp
             [](const LoadedObject& a, const LoadedObject& b) { return a.delta > b.delta; });
   if (objects.size() > 8) objects.resize(8);
   for (const LoadedObject& object : objects) {
-    if (look_in(object, kernel_object, pc, &place)) break;
+    const auto source = sources_.find(object.delta);
+    SourceMapPtr map = source == sources_.end() ? nullptr : source->second;
+    if (!look_in(object, kernel_object, &place, &map)) continue;
+    sources_[object.delta] = map;
+    return with_frames(kernels_[kernel_object.value] = {place, object.delta, map});
   }
   return place;
 }

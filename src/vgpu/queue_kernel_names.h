@@ -8,6 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +36,23 @@ struct KernelPlace {
 };
 
 KernelPlace find_kernel(Gpu& gpu, GuestMemory& memory, GpuAddr kernel_object, GpuAddr pc);
+
+// The same for whoever asks often: debug information is read once for each code object, and kept. Only for
+// processes that use no address twice (guarded allocations). Thread-safe.
+class KernelFinder {
+ public:
+  KernelPlace find(Gpu& gpu, GuestMemory& memory, GpuAddr kernel_object, GpuAddr pc);
+
+ private:
+  struct Known {
+    KernelPlace place;   // without frames
+    uint64_t delta = 0;  // of its code object
+    std::shared_ptr<const codeobj::SourceMap> source;
+  };
+  std::mutex mutex_;
+  std::map<uint64_t, Known> kernels_;                                      // by kernel object
+  std::map<uint64_t, std::shared_ptr<const codeobj::SourceMap>> sources_;  // by delta
+};
 
 // What ROCr has loaded now, on any GPU of the process.
 struct LoadedCodeObject {

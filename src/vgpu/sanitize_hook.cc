@@ -33,9 +33,9 @@ uint64_t monotonic_ns() {
 }
 
 // What the kernel's arguments point at, as the dispatch has them.
-std::vector<sanitize::PointerArgument> pointers_of(const DispatchView& view) {
+std::vector<sanitize::PointerArgument> pointers_of(KernelFinder& finder, const DispatchView& view) {
   const GpuAddr kernel_object = view.dispatch.kernel_object;
-  const KernelPlace kernel = find_kernel(view.gpu, view.memory, kernel_object, kernel_object);
+  const KernelPlace kernel = finder.find(view.gpu, view.memory, kernel_object, kernel_object);
   std::vector<sanitize::PointerArgument> pointers;
   size_t number = 0;
   for (const codeobj::KernelArg& arg : kernel.args) {
@@ -50,9 +50,9 @@ std::vector<sanitize::PointerArgument> pointers_of(const DispatchView& view) {
 }
 
 // Valid while `view` is.
-sanitize::Naming naming_of(const DispatchView& view) {
-  const auto find_code = [&view](GpuAddr pc) {
-    const KernelPlace where = find_kernel(view.gpu, view.memory, view.dispatch.kernel_object, pc);
+sanitize::Naming naming_of(KernelFinder& finder, const DispatchView& view) {
+  const auto find_code = [&view, &finder](GpuAddr pc) {
+    const KernelPlace where = finder.find(view.gpu, view.memory, view.dispatch.kernel_object, pc);
     sanitize::CodePlace code;
     code.instruction = instruction_at(view, pc);
     if (where.has_entry && pc.value >= where.entry.value)
@@ -60,7 +60,7 @@ sanitize::Naming naming_of(const DispatchView& view) {
     code.frames = where.frames;
     return code;
   };
-  return {find_code, pointers_of(view)};
+  return {find_code, pointers_of(finder, view)};
 }
 
 }  // namespace
@@ -190,7 +190,7 @@ std::string SanitizeHook::line_of(const DispatchView& view, const Finding& findi
     append_number(line, "queue", view.queue_id);
     append_number(line, "dispatch_id", view.dispatch.dispatch_id);
     append_number(line, "time_ns", monotonic_ns());
-    sanitize::append_finding(line, finding, naming_of(view));
+    sanitize::append_finding(line, finding, naming_of(finder_, view));
   }
   finish_object(line);
   return line + "\n";

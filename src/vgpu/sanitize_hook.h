@@ -23,6 +23,7 @@
 #include "vgpu/init_tracking.h"
 #include "vgpu/kernel_cache.h"
 #include "vgpu/launch_choice.h"
+#include "vgpu/queue_kernel_names.h"
 
 namespace wavetap::vgpu {
 
@@ -89,6 +90,7 @@ class SanitizeHook final : public DispatchHook {
   const std::vector<uint64_t> launches_;  // which of those that match, from 1; empty: all
   std::atomic<uint64_t> matched_{0};
   KernelCache kernels_;  // chosen: to be checked
+  KernelFinder finder_;
   std::unique_ptr<InitTracking> tracking_;
   std::vector<std::unique_ptr<AllocationMap>> maps_;  // by GPU
   std::atomic<bool> complained_{false};
