@@ -13,9 +13,8 @@
 #include <cstdint>
 #include <span>
 
-#include "amd/gfx_target.h"
 #include "emu/register_use.h"
-#include "isa/inst.h"
+#include "isa/program.h"
 
 namespace wavetap::sanitize {
 
