@@ -38,7 +38,7 @@ TABLE = {
     "vgpu": (["base", "amd", "format", "codeobj", "isa", "model", "emu", "capture", "sanitize", "probe",
               "cachesim"], True),
     "record": (["base", "amd", "format"], True),
-    "agent": (["base", "amd", "format", "codeobj", "swap", "record"], True),
+    "agent": (["base", "amd", "format", "codeobj", "swap", "record", "capture"], True),
     "store": (["base", "util", "amd", "format", "codeobj"], False),
     "analysis": (["base", "util", "amd", "store"], False),
     "profile": (["base", "util", "amd", "model", "emu", "cachesim", "timing", "store", "analysis"], False),

@@ -37,6 +37,11 @@ struct DispatchView {
   uint32_t queue_number;                // QueueFact::number
   format::Owner owner;                  // the call that launched it; call 0: not known
   const format::LaunchContext* launch;  // where it comes from; null: not known, or nobody has asked
+  // For what runs alone: the queue the GPU reads, the place the packet will have in it, and its number
+  // there.
+  const HsaQueue* real_queue = nullptr;
+  uint64_t packet_address = 0;
+  uint64_t packet_number = 0;
 
   // Mangled, without ".kd"; "?" when it is not known.
   void kernel_name(char* name, size_t size) const;

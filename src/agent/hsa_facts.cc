@@ -477,6 +477,11 @@ void visit_code_objects(uint64_t executable, void (*visit)(const LoadedCodeObjec
         object.agent = code_object_info<uint64_t>(loaded, kLoadedAgent);
         object.load_base = code_object_info<uint64_t>(loaded, kLoadedBase);
         object.load_bytes = code_object_info<uint64_t>(loaded, kLoadedSize);
+        object.load_delta = code_object_info<uint64_t>(loaded, kLoadedDelta);
+        char uri[4096 + 128] = {};
+        if (code_object_info<uint32_t>(loaded, kLoadedUriLength) < sizeof uri)
+          g_facts.loader.code_object_info(loaded, kLoadedUri, uri);
+        object.uri = uri;
         if (code_object_info<uint32_t>(loaded, kLoadedStorage) == kStorageMemory) {
           object.memory =
               reinterpret_cast<const void*>(code_object_info<uint64_t>(loaded, kLoadedMemoryBase));

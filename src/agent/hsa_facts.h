@@ -53,6 +53,8 @@ struct LoadedCodeObject {
   uint64_t agent = 0;
   uint64_t load_base = 0;
   uint64_t load_bytes = 0;
+  uint64_t load_delta = 0;       // loaded address - linked address
+  const char* uri = "";          // the runtime's name of it
   const void* memory = nullptr;  // the ELF file where the program has it; null: in `file`
   uint64_t bytes = 0;            // of it; 0 with a file
   int file = -1;

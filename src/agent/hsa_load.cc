@@ -5,6 +5,7 @@
 #include <atomic>
 #include <new>
 
+#include "agent/capture_policy.h"
 #include "agent/hsa_facts.h"
 #include "agent/hsa_hooks.h"
 #include "agent/hsa_queue.h"
@@ -69,6 +70,7 @@ void after_fork_in_child() {
   unlock_facts_after_fork();
   unlock_swaps_after_fork();
   unlock_probes_after_fork();
+  unlock_capture_after_fork();
 }
 
 bool can_work(const Hsa& hsa) {
@@ -87,6 +89,7 @@ void on_hsa_load(const HsaTables* tables) {
 
   start_swap();
   start_probes();
+  start_capture();
   open_times();
   open_agents();
   install_queue_hooks();
@@ -117,6 +120,7 @@ void on_hsa_unload() {
   set_hsa_loaded(0);
   Queue::abandon_all();
   forget_swaps();
+  forget_capture();
   g_program_signals.clear();
 }
 

@@ -159,6 +159,7 @@ bool Queue::drain_all(int64_t patience_ns) {
 
 bool Queue::move_alone(DispatchView& dispatch, uint64_t index, uint32_t policies, GateScope& gate) {
   int64_t patience = kForEver;
+  dispatch.real_queue = real_;
   for_each_policy(policies, [&](DispatchPolicy& policy) {
     patience = std::min(patience, policy.patience_ns());
   });
@@ -167,6 +168,10 @@ bool Queue::move_alone(DispatchView& dispatch, uint64_t index, uint32_t policies
   bool drained = false;
   const auto make_ready = [&] {
     drained = drain_all(patience);
+    // Nobody else writes to the queue until it is there.
+    dispatch.packet_number = hsa().hsa_queue_load_write_index_relaxed(real_);
+    dispatch.packet_address = reinterpret_cast<uint64_t>(
+        real_ring_ + (dispatch.packet_number & real_mask_) * amd::kAqlPacketBytes);
     if (drained)
       for_each_policy(policies, [&](DispatchPolicy& policy) { policy.alone_before(dispatch); });
   };

@@ -14,6 +14,7 @@ enum HsaAgentInfo : uint32_t {
   kAgentNode = 16,
   kAgentDevice = 17,     // 0 CPU, 1 GPU
   kAgentCacheSize = 18,  // four numbers, the second is the L2's
+  kAgentIsa = 19,
   kAgentComputeUnits = 0xA002,
   kAgentMaxClockMhz = 0xA003,
   kAgentDriverNode = 0xA004,
@@ -21,7 +22,9 @@ enum HsaAgentInfo : uint32_t {
   kAgentProductName = 0xA009,
   kAgentDomain = 0xA00F,
   kAgentUuid = 0xA011,
+  kAgentXccs = 0xA111,  // ROCm 6
 };
+inline constexpr uint32_t kIsaName = 1;
 inline constexpr uint32_t kDeviceGpu = 1;
 
 enum HsaPoolInfo : uint32_t {

@@ -1,32 +1,23 @@
-// wavetap capture: starts a program on a virtual GPU and freezes chosen dispatches of it.
+// wavetap capture: starts a program, on a virtual GPU or the machine's own, and freezes chosen dispatches
+// of it.
 //
 // The library in the program writes what it captures into a folder beside the output, a file per
 // process. When the program has ended, however it did, those files become one .wtcap. If this command
 // is killed itself, the folder stays, and its files are captures like any other.
-#include <dirent.h>
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 
-#include "base/scoped_fd.h"
+#include "cli/capture_finish.h"
 #include "cli/capture_show.h"
 #include "cli/command.h"
 #include "cli/gpu_start.h"
-#include "cli/host_stack.h"
 #include "cli/install_tree.h"
 #include "cli/preflight.h"
 #include "cli/run_dir.h"
+#include "cli/run_environment.h"
 #include "cli/usage.h"
 #include "format/capture_request.h"
-#include "replay/capture_file.h"
-#include "replay/capture_pack.h"
 #include "util/file.h"
 #include "util/subprocess.h"
 #include "util/text.h"
@@ -36,26 +27,22 @@
 namespace wavetap::cli {
 namespace {
 
-struct Options {
-  std::vector<std::string> gpus;
-  std::string kernel;
-  std::string launches;
-  std::string range;
-  uint64_t every = 0;
-  uint64_t max = 0;
-  std::string output = "kernel.wtcap";
-  uint32_t drain = 30;
-  bool append = false;
-  bool force = false;
-  bool only_touched = false;
-  bool redact = false;
-  uint32_t threads = 0;
-  std::vector<std::string> gpu_options;
-  bool is_other = false;  // a command below this one was meant
-};
+// What launches and how many: one, unless more were asked for; of a range, all.
+Status check_selection(const CaptureOptions& options, uint64_t* most) {
+  size_t launches = 0;
+  Status good = check_kernel_pattern(options.kernel);
+  if (good.ok()) good = check_launches(options.launches, &launches);
+  if (good.ok() && launches > 0 && options.every > 0)
+    good = errorf("capture: --launch and --every exclude each other; leave out one of them");
+  if (good.ok() && options.range.find('\n') != std::string::npos)
+    good = errorf("--range: the name of a range is one line; write one");
+  *most = options.max;
+  if (options.max == 0 && launches == 0 && options.every == 0 && options.range.empty()) *most = 1;
+  return good;
+}
 
-Result<vgpu::Config> make_config(const Options& options, const std::string& program,
-                                 const std::string& folder) {
+Result<vgpu::Config> make_config(const CaptureOptions& options, uint64_t most,
+                                 const std::string& program, const std::string& folder) {
   Result<std::vector<model::Model>> models = find_models(options.gpus);
   if (!models.ok()) return models.error();
   const std::string path = util::find_program(program);
@@ -71,208 +58,95 @@ Result<vgpu::Config> make_config(const Options& options, const std::string& prog
 #endif
   config.models = std::move(*models);
   config.threads = options.threads;
-  size_t launches = 0;
-  Status good = check_kernel_pattern(options.kernel);
-  if (good.ok()) good = check_launches(options.launches, &launches);
-  if (good.ok() && launches > 0 && options.every > 0)
-    good = errorf("capture: --launch and --every exclude each other; leave out one of them");
+  Status good;
   for (const std::string& option : options.gpu_options)
     if (good.ok()) good = vgpu::set_driver_option(config, option);
   if (good.ok()) good = vgpu::validate(config);
   if (!good.ok()) return good.error();
+  if (options.real) return config;
   config.capture_dir = folder;
   config.capture_pattern = options.kernel;
   config.capture_launches = options.launches;
   config.capture_drain_s = options.drain;
   config.capture_range = !options.range.empty();
   config.capture_every = std::max<uint64_t>(options.every, 1);
-  // One, unless more were asked for: of a range, all.
-  config.capture_max = options.max;
-  if (options.max == 0 && launches == 0 && options.every == 0 && options.range.empty())
-    config.capture_max = 1;
+  config.capture_max = most;
   return config;
 }
 
-// The folder the program writes to: beside the output, since memory of a GPU may not fit elsewhere.
-Result<std::string> make_folder(const std::string& output) {
-  std::string folder = std::filesystem::absolute(output).string() + ".raw-XXXXXX";
-  if (folder.find('\n') != std::string::npos)
-    return errorf("-o: a file name is one line; choose another");
-  if (::mkdtemp(folder.data()) == nullptr)
-    return errorf("%s: cannot be written: %s; choose another place with -o", output.c_str(),
-                  std::strerror(errno));
-  return folder;
-}
-
-std::vector<std::string> files_in(const std::string& folder) {
-  std::vector<std::string> files;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
-    files.push_back(entry.path().string());
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-// Captures that end at the same time and go to one file take turns.
-class OutputLock {
- public:
-  explicit OutputLock(const std::string& path) : path_(path) {
-    for (;;) {
-      fd_ = ScopedFd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-      if (fd_.get() < 0 || ::flock(fd_.get(), LOCK_EX) != 0) return;
-      struct stat mine {
-      }, there{};
-      if (::fstat(fd_.get(), &mine) != 0) return;
-      // The one that had it before us has replaced the file.
-      if (::stat(path.c_str(), &there) != 0 || there.st_ino != mine.st_ino) continue;
-      is_new_ = mine.st_size == 0;
-      return;
-    }
-  }
-  // An empty file that only stood for the lock goes.
-  ~OutputLock() {
-    struct stat there {};
-    if (::stat(path_.c_str(), &there) == 0 && there.st_size == 0) ::unlink(path_.c_str());
-  }
-  OutputLock(const OutputLock&) = delete;
-  OutputLock& operator=(const OutputLock&) = delete;
-
-  bool is_new() const { return is_new_; }
-
- private:
-  const std::string path_;
-  ScopedFd fd_;
-  bool is_new_ = true;
-};
-
-// Files are neither replaced nor mixed unless the user says so.
-Status check_output(const Options& options) {
-  const char* name = options.output.c_str();
-  if (options.append && options.force)
-    return errorf("capture: --append and --force exclude each other; leave out one of them");
-  if (util::is_special(options.output))
-    return errorf("%s: not a regular file; name another one with -o", name);
-  struct stat there {};
-  if (::stat(name, &there) != 0 || options.force) return {};
-  if (!options.append) {
-    return errorf(
-        "%s: exists; add to it with --append, replace it with --force, or choose another "
-        "name with -o",
-        name);
-  }
-  const Result<std::unique_ptr<replay::CaptureFile>> file =
-      replay::CaptureFile::open(options.output);
-  if (!file.ok()) return file.error();
-  if (!(*file)->damage().empty())
-    return errorf("%s: %s; replace it with --force, or choose another name with -o", name,
-                  (*file)->damage().c_str());
-  return {};
-}
-
-void say_what_was_captured(const std::string& output, const replay::PackResult& packed) {
-  const Result<std::unique_ptr<replay::CaptureFile>> file = replay::CaptureFile::open(output);
-  std::string kernel;
-  if (file.ok() && !(*file)->captures().empty())
-    kernel =
-        fmt::format(", the first of {}", util::escape_control((*file)->captures().front().kernel));
-  if (packed.touched_read_bytes > 0)
-    kernel += fmt::format("; {} read and {} written by the kernels",
-                          util::human_bytes(packed.touched_read_bytes),
-                          util::human_bytes(packed.touched_written_bytes));
-  fmt::print(stderr, "wavetap: {}: {}{}; {} packed to {}\n", output,
-             util::count_of(packed.captures, "dispatch"), kernel,
-             util::human_bytes(packed.raw_bytes), util::human_bytes(packed.file_bytes));
-}
-
-// What the recorder in the program is asked for.
-Status write_request(const Options& options, const std::string& path) {
-  if (options.range.find('\n') != std::string::npos)
-    return errorf("--range: the name of a range is one line; write one");
+// What the recorder in the program is asked for: where dispatches come from, or to capture them itself.
+Status write_request(const CaptureOptions& options, uint64_t most, const std::string& folder,
+                     const std::string& path) {
   std::string text;
   if (!options.range.empty()) text += "range " + options.range + "\n";
+  if (options.real) {
+    text += "folder " + folder + "\nevery " + std::to_string(std::max<uint64_t>(options.every, 1)) +
+            "\nmax " + std::to_string(most) + "\ndrain " + std::to_string(options.drain) + "\n";
+    if (!options.kernel.empty()) text += "kernel " + options.kernel + "\n";
+    if (!options.launches.empty()) text += "launch " + options.launches + "\n";
+  }
   return util::write_file(path, text);
 }
 
-// Makes one file of what the program left. The exit code to use instead of the program's, or kDone.
-int finish(const Options& options, const std::string& folder) {
-  std::vector<std::string> files = files_in(folder);
-  if (files.empty()) {
-    std::filesystem::remove(folder);
-    return fail(
-        errorf(
-            "%s: not written: no dispatch was captured%s; see which kernels and ranges there are "
-            "with wavetap run --gpu %s and wavetap report",
-            options.output.c_str(),
-            options.range.empty() ? "" : (" in a range '" + options.range + "'").c_str(),
-            util::join(options.gpus, ",").c_str()),
-        kIncomplete);
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// What the program is started with.
+Result<Environment> prepare(const CaptureOptions& options, const std::string& program,
+                            const std::string& run_dir, const std::string& folder) {
+  uint64_t most = 0;
+  if (const Status good = check_selection(options, &most); !good.ok()) return good.error();
+  const Result<std::string> recorder = agent_library();
+  if (!recorder.ok()) return recorder.error();
+  const Result<std::string> agent = preloadable(*recorder, run_dir);
+  if (!agent.ok()) return agent.error();
+  const std::string request = run_dir + "/capture_request";
+  if (const Status written = write_request(options, most, folder, request); !written.ok())
+    return written.error();
+  Environment environment = {{format::kCaptureVariable, request}};
+  std::string tools = tools_list(*agent);
+  std::string gpu_preload;
+  if (!options.gpus.empty()) {
+    const Result<std::string> gpu = gpu_library();
+    if (!gpu.ok()) return gpu.error();
+    const Result<std::string> library = preloadable(*gpu, run_dir);
+    if (!library.ok()) return library.error();
+    const Result<vgpu::Config> config = make_config(options, most, program, folder);
+    if (!config.ok()) return config.error();
+    if (const Status ready = vgpu::write_run_dir(run_dir, *config); !ready.ok())
+      return ready.error();
+    environment.emplace_back(vgpu::kRunDirVariable, run_dir);
+    gpu_preload = *library;
+    if (config->guard_allocations) {
+      environment.emplace_back("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1");
+      // The library learns there how many bytes the program asks for.
+      tools += " " + *library;
+    }
   }
-  const OutputLock lock(options.output);
-  if (std::filesystem::exists(options.output) && !lock.is_new() && !options.force) {
-    if (!options.append)
-      warn({options.output + ": appeared while the program ran; the captures are added to it"});
-    files.insert(files.begin(), options.output);
-  }
-  replay::PackOptions pack;
-  pack.only_touched = options.only_touched || options.redact;
-  pack.redact = options.redact;
-  pack.name_frame = name_host_frame;
-  const Result<replay::PackResult> packed = replay::pack_captures(files, options.output, pack);
-  if (!packed.ok()) {
-    return fail({packed.error().message + "; the captures are in " + folder}, kIncomplete);
-  }
-  std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
-  for (const std::string& problem : packed->problems)
-    warn({util::escape_control(problem) + "; what comes before it is kept"});
-  say_what_was_captured(options.output, *packed);
-  return packed->captures > 0 ? kDone : kIncomplete;
+  environment.emplace_back("LD_PRELOAD", preload_list(gpu_preload, "", *agent));
+  environment.emplace_back("HSA_TOOLS_LIB", tools);
+  return environment;
 }
 
-int capture(const Options& options, const std::vector<std::string>& program) {
+int capture(CaptureOptions options, const std::vector<std::string>& program) {
   if (program.empty())
     return fail(errorf("capture: no program given; write wavetap capture [OPTIONS] -- CMD [ARG…]"));
-  if (options.gpus.empty()) {
+  if (options.gpus.empty() && !machine_has_gpu())
     return fail(
-        errorf("capture: works on virtual GPUs, not yet on the machine's own; add --gpu MODEL "
-               "(see wavetap gpu list)"));
-  }
-  const Status free = check_output(options);
-  if (!free.ok()) return fail(free.error());
+        errorf("capture: this machine has no GPU that ROCm can use; add --gpu MODEL for a "
+               "virtual one (see wavetap gpu list)"));
+  options.real |= options.gpus.empty();
+  if (const Status free = check_capture_output(options); !free.ok()) return fail(free.error());
   Result<RunDir> run_dir = RunDir::create();
   if (!run_dir.ok()) return fail(run_dir.error());
-  const Result<std::string> gpu = gpu_library();
-  if (!gpu.ok()) return fail(gpu.error());
-  const Result<std::string> library = preloadable(*gpu, run_dir->path());
-  if (!library.ok()) return fail(library.error());
-  const Result<std::string> recorder = agent_library();
-  if (!recorder.ok()) return fail(recorder.error());
-  const Result<std::string> agent = preloadable(*recorder, run_dir->path());
-  if (!agent.ok()) return fail(agent.error());
-  const std::string request = run_dir->path() + "/capture_request";
-  const Status requested = write_request(options, request);
-  if (!requested.ok()) return fail(requested.error());
-  const Result<std::string> folder = make_folder(options.output);
+  const Result<std::string> folder = make_capture_folder(options.output);
   if (!folder.ok()) return fail(folder.error());
-  const Result<vgpu::Config> config = make_config(options, program[0], *folder);
-  Status ready = config.ok() ? vgpu::write_run_dir(run_dir->path(), *config) : config.error();
-  if (!ready.ok()) {
+  const Result<Environment> environment = prepare(options, program[0], run_dir->path(), *folder);
+  if (!environment.ok()) {
     std::filesystem::remove(*folder);
-    return fail(ready.error());
+    return fail(environment.error());
   }
-  std::vector<std::pair<std::string, std::string>> environment = {
-      {vgpu::kRunDirVariable, run_dir->path()},
-      {"LD_PRELOAD", preload_list(*library, "", *agent)},
-      {format::kCaptureVariable, request}};
-  std::string tools = tools_list(*agent);
-  if (config->guard_allocations) {
-    environment.emplace_back("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1");
-    // The library learns there how many bytes the program asks for.
-    tools += " " + *library;
-  }
-  environment.emplace_back("HSA_TOOLS_LIB", tools);
   util::RunDetails details;
-  const Result<int> status = util::run_in_foreground({program, environment}, &details);
+  const Result<int> status = util::run_in_foreground({program, *environment}, &details);
   if (!status.ok()) {
     std::filesystem::remove(*folder);
     return fail(status.error(), details.start_errno == 0
@@ -280,15 +154,16 @@ int capture(const Options& options, const std::vector<std::string>& program) {
                                     : util::start_failure_status(details.start_errno));
   }
   if (vgpu::is_run_dir_held(run_dir->path())) run_dir->keep();
-  const int finished = finish(options, *folder);
+  const int finished = finish_capture(options, *folder);
   return *status != 0 ? *status : finished;
 }
 
-void add_capture_options(Command& command, Options& options) {
+void add_capture_options(Command& command, CaptureOptions& options) {
   command
       .add_option(
           "--gpu", options.gpus,
-          "virtual GPUs the program sees: names of `wavetap gpu list` or paths of model files")
+          "virtual GPUs the program sees: names of `wavetap gpu list` or paths of model files; "
+          "without it the program runs on the machine's own GPU")
       ->type_name("MODEL[,MODEL…]")
       ->allow_extra_args(false);
   command
@@ -317,6 +192,9 @@ void add_capture_options(Command& command, Options& options) {
                   "how long kernels of other queues get to end; then the capture is unordered (30)")
       ->type_name("SECONDS")
       ->between(0, 1e6);
+  command.add_flag("--real", options.real,
+                   "capture as on a real GPU, through the recorder's queue; without --gpu that is "
+                   "what happens anyway");
   command.add_option("--output,-o", options.output, "file to write (kernel.wtcap)")
       ->type_name("FILE.wtcap");
   command.add_flag("--append", options.append, "add to the file if it exists");
@@ -340,10 +218,10 @@ void add_capture_options(Command& command, Options& options) {
 }  // namespace
 
 void add_capture(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CaptureOptions>();
   Command& command = parent.add_command(
       "capture", "freeze single dispatches of a program, memory before and after, to replay them",
-      "capture [OPTIONS] --gpu MODEL -- CMD [ARG…]",
+      "capture [OPTIONS] -- CMD [ARG…]",
       "  wavetap capture -k saxpy --gpu rx6800xt -o saxpy.wtcap -- ./saxpy\n"
       "  wavetap capture -k 'gemm|conv' --launch 100 --gpu mi210 -- ./train\n"
       "  wavetap capture --range 'step 3*' --max 5 --gpu mi210 -- ./train\n"

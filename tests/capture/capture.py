@@ -327,6 +327,49 @@ def kinds(bench):
     bench.replay("--verify")
 
 
+def real(bench):
+    """What a real GPU's captures go through, the recorder's queue and HSA's own copies: the same bits, before and after."""
+    cases = [case for case in KINDS if case not in ("sparse", "alias")]  # 5 GiB are copied there; one memory at two addresses is not known
+    launches, before = [], 0
+    for case in cases:
+        launches.append(before + KINDS[case][1])
+        before += KINDS[case][0]
+    bench.capture("capture_cases", "--real", "--launch", ",".join(map(str, launches)), arguments=cases)
+    captures = bench.show()
+    expect([c["launch"] for c in captures] == launches, f"{[c['launch'] for c in captures]}")
+    for case, capture in zip(cases, captures):
+        expect(capture["has_after"] and not capture["unordered"] and capture["facts"]["device.target"].startswith(capture["target"]), f"{case}: not whole")
+        verdict = json.loads(bench.replay("--capture", capture["capture"], "--verify", "--json").stdout)["verify"]
+        expect(verdict["equal"] and verdict["written_bytes"] > 0, f"{case}: {verdict}")
+    bench.replay("--capture", 2, "--verify", "--gpu", bench.model, "-n", "2")
+    # The selection is the same, and so is who launched it.
+    bench.capture("capture_cases", "--real", "--range", "step 3", "--redact", arguments=["ranges"])
+    captures = bench.show()
+    expect([int(c["arguments"][1]["value"]) for c in captures] == [3, 4, 5], f"{[c['arguments'] for c in captures]}")
+    expect(any("launch_marked" in frame["name"] for frame in captures[0]["host_stack"]), f"{captures[0]['host_stack']}")
+    for capture in captures:
+        bench.replay("--capture", capture["capture"], "--verify")
+    for name in ("cooperative_groups", "dynamic_lds", "function_pointers", "large_kernargs", "recursion"):
+        done = bench.capture(name, "--real", "--max", "2")
+        bare = bench.wavetap("run", "--no-trace", "--gpu", bench.model, "--", bench.program(name))
+        expect(done.stdout == bare.stdout, f"{name}: {bare.stdout!r} became {done.stdout!r}")
+        for capture in bench.show():
+            bench.replay("--capture", capture["capture"], "--verify")
+    # A neighbour that does not end; a kernel that faults.
+    bench.capture("capture_cases", "--real", "-k", "accumulate", "--drain", "1", arguments=["endless_neighbour"])
+    [capture] = bench.show()
+    expect(capture["unordered"] and capture["has_before"], f"{capture['unordered']}")
+    bench.capture("fault_read", "--real", status=None)
+    expect(bench.show()[0]["has_before"], "nothing before the fault")
+    expect("page fault reading 0x123456789" in bench.replay(status=14).stderr, "the fault is not told")
+    bench.capture("two_modules", "--real", "-k", "^work", "--max", "2")
+    after = [c["arguments"][0]["after"][:3] for c in bench.show()]
+    expect(after[0] != after[1], f"{after}")
+    bench.replay("--capture", 2, "--verify")
+    bench.capture("capture_cases", "--real", arguments=["prints"])
+    expect("thread" in bench.replay("--verify").stdout, "nothing is printed")
+
+
 def imported(bench):
     """Memory of another process, in the process that imported it."""
     bench.capture("capture_cases", "-k", "accumulate", "--launch", "2", arguments=["ipc"])
@@ -576,7 +619,7 @@ def page(bench):
     expect(commands == 7, f"{commands} commands")
 
 
-CASES = {f.__name__: f for f in (table, everything, same_output, in_place, counters, crash, host_calls, killed, selection, ranges, same_names, swap, grid, dump, damaged, kinds, imported, only_touched, append, export,
+CASES = {f.__name__: f for f in (table, everything, same_output, in_place, counters, crash, host_calls, killed, selection, ranges, same_names, swap, grid, dump, damaged, kinds, real, imported, only_touched, append, export,
                                  export_relocated, two_gpus, unordered, rocm, many_processes, taken, from_code,
                                  wave_order, swap_refused, page)}
 
