@@ -8,6 +8,7 @@
 #include "emu/wave.h"
 #include "emu/workgroup.h"
 #include "isa/program.h"
+#include "isa/wait_counters.h"
 
 namespace wavetap::sanitize {
 namespace {
@@ -16,35 +17,14 @@ using emu::RegisterFile;
 using emu::RegisterUse;
 using isa::Family;
 using isa::Inst;
-using isa::Op;
 
-// What finishes in order; each class belongs to one counter.
-enum Class : uint8_t {
-  kVector,   // vmcnt
-  kLds,      // lgkmcnt
-  kGds,      // lgkmcnt
-  kScalar,   // lgkmcnt; in any order
-  kMessage,  // lgkmcnt; in any order
-  kFlat,     // lgkmcnt; in any order. gfx9 alone: later ones keep flat and LDS operations in order
-  kClasses,
-};
-constexpr uint8_t kOrderedClasses = 1u << kVector | 1u << kLds | 1u << kGds;
-constexpr bool is_ordered(uint8_t of) { return (kOrderedClasses >> of & 1) != 0; }
-constexpr bool is_vmcnt(uint8_t of) { return of == kVector; }
+using isa::kWaitClasses;
+using isa::WaitClass;
+using isa::WaitCounter;
+using isa::WaitEffect;
 
-constexpr uint8_t kNoWait = 0xff;
-
-// What an instruction does to the counters.
-struct Effect {
-  uint8_t issues = 0;  // bit per class
-  uint8_t vmcnt = kNoWait;
-  uint8_t lgkmcnt = kNoWait;
-  uint8_t full_lgkmcnt = 0;  // as high as the counter goes
-  bool is_flat = false;
-
-  bool waits() const { return vmcnt != kNoWait || lgkmcnt != kNoWait; }
-};
-constexpr uint8_t kFullVmcnt = 63;
+constexpr WaitClass class_at(uint8_t number) { return static_cast<WaitClass>(number); }
+constexpr auto kVectorNumber = static_cast<uint8_t>(WaitClass::kVector);
 
 // A bit for each register.
 class RegisterSet {
@@ -91,72 +71,6 @@ bool find_registers(const Inst& inst, RegisterSet& set) {
   return true;
 }
 
-// The fields of s_waitcnt; all ones means that it does not wait.
-Effect decode_wait(uint32_t imm, uint8_t major, uint8_t full_lgkmcnt) {
-  Effect effect;
-  uint32_t vmcnt = 0;
-  uint32_t lgkmcnt = 0;
-  if (major >= 11) {
-    vmcnt = imm >> 10 & 63;
-    lgkmcnt = imm >> 4 & 63;
-  } else {
-    vmcnt = (imm & 15) | (imm >> 14 & 3) << 4;
-    lgkmcnt = imm >> 8 & full_lgkmcnt;
-  }
-  if (vmcnt < kFullVmcnt) effect.vmcnt = static_cast<uint8_t>(vmcnt);
-  if (lgkmcnt < full_lgkmcnt) effect.lgkmcnt = static_cast<uint8_t>(lgkmcnt);
-  return effect;
-}
-
-bool is_cache_invalidate(Op op) {
-  const std::string_view name = isa::op_name(op);
-  return name.find("inv") != std::string_view::npos;
-}
-
-bool is_flat(const Inst& inst) {
-  return inst.family == Family::kFlat &&
-         std::string_view(isa::op_name(inst.op)).starts_with("flat_");
-}
-
-uint8_t classes_of(const Inst& inst, bool has_vscnt) {
-  const auto bit = [](Class of) { return static_cast<uint8_t>(1u << of); };
-  switch (inst.family) {
-    case Family::kSmem: return bit(kScalar);
-    case Family::kDs: return inst.gds ? bit(kGds) : bit(kLds);
-    case Family::kMubuf:
-    case Family::kImage:
-    case Family::kFlat: {
-      if (is_cache_invalidate(inst.op)) return 0;
-      const bool returns = inst.dst.kind != isa::OperandKind::kNone || inst.lds;
-      const uint8_t vector = returns || !has_vscnt ? bit(kVector) : uint8_t{0};
-      const uint8_t shared = has_vscnt ? bit(kLds) : bit(kFlat);
-      return is_flat(inst) ? vector | shared : vector;
-    }
-    default: break;
-  }
-  const bool is_message = inst.op == Op::s_sendmsg || inst.op == Op::s_sendmsg_rtn_b32 ||
-                          inst.op == Op::s_sendmsg_rtn_b64;
-  return is_message ? bit(kMessage) : uint8_t{0};
-}
-
-Effect effect_of(const Inst& inst, uint8_t major) {
-  const uint8_t full_lgkmcnt = major >= 10 ? 63 : 15;
-  Effect effect;
-  const auto imm = static_cast<uint32_t>(inst.imm16) & 0xffffu;
-  switch (inst.op) {
-    case Op::s_waitcnt: effect = decode_wait(imm, major, full_lgkmcnt); break;
-    case Op::s_waitcnt_vmcnt:
-      effect.vmcnt = imm < kFullVmcnt ? static_cast<uint8_t>(imm) : kNoWait;
-      break;
-    case Op::s_waitcnt_lgkmcnt:
-      effect.lgkmcnt = imm < full_lgkmcnt ? static_cast<uint8_t>(imm) : kNoWait;
-      break;
-    default: effect.issues = classes_of(inst, major >= 10); effect.is_flat = is_flat(inst);
-  }
-  effect.full_lgkmcnt = full_lgkmcnt;
-  return effect;
-}
-
 bool overlaps(const RegisterUse& a, const RegisterUse& b) {
   if (a.file != b.file || (a.bytes & b.bytes) == 0) return false;
   if (a.file != RegisterFile::kScalar && (a.lanes & b.lanes) == 0) return false;
@@ -172,7 +86,8 @@ bool is_data(const RegisterUse& use) {
 
 // An instruction, as far as it can be known before it runs: WatchPoint::tag.
 struct Waitcheck::Site {
-  Effect effect;
+  WaitEffect effect;
+  uint8_t major = 9;
   RegisterSet registers;
   bool may_use_others = false;  // than `registers`
 };
@@ -183,20 +98,21 @@ struct Waitcheck::Pending {
   GpuAddr pc;
   // Bit per class that has to get this far; 0: done.
   uint8_t classes = 0;
-  uint64_t number[kClasses] = {};  // of the operation in its class, from 1
+  uint64_t number[kWaitClasses] = {};  // of the operation in its class, from 1
 };
 
 struct Waitcheck::WaveCounts {
-  uint64_t issued[kClasses] = {};
-  uint64_t done[kClasses] = {};  // surely
+  uint64_t issued[kWaitClasses] = {};
+  uint64_t done[kWaitClasses] = {};  // surely
   std::vector<Pending> pending;
   RegisterSet registers;  // those of `pending`
 
-  // The counter of `vmcnt` or lgkmcnt is at `most` or below. True: something more is done.
-  bool wait(bool vmcnt, uint64_t most) {
+  // The counter is at `most` or below. True: something more is done.
+  bool wait(WaitCounter counter, uint64_t most) {
     bool is_news = false;
-    for (uint8_t of = 0; of < kClasses; ++of) {
-      if (is_vmcnt(of) != vmcnt || (most != 0 && !is_ordered(of))) continue;
+    for (uint8_t of = 0; of < kWaitClasses; ++of) {
+      if (isa::counter_of(class_at(of)) != counter) continue;
+      if (most != 0 && !isa::is_ordered(class_at(of))) continue;
       if (issued[of] <= most || issued[of] - most <= done[of]) continue;
       done[of] = issued[of] - most;
       is_news = true;
@@ -213,7 +129,7 @@ struct Waitcheck::WaveCounts {
   void forget_done() {
     if (pending.empty()) return;
     const size_t count = std::erase_if(pending, [&](Pending& one) {
-      for (uint8_t of = 0; of < kClasses; ++of)
+      for (uint8_t of = 0; of < kWaitClasses; ++of)
         if ((one.classes >> of & 1) != 0 && one.number[of] <= done[of])
           one.classes = static_cast<uint8_t>(one.classes & ~(1u << of));
       return one.classes == 0;
@@ -221,12 +137,13 @@ struct Waitcheck::WaveCounts {
     if (count != 0) find_pending_registers();
   }
 
-  void issue(const Effect& effect) {
+  void issue(const WaitEffect& effect, uint8_t major) {
     bool is_news = false;
-    for (uint8_t of = 0; of < kClasses; ++of) {
+    for (uint8_t of = 0; of < kWaitClasses; ++of) {
       if ((effect.issues >> of & 1) == 0) continue;
       // A full counter lets nothing more be issued.
-      is_news |= wait(is_vmcnt(of), (is_vmcnt(of) ? kFullVmcnt : effect.full_lgkmcnt) - 1u);
+      const WaitCounter counter = isa::counter_of(class_at(of));
+      is_news |= wait(counter, isa::full_count(counter, major) - 1u);
       ++issued[of];
     }
     if (is_news) forget_done();
@@ -239,12 +156,13 @@ struct Waitcheck::Group {
 
 emu::Wants Waitcheck::wants(const isa::Program& program, int32_t index) noexcept {
   const Inst& inst = program.insts()[index];
-  const Effect effect = effect_of(inst, program.target().major);
+  const WaitEffect effect = isa::wait_effect_of(inst, program.target().major);
   const bool is_idle = inst.family == Family::kSopp && !effect.waits() && effect.issues == 0 &&
                        inst.implied_reads == 0;
   if (is_idle) return {};
   auto site = std::make_unique<Site>();
   site->effect = effect;
+  site->major = program.target().major;
   site->may_use_others = !find_registers(inst, site->registers);
   if (inst.vopd_first && index + 1 < program.size())
     site->may_use_others |= !find_registers(program.insts()[index + 1], site->registers);
@@ -275,10 +193,12 @@ void Waitcheck::before(const emu::WatchPoint& at) noexcept {
   if (at.state == nullptr) return;
   WaveCounts& counts = static_cast<Group*>(at.state)->waves[at.wave.wave_in_group];
   const Site& site = *reinterpret_cast<const Site*>(at.tag);
-  const Effect& effect = site.effect;
+  const WaitEffect& effect = site.effect;
   if (effect.waits()) {
-    bool is_news = effect.vmcnt != kNoWait && counts.wait(true, effect.vmcnt);
-    is_news |= effect.lgkmcnt != kNoWait && counts.wait(false, effect.lgkmcnt);
+    bool is_news = false;
+    for (const WaitCounter counter : isa::kAllWaitCounters)
+      is_news |=
+          effect.limit(counter) != isa::kNoWait && counts.wait(counter, effect.limit(counter));
     if (is_news) counts.forget_done();
     return;
   }
@@ -290,7 +210,7 @@ void Waitcheck::before(const emu::WatchPoint& at) noexcept {
   emu::find_register_uses(at.wave, at.inst, uses);
   if (may_meet) check_uses(at, counts, uses);
   if (effect.issues == 0) return;
-  counts.issue(effect);
+  counts.issue(effect, site.major);
   for (const RegisterUse& use : uses) {
     const bool is_empty = use.file != RegisterFile::kScalar && use.lanes == 0;
     if (!use.is_write || is_empty || !is_data(use)) continue;
@@ -315,10 +235,11 @@ void Waitcheck::accessing(const emu::WatchPoint& at,
     (access.space == emu::Space::kLds ? reaches_lds : reaches_memory) = true;
   }
   uint8_t needed = 0;
-  if (reaches_lds) needed |= 1u << kFlat | 1u << kLds;
-  if (reaches_memory) needed |= 1u << kVector;
+  if (reaches_lds)
+    needed = static_cast<uint8_t>(isa::bit_of(WaitClass::kFlat) | isa::bit_of(WaitClass::kLds));
+  if (reaches_memory) needed |= isa::bit_of(WaitClass::kVector);
   for (Pending& pending : counts.pending)
-    if (pending.pc == at.pc && pending.number[kVector] == counts.issued[kVector])
+    if (pending.pc == at.pc && pending.number[kVectorNumber] == counts.issued[kVectorNumber])
       pending.classes &= needed;
   counts.forget_done();
 }
@@ -330,7 +251,7 @@ void Waitcheck::check_uses(const emu::WatchPoint& at, WaveCounts& counts,
     for (const RegisterUse& use : uses) {
       if (!overlaps(pending.use, use)) continue;
       // What comes later in the same order overwrites what came before.
-      const bool in_order = (pending.classes & ~(issues & kOrderedClasses)) == 0;
+      const bool in_order = (pending.classes & ~(issues & isa::kOrderedWaitClasses)) == 0;
       if (use.is_write && in_order) continue;
       note(at, counts, pending, use, pending.use.lanes & use.lanes);
       return true;  // told once
@@ -362,10 +283,13 @@ void Waitcheck::note(const emu::WatchPoint& at, const WaveCounts& counts, const 
   text += std::to_string(reg);
   text += use.is_write ? " is overwritten" : " is read";
   text += " before its load has been waited for; s_waitcnt";
-  for (uint8_t of = 0; of < kClasses; ++of) {
+  for (uint8_t of = 0; of < kWaitClasses; ++of) {
     if ((pending.classes >> of & 1) == 0) continue;
-    text += is_vmcnt(of) ? " vmcnt(" : " lgkmcnt(";
-    text += std::to_string(is_ordered(of) ? counts.issued[of] - pending.number[of] : 0);
+    text += " ";
+    text += isa::name_of(isa::counter_of(class_at(of)));
+    text += "(";
+    text +=
+        std::to_string(isa::is_ordered(class_at(of)) ? counts.issued[of] - pending.number[of] : 0);
     text += ")";
   }
   text += " is needed";

@@ -14,11 +14,8 @@
 // Counters are finite: when one is full the next instruction waits by itself. Code of Tensile and Triton
 // relies on that.
 //
-//   gfx9    vmcnt: vector memory, loads and stores (63); lgkmcnt: LDS, scalar memory, messages (15)
-//   gfx10+  vmcnt: what returns data (63); vscnt: stores, which return none; lgkmcnt (63)
-//
-// A flat instruction counts in vmcnt and lgkmcnt; its registers need the one whose memory its lanes reach.
-// In lgkmcnt it is in order with LDS operations from gfx10 on, and in no order before.
+// Which instruction counts where: isa/wait_counters.h. The registers of a flat instruction need the counter whose
+// memory its lanes reach.
 //
 // Most instructions have nothing to do with what is pending: for each the registers it can touch are
 // worked out once, as bits, and compared with those that are pending before anything else is done.
