@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "timing/costs.h"
+
 namespace wavetap::timing {
 namespace {
 
@@ -13,34 +15,6 @@ using model::Model;
 // long. Measured on MI300A as the floor of many small kernels (mgpusim's published times).
 constexpr double kLaunchSeconds = 1e-6;
 
-// Cycles that one wave instruction keeps its pipe, by generation.
-struct Costs {
-  double valu;   // 32-bit arithmetic
-  double trans;  // transcendental
-  double f64;    // double precision
-  double step;   // from one instruction of a wave to the next that needs its result
-  double scalar_step;
-};
-
-Costs costs_of(const Model& model, bool wave64) {
-  const amd::GfxTarget target = model.target;
-  if (target.major == 9) {
-    const double f64 = target.is_gfx90a_family() ? 4 : 8;
-    return {4, 16, f64, 4, 4};
-  }
-  const double passes = wave64 ? 2 : 1;
-  const double f64 = target.major >= 11 ? 32 : 16;  // a 16th or a 32nd of the lanes
-  return {passes, 4 * passes, f64 * passes, 5 * passes, 2};
-}
-
-// Cycles of the engine clock. Where nobody has measured a level, a typical one.
-double latency(const Model& model, Level level, double typical) {
-  const auto found = model.latency.find(level);
-  if (found == model.latency.end()) return typical;
-  return (double(found->second.least) + double(std::max(found->second.most, found->second.least))) /
-         2;
-}
-
 double share(double part, double whole) { return whole > 0 ? std::min(part / whole, 1.0) : 0; }
 
 double rate_of(const model::Ceiling* ceiling) {
@@ -49,11 +23,11 @@ double rate_of(const model::Ceiling* ceiling) {
 
 // How long a vector load takes on average, by where its lines come from.
 double vmem_latency(const Model& model, const KernelWork& work) {
-  const double l1 = latency(model, Level::kL1, 120);
-  const double gl1 = latency(model, Level::kGl1, l1 + 30);
-  const double l2 = latency(model, Level::kL2, 300);
-  const double vram = latency(model, Level::kVram, 700);
-  const double l3 = latency(model, Level::kL3, (l2 + vram) / 2);
+  const double l1 = latency_cycles(model, Level::kL1, 120);
+  const double gl1 = latency_cycles(model, Level::kGl1, l1 + 30);
+  const double l2 = latency_cycles(model, Level::kL2, 300);
+  const double vram = latency_cycles(model, Level::kVram, 700);
+  const double l3 = latency_cycles(model, Level::kL3, (l2 + vram) / 2);
   const double miss1 = work.l1_reads > 0 ? share(work.l1_misses, work.l1_reads) : 1;
   const double miss_gl1 = work.gl1_reads > 0 ? share(work.gl1_misses, work.gl1_reads) : 1;
   const double miss2 = share(work.l2_misses, work.l2_hits + work.l2_misses);
@@ -137,8 +111,8 @@ KernelTime kernel_time(const Model& model, const KernelWork& work,
       (work.salu + work.smem + work.branch + work.other) * costs.scalar_step;
   const double memory_steps = (work.vmem + work.lds) * costs.valu;
   time.wave_wait_cycles = (work.vmem_waits * time.vmem_latency_cycles +
-                           work.lds_waits * latency(model, Level::kLds, 60) +
-                           work.smem_waits * latency(model, Level::kScalarL1, 50)) /
+                           work.lds_waits * latency_cycles(model, Level::kLds, 60) +
+                           work.smem_waits * latency_cycles(model, Level::kScalarL1, 50)) /
                           waves;
   time.wave_cycles = (vector_steps + scalar_steps + memory_steps) / waves + time.wave_wait_cycles;
   const double resident = double(
