@@ -35,6 +35,7 @@ TABLE = {
     "pass": (["base", "format"], False),
     "replay": (["base", "util", "amd", "format", "codeobj", "isa", "emu", "swap"], False),
     "inspect": (["base", "util", "amd", "codeobj", "isa", "emu", "probe", "replay", "format"], False),
+    "itrace": (["base", "util", "amd", "codeobj", "isa", "model", "emu", "cachesim", "timing", "replay", "inspect"], False),
     "vgpu": (["base", "amd", "format", "codeobj", "isa", "model", "emu", "capture", "sanitize", "probe",
               "cachesim"], True),
     "record": (["base", "amd", "format"], True),
@@ -54,7 +55,7 @@ TABLE = {
     "capi": (["base", "util", "model", "store", "analysis", "doctor"], False),
     "cli": (["base", "util", "amd", "codeobj", "isa", "model", "emu", "sanitize", "swap", "replay", "vgpu", "format", "store", "analysis",
              "export", "correct", "doctor", "probe", "inspect", "cachesim", "timing", "profile", "foreign", "proof", "tune",
-             "optimize"], False),
+             "optimize", "itrace"], False),
 }
 
 # What tests, benchmarks and fuzzers of a folder may use on top (they are separate programs).
@@ -66,8 +67,8 @@ OWNERS = {
     r"sqlite3\.h": r"store/",
     r"llvm/|llvm-c/": r"(isa|pass)/",
     r"CLI/": r"cli/(command|version)\.cc",
-    r"nlohmann/": r"(util|cli|store|analysis|export|capi|doctor|inspect|profile|foreign|proof|tune|optimize)/",
-    r"fmt/": r"(util|cli|replay|store|analysis|export|capi|doctor|inspect|profile|foreign|proof|tune|optimize)/",
+    r"nlohmann/": r"(util|cli|store|analysis|export|capi|doctor|inspect|profile|foreign|proof|tune|optimize|itrace)/",
+    r"fmt/": r"(util|cli|replay|store|analysis|export|capi|doctor|inspect|profile|foreign|proof|tune|optimize|itrace)/",
     r"toml\+\+/": r"tune/spec\.cc",
     r"curl/": r"optimize/http_client\.cc",
     r"hip/|hsakmt": r"(?!)",

@@ -20,6 +20,7 @@
 #include "cli/profile_input.h"
 #include "cli/program_run.h"
 #include "cli/run_dir.h"
+#include "cli/trace_instructions.h"
 #include "profile/documents.h"
 #include "util/file.h"
 #include "util/terminal.h"
@@ -38,6 +39,7 @@ struct Options {
   std::string output;
   uint64_t top = 3;
   bool json = false;
+  bool instructions = false;
   bool is_other = false;  // a command below ran
 };
 
@@ -165,6 +167,21 @@ void add_options(Command& command, Options& options) {
       ->type_name("DIR");
   command.add_option("--top", options.top, "explain N kernels (3)")->type_name("N");
   command.add_flag("--json", options.json, "print profile.json instead of the page");
+  command.add_flag("--instructions", options.instructions,
+                   "trace every instruction of one compute unit instead, as wavetap "
+                   "trace-instructions does");
+}
+
+// --instructions: the same choice of kernels, every instruction of them.
+int trace_instructions(const Options& options, const std::vector<std::string>& program) {
+  InstructionTraceOptions tracing;
+  tracing.run = options.run;
+  tracing.kernels = options.kernels;
+  tracing.launches = options.launches;
+  tracing.output = options.output;
+  tracing.json = options.json;
+  return program.empty() ? trace_file_instructions(tracing, options.file)
+                         : trace_program_instructions(tracing, program);
 }
 
 }  // namespace
@@ -195,6 +212,10 @@ void add_profile(Command& parent, Invocation& invocation) {
                             "[ARG…], or name a file")
                    : errorf("profile: %s and a program behind --: profile one of them",
                             options->file.c_str()));
+      return;
+    }
+    if (options->instructions) {
+      invocation.exit_code = trace_instructions(*options, program);
       return;
     }
     invocation.exit_code = program.empty() ? profile_file(*options, options->file)

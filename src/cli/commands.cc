@@ -5,6 +5,7 @@
 #include "cli/cmd_sites.h"
 #include "cli/command.h"
 #include "cli/lab_commands.h"
+#include "cli/trace_instructions.h"
 
 namespace wavetap::cli {
 namespace {
@@ -17,6 +18,7 @@ void add_commands(Command& program, Invocation& invocation) {
   add_probe(program, invocation);
   add_sites(program, invocation);
   add_profile(program, invocation);
+  add_trace_instructions(program, invocation);
   add_swap(program, invocation);
   add_source(program, invocation);
   add_tune(program, invocation);

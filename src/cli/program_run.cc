@@ -47,6 +47,7 @@ Result<vgpu::Config> make_config(const RunOptions& options, std::vector<model::M
   config.probe_max = options.probe.max;
   config.capture_dir = options.capture.folder;
   config.capture_pattern = options.capture.kernels;
+  config.capture_launches = options.capture.launches;
   config.capture_max = options.capture.max;
   config.models = std::move(models);
   config.seed = options.seed;

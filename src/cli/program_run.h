@@ -28,10 +28,11 @@ struct ProbeRunOptions {
   bool names_buffers = false;  // every allocation apart, with the size the program asked for
 };
 
-// Capturing, for `wavetap run --swap-verify`; see vgpu::Config.
+// Capturing, for `wavetap run --swap-verify` and `trace-instructions`; see vgpu::Config.
 struct CaptureRunOptions {
-  std::string folder;   // for the captures; "": none
-  std::string kernels;  // regular expression; "": any of the program's
+  std::string folder;    // for the captures; "": none
+  std::string kernels;   // regular expression; "": any of the program's
+  std::string launches;  // of those, "3,7"; "": all of them
   uint64_t max = 0;
 };
 
