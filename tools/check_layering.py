@@ -48,6 +48,7 @@ TABLE = {
                "replay", "profile"], False),
     "tune": (["base", "util", "model", "sanitize", "replay", "store", "proof"], False),
     "optimize": (["base", "util", "model", "sanitize", "replay", "proof"], False),
+    "mcp": (["base", "util"], False),
     "export": (["base", "util", "store", "analysis"], False),
     "correct": (["base", "amd"], True),
     "doctor": (["base", "util", "amd", "codeobj", "model", "correct", "store", "analysis"], False),
@@ -55,7 +56,7 @@ TABLE = {
     "capi": (["base", "util", "model", "store", "analysis", "doctor"], False),
     "cli": (["base", "util", "amd", "codeobj", "isa", "model", "emu", "sanitize", "swap", "replay", "vgpu", "format", "store", "analysis",
              "export", "correct", "doctor", "probe", "inspect", "cachesim", "timing", "profile", "foreign", "proof", "tune",
-             "optimize", "itrace"], False),
+             "optimize", "mcp", "itrace"], False),
 }
 
 # What tests, benchmarks and fuzzers of a folder may use on top (they are separate programs).
@@ -67,8 +68,8 @@ OWNERS = {
     r"sqlite3\.h": r"store/",
     r"llvm/|llvm-c/": r"(isa|pass)/",
     r"CLI/": r"cli/(command|version)\.cc",
-    r"nlohmann/": r"(util|cli|store|analysis|export|capi|doctor|inspect|profile|foreign|proof|tune|optimize|itrace)/",
-    r"fmt/": r"(util|cli|replay|store|analysis|export|capi|doctor|inspect|profile|foreign|proof|tune|optimize|itrace)/",
+    r"nlohmann/": r"(util|cli|store|analysis|export|capi|doctor|inspect|profile|foreign|proof|tune|optimize|mcp|itrace)/",
+    r"fmt/": r"(util|cli|replay|store|analysis|export|capi|doctor|inspect|profile|foreign|proof|tune|optimize|mcp|itrace)/",
     r"toml\+\+/": r"tune/spec\.cc",
     r"curl/": r"optimize/http_client\.cc",
     r"hip/|hsakmt": r"(?!)",

@@ -23,6 +23,7 @@ void add_commands(Command& program, Invocation& invocation) {
   add_source(program, invocation);
   add_tune(program, invocation);
   add_optimize(program, invocation);
+  add_mcp(program, invocation);
   add_import(program, invocation);
   add_control(program, invocation);
   add_tail(program, invocation);
