@@ -2,10 +2,11 @@
 //
 // A sweep over the bytes, one LLVM decode per instruction, each lifted to an Inst; branch targets
 // are resolved at the end, when every instruction has its index. What LLVM refuses is tried once
-// more in the two forms that hardware accepts and LLVM does not:
+// more in the forms that hardware accepts and LLVM 19 does not:
 //   * gfx10+ v_cmpx in VOP3: the destination byte has no meaning, LLVM wants it to be EXEC (0x7e).
 //     ROCr's built-in copy kernels hold 0;
-//   * gfx11 16-bit VOP1 and VOP2: a destination of 128 and above is the high half of v0 and above.
+//   * gfx11 16-bit VOP1 and VOP2: a destination of 128 and above is the high half of v0 and above;
+//   * gfx11 operations on halves that only newer compilers emit (kStandIns).
 
 #include <algorithm>
 #include <cstdio>
@@ -26,10 +27,27 @@ namespace {
 
 constexpr size_t kMaxInstBytes = 20;
 
+// An operation that LLVM does not decode, or not with halves, in the clothes of one that has the same
+// operands and that LLVM knows.
+struct StandIn {
+  uint32_t mask;      // of the first dword: encoding and opcode
+  uint32_t encoding;  // what the operation has there
+  uint32_t other;     // what its stand-in has there
+  Op op;
+  std::string_view mnemonic;
+};
+constexpr StandIn kStandIns[] = {
+    {0xffff0000, 0xd59c0000, 0xd5e90000, Op::v_mov_b16, "v_mov_b16_e64"},      // v_not_b16_e64
+    {0xfe000000, 0x76000000, 0x64000000, Op::v_ldexp_f16, "v_ldexp_f16_e32"},  // v_add_f16_e32
+    // v_swap_b16 is v_swap_b32 with a half of each register.
+    {0xfe01fe00, 0x7e00cc00, 0x7e003800, Op::v_swap_b32, "v_swap_b16"},  // v_mov_b16_e32
+};
+
 struct Decoded {
   llvm::MCInst mi;
   Encoded encoded;
   TrueSixteen true16;
+  const StandIn* stand_in = nullptr;  // `mi` is that of another operation
 };
 
 Encoded encoded_bytes(std::span<const std::byte> code, unsigned size_bytes) {
@@ -50,6 +68,45 @@ bool decode_as(Mc& mc, std::span<const std::byte> code, uint32_t first, Decoded&
   return true;
 }
 
+// A 16-bit VOP1 or VOP2 operation whose destination is the high half of a register.
+bool decode_high_destination(Mc& mc, std::span<const std::byte> code, uint32_t first,
+                             Decoded& out) {
+  const bool is_vop1_or_vop2 = (first >> 31) == 0 && (first >> 25) != 0x3e;
+  constexpr uint32_t kDstBit7 = 1u << 24;
+  if (!is_vop1_or_vop2 || (first & kDstBit7) == 0 || !decode_as(mc, code, first & ~kDstBit7, out) ||
+      !writes_half(mc.info(out.mi.getOpcode()).op))
+    return false;
+  out.true16.dst_high = true;
+  return true;
+}
+
+bool decode_stand_in(Mc& mc, std::span<const std::byte> code, uint32_t first, Decoded& out) {
+  for (const StandIn& candidate : kStandIns) {
+    if ((first & candidate.mask) != candidate.encoding) continue;
+    const uint32_t other = (first & ~candidate.mask) | candidate.other;
+    if (!decode_as(mc, code, other, out) && !decode_high_destination(mc, code, other, out))
+      return false;
+    out.stand_in = &candidate;
+    return true;
+  }
+  return false;
+}
+
+// What a stand-in was decoded as becomes the operation itself.
+bool unmask(const StandIn& stand_in, Inst& inst) {
+  inst.op = stand_in.op;
+  if (inst.op != Op::v_swap_b32) return true;
+  if (!inst.src[0].is(OperandKind::kVgpr)) return false;
+  const auto half = [](Sel sel) { return sel == Sel::kWord1 ? Sel::kWord1 : Sel::kWord0; };
+  inst.dst.sel = half(inst.dst.sel);
+  inst.dst2 = inst.src[0];
+  inst.dst2.sel = half(inst.dst2.sel);
+  inst.src[0] = inst.dst;
+  inst.src[1] = inst.dst2;
+  inst.dst_preserve = false;
+  return true;
+}
+
 bool decode_one(Mc& mc, std::span<const std::byte> code, Decoded& out) {
   code = code.first(std::min(code.size(), kMaxInstBytes));
   if (code.size() < 4) return false;
@@ -65,14 +122,8 @@ bool decode_one(Mc& mc, std::span<const std::byte> code, Decoded& out) {
   if (major >= 10 && is_vop3 && decode_as(mc, code, (first & ~0xffu) | 0x7e, out) &&
       std::string_view(op_name(mc.info(out.mi.getOpcode()).op)).starts_with("v_cmpx"))
     return true;
-  const bool is_vop1_or_vop2 = (first >> 31) == 0 && (first >> 25) != 0x3e;
-  constexpr uint32_t kDstBit7 = 1u << 24;
-  if (major >= 11 && is_vop1_or_vop2 && (first & kDstBit7) != 0 &&
-      decode_as(mc, code, first & ~kDstBit7, out) && writes_half(mc.info(out.mi.getOpcode()).op)) {
-    out.true16.dst_high = true;
-    return true;
-  }
-  return false;
+  return major >= 11 &&
+         (decode_high_destination(mc, code, first, out) || decode_stand_in(mc, code, first, out));
 }
 
 void resolve_targets(Program& program) {
@@ -109,6 +160,17 @@ void mark_high_halves(std::string& text, bool dst_high) {
   if (const size_t comma = text.find(','); comma != std::string::npos) text.insert(comma, ".h");
 }
 
+// gfx11: LLVM leaves op_sel out where it models registers of 16-bit VOP3 operations as whole.
+void append_half_selects(std::string& text, const Encoded& encoded) {
+  const uint32_t selects = encoded.dword[0] >> 11 & 0xf;
+  const bool is_vop3 = (encoded.dword[0] >> 26) == 0x35;
+  if (!is_vop3 || selects == 0 || text.find("op_sel") != std::string::npos) return;
+  const auto sources = static_cast<size_t>(std::count(text.begin(), text.end(), ','));
+  text += " op_sel:[";
+  for (size_t i = 0; i < sources && i < 3; ++i) text += (selects >> i & 1) != 0 ? "1," : "0,";
+  text += (selects & 8) != 0 ? "1]" : "0]";
+}
+
 // LLVM prints the distance of a branch as an unsigned number; shows it signed, with the address.
 void append_target(std::string& text, int16_t distance, GpuAddr pc) {
   char number[16];
@@ -128,12 +190,14 @@ size_t append_instruction(Mc* mc, std::span<const std::byte> code, size_t offset
                           Program& program) {
   const std::span<const std::byte> rest = code.subspan(offset);
   decoded.true16 = {};
+  decoded.stand_in = nullptr;
   Inst inst;
   Inst second;
   bool ok = mc != nullptr && decode_one(*mc, rest, decoded);
   if (ok) {
     const OpcodeInfo& info = mc->info(decoded.mi.getOpcode());
     ok = Lift(*mc, decoded.mi, info, decoded.encoded, inst).run(decoded.true16, second);
+    if (ok && decoded.stand_in != nullptr) ok = unmask(*decoded.stand_in, inst);
   }
   if (!ok) {
     inst = Inst();
@@ -214,7 +278,11 @@ std::string disassemble(std::span<const std::byte> code, amd::GfxTarget target, 
     if (decode_one(*mc, code, decoded)) {
       std::string text = trimmed(mc->print(decoded.mi, pc.value));
       mark_high_halves(text, decoded.true16.dst_high);
-      if (is_relative_jump(mc->info(decoded.mi.getOpcode()).op))
+      if (decoded.stand_in != nullptr) text.replace(0, text.find(' '), decoded.stand_in->mnemonic);
+      const Op op = mc->info(decoded.mi.getOpcode()).op;
+      if (target.major >= 11 && std::string_view(op_name(op)).find("16") != std::string_view::npos)
+        append_half_selects(text, decoded.encoded);
+      if (is_relative_jump(op))
         append_target(text, static_cast<int16_t>(decoded.encoded.dword[0]), pc);
       return text;
     }

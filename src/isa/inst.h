@@ -144,7 +144,8 @@ inline constexpr uint8_t kFlatScratch = 16;
 //                   v_madmk: src[1] is K. v_add_co and friends: dst2 the carry out; v_addc, v_subb,
 //                   v_cndmask: src[2] the mask in (VCC in the short encodings). v_div_scale, v_mad_u64_u32:
 //                   dst2. v_div_fmas: src[3] is VCC. v_readlane, v_readfirstlane: dst is scalar.
-//                   v_writelane: src[0] the value, src[1] the lane. v_swap: dst = src[0], dst2 = src[1].
+//                   v_writelane: src[0] the value, src[1] the lane. v_swap: dst = src[0], dst2 = src[1];
+//                   v_swap_b16 is v_swap_b32 whose operands have sel kWord0 or kWord1.
 //                   v_permlane16: op_sel is in fetch_inactive and bound_ctrl.
 //                   16-bit result: dst.sel is kWord1 for the high half, kWord0 with dst_preserve when the
 //                   target keeps the high half, kDword when it clears it.

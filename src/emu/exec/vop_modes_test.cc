@@ -399,6 +399,32 @@ TEST(VopSwap, ExchangesActiveLanesOnly) {
   EXPECT_EQ(machine.v(8, 5), 88u);
 }
 
+// Encodings that LLVM 19 does not write; a newer one does.
+TEST(VopHalves, MoveAndSwapInTheLongAndShortForms) {
+  TestMachine machine({.target = kGfx1100, .wave64 = true, .vgprs = 160});
+  machine.fill_v(1, 0x22221111);
+  machine.fill_v(131, 0x44443333);
+  // v_mov_b16_e64 v1.h, v131.l; v131.l, v1.h; v131.l, 0x3456
+  ASSERT_TRUE(machine.run(".long 0xd59c4001, 0x183\n"));
+  EXPECT_EQ(machine.v(1, 0), 0x33331111u);
+  ASSERT_TRUE(machine.run(".long 0xd59c0883, 0x101\n"));
+  EXPECT_EQ(machine.v(131, 0), 0x44443333u);
+  ASSERT_TRUE(machine.run(".long 0xd59c0083, 0xff, 0x3456\n"));
+  EXPECT_EQ(machine.v(131, 0), 0x44443456u);
+  machine.fill_v(2, 0x66665555);
+  machine.set_exec(0xf);
+  ASSERT_TRUE(machine.run(".long 0x7e02cd82\n"));  // v_swap_b16 v1.l, v2.h
+  EXPECT_EQ(machine.v(1, 0), 0x33336666u);
+  EXPECT_EQ(machine.v(2, 0), 0x11115555u);
+  EXPECT_EQ(machine.v(2, 4), 0x66665555u);
+  ASSERT_TRUE(machine.run(".long 0x7f02cd01\n"));  // v_swap_b16 v1.h, v1.l
+  EXPECT_EQ(machine.v(1, 0), 0x66663333u);
+  machine.fill_v(1, 0x00013c00);
+  machine.fill_v(3, 0);
+  ASSERT_TRUE(machine.run(".long 0x77070301\n"));  // v_ldexp_f16_e32 v3.h, v1.l, v1.h
+  EXPECT_EQ(machine.v(3, 0), 0x40000000u);
+}
+
 TEST(VopSad, QuadMaskedSumsFillFourRegisters) {
   TestMachine machine(on(kGfx90a));
   std::mt19937_64 random(5);

@@ -58,7 +58,25 @@ void swap_rows(Wave& wave, uint32_t first, uint32_t second) {
   blend_row(wave.vrow(first), old[1].lane, wave.lanes, wave.exec());
   blend_row(wave.vrow(second), old[0].lane, wave.lanes, wave.exec());
 }
-void v_swap_b32(Wave& wave, const Inst& inst) { swap_rows(wave, inst.dst.index, inst.dst2.index); }
+// v_swap_b16: a half of each register, which may be the same one.
+void swap_halves(Wave& wave, const Operand& first, const Operand& second) {
+  const int first_shift = first.sel == isa::Sel::kWord1 ? 16 : 0;
+  const int second_shift = second.sel == isa::Sel::kWord1 ? 16 : 0;
+  uint32_t* const a = wave.vrow(first.index);
+  uint32_t* const b = wave.vrow(second.index);
+  const uint64_t exec = wave.exec();
+  for (uint32_t lane = 0; lane < wave.lanes; ++lane) {
+    if ((exec >> lane & 1) == 0) continue;
+    const uint32_t from_a = a[lane] >> first_shift & 0xffff;
+    const uint32_t from_b = b[lane] >> second_shift & 0xffff;
+    a[lane] = (a[lane] & ~(0xffffu << first_shift)) | from_b << first_shift;
+    b[lane] = (b[lane] & ~(0xffffu << second_shift)) | from_a << second_shift;
+  }
+}
+void v_swap_b32(Wave& wave, const Inst& inst) {
+  if (inst.dst.sel != isa::Sel::kDword) return swap_halves(wave, inst.dst, inst.dst2);
+  swap_rows(wave, inst.dst.index, inst.dst2.index);
+}
 void v_swaprel_b32(Wave& wave, const Inst& inst) {
   swap_rows(wave, inst.dst.index + destination_offset(wave), inst.dst2.index + source_offset(wave));
 }
@@ -101,6 +119,13 @@ constexpr VopRow only(Handler handler) {
   return row;
 }
 
+// The same handler for whole registers and for halves.
+constexpr VopRow also_halves(Handler handler) {
+  VopRow row = only(handler);
+  row.generic = handler;
+  return row;
+}
+
 constexpr auto kTable = vop_table({
     {Op::v_nop, only(no_effect)},
     {Op::v_pipeflush, only(no_effect)},
@@ -109,7 +134,7 @@ constexpr auto kTable = vop_table({
     {Op::v_movrels_b32, only(v_movrels_b32)},
     {Op::v_movrelsd_b32, only(v_movrelsd_b32)},
     {Op::v_movrelsd_2_b32, only(v_movrelsd_2_b32)},
-    {Op::v_swap_b32, only(v_swap_b32)},
+    {Op::v_swap_b32, also_halves(v_swap_b32)},
     {Op::v_swaprel_b32, only(v_swaprel_b32)},
     {Op::v_mqsad_u32_u8, only(v_mqsad_u32_u8)},
 });
