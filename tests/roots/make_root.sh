@@ -27,7 +27,7 @@ case $suite in
   *) echo "make_root.sh: $suite: unknown suite; use trixie, sid or experimental" >&2; exit 1 ;;
 esac
 
-base="base-files bash coreutils grep sed procps libc6 libc-bin libstdc++6 g++ $hip libamdhip64-dev
+base="base-files bash coreutils diffutils grep sed procps libc6 libc-bin libstdc++6 g++ $hip libamdhip64-dev
   libhsa-runtime64-1 libhsa-runtime-dev hipcc rocminfo rocm-smi python3"
 missing=
 for package in $base "$@"; do
