@@ -23,6 +23,24 @@ inline constexpr int kMismatch = 15;
 inline constexpr int kRefusedArgument = 16;
 inline constexpr int kCannotReserve = 17;
 
+struct ReplayExit {
+  int code;
+  const char* meaning;
+};
+// As `replay --help` and docs/capture.md say it.
+// clang-format off
+inline constexpr ReplayExit kReplayExits[] = {
+    {kDamagedFile, "the file is damaged, is no capture, or ends before the capture is whole"},
+    {kOtherIsa, "--swap: code for other GPUs, or waves of another size; --gpu, --hsa: another GPU"},
+    {kNoKernel, "--swap: no such kernel"},
+    {kOtherLayout, "--swap: the kernel's arguments lie elsewhere"},
+    {kKernelFault, "the kernel faulted"},
+    {kMismatch, "--verify found a difference"},
+    {kRefusedArgument, "the kernel needs something that a replay does not have"},
+    {kCannotReserve, "the captured memory cannot be had, or not at its addresses"},
+};
+// clang-format on
+
 // Below `capture`; sets `chosen` when it is what the user asked for.
 void add_capture_show(Command& capture, Invocation& invocation, bool& chosen);
 

@@ -70,7 +70,8 @@ void print_json(const ReplayCommand& options, const Capture& capture, const Capt
                          {"capture", capture.dispatch.capture},
                          {"kernel", capture.kernel},
                          {"target", amd::to_string(capture.target)},
-                         {"workgroups", result.workgroups}};
+                         {"workgroups", result.workgroups},
+                         {"exact", true}};
   json.update(times_json(result.seconds));
   if (verdict != nullptr) json["verify"] = verdict_json(kernel, *verdict);
   if (options.counters) add_counters(json, result.counters);
@@ -123,7 +124,8 @@ int replay_capture(const ReplayCommand& options) {
                                result.fault.has_value());
   if (report) fmt::print(stderr, "{}", sanitize_text(*report, kMostShown));
   if (result.fault) {
-    return fail({fmt::format("{}: {}", util::escape_control(capture.kernel),
+    return fail({fmt::format("{}: {}; add --sanitize to see which access was wrong first",
+                             util::escape_control(capture.kernel),
                              replay::describe_fault(capture, kernel, **memory, *result.fault))},
                 kKernelFault);
   }
@@ -143,6 +145,9 @@ int replay_capture(const ReplayCommand& options) {
 
 void add_replay(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<ReplayCommand>();
+  std::string codes = "\nExit status of a replay:\n";
+  for (const ReplayExit& exit : kReplayExits)
+    codes += fmt::format("  {}  {}\n", exit.code, exit.meaning);
   Command& command = parent.add_command(
       "replay",
       "run a captured dispatch again: on the engine, without ROCm or a GPU, or through ROCm; exit "
@@ -151,7 +156,8 @@ void add_replay(Command& parent, Invocation& invocation) {
       "  wavetap replay saxpy.wtcap --verify\n"
       "  wavetap replay gemm.wtcap -n 10 --verify=rel=1e-5 --swap gemm_new.hsaco\n"
       "  wavetap replay saxpy.wtcap --counters --json\n"
-      "  wavetap replay saxpy.wtcap --gpu rx6800xt -n 100 --warmup 5 --verify\n");
+      "  wavetap replay saxpy.wtcap --gpu rx6800xt -n 100 --warmup 5 --verify\n" +
+          codes);
   command.add_option("FILE", options->file, "a file of wavetap capture")->required();
   command.add_option("--capture", options->capture, "which one, when the file has several (1)")
       ->type_name("N");
@@ -173,6 +179,10 @@ void add_replay(Command& parent, Invocation& invocation) {
   command.add_flag("--hsa", options->hsa, "the same on a GPU of this machine");
   command.add_flag("--reserve-check", options->reserve_check,
                    "with --gpu or --hsa: only say whether its memory can be had at its addresses");
+  command.add_flag(
+      "--relocate", options->relocate,
+      "with --gpu or --hsa: if not all places can be had, memory lies elsewhere; words that "
+      "look like pointers into it are changed, so the replay is not exact and says so");
   command
       .add_option("--verify", options->verify,
                   "compare every byte written with what the captured dispatch left: bit by bit, or "

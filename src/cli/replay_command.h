@@ -38,6 +38,7 @@ struct ReplayCommand {
   std::vector<std::string> gpus;  // virtual ones
   bool hsa = false;               // one of this machine
   bool reserve_check = false;
+  bool relocate = false;
   bool is_under_rocm() const { return hsa || !gpus.empty(); }
 };
 

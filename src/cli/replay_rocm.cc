@@ -128,17 +128,31 @@ int tell(const ReplayCommand& options, const replay::Capture& capture,
          const replay::Verdict* verdict, const std::string& printed, int attempt) {
   const std::string where = "on " + result.gpu + " through ROCm";
   if (options.json) {
-    nlohmann::json json = {{"file", options.file},     {"capture", capture.dispatch.capture},
-                           {"kernel", capture.kernel}, {"target", amd::to_string(capture.target)},
-                           {"gpu", result.gpu},        {"placed_bytes", result.placed_bytes},
-                           {"method", result.method},  {"attempts", attempt}};
+    nlohmann::json json = {{"file", options.file},
+                           {"capture", capture.dispatch.capture},
+                           {"kernel", capture.kernel},
+                           {"target", amd::to_string(capture.target)},
+                           {"gpu", result.gpu},
+                           {"placed_bytes", result.placed_bytes},
+                           {"method", result.method},
+                           {"attempts", attempt},
+                           {"exact", result.moved_ranges == 0}};
+    if (result.moved_ranges > 0)
+      json["relocated"] = {{"ranges", result.moved_ranges},
+                           {"bytes", result.moved_bytes},
+                           {"changed_words", result.changed_words}};
     json.update(times_json(result.seconds));
     if (verdict != nullptr) json["verify"] = verdict_json(kernel, *verdict);
     if (!printed.empty()) json["printed"] = printed;
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     fmt::print("{}: {}\n", util::escape_control(capture.kernel), times_text(result.seconds, where));
-    if (verdict != nullptr) print_verdict(kernel, *verdict);
+    if (result.moved_ranges > 0)
+      fmt::print(
+          "inexact: {} of memory in {} lie elsewhere than captured, because not all places can be "
+          "had; {} that look like pointers into it were changed\n",
+          util::human_bytes(result.moved_bytes), util::count_of(result.moved_ranges, "range"),
+          util::count_of(result.changed_words, "word"));
   }
   return verdict != nullptr && !verdict->equal() ? kMismatch : kDone;
 }
@@ -188,6 +202,7 @@ int replay_here(const ReplayCommand& options, const replay::CaptureFile& file,
                               .recopy = !options.no_recopy,
                               .hold = hold,
                               .check_only = options.reserve_check,
+                              .relocate = options.relocate && is_last && !options.reserve_check,
                               .printed = kernel_output(options, printed)});
   const bool is_taken = !result.taken.empty();
   if (is_taken && !is_last) return kCannotReserve;
@@ -196,8 +211,8 @@ int replay_here(const ReplayCommand& options, const replay::CaptureFile& file,
     return is_taken ? kCannotReserve : kDone;
   }
   if (is_taken)
-    return fail(errorf("%s: %s; see --reserve-check, or run a program made by wavetap capture "
-                       "export, whose memory may lie elsewhere",
+    return fail(errorf("%s: %s; replay on the engine, without --gpu and --hsa, or let memory lie "
+                       "elsewhere with --relocate, which is not exact",
                        options.file.c_str(), result.why.c_str()),
                 kCannotReserve);
   if (result.refusal != replay::Refusal::kNone)

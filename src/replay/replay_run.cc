@@ -153,9 +153,11 @@ ReplayResult swap_kernel(const Capture& capture, const CapturedKernel& captured,
     const swap::KernelInfo replacement = swap::describe(*object, *kernel);
     if (const swap::Verdict verdict = swap::check(original, replacement, swap::kAllowOwnVariables);
         !verdict.is_legal()) {
-      return refuse(refusal_of(verdict.reason),
-                    errorf("%s: %s cannot run in the place of the captured kernel: %s", file,
-                           codeobj::short_name(kernel->name).c_str(), verdict.why.c_str()));
+      return refuse(
+          refusal_of(verdict.reason),
+          errorf("%s: %s cannot run in the place of the captured kernel: %s; build one that "
+                 "takes the same arguments",
+                 file, codeobj::short_name(kernel->name).c_str(), verdict.why.c_str()));
     }
     const Result<codeobj::ImageLayout> layout = codeobj::layout_of(*object);
     if (!layout.ok()) return refuse(Refusal::kNoKernel, layout.error());

@@ -96,16 +96,18 @@ void HeldRanges::release(const AddressRange& range) {
   });
 }
 
-std::string holder_of(const AddressRange& range) {
+std::string holder_of(const AddressRange& range, bool with_reserved) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     uint64_t begin = 0;
     uint64_t end = 0;
     int name_at = 0;
-    if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &begin, &end,
-                    &name_at) < 2 ||
+    char rights[8] = {};
+    if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %*s %n", &begin, &end,
+                    rights, &name_at) < 3 ||
         begin >= range.end || end <= range.begin)
       continue;
+    if (!with_reserved && std::string_view(rights) == "---p") continue;
     const std::string name = name_at > 0 && static_cast<size_t>(name_at) < line.size()
                                  ? line.substr(static_cast<size_t>(name_at))
                                  : "";
@@ -173,10 +175,37 @@ bool RocmMemory::place_by_vmem(const AddressRange& range) const {
   return false;
 }
 
+Result<uint64_t> RocmMemory::place_elsewhere(const AddressRange& range) const {
+  void* memory = nullptr;
+  if (api_.kmt_allocate != nullptr && api_.kmt_map != nullptr) {
+    const uint32_t flags = kExecuteAccess | (is_fine(range) ? 0 : kCoarseGrain) |
+                           (is_vram(range) ? kNonPaged : kHostAccess);
+    uint64_t other_address = 0;
+    if (api_.kmt_allocate(is_vram(range) ? gpu_node_ : 0, range.size(), flags, &memory) == 0 &&
+        api_.kmt_map(memory, range.size(), &other_address) == 0)
+      return reinterpret_cast<uint64_t>(memory);
+  } else {
+    HsaHandle handle;
+    const HsaAccess access = {kReadWrite, gpu_};
+    if (api_.vmem_reserve != nullptr && api_.vmem_create != nullptr && api_.vmem_map != nullptr &&
+        api_.vmem_set_access != nullptr && api_.vmem_reserve(&memory, range.size(), 0, 0) == 0 &&
+        api_.vmem_create(vram_pool_, range.size(), 0, 0, &handle) == 0 &&
+        api_.vmem_map(memory, range.size(), 0, handle, 0) == 0 &&
+        api_.vmem_set_access(memory, range.size(), &access, 1) == 0)
+      return reinterpret_cast<uint64_t>(memory);
+  }
+  return errorf("the runtime gives no %" PRIu64 " bytes elsewhere", range.size());
+}
+
 Status RocmMemory::place(const AddressRange& range) {
+  // Memory that somebody uses must not be replaced, and the thunk does not look. What is only reserved
+  // is the thunk's own.
+  if (const std::string user = holder_of(range, /*with_reserved=*/false); !user.empty())
+    return errorf("0x%" PRIx64 "-0x%" PRIx64 " cannot be had: taken by %s", range.begin, range.end,
+                  user.c_str());
   const bool by_thunk = api_.kmt_allocate != nullptr && api_.kmt_map != nullptr;
   if (by_thunk ? place_by_thunk(range) : place_by_vmem(range)) return {};
-  const std::string holder = holder_of(range);
+  const std::string holder = holder_of(range, /*with_reserved=*/true);
   return errorf(
       "0x%" PRIx64 "-0x%" PRIx64 " cannot be had: %s", range.begin, range.end,
       holder.empty() ? "the runtime does not give memory there" : ("taken by " + holder).c_str());

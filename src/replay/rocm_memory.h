@@ -46,7 +46,8 @@ class HeldRanges {
 };
 
 // Who has part of a range in this process, as /proc/self/maps names it; "" when nobody has.
-std::string holder_of(const AddressRange& range);
+// `with_reserved`: addresses count that are taken without memory.
+std::string holder_of(const AddressRange& range, bool with_reserved);
 
 class RocmMemory {
  public:
@@ -55,6 +56,8 @@ class RocmMemory {
 
   // Memory at exactly this range. An error names who has it.
   Status place(const AddressRange& range);
+  // Memory for it wherever there is some.
+  Result<uint64_t> place_elsewhere(const AddressRange& range) const;
   // "thunk" or "vmem".
   const char* method() const;
 

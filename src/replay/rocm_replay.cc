@@ -12,6 +12,7 @@
 #include "amd/gfx_target.h"
 #include "amd/hsa_info.h"
 #include "replay/host_services.h"
+#include "replay/relocation.h"
 #include "replay/rocm_api.h"
 
 namespace wavetap::replay {
@@ -95,6 +96,7 @@ class Replay {
  private:
   Status find_gpu();
   void place(HeldRanges& held);
+  Status move(RocmMemory& memory, const AddressRange& range);
   Status prepare();
   Status prepare_services();
   uint64_t allocate(uint64_t size_bytes);
@@ -135,6 +137,9 @@ class Replay {
   HeapPlaces heap_;
   std::unique_ptr<HostcallServer> server_;  // null: the kernel makes no calls
   bool prints_ = false;
+  Relocation relocation_;
+  const std::vector<format::CaptureTouchedPage>* touched_ = nullptr;
+  bool is_first_copy_ = true;
 };
 
 Status Replay::find_gpu() {
@@ -173,10 +178,21 @@ void Replay::place(HeldRanges& held) {
   result_.method = memory.method();
   for (const AddressRange& range : ranges_) {
     held.release(range);
-    const Status placed = memory.place(range);
+    // All or none: a place that was tried in vain confuses the thunk's own book-keeping.
+    const Status placed = options_.relocate ? move(memory, range) : memory.place(range);
     if (placed.ok()) result_.placed_bytes += range.size();
     else result_.taken.push_back(placed.error().message);
   }
+}
+
+Status Replay::move(RocmMemory& memory, const AddressRange& range) {
+  if (range.region == nullptr) return memory.place(range);
+  const Result<uint64_t> elsewhere = memory.place_elsewhere(range);
+  if (!elsewhere.ok()) return elsewhere.error();
+  relocation_.move(*range.region, range.begin, range.size(), *elsewhere);
+  ++result_.moved_ranges;
+  result_.moved_bytes += range.size();
+  return {};
 }
 
 Status Replay::prepare() {
@@ -198,7 +214,11 @@ Status Replay::prepare() {
   if (status != 0) return failed("cannot be prepared", status);
   const std::span<const std::byte> arguments =
       memory_.bytes({capture_.dispatch.kernarg}, kernarg_bytes());
-  if (!arguments.empty()) std::memcpy(kernarg_, arguments.data(), arguments.size());
+  if (!arguments.empty()) {
+    std::memcpy(kernarg_, arguments.data(), arguments.size());
+    const std::span<std::byte> own(static_cast<std::byte*>(kernarg_), arguments.size());
+    result_.changed_words += relocation_.change(capture_.dispatch.kernarg, own, nullptr);
+  }
   return prepare_services();
 }
 
@@ -268,9 +288,19 @@ Status Replay::copy_all(bool to_gpu) {
   for (const AddressRange& part : copies_) {
     const std::span<std::byte> host = memory_.bytes({part.begin}, part.size());
     if (host.empty()) continue;
-    const Status copied = copy(part.begin, host.data(), to_gpu, part.size());
+    const uint64_t at = relocation_.to_new(part.begin);
+    std::vector<std::byte> changed;
+    if (to_gpu && !relocation_.empty()) {
+      changed.assign(host.begin(), host.end());
+      const uint64_t words = relocation_.change(part.begin, changed, touched_);
+      if (is_first_copy_) result_.changed_words += words;
+    }
+    const Status copied =
+        copy(at, changed.empty() ? host.data() : changed.data(), to_gpu, part.size());
     if (!copied.ok()) return copied;
+    if (!to_gpu) relocation_.change_back(part.begin, host);
   }
+  is_first_copy_ = false;
   return {};
 }
 
@@ -280,6 +310,7 @@ Status Replay::dispatch(double* seconds) {
   constexpr uint16_t kKernelDispatch = 2;
   constexpr uint16_t kSystemFences = 2 << 9 | 2 << 11;
   const uint16_t header = kKernelDispatch | 1 << 8 | kSystemFences;
+  packet.kernel_object = relocation_.to_new(packet.kernel_object);
   packet.kernarg_address = reinterpret_cast<uint64_t>(kernarg_);
   packet.completion_signal = done_.handle;
   packet.reserved2 = 0;
@@ -325,6 +356,7 @@ Status Replay::dispatch(double* seconds) {
 RocmResult Replay::run(const std::vector<format::CaptureTouchedPage>& touched, HeldRanges& held) {
   ranges_ = needed_ranges(capture_, kernarg_bytes(), touched);
   find_copies(touched);
+  touched_ = &touched;
   if (hostcall_argument(kernel_) != nullptr)
     for (const HostRange& range : heap_.ranges())
       ranges_.push_back({range.begin, range.begin + range.size_bytes, nullptr});

@@ -24,6 +24,7 @@ struct RocmOptions {
   bool recopy = true;       // the captured state before each run
   bool hold = false;        // ranges are held while the runtime starts (rocm_memory.h)
   bool check_only = false;  // only says whether memory can be placed
+  bool relocate = false;    // memory lies wherever there is some (relocation.h)
   uint64_t timeout_s = 600;
   // What the kernel prints in the first run that counts.
   std::function<void(std::string_view text, bool is_error)> printed = {};
@@ -39,6 +40,9 @@ struct RocmResult {
   std::vector<std::string> taken;  // ranges that could not be placed, and why
   uint64_t ranges = 0;
   uint64_t placed_bytes = 0;
+  uint64_t moved_ranges = 0;  // not 0: the replay is not exact
+  uint64_t moved_bytes = 0;
+  uint64_t changed_words = 0;   // taken for pointers into them
   std::vector<HostRange> heap;  // fresh memory that the kernel asked for
 };
 

@@ -540,13 +540,9 @@ def many_processes(bench):
     print(f"{len(attempts)} processes, {sum(a > 1 for a in attempts)} needed more than one attempt, {max(attempts)} at most")
 
 
-def taken(bench):
-    """Memory where nothing can be placed: who has it is said, with an exit status of its own."""
-    bench.capture("vector_add")
-    source = bench.scratch / "taken.c"
-    library = bench.scratch / "taken.so"
-    address = next(int(a["value"], 16) for a in bench.show()[0]["arguments"] if "region" in a)
-    # A mapping that is there before main().
+def take(bench, address):
+    """Every program of the bench has a mapping there before its main()."""
+    source, library = bench.scratch / "taken.c", bench.scratch / "taken.so"
     source.write_text(f"""#define _GNU_SOURCE
 #include <sys/mman.h>
 __attribute__((constructor)) static void take(void) {{
@@ -555,9 +551,38 @@ __attribute__((constructor)) static void take(void) {{
 """)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
     bench.environment["LD_PRELOAD"] = str(library)
+
+
+def taken(bench):
+    """Memory where nothing can be placed: who has it is said, with an exit status of its own. It may lie elsewhere when that is asked for."""
+    bench.capture("vector_add")
+    take(bench, next(int(a["value"], 16) for a in bench.show()[0]["arguments"] if "region" in a))
     for options in (["--reserve-check"], []):
         done = bench.replay("--gpu", bench.model, *options, status=17)
         expect("cannot be had: taken by" in done.stdout + done.stderr, f"{done.stdout}{done.stderr}")
+    expect("--relocate" in done.stderr, "what to do is not said")
+    told = json.loads(bench.replay("--gpu", bench.model, "--relocate", "--verify", "-n", "2", "--json").stdout)
+    expect(not told["exact"] and told["relocated"]["ranges"] >= 2 and told["relocated"]["changed_words"] >= 3, f"{told}")
+    expect(told["verify"]["equal"] and told["verify"]["written_bytes"] > 0, f"{told}")
+    expect("inexact: " in bench.replay("--gpu", bench.model, "--relocate").stdout, "not labelled")
+    expect(json.loads(bench.replay("--relocate", "--json").stdout)["exact"], "on the engine nothing is in the way")
+    # Lists, and a struct by value that holds the pointer to them.
+    del bench.environment["LD_PRELOAD"]
+    bench.capture("capture_cases", "--launch", "1", arguments=["linked"])
+    [capture] = bench.show()
+    heads = next(a for a in capture["arguments"] if a["bytes"] == 24)
+    address = int(heads["value"], 16) >> 64 & (1 << 64) - 1
+    take(bench, address)
+    told = json.loads(bench.replay("--gpu", bench.model, "--relocate", "--verify", "--json").stdout)
+    expect(told["verify"]["equal"] and told["relocated"]["changed_words"] >= 40, f"{told}")
+    # The code itself.
+    del bench.environment["LD_PRELOAD"]
+    bench.capture("capture_cases", "--launch", "2", arguments=["globals"])
+    [capture] = bench.show()
+    code = next(r["address"] for r in capture["regions"] if "x" in r["rights"] and r["changed_pages"] > 0)
+    take(bench, code)
+    told = json.loads(bench.replay("--gpu", bench.model, "--relocate", "--verify", "--json").stdout)
+    expect(told["verify"]["equal"] and told["relocated"]["changed_words"] >= 1, f"{told}")
 
 
 def from_code(bench):
@@ -589,17 +614,43 @@ def wave_order(bench):
             bench.replay("--capture", capture["capture"], "--threads", "1", "--verify")
 
 
-def swap_refused(bench):
-    """A kernel of the same name for another GPU, and one whose arguments differ."""
-    bench.capture("two_modules", "-k", "^work")
-    own = bench.show()[0]["target"]
-    other = "gfx90a" if own == "gfx1030" else "gfx1030"
-    source = bench.scratch / "work.hip"
-    for arch, parameters, status, why in ((other, "int* data", 11, "for other GPUs"), (own, "char first, int* data", 13, "argument 0 of the kernel is")):
+def exit_codes(bench):
+    """Each way to fail has a code of its own and a sentence that says what to do; the help and docs/capture.md list them."""
+    text = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "capture.md").read_text()
+    documented = {int(line.split("|")[1]): line.split("|")[2].strip().replace("`", "") for line in text.splitlines() if line.startswith("| 1") and line[3:5].strip().isdigit()}
+    help_text = bench.wavetap("replay", "--help").stdout.split("Exit status of a replay:")[1]
+    listed = {int(line.split()[0]): line.split(None, 1)[1] for line in help_text.splitlines() if line.strip()}
+    expect(listed == {code: what for code, what in documented.items() if code != 1} and sorted(listed) == list(range(10, 18)), f"{listed}\n{documented}")
+    own, other = ("gfx1030", "gfx90a") if bench.model == "rx6800xt" else ("gfx90a", "gfx1030")
+    def kernel(parameters, arch):
+        source = bench.scratch / "work.hip"
         source.write_text(f'#include <hip/hip_runtime.h>\nextern "C" __global__ void work({parameters}) {{ data[threadIdx.x] = 1; }}\n')
         subprocess.run([bench.hipcc, "--genco", f"--offload-arch={arch}", str(source), "-o", str(bench.scratch / "work.co")], check=True,
                        env=bench.environment, capture_output=True)
-        expect(why in bench.replay("--swap", "work.co", status=status).stderr, f"{why}: not said")
+    def fails(status, why, *options, file="c.wtcap"):
+        done = bench.replay(*options, file=file, status=status)
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        expect(why in lines[-1], f"{status}: {done.stdout}{done.stderr}")
+        expect(status == 15 or (lines[-1].startswith("wavetap: error: ") and "; " in lines[-1]), f"{status}: what to do is not said: {lines}")
+    bench.capture("two_modules", "-k", "^work")
+    (bench.scratch / "bad.wtcap").write_bytes((bench.scratch / "c.wtcap").read_bytes()[:200])
+    fails(10, "bad.wtcap", file="bad.wtcap")
+    kernel("int* data", other)
+    fails(11, "for other GPUs", "--swap", "work.co")
+    fails(11, "ROCm shows", "--gpu", "mi210" if bench.model == "rx6800xt" else "rx6800xt")
+    fails(12, "no kernel", "--swap", bench.program("scan"))
+    kernel("char first, int* data", own)
+    fails(13, "argument 0 of the kernel is", "--swap", "work.co")
+    bench.capture("example_saxpy", output="s.wtcap")
+    fails(15, "differ, the first at", "--grid", "1", "--verify", file="s.wtcap")
+    bench.capture("capture_cases", output="h.wtcap", arguments=["host_function"])
+    for where in ([], ["--gpu", bench.model]):
+        fails(16, "calls a function of the program", *where, file="h.wtcap")
+    bench.capture("fault_read", output="f.wtcap", status=None)
+    for where in ([], ["--gpu", bench.model]):
+        fails(14, "page fault", *where, file="f.wtcap")
+    take(bench, next(int(a["value"], 16) for a in bench.show("s.wtcap")[0]["arguments"] if "region" in a))
+    fails(17, "cannot be had: taken by", "--gpu", bench.model, file="s.wtcap")
 
 
 def page(bench):
@@ -621,7 +672,7 @@ def page(bench):
 
 CASES = {f.__name__: f for f in (table, everything, same_output, in_place, counters, crash, host_calls, killed, selection, ranges, same_names, swap, grid, dump, damaged, kinds, real, imported, only_touched, append, export,
                                  export_relocated, two_gpus, unordered, rocm, many_processes, taken, from_code,
-                                 wave_order, swap_refused, page)}
+                                 wave_order, exit_codes, page)}
 
 
 def main():

@@ -22,6 +22,11 @@ __attribute__((weak)) uint64_t roctxRangeStartA(const char* message);
 __attribute__((weak)) void roctxRangeStop(uint64_t range);
 }
 
+using Answer = long __attribute__((ext_vector_type(2)));
+extern "C" __device__ Answer __ockl_call_host_function(uint64_t function, uint64_t, uint64_t,
+                                                       uint64_t, uint64_t, uint64_t, uint64_t,
+                                                       uint64_t);
+
 // Not in a namespace without a name: HIP would not find them.
 __device__ int target_of_pointer[64];
 __device__ int* pointer_to_global = target_of_pointer;  // set when loaded
@@ -439,6 +444,20 @@ int ranges() {
   return 0;
 }
 
+// A kernel that has a function of the program called, by the device library's own means.
+void answer(uint64_t* output, const uint64_t* input) { output[0] = input[0] + 1; }
+__global__ void asks_host(uint64_t* out, uint64_t function) {
+  out[0] = static_cast<uint64_t>(__ockl_call_host_function(function, 41, 0, 0, 0, 0, 0, 0)[0]);
+}
+int host_function() {
+  uint64_t* out;
+  WT_HIP(hipMalloc(&out, 4096));
+  asks_host<<<1, 1>>>(out, reinterpret_cast<uint64_t>(&answer));
+  uint64_t host = 0;
+  WT_HIP(hipMemcpy(&host, out, sizeof host, hipMemcpyDeviceToHost));
+  return host != 42;
+}
+
 struct Case {
   const char* name;
   int (*run)();
@@ -463,6 +482,7 @@ constexpr Case kCases[] = {
     {"alias", alias},
     {"vmm", vmm},
     {"ranges", ranges},
+    {"host_function", host_function},
     {"ipc", ipc},
     {"imported", imported},
 };
