@@ -380,6 +380,17 @@ def imported(bench):
         expect(verdict["equal"] and verdict["written_bytes"] > 0, f"{verdict}")
 
 
+def vmm(bench):
+    """Several pieces of memory in a reserved range, one of them at two addresses."""
+    done = bench.capture("capture_cases", "-k", "through_both", arguments=["vmm"], status=None)
+    if done.returncode == 77:
+        print(done.stdout.strip())
+        sys.exit(77)
+    [capture] = bench.show()
+    expect(any("mapped by the program" in r["kind"] for r in capture["regions"]), f"{[r['kind'] for r in capture['regions']]}")
+    bench.replay("--verify", "-n", "2")
+
+
 def unordered(bench):
     """A neighbour that does not end is said to be there."""
     bench.capture("capture_cases", "-k", "accumulate", "--drain", "1", arguments=["endless_neighbour"])
@@ -654,23 +665,39 @@ def exit_codes(bench):
 
 
 def page(bench):
-    """The commands at the top of docs/capture.md do what stands there."""
-    text = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "capture.md").read_text()
-    lines = text.split("```")[1].strip().splitlines()
+    """The commands of the pages do what stands there, and the tests that are named exist."""
+    docs = pathlib.Path(__file__).resolve().parents[2] / "docs"
     (bench.scratch / "build").mkdir()
     (bench.scratch / "build" / "bin").symlink_to(bench.bin)
-    commands = 0
-    for number, line in enumerate(lines):
-        if not line.startswith("$ wavetap "):
+    def run_page(name, first, last):
+        """Commands in the blocks [first, last) of a page. How many."""
+        commands = 0
+        for block in (docs / name).read_text().split("```")[1::2][first:last]:
+            lines = block.strip().splitlines()
+            for number, line in enumerate(lines):
+                if not line.startswith("$ wavetap "):
+                    continue
+                done = bench.wavetap(*line.split()[2:])
+                wanted = [l for l in lines[number + 1:number + 2] if not l.startswith("$")]
+                expect(all(l in done.stdout.splitlines() for l in wanted), f"{line}: {done.stdout}")
+                commands += 1
+        return commands
+    expect(run_page("howto/slow-kernel-to-reproducer.md", 0, None) == 11, "not all commands of the page are run")
+    for left in (bench.scratch / "saxpy_reproducer").iterdir():  # the next page makes it as well
+        subprocess.run(["rm", "-rf", str(left)], check=True)
+    (bench.scratch / "saxpy_reproducer").rmdir()
+    (bench.scratch / "saxpy.wtcap").unlink()
+    expect(run_page("capture.md", 0, 1) == 7, "not all commands of the page are run")
+    for row in (docs / "capture-cases.md").read_text().splitlines():
+        if not row.startswith("| ") or row.startswith("| launch "):
             continue
-        done = bench.wavetap(*line.split()[2:])
-        wanted = [l for l in lines[number + 1:number + 2] if not l.startswith("$")]
-        expect(all(l in done.stdout.splitlines() for l in wanted), f"{line}: {done.stdout}")
-        commands += 1
-    expect(commands == 7, f"{commands} commands")
+        for word in row.split("|")[2].replace("(", ",(").split(","):
+            name = word.strip(" ()`")
+            known = name in CASES or name in KINDS or name in FEW or name in ("second_stream", "refused", "make test-capture") or name.startswith("skipped")
+            expect(known, f"docs/capture-cases.md names {name!r}, which is no test")
 
 
-CASES = {f.__name__: f for f in (table, everything, same_output, in_place, counters, crash, host_calls, killed, selection, ranges, same_names, swap, grid, dump, damaged, kinds, real, imported, only_touched, append, export,
+CASES = {f.__name__: f for f in (table, everything, same_output, in_place, counters, crash, host_calls, killed, selection, ranges, same_names, swap, grid, dump, damaged, kinds, real, imported, vmm, only_touched, append, export,
                                  export_relocated, two_gpus, unordered, rocm, many_processes, taken, from_code,
                                  wave_order, exit_codes, page)}
 

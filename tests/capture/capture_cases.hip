@@ -1,4 +1,5 @@
 // Launches that are hard to capture and replay, one per word on the command line.
+#include <dlfcn.h>
 #include <hip/hip_runtime.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
@@ -360,33 +361,61 @@ int alias() {
     return 1000;
   return check_both(one, static_cast<int*>(other));
 }
-// Two pieces of memory in one reserved range, one of them in another range as well.
+// Two pieces of memory in one reserved range, one of them in another range as well. HSA's own functions, which HIP 6 calls as
+// well; ROCm 5 has none.
+hsa_status_t device_pool(hsa_amd_memory_pool_t pool, void* found) {
+  hsa_amd_segment_t segment;
+  bool may_allocate = false;
+  hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment);
+  hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED, &may_allocate);
+  if (segment != HSA_AMD_SEGMENT_GLOBAL || !may_allocate) return HSA_STATUS_SUCCESS;
+  *static_cast<hsa_amd_memory_pool_t*>(found) = pool;
+  return HSA_STATUS_INFO_BREAK;
+}
 int vmm() {
-#if HIP_VERSION_MAJOR >= 6
-  hipMemAllocationProp properties{};
-  properties.type = hipMemAllocationTypePinned;
-  properties.location.type = hipMemLocationTypeDevice;
-  size_t piece = 0;
-  WT_HIP(hipMemGetAllocationGranularity(&piece, &properties, hipMemAllocationGranularityMinimum));
+  struct Access {
+    hsa_access_permission_t permissions;
+    hsa_agent_t agent;
+  };
+  const auto find = [](const char* name) { return dlsym(RTLD_DEFAULT, name); };
+  const auto reserve = reinterpret_cast<hsa_status_t (*)(void**, size_t, uint64_t, uint64_t)>(
+      find("hsa_amd_vmem_address_reserve"));
+  const auto create =
+      reinterpret_cast<hsa_status_t (*)(hsa_amd_memory_pool_t, size_t, int, uint64_t, uint64_t*)>(
+          find("hsa_amd_vmem_handle_create"));
+  const auto map = reinterpret_cast<hsa_status_t (*)(void*, size_t, size_t, uint64_t, uint64_t)>(
+      find("hsa_amd_vmem_map"));
+  const auto set_access = reinterpret_cast<hsa_status_t (*)(void*, size_t, const Access*, size_t)>(
+      find("hsa_amd_vmem_set_access"));
+  if (reserve == nullptr || create == nullptr || map == nullptr || set_access == nullptr) {
+    std::printf("SKIP vmm: this ROCr has no hsa_amd_vmem_* (from ROCm 6 on)\n");
+    std::exit(77);
+  }
+  constexpr size_t kPiece = size_t{2} << 20;
+  WT_HIP(hipInit(0));
+  int* warm;
+  WT_HIP(hipMalloc(&warm, 4));
+  hsa_agent_t gpu{};
+  hsa_amd_memory_pool_t pool{};
+  hsa_iterate_agents(first_gpu, &gpu);
+  hsa_amd_agent_iterate_memory_pools(gpu, device_pool, &pool);
   void *base = nullptr, *elsewhere = nullptr;
-  WT_HIP(hipMemAddressReserve(&base, 2 * piece, 0, nullptr, 0));
-  WT_HIP(hipMemAddressReserve(&elsewhere, piece, 0, nullptr, 0));
-  hipMemGenericAllocationHandle_t first, second;
-  WT_HIP(hipMemCreate(&first, piece, &properties, 0));
-  WT_HIP(hipMemCreate(&second, piece, &properties, 0));
-  char* const high = static_cast<char*>(base) + piece;
-  WT_HIP(hipMemMap(base, piece, 0, first, 0));
-  WT_HIP(hipMemMap(high, piece, 0, second, 0));
-  WT_HIP(hipMemMap(elsewhere, piece, 0, second, 0));
-  hipMemAccessDesc access{};
-  access.location = properties.location;
-  access.flags = hipMemAccessFlagsProtReadWrite;
-  WT_HIP(hipMemSetAccess(base, 2 * piece, &access, 1));
-  WT_HIP(hipMemSetAccess(elsewhere, piece, &access, 1));
-  return check_both(reinterpret_cast<int*>(high), static_cast<int*>(elsewhere));
-#else
-  return 0;  // these calls succeed and do nothing
-#endif
+  uint64_t first = 0, second = 0;
+  const Access access = {HSA_ACCESS_PERMISSION_RW, gpu};
+  int wrong = 0;
+  const auto must = [&](hsa_status_t status) { wrong += status != HSA_STATUS_SUCCESS; };
+  must(reserve(&base, 2 * kPiece, 0, 0));
+  must(reserve(&elsewhere, kPiece, 0, 0));
+  must(create(pool, kPiece, 0, 0, &first));
+  must(create(pool, kPiece, 0, 0, &second));
+  char* const high = static_cast<char*>(base) + kPiece;
+  must(map(base, kPiece, 0, first, 0));
+  must(map(high, kPiece, 0, second, 0));
+  must(map(elsewhere, kPiece, 0, second, 0));
+  must(set_access(base, 2 * kPiece, &access, 1));
+  must(set_access(elsewhere, kPiece, &access, 1));
+  return wrong != 0 ? wrong
+                    : check_both(reinterpret_cast<int*>(high), static_cast<int*>(elsewhere));
 }
 
 // Memory of another process. The child is this program once more.

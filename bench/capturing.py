@@ -1,0 +1,97 @@
+"""What capturing and replaying cost (capturing.hip, recorder/launches.hip); run.py prints it.
+
+Processor time of the processes, so that other load on the machine hardly matters; the best of all rounds. Ratios are of one run."""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+
+from support import table
+
+MIB = 1 << 20
+
+
+def spent(command, folder):
+    """Processor seconds of a command and its children, and what it printed."""
+    before = os.times()
+    done = subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, timeout=900)
+    after = os.times()
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command))}: status {done.returncode}: {done.stderr.strip()[-300:]}")
+    return after.children_user + after.children_system - before.children_user - before.children_system, done.stdout
+
+
+def memcpy_rate(size):
+    """Bytes per processor second."""
+    source, best = bytearray(os.urandom(MIB) * (size // MIB)), 0
+    for _ in range(3):
+        before = time.process_time()
+        bytes(source)
+        best = max(best, size / max(time.process_time() - before, 1e-9))
+    return best
+
+
+def launch_ns(build, words, folder):
+    printed = spent([build / "bin/wavetap", *words, "--", build / "bin/hip/bench_launches"], folder)[1]
+    return float(printed.split()[printed.split().index("launch") + 1])
+
+
+def measure(build, model, rounds, mib=128, loops=400):
+    """The table, and the figures behind it."""
+    wavetap, program = build / "bin/wavetap", build / "bin/hip/bench_capturing"
+    best = {}
+
+    def keep(name, value):
+        best[name] = min(best.get(name, value), value)
+
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        capture = [wavetap, "capture", "--force", "--gpu", model, "-k", "sum"]
+        for _ in range(rounds):
+            keep("plain", spent([wavetap, "run", "--no-trace", "--gpu", model, "--", program, "sum", mib], folder)[0])
+            keep("captured", spent([*capture, "-o", "all.wtcap", "--", program, "sum", mib], folder)[0])
+            spent([*capture, "--only-touched", "-o", "touched.wtcap", "--", program, "sum", 16], folder)
+            spent([*capture, "-o", "loop.wtcap", "--", program, "loop", 1], folder)
+            for name, words in (("engine", []), ("rocm", ["--gpu", model])):
+                for count in (1, loops + 1):
+                    keep(f"{name} {count}", spent([wavetap, "replay", "loop.wtcap", *words, "-n", count], folder)[0])
+            for count in (1, loops + 1):
+                keep(f"hip {count}", spent([wavetap, "run", "--no-trace", "--gpu", model, "--", program, "loop", count], folder)[0])
+            keep("launch bare", launch_ns(build, ["run", "--no-trace", "--gpu", model], folder))
+            keep("launch recorded", launch_ns(build, ["run", "--gpu", model, "-o", "trace.rpd"], folder))
+            keep("launch beside a capture", launch_ns(build, ["capture", "--force", "--launch", "1", "--gpu", model, "-o", "first.wtcap"], folder))
+        shown = json.loads(spent([wavetap, "capture", "show", "touched.wtcap", "--json"], folder)[1])
+        size_ratio = shown["file_bytes"] / shown["captures"][0]["read_bytes"]
+
+    def each(name):
+        return (best[f"{name} {loops + 1}"] - best[f"{name} 1"]) / loops * 1e6
+
+    rate = mib * MIB / max(best["captured"] - best["plain"], 1e-9)
+    copy = memcpy_rate(mib * MIB)
+    setup = best["engine 1"] - each("engine") / 1e6
+    extra = best["launch beside a capture"] - best["launch recorded"]
+    rows = [
+        ["capture, of numbers that do not compress", f"{rate / 1e9:.2f} GB/s", f"memcpy {copy / 1e9:.2f} GB/s", f"{rate / copy:.2f}x", "", ""],
+        ["file with --only-touched", f"{shown['file_bytes'] / 1e6:.2f} MB", f"read {shown['captures'][0]['read_bytes'] / 1e6:.2f} MB",
+         f"{size_ratio:.2f}x", "1.2x", "yes" if size_ratio <= 1.2 else "no"],
+        ["set-up of a replay on the engine", f"{setup * 1e3:.0f} ms", "", "", "", ""],
+        ["one more replay on the engine", f"{each('engine'):.0f} us", f"HIP loop {each('hip'):.0f} us", f"{each('engine') / each('hip'):.2f}x", "", ""],
+        ["one more replay through ROCm", f"{each('rocm'):.0f} us", f"HIP loop {each('hip'):.0f} us", f"{each('rocm') / each('hip'):.2f}x", "", ""],
+        ["a launch that is not captured", f"{best['launch beside a capture']:.0f} ns", f"recorded {best['launch recorded']:.0f} ns",
+         f"{extra:+.0f} ns", "+1000 ns", "yes" if extra < 1000 else "no"],
+    ]
+    table(["capturing", "takes", "against", "ratio", "goal", "reached"], rows)
+    return {"capture_bytes_per_s": rate, "memcpy_bytes_per_s": copy, "file_per_read_byte": size_ratio, "setup_s": setup,
+            "replay_engine_us": each("engine"), "replay_rocm_us": each("rocm"), "hip_loop_us": each("hip"), "uncaptured_launch_extra_ns": extra}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent / "build")
+    parser.add_argument("--gpu", default="rx6800xt")
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    measure(arguments.build.resolve(), arguments.gpu, arguments.rounds)
