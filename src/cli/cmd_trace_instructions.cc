@@ -16,8 +16,8 @@ void add_options(Command& command, Options& options) {
   InstructionTraceOptions& tracing = options.tracing;
   command.add_option(
       "FILE", options.file,
-      "instead of a program: a capture, or a folder ui_output_… of rocprofv3 or of this "
-      "command");
+      "instead of a program: a capture; or what rocprofv3 --att or this command wrote: a "
+      "folder ui_output_…, or FILE.att of gfx9");
   command
       .add_option(
           "--gpu", tracing.run.gpus,
@@ -38,7 +38,8 @@ void add_options(Command& command, Options& options) {
       .add_option(
           "--output,-o", tracing.output,
           "write there, for each dispatch: ui_output_agent_1_dispatch_N, which AMD's viewer "
-          "opens, stats_….csv beside it, and the report as JSON")
+          "opens, stats_….csv beside it, the report as JSON and HTML, and for gfx9 the raw trace "
+          "N_shader_engine_S.att")
       ->type_name("DIR");
   command
       .add_option("--cu", tracing.cu,
@@ -63,7 +64,7 @@ void add_trace_instructions(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   Command& command = parent.add_command(
       "trace-instructions", "every instruction of chosen waves, its time and what waits wait for",
-      "trace-instructions [OPTIONS] -- CMD [ARG…] | FILE.wtcap | DIR",
+      "trace-instructions [OPTIONS] -- CMD [ARG…] | FILE.wtcap | DIR | FILE.att",
       "  wavetap trace-instructions --gpu mi210 -k gemm -o out -- ./my_hip_program\n"
       "  wavetap trace-instructions gemm.wtcap --cu all --se all\n"
       "  wavetap trace-instructions out/ui_output_agent_1_dispatch_1\n");

@@ -15,7 +15,9 @@
 #include "cli/gpu_start.h"
 #include "cli/install_tree.h"
 #include "cli/run_dir.h"
+#include "codeobj/elf.h"
 #include "itrace/analysis.h"
+#include "itrace/att.h"
 #include "itrace/capture_trace.h"
 #include "itrace/report.h"
 #include "itrace/ui_output.h"
@@ -75,7 +77,8 @@ class Output {
  public:
   explicit Output(const InstructionTraceOptions& options) : options_(options) {}
 
-  Status add(const itrace::Trace& trace, uint64_t dispatch) {
+  // `code`: what a raw trace needs; null for what comes from a file.
+  Status add(const itrace::Trace& trace, uint64_t dispatch, const itrace::TracedCode* code) {
     const itrace::Analysis analysis = itrace::analyze(trace);
     if (options_.json) {
       documents_.push_back(itrace::report_json(trace, analysis));
@@ -88,7 +91,8 @@ class Output {
     }
     ++shown_;
     if (options_.output.empty()) return {};
-    return write(trace, analysis, dispatch);
+    if (const Status done = write(trace, analysis, dispatch); !done.ok()) return done;
+    return code == nullptr || trace.gfx_major != 9 ? Status() : write_raw(trace, dispatch, *code);
   }
 
   // Exit code.
@@ -114,11 +118,53 @@ class Output {
     if (const Status done = itrace::write_ui_output(trace, folder); !done.ok()) return done;
     written_.push_back(folder);
     const std::string report = fmt::format("{}/report_dispatch_{}", options_.output, dispatch);
-    if (const Status done =
-            util::write_file(report + ".json", text_of(itrace::report_json(trace, analysis)));
+    const std::pair<const char*, std::string> files[] = {
+        {".json", text_of(itrace::report_json(trace, analysis))},
+        {".html", itrace::report_html(trace, analysis)}};
+    for (const auto& [ending, text] : files) {
+      if (const Status done = util::write_file(report + ending, text); !done.ok()) return done;
+      written_.push_back(report + ending);
+    }
+    return {};
+  }
+
+  // The files that rocprofv3 --att leaves beside the decoded folder.
+  Status write_raw(const itrace::Trace& trace, uint64_t dispatch, const itrace::TracedCode& code) {
+    const std::optional<codeobj::ElfView> elf = codeobj::ElfView::open(code.image);
+    if (!elf) {
+      warn({fmt::format("{}: no raw trace of dispatch {}: the capture has no code object for it",
+                        options_.output, dispatch)});
+      return {};
+    }
+    itrace::AttCode placed{code.code_object, code.load_delta, 0};
+    for (const codeobj::ElfSegment& segment : elf->segments())
+      placed.size_bytes = std::max(placed.size_bytes, segment.address + segment.memory_bytes);
+    const std::string image =
+        fmt::format("{}/{}_code_object_id_{}.out", options_.output, dispatch, code.code_object);
+    if (const Status done = util::write_file(
+            image, {reinterpret_cast<const char*>(code.image.data()), code.image.size()});
         !done.ok())
       return done;
-    written_.push_back(report + ".json");
+    uint64_t left_out = 0;
+    uint32_t last_engine = UINT32_MAX;
+    for (const itrace::AttUnit& unit : itrace::units_of(trace)) {
+      // One unit of each engine, as the hardware has it.
+      if (unit.se == last_engine) continue;
+      last_engine = unit.se;
+      const std::vector<std::byte> bytes =
+          itrace::write_att(trace, unit, placed, trace.target == "gfx942", &left_out);
+      const std::string path =
+          fmt::format("{}/{}_shader_engine_{}.att", options_.output, dispatch, unit.se);
+      if (const Status done =
+              util::write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+          !done.ok())
+        return done;
+      written_.push_back(path);
+    }
+    if (left_out != 0)
+      warn(
+          {fmt::format("{}: {} in slots that the format does not know; ui_output_… has all of them",
+                       options_.output, util::count_of(left_out, "wave"))});
     return {};
   }
 
@@ -144,7 +190,7 @@ Status trace_captures(const InstructionTraceOptions& options, const std::string&
         itrace::trace_capture(**file, capture, *model, *choice);
     if (!made.ok()) return made.error();
     const uint64_t dispatch = output.shown() + 1;
-    if (const Status done = output.add(made->trace, dispatch); !done.ok()) return done;
+    if (const Status done = output.add(made->trace, dispatch, &made->code); !done.ok()) return done;
   }
   return {};
 }
@@ -220,13 +266,20 @@ int trace_program_instructions(InstructionTraceOptions& options,
 int trace_file_instructions(const InstructionTraceOptions& options, const std::string& path) {
   if (const Status good = check(options); !good.ok()) return fail(good.error());
   if (access(path.c_str(), F_OK) != 0)
-    return fail(errorf("%s: %s; name a capture, a folder ui_output_…, or a program behind --",
-                       path.c_str(), std::strerror(errno)));
+    return fail(
+        errorf("%s: %s; name a capture, FILE.att, a folder ui_output_…, or a program behind --",
+               path.c_str(), std::strerror(errno)));
   Output output(options);
   if (itrace::is_ui_output(path)) {
     const Result<itrace::Trace> trace = itrace::read_ui_output(path);
     if (!trace.ok()) return fail(trace.error());
-    if (const Status done = output.add(*trace, 1); !done.ok()) return fail(done.error());
+    if (const Status done = output.add(*trace, 1, nullptr); !done.ok()) return fail(done.error());
+    return output.finish();
+  }
+  if (path.ends_with(".att")) {
+    const Result<itrace::Trace> trace = itrace::read_att_file(path);
+    if (!trace.ok()) return fail(trace.error());
+    if (const Status done = output.add(*trace, 1, nullptr); !done.ok()) return fail(done.error());
     return output.finish();
   }
   if (std::filesystem::is_directory(path))

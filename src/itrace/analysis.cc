@@ -203,7 +203,7 @@ std::vector<SourceCost> by_source(const Trace& trace, const std::vector<RowCost>
   std::map<std::pair<std::string, uint32_t>, std::pair<SourceCost, RowCost>> lines;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].hits == 0) continue;
-    const SourcePlace place = innermost_place(trace.code[i]);
+    const codeobj::SourceFrame place = users_place(trace.code[i]);
     if (place.line == 0) continue;
     auto& [cost, sums] = lines[{place.file, place.line}];
     cost.file = place.file;

@@ -11,6 +11,7 @@
 #include "codeobj/code_object.h"
 #include "codeobj/source_map.h"
 #include "isa/program.h"
+#include "itrace/code_rows.h"
 #include "itrace/schedule.h"
 #include "replay/captured_kernel.h"
 #include "replay/captured_memory.h"
@@ -23,78 +24,31 @@ namespace {
 
 constexpr uint64_t kMostInstructionBytes = 24;
 
-// Makes the rows of the code that was run: all of each function, so that what was not reached shows.
-class Rows {
- public:
-  Rows(const replay::CapturedKernel& kernel, const replay::CapturedMemory& memory,
-       amd::GfxTarget target, bool wave64)
-      : kernel_(kernel), memory_(memory), target_(target), wave64_(wave64) {
-    if (kernel.object != nullptr) map_ = codeobj::SourceMap(kernel.object->elf());
-  }
-
-  void make(const std::vector<Site>& sites, const std::set<uint64_t>& programs,
-            const std::string& entry_name, const std::string& demangled, uint64_t entry) {
-    std::vector<uint32_t> order;
-    for (uint32_t i = 0; i < sites.size(); ++i)
-      if (programs.contains(sites[i].program_begin)) order.push_back(i);
-    std::sort(order.begin(), order.end(),
-              [&](uint32_t a, uint32_t b) { return sites[a].pc < sites[b].pc; });
-    row_of_site.assign(sites.size(), 0);
-    uint64_t program = 0;
-    for (const uint32_t number : order) {
-      const Site& site = sites[number];
-      if (rows.empty() || site.program_begin != program) {
-        program = site.program_begin;
-        add_label(program, program == entry ? entry_name : "", program == entry ? demangled : "");
-      }
-      if (site.pc == entry) entry_row = rows.size();
-      row_of_site[number] = static_cast<uint32_t>(rows.size());
-      add(site);
+CodeRows rows_of(const Recorder& recorder, const std::vector<RecordedWave>& waves,
+                 const replay::CapturedKernel& kernel, const replay::CapturedMemory& memory,
+                 const replay::Capture& capture) {
+  std::set<uint64_t> functions;
+  for (const RecordedWave& wave : waves)
+    for (const uint32_t site : wave.sites) functions.insert(recorder.sites()[site].program_begin);
+  std::vector<CodePlace> places;
+  for (const Site& site : recorder.sites())
+    if (functions.contains(site.program_begin))
+      places.push_back({site.program_begin - kernel.load_delta, site.pc - kernel.load_delta});
+  const codeobj::SourceMap sources =
+      kernel.object == nullptr ? codeobj::SourceMap() : codeobj::SourceMap(kernel.object->elf());
+  CodeNames names;
+  names.entry = recorder.entry() - kernel.load_delta;
+  if (kernel.kernel != nullptr) names.name = kernel.kernel->name;
+  names.demangled = capture.kernel;
+  return make_rows(std::move(places), names, sources, [&](uint64_t address) -> std::string {
+    for (uint64_t size = kMostInstructionBytes; size >= 4; size -= 4) {
+      const std::span<const std::byte> bytes = memory.bytes({address + kernel.load_delta}, size);
+      if (!bytes.empty())
+        return isa::disassemble(bytes, capture.target, recorder.needs().wave64, {address});
     }
-  }
-
-  std::vector<CodeRow> rows;
-  std::vector<uint32_t> row_of_site;
-  uint64_t entry_row = 0;
-
- private:
-  uint64_t linked(uint64_t pc) const { return pc - kernel_.load_delta; }
-
-  void add_label(uint64_t pc, const std::string& name, const std::string& demangled) {
-    CodeRow row;
-    const std::vector<codeobj::SourceFrame> frames = map_.frames(linked(pc));
-    const std::string function = !name.empty()     ? name
-                                 : !frames.empty() ? frames.back().function
-                                                   : fmt::format("code at 0x{:x}", linked(pc));
-    row.text = "; " + function;
-    row.source = demangled.empty() ? function : demangled;
-    row.code_object = 1;
-    row.address = linked(pc);
-    rows.push_back(std::move(row));
-  }
-
-  void add(const Site& site) {
-    CodeRow row;
-    row.code_object = 1;
-    row.address = linked(site.pc);
-    for (uint64_t size = kMostInstructionBytes; size >= 4 && row.text.empty(); size -= 4) {
-      const std::span<const std::byte> bytes = memory_.bytes({site.pc}, size);
-      if (!bytes.empty()) row.text = isa::disassemble(bytes, target_, wave64_, {row.address});
-    }
-    for (const codeobj::SourceFrame& frame : map_.frames(row.address)) {
-      if (frame.line == 0) continue;
-      if (!row.source.empty()) row.source += kSourceSeparator;
-      row.source += codeobj::full_place(frame);
-    }
-    rows.push_back(std::move(row));
-  }
-
-  const replay::CapturedKernel& kernel_;
-  const replay::CapturedMemory& memory_;
-  const amd::GfxTarget target_;
-  const bool wave64_;
-  codeobj::SourceMap map_;
-};
+    return "";
+  });
+}
 
 // Waves by the unit they run on.
 std::vector<std::vector<const RecordedWave*>> by_unit(const std::vector<RecordedWave>& waves) {
@@ -191,15 +145,15 @@ Result<CapturedTrace> trace_capture(const replay::CaptureFile& file, const repla
 
   const std::vector<RecordedWave> recorded = recorder.take_waves();
   count_losses(recorded, recorder, trace);
-  std::set<uint64_t> programs;
-  for (const RecordedWave& wave : recorded)
-    for (const uint32_t site : wave.sites) programs.insert(recorder.sites()[site].program_begin);
-  Rows rows(kernel, **memory, capture.target, recorder.needs().wave64);
-  rows.make(recorder.sites(), programs, kernel.kernel == nullptr ? "" : kernel.kernel->name,
-            capture.kernel, recorder.entry());
+  CodeRows rows = rows_of(recorder, recorded, kernel, **memory, capture);
+  std::vector<uint32_t> row_of_site;
+  for (const Site& site : recorder.sites()) {
+    const auto row = rows.row_of.find(site.pc - kernel.load_delta);
+    row_of_site.push_back(row == rows.row_of.end() ? 0 : row->second);
+  }
   const std::vector<SiteTiming> timings =
       time_sites(recorder.sites(), model, recorder.needs().wave64, caches.result());
-  schedule_waves(recorded, timings, model, recorder.needs(), choice, rows.row_of_site, trace);
+  schedule_waves(recorded, timings, model, recorder.needs(), choice, row_of_site, trace);
   trace.code = std::move(rows.rows);
   trace.entry_row = rows.entry_row;
   number_waves(trace);

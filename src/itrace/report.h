@@ -18,6 +18,8 @@ struct TextOptions {
 std::string report_text(const Trace& trace, const Analysis& analysis, const TextOptions& options);
 // The document of docs/instruction-trace.md.
 nlohmann::ordered_json report_json(const Trace& trace, const Analysis& analysis);
+// One file, which loads nothing: source beside machine code, arrows from waits to what they wait for.
+std::string report_html(const Trace& trace, const Analysis& analysis);
 
 // "main.hip:12", or "" when not known.
 std::string short_place(const CodeRow& row);

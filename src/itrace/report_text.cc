@@ -180,7 +180,7 @@ std::string loops(const Trace& trace, const Analysis& analysis, const TextOption
 }  // namespace
 
 std::string short_place(const CodeRow& row) {
-  const SourcePlace place = innermost_place(row);
+  const codeobj::SourceFrame place = users_place(row);
   if (place.line == 0) return "";
   return util::escape_control(
       fmt::format("{}:{}", place.file.substr(place.file.rfind('/') + 1), place.line));

@@ -218,6 +218,7 @@ class Timer {
 
 Category category_of(const isa::Inst& inst) {
   const string_view name = isa::op_name(inst.op);
+  if (name.starts_with("s_set_gpr_idx")) return Category::kSalu;
   switch (inst.family) {
     case Family::kSmem: return Category::kSmem;
     case Family::kDs: return Category::kLds;

@@ -38,15 +38,26 @@ void add_up(Trace& trace) {
   }
 }
 
-SourcePlace innermost_place(const CodeRow& row) {
-  if (row.is_label()) return {};
-  const std::string_view first =
-      std::string_view(row.source).substr(0, row.source.find(kSourceSeparator));
-  const size_t colon = first.rfind(':');
-  if (colon == std::string_view::npos) return {};
-  SourcePlace place{std::string(first.substr(0, colon)), 0};
-  std::from_chars(first.data() + colon + 1, first.data() + first.size(), place.line);
-  return place.line == 0 ? SourcePlace{} : place;
+std::vector<codeobj::SourceFrame> places_of(const CodeRow& row) {
+  std::vector<codeobj::SourceFrame> places;
+  if (row.is_label()) return places;
+  for (size_t at = 0; at < row.source.size();) {
+    const size_t end = std::min(row.source.find(kSourceSeparator, at), row.source.size());
+    const std::string_view place = std::string_view(row.source).substr(at, end - at);
+    at = end + kSourceSeparator.size();
+    const size_t colon = place.rfind(':');
+    if (colon == std::string_view::npos) continue;
+    codeobj::SourceFrame frame;
+    frame.file = place.substr(0, colon);
+    std::from_chars(place.data() + colon + 1, place.data() + place.size(), frame.line);
+    if (frame.line != 0) places.push_back(std::move(frame));
+  }
+  return places;
+}
+
+codeobj::SourceFrame users_place(const CodeRow& row) {
+  const std::vector<codeobj::SourceFrame> places = places_of(row);
+  return places.empty() ? codeobj::SourceFrame{} : places[codeobj::users_frame(places)];
 }
 
 }  // namespace wavetap::itrace

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "codeobj/source_map.h"
+
 namespace wavetap::itrace {
 
 // As AMD's files number them.
@@ -124,12 +126,10 @@ struct Trace {
 // Fills the sums of the code from the waves.
 void add_up(Trace& trace);
 
-// The first place of a row's source: {"/path/main.hip", 12}; {"", 0} when not known.
-struct SourcePlace {
-  std::string file;
-  uint32_t line = 0;
-};
-SourcePlace innermost_place(const CodeRow& row);
+// The places of a row's source, innermost first; only files and lines are known.
+std::vector<codeobj::SourceFrame> places_of(const CodeRow& row);
+// The one to show: the user's own line, not that of a header it calls into. Line 0: not known.
+codeobj::SourceFrame users_place(const CodeRow& row);
 inline constexpr std::string_view kSourceSeparator = " -> ";
 
 }  // namespace wavetap::itrace

@@ -179,16 +179,8 @@ Json realtime_json(const Trace& trace) {
 
 std::set<std::string> source_files(const Trace& trace) {
   std::set<std::string> files;
-  for (const CodeRow& row : trace.code) {
-    if (row.is_label()) continue;
-    for (size_t at = 0; at < row.source.size();) {
-      const size_t end = std::min(row.source.find(kSourceSeparator, at), row.source.size());
-      const std::string place = row.source.substr(at, end - at);
-      if (const size_t colon = place.rfind(':'); colon != std::string::npos)
-        files.insert(place.substr(0, colon));
-      at = end + kSourceSeparator.size();
-    }
-  }
+  for (const CodeRow& row : trace.code)
+    for (const codeobj::SourceFrame& place : places_of(row)) files.insert(place.file);
   return files;
 }
 

@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+#include "inspect/source_text.h"
+#include "itrace/page_files.h"
+#include "itrace/report.h"
+#include "util/text.h"
+
+namespace wavetap::itrace {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// [["/path/main.hip", 12], …], the user's own line first.
+Json places_json(const CodeRow& row, std::set<std::string>& files) {
+  std::vector<codeobj::SourceFrame> places = places_of(row);
+  if (!places.empty()) std::swap(places[0], places[codeobj::users_frame(places)]);
+  Json json = Json::array();
+  for (const codeobj::SourceFrame& place : places) {
+    files.insert(place.file);
+    json.push_back({place.file, place.line});
+  }
+  return json;
+}
+
+// Inside a script element no text may end it.
+void replace_all(std::string& text, std::string_view what, std::string_view with) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
+    text.replace(at, what.size(), with);
+}
+
+std::string head_of(const Trace& trace, const Analysis& analysis) {
+  return fmt::format("{}{}{} · {} · {} · {}", trace.gpu, trace.gpu.empty() ? "" : " · ",
+                     trace.target,
+                     trace.is_modelled ? "instructions are exact, times are modelled, not measured"
+                                       : "recorded on hardware",
+                     util::count_of(trace.waves.size(), "wave"),
+                     util::count_of(analysis.instructions, "instruction"));
+}
+
+}  // namespace
+
+std::string report_html(const Trace& trace, const Analysis& analysis) {
+  Json data = report_json(trace, analysis);
+  std::set<std::string> files;
+  uint64_t issuing = 0;
+  for (size_t i = 0; i < trace.code.size(); ++i) {
+    data["rows"][i]["address"] = fmt::format("{:x}", trace.code[i].address);
+    data["rows"][i]["source"] = places_json(trace.code[i], files);
+    issuing += analysis.rows[i].issue;
+  }
+  data["issuing"] = issuing;
+  data["head"] = head_of(trace, analysis);
+  for (size_t i = 0; i < kCauses; ++i)
+    data["titles"][std::string(name_of(static_cast<Cause>(i)))] = title_of(static_cast<Cause>(i));
+  inspect::SourceText texts;
+  data["sources"] = Json::object();
+  for (const std::string& file : files)
+    if (!texts.lines(file).empty()) data["sources"][file] = texts.lines(file);
+  std::string json = data.dump(-1, ' ', false, Json::error_handler_t::replace);
+  replace_all(json, "</", "<\\/");
+  replace_all(json, "<!--", "<\\!--");
+  std::string page(kTraceHtml);
+  // In this order: what is put in is not searched again for what comes earlier.
+  replace_all(page, "/*CSS*/", kTraceCss);
+  replace_all(page, "/*JS*/", kTraceJs);
+  const std::string_view mark = "/*DATA*/";
+  page.replace(page.find(mark), mark.size(), json);
+  return page;
+}
+
+}  // namespace wavetap::itrace
