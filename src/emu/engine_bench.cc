@@ -16,10 +16,12 @@ namespace {
 constexpr uint32_t kIterations = 2000;
 constexpr uint32_t kUnroll = 32;
 
-// `body` repeated, in a loop; the registers it uses hold small numbers.
+// `body` repeated, in a loop; the registers it uses hold small numbers. s[8:9] is a place of the
+// workgroup's own, 256 bytes: cores that store to the same lines would measure their cache.
 std::string loop_of(const std::string& body) {
   std::string text = R"(
-      s_mov_b32 s8, 0x400000
+      s_lshl_b32 s8, s2, 8
+      s_add_u32 s8, s8, 0x400000
       s_mov_b32 s9, 0
       s_mov_b32 s10, 2000
       v_lshlrev_b32 v10, 2, v0

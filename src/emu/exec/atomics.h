@@ -23,48 +23,62 @@
 
 namespace wavetap::emu::atomic {
 
+inline constexpr std::memory_order kInOrder = std::memory_order_seq_cst;
+
 // --- Integers. U is uint32_t or uint64_t.
 
 template <class U>
 struct Add {
   using Value = U;
   static U next(U old, U data, U) { return old + data; }
-  static U fetch(std::atomic_ref<U> at, U data) { return at.fetch_add(data); }
+  static U fetch(std::atomic_ref<U> at, U data, std::memory_order order = kInOrder) {
+    return at.fetch_add(data, order);
+  }
 };
 
 template <class U>
 struct Sub {
   using Value = U;
   static U next(U old, U data, U) { return old - data; }
-  static U fetch(std::atomic_ref<U> at, U data) { return at.fetch_sub(data); }
+  static U fetch(std::atomic_ref<U> at, U data, std::memory_order order = kInOrder) {
+    return at.fetch_sub(data, order);
+  }
 };
 
 template <class U>
 struct And {
   using Value = U;
   static U next(U old, U data, U) { return old & data; }
-  static U fetch(std::atomic_ref<U> at, U data) { return at.fetch_and(data); }
+  static U fetch(std::atomic_ref<U> at, U data, std::memory_order order = kInOrder) {
+    return at.fetch_and(data, order);
+  }
 };
 
 template <class U>
 struct Or {
   using Value = U;
   static U next(U old, U data, U) { return old | data; }
-  static U fetch(std::atomic_ref<U> at, U data) { return at.fetch_or(data); }
+  static U fetch(std::atomic_ref<U> at, U data, std::memory_order order = kInOrder) {
+    return at.fetch_or(data, order);
+  }
 };
 
 template <class U>
 struct Xor {
   using Value = U;
   static U next(U old, U data, U) { return old ^ data; }
-  static U fetch(std::atomic_ref<U> at, U data) { return at.fetch_xor(data); }
+  static U fetch(std::atomic_ref<U> at, U data, std::memory_order order = kInOrder) {
+    return at.fetch_xor(data, order);
+  }
 };
 
 template <class U>
 struct Swap {
   using Value = U;
   static U next(U, U data, U) { return data; }
-  static U fetch(std::atomic_ref<U> at, U data) { return at.exchange(data); }
+  static U fetch(std::atomic_ref<U> at, U data, std::memory_order order = kInOrder) {
+    return at.exchange(data, order);
+  }
 };
 
 template <class U>
@@ -278,6 +292,21 @@ typename A::Value update_private(std::byte* at, typename A::Value data, typename
   const typename A::Value value = A::next(old, data, data2);
   std::memcpy(at, &value, sizeof value);
   return old;
+}
+
+// As update_shared(), unordered: the caller has fences around it.
+template <class A>
+typename A::Value update_unordered(std::byte* at, typename A::Value data, typename A::Value data2) {
+  using U = typename A::Value;
+  std::atomic_ref<U> ref(*reinterpret_cast<U*>(at));
+  if constexpr (requires { A::fetch(ref, data); }) {
+    return A::fetch(ref, data, std::memory_order_relaxed);
+  } else {
+    U old = ref.load(std::memory_order_relaxed);
+    while (!ref.compare_exchange_weak(old, A::next(old, data, data2), std::memory_order_relaxed)) {
+    }
+    return old;
+  }
 }
 
 }  // namespace wavetap::emu::atomic

@@ -14,6 +14,7 @@
 // References: MI200 ISA guide, "Flat memory instructions"; RDNA 2 ISA guide, the same; LLVM
 // AMDGPUUsage, "Memory model" and "Address spaces".
 #include "emu/exec.h"
+#include "emu/exec/atomic_lanes.h"
 #include "emu/exec/atomics.h"
 #include "emu/exec/mem_access.h"
 
@@ -43,6 +44,18 @@ void lane_addresses(Wave& wave, const Inst& inst, uint64_t* at) {
     const uint32_t* low = wave.vrow(inst.vaddr.index);
     for (int lane = 0; lane < L; ++lane) at[lane] = base + low[lane];
   }
+}
+
+// Without rows when somebody watches: the quick ways announce nothing.
+template <int L>
+AddressRows address_rows(Wave& wave, const Inst& inst) {
+  AddressRows rows;
+  if (wave.notes_accesses) return rows;
+  rows.base = static_cast<uint64_t>(int64_t{inst.offset});
+  if (!inst.vaddr.is(OperandKind::kNone)) rows.low = wave.vrow(inst.vaddr.index);
+  if (inst.saddr.is(OperandKind::kNone)) rows.high = rows.low == nullptr ? nullptr : rows.low + L;
+  else rows.base += wave.read_s64(inst.saddr);
+  return rows;
 }
 
 template <int L>
@@ -87,9 +100,10 @@ bool check_flat_lds(Wave& wave, const uint32_t* at, uint64_t mask, uint32_t size
 template <Segment kSegment, class T, int L>
 void load(Wave& wave, const Inst& inst) {
   const uint64_t mask = wave.exec();
+  uint32_t* rows = data_rows(wave, inst.dst);
+  if (load_quickly<T, L>(wave, address_rows<L>(wave, inst), mask, rows)) return;
   uint64_t at[L];
   lane_addresses<L>(wave, inst, at);
-  uint32_t* rows = data_rows(wave, inst.dst);
   if (kSegment == Segment::kFlat && reaches_aperture<L>(at, mask)) {
     uint32_t offset[L];
     const FlatLanes lanes = split_lanes(at, mask, offset);
@@ -111,9 +125,10 @@ void load(Wave& wave, const Inst& inst) {
 template <Segment kSegment, class T, int L>
 void store(Wave& wave, const Inst& inst) {
   const uint64_t mask = wave.exec();
+  const uint32_t* rows = data_rows(wave, inst.src[0]);
+  if (store_quickly<T, L>(wave, address_rows<L>(wave, inst), mask, rows)) return;
   uint64_t at[L];
   lane_addresses<L>(wave, inst, at);
-  const uint32_t* rows = data_rows(wave, inst.src[0]);
   if (kSegment == Segment::kFlat && reaches_aperture<L>(at, mask)) {
     uint32_t offset[L];
     const FlatLanes lanes = split_lanes(at, mask, offset);
@@ -136,11 +151,12 @@ template <Segment kSegment, class A, int L>
 void atomic_op(Wave& wave, const Inst& inst) {
   using U = typename A::Value;
   const uint64_t mask = wave.exec();
-  uint64_t at[L];
-  lane_addresses<L>(wave, inst, at);
   const uint32_t* data = data_rows(wave, inst.src[0]);
   uint32_t* result = inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst);
 
+  if (update_quickly<A, L>(wave, address_rows<L>(wave, inst), mask, data, result)) return;
+  uint64_t at[L];
+  lane_addresses<L>(wave, inst, at);
   uint32_t offset[L] = {};
   FlatLanes lanes;
   lanes.global = mask;

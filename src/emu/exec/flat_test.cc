@@ -426,6 +426,36 @@ TEST(Global, AnAccessMayCrossFromOneMappingIntoTheNext) {
   EXPECT_EQ(second[2], std::byte{0xaa});
 }
 
+// The low halves of these addresses follow each other, the addresses do not: lanes 32 and up are
+// 4 GiB below where the row would go on. What lies there must not be taken for it.
+TEST(Global, LowHalvesThatWrapAreNoRow) {
+  TestMachine machine;
+  std::byte* above = machine.memory.map(0x1ffff0000, 0x20000);
+  std::byte* below = machine.memory.map(0x100000000, 0x10000);
+  const auto low = [](int lane) { return 0xffffff80u + 4 * static_cast<uint32_t>(lane); };
+  for (int lane = 0; lane < 64; ++lane) {
+    const uint32_t value = 0xabc00 + static_cast<uint32_t>(lane);
+    std::memcpy(lane < 32 ? above + 0xff80 + 4 * lane : below + 4 * (lane - 32), &value, 4);
+    machine.set_v64(2, lane, uint64_t{1} << 32 | low(lane));
+    machine.set_v(12, lane, low(lane));
+    machine.set_v(5, lane, 0xdef00 + static_cast<uint32_t>(lane));
+  }
+  machine.set_s64(8, 0x100000000);
+  for (const char* load : {"global_load_dword v4, v[2:3], off", "global_load_dword v4, v12, s[8:9]",
+                           "flat_load_dword v4, v[2:3]"}) {
+    ASSERT_TRUE(machine.run(load));  // twice: the second time, the ranges are cached
+    ASSERT_TRUE(machine.run(load));
+    for (int lane = 0; lane < 64; ++lane)
+      ASSERT_EQ(machine.v(4, lane), 0xabc00u + static_cast<uint32_t>(lane)) << load << " " << lane;
+  }
+  ASSERT_TRUE(machine.run("global_store_dword v12, v5, s[8:9]"));
+  uint32_t stored = 0;
+  std::memcpy(&stored, below, 4);
+  EXPECT_EQ(stored, 0xdef00u + 32);
+  std::memcpy(&stored, above + 0x10000, 4);
+  EXPECT_EQ(stored, 0u);
+}
+
 TEST(Global, ReportsTheFirstFaultingLaneAndItsAddress) {
   TestMachine machine;
   for (int lane = 0; lane < 64; ++lane)
@@ -649,6 +679,41 @@ loop:
   EXPECT_EQ(at(16, float{}), static_cast<float>(kTotal));
   EXPECT_EQ(at(24, double{}), static_cast<double>(kTotal));
   EXPECT_EQ(at(32, uint32_t{}), kTotal);
+}
+
+// Lanes that meet at one address are one operation of the host together: in the order of lanes, and
+// each lane gets what the lanes before it left. The reference is the same one lane at a time.
+TEST(Atomics, LanesAtOneAddressFollowEachOther) {
+  for (const char* text :
+       {"global_atomic_add v6, v[2:3], v4, off glc", "global_atomic_inc v6, v[2:3], v4, off glc",
+        "global_atomic_swap v6, v[2:3], v4, off glc",
+        "global_atomic_cmpswap v4, v[2:3], v[4:5], off glc",
+        "global_atomic_add_f32 v[2:3], v4, off"}) {
+    for (const uint64_t exec : {~uint64_t{0}, uint64_t{0x8421000000001248}}) {
+      TestMachine together, apart;
+      for (TestMachine* machine : {&together, &apart}) {
+        machine->memory.write<uint32_t>(kData + 64, 3);
+        for (int lane = 0; lane < 64; ++lane) {
+          machine->set_v64(2, lane, kData + 64);
+          machine->set_v(4, lane, 0x3f800000u / 3 * static_cast<uint32_t>(lane % 5));
+          machine->set_v(5, lane, 0x3f800000u / 3 * static_cast<uint32_t>((lane + 4) % 5));
+        }
+        ASSERT_TRUE(machine->run("global_load_dword v7, v[2:3], off"));  // the range is cached now
+      }
+      together.set_exec(exec);
+      ASSERT_TRUE(together.run(text)) << text;
+      for (int lane = 0; lane < 64; ++lane) {
+        if ((exec >> lane & 1) == 0) continue;
+        apart.set_exec(uint64_t{1} << lane);
+        ASSERT_TRUE(apart.run(text)) << text;
+      }
+      EXPECT_EQ(together.memory.read<uint32_t>(kData + 64), apart.memory.read<uint32_t>(kData + 64))
+          << text;
+      for (int lane = 0; lane < 64; ++lane)
+        for (const uint32_t reg : {4u, 6u})
+          EXPECT_EQ(together.v(reg, lane), apart.v(reg, lane)) << text << " lane " << lane;
+    }
+  }
 }
 
 TEST(Atomics, MinimaAndMaximaPreferNumbersToNans) {

@@ -40,6 +40,17 @@ void global(benchmark::State& state, const char* text, int stride, uint64_t exec
   repeat(state, machine, text);
 }
 
+// A raw buffer, as libraries of matrix products use them.
+void buffer(benchmark::State& state, const char* text, int stride) {
+  TestMachine machine;
+  for (int lane = 0; lane < 64; ++lane)
+    machine.set_v(12, lane, static_cast<uint32_t>(stride * lane));
+  machine.set_s64(8, kData);
+  machine.set_s(10, 1u << 16);
+  machine.set_s(11, 0);
+  repeat(state, machine, text);
+}
+
 void lds(benchmark::State& state, const char* text, int stride) {
   TestMachine machine;
   for (int lane = 0; lane < 64; ++lane)
@@ -87,6 +98,15 @@ BENCHMARK_CAPTURE(global, store_dwordx4_coalesced, "global_store_dwordx4 v[2:3],
 BENCHMARK_CAPTURE(global, flat_load_dword_coalesced, "flat_load_dword v4, v[2:3]", 4, kAll);
 BENCHMARK_CAPTURE(global, atomic_add_own_words, "global_atomic_add v[2:3], v4, off", 4, kAll);
 BENCHMARK_CAPTURE(global, atomic_add_one_word, "global_atomic_add v[2:3], v4, off", 0, kAll);
+BENCHMARK_CAPTURE(global, atomic_add_rtn_one_word, "global_atomic_add v5, v[2:3], v4, off glc", 0,
+                  kAll);
+BENCHMARK_CAPTURE(global, atomic_add_f32_one_word, "global_atomic_add_f32 v[2:3], v4, off", 0,
+                  kAll);
+BENCHMARK_CAPTURE(global, atomic_umax_own_words, "global_atomic_umax v[2:3], v4, off", 4, kAll);
+BENCHMARK_CAPTURE(buffer, load_dword_coalesced, "buffer_load_dword v4, v12, s[8:11], 0 offen", 4);
+BENCHMARK_CAPTURE(buffer, load_dwordx4_strided, "buffer_load_dwordx4 v[4:7], v12, s[8:11], 0 offen",
+                  64);
+BENCHMARK_CAPTURE(buffer, store_dword_coalesced, "buffer_store_dword v4, v12, s[8:11], 0 offen", 4);
 BENCHMARK_CAPTURE(lds, read_b32_consecutive, "ds_read_b32 v4, v2", 4);
 BENCHMARK_CAPTURE(lds, read_b32_broadcast, "ds_read_b32 v4, v2", 0);
 BENCHMARK_CAPTURE(lds, read_b32_strided, "ds_read_b32 v4, v2", 132);

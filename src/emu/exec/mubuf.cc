@@ -10,6 +10,7 @@
 #include <atomic>
 
 #include "emu/exec.h"
+#include "emu/exec/atomic_lanes.h"
 #include "emu/exec/atomics.h"
 #include "emu/exec/buffer_lanes.h"
 #include "emu/exec/mem_access.h"
@@ -55,6 +56,23 @@ std::byte* scratch_row(Wave& wave, const Inst& inst) {
   return wave.scratch + begin;
 }
 
+// The quick ways of raw buffers: only offsets differ between lanes, all elements are inside, in one
+// cached range, and nobody watches. `low` is null when it is anything else.
+template <class T, int L>
+AddressRows raw_rows(Wave& wave, const Inst& inst, uint64_t mask) {
+  if (wave.notes_accesses || !inst.offen || inst.idxen) return {};
+  const BufferResource buffer = read_buffer_resource(wave, inst.saddr, wave.dispatch->target);
+  if (buffer.swizzled || buffer.add_tid || buffer.base >= kScratchVa || buffer.out_of_range != 3)
+    return {};
+  const uint32_t soffset = inst.soffset.is(OperandKind::kNone) ? 0 : wave.read_s32(inst.soffset);
+  const uint32_t* offset = wave.vrow(inst.vaddr.index);
+  uint32_t most = 0;
+  for_lanes<L>(mask, [&](int lane) { most = offset[lane] > most ? offset[lane] : most; });
+  const auto immediate = static_cast<uint64_t>(inst.offset);
+  if (buffer.excludes(0, most + immediate, soffset, T::kBytes)) return {};
+  return {buffer.base + soffset + immediate, offset, nullptr};
+}
+
 // vdata = MEM[buffer address]
 template <class T, int L>
 void load_rows(Wave& wave, const Inst& inst, uint32_t* rows) {
@@ -63,6 +81,7 @@ void load_rows(Wave& wave, const Inst& inst, uint32_t* rows) {
     for (int i = 0; i < T::kRows; ++i) blend_row<L>(rows + i * L, from + i * L, wave.exec());
     return;
   }
+  if (load_quickly<T, L>(wave, raw_rows<T, L>(wave, inst, wave.exec()), wave.exec(), rows)) return;
   const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
   if (wave.notes_accesses)
     note_buffer<L>(wave, inst, Access::kLoad, lanes, element_of<T>(inst.dst), Bounds::kByPart);
@@ -100,6 +119,7 @@ void store_rows(Wave& wave, const Inst& inst, const uint32_t* rows) {
     for (int i = 0; i < T::kRows; ++i) blend_row<L>(to + i * L, rows + i * L, wave.exec());
     return;
   }
+  if (store_quickly<T, L>(wave, raw_rows<T, L>(wave, inst, wave.exec()), wave.exec(), rows)) return;
   const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
   if (wave.notes_accesses)
     note_buffer<L>(wave, inst, Access::kStore, lanes, element_of<T>(inst.src[0]), Bounds::kByPart);
@@ -134,6 +154,11 @@ void buffer_store_lds_dword(Wave& wave, const Inst& inst) {
 template <class A, int L>
 void atomic_op(Wave& wave, const Inst& inst) {
   using U = typename A::Value;
+  using Value = Dwords<sizeof(U) / 4>;
+  if (const AddressRows raw = raw_rows<Value, L>(wave, inst, wave.exec()); raw.low != nullptr)
+    if (update_quickly<A, L>(wave, raw, wave.exec(), data_rows(wave, inst.src[0]),
+                             inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst)))
+      return;
   const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
   if (wave.notes_accesses)
     note_buffer<L>(wave, inst, atomic_access(inst.dst), lanes,
