@@ -136,6 +136,55 @@ Float div_fixup(Float quotient, Float denominator, Float numerator) {
   return with_sign(std::fabs(quotient));
 }
 
+// --- The f32 steps with quick forms (lanes.h): of ordinary numbers, where nothing is to be scaled and
+// --- no special case set right.
+
+struct DivScale {
+  Carried<float> operator()(float value, float denominator, float numerator) const {
+    return div_scale(value, denominator, numerator);
+  }
+  // The mask result of a block without doubt is 0.
+  static QuickResult quick(float value, float denominator, float numerator) {
+    using Type = Format<float>;
+    const uint32_t d = bits_of(denominator) >> Type::kMantissaBits & Type::kExponentMask;
+    const uint32_t n = bits_of(numerator) >> Type::kMantissaBits & Type::kExponentMask;
+    // Normal, with a normal reciprocal: d is below 2^126.
+    const bool plain_d = d - 1 <= 251;
+    const bool plain_n = n - (Type::kTiny + 1) <= 253 - Type::kTiny;
+    // The quotient is above 2^(n - d - 1), hence normal, and far below the largest.
+    const bool plain_quotient = n - d + 125 < 125 + Type::kNearMax;
+    return {bits_of(value), (plain_d & plain_n & plain_quotient) ? 0u : 1u};
+  }
+};
+
+struct DivFmas {
+  float operator()(float a, float b, float c, uint32_t scaled) const {
+    return div_fmas(a, b, c, scaled);
+  }
+  static QuickResult quick(float a, float b, float c, uint32_t scaled) {
+    const float result = std::fma(a, b, c);
+    return {bits_of(result), scaled | (result != result ? 1u : 0)};
+  }
+};
+
+struct DivFixup {
+  float operator()(float quotient, float denominator, float numerator) const {
+    return div_fixup(quotient, denominator, numerator);
+  }
+  static QuickResult quick(float quotient, float denominator, float numerator) {
+    using Type = Format<float>;
+    const uint32_t q = bits_of(quotient) & 0x7fffffffu;
+    const uint32_t d = bits_of(denominator), n = bits_of(numerator);
+    // Neither zero, infinite nor NaN.
+    const bool plain_d = (d & 0x7fffffffu) - 1 < 0x7f7fffffu;
+    const bool plain_n = (n & 0x7fffffffu) - 1 < 0x7f7fffffu;
+    const auto apart = static_cast<int32_t>((n >> Type::kMantissaBits & Type::kExponentMask) -
+                                            (d >> Type::kMantissaBits & Type::kExponentMask));
+    const bool plain_quotient = (apart >= Type::kUnderflow) & (q <= 0x7f800000u);
+    return {q | ((n ^ d) & 0x80000000u), (plain_d & plain_n & plain_quotient) ? 0u : 1u};
+  }
+};
+
 // The same for halves, where plain float arithmetic replaces scaling.
 uint32_t div_fixup_half(uint32_t quotient, uint32_t denominator, uint32_t numerator) {
   const uint32_t sign = (denominator ^ numerator) & 0x8000u;
@@ -161,11 +210,11 @@ constexpr auto kFixupHalf = [](uint32_t a, uint32_t b, uint32_t c) {
 
 // clang-format off
 constexpr auto kTable = vop_table({
-    {Op::v_div_scale_f32, vop<F32(F32, F32, F32)>([](float a, float b, float c) { return div_scale(a, b, c); })},
+    {Op::v_div_scale_f32, vop<F32(F32, F32, F32)>(DivScale{})},
     {Op::v_div_scale_f64, vop<F64(F64, F64, F64)>([](double a, double b, double c) { return div_scale(a, b, c); })},
-    {Op::v_div_fmas_f32, arith<F32(F32, F32, F32, MaskBit)>([](float a, float b, float c, uint32_t bit) { return div_fmas(a, b, c, bit); }).flops(2)},
+    {Op::v_div_fmas_f32, arith<F32(F32, F32, F32, MaskBit)>(DivFmas{}).flops(2)},
     {Op::v_div_fmas_f64, arith<F64(F64, F64, F64, MaskBit)>([](double a, double b, double c, uint32_t bit) { return div_fmas(a, b, c, bit); }).flops(2)},
-    {Op::v_div_fixup_f32, vop<F32(F32, F32, F32)>([](float a, float b, float c) { return div_fixup(a, b, c); })},
+    {Op::v_div_fixup_f32, vop<F32(F32, F32, F32)>(DivFixup{})},
     {Op::v_div_fixup_f64, vop<F64(F64, F64, F64)>([](double a, double b, double c) { return div_fixup(a, b, c); })},
     {Op::v_div_fixup_f16, vop<F16Bits(F16Bits, F16Bits, F16Bits)>(kFixupHalf)},
     {Op::v_div_fixup_legacy_f16, vop<F16Bits(F16Bits, F16Bits, F16Bits)>(kFixupHalf)},
