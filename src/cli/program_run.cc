@@ -256,7 +256,10 @@ int run_program(const RunOptions& options, const std::vector<std::string>& progr
     const Error error = util::replace_process({program, {}}, &reason);
     return fail(error, util::start_failure_status(reason));
   }
-  Result<RunDir> run_dir = RunDir::create();
+  // Counters without a recording are kept in there, and can be large.
+  const bool is_small = !options.no_trace || options.counters.empty();
+  Result<RunDir> run_dir =
+      RunDir::create(is_small ? RunDir::Use::kSmallFiles : RunDir::Use::kAnyFiles);
   if (!run_dir.ok()) return fail(run_dir.error());
   Surroundings surroundings;
   if (const Status prepared = prepare_recording(options, *run_dir, surroundings); !prepared.ok())

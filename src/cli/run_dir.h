@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -7,14 +8,16 @@
 
 namespace wavetap::cli {
 
-// The folder a run shares with the library in the program: $TMPDIR/wavetap-<pid>-XXXXXX. Removed
-// when this object goes. Its owner holds a lock on the folder, which the kernel drops however the
+// The folder a run shares with the library in the program: $TMPDIR/wavetap-<pid>-XXXXXX; without
+// TMPDIR in memory (/dev/shm) where that has room and the files are small, else in /tmp. Removed when
+// this object goes. Its owner holds a lock on the folder, which the kernel drops however the
 // owner dies, so a folder left behind by a killed run is recognised and removed by the next one,
 // unless a process of that run still lives: its virtual GPU is in there.
 class RunDir {
  public:
   // Removes what dead runs left, then makes a fresh folder, readable by this user only.
-  static Result<RunDir> create();
+  enum class Use : uint8_t { kAnyFiles, kSmallFiles };
+  static Result<RunDir> create(Use use = Use::kAnyFiles);
 
   RunDir(RunDir&& other) noexcept : path_(std::move(other.path_)), lock_(std::move(other.lock_)) {
     other.path_.clear();
