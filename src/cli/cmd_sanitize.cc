@@ -4,6 +4,7 @@
 // For a program, the library that plays the GPUs does the checking and appends what it finds to a file
 // (vgpu/sanitize_hook.h); here the program is started, and the file read when it has ended.
 #include <fmt/format.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <memory>
@@ -121,6 +122,9 @@ int run_sanitized(Options& options, const std::vector<std::string>& program) {
   const Result<std::string> library =
       prepare_environment(options.run.gpus, options.run.environment);
   if (!library.ok()) return fail(library.error());
+  // PyTorch's allocator cuts tensors out of large pieces; without it each has bounds of its own.
+  for (const char* name : {"PYTORCH_NO_CUDA_MEMORY_CACHING", "PYTORCH_NO_HIP_MEMORY_CACHING"})
+    setenv(name, "1", /*overwrite=*/0);
   int status = 0;
   for (uint32_t seed = 0; seed < options.seeds; ++seed) {
     bool ran = false;

@@ -116,8 +116,12 @@ bool Memcheck::judge(const emu::WatchPoint& at, const MemoryAccess& access, uint
   const uint64_t last = address + access.size_bytes - 1;
   const Neighbour beside = map_->neighbour({address});
   if (is_allowed(memory, address, access.writes()) && is_allowed(memory, last, access.writes())) {
-    if (beside.relation == Relation::kInside && beside.freed) return false;  // mapped anew since
     uint64_t end = beside.begin + beside.size_bytes;
+    if (beside.is_block && (beside.freed || beside.relation == Relation::kBefore)) {
+      *kind = beside.freed ? Kind::kUseAfterFree : Kind::kOutOfBounds;
+      return true;
+    }
+    if (beside.relation == Relation::kInside && beside.freed) return false;  // mapped anew since
     const bool is_past = beside.relation == Relation::kPast && beside.exact;
     if (beside.relation != Relation::kInside && !is_past) return false;
     if (access.is_scalar && !access.writes()) end = (end + kScalarSlack - 1) & ~(kScalarSlack - 1);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/gpu_addr.h"
+#include "vgpu/annotations.h"
 #include "vgpu/buffer.h"
 
 namespace wavetap::vgpu {
@@ -73,6 +74,10 @@ class AllocationTable {
   // "inside the VRAM buffer of 2097152 bytes at 0x...", for messages. False: there is none at all.
   bool describe(GpuAddr address, char* text, size_t size) const;
 
+  // What the program has cut its allocations into.
+  Annotations& annotations() { return annotations_; }
+  const Annotations& annotations() const { return annotations_; }
+
   // --- for the tables that hand memory out
   // Fills in and returns the id. An allocation at address 0 is not kept; its id is 0.
   uint64_t add(Allocation allocation);
@@ -95,6 +100,7 @@ class AllocationTable {
   uint64_t largest_bytes_ = 0;  // ever
   uint64_t next_id_ = 1;
   std::atomic<uint64_t> epoch_{0};
+  Annotations annotations_;
 };
 
 }  // namespace wavetap::vgpu

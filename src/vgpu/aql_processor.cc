@@ -147,10 +147,31 @@ Step AqlProcessor::finish_packet(GpuTicks end) {
   queue_.read_index.store(read_index_, std::memory_order_relaxed);
   if (!memory_.store(queue_.read_pointer, read_index_))
     return access_fault("advancing the read index");
+  tell_hooks(read_index_ - 1);
   if (!complete_signal(queue_, memory_, GpuAddr{packet_.dispatch.completion_signal}, begin_, end)) {
     return access_fault("completing a signal");
   }
   return Step::kProgress;
+}
+
+void AqlProcessor::tell_hooks(uint64_t index) {
+  for (DispatchHook* hook : queue_.hooks->dispatch) {
+    switch (static_cast<amd::PacketType>(type_of(packet_.dispatch.header))) {
+      case amd::PacketType::kBarrierAnd:
+      case amd::PacketType::kBarrierOr:
+        hook->packet_waited(queue_, index, packet_.barrier.dep_signal);
+        break;
+      case amd::PacketType::kVendorSpecific: {
+        const uint64_t signal = packet_.barrier_value.signal;
+        const auto format = static_cast<amd::VendorFormat>(packet_.barrier_value.format);
+        if (format == amd::VendorFormat::kBarrierValue)
+          hook->packet_waited(queue_, index, {&signal, 1});
+        break;
+      }
+      default: break;
+    }
+    hook->packet_finished(queue_, index, packet_.dispatch.completion_signal);
+  }
 }
 
 bool AqlProcessor::check_dispatch() {

@@ -57,6 +57,7 @@ class AqlProcessor final : public PacketProcessor {
   Step resume_packet();
   Step finish_packet() { return finish_packet(to_ticks(now())); }
   Step finish_packet(GpuTicks end);
+  void tell_hooks(uint64_t index);
   Step run_dispatch();
   emu::Dispatch make_dispatch();
   emu::DispatchResult execute(emu::Dispatch& dispatch, DispatchTimes* times);

@@ -22,7 +22,8 @@ emu::DispatchResult run_hooked(Queue& queue, GuestMemory& memory,
                     .queue_id = queue.id,
                     .packet = packet,
                     .memory = memory,
-                    .dispatch = dispatch};
+                    .dispatch = dispatch,
+                    .queue = &queue};
   Called called[kMaxDispatchHooks];
   size_t count = 0;
   bool wants_alone = false;

@@ -45,6 +45,8 @@ struct DispatchView {
   // another queue's kernel did not end in time, and what memory holds is in no order.
   bool alone = false;
 
+  Queue* queue = nullptr;  // null in tests of single hooks
+
   // For after(). A result may carry a fault, or say that the dispatch was abandoned.
   const emu::DispatchResult* result = nullptr;
   DispatchTimes times = {};  // what the completion signal gets
@@ -71,6 +73,21 @@ class DispatchHook {
   virtual void after(const DispatchView& view, void* state) noexcept {
     (void)view;
     (void)state;
+  }
+
+  // A queue is about to start. Packet `index` of one, a barrier, has waited for these signals (0: none). A
+  // packet of any kind is over and its completion signal (0: none) will be next.
+  virtual void queue_added(Queue& queue) noexcept { (void)queue; }
+  virtual void packet_waited(Queue& queue, uint64_t index,
+                             std::span<const uint64_t> signals) noexcept {
+    (void)queue;
+    (void)index;
+    (void)signals;
+  }
+  virtual void packet_finished(Queue& queue, uint64_t index, uint64_t signal) noexcept {
+    (void)queue;
+    (void)index;
+    (void)signal;
   }
 };
 

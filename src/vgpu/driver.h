@@ -71,6 +71,10 @@ class Driver {
   void note_requested_size(uint64_t va, uint64_t size_bytes) {
     allocations_->set_requested(va, size_bytes);
   }
+  // include/wavetap/annotate.h
+  void annotate(int what, uint64_t address, uint64_t bytes) {
+    allocations_->annotations().annotate(static_cast<Annotations::What>(what), address, bytes);
+  }
   // What the program's munmap of host memory means for the GPUs. Call before the mapping goes.
   void host_unmapped(uint64_t address, uint64_t size_bytes);
   // Moves a file of ours off descriptor `fd`, which the program wants for itself.

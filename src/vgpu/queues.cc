@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "vgpu/dispatch_hook.h"
 #include "vgpu/gpu.h"
 #include "vgpu/queue_engine.h"
 #include "vgpu/queue_scheduler.h"
@@ -121,6 +122,7 @@ int QueueTable::create(const QueueParams& params, Gpu& gpu, QueueHandle* handle)
   while (s.next_id == 0 || s.queues.count(s.next_id) != 0) ++s.next_id;
   queue->id = s.next_id++;
   queue->processor = make_processor(*queue);
+  for (DispatchHook* hook : hooks_.dispatch) hook->queue_added(*queue);
   const int error = s.scheduler->add(queue);
   if (error != 0) {
     s.doorbells[&gpu][queue->doorbell_slot] = false;

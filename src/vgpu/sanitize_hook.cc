@@ -50,9 +50,12 @@ std::vector<sanitize::PointerArgument> pointers_of(KernelFinder& finder, const D
 }
 
 // Valid while `view` is.
-sanitize::Naming naming_of(KernelFinder& finder, const DispatchView& view) {
-  const auto find_code = [&view, &finder](GpuAddr pc) {
-    const KernelPlace where = finder.find(view.gpu, view.memory, view.dispatch.kernel_object, pc);
+sanitize::Naming naming_of(KernelFinder& finder, const DispatchView& view, GpuAddr other_pc,
+                           GpuAddr other_kernel) {
+  const auto find_code = [&view, &finder, other_pc, other_kernel](GpuAddr pc) {
+    const bool is_other = other_kernel.value != 0 && pc == other_pc;
+    const GpuAddr kernel = is_other ? other_kernel : view.dispatch.kernel_object;
+    const KernelPlace where = finder.find(view.gpu, view.memory, kernel, pc);
     sanitize::CodePlace code;
     code.instruction = instruction_at(view, pc);
     if (where.has_entry && pc.value >= where.entry.value)
@@ -71,8 +74,9 @@ void AllocationMap::list(std::vector<sanitize::Block>& blocks) const noexcept {
     // Flags of SVM ranges mean other things; the page table knows.
     const bool writable = allocation.origin != AllocationOrigin::kSvm &&
                           (allocation.flags & amd::kKfdAllocWritable) != 0;
-    blocks.push_back({allocation.va, allocation.va + used_bytes(allocation), writable,
-                      starts_undefined(allocation)});
+    const AddressRange all{allocation.va, allocation.va + used_bytes(allocation)};
+    for (const AddressRange& part : table_.annotations().usable(all))
+      blocks.push_back({part.begin, part.end, writable, starts_undefined(allocation)});
   });
 }
 
@@ -87,6 +91,13 @@ Neighbour AllocationMap::neighbour(GpuAddr address) const noexcept {
   beside.freed = near->freed;
   beside.memory = buffer_kind_name(allocation.kind);
   if (allocation.owner != nullptr) beside.gpu = static_cast<int>(allocation.owner->index);
+  if (const std::optional<NearBlock> block = table_.annotations().nearest(address.value)) {
+    beside.begin = block->block.begin;
+    beside.size_bytes = block->block.end - block->block.begin;
+    beside.exact = true;
+    beside.freed = block->freed;
+    beside.is_block = true;
+  }
   beside.relate(address.value);
   return beside;
 }
@@ -137,10 +148,13 @@ void* SanitizeHook::before(DispatchView& view) noexcept {
   const std::span<emu::Watcher* const> others = view.dispatch.watchers;
   const std::shared_ptr<const KnownKernel> kernel = kernels_.of(view);
   const bool chosen = kernel == nullptr || is_chosen(*kernel);
-  if (!chosen && tracking_ == nullptr) return nullptr;
+  const bool marks = options_.tools.has(sanitize::Tool::kRacecheck) && view.queue != nullptr &&
+                     races_.order().has_several();
+  if (!chosen && tracking_ == nullptr && !marks) return nullptr;
   Checking* checking = take();
   if (checking == nullptr) return nullptr;
   checking->is_chosen = chosen;
+  checking->marks = marks;
   const AllocationMap& map = *maps_[view.gpu.index];
   std::span<emu::Watcher* const> ours = checking->session.watchers();
   if (!chosen) {
@@ -150,10 +164,16 @@ void* SanitizeHook::before(DispatchView& view) noexcept {
     if (kernel != nullptr && is_runtimes_own(*kernel)) checking->session.set_moves_memory();
   }
   checking->watches = kernel != nullptr && others.size() + ours.size() <= emu::kMaxWatchers;
+  checking->marks &= checking->watches && others.size() + ours.size() < emu::kMaxWatchers;
   if (!checking->watches) return checking;
   std::copy(others.begin(), others.end(), checking->watchers);
   std::copy(ours.begin(), ours.end(), checking->watchers + others.size());
-  view.dispatch.watchers = {checking->watchers, others.size() + ours.size()};
+  size_t count = others.size() + ours.size();
+  if (checking->marks) {
+    checking->watchers[count++] = &checking->footprint;
+    checking->over_before = races_.order().over_before(*view.queue);
+  }
+  view.dispatch.watchers = {checking->watchers, count};
   return checking;
 }
 
@@ -173,7 +193,8 @@ bool SanitizeHook::begin_line(std::string& line, const Place& place) {
   return is_new;
 }
 
-std::string SanitizeHook::line_of(const DispatchView& view, const Finding& finding) {
+std::string SanitizeHook::line_of(const DispatchView& view, const Finding& finding,
+                                  GpuAddr other_kernel) {
   const GpuAddr kernel_object = view.dispatch.kernel_object;
   const Place place(view.gpu.index, kernel_object.value, finding.place.pc.value, finding.kind,
                     finding.severity, finding.has_other ? finding.other.pc.value : 0);
@@ -190,10 +211,25 @@ std::string SanitizeHook::line_of(const DispatchView& view, const Finding& findi
     append_number(line, "queue", view.queue_id);
     append_number(line, "dispatch_id", view.dispatch.dispatch_id);
     append_number(line, "time_ns", monotonic_ns());
-    sanitize::append_finding(line, finding, naming_of(finder_, view));
+    sanitize::append_finding(line, finding,
+                             naming_of(finder_, view, finding.other.pc, other_kernel));
   }
   finish_object(line);
   return line + "\n";
+}
+
+std::string SanitizeHook::race_lines(const DispatchView& view, Checking& checking) {
+  const std::shared_ptr<const KnownKernel> kernel = kernels_.of(view);
+  QueueRaces::Ended ended{.queue = view.queue_id,
+                          .index = view.dispatch.dispatch_id,
+                          .kernel_object = view.dispatch.kernel_object,
+                          .kernel = kernel == nullptr ? "" : kernel->name,
+                          .over_before = std::move(checking.over_before),
+                          .marks = checking.footprint.take()};
+  std::string lines;
+  for (const QueueRace& race : races_.end(std::move(ended), *maps_[view.gpu.index]))
+    if (checking.is_chosen) lines += line_of(view, race.finding, race.other_kernel);
+  return lines;
 }
 
 void SanitizeHook::write(const std::string& lines) {
@@ -241,6 +277,7 @@ void SanitizeHook::after(const DispatchView& view, void* state) noexcept {
   finish_object(lines);
   lines += '\n';
   for (const Finding& finding : found.findings) lines += line_of(view, finding);
+  if (checking != nullptr && checking->marks) lines += race_lines(view, *checking);
   write(lines);
   if (checking != nullptr) give_back(std::move(checking));
 }

@@ -16,6 +16,7 @@
 #include <tuple>
 #include <vector>
 
+#include "sanitize/footprint.h"
 #include "sanitize/session.h"
 #include "vgpu/allocation_table.h"
 #include "vgpu/config.h"
@@ -24,6 +25,7 @@
 #include "vgpu/kernel_cache.h"
 #include "vgpu/launch_choice.h"
 #include "vgpu/queue_kernel_names.h"
+#include "vgpu/queue_races.h"
 
 namespace wavetap::vgpu {
 
@@ -36,7 +38,9 @@ class AllocationMap final : public sanitize::MemoryMap {
   AllocationMap(const AllocationTable& table, uint32_t gpu, InitTracking* tracking)
       : table_(table), gpu_(gpu), tracking_(tracking) {}
 
-  uint64_t epoch() const noexcept override { return table_.epoch(); }
+  uint64_t epoch() const noexcept override {
+    return table_.epoch() + table_.annotations().epoch();
+  }
   void list(std::vector<sanitize::Block>& blocks) const noexcept override;
   sanitize::Neighbour neighbour(GpuAddr address) const noexcept override;
   sanitize::InitMap* initialised() const noexcept override {
@@ -60,6 +64,14 @@ class SanitizeHook final : public DispatchHook {
   Interest interest(const DispatchView&) noexcept override { return Interest::kSome; }
   void* before(DispatchView& view) noexcept override;
   void after(const DispatchView& view, void* state) noexcept override;
+  void queue_added(Queue& queue) noexcept override { races_.order().add(queue); }
+  void packet_waited(Queue& queue, uint64_t index,
+                     std::span<const uint64_t> signals) noexcept override {
+    races_.order().waited(queue, index, signals);
+  }
+  void packet_finished(Queue& queue, uint64_t index, uint64_t signal) noexcept override {
+    races_.order().packet_finished(queue, index, signal);
+  }
 
  private:
   // One dispatch's: its tools, and the list of watchers with them in.
@@ -69,6 +81,10 @@ class SanitizeHook final : public DispatchHook {
     emu::Watcher* watchers[emu::kMaxWatchers] = {};
     bool is_chosen = false;
     bool watches = false;  // the dispatch; false though it was chosen: it cannot be
+    // Where other queues may race with this one.
+    bool marks = false;
+    sanitize::Footprint footprint;
+    QueueCounts over_before;
   };
   // Address spaces are never used twice in a guarded process, so these name code for good.
   using Place = std::tuple<uint32_t, uint64_t, uint64_t, sanitize::Kind, sanitize::Severity,
@@ -79,7 +95,10 @@ class SanitizeHook final : public DispatchHook {
   void give_back(std::unique_ptr<Checking> checking);
   // The keys that every line of a finding has. True: the place is a new one, to be described.
   bool begin_line(std::string& line, const Place& place);
-  std::string line_of(const DispatchView& view, const sanitize::Finding& finding);
+  // `other_kernel`: whose the finding's other side is, when not this dispatch's; a kernel object.
+  std::string line_of(const DispatchView& view, const sanitize::Finding& finding,
+                      GpuAddr other_kernel = {});
+  std::string race_lines(const DispatchView& view, Checking& checking);
   void write(const std::string& lines);
   // An undefined part of an allocation is copied to the host.
   void note_gap(const Allocation& from, uint64_t gap, uint64_t count);
@@ -91,6 +110,7 @@ class SanitizeHook final : public DispatchHook {
   std::atomic<uint64_t> matched_{0};
   KernelCache kernels_;  // chosen: to be checked
   KernelFinder finder_;
+  QueueRaces races_;
   std::unique_ptr<InitTracking> tracking_;
   std::vector<std::unique_ptr<AllocationMap>> maps_;  // by GPU
   std::atomic<bool> complained_{false};

@@ -1,3 +1,6 @@
+// What the program says about its memory: how many bytes it asked for, and, where it has an allocator of its own, what that
+// cuts out of them.
+//
 // How many bytes the program asked for. The driver is asked for whole pages, so the number is taken
 // where it is still known: ROCr loads the library named by HSA_TOOLS_LIB and calls OnLoad with its
 // tables of functions, one of which allocates. HIP allocates through it, too.
@@ -54,3 +57,10 @@ WT_EXPORT bool OnLoad(void* tables, uint64_t, uint64_t, const char* const*) {
 }
 
 WT_EXPORT void OnUnload() {}
+
+// include/wavetap/annotate.h looks for it.
+WT_EXPORT void wavetap_annotate_v1(int what, const void* address, size_t bytes) {
+  using namespace wavetap::vgpu;
+  if (Driver* driver = front::running_driver())
+    driver->annotate(what, reinterpret_cast<uint64_t>(address), bytes);
+}

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Runs the cases of stream_races.hip under racecheck: dispatches of two streams, with and without an order.
+
+  check_streams.py --bin BIN --gpu MODEL PROGRAM
+"""
+import argparse
+import concurrent.futures
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).with_name("stream_races.hip")
+
+# case: kind (which of the two names a read and a write have says only who ended first), severity, marks of the two places
+CASES = {
+    "write_write": ("write-after-write", "error", {"put", "put_again"}),
+    "write_read": ("read-write", "error", {"put", "get_at_once"}),
+    "read_write": ("read-write", "error", {"get", "put_again"}),
+    "overlap": ("write-after-write", "error", {"put", "put_again"}),
+    "early_event": ("write-after-write", "error", {"put", "put_again"}),
+    "through_third": ("write-after-write", "error", {"put", "put_again"}),
+    "host_waits": ("write-after-write", "error", {"put", "put_again"}),
+    "atomic_plain": ("atomic-and-plain", "warning", {"count", "put_again"}),
+    "fill": ("write-after-write", "error", {"put", None}),
+}
+
+
+def marks():
+    return {number: line.split("MARK ")[1].strip() for number, line in enumerate(SOURCE.read_text().splitlines(), 1) if "MARK " in line}
+
+
+def run(args, case, variant):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "findings.json"
+        ran = subprocess.run([f"{args.bin}/wavetap", "sanitize", "--tool", "racecheck", "--gpu", args.gpu, "--json", str(path), "--",
+                              args.program, case, variant], capture_output=True, text=True)
+        if ran.stdout != "ok\n" or not path.exists():
+            return None, f"{case} {variant}: {ran.stdout}{ran.stderr}"
+        return json.loads(path.read_text())["findings"], ""
+
+
+def same_kind(kind):
+    return "read-write" if kind in ("read-after-write", "write-after-read") else kind
+
+
+def place(finding, lines):
+    """The mark of a line of the source; None when it is elsewhere (the runtime's own kernels, functions of HIP's headers)."""
+    file, _, number = finding.get("source", "").rpartition(":")
+    return lines.get(int(number)) if pathlib.Path(file).name == SOURCE.name else None
+
+
+def check(args, case, expected, lines):
+    wrong = []
+    for variant in ("bug", "clean"):
+        findings, problem = run(args, case, variant)
+        if findings is None:
+            wrong.append(problem)
+            continue
+        seen = [(same_kind(f["kind"]), f["severity"], {place(f, lines), place(f["other"], lines)}, "in another queue" in f.get("detail", ""))
+                for f in findings if "other" in f]
+        wanted = [(*expected, True)] if variant == "bug" else []
+        if args.program.endswith("_O0"):  # atomicAdd is a function of its own there
+            seen = [(kind, severity, {mark or ("count" if case == "atomic_plain" else None) for mark in at}, told)
+                    for kind, severity, at, told in seen]
+        if seen != wanted or len(seen) != len(findings):
+            wrong.append(f"{case} {variant}: {seen}, not {wanted}")
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--gpu", required=True)
+    parser.add_argument("program")
+    args = parser.parse_args()
+    lines = marks()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        wrong = sum(pool.map(lambda item: check(args, *item, lines), CASES.items()), [])
+    print("\n".join(wrong) or f"{len(CASES)} cases with and without a bug: as expected")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
