@@ -25,7 +25,8 @@ struct Pool {
   bool annotates = false;
 
   explicit Pool(bool is_annotated) : annotates(is_annotated) {
-    if (hipMalloc(&begin, kBytes) != hipSuccess || hipMemset(begin, 0, kBytes) != hipSuccess) std::printf("FAIL\n");
+    if (hipMalloc(&begin, kBytes) != hipSuccess || hipMemset(begin, 0, kBytes) != hipSuccess)
+      std::printf("FAIL\n");
     if (annotates) wavetap_annotate_pool(begin, kBytes);
   }
   int* take(int count) {
@@ -48,13 +49,13 @@ int main(int count, char** words) {
   const auto is = [&](const char* name) { return std::strcmp(words[1], name) == 0; };
   int* a = pool.take(200);
   int* b = pool.take(100);
-  fill<<<1, 256>>>(a, is("past") ? 201 : 200);          // one int too many
+  fill<<<1, 256>>>(a, is("past") ? 201 : 200);  // one int too many
   fill<<<1, 256>>>(b, is("before") ? 100 : 99);
-  if (is("before")) fill<<<1, 256>>>(b - 1, 1);         // the int before the block
-  if (is("neighbour")) sum<<<1, 1>>>(a, 257, b);        // into the next block
+  if (is("before")) fill<<<1, 256>>>(b - 1, 1);                     // the int before the block
+  if (is("neighbour")) sum<<<1, 1>>>(a, 257, b);                    // into the next block
   if (hipDeviceSynchronize() != hipSuccess) std::printf("FAIL\n");  // nobody uses it any more
   if (is("freed")) pool.give_back(a);
-  if (is("again")) {                                     // freed, and taken again
+  if (is("again")) {  // freed, and taken again
     pool.give_back(a);
     if (pool.annotates) wavetap_annotate_block(a, 800);
   }

@@ -9,12 +9,12 @@
 #include <cstdlib>
 #include <cstring>
 
-#define CHECK(call)                                                             \
-  do {                                                                          \
-    if (hipError_t error = (call); error != hipSuccess) {                       \
-      std::printf("FAIL %s: %s\n", #call, hipGetErrorString(error));            \
-      std::exit(1);                                                             \
-    }                                                                           \
+#define CHECK(call)                                                  \
+  do {                                                               \
+    if (hipError_t error = (call); error != hipSuccess) {            \
+      std::printf("FAIL %s: %s\n", #call, hipGetErrorString(error)); \
+      std::exit(1);                                                  \
+    }                                                                \
   } while (0)
 
 constexpr int kCount = 1024;
@@ -122,9 +122,10 @@ void fill(Test& t) {
 struct Case {
   const char* name;
   void (*run)(Test&);
-} kCases[] = {{"write_write", write_write}, {"write_read", write_read},     {"read_write", read_write},
-              {"overlap", overlap},         {"early_event", early_event},   {"through_third", through_third},
-              {"host_waits", host_waits},   {"atomic_plain", atomic_plain}, {"fill", fill}};
+} kCases[] = {
+    {"write_write", write_write}, {"write_read", write_read},     {"read_write", read_write},
+    {"overlap", overlap},         {"early_event", early_event},   {"through_third", through_third},
+    {"host_waits", host_waits},   {"atomic_plain", atomic_plain}, {"fill", fill}};
 
 int main(int count, char** words) {
   if (count < 3) return 2;

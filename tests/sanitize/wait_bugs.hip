@@ -8,6 +8,7 @@ constexpr int kThreads = 256;
   template <bool kBug> \
   __global__ void
 
+// clang-format off
 // load_read: unwaited-read
 KERNEL load_read(int* data) {
   int x, y;
@@ -275,6 +276,7 @@ KERNEL scalar_two_writes(int* data) {
   }
   data[1024 + threadIdx.x] = x ^ y;
 }
+// clang-format on
 
 int* g_data = nullptr;
 
