@@ -32,7 +32,7 @@ struct Neighbour {
   uint64_t size_bytes = 0;
   bool exact = false;  // the size is what the program asked for; else whole pages
   bool freed = false;
-  bool is_block = false;  // of an allocator of the program's: what is around it is mapped, too
+  bool is_block = false;    // of an allocator of the program's: what is around it is mapped, too
   const char* memory = "";  // VRAM, GTT, …
   int gpu = -1;             // whose; -1: nobody's
 

@@ -38,9 +38,7 @@ class AllocationMap final : public sanitize::MemoryMap {
   AllocationMap(const AllocationTable& table, uint32_t gpu, InitTracking* tracking)
       : table_(table), gpu_(gpu), tracking_(tracking) {}
 
-  uint64_t epoch() const noexcept override {
-    return table_.epoch() + table_.annotations().epoch();
-  }
+  uint64_t epoch() const noexcept override { return table_.epoch() + table_.annotations().epoch(); }
   void list(std::vector<sanitize::Block>& blocks) const noexcept override;
   sanitize::Neighbour neighbour(GpuAddr address) const noexcept override;
   sanitize::InitMap* initialised() const noexcept override {

@@ -2,7 +2,7 @@
 // label says what racecheck finds in the one with the bug. The other one must stay silent.
 //
 // So that both are submitted before either is over, whatever the machine does, the first kernel waits for a flag
-// that the host sets at the end. Each case ends with the lines <a> and <b> of the two accesses in kernels of its own.
+// that the host sets at the end.
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
