@@ -184,6 +184,35 @@ HOST_BUGS = {
 }
 
 
+def check_documents(args):
+    """Every key of the JSON document is one that docs/json-schema.md explains; the SARIF file has what readers of that format rely on."""
+    text = (HERE.parents[1] / "docs" / "json-schema.md").read_text()
+    section = text.split("## JSON of `wavetap sanitize`")[1].split("\n## ")[0]
+    documented = {word for group in re.findall(r"`([^`]+)`", section) for word in group.split()}
+    with tempfile.TemporaryDirectory() as folder:
+        sarif = pathlib.Path(folder) / "f.sarif"
+        for program, bug, tools in (("memory_bugs", "past", "memcheck,leakcheck,hostcheck"), ("memory_bugs", "lds", "memcheck"),
+                                    ("races", None, "racecheck"), ("host_bugs", "copy-freed", "hostcheck")):
+            _, _, document = sanitize(args, program, *([bug] if bug else []), options=("--tool", tools, "--sarif", sarif))
+            findings = document.get("findings", [])
+            expect(findings and (document["schema"], document["version"]) == ("wavetap-sanitize", 1), f"{program}: {document}")
+            used = set(document) | {key for f in findings for key in f} | {key for f in findings for part in f.values()
+                                                                          if isinstance(part, dict) for key in part}
+            expect(used <= documented, f"{program} {bug}: keys without an explanation: {used - documented}")
+            for f in findings:
+                needed = {"tool", "kind", "severity", "times", "pid"} | ({"call"} if "call" in f else {"kernel", "pc", "instruction", "wave"})
+                expect(needed <= set(f) and f["severity"] in ("error", "warning"), f"{program} {bug}: {f}")
+            log = json.loads(sarif.read_text())
+            one = log["runs"][0]
+            rules = [rule["id"] for rule in one["tool"]["driver"]["rules"]]
+            expect(log["version"] == "2.1.0" and "sarif-2.1.0" in log["$schema"] and len(rules) == len(set(rules)), f"SARIF: {log['version']}")
+            expect(len(one["results"]) == len(findings), f"SARIF: {len(one['results'])} results, {len(findings)} findings")
+            for result in one["results"]:
+                places = [place["physicalLocation"] for place in result["locations"] if "physicalLocation" in place]
+                expect(result["ruleId"] in rules and result["level"] in ("error", "warning") and result["message"]["text"]
+                       and all(p["artifactLocation"]["uri"] and p["region"]["startLine"] > 0 for p in places), f"SARIF: {result}")
+
+
 def check_defaults(args):
     """Without --tool the program's calls are looked at as well; the recording is kept when it is asked for, with the findings in it."""
     with tempfile.TemporaryDirectory() as folder:
@@ -196,6 +225,12 @@ def check_defaults(args):
                 "where a.apiName = 'UserMarker' and a.args like '%leakcheck: leak%'"
         found = run(f"{args.bin}/wavetap", "query", f"{folder}/t.rpd", query, "--format", "csv")
         expect(found.stdout.splitlines()[-1:] == ["2,1,1"], f"markers: {found}")
+        shown = run(f"{args.bin}/wavetap", "report", f"{folder}/t.rpd", "--by", "marker", "--top", "0")
+        expect("leakcheck: leak" in shown.stdout, f"report: {shown}")
+        for form in ("chrome", "perfetto", "html"):
+            exported = run(f"{args.bin}/wavetap", "export", "-f", form, f"{folder}/t.rpd", "-o", f"{folder}/t.{form}")
+            text = pathlib.Path(f"{folder}/t.{form}").read_bytes() if exported.returncode == 0 else b""
+            expect(b"leakcheck: leak" in text, f"export to {form}: {exported}")
         checked = run(f"{args.bin}/wavetap", "check", f"{folder}/t.rpd")
         expect(checked.returncode == 0, f"check of the trace: {checked}")
 
@@ -318,7 +353,7 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--gpu", required=True)
     parser.add_argument("--bugs", help="where the programs with bugs are, when not in BIN/hip")
-    parser.add_argument("what", choices=("bugs", "clean", "options", "inputs", "host", "inlined"))
+    parser.add_argument("what", choices=("bugs", "clean", "options", "inputs", "host", "inlined", "documents"))
     parser.add_argument("program", nargs="?")
     args = parser.parse_args()
     if args.what == "bugs":
@@ -329,6 +364,8 @@ def main():
         check_host(args)
     elif args.what == "inlined":
         check_inlined(args)
+    elif args.what == "documents":
+        check_documents(args)
     elif args.what == "inputs":
         check_inputs(args)
     else:
