@@ -36,6 +36,10 @@
  * There is no end of the session: processes end in too many ways. What a handler has to say about all
  * dispatches together it says again after each one; the last word counts.
  *
+ * Instrumented kernels (`--pass`, `--real`) can count on the GPU instead of telling each event. A handler
+ * that asks for WAVETAP_SUMS gets sum() from them, once for each site that was executed, and none of the
+ * single events it asked for; where an engine is watched it gets the events as always.
+ *
  * With WAVETAP_SERIAL no two calls of the handler run at the same time at all.
  *
  * Every structure that crosses this interface begins with its size, grows at the end, and keeps what
@@ -53,7 +57,7 @@ extern "C" {
 #endif
 
 /* Raised whenever anything below changes. wavetap takes handlers of this version and older ones. */
-#define WAVETAP_HANDLER_VERSION 1u
+#define WAVETAP_HANDLER_VERSION 2u
 
 /* What a handler asks for; what nobody asks for costs nothing. */
 enum {
@@ -64,7 +68,10 @@ enum {
   WAVETAP_LDS_COST = 1u << 4, /* memory() has wavetap_memory.lds */
   WAVETAP_BARRIERS = 1u << 5, /* barrier() */
   WAVETAP_MESSAGES = 1u << 6, /* message() */
-  WAVETAP_SERIAL = 1u << 7    /* never call two functions of mine at the same time */
+  WAVETAP_SERIAL = 1u << 7,   /* never call two functions of mine at the same time */
+  WAVETAP_SUMS = 1u << 8,     /* sum() will do in the place of the events above, where kernels count
+                                 themselves (since version 2) */
+  WAVETAP_TICKS = 1u << 9     /* sum() of blocks with ticks of the GPU's clock (since version 2) */
 };
 
 /* What kind of instruction a site is. */
@@ -256,6 +263,27 @@ typedef struct wavetap_message {
   uint32_t value; /* M0 */
 } wavetap_message;
 
+enum {
+  WAVETAP_SUM_SITE = 0, /* how often a site was executed */
+  WAVETAP_SUM_EDGE = 1  /* how often a block was entered from another, or at the begin of a wave */
+};
+
+/* What a site did in a whole dispatch, counted on the GPU. */
+typedef struct wavetap_sum {
+  size_t size;
+  const wavetap_code* code;
+  uint32_t site;
+  uint32_t what;                 /* WAVETAP_SUM_... */
+  uint64_t count;                /* executions by waves */
+  uint64_t lanes;                /* that were active in them, added up */
+  const wavetap_code* from_code; /* of an edge: the block it comes from; null: the wave begins */
+  uint32_t from_block;
+  uint32_t reserved;
+  /* With WAVETAP_TICKS, of a block: from its begin to its end, waits included. */
+  uint64_t ticks;      /* of all executions together */
+  uint64_t most_ticks; /* of the longest */
+} wavetap_sum;
+
 /* A place in the source. Names live for ever. */
 typedef struct wavetap_source {
   size_t size;
@@ -321,6 +349,9 @@ typedef struct wavetap_handler {
 
   void (*strand_end)(void* self, void* dispatch, void* strand);
   void (*dispatch_end)(void* self, void* dispatch, const wavetap_dispatch* described);
+
+  /* Since version 2. */
+  void (*sum)(void* strand, const wavetap_sum* sum);
 } wavetap_handler;
 
 /* What a handler's library exports. `host` lives as long as the process, `arguments` is what stands

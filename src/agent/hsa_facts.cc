@@ -403,6 +403,22 @@ uint32_t host_agent() {
   return kNoAgent;
 }
 
+uint64_t host_agent_handle() {
+  const uint32_t number = host_agent();
+  return number == kNoAgent ? 0 : loaded_facts().agents[number].handle;
+}
+
+uint64_t device_pool(uint64_t agent) {
+  const Facts& facts = loaded_facts();
+  const uint32_t number = agent_number(agent);
+  for (uint32_t i = 0; i < facts.pool_count; ++i) {
+    const PoolFact& pool = facts.pools[i];
+    if (pool.agent == number && pool.can_allocate && pool.kind == format::MemoryKind::kDevice)
+      return pool.pool;
+  }
+  return 0;
+}
+
 uint32_t agent_of_address(const void* address) {
   HsaPointerInfo info{};
   info.size = sizeof info;

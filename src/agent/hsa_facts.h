@@ -23,7 +23,8 @@ bool is_gpu(uint64_t agent);
 uint64_t gpu_agent(uint32_t index);  // HSA's handle; 0: there are not so many
 // LDS that a workgroup can have; 0: unknown.
 uint32_t lds_bytes_of(uint64_t agent);
-uint32_t host_agent();  // the first CPU
+uint32_t host_agent();         // the first CPU
+uint64_t host_agent_handle();  // HSA's; 0: there is none
 // Whose memory it is; the host's when the runtime does not know it.
 uint32_t agent_of_address(const void* address);
 
@@ -36,6 +37,8 @@ struct PoolFact {
 const PoolFact* find_pool(uint64_t pool);
 // Host memory that CPUs and GPUs see at once; 0: none.
 uint64_t shared_pool();
+// Memory of a GPU's own; 0: none.
+uint64_t device_pool(uint64_t agent);
 
 // The kernel's name, mangled; "?" when unknown.
 void kernel_name(uint64_t kernel_object, char* name, size_t size);

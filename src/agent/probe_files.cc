@@ -155,6 +155,29 @@ void ProbeFiles::done(const format::ProbeLaunch& launch, const char* status) {
   line(text);
 }
 
+void ProbeFiles::counts(const format::ProbeLaunch& launch,
+                        const std::vector<format::ProbeCount>& counts) {
+  std::string whole =
+      "{\"type\":\"counts\",\"dispatch\":" + std::to_string(launch.dispatch) + ",\"sites\":[";
+  const size_t begin = whole.size();
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const format::ProbeCount& count = counts[i];
+    if (count.executions == 0 && count.ticks == 0) continue;
+    char text[128];
+    std::snprintf(
+        text, sizeof text, "%s[%zu,%llu,%llu,%llu,%llu]", whole.size() == begin ? "" : ",", i,
+        static_cast<unsigned long long>(count.executions),
+        static_cast<unsigned long long>(count.lanes), static_cast<unsigned long long>(count.ticks),
+        static_cast<unsigned long long>(count.most_ticks));
+    whole += text;
+  }
+  line(whole + "]}");
+}
+
+void ProbeFiles::uncounted(const format::ProbeLaunch& launch) {
+  line("{\"type\":\"uncounted\",\"dispatch\":" + std::to_string(launch.dispatch) + "}");
+}
+
 void ProbeFiles::plain(const std::string& kernel) {
   line("{\"type\":\"plain\",\"kernel\":\"" + plain_text(kernel) + "\"}");
 }

@@ -45,6 +45,9 @@ class ProbeFiles {
               uint32_t gpu, uint32_t lds_bytes, uint32_t scratch_bytes, uint32_t wave_size,
               const std::byte* arguments, uint32_t argument_bytes);
   void done(const format::ProbeLaunch& launch, const char* status);
+  // By site; sites that were not executed are left out.
+  void counts(const format::ProbeLaunch& launch, const std::vector<format::ProbeCount>& counts);
+  void uncounted(const format::ProbeLaunch& launch);
   void plain(const std::string& kernel);
   void refused(const std::string& kernel, const std::string& why);
   void count(const char* type, uint64_t count);

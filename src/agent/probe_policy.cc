@@ -1,6 +1,5 @@
 #include "agent/probe_policy.h"
 
-#include <regex.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -11,113 +10,48 @@
 
 #include "agent/dispatch_policy.h"
 #include "agent/hsa_facts.h"
-#include "agent/hsa_table.h"
 #include "agent/probe_files.h"
+#include "agent/probe_kernels.h"
 #include "agent/probe_ring.h"
-#include "agent/probe_twins.h"
 #include "agent/recording.h"
-#include "agent/swap_map.h"
-#include "base/sys_files.h"
 
 namespace wavetap::agent {
 namespace {
 
-// A kernel of the program. Never freed: a thread may hold one.
-struct Probed {
-  std::string name;
-  uint64_t executable = 0;
-  uint64_t twin = 0;  // kernel object; 0: none
-  TwinPlan plan;
-  ProbeDevice* device = nullptr;
-  uint32_t gpu = 0;
-  std::string code;    // file
-  std::string target;  // "gfx1030"
-  std::atomic<bool> was_plain{false};
-};
+ProbeDevice* device_of(uint64_t agent);
 
 struct State {
   ProbeRequest request;
-  regex_t pattern{};
-  bool has_pattern = false;
   ProbeFiles files;
+  ProbeKernels kernels{request, files, &device_of};
   std::atomic<uint64_t> launches{0};  // of kernels that match
   std::atomic<uint64_t> taken{0};
   std::atomic<uint32_t> dispatches{0};
   std::atomic<uint64_t> left_out{0};
 
-  // Under g_lock.
-  std::vector<Probed*> kernels;
   // Under g_drain, but for additions before a runtime's first dispatch to that GPU.
   std::vector<ProbeDevice*> devices;
   std::vector<uint64_t> words;
   uint64_t told_left_out = 0;
   std::vector<uint64_t> told_lost;
   bool said_damage = false;
+
+  explicit State(ProbeRequest asked) : request(std::move(asked)) {
+    files.open(request.folder, request.record_bytes);
+  }
 };
 
 constinit std::atomic<State*> g_probes{nullptr};
-constinit LockWord g_lock;   // kernels
 constinit LockWord g_drain;  // rings
-constinit SwapMap<Probed> g_map;
 
 constexpr size_t kBatchWords = 32 << 10;
 
-// ---- executables --------------------------------------------------------------------------------
-
-struct Symbol {
-  std::string name;
-  uint64_t object = 0;
-};
-
-HsaStatus collect_symbol(uint64_t, uint64_t, uint64_t symbol, void* data) {
-  const auto get = hsa().hsa_executable_symbol_get_info;
-  uint32_t type = 0, length = 0;
-  if (get(symbol, kSymbolType, &type) != kHsaSuccess || type != kSymbolKindKernel)
-    return kHsaSuccess;
-  Symbol found;
-  get(symbol, kSymbolNameLength, &length);
-  found.name.resize(length);
-  get(symbol, kSymbolName, found.name.data());
-  if (found.name.ends_with(".kd")) found.name.resize(found.name.size() - 3);
-  get(symbol, kSymbolKernelObject, &found.object);
-  static_cast<std::vector<Symbol>*>(data)->push_back(std::move(found));
-  return kHsaSuccess;
-}
-
-// A code object's bytes, wherever the runtime has them.
-class Bytes {
- public:
-  explicit Bytes(const LoadedCodeObject& object) {
-    const void* bytes = object.memory;
-    size_ = object.bytes;
-    if (bytes == nullptr && object.file >= 0) {
-      struct stat status {};
-      if (sys::fstat(object.file, &status) != 0) return;
-      size_ = static_cast<uint64_t>(status.st_size);
-      bytes = mapped_ = wavetap::sys::map(nullptr, size_, PROT_READ, MAP_PRIVATE, object.file, 0);
-    }
-    bytes_ = static_cast<const std::byte*>(bytes);
-  }
-  ~Bytes() {
-    if (mapped_ != nullptr) wavetap::sys::unmap(mapped_, size_);
-  }
-  Bytes(const Bytes&) = delete;
-  Bytes& operator=(const Bytes&) = delete;
-  std::span<const std::byte> get() const {
-    return bytes_ == nullptr ? std::span<const std::byte>() : std::span(bytes_, size_);
-  }
-
- private:
-  const std::byte* bytes_ = nullptr;
-  std::byte* mapped_ = nullptr;
-  uint64_t size_ = 0;
-};
-
-ProbeDevice* device_of(State& state, uint64_t agent) {
+ProbeDevice* device_of(uint64_t agent) {
+  State& state = *g_probes.load(std::memory_order_acquire);
   const Locked locked(g_drain);
   for (ProbeDevice* device : state.devices)
     if (device->agent() == agent) return device;
-  ProbeDevice* const made = ProbeDevice::make(agent, state.request.ring_bytes);
+  ProbeDevice* const made = ProbeDevice::make(agent, state.request.ring_bytes, state.request.wants);
   if (made == nullptr) {
     say("probe: there is no memory for a ring of %llu bytes; kernels of this GPU are not probed",
         static_cast<unsigned long long>(state.request.ring_bytes));
@@ -128,104 +62,13 @@ ProbeDevice* device_of(State& state, uint64_t agent) {
   return made;
 }
 
-bool matches(const State& state, const std::string& name) {
-  const std::string shown = codeobj::demangle(name);
-  if (state.has_pattern) return ::regexec(&state.pattern, shown.c_str(), 0, nullptr, 0) == 0;
-  return !name.starts_with("__amd_rocclr_");
-}
-
-struct Frozen {
-  State& state;
-  uint64_t executable;
-  uint64_t agent;
-  uint32_t gpu;
-  std::vector<Symbol> symbols;
-
-  uint64_t object_of(const std::string& name) const {
-    for (const Symbol& symbol : symbols)
-      if (symbol.name == name) return symbol.object;
-    return 0;
-  }
-  bool has_twins() const {
-    return std::any_of(symbols.begin(), symbols.end(), [](const Symbol& symbol) {
-      return symbol.name.ends_with(format::kTwinSuffix);
-    });
-  }
-};
-
-// Fills in the twin, if the kernel has one that fits.
-void find_twin(const Frozen& frozen, const codeobj::CodeObject& object, Probed& probed) {
-  const codeobj::Kernel *original = nullptr, *twin = nullptr;
-  const std::string twin_name = probed.name + format::kTwinSuffix;
-  for (const codeobj::Kernel& kernel : object.kernels()) {
-    if (kernel.name == probed.name) original = &kernel;
-    if (kernel.name == twin_name) twin = &kernel;
-  }
-  if (original == nullptr || twin == nullptr) return;
-  const std::string why = plan_twin(object, *original, *twin, &probed.plan);
-  if (!why.empty()) return frozen.state.files.refused(probed.name, why);
-  probed.device = device_of(frozen.state, frozen.agent);
-  if (probed.device == nullptr) return;
-  probed.target = amd::to_string(object.target());
-  probed.twin = frozen.object_of(twin_name);
-}
-
-void look_at(const Frozen& frozen, const codeobj::CodeObject* object,
-             std::span<const std::byte> image) {
-  std::string file;
-  for (const Symbol& symbol : frozen.symbols) {
-    if (symbol.name.ends_with(format::kTwinSuffix) || !matches(frozen.state, symbol.name)) continue;
-    if (g_map.find(symbol.object) != nullptr) continue;
-    // It may be of another code object of the executable.
-    if (object != nullptr && object->find_kernel(symbol.name) == nullptr) continue;
-    auto* const probed = new (std::nothrow) Probed;
-    if (probed == nullptr) return count_loss(format::Loss::kNoMemory);
-    probed->name = symbol.name;
-    probed->executable = frozen.executable;
-    probed->gpu = frozen.gpu;
-    if (object != nullptr) find_twin(frozen, *object, *probed);
-    if (probed->twin != 0) {
-      if (file.empty()) file = frozen.state.files.keep_code(image);
-      probed->code = file;
-    }
-    frozen.state.kernels.push_back(probed);
-    g_map.set(symbol.object, probed);
-  }
-}
-
 void on_frozen(uint64_t executable) {
-  State* const state = g_probes.load(std::memory_order_acquire);
-  if (state == nullptr) return;
-  const Locked locked(g_lock);
-  for (uint32_t i = 0; gpu_agent(i) != 0; ++i) {
-    Frozen frozen{*state, executable, gpu_agent(i), i, {}};
-    hsa().hsa_executable_iterate_agent_symbols(
-        executable, frozen.agent, reinterpret_cast<void*>(&collect_symbol), &frozen.symbols);
-    if (frozen.symbols.empty()) continue;
-    if (!frozen.has_twins()) {
-      look_at(frozen, nullptr, {});
-      continue;
-    }
-    visit_code_objects(
-        executable,
-        [](const LoadedCodeObject& where, void* data) {
-          const auto& of = *static_cast<const Frozen*>(data);
-          if (where.agent != of.agent) return;
-          const Bytes bytes(where);
-          const Result<codeobj::CodeObject> object = codeobj::CodeObject::open(bytes.get());
-          look_at(of, object.ok() ? &*object : nullptr, bytes.get());
-        },
-        &frozen);
-  }
+  if (State* const state = g_probes.load(std::memory_order_acquire)) state->kernels.add(executable);
 }
 
 void on_destroyed(uint64_t executable) {
-  State* const state = g_probes.load(std::memory_order_acquire);
-  if (state == nullptr) return;
-  const Locked locked(g_lock);
-  std::erase_if(state->kernels,
-                [&](const Probed* probed) { return probed->executable == executable; });
-  g_map.remove_if([&](const Probed& probed) { return probed.executable == executable; });
+  if (State* const state = g_probes.load(std::memory_order_acquire))
+    state->kernels.remove(executable);
 }
 
 // ---- dispatches ---------------------------------------------------------------------------------
@@ -248,8 +91,9 @@ class ProbePolicy final : public DispatchPolicy {
  public:
   Verdict before(DispatchView& dispatch) noexcept override {
     State* const state = g_probes.load(std::memory_order_acquire);
-    Probed* const probed = g_map.find(dispatch.packet.kernel_object);
-    if (state == nullptr || probed == nullptr) return Verdict::kPass;
+    if (state == nullptr) return Verdict::kPass;
+    Probed* const probed = state->kernels.find(dispatch.packet.kernel_object);
+    if (probed == nullptr) return Verdict::kPass;
     if (probed->twin == 0) {
       if (!probed->was_plain.exchange(true, std::memory_order_relaxed))
         state->files.plain(probed->name);
@@ -273,12 +117,13 @@ class ProbePolicy final : public DispatchPolicy {
     if (plan.argument_bytes != 0 &&
         dispatch.read_kernarg(arguments, plan.argument_bytes) != plan.argument_bytes)
       return false;
-    ProbeSlot* const slot = probed.device->take();
+    ProbeSlot* const slot = probed.device->take(probed.sites);
     if (slot == nullptr) return false;
     format::ProbeLaunch& launch = slot->launch;
     launch.dispatch = state.dispatches.fetch_add(1, std::memory_order_relaxed) + 1;
     launch.wants = state.request.wants;
     fill(launch, packet);
+    launch.lanes = uint64_t{launch.grid_size[0]} * launch.grid_size[1] * launch.grid_size[2];
     move_arguments(plan, arguments, slot->arguments, reinterpret_cast<uint64_t>(&launch));
     state.files.launch(dispatch, launch, probed.name, probed.code, probed.target, probed.gpu,
                        packet.group_segment_size, packet.private_segment_size, plan.wave_size,
@@ -287,8 +132,7 @@ class ProbePolicy final : public DispatchPolicy {
     packet.kernarg_address = reinterpret_cast<uint64_t>(slot->arguments);
     packet.group_segment_size = added(packet.group_segment_size, plan.lds_bytes);
     packet.private_segment_size = added(packet.private_segment_size, plan.scratch_bytes);
-    probed.device->start(*slot,
-                         uint64_t{launch.grid_size[0]} * launch.grid_size[1] * launch.grid_size[2]);
+    probed.device->start(*slot, launch.lanes);
     wake_helper();
     return true;
   }
@@ -308,8 +152,11 @@ void drain_device(State& state, ProbeDevice& device, const char* end_all) {
       say("probe: the ring of a GPU is overwritten; its records end here");
     }
     if (!again)
-      device.finish(end_all != nullptr, [&](const format::ProbeLaunch& launch) {
+      device.finish(end_all != nullptr, [&](const format::ProbeLaunch& launch,
+                                            const std::vector<format::ProbeCount>* counts) {
         state.files.done(launch, end_all != nullptr ? end_all : "complete");
+        if (counts == nullptr) state.files.uncounted(launch);
+        else if (!counts->empty()) state.files.counts(launch, *counts);
       });
   }
 }
@@ -342,17 +189,12 @@ bool drain_all(State& state, bool faulted, bool ending) {
 State* read_request() {
   const char* const path = secure_getenv(format::kProbeVariable);
   if (path == nullptr || *path == '\0') return nullptr;
-  auto state = std::unique_ptr<State>(new (std::nothrow) State);
-  if (state == nullptr) return nullptr;
-  if (!read_probe_request(path, &state->request)) {
+  ProbeRequest request;
+  if (!read_probe_request(path, &request)) {
     say("error: probe: %s cannot be read; nothing is probed", path);
     return nullptr;
   }
-  const std::string& pattern = state->request.kernels;
-  state->has_pattern = !pattern.empty() &&
-                       ::regcomp(&state->pattern, pattern.c_str(), REG_EXTENDED | REG_NOSUB) == 0;
-  state->files.open(state->request.folder, state->request.record_bytes);
-  return state.release();
+  return new (std::nothrow) State(std::move(request));
 }
 
 }  // namespace
@@ -381,21 +223,21 @@ bool drain_probes(bool faulted) {
 void forget_probes() {
   State* const state = g_probes.load(std::memory_order_acquire);
   if (state == nullptr) return;
-  const Locked drain(g_drain);
-  drain_all(*state, false, true);
-  state->devices.clear();  // their memory goes with the runtime
-  state->told_lost.clear();
-  const Locked locked(g_lock);
-  g_map.clear();
+  {
+    const Locked drain(g_drain);
+    drain_all(*state, false, true);
+    state->devices.clear();  // their memory goes with the runtime
+    state->told_lost.clear();
+  }
   state->kernels.clear();
 }
 
 void unlock_probes_after_fork() {
-  new (&g_lock) LockWord;
   new (&g_drain) LockWord;
   State* const state = g_probes.load(std::memory_order_acquire);
   if (state == nullptr) return;
   state->files.unlock_after_fork();
+  state->kernels.unlock_after_fork();
   state->devices.clear();
   state->told_lost.clear();
 }

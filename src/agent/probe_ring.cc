@@ -47,16 +47,18 @@ uint64_t margin_bytes(uint64_t agent) {
 
 }  // namespace
 
-ProbeDevice* ProbeDevice::make(uint64_t agent, uint64_t ring_bytes) {
+ProbeDevice* ProbeDevice::make(uint64_t agent, uint64_t ring_bytes, uint32_t wants) {
   auto* const device = new (std::nothrow) ProbeDevice;
   if (device == nullptr) return nullptr;
   const uint64_t margin = margin_bytes(agent);
   const uint64_t bytes = std::bit_ceil(std::max(ring_bytes, margin + margin / 2));
   device->agent_ = agent;
+  device->has_tables_ = (wants & format::kProbeTable) != 0;
   device->ring_ = static_cast<format::ProbeRing*>(allocate(agent, sizeof(format::ProbeRing)));
   device->words_ = static_cast<uint64_t*>(allocate(agent, bytes));
   device->slots_ = static_cast<ProbeSlot*>(allocate(agent, kSlots * sizeof(ProbeSlot)));
-  if (device->ring_ == nullptr || device->words_ == nullptr || device->slots_ == nullptr) {
+  if (device->ring_ == nullptr || device->words_ == nullptr || device->slots_ == nullptr ||
+      (device->has_tables_ && !device->tables_.open(agent))) {
     delete device;  // what was given stays with the runtime, which will not run long without memory
     return nullptr;
   }
@@ -65,7 +67,7 @@ ProbeDevice* ProbeDevice::make(uint64_t agent, uint64_t ring_bytes) {
   return device;
 }
 
-ProbeSlot* ProbeDevice::take() {
+ProbeSlot* ProbeDevice::take(uint32_t sites) {
   const uint32_t first = next_.fetch_add(1, std::memory_order_relaxed);
   for (uint32_t i = 0; i < kSlots; ++i) {
     const uint32_t at = (first + i) % kSlots;
@@ -76,7 +78,9 @@ ProbeSlot* ProbeDevice::take() {
     slots_[at].launch.words = reinterpret_cast<uint64_t>(words_);
     slots_[at].launch.word_mask = word_mask_;
     slots_[at].launch.usable_bytes = usable_bytes_;
-    return &slots_[at];
+    if (!has_tables_ || tables_.take(sites, &slots_[at].launch)) return &slots_[at];
+    state_[at].store(kFree, std::memory_order_release);
+    return nullptr;
   }
   return nullptr;
 }
@@ -85,6 +89,16 @@ void ProbeDevice::start(ProbeSlot& slot, uint64_t lanes) {
   const auto at = static_cast<size_t>(&slot - slots_);
   lanes_[at] = lanes;
   state_[at].store(kRunning, std::memory_order_release);
+}
+
+void ProbeDevice::free_slot(uint32_t slot) {
+  if (has_tables_) tables_.put_back(slots_[slot].launch);
+  state_[slot].store(kFree, std::memory_order_release);
+}
+
+bool ProbeDevice::read_counts(const format::ProbeLaunch& launch, bool is_done) {
+  counts_.clear();
+  return !has_tables_ || tables_.read(launch, !is_done, &counts_);
 }
 
 bool ProbeDevice::drain(std::vector<uint64_t>& out, size_t most) {

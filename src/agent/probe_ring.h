@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "agent/probe_counts.h"
 #include "format/probe_ring.h"
 
 namespace wavetap::agent {
@@ -23,12 +24,13 @@ static_assert(sizeof(ProbeSlot) == 4096);
 
 class ProbeDevice {
  public:
-  // Null: the runtime gives no memory for it.
-  static ProbeDevice* make(uint64_t agent, uint64_t ring_bytes);
+  // Null: the runtime gives no memory for it. `wants`: ProbeWants of all dispatches.
+  static ProbeDevice* make(uint64_t agent, uint64_t ring_bytes, uint32_t wants);
 
   uint64_t agent() const { return agent_; }
-  // Any thread. Null: too many dispatches at once. The block's ring is filled in.
-  ProbeSlot* take();
+  // Any thread. Null: too many dispatches at once. What the block says about memory is filled in, for a
+  // kernel of so many sites.
+  ProbeSlot* take(uint32_t sites);
   // Hands it over to the GPU: who drains may find it done from now on.
   void start(ProbeSlot& slot, uint64_t lanes);
 
@@ -36,14 +38,18 @@ class ProbeDevice {
   // Takes out complete records: appends their words to `out`, until there are none or `out` holds
   // `most` words. False: what the ring holds is no record, and never will be.
   bool drain(std::vector<uint64_t>& out, size_t most);
-  // Dispatches that were complete before the last drain() began, in slot numbers; frees them after `f`.
+  // Dispatches that were complete before the last drain() began, or all of them: f(launch, counts), where
+  // counts is null when they cannot be had; frees them.
   template <class F>
   void finish(bool all, F&& f) {
     for (uint32_t i = 0; i < kSlots; ++i)
       if (state_[i].load(std::memory_order_acquire) == kRunning && (all || seen_done_[i])) {
-        f(slots_[i].launch);
+        const bool is_done = seen_done_[i];
+        f(slots_[i].launch, read_counts(slots_[i].launch, is_done) ? &counts_ : nullptr);
         seen_done_[i] = false;
-        state_[i].store(kFree, std::memory_order_release);
+        // Where waves may still count nothing else is put.
+        if (is_done) free_slot(i);
+        else state_[i].store(kDead, std::memory_order_release);
       }
   }
   // Whether a dispatch is on its way.
@@ -51,8 +57,11 @@ class ProbeDevice {
   uint64_t lost() const;
 
  private:
-  enum : uint32_t { kFree, kTaken, kRunning };
+  enum : uint32_t { kFree, kTaken, kRunning, kDead };
   static constexpr uint32_t kSlots = 512;
+
+  bool read_counts(const format::ProbeLaunch& launch, bool is_done);
+  void free_slot(uint32_t slot);
 
   uint64_t agent_ = 0;
   format::ProbeRing* ring_ = nullptr;
@@ -66,6 +75,9 @@ class ProbeDevice {
   uint64_t lanes_[kSlots] = {};  // until it is done
   bool seen_done_[kSlots] = {};
   std::atomic<uint32_t> next_{0};
+  bool has_tables_ = false;
+  CountTables tables_;
+  std::vector<format::ProbeCount> counts_;
 };
 
 }  // namespace wavetap::agent

@@ -1,7 +1,6 @@
 #include "cli/probe_pass.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include "cli/install_tree.h"
 #include "format/probe_ring.h"
@@ -16,10 +15,6 @@ Status check_pass_handlers(const std::vector<probe::HandlerChoice>& handlers) {
       return errorf(
           "values: instrumented kernels tell addresses, not values; leave out --pass and "
           "--real, and a virtual GPU tells them");
-    if (choice.name == "instructions")
-      return errorf(
-          "instructions: the compiler pass sees blocks and accesses, not the machine's "
-          "instructions; leave out --pass and --real, or ask for blocks");
   }
   return {};
 }
@@ -44,7 +39,7 @@ Result<inspect::PassProbeOptions> prepare_pass(RunOptions& run,
   if (run.probe.max != 0) request += fmt::format("max {}\n", run.probe.max);
   const std::string file = scratch + "/probe.request";
   if (const Status written = util::write_file(file, request); !written.ok()) return written.error();
-  ::setenv(format::kProbeVariable, file.c_str(), 1);  // the program inherits it
+  run.probe.request_file = file;
   // The recorder carries the probes; its trace is nobody's.
   run.no_trace = false;
   run.recording.output = scratch + "/trace.rpd";

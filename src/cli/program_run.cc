@@ -13,6 +13,7 @@
 #include "cli/live_process.h"
 #include "cli/preflight.h"
 #include "cli/run_dir.h"
+#include "format/probe_ring.h"
 #include "format/session.h"
 #include "swap/table.h"
 #include "util/file.h"
@@ -150,7 +151,8 @@ Status prepare_recording(const RunOptions& options, const RunDir& run_dir, Surro
     table = *prepared;
   }
   Result<Recording> begun = Recording::begin(options.recording);
-  if (!begun.ok() && (options.require_gpu || !table.empty())) return begun.error();
+  if (!begun.ok() && (options.require_gpu || !table.empty() || !options.probe.request_file.empty()))
+    return begun.error();
   if (!begun.ok()) {
     warn({begun.error().message + "; the program runs unrecorded"});
     return {};
@@ -160,6 +162,8 @@ Status prepare_recording(const RunOptions& options, const RunDir& run_dir, Surro
   to.environment = to.recording->environment();
   add_hsa_tool(to.environment, *library);
   if (!table.empty()) to.environment.emplace_back(swap::kTableVariable, table);
+  if (!options.probe.request_file.empty())
+    to.environment.emplace_back(format::kProbeVariable, options.probe.request_file);
   return {};
 }
 

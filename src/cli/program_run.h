@@ -26,6 +26,8 @@ struct ProbeRunOptions {
   uint64_t every = 0;
   uint64_t max = 0;
   bool names_buffers = false;  // every allocation apart, with the size the program asked for
+  // What instrumented kernels are to tell, a file for the recorder (format/probe_ring.h); "": nothing.
+  std::string request_file;
 };
 
 // Capturing, for `wavetap run --swap-verify` and `trace-instructions`; see vgpu::Config.

@@ -14,6 +14,10 @@
 //
 // A whole wave's load of consecutive elements is 32 bytes. The host sets to zero what it has read.
 //
+// What only has to be counted is counted in a table in the GPU's own memory, a ProbeCount for each site and
+// one behind them that counts work-items that have ended. The wave that ends last copies the table to the
+// host's memory and clears it for the next dispatch: nobody needs the host while the kernel runs.
+//
 // The agent is told by a text file what to do (kProbeVariable names it), a `KEY VALUE` each line: folder,
 // wants (ProbeWants), kernels (a regular expression), launch, every, max, ring (bytes), records (bytes, at
 // most). It leaves in the folder
@@ -22,6 +26,8 @@
 //   PID.pass      a line of JSON each:
 //     {"type":"launch", "dispatch", "kernel", "code", "gpu", "target", "wave_size", …}
 //     {"type":"done", "dispatch", "status", "lds_aperture", "scratch_aperture"}
+//     {"type":"counts", "dispatch", "sites": [[site, executions, lanes, ticks, most_ticks], …]}
+//     {"type":"uncounted", "dispatch"}   the table of a dispatch could not be read
 //     {"type":"plain", "kernel"}       a kernel without a twin was launched
 //     {"type":"refused", "kernel", "why"}
 //     {"type":"left_out", "count"}     launches that found no room among those under way
@@ -54,8 +60,12 @@ enum ProbeWants : uint32_t {
   kProbeBlocks = 1u << 1,
   kProbeBarriers = 1u << 2,
   kProbeMessages = 1u << 3,
-  kProbeCounts = 1u << 31,  // count in `counts`, write no records
+  // The same kinds, shifted: count in `counts`.
+  kProbeCountAny = 0xfu << 8,
+  // Blocks add the ticks of the GPU's clock from their begin to their end to `counts`.
+  kProbeTicks = 1u << 16,
 };
+inline constexpr uint32_t kProbeCountShift = 8;
 
 // One per dispatch; its address is the last argument of the instrumented kernel.
 struct ProbeLaunch {
@@ -63,7 +73,7 @@ struct ProbeLaunch {
   uint64_t words = 0;      // of the ring
   uint64_t word_mask = 0;  // their number, a power of two, less one
   uint64_t usable_bytes = 0;
-  uint64_t counts = 0;  // with kProbeCounts: ProbeCount by site
+  uint64_t counts = 0;  // with kProbeCountAny or kProbeTicks: ProbeCount by site
   uint32_t dispatch = 0;
   uint32_t wants = 0;
   uint32_t grid_size[3] = {};
@@ -73,14 +83,23 @@ struct ProbeLaunch {
   uint32_t lds_aperture = 0;
   uint32_t scratch_aperture = 0;
   uint64_t lanes_done = 0;  // work-items that have ended
-  uint64_t reserved[4] = {};
+  uint64_t lanes = 0;       // of the whole grid
+  uint64_t results = 0;  // where the last wave puts the table, with kProbeCountAny or kProbeTicks
+  uint32_t site_count = 0;
+  uint32_t reserved0 = 0;
+  uint64_t reserved1 = 0;
 };
+inline constexpr uint32_t kProbeTable = kProbeCountAny | kProbeTicks;
 static_assert(sizeof(ProbeLaunch) == 128 && offsetof(ProbeLaunch, lanes_done) == 88);
 
 struct ProbeCount {
   uint64_t executions = 0;  // by waves
   uint64_t lanes = 0;
+  uint64_t ticks = 0;
+  uint64_t most_ticks = 0;
 };
+inline constexpr uint32_t kCountShift = 5;
+static_assert(sizeof(ProbeCount) == 1u << kCountShift);
 
 // Kinds of records.
 enum ProbeKind : uint32_t {

@@ -9,6 +9,7 @@ namespace {
 constexpr std::string_view kFirstLine = "wavetap-sites ";
 constexpr uint32_t kMostSites = 1u << 20;
 constexpr size_t kMostFrames = 64;
+constexpr size_t kMostSuccessors = 1u << 16;
 
 uint64_t checksum(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325;
@@ -85,6 +86,7 @@ class Reader {
       case 'n': functions_.emplace_back(line); return true;
       case 'k': return begin_kernel(words);
       case 's': return add_site(words);
+      case 'e': return add_edges(words);
       case 'u': {
         const std::string name(words.next());
         kernels_[name].unseen.emplace_back(words.rest());
@@ -123,6 +125,21 @@ class Reader {
       if (site.frames.size() == kMostFrames || !add_frame(words, site)) return false;
     if (!is_known_) kernel_->sites.push_back(std::move(site));
     return site.block < kMostSites;
+  }
+  bool add_edges(Words& words) {
+    uint32_t block = 0;
+    if (kernel_ == nullptr || missing_ != 0 || !words.number(kMostSites, &block) ||
+        block >= kernel_->sites.size())
+      return false;
+    Site& site = kernel_->sites[block];
+    while (!words.empty()) {
+      uint32_t successor = 0;
+      if (!words.number(kMostSites, &successor) || successor >= kernel_->sites.size() ||
+          site.successors.size() == kMostSuccessors)
+        return false;
+      if (!is_known_) site.successors.push_back(successor);
+    }
+    return true;
   }
   bool add_frame(Words& words, Site& site) {
     uint32_t function = 0, file = 0;
@@ -166,6 +183,13 @@ std::string write_site_table(const std::vector<SiteKernel>& kernels) {
                       files.number(frame.file), frame.line, frame.column);
         rows += numbers;
       }
+      rows += "\n";
+    }
+    for (size_t i = 0; i < kernel.sites.size(); ++i) {
+      if (kernel.sites[i].successors.empty()) continue;
+      rows += "e " + std::to_string(i);
+      for (const uint32_t successor : kernel.sites[i].successors)
+        rows += " " + std::to_string(successor);
       rows += "\n";
     }
     for (const std::string& unseen : kernel.unseen)

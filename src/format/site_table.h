@@ -1,11 +1,13 @@
 // The site table: what the compiler pass says about each place of a kernel that it has instrumented. Text in
 // a section of the code object that is not loaded, so that `readelf -p .wavetap.sites` shows it:
 //
-//   wavetap-sites 1
+//   wavetap-sites 2
 //   f FILE                                          numbered from 0
 //   n FUNCTION
 //   k KERNEL SITES WAVE_SIZE                        mangled; its twin is KERNEL.wavetap
 //   s KIND SPACE ACCESS BYTES BLOCK TYPE [FUNCTION:FILE:LINE:COLUMN …]   innermost first
+//   e BLOCK SUCCESSOR…                              sites that begin blocks; a block with several successors is
+//                                                   the only one before each of them
 //   u KERNEL REASON                                 code of the kernel that could not be instrumented
 //   end CHECKSUM                                    FNV-1a of everything from the first line on
 //
@@ -23,7 +25,7 @@
 namespace wavetap::format {
 
 inline constexpr char kSiteSection[] = ".wavetap.sites";
-inline constexpr uint32_t kSiteTableVersion = 1;
+inline constexpr uint32_t kSiteTableVersion = 2;
 
 enum class SiteKind : uint8_t { kBlock = 0, kMemory = 1, kBarrier = 2, kMessage = 3 };
 // Numbered as in wavetap/handler.h, but for flat addresses.
@@ -45,6 +47,7 @@ struct Site {
   uint32_t block = 0;  // the site that begins its block
   std::string type;    // "i32", "<4 x float>"; of a block: its name in the compiler
   std::vector<SiteFrame> frames;
+  std::vector<uint32_t> successors;  // of a block
 };
 
 struct SiteKernel {

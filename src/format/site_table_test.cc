@@ -11,6 +11,7 @@ SiteKernel example() {
   kernel.wave_size = 32;
   Site block;
   block.type = "entry";
+  block.successors = {1, 0};
   Site load;
   load.kind = SiteKind::kMemory;
   load.space = SiteSpace::kLds;
@@ -39,6 +40,7 @@ TEST(SiteTable, ReadsWhatItWrote) {
   EXPECT_EQ(load.frames[0].function, "operator()");
   EXPECT_EQ(load.frames[0].file, "/a folder/x.h");
   EXPECT_EQ(load.frames[1].line, 40u);
+  EXPECT_EQ(kernel.sites[0].successors, (std::vector<uint32_t>{1, 0}));
   EXPECT_EQ(kernel.unseen, std::vector<std::string>{"a call through a pointer"});
 }
 

@@ -87,6 +87,9 @@ std::string masks_text(const ProbeResults& results, const ProbedKernel& kernel,
   std::erase_if(rows, [](const auto& row) { return row.second.split == 0; });
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return a.second.split > b.second.split; });
+  if (rows.empty() && is_instrumented(results, kernel.blocks.begin()->first))
+    return "blocks: where lanes part is seen on a virtual GPU without --pass; ACTIVE LANES says how "
+           "many came to a block\n";
   if (rows.empty()) {
     uint64_t narrowed = 0;
     for (const auto& [key, mask] : kernel.masks) narrowed += mask.kept + mask.none;
@@ -130,8 +133,11 @@ std::string blocks_text(const ProbeResults& results, const ProbedKernel& kernel,
   }
   std::stable_sort(costs.begin(), costs.end(),
                    [](const Cost& a, const Cost& b) { return a.instructions > b.instructions; });
-  std::string text = fmt::format("blocks: {}, {} instructions executed by waves\n",
-                                 util::count_of(costs.size(), "block"), util::group_digits(all));
+  std::string text =
+      fmt::format("blocks: {}, {} {} executed by waves\n", util::count_of(costs.size(), "block"),
+                  util::group_digits(all),
+                  is_instrumented(results, kernel.blocks.begin()->first) ? "instrumented places"
+                                                                         : "instructions");
   Table table({{"  BLOCK"},
                {"WHERE", Align::kLeft, true},
                {"SIZE", Align::kRight},

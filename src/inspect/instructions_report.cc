@@ -88,6 +88,11 @@ std::string instructions_text(const ProbeResults& results, const ProbedKernel& k
   if (mix.all == 0) return "instructions: none was executed: no wave ran\n";
   std::string text =
       fmt::format("instructions: {} executed by waves\n", util::group_digits(mix.all));
+  if (is_instrumented(results, kernel.instructions.begin()->first))
+    text = fmt::format(
+        "instructions: {} instrumented places executed by waves: entries of blocks, "
+        "accesses, barriers, messages; the rest is counted without --pass\n",
+        util::group_digits(mix.all));
   Table categories({{"  CATEGORY"},
                     {"COUNT", Align::kRight},
                     {"SHARE", Align::kRight},

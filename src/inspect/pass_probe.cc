@@ -2,17 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
-#include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
 #include "amd/gfx_target.h"
 #include "codeobj/code_object.h"
 #include "format/probe_ring.h"
+#include "inspect/pass_files.h"
 #include "inspect/pass_sites.h"
 #include "probe/narrator.h"
 #include "probe/result_files.h"
@@ -22,7 +20,6 @@
 namespace wavetap::inspect {
 namespace {
 
-using Json = nlohmann::json;
 using format::ProbeRecord;
 using format::SiteSpace;
 
@@ -55,48 +52,28 @@ class Files final : public probe::ResultFiles {
 // Where the kernel driver puts LDS into the address space of gfx9 and newer, the upper half.
 constexpr uint32_t kLdsAperture = 0x10000;
 
-// A dispatch as the agent wrote it down.
-struct Launch {
-  std::string kernel, code, target;
-  uint32_t gpu = 0, queue = 0, wave_size = 64;
-  uint64_t number = 0;
-  emu::Dispatch dispatch;
-  std::vector<std::byte> arguments;
-  std::string status = "abandoned";
-  uint32_t scratch_aperture = 0;
-  std::vector<size_t> records;  // where each begins
-};
-
-template <class T>
-T number(const Json& line, const char* key) {
-  const auto found = line.find(key);
-  return found != line.end() && found->is_number_unsigned() ? found->get<T>() : T{};
-}
-std::string word(const Json& line, const char* key) {
-  const auto found = line.find(key);
-  return found != line.end() && found->is_string() ? found->get<std::string>() : "";
+uint32_t kind_of(const format::Site& site) {
+  switch (site.kind) {
+    case format::SiteKind::kBlock: return WAVETAP_BLOCKS;
+    case format::SiteKind::kMemory: return WAVETAP_MEMORY;
+    case format::SiteKind::kBarrier: return WAVETAP_BARRIERS;
+    case format::SiteKind::kMessage: return WAVETAP_MESSAGES;
+  }
+  return 0;
 }
 
-std::vector<std::byte> parse_bytes(const std::string& digits) {
-  std::vector<std::byte> bytes;
-  const auto digit = [](char c) { return c >= 'a' ? c - 'a' + 10 : c - '0'; };
-  for (size_t i = 0; i + 1 < digits.size(); i += 2)
-    bytes.push_back(static_cast<std::byte>(digit(digits[i]) << 4 | digit(digits[i + 1])));
-  return bytes;
-}
-
-// One process's files, told.
-class Process {
+// Tells what one process has left.
+class Teller {
  public:
-  Process(const PassProbeOptions& options, PassOutcome& outcome, probe::Session& session,
-          Files& files)
+  Teller(const PassProbeOptions& options, PassOutcome& outcome, probe::Session& session,
+         Files& files)
       : options_(options),
         outcome_(outcome),
         session_(session),
         narrator_(session),
         files_(files) {}
 
-  void read(const std::string& lines_file, const std::string& records_file);
+  void tell(const PassProcess& process);
 
  private:
   struct Code {
@@ -104,24 +81,24 @@ class Process {
     std::map<std::string, const probe::Code*> told;
   };
 
-  void read_line(const Json& line);
-  void read_launch(const Json& line);
-  void sort_records();
-  void tell(uint32_t id, Launch& launch);
-  void tell_record(const Launch& launch, const probe::Code& code, const format::SiteKernel& kernel,
-                   size_t at);
-  void tell_memory(const Launch& launch, const probe::Narrator::At& at, const format::Site& site,
-                   const uint64_t (&values)[64]);
-  const probe::Code* code_of(const Launch& launch, const format::SiteKernel** kernel);
-  probe::DispatchFacts facts_of(const Launch& launch) const;
+  void tell_launch(const PassLaunch& launch);
+  void tell_records(const PassLaunch& launch, const probe::Code& code,
+                    const format::SiteKernel& kernel);
+  void tell_counts(const PassLaunch& launch, const probe::Code& code,
+                   const format::SiteKernel& kernel);
+  void tell_record(const PassLaunch& launch, const probe::Code& code,
+                   const format::SiteKernel& kernel, size_t at);
+  void tell_memory(const PassLaunch& launch, const probe::Narrator::At& at,
+                   const format::Site& site, const uint64_t (&values)[64]);
+  const probe::Code* code_of(const PassLaunch& launch, const format::SiteKernel** kernel);
+  probe::DispatchFacts facts_of(const PassLaunch& launch) const;
 
   const PassProbeOptions& options_;
   PassOutcome& outcome_;
   probe::Session& session_;
   probe::Narrator narrator_;
   Files& files_;
-  std::map<uint32_t, Launch> launches_;
-  std::vector<uint64_t> words_;
+  const uint64_t* words_ = nullptr;
   uint32_t waves_ = 0;  // of a workgroup of the dispatch at hand
   // Over all processes: handlers may keep names.
   static std::map<std::string, std::unique_ptr<Code>>& codes() {
@@ -130,71 +107,7 @@ class Process {
   }
 };
 
-void Process::read_launch(const Json& line) {
-  Launch& launch = launches_[number<uint32_t>(line, "dispatch")];
-  launch.kernel = word(line, "kernel");
-  launch.code = word(line, "code");
-  launch.target = word(line, "target");
-  launch.gpu = number<uint32_t>(line, "gpu");
-  launch.queue = number<uint32_t>(line, "queue");
-  launch.number = number<uint64_t>(line, "number");
-  launch.wave_size = number<uint32_t>(line, "wave_size") == 32 ? 32 : 64;
-  launch.arguments = parse_bytes(word(line, "arguments"));
-  if (const auto target = amd::parse_gfx_target(launch.target)) launch.dispatch.target = *target;
-  launch.dispatch.dispatch_id = launch.number;
-  launch.dispatch.group_segment_bytes = number<uint32_t>(line, "lds_bytes");
-  launch.dispatch.private_segment_bytes = number<uint32_t>(line, "scratch_bytes");
-  const Json grid = line.value("grid_size", Json()), group = line.value("workgroup_size", Json());
-  for (size_t i = 0; i < 3; ++i) {
-    if (grid.is_array() && grid.size() == 3)
-      launch.dispatch.grid_size[i] = std::max(grid[i].get<uint32_t>(), 1u);
-    if (group.is_array() && group.size() == 3)
-      launch.dispatch.workgroup_size[i] =
-          static_cast<uint16_t>(std::clamp(group[i].get<uint32_t>(), 1u, 1024u));
-  }
-}
-
-void Process::read_line(const Json& line) {
-  const std::string type = line.is_object() ? word(line, "type") : "";
-  if (type == "launch") return read_launch(line);
-  if (type == "done") {
-    const auto found = launches_.find(number<uint32_t>(line, "dispatch"));
-    if (found == launches_.end()) return;
-    found->second.status = word(line, "status");
-    found->second.scratch_aperture = number<uint32_t>(line, "scratch_aperture");
-  } else if (type == "plain") {
-    ++outcome_.plain[codeobj::demangle(word(line, "kernel"))];
-    files_.left_out();
-  } else if (type == "refused") {
-    outcome_.refused.emplace(codeobj::demangle(word(line, "kernel")), word(line, "why"));
-  } else if (type == "left_out") {
-    for (uint64_t i = number<uint64_t>(line, "count"); i > 0; --i) files_.left_out();
-  } else if (type == "lost") {
-    outcome_.lost += number<uint64_t>(line, "count");
-  }
-}
-
-// To the dispatches they belong to, by workgroup, in the order of each wave.
-void Process::sort_records() {
-  for (size_t at = 0; at < words_.size();) {
-    const ProbeRecord record = format::unpack(words_[at]);
-    if (record.words < format::kPointWords || record.words > words_.size() - at) {
-      outcome_.problems.push_back("the records of a process end in the middle of one");
-      break;
-    }
-    ++outcome_.records;
-    outcome_.record_bytes += record.words * sizeof(uint64_t);
-    if (const auto found = launches_.find(record.dispatch); found != launches_.end())
-      found->second.records.push_back(at);
-    at += record.words;
-  }
-  for (auto& [id, launch] : launches_)
-    std::stable_sort(launch.records.begin(), launch.records.end(), [&](size_t a, size_t b) {
-      return static_cast<uint32_t>(words_[a + 1]) < static_cast<uint32_t>(words_[b + 1]);
-    });
-}
-
-const probe::Code* Process::code_of(const Launch& launch, const format::SiteKernel** kernel) {
+const probe::Code* Teller::code_of(const PassLaunch& launch, const format::SiteKernel** kernel) {
   std::unique_ptr<Code>& code = codes()[launch.code];
   if (code == nullptr) {
     code = std::make_unique<Code>();
@@ -224,7 +137,7 @@ const probe::Code* Process::code_of(const Launch& launch, const format::SiteKern
   return told;
 }
 
-probe::DispatchFacts Process::facts_of(const Launch& launch) const {
+probe::DispatchFacts Teller::facts_of(const PassLaunch& launch) const {
   probe::DispatchFacts facts;
   facts.kernel = codeobj::demangle(launch.kernel);
   facts.gpu = launch.gpu;
@@ -241,8 +154,8 @@ probe::DispatchFacts Process::facts_of(const Launch& launch) const {
   return facts;
 }
 
-void Process::tell_memory(const Launch& launch, const probe::Narrator::At& at,
-                          const format::Site& site, const uint64_t (&values)[64]) {
+void Teller::tell_memory(const PassLaunch& launch, const probe::Narrator::At& at,
+                         const format::Site& site, const uint64_t (&values)[64]) {
   probe::Narrator::Access access{static_cast<uint8_t>(site.space),
                                  static_cast<uint8_t>(site.access),
                                  site.bytes,
@@ -274,8 +187,8 @@ void Process::tell_memory(const Launch& launch, const probe::Narrator::At& at,
   }
 }
 
-void Process::tell_record(const Launch& launch, const probe::Code& code,
-                          const format::SiteKernel& kernel, size_t at) {
+void Teller::tell_record(const PassLaunch& launch, const probe::Code& code,
+                         const format::SiteKernel& kernel, size_t at) {
   const ProbeRecord record = format::unpack(words_[at]);
   if (record.site >= kernel.sites.size()) return;
   const format::Site& site = kernel.sites[record.site];
@@ -288,8 +201,8 @@ void Process::tell_record(const Launch& launch, const probe::Code& code,
   const bool is_list = (record.kind & format::kListOfKind) != 0;
   const int64_t stride = static_cast<int64_t>(words_[at + 1]) >> format::kStrideShift;
   const int first = std::countr_zero(where.exec);
-  const uint64_t* next = words_.data() + at + format::kPointWords;
-  const uint64_t* const end = words_.data() + at + record.words;
+  const uint64_t* next = words_ + at + format::kPointWords;
+  const uint64_t* const end = words_ + at + record.words;
   for (uint64_t rest = where.exec; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     if (is_list) values[lane] = next < end ? *next++ : 0;
@@ -309,16 +222,8 @@ void Process::tell_record(const Launch& launch, const probe::Code& code,
   }
 }
 
-void Process::tell(uint32_t, Launch& launch) {
-  const format::SiteKernel* kernel = nullptr;
-  const probe::Code* const code = code_of(launch, &kernel);
-  if (code == nullptr) return;
-  ++outcome_.dispatches;
-  const probe::DispatchFacts facts = facts_of(launch);
-  probe::DispatchRecord record;
-  record.launch = outcome_.dispatches;
-  record.dispatch_id = launch.number;
-  record.id = session_.begin(launch.dispatch, facts);
+void Teller::tell_records(const PassLaunch& launch, const probe::Code& code,
+                          const format::SiteKernel& kernel) {
   const emu::Dispatch& dispatch = launch.dispatch;
   uint64_t groups[3], lanes = 1;
   for (int i = 0; i < 3; ++i) {
@@ -339,31 +244,79 @@ void Process::tell(uint32_t, Launch& launch) {
                               static_cast<uint32_t>(number / groups[0] / groups[1])};
       narrator_.begin_workgroup(dispatch, id, number, waves_, lanes);
     }
-    tell_record(launch, *code, *kernel, at);
+    tell_record(launch, code, kernel, at);
   }
   if (group) narrator_.end_workgroup(complete);
-  const uint32_t status = complete                     ? WAVETAP_COMPLETE
+}
+
+void Teller::tell_counts(const PassLaunch& launch, const probe::Code& code,
+                         const format::SiteKernel& kernel) {
+  std::vector<format::ProbeCount> counts(kernel.sites.size());
+  for (const PassCount& count : launch.counts)
+    if (count.site < counts.size()) counts[count.site] = count.sums;
+  const auto tell = [&](uint32_t site, uint32_t kinds, const format::ProbeCount& sums,
+                        std::optional<std::optional<uint32_t>> from = std::nullopt) {
+    if (sums.executions == 0) return;
+    wavetap_sum sum{};
+    sum.size = sizeof sum;
+    sum.code = &code.described;
+    sum.site = site;
+    sum.what = from ? WAVETAP_SUM_EDGE : WAVETAP_SUM_SITE;
+    sum.count = sums.executions;
+    sum.lanes = sums.lanes;
+    if (from && *from) sum.from_code = &code.described, sum.from_block = **from;
+    if (!from) sum.ticks = sums.ticks, sum.most_ticks = sums.most_ticks;
+    narrator_.sum(launch.dispatch, sum, kinds);
+  };
+  for (uint32_t i = 0; i < counts.size(); ++i) tell(i, kind_of(kernel.sites[i]), counts[i]);
+  tell(0, WAVETAP_BLOCKS, counts[0], std::optional<uint32_t>());
+  // What a block with one successor does, its edge does; the others' successors have no other way in.
+  for (uint32_t i = 0; i < counts.size(); ++i) {
+    const std::vector<uint32_t>& next = kernel.sites[i].successors;
+    for (const uint32_t to : next)
+      tell(to, WAVETAP_BLOCKS, counts[next.size() == 1 ? i : to], std::optional<uint32_t>(i));
+  }
+}
+
+void Teller::tell_launch(const PassLaunch& launch) {
+  const format::SiteKernel* kernel = nullptr;
+  const probe::Code* const code = code_of(launch, &kernel);
+  if (code == nullptr) return;
+  ++outcome_.dispatches;
+  if (launch.uncounted)
+    outcome_.problems.push_back(
+        fmt::format("{}: its GPU did not give back what it counted in a dispatch that did not end",
+                    codeobj::demangle(launch.kernel)));
+  const probe::DispatchFacts facts = facts_of(launch);
+  probe::DispatchRecord record;
+  record.launch = outcome_.dispatches;
+  record.dispatch_id = launch.number;
+  record.id = session_.begin(launch.dispatch, facts);
+  tell_records(launch, *code, *kernel);
+  if (!launch.counts.empty()) tell_counts(launch, *code, *kernel);
+  const uint32_t status = launch.status == "complete"  ? WAVETAP_COMPLETE
                           : launch.status == "faulted" ? WAVETAP_FAULTED
                                                        : WAVETAP_ABANDONED;
   if (status == WAVETAP_FAULTED) record.fault = "reported by the runtime";
-  session_.end(dispatch, status);
-  files_.dispatch(record, dispatch, facts, status);
+  session_.end(launch.dispatch, status);
+  files_.dispatch(record, launch.dispatch, facts, status);
 }
 
-void Process::read(const std::string& lines_file, const std::string& records_file) {
-  const Result<std::vector<std::byte>> lines = util::read_file(lines_file);
-  if (!lines.ok()) return outcome_.problems.push_back(lines.error().message);
-  const std::string_view text(reinterpret_cast<const char*>(lines->data()), lines->size());
-  for (const std::string& line : util::split(text, '\n'))
-    if (!line.empty()) read_line(Json::parse(line, nullptr, /*allow_exceptions=*/false));
-  if (std::filesystem::exists(records_file)) {
-    const Result<std::vector<std::byte>> bytes = util::read_file(records_file);
-    if (!bytes.ok()) return outcome_.problems.push_back(bytes.error().message);
-    words_.resize(bytes->size() / sizeof(uint64_t));
-    std::memcpy(words_.data(), bytes->data(), words_.size() * sizeof(uint64_t));
+void Teller::tell(const PassProcess& process) {
+  words_ = process.words.data();
+  for (const std::string& kernel : process.plain) {
+    ++outcome_.plain[codeobj::demangle(kernel)];
+    files_.left_out();
   }
-  sort_records();
-  for (auto& [id, launch] : launches_) tell(id, launch);
+  for (const auto& [kernel, why] : process.refused)
+    outcome_.refused.emplace(codeobj::demangle(kernel), why);
+  for (uint64_t i = 0; i < process.left_out; ++i) files_.left_out();
+  outcome_.lost += process.lost;
+  outcome_.records += process.records;
+  outcome_.record_bytes += process.record_bytes;
+  outcome_.problems.insert(outcome_.problems.end(), process.problems.begin(),
+                           process.problems.end());
+  for (const auto& [id, launch] : process.launches) tell_launch(launch);
 }
 
 }  // namespace
@@ -381,8 +334,9 @@ Result<PassOutcome> tell_records(const PassProbeOptions& options) {
   if (error)
     return errorf("%s: cannot be read: %s", options.folder.c_str(), error.message().c_str());
   for (const std::string& file : lines) {
-    Process process(options, outcome, session, files);
-    process.read(file, file.substr(0, file.size() - 4) + "records");
+    const PassProcess process =
+        read_pass_process(file, file.substr(0, file.size() - 4) + "records");
+    Teller(options, outcome, session, files).tell(process);
   }
   if (outcome.lost != 0) files.lose("ring", outcome.lost);
   return outcome;
@@ -401,14 +355,20 @@ uint32_t wants_of(const std::vector<probe::HandlerChoice>& handlers) {
   } silent;
   probe::Session session(silent);
   probe::open_handlers(handlers, session);
-  const uint32_t wants = probe::Narrator(session).wants();
-  uint32_t records = 0;
-  if ((wants & WAVETAP_MEMORY) != 0) records |= format::kProbeMemory;
-  if ((wants & WAVETAP_BLOCKS) != 0) records |= format::kProbeBlocks;
-  if ((wants & WAVETAP_BARRIERS) != 0) records |= format::kProbeBarriers;
-  if ((wants & WAVETAP_MESSAGES) != 0) records |= format::kProbeMessages;
+  const auto kinds_of = [](uint32_t wants) {
+    uint32_t kinds = 0;
+    if ((wants & WAVETAP_MEMORY) != 0) kinds |= format::kProbeMemory;
+    if ((wants & WAVETAP_BLOCKS) != 0) kinds |= format::kProbeBlocks;
+    if ((wants & WAVETAP_BARRIERS) != 0) kinds |= format::kProbeBarriers;
+    if ((wants & WAVETAP_MESSAGES) != 0) kinds |= format::kProbeMessages;
+    return kinds;
+  };
+  const probe::Narrator narrator(session);
+  const uint32_t wants = narrator.wants(), sums = narrator.wants_sums();
+  uint32_t records = kinds_of(wants) | kinds_of(sums) << format::kProbeCountShift;
   // Waves are known by what they do.
   if ((wants & WAVETAP_WAVES) != 0) records |= format::kProbeBlocks;
+  if ((sums & WAVETAP_TICKS) != 0) records |= format::kProbeTicks;
   return records;
 }
 

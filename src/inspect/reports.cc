@@ -134,6 +134,10 @@ Json describe_site(const ProbeResults& results, SiteKey key) {
   return described;
 }
 
+bool is_instrumented(const ProbeResults& results, SiteKey key) {
+  return key.code < results.codes.size() && !results.codes[key.code].pass_kernel.empty();
+}
+
 std::string percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? "-"
                     : fmt::format("{:.1f} %",

@@ -41,6 +41,8 @@ std::string instruction_of(const ProbeResults& results, SiteKey key);
 std::string mnemonic_of(const ProbeResults& results, SiteKey key);
 // {"code", "address", "instruction", "source", "function", "inlined"}.
 Json describe_site(const ProbeResults& results, SiteKey key);
+// Whether its code is that of an instrumented kernel, whose sites are the compiler's.
+bool is_instrumented(const ProbeResults& results, SiteKey key);
 std::string percent(uint64_t part, uint64_t whole);
 std::string ratio(uint64_t value, uint64_t base);
 

@@ -1,16 +1,12 @@
-// Emitter: the device code of probes, written instruction by instruction, so that no library of device
-// code has to be found, linked or matched with a GPU.
-//
-// A probe is wave-wide: the lanes that are active work together, and the first of them reserves space and
-// writes what concerns the wave. Lanes that are not active are left alone, so a probe is right wherever
-// the instruction it stands before is. format/probe_ring.h has the protocol.
+// Emitter: puts probes into a twin, instruction by instruction, so that no library of device code has to be found,
+// linked or matched with a GPU.
 #pragma once
 
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/Module.h>
+#include <vector>
 
-#include "format/probe_ring.h"
+#include "pass/probes.h"
 #include "pass/sites.h"
+#include "pass/wave_code.h"
 
 namespace wavetap::pass {
 
@@ -26,44 +22,22 @@ class Emitter {
   void end_kernel();
 
  private:
-  using Builder = llvm::IRBuilder<>;
-  struct Lanes {
-    llvm::Value* mask;   // i64
-    llvm::Value* first;  // i32, the first active lane
-    llvm::Value* lane;   // i32, this one
-  };
+  using Builder = WaveCode::Builder;
 
-  llvm::Value* call(Builder& b, unsigned intrinsic, llvm::ArrayRef<llvm::Value*> arguments);
-  llvm::Value* ballot(Builder& b, llvm::Value* condition);
-  llvm::Value* first_lane(Builder& b, llvm::Value* wide);
-  llvm::Value* read_lane(Builder& b, llvm::Value* wide, llvm::Value* lane);
-  llvm::Value* lanes_below(Builder& b, llvm::Value* mask);
-  Lanes lanes(Builder& b);
-  llvm::Value* field(Builder& b, llvm::Value* launch, size_t offset, llvm::Type* type);
-  llvm::Value* global(Builder& b, llvm::Value* address);
-  void store_word(Builder& b, llvm::Value* launch, llvm::Value* index, uint32_t word,
-                  llvm::Value* value);
-  // Appends code that reserves; the position in bytes, all ones when there is no room.
-  llvm::Value* reserve(Builder& b, llvm::Value* launch, const Lanes& lanes, llvm::Value* words);
-  void count(Builder& b, llvm::Value* launch, const Lanes& lanes, llvm::Value* header);
-
-  // void (launch, place, header)
-  llvm::Function* make_point();
-  // void (launch, place, header, value)
-  llvm::Function* make_lanes();
-  llvm::Function* declare(const char* name, llvm::ArrayRef<llvm::Type*> types);
+  llvm::Value* place_of_wave(Builder& b);
+  void store_apertures(Builder& b);
+  // The clock from here to the end of the block.
+  void time_block(llvm::Instruction& from, llvm::Instruction& end, uint32_t number);
+  llvm::Value* wanted(Builder& b, uint32_t bits);
 
   llvm::Function& kernel_;
   llvm::Argument& launch_;
-  llvm::Module& module_;
-  llvm::LLVMContext& context_;
-  uint32_t wave_size_;
+  WaveCode wave_;
+  ProbeFunctions probes_;
   llvm::Type *i32_, *i64_;
   llvm::Value* constant_launch_ = nullptr;
   llvm::Value* wants_ = nullptr;
   llvm::Value* place_ = nullptr;
-  llvm::Function* point_ = nullptr;
-  llvm::Function* lanes_ = nullptr;
 };
 
 }  // namespace wavetap::pass

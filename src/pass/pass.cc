@@ -11,7 +11,11 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/Passes/PassBuilder.h>
+#if __has_include(<llvm/Plugins/PassPlugin.h>)
+#include <llvm/Plugins/PassPlugin.h>
+#else
 #include <llvm/Passes/PassPlugin.h>
+#endif
 #include <llvm/Support/raw_ostream.h>
 
 #include <cstdlib>
@@ -19,6 +23,7 @@
 #include "format/probe_ring.h"
 #include "format/site_table.h"
 #include "pass/emit.h"
+#include "pass/llvm_versions.h"
 #include "pass/sites.h"
 #include "pass/twin.h"
 
@@ -107,7 +112,7 @@ struct WavetapPass : llvm::PassInfoMixin<WavetapPass> {
   static bool isRequired() { return true; }  // also at -O0
 
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    if (module.getTargetTriple().find("amdgcn") != 0) return llvm::PreservedAnalyses::all();
+    if (!is_amdgcn(module)) return llvm::PreservedAnalyses::all();
     std::vector<llvm::Function*> kernels;
     for (llvm::Function& function : module)
       if (function.getCallingConv() == llvm::CallingConv::AMDGPU_KERNEL &&

@@ -8,6 +8,7 @@
 #include <llvm/IR/IntrinsicsAMDGPU.h>
 #include <llvm/IR/Module.h>
 
+#include <map>
 #include <set>
 
 namespace wavetap::pass {
@@ -68,6 +69,12 @@ class Finder {
       begin_block(block);
       for (llvm::Instruction& at : block) look_at(at);
     }
+    for (const auto& [block, site] : blocks_) {
+      std::set<uint32_t> next;
+      for (llvm::BasicBlock* const successor : llvm::successors(block))
+        next.insert(blocks_.at(successor));
+      places_[site].site.successors.assign(next.begin(), next.end());
+    }
     return std::move(places_);
   }
 
@@ -87,6 +94,7 @@ class Finder {
       while (llvm::isa<llvm::AllocaInst>(first) || llvm::isa<llvm::DbgInfoIntrinsic>(first))
         first = first->getNextNode();
     block_ = static_cast<uint32_t>(places_.size());
+    blocks_[&block] = block_;
     Place& place = add(*first, SiteKind::kBlock);
     place.site.type = block.hasName() ? block.getName().str() : "-";
     // The first instruction may have no line of its own.
@@ -172,6 +180,7 @@ class Finder {
   llvm::Function& kernel_;
   std::vector<std::string>& unseen_;
   std::vector<Place> places_;
+  std::map<llvm::BasicBlock*, uint32_t> blocks_;
   std::set<std::string> said_;
   uint32_t block_ = 0;
 };

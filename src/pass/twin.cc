@@ -6,19 +6,20 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <map>
 #include <set>
 
 #include "format/probe_ring.h"
+#include "pass/llvm_versions.h"
 #include "pass/sites.h"
+#include "pass/wave_code.h"
 
 namespace wavetap::pass {
 namespace {
 
-constexpr unsigned kGlobalSpace = 1;
-constexpr unsigned kLdsSpace = 3;
 // A kernel larger than this would take the compiler minutes.
 constexpr size_t kMostInstructions = 200'000;
 
@@ -105,7 +106,7 @@ void copy_lds(llvm::Function& twin) {
           auto* const at = llvm::dyn_cast<llvm::Instruction>(outer);
           if (at == nullptr || at->getFunction() != &twin || llvm::isa<llvm::PHINode>(at)) continue;
           llvm::Instruction* const instruction = expression->getAsInstruction();
-          instruction->insertBefore(at);
+          insert_before(*instruction, *at);
           instruction->setDebugLoc(at->getDebugLoc());
           at->replaceUsesOfWith(expression, instruction);
           changed = true;
@@ -183,6 +184,8 @@ Twin make_twin(llvm::Function& original) {
   drop_promises(*twin.kernel);
   inline_calls(*twin.kernel, twin.unseen);
   copy_lds(*twin.kernel);
+  // So that how often each edge is taken follows from how often the blocks are entered.
+  llvm::SplitAllCriticalEdges(*twin.kernel);
   return twin;
 }
 

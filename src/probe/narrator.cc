@@ -8,7 +8,19 @@
 
 namespace wavetap::probe {
 
-uint32_t Narrator::wants() const { return session_.wants_; }
+uint32_t Narrator::wants() const {
+  uint32_t wants = 0;
+  for (const auto& handler : session_.handlers_)
+    if ((handler->calls->wants & WAVETAP_SUMS) == 0) wants |= handler->calls->wants;
+  return wants;
+}
+
+uint32_t Narrator::wants_sums() const {
+  uint32_t wants = 0;
+  for (const auto& handler : session_.handlers_)
+    if ((handler->calls->wants & WAVETAP_SUMS) != 0) wants |= handler->calls->wants;
+  return wants;
+}
 
 const Code* Narrator::add_code(std::unique_ptr<Code> code) {
   const std::lock_guard lock(session_.code_mutex_);
@@ -21,7 +33,7 @@ template <class F>
 void Narrator::tell(uint32_t wanted, F&& f) {
   for (size_t i = 0; i < session_.handlers_.size(); ++i) {
     SessionHandler& handler = *session_.handlers_[i];
-    if ((handler.calls->wants & wanted) != 0)
+    if ((handler.calls->wants & wanted) != 0 && (handler.calls->wants & WAVETAP_SUMS) == 0)
       handler.call([&](const wavetap_handler& calls) { f(calls, strand_->of_handler[i]); });
   }
 }
@@ -30,13 +42,12 @@ wavetap_point Narrator::point(const At& at) const {
   return {&strand_->waves[at.wave].wave, &at.code->described, at.site, 0, at.exec};
 }
 
-void Narrator::begin_workgroup(const emu::Dispatch& dispatch, const uint32_t (&id)[3],
-                               uint64_t number, uint32_t waves, uint64_t lanes) {
+bool Narrator::find_strand(const emu::Dispatch& dispatch) {
   strand_ = nullptr;
   ActiveDispatch* active = nullptr;
   for (const auto& candidate : session_.active_)
     if (candidate->dispatch == &dispatch) active = candidate.get();
-  if (active == nullptr) return;
+  if (active == nullptr) return false;
   if (active->strands.empty()) {
     active->strands.push_back(std::make_unique<Strand>());
     strand_ = active->strands.back().get();
@@ -50,10 +61,16 @@ void Narrator::begin_workgroup(const emu::Dispatch& dispatch, const uint32_t (&i
           });
   }
   strand_ = active->strands.front().get();
+  return true;
+}
+
+void Narrator::begin_workgroup(const emu::Dispatch& dispatch, const uint32_t (&id)[3],
+                               uint64_t number, uint32_t waves, uint64_t lanes) {
+  if (!find_strand(dispatch)) return;
   strand_->waves.assign(waves, {});
   for (uint32_t i = 0; i < waves; ++i) {
     wavetap_wave& wave = strand_->waves[i].wave;
-    wave.dispatch = &active->described;
+    wave.dispatch = &strand_->active->described;
     std::copy(id, id + 3, wave.workgroup);
     wave.number = i;
     wave.workgroup_number = number;
@@ -140,6 +157,15 @@ void Narrator::message(const At& at, uint32_t kind, uint32_t value) {
   const wavetap_message event{sizeof event, point(at), kind, value};
   tell(WAVETAP_MESSAGES,
        [&](const wavetap_handler& calls, void* strand) { calls.message(strand, &event); });
+}
+
+void Narrator::sum(const emu::Dispatch& dispatch, const wavetap_sum& sum, uint32_t kinds) {
+  if (!find_strand(dispatch)) return;
+  for (size_t i = 0; i < session_.handlers_.size(); ++i) {
+    SessionHandler& handler = *session_.handlers_[i];
+    if ((handler.calls->wants & WAVETAP_SUMS) != 0 && (handler.calls->wants & kinds) != 0)
+      handler.call([&](const wavetap_handler& calls) { calls.sum(strand_->of_handler[i], &sum); });
+  }
 }
 
 }  // namespace wavetap::probe

@@ -20,7 +20,9 @@ class Narrator {
  public:
   explicit Narrator(Session& session) : session_(session) {}
 
+  // What the handlers want that need every event, and those that make do with sums.
   uint32_t wants() const;
+  uint32_t wants_sums() const;
   // Fills in the number.
   const Code* add_code(std::unique_ptr<Code> code);
 
@@ -48,7 +50,13 @@ class Narrator {
   void barrier(const At& at);
   void message(const At& at, uint32_t kind, uint32_t value);
 
+  // Between begin() and end() of a dispatch, in no workgroup: what was counted. For handlers that want
+  // `kinds` of events and make do with sums.
+  void sum(const emu::Dispatch& dispatch, const wavetap_sum& sum, uint32_t kinds);
+
  private:
+  // Makes the one strand there is; false: no such dispatch is under way.
+  bool find_strand(const emu::Dispatch& dispatch);
   void tell_waves(uint32_t what);
   wavetap_point point(const At& at) const;
   template <class F>

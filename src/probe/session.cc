@@ -15,7 +15,8 @@ namespace {
 
 constexpr uint32_t kKnownWants = WAVETAP_WAVES | WAVETAP_BLOCKS | WAVETAP_MEMORY | WAVETAP_VALUES |
                                  WAVETAP_LDS_COST | WAVETAP_BARRIERS | WAVETAP_MESSAGES |
-                                 WAVETAP_SERIAL;
+                                 WAVETAP_SERIAL | WAVETAP_SUMS | WAVETAP_TICKS;
+constexpr size_t kSizeOfVersion1 = offsetof(wavetap_handler, sum);
 constexpr uint32_t kAnyMemory = WAVETAP_MEMORY | WAVETAP_VALUES;
 
 bool is_good_name(const char* name) {
@@ -86,13 +87,17 @@ const std::string& Session::refusal(const wavetap_host* host) const {
   return HandlerHost::of(host->context).refusal;
 }
 
-bool Session::add(const wavetap_handler* handler, const wavetap_host* host, std::string* why) {
+bool Session::add(const wavetap_handler* given, const wavetap_host* host, std::string* why) {
   char text[160];
-  if (handler->size != sizeof(wavetap_handler)) {
+  auto added = std::make_unique<SessionHandler>();
+  const wavetap_handler* const handler = added->calls;
+  if (given->size == sizeof(wavetap_handler) || given->size == kSizeOfVersion1) {
+    std::memcpy(&added->copy, given, given->size);
+  } else {
     std::snprintf(text, sizeof text,
                   "its wavetap_handler has %zu bytes, that of version %u has %zu; compile it with "
                   "the wavetap/handler.h it names",
-                  handler->size, WAVETAP_HANDLER_VERSION, sizeof(wavetap_handler));
+                  given->size, WAVETAP_HANDLER_VERSION, sizeof(wavetap_handler));
     *why = text;
     return false;
   }
@@ -111,7 +116,8 @@ bool Session::add(const wavetap_handler* handler, const wavetap_host* host, std:
       {WAVETAP_BLOCKS, handler->block != nullptr},
       {WAVETAP_MEMORY | WAVETAP_VALUES, handler->memory != nullptr},
       {WAVETAP_BARRIERS, handler->barrier != nullptr},
-      {WAVETAP_MESSAGES, handler->message != nullptr}};
+      {WAVETAP_MESSAGES, handler->message != nullptr},
+      {WAVETAP_SUMS, handler->sum != nullptr}};
   for (const auto& [wanted, has] : functions)
     if ((handler->wants & wanted) != 0 && !has) {
       *why = "it asks for events that it has no function for";
@@ -128,8 +134,6 @@ bool Session::add(const wavetap_handler* handler, const wavetap_host* host, std:
       *why = std::string("there is a handler ") + handler->name + " already";
       return false;
     }
-  auto added = std::make_unique<SessionHandler>();
-  added->calls = handler;
   added->is_serial = (handler->wants & WAVETAP_SERIAL) != 0;
   HandlerHost::of(host->context).name = handler->name;
   wants_ |= handler->wants;

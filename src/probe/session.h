@@ -41,7 +41,7 @@ class Session final : public emu::Watcher {
   // What the handler said to host->refuse(); "" when nothing.
   const std::string& refusal(const wavetap_host* host) const;
   // False when there are too many, or the handler is broken: why() says how.
-  bool add(const wavetap_handler* handler, const wavetap_host* host, std::string* why);
+  bool add(const wavetap_handler* given, const wavetap_host* host, std::string* why);
   bool empty() const { return handlers_.empty(); }
 
   // --- Around each dispatch that is probed; `dispatch` is what the engine gets.

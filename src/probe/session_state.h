@@ -29,7 +29,8 @@ struct HandlerHost {
 };
 
 struct SessionHandler {
-  const wavetap_handler* calls = nullptr;
+  wavetap_handler copy{};  // with null for what its version of the header does not have
+  const wavetap_handler* calls = &copy;
   std::mutex serial;  // of one that asked for it
   bool is_serial = false;
 

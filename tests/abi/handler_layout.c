@@ -10,7 +10,7 @@
 #define PIN(type, member, bytes) _Static_assert(offsetof(type, member) == (bytes), #type "." #member);
 
 _Static_assert(sizeof(void*) == 8, "all platforms of ROCm have 64 bits");
-_Static_assert(WAVETAP_HANDLER_VERSION == 1u, "raised: are all changes below additions?");
+_Static_assert(WAVETAP_HANDLER_VERSION == 2u, "raised: are all changes below additions?");
 
 /* clang-format off */
 SIZE(wavetap_site, 32)
@@ -75,6 +75,12 @@ SIZE(wavetap_message, 48)
 PIN(wavetap_message, size, 0) PIN(wavetap_message, at, 8) PIN(wavetap_message, kind, 40)
 PIN(wavetap_message, value, 44)
 
+SIZE(wavetap_sum, 72)
+PIN(wavetap_sum, size, 0) PIN(wavetap_sum, code, 8) PIN(wavetap_sum, site, 16)
+PIN(wavetap_sum, what, 20) PIN(wavetap_sum, count, 24) PIN(wavetap_sum, lanes, 32)
+PIN(wavetap_sum, from_code, 40) PIN(wavetap_sum, from_block, 48) PIN(wavetap_sum, reserved, 52)
+PIN(wavetap_sum, ticks, 56) PIN(wavetap_sum, most_ticks, 64)
+
 SIZE(wavetap_source, 32)
 PIN(wavetap_source, size, 0) PIN(wavetap_source, file, 8) PIN(wavetap_source, function, 16)
 PIN(wavetap_source, line, 24) PIN(wavetap_source, column, 28)
@@ -89,12 +95,12 @@ PIN(wavetap_host, context, 16) PIN(wavetap_host, refuse, 24) PIN(wavetap_host, r
 PIN(wavetap_host, write, 40) PIN(wavetap_host, lose, 48) PIN(wavetap_host, source, 56)
 PIN(wavetap_host, buffer, 64)
 
-SIZE(wavetap_handler, 112)
+SIZE(wavetap_handler, 120)
 PIN(wavetap_handler, size, 0) PIN(wavetap_handler, name, 8) PIN(wavetap_handler, wants, 16)
 PIN(wavetap_handler, reserved, 20) PIN(wavetap_handler, self, 24)
 PIN(wavetap_handler, session_begin, 32) PIN(wavetap_handler, dispatch_begin, 40)
 PIN(wavetap_handler, strand_begin, 48) PIN(wavetap_handler, wave, 56)
 PIN(wavetap_handler, block, 64) PIN(wavetap_handler, memory, 72) PIN(wavetap_handler, barrier, 80)
 PIN(wavetap_handler, message, 88) PIN(wavetap_handler, strand_end, 96)
-PIN(wavetap_handler, dispatch_end, 104)
+PIN(wavetap_handler, dispatch_end, 104) PIN(wavetap_handler, sum, 112)
 /* clang-format on */

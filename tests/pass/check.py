@@ -104,6 +104,40 @@ def compare(what, told, seen):
     return sum(len(counts) for counts in told_counts.values()), sum(map(len, merged.values()))
 
 
+def check_sums(what, lab, gpu, program, told, stdout):
+    """Counting on the GPU gives what the records give, block by block and access by access, with no records."""
+    out = lab.folder / "sums"
+    shutil.rmtree(out, ignore_errors=True)
+    result, summed = lab.probe("blocks,instructions", gpu, program, more=("--pass", "-o", out))
+    expect(f"{what}: results, counted", result.stdout, stdout)
+    expect(f"{what}: records when counting", list(out.glob("*.records")), [])
+
+    def accesses(results, handler):
+        """{(kernel, line, "global"): executions by waves} of what the compiler pass calls a load, a store or an atomic."""
+        counts = collections.Counter()
+        for kernel in results["kernels"]:
+            for site in kernel["handlers"][handler]["sites"]:
+                word = site["instruction"].split("_")
+                if len(word) >= 3:
+                    counts[(kernel["kernel"], site.get("source", "?").split(":")[-1], word[0])] += site["count"]
+        return counts
+
+    counted, recorded = accesses(summed, "instructions"), accesses(told, "memory")
+    for key in sorted(set(counted) | set(recorded)):
+        expect(f"{what}: counted: {key}", counted[key], recorded[key])
+    for kernel in summed["kernels"]:
+        blocks = {block["site"]: block for block in kernel["handlers"]["blocks"]["blocks"]}
+        into = collections.Counter()
+        for edge in kernel["handlers"]["blocks"]["edges"]:
+            into[edge["to"]["site"]] += edge["count"]
+        first = min(blocks)
+        expect(f"{what}: {kernel['kernel']}: waves", blocks[first]["count"], 64 if "wavefrontsize64" in what else WAVES[gpu])
+        # Waves that part meet again, so that a block is entered at most as often as its edges are taken.
+        for site, block in blocks.items():
+            if site != first and not 0 < block["count"] <= into[site]:
+                failures.append(f"{what}: {kernel['kernel']}: block {site}: {block['count']} of {into[site]}")
+
+
 def functions_of(path):
     """{kernel: its machine code} of a code object; addresses of variables, which differ, have no place in it."""
     text = run(["llvm-objdump-19", "-d", "--no-leading-addr", path]).stdout
@@ -143,6 +177,7 @@ def agree(options):
             expect(f"{what}: results", result.stdout, lab.plain_run(gpu, program))
             _, seen = lab.probe("memory", gpu, program, more=())
             lines, merged = compare(what, told, seen)
+            check_sums(what, lab, gpu, program, told, result.stdout)
             plain = functions_of(bare)
             with_twins = functions_of(code)
             for name in KERNELS:
@@ -189,8 +224,8 @@ def damaged(options):
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(options, folder)
         good = lab.compile("15", "-O2", "gfx1030").read_bytes()
-        cases = [(b"wavetap-sites 1\n", b"wavetap-sites 9\n", "version 9"), (b"\nk copy ", b"\nk copi ", "checksum"),
-                 (b"\nend ", b"\nEND ", "cut off"), (b"wavetap-sites 1\n", b"wavetop-sites 1\n", "does not begin")]
+        cases = [(b"wavetap-sites 2\n", b"wavetap-sites 9\n", "version 9"), (b"\nk copy ", b"\nk copi ", "checksum"),
+                 (b"\nend ", b"\nEND ", "cut off"), (b"wavetap-sites 2\n", b"wavetop-sites 2\n", "does not begin")]
         for old, new, words in cases:
             path = lab.folder / "damaged.co"
             path.write_bytes(good.replace(old, new, 1))
@@ -210,9 +245,8 @@ def choices(options):
             result, told = lab.probe("memory,blocks", "rx6800xt", program, more=("--pass", *more))
             expect(f"choices: {more}", told["dispatches_probed"], wanted)
             expect("choices: results", result.stdout, lab.plain_run("rx6800xt", program))
-        for handler in ("values", "instructions"):
-            refused = run([lab.wavetap, "probe", handler, "--pass", "--", "true"], status=1)
-            expect(handler, f"wavetap: error: {handler}: " in refused.stderr, True)
+        refused = run([lab.wavetap, "probe", "values", "--pass", "--", "true"], status=1)
+        expect("values", "wavetap: error: values: " in refused.stderr, True)
         result, told = lab.probe("heatmap", "rx6800xt", program)
         expect("heatmap", "heatmap" in told["kernels"][0]["handlers"], True)
 

@@ -14,7 +14,7 @@ static void on_memory(void* strand, const wavetap_memory* event) {
 
 static wavetap_handler handler = {
 #if defined(BAD_wrong_size)
-    .size = sizeof(wavetap_handler) - 8,
+    .size = sizeof(wavetap_handler) - 16,
 #else
     .size = sizeof(wavetap_handler),
 #endif

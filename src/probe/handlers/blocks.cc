@@ -88,6 +88,16 @@ struct Strand {
     change.lanes_after += count_lanes(after);
   }
 
+  void sum(const wavetap_sum& sum) {
+    Block& block = blocks.at(*sum.code, sum.site);
+    if (sum.what == WAVETAP_SUM_EDGE) {
+      block.add_edge({sum.from_code, sum.from_block, sum.count});
+      return;
+    }
+    block.count += sum.count;
+    block.lanes += sum.lanes;
+  }
+
   BySite<Block> blocks;
 };
 
@@ -145,7 +155,7 @@ void Dispatch::report(JsonText& json, const wavetap_dispatch&, const wavetap_hos
 }  // namespace
 
 const wavetap_handler* open_blocks(const wavetap_host* host, const char*) {
-  return HandlerOf<Dispatch, Strand>::open(host, "blocks", WAVETAP_BLOCKS);
+  return HandlerOf<Dispatch, Strand>::open(host, "blocks", WAVETAP_BLOCKS | WAVETAP_SUMS);
 }
 
 }  // namespace wavetap::probe

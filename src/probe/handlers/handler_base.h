@@ -44,6 +44,10 @@ class HandlerOf {
       calls.memory = [](void* strand, const wavetap_memory* event) {
         static_cast<Strand*>(strand)->memory(*event);
       };
+    if constexpr (requires(Strand s, const wavetap_sum& e) { s.sum(e); })
+      calls.sum = [](void* strand, const wavetap_sum* event) {
+        static_cast<Strand*>(strand)->sum(*event);
+      };
     calls.strand_end = [](void*, void* dispatch, void* strand) {
       const std::unique_ptr<Strand> ended(static_cast<Strand*>(strand));
       static_cast<Dispatch*>(dispatch)->add(*ended);

@@ -44,6 +44,13 @@ struct Strand {
     }
   }
 
+  void sum(const wavetap_sum& sum) {
+    if (sum.what != WAVETAP_SUM_SITE) return;
+    Entries& entries = blocks.at(*sum.code, sum.site);
+    entries.count += sum.count;
+    entries.lanes += sum.lanes;
+  }
+
   BySite<Entries> blocks;
   BySite<Entries> not_reached;
 };
@@ -81,7 +88,8 @@ void Dispatch::report(JsonText& json, const wavetap_dispatch&, const wavetap_hos
 }  // namespace
 
 const wavetap_handler* open_instructions(const wavetap_host* host, const char*) {
-  return HandlerOf<Dispatch, Strand>::open(host, "instructions", WAVETAP_BLOCKS | WAVETAP_WAVES);
+  return HandlerOf<Dispatch, Strand>::open(host, "instructions",
+                                           WAVETAP_BLOCKS | WAVETAP_WAVES | WAVETAP_SUMS);
 }
 
 }  // namespace wavetap::probe
