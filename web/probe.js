@@ -3,6 +3,7 @@
 (() => {
 const data = JSON.parse(document.getElementById('data').textContent);
 const at = id => document.getElementById(id);
+const timed = data.kernels.some(each => each.figures.some(figure => figure[2].ticks !== undefined));
 const digits = value => value === undefined ? '' : String(value).replace(/\B(?=(\d{3})+$)/g, '\u2009');
 const baseName = path => path.slice(path.lastIndexOf('/') + 1);
 
@@ -55,6 +56,7 @@ function row(className, of, most, address, text) {
   const lds = of && of.lds !== undefined ? `${digits(of.lds)}/${digits(of.lds_ideal)}` : '';
   line.append(make('td', of && of.lds > of.lds_ideal ? 'bad' : '', lds));
   line.append(make('td', of && of.parted ? 'bad' : '', digits(of && of.parted)));
+  if (timed) line.append(make('td', '', digits(of && of.ticks)));
   line.append(make('td', 'text', text));
   return line;
 }
@@ -62,6 +64,7 @@ function row(className, of, most, address, text) {
 function head(first, last) {
   const line = make('tr');
   for (const name of [first, 'executed', 'lines/needed', 'LDS/ideal', 'parted']) line.append(make('th', '', name));
+  if (timed) line.append(make('th', '', 'ticks'));
   line.append(make('th', 'text', last));
   return line;
 }

@@ -70,10 +70,6 @@ Result<std::vector<probe::HandlerChoice>> check_handlers(const std::string& list
   std::vector<probe::HandlerChoice> choices = probe::parse_handlers(list);
   const std::vector<std::string> known = handler_names();
   for (probe::HandlerChoice& choice : choices) {
-    if (choice.name == "latency")
-      return errorf(
-          "latency: a virtual GPU has no clock of hardware: its time is that of the emulation and "
-          "says nothing about a real GPU; blocks and instructions count what is executed");
     if (choice.name.empty())
       return errorf("probe: empty name of a handler; write HANDLER[,HANDLER…]");
     const bool is_path = choice.is_library() || choice.name.ends_with(".so");
@@ -228,6 +224,12 @@ int probe_command(Options& options, const std::vector<std::string>& program) {
   for (const Status& good : {check_kernel_pattern(options.run.probe.kernels),
                              check_launches(options.run.probe.launches)})
     if (!good.ok()) return fail(good.error());
+  if (!options.pass && !options.real)
+    for (const probe::HandlerChoice& choice : *handlers)
+      if (choice.name == "latency")
+        return fail(errorf(
+            "latency: watching a virtual GPU has no clock; compile with wavetap-hipcc and add "
+            "--pass or --real, or ask for blocks and instructions"));
   const Result<RunDir> scratch = RunDir::create();
   if (!scratch.ok()) return fail(scratch.error());
   std::string folder = scratch->path();

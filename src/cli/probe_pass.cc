@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/install_tree.h"
+#include "cli/gpu_start.h"
 #include "format/probe_ring.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -26,13 +26,15 @@ Result<inspect::PassProbeOptions> prepare_pass(RunOptions& run,
   inspect::PassProbeOptions telling;
   telling.handlers = handlers;
   telling.folder = folder;
-  for (const std::string& name : run.gpus) {
-    const Result<model::Model> model = find_model(name);
-    if (!model.ok()) return model.error();
-    telling.gpus.push_back({model->name, model->vector_line_bytes()});
+  if (!run.gpus.empty()) {
+    const Result<std::vector<model::Model>> models = find_models(run.gpus);
+    if (!models.ok()) return models.error();
+    for (const model::Model& model : *models)
+      telling.gpus.push_back({model.name, model.vector_line_bytes()});
   }
-  std::string request = fmt::format("folder {}\nwants {}\nring {}\n", folder,
-                                    inspect::wants_of(handlers), ring_bytes);
+  const uint32_t wants = inspect::wants_of(handlers);
+  telling.times = (wants & format::kProbeTicks) != 0;
+  std::string request = fmt::format("folder {}\nwants {}\nring {}\n", folder, wants, ring_bytes);
   if (!run.probe.kernels.empty()) request += fmt::format("kernels {}\n", run.probe.kernels);
   if (!run.probe.launches.empty()) request += fmt::format("launch {}\n", run.probe.launches);
   if (run.probe.every != 0) request += fmt::format("every {}\n", run.probe.every);

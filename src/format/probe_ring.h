@@ -123,6 +123,16 @@ inline constexpr uint32_t kPointWords = 3;
 inline constexpr uint32_t kAffineWords = 4;
 inline constexpr uint32_t kMostRecordWords = kPointWords + 64;
 
+// The clock that blocks are timed with, by the first number of the target (gfx9.., gfx10.., gfx11..).
+struct ProbeClock {
+  const char* name;
+  uint32_t bits;
+};
+constexpr ProbeClock probe_clock(uint32_t major) {
+  if (major < 11) return {"s_memtime", 64};
+  return {"SHADER_CYCLES", major == 11 ? 20u : 32u};
+}
+
 struct ProbeRecord {
   uint32_t site = 0;
   uint32_t words = 0;

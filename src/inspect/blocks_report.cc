@@ -23,23 +23,6 @@ uint64_t instructions_of(const ProbeResults& results, SiteKey key, const BlockRo
   return count;
 }
 
-// The block's lines: "a.hip:12", "a.hip:12-15".
-std::string lines_of(const ProbeResults& results, SiteKey key, uint32_t end) {
-  const Frame* first = nullptr;
-  uint32_t low = UINT32_MAX, high = 0;
-  for (uint32_t i = key.site; i < end; ++i) {
-    const ListedSite* site = results.site({key.code, i});
-    if (site == nullptr || site->frames.empty()) continue;
-    if (first == nullptr) first = &site->shown();
-    if (site->shown().file != first->file) continue;
-    low = std::min(low, site->shown().line);
-    high = std::max(high, site->shown().line);
-  }
-  if (first == nullptr) return place_of(results, key);
-  const std::string file = first->file.substr(first->file.rfind('/') + 1);
-  return low == high ? fmt::format("{}:{}", file, low) : fmt::format("{}:{}-{}", file, low, high);
-}
-
 // From the entry along the edges taken most, until a block comes again.
 std::vector<SiteKey> hot_path(const ProbedKernel& kernel) {
   std::vector<SiteKey> path;

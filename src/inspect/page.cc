@@ -52,6 +52,7 @@ Json figures_json(const SiteFigures& figures) {
   put("count", figures.count), put("lanes", figures.lanes);
   put("lines", figures.lines), put("ideal", figures.ideal_lines);
   put("lds", figures.lds_cycles), put("lds_ideal", figures.lds_ideal);
+  put("ticks", figures.ticks);
   put("parted", figures.parted);
   return described;
 }

@@ -291,6 +291,12 @@ void Teller::tell_launch(const PassLaunch& launch) {
   probe::DispatchRecord record;
   record.launch = outcome_.dispatches;
   record.dispatch_id = launch.number;
+  if (options_.times) {
+    const format::ProbeClock clock = format::probe_clock(launch.dispatch.target.major);
+    record.clock = clock.name;
+    record.clock_bits = clock.bits;
+    record.clock_is_emulated = launch.gpu < options_.gpus.size();
+  }
   record.id = session_.begin(launch.dispatch, facts);
   tell_records(launch, *code, *kernel);
   if (!launch.counts.empty()) tell_counts(launch, *code, *kernel);

@@ -20,7 +20,8 @@ struct PassGpu {
 struct PassProbeOptions {
   std::vector<probe::HandlerChoice> handlers;
   std::string folder;
-  std::vector<PassGpu> gpus;  // by number; those beyond are described by their target
+  std::vector<PassGpu> gpus;  // virtual ones, by number; others are described by their target
+  bool times = false;         // the records have times of blocks
 };
 
 struct PassOutcome {

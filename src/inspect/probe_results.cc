@@ -205,6 +205,9 @@ void Reader::add_dispatch(const Json& line) {
   kernel.faulted += status == "faulted";
   kernel.abandoned += status == "abandoned";
   if (kernel.fault.empty()) kernel.fault = word(line, "fault");
+  if (line.contains("clock"))
+    kernel.clock = {word(line, "clock"), number(line, "clock_bits"),
+                    number(line, "clock_is_emulated") != 0};
   const auto pending = pending_.find(number(line, "dispatch"));
   if (pending == pending_.end()) return;
   for (const auto& [handler, data] : pending->second) add_result(kernel, handler, data);
@@ -217,6 +220,17 @@ void Reader::add_result(ProbedKernel& kernel, const std::string& handler, const 
   if (handler == "blocks") return add_blocks(kernel, data);
   if (handler == "values") return add_values(kernel, data);
   if (handler == "heatmap") return add_heat(kernel, data);
+  if (handler == "latency") {
+    Rows(data).for_each([&](const Rows& row) {
+      SiteKey key;
+      if (!key_of(row, "code", "block", &key)) return;
+      LatencyRow& sum = kernel.latency[key];
+      sum.end = row.small("end");
+      sum.count += row.count("count"), sum.lanes += row.count("lanes");
+      sum.ticks += row.count("ticks"), sum.most = std::max(sum.most, row.count("most"));
+    });
+    return;
+  }
   if (handler == "log") {
     kernel.log_records = std::max(kernel.log_records, number(data, "records"));
     return;

@@ -65,6 +65,19 @@ struct ExecutionRow {
   uint64_t lanes = 0;
 };
 
+struct LatencyRow {
+  uint32_t end = 0;
+  uint64_t count = 0;
+  uint64_t lanes = 0;
+  uint64_t ticks = 0;
+  uint64_t most = 0;
+};
+struct ProbeClockUsed {
+  std::string name;
+  uint64_t bits = 64;
+  bool is_emulated = false;
+};
+
 struct FloatSummary {
   bool seen = false;
   uint64_t nan = 0, infinite = 0, denormal = 0;
@@ -109,6 +122,8 @@ struct ProbedKernel {
   std::map<SiteKey, uint64_t> entries;                    // where waves begin
   std::map<SiteKey, MaskRow> masks;
   std::map<SiteKey, ExecutionRow> instructions;
+  std::map<SiteKey, LatencyRow> latency;
+  ProbeClockUsed clock;
   std::map<SiteKey, ValueRow> values;
   std::map<std::string, uint64_t> arguments;  // bytes as hexadecimal: dispatches
   // By buffer; time goes on from dispatch to dispatch.

@@ -23,6 +23,7 @@ constexpr Report kReports[] = {
     {"memory", memory_text, memory_json},
     {"blocks", blocks_text, blocks_json},
     {"instructions", instructions_text, instructions_json},
+    {"latency", latency_text, latency_json},
     {"values", values_text, values_json},
     {"heatmap", heatmap_text, heatmap_json},
     {"log", log_text, log_json},
@@ -136,6 +137,22 @@ Json describe_site(const ProbeResults& results, SiteKey key) {
 
 bool is_instrumented(const ProbeResults& results, SiteKey key) {
   return key.code < results.codes.size() && !results.codes[key.code].pass_kernel.empty();
+}
+
+std::string lines_of(const ProbeResults& results, SiteKey key, uint32_t end) {
+  const Frame* first = nullptr;
+  uint32_t low = UINT32_MAX, high = 0;
+  for (uint32_t i = key.site; i < end; ++i) {
+    const ListedSite* site = results.site({key.code, i});
+    if (site == nullptr || site->frames.empty()) continue;
+    if (first == nullptr) first = &site->shown();
+    if (site->shown().file != first->file) continue;
+    low = std::min(low, site->shown().line);
+    high = std::max(high, site->shown().line);
+  }
+  if (first == nullptr) return place_of(results, key);
+  const std::string file = first->file.substr(first->file.rfind('/') + 1);
+  return low == high ? fmt::format("{}:{}", file, low) : fmt::format("{}:{}-{}", file, low, high);
 }
 
 std::string percent(uint64_t part, uint64_t whole) {

@@ -43,6 +43,8 @@ std::string mnemonic_of(const ProbeResults& results, SiteKey key);
 Json describe_site(const ProbeResults& results, SiteKey key);
 // Whether its code is that of an instrumented kernel, whose sites are the compiler's.
 bool is_instrumented(const ProbeResults& results, SiteKey key);
+// The block's lines: "a.hip:12", "a.hip:12-15".
+std::string lines_of(const ProbeResults& results, SiteKey key, uint32_t end);
 std::string percent(uint64_t part, uint64_t whole);
 std::string ratio(uint64_t value, uint64_t base);
 
@@ -52,6 +54,8 @@ std::string blocks_text(const ProbeResults&, const ProbedKernel&, const TextOpti
 Json blocks_json(const ProbeResults&, const ProbedKernel&);
 std::string instructions_text(const ProbeResults&, const ProbedKernel&, const TextOptions&);
 Json instructions_json(const ProbeResults&, const ProbedKernel&);
+std::string latency_text(const ProbeResults&, const ProbedKernel&, const TextOptions&);
+Json latency_json(const ProbeResults&, const ProbedKernel&);
 std::string values_text(const ProbeResults&, const ProbedKernel&, const TextOptions&);
 Json values_json(const ProbeResults&, const ProbedKernel&);
 std::string heatmap_text(const ProbeResults&, const ProbedKernel&, const TextOptions&);

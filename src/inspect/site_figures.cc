@@ -8,7 +8,7 @@ void SiteFigures::add(const SiteFigures& other) {
   count += other.count, lanes += other.lanes;
   lines += other.lines, ideal_lines += other.ideal_lines;
   lds_cycles += other.lds_cycles, lds_ideal += other.lds_ideal;
-  parted += other.parted;
+  ticks += other.ticks, parted += other.parted;
 }
 
 std::map<SiteKey, SiteFigures> site_figures(const ProbedKernel& kernel) {
@@ -38,6 +38,11 @@ std::map<SiteKey, SiteFigures> site_figures(const ProbedKernel& kernel) {
     }
     at.lds_cycles += row["lds_cycles"];
     at.lds_ideal += row["lds_ideal"];
+  }
+  for (const auto& [key, row] : kernel.latency) {
+    SiteFigures& at = figures[key];
+    at.ticks = row.ticks;
+    if (!counted) at.count = row.count, at.lanes = row.lanes;
   }
   for (const auto& [key, mask] : kernel.masks) figures[key].parted += mask.split;
   return figures;

@@ -16,6 +16,7 @@ struct SiteFigures {
   uint64_t ideal_lines = 0;
   uint64_t lds_cycles = 0;
   uint64_t lds_ideal = 0;
+  uint64_t ticks = 0;   // of the block that begins here
   uint64_t parted = 0;  // executions after which only some of the lanes were active
 
   void add(const SiteFigures& other);

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/IntrinsicsAMDGPU.h>
 
+#include "format/probe_ring.h"
 #include "pass/llvm_versions.h"
 
 namespace wavetap::pass {
@@ -13,11 +14,12 @@ using llvm::Intrinsic::ID;
 constexpr uint32_t kShaderCycles = 29;
 constexpr uint32_t shader_cycles(uint32_t bits) { return kShaderCycles | (bits - 1) << 11; }
 
-// s_memtime is gone since gfx11, whose register has 20 bits; that of gfx12 has 32 and more.
 uint32_t clock_bits_of(const llvm::Function& kernel) {
-  const std::string cpu = kernel.getFnAttribute("target-cpu").getValueAsString().str();
-  if (cpu.rfind("gfx11", 0) == 0) return 20;
-  return cpu.rfind("gfx12", 0) == 0 ? 32 : 64;
+  // "gfx90a", "gfx1030": the last two say which of a family.
+  const llvm::StringRef cpu = kernel.getFnAttribute("target-cpu").getValueAsString();
+  uint32_t major = 0;
+  if (cpu.size() < 6 || cpu.slice(3, cpu.size() - 2).getAsInteger(10, major)) major = 9;
+  return format::probe_clock(major).bits;
 }
 
 }  // namespace

@@ -97,6 +97,10 @@ void ResultFiles::dispatch(const DispatchRecord& record, const emu::Dispatch& di
   text.key("lds_bytes").number(dispatch.group_segment_bytes);
   text.key("status").text(status_name(status));
   if (!record.fault.empty()) text.key("fault").text(record.fault);
+  if (!record.clock.empty()) {
+    text.key("clock").text(record.clock).key("clock_bits").number(record.clock_bits);
+    text.key("clock_is_emulated").number(record.clock_is_emulated ? 1 : 0);
+  }
   text.end_object();
   line(text.string());
 }

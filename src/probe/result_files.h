@@ -35,6 +35,10 @@ struct DispatchRecord {
   uint64_t launch = 0;       // which of the matching ones, from 1
   uint64_t dispatch_id = 0;  // as the queue counts
   std::string fault;         // "" for none
+  // The clock that kernels timed themselves with; "" for none.
+  std::string clock;
+  uint32_t clock_bits = 0;
+  bool clock_is_emulated = false;
 };
 
 // Thread-safe.

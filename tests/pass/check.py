@@ -3,7 +3,7 @@
 
   check.py --build BUILD agree [--all]   counts by source line, results, original code; --all: every compiler, -O0 to -O3,
                                          wave32 and wave64 (make test-pass)
-  check.py --build BUILD messages|faults|full_ring|damaged|choices|hipcc
+  check.py --build BUILD messages|faults|full_ring|damaged|choices|hipcc|latency|promises|hidden|parallel
 """
 import argparse
 import collections
@@ -156,8 +156,7 @@ def functions_of(path):
 
 
 def agree(options):
-    clangs = [clang for clang in ("15", "19") if shutil.which(f"clang++-{clang}") and
-              pathlib.Path(f"{options.build}/lib/libwavetap_pass-{clang}.so").exists()]
+    clangs = compilers(options)
     cases = [(clang, level, arch, more) for clang in clangs for level in ("-O0", "-O1", "-O2", "-O3")
              for arch, more in (("gfx1030", ()), ("gfx1030", ("-mwavefrontsize64",)), ("gfx90a", ()))]
     if not options.all:
@@ -200,11 +199,16 @@ def messages(options):
 def faults(options):
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(options, folder)
-        result, told = lab.probe("memory", "rx6800xt", [lab.compile("15", "-O2", "gfx1030"), "faulty"], status=None)
+        program = [lab.compile("15", "-O2", "gfx1030"), "faulty"]
+        result, told = lab.probe("memory", "rx6800xt", program, status=None)
+        _, counted = lab.probe("blocks", "rx6800xt", program, status=None)
     expect("faults: the program died", result.returncode != 0, True)
     kernel = told["kernels"][0]
     expect("faults: dispatches", (kernel["dispatches"], kernel["faulted"]), (1, 1))
     expect("faults: accesses", {site["access"] for site in kernel["handlers"]["memory"]["sites"]}, {"load", "store"})
+    # What was counted up to there is fetched from the GPU.
+    block = counted["kernels"][0]["handlers"]["blocks"]["blocks"][0]
+    expect("faults: counted", 0 < block["count"] <= WAVES["rx6800xt"], True)
 
 
 def full_ring(options):
@@ -251,6 +255,106 @@ def choices(options):
         expect("heatmap", "heatmap" in told["kernels"][0]["handlers"], True)
 
 
+def latency(options):
+    """Times of blocks: every block that was entered has some, in text, JSON and on the page, and whose clock it was."""
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        for clang, arch, gpu in (("15", "gfx1030", "rx6800xt"), ("15", "gfx90a", "mi210")):
+            program = [lab.compile(clang, "-O2", arch), "divergent"]
+            out = lab.folder / f"latency-{gpu}"
+            result, told = lab.probe("latency,blocks", gpu, program, more=("--pass", "-o", out))
+            expect("latency: results", result.stdout, lab.plain_run(gpu, program))
+            handlers = told["kernels"][0]["handlers"]
+            expect("latency: clock", handlers["latency"]["clock"], {"name": "s_memtime", "bits": 64, "emulated": True})
+            times = {block["site"]: block for block in handlers["latency"]["blocks"]}
+            counts = {block["site"]: block["count"] for block in handlers["blocks"]["blocks"]}
+            expect("latency: blocks", {site: block["count"] for site, block in times.items()}, counts)
+            for site, block in times.items():
+                if not 0 < block["longest"] <= block["ticks"] <= block["longest"] * block["count"]:
+                    failures.append(f"latency: block {site}: {block}")
+            expect("latency: text", "the clock is emulated" in result.stderr and "TICKS EACH" in result.stderr, True)
+            expect("latency: page", '"ticks":' in (out / "index.html").read_text(), True)
+        # Where the clock has 20 bits: what the compiler makes of it.
+        code = functions_of(lab.compile("15", "-O2", "gfx1100"))["copy.wavetap"]
+        expect("latency: gfx11", any("s_getreg_b32" in line and "SHADER_CYCLES" in line for line in code), True)
+
+
+def promises(options):
+    """A kernel that uses neither y nor z: newer compilers promise the machine so before the twin is made, which does use them.
+    Were the promise kept, all workgroups of a slice would look like one."""
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        for clang in compilers(options):
+            for level in ("-O1", "-O2"):
+                out = lab.folder / f"log-{clang}{level}"
+                program = [lab.compile(clang, level, "gfx1030"), "-3", "copy"]
+                result, _ = lab.probe("log", "rx6800xt", program, more=("--pass", "-o", out))
+                expect(f"promises: {clang} {level}: results", result.stdout, lab.plain_run("rx6800xt", program))
+                stores = collections.Counter()
+                for line in (out / "log.jsonl").read_text().splitlines():
+                    event = json.loads(line)
+                    if event["event"] == "memory" and event["access"] == "store" and event["space"] == "global":
+                        stores[(*event["workgroup"], event["wave"])] += 1
+                expect(f"promises: {clang} {level}: waves", dict(stores),
+                       {(x, y, z, wave): 1 for x in range(16) for y in range(2) for z in range(3) for wave in range(8)})
+
+
+def hidden(options):
+    """Programs whose kernels have arguments that the compiler adds (printf, dynamic LDS, a barrier of the whole grid): what they
+    print is the same when their twins run."""
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        names = ["device_printf", "dynamic_lds", "cooperative_groups"]
+        building = []
+        for name in names:
+            program = lab.folder / name
+            building.append(subprocess.Popen(
+                [f"{options.build}/bin/wavetap-hipcc", "--offload-arch=gfx1030", "-O2", "-std=c++17", f"-I{ROOT}/tests/hip",
+                 ROOT / "tests" / "hip" / "kernels" / f"{name}.hip", "-o", program], stderr=subprocess.PIPE, text=True))
+        for name, process in zip(names, building):
+            errors = process.communicate()[1]
+            if process.returncode != 0:
+                sys.exit(f"{name}: {errors}")
+        for name in names:
+            program, out = lab.folder / name, lab.folder / "hidden.json"
+            bare = run([lab.wavetap, "run", "--gpu", "rx6800xt", "--no-trace", "--", program])
+            told = run([lab.wavetap, "probe", "blocks", "--pass", "--gpu", "rx6800xt", "--json", out, "--", program])
+            expect(f"hidden: {name}: results", sorted(told.stdout.splitlines()), sorted(bare.stdout.splitlines()))
+            results = json.loads(out.read_text())
+            expect(f"hidden: {name}: probed, left out", (results["dispatches_probed"] > 0, results["dispatches_left_out"]),
+                   (True, 0))
+            expect(f"hidden: {name}: refused", "does not fit" in told.stderr, False)
+
+
+def parallel(options):
+    """Eight threads with streams and graphs, on one GPU and on three: every launch is told, and nothing is computed wrong."""
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        code = lab.compile("15", "-O2", "gfx1030")
+        kernels = ["copy", "tile", "reduce", "divergent"]
+        for gpus, count in (("rx6800xt", 1), ("rx6800xt,rx6800xt,rx6800xt", 3)):
+            for handlers in ("memory", "blocks"):
+                program = [code, "-s", "8", "-d", count, "-g", *kernels]
+                result, told = lab.probe(handlers, gpus, program)
+                _, seen = lab.probe(handlers, gpus, program, more=())
+                what = f"parallel: {handlers} on {count}"
+                expect(f"{what}: results", result.stdout, lab.plain_run(gpus, program))
+                # As many as the machine saw: this HIP runs a graph's kernel as often as it likes.
+                expect(f"{what}: dispatches", told["dispatches_probed"], seen["dispatches_probed"])
+                copied, watched = (next(kernel for kernel in results["kernels"] if kernel["kernel"].startswith("copy"))
+                                   for results in (told, seen))
+                expect(f"{what}: launches", copied["dispatches"], watched["dispatches"])
+                sites = copied["handlers"][handlers]["sites" if handlers == "memory" else "blocks"]
+                counts = [site["count"] for site in sites if site.get("access", "load") == "load"]
+                expect(f"{what}: waves", counts[0], 128 * copied["dispatches"])
+                expect(f"{what}: lost", told["events_not_kept"], {})
+
+
+def compilers(options):
+    return [clang for clang in ("15", "19") if shutil.which(f"clang++-{clang}") and
+            pathlib.Path(f"{options.build}/lib/libwavetap_pass-{clang}.so").exists()]
+
+
 def hipcc(options):
     """The wrapper on a whole HIP program, with one of HIP's own kernels beside ours."""
     with tempfile.TemporaryDirectory() as folder:
@@ -272,7 +376,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("case", choices=["agree", "messages", "faults", "full_ring", "damaged", "choices", "hipcc"])
+    parser.add_argument("case", choices=["agree", "messages", "faults", "full_ring", "damaged", "choices", "hipcc", "latency",
+                                         "promises", "hidden", "parallel"])
     options = parser.parse_args()
     options.build = pathlib.Path(options.build).resolve()
     globals()[options.case](options)

@@ -1,4 +1,7 @@
-// launcher CODE_OBJECT [-s STREAMS] KERNEL…: runs kernels of kernels.hip and prints a checksum of what each computes.
+// launcher CODE_OBJECT [-s THREADS] [-d GPUS] [-g] [-3] KERNEL…: runs kernels of kernels.hip and prints a checksum of what
+// each computes. Every thread has a stream of its own; -d: they take turns on the first GPUS GPUs; -g: the launch
+// is captured into a graph, which is launched three times; -3: a grid of three dimensions, where x alone does
+// the work.
 #include <hip/hip_runtime_api.h>
 
 #include <cstdio>
@@ -11,6 +14,11 @@ namespace {
 
 constexpr unsigned kItems = 4096, kGroup = 256;
 
+struct Options {
+  int threads = 1, gpus = 1;
+  bool graph = false, is_3d = false;
+};
+
 void check(hipError_t status, const char* what) {
   if (status == hipSuccess) return;
   std::fprintf(stderr, "%s: %s\n", what, hipGetErrorString(status));
@@ -18,7 +26,33 @@ void check(hipError_t status, const char* what) {
 }
 #define CHECK(call) check(call, #call)
 
-unsigned long run(hipModule_t module, const char* name) {
+void launch(hipFunction_t kernel, hipStream_t stream, void** arguments, const Options& options) {
+  if (options.is_3d)
+    CHECK(hipModuleLaunchKernel(kernel, kItems / kGroup, 2, 3, kGroup / 4, 2, 2, 0, stream,
+                                arguments, nullptr));
+  else
+    CHECK(hipModuleLaunchKernel(kernel, kItems / kGroup, 1, 1, kGroup, 1, 1, 0, stream, arguments,
+                                nullptr));
+}
+
+void launch_graph(hipFunction_t kernel, hipStream_t stream, void** arguments,
+                  const Options& options) {
+  hipGraph_t graph = nullptr;
+  hipGraphExec_t ready = nullptr;
+  CHECK(hipStreamBeginCapture(stream, hipStreamCaptureModeThreadLocal));
+  launch(kernel, stream, arguments, options);
+  CHECK(hipStreamEndCapture(stream, &graph));
+  CHECK(hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0));
+  for (int i = 0; i < 3; ++i) {
+    CHECK(hipGraphLaunch(ready, stream));
+    CHECK(hipStreamSynchronize(stream));
+  }
+  CHECK(hipGraphExecDestroy(ready));
+  CHECK(hipGraphDestroy(graph));
+}
+
+unsigned long run(hipModule_t module, int gpu, const char* name, const Options& options) {
+  CHECK(hipSetDevice(gpu));
   hipFunction_t kernel = nullptr;
   hipStream_t stream = nullptr;
   CHECK(hipModuleGetFunction(&kernel, module, name));
@@ -33,8 +67,8 @@ unsigned long run(hipModule_t module, const char* name) {
   CHECK(hipMemset(out_gpu, 0, bytes));
   unsigned n = kItems;
   void* arguments[] = {&in_gpu, &out_gpu, &n};
-  CHECK(hipModuleLaunchKernel(kernel, kItems / kGroup, 1, 1, kGroup, 1, 1, 0, stream, arguments,
-                              nullptr));
+  if (options.graph) launch_graph(kernel, stream, arguments, options);
+  else launch(kernel, stream, arguments, options);
   CHECK(hipStreamSynchronize(stream));
   CHECK(hipMemcpy(out.data(), out_gpu, bytes, hipMemcpyDeviceToHost));
   CHECK(hipFree(in_gpu));
@@ -49,16 +83,32 @@ unsigned long run(hipModule_t module, const char* name) {
 
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
-  hipModule_t module = nullptr;
-  CHECK(hipModuleLoad(&module, argv[1]));
-  int first = 2, threads = 1;
-  if (argc > 4 && std::strcmp(argv[2], "-s") == 0) threads = std::atoi(argv[3]), first = 4;
+  Options options;
+  int first = 2;
+  for (; first < argc && argv[first][0] == '-'; ++first) {
+    const char* const option = argv[first];
+    if (std::strcmp(option, "-g") == 0) options.graph = true;
+    else if (std::strcmp(option, "-3") == 0) options.is_3d = true;
+    else if (++first == argc) return 2;
+    else if (std::strcmp(option, "-s") == 0) options.threads = std::atoi(argv[first]);
+    else if (std::strcmp(option, "-d") == 0) options.gpus = std::atoi(argv[first]);
+    else return 2;
+  }
+  std::vector<hipModule_t> modules(static_cast<size_t>(options.gpus));
+  for (int gpu = 0; gpu < options.gpus; ++gpu) {
+    CHECK(hipSetDevice(gpu));
+    CHECK(hipModuleLoad(&modules[static_cast<size_t>(gpu)], argv[1]));
+  }
   for (int i = first; i < argc; ++i) {
-    std::vector<unsigned long> sums(static_cast<size_t>(threads));
+    std::vector<unsigned long> sums(static_cast<size_t>(options.threads));
     std::vector<std::thread> at_work;
-    for (auto& sum : sums) at_work.emplace_back([&, i] { sum = run(module, argv[i]); });
+    for (size_t thread = 0; thread < sums.size(); ++thread)
+      at_work.emplace_back([&, i, thread] {
+        const int gpu = static_cast<int>(thread) % options.gpus;
+        sums[thread] = run(modules[static_cast<size_t>(gpu)], gpu, argv[i], options);
+      });
     for (std::thread& thread : at_work) thread.join();
     for (const unsigned long sum : sums) std::printf("%s %016lx\n", argv[i], sum);
   }
-  CHECK(hipModuleUnload(module));
+  for (hipModule_t module : modules) CHECK(hipModuleUnload(module));
 }

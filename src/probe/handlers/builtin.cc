@@ -13,6 +13,8 @@ constexpr BuiltinHandler kHandlers[] = {
     {"values", "ranges of loaded and stored values, NaN and infinity, arguments that never change",
      open_values},
     {"heatmap", "which pages of which buffer were touched, over time", open_heatmap},
+    {"latency", "how long waves stay in each block, by the GPU's clock; with --pass or --real",
+     open_latency},
     {"log", "every event as a line of JSON; log=limit=N keeps N of them (1000000)", open_log},
 };
 

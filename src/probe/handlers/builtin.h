@@ -21,6 +21,7 @@ const wavetap_handler* open_blocks(const wavetap_host* host, const char* argumen
 const wavetap_handler* open_instructions(const wavetap_host* host, const char* arguments);
 const wavetap_handler* open_values(const wavetap_host* host, const char* arguments);
 const wavetap_handler* open_heatmap(const wavetap_host* host, const char* arguments);
+const wavetap_handler* open_latency(const wavetap_host* host, const char* arguments);
 const wavetap_handler* open_log(const wavetap_host* host, const char* arguments);
 
 }  // namespace wavetap::probe
