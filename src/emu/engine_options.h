@@ -7,6 +7,8 @@
 
 namespace wavetap::emu {
 
+class Compiler;  // compiler.h
+
 struct EngineOptions {
   int threads = 0;                     // worker threads; 0 = one per core
   uint64_t seed = 0;                   // non-zero: permutes workgroup and wave order
@@ -21,6 +23,9 @@ struct EngineOptions {
   // Around everything that touches guest memory, so that memory which the user unmapped behind our
   // back becomes a page fault of the wave. Null: no guard.
   RunGuarded run_guarded = nullptr;
+  // Is told of code that is hot, and may put compiled code in its place. Outlives the engine. Null:
+  // everything is interpreted.
+  Compiler* compiler = nullptr;
 };
 
 }  // namespace wavetap::emu

@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "emu/compiler.h"
 #include "emu/count.h"
 #include "emu/lower.h"
 #include "emu/watch_state.h"
@@ -12,20 +13,38 @@
 namespace wavetap::emu {
 namespace {
 
-// wave.pc is always stored, as handlers read it, but normally not read back: that would put a store
-// and the load behind it between any two instructions. A handler that jumped is noticed by
-// comparing.
+// The wave begins its slice at `pc` or jumped there. Threads that count the same place at once may
+// lose a few; it becomes hot once all the same.
+void note_arrival(Wave& wave, int32_t pc) {
+  if (wave.heat == nullptr) return;
+  std::atomic<uint32_t>& heat = wave.heat[pc];
+  const uint32_t arrivals = heat.load(std::memory_order_relaxed);
+  if (arrivals >= kHotArrivals) return;
+  if (arrivals + 1 == kHotArrivals) {
+    if (wave.hot_code != nullptr) return;  // one at a time: next time, then
+    wave.hot_code = wave.code;
+    wave.hot_pc = pc;
+  }
+  heat.store(arrivals + 1, std::memory_order_relaxed);
+}
+
+// wave.pc and wave.done are always stored, as handlers and compiled code read them, but normally not
+// read back: that would put a store and the load behind it between any two instructions. What jumped
+// is noticed by comparing.
 int64_t run_plain(Wave& wave) {
   const Step* steps = wave.steps;
   int32_t pc = wave.pc;
   int64_t done = 0;
+  note_arrival(wave, pc);
   do {
     const Step& step = steps[pc];
     wave.pc = ++pc;
-    step.run(wave, *step.inst);
+    wave.done = done;
+    step.load()(wave, *step.inst);
     if (wave.pc != pc || wave.steps != steps) {
       pc = wave.pc;
       steps = wave.steps;
+      note_arrival(wave, pc);
     }
   } while (++done < wave.budget);
   return done;
@@ -67,13 +86,15 @@ void count(Counters& counters, const StepCount& what, uint64_t exec, uint32_t la
 int64_t run_counting(Wave& wave) {
   int64_t done = 0;
   do {
-    const Step& step = wave.steps[wave.pc];
+    // Compiled code does not count.
+    const Handler run = wave.handlers[wave.pc];
+    const isa::Inst& inst = *wave.steps[wave.pc].inst;
     const StepCount& what = wave.counts[wave.pc];
     ++wave.pc;
     // Before the instruction: it may change EXEC. One that waits is counted when it is first tried.
     if (what.type != StepCount::kNothing && !wave.waits_for_sync)
       count(*wave.watch->counters, what, wave.exec(), wave.lanes);
-    step.run(wave, *step.inst);
+    run(wave, inst);
   } while (++done < wave.budget);
   return done;
 }
@@ -82,8 +103,9 @@ int64_t run_counting(Wave& wave) {
 
 void run_slice(Wave& wave) {
   const bool counts = wave.watch != nullptr && wave.watch->counters != nullptr;
+  wave.extra = 0;
   const int64_t done = counts ? run_counting(wave) : run_plain(wave);
-  wave.executed += static_cast<uint64_t>(done);
+  wave.executed += static_cast<uint64_t>(done + wave.extra);
 }
 
 }  // namespace wavetap::emu

@@ -273,7 +273,9 @@ std::optional<Fault> prepare_launch(const Dispatch& dispatch, const EngineOption
   launch->code_key = {dispatch.memory,
                       dispatch.target,
                       launch->wave64,
-                      {.registers = launch->registers, .sram_ecc = dispatch.sram_ecc},
+                      {.registers = launch->registers,
+                       .sram_ecc = dispatch.sram_ecc,
+                       .counts_heat = options.compiler != nullptr && dispatch.watchers.empty()},
                       dispatch.watchers};
   if (dispatch.watchers.size() > kMaxWatchers)
     return bad(dispatch, "%zu watchers; the limit is %zu", dispatch.watchers.size(), kMaxWatchers);

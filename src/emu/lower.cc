@@ -127,6 +127,19 @@ LoweredCode::LoweredCode(std::shared_ptr<const isa::Program> program, const Lowe
   steps_.push_back({run_off, &end_});
   counts_.push_back({.type = StepCount::kNothing, .cycles = 0});
   if (!watchers.empty()) ask(watchers);
+  handlers_.reserve(steps_.size());
+  for (const Step& step : steps_) handlers_.push_back(step.run);
+  if (lowering.counts_heat)
+    heat_ = std::make_unique<std::atomic<uint32_t>[]>(static_cast<size_t>(count) + 1);
+}
+
+void LoweredCode::publish(int32_t index, Handler compiled,
+                          std::shared_ptr<const void> owner) const {
+  {
+    const std::lock_guard lock(published_mutex_);
+    published_.push_back(std::move(owner));
+  }
+  __atomic_store_n(&steps_[static_cast<size_t>(index)].run, compiled, __ATOMIC_RELEASE);
 }
 
 void LoweredCode::ask(std::span<Watcher* const> watchers) {
@@ -163,7 +176,10 @@ void LoweredCode::ask(std::span<Watcher* const> watchers) {
 
 void enter(Wave& wave, const LoweredCode& code, int32_t index) {
   wave.program = &code.program();
+  wave.code = &code;
   wave.steps = code.steps();
+  wave.handlers = code.handlers();
+  wave.heat = code.heat();
   wave.counts = code.counts();
   wave.watched = code.watched();
   wave.pc = index;

@@ -11,8 +11,10 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -26,6 +28,9 @@ namespace wavetap::emu {
 struct Step {
   Handler run = nullptr;
   const isa::Inst* inst = nullptr;
+
+  // `run` may be replaced by compiled code at any time.
+  Handler load() const { return __atomic_load_n(&run, __ATOMIC_RELAXED); }
 };
 
 // How many registers the waves have that will run the code.
@@ -40,12 +45,13 @@ struct RegisterLimits {
 struct Lowering {
   RegisterLimits registers;
   bool sram_ecc = false;                             // Dispatch::sram_ecc
+  bool counts_heat = false;                          // for a Compiler (compiler.h)
   std::array<uint64_t, kMaxWatchers> watchers = {};  // Watcher::id() of those who are asked
 
   bool operator==(const Lowering&) const = default;
 };
 
-class LoweredCode {
+class LoweredCode : public std::enable_shared_from_this<LoweredCode> {
  public:
   // `watchers` are those that `lowering` names.
   LoweredCode(std::shared_ptr<const isa::Program> program, const Lowering& lowering,
@@ -53,12 +59,21 @@ class LoweredCode {
 
   const isa::Program& program() const { return *program_; }
   const Step* steps() const { return steps_.data(); }
+  // What each instruction is lowered to, whatever compiled code stands in steps().
+  const Handler* handlers() const { return handlers_.data(); }
   const StepCount* counts() const { return counts_.data(); }
   const WatchedStep* watched() const { return watched_.empty() ? nullptr : watched_.data(); }
   const Lowering& lowering() const { return lowering_; }
+  Shape shape() const { return {program_->target(), program_->wave64(), lowering_.sram_ecc}; }
+  std::atomic<uint32_t>* heat() const { return heat_.get(); }
+
+  // From now on `compiled` runs when a wave comes to `index`; `owner` keeps it alive. Any thread.
+  void publish(int32_t index, Handler compiled, std::shared_ptr<const void> owner) const;
+
   // What the tables take, the Program's apart.
   size_t memory_bytes() const {
-    return sizeof *this + steps_.capacity() * sizeof(Step) +
+    return sizeof *this + steps_.capacity() * (sizeof(Step) + sizeof(Handler)) +
+           (heat_ == nullptr ? 0 : steps_.size() * sizeof(uint32_t)) +
            counts_.capacity() * sizeof(StepCount) + watched_.capacity() * sizeof(WatchedStep) +
            tags_.capacity() * sizeof(uintptr_t);
   }
@@ -68,7 +83,11 @@ class LoweredCode {
 
   std::shared_ptr<const isa::Program> program_;
   Lowering lowering_;
-  std::vector<Step> steps_;
+  mutable std::vector<Step> steps_;
+  std::vector<Handler> handlers_;
+  std::unique_ptr<std::atomic<uint32_t>[]> heat_;  // only when asked for
+  mutable std::mutex published_mutex_;
+  mutable std::vector<std::shared_ptr<const void>> published_;  // owners of compiled code
   std::vector<StepCount> counts_;
   // Only with watchers.
   std::vector<WatchedStep> watched_;

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "emu/compiler.h"
 #include "emu/guest_read.h"
 #include "emu/interpreter.h"
 #include "emu/watch_state.h"
@@ -92,6 +93,8 @@ void TurnRunner::run_wave(Workgroup& group, Wave& wave, int64_t quantum) {
     if (limit != 0)
       wave.budget = std::min(wave.budget, static_cast<int64_t>(limit - wave.executed));
     run_guarded_slice(wave);
+    if (const LoweredCode* hot = std::exchange(wave.hot_code, nullptr))
+      options_.compiler->compile(hot->shared_from_this(), wave.hot_pc);
     if (wave.state == WaveState::kLeftCode) enter_other_code(wave);
     if (group.interrupt_requested) {
       group.interrupt_requested = false;

@@ -8,6 +8,7 @@
 // and reports trouble with raise(). It never touches guest memory except through translate().
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,7 @@
 
 #include "amd/gfx_target.h"
 #include "emu/dispatch.h"
+#include "emu/exec.h"
 #include "emu/fault.h"
 #include "emu/memory.h"
 #include "isa/inst.h"
@@ -25,6 +27,7 @@ namespace wavetap::emu {
 struct Workgroup;  // workgroup.h
 struct Step;       // lower.h
 struct StepCount;  // count.h
+class LoweredCode;
 struct JumpCache;  // jump_cache.h
 struct Watch;      // watch_state.h
 struct WatchedStep;
@@ -85,12 +88,21 @@ struct alignas(64) Wave {
 
   int32_t pc = 0;      // index of the NEXT instruction; a branch handler assigns it
   int64_t budget = 0;  // instructions of this slice; zeroed to leave the run loop
+  int64_t done = 0;    // steps of this slice before the one that runs
+  // Compiled code (compiler.h) is one step but performs many instructions: how many more than steps
+  // this slice has performed. They are taken off `budget`.
+  int64_t extra = 0;
   const isa::Program* program = nullptr;
-  const Step* steps = nullptr;           // handlers of `program`, by instruction index
-  const StepCount* counts = nullptr;     // how each instruction counts, likewise
-  const WatchedStep* watched = nullptr;  // who watches it, likewise; null: nobody
-  uint64_t jump_pc = 0;                  // valid in state kLeftCode
-  JumpCache* jumps = nullptr;            // of the worker now running this wave
+  const LoweredCode* code = nullptr;      // of `program`
+  const Step* steps = nullptr;            // what runs `program`, by instruction index
+  const Handler* handlers = nullptr;      // likewise, whatever compiled code stands in `steps`
+  const StepCount* counts = nullptr;      // how each instruction counts, likewise
+  const WatchedStep* watched = nullptr;   // who watches it, likewise; null: nobody
+  std::atomic<uint32_t>* heat = nullptr;  // how often waves arrived there; null: nobody asks
+  const LoweredCode* hot_code = nullptr;  // a place that has just become hot, when not null
+  int32_t hot_pc = 0;
+  uint64_t jump_pc = 0;        // valid in state kLeftCode
+  JumpCache* jumps = nullptr;  // of the worker now running this wave
 
   Workgroup* workgroup = nullptr;
   uint32_t wave_in_group = 0;

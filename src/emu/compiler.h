@@ -1,0 +1,34 @@
+// Compiler: where hot code goes.
+//
+// The interpreter counts how often waves arrive at a place: by a jump, or at the start of a slice.
+// When that has happened often enough, the engine names the place to the compiler it was given
+// (EngineOptions::compiler), which may then publish native code for it (LoweredCode::publish()):
+// from then on a wave that arrives there runs that instead of the instruction's handler.
+//
+// What compiled code has to do. It is called like the handler of the instruction at its place and
+// performs that one and as many after it as it likes, but not more than Wave::budget - Wave::done.
+// It leaves the wave as the handlers would have: registers, memory, pc, state; a fault is that of
+// the same instruction. The instructions it performed, less one, it adds to Wave::extra and takes
+// off Wave::budget, unless that has become 0 because the wave stopped. Dispatches that are counted
+// or watched never come to it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+namespace wavetap::emu {
+
+class LoweredCode;
+
+// How often waves arrive at a place before it is named to the compiler.
+inline constexpr uint32_t kHotArrivals = 1000;
+
+class Compiler {
+ public:
+  virtual ~Compiler() = default;
+
+  // Instruction `index` of `code` is hot. Any thread, outside slices; returns soon.
+  virtual void compile(std::shared_ptr<const LoweredCode> code, int32_t index) noexcept = 0;
+};
+
+}  // namespace wavetap::emu
