@@ -26,6 +26,7 @@ TABLE = {
     "isa": (["base", "amd"], True),
     "model": (["base", "amd"], True),
     "emu": (["base", "amd", "isa"], True),
+    "jit": (["base", "amd", "isa", "emu"], True),
     "sanitize": (["base", "codeobj", "isa", "emu"], True),
     "probe": (["base", "amd", "isa", "emu"], True),
     "cachesim": (["base", "amd", "isa", "model", "emu"], True),
@@ -36,7 +37,7 @@ TABLE = {
     "replay": (["base", "util", "amd", "format", "codeobj", "isa", "emu", "swap"], False),
     "inspect": (["base", "util", "amd", "codeobj", "isa", "emu", "probe", "replay", "format"], False),
     "itrace": (["base", "util", "amd", "codeobj", "isa", "model", "emu", "cachesim", "timing", "replay", "inspect"], False),
-    "vgpu": (["base", "amd", "format", "codeobj", "isa", "model", "emu", "capture", "sanitize", "probe",
+    "vgpu": (["base", "amd", "format", "codeobj", "isa", "model", "emu", "jit", "capture", "sanitize", "probe",
               "cachesim"], True),
     "record": (["base", "amd", "format"], True),
     "agent": (["base", "amd", "format", "codeobj", "swap", "record", "capture"], True),
@@ -54,7 +55,7 @@ TABLE = {
     "doctor": (["base", "util", "amd", "codeobj", "model", "correct", "store", "analysis"], False),
     "replay_c": (["base", "amd", "format", "codeobj", "isa", "emu", "replay"], False),
     "capi": (["base", "util", "model", "store", "analysis", "doctor"], False),
-    "cli": (["base", "util", "amd", "codeobj", "isa", "model", "emu", "sanitize", "swap", "replay", "vgpu", "format", "store", "analysis",
+    "cli": (["base", "util", "amd", "codeobj", "isa", "model", "emu", "jit", "sanitize", "swap", "replay", "vgpu", "format", "store", "analysis",
              "export", "correct", "doctor", "probe", "inspect", "cachesim", "timing", "profile", "foreign", "proof", "tune",
              "optimize", "mcp", "itrace"], False),
 }
@@ -66,7 +67,7 @@ TEST_EXTRA = {"amd": [], "emu": ["codeobj"], "vgpu": [], "isa": [], "replay": ["
 OWNERS = {
     r"store/sqlite\.h": r"(store|analysis|export|foreign|tune)/|cli/cmd_query\.cc",  # SQL
     r"sqlite3\.h": r"store/",
-    r"llvm/|llvm-c/": r"(isa|pass)/",
+    r"llvm/|llvm-c/": r"(isa|jit|pass)/",
     r"CLI/": r"cli/(command|version)\.cc",
     r"nlohmann/": r"(util|cli|store|analysis|export|capi|doctor|inspect|profile|foreign|proof|tune|optimize|mcp|itrace)/",
     r"fmt/": r"(util|cli|replay|store|analysis|export|capi|doctor|inspect|profile|foreign|proof|tune|optimize|mcp|itrace)/",

@@ -33,9 +33,12 @@ int export_program(const Options& options) {
       replay::CapturedMemory::load(*file, *capture);
   if (!memory.ok()) return fail(memory.error(), kCannotReserve);
   replay::ReplayOptions run;
-  run.threads = options.engine.threads;
+  run.threads = thread_count(options.engine);
   run.seed = options.engine.seed;
   run.watchdog_instructions = options.engine.watchdog;
+  const Result<std::unique_ptr<jit::Compiler>> compiler = make_compiler(options.engine);
+  if (!compiler.ok()) return fail(compiler.error());
+  run.compiler = compiler->get();
   const replay::ExportResult result =
       replay::export_capture(*file, *capture, kernel, **memory, run, options.folder);
   if (result.refusal != replay::Refusal::kNone)

@@ -173,12 +173,19 @@ Result<std::unique_ptr<replay::KernelRun>> prepare(const replay::FoundKernel& fo
   return run;
 }
 
+// What is counted is interpreted, so --jit stands back only for those who ask for figures.
+bool is_counted(const Options& options) {
+  return options.engine.jit == "off" || options.counters || options.json;
+}
+
 replay::RunResult run_kernel(replay::KernelRun& run, const Options& options,
-                             const std::optional<KernelSanitizer>& sanitizer) {
+                             const std::optional<KernelSanitizer>& sanitizer,
+                             jit::Compiler* compiler) {
   replay::RunOptions how;
-  how.engine = {.threads = static_cast<int>(options.engine.threads),
+  how.engine = {.threads = static_cast<int>(thread_count(options.engine)),
                 .seed = options.engine.seed,
-                .watchdog_instructions = options.engine.watchdog};
+                .watchdog_instructions = options.engine.watchdog,
+                .compiler = compiler};
   InstructionTrace trace(run.image(), run.memory(), options.trace);
   std::vector<emu::Watcher*> watchers;
   if (options.trace != 0) {
@@ -188,6 +195,7 @@ replay::RunResult run_kernel(replay::KernelRun& run, const Options& options,
   if (sanitizer)
     watchers.insert(watchers.end(), sanitizer->watchers().begin(), sanitizer->watchers().end());
   how.watchers = watchers;
+  how.count = is_counted(options);
   return run.run(how);
 }
 
@@ -207,17 +215,20 @@ std::vector<std::string> elements_of(replay::KernelRun& run, const Dump& dump) {
 }
 
 void print_text(replay::KernelRun& run, const replay::RunResult& result, const Wanted& wanted,
-                bool with_counters) {
-  fmt::print("{} on {}: {}, {}, {} wave instructions\n", codeobj::short_name(run.kernel().name),
-             run.object().target_id(), util::count_of(result.counters.workgroups, "workgroup"),
-             util::count_of(result.counters.waves, "wave"),
-             util::group_digits(result.counters.instructions));
+                const Options& options) {
+  fmt::print("{} on {}: ", codeobj::short_name(run.kernel().name), run.object().target_id());
+  if (is_counted(options))
+    fmt::print("{}, {}, {} wave instructions\n",
+               util::count_of(result.counters.workgroups, "workgroup"),
+               util::count_of(result.counters.waves, "wave"),
+               util::group_digits(result.counters.instructions));
+  else fmt::print("ran with --jit {}, not counted\n", options.engine.jit);
   for (const Dump& dump : wanted.dumps) {
     fmt::print("argument {} ({}):\n{}\n", dump.argument, dump.type,
                util::wrap(util::join(elements_of(run, dump), " "),
                           util::output_columns(STDOUT_FILENO), 2));
   }
-  if (with_counters) print_counters(result.counters);
+  if (options.counters) print_counters(result.counters);
 }
 
 void print_json(replay::KernelRun& run, const replay::RunResult& result, const Wanted& wanted,
@@ -249,7 +260,9 @@ int exec(const Options& options) {
   std::optional<KernelSanitizer> sanitizer;
   if (*tools) sanitizer.emplace(**tools, memory_map(**run));
 
-  const replay::RunResult result = run_kernel(**run, options, sanitizer);
+  const Result<std::unique_ptr<jit::Compiler>> compiler = make_compiler(options.engine);
+  if (!compiler.ok()) return fail(compiler.error());
+  const replay::RunResult result = run_kernel(**run, options, sanitizer, compiler->get());
   std::optional<SanitizeReport> report;
   if (sanitizer) report = sanitizer->report(names_of(**run), 1, result.fault.has_value());
   if (report) fmt::print(stderr, "{}", sanitize_text(*report, kMostShown));
@@ -261,7 +274,7 @@ int exec(const Options& options) {
   const Status saved = write_saves(**run, wanted->saves);
   if (!saved.ok()) return fail(saved.error());
   if (options.json) print_json(**run, result, *wanted, report);
-  else print_text(**run, result, *wanted, options.counters);
+  else print_text(**run, result, *wanted, options);
   return report && report->errors() != 0 ? kIncomplete : kDone;
 }
 

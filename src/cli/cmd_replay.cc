@@ -103,15 +103,18 @@ int replay_capture(const ReplayCommand& options) {
   std::string printed;
   std::optional<KernelSanitizer> sanitizer;
   if (*tools) sanitizer.emplace(**tools, proof::memory_map(capture));
+  const Result<std::unique_ptr<jit::Compiler>> compiler = make_compiler(options.engine);
+  if (!compiler.ok()) return fail(compiler.error());
   const replay::ReplayResult result = replay::run_replay(
       capture, kernel, **memory,
       {.iterations = options.iterations,
        .warmup = options.warmup,
        .recopy = !options.no_recopy,
        .count = options.counters,
-       .threads = options.engine.threads,
+       .threads = thread_count(options.engine),
        .seed = options.engine.seed,
        .watchdog_instructions = options.engine.watchdog,
+       .compiler = compiler->get(),
        .workgroups = *grid,
        .swap = options.swap,
        .watchers = sanitizer ? sanitizer->watchers() : std::span<emu::Watcher* const>(),

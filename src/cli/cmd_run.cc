@@ -84,6 +84,12 @@ void add_gpu_options(Command& command, RunOptions& options) {
   command
       .add_option("--gpu-watchdog", options.watchdog, "fault a wave after N instructions; 0: never")
       ->type_name("N");
+  command
+      .add_option("--gpu-jit", options.jit,
+                  "on: compile hot code of kernels for this machine; verify: do, and compare every "
+                  "block with the interpreter; off (default): interpret all")
+      ->type_name("MODE")
+      ->choices({"off", "on", "verify"});
   command.add_option("--gpu-option", options.gpu_options, driver_option_help())
       ->type_name("KEY[=VALUE]")
       ->allow_extra_args(false);

@@ -24,6 +24,10 @@ Result<std::string> library(const char* name) {
 std::string models_folder() { return root() + "/share/wavetap/models"; }
 
 Result<std::string> gpu_library() { return library("libwavetap_gpu.so"); }
+Result<std::string> library_for_jit(const std::string& mode) {
+  if (mode == "off") return std::string();
+  return library("libwavetap_jit.so");
+}
 Result<std::string> agent_library() { return library("libwavetap.so"); }
 
 Result<std::string> correct_library() { return library("libwavetap_correct.so"); }

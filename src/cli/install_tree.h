@@ -21,6 +21,8 @@ std::string models_folder();
 
 // Paths of the libraries to preload: the virtual GPU, the recorder. An error when it is not there.
 Result<std::string> gpu_library();
+// The compiler that `mode`, of --gpu-jit or --jit, asks for: empty when it is "off".
+Result<std::string> library_for_jit(const std::string& mode);
 Result<std::string> agent_library();
 
 // The folder of a libroctx64.so.4 for systems that have none; an error when it is not there.

@@ -54,6 +54,11 @@ Result<vgpu::Config> make_config(const RunOptions& options, std::vector<model::M
   config.seed = options.seed;
   config.threads = options.threads;
   config.watchdog_instructions = options.watchdog;
+  const Result<std::string> jit = library_for_jit(options.jit);
+  if (!jit.ok()) return jit.error();
+  config.jit_library = *jit;
+  config.jit_verify = options.jit == "verify";
+  if (config.jit_verify) config.threads = 1;  // others would change what is read twice
   for (const std::string& option : options.gpu_options) {
     const Status set = vgpu::set_driver_option(config, option);
     if (!set.ok()) return set.error();

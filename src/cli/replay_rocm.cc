@@ -70,8 +70,12 @@ Status add_virtual_gpu(const ReplayCommand& options, const RunDir& run_dir,
   config.low_va = true;  // as in cmd_run.cc
 #endif
   config.models = std::move(*models);
-  config.threads = options.engine.threads;
+  config.threads = thread_count(options.engine);
   config.seed = options.engine.seed;
+  const Result<std::string> jit = library_for_jit(options.engine.jit);
+  if (!jit.ok()) return jit.error();
+  config.jit_library = *jit;
+  config.jit_verify = options.engine.jit == "verify";
   const Result<std::string> gpu = gpu_library();
   if (!gpu.ok()) return gpu.error();
   const Result<std::string> library = preloadable(*gpu, run_dir.path());

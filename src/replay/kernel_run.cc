@@ -120,6 +120,7 @@ RunResult KernelRun::run(const RunOptions& options) {
   Host host;
   dispatch_.host = &host;
   dispatch_.watchers = options.watchers;
+  dispatch_.count = options.count;
   emu::Engine engine(options.engine);
   const auto start = std::chrono::steady_clock::now();
   const emu::DispatchResult result = engine.run(dispatch_);

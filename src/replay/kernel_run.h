@@ -29,6 +29,7 @@ namespace wavetap::replay {
 struct RunOptions {
   emu::EngineOptions engine;
   std::span<emu::Watcher* const> watchers = {};
+  bool count = true;  // what the dispatch does; then nothing is compiled
 };
 
 struct RunResult {

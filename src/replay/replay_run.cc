@@ -215,7 +215,8 @@ ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
   dispatch.cancelled = &host.cancelled;
   emu::Engine engine({.threads = static_cast<int>(options.threads),
                       .seed = options.seed,
-                      .watchdog_instructions = options.watchdog_instructions});
+                      .watchdog_instructions = options.watchdog_instructions,
+                      .compiler = options.compiler});
   ReplayResult result;
   result.kernel_object = dispatch.kernel_object;
   for (uint32_t i = 0; i < options.warmup + std::max(options.iterations, 1u); ++i) {

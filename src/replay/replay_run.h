@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "emu/counters.h"
 #include "emu/dispatch.h"
+#include "emu/engine_options.h"
 #include "emu/fault.h"
 #include "emu/watch.h"
 #include "replay/capture_file.h"
@@ -42,6 +43,7 @@ struct ReplayOptions {
   uint32_t threads = 0;
   uint64_t seed = 0;
   uint64_t watchdog_instructions = 0;
+  emu::Compiler* compiler = nullptr;                  // see emu::EngineOptions
   std::optional<std::array<uint32_t, 3>> workgroups;  // instead of the captured ones
   std::string swap;                                   // a code object to take the kernel from
   std::span<emu::Watcher* const> watchers = {};

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/sys_files.h"
+#include "jit/compiler.h"
 #include "vgpu/dispatch_hooks.h"
 #include "vgpu/guard.h"
 #include "vgpu/own_fds.h"
@@ -67,10 +68,14 @@ int Driver::start() {
   int error = make_file("wavetap-kfd", &compute_);
   if (error != 0) return error;
 
-  engine_ = new emu::Engine({.threads = static_cast<int>(config_.threads),
-                             .seed = config_.seed,
-                             .watchdog_instructions = config_.watchdog_instructions,
-                             .run_guarded = run_guarded});
+  engine_ = new emu::Engine(
+      {.threads = static_cast<int>(config_.threads),
+       .seed = config_.seed,
+       .watchdog_instructions = config_.watchdog_instructions,
+       .run_guarded = run_guarded,
+       .compiler = config_.jit_library.empty()
+                       ? nullptr
+                       : new jit::Compiler({config_.jit_library, config_.jit_verify})});
   std::vector<int> render_fds;
   for (const GpuPlace& place : place_gpus(config_)) {
     File render;

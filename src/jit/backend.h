@@ -1,0 +1,50 @@
+// What compiler.cc and libwavetap_jit.so (native/) say to each other.
+//
+// LLVM's code generator is large, and takes a while to set itself up even when it is never used. So
+// it lives in a library of its own, which is opened when the first place has become hot.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "isa/inst.h"
+
+namespace wavetap::jit {
+
+// A place in a program, and what is behind it.
+struct BlockRequest {
+  const isa::Inst* insts;      // the program's, all of them
+  int32_t size;                // how many
+  int32_t first;               // the place
+  const uint8_t* is_ordinary;  // from `first` on: its handler is the one its operation has
+  int32_t known;               // how many `is_ordinary` tells of; the block has no more
+  bool wave64;
+  bool is_verified;  // the block must be such that it can be done twice (verify.h)
+};
+
+// As many instructions a block has at most.
+inline constexpr int32_t kLongestBlock = 192;
+
+struct CompiledBlock {
+  void* entry = nullptr;  // an emu::Handler
+  void* owner = nullptr;  // for Backend::release
+  size_t size_bytes = 0;
+};
+
+struct Backend {
+  enum class Answer : uint8_t { kCompiled, kNotWorthwhile, kFailed };
+
+  uint64_t version;  // kBackendVersion of the library
+  // One thread.
+  Answer (*compile)(const BlockRequest& request, CompiledBlock* block);
+  void (*release)(void* owner);
+};
+
+// Changes with everything above, and with what compiled code takes from Wave and Inst.
+uint64_t backend_version();
+
+inline constexpr const char* kBackendSymbol = "wavetap_jit_backend";
+
+}  // namespace wavetap::jit
+
+extern "C" [[gnu::visibility("default")]] const wavetap::jit::Backend* wavetap_jit_backend();

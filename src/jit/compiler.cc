@@ -1,0 +1,169 @@
+#include "jit/compiler.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include "emu/lower.h"
+#include "jit/backend.h"
+#include "jit/request.h"
+#include "jit/verify.h"
+
+namespace wavetap::jit {
+namespace {
+
+// Blocks that wait to be compiled; beyond that, a hot place is left to the interpreter.
+constexpr size_t kLongestQueue = 4096;
+// LLVM's code generator is recursive.
+constexpr size_t kStackBytes = size_t{8} << 20;
+
+struct Wanted {
+  std::shared_ptr<const emu::LoweredCode> code;
+  int32_t index;
+};
+
+}  // namespace
+
+class Compiler::Impl {
+ public:
+  explicit Impl(Options options) : options_(std::move(options)) {}
+  ~Impl() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    if (has_thread_) pthread_join(thread_, nullptr);
+  }
+
+  void add(Wanted wanted) {
+    {
+      const std::lock_guard lock(mutex_);
+      ++figures_.asked;
+      if (queue_.size() >= kLongestQueue || figures_.is_broken) return;
+      if (!has_thread_ && !start()) return;
+      queue_.push_back(std::move(wanted));
+    }
+    changed_.notify_all();
+  }
+
+  void drain() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return queue_.empty() && !is_busy_; });
+  }
+
+  Figures figures() const {
+    const std::lock_guard lock(mutex_);
+    return figures_;
+  }
+
+ private:
+  bool start() {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, kStackBytes);
+    const auto body = [](void* self) -> void* {
+      static_cast<Impl*>(self)->run();
+      return nullptr;
+    };
+    // The program's signals stay with the program's threads.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    for (const int synchronous : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS})
+      sigdelset(&all, synchronous);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    has_thread_ = pthread_create(&thread_, &attributes, body, this) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_attr_destroy(&attributes);
+    figures_.is_broken = !has_thread_;
+    return has_thread_;
+  }
+
+  void run() {
+    pthread_setname_np(pthread_self(), "wavetap-jit");
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
+      if (stopping_) break;
+      const Wanted wanted = std::move(queue_.front());
+      queue_.pop_front();
+      is_busy_ = true;
+      lock.unlock();
+      const size_t made = compile_block(wanted);
+      lock.lock();
+      is_busy_ = false;
+      if (made != 0) ++figures_.compiled;
+      figures_.native_bytes += made;
+      if (figures_.is_broken) queue_.clear();
+      changed_.notify_all();
+    }
+  }
+
+  // Bytes of code that now run in the place of `wanted`; 0: none.
+  size_t compile_block(const Wanted& wanted) {
+    if (backend_ == nullptr && !open_library()) return give_up();
+    const Request request(*wanted.code, wanted.index, options_.verifies);
+    CompiledBlock block;
+    switch (backend_->compile(request.get(), &block)) {
+      case Backend::Answer::kCompiled: break;
+      case Backend::Answer::kNotWorthwhile: return 0;
+      case Backend::Answer::kFailed: return give_up();
+    }
+    auto entry = reinterpret_cast<emu::Handler>(block.entry);
+    std::shared_ptr<const void> owner(block.owner, backend_->release);
+    if (options_.verifies) {
+      const isa::Inst& inst = wanted.code->program().insts()[wanted.index];
+      entry = verified(inst, entry);
+      const void* native = owner.get();
+      owner = std::shared_ptr<const void>(native,
+                                          [owner, &inst](const void*) { forget_verified(inst); });
+    }
+    wanted.code->publish(wanted.index, entry, std::move(owner));
+    return block.size_bytes;
+  }
+
+  bool open_library() {
+    void* library = dlopen(options_.library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return false;
+    using Get = const Backend* (*)();
+    const auto get = reinterpret_cast<Get>(dlsym(library, kBackendSymbol));
+    const Backend* found = get == nullptr ? nullptr : get();
+    if (found == nullptr || found->version != backend_version()) return false;
+    backend_ = found;
+    return true;
+  }
+
+  size_t give_up() {
+    const std::lock_guard lock(mutex_);
+    figures_.is_broken = true;
+    return 0;
+  }
+
+  const Options options_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Wanted> queue_;
+  bool stopping_ = false;
+  bool is_busy_ = false;
+  bool has_thread_ = false;
+  pthread_t thread_{};
+  Figures figures_;
+  const Backend* backend_ = nullptr;  // of the thread
+};
+
+Compiler::Compiler(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Compiler::~Compiler() = default;
+
+void Compiler::compile(std::shared_ptr<const emu::LoweredCode> code, int32_t index) noexcept {
+  impl_->add({std::move(code), index});
+}
+void Compiler::drain() { impl_->drain(); }
+Figures Compiler::figures() const { return impl_->figures(); }
+
+}  // namespace wavetap::jit

@@ -1,0 +1,187 @@
+#include "jit/native/block_emitter.h"
+
+#include <cstddef>
+#include <cstring>
+
+#include "emu/wave.h"
+#include "jit/native/emit_parts.h"
+#include "jit/native/segment_emitter.h"
+
+namespace wavetap::jit {
+
+using emu::Wave;
+using isa::Inst;
+using isa::Op;
+using llvm::BasicBlock;
+using llvm::Value;
+namespace slot = isa::slot;
+
+namespace {
+
+// The four bytes of FloatMode that the handlers compare as well.
+uint32_t default_mode_word() {
+  const emu::FloatMode mode;
+  uint32_t word;
+  std::memcpy(&word, &mode, sizeof word);
+  return word;
+}
+
+}  // namespace
+
+BlockEmitter::BlockEmitter(llvm::Module& module, const BlockRequest& request, const Plan& plan,
+                           const HostVectors& vectors)
+    : module_(module),
+      request_(request),
+      plan_(plan),
+      vectors_(vectors),
+      ir_(module.getContext()),
+      function_(llvm::Function::Create(
+          llvm::FunctionType::get(ir_.getVoidTy(), {ir_.getPtrTy(), ir_.getPtrTy()}, false),
+          llvm::Function::ExternalLinkage, kEntryName, module)),
+      wave_(function_->getArg(0)),
+      first_inst_(function_->getArg(1)),
+      scalars_(ir_, wave_) {
+  function_->setDoesNotThrow();
+}
+
+Value* BlockEmitter::field(size_t offset) {
+  return ir_.CreateConstGEP1_64(ir_.getInt8Ty(), wave_, offset);
+}
+Value* BlockEmitter::load_field(llvm::Type* type, size_t offset) {
+  return ir_.CreateLoad(type, field(offset));
+}
+BasicBlock* BlockEmitter::new_block(const char* name) {
+  return BasicBlock::Create(module_.getContext(), name, function_);
+}
+
+void BlockEmitter::emit() {
+  emit_entry();
+  for (int32_t i = 0; i < plan_.size();) {
+    const Planned& planned = plan_.insts[static_cast<size_t>(i)];
+    if (planned.segment < 0) {
+      emit_inst(i++);
+      continue;
+    }
+    int32_t end = i;
+    while (end < plan_.size() && plan_.insts[static_cast<size_t>(end)].segment == planned.segment)
+      ++end;
+    SegmentEmitter segment(ir_, scalars_, request_, plan_, vectors_,
+                           {wave_, first_inst_, handlers_, rows_});
+    segment.emit(i, end);
+    i = end;
+  }
+  if (ir_.GetInsertBlock()->getTerminator() == nullptr) {
+    scalars_.flush();
+    emit_leave(plan_.size(), plan_.first + plan_.size());
+  }
+}
+
+void BlockEmitter::emit_entry() {
+  BasicBlock* entry = new_block("entry");
+  BasicBlock* plain = new_block("plain");
+  head_ = new_block("head");
+  ir_.SetInsertPoint(entry);
+  handlers_ = load_field(ir_.getPtrTy(), offsetof(Wave, handlers));
+  rows_ = load_field(ir_.getPtrTy(), offsetof(Wave, v));
+  constexpr size_t kMode = offsetof(Wave, mode);
+  Value* mode = ir_.CreateAlignedLoad(ir_.getInt32Ty(), field(kMode), llvm::Align(1));
+  Value* overflow = load_field(ir_.getInt8Ty(), kMode + offsetof(emu::FloatMode, fp16_overflow));
+  Value* indexing = load_field(ir_.getInt8Ty(), offsetof(Wave, vgpr_index));
+  Value* special = ir_.CreateZExt(ir_.CreateOr(overflow, indexing), ir_.getInt32Ty());
+  special = ir_.CreateOr(special, ir_.CreateXor(mode, ir_.getInt32(default_mode_word())));
+  Value* is_usual = ir_.CreateICmpEQ(special, ir_.getInt32(0));
+  limit_ = ir_.CreateSub(load_field(ir_.getInt64Ty(), offsetof(Wave, budget)),
+                         load_field(ir_.getInt64Ty(), offsetof(Wave, done)));
+  Value* has_room = ir_.CreateICmpSGE(limit_, ir_.getInt64(static_cast<uint64_t>(plan_.size())));
+  ir_.CreateCondBr(ir_.CreateAnd(is_usual, has_room), head_, plain);
+
+  ir_.SetInsertPoint(plain);
+  emit_handler_call(ir_, wave_, handlers_, first_inst_,
+                    ir_.getInt64(static_cast<uint64_t>(plan_.first)), plan_.first);
+  ir_.CreateRetVoid();
+
+  ir_.SetInsertPoint(head_);
+  before_ = ir_.CreatePHI(ir_.getInt64Ty(), 2);
+  before_->addIncoming(ir_.getInt64(0), entry);
+}
+
+void BlockEmitter::emit_inst(int32_t i) {
+  switch (plan_.insts[static_cast<size_t>(i)].kind) {
+    case Kind::kNothing: return;
+    case Kind::kScalar: return emit_scalar(ir_, scalars_, inst(i));
+    case Kind::kBranch: return emit_branch(i);
+    case Kind::kLast: return emit_call(i, true);
+    case Kind::kVector:
+    case Kind::kCall: return emit_call(i, false);
+  }
+}
+
+void BlockEmitter::emit_call(int32_t i, bool is_last) {
+  scalars_.flush();
+  const int32_t index = plan_.first + i;
+  ir_.CreateStore(ir_.getInt32(static_cast<uint32_t>(index + 1)), field(offsetof(Wave, pc)));
+  emit_handler_call(ir_, wave_, handlers_, first_inst_, ir_.getInt64(static_cast<uint64_t>(index)),
+                    plan_.first);
+  scalars_.forget();
+  if (is_last) return emit_leave(i + 1, -1);
+  BasicBlock* stopped = new_block("stopped");
+  BasicBlock* next = new_block("next");
+  Value* budget = load_field(ir_.getInt64Ty(), offsetof(Wave, budget));
+  ir_.CreateCondBr(ir_.CreateICmpEQ(budget, ir_.getInt64(0)), stopped, next);
+  ir_.SetInsertPoint(stopped);
+  emit_leave(i + 1, -1);
+  ir_.SetInsertPoint(next);
+}
+
+Value* BlockEmitter::branch_condition(const Inst& inst) {
+  const bool wave64 = request_.wave64;
+  const auto is_zero = [&](uint32_t at) {
+    return ir_.CreateICmpEQ(scalars_.mask(at, wave64), ir_.getInt64(0));
+  };
+  switch (inst.op) {
+    case Op::s_cbranch_scc0: return ir_.CreateNot(scalars_.scc());
+    case Op::s_cbranch_scc1: return scalars_.scc();
+    case Op::s_cbranch_vccz: return is_zero(slot::kVccLo);
+    case Op::s_cbranch_vccnz: return ir_.CreateNot(is_zero(slot::kVccLo));
+    case Op::s_cbranch_execz: return is_zero(slot::kExecLo);
+    case Op::s_cbranch_execnz: return ir_.CreateNot(is_zero(slot::kExecLo));
+    default: return ir_.getTrue();
+  }
+}
+
+void BlockEmitter::emit_branch(int32_t i) {
+  const Inst& branch = inst(i);
+  BasicBlock* taken = new_block("taken");
+  BasicBlock* next = branch.op == Op::s_branch ? nullptr : new_block("next");
+  if (next == nullptr) ir_.CreateBr(taken);
+  else ir_.CreateCondBr(branch_condition(branch), taken, next);
+
+  ir_.SetInsertPoint(taken);
+  ScalarFile at_branch = scalars_;
+  at_branch.flush();
+  if (branch.target == plan_.first) {
+    Value* performed = ir_.CreateAdd(before_, ir_.getInt64(static_cast<uint64_t>(i + 1)));
+    Value* left = ir_.CreateSub(limit_, performed);
+    BasicBlock* used_up = new_block("used_up");
+    Value* has_room = ir_.CreateICmpSGE(left, ir_.getInt64(static_cast<uint64_t>(plan_.size())));
+    before_->addIncoming(performed, ir_.GetInsertBlock());
+    ir_.CreateCondBr(has_room, head_, used_up);
+    ir_.SetInsertPoint(used_up);
+  }
+  emit_leave(i + 1, branch.target);
+  if (next != nullptr) ir_.SetInsertPoint(next);
+}
+
+void BlockEmitter::emit_leave(int32_t performed, int32_t pc) {
+  if (pc >= 0) ir_.CreateStore(ir_.getInt32(static_cast<uint32_t>(pc)), field(offsetof(Wave, pc)));
+  Value* more = ir_.CreateAdd(before_, ir_.getInt64(static_cast<uint64_t>(performed - 1)));
+  Value* extra = load_field(ir_.getInt64Ty(), offsetof(Wave, extra));
+  ir_.CreateStore(ir_.CreateAdd(extra, more), field(offsetof(Wave, extra)));
+  Value* budget = load_field(ir_.getInt64Ty(), offsetof(Wave, budget));
+  Value* rest = ir_.CreateSub(budget, more);
+  Value* stopped = ir_.CreateICmpEQ(budget, ir_.getInt64(0));
+  ir_.CreateStore(ir_.CreateSelect(stopped, budget, rest), field(offsetof(Wave, budget)));
+  ir_.CreateRetVoid();
+}
+
+}  // namespace wavetap::jit

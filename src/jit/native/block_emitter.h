@@ -1,0 +1,64 @@
+// BlockEmitter: from a Plan to a function of LLVM's, `void block(Wave*, const Inst*)`.
+//
+//   entry   the wave's modes are the usual ones, and its slice has room for the whole block? Else the
+//           first instruction's handler is called, and that is all.
+//   head    the instructions, one after another. A branch that is taken leaves, or goes back here.
+//   leave   what was performed is taken off the slice's budget.
+//
+// Between two calls of handlers, scalars are kept in ScalarFile and vector registers inside segments
+// (segment_emitter.h); everything is back in the wave before something else can look at it. The code
+// contains no address but distances inside Wave, Inst and the table of handlers: it can be kept in a
+// file and be loaded anywhere.
+#pragma once
+
+#include <cstdint>
+
+#include "jit/backend.h"
+#include "jit/native/host.h"
+#include "jit/native/plan.h"
+#include "jit/native/scalar_file.h"
+
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace wavetap::jit {
+
+inline constexpr const char* kEntryName = "block";
+
+class BlockEmitter {
+ public:
+  BlockEmitter(llvm::Module& module, const BlockRequest& request, const Plan& plan,
+               const HostVectors& vectors);
+
+  void emit();
+
+ private:
+  const isa::Inst& inst(int32_t i) const { return request_.insts[plan_.first + i]; }
+  llvm::Value* field(size_t offset);
+  llvm::Value* load_field(llvm::Type* type, size_t offset);
+  llvm::BasicBlock* new_block(const char* name);
+
+  void emit_entry();
+  void emit_inst(int32_t i);
+  void emit_call(int32_t i, bool is_last);
+  void emit_branch(int32_t i);
+  void emit_leave(int32_t performed, int32_t pc);  // pc < 0: it is in the wave already
+  llvm::Value* branch_condition(const isa::Inst& inst);
+
+  llvm::Module& module_;
+  const BlockRequest& request_;
+  const Plan& plan_;
+  const HostVectors vectors_;
+  llvm::IRBuilder<> ir_;
+  llvm::Function* function_;
+  llvm::Value* wave_;
+  llvm::Value* first_inst_;
+  llvm::Value* handlers_ = nullptr;
+  llvm::Value* rows_ = nullptr;
+  llvm::Value* limit_ = nullptr;  // instructions that the slice has left
+  llvm::BasicBlock* head_ = nullptr;
+  llvm::PHINode* before_ = nullptr;  // performed before this time round
+  ScalarFile scalars_;
+};
+
+}  // namespace wavetap::jit

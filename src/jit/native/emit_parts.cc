@@ -1,0 +1,71 @@
+#include "jit/native/emit_parts.h"
+
+#include "jit/native/scalar_ops.h"
+
+namespace wavetap::jit {
+
+using isa::Inst;
+using isa::Op;
+using llvm::Value;
+namespace slot = isa::slot;
+
+namespace {
+
+// SOPK compares without sign take their constant so, too.
+bool has_unsigned_constant(Op op) {
+  switch (op) {
+    case Op::s_cmpk_eq_u32:
+    case Op::s_cmpk_lg_u32:
+    case Op::s_cmpk_gt_u32:
+    case Op::s_cmpk_ge_u32:
+    case Op::s_cmpk_lt_u32:
+    case Op::s_cmpk_le_u32: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+void emit_scalar(llvm::IRBuilder<>& ir, ScalarFile& scalars, const Inst& inst) {
+  using Form = ScalarOp::Form;
+  const ScalarOp& op = *compiled_scalar_op(inst);
+  const bool on_exec = op.form == Form::kSaveExec || op.form == Form::kWriteExec;
+  Value* a = nullptr;
+  Value* b = nullptr;
+  if (op.form == Form::kConstant) {
+    const bool has_source = inst.src[0].is(isa::OperandKind::kScalar);
+    if (inst.op != Op::s_movk_i32) a = scalars.operand(has_source ? inst.src[0] : inst.dst, 32);
+    const auto constant = static_cast<uint32_t>(inst.imm16);
+    b = ir.getInt32(has_unsigned_constant(inst.op) ? constant & 0xffff : constant);
+  } else {
+    a = scalars.operand(inst.src[0], op.source_bits[0]);
+    if (on_exec)
+      b = op.result_bits == 64 ? scalars.get64(slot::kExecLo) : scalars.get32(slot::kExecLo);
+    else if (op.source_bits[1] != 0) b = scalars.operand(inst.src[1], op.source_bits[1]);
+  }
+  Value* scc = op.reads_scc ? scalars.scc() : nullptr;
+  Value* result = op.build(ir, a, b, scc);
+  const auto set = [&](uint32_t at, Value* value) {
+    if (op.result_bits == 64) scalars.set64(at, value);
+    else scalars.set32(at, value);
+  };
+  if (result != nullptr) {
+    set(inst.dst.index, op.form == Form::kSaveExec ? b : result);
+    if (on_exec) set(slot::kExecLo, result);
+  }
+  if (op.scc == ScalarOp::Scc::kBuilt) scalars.set_scc(scc);
+  if (op.scc == ScalarOp::Scc::kNonZero)
+    scalars.set_scc(ir.CreateICmpNE(result, llvm::Constant::getNullValue(result->getType())));
+}
+
+void emit_handler_call(llvm::IRBuilder<>& ir, Value* wave, Value* handlers, Value* first_inst,
+                       Value* index, int32_t first) {
+  Value* handler = ir.CreateLoad(ir.getPtrTy(), ir.CreateGEP(ir.getPtrTy(), handlers, index));
+  Value* distance = ir.CreateSub(index, ir.getInt64(static_cast<uint64_t>(first)));
+  Value* bytes = ir.CreateMul(distance, ir.getInt64(sizeof(Inst)));
+  auto* type = llvm::FunctionType::get(ir.getVoidTy(), {ir.getPtrTy(), ir.getPtrTy()}, false);
+  ir.CreateCall(type, handler, {wave, ir.CreateGEP(ir.getInt8Ty(), first_inst, bytes)})
+      ->setDoesNotThrow();
+}
+
+}  // namespace wavetap::jit

@@ -1,0 +1,20 @@
+// Pieces of code that blocks and segments share.
+#pragma once
+
+#include <cstdint>
+
+#include "isa/inst.h"
+#include "jit/native/scalar_file.h"
+
+#include "llvm/IR/IRBuilder.h"
+
+namespace wavetap::jit {
+
+// Performs a scalar operation on the file.
+void emit_scalar(llvm::IRBuilder<>& ir, ScalarFile& scalars, const isa::Inst& inst);
+
+// Calls the handler of the instruction `index`, of which the block's first is `first`.
+void emit_handler_call(llvm::IRBuilder<>& ir, llvm::Value* wave, llvm::Value* handlers,
+                       llvm::Value* first_inst, llvm::Value* index, int32_t first);
+
+}  // namespace wavetap::jit

@@ -1,0 +1,66 @@
+// LaneBuilder: what the functions of vector_ops.cc build an operation with, for one strip of lanes.
+//
+// A strip is a vector of `lanes` elements of LLVM's, wider or narrower than the host's registers as
+// suits the code around it. Floating-point operations are the host's own. They agree with the
+// engine's rules bit for bit except for NaNs, whose payloads hosts choose differently: a value in
+// which a NaN could matter is put on `numbers`, and a strip where one of them is NaN is done by the
+// handlers instead.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "llvm/IR/IRBuilder.h"
+
+namespace wavetap::jit {
+
+struct LaneBuilder {
+  llvm::IRBuilder<>& ir;
+  unsigned lanes;
+  llvm::Value* mask = nullptr;             // the operation's mask result, when it has one
+  llvm::Value* first_lane = nullptr;       // i32: number of the strip's first lane
+  std::vector<llvm::Value*> numbers = {};  // must not be NaN in any active lane
+
+  llvm::Type* vector_of(llvm::Type* element) const {
+    return llvm::FixedVectorType::get(element, lanes);
+  }
+  llvm::Type* u32() const { return vector_of(ir.getInt32Ty()); }
+  llvm::Type* u64() const { return vector_of(ir.getInt64Ty()); }
+  llvm::Type* f32() const { return vector_of(ir.getFloatTy()); }
+  llvm::Type* f64() const { return vector_of(ir.getDoubleTy()); }
+  llvm::Value* splat(llvm::Value* scalar) const { return ir.CreateVectorSplat(lanes, scalar); }
+  llvm::Value* splat(uint32_t value) const { return splat(ir.getInt32(value)); }
+  llvm::Value* splat64(uint64_t value) const { return splat(ir.getInt64(value)); }
+  llvm::Value* splat_f32(double value) const { return llvm::ConstantFP::get(f32(), value); }
+
+  // Rows of low and of high dwords as one vector of 64-bit elements, and back.
+  llvm::Value* join(llvm::Value* low, llvm::Value* high) const {
+    std::vector<int> order;
+    for (unsigned i = 0; i < lanes; ++i) {
+      order.push_back(static_cast<int>(i));
+      order.push_back(static_cast<int>(i + lanes));
+    }
+    return ir.CreateBitCast(ir.CreateShuffleVector(low, high, order), u64());
+  }
+  // The strip twice as long: `first`, then `second`.
+  llvm::Value* append(llvm::Value* first, llvm::Value* second) const {
+    std::vector<int> order;
+    for (unsigned i = 0; i < 2 * lanes; ++i) order.push_back(static_cast<int>(i));
+    return ir.CreateShuffleVector(first, second, order);
+  }
+  llvm::Value* part_of(llvm::Value* appended, bool second) const {
+    std::vector<int> order;
+    for (unsigned i = 0; i < lanes; ++i)
+      order.push_back(static_cast<int>(i + (second ? lanes : 0)));
+    return ir.CreateShuffleVector(appended, order);
+  }
+  llvm::Value* half_of(llvm::Value* wide, bool high) const {
+    llvm::Value* dwords =
+        ir.CreateBitCast(wide, llvm::FixedVectorType::get(ir.getInt32Ty(), 2 * lanes));
+    std::vector<int> order;
+    for (unsigned i = 0; i < lanes; ++i) order.push_back(static_cast<int>(2 * i + (high ? 1 : 0)));
+    return ir.CreateShuffleVector(dwords, order);
+  }
+};
+
+}  // namespace wavetap::jit

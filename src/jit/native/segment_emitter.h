@@ -1,0 +1,108 @@
+// SegmentEmitter: a run of vector operations, done strip by strip.
+//
+// Lanes do not depend on each other, so all operations of a segment can be done for the first few
+// lanes, then for the next few, and so on: a strip's registers stay in registers of the host, and
+// what the segment writes twice is stored once. EXEC does not change inside a segment. Results are
+// computed for every lane of a strip and stored for those of EXEC; a strip without any is skipped.
+// Scalar operations between the vector ones are done before all strips: none of them reads a mask
+// that the segment makes, and a vector operation takes the value a scalar has at its place.
+//
+// Doubt. Where a NaN turns up among results (lane_builder.h), the strip is not stored; the handlers
+// of the whole segment do it and those after it, with EXEC cut down to their lanes. The lanes that
+// were done before are not touched by that, but for their bits of masks, which are put back.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "jit/backend.h"
+#include "jit/native/host.h"
+#include "jit/native/plan.h"
+#include "jit/native/scalar_file.h"
+#include "jit/native/vector_ops.h"
+
+#include "llvm/IR/IRBuilder.h"
+
+namespace wavetap::jit {
+
+// Values of the function that the segment is part of.
+struct BlockValues {
+  llvm::Value* wave;
+  llvm::Value* first_inst;
+  llvm::Value* handlers;
+  llvm::Value* rows;
+};
+
+class SegmentEmitter {
+ public:
+  SegmentEmitter(llvm::IRBuilder<>& ir, ScalarFile& scalars, const BlockRequest& request,
+                 const Plan& plan, const HostVectors& vectors, const BlockValues& values);
+
+  // Instructions [begin, end) of the plan, which are one segment.
+  void emit(int32_t begin, int32_t end);
+
+ private:
+  // A vector operation, with the values its scalar operands have.
+  struct Operation {
+    const isa::Inst* inst;
+    const VectorOp* op;
+    llvm::Value* scalar[VectorOp::kMaxSources] = {};
+    bool is_paired = false;  // reads before the one before it has written
+  };
+  struct Row {
+    llvm::Value* bits = nullptr;    // of the strip, i32
+    llvm::Value* number = nullptr;  // the floating-point value, while a NaN in it is not noticed
+    bool is_written = false;
+  };
+  struct Result {
+    const Operation* operation;
+    llvm::Value* value;
+    llvm::Value* mask;
+  };
+
+  void capture(int32_t begin, int32_t end);
+  unsigned choose_lanes() const;
+  void emit_strips();
+  void emit_operations();
+  Result emit_operation(const Operation& operation);
+  void write(const Result& result);
+  void emit_stores(llvm::BasicBlock* done);
+  void store_rows(llvm::Value* active);
+  void emit_redo(int32_t begin, int32_t end, llvm::BasicBlock* join);
+  llvm::Value* mask_bits(llvm::Value* mask);
+
+  llvm::Value* source(const Operation& operation, size_t k);
+  llvm::Value* packed_source(const Operation& operation, size_t k);
+  llvm::Value* row_bits(uint32_t reg);
+  llvm::Value* row_address(uint32_t reg);
+  llvm::Value* read32(uint32_t reg, bool as_number);
+  llvm::Value* read64(uint32_t reg, bool as_number);
+  void settle(Row& row);
+  llvm::BasicBlock* new_block(const char* name);
+
+  llvm::IRBuilder<>& ir_;
+  ScalarFile& scalars_;
+  const BlockRequest& request_;
+  const Plan& plan_;
+  const HostVectors& vectors_;
+  const BlockValues values_;
+  const unsigned wave_lanes_;
+  const bool wave64_;
+
+  std::vector<Operation> operations_;
+  bool may_doubt_ = false;
+  LaneBuilder lanes_;
+  llvm::Value* exec_ = nullptr;
+  llvm::Value* is_full_ = nullptr;
+
+  // --- Inside the strip.
+  llvm::Value* lane_ = nullptr;    // i32: its first lane
+  llvm::Value* active_ = nullptr;  // a bit per lane of the strip
+  std::map<uint32_t, Row> row_;
+  std::map<uint32_t, llvm::Value*> mask_;         // by first slot; the strip's lanes
+  std::map<uint32_t, llvm::PHINode*> done_mask_;  // of strips before, as 64 bits
+  llvm::BasicBlock* redo_ = nullptr;
+};
+
+}  // namespace wavetap::jit

@@ -1,0 +1,277 @@
+#include "jit/native/vector_ops.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "jit/native/float_parts.h"
+#include "jit/native/integer_parts.h"
+
+#include "llvm/IR/Intrinsics.h"
+
+namespace wavetap::jit {
+namespace {
+
+using namespace parts;
+
+using isa::Op;
+using isa::Operand;
+using isa::OperandKind;
+// --- Rows of the table.
+
+struct Row : VectorOp {
+  constexpr Row mask_result() const {
+    Row row = *this;
+    row.mask = MaskResult::kMask;
+    return row;
+  }
+};
+
+template <class... Sources>
+constexpr Row make(Op op, Type result, VectorOp::Build build, Sources... sources) {
+  Row row;
+  row.op = op;
+  row.result = result;
+  row.build = build;
+  size_t k = 0;
+  ((row.source[k++] = sources), ...);
+  return row;
+}
+constexpr auto kU = Type::kU32;
+constexpr auto kF = Type::kF32;
+constexpr auto kU64 = Type::kU64;
+constexpr auto kF64 = Type::kF64;
+constexpr auto kF2 = Type::kF32x2;
+
+constexpr Row u1(Op op, VectorOp::Build build) { return make(op, kU, build, kU); }
+constexpr Row u2(Op op, VectorOp::Build build) { return make(op, kU, build, kU, kU); }
+constexpr Row u3(Op op, VectorOp::Build build) { return make(op, kU, build, kU, kU, kU); }
+
+constexpr Row arith(Row row) {
+  row.propagates_nan = true;
+  return row;
+}
+// For operations that leave NaNs to the handler.
+constexpr Row only_numbers(Row row) {
+  row.names_numbers = true;
+  return row;
+}
+constexpr Row f1(Op op, VectorOp::Build build) { return arith(make(op, kF, build, kF)); }
+constexpr Row f2(Op op, VectorOp::Build build) { return arith(make(op, kF, build, kF, kF)); }
+constexpr Row f3(Op op, VectorOp::Build build) { return arith(make(op, kF, build, kF, kF, kF)); }
+constexpr Row d1(Op op, VectorOp::Build build) { return arith(make(op, kF64, build, kF64)); }
+constexpr Row d2(Op op, VectorOp::Build build) { return arith(make(op, kF64, build, kF64, kF64)); }
+
+// --- Compares: only a mask.
+
+template <CmpInst::Predicate kPredicate>
+Value* compare(L& l, S s) {
+  l.mask = l.ir.CreateCmp(kPredicate, s[0], s[1]);
+  return nullptr;
+}
+template <CmpInst::Predicate kPredicate>
+constexpr Row compare_row(Op op, Type type, bool to_exec) {
+  Row row = make(op, Type::kNone, compare<kPredicate>, type, type);
+  row.mask = to_exec ? MaskResult::kExec : MaskResult::kMask;
+  return row;
+}
+
+// clang-format off
+#define WT_COMPARE(condition, type, row_type, predicate)                                     \
+  compare_row<CmpInst::predicate>(Op::v_cmp_##condition##_##type, row_type, false),          \
+  compare_row<CmpInst::predicate>(Op::v_cmpx_##condition##_##type, row_type, true)
+#define WT_INT_COMPARES(type, row_type, sign)                                                   \
+  WT_COMPARE(lt, type, row_type, ICMP_##sign##LT), WT_COMPARE(eq, type, row_type, ICMP_EQ),     \
+  WT_COMPARE(le, type, row_type, ICMP_##sign##LE), WT_COMPARE(gt, type, row_type, ICMP_##sign##GT), \
+  WT_COMPARE(ne, type, row_type, ICMP_NE), WT_COMPARE(ge, type, row_type, ICMP_##sign##GE)
+#define WT_FLOAT_COMPARES(type, row_type)                                                        \
+  WT_COMPARE(lt, type, row_type, FCMP_OLT), WT_COMPARE(eq, type, row_type, FCMP_OEQ),            \
+  WT_COMPARE(le, type, row_type, FCMP_OLE), WT_COMPARE(gt, type, row_type, FCMP_OGT),            \
+  WT_COMPARE(lg, type, row_type, FCMP_ONE), WT_COMPARE(ge, type, row_type, FCMP_OGE),            \
+  WT_COMPARE(o, type, row_type, FCMP_ORD), WT_COMPARE(u, type, row_type, FCMP_UNO),              \
+  WT_COMPARE(nge, type, row_type, FCMP_ULT), WT_COMPARE(nlg, type, row_type, FCMP_UEQ),          \
+  WT_COMPARE(ngt, type, row_type, FCMP_ULE), WT_COMPARE(nle, type, row_type, FCMP_UGT),          \
+  WT_COMPARE(neq, type, row_type, FCMP_UNE), WT_COMPARE(nlt, type, row_type, FCMP_UGE)
+
+constexpr Row kRows[] = {
+    // Moves and selects.
+    u1(Op::v_mov_b32, [](L&, S s) { return s[0]; }),
+    make(Op::v_mov_b64, kU64, [](L&, S s) { return s[0]; }, kU64),
+    make(Op::v_cndmask_b32, kU, [](L& l, S s) { return l.ir.CreateSelect(s[2], s[1], s[0]); }, kU, kU, Type::kMask),
+
+    // Bitwise.
+    u1(Op::v_not_b32, [](L& l, S s) { return l.ir.CreateNot(s[0]); }),
+    u2(Op::v_and_b32, [](L& l, S s) { return l.ir.CreateAnd(s[0], s[1]); }),
+    u2(Op::v_or_b32, [](L& l, S s) { return l.ir.CreateOr(s[0], s[1]); }),
+    u2(Op::v_xor_b32, [](L& l, S s) { return l.ir.CreateXor(s[0], s[1]); }),
+    u2(Op::v_xnor_b32, [](L& l, S s) { return l.ir.CreateNot(l.ir.CreateXor(s[0], s[1])); }),
+    u3(Op::v_or3_b32, [](L& l, S s) { return l.ir.CreateOr(l.ir.CreateOr(s[0], s[1]), s[2]); }),
+    u3(Op::v_xor3_b32, [](L& l, S s) { return l.ir.CreateXor(l.ir.CreateXor(s[0], s[1]), s[2]); }),
+    u3(Op::v_and_or_b32, [](L& l, S s) { return l.ir.CreateOr(l.ir.CreateAnd(s[0], s[1]), s[2]); }),
+    u3(Op::v_bfi_b32, [](L& l, S s) { return l.ir.CreateOr(l.ir.CreateAnd(s[0], s[1]), l.ir.CreateAnd(l.ir.CreateNot(s[0]), s[2])); }),
+    u2(Op::v_bfm_b32, [](L& l, S s) { return l.ir.CreateShl(l.ir.CreateSub(l.ir.CreateShl(l.splat(1u), count32(l, s[0])), l.splat(1u)), count32(l, s[1])); }),
+    u3(Op::v_perm_b32, perm_b32),
+    u3(Op::v_dot4_i32_i8, dot4<true>), u3(Op::v_dot4_u32_u8, dot4<false>),
+    make(Op::v_dot4c_i32_i8, kU, dot4<true>, kU, kU, Type::kOldU32),
+    u3(Op::v_bfe_u32, bfe_u32),
+    u3(Op::v_bfe_i32, bfe_i32),
+    u1(Op::v_bfrev_b32, unary<llvm::Intrinsic::bitreverse>),
+    u2(Op::v_bcnt_u32_b32, [](L& l, S s) { return l.ir.CreateAdd(l.ir.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, s[0]), s[1]); }),
+    u1(Op::v_ffbh_u32, [](L& l, S s) { return first_bit<llvm::Intrinsic::ctlz>(l, s[0]); }),
+    u1(Op::v_ffbl_b32, [](L& l, S s) { return first_bit<llvm::Intrinsic::cttz>(l, s[0]); }),
+    u2(Op::v_mbcnt_lo_u32_b32, [](L& l, S s) { return lanes_below(l, s, 0); }),
+    u2(Op::v_mbcnt_hi_u32_b32, [](L& l, S s) { return lanes_below(l, s, 32); }),
+
+    // Shifts.
+    u2(Op::v_lshlrev_b32, [](L& l, S s) { return l.ir.CreateShl(s[1], count32(l, s[0])); }),
+    u2(Op::v_lshrrev_b32, [](L& l, S s) { return l.ir.CreateLShr(s[1], count32(l, s[0])); }),
+    u2(Op::v_ashrrev_i32, [](L& l, S s) { return l.ir.CreateAShr(s[1], count32(l, s[0])); }),
+    make(Op::v_lshlrev_b64, kU64, [](L& l, S s) { return l.ir.CreateShl(s[1], count64(l, s[0])); }, kU, kU64),
+    make(Op::v_lshrrev_b64, kU64, [](L& l, S s) { return l.ir.CreateLShr(s[1], count64(l, s[0])); }, kU, kU64),
+    make(Op::v_ashrrev_i64, kU64, [](L& l, S s) { return l.ir.CreateAShr(s[1], count64(l, s[0])); }, kU, kU64),
+    make(Op::v_lshl_add_u64, kU64, [](L& l, S s) { return l.ir.CreateAdd(l.ir.CreateShl(s[0], count64(l, s[1], 7)), s[2]); }, kU64, kU, kU64),
+    u3(Op::v_lshl_add_u32, [](L& l, S s) { return l.ir.CreateAdd(l.ir.CreateShl(s[0], count32(l, s[1])), s[2]); }),
+    u3(Op::v_add_lshl_u32, [](L& l, S s) { return l.ir.CreateShl(l.ir.CreateAdd(s[0], s[1]), count32(l, s[2])); }),
+    u3(Op::v_lshl_or_b32, [](L& l, S s) { return l.ir.CreateOr(l.ir.CreateShl(s[0], count32(l, s[1])), s[2]); }),
+    u3(Op::v_alignbit_b32, [](L& l, S s) { return funnel(l, s, count32(l, s[2])); }),
+    u3(Op::v_alignbyte_b32, [](L& l, S s) { return funnel(l, s, l.ir.CreateShl(l.ir.CreateAnd(s[2], l.splat(3u)), l.splat(3u))); }),
+
+    // Sums and differences.
+    u2(Op::v_add_u32, [](L& l, S s) { return l.ir.CreateAdd(s[0], s[1]); }),
+    u2(Op::v_add_i32, [](L& l, S s) { return l.ir.CreateAdd(s[0], s[1]); }),
+    u2(Op::v_sub_u32, [](L& l, S s) { return l.ir.CreateSub(s[0], s[1]); }),
+    u2(Op::v_sub_i32, [](L& l, S s) { return l.ir.CreateSub(s[0], s[1]); }),
+    u2(Op::v_subrev_u32, [](L& l, S s) { return l.ir.CreateSub(s[1], s[0]); }),
+    u3(Op::v_add3_u32, [](L& l, S s) { return l.ir.CreateAdd(l.ir.CreateAdd(s[0], s[1]), s[2]); }),
+    u3(Op::v_xad_u32, [](L& l, S s) { return l.ir.CreateAdd(l.ir.CreateXor(s[0], s[1]), s[2]); }),
+    u2(Op::v_add_co_u32, [](L& l, S s) { return add_carry_out(l, s[0], s[1]); }).mask_result(),
+    u2(Op::v_sub_co_u32, [](L& l, S s) { return sub_carry_out(l, s[0], s[1]); }).mask_result(),
+    u2(Op::v_subrev_co_u32, [](L& l, S s) { return sub_carry_out(l, s[1], s[0]); }).mask_result(),
+    make(Op::v_addc_co_u32, kU, [](L& l, S s) { return add_carry(l, s[0], s[1], s[2]); }, kU, kU, Type::kMask).mask_result(),
+    make(Op::v_subb_co_u32, kU, [](L& l, S s) { return sub_borrow(l, s[0], s[1], s[2]); }, kU, kU, Type::kMask).mask_result(),
+    make(Op::v_subbrev_co_u32, kU, [](L& l, S s) { return sub_borrow(l, s[1], s[0], s[2]); }, kU, kU, Type::kMask).mask_result(),
+
+    // Products.
+    u2(Op::v_mul_lo_u32, [](L& l, S s) { return l.ir.CreateMul(s[0], s[1]); }),
+    u2(Op::v_mul_lo_i32, [](L& l, S s) { return l.ir.CreateMul(s[0], s[1]); }),
+    u2(Op::v_mul_hi_u32, [](L& l, S s) { return mul_hi(l, s[0], s[1], false); }),
+    u2(Op::v_mul_hi_i32, [](L& l, S s) { return mul_hi(l, s[0], s[1], true); }),
+    u2(Op::v_mul_u32_u24, [](L& l, S s) { return l.ir.CreateMul(low24(l, s[0]), low24(l, s[1])); }),
+    u2(Op::v_mul_i32_i24, [](L& l, S s) { return l.ir.CreateMul(sign24(l, s[0]), sign24(l, s[1])); }),
+    u2(Op::v_mul_hi_u32_u24, [](L& l, S s) { return mul_hi(l, low24(l, s[0]), low24(l, s[1]), false); }),
+    u2(Op::v_mul_hi_i32_i24, [](L& l, S s) { return mul_hi(l, sign24(l, s[0]), sign24(l, s[1]), true); }),
+    u3(Op::v_mad_u32_u24, [](L& l, S s) { return l.ir.CreateAdd(l.ir.CreateMul(low24(l, s[0]), low24(l, s[1])), s[2]); }),
+    u3(Op::v_mad_i32_i24, [](L& l, S s) { return l.ir.CreateAdd(l.ir.CreateMul(sign24(l, s[0]), sign24(l, s[1])), s[2]); }),
+    make(Op::v_mad_u64_u32, kU64, mad_u64, kU, kU, kU64).mask_result(),
+
+    // Minimum, maximum, median.
+    u2(Op::v_min_u32, pick<CmpInst::ICMP_ULT>), u2(Op::v_max_u32, pick<CmpInst::ICMP_UGT>),
+    u2(Op::v_min_i32, pick<CmpInst::ICMP_SLT>), u2(Op::v_max_i32, pick<CmpInst::ICMP_SGT>),
+    u3(Op::v_min3_u32, pick3<CmpInst::ICMP_ULT>), u3(Op::v_max3_u32, pick3<CmpInst::ICMP_UGT>),
+    u3(Op::v_min3_i32, pick3<CmpInst::ICMP_SLT>), u3(Op::v_max3_i32, pick3<CmpInst::ICMP_SGT>),
+    u3(Op::v_med3_u32, median<CmpInst::ICMP_ULT, CmpInst::ICMP_UGT>),
+    u3(Op::v_med3_i32, median<CmpInst::ICMP_SLT, CmpInst::ICMP_SGT>),
+
+    // Single precision.
+    f2(Op::v_add_f32, fadd), f2(Op::v_sub_f32, fsub), f2(Op::v_subrev_f32, fsubrev), f2(Op::v_mul_f32, fmul),
+    f3(Op::v_fma_f32, fma), f3(Op::v_fmaak_f32, fma), f3(Op::v_fmamk_f32, fma),
+    arith(make(Op::v_fmac_f32, kF, fma, kF, kF, Type::kOldF32)),
+    f3(Op::v_mad_f32, mad), f3(Op::v_madak_f32, mad), f3(Op::v_madmk_f32, mad),
+    arith(make(Op::v_mac_f32, kF, mad, kF, kF, Type::kOldF32)),
+    f2(Op::v_min_f32, number2<llvm::Intrinsic::minimum>), f2(Op::v_max_f32, number2<llvm::Intrinsic::maximum>),
+    f3(Op::v_min3_f32, (number3<llvm::Intrinsic::minimum, llvm::Intrinsic::minimum>)),
+    f3(Op::v_max3_f32, (number3<llvm::Intrinsic::maximum, llvm::Intrinsic::maximum>)),
+    only_numbers(make(Op::v_med3_f32, kF, median_f32, kF, kF, kF)),
+    f3(Op::v_minmax_f32, (number3<llvm::Intrinsic::minimum, llvm::Intrinsic::maximum>)),
+    f3(Op::v_maxmin_f32, (number3<llvm::Intrinsic::maximum, llvm::Intrinsic::minimum>)),
+    f1(Op::v_floor_f32, unary<llvm::Intrinsic::floor>), f1(Op::v_ceil_f32, unary<llvm::Intrinsic::ceil>),
+    f1(Op::v_trunc_f32, unary<llvm::Intrinsic::trunc>), f1(Op::v_rndne_f32, unary<llvm::Intrinsic::roundeven>),
+    f1(Op::v_fract_f32, fract), f1(Op::v_rcp_f32, rcp), f1(Op::v_rcp_iflag_f32, rcp),
+    f1(Op::v_sqrt_f32, sqrt), f1(Op::v_rsq_f32, rsq),
+    arith(make(Op::v_ldexp_f32, kF, ldexp, kF, kU)),
+
+    arith(make(Op::v_pk_add_f32, kF2, fadd, kF2, kF2)), arith(make(Op::v_pk_mul_f32, kF2, fmul, kF2, kF2)),
+    arith(make(Op::v_pk_fma_f32, kF2, fma, kF2, kF2, kF2)),
+
+    // Double precision.
+    d2(Op::v_add_f64, fadd), d2(Op::v_mul_f64, fmul),
+    arith(make(Op::v_fma_f64, kF64, fma, kF64, kF64, kF64)),
+    arith(make(Op::v_fmac_f64, kF64, fma, kF64, kF64, Type::kOldF64)),
+    d2(Op::v_min_f64, number2<llvm::Intrinsic::minimum>), d2(Op::v_max_f64, number2<llvm::Intrinsic::maximum>),
+    d1(Op::v_floor_f64, unary<llvm::Intrinsic::floor>), d1(Op::v_ceil_f64, unary<llvm::Intrinsic::ceil>),
+    d1(Op::v_trunc_f64, unary<llvm::Intrinsic::trunc>), d1(Op::v_rndne_f64, unary<llvm::Intrinsic::roundeven>),
+
+    // Conversions.
+    make(Op::v_cvt_f32_i32, kF, [](L& l, S s) { return l.ir.CreateSIToFP(s[0], l.f32()); }, kU),
+    make(Op::v_cvt_f32_u32, kF, [](L& l, S s) { return l.ir.CreateUIToFP(s[0], l.f32()); }, kU),
+    make(Op::v_cvt_i32_f32, kU, to_integer<llvm::Intrinsic::fptosi_sat>, kF),
+    make(Op::v_cvt_u32_f32, kU, to_integer<llvm::Intrinsic::fptoui_sat>, kF),
+    make(Op::v_cvt_f64_i32, kF64, [](L& l, S s) { return l.ir.CreateSIToFP(s[0], l.f64()); }, kU),
+    make(Op::v_cvt_f64_u32, kF64, [](L& l, S s) { return l.ir.CreateUIToFP(s[0], l.f64()); }, kU),
+    make(Op::v_cvt_i32_f64, kU, to_integer<llvm::Intrinsic::fptosi_sat>, kF64),
+    make(Op::v_cvt_u32_f64, kU, to_integer<llvm::Intrinsic::fptoui_sat>, kF64),
+    arith(make(Op::v_cvt_f32_f64, kF, [](L& l, S s) { return l.ir.CreateFPTrunc(s[0], l.f32()); }, kF64)),
+    arith(make(Op::v_cvt_f64_f32, kF64, [](L& l, S s) { return l.ir.CreateFPExt(s[0], l.f64()); }, kF)),
+    arith(make(Op::v_cvt_f32_f16, kF, half_to_float, kU)),
+    only_numbers(make(Op::v_cvt_f16_f32, kU, float_to_half, kF)),
+    make(Op::v_cvt_f32_ubyte0, kF, from_byte<0>, kU), make(Op::v_cvt_f32_ubyte1, kF, from_byte<1>, kU),
+    make(Op::v_cvt_f32_ubyte2, kF, from_byte<2>, kU), make(Op::v_cvt_f32_ubyte3, kF, from_byte<3>, kU),
+
+    WT_INT_COMPARES(i32, kU, S), WT_INT_COMPARES(u32, kU, U),
+    WT_INT_COMPARES(i64, kU64, S), WT_INT_COMPARES(u64, kU64, U),
+    WT_FLOAT_COMPARES(f32, kF), WT_FLOAT_COMPARES(f64, kF64),
+};
+// clang-format on
+
+constexpr auto kTable = [] {
+  std::array<VectorOp, std::size(kRows)> table;
+  std::copy(std::begin(kRows), std::end(kRows), table.begin());
+  std::sort(table.begin(), table.end(),
+            [](const VectorOp& a, const VectorOp& b) { return a.op < b.op; });
+  return table;
+}();
+
+// --- Operands.
+
+bool fits(const Operand& operand, Type type, bool signs_allowed) {
+  if (operand.sel != isa::Sel::kDword || operand.sext) return false;
+  if ((operand.neg || operand.abs) && !(signs_allowed && is_float(type))) return false;
+  if (type == Type::kMask)
+    return operand.is(OperandKind::kNone) ||
+           (operand.is(OperandKind::kScalar) && operand.index + 1 < isa::slot::kNull);
+  if (is_old(type)) return operand.is(OperandKind::kNone) || operand.is(OperandKind::kVgpr);
+  // Not EXEC: a segment's handlers see less of it when they take over (emit_segment.cc).
+  if (operand.is(OperandKind::kScalar))
+    return operand.index + (is_wide(type) ? 1 : 0) < isa::slot::kNull ||
+           (operand.index > isa::slot::kExecHi &&
+            operand.index + (is_wide(type) ? 1 : 0) < isa::slot::kScc);
+  return operand.is(OperandKind::kVgpr) || operand.is(OperandKind::kImm);
+}
+
+}  // namespace
+
+const VectorOp* find_vector_op(Op op) {
+  const auto at = std::lower_bound(kTable.begin(), kTable.end(), op,
+                                   [](const VectorOp& row, Op wanted) { return row.op < wanted; });
+  return at != kTable.end() && at->op == op ? &*at : nullptr;
+}
+
+const VectorOp* compiled_vector_op(const isa::Inst& inst) {
+  const VectorOp* op = find_vector_op(inst.op);
+  if (op == nullptr) return nullptr;
+  if (inst.clamp || inst.omod != 0 || inst.sdwa || inst.dpp != isa::Dpp::kNone) return nullptr;
+  if (op->result != Type::kNone &&
+      (!inst.dst.is(OperandKind::kVgpr) || inst.dst.sel != isa::Sel::kDword || inst.dst_preserve))
+    return nullptr;
+  // abs and neg mean the same in every form of an operation that has only floating-point operands.
+  const bool signs = std::all_of(std::begin(op->source), std::end(op->source),
+                                 [](Type t) { return t == Type::kNone || is_float(t); });
+  for (size_t k = 0; k < VectorOp::kMaxSources; ++k)
+    if (op->source[k] != Type::kNone && !fits(inst.src[k], op->source[k], signs)) return nullptr;
+  if (op->mask == MaskResult::kNone) return op;
+  for (const Operand* operand : {&inst.dst, &inst.dst2})
+    if (operand->is(OperandKind::kScalar) && operand->index + 1 >= isa::slot::kNull) return nullptr;
+  return op;
+}
+
+}  // namespace wavetap::jit

@@ -1,0 +1,162 @@
+// TwinMachines: the same code on the same state, once by its handlers and once compiled.
+//
+// Test-only; included by tests of this folder.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "emu/interpreter.h"
+#include "emu/lower.h"
+#include "emu/testing/machine.h"
+#include "emu/testing/targets.h"
+#include "jit/native/compile.h"
+#include "jit/request.h"
+
+namespace wavetap::jit {
+
+inline Host& test_host() {
+  static Host* host = new Host();
+  return *host;
+}
+
+// Bits that arithmetic finds difficult, and random ones.
+inline uint32_t interesting_bits(std::mt19937& random, bool with_nans) {
+  static constexpr uint32_t kBits[] = {0,          0x80000000, 1,          0x80000001, 0x007fffff,
+                                       0x00800000, 0x3f800000, 0xbf800000, 0x7f7fffff, 0xff7fffff,
+                                       0x3f000000, 0x4b000000, 0xcb000001, 0x7fffffff, 0xffffffff,
+                                       31,         32,         33,         63,         64,
+                                       0x40490fdb, 0x33800000, 0x7f800000, 0xff800000, 0x00010000};
+  static constexpr uint32_t kNans[] = {0x7fc00000, 0xffc00001, 0x7f800001, 0xffbfffff};
+  const uint32_t choice = random();
+  if (with_nans && choice % 16 == 0) return kNans[choice / 16 % std::size(kNans)];
+  if (choice % 3 == 0) return kBits[choice / 16 % std::size(kBits)];
+  uint32_t bits = random();
+  // Floats of ordinary size, so that sums do not overflow all the time.
+  if (choice % 3 == 1) bits = (bits & 0x807fffff) | (0x3f000000 + (bits >> 4 & 0x03000000));
+  if (!with_nans && (bits & 0x7f800000) == 0x7f800000) bits &= 0xff7fffff;
+  return bits;
+}
+
+class TwinMachines {
+ public:
+  explicit TwinMachines(const emu::TestMachine::Options& options)
+      : plain(options), native(options) {}
+
+  // Fills registers and LDS of both with the same values.
+  void fill(uint32_t seed, bool with_nans) {
+    std::mt19937 random(seed);
+    emu::Wave& wave = plain.wave;
+    for (uint32_t at = 0; at < 100; ++at) wave.s[at] = interesting_bits(random, with_nans);
+    wave.s[isa::slot::kVccLo] = random();
+    wave.s[isa::slot::kVccHi] = random();
+    wave.scc = random() % 2 != 0;
+    for (size_t i = 0; i < size_t{wave.vgpr_count} * wave.lanes; ++i)
+      wave.v[i] = interesting_bits(random, with_nans);
+    switch (random() % 4) {
+      case 0: plain.set_exec(random() | uint64_t{random()} << 32); break;
+      case 1: plain.set_exec(0x00000000fffff000); break;
+      default: plain.set_exec(wave.full_exec());
+    }
+    copy_state();
+  }
+  void copy_state() {
+    emu::Wave& from = plain.wave;
+    emu::Wave& to = native.wave;
+    std::memcpy(to.s, from.s, sizeof to.s);
+    to.scc = from.scc;
+    to.mode = from.mode;
+    std::memcpy(to.v, from.v, size_t{4} * from.vgpr_count * from.lanes);
+  }
+
+  // Runs `code` on both, compiled at `places`; false when it does not assemble or nothing
+  // of it is compiled.
+  bool run(std::span<const std::byte> code, int64_t budget = 100000,
+           std::vector<int32_t> places = {0}) {
+    const emu::LoweredCode* first = plain.load_code(code);
+    const emu::LoweredCode* second = native.load_code(code);
+    if (first == nullptr || second == nullptr) return false;
+    bool any = false;
+    for (const int32_t place : places) any |= publish(*second, place);
+    run_loaded(*first, *second, budget);
+    return any;
+  }
+  void run_loaded(const emu::LoweredCode& first, const emu::LoweredCode& second,
+                  int64_t budget = 100000) {
+    start(plain.wave, first, budget);
+    start(native.wave, second, budget);
+  }
+  bool run(const std::string& text, int64_t budget = 100000, std::vector<int32_t> places = {0}) {
+    return run(emu::assemble(text, plain.dispatch.target, plain.wave.lanes == 64), budget, places);
+  }
+
+  bool publish(const emu::LoweredCode& code, int32_t place) {
+    const Request request(code, place, /*is_verified=*/false);
+    const Plan plan = plan_block(request.get());
+    if (plan.insts.empty()) return false;
+    const std::vector<std::byte> object = compile_plan(test_host(), request.get(), plan);
+    std::shared_ptr<NativeCode> made = NativeCode::load(object, kEntryName);
+    EXPECT_NE(made, nullptr);
+    if (made == nullptr) return false;
+    const auto entry = reinterpret_cast<emu::Handler>(made->entry());
+    code.publish(place, entry, std::move(made));
+    return true;
+  }
+
+  // What is different; empty: nothing.
+  std::string difference() {
+    const emu::Wave& a = plain.wave;
+    const emu::Wave& b = native.wave;
+    char text[160];
+    const auto differs = [&](const char* what, uint64_t x, uint64_t y) {
+      std::snprintf(text, sizeof text, "%s: 0x%llx interpreted, 0x%llx compiled", what,
+                    static_cast<unsigned long long>(x), static_cast<unsigned long long>(y));
+      return std::string(text);
+    };
+    if (a.state != b.state) return differs("state", uint64_t(a.state), uint64_t(b.state));
+    if (a.pc != b.pc) return differs("pc", uint64_t(a.pc), uint64_t(b.pc));
+    if (a.executed != b.executed) return differs("executed", a.executed, b.executed);
+    if (a.scc != b.scc) return differs("scc", a.scc, b.scc);
+    for (uint32_t at = 0; at < isa::slot::kCount; ++at)
+      if (a.s[at] != b.s[at]) return differs(("s" + std::to_string(at)).c_str(), a.s[at], b.s[at]);
+    for (uint32_t reg = 0; reg < a.vgpr_count; ++reg)
+      for (uint32_t lane = 0; lane < a.lanes; ++lane) {
+        const uint32_t x = plain.v(reg, int(lane));
+        const uint32_t y = native.v(reg, int(lane));
+        const std::string name = "v" + std::to_string(reg) + "[" + std::to_string(lane) + "]";
+        if (x != y) return differs(name.c_str(), x, y);
+      }
+    if (std::memcmp(a.lds, b.lds, a.lds_bytes) != 0) return "LDS";
+    for (uint64_t at = 0; at < emu::TestMachine::kDataBytes; at += 8) {
+      const uint64_t where = emu::TestMachine::kData + at;
+      const auto x = plain.memory.read<uint64_t>(where);
+      const auto y = native.memory.read<uint64_t>(where);
+      if (x != y) return differs("memory", x, y);
+    }
+    if (a.fault.pc.value != b.fault.pc.value)
+      return differs("fault", a.fault.pc.value, b.fault.pc.value);
+    return {};
+  }
+
+  emu::TestMachine plain;
+  emu::TestMachine native;
+
+ private:
+  static void start(emu::Wave& wave, const emu::LoweredCode& code, int64_t budget) {
+    emu::enter(wave, code, 0);
+    wave.state = emu::WaveState::kRunning;
+    wave.fault = {};
+    wave.executed = 0;
+    wave.budget = budget;
+    emu::run_slice(wave);
+  }
+};
+
+}  // namespace wavetap::jit
