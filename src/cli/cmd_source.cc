@@ -234,15 +234,17 @@ int show_source(const Options& options) {
     return fail(errorf("--line %s: not understood; write FILE:LINE", options.line.c_str()));
   const Result<std::regex> pattern = util::compile_pattern(options.kernel);
   if (!pattern.ok()) return fail(pattern.error());
+  const auto is_chosen = [&](const std::string& name) {
+    return options.kernel.empty() || util::is_found(*pattern, name);
+  };
   const Result<SourceInput> input =
-      read_source_input(options.file, options.target, options.counters);
+      read_source_input(options.file, options.target, options.counters, is_chosen);
   if (!input.ok()) return fail(input.error());
   for (const std::string& problem : input->problems)
     warn({options.file + ": " + util::escape_control(problem)});
   std::vector<const Function*> chosen;
   for (const Function& function : input->functions)
-    if (options.kernel.empty() || util::is_found(*pattern, function.name))
-      chosen.push_back(&function);
+    if (is_chosen(function.name)) chosen.push_back(&function);
   if (chosen.empty())
     return fail(
         errorf("%s: none of its %zu functions matches; leave out -k and --target to see them",

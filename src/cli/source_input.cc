@@ -20,7 +20,8 @@ namespace {
 using Json = nlohmann::json;
 
 void add_object(const codeobj::CodeObject& object, const std::string& library,
-                const std::string& target, std::vector<SourceFunction>& functions) {
+                const std::string& target, const NameChoice& wanted,
+                std::vector<SourceFunction>& functions) {
   if (!replay::is_for(object, target)) return;
   const codeobj::SourceMap map(object.elf());
   for (const replay::DeviceFunction& function : replay::functions_of(object)) {
@@ -28,12 +29,14 @@ void add_object(const codeobj::CodeObject& object, const std::string& library,
     made.name = function.name;
     made.library = library;
     made.is_kernel = function.kernel != nullptr;
+    if (!wanted(function.name)) continue;
     made.listing = inspect::make_listing(function.code, function.address, object.target(),
                                          function.wave64, &map);
   }
 }
 
-Result<SourceInput> of_capture(const std::string& path, const std::string& target) {
+Result<SourceInput> of_capture(const std::string& path, const std::string& target,
+                               const NameChoice& wanted) {
   const Result<std::unique_ptr<replay::CaptureFile>> file = replay::CaptureFile::open(path);
   if (!file.ok()) return file.error();
   SourceInput input;
@@ -44,7 +47,7 @@ Result<SourceInput> of_capture(const std::string& path, const std::string& targe
       if (!seen.insert(object.uri).second) continue;
       const std::vector<std::byte> image = (*file)->code_object_bytes(object);
       const Result<codeobj::CodeObject> opened = codeobj::CodeObject::open(image);
-      if (opened.ok()) add_object(*opened, object.uri, target, input.functions);
+      if (opened.ok()) add_object(*opened, object.uri, target, wanted, input.functions);
       else input.problems.push_back(object.uri + ": " + opened.error().message);
     }
   return input;
@@ -89,8 +92,8 @@ Result<std::vector<std::byte>> image_of(const std::string& uri_text) {
 // The kernels that a trace has, with their code where its file is still there.
 class TraceReader {
  public:
-  TraceReader(const store::Trace& trace, const std::string& target)
-      : trace_(trace), target_(target) {}
+  TraceReader(const store::Trace& trace, const std::string& target, const NameChoice& wanted)
+      : trace_(trace), target_(target), wanted_(wanted) {}
 
   SourceInput read() {
     SourceInput input;
@@ -127,7 +130,7 @@ class TraceReader {
       const Result<std::vector<std::byte>> image = image_of(uri);
       if (image.ok()) {
         const Result<codeobj::CodeObject> opened = codeobj::CodeObject::open(*image);
-        if (opened.ok()) add_object(*opened, uri, target_, input.functions);
+        if (opened.ok()) add_object(*opened, uri, target_, wanted_, input.functions);
         else input.problems.push_back(uri + ": " + opened.error().message);
       } else {
         input.problems.push_back(uri + ": " + image.error().message);
@@ -148,11 +151,13 @@ class TraceReader {
 
   const store::Trace& trace_;
   const std::string& target_;
+  const NameChoice& wanted_;
   std::map<int64_t, Ran> ran_;  // by kernel
   std::map<std::string, size_t> first_function_, last_function_;
 };
 
-Result<SourceInput> of_trace(const std::string& path, const std::string& target) {
+Result<SourceInput> of_trace(const std::string& path, const std::string& target,
+                             const NameChoice& wanted) {
   store::LoadOptions options;
   options.apis = options.copies_and_launches = options.monitors = options.counters = false;
   options.dispatches = true;
@@ -160,7 +165,7 @@ Result<SourceInput> of_trace(const std::string& path, const std::string& target)
   if (!trace.ok()) return trace.error();
   if (trace->code_objects.empty())
     return errorf("%s: it names no code objects; only wavetap's own traces do", path.c_str());
-  return TraceReader(*trace, target).read();
+  return TraceReader(*trace, target, wanted).read();
 }
 
 // The site at an offset from the function's first instruction.
@@ -232,25 +237,26 @@ Status add_counters(const std::string& path, SourceInput& input) {
   return {};
 }
 
-Result<SourceInput> of_file(const std::string& path, const std::string& target) {
+Result<SourceInput> of_file(const std::string& path, const std::string& target,
+                            const NameChoice& wanted) {
   const Result<std::unique_ptr<replay::DeviceFile>> file = replay::open_device_file(path);
   if (!file.ok()) return file.error();
   SourceInput input;
   input.problems = (*file)->problems;
   for (const codeobj::CodeObject& object : (*file)->objects)
-    add_object(object, path, target, input.functions);
+    add_object(object, path, target, wanted, input.functions);
   return input;
 }
 
 }  // namespace
 
 Result<SourceInput> read_source_input(const std::string& path, const std::string& target,
-                                      const std::string& counters) {
+                                      const std::string& counters, const NameChoice& wanted) {
   std::error_code error;
   Result<SourceInput> input = std::filesystem::is_directory(path, error) ? of_probe(path)
-                              : path.ends_with(".wtcap")                 ? of_capture(path, target)
-                              : path.ends_with(".rpd")                   ? of_trace(path, target)
-                                                                         : of_file(path, target);
+                              : path.ends_with(".wtcap") ? of_capture(path, target, wanted)
+                              : path.ends_with(".rpd")   ? of_trace(path, target, wanted)
+                                                         : of_file(path, target, wanted);
   if (!input.ok() || counters.empty()) return input;
   if (const Status added = add_counters(counters, *input); !added.ok()) return added.error();
   return input;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -18,7 +19,7 @@ struct SourceFunction {
   std::string name;     // demangled
   std::string library;  // the file, or where the code object came from
   bool is_kernel = false;
-  inspect::Listing listing;
+  inspect::Listing listing;                          // empty: its code was not asked for
   std::map<uint32_t, inspect::SiteFigures> figures;  // by site; empty: nothing was counted
   uint64_t dispatches = 0;                           // that a trace has; 0: none, or no trace
   int64_t total_ns = 0;
@@ -30,8 +31,12 @@ struct SourceInput {
   bool is_trace = false;
 };
 
+// Of which functions, by demangled name, the code is wanted: a library of AMD's has thousands, and
+// minutes of text.
+using NameChoice = std::function<bool(const std::string& name)>;
+
 // `target` as replay::is_for() takes it; `counters` is a file of run --counters or "".
 Result<SourceInput> read_source_input(const std::string& path, const std::string& target,
-                                      const std::string& counters);
+                                      const std::string& counters, const NameChoice& wanted);
 
 }  // namespace wavetap::cli
