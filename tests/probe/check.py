@@ -157,10 +157,10 @@ def programs(options):
             expect(f"{name}: {kernel['kernel']}: instructions", kernel["handlers"]["instructions"]["count"], blocks)
 
 
-BAD = {"newer_version": "was made for version 2 of wavetap/handler.h, this wavetap has version 1",
+BAD = {"newer_version": "was made for version 3 of wavetap/handler.h, this wavetap has version 2",
        "no_version": "has no wavetap_handler_version",
        "no_open": "has no wavetap_handler_open",
-       "wrong_size": "bytes, that of version 1 has",
+       "wrong_size": "bytes, that of version 2 has",
        "unknown_wants": "asks for events that this wavetap does not have (0x40000000)",
        "no_function": "asks for events that it has no function for",
        "refuses": "the moon is full"}
