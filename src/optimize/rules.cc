@@ -131,6 +131,48 @@ Text transpose_by_tile(const std::string& source, const RuleFacts& facts) {
   return replace_body(source, *span, match.prefix().str() + made + match.suffix().str());
 }
 
+// The type that a pointer of the kernel's parameters points to; "" when it is none of them.
+std::string element_of(const std::string& parameters, const std::string& pointer) {
+  std::smatch match;
+  const std::regex declared("(\\w+)\\s*\\*\\s*(?:__restrict__\\s*)?" + pointer + "\\b");
+  return std::regex_search(parameters, match, declared) ? match[1].str() : "";
+}
+
+// Records of K numbers, one to a work-item, read number by number: in[i * K + field]. Neighbours are K
+// numbers apart. The workgroup copies its records to LDS side by side first, rows one longer against bank
+// conflicts, and reads them there.
+Text stage_records(const std::string& source, const RuleFacts& facts) {
+  const auto span = find_kernel(source, facts.kernel);
+  if (!span) return std::nullopt;
+  std::string body = source.substr(span->body, span->end - span->body);
+  std::smatch own, guard, use;
+  const std::regex index("(\\w+) = blockIdx\\.x \\* (\\d+) \\+ threadIdx\\.x;");
+  if (!std::regex_search(body, own, index)) return std::nullopt;
+  const std::string i = own[1], size = own[2];
+  const std::regex leave("if \\(" + i + " >= (\\w+)\\) return;");
+  const std::regex access("\\b(\\w+)\\[" + i + " \\* (\\d+) \\+ (\\w+)\\](?!\\s*=[^=])");
+  if (std::stoul(size) != facts.workgroup[0] || !std::regex_search(body, guard, leave) ||
+      !std::regex_search(body, use, access))
+    return std::nullopt;
+  const std::string n = guard[1], in = use[1], count = use[2];
+  const std::string type = element_of(source.substr(span->open, span->close - span->open), in);
+  if (type.empty() || count.size() > 2 || std::stoul(count) < 2 ||
+      facts.workgroup[0] * (std::stoul(count) + 1) > 8192)
+    return std::nullopt;
+  const std::string copy = fmt::format(
+      "__shared__ {0} staged[{1} * ({2} + 1)];\n"
+      "  for (int at = threadIdx.x; at < {1} * {2}; at += {1})\n"
+      "    if ((int)(blockIdx.x * {1} * {2}) + at < {3} * {2})\n"
+      "      staged[at / {2} * ({2} + 1) + at % {2}] = {4}[blockIdx.x * {1} * {2} + at];\n"
+      "  __syncthreads();\n  ",
+      type, size, count, n, in);
+  const std::regex same("\\b" + in + "\\[" + i + " \\* " + count + " \\+ (\\w+)\\]");
+  const size_t at = static_cast<size_t>(guard.position(0));
+  const std::string rest =
+      std::regex_replace(body.substr(at), same, "staged[threadIdx.x * (" + count + " + 1) + $1]");
+  return replace_body(source, *span, body.substr(0, at) + copy + rest);
+}
+
 class RuleProvider final : public Provider {
  public:
   std::string name() const override { return "rules"; }
@@ -167,6 +209,7 @@ const std::vector<Rule>& rules() {
   static const std::vector<Rule> all = {
       {"tile", "transpose by way of a tile in LDS", transpose_by_tile},
       {"interchange", "neighbouring work-items access neighbouring elements", interchange},
+      {"stage", "records copied to LDS side by side, and read there", stage_records},
       {"pad", "rows of LDS arrays one element longer, against bank conflicts", pad_lds},
       {"restrict", "pointers that do not overlap", restrict_pointers},
       {"unroll", "loops unrolled", unroll},

@@ -5,6 +5,7 @@
 #include <linux/mount.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -16,6 +17,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/scoped_fd.h"
+#include "optimize/sandbox_filter.h"
 #include "util/file.h"
 #include "util/isolated.h"
 
@@ -101,8 +104,10 @@ std::vector<std::pair<std::string, std::string>> kept_environment(const std::str
     for (const auto& [name, value] : kept) setenv(name.c_str(), value.c_str(), 1);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    setsid();  // no terminal to type into
     if (chdir(folder.c_str()) != 0) _exit(125);
     set_limits(limits);
+    if (!install_sandbox_filter()) _exit(125);
     execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     _exit(127);
   }
@@ -112,12 +117,23 @@ std::vector<std::pair<std::string, std::string>> kept_environment(const std::str
   _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
+// bwrap reads it from a descriptor that it inherits.
+ScopedFd filter_file() {
+  const std::vector<sock_filter> filter = sandbox_filter();
+  const size_t bytes = filter.size() * sizeof filter[0];
+  ScopedFd file(memfd_create("filter", 0));
+  if (file.valid() && (write(file.get(), filter.data(), bytes) != static_cast<ssize_t>(bytes) ||
+                       lseek(file.get(), 0, SEEK_SET) != 0))
+    return ScopedFd();
+  return file;
+}
+
 std::vector<std::string> bubblewrap_words(const std::string& command, const std::string& folder,
-                                          const SandboxLimits& limits) {
+                                          const SandboxLimits& limits, int filter) {
   const std::string limited = fmt::format(
       "ulimit -c 0; ulimit -v {}; ulimit -f {}; ulimit -t {}; {}", limits.memory_bytes / 1024,
       limits.file_bytes / 512, static_cast<uint64_t>(limits.seconds) + 1, command);
-  std::vector<std::string> words = {"bwrap", "--clearenv"};
+  std::vector<std::string> words = {"bwrap", "--clearenv", "--seccomp", std::to_string(filter)};
   for (const auto& [name, value] : kept_environment(folder + "/.tmp"))
     words.insert(words.end(), {"--setenv", name, value});
   words.insert(words.end(), {"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--bind",
@@ -147,9 +163,12 @@ Result<SandboxResult> run_sandboxed(SandboxKind kind, const std::string& command
   Result<util::ShellResult> ran = util::ShellResult{};
   switch (kind) {
     case SandboxKind::kNone: ran = util::run_shell(command, shell); break;
-    case SandboxKind::kBubblewrap:
-      ran = util::run_words(bubblewrap_words(command, folder, limits), shell);
+    case SandboxKind::kBubblewrap: {
+      const ScopedFd filter = filter_file();
+      if (!filter.valid()) return errorf("sandbox: its filter cannot be written");
+      ran = util::run_words(bubblewrap_words(command, folder, limits, filter.get()), shell);
       break;
+    }
     case SandboxKind::kNamespaces:
       shell.instead = [&] { run_in_namespaces(command, folder, limits); };
       ran = util::run_words({"sh"}, shell);

@@ -2,7 +2,8 @@
 //
 // The command sees the machine's files, but can write only its own folder; it has no network, no
 // processes of others, and limits of time, memory, file size and processes. By bubblewrap where it is
-// installed and works, else by namespaces that we make ourselves (user, mount, network, process ids).
+// installed and works, else by namespaces that we make ourselves (user, mount, network, process ids). Both
+// with a filter of system calls (sandbox_filter.h).
 // Where the machine forbids both there is no sandbox, and the caller has to refuse.
 #pragma once
 

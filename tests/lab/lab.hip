@@ -1,4 +1,5 @@
-// Kernels that can be made better, one per argument: matmul, transpose, reduction, saxpy, dot.
+// Kernels that can be made better, one per argument: matmul, transpose, reduction, saxpy,
+// dot, records.
 // tests/lab/lab.py captures them and looks for better ones.
 #include <hip/hip_runtime.h>
 
@@ -8,6 +9,7 @@
 
 #include "kernels/dot.inc"
 #include "kernels/matmul.inc"
+#include "kernels/records.inc"
 #include "kernels/reduction.inc"
 #include "kernels/saxpy.inc"
 #include "kernels/transpose.inc"
@@ -48,6 +50,9 @@ int main(int argc, char** argv) {
   } else if (std::strcmp(which, "dot") == 0) {
     hipLaunchKernelGGL(dot, dim3(16), dim3(64), 0, 0, numbers(64 * 1024, 1), numbers(64 * 1024, 2),
                        numbers(1024, 3), 1000);
+  } else if (std::strcmp(which, "records") == 0) {
+    hipLaunchKernelGGL(records, dim3(8), dim3(256), 0, 0, numbers(2048 * 8, 1), numbers(2048, 2),
+                       2000);
   } else {
     std::fprintf(stderr, "lab: name a kernel\n");
     return 1;
