@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "emu/lower.h"
 #include "emu/wave.h"
 
 namespace wavetap::jit {
@@ -33,6 +34,8 @@ struct State {
   int64_t extra;
   uint64_t jump_pc;
   emu::Fault fault;
+  // A call may have gone on in another function, where the engine had its code at hand.
+  const emu::LoweredCode* code;
   std::vector<uint32_t> v;
   std::vector<uint32_t> a;
 
@@ -45,10 +48,12 @@ struct State {
     extra = wave.extra;
     jump_pc = wave.jump_pc;
     fault = wave.fault;
+    code = wave.code;
     v.assign(wave.v, wave.v + size_t{wave.vgpr_count} * wave.lanes);
     a.assign(wave.a, wave.a + (wave.a == nullptr ? 0 : size_t{wave.agpr_count} * wave.lanes));
   }
   void give(Wave& wave) const {
+    if (wave.code != code) emu::enter(wave, *code, pc);
     std::memcpy(wave.s, s, sizeof s);
     wave.scc = scc;
     wave.state = state;
@@ -74,14 +79,14 @@ Scratch& scratch() {
 
 // The first difference between the wave, which handlers have brought here, and what compiled code
 // made of it; false: there is none.
-bool describe_difference(const Wave& wave, const State& compiled, char (&text)[96]) {
+bool describe_difference(const Wave& wave, const State& compiled, char (&text)[160]) {
   const auto differs = [&](const char* what, unsigned long long x, unsigned long long y) {
     std::snprintf(text, sizeof text, "compiled code differs: %s is 0x%llx, 0x%llx interpreted",
                   what, y, x);
     return true;
   };
   char name[64];
-  if (wave.pc != compiled.pc)
+  if (wave.code != compiled.code || wave.pc != compiled.pc)
     return differs("pc", static_cast<unsigned>(wave.pc), static_cast<unsigned>(compiled.pc));
   if (wave.state != compiled.state)
     return differs("state", static_cast<unsigned>(wave.state),
@@ -125,7 +130,7 @@ void run_both(Wave& wave, const isa::Inst& inst) {
     const int32_t index = wave.pc++;
     wave.handlers[index](wave, (&inst)[index - first]);
   }
-  char text[96];
+  char text[160];
   const bool is_wrong = describe_difference(wave, kept.compiled, text);
   wave.budget = kept.compiled.budget;
   wave.extra = kept.compiled.extra;
