@@ -58,6 +58,7 @@ bench:
 # The compiler pass against the virtual GPU: every compiler there is, -O0 to -O3, wave32 and wave64.
 test-pass: everything
 	@python3 tests/pass/check.py --build $(BUILD) agree --all
+	@python3 tests/pass/check.py --build $(BUILD) hidden --all
 
 test-stacks: everything
 	@tests/stacks/run.sh $(BUILD) || { status=$$?; [ $$status = 77 ] && echo 'test-stacks: skipped, see the reasons above'; }
