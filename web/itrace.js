@@ -160,7 +160,9 @@ function showFiles() {
   const files = [...new Set([...data.lines.map(line => line.file), ...Object.keys(data.sources)])];
   for (const file of files) by('file').append(new Option(file, file));
   by('file').addEventListener('change', () => showFile(by('file').value));
-  if (files.length) showFile(files[0]);
+  if (files.length) return showFile(files[0]);
+  by('file').hidden = true;
+  by('source').createCaption().textContent = 'No source lines are known; compile with -g or -gline-tables-only.';
 }
 
 function showLoops() {
