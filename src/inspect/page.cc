@@ -95,13 +95,18 @@ std::string make_page(const ProbeResults& results, const std::vector<std::string
                      {"codes", std::move(codes)},
                      {"sources", std::move(sources)},
                      {"all", to_text(results, handlers, {.rows = 50, .columns = 0})}};
-  std::string json = data.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return fill_page(kProbeHtml, kProbeCss, kProbeJs,
+                   data.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+std::string fill_page(std::string_view html, std::string_view css, std::string_view js,
+                      std::string json) {
   replace_all(json, "</", "<\\/");
   replace_all(json, "<!--", "<\\!--");
-  std::string page(kProbeHtml);
+  std::string page(html);
   // In this order: what is put in is not searched again for what comes earlier.
-  replace_all(page, "/*CSS*/", kProbeCss);
-  replace_all(page, "/*JS*/", kProbeJs);
+  replace_all(page, "/*CSS*/", css);
+  replace_all(page, "/*JS*/", js);
   const std::string_view mark = "/*DATA*/";
   page.replace(page.find(mark), mark.size(), json);
   return page;

@@ -12,6 +12,11 @@ namespace wavetap::inspect {
 
 std::string make_page(const ProbeResults& results, const std::vector<std::string>& handlers);
 
+// A page of web/ with its style, script and data in it. `json` may hold any text: it cannot end the
+// script element it comes into.
+std::string fill_page(std::string_view html, std::string_view css, std::string_view js,
+                      std::string json);
+
 // The files of web/, put into the program when it is built.
 extern const std::string_view kProbeHtml;
 extern const std::string_view kProbeCss;

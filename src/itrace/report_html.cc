@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "inspect/page.h"
 #include "inspect/source_text.h"
 #include "itrace/page_files.h"
 #include "itrace/report.h"
@@ -23,12 +24,6 @@ Json places_json(const CodeRow& row, std::set<std::string>& files) {
     json.push_back({place.file, place.line});
   }
   return json;
-}
-
-// Inside a script element no text may end it.
-void replace_all(std::string& text, std::string_view what, std::string_view with) {
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
-    text.replace(at, what.size(), with);
 }
 
 std::string head_of(const Trace& trace, const Analysis& analysis) {
@@ -59,16 +54,8 @@ std::string report_html(const Trace& trace, const Analysis& analysis) {
   data["sources"] = Json::object();
   for (const std::string& file : files)
     if (!texts.lines(file).empty()) data["sources"][file] = texts.lines(file);
-  std::string json = data.dump(-1, ' ', false, Json::error_handler_t::replace);
-  replace_all(json, "</", "<\\/");
-  replace_all(json, "<!--", "<\\!--");
-  std::string page(kTraceHtml);
-  // In this order: what is put in is not searched again for what comes earlier.
-  replace_all(page, "/*CSS*/", kTraceCss);
-  replace_all(page, "/*JS*/", kTraceJs);
-  const std::string_view mark = "/*DATA*/";
-  page.replace(page.find(mark), mark.size(), json);
-  return page;
+  return inspect::fill_page(kTraceHtml, kTraceCss, kTraceJs,
+                            data.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace wavetap::itrace
