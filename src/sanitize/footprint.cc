@@ -1,6 +1,7 @@
 #include "sanitize/footprint.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -15,16 +16,6 @@ namespace {
 
 constexpr uint16_t kMostSites = 0xffff;
 
-// The number of the place's instruction among `sites`, where it is now at the latest.
-uint16_t site_number(std::vector<Place>& sites, const Place& place) {
-  const auto known = std::find_if(sites.rbegin(), sites.rend(), [&](const Place& one) {
-    return one.pc == place.pc && one.access == place.access;
-  });
-  if (known != sites.rend()) return static_cast<uint16_t>(std::distance(known, sites.rend()) - 1);
-  if (sites.size() < kMostSites) sites.push_back(place);
-  return static_cast<uint16_t>(sites.size() - 1);
-}
-
 PageUse use_of(const isa::Inst& inst, const emu::MemoryAccess& access) {
   switch (access.access) {
     case emu::Access::kLoad: return inst.glc || inst.dlc ? PageUse::kPastCache : PageUse::kRead;
@@ -37,24 +28,14 @@ PageUse use_of(const isa::Inst& inst, const emu::MemoryAccess& access) {
 
 // Whether who used `to` may learn something from who used `from`.
 bool may_tell(const PageMarks& from, const PageMarks& to) {
-  const auto told = from.of(PageUse::kWritten) | from.of(PageUse::kAtomic);
-  return (told & to.of(PageUse::kPastCache)).any() ||
-         (from.of(PageUse::kAtomic) & to.of(PageUse::kAtomic)).any();
-}
-
-void mark(FootprintMarks& marks, PageUse use, uint16_t site, uint64_t begin, uint64_t size) {
-  while (size > 0) {
-    const uint64_t offset = begin % PageMarks::kBytes;
-    const uint64_t count = std::min(size, PageMarks::kBytes - offset);
-    PageMarks& page = marks.pages[begin / PageMarks::kBytes];
-    std::bitset<PageMarks::kBytes>& bits = page.of(use);
-    for (uint64_t i = offset; i < offset + count; ++i) bits.set(i);
-    for (uint64_t line = offset / PageMarks::kLineBytes;
-         line <= (offset + count - 1) / PageMarks::kLineBytes; ++line)
-      page.site[static_cast<size_t>(use)][line] = site;
-    begin += count;
-    size -= count;
+  for (size_t line = 0; line < PageMarks::kLines; ++line) {
+    const uint64_t atomic = from.line(PageUse::kAtomic, line);
+    const uint64_t told = from.line(PageUse::kWritten, line) | atomic;
+    if ((told & to.line(PageUse::kPastCache, line)) != 0 ||
+        (atomic & to.line(PageUse::kAtomic, line)) != 0)
+      return true;
   }
+  return false;
 }
 
 Place place_of(const emu::WatchPoint& at, const emu::MemoryAccess& access) {
@@ -65,10 +46,52 @@ Place place_of(const emu::WatchPoint& at, const emu::MemoryAccess& access) {
 
 }  // namespace
 
+void PageMarks::mark(PageUse use, uint16_t by, uint64_t begin, uint64_t size_bytes) {
+  const auto of = static_cast<size_t>(use);
+  for (const uint64_t end = begin + size_bytes; begin < end;) {
+    const uint64_t line = begin / kLineBytes;
+    const uint64_t first = begin % kLineBytes;
+    const uint64_t count = std::min(kLineBytes - first, end - begin);
+    const uint64_t bits = (count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1) << first;
+    const uint64_t old = used[of][line].load(std::memory_order_relaxed);
+    if ((bits & ~old) != 0) {
+      site[of][line].store(by, std::memory_order_relaxed);
+      used[of][line].fetch_or(bits, std::memory_order_relaxed);
+    }
+    begin += count;
+  }
+}
+
+FootprintPages::FootprintPages() : state_(std::make_unique<State>()) {}
+FootprintPages::~FootprintPages() = default;
+FootprintPages::FootprintPages(FootprintPages&&) noexcept = default;
+FootprintPages& FootprintPages::operator=(FootprintPages&&) noexcept = default;
+
+PageMarks* FootprintPages::find(uint64_t number) const {
+  // Pairs with the store in page(): a page that is seen is complete.
+  PageMarks* page = state_->buckets[bucket_of(number)].load(std::memory_order_acquire);
+  while (page != nullptr && page->number != number) page = page->next;
+  return page;
+}
+
+PageMarks* FootprintPages::page(uint64_t number) {
+  if (PageMarks* const page = find(number)) return page;
+  const std::lock_guard lock(state_->mutex);
+  if (PageMarks* const page = find(number)) return page;
+  std::unique_ptr<PageMarks> page(new (std::nothrow) PageMarks);
+  if (page == nullptr) return nullptr;
+  std::atomic<PageMarks*>& bucket = state_->buckets[bucket_of(number)];
+  page->number = number;
+  page->next = bucket.load(std::memory_order_relaxed);
+  bucket.store(page.get(), std::memory_order_release);
+  state_->pages.push_back(std::move(page));
+  return state_->pages.back().get();
+}
+
 const Place& FootprintMarks::site_at(uint64_t address, PageUse use) const {
-  const PageMarks& page = pages.at(address / PageMarks::kBytes);
+  const PageMarks& page = *pages.find(address / PageMarks::kBytes);
   const uint64_t line = address % PageMarks::kBytes / PageMarks::kLineBytes;
-  return sites[page.site[static_cast<size_t>(use)][line]];
+  return sites[page.site[static_cast<size_t>(use)][line].load(std::memory_order_relaxed)];
 }
 
 std::optional<FootprintConflict> find_conflict(const FootprintMarks& earlier,
@@ -89,25 +112,50 @@ std::optional<FootprintConflict> find_conflict(const FootprintMarks& earlier,
   };
   std::optional<FootprintConflict> found;
   size_t found_rule = std::size(kRules);
-  for (const auto& [number, page] : later.pages) {
-    const auto other = earlier.pages.find(number);
-    if (other == earlier.pages.end()) continue;
-    if (may_tell(page, other->second) || may_tell(other->second, page)) return {};
+  for (const std::unique_ptr<PageMarks>& page : later.pages.all()) {
+    const PageMarks* const other = earlier.pages.find(page->number);
+    if (other == nullptr) continue;
+    if (may_tell(*page, *other) || may_tell(*other, *page)) return {};
     for (size_t i = 0; i < std::size(kRules) && i <= found_rule; ++i) {
-      const std::bitset<PageMarks::kBytes> common =
-          other->second.of(kRules[i].uses.first) & page.of(kRules[i].uses.second);
-      if (common.none()) continue;
-      const uint64_t address = number * PageMarks::kBytes + common._Find_first();
+      uint64_t first = PageMarks::kBytes;
+      uint64_t bytes = 0;
+      for (size_t line = 0; line < PageMarks::kLines; ++line) {
+        const uint64_t common =
+            other->line(kRules[i].uses.first, line) & page->line(kRules[i].uses.second, line);
+        if (common == 0) continue;
+        if (bytes == 0)
+          first = line * PageMarks::kLineBytes + static_cast<uint64_t>(std::countr_zero(common));
+        bytes += static_cast<uint64_t>(std::popcount(common));
+      }
+      if (bytes == 0) continue;
+      const uint64_t address = page->number * PageMarks::kBytes + first;
       if (i < found_rule)
         found = {kRules[i].kind, address, 0, kRules[i].uses.first, kRules[i].uses.second};
       found_rule = i;
       found->address = std::min(found->address, address);
-      found->bytes += common.count();
+      found->bytes += bytes;
       break;
     }
   }
   return found;
 }
+
+// What a workgroup used last.
+struct Footprint::Group {
+  struct Site {
+    GpuAddr pc;
+    emu::Access access{};
+    uint16_t number = 0;
+  };
+  static constexpr size_t kCached = 16;
+
+  uint64_t dispatch = 0;
+  std::vector<Site> sites;
+  PageMarks* pages[kCached] = {};
+};
+
+Footprint::Footprint() = default;
+Footprint::~Footprint() = default;
 
 emu::Wants Footprint::wants(const isa::Program& program, int32_t index) noexcept {
   switch (program.insts()[index].family) {
@@ -119,50 +167,84 @@ emu::Wants Footprint::wants(const isa::Program& program, int32_t index) noexcept
   }
 }
 
+uint16_t Footprint::site_of(Group& group, const emu::WatchPoint& at,
+                            const emu::MemoryAccess& access) {
+  const auto is_it = [&](const auto& one) {
+    return one.pc == at.pc && one.access == access.access;
+  };
+  const auto known = std::find_if(group.sites.begin(), group.sites.end(), is_it);
+  if (known != group.sites.end()) return known->number;
+  const std::lock_guard lock(mutex_);
+  std::vector<Place>& all = all_.sites;
+  const auto place = std::find_if(all.begin(), all.end(), is_it);
+  auto number = static_cast<uint16_t>(std::distance(all.begin(), place));
+  if (place == all.end()) {
+    if (all.size() < kMostSites) all.push_back(place_of(at, access));
+    number = static_cast<uint16_t>(all.size() - 1);
+  }
+  group.sites.push_back({at.pc, access.access, number});
+  return number;
+}
+
+void Footprint::mark(Group& group, PageUse use, uint16_t site, uint64_t begin,
+                     uint64_t size_bytes) {
+  while (size_bytes > 0) {
+    const uint64_t number = begin / PageMarks::kBytes;
+    const uint64_t offset = begin % PageMarks::kBytes;
+    const uint64_t count = std::min(size_bytes, PageMarks::kBytes - offset);
+    PageMarks*& cached = group.pages[number % Group::kCached];
+    if (cached == nullptr || cached->number != number) cached = all_.pages.page(number);
+    if (cached != nullptr) cached->mark(use, site, offset, count);
+    begin += count;
+    size_bytes -= count;
+  }
+}
+
 void Footprint::accessing(const emu::WatchPoint& at,
                           std::span<const emu::MemoryAccess> accesses) noexcept {
   for (const emu::MemoryAccess& access : accesses) {
     if (access.space != emu::Space::kGlobal || access.mask == 0) continue;
-    if (at.state == nullptr) at.state = new (std::nothrow) FootprintMarks;
-    if (at.state == nullptr) return;
-    auto& marks = *static_cast<FootprintMarks*>(at.state);
+    if (at.state == nullptr) {
+      const std::lock_guard lock(mutex_);
+      if (idle_.empty()) idle_.push_back(std::make_unique<Group>());
+      std::unique_ptr<Group> taken = std::move(idle_.back());
+      idle_.pop_back();
+      if (taken->dispatch != dispatch_) *taken = {};
+      taken->dispatch = dispatch_;
+      at.state = taken.release();
+    }
+    Group& group = *static_cast<Group*>(at.state);
     const PageUse use = use_of(at.inst, access);
-    const uint16_t site = site_number(marks.sites, place_of(at, access));
+    const uint16_t site = site_of(group, at, access);
     if (access.is_whole()) {
       const bool is_one = access.relation == emu::Relation::kSame;
-      mark(marks, use, site, access.address[0], is_one ? access.size_bytes : access.bytes());
+      mark(group, use, site, access.address[0], is_one ? access.size_bytes : access.bytes());
+      continue;
+    }
+    if (access.relation != emu::Relation::kNone) {
+      const bool is_one = access.relation == emu::Relation::kSame;
+      const uint64_t each = uint64_t{access.size_bytes} * (is_one ? 1 : emu::kGroupLanes);
+      for (int i = 0; i < access.groups(); ++i)
+        mark(group, use, site, access.address[i * emu::kGroupLanes], each);
       continue;
     }
     emu::for_each_lane(access.mask, [&](int lane) {
-      mark(marks, use, site, access.address[lane], access.size_bytes);
+      mark(group, use, site, access.address[lane], access.size_bytes);
     });
   }
 }
 
 void Footprint::workgroup_ended(const emu::Workgroup&, void*& state) noexcept {
-  const std::unique_ptr<FootprintMarks> mine(static_cast<FootprintMarks*>(state));
+  std::unique_ptr<Group> mine(static_cast<Group*>(state));
   state = nullptr;
   if (mine == nullptr) return;
   const std::lock_guard lock(mutex_);
-  std::vector<uint16_t> numbers;
-  for (const Place& place : mine->sites) numbers.push_back(site_number(all_.sites, place));
-  for (const auto& [number, page] : mine->pages) {
-    PageMarks& sum = all_.pages[number];
-    for (size_t use = 0; use < PageMarks::kUses; ++use) {
-      if (page.used[use].none()) continue;
-      sum.used[use] |= page.used[use];
-      const std::bitset<PageMarks::kBytes>& bits = page.used[use];
-      for (size_t at = bits._Find_first(); at < PageMarks::kBytes;) {
-        const size_t line = at / PageMarks::kLineBytes;
-        sum.site[use][line] = numbers[page.site[use][line]];
-        at = bits._Find_next((line + 1) * PageMarks::kLineBytes - 1);
-      }
-    }
-  }
+  idle_.push_back(std::move(mine));
 }
 
 FootprintMarks Footprint::take() {
   const std::lock_guard lock(mutex_);
+  ++dispatch_;
   return std::exchange(all_, {});
 }
 

@@ -2,14 +2,15 @@
 // instruction. Two dispatches that nothing orders are compared by their footprints.
 //
 // Marks are kept per page of 4 KiB that is touched, a bit per byte, and the instruction per line of 64 bytes:
-// of several that use a line the last one is named.
+// of several that use a line one is named. All workgroups mark the same pages, without locks: a mark is only
+// ever added.
 #pragma once
 
-#include <bitset>
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "emu/watch.h"
@@ -23,18 +24,50 @@ enum class PageUse : uint8_t { kRead, kWritten, kAtomic, kPastCache };
 struct PageMarks {
   static constexpr uint64_t kBytes = 4096;
   static constexpr uint64_t kLineBytes = 64;
+  static constexpr size_t kLines = kBytes / kLineBytes;
   static constexpr size_t kUses = 4;
 
-  std::bitset<kBytes> used[kUses];
-  uint16_t site[kUses][kBytes / kLineBytes] = {};  // number in FootprintMarks::sites
+  std::atomic<uint64_t> used[kUses][kLines] = {};  // a bit for each byte
+  std::atomic<uint16_t> site[kUses][kLines] = {};  // number in FootprintMarks::sites
+  uint64_t number = 0;                             // address / kBytes
+  PageMarks* next = nullptr;                       // in its bucket
 
-  std::bitset<kBytes>& of(PageUse use) { return used[static_cast<size_t>(use)]; }
-  const std::bitset<kBytes>& of(PageUse use) const { return used[static_cast<size_t>(use)]; }
+  uint64_t line(PageUse use, size_t number_of_line) const {
+    return used[static_cast<size_t>(use)][number_of_line].load(std::memory_order_relaxed);
+  }
+  // Bytes [begin, + size) of the page.
+  void mark(PageUse use, uint16_t by, uint64_t begin, uint64_t size_bytes);
+};
+
+// The pages that were touched. page() is thread-safe.
+class FootprintPages {
+ public:
+  FootprintPages();
+  ~FootprintPages();
+  FootprintPages(FootprintPages&&) noexcept;
+  FootprintPages& operator=(FootprintPages&&) noexcept;
+
+  PageMarks* find(uint64_t number) const;  // null: not touched
+  PageMarks* page(uint64_t number);        // null: there is no memory for it
+  const std::vector<std::unique_ptr<PageMarks>>& all() const { return state_->pages; }
+  size_t size() const { return state_->pages.size(); }
+
+ private:
+  static constexpr size_t kBuckets = 1 << 10;
+  struct State {
+    std::atomic<PageMarks*> buckets[kBuckets] = {};
+    std::mutex mutex;
+    std::vector<std::unique_ptr<PageMarks>> pages;
+  };
+  static size_t bucket_of(uint64_t number) {
+    return static_cast<size_t>((number * 0x9e37'79b9'7f4a'7c15) >> 54);
+  }
+  std::unique_ptr<State> state_;
 };
 
 // One who accessed memory, and with elements of which size.
 struct FootprintMarks {
-  std::unordered_map<uint64_t, PageMarks> pages;  // by address / PageMarks::kBytes
+  FootprintPages pages;
   std::vector<Place> sites;
 
   const Place& site_at(uint64_t address, PageUse use) const;
@@ -56,6 +89,9 @@ std::optional<FootprintConflict> find_conflict(const FootprintMarks& earlier,
 // Makes one. Of one dispatch at a time.
 class Footprint final : public emu::Watcher {
  public:
+  Footprint();
+  ~Footprint() override;
+
   emu::Wants wants(const isa::Program& program, int32_t index) noexcept override;
   void workgroup_ended(const emu::Workgroup& group, void*& state) noexcept override;
   void accessing(const emu::WatchPoint& at,
@@ -65,8 +101,15 @@ class Footprint final : public emu::Watcher {
   FootprintMarks take();
 
  private:
-  std::mutex mutex_;
+  struct Group;
+
+  uint16_t site_of(Group& group, const emu::WatchPoint& at, const emu::MemoryAccess& access);
+  void mark(Group& group, PageUse use, uint16_t site, uint64_t begin, uint64_t size_bytes);
+
+  std::mutex mutex_;  // for the sites, and for groups that are over
   FootprintMarks all_;
+  std::vector<std::unique_ptr<Group>> idle_;
+  uint64_t dispatch_ = 1;  // counts them
 };
 
 }  // namespace wavetap::sanitize

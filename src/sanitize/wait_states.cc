@@ -9,32 +9,13 @@
 #include "emu/wave.h"
 #include "emu/workgroup.h"
 #include "isa/program.h"
+#include "sanitize/code_flow.h"
 
 namespace wavetap::sanitize {
 namespace {
 
 using isa::Op;
 using Why = WaitStateGap::Why;
-
-enum class Flow : uint8_t { kNext, kJump, kEither, kEnd };
-
-Flow flow_of(const isa::Inst& inst) {
-  switch (inst.op) {
-    case Op::s_branch: return Flow::kJump;
-    case Op::kInvalid:
-    case Op::s_endpgm:
-    case Op::s_endpgm_saved:
-    case Op::s_setpc_b64:
-    case Op::s_swappc_b64:
-    case Op::s_call_b64:
-    case Op::s_rfe_b64:
-    case Op::s_trap: return Flow::kEnd;
-    default: break;
-  }
-  const std::string_view name = isa::op_name(inst.op);
-  return inst.family != isa::Family::kVop && name.starts_with("s_cbranch_") ? Flow::kEither
-                                                                            : Flow::kNext;
-}
 
 // Who leaves the code for another function spends more than any rule asks for.
 constexpr uint32_t kFar = 64;

@@ -1,14 +1,14 @@
 #include "sanitize/waitcheck.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <new>
-#include <string_view>
 
 #include "emu/wave.h"
 #include "emu/workgroup.h"
 #include "isa/program.h"
 #include "isa/wait_counters.h"
+#include "sanitize/register_set.h"
+#include "sanitize/wait_proof.h"
 
 namespace wavetap::sanitize {
 namespace {
@@ -25,51 +25,6 @@ using isa::WaitEffect;
 
 constexpr WaitClass class_at(uint8_t number) { return static_cast<WaitClass>(number); }
 constexpr auto kVectorNumber = static_cast<uint8_t>(WaitClass::kVector);
-
-// A bit for each register.
-class RegisterSet {
- public:
-  void add(RegisterFile file, uint32_t first, uint32_t count) {
-    for (uint32_t i = 0; i < count; ++i) {
-      const uint32_t bit = kBegin[static_cast<size_t>(file)] + (first + i) % 256;
-      words_[bit / 64] |= uint64_t{1} << bit % 64;
-    }
-  }
-  void clear() { *this = {}; }
-  bool meets(const RegisterSet& other) const {
-    uint64_t common = 0;
-    for (size_t i = 0; i < kWords; ++i) common |= words_[i] & other.words_[i];
-    return common != 0;
-  }
-
- private:
-  static_assert(isa::slot::kCount <= 256);
-  static constexpr size_t kWords = 3 * 256 / 64;
-  static constexpr uint32_t kBegin[] = {0, 256, 512};  // by RegisterFile
-
-  uint64_t words_[kWords] = {};
-};
-
-// What the instruction may read or write. False: which registers shows when it runs.
-bool find_registers(const Inst& inst, RegisterSet& set) {
-  const std::string_view name = isa::op_name(inst.op);
-  if (inst.family == Family::kImage || name.find("movrel") != std::string_view::npos) return false;
-  for (const isa::Operand* operand :
-       {&inst.dst, &inst.dst2, &inst.src[0], &inst.src[1], &inst.src[2], &inst.src[3], &inst.vaddr,
-        &inst.saddr, &inst.soffset}) {
-    const uint32_t count = std::max<uint32_t>(operand->dwords, 1);
-    switch (operand->kind) {
-      case isa::OperandKind::kScalar: set.add(RegisterFile::kScalar, operand->index, count); break;
-      case isa::OperandKind::kVgpr: set.add(RegisterFile::kVgpr, operand->index, count); break;
-      case isa::OperandKind::kAgpr: set.add(RegisterFile::kAgpr, operand->index, count); break;
-      default: break;
-    }
-  }
-  // VCC, M0 and FLAT_SCRATCH are among what may be implied.
-  if ((inst.implied_reads | inst.implied_writes) != 0)
-    set.add(RegisterFile::kScalar, isa::slot::kVccLo, isa::slot::kCount - isa::slot::kVccLo);
-  return true;
-}
 
 bool overlaps(const RegisterUse& a, const RegisterUse& b) {
   if (a.file != b.file || (a.bytes & b.bytes) == 0) return false;
@@ -154,7 +109,16 @@ struct Waitcheck::Group {
   std::vector<WaveCounts> waves;
 };
 
+bool Waitcheck::is_proved(const isa::Program& program, int32_t index) {
+  const std::lock_guard lock(mutex_);
+  // Programs are asked about from their first instruction on; another one may have been there before.
+  const auto known = proved_.find(&program);
+  if (index != 0 && known != proved_.end()) return known->second;
+  return proved_[&program] = has_all_waits(program);
+}
+
 emu::Wants Waitcheck::wants(const isa::Program& program, int32_t index) noexcept {
+  if (is_proved(program, index)) return {};
   const Inst& inst = program.insts()[index];
   const WaitEffect effect = isa::wait_effect_of(inst, program.target().major);
   const bool is_idle = inst.family == Family::kSopp && !effect.waits() && effect.issues == 0 &&
@@ -163,9 +127,10 @@ emu::Wants Waitcheck::wants(const isa::Program& program, int32_t index) noexcept
   auto site = std::make_unique<Site>();
   site->effect = effect;
   site->major = program.target().major;
-  site->may_use_others = !find_registers(inst, site->registers);
-  if (inst.vopd_first && index + 1 < program.size())
-    site->may_use_others |= !find_registers(program.insts()[index + 1], site->registers);
+  const NamedRegisters named = named_registers(inst);
+  site->may_use_others = named.may_use_others;
+  site->registers.add(named.reads);
+  site->registers.add(named.writes);
   const std::lock_guard lock(mutex_);
   std::unique_ptr<Site>& kept = sites_[program.pc_of(index).value];
   // Other code may have come to lie there; what was lowered before keeps its pointer.

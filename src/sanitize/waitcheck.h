@@ -17,8 +17,10 @@
 // Which instruction counts where: isa/wait_counters.h. The registers of a flat instruction need the counter whose
 // memory its lanes reach.
 //
-// Most instructions have nothing to do with what is pending: for each the registers it can touch are
-// worked out once, as bits, and compared with those that are pending before anything else is done.
+// Nearly all programs can be proved to have all their waits, once and without running them
+// (wait_proof.h); then nothing is watched. In the others most instructions have nothing to do with what is
+// pending: for each the registers it can touch are worked out once, as bits, and compared with those that
+// are pending before anything else is done.
 //
 // What it does not do: exports and expcnt, which compute kernels have not; waits that order memory and not
 // registers (a store before a release: racecheck). Wait states are wait_states.h's.
@@ -53,12 +55,15 @@ class Waitcheck final : public Check {
   struct WaveCounts;
   struct Group;
 
+  // has_all_waits(), remembered while one program is being lowered.
+  bool is_proved(const isa::Program& program, int32_t index);
   void check_uses(const emu::WatchPoint& at, WaveCounts& counts, const emu::RegisterUses& uses);
   void note(const emu::WatchPoint& at, const WaveCounts& counts, const Pending& pending,
             const emu::RegisterUse& use, uint64_t lanes);
 
   std::mutex mutex_;
   std::unordered_map<uint64_t, std::unique_ptr<Site>> sites_;  // by address
+  std::unordered_map<const isa::Program*, bool> proved_;
 };
 
 }  // namespace wavetap::sanitize

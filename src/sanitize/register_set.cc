@@ -1,0 +1,47 @@
+#include "sanitize/register_set.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace wavetap::sanitize {
+namespace {
+
+using emu::RegisterFile;
+
+void add_operand(const isa::Operand& operand, RegisterSet& set) {
+  const uint32_t count = std::max<uint32_t>(operand.dwords, 1);
+  switch (operand.kind) {
+    case isa::OperandKind::kScalar: set.add(RegisterFile::kScalar, operand.index, count); break;
+    case isa::OperandKind::kVgpr: set.add(RegisterFile::kVgpr, operand.index, count); break;
+    case isa::OperandKind::kAgpr: set.add(RegisterFile::kAgpr, operand.index, count); break;
+    default: break;
+  }
+}
+
+void add_instruction(const isa::Inst& inst, NamedRegisters& named) {
+  const std::string_view name = isa::op_name(inst.op);
+  const auto has = [&](const char* part) { return name.find(part) != std::string_view::npos; };
+  // An index mode outlasts the instruction that sets it.
+  named.may_use_others |=
+      inst.family == isa::Family::kImage || has("movrel") || has("swaprel") || has("gpr_idx");
+  for (const isa::Operand* operand : {&inst.src[0], &inst.src[1], &inst.src[2], &inst.src[3],
+                                      &inst.vaddr, &inst.saddr, &inst.soffset})
+    add_operand(*operand, named.reads);
+  for (const isa::Operand* operand : {&inst.dst, &inst.dst2}) add_operand(*operand, named.writes);
+  // VCC, M0 and FLAT_SCRATCH are among what may be implied.
+  constexpr uint32_t kImplied = isa::slot::kCount - isa::slot::kVccLo;
+  if (inst.implied_reads != 0) named.reads.add(RegisterFile::kScalar, isa::slot::kVccLo, kImplied);
+  if (inst.implied_writes != 0)
+    named.writes.add(RegisterFile::kScalar, isa::slot::kVccLo, kImplied);
+}
+
+}  // namespace
+
+NamedRegisters named_registers(const isa::Inst& inst) {
+  NamedRegisters named;
+  add_instruction(inst, named);
+  if (inst.vopd_first) add_instruction((&inst)[1], named);
+  return named;
+}
+
+}  // namespace wavetap::sanitize
