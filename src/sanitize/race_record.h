@@ -33,6 +33,7 @@ class Record {
   static constexpr uint32_t kMaxClock = (1 << 15) - 1;
   static constexpr uint32_t kGroups = 1 << 18;
   static constexpr uint32_t kAllBytes = 0xf;
+  static constexpr uint32_t kLaneShift = 20;
 
   constexpr Record() = default;
   constexpr explicit Record(uint64_t bits) : bits_(bits) {}

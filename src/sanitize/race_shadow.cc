@@ -1,6 +1,7 @@
 #include "sanitize/race_shadow.h"
 
 #include <algorithm>
+#include <bit>
 #include <new>
 
 namespace wavetap::sanitize {
@@ -64,21 +65,48 @@ bool Accessor::is_over(uint32_t group, uint32_t wave, uint32_t clock) const {
   return trusts_groups || outside->of(group << 5 | wave) >= clock;
 }
 
-bool ShadowWords::touch_alike(Record* cells, uint32_t count, uint32_t words_per_lane,
-                              uint32_t first_lane, const Accessor& me) {
-  static_assert(sizeof(Record) == sizeof(uint64_t));
+namespace {
+
+// What becomes of words that all have the history `old`, all bytes of them, when `me` touches them.
+enum class Outcome : uint8_t {
+  kOneByOne,  // they have to be looked at
+  kKeep,      // they stay as they are
+  kFill,      // they are the accessor's
+  kJoin,      // it is one of several, see joined_bits()
+};
+
+// The bits that a second wave or workgroup takes.
+constexpr uint64_t kTaken = uint64_t{0x1fffff} << 20 | 0xc;
+
+// `is_site`: one of them may have been touched by the accessor's instruction.
+Outcome outcome_of(Record old, bool is_site, const Accessor& me, uint64_t* joined_bits) {
+  if (old.empty() || (old.form() <= Record::kGroup && old.clock() <= me.dead_clock))
+    return Outcome::kFill;
+  // What touch_cell() and touch_shared() do, where that is no conflict.
   const Record mine = me.record.at(Record::kAllBytes, 0);
-  const auto fill = [&] {
-    uint64_t bits = me.record.at(Record::kAllBytes, first_lane).bits();
-    constexpr uint64_t kLane = uint64_t{1} << 20;
-    if (words_per_lane == 1) {
-      for (uint32_t i = 0; i < count; ++i) cells[i] = Record(bits + i * kLane);
-    } else {
-      for (uint32_t i = 0; i < count; i += words_per_lane, bits += kLane)
-        for (uint32_t word = 0; word < words_per_lane; ++word) cells[i + word] = Record(bits);
-    }
-    return true;
-  };
+  const Deed deed = mine.deed();
+  if (old.form() == Record::kOne && old.same_time(mine)) {
+    if (deed == Deed::kWrite)
+      return old.deed() == Deed::kWrite && is_site ? Outcome::kOneByOne : Outcome::kFill;
+    return deed == old.deed() || old.deed() != Deed::kRead ? Outcome::kKeep : Outcome::kOneByOne;
+  }
+  if (deed == Deed::kWrite) {
+    Partner with;
+    return find_open(old, me, &with) ? Outcome::kOneByOne : Outcome::kFill;
+  }
+  if (deed != old.deed()) return Outcome::kOneByOne;
+  if (old.form() == Record::kAll) return Outcome::kKeep;
+  if (old.form() == Record::kGroup && old.same_group_and_clock(mine)) return Outcome::kKeep;
+  const Record joined = both(old, mine, me);
+  if (joined == old) return Outcome::kKeep;
+  if (joined == mine) return Outcome::kFill;
+  *joined_bits = joined.bits() & kTaken;
+  return Outcome::kJoin;
+}
+
+// The same for words of which each has a Record.
+Outcome outcome_of_all(const Record* cells, uint32_t count, const Accessor& me,
+                       uint64_t* joined_bits) {
   // Nobody was there, or nobody who matters any more: kOne and kGroup have bit 3 clear.
   const uint64_t dead = me.dead_clock;
   uint64_t alive = 0;
@@ -86,8 +114,7 @@ bool ShadowWords::touch_alike(Record* cells, uint32_t count, uint32_t words_per_
     const uint64_t bits = cells[i].bits();
     alive |= (bits & 8) | ((bits >> 26 & Record::kMaxClock) > dead ? 1 : 0);
   }
-  if (alive == 0) return fill();
-
+  if (alive == 0) return Outcome::kFill;
   const Record old = cells[0];
   const uint64_t alike = old.history_bits();
   uint64_t differs = 0;
@@ -97,33 +124,109 @@ bool ShadowWords::touch_alike(Record* cells, uint32_t count, uint32_t words_per_
     differs |= change & alike;
     other_site |= change & uint64_t{Record::kSites - 1} << 8;
   }
-  if (differs != 0 || old.form() == Record::kWide || old.bytes() != Record::kAllBytes) return false;
+  if (differs != 0 || old.form() == Record::kWide || old.bytes() != Record::kAllBytes)
+    return Outcome::kOneByOne;
+  return outcome_of(old, other_site != 0 || old.site() == me.record.site(), me, joined_bits);
+}
 
-  // What touch() and touch_shared() do to the first of them, where that is no conflict.
-  const Deed deed = mine.deed();
-  if (old.form() == Record::kOne && old.same_time(mine)) {
-    if (deed == Deed::kWrite) {
-      const bool may_collide =
-          old.deed() == Deed::kWrite && (other_site != 0 || old.site() == mine.site());
-      return !may_collide && fill();
+}  // namespace
+
+void ShadowWords::resize(uint32_t words) {
+  const uint32_t lines = (words + kLineWords - 1) / kLineWords;
+  lines_.assign(lines, Record());
+  modes_.assign(lines, 0);
+  words_.reset();
+  has_words_ = false;
+  wide_.clear();
+  free_.clear();
+}
+
+void ShadowWords::clear() {
+  std::fill(lines_.begin(), lines_.end(), Record());
+  std::fill(modes_.begin(), modes_.end(), uint8_t{0});
+  has_words_ = false;
+  wide_.clear();
+  free_.clear();
+}
+
+void ShadowWords::split(uint32_t line) {
+  if (words_ == nullptr) words_.reset(new Record[size()]);
+  has_words_ = true;
+  for (uint32_t i = 0; i < kLineWords; ++i) words_[line * kLineWords + i] = of_line(line, i);
+  modes_[line] = kInWords;
+}
+
+void ShadowWords::touch_row(uint32_t word, uint32_t count, uint32_t words_per_lane,
+                            uint32_t first_lane, const Accessor& me, Conflicts& conflicts) {
+  for (uint32_t done = 0; done < count;) {
+    const uint32_t at = word + done;
+    const uint32_t part = std::min(kLineWords - at % kLineWords, count - done);
+    const Row row{part, words_per_lane, first_lane + done / words_per_lane};
+    const bool is_shared = done % words_per_lane != 0;  // the first lane has words before it
+    if (is_shared || part % words_per_lane != 0) {
+      for (uint32_t i = 0; i < part; ++i)
+        touch(at + i, Record::kAllBytes, first_lane + (done + i) / words_per_lane, me, conflicts);
+    } else if (part == kLineWords) {
+      touch_line(at / kLineWords, row, me, conflicts);
+    } else {
+      touch_part(at, row, me, conflicts);
     }
-    return deed == old.deed() || old.deed() != Deed::kRead;
+    done += part;
   }
-  if (deed == Deed::kWrite) {
-    Partner with;
-    return !find_open(old, me, &with) && fill();
+}
+
+void ShadowWords::touch_line(uint32_t line, const Row& row, const Accessor& me,
+                             Conflicts& conflicts) {
+  uint64_t joined_bits = 0;
+  const bool is_one = modes_[line] != kInWords;
+  Record* const cells = is_one ? nullptr : words_.get() + line * kLineWords;
+  const Outcome outcome =
+      is_one ? outcome_of(lines_[line], lines_[line].site() == me.record.site(), me, &joined_bits)
+             : outcome_of_all(cells, kLineWords, me, &joined_bits);
+  switch (outcome) {
+    case Outcome::kKeep: return;
+    case Outcome::kFill:
+      lines_[line] = me.record.at(Record::kAllBytes, row.first_lane);
+      modes_[line] = static_cast<uint8_t>(std::countr_zero(row.words_per_lane));
+      return;
+    case Outcome::kJoin:
+      if (is_one) lines_[line] = Record((lines_[line].bits() & ~kTaken) | joined_bits);
+      for (uint32_t i = 0; i < kLineWords && !is_one; ++i)
+        cells[i] = Record((cells[i].bits() & ~kTaken) | joined_bits);
+      return;
+    case Outcome::kOneByOne: break;
   }
-  if (deed != old.deed()) return false;
-  if (old.form() == Record::kAll) return true;
-  if (old.form() == Record::kGroup && old.same_group_and_clock(mine)) return true;
-  const Record joined = both(old, mine, me);
-  if (joined == old) return true;
-  if (joined == mine) return fill();
-  // A second wave or workgroup: the same bits of all words.
-  constexpr uint64_t kTaken = uint64_t{0x1fffff} << 20 | 0xc;
-  const uint64_t set = joined.bits() & kTaken;
-  for (uint32_t i = 0; i < count; ++i) cells[i] = Record((cells[i].bits() & ~kTaken) | set);
-  return true;
+  for (uint32_t i = 0; i < kLineWords; ++i)
+    touch(line * kLineWords + i, Record::kAllBytes, row.first_lane + i / row.words_per_lane, me,
+          conflicts);
+}
+
+void ShadowWords::touch_part(uint32_t word, const Row& row, const Accessor& me,
+                             Conflicts& conflicts) {
+  const uint32_t line = word / kLineWords;
+  uint64_t joined_bits = 0;
+  if (modes_[line] != kInWords) {
+    const Record whole = lines_[line];
+    if (!whole.empty() &&
+        outcome_of(whole, whole.site() == me.record.site(), me, &joined_bits) == Outcome::kKeep)
+      return;
+    split(line);
+  }
+  Record* const cells = words_.get() + word;
+  switch (outcome_of_all(cells, row.count, me, &joined_bits)) {
+    case Outcome::kKeep: return;
+    case Outcome::kFill:
+      for (uint32_t i = 0; i < row.count; ++i)
+        cells[i] = me.record.at(Record::kAllBytes, row.first_lane + i / row.words_per_lane);
+      return;
+    case Outcome::kJoin:
+      for (uint32_t i = 0; i < row.count; ++i)
+        cells[i] = Record((cells[i].bits() & ~kTaken) | joined_bits);
+      return;
+    case Outcome::kOneByOne: break;
+  }
+  for (uint32_t i = 0; i < row.count; ++i)
+    touch_cell(cells[i], Record::kAllBytes, row.first_lane + i / row.words_per_lane, me, conflicts);
 }
 
 void Conflicts::add(const Partner& with, uint32_t lane) {
@@ -229,7 +332,8 @@ void ShadowWords::touch_bytes(Record& cell, uint32_t bytes, uint32_t lane, const
   wide_[cell.wide_index()] = state;
 }
 
-Record ShadowWords::last_store(Record cell) const {
+Record ShadowWords::last_store(uint32_t word) const {
+  const Record cell = at(word);
   if (cell.empty()) return {};
   if (cell.form() != Record::kWide) return cell.deed() == Deed::kWrite ? cell : Record();
   for (const Record record : wide_[cell.wide_index()].write)
@@ -237,9 +341,9 @@ Record ShadowWords::last_store(Record cell) const {
   return {};
 }
 
-void ShadowPage::clear() {
-  for (Record& word : words) word = {};
-  forget();
+size_t ShadowWords::memory_bytes() const {
+  return lines_.size() * (sizeof(Record) + 1) + (has_words_ ? size() * sizeof(Record) : 0) +
+         wide_.capacity() * sizeof(Bytes) + free_.capacity() * sizeof(uint32_t);
 }
 
 ShadowMap::ShadowMap() : buckets_(new std::atomic<ShadowPage*>[kBuckets]()) {}

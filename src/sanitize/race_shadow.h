@@ -1,9 +1,10 @@
 // Shadow memory of racecheck: for each word that somebody touched, who did.
 //
-// A page covers 4 KiB. A word whose bytes have one history is one Record: 2 bytes of shadow for each
-// byte of memory. A word that has more to tell (its bytes differ, or it was written and then, after a
-// barrier, read) moves to an entry of its own in the page, and back when it can. What nobody touched
-// has no page.
+// Memory is cut into lines of 16 words. A line whose words have one history, as rows of lanes leave them, is
+// one Record: half a byte of shadow for each byte of memory. Else each of its words is one: 2 bytes for each
+// byte. A word that has more to tell (its bytes differ, or it was written and then, after a barrier, read)
+// moves to an entry of its own, and back when it can. Global memory is shadowed in pages of 4 KiB; what
+// nobody touched has none.
 //
 // What is kept is enough to find a race, not all races: a store stands for everything before it in
 // its wave, two readers for all readers (race_record.h).
@@ -70,12 +71,74 @@ class Conflicts {
   Pair pairs_[kMost];  // not set before they are used: there are hardly ever any
 };
 
-// Words, and what does not fit into them. One thread.
+// The shadow of some words beside each other. One thread.
 class ShadowWords {
  public:
+  explicit ShadowWords(uint32_t words = 0) { resize(words); }
+
+  uint32_t size() const { return static_cast<uint32_t>(lines_.size()) * kLineWords; }
+  // At least that many; nobody has touched any.
+  void resize(uint32_t words);
+  // Nobody has touched any.
+  void clear();
+
   // The accessor's lane touches `bytes` of a word. Conflicts are noted, then the access is.
-  void touch(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,
+  void touch(uint32_t word, uint32_t bytes, uint32_t lane, const Accessor& me,
              Conflicts& conflicts) {
+    touch_cell(cell(word), bytes, lane, me, conflicts);
+  }
+  // The same for `count` whole words, `words_per_lane` of them for each lane from `first_lane` on.
+  // Words whose history is the same, as it is nearly always, are done together.
+  void touch_row(uint32_t word, uint32_t count, uint32_t words_per_lane, uint32_t first_lane,
+                 const Accessor& me, Conflicts& conflicts);
+
+  // Who stored to the word last; an empty Record: nobody.
+  Record last_store(uint32_t word) const;
+  // What is known of it.
+  Record at(uint32_t word) const {
+    const uint32_t line = word / kLineWords;
+    return modes_[line] == kInWords ? words_[word] : of_line(line, word % kLineWords);
+  }
+
+  // Of what is in use.
+  size_t memory_bytes() const;
+
+ private:
+  static constexpr uint32_t kLineWords = 16;
+  // How a line is kept: as one Record whose lane goes up by one every 1 << mode words, or in words_.
+  static constexpr uint8_t kInWords = 0xff;
+
+  // A word whose bytes do not fit one Record. The bits for `bytes` and, in part, lanes mean nothing.
+  struct Bytes {
+    Record write[4];
+    Record read[4];
+    Record atomic[4];
+  };
+  // Some words in a row, and who touches them.
+  struct Row {
+    uint32_t count = 0;
+    uint32_t words_per_lane = 1;
+    uint32_t first_lane = 0;
+  };
+
+  Record of_line(uint32_t line, uint32_t word) const {
+    const Record record = lines_[line];
+    if (record.empty() || record.form() != Record::kOne) return record;
+    return Record(record.bits() + (uint64_t{word} >> modes_[line] << Record::kLaneShift));
+  }
+  Record& cell(uint32_t word) {
+    const uint32_t line = word / kLineWords;
+    if (modes_[line] != kInWords) split(line);
+    return words_[word];
+  }
+  void split(uint32_t line);
+  // All words of a line.
+  void touch_line(uint32_t line, const Row& row, const Accessor& me, Conflicts& conflicts);
+  // Some of them.
+  void touch_part(uint32_t word, const Row& row, const Accessor& me, Conflicts& conflicts);
+
+  void touch_cell(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,
+                  Conflicts& conflicts) {
     const Record old = cell;
     const Deed deed = me.record.deed();
     if (old.empty() || (old.clock() <= me.dead_clock && old.form() <= Record::kGroup &&
@@ -101,40 +164,15 @@ class ShadowWords {
     }
     touch_shared(cell, bytes, lane, me, conflicts);
   }
-
-  // The same for `count` whole words, `words_per_lane` of them for each lane from `first_lane` on.
-  // Words whose history is the same, as it is nearly always, are done together.
-  void touch_row(Record* cells, uint32_t count, uint32_t words_per_lane, uint32_t first_lane,
-                 const Accessor& me, Conflicts& conflicts) {
-    if (touch_alike(cells, count, words_per_lane, first_lane, me)) return;
-    for (uint32_t i = 0; i < count; ++i)
-      touch(cells[i], Record::kAllBytes, first_lane + i / words_per_lane, me, conflicts);
-  }
-
-  // Who stored to the word last; an empty Record: nobody.
-  Record last_store(Record cell) const;
-
-  void forget() { wide_.clear(), free_.clear(); }
-  size_t memory_bytes() const {
-    return wide_.capacity() * sizeof(Bytes) + free_.capacity() * sizeof(uint32_t);
-  }
-
- private:
-  // A word whose bytes do not fit one Record. The bits for `bytes` and, in part, lanes mean nothing.
-  struct Bytes {
-    Record write[4];
-    Record read[4];
-    Record atomic[4];
-  };
-
-  // False: they have to be looked at one by one.
-  static bool touch_alike(Record* cells, uint32_t count, uint32_t words_per_lane,
-                          uint32_t first_lane, const Accessor& me);
   void touch_shared(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,
                     Conflicts& conflicts);
   void touch_bytes(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,
                    Conflicts& conflicts);
 
+  std::vector<Record> lines_;
+  std::vector<uint8_t> modes_;       // of each line
+  std::unique_ptr<Record[]> words_;  // of lines in kInWords; null until there is one
+  bool has_words_ = false;           // since clear()
   std::vector<Bytes> wide_;
   std::vector<uint32_t> free_;  // entries of wide_
 };
@@ -145,14 +183,13 @@ class ShadowPage : public ShadowWords {
   static constexpr uint32_t kBits = 12;
   static constexpr uint32_t kBytes = 1 << kBits;
 
-  void clear();
+  ShadowPage() : ShadowWords(kBytes / 4) {}
   void lock() {
     while (is_locked_.test_and_set(std::memory_order_acquire)) {
     }
   }
   void unlock() { is_locked_.clear(std::memory_order_release); }
 
-  Record words[kBytes / 4];
   uint64_t number = 0;         // address / kBytes
   ShadowPage* next = nullptr;  // in its bucket; for ShadowMap
 
@@ -179,7 +216,7 @@ class ShadowMap {
 
  private:
   static constexpr size_t kBuckets = 1 << 14;
-  static constexpr size_t kKept = 4096;  // pages kept for the next dispatch: 32 MiB
+  static constexpr size_t kKept = 4096;  // pages kept for the next dispatch: at most 32 MiB
 
   static size_t bucket_of(uint64_t number) {
     return static_cast<size_t>((number * 0x9e37'79b9'7f4a'7c15) >> 50);

@@ -11,12 +11,6 @@ namespace {
 
 constexpr uint32_t kWords = 64;
 
-// Words beside each other, touched as rows or one by one.
-struct Shadow {
-  ShadowWords words;
-  std::vector<Record> cells = std::vector<Record>(kWords);
-};
-
 bool is_same(const Conflicts& a, const Conflicts& b) {
   return a.may_collide == b.may_collide &&
          std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -41,7 +35,7 @@ TEST(RaceShadow, TouchesARowAsItTouchesItsWords) {
     uint16_t sealed[3][32] = {};
     uint16_t clock = 1;
     const KnownClocks nothing;
-    Shadow rows, single;
+    ShadowWords rows(kWords), single(kWords);
     for (int step = 0; step < 300; ++step) {
       if (pick(20) == 0) {
         for (auto& of_group : sealed) std::fill(of_group, of_group + kWaves, clock);
@@ -54,24 +48,26 @@ TEST(RaceShadow, TouchesARowAsItTouchesItsWords) {
       me.outside = &nothing;
       me.dead_clock = is_lds ? clock - 1 : 0;
       me.groups_synchronise = groups_synchronise;
-      const uint32_t words_per_lane = 1u << pick(3);
-      const uint32_t count = words_per_lane * (1 + pick(16 / words_per_lane));
-      const uint32_t first = pick(4) * 16;
+      const uint32_t words_per_lane = pick(8) == 0 ? 3 : 1u << pick(3);
+      // Whole lines most of the time, else some words anywhere.
+      const bool is_whole = words_per_lane != 3 && pick(3) != 0;
+      const uint32_t lanes = is_whole ? 16 / words_per_lane * (1 + pick(2)) : 1 + pick(8);
+      const uint32_t count = words_per_lane * lanes;
+      const uint32_t first = is_whole ? pick(3) * 16 : pick(kWords - count + 1);
       const uint32_t lane = pick(2) * 16;
       Conflicts of_row, of_words;
-      rows.words.touch_row(rows.cells.data() + first, count, words_per_lane, lane, me, of_row);
+      rows.touch_row(first, count, words_per_lane, lane, me, of_row);
       for (uint32_t i = 0; i < count; ++i)
-        single.words.touch(single.cells[first + i], Record::kAllBytes, lane + i / words_per_lane,
-                           me, of_words);
+        single.touch(first + i, Record::kAllBytes, lane + i / words_per_lane, me, of_words);
       // Single bytes now and then, so that words differ.
       if (pick(10) == 0) {
         const uint32_t word = pick(kWords);
-        rows.words.touch(rows.cells[word], 3, 5, me, of_row);
-        single.words.touch(single.cells[word], 3, 5, me, of_words);
+        rows.touch(word, 3, 5, me, of_row);
+        single.touch(word, 3, 5, me, of_words);
       }
       ASSERT_TRUE(is_same(of_row, of_words)) << "seed " << seed << ", step " << step;
       for (uint32_t i = 0; i < kWords; ++i)
-        ASSERT_EQ(rows.cells[i].bits(), single.cells[i].bits())
+        ASSERT_EQ(rows.at(i).bits(), single.at(i).bits())
             << "seed " << seed << ", step " << step << ", word " << i;
     }
   }

@@ -20,8 +20,7 @@ using emu::Space;
 // A workgroup's time and LDS.
 struct Racecheck::Group {
   GroupTime time;
-  std::vector<Record> lds;  // by word, as far as it has been used
-  ShadowWords lds_words;
+  ShadowWords lds;  // made when it is used
   // The pages of global memory it used last.
   static constexpr size_t kCached = 16;
   ShadowPage* cached[kCached] = {};
@@ -155,7 +154,7 @@ emu::Wants Racecheck::wants(const isa::Program& program, int32_t index) noexcept
 
 void Racecheck::dispatch_began(const emu::Launch& launch) noexcept {
   launch_ = &launch;
-  for (const std::unique_ptr<Group>& group : idle_) group->lds.clear();
+  for (const std::unique_ptr<Group>& group : idle_) group->lds.resize(0);
   ++dispatch_;
   const isa::Program& program = launch.code->program();
   groups_synchronise_ = orders_workgroups(program);
@@ -195,8 +194,7 @@ void Racecheck::workgroup_ended(const emu::Workgroup&, void*& state) noexcept {
   std::unique_ptr<Group> group(static_cast<Group*>(state));
   state = nullptr;
   if (group == nullptr) return;
-  std::fill(group->lds.begin(), group->lds.end(), Record());
-  group->lds_words.forget();
+  group->lds.clear();
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(group));
 }
@@ -267,13 +265,13 @@ Accessor Racecheck::accessor(const Group& group, const emu::WatchPoint& at, Deed
 void Racecheck::check_lds(Group& group, const MemoryAccess& access, const Accessor& me,
                           Conflicts& conflicts) {
   // What is outside was left out: the workgroup's LDS is the end.
-  if (group.lds.empty()) group.lds.resize((launch_->lds_bytes + 3) / 4);
-  Record* const words = group.lds.data();
+  ShadowWords& lds = group.lds;
+  if (lds.size() == 0) lds.resize((launch_->lds_bytes + 3) / 4);
   const bool may_repeat = me.record.deed() != Deed::kWrite;
   if (is_of_rows(access, me.record.deed())) {
     for_each_row(access, [&](uint64_t word, uint32_t count, uint32_t lane) {
-      if (word + count > group.lds.size()) return;
-      group.lds_words.touch_row(words + word, count, access.size_bytes / 4, lane, me, conflicts);
+      if (word + count > lds.size()) return;
+      lds.touch_row(static_cast<uint32_t>(word), count, access.size_bytes / 4, lane, me, conflicts);
     });
     return;
   }
@@ -283,8 +281,8 @@ void Racecheck::check_lds(Group& group, const MemoryAccess& access, const Access
     if (address == last && may_repeat) return;
     last = address;
     for_each_word(address, access.size_bytes, [&](uint64_t word, uint32_t bytes) {
-      if (word >= group.lds.size()) return;
-      group.lds_words.touch(words[word], bytes, static_cast<uint32_t>(lane), me, conflicts);
+      if (word >= lds.size()) return;
+      lds.touch(static_cast<uint32_t>(word), bytes, static_cast<uint32_t>(lane), me, conflicts);
     });
   });
 }
@@ -311,14 +309,14 @@ void Racecheck::check_global(Group& group, const MemoryAccess& access, const Acc
       // Elements that lie in two pages go one by one.
       if (word / kPageWords == (word + count - 1) / kPageWords) {
         if (select(word / kPageWords))
-          page->touch_row(page->words + word % kPageWords, count, words_per_lane, lane, me,
+          page->touch_row(static_cast<uint32_t>(word % kPageWords), count, words_per_lane, lane, me,
                           conflicts);
         return;
       }
       for (uint32_t i = 0; i < count; ++i, ++word)
         if (select(word / kPageWords))
-          page->touch(page->words[word % kPageWords], Record::kAllBytes, lane + i / words_per_lane,
-                      me, conflicts);
+          page->touch(static_cast<uint32_t>(word % kPageWords), Record::kAllBytes,
+                      lane + i / words_per_lane, me, conflicts);
     });
     if (page != nullptr) page->unlock();
     return;
@@ -329,8 +327,8 @@ void Racecheck::check_global(Group& group, const MemoryAccess& access, const Acc
     last = address;
     for_each_word(address, access.size_bytes, [&](uint64_t word, uint32_t bytes) {
       if (select(word / kPageWords))
-        page->touch(page->words[word % kPageWords], bytes, static_cast<uint32_t>(lane), me,
-                    conflicts);
+        page->touch(static_cast<uint32_t>(word % kPageWords), bytes, static_cast<uint32_t>(lane),
+                    me, conflicts);
     });
   });
   if (page != nullptr) page->unlock();
@@ -393,7 +391,7 @@ void Racecheck::learn_in_lds(Group& group, uint32_t number, const MemoryAccess& 
     const auto found = time.lds_atomics.find(static_cast<uint32_t>(address));
     if (found != time.lds_atomics.end()) learn(found->second);
     if (address / 4 >= group.lds.size()) return;
-    const Record store = group.lds_words.last_store(group.lds[address / 4]);
+    const Record store = group.lds.last_store(static_cast<uint32_t>(address / 4));
     if (store.empty() || store.wave() == number) return;
     learn(time.waves[store.wave()].inside);
     wave.inside[store.wave()] =
@@ -414,7 +412,7 @@ void Racecheck::learn_from_others(Group& group, uint32_t number, const MemoryAcc
     ShadowPage* const page = shadow_.find(address >> ShadowPage::kBits);
     if (page == nullptr) return;
     page->lock();
-    Record& word = page->words[address % ShadowPage::kBytes / 4];
+    const auto word = static_cast<uint32_t>(address % ShadowPage::kBytes / 4);
     const Record store = page->last_store(word);
     if (!store.empty())
       page->touch(word, bytes_of_word(address, access.size_bytes), static_cast<uint32_t>(lane), me,
