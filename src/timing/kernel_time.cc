@@ -107,9 +107,14 @@ KernelTime kernel_time(const Model& model, const KernelWork& work,
   const double waves = std::max(work.waves, 1.0);
   const double vector_steps = plain * costs.step + work.trans * std::max(costs.trans, costs.step) +
                               work.f64 * std::max(costs.f64, costs.step);
+  // Latencies are those of chains of loads: the load that is waited for and the wait are in them.
+  const auto beside = [](double count, double waits) { return std::max(count - waits, 0.0); };
+  const double waits = work.vmem_waits + work.lds_waits + work.smem_waits;
   const double scalar_steps =
-      (work.salu + work.smem + work.branch + work.other) * costs.scalar_step;
-  const double memory_steps = (work.vmem + work.lds) * costs.valu;
+      (work.salu + beside(work.smem, work.smem_waits) + work.branch + beside(work.other, waits)) *
+      costs.scalar_step;
+  const double memory_steps =
+      (beside(work.vmem, work.vmem_waits) + beside(work.lds, work.lds_waits)) * costs.valu;
   time.wave_wait_cycles = (work.vmem_waits * time.vmem_latency_cycles +
                            work.lds_waits * latency_cycles(model, Level::kLds, 60) +
                            work.smem_waits * latency_cycles(model, Level::kScalarL1, 50)) /

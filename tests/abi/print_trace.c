@@ -1,6 +1,38 @@
-/* wavetap/trace.h from C11: prints how many rows each table has and the first call. */
+/* wavetap/trace.h from C11: prints how many rows each table has, the first call, and what ops were counted to do. */
 #include <stdio.h>
+#include <string.h>
 #include <wavetap/trace.h>
+
+/* The column of a table that has this name; data NULL: there is none. */
+static wavetap_column column_named(const wavetap_trace* trace, wavetap_table table, const char* name) {
+  wavetap_column column = {0};
+  for (size_t i = 0; i < wavetap_trace_columns(trace, table); ++i)
+    if (wavetap_trace_column(trace, table, i, &column) == 0 && strcmp(column.name, name) == 0) return column;
+  memset(&column, 0, sizeof(column));
+  return column;
+}
+
+static const void* cell(const wavetap_column* column, size_t row) {
+  return (const char*)column->data + row * column->stride;
+}
+
+static const char* text(const wavetap_trace* trace, const wavetap_column* column, size_t row) {
+  size_t bytes = 0;
+  return wavetap_trace_string(trace, *(const uint32_t*)cell(column, row), &bytes);
+}
+
+static void print_counters(const wavetap_trace* trace) {
+  const wavetap_column op = column_named(trace, WAVETAP_COUNTERS, "op");
+  const wavetap_column name = column_named(trace, WAVETAP_COUNTERS, "name");
+  const wavetap_column value = column_named(trace, WAVETAP_COUNTERS, "value");
+  const wavetap_column kernel = column_named(trace, WAVETAP_OPS, "description");
+  for (size_t row = 0; row < wavetap_trace_rows(trace, WAVETAP_COUNTERS); ++row) {
+    if (op.type != WAVETAP_ROW || name.type != WAVETAP_STRING || value.type != WAVETAP_REAL) return;
+    const uint32_t of = *(const uint32_t*)cell(&op, row);
+    printf("op %u, %s: %s = %.0f\n", (unsigned)of, text(trace, &kernel, of), text(trace, &name, row),
+           *(const double*)cell(&value, row));
+  }
+}
 
 int main(int argc, char** argv) {
   wavetap_trace* trace = wavetap_trace_open(argc > 1 ? argv[1] : "", 0);
@@ -23,6 +55,7 @@ int main(int argc, char** argv) {
       printf("%s = %.*s\n", column.name, (int)bytes, text);
     }
   }
+  print_counters(trace);
   char* json = wavetap_trace_analyze(trace, "no-such-analysis", 0, NULL);
   printf("%s\n", json == NULL ? wavetap_trace_error() : json);
   wavetap_trace_free(json);

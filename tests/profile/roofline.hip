@@ -62,3 +62,22 @@ KERNEL lds_sum PARAMETERS {
 KERNEL store_only PARAMETERS { b[thread()] = 1.0f; }
 
 KERNEL atomic_add PARAMETERS { atomicAdd(reinterpret_cast<unsigned*>(b) + thread(), 1u); }
+
+// A chain: the address of each load depends on what the one before brought. Bytes n of `a`, all zero, one load every
+// 128, are gone through k times. Every lane loads the same; a product that is too small for the shift keeps them
+// vector loads.
+KERNEL chain PARAMETERS {
+  unsigned at = threadIdx.x * static_cast<unsigned>(k) >> 30;
+  unsigned value = 0;
+  for (int round = 0; round < k; ++round) {
+    for (int i = 0; i < n; i += 16 * 128) {
+#pragma unroll
+      for (int step = 0; step < 16; ++step) {
+        value = *reinterpret_cast<const unsigned*>(reinterpret_cast<const char*>(a) + at);
+        at += value + 128;
+      }
+    }
+    at = value;
+  }
+  b[thread()] = __uint_as_float(at);
+}

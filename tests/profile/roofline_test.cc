@@ -54,7 +54,7 @@ constexpr Case kCases[] = {
 class RooflineKernels : public testing::TestWithParam<const char*> {};
 
 Sample run(const model::Model& model, replay::DeviceFile& file, const char* name,
-           const std::vector<std::string>& texts, uint32_t groups) {
+           const std::vector<std::string>& texts, uint32_t groups, uint32_t size = 256) {
   const auto found = replay::find_kernels(file, name, "");
   EXPECT_TRUE(found.ok() && !found->empty()) << name;
   const codeobj::Kernel& kernel = *found->front().kernel;
@@ -62,7 +62,7 @@ Sample run(const model::Model& model, replay::DeviceFile& file, const char* name
   EXPECT_TRUE(loaded.ok());
   replay::DispatchShape shape;
   shape.workgroups[0] = groups;
-  shape.workgroup_size[0] = 256;
+  shape.workgroup_size[0] = size;
   std::vector<replay::KernelArgument> arguments;
   for (const std::string& text : texts) arguments.push_back(*replay::parse_argument(text));
   EXPECT_TRUE((*loaded)->place(std::move(arguments), shape).ok());
@@ -72,8 +72,8 @@ Sample run(const model::Model& model, replay::DeviceFile& file, const char* name
   EXPECT_FALSE(result.fault);
   Sample sample;
   sample.kernel = name;
-  sample.grid[0] = uint64_t{groups} * 256;
-  sample.workgroup[0] = 256;
+  sample.grid[0] = uint64_t{groups} * size;
+  sample.workgroup[0] = size;
   sample.wave_size = kernel.wave64(model.target) ? 64 : 32;
   add_counters(result.counters, sample);
   add_memory(watch.result(), model.target, sample);
@@ -157,6 +157,44 @@ TEST(HardwareCounters, OfACopyAreMet) {
     near("TCC_REQ", expected.l2_requests, expected.model == std::string("mi210") ? 0.025 : 0.02);
     near("TCC_MISS", expected.l2_misses);
     near(model->target.minor == 4 ? "TCC_EA0_RDREQ" : "TCC_EA_RDREQ", expected.memory_reads);
+  }
+}
+
+// Published curves of latency over the bytes of a chain of loads (mt4g, gpu-benches): cycles of a load that this
+// level answers; where two are published, between them. A chain that is gone through once comes from memory.
+struct Latency {
+  const char* model;
+  const char* level;
+  int bytes, rounds;
+  double cycles;
+};
+constexpr Latency kLatencies[] = {
+    {"mi210", "L1", 8 << 10, 500, 124.5},    {"mi210", "L2", 256 << 10, 100, 269.5},
+    {"mi210", "memory", 8 << 20, 1, 655.5},  {"mi300x", "L1", 16 << 10, 500, 116},
+    {"mi300x", "L2", 256 << 10, 100, 288},   {"mi300x", "memory", 8 << 20, 1, 888},
+    {"rx6800xt", "L0", 8 << 10, 500, 73},    {"rx6800xt", "GL1", 96 << 10, 100, 99.5},
+    {"rx6800xt", "L2", 256 << 10, 100, 199}, {"rx6800xt", "Infinity Cache", 8 << 20, 10, 377.5},
+    {"rx6800xt", "memory", 8 << 20, 1, 426},
+};
+
+TEST(LatencyCurves, OfChainsOfLoadsAreMetWithinATenth) {
+  for (const Latency& expected : kLatencies) {
+    SCOPED_TRACE(std::string(expected.model) + ", " + expected.level);
+    const Result<model::Model> model = model::load_model(WT_SOURCE_DIR "/models", expected.model);
+    ASSERT_TRUE(model.ok());
+    Result<std::unique_ptr<replay::DeviceFile>> file = replay::open_device_file(
+        std::string(WT_BUILD_DIR "/co/roofline_") + amd::to_string(model->target) + ".hsaco");
+    ASSERT_TRUE(file.ok()) << file.error().message;
+    const Sample sample =
+        run(*model, **file, "chain",
+            {"buf:" + std::to_string(expected.bytes + 4096), "buf:4096",
+             "i32:" + std::to_string(expected.bytes), "i32:" + std::to_string(expected.rounds)},
+            1, model->target.major == 9 ? 64 : 32);
+    const Work work = work_of(*model, sample);
+    const timing::KernelTime time = timing::kernel_time(*model, work.kernel, {});
+    const double loads = expected.bytes / 128.0 * expected.rounds;
+    EXPECT_NEAR(time.wave_cycles / loads, expected.cycles, expected.cycles / 10);
+    EXPECT_EQ(time.limit, timing::Resource::kLatency);
   }
 }
 

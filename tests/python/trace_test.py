@@ -57,6 +57,19 @@ class OpenTest(unittest.TestCase):
             self.assertEqual(set(trace.calls["args"]), {""})
         self.assertEqual(self.trace.libraries["soname"][-1], "libcuda.so.1")
 
+    def test_counters_belong_to_dispatches(self):
+        path = pathlib.Path(self.folder.name) / "died.rpd"
+        subprocess.run([BIN / "trace_from_text", SOURCE / "tests/traces/died.txt", path], check=True)
+        with wavetap.open(path) as trace:
+            ops, counted = list(trace.ops.rows()), {}
+            for row in trace.counters.rows():
+                counted.setdefault(ops[row.op].description, {})[row.name] = row.value
+            self.assertEqual(set(counted), {"void scale<float, 4>(float*)", "void scale<float, 1>(float*)"})
+            self.assertEqual(counted["void scale<float, 4>(float*)"]["instructions"], 20480)
+            self.assertEqual(counted["void scale<float, 4>(float*)"]["cache_lines_ideal"], 2048)
+            self.assertEqual(counted["void scale<float, 1>(float*)"]["instructions"], 10240)
+            self.assertEqual(sum(trace.counters["value"][i] for i, name in enumerate(trace.counters["name"]) if name == "waves"), 1024)
+
     def test_metadata(self):
         self.assertEqual(self.trace.metadata["hostname"], "node1")
 
