@@ -17,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/gpu_start.h"
 #include "cli/profile_command.h"
+#include "cli/profile_empirical.h"
 #include "cli/profile_input.h"
 #include "cli/program_run.h"
 #include "cli/run_dir.h"
@@ -40,6 +41,7 @@ struct Options {
   uint64_t top = 3;
   bool json = false;
   bool instructions = false;
+  bool empirical = false;
   bool is_other = false;  // a command below ran
 };
 
@@ -170,6 +172,9 @@ void add_options(Command& command, Options& options) {
   command.add_flag("--instructions", options.instructions,
                    "trace every instruction of one compute unit instead, as wavetap "
                    "trace-instructions does");
+  command.add_flag("--empirical", options.empirical,
+                   "instead of a program: measure what this machine's GPU reaches at most, by "
+                   "kernels of wavetap's own");
 }
 
 // --instructions: the same choice of kernels, every instruction of them.
@@ -190,12 +195,13 @@ void add_profile(Command& parent, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   Command& command =
       parent.add_command("profile", "what limits each kernel, where, and what to try first",
-                         "profile [OPTIONS] -- CMD [ARG…] | FILE.wtcap | TRACE | DIR",
+                         "profile [OPTIONS] -- CMD [ARG…] | FILE.wtcap | TRACE | DIR | --empirical",
                          "  wavetap profile --gpu mi210 -- ./my_hip_program\n"
                          "  wavetap profile -k gemm -o out --gpu mi300x -- ./train\n"
                          "  wavetap profile gemm.wtcap\n"
                          "  wavetap profile trace.rpd --json\n"
                          "  wavetap profile workloads/vcopy/MI200\n"
+                         "  wavetap profile --empirical -o ceilings\n"
                          "  wavetap profile diff before.rpd after.rpd --fail-on time=5%\n");
   command.add_option(
       "FILE", options->file,
@@ -205,6 +211,14 @@ void add_profile(Command& parent, Invocation& invocation) {
   command.callback([options, &invocation] {
     if (options->is_other) return;
     const std::vector<std::string>& program = invocation.program;
+    if (options->empirical) {
+      invocation.exit_code =
+          options->file.empty() && program.empty()
+              ? measure_empirically(options->run, options->output, options->json)
+              : fail(errorf("profile --empirical: measures the GPU, not a program; leave %s out",
+                            options->file.empty() ? program[0].c_str() : options->file.c_str()));
+      return;
+    }
     if (options->file.empty() == program.empty()) {
       invocation.exit_code =
           fail(options->file.empty()

@@ -65,8 +65,7 @@ void Session::launch(const char* kernel, unsigned groups, unsigned group_size,
 void Session::start(const char* kernel, unsigned groups, unsigned group_size,
                     std::vector<void*> arguments) {
   void* function = nullptr;
-  if (good())
-    call("hipModuleGetFunction", hip_api().module_get_function(&function, module_, kernel));
+  if (good()) call("hipModuleGetFunction", find(kernel, &function));
   if (good()) {
     call("hipModuleLaunchKernel", hip_api().module_launch(function, groups, 1, 1, group_size, 1, 1,
                                                           0, nullptr, arguments.data(), nullptr));

@@ -49,6 +49,10 @@ class Session {
   // Launches only.
   void start(const char* kernel, unsigned groups, unsigned group_size,
              std::vector<void*> arguments);
+  // HIP's error, which is not kept: whether there is such a kernel.
+  int find(const char* kernel, void** function) const {
+    return hip_api().module_get_function(function, module_, kernel);
+  }
   const std::string& arch() const { return arch_; }
 
  private:

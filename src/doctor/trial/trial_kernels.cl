@@ -114,3 +114,80 @@ kernel void conv_f16(u32 n, global const half2* in, global const half2* weight, 
       }
   out[i] = sum;
 }
+
+// Ceilings, for wavetap profile --empirical: each kernel keeps one resource busy and does little else. A sum that no
+// input makes is written, so that nothing is left out.
+#define WIDE 256
+#define WIDE_KERNEL __attribute__((reqd_work_group_size(WIDE, 1, 1))) kernel void
+#define UNLIKELY 12344.0f
+
+// Eight chains of multiply-adds, sixteen steps a round: 256 operations for each element of TYPE.
+#define RATE(NAME, TYPE)                                                                                       \
+  WIDE_KERNEL NAME(u32 rounds, global float* out) {                                                            \
+    TYPE x[8];                                                                                                 \
+    for (u32 i = 0; i < 8; ++i) x[i] = (TYPE)(local_id() + i);                                                 \
+    const TYPE a = (TYPE)0.5f, b = (TYPE)1.0f;                                                                 \
+    for (u32 round = 0; round < rounds; ++round)                                                               \
+      _Pragma("unroll") for (u32 step = 0; step < 16; ++step)                                                  \
+        _Pragma("unroll") for (u32 i = 0; i < 8; ++i) x[i] = __builtin_elementwise_fma(x[i], a, b);            \
+    TYPE sum = x[0];                                                                                           \
+    for (u32 i = 1; i < 8; ++i) sum += x[i];                                                                   \
+    if (ELEMENT(sum) == UNLIKELY) out[local_id()] = 1.0f;                                                      \
+  }
+#define ELEMENT(v) (float)(v)
+RATE(rate_vector_f32, float)
+RATE(rate_vector_f64, double)
+#undef ELEMENT
+#define ELEMENT(v) (float)((v).x)
+RATE(rate_packed_f16, half2)
+
+// Four chains of matrix multiply-adds, four steps a round.
+#define MATRIX_RATE(NAME, SUM, FACTOR, MULTIPLY)                                                               \
+  WIDE_KERNEL NAME(u32 rounds, global float* out) {                                                            \
+    SUM sum[4] = {(SUM)0, (SUM)1, (SUM)2, (SUM)3};                                                             \
+    const FACTOR a = (FACTOR)(0.5f + local_id()), b = (FACTOR)0.25f;                                           \
+    for (u32 round = 0; round < rounds; ++round)                                                               \
+      _Pragma("unroll") for (u32 step = 0; step < 4; ++step)                                                   \
+        _Pragma("unroll") for (u32 i = 0; i < 4; ++i) sum[i] = MULTIPLY;                                       \
+    if (sum[0].x + sum[1].x + sum[2].x + sum[3].x == UNLIKELY) out[local_id()] = 1.0f;                         \
+  }
+typedef float float16_ __attribute__((ext_vector_type(16)));
+typedef float float8_ __attribute__((ext_vector_type(8)));
+typedef half half4_ __attribute__((ext_vector_type(4)));
+typedef half half16_ __attribute__((ext_vector_type(16)));
+#if defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__)
+MATRIX_RATE(rate_matrix_f32, float16_, float, __builtin_amdgcn_mfma_f32_32x32x2f32(a, b, sum[i], 0, 0, 0))
+MATRIX_RATE(rate_matrix_f16, float16_, half4_, __builtin_amdgcn_mfma_f32_32x32x8f16(a, b, sum[i], 0, 0, 0))
+#elif defined(__gfx1100__) || defined(__gfx1101__) || defined(__gfx1102__) || defined(__gfx1103__) || \
+    defined(__gfx1150__) || defined(__gfx1151__)
+MATRIX_RATE(rate_matrix_f16, float8_, half16_, __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a, b, sum[i]))
+#endif
+
+// Every work-item reads `count` vectors of 16 bytes, all of them together one stretch after the other, from a buffer
+// of mask + 1 vectors: what level of memory answers is a matter of its size.
+WIDE_KERNEL read_vectors(global const float4* in, u32 mask, u32 count, global float* out) {
+  const u32 step = __builtin_amdgcn_grid_size_x();
+  u32 at = __builtin_amdgcn_workgroup_id_x() * WIDE + local_id();
+  float4 sum = (float4)0;
+  for (u32 i = 0; i < count; i += 4)
+    _Pragma("unroll") for (u32 k = 0; k < 4; ++k) {
+      sum += in[at & mask];
+      at += step;
+    }
+  if (sum.x + sum.y + sum.z + sum.w == UNLIKELY) out[local_id()] = 1.0f;
+}
+
+// The same from LDS, after the first vectors have been put there.
+WIDE_KERNEL read_lds(global const float4* in, u32 mask, u32 count, global float* out) {
+  local float4 tile[WIDE];
+  tile[local_id()] = in[local_id() & mask];
+  barrier_here();
+  u32 at = local_id();
+  float4 sum = (float4)0;
+  for (u32 i = 0; i < count; i += 4)
+    _Pragma("unroll") for (u32 k = 0; k < 4; ++k) {
+      sum += tile[at & (WIDE - 1)];
+      at += 16;
+    }
+  if (sum.x + sum.y + sum.z + sum.w == UNLIKELY) out[local_id()] = 1.0f;
+}

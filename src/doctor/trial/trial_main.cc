@@ -3,6 +3,7 @@
 //
 //   wavetap-trial truth hsa|hip|cuda   what the devices say of themselves through one layer
 //   wavetap-trial run NAME             one trial
+//   wavetap-trial measure FILE         what the first device reaches at most, into FILE; - is standard output
 //
 // One line of JSON goes to standard output; what the runtimes print goes to standard error.
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "doctor/trial/ceilings.h"
 #include "doctor/trial/loaded_library.h"
 #include "doctor/trial/trials.h"
 
@@ -71,6 +73,29 @@ int run_trial(FILE* output, const std::string& name) {
   return 64;
 }
 
+int measure(FILE* output, const std::string& path) {
+  FILE* const file = path == "-" ? output : std::fopen(path.c_str(), "w");
+  if (file == nullptr) return 1;
+  std::vector<Measured> measured;
+  const std::string error = measure_ceilings(measured);
+  std::vector<Figures> devices;
+  if (error.empty()) hip_figures(devices);
+  ordered_json line = {{"error", error}, {"figures", ordered_json::array()}};
+  if (!devices.empty()) {
+    line["name"] = devices[0].name;
+    line["arch"] = devices[0].arch;
+    line["compute_units"] = devices[0].multiprocessors;
+    line["clock_mhz"] = devices[0].clock_mhz;
+  }
+  for (const Measured& one : measured)
+    line["figures"].push_back({{"key", one.key},
+                               {"per_second", one.per_second},
+                               {"seconds", one.seconds},
+                               {"work", one.work}});
+  say(file, line);
+  return 0;
+}
+
 }  // namespace
 }  // namespace wavetap::doctor::trial
 
@@ -83,9 +108,10 @@ int main(int argc, char** argv) {
     return 64;
   }
   FILE* output = claim_output();
-  const int status = std::strcmp(argv[1], "truth") == 0 ? tell_truth(output, argv[2])
-                     : std::strcmp(argv[1], "run") == 0 ? run_trial(output, argv[2])
-                                                        : 64;
+  const int status = std::strcmp(argv[1], "truth") == 0     ? tell_truth(output, argv[2])
+                     : std::strcmp(argv[1], "run") == 0     ? run_trial(output, argv[2])
+                     : std::strcmp(argv[1], "measure") == 0 ? measure(output, argv[2])
+                                                            : 64;
   std::fflush(nullptr);
   // The runtimes' destructors are not what is being tested.
   _exit(status);
