@@ -135,8 +135,10 @@ def run_points(points, build, work, model, seconds):
         if done.returncode == 0 and part.exists():
             part.rename(trace)
         else:
-            slow.add(point.kernel)
-            point.why_not = f"more than {seconds} s of processor time"
+            faulted = done.returncode == 134  # it aborts where hardware happens to survive a stray access
+            point.why_not = "the program faults" if faulted else f"more than {seconds} s of processor time"
+            if not faulted:
+                slow.add(point.kernel)
             print(f"{point.kernel} {point.size}: status {done.returncode}: {done.stderr.strip()[-200:]}", file=sys.stderr)
 
 
