@@ -65,6 +65,7 @@ class Point:
         self.measured_us = float(row["avg_ms"]) * 1e3
         self.number = number  # among points of the same name and size
         self.program, self.options, self.modelled_us, self.why_not = None, [], None, ""
+        self.launches = 0  # of kernels, between the two events
         if self.kernel in COPIES:
             self.why_not = "a copy, no kernel"
             return
@@ -150,6 +151,7 @@ def model_points(points, build, work, model):
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
         kernels = json.loads(done.stdout)["kernels"]
         timed = [kernel["modelled"]["seconds"] * kernel["calls"] for kernel in kernels if "copyBuffer" not in kernel["kernel"]["name"]]
+        point.launches = sum(kernel["calls"] for kernel in kernels) / RUNS
         point.modelled_us = sum(timed) * 1e6 / RUNS + EVENTS_US
 
 
@@ -170,8 +172,10 @@ def percent(value):
 def summary(points):
     known = [point for point in points if point.modelled_us is not None]
     rows = []
-    for name, chosen in [("all", known), ("small", [p for p in known if p.measured_us < LARGE_US]),
-                         ("large", [p for p in known if p.measured_us >= LARGE_US])]:
+    for name, chosen in [("all", known), (f"under {LARGE_US} us", [p for p in known if p.measured_us < LARGE_US]),
+                         (f"{LARGE_US} us and more", [p for p in known if p.measured_us >= LARGE_US]),
+                         ("one kernel", [p for p in known if p.launches <= 1]),
+                         ("several kernels", [p for p in known if p.launches > 1])]:
         errors = [point.error() for point in chosen]
         if errors:
             within = sum(error <= 0.5 for error in errors) / len(errors)
