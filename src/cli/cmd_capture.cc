@@ -233,14 +233,12 @@ void add_capture(Command& parent, Invocation& invocation) {
   add_capture_export(command, invocation, options->is_other);
   command.callback([options, &command, &invocation] {
     if (options->is_other) return;
-    std::vector<std::string> program = command.remaining();
-    if (!program.empty() && program[0].starts_with('-')) {
-      invocation.exit_code = fail({"capture: " + unknown_option(command.describe(), program[0])});
+    const Result<std::vector<std::string>> program = program_words(command, invocation);
+    if (!program.ok()) {
+      invocation.exit_code = fail(program.error());
       return;
     }
-    if (!program.empty() && invocation.has_separator) program.push_back("--");
-    program.insert(program.end(), invocation.program.begin(), invocation.program.end());
-    invocation.exit_code = capture(*options, program);
+    invocation.exit_code = capture(*options, *program);
   });
 }
 

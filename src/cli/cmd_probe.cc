@@ -23,6 +23,7 @@
 #include "cli/run_dir.h"
 #include "cli/run_environment.h"
 #include "cli/usage.h"
+#include "format/probe_ring.h"
 #include "inspect/capture_probe.h"
 #include "inspect/pass_probe.h"
 #include "inspect/probe_results.h"
@@ -43,6 +44,7 @@ struct Options {
   RunOptions run;
   bool pass = false;
   bool real = false;
+  bool prepare = false;
   uint64_t ring_mib = 64;
   std::string output;
   std::string json;
@@ -190,6 +192,36 @@ int probe_instrumented(Options& options, const std::vector<probe::HandlerChoice>
   return finished;
 }
 
+// --prepare: nothing is run; the folder gets what a program without a command in front needs.
+int prepare_folder(Options& options, const std::vector<probe::HandlerChoice>& handlers,
+                   const std::string& folder, const std::vector<std::string>& program) {
+  if (!program.empty())
+    return fail(errorf("probe: --prepare runs nothing; leave %s out", program[0].c_str()));
+  if (options.output.empty())
+    return fail(errorf("probe: --prepare: no folder for the records; add -o DIR"));
+  const Result<inspect::PassProbeOptions> telling =
+      prepare_pass(options.run, handlers, folder, folder, options.ring_mib << 20);
+  if (!telling.ok()) return fail(telling.error());
+  fmt::print("{}={} HSA_TOOLS_LIB=libwavetap.so ./app\nwavetap probe {} {}\n",
+             format::kProbeVariable, options.run.probe.request_file, options.handlers,
+             util::escape_control(options.output));
+  return kDone;
+}
+
+// A folder that was prepared, when programs have left their records there.
+int probe_prepared(Options& options, const std::vector<probe::HandlerChoice>& handlers,
+                   const std::string& folder) {
+  const std::string path = std::filesystem::absolute(folder).lexically_normal().string();
+  const Result<inspect::PassProbeOptions> telling = prepared_pass(options.run, handlers, path);
+  if (!telling.ok()) return fail(telling.error());
+  const Result<inspect::PassOutcome> outcome = inspect::tell_records(*telling);
+  if (!outcome.ok()) return fail(outcome.error(), kIncomplete);
+  options.output = path;  // the page goes where the records are
+  const int finished = finish(options, handlers, path, kDone);
+  print_pass_outcome(*outcome);
+  return finished;
+}
+
 int probe_file(const Options& options, const std::vector<probe::HandlerChoice>& handlers,
                const std::string& folder, const std::string& path) {
   const Result<std::unique_ptr<replay::CaptureFile>> file = replay::CaptureFile::open(path);
@@ -215,21 +247,29 @@ int probe_file(const Options& options, const std::vector<probe::HandlerChoice>& 
 }
 
 int probe_command(Options& options, const std::vector<std::string>& program) {
-  if (program.empty())
+  if (program.empty() && !options.prepare)
     return fail(
         errorf("probe: nothing to probe; write wavetap probe HANDLER[,HANDLER…] [OPTIONS] "
                "-- CMD [ARG…], or … FILE.wtcap"));
   const Result<std::vector<probe::HandlerChoice>> handlers = check_handlers(options.handlers);
   if (!handlers.ok()) return fail(handlers.error());
   for (const Status& good : {check_kernel_pattern(options.run.probe.kernels),
+                             check_kernel_pattern(options.run.probe.libraries),
                              check_launches(options.run.probe.launches)})
     if (!good.ok()) return fail(good.error());
-  if (!options.pass && !options.real)
+  const bool is_told = options.pass || options.real || options.prepare;
+  if (is_told && !options.run.probe.libraries.empty())
+    return fail(
+        errorf("probe: --library: instrumented kernels are those that were compiled with "
+               "wavetap-hipcc, whatever file they are in; choose with -k"));
+  const bool is_folder = program.size() == 1 && std::filesystem::is_directory(program[0]);
+  if (!is_told && !is_folder)
     for (const probe::HandlerChoice& choice : *handlers)
       if (choice.name == "latency")
         return fail(errorf(
             "latency: watching a virtual GPU has no clock; compile with wavetap-hipcc and add "
             "--pass or --real, or ask for blocks and instructions"));
+  if (is_folder) return probe_prepared(options, *handlers, program[0]);
   const Result<RunDir> scratch = RunDir::create();
   if (!scratch.ok()) return fail(scratch.error());
   std::string folder = scratch->path();
@@ -239,8 +279,9 @@ int probe_command(Options& options, const std::vector<std::string>& program) {
   }
   if (program.size() == 1 && program[0].ends_with(".wtcap"))
     return probe_file(options, *handlers, folder, program[0]);
-  if (!options.pass && !options.real) return probe_program(options, *handlers, folder, program);
+  if (!is_told) return probe_program(options, *handlers, folder, program);
   if (const Status good = check_pass_handlers(*handlers); !good.ok()) return fail(good.error());
+  if (options.prepare) return prepare_folder(options, *handlers, folder, program);
   return probe_instrumented(options, *handlers, folder, scratch->path(), program);
 }
 
@@ -260,6 +301,10 @@ void add_options(Command& command, Options& options) {
                    "watching the virtual GPU");
   command.add_flag("--real", options.real,
                    "the same on the machine's own GPU; see docs/probe-pass.md");
+  command.add_flag(
+      "--prepare", options.prepare,
+      "run nothing: with -o, write what HSA_TOOLS_LIB=libwavetap.so ./app needs to do the "
+      "same without a command in front; wavetap probe HANDLER DIR reads what came of it");
   command
       .add_option("--ring", options.ring_mib,
                   "with --pass or --real: the ring that records go through, per GPU (64)")
@@ -269,6 +314,11 @@ void add_options(Command& command, Options& options) {
       .add_option("--kernel,-k", options.run.probe.kernels,
                   "probe kernels whose demangled name matches, a POSIX extended regular expression "
                   "(any kernel of the program)")
+      ->type_name("REGEX");
+  command
+      .add_option("--library", options.run.probe.libraries,
+                  "probe kernels of programs and libraries whose path matches (any); what hipRTC "
+                  "made has none")
       ->type_name("REGEX");
   command
       .add_option("--launch", options.run.probe.launches,
@@ -312,16 +362,14 @@ void add_probe(Command& parent, Invocation& invocation) {
   command.prefix_command();
   add_options(command, *options);
   command.callback([options, &command, &invocation] {
-    std::vector<std::string> program = command.remaining();
-    if (!program.empty() && program[0].starts_with('-')) {
-      invocation.exit_code = fail({"probe: " + unknown_option(command.describe(), program[0])});
+    const Result<std::vector<std::string>> program = program_words(command, invocation);
+    if (!program.ok()) {
+      invocation.exit_code = fail(program.error());
       return;
     }
-    if (!program.empty() && invocation.has_separator) program.push_back("--");
-    program.insert(program.end(), invocation.program.begin(), invocation.program.end());
     const Status understood = use_logduration_variables(options->run.probe, options->json);
     invocation.exit_code =
-        understood.ok() ? probe_command(*options, program) : fail(understood.error());
+        understood.ok() ? probe_command(*options, *program) : fail(understood.error());
   });
 }
 

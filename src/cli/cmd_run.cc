@@ -136,13 +136,11 @@ void add_run(Command& parent, Invocation& invocation) {
   command.add_flag("--no-checks", options->no_checks,
                    "start the program even if it is known to fail");
   command.callback([options, verify, &command, &invocation] {
-    std::vector<std::string> program = command.remaining();
-    if (!program.empty() && program[0].starts_with('-')) {
-      invocation.exit_code = fail({"run: " + unknown_option(command.describe(), program[0])});
+    const Result<std::vector<std::string>> program = program_words(command, invocation);
+    if (!program.ok()) {
+      invocation.exit_code = fail(program.error());
       return;
     }
-    // Without our `--` in front, one further on is the program's own.
-    if (!program.empty() && invocation.has_separator) program.push_back("--");
     const Result<std::string> library = prepare_environment(options->gpus, options->environment);
     if (!library.ok()) {
       invocation.exit_code = fail(library.error());
@@ -150,9 +148,8 @@ void add_run(Command& parent, Invocation& invocation) {
     }
     options->correct_library = *library;
     if (!options->no_trace) use_logduration_variables(options->recording);
-    program.insert(program.end(), invocation.program.begin(), invocation.program.end());
-    invocation.exit_code = verify->wanted ? run_and_verify(*options, *verify, program)
-                                          : run_program(*options, program);
+    invocation.exit_code = verify->wanted ? run_and_verify(*options, *verify, *program)
+                                          : run_program(*options, *program);
   });
 }
 

@@ -290,23 +290,20 @@ void add_sanitize(Command& parent, Invocation& invocation) {
   add_choice_options(command, *options);
   add_report_options(command, *options);
   command.callback([options, &command, &invocation] {
-    std::vector<std::string> program = command.remaining();
-    if (!program.empty() && program[0].starts_with('-')) {
-      invocation.exit_code = fail({"sanitize: " + unknown_option(command.describe(), program[0])});
+    const Result<std::vector<std::string>> program = program_words(command, invocation);
+    if (!program.ok()) {
+      invocation.exit_code = fail(program.error());
       return;
     }
-    if (!invocation.has_separator && !program.empty() && program[0].ends_with(".wtcap")) {
+    if (!invocation.has_separator && !program->empty() && program->front().ends_with(".wtcap")) {
       invocation.exit_code =
-          program.size() == 1
-              ? sanitize_file(*options, program[0])
+          program->size() == 1
+              ? sanitize_file(*options, program->front())
               : fail({fmt::format("sanitize: {}: comes behind {}; write options before the file",
-                                  program[1], program[0])});
+                                  program->at(1), program->front())});
       return;
     }
-    // Without our `--` in front, one further on is the program's own.
-    if (!program.empty() && invocation.has_separator) program.push_back("--");
-    program.insert(program.end(), invocation.program.begin(), invocation.program.end());
-    invocation.exit_code = run_sanitized(*options, program);
+    invocation.exit_code = run_sanitized(*options, *program);
   });
 }
 

@@ -19,10 +19,14 @@ Status check_pass_handlers(const std::vector<probe::HandlerChoice>& handlers) {
   return {};
 }
 
-Result<inspect::PassProbeOptions> prepare_pass(RunOptions& run,
-                                               const std::vector<probe::HandlerChoice>& handlers,
-                                               const std::string& folder,
-                                               const std::string& scratch, uint64_t ring_bytes) {
+namespace {
+
+constexpr char kRequestFile[] = "/probe.request";
+
+// What reads the records.
+Result<inspect::PassProbeOptions> telling_of(const RunOptions& run,
+                                             const std::vector<probe::HandlerChoice>& handlers,
+                                             const std::string& folder) {
   inspect::PassProbeOptions telling;
   telling.handlers = handlers;
   telling.folder = folder;
@@ -32,14 +36,44 @@ Result<inspect::PassProbeOptions> prepare_pass(RunOptions& run,
     for (const model::Model& model : *models)
       telling.gpus.push_back({model.name, model.vector_line_bytes()});
   }
+  telling.times = (inspect::wants_of(handlers) & format::kProbeTicks) != 0;
+  return telling;
+}
+
+}  // namespace
+
+Result<inspect::PassProbeOptions> prepared_pass(const RunOptions& run,
+                                                const std::vector<probe::HandlerChoice>& handlers,
+                                                const std::string& folder) {
+  const Result<std::vector<std::byte>> bytes = util::read_file(folder + kRequestFile);
+  if (!bytes.ok())
+    return errorf(
+        "%s: was not made by wavetap probe HANDLER --prepare -o; name a program or a capture",
+        folder.c_str());
+  const std::string text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  const size_t at = text.find("\nwants ");
+  const auto wants =
+      at == std::string::npos
+          ? std::optional<uint64_t>()
+          : util::parse_unsigned(text.substr(at + 7, text.find('\n', at + 1) - at - 7));
+  if (!wants || *wants != inspect::wants_of(handlers))
+    return errorf("%s: was prepared for other handlers; name those again", folder.c_str());
+  return telling_of(run, handlers, folder);
+}
+
+Result<inspect::PassProbeOptions> prepare_pass(RunOptions& run,
+                                               const std::vector<probe::HandlerChoice>& handlers,
+                                               const std::string& folder,
+                                               const std::string& scratch, uint64_t ring_bytes) {
+  Result<inspect::PassProbeOptions> telling = telling_of(run, handlers, folder);
+  if (!telling.ok()) return telling;
   const uint32_t wants = inspect::wants_of(handlers);
-  telling.times = (wants & format::kProbeTicks) != 0;
   std::string request = fmt::format("folder {}\nwants {}\nring {}\n", folder, wants, ring_bytes);
   if (!run.probe.kernels.empty()) request += fmt::format("kernels {}\n", run.probe.kernels);
   if (!run.probe.launches.empty()) request += fmt::format("launch {}\n", run.probe.launches);
   if (run.probe.every != 0) request += fmt::format("every {}\n", run.probe.every);
   if (run.probe.max != 0) request += fmt::format("max {}\n", run.probe.max);
-  const std::string file = scratch + "/probe.request";
+  const std::string file = scratch + kRequestFile;
   if (const Status written = util::write_file(file, request); !written.ok()) return written.error();
   run.probe.request_file = file;
   // The recorder carries the probes; its trace is nobody's.

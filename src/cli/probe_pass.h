@@ -19,6 +19,11 @@ Result<inspect::PassProbeOptions> prepare_pass(RunOptions& run,
                                                const std::string& folder,
                                                const std::string& scratch, uint64_t ring_bytes);
 
+// The same for a folder that prepare_pass() wrote its request to, and where programs have left records.
+Result<inspect::PassProbeOptions> prepared_pass(const RunOptions& run,
+                                                const std::vector<probe::HandlerChoice>& handlers,
+                                                const std::string& folder);
+
 void print_pass_outcome(const inspect::PassOutcome& outcome);
 
 }  // namespace wavetap::cli

@@ -43,6 +43,7 @@ Result<vgpu::Config> make_config(const RunOptions& options, std::vector<model::M
   config.probe_dir = options.probe.folder;
   config.probe_handlers = options.probe.handlers;
   config.probe_kernels = options.probe.kernels;
+  config.probe_libraries = options.probe.libraries;
   config.probe_launches = options.probe.launches;
   config.probe_every = options.probe.every;
   config.probe_max = options.probe.max;

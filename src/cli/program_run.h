@@ -21,7 +21,8 @@ namespace wavetap::cli {
 struct ProbeRunOptions {
   std::string folder;  // for the results; "": do not probe
   std::string handlers;
-  std::string kernels;  // regular expression; "": any of the program's
+  std::string kernels;    // regular expression; "": any of the program's
+  std::string libraries;  // regular expression in the path of a kernel's file; "": any
   std::string launches;
   uint64_t every = 0;
   uint64_t max = 0;

@@ -98,6 +98,18 @@ std::string unknown_command(const DescribedCommand& parent, const std::string& w
                      near.empty() ? "see " + help_of(parent) : "did you mean " + near + "?");
 }
 
+Result<std::vector<std::string>> program_words(const Command& command,
+                                               const Invocation& invocation) {
+  std::vector<std::string> program = command.remaining();
+  if (!program.empty() && program[0].starts_with('-')) {
+    const DescribedCommand described = command.describe();
+    return Error{path_of(described) + ": " + unknown_option(described, program[0])};
+  }
+  if (!program.empty() && invocation.has_separator) program.push_back("--");
+  program.insert(program.end(), invocation.program.begin(), invocation.program.end());
+  return program;
+}
+
 int report_usage(const DescribedCommand& program, const Parsed& parsed,
                  const std::vector<std::string>& arguments) {
   // An option in front of the command, which only the command has.

@@ -79,7 +79,7 @@ std::string why_nothing(const ProbeResults& results) {
     return "probe: the program dispatched no kernel; nothing was seen\n";
   if (results.dispatches == 0)
     return fmt::format(
-        "probe: nothing was seen: none of the {} dispatches was chosen; see -k and --launch\n",
+        "probe: nothing was seen: none of the {} dispatches was chosen; see -k, --library and --launch\n",
         results.left_out);
   return "";
 }

@@ -32,6 +32,8 @@ class Collected final : public Surroundings {
 struct Counted {
   uint64_t waves[4] = {}, blocks = 0, accesses = 0, barriers[2] = {}, messages = 0;
   uint64_t last_lanes = 0, last_value = 0;
+  uint64_t workgroups = 0,
+           last_workgroup = 0;  // waves by their workgroups' numbers, summed; the highest
   uint32_t status = 0;
 };
 
@@ -45,7 +47,13 @@ class SessionTest : public testing::Test {
     handler_.self = &counted_;
     handler_.dispatch_begin = [](void* self, const wavetap_dispatch*) { return self; };
     handler_.wave = [](void* strand, const wavetap_wave_event* event) {
-      ++static_cast<Counted*>(strand)->waves[event->what];
+      auto& counted = *static_cast<Counted*>(strand);
+      ++counted.waves[event->what];
+      if (event->what != WAVETAP_WAVE_BEGINS) return;
+      counted.workgroups += event->at.wave->workgroup[0];
+      counted.last_workgroup =
+          std::max<uint64_t>(counted.last_workgroup, event->at.wave->workgroup[0]);
+      EXPECT_EQ(event->at.wave->workgroup_number, event->at.wave->workgroup[0]);
     };
     handler_.block = [](void* strand, const wavetap_block*) {
       ++static_cast<Counted*>(strand)->blocks;
@@ -118,6 +126,16 @@ TEST_F(SessionTest, TellsEverythingOnce) {
   ASSERT_EQ(code.size(), 1u);
   EXPECT_EQ(code[0]->described.site_count, 7u);
   EXPECT_TRUE(session_.take_new_code().empty());
+}
+
+TEST_F(SessionTest, TellsWorkgroupsBeyond16Bits) {
+  emu::TestKernel kernel({}, "s_endpgm");
+  constexpr uint64_t kGroups = 70'000;
+  kernel.set_size(kGroups * 64, 64);
+  EXPECT_FALSE(run(kernel).fault);
+  EXPECT_EQ(counted_.waves[WAVETAP_WAVE_BEGINS], kGroups);
+  EXPECT_EQ(counted_.last_workgroup, kGroups - 1);
+  EXPECT_EQ(counted_.workgroups, kGroups * (kGroups - 1) / 2);
 }
 
 TEST_F(SessionTest, TellsWhatCameBeforeAFault) {

@@ -25,6 +25,7 @@ std::shared_ptr<const KnownKernel> KernelCache::of(const DispatchView& view) {
   kernel->descriptor = descriptor;
   const KernelPlace place = find_kernel(view.gpu, view.memory, kernel_object, {});
   kernel->built_in = !place.found;
+  kernel->library = place.library;
   kernel->name = place.found ? place.name : "(built into the runtime)";
   if (choose_) kernel->chosen = choose_(*kernel);
   const std::lock_guard lock(mutex_);

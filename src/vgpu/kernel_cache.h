@@ -18,6 +18,7 @@ namespace wavetap::vgpu {
 struct KnownKernel {
   amd::KernelDescriptor descriptor;
   std::string name;       // demangled
+  std::string library;    // the file its code is from; "": none
   bool built_in = false;  // one that ROCr brings for copies and fills; no code object describes it
   bool chosen = false;    // what the cache's owner thinks of it
 };

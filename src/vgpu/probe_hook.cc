@@ -111,12 +111,17 @@ ProbeHook::ProbeHook(const Config& config, const AllocationTable& allocations)
       session_(files_) {
   has_pattern_ = !config.probe_kernels.empty() &&
                  ::regcomp(&pattern_, config.probe_kernels.c_str(), REG_EXTENDED | REG_NOSUB) == 0;
+  has_library_ =
+      !config.probe_libraries.empty() &&
+      ::regcomp(&library_, config.probe_libraries.c_str(), REG_EXTENDED | REG_NOSUB) == 0;
   for (const probe::RefusedHandler& refused :
        probe::open_handlers(probe::parse_handlers(config.probe_handlers), session_))
     files_.refused(refused.name, refused.why);
 }
 
 bool ProbeHook::matches(const KnownKernel& kernel) const {
+  if (has_library_ && ::regexec(&library_, kernel.library.c_str(), 0, nullptr, 0) != 0)
+    return false;
   if (has_pattern_) return ::regexec(&pattern_, kernel.name.c_str(), 0, nullptr, 0) == 0;
   // HIP brings kernels as well, in a code object of its own.
   return !kernel.built_in && !kernel.name.starts_with("__amd_rocclr_");

@@ -62,8 +62,9 @@ class ProbeHook final : public DispatchHook {
 
   const Config& config_;
   std::vector<std::pair<uint64_t, uint64_t>> launches_;  // from, to
-  bool has_pattern_ = false;
-  regex_t pattern_{};
+  bool has_pattern_ = false, has_library_ = false;
+  regex_t pattern_{};  // in a kernel's name
+  regex_t library_{};  // in the path of its file
   KernelCache kernels_;
   Files files_;
   probe::Session session_;

@@ -146,6 +146,7 @@ bool look_in(const LoadedObject& object, GpuAddr kernel_object, KernelPlace* pla
     place->found = true;
     place->name = codeobj::demangle(kernel.name);
     place->args = kernel.args;
+    place->library = library_of(object.uri);
     if (*source == nullptr) *source = std::make_shared<codeobj::SourceMap>(code->elf());
     return true;
   }
@@ -181,7 +182,33 @@ bool parse_number(std::string_view text, uint64_t* value) {
   return *end == '\0';
 }
 
+// The file that is mapped at an address of this process; "": none.
+std::string mapped_file(uint64_t address) {
+  const std::optional<std::string> maps = sys::read_file("/proc/self/maps", kMapsLimit);
+  if (!maps) return "";
+  for (size_t begin = 0; begin < maps->size();) {
+    const size_t end = std::min(maps->find('\n', begin), maps->size());
+    const std::string line = maps->substr(begin, end - begin);
+    begin = end + 1;
+    unsigned long long from = 0, to = 0;
+    int path_at = 0;
+    if (std::sscanf(line.c_str(), "%llx-%llx %*s %*s %*s %*s %n", &from, &to, &path_at) < 2 ||
+        address < from || address >= to || path_at <= 0) {
+      continue;
+    }
+    const std::string path = line.substr(std::min(static_cast<size_t>(path_at), line.size()));
+    return path.starts_with('/') ? path : "";
+  }
+  return "";
+}
+
 }  // namespace
+
+std::string library_of(std::string_view uri_text) {
+  const std::optional<CodeObjectUri> uri = parse_code_object_uri(uri_text);
+  if (!uri) return "";
+  return uri->in_memory ? mapped_file(uri->offset) : uri->path;
+}
 
 std::optional<CodeObjectUri> parse_code_object_uri(std::string_view text) {
   constexpr std::string_view kFile = "file://";

@@ -27,13 +27,17 @@ struct Gpu;
 
 struct KernelPlace {
   bool found = false;
-  std::string name;  // demangled when possible
+  std::string name;     // demangled when possible
+  std::string library;  // the file its code object came from; "": made in memory, as by hipRTC
   // Of the pc, innermost first, when the code object carries debug information.
   std::vector<codeobj::SourceFrame> frames;
   bool has_entry = false;
   GpuAddr entry;  // the kernel's first instruction
   std::vector<codeobj::KernelArg> args;
 };
+
+// The file that a code object came from: of one in memory, the file that is mapped there; "": none.
+std::string library_of(std::string_view uri);
 
 KernelPlace find_kernel(Gpu& gpu, GuestMemory& memory, GpuAddr kernel_object, GpuAddr pc);
 

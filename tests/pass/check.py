@@ -3,7 +3,7 @@
 
   check.py --build BUILD agree [--all]   counts by source line, results, original code; --all: every compiler, -O0 to -O3,
                                          wave32 and wave64 (make test-pass)
-  check.py --build BUILD messages|faults|full_ring|damaged|choices|hipcc|latency|promises|hidden|parallel
+  check.py --build BUILD messages|faults|full_ring|damaged|choices|prepared|hipcc|latency|promises|hidden|parallel
 """
 import argparse
 import collections
@@ -255,6 +255,34 @@ def choices(options):
         expect("heatmap", "heatmap" in told["kernels"][0]["handlers"], True)
 
 
+def prepared(options):
+    """Without a command in front: HSA_TOOLS_LIB=libwavetap.so ./app tells the same, and the folder is read afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        program = [lab.compile("15", "-O2", "gfx1030"), "strided"]
+        _, wanted = lab.probe("memory,blocks", "rx6800xt", program)
+        records = lab.folder / "records"
+        lines = run([lab.wavetap, "probe", "memory,blocks", "--prepare", "-o", records]).stdout.splitlines()
+        words = lines[0].replace("HSA_TOOLS_LIB=", f"HSA_TOOLS_LIB={options.build}/lib/").split()
+        expect("how to go on", (words[-1], lines[1]), ("./app", f"wavetap probe memory,blocks {records}"))
+        run([lab.wavetap, "run", "--gpu", "rx6800xt", "--no-trace", "--", "env", *words[:-1], lab.launcher, *program],
+            cwd=folder)
+        out = lab.folder / "prepared.json"
+        result = run([lab.wavetap, "probe", "memory,blocks", "--gpu", "rx6800xt", "--json", out, records])
+        told = json.loads(out.read_text())
+        expect("what was told", counts_by_line(told)[0], counts_by_line(wanted)[0])
+        expect("kernels", [kernel["kernel"] for kernel in told["kernels"]], [kernel["kernel"] for kernel in wanted["kernels"]])
+        if "0 lost because the ring was full" not in result.stderr or not (records / "index.html").exists():
+            failures.append(f"prepared: {result.stderr}")
+        for words, error in [(["values", records], "was prepared for other handlers"),
+                             (["memory", folder], "was not made by wavetap probe HANDLER --prepare"),
+                             (["memory", "--prepare"], "no folder for the records; add -o DIR"),
+                             (["memory", "--prepare", "-o", lab.folder / "x", "--", "true"], "--prepare runs nothing")]:
+            refused = run([lab.wavetap, "probe", *words], 1)
+            if error not in refused.stderr:
+                failures.append(f"{error}: {refused.stderr}")
+
+
 def latency(options):
     """Times of blocks: every block that was entered has some, in text, JSON and on the page, and whose clock it was."""
     with tempfile.TemporaryDirectory() as folder:
@@ -379,7 +407,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("case", choices=["agree", "messages", "faults", "full_ring", "damaged", "choices", "hipcc", "latency",
+    parser.add_argument("case", choices=["agree", "messages", "faults", "full_ring", "damaged", "choices", "prepared", "hipcc", "latency",
                                          "promises", "hidden", "parallel"])
     options = parser.parse_args()
     options.build = pathlib.Path(options.build).resolve()

@@ -303,11 +303,28 @@ def files(options):
         expect("waves", sum(event["event"] == "wave" and event["what"] == "ends" for event in events), WORKGROUPS)
 
 
+def libraries(options):
+    """Kernels chosen by the file that they are in; when none is, that is said, and how to choose others."""
+    with tempfile.TemporaryDirectory() as folder:
+        def chosen(*arguments):
+            out = pathlib.Path(folder) / "probe.json"
+            result = probe(options, "instructions", [*arguments, "--json", str(out)], [f"{options.hip}/access_patterns"])
+            found = json.loads(out.read_text())
+            return [kernel["kernel"].split("(")[0] for kernel in found["kernels"]], result.stderr
+
+        expect("kernels of the program's own file", chosen("--library", "/access_patterns$")[0], chosen()[0])
+        expect("both filters", chosen("--library", "access_patterns", "-k", "^stride2")[0], ["stride2"])
+        none, text = chosen("--library", "librocblas")
+        expect("kernels of a library that is not there", none, [])
+        if "was chosen; see -k, --library and --launch" not in text:
+            failures.append(f"nobody is told that --library chose nothing: {text}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     parser.add_argument("--gpu", required=True)
-    parser.add_argument("what", choices=["known_answers", "programs", "plugins", "example", "python", "files", "faults", "source"])
+    parser.add_argument("what", choices=["known_answers", "programs", "plugins", "example", "python", "files", "faults", "source", "libraries"])
     parser.add_argument("--hip", help="folder of the HIP programs (BUILD/bin/hip)")
     options = parser.parse_args()
     options.hip = options.hip or f"{options.build}/bin/hip"
