@@ -1,7 +1,5 @@
 #include "emu/exec/global_access.h"
 
-#include <cstring>
-
 namespace wavetap::emu {
 
 bool copy_global(Wave& wave, uint64_t address, std::byte* data, uint32_t size_bytes, bool write,
@@ -9,7 +7,7 @@ bool copy_global(Wave& wave, uint64_t address, std::byte* data, uint32_t size_by
   // The first byte brings its range into the cache, or faults.
   if (wave.translate(address, 1, write, lane) == nullptr) return false;
   if (std::byte* host = cached(wave, address, size_bytes, write)) {
-    std::memcpy(write ? host : data, write ? data : host, size_bytes);
+    copy_element(write ? host : data, write ? data : host, size_bytes);
     return true;
   }
   // The access leaves the range: look at every byte before moving the first.
