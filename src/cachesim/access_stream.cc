@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "cachesim/cache.h"
+#include "emu/wave.h"
 
 namespace wavetap::cachesim {
 namespace {
@@ -60,6 +61,71 @@ size_t find_runs(const uint64_t* address, uint64_t mask, uint32_t size_bytes, Se
   for (size_t i = 0; i < count; ++i)
     runs[i].bytes = std::min(runs[i].bytes, runs[i].count * kSectorBytes);
   return ordered || count < 2 ? count : merge(runs, count);
+}
+
+TagWork tag_work(const uint64_t* address, uint64_t mask, uint32_t size_bytes, int lanes) {
+  TagWork work;
+  for (int first = 0; first < lanes; first += 16) {
+    const uint64_t some = mask & (uint64_t{0xffff} << first);
+    if (some == 0) continue;
+    const uint64_t line = address[std::countr_zero(some)] / kSectorBytes;
+    bool shared = true;
+    emu::for_each_lane(some, [&](int lane) {
+      shared = shared && address[lane] / kSectorBytes == line &&
+               (address[lane] + size_bytes - 1) / kSectorBytes == line;
+    });
+    if (shared) {
+      work.accesses += 4;
+      ++work.tags;
+      continue;
+    }
+    for (int quad = first; quad < first + 16; quad += 4) {
+      const uint64_t four = mask & (uint64_t{0xf} << quad);
+      if (four == 0) continue;
+      work.accesses += 4;
+      uint64_t lines[8];
+      size_t count = 0;
+      emu::for_each_lane(four, [&](int lane) {
+        for (const uint64_t at : {address[lane], address[lane] + size_bytes - 1})
+          if (std::find(lines, lines + count, at / kSectorBytes) == lines + count)
+            lines[count++] = at / kSectorBytes;
+      });
+      work.tags += static_cast<uint32_t>(count);
+    }
+  }
+  return work;
+}
+
+SectorRun whole_run(uint64_t first, uint32_t size_bytes, uint32_t lanes, bool is_row) {
+  const uint64_t bytes = uint64_t{lanes} * size_bytes;
+  const uint64_t sector = first / kSectorBytes;
+  const uint64_t last = (first + (is_row ? bytes : size_bytes) - 1) / kSectorBytes;
+  const auto count = static_cast<uint32_t>(last + 1 - sector);
+  return {sector, count, static_cast<uint32_t>(std::min<uint64_t>(bytes, count * kSectorBytes))};
+}
+
+TagWork whole_tag_work(uint64_t first, uint32_t size_bytes, uint32_t lanes, bool is_row) {
+  const auto sectors = [](uint64_t at, uint64_t bytes) {
+    return static_cast<uint32_t>((at + bytes - 1) / kSectorBytes - at / kSectorBytes + 1);
+  };
+  TagWork work;
+  if (!is_row) {
+    const uint32_t each = sectors(first, size_bytes);
+    const uint32_t turns = each == 1 ? lanes / 16 : lanes / 4;
+    return {4 * turns, each * turns};
+  }
+  for (uint32_t lane = 0; lane < lanes; lane += 16) {
+    const uint64_t at = first + uint64_t{lane} * size_bytes;
+    if (sectors(at, 16 * size_bytes) == 1) {
+      work.accesses += 4;
+      ++work.tags;
+      continue;
+    }
+    work.accesses += 16;
+    for (uint32_t quad = 0; quad < 4; ++quad)
+      work.tags += sectors(at + uint64_t{quad} * 4 * size_bytes, 4 * size_bytes);
+  }
+  return work;
 }
 
 void AccessStream::put(uint64_t value) {

@@ -34,6 +34,19 @@ struct SectorRun {
 inline constexpr size_t kMaxRuns = 128;
 size_t find_runs(const uint64_t* address, uint64_t mask, uint32_t size_bytes, SectorRun* runs);
 
+// What the address unit of a vector L1 does with an access: 16 lanes at a time when they share 64
+// bytes, else four at a time, each line of theirs apart.
+struct TagWork {
+  uint32_t accesses = 0;
+  uint32_t tags = 0;
+};
+TagWork tag_work(const uint64_t* address, uint64_t mask, uint32_t size_bytes, int lanes);
+
+// Both at once for `lanes` elements, a multiple of 16, that follow each other from `first` on
+// (is_row) or are all the one there. Elements are of 16 bytes at most.
+SectorRun whole_run(uint64_t first, uint32_t size_bytes, uint32_t lanes, bool is_row);
+TagWork whole_tag_work(uint64_t first, uint32_t size_bytes, uint32_t lanes, bool is_row);
+
 class AccessStream {
  public:
   struct Item {

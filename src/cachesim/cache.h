@@ -31,6 +31,7 @@ class Cache {
   Cache(uint64_t line_count, uint32_t ways) : ways_(ways) {
     sets_ = line_count / ways;
     if (sets_ == 0) sets_ = 1;
+    mask_ = (sets_ & (sets_ - 1)) == 0 ? sets_ - 1 : 0;
     lines_.reset(static_cast<CacheLine*>(std::calloc(sets_ * ways, sizeof(CacheLine))));
   }
 
@@ -46,7 +47,7 @@ class Cache {
   // The line, which becomes the most recently used; null: not there.
   CacheLine* find(uint64_t line, uint64_t set) {
     if (lines_ == nullptr) return nullptr;
-    CacheLine* const first = lines_.get() + set % sets_ * ways_;
+    CacheLine* const first = set_of(set);
     const uint64_t key = key_of(line);
     for (uint32_t way = 0; way < ways_; ++way) {
       if (first[way].key != key) continue;
@@ -60,7 +61,7 @@ class Cache {
   template <class F>
   CacheLine* insert(uint64_t line, uint64_t set, F&& evict) {
     if (lines_ == nullptr) return nullptr;
-    CacheLine* const first = lines_.get() + set % sets_ * ways_;
+    CacheLine* const first = set_of(set);
     CacheLine* oldest = first;
     for (uint32_t way = 0; way < ways_; ++way) {
       CacheLine& candidate = first[way];
@@ -86,11 +87,15 @@ class Cache {
   static constexpr uint32_t kFillShift = 44;
   static constexpr uint64_t kMaxFill = uint64_t{1} << 20;
   uint64_t key_of(uint64_t line) const { return fill_ << kFillShift | (line + 1); }
+  CacheLine* set_of(uint64_t set) {
+    return lines_.get() + (mask_ != 0 ? set & mask_ : set % sets_) * ways_;
+  }
 
   struct Free {
     void operator()(void* memory) const { std::free(memory); }
   };
   uint64_t sets_ = 1;
+  uint64_t mask_ = 0;  // sets_ - 1 where that is one of ones; 0: divide
   uint32_t ways_ = 1;
   uint64_t fill_ = 1;
   uint32_t clock_ = 0;

@@ -33,46 +33,6 @@ Request request_of(const MemoryAccess& access) {
   return Request::kLoad;
 }
 
-// What the address unit of a vector L1 does with an access: 16 lanes at a time when they share 64
-// bytes, else four at a time, each line of theirs apart.
-struct TagWork {
-  uint32_t accesses = 0;
-  uint32_t tags = 0;
-};
-
-TagWork tag_work(const uint64_t* address, uint64_t mask, uint32_t size_bytes, int lanes) {
-  TagWork work;
-  for (int first = 0; first < lanes; first += 16) {
-    const uint64_t some = mask & (uint64_t{0xffff} << first);
-    if (some == 0) continue;
-    const uint64_t line = address[std::countr_zero(some)] / kSectorBytes;
-    bool shared = true;
-    emu::for_each_lane(some, [&](int lane) {
-      shared = shared && address[lane] / kSectorBytes == line &&
-               (address[lane] + size_bytes - 1) / kSectorBytes == line;
-    });
-    if (shared) {
-      work.accesses += 4;
-      ++work.tags;
-      continue;
-    }
-    for (int quad = first; quad < first + 16; quad += 4) {
-      const uint64_t four = mask & (uint64_t{0xf} << quad);
-      if (four == 0) continue;
-      work.accesses += 4;
-      uint64_t lines[8];
-      size_t count = 0;
-      emu::for_each_lane(four, [&](int lane) {
-        for (const uint64_t at : {address[lane], address[lane] + size_bytes - 1})
-          if (std::find(lines, lines + count, at / kSectorBytes) == lines + count)
-            lines[count++] = at / kSectorBytes;
-      });
-      work.tags += static_cast<uint32_t>(count);
-    }
-  }
-  return work;
-}
-
 // Per lane, as they are given out.
 uint32_t vgprs_of(const emu::Launch& launch) {
   return launch.dispatch->target.is_gfx90a_family() ? launch.rows : launch.registers.vgprs;
@@ -255,8 +215,17 @@ void MemoryWatch::record_vector(Recorder& recorder, const emu::WatchPoint& at,
                                 uint32_t size_bytes) {
   const auto number = static_cast<uint32_t>(at.tag);
   SectorRun runs[kMaxRuns];
-  const size_t count = find_runs(address, access.mask, size_bytes, runs);
-  const TagWork work = tag_work(address, access.mask, size_bytes, at.wave.lanes);
+  size_t count = 1;
+  TagWork work;
+  if (address == access.address && access.relation != emu::Relation::kNone && access.is_whole()) {
+    const auto lanes = static_cast<uint32_t>(std::popcount(access.mask));
+    const bool is_row = access.relation == emu::Relation::kConsecutive;
+    runs[0] = whole_run(address[0], size_bytes, lanes, is_row);
+    work = whole_tag_work(address[0], size_bytes, lanes, is_row);
+  } else {
+    count = find_runs(address, access.mask, size_bytes, runs);
+    work = tag_work(address, access.mask, size_bytes, at.wave.lanes);
+  }
   MemoryCounters& counters = recorder.counters;
   counters.l1_accesses += work.accesses;
   counters.l1_tag_accesses += work.tags;
