@@ -9,7 +9,8 @@
 2. How does it compare with native code? The same kernels from one source on PoCL (compare.hip,
    compare_opencl.c, kernels.inc).
 3. What does it cost when nobody uses it? (idle.hip) And what does watching cost: the tools of wavetap sanitize, the
-   handlers of wavetap probe, counters with caches? (watching.py, sanitize.hip) And capturing? (capturing.py)
+   handlers of wavetap probe, counters with caches? (watching.py, sanitize.hip) What do instrumented kernels tell, in how many
+   bytes? (records.py) And capturing? (capturing.py)
 4. What does recording cost, beside LTTng-UST? (recorder/)
 5. How fast are the answers? Commands on a large trace against plain Python (analysis/measure.py).
 6. The micro-benchmarks beside the sources (*_bench), as they are.
@@ -26,6 +27,7 @@ import tempfile
 
 import against
 import capturing
+import records
 import watching
 from recorder import measure
 from support import run, table
@@ -107,6 +109,10 @@ class Bench:
     def watching(self, model):
         print(f"\nWatching: processor time of kernels by who watches them, times the plain engine, {model}\n")
         self.results[f"watching.{model}"] = watching.measure(self.build, model, 1 if self.quick else 3)
+
+    def records(self, model):
+        print(f"\nRecords of instrumented kernels, {model}: processor time of kernels, times the plain engine\n")
+        self.results[f"records.{model}"] = records.measure(self.build, model)
 
     def capturing(self, model):
         print(f"\nCapturing: processor time, {model}\n")
@@ -193,7 +199,7 @@ def main():
             arguments.json.write_text(json.dumps(bench.results, indent=2) + "\n")
         sys.exit(0 if good else 1)
     engine = [lambda model=model: bench.instructions(model) for model in models]
-    engine += [lambda: bench.compare(models), lambda: bench.probes(models[0]), lambda: bench.watching(models[0]),
+    engine += [lambda: bench.compare(models), lambda: bench.probes(models[0]), lambda: bench.watching(models[0]), lambda: bench.records(models[0]),
                lambda: bench.memory(models[0]), lambda: bench.capturing(models[0]), lambda: bench.idle(models[0])]
     parts = {"engine": engine, "recorder": [bench.recorder], "analysis": [bench.analysis], "micro": [bench.micro]}
     for step in [step for name, steps in parts.items() if arguments.only in (None, name) for step in steps]:
