@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "proof/describe.h"
+#include "proof/moved_memory.h"
 #include "proof/perturbation.h"
+#include "proof/precision.h"
 #include "proof/shaped_capture.h"
 #include "replay/describe_fault.h"
 #include "replay/kernel_argument.h"
@@ -31,7 +33,8 @@ class Checker {
       : options_(options),
         capture_(capture),
         kernel_(replay::find_captured_kernel(file, capture)),
-        memory_(memory) {}
+        memory_(memory),
+        moved_(capture_, kernel_, memory) {}
 
   CrossCheck run(uint64_t seed) {
     replay::TouchedMemory touched;
@@ -56,10 +59,20 @@ class Checker {
   }
 
  private:
-  replay::ReplayResult run_once(const Perturbation& perturbation, const std::string& code,
-                                uint64_t seed, emu::Watcher* watcher) {
+  // The state that a run begins with; false where it cannot be made.
+  bool prepare(const Perturbation& perturbation) {
     memory_.restore();
     perturb(perturbation, capture_, kernel_, touched_, memory_);
+    places_.clear();
+    for (const CapturedRegion& region : capture_.regions)
+      places_.push_back({&region, {region.begin()}});
+    if (perturbation.change != Change::kMoved) return true;
+    if (!moved_.move()) return false;
+    places_.insert(places_.end(), moved_.blocks().begin(), moved_.blocks().end());
+    return true;
+  }
+
+  replay::ReplayResult run_once(const std::string& code, uint64_t seed, emu::Watcher* watcher) {
     emu::Watcher* const watchers[] = {watcher};
     replay::ReplayOptions replay;
     replay.count = true;
@@ -74,7 +87,8 @@ class Checker {
   // What all memory that can be written holds.
   std::vector<Bytes> memory_now() const {
     std::vector<Bytes> made;
-    for (const CapturedRegion& region : capture_.regions) {
+    for (const MovedMemory::Block& place : places_) {
+      const CapturedRegion& region = *place.region;
       Bytes& bytes = made.emplace_back();
       if (!region.has_contents() || (region.record.rights & format::kCaptureWritable) == 0)
         continue;
@@ -83,7 +97,7 @@ class Checker {
         const uint64_t size =
             std::min<uint64_t>(format::kCapturePageBytes, region.record.size_bytes - offset);
         const std::span<const std::byte> page =
-            std::as_const(memory_).bytes({region.begin() + offset}, size);
+            std::as_const(memory_).bytes(place.base + offset, size);
         if (page.empty()) bytes.resize(bytes.size() + size);
         else bytes.insert(bytes.end(), page.begin(), page.end());
       }
@@ -96,7 +110,11 @@ class Checker {
     check.name = perturbation.name();
     if (perturbation.change == Change::kNone) check.name += ", another order";
     replay::TouchedMemory touched;
-    const replay::ReplayResult original = run_once(perturbation, "", 0, &touched);
+    if (!prepare(perturbation)) {
+      check.result = "left out: nothing that can be moved";
+      return;
+    }
+    const replay::ReplayResult original = run_once("", 0, &touched);
     if (original.fault) {
       check.result = "left out: the original faults";
       return;
@@ -108,15 +126,19 @@ class Checker {
       return;
     }
     const std::vector<Bytes> wanted = memory_now();
-    const replay::ReplayResult candidate = run_once(perturbation, options_.code, seed, nullptr);
+    prepare(perturbation);
+    const replay::ReplayResult candidate = run_once(options_.code, seed, nullptr);
     if (candidate.refusal != replay::Refusal::kNone)
       return fail(check, Outcome::kRefused, candidate.why);
     if (candidate.fault)
       return fail(check, Outcome::kFault,
                   replay::describe_fault(capture_, kernel_, memory_, *candidate.fault));
-    const std::string difference = first_difference(wanted);
+    PrecisionJudge precision(options_.precision(), kernel_);
+    const std::string difference = first_difference(wanted, precision.judge());
     if (!difference.empty()) return fail(check, Outcome::kWrong, difference);
-    check.result = "equal";
+    const Precision found = precision.find(capture_, memory_, [&] { prepare(perturbation); });
+    if (found.outcome != Outcome::kGood) return fail(check, found.outcome, found.reason);
+    check.result = found.note.empty() ? "equal" : found.note;
   }
 
   void fail(Check& check, Outcome outcome, const std::string& why) {
@@ -125,10 +147,11 @@ class Checker {
     check_.reason = check.name + ": " + why;
   }
 
-  std::string first_difference(const std::vector<Bytes>& wanted) const {
+  std::string first_difference(const std::vector<Bytes>& wanted,
+                               const replay::ElementJudge& judge) const {
     const std::vector<Bytes> got = memory_now();
     for (size_t i = 0; i < wanted.size(); ++i) {
-      const CapturedRegion& region = capture_.regions[i];
+      const CapturedRegion& region = *places_[i].region;
       for (uint64_t at = 0; at < wanted[i].size(); ++at) {
         if (wanted[i][at] == got[i][at]) continue;
         replay::BufferDifference difference{SIZE_MAX, "u8", region.begin(), 1, at, {}, {}};
@@ -148,8 +171,8 @@ class Checker {
           begin = argument.pointer - region.begin() + difference.first_index * size;
         }
         if (begin + size > wanted[i].size()) continue;
-        if (replay::is_equal(difference.element, wanted[i].data() + begin, got[i].data() + begin,
-                             options_.tolerance)) {
+        if (judge({difference.argument, difference.element, places_[i].base.value + begin,
+                   difference.first_index, wanted[i].data() + begin, got[i].data() + begin})) {
           at = begin + size - 1;
           continue;
         }
@@ -167,6 +190,8 @@ class Checker {
   const Capture& capture_;
   const CapturedKernel kernel_;
   CapturedMemory& memory_;
+  MovedMemory moved_;
+  std::vector<MovedMemory::Block> places_;  // memory that is compared
   std::vector<format::CaptureTouchedPage> touched_;
   CrossCheck check_;
 };

@@ -3,8 +3,9 @@
 namespace wavetap::proof {
 namespace {
 
-constexpr std::string_view kNames[] = {"good",    "build-failed", "refused", "fault",     "wrong",
-                                       "unclean", "timeout",      "crash",   "constraint"};
+constexpr std::string_view kNames[] = {"good",  "build-failed", "refused", "fault",
+                                       "wrong", "imprecise",    "unclean", "timeout",
+                                       "crash", "constraint"};
 
 }  // namespace
 

@@ -12,6 +12,7 @@ enum class Outcome {
   kRefused,     // not the kernel that was captured: signature, target, layout, resources
   kFault,       // stopped by the GPU
   kWrong,       // leaves other values than the original
+  kImprecise,   // within the tolerance, but further from the truth than the original's roundings
   kUnclean,     // the sanitizer found errors
   kTimeout,     // takes too long
   kCrash,       // took the process that measured it with it

@@ -87,6 +87,7 @@ std::string Perturbation::name() const {
     case Change::kScaled: return "inputs scaled";
     case Change::kSpecial: return "NaN, infinities and denormals among the inputs";
     case Change::kSmaller: return fmt::format("argument {} is {}", argument, value);
+    case Change::kMoved: return "memory elsewhere";
   }
   return "";
 }
@@ -112,6 +113,7 @@ std::vector<Perturbation> perturbations_of(const replay::CapturedKernel& kernel,
     if (below >= 4) made.push_back({Change::kSmaller, numbers.next(), i, below / 2 + 1});
   }
   made.push_back({Change::kPermuted, numbers.next(), 0, 0});
+  made.push_back({Change::kMoved, numbers.next(), 0, 0});
   if (has_floats)
     for (const Change change : {Change::kRandom, Change::kScaled, Change::kSpecial})
       made.push_back({change, numbers.next(), 0, 0});
@@ -125,7 +127,7 @@ void perturb(const Perturbation& perturbation, const replay::Capture& capture,
              replay::CapturedMemory& memory) {
   const Change change = perturbation.change;
   util::Random numbers(perturbation.seed);
-  if (change == Change::kNone) return;
+  if (change == Change::kNone || change == Change::kMoved) return;
   if (change == Change::kPoisonNan || change == Change::kPoisonNumber)
     return poison(change, touched, memory);
   if (change == Change::kSmaller) {

@@ -26,6 +26,7 @@ enum class Change {
   kScaled,        // floating-point inputs: times a number that no shorter format has
   kSpecial,       // floating-point inputs: NaN, infinities, denormals and zeros among them
   kSmaller,       // whole numbers passed by value: smaller
+  kMoved,         // what pointers point at: elsewhere (moved_memory.h does it)
 };
 
 struct Perturbation {

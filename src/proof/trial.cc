@@ -24,7 +24,9 @@ using replay::Capture;
 using replay::CapturedKernel;
 using replay::CapturedMemory;
 
-Trial failed(Outcome outcome, std::string reason) { return {outcome, std::move(reason), {}, 0}; }
+Trial failed(Outcome outcome, std::string reason) {
+  return {outcome, std::move(reason), {}, 0, {}};
+}
 
 profile::Sample sample_of(const Capture& capture, const codeobj::Kernel& kernel) {
   profile::Sample sample;
@@ -148,11 +150,19 @@ Trial run_loaded(const TrialOptions& options, const replay::CaptureFile& file,
   profile::add_memory(watch.result(), capture.target, sample);
   trial.figures = figures_of(options.model, sample);
   if (options.part < 1) return trial;
+  PrecisionJudge precision(options.precision(), captured);
   const replay::Verdict verdict =
-      replay::verify(file, capture, captured, memory, options.tolerance);
+      replay::verify(file, capture, captured, memory, precision.judge());
   if (!verdict.equal()) {
     trial.outcome = Outcome::kWrong;
     trial.reason = describe_verdict(captured, verdict);
+    return trial;
+  }
+  const Precision found = precision.find(capture, memory, [&] { memory.restore(); });
+  trial.precision = found.note;
+  if (found.outcome != Outcome::kGood) {
+    trial.outcome = found.outcome;
+    trial.reason = found.reason;
     return trial;
   }
   trial.reason = sanitize_errors(options, capture, captured, memory);
@@ -181,7 +191,8 @@ std::string to_text(const Trial& trial) {
   const nlohmann::json json = {{"outcome", name_of(trial.outcome)},
                                {"reason", trial.reason},
                                {"figures", trial.figures},
-                               {"code_hash", trial.code_hash}};
+                               {"code_hash", trial.code_hash},
+                               {"precision", trial.precision}};
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -195,6 +206,7 @@ Result<Trial> parse_trial(const std::string& text) {
     trial.reason = json.at("reason").get<std::string>();
     trial.figures = json.at("figures").get<std::map<std::string, double>>();
     trial.code_hash = json.at("code_hash").get<uint64_t>();
+    trial.precision = json.at("precision").get<std::string>();
     return trial;
   } catch (const nlohmann::json::exception&) {
     return errorf("trial: not understood");

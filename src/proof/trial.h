@@ -15,6 +15,7 @@
 #include "model/model.h"
 #include "proof/launch_shape.h"
 #include "proof/outcome.h"
+#include "proof/precision.h"
 #include "replay/verify.h"
 #include "sanitize/kinds.h"
 
@@ -26,6 +27,9 @@ struct TrialOptions {
   std::string code;  // program or code object with the candidate; "": the captured kernel itself
   LaunchShape shape;
   replay::Tolerance tolerance;
+  // Floating-point results that differ are also held against the original in fp64 (precision.h).
+  bool has_reference = false;
+  bool may_lose_precision = false;
   std::optional<sanitize::ToolSet> tools;
   model::Model model;
   // Of the workgroups, for a quick look; output is then not compared.
@@ -33,6 +37,10 @@ struct TrialOptions {
   uint64_t seed = 0;
   uint64_t watchdog_instructions = 0;  // of a wave; 0: none
   uint32_t threads = 0;
+
+  PrecisionOptions precision() const {
+    return {tolerance, has_reference, may_lose_precision, watchdog_instructions};
+  }
 };
 
 // Figures by name. time: seconds, modelled; instructions; bytes: of device memory, modelled; l2_bytes;
@@ -42,6 +50,7 @@ struct Trial {
   std::string reason;  // of all but kGood; a sentence
   std::map<std::string, double> figures;
   uint64_t code_hash = 0;  // of the candidate's instructions
+  std::string precision;   // how the reference came into it; "": not at all
 };
 
 // In this process: see util/isolated.h for candidates that nobody trusts.

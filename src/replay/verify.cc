@@ -1,5 +1,7 @@
 #include "replay/verify.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -74,13 +76,13 @@ Owner owner_of(const CapturedKernel& kernel, const CapturedRegion& region, uint6
 class Comparison {
  public:
   Comparison(const CaptureFile& file, const Capture& capture, const CapturedKernel& kernel,
-             const CapturedMemory& memory, const Tolerance& tolerance,
+             const CapturedMemory& memory, const ElementJudge& judge,
              const std::vector<HostRange>& heap)
       : file_(file),
         capture_(capture),
         kernel_(kernel),
         memory_(memory),
-        tolerance_(tolerance),
+        judge_(judge),
         heap_(find_heap(file, capture, kernel)) {
     heap_.blocks.insert(heap_.blocks.end(), heap.begin(), heap.end());
   }
@@ -162,7 +164,9 @@ class Comparison {
     const std::span<const std::byte> got = memory_.bytes({begin}, owner.size);
     const std::vector<std::byte> expected =
         captured_bytes(file_, capture_, State::kAfter, begin, owner.size);
-    if (got.empty() || is_equal(owner.element, got.data(), expected.data(), tolerance_)) return;
+    if (got.empty() ||
+        judge_({owner.argument, owner.element, begin, index, expected.data(), got.data()}))
+      return;
     ++verdict_.differing;
     auto known =
         std::find_if(verdict_.buffers.begin(), verdict_.buffers.end(),
@@ -184,7 +188,7 @@ class Comparison {
   const Capture& capture_;
   const CapturedKernel& kernel_;
   const CapturedMemory& memory_;
-  const Tolerance tolerance_;
+  const ElementJudge& judge_;
   HeapMemory heap_;
   Verdict verdict_;
   bool strict_ = false;
@@ -217,6 +221,13 @@ Result<Tolerance> parse_tolerance(const std::string& text) {
   return tolerance;
 }
 
+std::string to_text(const Tolerance& tolerance) {
+  constexpr const char* kNames[] = {"bits", "abs=", "rel=", "ulp="};
+  std::string text = kNames[static_cast<size_t>(tolerance.kind)];
+  if (tolerance.kind != Tolerance::Kind::kBits) text += fmt::format("{:g}", tolerance.limit);
+  return text;
+}
+
 bool is_equal(const std::string& element, const std::byte* a, const std::byte* b,
               const Tolerance& tolerance) {
   if (tolerance.kind != Tolerance::Kind::kBits) {
@@ -226,10 +237,22 @@ bool is_equal(const std::string& element, const std::byte* a, const std::byte* b
   return std::memcmp(a, b, std::max<size_t>(element_bytes(element), 1)) == 0;
 }
 
+ElementJudge judge_by(const Tolerance& tolerance) {
+  return [tolerance](const ElementPair& pair) {
+    return is_equal(pair.element, pair.expected, pair.got, tolerance);
+  };
+}
+
+Verdict verify(const CaptureFile& file, const Capture& capture, const CapturedKernel& kernel,
+               const CapturedMemory& memory, const ElementJudge& judge,
+               const std::vector<HostRange>& heap) {
+  return Comparison(file, capture, kernel, memory, judge, heap).run();
+}
+
 Verdict verify(const CaptureFile& file, const Capture& capture, const CapturedKernel& kernel,
                const CapturedMemory& memory, const Tolerance& tolerance,
                const std::vector<HostRange>& heap) {
-  return Comparison(file, capture, kernel, memory, tolerance, heap).run();
+  return verify(file, capture, kernel, memory, judge_by(tolerance), heap);
 }
 
 }  // namespace wavetap::replay

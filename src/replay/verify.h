@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,9 +27,22 @@ struct Tolerance {
 };
 // "bits", "abs=1e-6", "rel=1e-5", "ulp=4", or a number, which is a relative limit.
 Result<Tolerance> parse_tolerance(const std::string& text);
+std::string to_text(const Tolerance& tolerance);  // the same back
 // Whether two elements are equal in that sense. Any two NaNs are; a zero equals its negative.
 bool is_equal(const std::string& element, const std::byte* a, const std::byte* b,
               const Tolerance& tolerance);
+
+// One element that has other bits than it should have.
+struct ElementPair {
+  size_t argument = SIZE_MAX;  // SIZE_MAX: memory that no argument points at
+  const std::string& element;  // "f32"
+  uint64_t address = 0;
+  uint64_t index = 0;
+  const std::byte* expected = nullptr;
+  const std::byte* got = nullptr;
+};
+// Whether that is good enough.
+using ElementJudge = std::function<bool(const ElementPair& pair)>;
 
 struct BufferDifference {
   size_t argument = SIZE_MAX;  // SIZE_MAX: memory that no argument points at
@@ -51,7 +65,13 @@ struct Verdict {
   bool equal() const { return differing == 0; }
 };
 
+// What judges by a tolerance alone.
+ElementJudge judge_by(const Tolerance& tolerance);
+
 // capture.has_after must hold. `heap`: memory that the replay's kernel allocated elsewhere.
+Verdict verify(const CaptureFile& file, const Capture& capture, const CapturedKernel& kernel,
+               const CapturedMemory& memory, const ElementJudge& judge,
+               const std::vector<HostRange>& heap = {});
 Verdict verify(const CaptureFile& file, const Capture& capture, const CapturedKernel& kernel,
                const CapturedMemory& memory, const Tolerance& tolerance,
                const std::vector<HostRange>& heap = {});

@@ -24,7 +24,7 @@ constexpr size_t kReasonBytes = 2000;
 
 Trial failed(Outcome outcome, std::string reason) {
   if (reason.size() > kReasonBytes) reason = "…" + reason.substr(reason.size() - kReasonBytes);
-  return {outcome, std::move(reason), {}, 0};
+  return {outcome, std::move(reason), {}, 0, {}};
 }
 
 std::vector<std::pair<std::string, std::string>> environment_of(const Spec& spec,

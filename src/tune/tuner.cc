@@ -105,10 +105,10 @@ class Tuner {
       const Result<proof::Trial> trial =
           proof::parse_trial(line == std::string::npos ? "" : answer.text.substr(line + 1));
       if (trial.ok()) entry.trial = *trial;
-      else entry.trial = {Outcome::kCrash, trial.error().message, {}, 0};
+      else entry.trial = {Outcome::kCrash, trial.error().message, {}, 0, {}};
     } else {
       const bool timed_out = answer.ending == util::Ending::kTimedOut;
-      entry.trial = {timed_out ? Outcome::kTimeout : Outcome::kCrash, answer.text, {}, 0};
+      entry.trial = {timed_out ? Outcome::kTimeout : Outcome::kCrash, answer.text, {}, 0, {}};
     }
     const Status added = journal_.add(entry);
     if (added.ok() && tell_) {
