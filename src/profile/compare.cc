@@ -294,36 +294,52 @@ Result<Gate> parse_gate(const std::string& condition) {
   return gate;
 }
 
-Result<std::vector<std::string>> check_gate(const Gate& gate, const Comparison& comparison,
-                                            const json& a, const json& b) {
-  std::vector<std::string> causes;
-  const auto check = [&](const std::string& of, const Change& change) {
-    if (change.share() > gate.above)
-      causes.push_back(fmt::format("{}: {} {}, more than {:g} %", of, change.name,
-                                   signed_percent(change.share()), gate.above * 100));
-  };
-  if (gate.what == "total") {
-    check("all kernels", {"total", comparison.total_a, comparison.total_b});
-    return causes;
-  }
-  bool is_known = gate.what == "time" || gate.what == "limit";
+Result<std::vector<Exceeding>> find_exceeding(const Gate& gate, const json& a, const json& b) {
+  std::vector<Exceeding> found;
+  bool is_known = gate.what == "time";
   for (const auto& [one, other] : pairs_of(a, b)) {
     for (const json* side : {one, other})
       if (side != nullptr && figures_of(*side).contains(gate.what)) is_known = true;
     if (one == nullptr || other == nullptr) continue;
-    const KernelChange change = change_of({one, other}, 0);
-    const std::string name = short_kernel(change.kernel);
-    if (gate.what == "time") check(name, {"time", change.seconds_a, change.seconds_b});
-    else if (gate.what == "limit" && change.limit_a != change.limit_b)
-      causes.push_back(
-          fmt::format("{}: limited by {} instead of {}", name, change.limit_b, change.limit_a));
-    else if (gate.what != "limit")
-      check(name, {gate.what, value_of(figures_of(*one), gate.what),
-                   value_of(figures_of(*other), gate.what)});
+    const KernelChange of = change_of({one, other}, 0);
+    const Change change = gate.what == "time"
+                              ? Change{"time", of.seconds_a, of.seconds_b}
+                              : Change{gate.what, value_of(figures_of(*one), gate.what),
+                                       value_of(figures_of(*other), gate.what)};
+    if (gate.above < 0 ? change.share() < gate.above : change.share() > gate.above)
+      found.push_back({short_kernel(of.kernel), change});
   }
   if (!is_known)
     return errorf("--fail-on %s: no kernel has a counter of that name; profile.json lists them",
                   gate.what.c_str());
+  return found;
+}
+
+Result<std::vector<std::string>> check_gate(const Gate& gate, const Comparison& comparison,
+                                            const json& a, const json& b) {
+  std::vector<std::string> causes;
+  const auto tell = [&](const std::string& of, const Change& change) {
+    causes.push_back(fmt::format("{}: {} {}, more than {:g} %", of, change.name,
+                                 signed_percent(change.share()), gate.above * 100));
+  };
+  if (gate.what == "total") {
+    const Change total{"total", comparison.total_a, comparison.total_b};
+    if (total.share() > gate.above) tell("all kernels", total);
+    return causes;
+  }
+  if (gate.what == "limit") {
+    for (const auto& [one, other] : pairs_of(a, b)) {
+      if (one == nullptr || other == nullptr) continue;
+      const KernelChange change = change_of({one, other}, 0);
+      if (change.limit_a != change.limit_b)
+        causes.push_back(fmt::format("{}: limited by {} instead of {}", short_kernel(change.kernel),
+                                     change.limit_b, change.limit_a));
+    }
+    return causes;
+  }
+  const Result<std::vector<Exceeding>> found = find_exceeding(gate, a, b);
+  if (!found.ok()) return found.error();
+  for (const Exceeding& one : *found) tell(one.kernel, one.change);
   return causes;
 }
 

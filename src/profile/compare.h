@@ -53,8 +53,16 @@ nlohmann::ordered_json comparison_json(const Comparison& comparison);
 // "limit" (a kernel has another limit), or a counter or figure by name, "SQ_INSTS=1%".
 struct Gate {
   std::string what;
-  double above = 0;
+  double above = 0;  // a share; below 0: what falls by more
 };
+// What a gate found of one kernel.
+struct Exceeding {
+  std::string kernel;
+  Change change;
+};
+// Kernels of which "time" or a counter or figure changed by more. An error when the name is none.
+Result<std::vector<Exceeding>> find_exceeding(const Gate& gate, const nlohmann::json& a,
+                                              const nlohmann::json& b);
 Result<Gate> parse_gate(const std::string& text);
 // Why the gate is shut, a sentence for each cause; empty: it is open. An error when the name is none.
 Result<std::vector<std::string>> check_gate(const Gate& gate, const Comparison& comparison,
