@@ -48,7 +48,7 @@ TABLE = {
     "proof": (["base", "util", "amd", "format", "codeobj", "isa", "model", "emu", "sanitize", "cachesim", "timing", "swap",
                "replay", "profile"], False),
     "tune": (["base", "util", "model", "sanitize", "replay", "store", "proof"], False),
-    "optimize": (["base", "util", "model", "sanitize", "replay", "proof"], False),
+    "optimize": (["base", "util", "model", "sanitize", "replay", "profile", "proof"], False),
     "mcp": (["base", "util"], False),
     "export": (["base", "util", "store", "analysis"], False),
     "correct": (["base", "amd"], True),

@@ -11,6 +11,7 @@
 #include "cli/install_tree.h"
 #include "cli/lab_commands.h"
 #include "cli/optimize_provider.h"
+#include "cli/optimize_ranking.h"
 #include "cli/profile_input.h"
 #include "cli/usage.h"
 #include "codeobj/code_object.h"
@@ -34,7 +35,7 @@ struct Options {
   uint64_t seed = 1;
   double least_gain = 2, build_seconds = 120, run_seconds = 120;
   ProviderOptions provider;
-  bool unsafe = false, dry_run = false, json = false;
+  bool less_precise = false, unsafe = false, dry_run = false, json = false;
   bool is_other = false;
 };
 
@@ -97,12 +98,34 @@ Status read_captures(const std::string& path, optimize::Task& task, optimize::Lo
   return {};
 }
 
+std::string gpu_of(const Options& options) {
+  return options.gpu.empty() ? "rx6800xt" : options.gpu;
+}
+
+// The kernel that takes most of the critical path and whose source is at hand, for -k.
+Status choose_kernel(Options& options, const std::vector<std::string>& program,
+                     const optimize::Sources& sources, optimize::Task& task) {
+  const Result<std::vector<optimize::RankedKernel>> ranked =
+      rank_kernels(gpu_of(options), program, sources);
+  if (!ranked.ok()) return ranked.error();
+  for (const optimize::RankedKernel& one : *ranked) {
+    fmt::print(stderr, "wavetap: {}: {:.0f} % of the kernels' part of the critical path{}\n",
+               util::escape_control(one.kernel), one.critical_part * 100,
+               one.has_source ? "; it is the one to optimize" : "; not in --source, left alone");
+    if (!one.has_source) continue;
+    options.kernels = exact_regex(one.kernel);
+    task.ranking = *ranked;
+    return {};
+  }
+  return errorf(
+      "optimize: none of the program's %zu kernels is in --source; name the file that has one, or "
+      "the kernel with -k",
+      ranked->size());
+}
+
 // Captures the kernel of a program, into the folder of the ledger.
 Result<std::string> capture_program(const Options& options,
                                     const std::vector<std::string>& program) {
-  if (options.kernels.empty())
-    return errorf(
-        "optimize: which kernel? name it with -k, or name a capture instead of a program");
   const std::string path = options.output + ".wtcap";
   std::vector<std::string> words = {util::executable_folder() + "/wavetap",
                                     "capture",
@@ -111,7 +134,7 @@ Result<std::string> capture_program(const Options& options,
                                     "-o",
                                     path,
                                     "--gpu",
-                                    options.gpu.empty() ? "rx6800xt" : options.gpu,
+                                    gpu_of(options),
                                     "--"};
   words.insert(words.end(), program.begin(), program.end());
   const Result<util::ShellResult> ran = util::run_words(words, {});
@@ -139,6 +162,7 @@ Status check_words(const Options& options, optimize::Task& task) {
   task.objective = options.objective;
   task.least_gain = options.least_gain / 100;
   task.tolerance = options.verify.empty() ? "bits" : options.verify;
+  task.may_lose_precision = options.less_precise;
   task.tools = tools->names();
   task.seed = options.seed;
   task.gpu = options.gpu;
@@ -168,6 +192,11 @@ int optimise(Options& options, const std::vector<std::string>& words, bool is_pr
   if (words.empty())
     return fail(errorf("optimize: nothing to optimize; name a capture, or a program behind --"));
   if (options.output.empty()) options.output = "optimize.ledger";
+  const Result<optimize::Sources> sources = read_sources(options.sources);
+  if (is_program && !sources.ok()) return fail(sources.error());
+  if (is_program && options.kernels.empty())
+    if (const Status chosen = choose_kernel(options, words, *sources, task); !chosen.ok())
+      return fail(chosen.error());
   Result<std::string> file = words[0];
   if (is_program) file = capture_program(options, words);
   if (!file.ok()) return fail(file.error());
@@ -176,7 +205,6 @@ int optimise(Options& options, const std::vector<std::string>& words, bool is_pr
   loop.repairs = options.repairs;
   if (const Status status = read_captures(*file, task, loop); !status.ok())
     return fail(status.error());
-  const Result<optimize::Sources> sources = read_sources(options.sources);
   if (!sources.ok()) return fail(sources.error());
   const Result<profile::Profile> profile =
       profile_capture(*file, {.model = task.gpu, .counters = ""}, {});
@@ -225,7 +253,9 @@ int replay_ledger(const Options& options) {
 }
 
 void add_options(Command& command, Options& options) {
-  command.add_option("--kernel,-k", options.kernels, "of a program: which kernel")
+  command
+      .add_option("--kernel,-k", options.kernels,
+                  "of a program: which kernel (the first of the critical path)")
       ->type_name("REGEX");
   command.add_option("--source", options.sources, "a file that candidates may change; several")
       ->type_name("FILE")
@@ -242,6 +272,8 @@ void add_options(Command& command, Options& options) {
       ->type_name("PERCENT");
   command.add_option("--verify", options.verify, "bits, abs=X, rel=X or ulp=N (bits)")
       ->type_name("TOLERANCE");
+  command.add_flag("--allow-less-precise", options.less_precise,
+                   "accept fewer digits than the original computes with, within --verify");
   command.add_option("--sanitize", options.sanitize, "tools of wavetap sanitize (its defaults)")
       ->type_name("TOOL,…");
   command.add_option("--attempts", options.attempts, "candidates at most (10)")->type_name("N");

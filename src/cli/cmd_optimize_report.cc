@@ -81,7 +81,8 @@ int run_gate(const GateOptions& options) {
     return fail(errorf("%s: not a profile.json of wavetap profile", options.before.c_str()));
   Json regressions = Json::array();
   for (const optimize::Regression& one : *found)
-    regressions.push_back({{"figure", one.figure},
+    regressions.push_back({{"kernel", one.kernel},
+                           {"figure", one.figure},
                            {"before", one.before},
                            {"after", one.after},
                            {"limit", one.limit}});
@@ -100,8 +101,9 @@ int run_gate(const GateOptions& options) {
                util::escape_control(score->kernel), score->headroom * 100, score->estimated_speedup,
                score->priority, score->is_worthwhile ? "worth optimizing" : "not worth optimizing");
     for (const optimize::Regression& one : *found)
-      fmt::print("regression: {} was {:g}, is {:g}; {:g} % is allowed\n", one.figure, one.before,
-                 one.after, one.limit * 100);
+      fmt::print("regression: {}: {} was {:g}, is {:g}; {:g} % is allowed\n",
+                 util::escape_control(one.kernel), one.figure, one.before, one.after,
+                 one.limit * 100);
   }
   return found->empty() ? static_cast<int>(kDone) : kIncomplete;
 }

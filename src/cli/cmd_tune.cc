@@ -220,8 +220,9 @@ void add_tune(Command& parent, Invocation& invocation) {
       ->required();
   command.add_flag("--resume", options->resume, "go on with the journal of a search before");
   command
-      .add_option("--budget", options->budget,
-                  "evaluations, or a time as in 90s, 10m, 2h (the spec's, else 100)")
+      .add_option(
+          "--budget", options->budget,
+          "evaluations, or a time as in 90s, 10m, 2h (the spec's, else 100, or all when exhaustive)")
       ->type_name("N|TIME");
   command.add_option("--jobs,-j", options->jobs, "evaluations at the same time (1)")
       ->type_name("N")

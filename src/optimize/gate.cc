@@ -1,22 +1,20 @@
 #include "optimize/gate.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+#include "profile/compare.h"
 
 namespace wavetap::optimize {
 namespace {
 
 using Json = nlohmann::json;
 
-struct Figures {
-  double runtime = 0, vgprs = 0, occupancy = 0, lds = 0, memory = 0;
-};
-
-Figures figures_of(const Json& profile) {
-  return {profile.at("runtime_ms").get<double>(),
-          profile.at("resources").at("vgpr_per_thread").get<double>(),
-          profile.at("occupancy").at("theoretical").get<double>(),
-          profile.at("resources").at("lds_bytes").get<double>(),
-          profile.at("roofline").at("bytes").get<double>()};
+bool has_kernels(const Json& profile) {
+  return profile.is_object() && profile.contains("kernels") && profile["kernels"].is_array() &&
+         profile.value("document", "") == "profile";
 }
 
 }  // namespace
@@ -42,25 +40,28 @@ Result<Score> score_of(const Json& profile) {
 
 Result<std::vector<Regression>> find_regressions(const Json& before, const Json& after,
                                                  const GateLimits& limits) {
-  try {
-    const Figures old_figures = figures_of(before);
-    const Figures new_figures = figures_of(after);
-    std::vector<Regression> found;
-    const auto rises = [&](const char* name, double was, double is, double limit) {
-      if (is > was * (1 + limit) + 1e-12) found.push_back({name, was, is, limit});
-    };
-    rises("runtime_ms", old_figures.runtime, new_figures.runtime, limits.runtime);
-    rises("vgpr_per_thread", old_figures.vgprs, new_figures.vgprs, limits.vgprs);
-    rises("lds_bytes", old_figures.lds, new_figures.lds, limits.lds);
-    if (new_figures.occupancy < old_figures.occupancy * (1 - limits.occupancy) - 1e-12)
-      found.push_back(
-          {"occupancy", old_figures.occupancy, new_figures.occupancy, limits.occupancy});
-    if (new_figures.runtime >= old_figures.runtime * 0.98)
-      rises("memory_bytes", old_figures.memory, new_figures.memory, limits.memory);
-    return found;
-  } catch (const Json::exception&) {
+  if (!has_kernels(before) || !has_kernels(after))
     return errorf("not a profile.json of wavetap profile");
+  const auto exceeding = [&](const char* what, double above) {
+    return profile::find_exceeding({what, above}, before, after);
+  };
+  // What is faster may move more.
+  std::set<std::string> faster;
+  if (const auto found = exceeding("time", -0.02); found.ok())
+    for (const profile::Exceeding& one : *found) faster.insert(one.kernel);
+  std::vector<Regression> regressions;
+  for (const auto& [what, limit] : {std::pair{"time", limits.runtime},
+                                    {"vgpr_per_thread", limits.vgprs},
+                                    {"lds_bytes", limits.lds},
+                                    {"waves_per_simd", -limits.occupancy},
+                                    {"memory_bytes", limits.memory}}) {
+    const auto found = exceeding(what, limit);
+    if (!found.ok()) return errorf("not a profile.json of wavetap profile");
+    for (const profile::Exceeding& one : *found)
+      if (std::string_view(what) != "memory_bytes" || !faster.contains(one.kernel))
+        regressions.push_back({one.kernel, what, one.change.a, one.change.b, std::fabs(limit)});
   }
+  return regressions;
 }
 
 }  // namespace wavetap::optimize

@@ -32,10 +32,11 @@ struct GateLimits {
   double runtime = 0.05, vgprs = 0.20, occupancy = 0.15, lds = 0.30, memory = 0.10;
 };
 struct Regression {
-  std::string figure;
+  std::string kernel, figure;
   double before = 0, after = 0, limit = 0;
 };
-// More traffic is excused where the kernel got faster by 2 % all the same.
+// Of every kernel that both have, by the gates of `wavetap profile diff`. More traffic is excused where
+// the kernel got faster by 2 % all the same.
 Result<std::vector<Regression>> find_regressions(const nlohmann::json& before,
                                                  const nlohmann::json& after,
                                                  const GateLimits& limits);

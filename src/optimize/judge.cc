@@ -40,6 +40,7 @@ Step step_of(Outcome outcome) {
   switch (outcome) {
     case Outcome::kRefused: return Step::kSignature;
     case Outcome::kUnclean: return Step::kSanitize;
+    case Outcome::kImprecise: return Step::kPrecision;
     default: return Step::kReplay;
   }
 }
@@ -102,6 +103,8 @@ proof::TrialOptions Judge::trial_options(uint32_t capture, const std::string& co
   trial.code = code;
   if (const auto tolerance = replay::parse_tolerance(ledger_.task().tolerance); tolerance.ok())
     trial.tolerance = *tolerance;
+  trial.has_reference = true;
+  trial.may_lose_precision = ledger_.task().may_lose_precision;
   if (const auto tools = sanitize::ToolSet::parse(ledger_.task().tools); tools.ok())
     trial.tools = *tools;
   trial.model = options_.model;
@@ -140,6 +143,7 @@ bool Judge::try_capture(uint32_t capture, Attempt& attempt, Standing& standing) 
     attempt.reason = result->reason;
     return false;
   }
+  if (!result->precision.empty()) attempt.checks.push_back({"as recorded", result->precision});
   standing.figures.push_back(result->figures);
   standing.code_hash.push_back(result->code_hash);
   return true;
@@ -162,6 +166,7 @@ bool Judge::cross_check(uint32_t capture, Attempt& attempt, const std::string& c
   }
   attempt.checks.insert(attempt.checks.end(), check->checks.begin(), check->checks.end());
   attempt.reason = check->reason;
+  if (check->outcome == Outcome::kImprecise) attempt.step = Step::kPrecision;
   return check->outcome == Outcome::kGood;
 }
 

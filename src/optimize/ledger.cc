@@ -12,9 +12,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kSteps[] = {"provider",  "files",        "build",     "reproducible",
-                                  "signature", "instructions", "no-change", "replay",
-                                  "sanitize",  "cross-check",  "speed",     "accepted"};
+constexpr const char* kSteps[] = {
+    "provider", "files",     "build",    "reproducible", "signature", "instructions", "no-change",
+    "replay",   "precision", "sanitize", "cross-check",  "speed",     "accepted"};
 
 Json usage_json(const Usage& usage) {
   return {{"requests", usage.requests},
@@ -133,6 +133,7 @@ Result<Ledger> Ledger::open(const std::string& folder) {
     made.objective = task.at("objective").get<std::string>();
     made.least_gain = task.at("least_gain").get<double>();
     made.tolerance = task.at("tolerance").get<std::string>();
+    made.may_lose_precision = task.value("may_lose_precision", false);
     made.tools = task.at("sanitize").get<std::string>();
     made.gpu = task.at("gpu").get<std::string>();
     made.kernel = task.at("kernel").get<std::string>();
@@ -140,6 +141,10 @@ Result<Ledger> Ledger::open(const std::string& folder) {
     made.sandbox = task.at("sandbox").get<std::string>();
     made.seed = task.at("seed").get<uint64_t>();
     made.captures = task.at("captures").get<std::vector<uint32_t>>();
+    for (const Json& one : task.value("ranking", Json::array()))
+      made.ranking.push_back({one.at("kernel").get<std::string>(),
+                              one.at("critical_part").get<double>(),
+                              one.at("has_source").get<bool>()});
     for (const Json& name : json.at("sources")) {
       const Result<std::string> source =
           read_text(ledger.folder_ + "/original/" + name.get<std::string>());
@@ -177,6 +182,7 @@ Json Ledger::json() const {
                  {"objective", task_.objective},
                  {"least_gain", task_.least_gain},
                  {"tolerance", task_.tolerance},
+                 {"may_lose_precision", task_.may_lose_precision},
                  {"sanitize", task_.tools},
                  {"build", task_.build},
                  {"provider", task_.provider},
@@ -186,6 +192,10 @@ Json Ledger::json() const {
                {"sources", sources},
                {"improvement", gain},
                {"attempts", attempts}};
+  for (const RankedKernel& one : task_.ranking)
+    json["task"]["ranking"].push_back({{"kernel", one.kernel},
+                                       {"critical_part", one.critical_part},
+                                       {"has_source", one.has_source}});
   if (usage_.requests != 0) json["usage"] = usage_json(usage_);
   if (!stopped_.empty()) json["stopped"] = stopped_;
   return json;

@@ -31,6 +31,7 @@ enum class Step {
   kInstructions,  // does what no kernel needs to
   kNoChange,      // the same instructions as before
   kReplay,        // wrong on the recorded input
+  kPrecision,     // computes with fewer digits than the original
   kSanitize,      // errors of the sanitizer
   kCrossCheck,    // wrong on other inputs
   kSpeed,         // right, but not better
@@ -53,19 +54,28 @@ struct Attempt {
   bool accepted() const { return step == Step::kAccepted; }
 };
 
+// A kernel of a program, where the program was profiled to choose one.
+struct RankedKernel {
+  std::string kernel;        // demangled
+  double critical_part = 0;  // of what all kernels take of the critical path, 0 to 1
+  bool has_source = false;   // one of the given sources has it
+};
+
 // What an optimisation was asked to do; all of it is in the ledger.
 struct Task {
   std::string build;  // {out}, {source}
   std::string objective = "time";
   double least_gain = 0.02;
   std::string tolerance = "bits";
-  std::string tools;  // of the sanitizer
+  bool may_lose_precision = false;  // within the tolerance
+  std::string tools;                // of the sanitizer
   std::string gpu;
   std::string kernel;  // demangled
   std::string provider;
   std::string sandbox;
   uint64_t seed = 1;
   std::vector<uint32_t> captures;
+  std::vector<RankedKernel> ranking;  // empty: the kernel was named
 };
 
 class Ledger {

@@ -89,6 +89,8 @@ Json make_request(const Ledger& ledger, const LoopOptions& options, const Source
         fmt::format("every byte it writes is compared with the original's ({}), on recorded and on "
                     "other inputs, other sizes among them",
                     task.tolerance),
+        task.may_lose_precision ? "fewer digits than the original's are fine within that"
+                                : "it computes with no fewer digits than the original",
         "no clock, no host calls, no other files"}},
       {"figures", figures},
       {"profile", options.profile},

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "optimize/ledger.h"
+#include "util/file.h"
 #include "util/table.h"
 #include "util/text.h"
 
@@ -46,6 +47,23 @@ std::string usage_text(const Ledger& ledger) {
   return text;
 }
 
+// Of the candidate's sources against those before it; "" where none was written.
+std::string diff_of(const Ledger& ledger, const Attempt& attempt) {
+  const auto bytes = util::read_file(ledger.folder_of(attempt.number) + "/candidate.diff");
+  if (!bytes.ok()) return "";
+  return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
+}
+
+// Where the kernel was chosen by its part of the critical path.
+std::string ranking_text(const Task& task) {
+  std::string text;
+  for (const RankedKernel& one : task.ranking)
+    text += fmt::format("{}{} {:.0f} %{}", text.empty() ? "critical path: " : ", ",
+                        util::escape_control(one.kernel), one.critical_part * 100,
+                        one.has_source ? "" : " (no source)");
+  return text;
+}
+
 }  // namespace
 
 std::string report_text(const Ledger& ledger) {
@@ -70,6 +88,7 @@ std::string report_text(const Ledger& ledger) {
                   util::escape_control(task.kernel), task.gpu,
                   util::count_of(ledger.attempts().size(), "attempt"),
                   util::escape_control(task.provider), accepted, task.objective, gain_of(ledger));
+  if (const std::string ranking = ranking_text(task); !ranking.empty()) text += ranking + "\n";
   if (!table.empty()) text += table.text(0);
   if (const std::string usage = usage_text(ledger); !usage.empty()) text += usage + "\n";
   return text;
@@ -87,6 +106,8 @@ std::string report_html(const Ledger& ledger) {
       html(task.tolerance), html(task.tools), html(task.sandbox));
   if (const std::string usage = usage_text(ledger); !usage.empty())
     page += "<p>" + html(usage) + "</p>\n";
+  if (const std::string ranking = ranking_text(task); !ranking.empty())
+    page += "<p>" + html(ranking) + "</p>\n";
   for (const Attempt& attempt : ledger.attempts()) {
     page += fmt::format("<h2>Attempt {}: <span class=\"{}\">{}</span></h2><p>{}</p><p>{}</p>\n",
                         attempt.number, attempt.accepted() ? "yes" : "no",
@@ -99,7 +120,9 @@ std::string report_html(const Ledger& ledger) {
     page += "</table>\n<table><tr><th>input</th><th>result</th></tr>";
     for (const proof::Check& check : attempt.checks)
       page += fmt::format("<tr><td>{}</td><td>{}</td></tr>", html(check.name), html(check.result));
-    page += fmt::format("</table><p>attempts/{:03}/candidate.diff</p>\n", attempt.number);
+    page += fmt::format(
+        "</table><details><summary>attempts/{:03}/candidate.diff</summary><pre>{}</pre></details>\n",
+        attempt.number, html(diff_of(ledger, attempt)));
   }
   return page + "</html>\n";
 }

@@ -173,6 +173,61 @@ Text stage_records(const std::string& source, const RuleFacts& facts) {
   return replace_body(source, *span, body.substr(0, at) + copy + rest);
 }
 
+// The loop in `body` that begins at `at` with "for (…)": where its statement or block begins and ends.
+std::optional<std::pair<size_t, size_t>> statement_of(const std::string& body, size_t at) {
+  const size_t begin = body.find_first_not_of(" \t\n", at);
+  if (begin == std::string::npos) return std::nullopt;
+  if (body[begin] != '{') {
+    const size_t end = body.find(';', begin);
+    if (end == std::string::npos) return std::nullopt;
+    return std::pair(begin, end + 1);
+  }
+  int depth = 0;
+  for (size_t end = begin; end < body.size(); ++end) {
+    if (body[end] == '{') ++depth;
+    if (body[end] == '}' && --depth == 0) return std::pair(begin, end + 1);
+  }
+  return std::nullopt;
+}
+
+// p[i * S + B] in a loop over i from 0: a pointer that starts at p + B and goes on by S, instead of a
+// multiplication, an extension to 64 bits and a shift for every access.
+Text walk_pointers(const std::string& source, const RuleFacts& facts) {
+  const auto span = find_kernel(source, facts.kernel);
+  if (!span) return std::nullopt;
+  const std::string body = source.substr(span->body, span->end - span->body);
+  std::smatch loop;
+  const std::regex head(
+      "(?:[ \\t]*#pragma unroll[^\\n]*\\n)?[ \\t]*for \\(int (\\w+) = 0; \\1 < \\w+; \\+\\+\\1\\)");
+  if (!std::regex_search(body, loop, head)) return std::nullopt;
+  const auto begin = static_cast<size_t>(loop.position(0));
+  const auto inside = statement_of(body, begin + static_cast<size_t>(loop.length(0)));
+  if (!inside) return std::nullopt;
+  std::string statement = body.substr(inside->first, inside->second - inside->first);
+  if (statement.find("continue") != std::string::npos ||
+      statement.find("break") != std::string::npos)
+    return std::nullopt;
+  const std::regex access("\\b(\\w+)\\[" + loop[1].str() + " \\* (\\w+) \\+ (\\w+)\\]");
+  std::string before, steps;
+  std::smatch use;
+  for (int number = 0; std::regex_search(statement, use, access); ++number) {
+    const std::string pointer = use[1], stride = use[2], base = use[3];
+    const std::string name = fmt::format("{}_at{}", pointer, number);
+    before += fmt::format("  auto {} = {} + {};\n", name, pointer, base);
+    steps += fmt::format(" {} += {};", name, stride);
+    const std::string text = use[0];
+    for (size_t at = statement.find(text); at != std::string::npos; at = statement.find(text))
+      statement.replace(at, text.size(), "(*" + name + ")");
+  }
+  if (before.empty()) return std::nullopt;
+  if (statement.front() == '{') statement.insert(statement.size() - 1, steps + "\n  ");
+  else statement = "{ " + statement + steps + " }";
+  const std::string made = body.substr(0, begin) + before +
+                           body.substr(begin, inside->first - begin) + statement +
+                           body.substr(inside->second);
+  return replace_body(source, *span, made);
+}
+
 class RuleProvider final : public Provider {
  public:
   std::string name() const override { return "rules"; }
@@ -212,6 +267,8 @@ const std::vector<Rule>& rules() {
       {"stage", "records copied to LDS side by side, and read there", stage_records},
       {"pad", "rows of LDS arrays one element longer, against bank conflicts", pad_lds},
       {"restrict", "pointers that do not overlap", restrict_pointers},
+      {"walk", "pointers go along with the loop instead of indices that are multiplied",
+       walk_pointers},
       {"unroll", "loops unrolled", unroll},
       {"launch-bounds", "the workgroup's size is known to the compiler", launch_bounds},
   };

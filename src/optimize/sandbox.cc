@@ -130,9 +130,13 @@ ScopedFd filter_file() {
 
 std::vector<std::string> bubblewrap_words(const std::string& command, const std::string& folder,
                                           const SandboxLimits& limits, int filter) {
+  // The limit of processes is -u for bash and -p for dash.
   const std::string limited = fmt::format(
-      "ulimit -c 0; ulimit -v {}; ulimit -f {}; ulimit -t {}; {}", limits.memory_bytes / 1024,
-      limits.file_bytes / 512, static_cast<uint64_t>(limits.seconds) + 1, command);
+      "ulimit -c 0; ulimit -v {}; ulimit -f {}; ulimit -t {}; "
+      "if (ulimit -u {}) 2>/dev/null; then ulimit -u {}; else ulimit -p {}; fi; {}",
+      limits.memory_bytes / 1024, limits.file_bytes / 512,
+      static_cast<uint64_t>(limits.seconds) + 1, limits.processes, limits.processes,
+      limits.processes, command);
   std::vector<std::string> words = {"bwrap", "--clearenv", "--seccomp", std::to_string(filter)};
   for (const auto& [name, value] : kept_environment(folder + "/.tmp"))
     words.insert(words.end(), {"--setenv", name, value});

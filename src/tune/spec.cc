@@ -239,6 +239,8 @@ Status read_search(Reader reader, Spec& spec) {
   const Result<Strategy> parsed = parse_strategy(strategy);
   if (!parsed.ok()) return errorf("search.strategy: %s", parsed.error().message.c_str());
   spec.search.strategy = *parsed;
+  // Every point means every point.
+  if (spec.budget == 0) spec.budget = *parsed == Strategy::kExhaustive ? 1e9 : 100;
   spec.search.budget = spec.budget;
   if (*parsed == Strategy::kHalving && spec.subject != Subject::kCapture)
     return errorf("search.strategy: halving runs parts of a dispatch, so it needs a capture");

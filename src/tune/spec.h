@@ -57,8 +57,8 @@ struct Spec {
   Values baseline;  // of a program: what it is compared with; empty: nothing
 
   SearchSettings search;
-  size_t batch = 4;  // points proposed at a time: more can run at once, fewer learn faster
-  double budget = 100;
+  size_t batch = 4;   // points proposed at a time: more can run at once, fewer learn faster
+  double budget = 0;  // evaluations; the reader sets it where the file does not
 
   // The winner needs another launch than the captured one, which a program has to be changed for.
   bool changes_launch() const { return !workgroup.empty() || !workgroups.empty(); }

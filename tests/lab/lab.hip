@@ -1,5 +1,5 @@
 // Kernels that can be made better, one per argument: matmul, transpose, reduction, saxpy,
-// dot, records.
+// dot, records, tiled; all of them but the last with "all".
 // tests/lab/lab.py captures them and looks for better ones.
 #include <hip/hip_runtime.h>
 
@@ -12,6 +12,7 @@
 #include "kernels/records.inc"
 #include "kernels/reduction.inc"
 #include "kernels/saxpy.inc"
+#include "kernels/tiled.inc"
 #include "kernels/transpose.inc"
 
 namespace {
@@ -29,31 +30,57 @@ float* numbers(size_t count, unsigned seed) {
   return memory;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const char* which = argc > 1 ? argv[1] : "";
-  if (std::strcmp(which, "matmul") == 0) {
+// False: there is no such kernel.
+bool run(const char* which) {
+  const auto is = [&](const char* name) {
+    return std::strcmp(which, name) == 0 || std::strcmp(which, "all") == 0;
+  };
+  bool found = false;
+  if (is("matmul")) {
     const int n = 64;
     hipLaunchKernelGGL(matmul, dim3(n / TILE, n / TILE), dim3(TILE, TILE), 0, 0, numbers(n * n, 1),
                        numbers(n * n, 2), numbers(n * n, 3), n);
-  } else if (std::strcmp(which, "transpose") == 0) {
+    found = true;
+  }
+  if (is("transpose")) {
     const int n = 128;
     hipLaunchKernelGGL(transpose, dim3(n / 16, n / 16), dim3(16, 16), 0, 0, numbers(n * n, 1),
                        numbers(n * n, 2), n);
-  } else if (std::strcmp(which, "reduction") == 0) {
+    found = true;
+  }
+  if (is("reduction")) {
     hipLaunchKernelGGL(reduction, dim3(16), dim3(32), 0, 0, numbers(16 * 1024, 1),
                        numbers(16 * 32, 2), 16);
-  } else if (std::strcmp(which, "saxpy") == 0) {
+    found = true;
+  }
+  if (is("saxpy")) {
     hipLaunchKernelGGL(saxpy, dim3(4), dim3(256), 0, 0, 16000, 3.0f, numbers(16384, 1),
                        numbers(16384, 2));
-  } else if (std::strcmp(which, "dot") == 0) {
+    found = true;
+  }
+  if (is("dot")) {
     hipLaunchKernelGGL(dot, dim3(16), dim3(64), 0, 0, numbers(64 * 1024, 1), numbers(64 * 1024, 2),
                        numbers(1024, 3), 1000);
-  } else if (std::strcmp(which, "records") == 0) {
+    found = true;
+  }
+  if (is("records")) {
     hipLaunchKernelGGL(records, dim3(8), dim3(256), 0, 0, numbers(2048 * 8, 1), numbers(2048, 2),
                        2000);
-  } else {
+    found = true;
+  }
+  if (std::strcmp(which, "tiled") == 0) {
+    const int n = 64;
+    hipLaunchKernelGGL(tiled, dim3(n / SIDE, n / SIDE), dim3(SIDE, SIDE), 0, 0, numbers(n * n, 1),
+                       numbers(n * n, 2), numbers(n * n, 3), n);
+    found = true;
+  }
+  return found;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (!run(argc > 1 ? argv[1] : "")) {
     std::fprintf(stderr, "lab: name a kernel\n");
     return 1;
   }

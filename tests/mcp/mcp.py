@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """`wavetap mcp`, driven by a small client.
 
-  mcp.py --bin BUILD/bin [--clang clang++-19] CASE
+  mcp.py --bin BUILD/bin [--clang clang++-19] [--unprivileged] CASE
+
+With --unprivileged root becomes another user first.
 
 The cases are the functions below that take a bench.
 """
@@ -319,12 +321,27 @@ batch = 1
     client.close()
 
 
+def become_nobody(wavetap):
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+    try:
+        subprocess.run([str(wavetap), "--version"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"SKIP: another user cannot run it: {error}")
+        sys.exit(77)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--clang", default="clang++-19")
+    parser.add_argument("--unprivileged", action="store_true")
     parser.add_argument("case")
     arguments = parser.parse_args()
+    if arguments.unprivileged:
+        become_nobody(arguments.bin / "wavetap")
     with tempfile.TemporaryDirectory() as scratch:
         try:
             globals()[arguments.case](Bench(arguments.bin.resolve(), arguments.clang, scratch))
