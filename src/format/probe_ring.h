@@ -10,9 +10,10 @@
 //   word 1   workgroup, wave, stride
 //   word 2   the lanes that are active
 //   word 3   an address or value: of the first active lane when there is a stride, …
+//   word 3…  … of the first lane of every 16, when only those have the stride, as in tiles of 16 x 16, …
 //   word 3…  … else of every active lane
 //
-// A whole wave's load of consecutive elements is 32 bytes. The host sets to zero what it has read.
+// A whole wave's load of consecutive elements is 32 bytes, of rows of 16 elements 40 bytes (wave64: 56). The host sets to zero what it has read.
 //
 // What only has to be counted is counted in a table in the GPU's own memory, a ProbeCount for each site and
 // one behind them that counts work-items that have ended. The wave that ends last copies the table to the
@@ -105,10 +106,12 @@ static_assert(sizeof(ProbeCount) == 1u << kCountShift);
 enum ProbeKind : uint32_t {
   kBlockRecord = 1,
   kBarrierRecord = 2,
-  kMemoryRecord = 4,   // with a stride; +1: address by address
+  kMemoryRecord = 4,   // with a stride; +1: address by address; +8: rows of 16 lanes
   kMessageRecord = 6,  // likewise
 };
 inline constexpr uint32_t kListOfKind = 1;
+inline constexpr uint32_t kRowsOfKind = 8;
+inline constexpr uint32_t kRowLanes = 16;
 
 // Word 0, its lower half; the upper is the dispatch.
 inline constexpr uint32_t kSiteBits = 20;

@@ -187,6 +187,13 @@ void Teller::tell_memory(const PassLaunch& launch, const probe::Narrator::At& at
   }
 }
 
+// A lane's value in a record of rows.
+uint64_t in_row(const uint64_t* rows, const uint64_t* end, int lane, int64_t stride) {
+  constexpr int kLanes = format::kRowLanes;
+  const uint64_t* const row = rows + lane / kLanes;
+  return row < end ? *row + static_cast<uint64_t>(stride * (lane % kLanes)) : 0;
+}
+
 void Teller::tell_record(const PassLaunch& launch, const probe::Code& code,
                          const format::SiteKernel& kernel, size_t at) {
   const ProbeRecord record = format::unpack(words_[at]);
@@ -199,6 +206,7 @@ void Teller::tell_record(const PassLaunch& launch, const probe::Code& code,
   if (record.kind == format::kBarrierRecord) return narrator_.barrier(where);
   uint64_t values[64] = {};
   const bool is_list = (record.kind & format::kListOfKind) != 0;
+  const bool has_rows = (record.kind & format::kRowsOfKind) != 0;
   const int64_t stride = static_cast<int64_t>(words_[at + 1]) >> format::kStrideShift;
   const int first = std::countr_zero(where.exec);
   const uint64_t* next = words_ + at + format::kPointWords;
@@ -206,9 +214,10 @@ void Teller::tell_record(const PassLaunch& launch, const probe::Code& code,
   for (uint64_t rest = where.exec; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     if (is_list) values[lane] = next < end ? *next++ : 0;
+    else if (has_rows) values[lane] = in_row(next, end, lane, stride);
     else values[lane] = *next + static_cast<uint64_t>(stride * (lane - first));
   }
-  if ((record.kind & ~format::kListOfKind) == format::kMemoryRecord)
+  if ((record.kind & ~(format::kListOfKind | format::kRowsOfKind)) == format::kMemoryRecord)
     return tell_memory(launch, where, site, values);
   // A message for each value that lanes have.
   for (uint64_t rest = where.exec; rest != 0;) {

@@ -2,6 +2,9 @@
 
 #include <llvm/IR/IntrinsicsAMDGPU.h>
 
+#include <bit>
+#include <vector>
+
 #include "format/probe_ring.h"
 
 namespace wavetap::pass {
@@ -282,11 +285,12 @@ llvm::Function* ProbeFunctions::make_lanes() {
   llvm::Value* const value = probe->getArg(4);
   Builder b(wave_.context());
   const auto [launch, place, header, active, done] = begin(b, probe);
-  llvm::BasicBlock *const write = block(probe, "write"), *const list = block(probe, "list"),
-                          *const written = block(probe, "written"),
-                          *const first = block(probe, "first"), *const base = block(probe, "base"),
-                          *const finish = block(probe, "finish"),
-                          *const last = block(probe, "last");
+  llvm::BasicBlock
+      *const write = block(probe, "write"),
+             *const list = block(probe, "list"), *const written = block(probe, "written"),
+             *const first = block(probe, "first"), *const base = block(probe, "base"),
+             *const other = block(probe, "other"), *const begins = block(probe, "begins"),
+             *const finish = block(probe, "finish"), *const last = block(probe, "last");
 
   // value = base + stride * (lane - first), in all active lanes?
   llvm::Value* const from = wave_.first_lane(b, value);
@@ -307,15 +311,35 @@ llvm::Function* ProbeFunctions::make_lanes() {
       b.CreateSExt(stride, i64_), b.CreateSExt(b.CreateSub(active.lane, active.first), i64_));
   llvm::Value* const differs = wave_.ballot(b, b.CreateICmpNE(b.CreateAdd(from, distance), value));
   llvm::Value* const affine = b.CreateAnd(b.CreateICmpEQ(differs, b.getInt64(0)), fits);
+  // The same in every row of 16 lanes apart? A row whose first lane is not active reads what happens to
+  // be there, and most likely differs.
+  std::vector<llvm::Value*> rows;
+  for (uint32_t lane = 0; lane < wave_.wave_size(); lane += format::kRowLanes)
+    rows.push_back(wave_.read_lane(b, value, b.getInt32(lane)));
+  llvm::Value* const row =
+      b.CreateLShr(active.lane, b.getInt32(std::countr_zero(format::kRowLanes)));
+  llvm::Value* row_from = rows[0];
+  for (uint32_t i = 1; i < rows.size(); ++i)
+    row_from = b.CreateSelect(b.CreateICmpEQ(row, b.getInt32(i)), rows[i], row_from);
+  llvm::Value* const in_row =
+      b.CreateMul(b.CreateSExt(stride, i64_),
+                  b.CreateZExt(b.CreateAnd(active.lane, b.getInt32(format::kRowLanes - 1)), i64_));
+  llvm::Value* const row_differs =
+      wave_.ballot(b, b.CreateICmpNE(b.CreateAdd(row_from, in_row), value));
+  llvm::Value* const by_rows = b.CreateAnd(
+      b.CreateAnd(b.CreateICmpEQ(row_differs, b.getInt64(0)), fits), b.CreateNot(affine));
   llvm::Value* const number = b.CreateTrunc(wave_.count_lanes(b, active.mask), i32_);
-  llvm::Value* const words = b.CreateSelect(affine, b.getInt32(format::kAffineWords),
-                                            b.CreateAdd(number, b.getInt32(format::kPointWords)));
+  llvm::Value* const row_words =
+      b.getInt32(format::kPointWords + static_cast<uint32_t>(rows.size()));
+  llvm::Value* const words = b.CreateSelect(
+      affine, b.getInt32(format::kAffineWords),
+      b.CreateSelect(by_rows, row_words, b.CreateAdd(number, b.getInt32(format::kPointWords))));
   llvm::Value* const position = reserve(b, launch, active, words);
   b.CreateCondBr(b.CreateICmpEQ(position, b.getInt64(UINT64_MAX)), done, write);
 
   b.SetInsertPoint(write);
   llvm::Value* const index = b.CreateLShr(position, 3);
-  b.CreateCondBr(affine, written, list);
+  b.CreateCondBr(b.CreateOr(affine, by_rows), written, list);
   b.SetInsertPoint(list);
   llvm::Value* const mine = b.CreateZExt(wave_.lanes_below(b, active.mask), i64_);
   store_word(b, launch, b.CreateAdd(index, mine), format::kPointWords, value);
@@ -324,13 +348,20 @@ llvm::Function* ProbeFunctions::make_lanes() {
   b.SetInsertPoint(written);
   b.CreateCondBr(active.is_first(b), first, finish);
   b.SetInsertPoint(first);
-  llvm::Value* const shown = b.CreateSelect(
-      affine, b.CreateShl(b.CreateSExt(stride, i64_), format::kStrideShift), b.getInt64(0));
+  llvm::Value* const shown =
+      b.CreateSelect(b.CreateOr(affine, by_rows),
+                     b.CreateShl(b.CreateSExt(stride, i64_), format::kStrideShift), b.getInt64(0));
   store_word(b, launch, index, 1, b.CreateOr(place, shown));
   store_word(b, launch, index, 2, active.mask);
-  b.CreateCondBr(affine, base, finish);
+  b.CreateCondBr(affine, base, other);
   b.SetInsertPoint(base);
   store_word(b, launch, index, format::kPointWords, from);
+  b.CreateBr(finish);
+  b.SetInsertPoint(other);
+  b.CreateCondBr(by_rows, begins, finish);
+  b.SetInsertPoint(begins);
+  for (uint32_t i = 0; i < rows.size(); ++i)
+    store_word(b, launch, index, format::kPointWords + i, rows[i]);
   b.CreateBr(finish);
 
   // Everything that any lane has written comes before word 0.
@@ -339,7 +370,9 @@ llvm::Function* ProbeFunctions::make_lanes() {
   b.CreateCondBr(active.is_first(b), last, done);
   b.SetInsertPoint(last);
   llvm::Value* const kind =
-      b.CreateSelect(affine, b.getInt32(0), b.getInt32(format::kListOfKind << format::kKindShift));
+      b.CreateSelect(affine, b.getInt32(0),
+                     b.CreateSelect(by_rows, b.getInt32(format::kRowsOfKind << format::kKindShift),
+                                    b.getInt32(format::kListOfKind << format::kKindShift)));
   llvm::Value* const low =
       b.CreateOr(b.CreateAdd(header, kind), b.CreateShl(words, format::kWordsShift));
   store_word(b, launch, index, 0, b.CreateOr(b.CreateZExt(low, i64_), dispatch_half(b, launch)));

@@ -3,7 +3,7 @@
 
   check.py --build BUILD agree [--all]   counts by source line, results, original code; --all: every compiler, -O0 to -O3,
                                          wave32 and wave64 (make test-pass)
-  check.py --build BUILD messages|faults|full_ring|damaged|choices|prepared|hipcc|latency|promises|hidden|parallel
+  check.py --build BUILD messages|faults|full_ring|damaged|choices|prepared|record_sizes|hipcc|latency|promises|hidden|parallel
 """
 import argparse
 import collections
@@ -18,7 +18,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-KERNELS = ["copy", "strided", "reverse", "gather", "tile", "reduce", "histogram", "divergent", "called", "pairs"]
+KERNELS = ["copy", "strided", "reverse", "gather", "tile", "reduce", "histogram", "divergent", "called", "pairs", "tile_rows"]
 WAVES = {"rx6800xt": 128, "mi210": 64}  # of the 4096 work-items of a launch
 # hipcc has every function inlined; its runtime cannot do with the stack that calls of -O0 ask for.
 AS_HIPCC = ["-mllvm", "-amdgpu-early-inline-all=true", "-mllvm", "-amdgpu-function-calls=false"]
@@ -283,6 +283,40 @@ def prepared(options):
                 failures.append(f"{error}: {refused.stderr}")
 
 
+def record_sizes(options):
+    """A row of a wave is a record of 32 bytes, rows of 16 lanes 40 (wave64: 56); addresses are those that the virtual GPU sees."""
+    def addresses(events):
+        """[(access, workgroup, wave, lanes, addresses from the lowest of the access on)], sorted."""
+        found = []
+        for event in events:
+            if event["event"] != "memory" or "scalar" in event:
+                continue
+            lanes = [lane for lane in range(64) if int(event["lanes"], 16) >> lane & 1]
+            at = ([int(address, 16) for address in event["address"]] if "address" in event
+                  else [int(event["base"], 16) + event["stride"] * (lane - lanes[0]) for lane in lanes])
+            found.append((event["access"], event["workgroup"], event["wave"], event["lanes"], at))
+        lowest = {access: min(min(one[4]) for one in found if one[0] == access) for access in {one[0] for one in found}}
+        return sorted((*one[:4], [at - lowest[one[0]] for at in one[4]]) for one in found)
+
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        for arch, gpu, rows in (("gfx1030", "rx6800xt", 40), ("gfx90a", "mi210", 56)):
+            code = lab.compile("15", "-O2", arch)
+            for kernel, size in (("copy", 32), ("tile_rows", rows)):
+                logs = {}
+                for name, more in (("told", ("--pass",)), ("seen", ())):
+                    out = lab.folder / f"{arch}{kernel}{name}"
+                    result, _ = lab.probe("log", gpu, [code, kernel], more=(*more, "-o", out))
+                    logs[name] = addresses(json.loads(line) for line in (out / "log.jsonl").read_text().splitlines())
+                    if name == "told":
+                        sizes = re.search(r"records, ([\d.]+) bytes each; 0 lost", result.stderr)
+                        # Blocks are 24 bytes, and in the log as well.
+                        expect(f"{arch} {kernel}: at most", sizes is not None and float(sizes[1]) <= size, True)
+                expect(f"{arch} {kernel}: accesses", len(logs["told"]), len(logs["seen"]))
+                differ = [(told, seen) for told, seen in zip(logs["told"], logs["seen"]) if told != seen]
+                expect(f"{arch} {kernel}: accesses that differ", differ[:1], [])
+
+
 def latency(options):
     """Times of blocks: every block that was entered has some, in text, JSON and on the page, and whose clock it was."""
     with tempfile.TemporaryDirectory() as folder:
@@ -407,7 +441,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("case", choices=["agree", "messages", "faults", "full_ring", "damaged", "choices", "prepared", "hipcc", "latency",
+    parser.add_argument("case", choices=["agree", "messages", "faults", "full_ring", "damaged", "choices", "prepared", "record_sizes", "hipcc", "latency",
                                          "promises", "hidden", "parallel"])
     options = parser.parse_args()
     options.build = pathlib.Path(options.build).resolve()
