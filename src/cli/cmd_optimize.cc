@@ -98,6 +98,18 @@ Status read_captures(const std::string& path, optimize::Task& task, optimize::Lo
   return {};
 }
 
+// What costs most of the captured kernel, by instruction and, where it was compiled with -g, by line.
+Json hot_places(const Json& analysis) {
+  constexpr size_t kMost = 10;
+  Json made = Json::object();
+  for (const char* kind : {"ranking", "accesses", "blocks"}) {
+    made[kind] = Json::array();
+    for (const Json& one : analysis.at(kind))
+      if (made[kind].size() < kMost) made[kind].push_back(one);
+  }
+  return made;
+}
+
 std::string gpu_of(const Options& options) {
   return options.gpu.empty() ? "rx6800xt" : options.gpu;
 }
@@ -210,6 +222,7 @@ int optimise(Options& options, const std::vector<std::string>& words, bool is_pr
       profile_capture(*file, {.model = task.gpu, .counters = ""}, {});
   if (!profile.ok()) return fail(profile.error());
   loop.profile = profile::profile_json(*profile);
+  loop.hot = hot_places(profile::analysis_json(*profile));
   const Result<optimize::JudgeOptions> judge = judge_options(options, task.gpu);
   if (!judge.ok() && !options.dry_run) return fail(judge.error());
   if (judge.ok()) task.sandbox = optimize::name_of(judge->sandbox);

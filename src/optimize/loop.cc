@@ -94,6 +94,7 @@ Json make_request(const Ledger& ledger, const LoopOptions& options, const Source
         "no clock, no host calls, no other files"}},
       {"figures", figures},
       {"profile", options.profile},
+      {"hot", options.hot},
       {"sources", sources},
       {"history", history}};
   if (!build_errors.empty()) request["build_errors"] = build_errors;

@@ -13,6 +13,7 @@ struct LoopOptions {
   uint32_t attempts = 10;
   uint32_t repairs = 2;  // of each attempt: a build that failed goes back to the provider
   nlohmann::ordered_json profile;
+  nlohmann::ordered_json hot;  // instructions that cost most, with their source lines
   uint32_t workgroup[3] = {1, 1, 1};
   uint64_t grid[3] = {1, 1, 1};
   std::string short_name;
