@@ -18,7 +18,7 @@ import typing
 from . import _library
 
 _DTYPES = {"i8": "<i1", "u8": "<u1", "i16": "<i2", "u16": "<u2", "i32": "<i4", "u32": "<u4", "i64": "<i8", "u64": "<u8", "f16": "<f2",
-           "f32": "<f4", "f64": "<f8"}
+           "bf16": "<u2", "f32": "<f4", "f64": "<f8"}
 
 
 class _Dispatch(ctypes.Structure):

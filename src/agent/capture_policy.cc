@@ -150,25 +150,24 @@ void put_dispatch(State& state, const DispatchView& view, const State::Chosen& c
 }
 
 void put_facts(State& state, const DispatchView& view) {
-  Payload payload(format::CaptureMark{state.captures, 0});
-  const auto fact = [&](std::string_view key, std::string_view value) {
-    payload.text(key);
-    payload.text(value);
+  capture::FactList facts(state.captures);
+  const auto device = [&](const char* key, uint32_t attribute) {
+    facts.add(key, std::to_string(agent_value(view.agent, attribute, 0)));
   };
-  fact("wavetap", WAVETAP_VERSION);
-  fact("device.target", target_id(view.agent));
-  fact("device.compute_units", std::to_string(agent_value(view.agent, amd::kAgentComputeUnits, 0)));
-  fact("device.clock_mhz", std::to_string(agent_value(view.agent, amd::kAgentMaxClockMhz, 0)));
-  fact("device.wavefront", std::to_string(agent_value(view.agent, amd::kAgentWavefrontSize, 0)));
-  fact("device.lds_bytes", std::to_string(lds_bytes_of(view.agent)));
-  capture::add_libraries(payload);
+  facts.add("wavetap", WAVETAP_VERSION);
+  facts.add("device.target", target_id(view.agent));
+  device("device.compute_units", amd::kAgentComputeUnits);
+  device("device.clock_mhz", amd::kAgentMaxClockMhz);
+  device("device.wavefront", amd::kAgentWavefrontSize);
+  facts.add("device.lds_bytes", std::to_string(lds_bytes_of(view.agent)));
+  capture::add_libraries(facts);
   if (view.launch != nullptr)
-    capture::add_host_stack(payload, std::span(view.launch->stack, view.launch->frames));
+    capture::add_host_stack(facts, std::span(view.launch->stack, view.launch->frames));
   allocations(MemoryLayer::kHip).each([&](const LiveAllocation& allocation) {
-    fact(format::kCaptureRequestedFact + std::to_string(allocation.address),
-         std::to_string(allocation.bytes));
+    facts.add(format::kCaptureRequestedFact + std::to_string(allocation.address),
+              std::to_string(allocation.bytes));
   });
-  state.writer->put(CaptureRecordType::kFacts, payload);
+  state.writer->put(facts);
 }
 
 void put_code(State& state, const DispatchView& view) {

@@ -23,19 +23,19 @@ std::string command_line() {
   return text;
 }
 
-void add_libraries(Payload& payload) {
+void add_libraries(FactList& facts) {
   const std::optional<std::string> maps = read_maps();
   if (!maps) return;
   for (const char* name : {"libamdhip64", "libhsa-runtime64", "libhsakmt"}) {
     const size_t at = maps->find(std::string("/") + name);
     if (at == std::string::npos) continue;
     const size_t begin = maps->rfind(' ', at) + 1;
-    payload.text(std::string("library.") + name);
-    payload.text(maps->substr(begin, std::min(maps->find('\n', at), maps->size()) - begin));
+    facts.add(std::string("library.") + name,
+              maps->substr(begin, std::min(maps->find('\n', at), maps->size()) - begin));
   }
 }
 
-void add_host_stack(Payload& payload, std::span<const uint64_t> addresses) {
+void add_host_stack(FactList& facts, std::span<const uint64_t> addresses) {
   const std::optional<std::string> maps = read_maps();
   for (size_t i = 0; i < addresses.size(); ++i) {
     char place[64];
@@ -59,8 +59,7 @@ void add_host_stack(Payload& payload, std::span<const uint64_t> addresses) {
     }
     char key[32];
     std::snprintf(key, sizeof key, "%s%02zu", format::kHostStackFact, i);
-    payload.text(key);
-    payload.text(text);
+    facts.add(key, text);
   }
 }
 

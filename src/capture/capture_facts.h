@@ -12,8 +12,8 @@ namespace wavetap::capture {
 // The program's command line.
 std::string command_line();
 // "library.NAME": the runtimes it uses, by path.
-void add_libraries(Payload& payload);
+void add_libraries(FactList& facts);
 // "host_stack.NN": "FILE+0xOFFSET" for each return address, as far as a file is there.
-void add_host_stack(Payload& payload, std::span<const uint64_t> addresses);
+void add_host_stack(FactList& facts, std::span<const uint64_t> addresses);
 
 }  // namespace wavetap::capture

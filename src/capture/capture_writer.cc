@@ -12,6 +12,12 @@ using format::CaptureRecordHeader;
 using format::CaptureRecordType;
 using format::kCapturePageBytes;
 
+// Of a record of pages, and of what is read back at once.
+constexpr size_t kBatchBytes = 64 * size_t{kCapturePageBytes};
+// A record of facts is ended when it is as long as this, and a fact is cut there: what is beyond is nothing
+// that anybody reads.
+constexpr size_t kFactBytes = format::kMostCaptureRecordBytes / 4;
+
 bool is_zero(const std::byte* page) {
   // A page equals itself shifted by a word when all its words are equal.
   uint64_t first = 0;
@@ -21,6 +27,13 @@ bool is_zero(const std::byte* page) {
 }
 
 }  // namespace
+
+void FactList::add(std::string_view key, std::string_view value) {
+  if (records_.empty() || records_.back().size() >= kFactBytes)
+    records_.emplace_back(format::CaptureMark{capture_, 0});
+  records_.back().text(key.substr(0, kFactBytes));
+  records_.back().text(value.substr(0, kFactBytes));
+}
 
 void PageRuns::add(uint32_t page, uint32_t id) {
   if (!runs_.empty()) {
@@ -46,6 +59,7 @@ uint32_t PageRuns::id_of(uint32_t page) const {
 
 int CaptureWriter::begin() {
   error_ = 0;
+  window_begin_ = window_end_ = 0;
   fd_ = sys::open(path_.c_str(), O_RDWR | O_CREAT | (position_ == 0 ? O_TRUNC : 0), 0600);
   if (fd_ < 0) return -fd_;
   if (position_ == 0) {
@@ -106,11 +120,11 @@ uint32_t CaptureWriter::put_page(const std::byte* page) {
   const uint64_t hash = format::capture_checksum(page, kCapturePageBytes);
   const auto known = by_hash_.find(hash);
   if (known != by_hash_.end() && holds(known->second, page)) return known->second;
-  if (held_.empty()) held_.reserve(size_t{format::kCapturePagesPerRecord} * kCapturePageBytes);
+  if (held_.empty()) held_.reserve(kBatchBytes);
   held_.append(reinterpret_cast<const char*>(page), kCapturePageBytes);
   const auto id = static_cast<uint32_t>(pages());
   if (known == by_hash_.end()) by_hash_.emplace(hash, id);
-  if (held_.size() >= size_t{format::kCapturePagesPerRecord} * kCapturePageBytes) flush_pages();
+  if (held_.size() >= kBatchBytes) flush_pages();
   return id;
 }
 
@@ -120,16 +134,37 @@ bool CaptureWriter::holds(uint32_t id, const std::byte* page) {
     const size_t at = (id - 1 - offsets_.size()) * kCapturePageBytes;
     return at < held_.size() && std::memcmp(held_.data() + at, page, kCapturePageBytes) == 0;
   }
-  std::byte stored[kCapturePageBytes];
-  if (fd_ < 0 ||
-      sys::call(SYS_pread64, fd_, stored, sizeof stored, offsets_[id - 1]) != sizeof stored)
-    return false;
-  return std::memcmp(stored, page, sizeof stored) == 0;
+  const std::byte* const stored = stored_page(id);
+  return stored != nullptr && std::memcmp(stored, page, kCapturePageBytes) == 0;
+}
+
+// Pages are mostly asked for in the order they were written: those behind it are read, too.
+const std::byte* CaptureWriter::stored_page(uint32_t id) {
+  const uint64_t begin = offsets_[id - 1];
+  if (begin < window_begin_ || begin + kCapturePageBytes > window_end_) {
+    window_.resize(kBatchBytes);
+    const int64_t got = fd_ < 0
+                            ? -EBADF
+                            : sys::call(SYS_pread64, fd_, window_.data(),
+                                        std::min<uint64_t>(kBatchBytes, position_ - begin), begin);
+    window_begin_ = begin;
+    window_end_ = begin + static_cast<uint64_t>(std::max<int64_t>(got, 0));
+    if (got < int64_t{kCapturePageBytes}) return nullptr;
+  }
+  return window_.data() + (begin - window_begin_);
 }
 
 void CaptureWriter::put(CaptureRecordType type, std::string_view payload) {
   flush_pages();
+  if (payload.size() > format::kMostCaptureRecordBytes) {  // no reader takes it
+    if (error_ == 0) error_ = EMSGSIZE;
+    return;
+  }
   write_record(type, payload);
+}
+
+void CaptureWriter::put(const FactList& facts) {
+  for (const Payload& record : facts.records()) put(CaptureRecordType::kFacts, record);
 }
 
 void CaptureWriter::put_runs(uint32_t capture, uint32_t region, format::CapturePhase phase,

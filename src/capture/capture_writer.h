@@ -3,6 +3,9 @@
 // Equal pages are written once: a page whose checksum is known is compared with the one in the file,
 // so a chance equality of checksums costs a page and never its contents. The file is open between
 // begin() and end() only, so that no descriptor of ours stays in the program.
+//
+// The program waits meanwhile. Pages go to the file, and come from it to be compared, some at a time: few
+// enough to stay in the processor's cache between the passes over them.
 #pragma once
 
 #include <cstddef>
@@ -31,9 +34,23 @@ class Payload {
     bytes_.append(text);
   }
   std::string_view bytes() const { return bytes_; }
+  size_t size() const { return bytes_.size(); }
 
  private:
   std::string bytes_;
+};
+
+// What is known about a capture beside its memory, key by key. There may be a fact per allocation: they
+// become as many records as they need.
+class FactList {
+ public:
+  explicit FactList(uint32_t capture) : capture_(capture) {}
+  void add(std::string_view key, std::string_view value);
+  const std::vector<Payload>& records() const { return records_; }
+
+ private:
+  const uint32_t capture_;
+  std::vector<Payload> records_;
 };
 
 // Collects pages in order as runs.
@@ -66,6 +83,7 @@ class CaptureWriter {
   // Writes a record behind all pages put so far.
   void put(format::CaptureRecordType type, std::string_view payload);
   void put(format::CaptureRecordType type, const Payload& payload) { put(type, payload.bytes()); }
+  void put(const FactList& facts);
   // As many records as they need.
   void put_runs(uint32_t capture, uint32_t region, format::CapturePhase phase,
                 const PageRuns& runs);
@@ -75,6 +93,7 @@ class CaptureWriter {
   void write(const void* bytes, size_t size);
   void write_record(format::CaptureRecordType type, std::string_view payload);
   void flush_pages();
+  const std::byte* stored_page(uint32_t id);
 
   const std::string path_;
   int fd_ = -1;
@@ -83,6 +102,10 @@ class CaptureWriter {
   std::string held_;                                // pages not written yet
   std::vector<uint64_t> offsets_;                   // of the pages in the file, by number - 1
   std::unordered_map<uint64_t, uint32_t> by_hash_;  // the first page with a checksum
+  // What was read back of the file last.
+  std::vector<std::byte> window_;
+  uint64_t window_begin_ = 0;
+  uint64_t window_end_ = 0;
 };
 
 }  // namespace wavetap::capture

@@ -64,11 +64,9 @@ class OutputLock {
 };
 
 void say_what_was_captured(const std::string& output, const replay::PackResult& packed) {
-  const Result<std::unique_ptr<replay::CaptureFile>> file = replay::CaptureFile::open(output);
   std::string kernel;
-  if (file.ok() && !(*file)->captures().empty())
-    kernel =
-        fmt::format(", the first of {}", util::escape_control((*file)->captures().front().kernel));
+  if (!packed.first_kernel.empty())
+    kernel = fmt::format(", the first of {}", util::escape_control(packed.first_kernel));
   if (packed.touched_read_bytes > 0)
     kernel += fmt::format("; {} read and {} written by the kernels",
                           util::human_bytes(packed.touched_read_bytes),

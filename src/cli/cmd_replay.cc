@@ -80,7 +80,18 @@ void print_json(const ReplayCommand& options, const Capture& capture, const Capt
   fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+Status check_choices(const ReplayCommand& options) {
+  const auto exclude = [](const char* what) {
+    return errorf("replay: %s exclude each other; leave out one of them", what);
+  };
+  if (options.on_engine && options.hsa) return exclude("--engine and --hsa");
+  if (options.on_engine && !options.gpus.empty()) return exclude("--engine and --gpu");
+  if (options.recopy && options.no_recopy) return exclude("--recopy and --no-recopy");
+  return {};
+}
+
 int replay_capture(const ReplayCommand& options) {
+  if (const Status good = check_choices(options); !good.ok()) return fail(good.error());
   int exit_code = kDone;
   const std::unique_ptr<CaptureFile> opened = open_captures(options.file, &exit_code);
   if (opened == nullptr) return exit_code;
@@ -179,6 +190,8 @@ void add_replay(Command& parent, Invocation& invocation) {
                   "run it through AMD's runtime on a virtual GPU, in a process of its own")
       ->type_name("MODEL")
       ->allow_extra_args(false);
+  command.add_flag("--engine", options->on_engine,
+                   "run it on the engine alone, without ROCm (the default)");
   command.add_flag("--hsa", options->hsa, "the same on a GPU of this machine");
   command.add_flag("--reserve-check", options->reserve_check,
                    "with --gpu or --hsa: only say whether its memory can be had at its addresses");
@@ -189,7 +202,8 @@ void add_replay(Command& parent, Invocation& invocation) {
   command
       .add_option("--verify", options->verify,
                   "compare every byte written with what the captured dispatch left: bit by bit, or "
-                  "floating-point buffers within abs=X, rel=X or ulp=N")
+                  "floating-point buffers within abs=X, rel=X or ulp=N; arg2:f16:abs=X for "
+                  "argument 2 and what its numbers are; several with commas")
       ->type_name("[bits|TOLERANCE]")
       ->expected(0, 1);
   command.add_option("--dump", options->dump, "write the buffers of the arguments there: argN.bin")

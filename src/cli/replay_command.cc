@@ -76,7 +76,7 @@ std::function<void(std::string_view, bool)> kernel_output(const ReplayCommand& o
 }
 
 Result<replay::Tolerance> check_verify(const ReplayCommand& options, const Capture& capture) {
-  const Result<replay::Tolerance> tolerance = replay::parse_tolerance(options.verify.value_or(""));
+  const Result<replay::Tolerance> tolerance = replay::parse_tolerances(options.verify.value_or(""));
   if (!tolerance.ok() || !options.verify) return tolerance;
   if (options.no_recopy && options.iterations + options.warmup > 1)
     return errorf(

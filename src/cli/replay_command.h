@@ -37,6 +37,7 @@ struct ReplayCommand {
   // Through AMD's runtime instead of on the engine alone.
   std::vector<std::string> gpus;  // virtual ones
   bool hsa = false;               // one of this machine
+  bool on_engine = false;         // the default, said aloud
   bool reserve_check = false;
   bool relocate = false;
   bool is_under_rocm() const { return hsa || !gpus.empty(); }

@@ -16,6 +16,7 @@
 #include "cli/gpu_start.h"
 #include "cli/install_tree.h"
 #include "cli/run_dir.h"
+#include "cli/run_environment.h"
 #include "replay/rocm_replay.h"
 #include "replay/touched_memory.h"
 #include "util/file.h"
@@ -41,6 +42,10 @@ Status check_options(const ReplayCommand& options) {
     return errorf("--reserve-check: is about AMD's runtime; add --gpu MODEL or --hsa");
   if (options.hsa && !options.gpus.empty())
     return errorf("replay: --gpu and --hsa exclude each other; leave out one of them");
+  if (options.hsa && !machine_has_gpu())
+    return errorf(
+        "--hsa: this machine has no GPU that ROCm can use; take a virtual one with --gpu MODEL, "
+        "or the engine, without both");
   if (options.counters) return only_engine("--counters");
   if (options.sanitize) return only_engine("--sanitize");
   if (!options.swap.empty()) return only_engine("--swap");

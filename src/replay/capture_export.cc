@@ -250,7 +250,7 @@ ExportResult export_capture(const CaptureFile& file, const Capture& capture,
     return refuse(Refusal::kNoKernel,
                   errorf("%s: no code object describes this kernel; it belongs to the runtime and "
                          "cannot be started by HIP",
-                         capture.kernel.c_str())
+                         util::escape_control(capture.kernel).c_str())
                       .message);
   }
   TouchedMemory touched;

@@ -112,6 +112,11 @@ class CaptureFile {
   // Page `id` (format/capture.h), valid until the next call; zeros for 0 and for what is not there.
   const std::byte* page(uint32_t id) const;
   std::vector<std::byte> code_object_bytes(const CapturedCodeObject& object) const;
+  // The records that hold them, as they are in the file.
+  template <class Visit>
+  void for_each_page_record(Visit visit) const {
+    for (const PageRecord& one : page_records_) visit(one.record);
+  }
 
  private:
   struct PageRecord {

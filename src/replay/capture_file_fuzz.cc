@@ -49,7 +49,7 @@ std::vector<std::byte> file_of(const uint8_t* data, size_t size) {
   std::vector<std::byte> file;
   append_header(file);
   for (size_t at = 0; at + 2 <= size;) {
-    const uint32_t type = data[at] % 9;
+    const uint32_t type = data[at] % 10;
     const bool packed = (data[at] & 0x80) != 0;
     const size_t wanted = size_t{data[at + 1]} * 4;
     at += 2;

@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "replay/capture_pack.h"
 #include "replay/captured_kernel.h"
 #include "replay/captured_memory.h"
+#include "replay/half.h"
 #include "replay/verify.h"
 
 namespace wavetap::replay {
@@ -163,6 +166,120 @@ TEST(CaptureFile, SeveralFilesArePackedIntoOne) {
   EXPECT_EQ(captured_bytes(**file, last, State::kBefore, kBase, kCapturePageBytes), page_of(1));
 }
 
+// A fact for each of a hundred thousand allocations is more than a record may hold.
+TEST(CaptureFile, AnyNumberOfFactsIsRead) {
+  const Folder folder;
+  CaptureWriter writer(folder / "raw");
+  write_capture(writer, 1);
+  capture::FactList facts(1);
+  constexpr int kFacts = 150'000;
+  for (int i = 0; i < kFacts; ++i)
+    facts.add(format::kCaptureRequestedFact + std::to_string(kBase + i * kCapturePageBytes),
+              "4096");
+  facts.add("long", std::string(format::kMostCaptureRecordBytes, 'x'));
+  ASSERT_EQ(writer.begin(), 0);
+  writer.put(facts);
+  ASSERT_EQ(writer.end(), 0);
+  const auto expect_facts = [&](const std::string& path) {
+    const auto file = CaptureFile::open(path);
+    ASSERT_TRUE(file.ok());
+    EXPECT_EQ((*file)->damage(), "");
+    ASSERT_EQ((*file)->captures().size(), 1u);
+    EXPECT_EQ((*file)->captures()[0].facts.size(), kFacts + 1u);
+    expect_content(**file, (*file)->captures()[0]);
+  };
+  expect_facts(folder / "raw");
+  const std::vector<std::string> inputs = {folder / "raw"};
+  ASSERT_TRUE(pack_captures(inputs, folder / "packed").ok());
+  expect_facts(folder / "packed");
+}
+
+TEST(CaptureFile, ARecordThatNobodyCouldReadIsNotWritten) {
+  const Folder folder;
+  CaptureWriter writer(folder / "raw");
+  write_capture(writer, 1);
+  ASSERT_EQ(writer.begin(), 0);
+  writer.put(CaptureRecordType::kFacts, std::string(format::kMostCaptureRecordBytes + 1, 'x'));
+  EXPECT_EQ(writer.end(), EMSGSIZE);
+  const auto file = CaptureFile::open(folder / "raw");
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ((*file)->damage(), "");
+}
+
+// Pages of numbers that do not compress, and of one that does.
+std::vector<std::byte> noise(uint64_t seed) {
+  std::vector<std::byte> page(kCapturePageBytes);
+  for (std::byte& byte : page) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    byte = static_cast<std::byte>(seed >> 56);
+  }
+  return page;
+}
+
+void write_large(CaptureWriter& writer, const std::function<std::vector<std::byte>(uint32_t)>& page,
+                 uint32_t pages) {
+  ASSERT_EQ(writer.begin(), 0);
+  format::CaptureDispatch dispatch{};
+  dispatch.capture = 1;
+  Payload head(dispatch);
+  for (const char* text : {"large(float*)", "model", "Marketing", "./program"}) head.text(text);
+  writer.put(CaptureRecordType::kDispatch, head);
+  capture::FactList facts(1);
+  facts.add("host_stack.00", "/bin/program+0x10");
+  writer.put(facts);
+  format::CaptureRegion region{};
+  region.capture = 1;
+  region.address = kBase;
+  region.size_bytes = pages * uint64_t{kCapturePageBytes};
+  PageRuns before;
+  for (uint32_t i = 0; i < pages; ++i) before.add(i, writer.put_page(page(i).data()));
+  for (uint32_t i = 0; i < pages; ++i) {
+    EXPECT_TRUE(writer.holds(before.id_of(i), page(i).data())) << i;
+    EXPECT_FALSE(writer.holds(before.id_of(i), page(i + 1).data())) << i;
+  }
+  writer.put(CaptureRecordType::kRegion, Payload(region));
+  writer.put_runs(1, 0, CapturePhase::kBefore, before);
+  writer.put(CaptureRecordType::kBeforeDone, Payload(format::CaptureMark{1, 0}));
+  EXPECT_EQ(writer.end(), 0);
+}
+
+// Whether compressed by several threads or kept as it is: each page is where it was.
+TEST(CaptureFile, ALargeFileIsPackedOrKept) {
+  constexpr uint32_t kPages = 1500;
+  for (const bool compresses : {false, true}) {
+    const Folder folder;
+    CaptureWriter writer(folder / "raw");
+    const auto page = [&](uint32_t i) {
+      std::vector<std::byte> bytes = noise(i);
+      if (compresses) std::memset(bytes.data() + 64, 7, bytes.size() - 64);
+      return bytes;
+    };
+    write_large(writer, page, kPages);
+    PackOptions options;
+    options.name_frame = [](const std::string& place) { return "name of " + place; };
+    const std::vector<std::string> inputs = {folder / "raw"};
+    const auto packed = pack_captures(inputs, folder / "packed", options);
+    ASSERT_TRUE(packed.ok()) << packed.error().message;
+    EXPECT_EQ(packed->captures, 1u);
+    EXPECT_EQ(packed->first_kernel, "large(float*)");
+    EXPECT_EQ(std::filesystem::exists(folder / "raw"), compresses);
+    EXPECT_EQ(packed->file_bytes, std::filesystem::file_size(folder / "packed"));
+    if (compresses) {
+      EXPECT_LT(packed->file_bytes, packed->raw_bytes / 10);
+    }
+    const auto file = CaptureFile::open(folder / "packed");
+    ASSERT_TRUE(file.ok());
+    EXPECT_EQ((*file)->damage(), "");
+    const Capture& capture = (*file)->captures()[0];
+    EXPECT_TRUE(capture.has_before);
+    EXPECT_EQ(capture.facts.at("host_name.00"), "name of /bin/program+0x10");
+    for (uint32_t i = 0; i < kPages; i += 7)
+      EXPECT_EQ(captured_bytes(**file, capture, State::kBefore,
+                               kBase + uint64_t{i} * kCapturePageBytes, kCapturePageBytes),
+                page(i));
+  }
+}
+
 // Wherever a writer was killed: what is whole is there, and nothing is invented.
 TEST(CaptureFile, IsReadableUpToWhereItEnds) {
   const Folder folder;
@@ -252,7 +369,7 @@ TEST(CapturedMemory, HoldsTheStateBeforeAndGoesBackToIt) {
 
 TEST(Verify, Tolerances) {
   const auto equal = [](auto a, auto b, const char* element, const std::string& text) {
-    const auto tolerance = parse_tolerance(text);
+    const auto tolerance = parse_tolerances(text);
     EXPECT_TRUE(tolerance.ok()) << text;
     return is_equal(element, reinterpret_cast<const std::byte*>(&a),
                     reinterpret_cast<const std::byte*>(&b), *tolerance);
@@ -271,8 +388,53 @@ TEST(Verify, Tolerances) {
   EXPECT_FALSE(equal(std::nanf("1"), 1.0f, "f32", "rel=1e9"));
   EXPECT_FALSE(equal(INFINITY, 1.0f, "f32", "rel=1e9"));
   EXPECT_FALSE(equal(100, 101, "i32", "rel=1"));
-  for (const char* bad : {"abs", "rel=", "ulp=x", "-1", "often=3", "nan"})
-    EXPECT_FALSE(parse_tolerance(bad).ok()) << bad;
+  const auto half = [](float value) { return Half::from_float(value).bits; };
+  EXPECT_FALSE(equal(half(1), half(1.0009766f), "f16", "bits"));
+  EXPECT_TRUE(equal(half(1), half(1.0009766f), "f16", "ulp=1"));
+  EXPECT_TRUE(equal(half(100), half(101), "f16", "rel=0.01"));
+  EXPECT_FALSE(equal(half(100), half(101), "f16", "abs=0.5"));
+  EXPECT_TRUE(equal(uint16_t{0x8000}, uint16_t{0}, "f16", "abs=0"));
+  EXPECT_TRUE(
+      equal(BrainHalf::from_float(3).bits, BrainHalf::from_float(3.01f).bits, "bf16", "0.01"));
+  for (const char* bad : {"abs", "rel=", "ulp=x", "-1", "often=3", "nan", "arg:bits", "argx:bits",
+                          "f17:bits", "arg1:f16:f16:bits", "bits,", "f16", "arg1", ":bits"})
+    EXPECT_FALSE(parse_tolerances(bad).ok()) << bad;
+}
+
+TEST(Verify, ALimitMayBeForOneBufferAndSayWhatItsNumbersAre) {
+  const auto tolerance = parse_tolerances("arg2:f16:abs=0.5,rel=1e-3,arg3:bits");
+  ASSERT_TRUE(tolerance.ok()) << tolerance.error().message;
+  EXPECT_EQ(tolerance->kind, Tolerance::Kind::kRelative);
+  EXPECT_EQ(tolerance->element, "");
+  ASSERT_EQ(tolerance->arguments.size(), 2u);
+  EXPECT_EQ(tolerance->arguments[0].argument, 2u);
+  EXPECT_EQ(tolerance->arguments[0].element, "f16");
+  EXPECT_EQ(tolerance->arguments[0].kind, Tolerance::Kind::kAbsolute);
+  EXPECT_EQ(tolerance->arguments[1].argument, 3u);
+  EXPECT_EQ(tolerance->arguments[1].kind, Tolerance::Kind::kBits);
+  EXPECT_EQ(parse_tolerances("bf16:ulp=2")->element, "bf16");
+  EXPECT_TRUE(parse_tolerance("ulp=2").ok());
+  EXPECT_FALSE(parse_tolerance("bf16:ulp=2").ok());
+  EXPECT_FALSE(parse_tolerance("ulp=2,arg1:bits").ok());
+}
+
+TEST(Half, IsReadAndWrittenAsIeeeHasIt) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const Half half{static_cast<uint16_t>(bits)};
+    const float value = half.to_float();
+    if (std::isnan(value)) EXPECT_TRUE(std::isnan(Half::from_float(value).to_float()));
+    else EXPECT_EQ(Half::from_float(value).bits, bits);
+  }
+  EXPECT_EQ(Half{0x0001}.to_float(), 0x1p-24f);
+  EXPECT_EQ(Half{0x3c01}.to_float(), 1.0009765625f);
+  EXPECT_EQ(Half::from_float(65504).bits, 0x7bff);
+  EXPECT_EQ(Half::from_float(65519.9f).bits, 0x7bff);
+  EXPECT_EQ(Half::from_float(65520).bits, 0x7c00);
+  EXPECT_EQ(Half::from_float(1.00048828125f).bits, 0x3c00);  // ties to even
+  EXPECT_EQ(Half::from_float(-0.0f).bits, 0x8000);
+  EXPECT_EQ(Half::from_float(0x1.ffep-15f).bits, 0x0400);  // rounds up to a normal number
+  EXPECT_EQ(BrainHalf::from_float(1.0f).bits, 0x3f80);
+  EXPECT_EQ(BrainHalf::from_float(1.00390625f).bits, 0x3f80);  // ties to even
 }
 
 TEST(CapturedKernel, TypesComeFromTheSignature) {
@@ -284,6 +446,8 @@ TEST(CapturedKernel, TypesComeFromTheSignature) {
   EXPECT_EQ(element_of("float const*"), "f32");
   EXPECT_EQ(element_of("unsigned long long* __restrict__"), "u64");
   EXPECT_EQ(element_of("HIP_vector_type<double, 2u>*"), "f64");
+  EXPECT_EQ(element_of("__half const*"), "f16");
+  EXPECT_EQ(element_of("__hip_bfloat16*"), "bf16");
   EXPECT_EQ(element_of("Particle*"), "");
   EXPECT_EQ(element_of("float**"), "");
 }

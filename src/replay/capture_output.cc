@@ -1,8 +1,8 @@
 #include "replay/capture_output.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,8 +14,6 @@ namespace {
 using format::CapturePageRun;
 using format::CaptureRecordType;
 using format::kCapturePageBytes;
-
-constexpr int kLevel = 3;
 
 bool is_zero(const std::byte* page) {
   return page[0] == std::byte{0} && std::memcmp(page, page + 1, kCapturePageBytes - 1) == 0;
@@ -29,10 +27,15 @@ void append(std::string& text, const T& value) {
 }  // namespace
 
 CaptureOutput::CaptureOutput(const std::string& path)
-    : path_(path), temporary_(path + ".part" + std::to_string(::getpid())) {}
+    : path_(path),
+      temporary_(path + ".part" + std::to_string(::getpid())),
+      packer_([this](const format::CaptureRecordHeader& header, const void* stored) {
+        write(&header, sizeof header);
+        write(stored, header.stored_bytes);
+      }) {}
 
 CaptureOutput::~CaptureOutput() {
-  if (fd_.get() >= 0) ::unlink(temporary_.c_str());
+  if (fd_.get() >= 0 && !is_adopted_) ::unlink(temporary_.c_str());
 }
 
 Error CaptureOutput::failure() const {
@@ -53,17 +56,23 @@ Status CaptureOutput::open() {
   return status_;
 }
 
+Status CaptureOutput::adopt(const std::string& path) {
+  temporary_ = path;
+  is_adopted_ = true;
+  fd_ = ScopedFd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  struct stat st {};
+  if (fd_.get() < 0 || ::fstat(fd_.get(), &st) != 0) return failure();
+  size_ = static_cast<uint64_t>(st.st_size);
+  return {};
+}
+
 uint32_t CaptureOutput::put_page(const CaptureFile& file, uint32_t id) {
   if (id == 0) return 0;
   std::vector<uint32_t>& known = known_[&file];
   if (known.empty()) known.resize(file.page_count() + 1, UINT32_MAX);
   if (id >= known.size()) return 0;
-  if (known[id] == UINT32_MAX) {
-    // Copied: looking at others for comparison moves the file's window.
-    std::byte page[kCapturePageBytes];
-    std::memcpy(page, file.page(id), sizeof page);
-    known[id] = put_page(page, Origin{&file, id, nullptr});
-  }
+  // Looking at one other page for comparison does not take this one out of the file's cache.
+  if (known[id] == UINT32_MAX) known[id] = put_page(file.page(id), Origin{&file, id, nullptr});
   return known[id];
 }
 
@@ -85,6 +94,7 @@ uint32_t CaptureOutput::put_page(const std::byte* page, Origin origin) {
       by_checksum_.try_emplace(checksum, static_cast<uint32_t>(origins_.size() + 1));
   if (!is_new && is_equal(origins_[known->second - 1], page)) return known->second;
   origins_.push_back(std::move(origin));
+  if (held_.empty()) held_.reserve(size_t{format::kCapturePagesPerRecord} * kCapturePageBytes);
   held_.append(reinterpret_cast<const char*>(page), kCapturePageBytes);
   if (held_.size() >= size_t{format::kCapturePagesPerRecord} * kCapturePageBytes) flush_pages();
   return static_cast<uint32_t>(origins_.size());
@@ -92,13 +102,13 @@ uint32_t CaptureOutput::put_page(const std::byte* page, Origin origin) {
 
 void CaptureOutput::flush_pages() {
   if (held_.empty()) return;
-  write_record(CaptureRecordType::kPages, held_);
+  packer_.put(CaptureRecordType::kPages, std::move(held_));
   held_.clear();
 }
 
 void CaptureOutput::put(CaptureRecordType type, std::string_view payload) {
   flush_pages();
-  write_record(type, payload);
+  packer_.put(type, std::string(payload));
 }
 
 void CaptureOutput::put_runs(uint32_t capture, uint32_t region, format::CapturePhase phase,
@@ -112,23 +122,6 @@ void CaptureOutput::put_runs(uint32_t capture, uint32_t region, format::CaptureP
     payload.append(reinterpret_cast<const char*>(&runs[at]), count * sizeof(CapturePageRun));
     put(CaptureRecordType::kPageRuns, payload);
   }
-}
-
-void CaptureOutput::write_record(CaptureRecordType type, std::string_view payload) {
-  packed_.resize(ZSTD_compressBound(payload.size()));
-  const size_t packed =
-      ZSTD_compress(packed_.data(), packed_.size(), payload.data(), payload.size(), kLevel);
-  const bool smaller = ZSTD_isError(packed) == 0 && packed < payload.size();
-  format::CaptureRecordHeader header{};
-  header.magic = format::kCaptureRecordMagic;
-  header.type = type;
-  header.codec = smaller ? format::CaptureCodec::kZstd : format::CaptureCodec::kStored;
-  header.raw_bytes = payload.size();
-  header.stored_bytes = smaller ? packed : payload.size();
-  const void* stored = smaller ? static_cast<const void*>(packed_.data()) : payload.data();
-  header.checksum = format::capture_record_checksum(header, stored);
-  write(&header, sizeof header);
-  write(stored, header.stored_bytes);
 }
 
 void CaptureOutput::write(const void* bytes, size_t size) {
@@ -148,6 +141,7 @@ void CaptureOutput::write(const void* bytes, size_t size) {
 
 Status CaptureOutput::commit() {
   flush_pages();
+  packer_.finish();
   if (status_.ok() && ::rename(temporary_.c_str(), path_.c_str()) != 0) status_ = failure();
   if (status_.ok()) fd_ = ScopedFd();
   return status_;

@@ -1,6 +1,7 @@
 // CaptureOutput: writes a capture file (format/capture.h), compressed, equal pages once.
 //
-// The file has a temporary name until it is whole, so that readers see the old one or the new one.
+// The file has a temporary name until it is whole, so that readers see the old one or the new one. Records
+// are compressed by several threads (record_packer.h).
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,7 @@
 #include "base/result.h"
 #include "base/scoped_fd.h"
 #include "replay/capture_file.h"
+#include "replay/record_packer.h"
 
 namespace wavetap::replay {
 
@@ -27,6 +29,8 @@ class CaptureOutput {
   CaptureOutput& operator=(const CaptureOutput&) = delete;
 
   Status open();
+  // Instead of open(): goes on with a whole capture file, which gets the output's name in the end.
+  Status adopt(const std::string& path);
 
   // The number that page `id` of `file` has here. `file` must outlive the output.
   uint32_t put_page(const CaptureFile& file, uint32_t id);
@@ -52,12 +56,12 @@ class CaptureOutput {
   Error failure() const;
   uint32_t put_page(const std::byte* page, Origin origin);
   bool is_equal(const Origin& origin, const std::byte* page) const;
-  void write_record(format::CaptureRecordType type, std::string_view payload);
   void write(const void* bytes, size_t size);
   void flush_pages();
 
   const std::string path_;
-  const std::string temporary_;
+  std::string temporary_;
+  bool is_adopted_ = false;
   ScopedFd fd_;
   Status status_;
   uint64_t size_ = 0;
@@ -65,7 +69,7 @@ class CaptureOutput {
   std::vector<Origin> origins_;  // by number - 1
   std::unordered_map<uint64_t, uint32_t> by_checksum_;
   std::unordered_map<const CaptureFile*, std::vector<uint32_t>> known_;  // by number there
-  std::vector<std::byte> packed_;
+  RecordPacker packer_;
 };
 
 // Adds a page to runs that grow in the order of pages.

@@ -8,6 +8,7 @@
 #include "format/capture_request.h"
 #include "replay/capture_file.h"
 #include "replay/capture_output.h"
+#include "replay/record_packer.h"
 #include "replay/touched_memory.h"
 
 namespace wavetap::replay {
@@ -61,6 +62,8 @@ class Packer {
       : out_(out), options_(options), result_(result) {}
 
   void put(const CaptureFile& file, const Capture& capture, uint32_t number);
+  // What the packer adds to a capture that is kept as it is.
+  void put_names(const Capture& capture, uint32_t number);
 
  private:
   void put_dispatch(const Capture& capture);
@@ -109,6 +112,7 @@ void Packer::put(const CaptureFile& file, const Capture& capture, uint32_t numbe
   find_touched_pages(file, capture);
   put_dispatch(capture);
   put_facts(capture);
+  put_names(capture, number_);
   put_code_objects(file, capture);
   for (const CapturedRegion& region : capture.regions) put_region(file, region);
   put_touched(prune_ ? touched_ : capture.touched);
@@ -146,17 +150,27 @@ void Packer::put_facts(const Capture& capture) {
   };
   for (const auto& [key, value] : capture.facts) {
     add(key, value);
-    if (key.starts_with(format::kHostStackFact) && options_.name_frame) {
-      const std::string name_key =
-          format::kHostNameFact + key.substr(std::string_view(format::kHostStackFact).size());
-      const std::string name = options_.name_frame(value);
-      if (!name.empty() && !capture.facts.contains(name_key)) add(name_key, name);
-    }
     if (facts->size() < kEnough) continue;
     out_.put(CaptureRecordType::kFacts, *facts);
     facts = std::make_unique<Text>(format::CaptureMark{number_, 0});
   }
   out_.put(CaptureRecordType::kFacts, *facts);
+}
+
+void Packer::put_names(const Capture& capture, uint32_t number) {
+  if (!options_.name_frame) return;
+  Text facts(format::CaptureMark{number, 0});
+  for (const auto& [key, place] : capture.facts) {
+    if (!key.starts_with(format::kHostStackFact)) continue;
+    const std::string name_key =
+        format::kHostNameFact + key.substr(std::string_view(format::kHostStackFact).size());
+    if (capture.facts.contains(name_key)) continue;
+    const std::string name = options_.name_frame(place);
+    if (name.empty()) continue;
+    facts.text(name_key);
+    facts.text(name);
+  }
+  if (facts.size() > sizeof(format::CaptureMark)) out_.put(CaptureRecordType::kFacts, facts);
 }
 
 PageRunList Packer::copy(const CaptureFile& file, const PageRunList& runs) {
@@ -266,17 +280,42 @@ void Packer::put_touched(const TouchedPages& pages) {
   }
 }
 
+// Looks at some records of pages all over the file.
+bool is_worth_packing(const CaptureFile& file) {
+  constexpr size_t kWorthAsking = 256;  // less is packed in no time
+  constexpr size_t kSamples = 32;
+  constexpr double kWorthIt = 0.05;
+  std::vector<std::span<const std::byte>> records;
+  bool is_packed = false;
+  file.for_each_page_record([&](const CaptureRecord& record) {
+    is_packed |= record.codec != format::CaptureCodec::kStored;
+    records.push_back(record.stored);
+  });
+  if (is_packed || file.page_count() < kWorthAsking || records.empty()) return true;
+  uint64_t looked_at = 0;
+  uint64_t saved = 0;
+  const size_t step = std::max<size_t>(records.size() / kSamples, 1);
+  for (size_t at = step / 2; at < records.size(); at += step) {
+    looked_at += records[at].size();
+    saved += saved_by_packing(records[at]);
+  }
+  return static_cast<double>(saved) >= kWorthIt * static_cast<double>(looked_at);
+}
+
+void count(const CaptureFile& file, PackResult& result) {
+  result.raw_bytes += file.file_bytes();
+  for (const Capture& capture : file.captures()) {
+    ++(capture.has_before ? result.captures : result.partial);
+    if (result.first_kernel.empty()) result.first_kernel = capture.kernel;
+  }
+}
+
 }  // namespace
 
 Result<PackResult> pack_captures(std::span<const std::string> inputs, const std::string& output,
                                  const PackOptions& options) {
   PackResult result;
   std::vector<std::unique_ptr<CaptureFile>> files;  // until the end: `out` compares with them
-  CaptureOutput out(output);
-  const Status opened = out.open();
-  if (!opened.ok()) return opened.error();
-  Packer packer(out, options, result);
-  uint32_t number = 0;
   for (const std::string& input : inputs) {
     Result<std::unique_ptr<CaptureFile>> file = CaptureFile::open(input);
     if (!file.ok()) {
@@ -286,10 +325,19 @@ Result<PackResult> pack_captures(std::span<const std::string> inputs, const std:
     files.push_back(std::move(*file));
     const CaptureFile& from = *files.back();
     if (!from.damage().empty()) result.problems.push_back(input + ": " + from.damage());
-    result.raw_bytes += from.file_bytes();
-    for (const Capture& capture : from.captures()) {
-      ++(capture.has_before ? result.captures : result.partial);
-      packer.put(from, capture, ++number);
+    count(from, result);
+  }
+  CaptureOutput out(output);
+  Packer packer(out, options, result);
+  const bool is_kept = inputs.size() == 1 && files.size() == 1 && files[0]->damage().empty() &&
+                       !options.only_touched && !is_worth_packing(*files[0]);
+  const Status opened = is_kept ? out.adopt(inputs[0]) : out.open();
+  if (!opened.ok()) return opened.error();
+  uint32_t number = 0;
+  for (const std::unique_ptr<CaptureFile>& file : files) {
+    for (const Capture& capture : file->captures()) {
+      if (is_kept) packer.put_names(capture, capture.dispatch.capture);
+      else packer.put(*file, capture, ++number);
     }
   }
   const Status committed = out.commit();

@@ -31,12 +31,13 @@ struct PackResult {
   uint64_t file_bytes = 0;
   uint64_t touched_read_bytes = 0;  // by the kernels of pruned captures
   uint64_t touched_written_bytes = 0;
+  std::string first_kernel;           // "" when there is no capture
   std::vector<std::string> problems;  // files that end early, and why
 };
 
 // Puts the captures of `inputs` into `output`, compressed, numbered from 1 in this order. What there
 // was is replaced at once; it may be one of the inputs. Inputs that end early are used as far as they
-// reach.
+// reach. A single input of which all is kept and that does not compress becomes the output, and is gone then.
 Result<PackResult> pack_captures(std::span<const std::string> inputs, const std::string& output,
                                  const PackOptions& options = {});
 

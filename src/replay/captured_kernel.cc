@@ -13,11 +13,14 @@ struct TypeName {
   std::string_view element;
 };
 constexpr TypeName kTypes[] = {
-    {"float", "f32"},         {"double", "f64"},         {"int", "i32"},
-    {"unsigned int", "u32"},  {"unsigned", "u32"},       {"long", "i64"},
-    {"unsigned long", "u64"}, {"long long", "i64"},      {"unsigned long long", "u64"},
-    {"short", "i16"},         {"unsigned short", "u16"}, {"char", "i8"},
-    {"signed char", "i8"},    {"unsigned char", "u8"},   {"bool", "u8"},
+    {"float", "f32"},         {"double", "f64"},          {"int", "i32"},
+    {"unsigned int", "u32"},  {"unsigned", "u32"},        {"long", "i64"},
+    {"unsigned long", "u64"}, {"long long", "i64"},       {"unsigned long long", "u64"},
+    {"short", "i16"},         {"unsigned short", "u16"},  {"char", "i8"},
+    {"signed char", "i8"},    {"unsigned char", "u8"},    {"bool", "u8"},
+    {"_Float16", "f16"},      {"__half", "f16"},          {"half", "f16"},
+    {"__fp16", "f16"},        {"__hip_bfloat16", "bf16"}, {"hip_bfloat16", "bf16"},
+    {"__bf16", "bf16"},
 };
 
 std::string_view trim(std::string_view text) {

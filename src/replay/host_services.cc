@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "util/text.h"
+
 namespace wavetap::replay {
 namespace {
 
@@ -142,7 +144,7 @@ std::string needed_and_missing(const Capture& capture, const CapturedKernel& ker
       return errorf(
                  "%s: starts kernels itself (device enqueue), which a replay cannot; capture the "
                  "kernels it starts",
-                 capture.kernel.c_str())
+                 util::escape_control(capture.kernel).c_str())
           .message;
     if (kind != "hidden_multigrid_sync_arg") continue;
     // Of the device library's structure for it: how many GPUs take part.
@@ -154,7 +156,7 @@ std::string needed_and_missing(const Capture& capture, const CapturedKernel& ker
       return errorf(
                  "%s: waits for kernels on %u other GPUs (a multi-device launch), which a replay "
                  "of one of them cannot; capture a launch on one GPU",
-                 capture.kernel.c_str(), count - 1)
+                 util::escape_control(capture.kernel).c_str(), count - 1)
           .message;
   }
   return "";

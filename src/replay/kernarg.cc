@@ -54,14 +54,15 @@ Status fill_kernarg(const codeobj::Kernel& kernel, std::span<const std::vector<s
       return errorf(
           "%s: argument at offset %lu lies outside its %zu bytes of arguments; the code object is "
           "damaged",
-          kernel.name.c_str(), static_cast<unsigned long>(arg.offset), kernarg.size());
+          util::escape_control(kernel.name).c_str(), static_cast<unsigned long>(arg.offset),
+          kernarg.size());
     }
     std::byte* place = kernarg.data() + arg.offset;
     if (arg.is_hidden()) {
       const std::optional<uint64_t> value = hidden_value(arg.value_kind, shape);
       if (!value)
-        return errorf("%s: unknown hidden argument %s; use a newer wavetap", kernel.name.c_str(),
-                      arg.value_kind.c_str());
+        return errorf("%s: unknown hidden argument %s; use a newer wavetap",
+                      util::escape_control(kernel.name).c_str(), arg.value_kind.c_str());
       std::memcpy(place, &*value, std::min<uint64_t>(arg.size_bytes, sizeof *value));
       continue;
     }

@@ -6,7 +6,9 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <type_traits>
 
+#include "replay/half.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -24,6 +26,8 @@ bool with_type(const std::string& name, Visitor&& visit) {
   else if (name == "u32") visit(uint32_t{});
   else if (name == "i64") visit(int64_t{});
   else if (name == "u64") visit(uint64_t{});
+  else if (name == "f16") visit(Half{});
+  else if (name == "bf16") visit(BrainHalf{});
   else if (name == "f32") visit(float{});
   else if (name == "f64") visit(double{});
   else return false;
@@ -31,7 +35,7 @@ bool with_type(const std::string& name, Visitor&& visit) {
 }
 
 template <class T>
-bool parse_number(std::string_view text, T* value) {
+bool parse_plain(std::string_view text, T* value) {
   if constexpr (std::is_integral_v<T>) {
     if (text.starts_with("0x")) {
       // The bits, so that 0xffffffff is a fine i32.
@@ -44,6 +48,21 @@ bool parse_number(std::string_view text, T* value) {
   }
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
   return !text.empty() && error == std::errc() && end == text.data() + text.size();
+}
+
+template <class T>
+constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, BrainHalf>;
+
+template <class T>
+bool parse_number(std::string_view text, T* value) {
+  if constexpr (kIsHalf<T>) {
+    float wide = 0;
+    if (!parse_plain(text, &wide)) return false;
+    *value = T::from_float(wide);
+    return true;
+  } else {
+    return parse_plain(text, value);
+  }
 }
 
 template <class T>
@@ -81,7 +100,8 @@ Status fill_buffer(const std::string& text, const std::string& init,
     const bool known = with_type(type, [&](auto element) {
       using T = decltype(element);
       for (size_t i = 0; (i + 1) * sizeof(T) <= bytes.size(); ++i) {
-        element = static_cast<T>(i);
+        if constexpr (kIsHalf<T>) element = T::from_float(static_cast<float>(i));
+        else element = static_cast<T>(i);
         std::memcpy(bytes.data() + i * sizeof(T), &element, sizeof(T));
       }
     });
@@ -157,11 +177,13 @@ Result<std::vector<std::string>> format_elements(std::span<const std::byte> byte
       std::memcpy(&element, bytes.data() + i * sizeof(T), sizeof(T));
       if constexpr (sizeof(T) == 1)
         elements.push_back(fmt::format("{}", static_cast<int>(element)));
+      else if constexpr (kIsHalf<T>) elements.push_back(fmt::format("{}", element.to_float()));
       else elements.push_back(fmt::format("{}", element));
     }
   });
   if (!known)
-    return errorf("%s: unknown type; use i8 u8 i16 u16 i32 u32 i64 u64 f32 or f64", type.c_str());
+    return errorf("%s: unknown type; use i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 or f64",
+                  type.c_str());
   return elements;
 }
 

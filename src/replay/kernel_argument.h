@@ -1,6 +1,6 @@
 // Arguments of `wavetap gpu exec`: from text to bytes, and back.
 //
-//   TYPE:VALUE            i8 u8 i16 u16 i32 u32 i64 u64 f32 f64, decimal or 0x…
+//   TYPE:VALUE            i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64, decimal or 0x…
 //   buf:SIZE[:INIT]       a buffer of SIZE bytes (k, m, g allowed); the kernel gets its address
 //   raw:HEX               bytes as they are, for arguments passed by value
 //

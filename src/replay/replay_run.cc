@@ -13,6 +13,7 @@
 #include "replay/host_services.h"
 #include "swap/legality.h"
 #include "util/file.h"
+#include "util/text.h"
 
 namespace wavetap::replay {
 namespace {
@@ -157,7 +158,8 @@ ReplayResult swap_kernel(const Capture& capture, const CapturedKernel& captured,
           refusal_of(verdict.reason),
           errorf("%s: %s cannot run in the place of the captured kernel: %s; build one that "
                  "takes the same arguments",
-                 file, codeobj::short_name(kernel->name).c_str(), verdict.why.c_str()));
+                 file, util::escape_control(codeobj::short_name(kernel->name)).c_str(),
+                 verdict.why.c_str()));
     }
     const Result<codeobj::ImageLayout> layout = codeobj::layout_of(*object);
     if (!layout.ok()) return refuse(Refusal::kNoKernel, layout.error());
@@ -178,15 +180,16 @@ ReplayResult swap_kernel(const Capture& capture, const CapturedKernel& captured,
     dispatch.private_segment_bytes = swap::scratch_for(rules, dispatch.private_segment_bytes);
     return {};
   }
-  const std::string name = codeobj::short_name(captured.kernel->name);
+  const std::string name = util::escape_control(codeobj::short_name(captured.kernel->name));
   const std::string target = amd::to_string(capture.target);
   if (other_isa) {
     return refuse(Refusal::kIsa, errorf("%s: has %s for other GPUs, not for %s; compile it with "
                                         "--offload-arch=%s",
                                         file, name.c_str(), target.c_str(), target.c_str()));
   }
-  return refuse(Refusal::kNoKernel, errorf("%s: no kernel %s in it; see wavetap gpu coverage %s",
-                                           file, captured.kernel->name.c_str(), file));
+  return refuse(Refusal::kNoKernel,
+                errorf("%s: no kernel %s in it; see wavetap gpu coverage %s", file,
+                       util::escape_control(captured.kernel->name).c_str(), file));
 }
 
 }  // namespace
@@ -238,8 +241,9 @@ ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
     result.counters = ran.counters;
     result.fault = ran.fault;
     if (host.is_refused)
-      return refuse(Refusal::kArgument, errorf("%s: %s; capture a launch that does not",
-                                               capture.kernel.c_str(), host.why().c_str()));
+      return refuse(Refusal::kArgument,
+                    errorf("%s: %s; capture a launch that does not",
+                           util::escape_control(capture.kernel).c_str(), host.why().c_str()));
     if (ran.fault) break;
   }
   for (int axis = 0; axis < 3; ++axis) {

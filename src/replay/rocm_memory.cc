@@ -70,6 +70,22 @@ std::vector<AddressRange> needed_ranges(const Capture& capture, uint64_t kernarg
   return ranges;
 }
 
+std::vector<AddressRange> pieces_to_place(std::vector<AddressRange> ranges) {
+  // The thunk keeps a page or more free behind each allocation.
+  constexpr uint64_t kGap = 16 * kCapturePageBytes;
+  std::sort(ranges.begin(), ranges.end(),
+            [](const AddressRange& a, const AddressRange& b) { return a.begin < b.begin; });
+  std::vector<AddressRange> pieces;
+  for (const AddressRange& range : ranges) {
+    const bool joins = !pieces.empty() && range.begin <= pieces.back().end + kGap &&
+                       is_vram(range) == is_vram(pieces.back()) &&
+                       is_fine(range) == is_fine(pieces.back());
+    if (joins) pieces.back().end = std::max(pieces.back().end, range.end);
+    else pieces.push_back(range);
+  }
+  return pieces;
+}
+
 HeldRanges::~HeldRanges() { release_all(); }
 
 void HeldRanges::release_all() {

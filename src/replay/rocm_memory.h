@@ -33,6 +33,10 @@ struct AddressRange {
 std::vector<AddressRange> needed_ranges(const Capture& capture, uint64_t kernarg_bytes,
                                         const std::vector<format::CaptureTouchedPage>& touched);
 
+// The same for placing: ranges of one kind of memory that lie side by side or nearly so become one, since
+// the runtime leaves a gap behind each allocation. The region is that of the first.
+std::vector<AddressRange> pieces_to_place(std::vector<AddressRange> ranges);
+
 class HeldRanges {
  public:
   ~HeldRanges();

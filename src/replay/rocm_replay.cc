@@ -14,6 +14,7 @@
 #include "replay/host_services.h"
 #include "replay/relocation.h"
 #include "replay/rocm_api.h"
+#include "util/text.h"
 
 namespace wavetap::replay {
 namespace {
@@ -128,6 +129,7 @@ class Replay {
   HsaHandle gpu_, cpu_;
   HsaHandle vram_pool_, kernarg_pool_;
   std::vector<AddressRange> ranges_;
+  std::vector<AddressRange> pieces_;  // the same, as they are placed
   std::vector<AddressRange> copies_;  // at most kStagingBytes each
   void* staging_ = nullptr;
   void* kernarg_ = nullptr;
@@ -176,7 +178,7 @@ void Replay::place(HeldRanges& held) {
   api_.agent_get_info(gpu_, amd::kAgentDriverNode, &node);
   RocmMemory memory(api_, gpu_, vram_pool_, node);
   result_.method = memory.method();
-  for (const AddressRange& range : ranges_) {
+  for (const AddressRange& range : options_.relocate ? ranges_ : pieces_) {
     held.release(range);
     // All or none: a place that was tried in vain confuses the thunk's own book-keeping.
     const Status placed = options_.relocate ? move(memory, range) : memory.place(range);
@@ -328,8 +330,8 @@ Status Replay::dispatch(double* seconds) {
   while (api_.signal_wait(done_, kConditionLess, 1, slice, kWaitBlocked) >= 1) {
     if (server_ != nullptr && !server_->serve()) {
       result_.refusal = Refusal::kArgument;
-      return errorf("%s: %s; capture a launch that does not", capture_.kernel.c_str(),
-                    server_->refusal().c_str());
+      return errorf("%s: %s; capture a launch that does not",
+                    util::escape_control(capture_.kernel).c_str(), server_->refusal().c_str());
     }
     if (trouble.is_fault) {
       char text[64];
@@ -360,10 +362,11 @@ RocmResult Replay::run(const std::vector<format::CaptureTouchedPage>& touched, H
   if (hostcall_argument(kernel_) != nullptr)
     for (const HostRange& range : heap_.ranges())
       ranges_.push_back({range.begin, range.begin + range.size_bytes, nullptr});
-  result_.ranges = ranges_.size();
+  pieces_ = pieces_to_place(ranges_);
+  result_.ranges = pieces_.size();
   if (options_.hold) {
     held.release_all();
-    held.hold(ranges_);
+    held.hold(pieces_);
   }
   const auto is_twice = [&](const AddressRange& range) {
     const uint64_t alias = range.region == nullptr ? 0 : capture_.alias_of(*range.region);
@@ -383,7 +386,7 @@ RocmResult Replay::run(const std::vector<format::CaptureTouchedPage>& touched, H
     return refuse(
         errorf("%s: uses one piece of memory at two addresses, which cannot be had through "
                "ROCm here; replay it on the engine, without --gpu and --hsa",
-               capture_.kernel.c_str()),
+               util::escape_control(capture_.kernel).c_str()),
         Refusal::kNoMemory);
   Status status = find_gpu();
   if (!status.ok()) return refuse(status, Refusal::kFile);

@@ -8,8 +8,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <optional>
 
+#include "replay/half.h"
 #include "replay/kernel_argument.h"
+#include "util/text.h"
 
 namespace wavetap::replay {
 namespace {
@@ -17,33 +20,39 @@ namespace {
 using format::kCapturePageBytes;
 
 // The distance of two numbers in representable steps.
-template <class Float, class Bits>
-double ulps_between(Float a, Float b) {
-  const auto order = [](Float value) {
-    const auto bits = std::bit_cast<Bits>(value);
+template <class Bits>
+double ulps_between(Bits a, Bits b) {
+  const auto order = [](Bits bits) {
     constexpr Bits kSign = Bits{1} << (sizeof(Bits) * 8 - 1);
     return (bits & kSign) != 0 ? -static_cast<double>(bits & ~kSign) : static_cast<double>(bits);
   };
   return std::fabs(order(a) - order(b));
 }
 
+double value_of(float number) { return number; }
+double value_of(double number) { return number; }
+double value_of(Half number) { return number.to_float(); }
+double value_of(BrainHalf number) { return number.to_float(); }
+
 template <class Float, class Bits>
 bool is_near(const std::byte* a, const std::byte* b, const Tolerance& tolerance) {
-  Float x = 0;
-  Float y = 0;
-  std::memcpy(&x, a, sizeof x);
-  std::memcpy(&y, b, sizeof y);
+  static_assert(sizeof(Float) == sizeof(Bits));
+  Bits a_bits = 0;
+  Bits b_bits = 0;
+  std::memcpy(&a_bits, a, sizeof a_bits);
+  std::memcpy(&b_bits, b, sizeof b_bits);
+  const double x = value_of(std::bit_cast<Float>(a_bits));
+  const double y = value_of(std::bit_cast<Float>(b_bits));
   if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
   if (x == y) return true;
   if (std::isinf(x) || std::isinf(y)) return false;
-  const double difference = std::fabs(static_cast<double>(x) - static_cast<double>(y));
+  const double difference = std::fabs(x - y);
   switch (tolerance.kind) {
     case Tolerance::Kind::kBits: return false;
     case Tolerance::Kind::kAbsolute: return difference <= tolerance.limit;
     case Tolerance::Kind::kRelative:
-      return difference <= tolerance.limit * std::max(std::fabs(static_cast<double>(x)),
-                                                      std::fabs(static_cast<double>(y)));
-    case Tolerance::Kind::kUlp: return ulps_between<Float, Bits>(x, y) <= tolerance.limit;
+      return difference <= tolerance.limit * std::max(std::fabs(x), std::fabs(y));
+    case Tolerance::Kind::kUlp: return ulps_between(a_bits, b_bits) <= tolerance.limit;
   }
   return false;
 }
@@ -56,7 +65,14 @@ struct Owner {
   uint64_t size = 1;
 };
 
-Owner owner_of(const CapturedKernel& kernel, const CapturedRegion& region, uint64_t address) {
+const Tolerance& tolerance_for(const Tolerance& tolerance, size_t argument) {
+  for (const Tolerance& one : tolerance.arguments)
+    if (one.argument == argument) return one;
+  return tolerance;
+}
+
+Owner owner_of(const CapturedKernel& kernel, const CapturedRegion& region, uint64_t address,
+               const Tolerance& tolerance) {
   Owner owner;
   owner.base = region.begin();
   for (size_t i = 0; i < kernel.arguments.size(); ++i) {
@@ -66,7 +82,11 @@ Owner owner_of(const CapturedKernel& kernel, const CapturedRegion& region, uint6
       continue;
     owner.argument = i;
     owner.base = argument.pointer;
-    if (!argument.element.empty()) owner.element = argument.element;
+    const Tolerance& given = tolerance_for(tolerance, i);
+    const bool is_given =
+        !given.element.empty() && (given.argument != SIZE_MAX || argument.element.empty());
+    if (is_given) owner.element = given.element;
+    else if (!argument.element.empty()) owner.element = argument.element;
     break;
   }
   owner.size = std::max<uint64_t>(element_bytes(owner.element), 1);
@@ -76,13 +96,14 @@ Owner owner_of(const CapturedKernel& kernel, const CapturedRegion& region, uint6
 class Comparison {
  public:
   Comparison(const CaptureFile& file, const Capture& capture, const CapturedKernel& kernel,
-             const CapturedMemory& memory, const ElementJudge& judge,
+             const CapturedMemory& memory, const ElementJudge& judge, const Tolerance& types,
              const std::vector<HostRange>& heap)
       : file_(file),
         capture_(capture),
         kernel_(kernel),
         memory_(memory),
         judge_(judge),
+        types_(types),
         heap_(find_heap(file, capture, kernel)) {
     heap_.blocks.insert(heap_.blocks.end(), heap.begin(), heap.end());
   }
@@ -157,7 +178,7 @@ class Comparison {
   // A byte that differs: the element it belongs to counts once.
   void note(const CapturedRegion& region, uint64_t address) {
     if (address < done_) return;
-    const Owner owner = owner_of(kernel_, region, address);
+    const Owner owner = owner_of(kernel_, region, address, types_);
     const uint64_t index = (address - owner.base) / owner.size;
     const uint64_t begin = owner.base + index * owner.size;
     done_ = begin + owner.size;
@@ -189,17 +210,17 @@ class Comparison {
   const CapturedKernel& kernel_;
   const CapturedMemory& memory_;
   const ElementJudge& judge_;
+  const Tolerance& types_;  // what kinds of numbers there are, where that was said
   HeapMemory heap_;
   Verdict verdict_;
   bool strict_ = false;
   uint64_t done_ = 0;  // addresses below belong to elements already looked at
 };
 
-}  // namespace
-
-Result<Tolerance> parse_tolerance(const std::string& text) {
+// "rel=1e-5": one of them, without what it is for. Nothing when it makes no sense.
+std::optional<Tolerance> parse_limit(const std::string& text) {
   Tolerance tolerance;
-  if (text.empty() || text == "bits") return tolerance;
+  if (text == "bits") return tolerance;
   std::string number = text;
   tolerance.kind = Tolerance::Kind::kRelative;
   const size_t equals = text.find('=');
@@ -213,12 +234,57 @@ Result<Tolerance> parse_tolerance(const std::string& text) {
   }
   char* end = nullptr;
   tolerance.limit = std::strtod(number.c_str(), &end);
-  if (!known || number.empty() || *end != '\0' || !(tolerance.limit >= 0)) {
-    return errorf(
-        "--verify=%s: not understood; write bits, abs=X, rel=X, ulp=N or a relative limit",
-        text.c_str());
-  }
+  if (!known || number.empty() || *end != '\0' || !(tolerance.limit >= 0)) return std::nullopt;
   return tolerance;
+}
+
+// "arg3:f16:rel=1e-3".
+std::optional<Tolerance> parse_term(const std::string& term) {
+  std::vector<std::string> parts = util::split(term, ':');
+  const std::optional<Tolerance> limit = parse_limit(parts.back());
+  parts.pop_back();
+  if (!limit || parts.size() > 2) return std::nullopt;
+  Tolerance tolerance = *limit;
+  if (!parts.empty() && parts[0].starts_with("arg")) {
+    const std::optional<uint64_t> number = util::parse_unsigned(parts[0].substr(3));
+    if (!number || *number >= SIZE_MAX) return std::nullopt;
+    tolerance.argument = static_cast<size_t>(*number);
+    parts.erase(parts.begin());
+  }
+  if (parts.empty()) return tolerance;
+  if (parts.size() > 1 || element_bytes(parts[0]) == 0) return std::nullopt;
+  tolerance.element = parts[0];
+  return tolerance;
+}
+
+}  // namespace
+
+Result<Tolerance> parse_tolerance(const std::string& text) {
+  const std::optional<Tolerance> one = parse_limit(text.empty() ? "bits" : text);
+  if (one) return *one;
+  return errorf("--verify=%s: not understood; write bits, abs=X, rel=X, ulp=N or a relative limit",
+                text.c_str());
+}
+
+Result<Tolerance> parse_tolerances(const std::string& text) {
+  Tolerance all;
+  if (text.empty()) return all;
+  for (const std::string& term : util::split(text, ',')) {
+    std::optional<Tolerance> one = parse_term(term);
+    if (!one) {
+      return errorf(
+          "--verify=%s: %s is not understood; write bits, abs=X, rel=X, ulp=N or a relative limit, "
+          "with f16: before it where that is what the numbers are, and arg3: for one argument only",
+          text.c_str(), term.empty() ? "an empty limit" : term.c_str());
+    }
+    if (one->argument != SIZE_MAX) {
+      all.arguments.push_back(std::move(*one));
+    } else {
+      one->arguments = std::move(all.arguments);
+      all = std::move(*one);
+    }
+  }
+  return all;
 }
 
 std::string to_text(const Tolerance& tolerance) {
@@ -231,6 +297,8 @@ std::string to_text(const Tolerance& tolerance) {
 bool is_equal(const std::string& element, const std::byte* a, const std::byte* b,
               const Tolerance& tolerance) {
   if (tolerance.kind != Tolerance::Kind::kBits) {
+    if (element == "f16") return is_near<Half, uint16_t>(a, b, tolerance);
+    if (element == "bf16") return is_near<BrainHalf, uint16_t>(a, b, tolerance);
     if (element == "f32") return is_near<float, uint32_t>(a, b, tolerance);
     if (element == "f64") return is_near<double, uint64_t>(a, b, tolerance);
   }
@@ -239,20 +307,20 @@ bool is_equal(const std::string& element, const std::byte* a, const std::byte* b
 
 ElementJudge judge_by(const Tolerance& tolerance) {
   return [tolerance](const ElementPair& pair) {
-    return is_equal(pair.element, pair.expected, pair.got, tolerance);
+    return is_equal(pair.element, pair.expected, pair.got, tolerance_for(tolerance, pair.argument));
   };
 }
 
 Verdict verify(const CaptureFile& file, const Capture& capture, const CapturedKernel& kernel,
                const CapturedMemory& memory, const ElementJudge& judge,
                const std::vector<HostRange>& heap) {
-  return Comparison(file, capture, kernel, memory, judge, heap).run();
+  return Comparison(file, capture, kernel, memory, judge, Tolerance(), heap).run();
 }
 
 Verdict verify(const CaptureFile& file, const Capture& capture, const CapturedKernel& kernel,
                const CapturedMemory& memory, const Tolerance& tolerance,
                const std::vector<HostRange>& heap) {
-  return verify(file, capture, kernel, memory, judge_by(tolerance), heap);
+  return Comparison(file, capture, kernel, memory, judge_by(tolerance), tolerance, heap).run();
 }
 
 }  // namespace wavetap::replay

@@ -24,10 +24,17 @@ namespace wavetap::replay {
 struct Tolerance {
   enum class Kind { kBits, kAbsolute, kRelative, kUlp } kind = Kind::kBits;
   double limit = 0;
+  // Of what kind the numbers are: "f16". For all buffers: where the kernel's signature does not tell.
+  std::string element;
+  size_t argument = SIZE_MAX;        // which buffer; SIZE_MAX: all
+  std::vector<Tolerance> arguments;  // buffers for which something else holds
 };
 // "bits", "abs=1e-6", "rel=1e-5", "ulp=4", or a number, which is a relative limit.
 Result<Tolerance> parse_tolerance(const std::string& text);
 std::string to_text(const Tolerance& tolerance);  // the same back
+// Several, with commas between them: "f16:" before one says what the numbers are, "arg3:" before that which
+// buffer is meant.
+Result<Tolerance> parse_tolerances(const std::string& text);
 // Whether two elements are equal in that sense. Any two NaNs are; a zero equals its negative.
 bool is_equal(const std::string& element, const std::byte* a, const std::byte* b,
               const Tolerance& tolerance);

@@ -269,7 +269,7 @@ WT_API int wavetap_replay_compare(const wavetap_replay* replay, const char* tole
     if (!replay->capture().has_after)
       return fail(kUsage, replay->captures->file->name() + ": has no state after the kernel");
     const Result<replay::Tolerance> limit =
-        replay::parse_tolerance(tolerance == nullptr ? "" : tolerance);
+        replay::parse_tolerances(tolerance == nullptr ? "" : tolerance);
     if (!limit.ok()) return fail(kUsage, limit.error().message);
     const replay::Verdict verdict = replay::verify(*replay->captures->file, replay->capture(),
                                                    replay->kernel(), *replay->memory, *limit);

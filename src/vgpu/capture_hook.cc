@@ -145,33 +145,28 @@ void CaptureHook::put_dispatch(const DispatchView& view, const Chosen& chosen, u
 }
 
 void CaptureHook::put_facts(const DispatchView& view, uint32_t capture) {
-  Payload payload(format::CaptureMark{capture, 0});
-  payload.text("wavetap");
-  payload.text(WAVETAP_VERSION);
-  payload.text("model");
-  payload.text(view.gpu.model.text);
-  capture::add_libraries(payload);
+  capture::FactList facts(capture);
+  facts.add("wavetap", WAVETAP_VERSION);
+  facts.add("model", view.gpu.model.text);
+  capture::add_libraries(facts);
   format::LaunchContext context;
   if (launch_context(view, &context))
-    capture::add_host_stack(payload, std::span(context.stack, context.frames));
+    capture::add_host_stack(facts, std::span(context.stack, context.frames));
   // Ends of allocations to the byte, where the program's own request is known.
   allocations_.for_each([&](const Allocation& allocation) {
     if (allocation.requested_bytes == 0) return;
-    payload.text(format::kCaptureRequestedFact + std::to_string(allocation.va));
-    payload.text(std::to_string(allocation.requested_bytes));
+    facts.add(format::kCaptureRequestedFact + std::to_string(allocation.va),
+              std::to_string(allocation.requested_bytes));
   });
-  for (const AliasedRange& alias : find_aliases(view.gpu.space.ranges())) {
-    payload.text(format::kCaptureAliasFact + std::to_string(alias.address));
-    payload.text(std::to_string(alias.same_as));
-  }
+  for (const AliasedRange& alias : find_aliases(view.gpu.space.ranges()))
+    facts.add(format::kCaptureAliasFact + std::to_string(alias.address),
+              std::to_string(alias.same_as));
   // Counters on which waves wait for each other; what sets them up is another dispatch.
   for (uint32_t i = 0; i < emu::WaveSync::kResources; ++i) {
     const uint64_t value = view.gpu.space.wave_sync.resource[i].load(std::memory_order_relaxed);
-    if (value == 0) continue;
-    payload.text("wave_sync." + std::to_string(i));
-    payload.text(std::to_string(value));
+    if (value != 0) facts.add("wave_sync." + std::to_string(i), std::to_string(value));
   }
-  writer_.put(CaptureRecordType::kFacts, payload);
+  writer_.put(facts);
 }
 
 void CaptureHook::put_region(const DispatchView& view, const emu::MappedRange& range,
@@ -281,10 +276,9 @@ void CaptureHook::after(const DispatchView& view, void* state) noexcept {
   int error = writer_.begin();
   if (error == 0) {
     put_changes(view, *frozen);
-    Payload counters(format::CaptureMark{frozen->capture, 0});
-#define WT_COUNTER(name, help)     \
-  counters.text("counter." #name); \
-  counters.text(std::to_string(view.result->counters.name));
+    capture::FactList facts(frozen->capture);
+#define WT_COUNTER(name, help) \
+  facts.add("counter." #name, std::to_string(view.result->counters.name));
 #include "emu/counters.inc"
 #undef WT_COUNTER
     // What the kernel had allocated for it, by calling the host: a replay gives it the same places.
@@ -292,10 +286,10 @@ void CaptureHook::after(const DispatchView& view, void* state) noexcept {
       if (std::any_of(frozen->regions.begin(), frozen->regions.end(),
                       [&](const Region& region) { return region.address == range.begin; }))
         continue;
-      counters.text(format::kCaptureAllocatedFact + std::to_string(range.begin));
-      counters.text(std::to_string(range.end - range.begin));
+      facts.add(format::kCaptureAllocatedFact + std::to_string(range.begin),
+                std::to_string(range.end - range.begin));
     }
-    writer_.put(CaptureRecordType::kFacts, counters);
+    writer_.put(facts);
     format::CaptureEnd end{};
     end.capture = frozen->capture;
     end.flags = (view.result->fault ? format::kCaptureFaulted : 0) |

@@ -15,7 +15,7 @@ namespace wavetap::vgpu {
 namespace {
 
 constexpr uint64_t kPage = format::kCapturePageBytes;
-constexpr uint64_t kChunkBytes = 1u << 20;
+constexpr uint64_t kChunkBytes = 1u << 20;  // of which presence is asked for at once
 
 // Which of the host pages behind a chunk are in memory. A page of a memory file that is neither there
 // nor swapped out was never written. Where anything is swapped out the two look alike, and all pages
@@ -63,7 +63,7 @@ bool for_each_page(GuestMemory& memory, const emu::MappedRange& range, bool is_o
                    std::vector<std::byte>& buffer,
                    const std::function<void(uint32_t, const std::byte*)>& visit) {
   Presence presence(is_ours);
-  buffer.resize(kChunkBytes);
+  buffer.resize(kPage);  // the same for all, so that it stays in the cache
   bool all_read = true;
   const uint64_t size = range.end - range.begin;
   for (uint64_t chunk = 0; chunk < size; chunk += kChunkBytes) {
@@ -72,7 +72,7 @@ bool for_each_page(GuestMemory& memory, const emu::MappedRange& range, bool is_o
     if (presence.has_none()) continue;
     for (uint64_t at = 0; at < chunk_bytes; at += kPage) {
       const uint64_t bytes = std::min(kPage, chunk_bytes - at);
-      std::byte* page = buffer.data() + at;
+      std::byte* const page = buffer.data();
       if (bytes < kPage) std::memset(page, 0, kPage);
       if (!presence.has(range.host + chunk + at, bytes)) continue;
       if (!memory.read(GpuAddr{range.begin + chunk + at}, page, bytes)) {

@@ -208,6 +208,7 @@ void print_element(const char* type, const char* at) {
   };
   const std::string name = type;
   if (name == "f32") std::printf(" %.9g", value(float{}));
+  else if (name == "f16" || name == "bf16") std::printf(" 0x%04x", value(uint16_t{}));
   else if (name == "f64") std::printf(" %.17g", value(double{}));
   else if (name == "i8") std::printf(" %d", value(int8_t{}));
   else if (name == "u8") std::printf(" %u", value(uint8_t{}));
