@@ -72,7 +72,8 @@ test-suites: everything
 
 # Kernels of tests/hip and rocRAND, captured and replayed ten times each, on the engine and through ROCm.
 test-capture: everything
-	@for model in $(or $(MODELS),rx6800xt mi210); do tests/capture/capture.py --bin $(BUILD)/bin --model $$model everything || exit 1; done
+	@for model in $(or $(MODELS),rx6800xt mi210); do tests/capture/capture.py --bin $(BUILD)/bin --model $$model everything && \
+	  WT_PROCESSES=200 tests/capture/capture.py --bin $(BUILD)/bin --model $$model many_processes || exit 1; done
 
 # Every program of tests/hip and every example under wavetap sanitize; ONLY=regex narrows it down.
 test-sanitize-sweep: everything

@@ -40,6 +40,8 @@ int main(int count, char** words) {
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
     value = state;
   }
+  // A thread that waits by looking would count as work of whoever keeps it waiting.
+  WT_HIP(hipSetDeviceFlags(hipDeviceScheduleBlockingSync));
   uint64_t *numbers, *sums;
   WT_HIP(hipMalloc(&numbers, elements * sizeof(uint64_t)));
   WT_HIP(hipMalloc(&sums, 1024 * sizeof(uint64_t)));

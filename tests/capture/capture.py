@@ -1,20 +1,24 @@
 #!/usr/bin/env python3
 """Captures dispatches of real HIP programs on a virtual GPU and replays them without ROCm.
 
-  capture.py --bin BUILD/bin --model MODEL CASE
+  capture.py --bin BUILD/bin --model MODEL [--programs FOLDER] [--root FOLDER] CASE
 
-The cases are the functions below.
+The cases are the functions below. --root: another ROCm, in whose root folder the programs and the replays run; what they need of
+this machine is mounted there by the caller (tests/stacks/suite.sh).
 """
 import argparse
 import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+
+import hostile
 
 # Programs whose kernels give the same result in whatever order their waves run: matrices, sorting, scans, LDS, scratch, calls,
 # recursion, tables of functions, globals, linked data, atomics that commute, random numbers, managed and pinned memory, graphs.
@@ -36,12 +40,33 @@ def expect(holds, what):
 
 
 class Bench:
-    def __init__(self, bin_folder, model, scratch, hipcc="hipcc"):
+    def __init__(self, bin_folder, model, scratch, hipcc="hipcc", programs=None, root=None):
         self.bin, self.model, self.scratch, self.hipcc = bin_folder, model, pathlib.Path(scratch), hipcc
+        self.programs, self.root = programs or bin_folder / "hip", root
         self.environment = dict(os.environ, NO_COLOR="1", LC_ALL="C.UTF-8", TMPDIR=scratch, COLUMNS="200")
 
+    def inside(self, words):
+        """The command, run where the other ROCm is. wavetap itself needs libraries of this machine there."""
+        words = [str(self.bin / "wavetap"), *map(str, words)]
+        if self.root is None:
+            return words
+        if words[1] in ("capture", "run") and "--" in words:
+            at = words.index("--") + 1
+            return words[:at] + ["chroot", str(self.root), "env", "-C", str(self.scratch)] + words[at:]
+        if words[1] != "replay":
+            return words
+        libraries = self.scratch / "libraries"
+        if not libraries.exists():
+            libraries.mkdir()
+            for line in subprocess.run(["ldd", words[0]], capture_output=True, text=True, check=True).stdout.splitlines():
+                name, _, path = line.partition(" => ")
+                there = [self.root / folder / name.strip() for folder in ("lib", "usr/lib", *(p.relative_to(self.root) for p in self.root.glob("usr/lib/*-linux-gnu")))]
+                if path and not any(place.exists() for place in there):
+                    shutil.copy(path.split()[0], libraries)
+        return ["chroot", str(self.root), "env", "-C", str(self.scratch), f"LD_LIBRARY_PATH={libraries}", *words]
+
     def wavetap(self, *words, status=0, timeout=300):
-        done = subprocess.run([str(self.bin / "wavetap"), *map(str, words)], cwd=self.scratch, env=self.environment,
+        done = subprocess.run(self.inside(words), cwd=self.scratch, env=self.environment,
                               capture_output=True, timeout=timeout)
         done.stdout, done.stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
         if status is not None:
@@ -49,7 +74,7 @@ class Bench:
         return done
 
     def program(self, name):
-        return self.bin / "hip" / name
+        return self.programs / name
 
     def capture(self, program, *options, output="c.wtcap", status=0, model=None, arguments=()):
         (self.scratch / output).unlink(missing_ok=True)
@@ -299,6 +324,79 @@ def damaged(bench):
     expect("use a newer wavetap" in bench.replay(file="bad.wtcap", status=10).stderr, "why is not said")
 
 
+def hostile_files(bench):
+    """Files with good checksums that mean harm: shown, replayed and exported within limits, or refused; never a signal, never raw controls."""
+    limits = "ulimit -v 8000000 -t 60; exec \"$@\""
+    fine = {0, 1, 2, *range(10, 18)}
+    for name, content in hostile.files():
+        file = bench.scratch / "mean.wtcap"
+        file.write_bytes(content)
+        for words in (["capture", "show", file], ["capture", "show", file, "--json"], ["replay", file, "--verify", "--watchdog", "10000"],
+                      ["capture", "export", file, bench.scratch / "mean"]):
+            if words[0] == "replay" and name in ("grid",):
+                continue  # 2^64 work-items that do nothing wrong are no harm but time
+            done = subprocess.run(["bash", "-c", limits, "-", str(bench.bin / "wavetap"), *map(str, words)], cwd=bench.scratch, env=bench.environment,
+                                  capture_output=True, timeout=120)
+            output = done.stdout + done.stderr
+            expect(done.returncode in fine, f"{name}: {words[:2]}: exit status {done.returncode}: {output[-500:]}")
+            expect(b"\x1b" not in output and b"\x07" not in output and b"\r" not in output, f"{name}: {words[:2]}: control characters: {output[:500]}")
+            if "--json" in words and done.returncode == 0:
+                json.loads(done.stdout)
+        subprocess.run(["rm", "-rf", str(bench.scratch / "mean")], check=True)
+
+
+def disk_full(bench):
+    """A full disk: the program runs on with its own status, the message says so, and what there was before stays."""
+    disk = bench.scratch / "disk"
+    disk.mkdir()
+    mount = ["unshare", "--map-root-user", "--mount", "bash", "-c"]
+    if subprocess.run([*mount, f"mount -t tmpfs -o size=64k none {disk}"], capture_output=True).returncode != 0:
+        print("SKIP disk_full: no mount namespace of one's own here")
+        sys.exit(77)
+    def with_disk(size, command):
+        script = f"mount -t tmpfs -o size={size} none {disk} || exit 99; {command}"
+        return subprocess.run([*mount, script], cwd=bench.scratch, env=bench.environment, capture_output=True, text=True, timeout=300)
+    capture = f"{bench.bin}/wavetap capture --gpu {bench.model} -o {disk}/c.wtcap -- {bench.program('vector_add')}"
+    done = with_disk("64k", capture)  # not even the program's own file
+    expect(done.returncode == 2 and "PASS" in done.stdout and "cannot be written: No space left" in done.stderr, f"{done.returncode}\n{done.stdout}{done.stderr}")
+    expect("nothing more is captured" in done.stderr, done.stderr)
+    # There is room for that one and not for another: it stays, and the message says where.
+    done = with_disk("250k", f"{capture}; code=$?; cp -r {disk} {bench.scratch}/left; exit $code")
+    raw = list((bench.scratch / "left").glob("c.wtcap.raw-*/*.wtcap"))
+    if done.returncode == 2:
+        expect("the captures are in" in done.stderr and len(raw) == 1, f"{done.stdout}{done.stderr}")
+        expect(not list((bench.scratch / "left").glob("*.part*")), "a half-written file is left")
+        bench.replay("--verify", file=raw[0])
+    else:
+        expect(done.returncode == 0 and (bench.scratch / "left/c.wtcap").exists(), f"{done.returncode}\n{done.stdout}{done.stderr}")
+
+
+def unprivileged(bench):
+    """A user without rights captures, looks, and replays on the engine and through ROCm."""
+    if os.geteuid() != 0:
+        print("SKIP unprivileged: this user has no rights, so all other tests are this one")
+        sys.exit(77)
+    nobody = bench.scratch / "nobody"
+    nobody.mkdir()
+    os.chmod(bench.scratch, 0o755)
+    os.chown(nobody, 65534, 65534)
+    def run(*words, status=0):
+        done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", str(bench.bin / "wavetap"), *map(str, words)], cwd=nobody,
+                              env=dict(bench.environment, HOME=str(nobody), TMPDIR=str(nobody)), capture_output=True, text=True, timeout=300)
+        expect(done.returncode == status, f"{words}: {done.returncode}\n{done.stdout}{done.stderr}")
+        return done
+    for real in ([], ["--real"]):
+        run("capture", "--gpu", bench.model, *real, "--force", "-o", "n.wtcap", "--", bench.program("vector_add"))
+        run("capture", "show", "n.wtcap")
+        run("replay", "n.wtcap", "--engine", "--verify")
+        run("replay", "n.wtcap", "--gpu", bench.model, "--verify", "-n", "2")
+        run("replay", "n.wtcap", "--gpu", bench.model, "--reserve-check")
+    expect("Permission denied" in run("capture", "--gpu", bench.model, "-o", "/c.wtcap", "--", bench.program("vector_add"), status=1).stderr, "why is not said")
+    os.chmod(nobody / "n.wtcap", 0)
+    os.chown(nobody / "n.wtcap", 0, 0)
+    expect("Permission denied" in run("replay", "n.wtcap", status=1).stderr, "why is not said")
+
+
 # What capture_cases does, how often each case launches a kernel, and which of those launches is captured.
 KINDS = {"linked": (2, 2), "globals": (3, 2), "device_memory": (3, 2), "graph": (3, 2), "managed": (3, 2), "pinned": (3, 2),
          "registered": (3, 2), "fine_grained": (3, 2), "pool": (3, 2), "nothing": (1, 1), "sparse": (1, 1), "alias": (1, 1)}
@@ -342,6 +440,9 @@ def real(bench):
         verdict = json.loads(bench.replay("--capture", capture["capture"], "--verify", "--json").stdout)["verify"]
         expect(verdict["equal"] and verdict["written_bytes"] > 0, f"{case}: {verdict}")
     bench.replay("--capture", 2, "--verify", "--gpu", bench.model, "-n", "2")
+    # Pieces that HIP cut from one allocation lie side by side, with nothing between them.
+    bench.capture("vector_add", "--real")
+    bench.replay("--verify", "--gpu", bench.model)
     # The selection is the same, and so is who launched it.
     bench.capture("capture_cases", "--real", "--range", "step 3", "--redact", arguments=["ranges"])
     captures = bench.show()
@@ -546,9 +647,28 @@ def rocm(bench):
 def many_processes(bench):
     """Fresh processes, each with another layout of addresses: all reserve what they need."""
     bench.capture("capture_cases", "--launch", "1", "--only-touched", arguments=["linked"])
+    expect(pathlib.Path("/proc/sys/kernel/randomize_va_space").read_text().strip() == "2", "addresses are not random here")
     attempts = [json.loads(bench.replay("--gpu", bench.model, "--verify", "--json").stdout)["attempts"]
                 for _ in range(int(os.environ.get("WT_PROCESSES", "10")))]
     print(f"{len(attempts)} processes, {sum(a > 1 for a in attempts)} needed more than one attempt, {max(attempts)} at most")
+
+
+def generations(bench):
+    """Captures of other ROCm generations, kept in $WT_CAPTURES, replay here; those made here are added for the next."""
+    folder = pathlib.Path(os.environ["WT_CAPTURES"])
+    folder.mkdir(parents=True, exist_ok=True)
+    others = sorted(folder.glob(f"*.{bench.model}.*.wtcap"))
+    for case, (_, launch) in {case: KINDS[case] for case in ("linked", "globals", "managed", "pinned", "graph")}.items():
+        bench.capture("capture_cases", "--launch", launch, arguments=[case])
+        [capture] = bench.show()
+        runtime = pathlib.Path(capture["facts"]["library.libhsa-runtime64"]).name.rpartition("so.")[2]
+        shutil.copy(bench.scratch / "c.wtcap", folder / f"{runtime}.{bench.model}.{case}.wtcap")
+    for file in [*others, *sorted(folder.glob(f"*.{bench.model}.*.wtcap"))]:
+        shutil.copy(file, bench.scratch / "other.wtcap")
+        for where in ([], ["--gpu", bench.model]):
+            told = json.loads(bench.replay("--verify", "--json", "-n", "2", *where, file="other.wtcap").stdout)
+            expect(told["exact"] and told["verify"]["equal"] and told["verify"]["written_bytes"] > 0, f"{file.name}: {where}: {told}")
+    print(f"{len(others)} captures of before")
 
 
 def take(bench, address, size=4096):
@@ -645,7 +765,7 @@ def exit_codes(bench):
     def fails(status, why, *options, file="c.wtcap"):
         done = bench.replay(*options, file=file, status=status)
         lines = (done.stderr or done.stdout).strip().splitlines()
-        expect(why in lines[-1], f"{status}: {done.stdout}{done.stderr}")
+        expect(any(why in line for line in lines) if status == 15 else why in lines[-1], f"{status}: {done.stdout}{done.stderr}")
         expect(status == 15 or (lines[-1].startswith("wavetap: error: ") and "; " in lines[-1]), f"{status}: what to do is not said: {lines}")
     bench.capture("two_modules", "-k", "^work")
     (bench.scratch / "bad.wtcap").write_bytes((bench.scratch / "c.wtcap").read_bytes()[:200])
@@ -701,8 +821,8 @@ def page(bench):
             expect(known, f"docs/capture-cases.md names {name!r}, which is no test")
 
 
-CASES = {f.__name__: f for f in (table, everything, same_output, in_place, counters, crash, host_calls, killed, selection, ranges, same_names, swap, grid, dump, damaged, kinds, real, imported, vmm, only_touched, append, export,
-                                 export_relocated, two_gpus, unordered, rocm, many_processes, taken, from_code,
+CASES = {f.__name__: f for f in (table, everything, same_output, in_place, counters, crash, host_calls, killed, selection, ranges, same_names, swap, grid, dump, damaged, hostile_files, disk_full, unprivileged, kinds, real, imported, vmm, only_touched, append, export,
+                                 export_relocated, two_gpus, unordered, rocm, many_processes, generations, taken, from_code,
                                  wave_order, exit_codes, page)}
 
 
@@ -711,11 +831,13 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--model", default="rx6800xt")
     parser.add_argument("--hipcc", default="hipcc")
+    parser.add_argument("--programs", type=pathlib.Path)
+    parser.add_argument("--root", type=pathlib.Path)
     parser.add_argument("case", choices=sorted(CASES))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            CASES[arguments.case](Bench(arguments.bin.resolve(), arguments.model, scratch, arguments.hipcc))
+            CASES[arguments.case](Bench(arguments.bin.resolve(), arguments.model, scratch, arguments.hipcc, arguments.programs, arguments.root))
         except Failure as failure:
             sys.exit(f"FAIL {arguments.case}: {failure}")
     print(f"ok {arguments.case}")

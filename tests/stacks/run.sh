@@ -8,7 +8,8 @@
 #   suites   host (this machine's ROCm), trixie, sid, experimental
 #   modes    default; small-bar (the CPU reaches no VRAM); svm (the shared-virtual-memory ioctl works);
 #            low-va (reserved ranges below 2^47, as on x86-64); traced (HIP programs with the recorder:
-#            exactly one dispatch for each launch)
+#            exactly one dispatch for each launch); capture (dispatches captured there and replayed on the engine and through
+#            that ROCm, 200 processes; captures of the suites before, which are kept in DIR/stacks/captures)
 #
 # Roots are made once by tests/roots/make_root.sh, below $WAVETAP_STACKS (default: DIR/stacks), with the test programs
 # compiled by each stack's own compilers. Ends with a table and the names of failed tests, whose output is
@@ -21,7 +22,7 @@ BUILD=$SOURCE/build
 QUICK=no
 JOBS=$(nproc)
 suites="host trixie sid experimental"
-modes="default small-bar svm low-va traced"
+modes="default small-bar svm low-va traced capture"
 
 usage() { sed -n '5,6p' "${BASH_SOURCE[0]}" | sed 's/^# *//' >&2; exit 1; }
 while [ $# -gt 0 ]; do
@@ -45,7 +46,7 @@ RESULTS=$stacks/results
 rm -rf "$LOGS" "$RESULTS"
 mkdir -p "$PROGRAMS" "$LOGS"
 touch "$RESULTS"
-export SOURCE BUILD PROGRAMS LOGS RESULTS JOBS QUICK
+export SOURCE BUILD PROGRAMS LOGS RESULTS JOBS QUICK WT_CAPTURES=$stacks/captures
 
 ran=
 for suite in $suites; do
@@ -83,13 +84,13 @@ awk -F'\t' -v suites="$suites" -v modes="build $modes" '
     if ($5 == "pass") passed[row SUBSEP $3]++; else failed[row]++
   }
   END {
-    printf "%-14s%-12s%10s%10s%10s%10s%10s\n", "suite", "mode", "tools", "hsa", "hip", "skipped", "failed"
+    printf "%-14s%-12s%10s%10s%10s%10s%10s%10s\n", "suite", "mode", "tools", "hsa", "hip", "capture", "skipped", "failed"
     n = split(suites, s, " "); m = split(modes, o, " ")
     for (i = 1; i <= n; i++) for (j = 1; j <= m; j++) {
       row = s[i] SUBSEP o[j]
       if (!(row in rows)) continue
-      printf "%-14s%-12s%10s%10s%10s%10d%10d\n", s[i], o[j], cell(row SUBSEP "tools"), cell(row SUBSEP "hsa"),
-        cell(row SUBSEP "hip"), skipped[row], failed[row]
+      printf "%-14s%-12s%10s%10s%10s%10s%10d%10d\n", s[i], o[j], cell(row SUBSEP "tools"), cell(row SUBSEP "hsa"),
+        cell(row SUBSEP "hip"), cell(row SUBSEP "capture"), skipped[row], failed[row]
     }
   }' "$RESULTS"
 

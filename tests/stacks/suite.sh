@@ -107,6 +107,14 @@ compile_all() {
     compile "$programs/hsa/$name" "$SOURCE/tests/hsa/$name.cc" g++ -std=c++20 -O2 -DLITTLEENDIAN_CPU=1 \
       "-DWT_CODE_OBJECT_DIR=\"$programs/co\"" -pthread -Wl,--no-as-needed -lhsa-runtime64 &
   done
+  local hiprtc=  # a library of its own from HIP 6 on
+  compgen -G "$root/usr/lib/*/libhiprtc.so" > /dev/null && hiprtc=-lhiprtc
+  for name in capture_cases two_modules; do
+    throttle
+    compile "$programs/hip/$name" "$SOURCE/tests/capture/$name.hip" hipcc $(offload_archs $archs) -O2 -std=c++17 -Wno-unused-result \
+      -Wno-unused-command-line-argument -I"$SOURCE/tests/hip" -DLITTLEENDIAN_CPU=1 -fno-omit-frame-pointer \
+      -Wl,--no-as-needed -lhsa-runtime64 $hiprtc -pthread -ldl &
+  done
   # It also holds our layout of HIP's device properties against the headers of the stack.
   compile "$programs/hip/hip_user" "$SOURCE/tests/doctor/shim/hip_user.cc" hipcc -O2 -std=c++20 -I"$SOURCE/src"
   for arch in $archs; do
@@ -221,8 +229,28 @@ check_corrected() {
     "$programs/hip/hip_user"
 }
 
+# tests/capture under this ROCm: what depends on the runtime, and captures of the suites before.
+check_captures() {
+  local model case log verdict cases="kinds vmm imported host_calls same_names generations many_processes"
+  [ "$QUICK" = yes ] && cases="generations many_processes"
+  for model in rx6800xt mi210; do
+    for case in $cases; do
+      log=$LOGS/$suite.capture.capture.$case.$model.log
+      verdict=fail
+      WT_PROCESSES=200 python3 "$SOURCE/tests/capture/capture.py" --bin "$BUILD/bin" --programs "$programs/hip" --model "$model" \
+        ${root:+--root "$root"} "$case" > "$log" 2>&1
+      case $? in 0) verdict=pass ;; 77) verdict=skip ;; esac
+      printf '%s\tcapture\tcapture\t%s\t%s\n' "$suite" "$case.$model" "$verdict" >> "$RESULTS"
+    done
+  done
+}
+
 compile_all
 for mode in $modes; do
+  if [ "$mode" = capture ]; then
+    check_captures
+    continue
+  fi
   if [ "$mode" = traced ]; then
     check_corrected
     check_hip traced
