@@ -8,17 +8,19 @@
 1. How fast is the engine? Loops of one instruction, on one host thread and on all (instructions.hip).
 2. How does it compare with native code? The same kernels from one source on PoCL (compare.hip,
    compare_opencl.c, kernels.inc).
-3. What does it cost when nobody uses it? (idle.hip) And what does watching cost: the tools of wavetap sanitize, the
+3. What does compiling hot code bring? Whole kernels with --gpu-jit on and off, by processor time (whole.hip).
+4. What does it cost when nobody uses it? (idle.hip) And what does watching cost: the tools of wavetap sanitize, the
    handlers of wavetap probe, counters with caches? (watching.py, sanitize.hip) What do instrumented kernels tell, in how many
    bytes? (records.py) And capturing? (capturing.py)
-4. What does recording cost, beside LTTng-UST? (recorder/)
-5. How fast are the answers? Commands on a large trace against plain Python (analysis/measure.py).
-6. The micro-benchmarks beside the sources (*_bench), as they are.
+5. What does recording cost, beside LTTng-UST? (recorder/)
+6. How fast are the answers? Commands on a large trace against plain Python (analysis/measure.py).
+7. The micro-benchmarks beside the sources (*_bench), as they are.
 
 Only ratios of one run on one machine mean anything; absolute times are printed to be read beside them.
 """
 import argparse
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -89,6 +91,21 @@ class Bench:
         table(["kernel", "GPU", "virtual", "rate", "PoCL", "slower by"], rows)
         if not native:
             print("  PoCL is not installed (packages pocl-opencl-icd, ocl-icd-opencl-dev): no floor")
+
+    def compiled(self, model):
+        """Whole kernels, interpreted and compiled: the engine's processor time, and the same results."""
+        print(f"\nCompiled against interpreted: whole kernels, one engine thread, {model}\n")
+        def times(mode):
+            lines = self.on_gpu(model, "bench_whole", "--gpu-threads", 1, "--gpu-jit", mode).splitlines()
+            return {name: (float(seconds), checksum) for name, seconds, checksum in map(str.split, lines)}
+        plain, native = times("off"), times("on")
+        ratios = {name: plain[name][0] / native[name][0] for name in plain}
+        mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+        rows = [[name, f"{1e3 * plain[name][0]:.1f} ms", f"{1e3 * native[name][0]:.1f} ms", f"{ratio:.2f}x",
+                 "yes" if plain[name][1] == native[name][1] else "NO"] for name, ratio in ratios.items()]
+        table(["kernel", "interpreted", "compiled", "faster by", "same result"], rows)
+        print(f"  geometric mean {mean:.2f}x")
+        self.results[f"compiled.{model}"] = {**ratios, "geometric_mean": mean}
 
     def probes(self, model):
         """The comparison kernels under each handler of wavetap probe: times of the same run, without a probe and with."""
@@ -199,7 +216,8 @@ def main():
             arguments.json.write_text(json.dumps(bench.results, indent=2) + "\n")
         sys.exit(0 if good else 1)
     engine = [lambda model=model: bench.instructions(model) for model in models]
-    engine += [lambda: bench.compare(models), lambda: bench.probes(models[0]), lambda: bench.watching(models[0]), lambda: bench.records(models[0]),
+    engine += [lambda: bench.compare(models), lambda: bench.compiled(models[0]), lambda: bench.probes(models[0]),
+               lambda: bench.watching(models[0]), lambda: bench.records(models[0]),
                lambda: bench.memory(models[0]), lambda: bench.capturing(models[0]), lambda: bench.idle(models[0])]
     parts = {"engine": engine, "recorder": [bench.recorder], "analysis": [bench.analysis], "micro": [bench.micro]}
     for step in [step for name, steps in parts.items() if arguments.only in (None, name) for step in steps]:

@@ -134,14 +134,16 @@ class TwinMachines {
         if (x != y) return differs(name.c_str(), x, y);
       }
     if (std::memcmp(a.lds, b.lds, a.lds_bytes) != 0) return "LDS";
-    for (uint64_t at = 0; at < emu::TestMachine::kDataBytes; at += 8) {
-      const uint64_t where = emu::TestMachine::kData + at;
-      const auto x = plain.memory.read<uint64_t>(where);
-      const auto y = native.memory.read<uint64_t>(where);
-      if (x != y) return differs("memory", x, y);
-    }
+    const GpuAddr data{emu::TestMachine::kData};
+    if (std::memcmp(plain.memory.lookup(data).host, native.memory.lookup(data).host,
+                    emu::TestMachine::kDataBytes) != 0)
+      return "memory";
     if (a.fault.pc.value != b.fault.pc.value)
       return differs("fault", a.fault.pc.value, b.fault.pc.value);
+    if (a.fault.address.value != b.fault.address.value)
+      return differs("fault address", a.fault.address.value, b.fault.address.value);
+    if (a.fault.lane != b.fault.lane)
+      return differs("fault lane", uint64_t(a.fault.lane), uint64_t(b.fault.lane));
     return {};
   }
 

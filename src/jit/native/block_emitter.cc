@@ -2,9 +2,12 @@
 
 #include <cstddef>
 #include <cstring>
+#include <vector>
 
 #include "emu/wave.h"
 #include "jit/native/emit_parts.h"
+#include "jit/native/memory_emitter.h"
+#include "jit/native/memory_ops.h"
 #include "jit/native/segment_emitter.h"
 
 namespace wavetap::jit {
@@ -66,7 +69,8 @@ void BlockEmitter::emit() {
     while (end < plan_.size() && plan_.insts[static_cast<size_t>(end)].segment == planned.segment)
       ++end;
     SegmentEmitter segment(ir_, scalars_, request_, plan_, vectors_,
-                           {wave_, first_inst_, handlers_, rows_});
+                           {wave_, first_inst_, handlers_, rows_,
+                            [this](Value* performed) { emit_leave(performed); }});
     segment.emit(i, end);
     i = end;
   }
@@ -111,7 +115,9 @@ void BlockEmitter::emit_inst(int32_t i) {
     case Kind::kScalar: return emit_scalar(ir_, scalars_, inst(i));
     case Kind::kBranch: return emit_branch(i);
     case Kind::kLast: return emit_call(i, true);
+    case Kind::kScalarLoad: return emit_scalar_load(i);
     case Kind::kVector:
+    case Kind::kMemory:
     case Kind::kCall: return emit_call(i, false);
   }
 }
@@ -131,6 +137,57 @@ void BlockEmitter::emit_call(int32_t i, bool is_last) {
   ir_.SetInsertPoint(stopped);
   emit_leave(i + 1, -1);
   ir_.SetInsertPoint(next);
+}
+
+// Dwords that the translation cache finds are read here; all else is the handler's.
+void BlockEmitter::emit_scalar_load(int32_t i) {
+  const Inst& load = inst(i);
+  const uint32_t dwords = compiled_scalar_load(load);
+  Value* address = ir_.CreateAdd(scalars_.get64(load.saddr.index),
+                                 ir_.getInt64(static_cast<uint64_t>(int64_t{load.offset})));
+  if (!load.soffset.is(isa::OperandKind::kNone))
+    address = ir_.CreateAdd(address,
+                            ir_.CreateZExt(scalars_.operand(load.soffset, 32), ir_.getInt64Ty()));
+  address = ir_.CreateAnd(address, ir_.getInt64(~uint64_t{3}));
+  const int32_t index = plan_.first + i;
+  ir_.CreateStore(ir_.getInt32(static_cast<uint32_t>(index + 1)), field(offsetof(Wave, pc)));
+  Value* host = emit_translate(ir_, wave_, address, ir_.getInt64(uint64_t{dwords} * 4), false);
+  BasicBlock* quick = new_block("load");
+  BasicBlock* slow = new_block("load_slowly");
+  BasicBlock* stopped = new_block("stopped");
+  BasicBlock* done = new_block("loaded");
+  ir_.CreateCondBr(ir_.CreateICmpNE(host, ir_.getInt64(0)), quick, slow);
+
+  // All are read before any is written, as they are in the handler.
+  std::vector<Value*> read;
+  ir_.SetInsertPoint(quick);
+  Value* from = ir_.CreateIntToPtr(host, ir_.getPtrTy());
+  for (uint32_t k = 0; k < dwords; ++k)
+    read.push_back(ir_.CreateAlignedLoad(
+        ir_.getInt32Ty(), ir_.CreateConstGEP1_64(ir_.getInt32Ty(), from, k), llvm::Align(1),
+        /*isVolatile=*/true));
+  ir_.CreateBr(done);
+
+  ir_.SetInsertPoint(slow);
+  ScalarFile here = scalars_;
+  here.flush();
+  emit_handler_call(ir_, wave_, handlers_, first_inst_, ir_.getInt64(static_cast<uint64_t>(index)),
+                    plan_.first);
+  here.forget();
+  Value* budget = load_field(ir_.getInt64Ty(), offsetof(Wave, budget));
+  std::vector<Value*> made;
+  for (uint32_t k = 0; k < dwords; ++k) made.push_back(here.get32(load.dst.index + k));
+  ir_.CreateCondBr(ir_.CreateICmpEQ(budget, ir_.getInt64(0)), stopped, done);
+  ir_.SetInsertPoint(stopped);
+  emit_leave(i + 1, -1);
+
+  ir_.SetInsertPoint(done);
+  for (uint32_t k = 0; k < dwords; ++k) {
+    llvm::PHINode* value = ir_.CreatePHI(ir_.getInt32Ty(), 2);
+    value->addIncoming(read[k], quick);
+    value->addIncoming(made[k], slow);
+    scalars_.set32(load.dst.index + k, value);
+  }
 }
 
 Value* BlockEmitter::branch_condition(const Inst& inst) {
@@ -174,7 +231,11 @@ void BlockEmitter::emit_branch(int32_t i) {
 
 void BlockEmitter::emit_leave(int32_t performed, int32_t pc) {
   if (pc >= 0) ir_.CreateStore(ir_.getInt32(static_cast<uint32_t>(pc)), field(offsetof(Wave, pc)));
-  Value* more = ir_.CreateAdd(before_, ir_.getInt64(static_cast<uint64_t>(performed - 1)));
+  emit_leave(ir_.getInt64(static_cast<uint64_t>(performed)));
+}
+
+void BlockEmitter::emit_leave(Value* performed) {
+  Value* more = ir_.CreateAdd(before_, ir_.CreateSub(performed, ir_.getInt64(1)));
   Value* extra = load_field(ir_.getInt64Ty(), offsetof(Wave, extra));
   ir_.CreateStore(ir_.CreateAdd(extra, more), field(offsetof(Wave, extra)));
   Value* budget = load_field(ir_.getInt64Ty(), offsetof(Wave, budget));

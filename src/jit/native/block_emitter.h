@@ -42,7 +42,9 @@ class BlockEmitter {
   void emit_inst(int32_t i);
   void emit_call(int32_t i, bool is_last);
   void emit_branch(int32_t i);
+  void emit_scalar_load(int32_t i);
   void emit_leave(int32_t performed, int32_t pc);  // pc < 0: it is in the wave already
+  void emit_leave(llvm::Value* performed);
   llvm::Value* branch_condition(const isa::Inst& inst);
 
   llvm::Module& module_;

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <iterator>
 
+#include "jit/native/memory_ops.h"
 #include "jit/native/scalar_ops.h"
 #include "jit/native/vector_ops.h"
 
@@ -125,6 +126,9 @@ Kind kind_of(const BlockRequest& request, int32_t index) {
       const bool compiled = is_compiled_half(inst) && is_compiled_half((&inst)[1]);
       return compiled ? Kind::kVector : Kind::kCall;
     }
+    case Family::kFlat:
+    case Family::kDs: return compiled_memory_op(inst).has_value() ? Kind::kMemory : Kind::kCall;
+    case Family::kSmem: return compiled_scalar_load(inst) != 0 ? Kind::kScalarLoad : Kind::kCall;
     default: return Kind::kCall;
   }
 }
@@ -159,7 +163,8 @@ struct Segment {
   Slots masks = {};       // written lane by lane
   Slots mask_bases = {};  // the first slot of each
   std::bitset<512> results = {};
-  bool is_closed = false;  // EXEC has changed
+  bool loads[2] = {};      // from memory, by MemoryOp::Space
+  bool is_closed = false;  // EXEC has changed, or something was stored
 
   bool takes_scalar(const Inst& inst) const {
     const ScalarUse use = scalar_use(inst);
@@ -177,6 +182,26 @@ struct Segment {
     const MaskSlots written = mask_slots(inst);
     if (written.has_mask && !is_whole(written.mask)) return false;
     return (reads & masks).none() && results.count() + 2 <= kMostResults;
+  }
+  // Addresses are looked at before the first strip; the rest is in memory_emitter.h.
+  bool takes_memory(const Inst& inst) const {
+    const MemoryOp op = *compiled_memory_op(inst);
+    const bool has_base = inst.saddr.is(OperandKind::kScalar);
+    const bool has_high = op.space == MemoryOp::Space::kGlobal && !has_base;
+    if (results.test(inst.vaddr.index) || (has_high && results.test(inst.vaddr.index + 1u)))
+      return false;
+    Slots base;
+    add(base, inst.saddr, 2);
+    if ((base & masks).any()) return false;
+    if (op.is_store) return op.elements == 1 && !loads[static_cast<size_t>(op.space)];
+    return results.count() + op.elements * op.rows() <= kMostResults;
+  }
+  void add_memory(const Inst& inst) {
+    const MemoryOp op = *compiled_memory_op(inst);
+    is_closed = op.is_store;
+    if (op.is_store) return;
+    loads[static_cast<size_t>(op.space)] = true;
+    for (uint32_t i = 0; i < op.elements * op.rows(); ++i) results.set(inst.dst.index + i);
   }
   // A mask at `base` is one of ours, or shares no slot with any.
   bool is_whole(uint32_t base) const {
@@ -228,6 +253,16 @@ void find_segments(const BlockRequest& request, Plan& plan) {
       if (second != nullptr) segment.add_vector(*second);
       planned.segment = number;
       last_vector = i;
+    } else if (planned.kind == Kind::kMemory) {
+      if (!is_open || segment.is_closed || !segment.takes_memory(inst)) {
+        close(i);
+        segment = Segment{wave64};
+        is_open = true;
+        ++number;
+      }
+      segment.add_memory(inst);
+      planned.segment = number;
+      last_vector = i;
     } else if (is_open && (planned.kind == Kind::kNothing ||
                            (planned.kind == Kind::kScalar && !segment.is_closed &&
                             segment.takes_scalar(inst)))) {
@@ -270,7 +305,7 @@ Plan plan_block(const BlockRequest& request) {
     if (request.is_verified && !is_repeatable(inst)) break;
     const Kind kind = kind_of(request, i);
     plan.insts.push_back({kind});
-    if (kind == Kind::kScalar || kind == Kind::kVector) ++compiled;
+    if (kind != Kind::kCall && kind != Kind::kLast && kind != Kind::kNothing) ++compiled;
     if (kind == Kind::kLast || inst.op == Op::s_branch) break;
   }
   find_segments(request, plan);

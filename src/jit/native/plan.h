@@ -18,9 +18,11 @@ enum class Kind : uint8_t {
   kNothing,  // waits and hints
   kScalar,   // scalar_ops.h
   kVector,   // vector_ops.h; a pair of VOPD is one, followed by kNothing
-  kBranch,   // on SCC, VCC or EXEC, or always, to an instruction of the program
-  kCall,     // its handler is called
-  kLast,     // the same, and the block ends: it jumps, or changes what the block relies on
+  kMemory,   // memory_ops.h, always in a segment
+  kScalarLoad,
+  kBranch,  // on SCC, VCC or EXEC, or always, to an instruction of the program
+  kCall,    // its handler is called
+  kLast,    // the same, and the block ends: it jumps, or changes what the block relies on
 };
 
 struct Planned {

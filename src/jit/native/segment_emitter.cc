@@ -26,30 +26,39 @@ SegmentEmitter::SegmentEmitter(llvm::IRBuilder<>& ir, ScalarFile& scalars,
       values_(values),
       wave_lanes_(request.wave64 ? 64 : 32),
       wave64_(request.wave64),
-      lanes_{ir, 4} {}
+      lanes_{ir, 4},
+      memory_(ir, values.wave, values.rows, wave_lanes_) {}
 
 BasicBlock* SegmentEmitter::new_block(const char* name) {
   return BasicBlock::Create(ir_.getContext(), name, ir_.GetInsertBlock()->getParent());
 }
 
 void SegmentEmitter::emit(int32_t begin, int32_t end) {
+  bool has_memory = false;
   for (int32_t i = begin; i < end; ++i) {
     const Inst& inst = request_.insts[plan_.first + i];
-    const VectorOp* op = plan_.insts[static_cast<size_t>(i)].kind == Kind::kVector
-                             ? compiled_vector_op(inst)
-                             : nullptr;
-    if (op == nullptr) continue;
+    const Kind kind = plan_.insts[static_cast<size_t>(i)].kind;
+    has_memory |= kind == Kind::kMemory;
+    if (kind != Kind::kVector) continue;
     const auto doubts = [](const VectorOp& of) { return of.propagates_nan || of.names_numbers; };
-    may_doubt_ |= doubts(*op);
+    may_doubt_ |= doubts(*compiled_vector_op(inst));
     if (inst.vopd_first) may_doubt_ |= doubts(*compiled_vector_op((&inst)[1]));
   }
+  const bool may_redo = may_doubt_ || has_memory;
   // Handlers that take over begin with what the wave has here.
-  if (may_doubt_) scalars_.flush();
+  if (may_redo) scalars_.flush();
   exec_ = scalars_.mask(slot::kExecLo, wave64_);
   capture(begin, end);
   lanes_.lanes = choose_lanes();
-  emit_strips();
-  if (!may_doubt_) return;
+  is_full_ = ir_.CreateICmpEQ(exec_, ir_.getInt64(wave64_ ? ~uint64_t{0} : 0xffffffffu));
+  if (may_redo) begin_redo();
+  if (has_memory) emit_check();
+  const uint32_t elements = stores_ != nullptr ? compiled_memory_op(*stores_)->elements : 1;
+  for (element_ = 0; element_ < elements; ++element_) {
+    row_.clear();
+    emit_strips();
+  }
+  if (!may_redo) return;
   scalars_.flush();
   BasicBlock* join = new_block("join");
   ir_.CreateBr(join);
@@ -82,6 +91,14 @@ void SegmentEmitter::capture(int32_t begin, int32_t end) {
     const Inst& inst = request_.insts[plan_.first + i];
     switch (plan_.insts[static_cast<size_t>(i)].kind) {
       case Kind::kScalar: emit_scalar(ir_, scalars_, inst); break;
+      case Kind::kMemory: {
+        Operation operation{&inst, nullptr};
+        operation.is_memory = true;
+        operations_.push_back(operation);
+        memory_.add(inst, plan_.first + i, scalars_);
+        if (compiled_memory_op(inst)->is_store) stores_ = &inst;
+        break;
+      }
       case Kind::kVector:
         take(inst, false);
         if (inst.vopd_first) take((&inst)[1], true);
@@ -96,27 +113,32 @@ void SegmentEmitter::capture(int32_t begin, int32_t end) {
 unsigned SegmentEmitter::choose_lanes() const {
   std::set<uint32_t> results;
   for (const Operation& operation : operations_) {
+    if (operation.is_memory) {
+      const MemoryOp op = *compiled_memory_op(*operation.inst);
+      for (uint32_t i = 0; !op.is_store && i < op.elements * op.rows(); ++i)
+        results.insert(operation.inst->dst.index + i);
+      continue;
+    }
     if (operation.op->result == Type::kNone) continue;
     results.insert(operation.inst->dst.index);
     if (is_wide(operation.op->result)) results.insert(operation.inst->dst.index + 1u);
   }
   const auto live = static_cast<unsigned>(results.size()) + 2;
+  const unsigned most = memory_.is_empty() ? wave_lanes_ : kAddressGroup;
   for (unsigned per_row = 4; per_row > 1; per_row /= 2)
-    if (live * per_row < vectors_.registers) return std::min(vectors_.lanes * per_row, wave_lanes_);
-  return std::min(vectors_.lanes, wave_lanes_);
+    if (live * per_row < vectors_.registers) return std::min(vectors_.lanes * per_row, most);
+  return std::min(vectors_.lanes, most);
 }
 
 // --- The loop over strips.
 
 void SegmentEmitter::emit_strips() {
   const unsigned lanes = lanes_.lanes;
-  is_full_ = ir_.CreateICmpEQ(exec_, ir_.getInt64(wave64_ ? ~uint64_t{0} : 0xffffffffu));
   BasicBlock* before = ir_.GetInsertBlock();
   BasicBlock* strip = new_block("strip");
   BasicBlock* work = new_block("work");
   BasicBlock* next = new_block("next_strip");
   BasicBlock* done = new_block("done");
-  redo_ = may_doubt_ ? new_block("redo") : nullptr;
   ir_.CreateBr(strip);
 
   ir_.SetInsertPoint(strip);
@@ -166,8 +188,32 @@ Value* SegmentEmitter::mask_bits(Value* mask) {
   return ir_.CreateAnd(bits, active_);
 }
 
+void SegmentEmitter::emit_load(const Inst& inst) {
+  const MemoryOp op = *compiled_memory_op(inst);
+  uint32_t reg = inst.dst.index;
+  std::vector<std::pair<uint32_t, Value*>> loaded;
+  for (uint32_t element = 0; element < op.elements; ++element)
+    for (Value* row : memory_.load(inst, element)) loaded.push_back({reg++, row});
+  for (const auto& [at, row] : loaded) row_[at] = {row, nullptr, true};
+}
+
+// What is stored is read here, and stored when it is known to be right.
+void SegmentEmitter::take_stored(const Inst& inst) {
+  const MemoryOp op = *compiled_memory_op(inst);
+  stored_.clear();
+  for (uint32_t i = 0; i < op.rows(); ++i)
+    stored_.push_back(read32(inst.src[element_].index + i, false));
+}
+
 void SegmentEmitter::emit_operations() {
+  if (!memory_.is_empty()) memory_.begin_strip(lanes_, lane_, active_);
   for (size_t i = 0; i < operations_.size(); ++i) {
+    if (operations_[i].is_memory) {
+      const Inst& inst = *operations_[i].inst;
+      if (&inst == stores_) take_stored(inst);
+      else emit_load(inst);
+      continue;
+    }
     const Result first = emit_operation(operations_[i]);
     if (i + 1 < operations_.size() && operations_[i + 1].is_paired) {
       const Result second = emit_operation(operations_[++i]);
@@ -336,9 +382,11 @@ void SegmentEmitter::emit_stores(BasicBlock* done) {
     ir_.SetInsertPoint(look);
     Value* is_doubted = ir_.CreateICmpNE(mask_bits(ir_.CreateNot(are_numbers)),
                                          llvm::Constant::getNullValue(active_->getType()));
+    redo_from(lane_, done_mask_);
     ir_.CreateCondBr(is_doubted, redo_, store);
   }
   ir_.SetInsertPoint(store);
+  if (stores_ != nullptr) memory_.store(*stores_, element_, stored_);
   ir_.CreateCondBr(is_full_, store_all, store_some);
   ir_.SetInsertPoint(store_all);
   store_rows(nullptr);
@@ -346,48 +394,6 @@ void SegmentEmitter::emit_stores(BasicBlock* done) {
   ir_.SetInsertPoint(store_some);
   store_rows(ir_.CreateBitCast(active_, lanes_.vector_of(ir_.getInt1Ty())));
   ir_.CreateBr(done);
-}
-
-// --- Handlers take over from the strip at `lane_` on.
-
-void SegmentEmitter::emit_redo(int32_t begin, int32_t end, BasicBlock* join) {
-  ir_.SetInsertPoint(redo_);
-  if (lanes_.numbers.empty()) {
-    ir_.CreateUnreachable();
-    return;
-  }
-  const auto mask_at = [&](uint32_t at) {
-    return ir_.CreateConstGEP1_64(ir_.getInt8Ty(), values_.wave,
-                                  offsetof(emu::Wave, s) + uint64_t{at} * sizeof(uint32_t));
-  };
-  llvm::Type* type = wave64_ ? ir_.getInt64Ty() : ir_.getInt32Ty();
-  const auto store = [&](uint32_t at, Value* bits) {
-    ir_.CreateAlignedStore(ir_.CreateTrunc(bits, type), mask_at(at), llvm::Align(4));
-  };
-  const auto load = [&](uint32_t at) {
-    Value* bits = ir_.CreateAlignedLoad(type, mask_at(at), llvm::Align(4));
-    return ir_.CreateZExt(bits, ir_.getInt64Ty());
-  };
-  Value* rest = ir_.CreateShl(ir_.getInt64(~uint64_t{0}), ir_.CreateZExt(lane_, ir_.getInt64Ty()));
-  store(slot::kExecLo, ir_.CreateAnd(exec_, rest));
-
-  BasicBlock* loop = new_block("redo_loop");
-  BasicBlock* after = new_block("redone");
-  ir_.CreateBr(loop);
-  ir_.SetInsertPoint(loop);
-  llvm::PHINode* index = ir_.CreatePHI(ir_.getInt64Ty(), 2);
-  index->addIncoming(ir_.getInt64(static_cast<uint64_t>(plan_.first + begin)), redo_);
-  emit_handler_call(ir_, values_.wave, values_.handlers, values_.first_inst, index, plan_.first);
-  Value* following = ir_.CreateAdd(index, ir_.getInt64(1));
-  index->addIncoming(following, loop);
-  Value* has_more =
-      ir_.CreateICmpULT(following, ir_.getInt64(static_cast<uint64_t>(plan_.first + end)));
-  ir_.CreateCondBr(has_more, loop, after);
-
-  ir_.SetInsertPoint(after);
-  if (!done_mask_.contains(slot::kExecLo)) store(slot::kExecLo, exec_);
-  for (const auto& [at, bits] : done_mask_) store(at, ir_.CreateOr(load(at), bits));
-  ir_.CreateBr(join);
 }
 
 }  // namespace wavetap::jit

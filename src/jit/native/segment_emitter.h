@@ -9,15 +9,19 @@
 //
 // Doubt. Where a NaN turns up among results (lane_builder.h), the strip is not stored; the handlers
 // of the whole segment do it and those after it, with EXEC cut down to their lanes. The lanes that
-// were done before are not touched by that, but for their bits of masks, which are put back.
+// were done before are not touched by that, but for their bits of masks, which are put back. The same
+// happens, from the first strip on, where addresses are not such that strips can do with them
+// (memory_emitter.h).
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <vector>
 
 #include "jit/backend.h"
 #include "jit/native/host.h"
+#include "jit/native/memory_emitter.h"
 #include "jit/native/plan.h"
 #include "jit/native/scalar_file.h"
 #include "jit/native/vector_ops.h"
@@ -32,6 +36,8 @@ struct BlockValues {
   llvm::Value* first_inst;
   llvm::Value* handlers;
   llvm::Value* rows;
+  // Ends the block after as many instructions, an i64, where the wave has stopped.
+  std::function<void(llvm::Value*)> leave;
 };
 
 class SegmentEmitter {
@@ -49,6 +55,7 @@ class SegmentEmitter {
     const VectorOp* op;
     llvm::Value* scalar[VectorOp::kMaxSources] = {};
     bool is_paired = false;  // reads before the one before it has written
+    bool is_memory = false;  // then `op` is null
   };
   struct Row {
     llvm::Value* bits = nullptr;    // of the strip, i32
@@ -63,13 +70,20 @@ class SegmentEmitter {
 
   void capture(int32_t begin, int32_t end);
   unsigned choose_lanes() const;
+  void emit_check();
   void emit_strips();
   void emit_operations();
   Result emit_operation(const Operation& operation);
   void write(const Result& result);
+  void emit_load(const isa::Inst& inst);
+  void take_stored(const isa::Inst& inst);
   void emit_stores(llvm::BasicBlock* done);
   void store_rows(llvm::Value* active);
   void emit_redo(int32_t begin, int32_t end, llvm::BasicBlock* join);
+  void begin_redo();
+  void redo_from(llvm::Value* lane, const std::map<uint32_t, llvm::PHINode*>& masks);
+  llvm::Value* emit_redo_loop(int32_t begin, int32_t end, llvm::BasicBlock* after,
+                              llvm::BasicBlock* stopped);
   llvm::Value* mask_bits(llvm::Value* mask);
 
   llvm::Value* source(const Operation& operation, size_t k);
@@ -93,6 +107,8 @@ class SegmentEmitter {
   std::vector<Operation> operations_;
   bool may_doubt_ = false;
   LaneBuilder lanes_;
+  MemoryEmitter memory_;
+  uint32_t element_ = 0;  // that strips store: ds_write2 has two, one after the other
   llvm::Value* exec_ = nullptr;
   llvm::Value* is_full_ = nullptr;
 
@@ -102,7 +118,12 @@ class SegmentEmitter {
   std::map<uint32_t, Row> row_;
   std::map<uint32_t, llvm::Value*> mask_;         // by first slot; the strip's lanes
   std::map<uint32_t, llvm::PHINode*> done_mask_;  // of strips before, as 64 bits
+  const isa::Inst* stores_ = nullptr;  // the segment's last instruction, when it is a store
+  std::vector<llvm::Value*> stored_;   // its data
+  // Where handlers take over, from a lane on, with the masks of lanes before it.
   llvm::BasicBlock* redo_ = nullptr;
+  llvm::PHINode* redo_lane_ = nullptr;
+  std::map<uint32_t, llvm::PHINode*> redo_mask_;
 };
 
 }  // namespace wavetap::jit

@@ -1,0 +1,208 @@
+// Every memory instruction that is compiled against its handler: addresses with and without a
+// pattern, lanes that are off, elements at borders and outside of them.
+#include "jit/native/memory_ops.h"
+
+#include "jit/testing.h"
+
+namespace wavetap::jit {
+namespace {
+
+using emu::Configuration;
+using emu::TestMachine;
+
+constexpr uint32_t kLdsBytes = 4096;
+
+// One of each wave size and spelling: the rest is the same to the compiler.
+constexpr Configuration kTargets[] = {
+    {emu::kGfx90a, true}, {emu::kGfx1030, false}, {emu::kGfx1100, false}};
+
+enum class Pattern { kRow, kSame, kGroups, kColumns, kScattered, kOdd, kBorder, kOutside, kCount };
+
+class MemoryOps : public testing::TestWithParam<Configuration> {
+ protected:
+  TwinMachines machines_{
+      {.target = GetParam().target, .wave64 = GetParam().wave64, .lds_bytes = kLdsBytes}};
+
+  // Where a lane's element is, from the beginning of `bytes` bytes.
+  static uint32_t place(Pattern pattern, uint32_t lane, uint32_t size, uint32_t bytes,
+                        std::mt19937& random) {
+    switch (pattern) {
+      case Pattern::kRow: return 256 + lane * size;
+      case Pattern::kSame: return 260;
+      case Pattern::kGroups: return 64 * (lane / 16 * 5 % 4) + lane % 16 * size;
+      case Pattern::kColumns: return lane * 36 % 2048;
+      case Pattern::kScattered: return random() % (bytes - 512) & ~3u;
+      case Pattern::kOdd: return random() % (bytes - 512);
+      case Pattern::kBorder: return bytes - 64 * size + lane * size - 32;
+      default: return lane == 37 % 32 ? bytes - 2 : lane * size;
+    }
+  }
+
+  // v2 is an address in LDS or, with s[4:5], in memory; v[4:5] are whole ones.
+  void prepare(uint32_t seed, Pattern pattern, uint32_t size, bool lds) {
+    machines_.fill(seed, seed % 2 == 0);
+    std::mt19937 random(seed);
+    emu::Wave& wave = machines_.plain.wave;
+    const uint32_t bytes = lds ? kLdsBytes : static_cast<uint32_t>(TestMachine::kDataBytes);
+    wave.set_s64(4, TestMachine::kData);
+    for (uint32_t lane = 0; lane < wave.lanes; ++lane) {
+      const uint32_t at = place(pattern, lane, size, bytes, random);
+      wave.vrow(2)[lane] = at;
+      wave.vrow(4)[lane] = static_cast<uint32_t>(TestMachine::kData) + at;
+      wave.vrow(5)[lane] = 0;
+    }
+    static const std::vector<uint32_t> bits = [] {
+      std::mt19937 source(7);
+      std::vector<uint32_t> words(TestMachine::kDataBytes / 4);
+      for (uint32_t& word : words) word = source();
+      return words;
+    }();
+    for (TestMachine* machine : {&machines_.plain, &machines_.native}) {
+      std::memcpy(machine->wave.lds, bits.data(), kLdsBytes);
+      const emu::MappedRange range = machine->memory.lookup({TestMachine::kData});
+      std::memcpy(range.host, bits.data(), TestMachine::kDataBytes);
+    }
+    machines_.copy_state();
+  }
+
+  void expect_same(const std::string& text, uint32_t size, bool lds) {
+    const emu::LoweredCode* plain = machines_.plain.load(text + "\ns_endpgm");
+    const emu::LoweredCode* native = machines_.native.load(text + "\ns_endpgm");
+    ASSERT_NE(plain, nullptr) << text;
+    ASSERT_TRUE(machines_.publish(*native, 0)) << text;
+    for (int pattern = 0; pattern < static_cast<int>(Pattern::kCount); ++pattern) {
+      for (uint32_t seed = 1; seed <= 3; ++seed) {
+        prepare(seed, static_cast<Pattern>(pattern), size, lds);
+        machines_.run_loaded(*plain, *native);
+        ASSERT_EQ(machines_.difference(), "") << text << ", pattern " << pattern << ", " << seed;
+      }
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Targets, MemoryOps, testing::ValuesIn(kTargets), emu::configuration_name);
+
+struct Named {
+  const char* name;
+  const char* newer;  // gfx11's name
+  uint32_t size;
+};
+
+TEST_P(MemoryOps, LoadsAreTheHandlers) {
+  const bool is_new = GetParam().target.major >= 11;
+  constexpr Named kGlobal[] = {
+      {"dword", "b32", 4}, {"dwordx2", "b64", 8}, {"dwordx3", "b96", 12}, {"dwordx4", "b128", 16},
+      {"ubyte", "u8", 1},  {"sbyte", "i8", 1},    {"ushort", "u16", 2},   {"sshort", "i16", 2}};
+  for (const Named& one : kGlobal) {
+    const std::string name = is_new ? one.newer : one.name;
+    const std::string to = one.size <= 4 ? "v8" : "v[8:" + std::to_string(7 + one.size / 4) + "]";
+    expect_same("global_load_" + name + " " + to + ", v2, s[4:5] offset:12\nv_xor_b32 v20, v8, v2",
+                one.size, false);
+    expect_same("global_load_" + name + " " + to + ", v[4:5], off\nv_xor_b32 v2, v2, v2", one.size,
+                false);
+    expect_same("flat_load_" + name + " " + to + ", v[4:5]", one.size, false);
+  }
+  constexpr Named kLds[] = {{"read_b32", "load_b32", 4},  {"read_b64", "load_b64", 8},
+                            {"read_b96", "load_b96", 12}, {"read_b128", "load_b128", 16},
+                            {"read_u8", "load_u8", 1},    {"read_i8", "load_i8", 1},
+                            {"read_u16", "load_u16", 2},  {"read_i16", "load_i16", 2}};
+  for (const Named& one : kLds) {
+    const std::string name = is_new ? one.newer : one.name;
+    const std::string to = one.size <= 4 ? "v8" : "v[8:" + std::to_string(7 + one.size / 4) + "]";
+    expect_same("ds_" + name + " " + to + ", v2 offset:16\nv_add_f32 v3, v8, v8", one.size, true);
+  }
+  constexpr Named kTwo[] = {{"read2_b32", "load_2addr_b32", 4},
+                            {"read2_b64", "load_2addr_b64", 8},
+                            {"read2st64_b32", "load_2addr_stride64_b32", 4},
+                            {"read2st64_b64", "load_2addr_stride64_b64", 8}};
+  for (const Named& one : kTwo) {
+    const std::string name = is_new ? one.newer : one.name;
+    const std::string to = one.size == 4 ? "v[8:9]" : "v[8:11]";
+    expect_same("ds_" + name + " " + to + ", v2 offset0:3 offset1:1\nv_add_f32 v3, v8, v9",
+                one.size, true);
+  }
+}
+
+TEST_P(MemoryOps, StoresAreTheHandlers) {
+  const bool is_new = GetParam().target.major >= 11;
+  constexpr Named kGlobal[] = {{"dword", "b32", 4},    {"dwordx2", "b64", 8},
+                               {"dwordx3", "b96", 12}, {"dwordx4", "b128", 16},
+                               {"byte", "b8", 1},      {"short", "b16", 2}};
+  for (const Named& one : kGlobal) {
+    const std::string name = is_new ? one.newer : one.name;
+    const std::string from = one.size <= 4 ? "v8" : "v[8:" + std::to_string(7 + one.size / 4) + "]";
+    expect_same("v_mul_f32 v8, v9, v9\nglobal_store_" + name + " v2, " + from +
+                    ", s[4:5] offset:12\nv_xor_b32 v2, v8, v2",
+                one.size, false);
+    expect_same("global_store_" + name + " v[4:5], " + from + ", off", one.size, false);
+    expect_same("flat_store_" + name + " v[4:5], " + from, one.size, false);
+  }
+  constexpr Named kLds[] = {{"write_b8", "store_b8", 1},    {"write_b16", "store_b16", 2},
+                            {"write_b32", "store_b32", 4},  {"write_b64", "store_b64", 8},
+                            {"write_b96", "store_b96", 12}, {"write_b128", "store_b128", 16}};
+  for (const Named& one : kLds) {
+    const std::string name = is_new ? one.newer : one.name;
+    const std::string from = one.size <= 4 ? "v8" : "v[8:" + std::to_string(7 + one.size / 4) + "]";
+    expect_same("v_xor_b32 v8, v9, v9\nds_" + name + " v2, " + from + " offset:16", one.size, true);
+  }
+  constexpr Named kTwo[] = {{"write2_b32", "store_2addr_b32", 4},
+                            {"write2_b64", "store_2addr_b64", 8},
+                            {"write2st64_b32", "store_2addr_stride64_b32", 4},
+                            {"write2st64_b64", "store_2addr_stride64_b64", 8}};
+  for (const Named& one : kTwo) {
+    const std::string name = is_new ? one.newer : one.name;
+    const std::string data = one.size == 4 ? "v8, v9" : "v[8:9], v[10:11]";
+    expect_same("ds_" + name + " v2, " + data + " offset0:1 offset1:0", one.size, true);
+  }
+}
+
+// Lanes store to what others have loaded, or load what others have stored.
+TEST_P(MemoryOps, WholeInstructionsComeOneAfterAnother) {
+  const bool is_new = GetParam().target.major >= 11;
+  const std::string read = is_new ? "ds_load_b32" : "ds_read_b32";
+  const std::string write = is_new ? "ds_store_b32" : "ds_write_b32";
+  expect_same(read + " v8, v2 offset:4\ns_waitcnt lgkmcnt(0)\nv_xor_b32 v8, v8, v9\n" + write +
+                  " v2, v8\n" + write + " v2, v9 offset:8\n" + read + " v10, v2 offset:8",
+              4, true);
+  const std::string load = is_new ? "global_load_b32" : "global_load_dword";
+  const std::string store = is_new ? "global_store_b32" : "global_store_dword";
+  expect_same(load + " v8, v[4:5], off\n" + load + " v9, v[4:5], off offset:64\n" +
+                  "s_waitcnt vmcnt(0)\nv_mul_f32 v8, v8, v9\n" + store +
+                  " v[4:5], v8, off offset:4\n" + load + " v4, v[4:5], off offset:8\n" + store +
+                  " v2, v4, s[4:5]",
+              4, false);
+}
+
+TEST_P(MemoryOps, AddressesThatWrapAreThoseOfTheHandlers) {
+  const bool is_new = GetParam().target.major >= 11;
+  const std::string load = is_new ? "global_load_b32" : "global_load_dword";
+  const std::string text = load + " v8, v2, s[4:5]\ns_endpgm";
+  const emu::LoweredCode* plain = machines_.plain.load(text);
+  const emu::LoweredCode* native = machines_.native.load(text);
+  ASSERT_TRUE(machines_.publish(*native, 0));
+  prepare(1, Pattern::kRow, 4, false);
+  emu::Wave& wave = machines_.plain.wave;
+  for (uint32_t lane = 0; lane < wave.lanes; ++lane) wave.vrow(2)[lane] = 4 * (lane - 7);
+  machines_.plain.set_exec(wave.full_exec());
+  machines_.copy_state();
+  machines_.run_loaded(*plain, *native);
+  EXPECT_EQ(machines_.native.wave.state, emu::WaveState::kFaulted);
+  EXPECT_EQ(machines_.difference(), "");
+}
+
+TEST_P(MemoryOps, ScalarLoadsAreTheHandlers) {
+  const bool is_new = GetParam().target.major >= 11;
+  for (const uint32_t dwords : {1u, 2u, 4u, 8u, 16u}) {
+    const std::string name =
+        is_new ? "s_load_b" + std::to_string(32 * dwords)
+               : "s_load_dword" + (dwords == 1 ? "" : "x" + std::to_string(dwords));
+    const std::string to = dwords == 1 ? "s16" : "s[16:" + std::to_string(15 + dwords) + "]";
+    expect_same(name + " " + to +
+                    ", s[4:5], 0x24\ns_waitcnt lgkmcnt(0)\ns_add_u32 s40, s16, s40\n" + name + " " +
+                    to + ", s[4:5], 0x40\nv_mov_b32 v9, s16",
+                4, false);
+  }
+}
+
+}  // namespace
+}  // namespace wavetap::jit

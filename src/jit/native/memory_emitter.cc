@@ -1,0 +1,314 @@
+#include "jit/native/memory_emitter.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "emu/wave.h"
+
+#include "llvm/IR/Intrinsics.h"
+
+namespace wavetap::jit {
+
+using emu::Wave;
+using isa::Inst;
+using isa::OperandKind;
+using llvm::BasicBlock;
+using llvm::Value;
+using Space = MemoryOp::Space;
+
+namespace {
+
+llvm::Type* quad_type(llvm::IRBuilder<>& ir) {
+  return llvm::FixedVectorType::get(ir.getInt32Ty(), 4);
+}
+
+// Elements of four lanes as memory has them into registers of four lanes, or back.
+std::vector<Value*> turn(llvm::IRBuilder<>& ir, const std::vector<Value*>& quads, bool to_memory) {
+  const auto pick = [&](Value* a, Value* b, int i, int j, int k, int l) {
+    return ir.CreateShuffleVector(a, b, {i, j, k, l});
+  };
+  const size_t count = quads.size();
+  if (count == 2 && to_memory)
+    return {pick(quads[0], quads[1], 0, 4, 1, 5), pick(quads[0], quads[1], 2, 6, 3, 7)};
+  if (count == 2)
+    return {pick(quads[0], quads[1], 0, 2, 4, 6), pick(quads[0], quads[1], 1, 3, 5, 7)};
+  if (count == 4) {
+    Value* low01 = pick(quads[0], quads[1], 0, 4, 1, 5);
+    Value* high01 = pick(quads[0], quads[1], 2, 6, 3, 7);
+    Value* low23 = pick(quads[2], quads[3], 0, 4, 1, 5);
+    Value* high23 = pick(quads[2], quads[3], 2, 6, 3, 7);
+    return {pick(low01, low23, 0, 1, 4, 5), pick(low01, low23, 2, 3, 6, 7),
+            pick(high01, high23, 0, 1, 4, 5), pick(high01, high23, 2, 3, 6, 7)};
+  }
+  std::vector<Value*> turned(count, llvm::PoisonValue::get(quad_type(ir)));
+  for (unsigned lane = 0; lane < 4; ++lane) {
+    for (unsigned row = 0; row < count; ++row) {
+      const auto place = static_cast<unsigned>(lane * count + row);  // in memory
+      Value* from = to_memory ? ir.CreateExtractElement(quads[row], uint64_t{lane})
+                              : ir.CreateExtractElement(quads[place / 4], uint64_t{place % 4});
+      Value*& to = turned[to_memory ? place / 4 : row];
+      to = ir.CreateInsertElement(to, from, uint64_t{to_memory ? place % 4 : lane});
+    }
+  }
+  return turned;
+}
+
+// Vectors of the same size, as many as a power of two, one after the other.
+Value* join(llvm::IRBuilder<>& ir, std::vector<Value*> parts) {
+  while (parts.size() > 1) {
+    std::vector<Value*> half;
+    for (size_t i = 0; i < parts.size(); i += 2) {
+      const auto* type = llvm::cast<llvm::FixedVectorType>(parts[i]->getType());
+      std::vector<int> order;
+      for (unsigned k = 0; k < 2 * type->getNumElements(); ++k)
+        order.push_back(static_cast<int>(k));
+      half.push_back(ir.CreateShuffleVector(parts[i], parts[i + 1], order));
+    }
+    parts = std::move(half);
+  }
+  return parts[0];
+}
+
+}  // namespace
+
+BasicBlock* MemoryEmitter::new_block(const char* name) {
+  return BasicBlock::Create(ir_.getContext(), name, ir_.GetInsertBlock()->getParent());
+}
+Value* MemoryEmitter::load_field(llvm::Type* type, size_t offset) {
+  return ir_.CreateLoad(type, ir_.CreateConstGEP1_64(ir_.getInt8Ty(), wave_, offset));
+}
+
+// --- Inside a strip.
+
+void MemoryEmitter::begin_strip(const LaneBuilder& lanes, Value* lane, Value* active) {
+  lanes_ = &lanes;
+  lane_ = lane;
+  active_ = active;
+  is_whole_ = ir_.CreateICmpEQ(active, llvm::Constant::getAllOnesValue(active->getType()));
+}
+
+const MemoryEmitter::Access& MemoryEmitter::find(const Inst& inst) const {
+  return *std::find_if(accesses_.begin(), accesses_.end(),
+                       [&](const Access& access) { return access.inst == &inst; });
+}
+
+// A fault of the host's is reported for the instruction before pc.
+void MemoryEmitter::note_place(const Access& access) {
+  ir_.CreateStore(ir_.getInt32(static_cast<uint32_t>(access.index + 1)),
+                  ir_.CreateConstGEP1_64(ir_.getInt8Ty(), wave_, offsetof(Wave, pc)));
+}
+
+Value* MemoryEmitter::has_step(const Group& group, uint32_t step) {
+  return ir_.CreateAnd(is_whole_, ir_.CreateICmpEQ(group.step, ir_.getInt32(step)));
+}
+
+// Of the element of a lane whose address register is `low`, `more` bytes on.
+Value* MemoryEmitter::pointer(const Access& access, Value* low, uint32_t element, uint32_t more) {
+  Value* base = ir_.CreateIntToPtr(
+      ir_.CreateAdd(groups_[access.group].host,
+                    ir_.getInt64(static_cast<uint64_t>(access.offset[element] + more))),
+      ir_.getPtrTy());
+  return ir_.CreateGEP(ir_.getInt8Ty(), base, ir_.CreateZExt(low, ir_.getInt64Ty()));
+}
+Value* MemoryEmitter::first_pointer(const Access& access, uint32_t element) {
+  return pointer(access, lane_value(groups_[access.group].low, lane_), element, 0);
+}
+
+// The strip's; lanes that are off have one that does no harm.
+Value* MemoryEmitter::addresses(const Group& group) {
+  Value* index = ir_.CreateAdd(ir_.CreateZExt(lane_, ir_.getInt64Ty()),
+                               ir_.getInt64(uint64_t{group.low} * wave_lanes_));
+  Value* row = ir_.CreateAlignedLoad(lanes_->u32(), ir_.CreateGEP(ir_.getInt32Ty(), rows_, index),
+                                     llvm::Align(std::min(lanes_->lanes * 4, 64u)));
+  Value* mask = ir_.CreateBitCast(active_, lanes_->vector_of(ir_.getInt1Ty()));
+  return ir_.CreateSelect(mask, row, lanes_->splat(group.lowest));
+}
+
+// Every access is volatile: none is merged with another, left out, or taken apart. Elements of 8 and
+// 16 bytes move whole, as handlers move them (emu/exec/element.h).
+Value* MemoryEmitter::read(llvm::Type* type, Value* at) {
+  return ir_.CreateAlignedLoad(type, at, llvm::Align(1), /*isVolatile=*/true);
+}
+void MemoryEmitter::put(Value* value, Value* at) {
+  ir_.CreateAlignedStore(value, at, llvm::Align(1), /*isVolatile=*/true);
+}
+Value* MemoryEmitter::extend(const Access& access, Value* value, llvm::Type* type) {
+  return access.op.is_signed ? ir_.CreateSExt(value, type) : ir_.CreateZExt(value, type);
+}
+
+std::vector<Value*> MemoryEmitter::load_row(const Access& access, uint32_t element) {
+  Value* at = first_pointer(access, element);
+  if (access.op.bytes <= 4) {
+    llvm::Type* type = lanes_->vector_of(ir_.getIntNTy(8 * access.op.bytes));
+    return {extend(access, read(type, at), lanes_->u32())};
+  }
+  const unsigned rows = access.op.rows();
+  std::vector<std::vector<Value*>> parts(rows);  // of each row, four lanes each
+  for (unsigned lane = 0; lane < lanes_->lanes; lane += 4) {
+    std::vector<Value*> quads;
+    for (unsigned i = 0; i < rows; ++i)
+      quads.push_back(read(quad_type(ir_), ir_.CreateConstGEP1_64(ir_.getInt32Ty(), at,
+                                                                  uint64_t{lane} * rows + 4 * i)));
+    const std::vector<Value*> turned = turn(ir_, quads, /*to_memory=*/false);
+    for (unsigned row = 0; row < rows; ++row) parts[row].push_back(turned[row]);
+  }
+  std::vector<Value*> result;
+  for (const std::vector<Value*>& part : parts) result.push_back(join(ir_, part));
+  return result;
+}
+
+// A lane's element, as the registers have it.
+std::vector<Value*> MemoryEmitter::load_one(const Access& access, Value* low, uint32_t element) {
+  const uint32_t bytes = access.op.bytes;
+  if (bytes <= 4) return {read(ir_.getIntNTy(8 * bytes), pointer(access, low, element, 0))};
+  std::vector<Value*> result;
+  if (bytes == 12) {
+    for (uint32_t i = 0; i < 3; ++i)
+      result.push_back(read(ir_.getInt32Ty(), pointer(access, low, element, 4 * i)));
+    return result;
+  }
+  llvm::Type* type = bytes == 8 ? static_cast<llvm::Type*>(ir_.getInt64Ty()) : quad_type(ir_);
+  Value* whole = read(type, pointer(access, low, element, 0));
+  Value* dwords = ir_.CreateBitCast(whole, llvm::FixedVectorType::get(ir_.getInt32Ty(), bytes / 4));
+  for (uint32_t i = 0; i < bytes / 4; ++i)
+    result.push_back(ir_.CreateExtractElement(dwords, uint64_t{i}));
+  return result;
+}
+
+std::vector<Value*> MemoryEmitter::load_same(const Access& access, uint32_t element) {
+  Value* low = lane_value(groups_[access.group].low, lane_);
+  std::vector<Value*> result;
+  for (Value* value : load_one(access, low, element))
+    result.push_back(lanes_->splat(extend(access, value, ir_.getInt32Ty())));
+  return result;
+}
+
+std::vector<Value*> MemoryEmitter::load_lanes(const Access& access, uint32_t element) {
+  Value* at = addresses(groups_[access.group]);
+  llvm::Type* type = ir_.getIntNTy(8 * std::min(access.op.bytes, 4u));
+  std::vector<Value*> result(access.op.rows(), llvm::PoisonValue::get(lanes_->vector_of(type)));
+  for (unsigned lane = 0; lane < lanes_->lanes; ++lane) {
+    Value* low = ir_.CreateExtractElement(at, uint64_t{lane});
+    const std::vector<Value*> loaded = load_one(access, low, element);
+    for (size_t row = 0; row < result.size(); ++row)
+      result[row] = ir_.CreateInsertElement(result[row], loaded[row], uint64_t{lane});
+  }
+  for (Value*& row : result) row = extend(access, row, lanes_->u32());
+  return result;
+}
+
+std::vector<Value*> MemoryEmitter::load(const Inst& inst, uint32_t element) {
+  const Access& access = find(inst);
+  const Group& group = groups_[access.group];
+  note_place(access);
+  BasicBlock* in_row = new_block("load_row");
+  BasicBlock* other = new_block("load_other");
+  BasicBlock* same = new_block("load_same");
+  BasicBlock* by_lane = new_block("load_lanes");
+  BasicBlock* done = new_block("loaded");
+  ir_.CreateCondBr(has_step(group, access.op.bytes), in_row, other);
+  ir_.SetInsertPoint(other);
+  ir_.CreateCondBr(has_step(group, 0), same, by_lane);
+  std::vector<std::vector<Value*>> found;
+  ir_.SetInsertPoint(in_row);
+  found.push_back(load_row(access, element));
+  ir_.CreateBr(done);
+  ir_.SetInsertPoint(same);
+  found.push_back(load_same(access, element));
+  ir_.CreateBr(done);
+  ir_.SetInsertPoint(by_lane);
+  found.push_back(load_lanes(access, element));
+  ir_.CreateBr(done);
+  ir_.SetInsertPoint(done);
+  std::vector<Value*> result;
+  for (unsigned row = 0; row < access.op.rows(); ++row) {
+    llvm::PHINode* value = ir_.CreatePHI(lanes_->u32(), 3);
+    value->addIncoming(found[0][row], in_row);
+    value->addIncoming(found[1][row], same);
+    value->addIncoming(found[2][row], by_lane);
+    result.push_back(value);
+  }
+  return result;
+}
+
+void MemoryEmitter::store_row(const Access& access, uint32_t element,
+                              const std::vector<Value*>& rows) {
+  Value* at = first_pointer(access, element);
+  if (access.op.bytes <= 4) {
+    llvm::Type* type = lanes_->vector_of(ir_.getIntNTy(8 * access.op.bytes));
+    return put(ir_.CreateTrunc(rows[0], type), at);
+  }
+  const auto count = static_cast<unsigned>(rows.size());
+  for (unsigned lane = 0; lane < lanes_->lanes; lane += 4) {
+    std::vector<Value*> quads;
+    const int first = static_cast<int>(lane);
+    for (Value* row : rows)
+      quads.push_back(ir_.CreateShuffleVector(row, {first, first + 1, first + 2, first + 3}));
+    const std::vector<Value*> turned = turn(ir_, quads, /*to_memory=*/true);
+    for (unsigned i = 0; i < count; ++i)
+      put(turned[i], ir_.CreateConstGEP1_64(ir_.getInt32Ty(), at, uint64_t{lane} * count + 4 * i));
+  }
+}
+
+// Lowest lane first: where lanes store to the same place, the highest one's value stays.
+void MemoryEmitter::store_lanes(const Access& access, uint32_t element,
+                                const std::vector<Value*>& rows) {
+  Value* at = addresses(groups_[access.group]);
+  const uint32_t bytes = access.op.bytes;
+  llvm::Type* type = ir_.getIntNTy(8 * std::min(bytes, 4u));
+  const auto one = [&](unsigned lane) {
+    Value* low = ir_.CreateExtractElement(at, uint64_t{lane});
+    std::vector<Value*> values;
+    for (Value* row : rows) values.push_back(ir_.CreateExtractElement(row, uint64_t{lane}));
+    if (bytes != 8 && bytes != 16) {
+      for (uint32_t i = 0; i < values.size(); ++i)
+        put(ir_.CreateTrunc(values[i], type), pointer(access, low, element, 4 * i));
+      return;
+    }
+    llvm::Type* pair = llvm::FixedVectorType::get(ir_.getInt32Ty(), bytes / 4);
+    Value* whole = llvm::PoisonValue::get(pair);
+    for (uint32_t i = 0; i < values.size(); ++i)
+      whole = ir_.CreateInsertElement(whole, values[i], uint64_t{i});
+    if (bytes == 8) whole = ir_.CreateBitCast(whole, ir_.getInt64Ty());
+    put(whole, pointer(access, low, element, 0));
+  };
+  BasicBlock* all = new_block("store_all_lanes");
+  BasicBlock* some = new_block("store_some_lanes");
+  BasicBlock* done = new_block("stored_lanes");
+  ir_.CreateCondBr(is_whole_, all, some);
+  ir_.SetInsertPoint(all);
+  for (unsigned lane = 0; lane < lanes_->lanes; ++lane) one(lane);
+  ir_.CreateBr(done);
+  ir_.SetInsertPoint(some);
+  for (unsigned lane = 0; lane < lanes_->lanes; ++lane) {
+    BasicBlock* set = new_block("store_lane");
+    BasicBlock* next = new_block("next_lane");
+    Value* bit = ir_.CreateTrunc(ir_.CreateLShr(active_, uint64_t{lane}), ir_.getInt1Ty());
+    ir_.CreateCondBr(bit, set, next);
+    ir_.SetInsertPoint(set);
+    one(lane);
+    ir_.CreateBr(next);
+    ir_.SetInsertPoint(next);
+  }
+  ir_.CreateBr(done);
+  ir_.SetInsertPoint(done);
+}
+
+void MemoryEmitter::store(const Inst& inst, uint32_t element, const std::vector<Value*>& rows) {
+  const Access& access = find(inst);
+  note_place(access);
+  BasicBlock* in_row = new_block("store_row");
+  BasicBlock* by_lane = new_block("store_lanes");
+  BasicBlock* done = new_block("store_done");
+  ir_.CreateCondBr(has_step(groups_[access.group], access.op.bytes), in_row, by_lane);
+  ir_.SetInsertPoint(in_row);
+  store_row(access, element, rows);
+  ir_.CreateBr(done);
+  ir_.SetInsertPoint(by_lane);
+  store_lanes(access, element, rows);
+  ir_.CreateBr(done);
+  ir_.SetInsertPoint(done);
+}
+
+}  // namespace wavetap::jit

@@ -1,0 +1,30 @@
+// The memory instructions that segments do themselves (memory_emitter.h); every other one is done by
+// its handler.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "isa/inst.h"
+
+namespace wavetap::jit {
+
+struct MemoryOp {
+  enum class Space : uint8_t { kGlobal, kLds };
+
+  Space space = Space::kGlobal;
+  bool is_store = false;
+  bool is_signed = false;
+  uint32_t bytes = 4;     // of an element: 1, 2, or dwords
+  uint32_t elements = 1;  // of a lane: ds_read2 and its like have two
+  uint32_t scale = 1;     // of the instruction's offsets
+
+  uint32_t rows() const { return bytes < 4 ? 1 : bytes / 4; }  // registers of an element
+};
+
+std::optional<MemoryOp> compiled_memory_op(const isa::Inst& inst);
+
+// Scalar loads: how many dwords; 0 when it is none that is compiled.
+uint32_t compiled_scalar_load(const isa::Inst& inst);
+
+}  // namespace wavetap::jit

@@ -1,0 +1,111 @@
+// Handlers take over a segment from the strip at `redo_lane_` on: segment_emitter.h says when.
+#include <cstddef>
+
+#include "emu/wave.h"
+#include "jit/native/emit_parts.h"
+#include "jit/native/segment_emitter.h"
+
+namespace wavetap::jit {
+
+using llvm::BasicBlock;
+using llvm::Value;
+namespace slot = isa::slot;
+
+// Goes on where all addresses are as strips need them.
+void SegmentEmitter::emit_check() {
+  Value* is_good = memory_.check(exec_, is_full_);
+  BasicBlock* good = new_block("addresses");
+  redo_from(ir_.getInt32(0), {});
+  ir_.CreateCondBr(is_good, good, redo_);
+  ir_.SetInsertPoint(good);
+  if (stores_ != nullptr && compiled_memory_op(*stores_)->space == MemoryOp::Space::kGlobal)
+    ir_.CreateFence(llvm::AtomicOrdering::Release);
+}
+
+void SegmentEmitter::begin_redo() {
+  redo_ = new_block("redo");
+  const llvm::IRBuilder<>::InsertPointGuard guard(ir_);
+  ir_.SetInsertPoint(redo_);
+  redo_lane_ = ir_.CreatePHI(ir_.getInt32Ty(), 2);
+  for (const auto& [at, bits] : done_mask_) redo_mask_[at] = ir_.CreatePHI(ir_.getInt64Ty(), 2);
+}
+
+// The block that is being written can end there.
+void SegmentEmitter::redo_from(Value* lane, const std::map<uint32_t, llvm::PHINode*>& masks) {
+  BasicBlock* here = ir_.GetInsertBlock();
+  redo_lane_->addIncoming(lane, here);
+  for (const auto& [at, phi] : redo_mask_) {
+    const auto made = masks.find(at);
+    phi->addIncoming(made == masks.end() ? static_cast<Value*>(ir_.getInt64(0)) : made->second,
+                     here);
+  }
+}
+
+void SegmentEmitter::emit_redo(int32_t begin, int32_t end, BasicBlock* join) {
+  if (redo_lane_->getNumIncomingValues() == 0) {
+    redo_->eraseFromParent();
+    return;
+  }
+  ir_.SetInsertPoint(redo_);
+  const auto mask_at = [&](uint32_t at) {
+    return ir_.CreateConstGEP1_64(ir_.getInt8Ty(), values_.wave,
+                                  offsetof(emu::Wave, s) + uint64_t{at} * sizeof(uint32_t));
+  };
+  llvm::Type* type = wave64_ ? ir_.getInt64Ty() : ir_.getInt32Ty();
+  const auto store = [&](uint32_t at, Value* bits) {
+    ir_.CreateAlignedStore(ir_.CreateTrunc(bits, type), mask_at(at), llvm::Align(4));
+  };
+  const auto load = [&](uint32_t at) {
+    Value* bits = ir_.CreateAlignedLoad(type, mask_at(at), llvm::Align(4));
+    return ir_.CreateZExt(bits, ir_.getInt64Ty());
+  };
+  Value* rest =
+      ir_.CreateShl(ir_.getInt64(~uint64_t{0}), ir_.CreateZExt(redo_lane_, ir_.getInt64Ty()));
+  store(slot::kExecLo, ir_.CreateAnd(exec_, rest));
+
+  BasicBlock* after = new_block("redone");
+  BasicBlock* stopped = memory_.is_empty() ? nullptr : new_block("redo_stopped");
+  Value* performed = emit_redo_loop(begin, end, after, stopped);
+  if (stopped != nullptr) {
+    ir_.SetInsertPoint(stopped);
+    store(slot::kExecLo, exec_);
+    values_.leave(performed);
+  }
+  ir_.SetInsertPoint(after);
+  if (!done_mask_.contains(slot::kExecLo)) store(slot::kExecLo, exec_);
+  for (const auto& [at, bits] : redo_mask_) store(at, ir_.CreateOr(load(at), bits));
+  ir_.CreateBr(join);
+}
+
+// Goes to `stopped` when a handler has stopped the wave; the result is how many instructions of the
+// block are then performed.
+Value* SegmentEmitter::emit_redo_loop(int32_t begin, int32_t end, BasicBlock* after,
+                                      BasicBlock* stopped) {
+  const auto field = [&](size_t offset) {
+    return ir_.CreateConstGEP1_64(ir_.getInt8Ty(), values_.wave, offset);
+  };
+  BasicBlock* before = ir_.GetInsertBlock();
+  BasicBlock* loop = new_block("redo_loop");
+  ir_.CreateBr(loop);
+  ir_.SetInsertPoint(loop);
+  llvm::PHINode* index = ir_.CreatePHI(ir_.getInt64Ty(), 2);
+  index->addIncoming(ir_.getInt64(static_cast<uint64_t>(plan_.first + begin)), before);
+  Value* following = ir_.CreateAdd(index, ir_.getInt64(1));
+  Value* performed = ir_.CreateSub(following, ir_.getInt64(static_cast<uint64_t>(plan_.first)));
+  if (stopped != nullptr)
+    ir_.CreateStore(ir_.CreateTrunc(following, ir_.getInt32Ty()), field(offsetof(emu::Wave, pc)));
+  emit_handler_call(ir_, values_.wave, values_.handlers, values_.first_inst, index, plan_.first);
+  if (stopped != nullptr) {
+    BasicBlock* going_on = new_block("redo_next");
+    Value* budget = ir_.CreateLoad(ir_.getInt64Ty(), field(offsetof(emu::Wave, budget)));
+    ir_.CreateCondBr(ir_.CreateICmpEQ(budget, ir_.getInt64(0)), stopped, going_on);
+    ir_.SetInsertPoint(going_on);
+  }
+  index->addIncoming(following, ir_.GetInsertBlock());
+  Value* has_more =
+      ir_.CreateICmpULT(following, ir_.getInt64(static_cast<uint64_t>(plan_.first + end)));
+  ir_.CreateCondBr(has_more, loop, after);
+  return performed;
+}
+
+}  // namespace wavetap::jit
