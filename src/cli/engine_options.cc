@@ -30,7 +30,8 @@ Result<std::unique_ptr<jit::Compiler>> make_compiler(const EngineOptions& option
   if (!library.ok()) return library.error();
   std::unique_ptr<jit::Compiler> compiler;
   if (!library->empty())
-    compiler = std::make_unique<jit::Compiler>(jit::Options{*library, options.jit == "verify"});
+    compiler = std::make_unique<jit::Compiler>(
+        jit::Options{*library, options.jit == "verify", jit_cache_folder(options.jit)});
   return compiler;
 }
 

@@ -28,6 +28,11 @@ Result<std::string> library_for_jit(const std::string& mode) {
   if (mode == "off") return std::string();
   return library("libwavetap_jit.so");
 }
+std::string jit_cache_folder(const std::string& mode) {
+  // What is verified is compiled anew.
+  const std::string folder = mode == "on" ? util::cache_folder() : "";
+  return folder.empty() ? "" : folder + "/jit";
+}
 Result<std::string> agent_library() { return library("libwavetap.so"); }
 
 Result<std::string> correct_library() { return library("libwavetap_correct.so"); }

@@ -23,6 +23,8 @@ std::string models_folder();
 Result<std::string> gpu_library();
 // The compiler that `mode`, of --gpu-jit or --jit, asks for: empty when it is "off".
 Result<std::string> library_for_jit(const std::string& mode);
+// Where it keeps what it has compiled; empty when nothing is to be kept, or there is no place for it.
+std::string jit_cache_folder(const std::string& mode);
 Result<std::string> agent_library();
 
 // The folder of a libroctx64.so.4 for systems that have none; an error when it is not there.

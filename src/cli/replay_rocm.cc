@@ -81,6 +81,7 @@ Status add_virtual_gpu(const ReplayCommand& options, const RunDir& run_dir,
   if (!jit.ok()) return jit.error();
   config.jit_library = *jit;
   config.jit_verify = options.engine.jit == "verify";
+  config.jit_cache = jit_cache_folder(options.engine.jit);
   const Result<std::string> gpu = gpu_library();
   if (!gpu.ok()) return gpu.error();
   const Result<std::string> library = preloadable(*gpu, run_dir.path());

@@ -7,7 +7,7 @@ namespace wavetap::jit {
 // Both sides are built from the same tree, but files can be exchanged one by one.
 uint64_t backend_version() {
   using emu::Wave;
-  const uint64_t parts[] = {2,
+  const uint64_t parts[] = {3,
                             sizeof(Wave),
                             sizeof(isa::Inst),
                             offsetof(Wave, scc),
@@ -19,6 +19,12 @@ uint64_t backend_version() {
                             offsetof(Wave, done),
                             offsetof(Wave, extra),
                             offsetof(Wave, handlers),
+                            offsetof(Wave, lds_bytes),
+                            offsetof(Wave, lds),
+                            offsetof(Wave, dispatch),
+                            offsetof(Wave, tlb),
+                            sizeof(emu::Tlb),
+                            offsetof(emu::Dispatch, memory),
                             static_cast<uint64_t>(isa::Op::kCount)};
   uint64_t hash = 0xcbf29ce484222325u;
   for (const uint64_t part : parts) hash = (hash ^ part) * 0x100000001b3u;

@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "isa/inst.h"
 
@@ -34,9 +36,13 @@ struct CompiledBlock {
 struct Backend {
   enum class Answer : uint8_t { kCompiled, kNotWorthwhile, kFailed };
 
-  uint64_t version;  // kBackendVersion of the library
-  // One thread.
-  Answer (*compile)(const BlockRequest& request, CompiledBlock* block);
+  uint64_t version;  // backend_version() of the library
+  // One thread calls these.
+  const char* (*host_name)();  // LLVM's version, the processor and its features
+  // An object file of the block.
+  Answer (*compile)(const BlockRequest& request, std::vector<std::byte>* object);
+  // Makes its code run; false when that cannot be done.
+  bool (*load)(std::span<const std::byte> object, CompiledBlock* block);
   void (*release)(void* owner);
 };
 

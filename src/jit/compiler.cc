@@ -3,14 +3,18 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "emu/lower.h"
 #include "jit/backend.h"
+#include "jit/block_key.h"
+#include "jit/object_cache.h"
 #include "jit/request.h"
 #include "jit/verify.h"
 
@@ -31,7 +35,7 @@ struct Wanted {
 
 class Compiler::Impl {
  public:
-  explicit Impl(Options options) : options_(std::move(options)) {}
+  explicit Impl(Options options) : options_(std::move(options)), cache_(options_.cache) {}
   ~Impl() {
     {
       const std::lock_guard lock(mutex_);
@@ -95,26 +99,40 @@ class Compiler::Impl {
       queue_.pop_front();
       is_busy_ = true;
       lock.unlock();
-      const size_t made = compile_block(wanted);
+      const Made made = make_block(wanted);
       lock.lock();
       is_busy_ = false;
-      if (made != 0) ++figures_.compiled;
-      figures_.native_bytes += made;
+      if (made.size_bytes != 0) ++(made.is_cached ? figures_.loaded : figures_.compiled);
+      figures_.native_bytes += made.size_bytes;
       if (figures_.is_broken) queue_.clear();
       changed_.notify_all();
     }
   }
 
-  // Bytes of code that now run in the place of `wanted`; 0: none.
-  size_t compile_block(const Wanted& wanted) {
+  struct Made {
+    size_t size_bytes = 0;  // of code that now runs at the place; 0: none does
+    bool is_cached = false;
+  };
+  Made make_block(const Wanted& wanted) {
     if (backend_ == nullptr && !open_library()) return give_up();
     const Request request(*wanted.code, wanted.index, options_.verifies);
     CompiledBlock block;
-    switch (backend_->compile(request.get(), &block)) {
+    const BlockKey key = key_of(request.get(), maker_);
+    if (const std::vector<std::byte> kept = cache_.find(key);
+        !kept.empty() && backend_->load(kept, &block))
+      return {publish(wanted, block), true};
+    std::vector<std::byte> object;
+    switch (backend_->compile(request.get(), &object)) {
       case Backend::Answer::kCompiled: break;
-      case Backend::Answer::kNotWorthwhile: return 0;
+      case Backend::Answer::kNotWorthwhile: return {};
       case Backend::Answer::kFailed: return give_up();
     }
+    if (!backend_->load(object, &block)) return {};
+    cache_.keep(key, object);
+    return {publish(wanted, block), false};
+  }
+
+  size_t publish(const Wanted& wanted, const CompiledBlock& block) {
     auto entry = reinterpret_cast<emu::Handler>(block.entry);
     std::shared_ptr<const void> owner(block.owner, backend_->release);
     if (options_.verifies) {
@@ -136,13 +154,19 @@ class Compiler::Impl {
     const Backend* found = get == nullptr ? nullptr : get();
     if (found == nullptr || found->version != backend_version()) return false;
     backend_ = found;
+    // Whoever has another library has other code, even where the versions are the same.
+    struct stat info {};
+    stat(options_.library.c_str(), &info);
+    maker_ = std::to_string(found->version) + "," + std::to_string(info.st_size) + "," +
+             std::to_string(info.st_mtim.tv_sec) + "." + std::to_string(info.st_mtim.tv_nsec) +
+             "," + found->host_name();
     return true;
   }
 
-  size_t give_up() {
+  Made give_up() {
     const std::lock_guard lock(mutex_);
     figures_.is_broken = true;
-    return 0;
+    return {};
   }
 
   const Options options_;
@@ -154,7 +178,10 @@ class Compiler::Impl {
   bool has_thread_ = false;
   pthread_t thread_{};
   Figures figures_;
-  const Backend* backend_ = nullptr;  // of the thread
+  // Of the thread.
+  const Backend* backend_ = nullptr;
+  std::string maker_;  // part of every key
+  ObjectCache cache_;
 };
 
 Compiler::Compiler(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}

@@ -12,12 +12,14 @@ namespace wavetap::jit {
 struct Options {
   std::string library;    // libwavetap_jit.so
   bool verifies = false;  // handlers do every block as well, and the results are compared
+  std::string cache;      // folder of code compiled before (object_cache.h); empty: none is kept
 };
 
 // What a compiler has done so far.
 struct Figures {
   uint64_t asked = 0;     // places that were named
-  uint64_t compiled = 0;  // blocks that run as native code
+  uint64_t compiled = 0;  // blocks that were compiled, and run as native code
+  uint64_t loaded = 0;    // blocks that run as native code from the cache
   uint64_t native_bytes = 0;
   bool is_broken = false;  // the library is not there, or does not fit, or LLVM has failed
 };

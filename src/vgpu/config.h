@@ -24,6 +24,7 @@ struct Config {
   uint64_t watchdog_instructions = 0;  // per wave; 0: no limit
   std::string jit_library;             // libwavetap_jit.so: hot code is compiled; empty: none is
   bool jit_verify = false;             // and compared with the interpreter
+  std::string jit_cache;               // where compiled code is kept; empty: nowhere
   std::string counters_file;           // where dispatch counters are appended; empty: none
   bool cache_counters = false;         // count modelled caches as well
   std::string findings_file;           // where the sanitizer's findings are appended; empty: none

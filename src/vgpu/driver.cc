@@ -75,7 +75,8 @@ int Driver::start() {
        .run_guarded = run_guarded,
        .compiler = config_.jit_library.empty()
                        ? nullptr
-                       : new jit::Compiler({config_.jit_library, config_.jit_verify})});
+                       : new jit::Compiler(
+                             {config_.jit_library, config_.jit_verify, config_.jit_cache})});
   std::vector<int> render_fds;
   for (const GpuPlace& place : place_gpus(config_)) {
     File render;

@@ -20,6 +20,7 @@ void for_each_option(Visitor&& visit, Config& c) {
   visit("watchdog", c.watchdog_instructions);
   visit("jit_library", c.jit_library);
   visit("jit_verify", c.jit_verify);
+  visit("jit_cache", c.jit_cache);
   visit("counters", c.counters_file);
   visit("cache_counters", c.cache_counters);
   visit("findings", c.findings_file);
