@@ -59,6 +59,7 @@ Result<vgpu::Config> make_config(const RunOptions& options, std::vector<model::M
   if (!jit.ok()) return jit.error();
   config.jit_library = *jit;
   config.jit_verify = options.jit == "verify";
+  config.jit_cache = jit_cache_folder(options.jit);
   if (config.jit_verify) config.threads = 1;  // others would change what is read twice
   for (const std::string& option : options.gpu_options) {
     const Status set = vgpu::set_driver_option(config, option);
@@ -117,6 +118,8 @@ int require_kernels(const std::string& program, std::optional<uint64_t> kernels)
 Status check_options(const RunOptions& options) {
   if (!options.counters.empty() && options.gpus.empty())
     return errorf("run: --counters counts what virtual GPUs do; add --gpu MODEL");
+  if (options.gpus.empty() && options.jit != "off")
+    return errorf("run: --gpu-jit is about virtual GPUs; add --gpu MODEL (see wavetap gpu list)");
   if (options.caches && options.counters.empty())
     return errorf("run: --caches adds to --counters; add --counters FILE");
   if (options.recording.append && options.no_trace)

@@ -10,9 +10,9 @@
 namespace wavetap::jit {
 
 struct Options {
-  std::string library;    // libwavetap_jit.so
-  bool verifies = false;  // handlers do every block as well, and the results are compared
-  std::string cache;      // folder of code compiled before (object_cache.h); empty: none is kept
+  std::string library;     // libwavetap_jit.so
+  bool verifies = false;   // handlers do every block as well, and the results are compared
+  std::string cache = {};  // folder of code compiled before (object_cache.h); empty: none is kept
 };
 
 // What a compiler has done so far.

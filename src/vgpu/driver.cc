@@ -73,10 +73,10 @@ int Driver::start() {
        .seed = config_.seed,
        .watchdog_instructions = config_.watchdog_instructions,
        .run_guarded = run_guarded,
-       .compiler = config_.jit_library.empty()
-                       ? nullptr
-                       : new jit::Compiler(
-                             {config_.jit_library, config_.jit_verify, config_.jit_cache})});
+       .compiler =
+           config_.jit_library.empty()
+               ? nullptr
+               : new jit::Compiler({config_.jit_library, config_.jit_verify, config_.jit_cache})});
   std::vector<int> render_fds;
   for (const GpuPlace& place : place_gpus(config_)) {
     File render;
