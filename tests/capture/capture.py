@@ -399,7 +399,7 @@ def unprivileged(bench):
 
 # What capture_cases does, how often each case launches a kernel, and which of those launches is captured.
 KINDS = {"linked": (2, 2), "globals": (3, 2), "device_memory": (3, 2), "graph": (3, 2), "managed": (3, 2), "pinned": (3, 2),
-         "registered": (3, 2), "fine_grained": (3, 2), "pool": (3, 2), "nothing": (1, 1), "sparse": (1, 1), "alias": (1, 1)}
+         "registered": (3, 2), "fine_grained": (3, 2), "pool": (3, 2), "nothing": (1, 1), "sparse": (1, 1), "alias": (2, 1)}
 
 
 def kinds(bench):
