@@ -51,6 +51,16 @@ AddressSpan MemoryAccess::span() const {
   return span;
 }
 
+WholeAccess::WholeAccess(const MemoryAccess& access) : access_(access) {
+  if (access.relation == Relation::kNone) return;
+  const uint64_t step = access.relation == Relation::kConsecutive ? access.size_bytes : 0;
+  for_each_lane(access.mask, [&](int lane) {
+    const int in_group = lane % kGroupLanes;
+    address_[lane] = access.address[lane - in_group] + static_cast<uint64_t>(in_group) * step;
+  });
+  access_.address = address_;
+}
+
 bool read_memory(const Wave& wave, const MemoryAccess& access, int lane, std::byte* out) {
   switch (access.space) {
     case Space::kGlobal: return read_global(wave, access.address[lane], out, access.size_bytes);

@@ -49,6 +49,18 @@ struct AddressSpan {
   uint64_t last = 0;
 };
 
+// Of all lanes of an instruction together, before it runs; access_span.h finds it.
+struct ByteSpan {
+  Space space = Space::kGlobal;  // kGlobal or kLds
+  bool writes = false;           // an atomic does
+  uint8_t align = 1;             // that each address needs: the size of an atomic, else 1
+  uint64_t begin = 0;            // of the lowest byte
+  uint64_t end = 0;              // one past the highest
+  uint64_t bits = 0;             // that are set in some address, as far as alignment goes
+
+  bool is_aligned() const { return (bits & (align - 1u)) == 0; }
+};
+
 struct MemoryAccess {
   Space space = Space::kGlobal;
   Access access = Access::kLoad;
@@ -88,6 +100,21 @@ struct MemoryAccess {
   uint64_t bytes() const {  // of all lanes
     return static_cast<uint64_t>(std::popcount(mask)) * size_bytes;
   }
+};
+
+// The same access with the addresses of all lanes, for who has asked for those of rows only
+// (Wants::rows_suffice).
+class WholeAccess {
+ public:
+  explicit WholeAccess(const MemoryAccess& access);
+  WholeAccess(const WholeAccess&) = delete;
+  WholeAccess& operator=(const WholeAccess&) = delete;
+
+  const MemoryAccess& operator*() const { return access_; }
+
+ private:
+  MemoryAccess access_;
+  uint64_t address_[64];
 };
 
 // Most accesses that one instruction makes: an element byte by byte, those of the other lanes, and

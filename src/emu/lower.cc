@@ -160,6 +160,8 @@ void LoweredCode::ask(std::span<Watcher* const> watchers) {
       add(wants.accessing, step.accessing);
       add(wants.accessed, step.accessed);
       add(wants.after, step.after);
+      add(wants.accessing && wants.screens, step.screens);
+      add(wants.rows_suffice, step.rows_suffice);
       any = any || wants.any();
       tags_[i * watchers.size() + who] = wants.tag;
     }
@@ -167,10 +169,12 @@ void LoweredCode::ask(std::span<Watcher* const> watchers) {
     step.run = steps_[i].run;
     step.tags = &tags_[i * watchers.size()];
     step.pc = program_->pc_of(static_cast<int32_t>(i));
+    if (step.screens != 0) step.span = plan_span(program_->insts()[i]);
     const uint32_t others = step.uses_registers | step.accessed | step.after;
     steps_[i].run = others == 0 && step.accessing == 0 ? run_watched_before
-                    : others == 0 && step.before == 0  ? run_watched_accessing
-                                                       : run_watched;
+                    : others != 0 || step.before != 0  ? run_watched
+                    : step.screens != 0                ? run_watched_screened
+                                                       : run_watched_accessing;
   }
 }
 

@@ -10,6 +10,7 @@
 //     workgroup_began, wave_began…             all waves of a workgroup begin together
 //       before             the instruction is about to run
 //       uses_registers     which registers it will read and write, which lanes and bytes of them
+//       screen             where it will access memory, roughly; to be left out of what follows
 //       accessing          where it will access memory; nothing has moved yet
 //       accessed           the same accesses, and the data has moved
 //       after              the instruction has run
@@ -24,7 +25,7 @@
 // thread at a time, each turn seeing what the last one left: what a watcher keeps per workgroup
 // (WatchPoint::state) needs no lock, what it keeps per dispatch does.
 //
-// Slices. before(), uses_registers(), accessing(), accessed() and after() run inside a slice, under
+// Slices. before(), uses_registers(), screen(), accessing(), accessed() and after() run inside a slice, under
 // the adapter's guard: when guest memory turns out to be gone from the host, the slice is left by
 // siglongjmp, from inside the callback if that is what touched the memory. So a callback holds no
 // lock, owns no heap memory and is in the middle of nothing while it touches guest memory
@@ -58,6 +59,11 @@ struct Wants {
   bool accessing = false;
   bool accessed = false;
   bool after = false;
+  // Of accessing(): screen() is asked first, each time, and may answer that it need not be told.
+  bool screens = false;
+  // Of accessing(): where lanes access rows (MemoryAccess::relation), the addresses of each group's first
+  // lane are enough; the others then mean nothing, and WholeAccess has them.
+  bool rows_suffice = false;
   // Handed back in WatchPoint::tag: the watcher's own number or pointer for this instruction.
   uintptr_t tag = 0;
 
@@ -107,6 +113,10 @@ class Watcher {
   // May stop the wave with wave.raise(): the instruction then does not run.
   virtual void before(const WatchPoint& at) noexcept {}
   virtual void uses_registers(const WatchPoint& at, std::span<const RegisterUse> uses) noexcept {}
+  // Whether accessing() has to be told of this execution. `span`: where it will access memory; null when
+  // that is not known. Many instructions then run as if nobody watched. Not asked where the instruction
+  // has watchers who want more than accessing().
+  virtual bool screen(const WatchPoint& at, const ByteSpan* span) noexcept { return true; }
   virtual void accessing(const WatchPoint& at, std::span<const MemoryAccess> accesses) noexcept {}
   virtual void accessed(const WatchPoint& at, std::span<const MemoryAccess> accesses) noexcept {}
   virtual void after(const WatchPoint& at) noexcept {}

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "emu/access.h"
+#include "emu/access_span.h"
 #include "emu/counters.h"
 #include "emu/exec.h"
 #include "emu/watch.h"
@@ -24,6 +25,9 @@ struct WatchedStep {
   uint8_t accessing = 0;
   uint8_t accessed = 0;
   uint8_t after = 0;
+  uint8_t screens = 0;
+  uint8_t rows_suffice = 0;
+  SpanPlan span;
 };
 static_assert(kMaxWatchers <= 8);
 
@@ -41,6 +45,7 @@ struct Watch {
   std::span<Watcher* const> watchers;
   void* state[kMaxWatchers] = {};
   const WatchedStep* now = nullptr;    // the step that is running, when it is watched
+  uint32_t telling = 0;                // whom of those who want its accessing()
   std::unique_ptr<KeptAccesses> kept;  // made with the workgroup when there are watchers
 
   // Calls f(watcher, its number) for the watchers of `set`.
@@ -50,6 +55,11 @@ struct Watch {
       const auto i = static_cast<size_t>(std::countr_zero(set));
       f(*watchers[i], i);
     }
+  }
+  // Whether somebody needs the address of every lane.
+  bool needs_all_addresses() const {
+    return counters != nullptr || now == nullptr || now->accessed != 0 ||
+           (telling & ~uint32_t{now->rows_suffice}) != 0;
   }
   uint32_t all() const { return (1u << watchers.size()) - 1; }
 };

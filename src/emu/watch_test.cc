@@ -312,6 +312,69 @@ TEST(Watch, CountsTheSameWithAndWithoutWatchers) {
   EXPECT_EQ(plain.bytes_lds, 2u * 256 * 4);
 }
 
+// Wants no accesses in the first half of the data, and of rows their first lanes only.
+class Screener final : public Watcher {
+ public:
+  Wants wants(const isa::Program& program, int32_t index) noexcept override {
+    const isa::Family family = program.insts()[index].family;
+    const bool is_memory = family == isa::Family::kFlat || family == isa::Family::kDs;
+    return {.accessing = is_memory, .screens = true, .rows_suffice = true};
+  }
+  bool screen(const WatchPoint&, const ByteSpan* span) noexcept override {
+    ++asked;
+    if (span == nullptr) return true;
+    spans.push_back(*span);
+    return span->space == Space::kGlobal && span->begin >= TestKernel::kData + 1024;
+  }
+  void accessing(const WatchPoint&, std::span<const MemoryAccess> accesses) noexcept override {
+    for (const MemoryAccess& access : accesses) {
+      const WholeAccess whole(access);
+      first.push_back(access.address[0]);
+      last.push_back((*whole).address[63]);
+    }
+  }
+  int asked = 0;
+  std::vector<ByteSpan> spans;
+  std::vector<uint64_t> first, last;
+};
+
+TEST(Watch, TellsOfAccessesOnlyWhoLetsThemThrough) {
+  TestKernel kernel({}, R"(
+      s_load_dwordx2 s[8:9], s[0:1], 0x0
+      s_waitcnt lgkmcnt(0)
+      v_lshlrev_b32 v1, 2, v0
+      global_store_dword v1, v0, s[8:9]
+      global_store_dword v1, v0, s[8:9] offset:1024
+      global_store_dwordx2 v1, v[0:1], s[8:9] offset:2048
+      ds_write_b32 v1, v0 offset:8
+      ds_read2_b32 v[4:5], v1 offset1:3
+      s_endpgm)");
+  kernel.set_argument64(0, TestKernel::kData);
+  kernel.set_size(64, 64);
+  kernel.dispatch.group_segment_bytes = 1024;
+  Screener screener;
+  Diary stores({.accessing = true}, "global_store_dword");
+  EXPECT_FALSE(run(kernel, {&screener, &stores}).fault);
+  EXPECT_EQ(screener.asked, 5);
+  ASSERT_EQ(screener.spans.size(), 5u);
+  EXPECT_EQ(screener.spans[0].begin, TestKernel::kData);
+  EXPECT_EQ(screener.spans[0].end, TestKernel::kData + 256);
+  EXPECT_TRUE(screener.spans[0].writes);
+  EXPECT_EQ(screener.spans[2].end, TestKernel::kData + 2048 + 252 + 8);
+  EXPECT_EQ(screener.spans[3].space, Space::kLds);
+  EXPECT_EQ(screener.spans[3].end, 8u + 256);
+  EXPECT_EQ(screener.spans[4].end, 252u + 3 * 4 + 4);
+  EXPECT_FALSE(screener.spans[4].writes);
+  EXPECT_EQ(screener.first,
+            (std::vector<uint64_t>{TestKernel::kData + 1024, TestKernel::kData + 2048}));
+  EXPECT_EQ(screener.last, (std::vector<uint64_t>{TestKernel::kData + 1024 + 252,
+                                                  TestKernel::kData + 2048 + 252}));
+  // Another one hears of both all the same.
+  EXPECT_EQ(std::count_if(stores.lines.begin(), stores.lines.end(),
+                          [](const std::string& line) { return line.starts_with("accessing"); }),
+            2);
+}
+
 // Counts from many threads.
 class Tally final : public Watcher {
  public:

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "emu/access_span.h"
 #include "emu/count_access.h"
 #include "emu/register_use.h"
 #include "emu/watch_state.h"
@@ -24,6 +25,16 @@ void keep(KeptAccesses& kept, std::span<const MemoryAccess> accesses) {
                   [&](int lane) { address[lane] = access.address[lane]; });
     copy.address = address;
   }
+}
+
+void tell_accesses(Wave& wave, const isa::Inst& inst, const WatchedStep& step, uint32_t telling) {
+  Watch& watch = *wave.watch;
+  watch.now = &step;
+  watch.telling = telling;
+  wave.notes_accesses = true;
+  step.run(wave, inst);
+  watch.now = nullptr;
+  wave.notes_accesses = watch.counters != nullptr;
 }
 
 }  // namespace
@@ -50,6 +61,7 @@ void run_watched(Wave& wave, const isa::Inst& inst) {
   }
   watch.kept->count = 0;
   watch.now = &step;
+  watch.telling = step.accessing;
   wave.notes_accesses = watch.counters != nullptr || (step.accessing | step.accessed) != 0;
   step.run(wave, inst);
   watch.now = nullptr;
@@ -78,12 +90,21 @@ void run_watched_before(Wave& wave, const isa::Inst& inst) {
 
 void run_watched_accessing(Wave& wave, const isa::Inst& inst) {
   const WatchedStep& step = wave.watched[wave.pc - 1];
+  tell_accesses(wave, inst, step, step.accessing);
+}
+
+void run_watched_screened(Wave& wave, const isa::Inst& inst) {
+  const WatchedStep& step = wave.watched[wave.pc - 1];
   Watch& watch = *wave.watch;
-  watch.now = &step;
-  wave.notes_accesses = true;
-  step.run(wave, inst);
-  watch.now = nullptr;
-  wave.notes_accesses = watch.counters != nullptr;
+  ByteSpan span;
+  const bool is_known = find_span(wave, inst, step.span, &span);
+  uint32_t telling = step.accessing;
+  watch.for_each(step.screens, [&](Watcher& watcher, size_t i) {
+    if (!watcher.screen(point_of(wave, inst, step, i), is_known ? &span : nullptr))
+      telling &= ~(1u << i);
+  });
+  if (telling == 0) return step.run(wave, inst);
+  tell_accesses(wave, inst, step, telling);
 }
 
 void note_access(Wave& wave, const isa::Inst& inst, std::span<const MemoryAccess> accesses) {
@@ -91,7 +112,7 @@ void note_access(Wave& wave, const isa::Inst& inst, std::span<const MemoryAccess
   if (watch.counters != nullptr) count_accesses(*watch.counters, accesses, wave.program->target());
   if (watch.now == nullptr) return;
   const WatchedStep& step = *watch.now;
-  watch.for_each(step.accessing, [&](Watcher& watcher, size_t i) {
+  watch.for_each(watch.telling, [&](Watcher& watcher, size_t i) {
     watcher.accessing(point_of(wave, inst, step, i), accesses);
   });
   if (step.accessed != 0) keep(*watch.kept, accesses);

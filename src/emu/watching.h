@@ -15,6 +15,8 @@ void run_watched(Wave& wave, const isa::Inst& inst);
 // That of one whose watchers want nothing but before(), or nothing but accessing().
 void run_watched_before(Wave& wave, const isa::Inst& inst);
 void run_watched_accessing(Wave& wave, const isa::Inst& inst);
+// The last with some who screen.
+void run_watched_screened(Wave& wave, const isa::Inst& inst);
 
 // The one funnel of memory accesses: counts them and tells watchers, before anything moves. Called
 // through exec/note_access.h, when wave.notes_accesses says so.

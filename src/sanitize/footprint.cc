@@ -40,7 +40,7 @@ bool may_tell(const PageMarks& from, const PageMarks& to) {
 
 Place place_of(const emu::WatchPoint& at, const emu::MemoryAccess& access) {
   Finding finding = finding_at(Kind{}, at, access.mask);
-  set_access(finding, access);
+  set_access(finding, *emu::WholeAccess(access));
   return finding.place;
 }
 
@@ -162,7 +162,7 @@ emu::Wants Footprint::wants(const isa::Program& program, int32_t index) noexcept
     case isa::Family::kSmem:
     case isa::Family::kFlat:
     case isa::Family::kMubuf:
-    case isa::Family::kImage: return {.accessing = true};
+    case isa::Family::kImage: return {.accessing = true, .rows_suffice = true};
     default: return {};
   }
 }

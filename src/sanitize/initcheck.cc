@@ -4,10 +4,12 @@
 #include <bit>
 #include <string_view>
 
+#include "emu/launch.h"
 #include "emu/wave.h"
 #include "emu/workgroup.h"
 #include "isa/program.h"
 #include "sanitize/init_map.h"
+#include "sanitize/register_flow.h"
 
 namespace wavetap::sanitize {
 namespace {
@@ -82,6 +84,7 @@ struct Initcheck::Group {
   uint64_t lds_limit(const emu::WatchPoint& at) const {
     return std::min<uint64_t>(at.wave.dispatch->group_segment_bytes, lds.size() * 64);
   }
+  std::vector<std::unique_ptr<RegisterFlow>> registers;  // by wave, where they are followed
   std::vector<Bits> scratch;  // by wave: lane for lane; empty: the wave has used none
   InitCursor global;
 
@@ -100,22 +103,110 @@ Initcheck::Initcheck() = default;
 Initcheck::~Initcheck() = default;
 
 void Initcheck::begin(const MemoryMap& map) noexcept {
+  ++dispatch_;
   if (map_ == &map && map.epoch() == epoch_) return;
   map_ = &map;
   epoch_ = map.epoch();
   blocks_.clear();
   if (map.initialised() != nullptr) map.list(blocks_);
+  keep_fills();
+}
+
+// Of the blocks that are still there. Addresses are not used again in a process that is checked.
+void Initcheck::keep_fills() {
+  std::vector<std::unique_ptr<Fill>> old = std::move(fills_);
+  fills_.clear();
+  fills_.reserve(blocks_.size());
+  auto next = old.begin();
+  for (const Block& block : blocks_) {
+    while (next != old.end() && (*next)->begin < block.begin) ++next;
+    const bool is_known = next != old.end() && (*next)->begin == block.begin;
+    if (is_known && (*next)->end == block.end) {
+      fills_.push_back(std::move(*next++));
+      continue;
+    }
+    fills_.push_back(std::make_unique<Fill>());
+    fills_.back()->begin = fills_.back()->gap = block.begin;
+    fills_.back()->end = block.end;
+    if (is_known) ++next;
+  }
+}
+
+bool Initcheck::is_full(const Block& block, Fill& fill) {
+  if (fill.is_full.load(std::memory_order_relaxed)) return true;
+  // Once for a dispatch, and on from where it was not written last time.
+  if (fill.asked.load(std::memory_order_relaxed) == dispatch_) return false;
+  const std::lock_guard lock(mutex_);
+  if (fill.asked.exchange(dispatch_, std::memory_order_relaxed) == dispatch_)
+    return fill.is_full.load(std::memory_order_relaxed);
+  InitCursor cursor;
+  cursor.use(map_->initialised());
+  uint64_t gap = 0;
+  uint64_t count = 0;
+  const bool has_gap = cursor.find_gap(fill.gap, block.end - fill.gap, 1, &gap, &count);
+  fill.gap = has_gap ? gap : block.end;
+  fill.is_full.store(!has_gap, std::memory_order_relaxed);
+  return !has_gap;
+}
+
+bool Initcheck::is_settled(uint64_t begin, uint64_t end, std::atomic<uint32_t>& hint) {
+  const auto has_all = [&](const Block& block) { return begin >= block.begin && end <= block.end; };
+  uint32_t at = hint.load(std::memory_order_relaxed);
+  if (at >= blocks_.size() || !has_all(blocks_[at])) {
+    const auto behind = std::upper_bound(blocks_.begin(), blocks_.end(), begin,
+                                         [](uint64_t a, const Block& b) { return a < b.begin; });
+    if (behind == blocks_.begin() || !has_all(*(behind - 1))) return false;
+    at = static_cast<uint32_t>(behind - 1 - blocks_.begin());
+    hint.store(at, std::memory_order_relaxed);
+  }
+  return !blocks_[at].starts_undefined || is_full(blocks_[at], *fills_[at]);
+}
+
+bool Initcheck::screen(const emu::WatchPoint& at, const emu::ByteSpan* span) noexcept {
+  if (span == nullptr) return true;
+  if (span->space == Space::kLds) return static_cast<Group*>(at.state)->lds_left != 0;
+  if (map_ == nullptr || map_->initialised() == nullptr) return false;
+  return !is_settled(span->begin, span->end, hints_[at.tag / 2]);
+}
+
+bool Initcheck::follows_registers(const isa::Program& program, int32_t index) {
+  const std::lock_guard lock(mutex_);
+  // Programs are asked about from their first instruction on; another one may have been there before.
+  const auto known = follows_.find(&program);
+  if (index != 0 && known != follows_.end()) return known->second;
+  return follows_[&program] = may_read_unwritten(program);
+}
+
+void Initcheck::dispatch_began(const emu::Launch& launch) noexcept {
+  constexpr uint32_t kSystem = 6;  // workgroup numbers and sizes, scratch
+  first_scalars_ = launch.user_sgpr_count + kSystem;
+}
+
+void Initcheck::before(const emu::WatchPoint& at) noexcept {
+  if (is_quiet_) return;
+  Group& group = *static_cast<Group*>(at.state);
+  if (group.registers.empty()) group.registers.resize(at.wave.workgroup->waves.size());
+  std::unique_ptr<RegisterFlow>& registers = group.registers[at.wave.wave_in_group];
+  if (registers == nullptr) registers = std::make_unique<RegisterFlow>(first_scalars_);
+  registers->step(at, findings());
 }
 
 emu::Wants Initcheck::wants(const isa::Program& program, int32_t index) noexcept {
   const isa::Inst& inst = program.insts()[index];
+  const bool follows = follows_registers(program, index);
   switch (inst.family) {
     case isa::Family::kSmem:
     case isa::Family::kDs:
     case isa::Family::kFlat:
     case isa::Family::kMubuf:
-    case isa::Family::kImage: return {.accessing = true, .tag = is_exchange(inst.op)};
-    default: return {};
+    case isa::Family::kImage: {
+      const uint64_t hint = program.pc_of(index).value / 4 % kHints;
+      return {.before = follows,
+              .accessing = true,
+              .screens = true,
+              .tag = hint * 2 + (is_exchange(inst.op) ? 1 : 0)};
+    }
+    default: return {.before = follows};
   }
 }
 
@@ -131,6 +222,7 @@ void Initcheck::workgroup_began(const emu::Workgroup& group, void*& state) noexc
   if (mine == nullptr) mine = std::make_unique<Group>();
   mine->lds.assign((group.lds_bytes + 63) / 64, 0);
   mine->lds_left = Group::kNotCounted;
+  mine->registers.clear();
   mine->scratch.resize(group.waves.size());
   for (Bits& bits : mine->scratch) bits.clear();
   mine->global.use(map_ == nullptr ? nullptr : map_->initialised());
@@ -282,7 +374,7 @@ void Initcheck::accessing(const emu::WatchPoint& at,
   Group& group = *static_cast<Group*>(at.state);
   const bool has_global = map_ != nullptr && map_->initialised() != nullptr;
   for (const MemoryAccess& access : accesses) {
-    const bool uses = access.reads() && (at.tag == 0 || !access.writes());
+    const bool uses = access.reads() && (at.tag % 2 == 0 || !access.writes());
     if (!uses || access.mask == 0 || is_quiet_) continue;
     uint64_t wrong = 0;
     Kind kind = Kind::kUninitialisedLds;

@@ -1,4 +1,4 @@
-// Initcheck: loads of what nobody has written.
+// Initcheck: loads of what nobody has written. Registers are register_flow.h's.
 //
 // LDS and private memory are not cleared when a workgroup or wave starts: what is there comes from whoever
 // had it before. A bit for each byte says whether the workgroup, or the lane, has stored to it. Of global
@@ -10,12 +10,18 @@
 // An element that a lane loads is wrong when none of its bytes has been written; one that is written in
 // part is a struct with padding, or several values in one load, and right. An element of global memory is
 // told of once: it then counts as written, and a loop over it costs no more than any other.
+//
+// Most memory is written whole before it is used. Once a workgroup's LDS, or an allocation, is known to be,
+// its accesses are left out altogether (screen()).
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "sanitize/check.h"
@@ -32,13 +38,32 @@ class Initcheck final : public Check {
   void set_quiet(bool is_quiet) noexcept override { is_quiet_ = is_quiet; }
 
   emu::Wants wants(const isa::Program& program, int32_t index) noexcept override;
+  void dispatch_began(const emu::Launch& launch) noexcept override;
+  void before(const emu::WatchPoint& at) noexcept override;
   void workgroup_began(const emu::Workgroup& group, void*& state) noexcept override;
   void workgroup_ended(const emu::Workgroup& group, void*& state) noexcept override;
+  bool screen(const emu::WatchPoint& at, const emu::ByteSpan* span) noexcept override;
   void accessing(const emu::WatchPoint& at,
                  std::span<const emu::MemoryAccess> accesses) noexcept override;
 
  private:
   struct Group;
+
+  // may_read_unwritten(), remembered while one program is being lowered.
+  bool follows_registers(const isa::Program& program, int32_t index);
+
+  // What is known of a block without looking at its bytes.
+  struct Fill {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    uint64_t gap = 0;                  // the first byte that was not written when last looked at
+    std::atomic<bool> is_full{false};  // and stays so: what is written stays written
+    std::atomic<uint64_t> asked{0};    // the last dispatch that wanted to know
+  };
+  // Whether there is nothing to find, and nothing to mark, in the bytes [begin, end).
+  bool is_settled(uint64_t begin, uint64_t end, std::atomic<uint32_t>& hint);
+  bool is_full(const Block& block, Fill& fill);
+  void keep_fills();
 
   // Null: none that is known.
   const Block* block_of(uint64_t address) const;
@@ -57,9 +82,16 @@ class Initcheck final : public Check {
 
   const MemoryMap* map_ = nullptr;
   uint64_t epoch_ = 0;
-  std::vector<Block> blocks_;  // of that epoch
+  std::vector<Block> blocks_;                 // of that epoch
+  std::vector<std::unique_ptr<Fill>> fills_;  // of each of them
+  uint64_t dispatch_ = 0;                     // counts them
+  // Where an instruction was last, as in memcheck.h.
+  static constexpr size_t kHints = 256;
+  std::array<std::atomic<uint32_t>, kHints> hints_ = {};
   bool is_quiet_ = false;
+  uint32_t first_scalars_ = 0;  // that waves of this dispatch find written
   std::mutex mutex_;
+  std::unordered_map<const isa::Program*, bool> follows_;
   std::vector<std::unique_ptr<Group>> idle_;
 };
 

@@ -28,6 +28,7 @@ bool is_atomic(const MemoryAccess& access) {
 uint64_t misaligned_lanes(const MemoryAccess& access) {
   if (!is_atomic(access) || !std::has_single_bit(access.size_bytes)) return 0;
   uint64_t lanes = 0;
+  // No relation is known of the lanes of an atomic: each has its address.
   emu::for_each_lane(access.mask, [&](int lane) {
     if (access.address[lane] % access.size_bytes != 0) lanes |= uint64_t{1} << lane;
   });
@@ -66,26 +67,35 @@ emu::Wants Memcheck::wants(const isa::Program& program, int32_t index) noexcept 
     case isa::Family::kFlat:
     case isa::Family::kMubuf:
     case isa::Family::kImage:
-      return {.accessing = true, .tag = program.pc_of(index).value / 4 % kHints};
+      return {.accessing = true,
+              .screens = true,
+              .rows_suffice = true,
+              .tag = program.pc_of(index).value / 4 % kHints};
     default: return {};
   }
 }
 
-bool Memcheck::is_inside_one_block(const emu::AddressSpan& span, const MemoryAccess& access,
+bool Memcheck::is_inside_one_block(uint64_t begin, uint64_t end, bool writes,
                                    std::atomic<uint32_t>& hint) const {
   const auto has_all = [&](const Block& block) {
-    return span.first >= block.begin && span.last < block.end &&
-           block.end - span.last >= access.size_bytes && (block.writable || !access.writes());
+    return begin >= block.begin && end <= block.end && (block.writable || !writes);
   };
   const uint32_t last = hint.load(std::memory_order_relaxed);
   if (last < blocks_.size() && has_all(blocks_[last])) return true;
-  auto block = std::upper_bound(blocks_.begin(), blocks_.end(), span.first,
+  auto block = std::upper_bound(blocks_.begin(), blocks_.end(), begin,
                                 [](uint64_t at, const Block& b) { return at < b.begin; });
   if (block == blocks_.begin()) return false;
   --block;
   if (!has_all(*block)) return false;
   hint.store(static_cast<uint32_t>(block - blocks_.begin()), std::memory_order_relaxed);
   return true;
+}
+
+bool Memcheck::screen(const emu::WatchPoint& at, const emu::ByteSpan* span) noexcept {
+  if (span == nullptr || !span->is_aligned()) return true;
+  if (span->space == Space::kLds) return span->end > at.wave.dispatch->group_segment_bytes;
+  return map_->epoch() != epoch_ ||
+         !is_inside_one_block(span->begin, span->end, span->writes, hints_[at.tag]);
 }
 
 bool Memcheck::is_right(const emu::WatchPoint& at, const MemoryAccess& access) {
@@ -96,7 +106,9 @@ bool Memcheck::is_right(const emu::WatchPoint& at, const MemoryAccess& access) {
   uint64_t limit = 0;
   switch (access.space) {
     case Space::kGlobal:
-      if (map_->epoch() != epoch_ || !is_inside_one_block(span, access, hints_[at.tag]))
+      if (map_->epoch() != epoch_ || span.last + access.size_bytes < span.last ||
+          !is_inside_one_block(span.first, span.last + access.size_bytes, access.writes(),
+                               hints_[at.tag]))
         return false;
       return misaligned_lanes(access) == 0;
     case Space::kLds: limit = dispatch.group_segment_bytes; break;
@@ -179,7 +191,7 @@ void Memcheck::check(const emu::WatchPoint& at, const MemoryAccess& access) {
 void Memcheck::accessing(const emu::WatchPoint& at,
                          std::span<const MemoryAccess> accesses) noexcept {
   for (const MemoryAccess& access : accesses)
-    if (!is_right(at, access)) check(at, access);
+    if (!is_right(at, access)) check(at, *emu::WholeAccess(access));
 }
 
 }  // namespace wavetap::sanitize

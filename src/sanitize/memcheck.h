@@ -1,9 +1,9 @@
 // Memcheck: a watcher that holds every access of a dispatch against the memory it may use.
 //
 // Global memory. Most instructions stay inside one allocation: the lowest and the highest byte of all
-// lanes are held against the one that the instruction was in last, else looked up in a sorted copy of
-// the allocations, and that is all. Only when that fails is each
-// lane judged by the page table and the allocations of the moment, which also happens when memory came
+// lanes, found in the address registers, are held against the one that the instruction was in last, else
+// looked up in a sorted copy of the allocations, and that is all (screen()). Only when that fails is each
+// lane judged, by the page table and the allocations of the moment, which also happens when memory came
 // or went since the copy was made. So an allocation that appears while the kernel runs is no finding.
 //
 // LDS and scratch are compared with what the dispatch asked for, not with what the hardware rounds it
@@ -27,6 +27,7 @@ class Memcheck final : public Check {
   void begin(const MemoryMap& map) noexcept override;
 
   emu::Wants wants(const isa::Program& program, int32_t index) noexcept override;
+  bool screen(const emu::WatchPoint& at, const emu::ByteSpan* span) noexcept override;
   void accessing(const emu::WatchPoint& at,
                  std::span<const emu::MemoryAccess> accesses) noexcept override;
 
@@ -39,7 +40,8 @@ class Memcheck final : public Check {
 
   // Whether nothing can be wrong with the access, as is the case with nearly all.
   bool is_right(const emu::WatchPoint& at, const emu::MemoryAccess& access);
-  bool is_inside_one_block(const emu::AddressSpan& span, const emu::MemoryAccess& access,
+  // Whether the bytes [begin, end) are, and may be used like that.
+  bool is_inside_one_block(uint64_t begin, uint64_t end, bool writes,
                            std::atomic<uint32_t>& hint) const;
   void check(const emu::WatchPoint& at, const emu::MemoryAccess& access);
   void check_global(const emu::WatchPoint& at, const emu::MemoryAccess& access, LanesByKind& bad);

@@ -41,6 +41,21 @@ bool is_flag_access(const Inst& inst) {
   return true;
 }
 
+uint8_t emptied_caches(const Inst& inst) {
+  switch (inst.op) {
+    case Op::buffer_gl0_inv:
+    case Op::buffer_wbinvl1:
+    case Op::buffer_wbinvl1_vol: return 1;
+    case Op::buffer_gl1_inv: return 2;
+    case Op::buffer_inv: return inst.dlc ? 1 : 0;  // sc1: at least for the GPU
+    default: return 0;
+  }
+}
+
+uint8_t caches_to_empty(const isa::Program& program) {
+  return program.target().major >= 10 ? 3 : 1;
+}
+
 bool is_grid_barrier(Op op) { return op == Op::ds_gws_barrier; }
 
 bool is_lock_operation(Op op) {

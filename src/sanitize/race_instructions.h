@@ -9,6 +9,10 @@ namespace wavetap::sanitize {
 bool accesses_memory(const isa::Inst& inst);
 // A load that goes past the nearest cache, or an atomic: the ways to read a flag that others set.
 bool is_flag_access(const isa::Inst& inst);
+// The caches that it empties, of those that a load of what another workgroup stored goes through: bits, of
+// caches_to_empty().
+uint8_t emptied_caches(const isa::Inst& inst);
+uint8_t caches_to_empty(const isa::Program& program);
 bool is_grid_barrier(isa::Op op);
 // Compare-and-swap or exchange.
 bool is_lock_operation(isa::Op op);

@@ -6,6 +6,7 @@ namespace wavetap::sanitize {
 
 void GroupTime::pass_barrier() {
   KnownClocks seen;
+  KnownClocks acquired;
   sealed_for_all = Record::kMaxClock;
   for (uint32_t i = 0; i < wave_count; ++i) {
     WaveTime& wave = waves[i];
@@ -14,10 +15,12 @@ void GroupTime::pass_barrier() {
     if (wave.clock < Record::kMaxClock) ++wave.clock;
     wave.has_news = wave.has_stores = false;
     seen.join(wave.seen);
+    acquired.join(wave.acquired);
   }
   for (uint32_t i = 0; i < wave_count; ++i) {
     waves[i].inside = sealed;
     if (!seen.empty()) waves[i].seen = seen;
+    if (!acquired.empty()) waves[i].acquired = acquired;
   }
 }
 
@@ -74,6 +77,7 @@ void RaceOrder::learn(GroupTime& group, uint32_t wave, const KnownClocks& news) 
   WaveTime& time = group.waves[wave];
   news.raise_inside(group.number, time.inside.data());
   if (!time.seen.join(news)) return;
+  time.invalidated = 0;
   if (learned_ > kMostLearned) return;
   WaveHistory& history = history_of(group).waves[wave];
   if (!history.learned.empty() && history.learned.back().first == time.clock) {

@@ -32,6 +32,10 @@ struct WaveTime {
   bool has_news = false;    // it accessed memory since its clock last moved
   WaveClocks inside = {};   // what is over for it, of its own workgroup
   KnownClocks seen;         // of others
+  // That part of it that was followed by an invalidation of the caches, and which of them have been
+  // invalidated since it last learned something.
+  KnownClocks acquired;
+  uint8_t invalidated = 0;
 
   // The last clock at which it accessed anything.
   uint16_t done() const { return has_news ? clock : static_cast<uint16_t>(clock - 1); }

@@ -59,6 +59,13 @@ Record both(Record old, Record mine, const Accessor& me) {
 
 }  // namespace
 
+bool Accessor::may_be_stale(Record stored) const {
+  if (acquired == nullptr || trusts_groups || record.deed() != Deed::kRead) return false;
+  if (stored.deed() != Deed::kWrite || stored.form() != Record::kOne) return false;
+  return stored.group() != record.group() &&
+         acquired->of(stored.group() << 5 | stored.wave()) < stored.clock();
+}
+
 bool Accessor::is_over(uint32_t group, uint32_t wave, uint32_t clock) const {
   if (clock == Record::kMaxClock) return true;  // its clock has run out: nobody knows
   if (group == record.group()) return wave == record.wave() || clock <= inside[wave];
@@ -231,7 +238,9 @@ void ShadowWords::touch_part(uint32_t word, const Row& row, const Accessor& me,
 
 void Conflicts::add(const Partner& with, uint32_t lane) {
   for (Pair* pair = pairs_; pair != pairs_ + count_; ++pair) {
-    if (pair->with.site != with.site || pair->with.deed != with.deed) continue;
+    if (pair->with.site != with.site || pair->with.deed != with.deed ||
+        pair->with.is_stale != with.is_stale)
+      continue;
     pair->lanes |= uint64_t{1} << lane;
     return;
   }
@@ -252,7 +261,8 @@ void ShadowWords::touch_shared(Record& cell, uint32_t bytes, uint32_t lane, cons
   if ((old.bytes() & bytes) != 0 && is_conflict(old.deed(), me)) {
     Partner with;
     const bool is_open = find_open(old, me, &with);
-    if (is_open) conflicts.add(with, lane);
+    with.is_stale = !is_open && me.may_be_stale(old);
+    if (is_open || with.is_stale) conflicts.add(with, lane);
     // A store stands for what was before it, and so, nearly, does an atomic for a read. A read that
     // raced has nothing to add. An atomic on what was stored marks a flag: both are kept.
     const bool stands_for_old =
@@ -293,8 +303,10 @@ void ShadowWords::touch_bytes(Record& cell, uint32_t bytes, uint32_t lane, const
     for (const Record* record : records) {
       Partner with;
       if (record->empty() || (is_flag && record->deed() == Deed::kWrite)) continue;
-      if (is_conflict(record->deed(), me) && find_open(*record, me, &with))
-        conflicts.add(with, lane);
+      if (!is_conflict(record->deed(), me)) continue;
+      const bool is_open = find_open(*record, me, &with);
+      with.is_stale = !is_open && was_wide && me.may_be_stale(*record);
+      if (is_open || with.is_stale) conflicts.add(with, lane);
     }
     if (deed == Deed::kWrite) {
       state.write[i] = mine;

@@ -1,7 +1,7 @@
 // Shadow memory of racecheck: for each word that somebody touched, who did.
 //
 // Memory is cut into lines of 16 words. A line whose words have one history, as rows of lanes leave them, is
-// one Record: half a byte of shadow for each byte of memory. Else each of its words is one: 2 bytes for each
+// one Record: a seventh of a byte of shadow for each byte of memory. Else each of its words is one: 2 bytes for each
 // byte. A word that has more to tell (its bytes differ, or it was written and then, after a barrier, read)
 // moves to an entry of its own, and back when it can. Global memory is shadowed in pages of 4 KiB; what
 // nobody touched has none.
@@ -29,6 +29,8 @@ struct Accessor {
       nullptr;  // clocks that the last barrier closed, by wave of its workgroup
   const uint16_t* inside = nullptr;      // clocks that are over for it, likewise
   const KnownClocks* outside = nullptr;  // those of waves of other workgroups
+  // Those that its caches cannot be older than; null: all of them.
+  const KnownClocks* acquired = nullptr;
   // LDS: what a barrier closed for all waves of the workgroup is over for good. The highest such
   // clock; 0 for global memory, which other workgroups reach.
   uint32_t dead_clock = 0;
@@ -38,6 +40,8 @@ struct Accessor {
   bool trusts_groups = false;       // cannot tell workgroups apart: others are always over
 
   bool is_over(uint32_t group, uint32_t wave, uint32_t clock) const;
+  // Of what another workgroup stored, and what is over: the caches may have what was there before.
+  bool may_be_stale(Record stored) const;
 };
 
 // The other side of a race, as far as it is known.
@@ -45,8 +49,9 @@ struct Partner {
   Deed deed;
   uint32_t site;
   uint32_t group;
-  int wave;  // -1: not known
-  int lane;  // likewise
+  int wave;               // -1: not known
+  int lane;               // likewise
+  bool is_stale = false;  // in order, but a cache may have what was there before
 };
 
 // The races of one instruction, folded by the instruction on the other side.

@@ -130,8 +130,11 @@ emu::Wants Racecheck::wants(const isa::Program& program, int32_t index) noexcept
   const isa::Inst& inst = program.insts()[index];
   Site::Role role = Site::Role::kAccess;
   emu::Wants wants;
-  if (accesses_memory(inst)) {
-    wants.accessing = true;
+  if (emptied_caches(inst) != 0) {
+    role = Site::Role::kInvalidate;
+    wants.before = orders(program, index);
+  } else if (accesses_memory(inst)) {
+    wants.accessing = wants.rows_suffice = true;
     if (is_flag_access(inst)) {
       role = Site::Role::kFlag;
       // One that returns nothing tells its wave nothing.
@@ -148,6 +151,8 @@ emu::Wants Racecheck::wants(const isa::Program& program, int32_t index) noexcept
   Site* const site = site_at(program.pc_of(index));
   site->role = role;
   site->is_lock = is_lock_operation(inst.op);
+  site->caches = emptied_caches(inst);
+  site->all_caches = caches_to_empty(program);
   wants.tag = reinterpret_cast<uintptr_t>(site);
   return wants;
 }
@@ -209,7 +214,12 @@ void Racecheck::before(const emu::WatchPoint& at) noexcept {
   GroupTime& group = static_cast<Group*>(at.state)->time;
   const uint32_t number = at.wave.wave_in_group;
   WaveTime& wave = group.waves[number];
-  switch (reinterpret_cast<Site*>(at.tag)->role) {
+  const Site& site = *reinterpret_cast<Site*>(at.tag);
+  switch (site.role) {
+    case Site::Role::kInvalidate:
+      wave.invalidated |= site.caches;
+      if (wave.invalidated == site.all_caches) wave.acquired.join(wave.seen);
+      return;
     case Site::Role::kStoreWait:
       if (!groups_synchronise_ || !wave.has_stores) return;
       wave.completed = wave.clock;
@@ -229,6 +239,9 @@ void Racecheck::before(const emu::WatchPoint& at) noexcept {
 void Racecheck::after(const emu::WatchPoint& at) noexcept {
   GroupTime& group = static_cast<Group*>(at.state)->time;
   order_.acquire(group, at.wave.wave_in_group, 0);
+  // The caches were emptied before it, and nobody has loaded anything since.
+  WaveTime& wave = group.waves[at.wave.wave_in_group];
+  wave.acquired.join(wave.seen);
 }
 
 uint32_t Racecheck::number_of(Site& site, const MemoryAccess& access) {
@@ -257,6 +270,7 @@ Accessor Racecheck::accessor(const Group& group, const emu::WatchPoint& at, Deed
   me.sealed = time.sealed.data();
   me.inside = own.inside.data();
   me.outside = &own.seen;
+  if (groups_synchronise_) me.acquired = &own.acquired;
   me.groups_synchronise = groups_synchronise_;
   me.trusts_groups = groups_synchronise_ && launch_->group_count > Record::kGroups;
   return me;
@@ -268,7 +282,7 @@ void Racecheck::check_lds(Group& group, const MemoryAccess& access, const Access
   ShadowWords& lds = group.lds;
   if (lds.size() == 0) lds.resize((launch_->lds_bytes + 3) / 4);
   const bool may_repeat = me.record.deed() != Deed::kWrite;
-  if (is_of_rows(access, me.record.deed())) {
+  if (access.relation != emu::Relation::kNone) {
     for_each_row(access, [&](uint64_t word, uint32_t count, uint32_t lane) {
       if (word + count > lds.size()) return;
       lds.touch_row(static_cast<uint32_t>(word), count, access.size_bytes / 4, lane, me, conflicts);
@@ -303,7 +317,7 @@ void Racecheck::check_global(Group& group, const MemoryAccess& access, const Acc
     return page != nullptr;
   };
   // The wave's scratch, addressed as memory, is nobody else's.
-  if (is_of_rows(access, me.record.deed()) && access.span().last < emu::kScratchVa) {
+  if (access.relation != emu::Relation::kNone && access.span().last < emu::kScratchVa) {
     const uint32_t words_per_lane = access.size_bytes / 4;
     for_each_row(access, [&](uint64_t word, uint32_t count, uint32_t lane) {
       // Elements that lie in two pages go one by one.
@@ -321,8 +335,9 @@ void Racecheck::check_global(Group& group, const MemoryAccess& access, const Acc
     if (page != nullptr) page->unlock();
     return;
   }
+  const emu::WholeAccess whole(access);  // rows of scratch are looked at lane by lane
   emu::for_each_lane(access.mask, [&](int lane) {
-    const uint64_t address = access.address[lane];
+    const uint64_t address = (*whole).address[lane];
     if (address >= emu::kScratchVa || (address == last && may_repeat)) return;
     last = address;
     for_each_word(address, access.size_bytes, [&](uint64_t word, uint32_t bytes) {
@@ -363,20 +378,36 @@ void Racecheck::accessing(const emu::WatchPoint& at,
     // A load past the cache is what the compiler makes of an atomic one.
     const bool is_flag = site.role == Site::Role::kFlag;
     const Deed deed = is_flag ? Deed::kAtomic : deed_of(access.access);
-    Accessor me = accessor(group, at, deed, number_of(site, access));
-    const bool is_lds = access.space == Space::kLds;
-    if (is_lds) me.dead_clock = group.time.sealed_for_all;
-    me.reads_flag = is_flag && access.access == Access::kLoad;
-    Conflicts conflicts;
-    if (is_lds) check_lds(group, access, me, conflicts);
-    else check_global(group, access, me, conflicts);
-    if (conflicts.begin() != conflicts.end()) report(at, access, me, conflicts);
-    if (conflicts.may_collide) report_collisions(at, access, me);
-    WaveTime& wave = group.time.waves[at.wave.wave_in_group];
-    wave.has_news |= !is_flag;
-    wave.has_stores |= !is_flag && access.space == Space::kGlobal;
-    if (is_flag && access.writes()) let_go(group, at, access);
+    if (!is_flag && is_of_rows(access, deed)) {
+      check_access(at, group, site, access, deed);
+      continue;
+    }
+    const emu::WholeAccess whole(access);
+    MemoryAccess lanes = *whole;
+    lanes.relation = emu::Relation::kNone;
+    check_access(at, group, site, lanes, deed);
   }
+}
+
+void Racecheck::check_access(const emu::WatchPoint& at, Group& group, Site& site,
+                             const MemoryAccess& access, Deed deed) {
+  const bool is_flag = site.role == Site::Role::kFlag;
+  Accessor me = accessor(group, at, deed, number_of(site, access));
+  const bool is_lds = access.space == Space::kLds;
+  if (is_lds) me.dead_clock = group.time.sealed_for_all;
+  me.reads_flag = is_flag && access.access == Access::kLoad;
+  Conflicts conflicts;
+  if (is_lds) check_lds(group, access, me, conflicts);
+  else check_global(group, access, me, conflicts);
+  if (conflicts.begin() != conflicts.end() || conflicts.may_collide) {
+    const emu::WholeAccess whole(access);
+    report(at, *whole, me, conflicts);
+    if (conflicts.may_collide) report_collisions(at, *whole, me);
+  }
+  WaveTime& wave = group.time.waves[at.wave.wave_in_group];
+  wave.has_news |= !is_flag;
+  wave.has_stores |= !is_flag && access.space == Space::kGlobal;
+  if (is_flag && access.writes()) let_go(group, at, access);
 }
 
 void Racecheck::learn_in_lds(Group& group, uint32_t number, const MemoryAccess& access) {
@@ -510,6 +541,25 @@ void Racecheck::report_pair(const emu::WatchPoint& at, const MemoryAccess& acces
   findings().add(finding, static_cast<uint32_t>(std::popcount(lanes)));
 }
 
+void Racecheck::report_stale(const emu::WatchPoint& at, const MemoryAccess& access,
+                             const Partner& with, uint64_t lanes, int first_lane) {
+  Finding finding = finding_at(Kind::kMissingAcquire, at, lanes);
+  finding.place.lane = first_lane;
+  set_thread(finding.place, *at.wave.workgroup, at.wave.lanes);
+  set_access(finding, access);
+  if (map_ != nullptr) finding.neighbour = map_->neighbour({finding.address});
+  finding.detail =
+      "a flag was read that says the store is done, and no cache was invalidated since; an acquire, "
+      "or __threadfence(), is missing behind the flag";
+  {
+    const std::lock_guard lock(mutex_);
+    finding.other = place_of(at.wave, with);
+  }
+  finding.has_other = true;
+  finding.other_role = "stored";
+  findings().add(finding, static_cast<uint32_t>(std::popcount(lanes)));
+}
+
 // Two stores of one value are no race. The other one is in the shadow before it is in memory: where
 // workgroups run on several threads, memory may still have what was there before both.
 uint64_t Racecheck::lanes_that_change(const emu::Wave& wave, const MemoryAccess& access,
@@ -529,6 +579,10 @@ void Racecheck::report(const emu::WatchPoint& at, const MemoryAccess& access, co
                        const Conflicts& conflicts) {
   const Deed deed = me.record.deed();
   for (const Conflicts::Pair& pair : conflicts) {
+    if (pair.with.is_stale) {
+      report_stale(at, access, pair.with, pair.lanes, pair.first_lane);
+      continue;
+    }
     uint64_t lanes = pair.lanes;
     int first = pair.first_lane;
     if (deed == Deed::kWrite && pair.with.deed == Deed::kWrite) {

@@ -57,11 +57,14 @@ class Racecheck final : public Check {
 
   // An instruction that accesses memory or orders accesses.
   struct Site {
-    enum class Role : uint8_t { kAccess, kFlag, kStoreWait, kGridBarrier };
+    enum class Role : uint8_t { kAccess, kFlag, kStoreWait, kGridBarrier, kInvalidate };
 
     GpuAddr pc;
     Role role = Role::kAccess;
     bool is_lock = false;  // compare-and-swap or exchange
+    // Of kInvalidate: what it empties, and what there is to empty.
+    uint8_t caches = 0;
+    uint8_t all_caches = 0;
     // Of the dispatch that runs: `dispatch` says which, then `number` is its number in it.
     std::atomic<uint64_t> dispatch{0};
     std::atomic<uint32_t> number{Record::kNoSite};
@@ -77,6 +80,9 @@ class Racecheck final : public Check {
   uint32_t number_of(Site& site, const emu::MemoryAccess& access);
   Accessor accessor(const Group& group, const emu::WatchPoint& at, Deed deed,
                     uint32_t number) const;
+  // A relation: the access is one of whole words, in rows. Else each lane has its address.
+  void check_access(const emu::WatchPoint& at, Group& group, Site& site,
+                    const emu::MemoryAccess& access, Deed deed);
   void check_lds(Group& group, const emu::MemoryAccess& access, const Accessor& me,
                  Conflicts& conflicts);
   void check_global(Group& group, const emu::MemoryAccess& access, const Accessor& me,
@@ -90,6 +96,8 @@ class Racecheck final : public Check {
               const Conflicts& conflicts);
   void report_pair(const emu::WatchPoint& at, const emu::MemoryAccess& access, Deed deed,
                    const Partner& with, uint64_t lanes, int first_lane);
+  void report_stale(const emu::WatchPoint& at, const emu::MemoryAccess& access, const Partner& with,
+                    uint64_t lanes, int first_lane);
   void report_collisions(const emu::WatchPoint& at, const emu::MemoryAccess& access,
                          const Accessor& me);
   uint64_t lanes_that_change(const emu::Wave& wave, const emu::MemoryAccess& access,

@@ -11,6 +11,7 @@
 #include "emu/wave.h"
 #include "emu/workgroup.h"
 #include "isa/program.h"
+#include "sanitize/code_flow.h"
 
 namespace wavetap::sanitize {
 
@@ -66,10 +67,35 @@ emu::Wants Synccheck::wants(const isa::Program& program, int32_t index) noexcept
     return {.before = true};
   switch (inst.family) {
     case isa::Family::kDs:
+      if (inst.op == Op::ds_gws_barrier || inst.op == Op::ds_bpermute_b32 ||
+          inst.op == Op::ds_swizzle_b32)
+        return {.before = true};
+      [[fallthrough]];
     case isa::Family::kFlat:
-    case isa::Family::kMubuf: return {.before = true};
+    case isa::Family::kMubuf:
+      // Here lanes show that went round a barrier.
+      return {.accessing = has_barrier(program, index), .screens = true, .rows_suffice = true};
     default: return {};
   }
+}
+
+bool Synccheck::has_barrier(const isa::Program& program, int32_t index) {
+  const std::lock_guard lock(mutex_);
+  // Programs are asked about from their first instruction on; another one may have been there before.
+  const auto known = has_barrier_.find(&program);
+  if (index != 0 && known != has_barrier_.end()) return known->second;
+  bool& has = has_barrier_[&program];
+  has = false;
+  // Functions that it calls may have one.
+  for (int32_t i = 0; i < program.size() && !has; ++i)
+    has = program.insts()[i].op == Op::s_barrier || leaves_program(program.insts()[i]);
+  return has;
+}
+
+bool Synccheck::screen(const emu::WatchPoint& at, const emu::ByteSpan*) noexcept {
+  Group& group = *static_cast<Group*>(at.state);
+  if (group.waves[at.wave.wave_in_group].absent != 0) judge_absent(at.wave, group);
+  return false;
 }
 
 void Synccheck::add(Kind kind, const emu::Wave& wave, GpuAddr pc, uint64_t lanes,
@@ -183,11 +209,12 @@ void Synccheck::before(const emu::WatchPoint& at) noexcept {
           "the kernel was not launched as a cooperative one");
     return;
   }
-  const Op op = at.inst.op;
-  if (op == Op::ds_bpermute_b32 || op == Op::ds_swizzle_b32 ||
-      at.inst.family == isa::Family::kVop || at.inst.family == isa::Family::kVopc)
-    check_shuffle(at, group);
-  else if (group.waves[at.wave.wave_in_group].absent != 0) judge_absent(at.wave, group);
+  check_shuffle(at, group);
+}
+
+// Asked here where others want more than the accesses, and screen() is not.
+void Synccheck::accessing(const emu::WatchPoint& at, std::span<const emu::MemoryAccess>) noexcept {
+  screen(at, nullptr);
 }
 
 }  // namespace wavetap::sanitize

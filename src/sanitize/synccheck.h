@@ -7,6 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
+#include <span>
+#include <unordered_map>
 
 #include "sanitize/check.h"
 
@@ -20,13 +23,21 @@ class Synccheck final : public Check {
   void barrier_reached(const emu::Wave& wave, GpuAddr pc, void*& state) noexcept override;
   void barrier_passed(const emu::Workgroup& group, void*& state) noexcept override;
   void before(const emu::WatchPoint& at) noexcept override;
+  bool screen(const emu::WatchPoint& at, const emu::ByteSpan* span) noexcept override;
+  void accessing(const emu::WatchPoint& at,
+                 std::span<const emu::MemoryAccess> accesses) noexcept override;
 
  private:
   struct Group;
 
+  // Remembered while one program is being lowered.
+  bool has_barrier(const isa::Program& program, int32_t index);
   void judge_absent(const emu::Wave& wave, Group& group);
   void check_shuffle(const emu::WatchPoint& at, const Group& group);
   void add(Kind kind, const emu::Wave& wave, GpuAddr pc, uint64_t lanes, const char* detail);
+
+  std::mutex mutex_;
+  std::unordered_map<const isa::Program*, bool> has_barrier_;
 };
 
 }  // namespace wavetap::sanitize

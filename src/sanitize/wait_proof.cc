@@ -92,14 +92,20 @@ class Proof {
     if (!read_instructions()) return false;
     entry_.resize(facts_.size());
     is_known_.resize(facts_.size());
-    arrive(0, State());
+    is_seen_.resize(facts_.size());
     // Each visit of a block can only add to what is known at others.
     int64_t steps_left = 64 * int64_t{program_.size()} + 4096;
-    while (!waiting_.empty()) {
-      const int32_t block = waiting_.back();
-      waiting_.pop_back();
-      is_waiting_[static_cast<size_t>(block)] = false;
-      if (!walk(block, &steps_left)) return false;
+    // A wave may also come in where no way leads from the first instruction.
+    for (int32_t first = 0; first < program_.size(); ++first) {
+      if (is_seen_[static_cast<size_t>(first)]) continue;
+      if (program_.insts()[first].op == isa::Op::kInvalid) continue;
+      arrive(first, State());
+      while (!waiting_.empty()) {
+        const int32_t block = waiting_.back();
+        waiting_.pop_back();
+        is_waiting_[static_cast<size_t>(block)] = false;
+        if (!walk(block, &steps_left)) return false;
+      }
     }
     return true;
   }
@@ -155,6 +161,7 @@ class Proof {
       }
       *steps_left -= 1 + static_cast<int64_t>(state.all().size()) / 8;
       if (*steps_left < 0) return false;
+      is_seen_[static_cast<size_t>(index)] = true;
       if (uses_pending(facts, state)) return false;
       apply(index, facts, state);
       const isa::Inst& inst = program_.insts()[index];
@@ -194,6 +201,7 @@ class Proof {
   std::vector<State> entry_;  // of the blocks that have been reached
   std::vector<bool> is_known_;
   std::vector<bool> is_waiting_;
+  std::vector<bool> is_seen_;
   std::vector<int32_t> waiting_;
 };
 

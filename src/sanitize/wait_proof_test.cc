@@ -55,6 +55,11 @@ TEST(WaitProof, FollowsEveryWay) {
   EXPECT_TRUE(is_proved(loop + "s_waitcnt vmcnt(0)\ns_cbranch_scc1 again"));
 }
 
+TEST(WaitProof, FollowsWhatIsBehindTheEndAsWell) {
+  EXPECT_FALSE(is_proved("s_endpgm\n" + kLoad + kUse));
+  EXPECT_TRUE(is_proved("s_endpgm\n" + kLoad + "s_waitcnt vmcnt(0)\n" + kUse));
+}
+
 TEST(WaitProof, ALaterLoadOfTheSameKindMayOverwrite) {
   EXPECT_TRUE(is_proved(kLoad + kLoad + "s_waitcnt vmcnt(0)\n" + kUse));
   EXPECT_FALSE(is_proved(kLoad + "ds_read_b32 v5, v4\ns_waitcnt vmcnt(0) lgkmcnt(0)\n" + kUse));

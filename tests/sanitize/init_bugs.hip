@@ -1,4 +1,4 @@
-// Memory that is read before anybody has written it, and the same kernels done right. labelled.py reads the
+// Memory and registers that are read before anybody has written them, and the same kernels done right. labelled.py reads the
 // labels; races.hip says how they look. Findings have one place here: <a> or <b>.
 #include <vector>
 
@@ -185,6 +185,46 @@ __global__ void write_structs(Padded* to) {
 }
 __global__ void add_to(int* to) { atomicExch(to, 1); }
 
+// ---- Registers, in inline assembler: compilers do not read what they have not written.
+
+// register_stored: uninitialised-register  [the value goes through private memory]
+KERNEL register_stored(int* out) {
+  int x;
+  if constexpr (kBug) asm volatile("v_mov_b32 %0, v40" : "=v"(x) : : "v40");  // <a>
+  else asm volatile("v_mov_b32 v40, 1\nv_mov_b32 %0, v40" : "=v"(x) : : "v40");
+  out[threadIdx.x] = x + 1;  // <b>
+}
+// register_address: uninitialised-register  [the value goes through private memory]
+KERNEL register_address(int* out) {
+  int x;
+  if constexpr (kBug) asm volatile("v_mov_b32 %0, v40" : "=v"(x) : : "v40");  // <a>
+  else asm volatile("v_mov_b32 v40, 1\nv_mov_b32 %0, v40" : "=v"(x) : : "v40");
+  atomicAdd(&out[x & 63], 1);  // <b>
+}
+// register_branch: uninitialised-register  [the value goes through private memory]
+KERNEL register_branch(int* out) {
+  int x;
+  if constexpr (kBug) asm volatile("s_mov_b32 %0, s77" : "=s"(x) : : "s77");  // <a>
+  else asm volatile("s_mov_b32 s77, 0\ns_mov_b32 %0, s77" : "=s"(x) : : "s77");
+  if (x > 5)  // <b>
+    for (int i = 0; i < 64; ++i) atomicAdd(&out[i * 3], i);
+}
+// Which lanes go on.
+// register_mask: uninitialised-register  [the value goes through private memory]
+KERNEL register_mask(int* out) {
+  int x;
+  if constexpr (kBug) asm volatile("v_mov_b32 %0, v40" : "=v"(x) : : "v40");  // <a>
+  else asm volatile("v_mov_b32 v40, 0\nv_mov_b32 %0, v40" : "=v"(x) : : "v40");
+  if (x > 5)  // <b>
+    for (int i = 0; i < 64; ++i) atomicAdd(&out[i * 3], i);
+}
+// Moved around and then overwritten: nothing depends on it.
+KERNEL register_unused(int* out) {
+  int x;
+  asm volatile("v_mov_b32 %0, v40\nv_mov_b32 %0, 3" : "=v"(x) : : "v40");
+  out[threadIdx.x] = x;
+}
+
 int* g_data = nullptr;
 
 template <class F>
@@ -278,6 +318,11 @@ int main() {
   RUN(first_wave, data);
   RUN(private_array, data);
   RUN(private_branch, data);
+  RUN(register_stored, data);
+  RUN(register_address, data);
+  RUN(register_branch, data);
+  RUN(register_mask, data);
+  RUN(register_unused, data);
   run_global(data);
   return check::finish();
 }

@@ -398,6 +398,37 @@ KERNEL global_flag(int* out) {
     out[9] = out[8];  // <b>
   }
 }
+// The flag is read, and nothing keeps the cache from having what was there before.
+// global_flag_no_acquire: missing-acquire (warning)
+KERNEL global_flag_no_acquire(int* out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    out[8] = 42;  // <a>
+    __threadfence();
+    atomicExch(out, 1);
+  } else if (blockIdx.x == 1) {
+    while (__hip_atomic_load(out, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0)
+      __builtin_amdgcn_s_sleep(2);
+    if (!kBug) __threadfence();
+    asm volatile("" ::: "memory");
+    out[9] = out[8];  // <b>
+  }
+}
+// global_last_no_acquire: missing-acquire (warning)
+KERNEL global_last_no_acquire(int* out) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    out[16 + blockIdx.x] = blockIdx.x;  // <a>
+    __threadfence();
+    last = atomicAdd(out, 1) == static_cast<int>(gridDim.x) - 1;
+  }
+  __syncthreads();
+  if (!last || threadIdx.x != 0) return;
+  if (!kBug) __threadfence();
+  int sum = 0;
+  for (unsigned i = 0; i < gridDim.x; ++i) sum += out[16 + i];  // <b>
+  out[1] = sum;
+}
 // The flag is a volatile int, stored as any other.
 // global_volatile_flag: read-write  [waits stand where the fence should]
 KERNEL global_volatile_flag(int* out) {
@@ -690,6 +721,8 @@ int main() {
   RUN(global_cas_loop, kGroups, reinterpret_cast<float*>(data));
   RUN(global_last_group, kGroups, data);
   RUN(global_flag, kGroups, data);
+  RUN(global_flag_no_acquire, kGroups, data);
+  RUN(global_last_no_acquire, kGroups, data);
   RUN(global_volatile_flag, kGroups, data);
   RUN(global_release_acquire, kGroups, data);
   RUN(global_group_flag, kGroups, data);

@@ -46,11 +46,9 @@ void lane_addresses(Wave& wave, const Inst& inst, uint64_t* at) {
   }
 }
 
-// Without rows when somebody watches: the quick ways announce nothing.
 template <int L>
 AddressRows address_rows(Wave& wave, const Inst& inst) {
   AddressRows rows;
-  if (wave.notes_accesses) return rows;
   rows.base = static_cast<uint64_t>(int64_t{inst.offset});
   if (!inst.vaddr.is(OperandKind::kNone)) rows.low = wave.vrow(inst.vaddr.index);
   if (inst.saddr.is(OperandKind::kNone)) rows.high = rows.low == nullptr ? nullptr : rows.low + L;
@@ -101,7 +99,19 @@ template <Segment kSegment, class T, int L>
 void load(Wave& wave, const Inst& inst) {
   const uint64_t mask = wave.exec();
   uint32_t* rows = data_rows(wave, inst.dst);
-  if (load_quickly<T, L>(wave, address_rows<L>(wave, inst), mask, rows)) return;
+  const AddressRows quick = address_rows<L>(wave, inst);
+  if (!wave.notes_accesses) {
+    if (load_quickly<T, L>(wave, quick, mask, rows)) return;
+  } else if (mask == all_lanes<L>() && quick.low != nullptr) {
+    const Pattern<uint64_t, L> pattern = pattern_of_rows<T::kBytes, L>(quick);
+    std::byte* from[L / kGroupLanes];
+    if (pattern.relation != Relation::kNone &&
+        cached_groups<T::kBytes, L>(wave, pattern, false, from)) {
+      note_global_groups(wave, inst, Access::kLoad, pattern.relation, pattern.first,
+                         element_of<T>(inst.dst));
+      return load_groups<T, L>(pattern, from, rows);
+    }
+  }
   uint64_t at[L];
   lane_addresses<L>(wave, inst, at);
   if (kSegment == Segment::kFlat && reaches_aperture<L>(at, mask)) {
@@ -126,7 +136,20 @@ template <Segment kSegment, class T, int L>
 void store(Wave& wave, const Inst& inst) {
   const uint64_t mask = wave.exec();
   const uint32_t* rows = data_rows(wave, inst.src[0]);
-  if (store_quickly<T, L>(wave, address_rows<L>(wave, inst), mask, rows)) return;
+  const AddressRows quick = address_rows<L>(wave, inst);
+  if (!wave.notes_accesses) {
+    if (store_quickly<T, L>(wave, quick, mask, rows)) return;
+  } else if (mask == all_lanes<L>() && quick.low != nullptr) {
+    const Pattern<uint64_t, L> pattern = pattern_of_rows<T::kBytes, L>(quick);
+    std::byte* to[L / kGroupLanes];
+    if (pattern.relation == Relation::kConsecutive &&
+        cached_groups<T::kBytes, L>(wave, pattern, true, to)) {
+      note_global_groups(wave, inst, Access::kStore, pattern.relation, pattern.first,
+                         element_of<T>(inst.src[0]));
+      publish_earlier();
+      return store_groups<T, L>(pattern, to, rows);
+    }
+  }
   uint64_t at[L];
   lane_addresses<L>(wave, inst, at);
   if (kSegment == Segment::kFlat && reaches_aperture<L>(at, mask)) {
@@ -154,7 +177,9 @@ void atomic_op(Wave& wave, const Inst& inst) {
   const uint32_t* data = data_rows(wave, inst.src[0]);
   uint32_t* result = inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst);
 
-  if (update_quickly<A, L>(wave, address_rows<L>(wave, inst), mask, data, result)) return;
+  if (!wave.notes_accesses &&
+      update_quickly<A, L>(wave, address_rows<L>(wave, inst), mask, data, result))
+    return;
   uint64_t at[L];
   lane_addresses<L>(wave, inst, at);
   uint32_t offset[L] = {};

@@ -106,6 +106,22 @@ void note_lds(Wave& wave, const Inst& inst, Access access, const uint32_t* at, u
   note_access(wave, inst, {&one, 1});
 }
 
+namespace {
+
+// The addresses of rows from those of the groups' first lanes on: of all lanes when somebody needs them.
+void fill_rows(const Wave& wave, uint64_t* address, uint64_t step) {
+  if (!wave.watch->needs_all_addresses()) return;
+  for (int group = 0; group < wave.lanes; group += kGroupLanes) {
+    // A vector of the language, since compilers make scalars of loops this short.
+    typedef uint64_t Pair __attribute__((vector_size(16)));
+    Pair pair = {address[group], address[group] + step};
+    for (int lane = 0; lane < kGroupLanes; lane += 2, pair += 2 * step)
+      std::memcpy(address + group + lane, &pair, sizeof pair);
+  }
+}
+
+}  // namespace
+
 void note_lds_groups(Wave& wave, const Inst& inst, Access access, Relation relation,
                      const uint32_t* first, const OffsetElement& one, const OffsetElement& second) {
   const bool has_second = second.element.data != nullptr;
@@ -115,15 +131,9 @@ void note_lds_groups(Wave& wave, const Inst& inst, Access access, Relation relat
   MemoryAccess accesses[2];
   for (int i = 0; i < (has_second ? 2 : 1); ++i) {
     const OffsetElement& each = i == 0 ? one : second;
-    for (int group = 0; group < wave.lanes / kGroupLanes; ++group) {
-      // A vector of the language, since compilers make scalars of loops this short.
-      typedef uint64_t Pair __attribute__((vector_size(16)));
-      const uint64_t begin = first[group] + each.offset;
-      uint64_t* const to = address[i] + group * kGroupLanes;
-      Pair pair = {begin, begin + step};
-      for (int lane = 0; lane < kGroupLanes; lane += 2, pair += 2 * step)
-        std::memcpy(to + lane, &pair, sizeof pair);
-    }
+    for (int group = 0; group < wave.lanes / kGroupLanes; ++group)
+      address[i][group * kGroupLanes] = first[group] + each.offset;
+    fill_rows(wave, address[i], step);
     accesses[i] = {.space = Space::kLds,
                    .access = access,
                    .relation = relation,
@@ -134,6 +144,23 @@ void note_lds_groups(Wave& wave, const Inst& inst, Access access, Relation relat
                    .data_byte = each.element.data_byte};
   }
   note_access(wave, inst, {accesses, has_second ? 2u : 1u});
+}
+
+void note_global_groups(Wave& wave, const Inst& inst, Access access, Relation relation,
+                        const uint64_t* first, const Element& element) {
+  uint64_t address[64];
+  for (int group = 0; group < wave.lanes / kGroupLanes; ++group)
+    address[group * kGroupLanes] = first[group];
+  fill_rows(wave, address, relation == Relation::kConsecutive ? element.size_bytes : 0);
+  const MemoryAccess one{.space = Space::kGlobal,
+                         .access = access,
+                         .relation = relation,
+                         .size_bytes = element.size_bytes,
+                         .mask = wave.full_exec(),
+                         .address = address,
+                         .data = element.data,
+                         .data_byte = element.data_byte};
+  note_access(wave, inst, {&one, 1});
 }
 
 void note_lds_pair(Wave& wave, const Inst& inst, Access access, const uint32_t* first,

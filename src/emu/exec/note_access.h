@@ -75,6 +75,9 @@ struct OffsetElement {
 void note_lds_groups(Wave& wave, const isa::Inst& inst, Access access, Relation relation,
                      const uint32_t* first, const OffsetElement& one,
                      const OffsetElement& second = {0, {0, nullptr, 0}});
+// The same for global memory.
+void note_global_groups(Wave& wave, const isa::Inst& inst, Access access, Relation relation,
+                        const uint64_t* first, const Element& element);
 // ds_read2 and friends.
 void note_lds_pair(Wave& wave, const isa::Inst& inst, Access access, const uint32_t* first,
                    const uint32_t* second, uint64_t mask, const Element& first_element,

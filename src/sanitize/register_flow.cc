@@ -1,0 +1,298 @@
+#include "sanitize/register_flow.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "emu/wave.h"
+#include "isa/program.h"
+#include "sanitize/code_flow.h"
+#include "sanitize/register_set.h"
+
+namespace wavetap::sanitize {
+namespace {
+
+using emu::RegisterFile;
+using emu::RegisterUse;
+using isa::Family;
+using isa::OperandKind;
+namespace slot = isa::slot;
+
+// Arguments, workgroup numbers and the like; the exact number is known when a kernel is launched.
+constexpr uint32_t kMostFirstScalars = 32;
+constexpr uint32_t kMostFirstScalarsPreloaded = 64;
+// Work-item numbers.
+constexpr uint32_t kFirstVgprs = 3;
+
+bool has(std::string_view name, std::string_view part) {
+  return name.find(part) != std::string_view::npos;
+}
+
+// Everything that a wave finds undefined when it starts.
+RegisterSet unwritten_at_start(const isa::Program& program) {
+  const amd::GfxTarget target = program.target();
+  const bool preloads = target.major > 10 || (target.major == 9 && target.minor >= 4);
+  const uint32_t scalars = preloads ? kMostFirstScalarsPreloaded : kMostFirstScalars;
+  RegisterSet all;
+  all.add(RegisterFile::kScalar, scalars, slot::kTtmp0 - scalars);
+  all.add(RegisterFile::kScalar, slot::kScc, 1);
+  all.add(RegisterFile::kVgpr, kFirstVgprs, 256 - kFirstVgprs);
+  all.add(RegisterFile::kAgpr, 0, 256);
+  return all;
+}
+
+// x ^ x, x - x: the same whatever x is.
+bool is_same_of_any(const isa::Inst& inst) {
+  const isa::Operand& a = inst.src[0];
+  const isa::Operand& b = inst.src[1];
+  if (a.kind != b.kind || a.index != b.index || a.is(OperandKind::kImm)) return false;
+  const std::string_view name = isa::op_name(inst.op);
+  return has(name, "xor") || has(name, "_sub_") || has(name, "_cmp_eq") || has(name, "_cmp_lg");
+}
+
+bool is_vector(const isa::Operand& operand) {
+  return operand.is(OperandKind::kVgpr) || operand.is(OperandKind::kAgpr);
+}
+
+bool moves_between_lanes(const isa::Inst& inst) {
+  const std::string_view name = isa::op_name(inst.op);
+  return inst.dpp != isa::Dpp::kNone || has(name, "permlane") || has(name, "permute") ||
+         has(name, "swizzle") || inst.family == Family::kMatrix;
+}
+
+}  // namespace
+
+bool may_read_unwritten(const isa::Program& program) {
+  const auto count = static_cast<size_t>(program.size());
+  std::vector<NamedRegisters> named(count);
+  for (size_t i = 0; i < count; ++i) {
+    const isa::Inst& inst = program.insts()[i];
+    named[i] = named_registers(inst);
+    if (leaves_program(inst) || named[i].may_use_others) return false;
+    if (is_same_of_any(inst)) named[i].reads.clear();
+  }
+  if (count == 0) return false;
+  std::vector<RegisterSet> unwritten(count);  // before each instruction, as far as it is reached
+  std::vector<bool> is_reached(count);
+  std::vector<int32_t> waiting{0};
+  unwritten[0] = unwritten_at_start(program);
+  is_reached[0] = true;
+  const auto arrive = [&](int32_t to, const RegisterSet& set) {
+    if (to < 0 || to >= program.size()) return;
+    const auto at = static_cast<size_t>(to);
+    RegisterSet joined = unwritten[at];
+    joined.add(set);
+    if (is_reached[at] && joined == unwritten[at]) return;
+    unwritten[at] = joined;
+    is_reached[at] = true;
+    waiting.push_back(to);
+  };
+  while (!waiting.empty()) {
+    const int32_t index = waiting.back();
+    waiting.pop_back();
+    const auto at = static_cast<size_t>(index);
+    if (named[at].reads.meets(unwritten[at])) return true;
+    RegisterSet after = unwritten[at];
+    after.remove(named[at].writes);
+    const isa::Inst& inst = program.insts()[index];
+    const Flow flow = flow_of(inst);
+    if (flow == Flow::kNext || flow == Flow::kEither) arrive(index + 1, after);
+    if (flow == Flow::kJump || flow == Flow::kEither) arrive(inst.target, after);
+  }
+  return false;
+}
+
+RegisterFlow::RegisterFlow(uint32_t first_scalars) {
+  for (uint32_t i = 0; i < slot::kCount; ++i) {
+    const bool is_there = i < first_scalars || (i >= slot::kTtmp0 && i != slot::kScc);
+    scalar_[i] = scalar_written_[i] = is_there;
+  }
+  for (uint32_t i = 0; i < kFirstVgprs; ++i) {
+    vector_[0][i] = ~uint64_t{0};
+    vector_written_[0][i] = true;
+  }
+}
+
+bool RegisterFlow::is_written(const RegisterUse& use, uint32_t number) const {
+  if (use.file == RegisterFile::kScalar) return number >= slot::kCount || scalar_written_[number];
+  return vector_written_[use.file == RegisterFile::kAgpr ? 1 : 0][number % 256];
+}
+
+uint64_t RegisterFlow::lanes_of(const RegisterUse& use, uint32_t number) const {
+  return vector_[use.file == RegisterFile::kAgpr ? 1 : 0][number % 256];
+}
+
+void RegisterFlow::note_origin(const emu::WatchPoint& at, const RegisterUse& use, uint32_t number) {
+  if (is_written(use, number)) return;
+  origin_.pc = at.pc;
+  const bool is_scalar = use.file == RegisterFile::kScalar;
+  if (is_scalar && number == slot::kScc) origin_.name = "scc";
+  else if (is_scalar && number >= slot::kVccLo) origin_.name = "vcc";
+  else
+    origin_.name = (is_scalar                         ? "s"
+                    : use.file == RegisterFile::kVgpr ? "v"
+                                                      : "a") +
+                   std::to_string(number);
+}
+
+RegisterFlow::Bad RegisterFlow::bad_sources(const emu::WatchPoint& at,
+                                            const emu::RegisterUses& uses) {
+  Bad bad;
+  if (is_same_of_any(at.inst)) return bad;
+  if (at.inst.op == isa::Op::v_cndmask_b32) {  // it takes one of two
+    const Bad one = bad_operand(at, at.inst.src[0], false);
+    const Bad other = bad_operand(at, at.inst.src[1], false);
+    const Bad mask = bad_operand(at, at.inst.src[2], false);
+    const auto lanes = [&](const Bad& of) { return of.is_scalar ? at.wave.exec() : of.lanes; };
+    return {.lanes = lanes(one) & lanes(other), .is_scalar = mask.is_scalar};
+  }
+  for (const RegisterUse& use : uses) {
+    if (use.is_write) continue;
+    for (uint32_t i = 0; i < use.count; ++i) {
+      const uint32_t number = use.first + i;
+      if (use.file == RegisterFile::kScalar) {
+        if (number >= slot::kCount || scalar_[number]) continue;
+        bad.is_scalar = true;
+      } else {
+        const uint64_t lanes = use.lanes & ~lanes_of(use, number);
+        if (lanes == 0) continue;
+        bad.lanes |= lanes;
+      }
+      note_origin(at, use, number);
+    }
+  }
+  return bad;
+}
+
+RegisterFlow::Bad RegisterFlow::bad_operand(const emu::WatchPoint& at, const isa::Operand& operand,
+                                            bool is_all) {
+  Bad bad;
+  const uint32_t count = std::max<uint32_t>(operand.dwords, 1);
+  RegisterUse use{.first = operand.index};
+  if (operand.is(OperandKind::kScalar)) {
+    uint32_t undefined = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (operand.index + i >= slot::kCount || scalar_[operand.index + i]) continue;
+      ++undefined;
+      note_origin(at, use, operand.index + i);
+    }
+    bad.is_scalar = is_all ? undefined == count : undefined != 0;
+  } else if (is_vector(operand)) {
+    use.file = operand.is(OperandKind::kVgpr) ? RegisterFile::kVgpr : RegisterFile::kAgpr;
+    uint64_t any = 0;
+    uint64_t all = ~uint64_t{0};
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint64_t undefined = at.wave.exec() & ~lanes_of(use, operand.index + i);
+      any |= undefined;
+      all &= undefined;
+      if (undefined != 0) note_origin(at, use, operand.index + i);
+    }
+    bad.lanes = is_all ? all & at.wave.exec() : any;
+  }
+  return bad;
+}
+
+void RegisterFlow::write(const RegisterUse& use, const Bad& bad) {
+  const bool is_bad = bad.is_scalar || bad.lanes != 0;
+  for (uint32_t i = 0; i < use.count; ++i) {
+    const uint32_t number = use.first + i;
+    if (use.file == RegisterFile::kScalar) {
+      if (number >= slot::kCount) continue;
+      scalar_[number] = !is_bad;
+      scalar_written_[number] = true;
+      continue;
+    }
+    const size_t file = use.file == RegisterFile::kAgpr ? 1 : 0;
+    uint64_t& lanes = vector_[file][number % 256];
+    if (!vector_written_[file][number % 256]) lanes = ~uint64_t{0};
+    vector_written_[file][number % 256] = true;
+    const uint64_t undefined = bad.is_scalar ? use.lanes : use.lanes & bad.lanes;
+    // A part of it may be what it was.
+    lanes = (use.bytes == 0xf ? lanes & ~use.lanes : lanes) | (use.lanes & ~undefined);
+  }
+}
+
+// It has been told of.
+void RegisterFlow::forgive(const isa::Operand& operand) {
+  RegisterUse use{.count = std::max<uint8_t>(operand.dwords, 1), .first = operand.index};
+  use.lanes = ~uint64_t{0};
+  if (is_vector(operand))
+    use.file = operand.is(OperandKind::kVgpr) ? RegisterFile::kVgpr : RegisterFile::kAgpr;
+  else if (!operand.is(OperandKind::kScalar)) return;
+  write(use, {});
+}
+
+void RegisterFlow::report(const emu::WatchPoint& at, FindingTable& findings, const Bad& bad,
+                          const char* use) {
+  Finding finding =
+      finding_at(Kind::kUninitialisedRegister, at, bad.lanes != 0 ? bad.lanes : at.wave.exec());
+  finding.detail = origin_.name + " was read without having been written; " + use;
+  if (!(origin_.pc == at.pc)) {
+    finding.has_other = true;
+    finding.other_role = "read";
+    finding.other = finding.place;
+    finding.other.pc = origin_.pc;
+  }
+  findings.add(finding);
+}
+
+void RegisterFlow::check_memory(const emu::WatchPoint& at, FindingTable& findings) {
+  const isa::Inst& inst = at.inst;
+  for (const isa::Operand* operand : {&inst.vaddr, &inst.saddr, &inst.soffset}) {
+    const Bad bad = bad_operand(at, *operand, /*is_all=*/false);
+    if (!bad.any()) continue;
+    report(at, findings, bad, "this address is made of it");
+    forgive(*operand);
+  }
+  // Registers are saved in scratch whatever they hold.
+  const std::string_view name = isa::op_name(inst.op);
+  if (inst.family == Family::kMubuf || has(name, "scratch_")) return;
+  for (const isa::Operand& data : inst.src) {
+    const Bad bad = bad_operand(at, data, /*is_all=*/true);
+    if (!bad.any()) continue;
+    report(at, findings, bad, "what is stored is made of it");
+    forgive(data);
+  }
+}
+
+void RegisterFlow::step(const emu::WatchPoint& at, FindingTable& findings) {
+  const isa::Inst& inst = at.inst;
+  emu::RegisterUses uses;
+  emu::find_register_uses(at.wave, inst, uses);
+  Bad bad;
+  switch (inst.family) {
+    case Family::kSmem:
+    case Family::kFlat:
+    case Family::kMubuf:
+    case Family::kImage: check_memory(at, findings); break;
+    case Family::kDs:
+      if (moves_between_lanes(inst)) bad = bad_sources(at, uses);
+      else check_memory(at, findings);
+      break;
+    case Family::kSopp:
+      bad = bad_sources(at, uses);
+      if (flow_of(inst) == Flow::kEither && bad.any()) {
+        report(at, findings, bad, "this branch depends on it");
+        for (const RegisterUse& use : uses) write(use, {});
+      }
+      return;
+    default: bad = bad_sources(at, uses); break;
+  }
+  if (moves_between_lanes(inst)) {
+    // Which lane came from where is not followed: undefined where all of them are.
+    const bool is_all = (bad.lanes & at.wave.exec()) == at.wave.exec();
+    if (!is_all) bad.lanes = 0;
+  }
+  for (const RegisterUse& use : uses) {
+    if (!use.is_write) continue;
+    const bool is_exec = use.file == RegisterFile::kScalar &&
+                         (use.first == slot::kExecLo || use.first == slot::kExecHi);
+    if (is_exec && bad.any()) {
+      report(at, findings, bad, "which lanes go on depends on it");
+      bad = {};
+    }
+    write(use, bad);
+  }
+}
+
+}  // namespace wavetap::sanitize
