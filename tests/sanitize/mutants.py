@@ -15,8 +15,8 @@ import tempfile
 # model: target, its number in ELF headers
 TARGETS = {"mi210": ("gfx90a", 0x3F), "rx6800xt": ("gfx1030", 0x36)}
 
-# One instruction of the file changed. `context`: the lines around it. `is_fence`: it orders memory and no register.
-Mutant = collections.namedtuple("Mutant", "what offset old new context is_fence")
+# One instruction of the file changed. `context`: the lines around it. `is_fence`: it orders memory and no register. `size`: bytes.
+Mutant = collections.namedtuple("Mutant", "what offset old new context is_fence size", defaults=(4,))
 # One instruction as it is: its line of the disassembly, all lines, its number among them, where it is in the file, its first word.
 Site = collections.namedtuple("Site", "address line lines number offset word")
 
@@ -71,8 +71,17 @@ def sanitize(args, tool, program):
             raise SystemExit(f"{program}: no report: {ran.stderr}")
 
 
+def read_equivalent(path=pathlib.Path(__file__).with_name("equivalent_mutants.txt")):
+    """{(program, model, tool, address)} of mutants that change nothing."""
+    lines = [line.split(maxsplit=4) for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    if wrong := [line for line in lines if len(line) != 5]:
+        raise SystemExit(f"{path}: {' '.join(wrong[0])}: PROGRAM MODEL TOOL ADDRESS REASON")
+    return {tuple(line[:4]) for line in lines}
+
+
 def check_program(args, tool, mutants_of, program, counts):
     name = pathlib.Path(program).name
+    equivalent = read_equivalent()
     if sanitize(args, tool, program):
         print(f"{name}: the original has findings")
         counts["false"] += 1
@@ -87,11 +96,13 @@ def check_program(args, tool, mutants_of, program, counts):
             shutil.copy(program, copy)
             with open(copy, "r+b") as file:
                 file.seek(mutant.offset)
-                assert file.read(4) == mutant.old.to_bytes(4, "little")
+                assert file.read(4) == (mutant.old & 0xFFFFFFFF).to_bytes(4, "little")
                 file.seek(mutant.offset)
-                file.write(mutant.new.to_bytes(4, "little"))
+                file.write(mutant.new.to_bytes(mutant.size, "little"))
             if sanitize(args, tool, str(copy)):
                 counts["reported"] += 1
+            elif (name, args.gpu, tool, mutant.what.split()[0]) in equivalent:
+                counts["equivalent"] += 1
             elif mutant.is_fence:
                 counts["fence"] += 1
             else:
@@ -100,8 +111,8 @@ def check_program(args, tool, mutants_of, program, counts):
 
 
 def main(tool, mutants_of, add_arguments=lambda parser: None):
-    """Exit status 1 when an original has a finding, or when fewer than --least percent of the mutants that are no fences are
-    reported."""
+    """Exit status 1 when an original has a finding, or when fewer than --least percent of the mutants that can matter (no fences, not
+    in equivalent_mutants.txt) are reported."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--gpu", required=True, choices=sorted(TARGETS))
@@ -110,7 +121,7 @@ def main(tool, mutants_of, add_arguments=lambda parser: None):
     add_arguments(parser)
     parser.add_argument("programs", nargs="+")
     args = parser.parse_args()
-    counts = {"reported": 0, "fence": 0, "silent": 0, "false": 0}
+    counts = {"reported": 0, "equivalent": 0, "fence": 0, "silent": 0, "false": 0}
     for program in args.programs:
         check_program(args, tool, mutants_of, program if "/" in program else f"{args.bin}/hip/{program}", counts)
     print(counts)

@@ -4,8 +4,9 @@
   mutate_barriers.py --bin BIN --gpu MODEL [--most N] [--least PERCENT] PROGRAM…
 
 A mutant is the program with one s_barrier of its kernels replaced by s_nop. The original must have no finding. A mutant is
-`reported` when racecheck finds something. Else it is `silent` and listed with the instructions around it, to be judged by hand:
-code that is not executed, or a barrier beside which no wave touches what another one does.
+`reported` when racecheck finds something. Else, when equivalent_mutants.txt says why it changes nothing, it is `equivalent`. What
+is left is `silent` and listed with the instructions around it, to be judged by hand: code that is not executed, or a barrier
+beside which no wave touches what another one does.
 """
 import mutants
 
