@@ -92,6 +92,18 @@ __global__ void histogram(const unsigned* in, unsigned* bins) {
   atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
 }
 
+// 10^8 reads of LDS, of which nothing, or all, has been written.
+template <bool kWritten>
+__global__ void flood(float* out) {
+  __shared__ float line[kThreads];
+  const int t = threadIdx.x;
+  if (kWritten) line[t] = 1;
+  __syncthreads();
+  float sum = 0;
+  for (int i = 0; i < 400; ++i) sum += line[(t + i) % kThreads];
+  out[blockIdx.x * kThreads + t] = sum;
+}
+
 double processor_seconds() {
   const auto seconds = [](clockid_t clock) {
     timespec now{};
@@ -102,9 +114,9 @@ double processor_seconds() {
 }
 
 template <class Launch>
-void measure(const char* name, Launch launch) {
+void measure(const char* name, Launch launch, int rounds = 7) {
   double best = 1e30;
-  for (int i = 0; i < 7; ++i) {
+  for (int i = 0; i < rounds; ++i) {
     const double start = processor_seconds();
     launch();
     CHECK(hipDeviceSynchronize());
@@ -113,7 +125,8 @@ void measure(const char* name, Launch launch) {
   std::printf("%s %.6f\n", name, best);
 }
 
-int main() {
+// `flood`: only what is uninitialised.
+int main(int argc, char**) {
   std::vector<unsigned> random(kCount);
   unsigned state = 1;
   for (unsigned& value : random) value = (state = state * 1664525 + 1013904223) >> 8;
@@ -123,6 +136,11 @@ int main() {
   CHECK(hipMemcpy(x, random.data(), kCount * sizeof(float), hipMemcpyHostToDevice));
   CHECK(hipMemset(y, 0, kCount * sizeof(float)));
   unsigned* const keys = reinterpret_cast<unsigned*>(x);
+  if (argc > 1) {
+    measure("flood_written", [&] { flood<true><<<kCount / kThreads, kThreads>>>(y); }, 2);
+    measure("flood", [&] { flood<false><<<kCount / kThreads, kThreads>>>(y); }, 2);
+    return 0;
+  }
   measure("saxpy", [&] { saxpy<<<kCount / kThreads, kThreads>>>(2, x, y); });
   measure("matmul", [&] {
     matmul<<<dim3(kSize / kTile, kSize / kTile), dim3(kTile, kTile)>>>(x, x + kSize * kSize, y);

@@ -20,9 +20,9 @@ WAYS = [
 PLAIN = ["run", "--no-trace"]
 
 
-def times(build, model, words, folder):
+def times(build, model, words, folder, *arguments):
     """Seconds by kernel. What the tools print comes after, or elsewhere."""
-    command = [build / "bin/wavetap", *words, "--gpu", model, "--", build / "bin/hip/bench_sanitize"]
+    command = [build / "bin/wavetap", *words, "--gpu", model, "--", build / "bin/hip/bench_sanitize", *arguments]
     done = subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, timeout=900)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(map(str, command))}: status {done.returncode}: {done.stderr.strip()[-300:]}")
@@ -50,7 +50,17 @@ def measure(build, model, rounds):
         worst = max(ratios[name].values())
         rows.append([name] + [f"{ratios[name][kernel]:.2f}x" for kernel in plain] + [f"{goal}x", "yes" if worst <= goal else "no"])
     table(["watched by", *plain, "goal", "reached"], rows)
+    ratios["flood"] = measure_flood(build, model)
     return ratios
+
+
+def measure_flood(build, model):
+    """10^8 uninitialised reads from one line, times as many of what was written."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = times(build, model, ["sanitize", "--tool", "initcheck", "--error-exitcode", "0"], folder, "flood")
+    ratio = found["flood"] / found["flood_written"]
+    print(f"  10^8 uninitialised reads under initcheck: {ratio:.2f} times as many right ones; goal 2, {'yes' if ratio <= 2 else 'no'}")
+    return {"initcheck": ratio}
 
 
 if __name__ == "__main__":

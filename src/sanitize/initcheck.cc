@@ -387,7 +387,13 @@ void Initcheck::accessing(const emu::WatchPoint& at,
       wrong = wrong_in_global(at, group, access);
       kind = Kind::kUninitialisedGlobal;
     }
-    if (wrong != 0) note(kind, at, access, wrong);
+    if (wrong == 0) continue;
+    note(kind, at, access, wrong);
+    if (access.space == Space::kGlobal) continue;  // has been marked
+    MemoryAccess told = access;
+    told.mask = wrong;
+    told.relation = emu::Relation::kNone;
+    mark(at, group, told);
   }
   for (const MemoryAccess& access : accesses)
     if (access.writes() && access.mask != 0 && (access.space != Space::kGlobal || has_global))

@@ -8,8 +8,8 @@
 // host has touched the page, and the element whether it is still all zero, as it was handed out.
 //
 // An element that a lane loads is wrong when none of its bytes has been written; one that is written in
-// part is a struct with padding, or several values in one load, and right. An element of global memory is
-// told of once: it then counts as written, and a loop over it costs no more than any other.
+// part is a struct with padding, or several values in one load, and right. An element is told of
+// once, one of LDS once in a workgroup: it then counts as written, and a loop over it costs no more than any other.
 //
 // Most memory is written whole before it is used. Once a workgroup's LDS, or an allocation, is known to be,
 // its accesses are left out altogether (screen()).

@@ -153,10 +153,12 @@ RegisterFlow::Bad RegisterFlow::bad_sources(const emu::WatchPoint& at,
       if (use.file == RegisterFile::kScalar) {
         if (number >= slot::kCount || scalar_[number]) continue;
         bad.is_scalar = true;
+        bad.is_low_scalar |= i == 0;
       } else {
         const uint64_t lanes = use.lanes & ~lanes_of(use, number);
         if (lanes == 0) continue;
         bad.lanes |= lanes;
+        if (i == 0) bad.low_lanes |= lanes;
       }
       note_origin(at, use, number);
     }
@@ -193,12 +195,14 @@ RegisterFlow::Bad RegisterFlow::bad_operand(const emu::WatchPoint& at, const isa
 }
 
 void RegisterFlow::write(const RegisterUse& use, const Bad& bad) {
-  const bool is_bad = bad.is_scalar || bad.lanes != 0;
   for (uint32_t i = 0; i < use.count; ++i) {
     const uint32_t number = use.first + i;
+    const bool is_low = i == 0 && use.count > 1;
+    const bool is_scalar = is_low ? bad.is_low_scalar : bad.is_scalar;
+    const uint64_t bad_lanes = is_low ? bad.low_lanes : bad.lanes;
     if (use.file == RegisterFile::kScalar) {
       if (number >= slot::kCount) continue;
-      scalar_[number] = !is_bad;
+      scalar_[number] = !is_scalar && bad_lanes == 0;
       scalar_written_[number] = true;
       continue;
     }
@@ -206,7 +210,7 @@ void RegisterFlow::write(const RegisterUse& use, const Bad& bad) {
     uint64_t& lanes = vector_[file][number % 256];
     if (!vector_written_[file][number % 256]) lanes = ~uint64_t{0};
     vector_written_[file][number % 256] = true;
-    const uint64_t undefined = bad.is_scalar ? use.lanes : use.lanes & bad.lanes;
+    const uint64_t undefined = is_scalar ? use.lanes : use.lanes & bad_lanes;
     // A part of it may be what it was.
     lanes = (use.bytes == 0xf ? lanes & ~use.lanes : lanes) | (use.lanes & ~undefined);
   }
@@ -281,7 +285,7 @@ void RegisterFlow::step(const emu::WatchPoint& at, FindingTable& findings) {
   if (moves_between_lanes(inst)) {
     // Which lane came from where is not followed: undefined where all of them are.
     const bool is_all = (bad.lanes & at.wave.exec()) == at.wave.exec();
-    if (!is_all) bad.lanes = 0;
+    if (!is_all) bad.lanes = bad.low_lanes = 0;
   }
   for (const RegisterUse& use : uses) {
     if (!use.is_write) continue;

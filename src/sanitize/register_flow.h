@@ -38,6 +38,10 @@ class RegisterFlow {
   struct Bad {
     uint64_t lanes = 0;
     bool is_scalar = false;
+    // The same for the low halves of sources: the low half of a sum or product depends on nothing else, and
+    // compilers leave the high halves as they are when nobody wants theirs.
+    uint64_t low_lanes = 0;
+    bool is_low_scalar = false;
     bool any() const { return lanes != 0 || is_scalar; }
   };
   struct Origin {

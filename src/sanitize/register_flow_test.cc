@@ -91,6 +91,12 @@ TEST(RegisterFlow, ASelectionTakesOneOfTwo) {
             kStored);
 }
 
+TEST(RegisterFlow, TheLowHalfOfAProductDoesNotDependOnHighHalves) {
+  const std::string product = "v_mov_b32 v4, 1\nv_mad_u64_u32 v[6:7], null, s0, s1, v[4:5]\n";
+  EXPECT_EQ(use_in(product + "global_store_dword v1, v6, s[6:7]"), "");
+  EXPECT_EQ(use_in(product + "global_store_dword v1, v7, s[6:7]"), kStored);
+}
+
 TEST(RegisterFlow, OnlySomeWaysMayLeadToIt) {
   // v9 is written on the way that is taken.
   EXPECT_EQ(use_in("s_cmp_eq_u32 s0, s0\ns_cbranch_scc0 skip\nv_mov_b32 v9, 1\nskip:\n"
