@@ -50,6 +50,15 @@ bool is_same_of_any(const isa::Inst& inst) {
   return has(name, "xor") || has(name, "_sub_") || has(name, "_cmp_eq") || has(name, "_cmp_lg");
 }
 
+// Masks of lanes: the bits of lanes that are off may be anything, and compilers do not set them.
+bool is_mask_logic(const isa::Inst& inst) {
+  const std::string_view name = isa::op_name(inst.op);
+  if (inst.family != Family::kSop) return false;
+  for (const char* part : {"s_and", "s_or", "s_xor", "s_nand", "s_nor", "s_xnor", "saveexec"})
+    if (has(name, part)) return true;
+  return inst.dst.is(OperandKind::kScalar) && inst.dst.index == slot::kExecLo;
+}
+
 bool is_vector(const isa::Operand& operand) {
   return operand.is(OperandKind::kVgpr) || operand.is(OperandKind::kAgpr);
 }
@@ -146,12 +155,15 @@ RegisterFlow::Bad RegisterFlow::bad_sources(const emu::WatchPoint& at,
     const auto lanes = [&](const Bad& of) { return of.is_scalar ? at.wave.exec() : of.lanes; };
     return {.lanes = lanes(one) & lanes(other), .is_scalar = mask.is_scalar};
   }
+  const bool is_logic = is_mask_logic(at.inst);
   for (const RegisterUse& use : uses) {
     if (use.is_write) continue;
     for (uint32_t i = 0; i < use.count; ++i) {
       const uint32_t number = use.first + i;
       if (use.file == RegisterFile::kScalar) {
         if (number >= slot::kCount || scalar_[number]) continue;
+        if (is_logic && !scalar_mask_[number]) continue;
+        bad.is_mask |= scalar_mask_[number];
         bad.is_scalar = true;
         bad.is_low_scalar |= i == 0;
       } else {
@@ -204,6 +216,7 @@ void RegisterFlow::write(const RegisterUse& use, const Bad& bad) {
       if (number >= slot::kCount) continue;
       scalar_[number] = !is_scalar && bad_lanes == 0;
       scalar_written_[number] = true;
+      scalar_mask_[number] = !scalar_[number] && (bad.is_mask || bad_lanes != 0);
       continue;
     }
     const size_t file = use.file == RegisterFile::kAgpr ? 1 : 0;

@@ -38,6 +38,7 @@ class RegisterFlow {
   struct Bad {
     uint64_t lanes = 0;
     bool is_scalar = false;
+    bool is_mask = false;  // it comes from a comparison of lanes
     // The same for the low halves of sources: the low half of a sum or product depends on nothing else, and
     // compilers leave the high halves as they are when nobody wants theirs.
     uint64_t low_lanes = 0;
@@ -65,7 +66,8 @@ class RegisterFlow {
   std::bitset<256> vector_written_[2];
   std::bitset<isa::slot::kCount> scalar_;
   std::bitset<isa::slot::kCount> scalar_written_;
-  Origin origin_;  // the last read of what nobody has written
+  std::bitset<isa::slot::kCount> scalar_mask_;  // undefined, as the result of a comparison of lanes
+  Origin origin_;                               // the last read of what nobody has written
 };
 
 }  // namespace wavetap::sanitize

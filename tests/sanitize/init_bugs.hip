@@ -187,21 +187,21 @@ __global__ void add_to(int* to) { atomicExch(to, 1); }
 
 // ---- Registers, in inline assembler: compilers do not read what they have not written.
 
-// register_stored: uninitialised-register  [the value goes through private memory]
+// register_stored: uninitialised-register (warning)  [the value goes through private memory]
 KERNEL register_stored(int* out) {
   int x;
   if constexpr (kBug) asm volatile("v_mov_b32 %0, v40" : "=v"(x) : : "v40");  // <a>
   else asm volatile("v_mov_b32 v40, 1\nv_mov_b32 %0, v40" : "=v"(x) : : "v40");
   out[threadIdx.x] = x + 1;  // <b>
 }
-// register_address: uninitialised-register  [the value goes through private memory]
+// register_address: uninitialised-register (warning)  [the value goes through private memory]
 KERNEL register_address(int* out) {
   int x;
   if constexpr (kBug) asm volatile("v_mov_b32 %0, v40" : "=v"(x) : : "v40");  // <a>
   else asm volatile("v_mov_b32 v40, 1\nv_mov_b32 %0, v40" : "=v"(x) : : "v40");
   atomicAdd(&out[x & 63], 1);  // <b>
 }
-// register_branch: uninitialised-register  [the value goes through private memory]
+// register_branch: uninitialised-register (warning)  [the value goes through private memory]
 KERNEL register_branch(int* out) {
   int x;
   if constexpr (kBug) asm volatile("s_mov_b32 %0, s77" : "=s"(x) : : "s77");  // <a>
@@ -210,7 +210,7 @@ KERNEL register_branch(int* out) {
     for (int i = 0; i < 64; ++i) atomicAdd(&out[i * 3], i);
 }
 // Which lanes go on.
-// register_mask: uninitialised-register  [the value goes through private memory]
+// register_mask: uninitialised-register (warning)  [the value goes through private memory]
 KERNEL register_mask(int* out) {
   int x;
   if constexpr (kBug) asm volatile("v_mov_b32 %0, v40" : "=v"(x) : : "v40");  // <a>
