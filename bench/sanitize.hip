@@ -137,8 +137,10 @@ int main(int argc, char**) {
   CHECK(hipMemset(y, 0, kCount * sizeof(float)));
   unsigned* const keys = reinterpret_cast<unsigned*>(x);
   if (argc > 1) {
-    measure("flood_written", [&] { flood<true><<<kCount / kThreads, kThreads>>>(y); }, 2);
-    measure("flood", [&] { flood<false><<<kCount / kThreads, kThreads>>>(y); }, 2);
+    measure(
+        "flood_written", [&] { flood<true><<<kCount / kThreads, kThreads>>>(y); }, 2);
+    measure(
+        "flood", [&] { flood<false><<<kCount / kThreads, kThreads>>>(y); }, 2);
     return 0;
   }
   measure("saxpy", [&] { saxpy<<<kCount / kThreads, kThreads>>>(2, x, y); });
