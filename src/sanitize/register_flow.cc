@@ -137,11 +137,10 @@ void RegisterFlow::note_origin(const emu::WatchPoint& at, const RegisterUse& use
   const bool is_scalar = use.file == RegisterFile::kScalar;
   if (is_scalar && number == slot::kScc) origin_.name = "scc";
   else if (is_scalar && number >= slot::kVccLo) origin_.name = "vcc";
-  else
-    origin_.name = (is_scalar                         ? "s"
-                    : use.file == RegisterFile::kVgpr ? "v"
-                                                      : "a") +
-                   std::to_string(number);
+  else {
+    origin_.name = is_scalar ? 's' : use.file == RegisterFile::kVgpr ? 'v' : 'a';
+    origin_.name += std::to_string(number);
+  }
 }
 
 RegisterFlow::Bad RegisterFlow::bad_sources(const emu::WatchPoint& at,

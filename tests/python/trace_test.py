@@ -58,7 +58,7 @@ class OpenTest(unittest.TestCase):
         self.assertEqual(self.trace.libraries["soname"][-1], "libcuda.so.1")
 
     def test_counters_belong_to_dispatches(self):
-        path = pathlib.Path(self.folder.name) / "died.rpd"
+        path = pathlib.Path(self.folder.name) / "counted.rpd"
         subprocess.run([BIN / "trace_from_text", SOURCE / "tests/traces/died.txt", path], check=True)
         with wavetap.open(path) as trace:
             ops, counted = list(trace.ops.rows()), {}

@@ -139,14 +139,14 @@ void load_zero(uint32_t* row, size_t stride) {
   T::load(kZero, row, stride);
 }
 
-// Four dwords, at any alignment: one access of the host.
+// Four dwords, at any alignment: one access of the host, and no second one where a compiler would
+// rather read twice than keep a register.
 typedef uint32_t Quad __attribute__((vector_size(16)));
+typedef uint32_t UnalignedQuad __attribute__((vector_size(16), aligned(1), may_alias));
 inline Quad load_quad(const void* from) {
-  Quad quad;
-  std::memcpy(&quad, from, sizeof quad);
-  return quad;
+  return *static_cast<const volatile UnalignedQuad*>(from);
 }
-inline void store_quad(void* to, Quad quad) { std::memcpy(to, &quad, sizeof quad); }
+inline void store_quad(void* to, Quad quad) { *static_cast<volatile UnalignedQuad*>(to) = quad; }
 
 // Rows and columns of four quads, exchanged.
 inline void transpose(Quad (&q)[4]) {
