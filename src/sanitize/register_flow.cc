@@ -1,6 +1,7 @@
 #include "sanitize/register_flow.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -61,6 +62,12 @@ bool is_mask_logic(const isa::Inst& inst) {
 
 bool is_vector(const isa::Operand& operand) {
   return operand.is(OperandKind::kVgpr) || operand.is(OperandKind::kAgpr);
+}
+
+// On pairs of registers, each half for itself.
+bool is_packed_pair(const isa::Inst& inst) {
+  const std::string_view name = isa::op_name(inst.op);
+  return name.starts_with("v_pk_") && (has(name, "_f32") || inst.op == isa::Op::v_pk_mov_b32);
 }
 
 bool moves_between_lanes(const isa::Inst& inst) {
@@ -154,6 +161,7 @@ RegisterFlow::Bad RegisterFlow::bad_sources(const emu::WatchPoint& at,
     const auto lanes = [&](const Bad& of) { return of.is_scalar ? at.wave.exec() : of.lanes; };
     return {.lanes = lanes(one) & lanes(other), .is_scalar = mask.is_scalar};
   }
+  if (is_packed_pair(at.inst)) return bad_halves(at);
   const bool is_logic = is_mask_logic(at.inst);
   for (const RegisterUse& use : uses) {
     if (use.is_write) continue;
@@ -172,6 +180,32 @@ RegisterFlow::Bad RegisterFlow::bad_sources(const emu::WatchPoint& at,
         if (i == 0) bad.low_lanes |= lanes;
       }
       note_origin(at, use, number);
+    }
+  }
+  return bad;
+}
+
+RegisterFlow::Bad RegisterFlow::bad_halves(const emu::WatchPoint& at) {
+  Bad bad;
+  // It takes its halves from one source each, by op_sel alone.
+  const bool is_move = at.inst.op == isa::Op::v_pk_mov_b32;
+  for (size_t i = 0; i < std::size(at.inst.src); ++i) {
+    const isa::Operand& source = at.inst.src[i];
+    const auto half = [&](bool is_high) {
+      isa::Operand one = source;
+      if (source.dwords > 1 && is_high) ++one.index;
+      one.dwords = 1;
+      return bad_operand(at, one, /*is_all=*/false);
+    };
+    if (!is_move || i == 0) {
+      const Bad low = half(source.op_sel);
+      bad.low_lanes |= low.lanes;
+      bad.is_low_scalar |= low.is_scalar;
+    }
+    if (!is_move || i == 1) {
+      const Bad high = half(is_move ? source.op_sel : source.op_sel_hi);
+      bad.lanes |= high.lanes;
+      bad.is_scalar |= high.is_scalar;
     }
   }
   return bad;

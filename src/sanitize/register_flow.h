@@ -53,6 +53,8 @@ class RegisterFlow {
   bool is_written(const emu::RegisterUse& use, uint32_t number) const;
   uint64_t lanes_of(const emu::RegisterUse& use, uint32_t number) const;
   Bad bad_sources(const emu::WatchPoint& at, const emu::RegisterUses& uses);
+  // Of a packed operation: `lanes` and `is_scalar` are for the high half alone.
+  Bad bad_halves(const emu::WatchPoint& at);
   // Lanes in which all registers of the operand are undefined.
   Bad bad_operand(const emu::WatchPoint& at, const isa::Operand& operand, bool is_all);
   void note_origin(const emu::WatchPoint& at, const emu::RegisterUse& use, uint32_t number);

@@ -70,6 +70,23 @@ TEST(RegisterFlow, NamesTheRegisterAndWhereItWasRead) {
   EXPECT_EQ(found[0].place.lanes, 0xffffffffu);
 }
 
+TEST(RegisterFlow, FollowsTheHalvesOfPackedOperations) {
+  const amd::GfxTarget gfx90a{9, 0, 10};
+  const auto stored = [&](const std::string& operation, const std::string& result) {
+    return use_in("v_mov_b32 v2, 1\nv_mov_b32 v3, 1\nv_mov_b32 v8, 1\n" + operation +
+                      "\nglobal_store_dword v1, " + result + ", s[6:7]",
+                  gfx90a);
+  };
+  // v9 is not written.
+  EXPECT_EQ(stored("v_pk_add_f32 v[4:5], v[2:3], v[8:9]", "v4"), "");
+  EXPECT_EQ(stored("v_pk_add_f32 v[4:5], v[2:3], v[8:9]", "v5"), kStored);
+  EXPECT_EQ(stored("v_pk_add_f32 v[4:5], v[2:3], v[8:9] op_sel_hi:[1,0]", "v5"), "");
+  EXPECT_EQ(stored("v_pk_mul_f32 v[4:5], v[2:3], v[8:9] op_sel:[0,1]", "v4"), kStored);
+  EXPECT_EQ(stored("v_pk_mov_b32 v[4:5], v[2:3], v[8:9] op_sel:[0,0]", "v5"), "");
+  EXPECT_EQ(stored("v_pk_mov_b32 v[4:5], v[8:9], v[2:3] op_sel:[1,0]", "v4"), kStored);
+  EXPECT_EQ(stored("v_pk_mov_b32 v[4:5], v[8:9], v[2:3] op_sel:[1,0]", "v5"), "");
+}
+
 TEST(RegisterFlow, WhatIsWrittenMovedOrOverwrittenIsRight) {
   EXPECT_EQ(use_in("v_mov_b32 v9, 1\nglobal_store_dword v1, v9, s[6:7]"), "");
   EXPECT_EQ(use_in("v_mov_b32 v5, v9\nv_mov_b32 v5, 1\nglobal_store_dword v1, v5, s[6:7]"), "");
