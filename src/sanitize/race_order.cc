@@ -22,6 +22,20 @@ void GroupTime::pass_barrier() {
     if (!seen.empty()) waves[i].seen = seen;
     if (!acquired.empty()) waves[i].acquired = acquired;
   }
+  if (!watches_waits) return;
+  has_late = false;
+  for (size_t of = 0; of < kOpenClasses; ++of) {
+    for (uint32_t i = 0; i < wave_count; ++i) {
+      late[of][i] = waves[i].open.first(static_cast<OpenClass>(of));
+      has_late |= late[of][i] != 0;
+    }
+  }
+}
+
+void GroupTime::leave_out_late(OpenClass of, WaveClocks& clocks) const {
+  const WaveClocks& from = late[static_cast<size_t>(of)];
+  for (uint32_t i = 0; i < wave_count; ++i)
+    if (from[i] != 0) clocks[i] = std::min(clocks[i], static_cast<uint16_t>(from[i] - 1));
 }
 
 void RaceOrder::clear() {

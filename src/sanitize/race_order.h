@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "sanitize/barrier_waits.h"
 #include "sanitize/race_clock.h"
 #include "sanitize/race_record.h"
 #include "sanitize/race_shadow.h"
@@ -36,6 +37,8 @@ struct WaveTime {
   // invalidated since it last learned something.
   KnownClocks acquired;
   uint8_t invalidated = 0;
+  bool entered_fresh = false;  // its caches were empty when it came to ds_gws_barrier
+  OpenOperations open;         // where that is watched
 
   // The last clock at which it accessed anything.
   uint16_t done() const { return has_news ? clock : static_cast<uint16_t>(clock - 1); }
@@ -53,8 +56,15 @@ struct GroupTime {
   uint16_t sealed_for_all = 0;  // the lowest of them
   std::vector<WaveTime> waves;
   std::unordered_map<uint32_t, WaveClocks> lds_atomics;  // by address: what they let go of
+  // Where that is watched: from which clock on the last barrier came before a wave's operations were done,
+  // by OpenClass and wave; 0: it did not.
+  bool watches_waits = false;
+  bool has_late = false;
+  std::array<WaveClocks, kOpenClasses> late = {};
 
   void pass_barrier();
+  // Lowers clocks to what is over, without what is late of a class.
+  void leave_out_late(OpenClass of, WaveClocks& clocks) const;
 };
 
 // Of one dispatch. Thread-safe.

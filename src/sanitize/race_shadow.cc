@@ -18,12 +18,14 @@ bool find_open(Record record, const Accessor& me, Partner* with) {
   switch (record.form()) {
     case Record::kOne:
       *with = partner_of(record, group, wave, static_cast<int>(record.lane()));
-      return !me.is_over(group, record.wave(), record.clock());
+      with->is_late = me.is_late(record);
+      return !me.is_over(record.deed(), group, record.wave(), record.clock());
     case Record::kGroup:
       *with = partner_of(record, group, wave, -1);
-      if (!me.is_over(group, record.wave(), record.clock())) return true;
+      with->is_late = me.is_late(record);
+      if (!me.is_over(record.deed(), group, record.wave(), record.clock())) return true;
       with->wave = static_cast<int>(record.second_wave());
-      return !me.is_over(group, record.second_wave(), record.clock());
+      return !me.is_over(record.deed(), group, record.second_wave(), record.clock());
     case Record::kAll:
       *with = partner_of(record, group, wave, -1);
       if (group == me.record.group()) *with = partner_of(record, record.second_group(), -1, -1);
@@ -66,9 +68,18 @@ bool Accessor::may_be_stale(Record stored) const {
          acquired->of(stored.group() << 5 | stored.wave()) < stored.clock();
 }
 
-bool Accessor::is_over(uint32_t group, uint32_t wave, uint32_t clock) const {
+bool Accessor::is_late(Record other) const {
+  return inside_reads != nullptr && other.group() == record.group() &&
+         other.clock() <= inside[other.wave()];
+}
+
+bool Accessor::is_over(Deed deed, uint32_t group, uint32_t wave, uint32_t clock) const {
   if (clock == Record::kMaxClock) return true;  // its clock has run out: nobody knows
-  if (group == record.group()) return wave == record.wave() || clock <= inside[wave];
+  if (group == record.group()) {
+    if (wave == record.wave()) return true;
+    if (inside_reads == nullptr || deed == Deed::kAtomic) return clock <= inside[wave];
+    return clock <= (deed == Deed::kRead ? inside_reads : inside_writes)[wave];
+  }
   return trusts_groups || outside->of(group << 5 | wave) >= clock;
 }
 
@@ -95,7 +106,7 @@ Outcome outcome_of(Record old, bool is_site, const Accessor& me, uint64_t* joine
   if (old.form() == Record::kOne && old.same_time(mine)) {
     if (deed == Deed::kWrite)
       return old.deed() == Deed::kWrite && is_site ? Outcome::kOneByOne : Outcome::kFill;
-    return deed == old.deed() || old.deed() != Deed::kRead ? Outcome::kKeep : Outcome::kOneByOne;
+    return deed == old.deed() || old.deed() == Deed::kWrite ? Outcome::kKeep : Outcome::kOneByOne;
   }
   if (deed == Deed::kWrite) {
     Partner with;
@@ -239,7 +250,7 @@ void ShadowWords::touch_part(uint32_t word, const Row& row, const Accessor& me,
 void Conflicts::add(const Partner& with, uint32_t lane) {
   for (Pair* pair = pairs_; pair != pairs_ + count_; ++pair) {
     if (pair->with.site != with.site || pair->with.deed != with.deed ||
-        pair->with.is_stale != with.is_stale)
+        pair->with.is_stale != with.is_stale || pair->with.is_late != with.is_late)
       continue;
     pair->lanes |= uint64_t{1} << lane;
     return;
@@ -263,11 +274,12 @@ void ShadowWords::touch_shared(Record& cell, uint32_t bytes, uint32_t lane, cons
     const bool is_open = find_open(old, me, &with);
     with.is_stale = !is_open && me.may_be_stale(old);
     if (is_open || with.is_stale) conflicts.add(with, lane);
-    // A store stands for what was before it, and so, nearly, does an atomic for a read. A read that
-    // raced has nothing to add. An atomic on what was stored marks a flag: both are kept.
+    // A store stands for what was before it. An atomic stands for a read only when that has been told of:
+    // the atomics of others are a race with the read alone. A read that raced has nothing to add. An atomic
+    // on what was stored marks a flag: both are kept.
     const bool stands_for_old =
-        covers && (deed == Deed::kWrite || (deed == Deed::kAtomic && old.deed() == Deed::kRead &&
-                                            (is_open || old.same_time(me.record))));
+        covers &&
+        (deed == Deed::kWrite || (deed == Deed::kAtomic && old.deed() == Deed::kRead && is_open));
     if (stands_for_old) {
       cell = me.record.at(bytes, lane);
       return;

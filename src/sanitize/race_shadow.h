@@ -27,7 +27,10 @@ struct Accessor {
   Record record;  // without lane and bytes
   const uint16_t* sealed =
       nullptr;  // clocks that the last barrier closed, by wave of its workgroup
-  const uint16_t* inside = nullptr;      // clocks that are over for it, likewise
+  const uint16_t* inside = nullptr;  // clocks that are over for it, likewise
+  // The same for reads and writes, where a barrier did not wait for some of them; null: `inside`.
+  const uint16_t* inside_reads = nullptr;
+  const uint16_t* inside_writes = nullptr;
   const KnownClocks* outside = nullptr;  // those of waves of other workgroups
   // Those that its caches cannot be older than; null: all of them.
   const KnownClocks* acquired = nullptr;
@@ -39,7 +42,9 @@ struct Accessor {
   bool groups_synchronise = false;  // in this dispatch: clocks of other workgroups mean something
   bool trusts_groups = false;       // cannot tell workgroups apart: others are always over
 
-  bool is_over(uint32_t group, uint32_t wave, uint32_t clock) const;
+  bool is_over(Deed deed, uint32_t group, uint32_t wave, uint32_t clock) const;
+  // Of an access that is not over: a barrier is between them.
+  bool is_late(Record other) const;
   // Of what another workgroup stored, and what is over: the caches may have what was there before.
   bool may_be_stale(Record stored) const;
 };
@@ -52,6 +57,7 @@ struct Partner {
   int wave;               // -1: not known
   int lane;               // likewise
   bool is_stale = false;  // in order, but a cache may have what was there before
+  bool is_late = false;   // a barrier is between them that did not wait for it
 };
 
 // The races of one instruction, folded by the instruction on the other side.
@@ -162,7 +168,7 @@ class ShadowWords {
         cell = old.with_bytes(old.bytes() | bytes);
         return;
       }
-      if (old.deed() != Deed::kRead && (bytes & ~old.bytes()) == 0) return;
+      if (old.deed() == Deed::kWrite && (bytes & ~old.bytes()) == 0) return;
     } else if (deed == old.deed() && deed != Deed::kWrite && (bytes & ~old.bytes()) == 0) {
       if (old.form() == Record::kAll) return;
       if (old.form() == Record::kGroup && old.same_group_and_clock(me.record)) return;

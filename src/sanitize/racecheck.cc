@@ -21,6 +21,10 @@ using emu::Space;
 struct Racecheck::Group {
   GroupTime time;
   ShadowWords lds;  // made when it is used
+  // What is over for the wave that accesses memory, where a barrier did not wait for everything.
+  WaveClocks closed = {};
+  WaveClocks closed_reads = {};
+  WaveClocks closed_writes = {};
   // The pages of global memory it used last.
   static constexpr size_t kCached = 16;
   ShadowPage* cached[kCached] = {};
@@ -126,15 +130,25 @@ bool Racecheck::orders(const isa::Program& program, int32_t index) {
   return program_orders_;
 }
 
+bool Racecheck::watches_waits(const isa::Program& program, int32_t index) {
+  const std::lock_guard lock(mutex_);
+  const auto known = watches_waits_.find(&program);
+  if (index != 0 && known != watches_waits_.end()) return known->second;
+  return watches_waits_[&program] = may_pass_barriers_early(program);
+}
+
 emu::Wants Racecheck::wants(const isa::Program& program, int32_t index) noexcept {
   const isa::Inst& inst = program.insts()[index];
   Site::Role role = Site::Role::kAccess;
+  const bool watches = watches_waits(program, index);
+  const isa::WaitEffect effect = isa::wait_effect_of(inst, program.target().major);
   emu::Wants wants;
   if (emptied_caches(inst) != 0) {
     role = Site::Role::kInvalidate;
     wants.before = orders(program, index);
   } else if (accesses_memory(inst)) {
     wants.accessing = wants.rows_suffice = true;
+    wants.before = watches && effect.issues != 0;
     if (is_flag_access(inst)) {
       role = Site::Role::kFlag;
       // One that returns nothing tells its wave nothing.
@@ -143,9 +157,9 @@ emu::Wants Racecheck::wants(const isa::Program& program, int32_t index) noexcept
   } else if (is_grid_barrier(inst.op)) {
     role = Site::Role::kGridBarrier;
     wants.before = wants.after = true;
-  } else if (waits_for_stores(inst, program)) {
-    role = Site::Role::kStoreWait;
-    wants.before = orders(program, index);
+  } else if (effect.waits()) {
+    role = Site::Role::kWait;
+    wants.before = watches || (waits_for_stores(inst, program) && orders(program, index));
   }
   if (!wants.any()) return wants;
   Site* const site = site_at(program.pc_of(index));
@@ -153,6 +167,9 @@ emu::Wants Racecheck::wants(const isa::Program& program, int32_t index) noexcept
   site->is_lock = is_lock_operation(inst.op);
   site->caches = emptied_caches(inst);
   site->all_caches = caches_to_empty(program);
+  site->waits_for_stores = waits_for_stores(inst, program);
+  site->watches_waits = watches;
+  site->effect = effect;
   wants.tag = reinterpret_cast<uintptr_t>(site);
   return wants;
 }
@@ -190,6 +207,7 @@ void Racecheck::workgroup_began(const emu::Workgroup& group, void*& state) noexc
   mine->time.sealed = {};
   mine->time.sealed_for_all = 0;
   mine->time.lds_atomics.clear();
+  mine->time.watches_waits = mine->time.has_late = false;
   mine->time.waves.assign(std::max<size_t>(group.waves.size(), 1), {});
   std::fill(std::begin(mine->cached), std::end(mine->cached), nullptr);
   state = mine.release();
@@ -220,8 +238,20 @@ void Racecheck::before(const emu::WatchPoint& at) noexcept {
       wave.invalidated |= site.caches;
       if (wave.invalidated == site.all_caches) wave.acquired.join(wave.seen);
       return;
-    case Site::Role::kStoreWait:
-      if (!groups_synchronise_ || !wave.has_stores) return;
+    case Site::Role::kAccess:
+    case Site::Role::kFlag:  // of a program whose waits are watched
+      group.watches_waits = true;
+      wave.has_news = true;
+      wave.tick();
+      wave.open.issue(site.effect, wave.clock);
+      return;
+    case Site::Role::kWait:
+      // Where something else than barriers orders waves, they may learn of it before the next barrier.
+      if (site.watches_waits && wave.open.wait(site.effect) && waves_synchronise_) {
+        for (size_t of = 0; of < kOpenClasses; ++of)
+          if (wave.open.first(static_cast<OpenClass>(of)) == 0) group.late[of][number] = 0;
+      }
+      if (!site.waits_for_stores || !groups_synchronise_ || !wave.has_stores) return;
       wave.completed = wave.clock;
       wave.tick();
       order_.complete(group, number);
@@ -229,19 +259,19 @@ void Racecheck::before(const emu::WatchPoint& at) noexcept {
     case Site::Role::kGridBarrier:
       wave.completed = wave.clock;
       order_.release(group, number, 0);
+      wave.entered_fresh = wave.invalidated == site.all_caches;
       wave.has_news = true;
       wave.tick();
       return;
-    default: return;
   }
 }
 
 void Racecheck::after(const emu::WatchPoint& at) noexcept {
   GroupTime& group = static_cast<Group*>(at.state)->time;
   order_.acquire(group, at.wave.wave_in_group, 0);
-  // The caches were emptied before it, and nobody has loaded anything since.
+  // Caches that were emptied before it are still empty: nobody has loaded anything since.
   WaveTime& wave = group.waves[at.wave.wave_in_group];
-  wave.acquired.join(wave.seen);
+  if (wave.entered_fresh) wave.acquired.join(wave.seen);
 }
 
 uint32_t Racecheck::number_of(Site& site, const MemoryAccess& access) {
@@ -389,12 +419,32 @@ void Racecheck::accessing(const emu::WatchPoint& at,
   }
 }
 
+void Racecheck::leave_out_late(Group& group, bool is_lds, Accessor& me) {
+  const GroupTime& time = group.time;
+  // Waves of one compute unit share their caches and keep the order there.
+  if (!is_lds && !launch_->descriptor.wgp_mode()) return;
+  const OpenClass of_reads = is_lds ? OpenClass::kLds : OpenClass::kLoad;
+  const OpenClass of_writes = is_lds ? OpenClass::kLds : OpenClass::kStore;
+  group.closed = time.sealed;
+  time.leave_out_late(of_reads, group.closed);
+  time.leave_out_late(of_writes, group.closed);
+  group.closed_reads = group.closed_writes = time.waves[me.record.wave()].inside;
+  time.leave_out_late(of_reads, group.closed_reads);
+  time.leave_out_late(of_writes, group.closed_writes);
+  me.sealed = group.closed.data();
+  me.inside_reads = group.closed_reads.data();
+  me.inside_writes = group.closed_writes.data();
+  if (is_lds)
+    me.dead_clock = *std::min_element(group.closed.begin(), group.closed.begin() + time.wave_count);
+}
+
 void Racecheck::check_access(const emu::WatchPoint& at, Group& group, Site& site,
                              const MemoryAccess& access, Deed deed) {
   const bool is_flag = site.role == Site::Role::kFlag;
   Accessor me = accessor(group, at, deed, number_of(site, access));
   const bool is_lds = access.space == Space::kLds;
   if (is_lds) me.dead_clock = group.time.sealed_for_all;
+  if (group.time.has_late) leave_out_late(group, is_lds, me);
   me.reads_flag = is_flag && access.access == Access::kLoad;
   Conflicts conflicts;
   if (is_lds) check_lds(group, access, me, conflicts);
@@ -537,6 +587,14 @@ void Racecheck::report_pair(const emu::WatchPoint& at, const MemoryAccess& acces
   finding.other = there;
   finding.other_role = "against";
   if (with.wave < 0) finding.detail = "several workgroups read it; the one named is one of them";
+  if (with.is_late) {
+    const char* const counter = access.space == Space::kLds ? "lgkmcnt"
+                                : with.deed == Deed::kWrite ? "vscnt"
+                                                            : "vmcnt";
+    finding.detail = std::string("the barrier between the two does not wait for the ") +
+                     (with.deed == Deed::kWrite ? "store" : "load") + "; " + counter +
+                     "(0) has to be waited for before it";
+  }
   if (is_swapped) std::swap(finding.place, finding.other);
   findings().add(finding, static_cast<uint32_t>(std::popcount(lanes)));
 }

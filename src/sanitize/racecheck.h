@@ -22,6 +22,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "isa/wait_counters.h"
 #include "sanitize/check.h"
 #include "sanitize/race_order.h"
 #include "sanitize/race_shadow.h"
@@ -57,14 +58,17 @@ class Racecheck final : public Check {
 
   // An instruction that accesses memory or orders accesses.
   struct Site {
-    enum class Role : uint8_t { kAccess, kFlag, kStoreWait, kGridBarrier, kInvalidate };
+    enum class Role : uint8_t { kAccess, kFlag, kWait, kGridBarrier, kInvalidate };
 
     GpuAddr pc;
     Role role = Role::kAccess;
     bool is_lock = false;  // compare-and-swap or exchange
-    // Of kInvalidate: what it empties, and what there is to empty.
+    // What it empties, and what there is to empty.
     uint8_t caches = 0;
     uint8_t all_caches = 0;
+    bool waits_for_stores = false;
+    bool watches_waits = false;
+    isa::WaitEffect effect;
     // Of the dispatch that runs: `dispatch` says which, then `number` is its number in it.
     std::atomic<uint64_t> dispatch{0};
     std::atomic<uint32_t> number{Record::kNoSite};
@@ -77,6 +81,8 @@ class Racecheck final : public Check {
   Site* site_at(GpuAddr pc);
   // orders_workgroups(), remembered while one program is being lowered.
   bool orders(const isa::Program& program, int32_t index);
+  // may_pass_barriers_early(), likewise.
+  bool watches_waits(const isa::Program& program, int32_t index);
   uint32_t number_of(Site& site, const emu::MemoryAccess& access);
   Accessor accessor(const Group& group, const emu::WatchPoint& at, Deed deed,
                     uint32_t number) const;
@@ -87,6 +93,8 @@ class Racecheck final : public Check {
                  Conflicts& conflicts);
   void check_global(Group& group, const emu::MemoryAccess& access, const Accessor& me,
                     Conflicts& conflicts);
+  // For what the last barrier did not wait for.
+  void leave_out_late(Group& group, bool is_lds, Accessor& me);
   void let_go(Group& group, const emu::WatchPoint& at, const emu::MemoryAccess& access);
   // The wave has read, as flags, what others left there.
   void learn_in_lds(Group& group, uint32_t number, const emu::MemoryAccess& access);
@@ -122,6 +130,7 @@ class Racecheck final : public Check {
   const isa::Program* asked_program_ = nullptr;
   int32_t asked_index_ = -1;
   bool program_orders_ = false;
+  std::unordered_map<const isa::Program*, bool> watches_waits_;
 };
 
 }  // namespace wavetap::sanitize

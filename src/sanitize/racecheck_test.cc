@@ -64,6 +64,38 @@ TEST_F(RacecheckTest, ABarrierOrdersTheWavesOfAWorkgroup) {
   EXPECT_NE(findings[0].place.wave, findings[0].other.wave);
 }
 
+// On gfx10 a barrier orders what was waited for before it.
+TEST_F(RacecheckTest, ABarrierDoesNotOrderWhatWasNotWaitedFor) {
+  const std::string store = "ds_write_b32 v1, v0\n";
+  const std::string barrier = "s_barrier\ns_waitcnt lgkmcnt(0)\n";
+  EXPECT_TRUE(run(store + barrier + kLoad).empty()) << "gfx9 keeps the order";
+  target = {10, 3, 0};
+  threads = 64;
+  const std::string load = "v_xor_b32 v2, 0x80, v1\nds_read_b32 v3, v2\ns_waitcnt lgkmcnt(0)\n";
+  EXPECT_TRUE(run(kStore + barrier + load).empty());
+  const std::vector<Finding> findings = run(store + barrier + load);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, Kind::kReadAfterWrite);
+  EXPECT_NE(findings[0].detail.find("lgkmcnt(0)"), std::string::npos) << findings[0].detail;
+  // The next barrier comes after the wait.
+  EXPECT_TRUE(run(store + barrier + "s_barrier\n" + load).empty());
+  // One more may be under way, and it is the younger one.
+  const std::string younger = store + "ds_write_b32 v1, v0 offset:1024\ns_waitcnt lgkmcnt(1)\n";
+  EXPECT_TRUE(run(younger + barrier + load).empty());
+  EXPECT_EQ(run(younger + barrier + "v_add_nc_u32 v1, 0x400, v1\n" + load).size(), 1u);
+}
+
+TEST_F(RacecheckTest, ALoadThatIsUnderWayAtABarrierMayReadWhatIsStoredBehindIt) {
+  target = {10, 3, 0};
+  threads = 64;
+  const std::string load = "v_xor_b32 v2, 0x80, v1\nds_read_b32 v3, v2\n";
+  const std::string store = "ds_write_b32 v1, v0\n";
+  EXPECT_TRUE(run(load + "s_waitcnt lgkmcnt(0)\ns_barrier\n" + store).empty());
+  const std::vector<Finding> findings = run(load + "s_barrier\n" + store);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, Kind::kWriteAfterRead);
+}
+
 TEST_F(RacecheckTest, TheSameIsFoundInWhicheverOrderWavesRun) {
   for (uint64_t i = 0; i < 20; ++i) {
     seed = i;
@@ -165,6 +197,23 @@ TEST_F(RacecheckTest, AtomicsGoWithAtomicsOnly) {
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].kind, Kind::kAtomicAndPlain);
   EXPECT_EQ(findings[0].severity, Severity::kError);
+}
+
+// Thread 0 reads what all of them add to, before or after it has added its own.
+TEST_F(RacecheckTest, AnAtomicOfTheSameWaveDoesNotHideARead) {
+  const std::string zero = "v_mov_b32 v2, 0\nv_cmp_eq_u32 vcc, 0, v0\n";
+  const std::string add = "ds_add_u32 v2, v0\n";
+  const std::string read =
+      "s_and_saveexec_b64 s[8:9], vcc\nds_read_b32 v3, v2\ns_mov_b64 exec, s[8:9]\n";
+  for (const std::string& text : {zero + add + read, zero + read + add}) {
+    for (uint64_t i = 0; i < 4; ++i) {
+      seed = i;
+      const std::vector<Finding> findings = run(text);
+      ASSERT_EQ(findings.size(), 1u) << text;
+      EXPECT_EQ(findings[0].kind, Kind::kAtomicAndPlain);
+    }
+  }
+  EXPECT_TRUE(run(zero + add + "s_barrier\n" + read).empty());
 }
 
 // Workgroup 0 stores data, then a flag; workgroup 1 spins on the flag and reads the data.

@@ -23,7 +23,7 @@
 // are pending before anything else is done.
 //
 // What it does not do: exports and expcnt, which compute kernels have not; waits that order memory and not
-// registers (a store before a release: racecheck). Wait states are wait_states.h's.
+// registers (a store before a release, an LDS write before a barrier: racecheck). Wait states are wait_states.h's.
 #pragma once
 
 #include <cstdint>

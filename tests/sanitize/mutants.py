@@ -1,5 +1,5 @@
-"""What mutate_barriers.py and mutate_waits.py have in common: finding instructions of a program's kernels in its file, changing one
-of them, running the result under a tool of wavetap sanitize, and counting.
+"""What the mutate_*.py have in common: finding instructions of a program's kernels in its file, changing one of them, running the
+result under wavetap sanitize, and counting.
 """
 import argparse
 import collections
@@ -14,6 +14,10 @@ import tempfile
 
 # model: target, its number in ELF headers
 TARGETS = {"mi210": ("gfx90a", 0x3F), "rx6800xt": ("gfx1030", 0x36)}
+
+# Those whose mutants docs/sanitize.md counts: a tool without programs takes them.
+PROGRAMS = ("attention bitonic_sort cholesky convolution cooperative_groups crc32 fft histogram lu_decomposition matmul_f16 matmul_f32 "
+            "matrix_inverse memory_fences producer_consumer radix_sort reduction scan smith_waterman softmax transpose").split()
 
 # One instruction of the file changed. `context`: the lines around it. `is_fence`: it orders memory and no register. `size`: bytes.
 Mutant = collections.namedtuple("Mutant", "what offset old new context is_fence size", defaults=(4,))
@@ -72,17 +76,17 @@ def sanitize(args, tool, program):
 
 
 def read_equivalent(path=pathlib.Path(__file__).with_name("equivalent_mutants.txt")):
-    """{(program, model, tool, address)} of mutants that change nothing."""
+    """{(program, model, kind, address)} of mutants that change nothing."""
     lines = [line.split(maxsplit=4) for line in path.read_text().splitlines() if line and not line.startswith("#")]
     if wrong := [line for line in lines if len(line) != 5]:
-        raise SystemExit(f"{path}: {' '.join(wrong[0])}: PROGRAM MODEL TOOL ADDRESS REASON")
+        raise SystemExit(f"{path}: {' '.join(wrong[0])}: PROGRAM MODEL KIND ADDRESS REASON")
     return {tuple(line[:4]) for line in lines}
 
 
-def check_program(args, tool, mutants_of, program, counts):
+def check_program(args, kind, tools, mutants_of, program, counts):
     name = pathlib.Path(program).name
     equivalent = read_equivalent()
-    if sanitize(args, tool, program):
+    if sanitize(args, tools, program):
         print(f"{name}: the original has findings")
         counts["false"] += 1
         return
@@ -99,18 +103,18 @@ def check_program(args, tool, mutants_of, program, counts):
                 assert file.read(4) == (mutant.old & 0xFFFFFFFF).to_bytes(4, "little")
                 file.seek(mutant.offset)
                 file.write(mutant.new.to_bytes(mutant.size, "little"))
-            if sanitize(args, tool, str(copy)):
-                counts["reported"] += 1
-            elif (name, args.gpu, tool, mutant.what.split()[0]) in equivalent:
-                counts["equivalent"] += 1
-            elif mutant.is_fence:
-                counts["fence"] += 1
+            if sanitize(args, tools, str(copy)):
+                verdict = "reported"
+            elif (name, args.gpu, kind, mutant.what.split()[0]) in equivalent:
+                verdict = "equivalent"
             else:
-                counts["silent"] += 1
-                print(f"{name}: silent: {mutant.what}\n" + "\n".join("    " + line for line in mutant.context), flush=True)
+                verdict = "fence" if mutant.is_fence else "silent"
+            counts[verdict] += 1
+            if verdict == "silent" or args.verbose:
+                print(f"{name}: {verdict}: {mutant.what}\n" + "\n".join("    " + line for line in mutant.context), flush=True)
 
 
-def main(tool, mutants_of, add_arguments=lambda parser: None):
+def main(kind, tools, mutants_of, add_arguments=lambda parser: None):
     """Exit status 1 when an original has a finding, or when fewer than --least percent of the mutants that can matter (no fences, not
     in equivalent_mutants.txt) are reported."""
     parser = argparse.ArgumentParser()
@@ -118,12 +122,13 @@ def main(tool, mutants_of, add_arguments=lambda parser: None):
     parser.add_argument("--gpu", required=True, choices=sorted(TARGETS))
     parser.add_argument("--most", type=int, default=0, help="mutants of one program")
     parser.add_argument("--least", type=int, default=0, help="percent of the mutants that must be reported")
+    parser.add_argument("--verbose", action="store_true", help="list all mutants, not only the silent ones")
     add_arguments(parser)
-    parser.add_argument("programs", nargs="+")
+    parser.add_argument("programs", nargs="*", default=PROGRAMS)
     args = parser.parse_args()
     counts = {"reported": 0, "equivalent": 0, "fence": 0, "silent": 0, "false": 0}
     for program in args.programs:
-        check_program(args, tool, mutants_of, program if "/" in program else f"{args.bin}/hip/{program}", counts)
+        check_program(args, kind, tools, mutants_of, program if "/" in program else f"{args.bin}/hip/{program}", counts)
     print(counts)
     judged = counts["reported"] + counts["silent"]
     sys.exit(1 if counts["false"] or judged == 0 or counts["reported"] * 100 < args.least * judged else 0)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Takes barriers out of the kernels of HIP programs and counts how many of them racecheck misses.
 
-  mutate_barriers.py --bin BIN --gpu MODEL [--most N] [--least PERCENT] PROGRAM…
+  mutate_barriers.py --bin BIN --gpu MODEL [--most N] [--least PERCENT] [PROGRAM…]
 
 A mutant is the program with one s_barrier of its kernels replaced by s_nop. The original must have no finding. A mutant is
 `reported` when racecheck finds something. Else, when equivalent_mutants.txt says why it changes nothing, it is `equivalent`. What
@@ -20,4 +20,4 @@ def mutants_of(args, program):
 
 
 if __name__ == "__main__":
-    mutants.main("racecheck", mutants_of)
+    mutants.main("barrier", "racecheck", mutants_of)

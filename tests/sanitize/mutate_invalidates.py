@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Takes invalidations of caches out of the kernels of HIP programs and counts how many of them racecheck misses.
 
-  mutate_invalidates.py --bin BIN --gpu MODEL [--most N] [--least PERCENT] PROGRAM…
+  mutate_invalidates.py --bin BIN --gpu MODEL [--most N] [--least PERCENT] [PROGRAM…]
 
 A mutant is the program with one buffer_gl0_inv, buffer_gl1_inv or buffer_wbinvl1_vol of its kernels replaced by two s_nop. The
 original must have no finding. Beside a barrier, which orders one workgroup, it is a `fence`: between its waves nothing goes
@@ -23,4 +23,4 @@ def mutants_of(args, program):
 
 
 if __name__ == "__main__":
-    mutants.main("racecheck", mutants_of)
+    mutants.main("invalidate", "racecheck", mutants_of)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Takes wait states out of the kernels of HIP programs and counts how many of them waitcheck misses.
 
-  mutate_nops.py --bin BIN --gpu MODEL [--most N] [--least PERCENT] PROGRAM…
+  mutate_nops.py --bin BIN --gpu MODEL [--most N] [--least PERCENT] [PROGRAM…]
 
 A mutant is the program with one `s_nop N` of its kernels shortened to `s_nop 0`. The original must have no finding. Code that is
 not executed is silent. wait_state_scan looks at all code instead, without running it.
@@ -18,4 +18,4 @@ def mutants_of(args, program):
 
 
 if __name__ == "__main__":
-    mutants.main("waitcheck", mutants_of)
+    mutants.main("nop", "waitcheck", mutants_of)

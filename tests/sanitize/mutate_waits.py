@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Takes waits out of the kernels of HIP programs and counts how many of them waitcheck misses.
 
-  mutate_waits.py --bin BIN --gpu MODEL [--most N] [--each] PROGRAM…
+  mutate_waits.py --bin BIN --gpu MODEL [--most N] [--each] [PROGRAM…]
 
 A mutant is the program with one s_waitcnt of its own kernels changed in place: the demand on vmcnt or on lgkmcnt dropped, or
 (--each) lowered by one as well. The original must have no finding. A mutant is `reported` when waitcheck finds something. Else,
@@ -57,5 +57,5 @@ def mutants_of(args, program):
 
 
 if __name__ == "__main__":
-    mutants.main("waitcheck", mutants_of,
+    mutants.main("wait", "waitcheck,racecheck", mutants_of,
                  lambda parser: parser.add_argument("--each", action="store_true", help="lower demands by one as well"))
