@@ -21,7 +21,7 @@ import sys
 
 from harness import catalogue, report
 from harness.causes import Causes
-from harness.journal import FAILED, SLOW, Journal
+from harness.journal import FAILED, SKIPPED, SLOW, Journal
 from harness.roots import Roots, Skipped, architecture, build_identity, enter_namespace
 from harness.session import Session
 
@@ -44,7 +44,7 @@ def parse_arguments():
     parser.add_argument("--filter", nargs="+", metavar="PATTERN", help="only cases whose names match, as a shell would")
     parser.add_argument("--shard", default="0/1", metavar="I/N", help="only part I of N of the cases, counted from 0")
     parser.add_argument("--fresh", action="store_true", help="forget what earlier runs found")
-    parser.add_argument("--retry", action="store_true", help="run cases again that failed or were too slow")
+    parser.add_argument("--retry", action="store_true", help="run cases again that did not pass")
     parser.add_argument("--gpu-threads", type=int, default=0, metavar="N", help="host threads of the engine")
     parser.add_argument("--gpu-seed", type=int, default=0, metavar="N", help="permutes workgroups and waves")
     parser.add_argument("--case", metavar="CASE", help="run one case, its output as it comes")
@@ -93,11 +93,32 @@ def show_progress(session, journal):
           + f" in {journal.seconds:.0f} s", flush=True)
 
 
+def list_cases(session):
+    """The cases to choose from; says how far it is, since programs are started to ask for them."""
+    def note(done, total):
+        if done % 10 == 0 or total < 10:
+            print(f"{session.suite.name} {session.target}: listing the cases of {total} programs, {done} done", flush=True)
+    chosen, out = session.cases(note)
+    for reason in session.unlisted.values():
+        print(f"skip: {session.suite.name} {session.target}: {reason}", flush=True)
+    return chosen, out
+
+
+def show_skipped(suite, target, journal):
+    """Why cases were skipped, where the reason is known."""
+    reasons = {}
+    for entry in journal.cases.values():
+        if entry["status"] == SKIPPED and entry.get("detail"):
+            reasons[entry["detail"]] = reasons.get(entry["detail"], 0) + 1
+    for reason, count in reasons.items():
+        print(f"skip: {suite} {target}: {count} case{'s' if count > 1 else ''}: {reason}", flush=True)
+
+
 def run_case(options, suites):
     if not options.suites or not options.targets:
         sys.exit("run.py: --case: needs a suite and a target; add --suites NAME --targets GFX")
     session = Session(suites[options.suites[0]], options.targets[0], Roots(options.folder, options.offline), options)
-    chosen, out = session.cases()
+    chosen, out = list_cases(session)
     found = [(path, name) for path, name in [*chosen, *out] if name == options.case]
     if not found:
         near = [name for _, name in chosen if options.case in name][:10]
@@ -122,19 +143,20 @@ def run_all(options, suites):
             if options.fresh or options.smoke:
                 path.unlink(missing_ok=True)
             journal = Journal(path)
-            chosen, _ = session.cases()
+            chosen, _ = list_cases(session)
             journal.begin({"root": session.root, "packages": session.versions(), "seed": options.seed,
                            "engine": build_identity(options.build), "host": architecture(), "listed": session.listed()})
             if options.filter:
                 chosen = [(program, name) for program, name in chosen
                           if any(fnmatch.fnmatchcase(name, pattern) for pattern in options.filter)]
             if options.retry:
-                journal.forget([FAILED, SLOW], chosen)
+                journal.forget([FAILED, SLOW, SKIPPED], chosen)
             session.run(chosen, journal, seconds, show_progress)
         except Skipped as reason:
             print(f"skip: {suite.name} {target}: {reason}", flush=True)
             continue
         ran += 1
+        show_skipped(suite.name, target, journal)
         for entry in journal.failed():
             if not causes.find(suite.name, target, entry["case"]):
                 unexplained.append((suite.name, target, entry))

@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from harness import catalogue, datafile, report, selection  # noqa: E402
-from harness.adapters import BackendOps, ExitStatus, GoogleTest, Magma  # noqa: E402
+from harness.adapters import BackendOps, ExitStatus, GoogleTest, Magma, Thrust  # noqa: E402
 from harness.causes import Causes  # noqa: E402
 from harness.execution import Batch, Limits  # noqa: E402
 from harness.journal import FAILED, PASSED, SKIPPED, SLOW, Journal  # noqa: E402
@@ -78,6 +78,15 @@ class Parsing(unittest.TestCase):
                 '"ROCm0","CPY","type=q4_0","support","0","no","ROCm"\n')
         self.assertEqual(BackendOps.parse_listing(text), ["ADD(type=f16,ne=[1,1,8,1])"])
 
+    def test_cases_of_thrust_are_read_behind_a_carriage_return(self):
+        self.assertEqual(Thrust.parse_listing("TestSortDevice\nTestSortHost\n  text\n"), ["TestSortDevice", "TestSortHost"])
+        text = ("Running 4 unit tests.\nRunning TestA...\r[PASS]    12.5 ms TestA\n"
+                "Running TestB...\rprinted\n[FAILURE]           TestB\nRunning TestC...\r[KNOWN FAILURE]     TestC\n"
+                "Running TestD...\r[ERROR]             TestD\nTotals: 1 failures, 1 known failures, 1 errors, and 1 passes.\n")
+        self.assertEqual(events(Thrust.reader(), text),
+                         [("end", "TestA", PASSED, 0.0125), ("end", "TestB", FAILED, None), ("end", "TestC", SKIPPED, None),
+                          ("end", "TestD", FAILED, None), ("done",)])
+
     def test_a_magma_tester_fails_by_one_row(self):
         reader = Magma.reader()
         events(reader, "% failed is a word of the heading\n 123 0.1 1e-7 ok\n")
@@ -113,6 +122,21 @@ class Selection(unittest.TestCase):
 
     def test_a_suite_may_say_what_a_kind_is(self):
         self.assertEqual(selection.stratum_of("quick_gemm_f32_r_NT_4_5", r"_(gemm)_(f32_r)"), "gemm|f32_r")
+
+    def test_small_cases_of_a_kind_come_first(self):
+        cases = [("p", f"fft_len_{n}_{n}_single_batch_{b}") for n in (8, 512, 4096) for b in (1, 2)]
+        size = r"_len_([\d_]+)_single_batch_(\d+)"
+        rounds = list(selection.order(cases, 1, lambda program: "^fft", lambda program: size))
+        flat = [name for cases in rounds for _, name in cases]
+        self.assertEqual([selection.size_class(name, size) for name in flat], [0, 0, 2, 2, 3, 3])
+        self.assertEqual(selection.size_class("unit_test", size), 0)
+
+    def test_the_kinds_of_fourier_transforms_do_not_depend_on_sizes(self):
+        program = catalogue.load_suite(HERE / "suites/rocfft.toml").programs[0]
+        names = [f"pow2_1D/accuracy_test.vs_fftw/complex_forward_len_{n}_{kind}_batch_1_istride_1_CI_ostride_1_CI"
+                 for n in (4, 65536) for kind in ("single_ip", "double_op")]
+        self.assertEqual(len({selection.stratum_of(name, program.stratum) for name in names}), 2)
+        self.assertLess(selection.size_class(names[0], program.size), selection.size_class(names[3], program.size))
 
     def test_shards_are_disjoint_and_complete(self):
         names = [name for _, name in self.CASES]
@@ -255,6 +279,12 @@ class Execution(unittest.TestCase):
         results, rest = self.run_batch("echo no such library >&2; exit 127", ["A.a", "A.b"])
         self.assertEqual((results["A.a"][0], rest), (FAILED, ["A.b"]))
         self.assertIn("no such library", results["A.a"][1])
+
+    def test_a_program_without_its_library_is_skipped_and_says_which(self):
+        script = "echo 'prog: error while loading shared libraries: libx.so.0: cannot open shared object file' >&2; exit 127"
+        for adapter, names in ((GoogleTest, ["A.a", "A.b"]), (Magma, ["prog"])):
+            results, rest = self.run_batch(script, names, adapter=adapter)
+            self.assertEqual((results, rest), ({name: (SKIPPED, "libx.so.0 is not in the root") for name in names}, []))
 
     def test_a_program_is_its_own_case(self):
         results, _ = self.run_batch("exit 3", ["prog"], adapter=ExitStatus)

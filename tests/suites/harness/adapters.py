@@ -91,6 +91,33 @@ class BackendOps:
                 yield ("done",)
 
 
+class Thrust:
+    """Thrust's own framework: cases by name, run in the listing's order, each a line `Running NAME...\\r[PASS] ... NAME`."""
+    stratum = r"^Test\w*?(?=Device|Host|Universal|Simple|$)"
+    listing = ["--list"]
+    announces = False
+
+    @staticmethod
+    def parse_listing(text):
+        return [line for line in text.splitlines() if re.fullmatch(r"[A-Za-z_]\w*", line)]
+
+    @staticmethod
+    def selecting(names):
+        return ["--verbose", *names]
+
+    class reader:
+        # A name may be followed by what the test itself printed, and its verdict come without a time.
+        END = re.compile(r"\[(PASS|FAILURE|KNOWN FAILURE|ERROR|UNKNOWN EXCEPTION)\]\s+(?:([\d.e+-]+) ms )?\s*(\w+)\s*$")
+        WORD = {"PASS": PASSED, "KNOWN FAILURE": SKIPPED}
+
+        def feed(self, line):
+            found = self.END.search(line)
+            if found:
+                yield ("end", found[3], self.WORD.get(found[1], FAILED), float(found[2]) / 1000 if found[2] else None)
+            if line.startswith("Totals: "):
+                yield ("done",)
+
+
 class Magma:
     """MAGMA's testers: a table with a line per size that ends in `ok` or `failed`; the program is the case."""
     stratum = r".*"
@@ -127,4 +154,4 @@ class ExitStatus:
             return {0: PASSED, 77: SKIPPED}.get(status, FAILED)
 
 
-ADAPTERS = {"gtest": GoogleTest, "backend-ops": BackendOps, "magma": Magma, "exit-status": ExitStatus}
+ADAPTERS = {"gtest": GoogleTest, "backend-ops": BackendOps, "thrust": Thrust, "magma": Magma, "exit-status": ExitStatus}

@@ -26,6 +26,7 @@ class Program:
     only: list = dataclasses.field(default_factory=lambda: ["*"])  # patterns of case names
     left_out: list = dataclasses.field(default_factory=list)  # of {cases, why, targets}
     stratum: str = ""  # what of a case's name tells its kind; "" for the adapter's own idea
+    size: str = ""  # groups of it hold the numbers whose product is a case's size; small cases come first
     gpus: int = 1
     label: str = ""  # tells entries with the same path apart
     data: dict = dataclasses.field(default_factory=dict)  # of path, categories, per_group; see datafile.py
@@ -40,6 +41,7 @@ class Suite:
     packages: dict  # Debian suite -> packages
     programs: list
     targets: list = dataclasses.field(default_factory=lambda: list(MODELS))
+    hosts: list = dataclasses.field(default_factory=list)  # Debian's architectures that have the packages; [] for all
     budget: int = 900  # seconds a target gets
     case_seconds: int = 60
     batch_seconds: int = 60  # how long one process should take, besides its start

@@ -2,7 +2,7 @@
 import time
 
 from .journal import FAILED, PASSED, SKIPPED, SLOW
-from .process import Run, describe_status
+from .process import Run, describe_status, missing_library
 
 # Lines kept of what a case printed.
 DETAIL_LINES = 12
@@ -79,6 +79,11 @@ class Batch:
 
     def finish(self, status, seconds):
         """What became of the case in flight; returns those that are still to run."""
+        missing = None if self.ended_by else missing_library(status, self.output)
+        if missing:
+            for name in self.waiting:
+                self.record(name, SKIPPED, 0.0, missing)
+            return []
         if self.whole_program:
             return self.finish_program(status, seconds)
         if self.ended_by == "budget":

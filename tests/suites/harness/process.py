@@ -6,6 +6,7 @@ group is asked for twice a second.
 """
 import os
 import pathlib
+import re
 import selectors
 import signal
 import subprocess
@@ -131,6 +132,17 @@ class Run:
         self.stop()
         self.process.stdout.close()
         self.memory.close()
+
+
+def missing_library(status, lines):
+    """What the loader did not find when a program could not start, or None."""
+    if status != 127:
+        return None
+    for line in lines:
+        found = re.search(r"error while loading shared libraries: (\S+): cannot open", line)
+        if found:
+            return f"{found[1]} is not in the root"
+    return None
 
 
 def describe_status(status):

@@ -3,9 +3,11 @@
 Cases of one kind (a stratum) differ in sizes and parameters; bugs usually show in every kind that uses the wrong
 instruction. So the order visits every stratum once, then takes two more of each, then four, and so on. Whatever has
 been run when the time is up has every kind in it, and a longer budget only adds to the shorter one's cases. The seed
-decides which cases of a stratum come first.
+decides which cases of a stratum come first; where a suite says how a case's name tells its size, small cases come
+before large ones, so that one large case does not take the time of a hundred small ones.
 """
 import hashlib
+import math
 import random
 import re
 
@@ -18,21 +20,36 @@ def stratum_of(case, pattern):
     return "|".join(g for g in found.groups() if g is not None) if found.groups() else found.group(0)
 
 
+def size_class(case, pattern):
+    """How large a case is, in steps of sixteen: the product of all numbers that `pattern`'s groups hold.
+
+    0 up to 2^14, where the start of a kernel counts for more than its size, and for names that do not match.
+    """
+    found = re.search(pattern, case) if pattern else None
+    if not found:
+        return 0
+    product = math.prod(int(number) for group in found.groups() for number in re.findall(r"\d+", group or ""))
+    return max(0, (product.bit_length() - 11) // 4)
+
+
 def in_shard(case, index, count):
     """Whether `case` belongs to shard `index` of `count`, the same on every machine."""
     return int(hashlib.sha256(case.encode()).hexdigest()[:8], 16) % count == index
 
 
-def order(cases, seed, pattern_of):
+def order(cases, seed, pattern_of, size_of=lambda program: ""):
     """`cases` are (program, name) pairs; yields rounds, each a list of them in the program's own order.
 
-    pattern_of(program) is the expression that tells strata apart.
+    pattern_of(program) is the expression that tells strata apart, size_of(program) the one that tells sizes.
     """
     strata = {}
     for place, (program, name) in enumerate(cases):
         strata.setdefault((program, stratum_of(name, pattern_of(program))), []).append((place, program, name))
     for key in strata:
         random.Random(f"{seed} {key}").shuffle(strata[key])
+        pattern = size_of(key[0])
+        if pattern:
+            strata[key].sort(key=lambda entry: size_class(entry[2], pattern))
     keys = sorted(strata)
     random.Random(seed).shuffle(keys)
     start, size = 0, 1

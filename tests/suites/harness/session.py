@@ -6,8 +6,8 @@ import time
 from . import catalogue, datafile, selection
 from .adapters import ADAPTERS
 from .execution import Batch, Limits, Tally
-from .process import Run
-from .roots import Machine, Skipped, default_environment, mount
+from .process import Run, missing_library
+from .roots import Machine, Skipped, architecture, default_environment, mount
 
 # How long a program may take to print its cases.
 LISTING_SECONDS = 1800
@@ -22,6 +22,7 @@ class Session:
         self.suite, self.target, self.roots, self.options = suite, target, roots, options
         self.adapter = ADAPTERS[suite.adapter]
         self.dead_starts = {}
+        self.unlisted = {}  # programs that did not say what cases they have -> why
         self.root = self._choose_root()
         self.scratch = pathlib.Path(options.folder) / "scratch"
         self.scratch.mkdir(parents=True, exist_ok=True)
@@ -40,6 +41,8 @@ class Session:
     def _choose_root(self):
         if self.target not in self.suite.targets:
             raise Skipped(f"the suite has nothing for {self.target}")
+        if self.suite.hosts and architecture() not in self.suite.hosts:
+            raise Skipped(f"Debian builds the packages for {', '.join(self.suite.hosts)} only, this machine is {architecture()}")
         reasons = []
         for root in catalogue.ROOTS:
             if root not in self.suite.packages:
@@ -91,29 +94,44 @@ class Session:
         """How many cases the programs have in all."""
         return sum(self.data[key][1] if key in self.data else len(self._list(key)) for key in self.programs)
 
-    def cases(self):
-        """All (program, case) pairs, and those left out by the suite's file, with the reason."""
+    def cases(self, note=lambda done, total: None):
+        """All (program, case) pairs, and those left out by the suite's file, with the reason.
+
+        note(done, total) is called before a program is started only to list its cases, which may take long.
+        """
         chosen, out = [], {}
-        for key, program in self.programs.items():
+        for place, (key, program) in enumerate(self.programs.items()):
+            if self.adapter.listing and not self._kept_list(key).exists():
+                note(place, len(self.programs))
             for case in self._list(key):
                 why = catalogue.left_out(program, self.target, case)
                 if why:
                     out[key, case] = why
                 elif selection.in_shard(f"{key} {case}", *self.options.shard):
                     chosen.append((key, case))
+        if self.unlisted and len(self.unlisted) == len(self.programs):
+            raise Skipped(next(iter(self.unlisted.values())))
         return chosen, out
 
-    def _list(self, key):
+    def _kept_list(self, key):
+        """Where the list of a program's cases is kept for later runs."""
         path = self.paths[key]
-        if self.adapter.listing is None:
-            return [pathlib.Path(path).name]
         digest = hashlib.sha256(repr((path, self.target, self.data.get(key), sorted(self.versions().items()))).encode()).hexdigest()[:16]
-        kept = pathlib.Path(self.options.folder) / "lists" / f"{pathlib.Path(path).name}.{self.target}.{digest}"
-        if not kept.exists():
-            text = self._output(key)
+        return pathlib.Path(self.options.folder) / "lists" / f"{pathlib.Path(path).name}.{self.target}.{digest}"
+
+    def _list(self, key):
+        if self.adapter.listing is None:
+            return [pathlib.Path(self.paths[key]).name]
+        kept = self._kept_list(key)
+        if key not in self.unlisted and not kept.exists():
+            try:
+                text = self._output(key)
+            except Skipped as reason:
+                self.unlisted[key] = str(reason)
+                return []
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_text("\n".join(self.adapter.parse_listing(text)))
-        return kept.read_text().split("\n") if kept.stat().st_size else []
+        return kept.read_text().split("\n") if kept.exists() and kept.stat().st_size else []
 
     def _output(self, key):
         run = Run(self.command(key, self.adapter.listing), self.environment(key),
@@ -127,6 +145,9 @@ class Session:
                     raise Skipped(f"{key} did not list its cases within {LISTING_SECONDS} s")
         finally:
             run.close()
+        missing = missing_library(run.status, lines)
+        if missing:
+            raise Skipped(f"{key}: {missing}")
         if run.status != 0:
             raise Skipped(f"{key} does not list its cases: {' '.join(lines[-3:])[:300]}")
         return "\n".join(lines)
@@ -134,13 +155,16 @@ class Session:
     def _pattern(self, key):
         return self.programs[key].stratum or self.adapter.stratum
 
+    def _size(self, key):
+        return self.programs[key].size
+
     # --- Running.
 
     def run(self, chosen, journal, budget, progress):
         """Runs what the journal does not have until `budget` seconds are spent, earlier runs included."""
         tally = Tally(journal)
         deadline = time.monotonic() + budget - journal.seconds
-        for cases in selection.order(chosen, self.options.seed, self._pattern):
+        for cases in selection.order(chosen, self.options.seed, self._pattern, self._size):
             todo = [case for case in cases if case not in journal.cases]
             for batch in selection.batches(todo, self.suite.batch_seconds, tally.mean):
                 if time.monotonic() > deadline:
