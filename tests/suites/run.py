@@ -45,6 +45,7 @@ def parse_arguments():
     parser.add_argument("--shard", default="0/1", metavar="I/N", help="only part I of N of the cases, counted from 0")
     parser.add_argument("--fresh", action="store_true", help="forget what earlier runs found")
     parser.add_argument("--retry", action="store_true", help="run cases again that did not pass")
+    parser.add_argument("--patience", type=float, default=1, metavar="N", help="time limits of cases and starts times N, for a slow or busy machine")
     parser.add_argument("--gpu-threads", type=int, default=0, metavar="N", help="host threads of the engine")
     parser.add_argument("--gpu-seed", type=int, default=0, metavar="N", help="permutes workgroups and waves")
     parser.add_argument("--case", metavar="CASE", help="run one case, its output as it comes")

@@ -174,7 +174,8 @@ class Session:
 
     def _run_batch(self, batch, journal, tally, deadline):
         key, names = batch[0][0], [name for _, name in batch]
-        limits = Limits(self.suite.case_seconds, self.suite.start_seconds, self.suite.memory_gib << 30)
+        limits = Limits(self.suite.case_seconds * self.options.patience, self.suite.start_seconds * self.options.patience,
+                        self.suite.memory_gib << 30)
 
         def record(name, status, seconds, detail):
             journal.add(key, name, status, seconds, detail)
