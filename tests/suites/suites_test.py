@@ -19,6 +19,7 @@ from harness.causes import Causes  # noqa: E402
 from harness.execution import Batch, Limits  # noqa: E402
 from harness.journal import FAILED, PASSED, SKIPPED, SLOW, Journal  # noqa: E402
 from harness.process import Run, resident_bytes  # noqa: E402
+from harness.roots import Roots  # noqa: E402
 
 GTEST_LIST = """Some text of the runtime
 quick/gemm.
@@ -227,6 +228,18 @@ class CatalogueTest(unittest.TestCase):
         causes = Causes([entry | {"evidence": "seen"}])
         self.assertTrue(causes.find("rocblas", "gfx90a", "quick_gemm_1"))
         self.assertIsNone(causes.find("rocsolver", "gfx90a", "quick_gemm_1"))
+
+
+class RootsTest(unittest.TestCase):
+    def test_a_file_is_linked_where_a_program_looks_for_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            roots = Roots(folder, offline=True)
+            (pathlib.Path(folder) / "sid/usr/bin").mkdir(parents=True)
+            (pathlib.Path(folder) / "sid/usr/bin/clang").write_text("")
+            for _ in range(2):
+                roots.link("sid", {"/build/x/clang": "/usr/bin/clang", "/build/x/other": "/usr/bin/other"})
+            made = pathlib.Path(folder) / "sid/build/x"
+            self.assertEqual([(path.name, os.readlink(path)) for path in made.iterdir()], [("clang", "/usr/bin/clang")])
 
 
 class Execution(unittest.TestCase):

@@ -42,6 +42,7 @@ class Suite:
     programs: list
     targets: list = dataclasses.field(default_factory=lambda: list(MODELS))
     hosts: list = dataclasses.field(default_factory=list)  # Debian's architectures that have the packages; [] for all
+    links: dict = dataclasses.field(default_factory=dict)  # made inside the root: path -> file, where the file is there
     budget: int = 900  # seconds a target gets
     case_seconds: int = 60
     batch_seconds: int = 60  # how long one process should take, besides its start

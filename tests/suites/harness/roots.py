@@ -58,6 +58,14 @@ class Roots:
         have = dict(line.split(None, 1) for line in self.lines(root))
         return {package: have.get(package, "?") for package in packages}
 
+    def link(self, root, links):
+        """Makes files of the root known under other paths, for programs that look for them where they were built."""
+        base = str(self.path(root))
+        for path, file in links.items():
+            if os.path.exists(base + file) and not os.path.lexists(base + path):
+                os.makedirs(os.path.dirname(base + path), exist_ok=True)
+                os.symlink(file, base + path)
+
     def programs(self, root, pattern, executable=True):
         """Paths of files inside the root that match."""
         base = str(self.path(root))

@@ -27,6 +27,7 @@ class Session:
         self.scratch = pathlib.Path(options.folder) / "scratch"
         self.scratch.mkdir(parents=True, exist_ok=True)
         mount(self.roots.path(self.root), [options.source, options.build, options.folder])
+        roots.link(self.root, suite.links)
         # What stands for a program in journals: its path, and the label where one path has several entries.
         self.programs, self.paths, self.data = {}, {}, {}
         for program in suite.programs:
