@@ -6,6 +6,7 @@ An adapter has
   parse_listing     that text -> names of cases
   selecting(names)  arguments that run these cases
   reader()          an object that is fed the lines of a run and yields events
+  same_on_targets   true: a program lists the same cases on every GPU
   announces         false: there is no start event, cases end in the order of the listing
 
 Events are ("start", case), ("end", case, status, seconds or None) and ("done",) when the program has said that it is through.
@@ -96,6 +97,7 @@ class Thrust:
     stratum = r"^Test\w*?(?=Device|Host|Universal|Simple|$)"
     listing = ["--list"]
     announces = False
+    same_on_targets = True
 
     @staticmethod
     def parse_listing(text):

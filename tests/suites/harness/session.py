@@ -117,8 +117,9 @@ class Session:
     def _kept_list(self, key):
         """Where the list of a program's cases is kept for later runs."""
         path = self.paths[key]
-        digest = hashlib.sha256(repr((path, self.target, self.data.get(key), sorted(self.versions().items()))).encode()).hexdigest()[:16]
-        return pathlib.Path(self.options.folder) / "lists" / f"{pathlib.Path(path).name}.{self.target}.{digest}"
+        target = "any" if getattr(self.adapter, "same_on_targets", False) else self.target
+        digest = hashlib.sha256(repr((path, target, self.data.get(key), sorted(self.versions().items()))).encode()).hexdigest()[:16]
+        return pathlib.Path(self.options.folder) / "lists" / f"{pathlib.Path(path).name}.{target}.{digest}"
 
     def _list(self, key):
         if self.adapter.listing is None:
