@@ -48,6 +48,7 @@ def parse_arguments():
     parser.add_argument("--patience", type=float, default=1, metavar="N", help="time limits of cases and starts times N, for a slow or busy machine")
     parser.add_argument("--gpu-threads", type=int, default=0, metavar="N", help="host threads of the engine")
     parser.add_argument("--gpu-seed", type=int, default=0, metavar="N", help="permutes workgroups and waves")
+    parser.add_argument("--gpu-jit", choices=["off", "on", "verify"], default="off", help="compile what kernels run often")
     parser.add_argument("--case", metavar="CASE", help="run one case, its output as it comes")
     parser.add_argument("--counters", metavar="FILE", help="with --case: exact counters of every dispatch")
     parser.add_argument("--trace", metavar="FILE", help="with --case: record into FILE")
@@ -64,8 +65,9 @@ def parse_arguments():
 
 
 def journal_path(options, suite, target):
-    variant = "" if not (options.gpu_threads or options.gpu_seed) else \
-        f".threads{options.gpu_threads}.seed{options.gpu_seed}"
+    jit = "" if options.gpu_jit == "off" else f".jit-{options.gpu_jit}"
+    variant = "" if not (options.gpu_threads or options.gpu_seed or jit) else \
+        f".threads{options.gpu_threads}.seed{options.gpu_seed}{jit}"
     shard = "" if options.shard == (0, 1) else f".shard{options.shard[0]}of{options.shard[1]}"
     return options.folder / "journals" / f"{suite}.{target}{variant}{shard}.jsonl"
 

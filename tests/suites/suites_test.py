@@ -326,6 +326,8 @@ class Report(unittest.TestCase):
             shard.add("p", "f", PASSED, 1.0)
             shard = Journal(pathlib.Path(folder) / "journals/rocblas.gfx90a.threads2.seed3.shard0of2.jsonl")
             shard.add("p", "f", PASSED, 1.0)
+            compiled = Journal(pathlib.Path(folder) / "journals/rocblas.gfx90a.threads0.seed0.jit-on.jsonl")
+            compiled.add("p", "a", PASSED, 1.0)
             suites = {"rocblas": catalogue.Suite("rocblas", "rocBLAS", "gtest", {}, [])}
             causes = Causes([{"cases": ["b"], "cause": "needs", "text": "images"}])
             text = report.text(folder, suites, causes)
@@ -334,6 +336,7 @@ class Report(unittest.TestCase):
             self.assertIn("`c` | not known", text)
             self.assertIn("1 thread, seed 0 | 1 | 1 `a` |", text)
             self.assertIn("2 threads, seed 3 | 1 | 0  |", text)
+            self.assertIn("all threads, seed 0, compiled | 1 | 0  |", text)
 
 
 if __name__ == "__main__":

@@ -84,21 +84,23 @@ def variants(folder, suites):
                 continue
             expected = whole.cases
             for name in variant_names(base):
-                found = re.search(r"threads(\d+)\.seed(\d+)\.jsonl$", name)
+                found = re.search(r"threads(\d+)\.seed(\d+)(?:\.jit-(\w+))?\.jsonl$", name)
                 judged = (PASSED, FAILED)
                 both = [(entry, expected[key]) for key, entry in read_whole(base.with_name(name)).cases.items()
                         if key in expected and entry["status"] in judged and expected[key]["status"] in judged]
                 different = [one["case"] for one, other in both if one["status"] != other["status"]]
                 threads = f"{found[1]} thread{'s' if found[1] != '1' else ''}" if found[1] != "0" else "all threads"
+                engine = f"{threads}, seed {found[2]}" + (", compiled" if found[3] else "") + \
+                    (" and checked" if found[3] == "verify" else "")
                 shown = ", ".join(f"`{case}`" for case in different[:3]) + (" …" if len(different) > 3 else "")
-                lines.append(f"| {suite.title} | {target} | {threads}, seed {found[2]} | {len(both)} | {len(different)} {shown} |")
+                lines.append(f"| {suite.title} | {target} | {engine} | {len(both)} | {len(different)} {shown} |")
     return lines if len(lines) > 2 else ["No variant was run."]
 
 
 def text(folder, suites, causes):
     rows = rows_of(folder, suites)
     return "\n".join(["## Results", "", *results_table(rows, causes), "", "## Failures and their causes", "",
-                      *failures_table(rows, causes), "", "## One thread, two threads, other seeds", "",
+                      *failures_table(rows, causes), "", "## One thread, two threads, other seeds, compiled", "",
                       *variants(folder, suites)])
 
 

@@ -98,12 +98,14 @@ def mount(root, folders):
 class Machine:
     """A virtual GPU: `wavetap run` with its options."""
 
-    def __init__(self, build, model, gpus=1, threads=0, seed=0, counters=None, trace=None):
+    def __init__(self, build, model, gpus=1, threads=0, seed=0, jit="off", counters=None, trace=None):
         self.command = [str(pathlib.Path(build) / "bin/wavetap"), "run", "--no-checks", "--gpu", ",".join([model] * gpus)]
         if threads:
             self.command += ["--gpu-threads", str(threads)]
         if seed:
             self.command += ["--gpu-seed", str(seed)]
+        if jit != "off":
+            self.command += ["--gpu-jit", jit]
         if counters:
             self.command += ["--counters", counters]
         self.command += ["-o", trace] if trace else ["--no-trace"]

@@ -65,7 +65,7 @@ class Session:
     def command(self, key, arguments, **machine):
         program = self.programs[key]
         made = Machine(self.options.build, catalogue.MODELS[self.target], program.gpus,
-                       self.options.gpu_threads, self.options.gpu_seed, **machine)
+                       self.options.gpu_threads, self.options.gpu_seed, self.options.gpu_jit, **machine)
         folder = program.folder or str(self.scratch)
         data = ["--data", str(self.data[key][0])] if key in self.data else []
         return made.inside(self.roots.path(self.root), self.paths[key], [*arguments, *data, *program.arguments], folder)
