@@ -147,6 +147,19 @@ void reference(RefMachine& ref, const isa::Inst& inst, const DsName& name) {
     ref.reg(inst.dst, result.row, result.lane) = static_cast<uint32_t>(result.value);
 }
 
+// Where lane `n` accesses LDS.
+uint32_t address_of(int pattern, uint32_t n, uint32_t bytes, std::mt19937_64& random) {
+  switch (pattern) {
+    case 0: return n * bytes;                                              // consecutive
+    case 1: return (63 - n) * bytes;                                       // reversed
+    case 2: return static_cast<uint32_t>(random() % (kLdsBytes / 8)) * 8;  // some past the end
+    case 3: return static_cast<uint32_t>(random() % kLdsBytes);            // unaligned
+    case 4: return 64;                                                     // all the same
+    case 5: return n == 29 ? 16 : 64 + n * bytes;                          // almost consecutive
+    default: return n == 29 ? 16 : 64;                                     // almost the same
+  }
+}
+
 void check(const Shape& shape, const SweepFields& fields, int at_least, std::mt19937_64& random) {
   int checked = 0;
   for (const Swept& swept : sweep_ds(shape, fields)) {
@@ -156,29 +169,23 @@ void check(const Shape& shape, const SweepFields& fields, int at_least, std::mt1
     for (const Domain domain : domains_of(swept.name, is_atomic)) {
       TestMachine machine(options_for(shape));
       randomize(machine, random, domain);
+      RefMachine ref(machine);
+      const LoweredCode* code = machine.load_code(swept.code);
       for (int pattern = 0; pattern < 7; ++pattern) {
         if (is_atomic && (pattern == 3 || pattern == 6)) continue;
         for (const uint64_t exec : exec_masks(random)) {
           machine.set_exec(exec);
-          for (int lane = 0; lane < machine.wave.lanes; ++lane) {
-            const auto n = static_cast<uint32_t>(lane);
-            const auto bytes = static_cast<uint32_t>(name.element.bytes);
-            const uint32_t at[] = {n * bytes,         // consecutive
-                                   (63 - n) * bytes,  // reversed
-                                   static_cast<uint32_t>(random() % (kLdsBytes / 8)) *
-                                       8,  // scattered, some past the end
-                                   static_cast<uint32_t>(random() % kLdsBytes),  // unaligned
-                                   64u,                                          // all the same
-                                   n == 29 ? 16 : 64 + n * bytes,  // almost consecutive
-                                   n == 29 ? 16u : 64u};           // almost the same
-            machine.set_v(fields.vaddr, lane, at[pattern]);
-          }
-          RefMachine ref(machine);
+          for (int lane = 0; lane < machine.wave.lanes; ++lane)
+            machine.set_v(fields.vaddr, lane,
+                          address_of(pattern, static_cast<uint32_t>(lane),
+                                     static_cast<uint32_t>(name.element.bytes), random));
+          ref.follow(machine);
           reference(ref, swept.inst, name);
-          const std::string what =
-              shape_name(shape) + " " + swept.name + " pattern " + std::to_string(pattern);
-          ASSERT_TRUE(machine.run_code(swept.code)) << what;
-          ASSERT_FALSE(machine.faulted()) << what << ": " << fault_name(machine.wave.fault.kind);
+          const auto what = [&] {
+            return shape_name(shape) + " " + swept.name + " pattern " + std::to_string(pattern);
+          };
+          ASSERT_TRUE(machine.run_loaded(code)) << what();
+          ASSERT_FALSE(machine.faulted()) << what() << ": " << fault_name(machine.wave.fault.kind);
           ref.expect_same(machine, what);
           if (::testing::Test::HasFailure()) return;
         }

@@ -55,17 +55,29 @@ uint32_t pick(Pattern pattern, int lane, uint32_t element, uint32_t size, std::m
   return 0;
 }
 
-// Runs `swept` on the machine and on the reference, and compares.
-template <class Reference>
-void compare(TestMachine& machine, const Swept& swept, const std::string& what,
-             Reference reference) {
-  RefMachine ref(machine);
-  reference(ref);
-  ASSERT_TRUE(machine.run_code(swept.code)) << what;
-  EXPECT_FALSE(machine.faulted()) << what << ": " << fault_name(machine.wave.fault.kind) << " "
-                                  << machine.wave.fault.detail;
-  ref.expect_same(machine, what);
-}
+// A machine with random contents and the reference beside it, for many rounds of one instruction.
+struct Pair {
+  Pair(const Shape& shape, const Swept& swept, std::mt19937_64& random, Domain domain)
+      : machine(options_for(shape)) {
+    randomize(machine, random, domain);
+    ref.emplace(machine);
+    code = machine.load_code(swept.code);
+  }
+  // Runs the instruction on the machine and on the reference, and compares.
+  template <class What, class Reference>
+  void compare(const What& what, Reference reference) {
+    ref->follow(machine);
+    reference(*ref);
+    ASSERT_TRUE(machine.run_loaded(code)) << what();
+    EXPECT_FALSE(machine.faulted()) << what() << ": " << fault_name(machine.wave.fault.kind) << " "
+                                    << machine.wave.fault.detail;
+    ref->expect_same(machine, what);
+  }
+
+  TestMachine machine;
+  std::optional<RefMachine> ref;
+  const LoweredCode* code = nullptr;
+};
 
 uint64_t ref_global_address(RefMachine& ref, const isa::Inst& inst, int lane) {
   const auto offset = static_cast<uint64_t>(int64_t{inst.offset});
@@ -88,8 +100,8 @@ int check_global(const Shape& shape, const Form& form, std::mt19937_64& random) 
     EXPECT_NE(name.kind, MemoryName::kOther) << "the reference does not know " << swept.name;
     const bool is_atomic = name.kind == MemoryName::kAtomic;
     for (const Domain domain : domains_of(swept.name, is_atomic)) {
-      TestMachine machine(options_for(shape));
-      randomize(machine, random, domain);
+      Pair pair(shape, swept, random, domain);
+      TestMachine& machine = pair.machine;
       for (const Pattern pattern : kPatterns) {
         if (is_atomic && (pattern == Pattern::kUnaligned || pattern == Pattern::kAlmostSame))
           continue;
@@ -105,9 +117,11 @@ int check_global(const Shape& shape, const Form& form, std::mt19937_64& random) 
               machine.set_v(form.fields.vaddr, lane, static_cast<uint32_t>(at - (base - 4096)));
             else machine.set_v64(form.fields.vaddr, lane, at);
           }
-          const std::string what = shape_name(shape) + " " + swept.name + " " + form.name +
-                                   " pattern " + std::to_string(static_cast<int>(pattern));
-          compare(machine, swept, what, [&](RefMachine& ref) {
+          const auto what = [&] {
+            return shape_name(shape) + " " + swept.name + " " + form.name + " pattern " +
+                   std::to_string(static_cast<int>(pattern));
+          };
+          pair.compare(what, [&](RefMachine& ref) {
             std::vector<uint64_t> at;
             for (int lane = 0; lane < ref.lanes; ++lane)
               at.push_back(ref_global_address(ref, swept.inst, lane));
@@ -161,8 +175,8 @@ TEST(Flat, EveryInstructionReachesTheMemoryItsApertureSelects) {
         ASSERT_NE(name.kind, MemoryName::kOther) << swept.name;
         const bool is_atomic = name.kind == MemoryName::kAtomic;
         for (const Domain domain : domains_of(swept.name, is_atomic)) {
-          TestMachine machine(options_for(shape));
-          randomize(machine, random, domain);
+          Pair pair(shape, swept, random, domain);
+          TestMachine& machine = pair.machine;
           for (int mix = 0; mix < 4; ++mix) {  // all global, all LDS, all private, any
             for (const Pattern pattern :
                  {Pattern::kConsecutive, Pattern::kScattered, Pattern::kUnaligned}) {
@@ -181,10 +195,11 @@ TEST(Flat, EveryInstructionReachesTheMemoryItsApertureSelects) {
                               bytes, 128, random);
                   machine.set_v64(2, lane, at - 8);
                 }
-                const std::string what = shape_name(shape) + " " + swept.name + " mix " +
-                                         std::to_string(mix) + " pattern " +
-                                         std::to_string(static_cast<int>(pattern));
-                compare(machine, swept, what, [&](RefMachine& ref) {
+                const auto what = [&] {
+                  return shape_name(shape) + " " + swept.name + " mix " + std::to_string(mix) +
+                         " pattern " + std::to_string(static_cast<int>(pattern));
+                };
+                pair.compare(what, [&](RefMachine& ref) {
                   std::vector<uint64_t> at;
                   for (int lane = 0; lane < ref.lanes; ++lane)
                     at.push_back(ref_global_address(ref, swept.inst, lane));
@@ -222,8 +237,8 @@ TEST(Scratch, EveryInstructionAgreesWithTheReference) {
         ASSERT_NE(name.kind, MemoryName::kOther) << swept.name;
         const bool uses_vaddr = swept.inst.vaddr.kind != OperandKind::kNone;
         const bool uses_saddr = swept.inst.saddr.kind != OperandKind::kNone;
-        TestMachine machine(options_for(shape));
-        randomize(machine, random);
+        Pair pair(shape, swept, random, Domain::kAnyBits);
+        TestMachine& machine = pair.machine;
         for (int round = 0; round < 6; ++round) {
           for (const uint64_t exec : exec_masks(random)) {
             machine.set_exec(exec);
@@ -233,18 +248,20 @@ TEST(Scratch, EveryInstructionAgreesWithTheReference) {
               const auto own = 8 + static_cast<uint32_t>(random() % 60);
               machine.set_v(2, lane, round % 2 == 0 ? own / 4 * 4 : own);
             }
-            compare(machine, swept, shape_name(shape) + " " + swept.name + " " + form.name,
-                    [&](RefMachine& ref) {
-                      std::vector<uint32_t> at;
-                      for (int lane = 0; lane < ref.lanes; ++lane)
-                        at.push_back((uses_saddr ? ref.scalar(swept.inst.saddr) : 0) +
-                                     (uses_vaddr ? ref.reg(swept.inst.vaddr, 0, lane) : 0) +
-                                     static_cast<uint32_t>(swept.inst.offset));
-                      ref_access(ref, swept.inst, name, [&](int lane, int i) {
-                        return ref.scratch_byte(
-                            at[static_cast<size_t>(lane)] + static_cast<uint32_t>(i), lane);
-                      });
-                    });
+            const auto what = [&] {
+              return shape_name(shape) + " " + swept.name + " " + form.name;
+            };
+            pair.compare(what, [&](RefMachine& ref) {
+              std::vector<uint32_t> at;
+              for (int lane = 0; lane < ref.lanes; ++lane)
+                at.push_back((uses_saddr ? ref.scalar(swept.inst.saddr) : 0) +
+                             (uses_vaddr ? ref.reg(swept.inst.vaddr, 0, lane) : 0) +
+                             static_cast<uint32_t>(swept.inst.offset));
+              ref_access(ref, swept.inst, name, [&](int lane, int i) {
+                return ref.scratch_byte(at[static_cast<size_t>(lane)] + static_cast<uint32_t>(i),
+                                        lane);
+              });
+            });
             if (HasFailure()) return;
           }
         }

@@ -84,6 +84,8 @@ void check(const Shape& shape, const Buffer& buffer, const SweepFields& fields, 
     for (const Domain domain : domains_of(swept.name, is_atomic)) {
       TestMachine machine(options_for(shape));
       randomize(machine, random, domain);
+      RefMachine ref(machine);
+      const LoweredCode* code = machine.load_code(swept.code);
       for (int round = 0; round < 3; ++round) {
         for (const uint64_t exec : exec_masks(random)) {
           machine.set_exec(exec);
@@ -105,7 +107,7 @@ void check(const Shape& shape, const Buffer& buffer, const SweepFields& fields, 
             if (fields.offen) machine.set_v(fields.idxen ? 3 : 2, lane, offset);
           }
           const ReferenceBuffer rules{shape, buffer, soffset};
-          RefMachine ref(machine);
+          ref.follow(machine);
           std::vector<uint64_t> index, offset;
           for (int lane = 0; lane < ref.lanes; ++lane) {
             index.push_back((fields.idxen ? ref.reg(swept.inst.vaddr, 0, lane) : 0) +
@@ -127,10 +129,12 @@ void check(const Shape& shape, const Buffer& buffer, const SweepFields& fields, 
             return ref.global_byte(at);
           };
           ref_access(ref, swept.inst, name, where, /*by_byte=*/true);
-          const std::string what = shape_name(shape) + " " + swept.name + " " + buffer.name +
-                                   " round " + std::to_string(round);
-          ASSERT_TRUE(machine.run_code(swept.code)) << what;
-          ASSERT_FALSE(machine.faulted()) << what << ": " << fault_name(machine.wave.fault.kind)
+          const auto what = [&] {
+            return shape_name(shape) + " " + swept.name + " " + buffer.name + " round " +
+                   std::to_string(round);
+          };
+          ASSERT_TRUE(machine.run_loaded(code)) << what();
+          ASSERT_FALSE(machine.faulted()) << what() << ": " << fault_name(machine.wave.fault.kind)
                                           << " " << machine.wave.fault.detail;
           ref.expect_same(machine, what);
           if (::testing::Test::HasFailure()) return;
