@@ -10,13 +10,17 @@
 #   The commands that call hipcc with these arguments and `-o OUTPUT`, for add_custom_command. hipcc leaves empty
 #   folders in the temporary folder, so it gets one of its own, which goes when it has succeeded.
 #
+#   The headers of cmake/hip_prefix.h come precompiled: two thirds of the time such a program took to compile, and the
+#   result is the same file. A flag that the precompiled form may not agree with makes do without.
+#
 # wt_hsa_program(NAME SOURCES file... [FLAGS flag...] [LIBS ...])
 #   An ordinary C++ program linked with libhsa-runtime64, into build/bin/hsa/NAME. Target: hsa_NAME.
 #
-# wt_code_object(NAME SOURCE file ARCH gfx... [WAVE64] [ON_DEMAND] [FLAGS flag...] [DEPENDS file...])
+# wt_code_object(NAME SOURCE file ARCH gfx... [WAVE64] [ON_DEMAND] [PREFIX] [FLAGS flag...] [DEPENDS file...])
 #   Device code only, no host program: build/co/NAME.hsaco, by clang-19, so that targets newer than
 #   hipcc's compiler (gfx942) can be had. SOURCE is HIP (any extension), OpenCL (.cl) or assembler (.s).
-#   Target: co_NAME; ON_DEMAND: none, for a target of the caller's that depends on the file.
+#   Target: co_NAME; ON_DEMAND: none, for a target of the caller's that depends on the file. PREFIX: with precompiled
+#   headers, for HIP sources of which there are many for one target.
 #
 # wt_gpu_test(NAME PROGRAM name|path GPU model... [ARGS arg...] [ENV VAR=value...] [RUN_OPTIONS option...]
 #             [TIMEOUT seconds] [LABELS label...] [PASS regex] [FAIL regex] [WILL_FAIL])
@@ -57,6 +61,53 @@ function(wt_hipcc_commands VARIABLE OUTPUT)
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${folder} PARENT_SCOPE)
 endfunction()
 
+# Compiler arguments in ARGUMENTS, and files they need in FILES, for hipcc's FLAGS and ARCHS: the precompiled headers, one
+# per target and one for the host, made by the first program that asks. clang takes NAME.pch when it is told to include
+# NAME, and -Xarch_ says it to one of its passes. Both are empty where a flag changes what the headers mean.
+function(wt_hip_prefix ARGUMENTS FILES FLAGS ARCHS)
+  set(${ARGUMENTS} "" PARENT_SCOPE)
+  set(${FILES} "" PARENT_SCOPE)
+  set(other ${FLAGS})
+  list(FILTER other EXCLUDE REGEX "^(-[DIgl].*|-O[0-3]|-w|-fno-omit-frame-pointer|--hipcc-func-supp)$")
+  set(unknown ${ARCHS})
+  list(REMOVE_ITEM unknown ${WT_HIP_ARCHS})
+  if(other OR unknown)
+    return()
+  endif()
+  set(level 2)
+  if("-O0" IN_LIST FLAGS)
+    set(level 0)
+  endif()
+  set(folder ${CMAKE_BINARY_DIR}/hip_prefix/O${level})
+  if(NOT TARGET hip_prefix_O${level})
+    set(source ${folder}/prefix.hip)
+    file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${CMAKE_SOURCE_DIR}/cmake/hip_prefix.h\"\n")
+    set(all "")
+    foreach(pass host ${WT_HIP_ARCHS})
+      set(only --cuda-device-only --offload-arch=${pass})
+      if(pass STREQUAL host)
+        list(GET WT_HIP_ARCHS 0 arch)  # else hipcc asks the machine for its GPUs
+        set(only --cuda-host-only --offload-arch=${arch})
+      endif()
+      set(output ${folder}/${pass}.pch)
+      wt_hipcc_commands(commands ${output} ${only} -O${level} -std=c++17 -Wall -S -Xclang -emit-pch ${source}
+        -Wno-unused-command-line-argument -MD -MT ${output} -MF ${output}.d)
+      add_custom_command(OUTPUT ${output} ${commands} DEPENDS ${source} DEPFILE ${output}.d
+        COMMENT "HIP headers for ${pass}, -O${level}" VERBATIM)
+      list(APPEND all ${output})
+    endforeach()
+    add_custom_target(hip_prefix_O${level} DEPENDS ${all})
+  endif()
+  set(arguments "")
+  set(files hip_prefix_O${level})
+  foreach(pass host ${ARCHS})
+    list(APPEND arguments -Xarch_${pass} -include${folder}/${pass})
+    list(APPEND files ${folder}/${pass}.pch)
+  endforeach()
+  set(${ARGUMENTS} ${arguments} PARENT_SCOPE)
+  set(${FILES} ${files} PARENT_SCOPE)
+endfunction()
+
 function(wt_hip_program NAME)
   cmake_parse_arguments(ARG "" "" "SOURCES;ARCHS;FLAGS;LIBS;DEPENDS" ${ARGN})
   if(NOT WT_HIPCC)
@@ -69,6 +120,7 @@ function(wt_hip_program NAME)
   if(NOT ARG_ARCHS)
     set(ARG_ARCHS ${WT_HIP_ARCHS})
   endif()
+  wt_hip_prefix(prefix prefix_files "${ARG_FLAGS};${ARG_LIBS}" "${ARG_ARCHS}")
   list(TRANSFORM ARG_ARCHS PREPEND --offload-arch=)
   set(sources "")
   foreach(source ${ARG_SOURCES})
@@ -80,10 +132,10 @@ function(wt_hip_program NAME)
   # HIPCC_COMPILE_FLAGS_APPEND and friends of the caller's environment are left in force on purpose.
   wt_hipcc_commands(commands ${output} ${ARG_ARCHS} -O2 -std=c++17 -Wall -Wno-unused-result
     -Wno-unused-command-line-argument -I${CMAKE_CURRENT_SOURCE_DIR} -I${CMAKE_SOURCE_DIR}/tests/hip
-    ${ARG_FLAGS} ${sources} ${ARG_LIBS} -MD -MT ${output} -MF ${output}.d)
+    ${ARG_FLAGS} ${prefix} ${sources} ${ARG_LIBS} -MD -MT ${output} -MF ${output}.d)
   add_custom_command(OUTPUT ${output}
     ${commands}
-    DEPENDS ${sources} ${ARG_DEPENDS}
+    DEPENDS ${sources} ${prefix_files} ${ARG_DEPENDS}
     DEPFILE ${output}.d
     COMMENT "HIP ${NAME}"
     VERBATIM)
@@ -137,8 +189,23 @@ function(wt_device_library_flags ARCH WAVE64 OUT)
   set(${OUT} ${flags} PARENT_SCOPE)
 endfunction()
 
+# The headers of cmake/hip_prefix.h, precompiled for ARCH by the compiler of wt_code_object with these arguments.
+function(wt_code_object_prefix OUT ARCH)
+  set(output ${CMAKE_BINARY_DIR}/hip_prefix/device/${ARCH}.pch)
+  set(${OUT} ${output} PARENT_SCOPE)
+  if(TARGET co_prefix_${ARCH})
+    return()
+  endif()
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/hip_prefix/device)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${WT_DEVICE_CLANG} ${ARGN} -w -emit-llvm -c -Xclang -emit-pch ${CMAKE_SOURCE_DIR}/cmake/hip_prefix.h
+            -o ${output} -MD -MT ${output} -MF ${output}.d
+    DEPENDS ${CMAKE_SOURCE_DIR}/cmake/hip_prefix.h DEPFILE ${output}.d COMMENT "HIP headers for ${ARCH}" VERBATIM)
+  add_custom_target(co_prefix_${ARCH} DEPENDS ${output})
+endfunction()
+
 function(wt_code_object NAME)
-  cmake_parse_arguments(ARG "WAVE64;ON_DEMAND" "SOURCE;ARCH" "FLAGS;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "WAVE64;ON_DEMAND;PREFIX" "SOURCE;ARCH" "FLAGS;DEPENDS" ${ARGN})
   if(NOT WT_DEVICE_CLANG)
     return()
   endif()
@@ -170,6 +237,11 @@ function(wt_code_object NAME)
     # By way of bitcode: HIP's headers call intrinsics by names of their time, which a newer compiler knows
     # only when it reads them from a file.
     set(bitcode ${CMAKE_BINARY_DIR}/co/${NAME}.bc)
+    if(ARG_PREFIX)
+      wt_code_object_prefix(prefix ${ARG_ARCH} ${language})
+      list(APPEND dependencies ${prefix})
+      list(APPEND language -include-pch ${prefix})
+    endif()
     add_custom_command(OUTPUT ${output}
       COMMAND ${WT_DEVICE_CLANG} ${language} ${ARG_FLAGS} -emit-llvm -c -Xclang -disable-llvm-passes ${source} -o ${bitcode}
               -MD -MT ${output} -MF ${output}.d
