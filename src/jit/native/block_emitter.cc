@@ -58,16 +58,23 @@ BasicBlock* BlockEmitter::new_block(const char* name) {
 }
 
 void BlockEmitter::emit() {
+  runs_.assign(static_cast<size_t>(plan_.size()), nullptr);
+  for (int32_t i = 0; i < plan_.size(); ++i)
+    if (plan_.at(i).begins_run || i == 0) runs_[static_cast<size_t>(i)] = new_block("run");
   emit_entry();
   for (int32_t i = 0; i < plan_.size();) {
-    const Planned& planned = plan_.insts[static_cast<size_t>(i)];
+    const Planned& planned = plan_.at(i);
+    if (planned.kind == Kind::kSkipped) {
+      ++i;
+      continue;
+    }
+    if (runs_[static_cast<size_t>(i)] != nullptr) begin_run(i);
     if (planned.segment < 0) {
       emit_inst(i++);
       continue;
     }
     int32_t end = i;
-    while (end < plan_.size() && plan_.insts[static_cast<size_t>(end)].segment == planned.segment)
-      ++end;
+    while (end < plan_.size() && plan_.at(end).segment == planned.segment) ++end;
     SegmentEmitter segment(ir_, scalars_, request_, plan_, vectors_,
                            {wave_, first_inst_, handlers_, rows_,
                             [this](Value* performed) { emit_leave(performed); }});
@@ -82,9 +89,10 @@ void BlockEmitter::emit() {
 
 void BlockEmitter::emit_entry() {
   BasicBlock* entry = new_block("entry");
+  entry->moveBefore(&function_->getEntryBlock());
   BasicBlock* plain = new_block("plain");
-  head_ = new_block("head");
   ir_.SetInsertPoint(entry);
+  left_ = ir_.CreateAlloca(ir_.getInt64Ty());
   handlers_ = load_field(ir_.getPtrTy(), offsetof(Wave, handlers));
   rows_ = load_field(ir_.getPtrTy(), offsetof(Wave, v));
   constexpr size_t kMode = offsetof(Wave, mode);
@@ -96,22 +104,53 @@ void BlockEmitter::emit_entry() {
   Value* is_usual = ir_.CreateICmpEQ(special, ir_.getInt32(0));
   limit_ = ir_.CreateSub(load_field(ir_.getInt64Ty(), offsetof(Wave, budget)),
                          load_field(ir_.getInt64Ty(), offsetof(Wave, done)));
-  Value* has_room = ir_.CreateICmpSGE(limit_, ir_.getInt64(static_cast<uint64_t>(plan_.size())));
-  ir_.CreateCondBr(ir_.CreateAnd(is_usual, has_room), head_, plain);
+  Value* has_room =
+      ir_.CreateICmpSGE(limit_, ir_.getInt64(static_cast<uint64_t>(plan_.end_of_run(0))));
+  ir_.CreateStore(limit_, left_);
+  ir_.CreateCondBr(ir_.CreateAnd(is_usual, has_room), runs_[0], plain);
 
   ir_.SetInsertPoint(plain);
   emit_handler_call(ir_, wave_, handlers_, first_inst_,
                     ir_.getInt64(static_cast<uint64_t>(plan_.first)), plan_.first);
   ir_.CreateRetVoid();
+}
 
-  ir_.SetInsertPoint(head_);
-  before_ = ir_.CreatePHI(ir_.getInt64Ty(), 2);
-  before_->addIncoming(ir_.getInt64(0), entry);
+// What comes before ends here, or goes on into it. A slice without room for the run ends the code.
+void BlockEmitter::begin_run(int32_t i) {
+  BasicBlock* run = runs_[static_cast<size_t>(i)];
+  if (i > 0 && ir_.GetInsertBlock()->getTerminator() == nullptr) {
+    scalars_.flush();
+    ir_.CreateBr(run);
+  }
+  scalars_.forget();
+  ir_.SetInsertPoint(run);
+  run_begin_ = i;
+  run_end_ = plan_.end_of_run(i);
+  const auto size = static_cast<uint64_t>(run_end_ - run_begin_);
+  Value* left = ir_.CreateLoad(ir_.getInt64Ty(), left_);
+  // At the first one that has been seen, unless branches lead there.
+  if (i > 0 || plan_.at(i).begins_run) {
+    BasicBlock* used_up = new_block("used_up");
+    BasicBlock* goes_on = new_block("goes_on");
+    ir_.CreateCondBr(ir_.CreateICmpSGE(left, ir_.getInt64(size)), goes_on, used_up);
+    ir_.SetInsertPoint(used_up);
+    ir_.CreateStore(ir_.getInt32(static_cast<uint32_t>(plan_.first + i)),
+                    field(offsetof(Wave, pc)));
+    emit_end(ir_.CreateSub(limit_, left));
+    ir_.SetInsertPoint(goes_on);
+  }
+  ir_.CreateStore(ir_.CreateSub(left, ir_.getInt64(size)), left_);
 }
 
 void BlockEmitter::emit_inst(int32_t i) {
   switch (plan_.insts[static_cast<size_t>(i)].kind) {
+    case Kind::kSkipped:
     case Kind::kNothing: return;
+    case Kind::kFence: ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent); return;
+    case Kind::kLeave: {
+      scalars_.flush();
+      return emit_leave(i, plan_.first + i);
+    }
     case Kind::kScalar: return emit_scalar(ir_, scalars_, inst(i));
     case Kind::kBranch: return emit_branch(i);
     case Kind::kLast: return emit_call(i, true);
@@ -216,16 +255,18 @@ void BlockEmitter::emit_branch(int32_t i) {
   ir_.SetInsertPoint(taken);
   ScalarFile at_branch = scalars_;
   at_branch.flush();
-  if (branch.target == plan_.first) {
-    Value* performed = ir_.CreateAdd(before_, ir_.getInt64(static_cast<uint64_t>(i + 1)));
-    Value* left = ir_.CreateSub(limit_, performed);
-    BasicBlock* used_up = new_block("used_up");
-    Value* has_room = ir_.CreateICmpSGE(left, ir_.getInt64(static_cast<uint64_t>(plan_.size())));
-    before_->addIncoming(performed, ir_.GetInsertBlock());
-    ir_.CreateCondBr(has_room, head_, used_up);
-    ir_.SetInsertPoint(used_up);
+  const int32_t target = branch.target - plan_.first;
+  if (plan_.has(target) && plan_.at(target).begins_run) {
+    // What the run would have had after the branch is not performed.
+    if (i + 1 < run_end_) {
+      Value* left = ir_.CreateLoad(ir_.getInt64Ty(), left_);
+      const auto rest = static_cast<uint64_t>(run_end_ - i - 1);
+      ir_.CreateStore(ir_.CreateAdd(left, ir_.getInt64(rest)), left_);
+    }
+    ir_.CreateBr(runs_[static_cast<size_t>(target)]);
+  } else {
+    emit_leave(i + 1, branch.target);
   }
-  emit_leave(i + 1, branch.target);
   if (next != nullptr) ir_.SetInsertPoint(next);
 }
 
@@ -235,7 +276,14 @@ void BlockEmitter::emit_leave(int32_t performed, int32_t pc) {
 }
 
 void BlockEmitter::emit_leave(Value* performed) {
-  Value* more = ir_.CreateAdd(before_, ir_.CreateSub(performed, ir_.getInt64(1)));
+  Value* left = ir_.CreateLoad(ir_.getInt64Ty(), left_);
+  Value* before = ir_.CreateSub(limit_, left);
+  emit_end(ir_.CreateSub(ir_.CreateAdd(before, performed),
+                         ir_.getInt64(static_cast<uint64_t>(run_end_))));
+}
+
+void BlockEmitter::emit_end(Value* performed) {
+  Value* more = ir_.CreateSub(performed, ir_.getInt64(1));
   Value* extra = load_field(ir_.getInt64Ty(), offsetof(Wave, extra));
   ir_.CreateStore(ir_.CreateAdd(extra, more), field(offsetof(Wave, extra)));
   Value* budget = load_field(ir_.getInt64Ty(), offsetof(Wave, budget));

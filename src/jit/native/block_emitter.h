@@ -1,8 +1,9 @@
 // BlockEmitter: from a Plan to a function of LLVM's, `void block(Wave*, const Inst*)`.
 //
-//   entry   the wave's modes are the usual ones, and its slice has room for the whole block? Else the
+//   entry   the wave's modes are the usual ones, and its slice has room for the first run? Else the
 //           first instruction's handler is called, and that is all.
-//   head    the instructions, one after another. A branch that is taken leaves, or goes back here.
+//   runs    the instructions of each (plan.h), one after another. A run begins by looking whether the
+//           slice has room for all of it. A branch goes to another run, or leaves.
 //   leave   what was performed is taken off the slice's budget.
 //
 // Between two calls of handlers, scalars are kept in ScalarFile and vector registers inside segments
@@ -12,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "jit/backend.h"
 #include "jit/native/host.h"
@@ -39,12 +41,14 @@ class BlockEmitter {
   llvm::BasicBlock* new_block(const char* name);
 
   void emit_entry();
+  void begin_run(int32_t i);
   void emit_inst(int32_t i);
   void emit_call(int32_t i, bool is_last);
   void emit_branch(int32_t i);
   void emit_scalar_load(int32_t i);
   void emit_leave(int32_t performed, int32_t pc);  // pc < 0: it is in the wave already
-  void emit_leave(llvm::Value* performed);
+  void emit_leave(llvm::Value* performed);         // of the plan's instructions up to here
+  void emit_end(llvm::Value* performed);
   llvm::Value* branch_condition(const isa::Inst& inst);
 
   llvm::Module& module_;
@@ -57,9 +61,11 @@ class BlockEmitter {
   llvm::Value* first_inst_;
   llvm::Value* handlers_ = nullptr;
   llvm::Value* rows_ = nullptr;
-  llvm::Value* limit_ = nullptr;  // instructions that the slice has left
-  llvm::BasicBlock* head_ = nullptr;
-  llvm::PHINode* before_ = nullptr;  // performed before this time round
+  llvm::Value* limit_ = nullptr;         // instructions that the slice had left
+  llvm::Value* left_ = nullptr;          // where the code keeps how many it has left after this run
+  std::vector<llvm::BasicBlock*> runs_;  // by their first instruction
+  int32_t run_begin_ = 0;
+  int32_t run_end_ = 0;
   ScalarFile scalars_;
 };
 

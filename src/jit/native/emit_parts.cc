@@ -1,5 +1,7 @@
 #include "jit/native/emit_parts.h"
 
+#include <vector>
+
 #include "jit/native/scalar_ops.h"
 
 namespace wavetap::jit {
@@ -66,6 +68,21 @@ void emit_handler_call(llvm::IRBuilder<>& ir, Value* wave, Value* handlers, Valu
   auto* type = llvm::FunctionType::get(ir.getVoidTy(), {ir.getPtrTy(), ir.getPtrTy()}, false);
   ir.CreateCall(type, handler, {wave, ir.CreateGEP(ir.getInt8Ty(), first_inst, bytes)})
       ->setDoesNotThrow();
+}
+
+// Hosts without registers for masks compare. LLVM's code for a cast takes bits one by one on arm64.
+Value* emit_lane_mask(llvm::IRBuilder<>& ir, Value* bits) {
+  const unsigned lanes = bits->getType()->getIntegerBitWidth();
+#if defined(__aarch64__)
+  if (lanes <= 32) {
+    std::vector<uint32_t> numbers;
+    for (unsigned i = 0; i < lanes; ++i) numbers.push_back(uint32_t{1} << i);
+    Value* own = llvm::ConstantDataVector::get(ir.getContext(), numbers);
+    Value* all = ir.CreateVectorSplat(lanes, ir.CreateZExt(bits, ir.getInt32Ty()));
+    return ir.CreateICmpNE(ir.CreateAnd(all, own), llvm::Constant::getNullValue(own->getType()));
+  }
+#endif
+  return ir.CreateBitCast(bits, llvm::FixedVectorType::get(ir.getInt1Ty(), lanes));
 }
 
 }  // namespace wavetap::jit

@@ -17,4 +17,7 @@ void emit_scalar(llvm::IRBuilder<>& ir, ScalarFile& scalars, const isa::Inst& in
 void emit_handler_call(llvm::IRBuilder<>& ir, llvm::Value* wave, llvm::Value* handlers,
                        llvm::Value* first_inst, llvm::Value* index, int32_t first);
 
+// Bit i of `bits` for lane i, as LLVM's vectors have it.
+llvm::Value* emit_lane_mask(llvm::IRBuilder<>& ir, llvm::Value* bits);
+
 }  // namespace wavetap::jit

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "emu/wave.h"
+#include "jit/native/emit_parts.h"
 #include "jit/native/memory_emitter.h"
 
 #include "llvm/IR/Intrinsics.h"
@@ -101,8 +102,7 @@ MemoryEmitter::Scan MemoryEmitter::scan(const Group& group, Value* exec, bool is
     if (is_masked) {
       Value* bits = ir_.CreateTrunc(ir_.CreateLShr(exec, uint64_t{i} * kAddressGroup),
                                     ir_.getIntNTy(kAddressGroup));
-      Value* mask =
-          ir_.CreateBitCast(bits, llvm::FixedVectorType::get(ir_.getInt1Ty(), kAddressGroup));
+      Value* mask = emit_lane_mask(ir_, bits);
       difference = ir_.CreateSelect(mask, difference, zero);
       if (of_high != nullptr) of_high = ir_.CreateSelect(mask, of_high, zero);
       row = ir_.CreateSelect(mask, row, splat(first));

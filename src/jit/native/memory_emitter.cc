@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "emu/wave.h"
+#include "jit/native/emit_parts.h"
 
 #include "llvm/IR/Intrinsics.h"
 
@@ -121,7 +122,7 @@ Value* MemoryEmitter::addresses(const Group& group) {
                                ir_.getInt64(uint64_t{group.low} * wave_lanes_));
   Value* row = ir_.CreateAlignedLoad(lanes_->u32(), ir_.CreateGEP(ir_.getInt32Ty(), rows_, index),
                                      llvm::Align(std::min(lanes_->lanes * 4, 64u)));
-  Value* mask = ir_.CreateBitCast(active_, lanes_->vector_of(ir_.getInt1Ty()));
+  Value* mask = emit_lane_mask(ir_, active_);
   return ir_.CreateSelect(mask, row, lanes_->splat(group.lowest));
 }
 

@@ -1,8 +1,11 @@
 // Plan: which instructions become one piece of compiled code, and how each is done.
 //
-// A block begins at a hot place and goes on through branches that are not taken, until something
-// that cannot be foreseen: an unconditional jump, a change of MODE, the end of the kernel. Runs of
-// vector operations inside it are segments: what is done strip by strip, see emit_segment.cc.
+// A piece begins at a hot place and has everything that can be reached from there by going on and by
+// branches, as long as it lies behind that place and not too far: loops and what is skipped stay
+// inside. A way ends at something that cannot be foreseen: a computed jump, a change of MODE, a
+// barrier, the end of the kernel. Where branches lead to, a run begins; it ends where the next one
+// begins. Vector operations that follow each other inside a run are segments: what is done strip by
+// strip, see segment_emitter.h.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +23,18 @@ enum class Kind : uint8_t {
   kVector,   // vector_ops.h; a pair of VOPD is one, followed by kNothing
   kMemory,   // memory_ops.h, always in a segment
   kScalarLoad,
-  kBranch,  // on SCC, VCC or EXEC, or always, to an instruction of the program
-  kCall,    // its handler is called
-  kLast,    // the same, and the block ends: it jumps, or changes what the block relies on
+  kBranch,   // on SCC, VCC or EXEC, or always, to an instruction of the program
+  kFence,    // orders memory
+  kCall,     // its handler is called
+  kLast,     // the same, and the way ends: it jumps, or changes what the code relies on
+  kLeave,    // not done here: the way ends before it
+  kSkipped,  // nothing leads here
 };
 
 struct Planned {
   Kind kind = Kind::kCall;
   int32_t segment = -1;  // instructions with the same number are one segment
+  bool begins_run = false;
 };
 
 struct Plan {
@@ -36,9 +43,14 @@ struct Plan {
   bool is_worthwhile = false;  // compiled code would be quicker than handlers
 
   int32_t size() const { return static_cast<int32_t>(insts.size()); }
+  const Planned& at(int32_t i) const { return insts[static_cast<size_t>(i)]; }
+  bool has(int32_t i) const { return i >= 0 && i < size() && at(i).kind != Kind::kSkipped; }
+  // Where the run that begins at `begin` ends.
+  int32_t end_of_run(int32_t begin) const;
 };
 
 Plan plan_block(const BlockRequest& request);
+void find_segments(const BlockRequest& request, Plan& plan);
 
 // Where the mask result of a vector operation goes. Masks are pairs of slots in wave64.
 struct MaskSlots {

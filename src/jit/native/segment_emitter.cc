@@ -313,8 +313,7 @@ Value* SegmentEmitter::source(const Operation& operation, size_t k) {
   if (type == Type::kMask) {
     if (operation.scalar[k] == nullptr) return mask_[mask_source(*operation.inst, k)];
     Value* shifted = ir_.CreateLShr(operation.scalar[k], ir_.CreateZExt(lane_, ir_.getInt64Ty()));
-    return ir_.CreateBitCast(ir_.CreateTrunc(shifted, ir_.getIntNTy(lanes_.lanes)),
-                             lanes_.vector_of(ir_.getInt1Ty()));
+    return emit_lane_mask(ir_, ir_.CreateTrunc(shifted, ir_.getIntNTy(lanes_.lanes)));
   }
   if (type == Type::kF32x2) return packed_source(operation, k);
   Value* value;
@@ -392,7 +391,7 @@ void SegmentEmitter::emit_stores(BasicBlock* done) {
   store_rows(nullptr);
   ir_.CreateBr(done);
   ir_.SetInsertPoint(store_some);
-  store_rows(ir_.CreateBitCast(active_, lanes_.vector_of(ir_.getInt1Ty())));
+  store_rows(emit_lane_mask(ir_, active_));
   ir_.CreateBr(done);
 }
 

@@ -270,7 +270,9 @@ const VectorOp* compiled_vector_op(const isa::Inst& inst) {
     if (op->source[k] != Type::kNone && !fits(inst.src[k], op->source[k], signs)) return nullptr;
   if (op->mask == MaskResult::kNone) return op;
   for (const Operand* operand : {&inst.dst, &inst.dst2})
-    if (operand->is(OperandKind::kScalar) && operand->index + 1 >= isa::slot::kNull) return nullptr;
+    if (operand->is(OperandKind::kScalar) && operand->index != isa::slot::kNull &&
+        operand->index + 1 >= isa::slot::kNull)
+      return nullptr;
   return op;
 }
 

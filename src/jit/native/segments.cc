@@ -1,0 +1,165 @@
+// Which instructions of a plan are done together, strip by strip: segment_emitter.h says why, and
+// what that asks of them.
+#include <bitset>
+#include <cstddef>
+
+#include "jit/native/memory_ops.h"
+#include "jit/native/plan.h"
+#include "jit/native/scalar_ops.h"
+#include "jit/native/vector_ops.h"
+
+namespace wavetap::jit {
+namespace {
+
+using isa::Inst;
+using isa::Operand;
+using isa::OperandKind;
+namespace slot = isa::slot;
+
+// Results of a segment are kept until all are known to be right: as many as the host's registers
+// hold when strips are narrow.
+constexpr size_t kMostResults = 22;
+
+using Slots = std::bitset<slot::kCount + 2>;
+
+void add(Slots& slots, const Operand& operand, uint32_t dwords) {
+  if (!operand.is(OperandKind::kScalar)) return;
+  for (uint32_t i = 0; i < dwords; ++i) slots.set(operand.index + i);
+}
+
+struct ScalarUse {
+  Slots reads;  // as scalars, not as masks of lanes
+  Slots writes;
+};
+ScalarUse scalar_use(const Inst& inst) {
+  ScalarUse use;
+  const ScalarOp& op = *compiled_scalar_op(inst);
+  for (int k = 0; k < 2; ++k) add(use.reads, inst.src[k], op.source_bits[k] / 32u);
+  if (op.form == ScalarOp::Form::kConstant) add(use.reads, inst.dst, 1);
+  if (op.result_bits != 0) add(use.writes, inst.dst, op.result_bits / 32u);
+  if (op.form == ScalarOp::Form::kSaveExec || op.form == ScalarOp::Form::kWriteExec)
+    use.writes.set(slot::kExecLo).set(slot::kExecHi);
+  return use;
+}
+
+// What a segment has come to while instructions are added to it.
+struct Segment {
+  bool wave64 = true;
+  Slots masks = {};       // written lane by lane
+  Slots mask_bases = {};  // the first slot of each
+  std::bitset<512> results = {};
+  bool loads[2] = {};      // from memory, by MemoryOp::Space
+  bool is_closed = false;  // EXEC has changed, or something was stored
+
+  bool takes_scalar(const Inst& inst) const {
+    const ScalarUse use = scalar_use(inst);
+    const Slots all = use.reads | use.writes;
+    if (all.test(slot::kExecLo) || all.test(slot::kExecHi)) return false;
+    return (all & masks).none();
+  }
+  bool takes_vector(const Inst& inst) const {
+    const VectorOp& op = *compiled_vector_op(inst);
+    Slots reads;
+    for (size_t k = 0; k < VectorOp::kMaxSources; ++k) {
+      if (op.source[k] != Type::kMask) add(reads, inst.src[k], is_wide(op.source[k]) ? 2 : 1);
+      else if (!is_whole(mask_source(inst, k))) return false;
+    }
+    const MaskSlots written = mask_slots(inst);
+    if (written.has_mask && !is_whole(written.mask)) return false;
+    return (reads & masks).none() && results.count() + 2 <= kMostResults;
+  }
+  // Addresses are looked at before the first strip; the rest is in memory_emitter.h.
+  bool takes_memory(const Inst& inst) const {
+    const MemoryOp op = *compiled_memory_op(inst);
+    const bool has_base = inst.saddr.is(OperandKind::kScalar);
+    const bool has_high = op.space == MemoryOp::Space::kGlobal && !has_base;
+    if (results.test(inst.vaddr.index) || (has_high && results.test(inst.vaddr.index + 1u)))
+      return false;
+    Slots base;
+    add(base, inst.saddr, 2);
+    if ((base & masks).any()) return false;
+    if (op.is_store) return op.elements == 1 && !loads[static_cast<size_t>(op.space)];
+    return results.count() + op.elements * op.rows() <= kMostResults;
+  }
+  void add_memory(const Inst& inst) {
+    const MemoryOp op = *compiled_memory_op(inst);
+    is_closed = op.is_store;
+    if (op.is_store) return;
+    loads[static_cast<size_t>(op.space)] = true;
+    for (uint32_t i = 0; i < op.elements * op.rows(); ++i) results.set(inst.dst.index + i);
+  }
+  // A mask at `base` is one of ours, or shares no slot with any.
+  bool is_whole(uint32_t base) const {
+    return mask_bases.test(base) || !(masks.test(base) || (wave64 && masks.test(base + 1)));
+  }
+  void add_vector(const Inst& inst) {
+    const VectorOp& op = *compiled_vector_op(inst);
+    if (op.result != Type::kNone) {
+      results.set(inst.dst.index);
+      if (is_wide(op.result)) results.set(inst.dst.index + 1u);
+    }
+    const MaskSlots slots = mask_slots(inst);
+    if (slots.has_mask) {
+      mask_bases.set(slots.mask);
+      masks.set(slots.mask);
+      if (wave64) masks.set(slots.mask + 1u);
+    }
+    is_closed = slots.to_exec;
+  }
+};
+
+}  // namespace
+
+// Numbers the segments. A scalar operation belongs to one only when vector operations follow it
+// there: the last ones are taken out again.
+void find_segments(const BlockRequest& request, Plan& plan) {
+  const bool wave64 = request.wave64;
+  int32_t number = -1;
+  Segment segment{wave64};
+  bool is_open = false;
+  int32_t last_vector = -1;
+  const auto close = [&](int32_t end) {
+    if (is_open)
+      for (int32_t i = last_vector + 1; i < end; ++i)
+        plan.insts[static_cast<size_t>(i)].segment = -1;
+    is_open = false;
+  };
+  for (int32_t i = 0; i < plan.size(); ++i) {
+    Planned& planned = plan.insts[static_cast<size_t>(i)];
+    const Inst& inst = request.insts[plan.first + i];
+    if (planned.begins_run) close(i);
+    if (planned.kind == Kind::kVector) {
+      const Inst* second = inst.vopd_first ? &inst + 1 : nullptr;
+      if (!is_open || segment.is_closed || !segment.takes_vector(inst) ||
+          (second != nullptr && !segment.takes_vector(*second))) {
+        close(i);
+        segment = Segment{wave64};
+        is_open = true;
+        ++number;
+      }
+      segment.add_vector(inst);
+      if (second != nullptr) segment.add_vector(*second);
+      planned.segment = number;
+      last_vector = i;
+    } else if (planned.kind == Kind::kMemory) {
+      if (!is_open || segment.is_closed || !segment.takes_memory(inst)) {
+        close(i);
+        segment = Segment{wave64};
+        is_open = true;
+        ++number;
+      }
+      segment.add_memory(inst);
+      planned.segment = number;
+      last_vector = i;
+    } else if (is_open && (planned.kind == Kind::kNothing ||
+                           (planned.kind == Kind::kScalar && !segment.is_closed &&
+                            segment.takes_scalar(inst)))) {
+      planned.segment = number;
+    } else {
+      close(i);
+    }
+  }
+  close(plan.size());
+}
+
+}  // namespace wavetap::jit
