@@ -39,6 +39,7 @@ void MemorySystem::clear() {
     for (Cache& cache : *level) cache.clear();
   l3_.clear();
   std::fill(channel_requests_.begin(), channel_requests_.end(), 0);
+  was_read_.clear();
   dirty_whole_ = dirty_parts_ = 0;
 }
 
@@ -55,14 +56,21 @@ void MemorySystem::fabric_read(uint64_t first, uint32_t count, MemoryCounters& c
   c.fabric_reads += requests;
   c.fabric_read_bytes += bytes;
   if (bytes >= 128 && g_.fabric_read >= 128) c.fabric_reads_128b += requests;
-  if (!l3_.exists()) {
-    c.dram_read_bytes += bytes;
-    return;
+  if (l3_.exists()) {
+    ++c.l3_reads;
+    if (l3_.read(first / l2_sectors_)) return;
+    ++c.l3_read_misses;
   }
-  ++c.l3_reads;
-  if (l3_.read(first / l2_sectors_)) return;
-  ++c.l3_read_misses;
-  c.dram_read_bytes += bytes;
+  dram_read(first, count, c);
+}
+
+// `count` sectors of one line.
+void MemorySystem::dram_read(uint64_t first, uint32_t count, MemoryCounters& c) {
+  c.dram_read_bytes += uint64_t{count} * kSectorBytes;
+  const uint64_t sectors = ((uint64_t{1} << count) - 1) << first % 64;
+  uint64_t& known = was_read_[first / 64];
+  c.dram_again_bytes += uint64_t(std::popcount(known & sectors)) * kSectorBytes;
+  known |= sectors;
 }
 
 // Fetches the sectors that the line lacks, in whole units of what a miss asks for.

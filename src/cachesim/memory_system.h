@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "cachesim/access_stream.h"
@@ -56,6 +57,7 @@ class MemorySystem {
   void l2_write(uint32_t xcc, uint64_t sector, uint32_t bytes, bool fetches, MemoryCounters& c,
                 SiteCounts& site);
   void fabric_read(uint64_t first, uint32_t count, MemoryCounters& c);
+  void dram_read(uint64_t first, uint32_t count, MemoryCounters& c);
   void write_back(CacheLine& line, MemoryCounters& c);
   void make_dirty(CacheLine& line, uint32_t sector, uint32_t bytes);
   void fetch(CacheLine& line, uint64_t base, uint32_t first, uint32_t count, MemoryCounters& c);
@@ -66,6 +68,7 @@ class MemorySystem {
   std::vector<Cache> l1_, scalar_, gl1_, l2_;
   Cache l3_;
   std::vector<uint64_t> channel_requests_;      // by XCC and channel
+  std::unordered_map<uint64_t, uint64_t> was_read_;  // sectors, as bits, by 4 KiB
   uint64_t dirty_whole_ = 0, dirty_parts_ = 0;  // sectors in L2s: more than half written, less
 };
 

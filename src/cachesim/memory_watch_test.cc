@@ -85,6 +85,7 @@ TEST(MemoryWatch, ACopyOfDoublesAsksForWhatHardwareCounts) {
     EXPECT_EQ(c.dram_write_bytes, bytes);
     EXPECT_GE(c.dram_read_bytes, bytes);
     EXPECT_LE(c.dram_read_bytes, bytes + 8192);
+    EXPECT_EQ(c.dram_again_bytes, 0u);
     EXPECT_EQ(c.vmem_waits, waves);
     EXPECT_EQ(c.smem_waits, waves);
   }

@@ -36,7 +36,7 @@ Json limits_json(const KernelProfile& kernel) {
                     {"title", title_of(limit.limit)},
                     {"evidence", limit.evidence},
                     {"expected_gain", limit.gain},
-                    {"advice", advice_on(limit.limit)}});
+                    {"advice", limit.advice}});
   return list;
 }
 

@@ -172,12 +172,33 @@ class Ranking {
       const double gain = is_longest ? time_.seconds / (next + launch) : 1;
       all.push_back({static_cast<Limit>(i), gain,
                      fmt::format("busy {} of the time", percent(ratio(busy, time_.seconds))), ""});
+      if (all.back().limit == Limit::kMemory) explain_memory(all.back());
     }
     std::stable_sort(all.begin(), all.end(), [&](const RankedLimit& a, const RankedLimit& b) {
       return time_.busy[static_cast<size_t>(a.limit)] > time_.busy[static_cast<size_t>(b.limit)];
     });
     if (all.empty()) all.push_back({Limit::kLaunch, 1, "the kernel does nothing", ""});
     return all;
+  }
+
+  // Bytes that are fetched once can only become fewer by computing something else.
+  void explain_memory(RankedLimit& limit) const {
+    if (work_.caches != Caches::kModelled) return;
+    const double again = work_.kernel.dram_again_bytes;
+    const double share = ratio(again, work_.kernel.dram_bytes);
+    if (share < 0.1) {
+      limit.evidence += ", almost no byte is read twice";
+      return;
+    }
+    limit.evidence += fmt::format(", {} of the bytes are read again", percent(share));
+    limit.advice =
+        "use data while the caches have them: tile, and let workgroups that share data run "
+        "at the same time";
+    const double once = gain_of([&](KernelWork& w, model::KernelNeeds&) {
+      w.dram_bytes -= again;
+      w.fabric_bytes -= std::min(again, w.fabric_bytes);
+    });
+    limit.gain = std::min(limit.gain, once);
   }
 
   const model::Model& model_;

@@ -23,5 +23,28 @@ TEST(Limits, ConflictsAreNamedWhereLdsDoesLittleElse) {
   }
 }
 
+TEST(Limits, BytesThatAreReadAgainAreWhatMemoryCanSave) {
+  const Result<model::Model> model = model::load_model(WT_SOURCE_DIR "/models", "mi210");
+  ASSERT_TRUE(model.ok());
+  Work work;
+  work.caches = Caches::kModelled;
+  work.kernel = {.waves = 16384, .workgroups = 16384};
+  work.kernel.dram_bytes = work.kernel.fabric_bytes = work.kernel.l2_bytes = 1 << 30;
+  work.needs = {.workgroups = 16384};
+  const auto first = [&](double again) {
+    work.kernel.dram_again_bytes = again;
+    const timing::KernelTime time = timing::kernel_time(*model, work.kernel, work.needs);
+    EXPECT_EQ(time.limit, timing::Resource::kMemory);
+    return rank_limits(*model, work, time).front();
+  };
+  const RankedLimit once = first(0), twice = first(1 << 29);
+  EXPECT_NE(once.evidence.find("almost no byte is read twice"), std::string::npos) << once.evidence;
+  EXPECT_EQ(once.advice, advice_on(Limit::kMemory));
+  EXPECT_NE(twice.evidence.find("50 % of the bytes are read again"), std::string::npos);
+  EXPECT_NE(twice.advice, once.advice);
+  EXPECT_NEAR(twice.gain, 2, 0.05);
+  EXPECT_GT(once.gain, twice.gain);
+}
+
 }  // namespace
 }  // namespace wavetap::profile

@@ -114,7 +114,7 @@ std::string places_text(const KernelProfile& kernel, size_t columns) {
     const Place& p = *h.place;
     std::string at =
         p.source.empty() ? fmt::format("+0x{:x}", p.offset) : util::escape_control(p.source);
-    text += util::wrap(fmt::format("{}  {}  {}", at, util::escape_control(p.instruction), h.what),
+    text += util::wrap(fmt::format("{}  {}: {}", at, util::escape_control(p.instruction), h.what),
                        columns > 8 ? columns : 80, 6);
     if (text.back() != '\n') text += '\n';
     for (const std::string& line : util::inlined_lines(p.frames, p.source)) {
@@ -134,7 +134,7 @@ std::string kernel_text(const KernelProfile& kernel, size_t columns) {
                   shape_text(kernel.mean.grid), shape_text(kernel.mean.workgroup),
                   kernel.mean.vgprs, kernel.mean.sgprs, bytes_text(double(kernel.mean.lds_bytes)));
   text += fmt::format("  limited by {}: {}\n", title_of(first.limit), first.evidence);
-  text += fmt::format("  try first: {}; up to {} faster (modelled)\n", advice_on(first.limit),
+  text += fmt::format("  try first: {}; at most {} as fast (modelled)\n", first.advice,
                       gain_text(first.gain));
   text += places_text(kernel, columns);
   std::vector<std::pair<double, size_t>> busy;

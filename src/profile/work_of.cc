@@ -104,6 +104,7 @@ void set_modelled(const Sample& s, Work& work) {
   k.l3_reads = of("l3_reads");
   k.l3_misses = of("l3_read_misses");
   k.dram_bytes = of("dram_read_bytes") + of("dram_write_bytes");
+  k.dram_again_bytes = of("dram_again_bytes");
   k.lds_cycles = of("lds_cycles");
   k.lds_conflicts = of("lds_conflict_cycles") + of("lds_address_conflict_cycles");
   k.vmem_waits = of("vmem_waits");

@@ -38,6 +38,7 @@ struct KernelWork {
   double l1_reads = 0, l1_misses = 0, gl1_reads = 0, gl1_misses = 0;
   double l2_bytes = 0, l2_busiest = 0, l2_hits = 0, l2_misses = 0;
   double fabric_bytes = 0, l3_reads = 0, l3_misses = 0, dram_bytes = 0;
+  double dram_again_bytes = 0;  // of dram_bytes: read before by the same dispatch
   double lds_cycles = 0, lds_conflicts = 0;
   double vmem_waits = 0, lds_waits = 0, smem_waits = 0;
 };
