@@ -45,8 +45,9 @@ everything:
 	@$(call configure,-DWT_TESTS=ON -DWT_BENCH=ON)
 	@$(call build,all)
 
+# JIT=on or JIT=verify: with hot code compiled wherever a test does not say otherwise.
 test: everything
-	@$(CTEST) --test-dir $(BUILD)
+	@$(if $(JIT),WAVETAP_GPU_JIT=$(JIT)) $(CTEST) --test-dir $(BUILD)
 
 bench:
 	@$(call packages,build demo test bench)

@@ -25,6 +25,16 @@
 namespace wavetap::cli {
 namespace {
 
+Result<std::string> jit_mode(const std::string& asked) {
+  if (!asked.empty()) return asked;
+  const char* const set = std::getenv("WAVETAP_GPU_JIT");
+  const std::string mode = set == nullptr || *set == '\0' ? "off" : set;
+  if (mode == "off" || mode == "on" || mode == "verify") return mode;
+  return errorf(
+      "WAVETAP_GPU_JIT: %s is none of off, on, verify; set it to one of them, or unset it",
+      util::escape_control(mode).c_str());
+}
+
 Result<vgpu::Config> make_config(const RunOptions& options, std::vector<model::Model> models,
                                  const std::string& counters_file) {
   vgpu::Config config;
@@ -55,11 +65,13 @@ Result<vgpu::Config> make_config(const RunOptions& options, std::vector<model::M
   config.seed = options.seed;
   config.threads = options.threads;
   config.watchdog_instructions = options.watchdog;
-  const Result<std::string> jit = library_for_jit(options.jit);
+  const Result<std::string> mode = jit_mode(options.jit);
+  if (!mode.ok()) return mode.error();
+  const Result<std::string> jit = library_for_jit(*mode);
   if (!jit.ok()) return jit.error();
   config.jit_library = *jit;
-  config.jit_verify = options.jit == "verify";
-  config.jit_cache = jit_cache_folder(options.jit);
+  config.jit_verify = *mode == "verify";
+  config.jit_cache = jit_cache_folder(*mode);
   if (config.jit_verify) config.threads = 1;  // others would change what is read twice
   for (const std::string& option : options.gpu_options) {
     const Status set = vgpu::set_driver_option(config, option);
@@ -118,7 +130,7 @@ int require_kernels(const std::string& program, std::optional<uint64_t> kernels)
 Status check_options(const RunOptions& options) {
   if (!options.counters.empty() && options.gpus.empty())
     return errorf("run: --counters counts what virtual GPUs do; add --gpu MODEL");
-  if (options.gpus.empty() && options.jit != "off")
+  if (options.gpus.empty() && !options.jit.empty() && options.jit != "off")
     return errorf("run: --gpu-jit is about virtual GPUs; add --gpu MODEL (see wavetap gpu list)");
   if (options.caches && options.counters.empty())
     return errorf("run: --caches adds to --counters; add --counters FILE");

@@ -50,7 +50,7 @@ struct RunOptions {
   uint64_t seed = 0;
   uint32_t threads = 0;
   uint64_t watchdog = 0;
-  std::string jit = "off";
+  std::string jit;  // empty: as WAVETAP_GPU_JIT says, else off
   std::string counters;
   bool caches = false;  // with `counters`: model caches as well
   std::vector<std::string> gpu_options;

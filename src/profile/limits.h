@@ -35,7 +35,8 @@ std::string_view advice_on(Limit limit);
 
 struct RankedLimit {
   Limit limit{};
-  double gain = 1;       // expected speed-up, modelled; of a resource: at most, until the next one limits
+  double gain =
+      1;  // expected speed-up, modelled; of a resource: at most, until the next one limits
   std::string evidence;  // "62 % of LDS cycles are conflicts"
   std::string detail;    // of occupancy: what is scarce
   std::string_view advice = advice_on(limit);
