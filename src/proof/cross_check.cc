@@ -1,6 +1,10 @@
 #include "proof/cross_check.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "proof/describe.h"
@@ -21,7 +25,33 @@ using replay::CapturedArgument;
 using replay::CapturedKernel;
 using replay::CapturedMemory;
 using replay::CapturedRegion;
-using Bytes = std::vector<std::byte>;
+
+constexpr uint64_t kPage = format::kCapturePageBytes;
+
+// What a place held after a run, as far as it may differ from what was captured: other pages stay zeros that cost
+// nothing. A captured dispatch may have gigabytes of which it writes a few pages.
+struct Image {
+  struct Free {
+    void operator()(std::byte* bytes) const { std::free(bytes); }
+  };
+  std::unique_ptr<std::byte[], Free> bytes;
+  uint64_t size_bytes = 0;
+  std::vector<bool> written;  // by page: may be something else than was captured
+  std::vector<bool> filled;   // by page: is in `bytes`
+
+  bool begins_written(uint64_t at) const { return written[at / kPage]; }
+};
+
+// With the pages beside them: an element may lie across two.
+std::vector<bool> with_neighbours(const std::vector<bool>& pages) {
+  std::vector<bool> wide = pages;
+  for (size_t i = 0; i < pages.size(); ++i) {
+    if (!pages[i]) continue;
+    if (i > 0) wide[i - 1] = true;
+    if (i + 1 < pages.size()) wide[i + 1] = true;
+  }
+  return wide;
+}
 
 // Orders of workgroups and waves that the candidate is run in, on recorded inputs.
 constexpr uint64_t kOrders = 3;
@@ -31,6 +61,7 @@ class Checker {
   Checker(const TrialOptions& options, const replay::CaptureFile& file, const Capture& capture,
           CapturedMemory& memory)
       : options_(options),
+        file_(file),
         capture_(capture),
         kernel_(replay::find_captured_kernel(file, capture)),
         memory_(memory),
@@ -85,24 +116,41 @@ class Checker {
   }
 
   // What all memory that can be written holds.
-  std::vector<Bytes> memory_now() const {
-    std::vector<Bytes> made;
+  std::vector<Image> memory_now() const {
+    std::vector<Image> made;
     for (const MovedMemory::Block& place : places_) {
       const CapturedRegion& region = *place.region;
-      Bytes& bytes = made.emplace_back();
+      Image& image = made.emplace_back();
       if (!region.has_contents() || (region.record.rights & format::kCaptureWritable) == 0)
         continue;
-      for (uint64_t offset = 0; offset < region.record.size_bytes;
-           offset += format::kCapturePageBytes) {
-        const uint64_t size =
-            std::min<uint64_t>(format::kCapturePageBytes, region.record.size_bytes - offset);
-        const std::span<const std::byte> page =
-            std::as_const(memory_).bytes(place.base + offset, size);
-        if (page.empty()) bytes.resize(bytes.size() + size);
-        else bytes.insert(bytes.end(), page.begin(), page.end());
+      image.bytes.reset(static_cast<std::byte*>(std::calloc(region.record.size_bytes, 1)));
+      if (image.bytes == nullptr) throw std::bad_alloc();
+      image.size_bytes = region.record.size_bytes;
+      const bool is_copy = place.base.value != region.begin();
+      image.written =
+          is_copy ? std::vector<bool>(region.page_count(), true) : memory_.written_pages(region);
+      image.filled = with_neighbours(image.written);
+      for (size_t page = 0; page < image.filled.size(); ++page) {
+        if (!image.filled[page]) continue;
+        const uint64_t offset = page * kPage;
+        const std::span<const std::byte> now = std::as_const(memory_).bytes(
+            place.base + offset, std::min(kPage, image.size_bytes - offset));
+        if (!now.empty()) std::memcpy(image.bytes.get() + offset, now.data(), now.size());
       }
     }
     return made;
+  }
+
+  // Pages that were as captured when `image` was taken, and that `later` has.
+  void fill_captured(const CapturedRegion& region, Image& image, const Image& later) const {
+    for (size_t page = 0; page < image.filled.size(); ++page) {
+      if (image.filled[page] || !later.filled[page]) continue;
+      const uint64_t offset = page * kPage;
+      std::memcpy(image.bytes.get() + offset,
+                  file_.page(replay::page_id(region.before, static_cast<uint32_t>(page))),
+                  std::min(kPage, image.size_bytes - offset));
+      image.filled[page] = true;
+    }
   }
 
   void compare(const Perturbation& perturbation, uint64_t seed) {
@@ -125,7 +173,7 @@ class Checker {
       check.result = "left out: the original writes a place twice";
       return;
     }
-    const std::vector<Bytes> wanted = memory_now();
+    std::vector<Image> wanted = memory_now();
     prepare(perturbation);
     const replay::ReplayResult candidate = run_once(options_.code, seed, nullptr);
     if (candidate.refusal != replay::Refusal::kNone)
@@ -147,13 +195,22 @@ class Checker {
     check_.reason = check.name + ": " + why;
   }
 
-  std::string first_difference(const std::vector<Bytes>& wanted,
+  std::string first_difference(std::vector<Image>& wanted,
                                const replay::ElementJudge& judge) const {
-    const std::vector<Bytes> got = memory_now();
+    const std::vector<Image> now = memory_now();
     for (size_t i = 0; i < wanted.size(); ++i) {
       const CapturedRegion& region = *places_[i].region;
-      for (uint64_t at = 0; at < wanted[i].size(); ++at) {
-        if (wanted[i][at] == got[i][at]) continue;
+      fill_captured(region, wanted[i], now[i]);
+      const std::byte* const want = wanted[i].bytes.get();
+      const std::byte* const got = now[i].bytes.get();
+      const uint64_t all = std::min(wanted[i].size_bytes, now[i].size_bytes);
+      for (uint64_t at = 0; at < all; ++at) {
+        const uint64_t in_page = std::min(kPage - at % kPage, all - at);
+        if (!now[i].begins_written(at) || std::memcmp(want + at, got + at, in_page) == 0) {
+          at += in_page - 1;
+          continue;
+        }
+        if (want[at] == got[at]) continue;
         replay::BufferDifference difference{SIZE_MAX, "u8", region.begin(), 1, at, {}, {}};
         uint64_t size = 1;
         uint64_t begin = at;
@@ -170,16 +227,14 @@ class Checker {
           difference.first_index = (address - argument.pointer) / size;
           begin = argument.pointer - region.begin() + difference.first_index * size;
         }
-        if (begin + size > wanted[i].size()) continue;
+        if (begin + size > all) continue;
         if (judge({difference.argument, difference.element, places_[i].base.value + begin,
-                   difference.first_index, wanted[i].data() + begin, got[i].data() + begin})) {
+                   difference.first_index, want + begin, got + begin})) {
           at = begin + size - 1;
           continue;
         }
-        difference.expected.assign(wanted[i].begin() + static_cast<ptrdiff_t>(begin),
-                                   wanted[i].begin() + static_cast<ptrdiff_t>(begin + size));
-        difference.got.assign(got[i].begin() + static_cast<ptrdiff_t>(begin),
-                              got[i].begin() + static_cast<ptrdiff_t>(begin + size));
+        difference.expected.assign(want + begin, want + begin + size);
+        difference.got.assign(got + begin, got + begin + size);
         return describe_difference(kernel_, difference);
       }
     }
@@ -187,6 +242,7 @@ class Checker {
   }
 
   const TrialOptions& options_;
+  const replay::CaptureFile& file_;
   const Capture& capture_;
   const CapturedKernel kernel_;
   CapturedMemory& memory_;
