@@ -83,7 +83,18 @@ void FindingTable::add(const Finding& instance, uint32_t lane_count) {
 std::vector<Finding> FindingTable::take(uint64_t* dropped) {
   const std::lock_guard lock(mutex_);
   std::vector<Finding> all;
-  for (auto& [key, finding] : findings_) all.push_back(std::move(finding));
+  for (auto& [key, finding] : findings_) {
+    // Instances of a finding that is an error elsewhere, where they are a warning.
+    Key worse = key;
+    std::get<Severity>(worse) = Severity::kError;
+    const auto found = worse == key ? findings_.end() : findings_.find(worse);
+    if (found == findings_.end()) {
+      all.push_back(std::move(finding));
+      continue;
+    }
+    found->second.times += finding.times;
+    found->second.lane_count += finding.lane_count;
+  }
   findings_.clear();
   *dropped = std::exchange(dropped_, 0);
   return all;

@@ -88,7 +88,8 @@ void set_thread(Place& place, const emu::Workgroup& group, uint32_t lanes_per_wa
 // The findings of one tool in one dispatch. Thread-safe.
 class FindingTable {
  public:
-  // A new finding, or another instance of one that is here: same kind, severity and places.
+  // A new finding, or another instance of one that is here: same kind and places. It has the worst of their
+  // severities.
   void add(const Finding& instance);
   // The same with another number of lanes than place.lanes has: who is named may be the other side.
   void add(const Finding& instance, uint32_t lane_count);

@@ -10,6 +10,7 @@
 #include "emu/workgroup.h"
 #include "isa/program.h"
 #include "sanitize/race_instructions.h"
+#include "sanitize/value_reach.h"
 
 namespace wavetap::sanitize {
 
@@ -544,6 +545,24 @@ Place Racecheck::place_of(const emu::Wave& wave, const Partner& with) const {
   return place;
 }
 
+// Of a plain load that races with an atomic.
+bool Racecheck::read_matters(GpuAddr pc, bool is_group) {
+  const isa::Program& program = launch_->code->program();
+  // gfx9 has no other instruction for an atomic load that is for its workgroup alone.
+  if (is_group && program.target().major == 9) return false;
+  const int32_t index = program.index_of(pc);
+  if (index < 0) return false;  // in a function that is called
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = matters_.find(pc.value);
+    if (known != matters_.end() && known->second.dispatch == dispatch_) return known->second.does;
+  }
+  const bool does = value_matters(program, index);
+  const std::lock_guard lock(mutex_);
+  matters_[pc.value] = {dispatch_, does};
+  return does;
+}
+
 // Which access came first is an accident of this run. The kind goes by their order in the code, and the
 // second of them is the place of the finding.
 void Racecheck::report_pair(const emu::WatchPoint& at, const MemoryAccess& access, Deed deed,
@@ -577,6 +596,15 @@ void Racecheck::report_pair(const emu::WatchPoint& at, const MemoryAccess& acces
   set_thread(finding.place, *at.wave.workgroup, at.wave.lanes);
   set_access(finding, access);
   if (has_atomic && access.space == Space::kLds) finding.severity = Severity::kError;
+  if (has_atomic && access.space == Space::kGlobal) {
+    const bool is_own = deed == Deed::kRead;
+    const GpuAddr reader = is_own ? at.pc : there.pc;
+    const bool is_group = with.group == at.wave.workgroup->linear_id % Record::kGroups;
+    if ((is_own || with.deed == Deed::kRead) && read_matters(reader, is_group)) {
+      finding.severity = Severity::kError;
+      finding.detail = "what the load reads is stored, or decides an address or a branch";
+    }
+  }
   if (access.space == Space::kGlobal && map_ != nullptr)
     finding.neighbour = map_->neighbour({finding.address});
   // Waves that tell the host something, each in turn, with a store that was an atomic one.

@@ -10,8 +10,9 @@
 //
 // What is no race: atomics with atomics; a store of the value that is there already; two lanes of a wave
 // in different instructions. An atomic beside a plain access is a warning in global memory, where a
-// plain store may have been an atomic one in the source, and an error in LDS unless the atomic is a
-// compare-and-swap or an exchange, as locks are made of.
+// plain store may have been an atomic one in the source, but an error where it is a load whose value matters
+// (value_reach.h), and an error in LDS unless the atomic is a compare-and-swap or an exchange, as locks are made
+// of.
 #pragma once
 
 #include <atomic>
@@ -110,6 +111,7 @@ class Racecheck final : public Check {
                          const Accessor& me);
   uint64_t lanes_that_change(const emu::Wave& wave, const emu::MemoryAccess& access,
                              uint64_t lanes);
+  bool read_matters(GpuAddr pc, bool is_group);
   Place place_of(const emu::Wave& wave, const Partner& with) const;
 
   const MemoryMap* map_ = nullptr;
@@ -131,6 +133,11 @@ class Racecheck final : public Check {
   int32_t asked_index_ = -1;
   bool program_orders_ = false;
   std::unordered_map<const isa::Program*, bool> watches_waits_;
+  struct Matters {
+    uint64_t dispatch = 0;  // other code may be there in the next
+    bool does = false;
+  };
+  std::unordered_map<uint64_t, Matters> matters_;  // value_matters(), by address
 };
 
 }  // namespace wavetap::sanitize

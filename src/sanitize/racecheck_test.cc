@@ -186,7 +186,7 @@ TEST_F(RacecheckTest, AtomicsGoWithAtomicsOnly) {
       run("v_mov_b32 v2, 0\nglobal_load_dword v3, v2, s[6:7]\nglobal_atomic_add v2, v0, s[6:7]");
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].kind, Kind::kAtomicAndPlain);
-  EXPECT_EQ(findings[0].severity, Severity::kWarning);
+  EXPECT_EQ(findings[0].severity, Severity::kWarning) << "nothing is done with what was read";
   // The seed of a compare-and-swap loop.
   EXPECT_TRUE(run("v_mov_b32 v2, 0\nglobal_load_dword v3, v2, s[6:7]\n"
                   "global_atomic_cmpswap v4, v2, v[2:3], s[6:7] glc")
@@ -197,6 +197,35 @@ TEST_F(RacecheckTest, AtomicsGoWithAtomicsOnly) {
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].kind, Kind::kAtomicAndPlain);
   EXPECT_EQ(findings[0].severity, Severity::kError);
+}
+
+TEST_F(RacecheckTest, ALoadBesideAtomicsIsAnErrorWhenItsValueMatters) {
+  groups = 2;
+  const std::string load =
+      "v_mov_b32 v2, 0\nglobal_load_dword v3, v2, s[6:7]\ns_waitcnt vmcnt(0)\n";
+  const std::string add = "global_atomic_add v2, v0, s[6:7]\n";
+  const auto severity = [&](const std::string& use) {
+    const std::vector<Finding> findings = run(load + add + use);
+    EXPECT_EQ(findings.size(), 1u) << use;
+    return findings.empty() ? Severity::kWarning : findings[0].severity;
+  };
+  const std::string own = "v_lshlrev_b32 v9, 2, v0\ns_lshl_b32 s8, s2, 9\nv_add_u32 v9, s8, v9\n";
+  const std::string far = " offset:1024\n";
+  EXPECT_EQ(severity(own + "v_add_u32 v4, v3, v0\nglobal_store_dword v9, v4, s[6:7]" + far),
+            Severity::kError);
+  EXPECT_EQ(severity("v_and_b32 v5, 4, v3\nglobal_load_dword v6, v5, s[6:7]" + far),
+            Severity::kError);
+  EXPECT_EQ(severity("v_cmp_lt_u32 vcc, v3, v0\ns_cbranch_vccz end\nend:"), Severity::kError);
+  EXPECT_EQ(severity("v_readfirstlane_b32 s8, v3\ns_cmp_eq_u32 s8, 3\ns_cbranch_scc0 end\nend:"),
+            Severity::kError);
+  EXPECT_EQ(severity("v_cmp_lt_u32 vcc, v3, v0\ns_and_saveexec_b64 s[8:9], vcc"), Severity::kError);
+  EXPECT_EQ(severity("v_mov_b32_dpp v4, v3 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf\n" + own +
+                     "global_store_dword v9, v4, s[6:7]" + far),
+            Severity::kError);
+  // It is overwritten, or goes nowhere.
+  EXPECT_EQ(severity("v_add_u32 v4, v3, v0"), Severity::kWarning);
+  EXPECT_EQ(severity("v_mov_b32 v3, v0\n" + own + "global_store_dword v9, v3, s[6:7]" + far),
+            Severity::kWarning);
 }
 
 // Thread 0 reads what all of them add to, before or after it has added its own.

@@ -38,7 +38,7 @@ TEST(Session, ChecksOneDispatchAfterAnother) {
   }
 }
 
-TEST(FindingTable, FoldsByBothPlacesKindAndSeverity) {
+TEST(FindingTable, FoldsByBothPlacesAndKindAndKeepsTheWorstSeverity) {
   FindingTable table;
   Finding finding;
   finding.place.lanes = 3;
@@ -51,12 +51,12 @@ TEST(FindingTable, FoldsByBothPlacesKindAndSeverity) {
   table.add(finding);
   uint64_t dropped = 0;
   const std::vector<Finding> all = table.take(&dropped);
-  ASSERT_EQ(all.size(), 3u);
-  const auto twice = std::find_if(all.begin(), all.end(), [](const Finding& one) {
-    return one.severity == Severity::kWarning;
-  });
-  EXPECT_EQ(twice->times, 2u);
-  EXPECT_EQ(twice->lane_count, 4u);
+  ASSERT_EQ(all.size(), 2u);
+  const auto folded =
+      std::find_if(all.begin(), all.end(), [](const Finding& one) { return !one.has_other; });
+  EXPECT_EQ(folded->severity, Severity::kError);
+  EXPECT_EQ(folded->times, 3u);
+  EXPECT_EQ(folded->lane_count, 6u);
 }
 
 TEST(FindingLine, HasBothPlaces) {

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+TRAP = 0xBF920002  # s_trap 2
+
 # model: target, its number in ELF headers
 TARGETS = {"mi210": ("gfx90a", 0x3F), "rx6800xt": ("gfx1030", 0x36)}
 
@@ -19,8 +21,9 @@ TARGETS = {"mi210": ("gfx90a", 0x3F), "rx6800xt": ("gfx1030", 0x36)}
 PROGRAMS = ("attention bitonic_sort cholesky convolution cooperative_groups crc32 fft histogram lu_decomposition matmul_f16 matmul_f32 "
             "matrix_inverse memory_fences producer_consumer radix_sort reduction scan smith_waterman softmax transpose").split()
 
-# One instruction of the file changed. `context`: the lines around it. `is_fence`: it orders memory and no register. `size`: bytes.
-Mutant = collections.namedtuple("Mutant", "what offset old new context is_fence size", defaults=(4,))
+# One instruction of the file changed. `context`: the lines around it. `size`: bytes. `is_barrier`: it stands beside a barrier,
+# `is_release`: before a flag or an invalidation.
+Mutant = collections.namedtuple("Mutant", "what offset old new context size is_barrier is_release", defaults=(4, False, False))
 # One instruction as it is: its line of the disassembly, all lines, its number among them, where it is in the file, its first word.
 Site = collections.namedtuple("Site", "address line lines number offset word")
 
@@ -65,22 +68,56 @@ def sites_of(args, program, mnemonic, is_word):
             raise SystemExit(f"{program}: no {mnemonic} at {address:#x}")
 
 
+def proof_of(args, program):
+    """What wait_proof_scan says of the program: which functions surely have all their waits."""
+    return subprocess.run([f"{args.bin}/wait_proof_scan", program, TARGETS[args.gpu][0]], capture_output=True, text=True, check=True).stdout
+
+
+def is_executed(args, program, mutant):
+    """Whether the program's run comes to the place: a trap there ends it."""
+    with open(program, "r+b") as file:
+        file.seek(mutant.offset)
+        file.write(TRAP.to_bytes(4, "little"))
+    return subprocess.run([f"{args.bin}/wavetap", "run", "--gpu", args.gpu, "--", program], capture_output=True, timeout=300).returncode != 0
+
+
 def sanitize(args, tool, program):
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         ran = subprocess.run([f"{args.bin}/wavetap", "sanitize", "--tool", tool, "--gpu", args.gpu, "--json", file.name, "--", program],
                              capture_output=True, text=True, timeout=300)
         try:
-            return json.loads(pathlib.Path(file.name).read_text())["findings"]
-        except (ValueError, KeyError):
+            document = json.loads(pathlib.Path(file.name).read_text())
+        except ValueError:
             raise SystemExit(f"{program}: no report: {ran.stderr}")
+        if document["dispatches_checked"] == 0:
+            raise SystemExit(f"{program}: nothing was checked: {ran.stderr}")
+        return document["findings"]
 
 
 def read_equivalent(path=pathlib.Path(__file__).with_name("equivalent_mutants.txt")):
-    """{(program, model, kind, address)} of mutants that change nothing."""
+    """{(program, model, kind, address)} of mutants that change nothing. The file has several addresses in a line, with commas; * is all."""
     lines = [line.split(maxsplit=4) for line in path.read_text().splitlines() if line and not line.startswith("#")]
     if wrong := [line for line in lines if len(line) != 5]:
         raise SystemExit(f"{path}: {' '.join(wrong[0])}: PROGRAM MODEL KIND ADDRESS REASON")
-    return {tuple(line[:4]) for line in lines}
+    return {(*line[:3], address) for line in lines for address in line[3].split(",")}
+
+
+def judge(args, kind, tools, copy, mutant, equivalent, original):
+    if sanitize(args, tools, str(copy)):
+        return "reported"
+    address = mutant.what.split()[0]
+    if {(copy.name, args.gpu, kind, place) for place in (address, "*")} & equivalent:
+        return "equivalent"
+    # Another wait is on every way to where this one was needed.
+    if kind == "wait" and not mutant.is_release and proof_of(args, str(copy)) == original:
+        return "proved"
+    if not is_executed(args, str(copy), mutant):
+        return "not executed"
+    # The waves of a workgroup are on one compute unit, which keeps the order of what they do; compilers since clang 19 place no wait
+    # there.
+    if kind == "wait" and args.gpu == "mi210" and mutant.is_barrier:
+        return "kept"
+    return "silent"
 
 
 def check_program(args, kind, tools, mutants_of, program, counts):
@@ -91,6 +128,7 @@ def check_program(args, kind, tools, mutants_of, program, counts):
         counts["false"] += 1
         return
     mutants = list(mutants_of(args, program))
+    original = proof_of(args, program)
     if args.most and len(mutants) > args.most:
         mutants = mutants[:: -(-len(mutants) // args.most)]
     with tempfile.TemporaryDirectory() as folder:
@@ -103,20 +141,16 @@ def check_program(args, kind, tools, mutants_of, program, counts):
                 assert file.read(4) == (mutant.old & 0xFFFFFFFF).to_bytes(4, "little")
                 file.seek(mutant.offset)
                 file.write(mutant.new.to_bytes(mutant.size, "little"))
-            if sanitize(args, tools, str(copy)):
-                verdict = "reported"
-            elif (name, args.gpu, kind, mutant.what.split()[0]) in equivalent:
-                verdict = "equivalent"
-            else:
-                verdict = "fence" if mutant.is_fence else "silent"
+            verdict = judge(args, kind, tools, copy, mutant, equivalent, original)
             counts[verdict] += 1
             if verdict == "silent" or args.verbose:
                 print(f"{name}: {verdict}: {mutant.what}\n" + "\n".join("    " + line for line in mutant.context), flush=True)
 
 
 def main(kind, tools, mutants_of, add_arguments=lambda parser: None):
-    """Exit status 1 when an original has a finding, or when fewer than --least percent of the mutants that can matter (no fences, not
-    in equivalent_mutants.txt) are reported."""
+    """Exit status 1 when an original has a finding, or when fewer than --least percent of the mutants that can matter are reported.
+    Those that cannot: `proved` (see wait_proof_scan), `not executed`, `kept` (judge() says why), `equivalent` (equivalent_mutants.txt
+    says why)."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--gpu", required=True, choices=sorted(TARGETS))
@@ -126,7 +160,7 @@ def main(kind, tools, mutants_of, add_arguments=lambda parser: None):
     add_arguments(parser)
     parser.add_argument("programs", nargs="*", default=PROGRAMS)
     args = parser.parse_args()
-    counts = {"reported": 0, "equivalent": 0, "fence": 0, "silent": 0, "false": 0}
+    counts = {"reported": 0, "equivalent": 0, "proved": 0, "not executed": 0, "kept": 0, "silent": 0, "false": 0}
     for program in args.programs:
         check_program(args, kind, tools, mutants_of, program if "/" in program else f"{args.bin}/hip/{program}", counts)
     print(counts)

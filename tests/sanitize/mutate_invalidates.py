@@ -4,8 +4,8 @@
   mutate_invalidates.py --bin BIN --gpu MODEL [--most N] [--least PERCENT] [PROGRAM…]
 
 A mutant is the program with one buffer_gl0_inv, buffer_gl1_inv or buffer_wbinvl1_vol of its kernels replaced by two s_nop. The
-original must have no finding. Beside a barrier, which orders one workgroup, it is a `fence`: between its waves nothing goes
-stale. What is left is `silent` and listed, to be judged by hand.
+original must have no finding. A mutant is `reported` when racecheck finds something, `equivalent` when equivalent_mutants.txt says
+why it changes nothing. What is left is `silent` and listed.
 """
 import mutants
 
@@ -17,9 +17,7 @@ def mutants_of(args, program):
     for name in NAMES[args.gpu]:
         for site in mutants.sites_of(args, program, name, lambda word: word >> 26 == 0x38):
             context = site.lines[max(0, site.number - 6):site.number + 7]
-            near = site.lines[max(0, site.number - 4):site.number + 1]
-            is_barrier = any(line[10:].startswith("s_barrier") for line in near)
-            yield mutants.Mutant(f"{site.address:06x} {name}", site.offset, site.word, NOPS, context, is_barrier, 8)
+            yield mutants.Mutant(f"{site.address:06x} {name}", site.offset, site.word, NOPS, context, 8)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ NOP = 0xBF800000
 def mutants_of(args, program):
     for site in mutants.sites_of(args, program, "s_nop", lambda word: word & 0xFFFF0000 == NOP):
         if site.word & 15:
-            yield mutants.Mutant(f"{site.address:06x}", site.offset, site.word, NOP, site.lines[max(0, site.number - 6):site.number + 7], False)
+            yield mutants.Mutant(f"{site.address:06x}", site.offset, site.word, NOP, site.lines[max(0, site.number - 6):site.number + 7])
 
 
 if __name__ == "__main__":

@@ -4,10 +4,9 @@
   mutate_waits.py --bin BIN --gpu MODEL [--most N] [--each] [PROGRAM…]
 
 A mutant is the program with one s_waitcnt of its own kernels changed in place: the demand on vmcnt or on lgkmcnt dropped, or
-(--each) lowered by one as well. The original must have no finding. A mutant is `reported` when waitcheck finds something. Else,
-with a barrier, a release or an acquire beside it, it is a `fence`: the wait orders memory, and no register needs it. What is left
-is `silent`, and listed with the instructions around it, to be judged by hand: code that is not executed, a wait behind a stronger
-one on every way that is taken, or a defect of waitcheck.
+(--each) lowered by one as well. The original must have no finding. A mutant is `reported` when waitcheck or racecheck finds
+something. Else it is `proved` when another wait is on every way to where this one was needed, `not executed`, `kept` when the
+hardware keeps the order that it is for, `equivalent` when equivalent_mutants.txt says why. What is left is `silent` and listed.
 """
 import re
 
@@ -33,13 +32,12 @@ def write_field(imm, parts, value):
     return imm
 
 
-FENCE = re.compile(r"s_barrier|s_waitcnt_vscnt|buffer_(gl0_|gl1_|wb)?inv|buffer_wb|s_setpc|s_endpgm")
+RELEASE = re.compile(r"buffer_(gl0_|gl1_|wb)?inv|buffer_wb|_atomic_|flat_store|global_store")
 
 
-def is_fence(context, line):
-    """Whether the wait stands beside something that orders memory."""
+def is_beside(pattern, context, line, most):
     at = context.index(line)
-    return any(FENCE.search(near) for near in context[max(0, at - 3):at + 4])
+    return any(re.search(pattern, near) for near in context[at + 1:at + 1 + most])
 
 
 def mutants_of(args, program):
@@ -53,7 +51,9 @@ def mutants_of(args, program):
             for demand in [none] + ([value + 1] if args.each and value + 1 < none else []):
                 what = f"{site.address:06x} {counter}({value}) " + ("dropped" if demand == none else f"-> {counter}({demand})")
                 new = site.word & 0xFFFF0000 | write_field(site.word & 0xFFFF, parts, demand)
-                yield mutants.Mutant(what, site.offset, site.word, new, context, is_fence(context, site.line))
+                is_barrier = is_beside("s_barrier", context, site.line, 4)
+                yield mutants.Mutant(what, site.offset, site.word, new, context, is_barrier=is_barrier,
+                                     is_release=not is_barrier and is_beside(RELEASE, context, site.line, 3))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 //
 //   // NAME: KIND[ (warning)][, KIND…]    before the kernel
 //   //       … @FIRST[-LAST[/STEP]]        the threads that do it, of one workgroup
-//   //       …  [REMARK]                   not to be seen in unoptimised code, and why
+//   //       …  [REMARK]                   not to be seen, or not so, in unoptimised code, and why
 //   // <a>, // <b>                        on the lines of the two accesses; on one when that is both
 //
 // "read-write" is read-after-write or write-after-read: that depends on the order of the machine code.
@@ -349,11 +349,36 @@ KERNEL global_scalar_read(const int* __restrict__ in, int* out) {
   out[kThreads + blockIdx.x * kThreads + threadIdx.x] = in[0] + threadIdx.x;  // <a>
   if (blockIdx.x == 1 && threadIdx.x == 0) out[kBug ? 0 : 1] = 77;            // <b>
 }
-// global_maximum: atomic-and-plain (warning)
+// global_maximum: atomic-and-plain
 KERNEL global_maximum(int* out) {
   const int value = blockIdx.x * 10 + threadIdx.x % 10;
   if (kBug && out[0] >= value) return;  // <a>
   atomicMax(out, value);                // <b>
+}
+// global_read_counter: atomic-and-plain
+KERNEL global_read_counter(int* out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) out[64] = out[kBug ? 0 : 1] + 1;  // <a>
+  else atomicAdd(out, 1);                                // <b>
+}
+// global_read_index: atomic-and-plain
+KERNEL global_read_index(int* out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) out[64 + out[kBug ? 0 : 1] % 8] = 7;  // <a>
+  else atomicAdd(out, 1);                                    // <b>
+}
+// Nobody looks at what was loaded.
+// global_read_unused: atomic-and-plain (warning)  [it is stored in the variable, by a flat address]
+KERNEL global_read_unused(int* out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    int value;
+    asm volatile("global_load_dword %0, %1, off\ns_waitcnt vmcnt(0)"  // <a>
+                 : "=v"(value)
+                 : "v"(out + (kBug ? 0 : 1)));
+  } else {
+    atomicAdd(out, 1);  // <b>
+  }
 }
 // A loop of compare-and-swap begins with a plain read, and that is fine.
 KERNEL global_cas_loop(float* out) {
@@ -718,6 +743,9 @@ int main() {
   RUN(global_bytes, kGroups, reinterpret_cast<unsigned char*>(data));
   RUN(global_scalar_read, kGroups, data, data);
   RUN(global_maximum, kGroups, data);
+  RUN(global_read_counter, kGroups, data);
+  RUN(global_read_index, kGroups, data);
+  RUN(global_read_unused, kGroups, data);
   RUN(global_cas_loop, kGroups, reinterpret_cast<float*>(data));
   RUN(global_last_group, kGroups, data);
   RUN(global_flag, kGroups, data);

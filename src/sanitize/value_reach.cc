@@ -1,0 +1,162 @@
+#include "sanitize/value_reach.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "sanitize/code_flow.h"
+#include "sanitize/register_set.h"
+
+namespace wavetap::sanitize {
+namespace {
+
+using emu::RegisterFile;
+using isa::Family;
+using isa::Inst;
+using isa::OperandKind;
+namespace slot = isa::slot;
+
+bool has(std::string_view name, std::string_view part) {
+  return name.find(part) != std::string_view::npos;
+}
+
+bool is_memory(const Inst& inst) {
+  switch (inst.family) {
+    case Family::kSmem:
+    case Family::kFlat:
+    case Family::kMubuf:
+    case Family::kImage: return true;
+    case Family::kDs: {
+      const std::string_view name = isa::op_name(inst.op);
+      return !has(name, "permute") && !has(name, "swizzle");
+    }
+    default: return false;
+  }
+}
+
+// Of a spill: the same operands are the same place, as compilers write them.
+struct Slot {
+  uint16_t saddr = 0;
+  uint16_t soffset = 0;
+  int32_t offset = 0;
+  bool operator==(const Slot&) const = default;
+};
+
+bool is_scratch(const Inst& inst) {
+  if (inst.vaddr.kind != OperandKind::kNone) return false;
+  return inst.family == Family::kMubuf || has(isa::op_name(inst.op), "scratch_");
+}
+
+// What is made of the value at one place of the program.
+struct Carriers {
+  RegisterSet registers;
+  std::vector<Slot> slots;
+  bool is_reached = false;
+
+  bool empty() const { return registers.empty() && slots.empty(); }
+  bool has_slot(const Slot& at) const {
+    return std::find(slots.begin(), slots.end(), at) != slots.end();
+  }
+  // True: more than was known.
+  bool join(const Carriers& other) {
+    RegisterSet joined = registers;
+    joined.add(other.registers);
+    bool is_news = !is_reached || !(joined == registers);
+    registers = joined;
+    for (const Slot& at : other.slots) {
+      if (has_slot(at)) continue;
+      slots.push_back(at);
+      is_news = true;
+    }
+    is_reached = true;
+    return is_news;
+  }
+};
+
+RegisterSet registers_of(const isa::Operand& operand) {
+  RegisterSet set;
+  const uint32_t count = std::max<uint32_t>(operand.dwords, 1);
+  if (operand.is(OperandKind::kScalar)) set.add(RegisterFile::kScalar, operand.index, count);
+  if (operand.is(OperandKind::kVgpr)) set.add(RegisterFile::kVgpr, operand.index, count);
+  if (operand.is(OperandKind::kAgpr)) set.add(RegisterFile::kAgpr, operand.index, count);
+  return set;
+}
+
+Slot slot_of(const Inst& inst) {
+  const auto number = [](const isa::Operand& operand) {
+    return static_cast<uint16_t>(operand.kind == OperandKind::kNone ? 0xffff : operand.index);
+  };
+  return {number(inst.saddr), number(inst.soffset), static_cast<int32_t>(inst.offset)};
+}
+
+// A memory instruction. True: the value has reached an address or memory.
+bool reach_through_memory(const Inst& inst, Carriers& carriers) {
+  for (const isa::Operand* address : {&inst.vaddr, &inst.saddr, &inst.soffset})
+    if (carriers.registers.meets(registers_of(*address))) return true;
+  RegisterSet data;
+  for (const isa::Operand& source : inst.src) data.add(registers_of(source));
+  const bool stores = carriers.registers.meets(data);
+  const std::string_view name = isa::op_name(inst.op);
+  if (is_scratch(inst)) {
+    const Slot at = slot_of(inst);
+    const bool is_store = inst.dst.kind == OperandKind::kNone;
+    const bool had = carriers.has_slot(at);
+    if (is_store && had && !stores) std::erase(carriers.slots, at);
+    if (is_store && !had && stores) carriers.slots.push_back(at);
+    if (is_store) return false;
+    carriers.registers.remove(registers_of(inst.dst));
+    if (had) carriers.registers.add(registers_of(inst.dst));
+    return false;
+  }
+  const bool compares = has(name, "cmpswap") || has(name, "cmpst");
+  if (stores && !compares) return true;
+  carriers.registers.remove(registers_of(inst.dst));
+  return false;
+}
+
+// True: the value has reached memory, an address or a branch.
+bool step(const Inst& inst, Carriers& carriers) {
+  if (is_memory(inst)) return reach_through_memory(inst, carriers);
+  NamedRegisters named = named_registers(inst);
+  const bool reads = named.reads.meets(carriers.registers);
+  if (reads && named.may_use_others) return true;
+  if (!reads) {
+    carriers.registers.remove(named.writes);
+    return false;
+  }
+  if (flow_of(inst) == Flow::kEither) return true;
+  if (named.writes.has(RegisterFile::kScalar, slot::kExecLo) ||
+      named.writes.has(RegisterFile::kScalar, slot::kExecHi))
+    return true;  // which lanes go on
+  carriers.registers.add(named.writes);
+  return false;
+}
+
+}  // namespace
+
+bool value_matters(const isa::Program& program, int32_t index) {
+  const int32_t count = program.size();
+  if (index < 0 || index >= count) return true;
+  std::vector<Carriers> before(static_cast<size_t>(count));
+  std::vector<int32_t> waiting;
+  const auto arrive = [&](int32_t to, const Carriers& carriers) {
+    if (to < 0 || to >= count || carriers.empty()) return;
+    if (before[static_cast<size_t>(to)].join(carriers)) waiting.push_back(to);
+  };
+  Carriers first;
+  first.registers = registers_of(program.insts()[index].dst);
+  arrive(index + 1, first);
+  while (!waiting.empty()) {
+    const int32_t at = waiting.back();
+    waiting.pop_back();
+    const Inst& inst = program.insts()[at];
+    Carriers carriers = before[static_cast<size_t>(at)];
+    if (leaves_program(inst) || step(inst, carriers)) return true;
+    const Flow flow = flow_of(inst);
+    if (flow == Flow::kNext || flow == Flow::kEither) arrive(at + 1, carriers);
+    if (flow == Flow::kJump || flow == Flow::kEither) arrive(inst.target, carriers);
+  }
+  return false;
+}
+
+}  // namespace wavetap::sanitize

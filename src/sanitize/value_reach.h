@@ -1,0 +1,18 @@
+// What becomes of a value that a load brings: whether it reaches memory, an address or a branch.
+//
+// Racecheck asks this of a plain load that races with atomics: a program that only looks (the first guess of a
+// compare-and-swap, a prefetch) is not wrong, one that acts on the value is. The code is followed from the load
+// on, on all ways, without running it: a register that is made of the value counts as the value; so does what is
+// reloaded from where it was spilled to scratch. What goes into a compare-and-swap is checked there and ends here.
+//
+// Errs on the side of "it does": in a call, and where registers are indexed.
+#pragma once
+
+#include "isa/program.h"
+
+namespace wavetap::sanitize {
+
+// Of the load that is instruction `index`.
+bool value_matters(const isa::Program& program, int32_t index);
+
+}  // namespace wavetap::sanitize
