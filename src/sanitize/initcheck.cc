@@ -57,7 +57,7 @@ bool is_one_range(const MemoryAccess& access, uint64_t* begin, uint64_t* size_by
 }
 
 // It leaves what it is given, whatever was there: the program's way to store as much as to load.
-bool is_exchange(isa::Op op) {
+bool is_exchange_operation(isa::Op op) {
   const std::string_view name = isa::op_name(op);
   const bool swaps =
       name.find("swap") != std::string_view::npos || name.find("wrxchg") != std::string_view::npos;
@@ -71,6 +71,20 @@ bool is_zero(const emu::WatchPoint& at, const MemoryAccess& access, int lane) {
   return std::all_of(bytes, bytes + access.size_bytes,
                      [](std::byte byte) { return byte == std::byte{0}; });
 }
+
+// What WatchPoint::tag has of an instruction.
+namespace tag {
+constexpr uintptr_t make(uint64_t hint, bool exchanges, bool followed, bool touches, bool all) {
+  return hint << 4 | (exchanges ? 1u : 0u) | (followed ? 2u : 0u) | (touches ? 4u : 0u) |
+         (all ? 8u : 0u);
+}
+constexpr size_t hint(uintptr_t tag) { return tag >> 4; }
+constexpr bool is_exchange(uintptr_t tag) { return (tag & 1) != 0; }
+constexpr bool is_followed(uintptr_t tag) { return (tag & 2) != 0; }  // find_followed_loads()
+// It uses registers that may be followed.
+constexpr bool watches(uintptr_t tag) { return (tag & 6) != 0; }
+constexpr bool follows_all(uintptr_t tag) { return (tag & 8) != 0; }
+}  // namespace tag
 
 }  // namespace
 
@@ -163,18 +177,23 @@ bool Initcheck::is_settled(uint64_t begin, uint64_t end, std::atomic<uint32_t>& 
 }
 
 bool Initcheck::screen(const emu::WatchPoint& at, const emu::ByteSpan* span) noexcept {
-  if (span == nullptr) return true;
+  if (span == nullptr || (tag::watches(at.tag) && registers_of(at) != nullptr)) return true;
   if (span->space == Space::kLds) return static_cast<Group*>(at.state)->lds_left != 0;
   if (map_ == nullptr || map_->initialised() == nullptr) return false;
-  return !is_settled(span->begin, span->end, hints_[at.tag / 2]);
+  return !is_settled(span->begin, span->end, hints_[tag::hint(at.tag)]);
 }
 
-bool Initcheck::follows_registers(const isa::Program& program, int32_t index) {
+const Initcheck::Following& Initcheck::following(const isa::Program& program, int32_t index) {
   const std::lock_guard lock(mutex_);
   // Programs are asked about from their first instruction on; another one may have been there before.
   const auto known = follows_.find(&program);
   if (index != 0 && known != follows_.end()) return known->second;
-  return follows_[&program] = may_read_unwritten(program);
+  return follows_[&program] = {may_read_unwritten(program), find_followed_loads(program)};
+}
+
+RegisterFlow* Initcheck::registers_of(const emu::WatchPoint& at) const {
+  const Group& group = *static_cast<Group*>(at.state);
+  return group.registers.empty() ? nullptr : group.registers[at.wave.wave_in_group].get();
 }
 
 void Initcheck::dispatch_began(const emu::Launch& launch) noexcept {
@@ -184,6 +203,10 @@ void Initcheck::dispatch_began(const emu::Launch& launch) noexcept {
 
 void Initcheck::before(const emu::WatchPoint& at) noexcept {
   if (is_quiet_) return;
+  if (!tag::follows_all(at.tag)) {
+    if (RegisterFlow* const registers = registers_of(at)) registers->step(at, findings());
+    return;
+  }
   Group& group = *static_cast<Group*>(at.state);
   if (group.registers.empty()) group.registers.resize(at.wave.workgroup->waves.size());
   std::unique_ptr<RegisterFlow>& registers = group.registers[at.wave.wave_in_group];
@@ -193,7 +216,10 @@ void Initcheck::before(const emu::WatchPoint& at) noexcept {
 
 emu::Wants Initcheck::wants(const isa::Program& program, int32_t index) noexcept {
   const isa::Inst& inst = program.insts()[index];
-  const bool follows = follows_registers(program, index);
+  const Following& follows = following(program, index);
+  const auto at = static_cast<size_t>(index);
+  const bool touches = !follows.parts.touches.empty() && follows.parts.touches[at];
+  const bool is_followed = !follows.parts.loads.empty() && follows.parts.loads[at];
   switch (inst.family) {
     case isa::Family::kSmem:
     case isa::Family::kDs:
@@ -201,12 +227,15 @@ emu::Wants Initcheck::wants(const isa::Program& program, int32_t index) noexcept
     case isa::Family::kMubuf:
     case isa::Family::kImage: {
       const uint64_t hint = program.pc_of(index).value / 4 % kHints;
-      return {.before = follows,
+      return {.before = follows.is_all,
               .accessing = true,
               .screens = true,
-              .tag = hint * 2 + (is_exchange(inst.op) ? 1 : 0)};
+              .tag = tag::make(hint, is_exchange_operation(inst.op), is_followed, touches,
+                               follows.is_all)};
     }
-    default: return {.before = follows};
+    default:
+      return {.before = follows.is_all || touches,
+              .tag = tag::make(0, false, false, touches, follows.is_all)};
   }
 }
 
@@ -369,12 +398,57 @@ void Initcheck::note(Kind kind, const emu::WatchPoint& at, const MemoryAccess& a
   findings().add(finding);
 }
 
+bool Initcheck::is_unwritten_part(const emu::WatchPoint& at, Group& group,
+                                  const MemoryAccess& access, int lane, uint32_t offset) {
+  constexpr uint32_t kPart = 4;
+  const uint64_t address = access.address[lane] + offset;
+  if (access.space == Space::kLds)
+    return group.lds_left != 0 && address + kPart <= group.lds_limit(at) &&
+           is_unwritten(group.lds, address, kPart);
+  if (access.space == Space::kScratch) {
+    if (access.is_scalar || address + kPart > at.wave.dispatch->private_segment_bytes) return false;
+    return is_unwritten(group.scratch_of(at),
+                        static_cast<uint64_t>(lane) * Group::lane_bytes(at) + address, kPart);
+  }
+  if (group.global.any_written(address, kPart)) return false;
+  const Block* const block = block_of(address);
+  if (block == nullptr || !block->starts_undefined) return false;
+  std::byte bytes[64];
+  // Somebody may have written it whom nobody saw.
+  if (access.size_bytes > sizeof bytes || !read_memory(at.wave, access, lane, bytes)) return false;
+  return std::all_of(bytes + offset, bytes + offset + kPart,
+                     [](std::byte byte) { return byte == std::byte{0}; }) &&
+         !map_->host_has_touched({address});
+}
+
+// The registers of elements that are written in part.
+void Initcheck::follow_parts(const emu::WatchPoint& at, Group& group, const MemoryAccess& access,
+                             uint64_t wrong) {
+  if (access.data == nullptr || access.size_bytes < 8 || access.size_bytes % 4 != 0) return;
+  const Kind kind = access.space == Space::kLds       ? Kind::kUninitialisedLds
+                    : access.space == Space::kScratch ? Kind::kUninitialisedPrivate
+                                                      : Kind::kUninitialisedGlobal;
+  for (uint32_t offset = 0; offset < access.size_bytes; offset += 4) {
+    uint64_t lanes = 0;
+    emu::for_each_lane(access.mask & ~wrong, [&](int lane) {
+      if (is_unwritten_part(at, group, access, lane, offset)) lanes |= uint64_t{1} << lane;
+    });
+    if (lanes == 0) continue;
+    if (group.registers.empty()) group.registers.resize(at.wave.workgroup->waves.size());
+    std::unique_ptr<RegisterFlow>& registers = group.registers[at.wave.wave_in_group];
+    if (registers == nullptr) registers = std::make_unique<RegisterFlow>();
+    registers->load_unwritten(at, kind, *access.data, (access.data_byte + offset) / 4, lanes);
+  }
+}
+
 void Initcheck::accessing(const emu::WatchPoint& at,
                           std::span<const MemoryAccess> accesses) noexcept {
   Group& group = *static_cast<Group*>(at.state);
   const bool has_global = map_ != nullptr && map_->initialised() != nullptr;
+  if (tag::watches(at.tag) && !tag::follows_all(at.tag) && !is_quiet_)
+    if (RegisterFlow* const registers = registers_of(at)) registers->step(at, findings());
   for (const MemoryAccess& access : accesses) {
-    const bool uses = access.reads() && (at.tag % 2 == 0 || !access.writes());
+    const bool uses = access.reads() && (!tag::is_exchange(at.tag) || !access.writes());
     if (!uses || access.mask == 0 || is_quiet_) continue;
     uint64_t wrong = 0;
     Kind kind = Kind::kUninitialisedLds;
@@ -387,6 +461,8 @@ void Initcheck::accessing(const emu::WatchPoint& at,
       wrong = wrong_in_global(at, group, access);
       kind = Kind::kUninitialisedGlobal;
     }
+    if (tag::is_followed(at.tag) && (access.space != Space::kGlobal || has_global))
+      follow_parts(at, group, access, wrong);
     if (wrong == 0) continue;
     note(kind, at, access, wrong);
     if (access.space == Space::kGlobal) continue;  // has been marked

@@ -7,8 +7,9 @@
 // mapping nobody sees; so before a load of global memory is called wrong, the map is asked whether the
 // host has touched the page, and the element whether it is still all zero, as it was handed out.
 //
-// An element that a lane loads is wrong when none of its bytes has been written; one that is written in
-// part is a struct with padding, or several values in one load, and right. An element is told of
+// An element that a lane loads is wrong when none of its bytes has been written. One that is written in part is a
+// struct with padding, or several values in one load: registers of it that nobody has written are followed
+// (register_flow.h) and told of where an address or a branch depends on them. An element is told of
 // once, one of LDS once in a workgroup: it then counts as written, and a loop over it costs no more than any other.
 //
 // Most memory is written whole before it is used. Once a workgroup's LDS, or an allocation, is known to be,
@@ -25,6 +26,8 @@
 #include <vector>
 
 #include "sanitize/check.h"
+#include "sanitize/register_flow.h"
+#include "sanitize/value_reach.h"
 
 namespace wavetap::sanitize {
 
@@ -49,8 +52,17 @@ class Initcheck final : public Check {
  private:
   struct Group;
 
-  // may_read_unwritten(), remembered while one program is being lowered.
-  bool follows_registers(const isa::Program& program, int32_t index);
+  // What of a program's registers is followed. Remembered while it is being lowered.
+  struct Following {
+    bool is_all = false;  // may_read_unwritten()
+    FollowedLoads parts;
+  };
+  const Following& following(const isa::Program& program, int32_t index);
+  RegisterFlow* registers_of(const emu::WatchPoint& at) const;  // null: nothing to follow
+  void follow_parts(const emu::WatchPoint& at, Group& group, const emu::MemoryAccess& access,
+                    uint64_t wrong);
+  bool is_unwritten_part(const emu::WatchPoint& at, Group& group, const emu::MemoryAccess& access,
+                         int lane, uint32_t offset);
 
   // What is known of a block without looking at its bytes.
   struct Fill {
@@ -91,7 +103,7 @@ class Initcheck final : public Check {
   bool is_quiet_ = false;
   uint32_t first_scalars_ = 0;  // that waves of this dispatch find written
   std::mutex mutex_;
-  std::unordered_map<const isa::Program*, bool> follows_;
+  std::unordered_map<const isa::Program*, Following> follows_;
   std::vector<std::unique_ptr<Group>> idle_;
 };
 

@@ -138,5 +138,46 @@ TEST(Initcheck, AnAtomicReadsBeforeItWrites) {
   EXPECT_TRUE(run("ds_write_b32 v1, v0\nds_add_u32 v1, v0\nds_read_b32 v2, v1").empty());
 }
 
+// Each lane writes the first half of 8 bytes, of the data or of LDS, and loads them.
+TEST(Initcheck, WhatIsWrittenInPartIsFollowedToWhereItMatters) {
+  const std::string eight = "v_lshlrev_b32 v1, 3, v0\n";
+  const std::string global = eight +
+                             "global_store_dword v1, v0, s[0:1]\ns_waitcnt vmcnt(0)\n"
+                             "global_load_dwordx2 v[2:3], v1, s[0:1]\ns_waitcnt vmcnt(0)\n";
+  const std::string lds =
+      eight + "ds_write_b32 v1, v0\nds_read_b64 v[2:3], v1\ns_waitcnt lgkmcnt(0)\n";
+  const std::string branch = "s_cbranch_vccz end\nend:";
+  const auto only = [](const std::string& text) {
+    const std::vector<Finding> findings = run(text);
+    EXPECT_EQ(findings.size(), 1u) << text;
+    return findings.empty() ? Finding() : findings[0];
+  };
+  for (const auto& [load, kind] :
+       {std::pair(global, Kind::kUninitialisedGlobal), std::pair(lds, Kind::kUninitialisedLds)}) {
+    const Finding finding = only(load + "v_cmp_lt_u32 vcc, 5, v3\n" + branch);
+    EXPECT_EQ(finding.kind, kind);
+    EXPECT_EQ(finding.severity, Severity::kError);
+    EXPECT_EQ(finding.detail,
+              "bytes 4 to 7 of what was loaded were never written; this branch depends on it");
+    EXPECT_TRUE(finding.has_other);
+    EXPECT_STREQ(finding.other_role, "loaded");
+    only(load + "v_and_b32 v4, 4, v3\nglobal_store_dword v4, v0, s[0:1] offset:1024");
+    only(load + "v_add_u32 v4, v3, v0\nv_cmp_lt_u32 vcc, 9, v4\ns_and_saveexec_b64 s[6:7], vcc");
+    only(load + "v_readfirstlane_b32 s6, v3\ns_cmp_eq_u32 s6, 3\ns_cbranch_scc1 end\nend:");
+    // The half that was written, a copy of both, and what is overwritten.
+    EXPECT_TRUE(run(load + "v_cmp_lt_u32 vcc, 5, v2\n" + branch).empty());
+    EXPECT_TRUE(run(load + "global_store_dwordx2 v1, v[2:3], s[0:1] offset:2048").empty());
+    EXPECT_TRUE(run(load + "v_mov_b32 v3, 7\nv_cmp_lt_u32 vcc, 5, v3\n" + branch).empty());
+    // A bit that the other operand decides: `if (has_value && value > 5)`.
+    const std::string both =
+        "v_cmp_lt_u32 s[6:7], 5, v3\nv_cmp_gt_u32 vcc, 0, v2\n"
+        "s_and_b64 s[6:7], s[6:7], vcc\ns_and_saveexec_b64 s[8:9], s[6:7]";
+    EXPECT_TRUE(run(load + both).empty());
+    only(load +
+         "v_cmp_lt_u32 s[6:7], 5, v3\nv_cmp_le_u32 vcc, 0, v2\n"
+         "s_and_b64 s[6:7], s[6:7], vcc\ns_and_saveexec_b64 s[8:9], s[6:7]");
+  }
+}
+
 }  // namespace
 }  // namespace wavetap::sanitize

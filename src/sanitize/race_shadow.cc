@@ -77,7 +77,7 @@ bool Accessor::is_over(Deed deed, uint32_t group, uint32_t wave, uint32_t clock)
   if (clock == Record::kMaxClock) return true;  // its clock has run out: nobody knows
   if (group == record.group()) {
     if (wave == record.wave()) return true;
-    if (inside_reads == nullptr || deed == Deed::kAtomic) return clock <= inside[wave];
+    if (inside_reads == nullptr) return clock <= inside[wave];
     return clock <= (deed == Deed::kRead ? inside_reads : inside_writes)[wave];
   }
   return trusts_groups || outside->of(group << 5 | wave) >= clock;

@@ -28,7 +28,7 @@ struct Accessor {
   const uint16_t* sealed =
       nullptr;  // clocks that the last barrier closed, by wave of its workgroup
   const uint16_t* inside = nullptr;  // clocks that are over for it, likewise
-  // The same for reads and writes, where a barrier did not wait for some of them; null: `inside`.
+  // The same for reads, and for writes and atomics, where a barrier did not wait for some of them; null: `inside`.
   const uint16_t* inside_reads = nullptr;
   const uint16_t* inside_writes = nullptr;
   const KnownClocks* outside = nullptr;  // those of waves of other workgroups

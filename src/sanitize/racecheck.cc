@@ -616,11 +616,15 @@ void Racecheck::report_pair(const emu::WatchPoint& at, const MemoryAccess& acces
   finding.other_role = "against";
   if (with.wave < 0) finding.detail = "several workgroups read it; the one named is one of them";
   if (with.is_late) {
-    const char* const counter = access.space == Space::kLds ? "lgkmcnt"
-                                : with.deed == Deed::kWrite ? "vscnt"
-                                                            : "vmcnt";
+    const bool is_load = with.deed == Deed::kRead;
     finding.detail = std::string("the barrier between the two does not wait for the ") +
-                     (with.deed == Deed::kWrite ? "store" : "load") + "; " + counter +
+                     (is_load                     ? "load"
+                      : with.deed == Deed::kWrite ? "store"
+                                                  : "atomic") +
+                     "; " +
+                     (access.space == Space::kLds ? "lgkmcnt"
+                      : is_load                   ? "vmcnt"
+                                                  : "vscnt") +
                      "(0) has to be waited for before it";
   }
   if (is_swapped) std::swap(finding.place, finding.other);

@@ -85,6 +85,18 @@ TEST_F(RacecheckTest, ABarrierDoesNotOrderWhatWasNotWaitedFor) {
   EXPECT_EQ(run(younger + barrier + "v_add_nc_u32 v1, 0x400, v1\n" + load).size(), 1u);
 }
 
+TEST_F(RacecheckTest, AnAtomicThatIsUnderWayAtABarrierIsNotThereBehindIt) {
+  target = {10, 3, 0};
+  threads = 64;
+  const std::string add = "v_mov_b32 v2, 0\nds_add_u32 v2, v0\n";
+  const std::string read = "ds_read_b32 v3, v2\ns_waitcnt lgkmcnt(0)\n";
+  EXPECT_TRUE(run(add + "s_waitcnt lgkmcnt(0)\ns_barrier\n" + read).empty());
+  const std::vector<Finding> findings = run(add + "s_barrier\n" + read);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, Kind::kAtomicAndPlain);
+  EXPECT_EQ(findings[0].severity, Severity::kError);
+}
+
 TEST_F(RacecheckTest, ALoadThatIsUnderWayAtABarrierMayReadWhatIsStoredBehindIt) {
   target = {10, 3, 0};
   threads = 64;

@@ -118,10 +118,20 @@ bool may_read_unwritten(const isa::Program& program) {
   return false;
 }
 
+RegisterFlow::RegisterFlow() {
+  scalar_.set();
+  scalar_written_.set();
+  for (size_t file = 0; file < 2; ++file) {
+    vector_written_[file].set();
+    std::fill(std::begin(vector_[file]), std::end(vector_[file]), ~uint64_t{0});
+  }
+}
+
 RegisterFlow::RegisterFlow(uint32_t first_scalars) {
   for (uint32_t i = 0; i < slot::kCount; ++i) {
     const bool is_there = i < first_scalars || (i >= slot::kTtmp0 && i != slot::kScc);
     scalar_[i] = scalar_written_[i] = is_there;
+    scalar_bits_[i] = is_there ? 0 : ~0u;
   }
   for (uint32_t i = 0; i < kFirstVgprs; ++i) {
     vector_[0][i] = ~uint64_t{0};
@@ -138,8 +148,27 @@ uint64_t RegisterFlow::lanes_of(const RegisterUse& use, uint32_t number) const {
   return vector_[use.file == RegisterFile::kAgpr ? 1 : 0][number % 256];
 }
 
+void RegisterFlow::load_unwritten(const emu::WatchPoint& at, Kind kind, const isa::Operand& data,
+                                  uint32_t number, uint64_t lanes) {
+  const uint32_t at_register = data.index + number;
+  if (data.is(OperandKind::kScalar)) {
+    if (at_register >= slot::kCount) return;
+    scalar_.reset(at_register);
+    scalar_mask_.reset(at_register);
+    scalar_bits_[at_register] = ~0u;
+  } else if (is_vector(data)) {
+    vector_[data.is(OperandKind::kAgpr) ? 1 : 0][at_register % 256] &= ~lanes;
+  } else {
+    return;
+  }
+  origin_ = {.pc = at.pc, .name = "", .is_load = true, .kind = kind};
+  origin_.name = "bytes " + std::to_string(4 * number) + " to " + std::to_string(4 * number + 3) +
+                 " of what was loaded";
+}
+
 void RegisterFlow::note_origin(const emu::WatchPoint& at, const RegisterUse& use, uint32_t number) {
   if (is_written(use, number)) return;
+  origin_ = {};
   origin_.pc = at.pc;
   const bool is_scalar = use.file == RegisterFile::kScalar;
   if (is_scalar && number == slot::kScc) origin_.name = "scc";
@@ -157,12 +186,14 @@ RegisterFlow::Bad RegisterFlow::bad_sources(const emu::WatchPoint& at,
   if (at.inst.op == isa::Op::v_cndmask_b32) {  // it takes one of two
     const Bad one = bad_operand(at, at.inst.src[0], false);
     const Bad other = bad_operand(at, at.inst.src[1], false);
-    const Bad mask = bad_operand(at, at.inst.src[2], false);
+    bad_operand(at, at.inst.src[2], false);  // notes where it comes from
     const auto lanes = [&](const Bad& of) { return of.is_scalar ? at.wave.exec() : of.lanes; };
-    return {.lanes = lanes(one) & lanes(other), .is_scalar = mask.is_scalar};
+    bad.lanes = (lanes(one) & lanes(other)) | (bits_of(at.inst.src[2]) & at.wave.exec());
+    return bad;
   }
   if (is_packed_pair(at.inst)) return bad_halves(at);
   const bool is_logic = is_mask_logic(at.inst);
+  const bool is_of_lanes = at.inst.family == Family::kVop || at.inst.family == Family::kVopc;
   for (const RegisterUse& use : uses) {
     if (use.is_write) continue;
     for (uint32_t i = 0; i < use.count; ++i) {
@@ -170,6 +201,13 @@ RegisterFlow::Bad RegisterFlow::bad_sources(const emu::WatchPoint& at,
       if (use.file == RegisterFile::kScalar) {
         if (number >= slot::kCount || scalar_[number]) continue;
         if (is_logic && !scalar_mask_[number]) continue;
+        if (is_of_lanes && scalar_mask_[number]) {  // a carry, say: each lane has its bit
+          const uint64_t lanes = uint64_t{scalar_bits_[number]} << (i == 1 ? 32 : 0);
+          bad.lanes |= lanes & at.wave.exec();
+          bad.low_lanes |= lanes & at.wave.exec();
+          note_origin(at, use, number);
+          continue;
+        }
         bad.is_mask |= scalar_mask_[number];
         bad.is_scalar = true;
         bad.is_low_scalar |= i == 0;
@@ -239,6 +277,40 @@ RegisterFlow::Bad RegisterFlow::bad_operand(const emu::WatchPoint& at, const isa
   return bad;
 }
 
+uint64_t RegisterFlow::bits_of(const isa::Operand& operand) const {
+  if (!operand.is(OperandKind::kScalar)) return 0;
+  uint64_t bits = 0;
+  for (uint32_t i = 0; i < std::clamp<uint32_t>(operand.dwords, 1, 2); ++i)
+    if (operand.index + i < slot::kCount)
+      bits |= uint64_t{scalar_bits_[operand.index + i]} << (32 * i);
+  return bits;
+}
+
+// A bit is undefined unless the other operand decides it: 0 for an and, 1 for an or.
+uint64_t RegisterFlow::bits_of_logic(const emu::WatchPoint& at) const {
+  const isa::Inst& inst = at.inst;
+  const std::string_view name = isa::op_name(inst.op);
+  const bool is_wide = has(name, "b64");
+  const auto value_of = [&](const isa::Operand& operand) {
+    return is_wide ? at.wave.read_s64(operand) : uint64_t{at.wave.read_s32(operand)};
+  };
+  const bool saves = has(name, "exec");  // the second operand is EXEC
+  const uint64_t one_bits = bits_of(inst.src[0]);
+  const uint64_t other_bits = saves ? 0 : bits_of(inst.src[1]);
+  const bool is_or = has(name, "_or") || has(name, "_nor");
+  const bool is_and = has(name, "_and") || has(name, "_nand");
+  if (!is_or && !is_and) return one_bits | other_bits;
+  uint64_t one = value_of(inst.src[0]);
+  uint64_t other = saves ? at.wave.exec() : value_of(inst.src[1]);
+  if (has(name, "n1_") || has(name, "not0")) one = ~one;
+  if (has(name, "n2_") || has(name, "not1")) other = ~other;
+  if (is_or) {
+    one = ~one;
+    other = ~other;
+  }
+  return (one_bits & (other_bits | other)) | (other_bits & (one_bits | one));
+}
+
 void RegisterFlow::write(const RegisterUse& use, const Bad& bad) {
   for (uint32_t i = 0; i < use.count; ++i) {
     const uint32_t number = use.first + i;
@@ -247,9 +319,13 @@ void RegisterFlow::write(const RegisterUse& use, const Bad& bad) {
     const uint64_t bad_lanes = is_low ? bad.low_lanes : bad.lanes;
     if (use.file == RegisterFile::kScalar) {
       if (number >= slot::kCount) continue;
-      scalar_[number] = !is_scalar && bad_lanes == 0;
+      const uint64_t bits = bad.has_bits ? bad.bits : is_scalar ? ~uint64_t{0} : bad_lanes;
+      scalar_bits_[number] = static_cast<uint32_t>(i == 1 ? bits >> 32 : bits);
+      // Of a pair that is half of something longer, what is undefined in one is so in both.
+      if (i > 1) scalar_bits_[number] = bits != 0 ? ~0u : 0;
+      scalar_[number] = scalar_bits_[number] == 0;
       scalar_written_[number] = true;
-      scalar_mask_[number] = !scalar_[number] && (bad.is_mask || bad_lanes != 0);
+      scalar_mask_[number] = !scalar_[number] && (bad.is_mask || (bad_lanes != 0 && !bad.has_bits));
       continue;
     }
     const size_t file = use.file == RegisterFile::kAgpr ? 1 : 0;
@@ -274,12 +350,16 @@ void RegisterFlow::forgive(const isa::Operand& operand) {
 
 void RegisterFlow::report(const emu::WatchPoint& at, FindingTable& findings, const Bad& bad,
                           const char* use) {
-  Finding finding =
-      finding_at(Kind::kUninitialisedRegister, at, bad.lanes != 0 ? bad.lanes : at.wave.exec());
-  finding.detail = origin_.name + " was read without having been written; " + use;
+  const uint64_t lanes = bad.lanes != 0                                ? bad.lanes
+                         : bad.has_bits && (bad.bits & at.wave.exec()) ? bad.bits & at.wave.exec()
+                                                                       : at.wave.exec();
+  Finding finding = finding_at(origin_.kind, at, lanes);
+  finding.detail =
+      origin_.name +
+      (origin_.is_load ? " were never written; " : " was read without having been written; ") + use;
   if (!(origin_.pc == at.pc)) {
     finding.has_other = true;
-    finding.other_role = "read";
+    finding.other_role = origin_.is_load ? "loaded" : "read";
     finding.other = finding.place;
     finding.other.pc = origin_.pc;
   }
@@ -296,13 +376,21 @@ void RegisterFlow::check_memory(const emu::WatchPoint& at, FindingTable& finding
   }
   // Registers are saved in scratch whatever they hold.
   const std::string_view name = isa::op_name(inst.op);
-  if (inst.family == Family::kMubuf || has(name, "scratch_")) return;
+  if (inst.family == Family::kMubuf || has(name, "scratch_") || origin_.is_load) return;
   for (const isa::Operand& data : inst.src) {
     const Bad bad = bad_operand(at, data, /*is_all=*/true);
     if (!bad.any()) continue;
     report(at, findings, bad, "what is stored is made of it");
     forgive(data);
   }
+}
+
+// A branch on whether VCC is 0: one bit that is defined and set is enough.
+bool RegisterFlow::is_decided(const emu::WatchPoint& at) const {
+  if (!has(isa::op_name(at.inst.op), "_vcc")) return false;
+  const uint64_t undefined = scalar_bits_[slot::kVccLo] | uint64_t{scalar_bits_[slot::kVccHi]}
+                                                              << 32;
+  return (at.wave.vcc() & ~undefined) != 0;
 }
 
 void RegisterFlow::step(const emu::WatchPoint& at, FindingTable& findings) {
@@ -321,12 +409,23 @@ void RegisterFlow::step(const emu::WatchPoint& at, FindingTable& findings) {
       break;
     case Family::kSopp:
       bad = bad_sources(at, uses);
+      if (is_decided(at)) bad = {};
       if (flow_of(inst) == Flow::kEither && bad.any()) {
         report(at, findings, bad, "this branch depends on it");
         for (const RegisterUse& use : uses) write(use, {});
       }
       return;
     default: bad = bad_sources(at, uses); break;
+  }
+  const std::string_view name = isa::op_name(inst.op);
+  if (bad.any() && is_mask_logic(inst)) {
+    bad.has_bits = true;
+    bad.bits = bits_of_logic(at);
+    if (bad.bits == 0) bad = {};
+  }
+  if (has(name, "readlane") || has(name, "readfirstlane")) {
+    bad.is_scalar |= bad.lanes != 0;  // a value, and not a mask
+    bad.lanes = bad.low_lanes = 0;
   }
   if (moves_between_lanes(inst)) {
     // Which lane came from where is not followed: undefined where all of them are.
@@ -341,7 +440,10 @@ void RegisterFlow::step(const emu::WatchPoint& at, FindingTable& findings) {
       report(at, findings, bad, "which lanes go on depends on it");
       bad = {};
     }
-    write(use, bad);
+    // What is saved is EXEC as it was.
+    const bool is_saved = !is_exec && has(name, "saveexec");
+    const bool is_scc = use.file == RegisterFile::kScalar && use.first == slot::kScc;
+    write(use, is_saved || (is_scc && bad.has_bits) ? Bad{} : bad);
   }
 }
 

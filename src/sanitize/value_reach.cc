@@ -89,8 +89,11 @@ Slot slot_of(const Inst& inst) {
   return {number(inst.saddr), number(inst.soffset), static_cast<int32_t>(inst.offset)};
 }
 
+// What counts as reached.
+enum class Goal : uint8_t { kMemoryToo, kDecisions };
+
 // A memory instruction. True: the value has reached an address or memory.
-bool reach_through_memory(const Inst& inst, Carriers& carriers) {
+bool reach_through_memory(const Inst& inst, Goal goal, Carriers& carriers) {
   for (const isa::Operand* address : {&inst.vaddr, &inst.saddr, &inst.soffset})
     if (carriers.registers.meets(registers_of(*address))) return true;
   RegisterSet data;
@@ -109,14 +112,14 @@ bool reach_through_memory(const Inst& inst, Carriers& carriers) {
     return false;
   }
   const bool compares = has(name, "cmpswap") || has(name, "cmpst");
-  if (stores && !compares) return true;
+  if (stores && !compares && goal == Goal::kMemoryToo) return true;
   carriers.registers.remove(registers_of(inst.dst));
   return false;
 }
 
 // True: the value has reached memory, an address or a branch.
-bool step(const Inst& inst, Carriers& carriers) {
-  if (is_memory(inst)) return reach_through_memory(inst, carriers);
+bool step(const Inst& inst, Goal goal, Carriers& carriers) {
+  if (is_memory(inst)) return reach_through_memory(inst, goal, carriers);
   NamedRegisters named = named_registers(inst);
   const bool reads = named.reads.meets(carriers.registers);
   if (reads && named.may_use_others) return true;
@@ -132,12 +135,13 @@ bool step(const Inst& inst, Carriers& carriers) {
   return false;
 }
 
-}  // namespace
-
-bool value_matters(const isa::Program& program, int32_t index) {
+// Follows the value of a load. `before`: what carries it at each instruction, as far as it is known when the goal
+// is reached (then true) and `all` is not asked for.
+bool follow(const isa::Program& program, int32_t index, Goal goal, bool all,
+            std::vector<Carriers>& before) {
   const int32_t count = program.size();
-  if (index < 0 || index >= count) return true;
-  std::vector<Carriers> before(static_cast<size_t>(count));
+  before.assign(static_cast<size_t>(count), {});
+  bool reached = false;
   std::vector<int32_t> waiting;
   const auto arrive = [&](int32_t to, const Carriers& carriers) {
     if (to < 0 || to >= count || carriers.empty()) return;
@@ -151,12 +155,56 @@ bool value_matters(const isa::Program& program, int32_t index) {
     waiting.pop_back();
     const Inst& inst = program.insts()[at];
     Carriers carriers = before[static_cast<size_t>(at)];
-    if (leaves_program(inst) || step(inst, carriers)) return true;
+    reached |= leaves_program(inst) || step(inst, goal, carriers);
+    if (reached && !all) return true;
     const Flow flow = flow_of(inst);
     if (flow == Flow::kNext || flow == Flow::kEither) arrive(at + 1, carriers);
     if (flow == Flow::kJump || flow == Flow::kEither) arrive(inst.target, carriers);
   }
-  return false;
+  return reached;
+}
+
+// Of several registers, from memory.
+bool is_wide_load(const Inst& inst) {
+  if (!is_memory(inst) || inst.dst.dwords < 2 || inst.family == Family::kImage) return false;
+  const std::string_view name = isa::op_name(inst.op);
+  return !has(name, "atomic") &&
+         (inst.family != Family::kDs || has(name, "read") || has(name, "load"));
+}
+
+}  // namespace
+
+bool value_matters(const isa::Program& program, int32_t index) {
+  if (index < 0 || index >= program.size()) return true;
+  std::vector<Carriers> before;
+  return follow(program, index, Goal::kMemoryToo, /*all=*/false, before);
+}
+
+FollowedLoads find_followed_loads(const isa::Program& program) {
+  constexpr size_t kMostSteps = 1 << 20;
+  FollowedLoads followed;
+  const auto count = static_cast<size_t>(program.size());
+  std::vector<int32_t> loads;
+  std::vector<NamedRegisters> named(count);
+  for (size_t i = 0; i < count; ++i) {
+    const Inst& inst = program.insts()[i];
+    named[i] = named_registers(inst);
+    if (leaves_program(inst) || named[i].may_use_others) return {};
+    if (is_wide_load(inst)) loads.push_back(static_cast<int32_t>(i));
+  }
+  if (loads.size() * count > kMostSteps) return {};
+  std::vector<Carriers> before;
+  for (const int32_t load : loads) {
+    if (!follow(program, load, Goal::kDecisions, /*all=*/false, before)) continue;
+    follow(program, load, Goal::kDecisions, /*all=*/true, before);
+    followed.loads.resize(count);
+    followed.touches.resize(count);
+    followed.loads[static_cast<size_t>(load)] = true;
+    for (size_t i = 0; i < count; ++i)
+      if (before[i].registers.meets(named[i].reads) || before[i].registers.meets(named[i].writes))
+        followed.touches[i] = true;
+  }
+  return followed;
 }
 
 }  // namespace wavetap::sanitize

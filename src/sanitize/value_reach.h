@@ -1,6 +1,6 @@
 // What becomes of a value that a load brings: whether it reaches memory, an address or a branch.
 //
-// Racecheck asks this of a plain load that races with atomics: a program that only looks (the first guess of a
+// Initcheck follows what is written in part from here (register_flow.h). Racecheck asks it of a plain load that races with atomics: a program that only looks (the first guess of a
 // compare-and-swap, a prefetch) is not wrong, one that acts on the value is. The code is followed from the load
 // on, on all ways, without running it: a register that is made of the value counts as the value; so does what is
 // reloaded from where it was spilled to scratch. What goes into a compare-and-swap is checked there and ends here.
@@ -8,11 +8,22 @@
 // Errs on the side of "it does": in a call, and where registers are indexed.
 #pragma once
 
+#include <vector>
+
 #include "isa/program.h"
 
 namespace wavetap::sanitize {
 
 // Of the load that is instruction `index`.
 bool value_matters(const isa::Program& program, int32_t index);
+
+// Loads of several registers, of which some may bring what nobody has written: those whose values reach an address
+// or a branch, and what has to be watched to see whether they do.
+struct FollowedLoads {
+  std::vector<bool> loads;    // by instruction; empty: there are none
+  std::vector<bool> touches;  // it reads or writes a register that may hold such a value
+};
+// Nothing is followed in programs that call functions or index registers, nor in very long ones.
+FollowedLoads find_followed_loads(const isa::Program& program);
 
 }  // namespace wavetap::sanitize

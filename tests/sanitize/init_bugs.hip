@@ -172,6 +172,34 @@ KERNEL own_store(int* in, int* out) {
   out[threadIdx.x] = in[kThreads - 1 - threadIdx.x];
 }
 
+// Two values in one load, of which the second was not written.
+// part_branch: uninitialised-global  [the value goes through private memory]
+KERNEL part_branch(const int* in, int* out) {
+  const int2 pair = reinterpret_cast<const int2*>(in)[threadIdx.x];  // <b>
+  if (pair.y > 3) out[kThreads + threadIdx.x] = pair.x;              // <a>
+}
+// part_index: uninitialised-global  [the value goes through private memory]
+KERNEL part_index(const int* in, int* out) {
+  const int4 four = reinterpret_cast<const int4*>(in)[threadIdx.x];  // <b>
+  out[threadIdx.x] = four.x + four.y + four.z;
+  out[kThreads + (four.w & 255)] = kBug ? 1 : 2;  // <a>
+}
+// part_lds: uninitialised-lds  [the value goes through private memory]
+KERNEL part_lds(const int* in, int* out) {
+  __shared__ int2 pairs[kThreads];
+  pairs[threadIdx.x].x = in[threadIdx.x];
+  if (!kBug) pairs[threadIdx.x].y = in[threadIdx.x] + 1;
+  __syncthreads();
+  const int2 pair = pairs[(threadIdx.x + 7) % kThreads];  // <b>
+  if (pair.y == 0) out[kThreads + threadIdx.x] = pair.x;  // <a>
+}
+// Of a value that is not there nobody asks.
+KERNEL part_optional(const int* in, int* out) {
+  const int2 pair = reinterpret_cast<const int2*>(in)[threadIdx.x];
+  out[threadIdx.x] = pair.x;
+  if (pair.x >= 1000 && pair.y > 3) out[kThreads + threadIdx.x] = kBug ? 1 : 2;
+}
+
 // Helpers that write.
 __global__ void write_ints(int* to, int count, int step) {
   for (int i = threadIdx.x; i * step < count; i += kThreads) to[i * step] = i;
@@ -292,6 +320,14 @@ void run_global(int* data) {
   RUN_FRESH(after_atomic, kBytes, [](int* in, bool) { add_to<<<1, 1>>>(in); });
   RUN_FRESH(global_padding, 2 * kBytes,
             [](int* in, bool) { write_structs<<<1, kThreads>>>(reinterpret_cast<Padded*>(in)); });
+  RUN_FRESH(part_branch, 2 * kBytes,
+            [&](int* in, bool bug) { write(in, 2 * kThreads, bug ? 2 : 1); });
+  RUN_FRESH(part_index, 4 * kBytes, [&](int* in, bool bug) {
+    write(in, 4 * kThreads, bug ? 4 : 1);
+    if (bug) write(in + 1, 4 * kThreads - 1, 4), write(in + 2, 4 * kThreads - 2, 4);
+  });
+  RUN_FRESH(part_lds, kBytes, [&](int* in, bool) { write(in, kThreads); });
+  RUN_FRESH(part_optional, 2 * kBytes, [&](int* in, bool) { write(in, 2 * kThreads, 2); });
   RUN_FRESH(zeros_copied, kBytes, [&](int* in, bool) {
     WT_HIP(hipMemcpy(in, host.data(), kBytes, hipMemcpyHostToDevice));
   });

@@ -21,9 +21,9 @@ TARGETS = {"mi210": ("gfx90a", 0x3F), "rx6800xt": ("gfx1030", 0x36)}
 PROGRAMS = ("attention bitonic_sort cholesky convolution cooperative_groups crc32 fft histogram lu_decomposition matmul_f16 matmul_f32 "
             "matrix_inverse memory_fences producer_consumer radix_sort reduction scan smith_waterman softmax transpose").split()
 
-# One instruction of the file changed. `context`: the lines around it. `size`: bytes. `is_barrier`: it stands beside a barrier,
-# `is_release`: before a flag or an invalidation.
-Mutant = collections.namedtuple("Mutant", "what offset old new context size is_barrier is_release", defaults=(4, False, False))
+# One instruction of the file changed. `context`: the lines around it. `size`: bytes. `barrier`: the address of the barrier that
+# it stands before, `is_release`: whether it stands before a flag or an invalidation.
+Mutant = collections.namedtuple("Mutant", "what offset old new context size barrier is_release", defaults=(4, "", False))
 # One instruction as it is: its line of the disassembly, all lines, its number among them, where it is in the file, its first word.
 Site = collections.namedtuple("Site", "address line lines number offset word")
 
@@ -69,8 +69,12 @@ def sites_of(args, program, mnemonic, is_word):
 
 
 def proof_of(args, program):
-    """What wait_proof_scan says of the program: which functions surely have all their waits."""
-    return subprocess.run([f"{args.bin}/wait_proof_scan", program, TARGETS[args.gpu][0]], capture_output=True, text=True, check=True).stdout
+    """What wait_proof_scan says of the program: which functions surely have all their waits, and {(address, counter)} of waits that
+    have nothing to wait for."""
+    text = subprocess.run([f"{args.bin}/wait_proof_scan", program, TARGETS[args.gpu][0]], capture_output=True, text=True, check=True).stdout
+    functions = [line for line in text.splitlines() if ": registers " in line]
+    idle = {(line.split()[0], counter) for line in text.splitlines() if " idle " in line for counter in line.split()[2:]}
+    return functions, idle
 
 
 def is_executed(args, program, mutant):
@@ -108,14 +112,20 @@ def judge(args, kind, tools, copy, mutant, equivalent, original):
     address = mutant.what.split()[0]
     if {(copy.name, args.gpu, kind, place) for place in (address, "*")} & equivalent:
         return "equivalent"
-    # Another wait is on every way to where this one was needed.
-    if kind == "wait" and not mutant.is_release and proof_of(args, str(copy)) == original:
-        return "proved"
+    # There is nothing to wait for, or another wait is on every way to where this one was needed.
+    if kind == "wait":
+        functions, idle = original
+        if (address, mutant.what.split()[1].partition("(")[0]) in idle:
+            return "proved"
+        if not mutant.is_release and proof_of(args, str(copy))[0] == functions:
+            return "proved"
+        if (copy.name, args.gpu, "barrier", mutant.barrier) in equivalent:
+            return "equivalent"
     if not is_executed(args, str(copy), mutant):
         return "not executed"
     # The waves of a workgroup are on one compute unit, which keeps the order of what they do; compilers since clang 19 place no wait
     # there.
-    if kind == "wait" and args.gpu == "mi210" and mutant.is_barrier:
+    if kind == "wait" and args.gpu == "mi210" and mutant.barrier:
         return "kept"
     return "silent"
 

@@ -35,9 +35,10 @@ def write_field(imm, parts, value):
 RELEASE = re.compile(r"buffer_(gl0_|gl1_|wb)?inv|buffer_wb|_atomic_|flat_store|global_store")
 
 
-def is_beside(pattern, context, line, most):
+def line_behind(pattern, context, line, most):
+    """The next one of that pattern, of `most` lines; "" when there is none."""
     at = context.index(line)
-    return any(re.search(pattern, near) for near in context[at + 1:at + 1 + most])
+    return next((near for near in context[at + 1:at + 1 + most] if re.search(pattern, near)), "")
 
 
 def mutants_of(args, program):
@@ -51,9 +52,9 @@ def mutants_of(args, program):
             for demand in [none] + ([value + 1] if args.each and value + 1 < none else []):
                 what = f"{site.address:06x} {counter}({value}) " + ("dropped" if demand == none else f"-> {counter}({demand})")
                 new = site.word & 0xFFFF0000 | write_field(site.word & 0xFFFF, parts, demand)
-                is_barrier = is_beside("s_barrier", context, site.line, 4)
-                yield mutants.Mutant(what, site.offset, site.word, new, context, is_barrier=is_barrier,
-                                     is_release=not is_barrier and is_beside(RELEASE, context, site.line, 3))
+                barrier = line_behind("s_barrier", context, site.line, 4)[2:8]
+                yield mutants.Mutant(what, site.offset, site.word, new, context, barrier=barrier,
+                                     is_release=not barrier and line_behind(RELEASE, context, site.line, 3) != "")
 
 
 if __name__ == "__main__":
