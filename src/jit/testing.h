@@ -27,21 +27,36 @@ inline Host& test_host() {
   return *host;
 }
 
-// Bits that arithmetic finds difficult, and random ones.
-inline uint32_t interesting_bits(std::mt19937& random, bool with_nans) {
+// What registers are filled with.
+enum class Bits : uint8_t {
+  kAny,      // bits that arithmetic finds difficult, and random ones; few NaNs
+  kNans,     // the same, and many of all kinds
+  kNumbers,  // no NaN, as singles or doubles
+  kHalves,   // no NaN, as halves either
+  kTame,     // positive and of ordinary size, as halves, singles and doubles
+};
+
+inline uint32_t interesting_bits(std::mt19937& random, Bits kind) {
   static constexpr uint32_t kBits[] = {0,          0x80000000, 1,          0x80000001, 0x007fffff,
                                        0x00800000, 0x3f800000, 0xbf800000, 0x7f7fffff, 0xff7fffff,
                                        0x3f000000, 0x4b000000, 0xcb000001, 0x7fffffff, 0xffffffff,
                                        31,         32,         33,         63,         64,
-                                       0x40490fdb, 0x33800000, 0x7f800000, 0xff800000, 0x00010000};
-  static constexpr uint32_t kNans[] = {0x7fc00000, 0xffc00001, 0x7f800001, 0xffbfffff};
+                                       0x40490fdb, 0x33800000, 0x7f800000, 0xff800000, 0x00010000,
+                                       0x7c00fc00, 0x80000400, 0x3c00bc00, 0x7bff0001, 0x43800000};
+  static constexpr uint32_t kNans[] = {0x7fc00000, 0xffc00001, 0x7f800001, 0xffbfffff, 0x7e017c01};
   const uint32_t choice = random();
-  if (with_nans && choice % 16 == 0) return kNans[choice / 16 % std::size(kNans)];
-  if (choice % 3 == 0) return kBits[choice / 16 % std::size(kBits)];
-  uint32_t bits = random();
+  if (kind == Bits::kTame) return 0x38003800 + (choice % 0xc00 | (choice >> 12) % 0xc00 << 16);
+  if (kind == Bits::kNans && choice % 16 == 0) return kNans[choice / 16 % std::size(kNans)];
+  uint32_t bits = choice % 3 == 0 ? kBits[choice / 16 % std::size(kBits)] : random();
   // Floats of ordinary size, so that sums do not overflow all the time.
   if (choice % 3 == 1) bits = (bits & 0x807fffff) | (0x3f000000 + (bits >> 4 & 0x03000000));
-  if (!with_nans && (bits & 0x7f800000) == 0x7f800000) bits &= 0xff7fffff;
+  if (kind == Bits::kAny || kind == Bits::kNans) return bits;
+  const bool is_infinite = (bits & 0x7fffffff) == 0x7f800000;
+  if ((bits & 0x7f800000) == 0x7f800000 && !is_infinite) bits &= 0xff7fffff;
+  if (kind == Bits::kHalves) {
+    if ((bits & 0x7c00) == 0x7c00) bits &= 0xfffffc00;
+    if ((bits & 0x7c000000) == 0x7c000000) bits &= 0xfc00ffff;
+  }
   return bits;
 }
 
@@ -51,18 +66,20 @@ class TwinMachines {
       : plain(options), native(options) {}
 
   // Fills registers and LDS of both with the same values.
-  void fill(uint32_t seed, bool with_nans) {
+  void fill(uint32_t seed, bool with_nans) { fill(seed, with_nans ? Bits::kNans : Bits::kAny); }
+  void fill(uint32_t seed, Bits kind) {
     std::mt19937 random(seed);
     emu::Wave& wave = plain.wave;
-    for (uint32_t at = 0; at < 100; ++at) wave.s[at] = interesting_bits(random, with_nans);
+    for (uint32_t at = 0; at < 100; ++at) wave.s[at] = interesting_bits(random, kind);
     wave.s[isa::slot::kVccLo] = random();
     wave.s[isa::slot::kVccHi] = random();
     wave.scc = random() % 2 != 0;
     for (size_t i = 0; i < size_t{wave.vgpr_count} * wave.lanes; ++i)
-      wave.v[i] = interesting_bits(random, with_nans);
-    switch (random() % 4) {
+      wave.v[i] = interesting_bits(random, kind);
+    switch (random() % 6) {
       case 0: plain.set_exec(random() | uint64_t{random()} << 32); break;
       case 1: plain.set_exec(0x00000000fffff000); break;
+      case 2: plain.set_exec(uint64_t{1} << random() % 32); break;
       default: plain.set_exec(wave.full_exec());
     }
     copy_state();
@@ -126,13 +143,12 @@ class TwinMachines {
     if (a.scc != b.scc) return differs("scc", a.scc, b.scc);
     for (uint32_t at = 0; at < isa::slot::kCount; ++at)
       if (a.s[at] != b.s[at]) return differs(("s" + std::to_string(at)).c_str(), a.s[at], b.s[at]);
-    for (uint32_t reg = 0; reg < a.vgpr_count; ++reg)
-      for (uint32_t lane = 0; lane < a.lanes; ++lane) {
-        const uint32_t x = plain.v(reg, int(lane));
-        const uint32_t y = native.v(reg, int(lane));
-        const std::string name = "v" + std::to_string(reg) + "[" + std::to_string(lane) + "]";
-        if (x != y) return differs(name.c_str(), x, y);
-      }
+    for (uint32_t i = 0; i < a.vgpr_count * a.lanes; ++i) {
+      if (a.v[i] == b.v[i]) continue;
+      const std::string lane = std::to_string(i % a.lanes);
+      const std::string name = "v" + std::to_string(i / a.lanes) + "[" + lane + "]";
+      return differs(name.c_str(), a.v[i], b.v[i]);
+    }
     if (std::memcmp(a.lds, b.lds, a.lds_bytes) != 0) return "LDS";
     const GpuAddr data{emu::TestMachine::kData};
     if (std::memcmp(plain.memory.lookup(data).host, native.memory.lookup(data).host,

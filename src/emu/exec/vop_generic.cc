@@ -45,14 +45,16 @@ uint64_t apply_dpp(const Wave& wave, const Inst& inst, uint32_t* lo, uint32_t* h
   const DppLanes dpp8 = is_dpp8 ? dpp8_lanes(inst.dpp8) : DppLanes{};
   const DppLanes& source = is_dpp8 ? dpp8 : dpp16_lanes(inst.dpp_ctrl);
   uint64_t valid = source.exists;
-  if (!inst.fetch_inactive && exec != wave.full_exec())
+  // Controls of gfx9 name lanes that a wave32 does not have.
+  const uint64_t readable = inst.fetch_inactive ? wave.full_exec() : exec;
+  if (readable != ~uint64_t{0})
     for (int lane = 0; lane < lanes; ++lane)
-      if ((exec >> source.from[lane] & 1) == 0) valid &= ~(uint64_t{1} << lane);
+      if ((readable >> source.from[lane] & 1) == 0) valid &= ~(uint64_t{1} << lane);
   Row old;
   for (uint32_t* row : {lo, hi}) {
     if (row == nullptr) continue;
     copy_row(old.lane, row, wave.lanes);
-    for (int lane = 0; lane < lanes; ++lane) row[lane] = old.lane[source.from[lane]];
+    for (int lane = 0; lane < lanes; ++lane) row[lane] = old.lane[source.from[lane] & (lanes - 1)];
     if (valid != ~uint64_t{0}) {
       fill_row(old.lane, wave.lanes, 0);
       blend_row(row, old.lane, wave.lanes, ~valid);

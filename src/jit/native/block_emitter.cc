@@ -6,6 +6,7 @@
 
 #include "emu/wave.h"
 #include "jit/native/emit_parts.h"
+#include "jit/native/lane_ops.h"
 #include "jit/native/memory_emitter.h"
 #include "jit/native/memory_ops.h"
 #include "jit/native/segment_emitter.h"
@@ -152,6 +153,7 @@ void BlockEmitter::emit_inst(int32_t i) {
       return emit_leave(i, plan_.first + i);
     }
     case Kind::kScalar: return emit_scalar(ir_, scalars_, inst(i));
+    case Kind::kLane: return emit_lane_op(ir_, scalars_, rows_, request_.wave64, inst(i));
     case Kind::kBranch: return emit_branch(i);
     case Kind::kLast: return emit_call(i, true);
     case Kind::kScalarLoad: return emit_scalar_load(i);

@@ -81,8 +81,14 @@ Value* emit_lane_mask(llvm::IRBuilder<>& ir, Value* bits) {
     Value* all = ir.CreateVectorSplat(lanes, ir.CreateZExt(bits, ir.getInt32Ty()));
     return ir.CreateICmpNE(ir.CreateAnd(all, own), llvm::Constant::getNullValue(own->getType()));
   }
-#endif
+  Value* low = emit_lane_mask(ir, ir.CreateTrunc(bits, ir.getInt32Ty()));
+  Value* high = emit_lane_mask(ir, ir.CreateTrunc(ir.CreateLShr(bits, 32), ir.getInt32Ty()));
+  std::vector<int> order;
+  for (unsigned i = 0; i < lanes; ++i) order.push_back(static_cast<int>(i));
+  return ir.CreateShuffleVector(low, high, order);
+#else
   return ir.CreateBitCast(bits, llvm::FixedVectorType::get(ir.getInt1Ty(), lanes));
+#endif
 }
 
 }  // namespace wavetap::jit

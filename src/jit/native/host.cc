@@ -92,7 +92,7 @@ Host::Host() : machine_(std::make_unique<Machine>()) {
     return at != features.end() && at->second;
   };
 #if defined(__aarch64__)
-  vectors_ = {.lanes = 4, .registers = 32};
+  vectors_ = {.lanes = 4, .registers = 32, .has_half_fma = has("fullfp16")};
 #else
   for (const char* name : kNeededX86)
     if (!has(name)) trouble_ = std::string("the processor has no ") + name;
@@ -101,8 +101,8 @@ Host::Host() : machine_(std::make_unique<Machine>()) {
                  ? HostVectors{.lanes = 16, .registers = 32}
                  : HostVectors{.lanes = 8, .registers = 16};
   if (vectors_.lanes == 16) text += ",-prefer-256-bit";
+  vectors_.has_half_fma = vectors_.lanes == 16 && has("avx512fp16");
 #endif
-  static_cast<void>(has);
   const std::string cpu = llvm::sys::getHostCPUName().str();
   name_ = cpu + "," + text;
   llvm::TargetOptions options;

@@ -16,8 +16,9 @@ namespace wavetap::jit {
 
 // How wide the host's vectors are.
 struct HostVectors {
-  unsigned lanes = 4;       // 32-bit elements of a register
-  unsigned registers = 32;  // of these
+  unsigned lanes = 4;         // 32-bit elements of a register
+  unsigned registers = 32;    // of these
+  bool has_half_fma = false;  // arithmetic of halves
 };
 
 class Host {

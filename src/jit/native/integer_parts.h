@@ -21,6 +21,10 @@ inline Value* count32(L& l, Value* count) { return l.ir.CreateAnd(count, l.splat
 inline Value* count64(L& l, Value* count, uint64_t mask = 63) {
   return l.ir.CreateAnd(l.ir.CreateZExt(count, l.u64()), l.splat64(mask));
 }
+// Of elements of 16 bits, or of what holds them.
+inline Value* count16(L& l, Value* count) {
+  return l.ir.CreateAnd(count, llvm::ConstantInt::get(count->getType(), 15));
+}
 inline Value* minimum(L& l, CmpInst::Predicate less, Value* a, Value* b) {
   return l.ir.CreateSelect(l.ir.CreateICmp(less, a, b), a, b);
 }
@@ -141,6 +145,31 @@ Value* dot4(L& l, S s) {
   };
   for (uint32_t i = 0; i < 4; ++i)
     sum = l.ir.CreateAdd(sum, l.ir.CreateMul(byte(s[0], i), byte(s[1], i)));
+  return sum;
+}
+template <bool kSigned>
+Value* dot8(L& l, S s) {
+  Value* sum = s[2];
+  const auto nibble = [&](Value* value, uint32_t i) {
+    Value* up = l.ir.CreateShl(value, l.splat(28 - 4 * i));
+    return kSigned ? l.ir.CreateAShr(up, l.splat(28u)) : l.ir.CreateLShr(up, l.splat(28u));
+  };
+  for (uint32_t i = 0; i < 8; ++i)
+    sum = l.ir.CreateAdd(sum, l.ir.CreateMul(nibble(s[0], i), nibble(s[1], i)));
+  return sum;
+}
+// s[0] and s[1] are pairs of halves.
+template <bool kSigned>
+Value* dot2(L& l, S s) {
+  Value* sum = s[2];
+  for (const bool high : {false, true}) {
+    const auto half = [&](Value* pair) {
+      Value* bits = l.ir.CreateBitCast(pair, l.u32());
+      if (!high) bits = l.ir.CreateShl(bits, l.splat(16u));
+      return kSigned ? l.ir.CreateAShr(bits, l.splat(16u)) : l.ir.CreateLShr(bits, l.splat(16u));
+    };
+    sum = l.ir.CreateAdd(sum, l.ir.CreateMul(half(s[0]), half(s[1])));
+  }
   return sum;
 }
 // Bits of `mask` that belong to lanes below each; `first` is the lane of its lowest bit.

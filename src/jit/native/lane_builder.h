@@ -4,7 +4,7 @@
 // suits the code around it. Floating-point operations are the host's own. They agree with the
 // engine's rules bit for bit except for NaNs, whose payloads hosts choose differently: a value in
 // which a NaN could matter is put on `numbers`, and a strip where one of them is NaN is done by the
-// handlers instead.
+// handlers instead. The same happens where an operation itself has doubts.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,11 @@ namespace wavetap::jit {
 struct LaneBuilder {
   llvm::IRBuilder<>& ir;
   unsigned lanes;
+  bool has_half_fma = false;               // the host has one of halves
   llvm::Value* mask = nullptr;             // the operation's mask result, when it has one
   llvm::Value* first_lane = nullptr;       // i32: number of the strip's first lane
   std::vector<llvm::Value*> numbers = {};  // must not be NaN in any active lane
+  std::vector<llvm::Value*> doubts = {};   // the result is not right in these lanes
 
   llvm::Type* vector_of(llvm::Type* element) const {
     return llvm::FixedVectorType::get(element, lanes);
@@ -28,6 +30,10 @@ struct LaneBuilder {
   llvm::Type* u64() const { return vector_of(ir.getInt64Ty()); }
   llvm::Type* f32() const { return vector_of(ir.getFloatTy()); }
   llvm::Type* f64() const { return vector_of(ir.getDoubleTy()); }
+  llvm::Type* u16() const { return vector_of(ir.getInt16Ty()); }
+  llvm::Type* f16() const { return vector_of(ir.getHalfTy()); }
+  llvm::Type* u16x2() const { return llvm::FixedVectorType::get(ir.getInt16Ty(), 2 * lanes); }
+  llvm::Type* f16x2() const { return llvm::FixedVectorType::get(ir.getHalfTy(), 2 * lanes); }
   llvm::Value* splat(llvm::Value* scalar) const { return ir.CreateVectorSplat(lanes, scalar); }
   llvm::Value* splat(uint32_t value) const { return splat(ir.getInt32(value)); }
   llvm::Value* splat64(uint64_t value) const { return splat(ir.getInt64(value)); }

@@ -103,7 +103,7 @@ uint32_t compiled_scalar_load(const Inst& inst) {
   }
   if (!is_plain_pair(inst.saddr) || !inst.dst.is(OperandKind::kScalar)) return 0;
   if (inst.dst.index + dwords > isa::slot::kNull) return 0;
-  if (inst.soffset.is(OperandKind::kScalar) && inst.soffset.index >= isa::slot::kNull) return 0;
+  if (inst.soffset.is(OperandKind::kScalar) && inst.soffset.index > isa::slot::kNull) return 0;
   return dwords;
 }
 

@@ -1,5 +1,6 @@
 #include "jit/native/plan.h"
 
+#include "jit/native/lane_ops.h"
 #include "jit/native/memory_ops.h"
 #include "jit/native/scalar_ops.h"
 #include "jit/native/vector_ops.h"
@@ -128,6 +129,7 @@ Kind kind_of(const BlockRequest& request, int32_t index) {
   if (does_nothing(inst.op)) return Kind::kNothing;
   if (is_branch(inst.op) && inst.target >= 0) return Kind::kBranch;
   if (ends_way(inst)) return Kind::kLast;
+  if (is_compiled_lane_op(inst)) return Kind::kLane;
   switch (inst.family) {
     case Family::kSop: return compiled_scalar_op(inst) != nullptr ? Kind::kScalar : Kind::kCall;
     case Family::kVop:
@@ -136,8 +138,10 @@ Kind kind_of(const BlockRequest& request, int32_t index) {
       const bool compiled = is_compiled_half(inst) && is_compiled_half((&inst)[1]);
       return compiled ? Kind::kVector : Kind::kCall;
     }
-    case Family::kFlat:
-    case Family::kDs: return compiled_memory_op(inst).has_value() ? Kind::kMemory : Kind::kCall;
+    case Family::kDs:
+      if (compiled_vector_op(inst) != nullptr) return Kind::kVector;
+      [[fallthrough]];
+    case Family::kFlat: return compiled_memory_op(inst).has_value() ? Kind::kMemory : Kind::kCall;
     case Family::kSmem: return compiled_scalar_load(inst) != 0 ? Kind::kScalarLoad : Kind::kCall;
     case Family::kMubuf: return is_fence(inst.op) ? Kind::kFence : Kind::kCall;
     default: return Kind::kCall;

@@ -22,6 +22,7 @@ enum class Kind : uint8_t {
   kScalar,   // scalar_ops.h
   kVector,   // vector_ops.h; a pair of VOPD is one, followed by kNothing
   kMemory,   // memory_ops.h, always in a segment
+  kLane,     // lane_ops.h
   kScalarLoad,
   kBranch,   // on SCC, VCC or EXEC, or always, to an instruction of the program
   kFence,    // orders memory

@@ -26,7 +26,7 @@ SegmentEmitter::SegmentEmitter(llvm::IRBuilder<>& ir, ScalarFile& scalars,
       values_(values),
       wave_lanes_(request.wave64 ? 64 : 32),
       wave64_(request.wave64),
-      lanes_{ir, 4},
+      lanes_{ir, 4, vectors.has_half_fma},
       memory_(ir, values.wave, values.rows, wave_lanes_) {}
 
 BasicBlock* SegmentEmitter::new_block(const char* name) {
@@ -74,7 +74,7 @@ void SegmentEmitter::capture(int32_t begin, int32_t end) {
     operation.is_paired = is_paired;
     for (size_t k = 0; k < VectorOp::kMaxSources; ++k) {
       const Type type = operation.op->source[k];
-      const isa::Operand& operand = inst.src[k];
+      const isa::Operand& operand = source_operand(inst, k);
       if (type == Type::kMask) {
         const uint32_t at = mask_source(inst, k);
         if (!masks.contains(at)) operation.scalar[k] = scalars_.mask(at, wave64_);
@@ -125,9 +125,13 @@ unsigned SegmentEmitter::choose_lanes() const {
   }
   const auto live = static_cast<unsigned>(results.size()) + 2;
   const unsigned most = memory_.is_empty() ? wave_lanes_ : kAddressGroup;
-  for (unsigned per_row = 4; per_row > 1; per_row /= 2)
-    if (live * per_row < vectors_.registers) return std::min(vectors_.lanes * per_row, most);
-  return std::min(vectors_.lanes, most);
+  unsigned lanes = vectors_.lanes;
+  for (unsigned per_row = 4; per_row > 1 && lanes == vectors_.lanes; per_row /= 2)
+    if (live * per_row < vectors_.registers) lanes *= per_row;
+  // Lanes that exchange values are in one strip.
+  for (const Operation& operation : operations_)
+    lanes = std::max(lanes, lane_pattern(*operation.inst).group);
+  return std::min(lanes, most);
 }
 
 // --- The loop over strips.
@@ -236,119 +240,6 @@ SegmentEmitter::Result SegmentEmitter::emit_operation(const Operation& operation
   return {&operation, value, lanes_.mask};
 }
 
-void SegmentEmitter::write(const Result& result) {
-  const Inst& inst = *result.operation->inst;
-  const VectorOp& op = *result.operation->op;
-  if (result.mask != nullptr) {
-    const MaskSlots slots = mask_slots(inst);
-    if (slots.has_mask) mask_[slots.mask] = result.mask;
-    if (slots.to_exec) mask_[slot::kExecLo] = result.mask;
-  }
-  if (op.result == Type::kNone) return;
-  if (op.result == Type::kF32x2) {
-    for (const bool high : {false, true}) {
-      Value* part = lanes_.part_of(result.value, high);
-      row_[inst.dst.index + (high ? 1u : 0)] = {ir_.CreateBitCast(part, lanes_.u32()), part, true};
-    }
-    return;
-  }
-  Value* number = op.propagates_nan ? result.value : nullptr;
-  if (!is_wide(op.result)) {
-    row_[inst.dst.index] = {ir_.CreateBitCast(result.value, lanes_.u32()), number, true};
-    return;
-  }
-  Value* bits = ir_.CreateBitCast(result.value, lanes_.u64());
-  row_[inst.dst.index] = {lanes_.half_of(bits, false), number, true};
-  row_[inst.dst.index + 1u] = {lanes_.half_of(bits, true), number, true};
-}
-
-// --- Operands.
-
-Value* SegmentEmitter::row_address(uint32_t reg) {
-  Value* index = ir_.CreateAdd(ir_.CreateZExt(lane_, ir_.getInt64Ty()),
-                               ir_.getInt64(uint64_t{reg} * wave_lanes_));
-  return ir_.CreateGEP(ir_.getInt32Ty(), values_.rows, index);
-}
-
-Value* SegmentEmitter::row_bits(uint32_t reg) {
-  Row& row = row_[reg];
-  if (row.bits == nullptr)
-    row.bits = ir_.CreateAlignedLoad(lanes_.u32(), row_address(reg),
-                                     llvm::Align(std::min(lanes_.lanes * 4, 64u)));
-  return row.bits;
-}
-
-void SegmentEmitter::settle(Row& row) {
-  if (row.number == nullptr) return;
-  if (std::find(lanes_.numbers.begin(), lanes_.numbers.end(), row.number) == lanes_.numbers.end())
-    lanes_.numbers.push_back(row.number);
-  row.number = nullptr;
-}
-
-Value* SegmentEmitter::read32(uint32_t reg, bool as_number) {
-  Value* bits = row_bits(reg);
-  Row& row = row_[reg];
-  if (as_number && row.number != nullptr && row.number->getType() == lanes_.f32())
-    return row.number;
-  settle(row);
-  return as_number ? ir_.CreateBitCast(bits, lanes_.f32()) : bits;
-}
-
-Value* SegmentEmitter::read64(uint32_t reg, bool as_number) {
-  Value* low = row_bits(reg);
-  Value* high = row_bits(reg + 1);
-  Row& first = row_[reg];
-  Row& second = row_[reg + 1];
-  if (as_number && first.number != nullptr && first.number == second.number) return first.number;
-  settle(first);
-  settle(second);
-  Value* bits = lanes_.join(low, high);
-  return as_number ? ir_.CreateBitCast(bits, lanes_.f64()) : bits;
-}
-
-Value* SegmentEmitter::source(const Operation& operation, size_t k) {
-  const Type type = operation.op->source[k];
-  const isa::Operand& operand = operation.inst->src[k];
-  const bool wide = is_wide(type);
-  if (type == Type::kMask) {
-    if (operation.scalar[k] == nullptr) return mask_[mask_source(*operation.inst, k)];
-    Value* shifted = ir_.CreateLShr(operation.scalar[k], ir_.CreateZExt(lane_, ir_.getInt64Ty()));
-    return emit_lane_mask(ir_, ir_.CreateTrunc(shifted, ir_.getIntNTy(lanes_.lanes)));
-  }
-  if (type == Type::kF32x2) return packed_source(operation, k);
-  Value* value;
-  if (operation.scalar[k] != nullptr) {
-    value = lanes_.splat(operation.scalar[k]);
-    if (is_float(type)) value = ir_.CreateBitCast(value, wide ? lanes_.f64() : lanes_.f32());
-  } else {
-    const uint32_t reg = is_old(type) ? operation.inst->dst.index : operand.index;
-    // An operation that hides NaNs has to see where they are.
-    const bool passes = is_float(type) && operation.op->propagates_nan;
-    value = wide ? read64(reg, passes) : read32(reg, passes);
-    if (is_float(type) && !passes)
-      value = ir_.CreateBitCast(value, wide ? lanes_.f64() : lanes_.f32());
-  }
-  if (is_old(type)) return value;
-  if (operand.abs) value = ir_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value);
-  return operand.neg ? ir_.CreateFNeg(value) : value;
-}
-
-// Each result takes the dword that op_sel chooses for it; neg and abs negate one each.
-Value* SegmentEmitter::packed_source(const Operation& operation, size_t k) {
-  const isa::Operand& operand = operation.inst->src[k];
-  const auto dword = [&](bool high) {
-    if (operation.scalar[k] == nullptr) return read32(operand.index + (high ? 1u : 0), true);
-    Value* half = high ? ir_.CreateLShr(operation.scalar[k], 32) : operation.scalar[k];
-    Value* bits = lanes_.splat(ir_.CreateTrunc(half, ir_.getInt32Ty()));
-    return ir_.CreateBitCast(bits, lanes_.f32());
-  };
-  Value* first = dword(operand.op_sel);
-  Value* second = dword(operand.op_sel_hi);
-  if (operand.neg) first = ir_.CreateFNeg(first);
-  if (operand.abs) second = ir_.CreateFNeg(second);
-  return lanes_.append(first, second);
-}
-
 // --- Results.
 
 void SegmentEmitter::store_rows(Value* active) {
@@ -367,14 +258,15 @@ void SegmentEmitter::emit_stores(BasicBlock* done) {
   BasicBlock* store = new_block("store");
   BasicBlock* store_all = new_block("store_all");
   BasicBlock* store_some = new_block("store_some");
-  if (lanes_.numbers.empty()) {
+  if (lanes_.numbers.empty() && lanes_.doubts.empty()) {
     ir_.CreateBr(store);
   } else {
     Value* are_numbers = nullptr;
-    for (Value* number : lanes_.numbers) {
-      Value* is_number = ir_.CreateFCmpORD(number, number);
-      are_numbers = are_numbers == nullptr ? is_number : ir_.CreateAnd(are_numbers, is_number);
-    }
+    const auto add = [&](Value* are_right) {
+      are_numbers = are_numbers == nullptr ? are_right : ir_.CreateAnd(are_numbers, are_right);
+    };
+    for (Value* number : lanes_.numbers) add(are_ordered(number));
+    for (Value* doubt : lanes_.doubts) add(ir_.CreateNot(doubt));
     BasicBlock* look = new_block("look");
     ir_.CreateCondBr(ir_.CreateAndReduce(are_numbers), store, look);
     // Lanes that are off do not matter.

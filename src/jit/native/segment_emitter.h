@@ -86,8 +86,19 @@ class SegmentEmitter {
                               llvm::BasicBlock* stopped);
   llvm::Value* mask_bits(llvm::Value* mask);
 
+  // Operands and results: segment_operands.cc.
   llvm::Value* source(const Operation& operation, size_t k);
   llvm::Value* packed_source(const Operation& operation, size_t k);
+  llvm::Value* short_source(const Operation& operation, size_t k);
+  llvm::Value* number_source(const Operation& operation, size_t k);
+  llvm::Value* source_bits(const Operation& operation, size_t k, bool high);
+  llvm::Value* exchanged(const LanePattern& pattern, uint32_t reg);
+  llvm::Value* lanes_read(const LanePattern& pattern);
+  llvm::Value* lanes_written(const LanePattern& pattern);
+  llvm::Value* limited(llvm::Value* value);
+  void write_row(const isa::Inst& inst, uint32_t reg, llvm::Value* bits, llvm::Value* number);
+  llvm::Value* settled_bits(uint32_t reg);
+  llvm::Value* are_ordered(llvm::Value* number);
   llvm::Value* row_bits(uint32_t reg);
   llvm::Value* row_address(uint32_t reg);
   llvm::Value* read32(uint32_t reg, bool as_number);

@@ -1,8 +1,10 @@
 // Which instructions of a plan are done together, strip by strip: segment_emitter.h says why, and
 // what that asks of them.
+#include <algorithm>
 #include <bitset>
 #include <cstddef>
 
+#include "jit/native/memory_emitter.h"
 #include "jit/native/memory_ops.h"
 #include "jit/native/plan.h"
 #include "jit/native/scalar_ops.h"
@@ -48,6 +50,8 @@ struct Segment {
   Slots masks = {};       // written lane by lane
   Slots mask_bases = {};  // the first slot of each
   std::bitset<512> results = {};
+  unsigned group = 1;  // lanes that exchange values
+  bool has_memory = false;
   bool loads[2] = {};      // from memory, by MemoryOp::Space
   bool is_closed = false;  // EXEC has changed, or something was stored
 
@@ -59,6 +63,8 @@ struct Segment {
   }
   bool takes_vector(const Inst& inst) const {
     const VectorOp& op = *compiled_vector_op(inst);
+    // Accesses to memory limit how many lanes are done together.
+    if (has_memory && lane_pattern(inst).group > kAddressGroup) return false;
     Slots reads;
     for (size_t k = 0; k < VectorOp::kMaxSources; ++k) {
       if (op.source[k] != Type::kMask) add(reads, inst.src[k], is_wide(op.source[k]) ? 2 : 1);
@@ -70,6 +76,7 @@ struct Segment {
   }
   // Addresses are looked at before the first strip; the rest is in memory_emitter.h.
   bool takes_memory(const Inst& inst) const {
+    if (group > kAddressGroup) return false;
     const MemoryOp op = *compiled_memory_op(inst);
     const bool has_base = inst.saddr.is(OperandKind::kScalar);
     const bool has_high = op.space == MemoryOp::Space::kGlobal && !has_base;
@@ -84,6 +91,7 @@ struct Segment {
   void add_memory(const Inst& inst) {
     const MemoryOp op = *compiled_memory_op(inst);
     is_closed = op.is_store;
+    has_memory = true;
     if (op.is_store) return;
     loads[static_cast<size_t>(op.space)] = true;
     for (uint32_t i = 0; i < op.elements * op.rows(); ++i) results.set(inst.dst.index + i);
@@ -98,6 +106,7 @@ struct Segment {
       results.set(inst.dst.index);
       if (is_wide(op.result)) results.set(inst.dst.index + 1u);
     }
+    group = std::max(group, lane_pattern(inst).group);
     const MaskSlots slots = mask_slots(inst);
     if (slots.has_mask) {
       mask_bases.set(slots.mask);

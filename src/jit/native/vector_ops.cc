@@ -5,7 +5,9 @@
 #include <iterator>
 
 #include "jit/native/float_parts.h"
+#include "jit/native/half_parts.h"
 #include "jit/native/integer_parts.h"
+#include "jit/native/transcendental_parts.h"
 
 #include "llvm/IR/Intrinsics.h"
 
@@ -42,6 +44,12 @@ constexpr auto kF = Type::kF32;
 constexpr auto kU64 = Type::kU64;
 constexpr auto kF64 = Type::kF64;
 constexpr auto kF2 = Type::kF32x2;
+constexpr auto kU16 = Type::kU16;
+constexpr auto kI16 = Type::kI16;
+constexpr auto kH = Type::kF16;
+constexpr auto kUU = Type::kU16x2;
+constexpr auto kHH = Type::kF16x2;
+constexpr auto kMix = Type::kMixed;
 
 constexpr Row u1(Op op, VectorOp::Build build) { return make(op, kU, build, kU); }
 constexpr Row u2(Op op, VectorOp::Build build) { return make(op, kU, build, kU, kU); }
@@ -56,6 +64,15 @@ constexpr Row only_numbers(Row row) {
   row.names_numbers = true;
   return row;
 }
+// Of halves, without op_sel.
+constexpr Row in_place(Row row) {
+  row.halves_in_place = true;
+  return row;
+}
+constexpr Row h1(Op op, VectorOp::Build build) { return arith(make(op, kH, build, kH)); }
+constexpr Row h2(Op op, VectorOp::Build build) { return arith(make(op, kH, build, kH, kH)); }
+constexpr Row h3(Op op, VectorOp::Build build) { return arith(make(op, kH, build, kH, kH, kH)); }
+constexpr Row uu2(Op op, VectorOp::Build build) { return make(op, kUU, build, kUU, kUU); }
 constexpr Row f1(Op op, VectorOp::Build build) { return arith(make(op, kF, build, kF)); }
 constexpr Row f2(Op op, VectorOp::Build build) { return arith(make(op, kF, build, kF, kF)); }
 constexpr Row f3(Op op, VectorOp::Build build) { return arith(make(op, kF, build, kF, kF, kF)); }
@@ -72,6 +89,12 @@ Value* compare(L& l, S s) {
 template <CmpInst::Predicate kPredicate>
 constexpr Row compare_row(Op op, Type type, bool to_exec) {
   Row row = make(op, Type::kNone, compare<kPredicate>, type, type);
+  row.mask = to_exec ? MaskResult::kExec : MaskResult::kMask;
+  return row;
+}
+
+constexpr Row class_row(Op op, VectorOp::Build build, Type type, bool to_exec) {
+  Row row = make(op, Type::kNone, build, type, kU);
   row.mask = to_exec ? MaskResult::kExec : MaskResult::kMask;
   return row;
 }
@@ -181,17 +204,84 @@ constexpr Row kRows[] = {
     f2(Op::v_min_f32, number2<llvm::Intrinsic::minimum>), f2(Op::v_max_f32, number2<llvm::Intrinsic::maximum>),
     f3(Op::v_min3_f32, (number3<llvm::Intrinsic::minimum, llvm::Intrinsic::minimum>)),
     f3(Op::v_max3_f32, (number3<llvm::Intrinsic::maximum, llvm::Intrinsic::maximum>)),
-    only_numbers(make(Op::v_med3_f32, kF, median_f32, kF, kF, kF)),
+    only_numbers(make(Op::v_med3_f32, kF, median_float, kF, kF, kF)),
     f3(Op::v_minmax_f32, (number3<llvm::Intrinsic::minimum, llvm::Intrinsic::maximum>)),
     f3(Op::v_maxmin_f32, (number3<llvm::Intrinsic::maximum, llvm::Intrinsic::minimum>)),
     f1(Op::v_floor_f32, unary<llvm::Intrinsic::floor>), f1(Op::v_ceil_f32, unary<llvm::Intrinsic::ceil>),
     f1(Op::v_trunc_f32, unary<llvm::Intrinsic::trunc>), f1(Op::v_rndne_f32, unary<llvm::Intrinsic::roundeven>),
     f1(Op::v_fract_f32, fract), f1(Op::v_rcp_f32, rcp), f1(Op::v_rcp_iflag_f32, rcp),
-    f1(Op::v_sqrt_f32, sqrt), f1(Op::v_rsq_f32, rsq),
+    f1(Op::v_sqrt_f32, sqrt), f1(Op::v_rsq_f32, rsq), f1(Op::v_exp_f32, exp2_f32), f1(Op::v_log_f32, log2_f32),
+    f1(Op::v_sin_f32, sine_f32), f1(Op::v_cos_f32, cosine_f32),
+    only_numbers(make(Op::v_div_scale_f32, kF, div_scale, kF, kF, kF)).mask_result(),
+    only_numbers(arith(make(Op::v_div_fmas_f32, kF, div_fmas, kF, kF, kF, Type::kMask))),
+    only_numbers(make(Op::v_div_fixup_f32, kF, div_fixup, kF, kF, kF)),
     arith(make(Op::v_ldexp_f32, kF, ldexp, kF, kU)),
 
     arith(make(Op::v_pk_add_f32, kF2, fadd, kF2, kF2)), arith(make(Op::v_pk_mul_f32, kF2, fmul, kF2, kF2)),
     arith(make(Op::v_pk_fma_f32, kF2, fma, kF2, kF2, kF2)),
+
+    // Half precision.
+    h2(Op::v_add_f16, fadd), h2(Op::v_sub_f16, fsub), h2(Op::v_subrev_f16, fsubrev), h2(Op::v_mul_f16, fmul),
+    h3(Op::v_fma_f16, fma_half), h3(Op::v_fmaak_f16, fma_half), h3(Op::v_fmamk_f16, fma_half),
+    arith(make(Op::v_fmac_f16, kH, fma_half, kH, kH, Type::kOldF16)),
+    h2(Op::v_min_f16, number2<llvm::Intrinsic::minimum>), h2(Op::v_max_f16, number2<llvm::Intrinsic::maximum>),
+    h3(Op::v_min3_f16, (number3<llvm::Intrinsic::minimum, llvm::Intrinsic::minimum>)),
+    h3(Op::v_max3_f16, (number3<llvm::Intrinsic::maximum, llvm::Intrinsic::maximum>)),
+    only_numbers(make(Op::v_med3_f16, kH, median_float, kH, kH, kH)),
+    h1(Op::v_floor_f16, unary<llvm::Intrinsic::floor>), h1(Op::v_ceil_f16, unary<llvm::Intrinsic::ceil>),
+    h1(Op::v_trunc_f16, unary<llvm::Intrinsic::trunc>), h1(Op::v_rndne_f16, unary<llvm::Intrinsic::roundeven>),
+    h1(Op::v_rcp_f16, rcp_half), h1(Op::v_sqrt_f16, sqrt_half), h1(Op::v_rsq_f16, rsq_half),
+    h1(Op::v_exp_f16, exp2_f16), h1(Op::v_log_f16, log2_f16), h1(Op::v_sin_f16, sine_f16), h1(Op::v_cos_f16, cosine_f16),
+    arith(make(Op::v_pk_add_f16, kHH, fadd, kHH, kHH)), arith(make(Op::v_pk_mul_f16, kHH, fmul, kHH, kHH)),
+    arith(make(Op::v_pk_fma_f16, kHH, fma_half, kHH, kHH, kHH)),
+    in_place(arith(make(Op::v_pk_fmac_f16, kHH, fma_half, kHH, kHH, Type::kOldF16x2))),
+    arith(make(Op::v_pk_min_f16, kHH, number2<llvm::Intrinsic::minimum>, kHH, kHH)),
+    arith(make(Op::v_pk_max_f16, kHH, number2<llvm::Intrinsic::maximum>, kHH, kHH)),
+    make(Op::v_pack_b32_f16, kU, [](L& l, S s) { return l.ir.CreateOr(s[0], l.ir.CreateShl(s[1], l.splat(16u))); }, kU16, kU16),
+
+    // Mixed precision.
+    arith(make(Op::v_fma_mix_f32, kF, fma, kMix, kMix, kMix)),
+    arith(make(Op::v_fma_mixlo_f16, kH, fma_to_half, kMix, kMix, kMix)),
+    arith(make(Op::v_fma_mixhi_f16, kH, fma_to_half, kMix, kMix, kMix)),
+    arith(make(Op::v_mad_mix_f32, kF, mad, kMix, kMix, kMix)),
+    arith(make(Op::v_mad_mixlo_f16, kH, mad_to_half, kMix, kMix, kMix)),
+    arith(make(Op::v_mad_mixhi_f16, kH, mad_to_half, kMix, kMix, kMix)),
+    arith(make(Op::v_dot2_f32_f16, kF, dot2_f32, kHH, kHH, kF)),
+    in_place(arith(make(Op::v_dot2c_f32_f16, kF, dot2_f32, kHH, kHH, Type::kOldF32))),
+
+    // Integers of 16 bits.
+    make(Op::v_add_u16, kU16, [](L& l, S s) { return l.ir.CreateAdd(s[0], s[1]); }, kU16, kU16),
+    make(Op::v_add_i16, kU16, [](L& l, S s) { return l.ir.CreateAdd(s[0], s[1]); }, kU16, kU16),
+    make(Op::v_sub_u16, kU16, [](L& l, S s) { return l.ir.CreateSub(s[0], s[1]); }, kU16, kU16),
+    make(Op::v_sub_i16, kU16, [](L& l, S s) { return l.ir.CreateSub(s[0], s[1]); }, kU16, kU16),
+    make(Op::v_subrev_u16, kU16, [](L& l, S s) { return l.ir.CreateSub(s[1], s[0]); }, kU16, kU16),
+    make(Op::v_mul_lo_u16, kU16, [](L& l, S s) { return l.ir.CreateMul(s[0], s[1]); }, kU16, kU16),
+    make(Op::v_mad_u16, kU16, [](L& l, S s) { return l.ir.CreateAdd(l.ir.CreateMul(s[0], s[1]), s[2]); }, kU16, kU16, kU16),
+    make(Op::v_lshlrev_b16, kU16, [](L& l, S s) { return l.ir.CreateShl(s[1], count16(l, s[0])); }, kU16, kU16),
+    make(Op::v_lshrrev_b16, kU16, [](L& l, S s) { return l.ir.CreateLShr(s[1], count16(l, s[0])); }, kU16, kU16),
+    make(Op::v_ashrrev_i16, kU16, [](L& l, S s) { return l.ir.CreateAShr(s[1], count16(l, s[0])); }, kU16, kI16),
+    make(Op::v_min_u16, kU16, pick<CmpInst::ICMP_ULT>, kU16, kU16), make(Op::v_max_u16, kU16, pick<CmpInst::ICMP_UGT>, kU16, kU16),
+    make(Op::v_min_i16, kU16, pick<CmpInst::ICMP_SLT>, kI16, kI16), make(Op::v_max_i16, kU16, pick<CmpInst::ICMP_SGT>, kI16, kI16),
+    uu2(Op::v_pk_add_u16, [](L& l, S s) { return l.ir.CreateAdd(s[0], s[1]); }),
+    uu2(Op::v_pk_add_i16, [](L& l, S s) { return l.ir.CreateAdd(s[0], s[1]); }),
+    uu2(Op::v_pk_sub_u16, [](L& l, S s) { return l.ir.CreateSub(s[0], s[1]); }),
+    uu2(Op::v_pk_sub_i16, [](L& l, S s) { return l.ir.CreateSub(s[0], s[1]); }),
+    uu2(Op::v_pk_mul_lo_u16, [](L& l, S s) { return l.ir.CreateMul(s[0], s[1]); }),
+    make(Op::v_pk_mad_u16, kUU, [](L& l, S s) { return l.ir.CreateAdd(l.ir.CreateMul(s[0], s[1]), s[2]); }, kUU, kUU, kUU),
+    make(Op::v_pk_mad_i16, kUU, [](L& l, S s) { return l.ir.CreateAdd(l.ir.CreateMul(s[0], s[1]), s[2]); }, kUU, kUU, kUU),
+    uu2(Op::v_pk_min_u16, pick<CmpInst::ICMP_ULT>), uu2(Op::v_pk_max_u16, pick<CmpInst::ICMP_UGT>),
+    uu2(Op::v_pk_min_i16, pick<CmpInst::ICMP_SLT>), uu2(Op::v_pk_max_i16, pick<CmpInst::ICMP_SGT>),
+    uu2(Op::v_pk_lshlrev_b16, [](L& l, S s) { return l.ir.CreateShl(s[1], count16(l, s[0])); }),
+    uu2(Op::v_pk_lshrrev_b16, [](L& l, S s) { return l.ir.CreateLShr(s[1], count16(l, s[0])); }),
+    uu2(Op::v_pk_ashrrev_i16, [](L& l, S s) { return l.ir.CreateAShr(s[1], count16(l, s[0])); }),
+    make(Op::v_dot2_i32_i16, kU, dot2<true>, kUU, kUU, kU), make(Op::v_dot2_u32_u16, kU, dot2<false>, kUU, kUU, kU),
+    in_place(make(Op::v_dot2c_i32_i16, kU, dot2<true>, kUU, kUU, Type::kOldU32)),
+    u3(Op::v_dot8_i32_i4, dot8<true>), u3(Op::v_dot8_u32_u4, dot8<false>),
+    make(Op::v_dot8c_i32_i4, kU, dot8<true>, kU, kU, Type::kOldU32),
+
+    // Lanes of others: source_bits() has moved them.
+    u1(Op::ds_swizzle_b32, [](L&, S s) { return s[0]; }),
+    u1(Op::v_permlane16_b32, [](L&, S s) { return s[0]; }), u1(Op::v_permlanex16_b32, [](L&, S s) { return s[0]; }),
 
     // Double precision.
     d2(Op::v_add_f64, fadd), d2(Op::v_mul_f64, fmul),
@@ -212,14 +302,19 @@ constexpr Row kRows[] = {
     make(Op::v_cvt_u32_f64, kU, to_integer<llvm::Intrinsic::fptoui_sat>, kF64),
     arith(make(Op::v_cvt_f32_f64, kF, [](L& l, S s) { return l.ir.CreateFPTrunc(s[0], l.f32()); }, kF64)),
     arith(make(Op::v_cvt_f64_f32, kF64, [](L& l, S s) { return l.ir.CreateFPExt(s[0], l.f64()); }, kF)),
-    arith(make(Op::v_cvt_f32_f16, kF, half_to_float, kU)),
-    only_numbers(make(Op::v_cvt_f16_f32, kU, float_to_half, kF)),
+    arith(make(Op::v_cvt_f32_f16, kF, [](L& l, S s) { return l.ir.CreateFPExt(s[0], l.f32()); }, kH)),
+    arith(make(Op::v_cvt_f16_f32, kH, [](L& l, S s) { return l.ir.CreateFPTrunc(s[0], l.f16()); }, kF)),
+    make(Op::v_cvt_f16_u16, kH, [](L& l, S s) { return l.ir.CreateFPTrunc(l.ir.CreateUIToFP(s[0], l.f32()), l.f16()); }, kU16),
+    make(Op::v_cvt_f16_i16, kH, [](L& l, S s) { return l.ir.CreateFPTrunc(l.ir.CreateSIToFP(s[0], l.f32()), l.f16()); }, kI16),
+    only_numbers(make(Op::v_cvt_pkrtz_f16_f32, kU, pack_toward_zero, kF, kF)),
     make(Op::v_cvt_f32_ubyte0, kF, from_byte<0>, kU), make(Op::v_cvt_f32_ubyte1, kF, from_byte<1>, kU),
     make(Op::v_cvt_f32_ubyte2, kF, from_byte<2>, kU), make(Op::v_cvt_f32_ubyte3, kF, from_byte<3>, kU),
 
     WT_INT_COMPARES(i32, kU, S), WT_INT_COMPARES(u32, kU, U),
     WT_INT_COMPARES(i64, kU64, S), WT_INT_COMPARES(u64, kU64, U),
-    WT_FLOAT_COMPARES(f32, kF), WT_FLOAT_COMPARES(f64, kF64),
+    WT_INT_COMPARES(i16, kI16, S), WT_INT_COMPARES(u16, kU16, U),
+    WT_FLOAT_COMPARES(f32, kF), WT_FLOAT_COMPARES(f64, kF64), WT_FLOAT_COMPARES(f16, kH),
+    class_row(Op::v_cmp_class_f32, class_f32, kU, false), class_row(Op::v_cmpx_class_f32, class_f32, kU, true),
 };
 // clang-format on
 
@@ -233,19 +328,34 @@ constexpr auto kTable = [] {
 
 // --- Operands.
 
-bool fits(const Operand& operand, Type type, bool signs_allowed) {
-  if (operand.sel != isa::Sel::kDword || operand.sext) return false;
-  if ((operand.neg || operand.abs) && !(signs_allowed && is_float(type))) return false;
+bool fits(const Operand& operand, Type type) {
   if (type == Type::kMask)
     return operand.is(OperandKind::kNone) ||
            (operand.is(OperandKind::kScalar) && operand.index + 1 < isa::slot::kNull);
   if (is_old(type)) return operand.is(OperandKind::kNone) || operand.is(OperandKind::kVgpr);
-  // Not EXEC: a segment's handlers see less of it when they take over (emit_segment.cc).
+  // Wide operands and those of packed operations have no parts.
+  if ((is_wide(type) || has_halves(type)) && operand.sel != isa::Sel::kDword) return false;
+  // Not EXEC: a segment's handlers see less of it when they take over (segment_emitter.h).
   if (operand.is(OperandKind::kScalar))
     return operand.index + (is_wide(type) ? 1 : 0) < isa::slot::kNull ||
            (operand.index > isa::slot::kExecHi &&
             operand.index + (is_wide(type) ? 1 : 0) < isa::slot::kScc);
   return operand.is(OperandKind::kVgpr) || operand.is(OperandKind::kImm);
+}
+
+// Values of other lanes come from a vector register, and are of one operand.
+bool has_fitting_lanes(const isa::Inst& inst, const VectorOp& op) {
+  switch (inst.op) {
+    case Op::v_permlane16_b32:
+    case Op::v_permlanex16_b32:
+      if (!inst.src[1].is(OperandKind::kImm) || !inst.src[2].is(OperandKind::kImm)) return false;
+      break;
+    case Op::ds_swizzle_b32: break;
+    default:
+      if (inst.dpp == isa::Dpp::kNone) return true;
+  }
+  return op.source[0] != Type::kMask && op.source[0] != Type::kF32x2 && !is_old(op.source[0]) &&
+         source_operand(inst, 0).is(OperandKind::kVgpr);
 }
 
 }  // namespace
@@ -256,18 +366,28 @@ const VectorOp* find_vector_op(Op op) {
   return at != kTable.end() && at->op == op ? &*at : nullptr;
 }
 
+const Operand& source_operand(const isa::Inst& inst, size_t k) {
+  const bool is_address = inst.family == isa::Family::kDs && !inst.vaddr.is(OperandKind::kNone);
+  return is_address && k == 0 ? inst.vaddr : inst.src[k];
+}
+
 const VectorOp* compiled_vector_op(const isa::Inst& inst) {
   const VectorOp* op = find_vector_op(inst.op);
   if (op == nullptr) return nullptr;
-  if (inst.clamp || inst.omod != 0 || inst.sdwa || inst.dpp != isa::Dpp::kNone) return nullptr;
+  // Of floats clamp means [0, 1]; of integers it is another operation. Output modifiers are without
+  // effect where denormals are kept, and only there compiled code runs.
+  if (inst.clamp && !is_float(op->result)) return nullptr;
+  if (!has_fitting_lanes(inst, *op)) return nullptr;
   if (op->result != Type::kNone &&
-      (!inst.dst.is(OperandKind::kVgpr) || inst.dst.sel != isa::Sel::kDword || inst.dst_preserve))
+      (!inst.dst.is(OperandKind::kVgpr) ||
+       ((is_wide(op->result) || has_halves(op->result)) && inst.dst.sel != isa::Sel::kDword)))
     return nullptr;
-  // abs and neg mean the same in every form of an operation that has only floating-point operands.
-  const bool signs = std::all_of(std::begin(op->source), std::end(op->source),
-                                 [](Type t) { return t == Type::kNone || is_float(t); });
-  for (size_t k = 0; k < VectorOp::kMaxSources; ++k)
-    if (op->source[k] != Type::kNone && !fits(inst.src[k], op->source[k], signs)) return nullptr;
+  for (size_t k = 0; k < VectorOp::kMaxSources; ++k) {
+    if (op->source[k] == Type::kNone) continue;
+    const Operand& operand = source_operand(inst, k);
+    if (!fits(operand, op->source[k])) return nullptr;
+    if (op->halves_in_place && (operand.neg || operand.abs)) return nullptr;
+  }
   if (op->mask == MaskResult::kNone) return op;
   for (const Operand* operand : {&inst.dst, &inst.dst2})
     if (operand->is(OperandKind::kScalar) && operand->index != isa::slot::kNull &&
