@@ -44,7 +44,8 @@ BlockEmitter::BlockEmitter(llvm::Module& module, const BlockRequest& request, co
           llvm::Function::ExternalLinkage, kEntryName, module)),
       wave_(function_->getArg(0)),
       first_inst_(function_->getArg(1)),
-      scalars_(ir_, wave_) {
+      scalars_(ir_, wave_),
+      facts_(ir_, plan.roots, request.wave64 ? 64 : 32) {
   function_->setDoesNotThrow();
 }
 
@@ -77,7 +78,7 @@ void BlockEmitter::emit() {
     int32_t end = i;
     while (end < plan_.size() && plan_.at(end).segment == planned.segment) ++end;
     SegmentEmitter segment(ir_, scalars_, request_, plan_, vectors_,
-                           {wave_, first_inst_, handlers_, rows_,
+                           {wave_, first_inst_, handlers_, rows_, &facts_,
                             [this](Value* performed) { emit_leave(performed); }});
     segment.emit(i, end);
     i = end;
@@ -96,6 +97,7 @@ void BlockEmitter::emit_entry() {
   left_ = ir_.CreateAlloca(ir_.getInt64Ty());
   handlers_ = load_field(ir_.getPtrTy(), offsetof(Wave, handlers));
   rows_ = load_field(ir_.getPtrTy(), offsetof(Wave, v));
+  facts_.begin(rows_);
   constexpr size_t kMode = offsetof(Wave, mode);
   Value* mode = ir_.CreateAlignedLoad(ir_.getInt32Ty(), field(kMode), llvm::Align(1));
   Value* overflow = load_field(ir_.getInt8Ty(), kMode + offsetof(emu::FloatMode, fp16_overflow));
@@ -153,7 +155,9 @@ void BlockEmitter::emit_inst(int32_t i) {
       return emit_leave(i, plan_.first + i);
     }
     case Kind::kScalar: return emit_scalar(ir_, scalars_, inst(i));
-    case Kind::kLane: return emit_lane_op(ir_, scalars_, rows_, request_.wave64, inst(i));
+    case Kind::kLane:
+      if (inst(i).dst.is(isa::OperandKind::kVgpr)) facts_.forget_all();
+      return emit_lane_op(ir_, scalars_, rows_, request_.wave64, inst(i));
     case Kind::kBranch: return emit_branch(i);
     case Kind::kLast: return emit_call(i, true);
     case Kind::kScalarLoad: return emit_scalar_load(i);
@@ -170,6 +174,7 @@ void BlockEmitter::emit_call(int32_t i, bool is_last) {
   emit_handler_call(ir_, wave_, handlers_, first_inst_, ir_.getInt64(static_cast<uint64_t>(index)),
                     plan_.first);
   scalars_.forget();
+  facts_.forget_all();
   if (is_last) return emit_leave(i + 1, -1);
   BasicBlock* stopped = new_block("stopped");
   BasicBlock* next = new_block("next");

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "jit/backend.h"
+#include "jit/native/address_facts.h"
 #include "jit/native/host.h"
 #include "jit/native/plan.h"
 #include "jit/native/scalar_file.h"
@@ -67,6 +68,7 @@ class BlockEmitter {
   int32_t run_begin_ = 0;
   int32_t run_end_ = 0;
   ScalarFile scalars_;
+  FactSlots facts_;
 };
 
 }  // namespace wavetap::jit

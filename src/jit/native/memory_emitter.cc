@@ -82,9 +82,9 @@ Value* MemoryEmitter::load_field(llvm::Type* type, size_t offset) {
 
 // --- Inside a strip.
 
-void MemoryEmitter::begin_strip(const LaneBuilder& lanes, Value* lane, Value* active) {
+void MemoryEmitter::begin_strip(const LaneBuilder& lanes, Value* active) {
   lanes_ = &lanes;
-  lane_ = lane;
+  for (Group& group : groups_) group.flag.clear();
   active_ = active;
   is_whole_ = ir_.CreateICmpEQ(active, llvm::Constant::getAllOnesValue(active->getType()));
 }
@@ -100,30 +100,31 @@ void MemoryEmitter::note_place(const Access& access) {
                   ir_.CreateConstGEP1_64(ir_.getInt8Ty(), wave_, offsetof(Wave, pc)));
 }
 
-Value* MemoryEmitter::has_step(const Group& group, uint32_t step) {
-  return ir_.CreateAnd(is_whole_, ir_.CreateICmpEQ(group.step, ir_.getInt32(step)));
+Value* MemoryEmitter::has_step(Group& group, uint32_t step) {
+  Value*& flag = group.flag[step];
+  if (flag == nullptr) {
+    Value* has = ir_.CreateAnd(is_whole_, ir_.CreateICmpEQ(group.step, ir_.getInt64(step)));
+    flag = ir_.CreateZExt(has, ir_.getInt32Ty());
+  }
+  return ir_.CreateICmpNE(flag, ir_.getInt32(0));
 }
 
 // Of the element of a lane whose address register is `low`, `more` bytes on.
 Value* MemoryEmitter::pointer(const Access& access, Value* low, uint32_t element, uint32_t more) {
+  const Group& group = groups_[access.group];
+  const int64_t offset = access.offset[element] + more - group.begin;
   Value* base = ir_.CreateIntToPtr(
-      ir_.CreateAdd(groups_[access.group].host,
-                    ir_.getInt64(static_cast<uint64_t>(access.offset[element] + more))),
-      ir_.getPtrTy());
-  return ir_.CreateGEP(ir_.getInt8Ty(), base, ir_.CreateZExt(low, ir_.getInt64Ty()));
+      ir_.CreateAdd(group.host, ir_.getInt64(static_cast<uint64_t>(offset))), ir_.getPtrTy());
+  Value* distance = ir_.CreateZExt(ir_.CreateSub(low, group.lowest), ir_.getInt64Ty());
+  return ir_.CreateGEP(ir_.getInt8Ty(), base, distance);
 }
 Value* MemoryEmitter::first_pointer(const Access& access, uint32_t element) {
-  return pointer(access, lane_value(groups_[access.group].low, lane_), element, 0);
+  return pointer(access, ir_.CreateExtractElement(low_, uint64_t{0}), element, 0);
 }
 
 // The strip's; lanes that are off have one that does no harm.
 Value* MemoryEmitter::addresses(const Group& group) {
-  Value* index = ir_.CreateAdd(ir_.CreateZExt(lane_, ir_.getInt64Ty()),
-                               ir_.getInt64(uint64_t{group.low} * wave_lanes_));
-  Value* row = ir_.CreateAlignedLoad(lanes_->u32(), ir_.CreateGEP(ir_.getInt32Ty(), rows_, index),
-                                     llvm::Align(std::min(lanes_->lanes * 4, 64u)));
-  Value* mask = emit_lane_mask(ir_, active_);
-  return ir_.CreateSelect(mask, row, lanes_->splat(group.lowest));
+  return ir_.CreateSelect(emit_lane_mask(ir_, active_), low_, lanes_->splat(group.lowest));
 }
 
 // Every access is volatile: none is merged with another, left out, or taken apart. Elements of 8 and
@@ -178,7 +179,7 @@ std::vector<Value*> MemoryEmitter::load_one(const Access& access, Value* low, ui
 }
 
 std::vector<Value*> MemoryEmitter::load_same(const Access& access, uint32_t element) {
-  Value* low = lane_value(groups_[access.group].low, lane_);
+  Value* low = ir_.CreateExtractElement(low_, uint64_t{0});
   std::vector<Value*> result;
   for (Value* value : load_one(access, low, element))
     result.push_back(lanes_->splat(extend(access, value, ir_.getInt32Ty())));
@@ -199,18 +200,21 @@ std::vector<Value*> MemoryEmitter::load_lanes(const Access& access, uint32_t ele
   return result;
 }
 
-std::vector<Value*> MemoryEmitter::load(const Inst& inst, uint32_t element) {
+std::vector<Value*> MemoryEmitter::load(const Inst& inst, uint32_t element, Value* low) {
   const Access& access = find(inst);
-  const Group& group = groups_[access.group];
+  low_ = low;
+  Group& group = groups_[access.group];
   note_place(access);
   BasicBlock* in_row = new_block("load_row");
   BasicBlock* other = new_block("load_other");
   BasicBlock* same = new_block("load_same");
   BasicBlock* by_lane = new_block("load_lanes");
   BasicBlock* done = new_block("loaded");
-  ir_.CreateCondBr(has_step(group, access.op.bytes), in_row, other);
+  Value* is_in_row = has_step(group, access.op.bytes);
+  Value* is_same = has_step(group, 0);
+  ir_.CreateCondBr(is_in_row, in_row, other);
   ir_.SetInsertPoint(other);
-  ir_.CreateCondBr(has_step(group, 0), same, by_lane);
+  ir_.CreateCondBr(is_same, same, by_lane);
   std::vector<std::vector<Value*>> found;
   ir_.SetInsertPoint(in_row);
   found.push_back(load_row(access, element));
@@ -296,8 +300,10 @@ void MemoryEmitter::store_lanes(const Access& access, uint32_t element,
   ir_.SetInsertPoint(done);
 }
 
-void MemoryEmitter::store(const Inst& inst, uint32_t element, const std::vector<Value*>& rows) {
+void MemoryEmitter::store(const Inst& inst, uint32_t element, Value* low,
+                          const std::vector<Value*>& rows) {
   const Access& access = find(inst);
+  low_ = low;
   note_place(access);
   BasicBlock* in_row = new_block("store_row");
   BasicBlock* by_lane = new_block("store_lanes");

@@ -1,10 +1,10 @@
 // MemoryEmitter: loads and stores of a segment.
 //
-// Addresses are in registers before the segment begins (plan.cc sees to that), so they are looked at
-// once, before the first strip: do they lie in one range of the worker's translation cache, or in
-// LDS, and what is their pattern? Where they do not, the handlers do the whole segment: whatever
-// faults, reaches an aperture or crosses a border is theirs. After that nothing can go wrong inside
-// the strips, and results need not be taken back.
+// Addresses are known before the first strip as far as it matters (address_facts.h; segments.cc sees
+// to that): do they lie in one range of the worker's translation cache, or in LDS, and what is their
+// pattern? Where they do not, the handlers do the whole segment: whatever faults, reaches an aperture
+// or crosses a border is theirs. After that nothing can go wrong inside the strips, and results need
+// not be taken back.
 //
 // A pattern: in every group of 16 lanes, each is `step` bytes behind the one before. Then a strip,
 // which is never wider than a group, is one vector of memory, or one element for all of it. Otherwise
@@ -17,9 +17,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "isa/inst.h"
+#include "jit/native/address_facts.h"
 #include "jit/native/lane_builder.h"
 #include "jit/native/memory_ops.h"
 #include "jit/native/scalar_file.h"
@@ -28,39 +30,40 @@
 
 namespace wavetap::jit {
 
-// Lanes whose addresses are looked at together.
-inline constexpr unsigned kAddressGroup = 16;
-
 class MemoryEmitter {
  public:
-  MemoryEmitter(llvm::IRBuilder<>& ir, llvm::Value* wave, llvm::Value* rows, unsigned wave_lanes)
-      : ir_(ir), wave_(wave), rows_(rows), wave_lanes_(wave_lanes) {}
+  MemoryEmitter(llvm::IRBuilder<>& ir, llvm::Value* wave) : ir_(ir), wave_(wave) {}
 
   bool is_empty() const { return accesses_.empty(); }
 
-  // Before the strips: takes note of an instruction, with the values its scalars have there.
-  void add(const isa::Inst& inst, int32_t index, ScalarFile& scalars);
+  // Before the strips: takes note of an instruction, with the values its scalars have there and what
+  // is known of its address.
+  void add(const isa::Inst& inst, int32_t index, ScalarFile& scalars, AddressFacts& facts);
   // Emits the look at all addresses. The result: they are as the strips need them.
-  llvm::Value* check(llvm::Value* exec, llvm::Value* is_full);
+  llvm::Value* check(FactSlots::Reader& facts, llvm::Value* exec);
 
-  // Inside a strip whose first lane is `lane`; `active` has a bit for each of its lanes.
-  void begin_strip(const LaneBuilder& lanes, llvm::Value* lane, llvm::Value* active);
-  // Registers of element `element`, as i32 vectors.
-  std::vector<llvm::Value*> load(const isa::Inst& inst, uint32_t element);
-  void store(const isa::Inst& inst, uint32_t element, const std::vector<llvm::Value*>& rows);
+  // Inside a strip; `active` has a bit for each of its lanes.
+  void begin_strip(const LaneBuilder& lanes, llvm::Value* active);
+  // Registers of element `element`, as i32 vectors; `low` are the (lower halves of the) addresses.
+  std::vector<llvm::Value*> load(const isa::Inst& inst, uint32_t element, llvm::Value* low);
+  void store(const isa::Inst& inst, uint32_t element, llvm::Value* low,
+             const std::vector<llvm::Value*>& rows);
 
  private:
-  // Instructions with the same address registers, whose offsets alone differ.
+  // Instructions with the same address, whose offsets alone differ.
   struct Group {
     MemoryOp::Space space;
     bool is_store;
-    uint32_t low;           // register of the (lower) address
-    bool has_high;          // the next one has the upper half
+    AddressFacts::Node address;
+    bool is_wide;           // the address has 64 bits
     llvm::Value* base;      // scalar part; null: none
     int64_t begin, end;     // of the bytes that lanes reach from their address on
-    llvm::Value* host{};    // i64: where the host has the byte at which `low` counts from
-    llvm::Value* lowest{};  // i32: the lowest address of an active lane
-    llvm::Value* step{};    // i32; -1: there is no pattern
+    llvm::Value* host{};    // i64: where the host has the byte at `begin` from the lowest address
+    llvm::Value* lowest{};  // i32: the lowest address of an active lane, its lower half
+    llvm::Value* step{};    // i64
+    // Of the strip, by element size: is it in a row, or the same for all? Not i1, or LLVM compares
+    // anew for every access.
+    std::map<uint32_t, llvm::Value*> flag{};
   };
   struct Access {
     const isa::Inst* inst;
@@ -69,21 +72,10 @@ class MemoryEmitter {
     size_t group;
     int64_t offset[2];
   };
-  // What the addresses of one group of instructions come to.
-  struct Scan {
-    llvm::Value* lowest;
-    llvm::Value* highest;
-    llvm::Value* step;
-    llvm::Value* high;     // upper half of all addresses
-    llvm::Value* is_same;  // i1: they have the same upper half
-  };
 
   const Access& find(const isa::Inst& inst) const;
-  Scan scan(const Group& group, llvm::Value* exec, bool is_masked);
-  llvm::Value* check_group(Group& group, llvm::Value* exec, llvm::Value* is_full);
-  llvm::Value* row_group(uint32_t reg, unsigned lane);
-  llvm::Value* lane_value(uint32_t reg, llvm::Value* lane);
-  llvm::Value* has_step(const Group& group, uint32_t step);
+  llvm::Value* check_group(Group& group, const Fact& fact, llvm::Value* exec);
+  llvm::Value* has_step(Group& group, uint32_t step);
   llvm::Value* pointer(const Access& access, llvm::Value* low, uint32_t element, uint32_t more);
   llvm::Value* first_pointer(const Access& access, uint32_t element);
   llvm::Value* addresses(const Group& group);
@@ -102,15 +94,13 @@ class MemoryEmitter {
 
   llvm::IRBuilder<>& ir_;
   llvm::Value* wave_;
-  llvm::Value* rows_;
-  const unsigned wave_lanes_;
   std::vector<Group> groups_;
   std::vector<Access> accesses_;
 
   // --- Of the strip.
   const LaneBuilder* lanes_ = nullptr;
-  llvm::Value* lane_ = nullptr;
   llvm::Value* active_ = nullptr;
+  llvm::Value* low_ = nullptr;       // addresses of the access that is emitted
   llvm::Value* is_whole_ = nullptr;  // i1: all its lanes are active
 };
 

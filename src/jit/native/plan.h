@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "isa/inst.h"
@@ -38,9 +39,19 @@ struct Planned {
   bool begins_run = false;
 };
 
+// A register, or two, whose values are followed between segments: address_facts.h.
+struct FactRoot {
+  static constexpr uint32_t kNone = ~0u;
+  uint32_t low;
+  uint32_t high = kNone;
+  bool is_pair() const { return high != kNone; }
+  auto operator<=>(const FactRoot&) const = default;
+};
+
 struct Plan {
   int32_t first = 0;           // index in the program
   std::vector<Planned> insts;  // by distance from `first`
+  std::set<FactRoot> roots;    // registers whose addresses are known before segments
   bool is_worthwhile = false;  // compiled code would be quicker than handlers
 
   int32_t size() const { return static_cast<int32_t>(insts.size()); }

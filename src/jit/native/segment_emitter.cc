@@ -27,7 +27,7 @@ SegmentEmitter::SegmentEmitter(llvm::IRBuilder<>& ir, ScalarFile& scalars,
       wave_lanes_(request.wave64 ? 64 : 32),
       wave64_(request.wave64),
       lanes_{ir, 4, vectors.has_half_fma},
-      memory_(ir, values.wave, values.rows, wave_lanes_) {}
+      memory_(ir, values.wave) {}
 
 BasicBlock* SegmentEmitter::new_block(const char* name) {
   return BasicBlock::Create(ir_.getContext(), name, ir_.GetInsertBlock()->getParent());
@@ -52,7 +52,7 @@ void SegmentEmitter::emit(int32_t begin, int32_t end) {
   lanes_.lanes = choose_lanes();
   is_full_ = ir_.CreateICmpEQ(exec_, ir_.getInt64(wave64_ ? ~uint64_t{0} : 0xffffffffu));
   if (may_redo) begin_redo();
-  if (has_memory) emit_check();
+  emit_check(has_memory);
   const uint32_t elements = stores_ != nullptr ? compiled_memory_op(*stores_)->elements : 1;
   for (element_ = 0; element_ < elements; ++element_) {
     row_.clear();
@@ -86,6 +86,7 @@ void SegmentEmitter::capture(int32_t begin, int32_t end) {
     if (slots.has_mask) masks.insert(slots.mask);
     if (slots.to_exec) masks.insert(slot::kExecLo);
     operations_.push_back(operation);
+    facts_.follow(inst, [&](const isa::Operand& of) { return scalars_.operand(of, 32); });
   };
   for (int32_t i = begin; i < end; ++i) {
     const Inst& inst = request_.insts[plan_.first + i];
@@ -95,8 +96,11 @@ void SegmentEmitter::capture(int32_t begin, int32_t end) {
         Operation operation{&inst, nullptr};
         operation.is_memory = true;
         operations_.push_back(operation);
-        memory_.add(inst, plan_.first + i, scalars_);
-        if (compiled_memory_op(inst)->is_store) stores_ = &inst;
+        memory_.add(inst, plan_.first + i, scalars_, facts_);
+        const MemoryOp op = *compiled_memory_op(inst);
+        if (op.is_store) stores_ = &inst;
+        for (uint32_t k = 0; !op.is_store && k < op.elements * op.rows(); ++k)
+          facts_.forget(inst.dst.index + k);
         break;
       }
       case Kind::kVector:
@@ -124,14 +128,18 @@ unsigned SegmentEmitter::choose_lanes() const {
     if (is_wide(operation.op->result)) results.insert(operation.inst->dst.index + 1u);
   }
   const auto live = static_cast<unsigned>(results.size()) + 2;
-  const unsigned most = memory_.is_empty() ? wave_lanes_ : kAddressGroup;
   unsigned lanes = vectors_.lanes;
-  for (unsigned per_row = 4; per_row > 1 && lanes == vectors_.lanes; per_row /= 2)
-    if (live * per_row < vectors_.registers) lanes *= per_row;
+  if (memory_.is_empty()) {
+    for (unsigned per_row = 4; per_row > 1 && lanes == vectors_.lanes; per_row /= 2)
+      if (live * per_row < vectors_.registers) lanes *= per_row;
+  } else {
+    // What is decided for each load counts more than what is spilled.
+    lanes *= live * 4 < vectors_.registers ? 4 : 2;
+  }
   // Lanes that exchange values are in one strip.
   for (const Operation& operation : operations_)
     lanes = std::max(lanes, lane_pattern(*operation.inst).group);
-  return std::min(lanes, most);
+  return std::min(lanes, memory_.is_empty() ? wave_lanes_ : kAddressGroup);
 }
 
 // --- The loop over strips.
@@ -195,9 +203,10 @@ Value* SegmentEmitter::mask_bits(Value* mask) {
 void SegmentEmitter::emit_load(const Inst& inst) {
   const MemoryOp op = *compiled_memory_op(inst);
   uint32_t reg = inst.dst.index;
+  Value* low = read32(inst.vaddr.index, false);
   std::vector<std::pair<uint32_t, Value*>> loaded;
   for (uint32_t element = 0; element < op.elements; ++element)
-    for (Value* row : memory_.load(inst, element)) loaded.push_back({reg++, row});
+    for (Value* row : memory_.load(inst, element, low)) loaded.push_back({reg++, row});
   for (const auto& [at, row] : loaded) row_[at] = {row, nullptr, true};
 }
 
@@ -205,12 +214,13 @@ void SegmentEmitter::emit_load(const Inst& inst) {
 void SegmentEmitter::take_stored(const Inst& inst) {
   const MemoryOp op = *compiled_memory_op(inst);
   stored_.clear();
+  stored_at_ = read32(inst.vaddr.index, false);
   for (uint32_t i = 0; i < op.rows(); ++i)
     stored_.push_back(read32(inst.src[element_].index + i, false));
 }
 
 void SegmentEmitter::emit_operations() {
-  if (!memory_.is_empty()) memory_.begin_strip(lanes_, lane_, active_);
+  if (!memory_.is_empty()) memory_.begin_strip(lanes_, active_);
   for (size_t i = 0; i < operations_.size(); ++i) {
     if (operations_[i].is_memory) {
       const Inst& inst = *operations_[i].inst;
@@ -277,7 +287,7 @@ void SegmentEmitter::emit_stores(BasicBlock* done) {
     ir_.CreateCondBr(is_doubted, redo_, store);
   }
   ir_.SetInsertPoint(store);
-  if (stores_ != nullptr) memory_.store(*stores_, element_, stored_);
+  if (stores_ != nullptr) memory_.store(*stores_, element_, stored_at_, stored_);
   ir_.CreateCondBr(is_full_, store_all, store_some);
   ir_.SetInsertPoint(store_all);
   store_rows(nullptr);

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "jit/backend.h"
+#include "jit/native/address_facts.h"
 #include "jit/native/host.h"
 #include "jit/native/memory_emitter.h"
 #include "jit/native/plan.h"
@@ -36,6 +37,7 @@ struct BlockValues {
   llvm::Value* first_inst;
   llvm::Value* handlers;
   llvm::Value* rows;
+  FactSlots* facts;
   // Ends the block after as many instructions, an i64, where the wave has stopped.
   std::function<void(llvm::Value*)> leave;
 };
@@ -70,7 +72,7 @@ class SegmentEmitter {
 
   void capture(int32_t begin, int32_t end);
   unsigned choose_lanes() const;
-  void emit_check();
+  void emit_check(bool has_memory);
   void emit_strips();
   void emit_operations();
   Result emit_operation(const Operation& operation);
@@ -119,6 +121,7 @@ class SegmentEmitter {
   bool may_doubt_ = false;
   LaneBuilder lanes_;
   MemoryEmitter memory_;
+  AddressFacts facts_;
   uint32_t element_ = 0;  // that strips store: ds_write2 has two, one after the other
   llvm::Value* exec_ = nullptr;
   llvm::Value* is_full_ = nullptr;
@@ -131,6 +134,7 @@ class SegmentEmitter {
   std::map<uint32_t, llvm::PHINode*> done_mask_;  // of strips before, as 64 bits
   const isa::Inst* stores_ = nullptr;  // the segment's last instruction, when it is a store
   std::vector<llvm::Value*> stored_;   // its data
+  llvm::Value* stored_at_ = nullptr;   // its addresses
   // Where handlers take over, from a lane on, with the masks of lanes before it.
   llvm::BasicBlock* redo_ = nullptr;
   llvm::PHINode* redo_lane_ = nullptr;

@@ -11,9 +11,13 @@ using llvm::BasicBlock;
 using llvm::Value;
 namespace slot = isa::slot;
 
-// Goes on where all addresses are as strips need them.
-void SegmentEmitter::emit_check() {
-  Value* is_good = memory_.check(exec_, is_full_);
+// Goes on where all addresses are as strips need them. What is known of registers afterwards is true
+// whoever does the segment.
+void SegmentEmitter::emit_check(bool has_memory) {
+  FactSlots::Reader reader(*values_.facts, facts_, exec_);
+  Value* is_good = has_memory ? memory_.check(reader, exec_) : nullptr;
+  values_.facts->update(facts_, reader, exec_);
+  if (!has_memory) return;
   BasicBlock* good = new_block("addresses");
   redo_from(ir_.getInt32(0), {});
   ir_.CreateCondBr(is_good, good, redo_);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bitset>
 #include <cstddef>
+#include <set>
 
+#include "jit/native/address_facts.h"
 #include "jit/native/memory_emitter.h"
 #include "jit/native/memory_ops.h"
 #include "jit/native/plan.h"
@@ -52,6 +54,7 @@ struct Segment {
   std::bitset<512> results = {};
   unsigned group = 1;  // lanes that exchange values
   bool has_memory = false;
+  AddressFacts facts = {};
   bool loads[2] = {};      // from memory, by MemoryOp::Space
   bool is_closed = false;  // EXEC has changed, or something was stored
 
@@ -74,27 +77,34 @@ struct Segment {
     if (written.has_mask && !is_whole(written.mask)) return false;
     return (reads & masks).none() && results.count() + 2 <= kMostResults;
   }
-  // Addresses are looked at before the first strip; the rest is in memory_emitter.h.
-  bool takes_memory(const Inst& inst) const {
+  // What addresses are like is known before the first strip; the rest is in memory_emitter.h.
+  bool takes_memory(const Inst& inst) {
     if (group > kAddressGroup) return false;
     const MemoryOp op = *compiled_memory_op(inst);
-    const bool has_base = inst.saddr.is(OperandKind::kScalar);
-    const bool has_high = op.space == MemoryOp::Space::kGlobal && !has_base;
-    if (results.test(inst.vaddr.index) || (has_high && results.test(inst.vaddr.index + 1u)))
-      return false;
+    if (address_of(inst) == AddressFacts::kUnknown) return false;
     Slots base;
     add(base, inst.saddr, 2);
     if ((base & masks).any()) return false;
     if (op.is_store) return op.elements == 1 && !loads[static_cast<size_t>(op.space)];
     return results.count() + op.elements * op.rows() <= kMostResults;
   }
-  void add_memory(const Inst& inst) {
+  AddressFacts::Node address_of(const Inst& inst) {
     const MemoryOp op = *compiled_memory_op(inst);
+    const bool is_wide = op.space == MemoryOp::Space::kGlobal && inst.saddr.is(OperandKind::kNone);
+    const uint32_t reg = inst.vaddr.index;
+    return is_wide ? facts.pair(reg, reg + 1) : facts.row(reg);
+  }
+  void add_memory(const Inst& inst, std::set<FactRoot>& roots) {
+    const MemoryOp op = *compiled_memory_op(inst);
+    facts.add_roots(address_of(inst), roots);
     is_closed = op.is_store;
     has_memory = true;
     if (op.is_store) return;
     loads[static_cast<size_t>(op.space)] = true;
-    for (uint32_t i = 0; i < op.elements * op.rows(); ++i) results.set(inst.dst.index + i);
+    for (uint32_t i = 0; i < op.elements * op.rows(); ++i) {
+      results.set(inst.dst.index + i);
+      facts.forget(inst.dst.index + i);
+    }
   }
   // A mask at `base` is one of ours, or shares no slot with any.
   bool is_whole(uint32_t base) const {
@@ -102,6 +112,7 @@ struct Segment {
   }
   void add_vector(const Inst& inst) {
     const VectorOp& op = *compiled_vector_op(inst);
+    facts.follow(inst, [](const Operand&) { return nullptr; });
     if (op.result != Type::kNone) {
       results.set(inst.dst.index);
       if (is_wide(op.result)) results.set(inst.dst.index + 1u);
@@ -157,7 +168,7 @@ void find_segments(const BlockRequest& request, Plan& plan) {
         is_open = true;
         ++number;
       }
-      segment.add_memory(inst);
+      segment.add_memory(inst, plan.roots);
       planned.segment = number;
       last_vector = i;
     } else if (is_open && (planned.kind == Kind::kNothing ||

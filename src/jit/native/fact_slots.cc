@@ -1,0 +1,182 @@
+// The scalar side of address_facts.h: facts as values, kept in slots.
+#include <algorithm>
+
+#include "jit/native/address_facts.h"
+
+namespace wavetap::jit {
+
+using llvm::Value;
+using Kind = AddressFacts::Kind;
+
+namespace {
+
+constexpr unsigned kFields = 4;
+constexpr uint64_t kMostSpan = 0x7fffffff;
+constexpr int64_t kMostFactor = 1 << 20;
+
+Value* low_half(llvm::IRBuilder<>& ir, Value* value) {
+  return ir.CreateAnd(value, ir.getInt64(0xffffffff));
+}
+Value* signed_half(llvm::IRBuilder<>& ir, Value* value) {
+  return ir.CreateSExt(ir.CreateTrunc(value, ir.getInt32Ty()), ir.getInt64Ty());
+}
+// What has become too far is none; none stays none.
+Value* near_step(llvm::IRBuilder<>& ir, Value* step) {
+  Value* moved = ir.CreateAdd(step, ir.getInt64(kFarthestStep));
+  return ir.CreateSelect(ir.CreateICmpULT(moved, ir.getInt64(2 * kFarthestStep)), step,
+                         ir.getInt64(kNoStep));
+}
+
+}  // namespace
+
+FactSlots::FactSlots(llvm::IRBuilder<>& ir, const std::set<FactRoot>& roots, unsigned wave_lanes)
+    : ir_(ir), roots_(roots.begin(), roots.end()), wave_lanes_(wave_lanes) {}
+
+Value* FactSlots::field(size_t slot, unsigned k) {
+  return ir_.CreateConstGEP1_64(ir_.getInt64Ty(), memory_, slot * kFields + k);
+}
+
+void FactSlots::begin(Value* rows) {
+  rows_ = rows;
+  if (roots_.empty()) return;
+  memory_ = ir_.CreateAlloca(llvm::ArrayType::get(ir_.getInt64Ty(), roots_.size() * kFields));
+  forget_all();
+}
+
+void FactSlots::forget_all() {
+  for (size_t slot = 0; slot < roots_.size(); ++slot)
+    ir_.CreateStore(ir_.getInt64(0), field(slot, 3));
+}
+
+void FactSlots::update(AddressFacts& facts, Reader& reader, Value* exec) {
+  struct Changed {
+    size_t slot;
+    const Fact* fact;
+  };
+  std::vector<Changed> all;
+  for (size_t slot = 0; slot < roots_.size(); ++slot) {
+    const FactRoot& root = roots_[slot];
+    if (!facts.is_changed(root.low) && !(root.is_pair() && facts.is_changed(root.high))) continue;
+    const AddressFacts::Node node =
+        root.is_pair() ? facts.pair(root.low, root.high) : facts.row(root.low);
+    // A root that has no slot is not known either.
+    std::set<FactRoot> needed;
+    facts.add_roots(node, needed);
+    const bool is_known = node != AddressFacts::kUnknown &&
+                          std::all_of(needed.begin(), needed.end(), [&](const FactRoot& of) {
+                            return std::find(roots_.begin(), roots_.end(), of) != roots_.end();
+                          });
+    all.push_back({slot, is_known ? &reader.read(node, /*looks=*/false) : nullptr});
+  }
+  for (const Changed& changed : all) {
+    if (changed.fact == nullptr) {
+      ir_.CreateStore(ir_.getInt64(0), field(changed.slot, 3));
+      continue;
+    }
+    ir_.CreateStore(changed.fact->lowest, field(changed.slot, 0));
+    ir_.CreateStore(changed.fact->span, field(changed.slot, 1));
+    ir_.CreateStore(changed.fact->step, field(changed.slot, 2));
+    ir_.CreateStore(ir_.CreateAnd(changed.fact->lanes, exec), field(changed.slot, 3));
+  }
+}
+
+// --- Reading.
+
+Fact FactSlots::Reader::read_root(const FactRoot& root, bool looks) {
+  llvm::IRBuilder<>& ir = slots_.ir_;
+  const auto at = std::find(slots_.roots_.begin(), slots_.roots_.end(), root);
+  const auto slot = static_cast<size_t>(at - slots_.roots_.begin());
+  const auto load = [&](unsigned k) {
+    // Whatever is in a slot that is true of no lane, it is a number.
+    return ir.CreateFreeze(ir.CreateLoad(ir.getInt64Ty(), slots_.field(slot, k)));
+  };
+  if (looks) {
+    llvm::Function* function = ir.GetInsertBlock()->getParent();
+    llvm::BasicBlock* look = llvm::BasicBlock::Create(ir.getContext(), "look_at_lanes", function);
+    llvm::BasicBlock* known = llvm::BasicBlock::Create(ir.getContext(), "known", function);
+    Value* missing = ir.CreateAnd(exec_, ir.CreateNot(load(3)));
+    ir.CreateCondBr(ir.CreateICmpEQ(missing, ir.getInt64(0)), known, look);
+    ir.SetInsertPoint(look);
+    const auto row = [&](uint32_t reg) {
+      return ir.CreateConstGEP1_64(ir.getInt32Ty(), slots_.rows_,
+                                   uint64_t{reg} * slots_.wave_lanes_);
+    };
+    emit_scan(ir, row(root.low), root.is_pair() ? row(root.high) : nullptr, exec_,
+              slots_.field(slot, 0), slots_.wave_lanes_);
+    ir.CreateBr(known);
+    ir.SetInsertPoint(known);
+  }
+  return {load(0), load(1), load(2), load(3)};
+}
+
+// True of no lane where it does not hold.
+Fact FactSlots::Reader::limited(Fact fact, Value* holds) {
+  llvm::IRBuilder<>& ir = slots_.ir_;
+  fact.lanes = ir.CreateSelect(holds, fact.lanes, ir.getInt64(0));
+  return fact;
+}
+
+const Fact& FactSlots::Reader::read(AddressFacts::Node node, bool looks) {
+  const auto looked = looked_.find(node);
+  if (looked != looked_.end()) return looked->second;
+  std::map<AddressFacts::Node, Fact>& all = looks ? looked_ : known_;
+  const auto found = all.find(node);
+  if (found != all.end()) return found->second;
+
+  llvm::IRBuilder<>& ir = slots_.ir_;
+  const AddressFacts::Expression& of = facts_.at(node);
+  const auto within = [&](Value* span) { return ir.CreateICmpULE(span, ir.getInt64(kMostSpan)); };
+  const auto both = [&](const Fact& a, const Fact& b) { return ir.CreateAnd(a.lanes, b.lanes); };
+  Fact made;
+  if (of.kind == Kind::kRoot) return all[node] = read_root(of.root, looks);
+  if (of.kind == Kind::kUniform) {
+    Value* value = ir.CreateZExt(of.value, ir.getInt64Ty());
+    return all[node] = {value, ir.getInt64(0), ir.getInt64(0), ir.getInt64(~uint64_t{0})};
+  }
+  const Fact a = read(of.a, looks);
+  const Fact b = of.b == AddressFacts::kUnknown ? Fact{} : read(of.b, looks);
+  switch (of.kind) {
+    case Kind::kAdd:
+      made = {ir.CreateAdd(a.lowest, b.lowest), ir.CreateAdd(a.span, b.span),
+              near_step(ir, ir.CreateAdd(a.step, b.step)), both(a, b)};
+      made = limited(made, within(made.span));
+      break;
+    case Kind::kSub:
+      made = {ir.CreateSub(ir.CreateSub(a.lowest, b.lowest), b.span), ir.CreateAdd(a.span, b.span),
+              ir.CreateSelect(ir.CreateICmpEQ(b.step, ir.getInt64(kNoStep)), b.step,
+                              near_step(ir, ir.CreateSub(a.step, b.step))),
+              both(a, b)};
+      made = limited(made, within(made.span));
+      break;
+    case Kind::kTimes: {
+      Value* factor = low_half(ir, b.lowest);
+      made = {ir.CreateMul(a.lowest, factor), ir.CreateMul(a.span, factor),
+              near_step(ir, ir.CreateMul(a.step, factor)), both(a, b)};
+      made = limited(made, ir.CreateAnd(within(made.span),
+                                        ir.CreateICmpULE(factor, ir.getInt64(kMostFactor))));
+      break;
+    }
+    case Kind::kShift:
+      made = {ir.CreateShl(a.lowest, of.by), ir.CreateShl(a.span, of.by),
+              near_step(ir, ir.CreateShl(a.step, of.by)), a.lanes};
+      made = limited(made, within(made.span));
+      break;
+    case Kind::kSigned: {
+      Value* lowest = signed_half(ir, a.lowest);
+      made = {lowest, a.span, a.step, a.lanes};
+      Value* highest = ir.CreateAdd(lowest, a.span);
+      made = limited(made, ir.CreateICmpSLE(highest, ir.getInt64(0x7fffffff)));
+      break;
+    }
+    default: {  // kJoined: a high half that all lanes share
+      Value* lowest = low_half(ir, a.lowest);
+      made = {ir.CreateAdd(lowest, ir.CreateShl(b.lowest, 32)), a.span, a.step, both(a, b)};
+      Value* fits = ir.CreateICmpULE(ir.CreateAdd(lowest, a.span), ir.getInt64(0xffffffff));
+      made = limited(made, ir.CreateAnd(fits, ir.CreateICmpEQ(b.span, ir.getInt64(0))));
+      break;
+    }
+  }
+  return all[node] = made;
+}
+
+}  // namespace wavetap::jit
