@@ -82,16 +82,13 @@ void OpenOperations::issue(const WaitEffect& effect, uint16_t clock) {
   }
 }
 
-bool OpenOperations::wait(const WaitEffect& effect) {
-  bool is_news = false;
+void OpenOperations::wait(const WaitEffect& effect) {
   for (size_t of = 0; of < kOpenClasses; ++of) {
     const uint8_t most = effect.limit(kClasses[of].counter);
     std::vector<uint16_t>& clocks = clocks_[of];
     if (most == isa::kNoWait || clocks.size() <= most) continue;
     clocks.erase(clocks.begin(), clocks.end() - most);
-    is_news = true;
   }
-  return is_news;
 }
 
 }  // namespace wavetap::sanitize

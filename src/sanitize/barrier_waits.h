@@ -32,8 +32,7 @@ class OpenOperations {
  public:
   // At this clock of the wave.
   void issue(const isa::WaitEffect& effect, uint16_t clock);
-  // True: something is done that was not.
-  bool wait(const isa::WaitEffect& effect);
+  void wait(const isa::WaitEffect& effect);
   // The clock of the first; 0: there is none.
   uint16_t first(OpenClass of) const {
     const std::vector<uint16_t>& clocks = clocks_[static_cast<size_t>(of)];

@@ -23,6 +23,10 @@ void GroupTime::pass_barrier() {
     if (!acquired.empty()) waves[i].acquired = acquired;
   }
   if (!watches_waits) return;
+  // Readers of a word share a clock (race_record.h), so those of one time should have one.
+  uint16_t latest = 0;
+  for (const WaveTime& wave : waves) latest = std::max(latest, wave.clock);
+  for (WaveTime& wave : waves) wave.clock = latest;
   has_late = false;
   for (size_t of = 0; of < kOpenClasses; ++of) {
     for (uint32_t i = 0; i < wave_count; ++i) {
@@ -34,8 +38,10 @@ void GroupTime::pass_barrier() {
 
 void GroupTime::leave_out_late(OpenClass of, WaveClocks& clocks) const {
   const WaveClocks& from = late[static_cast<size_t>(of)];
-  for (uint32_t i = 0; i < wave_count; ++i)
-    if (from[i] != 0) clocks[i] = std::min(clocks[i], static_cast<uint16_t>(from[i] - 1));
+  for (uint32_t i = 0; i < wave_count; ++i) {
+    if (from[i] == 0 || (clocks[i] > sealed[i] && waves[i].open.first(of) == 0)) continue;
+    clocks[i] = std::min(clocks[i], static_cast<uint16_t>(from[i] - 1));
+  }
 }
 
 void RaceOrder::clear() {

@@ -63,7 +63,8 @@ struct GroupTime {
   std::array<WaveClocks, kOpenClasses> late = {};
 
   void pass_barrier();
-  // Lowers clocks to what is over, without what is late of a class.
+  // Lowers clocks to what is over, without what is late of a class. What a wave has waited for since is over for who
+  // has learned of it since: their clock is past that barrier.
   void leave_out_late(OpenClass of, WaveClocks& clocks) const;
 };
 

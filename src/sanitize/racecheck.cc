@@ -247,11 +247,7 @@ void Racecheck::before(const emu::WatchPoint& at) noexcept {
       wave.open.issue(site.effect, wave.clock);
       return;
     case Site::Role::kWait:
-      // Where something else than barriers orders waves, they may learn of it before the next barrier.
-      if (site.watches_waits && wave.open.wait(site.effect) && waves_synchronise_) {
-        for (size_t of = 0; of < kOpenClasses; ++of)
-          if (wave.open.first(static_cast<OpenClass>(of)) == 0) group.late[of][number] = 0;
-      }
+      if (site.watches_waits) wave.open.wait(site.effect);
       if (!site.waits_for_stores || !groups_synchronise_ || !wave.has_stores) return;
       wave.completed = wave.clock;
       wave.tick();

@@ -13,16 +13,20 @@ import sys
 import tempfile
 
 TRAP = 0xBF920002  # s_trap 2
+BARRIER = 0xBF8A0000
+NOP = 0xBF800000
 
 # model: target, its number in ELF headers
 TARGETS = {"mi210": ("gfx90a", 0x3F), "rx6800xt": ("gfx1030", 0x36)}
 
 # Those whose mutants docs/sanitize.md counts: a tool without programs takes them.
 PROGRAMS = ("attention bitonic_sort cholesky convolution cooperative_groups crc32 fft histogram lu_decomposition matmul_f16 matmul_f32 "
-            "matrix_inverse memory_fences producer_consumer radix_sort reduction scan smith_waterman softmax transpose").split()
+            "matrix_inverse memory_fences producer_consumer races radix_sort reduction scan smith_waterman softmax transpose").split()
+# Of a program whose kernels are in part wrong on purpose: those that are right.
+KERNELS = {"races": "<false>"}
 
 # One instruction of the file changed. `context`: the lines around it. `size`: bytes. `barrier`: the address of the barrier that
-# it stands before, `is_release`: whether it stands before a flag or an invalidation.
+# it stands before (or, as an invalidation, behind), `is_release`: whether it stands before a flag or an invalidation.
 Mutant = collections.namedtuple("Mutant", "what offset old new context size barrier is_release", defaults=(4, "", False))
 # One instruction as it is: its line of the disassembly, all lines, its number among them, where it is in the file, its first word.
 Site = collections.namedtuple("Site", "address line lines number offset word")
@@ -53,8 +57,17 @@ def sites_of(args, program, mnemonic, is_word):
     data = pathlib.Path(program).read_bytes()
     objects = list(code_objects(data, mach))
     text = subprocess.run([f"{args.bin}/wavetap", "gpu", "disasm", program, "--target", target], capture_output=True, text=True).stdout
-    lines = [line for line in text.splitlines() if re.match(r"  [0-9a-f]{6} ", line)]
+    lines, chosen = [], []
+    is_chosen = True
+    for line in text.splitlines():
+        if line.startswith("kernel "):
+            is_chosen = KERNELS.get(pathlib.Path(program).name, "") in line
+        if re.match(r"  [0-9a-f]{6} ", line):
+            lines.append(line)
+            chosen.append(is_chosen)
     for number, line in enumerate(lines):
+        if not chosen[number]:
+            continue
         address, name = int(line[2:8], 16), line[10:].split()[0]
         if name != mnemonic:
             continue
@@ -85,10 +98,23 @@ def is_executed(args, program, mutant):
     return subprocess.run([f"{args.bin}/wavetap", "run", "--gpu", args.gpu, "--", program], capture_output=True, timeout=300).returncode != 0
 
 
+def hands_over_memory(args, program):
+    """Whether waves of a workgroup hand over global memory to each other by barriers: without any barrier, racecheck finds races there."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / pathlib.Path(program).name
+        shutil.copy(program, copy)
+        with open(copy, "r+b") as file:
+            for site in sites_of(args, program, "s_barrier", lambda word: word == BARRIER):
+                file.seek(site.offset)
+                file.write(NOP.to_bytes(4, "little"))
+        return any(finding.get("space") == "global" for finding in sanitize(args, "racecheck", str(copy)))
+
+
 def sanitize(args, tool, program):
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        ran = subprocess.run([f"{args.bin}/wavetap", "sanitize", "--tool", tool, "--gpu", args.gpu, "--json", file.name, "--", program],
-                             capture_output=True, text=True, timeout=300)
+        kernels = KERNELS.get(pathlib.Path(program).name, "")
+        ran = subprocess.run([f"{args.bin}/wavetap", "sanitize", "--tool", tool, "--gpu", args.gpu, "--json", file.name,
+                              *(["-k", kernels] if kernels else []), "--", program], capture_output=True, text=True, timeout=300)
         try:
             document = json.loads(pathlib.Path(file.name).read_text())
         except ValueError:
@@ -114,13 +140,16 @@ def judge(args, kind, tools, copy, mutant, equivalent, original):
         return "equivalent"
     # There is nothing to wait for, or another wait is on every way to where this one was needed.
     if kind == "wait":
-        functions, idle = original
+        functions, idle, _ = original
         if (address, mutant.what.split()[1].partition("(")[0]) in idle:
             return "proved"
         if not mutant.is_release and proof_of(args, str(copy))[0] == functions:
             return "proved"
         if (copy.name, args.gpu, "barrier", mutant.barrier) in equivalent:
             return "equivalent"
+    # The caches that it empties have nothing to do with LDS.
+    if kind == "invalidate" and mutant.barrier and not original[2]:
+        return "proved"
     if not is_executed(args, str(copy), mutant):
         return "not executed"
     # The waves of a workgroup are on one compute unit, which keeps the order of what they do; compilers since clang 19 place no wait
@@ -138,7 +167,7 @@ def check_program(args, kind, tools, mutants_of, program, counts):
         counts["false"] += 1
         return
     mutants = list(mutants_of(args, program))
-    original = proof_of(args, program)
+    original = (*proof_of(args, program), kind == "invalidate" and hands_over_memory(args, program))
     if args.most and len(mutants) > args.most:
         mutants = mutants[:: -(-len(mutants) // args.most)]
     with tempfile.TemporaryDirectory() as folder:

@@ -8,9 +8,7 @@ A mutant is the program with one s_barrier of its kernels replaced by s_nop. The
 the run does not come, `not executed`. What is left is `silent` and listed with the instructions around it.
 """
 import mutants
-
-BARRIER = 0xBF8A0000
-NOP = 0xBF800000
+from mutants import BARRIER, NOP
 
 
 def mutants_of(args, program):
