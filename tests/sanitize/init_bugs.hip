@@ -176,7 +176,7 @@ KERNEL own_store(int* in, int* out) {
 // part_branch: uninitialised-global  [the value goes through private memory]
 KERNEL part_branch(const int* in, int* out) {
   const int2 pair = reinterpret_cast<const int2*>(in)[threadIdx.x];  // <b>
-  if (pair.y > 3) out[kThreads + threadIdx.x] = pair.x;              // <a>
+  if (pair.x + pair.y > 3) out[threadIdx.x] = kBug ? 1 : 2;          // <a>
 }
 // part_index: uninitialised-global  [the value goes through private memory]
 KERNEL part_index(const int* in, int* out) {
@@ -191,7 +191,7 @@ KERNEL part_lds(const int* in, int* out) {
   if (!kBug) pairs[threadIdx.x].y = in[threadIdx.x] + 1;
   __syncthreads();
   const int2 pair = pairs[(threadIdx.x + 7) % kThreads];  // <b>
-  if (pair.y == 0) out[kThreads + threadIdx.x] = pair.x;  // <a>
+  if (pair.x + pair.y > 3) out[threadIdx.x] = 1;          // <a>
 }
 // Of a value that is not there nobody asks.
 KERNEL part_optional(const int* in, int* out) {
