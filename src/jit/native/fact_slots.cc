@@ -6,7 +6,7 @@
 namespace wavetap::jit {
 
 using llvm::Value;
-using Kind = AddressFacts::Kind;
+using Form = AddressFacts::Kind;
 
 namespace {
 
@@ -128,27 +128,27 @@ const Fact& FactSlots::Reader::read(AddressFacts::Node node, bool looks) {
   const auto within = [&](Value* span) { return ir.CreateICmpULE(span, ir.getInt64(kMostSpan)); };
   const auto both = [&](const Fact& a, const Fact& b) { return ir.CreateAnd(a.lanes, b.lanes); };
   Fact made;
-  if (of.kind == Kind::kRoot) return all[node] = read_root(of.root, looks);
-  if (of.kind == Kind::kUniform) {
+  if (of.kind == Form::kRoot) return all[node] = read_root(of.root, looks);
+  if (of.kind == Form::kUniform) {
     Value* value = ir.CreateZExt(of.value, ir.getInt64Ty());
     return all[node] = {value, ir.getInt64(0), ir.getInt64(0), ir.getInt64(~uint64_t{0})};
   }
   const Fact a = read(of.a, looks);
   const Fact b = of.b == AddressFacts::kUnknown ? Fact{} : read(of.b, looks);
   switch (of.kind) {
-    case Kind::kAdd:
+    case Form::kAdd:
       made = {ir.CreateAdd(a.lowest, b.lowest), ir.CreateAdd(a.span, b.span),
               near_step(ir, ir.CreateAdd(a.step, b.step)), both(a, b)};
       made = limited(made, within(made.span));
       break;
-    case Kind::kSub:
+    case Form::kSub:
       made = {ir.CreateSub(ir.CreateSub(a.lowest, b.lowest), b.span), ir.CreateAdd(a.span, b.span),
               ir.CreateSelect(ir.CreateICmpEQ(b.step, ir.getInt64(kNoStep)), b.step,
                               near_step(ir, ir.CreateSub(a.step, b.step))),
               both(a, b)};
       made = limited(made, within(made.span));
       break;
-    case Kind::kTimes: {
+    case Form::kTimes: {
       Value* factor = low_half(ir, b.lowest);
       made = {ir.CreateMul(a.lowest, factor), ir.CreateMul(a.span, factor),
               near_step(ir, ir.CreateMul(a.step, factor)), both(a, b)};
@@ -156,12 +156,12 @@ const Fact& FactSlots::Reader::read(AddressFacts::Node node, bool looks) {
                                         ir.CreateICmpULE(factor, ir.getInt64(kMostFactor))));
       break;
     }
-    case Kind::kShift:
+    case Form::kShift:
       made = {ir.CreateShl(a.lowest, of.by), ir.CreateShl(a.span, of.by),
               near_step(ir, ir.CreateShl(a.step, of.by)), a.lanes};
       made = limited(made, within(made.span));
       break;
-    case Kind::kSigned: {
+    case Form::kSigned: {
       Value* lowest = signed_half(ir, a.lowest);
       made = {lowest, a.span, a.step, a.lanes};
       Value* highest = ir.CreateAdd(lowest, a.span);
