@@ -138,7 +138,8 @@ def judge(args, kind, tools, copy, mutant, equivalent, original):
     address = mutant.what.split()[0]
     if {(copy.name, args.gpu, kind, place) for place in (address, "*")} & equivalent:
         return "equivalent"
-    # There is nothing to wait for, or another wait is on every way to where this one was needed.
+    # There is nothing to wait for, or another wait is on every way to where this one was needed. On gfx9 barriers need none: the waves of a
+    # workgroup are on one compute unit, which keeps the order of what they do.
     if kind == "wait":
         functions, idle, _ = original
         if (address, mutant.what.split()[1].partition("(")[0]) in idle:
@@ -152,10 +153,6 @@ def judge(args, kind, tools, copy, mutant, equivalent, original):
         return "proved"
     if not is_executed(args, str(copy), mutant):
         return "not executed"
-    # The waves of a workgroup are on one compute unit, which keeps the order of what they do; compilers since clang 19 place no wait
-    # there.
-    if kind == "wait" and args.gpu == "mi210" and mutant.barrier:
-        return "kept"
     return "silent"
 
 
@@ -188,8 +185,7 @@ def check_program(args, kind, tools, mutants_of, program, counts):
 
 def main(kind, tools, mutants_of, add_arguments=lambda parser: None):
     """Exit status 1 when an original has a finding, or when fewer than --least percent of the mutants that can matter are reported.
-    Those that cannot: `proved` (see wait_proof_scan), `not executed`, `kept` (judge() says why), `equivalent` (equivalent_mutants.txt
-    says why)."""
+    Those that cannot: `proved` (see judge() and wait_proof_scan), `not executed`, `equivalent` (equivalent_mutants.txt says why)."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--gpu", required=True, choices=sorted(TARGETS))
@@ -199,7 +195,7 @@ def main(kind, tools, mutants_of, add_arguments=lambda parser: None):
     add_arguments(parser)
     parser.add_argument("programs", nargs="*", default=PROGRAMS)
     args = parser.parse_args()
-    counts = {"reported": 0, "equivalent": 0, "proved": 0, "not executed": 0, "kept": 0, "silent": 0, "false": 0}
+    counts = {"reported": 0, "equivalent": 0, "proved": 0, "not executed": 0, "silent": 0, "false": 0}
     for program in args.programs:
         check_program(args, kind, tools, mutants_of, program if "/" in program else f"{args.bin}/hip/{program}", counts)
     print(counts)

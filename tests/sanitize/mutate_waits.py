@@ -5,8 +5,8 @@
 
 A mutant is the program with one s_waitcnt of its own kernels changed in place: the demand on vmcnt or on lgkmcnt dropped, or
 (--each) lowered by one as well. The original must have no finding. A mutant is `reported` when waitcheck or racecheck finds
-something. Else it is `proved` when another wait is on every way to where this one was needed, `not executed`, `kept` when the
-hardware keeps the order that it is for, `equivalent` when equivalent_mutants.txt says why. What is left is `silent` and listed.
+something. Else it is `proved` when another wait is on every way to where this one was needed, `not executed`, `equivalent` when
+equivalent_mutants.txt says why. What is left is `silent` and listed.
 """
 import re
 
