@@ -12,6 +12,7 @@
 #include "profile/compare.h"
 #include "profile/documents.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/terminal.h"
 
 namespace wavetap::cli {
@@ -29,12 +30,10 @@ Result<nlohmann::json> read_document(const std::string& path) {
   const Result<std::vector<std::byte>> bytes = util::read_file(path);
   if (!bytes.ok()) return bytes.error();
   const char* const text = reinterpret_cast<const char*>(bytes->data());
-  try {
-    return nlohmann::json::parse(text, text + bytes->size());
-  } catch (const nlohmann::json::parse_error& error) {
-    return errorf("%s: byte %zu: is not JSON; write it anew with wavetap profile -o", path.c_str(),
-                  error.byte);
-  }
+  Result<nlohmann::json> json = util::parse_json({text, bytes->size()});
+  if (json.ok()) return json;
+  return errorf("%s: %s; write it anew with wavetap profile -o", path.c_str(),
+                json.error().message.c_str());
 }
 
 // A profile.json, the folder that holds one, or whatever `wavetap profile` reads.

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "foreign/recording.h"
+#include "util/json.h"
 
 namespace wavetap::foreign {
 namespace {
@@ -213,13 +214,9 @@ class Reader {
 }  // namespace
 
 Status read_json(const std::string& name, std::string_view text, Recording& recording) {
-  json document;
-  try {
-    document = json::parse(text.begin(), text.end());
-  } catch (const json::parse_error& error) {
-    return errorf("%s: byte %zu: is not JSON", name.c_str(), error.byte);
-  }
-  const json& tools = part(document, "rocprofiler-sdk-tool");
+  const Result<json> document = util::parse_json(text);
+  if (!document.ok()) return errorf("%s: %s", name.c_str(), document.error().message.c_str());
+  const json& tools = part(*document, "rocprofiler-sdk-tool");
   if (!tools.is_array() && !tools.is_object())
     return errorf("%s: has no rocprofiler-sdk-tool; it is not rocprofv3's", name.c_str());
   ++recording.files;

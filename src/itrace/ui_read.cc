@@ -8,6 +8,7 @@
 
 #include "itrace/ui_output.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::itrace {
@@ -48,12 +49,10 @@ class Reader {
     const std::optional<std::string> text = files_(name);
     if (!text)
       return errorf("%s/%s: is not there; copy the whole folder", shown_.c_str(), name.c_str());
-    try {
-      return Json::parse(*text);
-    } catch (const Json::parse_error& error) {
-      return errorf("%s/%s: byte %zu: is not JSON; record it again", shown_.c_str(), name.c_str(),
-                    error.byte);
-    }
+    Result<Json> json = util::parse_json(*text);
+    if (json.ok()) return json;
+    return errorf("%s/%s: %s; record it again", shown_.c_str(), name.c_str(),
+                  json.error().message.c_str());
   }
 
   static uint64_t number(const Json& json, const char* key) {
