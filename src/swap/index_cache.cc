@@ -27,14 +27,18 @@ class Line {
     to_ += escape_word(text) + ' ';
     return *this;
   }
-  Line& number(uint64_t value) {
-    char digits[24];
-    to_.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+  Line& number(uint64_t value) { return digits(value); }
+  Line& signed_number(int64_t value) { return digits(value); }
+
+ private:
+  template <class Number>
+  Line& digits(Number value) {
+    char text[24];
+    to_.append(text, std::to_chars(text, text + sizeof text, value).ptr);
     to_ += ' ';
     return *this;
   }
 
- private:
   std::string& to_;
 };
 
@@ -152,7 +156,7 @@ std::string write_cache(const std::vector<IndexedFile>& files) {
     Line(text)
         .word("F")
         .word(file.path)
-        .number(static_cast<uint64_t>(file.time_ns))
+        .signed_number(file.time_ns)  // files may be older than 1970
         .number(file.bytes);
     for (const std::string& problem : file.problems) Line(text).word("P").word(problem);
     for (const IndexedObject& object : file.objects) {

@@ -169,9 +169,11 @@ TEST(IndexCache, SurvivesItsFileAndNoDamage) {
   file.objects.push_back(
       {.offset = 1, .bytes = 2, .number = 3, .is_compressed = true, .kernels = {kernel()}});
   file.objects[0].kernels[0].variables = {"counter"};
-  const std::string text = write_cache({file, {.path = "/c", .objects = {}, .problems = {}}});
+  const std::string text =
+      write_cache({file, {.path = "/c", .time_ns = -5, .objects = {}, .problems = {}}});
   const std::vector<IndexedFile> read = read_cache(text);
   ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[1].time_ns, -5);  // older than 1970
   EXPECT_EQ(read[0].path, "/a b");
   EXPECT_EQ(read[0].problems, file.problems);
   ASSERT_EQ(read[0].objects.size(), 1u);
