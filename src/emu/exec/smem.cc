@@ -58,15 +58,29 @@ const Operand& data_of(const Inst& inst) {
   return inst.src[0].kind == OperandKind::kScalar ? inst.src[0] : inst.dst;
 }
 
+// Pages side by side need not be so on the host, so what crosses from one to the next goes by dwords.
+bool crosses_pages(uint64_t address, uint32_t dwords) {
+  constexpr uint64_t kPage = 4096;
+  return address / kPage != (address + dwords * 4 - 1) / kPage;
+}
+
+bool read_memory(Wave& wave, uint64_t address, uint32_t dwords, uint32_t* value) {
+  const uint32_t step = crosses_pages(address, dwords) ? 1 : dwords;
+  for (uint32_t i = 0; i < dwords; i += step) {
+    const std::byte* from = wave.translate(address + i * 4, step * 4, /*write=*/false, /*lane=*/-1);
+    if (from == nullptr) return false;
+    std::memcpy(value + i, from, step * sizeof(uint32_t));
+  }
+  return true;
+}
+
 // --- Loads.
 
 void load(Wave& wave, const Inst& inst, uint64_t address, uint32_t dwords) {
   if (wave.notes_accesses)
     note_scalar(wave, inst, Access::kLoad, address, dwords * 4, dwords * 4, inst.dst);
-  const std::byte* from = wave.translate(address, dwords * 4, /*write=*/false, /*lane=*/-1);
-  if (from == nullptr) return;
   uint32_t value[16];
-  std::memcpy(value, from, dwords * sizeof(uint32_t));
+  if (!read_memory(wave, address, dwords, value)) return;
   write_dwords(wave, inst.dst, value, dwords);
 }
 
@@ -86,11 +100,7 @@ void s_buffer_load(Wave& wave, const Inst& inst) {
   if (wave.notes_accesses)
     note_scalar(wave, inst, Access::kLoad, address, kDwords * 4, inside * 4, inst.dst);
   uint32_t value[kDwords] = {};
-  if (inside != 0) {
-    const std::byte* from = wave.translate(address, inside * 4, /*write=*/false, /*lane=*/-1);
-    if (from == nullptr) return;
-    std::memcpy(value, from, inside * sizeof(uint32_t));
-  }
+  if (inside != 0 && !read_memory(wave, address, inside, value)) return;
   write_dwords(wave, inst.dst, value, kDwords);
 }
 
@@ -110,9 +120,14 @@ void s_scratch_load(Wave& wave, const Inst& inst) {
 void store(Wave& wave, const Inst& inst, uint64_t address, uint32_t dwords) {
   if (wave.notes_accesses)
     note_scalar(wave, inst, Access::kStore, address, dwords * 4, dwords * 4, data_of(inst));
-  std::byte* to = wave.translate(address, dwords * 4, /*write=*/true, /*lane=*/-1);
-  if (to == nullptr) return;
-  std::memcpy(to, &wave.s[data_of(inst).index], dwords * sizeof(uint32_t));
+  const uint32_t step = crosses_pages(address, dwords) ? 1 : dwords;
+  std::byte* to[4];
+  for (uint32_t i = 0; i < dwords; i += step)  // all of it or nothing
+    if (to[i] = wave.translate(address + i * 4, step * 4, /*write=*/true, /*lane=*/-1);
+        to[i] == nullptr)
+      return;
+  for (uint32_t i = 0; i < dwords; i += step)
+    std::memcpy(to[i], &wave.s[data_of(inst).index + i], step * sizeof(uint32_t));
 }
 
 template <uint32_t kDwords>

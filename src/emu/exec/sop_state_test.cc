@@ -310,6 +310,40 @@ TEST(ScalarMemory, LoadsOfEverySize) {
   EXPECT_EQ(machine.s(0), 1004u);
 }
 
+// Neighbours for the GPU, strangers on the host.
+TEST(ScalarMemory, CrossesFromOneMappingToTheNext) {
+  TestMachine machine({.target = kGfx90a, .wave64 = true});
+  constexpr uint64_t kEdge = 0x7000'1000;
+  machine.memory.map(kEdge, 4096);
+  machine.memory.map(kEdge - 4096, 4096);
+  for (uint32_t i = 0; i < 16; ++i) machine.memory.write(kEdge - 32 + 4 * i, 500 + i);
+  machine.set_s64(0, kEdge - 32);
+  ASSERT_TRUE(machine.run("s_load_dwordx16 s[32:47], s[0:1], 0x0"));
+  ASSERT_FALSE(machine.faulted()) << machine.wave.fault.detail;
+  for (uint32_t i = 0; i < 16; ++i) EXPECT_EQ(machine.s(32 + i), 500 + i);
+
+  machine.set_s64(4, kEdge - 8);
+  machine.set_s(6, 12);
+  machine.set_s(7, 0);
+  ASSERT_TRUE(machine.run("s_buffer_load_dwordx4 s[12:15], s[4:7], 0x0"));
+  ASSERT_FALSE(machine.faulted());
+  EXPECT_EQ(machine.s(14), 508u);
+  EXPECT_EQ(machine.s(15), 0u);
+
+  machine.set_s64(0, kEdge - 8);
+  ASSERT_TRUE(machine.run("s_store_dwordx4 s[32:35], s[0:1], 0x0"));
+  ASSERT_FALSE(machine.faulted());
+  EXPECT_EQ(machine.memory.read<uint32_t>(kEdge - 4), 501u);
+  EXPECT_EQ(machine.memory.read<uint32_t>(kEdge + 4), 503u);
+
+  // Where there is no neighbour, the fault is at its address and nothing is written.
+  machine.set_s64(0, kEdge + 4096 - 8);
+  ASSERT_TRUE(machine.run("s_store_dwordx4 s[32:35], s[0:1], 0x0"));
+  EXPECT_TRUE(machine.faulted());
+  EXPECT_EQ(machine.wave.fault.address.value, kEdge + 4096);
+  EXPECT_EQ(machine.memory.read<uint32_t>(kEdge + 4096 - 8), 0u);
+}
+
 TEST(ScalarMemory, BufferLoadsStopAtTheEnd) {
   for (const auto& [target, wave64] :
        {std::pair{kGfx90a, true}, {kGfx1030, false}, {kGfx1100, false}}) {
