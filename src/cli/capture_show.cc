@@ -8,7 +8,7 @@
 
 #include "amd/gfx_target.h"
 #include "cli/host_stack.h"
-#include "codeobj/line_table.h"
+#include "codeobj/source_map.h"
 #include "replay/kernel_argument.h"
 #include "replay/touched_memory.h"
 #include "util/table.h"
@@ -87,8 +87,8 @@ std::vector<std::string> first_elements(const CaptureFile& file, const Capture& 
 std::string source_line(const Capture& capture, const CapturedKernel& kernel) {
   if (kernel.kernel == nullptr) return "";
   const auto line =
-      codeobj::LineTable::read(kernel.object->elf()).find(kernel.kernel->entry_address);
-  return line && line->line != 0 ? line->file + ":" + std::to_string(line->line) : "";
+      codeobj::SourceMap(kernel.object->elf()).user_line(kernel.kernel->entry_address);
+  return line ? codeobj::full_place(*line) : "";
 }
 
 bool is_redacted(const Capture& capture) {
