@@ -67,9 +67,9 @@ class MemorySystem {
   const uint32_t l2_sectors_;
   std::vector<Cache> l1_, scalar_, gl1_, l2_;
   Cache l3_;
-  std::vector<uint64_t> channel_requests_;      // by XCC and channel
+  std::vector<uint64_t> channel_requests_;           // by XCC and channel
   std::unordered_map<uint64_t, uint64_t> was_read_;  // sectors, as bits, by 4 KiB
-  uint64_t dirty_whole_ = 0, dirty_parts_ = 0;  // sectors in L2s: more than half written, less
+  uint64_t dirty_whole_ = 0, dirty_parts_ = 0;       // sectors in L2s: more than half written, less
 };
 
 }  // namespace wavetap::cachesim

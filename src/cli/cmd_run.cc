@@ -85,9 +85,10 @@ void add_gpu_options(Command& command, RunOptions& options) {
       .add_option("--gpu-watchdog", options.watchdog, "fault a wave after N instructions; 0: never")
       ->type_name("N");
   command
-      .add_option("--gpu-jit", options.jit,
-                  "on: compile hot code of kernels for this machine; verify: do, and compare every "
-                  "block with the interpreter; off: interpret all; default: $WAVETAP_GPU_JIT, or off")
+      .add_option(
+          "--gpu-jit", options.jit,
+          "on: compile hot code of kernels for this machine; verify: do, and compare every "
+          "block with the interpreter; off: interpret all; default: $WAVETAP_GPU_JIT, or off")
       ->type_name("MODE")
       ->choices({"off", "on", "verify"});
   command.add_option("--gpu-option", options.gpu_options, driver_option_help())
