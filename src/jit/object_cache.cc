@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/scoped_fd.h"
+#include "base/whole_io.h"
 
 namespace wavetap::jit {
 namespace {
@@ -38,27 +39,6 @@ uint64_t checksum_of(std::span<const std::byte> bytes) {
 // Nobody else can have written it.
 bool is_ours(const struct stat& info) {
   return info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-bool read_all(int fd, void* to, size_t size_bytes) {
-  auto* at = static_cast<char*>(to);
-  while (size_bytes > 0) {
-    const ssize_t got = read(fd, at, size_bytes);
-    if (got <= 0) return false;
-    at += got;
-    size_bytes -= static_cast<size_t>(got);
-  }
-  return true;
-}
-bool write_all(int fd, const void* from, size_t size_bytes) {
-  const auto* at = static_cast<const char*>(from);
-  while (size_bytes > 0) {
-    const ssize_t put = write(fd, at, size_bytes);
-    if (put <= 0) return false;
-    at += put;
-    size_bytes -= static_cast<size_t>(put);
-  }
-  return true;
 }
 
 }  // namespace
@@ -91,13 +71,14 @@ std::vector<std::byte> ObjectCache::find(const BlockKey& key) {
   struct stat info {};
   if (fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) || !is_ours(info)) return {};
   Header header;
-  if (!read_all(file.get(), &header, sizeof header)) return {};
+  if (!sys::read_whole(file.get(), &header, sizeof header)) return {};
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || !(header.key == key) ||
       header.size_bytes > kLargestObject ||
       static_cast<uint64_t>(info.st_size) != sizeof header + header.size_bytes)
     return {};
   std::vector<std::byte> object(header.size_bytes);
-  if (!read_all(file.get(), object.data(), object.size()) || checksum_of(object) != header.checksum)
+  if (!sys::read_whole(file.get(), object.data(), object.size()) ||
+      checksum_of(object) != header.checksum)
     return {};
   futimens(file.get(), nullptr);  // used lately
   return object;
@@ -114,8 +95,8 @@ void ObjectCache::keep(const BlockKey& key, std::span<const std::byte> object) {
   header.key = key;
   header.size_bytes = object.size();
   header.checksum = checksum_of(object);
-  const bool written = file.valid() && write_all(file.get(), &header, sizeof header) &&
-                       write_all(file.get(), object.data(), object.size());
+  const bool written = file.valid() && sys::write_whole(file.get(), &header, sizeof header) &&
+                       sys::write_whole(file.get(), object.data(), object.size());
   if (!written || rename(path.c_str(), path_of(key).c_str()) != 0) {
     unlink(path.c_str());
     is_closed_ = true;  // full, or not ours to write

@@ -3,23 +3,13 @@
 #include "amd/gfx_target.h"
 #include "base/log.h"
 #include "base/sys_files.h"
+#include "base/whole_io.h"
 #include "probe/handlers/json_text.h"
 
 namespace wavetap::probe {
 namespace {
 
 std::string pid_text() { return std::to_string(sys::pid()); }
-
-// Writes all of it, in one call where the system lets us.
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const int64_t written = sys::write(fd, bytes.data(), bytes.size());
-    if (written == -EINTR) continue;
-    if (written <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
-}
 
 template <class T>
 void put_extent(JsonText& json, const char* key, const T (&extent)[3]) {
@@ -42,7 +32,7 @@ const char* status_name(uint32_t status) {
 bool ResultFiles::append(const std::string& name, std::string_view bytes) {
   const std::string path = folder_ + "/" + name;
   const int fd = sys::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0600);
-  const bool written = fd >= 0 && write_all(fd, bytes);
+  const bool written = fd >= 0 && sys::write_whole(fd, bytes);
   if (fd >= 0) sys::close(fd);
   if (!written && !complained_.exchange(true, std::memory_order_relaxed))
     log::complain("%s: cannot be written; results of probes are lost", path.c_str());

@@ -16,6 +16,8 @@
 #include <cstring>
 #include <exception>
 
+#include "base/whole_io.h"
+
 namespace wavetap::util {
 namespace {
 
@@ -34,16 +36,6 @@ struct Child {
 
 double seconds_since(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
-}
-
-void write_all(int fd, const std::string& text) {
-  size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t count = write(fd, text.data() + written, text.size() - written);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return;
-    written += static_cast<size_t>(count);
-  }
 }
 
 // A process group of its own, that goes when its parent goes.
@@ -67,7 +59,7 @@ void become_child(pid_t parent) {
   } catch (const std::exception&) {
     _exit(70);
   }
-  write_all(fd, text);
+  sys::write_whole(fd, text);
   _exit(0);
 }
 
