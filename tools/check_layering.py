@@ -43,7 +43,7 @@ TABLE = {
     "agent": (["base", "amd", "format", "codeobj", "swap", "record", "capture"], True),
     "store": (["base", "util", "amd", "format", "codeobj"], False),
     "analysis": (["base", "util", "amd", "store"], False),
-    "profile": (["base", "util", "amd", "model", "emu", "cachesim", "timing", "store", "analysis"], False),
+    "profile": (["base", "util", "amd", "format", "model", "emu", "cachesim", "timing", "store", "analysis"], False),
     "foreign": (["base", "util", "store"], False),
     "proof": (["base", "util", "amd", "format", "codeobj", "isa", "model", "emu", "sanitize", "cachesim", "timing", "swap",
                "replay", "profile"], False),

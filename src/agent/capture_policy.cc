@@ -68,9 +68,7 @@ bool is_chosen(const std::string& shown, const std::string& symbol) {
 }
 
 bool wants_launch(const CaptureRequest& request, uint64_t launch) {
-  if (!request.launches.empty())
-    return std::find(request.launches.begin(), request.launches.end(), launch) !=
-           request.launches.end();
+  if (!request.launches.empty()) return request.launches.contains(launch);
   return (launch - 1) % request.every == 0;
 }
 

@@ -24,22 +24,11 @@ uint64_t number(std::string_view text) {
   return value;
 }
 
-// "3,7". The command line has checked it.
-std::vector<uint64_t> numbers(std::string_view text) {
-  std::vector<uint64_t> found;
-  while (!text.empty()) {
-    const std::string_view part = text.substr(0, text.find(','));
-    found.push_back(number(part));
-    text.remove_prefix(std::min(text.size(), part.size() + 1));
-  }
-  return found;
-}
-
 void take(CaptureRequest& request, std::string_view key, std::string_view value) {
   if (key == "range") request.range = value;
   else if (key == "folder") request.folder = value;
   else if (key == "kernel") request.kernel = value;
-  else if (key == "launch") request.launches = numbers(value);
+  else if (key == "launch") request.launches = format::LaunchList::of_checked(value);
   else if (key == "every") request.every = std::max<uint64_t>(number(value), 1);
   else if (key == "max") request.max = number(value);
   else if (key == "drain") request.drain_s = number(value);

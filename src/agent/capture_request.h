@@ -4,7 +4,8 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
+
+#include "format/launch_list.h"
 
 namespace wavetap::agent {
 
@@ -12,7 +13,7 @@ struct CaptureRequest {
   std::string range;   // "": dispatches need not be in one
   std::string folder;  // "": a virtual GPU captures
   std::string kernel;
-  std::vector<uint64_t> launches;
+  format::LaunchList launches;
   uint64_t every = 1;
   uint64_t max = 0;
   uint64_t drain_s = 30;

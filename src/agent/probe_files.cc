@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/sys_files.h"
+#include "base/whole_io.h"
 
 namespace wavetap::agent {
 namespace {
@@ -14,20 +15,6 @@ uint64_t number(std::string_view text) {
   uint64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
-}
-
-// "3,7-9". The command line has checked it.
-std::vector<std::pair<uint64_t, uint64_t>> parse_ranges(std::string_view text) {
-  std::vector<std::pair<uint64_t, uint64_t>> ranges;
-  while (!text.empty()) {
-    const std::string_view part = text.substr(0, text.find(','));
-    const size_t dash = part.find('-');
-    const uint64_t first = number(part);
-    ranges.emplace_back(first,
-                        dash == std::string_view::npos ? first : number(part.substr(dash + 1)));
-    text.remove_prefix(std::min(text.size(), part.size() + 1));
-  }
-  return ranges;
 }
 
 // Symbols have no characters that JSON would mind; whoever made one that has is told apart by '?'.
@@ -53,7 +40,7 @@ bool read_probe_request(const char* path, ProbeRequest* request) {
     if (key == "folder") request->folder = value;
     else if (key == "wants") request->wants = static_cast<uint32_t>(number(value));
     else if (key == "kernels") request->kernels = value;
-    else if (key == "launch") request->launches = parse_ranges(value);
+    else if (key == "launch") request->launches = format::LaunchList::of_checked(value);
     else if (key == "every") request->every = std::max<uint64_t>(number(value), 1);
     else if (key == "max") request->most = number(value);
     else if (key == "ring") request->ring_bytes = number(value);
@@ -63,10 +50,7 @@ bool read_probe_request(const char* path, ProbeRequest* request) {
 }
 
 bool wants_launch(const ProbeRequest& request, uint64_t launch) {
-  if (!request.launches.empty())
-    return std::any_of(request.launches.begin(), request.launches.end(), [&](const auto& range) {
-      return range.first <= launch && launch <= range.second;
-    });
+  if (!request.launches.empty()) return request.launches.contains(launch);
   return (launch - 1) % request.every == 0;
 }
 
@@ -74,13 +58,7 @@ bool ProbeFiles::append(const char* suffix, const void* bytes, size_t size) {
   char path[4096];
   std::snprintf(path, sizeof path, "%s/%u.%s", folder_.c_str(), sys::pid(), suffix);
   const int fd = sys::open(path, O_WRONLY | O_APPEND | O_CREAT, 0600);
-  bool good = fd >= 0;
-  for (size_t done = 0; good && done < size;) {
-    const int64_t written = sys::write(fd, static_cast<const char*>(bytes) + done, size - done);
-    if (written == -EINTR) continue;
-    good = written > 0;
-    done += good ? static_cast<size_t>(written) : 0;
-  }
+  const bool good = fd >= 0 && wavetap::sys::write_whole(fd, bytes, size);
   if (fd >= 0) sys::close(fd);
   if (!good && !complained_) say("%s: cannot be written; results of probes are lost", path);
   complained_ |= !good;

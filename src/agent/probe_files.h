@@ -11,6 +11,7 @@
 #include "agent/dispatch_policy.h"
 #include "agent/probe_twins.h"
 #include "agent/recording.h"
+#include "format/launch_list.h"
 #include "format/probe_ring.h"
 
 namespace wavetap::agent {
@@ -20,7 +21,7 @@ struct ProbeRequest {
   std::string folder;
   uint32_t wants = 0;
   std::string kernels;
-  std::vector<std::pair<uint64_t, uint64_t>> launches;  // from, to; empty: all
+  format::LaunchList launches;  // empty: all
   uint64_t every = 1;
   uint64_t most = 0;  // launches; 0: all
   uint64_t ring_bytes = uint64_t{64} << 20;

@@ -29,15 +29,16 @@ namespace {
 
 // What launches and how many: one, unless more were asked for; of a range, all.
 Status check_selection(const CaptureOptions& options, uint64_t* most) {
-  size_t launches = 0;
   Status good = check_kernel_pattern(options.kernel);
-  if (good.ok()) good = check_launches(options.launches, &launches);
-  if (good.ok() && launches > 0 && options.every > 0)
+  const Result<format::LaunchList> launches = parse_launches(options.launches);
+  if (good.ok() && !launches.ok()) return launches.error();
+  if (good.ok() && !launches->empty() && options.every > 0)
     good = errorf("capture: --launch and --every exclude each other; leave out one of them");
   if (good.ok() && options.range.find('\n') != std::string::npos)
     good = errorf("--range: the name of a range is one line; write one");
   *most = options.max;
-  if (options.max == 0 && launches == 0 && options.every == 0 && options.range.empty()) *most = 1;
+  if (options.max == 0 && options.launches.empty() && options.every == 0 && options.range.empty())
+    *most = 1;
   return good;
 }
 
@@ -174,7 +175,7 @@ void add_capture_options(Command& command, CaptureOptions& options) {
   command
       .add_option("--launch", options.launches,
                   "which launches of those kernels, counted from 1 in each process (the first)")
-      ->type_name("N[,N…]");
+      ->type_name("N[,N-M…]");
   command
       .add_option("--range", options.range,
                   "only launches inside marker ranges of this name, which may hold * ? and [] as "

@@ -93,19 +93,9 @@ Result<std::vector<probe::HandlerChoice>> check_handlers(const std::string& list
   return choices;
 }
 
-// Numbers and ranges from 1: "3", "1,5-9".
 Status check_launches(const std::string& text) {
-  if (text.empty()) return {};
-  for (const std::string& part : util::split(text, ',')) {
-    const size_t dash = part.find('-');
-    const auto first = util::parse_unsigned(part.substr(0, dash));
-    const auto last =
-        dash == std::string::npos ? first : util::parse_unsigned(part.substr(dash + 1));
-    if (!first || !last || *first == 0 || *last < *first ||
-        part.find_first_not_of("0123456789-") != std::string::npos)
-      return errorf("--launch %s: not a list of numbers from 1; write N[,N-M…]", text.c_str());
-  }
-  return {};
+  const Result<format::LaunchList> list = parse_launches(text);
+  return list.ok() ? Status() : Status(list.error());
 }
 
 // The folder that -o names, made here and empty.

@@ -47,14 +47,9 @@ struct Options {
 
 Result<profile::Selection> selection_of(const Options& options) {
   profile::Selection selection{options.kernels, {}};
-  if (options.launches.empty()) return selection;
-  for (const std::string& part : util::split(options.launches, ',')) {
-    const std::optional<uint64_t> number = util::parse_unsigned(part);
-    if (!number || *number == 0)
-      return errorf("--launch %s: not understood; write numbers from 1, as in 1,3",
-                    options.launches.c_str());
-    selection.launches.push_back(*number);
-  }
+  Result<format::LaunchList> launches = parse_launches(options.launches);
+  if (!launches.ok()) return launches.error();
+  selection.launches = std::move(*launches);
   return selection;
 }
 
@@ -161,7 +156,7 @@ void add_options(Command& command, Options& options) {
   command.add_option("--kernel,-k", options.kernels, "only kernels whose demangled name matches")
       ->type_name("REGEX");
   command.add_option("--launch", options.launches, "only these launches of each kernel, from 1")
-      ->type_name("N[,N…]");
+      ->type_name("N[,N-M…]");
   command
       .add_option("--output,-o", options.output,
                   "write profile.json, roofline.json, dag.json, analysis.json, roofline.svg and "

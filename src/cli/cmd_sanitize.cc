@@ -71,9 +71,8 @@ int finish(const Options& options, SanitizeReport& report, int status) {
 Status check_options(Options& options) {
   if (const Status good = check_kernel_pattern(options.run.sanitize_kernels); !good.ok())
     return good;
-  size_t launches = 0;
-  if (const Status good = check_launches(options.run.sanitize_launches, &launches); !good.ok())
-    return good;
+  if (const auto list = parse_launches(options.run.sanitize_launches); !list.ok())
+    return list.error();
   const Result<sanitize::ToolSet> tools = sanitize::ToolSet::parse(options.tools);
   if (!tools.ok()) return Error{"sanitize: --tool " + tools.error().message};
   options.parsed_tools = *tools;
@@ -189,7 +188,7 @@ int sanitize_file(Options& options, const std::string& path) {
   const std::unique_ptr<replay::CaptureFile> file = open_captures(path, &exit_code);
   if (file == nullptr) return exit_code;
   const vgpu::KernelPattern pattern(options.run.sanitize_kernels);
-  const std::vector<uint64_t> launches = vgpu::parse_launches(options.run.sanitize_launches);
+  const auto launches = format::LaunchList::of_checked(options.run.sanitize_launches);
   if (file->captures().empty()) return fail(choose_capture(*file, 1).error(), kDamagedFile);
   SanitizeReport report;
   std::string lines;
@@ -198,8 +197,7 @@ int sanitize_file(Options& options, const std::string& path) {
   for (uint32_t number = 1; number <= file->captures().size(); ++number) {
     const bool matches = pattern.matches(file->captures()[number - 1].kernel);
     if (matches) ++matched;
-    if (!matches || (!launches.empty() &&
-                     std::find(launches.begin(), launches.end(), matched) == launches.end())) {
+    if (!matches || (!launches.empty() && !launches.contains(matched))) {
       ++report.skipped;
       continue;
     }
@@ -241,7 +239,7 @@ void add_choice_options(Command& command, Options& options) {
   command
       .add_option("--launch", options.run.sanitize_launches,
                   "check only these launches of those kernels, counted from 1 in each process")
-      ->type_name("N[,N…]");
+      ->type_name("N[,N-M…]");
   command
       .add_option("--seeds", options.seeds,
                   "run everything N times, with workgroups and waves in another order each (1)")

@@ -33,7 +33,7 @@ void add_options(Command& command, Options& options) {
   command
       .add_option("--launch", tracing.launches,
                   "which launches of those kernels, counted from 1 in each process (the first)")
-      ->type_name("N[,N…]");
+      ->type_name("N[,N-M…]");
   command
       .add_option(
           "--output,-o", tracing.output,

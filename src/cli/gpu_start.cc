@@ -40,16 +40,11 @@ Status check_kernel_pattern(const std::string& pattern) {
   return errorf("-k %s: not a regular expression: %s; see regex(7)", pattern.c_str(), text);
 }
 
-Status check_launches(const std::string& text, size_t* count) {
-  *count = 0;
-  if (text.empty()) return {};
-  for (const std::string& part : util::split(text, ',')) {
-    const std::optional<uint64_t> launch = util::parse_unsigned(part);
-    if (!launch || *launch == 0 || part.find_first_not_of("0123456789") != std::string::npos)
-      return errorf("--launch %s: not a list of numbers from 1; write N[,N…]", text.c_str());
-    ++*count;
-  }
-  return {};
+Result<format::LaunchList> parse_launches(const std::string& text) {
+  std::optional<format::LaunchList> list = format::LaunchList::parse(text);
+  if (!list)
+    return errorf("--launch %s: not a list of numbers from 1; write N[,N-M…]", text.c_str());
+  return std::move(*list);
 }
 
 std::string tools_list(const std::string& library) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "format/launch_list.h"
 #include "model/model.h"
 
 namespace wavetap::cli {
@@ -15,8 +16,8 @@ Result<std::vector<model::Model>> find_models(const std::vector<std::string>& na
 // -k REGEX: POSIX extended, as the library in the program reads it.
 Status check_kernel_pattern(const std::string& pattern);
 
-// --launch N[,N…]; *count: how many there are.
-Status check_launches(const std::string& text, size_t* count);
+// --launch N[,N-M…].
+Result<format::LaunchList> parse_launches(const std::string& text);
 
 // HSA_TOOLS_LIB for a program: the tools ROCr is asked to load anyway, ours behind them.
 std::string tools_list(const std::string& library);

@@ -66,8 +66,7 @@ std::string text_of(const nlohmann::ordered_json& json) {
 
 Status check(const InstructionTraceOptions& options) {
   if (const Status good = check_kernel_pattern(options.kernels); !good.ok()) return good;
-  size_t count = 0;
-  if (const Status good = check_launches(options.launches, &count); !good.ok()) return good;
+  if (const auto list = parse_launches(options.launches); !list.ok()) return list.error();
   const Result<itrace::UnitChoice> choice = choice_of(options);
   return choice.ok() ? Status() : Status(choice.error());
 }

@@ -6,7 +6,7 @@
 //   folder    where captures go, a file per process. Absent: a virtual GPU captures, and only asks where
 //             its dispatches come from.
 //   kernel    POSIX extended, found in the demangled name
-//   launch    "3,7": which of those that match, from 1
+//   launch    "3,7-9": which of those that match, from 1
 //   every     of those that match, the first and every N-th after it
 //   max       per process; 0: no limit
 //   drain     seconds that kernels of other queues get to end

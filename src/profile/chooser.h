@@ -3,7 +3,6 @@
 
 #include <map>
 #include <regex>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -16,7 +15,7 @@ class Chooser {
  public:
   static Result<Chooser> make(const Selection& selection) {
     Chooser chooser;
-    chooser.launches_ = {selection.launches.begin(), selection.launches.end()};
+    chooser.launches_ = selection.launches;
     chooser.is_all_ = selection.pattern.empty();
     try {
       chooser.pattern_ = std::regex(selection.pattern, std::regex::extended);
@@ -43,7 +42,7 @@ class Chooser {
   };
   std::regex pattern_;
   bool is_all_ = true;
-  std::set<uint64_t> launches_;
+  format::LaunchList launches_;
   std::map<std::string, Kernel, std::less<>> kernels_;
 };
 

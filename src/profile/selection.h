@@ -1,15 +1,15 @@
 // Selection: which dispatches are to be profiled.
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <vector>
+
+#include "format/launch_list.h"
 
 namespace wavetap::profile {
 
 struct Selection {
-  std::string pattern;             // extended regular expression in the name; "": all
-  std::vector<uint64_t> launches;  // of each kernel, from 1; empty: all
+  std::string pattern;          // extended regular expression in the name; "": all
+  format::LaunchList launches;  // of each kernel, from 1; empty: all
 };
 
 }  // namespace wavetap::profile

@@ -63,7 +63,7 @@ bool is_ours(CaptureMemoryKind kind) {
 CaptureHook::CaptureHook(const Config& config, const AllocationTable& allocations)
     : config_(config),
       allocations_(allocations),
-      launches_(parse_launches(config.capture_launches)),
+      launches_(format::LaunchList::of_checked(config.capture_launches)),
       pattern_(config.capture_pattern),
       kernels_([this](const KnownKernel& kernel) { return matches(kernel); }),
       writer_(config.capture_dir + "/" + std::to_string(sys::pid()) + ".wtcap") {}
@@ -81,8 +81,7 @@ bool CaptureHook::launch_context(const DispatchView& view, format::LaunchContext
 }
 
 bool CaptureHook::wants_launch(uint64_t launch) const {
-  if (!launches_.empty())
-    return std::find(launches_.begin(), launches_.end(), launch) != launches_.end();
+  if (!launches_.empty()) return launches_.contains(launch);
   return config_.capture_every <= 1 || (launch - 1) % config_.capture_every == 0;
 }
 

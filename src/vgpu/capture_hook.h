@@ -17,6 +17,7 @@
 
 #include "capture/capture_writer.h"
 #include "format/capture_request.h"
+#include "format/launch_list.h"
 #include "vgpu/allocation_table.h"
 #include "vgpu/config.h"
 #include "vgpu/dispatch_hook.h"
@@ -64,7 +65,7 @@ class CaptureHook final : public DispatchHook {
 
   const Config& config_;
   const AllocationTable& allocations_;
-  std::vector<uint64_t> launches_;
+  format::LaunchList launches_;
   const KernelPattern pattern_;
   KernelCache kernels_;
   std::atomic<uint64_t> dispatches_{0};

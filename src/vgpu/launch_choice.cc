@@ -1,21 +1,6 @@
 #include "vgpu/launch_choice.h"
 
-#include <charconv>
-
 namespace wavetap::vgpu {
-
-std::vector<uint64_t> parse_launches(const std::string& text) {
-  std::vector<uint64_t> launches;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at < end) {
-    uint64_t launch = 0;
-    const auto [next, error] = std::from_chars(at, end, launch);
-    if (error == std::errc()) launches.push_back(launch);
-    at = next + 1;
-  }
-  return launches;
-}
 
 KernelPattern::KernelPattern(const std::string& pattern)
     : compiled_(!pattern.empty() &&

@@ -1,4 +1,4 @@
-// Which launches of a kernel a hook is asked to look at: `--kernel` and `--launch` of commands.
+// Which kernels a hook is asked to look at: `--kernel` of commands. Which launches of them: format/launch_list.h.
 #pragma once
 
 #include <regex.h>
@@ -10,9 +10,6 @@
 #include "vgpu/kernel_cache.h"
 
 namespace wavetap::vgpu {
-
-// "3,7" as numbers. The command line has checked it.
-std::vector<uint64_t> parse_launches(const std::string& text);
 
 // POSIX extended, in the demangled name. Matches everything when the pattern is empty.
 class KernelPattern {

@@ -15,23 +15,6 @@ namespace {
 
 constexpr uint32_t kMostKernargBytes = 64 << 10;
 
-// "3,7-9": {{3, 3}, {7, 9}}.
-std::vector<std::pair<uint64_t, uint64_t>> parse_launches(const std::string& text) {
-  std::vector<std::pair<uint64_t, uint64_t>> launches;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at < end) {
-    uint64_t first = 0;
-    auto [next, error] = std::from_chars(at, end, first);
-    if (error != std::errc()) break;
-    uint64_t last = first;
-    if (next < end && *next == '-') next = std::from_chars(next + 1, end, last).ptr;
-    launches.emplace_back(first, last);
-    at = next + 1;
-  }
-  return launches;
-}
-
 // The code object that holds a code, as ROCr has loaded it.
 struct Home {
   std::vector<std::byte> image;  // empty: none
@@ -105,7 +88,7 @@ bool ProbeHook::Files::buffer(uint32_t, uint64_t address, wavetap_buffer* out) n
 
 ProbeHook::ProbeHook(const Config& config, const AllocationTable& allocations)
     : config_(config),
-      launches_(parse_launches(config.probe_launches)),
+      launches_(format::LaunchList::of_checked(config.probe_launches)),
       kernels_([this](const KnownKernel& kernel) { return matches(kernel); }),
       files_(config.probe_dir, allocations),
       session_(files_) {
@@ -128,10 +111,7 @@ bool ProbeHook::matches(const KnownKernel& kernel) const {
 }
 
 bool ProbeHook::wants_launch(uint64_t launch) const {
-  if (!launches_.empty())
-    return std::any_of(launches_.begin(), launches_.end(), [&](const auto& range) {
-      return range.first <= launch && launch <= range.second;
-    });
+  if (!launches_.empty()) return launches_.contains(launch);
   return config_.probe_every <= 1 || (launch - 1) % config_.probe_every == 0;
 }
 

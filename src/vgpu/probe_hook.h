@@ -14,6 +14,7 @@
 
 #include "codeobj/code_object.h"
 #include "codeobj/source_map.h"
+#include "format/launch_list.h"
 #include "probe/result_files.h"
 #include "probe/session.h"
 #include "vgpu/allocation_table.h"
@@ -61,7 +62,7 @@ class ProbeHook final : public DispatchHook {
   void keep_new_code(const DispatchView& view);
 
   const Config& config_;
-  std::vector<std::pair<uint64_t, uint64_t>> launches_;  // from, to
+  format::LaunchList launches_;
   bool has_pattern_ = false, has_library_ = false;
   regex_t pattern_{};  // in a kernel's name
   regex_t library_{};  // in the path of its file

@@ -106,7 +106,7 @@ SanitizeHook::SanitizeHook(const Config& config, const AllocationTable& allocati
                            std::span<Gpu* const> gpus)
     : path_(config.findings_file),
       pattern_(config.sanitize_kernels),
-      launches_(parse_launches(config.sanitize_launches)),
+      launches_(format::LaunchList::of_checked(config.sanitize_launches)),
       kernels_([this](const KnownKernel& kernel) { return pattern_.matches(kernel.name); }) {
   // The command line has checked them.
   if (const auto tools = sanitize::ToolSet::parse(config.sanitize_tools); tools.ok())
@@ -128,7 +128,7 @@ bool SanitizeHook::is_chosen(const KnownKernel& kernel) {
   // Without a pattern, launches are those of the program's own kernels.
   if (pattern_.empty() && is_runtimes_own(kernel)) return false;
   const uint64_t launch = matched_.fetch_add(1, std::memory_order_relaxed) + 1;
-  return std::find(launches_.begin(), launches_.end(), launch) != launches_.end();
+  return launches_.contains(launch);
 }
 
 SanitizeHook::Checking* SanitizeHook::take() {

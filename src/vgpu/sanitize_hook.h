@@ -16,6 +16,7 @@
 #include <tuple>
 #include <vector>
 
+#include "format/launch_list.h"
 #include "sanitize/footprint.h"
 #include "sanitize/session.h"
 #include "vgpu/allocation_table.h"
@@ -104,7 +105,7 @@ class SanitizeHook final : public DispatchHook {
   const std::string path_;
   sanitize::SessionOptions options_;
   const KernelPattern pattern_;
-  const std::vector<uint64_t> launches_;  // which of those that match, from 1; empty: all
+  const format::LaunchList launches_;  // which of those that match, from 1; empty: all
   std::atomic<uint64_t> matched_{0};
   KernelCache kernels_;  // chosen: to be checked
   KernelFinder finder_;

@@ -232,6 +232,7 @@ def selection(bench):
         return [c["launch"] for c in bench.show()]
     expect(launches() == [1], "one by default")
     expect(launches("--launch", "2,5") == [2, 5], "--launch")
+    expect(launches("--launch", "2,4-5") == [2, 4, 5], "a range of launches")
     expect(launches("--every", "3", "--max", "3") == [1, 4, 7], "--every")
     done = bench.capture("bitonic_sort", "-k", "no_such_kernel", status=2)
     expect("no dispatch was captured" in done.stderr, done.stderr)
