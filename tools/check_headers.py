@@ -4,10 +4,10 @@
   check_headers.py BUILD [ROOT]
   check_headers.py --self-test BUILD
 
-A header that x.cc, which the build compiles, includes before anything else has been compiled alone by the build. Only the
-others are compiled here. Flags come from BUILD/compile_commands.json: those of any source file of the header's folder. A
-header is compiled again when it, a header of ours that it includes, the flags or the compiler have changed
-(BUILD/checked/headers.json).
+A header that a source, which the build compiles, includes before anything else has been compiled alone by the build, and so
+has a header that such a header begins with. Only the others are compiled here. Flags come from BUILD/compile_commands.json:
+those of any source file of the header's folder. A header is compiled again when it, a header of ours that it includes, the
+flags or the compiler have changed (BUILD/checked/headers.json).
 """
 import concurrent.futures
 import json
@@ -50,16 +50,6 @@ def built_sources(build):
     return {os.path.realpath(os.path.join(entry.get("directory", build), entry["file"])) for entry in entries}
 
 
-def opens_its_source(header, name, content, built):
-    """True when the build compiles the header before anything else: its own source begins with it. Included twice, it
-    must also be its own guard."""
-    source = header.with_suffix(".cc")
-    if not source.is_file() or os.path.realpath(source) not in built or not PRAGMA_ONCE.search(content):
-        return False
-    first = ANY_INCLUDE.search(source.read_bytes())
-    return first is not None and first[1] == f'"{name}"'.encode()
-
-
 class Tree:
     def __init__(self, src):
         self.src, self.contents = src, {}
@@ -81,6 +71,21 @@ class Tree:
         return sorted(seen)
 
 
+def opening_headers(built, tree):
+    """The headers that the build compiles before anything else: what a source begins with, and what that begins with.
+    Included twice, such a header must also be its own guard."""
+    found = set()
+    for source in built:
+        content = pathlib.Path(source).read_bytes() if os.path.isfile(source) else b""
+        while (first := ANY_INCLUDE.search(content)) and first[1].startswith(b'"'):
+            name = first[1].strip(b'"').decode()
+            content = tree.content(name)
+            if name in found or not PRAGMA_ONCE.search(content):
+                break
+            found.add(name)
+    return found
+
+
 def compile_alone(name, flags):
     """What the compiler has to say against the header; empty: nothing."""
     # Test support sees the definitions that only test programs are compiled with.
@@ -94,6 +99,7 @@ def check(build, root, cache):
     """The problems, and how many headers were compiled."""
     flags, built = flags_by_folder(build), built_sources(build)
     tree, good = Tree(root / "src"), Good(cache)
+    opening = opening_headers(built, tree)
     versions = {}
     seen = 0
     keys = {}
@@ -103,7 +109,7 @@ def check(build, root, cache):
         if folder not in flags:
             continue
         seen += 1
-        if opens_its_source(header, name, tree.content(name), built):
+        if name in opening:
             continue
         compiler = flags[folder][0]
         if compiler not in versions:
@@ -125,7 +131,7 @@ def check(build, root, cache):
 
 def self_test(build):
     """A tree with two headers, one of which is broken, then right, then broken by what it includes; at last its own source
-    begins with it, and then with something else."""
+    begins with it, what it begins with changes, and the source begins with something else."""
     with tempfile.TemporaryDirectory() as folder:
         root, cache = pathlib.Path(folder), pathlib.Path(folder) / "cache.json"
         (root / "src/base").mkdir(parents=True)
@@ -137,12 +143,12 @@ def self_test(build):
         seen = []
         for step, text in ((high, "#pragma once\nLow* low;\n"), (high, '#pragma once\n#include "base/low.h"\nLow* low();\n'),
                            (low, "#pragma once\nstruct Low {};\n"), (low, "#pragma once\nstruct Other {};\n"),
-                           (source, '#include "base/high.h"\n'),
+                           (source, '#include "base/high.h"\n'), (low, "#pragma once\nstruct Third {};\n"),
                            (source, '#include "base/low.h"\n#include "base/high.h"\n')):
             step.write_text(text)
             problems, compiled = check(root, root, cache)
             seen.append((len(problems), compiled))
-        if seen != [(1, 2), (0, 1), (0, 0), (1, 2), (0, 0), (1, 1)]:
+        if seen != [(1, 2), (0, 1), (0, 0), (1, 2), (0, 0), (0, 0), (1, 1)]:
             print(f"self-test: {seen}")
             return 1
     return 0
