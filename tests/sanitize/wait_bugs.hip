@@ -67,6 +67,45 @@ KERNEL stored(int* data) {
   }
   data[1024 + threadIdx.x] = x ^ y;
 }
+// The second register of two.
+// wide_second: unwaited-read
+KERNEL wide_second(int* data) {
+  int x, y;
+  int* p = data + 4 * threadIdx.x;
+  if constexpr (kBug) {
+    asm volatile("global_load_dwordx2 v[40:41], %2, off\nv_mov_b32 %0, 0\nv_mov_b32 %1, v41\ns_waitcnt vmcnt(0)" : "=&v"(x), "=&v"(y) : "v"(p) : "memory", "s30", "scc", "v40", "v41");  // <a>
+  } else {
+    asm volatile("global_load_dwordx2 v[40:41], %2, off\nv_mov_b32 %0, 0\ns_waitcnt vmcnt(0)\nv_mov_b32 %1, v41" : "=&v"(x), "=&v"(y) : "v"(p) : "memory", "s30", "scc", "v40", "v41");
+  }
+  data[1024 + threadIdx.x] = x ^ y;
+}
+// As what an atomic adds.
+// atomic_data: unwaited-read
+KERNEL atomic_data(int* data) {
+  int x, y;
+  int* p = data + 4 * threadIdx.x;
+  if constexpr (kBug) {
+    asm volatile("global_load_dword %0, %2, off\nv_mov_b32 %1, 0\nglobal_atomic_add %2, %0, off offset:8\ns_waitcnt vmcnt(0)" : "=&v"(x), "=&v"(y) : "v"(p) : "memory", "s30", "scc", "v40");  // <a>
+  } else {
+    asm volatile("global_load_dword %0, %2, off\nv_mov_b32 %1, 0\ns_waitcnt vmcnt(0)\nglobal_atomic_add %2, %0, off offset:8" : "=&v"(x), "=&v"(y) : "v"(p) : "memory", "s30", "scc", "v40");
+  }
+  data[1024 + threadIdx.x] = x ^ y;
+}
+// From global memory to LDS.
+// lds_data: unwaited-read
+KERNEL lds_data(int* data) {
+  __shared__ int line[kThreads];
+  line[threadIdx.x] = 0;
+  const int l = 4 * threadIdx.x;
+  int x, y;
+  int* p = data + 4 * threadIdx.x;
+  if constexpr (kBug) {
+    asm volatile("global_load_dword %0, %2, off\nv_mov_b32 %1, 0\nds_write_b32 %3, %0\ns_waitcnt vmcnt(0) lgkmcnt(0)" : "=&v"(x), "=&v"(y) : "v"(p), "v"(l) : "memory", "s30", "scc", "v40");  // <a>
+  } else {
+    asm volatile("global_load_dword %0, %2, off\nv_mov_b32 %1, 0\ns_waitcnt vmcnt(0)\nds_write_b32 %3, %0\ns_waitcnt lgkmcnt(0)" : "=&v"(x), "=&v"(y) : "v"(p), "v"(l) : "memory", "s30", "scc", "v40");
+  }
+  data[1024 + threadIdx.x] = x ^ y;
+}
 // lds_read: unwaited-read
 KERNEL lds_read(int* data) {
   __shared__ int line[kThreads];
@@ -304,6 +343,9 @@ int main() {
   RUN(other_counter);
   RUN(overwritten);
   RUN(stored);
+  RUN(wide_second);
+  RUN(atomic_data);
+  RUN(lds_data);
   RUN(lds_read);
   RUN(lds_second);
   RUN(lds_address);
