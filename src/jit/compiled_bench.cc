@@ -57,6 +57,37 @@ constexpr Loop kLoops[] = {
      "v_and_b32 v5, 0xfffc, v5\nglobal_load_dword v6, v3, s[4:5]\nv_add_u32 v5, v6, v5\n"
      "v_mul_lo_u32 v6, v6, v5\nglobal_store_dword v3, v6, s[4:5]\n",
      5},
+    {"dpp_sum",
+     "v_add_f32 v5, v5, v5 row_shr:1\ns_nop 1\nv_add_f32 v5, v5, v5 row_shr:2\ns_nop 1\n"
+     "v_add_f32 v5, v5, v5 row_shr:4\ns_nop 1\nv_add_f32 v5, v5, v5 row_shr:8\ns_nop 1\n"
+     "v_add_f32 v5, v5, v5 row_bcast:15 row_mask:0xa\ns_nop 1\n"
+     "v_add_f32 v5, v5, v5 row_bcast:31 row_mask:0xc\n",
+     11},
+    {"lanes",
+     "v_readlane_b32 s8, v5, 63\nv_readfirstlane_b32 s9, v6\nv_add_u32 v5, s8, v5\n"
+     "v_writelane_b32 v5, s9, 17\nv_add_u32 v6, s9, v6\n",
+     5},
+    {"sdwa",
+     "v_add_u32_sdwa v5, v3, v4 dst_sel:DWORD src0_sel:BYTE_1 src1_sel:WORD_1\n"
+     "v_lshlrev_b32_sdwa v6, v5, v3 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:BYTE_0 "
+     "src1_sel:DWORD\n",
+     2},
+    {"fma_f16",
+     "v_pk_fma_f16 v5, v5, v4, v5\nv_pk_fma_f16 v6, v6, v4, v6\nv_pk_add_f16 v7, v5, v6\n"
+     "v_fma_mix_f32 v8, v5, v6, v8 op_sel_hi:[1,1,0]\nv_cvt_f16_f32 v9, v8\n",
+     5},
+    {"softmax",
+     "v_sub_f32 v5, v4, v8\nv_exp_f32 v6, v5\nv_log_f32 v7, v6\nv_rcp_f32 v9, v6\n"
+     "v_fma_f32 v8, v7, v9, v4\n",
+     5},
+    {"sine", "v_sin_f32 v5, v4\nv_cos_f32 v6, v4\nv_fma_f32 v4, v5, v6, 0.5\n", 3},
+    {"divide",
+     "v_div_scale_f32 v6, s[8:9], v4, v4, 1.0\nv_rcp_f32 v7, v6\n"
+     "v_div_scale_f32 v8, vcc, 1.0, v4, 1.0\nv_fma_f32 v9, -v6, v7, 1.0\n"
+     "v_fma_f32 v7, v9, v7, v7\nv_mul_f32 v9, v8, v7\nv_fma_f32 v5, -v6, v9, v8\n"
+     "v_fma_f32 v9, v5, v7, v9\nv_fma_f32 v5, -v6, v9, v8\nv_div_fmas_f32 v5, v5, v7, v9\n"
+     "v_div_fixup_f32 v5, v5, v4, 1.0\n",
+     11},
     {"lds",
      "ds_read_b32 v6, v3\nv_fma_f32 v7, v6, v4, v7\nds_read_b32 v8, v3 offset:256\n"
      "v_fma_f32 v7, v8, v4, v7\n",

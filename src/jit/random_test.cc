@@ -1,15 +1,17 @@
-// Random blocks of vector and scalar instructions, compiled against interpreted, on every target.
+// Random blocks, compiled against interpreted, on every target: vector instructions with and without
+// modifiers, scalar ones, and those that move lanes, load and store.
 #include <cstring>
 
 #include "emu/testing/vop_sweep.h"
 #include "jit/testing.h"
+#include "jit/vop_variants.h"
 
 namespace wavetap::jit {
 namespace {
 
 using emu::VopEncoding;
 
-constexpr int kBlocks = 5;
+constexpr int kBlocks = 6;
 constexpr int kInstructions = 40;
 constexpr int kStates = 6;
 
@@ -61,6 +63,50 @@ constexpr const char* kScalars[] = {
     "s_max_u32 s25, s26, s24",
 };
 
+// Lanes, and memory at addresses that have been made harmless. The last column: gfx11's spelling,
+// where it differs.
+struct Moving {
+  const char* text;
+  const char* newer = nullptr;
+};
+constexpr const char* kIntoLds = "v_and_b32 v2, 0x7fc, v8\n";
+constexpr const char* kIntoMemory = "v_and_b32 v3, 0x7fc, v10\n";
+constexpr Moving kMoving[] = {
+    {"v_readfirstlane_b32 s24, v6"},
+    {"v_readlane_b32 s25, v8, s24"},
+    {"v_readlane_b32 s26, v4, 31"},
+    {"v_writelane_b32 v10, s25, 17"},
+    {"v_writelane_b32 v8, -5, s24"},
+    {"v_mbcnt_lo_u32_b32 v12, s24, v6"},
+    {"ds_swizzle_b32 v6, v8 offset:0x401f\ns_waitcnt lgkmcnt(0)"},
+    {"ds_swizzle_b32 v8, v4 offset:0x80b1\ns_waitcnt lgkmcnt(0)"},
+    {"ds_bpermute_b32 v10, v6, v8\ns_waitcnt lgkmcnt(0)"},
+    {"ds_permute_b32 v12, v6, v4\ns_waitcnt lgkmcnt(0)"},
+    {"ds_read_b32 v6, v2 offset:4", "ds_load_b32 v6, v2 offset:4"},
+    {"ds_read_b64 v[8:9], v2", "ds_load_b64 v[8:9], v2"},
+    {"ds_read2_b32 v[10:11], v2 offset1:9", "ds_load_2addr_b32 v[10:11], v2 offset1:9"},
+    {"ds_read_u16 v12, v2 offset:2", "ds_load_u16 v12, v2 offset:2"},
+    {"ds_read_i8 v4, v2 offset:3", "ds_load_i8 v4, v2 offset:3"},
+    {"ds_write_b32 v2, v6 offset:8", "ds_store_b32 v2, v6 offset:8"},
+    {"ds_write_b8 v2, v8 offset:1", "ds_store_b8 v2, v8 offset:1"},
+    {"ds_write2_b32 v2, v4, v10 offset1:3", "ds_store_2addr_b32 v2, v4, v10 offset1:3"},
+    {"ds_add_u32 v2, v6"},
+    {"global_load_dword v6, v3, s[20:21]", "global_load_b32 v6, v3, s[20:21]"},
+    {"global_load_dwordx2 v[8:9], v3, s[20:21]", "global_load_b64 v[8:9], v3, s[20:21]"},
+    {"global_load_sbyte v10, v3, s[20:21] offset:1", "global_load_i8 v10, v3, s[20:21] offset:1"},
+    {"global_load_short_d16 v12, v3, s[20:21]", "global_load_d16_b16 v12, v3, s[20:21]"},
+    {"global_store_dword v3, v4, s[20:21]", "global_store_b32 v3, v4, s[20:21]"},
+    {"global_store_short v3, v8, s[20:21] offset:2", "global_store_b16 v3, v8, s[20:21] offset:2"},
+    {"global_atomic_add v3, v6, s[20:21]", "global_atomic_add_u32 v3, v6, s[20:21]"},
+    {"s_load_dwordx2 s[24:25], s[20:21], 0x10\ns_waitcnt lgkmcnt(0)",
+     "s_load_b64 s[24:25], s[20:21], 0x10\ns_waitcnt lgkmcnt(0)"},
+};
+std::string moving_text(const Moving& one, bool is_new) {
+  const std::string text = is_new && one.newer != nullptr ? one.newer : one.text;
+  if (text.find(" v2") != std::string::npos) return kIntoLds + text;
+  return text.find(" v3") != std::string::npos ? kIntoMemory + text : text;
+}
+
 class RandomBlocks : public testing::TestWithParam<emu::Configuration> {};
 INSTANTIATE_TEST_SUITE_P(Targets, RandomBlocks, testing::ValuesIn(emu::kConfigurations),
                          emu::configuration_name);
@@ -68,10 +114,18 @@ INSTANTIATE_TEST_SUITE_P(Targets, RandomBlocks, testing::ValuesIn(emu::kConfigur
 TEST_P(RandomBlocks, AreTheSameCompiledAndInterpreted) {
   const emu::Shape shape{GetParam().target, GetParam().wave64};
   std::vector<emu::VopSwept> all;
+  std::vector<emu::VopSwept> modified;
+  std::mt19937 choice(7);
   for (const VopEncoding encoding : emu::kVopEncodings)
-    for (emu::VopSwept& swept : emu::sweep_vop(shape, encoding))
-      // Swapping and indexing by M0 fault or reach far; handlers do both in any case.
-      if (swept.swept.name.find("movrel") == std::string::npos) all.push_back(std::move(swept));
+    for (const Variant& variant : variants_of(encoding)) {
+      const bool is_plain = &variant == variants_of(encoding).data();
+      if (!is_plain && choice() % 3 != 0) continue;
+      for (emu::VopSwept& swept : emu::sweep_vop(shape, encoding, variant.fields))
+        // Swapping and indexing by M0 fault or reach far; handlers do both in any case.
+        if (swept.swept.name.find("movrel") == std::string::npos)
+          (is_plain ? all : modified).push_back(std::move(swept));
+    }
+  const bool is_new = shape.target.major >= 11;
   std::mt19937 random(GetParam().target.major * 100u + GetParam().target.minor);
   TwinMachines machines({.target = shape.target, .wave64 = shape.wave64});
   for (int block = 0; block < kBlocks; ++block) {
@@ -80,8 +134,13 @@ TEST_P(RandomBlocks, AreTheSameCompiledAndInterpreted) {
       code.insert(code.end(), bytes.begin(), bytes.end());
     };
     for (int i = 0; i < kInstructions; ++i) {
-      if (random() % 4 == 0)
-        add(emu::assemble(kScalars[random() % std::size(kScalars)], shape.target, shape.wave64));
+      const uint32_t family = random() % 8;
+      const auto add_text = [&](const std::string& text) {
+        add(emu::assemble(text, shape.target, shape.wave64));
+      };
+      if (family < 2) add_text(kScalars[random() % std::size(kScalars)]);
+      else if (family == 2) add_text(moving_text(kMoving[random() % std::size(kMoving)], is_new));
+      else if (family == 3) add(modified[random() % modified.size()].swept.code);
       else add(vary(all[random() % all.size()], shape, random));
     }
     add(emu::assemble("s_endpgm", shape.target, shape.wave64));
@@ -89,7 +148,11 @@ TEST_P(RandomBlocks, AreTheSameCompiledAndInterpreted) {
     const emu::LoweredCode* native = machines.native.load_code(code);
     ASSERT_TRUE(machines.publish(*native, 0));
     for (uint32_t seed = 1; seed <= kStates; ++seed) {
-      machines.fill(seed, seed % 2 == 0);
+      machines.fill(seed, seed % 2 == 0 ? Bits::kNans : seed % 4 == 1 ? Bits::kTame : Bits::kAny);
+      for (emu::TestMachine* machine : {&machines.plain, &machines.native}) {
+        machine->wave.set_s64(20, emu::TestMachine::kData);
+        machine->wave.s[isa::slot::kM0] = ~0u;
+      }
       machines.run_loaded(*plain, *native);
       ASSERT_EQ(machines.difference(), "") << "block " << block << ", state " << seed;
     }

@@ -34,6 +34,7 @@ enum class Bits : uint8_t {
   kNumbers,  // no NaN, as singles or doubles
   kHalves,   // no NaN, as halves either
   kTame,     // positive and of ordinary size, as halves, singles and doubles
+  kSmall,    // integers below 64
 };
 
 inline uint32_t interesting_bits(std::mt19937& random, Bits kind) {
@@ -45,6 +46,7 @@ inline uint32_t interesting_bits(std::mt19937& random, Bits kind) {
                                        0x7c00fc00, 0x80000400, 0x3c00bc00, 0x7bff0001, 0x43800000};
   static constexpr uint32_t kNans[] = {0x7fc00000, 0xffc00001, 0x7f800001, 0xffbfffff, 0x7e017c01};
   const uint32_t choice = random();
+  if (kind == Bits::kSmall) return choice % 64;
   if (kind == Bits::kTame) return 0x38003800 + (choice % 0xc00 | (choice >> 12) % 0xc00 << 16);
   if (kind == Bits::kNans && choice % 16 == 0) return kNans[choice / 16 % std::size(kNans)];
   uint32_t bits = choice % 3 == 0 ? kBits[choice / 16 % std::size(kBits)] : random();

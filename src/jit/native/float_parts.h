@@ -61,9 +61,36 @@ inline Value* rsq(L& l, S s) {
   return flush(l, l.ir.CreateFPTrunc(result, l.f32()));
 }
 inline Value* fract(L& l, S s) {
+  llvm::Type* type = s[0]->getType();
   Value* rest = l.ir.CreateFSub(s[0], l.ir.CreateUnaryIntrinsic(llvm::Intrinsic::floor, s[0]));
-  Value* one = l.splat_f32(1);
-  return l.ir.CreateSelect(l.ir.CreateFCmpOGE(rest, one), l.splat_f32(0x1.fffffep-1), rest);
+  Value* is_one = l.ir.CreateFCmpOGE(rest, llvm::ConstantFP::get(type, 1));
+  const double below_one = type == l.f64() ? 0x1.fffffffffffffp-1 : 0x1.fffffep-1;
+  return l.ir.CreateSelect(is_one, llvm::ConstantFP::get(type, below_one), rest);
+}
+inline Value* rcp_double(L& l, S s) {
+  return l.ir.CreateFDiv(llvm::ConstantFP::get(l.f64(), 1), s[0]);
+}
+inline Value* rsq_double(L& l, S s) {
+  Value* root = l.ir.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, s[0]);
+  return l.ir.CreateFDiv(llvm::ConstantFP::get(l.f64(), 1), root);
+}
+inline Value* floor_to_integer(L& l, S s) {
+  Value* whole = l.ir.CreateUnaryIntrinsic(llvm::Intrinsic::floor, s[0]);
+  return l.ir.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {l.u32(), l.f32()}, {whole});
+}
+inline Value* nearest_to_integer(L& l, S s) {
+  Value* sum =
+      l.ir.CreateFAdd(l.ir.CreateFPExt(s[0], l.f64()), llvm::ConstantFP::get(l.f64(), 0.5));
+  Value* whole = l.ir.CreateUnaryIntrinsic(llvm::Intrinsic::floor, sum);
+  return l.ir.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {l.u32(), l.f64()}, {whole});
+}
+// One product where the power of two is a normal number.
+inline Value* ldexp_double(L& l, S s) {
+  Value* biased = l.ir.CreateAdd(s[1], l.splat(1023u));
+  Value* is_normal = l.ir.CreateICmpULT(l.ir.CreateSub(biased, l.splat(1u)), l.splat(2046u));
+  l.doubts.push_back(l.ir.CreateNot(is_normal));
+  Value* shifted = l.ir.CreateShl(l.ir.CreateZExt(biased, l.u64()), l.splat64(52));
+  return l.ir.CreateFMul(s[0], l.ir.CreateBitCast(shifted, l.f64()));
 }
 inline Value* ldexp(L& l, S s) {
   Value* low = l.splat(static_cast<uint32_t>(-400));
@@ -93,63 +120,6 @@ inline Value* median_float(L& l, S s) {
   l.numbers.push_back(highest);
   Value* middle = l.ir.CreateSelect(l.ir.CreateFCmpOEQ(highest, s[1]), larger(s[0], s[2]), of_ab);
   return l.ir.CreateSelect(l.ir.CreateFCmpOEQ(highest, s[0]), larger(s[1], s[2]), middle);
-}
-
-// --- Division: ordinary numbers, where nothing is to be scaled and no special case set right; all
-// --- else is the handlers'.
-
-inline Value* exponent_field(L& l, Value* bits) {
-  return l.ir.CreateAnd(l.ir.CreateLShr(bits, l.splat(23u)), l.splat(0xffu));
-}
-inline Value* is_within(L& l, Value* value, uint32_t first, uint32_t last) {
-  return l.ir.CreateICmpULE(l.ir.CreateSub(value, l.splat(first)), l.splat(last - first));
-}
-inline Value* div_scale(L& l, S s) {
-  Value* d = exponent_field(l, l.ir.CreateBitCast(s[1], l.u32()));
-  Value* n = exponent_field(l, l.ir.CreateBitCast(s[2], l.u32()));
-  Value* plain = l.ir.CreateAnd(is_within(l, d, 1, 252), is_within(l, n, 24, 254));
-  Value* apart = l.ir.CreateSub(n, d);
-  plain = l.ir.CreateAnd(plain, is_within(l, apart, static_cast<uint32_t>(-125), 95));
-  l.doubts.push_back(l.ir.CreateNot(plain));
-  l.mask = llvm::Constant::getNullValue(l.vector_of(l.ir.getInt1Ty()));
-  return s[0];
-}
-inline Value* div_fmas(L& l, S s) {
-  l.doubts.push_back(s[3]);
-  return fma(l, s);
-}
-inline Value* div_fixup(L& l, S s) {
-  Value* q = l.ir.CreateAnd(l.ir.CreateBitCast(s[0], l.u32()), l.splat(0x7fffffffu));
-  Value* d = l.ir.CreateBitCast(s[1], l.u32());
-  Value* n = l.ir.CreateBitCast(s[2], l.u32());
-  const auto is_finite = [&](Value* bits) {
-    return is_within(l, l.ir.CreateAnd(bits, l.splat(0x7fffffffu)), 1, 0x7f7fffff);
-  };
-  Value* apart = l.ir.CreateSub(exponent_field(l, n), exponent_field(l, d));
-  Value* plain = l.ir.CreateAnd(is_finite(d), is_finite(n));
-  plain = l.ir.CreateAnd(plain, l.ir.CreateICmpSGE(apart, l.splat(static_cast<uint32_t>(-150))));
-  plain = l.ir.CreateAnd(plain, l.ir.CreateICmpULE(q, l.splat(0x7f800000u)));
-  l.doubts.push_back(l.ir.CreateNot(plain));
-  Value* sign = l.ir.CreateAnd(l.ir.CreateXor(n, d), l.splat(0x80000000u));
-  return l.ir.CreateBitCast(l.ir.CreateOr(q, sign), l.f32());
-}
-
-// --- Classes, as v_cmp_class counts them.
-
-inline Value* class_f32(L& l, S s) {
-  Value* magnitude = l.ir.CreateAnd(s[0], l.splat(0x7fffffffu));
-  Value* is_negative = l.ir.CreateICmpSLT(s[0], l.splat(0u));
-  const auto below = [&](uint32_t limit) { return l.ir.CreateICmpULT(magnitude, l.splat(limit)); };
-  const auto by_sign = [&](uint32_t negative, uint32_t positive) {
-    return l.ir.CreateSelect(is_negative, l.splat(1u << negative), l.splat(1u << positive));
-  };
-  Value* found = l.ir.CreateSelect(below(0x7fc00000), l.splat(1u), l.splat(2u));
-  found = l.ir.CreateSelect(below(0x7f800001), by_sign(2, 9), found);
-  found = l.ir.CreateSelect(below(0x7f800000), by_sign(3, 8), found);
-  found = l.ir.CreateSelect(below(0x00800000), by_sign(4, 7), found);
-  found = l.ir.CreateSelect(below(1), by_sign(5, 6), found);
-  l.mask = l.ir.CreateICmpNE(l.ir.CreateAnd(found, s[1]), l.splat(0u));
-  return nullptr;
 }
 
 }  // namespace wavetap::jit::parts

@@ -56,6 +56,13 @@ inline Value* rsq_half(L& l, S s) {
   return to_half(l, l.ir.CreateFPTrunc(result, l.f32()));
 }
 
+template <llvm::Intrinsic::ID kIntrinsic>
+Value* half_to_integer(L& l, S s) {
+  Value* single = to_single(l, s[0]);
+  Value* made = l.ir.CreateIntrinsic(kIntrinsic, {l.u16(), single->getType()}, {single});
+  return l.ir.CreateZExt(made, l.u32());
+}
+
 // Two products of pairs of halves, added one after the other.
 inline Value* dot2_f32(L& l, S s) {
   Value* sum = s[2];

@@ -13,6 +13,7 @@
 #include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/ExecutionEngine/RuntimeDyld.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -92,7 +93,7 @@ Host::Host() : machine_(std::make_unique<Machine>()) {
     return at != features.end() && at->second;
   };
 #if defined(__aarch64__)
-  vectors_ = {.lanes = 4, .registers = 32, .has_half_fma = has("fullfp16")};
+  vectors_ = {.lanes = 4, .registers = 32};
 #else
   for (const char* name : kNeededX86)
     if (!has(name)) trouble_ = std::string("the processor has no ") + name;
@@ -101,8 +102,8 @@ Host::Host() : machine_(std::make_unique<Machine>()) {
                  ? HostVectors{.lanes = 16, .registers = 32}
                  : HostVectors{.lanes = 8, .registers = 16};
   if (vectors_.lanes == 16) text += ",-prefer-256-bit";
-  vectors_.has_half_fma = vectors_.lanes == 16 && has("avx512fp16");
 #endif
+  static_cast<void>(has);
   const std::string cpu = llvm::sys::getHostCPUName().str();
   name_ = cpu + "," + text;
   llvm::TargetOptions options;
@@ -110,7 +111,17 @@ Host::Host() : machine_(std::make_unique<Machine>()) {
   machine_->target.reset(target->createTargetMachine(triple, cpu, text, options, llvm::Reloc::PIC_,
                                                      llvm::CodeModel::Small,
                                                      llvm::CodeGenOptLevel::Default, /*JIT=*/true));
-  if (machine_->target == nullptr) trouble_ = "LLVM has no code generator for " + triple;
+  if (machine_->target == nullptr) {
+    trouble_ = "LLVM has no code generator for " + triple;
+    return;
+  }
+  // Often told by the processor's name only.
+  const llvm::MCSubtargetInfo& known = *machine_->target->getMCSubtargetInfo();
+#if defined(__aarch64__)
+  vectors_.has_half_fma = known.checkFeatures("+fullfp16");
+#else
+  vectors_.has_half_fma = vectors_.lanes == 16 && known.checkFeatures("+avx512fp16");
+#endif
 }
 
 Host::~Host() { llvm::remove_fatal_error_handler(); }

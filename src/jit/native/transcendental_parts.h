@@ -81,7 +81,8 @@ inline Value* log2_series(L& l, Value* number) {
   Value* result = fused(l, scaled, series, exponent);
   // Zeros and denormals give minus infinity. Infinity, NaN and what is negative is in doubt.
   Value* is_zero = ir.CreateICmpEQ(ir.CreateAnd(bits, l.splat(0x7f800000u)), l.splat(0u));
-  Value* is_number = is_within(l, bits, 0x00800000u, 0x7f7fffffu);
+  Value* is_number =
+      ir.CreateICmpULT(ir.CreateSub(bits, l.splat(0x00800000u)), l.splat(0x7f000000u));
   Value* single = round_surely(l, result, is_number);
   l.doubts.push_back(ir.CreateNot(ir.CreateOr(is_zero, is_number)));
   Value* least = ir.CreateBitCast(l.splat(0xff800000u), l.f32());

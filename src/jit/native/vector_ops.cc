@@ -1,125 +1,25 @@
 #include "jit/native/vector_ops.h"
 
 #include <algorithm>
-#include <array>
-#include <iterator>
 
-#include "jit/native/float_parts.h"
-#include "jit/native/half_parts.h"
-#include "jit/native/integer_parts.h"
-#include "jit/native/transcendental_parts.h"
+#include "jit/native/vector_rows.h"
 
 #include "llvm/IR/Intrinsics.h"
 
 namespace wavetap::jit {
 namespace {
 
-using namespace parts;
+using namespace rows;
 
-using isa::Op;
 using isa::Operand;
 using isa::OperandKind;
-// --- Rows of the table.
-
-struct Row : VectorOp {
-  constexpr Row mask_result() const {
-    Row row = *this;
-    row.mask = MaskResult::kMask;
-    return row;
-  }
-};
-
-template <class... Sources>
-constexpr Row make(Op op, Type result, VectorOp::Build build, Sources... sources) {
-  Row row;
-  row.op = op;
-  row.result = result;
-  row.build = build;
-  size_t k = 0;
-  ((row.source[k++] = sources), ...);
-  return row;
-}
-constexpr auto kU = Type::kU32;
-constexpr auto kF = Type::kF32;
-constexpr auto kU64 = Type::kU64;
-constexpr auto kF64 = Type::kF64;
-constexpr auto kF2 = Type::kF32x2;
-constexpr auto kU16 = Type::kU16;
-constexpr auto kI16 = Type::kI16;
-constexpr auto kH = Type::kF16;
-constexpr auto kUU = Type::kU16x2;
-constexpr auto kHH = Type::kF16x2;
-constexpr auto kMix = Type::kMixed;
-
-constexpr Row u1(Op op, VectorOp::Build build) { return make(op, kU, build, kU); }
-constexpr Row u2(Op op, VectorOp::Build build) { return make(op, kU, build, kU, kU); }
-constexpr Row u3(Op op, VectorOp::Build build) { return make(op, kU, build, kU, kU, kU); }
-
-constexpr Row arith(Row row) {
-  row.propagates_nan = true;
-  return row;
-}
-// For operations that leave NaNs to the handler.
-constexpr Row only_numbers(Row row) {
-  row.names_numbers = true;
-  return row;
-}
-// Of halves, without op_sel.
-constexpr Row in_place(Row row) {
-  row.halves_in_place = true;
-  return row;
-}
-constexpr Row h1(Op op, VectorOp::Build build) { return arith(make(op, kH, build, kH)); }
-constexpr Row h2(Op op, VectorOp::Build build) { return arith(make(op, kH, build, kH, kH)); }
-constexpr Row h3(Op op, VectorOp::Build build) { return arith(make(op, kH, build, kH, kH, kH)); }
-constexpr Row uu2(Op op, VectorOp::Build build) { return make(op, kUU, build, kUU, kUU); }
-constexpr Row f1(Op op, VectorOp::Build build) { return arith(make(op, kF, build, kF)); }
-constexpr Row f2(Op op, VectorOp::Build build) { return arith(make(op, kF, build, kF, kF)); }
-constexpr Row f3(Op op, VectorOp::Build build) { return arith(make(op, kF, build, kF, kF, kF)); }
-constexpr Row d1(Op op, VectorOp::Build build) { return arith(make(op, kF64, build, kF64)); }
-constexpr Row d2(Op op, VectorOp::Build build) { return arith(make(op, kF64, build, kF64, kF64)); }
-
-// --- Compares: only a mask.
-
-template <CmpInst::Predicate kPredicate>
-Value* compare(L& l, S s) {
-  l.mask = l.ir.CreateCmp(kPredicate, s[0], s[1]);
-  return nullptr;
-}
-template <CmpInst::Predicate kPredicate>
-constexpr Row compare_row(Op op, Type type, bool to_exec) {
-  Row row = make(op, Type::kNone, compare<kPredicate>, type, type);
-  row.mask = to_exec ? MaskResult::kExec : MaskResult::kMask;
-  return row;
-}
-
-constexpr Row class_row(Op op, VectorOp::Build build, Type type, bool to_exec) {
-  Row row = make(op, Type::kNone, build, type, kU);
-  row.mask = to_exec ? MaskResult::kExec : MaskResult::kMask;
-  return row;
-}
 
 // clang-format off
-#define WT_COMPARE(condition, type, row_type, predicate)                                     \
-  compare_row<CmpInst::predicate>(Op::v_cmp_##condition##_##type, row_type, false),          \
-  compare_row<CmpInst::predicate>(Op::v_cmpx_##condition##_##type, row_type, true)
-#define WT_INT_COMPARES(type, row_type, sign)                                                   \
-  WT_COMPARE(lt, type, row_type, ICMP_##sign##LT), WT_COMPARE(eq, type, row_type, ICMP_EQ),     \
-  WT_COMPARE(le, type, row_type, ICMP_##sign##LE), WT_COMPARE(gt, type, row_type, ICMP_##sign##GT), \
-  WT_COMPARE(ne, type, row_type, ICMP_NE), WT_COMPARE(ge, type, row_type, ICMP_##sign##GE)
-#define WT_FLOAT_COMPARES(type, row_type)                                                        \
-  WT_COMPARE(lt, type, row_type, FCMP_OLT), WT_COMPARE(eq, type, row_type, FCMP_OEQ),            \
-  WT_COMPARE(le, type, row_type, FCMP_OLE), WT_COMPARE(gt, type, row_type, FCMP_OGT),            \
-  WT_COMPARE(lg, type, row_type, FCMP_ONE), WT_COMPARE(ge, type, row_type, FCMP_OGE),            \
-  WT_COMPARE(o, type, row_type, FCMP_ORD), WT_COMPARE(u, type, row_type, FCMP_UNO),              \
-  WT_COMPARE(nge, type, row_type, FCMP_ULT), WT_COMPARE(nlg, type, row_type, FCMP_UEQ),          \
-  WT_COMPARE(ngt, type, row_type, FCMP_ULE), WT_COMPARE(nle, type, row_type, FCMP_UGT),          \
-  WT_COMPARE(neq, type, row_type, FCMP_UNE), WT_COMPARE(nlt, type, row_type, FCMP_UGE)
-
 constexpr Row kRows[] = {
     // Moves and selects.
     u1(Op::v_mov_b32, [](L&, S s) { return s[0]; }),
     make(Op::v_mov_b64, kU64, [](L&, S s) { return s[0]; }, kU64),
+    make(Op::v_pk_mov_b32, kU64, [](L& l, S s) { return l.join(s[0], s[1]); }, Type::kChosen, Type::kChosen),
     make(Op::v_cndmask_b32, kU, [](L& l, S s) { return l.ir.CreateSelect(s[2], s[1], s[0]); }, kU, kU, Type::kMask),
 
     // Bitwise.
@@ -212,72 +112,13 @@ constexpr Row kRows[] = {
     f1(Op::v_fract_f32, fract), f1(Op::v_rcp_f32, rcp), f1(Op::v_rcp_iflag_f32, rcp),
     f1(Op::v_sqrt_f32, sqrt), f1(Op::v_rsq_f32, rsq), f1(Op::v_exp_f32, exp2_f32), f1(Op::v_log_f32, log2_f32),
     f1(Op::v_sin_f32, sine_f32), f1(Op::v_cos_f32, cosine_f32),
-    only_numbers(make(Op::v_div_scale_f32, kF, div_scale, kF, kF, kF)).mask_result(),
+    only_numbers(make(Op::v_div_scale_f32, kF, div_scale<kSingle>, kF, kF, kF)).mask_result(),
     only_numbers(arith(make(Op::v_div_fmas_f32, kF, div_fmas, kF, kF, kF, Type::kMask))),
-    only_numbers(make(Op::v_div_fixup_f32, kF, div_fixup, kF, kF, kF)),
+    only_numbers(make(Op::v_div_fixup_f32, kF, div_fixup<kSingle>, kF, kF, kF)),
     arith(make(Op::v_ldexp_f32, kF, ldexp, kF, kU)),
 
     arith(make(Op::v_pk_add_f32, kF2, fadd, kF2, kF2)), arith(make(Op::v_pk_mul_f32, kF2, fmul, kF2, kF2)),
     arith(make(Op::v_pk_fma_f32, kF2, fma, kF2, kF2, kF2)),
-
-    // Half precision.
-    h2(Op::v_add_f16, fadd), h2(Op::v_sub_f16, fsub), h2(Op::v_subrev_f16, fsubrev), h2(Op::v_mul_f16, fmul),
-    h3(Op::v_fma_f16, fma_half), h3(Op::v_fmaak_f16, fma_half), h3(Op::v_fmamk_f16, fma_half),
-    arith(make(Op::v_fmac_f16, kH, fma_half, kH, kH, Type::kOldF16)),
-    h2(Op::v_min_f16, number2<llvm::Intrinsic::minimum>), h2(Op::v_max_f16, number2<llvm::Intrinsic::maximum>),
-    h3(Op::v_min3_f16, (number3<llvm::Intrinsic::minimum, llvm::Intrinsic::minimum>)),
-    h3(Op::v_max3_f16, (number3<llvm::Intrinsic::maximum, llvm::Intrinsic::maximum>)),
-    only_numbers(make(Op::v_med3_f16, kH, median_float, kH, kH, kH)),
-    h1(Op::v_floor_f16, unary<llvm::Intrinsic::floor>), h1(Op::v_ceil_f16, unary<llvm::Intrinsic::ceil>),
-    h1(Op::v_trunc_f16, unary<llvm::Intrinsic::trunc>), h1(Op::v_rndne_f16, unary<llvm::Intrinsic::roundeven>),
-    h1(Op::v_rcp_f16, rcp_half), h1(Op::v_sqrt_f16, sqrt_half), h1(Op::v_rsq_f16, rsq_half),
-    h1(Op::v_exp_f16, exp2_f16), h1(Op::v_log_f16, log2_f16), h1(Op::v_sin_f16, sine_f16), h1(Op::v_cos_f16, cosine_f16),
-    arith(make(Op::v_pk_add_f16, kHH, fadd, kHH, kHH)), arith(make(Op::v_pk_mul_f16, kHH, fmul, kHH, kHH)),
-    arith(make(Op::v_pk_fma_f16, kHH, fma_half, kHH, kHH, kHH)),
-    in_place(arith(make(Op::v_pk_fmac_f16, kHH, fma_half, kHH, kHH, Type::kOldF16x2))),
-    arith(make(Op::v_pk_min_f16, kHH, number2<llvm::Intrinsic::minimum>, kHH, kHH)),
-    arith(make(Op::v_pk_max_f16, kHH, number2<llvm::Intrinsic::maximum>, kHH, kHH)),
-    make(Op::v_pack_b32_f16, kU, [](L& l, S s) { return l.ir.CreateOr(s[0], l.ir.CreateShl(s[1], l.splat(16u))); }, kU16, kU16),
-
-    // Mixed precision.
-    arith(make(Op::v_fma_mix_f32, kF, fma, kMix, kMix, kMix)),
-    arith(make(Op::v_fma_mixlo_f16, kH, fma_to_half, kMix, kMix, kMix)),
-    arith(make(Op::v_fma_mixhi_f16, kH, fma_to_half, kMix, kMix, kMix)),
-    arith(make(Op::v_mad_mix_f32, kF, mad, kMix, kMix, kMix)),
-    arith(make(Op::v_mad_mixlo_f16, kH, mad_to_half, kMix, kMix, kMix)),
-    arith(make(Op::v_mad_mixhi_f16, kH, mad_to_half, kMix, kMix, kMix)),
-    arith(make(Op::v_dot2_f32_f16, kF, dot2_f32, kHH, kHH, kF)),
-    in_place(arith(make(Op::v_dot2c_f32_f16, kF, dot2_f32, kHH, kHH, Type::kOldF32))),
-
-    // Integers of 16 bits.
-    make(Op::v_add_u16, kU16, [](L& l, S s) { return l.ir.CreateAdd(s[0], s[1]); }, kU16, kU16),
-    make(Op::v_add_i16, kU16, [](L& l, S s) { return l.ir.CreateAdd(s[0], s[1]); }, kU16, kU16),
-    make(Op::v_sub_u16, kU16, [](L& l, S s) { return l.ir.CreateSub(s[0], s[1]); }, kU16, kU16),
-    make(Op::v_sub_i16, kU16, [](L& l, S s) { return l.ir.CreateSub(s[0], s[1]); }, kU16, kU16),
-    make(Op::v_subrev_u16, kU16, [](L& l, S s) { return l.ir.CreateSub(s[1], s[0]); }, kU16, kU16),
-    make(Op::v_mul_lo_u16, kU16, [](L& l, S s) { return l.ir.CreateMul(s[0], s[1]); }, kU16, kU16),
-    make(Op::v_mad_u16, kU16, [](L& l, S s) { return l.ir.CreateAdd(l.ir.CreateMul(s[0], s[1]), s[2]); }, kU16, kU16, kU16),
-    make(Op::v_lshlrev_b16, kU16, [](L& l, S s) { return l.ir.CreateShl(s[1], count16(l, s[0])); }, kU16, kU16),
-    make(Op::v_lshrrev_b16, kU16, [](L& l, S s) { return l.ir.CreateLShr(s[1], count16(l, s[0])); }, kU16, kU16),
-    make(Op::v_ashrrev_i16, kU16, [](L& l, S s) { return l.ir.CreateAShr(s[1], count16(l, s[0])); }, kU16, kI16),
-    make(Op::v_min_u16, kU16, pick<CmpInst::ICMP_ULT>, kU16, kU16), make(Op::v_max_u16, kU16, pick<CmpInst::ICMP_UGT>, kU16, kU16),
-    make(Op::v_min_i16, kU16, pick<CmpInst::ICMP_SLT>, kI16, kI16), make(Op::v_max_i16, kU16, pick<CmpInst::ICMP_SGT>, kI16, kI16),
-    uu2(Op::v_pk_add_u16, [](L& l, S s) { return l.ir.CreateAdd(s[0], s[1]); }),
-    uu2(Op::v_pk_add_i16, [](L& l, S s) { return l.ir.CreateAdd(s[0], s[1]); }),
-    uu2(Op::v_pk_sub_u16, [](L& l, S s) { return l.ir.CreateSub(s[0], s[1]); }),
-    uu2(Op::v_pk_sub_i16, [](L& l, S s) { return l.ir.CreateSub(s[0], s[1]); }),
-    uu2(Op::v_pk_mul_lo_u16, [](L& l, S s) { return l.ir.CreateMul(s[0], s[1]); }),
-    make(Op::v_pk_mad_u16, kUU, [](L& l, S s) { return l.ir.CreateAdd(l.ir.CreateMul(s[0], s[1]), s[2]); }, kUU, kUU, kUU),
-    make(Op::v_pk_mad_i16, kUU, [](L& l, S s) { return l.ir.CreateAdd(l.ir.CreateMul(s[0], s[1]), s[2]); }, kUU, kUU, kUU),
-    uu2(Op::v_pk_min_u16, pick<CmpInst::ICMP_ULT>), uu2(Op::v_pk_max_u16, pick<CmpInst::ICMP_UGT>),
-    uu2(Op::v_pk_min_i16, pick<CmpInst::ICMP_SLT>), uu2(Op::v_pk_max_i16, pick<CmpInst::ICMP_SGT>),
-    uu2(Op::v_pk_lshlrev_b16, [](L& l, S s) { return l.ir.CreateShl(s[1], count16(l, s[0])); }),
-    uu2(Op::v_pk_lshrrev_b16, [](L& l, S s) { return l.ir.CreateLShr(s[1], count16(l, s[0])); }),
-    uu2(Op::v_pk_ashrrev_i16, [](L& l, S s) { return l.ir.CreateAShr(s[1], count16(l, s[0])); }),
-    make(Op::v_dot2_i32_i16, kU, dot2<true>, kUU, kUU, kU), make(Op::v_dot2_u32_u16, kU, dot2<false>, kUU, kUU, kU),
-    in_place(make(Op::v_dot2c_i32_i16, kU, dot2<true>, kUU, kUU, Type::kOldU32)),
-    u3(Op::v_dot8_i32_i4, dot8<true>), u3(Op::v_dot8_u32_u4, dot8<false>),
-    make(Op::v_dot8c_i32_i4, kU, dot8<true>, kU, kU, Type::kOldU32),
 
     // Lanes of others: source_bits() has moved them.
     u1(Op::ds_swizzle_b32, [](L&, S s) { return s[0]; }),
@@ -291,11 +132,22 @@ constexpr Row kRows[] = {
     d1(Op::v_floor_f64, unary<llvm::Intrinsic::floor>), d1(Op::v_ceil_f64, unary<llvm::Intrinsic::ceil>),
     d1(Op::v_trunc_f64, unary<llvm::Intrinsic::trunc>), d1(Op::v_rndne_f64, unary<llvm::Intrinsic::roundeven>),
 
+    d1(Op::v_rcp_f64, rcp_double), d1(Op::v_rsq_f64, rsq_double), d1(Op::v_sqrt_f64, unary<llvm::Intrinsic::sqrt>),
+    d1(Op::v_fract_f64, fract), only_numbers(arith(make(Op::v_ldexp_f64, kF64, ldexp_double, kF64, kU))),
+    only_numbers(make(Op::v_div_scale_f64, kF64, div_scale<kDouble>, kF64, kF64, kF64)).mask_result(),
+    only_numbers(arith(make(Op::v_div_fmas_f64, kF64, div_fmas, kF64, kF64, kF64, Type::kMask))),
+    only_numbers(make(Op::v_div_fixup_f64, kF64, div_fixup<kDouble>, kF64, kF64, kF64)),
+
+    // Mantissas and exponents.
+    f1(Op::v_frexp_mant_f32, mantissa<kSingle>), make(Op::v_frexp_exp_i32_f32, kU, exponent<kSingle>, kF),
+    d1(Op::v_frexp_mant_f64, mantissa<kDouble>), make(Op::v_frexp_exp_i32_f64, kU, exponent<kDouble>, kF64),
+
     // Conversions.
     make(Op::v_cvt_f32_i32, kF, [](L& l, S s) { return l.ir.CreateSIToFP(s[0], l.f32()); }, kU),
     make(Op::v_cvt_f32_u32, kF, [](L& l, S s) { return l.ir.CreateUIToFP(s[0], l.f32()); }, kU),
     make(Op::v_cvt_i32_f32, kU, to_integer<llvm::Intrinsic::fptosi_sat>, kF),
     make(Op::v_cvt_u32_f32, kU, to_integer<llvm::Intrinsic::fptoui_sat>, kF),
+    make(Op::v_cvt_flr_i32_f32, kU, floor_to_integer, kF), make(Op::v_cvt_rpi_i32_f32, kU, nearest_to_integer, kF),
     make(Op::v_cvt_f64_i32, kF64, [](L& l, S s) { return l.ir.CreateSIToFP(s[0], l.f64()); }, kU),
     make(Op::v_cvt_f64_u32, kF64, [](L& l, S s) { return l.ir.CreateUIToFP(s[0], l.f64()); }, kU),
     make(Op::v_cvt_i32_f64, kU, to_integer<llvm::Intrinsic::fptosi_sat>, kF64),
@@ -312,19 +164,13 @@ constexpr Row kRows[] = {
 
     WT_INT_COMPARES(i32, kU, S), WT_INT_COMPARES(u32, kU, U),
     WT_INT_COMPARES(i64, kU64, S), WT_INT_COMPARES(u64, kU64, U),
-    WT_INT_COMPARES(i16, kI16, S), WT_INT_COMPARES(u16, kU16, U),
-    WT_FLOAT_COMPARES(f32, kF), WT_FLOAT_COMPARES(f64, kF64), WT_FLOAT_COMPARES(f16, kH),
-    class_row(Op::v_cmp_class_f32, class_f32, kU, false), class_row(Op::v_cmpx_class_f32, class_f32, kU, true),
+    WT_FLOAT_COMPARES(f32, kF), WT_FLOAT_COMPARES(f64, kF64),
+    class_row(Op::v_cmp_class_f32, class_of<kSingle>, kU, false), class_row(Op::v_cmpx_class_f32, class_of<kSingle>, kU, true),
+    class_row(Op::v_cmp_class_f64, class_of<kDouble>, kU64, false), class_row(Op::v_cmpx_class_f64, class_of<kDouble>, kU64, true),
 };
 // clang-format on
 
-constexpr auto kTable = [] {
-  std::array<VectorOp, std::size(kRows)> table;
-  std::copy(std::begin(kRows), std::end(kRows), table.begin());
-  std::sort(table.begin(), table.end(),
-            [](const VectorOp& a, const VectorOp& b) { return a.op < b.op; });
-  return table;
-}();
+constexpr auto kTable = sorted(kRows);
 
 // --- Operands.
 
@@ -361,9 +207,14 @@ bool has_fitting_lanes(const isa::Inst& inst, const VectorOp& op) {
 }  // namespace
 
 const VectorOp* find_vector_op(Op op) {
-  const auto at = std::lower_bound(kTable.begin(), kTable.end(), op,
-                                   [](const VectorOp& row, Op wanted) { return row.op < wanted; });
-  return at != kTable.end() && at->op == op ? &*at : nullptr;
+  const auto find = [&](std::span<const VectorOp> table) -> const VectorOp* {
+    const auto at =
+        std::lower_bound(table.begin(), table.end(), op,
+                         [](const VectorOp& row, Op wanted) { return row.op < wanted; });
+    return at != table.end() && at->op == op ? &*at : nullptr;
+  };
+  const VectorOp* found = find(kTable);
+  return found != nullptr ? found : find(short_vector_ops());
 }
 
 const Operand& source_operand(const isa::Inst& inst, size_t k) {
