@@ -21,7 +21,7 @@ import sys
 
 from harness import catalogue, report
 from harness.causes import Causes
-from harness.journal import FAILED, SKIPPED, SLOW, Journal
+from harness.journal import FAILED, PASSED, SKIPPED, SLOW, Journal, read_whole
 from harness.roots import Roots, Skipped, architecture, build_identity, enter_namespace
 from harness.session import Session
 
@@ -70,6 +70,14 @@ def journal_path(options, suite, target):
         f".threads{options.gpu_threads}.seed{options.gpu_seed}{jit}"
     shard = "" if options.shard == (0, 1) else f".shard{options.shard[0]}of{options.shard[1]}"
     return options.folder / "journals" / f"{suite}.{target}{variant}{shard}.jsonl"
+
+
+def judged_before(options, suite, target):
+    """For a variant of the engine: the cases that the plain one has judged, to compare with; None where there are none."""
+    whole = read_whole(options.folder / "journals" / f"{suite}.{target}.jsonl")
+    if not whole or not (options.gpu_threads or options.gpu_seed or options.gpu_jit != "off"):
+        return None
+    return {case for case, entry in whole.cases.items() if entry["status"] in (PASSED, FAILED)} or None
 
 
 def plan(options, suites):
@@ -149,6 +157,9 @@ def run_all(options, suites):
             chosen, _ = list_cases(session)
             journal.begin({"root": session.root, "packages": session.versions(), "seed": options.seed,
                            "engine": build_identity(options.build), "host": architecture(), "listed": session.listed()})
+            known = judged_before(options, suite.name, target)
+            if known:
+                chosen = [case for case in chosen if case in known]
             if options.filter:
                 chosen = [(program, name) for program, name in chosen
                           if any(fnmatch.fnmatchcase(name, pattern) for pattern in options.filter)]

@@ -147,8 +147,10 @@ class Selection(unittest.TestCase):
 
     def test_a_batch_is_one_program_of_the_right_length(self):
         cases = [("p", str(i)) for i in range(10)] + [("q", "0")]
-        cut = list(selection.batches(cases, 10, lambda program: 2.5))
+        places = {case: place for place, case in enumerate(cases)}
+        cut = list(selection.batches(cases[3::-1] + cases[4:], 10, lambda program: 2.5, places))
         self.assertEqual([len(batch) for batch in cut], [4, 4, 2, 1])
+        self.assertEqual(sum(cut, []), cases)
         self.assertEqual({batch[0][0] for batch in cut[:3]}, {"p"})
 
 

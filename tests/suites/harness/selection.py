@@ -38,7 +38,7 @@ def in_shard(case, index, count):
 
 
 def order(cases, seed, pattern_of, size_of=lambda program: ""):
-    """`cases` are (program, name) pairs; yields rounds, each a list of them in the program's own order.
+    """`cases` are (program, name) pairs; yields rounds, each a list of them, one program after the other.
 
     pattern_of(program) is the expression that tells strata apart, size_of(program) the one that tells sizes.
     """
@@ -54,28 +54,31 @@ def order(cases, seed, pattern_of, size_of=lambda program: ""):
     random.Random(seed).shuffle(keys)
     start, size = 0, 1
     while any(start < len(strata[key]) for key in keys):
-        # The programs of a round come in an order of their own, so that a budget that ends within a round does
-        # not always favour the same ones.
+        # The programs of a round and the kinds of a program come in an order of their own, so that a budget that
+        # ends within a round does not always favour the same ones.
         by_program = {}
         for key in keys:
             by_program.setdefault(key[0], []).extend(strata[key][start:start + size])
-        yield [(program, name) for group in by_program.values() for _, program, name in sorted(group)]
+        yield [(program, name) for group in by_program.values() for _, program, name in group]
         start, size = start + size, size * 2
 
 
-def batches(cases, seconds, expected):
-    """Splits a round into lists of one program's cases that should take about `seconds`.
+def batches(cases, seconds, expected, places):
+    """Splits a round into lists of one program's cases that should take about `seconds`, in the program's own order.
 
-    expected(program) is the mean time of its cases so far, or None before the first.
+    expected(program) is the mean time of its cases so far, or None before the first. `places` tells that order.
     """
+    def in_order(batch):
+        return sorted(batch, key=places.__getitem__)
+
     batch, planned = [], 0.0
     for program, name in cases:
         cost = expected(program)
         cost = seconds / 16 if cost is None else cost
         if batch and (batch[0][0] != program or planned + cost > seconds or len(batch) >= 500):
-            yield batch
+            yield in_order(batch)
             batch, planned = [], 0.0
         batch.append((program, name))
         planned += cost
     if batch:
-        yield batch
+        yield in_order(batch)

@@ -164,11 +164,11 @@ class Session:
 
     def run(self, chosen, journal, budget, progress):
         """Runs what the journal does not have until `budget` seconds are spent, earlier runs included."""
-        tally = Tally(journal)
+        tally, places = Tally(journal), {case: place for place, case in enumerate(chosen)}
         deadline = time.monotonic() + budget - journal.seconds
         for cases in selection.order(chosen, self.options.seed, self._pattern, self._size):
             todo = [case for case in cases if case not in journal.cases]
-            for batch in selection.batches(todo, self.suite.batch_seconds, tally.mean):
+            for batch in selection.batches(todo, self.suite.batch_seconds, tally.mean, places):
                 if time.monotonic() > deadline:
                     return
                 self._run_batch(batch, journal, tally, deadline)
