@@ -19,7 +19,8 @@ from harness.causes import Causes  # noqa: E402
 from harness.execution import Batch, Limits  # noqa: E402
 from harness.journal import FAILED, PASSED, SKIPPED, SLOW, Journal  # noqa: E402
 from harness.process import Run, resident_bytes  # noqa: E402
-from harness.roots import Roots  # noqa: E402
+from harness.roots import Roots, Skipped  # noqa: E402
+from harness.session import Session  # noqa: E402
 
 GTEST_LIST = """Some text of the runtime
 quick/gemm.
@@ -242,6 +243,13 @@ class RootsTest(unittest.TestCase):
                 roots.link("sid", {"/build/x/clang": "/usr/bin/clang", "/build/x/other": "/usr/bin/other"})
             made = pathlib.Path(folder) / "sid/build/x"
             self.assertEqual([(path.name, os.readlink(path)) for path in made.iterdir()], [("clang", "/usr/bin/clang")])
+
+
+class SessionTest(unittest.TestCase):
+    def test_packages_of_another_architecture_are_a_reason_to_skip(self):
+        suite = catalogue.Suite("rocr", "ROCr", "gtest", {"sid": ["tests"]}, [], hosts=["vax"])
+        with self.assertRaisesRegex(Skipped, "for vax only"):
+            Session(suite, "gfx90a", Roots("/nowhere", offline=True), None)
 
 
 class Execution(unittest.TestCase):
