@@ -19,6 +19,20 @@ namespace {
 constexpr int kMaxPasses = 1024;
 // Shortest quantum a seed may choose.
 constexpr uint64_t kMinQuantum = 50;
+// Without a seed, waves that start together or leave a barrier together go on side by side as they
+// do in hardware: this many instructions each, kSteadyPasses times, then twice as many each time.
+// Kernels that lack a barrier between a read and a write soon after it get away with it there; a
+// wave that ran far ahead would show them wrong results that no GPU has. Seeds look for just that,
+// and so do tools that watch.
+constexpr int64_t kFirstStride = 16;
+constexpr int kSteadyPasses = 8;
+
+// Instructions of a wave's next turn when its workgroup's waves have had `passes` turns together.
+int64_t stride_after(int passes) {
+  if (passes < kSteadyPasses) return kFirstStride;
+  const int doublings = std::min(passes - kSteadyPasses + 1, 11);
+  return std::min(kFirstStride << doublings, kQuantum);
+}
 
 // Lets the waves go on when all that have not ended wait at the barrier.
 bool release_barrier(Workgroup& group) {
@@ -44,16 +58,19 @@ Turn TurnRunner::run(Workgroup& group) {
   }
   Random random(options_.seed ^ group.linear_id ^ group.waves[0].executed);
 
+  int together = 0;  // passes since all waves were at one place
+  const bool side_by_side = options_.seed == 0 && group.dispatch->watchers.empty();
   for (int pass = 0; pass < kMaxPasses; ++pass) {
     bool used_quantum = false;
     bool moved = false;  // somebody did more than sleep
+    const int64_t stride = side_by_side && group.unfinished > 1 ? stride_after(together) : kQuantum;
     for (Wave& wave : group.waves) {
       if (wave.state == WaveState::kYielded) wave.state = WaveState::kRunning;
       if (wave.state != WaveState::kRunning) continue;
       if (job_.is_cancelled_outside()) return Turn::kAbandoned;
       const int64_t quantum =
           options_.seed == 0
-              ? kQuantum
+              ? stride
               : static_cast<int64_t>(kMinQuantum + random.below(kQuantum - kMinQuantum));
       run_wave(group, wave, quantum);
       switch (wave.state) {
@@ -74,8 +91,12 @@ Turn TurnRunner::run(Workgroup& group) {
       }
     }
     if (group.unfinished == 0) return Turn::kFinished;
-    if (release_barrier(group)) moved = true;
-    if (used_quantum) return Turn::kUsedUp;
+    ++together;
+    if (release_barrier(group)) {
+      together = 0;
+      moved = true;
+    }
+    if (used_quantum && stride == kQuantum) return Turn::kUsedUp;
     if (!moved) return Turn::kOnlySlept;
   }
   return Turn::kUsedUp;

@@ -272,6 +272,46 @@ TEST(Order, OneThreadCountsTheSameEveryTime) {
   }
 }
 
+// A thread of the second wave reads a word of LDS right after a barrier; the first wave replaces it
+// some instructions later, with no barrier between. What the reader saw: the old value, 5, on any
+// GPU, since its waves leave the barrier side by side.
+uint32_t value_read_after_barrier(uint64_t seed) {
+  std::string pause;
+  for (int i = 0; i < 24; ++i) pause += "v_add_u32 v5, v5, v5\n";
+  TestKernel kernel({}, R"(
+      s_mov_b32 m0, -1
+      s_mov_b32 s8, 0x400000
+      s_mov_b32 s9, 0
+      v_and_b32 v0, 0x3ff, v0
+      v_lshlrev_b32 v1, 2, v0
+      v_add_u32 v2, 5, v0
+      ds_write_b32 v1, v2
+      v_mov_b32 v3, 0
+      s_waitcnt lgkmcnt(0)
+      s_barrier
+      ds_read_b32 v4, v3
+      s_waitcnt lgkmcnt(0)
+    )" + pause + R"(
+      v_mov_b32 v2, 77
+      ds_write_b32 v1, v2
+      global_store_dword v1, v4, s[8:9]
+      s_endpgm)");
+  kernel.set_size(128, 128);
+  kernel.dispatch.group_segment_bytes = 512;
+  Engine engine({.threads = 1, .seed = seed});
+  EXPECT_FALSE(engine.run(kernel.dispatch).fault);
+  EXPECT_EQ(kernel.data(0), 5u);
+  return kernel.data(64);
+}
+
+TEST(Order, WavesLeaveABarrierSideBySide) { EXPECT_EQ(value_read_after_barrier(0), 5u); }
+
+TEST(Order, ASeedLetsOneWaveRunAhead) {
+  std::set<uint32_t> seen;
+  for (uint64_t seed = 1; seed < 20; ++seed) seen.insert(value_read_after_barrier(seed));
+  EXPECT_EQ(seen, (std::set<uint32_t>{5, 77}));
+}
+
 // --- Early ends.
 
 TEST(EarlyEnd, CancellationStopsASpinningKernel) {
