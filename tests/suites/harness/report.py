@@ -18,6 +18,8 @@ def rows_of(folder, suites):
             if not journal:
                 continue
             counts = journal.counts()
+            if not any(counts.values()):
+                continue
             listed = journal.header.get("listed", 0)
             rows.append({"suite": suite, "target": target, "journal": journal, "listed": listed,
                          "run": counts[PASSED] + counts[FAILED] + counts[SLOW],
@@ -88,6 +90,8 @@ def variants(folder, suites):
                 judged = (PASSED, FAILED)
                 both = [(entry, expected[key]) for key, entry in read_whole(base.with_name(name)).cases.items()
                         if key in expected and entry["status"] in judged and expected[key]["status"] in judged]
+                if not both:
+                    continue
                 different = [one["case"] for one, other in both if one["status"] != other["status"]]
                 threads = f"{found[1]} thread{'s' if found[1] != '1' else ''}" if found[1] != "0" else "all threads"
                 engine = f"{threads}, seed {found[2]}" + (", compiled" if found[3] else "") + \
