@@ -227,6 +227,32 @@ TEST_P(Loop, LdsAddressesWalk) {
     s_endpgm)",
               {100000, 17, 18, 19, 40, 41, 42});
 }
+// By one that all lanes share, and by one that they do not.
+TEST_P(Loop, AddressesGrowByARegister) {
+  for (const bool same : {true, false}) {
+    expect_same(R"(
+    v_lshlrev_b32 v2, 2, v0
+    v_mov_b32 v5, 0
+    s_mov_b32 s6, 0
+  loop:
+    ds_read_b32 v4, v2
+    ADD v2, v2, v3
+    v_cmp_gt_u32 VCC, 0x700, v2
+    s_waitcnt 0
+    v_add_f32 v5, v4, v5
+    s_add_u32 s6, s6, 1
+    s_and_BITS EXEC, EXEC, VCC
+    s_cbranch_execz over
+    s_cmp_lt_u32 s6, 9
+    s_cbranch_scc1 loop
+  over:
+    s_endpgm)",
+                {100000, 30, 31, 50}, [same](emu::Wave& wave) {
+                  for (uint32_t lane = 0; lane < wave.lanes; ++lane)
+                    wave.vrow(3)[lane] = same ? 64 : 4 * lane % 52;
+                });
+  }
+}
 // Outside of LDS a load gives 0 and a store is dropped: the handlers' business.
 TEST_P(Loop, LdsAddressesWrap) {
   expect_same(R"(

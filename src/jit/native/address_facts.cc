@@ -88,6 +88,13 @@ void AddressFacts::add_roots(Node node, std::set<FactRoot>& roots) const {
   add_roots(expression.b, roots);
 }
 
+std::set<FactRoot> AddressFacts::roots_after(const FactRoot& root) {
+  std::set<FactRoot> roots;
+  if (is_changed(root.low) || (root.is_pair() && is_changed(root.high)))
+    add_roots(root.is_pair() ? pair(root.low, root.high) : row(root.low), roots);
+  return roots;
+}
+
 // --- Operations.
 
 AddressFacts::Source AddressFacts::source(const Inst& inst, size_t k, const Scalar& scalar) {

@@ -59,6 +59,8 @@ class AddressFacts {
   Node pair(uint32_t low, uint32_t high);
   bool is_changed(uint32_t reg) const { return version_.contains(reg); }
   void add_roots(Node node, std::set<FactRoot>& roots) const;
+  // What the value of a changed root comes from; empty: nobody knows, or it is as before.
+  std::set<FactRoot> roots_after(const FactRoot& root);
 
   enum class Kind : uint8_t { kRoot, kUniform, kAdd, kSub, kTimes, kShift, kSigned, kJoined };
   struct Expression {

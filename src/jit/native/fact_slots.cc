@@ -59,14 +59,14 @@ void FactSlots::update(AddressFacts& facts, Reader& reader, Value* exec) {
     if (!facts.is_changed(root.low) && !(root.is_pair() && facts.is_changed(root.high))) continue;
     const AddressFacts::Node node =
         root.is_pair() ? facts.pair(root.low, root.high) : facts.row(root.low);
-    // A root that has no slot is not known either.
-    std::set<FactRoot> needed;
-    facts.add_roots(node, needed);
+    // A root that has no slot is not known either. What an address grows by is looked at, once.
+    const std::set<FactRoot> needed = facts.roots_after(root);
     const bool is_known = node != AddressFacts::kUnknown &&
                           std::all_of(needed.begin(), needed.end(), [&](const FactRoot& of) {
                             return std::find(roots_.begin(), roots_.end(), of) != roots_.end();
                           });
-    all.push_back({slot, is_known ? &reader.read(node, /*looks=*/false) : nullptr});
+    const bool looks = needed.contains(root);
+    all.push_back({slot, is_known ? &reader.read(node, looks) : nullptr});
   }
   for (const Changed& changed : all) {
     if (changed.fact == nullptr) {

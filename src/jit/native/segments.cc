@@ -4,6 +4,7 @@
 #include <bitset>
 #include <cstddef>
 #include <set>
+#include <vector>
 
 #include "jit/native/address_facts.h"
 #include "jit/native/memory_emitter.h"
@@ -128,6 +129,16 @@ struct Segment {
   }
 };
 
+// What is added to an address from round to round is followed as well.
+void add_increments(std::vector<AddressFacts>& segments, std::set<FactRoot>& roots) {
+  const std::set<FactRoot> addresses = roots;
+  for (AddressFacts& facts : segments)
+    for (const FactRoot& root : addresses) {
+      const std::set<FactRoot> needed = facts.roots_after(root);
+      if (needed.contains(root)) roots.insert(needed.begin(), needed.end());
+    }
+}
+
 }  // namespace
 
 // Numbers the segments. A scalar operation belongs to one only when vector operations follow it
@@ -138,7 +149,9 @@ void find_segments(const BlockRequest& request, Plan& plan) {
   Segment segment{wave64};
   bool is_open = false;
   int32_t last_vector = -1;
+  std::vector<AddressFacts> done;
   const auto close = [&](int32_t end) {
+    if (is_open) done.push_back(segment.facts);
     if (is_open)
       for (int32_t i = last_vector + 1; i < end; ++i)
         plan.insts[static_cast<size_t>(i)].segment = -1;
@@ -180,6 +193,7 @@ void find_segments(const BlockRequest& request, Plan& plan) {
     }
   }
   close(plan.size());
+  add_increments(done, plan.roots);
 }
 
 }  // namespace wavetap::jit
