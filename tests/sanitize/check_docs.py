@@ -16,7 +16,7 @@ DOCS = HERE.parents[1] / "docs"
 # page, program, tools
 PROGRAMS = [("memcheck", "fill", "memcheck"), ("racecheck", "reverse", "racecheck"), ("initcheck", "scale", "initcheck"),
             ("initcheck", "count", "initcheck"), ("initcheck", "pick", "initcheck"), ("initcheck", "square", "initcheck"),
-            ("synccheck", "half", "synccheck"), ("waitcheck", "sum", "waitcheck"), ("fpcheck", "normalise", "fpcheck"),
+            ("synccheck", "halves", "synccheck"), ("waitcheck", "sum", "waitcheck"), ("fpcheck", "normalise", "fpcheck"),
             ("leakcheck", "upload", "leakcheck,hostcheck")]
 
 

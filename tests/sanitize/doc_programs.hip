@@ -66,14 +66,14 @@ __global__ void square_fixed(float* data) {
 }
 
 // ---- docs/synccheck.md
-__global__ void half(int* data) {
+__global__ void halves(int* data) {
   if (threadIdx.x % 2 == 0) {
     data[threadIdx.x] = 1;
     __syncthreads();
   }
   data[threadIdx.x + 256] = 2;
 }
-__global__ void half_fixed(int* data) {
+__global__ void halves_fixed(int* data) {
   if (threadIdx.x % 2 == 0) data[threadIdx.x] = 1;
   __syncthreads();
   data[threadIdx.x + 256] = 2;
@@ -161,8 +161,8 @@ int main(int arguments, char** words) {
   }
   if (is("square") && fixed) square_fixed<<<1, 64>>>(floats(data));
   else if (is("square")) square<<<1, 64>>>(floats(data));
-  if (is("half") && fixed) half_fixed<<<1, 256>>>(data);
-  else if (is("half")) half<<<1, 256>>>(data);
+  if (is("halves") && fixed) halves_fixed<<<1, 256>>>(data);
+  else if (is("halves")) halves<<<1, 256>>>(data);
   if (is("sum") && fixed) sum_fixed<<<1, 64>>>(floats(data), floats(out));
   else if (is("sum")) sum<<<1, 64>>>(floats(data), floats(out));
   if (is("normalise")) (void)hipMemset(data + 2, 0x3f, kBytes - 2 * sizeof(int));
