@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "emu/lds_reuse.h"
 #include "emu/watching.h"
 #include "emu/wave.h"
 
@@ -112,7 +113,9 @@ Handler find_handler(const isa::Inst& inst, Shape shape) {
 
 LoweredCode::LoweredCode(std::shared_ptr<const isa::Program> program, const Lowering& lowering,
                          std::span<Watcher* const> watchers)
-    : program_(std::move(program)), lowering_(lowering) {
+    : program_(std::move(program)),
+      lowering_(lowering),
+      overwrites_read_lds_(emu::overwrites_read_lds(*program_)) {
   const Shape shape{program_->target(), program_->wave64(), lowering.sram_ecc};
   const int32_t count = program_->size();
   steps_.reserve(static_cast<size_t>(count) + 1);

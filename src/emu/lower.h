@@ -66,6 +66,7 @@ class LoweredCode : public std::enable_shared_from_this<LoweredCode> {
   const Lowering& lowering() const { return lowering_; }
   Shape shape() const { return {program_->target(), program_->wave64(), lowering_.sram_ecc}; }
   std::atomic<uint32_t>* heat() const { return heat_.get(); }
+  bool overwrites_read_lds() const { return overwrites_read_lds_; }  // lds_reuse.h
 
   // From now on `compiled` runs when a wave comes to `index`; `owner` keeps it alive. Any thread.
   void publish(int32_t index, Handler compiled, std::shared_ptr<const void> owner) const;
@@ -83,6 +84,7 @@ class LoweredCode : public std::enable_shared_from_this<LoweredCode> {
 
   std::shared_ptr<const isa::Program> program_;
   Lowering lowering_;
+  bool overwrites_read_lds_;
   mutable std::vector<Step> steps_;
   std::vector<Handler> handlers_;
   std::unique_ptr<std::atomic<uint32_t>[]> heat_;  // only when asked for

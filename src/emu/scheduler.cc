@@ -8,6 +8,7 @@
 #include "emu/compiler.h"
 #include "emu/guest_read.h"
 #include "emu/interpreter.h"
+#include "emu/lower.h"
 #include "emu/watch_state.h"
 #include "emu/watching.h"
 
@@ -19,11 +20,11 @@ namespace {
 constexpr int kMaxPasses = 1024;
 // Shortest quantum a seed may choose.
 constexpr uint64_t kMinQuantum = 50;
-// Without a seed, waves that start together or leave a barrier together go on side by side as they
-// do in hardware: this many instructions each, kSteadyPasses times, then twice as many each time.
-// Kernels that lack a barrier between a read and a write soon after it get away with it there; a
-// wave that ran far ahead would show them wrong results that no GPU has. Seeds look for just that,
-// and so do tools that watch.
+// Without a seed, where waves read LDS and write it with no barrier between (lds_reuse.h), those that
+// start together or leave a barrier together go on side by side as they do in hardware: this many
+// instructions each, kSteadyPasses times, then twice as many each time. Kernels that lack a barrier
+// there get away with it on GPUs; a wave that ran far ahead would show them wrong results that no GPU
+// has. Seeds look for just that, and so do tools that watch.
 constexpr int64_t kFirstStride = 16;
 constexpr int kSteadyPasses = 8;
 
@@ -59,7 +60,8 @@ Turn TurnRunner::run(Workgroup& group) {
   Random random(options_.seed ^ group.linear_id ^ group.waves[0].executed);
 
   int together = 0;  // passes since all waves were at one place
-  const bool side_by_side = options_.seed == 0 && group.dispatch->watchers.empty();
+  const bool side_by_side = options_.seed == 0 && group.dispatch->watchers.empty() &&
+                            group.lds_bytes != 0 && job_.launch.code->overwrites_read_lds();
   for (int pass = 0; pass < kMaxPasses; ++pass) {
     bool used_quantum = false;
     bool moved = false;  // somebody did more than sleep
