@@ -131,6 +131,7 @@ class FactSlots {
    private:
     Fact read_root(const FactRoot& root, bool looks);
     Fact limited(Fact fact, llvm::Value* holds);
+    Fact derived(const AddressFacts::Expression& of, const Fact& a, const Fact& b);
 
     FactSlots& slots_;
     const AddressFacts& facts_;

@@ -125,9 +125,6 @@ const Fact& FactSlots::Reader::read(AddressFacts::Node node, bool looks) {
 
   llvm::IRBuilder<>& ir = slots_.ir_;
   const AddressFacts::Expression& of = facts_.at(node);
-  const auto within = [&](Value* span) { return ir.CreateICmpULE(span, ir.getInt64(kMostSpan)); };
-  const auto both = [&](const Fact& a, const Fact& b) { return ir.CreateAnd(a.lanes, b.lanes); };
-  Fact made;
   if (of.kind == Form::kRoot) return all[node] = read_root(of.root, looks);
   if (of.kind == Form::kUniform) {
     Value* value = ir.CreateZExt(of.value, ir.getInt64Ty());
@@ -135,23 +132,32 @@ const Fact& FactSlots::Reader::read(AddressFacts::Node node, bool looks) {
   }
   const Fact a = read(of.a, looks);
   const Fact b = of.b == AddressFacts::kUnknown ? Fact{} : read(of.b, looks);
+  return all[node] = derived(of, a, b);
+}
+
+// What is known of a sum, a product …, from what is known of its parts.
+Fact FactSlots::Reader::derived(const AddressFacts::Expression& of, const Fact& a, const Fact& b) {
+  llvm::IRBuilder<>& ir = slots_.ir_;
+  const auto within = [&](Value* span) { return ir.CreateICmpULE(span, ir.getInt64(kMostSpan)); };
+  const auto both = [&] { return ir.CreateAnd(a.lanes, b.lanes); };
+  Fact made;
   switch (of.kind) {
     case Form::kAdd:
       made = {ir.CreateAdd(a.lowest, b.lowest), ir.CreateAdd(a.span, b.span),
-              near_step(ir, ir.CreateAdd(a.step, b.step)), both(a, b)};
+              near_step(ir, ir.CreateAdd(a.step, b.step)), both()};
       made = limited(made, within(made.span));
       break;
     case Form::kSub:
       made = {ir.CreateSub(ir.CreateSub(a.lowest, b.lowest), b.span), ir.CreateAdd(a.span, b.span),
               ir.CreateSelect(ir.CreateICmpEQ(b.step, ir.getInt64(kNoStep)), b.step,
                               near_step(ir, ir.CreateSub(a.step, b.step))),
-              both(a, b)};
+              both()};
       made = limited(made, within(made.span));
       break;
     case Form::kTimes: {
       Value* factor = low_half(ir, b.lowest);
       made = {ir.CreateMul(a.lowest, factor), ir.CreateMul(a.span, factor),
-              near_step(ir, ir.CreateMul(a.step, factor)), both(a, b)};
+              near_step(ir, ir.CreateMul(a.step, factor)), both()};
       made = limited(made, ir.CreateAnd(within(made.span),
                                         ir.CreateICmpULE(factor, ir.getInt64(kMostFactor))));
       break;
@@ -170,13 +176,13 @@ const Fact& FactSlots::Reader::read(AddressFacts::Node node, bool looks) {
     }
     default: {  // kJoined: a high half that all lanes share
       Value* lowest = low_half(ir, a.lowest);
-      made = {ir.CreateAdd(lowest, ir.CreateShl(b.lowest, 32)), a.span, a.step, both(a, b)};
+      made = {ir.CreateAdd(lowest, ir.CreateShl(b.lowest, 32)), a.span, a.step, both()};
       Value* fits = ir.CreateICmpULE(ir.CreateAdd(lowest, a.span), ir.getInt64(0xffffffff));
       made = limited(made, ir.CreateAnd(fits, ir.CreateICmpEQ(b.span, ir.getInt64(0))));
       break;
     }
   }
-  return all[node] = made;
+  return made;
 }
 
 }  // namespace wavetap::jit
