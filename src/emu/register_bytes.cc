@@ -36,6 +36,7 @@ uint8_t stored_bytes(Op op) {
   case Op::scratch_store_##name:   \
   case Op::buffer_store_##name: return element_bytes<__VA_ARGS__>();
 // clang-format on
+#define WT_D16_STORE WT_STORE
 #include "emu/exec/mem_forms.inc"
     case Op::ds_write_b8: return 0x1;
     case Op::ds_write_b8_d16_hi: return 0x4;

@@ -150,7 +150,7 @@ void atomic_op(Wave& wave, const Inst& inst) {
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset), at);
   if (wave.notes_accesses)
     note_lds(wave, inst, atomic_access(inst.dst), at, wave.exec(),
-             atomic_element<typename A::Value>(inst.dst, inst.src[0]));
+             atomic_element(sizeof(typename A::Value), inst.dst, inst.src[0]));
   const uint32_t* data = data_rows(wave, inst.src[0]);
   const uint32_t* data2 = atomic::kOperands<A> == 2 ? data_rows(wave, inst.src[1]) : nullptr;
   update<A, L>(wave, at, data, data2,
@@ -165,7 +165,7 @@ void compare_store(Wave& wave, const Inst& inst) {
   lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset), at);
   if (wave.notes_accesses)
     note_lds(wave, inst, atomic_access(inst.dst), at, wave.exec(),
-             atomic_element<typename A::Value>(inst.dst, inst.src[1]));
+             atomic_element(sizeof(typename A::Value), inst.dst, inst.src[1]));
   update<A, L>(wave, at, data_rows(wave, inst.src[1]), data_rows(wave, inst.src[0]),
                inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst));
 }

@@ -116,15 +116,19 @@ struct Small {
   static constexpr uint32_t kBytes = sizeof(T);
   static constexpr int kRows = 1;
   static constexpr uint8_t kDataByte = kHalf == Half::kHigh ? 2 : 0;
+  using Whole = Small<T>;  // the same in memory, a register of its own
 
+  // Puts what a register of its own would have got into `to`.
+  static void put(uint32_t bits, uint32_t* to) {
+    const uint32_t kept = kClears ? 0 : *to;
+    if constexpr (kHalf == Half::kWhole) *to = bits;
+    if constexpr (kHalf == Half::kLow) *to = (kept & 0xffff0000u) | (bits & 0xffffu);
+    if constexpr (kHalf == Half::kHigh) *to = (kept & 0xffffu) | bits << 16;
+  }
   static void load(const std::byte* at, uint32_t* row, size_t) {
     T value;
     std::memcpy(&value, at, sizeof value);
-    const uint32_t bits = static_cast<uint32_t>(static_cast<int32_t>(value));
-    const uint32_t kept = kClears ? 0 : *row;
-    if constexpr (kHalf == Half::kWhole) *row = bits;
-    if constexpr (kHalf == Half::kLow) *row = (kept & 0xffff0000u) | (bits & 0xffffu);
-    if constexpr (kHalf == Half::kHigh) *row = (kept & 0xffffu) | bits << 16;
+    put(static_cast<uint32_t>(static_cast<int32_t>(value)), row);
   }
   static void store(std::byte* at, const uint32_t* row, size_t) {
     const T value = static_cast<T>(kHalf == Half::kHigh ? *row >> 16 : *row);

@@ -13,9 +13,10 @@
 // Alignment: loads and stores may have any; atomics need their natural one (kMisaligned).
 // References: MI200 ISA guide, "Flat memory instructions"; RDNA 2 ISA guide, the same; LLVM
 // AMDGPUUsage, "Memory model" and "Address spaces".
+#include <string_view>
+
 #include "emu/exec.h"
 #include "emu/exec/atomic_lanes.h"
-#include "emu/exec/atomics.h"
 #include "emu/exec/mem_access.h"
 
 namespace wavetap::emu {
@@ -24,8 +25,6 @@ namespace {
 using isa::Inst;
 using isa::Op;
 using isa::OperandKind;
-
-enum class Segment : uint8_t { kFlat, kGlobal };
 
 template <int L>
 void lane_addresses(Wave& wave, const Inst& inst, uint64_t* at) {
@@ -56,6 +55,11 @@ AddressRows address_rows(Wave& wave, const Inst& inst) {
   return rows;
 }
 
+// Only flat_* reaches LDS and private memory; asked where an address looks like it.
+bool is_flat(const Inst& inst) {
+  return std::string_view(isa::op_name(inst.op)).starts_with("flat_");
+}
+
 template <int L>
 bool reaches_aperture(const uint64_t* at, uint64_t mask) {
   uint64_t bits = 0;
@@ -82,141 +86,190 @@ FlatLanes split_lanes(const uint64_t* at, uint64_t mask, uint32_t* offset) {
 }
 
 // A DS instruction ignores an LDS address past the end; a flat one is a memory violation.
+bool check_flat_lds_lane(Wave& wave, uint32_t at, int lane, uint32_t size_bytes, bool write) {
+  if (in_lds(wave, at, size_bytes)) return true;
+  wave.raise(FaultKind::kApertureViolation, GpuAddr{kSharedAperture + at}, write, lane,
+             "past the workgroup's LDS");
+  return false;
+}
+
 bool check_flat_lds(Wave& wave, const uint32_t* at, uint64_t mask, uint32_t size_bytes,
                     bool write) {
   for (; mask != 0; mask &= mask - 1) {
     const int lane = std::countr_zero(mask);
-    if (in_lds(wave, at[lane], size_bytes)) continue;
-    wave.raise(FaultKind::kApertureViolation, GpuAddr{kSharedAperture + at[lane]}, write, lane,
-               "past the workgroup's LDS");
-    return false;
+    if (!check_flat_lds_lane(wave, at[lane], lane, size_bytes, write)) return false;
   }
   return true;
 }
 
-// vdst = MEM[address]
-template <Segment kSegment, class T, int L>
-void load(Wave& wave, const Inst& inst) {
+// Some lanes of a flat access are in LDS or private memory.
+template <class T, int L>
+[[gnu::noinline, gnu::cold]] void load_split(Wave& wave, const Inst& inst, const uint64_t* at,
+                                             uint32_t* rows, const Element& element) {
+  uint32_t offset[L];
+  const FlatLanes lanes = split_lanes(at, wave.exec(), offset);
+  if (wave.notes_accesses) note_flat(wave, inst, Access::kLoad, at, offset, lanes, element);
+  if (!check_flat_lds(wave, offset, lanes.lds, T::kBytes, false)) return;
+  load_lds<T, L>(wave, offset, lanes.lds, rows);
+  load_scratch<T, L>(wave, offset, lanes.scratch, rows);
+  load_global<T, L>(wave, at, lanes.global, rows);
+}
+
+// The groups of a watched access that has a pattern in a cached range; false when it has none.
+template <uint32_t kBytes, int L>
+[[gnu::noinline]] bool noted_groups(Wave& wave, const Inst& inst, const AddressRows& quick,
+                                    Access access, const Element& element,
+                                    Pattern<uint64_t, L>& pattern, std::byte** host) {
+  if (wave.exec() != all_lanes<L>() || quick.low == nullptr) return false;
+  pattern = pattern_of_rows<kBytes, L>(quick);
+  const bool is_write = access == Access::kStore;
+  if (pattern.relation == Relation::kNone ||
+      (is_write && pattern.relation != Relation::kConsecutive) ||
+      !cached_groups<kBytes, L>(wave, pattern, is_write, host))
+    return false;
+  note_global_groups(wave, inst, access, pattern.relation, pattern.first, element);
+  return true;
+}
+
+// rows = MEM[address]. `element`: as the instruction has it, which may be a half of a register.
+template <class T, int L>
+void load_rows(Wave& wave, const Inst& inst, uint32_t* rows, const Element& element) {
   const uint64_t mask = wave.exec();
-  uint32_t* rows = data_rows(wave, inst.dst);
   const AddressRows quick = address_rows<L>(wave, inst);
   if (!wave.notes_accesses) {
     if (load_quickly<T, L>(wave, quick, mask, rows)) return;
-  } else if (mask == all_lanes<L>() && quick.low != nullptr) {
-    const Pattern<uint64_t, L> pattern = pattern_of_rows<T::kBytes, L>(quick);
+  } else {
+    Pattern<uint64_t, L> pattern;
     std::byte* from[L / kGroupLanes];
-    if (pattern.relation != Relation::kNone &&
-        cached_groups<T::kBytes, L>(wave, pattern, false, from)) {
-      note_global_groups(wave, inst, Access::kLoad, pattern.relation, pattern.first,
-                         element_of<T>(inst.dst));
+    if (noted_groups<T::kBytes, L>(wave, inst, quick, Access::kLoad, element, pattern, from))
       return load_groups<T, L>(pattern, from, rows);
-    }
   }
   uint64_t at[L];
   lane_addresses<L>(wave, inst, at);
-  if (kSegment == Segment::kFlat && reaches_aperture<L>(at, mask)) {
-    uint32_t offset[L];
-    const FlatLanes lanes = split_lanes(at, mask, offset);
-    if (wave.notes_accesses)
-      note_flat(wave, inst, Access::kLoad, at, offset, lanes, element_of<T>(inst.dst));
-    if (!check_flat_lds(wave, offset, lanes.lds, T::kBytes, false)) return;
-    load_lds<T, L>(wave, offset, lanes.lds, rows);
-    load_scratch<T, L>(wave, offset, lanes.scratch, rows);
-    load_global<T, L>(wave, at, lanes.global, rows);
-    return;
-  }
+  if (reaches_aperture<L>(at, mask) && is_flat(inst))
+    return load_split<T, L>(wave, inst, at, rows, element);
   const Pattern<uint64_t, L> pattern = pattern_of<T::kBytes, L>(at, mask);
   if (wave.notes_accesses)
-    note_global(wave, inst, Access::kLoad, at, mask, element_of<T>(inst.dst), pattern.relation);
+    note_global(wave, inst, Access::kLoad, at, mask, element, pattern.relation);
   load_global<T, L>(wave, at, mask, pattern, rows);
 }
 
-// MEM[address] = vdata
-template <Segment kSegment, class T, int L>
-void store(Wave& wave, const Inst& inst) {
+// vdst = MEM[address]
+template <class T, int L>
+void load(Wave& wave, const Inst& inst) {
+  load_rows<T, L>(wave, inst, data_rows(wave, inst.dst), element_of<T>(inst.dst));
+}
+
+// A half of vdst = MEM[address]
+template <class H, int L>
+void load_half(Wave& wave, const Inst& inst) {
+  uint32_t row[L];
+  load_rows<typename H::Whole, L>(wave, inst, row, element_of<H>(inst.dst));
+  put_halves<H, L>(wave, row, data_rows(wave, inst.dst));
+}
+
+template <class T, int L>
+[[gnu::noinline, gnu::cold]] void store_split(Wave& wave, const Inst& inst, const uint64_t* at,
+                                              const uint32_t* rows, const Element& element) {
+  uint32_t offset[L];
+  const FlatLanes lanes = split_lanes(at, wave.exec(), offset);
+  if (wave.notes_accesses) note_flat(wave, inst, Access::kStore, at, offset, lanes, element);
+  if (!check_flat_lds(wave, offset, lanes.lds, T::kBytes, true)) return;
+  store_lds<T, L>(wave, offset, lanes.lds, rows);
+  store_scratch<T, L>(wave, offset, lanes.scratch, rows);
+  store_global<T, L>(wave, at, lanes.global, rows);
+}
+
+// MEM[address] = rows
+template <class T, int L>
+void store_rows(Wave& wave, const Inst& inst, const uint32_t* rows, const Element& element) {
   const uint64_t mask = wave.exec();
-  const uint32_t* rows = data_rows(wave, inst.src[0]);
   const AddressRows quick = address_rows<L>(wave, inst);
   if (!wave.notes_accesses) {
     if (store_quickly<T, L>(wave, quick, mask, rows)) return;
-  } else if (mask == all_lanes<L>() && quick.low != nullptr) {
-    const Pattern<uint64_t, L> pattern = pattern_of_rows<T::kBytes, L>(quick);
+  } else {
+    Pattern<uint64_t, L> pattern;
     std::byte* to[L / kGroupLanes];
-    if (pattern.relation == Relation::kConsecutive &&
-        cached_groups<T::kBytes, L>(wave, pattern, true, to)) {
-      note_global_groups(wave, inst, Access::kStore, pattern.relation, pattern.first,
-                         element_of<T>(inst.src[0]));
+    if (noted_groups<T::kBytes, L>(wave, inst, quick, Access::kStore, element, pattern, to)) {
       publish_earlier();
       return store_groups<T, L>(pattern, to, rows);
     }
   }
   uint64_t at[L];
   lane_addresses<L>(wave, inst, at);
-  if (kSegment == Segment::kFlat && reaches_aperture<L>(at, mask)) {
-    uint32_t offset[L];
-    const FlatLanes lanes = split_lanes(at, mask, offset);
-    if (wave.notes_accesses)
-      note_flat(wave, inst, Access::kStore, at, offset, lanes, element_of<T>(inst.src[0]));
-    if (!check_flat_lds(wave, offset, lanes.lds, T::kBytes, true)) return;
-    store_lds<T, L>(wave, offset, lanes.lds, rows);
-    store_scratch<T, L>(wave, offset, lanes.scratch, rows);
-    store_global<T, L>(wave, at, lanes.global, rows);
-    return;
-  }
+  if (reaches_aperture<L>(at, mask) && is_flat(inst))
+    return store_split<T, L>(wave, inst, at, rows, element);
   const Pattern<uint64_t, L> pattern = pattern_of<T::kBytes, L>(at, mask);
   if (wave.notes_accesses)
-    note_global(wave, inst, Access::kStore, at, mask, element_of<T>(inst.src[0]), pattern.relation);
+    note_global(wave, inst, Access::kStore, at, mask, element, pattern.relation);
   store_global<T, L>(wave, at, mask, pattern, rows);
 }
 
-// tmp = MEM[address]; MEM[address] = next(tmp, vdata); vdst = tmp (when the instruction returns it)
-template <Segment kSegment, class A, int L>
-void atomic_op(Wave& wave, const Inst& inst) {
-  using U = typename A::Value;
-  const uint64_t mask = wave.exec();
-  const uint32_t* data = data_rows(wave, inst.src[0]);
-  uint32_t* result = inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst);
+// MEM[address] = vdata
+template <class T, int L>
+void store(Wave& wave, const Inst& inst) {
+  store_rows<T, L>(wave, inst, data_rows(wave, inst.src[0]), element_of<T>(inst.src[0]));
+}
 
+// MEM[address] = the high half of vdata
+template <class H, int L>
+void store_half(Wave& wave, const Inst& inst) {
+  uint32_t row[L];
+  high_halves<L>(data_rows(wave, inst.src[0]), row);
+  store_rows<typename H::Whole, L>(wave, inst, row, element_of<H>(inst.src[0]));
+}
+
+// One lane of an atomic operation, wherever it is. False after raise().
+bool update_lane(Wave& wave, const AtomicOp& op, const FlatLanes& lanes, int lane, uint64_t at,
+                 const AtomicRows& rows, size_t stride) {
+  const uint64_t bit = uint64_t{1} << lane;
+  const uint32_t* data = rows.data + lane;
+  uint32_t* result = rows.result == nullptr ? nullptr : rows.result + lane;
+  if (at % op.size_bytes != 0) {
+    wave.raise(FaultKind::kMisaligned, GpuAddr{at}, true, lane, "atomic operation");
+    return false;
+  }
+  if ((lanes.global & bit) != 0) {
+    std::byte* host = wave.translate(at, op.size_bytes, true, lane);
+    if (host == nullptr) return false;
+    op.update_shared(host, data, result, stride);
+    return true;
+  }
+  const auto offset = static_cast<uint32_t>(at);
+  if ((lanes.lds & bit) != 0) {
+    if (!check_flat_lds_lane(wave, offset, lane, op.size_bytes, true)) return false;
+    op.update_private(wave.lds + offset, data, result, stride);
+    return true;
+  }
+  if (!check_scratch(wave, offset, op.size_bytes, true, lane)) return false;
+  std::byte element[8] = {};
+  copy_scratch(wave, offset, element, op.size_bytes, false, lane);
+  op.update_private(element, data, result, stride);
+  copy_scratch(wave, offset, element, op.size_bytes, true, lane);
+  return true;
+}
+
+// tmp = MEM[address]; MEM[address] = next(tmp, vdata); vdst = tmp (when the instruction returns it)
+template <int L>
+void atomic_op(Wave& wave, const Inst& inst) {
+  const AtomicOp& op = *find_atomic_op(inst.op);
+  const uint64_t mask = wave.exec();
+  const AtomicRows rows = atomic_rows(wave, inst);
   if (!wave.notes_accesses &&
-      update_quickly<A, L>(wave, address_rows<L>(wave, inst), mask, data, result))
+      update_quickly<L>(wave, op, address_rows<L>(wave, inst), mask, rows.data, rows.result))
     return;
   uint64_t at[L];
   lane_addresses<L>(wave, inst, at);
   uint32_t offset[L] = {};
   FlatLanes lanes;
   lanes.global = mask;
-  if (kSegment == Segment::kFlat && reaches_aperture<L>(at, mask))
-    lanes = split_lanes(at, mask, offset);
+  if (reaches_aperture<L>(at, mask) && is_flat(inst)) lanes = split_lanes(at, mask, offset);
   if (wave.notes_accesses)
     note_flat(wave, inst, atomic_access(inst.dst), at, offset, lanes,
-              atomic_element<U>(inst.dst, inst.src[0]));
-
+              atomic_element(op.size_bytes, inst.dst, inst.src[0]));
   for (uint64_t rest = mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    const uint64_t bit = uint64_t{1} << lane;
-    if (at[lane] % sizeof(U) != 0) {
-      wave.raise(FaultKind::kMisaligned, GpuAddr{at[lane]}, true, lane, "atomic operation");
-      return;
-    }
-    const U operand = atomic::read_operand<U>(data + lane, L);
-    const U operand2 =
-        atomic::kOperands<A> == 2 ? atomic::read_operand<U>(data + sizeof(U) / 4 * L + lane, L) : 0;
-    U old;
-    if ((lanes.global & bit) != 0) {
-      std::byte* host = wave.translate(at[lane], sizeof(U), true, lane);
-      if (host == nullptr) return;
-      old = atomic::update_shared<A>(host, operand, operand2);
-    } else if ((lanes.lds & bit) != 0) {
-      if (!check_flat_lds(wave, offset, bit, sizeof(U), true)) return;
-      old = atomic::update_private<A>(wave.lds + offset[lane], operand, operand2);
-    } else {
-      if (!check_scratch(wave, offset[lane], sizeof(U), true, lane)) return;
-      std::byte element[sizeof(U)] = {};
-      copy_scratch(wave, offset[lane], element, sizeof(U), false, lane);
-      old = atomic::update_private<A>(element, operand, operand2);
-      copy_scratch(wave, offset[lane], element, sizeof(U), true, lane);
-    }
-    if (result != nullptr) atomic::write_result<U>(result + lane, L, old);
+    if (!update_lane(wave, op, lanes, lane, at[lane], rows, L)) return;
   }
 }
 
@@ -345,28 +398,29 @@ template <int L>
 Handler find_move(const Inst& inst, bool sram_ecc) {
   switch (inst.op) {
 // clang-format off
-#define WT_DMA_LOAD(name, ...)                                                            \
-  case Op::flat_load_##name: return load<Segment::kFlat, __VA_ARGS__, L>;                   \
-  case Op::global_load_##name:                                                            \
-    return inst.lds ? load_to_lds<__VA_ARGS__, L> : load<Segment::kGlobal, __VA_ARGS__, L>; \
-  case Op::scratch_load_##name:                                                           \
+#define WT_DMA_LOAD(name, ...)                                           \
+  case Op::flat_load_##name: return load<__VA_ARGS__, L>;                \
+  case Op::global_load_##name:                                           \
+    return inst.lds ? load_to_lds<__VA_ARGS__, L> : load<__VA_ARGS__, L>; \
+  case Op::scratch_load_##name:                                          \
     return inst.lds ? scratch_load_to_lds<__VA_ARGS__, L> : scratch_load<__VA_ARGS__, L>;
-#define WT_LOAD(name, ...)                                                  \
-  case Op::flat_load_##name: return load<Segment::kFlat, __VA_ARGS__, L>;     \
-  case Op::global_load_##name: return load<Segment::kGlobal, __VA_ARGS__, L>; \
+#define WT_LOAD(name, ...)                                  \
+  case Op::flat_load_##name:                                \
+  case Op::global_load_##name: return load<__VA_ARGS__, L>; \
   case Op::scratch_load_##name: return scratch_load<__VA_ARGS__, L>;
-#define WT_D16_LOAD(name, ...)                                                     \
-  case Op::flat_load_##name:                                                       \
-    return sram_ecc ? load<Segment::kFlat, Small<__VA_ARGS__, true>, L>              \
-                    : load<Segment::kFlat, Small<__VA_ARGS__>, L>;                   \
-  case Op::global_load_##name:                                                     \
-    return sram_ecc ? load<Segment::kGlobal, Small<__VA_ARGS__, true>, L>            \
-                    : load<Segment::kGlobal, Small<__VA_ARGS__>, L>;                 \
-  case Op::scratch_load_##name:                                                    \
+#define WT_D16_LOAD(name, ...)                                                                       \
+  case Op::flat_load_##name:                                                                         \
+  case Op::global_load_##name:                                                                       \
+    return sram_ecc ? load_half<Small<__VA_ARGS__, true>, L> : load_half<Small<__VA_ARGS__>, L>;     \
+  case Op::scratch_load_##name:                                                                      \
     return sram_ecc ? scratch_load<Small<__VA_ARGS__, true>, L> : scratch_load<Small<__VA_ARGS__>, L>;
-#define WT_STORE(name, ...)                                                   \
-  case Op::flat_store_##name: return store<Segment::kFlat, __VA_ARGS__, L>;     \
-  case Op::global_store_##name: return store<Segment::kGlobal, __VA_ARGS__, L>; \
+#define WT_STORE(name, ...)                                   \
+  case Op::flat_store_##name:                                 \
+  case Op::global_store_##name: return store<__VA_ARGS__, L>; \
+  case Op::scratch_store_##name: return scratch_store<__VA_ARGS__, L>;
+#define WT_D16_STORE(name, ...)                                    \
+  case Op::flat_store_##name:                                      \
+  case Op::global_store_##name: return store_half<__VA_ARGS__, L>; \
   case Op::scratch_store_##name: return scratch_store<__VA_ARGS__, L>;
 // clang-format on
 #include "emu/exec/mem_forms.inc"
@@ -377,24 +431,9 @@ Handler find_move(const Inst& inst, bool sram_ecc) {
 }
 
 template <int L>
-Handler find_atomic(const Inst& inst) {
-  switch (inst.op) {
-#define WT_ATOMIC(name, ...)                                                     \
-  case Op::flat_atomic_##name: return atomic_op<Segment::kFlat, __VA_ARGS__, L>; \
-  case Op::global_atomic_##name:                                                 \
-    return atomic_op<Segment::kGlobal, __VA_ARGS__, L>;
-#include "emu/exec/mem_forms.inc"
-    case Op::flat_atomic_pk_add_bf16: return atomic_op<Segment::kFlat, atomic::PkAddBf16, L>;
-    case Op::global_atomic_pk_add_bf16: return atomic_op<Segment::kGlobal, atomic::PkAddBf16, L>;
-    case Op::global_atomic_csub: return atomic_op<Segment::kGlobal, atomic::Csub<uint32_t>, L>;
-    default: return nullptr;
-  }
-}
-
-template <int L>
 Handler find_in(const Inst& inst, bool sram_ecc) {
-  const Handler handler = find_move<L>(inst, sram_ecc);
-  return handler != nullptr ? handler : find_atomic<L>(inst);
+  if (find_atomic_op(inst.op) != nullptr) return atomic_op<L>;
+  return find_move<L>(inst, sram_ecc);
 }
 
 }  // namespace

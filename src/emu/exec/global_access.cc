@@ -21,4 +21,7 @@ bool copy_global(Wave& wave, uint64_t address, std::byte* data, uint32_t size_by
   return true;
 }
 
+#define WT_EXTERN
+#include "emu/exec/global_moves.inc"
+
 }  // namespace wavetap::emu

@@ -249,4 +249,8 @@ bool store_quickly(Wave& wave, const AddressRows& at, uint64_t mask, const uint3
   return true;
 }
 
+// Compiled once, in exec/global_access.cc, for all families of instructions.
+#define WT_EXTERN extern
+#include "emu/exec/global_moves.inc"
+
 }  // namespace wavetap::emu

@@ -120,7 +120,7 @@ void image_atomic(Wave& wave, const Inst& inst) {
   if (!find_texels(wave, inst, image, texels)) return;
   if (wave.notes_accesses)
     note_texels(wave, inst, atomic_access(inst.dst), texels,
-                atomic_element<U>(inst.dst, inst.src[0]));
+                atomic_element(sizeof(U), inst.dst, inst.src[0]));
   const size_t lanes = wave.lanes;
   const uint32_t* data = data_rows(wave, inst.src[0]);
   uint32_t* result = inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst);

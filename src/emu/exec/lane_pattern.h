@@ -101,4 +101,16 @@ void for_lanes(uint64_t mask, F&& f) {
   }
 }
 
+// Loads and stores of halves of registers are those of whole ones, and a step in registers. A load that
+// faulted has no values to put anywhere.
+template <class H, int L>
+void put_halves(const Wave& wave, const uint32_t* from, uint32_t* to) {
+  if (wave.state == WaveState::kFaulted) return;
+  for_lanes<L>(wave.exec(), [&](int lane) { H::put(from[lane], to + lane); });
+}
+template <int L>
+void high_halves(const uint32_t* from, uint32_t* to) {
+  for (int lane = 0; lane < L; ++lane) to[lane] = from[lane] >> 16;
+}
+
 }  // namespace wavetap::emu

@@ -11,7 +11,6 @@
 
 #include "emu/exec.h"
 #include "emu/exec/atomic_lanes.h"
-#include "emu/exec/atomics.h"
 #include "emu/exec/buffer_lanes.h"
 #include "emu/exec/mem_access.h"
 
@@ -73,9 +72,9 @@ AddressRows raw_rows(Wave& wave, const Inst& inst, uint64_t mask) {
   return {buffer.base + soffset + immediate, offset, nullptr};
 }
 
-// vdata = MEM[buffer address]
+// rows = MEM[buffer address]. `element`: as the instruction has it, which may be a half of a register.
 template <class T, int L>
-void load_rows(Wave& wave, const Inst& inst, uint32_t* rows) {
+void load_rows(Wave& wave, const Inst& inst, uint32_t* rows, const Element& element) {
   if (const std::byte* host = scratch_row<T, L>(wave, inst)) {
     const auto* from = reinterpret_cast<const uint32_t*>(host);
     for (int i = 0; i < T::kRows; ++i) blend_row<L>(rows + i * L, from + i * L, wave.exec());
@@ -84,7 +83,7 @@ void load_rows(Wave& wave, const Inst& inst, uint32_t* rows) {
   if (load_quickly<T, L>(wave, raw_rows<T, L>(wave, inst, wave.exec()), wave.exec(), rows)) return;
   const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
   if (wave.notes_accesses)
-    note_buffer<L>(wave, inst, Access::kLoad, lanes, element_of<T>(inst.dst), Bounds::kByPart);
+    note_buffer<L>(wave, inst, Access::kLoad, lanes, element, Bounds::kByPart);
   uint64_t at[L];
   if (plain_addresses<T, L>(lanes, at)) {
     load_global<T, L>(wave, at, lanes.mask, rows);
@@ -92,28 +91,37 @@ void load_rows(Wave& wave, const Inst& inst, uint32_t* rows) {
   }
   for (uint64_t rest = lanes.mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    std::byte element[16];
-    if (!move_element<L>(wave, lanes, lane, element, T::kBytes, false)) return;
-    T::load(element, rows + lane, L);
+    std::byte element_bytes[16];
+    if (!move_element<L>(wave, lanes, lane, element_bytes, T::kBytes, false)) return;
+    T::load(element_bytes, rows + lane, L);
   }
 }
 
+// vdata = MEM[buffer address]
 template <class T, int L>
 void load(Wave& wave, const Inst& inst) {
-  load_rows<T, L>(wave, inst, data_rows(wave, inst.dst));
+  load_rows<T, L>(wave, inst, data_rows(wave, inst.dst), element_of<T>(inst.dst));
+}
+
+// A half of vdata = MEM[buffer address]
+template <class H, int L>
+void load_half(Wave& wave, const Inst& inst) {
+  uint32_t row[L];
+  load_rows<typename H::Whole, L>(wave, inst, row, element_of<H>(inst.dst));
+  put_halves<H, L>(wave, row, data_rows(wave, inst.dst));
 }
 
 // LDS[M0 + offset + 4 * lane] = MEM[buffer address], extended to 32 bits
 template <class T, int L>
 void load_to_lds(Wave& wave, const Inst& inst) {
   uint32_t row[L];
-  load_rows<T, L>(wave, inst, row);
+  load_rows<T, L>(wave, inst, row, element_of<T>(inst.dst));
   if (wave.state != WaveState::kFaulted) store_dma_row<L>(wave, inst, wave.exec(), row);
 }
 
-// MEM[buffer address] = vdata
+// MEM[buffer address] = rows
 template <class T, int L>
-void store_rows(Wave& wave, const Inst& inst, const uint32_t* rows) {
+void store_rows(Wave& wave, const Inst& inst, const uint32_t* rows, const Element& element) {
   if (std::byte* host = scratch_row<T, L>(wave, inst)) {
     auto* to = reinterpret_cast<uint32_t*>(host);
     for (int i = 0; i < T::kRows; ++i) blend_row<L>(to + i * L, rows + i * L, wave.exec());
@@ -122,7 +130,7 @@ void store_rows(Wave& wave, const Inst& inst, const uint32_t* rows) {
   if (store_quickly<T, L>(wave, raw_rows<T, L>(wave, inst, wave.exec()), wave.exec(), rows)) return;
   const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
   if (wave.notes_accesses)
-    note_buffer<L>(wave, inst, Access::kStore, lanes, element_of<T>(inst.src[0]), Bounds::kByPart);
+    note_buffer<L>(wave, inst, Access::kStore, lanes, element, Bounds::kByPart);
   uint64_t at[L];
   if (plain_addresses<T, L>(lanes, at)) {
     store_global<T, L>(wave, at, lanes.mask, rows);
@@ -130,15 +138,24 @@ void store_rows(Wave& wave, const Inst& inst, const uint32_t* rows) {
   }
   for (uint64_t rest = lanes.mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    std::byte element[16];
-    T::store(element, rows + lane, L);
-    if (!move_element<L>(wave, lanes, lane, element, T::kBytes, true)) return;
+    std::byte element_bytes[16];
+    T::store(element_bytes, rows + lane, L);
+    if (!move_element<L>(wave, lanes, lane, element_bytes, T::kBytes, true)) return;
   }
 }
 
+// MEM[buffer address] = vdata
 template <class T, int L>
 void store(Wave& wave, const Inst& inst) {
-  store_rows<T, L>(wave, inst, data_rows(wave, inst.src[0]));
+  store_rows<T, L>(wave, inst, data_rows(wave, inst.src[0]), element_of<T>(inst.src[0]));
+}
+
+// MEM[buffer address] = the high half of vdata
+template <class H, int L>
+void store_half(Wave& wave, const Inst& inst) {
+  uint32_t row[L];
+  high_halves<L>(data_rows(wave, inst.src[0]), row);
+  store_rows<typename H::Whole, L>(wave, inst, row, element_of<H>(inst.src[0]));
 }
 
 // MEM[buffer address] = LDS[M0 + offset + 4 * lane]
@@ -146,42 +163,37 @@ template <int L>
 void buffer_store_lds_dword(Wave& wave, const Inst& inst) {
   uint32_t row[L];
   load_dma_row<L>(wave, inst, wave.exec(), row);
-  store_rows<Dwords<1>, L>(wave, inst, row);
+  store_rows<Dwords<1>, L>(wave, inst, row, element_of<Dwords<1>>(inst.src[0]));
 }
 
 // tmp = MEM[address]; MEM[address] = next(tmp, vdata); vdata = tmp (when the instruction returns
 // it)
-template <class A, int L>
+template <int L>
 void atomic_op(Wave& wave, const Inst& inst) {
-  using U = typename A::Value;
-  using Value = Dwords<sizeof(U) / 4>;
-  if (const AddressRows raw = raw_rows<Value, L>(wave, inst, wave.exec()); raw.low != nullptr)
-    if (update_quickly<A, L>(wave, raw, wave.exec(), data_rows(wave, inst.src[0]),
-                             inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst)))
-      return;
+  const AtomicOp& op = *find_atomic_op(inst.op);
+  const AtomicRows rows = atomic_rows(wave, inst);
+  const AddressRows raw = op.size_bytes == 8 ? raw_rows<Dwords<2>, L>(wave, inst, wave.exec())
+                                             : raw_rows<Dwords<1>, L>(wave, inst, wave.exec());
+  if (update_quickly<L>(wave, op, raw, wave.exec(), rows.data, rows.result)) return;
   const BufferLanes<L> lanes = read_buffer_lanes<L>(wave, inst);
   if (wave.notes_accesses)
     note_buffer<L>(wave, inst, atomic_access(inst.dst), lanes,
-                   atomic_element<U>(inst.dst, inst.src[0]), Bounds::kWhole);
-  const uint32_t* data = data_rows(wave, inst.src[0]);
-  uint32_t* result = inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst);
+                   atomic_element(op.size_bytes, inst.dst, inst.src[0]), Bounds::kWhole);
   for (uint64_t rest = lanes.mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
+    uint32_t* result = rows.result == nullptr ? nullptr : rows.result + lane;
     const uint64_t at = lanes.address(lane);
-    if (at % sizeof(U) != 0) {
+    if (at % op.size_bytes != 0) {
       wave.raise(FaultKind::kMisaligned, GpuAddr{at}, true, lane, "atomic operation");
       return;
     }
-    const U operand = atomic::read_operand<U>(data + lane, L);
-    const U operand2 =
-        atomic::kOperands<A> == 2 ? atomic::read_operand<U>(data + sizeof(U) / 4 * L + lane, L) : 0;
-    U old = 0;
-    if (!lanes.excludes(lane, 0, sizeof(U))) {
-      std::byte* host = wave.translate(at, sizeof(U), true, lane);
-      if (host == nullptr) return;
-      old = atomic::update_shared<A>(host, operand, operand2);
+    if (lanes.excludes(lane, 0, op.size_bytes)) {
+      for (uint32_t i = 0; result != nullptr && i < op.size_bytes / 4; ++i) result[i * L] = 0;
+      continue;
     }
-    if (result != nullptr) atomic::write_result<U>(result + lane, L, old);
+    std::byte* host = wave.translate(at, op.size_bytes, true, lane);
+    if (host == nullptr) return;
+    op.update_shared(host, rows.data + lane, result, L);
   }
 }
 
@@ -199,15 +211,14 @@ Handler find_in(const Inst& inst, bool sram_ecc) {
   case Op::buffer_load_##name: return load<__VA_ARGS__, L>;
 #define WT_D16_LOAD(name, ...) \
   case Op::buffer_load_##name: \
-    return sram_ecc ? load<Small<__VA_ARGS__, true>, L> : load<Small<__VA_ARGS__>, L>;
+    return sram_ecc ? load_half<Small<__VA_ARGS__, true>, L> : load_half<Small<__VA_ARGS__>, L>;
 #define WT_STORE(name, ...) \
   case Op::buffer_store_##name: return store<__VA_ARGS__, L>;
-#define WT_ATOMIC(name, ...) \
-  case Op::buffer_atomic_##name: return atomic_op<__VA_ARGS__, L>;
+#define WT_D16_STORE(name, ...) \
+  case Op::buffer_store_##name: return store_half<__VA_ARGS__, L>;
 // clang-format on
 #include "emu/exec/mem_forms.inc"
     case Op::buffer_store_lds_dword: return buffer_store_lds_dword<L>;
-    case Op::buffer_atomic_csub: return atomic_op<atomic::Csub<uint32_t>, L>;
     case Op::buffer_wbinvl1:
     case Op::buffer_wbinvl1_vol:
     case Op::buffer_wbl2:
@@ -215,7 +226,7 @@ Handler find_in(const Inst& inst, bool sram_ecc) {
     case Op::buffer_invl2:
     case Op::buffer_gl0_inv:
     case Op::buffer_gl1_inv: return fence;
-    default: return nullptr;
+    default: return find_atomic_op(inst.op) == nullptr ? nullptr : atomic_op<L>;
   }
 }
 

@@ -100,9 +100,9 @@ inline Access atomic_access(const isa::Operand& result) {
   return result.is(isa::OperandKind::kNone) ? Access::kAtomic : Access::kAtomicReturn;
 }
 // The registers of an atomic: where the old value goes, else where the operand is.
-template <class U>
-Element atomic_element(const isa::Operand& result, const isa::Operand& operand) {
-  return {sizeof(U), result.is(isa::OperandKind::kNone) ? &operand : &result, 0};
+inline Element atomic_element(uint32_t size_bytes, const isa::Operand& result,
+                              const isa::Operand& operand) {
+  return {size_bytes, result.is(isa::OperandKind::kNone) ? &operand : &result, 0};
 }
 
 }  // namespace wavetap::emu
