@@ -44,7 +44,7 @@ std::optional<uint64_t> first_number(std::string_view args,
   return std::nullopt;
 }
 
-struct Event {
+struct AllocationEvent {
   int64_t time = 0;
   uint32_t row = 0;
   Kind kind = Kind::kNone;
@@ -82,7 +82,7 @@ Allocations find_allocations(const store::Trace& trace) {
   Allocations out;
   std::vector<Kind> kinds(trace.strings.size(), Kind::kNone);
   for (store::Str s = 0; s < kinds.size(); ++s) kinds[s] = kind_of(trace.str(s));
-  std::vector<Event> events;
+  std::vector<AllocationEvent> events;
   for (uint32_t row = 0; row < trace.apis.size(); ++row) {
     const Kind kind = kinds[trace.apis.name[row]];
     if (kind == Kind::kNone) continue;
@@ -100,11 +100,12 @@ Allocations find_allocations(const store::Trace& trace) {
                       static_cast<int64_t>(std::min<uint64_t>(
                           bytes.value_or(0), std::numeric_limits<int64_t>::max() / 4))});
   }
-  std::stable_sort(events.begin(), events.end(),
-                   [](const Event& a, const Event& b) { return a.time < b.time; });
+  std::stable_sort(
+      events.begin(), events.end(),
+      [](const AllocationEvent& a, const AllocationEvent& b) { return a.time < b.time; });
 
   std::map<std::pair<int64_t, uint64_t>, size_t> live;  // to the index in out.all
-  for (const Event& event : events) {
+  for (const AllocationEvent& event : events) {
     const int64_t pid = trace.threads[trace.apis.thread[event.row]].pid;
     const auto found = live.find({pid, event.pointer});
     if (found != live.end()) {

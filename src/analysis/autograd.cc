@@ -230,7 +230,7 @@ Table pair_table(const Pairs& pairs, const Options& options) {
   return table;
 }
 
-Result<Report> run(const store::Trace& trace, const Options& options) {
+Result<Report> analyze_autograd(const store::Trace& trace, const Options& options) {
   const Found found = find_operators(trace);
   const CallTree tree = build_call_tree(trace);
   Report report;
@@ -288,7 +288,7 @@ class FileStrings {
   std::unordered_map<std::string_view, int64_t> ids_;
 };
 
-Status write(const std::string& path, const store::Trace& trace, const Options& options) {
+Status write_autograd(const std::string& path, const store::Trace& trace, const Options& options) {
   // The views stand on the call-stack table.
   if (Status s = write_callstack(path, trace, options); !s.ok()) return s;
   Result<store::DerivedWriter> writer = store::DerivedWriter::begin(path, store::kAutogradTables);
@@ -320,7 +320,7 @@ Status write(const std::string& path, const store::Trace& trace, const Options& 
 extern const Analysis kAutograd{.name = "autograd",
                                 .help = "which PyTorch operator launched which kernels",
                                 .needs_args = true,
-                                .run = run,
-                                .write = write};
+                                .run = analyze_autograd,
+                                .write = write_autograd};
 
 }  // namespace wavetap::analysis

@@ -16,7 +16,7 @@ struct Gpu {
   std::vector<Interval> all, kernels, copies;
 };
 
-Result<Report> run(const store::Trace& trace, const Options& options) {
+Result<Report> analyze_busy(const store::Trace& trace, const Options& options) {
   const OpKinds kinds(trace);
   std::map<int32_t, Gpu> gpus;
   Span span;
@@ -61,7 +61,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 
 }  // namespace
 
-extern const Analysis kBusy{
-    .name = "busy", .help = "share of the time each GPU worked, overlap counted once", .run = run};
+extern const Analysis kBusy{.name = "busy",
+                            .help = "share of the time each GPU worked, overlap counted once",
+                            .run = analyze_busy};
 
 }  // namespace wavetap::analysis

@@ -19,7 +19,7 @@ namespace {
 
 using store::kNoRow;
 
-struct Sums {
+struct CallSums {
   int64_t calls = 0;
   int64_t cpu_inclusive = 0;
   int64_t cpu_exclusive = 0;
@@ -36,7 +36,7 @@ class SumsByName {
         marker_(trace.strings.find("UserMarker")),
         of_function_(trace.strings.size(), kNoRow) {}
 
-  Sums& of(uint32_t row) {
+  CallSums& of(uint32_t row) {
     const store::Str name = trace_.apis.name[row];
     if (name == marker_ && !trace_.args(row).empty()) {
       const auto [it, is_new] = of_marker_.emplace(marker_label(trace_.args(row)), 0);
@@ -48,8 +48,8 @@ class SumsByName {
   }
 
   // Names and sums, most inclusive CPU time first.
-  std::vector<std::pair<std::string_view, Sums>> sorted() const {
-    std::vector<std::pair<std::string_view, Sums>> out;
+  std::vector<std::pair<std::string_view, CallSums>> sorted() const {
+    std::vector<std::pair<std::string_view, CallSums>> out;
     for (size_t i = 0; i < names_.size(); ++i) out.emplace_back(names_[i], sums_[i]);
     std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
       return std::pair(-a.second.cpu_inclusive, a.first) <
@@ -68,14 +68,14 @@ class SumsByName {
   const store::Trace& trace_;
   const store::Str marker_;
   std::vector<std::string_view> names_;
-  std::vector<Sums> sums_;
+  std::vector<CallSums> sums_;
   std::vector<uint32_t> of_function_;  // by Str
   std::unordered_map<std::string_view, uint32_t> of_marker_;
 };
 
 void add_tree(const store::Trace& trace, const CallTree& tree, SumsByName& by_name) {
   for (uint32_t row = 0; row < trace.apis.size(); ++row) {
-    Sums& sums = by_name.of(row);
+    CallSums& sums = by_name.of(row);
     ++sums.calls;
     sums.cpu_inclusive += std::max<int64_t>(0, trace.apis.end[row] - trace.apis.start[row]);
     sums.cpu_exclusive += tree.cpu_self[row];
@@ -88,7 +88,7 @@ void add_rpd(const store::Trace& trace, SumsByName& by_name) {
   const CallTimes times = rpd_call_times(trace);
   for (uint32_t row = 0; row < trace.apis.size(); ++row) {
     if (times.calls[row] == 0) continue;
-    Sums& sums = by_name.of(row);
+    CallSums& sums = by_name.of(row);
     ++sums.calls;
     sums.cpu_inclusive += times.cpu_inclusive[row];
     sums.cpu_exclusive += times.cpu_exclusive[row];
@@ -113,7 +113,7 @@ Table call_table(const SumsByName& by_name, const Options& options) {
   return table;
 }
 
-Result<Report> run(const store::Trace& trace, const Options& options) {
+Result<Report> analyze_callstack(const store::Trace& trace, const Options& options) {
   Report report;
   SumsByName by_name(trace);
   if (options.rpd_compatible) {
@@ -139,7 +139,7 @@ extern const Analysis kCallstack{
     .name = "callstack",
     .help = "inclusive and exclusive CPU and GPU time of calls and markers",
     .needs_args = true,
-    .run = run,
+    .run = analyze_callstack,
     .write = write_callstack};
 
 }  // namespace wavetap::analysis

@@ -37,22 +37,22 @@ void for_each_pair(const CallTree& tree, Emit&& emit) {
   }
 }
 
-struct Event {
+struct StackEvent {
   int64_t time;
   uint32_t row;
   bool is_end;
 };
 
 // Starts and ends of calls by thread, each thread's in the order of RPD's walk.
-std::vector<std::vector<Event>> rpd_events(const store::Trace& trace) {
+std::vector<std::vector<StackEvent>> rpd_events(const store::Trace& trace) {
   const store::Apis& apis = trace.apis;
-  std::vector<std::vector<Event>> per_thread(trace.threads.size());
+  std::vector<std::vector<StackEvent>> per_thread(trace.threads.size());
   for (uint32_t row = 0; row < apis.size(); ++row) {
     per_thread[apis.thread[row]].push_back({apis.start[row], row, false});
     per_thread[apis.thread[row]].push_back({apis.end[row], row, true});
   }
-  for (std::vector<Event>& events : per_thread)
-    std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+  for (std::vector<StackEvent>& events : per_thread)
+    std::stable_sort(events.begin(), events.end(), [](const StackEvent& a, const StackEvent& b) {
       return a.time != b.time ? a.time < b.time : a.is_end < b.is_end;
     });
   return per_thread;
@@ -72,10 +72,10 @@ template <class Ended>
 void walk_rpd(const store::Trace& trace, Ended&& ended) {
   const std::vector<int64_t> gpu = gpu_time_per_api(trace);
   std::vector<Frame> stack;
-  for (const std::vector<Event>& events : rpd_events(trace)) {
+  for (const std::vector<StackEvent>& events : rpd_events(trace)) {
     stack.clear();
     int64_t cpu_charged = 0, gpu_charged = 0;
-    for (const Event& event : events) {
+    for (const StackEvent& event : events) {
       if (!event.is_end) {
         stack.push_back({event.row, event.time, cpu_charged, gpu_charged});
         continue;

@@ -166,7 +166,7 @@ Table slack_table(const store::Trace& trace, const WorkGraph& graph, const Optio
   return table;
 }
 
-Result<Report> run(const store::Trace& trace, const Options& options) {
+Result<Report> analyze_critical_path(const store::Trace& trace, const Options& options) {
   const WorkGraph graph = build_work_graph(trace);
   const std::vector<Piece> path = PathWalk(trace, graph).walk();
   int64_t length = 0;
@@ -192,6 +192,6 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 
 extern const Analysis kCriticalPath{.name = "critical-path",
                                     .help = "what decided the run time, and the slack of the rest",
-                                    .run = run};
+                                    .run = analyze_critical_path};
 
 }  // namespace wavetap::analysis

@@ -79,7 +79,7 @@ constexpr Setting kMinUs{.name = "min-us",
                          .fallback = "1",
                          .help = "shortest gap in microseconds",
                          .least = 0};
-constexpr Setting kSettings[] = {kMinUs};
+constexpr Setting kGapSettings[] = {kMinUs};
 
 std::vector<Gap> find_gaps(const store::Trace& trace, const IdleGaps& idle, int64_t shortest) {
   const ThreadCalls calls(trace);
@@ -135,7 +135,7 @@ Table longest_table(const store::Trace& trace, const std::vector<Gap>& gaps,
   return table;
 }
 
-Result<Report> run(const store::Trace& trace, const Options& options) {
+Result<Report> analyze_gaps(const store::Trace& trace, const Options& options) {
   // No gap is as long as the most that a nanosecond count holds.
   const auto shortest = static_cast<int64_t>(std::min(options.settings.real(kMinUs) * 1e3, 9e18));
   const IdleGaps found = find_idle_gaps(trace);
@@ -160,7 +160,9 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 
 }  // namespace
 
-extern const Analysis kGaps{
-    .name = "gaps", .help = "when a GPU was idle, and why", .settings = kSettings, .run = run};
+extern const Analysis kGaps{.name = "gaps",
+                            .help = "when a GPU was idle, and why",
+                            .settings = kGapSettings,
+                            .run = analyze_gaps};
 
 }  // namespace wavetap::analysis

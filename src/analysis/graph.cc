@@ -173,18 +173,18 @@ class GraphFinder {
   std::unordered_map<uint32_t, size_t> launch_of_api_;
 };
 
-struct Sums {
+struct GraphSums {
   int64_t launches = 0, ops = 0, api = 0, span = 0, gpu = 0;
 };
 
 Table graph_table(const store::Trace& trace, const Graphs& found, const Options& options) {
-  std::vector<Sums> of_graph(found.graphs.size());
+  std::vector<GraphSums> of_graph(found.graphs.size());
   // Launched, but made before the recording began; by (pid, exec).
-  std::map<std::pair<int64_t, std::string>, Sums> unknown;
+  std::map<std::pair<int64_t, std::string>, GraphSums> unknown;
   for (const Launch& launch : found.launches) {
-    Sums& sums = launch.graph == kNoGraph
-                     ? unknown[{trace.threads[trace.apis.thread[launch.api]].pid, launch.exec}]
-                     : of_graph[launch.graph];
+    GraphSums& sums = launch.graph == kNoGraph
+                          ? unknown[{trace.threads[trace.apis.thread[launch.api]].pid, launch.exec}]
+                          : of_graph[launch.graph];
     ++sums.launches;
     sums.ops += launch.ops;
     sums.api += trace.apis.end[launch.api] - trace.apis.start[launch.api];
@@ -204,7 +204,7 @@ Table graph_table(const store::Trace& trace, const Graphs& found, const Options&
                           {"gpu_ns", "GPU", Unit::kNs}}};
   for (size_t i = 0; i < found.graphs.size(); ++i) {
     const Graph& g = found.graphs[i];
-    const Sums& sums = of_graph[i];
+    const GraphSums& sums = of_graph[i];
     table.rows.push_back({g.exec, g.graph, g.captured ? g.stream : std::string("(built)"),
                           g.captured ? Cell(static_cast<int64_t>(g.launches.size())) : Cell(),
                           sums.launches, sums.ops, sums.api, sums.span, sums.gpu});
@@ -237,7 +237,7 @@ Table kernel_table(const store::Trace& trace, const Graphs& found, const Options
   return table;
 }
 
-Result<Report> run(const store::Trace& trace, const Options& options) {
+Result<Report> analyze_graph(const store::Trace& trace, const Options& options) {
   const Graphs found = GraphFinder(trace).find();
   Report report;
   report.tables.push_back(graph_table(trace, found, options));
@@ -307,7 +307,7 @@ Status write_calls(const store::Trace& trace, const Graphs& found, store::Db& db
   return first_failure({&*call, &*launch});
 }
 
-Status write(const std::string& path, const store::Trace& trace, const Options&) {
+Status write_graph(const std::string& path, const store::Trace& trace, const Options&) {
   const Graphs found = GraphFinder(trace).find();
   Result<store::DerivedWriter> writer = store::DerivedWriter::begin(path, store::kGraphTables);
   if (!writer.ok()) return writer.error();
@@ -321,8 +321,8 @@ Status write(const std::string& path, const store::Trace& trace, const Options&)
 extern const Analysis kGraph{.name = "graph",
                              .help = "graphs, their kernels and their launches",
                              .needs_args = true,
-                             .run = run,
-                             .write = write,
+                             .run = analyze_graph,
+                             .write = write_graph,
                              .needs_args_of = is_graph_call};
 
 }  // namespace wavetap::analysis

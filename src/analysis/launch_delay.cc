@@ -31,7 +31,7 @@ std::vector<Column> columns(const char* key, const char* title) {
           {"max_ns", "MAX", Unit::kNs}};
 }
 
-Result<Report> run(const store::Trace& trace, const Options& options) {
+Result<Report> analyze_launch_delay(const store::Trace& trace, const Options& options) {
   const OpKinds kinds(trace);
   struct Launch {
     int64_t start, end, delay;
@@ -87,7 +87,8 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 
 }  // namespace
 
-extern const Analysis kLaunchDelay{
-    .name = "launch-delay", .help = "time from a launch to the start of its kernel", .run = run};
+extern const Analysis kLaunchDelay{.name = "launch-delay",
+                                   .help = "time from a launch to the start of its kernel",
+                                   .run = analyze_launch_delay};
 
 }  // namespace wavetap::analysis

@@ -138,7 +138,7 @@ std::vector<std::string> notes_of(const Allocations& allocations, bool has_recor
   return notes;
 }
 
-Result<Report> run(const store::Trace& trace, const Options& options) {
+Result<Report> analyze_memory(const store::Trace& trace, const Options& options) {
   const Allocations allocations = find_allocations(trace);
   Report report;
   report.facts = facts_of(trace, allocations);
@@ -153,6 +153,6 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 extern const Analysis kMemory{.name = "memory",
                               .help = "allocations, leaks, high-water mark, fragmentation",
                               .needs_args = true,
-                              .run = run};
+                              .run = analyze_memory};
 
 }  // namespace wavetap::analysis

@@ -8,7 +8,7 @@
 namespace wavetap::analysis {
 namespace {
 
-struct Edge {
+struct OverlapEdge {
   int64_t time;
   int delta;  // ends before starts at equal times: touching is not overlapping
   bool kernel;
@@ -19,13 +19,13 @@ struct Times {
   int64_t deepest = 0;
 };
 
-Times sweep(std::vector<Edge>& edges) {
-  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
+Times sweep(std::vector<OverlapEdge>& edges) {
+  std::sort(edges.begin(), edges.end(), [](const OverlapEdge& a, const OverlapEdge& b) {
     return a.time != b.time ? a.time < b.time : a.delta < b.delta;
   });
   Times times;
   int64_t kernels = 0, copies = 0, last = 0;
-  for (const Edge& edge : edges) {
+  for (const OverlapEdge& edge : edges) {
     const int64_t length = edge.time - last;
     if (kernels + copies > 0) times.busy += length;
     if (kernels == 1) times.one_kernel += length;
@@ -39,9 +39,9 @@ Times sweep(std::vector<Edge>& edges) {
   return times;
 }
 
-Result<Report> run(const store::Trace& trace, const Options&) {
+Result<Report> analyze_overlap(const store::Trace& trace, const Options&) {
   const OpKinds kinds(trace);
-  std::map<int32_t, std::vector<Edge>> gpus;
+  std::map<int32_t, std::vector<OverlapEdge>> gpus;
   for (size_t op = 0; op < trace.ops.size(); ++op) {
     if (trace.ops.end[op] <= trace.ops.start[op]) continue;
     const bool kernel = kinds[op] == OpKind::kKernel;
@@ -75,6 +75,6 @@ Result<Report> run(const store::Trace& trace, const Options&) {
 
 extern const Analysis kOverlap{.name = "overlap",
                                .help = "what ran at the same time: kernels, copies beside kernels",
-                               .run = run};
+                               .run = analyze_overlap};
 
 }  // namespace wavetap::analysis

@@ -13,7 +13,7 @@ using store::kNoRow;
 constexpr int64_t kBounds[] = {0, 1, 2, 4, 8, 16, 64};
 const char* const kNames[] = {"0", "1", "2-3", "4-7", "8-15", "16-63", "64+"};
 
-Result<Report> run(const store::Trace& trace, const Options&) {
+Result<Report> analyze_queue_depth(const store::Trace& trace, const Options&) {
   std::map<int32_t, std::vector<std::pair<int64_t, int>>> gpus;
   for (size_t i = 0; i < trace.links.size(); ++i) {
     const uint32_t api = trace.links.api[i], op = trace.links.op[i];
@@ -66,7 +66,8 @@ Result<Report> run(const store::Trace& trace, const Options&) {
 
 }  // namespace
 
-extern const Analysis kQueueDepth{
-    .name = "queue-depth", .help = "how much work was in flight over time", .run = run};
+extern const Analysis kQueueDepth{.name = "queue-depth",
+                                  .help = "how much work was in flight over time",
+                                  .run = analyze_queue_depth};
 
 }  // namespace wavetap::analysis

@@ -67,10 +67,10 @@ struct Library {
   }
 };
 
-struct Edge {
+struct RedirectEdge {
   std::string from, to;
   bool inferred = false;
-  auto operator<=>(const Edge&) const = default;
+  auto operator<=>(const RedirectEdge&) const = default;
 };
 
 struct Answer {
@@ -82,7 +82,7 @@ struct Process {
   int64_t pid = 0;
   std::vector<Library> libraries;  // in load order
   std::vector<Answer> answers;     // by layer, then family
-  std::set<Edge> edges;
+  std::set<RedirectEdge> edges;
 
   const Library* find_layer(Layer layer) const {
     for (const Library& library : libraries)
@@ -222,7 +222,7 @@ Table edge_table(const std::vector<Process>& processes) {
       .title = "Edges",
       .columns = {{"pid", "PID", Unit::kCount}, {"from", "FROM"}, {"to", "TO"}, {"kind", "KIND"}}};
   for (const Process& process : processes)
-    for (const Edge& edge : process.edges)
+    for (const RedirectEdge& edge : process.edges)
       table.rows.push_back({process.pid, edge.from, edge.to,
                             std::string(edge.inferred ? "calls (inferred)" : "is answered by")});
   return table;
@@ -265,7 +265,7 @@ std::vector<std::string> ambiguities(const std::vector<Process>& processes) {
   return out;
 }
 
-Result<Report> run(const store::Trace& trace, const Options& options) {
+Result<Report> analyze_redirects(const store::Trace& trace, const Options& options) {
   const std::vector<Process> processes = find_processes(trace);
   Report report;
   if (processes.empty()) {
@@ -308,7 +308,7 @@ Result<std::string> draw(const store::Trace& trace, const Options&, Diagram kind
   for (const Process& process : processes) {
     std::map<std::string, std::string> nodes;
     std::set<std::string> asked;
-    for (const Edge& edge : process.edges) {
+    for (const RedirectEdge& edge : process.edges) {
       if (!edge.inferred) asked.insert(edge.from);
       nodes.emplace(edge.from, "");
       nodes.emplace(edge.to, "");
@@ -327,7 +327,7 @@ Result<std::string> draw(const store::Trace& trace, const Options&, Diagram kind
         out += "    " + id + (asked.contains(name) ? "(" : "[") + quoted(name) +
                (asked.contains(name) ? ")" : "]") + "\n";
     }
-    for (const Edge& edge : process.edges) {
+    for (const RedirectEdge& edge : process.edges) {
       if (dot)
         out += "    " + nodes[edge.from] + " -> " + nodes[edge.to] +
                (edge.inferred ? " [style=dashed]" : "") + ";\n";
@@ -344,7 +344,7 @@ Result<std::string> draw(const store::Trace& trace, const Options&, Diagram kind
 
 extern const Analysis kRedirects{.name = "redirects",
                                  .help = "which library really answered CUDA, HIP and HSA",
-                                 .run = run,
+                                 .run = analyze_redirects,
                                  .draw = draw};
 
 }  // namespace wavetap::analysis

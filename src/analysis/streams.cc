@@ -5,7 +5,7 @@
 namespace wavetap::analysis {
 namespace {
 
-Result<Report> run(const store::Trace& trace, const Options& options) {
+Result<Report> analyze_streams(const store::Trace& trace, const Options& options) {
   Report report;
   report.tables.push_back(queue_table(trace, options));
   if (trace.ops.size() == 0) report.warnings.push_back("no GPU activity in the trace");
@@ -15,6 +15,6 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 }  // namespace
 
 extern const Analysis kStreams{
-    .name = "streams", .help = "what each queue and stream did", .run = run};
+    .name = "streams", .help = "what each queue and stream did", .run = analyze_streams};
 
 }  // namespace wavetap::analysis

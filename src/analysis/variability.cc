@@ -53,8 +53,8 @@ constexpr Setting kRoiStart{.name = "roi-start",
 constexpr Setting kRoiEnd{.name = "roi-end",
                           .help = "up to a time or the first kernel a regex finds",
                           .value = "TIME|REGEX"};
-constexpr Setting kSettings[] = {kSequence, kGapBounds, kZScore, kCategories,
-                                 kGpu,      kRoiStart,  kRoiEnd};
+constexpr Setting kVariabilitySettings[] = {kSequence, kGapBounds, kZScore, kCategories,
+                                            kGpu,      kRoiStart,  kRoiEnd};
 
 // What the settings mean for this trace.
 struct Choice {
@@ -167,13 +167,14 @@ struct Group {
   std::vector<uint32_t> items;
 };
 
-struct Groups {
+struct VariabilityGroups {
   std::vector<Group> groups;     // in the order of first appearance
   uint64_t without_context = 0;  // items too early for a full context
 };
 
-Groups group_items(const store::Trace& trace, const std::vector<Item>& items, size_t sequence) {
-  Groups out;
+VariabilityGroups group_items(const store::Trace& trace, const std::vector<Item>& items,
+                              size_t sequence) {
+  VariabilityGroups out;
   std::map<std::vector<store::Str>, size_t> group_of;
   for (uint32_t i = 0; i < items.size(); ++i) {
     std::vector<store::Str> names;
@@ -343,11 +344,11 @@ std::vector<Fact> facts_of(const std::vector<Row>& rows, int64_t total) {
        share_of(collectives + others, total)}};
 }
 
-Result<Report> run(const store::Trace& trace, const Options& options) {
+Result<Report> analyze_variability(const store::Trace& trace, const Options& options) {
   const Result<Choice> choice = read_settings(trace, options.settings);
   if (!choice.ok()) return choice.error();
   const std::vector<Item> items = select_items(trace, *choice);
-  const Groups found = group_items(trace, items, choice->sequence);
+  const VariabilityGroups found = group_items(trace, items, choice->sequence);
   const std::vector<Row> rows = make_rows(trace, *choice, items, found.groups);
   int64_t total = 0;
   for (const Row& row : rows) total += row.total;
@@ -369,7 +370,7 @@ Result<Report> run(const store::Trace& trace, const Options& options) {
 extern const Analysis kVariability{
     .name = "variability",
     .help = "kernel sequences, their spread, gaps between them, outliers",
-    .settings = kSettings,
-    .run = run};
+    .settings = kVariabilitySettings,
+    .run = analyze_variability};
 
 }  // namespace wavetap::analysis

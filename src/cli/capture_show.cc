@@ -24,7 +24,7 @@ using replay::CapturedKernel;
 using replay::CapturedRegion;
 using replay::CaptureFile;
 
-struct Options {
+struct CaptureShowOptions {
   std::string file;
   uint32_t capture = 1;
   bool json = false;
@@ -280,7 +280,7 @@ nlohmann::json capture_json(const CaptureFile& file, const Capture& capture) {
   return json;
 }
 
-int show(const Options& options) {
+int show(const CaptureShowOptions& options) {
   int exit_code = kDone;
   const std::unique_ptr<CaptureFile> opened = open_captures(options.file, &exit_code);
   if (opened == nullptr) return exit_code;
@@ -391,7 +391,7 @@ Result<const Capture*> choose_capture(const CaptureFile& file, uint32_t number) 
 }
 
 void add_capture_show(Command& capture, Invocation& invocation, bool& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CaptureShowOptions>();
   Command& command = capture.add_command(
       "show", "what is in a capture: kernel, arguments, buffers, memory",
       "capture show FILE.wtcap [--capture N] [--json]",

@@ -13,7 +13,7 @@
 namespace wavetap::cli {
 namespace {
 
-struct Options {
+struct AnalyzeOptions {
   std::string name;
   std::string path;
   std::vector<std::string> settings;
@@ -36,7 +36,8 @@ std::string analysis_list() {
 }
 
 // The analysis' options, or what is wrong with those that were given.
-Result<analysis::Options> check_options(const analysis::Analysis& chosen, const Options& options) {
+Result<analysis::Options> check_options(const analysis::Analysis& chosen,
+                                        const AnalyzeOptions& options) {
   if (options.write && chosen.write == nullptr)
     return Error{
         fmt::format("analyze {}: has no tables to write; leave --write out", options.name)};
@@ -54,7 +55,7 @@ Result<analysis::Options> check_options(const analysis::Analysis& chosen, const 
 
 // Reads the trace and does what was asked for; what is to be printed comes back in `print`, for
 // when the progress line has gone.
-Status run_analysis(const analysis::Analysis& chosen, const Options& options,
+Status run_analysis(const analysis::Analysis& chosen, const AnalyzeOptions& options,
                     const analysis::Options& analysis_options, util::Progress& progress,
                     std::function<void()>& print) {
   store::LoadOptions load;
@@ -82,7 +83,7 @@ Status run_analysis(const analysis::Analysis& chosen, const Options& options,
   return {};
 }
 
-int analyze(const Options& options) {
+int analyze(const AnalyzeOptions& options) {
   const Result<const analysis::Analysis*> chosen = analysis::find_analysis(options.name);
   if (!chosen.ok()) return fail({"analyze " + chosen.error().message});
   const Result<analysis::Options> analysis_options = check_options(**chosen, options);
@@ -99,7 +100,7 @@ int analyze(const Options& options) {
 }  // namespace
 
 void add_analyze(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AnalyzeOptions>();
   Command& command = parent.add_command(
       "analyze", "one analysis of a trace: gaps, call stacks, critical path and more",
       "analyze NAME TRACE [--top N] [--json] [--write]\n"

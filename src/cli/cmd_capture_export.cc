@@ -15,14 +15,14 @@
 namespace wavetap::cli {
 namespace {
 
-struct Options {
+struct CaptureExportOptions {
   std::string file;
   std::string folder;
   uint32_t capture = 1;
   EngineOptions engine;
 };
 
-int export_program(const Options& options) {
+int export_program(const CaptureExportOptions& options) {
   int exit_code = kDone;
   const std::unique_ptr<replay::CaptureFile> file = open_captures(options.file, &exit_code);
   if (file == nullptr) return exit_code;
@@ -54,7 +54,7 @@ int export_program(const Options& options) {
 }  // namespace
 
 void add_capture_export(Command& capture, Invocation& invocation, bool& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CaptureExportOptions>();
   Command& command = capture.add_command(
       "export", "a program of its own, with HIP and CMake, that does what was captured",
       "capture export FILE.wtcap DIR [--capture N]",

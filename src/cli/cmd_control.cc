@@ -22,12 +22,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct ControlOptions {
   std::string pid;
   bool json = false;
 };
 
-int control(const Options& options, const char* request) {
+int control(const ControlOptions& options, const char* request) {
   const Result<uint32_t> pid = parse_pid(options.pid);
   if (!pid.ok()) return fail(pid.error());
   const Result<Answer> answer = ask(*pid, request);
@@ -160,7 +160,7 @@ void print_status(uint32_t pid, const Answer& answer, const std::vector<InFlight
         item.seconds);
 }
 
-int status(const Options& options) {
+int status(const ControlOptions& options) {
   std::vector<uint32_t> pids;
   if (!options.pid.empty()) {
     const Result<uint32_t> pid = parse_pid(options.pid);
@@ -192,7 +192,7 @@ int status(const Options& options) {
 }
 
 void add_simple(Command& parent, Invocation& invocation, const char* name, const char* summary) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ControlOptions>();
   Command& command = parent.add_command(name, summary, fmt::format("{} PID", name),
                                         fmt::format("  wavetap {} 4711\n", name));
   command
@@ -210,7 +210,7 @@ void add_control(Command& parent, Invocation& invocation) {
              "start recording in a running program; starts and stops are counted");
   add_simple(parent, invocation, "stop", "stop recording in a running program");
   add_simple(parent, invocation, "flush", "collect the GPU times of everything that has finished");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ControlOptions>();
   Command& command = parent.add_command(
       "status", "what the recorder in a running program is doing, and which kernels are in flight",
       "status [PID] [--json]",

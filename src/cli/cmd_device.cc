@@ -13,7 +13,7 @@
 namespace wavetap::cli {
 namespace {
 
-struct Options {
+struct DeviceOptions {
   bool json = false;
   bool no_cache = false;
 };
@@ -25,7 +25,7 @@ std::string cache_file() {
   return folder + "/device.json";
 }
 
-int tell_device(const Options& options) {
+int tell_device(const DeviceOptions& options) {
   const Result<std::string> program = trial_program();
   if (!program.ok()) return fail(program.error());
   const doctor::Machine machine =
@@ -56,7 +56,7 @@ int tell_device(const Options& options) {
 }  // namespace
 
 void add_device(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DeviceOptions>();
   Command& command = parent.add_command("device", "the device a program should use: cuda or cpu",
                                         "device [--json] [--no-cache]",
                                         "  python3 train.py --device $(wavetap device)\n"

@@ -24,7 +24,7 @@
 namespace wavetap::cli {
 namespace {
 
-struct Options {
+struct DoctorOptions {
   std::string sysroot;
   bool json = false;
   bool all = false;
@@ -100,7 +100,7 @@ Status follow_redirects(const std::vector<std::string>& program, doctor::Report&
   return {};
 }
 
-Status inspect_process(const Options& options, const std::vector<std::string>& program,
+Status inspect_process(const DoctorOptions& options, const std::vector<std::string>& program,
                        doctor::Report& report) {
   if (options.pid == 0 && program.empty()) return {};
   if (options.redirects) return follow_redirects(program, report);
@@ -115,7 +115,7 @@ Status inspect_process(const Options& options, const std::vector<std::string>& p
 }
 
 // What needs processes of our own: the layers' figures, and the trials when asked for.
-Status ask_the_gpu(const Options& options, doctor::Report& report) {
+Status ask_the_gpu(const DoctorOptions& options, doctor::Report& report) {
   if (!report.machine.root.live() || report.machine.gpus.empty()) return {};
   const Result<std::string> program = trial_program();
   if (!program.ok()) return program.error();
@@ -127,7 +127,7 @@ Status ask_the_gpu(const Options& options, doctor::Report& report) {
   return {};
 }
 
-int diagnose(const Options& options, const std::vector<std::string>& program) {
+int diagnose(const DoctorOptions& options, const std::vector<std::string>& program) {
   if (!options.sysroot.empty() && access((options.sysroot + "/.").c_str(), R_OK | X_OK) != 0) {
     return fail(errorf("%s: cannot be read as a folder; give --sysroot a copied tree",
                        options.sysroot.c_str()));
@@ -172,7 +172,7 @@ int diagnose(const Options& options, const std::vector<std::string>& program) {
 }  // namespace
 
 void add_doctor(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DoctorOptions>();
   Command& command =
       parent.add_command("doctor", "is this machine fit for ROCm, and what to change if not",
                          "doctor [OPTIONS] [-- CMD [ARG…]]",

@@ -25,7 +25,7 @@ constexpr uint64_t kSmallestSplit = 64 << 10;
 
 constexpr char kWorkload[] = "rocprof";
 
-struct Options {
+struct ExportOptions {
   std::string path;
   std::string gpu;
   std::string format = "chrome";
@@ -48,7 +48,7 @@ Result<const exporter::Format*> choose_format(const std::string& name) {
 }
 
 // Bytes per file; 0 when it is to be one file.
-Result<uint64_t> read_split(const Options& options, const exporter::Format& format) {
+Result<uint64_t> read_split(const ExportOptions& options, const exporter::Format& format) {
   if (options.split.empty()) return uint64_t{0};
   const std::optional<uint64_t> limit = util::parse_unsigned(options.split);
   if (!limit || *limit < kSmallestSplit)
@@ -99,7 +99,7 @@ int write_one(const exporter::Format& format, const store::Trace& trace, exporte
 }
 
 // A folder of files that rocprof-compute reads: what was counted, and the GPU's figures.
-int export_workload(const Options& options) {
+int export_workload(const ExportOptions& options) {
   store::LoadOptions load;
   load.dispatches = true;
   const Result<store::Trace> trace = load_trace(options.path, load);
@@ -132,7 +132,7 @@ int export_workload(const Options& options) {
   return kDone;
 }
 
-int export_trace(const Options& options) {
+int export_trace(const ExportOptions& options) {
   if (options.format == kWorkload) return export_workload(options);
   const Result<const exporter::Format*> chosen = choose_format(options.format);
   if (!chosen.ok()) return fail(chosen.error());
@@ -171,7 +171,7 @@ int export_trace(const Options& options) {
 }  // namespace
 
 void add_export(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExportOptions>();
   std::string formats;
   for (const exporter::Format& f : exporter::all_formats())
     formats += fmt::format("  {:<14}{}\n", f.name, f.help);

@@ -23,7 +23,7 @@
 namespace wavetap::cli {
 namespace {
 
-struct Options {
+struct GpuCoverageOptions {
   std::vector<std::string> files;
   std::string target;
   uint32_t threads = 0;
@@ -88,7 +88,7 @@ void print_file(const replay::DeviceFile& file,
 
 // The code objects of a file that are looked at.
 Result<std::vector<const codeobj::CodeObject*>> chosen_objects(const replay::DeviceFile& file,
-                                                               const Options& options) {
+                                                               const GpuCoverageOptions& options) {
   std::vector<const codeobj::CodeObject*> objects;
   std::vector<std::string> targets;
   for (const codeobj::CodeObject& object : file.objects) {
@@ -101,7 +101,7 @@ Result<std::vector<const codeobj::CodeObject*>> chosen_objects(const replay::Dev
                 util::join(targets, ", ").c_str());
 }
 
-int cover(const Options& options) {
+int cover(const GpuCoverageOptions& options) {
   nlohmann::json files = nlohmann::json::array();
   uint64_t missing = 0, unreadable = 0;
   for (const std::string& path : options.files) {
@@ -148,7 +148,7 @@ int cover(const Options& options) {
 }  // namespace
 
 void add_gpu_coverage(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GpuCoverageOptions>();
   Command& command = parent.add_command(
       "coverage",
       "list the instructions of a file that the virtual GPUs cannot execute; exit status 2 if any",

@@ -14,7 +14,7 @@
 namespace wavetap::cli {
 namespace {
 
-struct Options {
+struct GpuDisasmOptions {
   std::string file;
   std::string kernel;
   std::string target;
@@ -32,7 +32,7 @@ std::string hex_bytes(std::span<const std::byte> bytes) {
 }
 
 void print_function(const replay::DeviceFunction& function, amd::GfxTarget target,
-                    const Options& options) {
+                    const GpuDisasmOptions& options) {
   const isa::Program program =
       isa::decode(function.code, {function.address}, target, function.wave64);
   std::map<int32_t, int> labels;  // instruction index -> label number, in address order
@@ -66,7 +66,7 @@ void print_function(const replay::DeviceFunction& function, amd::GfxTarget targe
   fmt::print("\n");
 }
 
-int disassemble(const Options& options) {
+int disassemble(const GpuDisasmOptions& options) {
   const Result<std::unique_ptr<replay::DeviceFile>> file = replay::open_device_file(options.file);
   if (!file.ok()) return fail(file.error());
   for (const std::string& problem : (*file)->problems)
@@ -100,7 +100,7 @@ int disassemble(const Options& options) {
 }  // namespace
 
 void add_gpu_disasm(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GpuDisasmOptions>();
   Command& command =
       parent.add_command("disasm", "print device code as assembler text",
                          "gpu disasm FILE [KERNEL] [--target GFX] [--bytes]",

@@ -20,7 +20,7 @@
 namespace wavetap::cli {
 namespace {
 
-struct Options {
+struct GpuExecOptions {
   std::string file;
   std::string kernel;
   std::string target;
@@ -97,7 +97,8 @@ Status check_buffer(const replay::KernelRun& run, size_t argument, const std::st
                 argument);
 }
 
-Result<replay::FoundKernel> find_kernel(const replay::DeviceFile& file, const Options& options) {
+Result<replay::FoundKernel> find_kernel(const replay::DeviceFile& file,
+                                        const GpuExecOptions& options) {
   const Result<std::vector<replay::FoundKernel>> found =
       replay::find_kernels(file, options.kernel, options.target);
   if (!found.ok()) return found.error();
@@ -108,7 +109,7 @@ Result<replay::FoundKernel> find_kernel(const replay::DeviceFile& file, const Op
                 options.kernel.c_str(), util::join(targets, ", ").c_str());
 }
 
-Result<replay::DispatchShape> parse_shape(const Options& options) {
+Result<replay::DispatchShape> parse_shape(const GpuExecOptions& options) {
   replay::DispatchShape shape;
   shape.dynamic_lds_bytes = options.lds_bytes;
   Status status = parse_extent("--grid", options.grid, UINT32_MAX, shape.workgroups);
@@ -135,7 +136,7 @@ struct Wanted {
   std::vector<Save> saves;
 };
 
-Result<Wanted> parse_wanted(const Options& options) {
+Result<Wanted> parse_wanted(const GpuExecOptions& options) {
   Wanted wanted;
   for (const std::string& text : options.dumps) {
     const Result<Dump> dump = parse_dump(text);
@@ -152,7 +153,7 @@ Result<Wanted> parse_wanted(const Options& options) {
 
 // The kernel with its arguments in memory.
 Result<std::unique_ptr<replay::KernelRun>> prepare(const replay::FoundKernel& found,
-                                                   const Options& options,
+                                                   const GpuExecOptions& options,
                                                    const replay::DispatchShape& shape,
                                                    const Wanted& wanted) {
   Result<std::unique_ptr<replay::KernelRun>> run =
@@ -174,11 +175,11 @@ Result<std::unique_ptr<replay::KernelRun>> prepare(const replay::FoundKernel& fo
 }
 
 // What is counted is interpreted, so --jit stands back only for those who ask for figures.
-bool is_counted(const Options& options) {
+bool is_counted(const GpuExecOptions& options) {
   return options.engine.jit == "off" || options.counters || options.json;
 }
 
-replay::RunResult run_kernel(replay::KernelRun& run, const Options& options,
+replay::RunResult run_kernel(replay::KernelRun& run, const GpuExecOptions& options,
                              const std::optional<KernelSanitizer>& sanitizer,
                              jit::Compiler* compiler) {
   replay::RunOptions how;
@@ -215,7 +216,7 @@ std::vector<std::string> elements_of(replay::KernelRun& run, const Dump& dump) {
 }
 
 void print_text(replay::KernelRun& run, const replay::RunResult& result, const Wanted& wanted,
-                const Options& options) {
+                const GpuExecOptions& options) {
   fmt::print("{} on {}: ", codeobj::short_name(run.kernel().name), run.object().target_id());
   if (is_counted(options))
     fmt::print("{}, {}, {} wave instructions\n",
@@ -243,7 +244,7 @@ void print_json(replay::KernelRun& run, const replay::RunResult& result, const W
   fmt::print("{}\n", json.dump(2));
 }
 
-int exec(const Options& options) {
+int exec(const GpuExecOptions& options) {
   const Result<std::unique_ptr<replay::DeviceFile>> file = replay::open_device_file(options.file);
   if (!file.ok()) return fail(file.error());
   const Result<replay::FoundKernel> found = find_kernel(**file, options);
@@ -281,7 +282,7 @@ int exec(const Options& options) {
 }  // namespace
 
 void add_gpu_exec(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GpuExecOptions>();
   Command& command = parent.add_command(
       "exec",
       "run one kernel of a code object on the engine, without ROCm; exit status 2 if it faults",

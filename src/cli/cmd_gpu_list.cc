@@ -14,11 +14,11 @@
 namespace wavetap::cli {
 namespace {
 
-struct Options {
+struct GpuListOptions {
   bool json = false;
 };
 
-int list_gpus(const Options& options) {
+int list_gpus(const GpuListOptions& options) {
   nlohmann::json array = nlohmann::json::array();
   util::Table table({{"MODEL"},
                      {"TARGET"},
@@ -58,7 +58,7 @@ int list_gpus(const Options& options) {
 }  // namespace
 
 void add_gpu_list(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GpuListOptions>();
   Command& command = parent.add_command("list", "list the virtual GPU models", "gpu list [--json]",
                                         "  wavetap gpu list\n"
                                         "  wavetap gpu list --json | jq -r '.[].model'\n");

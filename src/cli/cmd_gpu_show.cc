@@ -16,7 +16,7 @@
 namespace wavetap::cli {
 namespace {
 
-struct Options {
+struct GpuShowOptions {
   std::string model;
   bool json = false;
 };
@@ -179,7 +179,7 @@ nlohmann::json json_of(const model::Peaks& peaks) {
   return object;
 }
 
-int show_gpu(const Options& options) {
+int show_gpu(const GpuShowOptions& options) {
   const Result<model::Model> model = find_model(options.model);
   if (!model.ok()) return fail(model.error());
   const std::vector<Section> sections = sections_of(*model);
@@ -218,7 +218,7 @@ int show_gpu(const Options& options) {
 }  // namespace
 
 void add_gpu_show(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GpuShowOptions>();
   Command& command = parent.add_command("show", "print the figures of a virtual GPU model",
                                         "gpu show MODEL [--json]",
                                         "  wavetap gpu show rx6800xt\n"

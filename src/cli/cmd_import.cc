@@ -17,7 +17,7 @@
 namespace wavetap::cli {
 namespace {
 
-struct Options {
+struct ImportOptions {
   std::vector<std::string> inputs;
   std::string output = "trace.rpd";
   bool force = false;
@@ -33,7 +33,7 @@ Status add_to_output(const std::string& staged, const std::string& output) {
   return placed.ok() ? Status() : Status(placed.error());
 }
 
-int import(const Options& options) {
+int import(const ImportOptions& options) {
   struct stat info {};
   for (const std::string& input : options.inputs) {
     if (stat(input.c_str(), &info) != 0)
@@ -71,7 +71,7 @@ int import(const Options& options) {
 }  // namespace
 
 void add_import(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ImportOptions>();
   Command& command =
       parent.add_command("import",
                          "turn a raw recording, an older .rpd file, or results of AMD's tools "

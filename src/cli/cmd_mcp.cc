@@ -13,7 +13,7 @@
 namespace wavetap::cli {
 namespace {
 
-struct Options {
+struct McpOptions {
   std::vector<std::string> roots;
   std::string output_limit = "256k";
   double seconds = 300;
@@ -21,7 +21,7 @@ struct Options {
   bool allow_run = false;
 };
 
-int run_mcp(const Options& options) {
+int run_mcp(const McpOptions& options) {
   const std::optional<uint64_t> limit = util::parse_unsigned(options.output_limit);
   if (!limit || *limit < 1024)
     return fail(errorf("--output-limit %s: not understood; write bytes, as in 256k or 1m",
@@ -44,7 +44,7 @@ int run_mcp(const Options& options) {
 }  // namespace
 
 void add_mcp(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<McpOptions>();
   Command& command = parent.add_command(
       "mcp",
       "offer these commands as tools to a client of the Model Context Protocol, on stdin and stdout",

@@ -19,6 +19,7 @@
 #include "profile/documents.h"
 #include "util/file.h"
 #include "util/isolated.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
@@ -27,7 +28,7 @@ namespace {
 using optimize::Ledger;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct OptimizeOptions {
   std::string kernels;
   std::vector<std::string> sources;
   std::string build, output, gpu, objective = "time", verify, sanitize, replayed;
@@ -39,11 +40,8 @@ struct Options {
   bool is_other = false;
 };
 
-std::string dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-Result<optimize::JudgeOptions> judge_options(const Options& options, const std::string& gpu) {
+Result<optimize::JudgeOptions> judge_options(const OptimizeOptions& options,
+                                             const std::string& gpu) {
   optimize::JudgeOptions judge;
   judge.run_seconds = options.run_seconds;
   judge.build_limits.seconds = options.build_seconds;
@@ -110,12 +108,12 @@ Json hot_places(const Json& analysis) {
   return made;
 }
 
-std::string gpu_of(const Options& options) {
+std::string gpu_of(const OptimizeOptions& options) {
   return options.gpu.empty() ? "rx6800xt" : options.gpu;
 }
 
 // The kernel that takes most of the critical path and whose source is at hand, for -k.
-Status choose_kernel(Options& options, const std::vector<std::string>& program,
+Status choose_kernel(OptimizeOptions& options, const std::vector<std::string>& program,
                      const optimize::Sources& sources, optimize::Task& task) {
   const Result<std::vector<optimize::RankedKernel>> ranked =
       rank_kernels(gpu_of(options), program, sources);
@@ -136,7 +134,7 @@ Status choose_kernel(Options& options, const std::vector<std::string>& program,
 }
 
 // Captures the kernel of a program, into the folder of the ledger.
-Result<std::string> capture_program(const Options& options,
+Result<std::string> capture_program(const OptimizeOptions& options,
                                     const std::vector<std::string>& program) {
   const std::string path = options.output + ".wtcap";
   std::vector<std::string> words = {util::executable_folder() + "/wavetap",
@@ -157,7 +155,7 @@ Result<std::string> capture_program(const Options& options,
   return path;
 }
 
-Status check_words(const Options& options, optimize::Task& task) {
+Status check_words(const OptimizeOptions& options, optimize::Task& task) {
   if (options.sources.empty())
     return errorf("optimize: which source? name the kernel's file with --source");
   if (options.build.find("{out}") == std::string::npos)
@@ -181,19 +179,19 @@ Status check_words(const Options& options, optimize::Task& task) {
   return {};
 }
 
-int finish(const Options& options, const Ledger& ledger) {
+int finish(const OptimizeOptions& options, const Ledger& ledger) {
   if (const Status written =
           util::write_file(ledger.folder() + "/report.html", optimize::report_html(ledger));
       !written.ok())
     return fail(written.error());
-  if (options.json) fmt::print("{}", dump(ledger.json()));
+  if (options.json) fmt::print("{}", util::json_text(ledger.json()));
   else fmt::print("{}", optimize::report_text(ledger));
   for (const optimize::Attempt& attempt : ledger.attempts())
     if (attempt.accepted()) return kDone;
   return kIncomplete;
 }
 
-int optimise(Options& options, const std::vector<std::string>& words, bool is_program) {
+int optimise(OptimizeOptions& options, const std::vector<std::string>& words, bool is_program) {
   optimize::Task task;
   if (const Status status = check_words(options, task); !status.ok()) return fail(status.error());
   // First of all, so that the key is gone from the environment before anything is started.
@@ -229,8 +227,8 @@ int optimise(Options& options, const std::vector<std::string>& words, bool is_pr
   Result<Ledger> ledger = Ledger::create(options.output, task, *sources, *file);
   if (!ledger.ok()) return fail(ledger.error());
   if (options.dry_run) {
-    fmt::print("{}",
-               dump((*provider)->prompt(optimize::make_request(*ledger, loop, *sources, {}, ""))));
+    fmt::print("{}", util::json_text((*provider)->prompt(
+                         optimize::make_request(*ledger, loop, *sources, {}, ""))));
     std::error_code ignored;
     std::filesystem::remove_all(ledger->folder(), ignored);
     return kDone;
@@ -248,7 +246,7 @@ int optimise(Options& options, const std::vector<std::string>& words, bool is_pr
   return finish(options, *ledger);
 }
 
-int replay_ledger(const Options& options) {
+int replay_ledger(const OptimizeOptions& options) {
   const Result<Ledger> ledger = Ledger::open(options.replayed);
   if (!ledger.ok()) return fail(ledger.error());
   const Result<optimize::JudgeOptions> judge = judge_options(options, ledger->task().gpu);
@@ -265,7 +263,7 @@ int replay_ledger(const Options& options) {
   return differences->empty() ? static_cast<int>(kDone) : kIncomplete;
 }
 
-void add_options(Command& command, Options& options) {
+void add_options(Command& command, OptimizeOptions& options) {
   command
       .add_option("--kernel,-k", options.kernels,
                   "of a program: which kernel (the first of the critical path)")
@@ -310,7 +308,7 @@ void add_options(Command& command, Options& options) {
 }  // namespace
 
 void add_optimize(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OptimizeOptions>();
   Command& command = parent.add_command(
       "optimize",
       "let a provider rewrite a kernel, and accept only what is proved right and better; exit status 2 "

@@ -9,6 +9,7 @@
 #include "optimize/gate.h"
 #include "optimize/ledger.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
@@ -17,11 +18,7 @@ namespace {
 using optimize::Ledger;
 using Json = nlohmann::ordered_json;
 
-std::string dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-struct ReportOptions {
+struct OptimizeReportOptions {
   std::string folder, html;
   bool json = false;
 };
@@ -29,7 +26,7 @@ struct ReportOptions {
 }  // namespace
 
 void add_optimize_report(Command& parent, Invocation& invocation, bool& chosen) {
-  auto options = std::make_shared<ReportOptions>();
+  auto options = std::make_shared<OptimizeReportOptions>();
   Command& command = parent.add_command("report", "what a ledger holds",
                                         "optimize report LEDGER [--json] [--html FILE]",
                                         "  wavetap optimize report optimize.ledger\n");
@@ -49,7 +46,8 @@ void add_optimize_report(Command& parent, Invocation& invocation, bool& chosen) 
         invocation.exit_code = fail(written.error());
         return;
       }
-    fmt::print("{}", options->json ? dump(ledger->json()) : optimize::report_text(*ledger));
+    fmt::print("{}",
+               options->json ? util::json_text(ledger->json()) : optimize::report_text(*ledger));
   });
 }
 
@@ -95,7 +93,7 @@ int run_gate(const GateOptions& options) {
                      {"worthwhile", score->is_worthwhile},
                      {"regressions", regressions}};
   if (options.json) {
-    fmt::print("{}", dump(json));
+    fmt::print("{}", util::json_text(json));
   } else {
     fmt::print("{}: headroom {:.0f} %, estimated speed-up {:.2f}x, priority {:.2f}: {}\n",
                util::escape_control(score->kernel), score->headroom * 100, score->estimated_speedup,

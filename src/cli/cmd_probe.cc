@@ -37,9 +37,7 @@
 namespace wavetap::cli {
 namespace {
 
-constexpr char kDefaultGpu[] = "rx6800xt";
-
-struct Options {
+struct ProbeCommandOptions {
   std::string handlers;
   RunOptions run;
   bool pass = false;
@@ -112,7 +110,7 @@ std::string report_name(const probe::HandlerChoice& choice) {
   return choice.is_library() ? "" : choice.name;
 }
 
-int finish(const Options& options, const std::vector<probe::HandlerChoice>& handlers,
+int finish(const ProbeCommandOptions& options, const std::vector<probe::HandlerChoice>& handlers,
            const std::string& folder, int status) {
   const Result<inspect::ProbeResults> results = inspect::read_probe_results(folder);
   if (!results.ok()) return fail(results.error(), kIncomplete);
@@ -136,7 +134,7 @@ int finish(const Options& options, const std::vector<probe::HandlerChoice>& hand
   return status;
 }
 
-int probe_program(Options& options, const std::vector<probe::HandlerChoice>& handlers,
+int probe_program(ProbeCommandOptions& options, const std::vector<probe::HandlerChoice>& handlers,
                   const std::string& folder, const std::vector<std::string>& program) {
   options.run.no_trace = true;
   options.run.probe.folder = folder;
@@ -154,9 +152,9 @@ int probe_program(Options& options, const std::vector<probe::HandlerChoice>& han
 }
 
 // With --pass and --real: kernels that were compiled with wavetap-hipcc tell what they do.
-int probe_instrumented(Options& options, const std::vector<probe::HandlerChoice>& handlers,
-                       const std::string& folder, const std::string& scratch,
-                       const std::vector<std::string>& program) {
+int probe_instrumented(ProbeCommandOptions& options,
+                       const std::vector<probe::HandlerChoice>& handlers, const std::string& folder,
+                       const std::string& scratch, const std::vector<std::string>& program) {
   if (options.real && !options.run.gpus.empty())
     return fail(
         errorf("probe: --real runs on the machine's GPU and --gpu on a virtual one; leave "
@@ -183,7 +181,7 @@ int probe_instrumented(Options& options, const std::vector<probe::HandlerChoice>
 }
 
 // --prepare: nothing is run; the folder gets what a program without a command in front needs.
-int prepare_folder(Options& options, const std::vector<probe::HandlerChoice>& handlers,
+int prepare_folder(ProbeCommandOptions& options, const std::vector<probe::HandlerChoice>& handlers,
                    const std::string& folder, const std::vector<std::string>& program) {
   if (!program.empty())
     return fail(errorf("probe: --prepare runs nothing; leave %s out", program[0].c_str()));
@@ -199,7 +197,7 @@ int prepare_folder(Options& options, const std::vector<probe::HandlerChoice>& ha
 }
 
 // A folder that was prepared, when programs have left their records there.
-int probe_prepared(Options& options, const std::vector<probe::HandlerChoice>& handlers,
+int probe_prepared(ProbeCommandOptions& options, const std::vector<probe::HandlerChoice>& handlers,
                    const std::string& folder) {
   const std::string path = std::filesystem::absolute(folder).lexically_normal().string();
   const Result<inspect::PassProbeOptions> telling = prepared_pass(options.run, handlers, path);
@@ -212,8 +210,9 @@ int probe_prepared(Options& options, const std::vector<probe::HandlerChoice>& ha
   return finished;
 }
 
-int probe_file(const Options& options, const std::vector<probe::HandlerChoice>& handlers,
-               const std::string& folder, const std::string& path) {
+int probe_file(const ProbeCommandOptions& options,
+               const std::vector<probe::HandlerChoice>& handlers, const std::string& folder,
+               const std::string& path) {
   const Result<std::unique_ptr<replay::CaptureFile>> file = replay::CaptureFile::open(path);
   if (!file.ok()) return fail(file.error());
   const std::vector<replay::Capture>& captures = (*file)->captures();
@@ -236,7 +235,7 @@ int probe_file(const Options& options, const std::vector<probe::HandlerChoice>& 
   return finish(options, handlers, folder, kDone);
 }
 
-int probe_command(Options& options, const std::vector<std::string>& program) {
+int probe_command(ProbeCommandOptions& options, const std::vector<std::string>& program) {
   if (program.empty() && !options.prepare)
     return fail(
         errorf("probe: nothing to probe; write wavetap probe HANDLER[,HANDLER…] [OPTIONS] "
@@ -275,7 +274,7 @@ int probe_command(Options& options, const std::vector<std::string>& program) {
   return probe_instrumented(options, *handlers, folder, scratch->path(), program);
 }
 
-void add_options(Command& command, Options& options) {
+void add_options(Command& command, ProbeCommandOptions& options) {
   command.add_option("HANDLER", options.handlers, handler_help())
       ->type_name("HANDLER[,HANDLER…]")
       ->required()
@@ -340,7 +339,7 @@ void add_options(Command& command, Options& options) {
 }  // namespace
 
 void add_probe(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProbeCommandOptions>();
   Command& command = parent.add_command(
       "probe", "run a program on virtual GPUs and see what its kernels do inside",
       "probe HANDLER[,HANDLER…] [OPTIONS] -- CMD [ARG…]",

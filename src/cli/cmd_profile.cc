@@ -24,15 +24,14 @@
 #include "cli/trace_instructions.h"
 #include "profile/documents.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/terminal.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
 namespace {
 
-constexpr char kDefaultGpu[] = "rx6800xt";
-
-struct Options {
+struct ProfileOptions {
   RunOptions run;
   std::string file;
   std::string kernels;
@@ -45,16 +44,12 @@ struct Options {
   bool is_other = false;  // a command below ran
 };
 
-Result<profile::Selection> selection_of(const Options& options) {
+Result<profile::Selection> selection_of(const ProfileOptions& options) {
   profile::Selection selection{options.kernels, {}};
   Result<format::LaunchList> launches = parse_launches(options.launches);
   if (!launches.ok()) return launches.error();
   selection.launches = std::move(*launches);
   return selection;
-}
-
-std::string text_of(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 Status write_documents(const std::string& folder, const profile::Profile& profile) {
@@ -64,10 +59,10 @@ Status write_documents(const std::string& folder, const profile::Profile& profil
     return errorf("%s: cannot be made: %s; name another folder with -o", folder.c_str(),
                   error.message().c_str());
   const std::pair<const char*, std::string> files[] = {
-      {"profile.json", text_of(profile::profile_json(profile))},
-      {"roofline.json", text_of(profile::roofline_json(profile))},
-      {"dag.json", text_of(profile::dag_json(profile))},
-      {"analysis.json", text_of(profile::analysis_json(profile))},
+      {"profile.json", util::json_text(profile::profile_json(profile))},
+      {"roofline.json", util::json_text(profile::roofline_json(profile))},
+      {"dag.json", util::json_text(profile::dag_json(profile))},
+      {"analysis.json", util::json_text(profile::analysis_json(profile))},
       {"roofline.svg", profile::roofline_svg(profile)},
       {"roofline.html", profile::roofline_html(profile)}};
   for (const auto& [name, text] : files)
@@ -76,13 +71,13 @@ Status write_documents(const std::string& folder, const profile::Profile& profil
   return {};
 }
 
-int show(const Options& options, const Result<profile::Profile>& made) {
+int show(const ProfileOptions& options, const Result<profile::Profile>& made) {
   if (!made.ok()) return fail(made.error());
   const profile::Profile& profile = *made;
   if (!options.output.empty())
     if (const Status written = write_documents(options.output, profile); !written.ok())
       return fail(written.error());
-  if (options.json) fmt::print("{}", text_of(profile::profile_json(profile)));
+  if (options.json) fmt::print("{}", util::json_text(profile::profile_json(profile)));
   else
     fmt::print("{}", profile::page(profile, options.top,
                                    static_cast<size_t>(util::output_columns(STDOUT_FILENO))));
@@ -95,7 +90,7 @@ int show(const Options& options, const Result<profile::Profile>& made) {
 }
 
 // Runs the program with counters and caches, and profiles its trace.
-int profile_program(Options& options, const std::vector<std::string>& program) {
+int profile_program(ProfileOptions& options, const std::vector<std::string>& program) {
   const Result<profile::Selection> selection = selection_of(options);
   if (!selection.ok()) return fail(selection.error());
   const Result<RunDir> folder = RunDir::create();
@@ -135,7 +130,7 @@ bool is_program(const std::string& path) {
          std::memcmp(head, "#!", 2) == 0;
 }
 
-int profile_file(const Options& options, const std::string& path) {
+int profile_file(const ProfileOptions& options, const std::string& path) {
   const Result<profile::Selection> selection = selection_of(options);
   if (!selection.ok()) return fail(selection.error());
   ProfileInput input;
@@ -146,7 +141,7 @@ int profile_file(const Options& options, const std::string& path) {
   return show(options, profile_input(path, input, *selection));
 }
 
-void add_options(Command& command, Options& options) {
+void add_options(Command& command, ProfileOptions& options) {
   command
       .add_option("--gpu", options.run.gpus,
                   std::string("virtual GPU to run the program on (") + kDefaultGpu +
@@ -173,7 +168,7 @@ void add_options(Command& command, Options& options) {
 }
 
 // --instructions: the same choice of kernels, every instruction of them.
-int trace_instructions(const Options& options, const std::vector<std::string>& program) {
+int trace_instructions(const ProfileOptions& options, const std::vector<std::string>& program) {
   InstructionTraceOptions tracing;
   tracing.run = options.run;
   tracing.kernels = options.kernels;
@@ -187,7 +182,7 @@ int trace_instructions(const Options& options, const std::vector<std::string>& p
 }  // namespace
 
 void add_profile(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProfileOptions>();
   Command& command =
       parent.add_command("profile", "what limits each kernel, where, and what to try first",
                          "profile [OPTIONS] -- CMD [ARG…] | FILE.wtcap | TRACE | DIR | --empirical",

@@ -18,7 +18,7 @@
 namespace wavetap::cli {
 namespace {
 
-struct Options {
+struct ProfileDiffOptions {
   std::string a, b, gpu, kernels;
   std::vector<std::string> fail_on;
   size_t top = 10;
@@ -37,7 +37,7 @@ Result<nlohmann::json> read_document(const std::string& path) {
 }
 
 // A profile.json, the folder that holds one, or whatever `wavetap profile` reads.
-Result<nlohmann::json> document_of(const Options& options, const std::string& path) {
+Result<nlohmann::json> document_of(const ProfileDiffOptions& options, const std::string& path) {
   const std::string inside = path + "/profile.json";
   if (access(inside.c_str(), F_OK) == 0) return read_document(inside);
   if (path.ends_with(".json")) return read_document(path);
@@ -47,7 +47,7 @@ Result<nlohmann::json> document_of(const Options& options, const std::string& pa
   return nlohmann::json::parse(profile::profile_json(*made).dump());
 }
 
-int compare(const Options& options) {
+int compare(const ProfileDiffOptions& options) {
   std::vector<profile::Gate> gates;
   for (const std::string& text : options.fail_on) {
     const Result<profile::Gate> gate = profile::parse_gate(text);
@@ -80,7 +80,7 @@ int compare(const Options& options) {
 }  // namespace
 
 void add_profile_diff(Command& profile, Invocation& invocation, bool& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProfileDiffOptions>();
   Command& command = profile.add_command(
       "diff", "two profiles side by side: what changed, and why",
       "profile diff A B [--fail-on WHAT] [-k REGEX] [--gpu MODEL] [--json]",

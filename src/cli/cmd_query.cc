@@ -16,7 +16,7 @@
 namespace wavetap::cli {
 namespace {
 
-struct Options {
+struct QueryOptions {
   std::string path;
   std::string sql;
   std::string format = "table";
@@ -31,7 +31,7 @@ nlohmann::ordered_json json_cell(const store::Stmt& stmt, int column) {
   }
 }
 
-int query(const Options& options) {
+int query(const QueryOptions& options) {
   Result<store::Db> db = store::Db::open_read_only(options.path);
   if (!db.ok()) return fail(db.error());
   if (Result<int> version = store::schema_version(*db); !version.ok()) return fail(version.error());
@@ -73,7 +73,7 @@ int query(const Options& options) {
 }  // namespace
 
 void add_query(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<QueryOptions>();
   Command& command = parent.add_command(
       "query", "run SQL on a trace, read-only", "query TRACE SQL [--format table|csv|json]",
       "  wavetap query trace.rpd 'select * from top limit 5'\n"

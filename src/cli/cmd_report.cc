@@ -15,7 +15,7 @@
 namespace wavetap::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::string path;
   std::string by = "overview";
   size_t top = 10;
@@ -28,7 +28,7 @@ analysis::ReportBy view_named(const std::string& name) {
   return analysis::ReportBy::kOverview;
 }
 
-int report(const Options& options) {
+int report(const ReportOptions& options) {
   std::unique_ptr<util::Progress> progress = reading_progress(options.path);
   Result<store::Trace> trace =
       load_trace(options.path, {.domains = false, .args = true}, progress.get());
@@ -48,7 +48,7 @@ int report(const Options& options) {
 }  // namespace
 
 void add_report(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   std::vector<std::string> tables;  // those of one table
   for (const analysis::ReportView& view : analysis::kReportViews)
     if (view.by != analysis::ReportBy::kOverview) tables.emplace_back(view.name);

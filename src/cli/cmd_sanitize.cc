@@ -30,10 +30,9 @@
 namespace wavetap::cli {
 namespace {
 
-constexpr char kDefaultGpu[] = "rx6800xt";
 constexpr int kFound = 2;  // exit status when there are errors
 
-struct Options {
+struct SanitizeOptions {
   std::string tools;
   sanitize::ToolSet parsed_tools;
   RunOptions run;
@@ -53,7 +52,7 @@ void write_or_warn(const std::string& path, const std::string& text) {
 }
 
 // Tells what was found. `status` is the program's own.
-int finish(const Options& options, SanitizeReport& report, int status) {
+int finish(const SanitizeOptions& options, SanitizeReport& report, int status) {
   report.tools = options.parsed_tools.names();
   report.orders = options.seeds;
   write_or_warn(options.written_suppressions, write_suppressions(report));
@@ -68,7 +67,7 @@ int finish(const Options& options, SanitizeReport& report, int status) {
   return options.error_exitcode != 0 && report.errors() != 0 ? options.error_exitcode : status;
 }
 
-Status check_options(Options& options) {
+Status check_options(SanitizeOptions& options) {
   if (const Status good = check_kernel_pattern(options.run.sanitize_kernels); !good.ok())
     return good;
   if (const auto list = parse_launches(options.run.sanitize_launches); !list.ok())
@@ -103,7 +102,7 @@ void mark_findings(const std::string& trace, const SanitizeReport& report) {
   if (!added.ok()) warn(added.error());
 }
 
-int run_sanitized(Options& options, const std::vector<std::string>& program) {
+int run_sanitized(SanitizeOptions& options, const std::vector<std::string>& program) {
   if (program.empty())
     return fail(
         errorf("sanitize: no program given; write wavetap sanitize [OPTIONS] -- CMD [ARG…]"));
@@ -146,7 +145,7 @@ int run_sanitized(Options& options, const std::vector<std::string>& program) {
 }
 
 // One captured dispatch, once per order. Appends lines of findings; returns an exit status.
-int sanitize_capture(const Options& options, const replay::CaptureFile& file,
+int sanitize_capture(const SanitizeOptions& options, const replay::CaptureFile& file,
                      const replay::Capture& capture, std::string& lines) {
   const replay::CapturedKernel kernel = replay::find_captured_kernel(file, capture);
   const Result<std::unique_ptr<replay::CapturedMemory>> memory =
@@ -172,7 +171,7 @@ int sanitize_capture(const Options& options, const replay::CaptureFile& file,
   return status;
 }
 
-int sanitize_file(Options& options, const std::string& path) {
+int sanitize_file(SanitizeOptions& options, const std::string& path) {
   if (const Status good = check_options(options); !good.ok()) return fail(good.error());
   if (!options.run.gpus.empty())
     return fail(
@@ -210,7 +209,7 @@ int sanitize_file(Options& options, const std::string& path) {
   return finish(options, report, status);
 }
 
-void add_choice_options(Command& command, Options& options) {
+void add_choice_options(Command& command, SanitizeOptions& options) {
   std::vector<std::string> names;
   std::vector<std::string> extras;
   for (const sanitize::ToolRow& row : sanitize::tool_rows()) {
@@ -247,7 +246,7 @@ void add_choice_options(Command& command, Options& options) {
       ->between(1, 10000);
 }
 
-void add_report_options(Command& command, Options& options) {
+void add_report_options(Command& command, SanitizeOptions& options) {
   command
       .add_option("--output,-o", options.trace,
                   "keep a trace of the run, with the findings as markers in it")
@@ -274,7 +273,7 @@ void add_report_options(Command& command, Options& options) {
 }  // namespace
 
 void add_sanitize(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SanitizeOptions>();
   Command& command = parent.add_command(
       "sanitize",
       "run a program on virtual GPUs, or a captured dispatch, and find what kernels do wrong; exit "

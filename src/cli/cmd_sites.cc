@@ -20,7 +20,7 @@
 namespace wavetap::cli {
 namespace {
 
-struct Options {
+struct SitesOptions {
   std::string binary;
   std::string gpu;
   bool json = false;
@@ -113,7 +113,7 @@ void print_json(const std::vector<Pair>& pairs) {
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-std::optional<model::Model> model_for(const Options& options, amd::GfxTarget target) {
+std::optional<model::Model> model_for(const SitesOptions& options, amd::GfxTarget target) {
   if (!options.gpu.empty()) {
     const Result<model::Model> named = find_model(options.gpu);
     return named.ok() ? std::optional(*named) : std::nullopt;
@@ -123,7 +123,7 @@ std::optional<model::Model> model_for(const Options& options, amd::GfxTarget tar
   return std::nullopt;
 }
 
-int sites(const Options& options) {
+int sites(const SitesOptions& options) {
   if (!options.gpu.empty())
     if (const Result<model::Model> named = find_model(options.gpu); !named.ok())
       return fail(named.error());
@@ -155,7 +155,7 @@ int sites(const Options& options) {
 }  // namespace
 
 void add_sites(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SitesOptions>();
   Command& command = parent.add_command(
       "sites",
       "instrumented kernels of a program: registers and waves of each beside those of its twin; exit status 2 if "

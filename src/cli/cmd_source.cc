@@ -25,7 +25,7 @@ using inspect::SiteFigures;
 using Function = SourceFunction;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct SourceOptions {
   std::string file;
   std::string kernel;
   std::string target;
@@ -228,7 +228,7 @@ Json to_json(const Function& function, const std::optional<LinePlace>& place, bo
   return described;
 }
 
-int show_source(const Options& options) {
+int show_source(const SourceOptions& options) {
   std::optional<LinePlace> place;
   if (!options.line.empty() && !(place = parse_line(options.line)))
     return fail(errorf("--line %s: not understood; write FILE:LINE", options.line.c_str()));
@@ -277,7 +277,7 @@ int show_source(const Options& options) {
 }  // namespace
 
 void add_source(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SourceOptions>();
   Command& command = parent.add_command(
       "source", "which machine code comes from which source line, and the other way round",
       "source FILE|DIR [-k REGEX] [--line FILE:LINE] [OPTIONS]",

@@ -17,9 +17,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr useconds_t kPauseUs = 50'000;
+constexpr useconds_t kTailPauseUs = 50'000;
 
-struct Options {
+struct TailOptions {
   std::string target;
   bool no_follow = false;
 };
@@ -147,7 +147,7 @@ class Printer {
   std::string text_;
 };
 
-int tail(const Options& options) {
+int tail(const TailOptions& options) {
   const Result<std::string> folder = find_session(options.target);
   if (!folder.ok()) return fail(folder.error());
   Result<LiveSession> session = LiveSession::open(*folder);
@@ -160,7 +160,7 @@ int tail(const Options& options) {
     const bool any = session->poll(visitor);
     if (!printer.flush()) return kDone;
     if (ended) break;
-    if (!any) usleep(kPauseUs);
+    if (!any) usleep(kTailPauseUs);
   }
   const format::Damage damage = session->reader().total_damage();
   for (const std::string& note : damage.notes) warn({note});
@@ -170,7 +170,7 @@ int tail(const Options& options) {
 }  // namespace
 
 void add_tail(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TailOptions>();
   Command& command = parent.add_command(
       "tail", "print the events of a running program as they happen, one JSON object a line",
       "tail PID|DIR [--no-follow]",

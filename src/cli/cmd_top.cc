@@ -24,9 +24,9 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr size_t kRows = 15;
-constexpr useconds_t kPauseUs = 20'000;
+constexpr useconds_t kTopPauseUs = 20'000;
 
-struct Options {
+struct TopOptions {
   std::string target;
   double interval = 1;
   bool once = false;
@@ -143,7 +143,7 @@ std::map<std::string, Sums> with_labels(const std::map<std::string, Sums>& kerne
 
 class Top {
  public:
-  Top(LiveSession session, const Options& options)
+  Top(LiveSession session, const TopOptions& options)
       : session_(std::move(session)), options_(options) {
     visitor_.call = [this](LiveProcess& process, uint32_t, const format::CallRecord& call) {
       const store::RawFunction* function = process.facts.function(call.function);
@@ -180,7 +180,7 @@ class Top {
       const auto until = begin + static_cast<int64_t>(options_.interval * 1e9);
       while (!ended && now().value < until) {
         session_.poll(visitor_);
-        usleep(kPauseUs);
+        usleep(kTopPauseUs);
         ended = session_.ended();
       }
       session_.poll(visitor_);
@@ -218,12 +218,12 @@ class Top {
   }
 
   LiveSession session_;
-  Options options_;
+  TopOptions options_;
   LiveSession::Visitor visitor_;
   Window window_;
 };
 
-int top(const Options& options) {
+int top(const TopOptions& options) {
   const Result<std::string> folder = find_session(options.target);
   if (!folder.ok()) return fail(folder.error());
   Result<LiveSession> session = LiveSession::open(*folder);
@@ -234,7 +234,7 @@ int top(const Options& options) {
 }  // namespace
 
 void add_top(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TopOptions>();
   Command& command = parent.add_command(
       "top", "calls, kernels, GPU load and memory of a running program, refreshed",
       "top PID|DIR [--interval S] [--once] [--json]",

@@ -7,12 +7,12 @@
 namespace wavetap::cli {
 namespace {
 
-struct Options {
+struct TraceInstructionsOptions {
   InstructionTraceOptions tracing;
   std::string file;
 };
 
-void add_options(Command& command, Options& options) {
+void add_options(Command& command, TraceInstructionsOptions& options) {
   InstructionTraceOptions& tracing = options.tracing;
   command.add_option(
       "FILE", options.file,
@@ -61,7 +61,7 @@ void add_options(Command& command, Options& options) {
 }  // namespace
 
 void add_trace_instructions(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TraceInstructionsOptions>();
   Command& command = parent.add_command(
       "trace-instructions", "every instruction of chosen waves, its time and what waits wait for",
       "trace-instructions [OPTIONS] -- CMD [ARG…] | FILE.wtcap | DIR | FILE.att",

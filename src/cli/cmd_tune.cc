@@ -27,7 +27,7 @@ using tune::Subject;
 
 constexpr uint32_t kMostPairs = 10;
 
-struct Options {
+struct TuneOptions {
   std::string spec;
   std::string budget;
   std::string output;
@@ -133,7 +133,7 @@ const char* files_of_best(const tune::Findings& findings) {
                                         : ", best.flags, best.hsaco, best.manifest";
 }
 
-int run_tune(const Options& options) {
+int run_tune(const TuneOptions& options) {
   const Result<Spec> read = tune::read_spec(options.spec);
   if (!read.ok()) return fail(read.error());
   const Spec& spec = *read;
@@ -207,7 +207,7 @@ int run_tune(const Options& options) {
 }  // namespace
 
 void add_tune(Command& parent, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TuneOptions>();
   Command& command = parent.add_command(
       "tune",
       "find the best values of a kernel's parameters; every candidate is verified; exit status 2 if "

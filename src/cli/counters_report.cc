@@ -12,7 +12,7 @@
 namespace wavetap::cli {
 namespace {
 
-constexpr int kVersion = 1;  // bumped when the meaning of an existing key changes
+constexpr int kCountersVersion = 1;  // bumped when the meaning of an existing key changes
 
 }  // namespace
 
@@ -47,8 +47,8 @@ Status write_counters(const std::string& lines_path, const std::string& path) {
     dispatches.push_back(std::move(dispatch));
   }
   const nlohmann::ordered_json document = {
-      {"version", kVersion},      {"emulated", true}, {"ticks_per_second", 100'000'000},
-      {"dispatches", dispatches}, {"totals", totals}, {"losses", losses}};
+      {"version", kCountersVersion}, {"emulated", true}, {"ticks_per_second", 100'000'000},
+      {"dispatches", dispatches},    {"totals", totals}, {"losses", losses}};
   return util::write_file(
       path, document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }

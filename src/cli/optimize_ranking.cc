@@ -12,7 +12,7 @@
 namespace wavetap::cli {
 namespace {
 
-using Json = nlohmann::json;
+using ParsedJson = nlohmann::json;
 using optimize::RankedKernel;
 
 // "void ns::scale<float>(float*, int)" is written as `scale` in its source.
@@ -34,7 +34,7 @@ bool is_written_in(const optimize::Sources& sources, const std::string& demangle
   });
 }
 
-Result<Json> profile_of(const std::string& gpu, const std::vector<std::string>& program) {
+Result<ParsedJson> profile_of(const std::string& gpu, const std::vector<std::string>& program) {
   const Result<RunDir> folder = RunDir::create();
   if (!folder.ok()) return folder.error();
   std::vector<std::string> words = {
@@ -47,9 +47,9 @@ Result<Json> profile_of(const std::string& gpu, const std::vector<std::string>& 
                   ran->output.c_str());
   const Result<std::vector<std::byte>> bytes = util::read_file(folder->path() + "/profile.json");
   if (!bytes.ok()) return bytes.error();
-  Json json =
-      Json::parse(std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()),
-                  nullptr, false);
+  ParsedJson json = ParsedJson::parse(
+      std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), nullptr,
+      false);
   if (!json.is_object()) return errorf("%s: its profile is not understood", program[0].c_str());
   return json;
 }
@@ -68,20 +68,20 @@ std::string exact_regex(const std::string& name) {
 Result<std::vector<RankedKernel>> rank_kernels(const std::string& gpu,
                                                const std::vector<std::string>& program,
                                                const optimize::Sources& sources) {
-  const Result<Json> profile = profile_of(gpu, program);
+  const Result<ParsedJson> profile = profile_of(gpu, program);
   if (!profile.ok()) return profile.error();
   std::map<std::string, double> times;  // on the critical path
   double sum = 0;
   try {
-    for (const Json& kernel : profile->at("kernels")) {
-      const Json path = kernel.value("critical_path", Json::object());
+    for (const ParsedJson& kernel : profile->at("kernels")) {
+      const ParsedJson path = kernel.value("critical_path", ParsedJson::object());
       const double time = path.value("critical_share", 1.0) *
                           kernel.at("runtime_ms").get<double>() *
                           kernel.at("stability").at("runs").get<double>();
       times[kernel.at("kernel").at("name").get<std::string>()] += time;
       sum += time;
     }
-  } catch (const Json::exception&) {
+  } catch (const ParsedJson::exception&) {
     return errorf("%s: its profile is not understood", program[0].c_str());
   }
   std::vector<RankedKernel> ranked;

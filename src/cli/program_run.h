@@ -39,6 +39,9 @@ struct CaptureRunOptions {
   uint64_t max = 0;
 };
 
+// The virtual GPU of commands that need one and were told none.
+inline constexpr char kDefaultGpu[] = "rx6800xt";
+
 struct RunOptions {
   std::vector<std::string> gpus;
   bool no_trace = false;

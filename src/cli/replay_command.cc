@@ -26,11 +26,6 @@ double middle(std::vector<double> sorted) {
   return sorted[sorted.size() / 2];
 }
 
-std::string element_text(const std::string& element, const std::vector<std::byte>& bytes) {
-  const auto text = replay::format_elements(bytes, element, 1);
-  return text.ok() && !text->empty() ? text->front() : "?";
-}
-
 std::string buffer_name(const CapturedKernel& kernel, const replay::BufferDifference& buffer) {
   return buffer.argument == SIZE_MAX ? fmt::format("memory at 0x{:x}", buffer.base)
                                      : argument_name(kernel, buffer.argument);
@@ -101,8 +96,9 @@ void print_verdict(const CapturedKernel& kernel, const replay::Verdict& verdict)
   for (const replay::BufferDifference& buffer : verdict.buffers) {
     fmt::print("{}: {} of type {} differ, the first at [{}]: {} instead of {}\n",
                buffer_name(kernel, buffer), util::count_of(buffer.differing, "element"),
-               buffer.element, buffer.first_index, element_text(buffer.element, buffer.got),
-               element_text(buffer.element, buffer.expected));
+               buffer.element, buffer.first_index,
+               replay::first_element_text(buffer.got, buffer.element),
+               replay::first_element_text(buffer.expected, buffer.element));
   }
   if (verdict.host_bytes > 0) {
     fmt::print(
@@ -128,13 +124,14 @@ nlohmann::json verdict_json(const CapturedKernel& kernel, const replay::Verdict&
                          {"differing_elements", verdict.differing},
                          {"buffers", nlohmann::json::array()}};
   for (const replay::BufferDifference& buffer : verdict.buffers) {
-    json["buffers"].push_back({{"name", buffer_name(kernel, buffer)},
-                               {"address", buffer.base},
-                               {"element", buffer.element},
-                               {"differing", buffer.differing},
-                               {"first_index", buffer.first_index},
-                               {"expected", element_text(buffer.element, buffer.expected)},
-                               {"got", element_text(buffer.element, buffer.got)}});
+    json["buffers"].push_back(
+        {{"name", buffer_name(kernel, buffer)},
+         {"address", buffer.base},
+         {"element", buffer.element},
+         {"differing", buffer.differing},
+         {"first_index", buffer.first_index},
+         {"expected", replay::first_element_text(buffer.expected, buffer.element)},
+         {"got", replay::first_element_text(buffer.got, buffer.element)}});
   }
   return json;
 }

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "util/file.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
@@ -13,14 +14,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;  // bumped when the meaning of an existing key changes
-
-uint64_t number(const Json& object, const char* key) { return object.value(key, uint64_t{0}); }
-std::string word(const Json& object, const char* key) { return object.value(key, std::string()); }
+constexpr int kFindingsVersion = 1;  // bumped when the meaning of an existing key changes
 
 void add_counts(Json& finding, const Json& line) {
   for (const char* key : {"times", "lane_count"})
-    finding[key] = number(finding, key) + number(line, key);
+    finding[key] = util::count_in(finding, key) + util::count_in(line, key);
 }
 
 // Folds the lines of all processes.
@@ -29,17 +27,18 @@ class Reader {
   explicit Reader(SanitizeReport& report) : report_(report) {}
 
   void add(Json line) {
-    const std::string type = line.is_object() ? word(line, "type") : "";
+    const std::string type = line.is_object() ? util::text_in(line, "type") : "";
     if (type == "dispatch") {
-      const uint64_t chosen = number(line, "chosen");
-      (number(line, "checked") != 0 ? report_.checked
-       : chosen != 0                ? report_.unwatched
-                                    : report_.skipped) += 1;
-      report_.faulted += number(line, "faulted");
-      report_.dropped += number(line, "dropped");
+      const uint64_t chosen = util::count_in(line, "chosen");
+      (util::count_in(line, "checked") != 0 ? report_.checked
+       : chosen != 0                        ? report_.unwatched
+                                            : report_.skipped) += 1;
+      report_.faulted += util::count_in(line, "faulted");
+      report_.dropped += util::count_in(line, "dropped");
     } else if (type == "finding") {
       add_finding(std::move(line));
-    } else if (const auto known = by_id_.find({number(line, "pid"), number(line, "id")});
+    } else if (const auto known =
+                   by_id_.find({util::count_in(line, "pid"), util::count_in(line, "id")});
                type == "again" && known != by_id_.end()) {
       add_counts(report_.findings[known->second], line);
     } else {
@@ -55,14 +54,14 @@ class Reader {
   void add_finding(Json line) {
     // A copy has no instruction; the memory is its place.
     const std::string where = line.contains("offset") ? line["offset"].dump()
-                              : line.contains("pc")   ? word(line, "pc")
-                                                      : word(line, "address");
+                              : line.contains("pc")   ? util::text_in(line, "pc")
+                                                      : util::text_in(line, "address");
     const Json other = line.value("other", Json::object());
     const std::string against =
-        other.contains("offset") ? other["offset"].dump() : word(other, "pc");
-    const Place place(word(line, "kernel"), where, word(line, "kind"), word(line, "severity"),
-                      against, word(line, "model"));
-    const std::pair id(number(line, "pid"), number(line, "id"));
+        other.contains("offset") ? other["offset"].dump() : util::text_in(other, "pc");
+    const Place place(util::text_in(line, "kernel"), where, util::text_in(line, "kind"),
+                      util::text_in(line, "severity"), against, util::text_in(line, "model"));
+    const std::pair id(util::count_in(line, "pid"), util::count_in(line, "id"));
     const auto [known, is_new] = by_place_.emplace(place, report_.findings.size());
     by_id_[id] = known->second;
     if (!is_new) {
@@ -83,7 +82,7 @@ class Reader {
 uint64_t SanitizeReport::errors() const {
   uint64_t count = 0;
   for (const Json& finding : findings)
-    if (word(finding, "severity") == "error") ++count;
+    if (util::text_in(finding, "severity") == "error") ++count;
   return count;
 }
 
@@ -103,7 +102,7 @@ Status read_findings(const std::string& lines_path, SanitizeReport& report) {
 
 Json sanitize_json(const SanitizeReport& report, int exit_status) {
   return {{"schema", "wavetap-sanitize"},
-          {"version", kVersion},
+          {"version", kFindingsVersion},
           {"tools", util::split(report.tools, ',')},
           {"exit_status", exit_status},
           {"dispatches_checked", report.checked},

@@ -4,13 +4,12 @@
 
 #include "cli/sanitize_report.h"
 #include "sanitize/kinds.h"
+#include "util/json.h"
 
 namespace wavetap::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string word(const Json& object, const char* key) { return object.value(key, std::string()); }
 
 std::string uri_of(const std::string& path) {
   std::string uri = path.starts_with('/') ? "file://" : "";
@@ -39,7 +38,7 @@ Json physical(const std::string& source) {
 
 Json location(const Json& place, const std::string& kernel, const std::string& message) {
   Json at = Json::object();
-  if (const Json file = physical(word(place, "source")); !file.is_null())
+  if (const Json file = physical(util::text_in(place, "source")); !file.is_null())
     at["physicalLocation"] = file;
   if (!kernel.empty())
     at["logicalLocations"] = Json::array({{{"fullyQualifiedName", kernel}, {"kind", "function"}}});
@@ -51,29 +50,30 @@ Json location(const Json& place, const std::string& kernel, const std::string& m
 void add_frames(const Json& place, Json& related) {
   const Json frames = place.value("frames", Json::array());
   for (size_t i = 0; i < frames.size(); ++i)
-    if (word(frames[i], "source") != word(place, "source"))
-      related.push_back(location(frames[i], word(frames[i], "function"),
-                                 i == 0 ? "in " + word(frames[0], "function")
-                                        : word(frames[i - 1], "function") + " was inlined here"));
+    if (util::text_in(frames[i], "source") != util::text_in(place, "source"))
+      related.push_back(
+          location(frames[i], util::text_in(frames[i], "function"),
+                   i == 0 ? "in " + util::text_in(frames[0], "function")
+                          : util::text_in(frames[i - 1], "function") + " was inlined here"));
 }
 
 Json result_of(const Json& finding) {
-  const std::string kernel = word(finding, "kernel");
-  Json result = {{"ruleId", word(finding, "kind")},
-                 {"level", word(finding, "severity")},
+  const std::string kernel = util::text_in(finding, "kernel");
+  Json result = {{"ruleId", util::text_in(finding, "kind")},
+                 {"level", util::text_in(finding, "severity")},
                  {"message", {{"text", sanitize_sentence(finding)}}},
                  {"locations", Json::array({location(finding, kernel, "")})},
                  {"occurrenceCount", std::max<uint64_t>(finding.value("times", uint64_t{1}), 1)}};
   Json related = Json::array();
   add_frames(finding, related);
   if (finding.contains("other")) {
-    related.push_back(location(finding["other"], kernel, word(finding["other"], "role")));
+    related.push_back(location(finding["other"], kernel, util::text_in(finding["other"], "role")));
     add_frames(finding["other"], related);
   }
   if (!related.empty()) result["relatedLocations"] = related;
   const Json& offset = finding.value("offset", Json(0));
   result["partialFingerprints"] = {
-      {"wavetapPlace/v1", word(finding, "kind") + "/" + kernel + "/" + offset.dump()}};
+      {"wavetapPlace/v1", util::text_in(finding, "kind") + "/" + kernel + "/" + offset.dump()}};
   result["properties"] = finding;
   return result;
 }

@@ -5,15 +5,13 @@
 #include "cli/sanitize_report.h"
 #include "replay/captured_kernel.h"
 #include "util/inlined_text.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-uint64_t number(const Json& object, const char* key) { return object.value(key, uint64_t{0}); }
-std::string word(const Json& object, const char* key) { return object.value(key, std::string()); }
 
 std::string counted(uint64_t count, const char* one, const char* many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
@@ -34,36 +32,37 @@ std::string ordinal(uint64_t number) {
 std::string argument_text(const Json& finding) {
   if (!finding.contains("argument")) return "";
   const Json& argument = finding["argument"];
-  const uint64_t index = number(argument, "number");
+  const uint64_t index = util::count_in(argument, "number");
   std::string text = ", " + ordinal(index + 1) + " argument";
-  if (argument.contains("name")) return text + " `" + word(argument, "name") + "`";
-  const std::vector<std::string> types = replay::parameters_of(word(finding, "kernel"));
+  if (argument.contains("name")) return text + " `" + util::text_in(argument, "name") + "`";
+  const std::vector<std::string> types = replay::parameters_of(util::text_in(finding, "kernel"));
   return index < types.size() ? text + " (" + types[index] + ")" : text;
 }
 
 // "4 bytes past the end of the 256-byte VRAM allocation at 0x6000…".
 std::string address_text(const Json& finding) {
-  const std::string address = word(finding, "address");
-  if (word(finding, "space") != "global") {
+  const std::string address = util::text_in(finding, "address");
+  if (util::text_in(finding, "space") != "global") {
     const std::string at =
         fmt::format("byte {} of {}", std::stoull(address, nullptr, 16),
-                    word(finding, "space") == "LDS" ? "LDS" : "the lane's scratch");
+                    util::text_in(finding, "space") == "LDS" ? "LDS" : "the lane's scratch");
     if (!finding.contains("limit_bytes")) return at;
-    return fmt::format("{}; there are {}", at, number(finding, "limit_bytes"));
+    return fmt::format("{}; there are {}", at, util::count_in(finding, "limit_bytes"));
   }
-  const std::string relation = word(finding, "relation");
-  if (relation == "none" || word(finding, "kind") == "invalid-address")
+  const std::string relation = util::text_in(finding, "relation");
+  if (relation == "none" || util::text_in(finding, "kind") == "invalid-address")
     return address + ", with no allocation near it";
   const Json& beside = finding["allocation"];
-  const uint64_t size = number(beside, "size_bytes");
-  const uint64_t distance = number(finding, "distance");
-  const std::string memory = word(beside, "memory");
-  const std::string name =
-      fmt::format("the {}-byte {}{}allocation at {}{}{}{}", size, memory, memory.empty() ? "" : " ",
-                  word(beside, "address"), number(beside, "exact") != 0 ? "" : " (whole pages)",
-                  argument_text(finding), number(beside, "freed") != 0 ? ", which was freed" : "");
-  const uint64_t reach = distance + number(finding, "size_bytes");
-  if (relation == "inside" && word(finding, "kind") == "out-of-bounds")
+  const uint64_t size = util::count_in(beside, "size_bytes");
+  const uint64_t distance = util::count_in(finding, "distance");
+  const std::string memory = util::text_in(beside, "memory");
+  const std::string name = fmt::format(
+      "the {}-byte {}{}allocation at {}{}{}{}", size, memory, memory.empty() ? "" : " ",
+      util::text_in(beside, "address"),
+      util::count_in(beside, "exact") != 0 ? "" : " (whole pages)", argument_text(finding),
+      util::count_in(beside, "freed") != 0 ? ", which was freed" : "");
+  const uint64_t reach = distance + util::count_in(finding, "size_bytes");
+  if (relation == "inside" && util::text_in(finding, "kind") == "out-of-bounds")
     return fmt::format("{}, reaches {} past the end of {}", address,
                        counted(reach - size, "byte", "bytes"), name);
   if (relation == "inside")
@@ -80,19 +79,19 @@ std::string triple(const Json& values) {
 // "entry + 0x34, fill.hip:12: global_store_dword …".
 std::string code_text(const Json& place) {
   std::string where = place.contains("offset")
-                          ? fmt::format("entry + {:#x}", number(place, "offset"))
-                          : "pc " + word(place, "pc");
-  if (place.contains("source")) where += ", " + word(place, "source");
-  return where + ": " + word(place, "instruction");
+                          ? fmt::format("entry + {:#x}", util::count_in(place, "offset"))
+                          : "pc " + util::text_in(place, "pc");
+  if (place.contains("source")) where += ", " + util::text_in(place, "source");
+  return where + ": " + util::text_in(place, "instruction");
 }
 
 // The functions that were inlined there, up to the kernel.
 std::string frames_text(const Json& place) {
   std::vector<util::NamedPlace> frames;
   for (const Json& frame : place.value("frames", Json::array()))
-    frames.push_back({word(frame, "function"), word(frame, "source")});
+    frames.push_back({util::text_in(frame, "function"), util::text_in(frame, "source")});
   std::string text;
-  for (const std::string& line : util::inlined_lines(frames, word(place, "source")))
+  for (const std::string& line : util::inlined_lines(frames, util::text_in(place, "source")))
     text += "           " + line + "\n";
   return text;
 }
@@ -101,23 +100,23 @@ std::string frames_text(const Json& place) {
 std::string who_text(const Json& place) {
   const std::string group = triple(place.value("workgroup", Json()));
   if (!place.contains("lanes"))
-    return fmt::format("wave {} of workgroup {}", number(place, "wave"), group);
+    return fmt::format("wave {} of workgroup {}", util::count_in(place, "wave"), group);
   return fmt::format("thread {} of workgroup {}, wave {}, lanes {}",
-                     triple(place.value("thread", Json())), group, number(place, "wave"),
-                     word(place, "lanes"));
+                     triple(place.value("thread", Json())), group, util::count_in(place, "wave"),
+                     util::text_in(place, "lanes"));
 }
 
 std::string access_text(const Json& place) {
-  return fmt::format("{} of {}", word(place, "access"),
-                     counted(number(place, "size_bytes"), "byte", "bytes"));
+  return fmt::format("{} of {}", util::text_in(place, "access"),
+                     counted(util::count_in(place, "size_bytes"), "byte", "bytes"));
 }
 
 std::string headline(const Json& finding) {
-  std::string text = fmt::format("{}: {}: {}", word(finding, "severity"), word(finding, "tool"),
-                                 word(finding, "kind"));
+  std::string text = fmt::format("{}: {}: {}", util::text_in(finding, "severity"),
+                                 util::text_in(finding, "tool"), util::text_in(finding, "kind"));
   if (finding.contains("access"))
-    text += fmt::format(": {} in {}{}", access_text(finding), word(finding, "space"),
-                        word(finding, "space") == "global" ? " memory" : "");
+    text += fmt::format(": {} in {}{}", access_text(finding), util::text_in(finding, "space"),
+                        util::text_in(finding, "space") == "global" ? " memory" : "");
   return text;
 }
 
@@ -130,42 +129,46 @@ std::string without_bars(std::string text) {
 
 // A call of the program's that did wrong.
 std::string host_text(const Json& finding) {
-  const std::string arguments =
-      finding.contains("arguments") ? "(" + without_bars(word(finding, "arguments")) + ")" : "";
-  std::string text = fmt::format("{}\n  call     {}{}\n  detail   {}\n", headline(finding),
-                                 word(finding, "call"), arguments, word(finding, "detail"));
+  const std::string arguments = finding.contains("arguments")
+                                    ? "(" + without_bars(util::text_in(finding, "arguments")) + ")"
+                                    : "";
+  std::string text =
+      fmt::format("{}\n  call     {}{}\n  detail   {}\n", headline(finding),
+                  util::text_in(finding, "call"), arguments, util::text_in(finding, "detail"));
   const char* lead = "from";
   for (const Json& frame : finding.value("stack", Json::array())) {
     text += fmt::format("  {:<8} {}\n", lead, frame.get<std::string>());
     lead = "";
   }
-  text += "  in all   " + counted(number(finding, "times"), "time", "times");
-  if (finding.contains("bytes")) text += ", " + counted(number(finding, "bytes"), "byte", "bytes");
+  text += "  in all   " + counted(util::count_in(finding, "times"), "time", "times");
+  if (finding.contains("bytes"))
+    text += ", " + counted(util::count_in(finding, "bytes"), "byte", "bytes");
   return text + "\n";
 }
 
 std::string finding_text(const Json& finding) {
   if (finding.contains("call")) return host_text(finding);
   std::string text = fmt::format("{}\n  kernel   {}\n  at       {}\n", headline(finding),
-                                 word(finding, "kernel"), code_text(finding));
+                                 util::text_in(finding, "kernel"), code_text(finding));
   text += frames_text(finding);
-  if (finding.contains("detail")) text += fmt::format("  detail   {}\n", word(finding, "detail"));
+  if (finding.contains("detail"))
+    text += fmt::format("  detail   {}\n", util::text_in(finding, "detail"));
   if (finding.contains("access")) text += fmt::format("  address  {}\n", address_text(finding));
   if (finding.contains("allocation"))
     for (const char* key : {"allocated_by", "freed_by"})
-      if (const std::string who = word(finding["allocation"], key); !who.empty())
+      if (const std::string who = util::text_in(finding["allocation"], key); !who.empty())
         text += fmt::format("           {} {}\n", *key == 'a' ? "allocated by" : "freed by", who);
   text += fmt::format("  by       {}\n", who_text(finding));
   if (finding.contains("other")) {
     const Json& other = finding["other"];
     text +=
-        fmt::format("  {:<8} {}{}\n", word(other, "role"),
+        fmt::format("  {:<8} {}{}\n", util::text_in(other, "role"),
                     other.contains("access") ? access_text(other) + " at " : "", code_text(other));
     text += frames_text(other);
     text += fmt::format("  by       {}\n", who_text(other));
   }
-  const std::string times = counted(number(finding, "times"), "execution", "executions");
-  const uint64_t lanes = number(finding, "lane_count");
+  const std::string times = counted(util::count_in(finding, "times"), "execution", "executions");
+  const uint64_t lanes = util::count_in(finding, "lane_count");
   text += lanes == 0 ? fmt::format("  in all   {} of the instruction by a wave\n", times)
                      : fmt::format("  in all   {} in {} of the instruction by a wave\n",
                                    counted(lanes, "lane", "lanes"), times);
@@ -197,7 +200,7 @@ std::string reservations(const SanitizeReport& report) {
 std::string sanitize_sentence(const Json& finding) {
   std::string text = headline(finding);
   if (finding.contains("access")) text += ": " + address_text(finding);
-  if (finding.contains("detail")) text += "; " + word(finding, "detail");
+  if (finding.contains("detail")) text += "; " + util::text_in(finding, "detail");
   return text;
 }
 
@@ -206,7 +209,7 @@ std::string sanitize_text(const SanitizeReport& report, uint64_t max) {
   std::map<std::string, uint64_t> kinds;
   uint64_t shown = 0;
   for (const Json& finding : report.findings) {
-    ++kinds[word(finding, "kind")];
+    ++kinds[util::text_in(finding, "kind")];
     if (shown == max) continue;
     text += finding_text(finding) + "\n";
     ++shown;

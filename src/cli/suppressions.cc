@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <set>
 
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string word(const Json& object, const char* key) { return object.value(key, std::string()); }
 
 bool is_match(const std::string& pattern, const std::string& text) {
   return ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
@@ -51,7 +50,7 @@ std::vector<std::string> names_of_place(const Json& place) {
     names.push_back(source);
     names.push_back(source.substr(0, source.rfind(':')));
   };
-  add(word(place, "source"));
+  add(util::text_in(place, "source"));
   // "main at a.hip:3", of the host.
   for (const Json& frame : place.value("stack", Json::array())) {
     const std::string text = frame.get<std::string>();
@@ -60,8 +59,8 @@ std::vector<std::string> names_of_place(const Json& place) {
     if (at != std::string::npos) add(text.substr(at + 4));
   }
   for (const Json& frame : place.value("frames", Json::array())) {
-    add(word(frame, "source"));
-    names.push_back(word(frame, "function"));
+    add(util::text_in(frame, "source"));
+    names.push_back(util::text_in(frame, "function"));
   }
   return names;
 }
@@ -69,9 +68,10 @@ std::vector<std::string> names_of_place(const Json& place) {
 }  // namespace
 
 bool Suppression::matches(const Json& finding) const {
-  if (!is_match(kind, word(finding, "kind")) && !is_match(kind, word(finding, "tool")))
+  if (!is_match(kind, util::text_in(finding, "kind")) &&
+      !is_match(kind, util::text_in(finding, "tool")))
     return false;
-  if (!is_match(kernel, word(finding, "kernel"))) return false;
+  if (!is_match(kernel, util::text_in(finding, "kernel"))) return false;
   if (place.empty() || place == "*") return true;
   const std::vector<std::string> names = names_of_place(finding);
   return std::any_of(names.begin(), names.end(),
@@ -118,8 +118,9 @@ std::string write_suppressions(const SanitizeReport& report) {
   std::string text = "# KIND KERNEL PLACE; shell patterns, see docs/sanitize.md\n";
   std::set<std::string> known;
   for (const Json& finding : report.findings) {
-    const std::string source = word(finding, "source");
-    const std::string line = word(finding, "kind") + " " + exactly(word(finding, "kernel")) + " " +
+    const std::string source = util::text_in(finding, "source");
+    const std::string line = util::text_in(finding, "kind") + " " +
+                             exactly(util::text_in(finding, "kernel")) + " " +
                              (source.empty() ? "*" : exactly(source)) + "\n";
     if (known.insert(line).second) text += line;
   }

@@ -38,18 +38,13 @@ double median(std::vector<double> seconds) {
   return seconds.empty() ? 0 : seconds[seconds.size() / 2];
 }
 
-std::string element_text(const std::string& element, const std::vector<std::byte>& bytes) {
-  const auto text = replay::format_elements(bytes, element, 1);
-  return text.ok() && !text->empty() ? text->front() : "?";
-}
-
 std::string describe(const replay::CapturedKernel& kernel, const replay::BufferDifference& buffer) {
   return fmt::format("{}: {} of type {} differ, the first at [{}]: {} instead of {}",
                      buffer.argument == SIZE_MAX ? fmt::format("memory at 0x{:x}", buffer.base)
                                                  : argument_name(kernel, buffer.argument),
                      util::count_of(buffer.differing, "element"), buffer.element,
-                     buffer.first_index, element_text(buffer.element, buffer.got),
-                     element_text(buffer.element, buffer.expected));
+                     buffer.first_index, replay::first_element_text(buffer.got, buffer.element),
+                     replay::first_element_text(buffer.expected, buffer.element));
 }
 
 // Both runs begin with the captured memory.

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/gpu_start.h"
 #include "cli/install_tree.h"
+#include "cli/program_run.h"
 #include "cli/run_dir.h"
 #include "codeobj/elf.h"
 #include "itrace/analysis.h"
@@ -23,14 +24,13 @@
 #include "itrace/ui_output.h"
 #include "replay/capture_file.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/pattern.h"
 #include "util/terminal.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
 namespace {
-
-constexpr char kDefaultGpu[] = "rx6800xt";
 
 Result<uint64_t> mask_of(const char* option, const std::string& text, uint64_t most) {
   if (text == "all") return most;
@@ -58,10 +58,6 @@ Result<itrace::UnitChoice> choice_of(const InstructionTraceOptions& options) {
   choice.simds = static_cast<uint32_t>(*simds);
   choice.limit = options.limit;
   return choice;
-}
-
-std::string text_of(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 Status check(const InstructionTraceOptions& options) {
@@ -97,7 +93,7 @@ class Output {
   // Exit code.
   int finish() {
     if (options_.json)
-      fmt::print("{}", text_of(documents_.size() == 1 ? documents_[0] : documents_));
+      fmt::print("{}", util::json_text(documents_.size() == 1 ? documents_[0] : documents_));
     for (const std::string& name : written_)
       fmt::print(stderr, "wavetap: {}: written\n", util::escape_control(name));
     return kDone;
@@ -118,7 +114,7 @@ class Output {
     written_.push_back(folder);
     const std::string report = fmt::format("{}/report_dispatch_{}", options_.output, dispatch);
     const std::pair<const char*, std::string> files[] = {
-        {".json", text_of(itrace::report_json(trace, analysis))},
+        {".json", util::json_text(itrace::report_json(trace, analysis))},
         {".html", itrace::report_html(trace, analysis)}};
     for (const auto& [ending, text] : files) {
       if (const Status done = util::write_file(report + ending, text); !done.ok()) return done;

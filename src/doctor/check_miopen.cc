@@ -14,7 +14,7 @@
 namespace wavetap::doctor {
 namespace {
 
-constexpr const char* kFamilies[] = {"GEMM", "IMPLICIT_GEMM", "DIRECT", "WINOGRAD", "FFT"};
+constexpr const char* kSolverFamilies[] = {"GEMM", "IMPLICIT_GEMM", "DIRECT", "WINOGRAD", "FFT"};
 
 bool is_zero(const std::string& value) {
   return value == "0" || value == "off" || value == "false" || value == "no" || value == "disable";
@@ -24,7 +24,7 @@ bool is_zero(const std::string& value) {
 // in force.
 void check_contradictions(const Machine& machine, Findings& findings) {
   std::vector<std::string> disabled, enabled;
-  for (const char* family : kFamilies) {
+  for (const char* family : kSolverFamilies) {
     const std::string name = std::string("MIOPEN_DEBUG_CONV_") + family;
     std::vector<std::pair<std::string, std::string>> values;
     if (const std::string* value = machine.variable(name))
@@ -46,10 +46,10 @@ void check_contradictions(const Machine& machine, Findings& findings) {
     if (const std::string* value = machine.variable(name))
       (is_zero(*value) ? disabled : enabled).push_back(family);
   }
-  if (disabled.size() == std::size(kFamilies)) {
+  if (disabled.size() == std::size(kSolverFamilies)) {
     Finding& finding = findings.error("miopen.no-solver",
                                       "every family of convolution algorithms is switched off");
-    for (const char* family : kFamilies) {
+    for (const char* family : kSolverFamilies) {
       finding.saw("environment", std::string("MIOPEN_DEBUG_CONV_") + family + "=0");
       finding.unset(std::string("MIOPEN_DEBUG_CONV_") + family);
     }

@@ -13,6 +13,7 @@
 // scratch instructions use. The wave offset, which hardware uses to tell waves apart, is therefore
 // always 0.
 #include "emu/launch.h"
+#include "base/round_up.h"
 
 #include <algorithm>
 #include <cstdarg>
@@ -33,8 +34,6 @@ constexpr uint64_t kMaxGroups = uint64_t{1} << 62;
 constexpr uint32_t kMaxScratchBytesPerWave = 8 << 20;  // COMPUTE_TMPRING_SIZE.WAVESIZE
 // Where kernels start that expect preloaded arguments.
 constexpr uint32_t kPreloadEntryOffset = 256;
-
-uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
 std::optional<Fault> bad(const Dispatch& dispatch, const char* format, ...)
     __attribute__((format(printf, 2, 3)));

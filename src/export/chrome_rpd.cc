@@ -25,9 +25,9 @@ std::string without(std::string_view text, std::string_view dropped) {
   return out;
 }
 
-class Writer {
+class ChromeRpdWriter {
  public:
-  Writer(const store::Trace& trace, const Options& options, Sink& sink)
+  ChromeRpdWriter(const store::Trace& trace, const Options& options, Sink& sink)
       : trace_(trace), options_(options), sink_(sink), marker_(trace.strings.find("UserMarker")) {}
 
   void run() {
@@ -377,7 +377,7 @@ class Writer {
 }  // namespace
 
 Status write_chrome_rpd(const store::Trace& trace, const Options& options, Sink& sink) {
-  Writer(trace, options, sink).run();
+  ChromeRpdWriter(trace, options, sink).run();
   return {};
 }
 

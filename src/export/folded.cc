@@ -4,7 +4,7 @@
 // for each other.
 //
 // Every line repeats the stack above it, so text grows with the square of the depth. Stacks end at
-// kDeepest frames; the time of what lies deeper counts there, as "[deeper]".
+// kDeepestFrame frames; the time of what lies deeper counts there, as "[deeper]".
 #include <algorithm>
 #include <span>
 #include <string>
@@ -17,7 +17,7 @@
 namespace wavetap::exporter {
 namespace {
 
-constexpr size_t kDeepest = 512;
+constexpr size_t kDeepestFrame = 512;
 
 // Frames are separated by ';' and lines by '\n', so neither may occur in a name.
 std::string frame_name(std::string_view name, bool is_kernel) {
@@ -26,9 +26,9 @@ std::string frame_name(std::string_view name, bool is_kernel) {
   return name.empty() ? out + "?" : out;
 }
 
-class Writer {
+class FoldedWriter {
  public:
-  Writer(const analysis::FlameTree& tree, Sink& sink) : tree_(tree), sink_(sink) {}
+  FoldedWriter(const analysis::FlameTree& tree, Sink& sink) : tree_(tree), sink_(sink) {}
 
   void run() {
     list_children();
@@ -43,7 +43,7 @@ class Writer {
       path_ += frame_name(tree_.names[tree_.name[node]], tree_.is_kernel[node]);
       const int64_t self = tree_.cpu_self[node] + tree_.gpu_self[node];
       if (self > 0 || tree_.is_kernel[node]) line(path_, self);
-      if (depth_[node] < kDeepest) {
+      if (depth_[node] < kDeepestFrame) {
         for (const uint32_t child : children_of(node)) pending.push_back({child, path_.size()});
       } else {
         const int64_t cpu = tree_.cpu_total[node] - tree_.cpu_self[node];
@@ -97,7 +97,7 @@ class Writer {
 Status write_folded(const store::Trace& trace, const Options& options, Sink& sink) {
   const analysis::FlameTree tree = analysis::build_flame_tree(
       trace, analysis::build_call_tree(trace), options.window(), /*by_thread=*/true);
-  Writer(tree, sink).run();
+  FoldedWriter(tree, sink).run();
   return {};
 }
 

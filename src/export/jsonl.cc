@@ -22,9 +22,9 @@ std::optional<int64_t> epoch_offset(const store::Trace& trace) {
   return std::strtoll(found->second.c_str(), nullptr, 10);
 }
 
-class Writer {
+class JsonlWriter {
  public:
-  Writer(const store::Trace& trace, Sink& sink) : sink_(sink), epoch_(epoch_offset(trace)) {}
+  JsonlWriter(const store::Trace& trace, Sink& sink) : sink_(sink), epoch_(epoch_offset(trace)) {}
 
   void open(int64_t ns, std::string_view kind) {
     sink_.put('{');
@@ -151,7 +151,7 @@ class Rows {
 
  private:
   const store::Trace& trace_;
-  Writer out_;
+  JsonlWriter out_;
   const std::vector<uint32_t> api_of_op_, launch_of_api_, copy_of_api_;
   const store::Str marker_;
   const analysis::OpKinds kinds_;

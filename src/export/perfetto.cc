@@ -30,7 +30,7 @@ using perfetto::Known;
 using store::kNoRow;
 
 // Slices of one track that the importer nests; it loses what lies deeper.
-constexpr size_t kDeepest = 512;
+constexpr size_t kDeepestSlice = 512;
 
 // Track ids: any distinct numbers; the kind sits in the high bits.
 uint64_t track_of_process(int64_t pid) { return uint64_t{1} << 60 | static_cast<uint64_t>(pid); }
@@ -46,9 +46,9 @@ struct LaneTracks {
   std::vector<uint64_t> tracks;  // by lane
 };
 
-class Writer {
+class PerfettoWriter {
  public:
-  Writer(const store::Trace& trace, const Options& options, Sink& sink)
+  PerfettoWriter(const store::Trace& trace, const Options& options, Sink& sink)
       : trace_(trace),
         options_(options),
         out_(trace, sink),
@@ -177,7 +177,7 @@ class Writer {
     // Ends are matched with the innermost slice that is open: a call that outlasts it goes
     // elsewhere.
     const bool crossing =
-        !open.empty() && (apis.end[row] > apis.end[open.back()] || open.size() >= kDeepest);
+        !open.empty() && (apis.end[row] > apis.end[open.back()] || open.size() >= kDeepestSlice);
     const uint64_t own = track_of_thread(apis.thread[row]);
     const uint64_t track =
         !crossing ? own : place(thread.crossing, apis.start[row], apis.end[row], [&](uint64_t t) {
@@ -317,7 +317,7 @@ class Writer {
 }  // namespace
 
 Status write_perfetto(const store::Trace& trace, const Options& options, Sink& sink) {
-  Writer(trace, options, sink).run();
+  PerfettoWriter(trace, options, sink).run();
   return {};
 }
 

@@ -75,29 +75,29 @@ struct Event {
 };
 
 // The tables of one suffix.
-class Reader {
+class RocpdReader {
  public:
-  Reader(Db& db, const std::string& path, const std::string& suffix,
-         const std::set<std::string>& tables, Recording& to)
+  RocpdReader(Db& db, const std::string& path, const std::string& suffix,
+              const std::set<std::string>& tables, Recording& to)
       : db_(db), path_(path), suffix_(suffix), tables_(tables), to_(to) {}
 
   Status read() {
-    using Step = void (Reader::*)(Table&);
-    const std::pair<const char*, Step> steps[] = {{"string", &Reader::string},
-                                                  {"info_node", &Reader::node},
-                                                  {"info_process", &Reader::process},
-                                                  {"info_thread", &Reader::thread},
-                                                  {"info_agent", &Reader::agent},
-                                                  {"info_kernel_symbol", &Reader::symbol},
-                                                  {"info_category", &Reader::category},
-                                                  {"info_pmc", &Reader::pmc},
-                                                  {"track", &Reader::track},
-                                                  {"event", &Reader::event},
-                                                  {"region", &Reader::region},
-                                                  {"kernel_dispatch", &Reader::kernel},
-                                                  {"memory_copy", &Reader::copy},
-                                                  {"memory_allocate", &Reader::allocation},
-                                                  {"pmc_event", &Reader::counter}};
+    using Step = void (RocpdReader::*)(Table&);
+    const std::pair<const char*, Step> steps[] = {{"string", &RocpdReader::string},
+                                                  {"info_node", &RocpdReader::node},
+                                                  {"info_process", &RocpdReader::process},
+                                                  {"info_thread", &RocpdReader::thread},
+                                                  {"info_agent", &RocpdReader::agent},
+                                                  {"info_kernel_symbol", &RocpdReader::symbol},
+                                                  {"info_category", &RocpdReader::category},
+                                                  {"info_pmc", &RocpdReader::pmc},
+                                                  {"track", &RocpdReader::track},
+                                                  {"event", &RocpdReader::event},
+                                                  {"region", &RocpdReader::region},
+                                                  {"kernel_dispatch", &RocpdReader::kernel},
+                                                  {"memory_copy", &RocpdReader::copy},
+                                                  {"memory_allocate", &RocpdReader::allocation},
+                                                  {"pmc_event", &RocpdReader::counter}};
     for (const auto& [name, step] : steps) {
       const std::string table_name = std::string(kPrefix) + name + suffix_;
       if (!tables_.contains(table_name)) continue;
@@ -338,7 +338,7 @@ Status read_rocpd(const std::string& path, Recording& recording) {
                   path.c_str());
   ++recording.files;
   for (const std::string& suffix : suffixes)
-    if (const Status read = Reader(*db, path, suffix, tables, recording).read(); !read.ok())
+    if (const Status read = RocpdReader(*db, path, suffix, tables, recording).read(); !read.ok())
       return read;
   return {};
 }

@@ -38,28 +38,31 @@ std::string agent_key(std::string_view text) {
   return std::string(digits == std::string_view::npos ? text : text.substr(digits));
 }
 
-class Reader {
+class RocprofCsvReader {
  public:
-  Reader(const std::string& name, std::string_view text, Recording& to)
+  RocprofCsvReader(const std::string& name, std::string_view text, Recording& to)
       : name_(name), table_(text), to_(to), scope_(scope_of(name)) {}
 
   Status read() {
     if (table_.names().empty()) return errorf("%s: is empty", name_.c_str());
     ++to_.files;
-    if (table_.has("Counter_Name") && table_.has("Counter_Value")) rows(&Reader::counter);
-    else if (table_.has("Kernel_Name") && (table_.has("Workgroup_Size_X"))) rows(&Reader::kernel);
-    else if (table_.has("Kernel_Name") && table_.has("Grid_Size")) rows(&Reader::wide);
-    else if (table_.has("Function") && table_.has("Start_Timestamp")) rows(&Reader::call);
-    else if (table_.has("Direction") || table_.has("Source_Agent_Id")) rows(&Reader::copy);
-    else if (table_.has("Allocation_Size") && table_.has("Address")) rows(&Reader::allocation);
-    else if (table_.has("Node_Id") && table_.has("Agent_Type")) rows(&Reader::agent);
-    else if (table_.has("gpu_arch")) rows(&Reader::sysinfo);
+    if (table_.has("Counter_Name") && table_.has("Counter_Value")) rows(&RocprofCsvReader::counter);
+    else if (table_.has("Kernel_Name") && (table_.has("Workgroup_Size_X")))
+      rows(&RocprofCsvReader::kernel);
+    else if (table_.has("Kernel_Name") && table_.has("Grid_Size")) rows(&RocprofCsvReader::wide);
+    else if (table_.has("Function") && table_.has("Start_Timestamp")) rows(&RocprofCsvReader::call);
+    else if (table_.has("Direction") || table_.has("Source_Agent_Id"))
+      rows(&RocprofCsvReader::copy);
+    else if (table_.has("Allocation_Size") && table_.has("Address"))
+      rows(&RocprofCsvReader::allocation);
+    else if (table_.has("Node_Id") && table_.has("Agent_Type")) rows(&RocprofCsvReader::agent);
+    else if (table_.has("gpu_arch")) rows(&RocprofCsvReader::sysinfo);
     else --to_.files;  // a file of another kind: statistics, samples, ceilings
     return {};
   }
 
  private:
-  void rows(void (Reader::*take)()) {
+  void rows(void (RocprofCsvReader::*take)()) {
     while (table_.next()) {
       if (!table_.is_whole()) {
         lose(fmt::format("{} fields, the header has {}", table_.fields(), table_.names().size()));
@@ -268,7 +271,7 @@ class Reader {
 }  // namespace
 
 Status read_csv(const std::string& name, std::string_view text, Recording& recording) {
-  return Reader(name, text, recording).read();
+  return RocprofCsvReader(name, text, recording).read();
 }
 
 }  // namespace wavetap::foreign

@@ -38,9 +38,9 @@ std::string text(const json& object, const char* key) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-class Reader {
+class RocprofJsonReader {
  public:
-  Reader(const std::string& name, const json& tool, size_t index, Recording& to)
+  RocprofJsonReader(const std::string& name, const json& tool, size_t index, Recording& to)
       : where_(name + ": process " + std::to_string(index)),
         scope_(name + "#" + std::to_string(index)),
         tool_(tool),
@@ -59,16 +59,16 @@ class Reader {
     for (const json& counter : part(tool_, "counters"))
       counters_[handle(counter, "id")] = text(counter, "name");
     const json& records = part(tool_, "buffer_records");
-    each(part(records, "kernel_dispatch"), &Reader::kernel);
-    each(part(part(tool_, "callback_records"), "counter_collection"), &Reader::counted);
-    each(part(records, "counter_collection"), &Reader::counted);
-    each(part(records, "memory_copy"), &Reader::copy);
+    each(part(records, "kernel_dispatch"), &RocprofJsonReader::kernel);
+    each(part(part(tool_, "callback_records"), "counter_collection"), &RocprofJsonReader::counted);
+    each(part(records, "counter_collection"), &RocprofJsonReader::counted);
+    each(part(records, "memory_copy"), &RocprofJsonReader::copy);
     for (const char* const kind : {"hip_api", "hsa_api", "marker_api", "rccl_api"})
       for (const json& record : part(records, kind)) call(record, kind);
   }
 
  private:
-  void each(const json& list, void (Reader::*take)(const json&)) {
+  void each(const json& list, void (RocprofJsonReader::*take)(const json&)) {
     for (const json& record : list)
       if (record.is_object()) (this->*take)(record);
   }
@@ -221,9 +221,9 @@ Status read_json(const std::string& name, std::string_view text, Recording& reco
     return errorf("%s: has no rocprofiler-sdk-tool; it is not rocprofv3's", name.c_str());
   ++recording.files;
   size_t index = 0;
-  if (tools.is_object()) Reader(name, tools, index, recording).read();
+  if (tools.is_object()) RocprofJsonReader(name, tools, index, recording).read();
   else
-    for (const json& tool : tools) Reader(name, tool, index++, recording).read();
+    for (const json& tool : tools) RocprofJsonReader(name, tool, index++, recording).read();
   return {};
 }
 

@@ -37,9 +37,9 @@ Home find_home(const CaptureFile& file, const Capture& capture, const probe::Cod
   return {};
 }
 
-class Files final : public probe::ResultFiles {
+class CaptureProbeFiles final : public probe::ResultFiles {
  public:
-  Files(const std::string& folder, const CaptureFile& file, const Capture& capture)
+  CaptureProbeFiles(const std::string& folder, const CaptureFile& file, const Capture& capture)
       : ResultFiles(folder), file_(file), capture_(capture) {}
 
   uint32_t source(const probe::Code& code, uint32_t site, uint32_t frame,
@@ -110,7 +110,7 @@ Result<replay::ReplayResult> probe_capture(const CaptureFile& file, const Captur
   const replay::CapturedKernel kernel = replay::find_captured_kernel(file, capture);
   Result<std::unique_ptr<CapturedMemory>> memory = CapturedMemory::load(file, capture);
   if (!memory.ok()) return memory.error();
-  Files files(options.folder, file, capture);
+  CaptureProbeFiles files(options.folder, file, capture);
   probe::Session session(files);
   for (const probe::RefusedHandler& refused : probe::open_handlers(options.handlers, session))
     files.refused(refused.name, refused.why);

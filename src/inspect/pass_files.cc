@@ -7,23 +7,14 @@
 
 #include "amd/gfx_target.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::inspect {
 namespace {
 
-using Json = nlohmann::json;
+using ParsedJson = nlohmann::json;
 using format::ProbeRecord;
-
-template <class T>
-T number(const Json& line, const char* key) {
-  const auto found = line.find(key);
-  return found != line.end() && found->is_number_unsigned() ? found->get<T>() : T{};
-}
-std::string word(const Json& line, const char* key) {
-  const auto found = line.find(key);
-  return found != line.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 std::vector<std::byte> parse_bytes(const std::string& digits) {
   std::vector<std::byte> bytes;
@@ -33,21 +24,23 @@ std::vector<std::byte> parse_bytes(const std::string& digits) {
   return bytes;
 }
 
-void read_launch(const Json& line, PassProcess& process) {
-  PassLaunch& launch = process.launches[number<uint32_t>(line, "dispatch")];
-  launch.kernel = word(line, "kernel");
-  launch.code = word(line, "code");
-  launch.target = word(line, "target");
-  launch.gpu = number<uint32_t>(line, "gpu");
-  launch.queue = number<uint32_t>(line, "queue");
-  launch.number = number<uint64_t>(line, "number");
-  launch.wave_size = number<uint32_t>(line, "wave_size") == 32 ? 32 : 64;
-  launch.arguments = parse_bytes(word(line, "arguments"));
+void read_launch(const ParsedJson& line, PassProcess& process) {
+  PassLaunch& launch = process.launches[static_cast<uint32_t>(util::count_in(line, "dispatch"))];
+  launch.kernel = util::text_in(line, "kernel");
+  launch.code = util::text_in(line, "code");
+  launch.target = util::text_in(line, "target");
+  launch.gpu = static_cast<uint32_t>(util::count_in(line, "gpu"));
+  launch.queue = static_cast<uint32_t>(util::count_in(line, "queue"));
+  launch.number = util::count_in(line, "number");
+  launch.wave_size = static_cast<uint32_t>(util::count_in(line, "wave_size")) == 32 ? 32 : 64;
+  launch.arguments = parse_bytes(util::text_in(line, "arguments"));
   if (const auto target = amd::parse_gfx_target(launch.target)) launch.dispatch.target = *target;
   launch.dispatch.dispatch_id = launch.number;
-  launch.dispatch.group_segment_bytes = number<uint32_t>(line, "lds_bytes");
-  launch.dispatch.private_segment_bytes = number<uint32_t>(line, "scratch_bytes");
-  const Json grid = line.value("grid_size", Json()), group = line.value("workgroup_size", Json());
+  launch.dispatch.group_segment_bytes = static_cast<uint32_t>(util::count_in(line, "lds_bytes"));
+  launch.dispatch.private_segment_bytes =
+      static_cast<uint32_t>(util::count_in(line, "scratch_bytes"));
+  const ParsedJson grid = line.value("grid_size", ParsedJson()),
+                   group = line.value("workgroup_size", ParsedJson());
   for (size_t i = 0; i < 3; ++i) {
     if (grid.is_array() && grid.size() == 3)
       launch.dispatch.grid_size[i] = std::max(grid[i].get<uint32_t>(), 1u);
@@ -57,8 +50,8 @@ void read_launch(const Json& line, PassProcess& process) {
   }
 }
 
-void read_counts(const Json& line, PassLaunch& launch) {
-  for (const Json& row : line.value("sites", Json::array())) {
+void read_counts(const ParsedJson& line, PassLaunch& launch) {
+  for (const ParsedJson& row : line.value("sites", ParsedJson::array())) {
     uint64_t cells[5] = {};
     if (!row.is_array() || row.size() != std::size(cells)) continue;
     for (size_t i = 0; i < std::size(cells); ++i)
@@ -68,23 +61,24 @@ void read_counts(const Json& line, PassLaunch& launch) {
   }
 }
 
-void read_line(const Json& line, PassProcess& process) {
-  const std::string type = line.is_object() ? word(line, "type") : "";
+void read_line(const ParsedJson& line, PassProcess& process) {
+  const std::string type = line.is_object() ? util::text_in(line, "type") : "";
   if (type == "launch") return read_launch(line, process);
   if (type == "plain") {
-    process.plain.push_back(word(line, "kernel"));
+    process.plain.push_back(util::text_in(line, "kernel"));
   } else if (type == "refused") {
-    process.refused.emplace(word(line, "kernel"), word(line, "why"));
+    process.refused.emplace(util::text_in(line, "kernel"), util::text_in(line, "why"));
   } else if (type == "left_out") {
-    process.left_out += number<uint64_t>(line, "count");
+    process.left_out += util::count_in(line, "count");
   } else if (type == "lost") {
-    process.lost += number<uint64_t>(line, "count");
+    process.lost += util::count_in(line, "count");
   }
-  const auto found = process.launches.find(number<uint32_t>(line, "dispatch"));
+  const auto found = process.launches.find(static_cast<uint32_t>(util::count_in(line, "dispatch")));
   if (found == process.launches.end()) return;
   if (type == "done") {
-    found->second.status = word(line, "status");
-    found->second.scratch_aperture = number<uint32_t>(line, "scratch_aperture");
+    found->second.status = util::text_in(line, "status");
+    found->second.scratch_aperture =
+        static_cast<uint32_t>(util::count_in(line, "scratch_aperture"));
   } else if (type == "counts") {
     read_counts(line, found->second);
   } else if (type == "uncounted") {
@@ -124,7 +118,8 @@ PassProcess read_pass_process(const std::string& lines_file, const std::string& 
   }
   const std::string_view text(reinterpret_cast<const char*>(lines->data()), lines->size());
   for (const std::string& line : util::split(text, '\n'))
-    if (!line.empty()) read_line(Json::parse(line, nullptr, /*allow_exceptions=*/false), process);
+    if (!line.empty())
+      read_line(ParsedJson::parse(line, nullptr, /*allow_exceptions=*/false), process);
   if (std::filesystem::exists(records_file)) {
     const Result<std::vector<std::byte>> bytes = util::read_file(records_file);
     if (!bytes.ok()) {

@@ -23,7 +23,7 @@ namespace {
 using format::ProbeRecord;
 using format::SiteSpace;
 
-class Files final : public probe::ResultFiles {
+class PassProbeFiles final : public probe::ResultFiles {
  public:
   using ResultFiles::ResultFiles;
 
@@ -66,7 +66,7 @@ uint32_t kind_of(const format::Site& site) {
 class Teller {
  public:
   Teller(const PassProbeOptions& options, PassOutcome& outcome, probe::Session& session,
-         Files& files)
+         PassProbeFiles& files)
       : options_(options),
         outcome_(outcome),
         session_(session),
@@ -97,7 +97,7 @@ class Teller {
   PassOutcome& outcome_;
   probe::Session& session_;
   probe::Narrator narrator_;
-  Files& files_;
+  PassProbeFiles& files_;
   const uint64_t* words_ = nullptr;
   uint32_t waves_ = 0;  // of a workgroup of the dispatch at hand
   // Over all processes: handlers may keep names.
@@ -338,7 +338,7 @@ void Teller::tell(const PassProcess& process) {
 
 Result<PassOutcome> tell_records(const PassProbeOptions& options) {
   PassOutcome outcome;
-  Files files(options.folder);
+  PassProbeFiles files(options.folder);
   probe::Session session(files);
   for (const probe::RefusedHandler& refused : probe::open_handlers(options.handlers, session))
     files.refused(refused.name, refused.why);

@@ -7,19 +7,12 @@
 
 #include "amd/gfx_target.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::inspect {
 namespace {
 
-uint64_t number(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
-}
-std::string word(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
 uint64_t hex(const Json& value) {
   return value.is_string() ? util::parse_unsigned(value.get<std::string>()).value_or(0) : 0;
 }
@@ -107,7 +100,7 @@ class Reader {
 };
 
 void Reader::add(Json line) {
-  const std::string type = line.is_object() ? word(line, "type") : "";
+  const std::string type = line.is_object() ? util::text_in(line, "type") : "";
   if (type == "dispatch") {
     add_dispatch(line);
   } else if (type == "left_out") {
@@ -115,13 +108,13 @@ void Reader::add(Json line) {
   } else if (type == "code") {
     add_code(line);
   } else if (type == "result" && line.contains("data")) {
-    const uint64_t dispatch = number(line, "dispatch");
-    if (dispatch == 0) session_[word(line, "handler")] = std::move(line["data"]);
-    else pending_[dispatch].emplace_back(word(line, "handler"), std::move(line["data"]));
+    const uint64_t dispatch = util::count_in(line, "dispatch");
+    if (dispatch == 0) session_[util::text_in(line, "handler")] = std::move(line["data"]);
+    else pending_[dispatch].emplace_back(util::text_in(line, "handler"), std::move(line["data"]));
   } else if (type == "refused") {
-    results_.refused.emplace(word(line, "handler"), word(line, "why"));
+    results_.refused.emplace(util::text_in(line, "handler"), util::text_in(line, "why"));
   } else if (type == "lost") {
-    results_.lost[word(line, "handler")] += number(line, "count");
+    results_.lost[util::text_in(line, "handler")] += util::count_in(line, "count");
   } else {
     ++results_.damaged;
   }
@@ -134,21 +127,21 @@ void Reader::end_process() {
 }
 
 void Reader::add_code(const Json& line) {
-  const std::string file = word(line, "file");
+  const std::string file = util::text_in(line, "file");
   const uint64_t linked = hex(line.value("linked", Json()));
-  const std::string sites_of = word(line, "sites_of");
+  const std::string sites_of = util::text_in(line, "sites_of");
   const std::tuple place(file + sites_of, linked);
   const auto [known, is_new] =
       known_codes_.emplace(place, static_cast<uint32_t>(results_.codes.size()));
-  codes_[number(line, "code")] = known->second;
+  codes_[util::count_in(line, "code")] = known->second;
   if (!is_new) return;
   ProbedCode& code = results_.codes.emplace_back();
   code.file = file;
   code.linked = linked;
-  code.size_bytes = number(line, "size_bytes");
+  code.size_bytes = util::count_in(line, "size_bytes");
   code.address = hex(line.value("address", Json()));
-  const bool wave64 = number(line, "wave_size") != 32;
-  const std::optional<amd::GfxTarget> target = amd::parse_gfx_target(word(line, "target"));
+  const bool wave64 = util::count_in(line, "wave_size") != 32;
+  const std::optional<amd::GfxTarget> target = amd::parse_gfx_target(util::text_in(line, "target"));
   const Result<std::vector<std::byte>> bytes = util::read_file(folder_ + "/" + file);
   if (!bytes.ok() || !target) {
     code.problem = bytes.ok() ? "its target is not known" : bytes.error().message;
@@ -188,27 +181,27 @@ void Reader::add_code(const Json& line) {
 
 void Reader::add_dispatch(const Json& line) {
   ++results_.dispatches;
-  const auto wave_size = static_cast<uint32_t>(number(line, "wave_size"));
-  const std::tuple identity(word(line, "kernel"), word(line, "model"), wave_size);
+  const auto wave_size = static_cast<uint32_t>(util::count_in(line, "wave_size"));
+  const std::tuple identity(util::text_in(line, "kernel"), util::text_in(line, "model"), wave_size);
   const auto [known, is_new] = known_kernels_.emplace(identity, results_.kernels.size());
   if (is_new) {
     ProbedKernel& made = results_.kernels.emplace_back();
-    made.kernel = word(line, "kernel");
-    made.model = word(line, "model");
-    made.target = word(line, "target");
+    made.kernel = util::text_in(line, "kernel");
+    made.model = util::text_in(line, "model");
+    made.target = util::text_in(line, "target");
     made.wave_size = wave_size;
-    made.line_bytes = static_cast<uint32_t>(number(line, "line_bytes"));
+    made.line_bytes = static_cast<uint32_t>(util::count_in(line, "line_bytes"));
   }
   ProbedKernel& kernel = results_.kernels[known->second];
   ++kernel.dispatches;
-  const std::string status = word(line, "status");
+  const std::string status = util::text_in(line, "status");
   kernel.faulted += status == "faulted";
   kernel.abandoned += status == "abandoned";
-  if (kernel.fault.empty()) kernel.fault = word(line, "fault");
+  if (kernel.fault.empty()) kernel.fault = util::text_in(line, "fault");
   if (line.contains("clock"))
-    kernel.clock = {word(line, "clock"), number(line, "clock_bits"),
-                    number(line, "clock_is_emulated") != 0};
-  const auto pending = pending_.find(number(line, "dispatch"));
+    kernel.clock = {util::text_in(line, "clock"), util::count_in(line, "clock_bits"),
+                    util::count_in(line, "clock_is_emulated") != 0};
+  const auto pending = pending_.find(util::count_in(line, "dispatch"));
   if (pending == pending_.end()) return;
   for (const auto& [handler, data] : pending->second) add_result(kernel, handler, data);
   pending_.erase(pending);
@@ -232,7 +225,7 @@ void Reader::add_result(ProbedKernel& kernel, const std::string& handler, const 
     return;
   }
   if (handler == "log") {
-    kernel.log_records = std::max(kernel.log_records, number(data, "records"));
+    kernel.log_records = std::max(kernel.log_records, util::count_in(data, "records"));
     return;
   }
   if (handler == "instructions") {
@@ -326,7 +319,7 @@ void add_floats(FloatSummary& sum, const Json& range) {
 }
 
 void Reader::add_values(ProbedKernel& kernel, const Json& data) {
-  ++kernel.arguments[word(data, "arguments")];
+  ++kernel.arguments[util::text_in(data, "arguments")];
   Rows(data).for_each([&](const Rows& row) {
     SiteKey key;
     if (!key_of(row, "code", "site", &key)) return;
@@ -348,11 +341,11 @@ void Reader::add_values(ProbedKernel& kernel, const Json& data) {
 void Reader::add_heat(ProbedKernel& kernel, const Json& data) {
   for (const Json& buffer : data.value("buffers", Json::array())) {
     const uint64_t address = hex(buffer.value("address", Json()));
-    HeatBuffer& sum = kernel.heat[{address, number(buffer, "size_bytes")}];
+    HeatBuffer& sum = kernel.heat[{address, util::count_in(buffer, "size_bytes")}];
     sum.address = address;
-    sum.size_bytes = number(buffer, "size_bytes");
-    sum.page_bytes = number(buffer, "page_bytes");
-    sum.kind = word(buffer, "kind");
+    sum.size_bytes = util::count_in(buffer, "size_bytes");
+    sum.page_bytes = util::count_in(buffer, "page_bytes");
+    sum.kind = util::text_in(buffer, "kind");
     Rows(buffer).for_each([&](const Rows& row) {
       HeatBuffer::Cell& cell =
           sum.cells[{row.count("page"), kernel.heat_times + row.count("time")}];
@@ -361,7 +354,7 @@ void Reader::add_heat(ProbedKernel& kernel, const Json& data) {
       cell.atomics += row.count("atomics");
     });
   }
-  kernel.heat_times += number(data, "time_parts");
+  kernel.heat_times += util::count_in(data, "time_parts");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <queue>
 #include <utility>
 
+#include "base/round_up.h"
 #include "isa/wait_counters.h"
 
 namespace wavetap::itrace {
@@ -19,8 +20,6 @@ using isa::WaitCounter;
 constexpr int64_t kFirstCycle = 64;
 constexpr int64_t kDispatchCycles = 16;  // from a workgroup's end to the next one's start
 constexpr int64_t kWaveCycles = 4;       // from one wave of a workgroup to the next
-
-int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
 // Memory operations of one wave and counter that no wait has covered.
 class Outstanding {

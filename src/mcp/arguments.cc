@@ -12,7 +12,7 @@
 namespace wavetap::mcp {
 namespace {
 
-using Json = nlohmann::json;
+using ParsedJson = nlohmann::json;
 
 constexpr uint64_t kEvaluations = 10;
 
@@ -20,7 +20,7 @@ struct Words {
   std::vector<std::string> options, places, program;
 };
 
-Result<std::string> text_of(const Parameter& parameter, const Json& value) {
+Result<std::string> text_of(const Parameter& parameter, const ParsedJson& value) {
   if (!value.is_string()) return errorf("%s: not a string", parameter.name.c_str());
   std::string text = value.get<std::string>();
   if (text.find('\0') != std::string::npos)
@@ -28,10 +28,10 @@ Result<std::string> text_of(const Parameter& parameter, const Json& value) {
   return text;
 }
 
-Result<std::vector<std::string>> texts_of(const Parameter& parameter, const Json& value) {
+Result<std::vector<std::string>> texts_of(const Parameter& parameter, const ParsedJson& value) {
   if (!value.is_array()) return errorf("%s: not an array of strings", parameter.name.c_str());
   std::vector<std::string> texts;
-  for (const Json& one : value) {
+  for (const ParsedJson& one : value) {
     Result<std::string> text = text_of(parameter, one);
     if (!text.ok()) return text.error();
     texts.push_back(std::move(*text));
@@ -54,7 +54,8 @@ void place(const Parameter& parameter, const std::string& value, Words& words) {
   else words.options.push_back(parameter.option + "=" + value);
 }
 
-Status take_texts(const Parameter& parameter, const Json& value, const Roots& roots, Words& words) {
+Status take_texts(const Parameter& parameter, const ParsedJson& value, const Roots& roots,
+                  Words& words) {
   const Result<std::vector<std::string>> texts = texts_of(parameter, value);
   if (!texts.ok()) return texts.error();
   if (parameter.kind == Kind::kInputs && texts->empty())
@@ -78,7 +79,8 @@ Status take_texts(const Parameter& parameter, const Json& value, const Roots& ro
   return {};
 }
 
-Status take_text(const Parameter& parameter, const Json& value, const Roots& roots, Words& words) {
+Status take_text(const Parameter& parameter, const ParsedJson& value, const Roots& roots,
+                 Words& words) {
   Result<std::string> text = text_of(parameter, value);
   if (!text.ok()) return text.error();
   switch (parameter.kind) {
@@ -108,7 +110,7 @@ Status take_text(const Parameter& parameter, const Json& value, const Roots& roo
   return {};
 }
 
-Status take(const Parameter& parameter, const Json& value, const Roots& roots, Words& words) {
+Status take(const Parameter& parameter, const ParsedJson& value, const Roots& roots, Words& words) {
   switch (parameter.kind) {
     case Kind::kInteger:
       if (!value.is_number_unsigned() || value.get<uint64_t>() > UINT32_MAX)
@@ -126,7 +128,7 @@ Status take(const Parameter& parameter, const Json& value, const Roots& roots, W
   }
 }
 
-Status refuse_unknown(const Tool& tool, const Json& arguments) {
+Status refuse_unknown(const Tool& tool, const ParsedJson& arguments) {
   std::vector<std::string> names;
   for (const Parameter& parameter : tool.parameters) names.push_back(parameter.name);
   for (const auto& [name, value] : arguments.items()) {
@@ -139,16 +141,16 @@ Status refuse_unknown(const Tool& tool, const Json& arguments) {
 }
 
 // A step goes on where the last one ended: the journal is there, and its results say how far it is.
-void add_step(const Json& arguments, const Roots& roots, Words& words) {
+void add_step(const ParsedJson& arguments, const Roots& roots, Words& words) {
   double done = 0;
   const Result<std::string> folder = roots.to_write(arguments.at("output").get<std::string>());
   if (folder.ok() && access((*folder + "/journal.db").c_str(), F_OK) == 0)
     words.options.emplace_back("--resume");
   if (folder.ok())
     if (const auto bytes = util::read_file(*folder + "/best.json"); bytes.ok()) {
-      const Json best =
-          Json::parse(std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()),
-                      nullptr, false);
+      const ParsedJson best = ParsedJson::parse(
+          std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), nullptr,
+          false);
       if (best.is_object() && best.contains("evaluated_configs") &&
           best["evaluated_configs"].is_number())
         done = best["evaluated_configs"].get<double>();
@@ -160,7 +162,7 @@ void add_step(const Json& arguments, const Roots& roots, Words& words) {
 
 }  // namespace
 
-Result<std::vector<std::string>> make_words(const Tool& tool, const Json& arguments,
+Result<std::vector<std::string>> make_words(const Tool& tool, const ParsedJson& arguments,
                                             const Roots& roots, const std::string& answer_folder) {
   if (!arguments.is_object())
     return errorf("%s: its arguments are not an object", tool.name.c_str());

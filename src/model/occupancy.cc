@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/round_up.h"
+
 namespace wavetap::model {
 namespace {
-
-uint32_t round_up(uint32_t value, uint32_t to) { return (value + to - 1) / to * to; }
 
 // The register file of a SIMD as one wave sees it: how many registers there are, and in what portions
 // they are given out.

@@ -32,7 +32,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostAnswerBytes = 4 << 20;
 constexpr size_t kMostKeyBytes = 4096;
 constexpr size_t kReasonBytes = 300;  // of an error message of the service
 constexpr double kFirstWait = 0.5, kLongestWait = 30;
@@ -59,11 +58,6 @@ bool is_local(const std::string& url) {
   const std::string name = host.substr(0, host.find(':'));
   return name == "localhost" || host.starts_with("[::1]") ||
          (name.starts_with("127.") && name.find_first_not_of("0123456789.") == std::string::npos);
-}
-
-void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
 }
 
 void sleep_seconds(double seconds) {
@@ -183,7 +177,7 @@ class HttpProvider final : public Provider {
   void clean(HttpReply& reply) const {
     if (options_.key.empty()) return;
     for (std::string* text : {&reply.body, &reply.location, &reply.failure})
-      replace_all(*text, options_.key, "[key]");
+      util::replace_all(*text, options_.key, "[key]");
   }
 
   Result<Proposed> take(const HttpReply& reply, size_t asked_bytes, const Sources& sources) {
@@ -208,7 +202,7 @@ class HttpProvider final : public Provider {
       if (!json.is_object()) return Error{where + ": the answer is not JSON"};
       const Json& choice = json.at("choices").at(0);
       std::string text = choice.at("message").at("content").get<std::string>();
-      if (!options_.key.empty()) replace_all(text, options_.key, "[key]");
+      if (!options_.key.empty()) util::replace_all(text, options_.key, "[key]");
       count(json, asked_bytes, text.size());
       Result<Proposed> found = find_answer(text, sources);
       if (!found.ok() && choice.value("finish_reason", Json()) == "length")

@@ -11,6 +11,7 @@
 #include "sanitize/kinds.h"
 #include "util/file.h"
 #include "util/isolated.h"
+#include "util/text.h"
 
 namespace wavetap::optimize {
 namespace {
@@ -21,11 +22,6 @@ using proof::Outcome;
 constexpr uint64_t kWatchdog = 2'000'000'000;
 constexpr size_t kMostFileBytes = 1 << 20;
 constexpr size_t kLogBytes = 8000;
-
-void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-}
 
 // In a process of its own; how it ended otherwise.
 Result<std::string> isolated(const std::function<std::string()>& work, double seconds) {
@@ -68,8 +64,8 @@ std::string Judge::build(const Sources& sources, const std::string& folder, Step
     return written.error().message;
   const std::string out = folder + "/candidate.hsaco";
   std::string command = ledger_.task().build;
-  replace_all(command, "{out}", "candidate.hsaco");
-  replace_all(command, "{source}", sources.begin()->first);
+  util::replace_all(command, "{out}", "candidate.hsaco");
+  util::replace_all(command, "{source}", sources.begin()->first);
   std::vector<std::byte> first;
   for (int turn = 0; turn < 2; ++turn) {
     unlink(out.c_str());

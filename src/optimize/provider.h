@@ -15,6 +15,9 @@ namespace wavetap::optimize {
 inline constexpr char kRequestSchema[] = "wavetap.optimize.request/1";
 inline constexpr char kAnswerSchema[] = "wavetap.optimize.answer/1";
 
+// Longer answers are no answers.
+inline constexpr size_t kMostAnswerBytes = 4 << 20;
+
 // Source files by the names they have in the build's folder.
 using Sources = std::map<std::string, std::string>;
 

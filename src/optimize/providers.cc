@@ -15,8 +15,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // What a provider may answer at most.
-constexpr size_t kMostAnswerBytes = 4 << 20;
-
 // The request on standard input, the answer on standard output.
 class CommandProvider final : public Provider {
  public:

@@ -17,8 +17,6 @@ constexpr uint32_t kKnownWants = WAVETAP_WAVES | WAVETAP_BLOCKS | WAVETAP_MEMORY
                                  WAVETAP_LDS_COST | WAVETAP_BARRIERS | WAVETAP_MESSAGES |
                                  WAVETAP_SERIAL | WAVETAP_SUMS | WAVETAP_TICKS;
 constexpr size_t kSizeOfVersion1 = offsetof(wavetap_handler, sum);
-constexpr uint32_t kAnyMemory = WAVETAP_MEMORY | WAVETAP_VALUES;
-
 bool is_good_name(const char* name) {
   if (name == nullptr || *name == '\0' || std::strlen(name) > 63) return false;
   for (; *name != '\0'; ++name) {

@@ -24,6 +24,9 @@
 
 namespace wavetap::probe {
 
+// What of a handler's wishes needs addresses.
+inline constexpr uint32_t kAnyMemory = WAVETAP_MEMORY | WAVETAP_VALUES;
+
 struct ActiveDispatch;  // session_state.h
 struct HandlerHost;
 struct SessionHandler;

@@ -11,7 +11,6 @@
 namespace wavetap::probe {
 namespace {
 
-constexpr uint32_t kAnyMemory = WAVETAP_MEMORY | WAVETAP_VALUES;
 constexpr uint32_t kLaneValueBytes = 16;
 constexpr uint32_t kScalarValueBytes = 64;
 

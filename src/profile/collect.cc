@@ -10,6 +10,7 @@
 #include "analysis/work_graph.h"
 #include "profile/chooser.h"
 #include "profile/profile.h"
+#include "util/json.h"
 
 namespace wavetap::profile {
 namespace {
@@ -20,16 +21,6 @@ using store::kNoRow;
 uint32_t count_of(int64_t value) { return value > 0 ? static_cast<uint32_t>(value) : 0; }
 uint64_t size_of(int64_t value) { return value > 0 ? static_cast<uint64_t>(value) : 0; }
 
-double number(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? found->get<double>() : 0;
-}
-
-std::string text(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 std::vector<Place> places_of(const json& dispatch, const char* key) {
   std::vector<Place> places;
   const auto list = dispatch.find(key);
@@ -37,23 +28,24 @@ std::vector<Place> places_of(const json& dispatch, const char* key) {
   for (const json& item : *list) {
     if (!item.is_object()) continue;
     Place place;
-    place.instruction = text(item, "instruction");
-    place.source = text(item, "source");
+    place.instruction = util::text_in(item, "instruction");
+    place.source = util::text_in(item, "source");
     if (const auto frames = item.find("frames"); frames != item.end() && frames->is_array())
       for (const json& frame : *frames)
         if (frame.is_object())
-          place.frames.push_back({text(frame, "function"), text(frame, "source")});
-    place.offset = static_cast<uint64_t>(std::max(number(item, "offset"), 0.0));
-    place.executed = number(item, "executed");
-    place.instructions = std::max(number(item, "instructions"), 1.0);
-    place.lanes = number(item, "lanes");
-    place.bytes = number(item, "bytes");
-    place.lines = number(item, "lines");
-    place.lines_ideal = number(item, "lines_ideal");
-    place.l1_misses = number(item, "l1_misses");
-    place.l2_misses = number(item, "l2_misses");
-    place.lds_cycles = number(item, "lds_cycles");
-    place.lds_conflict_cycles = number(item, "lds_conflict_cycles");
+          place.frames.push_back(
+              {util::text_in(frame, "function"), util::text_in(frame, "source")});
+    place.offset = static_cast<uint64_t>(std::max(util::number_in(item, "offset"), 0.0));
+    place.executed = util::number_in(item, "executed");
+    place.instructions = std::max(util::number_in(item, "instructions"), 1.0);
+    place.lanes = util::number_in(item, "lanes");
+    place.bytes = util::number_in(item, "bytes");
+    place.lines = util::number_in(item, "lines");
+    place.lines_ideal = util::number_in(item, "lines_ideal");
+    place.l1_misses = util::number_in(item, "l1_misses");
+    place.l2_misses = util::number_in(item, "l2_misses");
+    place.lds_cycles = util::number_in(item, "lds_cycles");
+    place.lds_conflict_cycles = util::number_in(item, "lds_conflict_cycles");
     places.push_back(std::move(place));
   }
   return places;
@@ -239,7 +231,7 @@ void add_places(std::vector<SampleGroup>& groups, const std::string& counters_js
   for (SampleGroup& group : groups) by_kernel[group.mean.kernel].push_back(&group);
   for (const json& dispatch : *list) {
     if (!dispatch.is_object()) continue;
-    const auto found = by_kernel.find(text(dispatch, "kernel"));
+    const auto found = by_kernel.find(util::text_in(dispatch, "kernel"));
     if (found == by_kernel.end()) continue;
     for (size_t i = 0; i < found->second.size(); ++i) {
       Sample& sample = found->second[i]->mean;

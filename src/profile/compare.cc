@@ -11,6 +11,7 @@
 #include "profile/documents.h"
 #include "profile/numbers.h"
 #include "timing/kernel_time.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::profile {
@@ -18,23 +19,11 @@ namespace {
 
 using nlohmann::json;
 
-double number(const json& object, const char* key) {
-  if (!object.is_object()) return 0;
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? found->get<double>() : 0;
-}
-
 const json& part(const json& object, const char* key) {
   static const json kNothing = json::object();
   if (!object.is_object()) return kNothing;
   const auto found = object.find(key);
   return found != object.end() ? *found : kNothing;
-}
-
-std::string text(const json& object, const char* key) {
-  if (!object.is_object()) return "";
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 // What can be behind a resource's busy time, as the counters call it.
@@ -80,10 +69,10 @@ Figures figures_of(const json& kernel) {
     if (value.is_number()) figures[name] = value.get<double>();
   for (const char* const key : {"vgpr_per_thread", "agpr_per_thread", "sgpr_per_wave",
                                 "vgpr_spills", "lds_bytes", "scratch_bytes"})
-    figures[key] = number(part(kernel, "resources"), key);
-  figures["waves_per_simd"] = number(part(kernel, "occupancy"), "waves_per_simd");
-  figures["flops"] = number(part(kernel, "roofline"), "flops");
-  figures["memory_bytes"] = number(part(kernel, "roofline"), "bytes");
+    figures[key] = util::number_in(part(kernel, "resources"), key);
+  figures["waves_per_simd"] = util::number_in(part(kernel, "occupancy"), "waves_per_simd");
+  figures["flops"] = util::number_in(part(kernel, "roofline"), "flops");
+  figures["memory_bytes"] = util::number_in(part(kernel, "roofline"), "bytes");
   return figures;
 }
 
@@ -121,8 +110,10 @@ std::string reason_of(const KernelChange& change, const json& a, const json& b) 
   // The slower side's bottleneck is what was added, or what was taken away.
   const std::string resource = busiest(is_slower ? b : a);
   if (resource.empty()) return "";
-  const double busy_a = number(part(part(a, "modelled"), "bounds_seconds"), resource.c_str());
-  const double busy_b = number(part(part(b, "modelled"), "bounds_seconds"), resource.c_str());
+  const double busy_a =
+      util::number_in(part(part(a, "modelled"), "bounds_seconds"), resource.c_str());
+  const double busy_b =
+      util::number_in(part(part(b, "modelled"), "bounds_seconds"), resource.c_str());
   std::string reason = fmt::format("{} busy {} instead of {}", title_of_resource(resource),
                                    util::human_seconds(busy_b), util::human_seconds(busy_a));
   const Figures before = figures_of(a), after = figures_of(b);
@@ -158,7 +149,9 @@ std::vector<const json*> kernels_of(const json& document) {
   return kernels;
 }
 
-std::string kernel_name(const json& kernel) { return text(part(kernel, "kernel"), "name"); }
+std::string kernel_name(const json& kernel) {
+  return util::text_in(part(kernel, "kernel"), "name");
+}
 
 using Pair = std::pair<const json*, const json*>;
 
@@ -205,10 +198,10 @@ KernelChange change_of(const Pair& pair, double least) {
   const auto fill = [](const json* of, double& calls, double& seconds, double& total,
                        std::string& limit) {
     if (of == nullptr) return;
-    calls = number(*of, "calls");
-    seconds = number(*of, "runtime_ms") / 1e3;
-    total = number(*of, "total_ms") / 1e3;
-    limit = text(part(*of, "bottleneck"), "primary");
+    calls = util::number_in(*of, "calls");
+    seconds = util::number_in(*of, "runtime_ms") / 1e3;
+    total = util::number_in(*of, "total_ms") / 1e3;
+    limit = util::text_in(part(*of, "bottleneck"), "primary");
   };
   fill(a, change.calls_a, change.seconds_a, change.total_a, change.limit_a);
   fill(b, change.calls_b, change.seconds_b, change.total_b, change.limit_b);
@@ -227,9 +220,9 @@ KernelChange change_of(const Pair& pair, double least) {
 }
 
 Status check_document(const json& document, const char* which) {
-  if (!document.is_object() || text(document, "document") != "profile")
+  if (!document.is_object() || util::text_in(document, "document") != "profile")
     return errorf("%s is not a profile.json of wavetap profile", which);
-  const double version = number(document, "version");
+  const double version = util::number_in(document, "version");
   if (version > kDocumentVersion)
     return errorf("%s is a profile of version %.0f, this build reads up to %d", which, version,
                   kDocumentVersion);
@@ -258,10 +251,10 @@ Result<Comparison> compare_profiles(const json& a, const json& b, double least) 
   if (const Status ok = check_document(a, "the first"); !ok.ok()) return ok.error();
   if (const Status ok = check_document(b, "the second"); !ok.ok()) return ok.error();
   Comparison comparison;
-  comparison.source_a = text(a, "source");
-  comparison.source_b = text(b, "source");
-  comparison.gpu_a = text(part(a, "gpu"), "name");
-  comparison.gpu_b = text(part(b, "gpu"), "name");
+  comparison.source_a = util::text_in(a, "source");
+  comparison.source_b = util::text_in(b, "source");
+  comparison.gpu_a = util::text_in(part(a, "gpu"), "name");
+  comparison.gpu_b = util::text_in(part(b, "gpu"), "name");
   for (const Pair& pair : pairs_of(a, b)) {
     comparison.kernels.push_back(change_of(pair, least));
     std::string& reason = comparison.kernels.back().reason;

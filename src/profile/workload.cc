@@ -39,7 +39,7 @@ std::string number_text(double value) {
   return fmt::format("{}", value);
 }
 
-uint64_t product(const uint64_t (&extent)[3]) { return extent[0] * extent[1] * extent[2]; }
+uint64_t items_in(const uint64_t (&extent)[3]) { return extent[0] * extent[1] * extent[2]; }
 
 std::string upper(std::string text) {
   for (char& c : text)
@@ -70,8 +70,8 @@ std::string pmc_perf_csv(const std::vector<Sample>& samples, bool with_registers
     std::vector<std::string> row = {std::to_string(i),
                                     s.kernel,
                                     std::to_string(s.gpu),
-                                    std::to_string(product(s.grid)),
-                                    std::to_string(product(s.workgroup)),
+                                    std::to_string(items_in(s.grid)),
+                                    std::to_string(items_in(s.workgroup)),
                                     std::to_string(s.lds_bytes),
                                     std::to_string(s.scratch_bytes)};
     if (with_registers)

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <string>
 
+#include "base/round_up.h"
+
 namespace wavetap::replay {
 namespace {
 
@@ -17,8 +19,6 @@ using format::kCapturePageBytes;
 
 // Pages of hosts are this large at most.
 constexpr uint64_t kBlockAlign = 64 * 1024;
-
-uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
 uint64_t host_page() {
   static const auto size = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));

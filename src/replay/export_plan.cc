@@ -7,6 +7,7 @@
 
 #include "amd/aql.h"
 #include "codeobj/image.h"
+#include "replay/guest_memory.h"
 #include "replay/kernel_argument.h"
 #include "replay/touched_memory.h"
 
@@ -16,7 +17,6 @@ namespace {
 using format::CaptureTouchedPage;
 using format::kCapturePageBytes;
 
-constexpr uint64_t kQueueBytes = 4096;
 // Pages between two used ones are taken along when they are few: fewer files.
 constexpr uint64_t kMostGapPages = 16;
 

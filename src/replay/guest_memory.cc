@@ -7,9 +7,9 @@
 namespace wavetap::replay {
 namespace {
 
-constexpr uint64_t kPage = 4096;
+constexpr uint64_t kGuestPage = 4096;
 
-uint64_t round_up(uint64_t address) { return (address + kPage - 1) / kPage * kPage; }
+uint64_t page_end(uint64_t address) { return (address + kGuestPage - 1) / kGuestPage * kGuestPage; }
 
 // Flat addresses of LDS and scratch never reach memory.
 bool is_in_aperture(uint64_t begin, uint64_t last) {
@@ -31,7 +31,7 @@ bool GuestMemory::is_free(uint64_t begin, uint64_t end, uint64_t* after) const {
 void GuestMemory::insert(uint64_t begin, uint64_t size_bytes, Access access) {
   Block block;
   // One page more than asked for on the host: vectorised handlers may read whole cache lines.
-  block.bytes = std::make_unique<std::byte[]>(size_bytes + kPage);
+  block.bytes = std::make_unique<std::byte[]>(size_bytes + kGuestPage);
   block.range = {.begin = begin,
                  .end = begin + size_bytes,
                  .host = block.bytes.get(),
@@ -43,10 +43,10 @@ void GuestMemory::insert(uint64_t begin, uint64_t size_bytes, Access access) {
 
 GpuAddr GuestMemory::allocate(uint64_t size_bytes, Access access) {
   uint64_t begin = next_, after = 0;
-  while (!is_free(begin - kPage, round_up(begin + size_bytes) + kPage, &after))
-    begin = round_up(after) + kPage;
+  while (!is_free(begin - kGuestPage, page_end(begin + size_bytes) + kGuestPage, &after))
+    begin = page_end(after) + kGuestPage;
   insert(begin, size_bytes, access);
-  next_ = round_up(begin + size_bytes) + kPage;
+  next_ = page_end(begin + size_bytes) + kGuestPage;
   return {begin};
 }
 

@@ -16,6 +16,9 @@
 
 namespace wavetap::replay {
 
+// Of memory behind a queue's address: what kernels may read of it.
+inline constexpr uint64_t kQueueBytes = 4096;
+
 // Allocate before the engine runs, lookup() from any thread while it does.
 class GuestMemory final : public emu::Memory {
  public:

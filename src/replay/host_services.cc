@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/round_up.h"
 #include "util/text.h"
 
 namespace wavetap::replay {
@@ -13,15 +14,13 @@ constexpr uint64_t kFreshHeapBytes = uint64_t{1} << 30;
 constexpr uint64_t kSlabAlign = uint64_t{2} << 20;  // what the device's heap expects of its slabs
 constexpr uint64_t kMostRangeBytes = uint64_t{1} << 36;
 constexpr uint64_t kFarAway = uint64_t{1} << 32;
-constexpr uint64_t kAddressLimit = uint64_t{1} << 47;
-
-uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+constexpr uint64_t kHostAddressLimit = uint64_t{1} << 47;
 
 // Behind all that was captured, with room for code that replaces the kernel in between.
 uint64_t own_begin(const Capture& capture) {
   uint64_t last = kFarAway;
   for (const CapturedRegion& region : capture.regions)
-    if (region.end() < kAddressLimit) last = std::max(last, region.end());
+    if (region.end() < kHostAddressLimit) last = std::max(last, region.end());
   for (const HostRange& range : allocated_ranges(capture))
     last = std::max(last, range.begin + range.size_bytes);
   return round_up(last + kFarAway, kSlabAlign);
@@ -96,7 +95,7 @@ std::vector<HostRange> allocated_ranges(const Capture& capture) {
        it != capture.facts.end() && it->first.starts_with(prefix); ++it) {
     const uint64_t begin = std::strtoull(it->first.c_str() + prefix.size(), nullptr, 10);
     const uint64_t size = std::strtoull(it->second.c_str(), nullptr, 10);
-    if (begin == 0 || begin >= kAddressLimit || size == 0 || size > kMostRangeBytes) continue;
+    if (begin == 0 || begin >= kHostAddressLimit || size == 0 || size > kMostRangeBytes) continue;
     ranges.push_back({begin, size});
   }
   std::sort(ranges.begin(), ranges.end(),

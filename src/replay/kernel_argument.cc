@@ -187,6 +187,11 @@ Result<std::vector<std::string>> format_elements(std::span<const std::byte> byte
   return elements;
 }
 
+std::string first_element_text(std::span<const std::byte> bytes, const std::string& type) {
+  const auto text = format_elements(bytes, type, 1);
+  return text.ok() && !text->empty() ? text->front() : "?";
+}
+
 size_t element_bytes(const std::string& type) {
   size_t size = 0;
   with_type(type, [&](auto element) { size = sizeof element; });

@@ -29,6 +29,8 @@ Result<KernelArgument> parse_argument(const std::string& text);
 // type is an error.
 Result<std::vector<std::string>> format_elements(std::span<const std::byte> bytes,
                                                  const std::string& type, size_t count);
+// The first of them, or "?" where it cannot be had.
+std::string first_element_text(std::span<const std::byte> bytes, const std::string& type);
 
 // Bytes of one element, 0 for an unknown type.
 size_t element_bytes(const std::string& type);

@@ -17,7 +17,6 @@
 namespace wavetap::replay {
 namespace {
 
-constexpr uint64_t kQueueBytes = 4096;
 // Of a kernel that calls functions whose stack is not known.
 constexpr uint32_t kDynamicStackBytes = 16384;
 

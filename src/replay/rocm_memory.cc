@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "amd/aql.h"
+#include "replay/guest_memory.h"
 #include "replay/steered_mmap.h"
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -19,8 +20,6 @@ namespace {
 
 using format::CaptureTouchedPage;
 using format::kCapturePageBytes;
-
-constexpr uint64_t kQueueBytes = 4096;
 
 // Bits of the thunk's HsaMemFlags.
 constexpr uint32_t kNonPaged = 1 << 0;

@@ -15,7 +15,7 @@
 namespace wavetap::replay {
 namespace {
 
-constexpr uint64_t kPage = 4096;
+constexpr uint64_t kSteeredPage = 4096;
 constexpr uint64_t kMaxAlign = uint64_t{2} << 20;
 
 using Mmap = void* (*)(void*, size_t, int, int, int, off_t);
@@ -34,7 +34,7 @@ struct Aim {
 thread_local Aim g_aim;
 
 uint64_t alignment_of(uint64_t size) {
-  uint64_t align = kPage;
+  uint64_t align = kSteeredPage;
   while (align < kMaxAlign && size >= align * 2) align *= 2;
   return align;
 }
@@ -42,7 +42,7 @@ uint64_t alignment_of(uint64_t size) {
 void* steered_mmap(void* at, size_t length, int protection, int flags, int fd, off_t offset) {
   Aim& aim = g_aim;
   const bool chooses = at == nullptr && protection == PROT_NONE && (flags & MAP_ANONYMOUS) != 0;
-  const uint64_t least = aim.size + alignment_of(aim.size) - kPage;
+  const uint64_t least = aim.size + alignment_of(aim.size) - kSteeredPage;
   if (!chooses || aim.size == 0 || aim.told != 0 || length < least)
     return g_mmap(at, length, protection, flags, fd, offset);
   void* const wanted = reinterpret_cast<void*>(aim.address);

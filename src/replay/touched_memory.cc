@@ -13,7 +13,7 @@ using format::CaptureTouchedPage;
 using format::kCapturePageBytes;
 
 // Of amd_queue_t: the part that kernels read.
-constexpr uint64_t kQueueBytes = 256;
+constexpr uint64_t kQueueStructBytes = 256;
 constexpr uint64_t kPacketBytes = 64;
 constexpr uint64_t kDescriptorBytes = 64;
 
@@ -111,7 +111,7 @@ ReplayResult find_touched(const Capture& capture, const CapturedKernel& kernel,
   const format::CaptureDispatch& dispatch = capture.dispatch;
   touched.note(dispatch.kernel_object, kDescriptorBytes, true, false);
   touched.note(dispatch.packet_address, kPacketBytes, true, false);
-  touched.note(dispatch.queue_address, kQueueBytes, true, false);
+  touched.note(dispatch.queue_address, kQueueStructBytes, true, false);
   if (kernel.kernel != nullptr) {
     touched.note(
         dispatch.kernarg,

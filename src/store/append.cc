@@ -12,11 +12,11 @@
 namespace wavetap::store {
 namespace {
 
-struct Column {
+struct AppendColumn {
   std::string name, type;
   bool is_key = false;
 };
-using Tables = std::map<std::string, std::vector<Column>>;
+using AppendTables = std::map<std::string, std::vector<AppendColumn>>;
 
 // What is added to the numbers of the new sessions.
 struct Moves {
@@ -49,30 +49,30 @@ class Append {
     return rows->step() ? std::string(rows->text(0)) : "";
   }
 
-  Result<Tables> tables_of(const char* database);
-  bool has_column(const Tables& tables, const std::string& table, const char* column) const;
+  Result<AppendTables> tables_of(const char* database);
+  bool has_column(const AppendTables& tables, const std::string& table, const char* column) const;
   std::string moved(const std::string& table, const std::string& column) const;
 
   Status inspect();
   Status find_time_shift();
   Status find_pid_shift();
   Status find_gpus();
-  Status adapt_table(const std::string& name, const std::vector<Column>& columns);
+  Status adapt_table(const std::string& name, const std::vector<AppendColumn>& columns);
   Status copy_tables();
   Status write_metadata();
 
   Db& db_;
-  Tables before_, added_;
+  AppendTables before_, added_;
   bool same_machine_ = false;
   Moves moves_;
   AppendResult result_;
 };
 
-Result<Tables> Append::tables_of(const char* database) {
+Result<AppendTables> Append::tables_of(const char* database) {
   Result<Stmt> names = db_.prepare(std::string("select name from ") + database +
                                    ".sqlite_master where type = 'table'");
   if (!names.ok()) return names.error();
-  Tables tables;
+  AppendTables tables;
   while (names->step())
     if (const std::string name(names->text(0)); is_trace_table(name)) tables[name];
   if (!names->status().ok()) return names->status().error();
@@ -90,22 +90,24 @@ Result<Tables> Append::tables_of(const char* database) {
   return tables;
 }
 
-bool Append::has_column(const Tables& tables, const std::string& table, const char* column) const {
+bool Append::has_column(const AppendTables& tables, const std::string& table,
+                        const char* column) const {
   const auto found = tables.find(table);
-  return found != tables.end() && std::any_of(found->second.begin(), found->second.end(),
-                                              [&](const Column& c) { return c.name == column; });
+  return found != tables.end() &&
+         std::any_of(found->second.begin(), found->second.end(),
+                     [&](const AppendColumn& c) { return c.name == column; });
 }
 
 // Which tables there are, and how many sessions the file uses.
 Status Append::inspect() {
-  Result<Tables> before = tables_of("main"), added = tables_of("added");
+  Result<AppendTables> before = tables_of("main"), added = tables_of("added");
   if (!before.ok()) return before.error();
   if (!added.ok()) return added.error();
   before_ = std::move(*before);
   added_ = std::move(*added);
   int64_t highest = 0;
   for (const auto& [table, columns] : before_)
-    for (const Column& column : columns) {
+    for (const AppendColumn& column : columns) {
       const Meaning meaning = meaning_of(table, column.name);
       if (!column.is_key || meaning == Meaning::kPlain || meaning == Meaning::kGpu ||
           meaning == Meaning::kSession)
@@ -222,16 +224,16 @@ std::string Append::moved(const std::string& table, const std::string& column) c
 }
 
 // The table as `added` has it: made, or given the columns it lacks.
-Status Append::adapt_table(const std::string& name, const std::vector<Column>& columns) {
+Status Append::adapt_table(const std::string& name, const std::vector<AppendColumn>& columns) {
   const auto found = before_.find(name);
   if (found == before_.end()) {
     std::string list;
-    for (const Column& column : columns)
+    for (const AppendColumn& column : columns)
       list += (list.empty() ? "" : ", ") + quoted_name(column.name) + " " +
               (column.is_key ? "integer primary key" : column.type);
     return db_.exec("create table main." + quoted_name(name) + " (" + list + ")");
   }
-  for (const Column& column : columns) {
+  for (const AppendColumn& column : columns) {
     if (has_column(before_, name, column.name.c_str())) continue;
     if (Status s = db_.exec("alter table main." + quoted_name(name) + " add column " +
                             quoted_name(column.name) + " " + column.type);
@@ -246,7 +248,7 @@ Status Append::copy_tables() {
     if (name == "rocpd_metadata") continue;
     if (Status s = adapt_table(name, columns); !s.ok()) return s;
     std::string to, from;
-    for (const Column& column : columns) {
+    for (const AppendColumn& column : columns) {
       to += (to.empty() ? "" : ", ") + quoted_name(column.name);
       from += (from.empty() ? "" : ", ") + moved(name, column.name);
     }

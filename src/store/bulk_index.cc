@@ -13,7 +13,7 @@ constexpr uint8_t kIndexInterior = 2;
 // A cell: size, three bytes of record header, two integers of at most eight bytes.
 constexpr size_t kMaxCell = 1 + 3 + 16;
 // A child takes a pointer, a page number and a cell.
-constexpr size_t kMaxChildren = (kPageBytes - kInteriorHeader) / (2 + 4 + kMaxCell) + 1;
+constexpr size_t kMaxIndexChildren = (kPageBytes - kInteriorHeader) / (2 + 4 + kMaxCell) + 1;
 
 size_t put_cell(uint8_t* at, int64_t key, int64_t rowid) {
   uint8_t bytes[8];
@@ -111,7 +111,7 @@ std::vector<BulkIndex::Child> BulkIndex::write_leaves(PageFile& file) const {
 void BulkIndex::write_levels(PageFile& file, std::vector<Child> children) const {
   while (!children.empty()) {
     const size_t count = children.size();
-    const size_t pages = (count + kMaxChildren - 1) / kMaxChildren;
+    const size_t pages = (count + kMaxIndexChildren - 1) / kMaxIndexChildren;
     std::vector<Child> above;
     for (size_t i = 0; i < pages; ++i) {
       // Evenly, so that none is left with a single child.

@@ -24,7 +24,7 @@ constexpr size_t kMinLocal = (kPageBytes - 12) * 32 / 255 - 23;
 constexpr uint8_t kTableLeaf = 13;
 constexpr uint8_t kTableInterior = 5;
 // A child takes a pointer, a page number and a key of at most nine bytes.
-constexpr size_t kMaxChildren = (kPageBytes - kInteriorHeader) / (2 + 4 + 9) + 1;
+constexpr size_t kMaxTableChildren = (kPageBytes - kInteriorHeader) / (2 + 4 + 9) + 1;
 
 // Space in the file's header.
 constexpr off_t kChangeCounter = 24;
@@ -202,7 +202,7 @@ void BulkTable::finish() {
   if (cells_ > 0) flush_leaf();
   while (true) {
     const size_t count = children_.size();
-    const size_t pages = (count + kMaxChildren - 1) / kMaxChildren;
+    const size_t pages = (count + kMaxTableChildren - 1) / kMaxTableChildren;
     std::vector<Child> above;
     for (size_t i = 0; i < pages; ++i) {
       // Evenly, so that none is left with a single child.

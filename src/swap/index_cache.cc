@@ -11,7 +11,7 @@ namespace wavetap::swap {
 namespace {
 
 // Raised whenever the lines below or what they mean change.
-constexpr std::string_view kFirstLine = "wavetap-swap-index 1\n";
+constexpr std::string_view kIndexFirstLine = "wavetap-swap-index 1\n";
 
 uint64_t checksum(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325;
@@ -151,7 +151,7 @@ bool read_line(std::string_view line, std::vector<IndexedFile>& files) {
 }  // namespace
 
 std::string write_cache(const std::vector<IndexedFile>& files) {
-  std::string text(kFirstLine);
+  std::string text(kIndexFirstLine);
   for (const IndexedFile& file : files) {
     Line(text)
         .word("F")
@@ -175,12 +175,12 @@ std::string write_cache(const std::vector<IndexedFile>& files) {
 }
 
 std::vector<IndexedFile> read_cache(std::string_view text) {
-  if (!text.starts_with(kFirstLine) || !text.ends_with('\n')) return {};
+  if (!text.starts_with(kIndexFirstLine) || !text.ends_with('\n')) return {};
   const size_t last = text.rfind('\n', text.size() - 2) + 1;
   Words end(text.substr(last, text.size() - last - 1));
   if (end.raw() != "E" || end.number() != checksum(text.substr(0, last)) || end.is_bad()) return {};
   std::vector<IndexedFile> files;
-  std::string_view rest = text.substr(kFirstLine.size(), last - kFirstLine.size());
+  std::string_view rest = text.substr(kIndexFirstLine.size(), last - kIndexFirstLine.size());
   while (!rest.empty()) {
     const size_t line = rest.find('\n');
     if (line == std::string_view::npos || !read_line(rest.substr(0, line), files)) return {};

@@ -8,7 +8,7 @@
 namespace wavetap::swap {
 namespace {
 
-constexpr std::string_view kFirstLine = "wavetap-swap 1";
+constexpr std::string_view kTableFirstLine = "wavetap-swap 1";
 
 // Kernels that ROCm's runtime launches on its own account are never meant.
 constexpr std::string_view kRuntimePrefix = "__amd_rocclr_";
@@ -65,7 +65,7 @@ Result<Table> Table::parse(std::string_view text) {
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end + 1);
     if (number == 0) {
-      if (!line.starts_with(kFirstLine))
+      if (!line.starts_with(kTableFirstLine))
         return errorf("not a list of replacements of this version; start the program again");
       watch = line.ends_with(" watch");
       continue;
@@ -77,7 +77,7 @@ Result<Table> Table::parse(std::string_view text) {
 }
 
 std::string Table::text() const {
-  std::string text(kFirstLine);
+  std::string text(kTableFirstLine);
   text += watch_ ? " watch\n" : "\n";
   for (const Candidate& one : candidates_) {
     text += one.is_exact ? "exact " : "named ";

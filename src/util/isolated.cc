@@ -17,6 +17,7 @@
 #include <exception>
 
 #include "base/whole_io.h"
+#include "util/subprocess.h"
 
 namespace wavetap::util {
 namespace {
@@ -153,10 +154,6 @@ Isolated answer_of(Child& child, double limit_seconds) {
   if (WEXITSTATUS(child.status) != 0)
     return {Ending::kCrashed, "exit status " + std::to_string(WEXITSTATUS(child.status))};
   return {Ending::kDone, std::move(child.text)};
-}
-
-int shell_status(int status) {
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 [[noreturn]] void exec_words(const std::vector<std::string>& words, const ShellOptions& options,

@@ -17,5 +17,25 @@ TEST(Json, RefusesNumbersThatNothingHolds) {
   EXPECT_EQ(parse_json("[1111E1111112]").error().message, "has a number that is too large");
 }
 
+TEST(Json, MembersOfAnotherKindAreNone) {
+  const auto json = *parse_json(R"({"count": 7, "less": -7, "half": 0.5, "text": "seven"})");
+  EXPECT_EQ(count_in(json, "count"), 7u);
+  EXPECT_EQ(count_in(json, "less"), 0u);
+  EXPECT_EQ(count_in(json, "half"), 0u);
+  EXPECT_EQ(count_in(json, "text"), 0u);
+  EXPECT_EQ(number_in(json, "half"), 0.5);
+  EXPECT_EQ(number_in(json, "less"), -7);
+  EXPECT_EQ(number_in(json, "none"), 0);
+  EXPECT_EQ(text_in(json, "text"), "seven");
+  EXPECT_EQ(text_in(json, "count"), "");
+  const nlohmann::ordered_json list = {1, 2};
+  EXPECT_EQ(count_in(list, "count"), 0u);
+  EXPECT_EQ(text_in(list, "text"), "");
+}
+
+TEST(Json, DocumentsHoldWhatIsNotUtf8) {
+  EXPECT_EQ(json_text({{"name", "a\xff"}}), "{\n  \"name\": \"a\xef\xbf\xbd\"\n}\n");
+}
+
 }  // namespace
 }  // namespace wavetap::util

@@ -42,10 +42,6 @@ Error start_failure(const std::string& program, int reason) {
   return errno;
 }
 
-int shell_status(int wait_status) {
-  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-}
-
 // Blocks what run_in_foreground waits for and gives the mask back on leaving.
 class SignalScope {
  public:
@@ -88,6 +84,10 @@ int read_exec_failure(int fd) {
 }
 
 }  // namespace
+
+int shell_status(int wait_status) {
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
 
 int start_failure_status(int start_errno) {
   return start_errno == ENOENT || start_errno == ENOTDIR ? 127 : 126;

@@ -26,7 +26,10 @@ struct RunDetails {
 // What a shell exits with when a program cannot be started: 127 when there is none, else 126.
 int start_failure_status(int start_errno);
 
-// Exit status as a shell reports it: the program's own, or 128 + signal. An error when the program
+// What a shell exits with after a program: its own status, or 128 + signal. `wait_status` is waitpid()'s.
+int shell_status(int wait_status);
+
+// Exit status as a shell reports it. An error when the program
 // could not be started at all.
 //
 // While it runs, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 sent to this process go to

@@ -129,6 +129,11 @@ std::optional<uint64_t> parse_unsigned(std::string_view text) {
   return value * scale;
 }
 
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
 std::string nearest_name(std::string_view wanted, std::span<const std::string> candidates) {
   std::string best;
   size_t best_distance = (wanted.size() + 2) / 3 + 1;

@@ -29,6 +29,8 @@ std::string group_digits(uint64_t value);
 // "1 kernel", "2 kernels".
 std::string count_of(uint64_t count, std::string_view noun);
 
+// Every `from` by `to`, from left to right.
+void replace_all(std::string& text, std::string_view from, std::string_view to);
 // Decimal or 0x-hexadecimal, whole text, with an optional binary suffix k, m or g (case ignored).
 std::optional<uint64_t> parse_unsigned(std::string_view text);
 

@@ -84,5 +84,11 @@ TEST(Text, CountsInTheRightNumber) {
   EXPECT_EQ(count_of(3, "page"), "3 pages");
 }
 
+TEST(Text, ReplacesWithoutLookingAtWhatItPut) {
+  std::string text = "a.b.";
+  replace_all(text, ".", "..");
+  EXPECT_EQ(text, "a..b..");
+}
+
 }  // namespace
 }  // namespace wavetap::util

@@ -1,25 +1,18 @@
 #include "vgpu/buffer_store.h"
 
-#include <sys/sysinfo.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
 #include "amd/kfd_abi.h"
 #include "base/sys_files.h"
+#include "vgpu/host_memory.h"
 #include "vgpu/own_fds.h"
 
 namespace wavetap::vgpu {
 namespace {
 
 constexpr char kFileNameFormat[] = "wavetap-buffer-%x-%x";  // gpu_id, flags
-
-uint64_t host_memory_bytes() {
-  struct sysinfo info {};
-  if (::sysinfo(&info) != 0) return 8ull << 30;
-  return static_cast<uint64_t>(info.totalram) * info.mem_unit;
-}
 
 // Reads gpu_id and flags out of the name of a file made by create_storage(), possibly elsewhere.
 bool parse_file_name(int fd, uint32_t* gpu_id, uint32_t* flags) {

@@ -15,7 +15,7 @@ namespace wavetap::vgpu {
 namespace {
 
 constexpr uint64_t kPage = format::kCapturePageBytes;
-constexpr uint64_t kChunkBytes = 1u << 20;  // of which presence is asked for at once
+constexpr uint64_t kPresenceChunkBytes = 1u << 20;  // of which presence is asked for at once
 
 // Which of the host pages behind a chunk are in memory. A page of a memory file that is neither there
 // nor swapped out was never written. Where anything is swapped out the two look alike, and all pages
@@ -66,8 +66,8 @@ bool for_each_page(GuestMemory& memory, const emu::MappedRange& range, bool is_o
   buffer.resize(kPage);  // the same for all, so that it stays in the cache
   bool all_read = true;
   const uint64_t size = range.end - range.begin;
-  for (uint64_t chunk = 0; chunk < size; chunk += kChunkBytes) {
-    const uint64_t chunk_bytes = std::min(kChunkBytes, size - chunk);
+  for (uint64_t chunk = 0; chunk < size; chunk += kPresenceChunkBytes) {
+    const uint64_t chunk_bytes = std::min(kPresenceChunkBytes, size - chunk);
     presence.look(range.host + chunk, chunk_bytes);
     if (presence.has_none()) continue;
     for (uint64_t at = 0; at < chunk_bytes; at += kPage) {

@@ -7,7 +7,7 @@ namespace wavetap::vgpu {
 namespace {
 
 // Between two looks at the stop flag: some tens of microseconds of copying.
-constexpr uint64_t kChunkBytes = 256 * 1024;
+constexpr uint64_t kCopyChunkBytes = 256 * 1024;
 
 }  // namespace
 
@@ -97,7 +97,7 @@ bool GuestMemory::copy(GpuAddr to, GpuAddr from, uint64_t size_bytes,
     if (source == nullptr) return false;
     std::byte* target = translate(to, /*is_write=*/true, &to_available);
     if (target == nullptr) return false;
-    const uint64_t part = std::min({from_available, to_available, size_bytes, kChunkBytes});
+    const uint64_t part = std::min({from_available, to_available, size_bytes, kCopyChunkBytes});
     uint64_t host_fault = 0;
     // memmove: one chunk may overlap itself when a program shifts a buffer in place.
     if (!guarded([=] { std::memmove(target, source, part); }, &host_fault)) {

@@ -12,12 +12,12 @@
 //   - local_mem_size is 0 on discrete GPUs, VRAM is a memory bank of heap type 1 (public) or 2.
 #include "vgpu/topology.h"
 
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <cstring>
 
 #include "base/sys_files.h"
+#include "vgpu/host_memory.h"
 
 namespace wavetap::vgpu {
 namespace {
@@ -123,12 +123,6 @@ std::vector<Cache> caches_of(const model::Model& m) {
   caches.push_back({2, m.l2_kib, kCacheData | kCacheGpu, m.compute_units / m.xccs, line});
   if (m.l3_kib != 0) caches.push_back({3, m.l3_kib, kCacheData | kCacheGpu, m.compute_units, 64});
   return caches;
-}
-
-uint64_t host_memory_bytes() {
-  struct sysinfo info {};
-  if (::sysinfo(&info) != 0) return 8ull << 30;
-  return static_cast<uint64_t>(info.totalram) * info.mem_unit;
 }
 
 void write_cpu_node(TreeWriter& tree, const Config& config, const std::vector<GpuPlace>& places) {
