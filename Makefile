@@ -22,7 +22,7 @@ CTEST := ctest --output-on-failure --no-tests=error -j $(TEST_JOBS)
 # $(call packages,GROUP...): installs what is missing of these groups of tools/packages.txt.
 packages = $(if $(filter yes,$(PACKAGES)),tools/install_packages.sh $(1),:)
 # $(call configure,FLAGS): quiet unless it fails; what cannot be built is said.
-configure = mkdir -p $(BUILD) && { cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release $(1) $(CMAKE_FLAGS) \
+configure = mkdir -p $(BUILD) && { cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release -DWT_UNITY=ON $(1) $(CMAKE_FLAGS) \
   >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }; } && \
   { grep -h 'left out' $(BUILD)/configure.log || true; }
 build = cmake --build $(BUILD) -j $(JOBS) --target $(1)
