@@ -53,7 +53,7 @@ std::string hex_of(const std::vector<std::byte>& bytes) {
   return text;
 }
 
-std::string value_of(const CapturedArgument& argument) {
+std::string argument_value(const CapturedArgument& argument) {
   if (argument.arg.value_kind == "global_buffer") return fmt::format("0x{:x}", argument.pointer);
   const std::string element =
       !argument.element.empty() && !argument.type.ends_with('*') &&
@@ -180,8 +180,8 @@ void print_arguments(const CaptureFile& file, const Capture& capture,
     }
     const std::string type = argument.type.empty() ? argument.arg.value_kind : argument.type;
     table.add({std::to_string(i), util::escape_control(argument.arg.name),
-               util::escape_control(type), std::to_string(argument.arg.offset), value_of(argument),
-               into});
+               util::escape_control(type), std::to_string(argument.arg.offset),
+               argument_value(argument), into});
   }
   if (!kernel.arguments.empty())
     fmt::print("\n{}", table.text(util::output_columns(STDOUT_FILENO)));
@@ -218,7 +218,7 @@ nlohmann::json argument_json(const CaptureFile& file, const Capture& capture,
                              const CapturedArgument& argument) {
   nlohmann::json json = {{"name", argument.arg.name},        {"type", argument.type},
                          {"kind", argument.arg.value_kind},  {"offset", argument.arg.offset},
-                         {"bytes", argument.arg.size_bytes}, {"value", value_of(argument)}};
+                         {"bytes", argument.arg.size_bytes}, {"value", argument_value(argument)}};
   if (argument.region == nullptr) return json;
   json["region"] = argument.region->record.region;
   json["extent_bytes"] = argument.extent_bytes;

@@ -22,7 +22,7 @@
 namespace wavetap::cli {
 namespace {
 
-struct SwapOptions {
+struct SwapCommandOptions {
   std::string source;
   std::string binary;
   std::string target;
@@ -68,7 +68,7 @@ size_t visible_arguments(const swap::KernelInfo& kernel) {
                                            [](const auto& one) { return !one.is_hidden(); }));
 }
 
-int list(const SwapOptions& options) {
+int list(const SwapCommandOptions& options) {
   Result<swap::Index> index = open_swap_index(options.source);
   if (!index.ok()) return fail(index.error());
   if (!options.table.empty()) {
@@ -134,7 +134,7 @@ void print_answers(const std::vector<SwapAnswer>& answers, size_t unnamed) {
              answers.size() - legal, unnamed);
 }
 
-void print_answers_json(const SwapOptions& options, const std::vector<SwapAnswer>& answers,
+void print_answers_json(const SwapCommandOptions& options, const std::vector<SwapAnswer>& answers,
                         size_t unnamed) {
   nlohmann::json rows = nlohmann::json::array();
   for (const SwapAnswer& answer : answers) {
@@ -156,7 +156,7 @@ void print_answers_json(const SwapOptions& options, const std::vector<SwapAnswer
               {"not_named", unnamed}});
 }
 
-int check(const SwapOptions& options) {
+int check(const SwapCommandOptions& options) {
   Result<swap::Index> index = open_swap_index(options.source);
   if (!index.ok()) return fail(index.error());
   const swap::Table table(swap::candidates_of(*index, ""), /*watch=*/false);
@@ -184,12 +184,12 @@ int check(const SwapOptions& options) {
   return good ? kDone : kIncomplete;
 }
 
-void add_common(Command& command, SwapOptions& options) {
+void add_common(Command& command, SwapCommandOptions& options) {
   command.add_option("DIR", options.source, "a folder with kernels, one file, or a manifest")
       ->required();
 }
 
-void add_rest(Command& command, SwapOptions& options) {
+void add_rest(Command& command, SwapCommandOptions& options) {
   command.add_option("--target", options.target, "only code for this target, gfx1030 say")
       ->type_name("GFX");
   command.add_flag("--json", options.json, "print JSON");
@@ -237,7 +237,7 @@ void add_swap(Command& parent, Invocation& invocation) {
       "  wavetap swap check tuned/ ./my_hip_program\n"
       "  wavetap run --swap tuned/ -- ./my_hip_program\n");
   swap.require_command();
-  auto options = std::make_shared<SwapOptions>();
+  auto options = std::make_shared<SwapCommandOptions>();
   Command& listing = swap.add_command(
       "list",
       "list the kernels of a folder, file or manifest; exit status 2 if there is none or a file cannot be used",

@@ -13,7 +13,7 @@
 namespace wavetap::cli {
 namespace {
 
-constexpr size_t kMostShown = 8;
+constexpr size_t kMostLines = 8;
 
 std::string dispatches(uint64_t count) {
   return fmt::format("{} {}", util::group_digits(count), count == 1 ? "dispatch" : "dispatches");
@@ -21,11 +21,11 @@ std::string dispatches(uint64_t count) {
 
 // Files that were not what their names promise, but the program may be helped by the others.
 void warn_of_problems(const swap::Index& index) {
-  for (size_t i = 0; i < index.problems.size() && i < kMostShown; ++i)
+  for (size_t i = 0; i < index.problems.size() && i < kMostLines; ++i)
     warn({"--swap: " + util::escape_control(index.problems[i])});
-  if (index.problems.size() > kMostShown)
+  if (index.problems.size() > kMostLines)
     warn({fmt::format("--swap: and {} more files that cannot be used",
-                      index.problems.size() - kMostShown)});
+                      index.problems.size() - kMostLines)});
 }
 
 const swap::KernelInfo* kernel_of(const swap::Index& index, const swap::Candidate& candidate) {
@@ -121,12 +121,12 @@ void print_swaps(const std::vector<store::ImportedSwap>& swaps, const std::strin
                util::count_of(kernels.size(), "kernel"));
   size_t shown = 0;
   for (const auto& [text, count] : refusals) {
-    if (++shown > kMostShown) break;
+    if (++shown > kMostLines) break;
     fmt::print(stderr, "wavetap: swap: {}; {} ran the original\n", text, dispatches(count));
   }
-  if (refusals.size() > kMostShown)
+  if (refusals.size() > kMostLines)
     fmt::print(stderr, "wavetap: swap: and {} more; see table wavetap_swap of the trace\n",
-               refusals.size() - kMostShown);
+               refusals.size() - kMostLines);
 }
 
 }  // namespace wavetap::cli
