@@ -284,6 +284,28 @@ void use_at_exit() {
   if (!works(kfd)) _exit(1);
 }
 
+// Reservations of the thunk are kept apart, also where somebody has the places meant for them: a
+// sanitizer's heap, or what else.
+void guarded_reservations() {
+  constexpr uint64_t kTaken[][2] = {{0x6000'0000'0000, 0x400'0000'0000},
+                                    {0x6400'0000'0000, 0x4000'0000}};
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  const int kfd = open("/dev/kfd", O_RDWR);
+  CHECK(works(kfd));
+  for (const auto& [begin, size] : kTaken)
+    mmap(reinterpret_cast<void*>(begin), size, PROT_NONE, kFlags | MAP_FIXED_NOREPLACE, -1, 0);
+  uint64_t before = 0;
+  for (int i = 0; i < 3; ++i) {
+    errno = 0;
+    void* const got = mmap(nullptr, 4096, PROT_NONE, kFlags, -1, 0);
+    CHECK(got != MAP_FAILED && errno == 0);
+    const auto at = reinterpret_cast<uint64_t>(got);
+    CHECK(at >= before + 0x400'0000 && at < uint64_t{1} << 47);
+    CHECK(munmap(got, 4096) == 0);  // and its place is not used again
+    before = at;
+  }
+}
+
 // Everything passes through: results are the kernel's own.
 void inert() {
   for (const char* path :
@@ -311,6 +333,7 @@ int main(int argc, char** argv) {
   else if (what == "after-exec") after_exec();
   else if (what == "few-descriptors") few_descriptors();
   else if (what == "small-files") small_files();
+  else if (what == "guarded-reservations") guarded_reservations();
   else if (what == "inert") inert();
   else if (what == "exit-from-thread") {
     pthread_t thread;

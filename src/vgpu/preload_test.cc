@@ -85,6 +85,17 @@ INSTANTIATE_TEST_SUITE_P(Cases, PreloadTest,
                            return name;
                          });
 
+TEST(Preload, KeepsGuardedReservationsApartWhateverIsInTheWay) {
+  const ScratchDirectory scratch;
+  const std::string dir = scratch.path() + "/run";
+  Config config = config_of({"rx6800xt"});
+  config.guard_allocations = true;
+  ASSERT_TRUE(write_run_dir(dir, config).ok());
+  const Outcome outcome = run_case("guarded-reservations", dir.c_str());
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.output, IsEmpty());
+}
+
 std::string output_of(const std::string& command) {
   std::string output;
   FILE* pipe = ::popen(command.c_str(), "r");

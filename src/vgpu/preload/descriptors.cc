@@ -19,12 +19,13 @@
 namespace wavetap::vgpu::front {
 namespace {
 
-// Where reserved ranges are placed when the run asks for addresses below 2^47, or for guards.
-constexpr uint64_t kPlacedStart = 0x6000'0000'0000;
+// Where reserved ranges are placed when the run asks for addresses below 2^47, or for guards. The four
+// terabytes below are the heap of AddressSanitizer on x86-64, which programs may have with them.
+constexpr uint64_t kPlacedStart = 0x6400'0000'0000;
 constexpr uint64_t kPlacedEnd = 0x7e00'0000'0000;
 constexpr uint64_t kPlacedAlign = 0x20'0000;
 // Between two allocations that are kept apart: further than most wrong indexes reach, and room for
-// half a million allocations.
+// four hundred thousand allocations.
 constexpr uint64_t kGuardBytes = 0x400'0000;
 
 int device_ioctl(int fd, unsigned long request, void* arg, bool* handled) {
@@ -82,6 +83,21 @@ void* place_reservation(const Config& config, size_t length) {
   return place < kPlacedEnd - step ? reinterpret_cast<void*>(place) : nullptr;
 }
 
+// At the first such place where nothing is. Where the kernel chooses, ranges lie beside each other and freed
+// addresses come back: overruns would hit a neighbour, and what is new would look written.
+void* reserve(const Config& config, size_t length, int protection, int flags, int fd,
+              off_t offset) {
+  const int saved = errno;
+  while (void* const place = place_reservation(config, length)) {
+    void* const got = raw_mmap(place, length, protection, flags | MAP_FIXED_NOREPLACE, fd, offset);
+    if (got == MAP_FAILED && errno != EEXIST) return got;
+    errno = saved;
+    if (got == place) return got;
+    if (got != MAP_FAILED) sys::unmap(got, length);  // of a kernel that does not know the flag
+  }
+  return raw_mmap(nullptr, length, protection, flags, fd, offset);
+}
+
 void* do_mmap(void* at, size_t length, int protection, int flags, int fd, off_t offset) {
   // No ordinary file is mapped a terabyte out, so nothing else is asked about other mappings.
   if (fd >= 0 && static_cast<uint64_t>(offset) >= kFirstMmapOffset) {
@@ -91,7 +107,8 @@ void* do_mmap(void* at, size_t length, int protection, int flags, int fd, off_t 
       return device_mmap(*owner, at, length, protection, flags, static_cast<uint64_t>(offset));
   }
   if (is_reservation(at, protection, flags)) {
-    if (const Driver* device = running_driver()) at = place_reservation(device->config(), length);
+    if (const Driver* device = running_driver())
+      return reserve(device->config(), length, protection, flags, fd, offset);
   }
   return raw_mmap(at, length, protection, flags, fd, offset);
 }
