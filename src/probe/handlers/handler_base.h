@@ -7,6 +7,7 @@
 //                     void report(JsonText&, const wavetap_dispatch&, const wavetap_host&); };
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "probe/handlers/json_text.h"
@@ -14,18 +15,33 @@
 
 namespace wavetap::probe {
 
+// A handler, which lives as long as the process (wavetap/handler.h). They are in a list, so that none counts
+// as lost.
+template <class Handler>
+Handler& make_handler() {
+  struct Kept {
+    Handler handler;
+    Kept* next = nullptr;
+  };
+  static constinit std::atomic<Kept*> all{nullptr};
+  auto* const made = new Kept;
+  made->next = all.load(std::memory_order_relaxed);
+  while (!all.compare_exchange_weak(made->next, made, std::memory_order_release)) {
+  }
+  return made->handler;
+}
+
 template <class Dispatch, class Strand>
 class HandlerOf {
  public:
   static const wavetap_handler* open(const wavetap_host* host, const char* name, uint32_t wants) {
-    // One session per process, which nothing outlives.
-    auto* self = new HandlerOf;
-    self->host_ = host;
-    wavetap_handler& calls = self->calls_;
+    auto& self = make_handler<HandlerOf>();
+    self.host_ = host;
+    wavetap_handler& calls = self.calls_;
     calls.size = sizeof calls;
     calls.name = name;
     calls.wants = wants;
-    calls.self = self;
+    calls.self = &self;
     calls.dispatch_begin = [](void*, const wavetap_dispatch* described) -> void* {
       return new Dispatch(*described);
     };

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "probe/handlers/builtin.h"
+#include "probe/handlers/handler_base.h"
 #include "probe/handlers/json_text.h"
 
 namespace wavetap::probe {
@@ -24,7 +25,7 @@ constexpr const char* kBarriers[] = {"reached", "passed"};
 struct Log {
   const wavetap_host* host = nullptr;
   wavetap_handler calls{};
-  uint64_t limit = kDefaultLimit;
+  uint64_t limit = 0;
   std::atomic<uint64_t> written{0};
 };
 
@@ -173,11 +174,10 @@ void put_dispatch(Log& log, const char* what, const wavetap_dispatch& described)
 }  // namespace
 
 const wavetap_handler* open_log(const wavetap_host* host, const char* arguments) {
-  auto* log = new Log;
-  log->host = host;
+  uint64_t limit = kDefaultLimit;
   if (std::strncmp(arguments, "limit=", 6) == 0) {
     char* end = nullptr;
-    log->limit = std::strtoull(arguments + 6, &end, 10);
+    limit = std::strtoull(arguments + 6, &end, 10);
     if (*end != '\0' || arguments[6] == '\0') {
       host->refuse(host->context, "write log=limit=N, N being a number of records");
       return nullptr;
@@ -186,12 +186,15 @@ const wavetap_handler* open_log(const wavetap_host* host, const char* arguments)
     host->refuse(host->context, "the only argument it knows is limit=N");
     return nullptr;
   }
-  wavetap_handler& calls = log->calls;
+  auto& log = make_handler<Log>();
+  log.host = host;
+  log.limit = limit;
+  wavetap_handler& calls = log.calls;
   calls.size = sizeof calls;
   calls.name = "log";
   calls.wants =
       WAVETAP_WAVES | WAVETAP_BLOCKS | WAVETAP_MEMORY | WAVETAP_BARRIERS | WAVETAP_MESSAGES;
-  calls.self = log;
+  calls.self = &log;
   calls.dispatch_begin = [](void* self, const wavetap_dispatch* described) -> void* {
     put_dispatch(*static_cast<Log*>(self), "dispatch_begins", *described);
     return nullptr;
