@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -73,7 +74,7 @@ struct Scratch {
   State compiled;
 };
 Scratch& scratch() {
-  thread_local Scratch* of_thread = new Scratch();
+  thread_local const auto of_thread = std::make_unique<Scratch>();
   return *of_thread;
 }
 
