@@ -46,7 +46,8 @@ Status write_file(const std::string& path, std::string_view content) {
   std::FILE* file = std::fopen(temporary.c_str(), "wbe");
   if (file == nullptr)
     return errorf("%s: %s; choose a writable place", path.c_str(), std::strerror(errno));
-  const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
+  const bool written =
+      content.empty() || std::fwrite(content.data(), 1, content.size(), file) == content.size();
   const bool closed = std::fclose(file) == 0;
   if (written && closed && (in_place || std::rename(temporary.c_str(), path.c_str()) == 0))
     return {};

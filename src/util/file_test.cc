@@ -34,6 +34,14 @@ TEST_F(FileTest, ReplacesARegularFile) {
   EXPECT_FALSE(is_special(folder_));
 }
 
+TEST_F(FileTest, WritesNothingAsAnEmptyFile) {
+  ASSERT_TRUE(write_file(path("file"), "old").ok());
+  ASSERT_TRUE(write_file(path("file"), std::string_view()).ok());
+  const auto bytes = read_file(path("file"));
+  ASSERT_TRUE(bytes.ok());
+  EXPECT_TRUE(bytes->empty());
+}
+
 // As root, /dev/null would have become a file.
 TEST_F(FileTest, WritesIntoASpecialFileAndLeavesItOne) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
