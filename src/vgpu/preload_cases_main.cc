@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <climits>
@@ -322,6 +323,21 @@ void inert() {
   CHECK(null >= 0 && dup2(null, 500) == 500 && close(500) == 0 && close(null) == 0);
 }
 
+// Clocks are libc's: times go on, what libc refuses is refused, and a loop of the program's own turns as often as it likes.
+void clocks() {
+  CHECK(open("/dev/kfd", O_RDWR | O_CLOEXEC) >= 0);
+  for (const clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW}) {
+    timespec before{}, after{};
+    CHECK(clock_gettime(clock, &before) == 0);
+    for (int i = 0; i < 1000; ++i) CHECK(clock_gettime(clock, &after) == 0);
+    CHECK(after.tv_sec > before.tv_sec ||
+          (after.tv_sec == before.tv_sec && after.tv_nsec >= before.tv_nsec));
+  }
+  timespec time{};
+  errno = 0;
+  CHECK(clock_gettime(12345, &time) == -1 && errno == EINVAL);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -334,6 +350,7 @@ int main(int argc, char** argv) {
   else if (what == "few-descriptors") few_descriptors();
   else if (what == "small-files") small_files();
   else if (what == "guarded-reservations") guarded_reservations();
+  else if (what == "clocks") clocks();
   else if (what == "inert") inert();
   else if (what == "exit-from-thread") {
     pthread_t thread;

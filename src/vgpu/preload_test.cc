@@ -77,8 +77,8 @@ TEST_P(PreloadTest, BehavesLikeADevice) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, PreloadTest,
                          ::testing::Values("paths", "descriptors", "forks", "execs",
-                                           "few-descriptors", "small-files", "exit-from-thread",
-                                           "use-at-exit"),
+                                           "few-descriptors", "small-files", "clocks",
+                                           "exit-from-thread", "use-at-exit"),
                          [](const auto& instance) {
                            std::string name = instance.param;
                            std::erase(name, '-');

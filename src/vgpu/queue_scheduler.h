@@ -24,6 +24,7 @@
 #include <mutex>
 #include <vector>
 
+#include "vgpu/host_wait.h"
 #include "vgpu/queue_state.h"
 
 namespace wavetap::vgpu {
@@ -51,8 +52,9 @@ class QueueScheduler {
   void release_others(Queue& self);
 
   void nudge() noexcept;
-  // A signal was completed: queues that wait inside a packet may go on.
+  // A signal was completed: queues that wait inside a packet may go on, and threads of the program.
   void signal_completed() noexcept {
+    announce_completion();
     if (waiting_in_packet_.load(std::memory_order_relaxed) != 0) nudge();
   }
   uint64_t looks() const { return looks_.load(std::memory_order_relaxed); }  // for the bench

@@ -150,6 +150,7 @@ int open_node(const DeviceNode& node, int flags) {
     gpu = device->gpu_by_render_minor(render_minor);
     if (gpu == nullptr) return fail(ENOENT);
   }
+  learn_runtime_code();
   const int fd = device->open_file(gpu, (flags & O_CLOEXEC) != 0);
   return fd < 0 ? fail(-fd) : fd;
 }

@@ -38,6 +38,9 @@ int open_node(const DeviceNode& node, int flags);
 // What stat(2) shows of a device node found by name.
 void disguise_node(const DeviceNode& node, struct stat* st);
 
+// The device was opened: whose waiting loops are to rest is looked up now, when the loader may be asked (clock.cc).
+void learn_runtime_code();
+
 // Sets errno and returns -1.
 int fail(int error);
 
