@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "base/check.h"
 #include "emu/guest_read.h"
 
 namespace wavetap::emu {
@@ -188,7 +189,9 @@ std::shared_ptr<const LoweredCode> CodeCache::find_variant(Block& block, const K
 
 CodeCache::Blocks::iterator CodeCache::drop(Blocks::iterator it) {
   Block& block = *it->second;
-  size_bytes_ -= block.charged_bytes;
+  // Wrapped around, the cache would drop everything but the last block from now on.
+  if (WT_SOFT_CHECK(size_bytes_ >= block.charged_bytes, "what is dropped was charged"))
+    size_bytes_ -= block.charged_bytes;
   block.charged_bytes = 0;
   block.is_cached = false;
   uses_.erase(block.use);

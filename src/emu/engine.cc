@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "emu/code_cache.h"
 #include "emu/guest_read.h"
 #include "emu/scheduler.h"
@@ -346,6 +347,9 @@ void Engine::Impl::put_back(Work work, Turn turn) {
       break;
   }
   if (work.group != nullptr) recycle(std::move(work.group));
+  // With one too many the dispatch would never be over.
+  if (!WT_SOFT_CHECK(job.finished_groups <= job.launch.group_count, "a workgroup ends once"))
+    stop(job);
   if (job.is_over()) over_.notify_all();
 }
 
@@ -389,7 +393,8 @@ std::unique_ptr<Workgroup> Engine::Impl::make_group() {
   if (pool_.empty()) return std::make_unique<Workgroup>();
   std::unique_ptr<Workgroup> group = std::move(pool_.back());
   pool_.pop_back();
-  pooled_bytes_ -= group->storage_bytes();
+  if (WT_SOFT_CHECK(pooled_bytes_ >= group->storage_bytes(), "a pooled workgroup keeps its size"))
+    pooled_bytes_ -= group->storage_bytes();
   return group;
 }
 

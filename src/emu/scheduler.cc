@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/check.h"
 #include "emu/compiler.h"
 #include "emu/guest_read.h"
 #include "emu/interpreter.h"
@@ -80,7 +81,8 @@ Turn TurnRunner::run(Workgroup& group) {
           std::copy(std::begin(group.id), std::end(group.id), std::begin(wave.fault.workgroup));
           return Turn::kFaulted;
         case WaveState::kFinished:
-          --group.unfinished;
+          // Wrapped around, the workgroup would never end.
+          if (WT_SOFT_CHECK(group.unfinished != 0, "a wave ends once")) --group.unfinished;
           moved = true;
           tell_wave_ended(wave);
           break;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "amd/kfd_abi.h"
+#include "base/check.h"
 #include "base/sys_files.h"
 #include "vgpu/host_memory.h"
 #include "vgpu/own_fds.h"
@@ -194,9 +195,11 @@ void BufferStore::drop(BufferRef buffer) {
   if (is_memory(buffer->kind) && !buffer->shared)
     sys::punch_hole(buffer->fd, buffer->fd_offset, buffer->size_bytes);
   if (buffer->owns_fd) own_fds::close(buffer->fd);
-  if (buffer->counted)
-    (buffer->kind == BufferKind::kVram ? used_vram_[buffer->gpu->index] : used_gtt_) -=
-        buffer->size_bytes;
+  if (!buffer->counted) return;
+  uint64_t& used = buffer->kind == BufferKind::kVram ? used_vram_[buffer->gpu->index] : used_gtt_;
+  // Wrapped around, the GPU would be full for ever.
+  if (WT_SOFT_CHECK(used >= buffer->size_bytes, "memory that is given back was taken"))
+    used -= buffer->size_bytes;
 }
 
 void BufferStore::unmap_from(Buffer& buffer, Gpu& gpu) {

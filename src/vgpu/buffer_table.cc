@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "amd/kfd_abi.h"
+#include "base/check.h"
 #include "base/log.h"
 #include "base/sys_files.h"
 
@@ -48,7 +49,9 @@ uint64_t BufferTable::add_handle(Gpu& gpu, uint64_t va, const BufferRef& buffer)
        .origin = buffer->imported ? AllocationOrigin::kImported : AllocationOrigin::kDriver,
        .flags = buffer->flags,
        .owner = buffer->gpu});
-  buffers_[handle] = buffer;
+  // Handles count up to 2^32 for each GPU: a buffer under an old one would be lost without a word.
+  const bool is_new = buffers_.emplace(handle, buffer).second;
+  WT_SOFT_CHECK(is_new, "a handle is given out once");
   return handle;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "amd/kfd_abi.h"
+#include "base/check.h"
 #include "base/sys_files.h"
 
 namespace wavetap::vgpu {
@@ -26,7 +27,8 @@ int GemTable::create(Gpu& gpu, uint64_t size_bytes, bool vram, uint32_t* gem) {
                          domain | amd::kKfdAllocWritable | amd::kKfdAllocPublic, &buffer);
   if (error != 0) return error;
   *gem = next_gem_++;
-  gems_[{gpu.index, *gem}] = {std::move(buffer), {}};
+  const bool is_new = gems_.try_emplace({gpu.index, *gem}, Gem{std::move(buffer), {}}).second;
+  WT_SOFT_CHECK(is_new, "a handle is given out once");
   return 0;
 }
 
@@ -44,7 +46,8 @@ int GemTable::import(Gpu& gpu, int fd, uint32_t* gem) {
     return 0;
   }
   *gem = next_gem_++;
-  gems_[{gpu.index, *gem}] = {std::move(buffer), {}};
+  const bool is_new = gems_.try_emplace({gpu.index, *gem}, Gem{std::move(buffer), {}}).second;
+  WT_SOFT_CHECK(is_new, "a handle is given out once");
   return 0;
 }
 

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <new>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/sys_files.h"
@@ -88,6 +89,11 @@ bool spin_until_ready(Queue& queue) {
   }
 }
 
+// One queue less moves. Wrapped around, the count would have a dispatch that wants to be alone wait in vain.
+void stand_still(uint32_t& moving) {
+  if (WT_SOFT_CHECK(moving != 0, "a queue that stands still has moved")) --moving;
+}
+
 }  // namespace
 
 struct QueueScheduler::ThreadStart {
@@ -145,7 +151,7 @@ bool QueueScheduler::hold_others(Queue& self, int patience_ms) {
   // While somebody else is alone we stand still ourselves, so that the two do not wait for each
   // other. Its dispatch ends some time: there is no limit to this wait.
   self.halted = true;
-  --moving_;
+  stand_still(moving_);
   quiet_.notify_all();
   gate_.wait(lock, [&] { return holder_.load(std::memory_order_relaxed) == nullptr || stopped(); });
   self.halted = false;
@@ -173,7 +179,7 @@ void QueueScheduler::halt(Queue& queue) {
   queue.activity.store(QueueActivity::kWaiting, std::memory_order_relaxed);
   std::unique_lock lock(mutex_);
   queue.halted = true;
-  --moving_;
+  stand_still(moving_);
   quiet_.notify_all();
   gate_.wait(lock, [&] {
     return holder_.load(std::memory_order_relaxed) == nullptr ||
@@ -296,7 +302,7 @@ void QueueScheduler::run(const std::shared_ptr<Queue>& queue_pointer) {
   queue.activity.store(faulted ? QueueActivity::kFaulted : QueueActivity::kIdle,
                        std::memory_order_relaxed);
   queue.finished = true;
-  --moving_;
+  stand_still(moving_);
   quiet_.notify_all();
 }
 
@@ -317,7 +323,7 @@ void QueueScheduler::park(Queue& queue) {
     // A suspension or resumption that came in between is looked at by the caller's loop.
     if (suspended == queue.suspended.load(std::memory_order_relaxed)) {
       queue.parked = true;
-      --moving_;
+      stand_still(moving_);
       parked_.push_back(queue.shared_from_this());
       quiet_.notify_all();
       last_activity_ns_.store(now().value, std::memory_order_relaxed);
