@@ -1,5 +1,6 @@
 // Every vector operation of every target against the reference: all encodings, all lanes, edge
 // values, masks, and every modifier.
+#include <random>
 #include <set>
 
 #include "emu/exec/vop_row.h"
