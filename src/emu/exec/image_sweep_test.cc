@@ -7,39 +7,10 @@
 
 #include "emu/exec/image_resource.h"
 #include "emu/register_use.h"
-#include "emu/testing/machine.h"
-#include "emu/testing/sweep.h"
+#include "emu/testing/image_sweep.h"
 
 namespace wavetap::emu {
 namespace {
-
-constexpr uint32_t kImage = 8;     // s[8:15]
-constexpr uint32_t kSampler = 16;  // s[16:19]
-
-// Data from v4 on, addresses from v8 on, two components.
-std::vector<Swept> sweep_image(const Shape& shape, uint32_t dim) {
-  std::vector<Swept> found;
-  const int major = shape.target.major;
-  for (uint32_t op = 0; op < 256; ++op) {
-    uint32_t low = 0x3cu << 26 | 3u << 8;
-    const uint32_t high = 8 | 4u << 8 | (kImage / 4) << 16;
-    if (major >= 11) {
-      low |= op << 18 | dim << 2 | 1u << 7;
-    } else {
-      low |= (op & 0x7f) << 18 | 1u << 12;
-      if (major == 10) low |= dim << 3 | op >> 7;
-      else if (op >= 128) break;
-    }
-    // Without a sampler its field must be zero.
-    for (const uint32_t sampler : {(kSampler / 4) << (major >= 11 ? 26 : 21), 0u}) {
-      Swept swept;
-      if (!try_decode(low, high | sampler, shape, swept)) continue;
-      if (swept.inst.family == isa::Family::kImage) found.push_back(std::move(swept));
-      break;
-    }
-  }
-  return found;
-}
 
 // Without semantics on purpose, with the reason.
 const std::map<std::string, const char*>& unsupported() {
@@ -80,17 +51,6 @@ TEST(ImageSweep, OnlyTheListedInstructionsLackSemantics) {
     EXPECT_TRUE(found.contains(name) && !lacking.contains(name)) << name;
 }
 
-// A sound image: 8 by 8 floats, linear, and a sampler that takes the nearest texel.
-void set_sound(TestMachine& machine, const Shape& shape) {
-  const bool is_gfx9 = shape.target.major == 9;
-  const uint32_t base = TestMachine::kData >> 8;
-  const uint32_t word[8] = {base, is_gfx9 ? 4u << 20 | 7u << 26 : 22u << 20 | 3u << 30,
-                            7u << 14 | (is_gfx9 ? 7u : 1u), 07654 | 9u << 28,
-                            is_gfx9 ? 63u << 13 : 63u};
-  for (uint32_t i = 0; i < 8; ++i) machine.set_s(kImage + i, word[i]);
-  machine.set_s(kSampler, 2 * 0111 | 1u << 15);
-}
-
 TEST(ImageSweep, EveryAccessIsAnnouncedAndCounted) {
   for (const Shape& shape : test_shapes())
     for (const Swept& swept : sweep_image(shape, 1)) {
@@ -100,7 +60,7 @@ TEST(ImageSweep, EveryAccessIsAnnouncedAndCounted) {
       if (is_atomic && swept.name.find("cmpswap") == std::string::npos) continue;
       TestMachine machine(
           {.target = shape.target, .wave64 = shape.wave64, .vgprs = 32, .agprs = 0, .count = true});
-      set_sound(machine, shape);
+      set_sound_image(machine, shape);
       machine.set_exec(0x15);
       ASSERT_TRUE(machine.run_code(swept.code)) << swept.name;
       ASSERT_FALSE(machine.faulted())
@@ -162,12 +122,12 @@ TEST(ImageSweep, NothingInTheRegistersBreaksTheEngine) {
         TestMachine machine(
             {.target = shape.target, .wave64 = shape.wave64, .vgprs = 32, .agprs = 32});
         for (int round = 0; round < 4; ++round) {
-          set_sound(machine, shape);
+          set_sound_image(machine, shape);
           // Mostly sound words with some bits changed: all noise hardly gets past the first check.
           for (uint32_t i = 1; i < 8; ++i)
-            machine.set_s(kImage + i, machine.s(kImage + i) ^
-                                          (next() & next() & next() & next() & next() & next()));
-          for (uint32_t i = 0; i < 4; ++i) machine.set_s(kSampler + i, next());
+            machine.set_s(kSweepImage + i, machine.s(kSweepImage + i) ^ (next() & next() & next() &
+                                                                         next() & next() & next()));
+          for (uint32_t i = 0; i < 4; ++i) machine.set_s(kSweepSampler + i, next());
           for (uint32_t reg = 4; reg < 24; ++reg)
             for (int lane = 0; lane < 8; ++lane)
               machine.set_v(reg, lane, (next() & 1) != 0 ? next() : next() % 20);
