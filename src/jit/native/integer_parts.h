@@ -82,6 +82,32 @@ inline Value* mad_u64(L& l, S s) {
   l.mask = l.ir.CreateICmpULT(sum, product);
   return sum;
 }
+inline Value* mad_i64(L& l, S s) {
+  Value* product = l.ir.CreateMul(l.ir.CreateSExt(s[0], l.u64()), l.ir.CreateSExt(s[1], l.u64()));
+  Value* sum = l.ir.CreateAdd(product, s[2]);
+  Value* overflow = l.ir.CreateAnd(l.ir.CreateXor(product, sum), l.ir.CreateXor(s[2], sum));
+  l.mask = l.ir.CreateICmpSLT(overflow, l.splat64(0));
+  return sum;
+}
+inline Value* multiply_add(L& l, Value* a, Value* b, Value* c) {
+  return l.ir.CreateAdd(l.ir.CreateMul(a, b), c);
+}
+// One limit of the first two, then the other with the third.
+template <CmpInst::Predicate kFirst, CmpInst::Predicate kSecond>
+Value* pick_twice(L& l, S s) {
+  return minimum(l, kSecond, minimum(l, kFirst, s[0], s[1]), s[2]);
+}
+// Both limited to 16 bits, side by side.
+template <bool kSigned>
+Value* pack_limited(L& l, S s) {
+  const auto limited = [&](Value* value) {
+    if (!kSigned) return minimum(l, CmpInst::ICMP_ULT, value, l.splat(0xffffu));
+    value = minimum(l, CmpInst::ICMP_SLT, value, l.splat(0x7fffu));
+    return minimum(l, CmpInst::ICMP_SGT, value, l.splat(0xffff8000u));
+  };
+  Value* low = l.ir.CreateAnd(limited(s[0]), l.splat(0xffffu));
+  return l.ir.CreateOr(low, l.ir.CreateShl(limited(s[1]), l.splat(16u)));
+}
 
 // --- Bits.
 
@@ -135,41 +161,17 @@ inline Value* perm_b32(L& l, S s) {
   }
   return result;
 }
-// The sum of the products of four bytes, and s[2].
-template <bool kSigned>
-Value* dot4(L& l, S s) {
-  Value* sum = s[2];
-  const auto byte = [&](Value* value, uint32_t i) {
-    Value* up = l.ir.CreateShl(value, l.splat(24 - 8 * i));
-    return kSigned ? l.ir.CreateAShr(up, l.splat(24u)) : l.ir.CreateLShr(up, l.splat(24u));
+// The sum of s[2] and the products of what fits into 32 bits: two halves, four bytes or eight nibbles.
+template <uint32_t kBits, bool kSigned>
+Value* dot(L& l, S s) {
+  constexpr uint32_t kRest = 32 - kBits;
+  const auto part = [&](Value* whole, uint32_t first) {
+    Value* bits = l.ir.CreateShl(l.ir.CreateBitCast(whole, l.u32()), l.splat(kRest - first));
+    return kSigned ? l.ir.CreateAShr(bits, l.splat(kRest)) : l.ir.CreateLShr(bits, l.splat(kRest));
   };
-  for (uint32_t i = 0; i < 4; ++i)
-    sum = l.ir.CreateAdd(sum, l.ir.CreateMul(byte(s[0], i), byte(s[1], i)));
-  return sum;
-}
-template <bool kSigned>
-Value* dot8(L& l, S s) {
   Value* sum = s[2];
-  const auto nibble = [&](Value* value, uint32_t i) {
-    Value* up = l.ir.CreateShl(value, l.splat(28 - 4 * i));
-    return kSigned ? l.ir.CreateAShr(up, l.splat(28u)) : l.ir.CreateLShr(up, l.splat(28u));
-  };
-  for (uint32_t i = 0; i < 8; ++i)
-    sum = l.ir.CreateAdd(sum, l.ir.CreateMul(nibble(s[0], i), nibble(s[1], i)));
-  return sum;
-}
-// s[0] and s[1] are pairs of halves.
-template <bool kSigned>
-Value* dot2(L& l, S s) {
-  Value* sum = s[2];
-  for (const bool high : {false, true}) {
-    const auto half = [&](Value* pair) {
-      Value* bits = l.ir.CreateBitCast(pair, l.u32());
-      if (!high) bits = l.ir.CreateShl(bits, l.splat(16u));
-      return kSigned ? l.ir.CreateAShr(bits, l.splat(16u)) : l.ir.CreateLShr(bits, l.splat(16u));
-    };
-    sum = l.ir.CreateAdd(sum, l.ir.CreateMul(half(s[0]), half(s[1])));
-  }
+  for (uint32_t first = 0; first < 32; first += kBits)
+    sum = l.ir.CreateAdd(sum, l.ir.CreateMul(part(s[0], first), part(s[1], first)));
   return sum;
 }
 // Bits of `mask` that belong to lanes below each; `first` is the lane of its lowest bit.

@@ -67,6 +67,7 @@ Value* op_ashr(Ir& ir, Value* a, Value* b, Value*&) { return ir.CreateAShr(a, co
 Value* op_mov(Ir&, Value* a, Value*, Value*&) { return a; }
 Value* op_second(Ir&, Value*, Value* b, Value*&) { return b; }
 Value* op_not(Ir& ir, Value* a, Value*, Value*&) { return ir.CreateNot(a); }
+Value* op_cmovk(Ir& ir, Value* a, Value* b, Value*& scc) { return ir.CreateSelect(scc, b, a); }
 Value* op_cselect(Ir& ir, Value* a, Value* b, Value*& scc) { return ir.CreateSelect(scc, a, b); }
 
 Value* op_add_u(Ir& ir, Value* a, Value* b, Value*& scc) {
@@ -145,12 +146,27 @@ Value* op_bfe_u(Ir& ir, Value* a, Value* b, Value*&) {
   mask = ir.CreateSelect(is_cut, mask, llvm::Constant::getAllOnesValue(type));
   return ir.CreateAnd(ir.CreateLShr(a, count(ir, a, b)), mask);
 }
+// The same, with the sign of its highest bit.
+Value* op_bfe_i(Ir& ir, Value* a, Value* b, Value*&) {
+  llvm::Type* type = a->getType();
+  const unsigned bits = type->getIntegerBitWidth();
+  Value* width = ir.CreateAnd(ir.CreateLShr(b, 16), ir.getInt32(0x7f));
+  Value* is_cut = ir.CreateICmpULT(width, ir.getInt32(bits));
+  Value* above = ir.CreateSelect(is_cut, ir.CreateSub(ir.getInt32(bits), width), ir.getInt32(0));
+  above = count(ir, a, above);
+  Value* shifted = ir.CreateAShr(a, count(ir, a, b));
+  Value* field = ir.CreateAShr(ir.CreateShl(shifted, above), above);
+  Value* none = llvm::Constant::getNullValue(type);
+  return ir.CreateSelect(ir.CreateICmpEQ(width, ir.getInt32(0)), none, field);
+}
 Value* op_bfm(Ir& ir, Value* a, Value* b, Value*&) {
   Value* one = ir.getInt32(1);
   return ir.CreateShl(ir.CreateSub(ir.CreateShl(one, count(ir, one, a)), one), count(ir, one, b));
 }
-Value* op_pack_ll(Ir& ir, Value* a, Value* b, Value*&) {
-  return ir.CreateOr(ir.CreateAnd(a, ir.getInt32(0xffff)), ir.CreateShl(b, 16));
+template <bool kHighA, bool kHighB>
+Value* op_pack(Ir& ir, Value* a, Value* b, Value*&) {
+  a = kHighA ? ir.CreateLShr(a, 16) : ir.CreateAnd(a, ir.getInt32(0xffff));
+  return ir.CreateOr(a, kHighB ? ir.CreateAnd(b, ir.getInt32(0xffff0000)) : ir.CreateShl(b, 16));
 }
 template <unsigned kBits>
 Value* op_sext(Ir& ir, Value* a, Value*, Value*&) {
@@ -200,12 +216,14 @@ constexpr ScalarOp kRows[] = {
     row(Op::s_lshr_b32, op_lshr, 32, 32, 32, Scc::kNonZero), row(Op::s_lshr_b64, op_lshr, 64, 64, 32, Scc::kNonZero),
     row(Op::s_ashr_i32, op_ashr, 32, 32, 32, Scc::kNonZero), row(Op::s_ashr_i64, op_ashr, 64, 64, 32, Scc::kNonZero),
     row(Op::s_bfe_u32, op_bfe_u, 32, 32, 32, Scc::kNonZero), row(Op::s_bfe_u64, op_bfe_u, 64, 64, 32, Scc::kNonZero),
+    row(Op::s_bfe_i32, op_bfe_i, 32, 32, 32, Scc::kNonZero), row(Op::s_bfe_i64, op_bfe_i, 64, 64, 32, Scc::kNonZero),
     row(Op::s_bfm_b32, op_bfm, 32, 32, 32, Scc::kKept),
     row(Op::s_mul_i32, op_mul, 32, 32, 32, Scc::kKept),
     row(Op::s_mul_hi_u32, op_mul_hi_u, 32, 32, 32, Scc::kKept), row(Op::s_mul_hi_i32, op_mul_hi_i, 32, 32, 32, Scc::kKept),
     row(Op::s_lshl1_add_u32, op_lshl_add<1>, 32, 32, 32, Scc::kBuilt), row(Op::s_lshl2_add_u32, op_lshl_add<2>, 32, 32, 32, Scc::kBuilt),
     row(Op::s_lshl3_add_u32, op_lshl_add<3>, 32, 32, 32, Scc::kBuilt), row(Op::s_lshl4_add_u32, op_lshl_add<4>, 32, 32, 32, Scc::kBuilt),
-    row(Op::s_pack_ll_b32_b16, op_pack_ll, 32, 32, 32, Scc::kKept),
+    row(Op::s_pack_ll_b32_b16, op_pack<false, false>, 32, 32, 32, Scc::kKept), row(Op::s_pack_lh_b32_b16, op_pack<false, true>, 32, 32, 32, Scc::kKept),
+    row(Op::s_pack_hl_b32_b16, op_pack<true, false>, 32, 32, 32, Scc::kKept), row(Op::s_pack_hh_b32_b16, op_pack<true, true>, 32, 32, 32, Scc::kKept),
 
     row(Op::s_mov_b32, op_mov, 32, 32, 0, Scc::kKept), row(Op::s_mov_b64, op_mov, 64, 64, 0, Scc::kKept),
     row(Op::s_not_b32, op_not, 32, 32, 0, Scc::kNonZero), row(Op::s_not_b64, op_not, 64, 64, 0, Scc::kNonZero),
@@ -219,6 +237,7 @@ constexpr ScalarOp kRows[] = {
     row(Op::s_abs_i32, op_abs, 32, 32, 0, Scc::kNonZero),
 
     constant(Op::s_movk_i32, op_second, 32, Scc::kKept), constant(Op::s_addk_i32, op_add_i, 32, Scc::kBuilt),
+    reads_scc(constant(Op::s_cmovk_i32, op_cmovk, 32, Scc::kKept)),
     constant(Op::s_mulk_i32, op_mul, 32, Scc::kKept),
     WT_COMPARE(eq_i32, ICMP_EQ), WT_COMPARE(eq_u32, ICMP_EQ), WT_COMPARE(lg_i32, ICMP_NE), WT_COMPARE(lg_u32, ICMP_NE),
     WT_COMPARE(gt_i32, ICMP_SGT), WT_COMPARE(ge_i32, ICMP_SGE), WT_COMPARE(lt_i32, ICMP_SLT), WT_COMPARE(le_i32, ICMP_SLE),
