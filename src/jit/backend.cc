@@ -25,6 +25,7 @@ uint64_t backend_version() {
                             offsetof(Wave, tlb),
                             sizeof(emu::Tlb),
                             offsetof(emu::Dispatch, memory),
+                            offsetof(emu::Dispatch, sram_ecc),
                             static_cast<uint64_t>(isa::Op::kCount)};
   uint64_t hash = 0xcbf29ce484222325u;
   for (const uint64_t part : parts) hash = (hash ^ part) * 0x100000001b3u;

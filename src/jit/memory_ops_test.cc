@@ -20,8 +20,13 @@ enum class Pattern { kRow, kSame, kGroups, kColumns, kScattered, kOdd, kBorder, 
 
 class MemoryOps : public testing::TestWithParam<Configuration> {
  protected:
-  TwinMachines machines_{
-      {.target = GetParam().target, .wave64 = GetParam().wave64, .lds_bytes = kLdsBytes}};
+  static std::unique_ptr<TwinMachines> make(bool sram_ecc) {
+    return std::make_unique<TwinMachines>(TestMachine::Options{.target = GetParam().target,
+                                                               .wave64 = GetParam().wave64,
+                                                               .lds_bytes = kLdsBytes,
+                                                               .sram_ecc = sram_ecc});
+  }
+  std::unique_ptr<TwinMachines> machines_ = make(false);
 
   // Where a lane's element is, from the beginning of `bytes` bytes.
   static uint32_t place(Pattern pattern, uint32_t lane, uint32_t size, uint32_t bytes,
@@ -40,9 +45,9 @@ class MemoryOps : public testing::TestWithParam<Configuration> {
 
   // v2 is an address in LDS or, with s[4:5], in memory; v[4:5] are whole ones.
   void prepare(uint32_t seed, Pattern pattern, uint32_t size, bool lds) {
-    machines_.fill(seed, seed % 2 == 0);
+    machines_->fill(seed, seed % 2 == 0);
     std::mt19937 random(seed);
-    emu::Wave& wave = machines_.plain.wave;
+    emu::Wave& wave = machines_->plain.wave;
     const uint32_t bytes = lds ? kLdsBytes : static_cast<uint32_t>(TestMachine::kDataBytes);
     wave.set_s64(4, TestMachine::kData);
     for (uint32_t lane = 0; lane < wave.lanes; ++lane) {
@@ -57,24 +62,24 @@ class MemoryOps : public testing::TestWithParam<Configuration> {
       for (uint32_t& word : words) word = source();
       return words;
     }();
-    for (TestMachine* machine : {&machines_.plain, &machines_.native}) {
+    for (TestMachine* machine : {&machines_->plain, &machines_->native}) {
       std::memcpy(machine->wave.lds, bits.data(), kLdsBytes);
       const emu::MappedRange range = machine->memory.lookup({TestMachine::kData});
       std::memcpy(range.host, bits.data(), TestMachine::kDataBytes);
     }
-    machines_.copy_state();
+    machines_->copy_state();
   }
 
   void expect_same(const std::string& text, uint32_t size, bool lds) {
-    const emu::LoweredCode* plain = machines_.plain.load(text + "\ns_endpgm");
-    const emu::LoweredCode* native = machines_.native.load(text + "\ns_endpgm");
+    const emu::LoweredCode* plain = machines_->plain.load(text + "\ns_endpgm");
+    const emu::LoweredCode* native = machines_->native.load(text + "\ns_endpgm");
     ASSERT_NE(plain, nullptr) << text;
-    ASSERT_TRUE(machines_.publish(*native, 0)) << text;
+    ASSERT_TRUE(machines_->publish(*native, 0)) << text;
     for (int pattern = 0; pattern < static_cast<int>(Pattern::kCount); ++pattern) {
       for (uint32_t seed = 1; seed <= 3; ++seed) {
         prepare(seed, static_cast<Pattern>(pattern), size, lds);
-        machines_.run_loaded(*plain, *native);
-        ASSERT_EQ(machines_.difference(), "") << text << ", pattern " << pattern << ", " << seed;
+        machines_->run_loaded(*plain, *native);
+        ASSERT_EQ(machines_->difference(), "") << text << ", pattern " << pattern << ", " << seed;
       }
     }
   }
@@ -156,6 +161,53 @@ TEST_P(MemoryOps, StoresAreTheHandlers) {
   }
 }
 
+// A load into half a register keeps the other half, or clears it.
+TEST_P(MemoryOps, HalvesOfRegistersAreTheHandlers) {
+  const bool is_new = GetParam().target.major >= 11;
+  constexpr Named kLoads[] = {{"ubyte_d16", "d16_u8", 1},  {"ubyte_d16_hi", "d16_hi_u8", 1},
+                              {"sbyte_d16", "d16_i8", 1},  {"sbyte_d16_hi", "d16_hi_i8", 1},
+                              {"short_d16", "d16_b16", 2}, {"short_d16_hi", "d16_hi_b16", 2}};
+  constexpr Named kStores[] = {{"byte_d16_hi", "d16_hi_b8", 1}, {"short_d16_hi", "d16_hi_b16", 2}};
+  for (const bool clears : {false, true}) {
+    machines_ = make(clears);
+    for (const Named& one : kLoads) {
+      const std::string name = is_new ? one.newer : one.name;
+      expect_same("v_xor_b32 v8, v9, v9\nglobal_load_" + name +
+                      " v8, v2, s[4:5] offset:12\nv_xor_b32 v20, v8, v2",
+                  one.size, false);
+    }
+    for (const Named& one : kStores)
+      expect_same("v_mul_f32 v8, v9, v9\nglobal_store_" +
+                      (is_new ? std::string(one.newer) : one.name) + " v2, v8, s[4:5] offset:12",
+                  one.size, false);
+  }
+}
+
+// Many lanes have one address, or addresses that are not multiples of the element's size.
+TEST_P(MemoryOps, AtomicOperationsOnLdsAreTheHandlers) {
+  const bool is_new = GetParam().target.major >= 11;
+  for (const char* name : {"add_u32", "sub_u32", "and_b32", "or_b32", "xor_b32", "min_i32",
+                           "max_i32", "min_u32", "max_u32", "add_f32"}) {
+    const std::string kind = std::string(name).substr(0, std::string(name).find('_'));
+    const std::string type = std::string(name).substr(kind.size());
+    for (const bool wide : {false, true}) {
+      if (wide && type == "_f32") continue;
+      std::string suffix = type;
+      if (wide) suffix.replace(2, 2, "64");
+      const std::string data = wide ? "v[8:9]" : "v8";
+      const uint32_t size = wide ? 8 : 4;
+      expect_same("v_max_f32 v8, v9, v8\nds_" + kind + suffix + " v2, " + data +
+                      " offset:8\nv_xor_b32 v20, v8, v2",
+                  size, true);
+      expect_same("ds_" + kind + "_rtn" + suffix + " " + (wide ? "v[8:9]" : "v8") + ", v2, " +
+                      data + " offset:16\nv_xor_b32 v20, v8, v2",
+                  size, true);
+    }
+  }
+  const std::string exchange = is_new ? "ds_storexchg_rtn_b32" : "ds_wrxchg_rtn_b32";
+  expect_same(exchange + " v9, v2, v8\nv_xor_b32 v20, v9, v2", 4, true);
+}
+
 // Lanes store to what others have loaded, or load what others have stored.
 TEST_P(MemoryOps, WholeInstructionsComeOneAfterAnother) {
   const bool is_new = GetParam().target.major >= 11;
@@ -177,17 +229,17 @@ TEST_P(MemoryOps, AddressesThatWrapAreThoseOfTheHandlers) {
   const bool is_new = GetParam().target.major >= 11;
   const std::string load = is_new ? "global_load_b32" : "global_load_dword";
   const std::string text = load + " v8, v2, s[4:5]\ns_endpgm";
-  const emu::LoweredCode* plain = machines_.plain.load(text);
-  const emu::LoweredCode* native = machines_.native.load(text);
-  ASSERT_TRUE(machines_.publish(*native, 0));
+  const emu::LoweredCode* plain = machines_->plain.load(text);
+  const emu::LoweredCode* native = machines_->native.load(text);
+  ASSERT_TRUE(machines_->publish(*native, 0));
   prepare(1, Pattern::kRow, 4, false);
-  emu::Wave& wave = machines_.plain.wave;
+  emu::Wave& wave = machines_->plain.wave;
   for (uint32_t lane = 0; lane < wave.lanes; ++lane) wave.vrow(2)[lane] = 4 * (lane - 7);
-  machines_.plain.set_exec(wave.full_exec());
-  machines_.copy_state();
-  machines_.run_loaded(*plain, *native);
-  EXPECT_EQ(machines_.native.wave.state, emu::WaveState::kFaulted);
-  EXPECT_EQ(machines_.difference(), "");
+  machines_->plain.set_exec(wave.full_exec());
+  machines_->copy_state();
+  machines_->run_loaded(*plain, *native);
+  EXPECT_EQ(machines_->native.wave.state, emu::WaveState::kFaulted);
+  EXPECT_EQ(machines_->difference(), "");
 }
 
 TEST_P(MemoryOps, ScalarLoadsAreTheHandlers) {

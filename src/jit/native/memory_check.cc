@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "emu/dispatch.h"
 #include "emu/wave.h"
 #include "jit/native/memory_emitter.h"
 
@@ -40,7 +41,21 @@ void MemoryEmitter::add(const Inst& inst, int32_t index, ScalarFile& scalars, Ad
   accesses_.push_back(access);
 }
 
+// What loads of half a register keep of the other one.
+Value* MemoryEmitter::kept_bits() {
+  Value* dispatch = load_field(ir_.getPtrTy(), offsetof(Wave, dispatch));
+  Value* clears = ir_.CreateLoad(
+      ir_.getInt8Ty(),
+      ir_.CreateConstGEP1_64(ir_.getInt8Ty(), dispatch, offsetof(emu::Dispatch, sram_ecc)));
+  return ir_.CreateSelect(ir_.CreateICmpNE(clears, ir_.getInt8(0)), ir_.getInt32(0),
+                          ir_.getInt32(~0u));
+}
+
 Value* MemoryEmitter::check(FactSlots::Reader& facts, Value* exec) {
+  const auto is_half = [](const Access& access) {
+    return !access.op.is_store && access.op.part != MemoryOp::Part::kWhole;
+  };
+  if (std::any_of(accesses_.begin(), accesses_.end(), is_half)) kept_ = kept_bits();
   Value* all = ir_.getTrue();
   for (Group& group : groups_)
     all = ir_.CreateAnd(all, check_group(group, facts.read(group.address, /*looks=*/true), exec));

@@ -139,6 +139,15 @@ Value* MemoryEmitter::extend(const Access& access, Value* value, llvm::Type* typ
   return access.op.is_signed ? ir_.CreateSExt(value, type) : ir_.CreateZExt(value, type);
 }
 
+// A register of which one half is loaded, as handlers make it (emu/exec/element.h).
+Value* MemoryEmitter::put_half(const Access& access, Value* bits, Value* old) {
+  const bool is_high = access.op.part == MemoryOp::Part::kHigh;
+  Value* rest = ir_.CreateAnd(kept_, ir_.getInt32(is_high ? 0xffffu : 0xffff0000u));
+  Value* half = is_high ? ir_.CreateShl(bits, lanes_->splat(16u))
+                        : ir_.CreateAnd(bits, lanes_->splat(0xffffu));
+  return ir_.CreateOr(ir_.CreateAnd(old, lanes_->splat(rest)), half);
+}
+
 std::vector<Value*> MemoryEmitter::load_row(const Access& access, uint32_t element) {
   Value* at = first_pointer(access, element);
   if (access.op.bytes <= 4) {
@@ -200,7 +209,8 @@ std::vector<Value*> MemoryEmitter::load_lanes(const Access& access, uint32_t ele
   return result;
 }
 
-std::vector<Value*> MemoryEmitter::load(const Inst& inst, uint32_t element, Value* low) {
+std::vector<Value*> MemoryEmitter::load(const Inst& inst, uint32_t element, Value* low,
+                                        Value* old) {
   const Access& access = find(inst);
   low_ = low;
   Group& group = groups_[access.group];
@@ -234,6 +244,7 @@ std::vector<Value*> MemoryEmitter::load(const Inst& inst, uint32_t element, Valu
     value->addIncoming(found[2][row], by_lane);
     result.push_back(value);
   }
+  if (access.op.part != MemoryOp::Part::kWhole) result[0] = put_half(access, result[0], old);
   return result;
 }
 
@@ -301,10 +312,12 @@ void MemoryEmitter::store_lanes(const Access& access, uint32_t element,
 }
 
 void MemoryEmitter::store(const Inst& inst, uint32_t element, Value* low,
-                          const std::vector<Value*>& rows) {
+                          std::vector<Value*> rows) {
   const Access& access = find(inst);
   low_ = low;
   note_place(access);
+  if (access.op.part == MemoryOp::Part::kHigh)
+    rows[0] = ir_.CreateLShr(rows[0], lanes_->splat(16u));
   BasicBlock* in_row = new_block("store_row");
   BasicBlock* by_lane = new_block("store_lanes");
   BasicBlock* done = new_block("store_done");

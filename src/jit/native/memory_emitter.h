@@ -44,10 +44,17 @@ class MemoryEmitter {
 
   // Inside a strip; `active` has a bit for each of its lanes.
   void begin_strip(const LaneBuilder& lanes, llvm::Value* active);
-  // Registers of element `element`, as i32 vectors; `low` are the (lower halves of the) addresses.
-  std::vector<llvm::Value*> load(const isa::Inst& inst, uint32_t element, llvm::Value* low);
+  // Registers of element `element`, as i32 vectors; `low` are the (lower halves of the) addresses, `old`
+  // what the register has before where half of it is loaded.
+  std::vector<llvm::Value*> load(const isa::Inst& inst, uint32_t element, llvm::Value* low,
+                                 llvm::Value* old);
   void store(const isa::Inst& inst, uint32_t element, llvm::Value* low,
-             const std::vector<llvm::Value*>& rows);
+             std::vector<llvm::Value*> rows);
+  // Atomic operations: lanes that are not at a multiple of the element's size, and the operation, which
+  // gives what was there before.
+  llvm::Value* misaligned(const isa::Inst& inst, llvm::Value* low);
+  std::vector<llvm::Value*> update(const isa::Inst& inst, llvm::Value* low,
+                                   const std::vector<llvm::Value*>& rows);
 
  private:
   // Instructions with the same address, whose offsets alone differ.
@@ -74,6 +81,7 @@ class MemoryEmitter {
   };
 
   const Access& find(const isa::Inst& inst) const;
+  llvm::Value* kept_bits();
   llvm::Value* check_group(Group& group, const Fact& fact, llvm::Value* exec);
   llvm::Value* has_step(Group& group, uint32_t step);
   llvm::Value* pointer(const Access& access, llvm::Value* low, uint32_t element, uint32_t more);
@@ -81,12 +89,15 @@ class MemoryEmitter {
   llvm::Value* addresses(const Group& group);
   llvm::Value* read(llvm::Type* type, llvm::Value* at);
   void put(llvm::Value* value, llvm::Value* at);
+  llvm::Value* put_half(const Access& access, llvm::Value* bits, llvm::Value* old);
   llvm::Value* extend(const Access& access, llvm::Value* value, llvm::Type* type);
   std::vector<llvm::Value*> load_row(const Access& access, uint32_t element);
   std::vector<llvm::Value*> load_one(const Access& access, llvm::Value* low, uint32_t element);
   std::vector<llvm::Value*> load_same(const Access& access, uint32_t element);
   std::vector<llvm::Value*> load_lanes(const Access& access, uint32_t element);
   void store_row(const Access& access, uint32_t element, const std::vector<llvm::Value*>& rows);
+  llvm::Value* update_lane(const Access& access, llvm::Value* low, llvm::Value* data);
+  llvm::Value* update_some(const Access& access, llvm::Value* low, llvm::Value* data);
   void store_lanes(const Access& access, uint32_t element, const std::vector<llvm::Value*>& rows);
   llvm::Value* load_field(llvm::Type* type, size_t offset);
   void note_place(const Access& access);
@@ -96,6 +107,7 @@ class MemoryEmitter {
   llvm::Value* wave_;
   std::vector<Group> groups_;
   std::vector<Access> accesses_;
+  llvm::Value* kept_ = nullptr;  // i32: of the half that is not loaded, all bits or none
 
   // --- Of the strip.
   const LaneBuilder* lanes_ = nullptr;

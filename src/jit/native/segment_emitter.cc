@@ -99,8 +99,7 @@ void SegmentEmitter::capture(int32_t begin, int32_t end) {
         memory_.add(inst, plan_.first + i, scalars_, facts_);
         const MemoryOp op = *compiled_memory_op(inst);
         if (op.is_store) stores_ = &inst;
-        for (uint32_t k = 0; !op.is_store && k < op.elements * op.rows(); ++k)
-          facts_.forget(inst.dst.index + k);
+        for (uint32_t k = 0; k < op.results(inst); ++k) facts_.forget(inst.dst.index + k);
         break;
       }
       case Kind::kVector:
@@ -119,7 +118,7 @@ unsigned SegmentEmitter::choose_lanes() const {
   for (const Operation& operation : operations_) {
     if (operation.is_memory) {
       const MemoryOp op = *compiled_memory_op(*operation.inst);
-      for (uint32_t i = 0; !op.is_store && i < op.elements * op.rows(); ++i)
+      for (uint32_t i = 0; i < op.results(*operation.inst); ++i)
         results.insert(operation.inst->dst.index + i);
       continue;
     }
@@ -204,9 +203,10 @@ void SegmentEmitter::emit_load(const Inst& inst) {
   const MemoryOp op = *compiled_memory_op(inst);
   uint32_t reg = inst.dst.index;
   Value* low = read32(inst.vaddr.index, false);
+  Value* old = op.part == MemoryOp::Part::kWhole ? nullptr : read32(reg, false);
   std::vector<std::pair<uint32_t, Value*>> loaded;
   for (uint32_t element = 0; element < op.elements; ++element)
-    for (Value* row : memory_.load(inst, element, low)) loaded.push_back({reg++, row});
+    for (Value* row : memory_.load(inst, element, low, old)) loaded.push_back({reg++, row});
   for (const auto& [at, row] : loaded) row_[at] = {row, nullptr, true};
 }
 
@@ -217,6 +217,16 @@ void SegmentEmitter::take_stored(const Inst& inst) {
   stored_at_ = read32(inst.vaddr.index, false);
   for (uint32_t i = 0; i < op.rows(); ++i)
     stored_.push_back(read32(inst.src[element_].index + i, false));
+  if (op.update != MemoryOp::Update::kNone)
+    lanes_.doubts.push_back(memory_.misaligned(inst, stored_at_));
+}
+
+void SegmentEmitter::emit_stored() {
+  if (compiled_memory_op(*stores_)->update == MemoryOp::Update::kNone)
+    return memory_.store(*stores_, element_, stored_at_, stored_);
+  const std::vector<Value*> old = memory_.update(*stores_, stored_at_, stored_);
+  if (stores_->dst.is(OperandKind::kNone)) return;
+  for (uint32_t i = 0; i < old.size(); ++i) row_[stores_->dst.index + i] = {old[i], nullptr, true};
 }
 
 void SegmentEmitter::emit_operations() {
@@ -287,7 +297,7 @@ void SegmentEmitter::emit_stores(BasicBlock* done) {
     ir_.CreateCondBr(is_doubted, redo_, store);
   }
   ir_.SetInsertPoint(store);
-  if (stores_ != nullptr) memory_.store(*stores_, element_, stored_at_, stored_);
+  if (stores_ != nullptr) emit_stored();
   ir_.CreateCondBr(is_full_, store_all, store_some);
   ir_.SetInsertPoint(store_all);
   store_rows(nullptr);

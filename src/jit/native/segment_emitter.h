@@ -79,6 +79,7 @@ class SegmentEmitter {
   void write(const Result& result);
   void emit_load(const isa::Inst& inst);
   void take_stored(const isa::Inst& inst);
+  void emit_stored();
   void emit_stores(llvm::BasicBlock* done);
   void store_rows(llvm::Value* active);
   void emit_redo(int32_t begin, int32_t end, llvm::BasicBlock* join);

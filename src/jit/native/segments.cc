@@ -100,9 +100,8 @@ struct Segment {
     facts.add_roots(address_of(inst), roots);
     is_closed = op.is_store;
     has_memory = true;
-    if (op.is_store) return;
-    loads[static_cast<size_t>(op.space)] = true;
-    for (uint32_t i = 0; i < op.elements * op.rows(); ++i) {
+    loads[static_cast<size_t>(op.space)] |= !op.is_store;
+    for (uint32_t i = 0; i < op.results(inst); ++i) {
       results.set(inst.dst.index + i);
       facts.forget(inst.dst.index + i);
     }
