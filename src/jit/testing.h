@@ -67,7 +67,7 @@ class TwinMachines {
   explicit TwinMachines(const emu::TestMachine::Options& options)
       : plain(options), native(options) {}
 
-  // Fills registers and LDS of both with the same values.
+  // Fills registers of both with the same values.
   void fill(uint32_t seed, bool with_nans) { fill(seed, with_nans ? Bits::kNans : Bits::kAny); }
   void fill(uint32_t seed, Bits kind) {
     std::mt19937 random(seed);
@@ -78,6 +78,8 @@ class TwinMachines {
     wave.scc = random() % 2 != 0;
     for (size_t i = 0; i < size_t{wave.vgpr_count} * wave.lanes; ++i)
       wave.v[i] = interesting_bits(random, kind);
+    for (size_t i = 0; i < size_t{wave.agpr_count} * wave.lanes; ++i)
+      wave.a[i] = interesting_bits(random, kind);
     switch (random() % 6) {
       case 0: plain.set_exec(random() | uint64_t{random()} << 32); break;
       case 1: plain.set_exec(0x00000000fffff000); break;
@@ -93,6 +95,20 @@ class TwinMachines {
     to.scc = from.scc;
     to.mode = from.mode;
     std::memcpy(to.v, from.v, size_t{4} * from.vgpr_count * from.lanes);
+    std::memcpy(to.a, from.a, size_t{4} * from.agpr_count * from.lanes);
+  }
+  // The same bits into memory, LDS and scratch of both.
+  void fill_memory(uint32_t seed) {
+    std::mt19937 random(seed);
+    std::vector<uint32_t> words(emu::TestMachine::kDataBytes / 4);
+    for (uint32_t& word : words) word = interesting_bits(random, Bits::kNans);
+    for (emu::TestMachine* machine : {&plain, &native}) {
+      emu::Wave& wave = machine->wave;
+      std::memcpy(wave.lds, words.data(), wave.lds_bytes);
+      std::memcpy(wave.scratch, words.data() + 7, scratch_bytes(wave));
+      std::memcpy(machine->memory.lookup({emu::TestMachine::kData}).host, words.data(),
+                  emu::TestMachine::kDataBytes);
+    }
   }
 
   // Runs `code` on both, compiled at `places`; false when it does not assemble or nothing
@@ -151,11 +167,19 @@ class TwinMachines {
       const std::string name = "v" + std::to_string(i / a.lanes) + "[" + lane + "]";
       return differs(name.c_str(), a.v[i], b.v[i]);
     }
+    for (uint32_t i = 0; i < a.agpr_count * a.lanes; ++i)
+      if (a.a[i] != b.a[i])
+        return differs(("a" + std::to_string(i / a.lanes)).c_str(), a.a[i], b.a[i]);
+    if (std::memcmp(&a.mode, &b.mode, sizeof a.mode) != 0 || a.vgpr_index != b.vgpr_index)
+      return "MODE";
     if (std::memcmp(a.lds, b.lds, a.lds_bytes) != 0) return "LDS";
+    if (std::memcmp(a.scratch, b.scratch, scratch_bytes(a)) != 0) return "scratch";
     const GpuAddr data{emu::TestMachine::kData};
     if (std::memcmp(plain.memory.lookup(data).host, native.memory.lookup(data).host,
                     emu::TestMachine::kDataBytes) != 0)
       return "memory";
+    if (a.fault.kind != b.fault.kind)
+      return differs("kind of fault", uint64_t(a.fault.kind), uint64_t(b.fault.kind));
     if (a.fault.pc.value != b.fault.pc.value)
       return differs("fault", a.fault.pc.value, b.fault.pc.value);
     if (a.fault.address.value != b.fault.address.value)
@@ -169,6 +193,9 @@ class TwinMachines {
   emu::TestMachine native;
 
  private:
+  static size_t scratch_bytes(const emu::Wave& wave) {
+    return size_t{wave.scratch_bytes_per_lane} * wave.lanes;
+  }
   static void start(emu::Wave& wave, const emu::LoweredCode& code, int64_t budget) {
     emu::enter(wave, code, 0);
     wave.state = emu::WaveState::kRunning;
