@@ -6,9 +6,10 @@
                                            when BUILD is the slower one
 
 1. How fast is the engine? Loops of one instruction, on one host thread and on all (instructions.hip).
-2. How does it compare with native code? The same kernels from one source on PoCL (compare.hip,
-   compare_opencl.c, kernels.inc).
-3. What does compiling hot code bring? Whole kernels with --gpu-jit on and off, by processor time (whole.hip).
+2. How does it compare with native code? The same kernels from one source, interpreted, compiled, and on PoCL
+   (compare.hip, compare_opencl.c, kernels.inc); the matrix product by OpenBLAS (compare_blas.c).
+3. What does compiling hot code bring? Whole kernels with --gpu-jit on and off, by processor time (whole.hip). And what does
+   it cost: until the first launch is over, in memory, and in the second run of a program? (compiling.py)
 4. What does it cost when nobody uses it? (idle.hip) And what does watching cost: the tools of wavetap sanitize, the
    handlers of wavetap probe, counters with caches? (watching.py, sanitize.hip) What do instrumented kernels tell, in how many
    bytes? (records.py) And capturing? (capturing.py)
@@ -29,6 +30,7 @@ import tempfile
 
 import against
 import capturing
+import compiling
 import records
 import watching
 from recorder import measure
@@ -72,25 +74,34 @@ class Bench:
         self.results[f"instructions.{model}"] = measured
 
     def compare(self, models):
-        print("\nThe same kernels, one source: virtual GPU against PoCL's native code\n")
-        native = {}
-        opencl = self.build / "bin/compare_opencl"
-        if opencl.exists():
-            native = dict(line.split() for line in run([opencl, BENCH / "kernels.inc"]).splitlines())
+        print("\nThe same kernels, one source: virtual GPU, interpreted and compiled, against PoCL's native code\n")
+        def times(command):
+            return {name: float(seconds) for name, seconds in map(str.split, command.splitlines())}
+        def optional(program, *arguments):
+            path = self.build / "bin" / program
+            return times(run([path, *arguments])) if path.exists() else {}
+        native, tuned = optional("compare_opencl", BENCH / "kernels.inc"), optional("compare_blas")
         rows = []
         for model in models:
-            for line in self.on_gpu(model, "bench_compare").splitlines():
-                name, seconds = line.split()
+            modes = {mode: times(self.on_gpu(model, "bench_compare", "--gpu-jit", mode)) for mode in ("off", "on")}
+            for name, seconds in modes["on"].items():
                 arrays = STREAM_ARRAYS.get(name)
                 shown = f"STREAM {name.removeprefix('stream_')}, {arrays} x 64 MiB" if arrays else "512^3 f32 matmul, LDS tiles"
-                speed = f"{arrays * 64 * 2**20 / float(seconds) / 1e9:.1f} GB/s" if arrays else f"{2 * 512**3 / float(seconds) / 1e9:.1f} GFLOP/s"
-                floor = float(native[name]) if name in native else None
-                rows.append([shown, model, f"{float(seconds):.3f} s", speed, f"{floor:.4f} s" if floor else "-",
-                             f"{float(seconds) / floor:.1f}x" if floor else "-"])
-                self.results[f"{name}.{model}"] = {"seconds": float(seconds), "native_seconds": floor}
-        table(["kernel", "GPU", "virtual", "rate", "PoCL", "slower by"], rows)
+                speed = f"{arrays * 64 * 2**20 / seconds / 1e9:.1f} GB/s" if arrays else f"{2 * 512**3 / seconds / 1e9:.1f} GFLOP/s"
+                floor = native.get(name)
+                rows.append([shown, model, f"{modes['off'][name]:.3f} s", f"{seconds:.3f} s", speed,
+                             f"{floor:.4f} s" if floor else "-", f"{seconds / floor:.2f}x" if floor else "-"])
+                self.results[f"{name}.{model}"] = {"interpreted_seconds": modes["off"][name], "seconds": seconds,
+                                                   "native_seconds": floor}
+            if tuned:
+                share = tuned["matmul"] / modes["on"]["matmul"]
+                print(f"  512^3 f32 matmul by OpenBLAS: {1e3 * tuned['matmul']:.2f} ms; {model} reaches {100 * share:.1f} % of its speed")
+                self.results[f"openblas.{model}"] = {"seconds": tuned["matmul"], "share": share}
+        table(["kernel", "GPU", "interpreted", "compiled", "rate", "PoCL", "compiled / PoCL"], rows)
         if not native:
             print("  PoCL is not installed (packages pocl-opencl-icd, ocl-icd-opencl-dev): no floor")
+        if not tuned:
+            print("  OpenBLAS is not installed (package libopenblas-dev)")
 
     def compiled(self, model):
         """Whole kernels, interpreted and compiled: the engine's processor time, and the same results."""
@@ -106,6 +117,10 @@ class Bench:
         table(["kernel", "interpreted", "compiled", "faster by", "same result"], rows)
         print(f"  geometric mean {mean:.2f}x")
         self.results[f"compiled.{model}"] = {**ratios, "geometric_mean": mean}
+
+    def compiling(self, model):
+        print(f"\nCompiling: what it costs a program, {model}\n")
+        self.results[f"compiling.{model}"] = compiling.measure(self.build, model, 3 if self.quick else 7)
 
     def probes(self, model):
         """The comparison kernels under each handler of wavetap probe: times of the same run, without a probe and with."""
@@ -216,7 +231,8 @@ def main():
             arguments.json.write_text(json.dumps(bench.results, indent=2) + "\n")
         sys.exit(0 if good else 1)
     engine = [lambda model=model: bench.instructions(model) for model in models]
-    engine += [lambda: bench.compare(models), lambda: bench.compiled(models[0]), lambda: bench.probes(models[0]),
+    engine += [lambda: bench.compare(models), lambda: bench.compiled(models[0]),
+               lambda: bench.compiling(models[0]), lambda: bench.probes(models[0]),
                lambda: bench.watching(models[0]), lambda: bench.records(models[0]),
                lambda: bench.memory(models[0]), lambda: bench.capturing(models[0]), lambda: bench.idle(models[0])]
     parts = {"engine": engine, "recorder": [bench.recorder], "analysis": [bench.analysis], "micro": [bench.micro]}
