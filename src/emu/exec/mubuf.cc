@@ -5,13 +5,13 @@
 // A lane outside the buffer reads zero and writes nothing. Elements of several dwords in a raw
 // buffer are checked dword by dword. Buffers at kScratchVa are the wave's own scratch.
 //
-// Cache maintenance: the engine has no caches. What is left of these instructions is their place in
-// the memory model, a fence between this wave's accesses, and the host needs that too.
+// Cache maintenance is a fence (cache_fence.h), and the host needs that too.
 #include <atomic>
 
 #include "emu/exec.h"
 #include "emu/exec/atomic_lanes.h"
 #include "emu/exec/buffer_lanes.h"
+#include "emu/exec/cache_fence.h"
 #include "emu/exec/mem_access.h"
 
 namespace wavetap::emu {
@@ -219,14 +219,9 @@ Handler find_in(const Inst& inst, bool sram_ecc) {
 // clang-format on
 #include "emu/exec/mem_forms.inc"
     case Op::buffer_store_lds_dword: return buffer_store_lds_dword<L>;
-    case Op::buffer_wbinvl1:
-    case Op::buffer_wbinvl1_vol:
-    case Op::buffer_wbl2:
-    case Op::buffer_inv:
-    case Op::buffer_invl2:
-    case Op::buffer_gl0_inv:
-    case Op::buffer_gl1_inv: return fence;
-    default: return find_atomic_op(inst.op) == nullptr ? nullptr : atomic_op<L>;
+    default:
+      if (is_cache_fence(inst.op)) return fence;
+      return find_atomic_op(inst.op) == nullptr ? nullptr : atomic_op<L>;
   }
 }
 

@@ -1,5 +1,6 @@
 #include "jit/native/plan.h"
 
+#include "emu/exec/cache_fence.h"
 #include "jit/native/lane_ops.h"
 #include "jit/native/memory_ops.h"
 #include "jit/native/scalar_ops.h"
@@ -28,20 +29,6 @@ bool does_nothing(Op op) {
     case Op::s_clause:
     case Op::s_inst_prefetch:
     case Op::s_delay_alu: return true;
-    default: return false;
-  }
-}
-
-// As handlers do them (emu/exec/mubuf.cc).
-bool is_fence(Op op) {
-  switch (op) {
-    case Op::buffer_wbinvl1:
-    case Op::buffer_wbinvl1_vol:
-    case Op::buffer_wbl2:
-    case Op::buffer_inv:
-    case Op::buffer_invl2:
-    case Op::buffer_gl0_inv:
-    case Op::buffer_gl1_inv: return true;
     default: return false;
   }
 }
@@ -143,7 +130,7 @@ Kind kind_of(const BlockRequest& request, int32_t index) {
       [[fallthrough]];
     case Family::kFlat: return compiled_memory_op(inst).has_value() ? Kind::kMemory : Kind::kCall;
     case Family::kSmem: return compiled_scalar_load(inst) != 0 ? Kind::kScalarLoad : Kind::kCall;
-    case Family::kMubuf: return is_fence(inst.op) ? Kind::kFence : Kind::kCall;
+    case Family::kMubuf: return emu::is_cache_fence(inst.op) ? Kind::kFence : Kind::kCall;
     default: return Kind::kCall;
   }
 }
