@@ -91,6 +91,7 @@ int64_t run_counting(Wave& wave) {
     const isa::Inst& inst = *wave.steps[wave.pc].inst;
     const StepCount& what = wave.counts[wave.pc];
     ++wave.pc;
+    if (wave.code->ends_turn(wave.pc - 1) && wave.ends_turn()) continue;
     // Before the instruction: it may change EXEC. One that waits is counted when it is first tried.
     if (what.type != StepCount::kNothing && !wave.waits_for_sync)
       count(*wave.watch->counters, what, wave.exec(), wave.lanes);

@@ -1,8 +1,8 @@
 #include "emu/lds_reuse.h"
 
-#include <cstdint>
+#include <algorithm>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 namespace wavetap::emu {
 namespace {
@@ -29,72 +29,101 @@ LdsUse lds_use(const Inst& inst) {
   return {.reads = is_flat || name.find("rtn") != name.npos, .writes = true};
 }
 
+// What waves may have done to LDS since the turn last ended.
+enum : uint8_t { kUntouched = 0, kRead = 1, kWritten = 2, kBoth = 3 };
+
+// Follows all ways, each instruction as often as more is known to lead to it.
 class Search {
  public:
-  explicit Search(const isa::Program& program)
-      : program_(program), seen_(static_cast<size_t>(program.size())) {}
+  Search(const isa::Program& program, bool all_ends)
+      : program_(program),
+        all_ends_(all_ends),
+        before_(static_cast<size_t>(program.size())),
+        seen_(before_.size()),
+        ends_(before_.size()) {}
 
-  bool run() {
-    lead_to(0, /*has_read=*/false);
-    while (!open_.empty() && !found_) {
-      const Place place = open_.back();
+  void run(uint8_t at_entry) {
+    lead_to(0, at_entry);
+    while (!open_.empty()) {
+      const int32_t index = open_.back();
       open_.pop_back();
-      follow(place.index, place.has_read);
+      follow(index);
     }
-    return found_;
   }
+
+  bool overwrites() const { return overwrites_; }  // what was read, with no barrier between
+  std::vector<uint8_t> ends() && { return std::move(ends_); }
 
  private:
-  struct Place {
-    int32_t index;
-    bool has_read;
-  };
-
-  // Code that is known to be reached with a read behind it tells nothing new without one.
-  void lead_to(int32_t index, bool has_read) {
+  void lead_to(int32_t index, uint8_t state) {
     if (index < 0 || index >= program_.size()) {
-      found_ = true;  // leaves the program
+      overwrites_ = true;  // leaves the program
       return;
     }
-    uint8_t& seen = seen_[static_cast<size_t>(index)];
-    const uint8_t now = has_read ? 2 : 1;
-    if (seen >= now) return;
-    seen = now;
-    open_.push_back({index, has_read});
+    const auto at = static_cast<size_t>(index);
+    if (seen_[at] != 0 && (before_[at] | state) == before_[at]) return;
+    seen_[at] = 1;
+    before_[at] = static_cast<uint8_t>(before_[at] | state);
+    open_.push_back(index);
   }
 
-  void follow(int32_t index, bool has_read) {
+  void follow(int32_t index) {
     const Inst& inst = program_.insts()[index];
+    uint8_t state = before_[static_cast<size_t>(index)];
     const LdsUse use = lds_use(inst);
-    if (use.writes && has_read) {
-      found_ = true;
-      return;
+    if (use.reads || use.writes) {
+      const bool is_overwrite = use.writes && (state & kRead) != 0;
+      overwrites_ = overwrites_ || is_overwrite;
+      if (is_overwrite || (use.reads && (state & kWritten) != 0))
+        ends_[static_cast<size_t>(index)] = 1;
+      // In the first search reads are remembered until a barrier.
+      const int own = (use.reads ? kRead : 0) | (use.writes ? kWritten : 0);
+      state = static_cast<uint8_t>(all_ends_ ? own : state | own);
     }
-    has_read = (has_read || use.reads) && inst.op != Op::s_barrier;
     switch (inst.op) {
+      case Op::s_barrier: state = all_ends_ ? kRead : kUntouched; break;
       case Op::s_endpgm:
       case Op::s_endpgm_saved: return;
-      case Op::s_setpc_b64:
+      case Op::s_setpc_b64: overwrites_ = true; return;
       case Op::s_swappc_b64:
-      case Op::s_call_b64: found_ = true; return;
-      case Op::s_branch: return lead_to(inst.target, has_read);
+      case Op::s_call_b64:
+        overwrites_ = true;
+        state = kBoth;
+        break;
+      case Op::s_branch: return lead_to(inst.target, state);
       default: break;
     }
-    if (isa::is_relative_jump(inst.op)) lead_to(inst.target, has_read);
+    if (isa::is_relative_jump(inst.op)) lead_to(inst.target, state);
     // Bytes behind the last instruction are padding, or data: nobody comes there.
-    if (index + 1 < program_.size()) lead_to(index + 1, has_read);
+    if (index + 1 < program_.size()) lead_to(index + 1, state);
   }
 
   const isa::Program& program_;
+  const bool all_ends_;
+  std::vector<uint8_t> before_;  // by instruction
   std::vector<uint8_t> seen_;
-  std::vector<Place> open_;
-  bool found_ = false;
+  std::vector<uint8_t> ends_;
+  std::vector<int32_t> open_;
+  bool overwrites_ = false;
 };
+
+// What returns was called, by somebody who may have used LDS.
+bool is_function(const isa::Program& program) {
+  const Inst* end = program.insts() + program.size();
+  return std::any_of(program.insts(), end,
+                     [](const Inst& inst) { return inst.op == Op::s_setpc_b64; });
+}
 
 }  // namespace
 
-bool overwrites_read_lds(const isa::Program& program) {
-  return program.size() != 0 && Search(program).run();
+std::vector<uint8_t> find_turn_ends(const isa::Program& program) {
+  if (program.size() == 0) return {};
+  Search first(program, /*all_ends=*/false);
+  first.run(kUntouched);
+  if (!first.overwrites()) return {};
+  Search all(program, /*all_ends=*/true);
+  all.run(is_function(program) ? kBoth : kUntouched);
+  return std::move(all).ends();
 }
 
 }  // namespace wavetap::emu

@@ -30,6 +30,13 @@ void second_half(Wave&, const Inst&) {}
 // Ran past the last instruction of the Program: execution simply continues behind it.
 void run_off(Wave& wave, const Inst&) { wave.leave(wave.program->end().value); }
 
+// --- Where waves wait for each other (lds_reuse.h).
+
+void end_turn_first(Wave& wave, const Inst& inst) {
+  if (wave.ends_turn()) return;
+  wave.handlers[wave.pc - 1](wave, inst);
+}
+
 // --- Register checks.
 
 template <class F>
@@ -113,9 +120,7 @@ Handler find_handler(const isa::Inst& inst, Shape shape) {
 
 LoweredCode::LoweredCode(std::shared_ptr<const isa::Program> program, const Lowering& lowering,
                          std::span<Watcher* const> watchers)
-    : program_(std::move(program)),
-      lowering_(lowering),
-      overwrites_read_lds_(emu::overwrites_read_lds(*program_)) {
+    : program_(std::move(program)), lowering_(lowering), turn_ends_(find_turn_ends(*program_)) {
   const Shape shape{program_->target(), program_->wave64(), lowering.sram_ecc};
   const int32_t count = program_->size();
   steps_.reserve(static_cast<size_t>(count) + 1);
@@ -132,6 +137,8 @@ LoweredCode::LoweredCode(std::shared_ptr<const isa::Program> program, const Lowe
   if (!watchers.empty()) ask(watchers);
   handlers_.reserve(steps_.size());
   for (const Step& step : steps_) handlers_.push_back(step.run);
+  for (int32_t i = 0; watchers.empty() && i < count; ++i)
+    if (ends_turn(i)) steps_[static_cast<size_t>(i)].run = end_turn_first;
   if (lowering.counts_heat)
     heat_ = std::make_unique<std::atomic<uint32_t>[]>(static_cast<size_t>(count) + 1);
 }

@@ -59,14 +59,18 @@ class LoweredCode : public std::enable_shared_from_this<LoweredCode> {
 
   const isa::Program& program() const { return *program_; }
   const Step* steps() const { return steps_.data(); }
-  // What each instruction is lowered to, whatever compiled code stands in steps().
+  // What each instruction is lowered to, whatever stands in steps(): compiled code, the end of a turn.
   const Handler* handlers() const { return handlers_.data(); }
   const StepCount* counts() const { return counts_.data(); }
   const WatchedStep* watched() const { return watched_.empty() ? nullptr : watched_.data(); }
   const Lowering& lowering() const { return lowering_; }
   Shape shape() const { return {program_->target(), program_->wave64(), lowering_.sram_ecc}; }
   std::atomic<uint32_t>* heat() const { return heat_.get(); }
-  bool overwrites_read_lds() const { return overwrites_read_lds_; }  // lds_reuse.h
+  // Whether waves wait for each other before it: lds_reuse.h.
+  bool ends_turn(int32_t index) const {
+    const auto at = static_cast<size_t>(index);
+    return at < turn_ends_.size() && turn_ends_[at] != 0;
+  }
 
   // From now on `compiled` runs when a wave comes to `index`; `owner` keeps it alive. Any thread.
   void publish(int32_t index, Handler compiled, std::shared_ptr<const void> owner) const;
@@ -75,8 +79,8 @@ class LoweredCode : public std::enable_shared_from_this<LoweredCode> {
   size_t memory_bytes() const {
     return sizeof *this + steps_.capacity() * (sizeof(Step) + sizeof(Handler)) +
            (heat_ == nullptr ? 0 : steps_.size() * sizeof(uint32_t)) +
-           counts_.capacity() * sizeof(StepCount) + watched_.capacity() * sizeof(WatchedStep) +
-           tags_.capacity() * sizeof(uintptr_t);
+           counts_.capacity() * sizeof(StepCount) + turn_ends_.capacity() +
+           watched_.capacity() * sizeof(WatchedStep) + tags_.capacity() * sizeof(uintptr_t);
   }
 
  private:
@@ -84,7 +88,7 @@ class LoweredCode : public std::enable_shared_from_this<LoweredCode> {
 
   std::shared_ptr<const isa::Program> program_;
   Lowering lowering_;
-  bool overwrites_read_lds_;
+  std::vector<uint8_t> turn_ends_;  // by instruction; empty: nowhere
   mutable std::vector<Step> steps_;
   std::vector<Handler> handlers_;
   std::unique_ptr<std::atomic<uint32_t>[]> heat_;  // only when asked for

@@ -21,27 +21,26 @@ namespace {
 constexpr int kMaxPasses = 1024;
 // Shortest quantum a seed may choose.
 constexpr uint64_t kMinQuantum = 50;
-// Without a seed, where waves read LDS and write it with no barrier between (lds_reuse.h), those that
-// start together or leave a barrier together go on side by side as they do in hardware: this many
-// instructions each, kSteadyPasses times, then twice as many each time. Kernels that lack a barrier
-// there get away with it on GPUs; a wave that ran far ahead would show them wrong results that no GPU
-// has. Seeds look for just that, and so do tools that watch.
-constexpr int64_t kFirstStride = 16;
-constexpr int kSteadyPasses = 8;
+// Without a seed, waves that start together or leave a barrier together go on side by side as they do
+// in hardware, where that matters (lds_reuse.h): all come as far before one goes on. Kernels that lack
+// a barrier there get away with it on GPUs; a wave that ran far ahead would show them wrong results
+// that no GPU has. Seeds look for just that, and so do tools that watch. After this many times
+// without a barrier they are on their own.
+constexpr uint8_t kTimesTogether = 32;
 
-// Instructions of a wave's next turn when its workgroup's waves have had `passes` turns together.
-int64_t stride_after(int passes) {
-  if (passes < kSteadyPasses) return kFirstStride;
-  const int doublings = std::min(passes - kSteadyPasses + 1, 11);
-  return std::min(kFirstStride << doublings, kQuantum);
+bool goes_side_by_side(const Workgroup& group, const EngineOptions& options) {
+  return options.seed == 0 && group.dispatch->watchers.empty() && group.lds_bytes != 0 &&
+         group.waves.size() > 1;
 }
 
 // Lets the waves go on when all that have not ended wait at the barrier.
-bool release_barrier(Workgroup& group) {
+bool release_barrier(Workgroup& group, bool side_by_side) {
   for (const Wave& wave : group.waves)
     if (wave.state != WaveState::kFinished && wave.state != WaveState::kAtBarrier) return false;
-  for (Wave& wave : group.waves)
+  for (Wave& wave : group.waves) {
     if (wave.state == WaveState::kAtBarrier) wave.state = WaveState::kRunning;
+    if (side_by_side) wave.turn_ends_left = kTimesTogether;
+  }
   tell_barrier_passed(group);
   return true;
 }
@@ -54,26 +53,25 @@ Turn TurnRunner::run(Workgroup& group) {
     worker_.tlb_memory = group.dispatch->memory;
   }
   if (worker_.jumps.owner != job_.serial) worker_.jumps.reset(job_.serial);
+  const bool side_by_side = goes_side_by_side(group, options_);
   for (Wave& wave : group.waves) {
     wave.tlb = &worker_.tlb;
     wave.jumps = &worker_.jumps;
+    if (side_by_side && wave.executed == 0) wave.turn_ends_left = kTimesTogether;
   }
   Random random(options_.seed ^ group.linear_id ^ group.waves[0].executed);
 
-  int together = 0;  // passes since all waves were at one place
-  const bool side_by_side = options_.seed == 0 && group.dispatch->watchers.empty() &&
-                            group.lds_bytes != 0 && job_.launch.code->overwrites_read_lds();
   for (int pass = 0; pass < kMaxPasses; ++pass) {
     bool used_quantum = false;
     bool moved = false;  // somebody did more than sleep
-    const int64_t stride = side_by_side && group.unfinished > 1 ? stride_after(together) : kQuantum;
     for (Wave& wave : group.waves) {
-      if (wave.state == WaveState::kYielded) wave.state = WaveState::kRunning;
+      if (wave.state == WaveState::kYielded || wave.state == WaveState::kTurnEnded)
+        wave.state = WaveState::kRunning;
       if (wave.state != WaveState::kRunning) continue;
       if (job_.is_cancelled_outside()) return Turn::kAbandoned;
       const int64_t quantum =
           options_.seed == 0
-              ? stride
+              ? kQuantum
               : static_cast<int64_t>(kMinQuantum + random.below(kQuantum - kMinQuantum));
       run_wave(group, wave, quantum);
       switch (wave.state) {
@@ -87,6 +85,7 @@ Turn TurnRunner::run(Workgroup& group) {
           tell_wave_ended(wave);
           break;
         case WaveState::kRunning: used_quantum = moved = true; break;
+        case WaveState::kTurnEnded: moved = true; break;
         case WaveState::kAtBarrier:
           moved = true;
           tell_barrier_reached(wave);
@@ -95,12 +94,8 @@ Turn TurnRunner::run(Workgroup& group) {
       }
     }
     if (group.unfinished == 0) return Turn::kFinished;
-    ++together;
-    if (release_barrier(group)) {
-      together = 0;
-      moved = true;
-    }
-    if (used_quantum && stride == kQuantum) return Turn::kUsedUp;
+    if (release_barrier(group, side_by_side)) moved = true;
+    if (used_quantum) return Turn::kUsedUp;
     if (!moved) return Turn::kOnlySlept;
   }
   return Turn::kUsedUp;

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <set>
 #include <string>
 #include <thread>
@@ -275,9 +277,14 @@ TEST(Order, OneThreadCountsTheSameEveryTime) {
 // A thread of the second wave reads a word of LDS right after a barrier; the first wave replaces it
 // some instructions later, with no barrier between. What the reader saw: the old value, 5, on any
 // GPU, since its waves leave the barrier side by side.
-uint32_t value_read_after_barrier(uint64_t seed) {
+struct Hurry {
+  uint64_t seed = 0;
+  int pause = 24;  // instructions between the read and the write
+  bool count = false;
+};
+uint32_t value_read_after_barrier(const Hurry& hurry) {
   std::string pause;
-  for (int i = 0; i < 24; ++i) pause += "v_add_u32 v5, v5, v5\n";
+  for (int i = 0; i < hurry.pause; ++i) pause += "v_add_u32 v5, v5, v5\n";
   TestKernel kernel({}, R"(
       s_mov_b32 m0, -1
       s_mov_b32 s8, 0x400000
@@ -298,17 +305,66 @@ uint32_t value_read_after_barrier(uint64_t seed) {
       s_endpgm)");
   kernel.set_size(128, 128);
   kernel.dispatch.group_segment_bytes = 512;
-  Engine engine({.threads = 1, .seed = seed});
-  EXPECT_FALSE(engine.run(kernel.dispatch).fault);
+  kernel.dispatch.count = hurry.count;
+  Engine engine({.threads = 1, .seed = hurry.seed});
+  const DispatchResult result = engine.run(kernel.dispatch);
+  EXPECT_FALSE(result.fault);
+  if (hurry.count) EXPECT_EQ(result.counters.instructions, 2u * (16 + hurry.pause));
   EXPECT_EQ(kernel.data(0), 5u);
   return kernel.data(64);
 }
 
-TEST(Order, WavesLeaveABarrierSideBySide) { EXPECT_EQ(value_read_after_barrier(0), 5u); }
+TEST(Order, WavesLeaveABarrierSideBySide) {
+  for (const int pause : {0, 24, 3000}) {
+    EXPECT_EQ(value_read_after_barrier({.pause = pause}), 5u) << pause;
+    EXPECT_EQ(value_read_after_barrier({.pause = pause, .count = true}), 5u) << pause;
+  }
+}
+
+// Each wave adds to what its neighbour had, in place and without any barrier, as often as it likes:
+// all read before one writes, all write before one reads.
+TEST(Order, WavesThatReadAndWriteInTurnStaySideBySide) {
+  TestKernel kernel({}, R"(
+      s_mov_b32 m0, -1
+      s_mov_b32 s8, 0x400000
+      s_mov_b32 s9, 0
+      v_and_b32 v0, 0x3ff, v0
+      v_lshlrev_b32 v1, 2, v0
+      v_add_u32 v2, 64, v0
+      v_and_b32 v2, 0xff, v2
+      v_lshlrev_b32 v2, 2, v2
+      ds_write_b32 v1, v0
+      s_movk_i32 s10, 0
+      s_waitcnt lgkmcnt(0)
+      s_barrier
+    again:
+      ds_read_b32 v3, v2
+      ds_read_b32 v4, v1
+      s_waitcnt lgkmcnt(0)
+      v_add_u32 v3, v3, v4
+      ds_write_b32 v1, v3
+      s_add_u32 s10, s10, 1
+      s_cmp_lt_u32 s10, 7
+      s_cbranch_scc1 again
+      global_store_dword v1, v3, s[8:9]
+      s_endpgm)");
+  kernel.set_size(256, 256);
+  kernel.dispatch.group_segment_bytes = 1024;
+  Engine engine({.threads = 1});
+  ASSERT_FALSE(engine.run(kernel.dispatch).fault);
+  uint32_t value[256];
+  for (uint32_t i = 0; i < 256; ++i) value[i] = i;
+  for (int round = 0; round < 7; ++round) {
+    uint32_t next[256];
+    for (uint32_t i = 0; i < 256; ++i) next[i] = value[i] + value[(i + 64) % 256];
+    std::copy(std::begin(next), std::end(next), value);
+  }
+  for (uint32_t i = 0; i < 256; ++i) ASSERT_EQ(kernel.data(i), value[i]) << i;
+}
 
 TEST(Order, ASeedLetsOneWaveRunAhead) {
   std::set<uint32_t> seen;
-  for (uint64_t seed = 1; seed < 20; ++seed) seen.insert(value_read_after_barrier(seed));
+  for (uint64_t seed = 1; seed < 20; ++seed) seen.insert(value_read_after_barrier({.seed = seed}));
   EXPECT_EQ(seen, (std::set<uint32_t>{5, 77}));
 }
 

@@ -60,7 +60,8 @@ struct FloatMode {
 
 enum class WaveState : uint8_t {
   kRunning,
-  kYielded,  // slept: run others first
+  kYielded,    // slept: run others first
+  kTurnEnded,  // the others of its workgroup come as far first
   kAtBarrier,
   kLeftCode,  // goes on at jump_pc, which is not in `program`: the engine finds the code there
   kFinished,
@@ -112,6 +113,11 @@ struct alignas(64) Wave {
   std::byte* scratch = nullptr;  // this wave's, swizzled: (off/4)*4*lanes + lane*4 + off%4
   uint32_t scratch_bytes_per_lane = 0;
 
+  // Before how many more instructions where waves wait for each other (lds_reuse.h) its turn ends,
+  // until the next barrier; and whether it has ended before the one at pc.
+  uint8_t turn_ends_left = 0;
+  bool has_ended_turn = false;
+
   const Dispatch* dispatch = nullptr;
   Tlb* tlb = nullptr;  // of the worker now running this wave
   // The workgroup's; null when nobody counts or watches. Test it once per instruction at most.
@@ -155,6 +161,18 @@ struct alignas(64) Wave {
   // Leaves the run loop after this instruction with the state given.
   void stop(WaveState why) { state = why, budget = 0; }
   void yield() { stop(WaveState::kYielded); }
+  // At an instruction where waves wait for each other: true when it is for another turn.
+  bool ends_turn() {
+    if (turn_ends_left == 0 || has_ended_turn) {
+      has_ended_turn = false;
+      return false;
+    }
+    --turn_ends_left;
+    has_ended_turn = true;
+    --pc;
+    stop(WaveState::kTurnEnded);
+    return true;
+  }
   // Goes on at the absolute address `address`, once the engine has found the code there. Handlers
   // call jump() (jump_cache.h), which is quicker.
   void leave(uint64_t address) {

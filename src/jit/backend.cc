@@ -7,10 +7,11 @@ namespace wavetap::jit {
 // Both sides are built from the same tree, but files can be exchanged one by one.
 uint64_t backend_version() {
   using emu::Wave;
-  const uint64_t parts[] = {3,
+  const uint64_t parts[] = {4,
                             sizeof(Wave),
                             sizeof(isa::Inst),
                             offsetof(Wave, scc),
+                            offsetof(Wave, state),
                             offsetof(Wave, mode),
                             offsetof(Wave, vgpr_index),
                             offsetof(Wave, v),
@@ -21,6 +22,8 @@ uint64_t backend_version() {
                             offsetof(Wave, handlers),
                             offsetof(Wave, lds_bytes),
                             offsetof(Wave, lds),
+                            offsetof(Wave, turn_ends_left),
+                            offsetof(Wave, has_ended_turn),
                             offsetof(Wave, dispatch),
                             offsetof(Wave, tlb),
                             sizeof(emu::Tlb),

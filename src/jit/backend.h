@@ -19,7 +19,8 @@ struct BlockRequest {
   int32_t size;                // how many
   int32_t first;               // the place
   const uint8_t* is_ordinary;  // from `first` on: its handler is the one its operation has
-  int32_t known;               // how many `is_ordinary` tells of; the block has no more
+  const uint8_t* ends_turn;    // likewise: waves wait for each other before it (emu/lds_reuse.h)
+  int32_t known;               // how many these tell of; the block has no more
   bool wave64;
   bool is_verified;  // the block must be such that it can be done twice (verify.h)
 };

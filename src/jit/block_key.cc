@@ -62,7 +62,7 @@ BlockKey key_of(const BlockRequest& request, std::string_view maker) {
   hash.all(request.size, request.first, request.known, request.wave64, request.is_verified);
   for (int32_t i = 0; i < request.known; ++i) {
     add(hash, request.insts[request.first + i]);
-    hash.add(uint64_t{request.is_ordinary[i]});
+    hash.all(request.is_ordinary[i], request.ends_turn[i]);
   }
   return hash.key();
 }

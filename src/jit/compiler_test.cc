@@ -100,6 +100,61 @@ TEST_F(CompilerTest, VerifiedBlocksGiveTheSameAndNoFault) {
   EXPECT_EQ(run(engine), expected);
 }
 
+// Waves add to what their neighbours had, in place and with a barrier only after each round: right
+// where all read before one writes.
+TEST(CompilerTurns, WavesStaySideBySide) {
+  TestKernel kernel({}, R"(
+      s_mov_b32 m0, -1
+      s_mov_b32 s8, 0x400000
+      s_mov_b32 s9, 0
+      v_and_b32 v0, 0x3ff, v0
+      v_lshlrev_b32 v1, 2, v0
+      v_add_u32 v2, 64, v0
+      v_and_b32 v2, 0xff, v2
+      v_lshlrev_b32 v2, 2, v2
+      ds_write_b32 v1, v0
+      s_movk_i32 s10, 0
+    again:
+      s_waitcnt lgkmcnt(0)
+      s_barrier
+      ds_read_b32 v3, v2
+      ds_read_b32 v4, v1
+      s_waitcnt lgkmcnt(0)
+      v_add_u32 v3, v3, v4
+      v_mul_lo_u32 v3, v3, 3
+      ds_write_b32 v1, v3
+      s_add_u32 s10, s10, 1
+      s_cmpk_lt_u32 s10, 1500
+      s_cbranch_scc1 again
+      global_store_dword v1, v3, s[8:9]
+      s_endpgm)");
+  kernel.set_size(256, 256);
+  kernel.dispatch.group_segment_bytes = 1024;
+  const auto run = [&](emu::Engine& engine) {
+    EXPECT_FALSE(engine.run(kernel.dispatch).fault.has_value());
+    std::vector<uint32_t> data;
+    for (uint32_t i = 0; i < 256; ++i) data.push_back(kernel.data(i));
+    return data;
+  };
+  emu::Engine interpreter({.threads = 1});
+  const std::vector<uint32_t> expected = run(interpreter);
+  std::vector<uint32_t> value(256);
+  for (uint32_t i = 0; i < 256; ++i) value[i] = i;
+  for (int round = 0; round < 1500; ++round) {
+    const std::vector<uint32_t> old = value;
+    for (uint32_t i = 0; i < 256; ++i) value[i] = 3 * (old[i] + old[(i + 64) % 256]);
+  }
+  EXPECT_EQ(expected, value);
+  for (const bool verifies : {false, true}) {
+    Compiler compiler({WT_JIT_LIBRARY, verifies});
+    emu::Engine engine({.threads = 1, .compiler = &compiler});
+    EXPECT_EQ(run(engine), expected);
+    compiler.drain();
+    EXPECT_EQ(run(engine), expected);
+    EXPECT_GE(compiler.figures().compiled, verifies ? 1u : 2u);
+  }
+}
+
 // Compiled code that is wrong in one register: what verifying is for.
 void wrong_code(emu::Wave& wave, const isa::Inst&) {
   wave.vrow(7)[3] ^= 1;

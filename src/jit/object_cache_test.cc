@@ -157,13 +157,17 @@ TEST_F(ObjectCacheTest, TheSecondRunCompilesNothing) {
 TEST(BlockKeys, DependOnEverything) {
   isa::Inst insts[2];
   const uint8_t ordinary[2] = {1, 1};
-  BlockRequest request{insts, 2, 0, ordinary, 2, true, false};
+  uint8_t ends_turn[2] = {0, 0};
+  BlockRequest request{insts, 2, 0, ordinary, ends_turn, 2, true, false};
   const BlockKey key = key_of(request, "maker");
   EXPECT_EQ(key_of(request, "maker"), key);
   EXPECT_FALSE(key_of(request, "other") == key);
   request.wave64 = false;
   EXPECT_FALSE(key_of(request, "maker") == key);
   request.wave64 = true;
+  ends_turn[1] = 1;
+  EXPECT_FALSE(key_of(request, "maker") == key);
+  ends_turn[1] = 0;
   insts[1].src[2].imm = 1;
   EXPECT_FALSE(key_of(request, "maker") == key);
 }

@@ -18,6 +18,7 @@ class Request {
 
  private:
   std::vector<uint8_t> is_ordinary_;
+  std::vector<uint8_t> ends_turn_;
   BlockRequest request_{};
 };
 

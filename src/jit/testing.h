@@ -94,6 +94,8 @@ class TwinMachines {
     std::memcpy(to.s, from.s, sizeof to.s);
     to.scc = from.scc;
     to.mode = from.mode;
+    to.turn_ends_left = from.turn_ends_left;
+    to.has_ended_turn = from.has_ended_turn;
     std::memcpy(to.v, from.v, size_t{4} * from.vgpr_count * from.lanes);
     std::memcpy(to.a, from.a, size_t{4} * from.agpr_count * from.lanes);
   }
@@ -128,6 +130,14 @@ class TwinMachines {
     start(plain.wave, first, budget);
     start(native.wave, second, budget);
   }
+  // Both go on where their turn or slice ended.
+  void go_on(int64_t budget) {
+    for (emu::Wave* wave : {&plain.wave, &native.wave}) {
+      wave->state = emu::WaveState::kRunning;
+      wave->budget = budget;
+      emu::run_slice(*wave);
+    }
+  }
   bool run(const std::string& text, int64_t budget = 100000, std::vector<int32_t> places = {0}) {
     return run(emu::assemble(text, plain.dispatch.target, plain.wave.lanes == 64), budget, places);
   }
@@ -158,6 +168,10 @@ class TwinMachines {
     if (a.state != b.state) return differs("state", uint64_t(a.state), uint64_t(b.state));
     if (a.pc != b.pc) return differs("pc", uint64_t(a.pc), uint64_t(b.pc));
     if (a.executed != b.executed) return differs("executed", a.executed, b.executed);
+    if (a.turn_ends_left != b.turn_ends_left)
+      return differs("turn ends", a.turn_ends_left, b.turn_ends_left);
+    if (a.has_ended_turn != b.has_ended_turn)
+      return differs("ended turn", a.has_ended_turn, b.has_ended_turn);
     if (a.scc != b.scc) return differs("scc", a.scc, b.scc);
     for (uint32_t at = 0; at < isa::slot::kCount; ++at)
       if (a.s[at] != b.s[at]) return differs(("s" + std::to_string(at)).c_str(), a.s[at], b.s[at]);

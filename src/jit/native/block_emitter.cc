@@ -113,6 +113,7 @@ void BlockEmitter::emit_entry() {
   ir_.CreateCondBr(ir_.CreateAnd(is_usual, has_room), runs_[0], plain);
 
   ir_.SetInsertPoint(plain);
+  if (plan_.at(0).ends_turn) emit_turn_end(0, [&] { emit_end(ir_.getInt64(1)); });
   emit_handler_call(ir_, wave_, handlers_, first_inst_,
                     ir_.getInt64(static_cast<uint64_t>(plan_.first)), plan_.first);
   ir_.CreateRetVoid();
@@ -143,6 +144,29 @@ void BlockEmitter::begin_run(int32_t i) {
     ir_.SetInsertPoint(goes_on);
   }
   ir_.CreateStore(ir_.CreateSub(left, ir_.getInt64(size)), left_);
+  if (plan_.at(i).ends_turn) emit_turn_end(i, [&] { emit_leave(i + 1, -1); });
+}
+
+// As Wave::ends_turn() does it: an end is an instruction of its own. `leave` leaves the function there.
+void BlockEmitter::emit_turn_end(int32_t i, const std::function<void()>& leave) {
+  BasicBlock* ends = new_block("turn_ends");
+  BasicBlock* goes_on = new_block("turn_goes_on");
+  llvm::Type* byte = ir_.getInt8Ty();
+  Value* left = load_field(byte, offsetof(Wave, turn_ends_left));
+  Value* has_ended = load_field(byte, offsetof(Wave, has_ended_turn));
+  Value* may_end = ir_.CreateICmpNE(left, ir_.getInt8(0));
+  ir_.CreateCondBr(ir_.CreateAnd(may_end, ir_.CreateICmpEQ(has_ended, ir_.getInt8(0))), ends,
+                   goes_on);
+  ir_.SetInsertPoint(ends);
+  const auto store = [&](Value* value, size_t offset) { ir_.CreateStore(value, field(offset)); };
+  store(ir_.CreateSub(left, ir_.getInt8(1)), offsetof(Wave, turn_ends_left));
+  store(ir_.getInt8(1), offsetof(Wave, has_ended_turn));
+  store(ir_.getInt8(static_cast<uint8_t>(emu::WaveState::kTurnEnded)), offsetof(Wave, state));
+  store(ir_.getInt64(0), offsetof(Wave, budget));
+  store(ir_.getInt32(static_cast<uint32_t>(plan_.first + i)), offsetof(Wave, pc));
+  leave();
+  ir_.SetInsertPoint(goes_on);
+  store(ir_.getInt8(0), offsetof(Wave, has_ended_turn));
 }
 
 void BlockEmitter::emit_inst(int32_t i) {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "jit/backend.h"
@@ -43,6 +44,7 @@ class BlockEmitter {
 
   void emit_entry();
   void begin_run(int32_t i);
+  void emit_turn_end(int32_t i, const std::function<void()>& leave);
   void emit_inst(int32_t i);
   void emit_call(int32_t i, bool is_last);
   void emit_branch(int32_t i);

@@ -194,7 +194,10 @@ class Ways {
         at(i).kind = Kind::kNothing;
         continue;
       }
-      const bool is_done = !request_.is_verified || is_repeatable(inst);
+      const bool ends_turn = request_.ends_turn[i] != 0;
+      const bool is_done = !request_.is_verified || (is_repeatable(inst) && !ends_turn);
+      at(i).ends_turn = ends_turn && is_done;
+      at(i).begins_run |= at(i).ends_turn;
       const Kind kind = is_done ? kind_of(request_, plan_.first + i) : Kind::kLeave;
       at(i).kind = kind;
       if (kind == Kind::kLast || kind == Kind::kLeave) return;

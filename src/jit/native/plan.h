@@ -37,6 +37,7 @@ struct Planned {
   Kind kind = Kind::kCall;
   int32_t segment = -1;  // instructions with the same number are one segment
   bool begins_run = false;
+  bool ends_turn = false;  // waves wait for each other before it; a run begins there
 };
 
 // A register, or two, whose values are followed between segments: address_facts.h.
