@@ -16,6 +16,7 @@
 #include "base/round_up.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -171,21 +172,19 @@ void set_work_item_ids(const Launch& launch, Wave& wave, const uint32_t size[3])
   uint32_t x = first % size[0];
   uint32_t y = first / size[0] % size[1];
   uint32_t z = first / size[0] / size[1];
-  for_each_lane(wave.exec(), [&](int lane) {
-    if (packed) {
-      wave.v[lane] = x | y << 10 | z << 20;
-    } else {
-      wave.v[lane] = x;
-      // A kernel may ask for ids and be granted fewer registers than that; then nobody can read
-      // them.
-      if (mode >= 1 && launch.registers.vgprs > 1) wave.vrow(1)[lane] = y;
-      if (mode >= 2 && launch.registers.vgprs > 2) wave.vrow(2)[lane] = z;
-    }
-    if (++x == size[0]) {
-      x = 0;
-      if (++y == size[1]) y = 0, ++z;
-    }
-  });
+  // A kernel may ask for ids and be granted fewer registers than that; then nobody can read them.
+  const bool has_y = !packed && mode >= 1 && launch.registers.vgprs > 1;
+  const bool has_z = !packed && mode >= 2 && launch.registers.vgprs > 2;
+  const auto count = static_cast<uint32_t>(std::popcount(wave.exec()));
+  for (uint32_t lane = 0; lane < count;) {
+    const uint32_t end = std::min(count, lane + size[0] - x);
+    const uint32_t upper = packed ? y << 10 | z << 20 : 0;
+    if (has_y) std::fill(wave.vrow(1) + lane, wave.vrow(1) + end, y);
+    if (has_z) std::fill(wave.vrow(2) + lane, wave.vrow(2) + end, z);
+    for (; lane < end; ++lane) wave.v[lane] = x++ | upper;
+    x = 0;
+    if (++y == size[1]) y = 0, ++z;
+  }
 }
 
 void set_sgprs(const Launch& launch, const Workgroup& group, Wave& wave) {
