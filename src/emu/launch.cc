@@ -23,6 +23,7 @@
 #include <cstring>
 #include <memory>
 
+#include "emu/compiler.h"
 #include "emu/guest_read.h"
 #include "emu/hwreg.h"
 #include "emu/watch.h"
@@ -246,8 +247,8 @@ std::byte* AlignedBytes::reserve(size_t size_bytes) {
 }
 
 size_t Launch::storage_bytes_per_group() const {
-  const size_t per_wave =
-      size_t{rows} * lanes * 4 + size_t{scratch_bytes_per_lane} * lanes + sizeof(Wave);
+  const size_t per_wave = kCompiledStateBytes + size_t{rows} * lanes * 4 +
+                          size_t{scratch_bytes_per_lane} * lanes + sizeof(Wave);
   return per_wave * waves_per_group + lds_bytes + sizeof(Workgroup);
 }
 
@@ -315,14 +316,13 @@ bool start_workgroup(const Launch& launch, uint64_t linear, Workgroup& group) {
   }
   const uint32_t waves = (items + launch.lanes - 1) / launch.lanes;
   const size_t row_bytes = size_t{launch.lanes} * 4;
-  const size_t register_bytes = row_bytes * launch.rows;
+  const size_t register_bytes = kCompiledStateBytes + row_bytes * launch.rows;
   const size_t scratch_bytes = size_t{launch.scratch_bytes_per_lane} * launch.lanes;
   std::byte* registers = group.registers.reserve(register_bytes * waves);
   std::byte* scratch = group.scratch.reserve(scratch_bytes * waves);
   group.lds = group.lds_storage.reserve(launch.lds_bytes);
   if (registers == nullptr || scratch == nullptr || group.lds == nullptr) return false;
   group.lds_bytes = launch.lds_bytes;
-  fill(registers, register_bytes * waves, launch.initial_fill);
   fill(scratch, scratch_bytes * waves, launch.initial_fill);
   fill(group.lds, launch.lds_bytes, launch.initial_fill);
 
@@ -340,7 +340,10 @@ bool start_workgroup(const Launch& launch, uint64_t linear, Workgroup& group) {
     wave.wave_in_group = i;
     wave.workgroup = &group;
     wave.dispatch = &dispatch;
-    wave.v = reinterpret_cast<uint32_t*>(registers + register_bytes * i);
+    wave.v = reinterpret_cast<uint32_t*>(registers + register_bytes * i + kCompiledStateBytes);
+    fill(registers + register_bytes * i + kCompiledStateBytes, row_bytes * launch.rows,
+         launch.initial_fill);
+    forget_compiled_state(wave.v);
     wave.a = wave.v + size_t{launch.agpr_first_row} * launch.lanes;
     wave.vgpr_count = launch.registers.vgprs;
     wave.agpr_count = launch.registers.agprs;

@@ -1,5 +1,6 @@
 #include "jit/backend.h"
 
+#include "emu/compiler.h"
 #include "emu/wave.h"
 
 namespace wavetap::jit {
@@ -19,6 +20,8 @@ uint64_t backend_version() {
                             offsetof(Wave, budget),
                             offsetof(Wave, done),
                             offsetof(Wave, extra),
+                            offsetof(Wave, executed),
+                            emu::kCompiledStateBytes,
                             offsetof(Wave, handlers),
                             offsetof(Wave, lds_bytes),
                             offsetof(Wave, lds),

@@ -292,5 +292,78 @@ TEST_P(Loop, WhatIsKnownOfAddressesIsThatOfTheLanesThatAreOn) {
               {100000}, [](emu::Wave& wave) { wave.s[30] = 0x208; });
 }
 
+// What was known of addresses before a barrier is still known behind it, unless somebody else has
+// changed them: the instruction between, which is done by its handler.
+TEST_P(Loop, AddressesAreKnownBehindBarriers) {
+  for (const char* between : {"s_nop 0", "ADD v2, s9, v2", "v_mov_b32 v3, v4", "ADD v3, s9, v3"}) {
+    const std::string text = spell(std::string(R"(
+      v_lshlrev_b32 v2, 2, v0
+      ADD v3, 64, v2
+      ds_read_b32 v4, v2
+      ds_read_b32 v5, v3
+      s_barrier
+      v_add_f32 v6, v4, v5
+      ds_read_b32 v7, v2
+      s_barrier
+      )") + between + R"(
+      v_mul_f32 v6, v7, v6
+      ds_read_b32 v8, v2
+      ds_read_b32 v9, v3
+      v_add_f32 v6, v8, v9
+      s_endpgm)");
+    const emu::LoweredCode* plain = machines_.plain.load(text);
+    const emu::LoweredCode* native = machines_.native.load(text);
+    ASSERT_NE(plain, nullptr) << text;
+    for (const int32_t place : {0, 5, 9}) ASSERT_TRUE(machines_.publish(*native, place));
+    for (uint32_t seed = 1; seed <= 12; ++seed) {
+      prepare(seed);
+      machines_.plain.wave.s[9] = 4 * seed;
+      machines_.copy_state();
+      machines_.run_loaded(*plain, *native, 100000);
+      for (int i = 0; i < 4 && machines_.plain.wave.state != emu::WaveState::kFinished; ++i) {
+        ASSERT_EQ(machines_.difference(), "") << "seed " << seed << text;
+        machines_.go_on(100000);
+      }
+      ASSERT_EQ(machines_.difference(), "") << "seed " << seed << text;
+    }
+  }
+}
+
+// Compiled code lets go where handlers do, whatever place it is entered at.
+TEST_P(Loop, TurnsEndBeforeLdsIsOverwritten) {
+  const std::string text = spell(R"(
+    v_lshlrev_b32 v2, 2, v0
+    s_mov_b32 s6, 0
+  loop:
+    ds_read_b32 v4, v2
+    s_waitcnt 0
+    v_add_f32 v5, v4, v5
+    ds_write_b32 v2, v5
+    v_mul_f32 v5, 0.5, v5
+    s_add_u32 s6, s6, 1
+    s_cmp_lt_u32 s6, 5
+    s_cbranch_scc1 loop
+    s_endpgm)");
+  const emu::LoweredCode* plain = machines_.plain.load(text);
+  const emu::LoweredCode* native = machines_.native.load(text);
+  ASSERT_NE(plain, nullptr);
+  for (const int32_t place : {0, 2, 5}) ASSERT_TRUE(machines_.publish(*native, place));
+  for (const int64_t budget : {100000, 1, 2, 3, 5, 9, 11}) {
+    prepare(3);
+    machines_.plain.wave.turn_ends_left = 6;
+    machines_.copy_state();
+    machines_.run_loaded(*plain, *native, budget);
+    int ends = 0;
+    for (int i = 0; i < 200; ++i) {
+      ASSERT_EQ(machines_.difference(), "") << "budget " << budget << ", slice " << i;
+      if (machines_.plain.wave.state == emu::WaveState::kFinished) break;
+      ends += machines_.plain.wave.state == emu::WaveState::kTurnEnded;
+      machines_.go_on(budget);
+    }
+    EXPECT_EQ(machines_.plain.wave.state, emu::WaveState::kFinished);
+    EXPECT_EQ(ends, 6);  // of nine places: before every write, and every read but the first
+  }
+}
+
 }  // namespace
 }  // namespace wavetap::jit

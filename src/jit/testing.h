@@ -215,6 +215,7 @@ class TwinMachines {
     wave.state = emu::WaveState::kRunning;
     wave.fault = {};
     wave.executed = 0;
+    emu::forget_compiled_state(wave.v);
     wave.budget = budget;
     emu::run_slice(wave);
   }

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "emu/compiler.h"
 #include "emu/lower.h"
 #include "emu/testing/assembler.h"
 #include "emu/wave.h"
@@ -90,7 +91,7 @@ class TestMachine {
   TestMachine() : TestMachine(Options{}) {}
   explicit TestMachine(const Options& options)
       : options_(options),
-        registers_(size_t{(options.vgprs + options.agprs)} * 64 + 16),
+        registers_(kCompiledStateBytes / 4 + size_t{(options.vgprs + options.agprs)} * 64 + 16),
         lds_(options.lds_bytes),
         scratch_(size_t{options.scratch_bytes_per_lane} * 64) {
     memory.map(kData, kDataBytes);
@@ -105,7 +106,8 @@ class TestMachine {
     // Vector registers are aligned to 64 bytes, as the engine aligns them.
     void* at = registers_.data();
     size_t space = registers_.size() * sizeof(uint32_t);
-    wave.v = static_cast<uint32_t*>(std::align(64, 4, at, space));
+    wave.v = static_cast<uint32_t*>(std::align(64, 4, at, space)) + kCompiledStateBytes / 4;
+    forget_compiled_state(wave.v);
     wave.a = wave.vrow(options.vgprs);
     wave.vgpr_count = options.vgprs;
     wave.agpr_count = options.agprs;

@@ -11,9 +11,12 @@
 // a base modulo 2^32 or 2^64 and a distance of each lane from it, at most `span`, which is less than
 // 2^31. In every group of 16 lanes each is `step` behind the one before, or there is no such number.
 //
-// What is not computed in the segment is a root. Facts of roots are kept in slots on the stack as
-// long as nobody else writes the register; where there is none for the lanes that are on, they are
-// looked at (emit_scan).
+// What is not computed in the segment is a root. Facts of roots are kept in slots as long as nobody
+// else writes the register; where there is none for the lanes that are on, they are looked at
+// (emit_scan). Slots are in front of the wave's registers (emu/compiler.h), so that a piece of code that
+// begins right where another one ended, as behind a barrier, knows what that one knew. Which slot a
+// register has is the same everywhere; what finds its slot taken by another one of the same piece has
+// one on the stack.
 #pragma once
 
 #include <cstdint>
@@ -113,10 +116,13 @@ class AddressFacts {
 // The slots of a function.
 class FactSlots {
  public:
-  FactSlots(llvm::IRBuilder<>& ir, const std::set<FactRoot>& roots, unsigned wave_lanes);
+  FactSlots(llvm::IRBuilder<>& ir, const Plan& plan, unsigned wave_lanes);
 
-  // At the function's beginning: nothing is known.
-  void begin(llvm::Value* rows);
+  // At the function's beginning, when the wave has performed `now` instructions: what is known is what
+  // code that ended just there has left.
+  void begin(llvm::Value* rows, llvm::Value* now);
+  // At its end, likewise.
+  void end(llvm::Value* now);
   // Registers may have changed in a way nobody followed.
   void forget_all();
 
@@ -145,11 +151,17 @@ class FactSlots {
 
  private:
   llvm::Value* field(size_t slot, unsigned k);
+  llvm::Value* state(size_t offset);
+  bool leaves_any() const { return !roots_.empty() || changed_ != ~0u; }
 
   llvm::IRBuilder<>& ir_;
   std::vector<FactRoot> roots_;
   const unsigned wave_lanes_;
-  llvm::Value* memory_ = nullptr;
+  std::vector<int> place_;         // of each root, in the wave; -1: it has none
+  uint32_t own_ = 0;               // places of roots, a bit for each
+  uint32_t changed_ = 0;           // places of whatever the function may change
+  llvm::Value* memory_ = nullptr;  // of roots without a place
+  llvm::Value* others_ = nullptr;  // i32: places that others had at the beginning
   llvm::Value* rows_ = nullptr;
 };
 

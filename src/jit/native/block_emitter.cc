@@ -45,7 +45,7 @@ BlockEmitter::BlockEmitter(llvm::Module& module, const BlockRequest& request, co
       wave_(function_->getArg(0)),
       first_inst_(function_->getArg(1)),
       scalars_(ir_, wave_),
-      facts_(ir_, plan.roots, request.wave64 ? 64 : 32) {
+      facts_(ir_, plan, request.wave64 ? 64 : 32) {
   function_->setDoesNotThrow();
 }
 
@@ -97,7 +97,10 @@ void BlockEmitter::emit_entry() {
   left_ = ir_.CreateAlloca(ir_.getInt64Ty());
   handlers_ = load_field(ir_.getPtrTy(), offsetof(Wave, handlers));
   rows_ = load_field(ir_.getPtrTy(), offsetof(Wave, v));
-  facts_.begin(rows_);
+  now_ = load_field(ir_.getInt64Ty(), offsetof(Wave, executed));
+  for (const size_t more : {offsetof(Wave, done), offsetof(Wave, extra)})
+    now_ = ir_.CreateAdd(now_, load_field(ir_.getInt64Ty(), more));
+  facts_.begin(rows_, now_);
   constexpr size_t kMode = offsetof(Wave, mode);
   Value* mode = ir_.CreateAlignedLoad(ir_.getInt32Ty(), field(kMode), llvm::Align(1));
   Value* overflow = load_field(ir_.getInt8Ty(), kMode + offsetof(emu::FloatMode, fp16_overflow));
@@ -198,7 +201,7 @@ void BlockEmitter::emit_call(int32_t i, bool is_last) {
   emit_handler_call(ir_, wave_, handlers_, first_inst_, ir_.getInt64(static_cast<uint64_t>(index)),
                     plan_.first);
   scalars_.forget();
-  facts_.forget_all();
+  if (may_write_rows(inst(i))) facts_.forget_all();
   if (is_last) return emit_leave(i + 1, -1);
   BasicBlock* stopped = new_block("stopped");
   BasicBlock* next = new_block("next");
@@ -314,6 +317,7 @@ void BlockEmitter::emit_leave(Value* performed) {
 }
 
 void BlockEmitter::emit_end(Value* performed) {
+  facts_.end(ir_.CreateAdd(now_, performed));
   Value* more = ir_.CreateSub(performed, ir_.getInt64(1));
   Value* extra = load_field(ir_.getInt64Ty(), offsetof(Wave, extra));
   ir_.CreateStore(ir_.CreateAdd(extra, more), field(offsetof(Wave, extra)));

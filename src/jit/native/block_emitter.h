@@ -64,6 +64,7 @@ class BlockEmitter {
   llvm::Value* first_inst_;
   llvm::Value* handlers_ = nullptr;
   llvm::Value* rows_ = nullptr;
+  llvm::Value* now_ = nullptr;           // i64: instructions the wave has performed before
   llvm::Value* limit_ = nullptr;         // instructions that the slice had left
   llvm::Value* left_ = nullptr;          // where the code keeps how many it has left after this run
   std::vector<llvm::BasicBlock*> runs_;  // by their first instruction

@@ -1,6 +1,7 @@
 // The scalar side of address_facts.h: facts as values, kept in slots.
 #include <algorithm>
 
+#include "emu/compiler.h"
 #include "jit/native/address_facts.h"
 
 namespace wavetap::jit {
@@ -27,20 +28,77 @@ Value* near_step(llvm::IRBuilder<>& ir, Value* step) {
                          ir.getInt64(kNoStep));
 }
 
+// In front of the registers: until when it is good, which places are in use, by which registers, and
+// the facts.
+constexpr size_t kStamp = 0;
+constexpr size_t kInUse = 8;
+constexpr size_t kOwners = 16;
+constexpr uint32_t kPlaces = 16;
+constexpr size_t kFacts = 128;
+static_assert(kOwners + kPlaces * sizeof(uint32_t) <= kFacts);
+static_assert(kFacts + kPlaces * kFields * sizeof(uint64_t) <= emu::kCompiledStateBytes);
+
+uint32_t owner_of(const FactRoot& root) { return root.low | (root.is_pair() ? 0x10000u : 0); }
+
 }  // namespace
 
-FactSlots::FactSlots(llvm::IRBuilder<>& ir, const std::set<FactRoot>& roots, unsigned wave_lanes)
-    : ir_(ir), roots_(roots.begin(), roots.end()), wave_lanes_(wave_lanes) {}
+FactSlots::FactSlots(llvm::IRBuilder<>& ir, const Plan& plan, unsigned wave_lanes)
+    : ir_(ir), roots_(plan.roots.begin(), plan.roots.end()), wave_lanes_(wave_lanes) {
+  for (const uint32_t reg : plan.written) {
+    changed_ |= 1u << reg % kPlaces;
+    changed_ |= 1u << (reg + kPlaces - 1) % kPlaces;  // the upper half of a pair
+  }
+  if (plan.writes_any) changed_ = ~0u;
+  for (const FactRoot& root : roots_) {
+    const uint32_t place = root.low % kPlaces;
+    const bool has_place =
+        (own_ >> place & 1) == 0 && (!root.is_pair() || root.high == root.low + 1);
+    place_.push_back(has_place ? static_cast<int>(place) : -1);
+    if (has_place) own_ |= 1u << place;
+  }
+}
+
+Value* FactSlots::state(size_t offset) {
+  return ir_.CreateConstGEP1_64(ir_.getInt8Ty(), rows_,
+                                offset - uint64_t{emu::kCompiledStateBytes});
+}
 
 Value* FactSlots::field(size_t slot, unsigned k) {
+  if (place_[slot] >= 0)
+    return state(kFacts + (static_cast<size_t>(place_[slot]) * kFields + k) * sizeof(uint64_t));
   return ir_.CreateConstGEP1_64(ir_.getInt64Ty(), memory_, slot * kFields + k);
 }
 
-void FactSlots::begin(Value* rows) {
+void FactSlots::begin(Value* rows, Value* now) {
   rows_ = rows;
-  if (roots_.empty()) return;
+  if (!leaves_any()) return;
   memory_ = ir_.CreateAlloca(llvm::ArrayType::get(ir_.getInt64Ty(), roots_.size() * kFields));
-  forget_all();
+  Value* is_good = ir_.CreateICmpEQ(ir_.CreateLoad(ir_.getInt64Ty(), state(kStamp)), now);
+  Value* in_use =
+      ir_.CreateSelect(is_good, ir_.CreateLoad(ir_.getInt32Ty(), state(kInUse)), ir_.getInt32(0));
+  others_ = ir_.CreateAnd(in_use, ir_.getInt32(~(own_ | changed_)));
+  for (size_t slot = 0; slot < roots_.size(); ++slot) {
+    Value* lanes = ir_.getInt64(0);
+    if (place_[slot] >= 0) {
+      const auto place = static_cast<uint32_t>(place_[slot]);
+      Value* owner = state(kOwners + place * sizeof(uint32_t));
+      Value* own = ir_.getInt32(owner_of(roots_[slot]));
+      Value* is_used =
+          ir_.CreateICmpNE(ir_.CreateAnd(in_use, ir_.getInt32(1u << place)), ir_.getInt32(0));
+      Value* is_own = ir_.CreateICmpEQ(ir_.CreateLoad(ir_.getInt32Ty(), owner), own);
+      lanes = ir_.CreateSelect(ir_.CreateAnd(is_used, is_own),
+                               ir_.CreateLoad(ir_.getInt64Ty(), field(slot, 3)), lanes);
+      ir_.CreateStore(own, owner);
+    }
+    ir_.CreateStore(lanes, field(slot, 3));
+  }
+}
+
+// What others know is left to those who come later, as far as it is still true.
+void FactSlots::end(Value* now) {
+  if (!leaves_any()) return;
+  ir_.CreateStore(ir_.CreateOr(others_, ir_.getInt32(own_)), state(kInUse));
+  ir_.CreateStore(now, state(kStamp));
 }
 
 void FactSlots::forget_all() {

@@ -1,5 +1,7 @@
 #include "jit/native/plan.h"
 
+#include <algorithm>
+
 #include "emu/exec/cache_fence.h"
 #include "jit/native/lane_ops.h"
 #include "jit/native/memory_ops.h"
@@ -137,6 +139,11 @@ Kind kind_of(const BlockRequest& request, int32_t index) {
 
 }  // namespace
 
+bool may_write_rows(const Inst& inst) {
+  return inst.family != Family::kSop && inst.family != Family::kSopp &&
+         inst.family != Family::kSmem;
+}
+
 uint16_t mask_source(const Inst& inst, size_t k) {
   return inst.src[k].is(OperandKind::kScalar) ? inst.src[k].index : slot::kVccLo;
 }
@@ -219,12 +226,25 @@ class Ways {
   std::vector<int32_t> open_;
 };
 
+void note_written(const BlockRequest& request, Plan& plan) {
+  for (int32_t i = 0; i < plan.size(); ++i) {
+    const Inst& inst = request.insts[plan.first + i];
+    const Kind kind = plan.at(i).kind;
+    if (kind == Kind::kSkipped || kind == Kind::kLeave) continue;
+    if (kind == Kind::kCall || kind == Kind::kLast) plan.writes_any |= may_write_rows(inst);
+    if (!inst.dst.is(OperandKind::kVgpr)) continue;
+    for (uint32_t k = 0; k < std::max<uint32_t>(inst.dst.dwords, 1); ++k)
+      plan.written.insert(inst.dst.index + k);
+  }
+}
+
 }  // namespace
 
 Plan plan_block(const BlockRequest& request) {
   Plan plan;
   plan.first = request.first;
   const Ways ways(request, plan);
+  note_written(request, plan);
   if (plan.has(0) && plan.at(0).kind == Kind::kLeave) plan.insts.clear();
   find_segments(request, plan);
   int compiled = 0;

@@ -53,6 +53,8 @@ struct Plan {
   int32_t first = 0;           // index in the program
   std::vector<Planned> insts;  // by distance from `first`
   std::set<FactRoot> roots;    // registers whose addresses are known before segments
+  std::set<uint32_t> written;  // vector registers that may change
+  bool writes_any = false;     // handlers that are called may write any of them
   bool is_worthwhile = false;  // compiled code would be quicker than handlers
 
   int32_t size() const { return static_cast<int32_t>(insts.size()); }
@@ -71,6 +73,8 @@ struct MaskSlots {
   bool has_mask = false;
   bool to_exec = false;
 };
+// Whether a handler that is called may change vector registers.
+bool may_write_rows(const isa::Inst& inst);
 MaskSlots mask_slots(const isa::Inst& inst);
 // The first slot of mask operand `k`.
 uint16_t mask_source(const isa::Inst& inst, size_t k);
