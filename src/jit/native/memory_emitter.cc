@@ -84,7 +84,10 @@ Value* MemoryEmitter::load_field(llvm::Type* type, size_t offset) {
 
 void MemoryEmitter::begin_strip(const LaneBuilder& lanes, Value* active) {
   lanes_ = &lanes;
-  for (Group& group : groups_) group.flag.clear();
+  for (Group& group : groups_) {
+    group.flag.clear();
+    group.first.clear();
+  }
   active_ = active;
   is_whole_ = ir_.CreateICmpEQ(active, llvm::Constant::getAllOnesValue(active->getType()));
 }
@@ -94,8 +97,9 @@ const MemoryEmitter::Access& MemoryEmitter::find(const Inst& inst) const {
                        [&](const Access& access) { return access.inst == &inst; });
 }
 
-// A fault of the host's is reported for the instruction before pc.
+// A fault of the host's is reported for the instruction before pc. LDS does not vanish.
 void MemoryEmitter::note_place(const Access& access) {
+  if (access.op.space == Space::kLds) return;
   ir_.CreateStore(ir_.getInt32(static_cast<uint32_t>(access.index + 1)),
                   ir_.CreateConstGEP1_64(ir_.getInt8Ty(), wave_, offsetof(Wave, pc)));
 }
@@ -118,8 +122,18 @@ Value* MemoryEmitter::pointer(const Access& access, Value* low, uint32_t element
   Value* distance = ir_.CreateZExt(ir_.CreateSub(low, group.lowest), ir_.getInt64Ty());
   return ir_.CreateGEP(ir_.getInt8Ty(), base, distance);
 }
+// Before branches, so that all accesses of the strip have it.
+void MemoryEmitter::find_first(Group& group) {
+  Value*& first = group.first[low_];
+  if (first != nullptr) return;
+  Value* distance = ir_.CreateSub(ir_.CreateExtractElement(low_, uint64_t{0}), group.lowest);
+  first = ir_.CreateAdd(group.host, ir_.CreateZExt(distance, ir_.getInt64Ty()));
+}
 Value* MemoryEmitter::first_pointer(const Access& access, uint32_t element) {
-  return pointer(access, ir_.CreateExtractElement(low_, uint64_t{0}), element, 0);
+  const Group& group = groups_[access.group];
+  Value* first = ir_.CreateIntToPtr(group.first.at(low_), ir_.getPtrTy());
+  const int64_t offset = access.offset[element] - group.begin;
+  return ir_.CreateConstGEP1_64(ir_.getInt8Ty(), first, static_cast<uint64_t>(offset));
 }
 
 // The strip's; lanes that are off have one that does no harm.
@@ -170,17 +184,17 @@ std::vector<Value*> MemoryEmitter::load_row(const Access& access, uint32_t eleme
 }
 
 // A lane's element, as the registers have it.
-std::vector<Value*> MemoryEmitter::load_one(const Access& access, Value* low, uint32_t element) {
+std::vector<Value*> MemoryEmitter::load_one(const Access& access, Value* at) {
   const uint32_t bytes = access.op.bytes;
-  if (bytes <= 4) return {read(ir_.getIntNTy(8 * bytes), pointer(access, low, element, 0))};
+  if (bytes <= 4) return {read(ir_.getIntNTy(8 * bytes), at)};
   std::vector<Value*> result;
   if (bytes == 12) {
     for (uint32_t i = 0; i < 3; ++i)
-      result.push_back(read(ir_.getInt32Ty(), pointer(access, low, element, 4 * i)));
+      result.push_back(read(ir_.getInt32Ty(), ir_.CreateConstGEP1_64(ir_.getInt32Ty(), at, i)));
     return result;
   }
   llvm::Type* type = bytes == 8 ? static_cast<llvm::Type*>(ir_.getInt64Ty()) : quad_type(ir_);
-  Value* whole = read(type, pointer(access, low, element, 0));
+  Value* whole = read(type, at);
   Value* dwords = ir_.CreateBitCast(whole, llvm::FixedVectorType::get(ir_.getInt32Ty(), bytes / 4));
   for (uint32_t i = 0; i < bytes / 4; ++i)
     result.push_back(ir_.CreateExtractElement(dwords, uint64_t{i}));
@@ -188,9 +202,8 @@ std::vector<Value*> MemoryEmitter::load_one(const Access& access, Value* low, ui
 }
 
 std::vector<Value*> MemoryEmitter::load_same(const Access& access, uint32_t element) {
-  Value* low = ir_.CreateExtractElement(low_, uint64_t{0});
   std::vector<Value*> result;
-  for (Value* value : load_one(access, low, element))
+  for (Value* value : load_one(access, first_pointer(access, element)))
     result.push_back(lanes_->splat(extend(access, value, ir_.getInt32Ty())));
   return result;
 }
@@ -201,7 +214,7 @@ std::vector<Value*> MemoryEmitter::load_lanes(const Access& access, uint32_t ele
   std::vector<Value*> result(access.op.rows(), llvm::PoisonValue::get(lanes_->vector_of(type)));
   for (unsigned lane = 0; lane < lanes_->lanes; ++lane) {
     Value* low = ir_.CreateExtractElement(at, uint64_t{lane});
-    const std::vector<Value*> loaded = load_one(access, low, element);
+    const std::vector<Value*> loaded = load_one(access, pointer(access, low, element, 0));
     for (size_t row = 0; row < result.size(); ++row)
       result[row] = ir_.CreateInsertElement(result[row], loaded[row], uint64_t{lane});
   }
@@ -209,12 +222,12 @@ std::vector<Value*> MemoryEmitter::load_lanes(const Access& access, uint32_t ele
   return result;
 }
 
-std::vector<Value*> MemoryEmitter::load(const Inst& inst, uint32_t element, Value* low,
-                                        Value* old) {
+std::vector<Value*> MemoryEmitter::load(const Inst& inst, Value* low, Value* old) {
   const Access& access = find(inst);
   low_ = low;
   Group& group = groups_[access.group];
   note_place(access);
+  find_first(group);
   BasicBlock* in_row = new_block("load_row");
   BasicBlock* other = new_block("load_other");
   BasicBlock* same = new_block("load_same");
@@ -225,19 +238,21 @@ std::vector<Value*> MemoryEmitter::load(const Inst& inst, uint32_t element, Valu
   ir_.CreateCondBr(is_in_row, in_row, other);
   ir_.SetInsertPoint(other);
   ir_.CreateCondBr(is_same, same, by_lane);
-  std::vector<std::vector<Value*>> found;
-  ir_.SetInsertPoint(in_row);
-  found.push_back(load_row(access, element));
-  ir_.CreateBr(done);
-  ir_.SetInsertPoint(same);
-  found.push_back(load_same(access, element));
-  ir_.CreateBr(done);
-  ir_.SetInsertPoint(by_lane);
-  found.push_back(load_lanes(access, element));
-  ir_.CreateBr(done);
+  using One = std::vector<Value*> (MemoryEmitter::*)(const Access&, uint32_t);
+  const auto all = [&](BasicBlock* block, One one) {
+    ir_.SetInsertPoint(block);
+    std::vector<Value*> rows;
+    for (uint32_t element = 0; element < access.op.elements; ++element)
+      for (Value* row : (this->*one)(access, element)) rows.push_back(row);
+    ir_.CreateBr(done);
+    return rows;
+  };
+  const std::vector<Value*> found[] = {all(in_row, &MemoryEmitter::load_row),
+                                       all(same, &MemoryEmitter::load_same),
+                                       all(by_lane, &MemoryEmitter::load_lanes)};
   ir_.SetInsertPoint(done);
   std::vector<Value*> result;
-  for (unsigned row = 0; row < access.op.rows(); ++row) {
+  for (size_t row = 0; row < found[0].size(); ++row) {
     llvm::PHINode* value = ir_.CreatePHI(lanes_->u32(), 3);
     value->addIncoming(found[0][row], in_row);
     value->addIncoming(found[1][row], same);
@@ -316,6 +331,7 @@ void MemoryEmitter::store(const Inst& inst, uint32_t element, Value* low,
   const Access& access = find(inst);
   low_ = low;
   note_place(access);
+  find_first(groups_[access.group]);
   if (access.op.part == MemoryOp::Part::kHigh)
     rows[0] = ir_.CreateLShr(rows[0], lanes_->splat(16u));
   BasicBlock* in_row = new_block("store_row");

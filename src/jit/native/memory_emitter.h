@@ -44,10 +44,9 @@ class MemoryEmitter {
 
   // Inside a strip; `active` has a bit for each of its lanes.
   void begin_strip(const LaneBuilder& lanes, llvm::Value* active);
-  // Registers of element `element`, as i32 vectors; `low` are the (lower halves of the) addresses, `old`
-  // what the register has before where half of it is loaded.
-  std::vector<llvm::Value*> load(const isa::Inst& inst, uint32_t element, llvm::Value* low,
-                                 llvm::Value* old);
+  // Registers of all elements, as i32 vectors; `low` are the (lower halves of the) addresses, `old` what
+  // the register has before where half of it is loaded.
+  std::vector<llvm::Value*> load(const isa::Inst& inst, llvm::Value* low, llvm::Value* old);
   void store(const isa::Inst& inst, uint32_t element, llvm::Value* low,
              std::vector<llvm::Value*> rows);
   // Atomic operations: lanes that are not at a multiple of the element's size, and the operation, which
@@ -71,6 +70,8 @@ class MemoryEmitter {
     // Of the strip, by element size: is it in a row, or the same for all? Not i1, or LLVM compares
     // anew for every access.
     std::map<uint32_t, llvm::Value*> flag{};
+    // Of the strip, by its addresses: where the host has the byte at `begin` of its first lane.
+    std::map<llvm::Value*, llvm::Value*> first{};
   };
   struct Access {
     const isa::Inst* inst;
@@ -85,6 +86,7 @@ class MemoryEmitter {
   llvm::Value* check_group(Group& group, const Fact& fact, llvm::Value* exec);
   llvm::Value* has_step(Group& group, uint32_t step);
   llvm::Value* pointer(const Access& access, llvm::Value* low, uint32_t element, uint32_t more);
+  void find_first(Group& group);
   llvm::Value* first_pointer(const Access& access, uint32_t element);
   llvm::Value* addresses(const Group& group);
   llvm::Value* read(llvm::Type* type, llvm::Value* at);
@@ -92,7 +94,7 @@ class MemoryEmitter {
   llvm::Value* put_half(const Access& access, llvm::Value* bits, llvm::Value* old);
   llvm::Value* extend(const Access& access, llvm::Value* value, llvm::Type* type);
   std::vector<llvm::Value*> load_row(const Access& access, uint32_t element);
-  std::vector<llvm::Value*> load_one(const Access& access, llvm::Value* low, uint32_t element);
+  std::vector<llvm::Value*> load_one(const Access& access, llvm::Value* at);
   std::vector<llvm::Value*> load_same(const Access& access, uint32_t element);
   std::vector<llvm::Value*> load_lanes(const Access& access, uint32_t element);
   void store_row(const Access& access, uint32_t element, const std::vector<llvm::Value*>& rows);

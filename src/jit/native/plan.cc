@@ -256,6 +256,7 @@ Plan plan_block(const BlockRequest& request) {
       case Kind::kLast:
       case Kind::kLeave:
       case Kind::kSkipped: break;
+      case Kind::kMemory: compiled += 2; break;  // handlers look at every lane's address
       default: ++compiled;
     }
   }

@@ -132,8 +132,7 @@ unsigned SegmentEmitter::choose_lanes() const {
     for (unsigned per_row = 4; per_row > 1 && lanes == vectors_.lanes; per_row /= 2)
       if (live * per_row < vectors_.registers) lanes *= per_row;
   } else {
-    // What is decided for each load counts more than what is spilled.
-    lanes *= live * 4 < vectors_.registers ? 4 : 2;
+    lanes *= 4;  // what is decided for each load counts more than what is spilled
   }
   // Lanes that exchange values are in one strip.
   for (const Operation& operation : operations_)
@@ -200,14 +199,11 @@ Value* SegmentEmitter::mask_bits(Value* mask) {
 }
 
 void SegmentEmitter::emit_load(const Inst& inst) {
-  const MemoryOp op = *compiled_memory_op(inst);
   uint32_t reg = inst.dst.index;
   Value* low = read32(inst.vaddr.index, false);
-  Value* old = op.part == MemoryOp::Part::kWhole ? nullptr : read32(reg, false);
-  std::vector<std::pair<uint32_t, Value*>> loaded;
-  for (uint32_t element = 0; element < op.elements; ++element)
-    for (Value* row : memory_.load(inst, element, low, old)) loaded.push_back({reg++, row});
-  for (const auto& [at, row] : loaded) row_[at] = {row, nullptr, true};
+  const bool is_whole = compiled_memory_op(inst)->part == MemoryOp::Part::kWhole;
+  Value* old = is_whole ? nullptr : read32(reg, false);
+  for (Value* row : memory_.load(inst, low, old)) row_[reg++] = {row, nullptr, true};
 }
 
 // What is stored is read here, and stored when it is known to be right.

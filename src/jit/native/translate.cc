@@ -60,7 +60,7 @@ llvm::Function* make_translate(llvm::Module& module) {
   Value* memory = ir.CreateLoad(ir.getPtrTy(), at(dispatch, offsetof(emu::Dispatch, memory)));
   llvm::LoadInst* epoch =
       ir.CreateAlignedLoad(u64, at(memory, EpochPlace().offset()), llvm::Align(8));
-  epoch->setAtomic(llvm::AtomicOrdering::Acquire);
+  epoch->setAtomic(llvm::AtomicOrdering::Monotonic);
   Value* known = ir.CreateLoad(u64, at(tlb, offsetof(Tlb, epoch)));
   ir.CreateCondBr(ir.CreateICmpEQ(epoch, known), loop, miss);
 
