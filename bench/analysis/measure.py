@@ -93,8 +93,8 @@ class Measure:
         yield "report", lambda: [tool, "report", trace, "--json"], "report"
         for name in ("callstack", "autograd", "graph", "variability"):
             yield name, lambda name=name: [tool, "analyze", name, trace, "--json"], name
-        # A quarter of the calls launch a kernel, with ten counters each.
-        counted = self.trace(rows, threads, counters=10)
+        # A quarter of the calls launch a kernel, with ten counters each: as many dispatches as the others have calls.
+        counted = self.trace(4 * rows, threads, counters=10)
         yield "profile", lambda: [tool, "profile", counted, "--gpu", "mi210", "--json"], None
         yield "chrome", lambda: [tool, "export", "--format", "chrome", trace, "-o", out(".json")], "chrome"
         for name, suffix in (("perfetto", ".pftrace"), ("html", ".html"), ("jsonl", ".jsonl"), ("folded", ".folded")):

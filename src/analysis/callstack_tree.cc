@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "util/sort_runs.h"
+
 namespace wavetap::analysis {
 
 std::vector<int64_t> gpu_time_per_api(const store::Trace& trace) {
@@ -49,11 +51,11 @@ CallTree build_call_tree(const store::Trace& trace) {
   };
   std::vector<uint32_t> stack;
   for (size_t t = 0; t + 1 < first.size(); ++t) {
-    const auto begin = tree.order.begin() + first[t];
-    const auto end = tree.order.begin() + first[t + 1];
-    if (!std::is_sorted(begin, end, outer_first)) std::sort(begin, end, outer_first);
+    uint32_t* const begin = tree.order.data() + first[t];
+    uint32_t* const end = tree.order.data() + first[t + 1];
+    util::sort_runs(begin, end, outer_first);
     stack.clear();
-    for (auto it = begin; it != end; ++it) {
+    for (const uint32_t* it = begin; it != end; ++it) {
       const uint32_t row = *it;
       while (!stack.empty()) {
         const uint32_t top = stack.back();

@@ -7,6 +7,7 @@
 
 #include "analysis/callstack_tree.h"
 #include "analysis/op_kind.h"
+#include "util/sort_runs.h"
 
 namespace wavetap::analysis {
 namespace {
@@ -44,6 +45,7 @@ class GraphBuilder {
   void add_calls() {
     const CallTree tree = build_call_tree(trace_);
     const store::Str marker = trace_.strings.find("UserMarker");
+    const std::vector<bool> is_sync = synchronising_names();
     std::vector<std::optional<uint32_t>> last_of_thread(trace_.threads.size());
     for (const uint32_t row : tree.order) {
       const uint32_t parent = tree.parent[row];
@@ -55,17 +57,28 @@ class GraphBuilder {
       outer_[row] = row;
       node_of_api_[row] = add({.start = trace_.apis.start[row],
                                .end = trace_.apis.end[row],
-                               .is_sync = is_synchronising_call(trace_.str(trace_.apis.name[row])),
+                               .is_sync = is_sync[trace_.apis.name[row]],
                                .row = row},
                               last_of_thread[trace_.apis.thread[row]]);
     }
+  }
+
+  // By name of a call: there are few names, and many calls.
+  std::vector<bool> synchronising_names() const {
+    std::vector<bool> is_known(trace_.strings.size()), is_sync(trace_.strings.size());
+    for (const store::Str name : trace_.apis.name) {
+      if (is_known[name]) continue;
+      is_known[name] = true;
+      is_sync[name] = is_synchronising_call(trace_.str(name));
+    }
+    return is_sync;
   }
 
   void add_ops() {
     const store::Ops& ops = trace_.ops;
     std::vector<uint32_t> order(ops.size());
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    util::sort_runs(order, [&](uint32_t a, uint32_t b) {
       return std::pair(ops.start[a], ops.end[a]) < std::pair(ops.start[b], ops.end[b]);
     });
     std::map<std::pair<int32_t, int32_t>, std::optional<uint32_t>> last_of_queue;
@@ -111,8 +124,7 @@ class GraphBuilder {
     std::map<int64_t, std::vector<uint32_t>> ended;  // ops of each process by end time
     for (uint32_t op = 0; op < trace_.ops.size(); ++op) ended[pid_of_op_[op]].push_back(op);
     for (auto& [pid, list] : ended)
-      std::sort(list.begin(), list.end(),
-                [&](uint32_t a, uint32_t b) { return ends[a] < ends[b]; });
+      util::sort_runs(list, [&](uint32_t a, uint32_t b) { return ends[a] < ends[b]; });
     for (WorkNode& node : graph_.nodes) {
       if (!node.is_sync) continue;
       const auto list = ended.find(pid_of(node.row));
@@ -159,7 +171,7 @@ std::vector<int64_t> slacks(const WorkGraph& graph) {
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   // Every edge goes from an earlier end to a later end or start; descending end visits successors
   // first.
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+  util::sort_runs(order, [&](uint32_t a, uint32_t b) {
     return std::pair(graph.nodes[a].end, graph.nodes[a].start) >
            std::pair(graph.nodes[b].end, graph.nodes[b].start);
   });

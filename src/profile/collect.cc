@@ -11,6 +11,7 @@
 #include "profile/chooser.h"
 #include "profile/profile.h"
 #include "util/json.h"
+#include "util/sort_runs.h"
 
 namespace wavetap::profile {
 namespace {
@@ -105,8 +106,7 @@ class Grouping {
     const auto earlier = [&](uint32_t a, uint32_t b) {
       return trace_.ops.start[a] < trace_.ops.start[b];
     };
-    if (!std::is_sorted(ops.begin(), ops.end(), earlier))
-      std::stable_sort(ops.begin(), ops.end(), earlier);
+    util::sort_runs(ops, earlier);
     for (const uint32_t op : ops)
       if (chooser.wants(trace_.str(name_of(op)))) add(op);
     std::vector<SampleGroup> groups;
