@@ -34,15 +34,17 @@ void add_phase(const MemoryAccess& access, uint32_t banks, uint64_t lanes, bool 
   };
   Bank bank[kMaxBanks];
   Dword dwords[kMaxDwords * 64];
+  const uint32_t bank_mask = banks - 1;  // a power of two
+  const uint32_t last_byte = access.size_bytes - 1;
   uint16_t used = 0;
   uint64_t busy = 0;
   bool is_free = true;
   for (uint64_t rest = lanes; rest != 0; rest &= rest - 1) {
     const uint64_t lane = rest & (~rest + 1);
     const auto at = static_cast<uint32_t>(access.address[std::countr_zero(rest)]);
-    for (uint32_t number = at / 4; number <= (at + access.size_bytes - 1) / 4; ++number) {
-      Bank& one = bank[number % banks];
-      const uint64_t bit = uint64_t{1} << number % banks;
+    for (uint32_t number = at / 4; number <= (at + last_byte) / 4; ++number) {
+      Bank& one = bank[number & bank_mask];
+      const uint64_t bit = uint64_t{1} << (number & bank_mask);
       if ((busy & bit) == 0) {
         busy |= bit;
         one = {lane, 1, 1, used};

@@ -33,10 +33,22 @@ struct Block {
   uint64_t count = 0;
   uint64_t lanes = 0;
   uint64_t empty = 0;  // entered with no active lane
-  Edge last;           // the edge taken most recently, not among `edges` yet
-  std::vector<Edge> edges;
+  // The edges taken most recently, with what is not among `edges` yet: waves come by turns from the body of
+  // an `if` and from past it.
+  Edge recent[2];
   MaskChange change;  // of the instruction before the block
+  std::vector<Edge> edges;
 
+  void take_edge(const wavetap_code* from_code, uint32_t from_block) {
+    for (Edge& edge : recent)
+      if (edge.code == from_code && edge.block == from_block) {
+        ++edge.count;
+        return;
+      }
+    add_edge(recent[1]);
+    recent[1] = recent[0];
+    recent[0] = {from_code, from_block, 1};
+  }
   void add_edge(const Edge& edge) {
     if (edge.count == 0) return;
     for (Edge& known : edges)
@@ -67,15 +79,12 @@ struct Strand {
     ++block.count;
     block.lanes += count_lanes(event.at.exec);
     block.empty += event.at.exec == 0;
-    if (block.last.code != event.from_code || block.last.block != event.from_block) {
-      block.add_edge(block.last);
-      block.last = {event.from_code, event.from_block, 0};
-    }
-    ++block.last.count;
-    if (event.from_code != &code) return;
-    const wavetap_site& from = code.sites[event.from_block];
-    if (from.block_end != event.at.site ||
-        (code.sites[from.block_end - 1].flags & WAVETAP_SITE_WRITES_EXEC) == 0)
+    block.take_edge(event.from_code, event.from_block);
+    // Behind the instruction that ended the block before, and came here by it.
+    const uint32_t site = event.at.site;
+    if (event.from_code != &code || site == 0 ||
+        (code.sites[site - 1].flags & WAVETAP_SITE_WRITES_EXEC) == 0 ||
+        code.sites[event.from_block].block_end != site)
       return;
     MaskChange& change = block.change;
     const uint64_t before = event.from_exec;
@@ -108,7 +117,7 @@ void Dispatch::add(Strand& strand) {
     ours.count += theirs.count;
     ours.lanes += theirs.lanes;
     ours.empty += theirs.empty;
-    theirs.add_edge(theirs.last);
+    for (const Edge& edge : theirs.recent) theirs.add_edge(edge);
     for (const Edge& edge : theirs.edges) ours.add_edge(edge);
     for (uint64_t MaskChange::*field :
          {&MaskChange::kept, &MaskChange::none, &MaskChange::split, &MaskChange::other,

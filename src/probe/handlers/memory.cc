@@ -174,14 +174,18 @@ struct Strand {
     const auto count = static_cast<uint64_t>(std::popcount(event.lanes));
     const uint64_t first = event.address[0];
     const uint64_t each = event.address[1] - first;
-    uint64_t differs = 0;
+    *step = static_cast<int64_t>(each);
     uint64_t bits = 0;
-    for (uint64_t lane = 0, expected = first; lane < count; ++lane, expected += each) {
-      differs |= event.address[lane] ^ expected;
-      bits |= event.address[lane];
+    uint64_t differs = event.address[count - 1] - first - (count - 1) * each;
+    if (differs != 0) {
+      for (uint64_t lane = 0; lane < count; ++lane) bits |= event.address[lane];
+    } else {
+      for (uint64_t lane = 0, expected = first; lane < count; ++lane, expected += each) {
+        differs |= event.address[lane] ^ expected;
+        bits |= event.address[lane];
+      }
     }
     row.address_bits |= bits;
-    *step = static_cast<int64_t>(each);
     if (differs != 0) {
       ++row.irregular;
       return false;
