@@ -49,6 +49,7 @@ struct Process {
   std::map<uint64_t, Block> live;                           // by address
   std::map<uint64_t, uint32_t> freed;                       // to the call that freed it
   std::map<std::pair<size_t, uint64_t>, uint32_t> handles;  // kind and value, to the call
+  std::vector<uint32_t> moves;  // copies and fills, in the order of time
 };
 
 class HostCheck {
@@ -63,7 +64,11 @@ class HostCheck {
       return trace_.apis.start[a] < trace_.apis.start[b];
     });
     for (const uint32_t row : rows) take(row);
-    for (Json& finding : report_.findings) name_allocation(finding);
+    for (Json& finding : report_.findings) {
+      name_allocation(finding);
+      name_mover(finding, finding);
+      if (finding.contains("other")) name_mover(finding["other"], finding);
+    }
     if (!tools_.has(sanitize::Tool::kLeakcheck)) return;
     for (const auto& [pid, process] : processes_) find_leaks(process);
   }
@@ -100,6 +105,7 @@ class HostCheck {
         return;
       case HipDoes::kCopy:
       case HipDoes::kFill:
+        process.moves.push_back(row);
         for (const HipRole role : {HipRole::kDst, HipRole::kSrc})
           if (const std::optional<uint64_t> at = number(row, *call, role))
             check_extent(row, *call, role, *at, process);
@@ -197,6 +203,50 @@ class HostCheck {
     if (finding["allocation"].value("freed", 0) != 0) note("freed_by", process->second.freed);
   }
 
+  // How many ends of what was moved are a call's own. The runtime puts memory of its own between some.
+  int ends_in_common(uint32_t row, const Json& moves) const {
+    const amd::HipCall& call = *amd::find_hip_call(name(row));
+    const uint64_t bytes =
+        number(row, call, HipRole::kBytes).value_or(number(row, call, HipRole::kWidth).value_or(1));
+    const auto has = [&](HipRole role, const char* key) {
+      const std::optional<uint64_t> begin = number(row, call, role);
+      const std::optional<uint64_t> at = analysis::parse_number(moves.value(key, std::string()));
+      return begin && at && *at >= *begin && *at - *begin < bytes;
+    };
+    return has(HipRole::kDst, "to") + has(HipRole::kSrc, "from");
+  }
+
+  // The call that a copy was made for: the last one before it that is about this memory.
+  void name_mover(Json& side, const Json& finding) {
+    const auto process = processes_.find(finding.value("pid", int64_t{0}));
+    if (!side.contains("moves") || process == processes_.end()) return;
+    const Json& moves = side["moves"];
+    std::optional<uint32_t> found;
+    int most = 0;
+    for (const uint32_t row : process->second.moves) {
+      if (trace_.apis.start[row] > moves.value("time_ns", int64_t{0})) break;
+      if (const int ends = ends_in_common(row, moves); ends != 0 && ends >= most) {
+        most = ends;
+        found = row;
+      }
+    }
+    if (!found) return;
+    side["call"] = name(*found);
+    side["arguments"] = args(*found);
+    add_stack(side, *found);
+  }
+
+  void add_stack(Json& side, uint32_t row) const {
+    const std::vector<std::string> stack = stack_of(row);
+    side["stack"] = stack;
+    for (const std::string& frame : stack) {
+      const size_t at = frame.find(" at ");
+      if (at == std::string::npos) continue;
+      side["source"] = frame.substr(at + 4);
+      break;
+    }
+  }
+
   // The stack of a call, innermost first, without the call itself.
   std::vector<std::string> stack_of(uint32_t row) const {
     std::vector<std::string> frames;
@@ -236,14 +286,8 @@ class HostCheck {
                     {"time_ns", trace_.apis.start[row]},
                     {"arguments", args(row)},
                     {"address", fmt::format("{:#x}", address)},
-                    {"detail", detail},
-                    {"stack", stack}};
-    for (const std::string& frame : stack) {
-      const size_t at = frame.find(" at ");
-      if (at == std::string::npos) continue;
-      finding["source"] = frame.substr(at + 4);
-      break;
-    }
+                    {"detail", detail}};
+    add_stack(finding, row);
     if (kind == Kind::kLeak) finding["bytes"] = bytes;
     report_.findings.push_back(std::move(finding));
   }
@@ -258,7 +302,8 @@ class HostCheck {
 }  // namespace
 
 bool needs_recording(const sanitize::ToolSet& tools) {
-  return tools.has(sanitize::Tool::kLeakcheck) || tools.has(sanitize::Tool::kHostcheck);
+  return tools.has(sanitize::Tool::kLeakcheck) || tools.has(sanitize::Tool::kHostcheck) ||
+         tools.has(sanitize::Tool::kRacecheck);
 }
 
 Status find_host_mistakes(const std::string& trace_path, const sanitize::ToolSet& tools,

@@ -1,5 +1,6 @@
 // What a program's own calls did wrong, from a recording of them: memory and handles that it did not give
-// back (leakcheck), frees and copies of what it does not have (hostcheck).
+// back (leakcheck), frees and copies of what it does not have (hostcheck). And which call is behind a copy that
+// races with something (racecheck).
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ namespace wavetap::cli {
 // Whether one of the tools looks at calls, so that they have to be recorded: with arguments and stacks.
 bool needs_recording(const sanitize::ToolSet& tools);
 
-// Adds findings to the report, folded by kind, call and stack.
+// Adds findings to the report, folded by kind, call and stack, and what calls tell about those that are there.
 Status find_host_mistakes(const std::string& trace_path, const sanitize::ToolSet& tools,
                           SanitizeReport& report);
 

@@ -127,19 +127,41 @@ std::string without_bars(std::string text) {
   return text;
 }
 
-// A call of the program's that did wrong.
-std::string host_text(const Json& finding) {
-  const std::string arguments = finding.contains("arguments")
-                                    ? "(" + without_bars(util::text_in(finding, "arguments")) + ")"
-                                    : "";
-  std::string text =
-      fmt::format("{}\n  call     {}{}\n  detail   {}\n", headline(finding),
-                  util::text_in(finding, "call"), arguments, util::text_in(finding, "detail"));
+// A call of the program's, and where it came from.
+std::string call_text(const Json& side) {
+  const std::string arguments =
+      side.contains("arguments") ? "(" + without_bars(util::text_in(side, "arguments")) + ")" : "";
+  return util::text_in(side, "call") + arguments;
+}
+std::string stack_text(const Json& side) {
+  std::string text;
   const char* lead = "from";
-  for (const Json& frame : finding.value("stack", Json::array())) {
+  for (const Json& frame : side.value("stack", Json::array())) {
     text += fmt::format("  {:<8} {}\n", lead, frame.get<std::string>());
     lead = "";
   }
+  return text;
+}
+
+// The other side: an instruction, or a copy.
+std::string other_text(const Json& other) {
+  const std::string access = other.contains("access") ? access_text(other) : "";
+  if (other.contains("call"))
+    return fmt::format("  {:<8} {} by {}\n", util::text_in(other, "role"), access,
+                       call_text(other)) +
+           stack_text(other);
+  return fmt::format("  {:<8} {}{}\n", util::text_in(other, "role"),
+                     access + (access.empty() ? "" : " at "), code_text(other)) +
+         frames_text(other) + fmt::format("  by       {}\n", who_text(other));
+}
+
+// A call of the program's that did wrong.
+std::string host_text(const Json& finding) {
+  std::string text = fmt::format("{}\n  call     {}\n  detail   {}\n", headline(finding),
+                                 call_text(finding), util::text_in(finding, "detail"));
+  if (finding.contains("access")) text += fmt::format("  address  {}\n", address_text(finding));
+  text += stack_text(finding);
+  if (finding.contains("other")) text += other_text(finding["other"]);
   text += "  in all   " + counted(util::count_in(finding, "times"), "time", "times");
   if (finding.contains("bytes"))
     text += ", " + counted(util::count_in(finding, "bytes"), "byte", "bytes");
@@ -159,14 +181,7 @@ std::string finding_text(const Json& finding) {
       if (const std::string who = util::text_in(finding["allocation"], key); !who.empty())
         text += fmt::format("           {} {}\n", *key == 'a' ? "allocated by" : "freed by", who);
   text += fmt::format("  by       {}\n", who_text(finding));
-  if (finding.contains("other")) {
-    const Json& other = finding["other"];
-    text +=
-        fmt::format("  {:<8} {}{}\n", util::text_in(other, "role"),
-                    other.contains("access") ? access_text(other) + " at " : "", code_text(other));
-    text += frames_text(other);
-    text += fmt::format("  by       {}\n", who_text(other));
-  }
+  if (finding.contains("other")) text += other_text(finding["other"]);
   const std::string times = counted(util::count_in(finding, "times"), "execution", "executions");
   const uint64_t lanes = util::count_in(finding, "lane_count");
   text += lanes == 0 ? fmt::format("  in all   {} of the instruction by a wave\n", times)

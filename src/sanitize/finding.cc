@@ -9,6 +9,16 @@
 
 namespace wavetap::sanitize {
 
+const char* mover_name(MoverKind kind) {
+  switch (kind) {
+    case MoverKind::kNone: return "nobody";
+    case MoverKind::kCopy: return "a copy";
+    case MoverKind::kFill: return "a fill";
+    case MoverKind::kHost: return "an access of the host";
+  }
+  return "?";
+}
+
 const char* relation_name(Relation relation) {
   switch (relation) {
     case Relation::kNone: return "none";

@@ -55,10 +55,22 @@ struct Place {
   uint32_t size_bytes = 0;  // of a lane's element
 };
 
+// Who touches memory without being a kernel.
+enum class MoverKind : uint8_t { kNone, kCopy, kFill, kHost };
+const char* mover_name(MoverKind kind);  // "a copy", "a fill", …
+struct Mover {
+  MoverKind what = MoverKind::kNone;
+  uint64_t to = 0;    // 0: it only reads
+  uint64_t from = 0;  // 0: it only writes
+  uint64_t size_bytes = 0;
+  uint64_t time_ns = 0;  // when it began, CLOCK_MONOTONIC
+};
+
 struct Finding {
   Kind kind{};
   Severity severity{};
   Place place;  // of the first instance
+  Mover mover;  // instead of an instruction
 
   // The memory in question, when place.has_access.
   emu::Space space{};
@@ -69,6 +81,7 @@ struct Finding {
   // The other side: the access a race is with, the load that was not waited for.
   bool has_other = false;
   Place other;
+  Mover other_mover;            // instead of an instruction
   const char* other_role = "";  // what it is to the first: "against", "loaded by"; a literal
 
   std::string detail;  // one more sentence without a full stop, or ""

@@ -61,16 +61,32 @@ void append_argument(std::string& line, const Finding& finding, const Naming& na
   line += ',';
 }
 
-void append_place(std::string& line, const Place& place, const Naming& naming) {
+void append_access(std::string& line, const Place& place) {
+  if (!place.has_access) return;
+  append_text(line, "access", access_name(place.access));
+  append_number(line, "size_bytes", place.size_bytes);
+}
+
+void append_mover(std::string& line, const Mover& mover, const Place& place) {
+  append_text(line, "call", mover_name(mover.what));
+  append_access(line, place);
+  line += "\"moves\":{";
+  append_number(line, "size_bytes", mover.size_bytes);
+  if (mover.to != 0) append_text(line, "to", hex_text(mover.to));
+  if (mover.from != 0) append_text(line, "from", hex_text(mover.from));
+  append_number(line, "time_ns", mover.time_ns);
+  finish_object(line);
+  line += ',';
+}
+
+void append_place(std::string& line, const Place& place, const Mover& mover, const Naming& naming) {
+  if (mover.what != MoverKind::kNone) return append_mover(line, mover, place);
   const CodePlace code = naming.find_code(place.pc);
   append_text(line, "pc", hex_text(place.pc.value));
   if (code.offset) append_number(line, "offset", *code.offset);
   append_text(line, "instruction", code.instruction);
   codeobj::append_source(line, code.frames);
-  if (place.has_access) {
-    append_text(line, "access", access_name(place.access));
-    append_number(line, "size_bytes", place.size_bytes);
-  }
+  append_access(line, place);
   append_extent(line, "workgroup", place.workgroup);
   if (place.lanes != 0) append_extent(line, "thread", place.thread);
   append_number(line, "wave", place.wave);
@@ -89,7 +105,7 @@ void append_finding(std::string& line, const Finding& finding, const Naming& nam
   append_text(line, "tool", tool_name(row_of(finding.kind).tool));
   append_text(line, "severity", severity_name(finding.severity));
   append_text(line, "kind", kind_name(finding.kind));
-  append_place(line, finding.place, naming);
+  append_place(line, finding.place, finding.mover, naming);
   if (!finding.detail.empty()) append_text(line, "detail", finding.detail);
   if (finding.place.has_access) {
     append_text(line, "space", space_name(finding.space));
@@ -104,7 +120,7 @@ void append_finding(std::string& line, const Finding& finding, const Naming& nam
   if (!finding.has_other) return;
   line += "\"other\":{";
   append_text(line, "role", finding.other_role);
-  append_place(line, finding.other, naming);
+  append_place(line, finding.other, finding.other_mover, naming);
   finish_object(line);
   line += ',';
 }

@@ -16,6 +16,21 @@ namespace {
 
 constexpr uint16_t kMostSites = 0xffff;
 
+// What needs an order: uses of the earlier and the later one. The most serious first.
+struct Rule {
+  Kind kind;
+  std::pair<PageUse, PageUse> uses;
+};
+constexpr Rule kRules[] = {
+    {Kind::kWriteAfterWrite, {PageUse::kWritten, PageUse::kWritten}},
+    {Kind::kReadAfterWrite, {PageUse::kWritten, PageUse::kRead}},
+    {Kind::kWriteAfterRead, {PageUse::kRead, PageUse::kWritten}},
+    {Kind::kAtomicAndPlain, {PageUse::kWritten, PageUse::kAtomic}},
+    {Kind::kAtomicAndPlain, {PageUse::kAtomic, PageUse::kWritten}},
+    {Kind::kAtomicAndPlain, {PageUse::kAtomic, PageUse::kRead}},
+    {Kind::kAtomicAndPlain, {PageUse::kRead, PageUse::kAtomic}},
+};
+
 PageUse use_of(const isa::Inst& inst, const emu::MemoryAccess& access) {
   switch (access.access) {
     case emu::Access::kLoad: return inst.glc || inst.dlc ? PageUse::kPastCache : PageUse::kRead;
@@ -36,6 +51,41 @@ bool may_tell(const PageMarks& from, const PageMarks& to) {
       return true;
   }
   return false;
+}
+
+// Ranges as marks, as far as they are on pages of the others.
+FootprintMarks marks_of(std::span<const MovedRange> ranges, const FootprintPages& others) {
+  FootprintMarks marks;
+  for (const std::unique_ptr<PageMarks>& other : others.all()) {
+    const uint64_t begin = other->number * PageMarks::kBytes;
+    for (const MovedRange& range : ranges) {
+      const uint64_t first = std::max(begin, range.begin);
+      const uint64_t last = std::min(begin + PageMarks::kBytes, range.end());
+      if (first >= last) continue;
+      PageMarks* const page = marks.pages.page(other->number);
+      if (page == nullptr) return marks;
+      page->mark(range.is_write ? PageUse::kWritten : PageUse::kRead, 0, first - begin,
+                 last - first);
+    }
+  }
+  return marks;
+}
+
+// What ranges of the one kind have in common with ranges of the other.
+FootprintConflict common_to(std::span<const MovedRange> earlier, bool first_writes,
+                            std::span<const MovedRange> later, bool then_writes) {
+  FootprintConflict common;
+  for (const MovedRange& a : earlier) {
+    if (a.is_write != first_writes) continue;
+    for (const MovedRange& b : later) {
+      const uint64_t first = std::max(a.begin, b.begin);
+      const uint64_t last = std::min(a.end(), b.end());
+      if (b.is_write != then_writes || first >= last) continue;
+      common.address = common.bytes == 0 ? first : std::min(common.address, first);
+      common.bytes += last - first;
+    }
+  }
+  return common;
 }
 
 Place place_of(const emu::WatchPoint& at, const emu::MemoryAccess& access) {
@@ -96,20 +146,6 @@ const Place& FootprintMarks::site_at(uint64_t address, PageUse use) const {
 
 std::optional<FootprintConflict> find_conflict(const FootprintMarks& earlier,
                                                const FootprintMarks& later) {
-  using Pair = std::pair<PageUse, PageUse>;
-  struct Rule {
-    Kind kind;
-    Pair uses;
-  };
-  static constexpr Rule kRules[] = {
-      {Kind::kWriteAfterWrite, {PageUse::kWritten, PageUse::kWritten}},
-      {Kind::kReadAfterWrite, {PageUse::kWritten, PageUse::kRead}},
-      {Kind::kWriteAfterRead, {PageUse::kRead, PageUse::kWritten}},
-      {Kind::kAtomicAndPlain, {PageUse::kWritten, PageUse::kAtomic}},
-      {Kind::kAtomicAndPlain, {PageUse::kAtomic, PageUse::kWritten}},
-      {Kind::kAtomicAndPlain, {PageUse::kAtomic, PageUse::kRead}},
-      {Kind::kAtomicAndPlain, {PageUse::kRead, PageUse::kAtomic}},
-  };
   std::optional<FootprintConflict> found;
   size_t found_rule = std::size(kRules);
   for (const std::unique_ptr<PageMarks>& page : later.pages.all()) {
@@ -138,6 +174,45 @@ std::optional<FootprintConflict> find_conflict(const FootprintMarks& earlier,
     }
   }
   return found;
+}
+
+void add_range(std::vector<MovedRange>& ranges, const MovedRange& more) {
+  const auto goes_on = [&](const MovedRange& one) {
+    return one.is_write == more.is_write && one.end() == more.begin;
+  };
+  // One read and one or two writes of each packet, in turn.
+  const auto back = ranges.rbegin() + std::min<ptrdiff_t>(std::ssize(ranges), 3);
+  const auto last = std::find_if(ranges.rbegin(), back, goes_on);
+  if (last != back) last->size_bytes += more.size_bytes;
+  else ranges.push_back(more);
+}
+
+std::optional<FootprintConflict> find_conflict(const FootprintMarks& earlier,
+                                               std::span<const MovedRange> later) {
+  return find_conflict(earlier, marks_of(later, earlier.pages));
+}
+
+std::optional<FootprintConflict> find_conflict(std::span<const MovedRange> earlier,
+                                               const FootprintMarks& later) {
+  return find_conflict(marks_of(earlier, later.pages), later);
+}
+
+std::optional<FootprintConflict> find_conflict(std::span<const MovedRange> earlier,
+                                               std::span<const MovedRange> later) {
+  for (const Rule& rule : kRules) {
+    const auto is_plain = [](PageUse use) {
+      return use == PageUse::kRead || use == PageUse::kWritten;
+    };
+    if (!is_plain(rule.uses.first) || !is_plain(rule.uses.second)) continue;
+    FootprintConflict found = common_to(earlier, rule.uses.first == PageUse::kWritten, later,
+                                        rule.uses.second == PageUse::kWritten);
+    if (found.bytes == 0) continue;
+    found.kind = rule.kind;
+    found.earlier = rule.uses.first;
+    found.later = rule.uses.second;
+    return found;
+  }
+  return {};
 }
 
 // What a workgroup used last.

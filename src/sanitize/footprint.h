@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "emu/watch.h"
@@ -85,6 +86,25 @@ struct FootprintConflict {
 // common, or by a load past the caches of what the other one stores.
 std::optional<FootprintConflict> find_conflict(const FootprintMarks& earlier,
                                                const FootprintMarks& later);
+
+// A part of memory that something other than a kernel read or wrote as a whole: a copy engine, the host.
+struct MovedRange {
+  uint64_t begin = 0;
+  uint64_t size_bytes = 0;
+  bool is_write = false;
+
+  uint64_t end() const { return begin + size_bytes; }
+};
+// Adds one; what goes on where the last one of its kind ends makes that one longer.
+void add_range(std::vector<MovedRange>& ranges, const MovedRange& more);
+
+// The same of a kernel and ranges, and of ranges alone.
+std::optional<FootprintConflict> find_conflict(const FootprintMarks& earlier,
+                                               std::span<const MovedRange> later);
+std::optional<FootprintConflict> find_conflict(std::span<const MovedRange> earlier,
+                                               const FootprintMarks& later);
+std::optional<FootprintConflict> find_conflict(std::span<const MovedRange> earlier,
+                                               std::span<const MovedRange> later);
 
 // Makes one. Of one dispatch at a time.
 class Footprint final : public emu::Watcher {

@@ -69,5 +69,49 @@ TEST(Footprint, WhoMayLearnFromTheOtherIsLeftAlone) {
             Kind::kWriteAfterWrite);
 }
 
+// 256 bytes, as kStore and kLoad touch them, and what lies behind.
+constexpr MovedRange kRead{TestKernel::kData, 4096, false};
+constexpr MovedRange kWrite{TestKernel::kData, 4096, true};
+constexpr MovedRange kWriteBehind{TestKernel::kData + 256, 4096, true};
+
+TEST(Footprint, KernelsAndCopies) {
+  const auto kind = [](const std::optional<FootprintConflict>& found) {
+    return found ? std::optional(found->kind) : std::nullopt;
+  };
+  const std::span read(&kRead, 1), write(&kWrite, 1), behind(&kWriteBehind, 1);
+  EXPECT_EQ(kind(find_conflict(run(kStore), write)), Kind::kWriteAfterWrite);
+  EXPECT_EQ(kind(find_conflict(run(kStore), read)), Kind::kReadAfterWrite);
+  EXPECT_EQ(kind(find_conflict(read, run(kStore))), Kind::kWriteAfterRead);
+  EXPECT_EQ(kind(find_conflict(write, run(kLoad))), Kind::kReadAfterWrite);
+  EXPECT_EQ(kind(find_conflict(run(kAtomic), read)), Kind::kAtomicAndPlain);
+  EXPECT_EQ(kind(find_conflict(run(kLoad), read)), std::nullopt);
+  EXPECT_EQ(kind(find_conflict(run(kLoad), behind)), std::nullopt);
+  // A flag that a copy sets.
+  EXPECT_EQ(kind(find_conflict(write, run(kLoadPastCache))), std::nullopt);
+  EXPECT_EQ(find_conflict(run(kStore), write)->bytes, 256u);
+}
+
+TEST(Footprint, CopiesAndCopies) {
+  const MovedRange first[] = {kRead, {0x1000, 64, true}};
+  const MovedRange then[] = {{0x1020, 64, true}, {0x2000, 64, false}};
+  const std::optional<FootprintConflict> found = find_conflict(first, then);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->kind, Kind::kWriteAfterWrite);
+  EXPECT_EQ(found->address, 0x1020u);
+  EXPECT_EQ(found->bytes, 32u);
+  EXPECT_FALSE(find_conflict(first, std::span(then).subspan(1)));
+}
+
+TEST(Footprint, PiecesOfACopyAreOneRange) {
+  std::vector<MovedRange> ranges;
+  for (uint64_t piece = 0; piece < 3; ++piece) {
+    add_range(ranges, {0x1000 + piece * 64, 64, false});
+    add_range(ranges, {0x9000 + piece * 64, 64, true});
+  }
+  ASSERT_EQ(ranges.size(), 2u);
+  EXPECT_EQ(ranges[0].size_bytes, 192u);
+  EXPECT_EQ(ranges[1].end(), 0x9000u + 192);
+}
+
 }  // namespace
 }  // namespace wavetap::sanitize

@@ -18,6 +18,7 @@
 #include "amd/aql.h"
 #include "base/clock.h"
 #include "emu/engine.h"
+#include "sanitize/footprint.h"
 
 namespace wavetap::vgpu {
 
@@ -76,7 +77,8 @@ class DispatchHook {
   }
 
   // A queue is about to start. Packet `index` of one, a barrier, has waited for these signals (0: none). A
-  // packet of any kind is over and its completion signal (0: none) will be next.
+  // packet of any kind is over and its completion signal (0: none) will be next. Packets of copy queues are
+  // numbered by the last byte that they take in the ring.
   virtual void queue_added(Queue& queue) noexcept { (void)queue; }
   virtual void packet_waited(Queue& queue, uint64_t index,
                              std::span<const uint64_t> signals) noexcept {
@@ -88,6 +90,13 @@ class DispatchHook {
     (void)queue;
     (void)index;
     (void)signal;
+  }
+  // Packet `index` of a copy queue has read and written these.
+  virtual void memory_moved(Queue& queue, uint64_t index,
+                            std::span<const sanitize::MovedRange> ranges) noexcept {
+    (void)queue;
+    (void)index;
+    (void)ranges;
   }
 };
 

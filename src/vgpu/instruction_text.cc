@@ -11,15 +11,14 @@ constexpr uint64_t kLongestInstruction = 20;
 
 }  // namespace
 
-std::string instruction_at(const DispatchView& view, GpuAddr pc) {
+std::string instruction_at(GuestMemory& memory, amd::GfxTarget target, GpuAddr kernel_object,
+                           GpuAddr pc) {
   amd::KernelDescriptor descriptor{};
-  if (!view.memory.read(view.dispatch.kernel_object, &descriptor, sizeof descriptor)) return "";
-  const amd::GfxTarget target = view.dispatch.target;
+  if (!memory.read(kernel_object, &descriptor, sizeof descriptor)) return "";
   const bool wave64 = !target.has_wave32() || !descriptor.has(amd::kWavefrontSize32);
   std::byte bytes[kLongestInstruction];
   for (uint64_t size = sizeof bytes; size > 0; size -= 4)
-    if (view.memory.read(pc, bytes, size))
-      return isa::disassemble({bytes, size}, target, wave64, pc);
+    if (memory.read(pc, bytes, size)) return isa::disassemble({bytes, size}, target, wave64, pc);
   return "";
 }
 

@@ -17,7 +17,7 @@ void join(QueueCounts& into, const QueueCounts& more) {
 }  // namespace
 
 void QueueOrder::add(Queue& queue) {
-  if (queue.type != QueueType::kComputeAql) return;
+  if (queue.type == QueueType::kComputePm4) return;
   const std::lock_guard lock(mutex_);
   queues_[queue.id] = queue.weak_from_this();
   // A number may have been another queue's before.
@@ -27,8 +27,12 @@ void QueueOrder::add(Queue& queue) {
 
 bool QueueOrder::has_several() {
   const std::lock_guard lock(mutex_);
+  const auto runs_kernels = [](const auto& entry) {
+    const std::shared_ptr<Queue> queue = entry.second.lock();
+    return queue != nullptr && queue->type == QueueType::kComputeAql;
+  };
   std::erase_if(queues_, [](const auto& entry) { return entry.second.expired(); });
-  return queues_.size() > 1;
+  return std::count_if(queues_.begin(), queues_.end(), runs_kernels) > 1;
 }
 
 QueueCounts QueueOrder::over_before(const Queue& queue) {

@@ -5,8 +5,10 @@
 // the later one after the earlier one was over: the host may have waited for it. What is left may run at the
 // same time, whatever happened in this run.
 //
-// Where it is not certain who completed a signal (a copy engine, the host, or a packet of long ago), everything
-// that is over is taken as ordered: an order too many hides a race, one too few would invent one.
+// Where it is not certain who completed a signal (the host, or a packet of long ago), everything that is over is
+// taken as ordered: an order too many hides a race, one too few would invent one.
+//
+// Copy queues are queues like others. Their packets are numbered by bytes of the ring, see dispatch_hook.h.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +28,7 @@ using QueueCounts = std::map<uint32_t, uint64_t>;
 class QueueOrder {
  public:
   void add(Queue& queue);
-  // Whether there is more than one that can run kernels.
+  // Whether there is more than one that can run kernels. Copies of HIP are in a stream, and streams have such queues.
   bool has_several();
 
   // What is surely over before the packet that `queue` is at.

@@ -1,44 +1,84 @@
 #include "vgpu/queue_races.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
+
+#include "vgpu/queue_state.h"
 
 namespace wavetap::vgpu {
 namespace {
 
-// Some 2 KiB each; what is beyond is forgotten, the oldest first.
+// Some 2 KiB each; what is beyond is forgotten, the oldest first. Copies have none.
 constexpr size_t kMostPages = 1u << 16;
+constexpr size_t kMostRecords = 1u << 12;
+
+using Ended = QueueRaces::Ended;
 
 uint64_t count_of(const QueueCounts& counts, uint32_t queue) {
   const auto found = counts.find(queue);
   return found == counts.end() ? 0 : found->second;
 }
 
-QueueRace race_of(const QueueRaces::Ended& earlier, const QueueRaces::Ended& later,
+std::optional<sanitize::FootprintConflict> find_conflict(const Ended& earlier, const Ended& later) {
+  using sanitize::find_conflict;
+  if (earlier.kernel != nullptr)
+    return later.kernel != nullptr ? find_conflict(earlier.marks, later.marks)
+                                   : find_conflict(earlier.marks, later.ranges);
+  return later.kernel != nullptr ? find_conflict(earlier.ranges, later.marks)
+                                 : find_conflict(earlier.ranges, later.ranges);
+}
+
+sanitize::Place side_of(const Ended& ended, uint64_t address, sanitize::PageUse use) {
+  if (ended.kernel != nullptr) return ended.marks.site_at(address, use);
+  sanitize::Place place;
+  place.has_access = true;
+  const bool is_write = use == sanitize::PageUse::kWritten;
+  place.access = is_write ? emu::Access::kStore : emu::Access::kLoad;
+  constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
+  place.size_bytes = static_cast<uint32_t>(std::min(ended.mover.size_bytes, kMost));
+  return place;
+}
+
+std::string name_of(const Ended& ended) {
+  if (ended.kernel == nullptr)
+    return std::string(sanitize::mover_name(ended.mover.what)) + " of " +
+           std::to_string(ended.mover.size_bytes) + " bytes";
+  return ended.kernel->name.empty() ? "a kernel" : ended.kernel->name;
+}
+
+QueueRace race_of(const Ended& earlier, const Ended& later,
                   const sanitize::FootprintConflict& conflict, const sanitize::MemoryMap& map) {
+  const bool is_turned = later.kernel == nullptr && earlier.kernel != nullptr;
+  const Ended& mine = is_turned ? earlier : later;
+  const Ended& other = is_turned ? later : earlier;
   QueueRace race;
   sanitize::Finding& finding = race.finding;
   finding.kind = conflict.kind;
   finding.severity = sanitize::row_of(conflict.kind).severity;
-  finding.place = later.marks.site_at(conflict.address, conflict.later);
-  finding.other = earlier.marks.site_at(conflict.address, conflict.earlier);
+  finding.place = side_of(mine, conflict.address, is_turned ? conflict.earlier : conflict.later);
+  finding.mover = mine.mover;
+  finding.other = side_of(other, conflict.address, is_turned ? conflict.later : conflict.earlier);
+  finding.other_mover = other.mover;
   finding.has_other = true;
   finding.other_role = "against";
   finding.space = emu::Space::kGlobal;
   finding.address = conflict.address;
   finding.neighbour = map.neighbour({conflict.address});
-  finding.detail = "the other one is " + (earlier.kernel.empty() ? "a kernel" : earlier.kernel) +
+  finding.detail = "the other one is " + name_of(other) +
                    " in another queue; nothing orders the two, " + std::to_string(conflict.bytes) +
                    " bytes are concerned";
   finding.times = 1;
   finding.lane_count = 1;
-  race.other_kernel = earlier.kernel_object;
+  race.kernel = mine.kernel;
+  race.other_kernel = other.kernel;
   return race;
 }
 
 }  // namespace
 
 bool QueueRaces::may_overlap(const Record& earlier, const Ended& later) {
-  const Ended& first = earlier.dispatch;
+  const Ended& first = earlier.ended;
   if (first.queue == later.queue) return false;
   // Submitted when the first was over: the host may have waited for it.
   if (later.index >= count_of(earlier.submitted, later.queue)) return false;
@@ -47,33 +87,67 @@ bool QueueRaces::may_overlap(const Record& earlier, const Ended& later) {
   return !is_after && !is_before;
 }
 
-std::vector<QueueRace> QueueRaces::end(Ended dispatch, const sanitize::MemoryMap& map) {
+std::vector<QueueRace> QueueRaces::end(Ended ended, const sanitize::MemoryMap& map) {
   const QueueCounts submitted = order_.submitted();
   const QueueCounts finished = order_.finished();
   std::vector<QueueRace> races;
   const std::lock_guard lock(mutex_);
   for (const Record& record : records_) {
-    if (!may_overlap(record, dispatch)) continue;
-    if (const auto conflict = sanitize::find_conflict(record.dispatch.marks, dispatch.marks))
-      races.push_back(race_of(record.dispatch, dispatch, *conflict, map));
+    if (!may_overlap(record, ended)) continue;
+    if (const auto conflict = find_conflict(record.ended, ended))
+      races.push_back(race_of(record.ended, ended, *conflict, map));
   }
-  records_.push_back({std::move(dispatch), submitted});
+  records_.push_back({std::move(ended), submitted});
   forget(finished);
   return races;
+}
+
+void QueueRaces::moved(const Queue& queue, uint64_t index,
+                       std::span<const sanitize::MovedRange> ranges, uint64_t time_ns) {
+  const QueueCounts over_before = order_.over_before(queue);
+  const std::lock_guard lock(mutex_);
+  const auto [at, is_new] = copies_.try_emplace(queue.id);
+  Ended& copy = at->second;
+  if (is_new) {
+    copy.queue = queue.id;
+    copy.over_before = over_before;
+    copy.mover.what = sanitize::MoverKind::kFill;
+    copy.mover.time_ns = time_ns;
+  }
+  copy.index = index;
+  for (const sanitize::MovedRange& range : ranges) {
+    sanitize::add_range(copy.ranges, range);
+    uint64_t& begin = range.is_write ? copy.mover.to : copy.mover.from;
+    if (begin == 0) begin = range.begin;
+    if (range.is_write) copy.mover.size_bytes += range.size_bytes;
+    else copy.mover.what = sanitize::MoverKind::kCopy;
+  }
+}
+
+std::vector<QueueRace> QueueRaces::end_copy(const Queue& queue, const sanitize::MemoryMap& map) {
+  Ended copy;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto open = copies_.find(queue.id);
+    if (open == copies_.end()) return {};
+    copy = std::move(open->second);
+    copies_.erase(open);
+  }
+  return end(std::move(copy), map);
 }
 
 // What nothing that is still in a ring can overlap.
 void QueueRaces::forget(const QueueCounts& finished) {
   const auto is_past = [&](const Record& record) {
     for (const auto& [queue, count] : record.submitted)
-      if (queue != record.dispatch.queue && count_of(finished, queue) < count) return false;
+      if (queue != record.ended.queue && count_of(finished, queue) < count) return false;
     return true;
   };
   std::erase_if(records_, is_past);
   size_t pages = 0;
-  for (const Record& record : records_) pages += record.dispatch.marks.pages.size();
-  while (pages > kMostPages && records_.size() > 1) {
-    pages -= records_.front().dispatch.marks.pages.size();
+  for (const Record& record : records_) pages += record.ended.marks.pages.size();
+  while ((pages > kMostPages || records_.size() > kMostRecords) && records_.size() > 1) {
+    pages -= records_.front().ended.marks.pages.size();
     records_.pop_front();
   }
 }

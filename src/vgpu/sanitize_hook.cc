@@ -14,6 +14,7 @@
 #include "vgpu/instruction_text.h"
 #include "vgpu/queue_kernel_names.h"
 #include "vgpu/queue_memory.h"
+#include "vgpu/queue_state.h"
 
 namespace wavetap::vgpu {
 namespace {
@@ -49,21 +50,21 @@ std::vector<sanitize::PointerArgument> pointers_of(KernelFinder& finder, const D
   return pointers;
 }
 
-// Valid while `view` is.
-sanitize::Naming naming_of(KernelFinder& finder, const DispatchView& view, GpuAddr other_pc,
-                           GpuAddr other_kernel) {
-  const auto find_code = [&view, &finder, other_pc, other_kernel](GpuAddr pc) {
+// Valid while the others are.
+sanitize::Naming naming_of(KernelFinder& finder, GuestMemory& memory, const RanKernel& ran,
+                           GpuAddr other_pc, GpuAddr other_kernel) {
+  const auto find_code = [&memory, &ran, &finder, other_pc, other_kernel](GpuAddr pc) {
     const bool is_other = other_kernel.value != 0 && pc == other_pc;
-    const GpuAddr kernel = is_other ? other_kernel : view.dispatch.kernel_object;
-    const KernelPlace where = finder.find(view.gpu, view.memory, kernel, pc);
+    const GpuAddr kernel = is_other ? other_kernel : ran.object;
+    const KernelPlace where = finder.find(*ran.gpu, memory, kernel, pc);
     sanitize::CodePlace code;
-    code.instruction = instruction_at(view, pc);
+    code.instruction = instruction_at(memory, ran.gpu->model.target, kernel, pc);
     if (where.has_entry && pc.value >= where.entry.value)
       code.offset = pc.value - where.entry.value;
     code.frames = where.frames;
     return code;
   };
-  return {find_code, pointers_of(finder, view)};
+  return {find_code, ran.pointers};
 }
 
 }  // namespace
@@ -193,10 +194,9 @@ bool SanitizeHook::begin_line(std::string& line, const Place& place) {
   return is_new;
 }
 
-std::string SanitizeHook::line_of(const DispatchView& view, const Finding& finding,
-                                  GpuAddr other_kernel) {
-  const GpuAddr kernel_object = view.dispatch.kernel_object;
-  const Place place(view.gpu.index, kernel_object.value, finding.place.pc.value, finding.kind,
+std::string SanitizeHook::line_of(GuestMemory& memory, const RanKernel& kernel,
+                                  const Finding& finding, GpuAddr other_kernel) {
+  const Place place(kernel.gpu->index, kernel.object.value, finding.place.pc.value, finding.kind,
                     finding.severity, finding.has_other ? finding.other.pc.value : 0);
   std::string line;
   const bool is_new = begin_line(line, place);
@@ -204,32 +204,82 @@ std::string SanitizeHook::line_of(const DispatchView& view, const Finding& findi
   append_number(line, "lane_count", finding.lane_count);
   if (is_new) {
     append_number(line, "format", kFindingsFormat);
-    const std::shared_ptr<const KnownKernel> kernel = kernels_.of(view);
-    append_text(line, "kernel", kernel == nullptr ? "" : kernel->name);
-    append_text(line, "model", view.gpu.model.name);
-    append_number(line, "gpu", view.gpu.index);
-    append_number(line, "queue", view.queue_id);
-    append_number(line, "dispatch_id", view.dispatch.dispatch_id);
+    append_text(line, "kernel", kernel.name);
+    append_text(line, "model", kernel.gpu->model.name);
+    append_number(line, "gpu", kernel.gpu->index);
+    append_number(line, "queue", kernel.queue);
+    append_number(line, "dispatch_id", kernel.dispatch_id);
     append_number(line, "time_ns", monotonic_ns());
     sanitize::append_finding(line, finding,
-                             naming_of(finder_, view, finding.other.pc, other_kernel));
+                             naming_of(finder_, memory, kernel, finding.other.pc, other_kernel));
   }
   finish_object(line);
   return line + "\n";
 }
 
-std::string SanitizeHook::race_lines(const DispatchView& view, Checking& checking) {
-  const std::shared_ptr<const KnownKernel> kernel = kernels_.of(view);
+// Both sides are copies.
+std::string SanitizeHook::copy_line(const Gpu& gpu, const Finding& finding) {
+  const Place place(gpu.index, 0, finding.neighbour.begin, finding.kind, finding.severity, 1);
+  std::string line;
+  const bool is_new = begin_line(line, place);
+  append_number(line, "times", finding.times);
+  if (is_new) {
+    append_number(line, "format", kFindingsFormat);
+    append_number(line, "gpu", gpu.index);
+    append_number(line, "time_ns", monotonic_ns());
+    sanitize::append_finding(line, finding, {});
+  }
+  finish_object(line);
+  return line + "\n";
+}
+
+std::string SanitizeHook::race_lines(const DispatchView& view, RanKernelPtr kernel,
+                                     Checking& checking) {
   QueueRaces::Ended ended{.queue = view.queue_id,
                           .index = view.dispatch.dispatch_id,
-                          .kernel_object = view.dispatch.kernel_object,
-                          .kernel = kernel == nullptr ? "" : kernel->name,
                           .over_before = std::move(checking.over_before),
-                          .marks = checking.footprint.take()};
+                          .kernel = kernel,
+                          .marks = checking.footprint.take(),
+                          .mover = {},
+                          .ranges = {}};
   std::string lines;
-  for (const QueueRace& race : races_.end(std::move(ended), *maps_[view.gpu.index]))
-    if (checking.is_chosen) lines += line_of(view, race.finding, race.other_kernel);
+  for (const QueueRace& race : races_.end(std::move(ended), *maps_[view.gpu.index])) {
+    const GpuAddr other = race.other_kernel == nullptr ? GpuAddr{} : race.other_kernel->object;
+    if (kernel->is_chosen) lines += line_of(view.memory, *kernel, race.finding, other);
+  }
   return lines;
+}
+
+void SanitizeHook::packet_waited(Queue& queue, uint64_t index,
+                                 std::span<const uint64_t> signals) noexcept {
+  end_copy(queue);
+  races_.order().waited(queue, index, signals);
+}
+
+void SanitizeHook::packet_finished(Queue& queue, uint64_t index, uint64_t signal) noexcept {
+  if (signal != 0) end_copy(queue);
+  races_.order().packet_finished(queue, index, signal);
+}
+
+void SanitizeHook::memory_moved(Queue& queue, uint64_t index,
+                                std::span<const sanitize::MovedRange> ranges) noexcept {
+  if (options_.tools.has(sanitize::Tool::kRacecheck) && races_.order().has_several())
+    races_.moved(queue, index, ranges, monotonic_ns());
+}
+
+void SanitizeHook::end_copy(Queue& queue) {
+  if (queue.type == QueueType::kComputeAql) return;
+  const bool is_choosing = !pattern_.empty() || !launches_.empty();
+  std::string lines;
+  for (const QueueRace& race : races_.end_copy(queue, *maps_[queue.gpu->index])) {
+    if (race.kernel == nullptr) {
+      if (!is_choosing) lines += copy_line(*queue.gpu, race.finding);
+    } else if (race.kernel->is_chosen) {
+      GuestMemory memory(race.kernel->gpu->space);
+      lines += line_of(memory, *race.kernel, race.finding);
+    }
+  }
+  if (!lines.empty()) write(lines);
 }
 
 void SanitizeHook::write(const std::string& lines) {
@@ -276,8 +326,20 @@ void SanitizeHook::after(const DispatchView& view, void* state) noexcept {
   if (found.dropped != 0) append_number(lines, "dropped", found.dropped);
   finish_object(lines);
   lines += '\n';
-  for (const Finding& finding : found.findings) lines += line_of(view, finding);
-  if (checking != nullptr && checking->marks) lines += race_lines(view, *checking);
+  const bool races = checking != nullptr && checking->marks;
+  if (races || !found.findings.empty()) {
+    const std::shared_ptr<const KnownKernel> known = kernels_.of(view);
+    const auto kernel =
+        std::make_shared<const RanKernel>(RanKernel{.gpu = &view.gpu,
+                                                    .queue = view.queue_id,
+                                                    .dispatch_id = view.dispatch.dispatch_id,
+                                                    .object = view.dispatch.kernel_object,
+                                                    .name = known == nullptr ? "" : known->name,
+                                                    .is_chosen = chosen,
+                                                    .pointers = pointers_of(finder_, view)});
+    for (const Finding& finding : found.findings) lines += line_of(view.memory, *kernel, finding);
+    if (races) lines += race_lines(view, kernel, *checking);
+  }
   write(lines);
   if (checking != nullptr) give_back(std::move(checking));
 }

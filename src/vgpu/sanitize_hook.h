@@ -65,12 +65,10 @@ class SanitizeHook final : public DispatchHook {
   void after(const DispatchView& view, void* state) noexcept override;
   void queue_added(Queue& queue) noexcept override { races_.order().add(queue); }
   void packet_waited(Queue& queue, uint64_t index,
-                     std::span<const uint64_t> signals) noexcept override {
-    races_.order().waited(queue, index, signals);
-  }
-  void packet_finished(Queue& queue, uint64_t index, uint64_t signal) noexcept override {
-    races_.order().packet_finished(queue, index, signal);
-  }
+                     std::span<const uint64_t> signals) noexcept override;
+  void packet_finished(Queue& queue, uint64_t index, uint64_t signal) noexcept override;
+  void memory_moved(Queue& queue, uint64_t index,
+                    std::span<const sanitize::MovedRange> ranges) noexcept override;
 
  private:
   // One dispatch's: its tools, and the list of watchers with them in.
@@ -94,10 +92,12 @@ class SanitizeHook final : public DispatchHook {
   void give_back(std::unique_ptr<Checking> checking);
   // The keys that every line of a finding has. True: the place is a new one, to be described.
   bool begin_line(std::string& line, const Place& place);
-  // `other_kernel`: whose the finding's other side is, when not this dispatch's; a kernel object.
-  std::string line_of(const DispatchView& view, const sanitize::Finding& finding,
-                      GpuAddr other_kernel = {});
-  std::string race_lines(const DispatchView& view, Checking& checking);
+  // `other_kernel`: whose the finding's other side is, when not this kernel's; a kernel object.
+  std::string line_of(GuestMemory& memory, const RanKernel& kernel,
+                      const sanitize::Finding& finding, GpuAddr other_kernel = {});
+  std::string copy_line(const Gpu& gpu, const sanitize::Finding& finding);
+  std::string race_lines(const DispatchView& view, RanKernelPtr kernel, Checking& checking);
+  void end_copy(Queue& queue);
   void write(const std::string& lines);
   // An undefined part of an allocation is copied to the host.
   void note_gap(const Allocation& from, uint64_t gap, uint64_t count);

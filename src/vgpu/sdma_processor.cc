@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "amd/aql.h"
 #include "amd/sdma.h"
 #include "base/clock.h"
+#include "vgpu/dispatch_hook.h"
 #include "vgpu/gpu.h"
 #include "vgpu/queue_atomics.h"
 #include "vgpu/queue_scheduler.h"
@@ -36,6 +38,13 @@ uint32_t fixed_dwords(uint32_t header) {
     case amd::SdmaOp::kGcr: return amd::kSdmaGcrDwords;
   }
   return 0;
+}
+
+// The signal whose value is at an address, by where signals are: 0 when there is none, or when it is the value's upper half,
+// which says nothing.
+GpuAddr signal_at(GpuAddr address) {
+  const uint64_t begin = address.value - offsetof(amd::Signal, value);
+  return {begin % sizeof(amd::Signal) == 0 ? begin : 0};
 }
 
 }  // namespace
@@ -137,6 +146,10 @@ Step SdmaProcessor::finish() {
   waiting_ = false;
   // A transfer cut short by `stop` leaves its packet in the ring.
   if (queue_.stop.load(std::memory_order_relaxed)) return Step::kProgress;
+  tell_moved();
+  tell_waited();
+  if (!is_told_) tell_finished({});
+  is_told_ = false;
   read_bytes_ += uint64_t{length_} * 4;
   queue_.read_index.store(read_bytes_, std::memory_order_relaxed);
   // Release: the producer reuses ring space once it sees the pointer.
@@ -145,6 +158,38 @@ Step SdmaProcessor::finish() {
     return Step::kFaulted;
   }
   return Step::kProgress;
+}
+
+bool SdmaProcessor::copy(GpuAddr to, GpuAddr from, uint64_t size_bytes) {
+  if (!memory_.copy(to, from, size_bytes, queue_.stop)) return false;
+  note_moved(from, size_bytes, /*is_write=*/false);
+  note_moved(to, size_bytes, /*is_write=*/true);
+  return true;
+}
+
+void SdmaProcessor::note_moved(GpuAddr address, uint64_t size_bytes, bool is_write) {
+  if (!queue_.hooks->dispatch.empty())
+    sanitize::add_range(moved_, {address.value, size_bytes, is_write});
+}
+
+void SdmaProcessor::tell_moved() {
+  if (moved_.empty()) return;
+  for (DispatchHook* hook : queue_.hooks->dispatch) hook->memory_moved(queue_, index(), moved_);
+  moved_.clear();
+}
+
+void SdmaProcessor::tell_waited() {
+  if (amd::sdma_op(packet_[0]) != amd::SdmaOp::kPollRegMem) return;
+  const uint64_t signal = signal_at(address(1)).value;
+  if (signal == 0) return;
+  for (DispatchHook* hook : queue_.hooks->dispatch)
+    hook->packet_waited(queue_, index(), {&signal, 1});
+}
+
+void SdmaProcessor::tell_finished(GpuAddr signal) {
+  is_told_ = true;
+  for (DispatchHook* hook : queue_.hooks->dispatch)
+    hook->packet_finished(queue_, index(), signal.value);
 }
 
 SdmaProcessor::Result SdmaProcessor::execute() {
@@ -160,13 +205,14 @@ SdmaProcessor::Result SdmaProcessor::execute() {
         return copy_sub_window();
       }
       const uint64_t size = uint64_t{packet_[1] & amd::kSdmaCopyCountMask} + 1;
-      if (!memory_.copy(address(5), address(3), size, queue_.stop)) return Result::kMemoryFault;
+      if (!copy(address(5), address(3), size)) return Result::kMemoryFault;
       if (queue_.gpu->corrupts_copies && !damage(address(5), size)) return Result::kMemoryFault;
       if (!(packet_[0] & amd::kSdmaCopyBroadcast)) return Result::kDone;
-      return result(memory_.copy(address(7), address(3), size, queue_.stop));
+      return result(copy(address(7), address(3), size));
     }
     case amd::SdmaOp::kWrite: return write_untiled();
     case amd::SdmaOp::kFence: {
+      tell_finished(signal_at(address(1)));
       const bool stored = memory_.store(address(1), packet_[3]);
       queue_.scheduler->signal_completed();
       return result(stored);
@@ -181,6 +227,7 @@ SdmaProcessor::Result SdmaProcessor::execute() {
       if (element_log2 > 2) return Result::kBadPacket;
       const uint64_t elements =
           (uint64_t{packet_[4] & amd::kSdmaFillCountMask} >> element_log2) + 1;
+      note_moved(address(1), elements << element_log2, /*is_write=*/true);
       return result(memory_.fill(address(1), packet_[3], 1u << element_log2,
                                  elements << element_log2, queue_.stop));
     }
@@ -231,8 +278,8 @@ SdmaProcessor::Result SdmaProcessor::copy_sub_window() {
   for (uint64_t z = 0; z < depth; ++z) {
     for (uint64_t y = 0; y < height; ++y) {
       if (queue_.stop.load(std::memory_order_relaxed)) return Result::kDone;
-      if (!memory_.copy(to.origin + (z * to.slice + y * to.pitch),
-                        from.origin + (z * from.slice + y * from.pitch), width, queue_.stop)) {
+      if (!copy(to.origin + (z * to.slice + y * to.pitch),
+                from.origin + (z * from.slice + y * from.pitch), width)) {
         return Result::kMemoryFault;
       }
     }
@@ -242,6 +289,7 @@ SdmaProcessor::Result SdmaProcessor::copy_sub_window() {
 
 SdmaProcessor::Result SdmaProcessor::write_untiled() {
   const uint32_t count = (packet_[3] & amd::kSdmaWriteCountMask) + 1;
+  note_moved(address(1), uint64_t{count} * 4, /*is_write=*/true);
   uint32_t data[256];
   for (uint32_t done = 0; done < count && !queue_.stop.load(std::memory_order_relaxed);) {
     const uint32_t part = std::min<uint32_t>(count - done, std::size(data));
@@ -269,10 +317,12 @@ SdmaProcessor::Result SdmaProcessor::atomic() {
   const AtomicRequest request{amd::sdma_atomic_operation(packet_[0]), address(1), address(3).value,
                               address(5).value};
   if (!is_known_atomic(amd::tc_atomic(request.operation))) return Result::kBadPacket;
+  const bool loops = (packet_[0] & amd::kSdmaAtomicLoop) != 0;
+  // Before others can see it.
+  if (!loops) tell_finished(signal_at(address(1)));
   uint64_t old = 0;
   if (!execute_atomic(memory_, request, &old)) return Result::kMemoryFault;
-  if ((packet_[0] & amd::kSdmaAtomicLoop) && !compare_succeeded(request, old))
-    return Result::kBlocked;
+  if (loops && !compare_succeeded(request, old)) return Result::kBlocked;
   queue_.scheduler->signal_completed();
   return Result::kDone;
 }

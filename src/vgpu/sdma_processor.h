@@ -9,8 +9,10 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/gpu_addr.h"
+#include "sanitize/footprint.h"
 #include "vgpu/fault_delivery.h"
 #include "vgpu/queue_memory.h"
 #include "vgpu/queue_state.h"
@@ -43,6 +45,14 @@ class SdmaProcessor final : public PacketProcessor {
   Result poll();
   Result atomic();
   Step finish();
+  // Tells the queue's hooks what the packet in hand has done to memory, what it has waited for, and that it is over.
+  bool copy(GpuAddr to, GpuAddr from, uint64_t size_bytes);
+  void note_moved(GpuAddr address, uint64_t size_bytes, bool is_write);
+  void tell_moved();
+  void tell_waited();
+  void tell_finished(GpuAddr signal);
+  // Of the packet in hand, as hooks know it.
+  uint64_t index() const { return read_bytes_ + uint64_t{length_} * 4 - 1; }
   GpuAddr address(int dword) const {
     return {packet_[dword] | (uint64_t{packet_[dword + 1]} << 32)};
   }
@@ -54,6 +64,8 @@ class SdmaProcessor final : public PacketProcessor {
   uint32_t packet_[13] = {};
   uint32_t length_ = 0;  // of the packet, in dwords
   bool waiting_ = false;
+  bool is_told_ = false;                     // that it is over
+  std::vector<sanitize::MovedRange> moved_;  // by the packet in hand, when somebody wants to know
 };
 
 }  // namespace wavetap::vgpu

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the cases of stream_races.hip under racecheck: dispatches of two streams, with and without an order.
+"""Runs the cases of stream_races.hip under racecheck: dispatches and copies of two streams, with and without an order.
 
   check_streams.py --bin BIN --gpu MODEL PROGRAM
 """
@@ -24,6 +24,16 @@ CASES = {
     "host_waits": ("write-after-write", "error", {"put", "put_again"}),
     "atomic_plain": ("atomic-and-plain", "warning", {"count", "put_again"}),
     "fill": ("write-after-write", "error", {"put", None}),
+    "copy_in_read": ("read-write", "error", {"get", "copy_in_read"}),
+    "copy_in_written": ("write-after-write", "error", {"put", "copy_in_written"}),
+    "copy_out": ("read-write", "error", {"put", "copy_out"}),
+    "copy_stream": ("read-write", "error", {"put", "copy_stream"}),
+    "copy_early_event": ("read-write", "error", {"put", "copy_early_event"}),
+    "copy_overlap": ("write-after-write", "error", {"put", "copy_overlap"}),
+    "copy_host_end": ("read-write", "error", {"put", "copy_host_end"}),
+    "copy_host_waits": ("read-write", "error", {"put", "copy_host_waits"}),
+    "copy_blocking": ("read-write", "error", {"put", "copy_blocking"}),
+    "copy_counter": ("atomic-and-plain", "warning", {"count", "copy_counter"}),
 }
 
 
@@ -62,7 +72,7 @@ def check(args, case, expected, lines):
                 for f in findings if "other" in f]
         wanted = [(*expected, True)] if variant == "bug" else []
         if args.program.endswith("_O0"):  # atomicAdd is a function of its own there
-            seen = [(kind, severity, {mark or ("count" if case == "atomic_plain" else None) for mark in at}, told)
+            seen = [(kind, severity, {mark or ("count" if case in ("atomic_plain", "copy_counter") else None) for mark in at}, told)
                     for kind, severity, at, told in seen]
         if seen != wanted or len(seen) != len(findings):
             wrong.append(f"{case} {variant}: {seen}, not {wanted}")

@@ -1,4 +1,4 @@
-// Dispatches of two streams, with and without something that orders them. `stream_races CASE bug|clean`; the case's
+// Dispatches and copies of two streams, with and without something that orders them. `stream_races CASE bug|clean`; the case's
 // label says what racecheck finds in the one with the bug. The other one must stay silent.
 //
 // So that both are submitted before either is over, whatever the machine does, the first kernel waits for a flag
@@ -46,6 +46,7 @@ __global__ void count(int* to, volatile int* go) {
 
 struct Test {
   int *a, *b, *c;
+  int* host;  // pinned, so that the copy engine reaches it
   int* go;
   hipStream_t first, second, third;
   hipEvent_t event;
@@ -119,13 +120,103 @@ void fill(Test& t) {
   CHECK(hipMemsetAsync(t.a, 0, kCount * sizeof(int), t.second));
 }
 
+// Copies between pinned memory and the GPU are the copy engine's. The runtime may wait, on the host, for what a copy is
+// behind; so the kernel is let go first where that is the case.
+void let_go(Test& t) { __atomic_store_n(t.go, 1, __ATOMIC_SEQ_CST); }
+constexpr size_t kBytes = kCount * sizeof(int);
+constexpr auto kIn = hipMemcpyHostToDevice, kOut = hipMemcpyDeviceToHost;
+
+void copy_in_read(Test& t) {
+  get<<<kGrid, kBlock, 0, t.first>>>(t.a, t.b, t.go);
+  if (!t.bug) let_go(t);
+  t.order_if_clean(t.first, t.second);
+  CHECK(hipMemcpyAsync(t.a, t.host, kBytes, kIn, t.second));  // MARK copy_in_read
+}
+void copy_in_written(Test& t) {
+  put<<<kGrid, kBlock, 0, t.first>>>(t.a, t.go, 1);
+  if (!t.bug) let_go(t);
+  t.order_if_clean(t.first, t.second);
+  CHECK(hipMemcpyAsync(t.a, t.host, kBytes, kIn, t.second));  // MARK copy_in_written
+}
+void copy_out(Test& t) {
+  put<<<kGrid, kBlock, 0, t.first>>>(t.a, t.go, 1);
+  if (!t.bug) let_go(t);
+  t.order_if_clean(t.first, t.second);
+  CHECK(hipMemcpyAsync(t.host, t.a, kBytes, kOut, t.second));  // MARK copy_out
+}
+// In the same stream, or in another one.
+void copy_stream(Test& t) {
+  put<<<kGrid, kBlock, 0, t.first>>>(t.a, t.go, 1);
+  if (!t.bug) let_go(t);
+  hipStream_t stream = t.bug ? t.second : t.first;
+  CHECK(hipMemcpyAsync(t.host, t.a, kBytes, kOut, stream));  // MARK copy_stream
+}
+// The event is recorded before the kernel that matters.
+void copy_early_event(Test& t) {
+  if (t.bug) t.order(t.first, t.second);
+  put<<<kGrid, kBlock, 0, t.first>>>(t.a, t.go, 1);
+  if (!t.bug) let_go(t);
+  t.order_if_clean(t.first, t.second);
+  CHECK(hipMemcpyAsync(t.host, t.a, kBytes, kOut, t.second));  // MARK copy_early_event
+}
+// Only the last element is common; the clean one begins behind it.
+void copy_overlap(Test& t) {
+  put<<<kGrid, kBlock, 0, t.first>>>(t.a, t.go, 1);
+  int* const to = t.a + (t.bug ? kCount - 1 : kCount);
+  CHECK(hipMemcpyAsync(to, t.host, kBytes, kIn, t.second));  // MARK copy_overlap
+}
+// The kernel, in another stream, reaches the host's end of the copy.
+void copy_host_end(Test& t) {
+  put<<<kGrid, kBlock, 0, t.first>>>(t.host, t.go, 1);
+  if (!t.bug) let_go(t);
+  t.order_if_clean(t.first, t.second);
+  CHECK(hipMemcpyAsync(t.a, t.host, kBytes, kIn, t.second));  // MARK copy_host_end
+}
+// The host waits for the kernel, or for something else.
+void copy_host_waits(Test& t) {
+  put<<<kGrid, kBlock, 0, t.first>>>(t.a, t.go, 1);
+  if (!t.bug) let_go(t);
+  CHECK(hipStreamSynchronize(t.bug ? t.third : t.first));
+  CHECK(hipMemcpyAsync(t.host, t.a, kBytes, kOut, t.second));  // MARK copy_host_waits
+}
+// A copy that waits, on the host as well, but not for the kernel's stream.
+void copy_blocking(Test& t) {
+  put<<<kGrid, kBlock, 0, t.first>>>(t.a, t.go, 1);
+  if (!t.bug) {
+    let_go(t);
+    CHECK(hipStreamSynchronize(t.first));
+  }
+  CHECK(hipMemcpy(t.host, t.a, kBytes, hipMemcpyDeviceToHost));  // MARK copy_blocking
+}
+void copy_counter(Test& t) {
+  count<<<kGrid, kBlock, 0, t.first>>>(t.a, t.go);
+  if (!t.bug) let_go(t);
+  t.order_if_clean(t.first, t.second);
+  CHECK(hipMemcpyAsync(t.host, t.a, kBytes, kOut, t.second));  // MARK copy_counter
+}
+
 struct Case {
   const char* name;
   void (*run)(Test&);
-} kCases[] = {
-    {"write_write", write_write}, {"write_read", write_read},     {"read_write", read_write},
-    {"overlap", overlap},         {"early_event", early_event},   {"through_third", through_third},
-    {"host_waits", host_waits},   {"atomic_plain", atomic_plain}, {"fill", fill}};
+} kCases[] = {{"write_write", write_write},
+              {"write_read", write_read},
+              {"read_write", read_write},
+              {"overlap", overlap},
+              {"early_event", early_event},
+              {"through_third", through_third},
+              {"host_waits", host_waits},
+              {"atomic_plain", atomic_plain},
+              {"fill", fill},
+              {"copy_in_read", copy_in_read},
+              {"copy_in_written", copy_in_written},
+              {"copy_out", copy_out},
+              {"copy_stream", copy_stream},
+              {"copy_early_event", copy_early_event},
+              {"copy_overlap", copy_overlap},
+              {"copy_host_end", copy_host_end},
+              {"copy_host_waits", copy_host_waits},
+              {"copy_blocking", copy_blocking},
+              {"copy_counter", copy_counter}};
 
 int main(int count, char** words) {
   if (count < 3) return 2;
@@ -137,6 +228,8 @@ int main(int count, char** words) {
     CHECK(hipMemset(*p, 0, bytes));
   }
   CHECK(hipHostMalloc(&t.go, sizeof(int)));
+  CHECK(hipHostMalloc(&t.host, bytes));
+  std::memset(t.host, 0, bytes);
   for (hipStream_t* stream : {&t.first, &t.second, &t.third})
     CHECK(hipStreamCreateWithFlags(stream, hipStreamNonBlocking));
   CHECK(hipEventCreateWithFlags(&t.event, hipEventDisableTiming));
