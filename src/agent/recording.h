@@ -31,8 +31,6 @@ using record::kReady;
 using record::kRecording;
 using record::kStacks;
 using record::kWatched;
-using record::Locked;
-using record::LockWord;
 using record::recording;
 using record::t_thread;
 

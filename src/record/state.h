@@ -13,7 +13,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "record/lock.h"
+#include "base/lock_word.h"
 
 // Reached relative to the code, without a detour through the offset table: hooks are counted in
 // nanoseconds.

@@ -1,13 +1,13 @@
 // The system calls the agent makes for itself (base/sys.h), and what only the agent needs of them.
 #pragma once
 
-#include <linux/futex.h>
 #include <time.h>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "base/futex.h"
 #include "base/sys.h"
 
 namespace wavetap::record::sys {
@@ -15,6 +15,8 @@ namespace wavetap::record::sys {
 using wavetap::sys::call;
 using wavetap::sys::close;
 using wavetap::sys::fstat;
+using wavetap::sys::futex_wait;
+using wavetap::sys::futex_wake;
 using wavetap::sys::open;
 using wavetap::sys::read;
 using wavetap::sys::unmap;
@@ -38,16 +40,6 @@ inline int advise(void* at, size_t size, int advice) {
 }
 inline uint32_t pid() { return static_cast<uint32_t>(wavetap::sys::pid()); }
 inline uint32_t tid() { return static_cast<uint32_t>(wavetap::sys::tid()); }
-
-// Sleeps while `word` is `value`, at most `timeout_ns` (0: for ever).
-inline void futex_wait(const std::atomic<uint32_t>* word, uint32_t value, int64_t timeout_ns) {
-  const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
-  call(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout_ns == 0 ? nullptr : &timeout, nullptr,
-       0);
-}
-inline void futex_wake(const std::atomic<uint32_t>* word, int threads) {
-  call(SYS_futex, word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
-}
 
 // The first bytes of a small file, zero-terminated; the number of bytes, or -errno.
 inline int64_t read_file(const char* path, char* buffer, size_t size) {

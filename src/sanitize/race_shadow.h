@@ -17,6 +17,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/lock_word.h"
 #include "sanitize/race_clock.h"
 #include "sanitize/race_record.h"
 
@@ -195,17 +196,14 @@ class ShadowPage : public ShadowWords {
   static constexpr uint32_t kBytes = 1 << kBits;
 
   ShadowPage() : ShadowWords(kBytes / 4) {}
-  void lock() {
-    while (is_locked_.test_and_set(std::memory_order_acquire)) {
-    }
-  }
-  void unlock() { is_locked_.clear(std::memory_order_release); }
+  void lock() { lock_.lock(); }
+  void unlock() { lock_.unlock(); }
 
   uint64_t number = 0;         // address / kBytes
   ShadowPage* next = nullptr;  // in its bucket; for ShadowMap
 
  private:
-  std::atomic_flag is_locked_ = ATOMIC_FLAG_INIT;
+  LockWord lock_;
 };
 
 // The pages of global memory that a dispatch touched. Thread-safe; a page's contents are behind its

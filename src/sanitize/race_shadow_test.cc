@@ -1,9 +1,17 @@
 #include "sanitize/race_shadow.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <iterator>
 #include <random>
+#include <string>
+#include <thread>
 #include <vector>
 
 namespace wavetap::sanitize {
@@ -71,6 +79,35 @@ TEST(RaceShadow, TouchesARowAsItTouchesItsWords) {
             << "seed " << seed << ", step " << step << ", word " << i;
     }
   }
+}
+
+// 'S' while the thread sleeps, 'R' while it runs or could.
+char state_of(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const size_t name_end = text.rfind(')');
+  return name_end == std::string::npos || name_end + 2 >= text.size() ? '?' : text[name_end + 2];
+}
+
+// A holder that lost its processor gets it back sooner when those who wait do not use it.
+TEST(ShadowPage, WhoWaitsForItSleeps) {
+  ShadowPage page;
+  page.lock();
+  std::atomic<pid_t> waiter{0};
+  std::thread thread([&] {
+    waiter = static_cast<pid_t>(syscall(SYS_gettid));
+    page.lock();
+    page.unlock();
+  });
+  while (waiter == 0) std::this_thread::yield();
+  bool has_slept = false;
+  for (int look = 0; look < 10'000 && !has_slept; ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    has_slept = state_of(waiter) == 'S';
+  }
+  page.unlock();
+  thread.join();
+  EXPECT_TRUE(has_slept);
 }
 
 }  // namespace

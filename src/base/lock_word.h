@@ -1,20 +1,26 @@
 // A lock of one word that works before any constructor has run. Zero is unlocked, so a word in
-// memory that fork() wipes (ForkWiped, state.h) is never held by a thread that stayed behind in
+// memory that fork() wipes (ForkWiped, record/state.h) is never held by a thread that stayed behind in
 // the parent.
+//
+// Who finds it taken looks a few times again, because holders are done in less time than it takes to
+// fall asleep, and then sleeps: the holder may be waiting for the very processor.
 #pragma once
+
+#include <time.h>
 
 #include <atomic>
 #include <cstdint>
 
-#include "record/sys.h"
+#include "base/futex.h"
 
-namespace wavetap::record {
+namespace wavetap {
 
 class LockWord {
  public:
   void lock() {
-    uint32_t expected = 0;
-    if (word_.compare_exchange_strong(expected, 1, std::memory_order_acquire)) return;
+    if (try_lock()) return;
+    for (int look = 0; look < kLooks; ++look)
+      if (word_.load(std::memory_order_relaxed) == 0 && try_lock()) return;
     // 2: locked, and somebody may be asleep.
     while (word_.exchange(2, std::memory_order_acquire) != 0) sys::futex_wait(&word_, 2, 0);
   }
@@ -36,6 +42,8 @@ class LockWord {
   }
 
  private:
+  static constexpr int kLooks = 100;  // far shorter than a system call
+
   std::atomic<uint32_t> word_{0};
 };
 
@@ -50,4 +58,4 @@ class Locked {
   LockWord& word_;
 };
 
-}  // namespace wavetap::record
+}  // namespace wavetap
