@@ -178,7 +178,7 @@ int sanitize_file(SanitizeOptions& options, const std::string& path) {
         errorf("sanitize: --gpu is for programs; %s was captured on one GPU and stays there",
                path.c_str()));
   if (options.tools.empty()) options.parsed_tools = sanitize::ToolSet::dispatch_defaults();
-  if (needs_recording(options.parsed_tools))
+  if (looks_at_calls(options.parsed_tools))
     return fail(
         errorf("sanitize: leakcheck and hostcheck look at a program's calls, and %s has none; "
                "leave them out of --tool",

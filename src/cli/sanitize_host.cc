@@ -301,9 +301,12 @@ class HostCheck {
 
 }  // namespace
 
+bool looks_at_calls(const sanitize::ToolSet& tools) {
+  return tools.has(sanitize::Tool::kLeakcheck) || tools.has(sanitize::Tool::kHostcheck);
+}
+
 bool needs_recording(const sanitize::ToolSet& tools) {
-  return tools.has(sanitize::Tool::kLeakcheck) || tools.has(sanitize::Tool::kHostcheck) ||
-         tools.has(sanitize::Tool::kRacecheck);
+  return looks_at_calls(tools) || tools.has(sanitize::Tool::kRacecheck);
 }
 
 Status find_host_mistakes(const std::string& trace_path, const sanitize::ToolSet& tools,

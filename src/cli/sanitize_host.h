@@ -11,7 +11,10 @@
 
 namespace wavetap::cli {
 
-// Whether one of the tools looks at calls, so that they have to be recorded: with arguments and stacks.
+// Whether one of the tools finds mistakes in calls, and nothing where there are none.
+bool looks_at_calls(const sanitize::ToolSet& tools);
+// Whether the calls of a program have to be recorded for them, with arguments and stacks: racecheck names those
+// behind copies.
 bool needs_recording(const sanitize::ToolSet& tools);
 
 // Adds findings to the report, folded by kind, call and stack, and what calls tell about those that are there.

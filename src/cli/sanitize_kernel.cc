@@ -56,7 +56,7 @@ Result<std::optional<sanitize::ToolSet>> parse_sanitize(const std::optional<std:
   if (tools->empty()) return std::optional(sanitize::ToolSet::dispatch_defaults());
   const Result<sanitize::ToolSet> parsed = sanitize::ToolSet::parse(*tools);
   if (!parsed.ok()) return errorf("--sanitize %s", parsed.error().message.c_str());
-  if (needs_recording(*parsed))
+  if (looks_at_calls(*parsed))
     return errorf(
         "--sanitize %s: leakcheck and hostcheck look at a program's calls, and there is none; "
         "leave them out",

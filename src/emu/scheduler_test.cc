@@ -309,7 +309,9 @@ uint32_t value_read_after_barrier(const Hurry& hurry) {
   Engine engine({.threads = 1, .seed = hurry.seed});
   const DispatchResult result = engine.run(kernel.dispatch);
   EXPECT_FALSE(result.fault);
-  if (hurry.count) EXPECT_EQ(result.counters.instructions, 2u * (16 + hurry.pause));
+  if (hurry.count) {
+    EXPECT_EQ(result.counters.instructions, 2u * (16 + hurry.pause));
+  }
   EXPECT_EQ(kernel.data(0), 5u);
   return kernel.data(64);
 }

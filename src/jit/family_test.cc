@@ -186,9 +186,11 @@ void Families::expect_all(std::vector<Swept> all, uint32_t states, size_t at_lea
     if (swept.inst.op == isa::Op::kInvalid) return false;
     const emu::Handler handler = emu::find_handler(swept.inst, shape());
     const uint8_t is_ordinary = handler != nullptr ? 1 : 0;
+    const uint8_t ends_turn = 0;
     BlockRequest request{};
     request.insts = &swept.inst;
     request.is_ordinary = &is_ordinary;
+    request.ends_turn = &ends_turn;
     request.size = request.known = 1;
     request.wave64 = GetParam().wave64;
     const BlockKey key = key_of(request, std::to_string(states));
