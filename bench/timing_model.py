@@ -9,6 +9,9 @@ that a change of the model needs no second run:
     bench/timing_model.py FOLDER --work DIR                  both steps; points that have a trace are not run again
     bench/timing_model.py FOLDER --work DIR --markdown       the tables of docs/timing-model.md
 
+What is modelled is what was timed: everything between the two events of the timed iteration, one after the other. That is kernels,
+each with its launch, copies that the host waits for, and its waiting for kernels.
+
 A point whose run takes more than --seconds of processor time is listed as not run, and so are larger ones of its kernel. Nothing
 else is left out. Error is symmetric: (larger - smaller) / smaller."""
 import argparse
@@ -17,6 +20,7 @@ import json
 import pathlib
 import re
 import resource
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -24,10 +28,18 @@ import sys
 from support import table
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-# What two events and the first launch behind them take besides the kernel: the floor of 4.3 us that every small kernel of the set
-# has, less the launch that the model counts itself.
-EVENTS_US = 3.3
-RUNS = 2  # of each program: a first one that is not timed, and one that is
+# From one event to the next with one empty kernel between them: the floor that every small kernel of the set has. The launch that
+# the model counts with the first kernel is part of it.
+EVENTS_US = 4.3
+# A copy between host and device that the host waits for. Measured by others with AMD's rocm-bandwidth-test: 58 GB/s on an MI300A
+# (AMD's guide to it, https://github.com/ROCm/legacy-rocm-build/issues/3652), 6 us for 4 KiB on an MI300X
+# (https://github.com/ROCm/hip/issues/3809).
+COPY_US = 6
+COPY_GB_S = 58
+# What the host's waiting for a kernel adds before anything can follow: a short launch and its synchronisation take 16.9 us on an
+# MI325X (https://github.com/pytorch/FBGEMM/pull/6219), of which 2 are the launch and the kernel.
+WAIT_US = 14.9
+WAITS = ("hipDeviceSynchronize", "hipStreamSynchronize")
 LARGE_US = 20  # points that took longer are called large: the rest is mostly launch
 
 # kernel_name: program, pattern of problem_size, its groups as options. None: the group is the product with the one before.
@@ -53,10 +65,13 @@ POINTS = {
     "nbody": ("nbody", r"(\d+)_particles", ["--bodies"]),
     "conv2d": ("conv2d", r"N1_C1_(\d+)x\d+_k(\d+)x\d+_OC3", ["--size", "--mask"]),
     "im2col": ("im2col", r"N1_C1_(\d+)x\d+_k(\d+)x\d+", ["--size", "--mask"]),
+    "memcopy_h2d": ("memcopy", r"(\d+)MB", ["--size"]),
+    "memcopy_d2h": ("memcopy", r"(\d+)MB", ["--size"]),
+    "memcopy_d2d": ("memcopy", r"(\d+)MB", ["--size"]),
 }
 BFS_DEGREES = [4, 8, 16, 32]  # the set's rows of a graph size, in this order
-# Copies between host and device run no kernel, so nothing is modelled.
-COPIES = {"memcopy_h2d", "memcopy_d2h", "memcopy_d2d"}
+COPIES = ["memcopy_h2d", "memcopy_d2h", "memcopy_d2d"]  # timed by one program, in this order
+HOST_COPIES = (1, 2)  # of hipMemcpyKind: to the device, to the host
 
 
 class Point:
@@ -66,9 +81,7 @@ class Point:
         self.number = number  # among points of the same name and size
         self.program, self.options, self.modelled_us, self.why_not = None, [], None, ""
         self.launches = 0  # of kernels, between the two events
-        if self.kernel in COPIES:
-            self.why_not = "a copy, no kernel"
-            return
+        self.region = COPIES.index(self.kernel) if self.kernel in COPIES else 0  # of those that the program times
         if self.kernel not in POINTS:
             self.why_not = "not known to this script"
             return
@@ -81,7 +94,8 @@ class Point:
         self.options = [str(word) for pair in zip(names, values) for word in pair]
 
     def trace(self, work):
-        return work / f"{self.kernel}.{self.size.replace('=', '')}.{self.number}.rpd"
+        name = "memcopy" if self.kernel in COPIES else self.kernel
+        return work / f"{name}.{self.size.replace('=', '')}.{self.number}.rpd"
 
     def error(self):
         return max(self.measured_us, self.modelled_us) / min(self.measured_us, self.modelled_us) - 1
@@ -130,8 +144,8 @@ def run_points(points, build, work, model, seconds):
             point.why_not = "larger than one that took too long"
             continue
         part = work / "running.rpd"
-        command = [build / "bin/wavetap", "run", "--gpu", model, "--counters", work / "counters.json", "--caches", "-o", part,
-                   "--", work / point.program, "--iterations", "1", *point.options]
+        command = [build / "bin/wavetap", "run", "--gpu", model, "--counters", work / "counters.json", "--caches",
+                   "-o", part, "--", work / point.program, "--iterations", "1", *point.options]
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, preexec_fn=limited(seconds))
         if done.returncode == 0 and part.exists():
             part.rename(trace)
@@ -143,16 +157,55 @@ def run_points(points, build, work, model, seconds):
             print(f"{point.kernel} {point.size}: status {done.returncode}: {done.stderr.strip()[-200:]}", file=sys.stderr)
 
 
+class Region:
+    """What a trace has between the events of one timed iteration."""
+
+    def __init__(self, trace, number):
+        with sqlite3.connect(f"file:{trace}?mode=ro", uri=True) as db:
+            times = [time for time, in db.execute(
+                "select a.start from rocpd_api a join rocpd_string s on s.id = a.apiName_id where s.string = 'hipEventRecord' order by 1")]
+            self.begin, self.end = times[2 * number] + 1, times[2 * number + 1] - 1
+            self.copies = db.execute(
+                "select c.size, c.kind from rocpd_copyapi c join rocpd_api a on a.id = c.api_ptr_id where a.start between ? and ?",
+                (self.begin, self.end)).fetchall()
+            self.waits = db.execute(
+                "select count(*) from rocpd_api a join rocpd_string s on s.id = a.apiName_id where a.start between ? and ?"
+                f" and s.string in {WAITS}", (self.begin, self.end)).fetchone()[0]
+            self.has_kernels = db.execute(
+                "select count(*) from rocpd_api a join rocpd_api_ops l on l.api_id = a.id join rocpd_counter c on c.op_id = l.op_id"
+                " where a.start between ? and ?", (self.begin, self.end)).fetchone()[0] != 0
+
+    def host_copies_us(self):
+        return sum(COPY_US + size / COPY_GB_S / 1e3 for size, kind in self.copies if kind in HOST_COPIES)
+
+    def host_us(self):
+        return self.host_copies_us() + self.waits * WAIT_US
+
+
+def modelled_kernels(build, trace, region, model, work):
+    """The kernels of a region as `wavetap profile` lists them."""
+    part = work / "part.rpd"
+    part.unlink(missing_ok=True)
+    tool = build / "bin/wavetap"
+    commands = [[tool, "trim", trace, "--start", region.begin, "--end", region.end, "-o", part],
+                [tool, "profile", part, "--gpu", model, "--json"]]
+    for command in commands:
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
+    # Copies of the host are counted by their bytes, however the runtime does them.
+    return [kernel for kernel in json.loads(done.stdout)["kernels"]
+            if region.host_copies_us() == 0 or "copyBuffer" not in kernel["kernel"]["name"]]
+
+
 def model_points(points, build, work, model):
     for point in points:
         if point.program is None or not point.trace(work).exists():
             continue
-        command = [build / "bin/wavetap", "profile", point.trace(work), "--gpu", model, "--json"]
-        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
-        kernels = json.loads(done.stdout)["kernels"]
-        timed = [kernel["modelled"]["seconds"] * kernel["calls"] for kernel in kernels if "copyBuffer" not in kernel["kernel"]["name"]]
-        point.launches = sum(kernel["calls"] for kernel in kernels) / RUNS
-        point.modelled_us = sum(timed) * 1e6 / RUNS + EVENTS_US
+        region = Region(point.trace(work), point.region)
+        kernels = modelled_kernels(build, point.trace(work), region, model, work) if region.has_kernels else []
+        point.launches = sum(kernel["calls"] for kernel in kernels)
+        seconds = sum(kernel["modelled"]["seconds"] * kernel["calls"] for kernel in kernels)
+        launch_us = kernels[0]["modelled"]["bounds_seconds"]["launch"] * 1e6 if kernels else 0
+        point.modelled_us = EVENTS_US - launch_us + seconds * 1e6 + region.host_us()
 
 
 def slope(points):
@@ -171,11 +224,13 @@ def percent(value):
 
 def summary(points):
     known = [point for point in points if point.modelled_us is not None]
+    kernels = [point for point in known if point.kernel not in COPIES]
     rows = []
-    for name, chosen in [("all", known), (f"under {LARGE_US} us", [p for p in known if p.measured_us < LARGE_US]),
-                         (f"{LARGE_US} us and more", [p for p in known if p.measured_us >= LARGE_US]),
-                         ("one kernel", [p for p in known if p.launches <= 1]),
-                         ("several kernels", [p for p in known if p.launches > 1])]:
+    for name, chosen in [("all", known), ("copies", [p for p in known if p.kernel in COPIES]), ("kernels", kernels),
+                         (f"kernels, under {LARGE_US} us", [p for p in kernels if p.measured_us < LARGE_US]),
+                         (f"kernels, {LARGE_US} us and more", [p for p in kernels if p.measured_us >= LARGE_US]),
+                         ("one kernel", [p for p in kernels if p.launches <= 1]),
+                         ("several kernels", [p for p in kernels if p.launches > 1])]:
         errors = [point.error() for point in chosen]
         if errors:
             within = sum(error <= 0.5 for error in errors) / len(errors)
@@ -223,6 +278,7 @@ def main():
     parser.add_argument("--work", type=pathlib.Path, required=True, help="folder for programs and traces; kept")
     parser.add_argument("--build", type=pathlib.Path, default=TREE / "build")
     parser.add_argument("--seconds", type=int, default=20, help="processor time of one point at most (20)")
+    parser.add_argument("--kernel", action="append", help="run only points of this kernel; may be given again")
     parser.add_argument("--markdown", action="store_true", help="print tables for a document; runs nothing")
     arguments = parser.parse_args()
     if not (arguments.folder / "mi300a.csv").exists():
@@ -233,7 +289,8 @@ def main():
     model = make_model(work)
     if not arguments.markdown:
         compile_programs(arguments.folder, work, points)
-        run_points(points, build, work, model, arguments.seconds)
+        chosen = [point for point in points if not arguments.kernel or point.kernel in arguments.kernel]
+        run_points(chosen, build, work, model, arguments.seconds)
     model_points(points, build, work, model)
     show = markdown if arguments.markdown else table
     show(["points", "count", "median error", "mean error", "within 50 %"], summary(points))

@@ -19,4 +19,7 @@ Costs costs_of(const model::Model& model, bool wave64);
 // nobody has measured it.
 double latency_cycles(const model::Model& model, model::Level level, double typical);
 
+// From the end of a short kernel to the start of the next in its queue.
+double launch_seconds(const model::Model& model);
+
 }  // namespace wavetap::timing

@@ -11,10 +11,6 @@ namespace {
 using model::Level;
 using model::Model;
 
-// A kernel that follows another in its queue; the first one of a program takes some three times as
-// long. Measured on MI300A as the floor of many small kernels (mgpusim's published times).
-constexpr double kLaunchSeconds = 1e-6;
-
 double share(double part, double whole) { return whole > 0 ? std::min(part / whole, 1.0) : 0; }
 
 double rate_of(const model::Ceiling* ceiling) {
@@ -124,12 +120,12 @@ KernelTime kernel_time(const Model& model, const KernelWork& work,
       std::max<uint64_t>(uint64_t{time.occupancy.workgroups_per_unit} * time.occupancy.units, 1));
   time.rounds = std::max(std::ceil(work.workgroups / resident), 1.0);
   set(Resource::kLatency, time.rounds * time.wave_cycles / clock);
-  set(Resource::kLaunch, kLaunchSeconds);
+  set(Resource::kLaunch, launch_seconds(model));
 
   const auto longest = std::max_element(time.busy.begin(), time.busy.end());
   time.limit = static_cast<Resource>(longest - time.busy.begin());
   const double busiest = *std::max_element(time.busy.begin(), time.busy.end() - 1);
-  time.seconds = busiest + kLaunchSeconds;
+  time.seconds = busiest + time.of(Resource::kLaunch);
   return time;
 }
 

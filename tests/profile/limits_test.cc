@@ -106,20 +106,20 @@ class Limits : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(Limits, Arithmetic) {
-  check({"vector_alu", Limit::kVector, 8, 80});
+  check({"vector_alu", Limit::kVector, 8, 240});
   check({"scalar", Limit::kScalar, 8, 64});
   if (model_.target.major == 9)
-    check({"matrix", Limit::kMatrix, 1, model_.compute_units > 200 ? 170 : 100});
+    check({"matrix", Limit::kMatrix, 1, model_.compute_units > 200 ? 340 : 200});
 }
 
 TEST_P(Limits, Lds) {
-  check({"lds", Limit::kLds, 4, 64});
+  check({"lds", Limit::kLds, 4, 192});
   check({"bank_conflicts", Limit::kBankConflicts, 1, 128}, "fixed_bank_conflicts");
 }
 
 TEST_P(Limits, Caches) {
-  check({"l1", Limit::kL1, 8, 24});
-  check({"l2", Limit::kL2, 8, 40});
+  check({"l1", Limit::kL1, 8, 48});
+  check({"l2", Limit::kL2, 8, 80});
   if (std::string(GetParam()) == "rx6800xt")
     check({"infinity_cache", Limit::kInfinityCache, 4, 10, 288 * 5632});
 }
@@ -131,9 +131,9 @@ TEST_P(Limits, Memory) {
 }
 
 TEST_P(Limits, Waiting) {
-  check({"latency", Limit::kLatency, 1, 64}, "fixed_latency");
+  check({"latency", Limit::kLatency, 1, 96}, "fixed_latency");
   check({"occupancy", Limit::kOccupancy, 16, 12}, "fixed_occupancy");
-  check({"divergence", Limit::kDivergence, 4, 384}, "fixed_divergence");
+  check({"divergence", Limit::kDivergence, 4, 1536}, "fixed_divergence");
   check({"launch", Limit::kLaunch, 0.01, 1});
 }
 
