@@ -18,13 +18,13 @@ std::vector<TimelineTrack> queue_tracks(const store::Trace& trace, const Window&
   if (!std::is_sorted(order.begin(), order.end(), earlier))
     std::stable_sort(order.begin(), order.end(), earlier);
 
-  struct Queue {
+  struct QueueRows {
     Lanes lanes;
     std::vector<std::vector<uint32_t>> rows;
   };
-  std::map<std::pair<int32_t, int32_t>, Queue> queues;  // by GPU and queue
+  std::map<std::pair<int32_t, int32_t>, QueueRows> queues;  // by GPU and queue
   for (const uint32_t op : order) {
-    Queue& queue = queues[{ops.gpu[op], ops.queue[op]}];
+    QueueRows& queue = queues[{ops.gpu[op], ops.queue[op]}];
     const size_t lane = queue.lanes.place(ops.start[op], ops.end[op]);
     if (lane == queue.rows.size()) queue.rows.emplace_back();
     queue.rows[lane].push_back(op);

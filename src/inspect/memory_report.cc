@@ -174,15 +174,15 @@ std::string rest_text(const ProbedKernel& kernel) {
 
 // Sums per source line.
 Json lines_json(const ProbeResults& results, const ProbedKernel& kernel) {
-  struct Sum {
+  struct LineSum {
     uint64_t count = 0, lanes = 0, lines = 0, ideal = 0, lds_cycles = 0, lds_ideal = 0;
     uint64_t conflicts = 0;
   };
-  std::map<std::pair<std::string, uint32_t>, Sum> by_line;
+  std::map<std::pair<std::string, uint32_t>, LineSum> by_line;
   for (const auto& [key, row] : kernel.memory) {
     const ListedSite* site = results.site(key.first);
     if (site == nullptr || site->frames.empty()) continue;
-    Sum& sum = by_line[{site->shown().file, site->shown().line}];
+    LineSum& sum = by_line[{site->shown().file, site->shown().line}];
     sum.count += row["count"], sum.lanes += row["lanes"];
     sum.lds_cycles += row["lds_cycles"], sum.lds_ideal += row["lds_ideal"];
     sum.conflicts += row["bank_conflicts"];

@@ -119,12 +119,12 @@ Json filenames_json(const Trace& trace) {
 }
 
 Json occupancy_json(const Trace& trace) {
-  struct Event {
+  struct SlotEvent {
     int64_t time;
     int is_start;
     const Wave* wave;
   };
-  std::map<uint32_t, std::vector<Event>> events;
+  std::map<uint32_t, std::vector<SlotEvent>> events;
   for (const Wave& wave : trace.waves) {
     events[wave.se].push_back({wave.begin, 1, &wave});
     events[wave.se].push_back({wave.end, 0, &wave});
@@ -132,11 +132,11 @@ Json occupancy_json(const Trace& trace) {
   Json json = Json::object();
   for (auto& [se, list] : events) {
     // A slot is left before it is taken again.
-    std::stable_sort(list.begin(), list.end(), [](const Event& a, const Event& b) {
+    std::stable_sort(list.begin(), list.end(), [](const SlotEvent& a, const SlotEvent& b) {
       return std::pair(a.time, a.is_start) < std::pair(b.time, b.is_start);
     });
     Json& rows = json[std::to_string(se)] = Json::array();
-    for (const Event& event : list)
+    for (const SlotEvent& event : list)
       rows.push_back(
           {event.time, event.wave->cu, event.wave->simd, event.wave->slot, event.is_start, 1});
   }

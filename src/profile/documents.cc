@@ -108,43 +108,43 @@ Json places_json(const std::vector<Place>& places) {
 }
 
 // The fields of the program's main kernel that readers of single-kernel profiles expect.
-void put_kernel(Json& json, const Profile& profile, const KernelProfile& kernel) {
+void put_kernel(Json& document, const Profile& profile, const KernelProfile& kernel) {
   const double mean_ms = kernel.seconds * 1e3;
   const double cv =
       kernel.is_measured && kernel.mean_ns > 0 ? kernel.deviation_ns / kernel.mean_ns : 0;
-  json["kernel"] = {{"name", kernel.mean.kernel},
-                    {"grid", extent(kernel.mean.grid)},
-                    {"block", extent(kernel.mean.workgroup)}};
-  json["runtime_ms"] = mean_ms;
-  json["runtime_source"] = kernel.is_measured ? "measured" : "modelled";
-  json["stability"] = {{"runs", kernel.calls},
-                       {"mean_ms", mean_ms},
-                       {"stddev_ms", cv * mean_ms},
-                       {"cv", cv},
-                       {"classification", stability_of(cv)}};
-  json["resources"] = {
+  document["kernel"] = {{"name", kernel.mean.kernel},
+                        {"grid", extent(kernel.mean.grid)},
+                        {"block", extent(kernel.mean.workgroup)}};
+  document["runtime_ms"] = mean_ms;
+  document["runtime_source"] = kernel.is_measured ? "measured" : "modelled";
+  document["stability"] = {{"runs", kernel.calls},
+                           {"mean_ms", mean_ms},
+                           {"stddev_ms", cv * mean_ms},
+                           {"cv", cv},
+                           {"classification", stability_of(cv)}};
+  document["resources"] = {
       {"vgpr_per_thread", kernel.mean.vgprs}, {"agpr_per_thread", kernel.mean.agprs},
       {"sgpr_per_wave", kernel.mean.sgprs},   {"vgpr_spills", kernel.mean.vgpr_spills},
       {"lds_bytes", kernel.mean.lds_bytes},   {"scratch_bytes", kernel.mean.scratch_bytes}};
-  json["occupancy"] = occupancy_json(kernel);
-  json["roofline"] = roofline_summary(kernel);
-  json["instruction_mix"] = mix_json(kernel);
+  document["occupancy"] = occupancy_json(kernel);
+  document["roofline"] = roofline_summary(kernel);
+  document["instruction_mix"] = mix_json(kernel);
   const RankedLimit& first = kernel.limits.front();
-  json["bottleneck"] = {
+  document["bottleneck"] = {
       {"primary", name_of(first.limit)},
       {"secondary",
        kernel.limits.size() > 1 ? Json(name_of(kernel.limits[1].limit)) : Json(nullptr)},
       {"reasoning", {first.evidence}}};
-  json["headroom_fraction"] = first.gain > 1 ? 1 - 1 / first.gain : 0;
-  json["modelled"] = {{"seconds", kernel.time.seconds},
-                      {"bounds_seconds", bounds_json(kernel)},
-                      {"wave_cycles", kernel.time.wave_cycles},
-                      {"wave_wait_cycles", kernel.time.wave_wait_cycles},
-                      {"vector_memory_latency_cycles", kernel.time.vmem_latency_cycles},
-                      {"rounds", kernel.time.rounds},
-                      {"caches", name_of(kernel.work.caches)}};
+  document["headroom_fraction"] = first.gain > 1 ? 1 - 1 / first.gain : 0;
+  document["modelled"] = {{"seconds", kernel.time.seconds},
+                          {"bounds_seconds", bounds_json(kernel)},
+                          {"wave_cycles", kernel.time.wave_cycles},
+                          {"wave_wait_cycles", kernel.time.wave_wait_cycles},
+                          {"vector_memory_latency_cycles", kernel.time.vmem_latency_cycles},
+                          {"rounds", kernel.time.rounds},
+                          {"caches", name_of(kernel.work.caches)}};
   if (kernel.critical_share)
-    json["critical_path"] = {
+    document["critical_path"] = {
         {"critical_share", *kernel.critical_share},
         {"least_slack_ns", kernel.least_slack_ns.value_or(0)},
         {"fraction",

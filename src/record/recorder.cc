@@ -91,11 +91,11 @@ void prepare_program() {
 }
 
 void write_process_fact() {
-  constexpr size_t kMaxText = 32 << 10;
+  constexpr size_t kMaxCommand = 32 << 10;
   char executable[4096];
   const int64_t length =
       sys::call(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", executable, sizeof executable);
-  static char command[kMaxText];  // under start_lock
+  static char command[kMaxCommand];  // under start_lock
   const int64_t command_bytes = sys::read_file("/proc/self/cmdline", command, sizeof command);
   char boot[64] = {};
   int64_t boot_bytes = sys::read_file("/proc/sys/kernel/random/boot_id", boot, sizeof boot);

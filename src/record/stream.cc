@@ -11,7 +11,7 @@
 namespace wavetap::record {
 
 struct Stream::Aside {
-  enum class State : uint8_t { kFree, kReserved, kReady };
+  enum class State : uint8_t { kFree, kReserved, kFilled };
   static constexpr size_t kPlaces = 8;
   static constexpr size_t kMaxBytes = 1008;
   struct Place {
@@ -56,14 +56,14 @@ void Stream::commit_aside(void* record, format::Kind kind, uint8_t flags) {
     place.kind = kind;
     place.flags = flags;
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    place.state = Aside::State::kReady;
+    place.state = Aside::State::kFilled;
     ++aside_ready_;
   }
 }
 
 void Stream::append_aside() {
   for (Aside::Place& place : aside_->places) {
-    if (place.state != Aside::State::kReady) continue;
+    if (place.state != Aside::State::kFilled) continue;
     --aside_ready_;
     void* const record = reserve_bytes(place.bytes);
     if (record != nullptr) {

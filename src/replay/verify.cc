@@ -161,17 +161,17 @@ class Comparison {
       ++verdict_.heap_bytes;
       return true;
     }
-    constexpr uint64_t kWord = sizeof(uint64_t);
-    const uint64_t at = offset / kWord * kWord;
-    const std::span<const std::byte> now = memory_.bytes({region.begin() + at}, kWord);
+    constexpr uint64_t kPointerBytes = sizeof(uint64_t);
+    const uint64_t at = offset / kPointerBytes * kPointerBytes;
+    const std::span<const std::byte> now = memory_.bytes({region.begin() + at}, kPointerBytes);
     if (now.empty()) return false;
     uint64_t then = 0;
     uint64_t got = 0;
-    std::memcpy(&then, expected, kWord);
-    std::memcpy(&got, now.data(), kWord);
+    std::memcpy(&then, expected, kPointerBytes);
+    std::memcpy(&got, now.data(), kPointerBytes);
     if (!heap_.is_block(then) || !heap_.is_block(got)) return false;
     ++verdict_.heap_pointers;
-    done_ = region.begin() + at + kWord;
+    done_ = region.begin() + at + kPointerBytes;
     return true;
   }
 
