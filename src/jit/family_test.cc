@@ -207,8 +207,8 @@ void Families::expect_all(std::vector<Swept> all, uint32_t states, size_t at_lea
   EXPECT_TRUE(at_least == 0 || static_cast<size_t>(finished) >= ordinary * states / 8);
 }
 
-constexpr uint32_t kMemoryStates = 20;  // all addresses with all sets of lanes
-constexpr uint32_t kOtherStates = 8;
+constexpr uint32_t kMemoryStates = 10;  // every kind of address with two sets of lanes
+constexpr uint32_t kOtherStates = 4;    // every set of lanes
 
 TEST_P(Families, Scalar) {
   // The sweep has each with many sets of operands.
