@@ -31,8 +31,7 @@ add_custom_target(fuzzers)
 function(wt_unity TARGET)
   if(WT_UNITY)
     set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${WT_UNITY_FILES})
-    # Locals may be called as something in a neighbour's unnamed namespace; a file's own are seen by builds without.
-    target_compile_options(${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>)
+    # A class of one file may hold what is in its unnamed namespace: the file is still the only one that sees it.
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       target_compile_options(${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
     endif()
