@@ -12,8 +12,8 @@
 # ALONE: patterns of files that are heavy or have options of their own and gain nothing from company (WT_UNITY below).
 #
 # WT_UNITY, on in what `make` builds: the files of a folder are compiled sixteen at a time. Most of a small file's
-# time goes into the headers it includes, so a build from nothing takes a third of it; a change to one file takes
-# its fifteen neighbours along, which is why a developer's own build folder has it off. Names in the unnamed
+# time goes into the headers it includes, so a build from nothing is shorter; a change to one file takes its
+# fifteen neighbours along, which is why a developer's own build folder has it off. Names in the unnamed
 # namespaces of one folder must therefore differ.
 set(WT_UNITY_FILES 16)
 add_library(wt_flags INTERFACE)
