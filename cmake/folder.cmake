@@ -1,4 +1,5 @@
-# wt_folder(NAME [IN_PROCESS | GLUE] [WINGS subfolder...] [DEPS folder...] [LIBS library...] [ALONE pattern...])
+# wt_folder(NAME [IN_PROCESS | GLUE] [WINGS subfolder...] [DEPS folder...] [LIBS library...] [ALONE pattern...]
+#           [TESTS_ALONE pattern...])
 #
 # Makes the static library wt_NAME from the *.cc of the folder and its wings, and beside it
 #   NAME_test   from *_test.cc   (registered with ctest as unit.NAME)
@@ -9,13 +10,15 @@
 #
 # IN_PROCESS marks code that runs inside somebody else's process: no exceptions, no RTTI.
 # GLUE marks code that asks, words and passes on, and never loops over events: compiled lightly, a third faster.
-# ALONE: patterns of files that are heavy or have options of their own and gain nothing from company (WT_UNITY below).
+# ALONE: patterns of files that are heavy or have options of their own and gain nothing from company (WT_UNITY below);
+# TESTS_ALONE: of tests whose helpers have the names of other tests' helpers.
 #
-# WT_UNITY, on in what `make` builds: the files of a folder are compiled sixteen at a time. Most of a small file's
-# time goes into the headers it includes, so a build from nothing is shorter; a change to one file takes its
-# fifteen neighbours along, which is why a developer's own build folder has it off. Names in the unnamed
-# namespaces of one folder must therefore differ.
+# WT_UNITY, on in what `make` builds: the files of a folder are compiled sixteen at a time, its tests eight at a time
+# (GoogleTest's headers alone take two seconds). Most of a small file's time goes into the headers it includes, so a
+# build from nothing is shorter; a change to one file takes its fifteen neighbours along, which is why a developer's
+# own build folder has it off. Names in the unnamed namespaces of one folder must therefore differ.
 set(WT_UNITY_FILES 16)
+set(WT_UNITY_TESTS 8)
 add_library(wt_flags INTERFACE)
 target_include_directories(wt_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 target_compile_options(wt_flags INTERFACE -Wall -Wextra -Wshadow -Wno-unused-parameter
@@ -28,9 +31,11 @@ target_compile_definitions(wt_flags INTERFACE WAVETAP_VERSION="${PROJECT_VERSION
 
 add_custom_target(fuzzers)
 
-function(wt_unity TARGET)
+# wt_unity(TARGET FILES [ALONE...]): compiles the target's sources so many at a time, these files by themselves.
+function(wt_unity TARGET FILES)
   if(WT_UNITY)
-    set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${WT_UNITY_FILES})
+    set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${FILES})
+    set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     # A class of one file may hold what is in its unnamed namespace: the file is still the only one that sees it.
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       target_compile_options(${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
@@ -39,7 +44,16 @@ function(wt_unity TARGET)
 endfunction()
 
 function(wt_folder NAME)
-  cmake_parse_arguments(ARG "IN_PROCESS;GLUE" "" "WINGS;DEPS;LIBS;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "IN_PROCESS;GLUE" "" "WINGS;DEPS;LIBS;ALONE;TESTS_ALONE" ${ARGN})
+  foreach(which alone tests_alone)
+    string(TOUPPER ARG_${which} patterns)
+    set(${which} "")
+    foreach(pattern ${${patterns}})
+      file(GLOB some CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${pattern})
+      list(APPEND ${which} ${some})
+    endforeach()
+  endforeach()
+  list(FILTER alone EXCLUDE REGEX "_test\\.cc$")
   file(GLOB all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   foreach(wing ${ARG_WINGS})
     file(GLOB more CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${wing}/*.cc)
@@ -61,11 +75,7 @@ function(wt_folder NAME)
   list(TRANSFORM deps PREPEND wt_)
   if(sources)
     add_library(wt_${NAME} STATIC ${sources})
-    wt_unity(wt_${NAME})
-    foreach(pattern ${ARG_ALONE})
-      file(GLOB alone CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${pattern})
-      set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    endforeach()
+    wt_unity(wt_${NAME} ${WT_UNITY_FILES} ${alone})
     target_link_libraries(wt_${NAME} PUBLIC wt_flags ${deps} ${ARG_LIBS} Threads::Threads)
     if(ARG_IN_PROCESS)
       target_compile_options(wt_${NAME} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
@@ -84,6 +94,7 @@ function(wt_folder NAME)
   endif()
   if(WT_TESTS AND tests)
     add_executable(${NAME}_test ${tests})
+    wt_unity(${NAME}_test ${WT_UNITY_TESTS} ${tests_alone})
     target_link_libraries(${NAME}_test PRIVATE wt_${NAME} GTest::gtest_main GTest::gmock)
     target_compile_definitions(${NAME}_test PRIVATE WT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                WT_BUILD_DIR="${CMAKE_BINARY_DIR}")
