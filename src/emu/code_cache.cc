@@ -167,10 +167,14 @@ std::shared_ptr<const LoweredCode> CodeCache::variant_of(Block& block, const Key
     if (std::shared_ptr<const LoweredCode> known = find_variant(block, key)) return known;
   }
   // Lowering a large kernel takes milliseconds and asks watchers; others may use the cache
-  // meanwhile.
+  // meanwhile. Who wants the same code waits for it: a watcher is asked once.
+  const std::lock_guard lowering(block.lowering);
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::shared_ptr<const LoweredCode> known = find_variant(block, key)) return known;
+  }
   auto lowered = std::make_shared<const LoweredCode>(block.program, key.lowering, key.watchers);
   const std::lock_guard lock(mutex_);
-  if (std::shared_ptr<const LoweredCode> known = find_variant(block, key)) return known;
   if (block.variants.size() >= kMaxVariants) block.variants.erase(block.variants.begin());
   block.variants.push_back(lowered);
   charge(block);

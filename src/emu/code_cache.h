@@ -73,6 +73,7 @@ class CodeCache {
     std::vector<std::byte> bytes;
     std::shared_ptr<const isa::Program> program;
     std::atomic<uint64_t> verified_for{0};
+    std::mutex lowering;  // held by who makes a variant; the cache's is taken inside it
     // --- Guarded by the cache's mutex.
     std::vector<std::shared_ptr<const LoweredCode>> variants;  // the last one used last
     size_t charged_bytes = 0;

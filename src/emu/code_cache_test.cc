@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "emu/testing/assembler.h"
 #include "emu/testing/machine.h"
 #include "emu/testing/targets.h"
+#include "emu/watch.h"
 
 namespace wavetap::emu {
 namespace {
@@ -167,6 +171,59 @@ TEST_F(CodeCacheTest, DecodesAgainWhatChanged) {
   EXPECT_EQ(decoded_at(kCode), 3);
   cache_.invalidate({kCode + 8}, 4);
   EXPECT_EQ(cache_.size_bytes(), 0u);
+}
+
+// Notes what it is asked, slowly.
+class Questioned final : public Watcher {
+ public:
+  struct Question {
+    uint64_t program;
+    int32_t index;
+  };
+
+  Wants wants(const isa::Program& program, int32_t index) noexcept override {
+    {
+      const std::lock_guard lock(mutex_);
+      questions.push_back({program.begin().value, index});
+    }
+    std::this_thread::yield();
+    return {.before = true};
+  }
+
+  std::vector<Question> questions;
+
+ private:
+  std::mutex mutex_;
+};
+
+TEST_F(CodeCacheTest, AsksAWatcherOnceAndInOneGoHoweverManyThreadsWantTheCode) {
+  constexpr uint64_t kFunctions = 8;
+  constexpr uint64_t kApart = 0x1000;
+  std::string text;
+  for (int i = 0; i < 19; ++i) text += "s_nop 0\n";
+  for (uint64_t i = 0; i < kFunctions; ++i) put(kCode + i * kApart, text + "s_endpgm");
+  Questioned watcher;
+  Watcher* const watchers[] = {&watcher};
+  CodeCache::Key wanted = key();
+  wanted.lowering.watchers[0] = watcher.id();
+  wanted.watchers = watchers;
+  std::atomic<uint64_t> ready{0};
+  std::vector<std::thread> threads;
+  for (uint64_t from = 0; from < 4; ++from)
+    threads.emplace_back([&, from] {
+      ready.fetch_add(1);
+      while (ready.load() < 4) std::this_thread::yield();
+      // Two at a time want the same.
+      for (uint64_t i = 0; i < kFunctions; ++i)
+        cache_.find(wanted, {kCode + (from / 2 + i) % kFunctions * kApart}, 1);
+    });
+  for (std::thread& thread : threads) thread.join();
+
+  ASSERT_EQ(watcher.questions.size(), kFunctions * 20);
+  for (size_t i = 0; i < watcher.questions.size(); ++i) {
+    ASSERT_EQ(watcher.questions[i].index, static_cast<int32_t>(i % 20)) << i;
+    ASSERT_EQ(watcher.questions[i].program, watcher.questions[i / 20 * 20].program) << i;
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <initializer_list>
+#include <mutex>
 #include <utility>
 
 #include "emu/lds_reuse.h"
@@ -156,11 +157,11 @@ void LoweredCode::ask(std::span<Watcher* const> watchers) {
   const auto count = static_cast<size_t>(program_->size());
   watched_.resize(count + 1);
   tags_.resize(count * watchers.size());
-  for (size_t i = 0; i < count; ++i) {
-    if (steps_[i].run == second_half) continue;
-    WatchedStep& step = watched_[i];
-    bool any = false;
-    for (size_t who = 0; who < watchers.size(); ++who) {
+  for (size_t who = 0; who < watchers.size(); ++who) {
+    const std::lock_guard lock(watchers[who]->asking());
+    for (size_t i = 0; i < count; ++i) {
+      if (steps_[i].run == second_half) continue;
+      WatchedStep& step = watched_[i];
       const Wants wants = watchers[who]->wants(*program_, static_cast<int32_t>(i));
       const auto add = [&](bool wanted, uint8_t& set) {
         if (wanted) set = static_cast<uint8_t>(set | 1u << who);
@@ -172,15 +173,17 @@ void LoweredCode::ask(std::span<Watcher* const> watchers) {
       add(wants.after, step.after);
       add(wants.accessing && wants.screens, step.screens);
       add(wants.rows_suffice, step.rows_suffice);
-      any = any || wants.any();
       tags_[i * watchers.size() + who] = wants.tag;
     }
-    if (!any) continue;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    WatchedStep& step = watched_[i];
+    const uint32_t others = step.uses_registers | step.accessed | step.after;
+    if ((others | step.before | step.accessing) == 0) continue;
     step.run = steps_[i].run;
     step.tags = &tags_[i * watchers.size()];
     step.pc = program_->pc_of(static_cast<int32_t>(i));
     if (step.screens != 0) step.span = plan_span(program_->insts()[i]);
-    const uint32_t others = step.uses_registers | step.accessed | step.after;
     steps_[i].run = others == 0 && step.accessing == 0 ? run_watched_before
                     : others != 0 || step.before != 0  ? run_watched
                     : step.screens != 0                ? run_watched_screened

@@ -30,10 +30,12 @@
 // siglongjmp, from inside the callback if that is what touched the memory. So a callback holds no
 // lock, owns no heap memory and is in the middle of nothing while it touches guest memory
 // (read_memory(), Memory::lookup() and what it points at). Apart from that it may lock and allocate
-// like any code. All other callbacks run outside slices, with no lock of the engine held.
+// like any code. All other callbacks run outside slices, with no lock of the engine held, except that
+// wants() must not wait for another thread that may want code.
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <span>
 
 #include "base/gpu_addr.h"
@@ -89,10 +91,19 @@ class Watcher {
   // Of this watcher alone, never used again.
   uint64_t id() const { return id_; }
 
+  // Held by who asks wants(), from a program's first instruction to its last.
+  std::mutex& asking() { return asking_; }
+
   // Asked when instruction `index` of `program` is lowered, on any thread, once for as long as the
   // lowered code is kept: later dispatches with the same watchers share it. Answers therefore must
   // not depend on the dispatch. Asked again when other code has come to lie at an address. The
   // second half of a VOPD pair belongs to the first and is not asked about.
+  //
+  // Questions about a program come in one go, from instruction 0 on, and nobody asks this watcher
+  // anything else meanwhile: what wants() alone uses needs no lock, and what it works out at
+  // instruction 0 is good for the rest. A Program's address says nothing, another one may have been
+  // there before. Waves may meanwhile run what was lowered earlier, also at the same addresses: what
+  // a tag that was handed out points at does not change.
   virtual Wants wants(const isa::Program& program, int32_t index) noexcept = 0;
 
   // `launch` lives until dispatch_ended(). A dispatch refused before it began (bad descriptor) is
@@ -123,6 +134,7 @@ class Watcher {
 
  private:
   uint64_t id_;
+  std::mutex asking_;
 };
 
 }  // namespace wavetap::emu

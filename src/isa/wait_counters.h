@@ -57,6 +57,8 @@ struct WaitEffect {
 
   bool waits() const { return (most[0] & most[1] & most[2]) != kNoWait; }
   uint8_t limit(WaitCounter counter) const { return most[static_cast<size_t>(counter)]; }
+
+  bool operator==(const WaitEffect&) const = default;
 };
 
 WaitEffect wait_effect_of(const Inst& inst, uint8_t gfx_major);

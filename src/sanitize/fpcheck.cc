@@ -103,24 +103,13 @@ struct Fpcheck::Group {
   std::vector<Wave> waves;
 };
 
-bool Fpcheck::is_division_step(const isa::Program& program, int32_t index) {
-  const std::lock_guard lock(mutex_);
-  // The same address may be another program, whose first question comes first.
-  if (asked_program_ != &program || index <= asked_index_) {
-    asked_program_ = &program;
-    division_steps_ = find_division_steps(program);
-  }
-  asked_index_ = index;
-  return static_cast<size_t>(index) < division_steps_.size() &&
-         division_steps_[static_cast<size_t>(index)];
-}
-
 emu::Wants Fpcheck::wants(const isa::Program& program, int32_t index) noexcept {
+  if (index == 0) division_steps_ = find_division_steps(program);
   const isa::Inst& inst = program.insts()[index];
   if (inst.family != isa::Family::kVop || inst.sdwa || inst.vopd_first) return {};
   const FpOperation operation = fp_operation_of(inst.op);
   if (operation.result == FpType::kNone || inst.dst.kind != isa::OperandKind::kVgpr ||
-      is_division_step(program, index))
+      division_steps_[static_cast<size_t>(index)])
     return {};
   return {.before = true, .after = true, .tag = operation.packed()};
 }

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 #include "sanitize/check.h"
@@ -27,13 +26,8 @@ class Fpcheck final : public Check {
  private:
   struct Group;
 
-  // Whether the instruction is a step of a division, remembered while one program is being lowered.
-  bool is_division_step(const isa::Program& program, int32_t index);
-
-  std::mutex mutex_;  // for what follows
-  const isa::Program* asked_program_ = nullptr;
-  int32_t asked_index_ = -1;
-  std::vector<bool> division_steps_;  // by instruction
+  // By instruction of the program that wants() is asked about.
+  std::vector<bool> division_steps_;
 };
 
 }  // namespace wavetap::sanitize

@@ -183,14 +183,6 @@ bool Initcheck::screen(const emu::WatchPoint& at, const emu::ByteSpan* span) noe
   return !is_settled(span->begin, span->end, hints_[tag::hint(at.tag)]);
 }
 
-const Initcheck::Following& Initcheck::following(const isa::Program& program, int32_t index) {
-  const std::lock_guard lock(mutex_);
-  // Programs are asked about from their first instruction on; another one may have been there before.
-  const auto known = follows_.find(&program);
-  if (index != 0 && known != follows_.end()) return known->second;
-  return follows_[&program] = {may_read_unwritten(program), find_followed_loads(program)};
-}
-
 RegisterFlow* Initcheck::registers_of(const emu::WatchPoint& at) const {
   const Group& group = *static_cast<Group*>(at.state);
   return group.registers.empty() ? nullptr : group.registers[at.wave.wave_in_group].get();
@@ -216,10 +208,10 @@ void Initcheck::before(const emu::WatchPoint& at) noexcept {
 
 emu::Wants Initcheck::wants(const isa::Program& program, int32_t index) noexcept {
   const isa::Inst& inst = program.insts()[index];
-  const Following& follows = following(program, index);
+  if (index == 0) follows_ = {may_read_unwritten(program), find_followed_loads(program)};
   const auto at = static_cast<size_t>(index);
-  const bool touches = !follows.parts.touches.empty() && follows.parts.touches[at];
-  const bool is_followed = !follows.parts.loads.empty() && follows.parts.loads[at];
+  const bool touches = !follows_.parts.touches.empty() && follows_.parts.touches[at];
+  const bool is_followed = !follows_.parts.loads.empty() && follows_.parts.loads[at];
   switch (inst.family) {
     case isa::Family::kSmem:
     case isa::Family::kDs:
@@ -227,15 +219,15 @@ emu::Wants Initcheck::wants(const isa::Program& program, int32_t index) noexcept
     case isa::Family::kMubuf:
     case isa::Family::kImage: {
       const uint64_t hint = program.pc_of(index).value / 4 % kHints;
-      return {.before = follows.is_all,
+      return {.before = follows_.is_all,
               .accessing = true,
               .screens = true,
               .tag = tag::make(hint, is_exchange_operation(inst.op), is_followed, touches,
-                               follows.is_all)};
+                               follows_.is_all)};
     }
     default:
-      return {.before = follows.is_all || touches,
-              .tag = tag::make(0, false, false, touches, follows.is_all)};
+      return {.before = follows_.is_all || touches,
+              .tag = tag::make(0, false, false, touches, follows_.is_all)};
   }
 }
 

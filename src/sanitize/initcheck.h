@@ -22,7 +22,6 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "sanitize/check.h"
@@ -52,12 +51,11 @@ class Initcheck final : public Check {
  private:
   struct Group;
 
-  // What of a program's registers is followed. Remembered while it is being lowered.
+  // What of a program's registers is followed.
   struct Following {
     bool is_all = false;  // may_read_unwritten()
     FollowedLoads parts;
   };
-  const Following& following(const isa::Program& program, int32_t index);
   RegisterFlow* registers_of(const emu::WatchPoint& at) const;  // null: nothing to follow
   void follow_parts(const emu::WatchPoint& at, Group& group, const emu::MemoryAccess& access,
                     uint64_t wrong);
@@ -103,8 +101,8 @@ class Initcheck final : public Check {
   bool is_quiet_ = false;
   uint32_t first_scalars_ = 0;  // that waves of this dispatch find written
   std::mutex mutex_;
-  std::unordered_map<const isa::Program*, Following> follows_;
   std::vector<std::unique_ptr<Group>> idle_;
+  Following follows_;  // in the program that wants() is asked about
 };
 
 }  // namespace wavetap::sanitize

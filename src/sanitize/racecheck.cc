@@ -112,66 +112,49 @@ uint64_t lanes_without_change(const emu::Wave& wave, const MemoryAccess& access,
 Racecheck::Racecheck() = default;
 Racecheck::~Racecheck() = default;
 
-Racecheck::Site* Racecheck::site_at(GpuAddr pc) {
-  const std::lock_guard lock(mutex_);
-  std::unique_ptr<Site>& site = sites_[pc.value];
-  if (site == nullptr) site = std::make_unique<Site>();
-  site->pc = pc;
-  return site.get();
-}
-
-bool Racecheck::orders(const isa::Program& program, int32_t index) {
-  const std::lock_guard lock(mutex_);
-  // The same address may be another program, whose first question comes first.
-  if (asked_program_ != &program || index <= asked_index_) {
-    asked_program_ = &program;
-    program_orders_ = orders_workgroups(program);
-  }
-  asked_index_ = index;
-  return program_orders_;
-}
-
-bool Racecheck::watches_waits(const isa::Program& program, int32_t index) {
-  const std::lock_guard lock(mutex_);
-  const auto known = watches_waits_.find(&program);
-  if (index != 0 && known != watches_waits_.end()) return known->second;
-  return watches_waits_[&program] = may_pass_barriers_early(program);
+Racecheck::Site* Racecheck::site_of(const SiteFacts& facts) {
+  const auto [first, last] = sites_.equal_range(facts.pc.value);
+  for (auto it = first; it != last; ++it)
+    if (static_cast<const SiteFacts&>(*it->second) == facts) return it->second.get();
+  return sites_.emplace(facts.pc.value, std::make_unique<Site>(facts))->second.get();
 }
 
 emu::Wants Racecheck::wants(const isa::Program& program, int32_t index) noexcept {
   const isa::Inst& inst = program.insts()[index];
-  Site::Role role = Site::Role::kAccess;
-  const bool watches = watches_waits(program, index);
+  if (index == 0) {
+    program_orders_ = orders_workgroups(program);
+    program_watches_waits_ = may_pass_barriers_early(program);
+  }
   const isa::WaitEffect effect = isa::wait_effect_of(inst, program.target().major);
+  SiteFacts site;
   emu::Wants wants;
   if (emptied_caches(inst) != 0) {
-    role = Site::Role::kInvalidate;
-    wants.before = orders(program, index);
+    site.role = Site::Role::kInvalidate;
+    wants.before = program_orders_;
   } else if (accesses_memory(inst)) {
     wants.accessing = wants.rows_suffice = true;
-    wants.before = watches && effect.issues != 0;
+    wants.before = program_watches_waits_ && effect.issues != 0;
     if (is_flag_access(inst)) {
-      role = Site::Role::kFlag;
+      site.role = Site::Role::kFlag;
       // One that returns nothing tells its wave nothing.
       wants.accessed = inst.dst.kind != isa::OperandKind::kNone;
     }
   } else if (is_grid_barrier(inst.op)) {
-    role = Site::Role::kGridBarrier;
+    site.role = Site::Role::kGridBarrier;
     wants.before = wants.after = true;
   } else if (effect.waits()) {
-    role = Site::Role::kWait;
-    wants.before = watches || (waits_for_stores(inst, program) && orders(program, index));
+    site.role = Site::Role::kWait;
+    wants.before = program_watches_waits_ || (waits_for_stores(inst, program) && program_orders_);
   }
   if (!wants.any()) return wants;
-  Site* const site = site_at(program.pc_of(index));
-  site->role = role;
-  site->is_lock = is_lock_operation(inst.op);
-  site->caches = emptied_caches(inst);
-  site->all_caches = caches_to_empty(program);
-  site->waits_for_stores = waits_for_stores(inst, program);
-  site->watches_waits = watches;
-  site->effect = effect;
-  wants.tag = reinterpret_cast<uintptr_t>(site);
+  site.pc = program.pc_of(index);
+  site.is_lock = is_lock_operation(inst.op);
+  site.caches = emptied_caches(inst);
+  site.all_caches = caches_to_empty(program);
+  site.waits_for_stores = waits_for_stores(inst, program);
+  site.watches_waits = program_watches_waits_;
+  site.effect = effect;
+  wants.tag = reinterpret_cast<uintptr_t>(site_of(site));
   return wants;
 }
 

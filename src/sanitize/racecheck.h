@@ -57,8 +57,8 @@ class Racecheck final : public Check {
  private:
   struct Group;
 
-  // An instruction that accesses memory or orders accesses.
-  struct Site {
+  // An instruction that accesses memory or orders accesses, as the code says it.
+  struct SiteFacts {
     enum class Role : uint8_t { kAccess, kFlag, kWait, kGridBarrier, kInvalidate };
 
     GpuAddr pc;
@@ -70,6 +70,12 @@ class Racecheck final : public Check {
     bool waits_for_stores = false;
     bool watches_waits = false;
     isa::WaitEffect effect;
+
+    bool operator==(const SiteFacts&) const = default;
+  };
+  struct Site : SiteFacts {
+    explicit Site(const SiteFacts& facts) : SiteFacts(facts) {}
+
     // Of the dispatch that runs: `dispatch` says which, then `number` is its number in it.
     std::atomic<uint64_t> dispatch{0};
     std::atomic<uint32_t> number{Record::kNoSite};
@@ -79,11 +85,7 @@ class Racecheck final : public Check {
     bool is_flag_load() const { return role == Role::kFlag && access == emu::Access::kLoad; }
   };
 
-  Site* site_at(GpuAddr pc);
-  // orders_workgroups(), remembered while one program is being lowered.
-  bool orders(const isa::Program& program, int32_t index);
-  // may_pass_barriers_early(), likewise.
-  bool watches_waits(const isa::Program& program, int32_t index);
+  Site* site_of(const SiteFacts& facts);
   uint32_t number_of(Site& site, const emu::MemoryAccess& access);
   Accessor accessor(const Group& group, const emu::WatchPoint& at, Deed deed,
                     uint32_t number) const;
@@ -125,14 +127,13 @@ class Racecheck final : public Check {
 
   ShadowMap shadow_;
   RaceOrder order_;
-  std::mutex mutex_;                                           // for what follows
-  std::unordered_map<uint64_t, std::unique_ptr<Site>> sites_;  // by address
-  std::vector<Site*> numbered_;                                // of this dispatch
+  // For wants() alone. By address; several where other code lies now, or functions overlap.
+  std::unordered_multimap<uint64_t, std::unique_ptr<Site>> sites_;
+  bool program_orders_ = false;         // orders_workgroups() of the program it is asked about
+  bool program_watches_waits_ = false;  // may_pass_barriers_early(), likewise
+  std::mutex mutex_;                    // for what follows
+  std::vector<Site*> numbered_;         // of this dispatch
   std::vector<std::unique_ptr<Group>> idle_;
-  const isa::Program* asked_program_ = nullptr;
-  int32_t asked_index_ = -1;
-  bool program_orders_ = false;
-  std::unordered_map<const isa::Program*, bool> watches_waits_;
   struct Matters {
     uint64_t dispatch = 0;  // other code may be there in the next
     bool does = false;

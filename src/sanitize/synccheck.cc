@@ -59,9 +59,17 @@ int asked_lane(const emu::Wave& wave, const isa::Inst& inst, int lane) {
   return (lanes.exists >> lane & 1) != 0 ? lanes.from[lane] : lane;
 }
 
+// Functions that it calls may have one.
+bool may_reach_barrier(const isa::Program& program) {
+  for (int32_t i = 0; i < program.size(); ++i)
+    if (program.insts()[i].op == Op::s_barrier || leaves_program(program.insts()[i])) return true;
+  return false;
+}
+
 }  // namespace
 
 emu::Wants Synccheck::wants(const isa::Program& program, int32_t index) noexcept {
+  if (index == 0) has_barrier_ = may_reach_barrier(program);
   const isa::Inst& inst = program.insts()[index];
   if (reads_zero_by_dpp(inst) || (is_permlane(inst) && !inst.fetch_inactive))
     return {.before = true};
@@ -74,22 +82,9 @@ emu::Wants Synccheck::wants(const isa::Program& program, int32_t index) noexcept
     case isa::Family::kFlat:
     case isa::Family::kMubuf:
       // Here lanes show that went round a barrier.
-      return {.accessing = has_barrier(program, index), .screens = true, .rows_suffice = true};
+      return {.accessing = has_barrier_, .screens = true, .rows_suffice = true};
     default: return {};
   }
-}
-
-bool Synccheck::has_barrier(const isa::Program& program, int32_t index) {
-  const std::lock_guard lock(mutex_);
-  // Programs are asked about from their first instruction on; another one may have been there before.
-  const auto known = has_barrier_.find(&program);
-  if (index != 0 && known != has_barrier_.end()) return known->second;
-  bool& has = has_barrier_[&program];
-  has = false;
-  // Functions that it calls may have one.
-  for (int32_t i = 0; i < program.size() && !has; ++i)
-    has = program.insts()[i].op == Op::s_barrier || leaves_program(program.insts()[i]);
-  return has;
 }
 
 bool Synccheck::screen(const emu::WatchPoint& at, const emu::ByteSpan*) noexcept {

@@ -7,9 +7,7 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <span>
-#include <unordered_map>
 
 #include "sanitize/check.h"
 
@@ -30,14 +28,11 @@ class Synccheck final : public Check {
  private:
   struct Group;
 
-  // Remembered while one program is being lowered.
-  bool has_barrier(const isa::Program& program, int32_t index);
   void judge_absent(const emu::Wave& wave, Group& group);
   void check_shuffle(const emu::WatchPoint& at, const Group& group);
   void add(Kind kind, const emu::Wave& wave, GpuAddr pc, uint64_t lanes, const char* detail);
 
-  std::mutex mutex_;
-  std::unordered_map<const isa::Program*, bool> has_barrier_;
+  bool has_barrier_ = false;  // in the program that wants() is asked about
 };
 
 }  // namespace wavetap::sanitize

@@ -217,15 +217,8 @@ struct WaitStates::Group {
 WaitStates::WaitStates() = default;
 WaitStates::~WaitStates() = default;
 
-const std::vector<WaitStates::Site>* WaitStates::sites_of(const isa::Program& program,
-                                                          int32_t index) {
-  const std::lock_guard lock(mutex_);
-  // Programs are asked about from their first instruction on; another one may have been there before.
-  const auto known = programs_.find(&program);
-  if (known != programs_.end() && index != 0) return known->second;
+const std::vector<WaitStates::Site>* WaitStates::find_sites(const isa::Program& program) {
   const std::vector<WaitStateGap> gaps = find_wait_state_gaps(program);
-  const std::vector<Site>*& answer = programs_[&program];
-  answer = nullptr;
   if (gaps.empty()) return nullptr;
   auto sites = std::make_unique<std::vector<Site>>(static_cast<size_t>(program.size()));
   for (int32_t i = 0; i < program.size(); ++i)
@@ -238,16 +231,15 @@ const std::vector<WaitStates::Site>* WaitStates::sites_of(const isa::Program& pr
     second.first_address.push_back(program.pc_of(gap.first));
   }
   kept_.push_back(std::move(sites));
-  answer = kept_.back().get();
-  return answer;
+  return kept_.back().get();
 }
 
 emu::Wants WaitStates::wants(const isa::Program& program, int32_t index) noexcept {
   if (!has_wait_states(program.target())) return {};
-  const std::vector<Site>* sites = sites_of(program, index);
-  if (sites == nullptr) return {};
+  if (index == 0) sites_ = find_sites(program);
+  if (sites_ == nullptr) return {};
   return {.before = true,
-          .tag = reinterpret_cast<uintptr_t>(&(*sites)[static_cast<size_t>(index)])};
+          .tag = reinterpret_cast<uintptr_t>(&(*sites_)[static_cast<size_t>(index)])};
 }
 
 void WaitStates::workgroup_ended(const emu::Workgroup&, void*& state) noexcept {

@@ -8,9 +8,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "sanitize/check.h"
@@ -43,12 +41,11 @@ class WaitStates final : public Check {
   struct Site;
   struct Group;
 
-  const std::vector<Site>* sites_of(const isa::Program& program, int32_t index);
+  const std::vector<Site>* find_sites(const isa::Program& program);
   void note(const emu::WatchPoint& at, const WaitStateGap& gap, GpuAddr first, uint64_t there);
 
-  std::mutex mutex_;
-  // Of the program that is being lowered; null: nothing in it is too close.
-  std::map<const isa::Program*, const std::vector<Site>*> programs_;
+  // For wants() alone: of the program it is asked about; null: nothing in it is too close.
+  const std::vector<Site>* sites_ = nullptr;
   std::vector<std::unique_ptr<std::vector<Site>>> kept_;  // what tags point at
 };
 

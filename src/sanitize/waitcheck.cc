@@ -45,6 +45,8 @@ struct Waitcheck::Site {
   uint8_t major = 9;
   RegisterSet registers;
   bool may_use_others = false;  // than `registers`
+
+  bool operator==(const Site&) const = default;
 };
 
 // One register range that a load has not surely filled.
@@ -109,35 +111,28 @@ struct Waitcheck::Group {
   std::vector<WaveCounts> waves;
 };
 
-bool Waitcheck::is_proved(const isa::Program& program, int32_t index) {
-  const std::lock_guard lock(mutex_);
-  // Programs are asked about from their first instruction on; another one may have been there before.
-  const auto known = proved_.find(&program);
-  if (index != 0 && known != proved_.end()) return known->second;
-  return proved_[&program] = has_all_waits(program);
-}
-
 emu::Wants Waitcheck::wants(const isa::Program& program, int32_t index) noexcept {
-  if (is_proved(program, index)) return {};
+  if (index == 0) is_proved_ = has_all_waits(program);
+  if (is_proved_) return {};
   const Inst& inst = program.insts()[index];
   const WaitEffect effect = isa::wait_effect_of(inst, program.target().major);
   const bool is_idle = inst.family == Family::kSopp && !effect.waits() && effect.issues == 0 &&
                        inst.implied_reads == 0;
   if (is_idle) return {};
-  auto site = std::make_unique<Site>();
-  site->effect = effect;
-  site->major = program.target().major;
+  Site site;
+  site.effect = effect;
+  site.major = program.target().major;
   const NamedRegisters named = named_registers(inst);
-  site->may_use_others = named.may_use_others;
-  site->registers.add(named.reads);
-  site->registers.add(named.writes);
-  const std::lock_guard lock(mutex_);
-  std::unique_ptr<Site>& kept = sites_[program.pc_of(index).value];
-  // Other code may have come to lie there; what was lowered before keeps its pointer.
-  if (kept == nullptr) kept = std::move(site);
-  else *kept = *site;
-  return {
-      .before = true, .accessing = effect.is_flat, .tag = reinterpret_cast<uintptr_t>(kept.get())};
+  site.may_use_others = named.may_use_others;
+  site.registers.add(named.reads);
+  site.registers.add(named.writes);
+  const uint64_t pc = program.pc_of(index).value;
+  const auto [first, last] = sites_.equal_range(pc);
+  auto kept = std::find_if(first, last, [&](const auto& one) { return *one.second == site; });
+  if (kept == last) kept = sites_.emplace(pc, std::make_unique<Site>(site));
+  return {.before = true,
+          .accessing = effect.is_flat,
+          .tag = reinterpret_cast<uintptr_t>(kept->second.get())};
 }
 
 Waitcheck::Waitcheck() = default;

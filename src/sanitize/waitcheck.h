@@ -28,7 +28,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -55,15 +54,14 @@ class Waitcheck final : public Check {
   struct WaveCounts;
   struct Group;
 
-  // has_all_waits(), remembered while one program is being lowered.
-  bool is_proved(const isa::Program& program, int32_t index);
   void check_uses(const emu::WatchPoint& at, WaveCounts& counts, const emu::RegisterUses& uses);
   void note(const emu::WatchPoint& at, const WaveCounts& counts, const Pending& pending,
             const emu::RegisterUse& use, uint64_t lanes);
 
-  std::mutex mutex_;
-  std::unordered_map<uint64_t, std::unique_ptr<Site>> sites_;  // by address
-  std::unordered_map<const isa::Program*, bool> proved_;
+  // For wants() alone.
+  bool is_proved_ = false;  // has_all_waits() of the program it is asked about
+  // By address; several where other code lies now.
+  std::unordered_multimap<uint64_t, std::unique_ptr<Site>> sites_;
 };
 
 }  // namespace wavetap::sanitize
