@@ -196,6 +196,46 @@ std::string rows_of(const std::string& path, const std::string& sql) {
   return out;
 }
 
+// Turns a table of make() into one that only SQL can fill.
+std::string without_rowids(const std::string& table, const std::string& columns) {
+  return "create table copied as select * from " + table + "; drop table " + table +
+         "; create table " + table + " (id integer primary key, " + columns +
+         ") without rowid; insert into " + table + " select * from copied; drop table copied;";
+}
+
+TEST_F(Edit, TrimKeepsTheTextsInUseWhereOnlySqlCanFillATable) {
+  const std::string more_texts =
+      "with recursive n(i) as (select 3 union all select i + 1 from n where i < 99) "
+      "insert into rocpd_ustring select i, 'text ' || i from n;"
+      "update rocpd_api set args_id = 50 + id where id < 100;";
+  const std::string texts = "select string from rocpd_ustring order by id";
+  const std::string strings = "select string from rocpd_string order by id";
+  TrimOptions options;
+  options.begin = 3000;
+  options.end = 5000;
+  ASSERT_TRUE(trim(make("in.rpd", more_texts), file("out.rpd"), options).ok());
+  const std::string texts_kept = rows_of(file("out.rpd"), texts);
+  const std::string strings_kept = rows_of(file("out.rpd"), strings);
+  EXPECT_NE(texts_kept.find("text 54"), std::string::npos) << texts_kept;
+  EXPECT_EQ(texts_kept.find("text 60"), std::string::npos) << texts_kept;
+  EXPECT_NE(strings_kept.find("KernelExecution"), std::string::npos) << strings_kept;
+
+  // The texts themselves.
+  make("texts.rpd", more_texts + without_rowids("rocpd_ustring", "string text"));
+  ASSERT_TRUE(trim(file("texts.rpd"), file("texts_out.rpd"), options).ok());
+  EXPECT_EQ(rows_of(file("texts_out.rpd"), texts), texts_kept);
+  EXPECT_EQ(rows_of(file("texts_out.rpd"), strings), strings_kept);
+
+  // What refers to them.
+  make("ops.rpd", more_texts + without_rowids("rocpd_op",
+                                              "gpuId integer, queueId integer, sequenceId integer, "
+                                              "start integer, end integer, description_id integer, "
+                                              "opType_id integer"));
+  ASSERT_TRUE(trim(file("ops.rpd"), file("ops_out.rpd"), options).ok());
+  EXPECT_EQ(rows_of(file("ops_out.rpd"), "select count(*) from rocpd_op"), "3; ");
+  EXPECT_EQ(rows_of(file("ops_out.rpd"), strings), strings_kept);
+}
+
 TEST_F(Edit, MergeCarriesOurOwnTablesShiftedLikeTheRest) {
   const std::string with = make("with.rpd", kOwnTables);
   const std::string older =

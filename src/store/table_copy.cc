@@ -145,6 +145,19 @@ class Copier {
   uint64_t taken_ = 0, bytes_per_row_ = 0;
 };
 
+// Takes rows and keeps nothing.
+class NoTable {
+ public:
+  void begin(int64_t) {}
+  void null() {}
+  void integer(int64_t) {}
+  void real(double) {}
+  void text(std::string_view) {}
+  void blob(const void*, size_t) {}
+  void end() {}
+  uint64_t rows() const { return 0; }
+};
+
 }  // namespace
 
 Result<SqlTable> SqlTable::open(Db& db, const std::string& table,
@@ -171,6 +184,12 @@ Status copy_rows(const std::string& path, const TableCopy& copy, SqlTable& targe
                  std::atomic<uint64_t>& done_bytes) {
   if (Status s = Copier<SqlTable>(path, copy, target, done_bytes).run(); !s.ok()) return s;
   return target.status();
+}
+
+Status collect_values(const std::string& path, const TableCopy& copy,
+                      std::atomic<uint64_t>& done_bytes) {
+  NoTable nowhere;
+  return Copier<NoTable>(path, copy, nowhere, done_bytes).run();
 }
 
 Status run_jobs(const std::vector<std::function<Status()>>& jobs,

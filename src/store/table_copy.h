@@ -90,6 +90,10 @@ Status copy_rows(const std::string& path, const TableCopy& copy, BulkTable& targ
 Status copy_rows(const std::string& path, const TableCopy& copy, SqlTable& target,
                  std::atomic<uint64_t>& done_bytes);
 
+// The same without a target: only what the copy collects.
+Status collect_values(const std::string& path, const TableCopy& copy,
+                      std::atomic<uint64_t>& done_bytes);
+
 // Runs jobs on a few threads, the first ones first, and says how far `done_bytes` is now and then.
 // The first failure, in order of the jobs.
 Status run_jobs(const std::vector<std::function<Status()>>& jobs,

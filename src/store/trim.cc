@@ -252,6 +252,7 @@ class Trimmer {
   const TrimOptions& options_;
   int64_t begin_ = std::numeric_limits<int64_t>::max(), end_ = std::numeric_limits<int64_t>::min();
   std::deque<std::vector<int64_t>> strings_, texts_;  // ids in use, by column; each is one thread's
+  std::vector<int64_t> used_strings_, used_texts_;    // all of them; conditions refer to them
   std::deque<TableCopy> copies_;                      // jobs refer to them
   std::vector<std::pair<const TableShape*, const TableCopy*>>
       by_sql_;  // which no BulkTable can fill
@@ -285,18 +286,19 @@ Status Trimmer::fill(TraceWriter& writer, const Schema& schema) {
           std::min(1.0, static_cast<double>(bytes) / static_cast<double>(total_bytes_)));
   };
   std::vector<std::function<Status()>> first, second;
-  std::vector<int64_t> used_strings, used_texts;
   for (const TableShape& shape : schema.tables) {
     TableCopy& copy = copies_.emplace_back(plan(shape));
     BulkTable* target = shape.plain ? writer.table(shape.name) : nullptr;
     if (target == nullptr) by_sql_.push_back({&shape, &copy});
     const bool is_text = is_text_table(shape.name);
-    const auto job = [this, &copy, target, is_text, &used_strings, &used_texts]() -> Status {
+    const auto job = [this, &copy, target, is_text]() -> Status {
       if (is_text)
-        if (Status s = plan_texts(copy.table == "rocpd_string" ? used_strings : used_texts, copy);
+        if (Status s = plan_texts(copy.table == "rocpd_string" ? used_strings_ : used_texts_, copy);
             !s.ok())
           return s;
-      return target == nullptr ? Status() : copy_rows(trace_.path, copy, *target, done_bytes_);
+      if (target != nullptr) return copy_rows(trace_.path, copy, *target, done_bytes_);
+      // Its rows come last, the texts they refer to have to be known now.
+      return copy.collect.empty() ? Status() : collect_values(trace_.path, copy, done_bytes_);
     };
     std::vector<std::function<Status()>>& phase = is_text ? second : first;
     // The longest first.
