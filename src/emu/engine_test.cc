@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -418,31 +419,72 @@ bool guard(void (*body)(void*), void* arg, uint64_t* fault_address) {
   return true;
 }
 
-TEST(Faults, HostMemoryThatVanishedIsAPageFault) {
-  struct sigaction action {};
-  struct sigaction before {};
-  action.sa_sigaction = on_fault;
-  action.sa_flags = SA_SIGINFO | SA_NODEFER;
-  sigaction(SIGSEGV, &action, &before);
+class VanishedMemory : public testing::Test {
+ protected:
+  static constexpr uint64_t kAddress = 0x500000;
+  static constexpr size_t kBytes = 0x1000;
+
+  VanishedMemory() {
+    struct sigaction action {};
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    sigaction(SIGSEGV, &action, &before_);
+    host_ = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  }
+  ~VanishedMemory() override {
+    sigaction(SIGSEGV, &before_, nullptr);
+    munmap(host_, kBytes);
+  }
+
+  // With the memory, and then without.
+  std::optional<Fault> fault_of(TestKernel& kernel) {
+    kernel.memory.map_host(kAddress, {static_cast<std::byte*>(host_), kBytes}, true, false);
+    EngineOptions options{.threads = 1};
+    options.run_guarded = guard;
+    Engine engine(options);
+    EXPECT_FALSE(engine.run(kernel.dispatch).fault);
+    mprotect(host_, kBytes, PROT_NONE);
+    return engine.run(kernel.dispatch).fault;
+  }
+
+ private:
+  struct sigaction before_ {};
+  void* host_ = nullptr;
+};
+
+TEST_F(VanishedMemory, IsAPageFault) {
   TestKernel kernel({}, R"(
       s_mov_b32 s8, 0x500000
       s_mov_b32 s9, 0
       v_mov_b32 v1, 0
       global_store_dword v1, v1, s[8:9] offset:64
       s_endpgm)");
-  void* host = mmap(nullptr, 0x1000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  kernel.memory.map_host(0x500000, {static_cast<std::byte*>(host), 0x1000}, true, false);
-  EngineOptions options{.threads = 1};
-  options.run_guarded = guard;
-  Engine engine(options);
-  EXPECT_FALSE(engine.run(kernel.dispatch).fault);
-  mprotect(host, 0x1000, PROT_NONE);
-  const DispatchResult result = engine.run(kernel.dispatch);
-  sigaction(SIGSEGV, &before, nullptr);
-  munmap(host, 0x1000);
-  ASSERT_TRUE(result.fault);
-  EXPECT_EQ(result.fault->kind, FaultKind::kPageFault);
-  EXPECT_EQ(result.fault->address.value, 0x500040u);
+  const std::optional<Fault> fault = fault_of(kernel);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->kind, FaultKind::kPageFault);
+  EXPECT_EQ(fault->address.value, kAddress + 64);
+}
+
+// Waves that only come to a barrier share a guard.
+TEST_F(VanishedMemory, IsAFaultOfTheWaveThatUsesIt) {
+  TestKernel kernel({}, R"(
+      s_mov_b32 s8, 0x500000
+      s_mov_b32 s9, 0
+      v_mov_b32 v1, 0
+      v_readfirstlane_b32 s10, v0
+      s_barrier
+      s_cmp_eq_u32 s10, 128
+      s_cbranch_scc0 others
+      global_store_dword v1, v1, s[8:9] offset:64
+    others:
+      s_barrier
+      s_endpgm)");
+  kernel.set_size(256, 256);
+  const std::optional<Fault> fault = fault_of(kernel);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->kind, FaultKind::kPageFault);
+  EXPECT_EQ(fault->address.value, kAddress + 64);
+  EXPECT_EQ(fault->wave, 2u);
 }
 
 // --- Counters and messages.

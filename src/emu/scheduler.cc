@@ -33,6 +33,22 @@ bool goes_side_by_side(const Workgroup& group, const EngineOptions& options) {
          group.waves.size() > 1;
 }
 
+// Whether waves do nothing between their slices that somebody is told, or that chance decides.
+bool goes_in_rows(const Workgroup& group, const EngineOptions& options) {
+  return options.seed == 0 && group.dispatch->watchers.empty() && group.waves.size() > 1;
+}
+
+uint64_t choose_quantum(const EngineOptions& options, Random& random) {
+  constexpr uint64_t kMost = kQuantum;
+  return options.seed == 0 ? kMost : kMinQuantum + random.below(kMost - kMinQuantum);
+}
+
+// Whoever waited for the others' turns goes on.
+void wake(Wave& wave) {
+  if (wave.state == WaveState::kYielded || wave.state == WaveState::kTurnEnded)
+    wave.state = WaveState::kRunning;
+}
+
 // Lets the waves go on when all that have not ended wait at the barrier.
 bool release_barrier(Workgroup& group, bool side_by_side) {
   for (const Wave& wave : group.waves)
@@ -54,6 +70,7 @@ Turn TurnRunner::run(Workgroup& group) {
   }
   if (worker_.jumps.owner != job_.serial) worker_.jumps.reset(job_.serial);
   const bool side_by_side = goes_side_by_side(group, options_);
+  const bool in_rows = goes_in_rows(group, options_);
   for (Wave& wave : group.waves) {
     wave.tlb = &worker_.tlb;
     wave.jumps = &worker_.jumps;
@@ -64,16 +81,20 @@ Turn TurnRunner::run(Workgroup& group) {
   for (int pass = 0; pass < kMaxPasses; ++pass) {
     bool used_quantum = false;
     bool moved = false;  // somebody did more than sleep
-    for (Wave& wave : group.waves) {
-      if (wave.state == WaveState::kYielded || wave.state == WaveState::kTurnEnded)
-        wave.state = WaveState::kRunning;
-      if (wave.state != WaveState::kRunning) continue;
-      if (job_.is_cancelled_outside()) return Turn::kAbandoned;
-      const int64_t quantum =
-          options_.seed == 0
-              ? kQuantum
-              : static_cast<int64_t>(kMinQuantum + random.below(kQuantum - kMinQuantum));
-      run_wave(group, wave, quantum);
+    for (size_t i = 0; i < group.waves.size(); ++i) {
+      Row row{this, &group, i};
+      if (in_rows) run_row(row);
+      i = row.at;
+      moved |= row.moved;
+      if (i == group.waves.size()) break;
+      Wave& wave = group.waves[i];
+      if (!row.has_run) {
+        wake(wave);
+        if (wave.state != WaveState::kRunning) continue;
+        if (job_.is_cancelled_outside()) return Turn::kAbandoned;
+        row.stop_at = wave.executed + choose_quantum(options_, random);
+      }
+      run_wave(group, wave, row.stop_at, row.has_run);
       switch (wave.state) {
         case WaveState::kFaulted:
           std::copy(std::begin(group.id), std::end(group.id), std::begin(wave.fault.workgroup));
@@ -101,18 +122,54 @@ Turn TurnRunner::run(Workgroup& group) {
   return Turn::kUsedUp;
 }
 
-void TurnRunner::run_wave(Workgroup& group, Wave& wave, int64_t quantum) {
+void TurnRunner::run_row(Row& row) {
+  uint64_t host_address = 0;
+  const auto body = [](void* arg) {
+    auto& of = *static_cast<Row*>(arg);
+    of.runner->run_in_row(of);
+  };
+  if (options_.run_guarded == nullptr) body(&row);
+  else if (!options_.run_guarded(body, &row, &host_address)) lose_memory(row.wave(), host_address);
+}
+
+// What is not done here is left to run_wave(). The guard may leave it in the middle of a slice.
+void TurnRunner::run_in_row(Row& row) {
+  for (; row.at < row.group->waves.size(); ++row.at) {
+    Wave& wave = row.wave();
+    wake(wave);
+    if (wave.state != WaveState::kRunning) continue;
+    row.stop_at = wave.executed + uint64_t{kQuantum};
+    if (job_.is_cancelled_outside() || !begin_slice(wave, row.stop_at)) return;
+    row.has_run = true;
+    run_slice(wave);
+    const bool has_stopped =
+        wave.state == WaveState::kAtBarrier || wave.state == WaveState::kTurnEnded;
+    if (!has_stopped || wave.hot_code != nullptr || row.group->interrupt_requested) return;
+    row.has_run = false;
+    row.moved = true;
+  }
+}
+
+// False: the watchdog forbids it.
+bool TurnRunner::begin_slice(Wave& wave, uint64_t stop_at) const {
   const uint64_t limit = options_.watchdog_instructions;
-  const uint64_t stop_at = wave.executed + static_cast<uint64_t>(quantum);
-  while (wave.state == WaveState::kRunning && wave.executed < stop_at) {
-    if (limit != 0 && wave.executed >= limit) {
-      wave.raise(FaultKind::kWatchdog, "the wave ran longer than the watchdog allows");
-      return;
+  wave.budget = static_cast<int64_t>(stop_at - wave.executed);
+  if (limit == 0) return true;
+  if (wave.executed >= limit) return false;
+  wave.budget = std::min(wave.budget, static_cast<int64_t>(limit - wave.executed));
+  return true;
+}
+
+void TurnRunner::run_wave(Workgroup& group, Wave& wave, uint64_t stop_at, bool has_run) {
+  while (has_run || (wave.state == WaveState::kRunning && wave.executed < stop_at)) {
+    if (!has_run) {
+      if (!begin_slice(wave, stop_at)) {
+        wave.raise(FaultKind::kWatchdog, "the wave ran longer than the watchdog allows");
+        return;
+      }
+      run_guarded_slice(wave);
     }
-    wave.budget = static_cast<int64_t>(stop_at - wave.executed);
-    if (limit != 0)
-      wave.budget = std::min(wave.budget, static_cast<int64_t>(limit - wave.executed));
-    run_guarded_slice(wave);
+    has_run = false;
     if (const LoweredCode* hot = std::exchange(wave.hot_code, nullptr))
       options_.compiler->compile(hot->shared_from_this(), wave.hot_pc);
     if (wave.state == WaveState::kLeftCode) enter_other_code(wave);
@@ -126,10 +183,13 @@ void TurnRunner::run_wave(Workgroup& group, Wave& wave, int64_t quantum) {
 void TurnRunner::run_guarded_slice(Wave& wave) {
   if (options_.run_guarded == nullptr) return run_slice(wave);
   uint64_t host_address = 0;
-  if (options_.run_guarded([](void* arg) { run_slice(*static_cast<Wave*>(arg)); }, &wave,
-                           &host_address))
-    return;
-  // The mapping is there, the host memory behind it is not.
+  if (!options_.run_guarded([](void* arg) { run_slice(*static_cast<Wave*>(arg)); }, &wave,
+                            &host_address))
+    lose_memory(wave, host_address);
+}
+
+// The mapping is there, the host memory behind it is not.
+void TurnRunner::lose_memory(Wave& wave, uint64_t host_address) {
   if (wave.watch != nullptr) wave.watch->now = nullptr;
   wave.notes_accesses = wave.watch != nullptr && wave.watch->counters != nullptr;
   wave.state = WaveState::kRunning;

@@ -83,9 +83,26 @@ class TurnRunner {
   Turn run(Workgroup& group);
 
  private:
-  // Runs one wave until it stops or its quantum is used.
-  void run_wave(Workgroup& group, Wave& wave, int64_t quantum);
+  // Waves that stop at a barrier, or end their turn, in a single slice each: many in one guard, which
+  // costs as much as a short slice does.
+  struct Row {
+    TurnRunner* runner;
+    Workgroup* group;
+    size_t at;             // the wave that comes next
+    bool has_run = false;  // it had a slice already, and did something else
+    bool moved = false;
+    uint64_t stop_at = 0;  // its quantum is used then
+
+    Wave& wave() const { return group->waves[at]; }
+  };
+  void run_row(Row& row);
+  void run_in_row(Row& row);
+
+  // Runs one wave until it stops or its quantum is used. `has_run`: its first slice is over.
+  void run_wave(Workgroup& group, Wave& wave, uint64_t stop_at, bool has_run);
+  bool begin_slice(Wave& wave, uint64_t stop_at) const;
   void run_guarded_slice(Wave& wave);
+  void lose_memory(Wave& wave, uint64_t host_address);
   void enter_other_code(Wave& wave);
   GpuAddr to_gpu_address(uint64_t host_address) const;
 
