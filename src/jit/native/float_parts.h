@@ -54,12 +54,6 @@ inline Value* rcp(L& l, S s) { return flush(l, l.ir.CreateFDiv(l.splat_f32(1), f
 inline Value* sqrt(L& l, S s) {
   return l.ir.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, flush(l, s[0]));
 }
-inline Value* rsq(L& l, S s) {
-  Value* wide = l.ir.CreateFPExt(flush(l, s[0]), l.f64());
-  Value* root = l.ir.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, wide);
-  Value* result = l.ir.CreateFDiv(llvm::ConstantFP::get(l.f64(), 1), root);
-  return flush(l, l.ir.CreateFPTrunc(result, l.f32()));
-}
 inline Value* fract(L& l, S s) {
   llvm::Type* type = s[0]->getType();
   Value* rest = l.ir.CreateFSub(s[0], l.ir.CreateUnaryIntrinsic(llvm::Intrinsic::floor, s[0]));

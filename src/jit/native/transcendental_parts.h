@@ -1,4 +1,4 @@
-// Exponential, logarithm, sine and cosine: the series of emu/exec/vop_trans.cc, in double.
+// Exponential, logarithm, sine and cosine, and the reciprocal of a root: the series of emu/exec/vop_trans.cc, in double.
 //
 // Their errors are some 2^-50 of the result, whichever way products and sums are fused. Unless a
 // result is near the middle between two singles, it rounds to what the handler's does; near it the
@@ -6,6 +6,10 @@
 #pragma once
 
 #include "jit/native/half_parts.h"
+
+#if defined(__aarch64__)
+#include "llvm/IR/IntrinsicsAArch64.h"
+#endif
 
 namespace wavetap::jit::parts {
 
@@ -138,6 +142,56 @@ inline Value* cosine_of(L& l, Value* revolutions) {
   Value* cosine = l.ir.CreateXor(l.ir.CreateBitCast(single, l.u32()), turns.turned);
   return l.ir.CreateBitCast(cosine, l.f32());
 }
+
+#if defined(__aarch64__)
+// The host's estimate of 1 / sqrt(number), made better once: 14 bits of it are right.
+inline Value* estimated_rsq(L& l, Value* number) {
+  llvm::IRBuilder<>& ir = l.ir;
+  constexpr unsigned kHost = 4;
+  llvm::Type* type = llvm::FixedVectorType::get(ir.getFloatTy(), kHost);
+  Value* all = llvm::PoisonValue::get(l.f32());
+  for (unsigned first = 0; first < l.lanes; first += kHost) {
+    std::vector<int> own;
+    for (unsigned i = 0; i < kHost; ++i) own.push_back(static_cast<int>(first + i));
+    Value* part = ir.CreateShuffleVector(number, own);
+    Value* y = ir.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_frsqrte, {type}, {part});
+    Value* step = ir.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_frsqrts, {type},
+                                     {ir.CreateFMul(part, y), y});
+    y = ir.CreateFMul(y, step);
+    if (l.lanes == kHost) return y;
+    std::vector<int> wide(l.lanes, -1);
+    std::vector<int> chosen;
+    for (unsigned i = 0; i < kHost; ++i) wide[first + i] = static_cast<int>(i);
+    for (unsigned i = 0; i < l.lanes; ++i)
+      chosen.push_back(static_cast<int>(i >= first && i < first + kHost ? l.lanes + i : i));
+    all = ir.CreateShuffleVector(all, ir.CreateShuffleVector(y, wide), chosen);
+  }
+  return all;
+}
+// y * (1 - e)^-1/2, where e is what y * y * number lacks of 1: roots and quotients take the host tens
+// of cycles. Infinity and what is negative become NaN.
+inline Value* rsq(L& l, S s) {
+  llvm::IRBuilder<>& ir = l.ir;
+  Value* number = flush(l, s[0]);
+  Value* wide = ir.CreateFPExt(number, l.f64());
+  Value* y = ir.CreateFPExt(estimated_rsq(l, number), l.f64());
+  Value* e = fused(l, ir.CreateFNeg(ir.CreateFMul(wide, y)), y, wide_constant(l, 1));
+  Value* series = fused(l, e, 5.0 / 16, 3.0 / 8);
+  series = fused(l, e, series, wide_constant(l, 0.5));
+  Value* single = round_surely(l, fused(l, ir.CreateFMul(y, e), series, y));
+  Value* bits = ir.CreateBitCast(number, l.u32());
+  Value* is_zero = ir.CreateFCmpOEQ(number, l.splat_f32(0));
+  Value* infinite = ir.CreateOr(bits, l.splat(0x7f800000u));
+  return ir.CreateSelect(is_zero, ir.CreateBitCast(infinite, l.f32()), single);
+}
+#else
+inline Value* rsq(L& l, S s) {
+  Value* wide = l.ir.CreateFPExt(flush(l, s[0]), l.f64());
+  Value* root = l.ir.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, wide);
+  Value* result = l.ir.CreateFDiv(llvm::ConstantFP::get(l.f64(), 1), root);
+  return flush(l, l.ir.CreateFPTrunc(result, l.f32()));
+}
+#endif
 
 inline Value* exp2_f32(L& l, S s) { return flush(l, exp2_series(l, s[0])); }
 inline Value* log2_f32(L& l, S s) { return log2_series(l, s[0]); }
