@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <set>
+#include <vector>
 
 #include "emu/wave.h"
 #include "jit/native/emit_parts.h"
+
+#include "llvm/IR/Intrinsics.h"
 
 namespace wavetap::jit {
 
@@ -270,6 +273,39 @@ void SegmentEmitter::store_rows(Value* active) {
   }
 }
 
+// Lane by lane: no number but those of type `but` is NaN, nothing else is in doubt. Null: there are
+// only such numbers.
+Value* SegmentEmitter::are_right(llvm::Type* but) {
+  Value* all = nullptr;
+  const auto add = [&](Value* are) { all = all == nullptr ? are : ir_.CreateAnd(all, are); };
+  for (Value* number : lanes_.numbers)
+    if (number->getType() != but) add(are_ordered(number));
+  for (Value* doubt : lanes_.doubts) add(ir_.CreateNot(doubt));
+  return all;
+}
+
+// The strip as a whole. Where the host has a maximum that is NaN if one of its operands is, that takes
+// half as much for a number as a comparison and what is done to its mask.
+Value* SegmentEmitter::are_all_right() {
+#if defined(__aarch64__)
+  std::vector<Value*> singles;
+  for (Value* number : lanes_.numbers)
+    if (number->getType() == lanes_.f32()) singles.push_back(number);
+  if (!singles.empty()) {
+    for (size_t count = singles.size(); count > 1; count = (count + 1) / 2)
+      for (size_t i = 0; i < count / 2; ++i)
+        singles[i] =
+            ir_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, singles[i], singles[count - 1 - i]);
+    Value* largest = ir_.CreateUnaryIntrinsic(llvm::Intrinsic::vector_reduce_fmaximum, singles[0]);
+    Value* are_numbers = ir_.CreateFCmpORD(largest, largest);
+    Value* others = are_right(lanes_.f32());
+    return others == nullptr ? are_numbers
+                             : ir_.CreateAnd(are_numbers, ir_.CreateAndReduce(others));
+  }
+#endif
+  return ir_.CreateAndReduce(are_right(nullptr));
+}
+
 void SegmentEmitter::emit_stores(BasicBlock* done) {
   BasicBlock* store = new_block("store");
   BasicBlock* store_all = new_block("store_all");
@@ -277,17 +313,11 @@ void SegmentEmitter::emit_stores(BasicBlock* done) {
   if (lanes_.numbers.empty() && lanes_.doubts.empty()) {
     ir_.CreateBr(store);
   } else {
-    Value* are_numbers = nullptr;
-    const auto add = [&](Value* are_right) {
-      are_numbers = are_numbers == nullptr ? are_right : ir_.CreateAnd(are_numbers, are_right);
-    };
-    for (Value* number : lanes_.numbers) add(are_ordered(number));
-    for (Value* doubt : lanes_.doubts) add(ir_.CreateNot(doubt));
     BasicBlock* look = new_block("look");
-    ir_.CreateCondBr(ir_.CreateAndReduce(are_numbers), store, look);
+    ir_.CreateCondBr(are_all_right(), store, look);
     // Lanes that are off do not matter.
     ir_.SetInsertPoint(look);
-    Value* is_doubted = ir_.CreateICmpNE(mask_bits(ir_.CreateNot(are_numbers)),
+    Value* is_doubted = ir_.CreateICmpNE(mask_bits(ir_.CreateNot(are_right(nullptr))),
                                          llvm::Constant::getNullValue(active_->getType()));
     redo_from(lane_, done_mask_);
     ir_.CreateCondBr(is_doubted, redo_, store);

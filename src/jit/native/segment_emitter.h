@@ -80,6 +80,8 @@ class SegmentEmitter {
   void emit_load(const isa::Inst& inst);
   void take_stored(const isa::Inst& inst);
   void emit_stored();
+  llvm::Value* are_right(llvm::Type* but);
+  llvm::Value* are_all_right();
   void emit_stores(llvm::BasicBlock* done);
   void store_rows(llvm::Value* active);
   void emit_redo(int32_t begin, int32_t end, llvm::BasicBlock* join);
