@@ -40,7 +40,7 @@ def measure(build, model, repetitions):
         for mode in seconds:
             # Nothing is there from a run before.
             with tempfile.TemporaryDirectory() as cache:
-                seconds[mode].append(Program(build, model, cache).run(mode, "saxpy")[0])
+                seconds[mode].append(Program(build, model, cache).run(mode, "example_saxpy")[0])
     for mode, times in seconds.items():
         results[f"first_launch_seconds.{mode}"] = statistics.median(times)
     with tempfile.TemporaryDirectory() as cache:
