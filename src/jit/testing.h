@@ -19,6 +19,7 @@
 #include "emu/testing/targets.h"
 #include "jit/native/compile.h"
 #include "jit/request.h"
+#include "jit/testing_objects.h"
 
 namespace wavetap::jit {
 
@@ -146,7 +147,7 @@ class TwinMachines {
     const Request request(code, place, /*is_verified=*/false);
     const Plan plan = plan_block(request.get());
     if (plan.insts.empty()) return false;
-    const std::vector<std::byte> object = compile_plan(test_host(), request.get(), plan);
+    const std::vector<std::byte> object = compile_or_remember(request.get(), plan);
     std::shared_ptr<NativeCode> made = NativeCode::load(object, kEntryName);
     EXPECT_NE(made, nullptr);
     if (made == nullptr) return false;
