@@ -297,8 +297,8 @@ TEST_P(Families, PackedAndMatrix) {
 TEST_P(Families, VectorOperationsThatAreCalled) {
   std::vector<Swept> all;
   for (const emu::VopEncoding encoding : emu::kVopEncodings)
-    for (emu::VopSwept& vop : emu::sweep_vop(shape(), encoding))
-      if (compiled_vector_op(vop.swept.inst) == nullptr) all.push_back(std::move(vop.swept));
+    for (const emu::VopSwept& vop : emu::sweep_vop(shape(), encoding))
+      if (compiled_vector_op(vop.swept.inst) == nullptr) all.push_back(vop.swept);
   expect_all(all, kOtherStates, 50);
 }
 

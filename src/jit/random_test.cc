@@ -120,10 +120,10 @@ TEST_P(RandomBlocks, AreTheSameCompiledAndInterpreted) {
     for (const Variant& variant : variants_of(encoding)) {
       const bool is_plain = &variant == variants_of(encoding).data();
       if (!is_plain && choice() % 3 != 0) continue;
-      for (emu::VopSwept& swept : emu::sweep_vop(shape, encoding, variant.fields))
+      for (const emu::VopSwept& swept : emu::sweep_vop(shape, encoding, variant.fields))
         // Swapping and indexing by M0 fault or reach far; handlers do both in any case.
         if (swept.swept.name.find("movrel") == std::string::npos)
-          (is_plain ? all : modified).push_back(std::move(swept));
+          (is_plain ? all : modified).push_back(swept);
     }
   const bool is_new = shape.target.major >= 11;
   std::mt19937 random(GetParam().target.major * 100u + GetParam().target.minor);

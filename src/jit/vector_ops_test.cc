@@ -53,7 +53,7 @@ std::vector<Case> VectorOps::cases(uint32_t every) const {
   for (const VopEncoding encoding : emu::kVopEncodings)
     for (const Variant& variant : variants_of(encoding)) {
       const bool is_plain = variant.name[0] == 0;
-      for (VopSwept& swept : emu::sweep_vop(shape(), encoding, variant.fields)) {
+      for (const VopSwept& swept : emu::sweep_vop(shape(), encoding, variant.fields)) {
         if (compiled_vector_op(swept.swept.inst) == nullptr) continue;
         if (!is_plain && random() % every != 0) continue;
         if (!done.insert({swept.swept.inst.op, variant.name, GetParam().wave64}).second) continue;

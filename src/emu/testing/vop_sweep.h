@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "emu/testing/sweep.h"
@@ -92,10 +95,15 @@ struct VopSwept {
   uint32_t op;  // opcode number
 };
 
-inline std::vector<VopSwept> sweep_vop(const Shape& shape, VopEncoding encoding,
-                                       const VopFields& fields = {}) {
-  std::vector<VopSwept> found;
-  for (uint32_t op = 0; op < opcode_count(encoding); ++op)
+// Tests ask for the same again and again; one thread.
+inline const std::vector<VopSwept>& sweep_vop(const Shape& shape, VopEncoding encoding,
+                                              const VopFields& fields = {}) {
+  using Key = std::tuple<amd::GfxTarget, bool, bool, VopEncoding, uint32_t, uint32_t, uint32_t>;
+  static std::map<Key, std::vector<VopSwept>> known;
+  const auto [at, is_new] = known.try_emplace({shape.target, shape.wave64, shape.sram_ecc, encoding,
+                                               fields.low, fields.high, fields.extension});
+  std::vector<VopSwept>& found = at->second;
+  for (uint32_t op = 0; is_new && op < opcode_count(encoding); ++op)
     if (std::optional<Swept> swept = encode_vop(shape, encoding, op, fields))
       found.push_back({std::move(*swept), encoding, op});
   return found;
