@@ -63,12 +63,14 @@ std::vector<std::byte> compile_or_remember_in(ObjectCache& cache, const BlockReq
   return object;
 }
 
+constexpr emu::TestMachine::Options kOptions{.target = {10, 3, 0}, .wave64 = false};
+
 struct Parts {
   explicit Parts(const std::string& text)
-      : code(machine.load_code(emu::assemble(text, machine.dispatch.target, false))),
+      : code(machine.load(text)),
         request(*code, 0, /*is_verified=*/false),
         plan(plan_block(request.get())) {}
-  emu::TestMachine machine{{.target = {10, 3, 0}, .wave64 = false}};
+  emu::TestMachine machine{kOptions};
   const emu::LoweredCode* code;
   Request request;
   Plan plan;
