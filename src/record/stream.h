@@ -45,7 +45,8 @@ class Stream {
     // Pairs with the acquire load of a reader in this or another process: the body is there first.
     __atomic_store_n(static_cast<uint64_t*>(record), word, __ATOMIC_RELEASE);
     cursor_ += reserved_;
-    ++sequence_;
+    // Others read it at any time (events()); only this thread writes it.
+    __atomic_store_n(&sequence_, sequence_ + 1, __ATOMIC_RELAXED);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     reserved_ = 0;
     std::atomic_signal_fence(std::memory_order_seq_cst);
