@@ -37,7 +37,7 @@ void add_kind(const Inst& inst, const isa::Program& program, InstructionCounters
 
 }  // namespace
 
-void Sites::survey(const isa::Program& program, ProgramSites& known) {
+void Sites::survey(const isa::Program& program, Numbers& numbers) {
   const auto count = static_cast<size_t>(program.size());
   std::vector<uint8_t> begins(count + 1, 0);
   if (count != 0) begins[0] = 1;
@@ -47,7 +47,7 @@ void Sites::survey(const isa::Program& program, ProgramSites& known) {
       begins[static_cast<size_t>(inst.target)] = 1;
     if (ends_block(inst)) begins[i + 1] = 1;
   }
-  if (known.numbers.size() != count) known.numbers.assign(count, 0);
+  if (numbers.size() != count) numbers.assign(count, 0);
   Site* run = nullptr;
   size_t run_at = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -60,12 +60,13 @@ void Sites::survey(const isa::Program& program, ProgramSites& known) {
     if (inst.family == Family::kMubuf) look_for_invalidation(inst, site);
     const bool is_watched = begins[i] != 0 || site.accesses || site.waits || site.invalidates_l1 ||
                             site.invalidates_gl1;
-    if (is_watched && known.numbers[i] == 0) {
-      known.numbers[i] = static_cast<uint32_t>(sites_.size());
+    if (!is_watched) numbers[i] = 0;
+    if (is_watched && numbers[i] == 0) {
+      numbers[i] = static_cast<uint32_t>(sites_.size());
       sites_.emplace_back();
     }
-    if (is_watched) sites_[known.numbers[i]] = site;
-    if (begins[i] != 0) run_at = known.numbers[i];
+    if (is_watched) sites_[numbers[i]] = site;
+    if (begins[i] != 0) run_at = numbers[i];
     run = &sites_[run_at];
     run->code_bytes += inst.size_bytes;
     if (!is_half) ++run->instructions;
@@ -75,14 +76,11 @@ void Sites::survey(const isa::Program& program, ProgramSites& known) {
 
 uint32_t Sites::number(const isa::Program& program, int32_t index) {
   const std::lock_guard lock(mutex_);
-  ProgramSites& known = programs_[program.begin().value];
-  // Asked again for code that was decoded anew, it is surveyed anew.
-  if (known.seen != program.insts() || known.end != program.end().value) {
-    survey(program, known);
-    known.seen = program.insts();
-    known.end = program.end().value;
-  }
-  return known.numbers[static_cast<size_t>(index)];
+  Numbers& numbers = programs_[program.begin().value];
+  // Questions about a program begin with its first instruction (emu/watch.h). By then other code may lie at the
+  // same addresses, of the GPU and of the host.
+  if (index == 0) survey(program, numbers);
+  return numbers[static_cast<size_t>(index)];
 }
 
 Site Sites::at(uint32_t number) const {

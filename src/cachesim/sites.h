@@ -30,22 +30,18 @@ struct Site {
 // Numbers stay the same for as long as the object lives. Thread-safe; at() while no code is lowered.
 class Sites {
  public:
-  // The number of an instruction worth watching; 0: none. Asked for all of a program, in any order.
+  // The number of an instruction worth watching; 0: none. Asked for all of a program, from the first one on.
   uint32_t number(const isa::Program& program, int32_t index);
   // Copies; for the numbers below size().
   Site at(uint32_t number) const;
   uint32_t size() const;
 
  private:
-  struct ProgramSites {
-    uint64_t end = 0;
-    std::vector<uint32_t> numbers;  // by instruction
-    const isa::Inst* seen = nullptr;
-  };
-  void survey(const isa::Program& program, ProgramSites& known);
+  using Numbers = std::vector<uint32_t>;  // by instruction
+  void survey(const isa::Program& program, Numbers& numbers);
 
   mutable std::mutex mutex_;
-  std::map<uint64_t, ProgramSites> programs_;  // by first address
+  std::map<uint64_t, Numbers> programs_;  // by first address
   std::vector<Site> sites_ = std::vector<Site>(1);
 };
 
