@@ -58,11 +58,11 @@ try "it explains itself" wavetap help run
 try "the doctor looks at the machine" sh -c 'wavetap doctor --json > /tmp/doctor.json; test $? -le 2 && test -s /tmp/doctor.json'
 try "AMD's rocminfo finds a virtual GPU, and is recorded" \
   sh -c 'cd /tmp && wavetap run --gpu rx6800xt --hsa -o t.rpd -- rocminfo | grep -q gfx1030 && wavetap check t.rpd && wavetap report t.rpd'
-try "Python reads the recording" python3 -c 'import wavetap; assert len(wavetap.open("/tmp/t.rpd").apis) > 0'
+try "Python reads the recording" python3 -c 'import wavetap; assert len(wavetap.open("/tmp/t.rpd").calls) > 0'
 try "RPD's Python interface is there" python3 -c 'from rpdTracerControl import rpdTracerControl; rpdTracerControl.setFilename("/tmp/p.rpd"); p = rpdTracerControl(); p.start(); p.rangePush("d", "name", "a"); p.rangePop(); p.stop(); p.flush()'
 try "and it recorded" sh -c 'wavetap query /tmp/p.rpd "select count(*) from rocpd_api" --format csv | grep -qx 1'
 try "a manual page for each command" sh -c 'cd /usr/share/man/man1 && for c in run report gpu-exec doctor; do zcat wavetap-$c.1.gz | grep -q "^.SH OPTIONS" || exit 1; done'
-try "bash completes" bash -c '. /usr/share/bash-completion/completions/wavetap; COMP_WORDS=(wavetap rep); COMP_CWORD=1; _wavetap; [ "${COMPREPLY[*]}" = report ]'
+try "bash completes" bash -c '. /usr/share/bash-completion/completions/wavetap; COMP_WORDS=(wavetap repo); COMP_CWORD=1; _wavetap; [ "${COMPREPLY[*]}" = report ]'
 try "the documents are there" test -s /usr/share/doc/wavetap/docs/recording.md
 
 inside apt-get purge -y wavetap python3-wavetap wavetap-doc >> "$log" 2>&1 || fail "the packages cannot be removed; see $log"
