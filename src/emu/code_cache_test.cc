@@ -3,14 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <mutex>
 #include <string>
-#include <thread>
 
 #include "emu/testing/assembler.h"
 #include "emu/testing/machine.h"
 #include "emu/testing/targets.h"
+#include "emu/testing/wanting_threads.h"
 #include "emu/watch.h"
 
 namespace wavetap::emu {
@@ -207,17 +206,7 @@ TEST_F(CodeCacheTest, AsksAWatcherOnceAndInOneGoHoweverManyThreadsWantTheCode) {
   CodeCache::Key wanted = key();
   wanted.lowering.watchers[0] = watcher.id();
   wanted.watchers = watchers;
-  std::atomic<uint64_t> ready{0};
-  std::vector<std::thread> threads;
-  for (uint64_t from = 0; from < 4; ++from)
-    threads.emplace_back([&, from] {
-      ready.fetch_add(1);
-      while (ready.load() < 4) std::this_thread::yield();
-      // Two at a time want the same.
-      for (uint64_t i = 0; i < kFunctions; ++i)
-        cache_.find(wanted, {kCode + (from / 2 + i) % kFunctions * kApart}, 1);
-    });
-  for (std::thread& thread : threads) thread.join();
+  want_code_at_once(cache_, wanted, kCode, kFunctions, kApart);
 
   ASSERT_EQ(watcher.questions.size(), kFunctions * 20);
   for (size_t i = 0; i < watcher.questions.size(); ++i) {

@@ -2,15 +2,14 @@
 // asked about before, and from several threads.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "emu/code_cache.h"
 #include "emu/testing/assembler.h"
 #include "emu/testing/machine.h"
+#include "emu/testing/wanting_threads.h"
 #include "sanitize/fpcheck.h"
 #include "sanitize/initcheck.h"
 #include "sanitize/memcheck.h"
@@ -128,16 +127,7 @@ TEST(Wants, SeveralThreadsLowerCode) {
   }
   key.watchers = watchers;
   emu::CodeCache cache(nullptr, size_t{64} << 20);
-  std::atomic<int> ready{0};
-  std::vector<std::thread> threads;
-  for (uint64_t from = 0; from < 4; ++from)
-    threads.emplace_back([&, from] {
-      ready.fetch_add(1);
-      while (ready.load() < 4) std::this_thread::yield();
-      for (uint64_t i = 0; i < kFunctions; ++i)
-        cache.find(key, {kCode + (from / 2 + i) % kFunctions * kApart}, 1);
-    });
-  for (std::thread& thread : threads) thread.join();
+  emu::want_code_at_once(cache, key, kCode, kFunctions, kApart);
 
   const std::vector<std::unique_ptr<Check>> alone = make_all();
   for (uint64_t i = 0; i < kFunctions; ++i) {
