@@ -59,6 +59,7 @@ Result<vgpu::Config> make_config(const CaptureOptions& options, uint64_t most,
 #endif
   config.models = std::move(*models);
   config.threads = options.threads;
+  config.compile_cache = compile_cache_folder();
   Status good;
   for (const std::string& option : options.gpu_options)
     if (good.ok()) good = vgpu::set_driver_option(config, option);

@@ -33,6 +33,10 @@ std::string jit_cache_folder(const std::string& mode) {
   const std::string folder = mode == "on" ? util::cache_folder() : "";
   return folder.empty() ? "" : folder + "/jit";
 }
+std::string compile_cache_folder() {
+  const std::string folder = util::cache_folder();
+  return folder.empty() ? "" : folder + "/comgr";
+}
 Result<std::string> agent_library() { return library("libwavetap.so"); }
 
 Result<std::string> correct_library() { return library("libwavetap_correct.so"); }

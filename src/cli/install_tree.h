@@ -25,6 +25,8 @@ Result<std::string> gpu_library();
 Result<std::string> library_for_jit(const std::string& mode);
 // Where it keeps what it has compiled; empty when nothing is to be kept, or there is no place for it.
 std::string jit_cache_folder(const std::string& mode);
+// Where results of AMD's compiler library are kept (vgpu/compile_cache.h); empty when there is no place for them.
+std::string compile_cache_folder();
 Result<std::string> agent_library();
 
 // The folder of a libroctx64.so.4 for systems that have none; an error when it is not there.

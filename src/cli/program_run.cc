@@ -72,6 +72,7 @@ Result<vgpu::Config> make_config(const RunOptions& options, std::vector<model::M
   config.jit_library = *jit;
   config.jit_verify = *mode == "verify";
   config.jit_cache = jit_cache_folder(*mode);
+  config.compile_cache = compile_cache_folder();
   if (config.jit_verify) config.threads = 1;  // others would change what is read twice
   for (const std::string& option : options.gpu_options) {
     const Status set = vgpu::set_driver_option(config, option);

@@ -82,6 +82,7 @@ Status add_virtual_gpu(const ReplayCommand& options, const RunDir& run_dir,
   config.jit_library = *jit;
   config.jit_verify = options.engine.jit == "verify";
   config.jit_cache = jit_cache_folder(options.engine.jit);
+  config.compile_cache = compile_cache_folder();
   const Result<std::string> gpu = gpu_library();
   if (!gpu.ok()) return gpu.error();
   const Result<std::string> library = preloadable(*gpu, run_dir.path());

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/scoped_fd.h"
+#include "base/sys.h"
 #include "base/whole_io.h"
 
 namespace wavetap::jit {
@@ -86,7 +87,7 @@ std::vector<std::byte> ObjectCache::find(const BlockKey& key) {
 
 void ObjectCache::keep(const BlockKey& key, std::span<const std::byte> object) {
   if (object.empty() || object.size() > kLargestObject || !open()) return;
-  const std::string path = folder_ + "/" + kTemporary + std::to_string(getpid());
+  const std::string path = folder_ + "/" + kTemporary + std::to_string(sys::tid());
   unlink(path.c_str());
   const ScopedFd file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));

@@ -20,6 +20,9 @@ constexpr DriverOption kDriverOptions[] = {
     {"low-va", "GPU addresses below 2^47, as on x86-64", &Config::low_va},
     {"guard-allocations", "allocations far apart, freed addresses never used again",
      &Config::guard_allocations},
+    {"keep-compiled",
+     "on unless =0: what AMD's compiler library makes of HIP's own kernels is kept",
+     &Config::keep_compiled},
     {"kfd-minor", "version 1.N of the driver interface", &Config::kfd_minor},
 };
 

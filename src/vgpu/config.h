@@ -25,6 +25,8 @@ struct Config {
   std::string jit_library;             // libwavetap_jit.so: hot code is compiled; empty: none is
   bool jit_verify = false;             // and compared with the interpreter
   std::string jit_cache;               // where compiled code is kept; empty: nowhere
+  std::string compile_cache;           // where the compiler library's results are; empty: nowhere
+  bool keep_compiled = true;           // and whether they are used
   std::string counters_file;           // where dispatch counters are appended; empty: none
   bool cache_counters = false;         // count modelled caches as well
   std::string findings_file;           // where the sanitizer's findings are appended; empty: none

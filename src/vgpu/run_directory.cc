@@ -21,6 +21,8 @@ void for_each_option(Visitor&& visit, Config& c) {
   visit("jit_library", c.jit_library);
   visit("jit_verify", c.jit_verify);
   visit("jit_cache", c.jit_cache);
+  visit("compile_cache", c.compile_cache);
+  visit("keep_compiled", c.keep_compiled);
   visit("counters", c.counters_file);
   visit("cache_counters", c.cache_counters);
   visit("findings", c.findings_file);

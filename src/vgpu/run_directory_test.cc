@@ -21,6 +21,8 @@ TEST(RunDirectory, CarriesTheConfiguration) {
   written.sanitize_tools = "memcheck";
   written.sanitize_launches = "1,3";
   written.sanitize_kernels = "^a (b|c) = [d]$";
+  written.compile_cache = "/tmp/a cache/comgr";
+  written.keep_compiled = false;
   written.small_bar = true;
   written.strict_cpu_access = false;
   written.svm = true;
@@ -44,6 +46,8 @@ TEST(RunDirectory, CarriesTheConfiguration) {
   EXPECT_EQ(read->sanitize_tools, written.sanitize_tools);
   EXPECT_EQ(read->sanitize_launches, written.sanitize_launches);
   EXPECT_EQ(read->sanitize_kernels, written.sanitize_kernels);
+  EXPECT_EQ(read->compile_cache, written.compile_cache);
+  EXPECT_FALSE(read->keep_compiled);
   EXPECT_TRUE(read->small_bar);
   EXPECT_FALSE(read->strict_cpu_access);
   EXPECT_TRUE(read->svm);
