@@ -139,7 +139,7 @@ int tell(const ReplayCommand& options, const replay::Capture& capture,
          const replay::Verdict* verdict, const std::string& printed, int attempt) {
   const std::string where = "on " + result.gpu + " through ROCm";
   if (options.json) {
-    nlohmann::json json = {{"file", options.file},
+    nlohmann::json told = {{"file", options.file},
                            {"capture", capture.dispatch.capture},
                            {"kernel", capture.kernel},
                            {"target", amd::to_string(capture.target)},
@@ -149,13 +149,13 @@ int tell(const ReplayCommand& options, const replay::Capture& capture,
                            {"attempts", attempt},
                            {"exact", result.moved_ranges == 0}};
     if (result.moved_ranges > 0)
-      json["relocated"] = {{"ranges", result.moved_ranges},
+      told["relocated"] = {{"ranges", result.moved_ranges},
                            {"bytes", result.moved_bytes},
                            {"changed_words", result.changed_words}};
-    json.update(times_json(result.seconds));
-    if (verdict != nullptr) json["verify"] = verdict_json(kernel, *verdict);
-    if (!printed.empty()) json["printed"] = printed;
-    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    told.update(times_json(result.seconds));
+    if (verdict != nullptr) told["verify"] = verdict_json(kernel, *verdict);
+    if (!printed.empty()) told["printed"] = printed;
+    fmt::print("{}\n", told.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     fmt::print("{}: {}\n", util::escape_control(capture.kernel), times_text(result.seconds, where));
     if (result.moved_ranges > 0)

@@ -60,8 +60,8 @@ uint8_t classes_of(const Inst& inst, bool has_vscnt) {
 }  // namespace
 
 const char* name_of(WaitCounter counter) {
-  constexpr const char* kNames[kWaitCounters] = {"vmcnt", "lgkmcnt", "vscnt"};
-  return kNames[static_cast<size_t>(counter)];
+  constexpr const char* kCounterNames[kWaitCounters] = {"vmcnt", "lgkmcnt", "vscnt"};
+  return kCounterNames[static_cast<size_t>(counter)];
 }
 
 uint8_t full_count(WaitCounter counter, uint8_t gfx_major) {

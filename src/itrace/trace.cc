@@ -6,15 +6,15 @@
 namespace wavetap::itrace {
 
 std::string_view name_of(Category category) {
-  constexpr std::string_view kNames[kCategories] = {"none",    "SMEM",    "SALU", "VMEM", "FLAT",
-                                                    "LDS",     "VALU",    "JUMP", "NEXT", "IMMED",
-                                                    "CONTEXT", "MESSAGE", "BVH"};
-  return kNames[static_cast<size_t>(category)];
+  constexpr std::string_view kCategoryNames[kCategories] = {
+      "none", "SMEM", "SALU",  "VMEM",    "FLAT",    "LDS", "VALU",
+      "JUMP", "NEXT", "IMMED", "CONTEXT", "MESSAGE", "BVH"};
+  return kCategoryNames[static_cast<size_t>(category)];
 }
 
 std::string_view name_of(WaveState state) {
-  constexpr std::string_view kNames[kWaveStates] = {"empty", "idle", "exec", "wait", "stall"};
-  return kNames[static_cast<size_t>(state)];
+  constexpr std::string_view kStateNames[kWaveStates] = {"empty", "idle", "exec", "wait", "stall"};
+  return kStateNames[static_cast<size_t>(state)];
 }
 
 uint64_t Trace::issue_count() const {

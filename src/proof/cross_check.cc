@@ -32,7 +32,7 @@ constexpr uint64_t kPage = format::kCapturePageBytes;
 // nothing. A captured dispatch may have gigabytes of which it writes a few pages.
 struct Image {
   struct Free {
-    void operator()(std::byte* bytes) const { std::free(bytes); }
+    void operator()(std::byte* memory) const { std::free(memory); }
   };
   std::unique_ptr<std::byte[], Free> bytes;
   uint64_t size_bytes = 0;
