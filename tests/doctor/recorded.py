@@ -176,10 +176,13 @@ def corrected(r):
 
         # Looked up by name, from a library the program opens for itself.
         lookup = ("import ctypes, ctypes.util; h = ctypes.CDLL(ctypes.util.find_library('amdhip64')); n = ctypes.c_int(); p = ctypes.create_string_buffer(4096); "
-                  "a = h.hipDeviceGetAttribute(ctypes.byref(n), 63, 0), h.hipGetDeviceProperties(p, 0); "
+                  "a = h.hipDeviceGetAttribute(ctypes.byref(n), 63, 0), h.hipGetDeviceProperties(p, 0); h.hipDeviceSynchronize(); "
                   "print(*a, n.value, int.from_bytes(p[336:340], 'little'))")
         status, output, errors = r.run("zluda-rx6800xt", [*options, "--correct-device"], [sys.executable, "-c", lookup])
         expect(status == 0 and output == "0 0 36 36\n", f"{options}: dlsym", output, errors)
+        if "-o" in options:
+            calls = r.query("select count(*) from api where apiName = 'hipDeviceSynchronize'")
+            expect(calls == [(1,)], "the recorder does not see what was looked up", calls)
 
         status, output, errors = r.run("rx6800xt", [*options, "--correct-device"], [cudart_user])
         expect(status == 0 and set(output.splitlines()) == {"0 properties 36 2575 32", "0 attributes 36 2575 32"}, f"{options}: CUDA", output, errors)

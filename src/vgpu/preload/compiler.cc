@@ -8,39 +8,12 @@
 #include <atomic>
 
 #include "base/choosing_entry.h"
+#include "base/next_dlsym.h"
 #include "vgpu/compile_cache.h"
 #include "vgpu/preload/front.h"
 
 namespace wavetap::vgpu::front {
 namespace {
-
-using Dlsym = void* (*)(void*, const char*);
-
-constinit std::atomic<void*> g_libc_dlsym{nullptr};
-constinit std::atomic<void*> g_next_dlsym{nullptr};
-
-// The versions are those of libc since dlsym() moved there, and before.
-void* libc_dlsym() {
-  void* found = g_libc_dlsym.load(std::memory_order_relaxed);
-  for (const char* version : {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"}) {
-    if (found != nullptr) break;
-    found = versioned_symbol("dlsym", version);
-  }
-  g_libc_dlsym.store(found, std::memory_order_relaxed);
-  return found;
-}
-
-// Libraries preloaded after us may have one, too, without a version.
-void* next_dlsym() {
-  void* found = g_next_dlsym.load(std::memory_order_relaxed);
-  if (found != nullptr) return found;
-  void* const libc = libc_dlsym();
-  if (libc == nullptr) return nullptr;
-  found = reinterpret_cast<Dlsym>(libc)(RTLD_NEXT, "dlsym");
-  if (found == nullptr) found = libc;
-  g_next_dlsym.store(found, std::memory_order_relaxed);
-  return found;
-}
 
 // The first compiler library of the process; one that is opened beside it works as without us.
 // Written once, by the thread that moves g_finding from kNot to kBusy.
@@ -92,7 +65,7 @@ void* address_of(auto* function) { return reinterpret_cast<void*>(function); }
 
 // Ours for a function of the library, when it has all that we need.
 void* compiler_function(void* handle, const char* name) {
-  const auto find = reinterpret_cast<Dlsym>(next_dlsym());
+  const Dlsym find = next_dlsym();
   void* const found = find(handle, name);
   Finding before = Finding::kNot;
   if (found != nullptr &&
@@ -125,10 +98,10 @@ using namespace wavetap::vgpu::front;
 
 extern "C" __attribute__((used, visibility("hidden"))) wavetap::Choice wt_choose_dlsym(
     void* handle, const char* name, const char*, const void*) {
-  void* const next = next_dlsym();
+  const wavetap::Dlsym next = wavetap::next_dlsym();
   if (next == nullptr || handle == RTLD_NEXT || handle == RTLD_DEFAULT || name == nullptr ||
       !is_of_compiler(name) || tree_root() == nullptr)
-    return {next, nullptr};
+    return {reinterpret_cast<void*>(next), nullptr};
   return {nullptr, compiler_function(handle, name)};
 }
 
