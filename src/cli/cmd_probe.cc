@@ -100,7 +100,9 @@ Status check_launches(const std::string& text) {
 Status make_output(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (error) return errorf("%s: cannot be made: %s", path.c_str(), error.message().c_str());
+  if (error)
+    return errorf("%s: cannot be made: %s; name another folder with -o", path.c_str(),
+                  error.message().c_str());
   if (!std::filesystem::is_empty(path, error) || error)
     return errorf("%s: is not empty; choose another folder with -o, or remove it", path.c_str());
   return {};

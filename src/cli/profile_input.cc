@@ -225,6 +225,9 @@ Result<profile::Profile> profile_input(const std::string& path, const ProfileInp
       made->notes.insert(made->notes.end(), imported->notes.begin(), imported->notes.end());
     return made;
   }
+  // What an earlier `wavetap profile -o` left.
+  const std::string kept = path + "/trace.rpd";
+  if (access(kept.c_str(), F_OK) == 0) return profile_trace(kept, path, input, selection);
   return profile_trace(path, path, input, selection);
 }
 

@@ -139,7 +139,8 @@ nlohmann::json verdict_json(const CapturedKernel& kernel, const replay::Verdict&
 Status dump_buffers(const std::string& folder, const CapturedKernel& kernel,
                     const CapturedMemory& memory) {
   if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
-    return errorf("%s: cannot be made: %s", folder.c_str(), std::strerror(errno));
+    return errorf("%s: cannot be made: %s; name another folder with --dump", folder.c_str(),
+                  std::strerror(errno));
   for (size_t i = 0; i < kernel.arguments.size(); ++i) {
     const CapturedArgument& argument = kernel.arguments[i];
     if (argument.region == nullptr || argument.arg.is_hidden()) continue;

@@ -62,6 +62,13 @@ std::string problem_at(const DescribedCommand& command, const Parsed& parsed,
                          util::escape_control(parsed.surplus[0]), help_of(command));
     return fmt::format("{}; see {}", our_sentence(parsed.mistake), help_of(command));
   }
+  // It has options of its own, and this is none of them.
+  const std::vector<std::string> own = option_names(command);
+  for (const std::string& word : parsed.surplus) {
+    const std::string name = word.substr(0, word.find('='));
+    if (name.starts_with("--") && std::find(own.begin(), own.end(), name.substr(2)) == own.end())
+      return unknown_option(command, word);
+  }
   // A command was expected.
   const size_t depth = command.path.size();
   if (arguments.size() <= depth)
