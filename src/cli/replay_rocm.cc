@@ -164,6 +164,7 @@ int tell(const ReplayCommand& options, const replay::Capture& capture,
           "had; {} that look like pointers into it were changed\n",
           util::human_bytes(result.moved_bytes), util::count_of(result.moved_ranges, "range"),
           util::count_of(result.changed_words, "word"));
+    if (verdict != nullptr) print_verdict(kernel, *verdict);
   }
   return verdict != nullptr && !verdict->equal() ? kMismatch : kDone;
 }
