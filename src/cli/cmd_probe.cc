@@ -3,7 +3,9 @@
 //
 // The handlers run where the kernels run, in the program (probe/session.h), and leave their results
 // in a folder; here the program is started, and the folder read when it has ended.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -96,13 +98,17 @@ Status check_launches(const std::string& text) {
   return list.ok() ? Status() : Status(list.error());
 }
 
-// The folder that -o names, made here and empty.
+// The folder that -o names, made here and empty; ours as long as this process lives.
 Status make_output(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error)
     return errorf("%s: cannot be made: %s; name another folder with -o", path.c_str(),
                   error.message().c_str());
+  const int held = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (held >= 0 && flock(held, LOCK_EX | LOCK_NB) != 0)
+    return errorf("%s: another wavetap probe writes there; name another folder with -o",
+                  path.c_str());
   if (!std::filesystem::is_empty(path, error) || error)
     return errorf("%s: is not empty; choose another folder with -o, or remove it", path.c_str());
   return {};

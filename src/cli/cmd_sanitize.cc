@@ -72,6 +72,9 @@ Status check_options(SanitizeOptions& options) {
     return good;
   if (const auto list = parse_launches(options.run.sanitize_launches); !list.ok())
     return list.error();
+  for (const std::string& path : {options.json, options.sarif, options.written_suppressions})
+    if (const Status good = path.empty() ? Status() : util::check_writable(path); !good.ok())
+      return good;
   const Result<sanitize::ToolSet> tools = sanitize::ToolSet::parse(options.tools);
   if (!tools.ok()) return Error{"sanitize: --tool " + tools.error().message};
   options.parsed_tools = *tools;

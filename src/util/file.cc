@@ -56,6 +56,18 @@ Status write_file(const std::string& path, std::string_view content) {
   return errorf("%s: %s", path.c_str(), std::strerror(reason));
 }
 
+Status check_writable(const std::string& path) {
+  struct stat info {};
+  const bool exists = stat(path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) return errorf("%s: is a folder; name a file", path.c_str());
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const bool can = exists && !S_ISREG(info.st_mode) ? access(path.c_str(), W_OK) == 0
+                                                    : access(folder.c_str(), W_OK | X_OK) == 0;
+  if (can) return {};
+  return errorf("%s: %s; choose a writable place", path.c_str(), std::strerror(errno));
+}
+
 std::string find_program(const std::string& name) {
   const auto is_program = [](const std::string& path) {
     struct stat info {};

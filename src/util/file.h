@@ -21,6 +21,9 @@ bool is_special(const std::string& path);
 // is written into.
 Status write_file(const std::string& path, std::string_view content);
 
+// Whether write_file() can be expected to work: to be asked before a program runs for an hour.
+Status check_writable(const std::string& path);
+
 // Absolute path of a program as execvp would find it; empty when there is none.
 std::string find_program(const std::string& name);
 

@@ -56,5 +56,15 @@ TEST_F(FileTest, WritesIntoASpecialFileAndLeavesItOne) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
 
+TEST_F(FileTest, KnowsBeforehandWhereAFileCannotBeWritten) {
+  EXPECT_TRUE(check_writable(path("new")).ok());
+  EXPECT_FALSE(std::filesystem::exists(path("new"))) << "it only asks";
+  ASSERT_TRUE(write_file(path("file"), "old").ok());
+  EXPECT_TRUE(check_writable(path("file")).ok());
+  EXPECT_TRUE(check_writable("/dev/null").ok());
+  EXPECT_FALSE(check_writable(folder_).ok());
+  EXPECT_FALSE(check_writable(path("nowhere/file")).ok());
+}
+
 }  // namespace
 }  // namespace wavetap::util
