@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "replay/half.h"
 #include "replay/kernel_argument.h"
 #include "replay/touched_memory.h"
 #include "util/random.h"
@@ -17,7 +18,9 @@ namespace {
 
 using replay::CapturedArgument;
 
-bool is_float(const std::string& element) { return element == "f32" || element == "f64"; }
+bool is_float(const std::string& element) {
+  return element == "f16" || element == "bf16" || element == "f32" || element == "f64";
+}
 
 bool is_input(const CapturedArgument& argument) {
   return argument.region != nullptr && !argument.arg.is_hidden() && argument.extent_bytes != 0;
@@ -44,6 +47,22 @@ void change_floats(Change change, util::Random& numbers, std::span<std::byte> by
     if (change == Change::kScaled) value *= Float(1.0009765) + Float(1) / 3;
     if (change == Change::kSpecial && numbers.next() % 8 == 0)
       value = special<Float>(numbers.next());
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+  }
+}
+
+// The same numbers, in fewer digits. What is too large for them becomes infinite.
+template <class Short>
+void change_halves(Change change, util::Random& numbers, std::span<std::byte> bytes) {
+  for (size_t at = 0; at + sizeof(Short) <= bytes.size(); at += sizeof(Short)) {
+    Short value;
+    std::memcpy(&value, bytes.data() + at, sizeof value);
+    float wide = value.to_float();
+    std::byte place[sizeof wide];
+    std::memcpy(place, &wide, sizeof wide);
+    change_floats<float>(change, numbers, place);
+    std::memcpy(&wide, place, sizeof wide);
+    value = Short::from_float(wide);
     std::memcpy(bytes.data() + at, &value, sizeof value);
   }
 }
@@ -146,6 +165,8 @@ void perturb(const Perturbation& perturbation, const replay::Capture& capture,
     if (change == Change::kPermuted) permute(numbers, bytes, element == 0 ? 4 : element);
     else if (argument.element == "f32") change_floats<float>(change, numbers, bytes);
     else if (argument.element == "f64") change_floats<double>(change, numbers, bytes);
+    else if (argument.element == "f16") change_halves<replay::Half>(change, numbers, bytes);
+    else if (argument.element == "bf16") change_halves<replay::BrainHalf>(change, numbers, bytes);
   }
 }
 

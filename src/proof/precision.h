@@ -9,8 +9,9 @@
 //   imprecise  within the tolerance, but further from the reference than the original is, and than
 //              kSlack times what the original's roundings explain: it computes with fewer digits.
 //
-// Elements that the reference could not follow are judged by the tolerance alone. Those of which the
-// original made an infinity, because a number was too large for its type, are left out.
+// Elements that the reference could not follow are judged by the tolerance alone, and the note says how
+// many they are and which operations were in the way. Those of which the original made an infinity, because
+// a number was too large for its type, are left out.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +57,8 @@ class PrecisionJudge {
   struct Element {
     size_t argument = SIZE_MAX;
     uint64_t address = 0, index = 0;
-    bool is_double = false, is_near = false;
+    const char* type = "f32";
+    bool is_near = false;
     double expected = 0, got = 0;
   };
   std::string describe(const Element& element) const;

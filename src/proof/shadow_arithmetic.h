@@ -41,9 +41,8 @@ enum class Rule : uint8_t {
   kConvert,
   kFromSigned,
   kFromUnsigned,
-  kFromHalf,
-  kDot2,     // of halves
-  kSign,     // bits of the sign change, at most
+  kDot2,  // products of halves: two of the first, two of the second, and what they are added to
+  kBits,  // bits that are moved about: of a number the sign changes at most, or it is half of a result
   kStep,     // whole-number steps of at most one unit in the last place
   kWhole,    // the original's whole number, or what follows from it exactly
   kUnknown,  // arithmetic that the reference does not have
@@ -54,7 +53,10 @@ struct RuleRow {
   uint8_t source_bits = 32;
   uint8_t result_bits = 32;
   uint8_t sources = 1;
+  bool truncates = false;  // else to the nearest
+  bool flushes = true;     // a result of 16 bits: small numbers become zero
 };
+inline constexpr size_t kMostSources = 5;
 
 // Of a vector operation. kWhole for what is not arithmetic of floating point.
 RuleRow rule_of(isa::Op op);
@@ -62,5 +64,11 @@ RuleRow rule_of(isa::Op op);
 // One lane of a result; `actual` is the original's, `bits` its low 32. Modifiers of sources are in them;
 // what the result's do (clamp, omod) is not.
 Cell evaluate(const RuleRow& row, std::span<const Sample> sources, double actual, uint32_t bits);
+// The same for kBits and kStep: `bits` is what they came to.
+WordCells evaluate_bits(const RuleRow& row, std::span<const RawSample> sources, uint32_t bits);
+
+// Conversions, comparisons and roundings to whole numbers apart: operations that take bits as they are,
+// whatever number they are of.
+bool is_of_bits(isa::Op op);
 
 }  // namespace wavetap::proof

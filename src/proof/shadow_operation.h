@@ -18,15 +18,22 @@ struct ShadowOperation {
   uint16_t reg = 0;  // the first of the result
   bool clamp = false;
   uint8_t omod = 0;
-  Sample source[64][3];
+  bool is_high = false;  // of a result of 16 bits
+  Sample source[64][kMostSources];
+  RawSample raw[64][3];  // of bits that are moved about
 
   bool is_scalar() const { return dst.is(isa::OperandKind::kScalar); }
   emu::RegisterFile file() const {
     if (is_scalar()) return emu::RegisterFile::kScalar;
     return dst.is(isa::OperandKind::kAgpr) ? emu::RegisterFile::kAgpr : emu::RegisterFile::kVgpr;
   }
+  // Of a result of 16 bits, the other half is whatever it was, or zero.
+  bool is_half() const { return row.result_bits == 16; }
   // What is known of one lane of the result, once the instruction has run.
-  Cell result(const emu::Wave& wave, int lane) const;
+  WordCells result(const emu::Wave& wave, int lane) const;
+
+ private:
+  Cell number(const emu::Wave& wave, int lane, uint32_t low, uint32_t high) const;
 };
 
 inline constexpr size_t kMostOperations = 4;
