@@ -176,6 +176,43 @@ Isolated answer_of(Child& child, double limit_seconds) {
   _exit(errno == ENOENT ? 127 : 126);
 }
 
+// What the kernel tells a guard when its parent is gone.
+int parent_is_gone() { return SIGRTMAX; }
+
+[[noreturn]] void end_as(int status) {
+  if (WIFSIGNALED(status)) {
+    const rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    signal(WTERMSIG(status), SIG_DFL);
+    kill(getpid(), WTERMSIG(status));
+  }
+  _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 126);
+}
+
+// The leader of a command's process group, which waits for the command and ends as it does. A command may
+// start others, of which nobody tells the kernel that they are to go with us: the guard ends the group.
+[[noreturn]] void guard_words(const std::vector<std::string>& words, const ShellOptions& options,
+                              int out, pid_t parent) {
+  signal(parent_is_gone(), [](int) { kill(0, SIGKILL); });
+  prctl(PR_SET_PDEATHSIG, parent_is_gone());
+  if (getppid() != parent) _exit(1);
+  const pid_t command = fork();
+  if (command == 0) {
+    signal(parent_is_gone(), SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    exec_words(words, options, out);
+  }
+  close(out);
+  if (command < 0) _exit(126);
+  // What the whole group is sent is the command's business.
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGUSR1, SIGUSR2})
+    signal(number, SIG_IGN);
+  int status = 0;
+  while (waitpid(command, &status, 0) < 0 && errno == EINTR) {
+  }
+  end_as(status);
+}
+
 }  // namespace
 
 std::vector<Isolated> run_isolated(const std::vector<std::function<std::string()>>& pieces,
@@ -220,8 +257,9 @@ Result<ShellResult> run_words(const std::vector<std::string>& words, const Shell
   const pid_t parent = getpid();
   child.pid = fork();
   if (child.pid == 0) {
+    close(ends[0]);
     become_child(parent);
-    exec_words(words, options, ends[1]);
+    guard_words(words, options, ends[1], parent);
   }
   const int why = errno;
   close(ends[1]);

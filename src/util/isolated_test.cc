@@ -1,7 +1,9 @@
 #include "util/isolated.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -74,6 +76,35 @@ TEST(Shell, GivesStatusOutputAndItsEnd) {
                 {.folder = "/", .environment = {{"WORD", "said"}}, .output_bytes = 10});
   EXPECT_EQ(there->output, "y\ny\ny\ny\ny\n");
   EXPECT_EQ(run_words({"/nowhere/program"}, {})->status, 127);
+}
+
+TEST(Shell, EndsAsItsCommandDoes) {
+  EXPECT_EQ(run_shell("kill -TERM $$", {})->status, 128 + SIGTERM);
+  EXPECT_EQ(run_shell("kill -TERM 0; sleep 10", {})->status, 128 + SIGTERM);
+  EXPECT_EQ(run_shell("kill -SEGV $$", {})->status, 128 + SIGSEGV);
+  EXPECT_EQ(run_shell("exit 126", {})->status, 126);
+}
+
+// Killed without a chance to do anything, a caller takes along whatever its command has started.
+TEST(Shell, NothingOutlivesACallerThatIsKilled) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t caller = fork();
+  if (caller == 0) {
+    // The pipe stays open as long as anything lives that came of this.
+    (void)run_shell("(sleep 60 & sleep 60) & echo begun; sleep 60; echo over", {});
+    _exit(0);
+  }
+  close(ends[1]);
+  usleep(300000);
+  kill(caller, SIGKILL);
+  int status = 0;
+  waitpid(caller, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  pollfd closed{ends[0], POLLIN, 0};
+  EXPECT_EQ(poll(&closed, 1, 20000), 1) << "something lives on";
+  EXPECT_NE(closed.revents & POLLHUP, 0);
+  close(ends[0]);
 }
 
 }  // namespace
