@@ -309,18 +309,26 @@ void ShadowWatch::update(Group& group, const WatchPoint& at, const MemoryAccess&
     sum.bound += data.bound + 0x1p-24 * std::fabs(sum.value) + 0x1p-126;
     memory.set(key, bits[0], WordCells::of(sum));
   });
-  if (access.access == emu::Access::kAtomicReturn && access.size_bytes == 4 &&
-      holder(access.data, access.data_byte, 0, file, reg) && file != RegisterFile::kScalar)
-    for_lanes(access.mask, [&](int lane) {
-      const Group::Before& old = group.before[static_cast<size_t>(lane)];
-      if (!old.is_known) return;
-      std::byte bytes[64];
-      uint32_t bits = 0;
-      if (emu::read_registers(at.wave, access, lane, bytes)) std::memcpy(&bits, bytes, sizeof bits);
-      // Another lane came first: which, is not known.
-      registers.set_vector(file, reg, lane,
-                           bits == old.bits ? old.cells : WordCells::of(kUnknownCell));
-    });
+  give_back(group, at, access);
+}
+
+// What an atomic found there, in the register that it returns it in.
+void ShadowWatch::give_back(Group& group, const WatchPoint& at, const MemoryAccess& access) {
+  RegisterFile file{};
+  uint32_t reg = 0;
+  if (access.access != emu::Access::kAtomicReturn || access.size_bytes != 4 ||
+      !holder(access.data, access.data_byte, 0, file, reg) || file == RegisterFile::kScalar)
+    return;
+  for_lanes(access.mask, [&](int lane) {
+    const Group::Before& old = group.before[static_cast<size_t>(lane)];
+    if (!old.is_known) return;
+    std::byte bytes[64];
+    uint32_t bits = 0;
+    if (emu::read_registers(at.wave, access, lane, bytes)) std::memcpy(&bits, bytes, sizeof bits);
+    // Another lane came first: which, is not known.
+    group.of(at.wave).set_vector(file, reg, lane,
+                                 bits == old.bits ? old.cells : WordCells::of(kUnknownCell));
+  });
 }
 
 void ShadowWatch::accessing(const WatchPoint& at, std::span<const MemoryAccess> accesses) noexcept {

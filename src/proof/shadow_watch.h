@@ -49,6 +49,7 @@ class ShadowWatch final : public emu::Watcher {
   void store(Group& group, const emu::WatchPoint& at, const emu::MemoryAccess& access);
   void load(Group& group, const emu::WatchPoint& at, const emu::MemoryAccess& access);
   void update(Group& group, const emu::WatchPoint& at, const emu::MemoryAccess& access);
+  static void give_back(Group& group, const emu::WatchPoint& at, const emu::MemoryAccess& access);
 
   void lose(const emu::WatchPoint& at, const emu::MemoryAccess& access, ShadowMemory& memory);
 
