@@ -80,8 +80,9 @@ def main():
     lines += [",".join([*map(str, point), "" if found[point] is None else str(found[point])]) for point in sorted(found)]
     arguments.output.write_text("\n".join(lines) + "\n")
     print(f"{arguments.output}: {len(found)} points, the best {min(time for time in found.values() if time)} ns")
-    if len(found) != 2000:
-        sys.exit("not all of them")
+    bad = [point for point in found if found[point] is None]
+    if len(found) != 2000 or bad:
+        sys.exit(f"not all of them: {len(found)} points, {len(bad)} of them no good {bad[:3]}")
 
 
 if __name__ == "__main__":
