@@ -95,13 +95,6 @@ Result<Ground> find_ground(const Spec& spec) {
   return ground;
 }
 
-Result<tune::Journal> open_journal(const std::string& path, const Spec& spec, bool resume) {
-  if (access(path.c_str(), F_OK) != 0) return tune::Journal::create(path, spec);
-  if (resume) return tune::Journal::resume(path, spec);
-  return errorf("%s: is there from a search before; add --resume to go on with it, or remove it",
-                path.c_str());
-}
-
 // The winner once more, from its parameters to its file.
 Status write_best(const tune::Findings& findings, const std::string& folder) {
   const tune::Values& values = findings.best->values;
@@ -155,14 +148,14 @@ int run_tune(const TuneOptions& options) {
   const std::string folder =
       std::filesystem::absolute(options.output.empty() ? spec.name + ".tune" : options.output);
   std::error_code error;
-  std::filesystem::create_directories(folder + "/builds", error);
+  std::filesystem::create_directories(folder + "/.builds", error);
   if (error)
     return fail(errorf("%s: cannot be made: %s; name another folder with -o", folder.c_str(),
                        error.message().c_str()));
-  Result<tune::Journal> journal = open_journal(folder + "/journal.db", spec, options.resume);
+  Result<tune::Journal> journal = tune::Journal::open(folder + "/journal.db", spec, options.resume);
   if (!journal.ok()) return fail(journal.error());
   const tune::Evaluation evaluation{spec, ground->model, util::executable_folder() + "/wavetap",
-                                    folder + "/builds"};
+                                    folder + "/.builds"};
   util::Progress line(spec.name, static_cast<size_t>(std::min(limits.evaluations, 1e9)));
   const Status searched =
       tune::run_search(evaluation, *space, limits, *journal, [&](const tune::Progress& progress) {
@@ -195,7 +188,7 @@ int run_tune(const TuneOptions& options) {
       tune::findings_json(findings).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
       "\n";
   const Status written = write_results(findings, folder, json);
-  std::filesystem::remove_all(folder + "/builds", error);
+  std::filesystem::remove_all(folder + "/.builds", error);
   if (!written.ok()) return fail(written.error());
   fmt::print("{}", options.json ? json : tune::findings_text(findings));
   if (!options.json)

@@ -1,7 +1,11 @@
 #include "tune/journal.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "tune/values_json.h"
@@ -19,13 +23,25 @@ create table cost (evaluation integer primary key, seconds real);
 
 }  // namespace
 
-Result<Journal> Journal::create(const std::string& path, const Spec& spec) {
-  Result<store::Db> db = store::Db::create(path);
-  if (!db.ok()) return db.error();
-  Journal journal;
-  journal.db_ = std::move(*db);
-  if (const Status made = journal.db_.exec(kTables); !made.ok()) return made.error();
-  Result<store::Stmt> insert = journal.db_.prepare("insert into tune values (?, ?)");
+// The lock is a process's own: processes that it made do not have it, and it ends with the process.
+Status Journal::lock(const std::string& path) {
+  lock_ = ScopedFd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!lock_.valid())
+    return errorf("%s: cannot be made: %s; check its rights", path.c_str(), std::strerror(errno));
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  if (fcntl(lock_.get(), F_SETLK, &whole) == 0) return {};
+  if (errno != EACCES && errno != EAGAIN)
+    return errorf("%s: cannot be locked: %s", path.c_str(), std::strerror(errno));
+  return errorf("%s: another search is at work here; wait for it, or name another folder with -o",
+                path.substr(0, path.rfind('/')).c_str());
+}
+
+// All at once, so that there is a whole journal or an empty file.
+Status Journal::begin(const Spec& spec) {
+  if (Status made = db_.exec(std::string("begin;") + kTables); !made.ok()) return made;
+  Result<store::Stmt> insert = db_.prepare("insert into tune values (?, ?)");
   if (!insert.ok()) return insert.error();
   for (const auto& [key, value] :
        {std::pair<const char*, std::string>{"version", "1"},
@@ -35,16 +51,33 @@ Result<Journal> Journal::create(const std::string& path, const Spec& spec) {
         {"objective", (spec.maximise ? "maximize " : "minimize ") + spec.objective}}) {
     insert->bind(1, std::string_view(key));
     insert->bind(2, value);
-    if (!insert->run()) return insert->status().error();
+    if (!insert->run()) return insert->status();
   }
-  return journal;
+  *insert = store::Stmt();
+  return db_.exec("commit");
 }
 
-Result<Journal> Journal::resume(const std::string& path, const Spec& spec) {
-  Result<store::Db> db = store::Db::open_read_write(path);
-  if (!db.ok()) return db.error();
+Result<Journal> Journal::open(const std::string& path, const Spec& spec, bool resume) {
   Journal journal;
+  if (const Status locked = journal.lock(path + ".lock"); !locked.ok()) return locked.error();
+  const bool is_there = access(path.c_str(), F_OK) == 0;
+  Result<store::Db> db = is_there ? store::Db::open_read_write(path) : store::Db::create(path);
+  if (!db.ok()) return db.error();
   journal.db_ = std::move(*db);
+  {
+    // A search that was killed in its first moments left an empty file.
+    Result<store::Stmt> tables = journal.db_.prepare("select count(*) from sqlite_master");
+    if (!tables.ok() || !tables->step()) return errorf("%s: not a journal", path.c_str());
+    const bool is_empty = tables->int64(0) == 0;
+    *tables = store::Stmt();
+    if (is_empty) {
+      if (const Status begun = journal.begin(spec); !begun.ok()) return begun.error();
+      return journal;
+    }
+  }
+  if (!resume)
+    return errorf("%s: is there from a search before; add --resume to go on with it, or remove it",
+                  path.c_str());
   Result<store::Stmt> read = journal.db_.prepare("select value from tune where key = 'spec'");
   if (!read.ok()) return errorf("%s: not a journal of wavetap tune", path.c_str());
   if (!read->step() || read->text(0) != fmt::format("{:016x}", spec.hash))

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/scoped_fd.h"
 #include "proof/trial.h"
 #include "store/sqlite.h"
 #include "tune/search.h"
@@ -33,19 +34,21 @@ struct Entry {
 
 class Journal {
  public:
-  // Makes a new one; an error when there is one.
-  static Result<Journal> create(const std::string& path, const Spec& spec);
-  // An error when it is of another spec.
-  static Result<Journal> resume(const std::string& path, const Spec& spec);
+  // A new one, or with `resume` the one that is there; an error when it is of another spec, when it is
+  // there and not to be gone on with, or when another search uses it.
+  static Result<Journal> open(const std::string& path, const Spec& spec, bool resume);
 
   const std::vector<Entry>& entries() const { return entries_; }
   const Entry* find(int64_t point, double part) const;
   Status add(const Entry& entry);
 
  private:
+  Status lock(const std::string& path);
+  Status begin(const Spec& spec);
   Status load();
   void remember(const Entry& entry);
 
+  ScopedFd lock_;  // nobody else writes this journal, or builds in its folder
   store::Db db_;
   std::vector<Entry> entries_;
   std::map<std::pair<int64_t, double>, size_t> index_;

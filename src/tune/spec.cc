@@ -87,7 +87,8 @@ std::optional<Value> value_of(const toml::node& node) {
   if (const auto word = node.value_exact<std::string>()) return Value(*word);
   if (const auto flag = node.value_exact<bool>()) return Value(*flag ? 1.0 : 0.0);
   if (node.is_number())
-    if (const auto number = node.value<double>()) return Value(*number);
+    if (const auto number = node.value<double>(); number && std::isfinite(*number))
+      return Value(*number);
   return std::nullopt;
 }
 
@@ -107,7 +108,7 @@ Status read_range(const toml::table& table, const std::string& name, Parameter& 
     const auto low =
         ends != nullptr && ends->size() == 2 ? (*ends)[0].value<double>() : std::nullopt;
     const auto high = low ? (*ends)[1].value<double>() : std::nullopt;
-    if (!high || !(*low > 0) || *high < *low)
+    if (!high || !(*low > 0) || !(*high >= *low) || !std::isfinite(*high))
       return errorf("parameters.%s.powers: not [LEAST, MOST], both above 0", name.c_str());
     for (double value = *low; value <= *high; value *= 2) parameter.values.emplace_back(value);
     return {};
@@ -308,11 +309,13 @@ Status read_baseline(const toml::node* node, Spec& spec) {
 
 Status read_tables(const toml::table& root, Spec& spec) {
   Reader top(&root, "");
+  Status status = top.text("name", spec.name);
   const auto part = [&](const char* name) {
     const toml::node* node = top.find(name);
+    if (status.ok() && node != nullptr && !node->is_table())
+      status = errorf("%s: not a table; write [%s]", name, name);
     return Reader(node == nullptr ? nullptr : node->as_table(), name);
   };
-  Status status = top.text("name", spec.name);
   if (status.ok()) status = read_parameters(top.find("parameters"), spec);
   if (status.ok()) status = top.expressions("conditions", spec.conditions, 1000);
   if (status.ok()) status = top.expressions("constraints", spec.constraints, 1000);
@@ -325,9 +328,10 @@ Status read_tables(const toml::table& root, Spec& spec) {
   if (status.ok()) status = launch.expressions("workgroup", spec.workgroup, 3);
   if (status.ok()) status = launch.expressions("workgroups", spec.workgroups, 3);
   if (status.ok()) status = launch.finish();
-  if (status.ok()) status = read_measure(part("measure"), spec);
-  if (status.ok()) status = read_objective(part("objective"), spec);
-  if (status.ok()) status = read_search(part("search"), spec);
+  const Reader measure = part("measure"), objective = part("objective"), search = part("search");
+  if (status.ok()) status = read_measure(measure, spec);
+  if (status.ok()) status = read_objective(objective, spec);
+  if (status.ok()) status = read_search(search, spec);
   if (status.ok()) status = read_baseline(top.find("baseline"), spec);
   if (status.ok()) status = top.finish();
   if (status.ok()) status = check_all_names(spec);

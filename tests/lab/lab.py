@@ -181,6 +181,46 @@ def tune_tiled_killed(bench):
         expect(best[0] == best[1], best)
 
 
+def tune_journal(bench):
+    """A journal is one search's; what a search left that was killed in its first moments does not stand in the way of the next."""
+    spec = bench.spec("""
+[parameters]
+N = { from = 1, to = 12 }
+[measure]
+program = "sleep 0.3; echo score $(( ({N} - 6) * ({N} - 6) ))"
+metric = "score ([0-9]+)"
+runs = 1
+[search]
+strategy = "exhaustive"
+""", "slow")
+    first = subprocess.Popen([str(bench.bin / "wavetap"), "tune", str(spec), "-o", "shared"], cwd=bench.scratch, env=bench.environment,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while first.poll() is None and not (bench.scratch / "shared/journal.db").exists():
+        time.sleep(0.01)
+    for words in ["--resume"], []:
+        second = bench.wavetap("tune", spec, "-o", "shared", *words, status=1)
+        expect("another search is at work here" in second.stderr, second.stderr)
+    errors = first.communicate()[1]
+    expect(first.returncode == 0, errors)
+    whole = rows(bench.scratch / "shared/journal.db")
+    expect(len(whole) == 12, whole)
+    # Empty, or with a table that was begun: the file is there, the search is not.
+    for words in ["--resume"], []:
+        folder = bench.scratch / f"begun{len(words)}"
+        (folder / "builds").mkdir(parents=True)
+        (folder / "builds/mine").write_text("not the tuner's")
+        (folder / "journal.db").write_bytes(b"")
+        bench.wavetap("tune", spec, "-o", folder, "--jobs", 12, *words)
+        expect(rows(folder / "journal.db") == whole, "another journal")
+        expect((folder / "builds/mine").exists(), "a file that was not its own is gone")
+    (bench.scratch / "no").mkdir()
+    (bench.scratch / "no/journal.db").write_text("this is no database at all, but a text of some length\n" * 30)
+    bench.wavetap("tune", spec, "-o", "no", "--resume", status=1)
+    for budget in "0", "-1", "nan", "5x", "":
+        done = bench.wavetap("tune", spec, "-o", "budget", "--budget=" + budget, status=1)
+        expect(budget in done.stderr and not (bench.scratch / "budget").exists(), done.stderr)
+
+
 def kill_tune(bench, spec, folder, jobs, at):
     """Begins or goes on with a search and kills it, for good, when its journal has so many rows; how many it had, -1 without a journal."""
     words = ["tune", str(spec), "-o", str(folder), "--jobs", str(jobs), *(["--resume"] if (folder / "journal.db").exists() else [])]
