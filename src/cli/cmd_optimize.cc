@@ -224,15 +224,13 @@ int optimise(OptimizeOptions& options, const std::vector<std::string>& words, bo
   const Result<optimize::JudgeOptions> judge = judge_options(options, task.gpu);
   if (!judge.ok() && !options.dry_run) return fail(judge.error());
   if (judge.ok()) task.sandbox = optimize::name_of(judge->sandbox);
-  Result<Ledger> ledger = Ledger::create(options.output, task, *sources, *file);
-  if (!ledger.ok()) return fail(ledger.error());
   if (options.dry_run) {
-    fmt::print("{}", util::json_text((*provider)->prompt(
-                         optimize::make_request(*ledger, loop, *sources, {}, ""))));
-    std::error_code ignored;
-    std::filesystem::remove_all(ledger->folder(), ignored);
+    fmt::print("{}", util::json_text((*provider)->prompt(optimize::make_request(
+                         Ledger::draft(task, *sources), loop, *sources, {}, ""))));
     return kDone;
   }
+  Result<Ledger> ledger = Ledger::create(options.output, task, *sources, *file);
+  if (!ledger.ok()) return fail(ledger.error());
   const Status ran = optimize::run_loop(
       *ledger, optimize::Judge(*ledger, *judge), **provider, loop,
       [](const optimize::Attempt& attempt) {

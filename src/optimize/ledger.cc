@@ -61,6 +61,11 @@ Result<std::string> read_text(const std::string& path) {
   return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
 }
 
+// Ledgers come from other machines: what they name is in their folder.
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
+}
+
 Attempt attempt_of(const Json& json) {
   Attempt attempt;
   attempt.number = json.at("number").get<uint32_t>();
@@ -118,6 +123,13 @@ Result<Ledger> Ledger::create(const std::string& folder, const Task& task, const
   return ledger;
 }
 
+Ledger Ledger::draft(const Task& task, const Sources& original) {
+  Ledger ledger;
+  ledger.task_ = task;
+  ledger.original_ = original;
+  return ledger;
+}
+
 Result<Ledger> Ledger::open(const std::string& folder) {
   const Result<std::string> text = read_text(folder + "/ledger.json");
   if (!text.ok()) return text.error();
@@ -146,6 +158,8 @@ Result<Ledger> Ledger::open(const std::string& folder) {
                               one.at("critical_part").get<double>(),
                               one.at("has_source").get<bool>()});
     for (const Json& name : json.at("sources")) {
+      if (!is_plain_name(name.get<std::string>()))
+        return errorf("%s: ledger.json names a source outside its folder", folder.c_str());
       const Result<std::string> source =
           read_text(ledger.folder_ + "/original/" + name.get<std::string>());
       if (!source.ok()) return source.error();
@@ -154,6 +168,7 @@ Result<Ledger> Ledger::open(const std::string& folder) {
     for (const Json& one : json.at("attempts")) {
       Attempt attempt = attempt_of(one);
       for (auto& [name, content] : attempt.files) {
+        if (!is_plain_name(name)) continue;  // refused when it was proposed, and will be again
         const Result<std::string> source = read_text(ledger.folder_of(attempt.number) + "/" + name);
         if (source.ok()) content = *source;
       }

@@ -84,6 +84,8 @@ class Ledger {
   static Result<Ledger> create(const std::string& folder, const Task& task, const Sources& original,
                                const std::string& capture_file);
   static Result<Ledger> open(const std::string& folder);
+  // One that is not kept: for a look at what a provider would be asked.
+  static Ledger draft(const Task& task, const Sources& original);
 
   const std::string& folder() const { return folder_; }
   const Task& task() const { return task_; }

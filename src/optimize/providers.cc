@@ -1,12 +1,17 @@
 #include "optimize/providers.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 
+#include "base/scoped_fd.h"
+#include "base/whole_io.h"
 #include "optimize/answer_text.h"
 #include "optimize/rules.h"
-#include "util/file.h"
 #include "util/isolated.h"
 
 namespace wavetap::optimize {
@@ -14,7 +19,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What a provider may answer at most.
 // The request on standard input, the answer on standard output.
 class CommandProvider final : public Provider {
  public:
@@ -22,26 +26,27 @@ class CommandProvider final : public Provider {
       : command_(std::move(command)), seconds_(seconds) {}
   std::string name() const override { return "command:" + command_; }
 
+  // The request has sources in it: its file is nobody else's.
   Result<Proposed> propose(const Json& request) override {
-    char path[] = "/tmp/wavetap.request.XXXXXX";
-    const int fd = mkstemp(path);
-    if (fd < 0) return errorf("%s: cannot be made", path);
-    close(fd);
-    Result<Proposed> answer = ask(request, path);
-    unlink(path);
+    std::error_code error;
+    std::string path = std::filesystem::temp_directory_path(error).string();
+    path = (error ? "/tmp" : path) + "/wavetap.request.XXXXXX";
+    const ScopedFd fd(mkostemp(path.data(), O_CLOEXEC));
+    if (!fd.valid()) return errorf("%s: cannot be made: %s", path.c_str(), std::strerror(errno));
+    const std::string text = request.dump(-1, ' ', false, Json::error_handler_t::replace);
+    Result<Proposed> answer = errorf("%s: cannot be written; is there room?", path.c_str());
+    if (sys::write_whole(fd.get(), text)) answer = ask(path);
+    unlink(path.c_str());
     return answer;
   }
 
  private:
-  Result<Proposed> ask(const Json& request, const std::string& path) {
-    const Status written =
-        util::write_file(path, request.dump(-1, ' ', false, Json::error_handler_t::replace));
-    if (!written.ok()) return written.error();
+  Result<Proposed> ask(const std::string& path) {
     util::ShellOptions shell;
     shell.seconds = seconds_;
     shell.output_bytes = kMostAnswerBytes;
     const Result<util::ShellResult> ran =
-        util::run_shell("( " + command_ + " ) < " + path + " 2>/dev/null", shell);
+        util::run_shell("( " + command_ + " ) < '" + path + "' 2>/dev/null", shell);
     if (!ran.ok()) return ran.error();
     if (ran->timed_out) return errorf("%s: no answer after %g seconds", command_.c_str(), seconds_);
     if (ran->status != 0)

@@ -556,6 +556,87 @@ def check_sandbox(bench):
     bench.environment["PATH"] = path
 
 
+# A provider each: its command, what is said of it.
+BAD_PROVIDERS = [
+    ("huge", "head -c 300000000 /dev/zero | tr '\\0' '['", ""),
+    ("nothing", "true", ""),
+    ("silent", "sleep 100", "no answer after"),
+    ("binary", "head -c 100000 /dev/urandom", ""),
+    ("another schema", "echo '{\"schema\": \"wavetap.optimize.answer/99\", \"kind\": \"file\", \"files\": {}}'", ""),
+]
+
+
+def optimize_hostile(bench):
+    """Providers, builds, ledgers and folders that are not as they should be: said, and nothing is lost or left behind."""
+    bench.capture("transpose")
+    words = ["optimize", "--source", KERNELS / "transpose.inc", "--build", bench.compiler()]
+    unknown = bench.wavetap(*words, "--provider", "oracle", "-o", "unknown", "transpose.wtcap", status=1)
+    expect("--provider oracle: not known" in unknown.stderr and not (bench.scratch / "unknown").exists(), unknown.stderr)
+    failing = bench.wavetap("optimize", "--source", KERNELS / "transpose.inc", "--build", "echo no compiler here; false {out}", "-o", "failing",
+                            "transpose.wtcap", status=1)
+    expect("the sources as they are: build" in failing.stderr and "no compiler here" in failing.stderr, failing.stderr)
+    for number, (name, command, word) in enumerate(BAD_PROVIDERS):
+        done = bench.wavetap(*words, "--provider", "command:" + command, "--provider-timeout", 5, "--attempts", 1, "-o", f"bad{number}", "transpose.wtcap",
+                             status=2)
+        attempts = json.loads((bench.scratch / f"bad{number}/ledger.json").read_text())["attempts"]
+        expect(len(attempts) == 1 and attempts[0]["step"] == "provider" and word in attempts[0]["reason"], f"{name}: {attempts} {done.stderr}")
+        expect(len(attempts[0]["reason"]) < 10000, f"{name}: {len(attempts[0]['reason'])} bytes of reason")
+    # A look at the request leaves a folder as it was.
+    (bench.scratch / "mine").mkdir()
+    (bench.scratch / "mine/thesis").write_text("years of work")
+    bench.wavetap(*words, "--dry-run", "-o", "mine", "transpose.wtcap")
+    expect(sorted(path.name for path in (bench.scratch / "mine").iterdir()) == ["thesis"], "the folder is not as it was")
+    # A request is for the provider's eyes: it has the sources in it.
+    bench.wavetap(*words, "--provider", f"command:stat -L -c %a /dev/stdin > {bench.scratch}/mode; false", "-o", "mode.ledger", "transpose.wtcap", status=2)
+    expect((bench.scratch / "mode").read_text().strip() == "600", (bench.scratch / "mode").read_text())
+    # A ledger from elsewhere names files outside its folder.
+    ledger = bench.scratch / "bad1/ledger.json"
+    hostile = json.loads(ledger.read_text())
+    (bench.scratch / "bad1/secret").write_text("not a source")
+    hostile["sources"] = ["../secret"]
+    ledger.write_text(json.dumps(hostile))
+    refused = bench.wavetap("optimize", "--replay-ledger", "bad1", "-o", "again", status=1)
+    expect("outside its folder" in refused.stderr and not (bench.scratch / "again").exists(), refused.stderr)
+    kill_optimize(bench, words)
+
+
+def kill_optimize(bench, words):
+    """What a killed one leaves is a ledger of what was judged, and no process."""
+    (bench.scratch / "provider.py").write_text(PROVIDER)
+    answers = [{"transpose.inc": TRANSPOSE.replace(STORE, "")}] * 30
+    (bench.scratch / "answers.json").write_text(json.dumps(answers))
+    child = subprocess.Popen([str(bench.bin / "wavetap"), *map(str, words), "--provider", f"command:{sys.executable} provider.py answers.json", "--attempts", "30",
+                              "-o", "killed", "transpose.wtcap"], cwd=bench.scratch, env=dict(bench.environment, WAVETAP_TEST_MARK="killed-optimize"),
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    ledger = bench.scratch / "killed/ledger.json"
+    while child.poll() is None and not (ledger.exists() and len(json.loads(ledger.read_text())["attempts"]) >= 2):
+        time.sleep(0.01)
+    child.send_signal(signal.SIGKILL)
+    expect(child.wait() == -signal.SIGKILL, "it had ended")
+    count = len(json.loads(ledger.read_text())["attempts"])
+    report = bench.wavetap("optimize", "report", "killed").stdout
+    expect(f"{count} attempts" in report, report)
+    bench.wavetap("optimize", "--replay-ledger", "killed", "-o", "killed.again")
+    expect("holds a ledger already" in bench.wavetap(*words, "-o", "killed", "transpose.wtcap", status=1).stderr, "a ledger was overwritten")
+    for _ in range(100):
+        if not (left := marked_processes("killed-optimize")):
+            break
+        time.sleep(0.05)
+    expect(not left, f"left behind: {left}")
+
+
+def marked_processes(mark):
+    """Processes with that in their environment."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if f"WAVETAP_TEST_MARK={mark}".encode() in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" "))
+        except OSError:
+            pass
+    return found
+
+
 def optimize_gate(bench):
     """The score of a profile, and a gate that fails where one got worse."""
     for kernel in ("transpose", "dot"):
