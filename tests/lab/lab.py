@@ -401,10 +401,12 @@ def optimize_precision(bench):
     # Ten digits fewer of one factor; the last is left, so that infinities and zeros come out as before.
     short = unrolled.replace("a[i * rows + row] *", "__builtin_bit_cast(float, __builtin_bit_cast(int, a[i * rows + row]) & ~0x3fe) *")
     better = unrolled.replace("float sum", "double sum").replace(PRODUCT, "sum += (double)a[i * rows + row] * b[i * rows + row];")
+    # The figure by which the unrolled ones are better, whatever they spend on digits.
+    objective = {"rx6800xt": "instructions", "mi210": "time"}[bench.model]
 
     def judge(name, source, *words, status=0):
         (bench.scratch / "answers.json").write_text(json.dumps([{"dot.inc": source}]))
-        ledger = bench.optimize("dot", "--provider", f"command:{sys.executable} provider.py answers.json", "--objective", "instructions", *words,
+        ledger = bench.optimize("dot", "--provider", f"command:{sys.executable} provider.py answers.json", "--objective", objective, *words,
                                 status=status, ledger=name)
         return ledger["attempts"][0]
 
@@ -413,9 +415,10 @@ def optimize_precision(bench):
         expect(cheat["step"] == "precision" and "less precise than the original" in cheat["reason"], cheat)
     expect(judge("allowed", short, "--verify", "abs=500", "--allow-less-precise")["accepted"], "not allowed")
     # More precise: further from the original than the tolerance says, and nearer to the truth.
-    good = judge("better", better, "--verify", "rel=1e-8")
+    # On mi210 conversions to fp64 cost more than the loop: all proofs hold, and then it is slower.
+    good = judge("better", better, "--verify", "rel=1e-8", status=2 if bench.model == "mi210" else 0)
     notes = [check["result"] for check in good["checks"] if "error against fp64" in check["result"]]
-    expect(good["accepted"] and notes, good)
+    expect(good["step"] == ("speed" if bench.model == "mi210" else "accepted") and notes, good)
     expect(judge("bits", better, status=2)["step"] == "cross-check", "without a tolerance, bits decide")
     # Wrong is wrong, however near the tolerance is.
     wrong = judge("wrong", better.replace("= sum;", "= sum * 1.001;"), "--verify", "rel=1e-6", status=2)
