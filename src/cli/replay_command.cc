@@ -31,6 +31,26 @@ std::string buffer_name(const CapturedKernel& kernel, const replay::BufferDiffer
                                      : argument_name(kernel, buffer.argument);
 }
 
+// Up to the last byte that the capture has; pages that were not kept are zeros.
+std::string kept_bytes(const CapturedMemory& memory, uint64_t begin, uint64_t size_bytes) {
+  constexpr uint64_t kPage = format::kCapturePageBytes;
+  const auto view = [&](uint64_t at, uint64_t size) {
+    const std::span<const std::byte> bytes = memory.bytes({at}, size);
+    return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  if (const std::string_view all = view(begin, size_bytes); !all.empty()) return std::string(all);
+  std::string kept;
+  const uint64_t end = begin + size_bytes;
+  for (uint64_t at = begin, next = 0; at < end; at = next) {
+    next = std::min(end, at / kPage * kPage + kPage);
+    const std::string_view page = view(at, next - at);
+    if (page.empty()) continue;
+    kept.resize(at - begin);
+    kept += page;
+  }
+  return kept;
+}
+
 }  // namespace
 
 ReplayTimes times_of(std::vector<double> seconds) {
@@ -144,11 +164,9 @@ Status dump_buffers(const std::string& folder, const CapturedKernel& kernel,
   for (size_t i = 0; i < kernel.arguments.size(); ++i) {
     const CapturedArgument& argument = kernel.arguments[i];
     if (argument.region == nullptr || argument.arg.is_hidden()) continue;
-    const std::span<const std::byte> bytes =
-        memory.bytes({argument.pointer}, argument.extent_bytes);
     const Status written =
         util::write_file(fmt::format("{}/arg{}.bin", folder, i),
-                         {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+                         kept_bytes(memory, argument.pointer, argument.extent_bytes));
     if (!written.ok()) return written;
   }
   return {};

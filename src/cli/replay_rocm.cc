@@ -31,8 +31,6 @@ namespace {
 // "hold" or "free" (replay/rocm_memory.h) and which attempt it is; the last one tells of failures.
 constexpr const char* kChild = "WAVETAP_REPLAY_CHILD";
 constexpr int kAttempts = 4;
-// Ranges of the thunk's own begin low; what mmap chooses never lies there.
-constexpr uint64_t kLowAddresses = uint64_t{1} << 40;
 
 Status check_options(const ReplayCommand& options) {
   const auto only_engine = [](const char* what) {
@@ -103,10 +101,10 @@ int start(const ReplayCommand& options, const replay::Capture& capture) {
   if (!options.gpus.empty())
     if (const Status added = add_virtual_gpu(options, *run_dir, command); !added.ok())
       return fail(added.error());
-  const bool is_low = std::all_of(capture.regions.begin(), capture.regions.end(),
-                                  [](const replay::CapturedRegion& region) {
-                                    return !region.has_contents() || region.end() < kLowAddresses;
-                                  });
+  const bool is_low = std::all_of(
+      capture.regions.begin(), capture.regions.end(), [](const replay::CapturedRegion& region) {
+        return !region.has_contents() || region.end() < replay::kThunkRangeEnd;
+      });
   int code = kDone;
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
     const bool hold = is_low ? attempt % 2 == 0 : attempt != 2;

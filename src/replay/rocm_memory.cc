@@ -215,12 +215,13 @@ Result<uint64_t> RocmMemory::place_elsewhere(const AddressRange& range) const {
 Status RocmMemory::place(const AddressRange& range) {
   // Memory that somebody uses must not be replaced, and the thunk does not look. What is only reserved
   // is the thunk's own.
-  if (const std::string user = holder_of(range, /*with_reserved=*/false); !user.empty())
+  const std::string holder = holder_of(range, /*with_reserved=*/true);
+  const std::string user = holder.empty() ? "" : holder_of(range, /*with_reserved=*/false);
+  if (!user.empty())
     return errorf("0x%" PRIx64 "-0x%" PRIx64 " cannot be had: taken by %s", range.begin, range.end,
                   user.c_str());
   const bool by_thunk = api_.kmt_allocate != nullptr && api_.kmt_map != nullptr;
   if (by_thunk ? place_by_thunk(range) : place_by_vmem(range)) return {};
-  const std::string holder = holder_of(range, /*with_reserved=*/true);
   return errorf(
       "0x%" PRIx64 "-0x%" PRIx64 " cannot be had: %s", range.begin, range.end,
       holder.empty() ? "the runtime does not give memory there" : ("taken by " + holder).c_str());

@@ -3,8 +3,9 @@
 // Two things are in the way: the process itself (libraries, heap) and the runtime, which takes ranges of
 // addresses for itself when it starts. HeldRanges keeps the captured ranges occupied until then, so that
 // the runtime chooses others; each is given up right before memory is put there. Where the thunk manages
-// one range of its own (arm64, or HSA_RESERVE_SVM=1), captured addresses lie inside that range: nothing
-// is held then, and the memory is asked for at once, before the runtime needs much itself.
+// one range of its own (arm64, or HSA_RESERVE_SVM=1), addresses captured there lie inside that range:
+// nothing is held then, and the memory is asked for at once, before the runtime needs much itself. For
+// addresses captured elsewhere the thunk is brought to do without such a range (keep_addresses_low).
 //
 // Memory comes from the thunk where it is a library of its own: a fixed address is a flag of its
 // allocations, and where it has no such flag the address it chooses is ours (steered_mmap.h). Else it
@@ -36,6 +37,9 @@ std::vector<AddressRange> needed_ranges(const Capture& capture, uint64_t kernarg
 // The same for placing: ranges of one kind of memory that lie side by side or nearly so become one, since
 // the runtime leaves a gap behind each allocation. The region is that of the first.
 std::vector<AddressRange> pieces_to_place(std::vector<AddressRange> ranges);
+
+// Ranges of the thunk's own end there; what mmap chooses never lies below.
+inline constexpr uint64_t kThunkRangeEnd = uint64_t{1} << 40;
 
 class HeldRanges {
  public:

@@ -14,6 +14,7 @@
 #include "replay/host_services.h"
 #include "replay/relocation.h"
 #include "replay/rocm_api.h"
+#include "replay/steered_mmap.h"
 #include "util/text.h"
 
 namespace wavetap::replay {
@@ -27,6 +28,7 @@ constexpr uint32_t kCooperativeQueue = 2;
 constexpr uint32_t kQueuePackets = 64;
 constexpr uint64_t kMostKernargBytes = 4096;
 constexpr size_t kStagingBytes = 4u << 20;
+constexpr uint64_t kGpuAddressEnd = uint64_t{1} << 47;  // what every GPU of today reaches
 
 // What the runtime's threads tell: it lives as long as the process.
 struct Trouble {
@@ -96,6 +98,7 @@ class Replay {
 
  private:
   Status find_gpu();
+  void keep_addresses_low();
   void place(HeldRanges& held);
   Status move(RocmMemory& memory, const AddressRange& range);
   Status prepare();
@@ -125,6 +128,7 @@ class Replay {
   CapturedMemory& memory_;
   const RocmOptions options_;
   RocmApi api_{};
+  std::optional<SteeredMmap> low_;  // as long as the runtime allocates
   RocmResult result_;
   HsaHandle gpu_, cpu_;
   HsaHandle vram_pool_, kernarg_pool_;
@@ -144,10 +148,21 @@ class Replay {
   bool is_first_copy_ = true;
 };
 
+// Captured where the thunk takes addresses from mmap: so must this one.
+void Replay::keep_addresses_low() {
+  if (std::none_of(pieces_.begin(), pieces_.end(),
+                   [](const AddressRange& piece) { return piece.end > kThunkRangeEnd; }))
+    return;
+  low_.emplace(api_.kmt_allocate != nullptr ? reinterpret_cast<const void*>(api_.kmt_allocate)
+                                            : reinterpret_cast<const void*>(api_.init));
+  if (low_->works()) low_->keep_below(kGpuAddressEnd);
+}
+
 Status Replay::find_gpu() {
   Result<RocmApi> api = RocmApi::open();
   if (!api.ok()) return api.error();
   api_ = *api;
+  keep_addresses_low();
   if (const HsaStatus status = api_.init(); status != 0)
     return errorf("hsa_init: %s; look with wavetap doctor", api_.text(status));
   Agents agents{&api_, amd::to_string(capture_.target), {}, {}, ""};

@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cstring>
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -17,12 +19,15 @@ namespace {
 
 constexpr uint64_t kSteeredPage = 4096;
 constexpr uint64_t kMaxAlign = uint64_t{2} << 20;
+// Neither programs nor what mmap chooses lie there, on x86-64 or arm64.
+constexpr uint64_t kLowStart = 0x6000'0000'0000;
 
 using Mmap = void* (*)(void*, size_t, int, int, int, off_t);
 using Munmap = int (*)(void*, size_t);
 
 Mmap g_mmap = nullptr;  // as everybody else calls them
 Munmap g_munmap = nullptr;
+std::atomic<uint64_t> g_limit{0};  // 0: none
 
 // What the thread's next mmap of the thunk is to give.
 struct Aim {
@@ -39,12 +44,34 @@ uint64_t alignment_of(uint64_t size) {
   return align;
 }
 
+// The kernel's choice where that is low enough.
+void* mmap_below(uint64_t limit, size_t length, int protection, int flags, int fd, off_t offset) {
+  static std::atomic<uint64_t> next{kLowStart};
+  void* const choice = g_mmap(nullptr, length, protection, flags, fd, offset);
+  if (choice == MAP_FAILED || reinterpret_cast<uint64_t>(choice) + length <= limit) return choice;
+  const uint64_t step = (length + kMaxAlign - 1) & ~(kMaxAlign - 1);
+  for (uint64_t place = next.fetch_add(step); place + step <= limit; place = next.fetch_add(step)) {
+    void* const wanted = reinterpret_cast<void*>(place);
+    void* const got = g_mmap(wanted, length, protection, flags | MAP_FIXED_NOREPLACE, fd, offset);
+    if (got != wanted && (got != MAP_FAILED || errno == EEXIST)) {
+      if (got != MAP_FAILED) g_munmap(got, length);  // a kernel without MAP_FIXED_NOREPLACE
+      continue;
+    }
+    g_munmap(choice, length);
+    return got;
+  }
+  return choice;
+}
+
 void* steered_mmap(void* at, size_t length, int protection, int flags, int fd, off_t offset) {
   Aim& aim = g_aim;
   const bool chooses = at == nullptr && protection == PROT_NONE && (flags & MAP_ANONYMOUS) != 0;
   const uint64_t least = aim.size + alignment_of(aim.size) - kSteeredPage;
-  if (!chooses || aim.size == 0 || aim.told != 0 || length < least)
-    return g_mmap(at, length, protection, flags, fd, offset);
+  if (!chooses || aim.size == 0 || aim.told != 0 || length < least) {
+    const uint64_t limit = g_limit.load(std::memory_order_relaxed);
+    return chooses && limit != 0 ? mmap_below(limit, length, protection, flags, fd, offset)
+                                 : g_mmap(at, length, protection, flags, fd, offset);
+  }
   void* const wanted = reinterpret_cast<void*>(aim.address);
   void* const got = g_mmap(wanted, aim.size, protection, flags | MAP_FIXED_NOREPLACE, fd, offset);
   if (got == MAP_FAILED) return MAP_FAILED;
@@ -120,8 +147,8 @@ SteeredMmap::SteeredMmap(const void* thunk_function) {
   if (dladdr1(thunk_function, &info, reinterpret_cast<void**>(&library), RTLD_DL_LINKMAP) == 0 ||
       library == nullptr)
     return;
-  g_mmap = reinterpret_cast<Mmap>(dlsym(RTLD_DEFAULT, "mmap"));
-  g_munmap = reinterpret_cast<Munmap>(dlsym(RTLD_DEFAULT, "munmap"));
+  if (g_mmap == nullptr) g_mmap = reinterpret_cast<Mmap>(dlsym(RTLD_DEFAULT, "mmap"));
+  if (g_munmap == nullptr) g_munmap = reinterpret_cast<Munmap>(dlsym(RTLD_DEFAULT, "munmap"));
   if (g_mmap == nullptr || g_munmap == nullptr) return;
   for_each_import(*library, [&](void** entry, const char* name) {
     void* ours = nullptr;
@@ -136,11 +163,17 @@ SteeredMmap::SteeredMmap(const void* thunk_function) {
 
 SteeredMmap::~SteeredMmap() {
   g_aim = {};
+  if (limits_) g_limit = 0;
   for (const auto& [entry, old] : changed_) set_entry(entry, old);
 }
 
 void SteeredMmap::aim(uint64_t address, uint64_t size_bytes) {
   g_aim = {address, size_bytes, 0, 0};
+}
+
+void SteeredMmap::keep_below(uint64_t limit) {
+  g_limit = limit;
+  limits_ = true;
 }
 
 uint64_t steerable_bytes(uint64_t begin, uint64_t end) {

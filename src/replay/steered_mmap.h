@@ -6,7 +6,11 @@
 // one that chooses an address gets the wanted one, and what was never mapped is not given back. Only the
 // thunk's own table of imported functions is changed, in this process, and changed back.
 //
-// One at a time; allocations of other threads meanwhile go through unchanged.
+// On arm64 the kernel chooses addresses that no GPU reaches. The thunk then manages a range of its own, below
+// 2^40, and gives nothing outside. Memory captured on x86-64 lies outside. With a limit set before the
+// thunk starts, it gets addresses as on x86-64, and does what it does there.
+//
+// One inside another at most; allocations of other threads meanwhile go through unchanged.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +31,12 @@ class SteeredMmap {
   bool works() const { return changed_.size() >= 2; }
   // The next address that the thunk has chosen in this thread, for `size_bytes`, is `address`.
   void aim(uint64_t address, uint64_t size_bytes);
+  // Other addresses that are left to the kernel end at `limit` or below, in all threads.
+  void keep_below(uint64_t limit);
 
  private:
   std::vector<std::pair<void**, void*>> changed_;  // entry, what was in it
+  bool limits_ = false;
 };
 
 // A piece at the front of [begin, end), for which `begin` is aligned as the thunk wants it: by size, up

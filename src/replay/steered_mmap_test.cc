@@ -80,5 +80,31 @@ TEST_F(SteeredMmapTest, OnlyTheNextChoiceIsOursAndNoneAfterwards) {
   EXPECT_EQ(munmap(reinterpret_cast<void*>(after), 64 * kPage), 0);
 }
 
+TEST_F(SteeredMmapTest, WhatIsLeftToTheKernelLiesBelowTheLimit) {
+  constexpr uint64_t kLimit = uint64_t{1} << 47;
+  {
+    SteeredMmap low(reinterpret_cast<const void*>(choose));
+    low.keep_below(kLimit);
+    for (const uint64_t size : {kPage, 5 * kMiB, kPage}) {
+      const uint64_t at = chosen(size);
+      ASSERT_NE(at, 0u);
+      EXPECT_LE(at + size, kLimit);
+      EXPECT_EQ(munmap(reinterpret_cast<void*>(at), size), 0);
+    }
+    {
+      SteeredMmap steered(reinterpret_cast<const void*>(choose));
+      steered.aim(base, kPage);
+      EXPECT_EQ(chosen(kPage), base);
+    }
+    munmap(reinterpret_cast<void*>(base), kPage);
+    const uint64_t at = chosen(kPage);
+    EXPECT_LE(at + kPage, kLimit);
+    munmap(reinterpret_cast<void*>(at), kPage);
+  }
+  void* const anywhere = choose(kPage);  // as before
+  ASSERT_NE(anywhere, nullptr);
+  munmap(anywhere, kPage);
+}
+
 }  // namespace
 }  // namespace wavetap::replay

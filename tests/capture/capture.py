@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Captures dispatches of real HIP programs on a virtual GPU and replays them without ROCm.
 
-  capture.py --bin BUILD/bin --model MODEL [--programs FOLDER] [--root FOLDER] CASE
+  capture.py --bin BUILD/bin --model MODEL [--programs FOLDER] [--root FOLDER] [--folder FOLDER] CASE
 
-The cases are the functions below. --root: another ROCm, in whose root folder the programs and the replays run; what they need of
+The cases are the functions below. --folder: captures made elsewhere, for the case `folder`. --root: another ROCm, in whose root folder the programs and the replays run; what they need of
 this machine is mounted there by the caller (tests/stacks/suite.sh).
 """
 import argparse
+import hashlib
 import json
 import os
 import pathlib
@@ -43,9 +44,9 @@ def expect(holds, what):
 
 
 class Bench:
-    def __init__(self, bin_folder, model, scratch, hipcc="hipcc", programs=None, root=None):
+    def __init__(self, bin_folder, model, scratch, hipcc="hipcc", programs=None, root=None, folder=None):
         self.bin, self.model, self.scratch, self.hipcc = bin_folder, model, pathlib.Path(scratch), hipcc
-        self.programs, self.root = programs or bin_folder / "hip", root
+        self.programs, self.root, self.folder = programs or bin_folder / "hip", root, folder
         self.environment = dict(os.environ, NO_COLOR="1", LC_ALL="C.UTF-8", TMPDIR=scratch, COLUMNS="200")
 
     def inside(self, words):
@@ -300,7 +301,14 @@ def dump(bench):
     """--dump writes what the kernel made."""
     bench.capture("vector_add")
     bench.replay("--dump", "out")
-    expect(list((bench.scratch / "out").glob("arg*.bin")), "nothing was written")
+    whole = {file.name: file.read_bytes() for file in (bench.scratch / "out").glob("arg*.bin")}
+    expect(whole and all(whole.values()), "nothing was written")
+    # Where only touched pages are kept: as far as they reach.
+    bench.capture("vector_add", "--only-touched")
+    bench.replay("--dump", "touched")
+    for name, content in whole.items():
+        kept = (bench.scratch / "touched" / name).read_bytes()
+        expect(1000 <= len(kept) <= len(content) and content.startswith(kept), f"{name}: {len(kept)} of {len(content)} bytes")
 
 
 def damaged(bench):
@@ -639,6 +647,11 @@ def rocm(bench):
             sums = int.from_bytes((bench.scratch / "out/arg0.bin").read_bytes()[4:8], "little")
             expect(sums == factor * sum(i * 7 % 101 for i in range(1000) if i * 7 % 101 % 16 == 1), f"{where} {options}: {sums}")
         bench.replay(*where, "-n", "2", "--no-recopy", "--verify", status=1)
+    # What the comparison found is said there, too.
+    expect("verified: all" in bench.replay("--gpu", bench.model, "--verify").stdout, "what was compared is not said")
+    bench.capture("clocks")
+    expect("differ, the first at [" in bench.replay("--gpu", bench.model, "--verify", status=15).stdout, "what differs is not said")
+    bench.capture("capture_cases", "--launch", "1", arguments=["device_memory"])
     expect("can be had at the captured addresses" in bench.replay("--gpu", bench.model, "--reserve-check").stdout, "not said")
     other = "mi210" if bench.model == "rx6800xt" else "rx6800xt"
     expect("ROCm shows" in bench.replay("--gpu", other, status=11).stderr, "why is not said")
@@ -674,6 +687,72 @@ def generations(bench):
             told = json.loads(bench.replay("--verify", "--json", "-n", "2", *where, file="other.wtcap").stdout)
             expect(told["exact"] and told["verify"]["equal"] and told["verify"]["written_bytes"] > 0, f"{file.name}: {where}: {told}")
     print(f"{len(others)} captures of before")
+
+
+def other_host(bench):
+    """Addresses of an x86-64 host, which arm64's runtime does not give by itself; on x86-64 they are any others."""
+    for name in ("vector_add", "function_pointers", "large_kernargs"):
+        bench.capture(name, "--gpu-option", "low-va", "--only-touched")
+        [capture] = bench.show()
+        expect(any(r["address"] >= 1 << 40 for r in capture["regions"]), f"{capture['regions']}")
+        told = json.loads(bench.replay("--gpu", bench.model, "--verify", "-n", "2", "--json").stdout)
+        expect(told["exact"] and told["attempts"] == 1 and told["verify"]["equal"] and told["verify"]["written_bytes"] > 0, f"{name}: {told}")
+    # Every kind of memory.
+    for case in ("linked", "globals", "managed", "pinned", "registered", "fine_grained"):
+        bench.capture("capture_cases", "--launch", KINDS[case][1], "--gpu-option", "low-va", arguments=[case])
+        told = json.loads(bench.replay("--gpu", bench.model, "--verify", "--json").stdout)
+        expect(told["exact"] and told["verify"]["equal"], f"{case}: {told}")
+
+
+def results_of(bench, file, number, count):
+    """How many different results that many replays have, each with another order of waves."""
+    results = set()
+    for seed in range(1, count + 1):
+        out = bench.scratch / "results"
+        shutil.rmtree(out, ignore_errors=True)
+        bench.wavetap("replay", file, "--capture", number, "--seed", seed, "--dump", out)
+        results.add(hashlib.sha256(b"".join(f.read_bytes() for f in sorted(out.iterdir()))).hexdigest())
+    return len(results)
+
+
+def folder(bench):
+    """Every dispatch of every capture for this GPU in --folder, on the engine and through ROCm: as captured, or shown to have no single result."""
+    expect(bench.folder is not None and bench.folder.is_dir(), "say where the captures are with --folder")
+    counts, varying, failed = {"as captured": 0, "with no single result": 0, "without a state after": 0}, [], []
+    files = 0
+    for source in sorted(bench.folder.rglob("*.wtcap")):
+        if source.stat().st_size == 0:
+            print(f"{source.name}: empty, its capture was killed", flush=True)
+            continue
+        file = bench.scratch / "other.wtcap"
+        shutil.copy(source, file)
+        shown = bench.wavetap("capture", "show", file, "--json", status=None)
+        if shown.returncode != 0:
+            failed.append(source.name)
+            print(f"{source.name}: FAILED: {shown.stderr}", flush=True)
+            continue
+        captures = [c for c in json.loads(shown.stdout)["captures"] if c["model"] == bench.model]
+        files += bool(captures)
+        for capture in captures:
+            number, name = capture["capture"], f"{source.name}: {capture['capture']}: {capture['kernel'].partition('(')[0]}"
+            if not capture["has_after"]:
+                counts["without a state after"] += 1
+                print(f"{name}: nothing to compare with, not replayed", flush=True)
+                continue
+            for where in (["--engine"], ["--gpu", bench.model]):
+                done = bench.wavetap("replay", file, "--capture", number, "--verify", "--json", *where, status=None)
+                if done.returncode == 0 and json.loads(done.stdout).get("exact", True):
+                    counts["as captured"] += 1
+                elif done.returncode == 15 and results_of(bench, file, number, 6) > 1:
+                    counts["with no single result"] += 1
+                    varying.append(f"{name}, {where[0]}")
+                else:
+                    failed.append(f"{name}, {where[0]}")
+                    print(f"{failed[-1]}: FAILED: exit status {done.returncode}\n{done.stderr or done.stdout}", flush=True)
+    for each in varying:
+        print(f"{each}: depends on the order of waves or the clock: replays differ from each other")
+    print(f"{files} files, replays: " + ", ".join(f"{count} {what}" for what, count in counts.items()) + f", {len(failed)} failed", flush=True)
+    expect(not failed and counts["as captured"] > 0, f"failed: {failed}")
 
 
 def take(bench, address, size=4096):
@@ -831,7 +910,7 @@ def page(bench):
 
 
 CASES = {f.__name__: f for f in (table, everything, same_output, in_place, counters, crash, host_calls, killed, selection, ranges, same_names, swap, grid, dump, damaged, hostile_files, disk_full, unprivileged, kinds, real, imported, vmm, only_touched, append, export,
-                                 export_relocated, two_gpus, unordered, rocm, many_processes, generations, taken, from_code,
+                                 export_relocated, two_gpus, unordered, rocm, other_host, many_processes, generations, folder, taken, from_code,
                                  wave_order, exit_codes, page)}
 
 
@@ -842,11 +921,12 @@ def main():
     parser.add_argument("--hipcc", default="hipcc")
     parser.add_argument("--programs", type=pathlib.Path)
     parser.add_argument("--root", type=pathlib.Path)
+    parser.add_argument("--folder", type=pathlib.Path)
     parser.add_argument("case", choices=sorted(CASES))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            CASES[arguments.case](Bench(arguments.bin.resolve(), arguments.model, scratch, arguments.hipcc, arguments.programs, arguments.root))
+            CASES[arguments.case](Bench(arguments.bin.resolve(), arguments.model, scratch, arguments.hipcc, arguments.programs, arguments.root, arguments.folder))
         except Failure as failure:
             sys.exit(f"FAIL {arguments.case}: {failure}")
     print(f"ok {arguments.case}")

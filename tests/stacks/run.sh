@@ -9,7 +9,8 @@
 #   modes    default; small-bar (the CPU reaches no VRAM); svm (the shared-virtual-memory ioctl works);
 #            low-va (reserved ranges below 2^47, as on x86-64); traced (HIP programs with the recorder:
 #            exactly one dispatch for each launch); capture (dispatches captured there and replayed on the engine and through
-#            that ROCm, 200 processes; captures of the suites before, which are kept in DIR/stacks/captures)
+#            that ROCm, 200 processes; captures of the suites before, which are kept in DIR/stacks/captures, and those
+#            below the folder that $WT_FOLDER names, made elsewhere)
 #
 # Roots are made once by tests/roots/make_root.sh, below $WAVETAP_STACKS (default: DIR/stacks), with the test programs
 # compiled by each stack's own compilers. Ends with a table and the names of failed tests, whose output is

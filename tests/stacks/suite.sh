@@ -39,6 +39,8 @@ hsa_programs="pools signals queues copies timing ipc faults"
 # the engine with another compiler's code, not every algorithm again.
 kernel_programs="vector_add graphs atomics_global atomics_lds cross_lane device_globals device_printf dynamic_lds
   fft half_math int64_ops libm_f32 matmul_f16 matmul_f32 mfma radix_sort reduction scan scratch_arrays votes"
+# What tests/capture takes beside its own programs.
+capture_programs="bitonic_sort vector_add function_pointers large_kernargs device_printf fault_assert"
 runtime_programs=$(cd "$SOURCE/tests/hip/runtime" && ls -- *.hip | sed 's/\.hip$//')
 if [ "$QUICK" = yes ]; then
   hsa_programs="pools signals copies ipc faults"
@@ -46,6 +48,8 @@ if [ "$QUICK" = yes ]; then
   runtime_programs="device_query fault_read host_register ipc_memory malloc_async managed_memory memcpy_kinds
     memory_info streams two_gpus virtual_memory"
 fi
+
+[ "$modes" = capture ] && hsa_programs="" kernel_programs="" runtime_programs=""
 
 # The newest clang of the stack: the one hipcc uses.
 clang=$(cd "$root/usr/bin" && ls clang-[0-9]* 2> /dev/null | grep -E '^clang-[0-9]+$' | sort -t- -k2 -n | tail -n 1)
@@ -96,11 +100,11 @@ compile_hip() {
 
 compile_all() {
   local name arch
-  for name in $runtime_programs $kernel_programs; do
+  for name in $(printf '%s\n' $runtime_programs $kernel_programs $([[ " $modes " == *" capture "* ]] && echo $capture_programs) | sort -u); do
     throttle
     compile_hip "$name" &
   done
-  compile "$programs/hip/module_kernels.co" "$SOURCE/tests/hip/modules/module_kernels.hip" \
+  [ "$modes" = capture ] || compile "$programs/hip/module_kernels.co" "$SOURCE/tests/hip/modules/module_kernels.hip" \
     hipcc --genco $(offload_archs $archs) -O2
   for name in $hsa_programs; do
     throttle
@@ -115,6 +119,7 @@ compile_all() {
       -Wno-unused-command-line-argument -I"$SOURCE/tests/hip" -DLITTLEENDIAN_CPU=1 -fno-omit-frame-pointer \
       -Wl,--no-as-needed -lhsa-runtime64 $hiprtc -pthread -ldl &
   done
+  [ "$modes" = capture ] && { wait; return; }
   # It also holds our layout of HIP's device properties against the headers of the stack.
   compile "$programs/hip/hip_user" "$SOURCE/tests/doctor/shim/hip_user.cc" hipcc -O2 -std=c++20 -I"$SOURCE/src"
   for arch in $archs; do
@@ -229,16 +234,17 @@ check_corrected() {
     "$programs/hip/hip_user"
 }
 
-# tests/capture under this ROCm: what depends on the runtime, and captures of the suites before.
+# tests/capture under this ROCm: what depends on the runtime, captures of the suites before, and those of $WT_FOLDER.
 check_captures() {
-  local model case log verdict cases="kinds vmm imported host_calls same_names generations many_processes"
-  [ "$QUICK" = yes ] && cases="generations many_processes"
+  local model case log verdict cases="kinds vmm imported host_calls same_names in_place two_gpus unordered other_host generations many_processes"
+  [ "$QUICK" = yes ] && cases="other_host generations many_processes"
+  [ -n "${WT_FOLDER:-}" ] && cases+=" folder"
   for model in rx6800xt mi210; do
     for case in $cases; do
       log=$LOGS/$suite.capture.capture.$case.$model.log
       verdict=fail
       WT_PROCESSES=200 python3 "$SOURCE/tests/capture/capture.py" --bin "$BUILD/bin" --programs "$programs/hip" --model "$model" \
-        ${root:+--root "$root"} "$case" > "$log" 2>&1
+        ${root:+--root "$root"} ${WT_FOLDER:+--folder "$WT_FOLDER"} "$case" > "$log" 2>&1
       case $? in 0) verdict=pass ;; 77) verdict=skip ;; esac
       printf '%s\tcapture\tcapture\t%s\t%s\n' "$suite" "$case.$model" "$verdict" >> "$RESULTS"
     done
