@@ -35,7 +35,7 @@ bool goes_side_by_side(const Workgroup& group, const EngineOptions& options) {
 
 // Whether waves do nothing between their slices that somebody is told, or that chance decides.
 bool goes_in_rows(const Workgroup& group, const EngineOptions& options) {
-  return options.seed == 0 && group.dispatch->watchers.empty() && group.waves.size() > 1;
+  return options.seed == 0 && group.watch.hears_barriers == 0 && group.waves.size() > 1;
 }
 
 uint64_t choose_quantum(const EngineOptions& options, Random& random) {

@@ -117,6 +117,9 @@ class Watcher {
   virtual void wave_ended(const Wave& wave, void*& state) noexcept {}
   virtual void workgroup_ended(const Workgroup& group, void*& state) noexcept {}
 
+  // Whether barrier_reached() is called, asked when a workgroup begins. When nobody has to be told, waves
+  // that meet at barriers again and again run much faster.
+  virtual bool hears_barriers() const noexcept { return false; }
   // A wave waits at s_barrier; all that have not ended do, and go on.
   virtual void barrier_reached(const Wave& wave, GpuAddr pc, void*& state) noexcept {}
   virtual void barrier_passed(const Workgroup& group, void*& state) noexcept {}

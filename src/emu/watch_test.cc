@@ -63,6 +63,7 @@ class Diary : public Watcher {
     EXPECT_EQ(state, this);
     note("group " + std::to_string(group.id[0]) + " ended");
   }
+  bool hears_barriers() const noexcept override { return true; }
   void barrier_reached(const Wave& wave, GpuAddr pc, void*&) noexcept override {
     note("wave " + std::to_string(wave.wave_in_group) + " at barrier " + place(pc));
   }
@@ -245,6 +246,34 @@ TEST(Watch, WavesMeetAtABarrierAndPassIt) {
             (Lines{"dispatch of 1", "group 0 began", "wave 0 began", "wave 1 began", "wave 2 began",
                    "wave 0 at barrier +12", "wave 1 ended", "wave 2 at barrier +12",
                    "barrier passed", "wave 0 ended", "wave 2 ended", "group 0 ended", "dispatch"}));
+}
+
+// Of each instruction in the same order, whether told of barriers or not: waves then run in rows.
+TEST(Watch, WavesMeetAtABarrierThatNobodyHearsOf) {
+  class Deaf final : public Diary {
+   public:
+    using Diary::Diary;
+    bool hears_barriers() const noexcept override { return false; }
+  };
+  TestKernel kernel({}, R"(
+      v_readfirstlane_b32 s3, v0
+      s_cmp_eq_u32 s3, 64
+      s_cbranch_scc1 end
+      s_barrier
+      s_barrier
+    end:
+      s_endpgm)");
+  kernel.set_size(192, 192);
+  const Wants wants{.before = true, .after = true};
+  Diary diary(wants);
+  Deaf deaf(wants);
+  EXPECT_FALSE(run(kernel, {&diary}).fault);
+  EXPECT_FALSE(run(kernel, {&deaf}).fault);
+  EXPECT_EQ(
+      std::erase_if(diary.lines,
+                    [](const std::string& line) { return line.find("at barrier") != line.npos; }),
+      4u);
+  EXPECT_EQ(deaf.lines, diary.lines);
 }
 
 TEST(Watch, EndsWhatBeganWhenAWaveFaults) {
@@ -501,32 +530,40 @@ class Reader final : public Watcher {
   void accessed(const WatchPoint&, std::span<const MemoryAccess>) noexcept override { ++moved; }
   void after(const WatchPoint&) noexcept override { ++finished; }
   void wave_ended(const Wave& wave, void*&) noexcept override {
-    EXPECT_EQ(wave.state, WaveState::kFaulted);
+    EXPECT_EQ(wave.state,
+              wave.wave_in_group == faulting ? WaveState::kFaulted : WaveState::kAtBarrier);
     ++ended;
   }
   void workgroup_ended(const Workgroup&, void*&) noexcept override { ++groups; }
 
+  uint32_t faulting = 0;  // the wave that does
   int tried = 0, read = 0, moved = 0, finished = 0, ended = 0, groups = 0;
 };
 
-TEST(Watch, LivesWithASliceThatIsAbandonedInTheMiddleOfACallback) {
+// Memory at 0x900000 that is mapped for the GPU and gone from the host.
+DispatchResult run_without_memory(TestKernel& kernel, Reader& reader) {
   struct sigaction action {};
   struct sigaction old {};
   action.sa_sigaction = on_segv;
   action.sa_flags = SA_SIGINFO;
   sigaction(SIGSEGV, &action, &old);
   void* gone = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  kernel.memory.map_host(0x900000, {static_cast<std::byte*>(gone), 4096}, true, false);
+  const DispatchResult result = run(kernel, {&reader}, {.threads = 1, .run_guarded = run_guarded});
+  sigaction(SIGSEGV, &old, nullptr);
+  munmap(gone, 4096);
+  return result;
+}
+
+TEST(Watch, LivesWithASliceThatIsAbandonedInTheMiddleOfACallback) {
   TestKernel kernel({}, R"(
       s_mov_b32 s8, 0x900000
       s_mov_b32 s9, 0
       v_mov_b32 v1, 0
       global_load_dword v2, v1, s[8:9] offset:16
       s_endpgm)");
-  kernel.memory.map_host(0x900000, {static_cast<std::byte*>(gone), 4096}, true, false);
   Reader reader;
-  const DispatchResult result = run(kernel, {&reader}, {.threads = 1, .run_guarded = run_guarded});
-  sigaction(SIGSEGV, &old, nullptr);
-  munmap(gone, 4096);
+  const DispatchResult result = run_without_memory(kernel, reader);
   ASSERT_TRUE(result.fault);
   EXPECT_EQ(result.fault->kind, FaultKind::kPageFault);
   EXPECT_EQ(reader.tried, 1);
@@ -534,6 +571,31 @@ TEST(Watch, LivesWithASliceThatIsAbandonedInTheMiddleOfACallback) {
   EXPECT_EQ(reader.moved, 0);
   EXPECT_EQ(reader.finished, 3);  // the instructions before it
   EXPECT_EQ(reader.ended, 1);
+  EXPECT_EQ(reader.groups, 1);
+}
+
+// One guard is around the slices of all waves that come to the barrier.
+TEST(Watch, LivesWithARowOfSlicesThatIsAbandonedInTheMiddleOfACallback) {
+  TestKernel kernel({}, R"(
+      s_mov_b32 s8, 0x900000
+      s_mov_b32 s9, 0
+      v_readfirstlane_b32 s3, v0
+      s_cmp_eq_u32 s3, 64
+      s_cbranch_scc0 wait
+      v_mov_b32 v1, 0
+      global_load_dword v2, v1, s[8:9] offset:16
+    wait:
+      s_barrier
+      s_endpgm)");
+  kernel.set_size(128, 128);
+  Reader reader;
+  reader.faulting = 1;
+  const DispatchResult result = run_without_memory(kernel, reader);
+  ASSERT_TRUE(result.fault);
+  EXPECT_EQ(result.fault->kind, FaultKind::kPageFault);
+  EXPECT_EQ(reader.tried, 1);
+  EXPECT_EQ(reader.read, 0);
+  EXPECT_EQ(reader.ended, 2);
   EXPECT_EQ(reader.groups, 1);
 }
 

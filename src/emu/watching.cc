@@ -146,7 +146,7 @@ void tell_wave_ended(Wave& wave) {
 void tell_barrier_reached(Wave& wave) {
   if (wave.watch == nullptr) return;
   Watch& watch = *wave.watch;
-  watch.for_each(watch.all(), [&](Watcher& watcher, size_t i) {
+  watch.for_each(watch.hears_barriers, [&](Watcher& watcher, size_t i) {
     watcher.barrier_reached(wave, wave.current_pc(), watch.state[i]);
   });
 }

@@ -60,6 +60,7 @@ class Session final : public emu::Watcher {
   void wave_began(const emu::Wave& wave, void*& state) noexcept override;
   void wave_ended(const emu::Wave& wave, void*& state) noexcept override;
   void workgroup_ended(const emu::Workgroup& group, void*& state) noexcept override;
+  bool hears_barriers() const noexcept override { return (wants_ & WAVETAP_BARRIERS) != 0; }
   void barrier_reached(const emu::Wave& wave, GpuAddr pc, void*& state) noexcept override;
   void barrier_passed(const emu::Workgroup& group, void*& state) noexcept override;
   void before(const emu::WatchPoint& at) noexcept override;

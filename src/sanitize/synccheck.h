@@ -18,6 +18,7 @@ class Synccheck final : public Check {
   emu::Wants wants(const isa::Program& program, int32_t index) noexcept override;
   void workgroup_began(const emu::Workgroup& group, void*& state) noexcept override;
   void workgroup_ended(const emu::Workgroup& group, void*& state) noexcept override;
+  bool hears_barriers() const noexcept override { return true; }
   void barrier_reached(const emu::Wave& wave, GpuAddr pc, void*& state) noexcept override;
   void barrier_passed(const emu::Workgroup& group, void*& state) noexcept override;
   void before(const emu::WatchPoint& at) noexcept override;
