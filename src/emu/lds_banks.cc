@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace wavetap::emu {
 namespace {
@@ -24,6 +25,76 @@ struct Bank {
   uint32_t wishes;
   uint16_t first;  // place of its first dword
 };
+
+// What a phase adds, from what the banks have to do at most.
+void add_turns(uint32_t most_dwords, uint32_t most_turns, LdsCost& cost) {
+  cost.bank_conflicts += most_dwords - 1;
+  cost.address_conflicts += most_turns - most_dwords;
+}
+
+// The addresses of active lanes, one behind the other.
+struct Places {
+  uint32_t count = 0;
+  uint32_t at[64];
+
+  explicit Places(const MemoryAccess& access) {
+    if (access.mask == 0xffffffff || access.mask == ~uint64_t{0}) {
+      count = access.mask == 0xffffffff ? 32 : 64;
+      for (uint32_t i = 0; i < count; i += 32)
+        for (uint32_t lane = i; lane < i + 32; ++lane)
+          at[lane] = static_cast<uint32_t>(access.address[lane]);
+      return;
+    }
+    for (uint64_t rest = access.mask; rest != 0; rest &= rest - 1)
+      at[count++] = static_cast<uint32_t>(access.address[std::countr_zero(rest)]);
+  }
+};
+
+// A phase of elements of up to four bytes, `count` of them. False: some lie in two dwords, or far apart.
+constexpr uint32_t kMaxReach = 2048;  // dwords
+bool add_narrow_phase(const uint32_t* at, uint32_t count, uint32_t size_bytes, uint32_t banks,
+                      uint64_t lanes, bool is_atomic, LdsCost& cost) {
+  uint32_t least = ~0u, most = 0, over = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    least = std::min(least, at[i]);
+    most = std::max(most, at[i]);
+    over |= (at[i] & 3) + size_bytes - 1;
+  }
+  const uint32_t reach = (most + size_bytes - 1) / 4 - least / 4;
+  // Dwords as near as there are banks are in banks of their own.
+  if (!is_atomic && reach < banks) return true;
+  if (over > 3 || reach >= kMaxReach) return false;
+  // Nothing is decided by lane: where lanes go by chance, it could not be guessed.
+  const uint32_t bank_mask = banks - 1;
+  uint8_t seen[kMaxReach / 8] = {};  // dwords, a bit each
+  uint16_t work[kMaxBanks] = {};     // by bank: lanes, and dwords << 8
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t dword = (at[i] - (least & ~3u)) / 4;
+    uint8_t& known = seen[dword / 8];
+    const uint32_t before = known;
+    known = static_cast<uint8_t>(before | 1u << dword % 8);
+    const uint32_t is_new = ~before >> dword % 8 & 1;
+    uint16_t& of_bank = work[at[i] / 4 & bank_mask];
+    of_bank = static_cast<uint16_t>(of_bank + 1 + (is_new << 8));
+  }
+  uint16_t most_dwords = 0, most_lanes = 0;
+  for (const uint16_t of_bank : work) {
+    most_dwords = std::max<uint16_t>(most_dwords, of_bank >> 8);
+    most_lanes = std::max<uint16_t>(most_lanes, of_bank & 0xff);
+  }
+  add_turns(most_dwords, is_atomic ? most_lanes : most_dwords, cost);
+  if (most_dwords == 1) return true;
+  uint64_t rest = lanes;
+  for (uint32_t i = 0; i < count; ++i, rest &= rest - 1) {
+    const bool meets = work[at[i] / 4 & bank_mask] >= 2 << 8;
+    cost.conflicting |= meets ? rest & (~rest + 1) : 0;
+  }
+  if (most_dwords <= cost.ways) return true;
+  cost.ways = most_dwords;
+  cost.worst_bank = 0;
+  while (work[cost.worst_bank] >> 8 != most_dwords) ++cost.worst_bank;
+  return true;
+}
 
 // A phase: `lanes` are its active ones.
 void add_phase(const MemoryAccess& access, uint32_t banks, uint64_t lanes, bool is_atomic,
@@ -77,9 +148,33 @@ void add_phase(const MemoryAccess& access, uint32_t banks, uint64_t lanes, bool 
     most_dwords = std::max(most_dwords, one.dwords);
     most_turns = std::max(most_turns, is_atomic ? one.wishes : one.dwords);
   }
-  cost.bank_conflicts += most_dwords - 1;
-  cost.address_conflicts += most_turns - most_dwords;
+  add_turns(most_dwords, most_turns, cost);
 }
+
+// What was worked out last: counters and watchers ask about the same access, one after the other.
+struct LastCost {
+  uint64_t mask = 0;
+  uint32_t size_bytes = 0;
+  uint32_t banks = 0;
+  Access access = Access::kLoad;
+  uint32_t at[64] = {};
+  LdsCost cost;
+
+  bool is(const MemoryAccess& other, uint32_t other_banks, const Places& places) const {
+    return mask == other.mask && size_bytes == other.size_bytes && banks == other_banks &&
+           access == other.access && std::memcmp(at, places.at, places.count * sizeof *at) == 0;
+  }
+  void keep(const MemoryAccess& of, uint32_t of_banks, const Places& places,
+            const LdsCost& result) {
+    mask = of.mask;
+    size_bytes = of.size_bytes;
+    banks = of_banks;
+    access = of.access;
+    std::memcpy(at, places.at, places.count * sizeof *at);
+    cost = result;
+  }
+};
+thread_local constinit LastCost t_last;
 
 // Whether lanes in a relation meet at no bank in any phase, where that is plain to see; false: look
 // closer.
@@ -126,17 +221,26 @@ LdsCost lds_cost(const MemoryAccess& access, uint32_t banks) {
     cost.worst_bank = static_cast<uint32_t>(access.address[0] / 4) % banks;
     return cost;
   }
+  const Places places(access);
+  if (places.count == 0) return cost;
+  if (t_last.is(access, banks, places)) return t_last.cost;
   for (uint64_t rest = access.mask; rest != 0;) {
     const uint64_t phase = lds_phase_of(std::countr_zero(rest), access.size_bytes, is_load, banks);
     const uint64_t lanes = access.mask & phase;
+    // Of elements this narrow, phases are neighbouring lanes.
+    const uint32_t* const at = places.at + places.count - std::popcount(rest);
     rest &= ~phase;
     ++cost.phases;
     if (cost.ways == 0) {
       cost.ways = 1;
-      cost.worst_bank = static_cast<uint32_t>(access.address[std::countr_zero(lanes)] / 4) % banks;
+      cost.worst_bank = places.at[0] / 4 % banks;
     }
-    add_phase(access, banks, lanes, is_atomic, cost);
+    if (access.size_bytes > 4 ||
+        !add_narrow_phase(at, static_cast<uint32_t>(std::popcount(lanes)), access.size_bytes, banks,
+                          lanes, is_atomic, cost))
+      add_phase(access, banks, lanes, is_atomic, cost);
   }
+  t_last.keep(access, banks, places, cost);
   return cost;
 }
 

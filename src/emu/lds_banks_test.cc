@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <functional>
+#include <map>
+#include <random>
+#include <set>
 
 namespace wavetap::emu {
 namespace {
@@ -67,6 +72,77 @@ TEST(LdsBanks, CostTheSameWhetherTheRelationIsKnownOrNot) {
               EXPECT_EQ(known.worst_bank, plain.worst_bank) << text;
               EXPECT_EQ(known.conflicting, plain.conflicting) << text;
             }
+}
+
+// The rules, word by word, for lanes that lie anywhere.
+LdsCost count_one_by_one(const MemoryAccess& access, uint32_t banks) {
+  const bool is_atomic = access.access == Access::kAtomic;
+  LdsCost cost;
+  uint64_t done = 0;
+  for (int first = 0; first < 64; ++first) {
+    const uint64_t lanes =
+        access.mask & lds_phase_of(first, access.size_bytes, access.access == Access::kLoad, banks);
+    if ((lanes >> first & 1) == 0 || (done & lanes) != 0) continue;
+    done |= lanes;
+    ++cost.phases;
+    if (cost.ways == 0) cost.ways = 1, cost.worst_bank = access.address[first] / 4 % banks;
+    std::map<uint32_t, std::set<uint64_t>> dwords;
+    std::map<uint32_t, uint64_t> lanes_of;
+    std::map<uint32_t, uint32_t> wishes;
+    for (int lane = 0; lane < 64; ++lane) {
+      if ((lanes >> lane & 1) == 0) continue;
+      const uint64_t at = access.address[lane];
+      for (uint64_t dword = at / 4; dword <= (at + access.size_bytes - 1) / 4; ++dword) {
+        const auto bank = static_cast<uint32_t>(dword % banks);
+        dwords[bank].insert(dword);
+        lanes_of[bank] |= uint64_t{1} << lane;
+        ++wishes[bank];
+      }
+    }
+    uint32_t most_dwords = 1, most_turns = 1;
+    for (const auto& [bank, set] : dwords) {
+      const auto count = static_cast<uint32_t>(set.size());
+      if (count > 1) cost.conflicting |= lanes_of[bank];
+      if (count > cost.ways) cost.ways = count, cost.worst_bank = bank;
+      most_dwords = std::max(most_dwords, count);
+      most_turns = std::max(most_turns, is_atomic ? wishes[bank] : count);
+    }
+    cost.bank_conflicts += most_dwords - 1;
+    cost.address_conflicts += most_turns - most_dwords;
+  }
+  return cost;
+}
+
+void expect_counted(const Lds& lds, uint32_t banks, const ::testing::Message& text) {
+  const LdsCost cost = lds.cost(banks);
+  const LdsCost counted = count_one_by_one(lds.access, banks);
+  EXPECT_EQ(cost.phases, counted.phases) << text;
+  EXPECT_EQ(cost.bank_conflicts, counted.bank_conflicts) << text;
+  EXPECT_EQ(cost.address_conflicts, counted.address_conflicts) << text;
+  EXPECT_EQ(cost.ways, counted.ways) << text;
+  EXPECT_EQ(cost.worst_bank, counted.worst_bank) << text;
+  EXPECT_EQ(cost.conflicting, counted.conflicting) << text;
+}
+
+TEST(LdsBanks, CostWhatCountingOneByOneSays) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 1000; ++round) {
+    const uint32_t size = std::array{1u, 2u, 4u, 4u, 4u, 8u, 12u, 16u}[random() % 8];
+    const uint64_t mask = std::array{kWave32, kWave64, random(), random() & random()}[random() % 4];
+    const uint64_t align = random() % 4 == 0 ? 1 : std::max(size, 4u);
+    // As far as fits in a few banks, in the banks, in an array, and anywhere.
+    const uint64_t reach = std::array{64u, 128u, 1024u, 8192u, 8196u, 65520u}[random() % 6];
+    const uint64_t begin = random() % 4 == 0 ? 0 : random() % 4096 * 4;
+    Lds lds(size, mask, [&](uint64_t) { return begin + random() % reach / align * align; });
+    const auto text = ::testing::Message() << "round " << round;
+    // What is asked about the same lanes next is no other question's answer.
+    for (const Access kind : {Access::kLoad, Access::kStore, Access::kAtomic, Access::kAtomic}) {
+      lds.access.access = kind;
+      for (const uint32_t banks : {32u, 64u}) expect_counted(lds, banks, text);
+    }
+    lds.access.mask &= lds.access.mask - 1;
+    expect_counted(lds, 64, text);
+  }
 }
 
 // n-way: a stride of n dwords leaves 32/n banks for 32 lanes, an odd one all of them.
