@@ -59,6 +59,7 @@ void count(Counters& counters, const StepCount& what, uint64_t exec, uint32_t la
       ++counters.valu;
       counters.valu_lanes += active;
       counters.valu_lane_slots += lanes;
+      if ((what.flops_f16 | what.flops_f32 | what.flops_f64) == 0) break;
       counters.flops_f16 += active * what.flops_f16;
       counters.flops_f32 += active * what.flops_f32;
       counters.flops_f64 += active * what.flops_f64;
@@ -83,19 +84,31 @@ void count(Counters& counters, const StepCount& what, uint64_t exec, uint32_t la
   }
 }
 
+// As above; compiled code does not count, so that `handlers` are run.
 int64_t run_counting(Wave& wave) {
+  Counters& counters = *wave.watch->counters;
+  const Step* steps = wave.steps;
+  const Handler* handlers = wave.handlers;
+  const StepCount* counts = wave.counts;
+  int32_t pc = wave.pc;
   int64_t done = 0;
   do {
-    // Compiled code does not count.
-    const Handler run = wave.handlers[wave.pc];
-    const isa::Inst& inst = *wave.steps[wave.pc].inst;
-    const StepCount& what = wave.counts[wave.pc];
-    ++wave.pc;
-    if (wave.code->ends_turn(wave.pc - 1) && wave.ends_turn()) continue;
+    const Handler run = handlers[pc];
+    const isa::Inst& inst = *steps[pc].inst;
+    const StepCount& what = counts[pc];
+    wave.pc = ++pc;
+    const bool goes_together = wave.turn_ends_left != 0 || wave.has_ended_turn;
+    if (goes_together && wave.code->ends_turn(pc - 1) && wave.ends_turn()) continue;
     // Before the instruction: it may change EXEC. One that waits is counted when it is first tried.
     if (what.type != StepCount::kNothing && !wave.waits_for_sync)
-      count(*wave.watch->counters, what, wave.exec(), wave.lanes);
+      count(counters, what, wave.exec(), wave.lanes);
     run(wave, inst);
+    if (wave.pc != pc || wave.steps != steps) {
+      pc = wave.pc;
+      steps = wave.steps;
+      handlers = wave.handlers;
+      counts = wave.counts;
+    }
   } while (++done < wave.budget);
   return done;
 }
