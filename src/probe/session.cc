@@ -136,6 +136,10 @@ bool Session::add(const wavetap_handler* given, const wavetap_host* host, std::s
   HandlerHost::of(host->context).name = handler->name;
   wants_ |= handler->wants;
   tells_before_ |= (handler->wants & kAnyMemory) == WAVETAP_MEMORY;
+  const Listener listener{added.get(), handlers_.size()};
+  if ((handler->wants & WAVETAP_BLOCKS) != 0) of_blocks_.push_back(listener);
+  if ((handler->wants & WAVETAP_VALUES) != 0) of_values_.push_back(listener);
+  else if ((handler->wants & WAVETAP_MEMORY) != 0) of_accesses_.push_back(listener);
   handlers_.push_back(std::move(added));
   const wavetap_session session{
       .size = sizeof session,

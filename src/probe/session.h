@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,12 @@ struct ActiveDispatch;  // session_state.h
 struct HandlerHost;
 struct SessionHandler;
 struct Strand;
+
+// A handler that wants an event, and its number in of_handler.
+struct Listener {
+  SessionHandler* handler;
+  size_t number;
+};
 
 class Session final : public emu::Watcher {
  public:
@@ -80,13 +87,15 @@ class Session final : public emu::Watcher {
   void put_site(const emu::Wave& wave, wavetap_point* at);
   void tell_wave(const emu::Wave& wave, void* state, uint32_t what);
   void tell_barrier(const wavetap_point& at, const Strand& strand, uint32_t what);
-  void tell_memory(const emu::WatchPoint& at, const emu::MemoryAccess& access, uint8_t part,
-                   uint8_t parts, bool with_values);
+  void tell_memory(const emu::WatchPoint& at, std::span<const emu::MemoryAccess> accesses,
+                   bool with_values);
 
   Surroundings& surroundings_;
   std::vector<std::unique_ptr<HandlerHost>> hosts_;
   std::vector<std::unique_ptr<SessionHandler>> handlers_;
-  uint32_t wants_ = 0;         // of all handlers
+  uint32_t wants_ = 0;  // of all handlers
+  // Who hears what comes often. Who asks for values hears of an access once, after it.
+  std::vector<Listener> of_blocks_, of_accesses_, of_values_;
   bool tells_before_ = false;  // some handler wants accesses before they happen
 
   std::mutex code_mutex_;

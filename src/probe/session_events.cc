@@ -24,6 +24,27 @@ bool accesses_memory(const isa::Inst& inst) {
   }
 }
 
+uint64_t low_bits(uint32_t count) {
+  return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+}
+
+// What the registers of an access hold, where they have its bytes as they are.
+void put_values(const emu::Wave& wave, const emu::MemoryAccess& access, unsigned char* values,
+                wavetap_memory& event) {
+  event.values = nullptr;
+  event.value_stride = 0;
+  if (access.data == nullptr) return;
+  event.value_stride = access.is_scalar ? kScalarValueBytes : kLaneValueBytes;
+  bool known = access.size_bytes <= event.value_stride;
+  for (uint64_t rest = access.mask; rest != 0 && known; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    known = emu::read_registers(
+        wave, access, lane,
+        reinterpret_cast<std::byte*>(values + static_cast<size_t>(lane) * event.value_stride));
+  }
+  if (known) event.values = values;
+}
+
 }  // namespace
 
 emu::Wants Session::wants(const isa::Program& program, int32_t index) noexcept {
@@ -167,10 +188,10 @@ void Session::before(const emu::WatchPoint& at) noexcept {
     track.from = tag.code;
     track.from_block = tag.site;
     track.from_exec = exec;
-    for (size_t i = 0; i < handlers_.size(); ++i)
-      if ((handlers_[i]->calls->wants & WAVETAP_BLOCKS) != 0)
-        handlers_[i]->call(
-            [&](const wavetap_handler& handler) { handler.block(strand->of_handler[i], &event); });
+    for (const Listener& one : of_blocks_)
+      one.handler->call([&](const wavetap_handler& handler) {
+        handler.block(strand->of_handler[one.number], &event);
+      });
   }
   if (tag.sends_message && (wants_ & WAVETAP_MESSAGES) != 0) {
     const wavetap_message event{sizeof event, point, static_cast<uint32_t>(at.inst.imm16),
@@ -183,66 +204,51 @@ void Session::before(const emu::WatchPoint& at) noexcept {
   }
 }
 
-void Session::tell_memory(const emu::WatchPoint& at, const emu::MemoryAccess& access, uint8_t part,
-                          uint8_t parts, bool with_values) {
-  const Strand& strand = *static_cast<const Strand*>(at.state);
+void Session::tell_memory(const emu::WatchPoint& at, std::span<const emu::MemoryAccess> accesses,
+                          bool with_values) {
+  const auto* strand = static_cast<const Strand*>(at.state);
+  if (strand == nullptr) return;
   const SiteTag& tag = *reinterpret_cast<const SiteTag*>(at.tag);
   wavetap_memory event{};
   event.size = sizeof event;
-  event.at = {&strand.waves[at.wave.wave_in_group].wave, &tag.code->described, tag.site, 0,
+  event.at = {&strand->waves[at.wave.wave_in_group].wave, &tag.code->described, tag.site, 0,
               at.wave.exec()};
-  event.space = static_cast<uint8_t>(access.space);
-  event.access = static_cast<uint8_t>(access.access);
-  event.flags = static_cast<uint8_t>((access.is_scalar ? WAVETAP_SCALAR : 0) |
-                                     (access.is_dma ? WAVETAP_DMA : 0));
-  event.part = part;
-  event.parts = parts;
-  event.element_bytes = access.size_bytes;
-  event.byte_mask = access.size_bytes >= 64 ? ~uint64_t{0} : (uint64_t{1} << access.size_bytes) - 1;
-  event.lanes = access.mask;
-  event.outside = access.outside;
-  event.address = access.address;
-  unsigned char values[64 * kLaneValueBytes];
-  if (with_values && access.data != nullptr) {
-    event.value_stride = access.is_scalar ? kScalarValueBytes : kLaneValueBytes;
-    bool known = access.size_bytes <= event.value_stride;
-    for (uint64_t rest = access.mask; rest != 0 && known; rest &= rest - 1) {
-      const int lane = std::countr_zero(rest);
-      known = emu::read_registers(
-          at.wave, access, lane,
-          reinterpret_cast<std::byte*>(values + static_cast<size_t>(lane) * event.value_stride));
+  event.parts = static_cast<uint8_t>(accesses.size());
+  for (const emu::MemoryAccess& access : accesses) {
+    event.space = static_cast<uint8_t>(access.space);
+    event.access = static_cast<uint8_t>(access.access);
+    event.flags = static_cast<uint8_t>((access.is_scalar ? WAVETAP_SCALAR : 0) |
+                                       (access.is_dma ? WAVETAP_DMA : 0));
+    event.element_bytes = access.size_bytes;
+    event.byte_mask = low_bits(access.size_bytes);
+    event.lanes = access.mask;
+    event.outside = access.outside;
+    event.address = access.address;
+    if (access.space == emu::Space::kLds && (wants_ & WAVETAP_LDS_COST) != 0 && access.mask != 0) {
+      const emu::LdsCost cost = emu::lds_cost(access, strand->active->described.lds_banks);
+      event.lds = {cost.cycles(), cost.phases,     cost.bank_conflicts, cost.address_conflicts,
+                   cost.ways,     cost.worst_bank, cost.conflicting};
+    } else {
+      event.lds = {};
     }
-    if (known) event.values = values;
-  }
-  if (access.space == emu::Space::kLds && (wants_ & WAVETAP_LDS_COST) != 0 && access.mask != 0) {
-    const emu::LdsCost cost = emu::lds_cost(access, strand.active->described.lds_banks);
-    event.lds = {cost.cycles(), cost.phases,     cost.bank_conflicts, cost.address_conflicts,
-                 cost.ways,     cost.worst_bank, cost.conflicting};
-  }
-  const uint32_t wanted = with_values ? WAVETAP_VALUES : WAVETAP_MEMORY;
-  for (size_t i = 0; i < handlers_.size(); ++i) {
-    const uint32_t kind = handlers_[i]->calls->wants & kAnyMemory;
-    // Who asks for values hears of the access once, after it.
-    if (kind == 0 || ((kind & WAVETAP_VALUES) != 0) != (wanted == WAVETAP_VALUES)) continue;
-    handlers_[i]->call(
-        [&](const wavetap_handler& handler) { handler.memory(strand.of_handler[i], &event); });
+    unsigned char values[64 * kLaneValueBytes];
+    if (with_values) put_values(at.wave, access, values, event);
+    for (const Listener& one : with_values ? of_values_ : of_accesses_)
+      one.handler->call([&](const wavetap_handler& handler) {
+        handler.memory(strand->of_handler[one.number], &event);
+      });
+    ++event.part;
   }
 }
 
 void Session::accessing(const emu::WatchPoint& at,
                         std::span<const emu::MemoryAccess> accesses) noexcept {
-  if (at.state == nullptr) return;
-  for (size_t i = 0; i < accesses.size(); ++i)
-    tell_memory(at, accesses[i], static_cast<uint8_t>(i), static_cast<uint8_t>(accesses.size()),
-                /*with_values=*/false);
+  tell_memory(at, accesses, /*with_values=*/false);
 }
 
 void Session::accessed(const emu::WatchPoint& at,
                        std::span<const emu::MemoryAccess> accesses) noexcept {
-  if (at.state == nullptr) return;
-  for (size_t i = 0; i < accesses.size(); ++i)
-    tell_memory(at, accesses[i], static_cast<uint8_t>(i), static_cast<uint8_t>(accesses.size()),
-                /*with_values=*/true);
+  tell_memory(at, accesses, /*with_values=*/true);
 }
 
 }  // namespace wavetap::probe

@@ -26,6 +26,21 @@ constexpr size_t kStrides = 4;
 constexpr size_t kReuseBuckets = 20;
 constexpr size_t kReuseSlots = 4096;
 
+// What tells the rows of a site apart: space, access, flags and size of an element.
+struct Kind {
+  uint64_t all = 0;
+
+  Kind() = default;
+  explicit Kind(const wavetap_memory& event)
+      : all(event.space | uint64_t{event.access} << 8 | uint64_t{event.flags} << 16 |
+            uint64_t{event.element_bytes} << 32) {}
+  uint32_t space() const { return all & 0xff; }
+  uint32_t access() const { return all >> 8 & 0xff; }
+  uint32_t flags() const { return all >> 16 & 0xff; }
+  uint64_t element_bytes() const { return all >> 32; }
+  bool operator==(const Kind&) const = default;
+};
+
 struct Stride {
   int64_t bytes = 0;
   uint64_t count = 0;
@@ -33,10 +48,7 @@ struct Stride {
 
 // One site's accesses of one kind.
 struct Row {
-  uint8_t space = 0;
-  uint8_t access = 0;
-  uint8_t flags = 0;
-  uint32_t element_bytes = 0;
+  Kind kind;
   uint64_t count = 0;    // accesses by a wave
   uint64_t lanes = 0;    // summed
   uint64_t outside = 0;  // lanes
@@ -47,7 +59,7 @@ struct Row {
   uint64_t scattered = 0;      // executions with lines too many otherwise
   uint64_t crossing = 0;       // elements that lie in two lines
   uint64_t one_address = 0;    // executions whose lanes all want the same
-  uint64_t address_bits = 0;   // of all addresses, or'ed: the lowest bit set is the alignment
+  uint64_t address_bits = 0;   // the lowest bit set is that of all addresses or'ed: the alignment
   uint64_t single = 0;         // executions with one lane: no stride
   uint64_t irregular = 0;      // executions without one stride
   uint64_t other_strides = 0;  // executions with a stride that found no place
@@ -63,10 +75,6 @@ struct Row {
   uint64_t reuse[kReuseBuckets] = {};
   uint32_t next = 0;  // the site's next row, numbered from 1
 
-  bool is_for(const wavetap_memory& event) const {
-    return space == event.space && access == event.access && flags == event.flags &&
-           element_bytes == event.element_bytes;
-  }
   void add_stride(int64_t bytes, uint64_t executions) {
     for (Stride& known : stride) {
       if (known.count != 0 && known.bytes != bytes) continue;
@@ -96,30 +104,10 @@ void Row::add(const Row& other) {
 // The rows of every site, chained.
 class Rows {
  public:
-  Row& of(const wavetap_code& code, uint32_t site, const Row& kind) {
-    uint32_t* link = &first_.at(code, site);
-    while (*link != 0) {
-      Row& row = rows_[*link - 1];
-      if (row.space == kind.space && row.access == kind.access && row.flags == kind.flags &&
-          row.element_bytes == kind.element_bytes)
-        return row;
-      link = &row.next;
-    }
-    // The vector may move, and the link with it.
-    const auto number = static_cast<uint32_t>(rows_.size() + 1);
-    *link = number;
-    Row& made = rows_.emplace_back();
-    made.space = kind.space, made.access = kind.access, made.flags = kind.flags;
-    made.element_bytes = kind.element_bytes;
-    return made;
-  }
-  Row& of(const wavetap_memory& event) {
-    const uint32_t first = first_.at(*event.at.code, event.at.site);
-    if (first != 0 && rows_[first - 1].is_for(event)) return rows_[first - 1];
-    Row kind;
-    kind.space = event.space, kind.access = event.access, kind.flags = event.flags;
-    kind.element_bytes = event.element_bytes;
-    return of(*event.at.code, event.at.site, kind);
+  Row& of(const wavetap_code& code, uint32_t site, Kind kind) {
+    const uint32_t first = first_.at(code, site);
+    if (first != 0 && rows_[first - 1].kind == kind) return rows_[first - 1];
+    return find(code, site, kind);
   }
   template <class F>
   void for_each(F&& f) {
@@ -129,9 +117,56 @@ class Rows {
   }
 
  private:
+  Row& find(const wavetap_code& code, uint32_t site, Kind kind) {
+    uint32_t* link = &first_.at(code, site);
+    while (*link != 0) {
+      Row& row = rows_[*link - 1];
+      if (row.kind == kind) return row;
+      link = &row.next;
+    }
+    // The vector may move, and the link with it.
+    *link = static_cast<uint32_t>(rows_.size() + 1);
+    Row& made = rows_.emplace_back();
+    made.kind = kind;
+    return made;
+  }
+
   BySite<uint32_t> first_;  // 0: none
   std::vector<Row> rows_;
 };
+
+// All lanes' addresses or'ed. Of whole waves the loop has a length that the compiler knows.
+template <uint64_t kCount>
+uint64_t all_bits(const uint64_t* address) {
+  uint64_t bits = 0;
+  for (uint64_t lane = 0; lane < kCount; ++lane) bits |= address[lane];
+  return bits;
+}
+uint64_t all_bits(const uint64_t* address, uint64_t count) {
+  if (count == 32) return all_bits<32>(address);
+  if (count == 64) return all_bits<64>(address);
+  uint64_t bits = 0;
+  for (uint64_t lane = 0; lane < count; ++lane) bits |= address[lane];
+  return bits;
+}
+
+// Whether all addresses are as far from each other as the first two.
+template <uint64_t kCount>
+bool has_one_step(const uint64_t* address, uint64_t step) {
+  uint64_t differs = 0;
+  for (uint64_t lane = 0; lane < kCount; ++lane)
+    differs |= address[lane] ^ (address[0] + lane * step);
+  return differs == 0;
+}
+bool has_one_step(const uint64_t* address, uint64_t count, uint64_t step) {
+  if (address[count - 1] - address[0] != (count - 1) * step) return false;
+  if (count == 32) return has_one_step<32>(address, step);
+  if (count == 64) return has_one_step<64>(address, step);
+  uint64_t differs = 0;
+  for (uint64_t lane = 0; lane < count; ++lane)
+    differs |= address[lane] ^ (address[0] + lane * step);
+  return differs == 0;
+}
 
 struct Dispatch {
   explicit Dispatch(const wavetap_dispatch& described)
@@ -147,7 +182,7 @@ struct Strand {
   explicit Strand(const Dispatch& of) : line_shift(of.line_shift) {}
 
   void memory(const wavetap_memory& event) {
-    Row& row = rows.of(event);
+    Row& row = rows.of(*event.at.code, event.at.site, Kind(event));
     ++row.count;
     row.lanes += static_cast<uint64_t>(std::popcount(event.lanes));
     row.outside += static_cast<uint64_t>(std::popcount(event.outside));
@@ -172,24 +207,15 @@ struct Strand {
       return false;
     }
     const auto count = static_cast<uint64_t>(std::popcount(event.lanes));
-    const uint64_t first = event.address[0];
-    const uint64_t each = event.address[1] - first;
-    *step = static_cast<int64_t>(each);
-    uint64_t bits = 0;
-    uint64_t differs = event.address[count - 1] - first - (count - 1) * each;
-    if (differs != 0) {
-      for (uint64_t lane = 0; lane < count; ++lane) bits |= event.address[lane];
-    } else {
-      for (uint64_t lane = 0, expected = first; lane < count; ++lane, expected += each) {
-        differs |= event.address[lane] ^ expected;
-        bits |= event.address[lane];
-      }
-    }
-    row.address_bits |= bits;
-    if (differs != 0) {
+    const uint64_t each = event.address[1] - event.address[0];
+    if (!has_one_step(event.address, count, each)) {
+      row.address_bits |= all_bits(event.address, count);
       ++row.irregular;
       return false;
     }
+    // The lowest bit of all is in the first, or else in the second.
+    row.address_bits |= event.address[0] | event.address[1];
+    *step = static_cast<int64_t>(each);
     row.add_stride(*step, 1);
     if (each == 0) ++row.one_address;
     return true;
@@ -313,7 +339,7 @@ struct Strand {
 
 void Dispatch::add(Strand& strand) {
   strand.rows.for_each([&](const wavetap_code& code, uint32_t site, Row& row) {
-    rows.of(code, site, row).add(row);
+    rows.of(code, site, row.kind).add(row);
   });
 }
 
@@ -353,8 +379,8 @@ void Dispatch::report(JsonText& json, const wavetap_dispatch& described, const w
   for (const Column& column : kColumns) json.text(column.name);
   json.end_array().key("rows").begin_array();
   rows.for_each([&](const wavetap_code& code, uint32_t site, const Row& row) {
-    json.begin_array().number(code.id).number(site).number(row.space).number(row.access);
-    json.number(row.flags).number(row.element_bytes);
+    json.begin_array().number(code.id).number(site).number(row.kind.space());
+    json.number(row.kind.access()).number(row.kind.flags()).number(row.kind.element_bytes());
     json.number(row.address_bits == 0 ? 0 : row.address_bits & (~row.address_bits + 1));
     json.number(row.ways).number(row.bank).hex(row.conflicting).begin_array();
     for (const Stride& stride : row.stride)
