@@ -487,6 +487,28 @@ TEST_F(VanishedMemory, IsAFaultOfTheWaveThatUsesIt) {
   EXPECT_EQ(fault->wave, 2u);
 }
 
+int guards_of(const char* code, uint32_t items) {
+  TestKernel kernel({}, code);
+  kernel.set_size(items, items);
+  static int guards;
+  guards = 0;
+  EngineOptions options{.threads = 1};
+  options.run_guarded = [](void (*body)(void*), void* arg, uint64_t*) {
+    ++guards;
+    body(arg);
+    return true;
+  };
+  Engine engine(options);
+  EXPECT_FALSE(engine.run(kernel.dispatch).fault);
+  return guards;
+}
+
+TEST(Guard, IsOneForAllWavesUntilTheyEnd) {
+  const int once = guards_of("s_barrier\ns_endpgm", 128);
+  EXPECT_EQ(guards_of("s_barrier\ns_endpgm", 1024), once);
+  EXPECT_EQ(guards_of("s_barrier\ns_nop 0\ns_barrier\ns_barrier\ns_endpgm", 1024), once);
+}
+
 // --- Counters and messages.
 
 TEST(Counters, AreExact) {

@@ -43,10 +43,19 @@ uint64_t choose_quantum(const EngineOptions& options, Random& random) {
   return options.seed == 0 ? kMost : kMinQuantum + random.below(kMost - kMinQuantum);
 }
 
-// Whoever waited for the others' turns goes on.
-void wake(Wave& wave) {
-  if (wave.state == WaveState::kYielded || wave.state == WaveState::kTurnEnded)
-    wave.state = WaveState::kRunning;
+// Whether it is its turn. Whoever waited for the others' turns goes on.
+bool wake(Wave& wave) {
+  static_assert(WaveState::kRunning < WaveState::kYielded &&
+                WaveState::kYielded < WaveState::kTurnEnded &&
+                WaveState::kTurnEnded < WaveState::kAtBarrier);
+  if (wave.state > WaveState::kTurnEnded) return false;
+  wave.state = WaveState::kRunning;
+  return true;
+}
+
+void note_end(Workgroup& group) {
+  // Wrapped around, the workgroup would never end.
+  if (WT_SOFT_CHECK(group.unfinished != 0, "a wave ends once")) --group.unfinished;
 }
 
 // Lets the waves go on when all that have not ended wait at the barrier.
@@ -78,19 +87,17 @@ Turn TurnRunner::run(Workgroup& group) {
   }
   Random random(options_.seed ^ group.linear_id ^ group.waves[0].executed);
 
-  for (int pass = 0; pass < kMaxPasses; ++pass) {
-    bool used_quantum = false;
-    bool moved = false;  // somebody did more than sleep
-    for (size_t i = 0; i < group.waves.size(); ++i) {
-      Row row{this, &group, i};
+  Row row{this, &group};
+  row.side_by_side = side_by_side;
+  for (; row.pass < kMaxPasses; ++row.pass) {
+    row.used_quantum = row.moved = false;
+    for (row.at = 0; row.at < group.waves.size(); ++row.at) {
+      row.has_run = false;
       if (in_rows) run_row(row);
-      i = row.at;
-      moved |= row.moved;
-      if (i == group.waves.size()) break;
-      Wave& wave = group.waves[i];
+      if (row.at == group.waves.size()) break;
+      Wave& wave = row.wave();
       if (!row.has_run) {
-        wake(wave);
-        if (wave.state != WaveState::kRunning) continue;
+        if (!wake(wave)) continue;
         if (job_.is_cancelled_outside()) return Turn::kAbandoned;
         row.stop_at = wave.executed + choose_quantum(options_, random);
       }
@@ -100,24 +107,23 @@ Turn TurnRunner::run(Workgroup& group) {
           std::copy(std::begin(group.id), std::end(group.id), std::begin(wave.fault.workgroup));
           return Turn::kFaulted;
         case WaveState::kFinished:
-          // Wrapped around, the workgroup would never end.
-          if (WT_SOFT_CHECK(group.unfinished != 0, "a wave ends once")) --group.unfinished;
-          moved = true;
+          note_end(group);
+          row.moved = true;
           tell_wave_ended(wave);
           break;
-        case WaveState::kRunning: used_quantum = moved = true; break;
-        case WaveState::kTurnEnded: moved = true; break;
+        case WaveState::kRunning: row.used_quantum = row.moved = true; break;
+        case WaveState::kTurnEnded: row.moved = true; break;
         case WaveState::kAtBarrier:
-          moved = true;
+          row.moved = true;
           tell_barrier_reached(wave);
           break;
         default: break;
       }
     }
     if (group.unfinished == 0) return Turn::kFinished;
-    if (release_barrier(group, side_by_side)) moved = true;
-    if (used_quantum) return Turn::kUsedUp;
-    if (!moved) return Turn::kOnlySlept;
+    if (release_barrier(group, side_by_side)) row.moved = true;
+    if (row.used_quantum) return Turn::kUsedUp;
+    if (!row.moved) return Turn::kOnlySlept;
   }
   return Turn::kUsedUp;
 }
@@ -132,21 +138,30 @@ void TurnRunner::run_row(Row& row) {
   else if (!options_.run_guarded(body, &row, &host_address)) lose_memory(row.wave(), host_address);
 }
 
-// What is not done here is left to run_wave(). The guard may leave it in the middle of a slice.
+// What is not done here is left to run(), with the row as it is then: to run_wave(), when it is not
+// at its end. The guard may leave it in the middle of a slice.
 void TurnRunner::run_in_row(Row& row) {
-  for (; row.at < row.group->waves.size(); ++row.at) {
-    Wave& wave = row.wave();
-    wake(wave);
-    if (wave.state != WaveState::kRunning) continue;
-    row.stop_at = wave.executed + uint64_t{kQuantum};
-    if (job_.is_cancelled_outside() || !begin_slice(wave, row.stop_at)) return;
-    row.has_run = true;
-    run_slice(wave);
-    const bool has_stopped =
-        wave.state == WaveState::kAtBarrier || wave.state == WaveState::kTurnEnded;
-    if (!has_stopped || wave.hot_code != nullptr || row.group->interrupt_requested) return;
-    row.has_run = false;
-    row.moved = true;
+  Workgroup& group = *row.group;
+  for (;;) {
+    for (; row.at < group.waves.size(); ++row.at) {
+      Wave& wave = row.wave();
+      if (!wake(wave)) continue;
+      row.stop_at = wave.executed + uint64_t{kQuantum};
+      if (job_.is_cancelled_outside() || !begin_slice(wave, row.stop_at)) return;
+      row.has_run = true;
+      run_slice(wave);
+      if (wave.hot_code != nullptr || group.interrupt_requested) return;
+      if (wave.state == WaveState::kFinished) note_end(group);
+      else if (wave.state != WaveState::kAtBarrier && wave.state != WaveState::kTurnEnded) return;
+      row.has_run = false;
+      row.moved = true;
+    }
+    if (group.unfinished == 0 || row.used_quantum) return;
+    if (release_barrier(group, row.side_by_side)) row.moved = true;
+    if (!row.moved || row.pass + 1 == kMaxPasses) return;
+    ++row.pass;
+    row.at = 0;
+    row.moved = false;
   }
 }
 

@@ -83,15 +83,18 @@ class TurnRunner {
   Turn run(Workgroup& group);
 
  private:
-  // Waves that stop at a barrier, or end their turn, in a single slice each: many in one guard, which
-  // costs as much as a short slice does.
+  // Waves that stop at a barrier, end their turn or end altogether in a single slice each: many in
+  // one guard, and pass after pass, as a guard costs as much as a short slice does.
   struct Row {
     TurnRunner* runner;
     Workgroup* group;
-    size_t at;             // the wave that comes next
-    bool has_run = false;  // it had a slice already, and did something else
-    bool moved = false;
-    uint64_t stop_at = 0;  // its quantum is used then
+    int pass = 0;               // over the waves
+    bool used_quantum = false;  // somebody has, in this pass
+    bool moved = false;         // somebody did more than sleep, likewise
+    size_t at = 0;              // the wave that comes next
+    bool has_run = false;       // it had a slice already, and did something else
+    uint64_t stop_at = 0;       // its quantum is used then
+    bool side_by_side = false;  // waves that leave a barrier go on side by side
 
     Wave& wave() const { return group->waves[at]; }
   };
