@@ -36,18 +36,18 @@ int64_t run_plain(Wave& wave) {
   int32_t pc = wave.pc;
   int64_t done = 0;
   note_arrival(wave, pc);
-  do {
+  for (;;) {
     const Step& step = steps[pc];
     wave.pc = ++pc;
     wave.done = done;
     step.load()(wave, *step.inst);
+    if (++done >= wave.budget) return done;
     if (wave.pc != pc || wave.steps != steps) {
       pc = wave.pc;
       steps = wave.steps;
       note_arrival(wave, pc);
     }
-  } while (++done < wave.budget);
-  return done;
+  }
 }
 
 void count(Counters& counters, const StepCount& what, uint64_t exec, uint32_t lanes) {

@@ -338,7 +338,7 @@ bool start_workgroup(const Launch& launch, uint64_t linear, Workgroup& group) {
   set_watch(dispatch, group);
   group.waves.resize(waves);
   for (uint32_t i = 0; i < waves; ++i) {
-    Wave& wave = group.waves[i] = Wave{};
+    Wave& wave = *std::construct_at(&group.waves[i]);
     wave.lanes = static_cast<uint8_t>(launch.lanes);
     wave.wave_in_group = i;
     wave.workgroup = &group;
