@@ -27,7 +27,7 @@ inline constexpr uint32_t kHotArrivals = 1000;
 
 // In front of a wave's vector registers compiled code has this many bytes of its own: what it knows of
 // the wave from one piece to the next. A new wave's are forgotten.
-inline constexpr size_t kCompiledStateBytes = 640;
+inline constexpr size_t kCompiledStateBytes = 1216;
 inline void forget_compiled_state(uint32_t* vector_registers) {
   std::memset(reinterpret_cast<std::byte*>(vector_registers) - kCompiledStateBytes, 0xff,
               sizeof(uint64_t));

@@ -33,8 +33,8 @@ Value* near_step(llvm::IRBuilder<>& ir, Value* step) {
 constexpr size_t kStamp = 0;
 constexpr size_t kInUse = 8;
 constexpr size_t kOwners = 16;
-constexpr uint32_t kPlaces = 16;
-constexpr size_t kFacts = 128;
+constexpr uint32_t kPlaces = 32;
+constexpr size_t kFacts = 192;
 static_assert(kOwners + kPlaces * sizeof(uint32_t) <= kFacts);
 static_assert(kFacts + kPlaces * kFields * sizeof(uint64_t) <= emu::kCompiledStateBytes);
 
