@@ -224,7 +224,8 @@ void BlockEmitter::emit_scalar_load(int32_t i) {
   address = ir_.CreateAnd(address, ir_.getInt64(~uint64_t{3}));
   const int32_t index = plan_.first + i;
   ir_.CreateStore(ir_.getInt32(static_cast<uint32_t>(index + 1)), field(offsetof(Wave, pc)));
-  Value* host = emit_translate(ir_, wave_, address, ir_.getInt64(uint64_t{dwords} * 4), false);
+  Value* host =
+      emit_translate(ir_, wave_, address, ir_.getInt64(uint64_t{dwords} * 4), false, index);
   BasicBlock* quick = new_block("load");
   BasicBlock* slow = new_block("load_slowly");
   BasicBlock* stopped = new_block("stopped");

@@ -36,7 +36,8 @@ constexpr size_t kOwners = 16;
 constexpr uint32_t kPlaces = 32;
 constexpr size_t kFacts = 192;
 static_assert(kOwners + kPlaces * sizeof(uint32_t) <= kFacts);
-static_assert(kFacts + kPlaces * kFields * sizeof(uint64_t) <= emu::kCompiledStateBytes);
+static_assert(kFacts + kPlaces * kFields * sizeof(uint64_t) + emu::kGuessBytes <=
+              emu::kCompiledStateBytes);
 
 uint32_t owner_of(const FactRoot& root) { return root.low | (root.is_pair() ? 0x10000u : 0); }
 

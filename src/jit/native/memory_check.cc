@@ -32,7 +32,7 @@ void MemoryEmitter::add(const Inst& inst, int32_t index, ScalarFile& scalars, Ad
   access.group = static_cast<size_t>(at - groups_.begin());
   if (at == groups_.end())
     groups_.push_back(
-        {op.space, op.is_store, address, is_wide, base, access.offset[0], access.offset[0]});
+        {op.space, op.is_store, address, is_wide, base, index, access.offset[0], access.offset[0]});
   Group& group = groups_[access.group];
   for (uint32_t i = 0; i < op.elements; ++i) {
     group.begin = std::min(group.begin, access.offset[i]);
@@ -85,7 +85,7 @@ Value* MemoryEmitter::check_group(Group& group, const Fact& fact, Value* exec) {
         is_good, ir_.CreateICmpULE(ir_.CreateAdd(lowest, fact.span), ir_.getInt64(0xffffffff)));
     address = ir_.CreateAdd(address, group.base);
   }
-  group.host = emit_translate(ir_, wave_, address, size, group.is_store);
+  group.host = emit_translate(ir_, wave_, address, size, group.is_store, group.index);
   return ir_.CreateAnd(is_good, ir_.CreateICmpNE(group.host, ir_.getInt64(0)));
 }
 

@@ -63,6 +63,7 @@ class MemoryEmitter {
     AddressFacts::Node address;
     bool is_wide;           // the address has 64 bits
     llvm::Value* base;      // scalar part; null: none
+    int32_t index;          // of its first instruction
     int64_t begin, end;     // of the bytes that lanes reach from their address on
     llvm::Value* host{};    // i64: where the host has the byte at `begin` from the lowest address
     llvm::Value* lowest{};  // i32: the lowest address of an active lane, its lower half
@@ -119,8 +120,8 @@ class MemoryEmitter {
 };
 
 // The host's address of [address, address + size) as a number, when the worker's translation cache
-// has all of it in one range with the right to read or write; else 0.
+// has all of it in one range with the right to read or write; else 0. `index` is the instruction's.
 llvm::Value* emit_translate(llvm::IRBuilder<>& ir, llvm::Value* wave, llvm::Value* address,
-                            llvm::Value* size, bool write);
+                            llvm::Value* size, bool write, int32_t index);
 
 }  // namespace wavetap::jit
