@@ -151,8 +151,10 @@ void TurnRunner::run_in_row(Row& row) {
       row.has_run = true;
       run_slice(wave);
       if (wave.hot_code != nullptr || group.interrupt_requested) return;
-      if (wave.state == WaveState::kFinished) note_end(group);
-      else if (wave.state != WaveState::kAtBarrier && wave.state != WaveState::kTurnEnded) return;
+      if (wave.state == WaveState::kFinished) {
+        if (!group.dispatch->watchers.empty()) return;  // they hear of it
+        note_end(group);
+      } else if (wave.state != WaveState::kAtBarrier && wave.state != WaveState::kTurnEnded) return;
       row.has_run = false;
       row.moved = true;
     }
