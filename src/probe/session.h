@@ -87,6 +87,7 @@ class Session final : public emu::Watcher {
   void put_site(const emu::Wave& wave, wavetap_point* at);
   void tell_wave(const emu::Wave& wave, void* state, uint32_t what);
   void tell_barrier(const wavetap_point& at, const Strand& strand, uint32_t what);
+  void tell_message(const emu::WatchPoint& at, const Strand& strand, const SiteTag& tag);
   void tell_memory(const emu::WatchPoint& at, std::span<const emu::MemoryAccess> accesses,
                    bool with_values);
 

@@ -179,12 +179,14 @@ void Session::before(const emu::WatchPoint& at) noexcept {
   if (strand == nullptr) return;
   const SiteTag& tag = *reinterpret_cast<const SiteTag*>(at.tag);
   Strand::WaveTrack& track = strand->waves[at.wave.wave_in_group];
-  const uint64_t exec = at.wave.exec();
-  const wavetap_point point{&track.wave, &tag.code->described, tag.site, 0, exec};
   if (tag.enters_block) {
-    const wavetap_block event{
-        sizeof event,     point, track.from == nullptr ? nullptr : &track.from->described,
-        track.from_block, 0,     track.from_exec};
+    const uint64_t exec = at.wave.exec();
+    const wavetap_block event{sizeof event,
+                              {&track.wave, &tag.code->described, tag.site, 0, exec},
+                              track.from == nullptr ? nullptr : &track.from->described,
+                              track.from_block,
+                              0,
+                              track.from_exec};
     track.from = tag.code;
     track.from_block = tag.site;
     track.from_exec = exec;
@@ -193,15 +195,19 @@ void Session::before(const emu::WatchPoint& at) noexcept {
         handler.block(strand->of_handler[one.number], &event);
       });
   }
-  if (tag.sends_message && (wants_ & WAVETAP_MESSAGES) != 0) {
-    const wavetap_message event{sizeof event, point, static_cast<uint32_t>(at.inst.imm16),
-                                at.wave.s[isa::slot::kM0]};
-    for (size_t i = 0; i < handlers_.size(); ++i)
-      if ((handlers_[i]->calls->wants & WAVETAP_MESSAGES) != 0)
-        handlers_[i]->call([&](const wavetap_handler& handler) {
-          handler.message(strand->of_handler[i], &event);
-        });
-  }
+  if (tag.sends_message && (wants_ & WAVETAP_MESSAGES) != 0) tell_message(at, *strand, tag);
+}
+
+void Session::tell_message(const emu::WatchPoint& at, const Strand& strand, const SiteTag& tag) {
+  const wavetap_message event{sizeof event,
+                              {&strand.waves[at.wave.wave_in_group].wave, &tag.code->described,
+                               tag.site, 0, at.wave.exec()},
+                              static_cast<uint32_t>(at.inst.imm16),
+                              at.wave.s[isa::slot::kM0]};
+  for (size_t i = 0; i < handlers_.size(); ++i)
+    if ((handlers_[i]->calls->wants & WAVETAP_MESSAGES) != 0)
+      handlers_[i]->call(
+          [&](const wavetap_handler& handler) { handler.message(strand.of_handler[i], &event); });
 }
 
 void Session::tell_memory(const emu::WatchPoint& at, std::span<const emu::MemoryAccess> accesses,

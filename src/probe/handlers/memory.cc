@@ -282,13 +282,19 @@ struct Strand {
     uint64_t lines = 0, bytes = 0, crossing = 0;
     uint64_t next_line = 0;  // beyond those that were counted
     uint64_t covered = 0;    // likewise, in bytes
-    for (size_t i = 0; i < count; ++i) {
-      const uint64_t end = sorted[i] + event.element_bytes;
-      bytes += end - std::clamp(covered, sorted[i], end);
+    const uint64_t size = event.element_bytes;
+    const bool is_even = std::has_single_bit(size) && size <= uint64_t{1} << line_shift;
+    for (size_t i = 0; i < count;) {
+      const uint64_t begin = sorted[i++];
+      uint64_t end = begin + size;
+      const bool fits = is_even && begin % size == 0;  // in one line, and neighbours do as well
+      while (fits && i < count && sorted[i] - begin <= end - begin && sorted[i] % size == 0)
+        end = sorted[i++] + size;
+      bytes += end - std::clamp(covered, begin, end);
       covered = std::max(covered, end);
-      uint64_t line = sorted[i] >> line_shift;
+      uint64_t line = begin >> line_shift;
       const uint64_t last = (end - 1) >> line_shift;
-      crossing += line != last;
+      crossing += !fits && line != last;
       for (line = std::max(line, next_line); line <= last; ++line) {
         ++lines;
         touch(line, row);
