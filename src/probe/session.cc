@@ -134,12 +134,7 @@ bool Session::add(const wavetap_handler* given, const wavetap_host* host, std::s
     }
   added->is_serial = (handler->wants & WAVETAP_SERIAL) != 0;
   HandlerHost::of(host->context).name = handler->name;
-  wants_ |= handler->wants;
-  tells_before_ |= (handler->wants & kAnyMemory) == WAVETAP_MEMORY;
-  const Listener listener{added.get(), handlers_.size()};
-  if ((handler->wants & WAVETAP_BLOCKS) != 0) of_blocks_.push_back(listener);
-  if ((handler->wants & WAVETAP_VALUES) != 0) of_values_.push_back(listener);
-  else if ((handler->wants & WAVETAP_MEMORY) != 0) of_accesses_.push_back(listener);
+  listen(*added);
   handlers_.push_back(std::move(added));
   const wavetap_session session{
       .size = sizeof session,
@@ -148,6 +143,15 @@ bool Session::add(const wavetap_handler* given, const wavetap_host* host, std::s
   };
   if (handler->session_begin != nullptr) handler->session_begin(handler->self, &session);
   return true;
+}
+
+void Session::listen(SessionHandler& handler) {
+  const uint32_t wants = handler.calls->wants;
+  const Listener listener{&handler, handlers_.size()};
+  wants_ |= wants;
+  if ((wants & WAVETAP_BLOCKS) != 0) of_blocks_.push_back(listener);
+  if ((wants & WAVETAP_VALUES) != 0) of_values_.push_back(listener);
+  else if ((wants & WAVETAP_MEMORY) != 0) of_accesses_.push_back(listener);
 }
 
 uint64_t Session::begin(const emu::Dispatch& dispatch, DispatchFacts facts) {

@@ -80,6 +80,8 @@ class Session final : public emu::Watcher {
   friend struct HandlerHost;
   friend class Narrator;
 
+  // A handler that is being added.
+  void listen(SessionHandler& handler);
   // Null: wants() was never asked about it.
   const Code* code_of(const isa::Program& program);
   const Code* learn(const isa::Program& program);
@@ -97,7 +99,6 @@ class Session final : public emu::Watcher {
   uint32_t wants_ = 0;  // of all handlers
   // Who hears what comes often. Who asks for values hears of an access once, after it.
   std::vector<Listener> of_blocks_, of_accesses_, of_values_;
-  bool tells_before_ = false;  // some handler wants accesses before they happen
 
   std::mutex code_mutex_;
   std::vector<std::unique_ptr<Code>> codes_;

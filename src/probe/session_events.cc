@@ -56,7 +56,7 @@ emu::Wants Session::wants(const isa::Program& program, int32_t index) noexcept {
   wants.before = (tag.enters_block && (wants_ & WAVETAP_BLOCKS) != 0) ||
                  (tag.sends_message && (wants_ & WAVETAP_MESSAGES) != 0);
   if (accesses_memory(program.insts()[index])) {
-    wants.accessing = tells_before_;
+    wants.accessing = !of_accesses_.empty();
     wants.accessed = (wants_ & WAVETAP_VALUES) != 0;
   }
   wants.tag = reinterpret_cast<uintptr_t>(&tag);
