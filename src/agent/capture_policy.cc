@@ -335,6 +335,24 @@ class CapturePolicy final : public DispatchPolicy {
     finish(state, error);
   }
 
+  void alone_given_up(const DispatchView&) noexcept override {
+    State& state = *g_capture;
+    const Locked locked(g_lock);
+    if (state.ranges.empty() || state.failed.load(std::memory_order_relaxed)) return;
+    int error = state.writer->begin();
+    if (error == 0) {
+      format::CaptureEnd end{};
+      end.capture = state.captures;
+      end.flags = format::kCaptureCancelled | format::kCaptureEndUnordered;
+      Payload payload(end);
+      payload.text("");
+      state.writer->put(CaptureRecordType::kEnd, payload);
+      error = state.writer->end();
+    }
+    state.ranges.clear();
+    finish(state, error);
+  }
+
   void not_alone(const DispatchView& dispatch) noexcept override {
     freeze(*g_capture, dispatch, false);
   }

@@ -80,7 +80,11 @@ class DispatchPolicy {
   // The dispatch was submitted like any other.
   virtual void not_alone(const DispatchView&) noexcept {}
 
-  // How long the rest may take to end.
+  // After alone_before(), in place of alone_after(): it does not end in time, because it waits for the
+  // program perhaps, which goes on now.
+  virtual void alone_given_up(const DispatchView&) noexcept {}
+
+  // How long the rest may take to end, and then the dispatch.
   virtual int64_t patience_ns() const noexcept { return 10'000'000'000; }
 
  protected:

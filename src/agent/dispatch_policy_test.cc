@@ -191,7 +191,7 @@ TEST_F(PolicyTest, IsAskedWhileNothingIsRecordedAndToldWhoseCallItIs) {
 // Wants dispatches of one kernel alone, and looks whether they are.
 struct Alone : DispatchPolicy {
   Verdict before(DispatchView& dispatch) noexcept override {
-    return dispatch.packet.kernel_object == 0x1000 ? Verdict::kAlone : Verdict::kPass;
+    return dispatch.packet.kernel_object == wanted ? Verdict::kAlone : Verdict::kPass;
   }
   void alone_before(DispatchView& dispatch) noexcept override {
     told.add("before");
@@ -204,9 +204,11 @@ struct Alone : DispatchPolicy {
     EXPECT_NE(times.end, 0u);
     if (look_after) look_after();
   }
+  void alone_given_up(const DispatchView&) noexcept override { told.add("given up"); }
   void not_alone(const DispatchView&) noexcept override { told.add("not alone"); }
   int64_t patience_ns() const noexcept override { return patience; }
 
+  uint64_t wanted = 0x1000;
   std::function<void()> look, look_after;
   int64_t patience = 60'000'000'000;
   Told told;
@@ -246,6 +248,30 @@ TEST_P(AlonePolicyTest, RunsADispatchAndTellsBeforeAndAfter) {
     if ((packet.header & 0xff) == static_cast<int>(PacketType::kKernelDispatch))
       kernels.push_back(packet.kernel_object);
   EXPECT_EQ(kernels, (std::vector<uint64_t>{0x3000, 0x1000, 0x3000}));
+}
+
+TEST_P(AlonePolicyTest, GivesUpWaitingForADispatchThatWaitsForTheProgram) {
+  setenv("WAVETAP_OPTIONS", GetParam(), 1);
+  Alone alone;
+  alone.wanted = FakeGpu::kSlow;
+  alone.patience = 20'000'000;
+  ASSERT_TRUE(add_dispatch_policy(alone));
+  load();
+  HsaQueue* queue = make_queue();
+  HsaQueue* other = make_queue();
+  const uint64_t signal = make_signal();
+  const uint64_t others = make_signal();
+  const uint64_t last = make_signal();
+  FakeGpu gpu(fake_);
+  gpu.may_finish = false;
+  submit(queue, kernel(FakeGpu::kSlow, signal));  // comes back
+  EXPECT_EQ(alone.told.what, (std::vector<std::string>{"before", "given up"}));
+  EXPECT_EQ(value_of(signal), 1);
+  submit(other, kernel(0x3000, others));
+  gpu.may_finish = true;
+  submit(queue, kernel(0x3000, last));
+  while (value_of(signal) != 0 || value_of(others) != 0 || value_of(last) != 0)
+    std::this_thread::yield();
 }
 
 TEST_F(PolicyTest, WaitsForWhatOtherQueuesRunAndForCopies) {

@@ -4,7 +4,8 @@
 //   1. The gate is closed: no thread gives any GPU anything more.
 //   2. Every queue gets a barrier packet of ours; when all have completed, and all copies, nothing
 //      runs. What does not end in time is the program's business, and the dispatch is not alone.
-//   3. alone_before() on a thread of its own; the dispatch, with a signal of ours; alone_after().
+//   3. alone_before() on a thread of its own; the dispatch, with a signal of ours; alone_after(). If
+//      it does not end in time, it may wait for the program, which waits for us: alone_given_up().
 //   4. The gate is opened, and a barrier packet completes the program's signal: until then the
 //      program cannot know that its kernel has run.
 //
@@ -31,6 +32,10 @@ namespace {
 constexpr uint16_t kBarrierHeader =
     static_cast<uint16_t>(amd::PacketType::kBarrierAnd) | 1 << 8;  // waits for all before it
 constexpr int64_t kForEver = INT64_MAX;
+
+int64_t end_of_patience(int64_t began_ns, int64_t patience_ns) {
+  return patience_ns < kForEver - began_ns ? began_ns + patience_ns : kForEver;
+}
 
 int64_t monotonic_ns() {
   timespec time{};
@@ -139,7 +144,7 @@ bool Queue::begin_drain() {
 // All queues and copies; the gate is closed.
 bool Queue::drain_all(int64_t patience_ns) {
   const int64_t began = monotonic_ns();
-  const int64_t until = patience_ns < kForEver - began ? began + patience_ns : kForEver;
+  const int64_t until = end_of_patience(began, patience_ns);
   g_arena.each([](Queue& queue) {
     queue.draining_ = queue.ready_.load(std::memory_order_acquire) && queue.begin_drain();
   });
@@ -183,15 +188,21 @@ bool Queue::move_alone(DispatchView& dispatch, uint64_t index, uint32_t policies
     put_next(&dispatch.packet, barrier.header != 0 ? index : index + 1);
     ring_real();
     DispatchTimes times;
-    if (done != nullptr && wait_for(*done, kForEver))
+    const bool ended =
+        done != nullptr && wait_for(*done, end_of_patience(monotonic_ns(), patience));
+    const bool gives_up = done != nullptr && !ended && !broken_.load(std::memory_order_acquire);
+    if (ended)
       times = {__atomic_load_n(&done->start_ts, __ATOMIC_ACQUIRE),
                __atomic_load_n(&done->end_ts, __ATOMIC_ACQUIRE)};
     const auto look = [&] {
-      for_each_policy(policies,
-                      [&](DispatchPolicy& policy) { policy.alone_after(dispatch, times); });
+      for_each_policy(policies, [&](DispatchPolicy& policy) {
+        if (gives_up) policy.alone_given_up(dispatch);
+        else policy.alone_after(dispatch, times);
+      });
     };
     on_own_thread(look);
-    if (barrier.header != 0)
+    if (gives_up) own_signal_ = 0;  // the dispatch completes it some time
+    else if (barrier.header != 0)
       g_program_signals.note_substituted(barrier.completion_signal, times.start, times.end);
   } else {
     for_each_policy(policies, [&](DispatchPolicy& policy) { policy.not_alone(dispatch); });

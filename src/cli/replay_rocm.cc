@@ -64,8 +64,20 @@ Result<std::vector<std::string>> own_arguments() {
   return words;
 }
 
-Status add_virtual_gpu(const ReplayCommand& options, const RunDir& run_dir,
-                       util::Command& command) {
+// Counters on which the kernel's waves wait for each other, which another kernel has set up.
+std::string wave_sync_of(const replay::Capture& capture) {
+  constexpr std::string_view kPrefix = "wave_sync.";
+  std::string counters;
+  for (const auto& [key, value] : capture.facts) {
+    if (!key.starts_with(kPrefix)) continue;
+    counters +=
+        fmt::format("{}{}:{}", counters.empty() ? "" : ",", key.substr(kPrefix.size()), value);
+  }
+  return counters;
+}
+
+Status add_virtual_gpu(const ReplayCommand& options, const replay::Capture& capture,
+                       const RunDir& run_dir, util::Command& command) {
   Result<std::vector<model::Model>> models = find_models(options.gpus);
   if (!models.ok()) return models.error();
   vgpu::Config config;
@@ -73,6 +85,7 @@ Status add_virtual_gpu(const ReplayCommand& options, const RunDir& run_dir,
   config.low_va = true;  // as in cmd_run.cc
 #endif
   config.models = std::move(*models);
+  config.wave_sync = wave_sync_of(capture);
   config.threads = thread_count(options.engine);
   config.seed = options.engine.seed;
   const Result<std::string> jit = library_for_jit(options.engine.jit);
@@ -99,7 +112,7 @@ int start(const ReplayCommand& options, const replay::Capture& capture) {
   if (!arguments.ok()) return fail(arguments.error());
   util::Command command{std::move(*arguments), {}};
   if (!options.gpus.empty())
-    if (const Status added = add_virtual_gpu(options, *run_dir, command); !added.ok())
+    if (const Status added = add_virtual_gpu(options, capture, *run_dir, command); !added.ok())
       return fail(added.error());
   const bool is_low = std::all_of(
       capture.regions.begin(), capture.regions.end(), [](const replay::CapturedRegion& region) {
@@ -246,6 +259,12 @@ int replay_under_rocm(const ReplayCommand& options, const replay::CaptureFile& f
                       const replay::Capture& capture) {
   const Status good = check_options(options);
   if (!good.ok()) return fail(good.error());
+  if (options.hsa && !wave_sync_of(capture).empty())
+    return fail(
+        errorf("%s: its waves wait for each other through the GPU's global wave sync, which "
+               "cannot be set up from outside; replay it without --hsa",
+               util::escape_control(capture.kernel).c_str()),
+        exit_code_of(replay::Refusal::kArgument));
   const char* how = std::getenv(kChild);
   return how == nullptr ? start(options, capture) : replay_here(options, file, capture, how);
 }

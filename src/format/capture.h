@@ -191,6 +191,7 @@ struct CaptureMark {
 // Bits of CaptureEnd::flags.
 inline constexpr uint32_t kCaptureFaulted = 1 << 0;
 inline constexpr uint32_t kCaptureCancelled = 1 << 1;
+inline constexpr uint32_t kCaptureEndUnordered = 1 << 2;  // other queues ran before it ended
 
 struct CaptureEnd {
   uint32_t capture;

@@ -68,7 +68,10 @@ struct Capture {
 
   // Pages that `before` does not name are unknown, not zeros.
   bool is_only_touched() const { return (dispatch.flags & format::kCaptureOnlyTouched) != 0; }
-  bool is_unordered() const { return (dispatch.flags & format::kCaptureUnordered) != 0; }
+  bool is_unordered() const {
+    return (dispatch.flags & format::kCaptureUnordered) != 0 ||
+           (end.flags & format::kCaptureEndUnordered) != 0;
+  }
   const CapturedRegion* region_at(uint64_t address) const;
   // Where the same memory lies in an earlier region; 0: the region's memory is its own.
   uint64_t alias_of(const CapturedRegion& region) const;

@@ -1,6 +1,7 @@
 #include "replay/capture_pack.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -55,6 +56,17 @@ void keep_only(std::byte* page, const uint64_t* bits) {
     if (!has_bit(bits, i)) page[i] = std::byte{0};
 }
 
+// Of a wave, before it is taken for one that never ends: a kernel may wait for the host or another one.
+uint64_t most_instructions(const Capture& capture) {
+  constexpr uint64_t kFew = 200'000;  // waves that wait sleep in between
+  constexpr uint64_t kMany = 1'000'000'000;
+  if (!capture.has_after || (capture.end.flags & format::kCaptureEndUnordered) != 0) return kFew;
+  const auto counted = capture.facts.find("counter.instructions");
+  if (counted == capture.facts.end()) return kMany;
+  const uint64_t all = std::strtoull(counted->second.c_str(), nullptr, 10);
+  return std::clamp(all, kFew, uint64_t{1} << 60) * 2;
+}
+
 // Copies captures into an output.
 class Packer {
  public:
@@ -95,7 +107,15 @@ void Packer::find_touched_pages(const CaptureFile& file, const Capture& capture)
     return;
   }
   TouchedMemory touched;
-  const ReplayResult ran = find_touched(capture, kernel, **memory, options_.run, touched);
+  ReplayOptions run = options_.run;
+  run.watchdog_instructions = most_instructions(capture);
+  const ReplayResult ran = find_touched(capture, kernel, **memory, run, touched);
+  if (ran.fault && ran.fault->kind == emu::FaultKind::kWatchdog) {
+    result_.problems.push_back(
+        "what it touches is not known: it does not end, for it waits for something else; all of its "
+        "memory is kept");
+    return;
+  }
   if (ran.refusal != Refusal::kNone) {
     result_.problems.push_back("what it touches is not known: " + ran.why +
                                "; all of its memory is kept");

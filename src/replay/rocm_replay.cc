@@ -148,10 +148,12 @@ class Replay {
   bool is_first_copy_ = true;
 };
 
-// Captured where the thunk takes addresses from mmap: so must this one.
+// Captured where the thunk takes addresses from mmap: so must this one. Also where memory is held inside
+// the range that it would have of its own, because it uses some of that itself.
 void Replay::keep_addresses_low() {
-  if (std::none_of(pieces_.begin(), pieces_.end(),
-                   [](const AddressRange& piece) { return piece.end > kThunkRangeEnd; }))
+  if (!options_.hold && std::none_of(pieces_.begin(), pieces_.end(), [](const AddressRange& piece) {
+        return piece.end > kThunkRangeEnd;
+      }))
     return;
   low_.emplace(api_.kmt_allocate != nullptr ? reinterpret_cast<const void*>(api_.kmt_allocate)
                                             : reinterpret_cast<const void*>(api_.init));

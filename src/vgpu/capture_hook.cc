@@ -292,7 +292,8 @@ void CaptureHook::after(const DispatchView& view, void* state) noexcept {
     format::CaptureEnd end{};
     end.capture = frozen->capture;
     end.flags = (view.result->fault ? format::kCaptureFaulted : 0) |
-                (view.result->cancelled ? format::kCaptureCancelled : 0);
+                (view.result->cancelled ? format::kCaptureCancelled : 0) |
+                (view.alone ? 0 : format::kCaptureEndUnordered);
     end.begin_ticks = view.times.begin.value;
     end.end_ticks = view.times.end.value;
     Payload payload(end);

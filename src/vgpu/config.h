@@ -56,6 +56,8 @@ struct Config {
   uint64_t probe_max = 0;      // per process; 0: no limit
 
   // The machine
+  // "0:15,1:7": global wave sync, counters that a queue finds when it gets them; others are left alone
+  std::string wave_sync;
   bool small_bar = false;         // the CPU reaches no VRAM
   bool strict_cpu_access = true;  // VRAM the driver maps PROT_NONE stays so for the CPU
   bool svm = false;               // the shared-virtual-memory ioctl works

@@ -43,10 +43,12 @@ emu::DispatchResult run_hooked(Queue& queue, GuestMemory& memory,
   }
   for (size_t i = 0; i < count; ++i) called[i].state = called[i].hook->before(view);
 
+  if (view.alone) queue.scheduler->limit_hold(queue, hooks.alone_patience_ms);
   times->begin = to_ticks(now());
   const emu::DispatchResult result = hooks.run(hooks.context, *queue.gpu, dispatch);
   times->end = to_ticks(now());
 
+  view.alone = view.alone && queue.scheduler->keep_hold(queue);
   view.result = &result;
   view.times = *times;
   for (size_t i = count; i-- > 0;) called[i].hook->after(view, called[i].state);

@@ -43,7 +43,8 @@ struct DispatchView {
   // before() may change it; after() sees what was run.
   emu::Dispatch& dispatch;
   // Nothing else of this process runs on its GPUs, copies included. False although a hook asked:
-  // another queue's kernel did not end in time, and what memory holds is in no order.
+  // another queue's kernel did not end in time, or in after() this one, and what memory holds is in
+  // no order.
   bool alone = false;
 
   Queue* queue = nullptr;  // null in tests of single hooks

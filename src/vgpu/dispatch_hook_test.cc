@@ -247,6 +247,51 @@ TEST(DispatchHook, ADispatchThatCannotBeAloneIsToldSo) {
   EXPECT_TRUE(machine.gpu.waits_for(late, 0));
 }
 
+// A kernel that waits for another queue: that one goes on after a while, and the hook is told.
+TEST(DispatchHook, ALonelyDispatchThatWaitsForOthersLetsThemGo) {
+  class AloneForOne : public DispatchHook {
+   public:
+    Interest interest(const DispatchView& view) noexcept override {
+      return view.packet.kernel_object == 0x100 ? Interest::kAlone : Interest::kNone;
+    }
+    void* before(DispatchView& view) noexcept override {
+      alone_before = view.alone;
+      return nullptr;
+    }
+    void after(const DispatchView& view, void*) noexcept override { alone_after = view.alone; }
+    std::atomic<bool> alone_before{false};
+    std::atomic<bool> alone_after{true};
+  };
+  Machine machine;
+  AloneForOne hook;
+  machine.hooks = {&hook};
+  std::atomic<bool> inside{false};
+  std::atomic<bool> came{false};
+  std::atomic<bool> gave_up{false};
+  machine.engine.run = [&](const emu::Dispatch& dispatch) {
+    if (dispatch.kernel_object.value != 0x100) {
+      came = true;
+      return emu::DispatchResult{};
+    }
+    inside = true;
+    if (!eventually([&] { return came.load(); })) gave_up = true;
+    return emu::DispatchResult{};
+  };
+  QueueHooks hooks = machine.queue_hooks();
+  hooks.alone_patience_ms = 20;
+  QueueTable table(machine.events, hooks);
+  TestAqlQueue queue(machine.gpu, table);
+  TestAqlQueue other(machine.gpu, table);
+  const GpuAddr signal = machine.gpu.make_signal(2);
+  queue.submit_dispatch(0x100, signal);
+  ASSERT_TRUE(eventually([&] { return inside.load(); }));
+  other.submit_dispatch(0x200, signal);
+  EXPECT_TRUE(machine.gpu.waits_for(signal, 0));
+  EXPECT_FALSE(gave_up.load());
+  EXPECT_TRUE(hook.alone_before.load());
+  EXPECT_FALSE(hook.alone_after.load());
+}
+
 // Destroying queues must not wait for the one that holds them.
 TEST(DispatchHook, AHeldQueueCanBeDestroyed) {
   Machine machine;

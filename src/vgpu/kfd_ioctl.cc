@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -73,11 +74,24 @@ int on_set_cu_mask(Driver& driver, KfdSetCuMaskArgs& args) {
   return driver.queues().set_cu_mask(args.queue_id, mask);
 }
 
+// See Config::wave_sync.
+void set_wave_sync(const std::string& counters, emu::WaveSync& wave_sync) {
+  for (const char* at = counters.c_str(); *at != '\0';) {
+    char* end = nullptr;
+    const uint64_t number = std::strtoull(at, &end, 10);
+    if (*end != ':' || number >= emu::WaveSync::kResources) return;
+    wave_sync.resource[number].store(std::strtoull(end + 1, &end, 10), std::memory_order_relaxed);
+    at = *end == ',' ? end + 1 : end;
+    if (*end != ',' && *end != '\0') return;
+  }
+}
+
 int on_alloc_queue_gws(Driver& driver, KfdAllocQueueGwsArgs& args) {
-  const Gpu* gpu = driver.queues().gpu_of(args.queue_id);
+  Gpu* gpu = driver.queues().gpu_of(args.queue_id);
   if (gpu == nullptr) return EINVAL;
   if (gpu->model.global_wave_sync == 0) return ENODEV;
   args.first_gws = 0;
+  set_wave_sync(driver.config().wave_sync, gpu->space.wave_sync);
   return driver.queues().set_cooperative(args.queue_id, args.num_gws != 0);
 }
 

@@ -145,19 +145,34 @@ void QueueScheduler::suspension_changed(Queue& queue, int patience_ms) {
                   [&] { return queue.parked || queue.finished || !queue.has_thread; });
 }
 
+template <class Passes>
+void QueueScheduler::wait_at_gate(std::unique_lock<std::mutex>& lock, const Passes& passes) {
+  while (holder_.load(std::memory_order_relaxed) != nullptr && !passes()) {
+    if (hold_until_ == kForEver) {
+      gate_.wait(lock);
+      continue;
+    }
+    gate_.wait_until(lock, hold_until_);
+    if (hold_until_ == kForEver || std::chrono::steady_clock::now() < hold_until_) continue;
+    holder_.store(nullptr, std::memory_order_release);
+    gate_.notify_all();
+  }
+}
+
 bool QueueScheduler::hold_others(Queue& self, int patience_ms) {
   std::unique_lock lock(mutex_);
   const auto stopped = [&] { return self.stop.load(std::memory_order_relaxed); };
   // While somebody else is alone we stand still ourselves, so that the two do not wait for each
-  // other. Its dispatch ends some time: there is no limit to this wait.
+  // other.
   self.halted = true;
   stand_still(moving_);
   quiet_.notify_all();
-  gate_.wait(lock, [&] { return holder_.load(std::memory_order_relaxed) == nullptr || stopped(); });
+  wait_at_gate(lock, stopped);
   self.halted = false;
   ++moving_;
   if (stopped()) return false;
   holder_.store(&self, std::memory_order_release);  // pairs with the load in run()
+  hold_until_ = kForEver;
   const bool quiet = quiet_.wait_for(lock, std::chrono::milliseconds(patience_ms), [&] {
     return moving_ == 1 || stopped();
   }) && !stopped();
@@ -174,6 +189,20 @@ void QueueScheduler::release_others(Queue& self) {
   gate_.notify_all();
 }
 
+void QueueScheduler::limit_hold(Queue& self, int patience_ms) {
+  const std::lock_guard lock(mutex_);
+  if (holder_.load(std::memory_order_relaxed) != &self) return;
+  hold_until_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(patience_ms);
+  gate_.notify_all();
+}
+
+bool QueueScheduler::keep_hold(Queue& self) {
+  const std::lock_guard lock(mutex_);
+  if (holder_.load(std::memory_order_relaxed) != &self) return false;
+  hold_until_ = kForEver;
+  return true;
+}
+
 // Another queue's dispatch is alone: stand still until it is done.
 void QueueScheduler::halt(Queue& queue) {
   queue.activity.store(QueueActivity::kWaiting, std::memory_order_relaxed);
@@ -181,9 +210,8 @@ void QueueScheduler::halt(Queue& queue) {
   queue.halted = true;
   stand_still(moving_);
   quiet_.notify_all();
-  gate_.wait(lock, [&] {
-    return holder_.load(std::memory_order_relaxed) == nullptr ||
-           queue.stop.load(std::memory_order_relaxed) ||
+  wait_at_gate(lock, [&] {
+    return queue.stop.load(std::memory_order_relaxed) ||
            queue.suspended.load(std::memory_order_relaxed);
   });
   queue.halted = false;

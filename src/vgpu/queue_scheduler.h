@@ -9,7 +9,8 @@
 //                             finished: touches no memory, thread gone
 //
 // A dispatch may ask to be alone (hold_others()): running queues then stop at the gate, between two
-// packets, until it is done. Queues that are parked, also inside a packet, stand still already.
+// packets, until it is done. Queues that are parked, also inside a packet, stand still already. A
+// dispatch that does not end in time is alone no longer (limit_hold()).
 //
 // The poller sleeps between two looks for a sixteenth of the time since something last happened, at
 // least kFastest and at most kSlowest: a queue in use is seen within some 20 µs, an idle process
@@ -18,6 +19,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -49,6 +51,11 @@ class QueueScheduler {
   // and none will until release_others(). False, and nothing is held, when another one does not get
   // to the end of its packet within `patience_ms`, or `self` was stopped.
   bool hold_others(Queue& self, int patience_ms);
+  // From here on others go on when they have waited for `patience_ms`: what `self` runs may wait for
+  // them, or for the program, which waits for them.
+  void limit_hold(Queue& self, int patience_ms);
+  // No more. False: somebody has gone on.
+  bool keep_hold(Queue& self);
   void release_others(Queue& self);
 
   void nudge() noexcept;
@@ -60,6 +67,7 @@ class QueueScheduler {
   uint64_t looks() const { return looks_.load(std::memory_order_relaxed); }  // for the bench
 
  private:
+  static constexpr auto kForEver = std::chrono::steady_clock::time_point::max();
   struct ThreadStart;
   static void* poller_entry(void* self);
   static void* queue_entry(void* start);
@@ -69,6 +77,8 @@ class QueueScheduler {
   void run(const std::shared_ptr<Queue>& queue);
   void park(Queue& queue);
   void halt(Queue& queue);
+  template <class Passes>
+  void wait_at_gate(std::unique_lock<std::mutex>& lock, const Passes& passes);
   void unpark(Queue& queue);
   bool start_thread(const std::shared_ptr<Queue>& queue);
   void sleep_until_nudged(uint32_t seen_nudges, int64_t nanoseconds);
@@ -80,6 +90,8 @@ class QueueScheduler {
   uint32_t moving_ = 0;            // queues with a thread that is neither parked nor halted
   // The queue whose dispatch is alone. Written under mutex_; read by queue threads at each packet.
   std::atomic<Queue*> holder_{nullptr};
+  // Who stands at the gate then opens it. Under mutex_.
+  std::chrono::steady_clock::time_point hold_until_ = kForEver;
   bool poller_started_ = false;
 
   std::atomic<int64_t> last_activity_ns_{0};

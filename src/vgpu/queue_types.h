@@ -99,8 +99,8 @@ struct QueueHooks {
                            size_t size) = nullptr;
   // Who watches or changes single dispatches. The list outlives the table and does not change.
   std::span<DispatchHook* const> dispatch = {};
-  // How long a dispatch that wants to be alone waits for kernels of other queues to end. One that
-  // waits for ours never does.
+  // How long a dispatch that wants to be alone waits for kernels of other queues to end, and they for
+  // it. One that waits for the other never does.
   int alone_patience_ms = 30'000;
 };
 

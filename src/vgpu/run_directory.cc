@@ -43,6 +43,7 @@ void for_each_option(Visitor&& visit, Config& c) {
   visit("probe_launches", c.probe_launches);
   visit("probe_every", c.probe_every);
   visit("probe_max", c.probe_max);
+  visit("wave_sync", c.wave_sync);
   visit("small_bar", c.small_bar);
   visit("strict_cpu_access", c.strict_cpu_access);
   visit("svm", c.svm);

@@ -27,6 +27,7 @@ TEST(RunDirectory, CarriesTheConfiguration) {
   written.strict_cpu_access = false;
   written.svm = true;
   written.low_va = true;
+  written.wave_sync = "0:15";
   written.guard_allocations = true;
   written.kfd_minor = 9;
   const std::string dir = scratch.path() + "/run";
@@ -52,6 +53,7 @@ TEST(RunDirectory, CarriesTheConfiguration) {
   EXPECT_FALSE(read->strict_cpu_access);
   EXPECT_TRUE(read->svm);
   EXPECT_TRUE(read->low_va);
+  EXPECT_EQ(read->wave_sync, "0:15");
   EXPECT_TRUE(read->guard_allocations);
   EXPECT_EQ(read->kfd_minor, 9u);
 

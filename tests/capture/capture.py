@@ -70,8 +70,15 @@ class Bench:
         return ["chroot", str(self.root), "env", "-C", str(self.scratch), f"LD_LIBRARY_PATH={libraries}", *words]
 
     def wavetap(self, *words, status=0, timeout=300):
-        done = subprocess.run(self.inside(words), cwd=self.scratch, env=self.environment,
-                              capture_output=True, timeout=timeout)
+        # A group of its own: what a command has started ends with it.
+        with subprocess.Popen(self.inside(words), cwd=self.scratch, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              start_new_session=True) as child:
+            try:
+                output, errors = child.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                os.killpg(child.pid, signal.SIGKILL)
+                raise
+        done = subprocess.CompletedProcess(words, child.returncode, output, errors)
         done.stdout, done.stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
         if status is not None:
             expect(done.returncode == status, f"{' '.join(map(str, words))}: exit status {done.returncode}, not {status}\n{done.stdout}{done.stderr}")
@@ -109,8 +116,8 @@ def replay_program(bench, name, iterations, with_rocm):
         expect(done.returncode == 0, f"{name}: {capture['kernel']}: {done.returncode}\n{done.stdout}{done.stderr}")
         counted = {key[len("counter."):]: int(value) for key, value in capture["facts"].items() if key.startswith("counter.")}
         expect(counted and json.loads(done.stdout)["counters"] == counted, f"{name}: {capture['kernel']}: counts differ")
-    if with_rocm:
-        bench.replay("--verify", "-n", iterations, "--gpu", bench.model)
+        if with_rocm:
+            bench.replay(*words, "--gpu", bench.model)
     return len(captures)
 
 
@@ -511,6 +518,13 @@ def unordered(bench):
     [capture] = bench.show()
     expect(capture["unordered"], "not said")
     expect("captured while other queues ran" in bench.replay("--verify").stderr, "no warning")
+    # The kernel itself waits: for the host, which waits for another queue.
+    for name, real in (("null_stream", []), ("stream_overlap", []), ("null_stream", ["--real"]), ("stream_overlap", ["--real"])):
+        done = bench.capture(name, "--drain", "1", "--only-touched", *real)
+        expect("PASS" in done.stdout, f"{done.stdout}{done.stderr}")
+        expect("what it touches is not known: it does not end" in done.stderr, done.stderr)
+        [capture] = bench.show()
+        expect(capture["unordered"] and capture["has_before"] and capture["has_after"] == (not real), f"{name} {real}: {capture['unordered']} {capture['has_after']}")
 
 
 def two_gpus(bench):
@@ -636,7 +650,7 @@ def rocm(bench):
         bench.capture(name)
         verdict = json.loads(bench.replay("--gpu", bench.model, "--verify", "--json").stdout)
         expect(verdict["verify"]["equal"] and verdict["verify"]["written_bytes"] > 0, f"{name}: {verdict}")
-    for case in ("linked", "sparse"):
+    for case in ("linked", "sparse", "managed"):
         bench.capture("capture_cases", "--launch", "1", "--only-touched", arguments=[case])
         bench.replay("--gpu", bench.model, "--verify", "-n", "3", "--warmup", "1")
     # What it accumulates is seen without the captured state in between.
@@ -647,6 +661,10 @@ def rocm(bench):
             sums = int.from_bytes((bench.scratch / "out/arg0.bin").read_bytes()[4:8], "little")
             expect(sums == factor * sum(i * 7 % 101 for i in range(1000) if i * 7 % 101 % 16 == 1), f"{where} {options}: {sums}")
         bench.replay(*where, "-n", "2", "--no-recopy", "--verify", status=1)
+    # Waves of the whole grid that wait for each other: HIP has set up on what.
+    bench.capture("cooperative_groups", "-k", "grid_reduce")
+    bench.replay("--gpu", bench.model, "--verify", "-n", "3")
+    bench.capture("capture_cases", "--launch", "1", arguments=["device_memory"])
     # What the comparison found is said there, too.
     expect("verified: all" in bench.replay("--gpu", bench.model, "--verify").stdout, "what was compared is not said")
     bench.capture("clocks")
@@ -740,7 +758,12 @@ def folder(bench):
                 print(f"{name}: nothing to compare with, not replayed", flush=True)
                 continue
             for where in (["--engine"], ["--gpu", bench.model]):
-                done = bench.wavetap("replay", file, "--capture", number, "--verify", "--json", *where, status=None)
+                try:
+                    done = bench.wavetap("replay", file, "--capture", number, "--verify", "--json", *where, status=None, timeout=100)
+                except subprocess.TimeoutExpired:
+                    failed.append(f"{name}, {where[0]}")
+                    print(f"{failed[-1]}: FAILED: does not end", flush=True)
+                    continue
                 if done.returncode == 0 and json.loads(done.stdout).get("exact", True):
                     counts["as captured"] += 1
                 elif done.returncode == 15 and results_of(bench, file, number, 6) > 1:
