@@ -162,19 +162,24 @@ def tune_tiled(bench):
 
 def tune_tiled_killed(bench):
     """All 2 000 variants are there to be searched; killed again and again, at once, early, late and in between, the journal is the same."""
-    table = KERNELS.parent / "tiled_times.csv"
+    # Evaluations count themselves, and those beyond a number wait until they are killed.
+    (bench.scratch / "gate.sh").write_text("echo >> begun\nif test $(wc -c < begun) -gt $(cat most); then sleep 1000; fi\n")
     for strategy, budget in ("bayesian", 100), ("random", 160), ("hill-climbing", 60):
-        spec = bench.spec(tiled_table.recorded_spec(table, f'strategy = "{strategy}"\nseed = 2\nbudget = {budget}'), strategy)
+        spec = bench.spec(tiled_table.recorded_spec(KERNELS.parent / "tiled_times.csv", "sh gate.sh",
+                                                    f'strategy = "{strategy}"\nseed = 2\nbudget = {budget}'), strategy)
+        (bench.scratch / "most").write_text("1000000")
         found = json.loads(bench.wavetap("tune", spec, "-o", f"{strategy}.whole", "--jobs", 2, "--json").stdout)
         expect(found["search_space_size"] == 2000 and found["evaluated_configs"] == budget, found)
         whole = rows(bench.scratch / f"{strategy}.whole/journal.db")
         folder = bench.scratch / f"{strategy}.killed"
-        seen = 0
-        for jobs, at in (2, 0), (1, 1), (3, budget // 3), (2, budget // 3 + 1), (4, budget - 5):
-            seen = kill_tune(bench, spec, folder, jobs, at)
-            part = rows(folder / "journal.db") if seen >= 0 else []
-            expect(at <= len(part) < len(whole), f"{strategy}: killed at {at} rows, {len(part)} of {len(whole)} are there")
-            expect(part == whole[:len(part)], f"{strategy}: killed at {at} rows, another journal")
+        before = 0
+        for jobs, most in (2, 0), (1, 1), (3, budget // 3), (2, 1), (4, budget // 2), (2, budget // 8):
+            kill_tune(bench, spec, folder, jobs, most)
+            part = rows(folder / "journal.db")
+            expect(before <= len(part) <= before + most and len(part) < len(whole), f"{strategy}: killed after {most}: {before} rows became {len(part)}")
+            expect(part == whole[:len(part)], f"{strategy}: killed after {most}: another journal")
+            before = len(part)
+        (bench.scratch / "most").write_text("1000000")
         bench.wavetap("tune", spec, "-o", folder, "--resume", "--jobs", 3)
         expect(rows(folder / "journal.db") == whole, f"{strategy}: resumed: another journal")
         best = [json.loads((bench.scratch / name / "best.json").read_text())["best_config"] for name in (f"{strategy}.whole", f"{strategy}.killed")]
@@ -221,22 +226,19 @@ strategy = "exhaustive"
         expect(budget in done.stderr and not (bench.scratch / "budget").exists(), done.stderr)
 
 
-def kill_tune(bench, spec, folder, jobs, at):
-    """Begins or goes on with a search and kills it, for good, when its journal has so many rows; how many it had, -1 without a journal."""
+def kill_tune(bench, spec, folder, jobs, most):
+    """Begins or goes on with a search and kills it, for good, when so many evaluations have begun and the next one waits."""
+    begun = bench.scratch / "begun"
+    begun.write_text("")
+    (bench.scratch / "most").write_text(str(most))
     words = ["tune", str(spec), "-o", str(folder), "--jobs", str(jobs), *(["--resume"] if (folder / "journal.db").exists() else [])]
     child = subprocess.Popen([str(bench.bin / "wavetap"), *words], cwd=bench.scratch, env=bench.environment, stdout=subprocess.DEVNULL,
                              stderr=subprocess.PIPE, text=True)
-    seen = -1
-    while child.poll() is None and seen < at:
-        try:
-            seen = len(rows(folder / "journal.db")) if (folder / "journal.db").exists() else -1
-        except sqlite3.OperationalError:
-            pass
+    while child.poll() is None and begun.stat().st_size <= most:
         time.sleep(0.002)
     child.send_signal(signal.SIGKILL)
     errors = child.communicate()[1]
-    expect(child.returncode == -signal.SIGKILL, f"not killed at {at} rows, it had ended: {child.returncode} {errors}")
-    return seen
+    expect(child.returncode == -signal.SIGKILL, f"not killed after {most}, it had ended: {child.returncode} {errors}")
 
 
 def tune_outcomes(bench):

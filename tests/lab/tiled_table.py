@@ -27,14 +27,14 @@ def spec(clang, search):
     return (LAB / "tiled.toml").read_text().replace("@COMPILER@", compiler(clang)) + f"\n[search]\n{search}\n"
 
 
-def recorded_spec(table, search):
-    """The same space, its answers looked up in a table of all of them: what a search does, without the kernels."""
+def recorded_spec(table, gate, search):
+    """The same space, its answers looked up in a table of all of them: what a search does, without the kernels. The command `gate` comes first."""
     text = (LAB / "tiled.toml").read_text()
     conditions = text[text.index("conditions"):text.index("[build]")]
     parameters = text[text.index("[parameters]"):text.index("[measure]")]
     point = ",".join(f"{{{name}}}" for name in PARAMETERS)
     return f"""{conditions}{parameters}[measure]
-program = "grep '^{point},' {table}"
+program = "{gate}; grep '^{point},' {table}"
 metric = ',([0-9]+)\\s*$'
 runs = 1
 
