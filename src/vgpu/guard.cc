@@ -22,7 +22,7 @@ struct Landing {
 // Initial-exec: a signal handler must not end up in the TLS allocator.
 #define WT_HANDLER_TLS __attribute__((tls_model("initial-exec"))) constinit thread_local
 
-WT_HANDLER_TLS Landing* t_landing = nullptr;
+WT_HANDLER_TLS Landing* volatile t_landing = nullptr;
 // The fault now being passed on by this thread, to notice a foreign handler that calls back into
 // ours.
 WT_HANDLER_TLS const siginfo_t* t_passed_info = nullptr;
@@ -187,8 +187,12 @@ bool run_armed(void (*body)(void*), void* arg, uint64_t* fault_address) {
     *fault_address = landing.address;
     return false;
   }
+  // The handler reads it in the middle of the body, which the compiler cannot know: where it saw what
+  // the body does, it left the first store out, and a fault ended the program.
   t_landing = &landing;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   body(arg);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   t_landing = landing.outer;
   return true;
 }
