@@ -1,6 +1,13 @@
 #include "vgpu/queue_kernel_names.h"
 
+#include <fcntl.h>
+#include <glob.h>
+#include <sys/mman.h>
+
 #include <gtest/gtest.h>
+
+#include "base/scoped_fd.h"
+#include "vgpu/guard.h"
 
 namespace wavetap::vgpu {
 namespace {
@@ -34,6 +41,26 @@ TEST(CodeObjectUri, RefusesGarbage) {
         "file:///a#offset=12z", "memory://1#offset=1&size=-4"}) {
     EXPECT_FALSE(parse_code_object_uri(text)) << text;
   }
+}
+
+// As when another thread looks at the file, or unloads it: what is named in it is not there.
+TEST(CodeObjects, ARuntimeThatIsMappedInPartHasNone) {
+  glob_t found{};
+  const bool any = glob("/usr/lib/*/libhsa-runtime64.so.1", 0, nullptr, &found) == 0;
+  const std::string path = any ? found.gl_pathv[0] : "";
+  globfree(&found);
+  if (!any) GTEST_SKIP() << "no HSA runtime is installed";
+  const ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_TRUE(file.valid());
+  constexpr size_t kRoom = 256u << 20, kPart = 64u << 10;
+  void* const room = mmap(nullptr, kRoom, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(room, MAP_FAILED);
+  ASSERT_EQ(mmap(room, kPart, PROT_READ, MAP_PRIVATE | MAP_FIXED, file.get(), 0), room);
+  arm_guard();
+  int objects = 0;
+  for_each_code_object([](uint64_t) { return true; }, [&](const LoadedCodeObject&) { ++objects; });
+  EXPECT_EQ(objects, 0);
+  munmap(room, kRoom);
 }
 
 }  // namespace
