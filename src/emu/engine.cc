@@ -376,9 +376,10 @@ void Engine::Impl::abandon_parked(Job& job) {
   job.parked.clear();
 }
 
-// 0 when there is something to compute; else every resident workgroup has slept through its last
-// turns and nothing can change before the host, or time, changes it.
+// 0 when there is something to compute or nobody to wait for; else every resident workgroup has
+// slept through its last turns and nothing can change before the host, or time, changes it.
 int Engine::Impl::nap_level() const {
+  if (!options_.naps) return 0;
   bool any = false;
   for (const Job* job : jobs_) {
     if (job->stopped) continue;

@@ -13,6 +13,9 @@ struct EngineOptions {
   int threads = 0;                     // worker threads; 0 = one per core
   uint64_t seed = 0;                   // non-zero: permutes workgroup and wave order
   uint64_t watchdog_instructions = 0;  // per wave, 0 = no limit
+  // Waves that all sleep are given time, because somebody else may change what they wait for. Where
+  // nobody can, that only delays the watchdog.
+  bool naps = true;
   // What vector registers, LDS and scratch hold when a wave starts, repeated; hardware leaves them
   // as the previous wave did, so a program that depends on it is wrong.
   uint32_t initial_fill = 0;

@@ -219,6 +219,7 @@ ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
   emu::Engine engine({.threads = static_cast<int>(options.threads),
                       .seed = options.seed,
                       .watchdog_instructions = options.watchdog_instructions,
+                      .naps = options.watchdog_instructions == 0 || services != nullptr,
                       .compiler = options.compiler});
   ReplayResult result;
   result.kernel_object = dispatch.kernel_object;

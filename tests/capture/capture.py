@@ -519,8 +519,9 @@ def unordered(bench):
     expect(capture["unordered"], "not said")
     expect("captured while other queues ran" in bench.replay("--verify").stderr, "no warning")
     # The kernel itself waits: for the host, which waits for another queue.
-    for name, real in (("null_stream", []), ("stream_overlap", []), ("null_stream", ["--real"]), ("stream_overlap", ["--real"])):
-        done = bench.capture(name, "--drain", "1", "--only-touched", *real)
+    for name, kernel, real in (("null_stream", "wait_then_set", []), ("stream_overlap", "ping_pong", []),
+                               ("null_stream", "wait_then_set", ["--real"]), ("stream_overlap", "ping_pong", ["--real"])):
+        done = bench.capture(name, "-k", kernel, "--drain", "1", "--only-touched", *real)
         expect("PASS" in done.stdout, f"{done.stdout}{done.stderr}")
         expect("what it touches is not known: it does not end" in done.stderr, done.stderr)
         [capture] = bench.show()
