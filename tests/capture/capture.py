@@ -519,10 +519,11 @@ def unordered(bench):
     expect(capture["unordered"], "not said")
     expect("captured while other queues ran" in bench.replay("--verify").stderr, "no warning")
     # The kernel itself waits: for the host, which waits for another queue.
-    for name, kernel, real in (("null_stream", "wait_then_set", []), ("stream_overlap", "ping_pong", []),
-                               ("null_stream", "wait_then_set", ["--real"]), ("stream_overlap", "ping_pong", ["--real"])):
-        done = bench.capture(name, "-k", kernel, "--drain", "1", "--only-touched", *real)
-        expect("PASS" in done.stdout, f"{done.stdout}{done.stderr}")
+    for name, case, kernel, real in (("capture_cases", ["endless_neighbour"], "until_told", []),
+                                     ("capture_cases", ["endless_neighbour"], "until_told", ["--real"]),
+                                     ("stream_overlap", [], "ping_pong", []), ("stream_overlap", [], "ping_pong", ["--real"])):
+        done = bench.capture(name, "-k", kernel, "--drain", "1", "--only-touched", *real, arguments=case)
+        expect(case or "PASS" in done.stdout, f"{done.stdout}{done.stderr}")
         expect("what it touches is not known: it does not end" in done.stderr, done.stderr)
         [capture] = bench.show()
         expect(capture["unordered"] and capture["has_before"] and capture["has_after"] == (not real), f"{name} {real}: {capture['unordered']} {capture['has_after']}")
