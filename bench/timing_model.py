@@ -144,7 +144,7 @@ def run_points(points, build, work, model, seconds):
             point.why_not = "larger than one that took too long"
             continue
         part = work / "running.rpd"
-        command = [build / "bin/wavetap", "run", "--gpu", model, "--counters", work / "counters.json", "--caches",
+        command = [build / "bin/wavetap", "run", "--gpu", model, "--counters", work / "counters.json", "--caches", "--warm-caches",
                    "-o", part, "--", work / point.program, "--iterations", "1", *point.options]
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, preexec_fn=limited(seconds))
         if done.returncode == 0 and part.exists():

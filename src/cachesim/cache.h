@@ -76,6 +76,11 @@ class Cache {
     return oldest;
   }
 
+  // The line is not there afterwards.
+  void drop(uint64_t line, uint64_t set) {
+    if (CacheLine* const found = find(line, set)) *found = {};
+  }
+
   // Whether a read of the line hits; it is there afterwards.
   bool read(uint64_t line) {
     if (find(line, line) != nullptr) return true;

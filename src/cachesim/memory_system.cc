@@ -15,8 +15,9 @@ constexpr uint32_t kHalfSector = kSectorBytes / 2;
 
 }  // namespace
 
-MemorySystem::MemorySystem(const Geometry& geometry)
+MemorySystem::MemorySystem(const Geometry& geometry, Start start)
     : g_(geometry),
+      start_(start),
       l1_sectors_(std::min(geometry.l1_line / kSectorBytes, kMaxSectors)),
       l2_sectors_(std::min(geometry.l2_line / kSectorBytes, kMaxSectors)) {
   for (uint32_t cu = 0; cu < g_.cus(); ++cu) l1_.emplace_back(g_.l1_bytes / g_.l1_line, g_.l1_ways);
@@ -34,10 +35,13 @@ MemorySystem::MemorySystem(const Geometry& geometry)
   if (g_.l3_bytes != 0) l3_ = Cache(g_.l3_bytes / g_.l2_line, kL3Ways);
 }
 
-void MemorySystem::clear() {
-  for (std::vector<Cache>* level : {&l1_, &scalar_, &gl1_, &l2_})
+void MemorySystem::begin() {
+  for (std::vector<Cache>* level : {&l1_, &scalar_, &gl1_})
     for (Cache& cache : *level) cache.clear();
-  l3_.clear();
+  if (start_ == Start::kCold) {
+    for (Cache& cache : l2_) cache.clear();
+    l3_.clear();
+  }
   std::fill(channel_requests_.begin(), channel_requests_.end(), 0);
   was_read_.clear();
   dirty_whole_ = dirty_parts_ = 0;
@@ -104,9 +108,10 @@ void MemorySystem::write_back(CacheLine& line, MemoryCounters& c) {
   }
 }
 
-void MemorySystem::make_dirty(CacheLine& line, uint32_t sector, uint32_t bytes) {
+void MemorySystem::make_dirty(uint32_t xcc, CacheLine& line, uint32_t sector, uint32_t bytes) {
   uint8_t& dirty = line.dirty[sector];
   const uint32_t before = dirty;
+  if (before == 0 && start_ == Start::kWarm) dirty_lines_.push_back({&line, xcc});
   dirty = static_cast<uint8_t>(std::min(before + bytes, kSectorBytes));
   if (before == 0) (dirty > kHalfSector ? dirty_whole_ : dirty_parts_) += 1;
   else if (before <= kHalfSector && dirty > kHalfSector) --dirty_parts_, ++dirty_whole_;
@@ -155,7 +160,7 @@ void MemorySystem::l2_write(uint32_t xcc, uint64_t sector, uint32_t bytes, bool 
     line = l2_[slot].insert(number, place.set, [&](CacheLine& old) { write_back(old, c); });
   if (line == nullptr) return;
   if (fetches && (line->valid >> offset & 1) == 0) fetch(*line, number * l2_sectors_, offset, 1, c);
-  make_dirty(*line, offset, bytes);
+  make_dirty(xcc, *line, offset, bytes);
 }
 
 void MemorySystem::read_below(uint32_t cu, uint64_t first, uint32_t count, bool bypass_gl1,
@@ -278,11 +283,29 @@ void MemorySystem::fetch_instructions(uint64_t lines, uint64_t caches, uint64_t 
   c.dram_read_bytes += lines * kSectorBytes;
 }
 
+// Everything dirty has been written back: it stays, here and in the Infinity Cache, but in no other L2.
+void MemorySystem::clean() {
+  for (const DirtyLine& dirty : dirty_lines_) {
+    CacheLine& line = *dirty.line;
+    if (std::all_of(line.dirty, line.dirty + kMaxSectors, [](uint8_t d) { return d == 0; }))
+      continue;
+    std::fill(line.dirty, line.dirty + kMaxSectors, uint8_t{0});
+    const uint64_t number = line.line();
+    const L2Place place = place_of(number);
+    for (uint32_t xcc = 0; xcc < g_.xccs; ++xcc)
+      if (xcc != dirty.xcc)
+        l2_[size_t{xcc} * g_.l2_channels + place.channel].drop(number, place.set);
+    if (l3_.exists()) l3_.read(number);
+  }
+  dirty_lines_.clear();
+}
+
 void MemorySystem::finish(MemoryCounters& c) {
   c.fabric_writes += dirty_whole_ + dirty_parts_;
   c.fabric_writes_64b += dirty_whole_;
   c.fabric_write_bytes += dirty_whole_ * kSectorBytes + dirty_parts_ * kHalfSector;
   dirty_whole_ = dirty_parts_ = 0;
+  clean();
   c.dram_write_bytes = c.fabric_write_bytes;
   c.l2_busiest_channel = channel_requests_.empty() ? 0
                                                    : *std::max_element(channel_requests_.begin(),

@@ -9,8 +9,12 @@
 // is written until the line goes, and does not fetch what a store overwrites. What is dirty when the
 // dispatch ends counts as written back. Replacement is least recently used everywhere.
 //
+// A dispatch begins with empty caches (kCold), or with what those before it left in L2 and Infinity
+// Cache (kWarm), as on hardware: it empties only the caches above the L2 between kernels. What one XCC
+// has written is then gone from the L2s of the others.
+//
 // What it does not know: time (a line is there as soon as it is asked for), pages and their
-// translation, compression, what other dispatches left in the caches.
+// translation, compression, copies by the host or the copy engine.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +28,15 @@
 
 namespace wavetap::cachesim {
 
+enum class Start : uint8_t { kCold, kWarm };
+
 // For one thread at a time.
 class MemorySystem {
  public:
-  explicit MemorySystem(const Geometry& geometry);
+  explicit MemorySystem(const Geometry& geometry, Start start = Start::kCold);
 
-  // Empties everything.
-  void clear();
+  // A dispatch begins.
+  void begin();
   // One memory instruction of a wave on compute unit `cu`, counted over all XCCs.
   void access(uint32_t cu, const AccessStream::Item& item, MemoryCounters& counters,
               SiteCounts& site);
@@ -59,10 +65,16 @@ class MemorySystem {
   void fabric_read(uint64_t first, uint32_t count, MemoryCounters& c);
   void dram_read(uint64_t first, uint32_t count, MemoryCounters& c);
   void write_back(CacheLine& line, MemoryCounters& c);
-  void make_dirty(CacheLine& line, uint32_t sector, uint32_t bytes);
+  void make_dirty(uint32_t xcc, CacheLine& line, uint32_t sector, uint32_t bytes);
   void fetch(CacheLine& line, uint64_t base, uint32_t first, uint32_t count, MemoryCounters& c);
+  void clean();
 
+  struct DirtyLine {
+    CacheLine* line;
+    uint32_t xcc;
+  };
   const Geometry g_;
+  const Start start_;
   const uint32_t l1_sectors_;  // of a line
   const uint32_t l2_sectors_;
   std::vector<Cache> l1_, scalar_, gl1_, l2_;
@@ -70,6 +82,7 @@ class MemorySystem {
   std::vector<uint64_t> channel_requests_;           // by XCC and channel
   std::unordered_map<uint64_t, uint64_t> was_read_;  // sectors, as bits, by 4 KiB
   uint64_t dirty_whole_ = 0, dirty_parts_ = 0;       // sectors in L2s: more than half written, less
+  std::vector<DirtyLine> dirty_lines_;               // of kWarm; may have been written back since
 };
 
 }  // namespace wavetap::cachesim

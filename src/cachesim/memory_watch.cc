@@ -103,8 +103,8 @@ struct MemoryWatch::Recorder {
   }
 };
 
-MemoryWatch::MemoryWatch(const model::Model& model)
-    : model_(model), geometry_(geometry_of(model)), system_(geometry_) {}
+MemoryWatch::MemoryWatch(const model::Model& model, Start start)
+    : model_(model), geometry_(geometry_of(model)), system_(geometry_, start) {}
 MemoryWatch::~MemoryWatch() = default;
 
 emu::Wants MemoryWatch::wants(const isa::Program& program, int32_t index) noexcept {
@@ -145,7 +145,7 @@ void MemoryWatch::dispatch_began(const emu::Launch& launch) noexcept {
     recorder->sites.clear();
     recorder->counters = {};
   }
-  system_.clear();
+  system_.begin();
 }
 
 void MemoryWatch::workgroup_began(const emu::Workgroup& group, void*& state) noexcept {

@@ -27,7 +27,7 @@ namespace wavetap::cachesim {
 // For one dispatch at a time. Use it again: lowered code belongs to it.
 class MemoryWatch final : public emu::Watcher {
  public:
-  explicit MemoryWatch(const model::Model& model);
+  explicit MemoryWatch(const model::Model& model, Start start = Start::kCold);
   ~MemoryWatch() override;
 
   // Of the dispatch that has ended last.

@@ -141,6 +141,19 @@ int profile_file(const ProfileOptions& options, const std::string& path) {
   return show(options, profile_input(path, input, *selection));
 }
 
+// One thing is profiled, and the options go with it.
+Status check_choice(const ProfileOptions& options, const std::vector<std::string>& program) {
+  if (options.file.empty() && program.empty())
+    return errorf(
+        "profile: nothing to profile; write wavetap profile [OPTIONS] -- CMD [ARG…], or name a file");
+  if (!options.file.empty() && !program.empty())
+    return errorf("profile: %s and a program behind --: profile one of them", options.file.c_str());
+  if (options.run.warm_caches && program.empty())
+    return errorf(
+        "profile: --warm-caches is for a program behind --; what a file holds was counted before");
+  return {};
+}
+
 void add_options(Command& command, ProfileOptions& options) {
   command
       .add_option("--gpu", options.run.gpus,
@@ -158,6 +171,8 @@ void add_options(Command& command, ProfileOptions& options) {
                   "roofline.html there, and the trace of a program")
       ->type_name("DIR");
   command.add_option("--top", options.top, "explain N kernels (3)")->type_name("N");
+  command.add_flag("--warm-caches", options.run.warm_caches,
+                   "of a program: L2 and Infinity Cache keep what earlier kernels left there");
   command.add_flag("--json", options.json, "print profile.json instead of the page");
   command.add_flag("--instructions", options.instructions,
                    "trace every instruction of one compute unit instead, as wavetap "
@@ -209,13 +224,8 @@ void add_profile(Command& parent, Invocation& invocation) {
                             options->file.empty() ? program[0].c_str() : options->file.c_str()));
       return;
     }
-    if (options->file.empty() == program.empty()) {
-      invocation.exit_code =
-          fail(options->file.empty()
-                   ? errorf("profile: nothing to profile; write wavetap profile [OPTIONS] -- CMD "
-                            "[ARG…], or name a file")
-                   : errorf("profile: %s and a program behind --: profile one of them",
-                            options->file.c_str()));
+    if (const Status chosen = check_choice(*options, program); !chosen.ok()) {
+      invocation.exit_code = fail(chosen.error());
       return;
     }
     if (options->instructions) {

@@ -72,6 +72,8 @@ void add_gpu_options(Command& command, RunOptions& options) {
       ->type_name("FILE.json");
   command.add_flag("--caches", options.caches,
                    "with --counters: model caches and LDS as well, under AMD's names");
+  command.add_flag("--warm-caches", options.warm_caches,
+                   "with --caches: L2 and Infinity Cache keep what earlier kernels left there");
   command
       .add_option("--gpu-seed", options.seed,
                   "permute the order of workgroups and waves by this seed; 0: natural order")

@@ -45,6 +45,7 @@ Result<vgpu::Config> make_config(const RunOptions& options, std::vector<model::M
 #endif
   if (!options.counters.empty()) config.counters_file = counters_file;
   config.cache_counters = options.caches;
+  config.warm_caches = options.warm_caches;
   config.findings_file = options.findings_file;
   config.sanitize_tools = options.sanitize_tools;
   config.sanitize_kernels = options.sanitize_kernels;
@@ -135,6 +136,8 @@ Status check_options(const RunOptions& options) {
     return errorf("run: --gpu-jit is about virtual GPUs; add --gpu MODEL (see wavetap gpu list)");
   if (options.caches && options.counters.empty())
     return errorf("run: --caches adds to --counters; add --counters FILE");
+  if (options.warm_caches && !options.caches)
+    return errorf("run: --warm-caches adds to --caches; add --counters FILE --caches");
   if (options.recording.append && options.no_trace)
     return errorf("run: --append adds to a trace, --no-trace records none; leave out one of them");
   if (!options.swap.source.empty() && options.no_trace)

@@ -55,7 +55,8 @@ struct RunOptions {
   uint64_t watchdog = 0;
   std::string jit;  // empty: as WAVETAP_GPU_JIT says, else off
   std::string counters;
-  bool caches = false;  // with `counters`: model caches as well
+  bool caches = false;       // with `counters`: model caches as well
+  bool warm_caches = false;  // they keep what earlier dispatches left
   std::vector<std::string> gpu_options;
   SwapOptions swap;
   std::string findings_file;      // check every dispatch and append what is found; "": do not

@@ -29,6 +29,7 @@ struct Config {
   bool keep_compiled = true;           // and whether they are used
   std::string counters_file;           // where dispatch counters are appended; empty: none
   bool cache_counters = false;         // count modelled caches as well
+  bool warm_caches = false;            // they keep what earlier dispatches left
   std::string findings_file;           // where the sanitizer's findings are appended; empty: none
   std::string sanitize_tools;          // "memcheck,…"; empty: the default ones
   std::string sanitize_kernels;        // regular expression of kernels to check; empty: all

@@ -19,9 +19,10 @@ inline constexpr uint32_t kCountersFormat = 1;
 // nothing.
 class CountersHook final : public DispatchHook {
  public:
-  // With `caches`, modelled ones as well.
-  explicit CountersHook(std::string path, bool caches = false)
-      : path_(std::move(path)), caches_(caches) {}
+  // With `caches`, modelled ones as well, which begin each dispatch as `start` says.
+  explicit CountersHook(std::string path, bool caches = false,
+                        cachesim::Start start = cachesim::Start::kCold)
+      : path_(std::move(path)), caches_(caches), memory_(start) {}
 
   Interest interest(const DispatchView&) noexcept override { return Interest::kSome; }
   void* before(DispatchView& view) noexcept override;

@@ -13,7 +13,8 @@ namespace {
 DispatchHook* make_counters_hook(const HookContext& context) {
   if (context.config.counters_file.empty()) return nullptr;
   return new (std::nothrow)
-      CountersHook(context.config.counters_file, context.config.cache_counters);
+      CountersHook(context.config.counters_file, context.config.cache_counters,
+                   context.config.warm_caches ? cachesim::Start::kWarm : cachesim::Start::kCold);
 }
 
 DispatchHook* make_capture_hook(const HookContext& context) {

@@ -36,7 +36,7 @@ MemoryCounting::Watching* MemoryCounting::begin(DispatchView& view) {
       idle.pop_back();
     }
   }
-  if (watching == nullptr) watching = new (std::nothrow) Watching(view.gpu.model);
+  if (watching == nullptr) watching = new (std::nothrow) Watching(view.gpu.model, start_);
   if (watching == nullptr) return nullptr;
   std::copy(others.begin(), others.end(), watching->watchers);
   watching->watchers[others.size()] = &watching->watch;

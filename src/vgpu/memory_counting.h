@@ -20,10 +20,12 @@ class MemoryCounting {
  public:
   // One dispatch's: its watcher, and the list of watchers with it in.
   struct Watching {
-    explicit Watching(const model::Model& model) : watch(model) {}
+    Watching(const model::Model& model, cachesim::Start start) : watch(model, start) {}
     cachesim::MemoryWatch watch;
     emu::Watcher* watchers[emu::kMaxWatchers] = {};
   };
+
+  explicit MemoryCounting(cachesim::Start start) : start_(start) {}
 
   // Before a dispatch. Null when it is watched by too many already, or there is no memory.
   Watching* begin(DispatchView& view);
@@ -41,8 +43,10 @@ class MemoryCounting {
   void append_sites(const DispatchView& view, const std::vector<cachesim::SiteCounts>& sites,
                     std::string& line);
 
+  const cachesim::Start start_;
   std::mutex mutex_;
-  // By GPU. Lowered code belongs to a watcher, so they are used again, the last one first.
+  // By GPU. Lowered code belongs to a watcher, and warm caches do, so they are used again, the last one
+  // first.
   std::map<uint32_t, std::vector<std::unique_ptr<Watching>>> idle_;
   // Address spaces are not used twice for other code within a run, or so rarely that a stale text
   // for a line of a report is the worst of it.

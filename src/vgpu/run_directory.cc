@@ -25,6 +25,7 @@ void for_each_option(Visitor&& visit, Config& c) {
   visit("keep_compiled", c.keep_compiled);
   visit("counters", c.counters_file);
   visit("cache_counters", c.cache_counters);
+  visit("warm_caches", c.warm_caches);
   visit("findings", c.findings_file);
   visit("sanitize_tools", c.sanitize_tools);
   visit("sanitize_kernels", c.sanitize_kernels);
