@@ -46,5 +46,18 @@ TEST(Limits, BytesThatAreReadAgainAreWhatMemoryCanSave) {
   EXPECT_GT(once.gain, twice.gain);
 }
 
+TEST(Limits, ALoadOfManyLinesKeepsItsWaveWaitingForEachOfThem) {
+  const Result<model::Model> model = model::load_model(WT_SOURCE_DIR "/models", "mi210");
+  ASSERT_TRUE(model.ok());
+  timing::KernelWork work{.waves = 1, .workgroups = 1, .vmem = 300};
+  work.vmem_waits = 100;  // three loads under way each time
+  const auto wave_cycles = [&](double look_ups) {
+    work.l1_tags = work.vmem * look_ups;
+    return timing::kernel_time(*model, work, {}).wave_cycles;
+  };
+  EXPECT_EQ(wave_cycles(16) - wave_cycles(4), 300 * 12);
+  EXPECT_EQ(wave_cycles(4) - wave_cycles(0), 200 * 4) << "the first is part of the latency";
+}
+
 }  // namespace
 }  // namespace wavetap::profile

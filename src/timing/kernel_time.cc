@@ -111,7 +111,9 @@ KernelTime kernel_time(const Model& model, const KernelWork& work,
       costs.scalar_step;
   const double memory_steps =
       (beside(work.vmem, work.vmem_waits) + beside(work.lds, work.lds_waits)) * costs.valu;
-  time.wave_wait_cycles = (work.vmem_waits * time.vmem_latency_cycles +
+  // A chain's load is looked up once for 16 lanes; further look-ups of a wave come one after the other.
+  const double more_lines = beside(work.l1_tags, work.vmem_waits * (work.wave64 ? 4 : 2));
+  time.wave_wait_cycles = (work.vmem_waits * time.vmem_latency_cycles + more_lines +
                            work.lds_waits * latency_cycles(model, Level::kLds, 60) +
                            work.smem_waits * latency_cycles(model, Level::kScalarL1, 50)) /
                           waves;

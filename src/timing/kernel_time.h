@@ -2,8 +2,8 @@
 //
 // Interval analysis: each resource of the GPU is busy for as long as the kernel's exact work takes at
 // the resource's own rate; the waves of one wave slot, one after the other, take as long as their
-// instructions and the answers of memory they wait for. The kernel takes the longest of these, and the
-// start of a kernel on top. Rates and latencies are the model file's, published or from public
+// instructions and the answers of memory they wait for, whose lines come through the L1 one after the
+// other. The kernel takes the longest of these, and the start of a kernel on top. Rates and latencies are the model file's, published or from public
 // microbenchmarks; nothing is fitted to kernels. docs/timing-model.md has the formulas.
 //
 // What it leaves out: overlap that is less than perfect, waves waiting at barriers, pages, clocks that
