@@ -157,15 +157,16 @@ int run_tune(const TuneOptions& options) {
   const tune::Evaluation evaluation{spec, ground->model, util::executable_folder() + "/wavetap",
                                     folder + "/.builds"};
   util::Progress line(spec.name, static_cast<size_t>(std::min(limits.evaluations, 1e9)));
+  const auto tell = [&](const tune::Progress& progress) {
+    line.update(static_cast<size_t>(progress.done),
+                progress.best == nullptr
+                    ? "none good yet"
+                    : fmt::format("best {} {}", spec.objective,
+                                  tune::objective_text(
+                                      spec, progress.best->trial.figures.at("objective"))));
+  };
   const Status searched =
-      tune::run_search(evaluation, *space, limits, *journal, [&](const tune::Progress& progress) {
-        line.update(static_cast<size_t>(progress.done),
-                    progress.best == nullptr
-                        ? "none good yet"
-                        : fmt::format("best {} {}", spec.objective,
-                                      tune::objective_text(
-                                          spec, progress.best->trial.figures.at("objective"))));
-      });
+      tune::run_search(spec, *space, tune::measure_by(evaluation), limits, *journal, tell);
   if (!searched.ok()) return fail(searched.error());
   tune::Findings findings{spec,
                           *space,

@@ -24,11 +24,11 @@ struct Job {
 
 class Tuner {
  public:
-  Tuner(const Evaluation& evaluation, const Space& space, const TuneLimits& limits,
+  Tuner(const Spec& spec, const Space& space, const Measure& measure, const TuneLimits& limits,
         Journal& journal, const std::function<void(const Progress&)>& tell)
-      : evaluation_(evaluation),
-        spec_(evaluation.spec),
+      : spec_(spec),
         space_(space),
+        measure_(measure),
         limits_(limits),
         journal_(journal),
         tell_(tell) {}
@@ -76,12 +76,8 @@ class Tuner {
     std::vector<std::function<std::string()>> pieces;
     for (const Job& job : jobs)
       pieces.push_back([this, &job] {
-        const std::string out =
-            evaluation_.scratch + "/" + std::to_string(static_cast<long>(getpid())) + ".out";
         const Clock::time_point started = Clock::now();
-        const proof::Trial trial =
-            evaluate(evaluation_, job.values, job.part, out, job.point == kBaselinePoint);
-        unlink(out.c_str());
+        const proof::Trial trial = measure_(job.values, job.part, job.point == kBaselinePoint);
         return std::to_string(seconds_since(started)) + "\n" + proof::to_text(trial);
       });
     Status failure;
@@ -120,9 +116,9 @@ class Tuner {
     return added;
   }
 
-  const Evaluation& evaluation_;
   const Spec& spec_;
   const Space& space_;
+  const Measure& measure_;
   const TuneLimits limits_;
   Journal& journal_;
   const std::function<void(const Progress&)>& tell_;
@@ -149,9 +145,20 @@ const Entry* best_of(const Spec& spec, const Journal& journal) {
   return best;
 }
 
-Status run_search(const Evaluation& evaluation, const Space& space, const TuneLimits& limits,
-                  Journal& journal, const std::function<void(const Progress&)>& tell) {
-  return Tuner(evaluation, space, limits, journal, tell).run();
+Measure measure_by(const Evaluation& evaluation) {
+  return [&evaluation](const Values& values, double part, bool is_original) {
+    const std::string out =
+        evaluation.scratch + "/" + std::to_string(static_cast<long>(getpid())) + ".out";
+    proof::Trial trial = evaluate(evaluation, values, part, out, is_original);
+    unlink(out.c_str());
+    return trial;
+  };
+}
+
+Status run_search(const Spec& spec, const Space& space, const Measure& measure,
+                  const TuneLimits& limits, Journal& journal,
+                  const std::function<void(const Progress&)>& tell) {
+  return Tuner(spec, space, measure, limits, journal, tell).run();
 }
 
 }  // namespace wavetap::tune

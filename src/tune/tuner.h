@@ -32,8 +32,14 @@ bool is_better(const Spec& spec, const Entry& a, const Entry& b);
 // The best whole evaluation of a journal; null when none is good.
 const Entry* best_of(const Spec& spec, const Journal& journal);
 
+// Evaluates one point, in a process of its own. `part`: of the workgroups.
+using Measure = std::function<proof::Trial(const Values& values, double part, bool is_original)>;
+// Builds and runs what the spec says.
+Measure measure_by(const Evaluation& evaluation);
+
 // Goes on until the limits are reached or nothing is left. What the journal has is not done again.
-Status run_search(const Evaluation& evaluation, const Space& space, const TuneLimits& limits,
-                  Journal& journal, const std::function<void(const Progress&)>& tell);
+Status run_search(const Spec& spec, const Space& space, const Measure& measure,
+                  const TuneLimits& limits, Journal& journal,
+                  const std::function<void(const Progress&)>& tell);
 
 }  // namespace wavetap::tune

@@ -118,33 +118,34 @@ def tune_matmul(bench):
     expect(rows(folder / "journal.db") == before, "a search that is over changed its journal")
 
 
+# Evaluations count themselves, and those beyond a number wait until they are killed.
+GATE = "echo >> begun\nif test $(wc -c < begun) -gt $(cat most); then sleep 1000; fi\n"
+
+
 def tune_killed(bench):
     """Killed at any point and resumed, the journal is the one of a search that was not."""
     bench.capture("matmul")
-    spec = bench.matmul_spec("TILE = [4, 8, 16]\nUNROLL = [1, 2, 4, 8]\nPAD = [0, 1, 2]\nROWS = [1, 2]",
-                             search='strategy = "bayesian"\nseed = 3\nbudget = 24\nbatch = 3')
-    bench.wavetap("tune", spec, "-o", "whole", "--jobs", 2)
-    whole = rows(bench.scratch / "whole/journal.db")
-    expect(len(whole) == 25, f"{len(whole)} rows")
-    child = subprocess.Popen([str(bench.bin / "wavetap"), "tune", str(spec), "-o", "killed", "--jobs", "2"], cwd=bench.scratch, env=bench.environment,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    journal = bench.scratch / "killed/journal.db"
-    while child.poll() is None:
-        try:
-            if len(rows(journal)) >= 7:
-                break
-        except sqlite3.OperationalError:
-            pass
-        time.sleep(0.02)
-    child.send_signal(signal.SIGKILL)
-    child.wait()
-    part = rows(journal)
-    expect(7 <= len(part) < 25 and part == whole[:len(part)], f"killed: {len(part)} rows")
-    bench.wavetap("tune", spec, "-o", "killed", "--resume")
-    expect(rows(journal) == whole, "resumed: another journal")
+    (bench.scratch / "gate.sh").write_text(GATE)
+    # Halving: 9 points with a ninth of the workgroups, 3 of them with a third, 1 with all.
+    for strategy, budget, count in ("bayesian", 10, 10), ("halving", 3, 13):
+        spec = bench.matmul_spec("TILE = [4, 8, 16]\nUNROLL = [1, 2, 4, 8]\nPAD = [0, 1, 2]\nROWS = [1, 2]",
+                                 search=f'strategy = "{strategy}"\nseed = 3\nbudget = {budget}\nbatch = 3')
+        spec.write_text(spec.read_text().replace('command = "', 'command = "sh gate.sh; '))
+        (bench.scratch / "most").write_text("1000000")
+        bench.wavetap("tune", spec, "-o", f"{strategy}.whole", "--jobs", 2)
+        whole = rows(bench.scratch / f"{strategy}.whole/journal.db")
+        expect(count + 1 <= len(whole) < count + 4, f"{strategy}: {len(whole)} rows")
+        folder = bench.scratch / f"{strategy}.killed"
+        # With one job, evaluation N begins when those before it are kept, and the captured kernel needs no build.
+        kill_tune(bench, spec, folder, 1, count // 2)
+        part = rows(folder / "journal.db")
+        expect(len(part) == 1 + count // 2 and part == whole[:len(part)], f"{strategy}: killed: {len(part)} rows")
+        (bench.scratch / "most").write_text("1000000")
+        bench.wavetap("tune", spec, "-o", folder, "--resume", "--jobs", 2)
+        expect(rows(folder / "journal.db") == whole, f"{strategy}: resumed: another journal")
     # A spec that says something else does not fit a journal.
     spec.write_text(spec.read_text().replace("seed = 3", "seed = 4"))
-    other = bench.wavetap("tune", spec, "-o", "killed", "--resume", status=1)
+    other = bench.wavetap("tune", spec, "-o", folder, "--resume", status=1)
     expect("another version" in other.stderr, other.stderr)
 
 
@@ -162,8 +163,7 @@ def tune_tiled(bench):
 
 def tune_tiled_killed(bench):
     """All 2 000 variants are there to be searched; killed again and again, at once, early, late and in between, the journal is the same."""
-    # Evaluations count themselves, and those beyond a number wait until they are killed.
-    (bench.scratch / "gate.sh").write_text("echo >> begun\nif test $(wc -c < begun) -gt $(cat most); then sleep 1000; fi\n")
+    (bench.scratch / "gate.sh").write_text(GATE)
     for strategy, budget in ("bayesian", 100), ("random", 160), ("hill-climbing", 60):
         spec = bench.spec(tiled_table.recorded_spec(KERNELS.parent / "tiled_times.csv", "sh gate.sh",
                                                     f'strategy = "{strategy}"\nseed = 2\nbudget = {budget}'), strategy)
@@ -369,7 +369,8 @@ print(json.dumps({"schema": "wavetap.optimize.answer/1", "kind": "file", "files"
 
 
 def cheat(bench, kernel):
-    cheats = [row for row in CHEATS if row[1] == kernel]
+    # One that hangs takes all the time it is given, on every GPU the same.
+    cheats = [row for row in CHEATS if row[1] == kernel and (row[0] != "hangs" or bench.model == "rx6800xt")]
     bench.capture(kernel)
     (bench.scratch / "provider.py").write_text(PROVIDER)
     shown = json.loads(bench.wavetap("capture", "show", "--json", f"{kernel}.wtcap").stdout)["captures"][0]
@@ -402,11 +403,13 @@ def optimize_precision(bench):
     half = unrolled.replace(PRODUCT, "sum += (float)(_Float16)(a[i * rows + row] * b[i * rows + row]);")
     # Ten digits fewer of one factor; the last is left, so that infinities and zeros come out as before.
     short = unrolled.replace("a[i * rows + row] *", "__builtin_bit_cast(float, __builtin_bit_cast(int, a[i * rows + row]) & ~0x3fe) *")
-    better = unrolled.replace("float sum", "double sum").replace(PRODUCT, "sum += (double)a[i * rows + row] * b[i * rows + row];")
+    # Sums in fp64, by pointers that go along: conversions cost less than the indices did, on both GPUs.
+    better = DOT.replace("float sum", "double sum").replace("#pragma unroll 1", "const float *x = a + row, *y = b + row;\n#pragma unroll").replace(
+        PRODUCT, "{ sum += (double)*x * *y; x += rows; y += rows; }")
     # The figure by which the unrolled ones are better, whatever they spend on digits.
     objective = {"rx6800xt": "instructions", "mi210": "time"}[bench.model]
 
-    def judge(name, source, *words, status=0):
+    def judge(name, source, *words, status=0, objective=objective):
         (bench.scratch / "answers.json").write_text(json.dumps([{"dot.inc": source}]))
         ledger = bench.optimize("dot", "--provider", f"command:{sys.executable} provider.py answers.json", "--objective", objective, *words,
                                 status=status, ledger=name)
@@ -417,10 +420,9 @@ def optimize_precision(bench):
         expect(cheat["step"] == "precision" and "less precise than the original" in cheat["reason"], cheat)
     expect(judge("allowed", short, "--verify", "abs=500", "--allow-less-precise")["accepted"], "not allowed")
     # More precise: further from the original than the tolerance says, and nearer to the truth.
-    # On mi210 conversions to fp64 cost more than the loop: all proofs hold, and then it is slower.
-    good = judge("better", better, "--verify", "rel=1e-8", status=2 if bench.model == "mi210" else 0)
+    good = judge("better", better, "--verify", "rel=1e-8", objective="instructions")
     notes = [check["result"] for check in good["checks"] if "error against fp64" in check["result"]]
-    expect(good["step"] == ("speed" if bench.model == "mi210" else "accepted") and notes, good)
+    expect(good["accepted"] and good["improvement"] > 1.1 and notes, good)
     expect(judge("bits", better, status=2)["step"] == "cross-check", "without a tolerance, bits decide")
     # Wrong is wrong, however near the tolerance is.
     wrong = judge("wrong", better.replace("= sum;", "= sum * 1.001;"), "--verify", "rel=1e-6", status=2)
