@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <string_view>
 
@@ -105,12 +106,19 @@ Status add_virtual_gpu(const ReplayCommand& options, const replay::Capture& capt
   return {};
 }
 
+// Not the kernel's doing: what a key or a kill sends, to both processes or to one that passes it on.
+bool is_ended_by_user(int code) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+    if (code == 128 + number) return true;
+  return false;
+}
+
 int start(const ReplayCommand& options, const replay::Capture& capture) {
   const Result<RunDir> run_dir = RunDir::create();
   if (!run_dir.ok()) return fail(run_dir.error());
   Result<std::vector<std::string>> arguments = own_arguments();
   if (!arguments.ok()) return fail(arguments.error());
-  util::Command command{std::move(*arguments), {}};
+  util::Command command{std::move(*arguments), {}, true};
   if (!options.gpus.empty())
     if (const Status added = add_virtual_gpu(options, capture, *run_dir, command); !added.ok())
       return fail(added.error());
@@ -128,6 +136,12 @@ int start(const ReplayCommand& options, const replay::Capture& capture) {
     code = *status;
     if (code != kCannotReserve) break;
   }
+  if (is_ended_by_user(code)) return code;
+  if (code == 128 + SIGKILL)
+    return fail(errorf("%s: the process that replayed it was killed; if memory ran out, capture "
+                       "with --only-touched",
+                       options.file.c_str()),
+                code);
   if (code > 128)
     return fail(errorf("%s: the process that replayed it was ended by signal %d; try it on the "
                        "engine, without --gpu",

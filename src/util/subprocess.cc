@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -100,10 +101,15 @@ Result<int> run_in_foreground(const Command& command, RunDetails* details) {
   ScopedFd write_end(ends[1]);
 
   SignalScope signals;
+  const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) return errorf("fork: %s", std::strerror(errno));
   if (child == 0) {
     signals.restore();
+    if (command.ends_with_us) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent) _exit(127);
+    }
     const int reason = exec_command(command);
     [[maybe_unused]] const ssize_t told = write(ends[1], &reason, sizeof reason);
     _exit(127);

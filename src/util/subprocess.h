@@ -14,6 +14,7 @@ namespace wavetap::util {
 struct Command {
   std::vector<std::string> arguments;                            // [0] is looked up in PATH
   std::vector<std::pair<std::string, std::string>> environment;  // added to, or replacing, ours
+  bool ends_with_us = false;  // killed when this process ends, however that happens
 };
 
 // What is known of a program's run besides its exit status.

@@ -1,6 +1,7 @@
 #include "util/subprocess.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,6 +53,31 @@ TEST(Subprocess, PassesASignalOnAndWaitsForTheChildsAnswer) {
   ASSERT_TRUE(status.ok());
   EXPECT_EQ(*status, 7);
 }
+
+// Whether the program, which holds the pipe open as long as it lives, is gone after its caller was killed.
+bool ends_with_its_caller() {
+  int ends[2];
+  if (pipe(ends) != 0) return false;
+  const pid_t caller = fork();
+  if (caller == 0) {
+    close(ends[0]);
+    Command command = shell("echo >&" + std::to_string(ends[1]) + "; exec sleep 30");
+    command.ends_with_us = true;
+    (void)run_in_foreground(command);
+    _exit(0);
+  }
+  close(ends[1]);
+  char byte = 0;
+  const bool has_started = read(ends[0], &byte, 1) == 1;
+  kill(caller, SIGKILL);
+  waitpid(caller, nullptr, 0);
+  pollfd polled{ends[0], POLLIN, 0};
+  const bool is_gone = has_started && poll(&polled, 1, 20'000) == 1;
+  close(ends[0]);
+  return is_gone;
+}
+
+TEST(Subprocess, EndsWithAKilledCallerWhenAskedTo) { EXPECT_TRUE(ends_with_its_caller()); }
 
 TEST(Subprocess, LeavesTheSignalMaskAsItWas) {
   sigset_t before, after;

@@ -236,6 +236,31 @@ def killed(bench):
     expect("no state after" in bench.replay("--verify", status=1).stderr, "why is not said")
 
 
+def replay_killed(bench):
+    """A replay through ROCm that is killed, or told to end, leaves no process behind."""
+    bench.capture("capture_cases", "--launch", "1", "--only-touched", arguments=["device_memory"])
+    words = [*map(str, bench.inside(["replay", "c.wtcap", "--gpu", bench.model, "-n", "1000000"]))]
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+        with subprocess.Popen(words, cwd=bench.scratch, env=bench.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as parent:
+            try:
+                child = []
+                while not child and parent.poll() is None:
+                    child = pathlib.Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()
+                    time.sleep(0.01)
+                expect(child, "no process replays")
+                os.kill(parent.pid, number)
+                output, errors = parent.communicate(timeout=60)  # the child has both pipes, too
+                expect(parent.returncode == (-number if number == signal.SIGKILL else 128 + number) and not output and not errors,
+                       f"{number}: {parent.returncode} {output} {errors}")
+            except subprocess.TimeoutExpired:
+                raise Failure(f"{number}: the process that replays is left") from None
+            finally:
+                try:
+                    os.killpg(parent.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+
+
 def selection(bench):
     """-k, --launch, --every and --max choose."""
     def launches(*options, status=0):
@@ -934,7 +959,7 @@ def page(bench):
             expect(known, f"docs/capture-cases.md names {name!r}, which is no test")
 
 
-CASES = {f.__name__: f for f in (table, everything, same_output, in_place, counters, crash, host_calls, killed, selection, ranges, same_names, swap, grid, dump, damaged, hostile_files, disk_full, unprivileged, kinds, real, imported, vmm, only_touched, append, export,
+CASES = {f.__name__: f for f in (table, everything, same_output, in_place, counters, crash, host_calls, killed, replay_killed, selection, ranges, same_names, swap, grid, dump, damaged, hostile_files, disk_full, unprivileged, kinds, real, imported, vmm, only_touched, append, export,
                                  export_relocated, two_gpus, unordered, rocm, other_host, many_processes, generations, folder, taken, from_code,
                                  wave_order, exit_codes, page)}
 
