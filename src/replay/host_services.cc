@@ -57,10 +57,12 @@ void add_slabs(std::span<const std::byte> words, const Capture& capture,
 bool HeapMemory::is_own(uint64_t address) const { return is_in(own, address); }
 bool HeapMemory::is_block(uint64_t address) const { return is_in(blocks, address); }
 
-// The heap's lists are a variable of the device library without a name, or lie behind an argument.
+// The heap's lists are a variable of the device library without a name, or lie behind an argument. Newer
+// compilers leave none of the library's functions: then it is known by its size, about 100 KiB.
 HeapMemory find_heap(const CaptureFile& file, const Capture& capture,
                      const CapturedKernel& kernel) {
   constexpr uint64_t kMostListBytes = 1u << 20;
+  constexpr uint64_t kFewestListBytes = 64u << 10;
   HeapMemory heap;
   if (kernel.object == nullptr || hostcall_argument(kernel) == nullptr) return heap;
   const std::vector<codeobj::CodeSymbol>& symbols = kernel.object->symbols();
@@ -68,8 +70,8 @@ HeapMemory find_heap(const CaptureFile& file, const Capture& capture,
     return symbol.is_function && symbol.name.starts_with("__ockl_dm_");
   });
   for (const codeobj::CodeSymbol& symbol : symbols)
-    if (allocates && !symbol.is_function && symbol.name.starts_with("__unnamed_") &&
-        kernel.object->bytes_of(symbol).empty())
+    if ((allocates || symbol.size_bytes >= kFewestListBytes) && !symbol.is_function &&
+        symbol.name.starts_with("__unnamed_") && kernel.object->bytes_of(symbol).empty())
       heap.own.push_back({symbol.address + kernel.load_delta, symbol.size_bytes});
   for (const CapturedArgument& argument : kernel.arguments) {
     const uint64_t at = argument.arg.value_kind == "hidden_heap_v1" ? value_of(argument) : 0;
