@@ -40,7 +40,7 @@ hsa_programs="pools signals queues copies timing ipc faults"
 kernel_programs="vector_add graphs atomics_global atomics_lds cross_lane device_globals device_printf dynamic_lds
   fft half_math int64_ops libm_f32 matmul_f16 matmul_f32 mfma radix_sort reduction scan scratch_arrays votes"
 # What tests/capture takes beside its own programs.
-capture_programs="bitonic_sort vector_add function_pointers large_kernargs device_printf fault_assert"
+capture_programs="bitonic_sort vector_add function_pointers large_kernargs device_printf fault_assert stream_overlap"
 runtime_programs=$(cd "$SOURCE/tests/hip/runtime" && ls -- *.hip | sed 's/\.hip$//')
 if [ "$QUICK" = yes ]; then
   hsa_programs="pools signals copies ipc faults"
@@ -235,10 +235,12 @@ check_corrected() {
 }
 
 # tests/capture under this ROCm: what depends on the runtime, captures of the suites before, and those of $WT_FOLDER.
+# $WT_CASES: only these.
 check_captures() {
   local model case log verdict cases="kinds vmm imported host_calls same_names in_place two_gpus unordered other_host generations many_processes"
   [ "$QUICK" = yes ] && cases="other_host generations many_processes"
   [ -n "${WT_FOLDER:-}" ] && cases+=" folder"
+  cases=${WT_CASES:-$cases}
   for model in rx6800xt mi210; do
     for case in $cases; do
       log=$LOGS/$suite.capture.capture.$case.$model.log
