@@ -13,9 +13,13 @@ constexpr uint32_t kMaxDwords = 5;  // an unaligned element of 16 bytes lies in 
 // The order in which loads of 16 bytes take groups of four lanes: a phase is two of them.
 constexpr uint8_t kWideLoadPair[8] = {5, 4, 7, 6, 1, 0, 3, 2};
 
+// A power of two, as the number of banks is: nothing here divides, which takes longer than all the rest.
+uint32_t phase_shift(uint32_t size_bytes, uint32_t banks) {
+  const uint32_t shift = size_bytes <= 4 ? 5 : size_bytes <= 8 ? 4 : 3;
+  return shift + (banks > 32 ? 1 : 0);
+}
 uint32_t lanes_per_phase(uint32_t size_bytes, uint32_t banks) {
-  const uint32_t lanes = size_bytes <= 4 ? 32 : size_bytes <= 8 ? 16 : 8;
-  return lanes * (banks / 32);
+  return 1u << phase_shift(size_bytes, banks);
 }
 
 // What the lanes of one phase want of one bank. Valid when the bank is busy.
@@ -176,18 +180,25 @@ struct LastCost {
 };
 thread_local constinit LastCost t_last;
 
-// Whether lanes in a relation meet at no bank in any phase, where that is plain to see; false: look
-// closer.
-bool is_plainly_free(const MemoryAccess& access, uint32_t banks, bool is_atomic) {
+// Whether lanes in a relation, in `groups` of kGroupLanes, meet at no bank in any phase, where that is plain to
+// see; false: look closer.
+bool is_plainly_free(const MemoryAccess& access, int groups, uint32_t banks) {
+  const bool is_atomic = access.access == Access::kAtomic || access.access == Access::kAtomicReturn;
   const bool is_row = access.relation == Relation::kConsecutive;
-  if (access.is_whole() && is_row)
-    return access.address[0] % 4 == 0 && access.size_bytes <= 16 &&
-           (!is_atomic || access.size_bytes % 4 == 0);
+  const uint64_t row_bytes = is_row ? kGroupLanes * uint64_t{access.size_bytes} : access.size_bytes;
+  if (is_row) {
+    bool is_whole = true;
+    for (int i = 1; i < groups; ++i)
+      is_whole &= access.address[i * kGroupLanes] ==
+                  access.address[0] + static_cast<uint64_t>(i) * row_bytes;
+    if (is_whole)
+      return access.address[0] % 4 == 0 && access.size_bytes <= 16 &&
+             (!is_atomic || access.size_bytes % 4 == 0);
+  }
   if (is_atomic || banks != 32) return false;
   // Phases are of lanes of one half of the wave. Dwords that lie as close as there are banks are in
   // banks of their own.
-  const uint64_t row_bytes = is_row ? kGroupLanes * uint64_t{access.size_bytes} : access.size_bytes;
-  for (int group = 0; group < access.groups(); group += 2) {
+  for (int group = 0; group < groups; group += 2) {
     const uint64_t one = access.address[group * kGroupLanes];
     const uint64_t other = access.address[(group + 1) * kGroupLanes];
     const uint64_t last = std::max(one, other) + row_bytes - 1;
@@ -210,15 +221,21 @@ uint64_t lds_phase_of(int lane, uint32_t size_bytes, bool is_load, uint32_t bank
   return ((uint64_t{1} << count) - 1) << (number / count * count);
 }
 
+uint32_t lds_phases_if_free(const MemoryAccess& access, uint32_t banks) {
+  if (access.relation == Relation::kNone) return 0;
+  const int lanes = std::popcount(access.mask);
+  if (!is_plainly_free(access, lanes / kGroupLanes, banks)) return 0;
+  return std::max(1u, static_cast<uint32_t>(lanes) >> phase_shift(access.size_bytes, banks));
+}
+
 LdsCost lds_cost(const MemoryAccess& access, uint32_t banks) {
   LdsCost cost;
   const bool is_load = access.access == Access::kLoad;
   const bool is_atomic = access.access == Access::kAtomic || access.access == Access::kAtomicReturn;
-  if (access.relation != Relation::kNone && is_plainly_free(access, banks, is_atomic)) {
-    const auto lanes = static_cast<uint32_t>(std::popcount(access.mask));
-    cost.phases = std::max(1u, lanes / lanes_per_phase(access.size_bytes, banks));
+  if (const uint32_t phases = lds_phases_if_free(access, banks); phases != 0) {
+    cost.phases = phases;
     cost.ways = 1;
-    cost.worst_bank = static_cast<uint32_t>(access.address[0] / 4) % banks;
+    cost.worst_bank = static_cast<uint32_t>(access.address[0] / 4) & (banks - 1);
     return cost;
   }
   const Places places(access);
@@ -233,7 +250,7 @@ LdsCost lds_cost(const MemoryAccess& access, uint32_t banks) {
     ++cost.phases;
     if (cost.ways == 0) {
       cost.ways = 1;
-      cost.worst_bank = places.at[0] / 4 % banks;
+      cost.worst_bank = places.at[0] / 4 & (banks - 1);
     }
     if (access.size_bytes > 4 ||
         !add_narrow_phase(at, static_cast<uint32_t>(std::popcount(lanes)), access.size_bytes, banks,

@@ -41,6 +41,11 @@ constexpr uint32_t lds_bank_count(amd::GfxTarget target) {
 // Lanes that are served together with `lane`, itself among them, of an access as wide as this.
 uint64_t lds_phase_of(int lane, uint32_t size_bytes, bool is_load, uint32_t banks);
 
+// The phases of an access whose lanes, as their relation shows, meet at no bank: its cost is these cycles,
+// one way, and nothing else. 0: lds_cost() has to look. Watchers who hear of every access ask this first, as a
+// struct that goes through memory takes longer than the answer.
+uint32_t lds_phases_if_free(const MemoryAccess& access, uint32_t banks);
+
 // Pure: reads the access's addresses and nothing else. Elements are of 16 bytes at most.
 LdsCost lds_cost(const MemoryAccess& access, uint32_t banks);
 

@@ -77,7 +77,9 @@ void run_watched(Wave& wave, const isa::Inst& inst) {
                  [&](Watcher& watcher, size_t i) { watcher.after(point_of(wave, inst, step, i)); });
 }
 
-void run_watched_before(Wave& wave, const isa::Inst& inst) {
+namespace {
+
+[[gnu::noinline]] void run_watched_before_by_several(Wave& wave, const isa::Inst& inst) {
   const WatchedStep& step = wave.watched[wave.pc - 1];
   if (!wave.waits_for_sync) {
     wave.watch->for_each(step.before, [&](Watcher& watcher, size_t i) {
@@ -85,6 +87,17 @@ void run_watched_before(Wave& wave, const isa::Inst& inst) {
     });
     if (wave.state == WaveState::kFaulted) return;
   }
+  step.run(wave, inst);
+}
+
+}  // namespace
+
+void run_watched_before(Wave& wave, const isa::Inst& inst) {
+  const WatchedStep& step = wave.watched[wave.pc - 1];
+  // Nearly always it is one who wants to hear of it.
+  if (wave.waits_for_sync || step.before != 1) return run_watched_before_by_several(wave, inst);
+  wave.watch->watchers[0]->before(point_of(wave, inst, step, 0));
+  if (wave.state == WaveState::kFaulted) return;
   step.run(wave, inst);
 }
 
@@ -112,9 +125,11 @@ void note_access(Wave& wave, const isa::Inst& inst, std::span<const MemoryAccess
   if (watch.counters != nullptr) count_accesses(*watch.counters, accesses, wave.program->target());
   if (watch.now == nullptr) return;
   const WatchedStep& step = *watch.now;
-  watch.for_each(watch.telling, [&](Watcher& watcher, size_t i) {
-    watcher.accessing(point_of(wave, inst, step, i), accesses);
-  });
+  if (watch.telling == 1) watch.watchers[0]->accessing(point_of(wave, inst, step, 0), accesses);
+  else
+    watch.for_each(watch.telling, [&](Watcher& watcher, size_t i) {
+      watcher.accessing(point_of(wave, inst, step, i), accesses);
+    });
   if (step.accessed != 0) keep(*watch.kept, accesses);
 }
 

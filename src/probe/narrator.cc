@@ -102,10 +102,9 @@ void Narrator::tell_waves(uint32_t what) {
 void Narrator::block(const At& at) {
   if (strand_ == nullptr) return;
   Strand::WaveTrack& track = strand_->waves[at.wave];
-  const wavetap_block event{
-      sizeof event,     point(at), track.from == nullptr ? nullptr : &track.from->described,
-      track.from_block, 0,         track.from_exec};
-  track.from = at.code;
+  const wavetap_block event{sizeof event,     point(at), track.from,
+                            track.from_block, 0,         track.from_exec};
+  track.from = &at.code->described;
   track.from_block = at.site;
   track.from_exec = at.exec;
   tell(WAVETAP_BLOCKS,

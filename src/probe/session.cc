@@ -147,9 +147,13 @@ bool Session::add(const wavetap_handler* given, const wavetap_host* host, std::s
 
 void Session::listen(SessionHandler& handler) {
   const uint32_t wants = handler.calls->wants;
-  const Listener listener{&handler, handlers_.size()};
+  const Listener listener{&handler, handlers_.size(), handler.is_serial ? nullptr : handler.calls};
   wants_ |= wants;
-  if ((wants & WAVETAP_BLOCKS) != 0) of_blocks_.push_back(listener);
+  if ((wants & WAVETAP_BLOCKS) != 0) {
+    of_blocks_.push_back(listener);
+    sole_block_ = of_blocks_.size() == 1 && !handler.is_serial ? handler.calls->block : nullptr;
+    sole_number_ = listener.number;
+  }
   if ((wants & WAVETAP_VALUES) != 0) of_values_.push_back(listener);
   else if ((wants & WAVETAP_MEMORY) != 0) of_accesses_.push_back(listener);
 }

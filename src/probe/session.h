@@ -37,6 +37,7 @@ struct Strand;
 struct Listener {
   SessionHandler* handler;
   size_t number;
+  const wavetap_handler* free;  // its functions, when they may be called at any time; else null
 };
 
 class Session final : public emu::Watcher {
@@ -89,9 +90,14 @@ class Session final : public emu::Watcher {
   void put_site(const emu::Wave& wave, wavetap_point* at);
   void tell_wave(const emu::Wave& wave, void* state, uint32_t what);
   void tell_barrier(const wavetap_point& at, const Strand& strand, uint32_t what);
+  void tell_block(const emu::WatchPoint& at, Strand& strand, const SiteTag& tag);
+  // At an instruction that sends a message, and may begin a block.
+  void before_message(const emu::WatchPoint& at, Strand& strand, const SiteTag& tag);
   void tell_message(const emu::WatchPoint& at, const Strand& strand, const SiteTag& tag);
-  void tell_memory(const emu::WatchPoint& at, std::span<const emu::MemoryAccess> accesses,
-                   bool with_values);
+  // Describes each access; handle(access, event) goes on with it.
+  template <class Handle>
+  void for_each_access(const emu::WatchPoint& at, std::span<const emu::MemoryAccess> accesses,
+                       Handle&& handle);
 
   Surroundings& surroundings_;
   std::vector<std::unique_ptr<HandlerHost>> hosts_;
@@ -99,6 +105,9 @@ class Session final : public emu::Watcher {
   uint32_t wants_ = 0;  // of all handlers
   // Who hears what comes often. Who asks for values hears of an access once, after it.
   std::vector<Listener> of_blocks_, of_accesses_, of_values_;
+  // When it is a single one who hears of blocks, at any time: its function and number. Else null.
+  void (*sole_block_)(void* strand, const wavetap_block* event) = nullptr;
+  size_t sole_number_ = 0;
 
   std::mutex code_mutex_;
   std::vector<std::unique_ptr<Code>> codes_;

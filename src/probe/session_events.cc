@@ -45,6 +45,26 @@ void put_values(const emu::Wave& wave, const emu::MemoryAccess& access, unsigned
   if (known) event.values = values;
 }
 
+void put_lds_cost(const emu::MemoryAccess& access, uint32_t banks, wavetap_lds_cost& to) {
+  if (const uint32_t phases = emu::lds_phases_if_free(access, banks); phases != 0) {
+    to = {phases, phases, 0, 0, 1, static_cast<uint32_t>(access.address[0] / 4) & (banks - 1), 0};
+    return;
+  }
+  const emu::LdsCost cost = emu::lds_cost(access, banks);
+  to = {cost.cycles(), cost.phases,     cost.bank_conflicts, cost.address_conflicts,
+        cost.ways,     cost.worst_bank, cost.conflicting};
+}
+
+// Calls f(handler, what it keeps for the strand) for each of them.
+template <class F>
+void tell(const Strand& strand, const std::vector<Listener>& listeners, F&& f) {
+  for (const Listener& one : listeners) {
+    void* const of_handler = strand.of_handler[one.number];
+    if (one.free != nullptr) f(*one.free, of_handler);
+    else one.handler->call([&](const wavetap_handler& handler) { f(handler, of_handler); });
+  }
+}
+
 }  // namespace
 
 emu::Wants Session::wants(const isa::Program& program, int32_t index) noexcept {
@@ -178,24 +198,32 @@ void Session::before(const emu::WatchPoint& at) noexcept {
   auto* strand = static_cast<Strand*>(at.state);
   if (strand == nullptr) return;
   const SiteTag& tag = *reinterpret_cast<const SiteTag*>(at.tag);
-  Strand::WaveTrack& track = strand->waves[at.wave.wave_in_group];
-  if (tag.enters_block) {
-    const uint64_t exec = at.wave.exec();
-    const wavetap_block event{sizeof event,
-                              {&track.wave, &tag.code->described, tag.site, 0, exec},
-                              track.from == nullptr ? nullptr : &track.from->described,
-                              track.from_block,
-                              0,
-                              track.from_exec};
-    track.from = tag.code;
-    track.from_block = tag.site;
-    track.from_exec = exec;
-    for (const Listener& one : of_blocks_)
-      one.handler->call([&](const wavetap_handler& handler) {
-        handler.block(strand->of_handler[one.number], &event);
-      });
-  }
-  if (tag.sends_message && (wants_ & WAVETAP_MESSAGES) != 0) tell_message(at, *strand, tag);
+  if (tag.sends_message) return before_message(at, *strand, tag);
+  tell_block(at, *strand, tag);
+}
+
+void Session::tell_block(const emu::WatchPoint& at, Strand& strand, const SiteTag& tag) {
+  Strand::WaveTrack& track = strand.waves[at.wave.wave_in_group];
+  const uint64_t exec = at.wave.exec();
+  const wavetap_block event{sizeof event,
+                            {&track.wave, &tag.code->described, tag.site, 0, exec},
+                            track.from,
+                            track.from_block,
+                            0,
+                            track.from_exec};
+  track.from = &tag.code->described;
+  track.from_block = tag.site;
+  track.from_exec = exec;
+  // Kernels are mostly small blocks, so this one handler is worth a way of its own.
+  if (sole_block_ != nullptr) return sole_block_(strand.of_handler[sole_number_], &event);
+  tell(strand, of_blocks_, [&](const wavetap_handler& handler, void* of_handler) {
+    handler.block(of_handler, &event);
+  });
+}
+
+void Session::before_message(const emu::WatchPoint& at, Strand& strand, const SiteTag& tag) {
+  if (tag.enters_block && (wants_ & WAVETAP_BLOCKS) != 0) tell_block(at, strand, tag);
+  if ((wants_ & WAVETAP_MESSAGES) != 0) tell_message(at, strand, tag);
 }
 
 void Session::tell_message(const emu::WatchPoint& at, const Strand& strand, const SiteTag& tag) {
@@ -210,8 +238,9 @@ void Session::tell_message(const emu::WatchPoint& at, const Strand& strand, cons
           [&](const wavetap_handler& handler) { handler.message(strand.of_handler[i], &event); });
 }
 
-void Session::tell_memory(const emu::WatchPoint& at, std::span<const emu::MemoryAccess> accesses,
-                          bool with_values) {
+template <class Handle>
+void Session::for_each_access(const emu::WatchPoint& at,
+                              std::span<const emu::MemoryAccess> accesses, Handle&& handle) {
   const auto* strand = static_cast<const Strand*>(at.state);
   if (strand == nullptr) return;
   const SiteTag& tag = *reinterpret_cast<const SiteTag*>(at.tag);
@@ -230,31 +259,35 @@ void Session::tell_memory(const emu::WatchPoint& at, std::span<const emu::Memory
     event.lanes = access.mask;
     event.outside = access.outside;
     event.address = access.address;
-    if (access.space == emu::Space::kLds && (wants_ & WAVETAP_LDS_COST) != 0 && access.mask != 0) {
-      const emu::LdsCost cost = emu::lds_cost(access, strand->active->described.lds_banks);
-      event.lds = {cost.cycles(), cost.phases,     cost.bank_conflicts, cost.address_conflicts,
-                   cost.ways,     cost.worst_bank, cost.conflicting};
-    } else {
-      event.lds = {};
-    }
-    unsigned char values[64 * kLaneValueBytes];
-    if (with_values) put_values(at.wave, access, values, event);
-    for (const Listener& one : with_values ? of_values_ : of_accesses_)
-      one.handler->call([&](const wavetap_handler& handler) {
-        handler.memory(strand->of_handler[one.number], &event);
-      });
+    if (access.space == emu::Space::kLds && (wants_ & WAVETAP_LDS_COST) != 0 && access.mask != 0)
+      put_lds_cost(access, strand->active->described.lds_banks, event.lds);
+    else event.lds = {};
+    handle(*strand, access, event);
     ++event.part;
   }
 }
 
 void Session::accessing(const emu::WatchPoint& at,
                         std::span<const emu::MemoryAccess> accesses) noexcept {
-  tell_memory(at, accesses, /*with_values=*/false);
+  for_each_access(
+      at, accesses, [&](const Strand& strand, const emu::MemoryAccess&, wavetap_memory& event) {
+        tell(strand, of_accesses_, [&](const wavetap_handler& handler, void* of_handler) {
+          handler.memory(of_handler, &event);
+        });
+      });
 }
 
 void Session::accessed(const emu::WatchPoint& at,
                        std::span<const emu::MemoryAccess> accesses) noexcept {
-  tell_memory(at, accesses, /*with_values=*/true);
+  unsigned char values[64 * kLaneValueBytes];
+  for_each_access(
+      at, accesses,
+      [&](const Strand& strand, const emu::MemoryAccess& access, wavetap_memory& event) {
+        put_values(at.wave, access, values, event);
+        tell(strand, of_values_, [&](const wavetap_handler& handler, void* of_handler) {
+          handler.memory(of_handler, &event);
+        });
+      });
 }
 
 }  // namespace wavetap::probe

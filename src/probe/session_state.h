@@ -45,9 +45,9 @@ struct SessionHandler {
 
 // A workgroup's place in the stream of events, used by one workgroup after the other.
 struct Strand {
-  struct WaveTrack {
+  struct alignas(64) WaveTrack {  // a line of the cache: every event looks here
     wavetap_wave wave{};
-    const Code* from = nullptr;  // the block it is in
+    const wavetap_code* from = nullptr;  // the block it is in
     uint32_t from_block = 0;
     uint64_t from_exec = 0;
   };

@@ -16,38 +16,70 @@ namespace {
 struct Edge {
   const wavetap_code* code = nullptr;  // null: from the begin of the wave
   uint32_t block = 0;
+  bool changes_mask =
+      false;  // by the last instruction of the block before, behind which this one is
   uint64_t count = 0;
+  uint64_t lanes = 0;
 };
 
-// What an instruction that writes EXEC did to it.
+// What an instruction that writes EXEC did to it, when it did not leave it as it was.
 struct MaskChange {
-  uint64_t kept = 0;   // the same lanes
+  uint64_t count = 0;  // of entries by the edge, whatever became of the mask
   uint64_t none = 0;   // no lane is left
   uint64_t split = 0;  // some of them are left
   uint64_t other = 0;  // lanes came back
-  uint64_t lanes_before = 0;
   uint64_t lanes_after = 0;
+  int64_t lanes_more = 0;  // than before; less than 0: fewer
+
+  void add(const MaskChange& more) {
+    count += more.count;
+    none += more.none;
+    split += more.split;
+    other += more.other;
+    lanes_after += more.lanes_after;
+    lanes_more += more.lanes_more;
+  }
 };
 
-struct Block {
-  uint64_t count = 0;
-  uint64_t lanes = 0;
-  uint64_t empty = 0;  // entered with no active lane
+// Kernels are mostly small blocks: an entry changes the first line of the cache, and the second when
+// lanes part or meet.
+struct alignas(64) Block {
   // The edges taken most recently, with what is not among `edges` yet: waves come by turns from the body of
   // an `if` and from past it.
   Edge recent[2];
-  MaskChange change;  // of the instruction before the block
+
+  MaskChange change;   // of the instruction before the block
+  uint64_t count = 0;  // without those of `recent`, like `lanes`
+  uint64_t lanes = 0;
+
+  uint64_t empty = 0;  // entered with no active lane
   std::vector<Edge> edges;
 
-  void take_edge(const wavetap_code* from_code, uint32_t from_block) {
+  // The edge that a wave came by.
+  Edge& edge_of(const wavetap_block& event) {
     for (Edge& edge : recent)
-      if (edge.code == from_code && edge.block == from_block) {
-        ++edge.count;
-        return;
-      }
-    add_edge(recent[1]);
+      if (edge.code == event.from_code && edge.block == event.from_block && edge.count != 0)
+        return edge;
+    return new_edge(event);
+  }
+  [[gnu::noinline]] Edge& new_edge(const wavetap_block& event) {
+    const wavetap_code& code = *event.at.code;
+    const uint32_t site = event.at.site;
+    add_recent(recent[1]);
     recent[1] = recent[0];
-    recent[0] = {from_code, from_block, 1};
+    recent[0] = {event.from_code, event.from_block,
+                 event.from_code == &code && site != 0 &&
+                     (code.sites[site - 1].flags & WAVETAP_SITE_WRITES_EXEC) != 0 &&
+                     code.sites[event.from_block].block_end == site,
+                 0, 0};
+    return recent[0];
+  }
+  void add_recent(Edge& edge) {
+    count += edge.count;
+    lanes += edge.lanes;
+    if (edge.changes_mask) change.count += edge.count, change.lanes_after += edge.lanes;
+    add_edge(edge);
+    edge.count = edge.lanes = 0;
   }
   void add_edge(const Edge& edge) {
     if (edge.count == 0) return;
@@ -74,33 +106,24 @@ struct Strand {
   explicit Strand(const Dispatch&) {}
 
   void block(const wavetap_block& event) {
-    const wavetap_code& code = *event.at.code;
-    Block& block = blocks.at(code, event.at.site);
-    ++block.count;
-    block.lanes += count_lanes(event.at.exec);
-    block.empty += event.at.exec == 0;
-    block.take_edge(event.from_code, event.from_block);
-    // Behind the instruction that ended the block before, and came here by it.
-    const uint32_t site = event.at.site;
-    if (event.from_code != &code || site == 0 ||
-        (code.sites[site - 1].flags & WAVETAP_SITE_WRITES_EXEC) == 0 ||
-        code.sites[event.from_block].block_end != site)
-      return;
-    MaskChange& change = block.change;
-    const uint64_t before = event.from_exec;
+    Block& block = blocks.at(*event.at.code, event.at.site);
     const uint64_t after = event.at.exec;
-    ++(after == before          ? change.kept
-       : after == 0             ? change.none
-       : (after & ~before) == 0 ? change.split
-                                : change.other);
-    change.lanes_before += count_lanes(before);
-    change.lanes_after += count_lanes(after);
+    const uint64_t lanes = count_lanes(after);
+    Edge& edge = block.edge_of(event);
+    ++edge.count;
+    edge.lanes += lanes;
+    if (after == 0) ++block.empty;
+    const uint64_t before = event.from_exec;
+    if (!edge.changes_mask || after == before) return;
+    MaskChange& change = block.change;
+    ++(after == 0 ? change.none : (after & ~before) == 0 ? change.split : change.other);
+    change.lanes_more += static_cast<int64_t>(lanes - count_lanes(before));
   }
 
   void sum(const wavetap_sum& sum) {
     Block& block = blocks.at(*sum.code, sum.site);
     if (sum.what == WAVETAP_SUM_EDGE) {
-      block.add_edge({sum.from_code, sum.from_block, sum.count});
+      block.add_edge({sum.from_code, sum.from_block, false, sum.count, 0});
       return;
     }
     block.count += sum.count;
@@ -112,17 +135,14 @@ struct Strand {
 
 void Dispatch::add(Strand& strand) {
   strand.blocks.for_each([&](const wavetap_code& code, uint32_t site, Block& theirs) {
+    for (Edge& edge : theirs.recent) theirs.add_recent(edge);
     if (theirs.count == 0) return;
     Block& ours = blocks.at(code, site);
     ours.count += theirs.count;
     ours.lanes += theirs.lanes;
     ours.empty += theirs.empty;
-    for (const Edge& edge : theirs.recent) theirs.add_edge(edge);
     for (const Edge& edge : theirs.edges) ours.add_edge(edge);
-    for (uint64_t MaskChange::*field :
-         {&MaskChange::kept, &MaskChange::none, &MaskChange::split, &MaskChange::other,
-          &MaskChange::lanes_before, &MaskChange::lanes_after})
-      ours.change.*field += theirs.change.*field;
+    ours.change.add(theirs.change);
   });
 }
 
@@ -153,10 +173,12 @@ void Dispatch::report(JsonText& json, const wavetap_dispatch&, const wavetap_hos
               {"code", "site", "kept", "none", "split", "other", "lanes_before", "lanes_after"});
   blocks.for_each([&](const wavetap_code& code, uint32_t site, const Block& block) {
     const MaskChange& change = block.change;
-    if (change.kept + change.none + change.split + change.other == 0) return;
+    if (change.count == 0) return;
     json.begin_array().number(code.id).number(site - 1);
-    json.number(change.kept).number(change.none).number(change.split).number(change.other);
-    json.number(change.lanes_before).number(change.lanes_after).end_array();
+    json.number(change.count - change.none - change.split - change.other);
+    json.number(change.none).number(change.split).number(change.other);
+    json.number(change.lanes_after - static_cast<uint64_t>(change.lanes_more));
+    json.number(change.lanes_after).end_array();
   });
   json.end_array().end_object().end_object();
 }

@@ -46,34 +46,37 @@ struct Stride {
   uint64_t count = 0;
 };
 
-// One site's accesses of one kind.
-struct Row {
+// One site's accesses of one kind. What an access changes lies together.
+struct alignas(64) Row {
   Kind kind;
-  uint64_t count = 0;    // accesses by a wave
-  uint64_t lanes = 0;    // summed
-  uint64_t outside = 0;  // lanes
+  uint64_t count = 0;         // accesses by a wave
+  uint64_t lanes = 0;         // summed
+  uint64_t address_bits = 0;  // the lowest bit set is that of all addresses or'ed: the alignment
+  uint64_t irregular = 0;     // executions without one stride
+  uint64_t lds_cycles = 0;
+  uint64_t lds_ideal = 0;
+  uint32_t ways = 0;
+  uint32_t bank = 0;
+
+  Stride stride[kStrides];
+
   uint64_t unique_bytes = 0;
   uint64_t lines = 0;
   uint64_t ideal_lines = 0;
-  uint64_t misaligned = 0;     // executions with a line too many, because of where they begin
-  uint64_t scattered = 0;      // executions with lines too many otherwise
-  uint64_t crossing = 0;       // elements that lie in two lines
-  uint64_t one_address = 0;    // executions whose lanes all want the same
-  uint64_t address_bits = 0;   // the lowest bit set is that of all addresses or'ed: the alignment
+  uint64_t misaligned = 0;  // executions with a line too many, because of where they begin
+  uint64_t scattered = 0;   // executions with lines too many otherwise
+  uint64_t crossing = 0;    // elements that lie in two lines
+  uint64_t first_touches = 0;
+  uint64_t one_address = 0;  // executions whose lanes all want the same
+
+  uint64_t reuse[kReuseBuckets] = {};
+  uint64_t outside = 0;        // lanes
   uint64_t single = 0;         // executions with one lane: no stride
-  uint64_t irregular = 0;      // executions without one stride
   uint64_t other_strides = 0;  // executions with a stride that found no place
-  Stride stride[kStrides];
-  uint64_t lds_cycles = 0;
-  uint64_t lds_ideal = 0;
   uint64_t bank_conflicts = 0;
   uint64_t address_conflicts = 0;
-  uint32_t ways = 0;
-  uint32_t bank = 0;
   uint64_t conflicting = 0;  // lanes, in the worst execution
-  uint64_t first_touches = 0;
-  uint64_t reuse[kReuseBuckets] = {};
-  uint32_t next = 0;  // the site's next row, numbered from 1
+  uint32_t next = 0;         // the site's next row, numbered from 1
 
   void add_stride(int64_t bytes, uint64_t executions) {
     for (Stride& known : stride) {
@@ -185,7 +188,7 @@ struct Strand {
     Row& row = rows.of(*event.at.code, event.at.site, Kind(event));
     ++row.count;
     row.lanes += static_cast<uint64_t>(std::popcount(event.lanes));
-    row.outside += static_cast<uint64_t>(std::popcount(event.outside));
+    if (event.outside != 0) row.outside += static_cast<uint64_t>(std::popcount(event.outside));
     if (event.lanes == 0) return;
     int64_t step = 0;
     bool is_row = false;
@@ -254,7 +257,7 @@ struct Strand {
     const uint64_t size = event.element_bytes;
     const uint64_t begin = event.address[0];
     if ((step != 0 && step != static_cast<int64_t>(size)) || !std::has_single_bit(size) ||
-        begin % size != 0 || size > uint64_t{1} << line_shift)
+        (begin & (size - 1)) != 0 || size > uint64_t{1} << line_shift)
       return false;
     const uint64_t bytes =
         step == 0 ? size : size * static_cast<uint64_t>(std::popcount(event.lanes));
@@ -273,10 +276,16 @@ struct Strand {
     uint64_t sorted[64];
     size_t count = 0;
     bool in_order = true;
-    for (uint64_t rest = event.lanes; rest != 0; rest &= rest - 1) {
-      sorted[count] = event.address[std::countr_zero(rest)];
-      in_order &= count == 0 || sorted[count] >= sorted[count - 1];
-      ++count;
+    if ((event.lanes & (event.lanes + 1)) == 0) {
+      count = static_cast<size_t>(std::popcount(event.lanes));
+      std::copy_n(event.address, count, sorted);
+      for (size_t i = 1; i < count; ++i) in_order &= sorted[i] >= sorted[i - 1];
+    } else {
+      for (uint64_t rest = event.lanes; rest != 0; rest &= rest - 1) {
+        sorted[count] = event.address[std::countr_zero(rest)];
+        in_order &= count == 0 || sorted[count] >= sorted[count - 1];
+        ++count;
+      }
     }
     if (!in_order) std::sort(sorted, sorted + count);
     uint64_t lines = 0, bytes = 0, crossing = 0;
@@ -284,11 +293,12 @@ struct Strand {
     uint64_t covered = 0;    // likewise, in bytes
     const uint64_t size = event.element_bytes;
     const bool is_even = std::has_single_bit(size) && size <= uint64_t{1} << line_shift;
+    const uint64_t within = size - 1;  // bits of an address in an element, where sizes are even
     for (size_t i = 0; i < count;) {
       const uint64_t begin = sorted[i++];
       uint64_t end = begin + size;
-      const bool fits = is_even && begin % size == 0;  // in one line, and neighbours do as well
-      while (fits && i < count && sorted[i] - begin <= end - begin && sorted[i] % size == 0)
+      const bool fits = is_even && (begin & within) == 0;  // in one line, and neighbours do as well
+      while (fits && i < count && sorted[i] <= end && (sorted[i] & within) == 0)
         end = sorted[i++] + size;
       bytes += end - std::clamp(covered, begin, end);
       covered = std::max(covered, end);
@@ -324,8 +334,10 @@ struct Strand {
   void note_lds(const wavetap_lds_cost& cost, Row& row) {
     row.lds_cycles += cost.cycles;
     row.lds_ideal += cost.ideal_cycles;
-    row.bank_conflicts += cost.bank_conflicts;
-    row.address_conflicts += cost.address_conflicts;
+    if (cost.cycles != cost.ideal_cycles) {
+      row.bank_conflicts += cost.bank_conflicts;
+      row.address_conflicts += cost.address_conflicts;
+    }
     if (cost.ways > row.ways)
       row.ways = cost.ways, row.bank = cost.bank, row.conflicting = cost.lanes;
   }
