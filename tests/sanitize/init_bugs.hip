@@ -10,7 +10,7 @@ constexpr int kThreads = 256;
   template <bool kBug> \
   __global__ void
 
-// forgotten_store: uninitialised-lds
+// forgotten_store: uninitialised-lds @0-55
 KERNEL forgotten_store(int* out) {
   __shared__ int line[kThreads];
   const int t = threadIdx.x;
@@ -19,7 +19,7 @@ KERNEL forgotten_store(int* out) {
   out[t] = line[kThreads - 1 - t];  // <a>
 }
 // A halo of which one cell is never filled.
-// halo: uninitialised-lds
+// halo: uninitialised-lds @255
 KERNEL halo(int* out) {
   __shared__ int line[kThreads + 2];
   const int t = threadIdx.x;
@@ -29,7 +29,7 @@ KERNEL halo(int* out) {
   __syncthreads();
   out[kThreads + t] = line[t] + line[t + 2];  // <a>
 }
-// histogram: uninitialised-lds
+// histogram: uninitialised-lds @32-63
 KERNEL histogram(int* out) {
   __shared__ int bins[64];
   const int t = threadIdx.x;
@@ -39,7 +39,7 @@ KERNEL histogram(int* out) {
   __syncthreads();
   if (t < 64) out[t] = bins[t];
 }
-// counter: uninitialised-lds
+// counter: uninitialised-lds @(t < W)
 KERNEL counter(int* out) {
   __shared__ int count;
   if (!kBug && threadIdx.x == 0) count = 0;
@@ -48,7 +48,7 @@ KERNEL counter(int* out) {
   __syncthreads();
   out[threadIdx.x] = count;
 }
-// dynamic: uninitialised-lds
+// dynamic: uninitialised-lds @250-255
 KERNEL dynamic(int* out) {
   extern __shared__ int shared[];
   const int t = threadIdx.x;
@@ -56,7 +56,7 @@ KERNEL dynamic(int* out) {
   __syncthreads();
   out[t] = shared[t + (kBug && t >= 250 ? kThreads : 0)];  // <a>
 }
-// bytes: uninitialised-lds
+// bytes: uninitialised-lds @0-255
 KERNEL bytes(int* out) {
   __shared__ unsigned char line[kThreads * 4];
   const int t = threadIdx.x;
@@ -89,13 +89,13 @@ KERNEL first_wave(int* out) {
 
 // ---- Private memory.
 
-// private_array: uninitialised-private (warning)
+// private_array: uninitialised-private (warning) @(t % 8 >= 4)
 KERNEL private_array(int* out) {
   volatile int own[8];
   for (int i = 0; i < (kBug ? 4 : 8); ++i) own[i] = i;
   out[threadIdx.x] = own[threadIdx.x & 7];  // <a>
 }
-// private_branch: uninitialised-private (warning)
+// private_branch: uninitialised-private (warning) @40-255
 KERNEL private_branch(int* out) {
   volatile int own[2];
   if (!kBug || threadIdx.x < 40) own[0] = own[1] = 1;
@@ -104,53 +104,53 @@ KERNEL private_branch(int* out) {
 
 // ---- Global memory. `in` is allocated anew for each launch; what main() does to it is half of the case.
 
-// never_written: uninitialised-global
+// never_written: uninitialised-global @0-255
 KERNEL never_written(const int* in, int* out) {
   out[threadIdx.x] = in[threadIdx.x] + 1;  // <a>
 }
-// half_filled: uninitialised-global
+// half_filled: uninitialised-global @128-255
 KERNEL half_filled(const int* in, int* out) {
   out[threadIdx.x] = in[threadIdx.x * 2] + 1;  // <a>
 }
-// one_short: uninitialised-global
+// one_short: uninitialised-global @255
 KERNEL one_short(const int* in, int* out) {
   out[threadIdx.x] = in[threadIdx.x] + 1;  // <a>
 }
-// only_even: uninitialised-global
+// only_even: uninitialised-global @0-255
 KERNEL only_even(const int* in, int* out) {
   out[threadIdx.x] = in[threadIdx.x * 2 + (kBug ? 1 : 0)] + 1;  // <a>
 }
-// uniform_read: uninitialised-global
+// uniform_read: uninitialised-global @(t < W if O0 else t == 0)
 KERNEL uniform_read(const int* in, int* out) {
   out[threadIdx.x] = in[kBug ? 5 : 4] + 1;  // <a>
 }
-// wide_read: uninitialised-global
+// wide_read: uninitialised-global @(t % 4 == 3)
 KERNEL wide_read(const int* in, int* out) {
   const int4 four = reinterpret_cast<const int4*>(in)[threadIdx.x & 3];  // <a>
   out[threadIdx.x] = four.x + four.y + four.z + four.w;
 }
-// global_atomic: uninitialised-global
+// global_atomic: uninitialised-global @(t < W)
 KERNEL global_atomic(int* in, int* out) {
   out[threadIdx.x] = atomicAdd(in, 1);  // <a>
 }
-// byte_read: uninitialised-global
+// byte_read: uninitialised-global @0-255
 KERNEL byte_read(const int* in, int* out) {
   out[threadIdx.x] =
       reinterpret_cast<const unsigned char*>(in)[threadIdx.x * 2 + (kBug ? 1 : 0)];  // <a>
 }
-// index_read: uninitialised-global
+// index_read: uninitialised-global @0-255
 KERNEL index_read(const int* in, int* out) {
   out[threadIdx.x] = out[kThreads + (in[threadIdx.x] & 63)];  // <a>
 }
-// allocated_again: uninitialised-global
+// allocated_again: uninitialised-global @0-255
 KERNEL allocated_again(const int* in, int* out) {
   out[threadIdx.x] = in[threadIdx.x] + 1;  // <a>
 }
-// copied_in_part: uninitialised-global
+// copied_in_part: uninitialised-global @128-255
 KERNEL copied_in_part(const int* in, int* out) {
   out[threadIdx.x] = in[threadIdx.x * 64] + 1;  // <a>
 }
-// after_atomic: uninitialised-global
+// after_atomic: uninitialised-global @0
 KERNEL after_atomic(int* in, int* out) {
   if (threadIdx.x == 0) out[0] = in[kBug ? 1 : 0];  // <a>
 }
@@ -173,18 +173,18 @@ KERNEL own_store(int* in, int* out) {
 }
 
 // Two values in one load, of which the second was not written.
-// part_branch: uninitialised-global  [the value goes through private memory]
+// part_branch: uninitialised-global @0-255  [the value goes through private memory]
 KERNEL part_branch(const int* in, int* out) {
   const int2 pair = reinterpret_cast<const int2*>(in)[threadIdx.x];  // <b>
   if (pair.x + pair.y > 3) out[threadIdx.x] = kBug ? 1 : 2;          // <a>
 }
-// part_index: uninitialised-global  [the value goes through private memory]
+// part_index: uninitialised-global @0-255  [the value goes through private memory]
 KERNEL part_index(const int* in, int* out) {
   const int4 four = reinterpret_cast<const int4*>(in)[threadIdx.x];  // <b>
   out[threadIdx.x] = four.x + four.y + four.z;
   out[kThreads + (four.w & 255)] = kBug ? 1 : 2;  // <a>
 }
-// part_lds: uninitialised-lds  [the value goes through private memory]
+// part_lds: uninitialised-lds @0-255  [the value goes through private memory]
 KERNEL part_lds(const int* in, int* out) {
   __shared__ int2 pairs[kThreads];
   pairs[threadIdx.x].x = in[threadIdx.x];
@@ -215,21 +215,21 @@ __global__ void add_to(int* to) { atomicExch(to, 1); }
 
 // ---- Registers, in inline assembler: compilers do not read what they have not written.
 
-// register_stored: uninitialised-register (warning)  [the value goes through private memory]
+// register_stored: uninitialised-register (warning) @0-255  [the value goes through private memory]
 KERNEL register_stored(int* out) {
   int x;
   if constexpr (kBug) asm volatile("v_mov_b32 %0, v40" : "=v"(x) : : "v40");  // <a>
   else asm volatile("v_mov_b32 v40, 1\nv_mov_b32 %0, v40" : "=v"(x) : : "v40");
   out[threadIdx.x] = x + 1;  // <b>
 }
-// register_address: uninitialised-register (warning)  [the value goes through private memory]
+// register_address: uninitialised-register (warning) @0-255  [the value goes through private memory]
 KERNEL register_address(int* out) {
   int x;
   if constexpr (kBug) asm volatile("v_mov_b32 %0, v40" : "=v"(x) : : "v40");  // <a>
   else asm volatile("v_mov_b32 v40, 1\nv_mov_b32 %0, v40" : "=v"(x) : : "v40");
   atomicAdd(&out[x & 63], 1);  // <b>
 }
-// register_branch: uninitialised-register (warning)  [the value goes through private memory]
+// register_branch: uninitialised-register (warning) @0-255  [the value goes through private memory]
 KERNEL register_branch(int* out) {
   int x;
   if constexpr (kBug) asm volatile("s_mov_b32 %0, s77" : "=s"(x) : : "s77");  // <a>
@@ -238,7 +238,7 @@ KERNEL register_branch(int* out) {
     for (int i = 0; i < 64; ++i) atomicAdd(&out[i * 3], i);
 }
 // Which lanes go on.
-// register_mask: uninitialised-register (warning)  [the value goes through private memory]
+// register_mask: uninitialised-register (warning) @0-255  [the value goes through private memory]
 KERNEL register_mask(int* out) {
   int x;
   if constexpr (kBug) asm volatile("v_mov_b32 %0, v40" : "=v"(x) : : "v40");  // <a>

@@ -13,12 +13,29 @@ import subprocess
 import sys
 import tempfile
 
-LABEL = re.compile(r"^// (\w+): ([a-z-]+(?: \(warning\))?(?:, [a-z-]+(?: \(warning\))?)*)(?: @(\d+)(?:-(\d+)(?:/(\d+))?)?)?(?:  \[(.+)\])?$")
+KIND = r"[a-z-]+(?: \(warning\))?"
+# @FIRST[-LAST[/STEP]], or @(EXPRESSION) of the thread t, the wave size W and O0; @wave: of none. With @b(…): the first is of <a>.
+LANES = r"(?: @(?:(?P<first>\d+)(?:-(?P<last>\d+)(?:/(?P<step>\d+))?)?|\((?P<test>[^@]+)\)|(?P<wave>wave))(?: @b\((?P<test_b>[^@]+)\))?)?"
+LABEL = re.compile(rf"^// (\w+): ({KIND}(?:, {KIND})*){LANES}(?:  \[(?P<remark>.+)\])?$")
 KERNEL = re.compile(r"^KERNEL (\w+)\(")
 
 
+def lanes_of(label):
+    """For <a> and <b>: whether a thread is one of those that the label names, as functions; None: not said. An empty tuple: the finding
+    is one of a wave."""
+    def of(test):
+        code = test and compile(test, test, "eval")
+        return code and (lambda t, wave_size, is_O0: eval(code, {"t": t, "W": wave_size, "O0": is_O0}))
+    if label["wave"]:
+        return ()
+    if label["first"]:
+        threads = range(int(label["first"]), int(label["last"] or label["first"]) + 1, int(label["step"] or 1))
+        return [lambda t, wave_size, is_O0: t in threads] * 2
+    return [of(label["test"]), of(label["test_b"] or label["test"])]
+
+
 def read_labels(path):
-    """{kernel: (kinds with severities, line of <a>, line of <b>, has a remark, threads)}; kernels without a label have no kinds."""
+    """{kernel: (kinds with severities, line of <a>, line of <b>, has a remark, lanes_of())}; kernels without a label have no kinds."""
     cases = {}
     label = None
     name = None
@@ -31,8 +48,7 @@ def read_labels(path):
                 raise SystemExit(f"{path}:{number}: the label is for {label[1]}, the kernel is {name}")
             kinds = label[2].split(", ") if label else []
             expected = {(k.removesuffix(" (warning)"), "warning" if "(" in k else "error") for k in kinds}
-            threads = label and label[3] and range(int(label[3]), int(label[4] or label[3]) + 1, int(label[5] or 1))
-            cases[name] = [expected, None, None, bool(label and label[6]), threads]
+            cases[name] = [expected, None, None, bool(label and label["remark"]), label and lanes_of(label)]
             label = None
         if name and "// <" in line:
             for i, mark in ((1, "<a>"), (2, "<b>")):
@@ -62,16 +78,23 @@ def same_kind(kind):
     return "read-write" if kind in ("read-after-write", "write-after-read") else kind
 
 
+def check_lanes(name, lanes, finding, is_at_second, wave_size, is_O0):
+    wave, found = finding.get("wave"), int(finding.get("lanes", "0"), 16)
+    if lanes == ():
+        return [f"{name}: lanes {found:#x}, and none are expected"] if found else []
+    test = lanes[1 if is_at_second else 0] if lanes else None
+    if test is None:
+        return []
+    wanted = sum(1 << i for i in range(wave_size) if test(wave * wave_size + i, wave_size, is_O0))
+    return [] if found == wanted and found else [f"{name}: wave {wave}, lanes {found:#x}, not {wanted:#x}"]
+
+
 def check_case(name, bug, expected, findings, source, is_inlined, wave_size):
     """What is wrong, as a list of sentences."""
-    kinds, first, second, _, threads = expected
+    kinds, first, second, _, lanes = expected
     if not bug or not kinds:
         return [f"{name}<{str(bug).lower()}>: {f['severity']} {f['kind']} at line {line_of(f, source)}" for f in findings]
     wrong = []
-
-    def threads_of(finding):
-        lanes = int(finding.get("lanes", "0"), 16)
-        return [finding["wave"] * wave_size + i for i in range(wave_size) if lanes >> i & 1]
     for kind in kinds - {(same_kind(f["kind"]), f["severity"]) for f in findings}:
         wrong.append(f"{name}: not found: {kind[1]} {kind[0]}")
     for f in findings:
@@ -84,8 +107,7 @@ def check_case(name, bug, expected, findings, source, is_inlined, wave_size):
             wrong.append(f"{name}: {f['kind']} at {f.get('source')}, and not in {source.name}")
         if lines - wanted - {0} or ("other" in f and (not lines - {0} or (0 not in lines and lines != wanted))):
             wrong.append(f"{name}: {f['kind']} at lines {sorted(lines)}, not {first} and {second}")
-        if threads and set(threads_of(f)) != {t for t in threads if t // wave_size == f["wave"]}:
-            wrong.append(f"{name}: wave {f['wave']}, lanes {f['lanes']}: not those of {threads}")
+        wrong += check_lanes(name, lanes, f, line_of(f, source) == second and second != first, wave_size, not is_inlined)
     return wrong
 
 

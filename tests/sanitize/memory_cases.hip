@@ -127,7 +127,7 @@ KERNEL odd_lanes(int* data, int*) {
   T;
   data[t % 2 == 1 && kBug ? kInts + t : t / 2] = t;  // <a>
 }
-// uniform_past: out-of-bounds
+// uniform_past: out-of-bounds @(t < W if O0 else t == 0)
 KERNEL uniform_past(int* data, int* out) {
   out[threadIdx.x] = data[kBug ? 300 : 200];  // <a>
 }

@@ -2,7 +2,7 @@
 // has the bug. tests/sanitize/labelled.py reads what must be found from the comments here:
 //
 //   // NAME: KIND[ (warning)][, KIND…]    before the kernel
-//   //       … @FIRST[-LAST[/STEP]]        the threads that do it, of one workgroup
+//   //       … @THREADS                    that do it, of one workgroup; labelled.py says how they are written
 //   //       …  [REMARK]                   not to be seen, or not so, in unoptimised code, and why
 //   // <a>, // <b>                        on the lines of the two accesses; on one when that is both
 //

@@ -11,7 +11,7 @@ constexpr int kThreads = 256;
   __global__ void
 
 // Half of the lanes of each wave.
-// half_a_wave: divergent-barrier
+// half_a_wave: divergent-barrier @(t % 2 == 0)
 KERNEL half_a_wave(int* out) {
   const int t = threadIdx.x;
   out[t] = t;
@@ -23,7 +23,7 @@ KERNEL half_a_wave(int* out) {
   out[2 * kThreads + t] = out[t];
 }
 // Each half has a barrier of its own.
-// both_branches: divergent-barrier
+// both_branches: divergent-barrier @(t % 4 < 2) @b(t % 4 >= 2)
 KERNEL both_branches(int* out) {
   const int t = threadIdx.x;
   if (!kBug) {
@@ -41,7 +41,7 @@ KERNEL both_branches(int* out) {
   out[kThreads + t] = t;
 }
 // Lanes that go round a loop less often.
-// trip_counts: divergent-barrier
+// trip_counts: divergent-barrier @(t % 2 == 1)
 KERNEL trip_counts(int* out) {
   const int t = threadIdx.x;
   const int count = kBug ? 2 + t % 2 : 3;
@@ -61,7 +61,7 @@ KERNEL early_return(int* out) {
   out[kThreads + t] = out[t ^ 2];
 }
 // The first wave waits at one barrier, the others at another.
-// by_wave: different-barriers (warning)
+// by_wave: different-barriers (warning) @wave
 KERNEL by_wave(int* out) {
   const int t = threadIdx.x;
   const int wave = __builtin_amdgcn_readfirstlane(t / 64);
@@ -75,7 +75,7 @@ KERNEL by_wave(int* out) {
     out[t] *= 8;
   }
 }
-// wave_leaves: barrier-after-exit (warning)
+// wave_leaves: barrier-after-exit (warning) @wave
 KERNEL wave_leaves(int* out) {
   const int t = threadIdx.x;
   if (kBug && t >= 192) return;
@@ -83,7 +83,7 @@ KERNEL wave_leaves(int* out) {
   __syncthreads();  // <a>
   out[kThreads + t] = out[(t + 64) % 192];
 }
-// shuffle: inactive-lane (warning)
+// shuffle: inactive-lane (warning) @(t % 2 == 0)
 KERNEL shuffle(int* out) {
   const int t = threadIdx.x;
   int value = t;
@@ -97,14 +97,14 @@ KERNEL shuffle_in_branch(int* out) {
   if (t % 2 == 0) value = __shfl_xor(t * 3, kBug ? 2 : 4);
   out[t] = value;
 }
-// grid_without_cooperation: grid-barrier
+// grid_without_cooperation: grid-barrier @wave
 KERNEL grid_without_cooperation(int* out) {
   out[threadIdx.x] = 1;
   if (kBug) cooperative_groups::this_grid().sync();  // <a>
 }
 
 // A quarter of each wave.
-// quarter: divergent-barrier
+// quarter: divergent-barrier @(t % 4 == 3)
 KERNEL quarter(int* out) {
   const int t = threadIdx.x;
   if (!kBug || t % 4 == 3) {
@@ -115,7 +115,7 @@ KERNEL quarter(int* out) {
   out[kThreads + t] = out[t];
 }
 // A barrier behind a test of what was loaded.
-// by_value: divergent-barrier
+// by_value: divergent-barrier @(t % 16 >= 8)
 KERNEL by_value(int* out) {
   const int t = threadIdx.x;
   const int value = out[t] + t;
@@ -127,7 +127,7 @@ KERNEL by_value(int* out) {
   out[2 * kThreads + t] = value;
 }
 // In the inner of two branches.
-// nested: divergent-barrier
+// nested: divergent-barrier @(t % 8 < 5)
 KERNEL nested(int* out) {
   const int t = threadIdx.x;
   if (t < 1000) {
@@ -141,7 +141,7 @@ KERNEL nested(int* out) {
   }
 }
 // A loop that some lanes leave early.
-// broken_loop: divergent-barrier
+// broken_loop: divergent-barrier @(t % 2 == 1)
 KERNEL broken_loop(int* out) {
   const int t = threadIdx.x;
 #pragma unroll 1
@@ -153,7 +153,7 @@ KERNEL broken_loop(int* out) {
   out[kThreads + t] = out[t];
 }
 // The last wave goes by a barrier of its own.
-// last_wave: different-barriers (warning)
+// last_wave: different-barriers (warning) @wave
 KERNEL last_wave(int* out) {
   const int t = threadIdx.x;
   const int wave = __builtin_amdgcn_readfirstlane(t / 64);
@@ -167,7 +167,7 @@ KERNEL last_wave(int* out) {
     out[t] *= 6;
   }
 }
-// first_wave_leaves: barrier-after-exit (warning)
+// first_wave_leaves: barrier-after-exit (warning) @wave
 KERNEL first_wave_leaves(int* out) {
   const int t = threadIdx.x;
   if (kBug && t < 64) return;
@@ -175,14 +175,14 @@ KERNEL first_wave_leaves(int* out) {
   __syncthreads();  // <a>
   out[kThreads + t] = out[t];
 }
-// shuffle_down: inactive-lane (warning)
+// shuffle_down: inactive-lane (warning) @(t % 32 // 8 == 1)
 KERNEL shuffle_down(int* out) {
   const int t = threadIdx.x;
   int value = t;
   if (!kBug || t % 32 < 16) value = __shfl_down(t * 5, 8);  // <a>
   out[t] = value;
 }
-// shuffle_from: inactive-lane (warning)
+// shuffle_from: inactive-lane (warning) @(t % 2 == 1)
 KERNEL shuffle_from(int* out) {
   const int t = threadIdx.x;
   int value = t;

@@ -9,7 +9,7 @@ constexpr int kThreads = 256;
   __global__ void
 
 // clang-format off
-// load_read: unwaited-read
+// load_read: unwaited-read @0-255
 KERNEL load_read(int* data) {
   int x, y;
   int* p = data + 4 * threadIdx.x;
@@ -21,7 +21,7 @@ KERNEL load_read(int* data) {
   data[1024 + threadIdx.x] = x ^ y;
 }
 // The first of two loads is there, the second is not.
-// second_of_two: unwaited-read
+// second_of_two: unwaited-read @0-255
 KERNEL second_of_two(int* data) {
   int x, y;
   int* p = data + 4 * threadIdx.x;
@@ -33,7 +33,7 @@ KERNEL second_of_two(int* data) {
   data[1024 + threadIdx.x] = x ^ y;
 }
 // lgkmcnt is not for global memory.
-// other_counter: unwaited-read
+// other_counter: unwaited-read @0-255
 KERNEL other_counter(int* data) {
   int x, y;
   int* p = data + 4 * threadIdx.x;
@@ -44,7 +44,7 @@ KERNEL other_counter(int* data) {
   }
   data[1024 + threadIdx.x] = x ^ y;
 }
-// overwritten: unwaited-write
+// overwritten: unwaited-write @0-255
 KERNEL overwritten(int* data) {
   int x, y;
   int* p = data + 4 * threadIdx.x;
@@ -56,7 +56,7 @@ KERNEL overwritten(int* data) {
   data[1024 + threadIdx.x] = x ^ y;
 }
 // As the data of a store.
-// stored: unwaited-read
+// stored: unwaited-read @0-255
 KERNEL stored(int* data) {
   int x, y;
   int* p = data + 4 * threadIdx.x;
@@ -68,7 +68,7 @@ KERNEL stored(int* data) {
   data[1024 + threadIdx.x] = x ^ y;
 }
 // The second register of two.
-// wide_second: unwaited-read
+// wide_second: unwaited-read @0-255
 KERNEL wide_second(int* data) {
   int x, y;
   int* p = data + 4 * threadIdx.x;
@@ -80,7 +80,7 @@ KERNEL wide_second(int* data) {
   data[1024 + threadIdx.x] = x ^ y;
 }
 // As what an atomic adds.
-// atomic_data: unwaited-read
+// atomic_data: unwaited-read @0-255
 KERNEL atomic_data(int* data) {
   int x, y;
   int* p = data + 4 * threadIdx.x;
@@ -92,7 +92,7 @@ KERNEL atomic_data(int* data) {
   data[1024 + threadIdx.x] = x ^ y;
 }
 // From global memory to LDS.
-// lds_data: unwaited-read
+// lds_data: unwaited-read @0-255
 KERNEL lds_data(int* data) {
   __shared__ int line[kThreads];
   line[threadIdx.x] = 0;
@@ -106,7 +106,7 @@ KERNEL lds_data(int* data) {
   }
   data[1024 + threadIdx.x] = x ^ y;
 }
-// lds_read: unwaited-read
+// lds_read: unwaited-read @0-255
 KERNEL lds_read(int* data) {
   __shared__ int line[kThreads];
   line[threadIdx.x] = 0;
@@ -120,7 +120,7 @@ KERNEL lds_read(int* data) {
   data[1024 + threadIdx.x] = x ^ y;
 }
 // LDS operations finish in order.
-// lds_second: unwaited-read
+// lds_second: unwaited-read @0-255
 KERNEL lds_second(int* data) {
   __shared__ int line[kThreads];
   line[threadIdx.x] = 0;
@@ -134,7 +134,7 @@ KERNEL lds_second(int* data) {
   data[1024 + threadIdx.x] = x ^ y;
 }
 // As the address of the next.
-// lds_address: unwaited-read
+// lds_address: unwaited-read @0-255
 KERNEL lds_address(int* data) {
   __shared__ int line[kThreads];
   line[threadIdx.x] = 0;
@@ -147,7 +147,7 @@ KERNEL lds_address(int* data) {
   }
   data[1024 + threadIdx.x] = x ^ y;
 }
-// shuffled: unwaited-read
+// shuffled: unwaited-read @0-255
 KERNEL shuffled(int* data) {
   __shared__ int line[kThreads];
   line[threadIdx.x] = 0;
@@ -161,7 +161,7 @@ KERNEL shuffled(int* data) {
   data[1024 + threadIdx.x] = x ^ y;
 }
 // LDS and global memory fill the same register, in whatever order.
-// two_orders: unwaited-write
+// two_orders: unwaited-write @0-255
 KERNEL two_orders(int* data) {
   __shared__ int line[kThreads];
   line[threadIdx.x] = 0;
@@ -176,7 +176,7 @@ KERNEL two_orders(int* data) {
   data[1024 + threadIdx.x] = x ^ y;
 }
 // An atomic that returns is a load.
-// returned: unwaited-read
+// returned: unwaited-read @0-255
 KERNEL returned(int* data) {
   int x, y;
   int* p = data + 4 * threadIdx.x;
@@ -187,7 +187,7 @@ KERNEL returned(int* data) {
   }
   data[1024 + threadIdx.x] = x ^ y;
 }
-// first_lane: unwaited-read
+// first_lane: unwaited-read @(t % W == 0)
 KERNEL first_lane(int* data) {
   int x, y;
   int* p = data + 4 * threadIdx.x;
@@ -199,7 +199,7 @@ KERNEL first_lane(int* data) {
   data[1024 + threadIdx.x] = x ^ y;
 }
 // A flat load of global memory needs vmcnt.
-// flat_read: unwaited-read
+// flat_read: unwaited-read @0-255
 KERNEL flat_read(int* data) {
   int x, y;
   int* p = data + 4 * threadIdx.x;
@@ -210,7 +210,7 @@ KERNEL flat_read(int* data) {
   }
   data[1024 + threadIdx.x] = x ^ y;
 }
-// high_half: unwaited-read
+// high_half: unwaited-read @0-255
 KERNEL high_half(int* data) {
   int x, y;
   int* p = data + 4 * threadIdx.x;
@@ -222,7 +222,7 @@ KERNEL high_half(int* data) {
   data[1024 + threadIdx.x] = x ^ y;
 }
 // Loaded in one turn, used in the next.
-// round_a_loop: unwaited-read
+// round_a_loop: unwaited-read @0-255
 KERNEL round_a_loop(int* data) {
   int x, y;
   int* p = data + 4 * threadIdx.x;
@@ -234,7 +234,7 @@ KERNEL round_a_loop(int* data) {
   data[1024 + threadIdx.x] = x ^ y;
 }
 // Three are on their way, two may stay.
-// too_weak: unwaited-read
+// too_weak: unwaited-read @0-255
 KERNEL too_weak(int* data) {
   int x, y;
   int* p = data + 4 * threadIdx.x;
@@ -245,7 +245,7 @@ KERNEL too_weak(int* data) {
   }
   data[1024 + threadIdx.x] = x ^ y;
 }
-// written_lane: unwaited-write
+// written_lane: unwaited-write @(t % W == 3)
 KERNEL written_lane(int* data) {
   int x, y;
   int* p = data + 4 * threadIdx.x;
@@ -262,7 +262,7 @@ KERNEL written_lane(int* data) {
 __device__ unsigned low(int* p) { return static_cast<unsigned>(reinterpret_cast<size_t>(p)); }
 __device__ unsigned high(int* p) { return static_cast<unsigned>(reinterpret_cast<size_t>(p) >> 32); }
 
-// scalar_read: unwaited-read
+// scalar_read: unwaited-read @wave
 KERNEL scalar_read(int* data) {
   int x, y;
   if constexpr (kBug) {
@@ -273,7 +273,7 @@ KERNEL scalar_read(int* data) {
   data[1024 + threadIdx.x] = x ^ y;
 }
 // Scalar loads come in any order: only 0 proves one.
-// scalar_order: unwaited-read
+// scalar_order: unwaited-read @wave
 KERNEL scalar_order(int* data) {
   int x, y;
   if constexpr (kBug) {
@@ -283,7 +283,7 @@ KERNEL scalar_order(int* data) {
   }
   data[1024 + threadIdx.x] = x ^ y;
 }
-// scalar_overwritten: unwaited-write
+// scalar_overwritten: unwaited-write @wave
 KERNEL scalar_overwritten(int* data) {
   int x, y;
   if constexpr (kBug) {
@@ -294,7 +294,7 @@ KERNEL scalar_overwritten(int* data) {
   data[1024 + threadIdx.x] = x ^ y;
 }
 // As an operand of a vector instruction.
-// scalar_operand: unwaited-read
+// scalar_operand: unwaited-read @wave
 KERNEL scalar_operand(int* data) {
   int x, y;
   if constexpr (kBug) {
@@ -305,7 +305,7 @@ KERNEL scalar_operand(int* data) {
   data[1024 + threadIdx.x] = x ^ y;
 }
 // Two scalar loads to one register.
-// scalar_two_writes: unwaited-write
+// scalar_two_writes: unwaited-write @wave
 KERNEL scalar_two_writes(int* data) {
   int x, y;
   if constexpr (kBug) {
