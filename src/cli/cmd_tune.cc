@@ -13,6 +13,7 @@
 #include "cli/install_tree.h"
 #include "cli/lab_commands.h"
 #include "replay/captured_kernel.h"
+#include "tune/clock_state.h"
 #include "tune/results.h"
 #include "tune/tuner.h"
 #include "util/file.h"
@@ -152,6 +153,9 @@ int run_tune(const TuneOptions& options) {
   if (error)
     return fail(errorf("%s: cannot be made: %s; name another folder with -o", folder.c_str(),
                        error.message().c_str()));
+  const bool is_on_machine = spec.subject == Subject::kMetric && spec.gpu.empty();
+  const std::vector<tune::GpuClock> clocks =
+      is_on_machine ? tune::read_gpu_clocks() : std::vector<tune::GpuClock>();
   Result<tune::Journal> journal = tune::Journal::open(folder + "/journal.db", spec, options.resume);
   if (!journal.ok()) return fail(journal.error());
   const tune::Evaluation evaluation{spec, ground->model, util::executable_folder() + "/wavetap",
@@ -175,7 +179,8 @@ int run_tune(const TuneOptions& options) {
                           tune::best_of(spec, *journal),
                           {},
                           ground->kernel,
-                          ground->gpu};
+                          ground->gpu,
+                          ""};
   if (findings.baseline != nullptr && findings.baseline->trial.outcome != proof::Outcome::kGood)
     warn(errorf("%s: the baseline itself is no good: %s", spec.name.c_str(),
                 findings.baseline->trial.reason.c_str()));
@@ -185,6 +190,7 @@ int run_tune(const TuneOptions& options) {
     if (!difference.ok()) return fail(difference.error());
     findings.measured = *difference;
   }
+  if (is_on_machine) findings.clock = tune::clock_note(clocks, tune::read_gpu_clocks());
   const std::string json =
       tune::findings_json(findings).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
       "\n";

@@ -111,16 +111,23 @@ MetricRun run_metric(const Evaluation& evaluation, const std::string& command,
   std::smatch match;
   if (!std::regex_search(ran->output, match, std::regex(spec.metric)))
     return {failed(Outcome::kWrong, "its output lacks the metric " + spec.metric), 0};
-  return {std::nullopt, std::strtod(match[1].str().c_str(), nullptr)};
+  const std::string text = match[1];
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  while (*end == ' ') ++end;
+  if (text.empty() || *end != 0 || !std::isfinite(value))
+    return {failed(Outcome::kWrong, "its metric is not a number: " + text), 0};
+  return {std::nullopt, value};
 }
 
 Trial try_metric(const Evaluation& evaluation, const std::string& command,
                  const util::ShellOptions& shell) {
   std::vector<double> found;
-  for (uint32_t run = 0; run < evaluation.spec.runs; ++run) {
+  const uint32_t warmups = evaluation.spec.warmups();
+  for (uint32_t run = 0; run < warmups + evaluation.spec.runs; ++run) {
     const MetricRun ran = run_metric(evaluation, command, shell);
     if (ran.bad) return *ran.bad;
-    found.push_back(ran.value);
+    if (run >= warmups) found.push_back(ran.value);
   }
   std::sort(found.begin(), found.end());
   Trial trial;
@@ -243,13 +250,15 @@ Result<proof::Difference> compare_metric(const Evaluation& evaluation, const Val
     all["out"] = out;
     commands[i] = substitute(spec.program, all);
   }
-  for (uint32_t pair = 0; pair < pairs; ++pair) {
+  // The first pairs only warm up what is there to be warmed up.
+  const uint32_t warmups = spec.warmup.value_or(1);
+  for (uint32_t pair = 0; pair < warmups + pairs; ++pair) {
     for (uint32_t turn = 0; turn < 2; ++turn) {
       const size_t i = (pair + turn) % 2;
       const MetricRun ran = run_metric(
           evaluation, commands[i], {spec.folder, environment_of(spec, *sets[i]), spec.run_seconds});
       if (ran.bad) return Error{ran.bad->reason};
-      found[i].push_back(ran.value);
+      if (pair >= warmups) found[i].push_back(ran.value);
     }
   }
   return proof::compare_pairs(found[0], found[1]);

@@ -1,14 +1,12 @@
 #include "tune/journal.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "tune/values_json.h"
+#include "util/file_lock.h"
 
 namespace wavetap::tune {
 namespace {
@@ -23,17 +21,13 @@ create table cost (evaluation integer primary key, seconds real);
 
 }  // namespace
 
-// The lock is a process's own: processes that it made do not have it, and it ends with the process.
 Status Journal::lock(const std::string& path) {
-  lock_ = ScopedFd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (!lock_.valid())
-    return errorf("%s: cannot be made: %s; check its rights", path.c_str(), std::strerror(errno));
-  struct flock whole {};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
-  if (fcntl(lock_.get(), F_SETLK, &whole) == 0) return {};
-  if (errno != EACCES && errno != EAGAIN)
-    return errorf("%s: cannot be locked: %s", path.c_str(), std::strerror(errno));
+  Result<std::optional<ScopedFd>> locked = util::lock_file(path);
+  if (!locked.ok()) return locked.error();
+  if (*locked) {
+    lock_ = std::move(**locked);
+    return {};
+  }
   return errorf("%s: another search is at work here; wait for it, or name another folder with -o",
                 path.substr(0, path.rfind('/')).c_str());
 }

@@ -41,6 +41,24 @@ double evaluations_of(const Journal& journal) {
   return sum;
 }
 
+// Of the best against the baseline, by runs that took turns.
+const char* verdict_of(const Findings& findings) {
+  const proof::Difference& measured = *findings.measured;
+  if (measured.pairs == 0) return "not compared";
+  if (!measured.is_lower() && !measured.is_higher()) return "no difference";
+  return measured.is_higher() == findings.spec.maximise ? "better" : "worse";
+}
+
+// Spaces and quotes in values are the shell's words.
+std::string shell_word(const std::string& text) {
+  if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                             "_-+=.,/:@%") == std::string::npos)
+    return text;
+  std::string made = "'";
+  for (const char c : text) made += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return made + "'";
+}
+
 }  // namespace
 
 std::string kind_of_objective(const Spec& spec) {
@@ -61,6 +79,10 @@ double improvement(const Findings& findings) {
   if (findings.best == nullptr || findings.baseline == nullptr ||
       findings.baseline->trial.outcome != Outcome::kGood)
     return 0;
+  if (findings.measured && findings.measured->pairs != 0) {
+    if (!findings.measured->is_lower() && !findings.measured->is_higher()) return 1;
+    return findings.spec.maximise ? findings.measured->ratio : 1 / findings.measured->ratio;
+  }
   const double old_value = objective_of(*findings.baseline);
   const double new_value = objective_of(*findings.best);
   const double ratio = findings.spec.maximise ? new_value / old_value : old_value / new_value;
@@ -94,14 +116,16 @@ Json findings_json(const Findings& findings) {
     json["measured"] = {{"ratio", findings.measured->ratio},
                         {"low", findings.measured->low},
                         {"high", findings.measured->high},
-                        {"pairs", findings.measured->pairs}};
+                        {"pairs", findings.measured->pairs},
+                        {"verdict", verdict_of(findings)}};
+  if (!findings.clock.empty()) json["clock"] = findings.clock;
   return json;
 }
 
 std::string flags_of(const Values& values) {
   std::string flags;
   for (const auto& [name, value] : values)
-    flags += (flags.empty() ? "-D" : " -D") + name + "=" + to_text(value);
+    flags += (flags.empty() ? "" : " ") + shell_word("-D" + name + "=" + to_text(value));
   return flags;
 }
 
@@ -122,12 +146,16 @@ std::string findings_text(const Findings& findings) {
     text += fmt::format("  {}={}", name, to_text(value));
   text += "\n";
   if (const double better = improvement(findings); better > 0)
-    text += fmt::format("baseline {}: {:.3g} times {}\n",
-                        objective_text(spec, objective_of(*findings.baseline)), better,
-                        better > 1 ? "better" : "as good");
+    text += fmt::format(
+        "baseline {}: {}\n", objective_text(spec, objective_of(*findings.baseline)),
+        better == 1 ? "no difference"
+                    : fmt::format("{:.3g} times {}", better, better > 1 ? "better" : "as good"));
   if (findings.measured)
     text += fmt::format("best against baseline, runs taking turns: {}\n",
-                        proof::to_text(*findings.measured));
+                        findings.measured->pairs == 0
+                            ? "not compared: only numbers above 0 have a ratio"
+                            : proof::to_text(*findings.measured));
+  if (!findings.clock.empty()) text += fmt::format("clock: {}\n", findings.clock);
   if (spec.subject == Subject::kCapture)
     text += fmt::format("verified: what it writes is what the captured dispatch wrote ({})\n",
                         spec.verify.empty() ? "bit by bit" : spec.verify);

@@ -21,13 +21,14 @@ struct Findings {
   std::optional<proof::Difference> measured;  // best against baseline, where times scatter
   std::string kernel;                         // symbol of the captured kernel; "": none
   std::string gpu;
+  std::string clock;  // of the machine's GPUs, where they were measured
 };
 
 // "modelled", "exact" or "measured".
 std::string kind_of_objective(const Spec& spec);
 // A value of the objective, as one reads it: "2.57 us", "1 024", "0.75".
 std::string objective_text(const Spec& spec, double value);
-// How many times better than the baseline; 0 without one.
+// How many times better than the baseline; 0 without one, 1 where runs taking turns show no difference.
 double improvement(const Findings& findings);
 
 nlohmann::ordered_json findings_json(const Findings& findings);

@@ -28,7 +28,8 @@ Result<Space> Space::make(std::vector<Parameter> parameters,
     else space.points_.emplace(combination, static_cast<uint32_t>(space.combinations_.size() - 1));
   }
   if (space.combinations_.empty())
-    return errorf("conditions: no combination of the parameters satisfies them all");
+    return errorf(
+        "conditions: no combination of the parameters satisfies them all; loosen one of them");
   return space;
 }
 

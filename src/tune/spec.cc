@@ -46,6 +46,12 @@ class Reader {
     value = static_cast<Number>(*found);
     return {};
   }
+  Status number(const char* key, std::optional<uint32_t>& value, double least, double most) {
+    uint32_t found = UINT32_MAX;
+    const Status status = number(key, found, least, most);
+    if (found != UINT32_MAX) value = found;
+    return status;
+  }
   Status expressions(const char* key, std::vector<Expression>& list, size_t most) {
     const toml::node* node = find(key);
     if (node == nullptr) return {};
@@ -192,6 +198,7 @@ Status read_measure(Reader reader, Spec& spec) {
   if (status.ok()) status = reader.text("metric", spec.metric);
   if (status.ok()) status = reader.text("check", spec.output_check);
   if (status.ok()) status = reader.number("runs", spec.runs, 1, 1000);
+  if (status.ok()) status = reader.number("warmup", spec.warmup, 0, 1000);
   if (status.ok()) status = reader.number("timeout", spec.run_seconds, 0.1, 1e6);
   if (status.ok()) status = reader.text("verify", spec.verify);
   if (const toml::node* node = reader.find("sanitize")) {

@@ -45,6 +45,9 @@ struct Spec {
   std::string metric;        // regular expression with one group: the number
   std::string output_check;  // regular expression that must be in a program's output; "": none
   uint32_t runs = 3;         // of a program, for its metric
+  // Runs before those, that do not count. A program that is run once is not run twice for it.
+  std::optional<uint32_t> warmup;
+  uint32_t warmups() const { return warmup.value_or(runs > 1 ? 1 : 0); }
   double run_seconds = 120;
   std::string verify;
   replay::Tolerance tolerance;

@@ -81,7 +81,8 @@ class Tuner {
         return std::to_string(seconds_since(started)) + "\n" + proof::to_text(trial);
       });
     Status failure;
-    const double limit = spec_.build_seconds + spec_.run_seconds * std::max(spec_.runs, 1u) + 10;
+    const double limit =
+        spec_.build_seconds + spec_.run_seconds * std::max(spec_.runs + spec_.warmups(), 1u) + 10;
     const auto done = [&](size_t number, const util::Isolated& answer) {
       failure = keep(jobs[number], answer);
       return failure.ok() && !(limits_.seconds > 0 && seconds_since(started_) >= limits_.seconds);
