@@ -1,18 +1,22 @@
 // wavetap optimize: the guarded loop from the command line, its ledger, its report and its gate.
 #include <fmt/format.h>
+#include <regex.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/capture_show.h"
 #include "cli/command.h"
+#include "cli/gpu_start.h"
 #include "cli/install_tree.h"
 #include "cli/lab_commands.h"
 #include "cli/optimize_provider.h"
 #include "cli/optimize_ranking.h"
 #include "cli/profile_input.h"
+#include "cli/run_dir.h"
 #include "cli/usage.h"
 #include "codeobj/code_object.h"
 #include "optimize/loop.h"
@@ -36,7 +40,7 @@ struct OptimizeOptions {
   uint64_t seed = 1;
   double least_gain = 2, build_seconds = 120, run_seconds = 120;
   ProviderOptions provider;
-  bool less_precise = false, unsafe = false, dry_run = false, json = false;
+  bool less_precise = false, unsafe = false, dry_run = false, resume = false, json = false;
   bool is_other = false;
 };
 
@@ -70,16 +74,48 @@ Result<optimize::Sources> read_sources(const std::vector<std::string>& paths) {
   return sources;
 }
 
+// Kernels by -k, as wavetap capture chooses them; all of them without it.
+class KernelChoice {
+ public:
+  explicit KernelChoice(const std::string& pattern)
+      : is_set_(!pattern.empty() &&
+                ::regcomp(&pattern_, pattern.c_str(), REG_EXTENDED | REG_NOSUB) == 0) {}
+  ~KernelChoice() {
+    if (is_set_) ::regfree(&pattern_);
+  }
+  KernelChoice(const KernelChoice&) = delete;
+  KernelChoice& operator=(const KernelChoice&) = delete;
+
+  bool has(const std::string& name) const {
+    return !is_set_ || ::regexec(&pattern_, name.c_str(), 0, nullptr, 0) == 0;
+  }
+
+ private:
+  regex_t pattern_{};
+  const bool is_set_;
+};
+
 // Captures of one kernel with everything that is needed, and what the loop has to know of it.
-Status read_captures(const std::string& path, optimize::Task& task, optimize::LoopOptions& loop) {
+Status read_captures(const std::string& path, const std::string& pattern, optimize::Task& task,
+                     optimize::LoopOptions& loop) {
   const Result<std::unique_ptr<replay::CaptureFile>> file = replay::CaptureFile::open(path);
   if (!file.ok()) return file.error();
+  const KernelChoice choice(pattern);
+  std::vector<std::string> left_out;
+  task.captures.clear();
   for (const replay::Capture& capture : (*file)->captures()) {
     if (!capture.has_before || !capture.has_after) continue;
-    if (!task.kernel.empty() && capture.kernel != task.kernel) continue;
     const replay::CapturedKernel kernel = replay::find_captured_kernel(**file, capture);
     if (kernel.kernel == nullptr) continue;
-    if (task.kernel.empty()) {
+    if (!choice.has(capture.kernel) && !choice.has(kernel.kernel->name)) {
+      left_out.push_back(capture.kernel);
+      continue;
+    }
+    if (!task.captures.empty() && capture.kernel != task.kernel)
+      return errorf(
+          "%s: has dispatches of several kernels, %s and %s among them; choose one with -k",
+          path.c_str(), task.kernel.c_str(), capture.kernel.c_str());
+    if (task.captures.empty()) {
       task.kernel = capture.kernel;
       if (task.gpu.empty()) task.gpu = capture.model;
       loop.short_name = codeobj::short_name(kernel.kernel->name);
@@ -90,6 +126,9 @@ Status read_captures(const std::string& path, optimize::Task& task, optimize::Lo
     }
     task.captures.push_back(capture.dispatch.capture);
   }
+  if (task.captures.empty() && !left_out.empty())
+    return errorf("%s: -k %s: no kernel of that name in it, but %s; write another pattern",
+                  path.c_str(), pattern.c_str(), left_out[0].c_str());
   if (task.captures.empty())
     return errorf("%s: no whole capture of a kernel of the program's in it; capture it again",
                   path.c_str());
@@ -133,10 +172,10 @@ Status choose_kernel(OptimizeOptions& options, const std::vector<std::string>& p
       ranked->size());
 }
 
-// Captures the kernel of a program, into the folder of the ledger.
-Result<std::string> capture_program(const OptimizeOptions& options,
+// Captures the kernel of a program.
+Result<std::string> capture_program(const OptimizeOptions& options, const std::string& folder,
                                     const std::vector<std::string>& program) {
-  const std::string path = options.output + ".wtcap";
+  const std::string path = folder + "/captures.wtcap";
   std::vector<std::string> words = {util::executable_folder() + "/wavetap",
                                     "capture",
                                     "-k",
@@ -156,6 +195,7 @@ Result<std::string> capture_program(const OptimizeOptions& options,
 }
 
 Status check_words(const OptimizeOptions& options, optimize::Task& task) {
+  if (const Status status = check_kernel_pattern(options.kernels); !status.ok()) return status;
   if (options.sources.empty())
     return errorf("optimize: which source? name the kernel's file with --source");
   if (options.build.find("{out}") == std::string::npos)
@@ -191,6 +231,52 @@ int finish(const OptimizeOptions& options, const Ledger& ledger) {
   return kIncomplete;
 }
 
+// The ledger to go on with, where there is one and it is asked for. What it was made for must be what is asked now;
+// only the provider may be another.
+Result<std::optional<Ledger>> find_ledger(const OptimizeOptions& options,
+                                          const optimize::Task& task,
+                                          const Result<optimize::Sources>& sources) {
+  if (!options.resume || options.dry_run ||
+      access((options.output + "/ledger.json").c_str(), F_OK) != 0)
+    return std::optional<Ledger>();
+  Result<Ledger> ledger = Ledger::resume(options.output);
+  if (!ledger.ok()) return ledger.error();
+  const optimize::Task& old = ledger->task();
+  const char* other = nullptr;
+  if (!sources.ok() || *sources != ledger->original()) other = "--source";
+  if (task.build != old.build) other = "--build";
+  if (task.objective != old.objective) other = "--objective";
+  if (task.least_gain != old.least_gain) other = "--least-gain";
+  if (task.tolerance != old.tolerance) other = "--verify";
+  if (task.may_lose_precision != old.may_lose_precision) other = "--allow-less-precise";
+  if (task.tools != old.tools) other = "--sanitize";
+  if (task.seed != old.seed) other = "--seed";
+  if (!task.gpu.empty() && task.gpu != old.gpu) other = "--gpu";
+  if (other != nullptr)
+    return errorf("%s: was made with another %s; give the same, or name another folder with -o",
+                  options.output.c_str(), other);
+  return std::optional(std::move(*ledger));
+}
+
+Status describe_kernel(const std::string& file, const optimize::Task& task,
+                       optimize::LoopOptions& loop) {
+  const Result<profile::Profile> profile =
+      profile_capture(file, {.model = task.gpu, .counters = ""}, {});
+  if (!profile.ok()) return profile.error();
+  loop.profile = profile::profile_json(*profile);
+  // Where it lies on this machine is not the provider's business.
+  loop.profile["source"] = std::filesystem::path(file).filename().string();
+  loop.hot = hot_places(profile::analysis_json(*profile));
+  return {};
+}
+
+void tell_attempt(const optimize::Attempt& attempt) {
+  fmt::print(
+      stderr, "wavetap: attempt {}: {}: {}\n", attempt.number,
+      attempt.accepted() ? "accepted" : "refused at " + optimize::name_of(attempt.step),
+      util::escape_control(attempt.accepted() ? attempt.rationale : attempt.reason.substr(0, 300)));
+}
+
 int optimise(OptimizeOptions& options, const std::vector<std::string>& words, bool is_program) {
   optimize::Task task;
   if (const Status status = check_words(options, task); !status.ok()) return fail(status.error());
@@ -198,29 +284,34 @@ int optimise(OptimizeOptions& options, const std::vector<std::string>& words, bo
   Result<std::unique_ptr<optimize::Provider>> provider =
       make_provider(options.provider, options.dry_run);
   if (!provider.ok()) return fail(provider.error());
-  task.provider = (*provider)->name();
   if (words.empty())
     return fail(errorf("optimize: nothing to optimize; name a capture, or a program behind --"));
   if (options.output.empty()) options.output = "optimize.ledger";
   const Result<optimize::Sources> sources = read_sources(options.sources);
   if (is_program && !sources.ok()) return fail(sources.error());
-  if (is_program && options.kernels.empty())
+  Result<std::optional<Ledger>> found = find_ledger(options, task, sources);
+  if (!found.ok()) return fail(found.error());
+  const bool is_new = !*found;
+  if (!is_new) task = (*found)->task();
+  task.provider = (*provider)->name();
+  if (is_program && is_new && options.kernels.empty())
     if (const Status chosen = choose_kernel(options, words, *sources, task); !chosen.ok())
       return fail(chosen.error());
+  const Result<RunDir> scratch = RunDir::create();
+  if (!scratch.ok()) return fail(scratch.error());
   Result<std::string> file = words[0];
-  if (is_program) file = capture_program(options, words);
+  if (!is_new) file = (*found)->captures();
+  else if (is_program) file = capture_program(options, scratch->path(), words);
   if (!file.ok()) return fail(file.error());
   optimize::LoopOptions loop;
   loop.attempts = options.attempts;
   loop.repairs = options.repairs;
-  if (const Status status = read_captures(*file, task, loop); !status.ok())
+  const std::string pattern = is_program || !is_new ? "" : options.kernels;
+  if (const Status status = read_captures(*file, pattern, task, loop); !status.ok())
     return fail(status.error());
   if (!sources.ok()) return fail(sources.error());
-  const Result<profile::Profile> profile =
-      profile_capture(*file, {.model = task.gpu, .counters = ""}, {});
-  if (!profile.ok()) return fail(profile.error());
-  loop.profile = profile::profile_json(*profile);
-  loop.hot = hot_places(profile::analysis_json(*profile));
+  if (const Status status = describe_kernel(*file, task, loop); !status.ok())
+    return fail(status.error());
   const Result<optimize::JudgeOptions> judge = judge_options(options, task.gpu);
   if (!judge.ok() && !options.dry_run) return fail(judge.error());
   if (judge.ok()) task.sandbox = optimize::name_of(judge->sandbox);
@@ -229,17 +320,16 @@ int optimise(OptimizeOptions& options, const std::vector<std::string>& words, bo
                          Ledger::draft(task, *sources), loop, *sources, {}, ""))));
     return kDone;
   }
-  Result<Ledger> ledger = Ledger::create(options.output, task, *sources, *file);
+  Result<Ledger> ledger = is_new ? Ledger::create(options.output, task, *sources, *file)
+                                 : Result<Ledger>(std::move(**found));
   if (!ledger.ok()) return fail(ledger.error());
-  const Status ran = optimize::run_loop(
-      *ledger, optimize::Judge(*ledger, *judge), **provider, loop,
-      [](const optimize::Attempt& attempt) {
-        fmt::print(
-            stderr, "wavetap: attempt {}: {}: {}\n", attempt.number,
-            attempt.accepted() ? "accepted" : "refused at " + optimize::name_of(attempt.step),
-            util::escape_control(attempt.accepted() ? attempt.rationale
-                                                    : attempt.reason.substr(0, 300)));
-      });
+  fmt::print(stderr, "wavetap: {}: {} to prove it on{}\n", util::escape_control(task.kernel),
+             util::count_of(task.captures.size(), "dispatch"),
+             is_new ? ""
+                    : fmt::format("; going on after {}",
+                                  util::count_of(ledger->attempts().size(), "attempt")));
+  const Status ran =
+      optimize::run_loop(*ledger, optimize::Judge(*ledger, *judge), **provider, loop, tell_attempt);
   if (!ran.ok()) return fail(ran.error());
   return finish(options, *ledger);
 }
@@ -252,7 +342,7 @@ int replay_ledger(const OptimizeOptions& options) {
   const std::string folder =
       options.output.empty() ? options.replayed + ".replayed" : options.output;
   const Result<std::vector<std::string>> differences =
-      optimize::replay_ledger(*ledger, *judge, folder);
+      optimize::replay_ledger(*ledger, *judge, options.build, folder);
   if (!differences.ok()) return fail(differences.error());
   for (const std::string& difference : *differences)
     fmt::print("{}\n", util::escape_control(difference));
@@ -264,7 +354,7 @@ int replay_ledger(const OptimizeOptions& options) {
 void add_options(Command& command, OptimizeOptions& options) {
   command
       .add_option("--kernel,-k", options.kernels,
-                  "of a program: which kernel (the first of the critical path)")
+                  "which kernel (a program's first of the critical path, a capture's only one)")
       ->type_name("REGEX");
   command.add_option("--source", options.sources, "a file that candidates may change; several")
       ->type_name("FILE")
@@ -278,25 +368,36 @@ void add_options(Command& command, OptimizeOptions& options) {
       ->choices({"time", "instructions", "bytes", "conflicts", "lines", "l2_bytes"});
   command
       .add_option("--least-gain", options.least_gain, "accept from this gain on, in percent (2)")
-      ->type_name("PERCENT");
+      ->type_name("PERCENT")
+      ->between(0, 99);
   command.add_option("--verify", options.verify, "bits, abs=X, rel=X or ulp=N (bits)")
       ->type_name("TOLERANCE");
   command.add_flag("--allow-less-precise", options.less_precise,
                    "accept fewer digits than the original computes with, within --verify");
   command.add_option("--sanitize", options.sanitize, "tools of wavetap sanitize (its defaults)")
       ->type_name("TOOL,…");
-  command.add_option("--attempts", options.attempts, "candidates at most (10)")->type_name("N");
+  command.add_option("--attempts", options.attempts, "candidates at most (10)")
+      ->type_name("N")
+      ->between(0, 100000);
   command.add_option("--repairs", options.repairs, "builds that may fail, per candidate (2)")
-      ->type_name("N");
+      ->type_name("N")
+      ->between(0, 100);
   command.add_option("--seed", options.seed, "of the inputs that nobody recorded (1)")
       ->type_name("N");
   command.add_option("--gpu", options.gpu, "GPU to run or model (the captured one)")
       ->type_name("MODEL");
-  command.add_option("--build-timeout", options.build_seconds, "seconds (120)")->type_name("S");
-  command.add_option("--timeout", options.run_seconds, "seconds of a replay (120)")->type_name("S");
+  command.add_option("--build-timeout", options.build_seconds, "seconds (120)")
+      ->type_name("S")
+      ->between(0.1, 1e6);
+  command.add_option("--timeout", options.run_seconds, "seconds of a replay (120)")
+      ->type_name("S")
+      ->between(0.1, 1e6);
   command.add_option("--output,-o", options.output, "folder of the ledger (optimize.ledger)")
       ->type_name("DIR");
-  command.add_option("--replay-ledger", options.replayed, "judge every attempt of a ledger again")
+  command.add_flag("--resume", options.resume, "go on with the ledger of an optimize before");
+  command
+      .add_option("--replay-ledger", options.replayed,
+                  "judge every attempt of a ledger again; with --build, by another compiler")
       ->type_name("DIR");
   command.add_flag("--unsafe", options.unsafe, "build without a sandbox where there is none");
   command.add_flag("--dry-run", options.dry_run, "print what the provider would be asked");

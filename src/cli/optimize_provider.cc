@@ -9,7 +9,8 @@ void add_provider_options(Command& command, ProviderOptions& options) {
   command.add_option("--provider", options.name, "rules, command:PROGRAM or http (rules)")
       ->type_name("NAME");
   command.add_option("--provider-timeout", options.seconds, "seconds of an answer (300)")
-      ->type_name("S");
+      ->type_name("S")
+      ->between(0.1, 1e6);
   command.add_option("--base-url", http.base_url, "http: where the chat endpoint is")
       ->type_name("URL");
   command.add_option("--model", http.model, "http: the model to ask")->type_name("NAME");
@@ -18,19 +19,24 @@ void add_provider_options(Command& command, ProviderOptions& options) {
   command.add_option("--key-fd", options.key_fd, "http: file descriptor to read the key from")
       ->type_name("N");
   command.add_option("--temperature", http.temperature, "http: of the model (its own)")
-      ->type_name("X");
+      ->type_name("X")
+      ->between(0, 100);
   command.add_option("--retries", http.retries, "http: of a question that failed (4)")
-      ->type_name("N");
+      ->type_name("N")
+      ->between(0, 1000);
   command.add_option("--answer-tokens", http.answer_tokens, "http: of one answer, at most")
       ->type_name("N");
   command.add_option("--max-tokens", http.most_tokens, "http: of all questions and answers")
       ->type_name("N");
   command.add_option("--max-cost", http.most_cost, "http: of all questions and answers")
-      ->type_name("X");
+      ->type_name("X")
+      ->between(1e-9, 1e12);
   command.add_option("--prompt-price", http.prompt_price, "http: of a million tokens asked")
-      ->type_name("X");
+      ->type_name("X")
+      ->between(0, 1e9);
   command.add_option("--answer-price", http.answer_price, "http: of a million tokens answered")
-      ->type_name("X");
+      ->type_name("X")
+      ->between(0, 1e9);
 }
 
 Result<std::unique_ptr<optimize::Provider>> make_provider(const ProviderOptions& options,

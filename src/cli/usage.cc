@@ -75,6 +75,12 @@ std::string problem_at(const DescribedCommand& command, const Parsed& parsed,
     return fmt::format("a command is missing; give one of: {}",
                        util::join(command_names(command), ", "));
   const std::string& word = arguments[depth];
+  // One of its options, so it is a value of one that is wrong.
+  const std::string name = word.substr(0, word.find('='));
+  const size_t letters = name.find_first_not_of('-');
+  if (letters != 0 && letters != std::string::npos &&
+      std::find(own.begin(), own.end(), name.substr(letters)) != own.end())
+    return fmt::format("{}; see {}", our_sentence(parsed.mistake), help_of(command));
   return word.starts_with('-') ? unknown_option(command, word) : unknown_command(command, word);
 }
 

@@ -94,6 +94,7 @@ class HttpProvider final : public Provider {
     return fmt::format("http:{} at {}", options_.model, options_.base_url);
   }
   Usage usage() const override { return usage_; }
+  void begin_with(const Usage& before) override { usage_ = before; }
   std::string stopped() const override { return over_; }
 
   Json prompt(const Json& request) const override {

@@ -80,6 +80,8 @@ std::string Judge::build(const Sources& sources, const std::string& folder, Step
     if (ran->timed_out)
       return fmt::format("the build was not done after {:g} seconds",
                          options_.build_limits.seconds);
+    if (ran->is_crowd)
+      return fmt::format("the build had more than {} processes", options_.build_limits.processes);
     if (ran->status != 0) return fmt::format("exit status {}: {}", ran->status, said);
     const Result<std::vector<std::byte>> bytes = util::read_file(out);
     if (!bytes.ok()) return "the build made no {out}: " + said;
@@ -186,14 +188,19 @@ bool Judge::prove(const Standing* best, Attempt& attempt, Standing& standing) co
 Result<Standing> Judge::stand(const Sources& sources, const std::string& folder) const {
   Step step{};
   if (const std::string wrong = build(sources, folder, step); !wrong.empty())
-    return errorf("the sources as they are: %s: %s", name_of(step).c_str(), wrong.c_str());
+    return errorf("the sources as they are: %s: %s; --build has to make {out} of them first",
+                  name_of(step).c_str(),
+                  wrong.substr(0, wrong.find_last_not_of(" \n") + 1).c_str());
   Standing standing;
   standing.code = folder + "/candidate.hsaco";
   Attempt attempt;
   for (const uint32_t capture : ledger_.task().captures)
     if (!try_capture(capture, attempt, standing))
-      return errorf("the sources as they are: %s: %s", name_of(attempt.step).c_str(),
-                    attempt.reason.c_str());
+      return errorf("the sources as they are: %s: %s; %s", name_of(attempt.step).c_str(),
+                    attempt.reason.c_str(),
+                    attempt.step == Step::kSignature
+                        ? "--source and --build have to make the captured kernel"
+                        : "capture the kernel that they are the source of");
   return standing;
 }
 

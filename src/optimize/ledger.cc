@@ -5,7 +5,8 @@
 #include <filesystem>
 
 #include "util/file.h"
-#include "util/isolated.h"
+#include "util/file_lock.h"
+#include "util/text.h"
 
 namespace wavetap::optimize {
 namespace {
@@ -110,11 +111,26 @@ Result<Ledger> Ledger::create(const std::string& folder, const Task& task, const
   ledger.folder_ = std::filesystem::absolute(folder);
   ledger.task_ = task;
   ledger.original_ = original;
-  if (std::filesystem::exists(ledger.folder_ + "/ledger.json"))
-    return errorf("%s: holds a ledger already; name another folder with -o", folder.c_str());
+  std::error_code error;
+  std::filesystem::create_directories(ledger.folder_, error);
+  if (error)
+    return errorf("%s: cannot be made: %s; name another folder with -o", folder.c_str(),
+                  error.message().c_str());
+  if (const Status locked = ledger.lock(); !locked.ok()) return locked.error();
+  // One without attempts is what a mistake in the words left: there is nothing in it to lose.
+  if (std::filesystem::exists(ledger.folder_ + "/ledger.json")) {
+    const Result<Ledger> before = open(folder);
+    if (!before.ok())
+      return errorf("%s; name another folder with -o", before.error().message.c_str());
+    if (const size_t count = before->attempts().size(); count != 0)
+      return errorf(
+          "%s: holds a ledger already, %s%s; go on with it with --resume, read it with wavetap "
+          "optimize report, or name another folder with -o",
+          folder.c_str(), util::count_of(count, "attempt").c_str(),
+          before->is_finished() ? "" : " and not finished");
+  }
   if (const Status made = write_sources(ledger.folder_ + "/original", original); !made.ok())
     return made.error();
-  std::error_code error;
   std::filesystem::copy_file(capture_file, ledger.captures(),
                              std::filesystem::copy_options::overwrite_existing, error);
   if (error)
@@ -128,6 +144,34 @@ Ledger Ledger::draft(const Task& task, const Sources& original) {
   ledger.task_ = task;
   ledger.original_ = original;
   return ledger;
+}
+
+Status Ledger::lock() {
+  Result<std::optional<ScopedFd>> locked = util::lock_file(folder_ + "/ledger.lock");
+  if (!locked.ok()) return locked.error();
+  if (!*locked)
+    return errorf(
+        "%s: another optimize is at work here; wait for it, or name another folder with -o",
+        folder_.c_str());
+  lock_ = std::move(**locked);
+  return {};
+}
+
+bool Ledger::is_at_work() const {
+  return !is_finished_ && !lock_.valid() && util::is_locked_file(folder_ + "/ledger.lock");
+}
+
+Result<Ledger> Ledger::resume(const std::string& folder) {
+  Result<Ledger> ledger = open(folder);
+  if (!ledger.ok()) return ledger;
+  if (const Status locked = ledger->lock(); !locked.ok()) return locked.error();
+  // It may have grown until the lock was ours.
+  Result<Ledger> now = open(folder);
+  if (!now.ok()) return now;
+  now->lock_ = std::move(ledger->lock_);
+  now->is_finished_ = false;
+  now->stopped_.clear();
+  return now;
 }
 
 Result<Ledger> Ledger::open(const std::string& folder) {
@@ -176,6 +220,7 @@ Result<Ledger> Ledger::open(const std::string& folder) {
     }
     if (json.contains("usage")) ledger.usage_ = usage_of(json.at("usage"));
     ledger.stopped_ = json.value("stopped", std::string());
+    ledger.is_finished_ = json.value("finished", true);
   } catch (const Json::exception&) {
     return errorf("%s: ledger.json is damaged", folder.c_str());
   }
@@ -206,6 +251,7 @@ Json Ledger::json() const {
                  {"captures", task_.captures}}},
                {"sources", sources},
                {"improvement", gain},
+               {"finished", is_finished_},
                {"attempts", attempts}};
   for (const RankedKernel& one : task_.ranking)
     json["task"]["ranking"].push_back({{"kernel", one.kernel},
@@ -221,6 +267,19 @@ Status Ledger::save() const {
                           json().dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
+Usage Ledger::usage_of_attempts() const {
+  Usage sum;
+  for (const Attempt& attempt : attempts_) {
+    sum.requests += attempt.usage.requests;
+    sum.retries += attempt.usage.retries;
+    sum.prompt_tokens += attempt.usage.prompt_tokens;
+    sum.answer_tokens += attempt.usage.answer_tokens;
+    sum.cost += attempt.usage.cost;
+    sum.is_estimated = sum.is_estimated || attempt.usage.is_estimated;
+  }
+  return sum;
+}
+
 Status Ledger::add(const Attempt& attempt) {
   attempts_.push_back(attempt);
   return save();
@@ -229,6 +288,7 @@ Status Ledger::add(const Attempt& attempt) {
 Status Ledger::finish(const Usage& usage, const std::string& stopped) {
   usage_ = usage;
   stopped_ = stopped;
+  is_finished_ = true;
   return save();
 }
 

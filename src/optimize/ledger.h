@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/scoped_fd.h"
 #include "optimize/provider.h"
 #include "proof/cross_check.h"
 
@@ -80,10 +81,12 @@ struct Task {
 
 class Ledger {
  public:
-  // Makes the folder; an error when it holds a ledger already.
+  // Makes the folder; an error when it holds a ledger with attempts already, or another process uses it.
   static Result<Ledger> create(const std::string& folder, const Task& task, const Sources& original,
                                const std::string& capture_file);
   static Result<Ledger> open(const std::string& folder);
+  // The one that is there, to go on with.
+  static Result<Ledger> resume(const std::string& folder);
   // One that is not kept: for a look at what a provider would be asked.
   static Ledger draft(const Task& task, const Sources& original);
 
@@ -95,10 +98,16 @@ class Ledger {
   std::string folder_of(uint32_t number) const;
 
   Status add(const Attempt& attempt);
-  // What the provider took altogether, and why it stopped, if it did.
+  // All attempts were made: what the provider took altogether, and why it stopped, if it did.
   Status finish(const Usage& usage, const std::string& stopped);
   const Usage& usage() const { return usage_; }
   const std::string& stopped() const { return stopped_; }
+  // False while it is made, and for good when that was killed.
+  bool is_finished() const { return is_finished_; }
+  // Another process is making it.
+  bool is_at_work() const;
+  // What all attempts took.
+  Usage usage_of_attempts() const;
   // The sources and code of the best so far.
   Status keep_best(const Sources& sources, const std::string& code) const;
 
@@ -106,6 +115,7 @@ class Ledger {
 
  private:
   Status save() const;
+  Status lock();
 
   std::string folder_;
   Task task_;
@@ -113,6 +123,8 @@ class Ledger {
   std::vector<Attempt> attempts_;
   Usage usage_;
   std::string stopped_;
+  bool is_finished_ = false;
+  ScopedFd lock_;  // nobody else makes this ledger
 };
 
 // Files by their names alone, in a folder that is made.

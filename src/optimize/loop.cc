@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "util/file.h"
 #include "util/isolated.h"
 
@@ -36,7 +38,7 @@ void write_diff(const Ledger& ledger, const Sources& before, const Attempt& atte
   (void)util::run_words({"rm", "-rf", folder + "/.before"}, {});
 }
 
-// One candidate, with its repairs. False when the provider has nothing more.
+// One candidate, with its repairs. False when the provider has nothing more; the reason says why.
 bool make_attempt(const Ledger& ledger, const Judge& judge, Provider& provider,
                   const LoopOptions& options, const Sources& sources, const Standing& best,
                   Attempt& attempt, Standing& standing) {
@@ -51,8 +53,9 @@ bool make_attempt(const Ledger& ledger, const Judge& judge, Provider& provider,
       break;
     }
     if (proposed->declined) {
-      if (repair == 0) return false;
-      break;
+      if (repair != 0) break;
+      attempt.reason = proposed->rationale;
+      return false;
     }
     attempt.rationale = proposed->rationale;
     attempt.files = proposed->files;
@@ -103,16 +106,33 @@ Json make_request(const Ledger& ledger, const LoopOptions& options, const Source
 
 Status run_loop(Ledger& ledger, const Judge& judge, Provider& provider, const LoopOptions& options,
                 const std::function<void(const Attempt&)>& tell) {
+  // What was accepted before, where attempts are gone on with.
   Sources sources = ledger.original();
-  Result<Standing> first = judge.stand(sources, ledger.folder_of(0));
+  uint32_t number = 0;
+  for (const Attempt& attempt : ledger.attempts()) {
+    if (!attempt.accepted()) continue;
+    number = attempt.number;
+    for (const auto& [name, text] : attempt.files) sources[name] = text;
+  }
+  Result<Standing> first = judge.stand(sources, ledger.folder_of(number));
   if (!first.ok()) return first.error();
   Standing best = *first;
-  for (uint32_t number = 1; number <= options.attempts && provider.stopped().empty(); ++number) {
+  if (number != 0)
+    if (const Status kept = ledger.keep_best(sources, best.code); !kept.ok()) return kept;
+  provider.begin_with(ledger.usage_of_attempts());
+  std::string declined;
+  number = ledger.attempts().empty() ? 1 : ledger.attempts().back().number + 1;
+  std::error_code ignored;
+  if (number > 1) std::filesystem::remove_all(ledger.folder_of(number), ignored);  // was killed
+  for (; number <= options.attempts && provider.stopped().empty(); ++number) {
     Attempt attempt;
     attempt.number = number;
     Standing standing;
     const Usage before = provider.usage();
-    if (!make_attempt(ledger, judge, provider, options, sources, best, attempt, standing)) break;
+    if (!make_attempt(ledger, judge, provider, options, sources, best, attempt, standing)) {
+      declined = attempt.reason;
+      break;
+    }
     attempt.usage = difference(provider.usage(), before);
     if (attempt.step != Step::kFiles && attempt.step != Step::kProvider)
       write_diff(ledger, sources, attempt);
@@ -123,12 +143,16 @@ Status run_loop(Ledger& ledger, const Judge& judge, Provider& provider, const Lo
     for (const auto& [name, text] : attempt.files) sources[name] = text;
     if (const Status kept = ledger.keep_best(sources, best.code); !kept.ok()) return kept;
   }
-  return ledger.finish(provider.usage(), provider.stopped());
+  return ledger.finish(provider.usage(),
+                       provider.stopped().empty() ? declined : provider.stopped());
 }
 
 Result<std::vector<std::string>> replay_ledger(const Ledger& ledger, const JudgeOptions& options,
+                                               const std::string& build,
                                                const std::string& folder) {
-  Result<Ledger> copy = Ledger::create(folder, ledger.task(), ledger.original(), ledger.captures());
+  Task task = ledger.task();
+  if (!build.empty()) task.build = build;
+  Result<Ledger> copy = Ledger::create(folder, task, ledger.original(), ledger.captures());
   if (!copy.ok()) return copy.error();
   const Judge judge(*copy, options);
   Sources sources = ledger.original();
@@ -153,6 +177,7 @@ Result<std::vector<std::string>> replay_ledger(const Ledger& ledger, const Judge
     best = standing;
     for (const auto& [name, text] : attempt.files) sources[name] = text;
   }
+  if (const Status finished = copy->finish({}, ""); !finished.ok()) return finished.error();
   return differences;
 }
 

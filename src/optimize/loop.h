@@ -25,13 +25,15 @@ nlohmann::ordered_json make_request(const Ledger& ledger, const LoopOptions& opt
                                     const std::map<std::string, double>& figures,
                                     const std::string& build_errors);
 
-// Until the provider declines or stops, or the attempts are used up. An error when the original is no good.
+// Until the provider declines or stops, or the attempts are used up; those that the ledger has are not made again.
+// An error when the original is no good.
 Status run_loop(Ledger& ledger, const Judge& judge, Provider& provider, const LoopOptions& options,
                 const std::function<void(const Attempt&)>& tell);
 
-// Judges every attempt of a ledger again, in a folder of its own. What came out otherwise than it is
+// Judges every attempt of a ledger again, in a folder of its own, built by another command where one is given:
+// compilers are elsewhere on other machines. What came out otherwise than it is
 // written; empty: nothing.
 Result<std::vector<std::string>> replay_ledger(const Ledger& ledger, const JudgeOptions& options,
-                                               const std::string& folder);
+                                               const std::string& build, const std::string& folder);
 
 }  // namespace wavetap::optimize

@@ -47,6 +47,8 @@ class Provider {
     return request;
   }
   virtual Usage usage() const { return {}; }
+  // What was used before, by attempts that are gone on with; limits count it.
+  virtual void begin_with(const Usage& /*before*/) {}
   // Why asking again is of no use; "" while it is.
   virtual std::string stopped() const { return ""; }
 };

@@ -25,6 +25,7 @@ class CommandProvider final : public Provider {
   CommandProvider(std::string command, double seconds)
       : command_(std::move(command)), seconds_(seconds) {}
   std::string name() const override { return "command:" + command_; }
+  std::string stopped() const override { return over_; }
 
   // The request has sources in it: its file is nobody else's.
   Result<Proposed> propose(const Json& request) override {
@@ -49,6 +50,11 @@ class CommandProvider final : public Provider {
         util::run_shell("( " + command_ + " ) < '" + path + "' 2>/dev/null", shell);
     if (!ran.ok()) return ran.error();
     if (ran->timed_out) return errorf("%s: no answer after %g seconds", command_.c_str(), seconds_);
+    // The shell's words for a program that is not there or is none.
+    if (ran->status == 126 || ran->status == 127) {
+      over_ = "--provider command:" + command_ + ": cannot be run; check the path and its rights";
+      return Error{over_};
+    }
     if (ran->status != 0)
       return Proposed{true, "declined with exit status " + std::to_string(ran->status), {}};
     return parse_answer(ran->output);
@@ -56,6 +62,7 @@ class CommandProvider final : public Provider {
 
   const std::string command_;
   const double seconds_;
+  std::string over_;
 };
 
 }  // namespace

@@ -47,6 +47,13 @@ std::string usage_text(const Ledger& ledger) {
   return text;
 }
 
+// "": all attempts were made.
+std::string unfinished_text(const Ledger& ledger) {
+  if (ledger.is_finished()) return "";
+  if (ledger.is_at_work()) return "not finished: it is at work";
+  return "not finished: it was ended before its time; the same command with --resume goes on with it";
+}
+
 // Of the candidate's sources against those before it; "" where none was written.
 std::string diff_of(const Ledger& ledger, const Attempt& attempt) {
   const auto bytes = util::read_file(ledger.folder_of(attempt.number) + "/candidate.diff");
@@ -83,11 +90,13 @@ std::string report_text(const Ledger& ledger) {
                figure(attempt.before, task.objective), figure(attempt.after, task.objective),
                util::escape_control(what.substr(0, what.find('\n')))});
   }
-  std::string text =
-      fmt::format("{} on {}: {} by {}, {} accepted; {} is {:.3g} times better\n",
-                  util::escape_control(task.kernel), task.gpu,
-                  util::count_of(ledger.attempts().size(), "attempt"),
-                  util::escape_control(task.provider), accepted, task.objective, gain_of(ledger));
+  std::string text = fmt::format(
+      "{} on {}: {} by {}, {}\n", util::escape_control(task.kernel), task.gpu,
+      util::count_of(ledger.attempts().size(), "attempt"), util::escape_control(task.provider),
+      accepted == 0 ? "none accepted"
+                    : fmt::format("{} accepted; {} is {:.3g} times better", accepted,
+                                  task.objective, gain_of(ledger)));
+  if (const std::string open = unfinished_text(ledger); !open.empty()) text += open + "\n";
   if (const std::string ranking = ranking_text(task); !ranking.empty()) text += ranking + "\n";
   if (!table.empty()) text += table.text(0);
   if (const std::string usage = usage_text(ledger); !usage.empty()) text += usage + "\n";
@@ -104,6 +113,8 @@ std::string report_html(const Ledger& ledger) {
       "<p>{1}, {2} ({3:.3g} times better), compared {4}, sanitized with {5}, built in: {6}.</p>\n",
       html(task.kernel), html(task.gpu), html(task.objective), gain_of(ledger),
       html(task.tolerance), html(task.tools), html(task.sandbox));
+  if (const std::string open = unfinished_text(ledger); !open.empty())
+    page += "<p>" + html(open) + "</p>\n";
   if (const std::string usage = usage_text(ledger); !usage.empty())
     page += "<p>" + html(usage) + "</p>\n";
   if (const std::string ranking = ranking_text(task); !ranking.empty())

@@ -228,6 +228,46 @@ Text walk_pointers(const std::string& source, const RuleFacts& facts) {
   return replace_body(source, *span, made);
 }
 
+// A loop over K numbers that lie side by side, in[r * K + i]: four of them at once, in one load. The sums keep
+// their order, and so their bits.
+Text load_vectors(const std::string& source, const RuleFacts& facts) {
+  const auto span = find_kernel(source, facts.kernel);
+  if (!span) return std::nullopt;
+  const std::string body = source.substr(span->body, span->end - span->body);
+  std::smatch loop, use;
+  const std::regex head("for \\(int (\\w+) = 0; \\1 < (\\d+); \\+\\+\\1\\)");
+  if (!std::regex_search(body, loop, head)) return std::nullopt;
+  const std::string i = loop[1], count = loop[2];
+  const auto begin = static_cast<size_t>(loop.position(0));
+  const auto inside = statement_of(body, begin + static_cast<size_t>(loop.length(0)));
+  if (!inside || count.size() > 6 || std::stoul(count) % 4 != 0) return std::nullopt;
+  std::string statement = body.substr(inside->first, inside->second - inside->first);
+  const std::regex access("\\b(\\w+)\\[(\\w+) \\* " + count + " \\+ " + i +
+                          "\\](?!\\s*([-+*/%&|^]|<<|>>)?=[^=])");
+  if (statement.find("continue") != std::string::npos ||
+      statement.find("break") != std::string::npos || !std::regex_search(statement, use, access))
+    return std::nullopt;
+  const std::string in = use[1], record = use[2];
+  const std::string type = element_of(source.substr(span->open, span->close - span->open), in);
+  if (type != "float" && type != "int") return std::nullopt;
+  const std::regex same("\\b" + in + "\\[" + record + " \\* " + count + " \\+ " + i + "\\]");
+  statement = std::regex_replace(statement, same, "four[@]");
+  std::string made = fmt::format(
+      "for (int {0} = 0; {0} < {1}; {0} += 4) {{\n"
+      "    typedef {2} Four __attribute__((ext_vector_type(4), aligned(4)));\n"
+      "    const Four four = *(const Four*)({3} + {4} * {1} + {0});\n",
+      i, count, type, in, record);
+  for (int lane = 0; lane < 4; ++lane) {
+    std::string one = std::regex_replace(statement, std::regex("\\b" + i + "\\b"),
+                                         fmt::format("({} + {})", i, lane));
+    for (size_t at = one.find('@'); at != std::string::npos; at = one.find('@'))
+      one.replace(at, 1, std::to_string(lane));
+    made += "    { " + one + " }\n";
+  }
+  return replace_body(source, *span,
+                      body.substr(0, begin) + made + "  }" + body.substr(inside->second));
+}
+
 class RuleProvider final : public Provider {
  public:
   std::string name() const override { return "rules"; }
@@ -238,13 +278,11 @@ class RuleProvider final : public Provider {
       facts.kernel = request.at("kernel").at("short_name").get<std::string>();
       for (size_t axis = 0; axis < 3; ++axis)
         facts.workgroup[axis] = request.at("kernel").at("workgroup").at(axis).get<uint32_t>();
-      // A rule is not tried again: what it made was accepted, or was no good.
-      for (; next_ < rules().size(); ++next_) {
-        const Rule& rule = rules()[next_];
+      for (const Rule& rule : rules()) {
+        if (was_tried(rule, request.at("history"))) continue;
         for (const auto& [name, text] : request.at("sources").items()) {
           const Text made = rule.apply(text.get<std::string>(), facts);
           if (!made) continue;
-          ++next_;
           return Proposed{false, std::string(rule.name) + ": " + rule.what, {{name, *made}}};
         }
       }
@@ -255,7 +293,12 @@ class RuleProvider final : public Provider {
   }
 
  private:
-  size_t next_ = 0;
+  // A rule is not tried again: what it made was accepted, or was no good.
+  static bool was_tried(const Rule& rule, const Json& history) {
+    return std::any_of(history.begin(), history.end(), [&](const Json& attempt) {
+      return attempt.at("rationale").get<std::string>().starts_with(std::string(rule.name) + ": ");
+    });
+  }
 };
 
 }  // namespace
@@ -266,6 +309,7 @@ const std::vector<Rule>& rules() {
       {"interchange", "neighbouring work-items access neighbouring elements", interchange},
       {"stage", "records copied to LDS side by side, and read there", stage_records},
       {"pad", "rows of LDS arrays one element longer, against bank conflicts", pad_lds},
+      {"vectors", "four numbers side by side in one load", load_vectors},
       {"restrict", "pointers that do not overlap", restrict_pointers},
       {"walk", "pointers go along with the loop instead of indices that are multiplied",
        walk_pointers},

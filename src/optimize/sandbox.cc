@@ -164,6 +164,7 @@ Result<SandboxResult> run_sandboxed(SandboxKind kind, const std::string& command
   util::ShellOptions shell{folder,
                            {{"TMPDIR", temporary}, {"HOME", temporary}, {"CCACHE_DISABLE", "1"}},
                            limits.seconds};
+  shell.processes = limits.processes;
   Result<util::ShellResult> ran = util::ShellResult{};
   switch (kind) {
     case SandboxKind::kNone: ran = util::run_shell(command, shell); break;
@@ -179,7 +180,7 @@ Result<SandboxResult> run_sandboxed(SandboxKind kind, const std::string& command
       break;
   }
   if (!ran.ok()) return ran.error();
-  return SandboxResult{ran->status, ran->timed_out, std::move(ran->output)};
+  return SandboxResult{ran->status, ran->timed_out, ran->is_crowd, std::move(ran->output)};
 }
 
 Result<SandboxKind> find_sandbox() {

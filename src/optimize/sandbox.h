@@ -27,13 +27,14 @@ struct SandboxLimits {
   double seconds = 120;
   uint64_t memory_bytes = uint64_t{8} << 30;  // of each process
   uint64_t file_bytes = uint64_t{1} << 30;    // of each file
-  uint64_t processes = 256;                   // of the user; root has no such limit
+  uint64_t processes = 256;
 };
 
 struct SandboxResult {
   int status = 0;
   bool timed_out = false;
-  std::string output;  // the end of it
+  bool is_crowd = false;  // more processes than it may have
+  std::string output;     // the end of it
 };
 
 // The first that works here; an error that says what was tried when none does.

@@ -17,12 +17,16 @@
 #include <exception>
 
 #include "base/whole_io.h"
+#include "util/process_tree.h"
 #include "util/subprocess.h"
 
 namespace wavetap::util {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// How often the processes of a command are counted.
+constexpr double kCrowdSeconds = 0.05;
 
 struct Child {
   pid_t pid = -1;
@@ -32,6 +36,7 @@ struct Child {
   std::string text;
   bool ended = false;
   bool timed_out = false;
+  bool is_crowd = false;
   int status = 0;
 };
 
@@ -119,10 +124,11 @@ void read_child(Child& child, size_t keep) {
   if (keep != 0 && child.text.size() > 2 * keep) child.text.erase(0, child.text.size() - keep);
 }
 
-// Waits for something to read from the children, or for one's time to be over.
-void wait_for(std::vector<Child*> children, double limit_seconds, size_t keep = 0) {
+// Waits for something to read from the children, or for one's time to be over; `longest` at most.
+void wait_for(std::vector<Child*> children, double limit_seconds, size_t keep = 0,
+              double longest = 3600) {
   std::vector<pollfd> polled;
-  double left = 3600;
+  double left = longest;
   for (const Child* child : children) {
     polled.push_back({child->pipe, POLLIN, 0});
     if (limit_seconds > 0)
@@ -268,10 +274,17 @@ Result<ShellResult> run_words(const std::vector<std::string>& words, const Shell
     close(ends[0]);
     return errorf("%s: cannot start: %s", words[0].c_str(), std::strerror(why));
   }
-  while (!child.ended) wait_for({&child}, options.seconds, options.output_bytes);
+  const size_t most = options.processes;
+  while (!child.ended) {
+    wait_for({&child}, options.seconds, options.output_bytes, most == 0 ? 3600 : kCrowdSeconds);
+    if (child.ended || most == 0 || !has_more_descendants(child.pid, most)) continue;
+    child.is_crowd = true;
+    end_child(child);
+  }
   if (child.text.size() > options.output_bytes)
     child.text.erase(0, child.text.size() - options.output_bytes);
-  return ShellResult{shell_status(child.status), child.timed_out, std::move(child.text)};
+  return ShellResult{shell_status(child.status), child.timed_out, child.is_crowd,
+                     std::move(child.text)};
 }
 
 Result<ShellResult> run_shell(const std::string& command, const ShellOptions& options) {

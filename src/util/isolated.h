@@ -41,12 +41,16 @@ struct ShellOptions {
   std::vector<std::pair<std::string, std::string>> environment;  // added or replaced
   double seconds = 0;                                            // 0: no limit
   size_t output_bytes = 1 << 20;  // kept of the output; the end of it
+  // Of the command and all that it starts. 0: no limit. Looked at now and then: RLIMIT_NPROC is the limit that
+  // nothing gets past, but it is not for root.
+  size_t processes = 0;
   // Runs in the child instead of the program, and does not return.
   std::function<void()> instead = {};
 };
 struct ShellResult {
   int status = 0;  // as a shell reports it
   bool timed_out = false;
+  bool is_crowd = false;  // had more processes than it may have, and was ended
   std::string output;
 };
 Result<ShellResult> run_shell(const std::string& command, const ShellOptions& options);

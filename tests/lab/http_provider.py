@@ -16,13 +16,9 @@ import threading
 import time
 
 import lab
-from lab import KERNELS, STORE, TRANSPOSE, expect
+from lab import KERNELS, STORE, TILED, TRANSPOSE, expect
 
 KEY = "sk-test-0123456789abcdefKEEPOUT"
-TILED = TRANSPOSE.replace(STORE, """__shared__ float tile[16][17];
-  tile[threadIdx.y][threadIdx.x] = in[y * n + x];
-  __syncthreads();
-  out[(blockIdx.x * 16 + threadIdx.y) * n + blockIdx.y * 16 + threadIdx.x] = tile[threadIdx.x][threadIdx.y];""")
 HALF = TRANSPOSE.replace(STORE, "if (x < 64) " + STORE)
 
 

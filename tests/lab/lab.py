@@ -383,8 +383,22 @@ def optimize_rules(bench):
     report = bench.wavetap("optimize", "report", "transpose.ledger", "--html", "page.html").stdout
     expect("accepted" in report and "tile" in report, report)
     expect("candidate.diff" in (bench.scratch / "page.html").read_text(), "page")
-    again = bench.wavetap("optimize", "--replay-ledger", "transpose.ledger").stdout
+    # A ledger goes to another machine as it is, and what is elsewhere there is the compiler.
+    moved = bench.scratch / "elsewhere"
+    moved.mkdir()
+    (bench.scratch / "transpose.ledger").rename(moved / "taken.ledger")
+    (bench.scratch / "transpose.wtcap").unlink()
+    ledger = moved / "taken.ledger/ledger.json"
+    ledger.write_text(ledger.read_text().replace(bench.clang, "/opt/not/here/clang++"))
+    done = bench.wavetap("optimize", "--replay-ledger", moved / "taken.ledger", status=1)
+    expect("the sources as they are: build" in done.stderr and "/opt/not/here" in done.stderr, done.stderr)
+    again = bench.wavetap("optimize", "--replay-ledger", moved / "taken.ledger", "--build", bench.compiler()).stdout
     expect("0 otherwise" in again, again)
+    # Numbers side by side are loaded four at a time.
+    ledger = bench.optimize("records", "--objective", "instructions", ledger="vectors.ledger")
+    vectors = [attempt for attempt in ledger["attempts"] if attempt["rationale"].startswith("vectors: ")]
+    expect(len(vectors) == 1 and vectors[0]["accepted"] and vectors[0]["improvement"] > 1.2, ledger["attempts"])
+    expect("ext_vector_type(4)" in (bench.scratch / "vectors.ledger/best/records.inc").read_text(), "not in the best one")
 
 
 TRANSPOSE = (KERNELS / "transpose.inc").read_text()
@@ -589,6 +603,17 @@ def refuse_without_sandbox(bench):
     expect(json.loads((bench.scratch / "unsafe/ledger.json").read_text())["task"]["sandbox"] == "none", "sandbox")
 
 
+def bombs():
+    """How many processes there are of the build that makes more and more."""
+    count = 0
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            count += (folder / "cmdline").read_bytes() == b"sleep\x0098765\0"
+        except OSError:
+            pass
+    return count
+
+
 def check_sandbox(bench):
     bench.environment["SECRET_KEY"] = "not for a build"
     hostile_build(bench, ("bubblewrap", "namespaces"))
@@ -603,6 +628,18 @@ def check_sandbox(bench):
         hostile_build(bench, ("namespaces",))
     finally:
         bench.environment["PATH"] = path
+    # A build that makes more and more processes is ended, and they with it.
+    bomb = "i=0; while test $i -lt 600; do sleep 98765 & i=$((i+1)); done; wait; : {out}"
+    for number, seen in enumerate((path, str(tools))):
+        bench.environment["PATH"] = seen
+        done = bench.wavetap("optimize", "--source", KERNELS / "transpose.inc", "--build", bomb, "-o", f"bomb{number}", "transpose.wtcap", status=1)
+        expect("more than 256 processes" in done.stderr or "ork" in done.stderr, done.stderr)
+        for _ in range(200):
+            if not (left := bombs()):
+                break
+            time.sleep(0.05)
+        expect(not left, f"{left} processes of the build live on")
+    bench.environment["PATH"] = path
     # Neither the build nor what it left behind goes on after its time.
     survivor = "(setsid /bin/sh -c 'while :; do date +%N > alive; sleep 0.1; done' &) ; sleep 1000; : {out}"
     for number, seen in enumerate((path, str(tools))):
@@ -616,6 +653,19 @@ def check_sandbox(bench):
         time.sleep(0.5)
         expect(alive.read_text() == before, "a process of the build lives on")
     bench.environment["PATH"] = path
+
+
+def choose_by_name(bench, words):
+    """Of a capture with several kernels, -k chooses one; which one is never a guess."""
+    bench.wavetap("capture", "--gpu", bench.model, "-k", "transpose|dot", "--launch", "1-2", "-o", "two.wtcap", "--", bench.bin / "hip/lab", "all")
+    both = bench.wavetap(*words, "--attempts", 0, "-o", "both", "two.wtcap", status=1)
+    expect("several kernels, transpose(" in both.stderr and "choose one with -k" in both.stderr, both.stderr)
+    chosen = bench.wavetap(*words, "--attempts", 0, "-k", "transpose", "-o", "chosen", "two.wtcap", status=2)
+    expect("wavetap: transpose(float const*, float*, int): 1 dispatch to prove it on" in chosen.stderr, chosen.stderr)
+    other = bench.wavetap(*words, "--attempts", 0, "-k", "dot", "-o", "other", "two.wtcap", status=1)
+    expect("signature" in other.stderr and "have to make the captured kernel" in other.stderr, other.stderr)
+    none = bench.wavetap(*words, "-k", "matmul", "-o", "none", "two.wtcap", status=1)
+    expect("-k matmul: no kernel of that name in it, but " in none.stderr and not (bench.scratch / "none").exists(), none.stderr)
 
 
 # A provider each: its command, what is said of it.
@@ -637,6 +687,12 @@ def optimize_hostile(bench):
     failing = bench.wavetap("optimize", "--source", KERNELS / "transpose.inc", "--build", "echo no compiler here; false {out}", "-o", "failing",
                             "transpose.wtcap", status=1)
     expect("the sources as they are: build" in failing.stderr and "no compiler here" in failing.stderr, failing.stderr)
+    # What a mistake in the words left does not stand in the way of the right ones.
+    fixed = bench.wavetap(*words, "--attempts", 0, "-o", "failing", "transpose.wtcap", status=2)
+    expect("none accepted" in fixed.stdout, fixed.stdout)
+    missing = bench.wavetap(*words, "--provider", "command:/no/such/program", "-o", "missing", "transpose.wtcap", status=2)
+    expect("cannot be run; check the path" in missing.stderr and "1 attempt by" in missing.stdout, missing.stdout + missing.stderr)
+    choose_by_name(bench, words)
     for number, (name, command, word) in enumerate(BAD_PROVIDERS):
         done = bench.wavetap(*words, "--provider", "command:" + command, "--provider-timeout", 5, "--attempts", 1, "-o", f"bad{number}", "transpose.wtcap",
                              status=2)
@@ -662,24 +718,53 @@ def optimize_hostile(bench):
     kill_optimize(bench, words)
 
 
+TILED = TRANSPOSE.replace(STORE, """__shared__ float tile[16][17];
+  tile[threadIdx.y][threadIdx.x] = in[y * n + x];
+  __syncthreads();
+  out[(blockIdx.x * 16 + threadIdx.y) * n + blockIdx.y * 16 + threadIdx.x] = tile[threadIdx.x][threadIdx.y];""")
+
+
 def kill_optimize(bench, words):
-    """What a killed one leaves is a ledger of what was judged, and no process."""
-    (bench.scratch / "provider.py").write_text(PROVIDER)
-    answers = [{"transpose.inc": TRANSPOSE.replace(STORE, "")}] * 30
-    (bench.scratch / "answers.json").write_text(json.dumps(answers))
-    child = subprocess.Popen([str(bench.bin / "wavetap"), *map(str, words), "--provider", f"command:{sys.executable} provider.py answers.json", "--attempts", "30",
-                              "-o", "killed", "transpose.wtcap"], cwd=bench.scratch, env=dict(bench.environment, WAVETAP_TEST_MARK="killed-optimize"),
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    ledger = bench.scratch / "killed/ledger.json"
-    while child.poll() is None and not (ledger.exists() and len(json.loads(ledger.read_text())["attempts"]) >= 2):
+    """What a killed one leaves is a ledger of what was judged, and no process; resumed, it is the ledger of one that was not killed."""
+    (bench.scratch / "provider.py").write_text("import os, time\nopen('asked', 'a').write('x')\nif os.path.getsize('asked') > int(open('most').read()):\n"
+                                               "    time.sleep(1000)\n" + PROVIDER)
+    half = {"transpose.inc": TRANSPOSE.replace(STORE, "if (x < 64) " + STORE)}
+    (bench.scratch / "answers.json").write_text(json.dumps([half, {"transpose.inc": TILED}, half, {"transpose.inc": TILED.replace("16][17", "16][16")}]))
+    words = [*words, "--provider", f"command:{sys.executable} provider.py answers.json", "--objective", "lines"]
+    (bench.scratch / "most").write_text("1000")
+    bench.wavetap(*words, "-o", "whole", "transpose.wtcap")
+    whole = json.loads((bench.scratch / "whole/ledger.json").read_text())
+    expect([attempt["step"] for attempt in whole["attempts"]] == ["replay", "accepted", "replay", "speed"] and whole["finished"], whole["attempts"])
+    expect(whole["stopped"] == "declined with exit status 1", whole["stopped"])
+    # Three answers, the fourth never comes.
+    (bench.scratch / "asked").unlink()
+    (bench.scratch / "most").write_text("3")
+    child = subprocess.Popen([str(bench.bin / "wavetap"), *map(str, words), "-o", "killed", "transpose.wtcap"], cwd=bench.scratch,
+                             env=dict(bench.environment, WAVETAP_TEST_MARK="killed-optimize"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    asked = bench.scratch / "asked"
+    while child.poll() is None and not (asked.exists() and asked.stat().st_size > 3):
         time.sleep(0.01)
+    expect("not finished: it is at work" in bench.wavetap("optimize", "report", "killed").stdout, "at work")
+    for more in [], ["--resume"]:
+        second = bench.wavetap(*words, *more, "-o", "killed", "transpose.wtcap", status=1)
+        expect("another optimize is at work here" in second.stderr, second.stderr)
     child.send_signal(signal.SIGKILL)
     expect(child.wait() == -signal.SIGKILL, "it had ended")
-    count = len(json.loads(ledger.read_text())["attempts"])
-    report = bench.wavetap("optimize", "report", "killed").stdout
-    expect(f"{count} attempts" in report, report)
+    report = bench.wavetap("optimize", "report", "killed", "--html", "killed.html").stdout
+    expect("3 attempts" in report and "not finished: it was ended before its time" in report and "--resume" in report, report)
+    expect("not finished" in (bench.scratch / "killed.html").read_text(), "page")
     bench.wavetap("optimize", "--replay-ledger", "killed", "-o", "killed.again")
-    expect("holds a ledger already" in bench.wavetap(*words, "-o", "killed", "transpose.wtcap", status=1).stderr, "a ledger was overwritten")
+    (bench.scratch / "most").write_text("1000")
+    again = bench.wavetap(*words, "-o", "killed", "transpose.wtcap", status=1)
+    expect("holds a ledger already, 3 attempts and not finished; go on with it with --resume" in again.stderr, again.stderr)
+    other = bench.wavetap(*words, "--resume", "--seed", 2, "-o", "killed", "transpose.wtcap", status=1)
+    expect("was made with another --seed" in other.stderr, other.stderr)
+    # What is best is put right, too: it may have been killed before that was written.
+    shutil.rmtree(bench.scratch / "killed/best")
+    resumed = bench.wavetap(*words, "--resume", "-o", "killed", "transpose.wtcap")
+    expect("going on after 3 attempts" in resumed.stderr, resumed.stderr)
+    expect(json.loads((bench.scratch / "killed/ledger.json").read_text()) == whole, "resumed: another ledger")
+    expect((bench.scratch / "killed/best/transpose.inc").read_text() == TILED, "another best one")
     for _ in range(100):
         if not (left := marked_processes("killed-optimize")):
             break
