@@ -134,7 +134,7 @@ def limited(seconds):
     return lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
 
-def run_points(points, build, work, model, seconds):
+def run_points(points, build, work, model, seconds, warm):
     slow = set()  # series that have become too large
     for point in sorted((point for point in points if point.program), key=lambda one: one.measured_us):
         trace = point.trace(work)
@@ -144,8 +144,8 @@ def run_points(points, build, work, model, seconds):
             point.why_not = "larger than one that took too long"
             continue
         part = work / "running.rpd"
-        command = [build / "bin/wavetap", "run", "--gpu", model, "--counters", work / "counters.json", "--caches", "--warm-caches",
-                   "-o", part, "--", work / point.program, "--iterations", "1", *point.options]
+        command = [build / "bin/wavetap", "run", "--gpu", model, "--counters", work / "counters.json", "--caches",
+                   *(["--warm-caches"] if warm else []), "-o", part, "--", work / point.program, "--iterations", "1", *point.options]
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, preexec_fn=limited(seconds))
         if done.returncode == 0 and part.exists():
             part.rename(trace)
@@ -279,6 +279,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=TREE / "build")
     parser.add_argument("--seconds", type=int, default=20, help="processor time of one point at most (20)")
     parser.add_argument("--kernel", action="append", help="run only points of this kernel; may be given again")
+    parser.add_argument("--warm-caches", action="store_true", help="caches keep what the iteration before left; another --work for these traces")
     parser.add_argument("--markdown", action="store_true", help="print tables for a document; runs nothing")
     arguments = parser.parse_args()
     if not (arguments.folder / "mi300a.csv").exists():
@@ -290,7 +291,7 @@ def main():
     if not arguments.markdown:
         compile_programs(arguments.folder, work, points)
         chosen = [point for point in points if not arguments.kernel or point.kernel in arguments.kernel]
-        run_points(chosen, build, work, model, arguments.seconds)
+        run_points(chosen, build, work, model, arguments.seconds, arguments.warm_caches)
     model_points(points, build, work, model)
     show = markdown if arguments.markdown else table
     show(["points", "count", "median error", "mean error", "within 50 %"], summary(points))
