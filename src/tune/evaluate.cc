@@ -211,7 +211,8 @@ Built build(const Spec& spec, const Values& values, const std::string& out) {
       substitute(spec.build, all), {spec.folder, environment_of(spec, values), spec.build_seconds});
   if (!ran.ok()) return {false, false, ran.error().message};
   if (ran->timed_out) return {false, true, "the build was not done in time"};
-  if (ran->status != 0) return {false, false, ran->output};
+  if (ran->status != 0)
+    return {false, false, fmt::format("exit status {}: {}", ran->status, ran->output)};
   if (access(out.c_str(), R_OK) != 0)
     return {false, false, "the build made no " + out + ": " + ran->output};
   return {};

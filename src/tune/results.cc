@@ -49,6 +49,21 @@ const char* verdict_of(const Findings& findings) {
   return measured.is_higher() == findings.spec.maximise ? "better" : "worse";
 }
 
+// Why the first of them is no good; the journal has it of all.
+std::string none_good_text(const Journal& journal) {
+  std::string text = "none of them is good; journal.db says why of each\n";
+  for (const Entry& entry : journal.entries()) {
+    if (entry.point == kBaselinePoint || entry.trial.outcome == Outcome::kGood) continue;
+    const size_t begin = entry.trial.reason.find_first_not_of(" \n");
+    if (begin == std::string::npos) continue;
+    const std::string line =
+        entry.trial.reason.substr(begin, entry.trial.reason.find('\n', begin) - begin);
+    return text + fmt::format("the first: {}: {}\n", proof::name_of(entry.trial.outcome),
+                              util::escape_control(line));
+  }
+  return text;
+}
+
 // Spaces and quotes in values are the shell's words.
 std::string shell_word(const std::string& text) {
   if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -138,7 +153,7 @@ std::string findings_text(const Findings& findings) {
   for (const auto& [name, count] : outcomes_of(findings.journal))
     parts.push_back(fmt::format("{} {}", count, name));
   text += util::join(parts, ", ") + "\n";
-  if (findings.best == nullptr) return text + "none of them is good: see the journal\n";
+  if (findings.best == nullptr) return text + none_good_text(findings.journal);
   const Entry& best = *findings.best;
   text += fmt::format("best {} ({}): {}", spec.objective, kind_of_objective(spec),
                       objective_text(spec, objective_of(best)));
