@@ -1,5 +1,5 @@
 // DebugInfo: the entries of a code object's .debug_info, DWARF 2 to 5, uncompressed: as much of each
-// as is needed to tell which calls were inlined where (codeobj/inlined_calls.h).
+// as is needed to tell which calls were inlined where (codeobj/source_map.h) and what parameters are called.
 //
 // The bytes are foreign. What is damaged reads as missing, and the work done is bounded by the size
 // of the sections, however often they point at each other.
@@ -44,6 +44,7 @@ struct DebugUnit {
 
 enum class DebugTag : uint16_t {
   kEndOfChildren = 0,
+  kParameter = 0x05,
   kInlined = 0x1d,
   kSubprogram = 0x2e,
 };

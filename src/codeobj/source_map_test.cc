@@ -7,6 +7,7 @@
 #include <set>
 
 #include "codeobj/code_object.h"
+#include "codeobj/parameter_names.h"
 
 namespace wavetap::codeobj {
 namespace {
@@ -49,13 +50,27 @@ TEST_P(InlinedCalls, AreFramesUpToTheKernel) {
   EXPECT_TRUE(map.frames(0).empty());
 }
 
+TEST_P(InlinedCalls, HaveAKernelWhoseParametersHaveNames) {
+  const std::vector<std::byte> bytes = read(std::string(WT_TEST_INLINED) + GetParam() + ".hsaco");
+  const Result<CodeObject> object = CodeObject::open(bytes);
+  ASSERT_TRUE(object.ok()) << object.error().message;
+  const Kernel* kernel = object->find_kernel("both");
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_EQ(parameter_names(object->elf(), kernel->entry_address),
+            (std::vector<std::string>{"data", "value"}));
+  EXPECT_TRUE(parameter_names(object->elf(), kernel->entry_address + 4).empty());
+}
+
 TEST_P(InlinedCalls, SurviveDamage) {
   const std::vector<std::byte> bytes = read(std::string(WT_TEST_INLINED) + GetParam() + ".hsaco");
   for (size_t at = 0; at < bytes.size(); at += 3) {
     std::vector<std::byte> damaged = bytes;
     damaged[at] ^= std::byte{0xff};
     const Result<CodeObject> object = CodeObject::open(damaged);
-    if (object.ok()) (void)SourceMap(object->elf()).frames(0x1700);
+    if (!object.ok()) continue;
+    (void)SourceMap(object->elf()).frames(0x1700);
+    const Kernel* kernel = object->find_kernel("both");
+    if (kernel != nullptr) (void)parameter_names(object->elf(), kernel->entry_address);
   }
 }
 

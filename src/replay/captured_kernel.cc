@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "codeobj/parameter_names.h"
+
 namespace wavetap::replay {
 namespace {
 
@@ -54,10 +56,18 @@ void read_arguments(const CaptureFile& file, const Capture& capture, CapturedKer
   const auto visible = static_cast<size_t>(
       std::count_if(kernel.kernel->args.begin(), kernel.kernel->args.end(),
                     [](const codeobj::KernelArg& arg) { return !arg.is_hidden(); }));
+  const std::vector<std::string> names =
+      codeobj::parameter_names(kernel.object->elf(), kernel.kernel->entry_address);
   size_t number = 0;
+  size_t named = 0;
   for (const codeobj::KernelArg& arg : kernel.kernel->args) {
     CapturedArgument argument;
     argument.arg = arg;
+    // HIP's compilers leave them out of the kernel's description.
+    if (!arg.is_hidden() && names.size() == visible) {
+      if (arg.name.empty()) argument.arg.name = names[named];
+      ++named;
+    }
     if (arg.size_bytes <= kMostArgumentBytes) {
       argument.value = captured_bytes(file, capture, State::kBefore,
                                       capture.dispatch.kernarg + arg.offset, arg.size_bytes);

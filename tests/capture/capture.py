@@ -300,6 +300,8 @@ def same_names(bench):
     bench.capture("two_modules", "-k", "^work", "--max", "2")
     first, second = bench.show()
     expect(first["kernel"] == second["kernel"], "not the same name")
+    for capture in (first, second):  # compiled with -g
+        expect(capture["arguments"][0]["name"] == "data" and capture["source"].endswith(":1"), f"{capture['arguments'][0]} {capture['source']}")
     for number in (1, 2):
         bench.replay("--capture", number, "--verify")
     after = [c["arguments"][0]["after"][:3] for c in (first, second)]

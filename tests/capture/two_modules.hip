@@ -41,8 +41,8 @@ hipModule_t compile(const std::string& expression, bool forget = false) {
   hipDeviceProp_t properties;
   WT_HIP(hipGetDeviceProperties(&properties, 0));
   const std::string arch = std::string("--gpu-architecture=") + properties.gcnArchName;
-  const char* options[] = {arch.c_str()};
-  if (hiprtcCompileProgram(program, 1, options) != HIPRTC_SUCCESS) {
+  const char* options[] = {arch.c_str(), "-g"};  // captures have the names of its arguments
+  if (hiprtcCompileProgram(program, 2, options) != HIPRTC_SUCCESS) {
     std::printf("FAIL hiprtc\n");
     std::exit(1);
   }
