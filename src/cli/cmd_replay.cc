@@ -103,11 +103,11 @@ int replay_capture(const ReplayCommand& options) {
     return replay_under_rocm(options, file, capture);
   const auto grid = parse_grid(options.grid);
   if (!grid.ok()) return fail(grid.error());
-  const Result<replay::Tolerance> tolerance = check_verify(options, capture);
+  const CapturedKernel kernel = replay::find_captured_kernel(file, capture);
+  const Result<replay::Tolerance> tolerance = check_verify(options, capture, kernel);
   if (!tolerance.ok()) return fail(tolerance.error());
   const Result<std::optional<sanitize::ToolSet>> tools = parse_sanitize(options.sanitize);
   if (!tools.ok()) return fail(tools.error());
-  const CapturedKernel kernel = replay::find_captured_kernel(file, capture);
   const Result<std::unique_ptr<CapturedMemory>> memory = CapturedMemory::load(file, capture);
   if (!memory.ok()) return fail(memory.error(), kCannotReserve);
 

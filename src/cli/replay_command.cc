@@ -90,9 +90,15 @@ std::function<void(std::string_view, bool)> kernel_output(const ReplayCommand& o
   };
 }
 
-Result<replay::Tolerance> check_verify(const ReplayCommand& options, const Capture& capture) {
+Result<replay::Tolerance> check_verify(const ReplayCommand& options, const Capture& capture,
+                                       const CapturedKernel& kernel) {
   const Result<replay::Tolerance> tolerance = replay::parse_tolerances(options.verify.value_or(""));
   if (!tolerance.ok() || !options.verify) return tolerance;
+  for (const replay::Tolerance& one : tolerance->arguments)
+    if (one.argument >= kernel.arguments.size() || kernel.arguments[one.argument].region == nullptr)
+      return errorf(
+          "--verify: argument %zu is no pointer into captured memory; see wavetap capture show %s",
+          one.argument, options.file.c_str());
   if (options.no_recopy && options.iterations + options.warmup > 1)
     return errorf(
         "--verify: the second run begins where the first one ended with --no-recopy; leave out one "

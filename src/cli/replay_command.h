@@ -61,8 +61,8 @@ std::function<void(std::string_view, bool)> kernel_output(const ReplayCommand& o
                                                           std::string& text);
 
 // How to compare, checked against what the capture has.
-Result<replay::Tolerance> check_verify(const ReplayCommand& options,
-                                       const replay::Capture& capture);
+Result<replay::Tolerance> check_verify(const ReplayCommand& options, const replay::Capture& capture,
+                                       const replay::CapturedKernel& kernel);
 void print_verdict(const replay::CapturedKernel& kernel, const replay::Verdict& verdict);
 nlohmann::json verdict_json(const replay::CapturedKernel& kernel, const replay::Verdict& verdict);
 

@@ -223,9 +223,9 @@ int replay_here(const ReplayCommand& options, const replay::CaptureFile& file,
   for (const replay::CapturedRegion& region : capture.regions)
     if (region.has_contents()) regions.push_back({region.begin(), region.end(), &region});
   if (hold) all.hold(regions);
-  const Result<replay::Tolerance> tolerance = check_verify(options, capture);
-  if (!tolerance.ok()) return fail(tolerance.error());
   const replay::CapturedKernel kernel = replay::find_captured_kernel(file, capture);
+  const Result<replay::Tolerance> tolerance = check_verify(options, capture, kernel);
+  if (!tolerance.ok()) return fail(tolerance.error());
   const auto memory = replay::CapturedMemory::load(file, capture);
   if (!memory.ok()) return fail(memory.error(), kCannotReserve);
   int exit_code = kDone;

@@ -329,6 +329,7 @@ def grid(bench):
     verdict = json.loads(done.stdout)["verify"]
     expect(verdict["buffers"] and verdict["buffers"][0]["first_index"] > 0, done.stdout)
     bench.replay("--grid", "0", status=1)
+    expect("argument 50 is no pointer" in bench.replay("--verify=arg50:abs=1", status=1).stderr, "a limit for nothing is taken")
 
 
 def dump(bench):
