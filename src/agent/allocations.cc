@@ -168,7 +168,7 @@ void note_allocation(LiveAllocation allocation) {
 }
 
 void note_hip_allocation(const void* address, uint64_t bytes, format::MemoryKind kind,
-                         uint32_t flags) {
+                         uint32_t flags, bool is_pooled) {
   LiveAllocation allocation;
   allocation.address = reinterpret_cast<uint64_t>(address);
   allocation.bytes = bytes;
@@ -176,7 +176,19 @@ void note_hip_allocation(const void* address, uint64_t bytes, format::MemoryKind
   allocation.kind = kind;
   allocation.agent = is_hsa_loaded() ? agent_of_address(address) : kNoAgent;
   allocation.flags = flags;
+  allocation.is_pooled = is_pooled;
   note_allocation(allocation);
+}
+
+void each_hip_allocation(format::HipAllocationVisitor visit, void* context) {
+  allocations(MemoryLayer::kHip).each([&](const LiveAllocation& live) {
+    using format::HipMemory;
+    format::HipAllocation told{live.address, live.bytes, HipMemory::kDevice};
+    if (live.kind == format::MemoryKind::kManaged) told.made = HipMemory::kManaged;
+    else if (live.kind == format::MemoryKind::kHost) told.made = HipMemory::kPinned;
+    else if (live.is_pooled) told.made = HipMemory::kPool;
+    visit(context, &told);
+  });
 }
 
 bool forget_allocation(MemoryLayer layer, const void* address, LiveAllocation* known) {

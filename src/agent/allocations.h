@@ -12,6 +12,7 @@
 
 #include "agent/hsa_facts.h"
 #include "agent/recording.h"
+#include "format/capture_request.h"
 #include "format/record.h"
 
 namespace wavetap::agent {
@@ -36,6 +37,7 @@ struct LiveAllocation {
   format::MemoryKind kind{};
   uint32_t agent = kNoAgent;  // whose memory it is
   uint32_t flags = 0;         // as the allocating function was given
+  bool is_pooled = false;     // hipMallocAsync and its relatives
   format::Owner owner{};      // the call that made it; call 0: none was recorded
 
   bool contains(uint64_t other) const { return other - address < bytes; }
@@ -95,7 +97,9 @@ bool find_allocation(uint64_t address, LiveAllocation* found);
 void note_allocation(LiveAllocation allocation);
 // Memory that the program asked HIP for.
 void note_hip_allocation(const void* address, uint64_t bytes, format::MemoryKind kind,
-                         uint32_t flags);
+                         uint32_t flags, bool is_pooled = false);
+// What is live of that, as the captures have it.
+void each_hip_allocation(format::HipAllocationVisitor visit, void* context);
 // Before the memory goes: its address may be somebody else's at once. Gives back what was known, for
 // note_allocation() when the function fails.
 bool forget_allocation(MemoryLayer layer, const void* address, LiveAllocation* known);

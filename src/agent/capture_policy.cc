@@ -165,6 +165,11 @@ void put_facts(State& state, const DispatchView& view) {
     facts.add(format::kCaptureRequestedFact + std::to_string(allocation.address),
               std::to_string(allocation.bytes));
   });
+  each_hip_allocation(
+      [](void* list, const format::HipAllocation* allocation) {
+        capture::add_hip_allocation(*static_cast<capture::FactList*>(list), *allocation);
+      },
+      &facts);
   state.writer->put(facts);
 }
 
@@ -374,7 +379,6 @@ void start_capture() {
       !request->kernel.empty() &&
       ::regcomp(&state->pattern, request->kernel.c_str(), REG_EXTENDED | REG_NOSUB) == 0;
   g_capture = state;
-  want_allocations();
   watch_code(&is_chosen);
   if (!add_dispatch_policy(g_policy)) say("error: capture: too many tools; nothing is captured");
 }

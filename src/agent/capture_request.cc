@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "agent/allocations.h"
 #include "agent/launch_contexts.h"
 #include "agent/recording.h"
 #include "base/sys_files.h"
@@ -58,6 +59,7 @@ void start_capture_request() {
   g_request = request;
   if (!request->range.empty()) record::watch_ranges(request->range.c_str());
   want_contexts();
+  want_allocations();
 }
 
 }  // namespace wavetap::agent

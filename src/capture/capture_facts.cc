@@ -63,4 +63,17 @@ void add_host_stack(FactList& facts, std::span<const uint64_t> addresses) {
   }
 }
 
+void add_hip_allocation(FactList& facts, const format::HipAllocation& allocation) {
+  const char* made = nullptr;
+  switch (allocation.made) {
+    case format::HipMemory::kDevice: return;
+    case format::HipMemory::kPool: made = "pool"; break;
+    case format::HipMemory::kManaged: made = "managed"; break;
+    case format::HipMemory::kPinned: made = "pinned"; break;
+  }
+  if (made != nullptr)
+    facts.add(format::kCaptureMadeFact + std::to_string(allocation.address),
+              std::to_string(allocation.bytes) + " " + made);
+}
+
 }  // namespace wavetap::capture

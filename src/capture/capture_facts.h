@@ -6,6 +6,7 @@
 #include <string>
 
 #include "capture/capture_writer.h"
+#include "format/capture_request.h"
 
 namespace wavetap::capture {
 
@@ -15,5 +16,7 @@ std::string command_line();
 void add_libraries(FactList& facts);
 // "host_stack.NN": "FILE+0xOFFSET" for each return address, as far as a file is there.
 void add_host_stack(FactList& facts, std::span<const uint64_t> addresses);
+// "made.ADDRESS": how the program got it from HIP. Nothing for plain device memory.
+void add_hip_allocation(FactList& facts, const format::HipAllocation& allocation);
 
 }  // namespace wavetap::capture

@@ -91,6 +91,10 @@ std::string source_line(const Capture& capture, const CapturedKernel& kernel) {
   return line ? codeobj::full_place(*line) : "";
 }
 
+bool has_dynamic_stack(const CapturedKernel& kernel) {
+  return kernel.kernel != nullptr && kernel.kernel->uses_dynamic_stack;
+}
+
 bool is_redacted(const Capture& capture) {
   return (capture.dispatch.flags & format::kCaptureRedacted) != 0;
 }
@@ -105,6 +109,22 @@ std::string state_of(const Capture& capture) {
 template <class T>
 std::string extent(const T& sizes) {
   return fmt::format("{},{},{}", sizes[0], sizes[1], sizes[2]);
+}
+
+// "pool", "managed", "pinned", or several of them: what the program got from HIP in that region, where that
+// is more than device memory.
+std::string made_by_hip(const Capture& capture, const format::CaptureRegion& region) {
+  constexpr std::string_view kPrefix = format::kCaptureMadeFact;
+  std::string text;
+  for (auto it = capture.facts.lower_bound(std::string(kPrefix));
+       it != capture.facts.end() && it->first.starts_with(kPrefix); ++it) {
+    const uint64_t address = std::strtoull(it->first.c_str() + kPrefix.size(), nullptr, 10);
+    if (address - region.address >= region.size_bytes) continue;
+    for (const char* made : {"pool", "managed", "pinned"})
+      if (it->second.ends_with(made) && text.find(made) == std::string::npos)
+        text += (text.empty() ? "" : " and ") + std::string(made);
+  }
+  return text;
 }
 
 void print_list(const CaptureFile& file) {
@@ -135,7 +155,8 @@ void print_head(const Capture& capture, const CapturedKernel& kernel) {
   line("grid", fmt::format("{} work-items in workgroups of {}", extent(d.grid_size),
                            extent(d.workgroup_size)));
   line("LDS", fmt::format("{} bytes", d.group_segment_bytes));
-  line("scratch", fmt::format("{} bytes per lane", d.private_segment_bytes));
+  line("scratch", fmt::format("{} bytes per lane{}", d.private_segment_bytes,
+                              has_dynamic_stack(kernel) ? ", and a stack that grows" : ""));
   line("launch", fmt::format("{} of those that matched, dispatch {} of process {}, queue {}",
                              d.launch, d.dispatch, d.pid, d.queue));
   line("state", state_of(capture) +
@@ -175,7 +196,7 @@ void print_arguments(const CaptureFile& file, const Capture& capture,
     if (argument.arg.value_kind == "hidden_none") continue;
     std::string into;
     if (argument.region != nullptr) {
-      into = fmt::format("{} + 0x{:x}", memory_kind(argument.region->record),
+      into = fmt::format("{} + 0x{:x}", memory_kind(capture, argument.region->record),
                          argument.pointer - argument.region->begin());
     }
     const std::string type = argument.type.empty() ? argument.arg.value_kind : argument.type;
@@ -209,7 +230,7 @@ void print_memory(const Capture& capture) {
   for (const CapturedRegion& region : capture.regions) {
     table.add({fmt::format("0x{:x}", region.begin()), util::human_bytes(region.record.size_bytes),
                rights_of(region.record), std::to_string(pages_in(region.before)),
-               std::to_string(pages_in(region.changes)), memory_kind(region.record)});
+               std::to_string(pages_in(region.changes)), memory_kind(capture, region.record)});
   }
   fmt::print("\n{}", table.text(util::output_columns(STDOUT_FILENO)));
 }
@@ -246,6 +267,7 @@ nlohmann::json capture_json(const CaptureFile& file, const Capture& capture) {
                          {"workgroup_size", d.workgroup_size},
                          {"lds_bytes", d.group_segment_bytes},
                          {"scratch_bytes_per_lane", d.private_segment_bytes},
+                         {"dynamic_stack", has_dynamic_stack(kernel)},
                          {"unordered", capture.is_unordered()},
                          {"has_before", capture.has_before},
                          {"has_after", capture.has_after},
@@ -264,7 +286,7 @@ nlohmann::json capture_json(const CaptureFile& file, const Capture& capture) {
   for (const CapturedRegion& region : capture.regions) {
     json["regions"].push_back({{"address", region.begin()},
                                {"bytes", region.record.size_bytes},
-                               {"kind", memory_kind(region.record)},
+                               {"kind", memory_kind(capture, region.record)},
                                {"rights", rights_of(region.record)},
                                {"pages", pages_in(region.before)},
                                {"changed_pages", pages_in(region.changes)}});
@@ -329,17 +351,21 @@ int exit_code_of(replay::Refusal refusal) {
   return kBug;
 }
 
-std::string memory_kind(const format::CaptureRegion& region) {
+std::string memory_kind(const Capture& capture, const format::CaptureRegion& region) {
+  const std::string made = made_by_hip(capture, region);
   std::string text;
   switch (region.kind) {
     case format::CaptureMemoryKind::kVram: text = "VRAM"; break;
     case format::CaptureMemoryKind::kGtt: text = "host memory"; break;
-    case format::CaptureMemoryKind::kUserptr: text = "registered host memory"; break;
+    case format::CaptureMemoryKind::kUserptr:  // so the thunk of some hosts gets HIP's memory
+      text = made.empty() ? "registered host memory" : "host memory";
+      break;
     case format::CaptureMemoryKind::kSvm: text = "managed memory"; break;
     case format::CaptureMemoryKind::kDoorbell: text = "doorbells"; break;
     case format::CaptureMemoryKind::kMmio: text = "registers"; break;
     case format::CaptureMemoryKind::kUnknown: text = "memory"; break;
   }
+  if (!made.empty()) text += ", " + made;
   if (region.origin == format::CaptureMemoryOrigin::kImported) text += ", imported";
   if (region.origin == format::CaptureMemoryOrigin::kBound) text += ", mapped by the program";
   if ((region.flags & format::kCaptureFineGrained) != 0) text += ", fine-grained";

@@ -63,6 +63,6 @@ const replay::Capture* usable_capture(const replay::CaptureFile& file, uint32_t 
 // "argument 2 (y, float*)".
 std::string argument_name(const replay::CapturedKernel& kernel, size_t index);
 // What kind of memory a region is: "VRAM", "host memory, fine-grained".
-std::string memory_kind(const format::CaptureRegion& region);
+std::string memory_kind(const replay::Capture& capture, const format::CaptureRegion& region);
 
 }  // namespace wavetap::cli

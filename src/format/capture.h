@@ -76,6 +76,10 @@ inline constexpr char kCaptureAllocatedFact[] = "allocated.";
 // The same for regions whose memory is that of another one: its address there, in decimal.
 inline constexpr char kCaptureAliasFact[] = "alias.";
 
+// The same for what the program got from HIP, where that is more than plain device memory: "BYTES pool",
+// "BYTES managed" or "BYTES pinned".
+inline constexpr char kCaptureMadeFact[] = "made.";
+
 struct CaptureDispatch {
   uint32_t capture;  // number within the file, from 1
   uint32_t flags;

@@ -32,6 +32,23 @@ struct LaunchContext {
 inline constexpr char kLaunchContextFunction[] = "wavetap_launch_context";
 using LaunchContextFunction = int (*)(uint64_t queue, uint64_t packet, LaunchContext* context);
 
+// How a program got memory from HIP. HIP cuts it from larger pieces, which look alike to the driver.
+enum class HipMemory : uint32_t {
+  kDevice = 0,
+  kPool = 1,     // hipMallocAsync and its relatives
+  kManaged = 2,  // hipMallocManaged
+  kPinned = 3,   // hipHostMalloc and its relatives
+};
+struct HipAllocation {
+  uint64_t address;
+  uint64_t bytes;
+  HipMemory made;
+};
+// What the library exports besides: tells of all that live now.
+inline constexpr char kHipAllocationsFunction[] = "wavetap_each_hip_allocation";
+using HipAllocationVisitor = void (*)(void* context, const HipAllocation* allocation);
+using HipAllocationsFunction = void (*)(HipAllocationVisitor visit, void* context);
+
 // Facts of a capture: frame NN of the host's stack, "FILE+0xOFFSET" in the file, and its name if it is known.
 inline constexpr char kHostStackFact[] = "host_stack.";
 inline constexpr char kHostNameFact[] = "host_name.";

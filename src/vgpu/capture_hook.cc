@@ -151,6 +151,14 @@ void CaptureHook::put_facts(const DispatchView& view, uint32_t capture) {
   format::LaunchContext context;
   if (launch_context(view, &context))
     capture::add_host_stack(facts, std::span(context.stack, context.frames));
+  static const auto s_each = reinterpret_cast<format::HipAllocationsFunction>(
+      ::dlsym(RTLD_DEFAULT, format::kHipAllocationsFunction));
+  if (s_each != nullptr)
+    s_each(
+        [](void* list, const format::HipAllocation* allocation) {
+          capture::add_hip_allocation(*static_cast<capture::FactList*>(list), *allocation);
+        },
+        &facts);
   // Ends of allocations to the byte, where the program's own request is known.
   allocations_.for_each([&](const Allocation& allocation) {
     if (allocation.requested_bytes == 0) return;

@@ -463,6 +463,10 @@ def kinds(bench):
         expect(capture["has_after"] and not capture["unordered"], f"{case}: not whole")
         verdict = json.loads(bench.replay("--capture", capture["capture"], "--verify", "--json").stdout)["verify"]
         expect(verdict["equal"] and verdict["written_bytes"] > 0, f"{case}: {verdict}")
+    for case, word in {"device_memory": "VRAM", "managed": "managed", "pinned": "pinned", "registered": "registered", "pool": "pool"}.items():
+        capture = captures[list(KINDS).index(case)]
+        told = [capture["regions"][a["region"]]["kind"] for a in capture["arguments"] if "region" in a]
+        expect(any(word in kind for kind in told), f"{case}: {told}")
     size = (bench.scratch / "c.wtcap").stat().st_size
     expect(size < 2 << 20, f"with 5 GiB of which little is used {size} bytes")
     # One piece of memory at two addresses: what a kernel needs of both is kept, and ROCm cannot place it.
@@ -487,6 +491,8 @@ def real(bench):
         expect(capture["has_after"] and not capture["unordered"] and capture["facts"]["device.target"].startswith(capture["target"]), f"{case}: not whole")
         verdict = json.loads(bench.replay("--capture", capture["capture"], "--verify", "--json").stdout)["verify"]
         expect(verdict["equal"] and verdict["written_bytes"] > 0, f"{case}: {verdict}")
+        told = [capture["regions"][a["region"]]["kind"] for a in capture["arguments"] if "region" in a]
+        expect(case not in ("managed", "pinned", "registered", "pool") or any(case in kind for kind in told), f"{case}: {told}")
     bench.replay("--capture", 2, "--verify", "--gpu", bench.model, "-n", "2")
     # Pieces that HIP cut from one allocation lie side by side, with nothing between them.
     bench.capture("vector_add", "--real")

@@ -118,7 +118,7 @@ struct Memory {
   static constexpr bool kExists = false;
 };
 
-template <format::MemoryKind kKind>
+template <format::MemoryKind kKind, bool kPooled = false>
 struct Allocates {
   static constexpr bool kExists = true;
 
@@ -131,13 +131,13 @@ struct Allocates {
 
  private:
   static void note(const void* address, size_t size) {
-    note_hip_allocation(address, size, kKind, 0);
+    note_hip_allocation(address, size, kKind, 0, kPooled);
   }
   template <class First, class... Rest>
   static void note(const void* address, size_t size, First first, Rest...) {
     uint32_t flags = 0;
     if constexpr (std::is_same_v<First, uint32_t>) flags = first;
-    note_hip_allocation(address, size, kKind, flags);
+    note_hip_allocation(address, size, kKind, flags, kPooled);
   }
 };
 
@@ -174,9 +174,9 @@ struct Memory<kIndexOf_hipMalloc> : Allocates<MemoryKind::kDevice> {};
 template <>
 struct Memory<kIndexOf_hipExtMallocWithFlags> : Allocates<MemoryKind::kDevice> {};
 template <>
-struct Memory<kIndexOf_hipMallocAsync> : Allocates<MemoryKind::kDevice> {};
+struct Memory<kIndexOf_hipMallocAsync> : Allocates<MemoryKind::kDevice, true> {};
 template <>
-struct Memory<kIndexOf_hipMallocFromPoolAsync> : Allocates<MemoryKind::kDevice> {};
+struct Memory<kIndexOf_hipMallocFromPoolAsync> : Allocates<MemoryKind::kDevice, true> {};
 template <>
 struct Memory<kIndexOf_hipMallocManaged> : Allocates<MemoryKind::kManaged> {};
 template <>

@@ -1,6 +1,7 @@
 // The HSA runtime loads the library named by HSA_TOOLS_LIB and calls OnLoad with its tables of
 // functions, every time it is initialised, and OnUnload when it is shut down. A virtual GPU in the same
-// process asks where its dispatches come from.
+// process asks where its dispatches come from, and its memory.
+#include "agent/allocations.h"
 #include "agent/hsa_load.h"
 #include "agent/hsa_queue.h"
 #include "agent/hsa_table.h"
@@ -21,5 +22,11 @@ __attribute__((visibility("default"))) void OnUnload() { agent::on_hsa_unload();
 __attribute__((visibility("default"))) int wavetap_launch_context(uint64_t queue, uint64_t packet,
                                                                   format::LaunchContext* context) {
   return agent::is_hsa_loaded() && agent::Queue::launch_context(queue, packet, context) ? 1 : 0;
+}
+
+// format::HipAllocationsFunction
+__attribute__((visibility("default"))) void wavetap_each_hip_allocation(
+    format::HipAllocationVisitor visit, void* context) {
+  agent::each_hip_allocation(visit, context);
 }
 }
