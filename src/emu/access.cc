@@ -43,7 +43,7 @@ AddressSpan MemoryAccess::span() const {
     span.last = std::max(span.last, at);
   };
   if (relation != Relation::kNone) {
-    for (int i = 0; i < groups(); ++i) add(address[i * kGroupLanes]);
+    for (int i = 0, count = groups(); i < count; ++i) add(address[i * kGroupLanes]);
     if (relation == Relation::kConsecutive) span.last += (kGroupLanes - 1) * uint64_t{size_bytes};
   } else {
     for_each_lane(mask, [&](int lane) { add(address[lane]); });

@@ -86,12 +86,12 @@ struct MemoryAccess {
   bool reads() const { return access != Access::kStore; }
   bool writes() const { return access != Access::kLoad; }
   // Groups of lanes, where there is a relation; group i begins at address[i * kGroupLanes].
-  int groups() const { return std::popcount(mask) / kGroupLanes; }
+  int groups() const { return (64 - std::countl_zero(mask)) / kGroupLanes; }
   // All elements follow each other, or are the same.
   bool is_whole() const {
     if (relation == Relation::kNone) return false;
     const uint64_t step = relation == Relation::kSame ? 0 : uint64_t{kGroupLanes} * size_bytes;
-    for (int i = 1; i < groups(); ++i)
+    for (int i = 1, count = groups(); i < count; ++i)
       if (address[i * kGroupLanes] != address[0] + static_cast<uint64_t>(i) * step) return false;
     return true;
   }

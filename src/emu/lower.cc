@@ -174,6 +174,11 @@ void LoweredCode::ask(std::span<Watcher* const> watchers) {
       add(wants.accessing && wants.screens, step.screens);
       add(wants.rows_suffice, step.rows_suffice);
       tags_[i * watchers.size() + who] = wants.tag;
+      if (!wants.accessing || !wants.screens) continue;
+      step.screener = watchers[who];
+      step.tag = wants.tag;
+      step.watcher = static_cast<uint8_t>(who);
+      step.leaves_out_lds = wants.leaves_out_lds;
     }
   }
   for (size_t i = 0; i < count; ++i) {
@@ -184,9 +189,10 @@ void LoweredCode::ask(std::span<Watcher* const> watchers) {
     step.tags = &tags_[i * watchers.size()];
     step.pc = program_->pc_of(static_cast<int32_t>(i));
     if (step.screens != 0) step.span = plan_span(program_->insts()[i]);
+    if (step.accessing != 1u << step.watcher) step.screener = nullptr;
     steps_[i].run = others == 0 && step.accessing == 0 ? run_watched_before
                     : others != 0 || step.before != 0  ? run_watched
-                    : step.screens != 0                ? run_watched_screened
+                    : step.screens != 0                ? screened_step(step, program_->wave64())
                                                        : run_watched_accessing;
   }
 }

@@ -63,6 +63,9 @@ struct Wants {
   bool after = false;
   // Of accessing(): screen() is asked first, each time, and may answer that it need not be told.
   bool screens = false;
+  // Of screens: what stays inside the LDS that the dispatch asked for need not be told, and screen() is
+  // not asked about it where nobody else listens.
+  bool leaves_out_lds = false;
   // Of accessing(): where lanes access rows (MemoryAccess::relation), the addresses of each group's first
   // lane are enough; the others then mean nothing, and WholeAccess has them.
   bool rows_suffice = false;

@@ -28,6 +28,11 @@ struct WatchedStep {
   uint8_t screens = 0;
   uint8_t rows_suffice = 0;
   SpanPlan span;
+  // Of the one who wants accessing() and screens, where nobody else wants anything.
+  Watcher* screener = nullptr;
+  uintptr_t tag = 0;
+  uint8_t watcher = 0;
+  bool leaves_out_lds = false;
 };
 static_assert(kMaxWatchers <= 8);
 

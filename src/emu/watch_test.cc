@@ -347,7 +347,10 @@ class Screener final : public Watcher {
   Wants wants(const isa::Program& program, int32_t index) noexcept override {
     const isa::Family family = program.insts()[index].family;
     const bool is_memory = family == isa::Family::kFlat || family == isa::Family::kDs;
-    return {.accessing = is_memory, .screens = true, .rows_suffice = true};
+    return {.accessing = is_memory,
+            .screens = true,
+            .leaves_out_lds = leaves_out_lds,
+            .rows_suffice = true};
   }
   bool screen(const WatchPoint&, const ByteSpan* span) noexcept override {
     ++asked;
@@ -362,6 +365,7 @@ class Screener final : public Watcher {
       last.push_back((*whole).address[63]);
     }
   }
+  bool leaves_out_lds = false;
   int asked = 0;
   std::vector<ByteSpan> spans;
   std::vector<uint64_t> first, last;
@@ -402,6 +406,39 @@ TEST(Watch, TellsOfAccessesOnlyWhoLetsThemThrough) {
   EXPECT_EQ(std::count_if(stores.lines.begin(), stores.lines.end(),
                           [](const std::string& line) { return line.starts_with("accessing"); }),
             2);
+}
+
+TEST(Watch, AsksWhoIsAloneForWhatTheActiveLanesAccess) {
+  TestKernel kernel({}, R"(
+      s_load_dwordx2 s[8:9], s[0:1], 0x0
+      s_waitcnt lgkmcnt(0)
+      v_lshlrev_b32 v1, 2, v0
+      v_mov_b32 v2, s8
+      v_mov_b32 v3, s9
+      v_add_co_u32 v2, vcc, v2, v1
+      v_addc_co_u32 v3, vcc, 0, v3, vcc
+      ds_write_b32 v1, v0
+      ds_write_b32 v1, v0 offset:776
+      s_mov_b64 exec, 0x30
+      global_store_dword v1, v0, s[8:9]
+      global_store_dword v[2:3], v0, off
+      ds_write_b32 v1, v0 offset:984
+      ds_write_b32 v1, v0 offset:1004
+      s_endpgm)");
+  kernel.set_argument64(0, TestKernel::kData);
+  kernel.set_size(64, 64);
+  kernel.dispatch.group_segment_bytes = 1024;
+  Screener screener;
+  screener.leaves_out_lds = true;
+  EXPECT_FALSE(run(kernel, {&screener}).fault);
+  ASSERT_EQ(screener.spans.size(), 4u);
+  EXPECT_EQ(screener.asked, 4);
+  EXPECT_EQ(screener.spans[0].end, 776u + 256) << "past the end of LDS";
+  for (int i = 1; i < 3; ++i) {
+    EXPECT_EQ(screener.spans[i].begin, TestKernel::kData + 16);
+    EXPECT_EQ(screener.spans[i].end, TestKernel::kData + 24);
+  }
+  EXPECT_EQ(screener.spans[3].end, 1004u + 24);
 }
 
 // Counts from many threads.

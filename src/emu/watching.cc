@@ -2,9 +2,9 @@
 
 #include <atomic>
 
-#include "emu/access_span.h"
 #include "emu/count_access.h"
 #include "emu/register_use.h"
+#include "emu/span_finding.h"
 #include "emu/watch_state.h"
 
 namespace wavetap::emu {
@@ -35,6 +35,32 @@ void tell_accesses(Wave& wave, const isa::Inst& inst, const WatchedStep& step, u
   step.run(wave, inst);
   watch.now = nullptr;
   wave.notes_accesses = watch.counters != nullptr;
+}
+
+// The Step of an instruction that has one watcher, who screens.
+template <SpanPlan::Kind kKind, int kLanes>
+void run_screened(Wave& wave, const isa::Inst& inst) {
+  const WatchedStep& step = wave.watched[wave.pc - 1];
+  ByteSpan span;
+  const bool is_known = find_span_of<kKind, kLanes>(wave, inst, step.span, &span);
+  if (kKind == SpanPlan::Kind::kLds && is_known && step.leaves_out_lds && span.is_aligned() &&
+      span.end <= wave.dispatch->group_segment_bytes)
+    return step.run(wave, inst);
+  const WatchPoint at{wave, inst, step.pc, step.tag, wave.watch->state[step.watcher]};
+  if (!step.screener->screen(at, is_known ? &span : nullptr)) return step.run(wave, inst);
+  tell_accesses(wave, inst, step, step.accessing);
+}
+
+template <int kLanes>
+Handler find_screened(SpanPlan::Kind kind) {
+  switch (kind) {
+    case SpanPlan::Kind::kNone: break;
+    case SpanPlan::Kind::kLds: return run_screened<SpanPlan::Kind::kLds, kLanes>;
+    case SpanPlan::Kind::kVector: return run_screened<SpanPlan::Kind::kVector, kLanes>;
+    case SpanPlan::Kind::kScalarBase: return run_screened<SpanPlan::Kind::kScalarBase, kLanes>;
+    case SpanPlan::Kind::kScalar: return run_screened<SpanPlan::Kind::kScalar, kLanes>;
+  }
+  return run_watched_screened;
 }
 
 }  // namespace
@@ -118,6 +144,11 @@ void run_watched_screened(Wave& wave, const isa::Inst& inst) {
   });
   if (telling == 0) return step.run(wave, inst);
   tell_accesses(wave, inst, step, telling);
+}
+
+Handler screened_step(const WatchedStep& step, bool is_wave64) {
+  if (step.screener == nullptr) return run_watched_screened;
+  return is_wave64 ? find_screened<64>(step.span.kind) : find_screened<32>(step.span.kind);
 }
 
 void note_access(Wave& wave, const isa::Inst& inst, std::span<const MemoryAccess> accesses) {

@@ -4,6 +4,8 @@
 #include <span>
 
 #include "emu/access.h"
+#include "emu/exec.h"
+#include "emu/watch_state.h"
 #include "emu/wave.h"
 #include "emu/workgroup.h"
 #include "isa/inst.h"
@@ -17,6 +19,8 @@ void run_watched_before(Wave& wave, const isa::Inst& inst);
 void run_watched_accessing(Wave& wave, const isa::Inst& inst);
 // The last with some who screen.
 void run_watched_screened(Wave& wave, const isa::Inst& inst);
+// The same, made for the instruction where it can be.
+Handler screened_step(const WatchedStep& step, bool is_wave64);
 
 // The one funnel of memory accesses: counts them and tells watchers, before anything moves. Called
 // through exec/note_access.h, when wave.notes_accesses says so.

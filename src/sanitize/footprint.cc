@@ -299,7 +299,7 @@ void Footprint::accessing(const emu::WatchPoint& at,
     if (access.relation != emu::Relation::kNone) {
       const bool is_one = access.relation == emu::Relation::kSame;
       const uint64_t each = uint64_t{access.size_bytes} * (is_one ? 1 : emu::kGroupLanes);
-      for (int i = 0; i < access.groups(); ++i)
+      for (int i = 0, count = access.groups(); i < count; ++i)
         mark(group, use, site, access.address[i * emu::kGroupLanes], each);
       continue;
     }

@@ -45,6 +45,10 @@ uint64_t lanes_beyond(const MemoryAccess& access, uint64_t limit_bytes) {
   return lanes;
 }
 
+bool has_all(const Block& block, uint64_t begin, uint64_t end, bool writes) {
+  return begin >= block.begin && end <= block.end && (block.writable || !writes);
+}
+
 bool is_allowed(emu::Memory& memory, uint64_t address, bool writes) {
   const emu::MappedRange range = memory.lookup({address});
   return range.contains(address, 1) && (writes ? range.writable : range.readable);
@@ -56,6 +60,7 @@ void Memcheck::begin(const MemoryMap& map) noexcept {
   if (map_ == &map && map.epoch() == epoch_) return;
   map_ = &map;
   epoch_ = map.epoch();  // before the list: a change in between makes the copy old, not wrong
+  for (Hint& hint : hints_) hint.store(nullptr, std::memory_order_relaxed);
   blocks_.clear();
   map.list(blocks_);
 }
@@ -69,25 +74,28 @@ emu::Wants Memcheck::wants(const isa::Program& program, int32_t index) noexcept 
     case isa::Family::kImage:
       return {.accessing = true,
               .screens = true,
+              .leaves_out_lds = true,
               .rows_suffice = true,
               .tag = program.pc_of(index).value / 4 % kHints};
     default: return {};
   }
 }
 
-bool Memcheck::is_inside_one_block(uint64_t begin, uint64_t end, bool writes,
-                                   std::atomic<uint32_t>& hint) const {
-  const auto has_all = [&](const Block& block) {
-    return begin >= block.begin && end <= block.end && (block.writable || !writes);
-  };
-  const uint32_t last = hint.load(std::memory_order_relaxed);
-  if (last < blocks_.size() && has_all(blocks_[last])) return true;
+inline bool Memcheck::is_inside_one_block(uint64_t begin, uint64_t end, bool writes,
+                                          Hint& hint) const {
+  const Block* const last = hint.load(std::memory_order_relaxed);
+  if (last != nullptr && has_all(*last, begin, end, writes)) [[likely]]
+    return true;
+  return find_block(begin, end, writes, hint);
+}
+
+bool Memcheck::find_block(uint64_t begin, uint64_t end, bool writes, Hint& hint) const {
   auto block = std::upper_bound(blocks_.begin(), blocks_.end(), begin,
                                 [](uint64_t at, const Block& b) { return at < b.begin; });
   if (block == blocks_.begin()) return false;
   --block;
-  if (!has_all(*block)) return false;
-  hint.store(static_cast<uint32_t>(block - blocks_.begin()), std::memory_order_relaxed);
+  if (!has_all(*block, begin, end, writes)) return false;
+  hint.store(&*block, std::memory_order_relaxed);
   return true;
 }
 

@@ -34,15 +34,16 @@ class Memcheck final : public Check {
  private:
   using LanesByKind = uint64_t[kKinds];
 
-  // Where an instruction was last, by a few bits of its address: an index of blocks_. Any value will
+  // Where an instruction was last, by a few bits of its address: one of blocks_, or null. Any of them will
   // do, so threads share it without order.
   static constexpr size_t kHints = 256;
+  using Hint = std::atomic<const Block*>;
 
   // Whether nothing can be wrong with the access, as is the case with nearly all.
   bool is_right(const emu::WatchPoint& at, const emu::MemoryAccess& access);
   // Whether the bytes [begin, end) are, and may be used like that.
-  bool is_inside_one_block(uint64_t begin, uint64_t end, bool writes,
-                           std::atomic<uint32_t>& hint) const;
+  bool is_inside_one_block(uint64_t begin, uint64_t end, bool writes, Hint& hint) const;
+  bool find_block(uint64_t begin, uint64_t end, bool writes, Hint& hint) const;
   void check(const emu::WatchPoint& at, const emu::MemoryAccess& access);
   void check_global(const emu::WatchPoint& at, const emu::MemoryAccess& access, LanesByKind& bad);
   // True: this lane's element is wrong.
@@ -54,7 +55,7 @@ class Memcheck final : public Check {
   const MemoryMap* map_ = nullptr;
   uint64_t epoch_ = 0;
   std::vector<Block> blocks_;  // of that epoch
-  std::array<std::atomic<uint32_t>, kHints> hints_ = {};
+  std::array<Hint, kHints> hints_ = {};
 };
 
 }  // namespace wavetap::sanitize
