@@ -98,4 +98,13 @@ bool orders_waves(const isa::Program& program) {
   return false;
 }
 
+bool may_load_lds_flags(const isa::Program& program) {
+  for (int32_t i = 0; i < program.size(); ++i) {
+    const Inst& inst = program.insts()[i];
+    if (inst.family == Family::kFlat && has_text(inst.op, "flat_load") && is_flag_access(inst))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace wavetap::sanitize

@@ -24,5 +24,7 @@ bool waits_for_stores(const isa::Inst& inst, const isa::Program& program);
 bool orders_workgroups(const isa::Program& program);
 // Whether anything but barriers may order the waves of a workgroup.
 bool orders_waves(const isa::Program& program);
+// Whether anything in it may read LDS as a flag with a load: flat ones, which is how volatile variables are read.
+bool may_load_lds_flags(const isa::Program& program);
 
 }  // namespace wavetap::sanitize

@@ -69,6 +69,13 @@ class Record {
   bool same_group_and_clock(Record other) const {
     return ((bits_ ^ other.bits_) & ~(uint64_t{0x1f} << 41)) >> 26 == 0;
   }
+  // Nothing has to be added to it for `mine`, of whole words and no store, nor can it be a conflict with it.
+  bool stands_for(Record mine) const {
+    if (bytes() != kAllBytes) return false;
+    if (form() == kOne) return same_time(mine) && (deed() == mine.deed() || deed() == Deed::kWrite);
+    return deed() == mine.deed() &&
+           (form() == kAll || (form() == kGroup && same_group_and_clock(mine)));
+  }
   // The bits in which words that have the same history are alike: all but the site and the lane.
   uint64_t history_bits() const {
     constexpr uint64_t kLow = 0xff;  // deed, form, bytes
@@ -89,6 +96,8 @@ class Record {
   Record at(uint32_t bytes, uint32_t lane) const {  // of a record without either
     return Record(bits_ | bytes << 4 | uint64_t{lane} << 20);
   }
+  // Of one that has a lane: the same of one that comes so many later.
+  Record lanes_on(uint32_t lanes) const { return Record(bits_ + (uint64_t{lanes} << kLaneShift)); }
   Record with_clock(uint32_t clock) const {
     return Record((bits_ & ~(uint64_t{kMaxClock} << 26)) | uint64_t{clock} << 26);
   }

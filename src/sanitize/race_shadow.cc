@@ -8,7 +8,7 @@ namespace wavetap::sanitize {
 namespace {
 
 Partner partner_of(Record record, uint32_t group, int wave, int lane) {
-  return {record.deed(), record.site(), group, wave, lane};
+  return {record.deed(), record.site(), group, wave, lane, record.bytes()};
 }
 
 // Whether an access that `record` stands for is not over for `me`, and whose.
@@ -247,10 +247,75 @@ void ShadowWords::touch_part(uint32_t word, const Row& row, const Accessor& me,
     touch_cell(cells[i], Record::kAllBytes, row.first_lane + i / row.words_per_lane, me, conflicts);
 }
 
+bool ShadowWords::take_words(Record* cells, uint32_t count, uint32_t shift, Record mine,
+                             const ClosedClocks& closed) {
+  for (uint32_t i = 0; i < count; ++i)
+    if (!take_cell(cells[i], mine.lanes_on(i >> shift), closed)) return false;
+  return true;
+}
+
+bool ShadowWords::take_line(uint32_t line, uint32_t shift, Record mine,
+                            const ClosedClocks& closed) {
+  if (modes_[line] != kInWords) {
+    Record taken = lines_[line];
+    if (!take_cell(taken, mine, closed)) return false;
+    lines_[line] = taken;
+    if (taken == mine) modes_[line] = static_cast<uint8_t>(shift);
+    return true;
+  }
+  Record* const cells = words_.get() + line * kLineWords;
+  bool is_over = true;
+  for (uint32_t i = 0; i < kLineWords; ++i)
+    is_over &= cells[i].form() <= Record::kGroup && cells[i].clock() <= closed.for_all;
+  if (!is_over) return take_words(cells, kLineWords, shift, mine, closed);
+  lines_[line] = mine;
+  modes_[line] = static_cast<uint8_t>(shift);
+  return true;
+}
+
+bool ShadowWords::take_row(uint32_t word, uint32_t count, uint32_t shift, Record mine,
+                           const ClosedClocks& closed) {
+  for (uint32_t done = 0; done < count;) {
+    const uint32_t at = word + done;
+    const uint32_t line = at / kLineWords;
+    const uint32_t part = std::min(kLineWords - at % kLineWords, count - done);
+    const Record first = mine.lanes_on(done >> shift);
+    done += part;
+    if (part == kLineWords) {
+      if (!take_line(line, shift, first, closed)) return false;
+      continue;
+    }
+    if (modes_[line] != kInWords) {
+      if (mine.deed() != Deed::kWrite && lines_[line].stands_for(mine)) continue;
+      split(line);
+    }
+    if (!take_words(words_.get() + at, part, shift, first, closed)) return false;
+  }
+  return true;
+}
+
+bool ShadowWords::take_lanes(const uint64_t* address, uint64_t mask, uint32_t words, Record mine,
+                             const ClosedClocks& closed) {
+  const uint64_t size = this->size();
+  const uint8_t* const modes = modes_.data();
+  for (; mask != 0; mask &= mask - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
+    const uint64_t at = address[lane];
+    if (at % 4 != 0 || at / 4 + words > size) return false;
+    const Record own = mine.lanes_on(lane);
+    for (auto word = static_cast<uint32_t>(at / 4), end = word + words; word < end; ++word) {
+      if (modes[word / kLineWords] != kInWords) split(word / kLineWords);
+      if (!take_cell(words_[word], own, closed)) return false;
+    }
+  }
+  return true;
+}
+
 void Conflicts::add(const Partner& with, uint32_t lane) {
   for (Pair* pair = pairs_; pair != pairs_ + count_; ++pair) {
     if (pair->with.site != with.site || pair->with.deed != with.deed ||
-        pair->with.is_stale != with.is_stale || pair->with.is_late != with.is_late)
+        pair->with.is_stale != with.is_stale || pair->with.is_late != with.is_late ||
+        pair->with.is_first != with.is_first)
       continue;
     pair->lanes |= uint64_t{1} << lane;
     return;

@@ -50,6 +50,12 @@ struct Accessor {
   bool may_be_stale(Record stored) const;
 };
 
+// What the last barrier of a workgroup closed.
+struct ClosedClocks {
+  uint32_t for_all = 0;  // the highest that is closed in all its waves
+  const uint16_t* by_wave = nullptr;
+};
+
 // The other side of a race, as far as it is known.
 struct Partner {
   Deed deed;
@@ -57,8 +63,10 @@ struct Partner {
   uint32_t group;
   int wave;               // -1: not known
   int lane;               // likewise
+  uint32_t bytes = 0;     // of the word; more than one access has: of several lanes
   bool is_stale = false;  // in order, but a cache may have what was there before
   bool is_late = false;   // a barrier is between them that did not wait for it
+  bool is_first = false;  // the first store to LDS that holds nothing before it, and a flag's load
 };
 
 // The races of one instruction, folded by the instruction on the other side.
@@ -103,6 +111,17 @@ class ShadowWords {
   // Words whose history is the same, as it is nearly always, are done together.
   void touch_row(uint32_t word, uint32_t count, uint32_t words_per_lane, uint32_t first_lane,
                  const Accessor& me, Conflicts& conflicts);
+
+  // The same where nobody but the waves of one workgroup is there, with barriers that waited for everything.
+  // False: it is not as simple as it nearly always is, and touch() or touch_row() has to be asked about the
+  // whole instruction. `mine`: all of the word, and the lane; of several words the first lane.
+  //
+  // Words of one lane, or 1 << shift of each lane; then `word` is a multiple of that.
+  bool take_row(uint32_t word, uint32_t count, uint32_t shift, Record mine,
+                const ClosedClocks& closed);
+  // `words` of each lane of `mask`, at byte addresses.
+  bool take_lanes(const uint64_t* address, uint64_t mask, uint32_t words, Record mine,
+                  const ClosedClocks& closed);
 
   // Who stored to the word last; an empty Record: nobody.
   Record last_store(uint32_t word) const;
@@ -176,6 +195,31 @@ class ShadowWords {
     }
     touch_shared(cell, bytes, lane, me, conflicts);
   }
+  [[gnu::always_inline]] static bool take_cell(Record& cell, Record mine,
+                                               const ClosedClocks& closed) {
+    const Record old = cell;
+    if (old.form() <= Record::kGroup && old.clock() <= closed.for_all) {
+      cell = mine;
+      return true;
+    }
+    const bool is_one = old.form() == Record::kOne;
+    if (mine.deed() == Deed::kWrite) {
+      // Two lanes of one store have to be looked at.
+      if (!is_one || !old.same_time(mine)) return false;
+      if (old.deed() == Deed::kWrite && old.site() == mine.site()) return false;
+      cell = mine;
+      return true;
+    }
+    if (old.stands_for(mine)) return true;
+    if (!is_one || old.deed() != mine.deed() || old.bytes() != Record::kAllBytes ||
+        old.clock() != mine.clock() || old.clock() <= closed.by_wave[old.wave()])
+      return false;
+    cell = old.and_wave(mine.wave());
+    return true;
+  }
+  bool take_words(Record* cells, uint32_t count, uint32_t shift, Record mine,
+                  const ClosedClocks& closed);
+  bool take_line(uint32_t line, uint32_t shift, Record mine, const ClosedClocks& closed);
   void touch_shared(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,
                     Conflicts& conflicts);
   void touch_bytes(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,

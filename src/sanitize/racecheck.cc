@@ -22,6 +22,13 @@ using emu::Space;
 struct Racecheck::Group {
   GroupTime time;
   ShadowWords lds;  // made when it is used
+  // Of words of LDS, where flags are loaded from it: the first store, who has stored, and who has loaded it as a flag before anybody did.
+  struct First {
+    Record store;
+    Record load;
+    uint32_t waves = 0;
+  };
+  std::unordered_map<uint32_t, First> first;
   // What is over for the wave that accesses memory, where a barrier did not wait for everything.
   WaveClocks closed = {};
   WaveClocks closed_reads = {};
@@ -69,7 +76,8 @@ uint32_t bytes_of_word(uint64_t address, uint32_t size_bytes) {
 bool is_of_rows(const MemoryAccess& access, Deed deed) {
   if (access.relation == emu::Relation::kNone || access.size_bytes % 4 != 0) return false;
   uint64_t addresses = 0;
-  for (int i = 0; i < access.groups(); ++i) addresses |= access.address[i * emu::kGroupLanes];
+  for (int i = 0, count = access.groups(); i < count; ++i)
+    addresses |= access.address[i * emu::kGroupLanes];
   return addresses % 4 == 0 &&
          (access.relation == emu::Relation::kConsecutive || deed != Deed::kWrite);
 }
@@ -85,7 +93,7 @@ void for_each_row(const MemoryAccess& access, F&& touch) {
           0u);
     return;
   }
-  for (int i = 0; i < access.groups(); ++i)
+  for (int i = 0, count = access.groups(); i < count; ++i)
     touch(access.address[i * emu::kGroupLanes] / 4, each,
           static_cast<uint32_t>(i * emu::kGroupLanes));
 }
@@ -165,6 +173,7 @@ void Racecheck::dispatch_began(const emu::Launch& launch) noexcept {
   const isa::Program& program = launch.code->program();
   groups_synchronise_ = orders_workgroups(program);
   waves_synchronise_ = orders_waves(program);
+  loads_lds_flags_ = may_load_lds_flags(program);
   numbered_.clear();
   patience_.store(kPatience, std::memory_order_relaxed);
 }
@@ -191,6 +200,7 @@ void Racecheck::workgroup_began(const emu::Workgroup& group, void*& state) noexc
   mine->time.sealed = {};
   mine->time.sealed_for_all = 0;
   mine->time.lds_atomics.clear();
+  mine->first.clear();
   mine->time.watches_waits = mine->time.has_late = false;
   mine->time.waves.assign(std::max<size_t>(group.waves.size(), 1), {});
   std::fill(std::begin(mine->cached), std::end(mine->cached), nullptr);
@@ -286,11 +296,39 @@ Accessor Racecheck::accessor(const Group& group, const emu::WatchPoint& at, Deed
   return me;
 }
 
+bool Racecheck::take_lds(Group& group, const emu::WatchPoint& at, Site& site,
+                         const MemoryAccess& access, Deed deed) {
+  const GroupTime& time = group.time;
+  ShadowWords& lds = group.lds;
+  if (time.has_late || loads_lds_flags_ || access.size_bytes % 4 != 0) return false;
+  const uint32_t wave = at.wave.wave_in_group;
+  const ClosedClocks closed{time.sealed_for_all, time.sealed.data()};
+  const Record mine =
+      Record::make(deed, number_of(site, access), time.number, wave, time.waves[wave].clock)
+          .with_bytes(Record::kAllBytes);
+  const uint32_t words = access.size_bytes / 4;
+  if (access.relation == emu::Relation::kNone)
+    return lds.take_lanes(access.address, access.mask, words, mine, closed);
+  const bool is_same = access.relation == emu::Relation::kSame;
+  const uint32_t each = is_same ? words : words * emu::kGroupLanes;
+  if ((words & (words - 1)) != 0) return false;
+  const auto shift = static_cast<uint32_t>(std::countr_zero(words));
+  uint64_t last = ~uint64_t{0};
+  for (int i = 0, count = access.groups(); i < count; ++i) {
+    const auto lane = static_cast<uint32_t>(i * emu::kGroupLanes);
+    const uint64_t word = access.address[lane] / 4;
+    if (word == last && deed != Deed::kWrite) continue;  // a row that all groups read
+    last = word;
+    if (word + each > lds.size() || (!is_same && (word & (words - 1)) != 0) ||
+        !lds.take_row(static_cast<uint32_t>(word), each, shift, mine.lanes_on(lane), closed))
+      return false;
+  }
+  return true;
+}
+
 void Racecheck::check_lds(Group& group, const MemoryAccess& access, const Accessor& me,
                           Conflicts& conflicts) {
-  // What is outside was left out: the workgroup's LDS is the end.
   ShadowWords& lds = group.lds;
-  if (lds.size() == 0) lds.resize((launch_->lds_bytes + 3) / 4);
   const bool may_repeat = me.record.deed() != Deed::kWrite;
   if (access.relation != emu::Relation::kNone) {
     for_each_row(access, [&](uint64_t word, uint32_t count, uint32_t lane) {
@@ -307,6 +345,42 @@ void Racecheck::check_lds(Group& group, const MemoryAccess& access, const Access
     for_each_word(address, access.size_bytes, [&](uint64_t word, uint32_t bytes) {
       if (word >= lds.size()) return;
       lds.touch(static_cast<uint32_t>(word), bytes, static_cast<uint32_t>(lane), me, conflicts);
+    });
+  });
+}
+
+void Racecheck::check_first_stores(Group& group, const MemoryAccess& access, const Accessor& me,
+                                   Conflicts& conflicts) {
+  const Deed deed = me.record.deed();
+  if (deed == Deed::kRead || (deed == Deed::kAtomic && !me.reads_flag)) return;
+  const uint32_t own = me.record.wave();
+  const auto is_open = [&](Record other) {
+    return !other.empty() && other.wave() != own &&
+           !me.is_over(other.deed(), other.group(), other.wave(), other.clock());
+  };
+  const auto add = [&](Record other, int lane) {
+    conflicts.add({other.deed(), other.site(), other.group(), static_cast<int>(other.wave()),
+                   static_cast<int>(other.lane()), other.bytes(), false, false, true},
+                  static_cast<uint32_t>(lane));
+  };
+  const emu::WholeAccess whole(access);
+  emu::for_each_lane(access.mask, [&](int lane) {
+    for_each_word((*whole).address[lane], access.size_bytes, [&](uint64_t word, uint32_t bytes) {
+      if (word >= group.lds.size()) return;
+      Group::First& first = group.first[static_cast<uint32_t>(word)];
+      const Record mine = me.record.at(bytes, static_cast<uint32_t>(lane));
+      if (deed == Deed::kWrite) {
+        if (first.store.empty()) {
+          if (is_open(first.load)) add(first.load, lane);
+          first.store = mine;
+        }
+        first.waves |= 1u << own;
+      } else if (first.store.empty()) {
+        if (first.load.empty()) first.load = mine;
+      } else if ((first.waves >> own & 1) == 0 && is_open(first.store) &&
+                 is_open(group.lds.last_store(static_cast<uint32_t>(word)))) {
+        add(first.store, lane);
+      }
     });
   });
 }
@@ -388,14 +462,22 @@ void Racecheck::accessing(const emu::WatchPoint& at,
     // A load past the cache is what the compiler makes of an atomic one.
     const bool is_flag = site.role == Site::Role::kFlag;
     const Deed deed = is_flag ? Deed::kAtomic : deed_of(access.access);
-    if (!is_flag && is_of_rows(access, deed)) {
+    const bool is_of_lanes = access.relation == emu::Relation::kNone;
+    const bool is_row = !is_of_lanes && !is_flag && is_of_rows(access, deed);
+    const bool is_taken = access.space == Space::kLds && (is_of_lanes || is_row) &&
+                          take_lds(group, at, site, access, deed);
+    if (!is_taken && (is_row || is_of_lanes)) {
       check_access(at, group, site, access, deed);
-      continue;
+    } else if (!is_taken) {
+      const emu::WholeAccess whole(access);
+      MemoryAccess lanes = *whole;
+      lanes.relation = emu::Relation::kNone;
+      check_access(at, group, site, lanes, deed);
     }
-    const emu::WholeAccess whole(access);
-    MemoryAccess lanes = *whole;
-    lanes.relation = emu::Relation::kNone;
-    check_access(at, group, site, lanes, deed);
+    WaveTime& wave = group.time.waves[at.wave.wave_in_group];
+    wave.has_news |= !is_flag;
+    wave.has_stores |= !is_flag && access.space == Space::kGlobal;
+    if (is_flag && access.writes()) let_go(group, at, access);
   }
 }
 
@@ -427,6 +509,9 @@ void Racecheck::check_access(const emu::WatchPoint& at, Group& group, Site& site
   if (group.time.has_late) leave_out_late(group, is_lds, me);
   me.reads_flag = is_flag && access.access == Access::kLoad;
   Conflicts conflicts;
+  // What is outside was left out: the workgroup's LDS is the end.
+  if (is_lds && group.lds.size() == 0) group.lds.resize((launch_->lds_bytes + 3) / 4);
+  if (is_lds && loads_lds_flags_) check_first_stores(group, access, me, conflicts);
   if (is_lds) check_lds(group, access, me, conflicts);
   else check_global(group, access, me, conflicts);
   if (conflicts.begin() != conflicts.end() || conflicts.may_collide) {
@@ -434,10 +519,6 @@ void Racecheck::check_access(const emu::WatchPoint& at, Group& group, Site& site
     report(at, *whole, me, conflicts);
     if (conflicts.may_collide) report_collisions(at, *whole, me);
   }
-  WaveTime& wave = group.time.waves[at.wave.wave_in_group];
-  wave.has_news |= !is_flag;
-  wave.has_stores |= !is_flag && access.space == Space::kGlobal;
-  if (is_flag && access.writes()) let_go(group, at, access);
 }
 
 void Racecheck::learn_in_lds(Group& group, uint32_t number, const MemoryAccess& access) {
@@ -516,7 +597,11 @@ Place Racecheck::place_of(const emu::Wave& wave, const Partner& with) const {
     group.size[i] = std::min<uint32_t>(dispatch.workgroup_size[i], dispatch.grid_size[i] - begin);
   }
   if (with.wave >= 0) place.wave = static_cast<uint32_t>(with.wave);
-  if (with.lane >= 0) {
+  // The bytes of a word that several lanes stored are remembered with one of them.
+  const bool is_part = site != nullptr && site->size_bytes < 4;
+  const bool is_lane_known =
+      !is_part || static_cast<uint32_t>(std::popcount(with.bytes)) == site->size_bytes;
+  if (with.lane >= 0 && is_lane_known) {
     place.lane = with.lane;
     place.lanes = uint64_t{1} << with.lane;
   }
@@ -565,8 +650,9 @@ void Racecheck::report_pair(const emu::WatchPoint& at, const MemoryAccess& acces
   // An atomic load of what a store, which may be as atomic, writes; the first guess of a loop of
   // compare-and-swaps; the store that opens a lock (compilers make one of an exchange whose result is
   // not used).
-  if (is_flag_load || (has_atomic && is_lock)) return;
-  const Kind kind = has_atomic              ? Kind::kAtomicAndPlain
+  if (!with.is_first && (is_flag_load || (has_atomic && is_lock))) return;
+  const Kind kind = with.is_first           ? Kind::kReadAfterWrite
+                    : has_atomic            ? Kind::kAtomicAndPlain
                     : first == Deed::kRead  ? Kind::kWriteAfterRead
                     : second == Deed::kRead ? Kind::kReadAfterWrite
                                             : Kind::kWriteAfterWrite;
@@ -593,6 +679,10 @@ void Racecheck::report_pair(const emu::WatchPoint& at, const MemoryAccess& acces
   finding.has_other = true;
   finding.other = there;
   finding.other_role = "against";
+  if (with.is_first)
+    finding.detail =
+        "nothing orders the first store to this part of LDS before the load, which may find what is "
+        "left there";
   if (with.wave < 0) finding.detail = "several workgroups read it; the one named is one of them";
   if (with.is_late) {
     const bool is_load = with.deed == Deed::kRead;
@@ -690,8 +780,12 @@ void Racecheck::report_collisions(const emu::WatchPoint& at, const MemoryAccess&
     if (first < 0 || b < first) first = b, beside = a;
   }
   if (lanes == 0) return;
-  const Partner with{Deed::kWrite, me.record.site(), me.record.group(),
-                     static_cast<int>(me.record.wave()), beside};
+  const Partner with{Deed::kWrite,
+                     me.record.site(),
+                     me.record.group(),
+                     static_cast<int>(me.record.wave()),
+                     beside,
+                     (1u << std::min(access.size_bytes, 4u)) - 1};
   report_pair(at, access, Deed::kWrite, with, lanes, first);
 }
 

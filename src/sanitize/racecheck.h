@@ -92,10 +92,16 @@ class Racecheck final : public Check {
   // A relation: the access is one of whole words, in rows. Else each lane has its address.
   void check_access(const emu::WatchPoint& at, Group& group, Site& site,
                     const emu::MemoryAccess& access, Deed deed);
+  // Nearly all accesses to LDS are simple (ShadowWords::take()). False: this one is not.
+  bool take_lds(Group& group, const emu::WatchPoint& at, Site& site,
+                const emu::MemoryAccess& access, Deed deed);
   void check_lds(Group& group, const emu::MemoryAccess& access, const Accessor& me,
                  Conflicts& conflicts);
   void check_global(Group& group, const emu::MemoryAccess& access, const Accessor& me,
                     Conflicts& conflicts);
+  // A flag in LDS may be read and stored without an order, but not before it holds anything.
+  void check_first_stores(Group& group, const emu::MemoryAccess& access, const Accessor& me,
+                          Conflicts& conflicts);
   // For what the last barrier did not wait for.
   void leave_out_late(Group& group, bool is_lds, Accessor& me);
   void let_go(Group& group, const emu::WatchPoint& at, const emu::MemoryAccess& access);
@@ -121,6 +127,7 @@ class Racecheck final : public Check {
   uint64_t dispatch_ = 0;            // counts them
   bool groups_synchronise_ = false;  // in this dispatch
   bool waves_synchronise_ = false;   // likewise, other than by barriers
+  bool loads_lds_flags_ = false;     // likewise
   uint64_t most_shadow_bytes_ = 0;
   // How often this dispatch may still wait for a store that another thread has announced.
   std::atomic<int> patience_{0};

@@ -268,6 +268,32 @@ std::string hand_over(const std::string& between) {
          "global_load_dword v5, v2, s[6:7] offset:64";
 }
 
+// Wave 0 sets a flag in LDS and wave 1 waits until it is 2, with loads as of a volatile variable.
+std::string flag_in_lds(const std::string& between) {
+  return "s_getreg_b32 s8, hwreg(HW_REG_SH_MEM_BASES, 16, 16)\ns_lshl_b32 s9, s8, 16\n"
+         "v_mov_b32 v4, 0\nv_mov_b32 v5, s9\nv_mov_b32 v6, 1\nv_mov_b32 v7, 2\n"
+         "v_readfirstlane_b32 s10, v0\ns_cmp_lg_u32 s10, 0\ns_cbranch_scc1 behind\n"
+         "ds_write_b32 v4, v6\ns_waitcnt lgkmcnt(0)\nbehind:\n" +
+         between +
+         "s_cmp_lg_u32 s10, 0\ns_cbranch_scc1 reader\n"
+         "ds_write_b32 v4, v7\ns_waitcnt lgkmcnt(0)\ns_endpgm\nreader:\n"
+         "flat_load_dword v8, v[4:5] glc\ns_waitcnt vmcnt(0) lgkmcnt(0)\n"
+         "v_cmp_ne_u32 vcc, 2, v8\ns_cbranch_vccnz reader";
+}
+
+TEST_F(RacecheckTest, AFlagInLdsIsSetBeforeItIsRead) {
+  for (uint64_t i = 0; i < 10; ++i) {
+    seed = i;
+    EXPECT_TRUE(run(flag_in_lds("s_barrier\n")).empty()) << "seed " << i;
+    const std::vector<Finding> findings = run(flag_in_lds(""));
+    ASSERT_EQ(findings.size(), 1u) << "seed " << i;
+    EXPECT_EQ(findings[0].kind, Kind::kReadAfterWrite);
+    EXPECT_EQ(findings[0].severity, Severity::kError);
+    EXPECT_EQ(findings[0].place.wave, 1u);
+    EXPECT_EQ(findings[0].other.wave, 0u);
+  }
+}
+
 TEST_F(RacecheckTest, AFlagOrdersWhatWasWaitedForBeforeIt) {
   groups = 2;
   threads = 64;
