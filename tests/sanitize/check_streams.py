@@ -34,6 +34,10 @@ CASES = {
     "copy_host_waits": ("read-write", "error", {"put", "copy_host_waits"}),
     "copy_blocking": ("read-write", "error", {"put", "copy_blocking"}),
     "copy_counter": ("atomic-and-plain", "warning", {"count", "copy_counter"}),
+    "fill_blocking": ("write-after-write", "error", {"put", None}),
+    "copy_pageable": ("read-write", "error", {"put", "copy_pageable"}),
+    "copy_rows": ("write-after-write", "error", {"put", "copy_rows"}),
+    "copy_on_gpu": ("read-write", "error", {"put", None}),
 }
 
 

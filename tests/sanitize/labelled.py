@@ -78,15 +78,27 @@ def same_kind(kind):
     return "read-write" if kind in ("read-after-write", "write-after-read") else kind
 
 
-def check_lanes(name, lanes, finding, is_at_second, wave_size, is_O0):
-    wave, found = finding.get("wave"), int(finding.get("lanes", "0"), 16)
+def check_lanes(name, lanes, finding, marks, source, wave_size, is_O0):
+    """A finding of one place names all lanes of its wave. One of two names those of the wave that was there second, and one of the first's,
+    or none when several waves were: some of those of the label."""
+    places = [finding, finding["other"]] if "other" in finding else [finding]
+    found = [int(place.get("lanes", "0"), 16) for place in places]
     if lanes == ():
-        return [f"{name}: lanes {found:#x}, and none are expected"] if found else []
-    test = lanes[1 if is_at_second else 0] if lanes else None
-    if test is None:
+        return [f"{name}: lanes {found[0]:#x}, and none are expected"] if found[0] else []
+    if not lanes or lanes[0] is None:
         return []
-    wanted = sum(1 << i for i in range(wave_size) if test(wave * wave_size + i, wave_size, is_O0))
-    return [] if found == wanted and found else [f"{name}: wave {wave}, lanes {found:#x}, not {wanted:#x}"]
+    # A place in another file is the one that the other is not.
+    lines = [line_of(place, source) for place in places]
+    if len(places) == 2 and None not in marks:
+        lines = [line or sum(marks) - lines[1 - i] for i, line in enumerate(lines)]
+    wrong = [] if any(found) else [f"{name}: no lanes"]
+    for place, line, has in zip(places, lines, found):
+        tests = [test for test, mark in zip(lanes, marks) if mark == line] or lanes
+        first = place.get("wave", 0) * wave_size
+        wanted = sum(1 << i for i in range(wave_size) if any(test(first + i, wave_size, is_O0) for test in tests))
+        if has & ~wanted if len(places) == 2 else has != wanted:
+            wrong.append(f"{name}: line {line}, wave {place.get('wave')}, lanes {has:#x}, not {wanted:#x}")
+    return wrong
 
 
 def check_case(name, bug, expected, findings, source, is_inlined, wave_size):
@@ -107,7 +119,7 @@ def check_case(name, bug, expected, findings, source, is_inlined, wave_size):
             wrong.append(f"{name}: {f['kind']} at {f.get('source')}, and not in {source.name}")
         if lines - wanted - {0} or ("other" in f and (not lines - {0} or (0 not in lines and lines != wanted))):
             wrong.append(f"{name}: {f['kind']} at lines {sorted(lines)}, not {first} and {second}")
-        wrong += check_lanes(name, lanes, f, line_of(f, source) == second and second != first, wave_size, not is_inlined)
+        wrong += check_lanes(name, lanes, f, (first, second), source, wave_size, not is_inlined)
     return wrong
 
 

@@ -22,7 +22,7 @@ constexpr int kGroups = 6;
 
 // ---- LDS: barriers.
 
-// lds_read_neighbour: read-write
+// lds_read_neighbour: read-write @(t % W == 0) @b(t % W == W - 1)
 KERNEL lds_read_neighbour(int* out) {
   __shared__ int line[kThreads];
   const int t = threadIdx.x;
@@ -30,7 +30,7 @@ KERNEL lds_read_neighbour(int* out) {
   if (!kBug) __syncthreads();
   out[t] = line[(t + 1) % kThreads];  // <b>
 }
-// lds_write_too_early: read-write
+// lds_write_too_early: read-write @0-255
 KERNEL lds_write_too_early(int* out) {
   __shared__ int line[kThreads];
   const int t = threadIdx.x;
@@ -42,7 +42,7 @@ KERNEL lds_write_too_early(int* out) {
   __syncthreads();
   out[t] = line[t];
 }
-// lds_two_writers: write-after-write
+// lds_two_writers: write-after-write @0-255
 KERNEL lds_two_writers(int* out) {
   __shared__ int line[kThreads];
   const int t = threadIdx.x;
@@ -60,7 +60,7 @@ KERNEL lds_same_value(int* out) {
   __syncthreads();
   out[t] = flag;
 }
-// lds_lanes_collide: write-after-write
+// lds_lanes_collide: write-after-write @0-255
 KERNEL lds_lanes_collide(int* out) {
   __shared__ int line[kThreads];
   const int t = threadIdx.x;
@@ -70,7 +70,7 @@ KERNEL lds_lanes_collide(int* out) {
   __syncthreads();
   out[t] = line[t];
 }
-// lds_broadcast: read-write
+// lds_broadcast: read-write @(t == 0) @b(t >= W)
 KERNEL lds_broadcast(int* out) {
   __shared__ int value;
   const int t = threadIdx.x;
@@ -78,7 +78,7 @@ KERNEL lds_broadcast(int* out) {
   if (!kBug) __syncthreads();
   out[kThreads + t] = value;  // <b>
 }
-// lds_tree: read-write
+// lds_tree: read-write @(W <= t < 128) @b(t < 64)
 KERNEL lds_tree(int* out) {
   __shared__ int sums[kThreads];
   const int t = threadIdx.x;
@@ -94,7 +94,7 @@ KERNEL lds_tree(int* out) {
   if (t == 0) out[0] = sums[0];
 }
 // The barrier at the end of the loop body is missing: the next tile overwrites what others still read.
-// lds_tile_reuse: read-write
+// lds_tile_reuse: read-write @((t * 7 + 64) % 256 // W != t // W) @b((t - 64) * 183 % 256 // W != t // W)
 KERNEL lds_tile_reuse(int* out) {
   __shared__ int tile[kThreads];
   const int t = threadIdx.x;
@@ -108,7 +108,7 @@ KERNEL lds_tile_reuse(int* out) {
   out[kThreads + t] = sum;
 }
 // Two buffers and one barrier are enough; one buffer and one barrier are not.
-// lds_double_buffer: read-write
+// lds_double_buffer: read-write @0-255
 KERNEL lds_double_buffer(int* out) {
   __shared__ int tile[2][kThreads];
   const int t = threadIdx.x;
@@ -123,7 +123,7 @@ KERNEL lds_double_buffer(int* out) {
   out[kThreads + t] = sum;
 }
 // Hillis and Steele's scan in one array needs a barrier between reading and writing.
-// lds_scan: read-write
+// lds_scan: read-write @(t >= W) @b(t < 256 - W)
 KERNEL lds_scan(int* out) {
   __shared__ int line[kThreads];
   const int t = threadIdx.x;
@@ -138,7 +138,7 @@ KERNEL lds_scan(int* out) {
   }
   out[t] = line[t];
 }
-// lds_transpose: read-write
+// lds_transpose: read-write @((t % 16 * 16 + t // 16) // W != t // W)
 KERNEL lds_transpose(int* out) {
   __shared__ int tile[16][17];
   const int x = threadIdx.x % 16, y = threadIdx.x / 16;
@@ -146,7 +146,7 @@ KERNEL lds_transpose(int* out) {
   if (!kBug) __syncthreads();
   out[kThreads + threadIdx.x] = tile[x][y];  // <b>
 }
-// lds_dynamic: read-write
+// lds_dynamic: read-write @0-255
 KERNEL lds_dynamic(int* out) {
   extern __shared__ int dynamic[];
   const int t = threadIdx.x;
@@ -155,7 +155,7 @@ KERNEL lds_dynamic(int* out) {
   out[t] = dynamic[kThreads - 1 - t];  // <b>
 }
 // Bytes of one word that belong to different waves are different bytes.
-// lds_bytes: write-after-write
+// lds_bytes: write-after-write @0-255
 KERNEL lds_bytes(int* out) {
   __shared__ unsigned char bytes[kThreads + 8];
   const int t = threadIdx.x;
@@ -165,7 +165,7 @@ KERNEL lds_bytes(int* out) {
   __syncthreads();
   out[t] = bytes[t + 1];
 }
-// lds_halves: read-write
+// lds_halves: read-write @0-255
 KERNEL lds_halves(int* out) {
   __shared__ unsigned short halves[kThreads + 2];
   const int t = threadIdx.x;
@@ -173,7 +173,7 @@ KERNEL lds_halves(int* out) {
   if (!kBug) __syncthreads();
   out[t] = halves[kThreads - t];  // <b>
 }
-// lds_wide: read-write
+// lds_wide: read-write @0-255
 KERNEL lds_wide(int* out) {
   __shared__ int4 wide[kThreads];
   const int t = threadIdx.x;
@@ -193,7 +193,7 @@ KERNEL lds_two_arrays(int* out) {
 
 // ---- LDS: atomics.
 
-// lds_counter_init: atomic-and-plain
+// lds_counter_init: atomic-and-plain @(t == 0) @b(t >= W)
 KERNEL lds_counter_init(int* out) {
   __shared__ int count;
   const int t = threadIdx.x;
@@ -203,7 +203,7 @@ KERNEL lds_counter_init(int* out) {
   __syncthreads();
   out[t] = count;
 }
-// lds_histogram_read: atomic-and-plain
+// lds_histogram_read: atomic-and-plain @(t >= 0) @b(t >= 240)
 KERNEL lds_histogram_read(int* out) {
   __shared__ int bins[16];
   const int t = threadIdx.x;
@@ -214,7 +214,7 @@ KERNEL lds_histogram_read(int* out) {
   if (t >= kThreads - 16) out[t] = bins[t % 16];  // <b>
 }
 // A place in a list for each lane: what is stored there is nobody else's.
-// lds_list: read-write
+// lds_list: read-write @0-255
 KERNEL lds_list(int* out) {
   __shared__ int count;
   __shared__ int list[kThreads];
@@ -227,7 +227,7 @@ KERNEL lds_list(int* out) {
   out[t] = list[(t + 64) % kThreads];  // <b>
 }
 // Lane 0 of each wave takes a lock.
-// lds_lock: read-write, write-after-write
+// lds_lock: read-write, write-after-write @(t % W == 0)
 KERNEL lds_lock(int* out) {
   __shared__ int lock;
   __shared__ int total;
@@ -249,7 +249,7 @@ KERNEL lds_lock(int* out) {
   out[t] = total;
 }
 // The wave that comes last, by a counter in LDS.
-// lds_last_wave: read-write
+// lds_last_wave: read-write @(t % W == 0)
 KERNEL lds_last_wave(int* out) {
   __shared__ int parts[8];
   __shared__ int done;
@@ -274,7 +274,7 @@ KERNEL lds_last_wave(int* out) {
 
 // ---- Global memory: inside a workgroup.
 
-// global_read_neighbour: read-write
+// global_read_neighbour: read-write @0-255
 KERNEL global_read_neighbour(int* out) {
   const int t = threadIdx.x;
   int* const mine = out + blockIdx.x * kThreads;
@@ -283,12 +283,12 @@ KERNEL global_read_neighbour(int* out) {
   else __builtin_amdgcn_s_sleep(0);
   out[(kGroups + blockIdx.x) * kThreads + t] = mine[kThreads - 1 - t];  // <b>
 }
-// global_two_writers: write-after-write
+// global_two_writers: write-after-write @0-255
 KERNEL global_two_writers(int* out) {
   const int t = threadIdx.x;
   out[blockIdx.x * kThreads + (kBug ? t % 100 : t)] = t;  // <a> <b>
 }
-// global_exchange_twice: read-write
+// global_exchange_twice: read-write @0-255
 KERNEL global_exchange_twice(int* out) {
   const int t = threadIdx.x;
   int* const mine = out + blockIdx.x * kThreads;
@@ -301,7 +301,7 @@ KERNEL global_exchange_twice(int* out) {
 
 // ---- Global memory: between workgroups.
 
-// global_other_group: read-write
+// global_other_group: read-write @0-255
 KERNEL global_other_group(int* out) {
   const int t = threadIdx.x, g = blockIdx.x;
   out[g * kThreads + t] = g;  // <a>
@@ -309,7 +309,7 @@ KERNEL global_other_group(int* out) {
   const int from = kBug ? (g + 1) % gridDim.x : g;
   out[(kGroups + g) * kThreads + t] = out[from * kThreads + t];  // <b>
 }
-// global_one_result: write-after-write
+// global_one_result: write-after-write @0
 KERNEL global_one_result(int* out) {
   if (threadIdx.x == 0) out[kBug ? 0 : blockIdx.x] = blockIdx.x;  // <a> <b>
 }
@@ -317,20 +317,20 @@ KERNEL global_same_value(int* out) {
   if (threadIdx.x % 7 == 0 || kBug) out[0] = 1;
 }
 // A tile that is one element too long.
-// global_overlap: write-after-write
+// global_overlap: write-after-write @(t in (0, 248))
 KERNEL global_overlap(int* out) {
   const int t = threadIdx.x;
   const int length = kThreads - 8;
   if (t < length + (kBug ? 1 : 0)) out[blockIdx.x * length + t] = blockIdx.x * 1000 + t;  // <a> <b>
 }
-// global_counter: read-write, write-after-write
+// global_counter: read-write, write-after-write @0
 KERNEL global_counter(int* out) {
   if (threadIdx.x != 0) return;
   if (kBug) out[0] = out[0] + 1;  // <a> <b>
   else atomicAdd(out, 1);
 }
 // A stencil in place.
-// global_stencil: read-write
+// global_stencil: read-write @(t % W == W - 1) @b(t % W == 0)
 KERNEL global_stencil(int* out) {
   const int i = blockIdx.x * kThreads + threadIdx.x;
   const int last = gridDim.x * kThreads - 1;
@@ -338,37 +338,37 @@ KERNEL global_stencil(int* out) {
   out[kBug ? i : i + kGroups * kThreads] = sum;         // <b>
 }
 // Groups of 33 threads, bytes: neighbours in one word.
-// global_bytes: write-after-write
+// global_bytes: write-after-write @(t in (0, 32))
 KERNEL global_bytes(unsigned char* out) {
   if (threadIdx.x < 33)
     out[blockIdx.x * (kBug ? 32 : 33) + threadIdx.x] = blockIdx.x * 40 + threadIdx.x;  // <a> <b>
 }
 // The first group writes what all groups read through the scalar cache.
-// global_scalar_read: read-write
+// global_scalar_read: read-write @(O0 or t % W == 0) @b(t == 0)
 KERNEL global_scalar_read(const int* __restrict__ in, int* out) {
   out[kThreads + blockIdx.x * kThreads + threadIdx.x] = in[0] + threadIdx.x;  // <a>
   if (blockIdx.x == 1 && threadIdx.x == 0) out[kBug ? 0 : 1] = 77;            // <b>
 }
-// global_maximum: atomic-and-plain
+// global_maximum: atomic-and-plain @0-255
 KERNEL global_maximum(int* out) {
   const int value = blockIdx.x * 10 + threadIdx.x % 10;
   if (kBug && out[0] >= value) return;  // <a>
   atomicMax(out, value);                // <b>
 }
-// global_read_counter: atomic-and-plain
+// global_read_counter: atomic-and-plain @0
 KERNEL global_read_counter(int* out) {
   if (threadIdx.x != 0) return;
   if (blockIdx.x == 0) out[64] = out[kBug ? 0 : 1] + 1;  // <a>
   else atomicAdd(out, 1);                                // <b>
 }
-// global_read_index: atomic-and-plain
+// global_read_index: atomic-and-plain @0
 KERNEL global_read_index(int* out) {
   if (threadIdx.x != 0) return;
   if (blockIdx.x == 0) out[64 + out[kBug ? 0 : 1] % 8] = 7;  // <a>
   else atomicAdd(out, 1);                                    // <b>
 }
 // Nobody looks at what was loaded.
-// global_read_unused: atomic-and-plain (warning)  [it is stored in the variable, by a flat address]
+// global_read_unused: atomic-and-plain (warning) @0  [it is stored in the variable, by a flat address]
 KERNEL global_read_unused(int* out) {
   if (threadIdx.x != 0) return;
   if (blockIdx.x == 0) {
@@ -395,7 +395,7 @@ KERNEL global_cas_loop(float* out) {
 // ---- Global memory: fences, flags, locks.
 
 // The last workgroup adds up what all have left.
-// global_last_group: read-write  [waits stand where the fence should]
+// global_last_group: read-write @0  [waits stand where the fence should]
 KERNEL global_last_group(int* out) {
   __shared__ bool last;
   if (threadIdx.x == 0) {
@@ -410,7 +410,7 @@ KERNEL global_last_group(int* out) {
   for (unsigned i = 0; i < gridDim.x; ++i) sum += out[16 + i];  // <b>
   out[1] = sum;
 }
-// global_flag: read-write  [waits stand where the fence should]
+// global_flag: read-write @0  [waits stand where the fence should]
 KERNEL global_flag(int* out) {
   if (threadIdx.x != 0) return;
   if (blockIdx.x == 0) {
@@ -424,7 +424,7 @@ KERNEL global_flag(int* out) {
   }
 }
 // The flag is read, and nothing keeps the cache from having what was there before.
-// global_flag_no_acquire: missing-acquire (warning)
+// global_flag_no_acquire: missing-acquire (warning) @0
 KERNEL global_flag_no_acquire(int* out) {
   if (threadIdx.x != 0) return;
   if (blockIdx.x == 0) {
@@ -439,7 +439,7 @@ KERNEL global_flag_no_acquire(int* out) {
     out[9] = out[8];  // <b>
   }
 }
-// global_last_no_acquire: missing-acquire (warning)
+// global_last_no_acquire: missing-acquire (warning) @0
 KERNEL global_last_no_acquire(int* out) {
   __shared__ bool last;
   if (threadIdx.x == 0) {
@@ -455,7 +455,7 @@ KERNEL global_last_no_acquire(int* out) {
   out[1] = sum;
 }
 // The flag is a volatile int, stored as any other.
-// global_volatile_flag: read-write  [waits stand where the fence should]
+// global_volatile_flag: read-write @0  [waits stand where the fence should]
 KERNEL global_volatile_flag(int* out) {
   volatile int* const flag = out;
   if (threadIdx.x != 0) return;
@@ -469,7 +469,7 @@ KERNEL global_volatile_flag(int* out) {
     out[9] = out[8];  // <b>
   }
 }
-// global_release_acquire: read-write  [waits stand where the fence should]
+// global_release_acquire: read-write @0  [waits stand where the fence should]
 KERNEL global_release_acquire(int* out) {
   if (threadIdx.x != 0) return;
   if (blockIdx.x == 0) {
@@ -483,7 +483,7 @@ KERNEL global_release_acquire(int* out) {
   }
 }
 // All waves of a workgroup wrote; one thread tells.
-// global_group_flag: read-write
+// global_group_flag: read-write @(t >= W)
 KERNEL global_group_flag(int* out) {
   const int t = threadIdx.x;
   if (blockIdx.x == 0) {
@@ -501,7 +501,7 @@ KERNEL global_group_flag(int* out) {
     out[64 + kThreads + t] = out[64 + t];  // <b>
   }
 }
-// global_lock: read-write, write-after-write
+// global_lock: read-write, write-after-write @0
 KERNEL global_lock(int* out) {
   if (threadIdx.x != 0) return;
   if (!kBug) {
@@ -515,7 +515,7 @@ KERNEL global_lock(int* out) {
   }
 }
 // A barrier of all workgroups made of atomics.
-// global_grid_barrier: read-write
+// global_grid_barrier: read-write @0-255
 KERNEL global_grid_barrier(int* out) {
   const int t = threadIdx.x, g = blockIdx.x;
   out[64 + g * kThreads + t] = g;  // <a>
@@ -532,7 +532,7 @@ KERNEL global_grid_barrier(int* out) {
   const int other = (g + 1) % gridDim.x;
   out[64 + (kGroups + g) * kThreads + t] = out[64 + other * kThreads + t];  // <b>
 }
-// global_cooperative: read-write
+// global_cooperative: read-write @0-255
 KERNEL global_cooperative(int* out) {
   const int t = threadIdx.x, g = blockIdx.x;
   out[64 + g * kThreads + t] = g;  // <a>
@@ -540,7 +540,7 @@ KERNEL global_cooperative(int* out) {
   const int other = (g + 1) % gridDim.x;
   out[64 + (kGroups + g) * kThreads + t] = out[64 + other * kThreads + t];  // <b>
 }
-// global_queue: write-after-write
+// global_queue: write-after-write @(t % 32 == 0)
 KERNEL global_queue(int* out) {
   if (threadIdx.x % 32 != 0) return;
   const int at = kBug ? static_cast<int>(threadIdx.x / 32) : atomicAdd(out, 1);
@@ -550,7 +550,7 @@ KERNEL global_queue(int* out) {
 // ---- As found in libraries: LDS that is used for one thing and then, a barrier short, for another.
 
 // The mean of a row, then its variance, through the same line.
-// library_layer_norm: read-write
+// library_layer_norm: read-write @0-255
 KERNEL library_layer_norm(int* out) {
   __shared__ int line[kThreads];
   const int t = threadIdx.x;
@@ -563,7 +563,7 @@ KERNEL library_layer_norm(int* out) {
   out[kThreads + t] = line[(t + 64) % kThreads];
 }
 // The largest value of a tile is left in one word, which the next tile overwrites.
-// library_amax: read-write
+// library_amax: read-write @(t == 17) @b(t >= W)
 KERNEL library_amax(int* out) {
   __shared__ int largest;
   const int t = threadIdx.x;
@@ -578,7 +578,7 @@ KERNEL library_amax(int* out) {
   out[kThreads + t] = sum;
 }
 // The search for a pivot: the row is announced, and read before all have seen the last one.
-// library_pivot: read-write
+// library_pivot: read-write @(t // W != 64 // W) @b(t == 64)
 KERNEL library_pivot(int* out) {
   __shared__ int row;
   const int t = threadIdx.x;
@@ -591,7 +591,7 @@ KERNEL library_pivot(int* out) {
   out[t] = row + last;
 }
 // A stage is loaded into the buffer that others still multiply from.
-// library_prefetch: read-write
+// library_prefetch: read-write @0-255
 KERNEL library_prefetch(int* out) {
   __shared__ int stage[2][kThreads];
   const int t = threadIdx.x;
@@ -607,7 +607,7 @@ KERNEL library_prefetch(int* out) {
   out[kThreads + t] = sum;
 }
 // The last 64 threads of a tree, without barriers: right for one wave, not for two.
-// library_last_wave: read-write
+// library_last_wave: read-write @(64 <= t < 128) @b(t < 64)
 KERNEL library_last_wave(int* out) {
   __shared__ int line[kThreads];
   const int t = threadIdx.x;
@@ -623,7 +623,7 @@ KERNEL library_last_wave(int* out) {
   if (t == 0) out[0] = line[0];
 }
 // Softmax: the sum goes where the maximum was.
-// library_softmax: read-write
+// library_softmax: read-write @(t < 256 - W) @b(t == 255)
 KERNEL library_softmax(int* out) {
   __shared__ int value;
   const int t = threadIdx.x;
@@ -636,7 +636,7 @@ KERNEL library_softmax(int* out) {
   out[kThreads + t] = value - largest;
 }
 // Partial sums of all groups, added up by the first one without waiting for the others.
-// library_partial_sums: read-write
+// library_partial_sums: read-write @(t == 0) @b(0 < t < 6)
 KERNEL library_partial_sums(int* out) {
   const int t = threadIdx.x;
   if (t == 0 && (kBug || blockIdx.x == 0)) out[blockIdx.x] = blockIdx.x + 1;  // <a>
@@ -644,14 +644,14 @@ KERNEL library_partial_sums(int* out) {
   if (blockIdx.x == 0 && t < kGroups) out[64 + t] = out[t];  // <b>
 }
 // A matrix is transposed in place: tiles that others still read are overwritten.
-// library_in_place: read-write
+// library_in_place: read-write @0-255
 KERNEL library_in_place(int* out) {
   const int t = threadIdx.x, g = blockIdx.x;
   const int value = out[g * kThreads + t];                         // <a>
   out[(kBug ? (g + 1) % kGroups : g) * kThreads + t] = value + 1;  // <b>
 }
 // Halves of a word, by two groups: a store of the whole word in one of them.
-// library_halves: write-after-write
+// library_halves: write-after-write @0-255
 KERNEL library_halves(short* out) {
   const int t = threadIdx.x, g = blockIdx.x;
   if (g > 1) return;
@@ -659,7 +659,7 @@ KERNEL library_halves(short* out) {
   else out[2 * t + g] = static_cast<short>(g + 5);                 // <b>
 }
 // Everybody asks whether there is work, and takes it without asking again.
-// library_work_list: write-after-write
+// library_work_list: write-after-write @0
 KERNEL library_work_list(int* out) {
   const int t = threadIdx.x;
   if (t != 0) return;
@@ -667,7 +667,7 @@ KERNEL library_work_list(int* out) {
   out[1024 + at] = blockIdx.x + 3;  // <a> <b>
 }
 // A row of a triangular solve starts before the row above is done.
-// library_solve: read-write
+// library_solve: read-write @0-255
 KERNEL library_solve(int* out) {
   const int t = threadIdx.x;
 #pragma unroll 1

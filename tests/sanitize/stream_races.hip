@@ -195,6 +195,35 @@ void copy_counter(Test& t) {
   CHECK(hipMemcpyAsync(t.host, t.a, kBytes, kOut, t.second));  // MARK copy_counter
 }
 
+// Blocking calls, which do not wait for the kernel's stream either. What the runtime makes of them: kernels of its own, or
+// copies by way of memory of its own.
+void before_blocking(Test& t) {
+  put<<<kGrid, kBlock, 0, t.first>>>(t.a, t.go, 1);
+  if (t.bug) return;
+  let_go(t);
+  CHECK(hipStreamSynchronize(t.first));
+}
+void fill_blocking(Test& t) {
+  before_blocking(t);
+  CHECK(hipMemset(t.a, 0, kBytes));
+}
+void copy_pageable(Test& t) {
+  static int pageable[kCount];
+  before_blocking(t);
+  CHECK(hipMemcpy(pageable, t.a, kBytes, kOut));  // MARK copy_pageable
+}
+void copy_rows(Test& t) {
+  static int rows[8][32];
+  before_blocking(t);
+  CHECK(hipMemcpy2D(t.a, 256, rows, 128, 64, 8, kIn));  // MARK copy_rows
+}
+void copy_on_gpu(Test& t) {
+  put<<<kGrid, kBlock, 0, t.first>>>(t.a, t.go, 1);
+  if (!t.bug) let_go(t);
+  t.order_if_clean(t.first, t.second);
+  CHECK(hipMemcpyAsync(t.b, t.a, kBytes, hipMemcpyDeviceToDevice, t.second));
+}
+
 struct Case {
   const char* name;
   void (*run)(Test&);
@@ -216,7 +245,11 @@ struct Case {
               {"copy_host_end", copy_host_end},
               {"copy_host_waits", copy_host_waits},
               {"copy_blocking", copy_blocking},
-              {"copy_counter", copy_counter}};
+              {"copy_counter", copy_counter},
+              {"fill_blocking", fill_blocking},
+              {"copy_pageable", copy_pageable},
+              {"copy_rows", copy_rows},
+              {"copy_on_gpu", copy_on_gpu}};
 
 int main(int count, char** words) {
   if (count < 3) return 2;
