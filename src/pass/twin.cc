@@ -60,8 +60,12 @@ llvm::Function* copy(llvm::Function& original, llvm::ValueToValueMapTy& map) {
   llvm::SmallVector<llvm::ReturnInst*, 8> returns;
   llvm::CloneFunctionInto(twin, &original, map, llvm::CloneFunctionChangeType::LocalChangesOnly,
                           returns);
-  twin->setVisibility(original.getVisibility());
-  twin->setDSOLocal(original.isDSOLocal());
+  // Kernels of HIP are protected. Compilers whose kernels are not (Triton) look for the one kernel of a module by
+  // the text of its definition, which a protected one does not have.
+  twin->setVisibility(original.hasDefaultVisibility() && !original.hasLocalLinkage()
+                          ? llvm::GlobalValue::ProtectedVisibility
+                          : original.getVisibility());
+  twin->setDSOLocal(original.isDSOLocal() || twin->hasProtectedVisibility());
   twin->setUnnamedAddr(original.getUnnamedAddr());
   if (const llvm::Comdat* const comdat = original.getComdat())
     twin->setComdat(module.getOrInsertComdat(twin->getName()));

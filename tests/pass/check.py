@@ -3,7 +3,10 @@
 
   check.py --build BUILD agree [--all]   counts by source line, results, original code; --all: every compiler, -O0 to -O3,
                                          wave32 and wave64 (make test-pass)
-  check.py --build BUILD messages|faults|full_ring|damaged|choices|prepared|record_sizes|hipcc|latency|promises|hidden|parallel
+  check.py --build BUILD messages|faults|full_ring|damaged|choices|prepared|record_sizes|hipcc|latency|promises|hidden|parallel|
+                         no_parameters|plain_ir
+  check.py --build BUILD --root ROOT agree   with every compiler of a root made by tests/roots/make_root.sh that has llvm-NN-dev: the
+                                         pass is compiled there, and what they compile runs here (make test-stacks, mode pass)
 """
 import argparse
 import collections
@@ -38,19 +41,61 @@ def run(command, status=0, **more):
 
 
 class Lab:
-    """A folder with code objects, and wavetap run and probe on them."""
+    """A folder with code objects, and wavetap run and probe on them. With options.root it is a folder there, with the sources of
+    the pass, and the compilers are those of the root."""
 
     def __init__(self, options, folder):
         self.build, self.folder = options.build, pathlib.Path(folder)
         self.wavetap = f"{options.build}/bin/wavetap"
         self.launcher = f"{options.build}/bin/pass_launcher"
+        self.root, self.sources, self.prefix = options.root, ROOT, options.build
+        if self.root:
+            self.folder = self.root / "tmp" / "wavetap-pass"
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.sources = self.prefix = self.folder
+            for name in ("src/pass", "src/format", "src/base", "include", "tests/pass"):
+                shutil.copytree(ROOT / name, self.folder / name)
+            (self.folder / "bin").mkdir()
+            (self.folder / "lib").mkdir()
+            shutil.copy(ROOT / "src/pass/wavetap-hipcc", self.folder / "bin")
 
-    def compile(self, clang, level, arch, more=(), with_pass=True, source=HERE / "kernels.hip"):
+    def inside(self, word):
+        """A path, or what it is in the root."""
+        text = str(word)
+        return text.replace(f"{self.root}/", "/") if self.root else text
+
+    def compiler(self, command, **variables):
+        """Runs a command where the compilers are."""
+        env = {**os.environ, **variables, **({"PATH": "/usr/bin:/bin"} if self.root else {})}
+        run([*([shutil.which("chroot"), self.root] if self.root else []), *map(self.inside, command)], env=env)
+
+    def make_pass(self, version):
+        # One unit: LLVM's headers are most of the work.
+        whole = self.folder / "pass.cc"
+        whole.write_text("".join(f'#include "{path.relative_to(self.sources / "src")}"\n' for path in (
+            *sorted((self.sources / "src/pass").glob("*.cc")), self.sources / "src/format/site_table.cc")))
+        self.compiler(["g++", "-std=c++20", "-O1", "-fno-rtti", "-fno-exceptions", "-fPIC", "-shared", '-DWAVETAP_VERSION="root"',
+                       "-D_GNU_SOURCE", "-D__STDC_CONSTANT_MACROS", "-D__STDC_FORMAT_MACROS", "-D__STDC_LIMIT_MACROS",
+                       f"-I{self.sources}/src", "-isystem", f"/usr/lib/llvm-{version}/include", whole, "-o",
+                       self.folder / f"lib/libwavetap_pass-{version}.so"])
+
+    def compile(self, clang, level, arch, more=(), with_pass=True, source=None):
         out = self.folder / f"{clang}{level}-{arch}{''.join(more)}{'' if with_pass else '-plain'}.co"
-        compiler = [f"{self.build}/bin/wavetap-hipcc"] if with_pass else [f"clang++-{clang}", "-gline-tables-only"]
-        run([*compiler, "-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output", f"--offload-arch={arch}", "-nogpuinc",
-             "-nogpulib", "-mcode-object-version=4", *AS_HIPCC, level, *more, f"-I{ROOT}/include", source, "-o", out],
-            env={**os.environ, "WAVETAP_HIPCC": f"clang++-{clang}"})
+        compiler = [self.prefix / "bin/wavetap-hipcc"] if with_pass else [f"clang++-{clang}", "-gline-tables-only"]
+        command = [*compiler, "-x", "hip", "--cuda-device-only", f"--offload-arch={arch}", "-nogpuinc", "-nogpulib",
+                   "-mcode-object-version=4", *AS_HIPCC, level, *more, f"-I{self.sources}/include",
+                   source or self.sources / "tests/pass/kernels.hip"]
+        wrapped = {"WAVETAP_HIPCC": f"clang++-{clang}"}
+        if level != "-O0" or clang == "15":
+            self.compiler([*command, "--no-gpu-bundle-output", "-o", out], **wrapped)
+            return out
+        # Without optimisation newer compilers say that a kernel wants queues to launch others on, where ROCm 5.2 crashes.
+        text = out.with_suffix(".ll")
+        self.compiler([*command, "-S", "-emit-llvm", "-o", text], **wrapped)
+        text.write_text(text.read_text().replace(
+            '"target-cpu"=', '"amdgpu-no-default-queue" "amdgpu-no-completion-action" "target-cpu"='))
+        self.compiler([f"clang++-{clang}", "--target=amdgcn-amd-amdhsa", f"-mcpu={arch}", "-nogpulib", "-mcode-object-version=4",
+                       level, *more, "-x", "ir", text, "-o", out])
         return out
 
     def plain_run(self, gpu, program):
@@ -68,20 +113,19 @@ class Lab:
 
 
 def counts_by_line(results):
-    """{kernel: {(line, space, access): executions by waves}}, and which of them are the wave's own (scalar) alone."""
+    """{kernel: {(line, space, access): executions by waves}}, and those of the wave's own (scalar) accesses, one by one."""
     by_kernel, scalar = {}, {}
     for kernel in results["kernels"]:
         name = re.sub(r"\(.*", "", kernel["kernel"])
         counts = by_kernel.setdefault(name, collections.Counter())
-        vector = set()
+        scalars = scalar.setdefault(name, collections.defaultdict(list))
         for site in kernel["handlers"]["memory"]["sites"]:
             if site["space"] == "scratch":
                 continue  # registers that were put aside: the compiler's own business
             key = (site.get("source", "?").split(":")[-1], site["space"], site["access"])
             counts[key] += site["count"]
-            if not site["scalar"]:
-                vector.add(key)
-        scalar[name] = {key for key in counts if key not in vector}
+            if site["scalar"]:
+                scalars[key].append(site["count"])
     return by_kernel, scalar
 
 
@@ -97,10 +141,17 @@ def compare(what, told, seen):
     for name in told_counts:
         ours, theirs = told_counts[name], seen_counts.get(name, {})
         for key in sorted(set(ours) | set(theirs)):
-            # Arguments of the kernel are no accesses of the program.
-            if key not in ours and key in scalar[name] or key[0] in merged[name]:
+            if key[0] in merged[name]:
                 continue
-            expect(f"{what}: {name}: line {key[0]}, {key[1]} {key[2]}", ours.get(key, 0), theirs.get(key, 0))
+            # LLVM 22 gives an instruction joined from accesses of several lines the line of the block around them.
+            if key not in ours and any(other[0] in merged[name] and other[1:] == key[1:] for other in ours):
+                continue
+            # Arguments of the kernel are no accesses of the program: of the wave's own, some are not told.
+            possible = {theirs.get(key, 0)}
+            for count in scalar[name][key]:
+                possible |= {known - count for known in possible}
+            if ours.get(key, 0) not in possible:
+                expect(f"{what}: {name}: line {key[0]}, {key[1]} {key[2]}", ours.get(key, 0), theirs.get(key, 0))
     return sum(len(counts) for counts in told_counts.values()), sum(map(len, merged.values()))
 
 
@@ -157,12 +208,20 @@ def functions_of(path):
 
 def agree(options):
     clangs = compilers(options)
+    if not clangs:
+        sys.exit("agree: no compiler with a pass")
     cases = [(clang, level, arch, more) for clang in clangs for level in ("-O0", "-O1", "-O2", "-O3")
              for arch, more in (("gfx1030", ()), ("gfx1030", ("-mwavefrontsize64",)), ("gfx90a", ()))]
-    if not options.all:
+    if options.root:
+        cases = [(clang, *case) for clang in clangs for case in (("-O2", "gfx1030", ()), ("-O3", "gfx90a", ()), ("-O0", "gfx1030", ()),
+                                                                ("-O1", "gfx1030", ("-mwavefrontsize64",)))]
+    elif not options.all:
         cases = [(clangs[0], "-O2", "gfx1030", ()), (clangs[-1], "-O3", "gfx90a", ()), (clangs[0], "-O0", "gfx1030", ())]
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(options, folder)
+        if options.root:
+            for clang in clangs:
+                lab.make_pass(clang)
         for clang, level, arch, more in cases:
             what = f"clang {clang} {level} {arch} {' '.join(more)}"
             gpu = "mi210" if arch == "gfx90a" else "rx6800xt"
@@ -181,7 +240,7 @@ def agree(options):
             with_twins = functions_of(code)
             for name in KERNELS:
                 expect(f"{what}: code of {name}", with_twins[name], plain[name])
-            if options.all:
+            if options.all or options.root:
                 print(f"{what}: {lines} lines, {merged} of them merged by the compiler", flush=True)
 
 
@@ -415,7 +474,68 @@ def parallel(options):
                 expect(f"{what}: lost", told["events_not_kept"], {})
 
 
+def no_parameters(options):
+    """A kernel without parameters has no block of arguments that could be made larger: its twin needs one of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        clangs = compilers(options)
+        for clang, arch, gpu in ((clangs[0], "gfx1030", "rx6800xt"), (clangs[-1], "gfx90a", "mi210")):
+            what = f"no parameters: clang {clang} {gpu}"
+            program = [lab.compile(clang, "-O2", arch), "no_parameters", "places_of_others"]
+            plain = lab.plain_run(gpu, program)
+            # What the first one left is what the second one copies.
+            expect(f"{what}: computes", len({line.split()[1] for line in plain.splitlines()}), 2)
+            for name, more in (("told", ("--pass",)), ("seen", ())):
+                result, told = lab.probe("memory,blocks", gpu, program, more=more)
+                expect(f"{what}: {name}: results", result.stdout, plain)
+                counts = counts_by_line(told)[0]["no_parameters"]
+                stores = [count for (_, space, access), count in counts.items() if (space, access) == ("global", "store")]
+                expect(f"{what}: {name}: stores", stores, [WAVES[gpu]])
+                kernel = next(kernel for kernel in told["kernels"] if kernel["kernel"].startswith("no_parameters"))
+                expect(f"{what}: {name}: waves", kernel["handlers"]["blocks"]["blocks"][0]["count"], WAVES[gpu])
+
+
+def plain_ir(options):
+    """A kernel that no HIP compiler made, as other languages hand theirs to LLVM: the pass goes into opt's pipeline without a
+    target machine, and the code generator comes afterwards, from another program."""
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        text = lab.folder / "kernel.ll"
+        for clang in compilers(options):
+            opt, llc = f"/usr/lib/llvm-{clang}/bin/opt", f"/usr/lib/llvm-{clang}/bin/llc"
+            plugin = f"{options.build}/lib/libwavetap_pass-{clang}.so"
+            if not pathlib.Path(opt).exists():
+                continue
+            empty = run([f"clang-{clang}", "--target=amdgcn-amd-amdhsa", "-nogpulib", "-x", "c", "-S", "-emit-llvm",
+                         "/dev/null", "-o", "-"]).stdout
+            layout = next(line for line in empty.splitlines() if line.startswith("target datalayout"))
+            text.write_text(f"{layout}\n{(HERE / 'kernel.ll').read_text()}")
+            objects = {}
+            for name, loaded in (("bare", []), ("told", [f"-load-pass-plugin={plugin}"])):
+                out = lab.folder / name
+                run([opt, *loaded, "-S", "-passes=default<O3>", text, "-o", f"{out}.ll"])
+                run([llc, "-O3", "-mcpu=gfx1030", "-filetype=obj", f"{out}.ll", "-o", f"{out}.o"])
+                run([f"/usr/lib/llvm-{clang}/bin/ld.lld", "-shared", f"{out}.o", "-o", f"{out}.co"])
+                objects[name] = [f"{out}.co", "doubled"]
+            what = f"plain IR: LLVM {clang}"
+            # Triton looks for the one kernel of a module by this text.
+            found = re.findall(r"define amdgpu_kernel void @([a-zA-Z_][a-zA-Z0-9_]*)", (lab.folder / "told.ll").read_text())
+            expect(f"{what}: kernels", found, ["doubled"])
+            expect(f"{what}: code", functions_of(objects["told"][0])["doubled"], functions_of(objects["bare"][0])["doubled"])
+            result, told = lab.probe("memory", "rx6800xt", objects["told"])
+            expect(f"{what}: results", result.stdout, lab.plain_run("rx6800xt", objects["bare"]))
+            counts = {(site["access"], site["count"]) for site in told["kernels"][0]["handlers"]["memory"]["sites"]}
+            expect(f"{what}: accesses", counts, {("load", 128), ("store", 128)})
+            expect(f"{what}: lines", {site.get("source", "").split("/")[-1]
+                                      for site in told["kernels"][0]["handlers"]["memory"]["sites"]}, {"kernel.py:7", "kernel.py:8"})
+
+
 def compilers(options):
+    if options.root:
+        return sorted(path.name.split("-")[1] for path in (options.root / "usr/lib").glob("llvm-*")
+                      if (path / "include/llvm/IR/Module.h").exists() and
+                      (options.root / "usr/bin" / f"clang++-{path.name.split('-')[1]}").exists() and
+                      options.clang in (None, path.name.split("-")[1]))
     return [clang for clang in ("15", "19") if shutil.which(f"clang++-{clang}") and
             pathlib.Path(f"{options.build}/lib/libwavetap_pass-{clang}.so").exists()]
 
@@ -441,8 +561,10 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--clang", help="with --root: this version alone")
+    parser.add_argument("--root", type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument("case", choices=["agree", "messages", "faults", "full_ring", "damaged", "choices", "prepared", "record_sizes", "hipcc", "latency",
-                                         "promises", "hidden", "parallel"])
+                                         "promises", "hidden", "parallel", "no_parameters", "plain_ir"])
     options = parser.parse_args()
     options.build = pathlib.Path(options.build).resolve()
     globals()[options.case](options)

@@ -129,7 +129,18 @@ KERNEL pairs(const unsigned* in, unsigned* out, unsigned n) {
   out[global_id()] = static_cast<unsigned>(a) + b;
 }
 
-// ---- not for comparison: messages, faults, floods --------------------------------------------------
+// ---- not for comparison: messages, faults, floods, no parameters -----------------------------------
+
+static __attribute__((device)) unsigned places[4096];
+
+KERNEL no_parameters() {
+  const unsigned i = global_id();
+  places[i] = i * 3 + 1;
+}
+KERNEL places_of_others(const unsigned* in, unsigned* out, unsigned n) {
+  const unsigned i = global_id();
+  out[i] = places[i];
+}
 
 KERNEL messages(const unsigned* in, unsigned* out, unsigned n) {
   const unsigned i = global_id();

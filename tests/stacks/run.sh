@@ -10,7 +10,8 @@
 #            low-va (reserved ranges below 2^47, as on x86-64); traced (HIP programs with the recorder:
 #            exactly one dispatch for each launch); capture (dispatches captured there and replayed on the engine and through
 #            that ROCm, 200 processes; captures of the suites before, which are kept in DIR/stacks/captures, and those
-#            below the folder that $WT_FOLDER names, made elsewhere)
+#            below the folder that $WT_FOLDER names, made elsewhere); pass (the compiler pass, compiled there for every LLVM
+#            of the suite, against what the virtual GPU sees)
 #
 # Roots are made once by tests/roots/make_root.sh, below $WAVETAP_STACKS (default: DIR/stacks), with the test programs
 # compiled by each stack's own compilers. Ends with a table and the names of failed tests, whose output is
@@ -23,7 +24,9 @@ BUILD=$SOURCE/build
 QUICK=no
 JOBS=$(nproc)
 suites="host trixie sid experimental"
-modes="default small-bar svm low-va traced capture"
+modes="default small-bar svm low-va traced capture pass"
+# The versions of LLVM that a suite has and this machine does not test already.
+declare -A llvm_versions=([trixie]="17 18" [sid]="21 22")
 
 usage() { sed -n '5,6p' "${BASH_SOURCE[0]}" | sed 's/^# *//' >&2; exit 1; }
 while [ $# -gt 0 ]; do
@@ -56,8 +59,12 @@ for suite in $suites; do
     command -v hipcc > /dev/null || { echo "skip: host: no hipcc here"; continue; }
   else
     root=$stacks/$suite
+    packages=()
+    if [[ " $modes " == *" pass "* ]]; then
+      for version in ${llvm_versions[$suite]:-}; do packages+=("clang-$version" "lld-$version" "llvm-$version-dev"); done
+    fi
     # make_root.sh says why when it gives up.
-    "$here/../roots/make_root.sh" "$suite" "$root" || { [ $? = 77 ] && continue; exit 1; }
+    "$here/../roots/make_root.sh" "$suite" "$root" "${packages[@]}" || { [ $? = 77 ] && continue; exit 1; }
   fi
   echo "$suite: $modes"
   if unshare --mount true 2> /dev/null; then
@@ -85,13 +92,13 @@ awk -F'\t' -v suites="$suites" -v modes="build $modes" '
     if ($5 == "pass") passed[row SUBSEP $3]++; else failed[row]++
   }
   END {
-    printf "%-14s%-12s%10s%10s%10s%10s%10s%10s\n", "suite", "mode", "tools", "hsa", "hip", "capture", "skipped", "failed"
+    printf "%-14s%-12s%10s%10s%10s%10s%10s%10s%10s\n", "suite", "mode", "tools", "hsa", "hip", "capture", "pass", "skipped", "failed"
     n = split(suites, s, " "); m = split(modes, o, " ")
     for (i = 1; i <= n; i++) for (j = 1; j <= m; j++) {
       row = s[i] SUBSEP o[j]
       if (!(row in rows)) continue
-      printf "%-14s%-12s%10s%10s%10s%10s%10d%10d\n", s[i], o[j], cell(row SUBSEP "tools"), cell(row SUBSEP "hsa"),
-        cell(row SUBSEP "hip"), cell(row SUBSEP "capture"), skipped[row], failed[row]
+      printf "%-14s%-12s%10s%10s%10s%10s%10s%10d%10d\n", s[i], o[j], cell(row SUBSEP "tools"), cell(row SUBSEP "hsa"),
+        cell(row SUBSEP "hip"), cell(row SUBSEP "capture"), cell(row SUBSEP "pass"), skipped[row], failed[row]
     }
   }' "$RESULTS"
 

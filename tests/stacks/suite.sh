@@ -49,7 +49,7 @@ if [ "$QUICK" = yes ]; then
     memory_info streams two_gpus virtual_memory"
 fi
 
-[ "$modes" = capture ] && hsa_programs="" kernel_programs="" runtime_programs=""
+[ "$modes" = capture ] || [ "$modes" = pass ] && hsa_programs="" kernel_programs="" runtime_programs=""
 
 # The newest clang of the stack: the one hipcc uses.
 clang=$(cd "$root/usr/bin" && ls clang-[0-9]* 2> /dev/null | grep -E '^clang-[0-9]+$' | sort -t- -k2 -n | tail -n 1)
@@ -253,8 +253,23 @@ check_captures() {
   done
 }
 
-compile_all
+# tests/pass with each of the stack's versions of LLVM; code objects run under this machine's ROCm.
+check_pass() {
+  local version log verdict
+  for version in $(cd "$root/usr/lib" && ls -d llvm-*/include/llvm/IR 2> /dev/null | sed 's,^llvm-\([0-9]*\)/.*,\1,'); do
+    log=$LOGS/$suite.pass.pass.llvm-$version.log
+    verdict=fail
+    python3 "$SOURCE/tests/pass/check.py" --build "$BUILD" --root "$root" --clang "$version" agree > "$log" 2>&1 && verdict=pass
+    printf '%s\tpass\tpass\t%s\t%s\n' "$suite" "llvm-$version" "$verdict" >> "$RESULTS"
+  done
+}
+
+[ "$modes" = pass ] || compile_all
 for mode in $modes; do
+  if [ "$mode" = pass ]; then
+    [ -z "$root" ] || check_pass
+    continue
+  fi
   if [ "$mode" = capture ]; then
     check_captures
     continue
