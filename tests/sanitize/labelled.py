@@ -79,9 +79,9 @@ def same_kind(kind):
 
 
 def check_lanes(name, lanes, finding, marks, source, wave_size, is_O0):
-    """A finding of one place names all lanes of its wave. One of two names those of the wave that was there second, and one of the first's,
-    or none when several waves were: some of those of the label."""
-    places = [finding, finding["other"]] if "other" in finding else [finding]
+    """A finding names all lanes of its wave. A race names those of the wave that was there second, and one of the first's, or none when several
+    waves were: some of those of the label."""
+    places = [finding, finding["other"]] if finding["tool"] == "racecheck" and "other" in finding else [finding]
     found = [int(place.get("lanes", "0"), 16) for place in places]
     if lanes == ():
         return [f"{name}: lanes {found[0]:#x}, and none are expected"] if found[0] else []
