@@ -151,6 +151,9 @@ Status check_choice(const ProfileOptions& options, const std::vector<std::string
   if (options.run.warm_caches && program.empty())
     return errorf(
         "profile: --warm-caches is for a program behind --; what a file holds was counted before");
+  if (options.run.warm_caches && options.instructions)
+    return errorf(
+        "profile: --instructions models no caches of other kernels; leave --warm-caches out");
   return {};
 }
 
