@@ -216,9 +216,11 @@ class Timer {
 
 }  // namespace
 
+// As AMD's decoder has them, which must find in a raw trace the kind it expects of each instruction.
 Category category_of(const isa::Inst& inst) {
   const string_view name = isa::op_name(inst.op);
-  if (name.starts_with("s_set_gpr_idx")) return Category::kSalu;
+  if (name.starts_with("s_set_gpr_idx") || name == "s_memtime") return Category::kSalu;
+  if (name.starts_with("s_dcache_inv")) return Category::kImmed;
   switch (inst.family) {
     case Family::kSmem: return Category::kSmem;
     case Family::kDs: return Category::kLds;
@@ -231,7 +233,7 @@ Category category_of(const isa::Inst& inst) {
     case Family::kMatrix: return Category::kValu;
     case Family::kSopp:
       if (isa::is_relative_jump(inst.op) || name.starts_with("s_cbranch")) return Category::kNext;
-      return name.starts_with("s_sendmsg") ? Category::kMessage : Category::kImmed;
+      return Category::kImmed;  // s_sendmsg as well
     default: break;
   }
   if (name.starts_with("s_sendmsg")) return Category::kMessage;

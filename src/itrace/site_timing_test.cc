@@ -73,5 +73,27 @@ INSTANTIATE_TEST_SUITE_P(Gpus, Latencies,
                                          Curve{"rx6800xt", 73, 199, 426, 0}),
                          [](const auto& of) { return std::string(of.param.model); });
 
+// What AMD's decoder takes them for: a raw trace that says otherwise cannot be followed.
+TEST(Categories, AreThoseOfAmdsDecoder) {
+  struct Case {
+    isa::Op op;
+    isa::Family family;
+    Category category;
+  };
+  for (const Case& one : {Case{isa::Op::s_memtime, isa::Family::kSmem, Category::kSalu},
+                          Case{isa::Op::s_memrealtime, isa::Family::kSmem, Category::kSmem},
+                          Case{isa::Op::s_dcache_inv, isa::Family::kSmem, Category::kImmed},
+                          Case{isa::Op::s_dcache_wb, isa::Family::kSmem, Category::kSmem},
+                          Case{isa::Op::s_load_dword, isa::Family::kSmem, Category::kSmem},
+                          Case{isa::Op::s_sendmsg, isa::Family::kSopp, Category::kImmed},
+                          Case{isa::Op::s_barrier, isa::Family::kSopp, Category::kImmed},
+                          Case{isa::Op::s_cbranch_scc0, isa::Family::kSopp, Category::kNext}}) {
+    isa::Inst inst;
+    inst.op = one.op;
+    inst.family = one.family;
+    EXPECT_EQ(category_of(inst), one.category) << isa::op_name(one.op);
+  }
+}
+
 }  // namespace
 }  // namespace wavetap::itrace
