@@ -1,6 +1,5 @@
 #include "replay/captured_memory.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,47 +18,6 @@ using format::kCapturePageBytes;
 
 // Pages of hosts are this large at most.
 constexpr uint64_t kBlockAlign = 64 * 1024;
-
-uint64_t host_page() {
-  static const auto size = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  return size;
-}
-
-// An entry of /proc/self/pagemap: the page is this process's own copy.
-bool is_private(uint64_t entry) {
-  const bool is_there = (entry >> 62) != 0;  // in memory or swapped out
-  return is_there && (entry >> 61 & 1) == 0;
-}
-
-bool read_entries(int fd, const std::byte* host, uint64_t size_bytes, std::vector<uint64_t>& out) {
-  const auto begin = reinterpret_cast<uint64_t>(host) / host_page();
-  out.resize((size_bytes + host_page() - 1) / host_page());
-  const size_t bytes = out.size() * sizeof(uint64_t);
-  for (size_t done = 0; done < bytes;) {
-    const ssize_t got = ::pread(fd, reinterpret_cast<char*>(out.data()) + done, bytes - done,
-                                static_cast<off_t>(begin * sizeof(uint64_t) + done));
-    if (got <= 0) return false;
-    done += static_cast<size_t>(got);
-  }
-  return true;
-}
-
-// The page map, when it is seen to tell a page that was written from one that was read.
-ScopedFd open_page_map(int file) {
-  ScopedFd map(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-  const uint64_t size = 2 * host_page();
-  void* trial = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
-  if (trial == MAP_FAILED) return ScopedFd();
-  auto* bytes = static_cast<volatile char*>(trial);
-  static_cast<void>(bytes[0]);
-  bytes[host_page()] = 1;
-  std::vector<uint64_t> entries;
-  const bool tells = map.get() >= 0 &&
-                     read_entries(map.get(), static_cast<std::byte*>(trial), size, entries) &&
-                     !is_private(entries[0]) && is_private(entries[1]);
-  ::munmap(trial, size);
-  return tells ? std::move(map) : ScopedFd();
-}
 
 }  // namespace
 
@@ -128,34 +86,50 @@ bool CapturedMemory::share(Block& block) const {
   return true;
 }
 
-// All blocks in one memory file; without one, in memory of their own.
+// All blocks in one memory file and one private mapping of it; without them, in memory of their own.
 Status CapturedMemory::map_captured() {
   uint64_t total = kBlockAlign;
   for (const Block& block : blocks_) total += block.host_bytes;
-  const ScopedFd file(static_cast<int>(::memfd_create("wavetap-captured", MFD_CLOEXEC)));
-  if (file.get() >= 0 && ::ftruncate(file.get(), static_cast<off_t>(total)) == 0) {
-    void* shared =
-        ::mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.get(), 0);
-    if (shared != MAP_FAILED) captured_ = static_cast<std::byte*>(shared);
-  }
-  captured_bytes_ = total;
-  if (captured_ != nullptr) page_map_ = open_page_map(file.get());
+  map_file(total);
   uint64_t offset = 0;
   for (Block& block : blocks_) {
     if (share(block)) continue;
-    const int flags = MAP_PRIVATE | MAP_NORESERVE | (captured_ == nullptr ? MAP_ANONYMOUS : 0);
-    void* host = ::mmap(nullptr, block.host_bytes, PROT_READ | PROT_WRITE, flags,
-                        captured_ == nullptr ? -1 : file.get(), static_cast<off_t>(offset));
-    if (host == MAP_FAILED) {
-      return errorf("%s: %llu bytes of memory at 0x%llx cannot be had: %s", file_.name().c_str(),
-                    static_cast<unsigned long long>(block.range.end - block.range.begin),
-                    static_cast<unsigned long long>(block.range.begin), std::strerror(errno));
+    if (own_ != nullptr) {
+      block.range.host = own_ + offset;
+      block.captured = captured_ + offset;
+      offset += block.host_bytes;
+    } else if (const Status mapped = map_alone(block); !mapped.ok()) {
+      return mapped;
     }
-    block.range.host = static_cast<std::byte*>(host);
-    if (captured_ != nullptr) block.captured = captured_ + offset;
-    fill(block, captured_ != nullptr ? block.captured : block.range.host);
-    offset += block.host_bytes;
+    fill(block, own_ != nullptr ? block.captured : block.range.host);
   }
+  return {};
+}
+
+void CapturedMemory::map_file(uint64_t size_bytes) {
+  const ScopedFd file(static_cast<int>(::memfd_create("wavetap-captured", MFD_CLOEXEC)));
+  if (file.get() < 0 || ::ftruncate(file.get(), static_cast<off_t>(size_bytes)) != 0) return;
+  const auto map = [&](int flags) {
+    void* memory =
+        ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, file.get(), 0);
+    return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+  };
+  captured_ = map(MAP_SHARED);
+  if (captured_ != nullptr) own_ = map(MAP_PRIVATE);
+  if (own_ == nullptr && captured_ != nullptr) ::munmap(captured_, size_bytes);
+  if (own_ == nullptr) captured_ = nullptr;
+  captured_bytes_ = size_bytes;
+  if (own_ != nullptr) written_ = PrivatePages(file.get());
+}
+
+Status CapturedMemory::map_alone(Block& block) const {
+  void* host = ::mmap(nullptr, block.host_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (host == MAP_FAILED)
+    return errorf("%s: %llu bytes of memory at 0x%llx cannot be had: %s", file_.name().c_str(),
+                  static_cast<unsigned long long>(block.range.end - block.range.begin),
+                  static_cast<unsigned long long>(block.range.begin), std::strerror(errno));
+  block.range.host = static_cast<std::byte*>(host);
   return {};
 }
 
@@ -183,23 +157,18 @@ void CapturedMemory::restore_wave_sync() {
 }
 
 CapturedMemory::~CapturedMemory() {
-  for (const Block& block : blocks_)
-    if (block.range.host != nullptr && !block.is_alias)
+  for (const Block& block : blocks_) {
+    const bool is_alone = own_ == nullptr || block.region == nullptr;
+    if (block.range.host != nullptr && is_alone && !block.is_alias)
       ::munmap(block.range.host, block.host_bytes);
+  }
+  if (own_ != nullptr) ::munmap(own_, captured_bytes_);
   if (captured_ != nullptr) ::munmap(captured_, captured_bytes_);
 }
 
 Status CapturedMemory::map(Block block) {
-  const uint64_t size = block.range.end - block.range.begin;
-  block.host_bytes = round_up(size + kCapturePageBytes, kBlockAlign);
-  void* host = ::mmap(nullptr, block.host_bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (host == MAP_FAILED) {
-    return errorf("%s: %llu bytes of memory at 0x%llx cannot be had: %s", file_.name().c_str(),
-                  static_cast<unsigned long long>(size),
-                  static_cast<unsigned long long>(block.range.begin), std::strerror(errno));
-  }
-  block.range.host = static_cast<std::byte*>(host);
+  block.host_bytes = round_up(block.range.end - block.range.begin + kCapturePageBytes, kBlockAlign);
+  if (const Status mapped = map_alone(block); !mapped.ok()) return mapped;
   const auto place = std::upper_bound(
       blocks_.begin(), blocks_.end(), block.range.begin,
       [](uint64_t address, const Block& other) { return address < other.range.begin; });
@@ -209,44 +178,35 @@ Status CapturedMemory::map(Block block) {
 
 void CapturedMemory::restore() {
   restore_wave_sync();
-  for (const Block& block : blocks_) {
-    if (block.region == nullptr || !block.range.writable || block.is_alias) continue;
-    if (!restore_written(block)) restore_differing(block);
+  if (own_ != nullptr && written_.find(own_, captured_bytes_, ranges_)) {
+    for (const PrivatePages::Range& range : ranges_)
+      std::memcpy(own_ + range.offset, captured_ + range.offset,
+                  std::min(range.size_bytes, captured_bytes_ - range.offset));
+    return;
   }
-}
-
-// Entries of its pages. False: the host does not tell what was written.
-bool CapturedMemory::find_written(const Block& block) const {
-  return page_map_.get() >= 0 && captured_ != nullptr &&
-         read_entries(page_map_.get(), block.range.host, block.range.end - block.range.begin,
-                      entries_);
+  for (const Block& block : blocks_)
+    if (block.region != nullptr && block.range.writable && !block.is_alias)
+      restore_differing(block);
 }
 
 std::vector<bool> CapturedMemory::written_pages(const CapturedRegion& region) const {
   std::vector<bool> written(region.page_count(), true);
   for (const Block& block : blocks_) {
-    if (block.region != &region || !find_written(block)) continue;
-    for (uint32_t i = 0; i < block.page_count; ++i) {
-      // The blocks of aliases begin anywhere in a page of the host.
-      const uint64_t at = reinterpret_cast<uint64_t>(block.range.host) % host_page() +
-                          uint64_t{i} * kCapturePageBytes;
-      const uint64_t entry = at / host_page();
-      written[block.first_page + i] = entry >= entries_.size() || is_private(entries_[entry]);
+    if (block.region != &region) continue;
+    // The blocks of aliases begin anywhere in a page of the host.
+    const uint64_t before =
+        reinterpret_cast<uint64_t>(block.range.host) % PrivatePages::page_bytes();
+    const uint64_t size = block.range.end - block.range.begin;
+    if (!written_.find(block.range.host - before, before + size, ranges_)) continue;
+    std::fill_n(written.begin() + block.first_page, block.page_count, false);
+    for (const PrivatePages::Range& range : ranges_) {
+      const uint64_t end = std::min(range.offset + range.size_bytes, before + size);
+      uint64_t at = std::max(range.offset, before);
+      for (; at < end; at += kCapturePageBytes)
+        written[block.first_page + (at - before) / kCapturePageBytes] = true;
     }
   }
   return written;
-}
-
-// Pages that are this process's own were written at some time.
-bool CapturedMemory::restore_written(const Block& block) {
-  if (!find_written(block)) return false;
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    if (!is_private(entries_[i])) continue;
-    const uint64_t at = i * host_page();
-    std::memcpy(block.range.host + at, block.captured + at,
-                std::min(host_page(), block.host_bytes - at));
-  }
-  return true;
 }
 
 void CapturedMemory::restore_differing(const Block& block) {

@@ -1,7 +1,7 @@
 // CapturedMemory: the memory of a captured dispatch, at the addresses it had, for the engine.
 //
 // The captured state lies in a memory file, and the engine works on a private mapping of it. What was
-// written since is what the kernel of the host has copied for us (/proc/self/pagemap tells), so that
+// written since is what the kernel of the host has copied for us (private_pages.h), so that
 // going back to the captured state costs as much as was written, not as much as there is. Where the
 // host does not tell, all pages are compared.
 #pragma once
@@ -15,9 +15,9 @@
 
 #include "base/gpu_addr.h"
 #include "base/result.h"
-#include "base/scoped_fd.h"
 #include "emu/memory.h"
 #include "replay/capture_file.h"
+#include "replay/private_pages.h"
 
 namespace wavetap::replay {
 
@@ -70,10 +70,10 @@ class CapturedMemory final : public emu::Memory {
   void restore_wave_sync();
   Status map(Block block);
   Status map_captured();
+  void map_file(uint64_t size_bytes);
+  Status map_alone(Block& block) const;
   bool share(Block& block) const;
   void fill(const Block& block, std::byte* host);
-  bool find_written(const Block& block) const;
-  bool restore_written(const Block& block);
   void restore_differing(const Block& block);
   const Block* find_reserved(uint64_t address) const;
   Status map_region(const CapturedRegion& region);
@@ -84,9 +84,10 @@ class CapturedMemory final : public emu::Memory {
   const Capture& capture_;
   std::vector<Block> blocks_;      // by address
   std::byte* captured_ = nullptr;  // the memory file, shared; null: there is none
+  std::byte* own_ = nullptr;       // the same, private: what the engine works on
   uint64_t captured_bytes_ = 0;
-  ScopedFd page_map_;  // of this process; -1: does not tell what was written
-  mutable std::vector<uint64_t> entries_;
+  PrivatePages written_;
+  mutable std::vector<PrivatePages::Range> ranges_;
 };
 
 }  // namespace wavetap::replay
