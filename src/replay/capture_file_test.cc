@@ -396,8 +396,9 @@ TEST(Verify, Tolerances) {
   EXPECT_TRUE(equal(uint16_t{0x8000}, uint16_t{0}, "f16", "abs=0"));
   EXPECT_TRUE(
       equal(BrainHalf::from_float(3).bits, BrainHalf::from_float(3.01f).bits, "bf16", "0.01"));
-  for (const char* bad : {"abs", "rel=", "ulp=x", "-1", "often=3", "nan", "arg:bits", "argx:bits",
-                          "f17:bits", "arg1:f16:f16:bits", "bits,", "f16", "arg1", ":bits"})
+  for (const char* bad :
+       {"abs", "rel=", "ulp=x", "-1", "often=3", "nan", "inf", "ulp=1e400", "arg:bits", "argx:bits",
+        "f17:bits", "arg1:f16:f16:bits", "bits,", "f16", "arg1", ":bits"})
     EXPECT_FALSE(parse_tolerances(bad).ok()) << bad;
 }
 

@@ -234,7 +234,8 @@ std::optional<Tolerance> parse_limit(const std::string& text) {
   }
   char* end = nullptr;
   tolerance.limit = std::strtod(number.c_str(), &end);
-  if (!known || number.empty() || *end != '\0' || !(tolerance.limit >= 0)) return std::nullopt;
+  const bool is_limit = *end == '\0' && tolerance.limit >= 0 && std::isfinite(tolerance.limit);
+  if (!known || number.empty() || !is_limit) return std::nullopt;
   return tolerance;
 }
 
