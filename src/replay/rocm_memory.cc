@@ -148,10 +148,32 @@ bool RocmMemory::allocate_by_thunk(const AddressRange& range, uint32_t flags) co
   return false;
 }
 
+// Where the thunk takes memory of that kind from next: not before the begin of its range for it.
+uint64_t RocmMemory::next_of_thunk(bool coarse) const {
+  constexpr uint64_t kSize = kCapturePageBytes;
+  void* memory = nullptr;
+  if (api_.kmt_free == nullptr ||
+      api_.kmt_allocate(0, kSize, kHostAccess | (coarse ? kCoarseGrain : 0), &memory) != 0)
+    return 0;
+  api_.kmt_free(memory, kSize);
+  return reinterpret_cast<uint64_t>(memory);
+}
+
+// The thunk has a range of its own for each kind of coherence, and does not look whether a fixed address
+// lies in it: from the wrong one it would give the address away a second time.
+std::vector<bool> RocmMemory::coarse_to_try(const AddressRange& range) const {
+  const bool coarse = !is_fine(range);
+  if (range.end > kThunkRangeEnd) return {coarse, !coarse};
+  const uint64_t coarse_next = next_of_thunk(true);
+  const uint64_t fine_next = next_of_thunk(false);
+  if (coarse_next == 0 || fine_next == 0) return {coarse, !coarse};
+  if (std::max(coarse_next, fine_next) <= range.begin) return {coarse_next > fine_next};
+  if (std::min(coarse_next, fine_next) <= range.begin) return {coarse_next < fine_next};
+  return {coarse, !coarse};
+}
+
 bool RocmMemory::place_by_thunk(const AddressRange& range) const {
-  const bool fine = is_fine(range);
-  // Where the thunk has one range for each, the other kind of coherence is the other range.
-  for (const bool coarse : {!fine, fine}) {
+  for (const bool coarse : coarse_to_try(range)) {
     const uint32_t flags =
         kExecuteAccess | (coarse ? kCoarseGrain : 0) | (is_vram(range) ? kNonPaged : kHostAccess);
     if (allocate_by_thunk(range, flags | kFixedAddress)) return true;

@@ -71,6 +71,8 @@ class RocmMemory {
 
  private:
   bool place_by_thunk(const AddressRange& range) const;
+  std::vector<bool> coarse_to_try(const AddressRange& range) const;
+  uint64_t next_of_thunk(bool coarse) const;
   bool place_by_steering(const AddressRange& range, uint32_t flags) const;
   bool allocate_by_thunk(const AddressRange& range, uint32_t flags) const;
   bool place_by_vmem(const AddressRange& range) const;
