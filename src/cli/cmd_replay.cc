@@ -38,22 +38,6 @@ using replay::CapturedKernel;
 using replay::CapturedMemory;
 using replay::CaptureFile;
 
-Result<std::optional<std::array<uint32_t, 3>>> parse_grid(const std::string& text) {
-  if (text.empty()) return std::optional<std::array<uint32_t, 3>>();
-  const std::vector<std::string> parts = util::split(text, ',');
-  std::array<uint32_t, 3> grid = {1, 1, 1};
-  bool good = parts.size() <= 3;
-  for (size_t i = 0; i < parts.size() && good; ++i) {
-    const std::optional<uint64_t> value = util::parse_unsigned(parts[i]);
-    good = value && *value >= 1 && *value <= UINT32_MAX / 1024;
-    if (good) grid[i] = static_cast<uint32_t>(*value);
-  }
-  if (!good)
-    return errorf("--grid %s: not understood; write X[,Y[,Z]] workgroups, each from 1 to %u",
-                  text.c_str(), UINT32_MAX / 1024);
-  return std::optional(grid);
-}
-
 void print_text(const ReplayCommand& options, const Capture& capture, const CapturedKernel& kernel,
                 const replay::ReplayResult& result, const replay::Verdict* verdict) {
   fmt::print("{} on {}: {},{},{} workgroups, {}\n", util::escape_control(capture.kernel),
@@ -87,6 +71,11 @@ Status check_choices(const ReplayCommand& options) {
   if (options.on_engine && options.hsa) return exclude("--engine and --hsa");
   if (options.on_engine && !options.gpus.empty()) return exclude("--engine and --gpu");
   if (options.recopy && options.no_recopy) return exclude("--recopy and --no-recopy");
+  // As an unset variable of a script gives it: the captured kernel must not pass for the new one.
+  if (options.swap && options.swap->empty())
+    return errorf("--swap: names no file; write --swap FILE, or leave it out");
+  if (options.dump && options.dump->empty())
+    return errorf("--dump: names no folder; write --dump DIR, or leave it out");
   return {};
 }
 
@@ -127,7 +116,7 @@ int replay_capture(const ReplayCommand& options) {
        .watchdog_instructions = options.engine.watchdog,
        .compiler = compiler->get(),
        .workgroups = *grid,
-       .swap = options.swap,
+       .swap = options.swap.value_or(""),
        .watchers = sanitizer ? sanitizer->watchers() : std::span<emu::Watcher* const>(),
        .printed = kernel_output(options, printed)});
   if (result.refusal != replay::Refusal::kNone)
@@ -145,8 +134,8 @@ int replay_capture(const ReplayCommand& options) {
   }
   std::optional<replay::Verdict> verdict;
   if (options.verify) verdict = replay::verify(file, capture, kernel, **memory, *tolerance);
-  if (!options.dump.empty())
-    if (const Status dumped = dump_buffers(options.dump, kernel, **memory); !dumped.ok())
+  if (options.dump)
+    if (const Status dumped = dump_buffers(*options.dump, kernel, **memory); !dumped.ok())
       return fail(dumped.error());
   const replay::Verdict* shown = verdict ? &*verdict : nullptr;
   const int status = verdict && !verdict->equal() ? kMismatch : kDone;

@@ -40,4 +40,15 @@ void add_counters(nlohmann::json& json, const emu::Counters& counters) {
       counters, [&](const char* name, uint64_t value, const char*) { json["amd"][name] = value; });
 }
 
+std::optional<emu::Counters> counters_of_line(std::string_view line) {
+  const auto parsed = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_object() || !parsed.contains("counters")) return {};
+  const nlohmann::json& counted = parsed["counters"];
+  emu::Counters counters;
+#define WT_COUNTER(name, help) counters.name = counted.value(#name, uint64_t{0});
+#include "emu/counters.inc"
+#undef WT_COUNTER
+  return counters;
+}
+
 }  // namespace wavetap::cli

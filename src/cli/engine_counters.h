@@ -2,6 +2,8 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string_view>
 
 #include "emu/counters.h"
 
@@ -11,5 +13,8 @@ namespace wavetap::cli {
 void print_counters(const emu::Counters& counters);
 // Fills json["counters"], and json["amd"] with AMD's names.
 void add_counters(nlohmann::json& json, const emu::Counters& counters);
+
+// The other way, from a line of the virtual GPU (docs/counters.md). Nothing: it is not one.
+std::optional<emu::Counters> counters_of_line(std::string_view line);
 
 }  // namespace wavetap::cli

@@ -53,6 +53,22 @@ std::string kept_bytes(const CapturedMemory& memory, uint64_t begin, uint64_t si
 
 }  // namespace
 
+Result<std::optional<replay::Workgroups>> parse_grid(const std::optional<std::string>& option) {
+  if (!option) return std::optional<replay::Workgroups>();
+  const std::vector<std::string> parts = util::split(*option, ',');
+  replay::Workgroups grid = {1, 1, 1};
+  bool good = parts.size() <= 3;
+  for (size_t i = 0; i < parts.size() && good; ++i) {
+    const std::optional<uint64_t> value = util::parse_unsigned(parts[i]);
+    good = value && *value >= 1 && *value <= UINT32_MAX / 1024;
+    if (good) grid[i] = static_cast<uint32_t>(*value);
+  }
+  if (!good)
+    return errorf("--grid %s: not understood; write X[,Y[,Z]] workgroups, each from 1 to %u",
+                  option->c_str(), UINT32_MAX / 1024);
+  return std::optional(grid);
+}
+
 ReplayTimes times_of(std::vector<double> seconds) {
   const double median = middle(seconds);
   std::vector<double> distances;

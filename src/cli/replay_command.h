@@ -14,6 +14,7 @@
 #include "replay/capture_file.h"
 #include "replay/captured_kernel.h"
 #include "replay/captured_memory.h"
+#include "replay/changed_launch.h"
 #include "replay/verify.h"
 
 namespace wavetap::cli {
@@ -26,9 +27,9 @@ struct ReplayCommand {
   bool recopy = false;  // the default, said aloud
   bool no_recopy = false;
   std::optional<std::string> verify;
-  std::string dump;
-  std::string grid;
-  std::string swap;
+  std::optional<std::string> dump;
+  std::optional<std::string> grid;
+  std::optional<std::string> swap;
   bool counters = false;
   bool json = false;
   std::optional<std::string> sanitize;
@@ -41,7 +42,11 @@ struct ReplayCommand {
   bool reserve_check = false;
   bool relocate = false;
   bool is_under_rocm() const { return hsa || !gpus.empty(); }
+  bool changes_launch() const { return grid || swap; }
 };
+
+// --grid: nothing when it is not given.
+Result<std::optional<replay::Workgroups>> parse_grid(const std::optional<std::string>& option);
 
 // The spread of fewer says too little to call one of them an outlier.
 inline constexpr size_t kFewestForOutliers = 10;

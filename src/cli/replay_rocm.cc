@@ -14,10 +14,12 @@
 #include "amd/gfx_target.h"
 #include "cli/capture_show.h"
 #include "cli/command.h"
+#include "cli/engine_counters.h"
 #include "cli/gpu_start.h"
 #include "cli/install_tree.h"
 #include "cli/run_dir.h"
 #include "cli/run_environment.h"
+#include "replay/describe_fault.h"
 #include "replay/rocm_replay.h"
 #include "replay/touched_memory.h"
 #include "util/file.h"
@@ -34,22 +36,25 @@ constexpr const char* kChild = "WAVETAP_REPLAY_CHILD";
 constexpr int kAttempts = 4;
 
 Status check_options(const ReplayCommand& options) {
-  const auto only_engine = [](const char* what) {
-    return errorf("%s: works on the engine only; leave out --gpu and --hsa", what);
-  };
   if (!options.is_under_rocm())
     return errorf("--reserve-check: is about AMD's runtime; add --gpu MODEL or --hsa");
   if (options.hsa && !options.gpus.empty())
     return errorf("replay: --gpu and --hsa exclude each other; leave out one of them");
+  if (options.counters && options.hsa)
+    return errorf(
+        "--counters: a real GPU's counters belong to AMD's profiler, and what ours count it does "
+        "not have; count on a virtual one with --gpu MODEL, or on the engine, without both");
   if (options.hsa && !machine_has_gpu())
     return errorf(
         "--hsa: this machine has no GPU that ROCm can use; take a virtual one with --gpu MODEL, "
         "or the engine, without both");
-  if (options.counters) return only_engine("--counters");
-  if (options.sanitize) return only_engine("--sanitize");
-  if (!options.swap.empty()) return only_engine("--swap");
-  if (!options.grid.empty()) return only_engine("--grid");
-  return {};
+  if (options.sanitize)
+    return errorf("--sanitize: works on the engine only; leave out --gpu and --hsa");
+  if (options.reserve_check && (options.counters || options.changes_launch()))
+    return errorf(
+        "--reserve-check: runs nothing; leave out --counters, --grid and --swap, or the check");
+  const auto grid = parse_grid(options.grid);
+  return grid.ok() ? Status() : Status(grid.error());
 }
 
 // This command line again.
@@ -66,15 +71,29 @@ Result<std::vector<std::string>> own_arguments() {
 }
 
 // Counters on which the kernel's waves wait for each other, which another kernel has set up.
-std::string wave_sync_of(const replay::Capture& capture) {
-  constexpr std::string_view kPrefix = "wave_sync.";
-  std::string counters;
-  for (const auto& [key, value] : capture.facts) {
-    if (!key.starts_with(kPrefix)) continue;
-    counters +=
-        fmt::format("{}{}:{}", counters.empty() ? "" : ",", key.substr(kPrefix.size()), value);
-  }
-  return counters;
+std::string wave_sync_of(const ReplayCommand& options, const replay::Capture& capture) {
+  replay::WaveSyncCounters counters = replay::captured_wave_sync(capture);
+  if (const auto workgroups = parse_grid(options.grid); workgroups.ok() && *workgroups)
+    if (Result<replay::ChangedGrid> grid = replay::change_grid(capture, {}, **workgroups);
+        grid.ok())
+      counters = std::move(grid->wave_sync);
+  std::string text;
+  for (const auto& [number, value] : counters)
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", number, value);
+  return text;
+}
+
+// Where the virtual GPU of a replay writes what it counts.
+std::string counters_path(const std::string& run_dir) { return run_dir + "/counters"; }
+
+// The last run's: the file is emptied before each run, and copies come behind it.
+std::optional<emu::Counters> read_counters(const std::string& path) {
+  const Result<std::vector<std::byte>> bytes = util::read_file(path);
+  if (!bytes.ok()) return {};
+  const std::string text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  for (const std::string& line : util::split(text, '\n'))
+    if (const std::optional<emu::Counters> counters = counters_of_line(line)) return counters;
+  return {};
 }
 
 Status add_virtual_gpu(const ReplayCommand& options, const replay::Capture& capture,
@@ -86,7 +105,8 @@ Status add_virtual_gpu(const ReplayCommand& options, const replay::Capture& capt
   config.low_va = true;  // as in cmd_run.cc
 #endif
   config.models = std::move(*models);
-  config.wave_sync = wave_sync_of(capture);
+  config.wave_sync = wave_sync_of(options, capture);
+  if (options.counters) config.counters_file = counters_path(run_dir.path());
   config.threads = thread_count(options.engine);
   config.seed = options.engine.seed;
   const Result<std::string> jit = library_for_jit(options.engine.jit);
@@ -159,88 +179,85 @@ void print_check(const replay::RocmResult& result) {
   for (const std::string& taken : result.taken) fmt::print("{}\n", util::escape_control(taken));
 }
 
-int tell(const ReplayCommand& options, const replay::Capture& capture,
-         const replay::CapturedKernel& kernel, const replay::RocmResult& result,
-         const replay::Verdict* verdict, const std::string& printed, int attempt) {
-  const std::string where = "on " + result.gpu + " through ROCm";
-  if (options.json) {
-    nlohmann::json told = {{"file", options.file},
-                           {"capture", capture.dispatch.capture},
-                           {"kernel", capture.kernel},
-                           {"target", amd::to_string(capture.target)},
-                           {"gpu", result.gpu},
-                           {"placed_bytes", result.placed_bytes},
-                           {"method", result.method},
-                           {"attempts", attempt},
-                           {"exact", result.moved_ranges == 0}};
-    if (result.moved_ranges > 0)
-      told["relocated"] = {{"ranges", result.moved_ranges},
-                           {"bytes", result.moved_bytes},
-                           {"changed_words", result.changed_words}};
-    told.update(times_json(result.seconds));
-    if (verdict != nullptr) told["verify"] = verdict_json(kernel, *verdict);
-    if (!printed.empty()) told["printed"] = printed;
-    fmt::print("{}\n", told.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-  } else {
-    fmt::print("{}: {}\n", util::escape_control(capture.kernel), times_text(result.seconds, where));
-    if (result.moved_ranges > 0)
-      fmt::print(
-          "inexact: {} of memory in {} lie elsewhere than captured, because not all places can be "
-          "had; {} that look like pointers into it were changed\n",
-          util::human_bytes(result.moved_bytes), util::count_of(result.moved_ranges, "range"),
-          util::count_of(result.changed_words, "word"));
-    if (verdict != nullptr) print_verdict(kernel, *verdict);
-  }
-  return verdict != nullptr && !verdict->equal() ? kMismatch : kDone;
+// What is told of a replay.
+struct Outcome {
+  const replay::Capture& capture;
+  const replay::CapturedKernel& kernel;
+  const replay::RocmResult& result;
+  std::optional<replay::Verdict> verdict;
+  std::optional<emu::Counters> counters;
+  std::string printed;
+  int attempt = 1;
+};
+
+void tell_json(const ReplayCommand& options, const Outcome& outcome) {
+  const replay::RocmResult& result = outcome.result;
+  nlohmann::json told = {{"file", options.file},
+                         {"capture", outcome.capture.dispatch.capture},
+                         {"kernel", outcome.capture.kernel},
+                         {"target", amd::to_string(outcome.capture.target)},
+                         {"workgroups", result.workgroups},
+                         {"gpu", result.gpu},
+                         {"placed_bytes", result.placed_bytes},
+                         {"method", result.method},
+                         {"attempts", outcome.attempt},
+                         {"exact", result.moved_ranges == 0}};
+  if (result.moved_ranges > 0)
+    told["relocated"] = {{"ranges", result.moved_ranges},
+                         {"bytes", result.moved_bytes},
+                         {"changed_words", result.changed_words}};
+  told.update(times_json(result.seconds));
+  if (outcome.verdict) told["verify"] = verdict_json(outcome.kernel, *outcome.verdict);
+  if (outcome.counters) add_counters(told, *outcome.counters);
+  if (!outcome.printed.empty()) told["printed"] = outcome.printed;
+  fmt::print("{}\n", told.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void tell_text(const Outcome& outcome) {
+  const replay::RocmResult& result = outcome.result;
+  fmt::print("{}: {},{},{} workgroups, {}\n", util::escape_control(outcome.capture.kernel),
+             result.workgroups[0], result.workgroups[1], result.workgroups[2],
+             times_text(result.seconds, "on " + result.gpu + " through ROCm"));
+  if (result.moved_ranges > 0)
+    fmt::print(
+        "inexact: {} of memory in {} lie elsewhere than captured, because not all places can be "
+        "had; {} that look like pointers into it were changed\n",
+        util::human_bytes(result.moved_bytes), util::count_of(result.moved_ranges, "range"),
+        util::count_of(result.changed_words, "word"));
+  if (outcome.verdict) print_verdict(outcome.kernel, *outcome.verdict);
+  if (outcome.counters) print_counters(*outcome.counters);
 }
 
 // The ranges of memory that the dispatch touches, from the file or from a run on the engine.
-Result<std::vector<format::CaptureTouchedPage>> find_pages(const ReplayCommand& options,
-                                                           const replay::Capture& capture,
-                                                           const replay::CapturedKernel& kernel,
-                                                           replay::CapturedMemory& memory,
-                                                           int* exit_code) {
-  if (!capture.touched.empty()) return capture.touched;
+Result<std::vector<format::CaptureTouchedPage>> find_pages(
+    const ReplayCommand& options, const std::optional<replay::Workgroups>& workgroups,
+    const replay::Capture& capture, const replay::CapturedKernel& kernel,
+    replay::CapturedMemory& memory, int* exit_code) {
+  if (!capture.touched.empty() && !options.changes_launch()) return capture.touched;
   replay::ReplayOptions run;
   run.threads = options.engine.threads;
   run.seed = options.engine.seed;
   run.watchdog_instructions = options.engine.watchdog;
+  run.workgroups = workgroups;
+  run.swap = options.swap.value_or("");
   replay::TouchedMemory touched;
   const replay::ReplayResult ran = replay::find_touched(capture, kernel, memory, run, touched);
-  memory.restore();
-  if (ran.refusal == replay::Refusal::kNone) return touched.pages();
   *exit_code = exit_code_of(ran.refusal);
-  return Error{ran.why};
+  if (ran.refusal != replay::Refusal::kNone) return Error{ran.why};
+  // Memory that was not kept would be zeros there.
+  if (ran.fault && capture.is_only_touched()) {
+    *exit_code = kKernelFault;
+    return errorf("%s: %s; capture without --only-touched for launches of another kind",
+                  util::escape_control(capture.kernel).c_str(),
+                  replay::describe_fault(capture, kernel, memory, *ran.fault).c_str());
+  }
+  memory.restore();
+  return touched.pages();
 }
 
-int replay_here(const ReplayCommand& options, const replay::CaptureFile& file,
-                const replay::Capture& capture, std::string_view how) {
-  const int attempt = how.empty() ? 1 : how.back() - '0';
-  const bool is_last = attempt >= kAttempts;
-  const bool hold = how.starts_with("hold");
-  replay::HeldRanges all;
-  std::vector<replay::AddressRange> regions;
-  for (const replay::CapturedRegion& region : capture.regions)
-    if (region.has_contents()) regions.push_back({region.begin(), region.end(), &region});
-  if (hold) all.hold(regions);
-  const replay::CapturedKernel kernel = replay::find_captured_kernel(file, capture);
-  const Result<replay::Tolerance> tolerance = check_verify(options, capture, kernel);
-  if (!tolerance.ok()) return fail(tolerance.error());
-  const auto memory = replay::CapturedMemory::load(file, capture);
-  if (!memory.ok()) return fail(memory.error(), kCannotReserve);
-  int exit_code = kDone;
-  const auto pages = find_pages(options, capture, kernel, **memory, &exit_code);
-  if (!pages.ok()) return fail(pages.error(), exit_code);
-  std::string printed;
-  const replay::RocmResult result =
-      replay::replay_on_rocm(capture, kernel, **memory, *pages, all,
-                             {.iterations = options.iterations,
-                              .warmup = options.warmup,
-                              .recopy = !options.no_recopy,
-                              .hold = hold,
-                              .check_only = options.reserve_check,
-                              .relocate = options.relocate && is_last && !options.reserve_check,
-                              .printed = kernel_output(options, printed)});
+// Says what there is to say of a replay that did not come to an end. The exit code; kDone: it did.
+int tell_failure(const ReplayCommand& options, const replay::Capture& capture,
+                 const replay::RocmResult& result, bool is_last) {
   const bool is_taken = !result.taken.empty();
   if (is_taken && !is_last) return kCannotReserve;
   if (options.reserve_check && (is_taken || result.refusal == replay::Refusal::kNone)) {
@@ -258,13 +275,65 @@ int replay_here(const ReplayCommand& options, const replay::CaptureFile& file,
     return fail({util::escape_control(capture.kernel) + ": " + result.fault +
                  "; run it on the engine, without --gpu, to see where"},
                 kKernelFault);
-  std::optional<replay::Verdict> verdict;
+  return kDone;
+}
+
+int replay_here(const ReplayCommand& options, const replay::CaptureFile& file,
+                const replay::Capture& capture, std::string_view how) {
+  const int attempt = how.empty() ? 1 : how.back() - '0';
+  const bool is_last = attempt >= kAttempts;
+  const bool hold = how.starts_with("hold");
+  replay::HeldRanges all;
+  std::vector<replay::AddressRange> regions;
+  for (const replay::CapturedRegion& region : capture.regions)
+    if (region.has_contents()) regions.push_back({region.begin(), region.end(), &region});
+  if (hold) all.hold(regions);
+  const replay::CapturedKernel kernel = replay::find_captured_kernel(file, capture);
+  const Result<replay::Tolerance> tolerance = check_verify(options, capture, kernel);
+  if (!tolerance.ok()) return fail(tolerance.error());
+  const auto grid = parse_grid(options.grid);
+  if (!grid.ok()) return fail(grid.error());
+  const auto memory = replay::CapturedMemory::load(file, capture);
+  if (!memory.ok()) return fail(memory.error(), kCannotReserve);
+  int exit_code = kDone;
+  const auto pages = find_pages(options, *grid, capture, kernel, **memory, &exit_code);
+  if (!pages.ok()) return fail(pages.error(), exit_code);
+  replay::SwappedKernel swapped;
+  if (options.swap) swapped = replay::open_swapped(capture, kernel, *options.swap);
+  if (swapped.refusal != replay::Refusal::kNone)
+    return fail({swapped.why}, exit_code_of(swapped.refusal));
+  const char* run_dir = std::getenv(vgpu::kRunDirVariable);
+  const std::string counters = counters_path(run_dir == nullptr ? "" : run_dir);
+  std::string printed;
+  const replay::RocmResult result =
+      replay::replay_on_rocm(capture, kernel, **memory, *pages, all,
+                             {.iterations = options.iterations,
+                              .warmup = options.warmup,
+                              .recopy = !options.no_recopy,
+                              .hold = hold,
+                              .check_only = options.reserve_check,
+                              .relocate = options.relocate && is_last && !options.reserve_check,
+                              .workgroups = *grid,
+                              .swapped = options.swap ? &swapped : nullptr,
+                              .before_run =
+                                  [&] {
+                                    if (options.counters) (void)::truncate(counters.c_str(), 0);
+                                  },
+                              .printed = kernel_output(options, printed)});
+  const int failure = tell_failure(options, capture, result, is_last);
+  if (failure != kDone || options.reserve_check) return failure;
+  Outcome outcome{capture, kernel, result, {}, {}, std::move(printed), attempt};
   if (options.verify)
-    verdict = replay::verify(file, capture, kernel, **memory, *tolerance, result.heap);
-  if (!options.dump.empty())
-    if (const Status dumped = dump_buffers(options.dump, kernel, **memory); !dumped.ok())
+    outcome.verdict = replay::verify(file, capture, kernel, **memory, *tolerance, result.heap);
+  if (options.counters) outcome.counters = read_counters(counters);
+  if (options.counters && !outcome.counters)
+    return fail(errorf("%s: the virtual GPU has counted nothing; replay it on the engine",
+                       options.file.c_str()));
+  if (options.dump)
+    if (const Status dumped = dump_buffers(*options.dump, kernel, **memory); !dumped.ok())
       return fail(dumped.error());
-  return tell(options, capture, kernel, result, verdict ? &*verdict : nullptr, printed, attempt);
+  options.json ? tell_json(options, outcome) : tell_text(outcome);
+  return outcome.verdict && !outcome.verdict->equal() ? kMismatch : kDone;
 }
 
 }  // namespace
@@ -273,7 +342,10 @@ int replay_under_rocm(const ReplayCommand& options, const replay::CaptureFile& f
                       const replay::Capture& capture) {
   const Status good = check_options(options);
   if (!good.ok()) return fail(good.error());
-  if (options.hsa && !wave_sync_of(capture).empty())
+  if (const auto grid = parse_grid(options.grid); *grid)
+    if (const auto changed = replay::change_grid(capture, {}, **grid); !changed.ok())
+      return fail(changed.error(), exit_code_of(replay::Refusal::kArgument));
+  if (options.hsa && !replay::captured_wave_sync(capture).empty())
     return fail(
         errorf("%s: its waves wait for each other through the GPU's global wave sync, which "
                "cannot be set up from outside; replay it without --hsa",

@@ -7,12 +7,9 @@
 
 #include "amd/aql.h"
 #include "base/clock.h"
-#include "codeobj/container.h"
 #include "codeobj/image.h"
 #include "emu/engine.h"
 #include "replay/host_services.h"
-#include "swap/legality.h"
-#include "util/file.h"
 #include "util/text.h"
 
 namespace wavetap::replay {
@@ -98,111 +95,59 @@ class Patches {
 };
 
 // Another number of workgroups, everywhere a kernel can read it.
-void set_workgroups(const std::array<uint32_t, 3>& workgroups, const CapturedKernel& kernel,
-                    Patches& patches, emu::Dispatch& dispatch) {
-  for (size_t axis = 0; axis < 3; ++axis)
-    dispatch.grid_size[axis] = workgroups[axis] * dispatch.workgroup_size[axis];
-  patches.write(dispatch.packet + offsetof(amd::KernelDispatchPacket, grid_size),
-                dispatch.grid_size, sizeof dispatch.grid_size);
-  for (const CapturedArgument& argument : kernel.arguments) {
-    const std::string& kind = argument.arg.value_kind;
-    uint32_t value = 0;
-    bool known = kind.starts_with("hidden_remainder_");
-    for (size_t axis = 0; axis < 3; ++axis) {
-      if (kind != std::string("hidden_block_count_") + "xyz"[axis]) continue;
-      known = true;
-      value = workgroups[axis];
-    }
-    if (known && argument.arg.size_bytes <= sizeof value)
-      patches.write(dispatch.kernarg + argument.arg.offset, &value, argument.arg.size_bytes);
-  }
-}
-
-// In a way a program can act on.
-Refusal refusal_of(swap::Reason reason) {
-  switch (reason) {
-    case swap::Reason::kTarget:
-    case swap::Reason::kFeatures:
-    case swap::Reason::kWaveSize: return Refusal::kIsa;
-    case swap::Reason::kStack: return Refusal::kArgument;
-    default: return Refusal::kLayout;
-  }
+void set_workgroups(const ChangedGrid& changed, Patches& patches, emu::Dispatch& dispatch) {
+  std::copy(std::begin(changed.grid_size), std::end(changed.grid_size), dispatch.grid_size);
+  patches.write(dispatch.packet + offsetof(amd::KernelDispatchPacket, setup), &changed.setup,
+                sizeof changed.setup);
+  patches.write(dispatch.packet + offsetof(amd::KernelDispatchPacket, workgroup_size),
+                changed.workgroup_size, sizeof changed.workgroup_size);
+  patches.write(dispatch.packet + offsetof(amd::KernelDispatchPacket, grid_size), changed.grid_size,
+                sizeof changed.grid_size);
+  for (const GridArgument& argument : changed.arguments)
+    patches.write(dispatch.kernarg + argument.offset, &argument.value, argument.size_bytes);
+  for (const auto& [number, value] : changed.wave_sync)
+    dispatch.memory->wave_sync.resource[number].store(value, std::memory_order_relaxed);
 }
 
 // The kernel of the same name from another build, in memory of its own.
 ReplayResult swap_kernel(const Capture& capture, const CapturedKernel& captured,
                          const std::string& path, CapturedMemory& memory, emu::Dispatch& dispatch) {
-  const char* file = path.c_str();
-  if (captured.kernel == nullptr)
-    return refuse(
-        Refusal::kNoKernel,
-        errorf("%s: the captured kernel has no name to look for; it belongs to the runtime", file));
-  const Result<std::vector<std::byte>> bytes = util::read_file(path);
-  if (!bytes.ok()) return refuse(Refusal::kFile, bytes.error());
-  const codeobj::ContainerContents contents = codeobj::find_code_objects(*bytes);
-  bool other_isa = false;
-  for (const codeobj::ContainedCodeObject& found : contents.code_objects) {
-    const Result<codeobj::CodeObject> object = codeobj::CodeObject::open(found.bytes);
-    if (!object.ok()) continue;
-    if (object->target() != capture.target) {
-      other_isa |= object->find_kernel(captured.kernel->name) != nullptr;
-      continue;
-    }
-    const codeobj::Kernel* kernel = object->find_kernel(captured.kernel->name);
-    if (kernel == nullptr) continue;
-    const swap::KernelInfo original = swap::describe(*captured.object, *captured.kernel);
-    const swap::KernelInfo replacement = swap::describe(*object, *kernel);
-    if (const swap::Verdict verdict = swap::check(original, replacement, swap::kAllowOwnVariables);
-        !verdict.is_legal()) {
-      return refuse(
-          refusal_of(verdict.reason),
-          errorf("%s: %s cannot run in the place of the captured kernel: %s; build one that "
-                 "takes the same arguments",
-                 file, util::escape_control(codeobj::short_name(kernel->name)).c_str(),
-                 verdict.why.c_str()));
-    }
-    const Result<codeobj::ImageLayout> layout = codeobj::layout_of(*object);
-    if (!layout.ok()) return refuse(Refusal::kNoKernel, layout.error());
-    const Result<GpuAddr> base = memory.add(layout->size_bytes, /*executable=*/true);
-    if (!base.ok()) return refuse(Refusal::kNoMemory, base.error());
-    const Status loaded =
-        codeobj::load_image(*object, memory.bytes(*base, layout->size_bytes), *base);
-    if (!loaded.ok()) return refuse(Refusal::kNoKernel, loaded.error());
-    dispatch.kernel_object = *base + kernel->descriptor_address;
-    const swap::LaunchRules rules = swap::launch_rules(original, replacement, /*lds_limit=*/0);
-    const uint32_t lds = dispatch.group_segment_bytes;
-    if (swap::check_launch(rules, capture.dispatch.workgroup_size, lds) != swap::Reason::kNone)
-      return refuse(
-          Refusal::kLayout,
-          errorf("%s: %s", file,
-                 swap::describe_launch(rules, capture.dispatch.workgroup_size, lds).c_str()));
-    dispatch.group_segment_bytes = swap::lds_for(rules, lds);
-    dispatch.private_segment_bytes = swap::scratch_for(rules, dispatch.private_segment_bytes);
-    return {};
+  const SwappedKernel swapped = open_swapped(capture, captured, path);
+  if (swapped.refusal != Refusal::kNone) return refuse(swapped.refusal, {swapped.why});
+  const uint64_t size = swapped.layout.size_bytes;
+  const Result<GpuAddr> base = memory.add(size, /*executable=*/true);
+  if (!base.ok()) return refuse(Refusal::kNoMemory, base.error());
+  const Status loaded = codeobj::load_image(*swapped.object, memory.bytes(*base, size), *base);
+  if (!loaded.ok()) return refuse(Refusal::kNoKernel, loaded.error());
+  dispatch.kernel_object = *base + swapped.descriptor_offset;
+  dispatch.group_segment_bytes = swapped.group_segment_bytes;
+  dispatch.private_segment_bytes = swapped.private_segment_bytes;
+  return {};
+}
+
+// What the options ask for otherwise than captured; refused where the kernel cannot be run at all.
+ReplayResult change_launch(const Capture& capture, const CapturedKernel& kernel,
+                           CapturedMemory& memory, const ReplayOptions& options,
+                           emu::Dispatch& dispatch, std::optional<ChangedGrid>& grid) {
+  if (std::string why = needed_and_missing(capture, kernel, memory); !why.empty())
+    return refuse(Refusal::kArgument, {std::move(why)});
+  if (options.workgroups) {
+    Result<ChangedGrid> changed = change_grid(capture, kernel, *options.workgroups);
+    if (!changed.ok()) return refuse(Refusal::kArgument, changed.error());
+    grid = std::move(*changed);
   }
-  const std::string name = util::escape_control(codeobj::short_name(captured.kernel->name));
-  const std::string target = amd::to_string(capture.target);
-  if (other_isa) {
-    return refuse(Refusal::kIsa, errorf("%s: has %s for other GPUs, not for %s; compile it with "
-                                        "--offload-arch=%s",
-                                        file, name.c_str(), target.c_str(), target.c_str()));
-  }
-  return refuse(Refusal::kNoKernel,
-                errorf("%s: no kernel %s in it; see wavetap gpu coverage %s", file,
-                       util::escape_control(captured.kernel->name).c_str(), file));
+  if (options.swap.empty()) return {};
+  return swap_kernel(capture, kernel, options.swap, memory, dispatch);
 }
 
 }  // namespace
 
 ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
                         CapturedMemory& memory, const ReplayOptions& options) {
-  if (std::string why = needed_and_missing(capture, kernel, memory); !why.empty())
-    return refuse(Refusal::kArgument, {std::move(why)});
   emu::Dispatch dispatch = make_dispatch(capture);
-  if (!options.swap.empty()) {
-    ReplayResult swapped = swap_kernel(capture, kernel, options.swap, memory, dispatch);
-    if (swapped.refusal != Refusal::kNone) return swapped;
-  }
+  std::optional<ChangedGrid> grid;
+  ReplayResult result = change_launch(capture, kernel, memory, options, dispatch, grid);
+  if (result.refusal != Refusal::kNone) return result;
   const CapturedArgument* const hostcall = hostcall_argument(kernel);
   std::unique_ptr<EngineServices> services;
   if (hostcall != nullptr) {
@@ -221,7 +166,6 @@ ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
                       .watchdog_instructions = options.watchdog_instructions,
                       .naps = options.watchdog_instructions == 0 || services != nullptr,
                       .compiler = options.compiler});
-  ReplayResult result;
   result.kernel_object = dispatch.kernel_object;
   for (uint32_t i = 0; i < options.warmup + std::max(options.iterations, 1u); ++i) {
     if (i > 0 && options.recopy) memory.restore();
@@ -232,7 +176,7 @@ ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
       const uint64_t address = services->server().address();
       patches.write(dispatch.kernarg + hostcall->arg.offset, &address, sizeof address);
     }
-    if (options.workgroups) set_workgroups(*options.workgroups, kernel, patches, dispatch);
+    if (grid) set_workgroups(*grid, patches, dispatch);
     if (options.before) options.before(dispatch);
     const auto start = std::chrono::steady_clock::now();
     emu::DispatchResult ran = engine.run(dispatch);
@@ -247,10 +191,8 @@ ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
                            util::escape_control(capture.kernel).c_str(), host.why().c_str()));
     if (ran.fault) break;
   }
-  for (int axis = 0; axis < 3; ++axis) {
-    const uint32_t size = dispatch.workgroup_size[axis];
-    result.workgroups[axis] = (dispatch.grid_size[axis] + size - 1) / size;
-  }
+  const Workgroups workgroups = options.workgroups.value_or(captured_workgroups(capture));
+  std::copy(workgroups.begin(), workgroups.end(), result.workgroups);
   return result;
 }
 

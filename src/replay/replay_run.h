@@ -2,7 +2,6 @@
 // same packet.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -21,19 +20,10 @@
 #include "replay/capture_file.h"
 #include "replay/captured_kernel.h"
 #include "replay/captured_memory.h"
+#include "replay/changed_launch.h"
+#include "replay/refusal.h"
 
 namespace wavetap::replay {
-
-// Why a replay cannot be, in a way a program can act on.
-enum class Refusal {
-  kNone,
-  kFile,      // a file of the user's cannot be read
-  kNoMemory,  // the captured memory cannot be had
-  kIsa,       // code for another GPU
-  kNoKernel,  // the code object lacks the kernel
-  kLayout,    // its arguments lie elsewhere
-  kArgument,  // it needs a service that a replay does not have
-};
 
 struct ReplayOptions {
   uint32_t iterations = 1;
@@ -43,9 +33,9 @@ struct ReplayOptions {
   uint32_t threads = 0;
   uint64_t seed = 0;
   uint64_t watchdog_instructions = 0;
-  emu::Compiler* compiler = nullptr;                  // see emu::EngineOptions
-  std::optional<std::array<uint32_t, 3>> workgroups;  // instead of the captured ones
-  std::string swap;                                   // a code object to take the kernel from
+  emu::Compiler* compiler = nullptr;     // see emu::EngineOptions
+  std::optional<Workgroups> workgroups;  // instead of the captured ones
+  std::string swap;                      // a code object to take the kernel from
   std::span<emu::Watcher* const> watchers = {};
   // What the kernel prints (printf, assert) in the first run that counts, from any thread.
   std::function<void(std::string_view text, bool is_error)> printed = {};

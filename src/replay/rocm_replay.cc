@@ -11,6 +11,7 @@
 #include "amd/aql.h"
 #include "amd/gfx_target.h"
 #include "amd/hsa_info.h"
+#include "base/round_up.h"
 #include "replay/host_services.h"
 #include "replay/relocation.h"
 #include "replay/rocm_api.h"
@@ -99,7 +100,13 @@ class Replay {
  private:
   Status find_gpu();
   void keep_addresses_low();
+  void find_ranges(const std::vector<format::CaptureTouchedPage>& touched, HeldRanges& held);
+  bool uses_memory_twice() const;
+  Status run_all();
   void place(HeldRanges& held);
+  Status load_swapped();
+  amd::KernelDispatchPacket make_packet() const;
+  Status wait_for_end();
   Status move(RocmMemory& memory, const AddressRange& range);
   Status prepare();
   Status prepare_services();
@@ -141,6 +148,8 @@ class Replay {
   HsaHandle done_, copied_;
   uint64_t frequency_ = 0;
   HeapPlaces heap_;
+  std::optional<ChangedGrid> grid_;
+  uint64_t swapped_at_ = 0;                 // where the code lies that runs instead
   std::unique_ptr<HostcallServer> server_;  // null: the kernel makes no calls
   bool prints_ = false;
   Relocation relocation_;
@@ -202,6 +211,21 @@ void Replay::place(HeldRanges& held) {
     if (placed.ok()) result_.placed_bytes += range.size();
     else result_.taken.push_back(placed.error().message);
   }
+  if (options_.swapped == nullptr || !result_.taken.empty()) return;
+  const uint64_t size = round_up(options_.swapped->layout.size_bytes, format::kCapturePageBytes);
+  const Result<uint64_t> code = memory.place_elsewhere({0, size, nullptr});
+  if (code.ok()) swapped_at_ = *code;
+  else result_.taken.push_back(code.error().message);
+}
+
+// The code that runs instead, once: what it writes to its own variables stays.
+Status Replay::load_swapped() {
+  std::vector<std::byte> image(options_.swapped->layout.size_bytes);
+  Status status = codeobj::load_image(*options_.swapped->object, image, {swapped_at_});
+  for (uint64_t at = 0; status.ok() && at < image.size(); at += kStagingBytes)
+    status = copy(swapped_at_ + at, image.data() + at, /*to_gpu=*/true,
+                  std::min<uint64_t>(image.size() - at, kStagingBytes));
+  return status;
 }
 
 Status Replay::move(RocmMemory& memory, const AddressRange& range) {
@@ -237,8 +261,12 @@ Status Replay::prepare() {
     std::memcpy(kernarg_, arguments.data(), arguments.size());
     const std::span<std::byte> own(static_cast<std::byte*>(kernarg_), arguments.size());
     result_.changed_words += relocation_.change(capture_.dispatch.kernarg, own, nullptr);
+    for (const GridArgument& argument : grid_ ? grid_->arguments : std::vector<GridArgument>())
+      if (argument.offset + argument.size_bytes <= own.size())
+        std::memcpy(own.data() + argument.offset, &argument.value, argument.size_bytes);
   }
-  return prepare_services();
+  if (const Status served = prepare_services(); !served.ok()) return served;
+  return options_.swapped == nullptr ? Status() : load_swapped();
 }
 
 // A hostcall buffer in host memory. Nobody is woken: whoever waits for the kernel looks.
@@ -323,16 +351,32 @@ Status Replay::copy_all(bool to_gpu) {
   return {};
 }
 
-Status Replay::dispatch(double* seconds) {
+amd::KernelDispatchPacket Replay::make_packet() const {
   amd::KernelDispatchPacket packet{};
   std::memcpy(&packet, capture_.dispatch.packet, sizeof packet);
-  constexpr uint16_t kKernelDispatch = 2;
-  constexpr uint16_t kSystemFences = 2 << 9 | 2 << 11;
-  const uint16_t header = kKernelDispatch | 1 << 8 | kSystemFences;
   packet.kernel_object = relocation_.to_new(packet.kernel_object);
   packet.kernarg_address = reinterpret_cast<uint64_t>(kernarg_);
   packet.completion_signal = done_.handle;
   packet.reserved2 = 0;
+  if (grid_) {
+    packet.setup = grid_->setup;
+    std::copy(std::begin(grid_->grid_size), std::end(grid_->grid_size), packet.grid_size);
+    std::copy(std::begin(grid_->workgroup_size), std::end(grid_->workgroup_size),
+              packet.workgroup_size);
+  }
+  if (options_.swapped != nullptr) {
+    packet.kernel_object = swapped_at_ + options_.swapped->descriptor_offset;
+    packet.group_segment_size = options_.swapped->group_segment_bytes;
+    packet.private_segment_size = options_.swapped->private_segment_bytes;
+  }
+  return packet;
+}
+
+Status Replay::dispatch(double* seconds) {
+  constexpr uint16_t kKernelDispatch = 2;
+  constexpr uint16_t kSystemFences = 2 << 9 | 2 << 11;
+  const uint16_t header = kKernelDispatch | 1 << 8 | kSystemFences;
+  amd::KernelDispatchPacket packet = make_packet();
   api_.signal_store(done_, 1);
   const uint64_t index = api_.add_write_index(queue_, 1);
   auto* slot = static_cast<amd::KernelDispatchPacket*>(queue_->base_address) + index % queue_->size;
@@ -341,6 +385,17 @@ Status Replay::dispatch(double* seconds) {
   const uint32_t first = header | uint32_t{packet.setup} << 16;
   __atomic_store_n(reinterpret_cast<uint32_t*>(slot), first, __ATOMIC_RELEASE);
   api_.signal_store(queue_->doorbell, static_cast<int64_t>(index));
+  const Status ended = wait_for_end();
+  if (!ended.ok() || !result_.fault.empty()) return ended;
+  HsaTimes times{};
+  const HsaStatus status = api_.dispatch_time(gpu_, done_, &times);
+  if (status != 0) return failed("the dispatch has no times", status);
+  *seconds = static_cast<double>(times.end - times.start) / static_cast<double>(frequency_);
+  return {};
+}
+
+// Of the dispatch; result_.fault says when it does not come.
+Status Replay::wait_for_end() {
   const auto start = std::chrono::steady_clock::now();
   // A wave that calls waits for us.
   const uint64_t slice = std::max<uint64_t>(frequency_ / (server_ == nullptr ? 10 : 10'000), 1);
@@ -365,14 +420,11 @@ Status Replay::dispatch(double* seconds) {
       return {};
     }
   }
-  HsaTimes times{};
-  const HsaStatus status = api_.dispatch_time(gpu_, done_, &times);
-  if (status != 0) return failed("the dispatch has no times", status);
-  *seconds = static_cast<double>(times.end - times.start) / static_cast<double>(frequency_);
   return {};
 }
 
-RocmResult Replay::run(const std::vector<format::CaptureTouchedPage>& touched, HeldRanges& held) {
+// What has to be placed, and where it must not be taken in the meantime.
+void Replay::find_ranges(const std::vector<format::CaptureTouchedPage>& touched, HeldRanges& held) {
   ranges_ = needed_ranges(capture_, kernarg_bytes(), touched);
   find_copies(touched);
   touched_ = &touched;
@@ -381,17 +433,43 @@ RocmResult Replay::run(const std::vector<format::CaptureTouchedPage>& touched, H
       ranges_.push_back({range.begin, range.begin + range.size_bytes, nullptr});
   pieces_ = pieces_to_place(ranges_);
   result_.ranges = pieces_.size();
-  if (options_.hold) {
-    held.release_all();
-    held.hold(pieces_);
-  }
-  const auto is_twice = [&](const AddressRange& range) {
+  if (!options_.hold) return;
+  held.release_all();
+  held.hold(pieces_);
+}
+
+bool Replay::uses_memory_twice() const {
+  return std::any_of(ranges_.begin(), ranges_.end(), [&](const AddressRange& range) {
     const uint64_t alias = range.region == nullptr ? 0 : capture_.alias_of(*range.region);
     return alias != 0 &&
            std::any_of(ranges_.begin(), ranges_.end(), [&](const AddressRange& other) {
              return other.region != nullptr && other.region->contains(alias);
            });
-  };
+  });
+}
+
+// Until a kernel faults.
+Status Replay::run_all() {
+  for (uint32_t i = 0; i < options_.warmup + options_.iterations; ++i) {
+    const bool anew = i == 0 || options_.recopy;
+    if (anew)
+      if (const Status copied = copy_all(/*to_gpu=*/true); !copied.ok()) return copied;
+    prints_ = i == options_.warmup;
+    if (server_ != nullptr && anew) {
+      server_->reset();
+      heap_.reset();
+    }
+    if (options_.before_run) options_.before_run();
+    double seconds = 0;
+    if (const Status ran = dispatch(&seconds); !ran.ok()) return ran;
+    if (!result_.fault.empty()) return {};
+    if (i >= options_.warmup) result_.seconds.push_back(seconds);
+  }
+  return copy_all(/*to_gpu=*/false);
+}
+
+RocmResult Replay::run(const std::vector<format::CaptureTouchedPage>& touched, HeldRanges& held) {
+  find_ranges(touched, held);
   const auto refuse = [&](const Status& status, Refusal refusal) {
     if (result_.refusal == Refusal::kNone) result_.refusal = refusal;
     result_.why = status.error().message;
@@ -399,12 +477,18 @@ RocmResult Replay::run(const std::vector<format::CaptureTouchedPage>& touched, H
   };
   if (const std::string why = needed_and_missing(capture_, kernel_, memory_); !why.empty())
     return refuse(Error{why}, Refusal::kArgument);
-  if (std::any_of(ranges_.begin(), ranges_.end(), is_twice))
+  if (uses_memory_twice())
     return refuse(
         errorf("%s: uses one piece of memory at two addresses, which cannot be had through "
                "ROCm here; replay it on the engine, without --gpu and --hsa",
                util::escape_control(capture_.kernel).c_str()),
         Refusal::kNoMemory);
+  result_.workgroups = options_.workgroups.value_or(captured_workgroups(capture_));
+  if (options_.workgroups) {
+    Result<ChangedGrid> grid = change_grid(capture_, kernel_, *options_.workgroups);
+    if (!grid.ok()) return refuse(grid.error(), Refusal::kArgument);
+    grid_ = std::move(*grid);
+  }
   Status status = find_gpu();
   if (!status.ok()) return refuse(status, Refusal::kFile);
   place(held);
@@ -414,23 +498,8 @@ RocmResult Replay::run(const std::vector<format::CaptureTouchedPage>& touched, H
   }
   if (!result_.taken.empty() || options_.check_only) return result_;
   status = prepare();
-  if (!status.ok()) return refuse(status, Refusal::kFile);
-  for (uint32_t i = 0; i < options_.warmup + options_.iterations; ++i) {
-    if (i == 0 || options_.recopy) status = copy_all(/*to_gpu=*/true);
-    double seconds = 0;
-    prints_ = i == options_.warmup;
-    if (server_ != nullptr && (i == 0 || options_.recopy)) {
-      server_->reset();
-      heap_.reset();
-    }
-    if (status.ok()) status = dispatch(&seconds);
-    if (!status.ok()) return refuse(status, Refusal::kFile);
-    if (!result_.fault.empty()) return result_;
-    if (i >= options_.warmup) result_.seconds.push_back(seconds);
-  }
-  status = copy_all(/*to_gpu=*/false);
-  if (!status.ok()) return refuse(status, Refusal::kFile);
-  return result_;
+  if (status.ok()) status = run_all();
+  return status.ok() ? result_ : refuse(status, Refusal::kFile);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "replay/capture_file.h"
 #include "replay/captured_kernel.h"
 #include "replay/captured_memory.h"
+#include "replay/changed_launch.h"
 #include "replay/host_services.h"
 #include "replay/replay_run.h"
 #include "replay/rocm_memory.h"
@@ -26,6 +28,9 @@ struct RocmOptions {
   bool check_only = false;  // only says whether memory can be placed
   bool relocate = false;    // memory lies wherever there is some (relocation.h)
   uint64_t timeout_s = 600;
+  std::optional<Workgroups> workgroups;    // instead of the captured ones
+  const SwappedKernel* swapped = nullptr;  // in the place of the captured kernel
+  std::function<void()> before_run = {};   // all copies are over
   // What the kernel prints in the first run that counts.
   std::function<void(std::string_view text, bool is_error)> printed = {};
 };
@@ -38,6 +43,7 @@ struct RocmResult {
   std::string gpu;
   std::string method;
   std::vector<std::string> taken;  // ranges that could not be placed, and why
+  Workgroups workgroups{};
   uint64_t ranges = 0;
   uint64_t placed_bytes = 0;
   uint64_t moved_ranges = 0;  // not 0: the replay is not exact

@@ -102,6 +102,13 @@ class Bench:
 FEW = "bitonic_sort cooperative_groups device_globals dynamic_lds function_pointers histogram large_kernargs recursion scratch_arrays".split()
 
 
+def counters_of(capture):
+    """What the original run counted."""
+    counted = {key[len("counter."):]: int(value) for key, value in capture["facts"].items() if key.startswith("counter.")}
+    expect(counted, "the capture has no counters")
+    return counted
+
+
 def replay_program(bench, name, iterations, with_rocm):
     """What a program does first, done again to the bit, with the same counts. How many kernels; None: the program has nothing to do here."""
     done = bench.capture(name, "--max", "2", status=None)
@@ -114,10 +121,10 @@ def replay_program(bench, name, iterations, with_rocm):
         words = ["--capture", capture["capture"], "--verify", "-n", iterations]
         done = bench.replay(*words, "--counters", "--json", status=None)
         expect(done.returncode == 0, f"{name}: {capture['kernel']}: {done.returncode}\n{done.stdout}{done.stderr}")
-        counted = {key[len("counter."):]: int(value) for key, value in capture["facts"].items() if key.startswith("counter.")}
-        expect(counted and json.loads(done.stdout)["counters"] == counted, f"{name}: {capture['kernel']}: counts differ")
+        expect(json.loads(done.stdout)["counters"] == counters_of(capture), f"{name}: {capture['kernel']}: counts differ")
         if with_rocm:
-            bench.replay(*words, "--gpu", bench.model)
+            told = json.loads(bench.replay(*words, "--counters", "--json", "--gpu", bench.model).stdout)
+            expect(told["counters"] == counters_of(capture), f"{name}: {capture['kernel']}: counts differ through ROCm")
     return len(captures)
 
 
@@ -463,7 +470,8 @@ def kinds(bench):
         expect(capture["has_after"] and not capture["unordered"], f"{case}: not whole")
         verdict = json.loads(bench.replay("--capture", capture["capture"], "--verify", "--json").stdout)["verify"]
         expect(verdict["equal"] and verdict["written_bytes"] > 0, f"{case}: {verdict}")
-    for case, word in {"device_memory": "VRAM", "managed": "managed", "pinned": "pinned", "registered": "registered", "pool": "pool"}.items():
+    for case, word in {"device_memory": "VRAM", "managed": "managed", "pinned": "pinned", "registered": "registered", "pool": "pool",
+                       "fine_grained": "fine-grained"}.items():
         capture = captures[list(KINDS).index(case)]
         told = [capture["regions"][a["region"]]["kind"] for a in capture["arguments"] if "region" in a]
         expect(any(word in kind for kind in told), f"{case}: {told}")
@@ -684,8 +692,9 @@ def rocm(bench):
     """Through AMD's runtime, at the captured addresses, in a process of its own: the same bits."""
     for name in ROCM:
         bench.capture(name)
-        verdict = json.loads(bench.replay("--gpu", bench.model, "--verify", "--json").stdout)
-        expect(verdict["verify"]["equal"] and verdict["verify"]["written_bytes"] > 0, f"{name}: {verdict}")
+        told = json.loads(bench.replay("--gpu", bench.model, "--verify", "--counters", "--json").stdout)
+        expect(told["verify"]["equal"] and told["verify"]["written_bytes"] > 0, f"{name}: {told}")
+        expect(told["counters"] == counters_of(bench.show()[0]), f"{name}: counts differ: {told['counters']}")
     for case in ("linked", "sparse", "managed"):
         bench.capture("capture_cases", "--launch", "1", "--only-touched", arguments=[case])
         bench.replay("--gpu", bench.model, "--verify", "-n", "3", "--warmup", "1")
@@ -709,11 +718,74 @@ def rocm(bench):
     expect("can be had at the captured addresses" in bench.replay("--gpu", bench.model, "--reserve-check").stdout, "not said")
     other = "mi210" if bench.model == "rx6800xt" else "rx6800xt"
     expect("ROCm shows" in bench.replay("--gpu", other, status=11).stderr, "why is not said")
-    for options in (["--counters"], ["--swap", "x"], ["--grid", "1"], ["--hsa"]):
+    for options in (["--sanitize"], ["--grid", "0"], ["--swap", ""], ["--hsa"], ["--reserve-check", "--grid", "1"]):
         bench.replay("--gpu", bench.model, *options, status=1)
     bench.replay("--reserve-check", status=1)
+    expect("with --gpu MODEL, or on the engine" in bench.replay("--hsa", "--counters", status=1).stderr, "where to count is not said")
     bench.capture("fault_read", status=None)
     expect("page fault at 0x123456789000" in bench.replay("--gpu", bench.model, status=14).stderr, "the fault is not told")
+
+
+def changed(bench):
+    """--grid, --swap and --counters do through ROCm what they do on the engine."""
+    def dumps(*options, file="c.wtcap"):
+        """What the engine makes of it, and ROCm the same."""
+        results = []
+        for where in ([], ["--gpu", bench.model]):
+            folder = bench.scratch / f"dump{len(results)}"
+            shutil.rmtree(folder, ignore_errors=True)
+            told = json.loads(bench.replay(*where, *options, "--dump", folder, "--counters", "--json", file=file).stdout)
+            results.append(({f.name: f.read_bytes() for f in folder.iterdir()}, told["counters"], told["workgroups"]))
+        expect(results[0] == results[1], f"{options}: {[r[1:] for r in results]}")
+        return results[0]
+    # Fewer workgroups; more axes than the launch had; those of a kernel that asks how many there are.
+    bench.capture("capture_cases", "--launch", "1", arguments=["device_memory"])
+    whole, counted, _ = dumps()
+    expect(counted["workgroups"] == 4, f"{counted}")
+    part, counted, workgroups = dumps("--grid", "2")
+    expect(counted["workgroups"] == 2 and workgroups == [2, 1, 1] and part != whole, f"{counted}")
+    expect(bench.replay("--gpu", bench.model, "--grid", "2", "--verify", status=15).stdout.count("differ, the first at") == 1, "not compared")
+    expect(dumps("--grid", "2,2")[1]["workgroups"] == 4, "two axes")
+    bench.capture("grids_3d")
+    expect(dumps("--grid", "2,3,2")[0] != dumps("--grid", "2,2,2")[0], "the kernel does not see the grid")
+    # A grid whose waves wait for each other: as many as there are.
+    bench.capture("cooperative_groups", "-k", "grid_reduce")
+    for count in (1, 5, 24):
+        expect(dumps("--grid", count)[1]["workgroups"] == count, f"{count}")
+    # Another build: to the bit, and one that does something else.
+    own = "gfx1030" if bench.model == "rx6800xt" else "gfx90a"
+    bench.capture("two_modules", "-k", "^work")
+    before = dumps()[0]
+    build_kernel(bench, "int* data", own, "data[threadIdx.x] = 7 + threadIdx.x * gridDim.x;")
+    expect(dumps("--swap", "work.co")[0] != before, "the old code ran")
+    dumps("--swap", "work.co", "--grid", "3")
+    bench.replay("--gpu", bench.model, "--swap", "work.co", "--verify", status=15)
+    bench.capture("bitonic_sort")
+    bench.replay("--gpu", bench.model, "--swap", bench.program("bitonic_sort"), "--verify", "-n", "3")
+    # What was not kept is no memory of zeros there either.
+    bench.capture("two_modules", "-k", "^work", "--only-touched")
+    dumps("--swap", "work.co")
+    build_kernel(bench, "int* data", own, "data[threadIdx.x + (1 << 16)] = 1;")
+    done = bench.replay("--gpu", bench.model, "--swap", "work.co", status=14)
+    expect("capture without --only-touched" in done.stderr, done.stderr)
+
+
+def raw_hsa(bench):
+    """Programs on HSA alone: their queues, memory and code objects; pinned memory, fine-grained memory, several queues."""
+    for program, kernel, real in (("pools", "square_add", []), ("pools", "square_add", ["--real"]), ("timing", "fill", []), ("timing", "fill", ["--real"]),
+                                  ("queues", "add_one", ["--launch", "5"]), ("ipc", "fill", [])):
+        bare = bench.wavetap("run", "--no-trace", "--gpu", bench.model, "--", bench.bin / "hsa" / program)
+        done = bench.wavetap("capture", "--force", "--gpu", bench.model, *real, "-k", f"^{kernel}$", "-o", "c.wtcap", "--", bench.bin / "hsa" / program)
+        expect(done.stdout == bare.stdout and "0 failed" in done.stdout, f"{program}: {bare.stdout!r} became {done.stdout!r}")
+        [capture] = bench.show()
+        expect(capture["has_after"] and [a["type"] for a in capture["arguments"]][-1:] in (["uint"], ["uint*"], ["atomic_uint*"]), f"{program}: {capture['arguments']}")
+        for where in ([], ["--gpu", bench.model]):
+            told = json.loads(bench.replay("--verify", "--json", "-n", "2", *where).stdout)
+            expect(told["exact"] and told["verify"]["equal"] and told["verify"]["written_bytes"] > 0, f"{program} {real} {where}: {told}")
+    # A store to nowhere: captured whole before it, and again.
+    bench.wavetap("capture", "--force", "--gpu", bench.model, "-k", "^poke$", "-o", "c.wtcap", "--", bench.bin / "hsa" / "faults")
+    for where in ([], ["--gpu", bench.model]):
+        bench.replay(*where, status=14)
 
 
 def many_processes(bench):
@@ -896,6 +968,14 @@ def wave_order(bench):
             bench.replay("--capture", capture["capture"], "--threads", "1", "--verify")
 
 
+def build_kernel(bench, parameters, arch, body="data[threadIdx.x] = 1;"):
+    """Another work(), as work.co."""
+    source = bench.scratch / "work.hip"
+    source.write_text(f'#include <hip/hip_runtime.h>\nextern "C" __global__ void work({parameters}) {{ {body} }}\n')
+    subprocess.run([bench.hipcc, "--genco", f"--offload-arch={arch}", str(source), "-o", str(bench.scratch / "work.co")], check=True,
+                   env=bench.environment, capture_output=True)
+
+
 def exit_codes(bench):
     """Each way to fail has a code of its own and a sentence that says what to do; the help and docs/capture.md list them."""
     text = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "capture.md").read_text()
@@ -904,11 +984,6 @@ def exit_codes(bench):
     listed = {int(line.split()[0]): line.split(None, 1)[1] for line in help_text.splitlines() if line.strip()}
     expect(listed == {code: what for code, what in documented.items() if code != 1} and sorted(listed) == list(range(10, 18)), f"{listed}\n{documented}")
     own, other = ("gfx1030", "gfx90a") if bench.model == "rx6800xt" else ("gfx90a", "gfx1030")
-    def kernel(parameters, arch):
-        source = bench.scratch / "work.hip"
-        source.write_text(f'#include <hip/hip_runtime.h>\nextern "C" __global__ void work({parameters}) {{ data[threadIdx.x] = 1; }}\n')
-        subprocess.run([bench.hipcc, "--genco", f"--offload-arch={arch}", str(source), "-o", str(bench.scratch / "work.co")], check=True,
-                       env=bench.environment, capture_output=True)
     def fails(status, why, *options, file="c.wtcap"):
         done = bench.replay(*options, file=file, status=status)
         lines = (done.stderr or done.stdout).strip().splitlines()
@@ -917,14 +992,17 @@ def exit_codes(bench):
     bench.capture("two_modules", "-k", "^work")
     (bench.scratch / "bad.wtcap").write_bytes((bench.scratch / "c.wtcap").read_bytes()[:200])
     fails(10, "bad.wtcap", file="bad.wtcap")
-    kernel("int* data", other)
-    fails(11, "for other GPUs", "--swap", "work.co")
     fails(11, "ROCm shows", "--gpu", "mi210" if bench.model == "rx6800xt" else "rx6800xt")
-    fails(12, "no kernel", "--swap", bench.program("scan"))
-    kernel("char first, int* data", own)
-    fails(13, "argument 0 of the kernel is", "--swap", "work.co")
+    build_kernel(bench, "int* data", other)
+    for where in ([], ["--gpu", bench.model]):
+        fails(11, "for other GPUs", "--swap", "work.co", *where)
+        fails(12, "no kernel", "--swap", bench.program("scan"), *where)
+    build_kernel(bench, "char first, int* data", own)
+    for where in ([], ["--gpu", bench.model]):
+        fails(13, "argument 0 of the kernel is", "--swap", "work.co", *where)
     bench.capture("example_saxpy", output="s.wtcap")
-    fails(15, "differ, the first at", "--grid", "1", "--verify", file="s.wtcap")
+    for where in ([], ["--gpu", bench.model]):
+        fails(15, "differ, the first at", "--grid", "1", "--verify", *where, file="s.wtcap")
     bench.capture("capture_cases", output="h.wtcap", arguments=["host_function"])
     for where in ([], ["--gpu", bench.model]):
         fails(16, "calls a function of the program", *where, file="h.wtcap")
@@ -946,8 +1024,9 @@ def page(bench):
         for block in (docs / name).read_text().split("```")[1::2][first:last]:
             lines = block.strip().splitlines()
             for number, line in enumerate(lines):
-                if not line.startswith("$ wavetap "):
+                if not line.startswith("$"):
                     continue
+                expect(line.startswith("$ wavetap "), f"{name}: {line}: not run by this test")
                 done = bench.wavetap(*line.split()[2:])
                 wanted = [l for l in lines[number + 1:number + 2] if not l.startswith("$")]
                 expect(all(l in done.stdout.splitlines() for l in wanted), f"{line}: {done.stdout}")
@@ -969,7 +1048,7 @@ def page(bench):
 
 
 CASES = {f.__name__: f for f in (table, everything, same_output, in_place, counters, crash, host_calls, killed, replay_killed, selection, ranges, same_names, swap, grid, dump, damaged, hostile_files, disk_full, unprivileged, kinds, real, imported, vmm, only_touched, append, export,
-                                 export_relocated, two_gpus, unordered, rocm, other_host, many_processes, generations, folder, taken, from_code,
+                                 export_relocated, two_gpus, unordered, rocm, changed, raw_hsa, other_host, many_processes, generations, folder, taken, from_code,
                                  wave_order, exit_codes, page)}
 
 
