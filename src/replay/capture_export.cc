@@ -107,7 +107,8 @@ std::string Exporter::argument_tables() const {
     const CapturedArgument& argument = kernel_.arguments[i];
     if (argument.arg.is_hidden()) continue;
     text += fmt::format("//   {}: offset {}, {} bytes, {} {}\n", i, argument.arg.offset,
-                        argument.arg.size_bytes, argument.arg.value_kind, quoted(argument.type));
+                        argument.arg.size_bytes, quoted(argument.arg.value_kind),
+                        quoted(argument.type));
   }
   text += fmt::format("constexpr uint64_t kArgumentBytes = {};\n", plan_.arguments.size());
   text += "constexpr uint64_t kArgumentOffsets[] = {";
