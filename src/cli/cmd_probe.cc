@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -32,9 +33,11 @@
 #include "inspect/reports.h"
 #include "probe/handlers/builtin.h"
 #include "replay/capture_file.h"
+#include "util/extended_pattern.h"
 #include "util/file.h"
 #include "util/terminal.h"
 #include "util/text.h"
+#include "vgpu/run_directory.h"
 
 namespace wavetap::cli {
 namespace {
@@ -90,7 +93,35 @@ Result<std::vector<probe::HandlerChoice>> check_handlers(const std::string& list
                     choice.name.c_str());
     choice.name = path.lexically_normal().string();
   }
+  for (size_t i = 0; i < choices.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (choices[i].name == choices[j].name)
+        return errorf("%s: named twice; its results have one place, leave one of them out",
+                      util::escape_control(choices[i].name).c_str());
   return choices;
+}
+
+// -k and --library, as the probed program understands them.
+Status use_patterns(ProbeRunOptions& probe) {
+  for (std::string* pattern : {&probe.kernels, &probe.libraries}) {
+    const Result<std::string> extended = util::to_extended_pattern(*pattern);
+    if (!extended.ok())
+      return errorf("%s %s", pattern == &probe.kernels ? "-k" : "--library",
+                    extended.error().message.c_str());
+    if (const Status good = check_kernel_pattern(*extended); !good.ok()) return good;
+    *pattern = *extended;
+  }
+  return {};
+}
+
+// A wavetap around this one has its own GPUs, or its own probes, and this one replaces them.
+void warn_if_inside() {
+  if (std::getenv(vgpu::kRunDirVariable) == nullptr &&
+      std::getenv(format::kProbeVariable) == nullptr)
+    return;
+  warn(
+      {"probe: this runs inside another wavetap, which will see none of the kernels that are probed "
+       "here; leave out one of the two"});
 }
 
 Status check_launches(const std::string& text) {
@@ -154,6 +185,7 @@ int probe_program(ProbeCommandOptions& options, const std::vector<probe::Handler
   const Result<std::string> library =
       prepare_environment(options.run.gpus, options.run.environment);
   if (!library.ok()) return fail(library.error());
+  warn_if_inside();
   bool ran = false;
   const int status = run_program(options.run, program, &ran);
   return ran ? finish(options, handlers, folder, status) : status;
@@ -178,6 +210,7 @@ int probe_instrumented(ProbeCommandOptions& options,
   Result<inspect::PassProbeOptions> telling =
       prepare_pass(options.run, handlers, folder, scratch, options.ring_mib << 20);
   if (!telling.ok()) return fail(telling.error());
+  warn_if_inside();
   bool ran = false;
   const int status = run_program(options.run, program, &ran);
   if (!ran) return status;
@@ -250,9 +283,8 @@ int probe_command(ProbeCommandOptions& options, const std::vector<std::string>& 
                "-- CMD [ARG…], or … FILE.wtcap"));
   const Result<std::vector<probe::HandlerChoice>> handlers = check_handlers(options.handlers);
   if (!handlers.ok()) return fail(handlers.error());
-  for (const Status& good : {check_kernel_pattern(options.run.probe.kernels),
-                             check_kernel_pattern(options.run.probe.libraries),
-                             check_launches(options.run.probe.launches)})
+  for (const Status& good :
+       {use_patterns(options.run.probe), check_launches(options.run.probe.launches)})
     if (!good.ok()) return fail(good.error());
   const bool is_told = options.pass || options.real || options.prepare;
   if (is_told && !options.run.probe.libraries.empty())
@@ -309,8 +341,8 @@ void add_options(Command& command, ProbeCommandOptions& options) {
       ->between(1, 16384);
   command
       .add_option("--kernel,-k", options.run.probe.kernels,
-                  "probe kernels whose demangled name matches, a POSIX extended regular expression "
-                  "(any kernel of the program)")
+                  "probe kernels whose demangled name matches, a regular expression of ECMAScript "
+                  "or POSIX (any kernel of the program)")
       ->type_name("REGEX");
   command
       .add_option("--library", options.run.probe.libraries,
