@@ -261,11 +261,28 @@ std::string summary_line(const store::ImportResult& r, const std::string& output
   return line + fmt::format(", {} lost", util::group_digits(r.losses));
 }
 
+namespace {
+
+// "grid,workgroup" in work-items, "4096x1x1,256x1x1"; of a copy ",".
+std::string geometry_text(const store::Dispatch* dispatch) {
+  if (dispatch == nullptr) return ",";
+  return fmt::format("{}x{}x{},{}x{}x{}", dispatch->grid_x, dispatch->grid_y, dispatch->grid_z,
+                     dispatch->workgroup_x, dispatch->workgroup_y, dispatch->workgroup_z);
+}
+
+}  // namespace
+
 Status write_durations(const std::string& trace, const std::string& where) {
-  const Result<store::Trace> loaded = store::Trace::load(
-      trace, {.apis = false, .copies_and_launches = false, .monitors = false, .counters = false});
+  const Result<store::Trace> loaded = store::Trace::load(trace, {.apis = false,
+                                                                 .copies_and_launches = false,
+                                                                 .monitors = false,
+                                                                 .counters = false,
+                                                                 .dispatches = true});
   if (!loaded.ok()) return loaded.error();
   const store::Ops& ops = loaded->ops;
+  std::vector<const store::Dispatch*> dispatches(ops.size(), nullptr);
+  for (const store::Dispatch& dispatch : loaded->dispatches)
+    if (dispatch.op < dispatches.size()) dispatches[dispatch.op] = &dispatch;
   std::vector<size_t> order(ops.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -275,10 +292,11 @@ Status write_durations(const std::string& trace, const std::string& where) {
   if (out == nullptr)
     return errorf("%s: cannot be written: %s; name another file", where.c_str(),
                   std::strerror(errno));
-  fmt::print(out, "name,queue,start,end,ns\n");
+  fmt::print(out, "name,queue,start,end,ns,gpu,op,grid,workgroup\n");
   for (const size_t op : order)
-    fmt::print(out, "{},{},{},{},{}\n", util::csv_field(loaded->str(ops.name(op))), ops.queue[op],
-               ops.start[op], ops.end[op], ops.end[op] - ops.start[op]);
+    fmt::print(out, "{},{},{},{},{},{},{},{}\n", util::csv_field(loaded->str(ops.name(op))),
+               ops.queue[op], ops.start[op], ops.end[op], ops.end[op] - ops.start[op], ops.gpu[op],
+               ops.id[op], geometry_text(dispatches[op]));
   const bool good = std::fflush(out) == 0 && std::ferror(out) == 0;
   if (!console) std::fclose(out);
   return good ? Status()

@@ -72,7 +72,7 @@ Result<store::ImportResult> import_with_progress(const std::string& folder,
 // "trace.rpd: 1 234 events (1 200 calls, 34 dispatches) in 1.5 s, overhead about 0.1 %, 0 lost".
 std::string summary_line(const store::ImportResult& result, const std::string& output);
 
-// Every GPU operation of a trace as CSV: name,queue,start,end,ns. `where` is "console" or a file.
+// Every GPU operation of a trace as CSV: name,queue,start,end,ns,gpu,op,grid,workgroup. `where` is "console" or a file.
 Status write_durations(const std::string& trace, const std::string& where);
 
 }  // namespace wavetap::cli

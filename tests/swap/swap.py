@@ -309,7 +309,7 @@ def alone(bench):
     [command] = re.findall(r"`wavetap (import [^`]+)`", done.stderr)
     bench.wavetap(*command.split())
     durations = (bench.scratch / "log.csv").read_text()
-    expect(durations.startswith("name,queue,start,end,ns\n") and '"scale(int*, int)"' in durations, durations)
+    expect(durations.startswith("name,queue,start,end,ns,gpu,op,grid,workgroup\n") and '"scale(int*, int)"' in durations, durations)
     (bench.scratch / "trace.rpd").rename(bench.scratch / "t.rpd")
     expect({row["event"] for row in bench.swaps() if row["dispatches"]} == {"replaced"}, f"{bench.swaps()}")
 
