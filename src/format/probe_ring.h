@@ -10,10 +10,12 @@
 //   word 1   workgroup, wave, stride
 //   word 2   the lanes that are active
 //   word 3   an address or value: of the first active lane when there is a stride, …
-//   word 3…  … of the first lane of every 16, when only those have the stride, as in tiles of 16 x 16, …
+//   word 4   … and from row to row, when rows of 2, 4, 8, 16 or 32 lanes have the stride (a tile), …
+//   word 3…  … of the first lane of every 16, when those have the stride and lie anywhere, …
 //   word 3…  … else of every active lane
 //
-// A whole wave's load of consecutive elements is 32 bytes, of rows of 16 elements 40 bytes (wave64: 56). The host sets to zero what it has read.
+// A whole wave's load of consecutive elements is 32 bytes, a tile of a matrix 40, wave32 or wave64. Rows anywhere are
+// 40 bytes (wave64: 56). The host sets to zero what it has read.
 //
 // What only has to be counted is counted in a table in the GPU's own memory, a ProbeCount for each site and
 // one behind them that counts work-items that have ended. The wave that ends last copies the table to the
@@ -106,12 +108,13 @@ static_assert(sizeof(ProbeCount) == 1u << kCountShift);
 enum ProbeKind : uint32_t {
   kBlockRecord = 1,
   kBarrierRecord = 2,
-  kMemoryRecord = 4,   // with a stride; +1: address by address; +8: rows of 16 lanes
+  kMemoryRecord = 4,   // with a stride; +1: address by address; +8: rows of 16 lanes; +9: a tile
   kMessageRecord = 6,  // likewise
 };
 inline constexpr uint32_t kListOfKind = 1;
 inline constexpr uint32_t kRowsOfKind = 8;
 inline constexpr uint32_t kRowLanes = 16;
+inline constexpr uint32_t kTileOfKind = kListOfKind | kRowsOfKind;
 
 // Word 0, its lower half; the upper is the dispatch.
 inline constexpr uint32_t kSiteBits = 20;
@@ -121,9 +124,12 @@ inline constexpr uint32_t kKindShift = 28;
 inline constexpr uint32_t kWaveShift = 32;
 inline constexpr uint32_t kStrideShift = 40;
 inline constexpr uint32_t kStrideBits = 24;
+// Word 4 of a tile: the distance from row to row in the lower half, signed; above it the lanes of a row, as a power of two.
+inline constexpr uint32_t kTileBitsShift = 32;
 
 inline constexpr uint32_t kPointWords = 3;
 inline constexpr uint32_t kAffineWords = 4;
+inline constexpr uint32_t kTileWords = 5;
 inline constexpr uint32_t kMostRecordWords = kPointWords + 64;
 
 // The clock that blocks are timed with, by the first number of the target (gfx9.., gfx10.., gfx11..).

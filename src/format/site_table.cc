@@ -17,6 +17,13 @@ uint64_t checksum(std::string_view text) {
   return hash;
 }
 
+bool is_known_version(std::string_view text) {
+  uint32_t version = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+  return error == std::errc() && end == text.data() + text.size() &&
+         version >= kOldestSiteTableVersion && version <= kSiteTableVersion;
+}
+
 // Names of files and functions may hold anything; a line holds no line ends.
 std::string one_line(std::string_view text) {
   std::string line(text);
@@ -215,12 +222,12 @@ Result<std::map<std::string, SiteKernel>> read_site_tables(std::string_view sect
       return errorf("its site table does not begin as one; compile it again");
     const std::string_view version =
         section.substr(kFirstLine.size(), first_end - kFirstLine.size());
-    if (version != std::to_string(kSiteTableVersion))
+    if (!is_known_version(version))
       return errorf(
-          "its site table is of version %.*s, and this wavetap reads version %u; compile "
+          "its site table is of version %.*s, and this wavetap reads versions %u to %u; compile "
           "it again with the wavetap-hipcc that belongs to it",
           static_cast<int>(version.size() < 20 ? version.size() : 20), version.data(),
-          kSiteTableVersion);
+          kOldestSiteTableVersion, kSiteTableVersion);
     const size_t last = section.find("\nend ");
     const size_t end = last == std::string_view::npos ? last : section.find('\n', last + 5);
     if (end == std::string_view::npos) return errorf("its site table is cut off; compile it again");

@@ -1,7 +1,7 @@
 // The site table: what the compiler pass says about each place of a kernel that it has instrumented. Text in
 // a section of the code object that is not loaded, so that `readelf -p .wavetap.sites` shows it:
 //
-//   wavetap-sites 2
+//   wavetap-sites 3
 //   f FILE                                          numbered from 0
 //   n FUNCTION
 //   k KERNEL SITES WAVE_SIZE                        mangled; its twin is KERNEL.wavetap
@@ -25,7 +25,9 @@
 namespace wavetap::format {
 
 inline constexpr char kSiteSection[] = ".wavetap.sites";
-inline constexpr uint32_t kSiteTableVersion = 2;
+// It also says which records the twins write (probe_ring.h): those of version 2 know no tiles.
+inline constexpr uint32_t kSiteTableVersion = 3;
+inline constexpr uint32_t kOldestSiteTableVersion = 2;
 
 enum class SiteKind : uint8_t { kBlock = 0, kMemory = 1, kBarrier = 2, kMessage = 3 };
 // Numbered as in wavetap/handler.h, but for flat addresses.

@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using wavetap::format::read_site_tables;
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   (void)read_site_tables(bytes);
-  const std::string table = "wavetap-sites 2\nf a\nn b\nk c 2 64\ns 0 0 0 0 0 -\n" + bytes + "\n";
+  const std::string table = "wavetap-sites 3\nf a\nn b\nk c 2 64\ns 0 0 0 0 0 -\n" + bytes + "\n";
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : table) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   char last[32];

@@ -69,6 +69,19 @@ TEST(SiteTable, EveryCutIsNoticed) {
     EXPECT_FALSE(read_site_tables(std::string_view(good).substr(0, size)).ok()) << size;
 }
 
+TEST(SiteTable, ReadsTheVersionBefore) {
+  const std::string table = write_site_table({example()});
+  std::string before = table.substr(0, table.find("\nend ") + 1);
+  before[std::string("wavetap-sites ").size()] = '2';
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : before) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  char end[32];
+  std::snprintf(end, sizeof end, "end %016llx\n", static_cast<unsigned long long>(hash));
+  const auto read = read_site_tables(before + end);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->begin()->second.sites.size(), example().sites.size());
+}
+
 TEST(SiteTable, SaysWhichVersionItIs) {
   std::string newer = write_site_table({example()});
   newer[std::string("wavetap-sites ").size()] = '7';

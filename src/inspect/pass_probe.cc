@@ -187,11 +187,44 @@ void Teller::tell_memory(const PassLaunch& launch, const probe::Narrator::At& at
   }
 }
 
-// A lane's value in a record of rows.
-uint64_t in_row(const uint64_t* rows, const uint64_t* end, int lane, int64_t stride) {
-  constexpr int kLanes = format::kRowLanes;
-  const uint64_t* const row = rows + lane / kLanes;
-  return row < end ? *row + static_cast<uint64_t>(stride * (lane % kLanes)) : 0;
+// What a record says of its lanes' values: word 3 and those behind it. A damaged record may have too few.
+struct LaneWords {
+  const uint64_t* next;
+  const uint64_t* end;
+  int64_t stride;
+  int first;  // the first active lane
+
+  uint64_t word(size_t at) const { return at < static_cast<size_t>(end - next) ? next[at] : 0; }
+  uint64_t in_row(int lane) const {
+    constexpr int kLanes = format::kRowLanes;
+    return word(static_cast<size_t>(lane / kLanes)) + distance(stride, lane % kLanes);
+  }
+  uint64_t in_tile(int lane) const {
+    const int bits = static_cast<int>(word(1) >> format::kTileBitsShift & 7);
+    const int64_t pitch = static_cast<int32_t>(word(1));
+    const int columns = (1 << bits) - 1;
+    return word(0) + distance(stride, (lane & columns) - (first & columns)) +
+           distance(pitch, (lane >> bits) - (first >> bits));
+  }
+  uint64_t in_line(int lane) const { return word(0) + distance(stride, lane - first); }
+
+ private:
+  static uint64_t distance(int64_t step, int steps) { return static_cast<uint64_t>(step * steps); }
+};
+
+// The values of the lanes that are active.
+void read_values(const ProbeRecord& record, uint64_t active, LaneWords words,
+                 uint64_t (&values)[64]) {
+  size_t listed = 0;
+  for (uint64_t rest = active; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    switch (record.kind & format::kTileOfKind) {
+      case format::kTileOfKind: values[lane] = words.in_tile(lane); break;
+      case format::kRowsOfKind: values[lane] = words.in_row(lane); break;
+      case format::kListOfKind: values[lane] = words.word(listed++); break;
+      default: values[lane] = words.in_line(lane); break;
+    }
+  }
 }
 
 void Teller::tell_record(const PassLaunch& launch, const probe::Code& code,
@@ -205,19 +238,12 @@ void Teller::tell_record(const PassLaunch& launch, const probe::Code& code,
   if (record.kind == format::kBlockRecord) return narrator_.block(where);
   if (record.kind == format::kBarrierRecord) return narrator_.barrier(where);
   uint64_t values[64] = {};
-  const bool is_list = (record.kind & format::kListOfKind) != 0;
-  const bool has_rows = (record.kind & format::kRowsOfKind) != 0;
-  const int64_t stride = static_cast<int64_t>(words_[at + 1]) >> format::kStrideShift;
-  const int first = std::countr_zero(where.exec);
-  const uint64_t* next = words_ + at + format::kPointWords;
-  const uint64_t* const end = words_ + at + record.words;
-  for (uint64_t rest = where.exec; rest != 0; rest &= rest - 1) {
-    const int lane = std::countr_zero(rest);
-    if (is_list) values[lane] = next < end ? *next++ : 0;
-    else if (has_rows) values[lane] = in_row(next, end, lane, stride);
-    else values[lane] = *next + static_cast<uint64_t>(stride * (lane - first));
-  }
-  if ((record.kind & ~(format::kListOfKind | format::kRowsOfKind)) == format::kMemoryRecord)
+  read_values(
+      record, where.exec,
+      {words_ + at + format::kPointWords, words_ + at + record.words,
+       static_cast<int64_t>(words_[at + 1]) >> format::kStrideShift, std::countr_zero(where.exec)},
+      values);
+  if ((record.kind & ~format::kTileOfKind) == format::kMemoryRecord)
     return tell_memory(launch, where, site, values);
   // A message for each value that lanes have.
   for (uint64_t rest = where.exec; rest != 0;) {

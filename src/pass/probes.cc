@@ -279,27 +279,14 @@ llvm::Function* ProbeFunctions::make_point() {
   return probe;
 }
 
-llvm::Function* ProbeFunctions::make_lanes() {
-  llvm::Type* const pointer = llvm::PointerType::get(wave_.context(), kConstantSpace);
-  llvm::Function* const probe = declare("__wavetap_lanes", {pointer, i64_, i32_, i32_, i64_});
-  llvm::Value* const value = probe->getArg(4);
-  Builder b(wave_.context());
-  const auto [launch, place, header, active, done] = begin(b, probe);
-  llvm::BasicBlock
-      *const write = block(probe, "write"),
-             *const list = block(probe, "list"), *const written = block(probe, "written"),
-             *const first = block(probe, "first"), *const base = block(probe, "base"),
-             *const other = block(probe, "other"), *const begins = block(probe, "begins"),
-             *const finish = block(probe, "finish"), *const last = block(probe, "last");
-
-  // value = base + stride * (lane - first), in all active lanes?
+// Whether value = base + stride * (lane - first) in all active lanes, and what its record looks like.
+ProbeFunctions::Shape ProbeFunctions::shape_of(Builder& b, llvm::Value* value,
+                                               const Lanes& active) {
   llvm::Value* const from = wave_.first_lane(b, value);
   llvm::Value* const others = b.CreateAnd(active.mask, b.CreateSub(active.mask, b.getInt64(1)));
   llvm::Value* const has_second = b.CreateICmpNE(others, b.getInt64(0));
-  llvm::Value* const second = b.CreateSelect(
-      has_second,
-      b.CreateTrunc(b.CreateIntrinsic(llvm::Intrinsic::cttz, {i64_}, {others, b.getFalse()}), i32_),
-      active.first);
+  llvm::Value* const second =
+      b.CreateSelect(has_second, b.CreateTrunc(wave_.first_of(b, others), i32_), active.first);
   llvm::Value* const step =
       b.CreateTrunc(b.CreateSub(wave_.read_lane(b, value, second), from), i32_);
   llvm::Value* const gap =
@@ -307,39 +294,131 @@ llvm::Function* ProbeFunctions::make_lanes() {
   llvm::Value* const stride = b.CreateSDiv(step, gap);
   const uint32_t spare = 32 - format::kStrideBits;
   llvm::Value* const fits = b.CreateICmpEQ(b.CreateAShr(b.CreateShl(stride, spare), spare), stride);
-  llvm::Value* const distance = b.CreateMul(
-      b.CreateSExt(stride, i64_), b.CreateSExt(b.CreateSub(active.lane, active.first), i64_));
+  llvm::Value* const distance = times(b, stride, b.CreateSub(active.lane, active.first));
   llvm::Value* const differs = wave_.ballot(b, b.CreateICmpNE(b.CreateAdd(from, distance), value));
   llvm::Value* const affine = b.CreateAnd(b.CreateICmpEQ(differs, b.getInt64(0)), fits);
-  // The same in every row of 16 lanes apart? A row whose first lane is not active reads what happens to
-  // be there, and most likely differs.
-  std::vector<llvm::Value*> rows;
-  for (uint32_t lane = 0; lane < wave_.wave_size(); lane += format::kRowLanes)
-    rows.push_back(wave_.read_lane(b, value, b.getInt32(lane)));
-  llvm::Value* const row =
-      b.CreateLShr(active.lane, b.getInt32(std::countr_zero(format::kRowLanes)));
-  llvm::Value* row_from = rows[0];
-  for (uint32_t i = 1; i < rows.size(); ++i)
-    row_from = b.CreateSelect(b.CreateICmpEQ(row, b.getInt32(i)), rows[i], row_from);
-  llvm::Value* const in_row =
-      b.CreateMul(b.CreateSExt(stride, i64_),
-                  b.CreateZExt(b.CreateAnd(active.lane, b.getInt32(format::kRowLanes - 1)), i64_));
-  llvm::Value* const row_differs =
-      wave_.ballot(b, b.CreateICmpNE(b.CreateAdd(row_from, in_row), value));
-  llvm::Value* const by_rows = b.CreateAnd(
-      b.CreateAnd(b.CreateICmpEQ(row_differs, b.getInt64(0)), fits), b.CreateNot(affine));
+
+  llvm::BasicBlock *const begun = b.GetInsertBlock(),
+                          *const in_tile = block(begun->getParent(), "tile"),
+                          *const in_rows = block(begun->getParent(), "rows"),
+                          *const shaped = block(begun->getParent(), "shaped");
+  b.CreateCondBr(affine, shaped, in_tile);
+  b.SetInsertPoint(in_tile);
+  const Tile tile = tile_of(b, value, active, {from, stride, wave_.first_of(b, differs)});
+  b.CreateCondBr(b.CreateAnd(tile.holds, fits), shaped, in_rows);
+  b.SetInsertPoint(in_rows);
+  llvm::Value* const by_rows = b.CreateAnd(has_rows(b, value, active, stride), fits);
   llvm::Value* const number = b.CreateTrunc(wave_.count_lanes(b, active.mask), i32_);
   llvm::Value* const row_words =
-      b.getInt32(format::kPointWords + static_cast<uint32_t>(rows.size()));
-  llvm::Value* const words = b.CreateSelect(
-      affine, b.getInt32(format::kAffineWords),
-      b.CreateSelect(by_rows, row_words, b.CreateAdd(number, b.getInt32(format::kPointWords))));
-  llvm::Value* const position = reserve(b, launch, active, words);
+      b.getInt32(format::kPointWords + wave_.wave_size() / format::kRowLanes);
+  llvm::Value* const words =
+      b.CreateSelect(by_rows, row_words, b.CreateAdd(number, b.getInt32(format::kPointWords)));
+  llvm::Value* const kind =
+      b.CreateSelect(by_rows, b.getInt32(format::kRowsOfKind), b.getInt32(format::kListOfKind));
+  b.CreateBr(shaped);
+
+  b.SetInsertPoint(shaped);
+  const auto choose = [&](llvm::Value* in_affine, llvm::Value* of_tile, llvm::Value* otherwise) {
+    llvm::PHINode* const chosen = b.CreatePHI(in_affine->getType(), 3);
+    chosen->addIncoming(in_affine, begun);
+    chosen->addIncoming(of_tile, in_tile);
+    chosen->addIncoming(otherwise, in_rows);
+    return chosen;
+  };
+  Shape shape{from, stride, nullptr, nullptr, nullptr};
+  shape.kind = choose(b.getInt32(0), b.getInt32(format::kTileOfKind), kind);
+  shape.words = choose(b.getInt32(format::kAffineWords), b.getInt32(format::kTileWords), words);
+  shape.tile = choose(b.getInt64(0), tile.word, b.getInt64(0));
+  return shape;
+}
+
+// Rows of a power of two of lanes, at one distance from each other? The first lane that is not where the stride
+// leads begins the second row, or is in it where the lanes before it are not active.
+ProbeFunctions::Tile ProbeFunctions::tile_of(Builder& b, llvm::Value* value, const Lanes& active,
+                                             const Row& row) {
+  llvm::Value* const next = b.CreateTrunc(row.ends, i32_);
+  llvm::Value* const bits = b.CreateSub(
+      b.getInt32(31), b.CreateIntrinsic(llvm::Intrinsic::ctlz, {i32_}, {next, b.getFalse()}));
+  llvm::Value* const column = b.CreateSub(b.CreateShl(b.getInt32(1), bits), b.getInt32(1));
+  const auto column_of = [&](llvm::Value* lane) {
+    return b.CreateSub(b.CreateAnd(lane, column), b.CreateAnd(active.first, column));
+  };
+  llvm::Value* const pitch =
+      b.CreateTrunc(b.CreateSub(b.CreateSub(wave_.read_lane(b, value, next), row.from),
+                                times(b, row.stride, column_of(next))),
+                    i32_);
+  llvm::Value* const rows =
+      b.CreateSub(b.CreateLShr(active.lane, bits), b.CreateLShr(active.first, bits));
+  llvm::Value* const told = b.CreateAdd(
+      row.from, b.CreateAdd(times(b, row.stride, column_of(active.lane)), times(b, pitch, rows)));
+  llvm::Value* const differs = wave_.ballot(b, b.CreateICmpNE(told, value));
+  llvm::Value* const word = b.CreateOr(
+      b.CreateZExt(pitch, i64_), b.CreateShl(b.CreateZExt(bits, i64_), format::kTileBitsShift));
+  return {b.CreateICmpEQ(differs, b.getInt64(0)), word};
+}
+
+// The stride in every row of 16 lanes, wherever the rows are? A row whose first lane is not active reads what happens
+// to be there, and most likely differs.
+llvm::Value* ProbeFunctions::has_rows(Builder& b, llvm::Value* value, const Lanes& active,
+                                      llvm::Value* stride) {
+  llvm::Value* const row =
+      b.CreateLShr(active.lane, b.getInt32(std::countr_zero(format::kRowLanes)));
+  llvm::Value* from = wave_.read_lane(b, value, b.getInt32(0));
+  for (uint32_t i = 1; i < wave_.wave_size() / format::kRowLanes; ++i)
+    from = b.CreateSelect(b.CreateICmpEQ(row, b.getInt32(i)),
+                          wave_.read_lane(b, value, b.getInt32(i * format::kRowLanes)), from);
+  llvm::Value* const in_row =
+      times(b, stride, b.CreateAnd(active.lane, b.getInt32(format::kRowLanes - 1)));
+  llvm::Value* const differs = wave_.ballot(b, b.CreateICmpNE(b.CreateAdd(from, in_row), value));
+  return b.CreateICmpEQ(differs, b.getInt64(0));
+}
+
+// 64 bits of two signed numbers of 32.
+llvm::Value* ProbeFunctions::times(Builder& b, llvm::Value* one, llvm::Value* other) {
+  return b.CreateMul(b.CreateSExt(one, i64_), b.CreateSExt(other, i64_));
+}
+
+// What a record has behind its first three words, where it is no list; goes to `next`.
+void ProbeFunctions::store_shape(Builder& b, llvm::Value* launch, llvm::Value* index,
+                                 llvm::Value* value, const Shape& shape, llvm::BasicBlock* next) {
+  llvm::Function* const in = b.GetInsertBlock()->getParent();
+  llvm::BasicBlock *const base = block(in, "base"), *const second = block(in, "second"),
+                          *const begins = block(in, "begins");
+  llvm::SwitchInst* const which = b.CreateSwitch(shape.kind, base, 2);
+  which->addCase(b.getInt32(format::kListOfKind), next);
+  which->addCase(b.getInt32(format::kRowsOfKind), begins);
+  b.SetInsertPoint(base);
+  store_word(b, launch, index, format::kPointWords, shape.from);
+  b.CreateCondBr(b.CreateICmpEQ(shape.kind, b.getInt32(format::kTileOfKind)), second, next);
+  b.SetInsertPoint(second);
+  store_word(b, launch, index, format::kPointWords + 1, shape.tile);
+  b.CreateBr(next);
+  b.SetInsertPoint(begins);
+  for (uint32_t i = 0; i < wave_.wave_size() / format::kRowLanes; ++i)
+    store_word(b, launch, index, format::kPointWords + i,
+               wave_.read_lane(b, value, b.getInt32(i * format::kRowLanes)));
+  b.CreateBr(next);
+}
+
+llvm::Function* ProbeFunctions::make_lanes() {
+  llvm::Type* const pointer = llvm::PointerType::get(wave_.context(), kConstantSpace);
+  llvm::Function* const probe = declare("__wavetap_lanes", {pointer, i64_, i32_, i32_, i64_});
+  llvm::Value* const value = probe->getArg(4);
+  Builder b(wave_.context());
+  const auto [launch, place, header, active, done] = begin(b, probe);
+  llvm::BasicBlock *const write = block(probe, "write"), *const list = block(probe, "list"),
+                          *const written = block(probe, "written"),
+                          *const first = block(probe, "first"),
+                          *const finish = block(probe, "finish"),
+                          *const last = block(probe, "last");
+  const Shape shape = shape_of(b, value, active);
+  llvm::Value* const position = reserve(b, launch, active, shape.words);
   b.CreateCondBr(b.CreateICmpEQ(position, b.getInt64(UINT64_MAX)), done, write);
 
   b.SetInsertPoint(write);
   llvm::Value* const index = b.CreateLShr(position, 3);
-  b.CreateCondBr(b.CreateOr(affine, by_rows), written, list);
+  llvm::Value* const is_list = b.CreateICmpEQ(shape.kind, b.getInt32(format::kListOfKind));
+  b.CreateCondBr(is_list, list, written);
   b.SetInsertPoint(list);
   llvm::Value* const mine = b.CreateZExt(wave_.lanes_below(b, active.mask), i64_);
   store_word(b, launch, b.CreateAdd(index, mine), format::kPointWords, value);
@@ -348,33 +427,20 @@ llvm::Function* ProbeFunctions::make_lanes() {
   b.SetInsertPoint(written);
   b.CreateCondBr(active.is_first(b), first, finish);
   b.SetInsertPoint(first);
-  llvm::Value* const shown =
-      b.CreateSelect(b.CreateOr(affine, by_rows),
-                     b.CreateShl(b.CreateSExt(stride, i64_), format::kStrideShift), b.getInt64(0));
+  llvm::Value* const shown = b.CreateSelect(
+      is_list, b.getInt64(0), b.CreateShl(b.CreateSExt(shape.stride, i64_), format::kStrideShift));
   store_word(b, launch, index, 1, b.CreateOr(place, shown));
   store_word(b, launch, index, 2, active.mask);
-  b.CreateCondBr(affine, base, other);
-  b.SetInsertPoint(base);
-  store_word(b, launch, index, format::kPointWords, from);
-  b.CreateBr(finish);
-  b.SetInsertPoint(other);
-  b.CreateCondBr(by_rows, begins, finish);
-  b.SetInsertPoint(begins);
-  for (uint32_t i = 0; i < rows.size(); ++i)
-    store_word(b, launch, index, format::kPointWords + i, rows[i]);
-  b.CreateBr(finish);
+  store_shape(b, launch, index, value, shape, finish);
 
   // Everything that any lane has written comes before word 0.
   b.SetInsertPoint(finish);
   b.CreateFence(llvm::AtomicOrdering::Release);
   b.CreateCondBr(active.is_first(b), last, done);
   b.SetInsertPoint(last);
-  llvm::Value* const kind =
-      b.CreateSelect(affine, b.getInt32(0),
-                     b.CreateSelect(by_rows, b.getInt32(format::kRowsOfKind << format::kKindShift),
-                                    b.getInt32(format::kListOfKind << format::kKindShift)));
   llvm::Value* const low =
-      b.CreateOr(b.CreateAdd(header, kind), b.CreateShl(words, format::kWordsShift));
+      b.CreateOr(b.CreateAdd(header, b.CreateShl(shape.kind, format::kKindShift)),
+                 b.CreateShl(shape.words, format::kWordsShift));
   store_word(b, launch, index, 0, b.CreateOr(b.CreateZExt(low, i64_), dispatch_half(b, launch)));
   b.CreateBr(done);
   return probe;

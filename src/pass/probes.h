@@ -34,6 +34,23 @@ class ProbeFunctions {
     llvm::BasicBlock* done;  // returns
   };
 
+  // How the values of the lanes are told.
+  struct Shape {
+    llvm::Value* from;    // i64, of the first active lane
+    llvm::Value* stride;  // i32
+    llvm::Value* kind;    // i32, added to the kind of the record
+    llvm::Value* words;   // i32, of the whole record
+    llvm::Value* tile;    // i64, word 4 of a tile
+  };
+  struct Row {
+    llvm::Value *from, *stride;
+    llvm::Value* ends;  // i64, the first lane that does not belong to it
+  };
+  struct Tile {
+    llvm::Value* holds;  // of all active lanes
+    llvm::Value* word;   // i64
+  };
+
   llvm::Function* declare(const char* name, llvm::ArrayRef<llvm::Type*> types);
   Begun begin(Builder& b, llvm::Function* probe);
   void store_word(Builder& b, llvm::Value* launch, llvm::Value* index, uint32_t word,
@@ -45,6 +62,14 @@ class ProbeFunctions {
   void add_to(Builder& b, llvm::Value* entry, size_t offset, llvm::Value* value,
               llvm::AtomicRMWInst::BinOp how = llvm::AtomicRMWInst::Add);
   llvm::Value* dispatch_half(Builder& b, llvm::Value* launch);
+
+  // Appends; goes on in a block of its own.
+  Shape shape_of(Builder& b, llvm::Value* value, const Lanes& active);
+  Tile tile_of(Builder& b, llvm::Value* value, const Lanes& active, const Row& row);
+  llvm::Value* has_rows(Builder& b, llvm::Value* value, const Lanes& active, llvm::Value* stride);
+  llvm::Value* times(Builder& b, llvm::Value* one, llvm::Value* other);
+  void store_shape(Builder& b, llvm::Value* launch, llvm::Value* index, llvm::Value* value,
+                   const Shape& shape, llvm::BasicBlock* next);
 
   llvm::Function* make_point();
   llvm::Function* make_lanes();

@@ -77,6 +77,10 @@ llvm::Value* WaveCode::count_lanes(Builder& b, llvm::Value* mask) {
   return b.CreateIntrinsic(llvm::Intrinsic::ctpop, {i64_}, {mask});
 }
 
+llvm::Value* WaveCode::first_of(Builder& b, llvm::Value* mask) {
+  return b.CreateIntrinsic(llvm::Intrinsic::cttz, {i64_}, {mask, b.getFalse()});
+}
+
 Lanes WaveCode::lanes(Builder& b) {
   Lanes found;
   found.mask = ballot(b, b.getTrue());

@@ -38,6 +38,8 @@ class WaveCode {
   // How many lanes of the mask come before this one.
   llvm::Value* lanes_below(Builder& b, llvm::Value* mask);
   llvm::Value* count_lanes(Builder& b, llvm::Value* mask);
+  // The first lane of the mask, of 64 bits; 64 when there is none.
+  llvm::Value* first_of(Builder& b, llvm::Value* mask);
   Lanes lanes(Builder& b);
   // A field of the launch block that does not change.
   llvm::Value* field(Builder& b, llvm::Value* launch, size_t offset, llvm::Type* type);

@@ -129,6 +129,18 @@ KERNEL pairs(const unsigned* in, unsigned* out, unsigned n) {
   out[global_id()] = static_cast<unsigned>(a) + b;
 }
 
+// Odd lanes read LDS and even ones global memory, by one instruction.
+KERNEL both_spaces(const unsigned* in, unsigned* out, unsigned n) {
+  static SHARED unsigned near[256];
+  const unsigned i = global_id();
+  const unsigned l = local_id();
+  near[l] = i;
+  barrier();
+  const unsigned* const from = l % 2 != 0 ? near + (l ^ 3) : in + i;
+  const unsigned v = *from;
+  out[i] = v;
+}
+
 // ---- not for comparison: messages, faults, floods, no parameters -----------------------------------
 
 static __attribute__((device)) unsigned places[4096];
@@ -140,6 +152,20 @@ KERNEL no_parameters() {
 KERNEL places_of_others(const unsigned* in, unsigned* out, unsigned n) {
   const unsigned i = global_id();
   out[i] = places[i];
+}
+
+// Tiles of 8 x 8, rows from the last to the first; every third workgroup without its first two columns and its last row.
+KERNEL tiles_8x8(const unsigned* in, unsigned* out, unsigned n) {
+  const unsigned l = local_id() % 64, x = l % 8, y = l / 8, tile = group_id() * 4 + local_id() / 64;
+  if (group_id() % 3 == 0 && (x < 2 || y == 7)) return;
+  const unsigned at = tile / 8 * 512 + (7 - y) * 64 + tile % 8 * 8 + x;
+  out[at] = in[at];
+}
+// Rows of 16 lanes wherever a table says.
+KERNEL rows_anywhere(const unsigned* in, unsigned* out, unsigned n) {
+  const unsigned i = global_id();
+  const unsigned at = in[i / 16] % (n / 16) * 16 + i % 16;
+  out[i] = in[at];
 }
 
 KERNEL messages(const unsigned* in, unsigned* out, unsigned n) {

@@ -1,7 +1,7 @@
-// launcher CODE_OBJECT [-s THREADS] [-d GPUS] [-g] [-3] KERNEL…: runs kernels of kernels.hip and prints a checksum of what
-// each computes. Every thread has a stream of its own; -d: they take turns on the first GPUS GPUs; -g: the launch
-// is captured into a graph, which is launched three times; -3: a grid of three dimensions, where x alone does
-// the work.
+// launcher CODE_OBJECT [-s THREADS] [-d GPUS] [-r TIMES] [-g] [-3] [-w] KERNEL…: runs kernels of kernels.hip and prints a
+// checksum of what each computes. Every thread has a stream of its own; -d: they take turns on the first GPUS GPUs; -r: the
+// code object is loaded, used and unloaded this often; -g: the launch is captured into a graph, which is launched three times;
+// -3: a grid of three dimensions, where x alone does the work; -w: 66 000 workgroups of one work-item each.
 #include <hip/hip_runtime_api.h>
 
 #include <cstdio>
@@ -12,11 +12,11 @@
 
 namespace {
 
-constexpr unsigned kItems = 4096, kGroup = 256;
+constexpr unsigned kItems = 4096, kGroup = 256, kManyGroups = 66000;
 
 struct Options {
-  int threads = 1, gpus = 1;
-  bool graph = false, is_3d = false;
+  int threads = 1, gpus = 1, times = 1;
+  bool graph = false, is_3d = false, has_many_groups = false;
 };
 
 void check(hipError_t status, const char* what) {
@@ -30,6 +30,8 @@ void launch(hipFunction_t kernel, hipStream_t stream, void** arguments, const Op
   if (options.is_3d)
     CHECK(hipModuleLaunchKernel(kernel, kItems / kGroup, 2, 3, kGroup / 4, 2, 2, 0, stream,
                                 arguments, nullptr));
+  else if (options.has_many_groups)
+    CHECK(hipModuleLaunchKernel(kernel, kManyGroups, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr));
   else
     CHECK(hipModuleLaunchKernel(kernel, kItems / kGroup, 1, 1, kGroup, 1, 1, 0, stream, arguments,
                                 nullptr));
@@ -79,36 +81,43 @@ unsigned long run(hipModule_t module, int gpu, const char* name, const Options& 
   return sum;
 }
 
+void run_all(const char* file, char** begin, char** end, const Options& options) {
+  std::vector<hipModule_t> modules(static_cast<size_t>(options.gpus));
+  for (int gpu = 0; gpu < options.gpus; ++gpu) {
+    CHECK(hipSetDevice(gpu));
+    CHECK(hipModuleLoad(&modules[static_cast<size_t>(gpu)], file));
+  }
+  for (char** name = begin; name < end; ++name) {
+    std::vector<unsigned long> sums(static_cast<size_t>(options.threads));
+    std::vector<std::thread> at_work;
+    for (size_t thread = 0; thread < sums.size(); ++thread)
+      at_work.emplace_back([&, name, thread] {
+        const int gpu = static_cast<int>(thread) % options.gpus;
+        sums[thread] = run(modules[static_cast<size_t>(gpu)], gpu, *name, options);
+      });
+    for (std::thread& thread : at_work) thread.join();
+    for (const unsigned long sum : sums) std::printf("%s %016lx\n", *name, sum);
+  }
+  for (hipModule_t module : modules) CHECK(hipModuleUnload(module));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a line says that its kernels have ended
   Options options;
   int first = 2;
   for (; first < argc && argv[first][0] == '-'; ++first) {
     const char* const option = argv[first];
     if (std::strcmp(option, "-g") == 0) options.graph = true;
     else if (std::strcmp(option, "-3") == 0) options.is_3d = true;
+    else if (std::strcmp(option, "-w") == 0) options.has_many_groups = true;
     else if (++first == argc) return 2;
     else if (std::strcmp(option, "-s") == 0) options.threads = std::atoi(argv[first]);
     else if (std::strcmp(option, "-d") == 0) options.gpus = std::atoi(argv[first]);
+    else if (std::strcmp(option, "-r") == 0) options.times = std::atoi(argv[first]);
     else return 2;
   }
-  std::vector<hipModule_t> modules(static_cast<size_t>(options.gpus));
-  for (int gpu = 0; gpu < options.gpus; ++gpu) {
-    CHECK(hipSetDevice(gpu));
-    CHECK(hipModuleLoad(&modules[static_cast<size_t>(gpu)], argv[1]));
-  }
-  for (int i = first; i < argc; ++i) {
-    std::vector<unsigned long> sums(static_cast<size_t>(options.threads));
-    std::vector<std::thread> at_work;
-    for (size_t thread = 0; thread < sums.size(); ++thread)
-      at_work.emplace_back([&, i, thread] {
-        const int gpu = static_cast<int>(thread) % options.gpus;
-        sums[thread] = run(modules[static_cast<size_t>(gpu)], gpu, argv[i], options);
-      });
-    for (std::thread& thread : at_work) thread.join();
-    for (const unsigned long sum : sums) std::printf("%s %016lx\n", argv[i], sum);
-  }
-  for (hipModule_t module : modules) CHECK(hipModuleUnload(module));
+  for (int i = 0; i < options.times; ++i) run_all(argv[1], argv + first, argv + argc, options);
 }
