@@ -3,7 +3,7 @@
 
   check.py --build BUILD agree [--all]   counts by source line, results, original code; --all: every compiler, -O0 to -O3,
                                          wave32 and wave64 (make test-pass)
-  check.py --build BUILD messages|faults|full_ring|damaged|choices|prepared|record_sizes|hipcc|latency|promises|hidden|parallel|
+  check.py --build BUILD messages|faults|full_ring|stopped_host|damaged|choices|prepared|record_sizes|hipcc|latency|promises|hidden|parallel|
                          no_parameters|plain_ir
   check.py --build BUILD --root ROOT agree   with every compiler of a root made by tests/roots/make_root.sh that has llvm-NN-dev: the
                                          pass is compiled there, and what they compile runs here (make test-stacks, mode pass)
@@ -15,10 +15,13 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -282,6 +285,83 @@ def full_ring(options):
     # 401 accesses of each of the 128 waves of four launches; every one is kept or counted.
     expect("full ring: kept and lost", kept + lost, 401 * 128 * 4)
     expect("full ring: dispatches", told["dispatches_probed"], 4)
+
+
+class CountedRun:
+    """A program with probes, whose instructions the virtual GPU counts. With is_stopped nobody takes its records: where they go is
+    a pipe, and the thread that empties the ring waits for somebody to open it. Kernels run, and end, without the host; when all
+    have, the records are let through."""
+
+    def __init__(self, lab, program, threads, ring, is_stopped):
+        self.records = lab.folder / f"{is_stopped}-{ring}"
+        self.counters = lab.folder / f"{is_stopped}-{ring}.counters"
+        command = [lab.wavetap, "probe", "memory", "--prepare", "--ring", ring, "-o", self.records]
+        words = run(command).stdout.splitlines()[0].replace("HSA_TOOLS_LIB=", f"HSA_TOOLS_LIB={lab.build}/lib/").split()
+        pipe = 'mkfifo "$FOLDER/$$.records" && exec "$@"' if is_stopped else 'exec "$@"'
+        self.process = subprocess.Popen(
+            [str(word) for word in [lab.wavetap, "run", "--gpu", "rx6800xt", "--no-trace", "--counters", self.counters, "--", "env",
+                                    *words[:-1], f"FOLDER={self.records}", "sh", "-c", pipe, "sh", lab.launcher, *program]],
+            cwd=lab.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        # A kernel that waited for the host would never come to its line.
+        limit = threading.Timer(100, self.give_up)
+        limit.start()
+        self.stdout = "".join(self.process.stdout.readline() for _ in range(threads))
+        if is_stopped:
+            self.let_through()
+        status = self.process.wait()
+        limit.cancel()
+        if status != 0:
+            sys.exit(f"counted run: ring of {ring} MiB: exit status {status}; its kernels may have waited for the host")
+        out = lab.folder / "counted.json"
+        run([lab.wavetap, "probe", "memory", "--gpu", "rx6800xt", "--json", out, self.records])
+        self.told = json.loads(out.read_text())
+        sites = self.told["kernels"][0]["handlers"]["memory"]["sites"]
+        self.kept, self.lost = sum(site["count"] for site in sites), self.told["events_not_kept"].get("ring", 0)
+        self.instructions = [dispatch["counters"]["instructions"] for dispatch in json.loads(self.counters.read_text())["dispatches"]
+                             if dispatch["kernel"].startswith(program[-1])]
+
+    def give_up(self):
+        for path in self.records.glob("*.records"):
+            os.kill(int(path.stem), signal.SIGKILL)
+
+    def let_through(self):
+        path = next(self.records.glob("*.records"))
+        pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)  # the writer opens and closes it for every batch
+        taken = bytearray()
+        while True:
+            has_ended = self.process.poll() is not None
+            try:
+                while piece := os.read(pipe, 1 << 20):
+                    taken += piece
+            except BlockingIOError:
+                pass
+            if has_ended:
+                break
+            select.select([pipe], [], [], 0.05)
+        os.close(pipe)
+        path.unlink()
+        path.write_bytes(taken)
+
+
+def stopped_host(options):
+    """The host takes nothing out of the ring while kernels run: they end all the same, every record is kept or counted, and what
+    the GPU executes is the same as with a host that is fast, as long as there is room, and less when there is none."""
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        program = [lab.compile("15", "-O2", "gfx1030"), "-s", "2", "flood"]
+        plain = lab.plain_run("rx6800xt", program)
+        fast = CountedRun(lab, program, 2, 256, False)
+        stopped = CountedRun(lab, program, 2, 256, True)
+        full = CountedRun(lab, program, 2, 1, True)
+        # 401 accesses of each of the 128 waves of two launches.
+        for what, counted in (("fast", fast), ("stopped", stopped), ("full", full)):
+            expect(f"{what}: results", counted.stdout, plain)
+            expect(f"{what}: kept and lost", counted.kept + counted.lost, 401 * 128 * 2)
+            expect(f"{what}: launches", len(counted.instructions), 2)
+        expect("lost", (fast.lost, stopped.lost, full.lost > 0), (0, 0, True))
+        expect("instructions", stopped.instructions, fast.instructions)
+        if sum(full.instructions) >= sum(fast.instructions):
+            failures.append(f"full: {full.instructions} instructions, with a fast host {fast.instructions}")
 
 
 def damaged(options):
@@ -584,7 +664,7 @@ def main():
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--clang", help="with --root: this version alone")
     parser.add_argument("--root", type=lambda text: pathlib.Path(text).resolve())
-    parser.add_argument("case", choices=["agree", "messages", "faults", "full_ring", "damaged", "choices", "prepared", "record_sizes", "hipcc", "latency",
+    parser.add_argument("case", choices=["agree", "messages", "faults", "full_ring", "stopped_host", "damaged", "choices", "prepared", "record_sizes", "hipcc", "latency",
                                          "promises", "hidden", "parallel", "no_parameters", "plain_ir"])
     options = parser.parse_args()
     options.build = pathlib.Path(options.build).resolve()
