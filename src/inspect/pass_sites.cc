@@ -114,6 +114,29 @@ Direction direction_of(const wavetap_site& site) {
   }
 }
 
+// Two elements by one instruction: ds_read2_b32, ds_write2st64_b64, ds_load_2addr_b32.
+bool has_two_addresses(std::string_view name) {
+  return has(name, "read2") || has(name, "write2") || has(name, "_2addr_");
+}
+
+// What a vector instruction moves for each lane, by its name.
+uint64_t bytes_of(std::string_view name) {
+  constexpr std::pair<std::string_view, uint64_t> kSizes[] = {
+      {"dwordx2", 8}, {"dwordx3", 12}, {"dwordx4", 16}, {"b128", 16}, {"b96", 12},
+      {"64", 8},      {"_x2", 8},      {"byte", 1},     {"_u8", 1},   {"_i8", 1},
+      {"_b8", 1},     {"short", 2},    {"_u16", 2},     {"_i16", 2},  {"_b16", 2}};
+  // "st64" is the distance of two elements, "d16" the half of a register that is loaded.
+  std::string text(name);
+  if (const size_t at = text.find("st64"); at != std::string::npos) text.erase(at, 4);
+  uint64_t bytes = 4;
+  for (const auto& [part, size] : kSizes) {
+    if (!has(text, part)) continue;
+    bytes = size;
+    break;
+  }
+  return has_two_addresses(name) ? 2 * bytes : bytes;
+}
+
 Direction direction_of(const Site& site) {
   if (site.kind != SiteKind::kMemory || site.space == SiteSpace::kScratch) return Direction::kNone;
   if (site.access == SiteAccess::kLoad) return Direction::kLoad;
@@ -130,8 +153,18 @@ std::vector<Frame> frames_of(const Site& site) {
 struct LineCounts {
   Frame frame;
   uint64_t accesses = 0;
+  uint64_t access_bytes = 0;
   uint64_t vector = 0;
-  uint64_t scalar = 0;  // arguments of the kernel are loaded so as well
+  uint64_t vector_bytes = 0;
+  bool has_pairs = false;  // instructions for two elements
+  uint64_t scalar = 0;     // arguments of the kernel are loaded so as well
+
+  uint64_t instructions() const { return vector + scalar; }
+  // As many instructions as accesses, for as many bytes. Scalar loads may be of either.
+  bool fits() const {
+    if (has_pairs || vector > accesses || accesses > instructions()) return false;
+    return vector != accesses || vector_bytes == access_bytes;
+  }
 };
 using Lines = std::map<std::pair<std::string, Direction>, LineCounts>;
 
@@ -144,7 +177,13 @@ bool count_instructions(const Listing& listing, Lines& lines) {
     const Direction direction = direction_of(facts);
     if (direction == Direction::kNone || listing.sites[i].frames.empty()) continue;
     LineCounts& line = lines[{short_place(listing.sites[i].shown()), direction}];
-    ++(facts.category == WAVETAP_SMEM ? line.scalar : line.vector);
+    if (facts.category == WAVETAP_SMEM) {
+      ++line.scalar;
+      continue;
+    }
+    ++line.vector;
+    line.vector_bytes += bytes_of(facts.mnemonic);
+    line.has_pairs |= has_two_addresses(facts.mnemonic);
   }
   return calls;
 }
@@ -168,15 +207,13 @@ std::vector<MergedPlace> find_merged(const codeobj::CodeObject& object,
     const Frame& frame = frames[codeobj::users_frame(frames)];
     LineCounts& line = lines[{short_place(frame), direction}];
     if (line.accesses++ == 0) line.frame = frame;
+    line.access_bytes += site.bytes;
   }
   std::vector<MergedPlace> merged;
   for (const auto& [key, line] : lines) {
-    const uint64_t all = line.vector + line.scalar;
-    const bool is_elsewhere = calls && all == 0;
-    if (line.accesses == 0 || is_elsewhere ||
-        (line.vector <= line.accesses && line.accesses <= all))
-      continue;
-    merged.push_back({line.frame, line.accesses, all});
+    const bool is_elsewhere = calls && line.instructions() == 0;
+    if (line.accesses == 0 || is_elsewhere || line.fits()) continue;
+    merged.push_back({line.frame, line.accesses, line.instructions()});
   }
   return merged;
 }

@@ -3,7 +3,7 @@
 
   check.py --build BUILD agree [--all]   counts by source line, results, original code; --all: every compiler, -O0 to -O3,
                                          wave32 and wave64 (make test-pass)
-  check.py --build BUILD messages|faults|full_ring|stopped_host|damaged|choices|prepared|record_sizes|hipcc|latency|promises|hidden|parallel|
+  check.py --build BUILD messages|faults|full_ring|stopped_host|damaged|choices|prepared|record_sizes|large_grid|names|hipcc|latency|promises|hidden|parallel|
                          no_parameters|plain_ir
   check.py --build BUILD --root ROOT agree   with every compiler of a root made by tests/roots/make_root.sh that has llvm-NN-dev: the
                                          pass is compiled there, and what they compile runs here (make test-stacks, mode pass)
@@ -18,6 +18,7 @@ import re
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -25,11 +26,16 @@ import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-KERNELS = ["copy", "strided", "reverse", "gather", "tile", "reduce", "histogram", "divergent", "called", "pairs", "tile_rows"]
+KERNELS = ["copy", "strided", "reverse", "gather", "tile", "reduce", "histogram", "divergent", "called", "pairs", "tile_rows",
+           "both_spaces"]
 WAVES = {"rx6800xt": 128, "mi210": 64}  # of the 4096 work-items of a launch
 # hipcc has every function inlined; its runtime cannot do with the stack that calls of -O0 ask for.
 AS_HIPCC = ["-mllvm", "-amdgpu-early-inline-all=true", "-mllvm", "-amdgpu-function-calls=false"]
 failures = []
+
+
+def waves_of(gpu, flags):
+    return 64 if "-mwavefrontsize64" in flags else WAVES[gpu]
 
 
 def expect(what, got, wanted):
@@ -117,49 +123,139 @@ class Lab:
 
 
 def counts_by_line(results):
-    """{kernel: {(line, space, access): executions by waves}}, and those of the wave's own (scalar) accesses, one by one."""
-    by_kernel, scalar = {}, {}
+    """{kernel: {(line, space, access): executions by waves}}, and the sites that they are summed from."""
+    by_kernel, sites = {}, {}
     for kernel in results["kernels"]:
         name = re.sub(r"\(.*", "", kernel["kernel"])
         counts = by_kernel.setdefault(name, collections.Counter())
-        scalars = scalar.setdefault(name, collections.defaultdict(list))
+        found = sites.setdefault(name, collections.defaultdict(list))
         for site in kernel["handlers"]["memory"]["sites"]:
             if site["space"] == "scratch":
                 continue  # registers that were put aside: the compiler's own business
             key = (site.get("source", "?").split(":")[-1], site["space"], site["access"])
             counts[key] += site["count"]
-            if site["scalar"]:
-                scalars[key].append(site["count"])
-    return by_kernel, scalar
+            found[key].append(site)
+    return by_kernel, sites
 
 
-def compare(what, clang, told, seen):
-    """What the kernels told and what the virtual GPU saw."""
-    told_counts, _ = counts_by_line(told)
-    seen_counts, scalar = counts_by_line(seen)
+class MachineCode:
+    """A code object as llvm-objdump and its own headers show it: what the compiler made of the source, without wavetap's reading
+    of it."""
+
+    def __init__(self, path):
+        self.path, self.image = path, pathlib.Path(path).read_bytes()
+        self.instructions = {}  # address: (function, text)
+        self.by_line = collections.defaultdict(collections.Counter)  # (function, line): {load, store, atomic: instructions}
+        function = line = None
+        for text in run(["llvm-objdump-19", "-d", "-l", "--no-leading-addr", path]).stdout.splitlines():
+            if match := re.match(r"<(.*)>:$", text):
+                function, line = match[1], None
+            elif match := re.match(r"; .*:(\d+)$", text):
+                line = match[1]
+            elif match := re.match(r"\t(\S.*?)\s*// ([0-9A-F]+):", text):
+                self.instructions[int(match[2], 16)] = function, match[1]
+                if (does := self.access_of(match[1])) is not None:
+                    self.by_line[function, line][does] += 1
+
+    @staticmethod
+    def access_of(text):
+        """What an instruction does to memory that is not scratch."""
+        name = text.split()[0]
+        if not re.match(r"(s_load|global_|flat_|ds_)", name) or re.search(r"permute|swizzle|nop|bpermute", name):
+            return None
+        return "load" if re.search("load|read", name) else "store" if re.search("store|write", name) else "atomic"
+
+    def argument_register(self, kernel):
+        """The first of the two SGPRs that point to the kernel's arguments when it begins: from its descriptor."""
+        symbols = run(["llvm-readelf-19", "-s", "-W", self.path]).stdout
+        value = int(re.search(rf"^ *\d+: ([0-9a-f]+) .* {re.escape(kernel)}\.kd$", symbols, re.M)[1], 16)
+        table, = struct.unpack_from("<Q", self.image, 40)
+        entry, count = struct.unpack_from("<HH", self.image, 58)
+        for i in range(count):
+            address, offset, size = struct.unpack_from("<QQQ", self.image, table + i * entry + 16)
+            if address <= value < address + size and address != 0:
+                properties, = struct.unpack_from("<H", self.image, offset + value - address + 56)
+                return 4 * (properties & 1) + 2 * (properties >> 1 & 1) + 2 * (properties >> 2 & 1)
+        sys.exit(f"{kernel}: no descriptor")
+
+    def argument_loads(self, kernel):
+        """Addresses of scalar loads by registers that point to the kernel's arguments: those that did at its begin, or were copied
+        from them, and which nothing has overwritten by then."""
+        pointers, found = {self.argument_register(kernel)}, set()
+        for address, (function, text) in self.instructions.items():
+            if function != kernel:
+                continue
+            match = re.match(r"s_load_dword(?:x\d+)? \S+ s\[(\d+):\d+\],", text)
+            if match and int(match[1]) in pointers:
+                found.add(address)
+            match = re.match(r"s_mov_b64 s\[(\d+):\d+\], s\[(\d+):\d+\]$", text)
+            copied = match and int(match[2]) in pointers
+            first, last = self.written(text)
+            pointers = {pointer for pointer in pointers if last < pointer or pointer + 1 < first}
+            if copied:
+                pointers.add(int(match[1]))
+        return found
+
+    @staticmethod
+    def written(text):
+        """The first and last SGPR that an instruction writes; more than it does where it is not clear."""
+        name, *operands = re.split(r",? +", text)
+        if re.match(r"s_(cmp|bitcmp|cbranch|branch|waitcnt|store|barrier|setprio|sleep|nop|endpgm)", name):
+            return -1, -1
+        registers = []
+        # Carries are a second result.
+        for operand in operands[:2 if re.search("_co_|div_scale|mad_u64", name) else 1]:
+            if match := re.fullmatch(r"s\[?(\d+)(?::(\d+)\])?", operand):
+                registers += [int(match[1]), int(match[2] or match[1])]
+        return (min(registers), max(registers)) if registers else (-1, -1)
+
+
+# Instructions for several elements at once.
+JOINED = re.compile(r"(read|write|load|store)2(st64)?_b|_dwordx[234]|_b(64|96|128)\b")
+
+
+def moved(sites):
+    """Bytes of lanes, and executions times bytes, of sites."""
+    return (sum(site["lanes"] * site["element_bytes"] for site in sites), sum(site["count"] * site["element_bytes"] for site in sites))
+
+
+def compare(what, code, waves, told, seen):
+    """What the kernels told and what the virtual GPU saw, line by line. They may differ by arguments of the kernel, which are no
+    accesses of the program, and only by those; and where the compiler has joined or split accesses, which the report says and the
+    machine code shows, as many bytes must be there in all."""
+    machine = MachineCode(code)
+    (told_counts, told_sites), (seen_counts, seen_sites) = counts_by_line(told), counts_by_line(seen)
     merged = collections.defaultdict(set)
     for kernel in told["kernels"]:
+        name = re.sub(r"\(.*", "", kernel["kernel"])
         for place in kernel.get("merged", []):
-            merged[re.sub(r"\(.*", "", kernel["kernel"])].add(place["source"].split(":")[-1])
+            line = place["source"].split(":")[-1]
+            merged[name].add(line)
+            if place["instructions"] not in machine.by_line[name, line].values():
+                failures.append(f"{what}: {name}: line {line}: {place['instructions']} instructions reported, {machine.by_line[name, line]}")
     expect(f"{what}: kernels", sorted(told_counts), sorted(KERNELS))
     for name in told_counts:
-        ours, theirs = told_counts[name], seen_counts.get(name, {})
+        ours, theirs = told_counts[name], seen_counts.get(name, collections.Counter())
+        joined, loads = set(merged[name]), machine.argument_loads(name)
         for key in sorted(set(ours) | set(theirs)):
-            if key[0] in merged[name]:
+            arguments = [site for site in seen_sites[name][key] if int(site["address"], 16) in loads and site["count"] <= waves]
+            seen_sites[name][key] = [site for site in seen_sites[name][key] if site not in arguments]
+            count = theirs[key] - sum(site["count"] for site in arguments)
+            if key[0] in joined or ours[key] == count:
                 continue
-            # LLVM 22 gives an instruction joined from accesses of several lines the line of the block around them.
-            if int(clang) >= 22 and key not in ours and any(other[0] in merged[name] and other[1:] == key[1:] for other in ours):
+            # A joined instruction may have the line of the block around what it was made of.
+            if merged[name] and ours[key] == 0 and all(JOINED.search(site["instruction"]) for site in seen_sites[name][key]):
+                joined.add(key[0])
                 continue
-            # Arguments of the kernel are no accesses of the program: of the wave's own, some are not told.
-            possible = {theirs.get(key, 0)}
-            for count in scalar[name][key]:
-                possible |= {known - count for known in possible}
-            if ours.get(key, 0) not in possible:
-                expect(f"{what}: {name}: line {key[0]}, {key[1]} {key[2]}", ours.get(key, 0), theirs.get(key, 0))
+            expect(f"{what}: {name}: line {key[0]}, {key[1]} {key[2]}", ours[key], count)
+        for kind in {key[1:] for key in ours | theirs if key[0] in joined}:
+            sums = [moved([site for key, found in sites[name].items() if key[0] in joined and key[1:] == kind for site in found])
+                    for sites in (told_sites, seen_sites)]
+            expect(f"{what}: {name}: {' '.join(kind)} of lines {', '.join(sorted(joined))}", *sums)
     return sum(len(counts) for counts in told_counts.values()), sum(map(len, merged.values()))
 
 
-def check_sums(what, lab, gpu, program, told, stdout):
+def check_sums(what, lab, gpu, program, waves, told, stdout):
     """Counting on the GPU gives what the records give, block by block and access by access, with no records."""
     out = lab.folder / "sums"
     shutil.rmtree(out, ignore_errors=True)
@@ -168,25 +264,36 @@ def check_sums(what, lab, gpu, program, told, stdout):
     expect(f"{what}: records when counting", list(out.glob("*.records")), [])
 
     def accesses(results, handler):
-        """{(kernel, line, "global"): executions by waves} of what the compiler pass calls a load, a store or an atomic."""
+        """{(kernel, line, "global", what): number} of what the compiler pass calls a load, a store or an atomic."""
         counts = collections.Counter()
         for kernel in results["kernels"]:
-            for site in kernel["handlers"][handler]["sites"]:
+            sites = kernel["handlers"][handler]["sites"]
+            # One access to several memories is several in the records of a wave; its lanes are told apart.
+            parts = collections.Counter(site["site"] for site in sites)
+            for site in sites:
                 word = site["instruction"].split("_")
-                if len(word) >= 3:
-                    counts[(kernel["kernel"], site.get("source", "?").split(":")[-1], word[0])] += site["count"]
+                if len(word) < 3:
+                    continue
+                key = kernel["kernel"], site.get("source", "?").split(":")[-1], word[0]
+                counts[(*key, "lanes")] += site["lanes"]
+                if parts[site["site"]] == 1:
+                    counts[(*key, "executions")] += site["count"]
+                else:
+                    split.add(key)
         return counts
 
+    split = set()
     counted, recorded = accesses(summed, "instructions"), accesses(told, "memory")
     for key in sorted(set(counted) | set(recorded)):
-        expect(f"{what}: counted: {key}", counted[key], recorded[key])
+        if key[:3] not in split or key[3] == "lanes":
+            expect(f"{what}: counted: {key}", counted[key], recorded[key])
     for kernel in summed["kernels"]:
         blocks = {block["site"]: block for block in kernel["handlers"]["blocks"]["blocks"]}
         into = collections.Counter()
         for edge in kernel["handlers"]["blocks"]["edges"]:
             into[edge["to"]["site"]] += edge["count"]
         first = min(blocks)
-        expect(f"{what}: {kernel['kernel']}: waves", blocks[first]["count"], 64 if "wavefrontsize64" in what else WAVES[gpu])
+        expect(f"{what}: {kernel['kernel']}: waves", blocks[first]["count"], waves)
         # Waves that part meet again, so that a block is entered at most as often as its edges are taken.
         for site, block in blocks.items():
             if site != first and not 0 < block["count"] <= into[site]:
@@ -238,8 +345,8 @@ def agree(options):
             result, told = lab.probe("memory", gpu, program)
             expect(f"{what}: results", result.stdout, lab.plain_run(gpu, program))
             _, seen = lab.probe("memory", gpu, program, more=())
-            lines, merged = compare(what, clang, told, seen)
-            check_sums(what, lab, gpu, program, told, result.stdout)
+            lines, merged = compare(what, code, waves_of(gpu, more), told, seen)
+            check_sums(what, lab, gpu, program, waves_of(gpu, more), told, result.stdout)
             plain = functions_of(bare)
             with_twins = functions_of(code)
             for name in KERNELS:
@@ -393,6 +500,14 @@ def choices(options):
         expect("values", "wavetap: error: values: " in refused.stderr, True)
         result, told = lab.probe("heatmap", "rx6800xt", program)
         expect("heatmap", "heatmap" in told["kernels"][0]["handlers"], True)
+        # The code object comes and goes: what was known of it goes with it.
+        program = [program[0], "-r", "5", "copy", "no_parameters", "places_of_others"]
+        result, told = lab.probe("memory", "rx6800xt", program)
+        expect("loaded again: dispatches", told["dispatches_probed"], 15)
+        expect("loaded again: results", result.stdout, lab.plain_run("rx6800xt", program))
+        for kernel in told["kernels"]:
+            expect(f"loaded again: {kernel['kernel']}", (kernel["dispatches"], {site["count"] for site in
+                   kernel["handlers"]["memory"]["sites"]}), (5, {128 * 5}))
 
 
 def prepared(options):
@@ -405,8 +520,9 @@ def prepared(options):
         lines = run([lab.wavetap, "probe", "memory,blocks", "--prepare", "-o", records]).stdout.splitlines()
         words = lines[0].replace("HSA_TOOLS_LIB=", f"HSA_TOOLS_LIB={options.build}/lib/").split()
         expect("how to go on", (words[-1], lines[1]), ("./app", f"wavetap probe memory,blocks {records}"))
+        # With everything bound at once: nothing may be needed that no library brings.
         run([lab.wavetap, "run", "--gpu", "rx6800xt", "--no-trace", "--", "env", *words[:-1], lab.launcher, *program],
-            cwd=folder)
+            cwd=folder, env={**os.environ, "LD_BIND_NOW": "1"})
         out = lab.folder / "prepared.json"
         result = run([lab.wavetap, "probe", "memory,blocks", "--gpu", "rx6800xt", "--json", out, records])
         told = json.loads(out.read_text())
@@ -475,6 +591,46 @@ def record_sizes(options):
                 expect(f"{arch} {kernel}: accesses", len(logs["told"]), len(logs["seen"]))
                 differ = [(told, seen) for told, seen in zip(logs["told"], logs["seen"]) if told != seen]
                 expect(f"{arch} {kernel}: accesses that differ", differ[:1], [])
+
+
+def large_grid(options):
+    """More workgroups than 16 bits can number: each is told as itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        out = lab.folder / "large"
+        program = [lab.compile("15", "-O2", "gfx1030"), "-w", "tile_rows"]
+        result, told = lab.probe("memory", "rx6800xt", program, more=("--pass", "-o", out))
+        expect("large grid: results", result.stdout, lab.plain_run("rx6800xt", program))
+        expect("large grid: lost", told["events_not_kept"], {})
+        expect("large grid: workgroups", collections.Counter(group for _, _, group in records_of(out)),
+               {group: 2 for group in range(66000)})
+
+
+def names(options):
+    """A source whose path would break text that is not escaped, and code without lines."""
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        odd = lab.folder / 'a "quoted" \\folder, </script>\t of ünits'
+        odd.mkdir(parents=True)
+        source = odd / "kernels.hip"
+        shutil.copy(HERE / "kernels.hip", source)
+        out = lab.folder / "odd"
+        program = [lab.compile("15", "-O2", "gfx1030", source=source), "strided"]
+        _, told = lab.probe("memory,blocks", "rx6800xt", program, more=("--pass", "-o", out))
+        wanted, _ = counts_by_line(told)
+        places = {site["source"].rsplit(":", 1)[0] for site in told["kernels"][0]["handlers"]["memory"]["sites"]}
+        expect("names: source", places, {str(source)})
+        page = (out / "index.html").read_text()
+        data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.S)[1])
+        expect("names: page", str(source) in data["sources"], True)
+        expect("names: JSON", json.loads((out / "probe.json").read_text())["kernels"], told["kernels"])
+        program = [lab.compile("15", "-O2", "gfx1030", more=("-g0",)), "strided"]
+        for what, more in (("told", ("--pass",)), ("seen", ())):
+            _, bare = lab.probe("memory", "rx6800xt", program, more=more)
+            sites = [site for site in bare["kernels"][0]["handlers"]["memory"]["sites"] if not site["scalar"]]
+            expect(f"names: without lines, {what}", sorted((site["access"], site["count"], site.get("source")) for site in sites),
+                   [("load", 128, None), ("store", 128, None)])
+        expect("names: with lines", sorted(wanted["strided"].values()), [128, 128])
 
 
 def latency(options):
@@ -664,7 +820,7 @@ def main():
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--clang", help="with --root: this version alone")
     parser.add_argument("--root", type=lambda text: pathlib.Path(text).resolve())
-    parser.add_argument("case", choices=["agree", "messages", "faults", "full_ring", "stopped_host", "damaged", "choices", "prepared", "record_sizes", "hipcc", "latency",
+    parser.add_argument("case", choices=["agree", "messages", "faults", "full_ring", "stopped_host", "damaged", "choices", "prepared", "record_sizes", "large_grid", "names", "hipcc", "latency",
                                          "promises", "hidden", "parallel", "no_parameters", "plain_ir"])
     options = parser.parse_args()
     options.build = pathlib.Path(options.build).resolve()
