@@ -150,7 +150,7 @@ void add_run(Command& parent, Invocation& invocation) {
       return;
     }
     options->correct_library = *library;
-    if (!options->no_trace) use_logduration_variables(options->recording);
+    if (!options->no_trace) use_logduration_variables(options->recording, options->swap);
     invocation.exit_code = verify->wanted ? run_and_verify(*options, *verify, *program)
                                           : run_program(*options, *program);
   });

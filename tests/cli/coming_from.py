@@ -18,6 +18,8 @@ import sys
 import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "tests/swap"))
+from swap import code_objects  # noqa: E402
 LIVE = r"""
 import ctypes, os, sys
 ctypes.CDLL(None).wavetap_range_push(b"whole program")
@@ -55,7 +57,7 @@ def rows(text):
         if not line.startswith("|") or len(cells) < 2 or set(cells[1]) <= set("- ") or cells[1] == "wavetap":
             continue
         command = re.match(r"`([^`]+)`$", cells[1])
-        yield cells[0], command[1] if command else None, re.findall(r"`([^`]+)`", cells[2]) if len(cells) > 2 else [], line
+        yield cells[0], command[1].replace("\\|", "|") if command else None, re.findall(r"`([^`]+)`", cells[2]) if len(cells) > 2 else [], line
 
 
 def with_gpu(command):
@@ -80,6 +82,13 @@ class Runner:
                                 XDG_RUNTIME_DIR=scratch, XDG_CACHE_HOME=scratch, WAVETAP_LIB=str(bin_folder.parent / "lib"),
                                 PYTHONPATH=str(SOURCE / "python"), PYTHONDONTWRITEBYTECODE="1")
         (self.scratch / "app").symlink_to(bin_folder / "hip/example_saxpy")
+        plugin = bin_folder.parent / "probe_plugins/bytes_by_line.so"
+        if plugin.exists():
+            (self.scratch / "libmine.so").symlink_to(plugin)
+        cache = self.scratch / "cache/3f1a"
+        cache.mkdir(parents=True)
+        for target, code in code_objects(bin_folder / "hip/example_saxpy"):
+            (cache / f"saxpy.{target}.hsaco").write_bytes(code)
         (self.scratch / "categories.json").write_text('{"Matrices": ["gemm"]}')
         self.live = subprocess.Popen(["wavetap", "run", "-o", "live.rpd", "--", sys.executable, "-c", LIVE], cwd=self.scratch, env=self.environment,
                                      text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
