@@ -150,28 +150,44 @@ Outcome outcome_of_all(const Record* cells, uint32_t count, const Accessor& me,
 }  // namespace
 
 void ShadowWords::resize(uint32_t words) {
-  const uint32_t lines = (words + kLineWords - 1) / kLineWords;
-  lines_.assign(lines, Record());
-  modes_.assign(lines, 0);
+  line_count_ = (words + kLineWords - 1) / kLineWords;
   words_.reset();
-  has_words_ = false;
-  wide_.clear();
-  free_.clear();
+  lines_.reset(new Record[line_count_]);
+  heads_ = lines_.get();
+  head_shift_ = 0;
+  in_words_.reset(new uint64_t[(line_count_ + 63) / 64]());
+  wide_.reset();
 }
 
 void ShadowWords::clear() {
-  std::fill(lines_.begin(), lines_.end(), Record());
-  std::fill(modes_.begin(), modes_.end(), uint8_t{0});
-  has_words_ = false;
-  wide_.clear();
-  free_.clear();
+  if (lines_ == nullptr) {
+    lines_.reset(new Record[line_count_]);
+    heads_ = lines_.get();
+    head_shift_ = 0;
+  } else {
+    std::fill_n(heads_, line_count_, Record());
+  }
+  std::fill_n(in_words_.get(), (line_count_ + 63) / 64, uint64_t{0});
+  if (wide_ != nullptr) {
+    wide_->entries.clear();
+    wide_->free.clear();
+  }
+}
+
+// The lines' Records move to the first words of their lines.
+void ShadowWords::use_words() {
+  if (words_ == nullptr) words_.reset(new Record[size()]);
+  for (uint32_t line = 0; line < line_count_; ++line) words_[line * kLineWords] = lines_[line];
+  heads_ = words_.get();
+  head_shift_ = std::countr_zero(kLineWords);
+  lines_.reset();
 }
 
 void ShadowWords::split(uint32_t line) {
-  if (words_ == nullptr) words_.reset(new Record[size()]);
-  has_words_ = true;
-  for (uint32_t i = 0; i < kLineWords; ++i) words_[line * kLineWords + i] = of_line(line, i);
-  modes_[line] = kInWords;
+  if (lines_ != nullptr) use_words();
+  // The first word is where the line's Record is, so it comes last.
+  for (uint32_t i = kLineWords; i-- > 0;) words_[line * kLineWords + i] = of_line(line, i);
+  in_words_[line / 64] |= uint64_t{1} << (line % 64);
 }
 
 void ShadowWords::touch_row(uint32_t word, uint32_t count, uint32_t words_per_lane,
@@ -196,19 +212,19 @@ void ShadowWords::touch_row(uint32_t word, uint32_t count, uint32_t words_per_la
 void ShadowWords::touch_line(uint32_t line, const Row& row, const Accessor& me,
                              Conflicts& conflicts) {
   uint64_t joined_bits = 0;
-  const bool is_one = modes_[line] != kInWords;
+  const bool is_one = !is_in_words(line);
   Record* const cells = is_one ? nullptr : words_.get() + line * kLineWords;
-  const Outcome outcome =
-      is_one ? outcome_of(lines_[line], lines_[line].site() == me.record.site(), me, &joined_bits)
-             : outcome_of_all(cells, kLineWords, me, &joined_bits);
+  const Record all = of_all(line);
+  const Outcome outcome = is_one ? outcome_of(all, all.site() == me.record.site(), me, &joined_bits)
+                                 : outcome_of_all(cells, kLineWords, me, &joined_bits);
   switch (outcome) {
     case Outcome::kKeep: return;
     case Outcome::kFill:
-      lines_[line] = me.record.at(Record::kAllBytes, row.first_lane);
-      modes_[line] = static_cast<uint8_t>(std::countr_zero(row.words_per_lane));
+      set_line(line, me.record.at(Record::kAllBytes, row.first_lane),
+               static_cast<uint32_t>(std::countr_zero(row.words_per_lane)));
       return;
     case Outcome::kJoin:
-      if (is_one) lines_[line] = Record((lines_[line].bits() & ~kTaken) | joined_bits);
+      if (is_one) head(line) = Record((head(line).bits() & ~kTaken) | joined_bits);
       for (uint32_t i = 0; i < kLineWords && !is_one; ++i)
         cells[i] = Record((cells[i].bits() & ~kTaken) | joined_bits);
       return;
@@ -223,8 +239,8 @@ void ShadowWords::touch_part(uint32_t word, const Row& row, const Accessor& me,
                              Conflicts& conflicts) {
   const uint32_t line = word / kLineWords;
   uint64_t joined_bits = 0;
-  if (modes_[line] != kInWords) {
-    const Record whole = lines_[line];
+  if (!is_in_words(line)) {
+    const Record whole = of_all(line);
     if (!whole.empty() &&
         outcome_of(whole, whole.site() == me.record.site(), me, &joined_bits) == Outcome::kKeep)
       return;
@@ -256,11 +272,10 @@ bool ShadowWords::take_words(Record* cells, uint32_t count, uint32_t shift, Reco
 
 bool ShadowWords::take_line(uint32_t line, uint32_t shift, Record mine,
                             const ClosedClocks& closed) {
-  if (modes_[line] != kInWords) {
-    Record taken = lines_[line];
+  if (!is_in_words(line)) {
+    Record taken = of_all(line);
     if (!take_cell(taken, mine, closed)) return false;
-    lines_[line] = taken;
-    if (taken == mine) modes_[line] = static_cast<uint8_t>(shift);
+    set_line(line, taken, taken == mine ? shift : lane_shift(line));
     return true;
   }
   Record* const cells = words_.get() + line * kLineWords;
@@ -268,8 +283,7 @@ bool ShadowWords::take_line(uint32_t line, uint32_t shift, Record mine,
   for (uint32_t i = 0; i < kLineWords; ++i)
     is_over &= cells[i].form() <= Record::kGroup && cells[i].clock() <= closed.for_all;
   if (!is_over) return take_words(cells, kLineWords, shift, mine, closed);
-  lines_[line] = mine;
-  modes_[line] = static_cast<uint8_t>(shift);
+  set_line(line, mine, shift);
   return true;
 }
 
@@ -285,8 +299,8 @@ bool ShadowWords::take_row(uint32_t word, uint32_t count, uint32_t shift, Record
       if (!take_line(line, shift, first, closed)) return false;
       continue;
     }
-    if (modes_[line] != kInWords) {
-      if (mine.deed() != Deed::kWrite && lines_[line].stands_for(mine)) continue;
+    if (!is_in_words(line)) {
+      if (mine.deed() != Deed::kWrite && of_all(line).stands_for(mine)) continue;
       split(line);
     }
     if (!take_words(words_.get() + at, part, shift, first, closed)) return false;
@@ -297,14 +311,13 @@ bool ShadowWords::take_row(uint32_t word, uint32_t count, uint32_t shift, Record
 bool ShadowWords::take_lanes(const uint64_t* address, uint64_t mask, uint32_t words, Record mine,
                              const ClosedClocks& closed) {
   const uint64_t size = this->size();
-  const uint8_t* const modes = modes_.data();
   for (; mask != 0; mask &= mask - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
     const uint64_t at = address[lane];
     if (at % 4 != 0 || at / 4 + words > size) return false;
     const Record own = mine.lanes_on(lane);
     for (auto word = static_cast<uint32_t>(at / 4), end = word + words; word < end; ++word) {
-      if (modes[word / kLineWords] != kInWords) split(word / kLineWords);
+      if (!is_in_words(word / kLineWords)) split(word / kLineWords);
       if (!take_cell(words_[word], own, closed)) return false;
     }
   }
@@ -360,7 +373,7 @@ void ShadowWords::touch_bytes(Record& cell, uint32_t bytes, uint32_t lane, const
   const bool was_wide = old.form() == Record::kWide;
   Bytes state;
   if (was_wide) {
-    state = wide_[old.wide_index()];
+    state = wide_->entries[old.wide_index()];
   } else {
     Record* const of_deed = old.deed() == Deed::kWrite  ? state.write
                             : old.deed() == Deed::kRead ? state.read
@@ -406,33 +419,38 @@ void ShadowWords::touch_bytes(Record& cell, uint32_t bytes, uint32_t lane, const
     }
   }
   if (fits) {
-    if (was_wide) free_.push_back(old.wide_index());
+    if (was_wide) wide_->free.push_back(old.wide_index());
     cell = only.with_bytes(has);
     return;
   }
   if (!was_wide) {
-    if (free_.empty()) {
-      free_.push_back(static_cast<uint32_t>(wide_.size()));
-      wide_.emplace_back();
+    if (wide_ == nullptr) wide_ = std::make_unique<Wide>();
+    if (wide_->free.empty()) {
+      wide_->free.push_back(static_cast<uint32_t>(wide_->entries.size()));
+      wide_->entries.emplace_back();
     }
-    cell = Record::wide(free_.back());
-    free_.pop_back();
+    cell = Record::wide(wide_->free.back());
+    wide_->free.pop_back();
   }
-  wide_[cell.wide_index()] = state;
+  wide_->entries[cell.wide_index()] = state;
 }
 
 Record ShadowWords::last_store(uint32_t word) const {
   const Record cell = at(word);
   if (cell.empty()) return {};
   if (cell.form() != Record::kWide) return cell.deed() == Deed::kWrite ? cell : Record();
-  for (const Record record : wide_[cell.wide_index()].write)
+  for (const Record record : wide_->entries[cell.wide_index()].write)
     if (!record.empty()) return record;
   return {};
 }
 
 size_t ShadowWords::memory_bytes() const {
-  return lines_.size() * (sizeof(Record) + 1) + (has_words_ ? size() * sizeof(Record) : 0) +
-         wide_.capacity() * sizeof(Bytes) + free_.capacity() * sizeof(uint32_t);
+  const size_t records = lines_ == nullptr ? size() : line_count_;
+  size_t bytes = records * sizeof(Record) + (line_count_ + 63) / 64 * sizeof(uint64_t);
+  if (wide_ != nullptr)
+    bytes += sizeof *wide_ + wide_->entries.capacity() * sizeof(Bytes) +
+             wide_->free.capacity() * sizeof(uint32_t);
+  return bytes;
 }
 
 ShadowMap::ShadowMap() : buckets_(new std::atomic<ShadowPage*>[kBuckets]()) {}

@@ -1,7 +1,7 @@
 // Shadow memory of racecheck: for each word that somebody touched, who did.
 //
 // Memory is cut into lines of 16 words. A line whose words have one history, as rows of lanes leave them, is
-// one Record: a seventh of a byte of shadow for each byte of memory. Else each of its words is one: 2 bytes for each
+// one Record: an eighth of a byte of shadow for each byte of memory. Else each of its words is one: 2 bytes for each
 // byte. A word that has more to tell (its bytes differ, or it was written and then, after a barrier, read)
 // moves to an entry of its own, and back when it can. Global memory is shadowed in pages of 4 KiB; what
 // nobody touched has none.
@@ -96,7 +96,7 @@ class ShadowWords {
  public:
   explicit ShadowWords(uint32_t words = 0) { resize(words); }
 
-  uint32_t size() const { return static_cast<uint32_t>(lines_.size()) * kLineWords; }
+  uint32_t size() const { return line_count_ * kLineWords; }
   // At least that many; nobody has touched any.
   void resize(uint32_t words);
   // Nobody has touched any.
@@ -128,7 +128,7 @@ class ShadowWords {
   // What is known of it.
   Record at(uint32_t word) const {
     const uint32_t line = word / kLineWords;
-    return modes_[line] == kInWords ? words_[word] : of_line(line, word % kLineWords);
+    return is_in_words(line) ? words_[word] : of_line(line, word % kLineWords);
   }
 
   // Of what is in use.
@@ -136,8 +136,6 @@ class ShadowWords {
 
  private:
   static constexpr uint32_t kLineWords = 16;
-  // How a line is kept: as one Record whose lane goes up by one every 1 << mode words, or in words_.
-  static constexpr uint8_t kInWords = 0xff;
 
   // A word whose bytes do not fit one Record. The bits for `bytes` and, in part, lanes mean nothing.
   struct Bytes {
@@ -152,14 +150,34 @@ class ShadowWords {
     uint32_t first_lane = 0;
   };
 
+  // Entries of words that have more to tell than one Record.
+  struct Wide {
+    std::vector<Bytes> entries;
+    std::vector<uint32_t> free;
+  };
+
+  bool is_in_words(uint32_t line) const { return (in_words_[line / 64] >> (line % 64) & 1) != 0; }
+  // Of a line that is one Record: the Record, whose lane goes up by one every 1 << lane_shift() words. It is one of
+  // whole words, so that the shift is kept where it says so.
+  Record& head(uint32_t line) { return heads_[size_t{line} << head_shift_]; }
+  Record head(uint32_t line) const { return heads_[size_t{line} << head_shift_]; }
+  Record of_all(uint32_t line) const {
+    const uint64_t bits = head(line).bits();
+    return Record(bits | (bits == 0 ? 0 : uint64_t{Record::kAllBytes} << 4));
+  }
+  uint32_t lane_shift(uint32_t line) const { return head(line).bytes(); }
+  void set_line(uint32_t line, Record all, uint32_t shift) {
+    head(line) = all.with_bytes(shift);
+    in_words_[line / 64] &= ~(uint64_t{1} << (line % 64));
+  }
   Record of_line(uint32_t line, uint32_t word) const {
-    const Record record = lines_[line];
+    const Record record = of_all(line);
     if (record.empty() || record.form() != Record::kOne) return record;
-    return Record(record.bits() + (uint64_t{word} >> modes_[line] << Record::kLaneShift));
+    return Record(record.bits() + (uint64_t{word} >> lane_shift(line) << Record::kLaneShift));
   }
   Record& cell(uint32_t word) {
     const uint32_t line = word / kLineWords;
-    if (modes_[line] != kInWords) split(line);
+    if (!is_in_words(line)) split(line);
     return words_[word];
   }
   void split(uint32_t line);
@@ -225,12 +243,16 @@ class ShadowWords {
   void touch_bytes(Record& cell, uint32_t bytes, uint32_t lane, const Accessor& me,
                    Conflicts& conflicts);
 
-  std::vector<Record> lines_;
-  std::vector<uint8_t> modes_;       // of each line
-  std::unique_ptr<Record[]> words_;  // of lines in kInWords; null until there is one
-  bool has_words_ = false;           // since clear()
-  std::vector<Bytes> wide_;
-  std::vector<uint32_t> free_;  // entries of wide_
+  void use_words();
+
+  // The first Record of each line: in lines_, or, from the first line that is kept in words on, in words_.
+  Record* heads_ = nullptr;
+  uint32_t head_shift_ = 0;
+  uint32_t line_count_ = 0;
+  std::unique_ptr<uint64_t[]> in_words_;  // a bit for each line
+  std::unique_ptr<Record[]> lines_;
+  std::unique_ptr<Record[]> words_;
+  std::unique_ptr<Wide> wide_;  // null until there is one
 };
 
 // A piece of global memory. Its contents are behind its lock.
