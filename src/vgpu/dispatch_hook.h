@@ -99,6 +99,13 @@ class DispatchHook {
     (void)index;
     (void)ranges;
   }
+  // On a thread of the program's: a call that copies memory begins, and is over. What the host itself has copied
+  // in it nobody saw; `ranges` is what the call was asked for. The number goes from one to the other; 0: none.
+  virtual uint64_t host_copy_began() noexcept { return 0; }
+  virtual void host_copied(uint64_t number, std::span<const sanitize::MovedRange> ranges) noexcept {
+    (void)number;
+    (void)ranges;
+  }
 };
 
 inline constexpr size_t kMaxDispatchHooks = 8;

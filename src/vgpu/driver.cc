@@ -231,4 +231,16 @@ bool Driver::vacate_fd(int fd) {
   return true;
 }
 
+uint64_t Driver::host_copy_began() noexcept {
+  uint64_t number = 0;
+  for (DispatchHook* hook : hooks_)
+    if (number == 0) number = hook->host_copy_began();
+  return number;
+}
+
+void Driver::host_copied(uint64_t number, uint64_t to, uint64_t from, uint64_t bytes) noexcept {
+  const sanitize::MovedRange ranges[] = {{from, bytes, false}, {to, bytes, true}};
+  for (DispatchHook* hook : hooks_) hook->host_copied(number, ranges);
+}
+
 }  // namespace wavetap::vgpu

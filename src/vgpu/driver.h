@@ -71,6 +71,10 @@ class Driver {
   void note_requested_size(uint64_t va, uint64_t size_bytes) {
     allocations_->set_requested(va, size_bytes);
   }
+  // Around a call of the program's that copies memory, on its thread: DispatchHook::host_copied(). One hook at
+  // most wants to know.
+  uint64_t host_copy_began() noexcept;
+  void host_copied(uint64_t number, uint64_t to, uint64_t from, uint64_t bytes) noexcept;
   // include/wavetap/annotate.h
   void annotate(int what, uint64_t address, uint64_t bytes) {
     allocations_->annotations().annotate(static_cast<Annotations::What>(what), address, bytes);

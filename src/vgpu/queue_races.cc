@@ -13,6 +13,9 @@ namespace {
 constexpr size_t kMostPages = 1u << 16;
 constexpr size_t kMostRecords = 1u << 12;
 
+// What the host does itself: a queue of its own, whose number no other has.
+constexpr uint32_t kHostQueue = std::numeric_limits<uint32_t>::max();
+
 using Ended = QueueRaces::Ended;
 
 uint64_t count_of(const QueueCounts& counts, uint32_t queue) {
@@ -41,10 +44,10 @@ sanitize::Place side_of(const Ended& ended, uint64_t address, sanitize::PageUse 
 }
 
 std::string name_of(const Ended& ended) {
-  if (ended.kernel == nullptr)
-    return std::string(sanitize::mover_name(ended.mover.what)) + " of " +
-           std::to_string(ended.mover.size_bytes) + " bytes";
-  return ended.kernel->name.empty() ? "a kernel" : ended.kernel->name;
+  if (ended.kernel != nullptr) return ended.kernel->name.empty() ? "a kernel" : ended.kernel->name;
+  const bool is_host = ended.mover.what == sanitize::MoverKind::kHost;
+  return (is_host ? "a copy" : std::string(sanitize::mover_name(ended.mover.what))) + " of " +
+         std::to_string(ended.mover.size_bytes) + " bytes";
 }
 
 QueueRace race_of(const Ended& earlier, const Ended& later,
@@ -65,9 +68,10 @@ QueueRace race_of(const Ended& earlier, const Ended& later,
   finding.space = emu::Space::kGlobal;
   finding.address = conflict.address;
   finding.neighbour = map.neighbour({conflict.address});
+  const bool is_host = other.mover.what == sanitize::MoverKind::kHost;
   finding.detail = "the other one is " + name_of(other) +
-                   " in another queue; nothing orders the two, " + std::to_string(conflict.bytes) +
-                   " bytes are concerned";
+                   (is_host ? " by the host" : " in another queue") + "; nothing orders the two, " +
+                   std::to_string(conflict.bytes) + " bytes are concerned";
   finding.times = 1;
   finding.lane_count = 1;
   race.kernel = mine.kernel;
@@ -88,7 +92,11 @@ bool QueueRaces::may_overlap(const Record& earlier, const Ended& later) {
 }
 
 std::vector<QueueRace> QueueRaces::end(Ended ended, const sanitize::MemoryMap& map) {
-  const QueueCounts submitted = order_.submitted();
+  return add(std::move(ended), order_.submitted(), map);
+}
+
+std::vector<QueueRace> QueueRaces::add(Ended ended, const QueueCounts& submitted,
+                                       const sanitize::MemoryMap& map) {
   const QueueCounts finished = order_.finished();
   std::vector<QueueRace> races;
   const std::lock_guard lock(mutex_);
@@ -134,6 +142,26 @@ std::vector<QueueRace> QueueRaces::end_copy(const Queue& queue, const sanitize::
     copies_.erase(open);
   }
   return end(std::move(copy), map);
+}
+
+std::vector<QueueRace> QueueRaces::end_host_copy(std::span<const sanitize::MovedRange> ranges,
+                                                 const QueueCounts& submitted, uint64_t time_ns,
+                                                 const sanitize::MemoryMap& map) {
+  Ended copy;
+  copy.queue = kHostQueue;
+  copy.over_before = order_.finished();
+  copy.mover.what = sanitize::MoverKind::kHost;
+  copy.mover.time_ns = time_ns;
+  for (const sanitize::MovedRange& range : ranges) {
+    sanitize::add_range(copy.ranges, range);
+    (range.is_write ? copy.mover.to : copy.mover.from) = range.begin;
+    copy.mover.size_bytes = range.size_bytes;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    copy.index = host_copies_++;
+  }
+  return add(std::move(copy), submitted, map);
 }
 
 // What nothing that is still in a ring can overlap.

@@ -64,18 +64,27 @@ class QueueRaces {
              uint64_t time_ns);
   std::vector<QueueRace> end_copy(const Queue& queue, const sanitize::MemoryMap& map);
 
+  // A copy that the host has made itself, with plain loads and stores, in a call that is over. Whatever was over by then
+  // it may have waited for; `submitted`: before the call, what comes later is after it.
+  std::vector<QueueRace> end_host_copy(std::span<const sanitize::MovedRange> ranges,
+                                       const QueueCounts& submitted, uint64_t time_ns,
+                                       const sanitize::MemoryMap& map);
+
  private:
   struct Record {
     Ended ended;
     QueueCounts submitted;  // when it ended
   };
   static bool may_overlap(const Record& earlier, const Ended& later);
+  std::vector<QueueRace> add(Ended ended, const QueueCounts& submitted,
+                             const sanitize::MemoryMap& map);
   void forget(const QueueCounts& finished);
 
   QueueOrder order_;
   std::mutex mutex_;
   std::deque<Record> records_;
   std::map<uint32_t, Ended> copies_;  // that are not over, by queue
+  uint64_t host_copies_ = 0;
 };
 
 }  // namespace wavetap::vgpu

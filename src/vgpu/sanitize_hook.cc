@@ -108,7 +108,9 @@ SanitizeHook::SanitizeHook(const Config& config, const AllocationTable& allocati
     : path_(config.findings_file),
       pattern_(config.sanitize_kernels),
       launches_(format::LaunchList::of_checked(config.sanitize_launches)),
-      kernels_([this](const KnownKernel& kernel) { return pattern_.matches(kernel.name); }) {
+      kernels_([this](const KnownKernel& kernel) { return pattern_.matches(kernel.name); }),
+      allocations_(allocations),
+      first_gpu_(gpus.front()) {
   // The command line has checked them.
   if (const auto tools = sanitize::ToolSet::parse(config.sanitize_tools); tools.ok())
     options_.tools = *tools;
@@ -157,12 +159,16 @@ void* SanitizeHook::before(DispatchView& view) noexcept {
   checking->is_chosen = chosen;
   checking->marks = marks;
   const AllocationMap& map = *maps_[view.gpu.index];
-  std::span<emu::Watcher* const> ours = checking->session.watchers();
+  std::span<emu::Watcher* const> ours;
   if (!chosen) {
     ours = checking->session.begin_quietly(map);
   } else {
     checking->session.begin(map);
-    if (kernel != nullptr && is_runtimes_own(*kernel)) checking->session.set_moves_memory();
+    if (kernel != nullptr && is_runtimes_own(*kernel)) {
+      checking->session.set_moves_memory();
+      moves_.fetch_add(1, std::memory_order_relaxed);
+    }
+    ours = checking->session.watchers();
   }
   checking->watches = kernel != nullptr && others.size() + ours.size() <= emu::kMaxWatchers;
   checking->marks &= checking->watches && others.size() + ours.size() < emu::kMaxWatchers;
@@ -263,17 +269,68 @@ void SanitizeHook::packet_finished(Queue& queue, uint64_t index, uint64_t signal
 
 void SanitizeHook::memory_moved(Queue& queue, uint64_t index,
                                 std::span<const sanitize::MovedRange> ranges) noexcept {
+  moves_.fetch_add(1, std::memory_order_relaxed);
   if (options_.tools.has(sanitize::Tool::kRacecheck) && races_.order().has_several())
     races_.moved(queue, index, ranges, monotonic_ns());
 }
 
+uint64_t SanitizeHook::host_copy_began() noexcept {
+  if (!options_.tools.has(sanitize::Tool::kRacecheck) || !races_.order().has_several()) return 0;
+  HostCopy copy{races_.order().submitted(), moves_.load(std::memory_order_relaxed)};
+  const std::lock_guard lock(mutex_);
+  host_copies_.emplace(++last_host_copy_, std::move(copy));
+  return last_host_copy_;
+}
+
+// The others are seen where they are done. Whatever another thread submits at the same time may hide a copy.
+bool SanitizeHook::is_host_alone(const HostCopy& copy) {
+  const QueueCounts submitted = races_.order().submitted();
+  const QueueCounts finished = races_.order().finished();
+  for (const auto& [queue, count] : submitted) {
+    const auto before = copy.submitted.find(queue);
+    if (before != copy.submitted.end() && before->second == count) continue;
+    const auto over = finished.find(queue);
+    if (over == finished.end() || over->second != count) return false;
+  }
+  return moves_.load(std::memory_order_relaxed) == copy.moves;
+}
+
+void SanitizeHook::host_copied(uint64_t number,
+                               std::span<const sanitize::MovedRange> ranges) noexcept {
+  HostCopy copy;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = host_copies_.find(number);
+    if (known == host_copies_.end()) return;
+    copy = std::move(known->second);
+    host_copies_.erase(known);
+  }
+  if (!is_host_alone(copy)) return;
+  std::vector<sanitize::MovedRange> reached;  // that a GPU can reach as well
+  const Gpu* gpu = nullptr;
+  for (const sanitize::MovedRange& range : ranges) {
+    const std::optional<Allocation> allocation = allocations_.lookup({range.begin});
+    if (!allocation || range.size_bytes == 0) continue;
+    reached.push_back(range);
+    if (gpu == nullptr) gpu = allocation->owner;
+  }
+  if (reached.empty()) return;
+  if (gpu == nullptr) gpu = first_gpu_;  // memory that all have in common
+  write_copy_races(
+      *gpu, races_.end_host_copy(reached, copy.submitted, monotonic_ns(), *maps_[gpu->index]));
+}
+
 void SanitizeHook::end_copy(Queue& queue) {
   if (queue.type == QueueType::kComputeAql) return;
+  write_copy_races(*queue.gpu, races_.end_copy(queue, *maps_[queue.gpu->index]));
+}
+
+void SanitizeHook::write_copy_races(const Gpu& gpu, std::span<const QueueRace> races) {
   const bool is_choosing = !pattern_.empty() || !launches_.empty();
   std::string lines;
-  for (const QueueRace& race : races_.end_copy(queue, *maps_[queue.gpu->index])) {
+  for (const QueueRace& race : races) {
     if (race.kernel == nullptr) {
-      if (!is_choosing) lines += copy_line(*queue.gpu, race.finding);
+      if (!is_choosing) lines += copy_line(gpu, race.finding);
     } else if (race.kernel->is_chosen) {
       GuestMemory memory(race.kernel->gpu->space);
       lines += line_of(memory, *race.kernel, race.finding);

@@ -69,6 +69,8 @@ class SanitizeHook final : public DispatchHook {
   void packet_finished(Queue& queue, uint64_t index, uint64_t signal) noexcept override;
   void memory_moved(Queue& queue, uint64_t index,
                     std::span<const sanitize::MovedRange> ranges) noexcept override;
+  uint64_t host_copy_began() noexcept override;
+  void host_copied(uint64_t number, std::span<const sanitize::MovedRange> ranges) noexcept override;
 
  private:
   // One dispatch's: its tools, and the list of watchers with them in.
@@ -98,6 +100,7 @@ class SanitizeHook final : public DispatchHook {
   std::string copy_line(const Gpu& gpu, const sanitize::Finding& finding);
   std::string race_lines(const DispatchView& view, RanKernelPtr kernel, Checking& checking);
   void end_copy(Queue& queue);
+  void write_copy_races(const Gpu& gpu, std::span<const QueueRace> races);
   void write(const std::string& lines);
   // An undefined part of an allocation is copied to the host.
   void note_gap(const Allocation& from, uint64_t gap, uint64_t count);
@@ -110,6 +113,18 @@ class SanitizeHook final : public DispatchHook {
   KernelCache kernels_;  // chosen: to be checked
   KernelFinder finder_;
   QueueRaces races_;
+  const AllocationTable& allocations_;
+  const Gpu* const first_gpu_;
+  // Calls of the program's that copy memory, and what of it the copy engines and the runtime's kernels do.
+  struct HostCopy {
+    QueueCounts submitted;
+    uint64_t moves = 0;
+  };
+  // Nothing was submitted in the call, or it is over and has moved nothing.
+  bool is_host_alone(const HostCopy& copy);
+  std::atomic<uint64_t> moves_{0};
+  uint64_t last_host_copy_ = 0;
+  std::map<uint64_t, HostCopy> host_copies_;  // that are not over
   std::unique_ptr<InitTracking> tracking_;
   std::vector<std::unique_ptr<AllocationMap>> maps_;  // by GPU
   std::atomic<bool> complained_{false};

@@ -38,6 +38,11 @@ CASES = {
     "copy_pageable": ("read-write", "error", {"put", "copy_pageable"}),
     "copy_rows": ("write-after-write", "error", {"put", "copy_rows"}),
     "copy_on_gpu": ("read-write", "error", {"put", None}),
+    "host_copy_in": ("write-after-write", "error", {"put", "host_copy_in"}),
+    "host_copy_read": ("read-write", "error", {"get", "host_copy_read"}),
+    "host_copy_out": ("read-write", "error", {"put", "host_copy_out"}),
+    "host_copy_overlap": ("write-after-write", "error", {"put", "host_copy_overlap"}),
+    "host_copy_pinned": ("write-after-write", "error", {"put", "host_copy_pinned"}),
 }
 
 
@@ -72,7 +77,8 @@ def check(args, case, expected, lines):
         if findings is None:
             wrong.append(problem)
             continue
-        seen = [(same_kind(f["kind"]), f["severity"], {place(f, lines), place(f["other"], lines)}, "in another queue" in f.get("detail", ""))
+        told = "by the host" if case.startswith("host_copy") else "in another queue"
+        seen = [(same_kind(f["kind"]), f["severity"], {place(f, lines), place(f["other"], lines)}, told in f.get("detail", ""))
                 for f in findings if "other" in f]
         wanted = [(*expected, True)] if variant == "bug" else []
         if args.program.endswith("_O0"):  # atomicAdd is a function of its own there

@@ -224,6 +224,44 @@ void copy_on_gpu(Test& t) {
   CHECK(hipMemcpyAsync(t.b, t.a, kBytes, hipMemcpyDeviceToDevice, t.second));
 }
 
+// Small copies the host makes itself, where it reaches the memory: with loads and stores that no queue has.
+constexpr size_t kSmall = 64;
+void host_copy_in(Test& t) {
+  static int few[kSmall / sizeof(int)];
+  before_blocking(t);
+  CHECK(hipMemcpy(t.a, few, kSmall, kIn));  // MARK host_copy_in
+}
+void host_copy_read(Test& t) {
+  static int few[kSmall / sizeof(int)];
+  get<<<kGrid, kBlock, 0, t.first>>>(t.a, t.b, t.go);
+  if (!t.bug) {
+    let_go(t);
+    CHECK(hipStreamSynchronize(t.first));
+  }
+  CHECK(hipMemcpy(t.a, few, kSmall, kIn));  // MARK host_copy_read
+}
+void host_copy_out(Test& t) {
+  static int one;
+  before_blocking(t);
+  CHECK(hipMemcpy(&one, t.a + 5, sizeof one, kOut));  // MARK host_copy_out
+}
+// The clean one begins behind what the kernel stores.
+void host_copy_overlap(Test& t) {
+  static int few[kSmall / sizeof(int)];
+  put<<<kGrid, kBlock, 0, t.first>>>(t.a, t.go, 1);
+  int* const to = t.a + (t.bug ? kCount - 1 : kCount);
+  CHECK(hipMemcpy(to, few, kSmall, kIn));  // MARK host_copy_overlap
+}
+void host_copy_pinned(Test& t) {
+  static int few[kSmall / sizeof(int)];
+  put<<<kGrid, kBlock, 0, t.first>>>(t.host, t.go, 1);
+  if (!t.bug) {
+    let_go(t);
+    CHECK(hipStreamSynchronize(t.first));
+  }
+  CHECK(hipMemcpy(t.host, few, kSmall, hipMemcpyHostToHost));  // MARK host_copy_pinned
+}
+
 struct Case {
   const char* name;
   void (*run)(Test&);
@@ -249,7 +287,12 @@ struct Case {
               {"fill_blocking", fill_blocking},
               {"copy_pageable", copy_pageable},
               {"copy_rows", copy_rows},
-              {"copy_on_gpu", copy_on_gpu}};
+              {"copy_on_gpu", copy_on_gpu},
+              {"host_copy_in", host_copy_in},
+              {"host_copy_read", host_copy_read},
+              {"host_copy_out", host_copy_out},
+              {"host_copy_overlap", host_copy_overlap},
+              {"host_copy_pinned", host_copy_pinned}};
 
 int main(int count, char** words) {
   if (count < 3) return 2;

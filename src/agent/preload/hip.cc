@@ -204,7 +204,7 @@ template <uint32_t kIndex, uint32_t kFlags, class R, class Function, class Leave
     real(arguments...);
     leave(call, 0, true);
   } else {
-    const R result = real(arguments...);
+    const R result = Copies<kIndex>::call(real, arguments...);
     const int32_t code = result_code(result);
     leave(call, code, !std::is_same_v<R, int32_t> || code == 0);
     if constexpr ((kFlags & kBlocking) != 0) harvest();

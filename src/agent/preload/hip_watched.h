@@ -9,6 +9,7 @@
 
 #include "agent/allocations.h"
 #include "agent/device_figures.h"
+#include "agent/host_copies.h"
 #include "agent/host_functions.h"
 #include "agent/preload/hip_copies.h"
 #include "agent/preload/hip_table.h"
@@ -108,6 +109,38 @@ template <>
 struct After<kIndexOf_hipGetDevicePropertiesR0000> : NoteFigures<amd::kHipPropertiesR0000> {};
 template <>
 struct After<kIndexOf_hipGetDevicePropertiesR0600> : NoteFigures<amd::kHipPropertiesR0600> {};
+
+// ---- copies that the host may make itself ------------------------------------------------------
+
+// Copies<index>::call(real, arguments...) takes the place of a recorded call. Of functions that return when the copy is
+// done; others may only have put it into a graph.
+template <uint32_t kIndex>
+struct Copies {
+  template <class Real, class... A>
+  static auto call(Real real, const A&... arguments) {
+    return real(arguments...);
+  }
+};
+
+struct CopiesBytes {
+  template <class Real, class... Rest>
+  static int32_t call(Real real, void* to, void* from, size_t bytes, Rest... rest) {
+    const uint64_t number = host_copy_began();
+    const int32_t result = real(to, from, bytes, rest...);
+    host_copied(number, to, from, result == 0 ? bytes : 0);
+    return result;
+  }
+};
+template <>
+struct Copies<kIndexOf_hipMemcpy> : CopiesBytes {};
+template <>
+struct Copies<kIndexOf_hipMemcpy_spt> : CopiesBytes {};
+template <>
+struct Copies<kIndexOf_hipMemcpyWithStream> : CopiesBytes {};
+template <>
+struct Copies<kIndexOf_hipMemcpyHtoD> : CopiesBytes {};
+template <>
+struct Copies<kIndexOf_hipMemcpyDtoH> : CopiesBytes {};
 
 // ---- memory that the program asks for ----------------------------------------------------------
 

@@ -64,3 +64,17 @@ WT_EXPORT void wavetap_annotate_v1(int what, const void* address, size_t bytes) 
   if (Driver* driver = front::running_driver())
     driver->annotate(what, reinterpret_cast<uint64_t>(address), bytes);
 }
+
+// agent/host_copies.cc looks for these.
+WT_EXPORT uint64_t wavetap_host_copy_began_v1() {
+  using namespace wavetap::vgpu;
+  Driver* const driver = front::running_driver();
+  return driver == nullptr ? 0 : driver->host_copy_began();
+}
+WT_EXPORT void wavetap_host_copied_v1(uint64_t number, const void* to, const void* from,
+                                      size_t bytes) {
+  using namespace wavetap::vgpu;
+  if (Driver* driver = front::running_driver())
+    driver->host_copied(number, reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from),
+                        bytes);
+}
