@@ -11,6 +11,11 @@ class Check : public emu::Watcher {
  public:
   // Before a dispatch. `map` lives until the dispatch is over, and is often the same as last time.
   virtual void begin(const MemoryMap& map) noexcept { (void)map; }
+  // After begin(): whether the dispatch needs it, as memory is now. `moves_memory`: of the runtime's own kernels.
+  virtual bool is_needed(const MemoryMap& map, bool moves_memory) const noexcept {
+    (void)map, (void)moves_memory;
+    return true;
+  }
   // Whether it has to see every dispatch, since it keeps what one leaves for the next.
   virtual bool keeps_state() const noexcept { return false; }
   // Before a dispatch: to be watched for the sake of later ones, with nothing to find in it.

@@ -49,8 +49,19 @@ Page* InitMap::page(uint64_t number) {
 }
 
 uint64_t InitMap::memory_bytes() const {
+  const InitMap* const more = undefined();
   const std::lock_guard lock(mutex_);
-  return pages_.size() * sizeof(Page);
+  return pages_.size() * sizeof(Page) + (more == nullptr ? 0 : more->memory_bytes());
+}
+
+InitMap& InitMap::make_undefined() {
+  if (InitMap* const map = undefined()) return *map;
+  const std::lock_guard lock(mutex_);
+  if (undefined_owner_ == nullptr) {
+    undefined_owner_ = std::make_unique<InitMap>();
+    undefined_.store(undefined_owner_.get(), std::memory_order_release);
+  }
+  return *undefined_owner_;
 }
 
 void InitCursor::use(InitMap* map) {
@@ -92,10 +103,13 @@ void InitCursor::mark(uint64_t begin, uint64_t size_bytes) {
   });
 }
 
-void InitCursor::copy(uint64_t to, uint64_t from, uint64_t size_bytes) {
-  if (all_written(from, size_bytes)) return mark(to, size_bytes);
-  for (uint64_t i = 0; i < size_bytes; ++i)
-    if (any_written(from + i, 1)) mark(to + i, 1);
+void InitCursor::unmark(uint64_t begin, uint64_t size_bytes) {
+  for_each_word(begin, size_bytes, [&](uint64_t number, uint64_t word, uint64_t bits) {
+    Page* const page = find(number);
+    if (page != nullptr && (page->bits[word].load(std::memory_order_relaxed) & bits) != 0)
+      page->bits[word].fetch_and(~bits, std::memory_order_relaxed);
+    return true;
+  });
 }
 
 bool InitCursor::find_gap(uint64_t begin, uint64_t size_bytes, uint64_t least, uint64_t* gap,
@@ -127,6 +141,24 @@ bool InitCursor::find_gap(uint64_t begin, uint64_t size_bytes, uint64_t least, u
     ++at;
   }
   return is_enough(end);
+}
+
+bool InitCursor::find_run(uint64_t begin, uint64_t size_bytes, uint64_t least, uint64_t* run,
+                          uint64_t* count) {
+  const uint64_t end = begin + size_bytes;
+  *count = 0;
+  for (uint64_t at = begin; at < end;) {
+    const uint64_t step = std::min(64 - at % 64, end - at);
+    const bool is_none = !any_written(at, step);
+    const bool is_all = !is_none && all_written(at, step);
+    const uint64_t next = is_none || is_all ? at + step : at + 1;
+    const bool is_marked = is_all || (!is_none && any_written(at, 1));
+    if (!is_marked && *count >= least) return true;
+    if (is_marked && *count == 0) *run = at;
+    *count = is_marked ? *count + (next - at) : 0;
+    at = next;
+  }
+  return *count >= least;
 }
 
 }  // namespace wavetap::sanitize

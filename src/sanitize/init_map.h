@@ -2,7 +2,8 @@
 // in pages that exist once something in them was written, so that memory nobody touches costs nothing and
 // what is touched an eighth of its size.
 //
-// It only grows: addresses are not used again in a process that is checked.
+// It only grows: addresses are not used again in a process that is checked. What was written may be undefined all the same,
+// when it was copied from where nobody has written: that is a second map, undefined(), made when there is such a byte.
 #pragma once
 
 #include <atomic>
@@ -34,6 +35,16 @@ class InitMap {
   Page* page(uint64_t number);        // null: there is no memory for it
   uint64_t memory_bytes() const;
 
+  // Bytes that were stored undefined and not written since. Null: there are none.
+  InitMap* undefined() const { return undefined_.load(std::memory_order_acquire); }
+  InitMap& make_undefined();
+
+  // Whether words may be defined in part: undefined(), or somebody has written less than words.
+  bool has_parts() const {
+    return has_parts_.load(std::memory_order_relaxed) || undefined() != nullptr;
+  }
+  void note_part() { has_parts_.store(true, std::memory_order_relaxed); }
+
  private:
   static constexpr size_t kBuckets = 1 << 14;
   static size_t bucket_of(uint64_t number) {
@@ -43,6 +54,9 @@ class InitMap {
   std::unique_ptr<std::atomic<Page*>[]> buckets_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Page>> pages_;
+  std::atomic<bool> has_parts_{false};
+  std::atomic<InitMap*> undefined_{nullptr};
+  std::unique_ptr<InitMap> undefined_owner_;
 };
 
 // Asks and marks, and remembers the pages it used last. One thread at a time.
@@ -54,11 +68,13 @@ class InitCursor {
   bool any_written(uint64_t begin, uint64_t size_bytes);
   bool all_written(uint64_t begin, uint64_t size_bytes);
   void mark(uint64_t begin, uint64_t size_bytes);
-  // Marks in [to, + size) what is marked in [from, + size).
-  void copy(uint64_t to, uint64_t from, uint64_t size_bytes);
+  void unmark(uint64_t begin, uint64_t size_bytes);
   // The first `least` bytes or more in a row that were not written; *count is how many. False: there
   // are none.
   bool find_gap(uint64_t begin, uint64_t size_bytes, uint64_t least, uint64_t* gap,
+                uint64_t* count);
+  // The same of bytes that were.
+  bool find_run(uint64_t begin, uint64_t size_bytes, uint64_t least, uint64_t* run,
                 uint64_t* count);
 
  private:

@@ -31,16 +31,28 @@ TEST(InitMap, TakesNothingForWhatNobodyWrote) {
   EXPECT_EQ(map.memory_bytes(), sizeof(InitMap::Page));
 }
 
-TEST(InitMap, ACopyHasTheHolesOfItsSource) {
+TEST(InitMap, WhatWasStoredUndefinedIsAMapOfItsOwn) {
   InitMap map;
+  EXPECT_EQ(map.undefined(), nullptr);
+  EXPECT_FALSE(map.has_parts());
   InitCursor cursor;
-  cursor.use(&map);
-  cursor.mark(1000, 50);
-  cursor.mark(1060, 40);
-  cursor.copy(500'000, 1000, 100);
-  EXPECT_TRUE(cursor.all_written(500'000, 50));
-  EXPECT_FALSE(cursor.any_written(500'050, 10));
-  EXPECT_TRUE(cursor.all_written(500'060, 40));
+  cursor.use(&map.make_undefined());
+  EXPECT_EQ(map.undefined(), &map.make_undefined());
+  EXPECT_TRUE(map.has_parts());
+  // Over the end of a page, and not on a word.
+  const uint64_t begin = 3 * InitMap::kPageBytes - 70;
+  cursor.mark(begin, 200);
+  cursor.unmark(begin + 60, 20);
+  uint64_t run = 0;
+  uint64_t count = 0;
+  ASSERT_TRUE(cursor.find_run(begin - 1000, 2000, 16, &run, &count));
+  EXPECT_EQ(run, begin);
+  EXPECT_EQ(count, 60u);
+  ASSERT_TRUE(cursor.find_run(begin - 1000, 2000, 61, &run, &count));
+  EXPECT_EQ(run, begin + 80);
+  EXPECT_EQ(count, 120u);
+  EXPECT_FALSE(cursor.find_run(begin - 1000, 2000, 121, &run, &count));
+  EXPECT_FALSE(cursor.find_run(begin + 60, 20, 1, &run, &count));
 }
 
 TEST(InitMap, FindsGapsThatAreLongEnough) {

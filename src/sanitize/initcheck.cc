@@ -64,6 +64,14 @@ bool is_exchange_operation(isa::Op op) {
   return swaps && name.find("cmp") == std::string_view::npos;
 }
 
+// A load of less than a register that fills the rest of it with the sign.
+bool extends_sign(isa::Op op) {
+  const std::string_view name = isa::op_name(op);
+  for (const char* part : {"sbyte", "sshort", "_i8", "_i16"})
+    if (name.find(part) != std::string_view::npos) return true;
+  return false;
+}
+
 // As memory is handed out.
 bool is_zero(const emu::WatchPoint& at, const MemoryAccess& access, int lane) {
   std::byte bytes[64];
@@ -101,6 +109,13 @@ struct Initcheck::Group {
   std::vector<std::unique_ptr<RegisterFlow>> registers;  // by wave, where they are followed
   std::vector<Bits> scratch;  // by wave: lane for lane; empty: the wave has used none
   InitCursor global;
+  // Bytes that were stored undefined; empty: there are none.
+  Bits lds_undefined;
+  std::vector<Bits> scratch_undefined;  // by wave
+  InitCursor global_undefined;
+  // Of host_has_touched(): the page that was asked about last in this workgroup, and the answer.
+  uint64_t asked_page = ~uint64_t{0};
+  bool is_touched = false;
 
   // Where a lane's scratch begins in its wave's.
   static uint64_t lane_bytes(const emu::WatchPoint& at) {
@@ -113,11 +128,26 @@ struct Initcheck::Group {
   }
 };
 
-Initcheck::Initcheck() = default;
+Initcheck::Initcheck(Loads loads) : loads_(loads) {}
 Initcheck::~Initcheck() = default;
+
+bool Initcheck::is_needed(const MemoryMap& map, bool moves_memory) const noexcept {
+  const bool has_parts = map.initialised() != nullptr && map.initialised()->has_parts();
+  return (has_parts || moves_memory) == (loads_ == Loads::kAll);
+}
+
+InitCursor* Initcheck::undefined_of(Group& group) const {
+  InitMap* const all = map_ == nullptr ? nullptr : map_->initialised();
+  InitMap* const undefined = all == nullptr ? nullptr : all->undefined();
+  if (undefined == nullptr) return nullptr;
+  group.global_undefined.use(undefined);
+  return &group.global_undefined;
+}
 
 void Initcheck::begin(const MemoryMap& map) noexcept {
   ++dispatch_;
+  uint64_t dropped = 0;
+  ignored_.take(&dropped);
   if (map_ == &map && map.epoch() == epoch_) return;
   map_ = &map;
   epoch_ = map.epoch();
@@ -178,8 +208,12 @@ bool Initcheck::is_settled(uint64_t begin, uint64_t end, std::atomic<uint32_t>& 
 
 bool Initcheck::screen(const emu::WatchPoint& at, const emu::ByteSpan* span) noexcept {
   if (span == nullptr || (tag::watches(at.tag) && registers_of(at) != nullptr)) return true;
-  if (span->space == Space::kLds) return static_cast<Group*>(at.state)->lds_left != 0;
+  Group& group = *static_cast<Group*>(at.state);
+  if (span->space == Space::kLds) return group.lds_left != 0 || !group.lds_undefined.empty();
   if (map_ == nullptr || map_->initialised() == nullptr) return false;
+  InitCursor* const undefined = undefined_of(group);
+  if (undefined != nullptr && undefined->any_written(span->begin, span->end - span->begin))
+    return true;
   return !is_settled(span->begin, span->end, hints_[tag::hint(at.tag)]);
 }
 
@@ -194,9 +228,9 @@ void Initcheck::dispatch_began(const emu::Launch& launch) noexcept {
 }
 
 void Initcheck::before(const emu::WatchPoint& at) noexcept {
-  if (is_quiet_) return;
-  if (!tag::follows_all(at.tag)) {
-    if (RegisterFlow* const registers = registers_of(at)) registers->step(at, findings());
+  if (!tag::follows_all(at.tag) || is_quiet_) {
+    if (RegisterFlow* const registers = registers_of(at))
+      registers->step(at, is_quiet_ ? ignored_ : findings());
     return;
   }
   Group& group = *static_cast<Group*>(at.state);
@@ -208,7 +242,8 @@ void Initcheck::before(const emu::WatchPoint& at) noexcept {
 
 emu::Wants Initcheck::wants(const isa::Program& program, int32_t index) noexcept {
   const isa::Inst& inst = program.insts()[index];
-  if (index == 0) follows_ = {may_read_unwritten(program), find_followed_loads(program)};
+  if (index == 0)
+    follows_ = {may_read_unwritten(program), find_followed_loads(program, loads_ == Loads::kAll)};
   const auto at = static_cast<size_t>(index);
   const bool touches = !follows_.parts.touches.empty() && follows_.parts.touches[at];
   const bool is_followed = !follows_.parts.loads.empty() && follows_.parts.loads[at];
@@ -246,6 +281,9 @@ void Initcheck::workgroup_began(const emu::Workgroup& group, void*& state) noexc
   mine->registers.clear();
   mine->scratch.resize(group.waves.size());
   for (Bits& bits : mine->scratch) bits.clear();
+  mine->asked_page = ~uint64_t{0};
+  mine->lds_undefined.clear();
+  mine->scratch_undefined.clear();
   mine->global.use(map_ == nullptr ? nullptr : map_->initialised());
   state = mine.release();
 }
@@ -371,6 +409,8 @@ void Initcheck::mark(const emu::WatchPoint& at, Group& group, const MemoryAccess
   bool starts_undefined = false;
   const bool is_one = is_in_one(access, &starts_undefined);
   if (is_one && !starts_undefined) return;
+  InitMap* const written = map_->initialised();
+  if (access.size_bytes < 4 && written != nullptr) written->note_part();
   uint64_t begin = 0;
   uint64_t size_bytes = 0;
   if (is_one && is_one_range(access, &begin, &size_bytes))
@@ -390,58 +430,190 @@ void Initcheck::note(Kind kind, const emu::WatchPoint& at, const MemoryAccess& a
   findings().add(finding);
 }
 
-bool Initcheck::is_unwritten_part(const emu::WatchPoint& at, Group& group,
-                                  const MemoryAccess& access, int lane, uint32_t offset) {
-  constexpr uint32_t kPart = 4;
-  const uint64_t address = access.address[lane] + offset;
-  if (access.space == Space::kLds)
-    return group.lds_left != 0 && address + kPart <= group.lds_limit(at) &&
-           is_unwritten(group.lds, address, kPart);
-  if (access.space == Space::kScratch) {
-    if (access.is_scalar || address + kPart > at.wave.dispatch->private_segment_bytes) return false;
-    return is_unwritten(group.scratch_of(at),
-                        static_cast<uint64_t>(lane) * Group::lane_bytes(at) + address, kPart);
-  }
-  if (group.global.any_written(address, kPart)) return false;
+Initcheck::Parts Initcheck::global_parts(const emu::WatchPoint& at, Group& group,
+                                         const MemoryAccess& access, int lane) {
+  Parts parts;
+  const uint64_t address = access.address[lane];
+  const uint32_t size_bytes = access.size_bytes;
+  InitCursor* const stored = undefined_of(group);
+  const bool may_be_stored = stored != nullptr && stored->any_written(address, size_bytes);
+  if (!may_be_stored && group.global.all_written(address, size_bytes)) return parts;
   const Block* const block = block_of(address);
-  if (block == nullptr || !block->starts_undefined) return false;
-  std::byte bytes[64];
+  if (block == nullptr || !block->starts_undefined) return parts;
+  for (uint32_t i = 0; i < size_bytes; ++i) {
+    const uint64_t bit = uint64_t{1} << i;
+    if (!group.global.any_written(address + i, 1)) parts.undefined |= bit;
+    else if (may_be_stored && stored->any_written(address + i, 1)) parts.stored |= bit;
+  }
   // Somebody may have written it whom nobody saw.
-  if (access.size_bytes > sizeof bytes || !read_memory(at.wave, access, lane, bytes)) return false;
-  return std::all_of(bytes + offset, bytes + offset + kPart,
-                     [](std::byte byte) { return byte == std::byte{0}; }) &&
-         !map_->host_has_touched({address});
+  std::byte bytes[64];
+  if (parts.undefined != 0 && !read_memory(at.wave, access, lane, bytes)) parts.undefined = 0;
+  for (uint32_t i = 0; i < size_bytes; ++i)
+    if ((parts.undefined >> i & 1) != 0 && bytes[i] != std::byte{0})
+      parts.undefined &= ~(uint64_t{1} << i);
+  parts.undefined |= parts.stored;
+  if (parts.undefined == 0) return parts;
+  constexpr uint64_t kPage = 4096;
+  if (address / kPage != group.asked_page) {
+    group.asked_page = address / kPage;
+    group.is_touched = map_->host_has_touched({address});
+  }
+  return group.is_touched ? Parts() : parts;
 }
 
-// The registers of elements that are written in part.
+Initcheck::Parts Initcheck::parts_of(const emu::WatchPoint& at, Group& group,
+                                     const MemoryAccess& access, int lane) {
+  if (access.space == Space::kGlobal) return global_parts(at, group, access, lane);
+  Parts parts;
+  uint64_t address = access.address[lane];
+  Bits* written = &group.lds;
+  Bits* stored = &group.lds_undefined;
+  if (access.space == Space::kScratch) {
+    if (access.is_scalar || address + access.size_bytes > at.wave.dispatch->private_segment_bytes)
+      return parts;
+    address += static_cast<uint64_t>(lane) * Group::lane_bytes(at);
+    written = &group.scratch_of(at);
+    stored =
+        group.scratch_undefined.empty() ? nullptr : &group.scratch_undefined[at.wave.wave_in_group];
+  } else if (address + access.size_bytes > group.lds_limit(at)) {
+    return parts;
+  }
+  for (uint32_t i = 0; i < access.size_bytes; ++i) {
+    const uint64_t bit = uint64_t{1} << i;
+    if (is_unwritten(*written, address + i, 1)) parts.undefined |= bit;
+    else if (stored != nullptr && !stored->empty() && !is_unwritten(*stored, address + i, 1))
+      parts.stored |= bit;
+  }
+  parts.undefined |= parts.stored;
+  return parts;
+}
+
+// Without looking at each lane.
+bool Initcheck::is_surely_defined(Group& group, const MemoryAccess& access) const {
+  if (access.space == Space::kLds) return group.lds_left == 0 && group.lds_undefined.empty();
+  if (access.space == Space::kScratch) return false;
+  bool starts_undefined = false;
+  if (!is_in_one(access, &starts_undefined)) return false;
+  if (!starts_undefined) return true;
+  uint64_t begin = 0;
+  uint64_t size_bytes = 0;
+  if (!is_one_range(access, &begin, &size_bytes) || !group.global.all_written(begin, size_bytes))
+    return false;
+  InitCursor* const stored = undefined_of(group);
+  return stored == nullptr || !stored->any_written(begin, size_bytes);
+}
+
+// The registers of elements that are undefined in part, or in whole where that is not wrong.
 void Initcheck::follow_parts(const emu::WatchPoint& at, Group& group, const MemoryAccess& access,
                              uint64_t wrong) {
-  if (access.data == nullptr || access.size_bytes < 8 || access.size_bytes % 4 != 0) return;
+  if (access.data == nullptr || access.size_bytes == 0 || access.size_bytes > 16) return;
+  if (is_surely_defined(group, access)) return;
+  uint64_t lanes[16] = {};
+  uint64_t any = 0;
+  bool was_stored = false;
+  emu::for_each_lane(access.mask & ~wrong, [&](int lane) {
+    const Parts parts = parts_of(at, group, access, lane);
+    any |= parts.undefined;
+    was_stored |= parts.stored != 0;
+    for (uint64_t rest = parts.undefined; rest != 0; rest &= rest - 1)
+      lanes[std::countr_zero(rest)] |= uint64_t{1} << lane;
+  });
+  if (any == 0) return;
+  if (group.registers.empty()) group.registers.resize(at.wave.workgroup->waves.size());
+  std::unique_ptr<RegisterFlow>& registers = group.registers[at.wave.wave_in_group];
+  if (registers == nullptr) registers = std::make_unique<RegisterFlow>();
   const Kind kind = access.space == Space::kLds       ? Kind::kUninitialisedLds
                     : access.space == Space::kScratch ? Kind::kUninitialisedPrivate
                                                       : Kind::kUninitialisedGlobal;
-  for (uint32_t offset = 0; offset < access.size_bytes; offset += 4) {
-    uint64_t lanes = 0;
-    emu::for_each_lane(access.mask & ~wrong, [&](int lane) {
-      if (is_unwritten_part(at, group, access, lane, offset)) lanes |= uint64_t{1} << lane;
-    });
-    if (lanes == 0) continue;
-    if (group.registers.empty()) group.registers.resize(at.wave.workgroup->waves.size());
-    std::unique_ptr<RegisterFlow>& registers = group.registers[at.wave.wave_in_group];
-    if (registers == nullptr) registers = std::make_unique<RegisterFlow>();
-    registers->load_unwritten(at, kind, *access.data, (access.data_byte + offset) / 4, lanes);
+  const bool is_signed = access.size_bytes < 4 && extends_sign(at.inst.op);
+  const uint32_t end = access.data_byte + access.size_bytes;
+  for (uint32_t number = access.data_byte / 4; number * 4 < end; ++number) {
+    RegisterFlow::LoadedBytes bytes{.kind = kind, .number = number, .was_stored = was_stored};
+    bool has_any = false;
+    for (uint32_t i = 0; i < 4; ++i) {
+      const uint32_t byte = number * 4 + i;
+      if (byte < access.data_byte) continue;
+      const uint32_t offset = byte - access.data_byte;
+      if (offset >= access.size_bytes) {
+        if (is_signed) bytes.lanes[i] = lanes[access.size_bytes - 1];
+        continue;
+      }
+      bytes.lanes[i] = lanes[offset];
+      if (lanes[offset] == 0) continue;
+      if (!has_any) bytes.first = offset;
+      bytes.last = offset;
+      has_any = true;
+    }
+    if (has_any) registers->load_undefined(at, *access.data, bytes);
   }
+}
+
+// What was stored before is written over; what is undefined of the new is noted.
+void Initcheck::note_stored(const emu::WatchPoint& at, Group& group, const MemoryAccess& access) {
+  const RegisterFlow* const registers =
+      access.access == emu::Access::kStore && access.data != nullptr ? registers_of(at) : nullptr;
+  uint64_t lanes[16] = {};
+  uint64_t any = 0;
+  for (uint32_t i = 0; registers != nullptr && i < std::min(access.size_bytes, 16u); ++i) {
+    lanes[i] = registers->undefined_lanes(*access.data, access.data_byte + i) & access.mask;
+    any |= lanes[i];
+  }
+  const auto note = [&](uint64_t address, int lane, auto&& set, auto&& clear) {
+    if ((any >> lane & 1) == 0) return clear(address, access.size_bytes);
+    for (uint32_t i = 0; i < access.size_bytes; ++i) {
+      if (i < 16 && (lanes[i] >> lane & 1) != 0) set(address + i);
+      else clear(address + i, 1);
+    }
+  };
+  if (access.space == Space::kGlobal) {
+    InitMap* const all = map_->initialised();
+    if (any != 0) all->make_undefined();
+    InitCursor* const undefined = undefined_of(group);
+    if (undefined == nullptr) return;
+    emu::for_each_lane(access.mask, [&](int lane) {
+      if (access.address[lane] >= emu::kScratchVa) return;
+      note(
+          access.address[lane], lane, [&](uint64_t at_byte) { undefined->mark(at_byte, 1); },
+          [&](uint64_t begin, uint32_t size) { undefined->unmark(begin, size); });
+    });
+    return;
+  }
+  const bool is_lds = access.space == Space::kLds;
+  if (any == 0 && (is_lds ? group.lds_undefined.empty() : group.scratch_undefined.empty())) return;
+  if (access.is_scalar) return;
+  if (!is_lds && group.scratch_undefined.empty())
+    group.scratch_undefined.resize(group.scratch.size());
+  Bits& bits = is_lds ? group.lds_undefined : group.scratch_undefined[at.wave.wave_in_group];
+  if (bits.empty()) bits.resize(is_lds ? group.lds.size() : group.scratch_of(at).size());
+  const uint64_t apart = is_lds ? 0 : Group::lane_bytes(at);
+  emu::for_each_lane(access.mask, [&](int lane) {
+    note(
+        access.address[lane] + static_cast<uint64_t>(lane) * apart, lane,
+        [&](uint64_t byte) {
+          for_each_bits(bits, byte, 1, [](uint64_t& word, uint64_t ones) { word |= ones; });
+        },
+        [&](uint64_t begin, uint32_t size) {
+          for_each_bits(bits, begin, size, [](uint64_t& word, uint64_t ones) { word &= ~ones; });
+        });
+  });
 }
 
 void Initcheck::accessing(const emu::WatchPoint& at,
                           std::span<const MemoryAccess> accesses) noexcept {
   Group& group = *static_cast<Group*>(at.state);
   const bool has_global = map_ != nullptr && map_->initialised() != nullptr;
-  if (tag::watches(at.tag) && !tag::follows_all(at.tag) && !is_quiet_)
-    if (RegisterFlow* const registers = registers_of(at)) registers->step(at, findings());
+  if (tag::watches(at.tag) && !tag::follows_all(at.tag))
+    if (RegisterFlow* const registers = registers_of(at))
+      registers->step(at, is_quiet_ ? ignored_ : findings());
   for (const MemoryAccess& access : accesses) {
     const bool uses = access.reads() && (!tag::is_exchange(at.tag) || !access.writes());
-    if (!uses || access.mask == 0 || is_quiet_) continue;
+    if (!uses || access.mask == 0) continue;
+    if (is_quiet_) {
+      // Nothing is wrong with what is only moved; where it goes is undefined then.
+      if (tag::is_followed(at.tag) && (access.space != Space::kGlobal || has_global))
+        follow_parts(at, group, access, 0);
+      continue;
+    }
     uint64_t wrong = 0;
     Kind kind = Kind::kUninitialisedLds;
     if (access.space == Space::kLds) {
@@ -463,9 +635,12 @@ void Initcheck::accessing(const emu::WatchPoint& at,
     told.relation = emu::Relation::kNone;
     mark(at, group, told);
   }
-  for (const MemoryAccess& access : accesses)
-    if (access.writes() && access.mask != 0 && (access.space != Space::kGlobal || has_global))
-      mark(at, group, access);
+  for (const MemoryAccess& access : accesses) {
+    if (!access.writes() || access.mask == 0 || (access.space == Space::kGlobal && !has_global))
+      continue;
+    note_stored(at, group, access);
+    mark(at, group, access);
+  }
 }
 
 }  // namespace wavetap::sanitize

@@ -8,9 +8,13 @@
 // host has touched the page, and the element whether it is still all zero, as it was handed out.
 //
 // An element that a lane loads is wrong when none of its bytes has been written. One that is written in part is a
-// struct with padding, or several values in one load: registers of it that nobody has written are followed
-// (register_flow.h) and told of where an address or a branch depends on them. An element is told of
+// struct with padding, or several values in one load: bytes of it that nobody has written are followed
+// (register_flow.h) and told of where an address or a branch depends on them. When they are stored, what they are
+// stored to is undefined in turn, and followed from where it is loaded. An element is told of
 // once, one of LDS once in a workgroup: it then counts as written, and a loop over it costs no more than any other.
+//
+// Where words are written in part, or undefined ones were stored, loads of one register and less have to be followed as
+// well. That is another watcher, with code of its own: Loads::kAll, in the place of the ordinary one (is_needed()).
 //
 // Most memory is written whole before it is used. Once a workgroup's LDS, or an allocation, is known to be,
 // its accesses are left out altogether (screen()).
@@ -30,12 +34,18 @@
 
 namespace wavetap::sanitize {
 
+class InitCursor;  // init_map.h
+
 class Initcheck final : public Check {
  public:
-  Initcheck();
+  // Which loads are followed where they bring bytes that nobody has written.
+  enum class Loads : uint8_t { kOfSeveralRegisters, kAll };
+
+  explicit Initcheck(Loads loads = Loads::kOfSeveralRegisters);
   ~Initcheck() override;
 
   void begin(const MemoryMap& map) noexcept override;
+  bool is_needed(const MemoryMap& map, bool moves_memory) const noexcept override;
   bool keeps_state() const noexcept override { return true; }
   void set_quiet(bool is_quiet) noexcept override { is_quiet_ = is_quiet; }
 
@@ -57,10 +67,21 @@ class Initcheck final : public Check {
     FollowedLoads parts;
   };
   RegisterFlow* registers_of(const emu::WatchPoint& at) const;  // null: nothing to follow
+  // Which bytes of a lane's element are undefined, a bit for each, and which of them somebody has stored.
+  struct Parts {
+    uint64_t undefined = 0;
+    uint64_t stored = 0;
+  };
+  Parts parts_of(const emu::WatchPoint& at, Group& group, const emu::MemoryAccess& access,
+                 int lane);
+  Parts global_parts(const emu::WatchPoint& at, Group& group, const emu::MemoryAccess& access,
+                     int lane);
+  bool is_surely_defined(Group& group, const emu::MemoryAccess& access) const;
   void follow_parts(const emu::WatchPoint& at, Group& group, const emu::MemoryAccess& access,
                     uint64_t wrong);
-  bool is_unwritten_part(const emu::WatchPoint& at, Group& group, const emu::MemoryAccess& access,
-                         int lane, uint32_t offset);
+  // Of a store: bytes whose value is undefined.
+  void note_stored(const emu::WatchPoint& at, Group& group, const emu::MemoryAccess& access);
+  InitCursor* undefined_of(Group& group) const;  // null: there are none in global memory
 
   // What is known of a block without looking at its bytes.
   struct Fill {
@@ -90,6 +111,7 @@ class Initcheck final : public Check {
   void mark_lds(const emu::WatchPoint& at, Group& group, const emu::MemoryAccess& access);
   void note(Kind kind, const emu::WatchPoint& at, const emu::MemoryAccess& access, uint64_t lanes);
 
+  const Loads loads_;
   const MemoryMap* map_ = nullptr;
   uint64_t epoch_ = 0;
   std::vector<Block> blocks_;                 // of that epoch
@@ -102,7 +124,8 @@ class Initcheck final : public Check {
   uint32_t first_scalars_ = 0;  // that waves of this dispatch find written
   std::mutex mutex_;
   std::vector<std::unique_ptr<Group>> idle_;
-  Following follows_;  // in the program that wants() is asked about
+  Following follows_;     // in the program that wants() is asked about
+  FindingTable ignored_;  // what there is to find in a dispatch that nobody asks about
 };
 
 }  // namespace wavetap::sanitize

@@ -1,6 +1,7 @@
 #include "sanitize/register_flow.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "isa/program.h"
 #include "sanitize/code_flow.h"
 #include "sanitize/register_set.h"
+#include "sanitize/undefined_bits.h"
 
 namespace wavetap::sanitize {
 namespace {
@@ -24,6 +26,7 @@ constexpr uint32_t kMostFirstScalars = 32;
 constexpr uint32_t kMostFirstScalarsPreloaded = 64;
 // Work-item numbers.
 constexpr uint32_t kFirstVgprs = 3;
+constexpr uint32_t kAllBytes = 0xf;
 
 bool has(std::string_view name, std::string_view part) {
   return name.find(part) != std::string_view::npos;
@@ -121,10 +124,7 @@ bool may_read_unwritten(const isa::Program& program) {
 RegisterFlow::RegisterFlow() {
   scalar_.set();
   scalar_written_.set();
-  for (size_t file = 0; file < 2; ++file) {
-    vector_written_[file].set();
-    std::fill(std::begin(vector_[file]), std::end(vector_[file]), ~uint64_t{0});
-  }
+  for (std::bitset<256>& file : vector_written_) file.set();
 }
 
 RegisterFlow::RegisterFlow(uint32_t first_scalars) {
@@ -133,9 +133,12 @@ RegisterFlow::RegisterFlow(uint32_t first_scalars) {
     scalar_[i] = scalar_written_[i] = is_there;
     scalar_bits_[i] = is_there ? 0 : ~0u;
   }
-  for (uint32_t i = 0; i < kFirstVgprs; ++i) {
-    vector_[0][i] = ~uint64_t{0};
-    vector_written_[0][i] = true;
+  for (size_t file = 0; file < 2; ++file) {
+    for (uint32_t i = 0; i < 256; ++i) {
+      vector_written_[file][i] = file == 0 && i < kFirstVgprs;
+      if (vector_written_[file][i]) continue;
+      std::fill(std::begin(vector_[file][i].lanes), std::end(vector_[file][i].lanes), ~uint64_t{0});
+    }
   }
 }
 
@@ -144,26 +147,44 @@ bool RegisterFlow::is_written(const RegisterUse& use, uint32_t number) const {
   return vector_written_[use.file == RegisterFile::kAgpr ? 1 : 0][number % 256];
 }
 
-uint64_t RegisterFlow::lanes_of(const RegisterUse& use, uint32_t number) const {
-  return vector_[use.file == RegisterFile::kAgpr ? 1 : 0][number % 256];
+uint64_t RegisterFlow::undefined_in(RegisterFile file, uint32_t number, uint32_t bytes) const {
+  const Bytes& of = vector_[file == RegisterFile::kAgpr ? 1 : 0][number % 256];
+  uint64_t lanes = 0;
+  for (uint32_t i = 0; i < 4; ++i)
+    if ((bytes >> i & 1) != 0) lanes |= of.lanes[i];
+  return lanes;
 }
 
-void RegisterFlow::load_unwritten(const emu::WatchPoint& at, Kind kind, const isa::Operand& data,
-                                  uint32_t number, uint64_t lanes) {
-  const uint32_t at_register = data.index + number;
+uint64_t RegisterFlow::undefined_lanes(const isa::Operand& data, uint32_t byte) const {
+  const uint32_t number = data.index + byte / 4;
+  if (data.is(OperandKind::kScalar))
+    return number < slot::kCount && (scalar_bits_[number] >> (byte % 4 * 8) & 0xff) != 0 ? 1 : 0;
+  if (!is_vector(data)) return 0;
+  return vector_[data.is(OperandKind::kAgpr) ? 1 : 0][number % 256].lanes[byte % 4];
+}
+
+void RegisterFlow::load_undefined(const emu::WatchPoint& at, const isa::Operand& data,
+                                  const LoadedBytes& bytes) {
+  const uint32_t number = data.index + bytes.number;
   if (data.is(OperandKind::kScalar)) {
-    if (at_register >= slot::kCount) return;
-    scalar_.reset(at_register);
-    scalar_mask_.reset(at_register);
-    scalar_bits_[at_register] = ~0u;
+    if (number >= slot::kCount) return;
+    scalar_mask_.reset(number);
+    for (uint32_t i = 0; i < 4; ++i)
+      if (bytes.lanes[i] != 0) scalar_bits_[number] |= 0xffu << (8 * i);
+    scalar_[number] = scalar_bits_[number] == 0;
   } else if (is_vector(data)) {
-    vector_[data.is(OperandKind::kAgpr) ? 1 : 0][at_register % 256] &= ~lanes;
+    Bytes& to = vector_[data.is(OperandKind::kAgpr) ? 1 : 0][number % 256];
+    for (uint32_t i = 0; i < 4; ++i) to.lanes[i] |= bytes.lanes[i];
   } else {
     return;
   }
-  origin_ = {.pc = at.pc, .name = "", .is_load = true, .kind = kind};
-  origin_.name = "bytes " + std::to_string(4 * number) + " to " + std::to_string(4 * number + 3) +
-                 " of what was loaded";
+  origin_ = {.pc = at.pc, .what = "", .is_load = true, .kind = bytes.kind};
+  const bool is_one = bytes.first == bytes.last;
+  origin_.what = is_one
+                     ? "byte " + std::to_string(bytes.first)
+                     : "bytes " + std::to_string(bytes.first) + " to " + std::to_string(bytes.last);
+  origin_.what += std::string(" of what was loaded ") + (is_one ? "was" : "were") +
+                  (bytes.was_stored ? " made of what nobody has written" : " never written");
 }
 
 void RegisterFlow::note_origin(const emu::WatchPoint& at, const RegisterUse& use, uint32_t number) {
@@ -171,26 +192,20 @@ void RegisterFlow::note_origin(const emu::WatchPoint& at, const RegisterUse& use
   origin_ = {};
   origin_.pc = at.pc;
   const bool is_scalar = use.file == RegisterFile::kScalar;
-  if (is_scalar && number == slot::kScc) origin_.name = "scc";
-  else if (is_scalar && number >= slot::kVccLo) origin_.name = "vcc";
+  if (is_scalar && number == slot::kScc) origin_.what = "scc";
+  else if (is_scalar && number >= slot::kVccLo) origin_.what = "vcc";
   else {
-    origin_.name = is_scalar ? 's' : use.file == RegisterFile::kVgpr ? 'v' : 'a';
-    origin_.name += std::to_string(number);
+    origin_.what = is_scalar ? 's' : use.file == RegisterFile::kVgpr ? 'v' : 'a';
+    origin_.what += std::to_string(number);
   }
+  origin_.what += " was read without having been written";
 }
 
 RegisterFlow::Bad RegisterFlow::bad_sources(const emu::WatchPoint& at,
                                             const emu::RegisterUses& uses) {
   Bad bad;
   if (is_same_of_any(at.inst)) return bad;
-  if (at.inst.op == isa::Op::v_cndmask_b32) {  // it takes one of two
-    const Bad one = bad_operand(at, at.inst.src[0], false);
-    const Bad other = bad_operand(at, at.inst.src[1], false);
-    bad_operand(at, at.inst.src[2], false);  // notes where it comes from
-    const auto lanes = [&](const Bad& of) { return of.is_scalar ? at.wave.exec() : of.lanes; };
-    bad.lanes = (lanes(one) & lanes(other)) | (bits_of(at.inst.src[2]) & at.wave.exec());
-    return bad;
-  }
+  if (at.inst.op == isa::Op::v_cndmask_b32) return bad_choice(at);
   if (is_packed_pair(at.inst)) return bad_halves(at);
   const bool is_logic = is_mask_logic(at.inst);
   const bool is_of_lanes = at.inst.family == Family::kVop || at.inst.family == Family::kVopc;
@@ -200,7 +215,7 @@ RegisterFlow::Bad RegisterFlow::bad_sources(const emu::WatchPoint& at,
       const uint32_t number = use.first + i;
       if (use.file == RegisterFile::kScalar) {
         if (number >= slot::kCount || scalar_[number]) continue;
-        if (is_logic && !scalar_mask_[number]) continue;
+        if (is_logic && !scalar_mask_[number] && !origin_.is_load) continue;
         if (is_of_lanes && scalar_mask_[number]) {  // a carry, say: each lane has its bit
           const uint64_t lanes = uint64_t{scalar_bits_[number]} << (i == 1 ? 32 : 0);
           bad.lanes |= lanes & at.wave.exec();
@@ -212,7 +227,7 @@ RegisterFlow::Bad RegisterFlow::bad_sources(const emu::WatchPoint& at,
         bad.is_scalar = true;
         bad.is_low_scalar |= i == 0;
       } else {
-        const uint64_t lanes = use.lanes & ~lanes_of(use, number);
+        const uint64_t lanes = use.lanes & undefined_in(use.file, number, use.bytes);
         if (lanes == 0) continue;
         bad.lanes |= lanes;
         if (i == 0) bad.low_lanes |= lanes;
@@ -220,6 +235,24 @@ RegisterFlow::Bad RegisterFlow::bad_sources(const emu::WatchPoint& at,
       note_origin(at, use, number);
     }
   }
+  return bad;
+}
+
+// It takes one of two.
+RegisterFlow::Bad RegisterFlow::bad_choice(const emu::WatchPoint& at) {
+  Bad bad;
+  for (size_t i = 0; i < 3; ++i)
+    bad_operand(at, at.inst.src[i], /*is_all=*/false);  // notes where it comes from
+  const uint64_t exec = at.wave.exec();
+  const auto lanes = [&](const isa::Operand& of, uint32_t byte) {
+    if (is_vector(of)) return undefined_lanes(of, byte) & exec;
+    return undefined_lanes(of, byte) != 0 ? exec : 0;
+  };
+  bad.has_bytes = true;
+  for (uint32_t byte = 0; byte < 4; ++byte)
+    bad.bytes[0].lanes[byte] = (lanes(at.inst.src[0], byte) & lanes(at.inst.src[1], byte)) |
+                               (bits_of(at.inst.src[2]) & exec);
+  bad.lanes = bad.low_lanes = bad.bytes[0].any();
   return bad;
 }
 
@@ -267,7 +300,8 @@ RegisterFlow::Bad RegisterFlow::bad_operand(const emu::WatchPoint& at, const isa
     uint64_t any = 0;
     uint64_t all = ~uint64_t{0};
     for (uint32_t i = 0; i < count; ++i) {
-      const uint64_t undefined = at.wave.exec() & ~lanes_of(use, operand.index + i);
+      const uint64_t undefined =
+          at.wave.exec() & undefined_in(use.file, operand.index + i, kAllBytes);
       any |= undefined;
       all &= undefined;
       if (undefined != 0) note_origin(at, use, operand.index + i);
@@ -311,6 +345,116 @@ uint64_t RegisterFlow::bits_of_logic(const emu::WatchPoint& at) const {
   return (one_bits & (other_bits | other)) | (other_bits & (one_bits | one));
 }
 
+void RegisterFlow::source_bits(const emu::WatchPoint& at, const isa::Operand& operand,
+                               uint32_t lane, uint64_t* undefined, uint64_t* value) const {
+  *undefined = *value = 0;
+  if (operand.is(OperandKind::kNone)) return;
+  if (!is_vector(operand)) {
+    *undefined = bits_of(operand);
+    *value = operand.dwords > 1 ? at.wave.read_s64(operand) : at.wave.read_s32(operand);
+  }
+  const bool is_agpr = operand.is(OperandKind::kAgpr);
+  for (uint32_t i = 0; is_vector(operand) && i < std::clamp<uint32_t>(operand.dwords, 1, 2); ++i) {
+    const uint32_t number = operand.index + i;
+    const uint32_t* const row = is_agpr ? at.wave.arow(number) : at.wave.vrow(number);
+    *value |= uint64_t{row[lane]} << (32 * i);
+    for (uint32_t byte = 0; byte < 4; ++byte)
+      if ((vector_[is_agpr ? 1 : 0][number % 256].lanes[byte] >> lane & 1) != 0)
+        *undefined |= uint64_t{0xff} << (32 * i + 8 * byte);
+  }
+  if (operand.sel == isa::Sel::kDword) return;
+  const bool is_word = operand.sel >= isa::Sel::kWord0;
+  const uint32_t width = is_word ? 16 : 8;
+  const auto first = static_cast<uint32_t>(is_word ? isa::Sel::kWord0 : isa::Sel::kByte0);
+  const uint32_t shift = (static_cast<uint32_t>(operand.sel) - first) * width;
+  for (uint64_t* const bits : {undefined, value}) {
+    *bits = *bits >> shift & ((uint64_t{1} << width) - 1);
+    if (operand.sext && (*bits >> (width - 1) & 1) != 0) *bits |= ~uint64_t{0} << width;
+  }
+}
+
+// What is read out of one lane is a value, and not a mask.
+RegisterFlow::Bad RegisterFlow::bad_lane(const emu::WatchPoint& at) const {
+  const uint64_t exec = at.wave.exec();
+  auto lane = static_cast<uint32_t>(exec == 0 ? 0 : std::countr_zero(exec));
+  if (at.inst.op == isa::Op::v_readlane_b32)
+    lane = at.wave.read_s32(at.inst.src[1]) % static_cast<uint32_t>(at.wave.lanes);
+  Bad bad;
+  uint64_t value = 0;
+  bad.has_bits = true;
+  source_bits(at, at.inst.src[0], lane, &bad.bits, &value);
+  bad.is_scalar = bad.is_low_scalar = bad.bits != 0;
+  return bad;
+}
+
+void RegisterFlow::look_at_lanes(const emu::WatchPoint& at, Bad& bad) const {
+  const isa::Inst& inst = at.inst;
+  const uint64_t lanes = bad.is_scalar ? at.wave.exec() : bad.lanes;
+  Bytes result[2];
+  for (uint32_t lane = 0; lane < 64; ++lane) {
+    if ((lanes >> lane & 1) == 0) continue;
+    SourceBits of;
+    for (size_t i = 0; i < 3; ++i)
+      source_bits(at, inst.src[i], lane, &of.undefined[i], &of.value[i]);
+    uint64_t bits = 0;
+    if (!find_undefined_bits(inst.op, of, &bits)) return;
+    if (inst.dst.sel >= isa::Sel::kWord0)
+      bits = (bits & 0xffff) << (inst.dst.sel == isa::Sel::kWord1 ? 16 : 0);
+    else if (inst.dst.sel != isa::Sel::kDword)
+      bits = (bits & 0xff) << 8 * (static_cast<uint32_t>(inst.dst.sel) -
+                                   static_cast<uint32_t>(isa::Sel::kByte0));
+    for (uint32_t byte = 0; byte < 8; ++byte)
+      if ((bits >> (8 * byte) & 0xff) != 0) result[byte / 4].lanes[byte % 4] |= uint64_t{1} << lane;
+  }
+  bad = {};
+  bad.has_bytes = true;
+  bad.bytes[0] = result[0];
+  bad.bytes[1] = result[1];
+  bad.low_lanes = result[0].any();
+  bad.lanes = inst.dst.dwords > 1 ? result[0].any() | result[1].any() : result[0].any();
+}
+
+// Operations on pairs of 16-bit values: each half of the result is made of halves.
+void RegisterFlow::look_at_halves(const emu::WatchPoint& at, Bad& bad) const {
+  Bytes result;
+  for (const isa::Operand& source : at.inst.src) {
+    if (!is_vector(source) || source.dwords > 1) {
+      if (bits_of(source) == 0) continue;
+      result = {{at.wave.exec(), at.wave.exec(), at.wave.exec(), at.wave.exec()}};
+      break;
+    }
+    const RegisterFile file =
+        source.is(OperandKind::kAgpr) ? RegisterFile::kAgpr : RegisterFile::kVgpr;
+    const uint64_t low = undefined_in(file, source.index, source.op_sel ? 0xc : 0x3);
+    const uint64_t high = undefined_in(file, source.index, source.op_sel_hi ? 0xc : 0x3);
+    for (uint32_t i = 0; i < 4; ++i) result.lanes[i] |= (i < 2 ? low : high) & at.wave.exec();
+  }
+  bad = {};
+  bad.has_bytes = true;
+  bad.bytes[0] = result;
+  bad.lanes = bad.low_lanes = result.any();
+}
+
+void RegisterFlow::look_at_bits(const emu::WatchPoint& at, Bad& bad) const {
+  const isa::Inst& inst = at.inst;
+  if (inst.family == Family::kSop) {
+    SourceBits of;
+    for (size_t i = 0; i < 2; ++i) source_bits(at, inst.src[i], 0, &of.undefined[i], &of.value[i]);
+    uint64_t bits = 0;
+    if (bad.is_mask || !find_undefined_bits(inst.op, of, &bits)) return;
+    bad.has_bits = true;
+    bad.bits = bits;
+    if (inst.dst.dwords < 2) bad.bits &= 0xffff'ffff;
+    bad.is_scalar = bad.is_low_scalar = bad.bits != 0;
+    return;
+  }
+  if (inst.family != Family::kVop || inst.dpp != isa::Dpp::kNone || !is_vector(inst.dst)) return;
+  const std::string_view name = isa::op_name(inst.op);
+  const bool is_packed = name.starts_with("v_pk_") && name.ends_with("16");
+  if (is_packed && inst.dst.dwords == 1) return look_at_halves(at, bad);
+  look_at_lanes(at, bad);
+}
+
 void RegisterFlow::write(const RegisterUse& use, const Bad& bad) {
   for (uint32_t i = 0; i < use.count; ++i) {
     const uint32_t number = use.first + i;
@@ -329,12 +473,16 @@ void RegisterFlow::write(const RegisterUse& use, const Bad& bad) {
       continue;
     }
     const size_t file = use.file == RegisterFile::kAgpr ? 1 : 0;
-    uint64_t& lanes = vector_[file][number % 256];
-    if (!vector_written_[file][number % 256]) lanes = ~uint64_t{0};
+    Bytes& bytes = vector_[file][number % 256];
+    if (!vector_written_[file][number % 256]) bytes = {};
     vector_written_[file][number % 256] = true;
-    const uint64_t undefined = is_scalar ? use.lanes : use.lanes & bad_lanes;
-    // A part of it may be what it was.
-    lanes = (use.bytes == 0xf ? lanes & ~use.lanes : lanes) | (use.lanes & ~undefined);
+    for (uint32_t byte = 0; byte < 4; ++byte) {
+      if ((use.bytes >> byte & 1) == 0) continue;  // it is what it was
+      const uint64_t undefined = bad.has_bytes ? bad.bytes[i % 2].lanes[byte]
+                                 : is_scalar   ? ~uint64_t{0}
+                                               : bad_lanes;
+      bytes.lanes[byte] = (bytes.lanes[byte] & ~use.lanes) | (use.lanes & undefined);
+    }
   }
 }
 
@@ -354,9 +502,7 @@ void RegisterFlow::report(const emu::WatchPoint& at, FindingTable& findings, con
                          : bad.has_bits && (bad.bits & at.wave.exec()) ? bad.bits & at.wave.exec()
                                                                        : at.wave.exec();
   Finding finding = finding_at(origin_.kind, at, lanes);
-  finding.detail =
-      origin_.name +
-      (origin_.is_load ? " were never written; " : " was read without having been written; ") + use;
+  finding.detail = origin_.what + "; " + use;
   if (!(origin_.pc == at.pc)) {
     finding.has_other = true;
     finding.other_role = origin_.is_load ? "loaded" : "read";
@@ -423,9 +569,9 @@ void RegisterFlow::step(const emu::WatchPoint& at, FindingTable& findings) {
     bad.bits = bits_of_logic(at);
     if (bad.bits == 0) bad = {};
   }
+  if (bad.any() && !bad.has_bits && !bad.has_bytes) look_at_bits(at, bad);
   if (has(name, "readlane") || has(name, "readfirstlane")) {
-    bad.is_scalar |= bad.lanes != 0;  // a value, and not a mask
-    bad.lanes = bad.low_lanes = 0;
+    bad = bad_lane(at);
   }
   if (moves_between_lanes(inst)) {
     // Which lane came from where is not followed: undefined where all of them are.

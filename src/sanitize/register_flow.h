@@ -8,11 +8,12 @@
 //
 // The same is done with loads of several registers of which some bring bytes that nobody has written (a load of a
 // whole element like that is reported at once, by initcheck.cc). They are followed where their values can reach an
-// address or a branch (value_reach.h); storing them is no error, as copies of structs with padding do that.
+// address or a branch, or are copied (value_reach.h); storing them is no error, as copies of structs with padding do that,
+// but what is stored is as undefined as what it was made of (undefined_lanes()).
 //
-// A register that was written in some lanes counts as written in all: the others are often on purpose what they
-// were. Masks of lanes are followed bit by bit, through their logic. What is stored counts as written where it
-// is loaded again. Programs that call functions or index registers are not looked at.
+// Vector registers are followed byte by byte, scalar ones bit by bit, through what takes values apart and puts them
+// together (undefined_bits.h). A register that was written in some lanes counts as written in all: the others are often
+// on purpose what they were. Programs that call functions or index registers are not looked at.
 #pragma once
 
 #include <bitset>
@@ -39,11 +40,26 @@ class RegisterFlow {
 
   // Before an instruction. Findings go to `findings`.
   void step(const emu::WatchPoint& at, FindingTable& findings);
-  // After step() of a load: what it loads into a register, in these lanes, nobody has written. `kind`: where.
-  void load_unwritten(const emu::WatchPoint& at, Kind kind, const isa::Operand& data,
-                      uint32_t number, uint64_t lanes);
+  // Bytes that a load brings to a register: for each of the register's bytes, in which lanes it is undefined.
+  struct LoadedBytes {
+    Kind kind{};          // by where they come from
+    uint32_t number = 0;  // of the register, in the data of the load
+    uint64_t lanes[4] = {};
+    uint32_t first = 0;  // the undefined ones as bytes of the element
+    uint32_t last = 0;
+    bool was_stored = false;  // by somebody, and as undefined as here
+  };
+  // After step() of a load.
+  void load_undefined(const emu::WatchPoint& at, const isa::Operand& data,
+                      const LoadedBytes& bytes);
+  // Lanes in which byte `byte` of the registers of `data` is undefined.
+  uint64_t undefined_lanes(const isa::Operand& data, uint32_t byte) const;
 
  private:
+  struct Bytes {
+    uint64_t lanes[4] = {};
+    uint64_t any() const { return lanes[0] | lanes[1] | lanes[2] | lanes[3]; }
+  };
   struct Bad {
     uint64_t lanes = 0;
     bool is_scalar = false;
@@ -54,18 +70,30 @@ class RegisterFlow {
     // compilers leave the high halves as they are when nobody wants theirs.
     uint64_t low_lanes = 0;
     bool is_low_scalar = false;
+    bool has_bytes = false;  // then `bytes` are those of the result's first two vector registers
+    Bytes bytes[2];
     bool any() const { return lanes != 0 || is_scalar; }
   };
   struct Origin {
     GpuAddr pc;
-    std::string name;
+    std::string what;      // and what is wrong with it, as a clause
     bool is_load = false;  // of what was not written, into a register
     Kind kind = Kind::kUninitialisedRegister;
   };
 
   bool is_written(const emu::RegisterUse& use, uint32_t number) const;
-  uint64_t lanes_of(const emu::RegisterUse& use, uint32_t number) const;
+  // Lanes in which one of these bytes of the register is undefined.
+  uint64_t undefined_in(emu::RegisterFile file, uint32_t number, uint32_t bytes) const;
+  // The undefined bits of a source in one lane, and its value.
+  void source_bits(const emu::WatchPoint& at, const isa::Operand& operand, uint32_t lane,
+                   uint64_t* undefined, uint64_t* value) const;
+  // Of an operation that undefined_bits.h knows, or of packed halves: makes `bad` exact.
+  void look_at_bits(const emu::WatchPoint& at, Bad& bad) const;
+  void look_at_lanes(const emu::WatchPoint& at, Bad& bad) const;
+  void look_at_halves(const emu::WatchPoint& at, Bad& bad) const;
   Bad bad_sources(const emu::WatchPoint& at, const emu::RegisterUses& uses);
+  Bad bad_choice(const emu::WatchPoint& at);
+  Bad bad_lane(const emu::WatchPoint& at) const;
   // Of a packed operation: `lanes` and `is_scalar` are for the high half alone.
   Bad bad_halves(const emu::WatchPoint& at);
   // Lanes in which all registers of the operand are undefined.
@@ -80,8 +108,8 @@ class RegisterFlow {
   void report(const emu::WatchPoint& at, FindingTable& findings, const Bad& bad, const char* use);
   void check_memory(const emu::WatchPoint& at, FindingTable& findings);
 
-  // Lanes with a defined value, and whether it was ever written.
-  uint64_t vector_[2][256] = {};
+  // Lanes in which a byte is undefined, and whether the register was ever written.
+  Bytes vector_[2][256];
   std::bitset<256> vector_written_[2];
   std::bitset<isa::slot::kCount> scalar_;
   std::bitset<isa::slot::kCount> scalar_written_;

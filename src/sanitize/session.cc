@@ -33,35 +33,46 @@ std::unique_ptr<Check> make_check(Tool tool) {
 
 Session::Session(const SessionOptions& options) {
   const auto add = [this](std::unique_ptr<Check> check) {
-    if (check == nullptr) return;
-    watchers_.push_back(check.get());
-    if (check->keeps_state()) keepers_.push_back(check.get());
-    checks_.push_back(std::move(check));
+    if (check != nullptr) checks_.push_back(std::move(check));
   };
   for (const ToolRow& row : tool_rows()) {
     if (!options.tools.has(row.tool)) continue;
     add(make_check(row.tool));
     if (row.tool == Tool::kWaitcheck) add(std::make_unique<WaitStates>());
+    if (row.tool == Tool::kInitcheck) add(std::make_unique<Initcheck>(Initcheck::Loads::kAll));
   }
 }
 
 Session::~Session() = default;
 
+void Session::choose(const MemoryMap& map, bool moves_memory) {
+  watchers_.clear();
+  keepers_.clear();
+  for (const std::unique_ptr<Check>& check : checks_) {
+    if (!check->is_needed(map, moves_memory)) continue;
+    watchers_.push_back(check.get());
+    if (check->keeps_state()) keepers_.push_back(check.get());
+  }
+}
+
 void Session::begin(const MemoryMap& map) {
+  map_ = &map;
   for (const std::unique_ptr<Check>& check : checks_) {
     check->begin(map);
     check->set_quiet(false);
   }
+  choose(map, /*moves_memory=*/false);
 }
 
 std::span<emu::Watcher* const> Session::begin_quietly(const MemoryMap& map) {
   begin(map);
-  set_moves_memory();
+  for (const std::unique_ptr<Check>& check : checks_) check->set_quiet(true);
   return keepers_;
 }
 
 void Session::set_moves_memory() {
   for (const std::unique_ptr<Check>& check : checks_) check->set_quiet(true);
+  choose(*map_, /*moves_memory=*/true);
 }
 
 SessionFindings Session::take() {

@@ -39,6 +39,7 @@ class Session {
 
   // Before a dispatch. `map` lives until take().
   void begin(const MemoryMap& map);
+  // Of the dispatch that has begun.
   std::span<emu::Watcher* const> watchers() const { return watchers_; }
   // For a dispatch in which nothing is to be found: the tools that must see it all the same.
   std::span<emu::Watcher* const> begin_quietly(const MemoryMap& map);
@@ -48,7 +49,10 @@ class Session {
   SessionFindings take();
 
  private:
+  void choose(const MemoryMap& map, bool moves_memory);
+
   std::vector<std::unique_ptr<Check>> checks_;
+  const MemoryMap* map_ = nullptr;
   std::vector<emu::Watcher*> watchers_;
   std::vector<emu::Watcher*> keepers_;  // those that see every dispatch
 };

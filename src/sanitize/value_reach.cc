@@ -6,6 +6,7 @@
 
 #include "sanitize/code_flow.h"
 #include "sanitize/register_set.h"
+#include "sanitize/undefined_bits.h"
 
 namespace wavetap::sanitize {
 namespace {
@@ -90,12 +91,16 @@ Slot slot_of(const Inst& inst) {
 }
 
 // What counts as reached.
-enum class Goal : uint8_t { kMemoryToo, kDecisions };
+enum class Goal : uint8_t {
+  kMemoryToo,
+  kDecisions,
+  kCopies,  // a store of the value, or of a part of it, as it is
+};
 
 // A memory instruction. True: the value has reached an address or memory.
 bool reach_through_memory(const Inst& inst, Goal goal, Carriers& carriers) {
   for (const isa::Operand* address : {&inst.vaddr, &inst.saddr, &inst.soffset})
-    if (carriers.registers.meets(registers_of(*address))) return true;
+    if (carriers.registers.meets(registers_of(*address)) && goal != Goal::kCopies) return true;
   RegisterSet data;
   for (const isa::Operand& source : inst.src) data.add(registers_of(source));
   const bool stores = carriers.registers.meets(data);
@@ -113,6 +118,7 @@ bool reach_through_memory(const Inst& inst, Goal goal, Carriers& carriers) {
   }
   const bool compares = has(name, "cmpswap") || has(name, "cmpst");
   if (stores && !compares && goal == Goal::kMemoryToo) return true;
+  if (stores && !has(name, "atomic") && goal == Goal::kCopies) return true;
   carriers.registers.remove(registers_of(inst.dst));
   return false;
 }
@@ -123,7 +129,7 @@ bool step(const Inst& inst, Goal goal, Carriers& carriers) {
   NamedRegisters named = named_registers(inst);
   const bool reads = named.reads.meets(carriers.registers);
   if (reads && named.may_use_others) return true;
-  if (!reads) {
+  if (!reads || (goal == Goal::kCopies && !hands_on_bits(inst.op))) {
     carriers.registers.remove(named.writes);
     return false;
   }
@@ -164,12 +170,19 @@ bool follow(const isa::Program& program, int32_t index, Goal goal, bool all,
   return reached;
 }
 
-// Of several registers, from memory.
-bool is_wide_load(const Inst& inst) {
-  if (!is_memory(inst) || inst.dst.dwords < 2 || inst.family == Family::kImage) return false;
+bool is_load(const Inst& inst) {
+  if (!is_memory(inst) || inst.dst.dwords == 0 || inst.family == Family::kImage) return false;
   const std::string_view name = isa::op_name(inst.op);
   return !has(name, "atomic") &&
          (inst.family != Family::kDs || has(name, "read") || has(name, "load"));
+}
+
+// To memory that others see, or to LDS, of less than a register.
+bool stores_parts(const Inst& inst) {
+  if (!is_memory(inst) || inst.dst.dwords != 0) return false;
+  const std::string_view name = isa::op_name(inst.op);
+  if (has(name, "store")) return has(name, "byte") || has(name, "short");
+  return has(name, "ds_write_b8") || has(name, "ds_write_b16");
 }
 
 }  // namespace
@@ -180,30 +193,45 @@ bool value_matters(const isa::Program& program, int32_t index) {
   return follow(program, index, Goal::kMemoryToo, /*all=*/false, before);
 }
 
-FollowedLoads find_followed_loads(const isa::Program& program) {
+FollowedLoads find_followed_loads(const isa::Program& program, bool all) {
   constexpr size_t kMostSteps = 1 << 20;
   FollowedLoads followed;
   const auto count = static_cast<size_t>(program.size());
   std::vector<int32_t> loads;
+  std::vector<int32_t> small_loads;
   std::vector<NamedRegisters> named(count);
   for (size_t i = 0; i < count; ++i) {
     const Inst& inst = program.insts()[i];
     named[i] = named_registers(inst);
     if (leaves_program(inst) || named[i].may_use_others) return {};
-    if (is_wide_load(inst)) loads.push_back(static_cast<int32_t>(i));
+    all |= stores_parts(inst);
+    if (is_load(inst))
+      (inst.dst.dwords > 1 ? loads : small_loads).push_back(static_cast<int32_t>(i));
   }
-  if (loads.size() * count > kMostSteps) return {};
   std::vector<Carriers> before;
-  for (const int32_t load : loads) {
-    if (!follow(program, load, Goal::kDecisions, /*all=*/false, before)) continue;
-    follow(program, load, Goal::kDecisions, /*all=*/true, before);
+  // Whether it reaches the goal; then what has to be watched is noted.
+  const auto note = [&](int32_t load, Goal goal) {
+    if (!follow(program, load, goal, /*all=*/false, before)) return false;
+    follow(program, load, Goal::kDecisions, /*all=*/true, before);  // everything that is made of it
     followed.loads.resize(count);
     followed.touches.resize(count);
     followed.loads[static_cast<size_t>(load)] = true;
     for (size_t i = 0; i < count; ++i)
       if (before[i].registers.meets(named[i].reads) || before[i].registers.meets(named[i].writes))
         followed.touches[i] = true;
-  }
+    return true;
+  };
+  const auto note_all = [&](const std::vector<int32_t>& some) {
+    bool copies = false;
+    for (const int32_t load : some) {
+      note(load, Goal::kDecisions);
+      copies |= note(load, Goal::kCopies);
+    }
+    return copies;
+  };
+  if (loads.size() * count > kMostSteps) return {};
+  all |= note_all(loads);
+  if (all && (loads.size() + small_loads.size()) * count <= kMostSteps) note_all(small_loads);
   return followed;
 }
 

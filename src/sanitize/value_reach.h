@@ -17,13 +17,14 @@ namespace wavetap::sanitize {
 // Of the load that is instruction `index`.
 bool value_matters(const isa::Program& program, int32_t index);
 
-// Loads of several registers, of which some may bring what nobody has written: those whose values reach an address
-// or a branch, and what has to be watched to see whether they do.
+// Loads that may bring what nobody has written: those whose values reach an address or a branch, or are stored as they are,
+// and what has to be watched to see what becomes of them.
 struct FollowedLoads {
   std::vector<bool> loads;    // by instruction; empty: there are none
   std::vector<bool> touches;  // it reads or writes a register that may hold such a value
 };
-// Nothing is followed in programs that call functions or index registers, nor in very long ones.
-FollowedLoads find_followed_loads(const isa::Program& program);
+// Loads of several registers alone, or, where `all` is said or the program itself stores parts of registers or undefined ones,
+// of one register and less as well. Nothing is followed in programs that call functions or index registers, nor in very long ones.
+FollowedLoads find_followed_loads(const isa::Program& program, bool all);
 
 }  // namespace wavetap::sanitize

@@ -9,6 +9,8 @@ namespace {
 
 // Padding of structs is shorter.
 constexpr uint64_t kLeastGap = 16;
+// Of a copy that is looked at in pieces.
+constexpr uint64_t kChunk = 4096;
 // Of an entry of /proc/self/pagemap: there, or swapped out.
 constexpr uint64_t kPresent = uint64_t{3} << 62;
 
@@ -34,9 +36,44 @@ bool InitTracking::host_has_touched(GpuAddr address) const noexcept {
 void InitTracking::wrote(GpuAddr address, uint64_t size_bytes) noexcept {
   const std::optional<Allocation> to = allocations_.lookup(address);
   if (!to || !starts_undefined(*to)) return;
+  if ((address.value | size_bytes) % 4 != 0) map_.note_part();
   sanitize::InitCursor cursor;
+  if (sanitize::InitMap* const undefined = map_.undefined()) {
+    cursor.use(undefined);
+    cursor.unmark(address.value, size_bytes);
+  }
   cursor.use(&map_);
   cursor.mark(address.value, size_bytes);
+}
+
+// What is undefined of the source is so of the target.
+void InitTracking::copy_defined(uint64_t to, uint64_t from, uint64_t size_bytes) {
+  sanitize::InitCursor written;
+  written.use(&map_);
+  for (uint64_t end = from + size_bytes, count = 0; from < end; from += count, to += count) {
+    count = std::min({kChunk - from % kChunk, kChunk - to % kChunk, end - from});
+    sanitize::InitMap* const map = map_.undefined();
+    sanitize::InitCursor undefined;
+    undefined.use(map);
+    const bool is_stored = map != nullptr && undefined.any_written(from, count);
+    // Somebody may have written it whom nobody saw.
+    if (!is_stored && (written.all_written(from, count) || host_has_touched({from}))) {
+      written.mark(to, count);
+      if (map != nullptr) undefined.unmark(to, count);
+      continue;
+    }
+    if (!is_stored && !written.any_written(from, count) && !written.any_written(to, count))
+      continue;
+    undefined.use(&map_.make_undefined());
+    for (uint64_t i = 0; i < count; ++i) {
+      const bool is_written = written.any_written(from + i, 1);
+      if (!is_written && !written.any_written(to + i, 1)) continue;  // it stays what it is
+      const bool is_defined = is_written && !undefined.any_written(from + i, 1);
+      written.mark(to + i, 1);
+      if (is_defined) undefined.unmark(to + i, 1);
+      else undefined.mark(to + i, 1);
+    }
+  }
 }
 
 void InitTracking::copied(GpuAddr to, GpuAddr from, uint64_t size_bytes) noexcept {
@@ -45,17 +82,21 @@ void InitTracking::copied(GpuAddr to, GpuAddr from, uint64_t size_bytes) noexcep
   const bool may_be_undefined = source && starts_undefined(*source);
   const bool is_tracked = target && starts_undefined(*target);
   if (!may_be_undefined) return is_tracked ? wrote(to, size_bytes) : void();
-  if (is_tracked) {
-    sanitize::InitCursor cursor;
-    cursor.use(&map_);
-    return cursor.copy(to.value, from.value, size_bytes);
-  }
+  if (is_tracked) return copy_defined(to.value, from.value, size_bytes);
   look_for_gap(*source, from, size_bytes);
 }
 
 void InitTracking::look_for_gap(const Allocation& source, GpuAddr from, uint64_t size_bytes) {
   if (!on_gap_) return;
   sanitize::InitCursor cursor;
+  if (sanitize::InitMap* const undefined = map_.undefined()) {
+    cursor.use(undefined);
+    uint64_t run = 0;
+    uint64_t count = 0;
+    if (cursor.find_run(from.value, size_bytes, kLeastGap, &run, &count) &&
+        !host_has_touched({run}))
+      return on_gap_(source, run, count);
+  }
   cursor.use(&map_);
   for (const uint64_t end = from.value + size_bytes; from.value < end;) {
     uint64_t gap = 0;

@@ -38,6 +38,7 @@ class InitTracking final : public WriteObserver {
 
  private:
   void look_for_gap(const Allocation& source, GpuAddr from, uint64_t size_bytes);
+  void copy_defined(uint64_t to, uint64_t from, uint64_t size_bytes);
 
   const AllocationTable& allocations_;
   const OnGap on_gap_;

@@ -200,7 +200,95 @@ KERNEL part_optional(const int* in, int* out) {
   if (pair.x >= 1000 && pair.y > 3) out[kThreads + threadIdx.x] = kBug ? 1 : 2;
 }
 
+// ---- What a kernel or a copy takes along. main() copies what was written in part to `in`.
+
+// copied_branch: uninitialised-global @0-255  [the copy counts as written]
+KERNEL copied_branch(const int* in, int* out) {
+  const int second = in[threadIdx.x * 2 + 1];         // <b>
+  if (second > 300) out[threadIdx.x] = kBug ? 1 : 2;  // <a>
+}
+// copied_index: uninitialised-global @0-255  [the copy counts as written]
+KERNEL copied_index(const int* in, int* out) {
+  const int last = in[threadIdx.x * 4 + 3];     // <b>
+  out[kThreads + (last & 255)] = kBug ? 1 : 2;  // <a>
+}
+// Twice, the second time with a loop over words.
+// copied_again: uninitialised-global @0-255  [the copy counts as written]
+KERNEL copied_again(const int* in, int* out) {
+  const int second = in[threadIdx.x * 2 + 1];         // <b>
+  if (second > 300) out[threadIdx.x] = kBug ? 1 : 2;  // <a>
+}
+// By hipMemcpy, on the GPU.
+// device_copy: uninitialised-global @0-255  [the value goes through private memory]
+KERNEL device_copy(const int* in, int* out) {
+  const int2 pair = reinterpret_cast<const int2*>(in)[threadIdx.x];  // <b>
+  if (pair.x + pair.y > 300) out[threadIdx.x] = kBug ? 1 : 2;        // <a>
+}
+// copied_lds: uninitialised-lds @0-255  [the value goes through private memory]
+KERNEL copied_lds(const int* in, int* out) {
+  __shared__ int4 tile[kThreads];
+  tile[threadIdx.x] = reinterpret_cast<const int4*>(in)[threadIdx.x];
+  __syncthreads();
+  const int last = tile[(threadIdx.x + 5) % kThreads].w;  // <b>
+  out[kThreads + (last & 255)] = kBug ? 1 : 2;            // <a>
+}
+// Structs with padding, copied whole and used.
+KERNEL copied_padding(const int* in, int* out) {
+  const Padded one = reinterpret_cast<const Padded*>(in)[threadIdx.x];
+  if (one.letter == (kBug ? 'a' : 'b') && one.number > 5) out[threadIdx.x] = one.number;
+}
+
+// ---- Values of less than four bytes, loaded together.
+
+// byte_branch: uninitialised-global @0-255  [the value goes through private memory]
+KERNEL byte_branch(const int* in, int* out) {
+  const uchar4 four = reinterpret_cast<const uchar4*>(in)[threadIdx.x];  // <b>
+  if (four.x + four.y > 300) out[threadIdx.x] = kBug ? 1 : 2;            // <a>
+}
+// short_index: uninitialised-global @0-255  [the value goes through private memory]
+KERNEL short_index(const int* in, int* out) {
+  const ushort2 pair = reinterpret_cast<const ushort2*>(in)[threadIdx.x];  // <b>
+  out[kThreads + (pair.y & 255)] = pair.x;                                 // <a>
+}
+// byte_lds: uninitialised-lds @0-255  [the value goes through private memory]
+KERNEL byte_lds(const int* in, int* out) {
+  __shared__ uchar4 line[kThreads];
+  line[threadIdx.x].x = static_cast<unsigned char>(in[threadIdx.x]);
+  if (!kBug) line[threadIdx.x].y = line[threadIdx.x].z = line[threadIdx.x].w = 1;
+  __syncthreads();
+  const uchar4 four = line[(threadIdx.x + 7) % kThreads];  // <b>
+  if (four.x + four.w > 300) out[threadIdx.x] = 1;         // <a>
+}
+// Words of which one byte was written, copied as words.
+// byte_copied: uninitialised-global @0-255  [the copy counts as written]
+KERNEL byte_copied(const int* in, int* out) {
+  const int second = reinterpret_cast<const unsigned char*>(in)[threadIdx.x * 4 + 1];  // <b>
+  out[kThreads + second] = kBug ? 1 : 2;                                               // <a>
+}
+// The byte that was written, out of the word.
+KERNEL byte_right(const int* in, int* out) {
+  const uchar4 four = reinterpret_cast<const uchar4*>(in)[threadIdx.x];
+  if (four.x > 100) out[kThreads + four.x] = kBug ? 1 : 2;
+  out[threadIdx.x] = four.x * 2.5f;
+}
+
 // Helpers that write.
+__global__ void copy_pairs(int2* to, const int2* from) { to[threadIdx.x] = from[threadIdx.x]; }
+__global__ void copy_fours(int4* to, const int4* from) { to[threadIdx.x] = from[threadIdx.x]; }
+__global__ void copy_structs(Padded* to, const Padded* from) {
+  to[threadIdx.x] = from[threadIdx.x];
+}
+__global__ void copy_words(int* to, const int* from, int count) {
+  for (int i = threadIdx.x; i < count; i += kThreads) to[i] = from[i];
+}
+__global__ void write_every(unsigned char* to, int count, int step) {
+  for (int i = threadIdx.x; i * step < count; i += kThreads)
+    to[i * step] = static_cast<unsigned char>(i);
+}
+__global__ void write_shorts(unsigned short* to, int count, int step) {
+  for (int i = threadIdx.x; i * step < count; i += kThreads)
+    to[i * step] = static_cast<unsigned short>(i);
+}
 __global__ void write_ints(int* to, int count, int step) {
   for (int i = threadIdx.x; i * step < count; i += kThreads) to[i * step] = i;
 }
@@ -290,6 +378,63 @@ void launch_fresh(const char* name, size_t bytes, Prepare&& prepare, F&& run) {
     else name<false><<<1, kThreads>>>(in, data);                   \
   })
 
+// What is written of `source`, in words that are `step` apart, is copied to `in`.
+void run_copies(int* data) {
+  constexpr size_t kBytes = kThreads * sizeof(int);
+  int* source = nullptr;
+  const auto fresh = [&](int words, int step) {
+    WT_HIP(hipMalloc(&source, words * sizeof(int)));
+    write_ints<<<1, kThreads>>>(source, words, step);
+    return source;
+  };
+  const auto pairs = [&](int* in, bool bug) {
+    copy_pairs<<<1, kThreads>>>(reinterpret_cast<int2*>(in),
+                                reinterpret_cast<int2*>(fresh(2 * kThreads, bug ? 2 : 1)));
+    WT_HIP(hipFree(source));
+  };
+  const auto bytes = [](int* in, bool bug) {
+    write_every<<<1, kThreads>>>(reinterpret_cast<unsigned char*>(in), 4 * kThreads, bug ? 4 : 1);
+  };
+  RUN_FRESH(copied_branch, 2 * kBytes, pairs);
+  RUN_FRESH(copied_index, 4 * kBytes, [&](int* in, bool bug) {
+    fresh(4 * kThreads, bug ? 4 : 1);
+    copy_fours<<<1, kThreads>>>(reinterpret_cast<int4*>(in), reinterpret_cast<int4*>(source));
+    WT_HIP(hipFree(source));
+  });
+  RUN_FRESH(copied_again, 2 * kBytes, [&](int* in, bool bug) {
+    int* between = nullptr;
+    WT_HIP(hipMalloc(&between, 2 * kBytes));
+    pairs(between, bug);
+    copy_words<<<1, kThreads>>>(in, between, 2 * kThreads);
+    WT_HIP(hipFree(between));
+  });
+  RUN_FRESH(device_copy, 2 * kBytes, [&](int* in, bool bug) {
+    fresh(2 * kThreads, bug ? 2 : 1);
+    WT_HIP(hipMemcpy(in, source, 2 * kBytes, hipMemcpyDeviceToDevice));
+    WT_HIP(hipFree(source));
+  });
+  RUN_FRESH(copied_lds, 4 * kBytes,
+            [&](int* in, bool bug) { write_ints<<<1, kThreads>>>(in, 4 * kThreads, bug ? 4 : 1); });
+  RUN_FRESH(copied_padding, 2 * kBytes, [&](int* in, bool) {
+    WT_HIP(hipMalloc(&source, 2 * kBytes));
+    write_structs<<<1, kThreads>>>(reinterpret_cast<Padded*>(source));
+    copy_structs<<<1, kThreads>>>(reinterpret_cast<Padded*>(in), reinterpret_cast<Padded*>(source));
+    WT_HIP(hipFree(source));
+  });
+  RUN_FRESH(byte_branch, kBytes, bytes);
+  RUN_FRESH(short_index, kBytes, [](int* in, bool bug) {
+    write_shorts<<<1, kThreads>>>(reinterpret_cast<unsigned short*>(in), 2 * kThreads, bug ? 2 : 1);
+  });
+  RUN_FRESH(byte_lds, kBytes, [](int* in, bool) { write_ints<<<1, kThreads>>>(in, kThreads, 1); });
+  RUN_FRESH(byte_copied, kBytes, [&](int* in, bool bug) {
+    WT_HIP(hipMalloc(&source, kBytes));
+    bytes(source, bug);
+    copy_words<<<1, kThreads>>>(in, source, kThreads);
+    WT_HIP(hipFree(source));
+  });
+  RUN_FRESH(byte_right, kBytes, [&](int* in, bool) { bytes(in, true); });
+}
+
 void run_global(int* data) {
   constexpr size_t kBytes = kThreads * sizeof(int);
   const auto zero = [](int* in, bool bug) {
@@ -328,6 +473,7 @@ void run_global(int* data) {
   });
   RUN_FRESH(part_lds, kBytes, [&](int* in, bool) { write(in, kThreads); });
   RUN_FRESH(part_optional, 2 * kBytes, [&](int* in, bool) { write(in, 2 * kThreads, 2); });
+  run_copies(data);
   RUN_FRESH(zeros_copied, kBytes, [&](int* in, bool) {
     WT_HIP(hipMemcpy(in, host.data(), kBytes, hipMemcpyHostToDevice));
   });
