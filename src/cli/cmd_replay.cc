@@ -64,6 +64,23 @@ void print_json(const ReplayCommand& options, const Capture& capture, const Capt
   fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+Status check_against(const ReplayCommand& options) {
+  if (!options.against) return {};
+  if (options.against->empty())
+    return errorf("--against: names no file; write --against FILE or --against captured");
+  if (!options.is_under_rocm())
+    return errorf(
+        "--against: compares times, which the engine alone does not have; add --hsa, or "
+        "--gpu MODEL");
+  if (options.no_recopy)
+    return errorf("replay: --against and --no-recopy exclude each other; leave out one of them");
+  if (options.iterations < 2)
+    return errorf(
+        "--against: one pair of runs says nothing about their scatter; ask for more with "
+        "-n, as in -n 20 --warmup 2");
+  return {};
+}
+
 Status check_choices(const ReplayCommand& options) {
   const auto exclude = [](const char* what) {
     return errorf("replay: %s exclude each other; leave out one of them", what);
@@ -76,7 +93,7 @@ Status check_choices(const ReplayCommand& options) {
     return errorf("--swap: names no file; write --swap FILE, or leave it out");
   if (options.dump && options.dump->empty())
     return errorf("--dump: names no folder; write --dump DIR, or leave it out");
-  return {};
+  return check_against(options);
 }
 
 int replay_capture(const ReplayCommand& options) {
@@ -203,6 +220,11 @@ void add_replay(Command& parent, Invocation& invocation) {
       .add_option("--swap", options->swap,
                   "take the kernel of the same name from this program or code object")
       ->type_name("FILE");
+  command
+      .add_option("--against", options->against,
+                  "with --gpu or --hsa: take turns with the kernel of this file, or with the "
+                  "captured one, and say which is faster, with the 95 % interval")
+      ->type_name("FILE|captured");
   command.add_flag("--counters", options->counters, "count what the dispatch does");
   add_sanitize_option(command, options->sanitize);
   add_engine_options(command, options->engine);

@@ -19,6 +19,9 @@
 
 namespace wavetap::cli {
 
+// For --against: the captured kernel.
+inline constexpr char kCaptured[] = "captured";
+
 struct ReplayCommand {
   std::string file;
   uint32_t capture = 1;
@@ -30,6 +33,7 @@ struct ReplayCommand {
   std::optional<std::string> dump;
   std::optional<std::string> grid;
   std::optional<std::string> swap;
+  std::optional<std::string> against;  // another code object, or kCaptured
   bool counters = false;
   bool json = false;
   std::optional<std::string> sanitize;

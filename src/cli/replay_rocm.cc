@@ -19,6 +19,7 @@
 #include "cli/install_tree.h"
 #include "cli/run_dir.h"
 #include "cli/run_environment.h"
+#include "proof/difference.h"
 #include "replay/describe_fault.h"
 #include "replay/rocm_replay.h"
 #include "replay/touched_memory.h"
@@ -50,9 +51,10 @@ Status check_options(const ReplayCommand& options) {
         "or the engine, without both");
   if (options.sanitize)
     return errorf("--sanitize: works on the engine only; leave out --gpu and --hsa");
-  if (options.reserve_check && (options.counters || options.changes_launch()))
+  if (options.reserve_check && (options.counters || options.changes_launch() || options.against))
     return errorf(
-        "--reserve-check: runs nothing; leave out --counters, --grid and --swap, or the check");
+        "--reserve-check: runs nothing; leave out --counters, --grid, --swap and --against, or "
+        "the check");
   const auto grid = parse_grid(options.grid);
   return grid.ok() ? Status() : Status(grid.error());
 }
@@ -179,6 +181,41 @@ void print_check(const replay::RocmResult& result) {
   for (const std::string& taken : result.taken) fmt::print("{}\n", util::escape_control(taken));
 }
 
+// Which of two kernels is faster, by runs that took turns.
+struct Turns {
+  const ReplayCommand& options;
+  const std::vector<double>& against;
+  proof::Difference difference;
+
+  // On a virtual GPU, runs take what their emulation takes, which is another thing.
+  const char* clock() const { return options.hsa ? "gpu" : "emulation"; }
+  const char* verdict() const {
+    if (difference.is_lower()) return "faster";
+    return difference.is_higher() ? "slower" : "no difference";
+  }
+  nlohmann::json json() const {
+    nlohmann::json made = times_json(against);
+    made.update({{"kernel_from", *options.against},
+                 {"clock", clock()},
+                 {"verdict", verdict()},
+                 {"pairs", difference.pairs},
+                 {"ratio", difference.ratio},
+                 {"low", difference.low},
+                 {"high", difference.high}});
+    return made;
+  }
+  std::string text(const std::string& where) const {
+    return fmt::format("{}: {}\n{}{}: {}\n", util::escape_control(*options.against),
+                       times_text(against, where), verdict(),
+                       options.hsa ? "" : " (by the time of the emulation, which is not a GPU's)",
+                       proof::to_text(difference));
+  }
+};
+
+Turns turns_of(const ReplayCommand& options, const replay::RocmResult& result) {
+  return {options, result.against, proof::compare_pairs(result.against, result.seconds)};
+}
+
 // What is told of a replay.
 struct Outcome {
   const replay::Capture& capture;
@@ -207,17 +244,20 @@ void tell_json(const ReplayCommand& options, const Outcome& outcome) {
                          {"bytes", result.moved_bytes},
                          {"changed_words", result.changed_words}};
   told.update(times_json(result.seconds));
+  if (options.against) told["against"] = turns_of(options, result).json();
   if (outcome.verdict) told["verify"] = verdict_json(outcome.kernel, *outcome.verdict);
   if (outcome.counters) add_counters(told, *outcome.counters);
   if (!outcome.printed.empty()) told["printed"] = outcome.printed;
   fmt::print("{}\n", told.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-void tell_text(const Outcome& outcome) {
+void tell_text(const ReplayCommand& options, const Outcome& outcome) {
   const replay::RocmResult& result = outcome.result;
+  const std::string where = "on " + result.gpu + " through ROCm";
   fmt::print("{}: {},{},{} workgroups, {}\n", util::escape_control(outcome.capture.kernel),
              result.workgroups[0], result.workgroups[1], result.workgroups[2],
-             times_text(result.seconds, "on " + result.gpu + " through ROCm"));
+             times_text(result.seconds, where));
+  if (options.against) fmt::print("{}", turns_of(options, result).text(where));
   if (result.moved_ranges > 0)
     fmt::print(
         "inexact: {} of memory in {} lie elsewhere than captured, because not all places can be "
@@ -228,30 +268,44 @@ void tell_text(const Outcome& outcome) {
   if (outcome.counters) print_counters(*outcome.counters);
 }
 
-// The ranges of memory that the dispatch touches, from the file or from a run on the engine.
+// The code objects that take the captured kernel's place; "": itself.
+std::vector<std::string> kernels_of(const ReplayCommand& options) {
+  std::vector<std::string> kernels = {options.swap.value_or("")};
+  if (options.against) kernels.push_back(*options.against == kCaptured ? "" : *options.against);
+  return kernels;
+}
+
+// The ranges of memory that the dispatch touches, from the file or from runs on the engine: another
+// kernel may touch other parts of it.
 Result<std::vector<format::CaptureTouchedPage>> find_pages(
     const ReplayCommand& options, const std::optional<replay::Workgroups>& workgroups,
     const replay::Capture& capture, const replay::CapturedKernel& kernel,
     replay::CapturedMemory& memory, int* exit_code) {
-  if (!capture.touched.empty() && !options.changes_launch()) return capture.touched;
+  const std::vector<std::string> kernels = kernels_of(options);
+  const bool as_captured =
+      !workgroups && std::all_of(kernels.begin(), kernels.end(),
+                                 [](const std::string& swap) { return swap.empty(); });
+  if (!capture.touched.empty() && as_captured) return capture.touched;
   replay::ReplayOptions run;
   run.threads = options.engine.threads;
   run.seed = options.engine.seed;
   run.watchdog_instructions = options.engine.watchdog;
   run.workgroups = workgroups;
-  run.swap = options.swap.value_or("");
   replay::TouchedMemory touched;
-  const replay::ReplayResult ran = replay::find_touched(capture, kernel, memory, run, touched);
-  *exit_code = exit_code_of(ran.refusal);
-  if (ran.refusal != replay::Refusal::kNone) return Error{ran.why};
-  // Memory that was not kept would be zeros there.
-  if (ran.fault && capture.is_only_touched()) {
-    *exit_code = kKernelFault;
-    return errorf("%s: %s; capture without --only-touched for launches of another kind",
-                  util::escape_control(capture.kernel).c_str(),
-                  replay::describe_fault(capture, kernel, memory, *ran.fault).c_str());
+  for (const std::string& swap : kernels) {
+    run.swap = swap;
+    const replay::ReplayResult ran = replay::find_touched(capture, kernel, memory, run, touched);
+    *exit_code = exit_code_of(ran.refusal);
+    if (ran.refusal != replay::Refusal::kNone) return Error{ran.why};
+    // Memory that was not kept would be zeros there.
+    if (ran.fault && capture.is_only_touched()) {
+      *exit_code = kKernelFault;
+      return errorf("%s: %s; capture without --only-touched for launches of another kind",
+                    util::escape_control(capture.kernel).c_str(),
+                    replay::describe_fault(capture, kernel, memory, *ran.fault).c_str());
+    }
+    memory.restore();
   }
-  memory.restore();
   return touched.pages();
 }
 
@@ -278,6 +332,25 @@ int tell_failure(const ReplayCommand& options, const replay::Capture& capture,
   return kDone;
 }
 
+// Kernels of other files that the options name.
+struct OtherKernels {
+  std::optional<replay::SwappedKernel> swapped, against;
+
+  std::optional<const replay::SwappedKernel*> taking_turns(const ReplayCommand& options) const {
+    if (!options.against) return {};
+    return against ? &*against : nullptr;
+  }
+};
+
+OtherKernels open_others(const ReplayCommand& options, const replay::Capture& capture,
+                         const replay::CapturedKernel& kernel) {
+  OtherKernels others;
+  if (options.swap) others.swapped = replay::open_swapped(capture, kernel, *options.swap);
+  if (options.against && *options.against != kCaptured)
+    others.against = replay::open_swapped(capture, kernel, *options.against);
+  return others;
+}
+
 int replay_here(const ReplayCommand& options, const replay::CaptureFile& file,
                 const replay::Capture& capture, std::string_view how) {
   const int attempt = how.empty() ? 1 : how.back() - '0';
@@ -298,10 +371,10 @@ int replay_here(const ReplayCommand& options, const replay::CaptureFile& file,
   int exit_code = kDone;
   const auto pages = find_pages(options, *grid, capture, kernel, **memory, &exit_code);
   if (!pages.ok()) return fail(pages.error(), exit_code);
-  replay::SwappedKernel swapped;
-  if (options.swap) swapped = replay::open_swapped(capture, kernel, *options.swap);
-  if (swapped.refusal != replay::Refusal::kNone)
-    return fail({swapped.why}, exit_code_of(swapped.refusal));
+  const OtherKernels others = open_others(options, capture, kernel);
+  for (const auto* other : {&others.swapped, &others.against})
+    if (*other && (*other)->refusal != replay::Refusal::kNone)
+      return fail({(*other)->why}, exit_code_of((*other)->refusal));
   const char* run_dir = std::getenv(vgpu::kRunDirVariable);
   const std::string counters = counters_path(run_dir == nullptr ? "" : run_dir);
   std::string printed;
@@ -314,7 +387,8 @@ int replay_here(const ReplayCommand& options, const replay::CaptureFile& file,
                               .check_only = options.reserve_check,
                               .relocate = options.relocate && is_last && !options.reserve_check,
                               .workgroups = *grid,
-                              .swapped = options.swap ? &swapped : nullptr,
+                              .swapped = others.swapped ? &*others.swapped : nullptr,
+                              .against = others.taking_turns(options),
                               .before_run =
                                   [&] {
                                     if (options.counters) (void)::truncate(counters.c_str(), 0);
@@ -332,7 +406,7 @@ int replay_here(const ReplayCommand& options, const replay::CaptureFile& file,
   if (options.dump)
     if (const Status dumped = dump_buffers(*options.dump, kernel, **memory); !dumped.ok())
       return fail(dumped.error());
-  options.json ? tell_json(options, outcome) : tell_text(outcome);
+  options.json ? tell_json(options, outcome) : tell_text(options, outcome);
   return outcome.verdict && !outcome.verdict->equal() ? kMismatch : kDone;
 }
 

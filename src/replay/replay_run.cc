@@ -165,6 +165,7 @@ ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
                       .seed = options.seed,
                       .watchdog_instructions = options.watchdog_instructions,
                       .naps = options.watchdog_instructions == 0 || services != nullptr,
+                      .initial_fill = options.initial_fill,
                       .compiler = options.compiler});
   result.kernel_object = dispatch.kernel_object;
   for (uint32_t i = 0; i < options.warmup + std::max(options.iterations, 1u); ++i) {

@@ -33,6 +33,7 @@ struct ReplayOptions {
   uint32_t threads = 0;
   uint64_t seed = 0;
   uint64_t watchdog_instructions = 0;
+  uint32_t initial_fill = 0;             // of registers, LDS and scratch: see emu::EngineOptions
   emu::Compiler* compiler = nullptr;     // see emu::EngineOptions
   std::optional<Workgroups> workgroups;  // instead of the captured ones
   std::string swap;                      // a code object to take the kernel from

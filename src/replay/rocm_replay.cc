@@ -89,6 +89,12 @@ HsaStatus on_event(const HsaEvent* event, void*) {
 
 void on_queue_error(HsaStatus status, HsaQueue*, void*) { trouble.queue_status = status; }
 
+// A kernel that is to be run.
+struct Code {
+  const SwappedKernel* swapped = nullptr;  // null: the captured one
+  uint64_t at = 0;                         // where the code of another one lies
+};
+
 class Replay {
  public:
   Replay(const Capture& capture, const CapturedKernel& kernel, CapturedMemory& memory,
@@ -102,10 +108,11 @@ class Replay {
   void keep_addresses_low();
   void find_ranges(const std::vector<format::CaptureTouchedPage>& touched, HeldRanges& held);
   bool uses_memory_twice() const;
+  Status run_from_captured(const Code& code, bool anew, double* seconds);
   Status run_all();
   void place(HeldRanges& held);
-  Status load_swapped();
-  amd::KernelDispatchPacket make_packet() const;
+  Status load(const Code& code);
+  amd::KernelDispatchPacket make_packet(const Code& code) const;
   Status wait_for_end();
   Status move(RocmMemory& memory, const AddressRange& range);
   Status prepare();
@@ -114,7 +121,7 @@ class Replay {
   Status copy(uint64_t to, const void* from, bool to_gpu, uint64_t size);
   void find_copies(const std::vector<format::CaptureTouchedPage>& touched);
   Status copy_all(bool to_gpu);
-  Status dispatch(double* seconds);
+  Status dispatch(const Code& code, double* seconds);
   // Where nothing says how many there are, as many as there may be.
   uint64_t kernarg_bytes() const {
     const uint64_t said = kernel_.kernel == nullptr
@@ -149,7 +156,7 @@ class Replay {
   uint64_t frequency_ = 0;
   HeapPlaces heap_;
   std::optional<ChangedGrid> grid_;
-  uint64_t swapped_at_ = 0;                 // where the code lies that runs instead
+  std::vector<Code> codes_;                 // what is replayed, and what it is held against
   std::unique_ptr<HostcallServer> server_;  // null: the kernel makes no calls
   bool prints_ = false;
   Relocation relocation_;
@@ -211,19 +218,22 @@ void Replay::place(HeldRanges& held) {
     if (placed.ok()) result_.placed_bytes += range.size();
     else result_.taken.push_back(placed.error().message);
   }
-  if (options_.swapped == nullptr || !result_.taken.empty()) return;
-  const uint64_t size = round_up(options_.swapped->layout.size_bytes, format::kCapturePageBytes);
-  const Result<uint64_t> code = memory.place_elsewhere({0, size, nullptr});
-  if (code.ok()) swapped_at_ = *code;
-  else result_.taken.push_back(code.error().message);
+  for (Code& code : codes_) {
+    if (code.swapped == nullptr || !result_.taken.empty()) continue;
+    const uint64_t size = round_up(code.swapped->layout.size_bytes, format::kCapturePageBytes);
+    const Result<uint64_t> at = memory.place_elsewhere({0, size, nullptr});
+    if (at.ok()) code.at = *at;
+    else result_.taken.push_back(at.error().message);
+  }
 }
 
 // The code that runs instead, once: what it writes to its own variables stays.
-Status Replay::load_swapped() {
-  std::vector<std::byte> image(options_.swapped->layout.size_bytes);
-  Status status = codeobj::load_image(*options_.swapped->object, image, {swapped_at_});
+Status Replay::load(const Code& code) {
+  if (code.swapped == nullptr) return {};
+  std::vector<std::byte> image(code.swapped->layout.size_bytes);
+  Status status = codeobj::load_image(*code.swapped->object, image, {code.at});
   for (uint64_t at = 0; status.ok() && at < image.size(); at += kStagingBytes)
-    status = copy(swapped_at_ + at, image.data() + at, /*to_gpu=*/true,
+    status = copy(code.at + at, image.data() + at, /*to_gpu=*/true,
                   std::min<uint64_t>(image.size() - at, kStagingBytes));
   return status;
 }
@@ -265,8 +275,10 @@ Status Replay::prepare() {
       if (argument.offset + argument.size_bytes <= own.size())
         std::memcpy(own.data() + argument.offset, &argument.value, argument.size_bytes);
   }
-  if (const Status served = prepare_services(); !served.ok()) return served;
-  return options_.swapped == nullptr ? Status() : load_swapped();
+  Status ready = prepare_services();
+  for (const Code& code : codes_)
+    if (ready.ok()) ready = load(code);
+  return ready;
 }
 
 // A hostcall buffer in host memory. Nobody is woken: whoever waits for the kernel looks.
@@ -351,7 +363,7 @@ Status Replay::copy_all(bool to_gpu) {
   return {};
 }
 
-amd::KernelDispatchPacket Replay::make_packet() const {
+amd::KernelDispatchPacket Replay::make_packet(const Code& code) const {
   amd::KernelDispatchPacket packet{};
   std::memcpy(&packet, capture_.dispatch.packet, sizeof packet);
   packet.kernel_object = relocation_.to_new(packet.kernel_object);
@@ -364,19 +376,19 @@ amd::KernelDispatchPacket Replay::make_packet() const {
     std::copy(std::begin(grid_->workgroup_size), std::end(grid_->workgroup_size),
               packet.workgroup_size);
   }
-  if (options_.swapped != nullptr) {
-    packet.kernel_object = swapped_at_ + options_.swapped->descriptor_offset;
-    packet.group_segment_size = options_.swapped->group_segment_bytes;
-    packet.private_segment_size = options_.swapped->private_segment_bytes;
+  if (code.swapped != nullptr) {
+    packet.kernel_object = code.at + code.swapped->descriptor_offset;
+    packet.group_segment_size = code.swapped->group_segment_bytes;
+    packet.private_segment_size = code.swapped->private_segment_bytes;
   }
   return packet;
 }
 
-Status Replay::dispatch(double* seconds) {
+Status Replay::dispatch(const Code& code, double* seconds) {
   constexpr uint16_t kKernelDispatch = 2;
   constexpr uint16_t kSystemFences = 2 << 9 | 2 << 11;
   const uint16_t header = kKernelDispatch | 1 << 8 | kSystemFences;
-  amd::KernelDispatchPacket packet = make_packet();
+  amd::KernelDispatchPacket packet = make_packet(code);
   api_.signal_store(done_, 1);
   const uint64_t index = api_.add_write_index(queue_, 1);
   auto* slot = static_cast<amd::KernelDispatchPacket*>(queue_->base_address) + index % queue_->size;
@@ -448,23 +460,40 @@ bool Replay::uses_memory_twice() const {
   });
 }
 
-// Until a kernel faults.
-Status Replay::run_all() {
-  for (uint32_t i = 0; i < options_.warmup + options_.iterations; ++i) {
-    const bool anew = i == 0 || options_.recopy;
-    if (anew)
-      if (const Status copied = copy_all(/*to_gpu=*/true); !copied.ok()) return copied;
-    prints_ = i == options_.warmup;
-    if (server_ != nullptr && anew) {
-      server_->reset();
-      heap_.reset();
-    }
-    if (options_.before_run) options_.before_run();
-    double seconds = 0;
-    if (const Status ran = dispatch(&seconds); !ran.ok()) return ran;
-    if (!result_.fault.empty()) return {};
-    if (i >= options_.warmup) result_.seconds.push_back(seconds);
+Status Replay::run_from_captured(const Code& code, bool anew, double* seconds) {
+  if (anew)
+    if (const Status copied = copy_all(/*to_gpu=*/true); !copied.ok()) return copied;
+  if (server_ != nullptr && anew) {
+    server_->reset();
+    heap_.reset();
   }
+  if (options_.before_run) options_.before_run();
+  return dispatch(code, seconds);
+}
+
+// Until a kernel faults. Where two take turns, the first of a pair is now one and now the other, so that
+// what slows down over time meets both alike; and the one that is replayed runs once more, since what it
+// leaves is looked at.
+Status Replay::run_all() {
+  std::vector<double>* const kept[] = {&result_.seconds, &result_.against};
+  const bool takes_turns = codes_.size() > 1;
+  for (uint32_t i = 0; i < options_.warmup + options_.iterations; ++i) {
+    for (size_t turn = 0; turn < codes_.size(); ++turn) {
+      const size_t which = (i + turn) % codes_.size();
+      prints_ = i == options_.warmup && which == 0;
+      const bool anew = i == 0 || options_.recopy || takes_turns;
+      double seconds = 0;
+      const Status ran = run_from_captured(codes_[which], anew, &seconds);
+      if (!ran.ok() || !result_.fault.empty()) return ran;
+      if (i >= options_.warmup) kept[which]->push_back(seconds);
+    }
+  }
+  double last = 0;
+  prints_ = false;
+  if (takes_turns)
+    if (const Status ran = run_from_captured(codes_[0], /*anew=*/true, &last);
+        !ran.ok() || !result_.fault.empty())
+      return ran;
   return copy_all(/*to_gpu=*/false);
 }
 
@@ -489,6 +518,8 @@ RocmResult Replay::run(const std::vector<format::CaptureTouchedPage>& touched, H
     if (!grid.ok()) return refuse(grid.error(), Refusal::kArgument);
     grid_ = std::move(*grid);
   }
+  codes_.push_back({options_.swapped});
+  if (options_.against) codes_.push_back({*options_.against});
   Status status = find_gpu();
   if (!status.ok()) return refuse(status, Refusal::kFile);
   place(held);

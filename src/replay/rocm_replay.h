@@ -30,7 +30,10 @@ struct RocmOptions {
   uint64_t timeout_s = 600;
   std::optional<Workgroups> workgroups;    // instead of the captured ones
   const SwappedKernel* swapped = nullptr;  // in the place of the captured kernel
-  std::function<void()> before_run = {};   // all copies are over
+  // Another one, for its times: the two take turns, each run from the captured state. Null in it: the
+  // captured kernel.
+  std::optional<const SwappedKernel*> against;
+  std::function<void()> before_run = {};  // all copies are over
   // What the kernel prints in the first run that counts.
   std::function<void(std::string_view text, bool is_error)> printed = {};
 };
@@ -40,6 +43,7 @@ struct RocmResult {
   std::string why;
   std::string fault;            // what the runtime said of the kernel
   std::vector<double> seconds;  // of each run but those to warm up, by the GPU's stamps
+  std::vector<double> against;  // the same of the other kernel, in pairs with those
   std::string gpu;
   std::string method;
   std::vector<std::string> taken;  // ranges that could not be placed, and why
