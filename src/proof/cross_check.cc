@@ -1,6 +1,7 @@
 #include "proof/cross_check.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -9,6 +10,7 @@
 
 #include "proof/describe.h"
 #include "proof/moved_memory.h"
+#include "proof/other_queue.h"
 #include "proof/perturbation.h"
 #include "proof/precision.h"
 #include "proof/shaped_capture.h"
@@ -65,7 +67,8 @@ class Checker {
         capture_(capture),
         kernel_(replay::find_captured_kernel(file, capture)),
         memory_(memory),
-        moved_(capture_, kernel_, memory) {}
+        moved_(capture_, kernel_, memory),
+        other_queue_(capture_, kernel_, memory) {}
 
   CrossCheck run(uint64_t seed) {
     replay::TouchedMemory touched;
@@ -97,16 +100,39 @@ class Checker {
     places_.clear();
     for (const CapturedRegion& region : capture_.regions)
       places_.push_back({&region, {region.begin()}});
+    if (perturbation.change == Change::kOtherQueue) return other_queue_.prepare();
+    if (perturbation.change == Change::kLarger) return !is_cooperative();
     if (perturbation.change != Change::kMoved) return true;
     if (!moved_.move()) return false;
     places_.insert(places_.end(), moved_.blocks().begin(), moved_.blocks().end());
     return true;
   }
 
-  replay::ReplayResult run_once(const std::string& code, uint64_t seed, emu::Watcher* watcher) {
+  // All of its workgroups run at once: how many there can be is the GPU's affair.
+  bool is_cooperative() const {
+    return (capture_.dispatch.flags & format::kCaptureCooperative) != 0;
+  }
+
+  // One more along the axis that has most.
+  std::array<uint32_t, 3> larger() const {
+    std::array<uint32_t, 3> groups{};
+    for (size_t axis = 0; axis < 3; ++axis) {
+      const uint32_t size = std::max<uint32_t>(capture_.dispatch.workgroup_size[axis], 1);
+      groups[axis] = (std::max(capture_.dispatch.grid_size[axis], 1u) + size - 1) / size;
+    }
+    ++*std::max_element(groups.begin(), groups.end());
+    return groups;
+  }
+
+  replay::ReplayResult run_once(const Perturbation& perturbation, const std::string& code,
+                                uint64_t seed, emu::Watcher* watcher) {
     emu::Watcher* const watchers[] = {watcher};
     replay::ReplayOptions replay;
     replay.count = true;
+    replay.initial_fill = perturbation.initial_fill();
+    if (perturbation.change == Change::kLarger) replay.workgroups = larger();
+    if (perturbation.change == Change::kOtherQueue)
+      replay.before = [this](emu::Dispatch& dispatch) { other_queue_.change(dispatch); };
     replay.swap = code;
     replay.seed = seed;
     replay.threads = options_.threads;
@@ -158,24 +184,19 @@ class Checker {
     check.name = perturbation.name();
     if (perturbation.change == Change::kNone) check.name += ", another order";
     replay::TouchedMemory touched;
-    if (!prepare(perturbation)) {
-      check.result = "left out: nothing that can be moved";
-      return;
-    }
-    const replay::ReplayResult original = run_once("", 0, &touched);
-    if (original.fault) {
-      check.result = "left out: the original faults";
-      return;
-    }
+    const auto leave_out = [&](const char* why) { check.result = std::string("left out: ") + why; };
+    if (!prepare(perturbation)) return leave_out("nothing that can be moved");
+    const replay::ReplayResult original = run_once(perturbation, "", 0, &touched);
+    if (original.fault) return leave_out("the original faults");
     if (perturbation.change == Change::kSmaller &&
         original.counters.bytes_global_store + original.counters.bytes_global_atomic >
-            replay::written_bytes(touched.pages())) {
-      check.result = "left out: the original writes a place twice";
-      return;
-    }
+            replay::written_bytes(touched.pages()))
+      return leave_out("the original writes a place twice");
     std::vector<Image> wanted = memory_now();
+    if (perturbation.change == Change::kLarger && !is_as_recorded(wanted))
+      return leave_out("the original works on more with it");
     prepare(perturbation);
-    const replay::ReplayResult candidate = run_once(options_.code, seed, nullptr);
+    const replay::ReplayResult candidate = run_once(perturbation, options_.code, seed, nullptr);
     if (candidate.refusal != replay::Refusal::kNone)
       return fail(check, Outcome::kRefused, candidate.why);
     if (candidate.fault)
@@ -187,6 +208,13 @@ class Checker {
     const Precision found = precision.find(capture_, memory_, [&] { prepare(perturbation); });
     if (found.outcome != Outcome::kGood) return fail(check, found.outcome, found.reason);
     check.result = found.note.empty() ? "equal" : found.note;
+  }
+
+  // Whether the original leaves that with the workgroups that it was recorded with.
+  bool is_as_recorded(std::vector<Image>& image) {
+    memory_.restore();
+    const replay::ReplayResult ran = run_once({}, "", 0, nullptr);
+    return !ran.fault && first_difference(image, replay::judge_by({})).empty();
   }
 
   void fail(Check& check, Outcome outcome, const std::string& why) {
@@ -247,6 +275,7 @@ class Checker {
   const CapturedKernel kernel_;
   CapturedMemory& memory_;
   MovedMemory moved_;
+  OtherQueue other_queue_;
   std::vector<MovedMemory::Block> places_;  // memory that is compared
   std::vector<format::CaptureTouchedPage> touched_;
   CrossCheck check_;

@@ -26,6 +26,11 @@ bool is_input(const CapturedArgument& argument) {
   return argument.region != nullptr && !argument.arg.is_hidden() && argument.extent_bytes != 0;
 }
 
+bool changes_inputs(Change change) {
+  return change == Change::kRandom || change == Change::kPermuted || change == Change::kScaled ||
+         change == Change::kSpecial;
+}
+
 template <class Float>
 Float special(uint64_t which) {
   constexpr Float kSpecials[] = {std::numeric_limits<Float>::quiet_NaN(),
@@ -107,14 +112,24 @@ std::string Perturbation::name() const {
     case Change::kSpecial: return "NaN, infinities and denormals among the inputs";
     case Change::kSmaller: return fmt::format("argument {} is {}", argument, value);
     case Change::kMoved: return "memory elsewhere";
+    case Change::kStaleNan: return "registers, LDS and scratch filled with NaN";
+    case Change::kStaleNumber: return "registers, LDS and scratch filled with a number";
+    case Change::kOtherQueue: return "another queue";
+    case Change::kLarger: return "one workgroup more";
   }
   return "";
+}
+
+uint32_t Perturbation::initial_fill() const {
+  if (change == Change::kStaleNan) return UINT32_MAX;
+  return change == Change::kStaleNumber ? std::bit_cast<uint32_t>(1.75f) : 0;
 }
 
 std::vector<Perturbation> perturbations_of(const replay::CapturedKernel& kernel, uint64_t seed) {
   util::Random numbers(seed);
   std::vector<Perturbation> made;
-  for (const Change change : {Change::kPoisonNan, Change::kPoisonNumber})
+  for (const Change change :
+       {Change::kPoisonNan, Change::kPoisonNumber, Change::kStaleNan, Change::kStaleNumber})
     made.push_back({change, numbers.next(), 0, 0});
   bool has_floats = false;
   for (size_t i = 0; i < kernel.arguments.size(); ++i) {
@@ -132,7 +147,8 @@ std::vector<Perturbation> perturbations_of(const replay::CapturedKernel& kernel,
     if (below >= 4) made.push_back({Change::kSmaller, numbers.next(), i, below / 2 + 1});
   }
   made.push_back({Change::kPermuted, numbers.next(), 0, 0});
-  made.push_back({Change::kMoved, numbers.next(), 0, 0});
+  for (const Change change : {Change::kMoved, Change::kOtherQueue, Change::kLarger})
+    made.push_back({change, numbers.next(), 0, 0});
   if (has_floats)
     for (const Change change : {Change::kRandom, Change::kScaled, Change::kSpecial})
       made.push_back({change, numbers.next(), 0, 0});
@@ -146,7 +162,6 @@ void perturb(const Perturbation& perturbation, const replay::Capture& capture,
              replay::CapturedMemory& memory) {
   const Change change = perturbation.change;
   util::Random numbers(perturbation.seed);
-  if (change == Change::kNone || change == Change::kMoved) return;
   if (change == Change::kPoisonNan || change == Change::kPoisonNumber)
     return poison(change, touched, memory);
   if (change == Change::kSmaller) {
@@ -156,6 +171,7 @@ void perturb(const Perturbation& perturbation, const replay::Capture& capture,
     if (!place.empty()) std::memcpy(place.data(), &perturbation.value, place.size());
     return;
   }
+  if (!changes_inputs(change)) return;
   for (const CapturedArgument& argument : kernel.arguments) {
     if (!is_input(argument)) continue;
     const std::span<std::byte> bytes =

@@ -27,6 +27,10 @@ enum class Change {
   kSpecial,       // floating-point inputs: NaN, infinities, denormals and zeros among them
   kSmaller,       // whole numbers passed by value: smaller
   kMoved,         // what pointers point at: elsewhere (moved_memory.h does it)
+  kStaleNan,      // what registers, LDS and scratch hold before they are written: all bits set
+  kStaleNumber,   // the same: an ordinary number
+  kOtherQueue,    // arguments, packet and queue: elsewhere (other_queue.h does it)
+  kLarger,        // one workgroup more than there is work for
 };
 
 struct Perturbation {
@@ -36,6 +40,7 @@ struct Perturbation {
   uint32_t value = 0;   // kSmaller: what it becomes
 
   std::string name() const;  // "inputs permuted", "argument 3 is 127"
+  uint32_t initial_fill() const;
 };
 
 // Everything that can be done to this dispatch, in an order that depends on the seed.

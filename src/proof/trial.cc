@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "cachesim/memory_watch.h"
@@ -91,6 +92,33 @@ Result<Code> find_code(const TrialOptions& options, const Capture& capture,
   return Code{std::move(*opened), kernel};
 }
 
+// Takes note of how far results are from the captured ones, whatever is said of them.
+class ErrorMeter {
+ public:
+  explicit ErrorMeter(replay::ElementJudge inner) : inner_(std::move(inner)) {}
+  replay::ElementJudge judge() {
+    return [this](const replay::ElementPair& pair) {
+      if (const auto error = replay::error_between(pair.element, pair.expected, pair.got)) {
+        most_.absolute = std::max(most_.absolute, error->absolute);
+        most_.relative = std::max(most_.relative, error->relative);
+        most_.ulps = std::max(most_.ulps, error->ulps);
+      }
+      return inner_(pair);
+    };
+  }
+  void add_to(std::map<std::string, double>& figures) const {
+    // JSON has no infinity.
+    constexpr double kMost = std::numeric_limits<double>::max();
+    figures["error_abs"] = std::min(most_.absolute, kMost);
+    figures["error_rel"] = std::min(most_.relative, kMost);
+    figures["error_ulp"] = std::min(most_.ulps, kMost);
+  }
+
+ private:
+  const replay::ElementJudge inner_;
+  replay::ElementError most_;
+};
+
 // With the sanitizer, in a run of its own: what it watches need not be measured.
 std::string sanitize_errors(const TrialOptions& options, const Capture& capture,
                             const CapturedKernel& captured, CapturedMemory& memory) {
@@ -151,13 +179,14 @@ Trial run_loaded(const TrialOptions& options, const replay::CaptureFile& file,
   trial.figures = figures_of(options.model, sample);
   if (options.part < 1) return trial;
   PrecisionJudge precision(options.precision(), captured);
-  const replay::Verdict verdict =
-      replay::verify(file, capture, captured, memory, precision.judge());
+  ErrorMeter meter(precision.judge());
+  const replay::Verdict verdict = replay::verify(file, capture, captured, memory, meter.judge());
   if (!verdict.equal()) {
     trial.outcome = Outcome::kWrong;
     trial.reason = describe_verdict(captured, verdict);
     return trial;
   }
+  meter.add_to(trial.figures);
   const Precision found = precision.find(capture, memory, [&] { memory.restore(); });
   trial.precision = found.note;
   if (found.outcome != Outcome::kGood) {

@@ -44,7 +44,8 @@ struct TrialOptions {
 };
 
 // Figures by name. time: seconds, modelled; instructions; bytes: of device memory, modelled; l2_bytes;
-// conflicts: LDS cycles lost to bank conflicts; vgprs, sgprs, lds, scratch, spills, occupancy (0 to 1).
+// conflicts: LDS cycles lost to bank conflicts; vgprs, sgprs, lds, scratch, spills, occupancy (0 to 1). Of a whole run, how far
+// its results are from the captured ones: error_abs, error_rel, error_ulp.
 struct Trial {
   Outcome outcome = Outcome::kGood;
   std::string reason;  // of all but kGood; a sentence
@@ -64,20 +65,24 @@ Result<Trial> parse_trial(const std::string& text);
 struct FigureRow {
   const char* name;
   const char* what;
+  bool is_of_programs;  // wavetap profile has it of a program's kernels as well
 };
 inline constexpr FigureRow kFigures[] = {
-    {"time", "seconds, modelled"},
-    {"instructions", "wave instructions, exact"},
-    {"bytes", "bytes of device memory, modelled caches"},
-    {"l2_bytes", "bytes between L2 and what is before it, modelled caches"},
-    {"conflicts", "LDS cycles lost to bank conflicts, modelled"},
-    {"lines", "64-byte lines of vector accesses, exact"},
-    {"vgprs", "vector registers of a lane"},
-    {"sgprs", "scalar registers of a wave"},
-    {"lds", "bytes of LDS of a workgroup"},
-    {"scratch", "bytes of scratch of a lane"},
-    {"spills", "vector registers spilled"},
-    {"occupancy", "waves of a full GPU, 0 to 1"},
+    {"time", "seconds, modelled", true},
+    {"instructions", "wave instructions, exact", false},
+    {"bytes", "bytes of device memory, modelled caches", true},
+    {"l2_bytes", "bytes between L2 and what is before it, modelled caches", false},
+    {"conflicts", "LDS cycles lost to bank conflicts, modelled", false},
+    {"lines", "64-byte lines of vector accesses, exact", false},
+    {"vgprs", "vector registers of a lane", true},
+    {"sgprs", "scalar registers of a wave", true},
+    {"lds", "bytes of LDS of a workgroup", true},
+    {"scratch", "bytes of scratch of a lane", true},
+    {"spills", "vector registers spilled", true},
+    {"occupancy", "waves of a full GPU, 0 to 1", true},
+    {"error_abs", "largest difference of a number from the captured one", false},
+    {"error_rel", "the same, of the larger one of the two", false},
+    {"error_ulp", "the same, in steps of its type", false},
 };
 
 }  // namespace wavetap::proof

@@ -57,6 +57,22 @@ bool is_near(const std::byte* a, const std::byte* b, const Tolerance& tolerance)
   return false;
 }
 
+template <class Float, class Bits>
+ElementError element_error(const std::byte* a, const std::byte* b) {
+  Bits a_bits = 0;
+  Bits b_bits = 0;
+  std::memcpy(&a_bits, a, sizeof a_bits);
+  std::memcpy(&b_bits, b, sizeof b_bits);
+  const double x = value_of(std::bit_cast<Float>(a_bits));
+  const double y = value_of(std::bit_cast<Float>(b_bits));
+  if (x == y || (std::isnan(x) && std::isnan(y))) return {};
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (!std::isfinite(x) || !std::isfinite(y)) return {kInfinity, kInfinity, kInfinity};
+  const double difference = std::fabs(x - y);
+  return {difference, difference / std::max(std::fabs(x), std::fabs(y)),
+          ulps_between(a_bits, b_bits)};
+}
+
 // What an address belongs to: an argument's memory, or what is left of its region.
 struct Owner {
   size_t argument = SIZE_MAX;
@@ -293,6 +309,15 @@ std::string to_text(const Tolerance& tolerance) {
   std::string text = kNames[static_cast<size_t>(tolerance.kind)];
   if (tolerance.kind != Tolerance::Kind::kBits) text += fmt::format("{:g}", tolerance.limit);
   return text;
+}
+
+std::optional<ElementError> error_between(const std::string& element, const std::byte* a,
+                                          const std::byte* b) {
+  if (element == "f16") return element_error<Half, uint16_t>(a, b);
+  if (element == "bf16") return element_error<BrainHalf, uint16_t>(a, b);
+  if (element == "f32") return element_error<float, uint32_t>(a, b);
+  if (element == "f64") return element_error<double, uint64_t>(a, b);
+  return std::nullopt;
 }
 
 bool is_equal(const std::string& element, const std::byte* a, const std::byte* b,

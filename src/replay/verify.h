@@ -39,6 +39,14 @@ Result<Tolerance> parse_tolerances(const std::string& text);
 bool is_equal(const std::string& element, const std::byte* a, const std::byte* b,
               const Tolerance& tolerance);
 
+// How far two numbers are from each other; infinite where one of them is no finite number and the other is something
+// else. Nothing for elements that are not floating point.
+struct ElementError {
+  double absolute = 0, relative = 0, ulps = 0;
+};
+std::optional<ElementError> error_between(const std::string& element, const std::byte* a,
+                                          const std::byte* b);
+
 // One element that has other bits than it should have.
 struct ElementPair {
   size_t argument = SIZE_MAX;  // SIZE_MAX: memory that no argument points at
