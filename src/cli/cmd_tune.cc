@@ -160,9 +160,10 @@ int run_tune(const TuneOptions& options) {
   if (!journal.ok()) return fail(journal.error());
   const tune::Evaluation evaluation{spec, ground->model, util::executable_folder() + "/wavetap",
                                     folder + "/.builds"};
-  util::Progress line(spec.name, static_cast<size_t>(std::min(limits.evaluations, 1e9)));
+  constexpr size_t kSteps = 1000;
+  util::Progress line(spec.name, kSteps);
   const auto tell = [&](const tune::Progress& progress) {
-    line.update(static_cast<size_t>(progress.done),
+    line.update(static_cast<size_t>(progress.share * kSteps),
                 progress.best == nullptr
                     ? "none good yet"
                     : fmt::format("best {} {}", spec.objective,

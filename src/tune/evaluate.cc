@@ -183,13 +183,21 @@ Trial try_program(const Evaluation& evaluation, const Values& values, const std:
   return trial;
 }
 
+// Names a figure that only a whole run has: of a part, results are not compared.
+bool needs_whole_run(const Expression& constraint) {
+  for (const std::string& name : constraint.names())
+    if (name.starts_with("error_")) return true;
+  return false;
+}
+
 // Constraints, and the figure that is searched for.
-void judge(const Spec& spec, const Values& values, Trial& trial) {
+void judge(const Spec& spec, const Values& values, double part, Trial& trial) {
   if (trial.outcome != Outcome::kGood) return;
   Values all = values;
   for (const auto& [name, figure] : trial.figures) all[name] = figure;
   trial.figures["objective"] = trial.figures[spec.objective];
   for (const Expression& constraint : spec.constraints) {
+    if (part < 1 && needs_whole_run(constraint)) continue;
     const Result<bool> holds = constraint.holds(all);
     if (holds.ok() && *holds) continue;
     trial.outcome = Outcome::kConstraint;
@@ -233,7 +241,7 @@ Trial evaluate(const Evaluation& evaluation, const Values& values, double part,
   }
   if (is_original && trial.outcome == Outcome::kGood)
     trial.figures["objective"] = trial.figures[spec.objective];
-  else judge(spec, values, trial);
+  else judge(spec, values, part, trial);
   return trial;
 }
 

@@ -255,6 +255,15 @@ Status read_search(Reader reader, Spec& spec) {
   return {};
 }
 
+// What is known of what is measured.
+std::vector<std::string> figure_names(Subject subject) {
+  if (subject == Subject::kMetric) return {"metric"};
+  std::vector<std::string> known;
+  for (const proof::FigureRow& row : proof::kFigures)
+    if (subject == Subject::kCapture || row.is_of_programs) known.emplace_back(row.name);
+  return known;
+}
+
 Status read_objective(Reader reader, Spec& spec) {
   std::string minimise, maximise;
   Status status = reader.text("minimize", minimise);
@@ -267,11 +276,7 @@ Status read_objective(Reader reader, Spec& spec) {
   if (spec.subject == Subject::kMetric) spec.objective = "metric";
   if (spec.maximise) spec.objective = maximise;
   if (!minimise.empty()) spec.objective = minimise;
-  std::vector<std::string> known = {"metric"};
-  if (spec.subject != Subject::kMetric) {
-    known.clear();
-    for (const proof::FigureRow& row : proof::kFigures) known.emplace_back(row.name);
-  }
+  const std::vector<std::string> known = figure_names(spec.subject);
   if (std::find(known.begin(), known.end(), spec.objective) == known.end())
     return errorf("objective: %s is not a figure; there are %s", spec.objective.c_str(),
                   util::join(known, ", ").c_str());
@@ -284,8 +289,9 @@ Status check_names(const std::string& key, const std::vector<Expression>& list,
   for (const Expression& expression : list)
     for (const std::string& name : expression.names())
       if (std::find(known.begin(), known.end(), name) == known.end())
-        return errorf("%s: %s: no parameter or figure %s", key.c_str(), expression.text().c_str(),
-                      name.c_str());
+        return errorf("%s: %s: no parameter or figure %s of what is measured; there are %s",
+                      key.c_str(), expression.text().c_str(), name.c_str(),
+                      util::join(known, ", ").c_str());
   return {};
 }
 
@@ -295,8 +301,7 @@ Status check_all_names(const Spec& spec) {
   Status status = check_names("conditions", spec.conditions, known);
   if (status.ok()) status = check_names("launch.workgroup", spec.workgroup, known);
   if (status.ok()) status = check_names("launch.workgroups", spec.workgroups, known);
-  known.emplace_back("metric");
-  for (const proof::FigureRow& row : proof::kFigures) known.emplace_back(row.name);
+  for (const std::string& figure : figure_names(spec.subject)) known.push_back(figure);
   if (status.ok()) status = check_names("constraints", spec.constraints, known);
   return status;
 }

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "util/isolated.h"
@@ -110,11 +111,15 @@ class Tuner {
     const Status added = journal_.add(entry);
     if (added.ok() && tell_) {
       running_ += job.point == kBaselinePoint ? 0 : job.part;
-      tell_({done_ + running_, limits_.evaluations, best_of(spec_, journal_),
-             journal_.find(kBaselinePoint, 1)});
+      tell_({share(done_ + running_), best_of(spec_, journal_), journal_.find(kBaselinePoint, 1)});
       running_ = 0;
     }
     return added;
+  }
+
+  double share(double done) const {
+    const double of_time = limits_.seconds > 0 ? seconds_since(started_) / limits_.seconds : 0;
+    return std::min(std::max(done / limits_.evaluations, of_time), 1.0);
   }
 
   const Spec& spec_;

@@ -21,8 +21,7 @@ struct TuneLimits {
 };
 
 struct Progress {
-  double done = 0;  // evaluations
-  double limit = 0;
+  double share = 0;             // of the evaluations or of the time that it has, 0 to 1
   const Entry* best = nullptr;  // null: none is good yet
   const Entry* baseline = nullptr;
 };
