@@ -15,6 +15,7 @@
 #include "cli/lab_commands.h"
 #include "cli/optimize_provider.h"
 #include "cli/optimize_ranking.h"
+#include "cli/optimize_timer.h"
 #include "cli/profile_input.h"
 #include "cli/run_dir.h"
 #include "cli/usage.h"
@@ -32,11 +33,14 @@ namespace {
 using optimize::Ledger;
 using Json = nlohmann::ordered_json;
 
+// For --timed: not at all.
+constexpr char kNotTimed[] = "none";
+
 struct OptimizeOptions {
   std::string kernels;
   std::vector<std::string> sources;
-  std::string build, output, gpu, objective = "time", verify, sanitize, replayed;
-  uint32_t attempts = 10, repairs = 2;
+  std::string build, output, gpu, objective = "time", verify, sanitize, replayed, timed;
+  uint32_t attempts = 10, repairs = 2, pairs = 20;
   uint64_t seed = 1;
   double least_gain = 2, build_seconds = 120, run_seconds = 120;
   ProviderOptions provider;
@@ -44,18 +48,24 @@ struct OptimizeOptions {
   bool is_other = false;
 };
 
+// `file`: of captures. `timed`: where candidates are timed.
 Result<optimize::JudgeOptions> judge_options(const OptimizeOptions& options,
-                                             const std::string& gpu) {
+                                             const optimize::Task& task, const std::string& file,
+                                             const std::string& timed) {
   optimize::JudgeOptions judge;
   judge.run_seconds = options.run_seconds;
   judge.build_limits.seconds = options.build_seconds;
-  const Result<model::Model> model = find_model(gpu);
+  const Result<model::Model> model = find_model(task.gpu);
   if (!model.ok()) return model.error();
   judge.model = *model;
   const Result<optimize::SandboxKind> sandbox = optimize::find_sandbox();
   if (sandbox.ok()) judge.sandbox = *sandbox;
   else if (options.unsafe) judge.sandbox = optimize::SandboxKind::kNone;
   else return sandbox.error();
+  if (timed.empty() || timed == kNotTimed) return judge;
+  if (const Status status = check_timed(timed); !status.ok()) return status.error();
+  judge.timer = make_timer({timed, task.gpu, file, task.captures, options.pairs,
+                            task.tolerance == "bits", options.run_seconds});
   return judge;
 }
 
@@ -208,6 +218,10 @@ Status check_words(const OptimizeOptions& options, optimize::Task& task) {
                                               ? sanitize::ToolSet::dispatch_defaults()
                                               : sanitize::ToolSet::parse(options.sanitize);
   if (!tools.ok()) return errorf("--sanitize %s", tools.error().message.c_str());
+  if (options.timed != kNotTimed) task.timed = options.timed;
+  if (!task.timed.empty() && options.objective != "time")
+    return errorf("--timed: measures time; leave out --objective %s", options.objective.c_str());
+  if (const Status status = check_timed(task.timed); !status.ok()) return status;
   task.build = options.build;
   task.objective = options.objective;
   task.least_gain = options.least_gain / 100;
@@ -246,6 +260,7 @@ Result<std::optional<Ledger>> find_ledger(const OptimizeOptions& options,
   if (!sources.ok() || *sources != ledger->original()) other = "--source";
   if (task.build != old.build) other = "--build";
   if (task.objective != old.objective) other = "--objective";
+  if (task.timed != old.timed) other = "--timed";
   if (task.least_gain != old.least_gain) other = "--least-gain";
   if (task.tolerance != old.tolerance) other = "--verify";
   if (task.may_lose_precision != old.may_lose_precision) other = "--allow-less-precise";
@@ -312,12 +327,14 @@ int optimise(OptimizeOptions& options, const std::vector<std::string>& words, bo
   if (!sources.ok()) return fail(sources.error());
   if (const Status status = describe_kernel(*file, task, loop); !status.ok())
     return fail(status.error());
-  const Result<optimize::JudgeOptions> judge = judge_options(options, task.gpu);
+  const Result<optimize::JudgeOptions> judge = judge_options(
+      options, task, std::filesystem::absolute(options.output).string() + "/captures.wtcap",
+      task.timed);
   if (!judge.ok() && !options.dry_run) return fail(judge.error());
   if (judge.ok()) task.sandbox = optimize::name_of(judge->sandbox);
   if (options.dry_run) {
     fmt::print("{}", util::json_text((*provider)->prompt(optimize::make_request(
-                         Ledger::draft(task, *sources), loop, *sources, {}, ""))));
+                         Ledger::draft(task, *sources), loop, *sources, {}, {}))));
     return kDone;
   }
   Result<Ledger> ledger = is_new ? Ledger::create(options.output, task, *sources, *file)
@@ -337,7 +354,10 @@ int optimise(OptimizeOptions& options, const std::vector<std::string>& words, bo
 int replay_ledger(const OptimizeOptions& options) {
   const Result<Ledger> ledger = Ledger::open(options.replayed);
   if (!ledger.ok()) return fail(ledger.error());
-  const Result<optimize::JudgeOptions> judge = judge_options(options, ledger->task().gpu);
+  const std::string timed = options.timed.empty() ? ledger->task().timed : options.timed;
+  const Result<optimize::JudgeOptions> judge =
+      judge_options(options, ledger->task(), ledger->captures(),
+                    ledger->task().timed.empty() ? kNotTimed : timed);
   if (!judge.ok()) return fail(judge.error());
   const std::string folder =
       options.output.empty() ? options.replayed + ".replayed" : options.output;
@@ -366,6 +386,14 @@ void add_options(Command& command, OptimizeOptions& options) {
   add_provider_options(command, options.provider);
   command.add_option("--objective", options.objective, "what is to get less (time)")
       ->choices({"time", "instructions", "bytes", "conflicts", "lines", "l2_bytes"});
+  command
+      .add_option("--timed", options.timed,
+                  "let measured time decide: both in turns on a GPU of this machine (hsa) or on "
+                  "the virtual one (virtual: the emulation's time)")
+      ->choices({"hsa", "virtual", kNotTimed});
+  command.add_option("--pairs", options.pairs, "--timed: runs of each, per capture (20)")
+      ->type_name("N")
+      ->between(2, 10000);
   command
       .add_option("--least-gain", options.least_gain, "accept from this gain on, in percent (2)")
       ->type_name("PERCENT")

@@ -83,6 +83,14 @@ std::string said_in(const std::string& body) {
   return text;
 }
 
+// Files as plain text: in JSON, every line would be full of backslashes.
+std::string fences(const Json& files) {
+  std::string text;
+  for (const auto& [file, source] : files.items())
+    text += fmt::format("\n{}:\n```\n{}\n```\n", file, source.get<std::string>());
+  return text;
+}
+
 class HttpProvider final : public Provider {
  public:
   explicit HttpProvider(HttpOptions options)
@@ -100,9 +108,11 @@ class HttpProvider final : public Provider {
   Json prompt(const Json& request) const override {
     Json facts = request;
     facts.erase("sources");
-    std::string text = dump(facts) + "\n";
-    for (const auto& [file, source] : request.at("sources").items())
-      text += fmt::format("\n{}:\n```\n{}\n```\n", file, source.get<std::string>());
+    facts.erase("candidate");
+    std::string text = dump(facts) + "\n" + fences(request.at("sources"));
+    if (request.contains("candidate"))
+      text += "\nYour last answer, which does not build (build_errors):\n" +
+              fences(request.at("candidate"));
     Json body = {{"model", options_.model},
                  {"messages",
                   {{{"role", "system"}, {"content", kInstructions}},

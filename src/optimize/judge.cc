@@ -1,11 +1,15 @@
 #include "optimize/judge.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 
+#include "optimize/file_access.h"
 #include "proof/cross_check.h"
 #include "proof/forbidden.h"
 #include "sanitize/kinds.h"
@@ -30,6 +34,16 @@ Result<std::string> isolated(const std::function<std::string()>& work, double se
   if (answers.empty()) return errorf("no answer");
   if (answers[0].ending != util::Ending::kDone) return Error{answers[0].text};
   return answers[0].text;
+}
+
+// What builds before left there; the sources and our own notes stay.
+void clear_folder(const std::string& folder, const Sources& sources) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename();
+    if (!sources.contains(name) && name != "candidate.diff")
+      std::filesystem::remove_all(entry.path(), ignored);
+  }
 }
 
 Step step_of(Outcome outcome) {
@@ -58,37 +72,52 @@ std::map<std::string, double> Standing::sum() const {
   return made;
 }
 
-std::string Judge::build(const Sources& sources, const std::string& folder, Step& step) const {
-  step = Step::kBuild;
+// One of two builds that are to give the same bytes. Both begin with the sources alone, and to each it is another
+// day: a candidate that knows when it was built (__TIME__, __TIMESTAMP__) is another one each time, however
+// fast the two follow each other. "" or what was wrong.
+std::string Judge::build_once(const Sources& sources, const std::string& folder, int turn) const {
+  clear_folder(folder, sources);
   if (const Status written = write_sources(folder, sources); !written.ok())
     return written.error().message;
-  const std::string out = folder + "/candidate.hsaco";
+  const time_t day = time(nullptr) - (turn == 0 ? 200'000 : 0);
+  for (const auto& [name, text] : sources) {
+    const timespec times[2] = {{day, 0}, {day, 0}};
+    utimensat(AT_FDCWD, (folder + "/" + name).c_str(), times, 0);
+  }
   std::string command = ledger_.task().build;
   util::replace_all(command, "{out}", "candidate.hsaco");
   util::replace_all(command, "{source}", sources.begin()->first);
+  const Result<SandboxResult> ran =
+      run_sandboxed(options_.sandbox, command, folder, options_.build_limits,
+                    {{"SOURCE_DATE_EPOCH", std::to_string(day)}});
+  std::error_code ignored;
+  std::filesystem::remove_all(folder + "/.tmp", ignored);
+  if (!ran.ok()) return ran.error().message;
+  std::string said = ran->output;
+  if (said.size() > kLogBytes) said = "…" + said.substr(said.size() - kLogBytes);
+  (void)util::write_file(folder + "/build.log", said);
+  if (ran->timed_out)
+    return fmt::format("the build was not done after {:g} seconds", options_.build_limits.seconds);
+  if (ran->is_crowd)
+    return fmt::format("the build had more than {} processes", options_.build_limits.processes);
+  if (ran->status != 0) return fmt::format("exit status {}: {}", ran->status, said);
+  if (access((folder + "/candidate.hsaco").c_str(), R_OK) != 0)
+    return "the build made no {out}: " + said;
+  return "";
+}
+
+std::string Judge::build(const Sources& sources, const std::string& folder, Step& step) const {
+  step = Step::kBuild;
   std::vector<std::byte> first;
   for (int turn = 0; turn < 2; ++turn) {
-    unlink(out.c_str());
-    const Result<SandboxResult> ran =
-        run_sandboxed(options_.sandbox, command, folder, options_.build_limits);
-    std::error_code ignored;
-    std::filesystem::remove_all(folder + "/.tmp", ignored);
-    if (!ran.ok()) return ran.error().message;
-    std::string said = ran->output;
-    if (said.size() > kLogBytes) said = "…" + said.substr(said.size() - kLogBytes);
-    (void)util::write_file(folder + "/build.log", said);
-    if (ran->timed_out)
-      return fmt::format("the build was not done after {:g} seconds",
-                         options_.build_limits.seconds);
-    if (ran->is_crowd)
-      return fmt::format("the build had more than {} processes", options_.build_limits.processes);
-    if (ran->status != 0) return fmt::format("exit status {}: {}", ran->status, said);
-    const Result<std::vector<std::byte>> bytes = util::read_file(out);
-    if (!bytes.ok()) return "the build made no {out}: " + said;
+    if (std::string wrong = build_once(sources, folder, turn); !wrong.empty()) return wrong;
+    const Result<std::vector<std::byte>> bytes = util::read_file(folder + "/candidate.hsaco");
+    if (!bytes.ok()) return bytes.error().message;
     if (turn == 0) first = *bytes;
     else if (first != *bytes) {
       step = Step::kReproducible;
-      return "two builds of the same sources differ: it depends on time, chance or its folder";
+      return "two builds of the same sources differ: what they make depends on the time or on "
+             "chance";
     }
   }
   return "";
@@ -218,6 +247,10 @@ void Judge::judge(const Standing& best, const Sources& sources, Attempt& attempt
       attempt.reason = name + " is larger than 1 MiB";
       return;
     }
+    if (const std::string access = find_file_access(sources, text); !access.empty()) {
+      attempt.reason = name + " reads other files than before: " + access;
+      return;
+    }
     whole[name] = text;
   }
   const std::string folder = ledger_.folder_of(attempt.number);
@@ -227,25 +260,43 @@ void Judge::judge(const Standing& best, const Sources& sources, Attempt& attempt
   standing.code = folder + "/candidate.hsaco";
   if (!prove(&best, attempt, standing)) return;
   attempt.after = standing.sum();
+  attempt.step = Step::kSpeed;
+  if (ledger_.task().timed.empty()) compare_figures(best, standing, attempt);
+  else compare_times(best, standing, attempt);
+  if (attempt.reason.empty()) attempt.step = Step::kAccepted;
+}
+
+void Judge::compare_figures(const Standing& best, const Standing& standing,
+                            Attempt& attempt) const {
   const std::string& objective = ledger_.task().objective;
   const double was = attempt.before[objective];
   const double is = attempt.after[objective];
   attempt.improvement = is > 0 ? was / is : was > 0 ? was : 1;
-  attempt.step = Step::kSpeed;
+  attempt.reason.clear();
   for (size_t i = 0; i < standing.figures.size(); ++i)
-    if (standing.figures[i][objective] > best.figures[i].at(objective)) {
+    if (standing.figures[i].at(objective) > best.figures[i].at(objective)) {
       attempt.reason =
           fmt::format("worse on capture {}: {} {:g}, was {:g}", ledger_.task().captures[i],
-                      objective, standing.figures[i][objective], best.figures[i].at(objective));
+                      objective, standing.figures[i].at(objective), best.figures[i].at(objective));
       return;
     }
-  if (is >= was * (1 - ledger_.task().least_gain)) {
+  if (is >= was * (1 - ledger_.task().least_gain))
     attempt.reason = fmt::format("{} {:g}, was {:g}: not better by {:g} %", objective, is, was,
                                  ledger_.task().least_gain * 100);
+}
+
+void Judge::compare_times(const Standing& best, const Standing& standing, Attempt& attempt) const {
+  attempt.reason.clear();
+  if (!options_.timer) return;  // what was timed elsewhere is proved here, and not timed
+  const Result<Timed> timed = options_.timer(best.code, standing.code);
+  if (!timed.ok()) {
+    attempt.reason = timed.error().message;
     return;
   }
-  attempt.step = Step::kAccepted;
-  attempt.reason.clear();
+  const TimingVerdict verdict = judge_times(*timed, ledger_.task().least_gain);
+  attempt.improvement = verdict.improvement;
+  attempt.timed = verdict.json;
+  attempt.reason = verdict.reason;
 }
 
 }  // namespace wavetap::optimize

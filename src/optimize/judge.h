@@ -12,6 +12,7 @@
 #include "model/model.h"
 #include "optimize/ledger.h"
 #include "optimize/sandbox.h"
+#include "optimize/timing.h"
 #include "proof/trial.h"
 
 namespace wavetap::optimize {
@@ -21,6 +22,7 @@ struct JudgeOptions {
   SandboxLimits build_limits;
   double run_seconds = 120;  // of each replay
   model::Model model;
+  Timer timer;  // none: the objective's figure decides
 };
 
 // Figures of one candidate on all captures, and where its code is.
@@ -45,9 +47,12 @@ class Judge {
              Standing& standing) const;
 
  private:
+  std::string build_once(const Sources& sources, const std::string& folder, int turn) const;
   proof::TrialOptions trial_options(uint32_t capture, const std::string& code) const;
   bool prove(const Standing* best, Attempt& attempt, Standing& standing) const;
   bool try_capture(uint32_t capture, Attempt& attempt, Standing& standing) const;
+  void compare_figures(const Standing& best, const Standing& standing, Attempt& attempt) const;
+  void compare_times(const Standing& best, const Standing& standing, Attempt& attempt) const;
   bool cross_check(uint32_t capture, Attempt& attempt, const std::string& code) const;
 
   const Ledger& ledger_;

@@ -52,6 +52,7 @@ Json attempt_json(const Attempt& attempt) {
                {"after", attempt.after},
                {"checks", checks},
                {"files", files}};
+  if (!attempt.timed.is_null()) json["timed"] = attempt.timed;
   if (attempt.usage.requests != 0) json["usage"] = usage_json(attempt.usage);
   return json;
 }
@@ -83,6 +84,7 @@ Attempt attempt_of(const Json& json) {
     attempt.checks.push_back(
         {check.at("name").get<std::string>(), check.at("result").get<std::string>()});
   for (const Json& name : json.at("files")) attempt.files[name.get<std::string>()] = "";
+  if (json.contains("timed")) attempt.timed = json.at("timed");
   if (json.contains("usage")) attempt.usage = usage_of(json.at("usage"));
   return attempt;
 }
@@ -188,6 +190,7 @@ Result<Ledger> Ledger::open(const std::string& folder) {
     made.build = task.at("build").get<std::string>();
     made.objective = task.at("objective").get<std::string>();
     made.least_gain = task.at("least_gain").get<double>();
+    made.timed = task.value("timed", std::string());
     made.tolerance = task.at("tolerance").get<std::string>();
     made.may_lose_precision = task.value("may_lose_precision", false);
     made.tools = task.at("sanitize").get<std::string>();
@@ -253,6 +256,7 @@ Json Ledger::json() const {
                {"improvement", gain},
                {"finished", is_finished_},
                {"attempts", attempts}};
+  if (!task_.timed.empty()) json["task"]["timed"] = task_.timed;
   for (const RankedKernel& one : task_.ranking)
     json["task"]["ranking"].push_back({{"kernel", one.kernel},
                                        {"critical_part", one.critical_part},

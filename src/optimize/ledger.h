@@ -47,7 +47,8 @@ struct Attempt {
   std::string reason;
   uint32_t repairs = 0;  // builds that failed before
   std::map<std::string, double> before, after;
-  double improvement = 0;  // before / after of the objective
+  double improvement = 0;        // before / after of the objective
+  nlohmann::ordered_json timed;  // of runs on a GPU (timing.h); null: it was not timed
   std::vector<proof::Check> checks;
   Sources files;  // of the candidate
   Usage usage;    // of the provider, for this attempt
@@ -67,6 +68,7 @@ struct Task {
   std::string build;  // {out}, {source}
   std::string objective = "time";
   double least_gain = 0.02;
+  std::string timed;  // where it is timed: "hsa" or "virtual"; "": the objective's figure decides
   std::string tolerance = "bits";
   bool may_lose_precision = false;  // within the tolerance
   std::string tools;                // of the sanitizer

@@ -42,26 +42,27 @@ void write_diff(const Ledger& ledger, const Sources& before, const Attempt& atte
 bool make_attempt(const Ledger& ledger, const Judge& judge, Provider& provider,
                   const LoopOptions& options, const Sources& sources, const Standing& best,
                   Attempt& attempt, Standing& standing) {
-  std::string errors;
+  FailedBuild failed;
   for (uint32_t repair = 0; repair <= options.repairs; ++repair) {
-    attempt.repairs = repair;
     const Result<Proposed> proposed =
-        provider.propose(make_request(ledger, options, sources, best.sum(), errors));
-    attempt.step = Step::kProvider;
+        provider.propose(make_request(ledger, options, sources, best.sum(), failed));
     if (!proposed.ok()) {
+      attempt.step = Step::kProvider;
       attempt.reason = proposed.error().message;
       break;
     }
+    // Nobody repairs it: the build that failed is the verdict.
+    if (proposed->declined && repair != 0) break;
     if (proposed->declined) {
-      if (repair != 0) break;
       attempt.reason = proposed->rationale;
       return false;
     }
+    attempt.repairs = repair;
     attempt.rationale = proposed->rationale;
     attempt.files = proposed->files;
     attempt.checks.clear();
     judge.judge(best, sources, attempt, standing);
-    errors = attempt.reason;
+    failed = {attempt.reason, attempt.files};
     if (attempt.step != Step::kBuild || provider.name() == "rules") break;
   }
   return true;
@@ -70,7 +71,7 @@ bool make_attempt(const Ledger& ledger, const Judge& judge, Provider& provider,
 }  // namespace
 
 Json make_request(const Ledger& ledger, const LoopOptions& options, const Sources& sources,
-                  const std::map<std::string, double>& figures, const std::string& build_errors) {
+                  const std::map<std::string, double>& figures, const FailedBuild& failed) {
   const Task& task = ledger.task();
   Json history = Json::array();
   for (const Attempt& attempt : ledger.attempts())
@@ -100,7 +101,10 @@ Json make_request(const Ledger& ledger, const LoopOptions& options, const Source
       {"hot", options.hot},
       {"sources", sources},
       {"history", history}};
-  if (!build_errors.empty()) request["build_errors"] = build_errors;
+  if (!failed.errors.empty()) {
+    request["build_errors"] = failed.errors;
+    request["candidate"] = failed.files;
+  }
   return request;
 }
 
@@ -168,6 +172,12 @@ Result<std::vector<std::string>> replay_ledger(const Ledger& ledger, const Judge
     attempt.files = recorded.files;
     Standing standing;
     judge.judge(best, sources, attempt, standing);
+    // Not timed here: proved, what was said of its speed stands.
+    if (!task.timed.empty() && !options.timer && attempt.accepted() &&
+        recorded.step == Step::kSpeed) {
+      attempt.step = recorded.step;
+      attempt.reason = recorded.reason;
+    }
     if (const Status added = copy->add(attempt); !added.ok()) return added.error();
     if (attempt.step != recorded.step)
       differences.push_back(fmt::format("attempt {}: {} instead of {}{}{}", attempt.number,

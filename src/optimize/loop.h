@@ -19,11 +19,17 @@ struct LoopOptions {
   std::string short_name;
 };
 
-// What a provider is told.
+// A candidate that did not build, and what the build said; no errors: there is none.
+struct FailedBuild {
+  std::string errors;
+  Sources files;
+};
+
+// What a provider is told. With a failed build: to repair it.
 nlohmann::ordered_json make_request(const Ledger& ledger, const LoopOptions& options,
                                     const Sources& sources,
                                     const std::map<std::string, double>& figures,
-                                    const std::string& build_errors);
+                                    const FailedBuild& failed);
 
 // Until the provider declines or stops, or the attempts are used up; those that the ledger has are not made again.
 // An error when the original is no good.

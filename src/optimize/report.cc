@@ -19,6 +19,25 @@ std::string html(std::string_view text) {
   return made;
 }
 
+// What the figures of a report are better by.
+std::string objective_of(const Task& task) {
+  if (task.timed.empty()) return task.objective;
+  return task.timed == "hsa" ? "time, measured," : "time of the emulation, measured,";
+}
+
+// "0.81x, from 0.80x to 0.82x (95 %, 20 pairs)" of an attempt that was timed; else "".
+std::string timed_text(const Attempt& attempt) {
+  if (attempt.timed.is_null()) return "";
+  const auto number = [&](const char* name) { return attempt.timed.value(name, 0.0); };
+  return fmt::format(
+      "timed on {} ({}'s time), taking turns: {}, {:.3g}x, from {:.3g}x to {:.3g}x "
+      "(95 %, {:g} pairs){}",
+      attempt.timed.value("gpu", "?"), attempt.timed.value("clock", "?"),
+      attempt.timed.value("verdict", "?"), number("ratio"), number("low"), number("high"),
+      number("pairs"),
+      attempt.timed.contains("note") ? "; " + attempt.timed.value("note", "") : "");
+}
+
 double gain_of(const Ledger& ledger) {
   double gain = 1;
   for (const Attempt& attempt : ledger.attempts())
@@ -83,8 +102,9 @@ std::string report_text(const Ledger& ledger) {
                      {"WHAT", util::Align::kLeft, true}});
   for (const Attempt& attempt : ledger.attempts()) {
     accepted += attempt.accepted() ? 1 : 0;
-    const std::string what =
-        attempt.accepted() ? attempt.rationale : attempt.rationale + "; " + attempt.reason;
+    std::string what = attempt.rationale;
+    if (!attempt.accepted()) what += "; " + attempt.reason;
+    else if (!attempt.timed.is_null()) what += "; " + timed_text(attempt);
     table.add({std::to_string(attempt.number),
                attempt.accepted() ? "accepted" : "refused: " + name_of(attempt.step),
                figure(attempt.before, task.objective), figure(attempt.after, task.objective),
@@ -95,7 +115,7 @@ std::string report_text(const Ledger& ledger) {
       util::count_of(ledger.attempts().size(), "attempt"), util::escape_control(task.provider),
       accepted == 0 ? "none accepted"
                     : fmt::format("{} accepted; {} is {:.3g} times better", accepted,
-                                  task.objective, gain_of(ledger)));
+                                  objective_of(task), gain_of(ledger)));
   if (const std::string open = unfinished_text(ledger); !open.empty()) text += open + "\n";
   if (const std::string ranking = ranking_text(task); !ranking.empty()) text += ranking + "\n";
   if (!table.empty()) text += table.text(0);
@@ -111,7 +131,7 @@ std::string report_html(const Ledger& ledger) {
       "td,th{{text-align:left;padding:.2em 1em .2em 0;vertical-align:top}}"
       ".yes{{color:#070}}.no{{color:#a00}}</style>\n<h1>{0}</h1>\n"
       "<p>{1}, {2} ({3:.3g} times better), compared {4}, sanitized with {5}, built in: {6}.</p>\n",
-      html(task.kernel), html(task.gpu), html(task.objective), gain_of(ledger),
+      html(task.kernel), html(task.gpu), html(objective_of(task)), gain_of(ledger),
       html(task.tolerance), html(task.tools), html(task.sandbox));
   if (const std::string open = unfinished_text(ledger); !open.empty())
     page += "<p>" + html(open) + "</p>\n";
@@ -124,6 +144,8 @@ std::string report_html(const Ledger& ledger) {
                         attempt.number, attempt.accepted() ? "yes" : "no",
                         attempt.accepted() ? "accepted" : "refused at " + name_of(attempt.step),
                         html(attempt.rationale), html(attempt.reason));
+    if (const std::string times = timed_text(attempt); !times.empty())
+      page += "<p>" + html(times) + "</p>\n";
     page += "<table><tr><th>figure</th><th>before</th><th>after</th></tr>";
     for (const auto& [name, value] : attempt.before)
       page += fmt::format("<tr><td>{}</td><td>{:.6g}</td><td>{}</td></tr>", html(name), value,

@@ -83,9 +83,9 @@ bool hide_processes() {
 
 // What a compiler needs of the environment. The rest may be keys, and what a build prints goes to the
 // provider.
-std::vector<std::pair<std::string, std::string>> kept_environment(const std::string& temporary) {
-  std::vector<std::pair<std::string, std::string>> kept = {
-      {"TMPDIR", temporary}, {"HOME", temporary}, {"CCACHE_DISABLE", "1"}};
+Environment kept_environment(const std::string& temporary, const Environment& added) {
+  Environment kept = {{"TMPDIR", temporary}, {"HOME", temporary}, {"CCACHE_DISABLE", "1"}};
+  kept.insert(kept.end(), added.begin(), added.end());
   for (const char* name : {"PATH", "LANG", "LC_ALL", "ROCM_PATH", "HIP_PATH", "HIP_CLANG_PATH",
                            "HIP_DEVICE_LIB_PATH", "DEVICE_LIB_PATH", "LD_LIBRARY_PATH"})
     if (const char* const value = std::getenv(name)) kept.emplace_back(name, value);
@@ -94,8 +94,7 @@ std::vector<std::pair<std::string, std::string>> kept_environment(const std::str
 
 // Its first process must be its number 1, so that all others die with it.
 [[noreturn]] void run_in_namespaces(const std::string& command, const std::string& folder,
-                                    const SandboxLimits& limits) {
-  const auto kept = kept_environment(folder + "/.tmp");
+                                    const SandboxLimits& limits, const Environment& kept) {
   if (!enter_namespaces(folder)) _exit(125);
   const pid_t child = fork();
   if (child == 0) {
@@ -129,7 +128,8 @@ ScopedFd filter_file() {
 }
 
 std::vector<std::string> bubblewrap_words(const std::string& command, const std::string& folder,
-                                          const SandboxLimits& limits, int filter) {
+                                          const SandboxLimits& limits, const Environment& kept,
+                                          int filter) {
   // The limit of processes is -u for bash and -p for dash.
   const std::string limited = fmt::format(
       "ulimit -c 0; ulimit -v {}; ulimit -f {}; ulimit -t {}; "
@@ -138,8 +138,7 @@ std::vector<std::string> bubblewrap_words(const std::string& command, const std:
       static_cast<uint64_t>(limits.seconds) + 1, limits.processes, limits.processes,
       limits.processes, command);
   std::vector<std::string> words = {"bwrap", "--clearenv", "--seccomp", std::to_string(filter)};
-  for (const auto& [name, value] : kept_environment(folder + "/.tmp"))
-    words.insert(words.end(), {"--setenv", name, value});
+  for (const auto& [name, value] : kept) words.insert(words.end(), {"--setenv", name, value});
   words.insert(words.end(), {"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--bind",
                              folder, folder, "--unshare-all", "--die-with-parent", "--new-session",
                              "--chdir", folder, "/bin/sh", "-c", limited});
@@ -158,12 +157,12 @@ std::string name_of(SandboxKind kind) {
 }
 
 Result<SandboxResult> run_sandboxed(SandboxKind kind, const std::string& command,
-                                    const std::string& folder, const SandboxLimits& limits) {
+                                    const std::string& folder, const SandboxLimits& limits,
+                                    const Environment& added) {
   const std::string temporary = folder + "/.tmp";
   mkdir(temporary.c_str(), 0700);
-  util::ShellOptions shell{folder,
-                           {{"TMPDIR", temporary}, {"HOME", temporary}, {"CCACHE_DISABLE", "1"}},
-                           limits.seconds};
+  const Environment kept = kept_environment(temporary, added);
+  util::ShellOptions shell{folder, kept, limits.seconds};
   shell.processes = limits.processes;
   Result<util::ShellResult> ran = util::ShellResult{};
   switch (kind) {
@@ -171,11 +170,11 @@ Result<SandboxResult> run_sandboxed(SandboxKind kind, const std::string& command
     case SandboxKind::kBubblewrap: {
       const ScopedFd filter = filter_file();
       if (!filter.valid()) return errorf("sandbox: its filter cannot be written");
-      ran = util::run_words(bubblewrap_words(command, folder, limits, filter.get()), shell);
+      ran = util::run_words(bubblewrap_words(command, folder, limits, kept, filter.get()), shell);
       break;
     }
     case SandboxKind::kNamespaces:
-      shell.instead = [&] { run_in_namespaces(command, folder, limits); };
+      shell.instead = [&] { run_in_namespaces(command, folder, limits, kept); };
       ran = util::run_words({"sh"}, shell);
       break;
   }

@@ -40,8 +40,12 @@ struct SandboxResult {
 // The first that works here; an error that says what was tried when none does.
 Result<SandboxKind> find_sandbox();
 
-// Runs a shell command in `folder`, which is all it can write; TMPDIR and HOME are there.
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// Runs a shell command in `folder`, which is all it can write; TMPDIR and HOME are there. `added` is in its
+// environment besides what a compiler needs of ours.
 Result<SandboxResult> run_sandboxed(SandboxKind kind, const std::string& command,
-                                    const std::string& folder, const SandboxLimits& limits);
+                                    const std::string& folder, const SandboxLimits& limits,
+                                    const Environment& added = {});
 
 }  // namespace wavetap::optimize
