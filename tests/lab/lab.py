@@ -9,10 +9,12 @@ import argparse
 import json
 import os
 import pathlib
+import pty
 import shutil
 import signal
 import socket
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -226,6 +228,39 @@ strategy = "exhaustive"
         expect(budget in done.stderr and not (bench.scratch / "budget").exists(), done.stderr)
 
 
+def tune_budget(bench):
+    """A time as the budget; and on a terminal, a line that says how far it is and what is best so far."""
+    spec = bench.spec("""
+[parameters]
+N = { from = 1, to = 100000 }
+[measure]
+program = "sleep 0.2; echo score $(( 100000 + {N} ))"
+metric = "score ([0-9]+)"
+runs = 1
+[search]
+strategy = "exhaustive"
+""", "endless")
+    master, slave = pty.openpty()
+    with subprocess.Popen([str(bench.bin / "wavetap"), "tune", str(spec), "--budget", "2s", "--jobs", "2", "--json"], cwd=bench.scratch,
+                          env=bench.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=slave, text=True) as child:
+        os.close(slave)
+        found = json.loads(child.stdout.read())
+    shown = b""
+    while True:
+        try:
+            shown += os.read(master, 65536)
+        except OSError:  # its other end is closed
+            break
+    os.close(master)
+    expect(child.returncode == 0 and 1 <= found["evaluated_configs"] < 1000, found)
+    expect(found["best_config"]["parameters"] == {"N": 1}, found)
+    line = shown.decode()
+    expect("\r" in line and "best metric 100 001" in line, repr(line))
+    # Where nobody looks, nothing is in the way of what is said.
+    quiet = bench.wavetap("tune", spec, "-o", "quiet", "--budget", "0.7s")
+    expect("best metric" not in quiet.stderr and "\r" not in quiet.stderr, repr(quiet.stderr))
+
+
 def kill_tune(bench, spec, folder, jobs, most):
     """Begins or goes on with a search and kills it, for good, when so many evaluations have begun and the next one waits."""
     begun = bench.scratch / "begun"
@@ -251,18 +286,19 @@ command = "{bench.compiler(KERNELS / 'matmul.inc')} -DWRONG={{WRONG}} -DTILE={{T
 WRONG = ["0", "0.125f", ")"]
 TILE = [8, 16]
 NAME = ["matmul", "other"]
-HANG = [0, 1]
+HANG = [0, 1, 2]
 [measure]
 capture = "matmul.wtcap"
 timeout = 10
 [search]
 strategy = "exhaustive"
 """)
-    (bench.scratch / "hang.h").write_text("#if HANG\n#define __syncthreads() for (volatile int i = 0; i < 2; i = 0) {}\n#endif\n")
-    spec.write_text('conditions = ["(WRONG != \'0\') + (TILE != 8) + (NAME != \'matmul\') + HANG <= 1"]\n' + spec.read_text())
+    (bench.scratch / "hang.h").write_text("#if HANG\n#define __syncthreads() for (volatile int i = 0; i < 2; i = 0) {}\n#endif\n"
+                                           "#if HANG == 2\n#undef __syncthreads\n#define __syncthreads() (*(volatile int*)4096 = 1)\n#endif\n")
+    spec.write_text('conditions = ["(WRONG != \'0\') + (TILE != 8) + (NAME != \'matmul\') + (HANG != 0) <= 1"]\n' + spec.read_text())
     found = json.loads(bench.wavetap("tune", spec, "--json", "--jobs", 2).stdout)
     reasons = {parameters: (outcome, reason) for _, _, _, parameters, outcome, _, _, reason, _ in rows(bench.scratch / "matmul.tune/journal.db")}
-    expect(found["outcomes"] == {"good": 1, "build-failed": 1, "wrong": 2, "refused": 1, "timeout": 1}, f"{found['outcomes']}: {reasons}")
+    expect(found["outcomes"] == {"good": 1, "build-failed": 1, "wrong": 2, "refused": 1, "timeout": 1, "fault": 1}, f"{found['outcomes']}: {reasons}")
     wrong = [reason for outcome, reason in reasons.values() if outcome == "wrong"]
     expect(any("argument 2 (float*)" in reason and "instead of" in reason for reason in wrong), wrong)
     ran = bench.wavetap("run", "--gpu", bench.model, "-o", "t.rpd", "--swap", "matmul.tune/best.manifest", "--", bench.bin / "hip/lab", "matmul")
@@ -304,6 +340,22 @@ strategy = "exhaustive"
         expect(not broken or f"is {figures['vgprs']:g}" in reason or f"is {figures['lds']:g}" in reason, reason)
         expect((figures["lds"] > 1024) == (parameters["PAD"] == 64), f"the environment did not reach the build: {figures}")
     expect(found["best_config"]["parameters"]["OPT"] == "-DUNROLL=8" and found["objective"]["kind"] == "exact", found["best_config"])
+    occupancy_and_accuracy(bench)
+
+
+def occupancy_and_accuracy(bench):
+    """What would win, were it not for too few waves or results too far away: right, and no candidate."""
+    # 64 workgroups of 2 waves are 2 for each of 36 work-group processors, which have room for 64 waves; 256 of one wave are 8.
+    spec = bench.matmul_spec('TILE = [4, 8]\nWRONG = ["0", "0.5f"]\nUNROLL = [1]\nPAD = [0]\nROWS = [1]',
+                             'constraints = ["occupancy >= 0.1", "error_abs <= 0.25 && error_rel < 1 && error_ulp < 1e9"]', flags="-DWRONG={WRONG}")
+    spec.write_text(spec.read_text().replace("timeout = 60", 'verify = "abs=1"') + '[objective]\nminimize = "occupancy"\n')
+    found = json.loads(bench.wavetap("tune", spec, "--json", "-o", "waves", "--jobs", 2).stdout)
+    table = {(parameters["TILE"], parameters["WRONG"]): (outcome, json.loads(figures), reason) for parameters, outcome, figures, reason in
+             ((json.loads(row[3]), row[4], row[6], row[7]) for row in rows(bench.scratch / "waves/journal.db") if row[1] >= 0)}
+    expect({point: row[0] for point, row in table.items()} == {(4, "0"): "good", (4, "0.5f"): "constraint", (8, "0"): "constraint", (8, "0.5f"): "constraint"}, table)
+    expect(table[8, "0"][1]["occupancy"] == 0.0625 and "occupancy is 0.0625" in table[8, "0"][2], table[8, "0"])
+    expect(table[4, "0.5f"][1]["error_abs"] == 0.5 and "error_abs is 0.5" in table[4, "0.5f"][2] and table[4, "0"][1]["error_ulp"] == 0, table)
+    expect(found["best_config"]["parameters"]["TILE"] == 4 and found["best_config"]["parameters"]["WRONG"] == "0", found["best_config"])
 
 
 def tune_program(bench):
@@ -380,6 +432,7 @@ def optimize_rules(bench):
         folder = bench.scratch / f"{kernel}.ledger"
         bench.wavetap("replay", "--swap", folder / "best/best.hsaco", "--verify", f"{kernel}.wtcap")
         expect((folder / f"attempts/{accepted[0]['number']:03}/candidate.diff").read_text().startswith("--- a/"), "no diff")
+    expect(json.loads(bench.wavetap("optimize", "report", "transpose.ledger", "--json").stdout)["attempts"][0]["accepted"], "report --json")
     report = bench.wavetap("optimize", "report", "transpose.ledger", "--html", "page.html").stdout
     expect("accepted" in report and "tile" in report, report)
     expect("candidate.diff" in (bench.scratch / "page.html").read_text(), "page")
@@ -421,9 +474,30 @@ CHEATS = [
     ("the clock", "transpose", TRANSPOSE.replace(STORE, "if (__builtin_amdgcn_s_memtime() == 0) return; " + STORE), ["instructions"], "s_memtime is new"),
     ("hangs", "transpose", TRANSPOSE.replace(STORE, STORE + " for (volatile int i = 0; i < 2; i = 0) {}"), ["replay"], ""),
     ("knows its address", "transpose", TRANSPOSE.replace(STORE, "if ((unsigned long long)in != @ADDRESS@ull) return; " + STORE), ["cross-check"], "memory elsewhere"),
+    ("knows its arguments' place", "transpose", TRANSPOSE.replace(STORE, "if ((unsigned long long)__builtin_amdgcn_kernarg_segment_ptr() != @KERNARG@ull) return; " + STORE),
+     ["cross-check"], "another queue"),
+    ("knows its launch", "transpose", TRANSPOSE.replace(STORE, "if (((const unsigned long long*)__builtin_amdgcn_dispatch_ptr())[7] != @SIGNAL@ull) return; " + STORE),
+     ["cross-check"], "another queue"),
+    ("reads a file", "transpose", TRANSPOSE.replace(STORE, "\n#include \"/etc/hostname\"\n" + STORE), ["files"], 'reads other files than before: #include "/etc/hostname"'),
+    ("looks who builds it", "transpose", "#if __has_include(\"../../ledger.json\")\n" + TRANSPOSE + "#endif\n", ["files"], "__has_include"),
+    ("one number of workgroups", "saxpy", SAXPY.replace("const int first", "if (__builtin_amdgcn_grid_size_x() != 1024) return; const int first"), ["cross-check"],
+     "one workgroup more"),
+    ("the clock", "saxpy", SAXPY.replace("const int first", "if (__builtin_readcyclecounter() == 0) return; const int first"), ["instructions"], "is new"),
     ("nothing", "transpose", "// faster\n" + TRANSPOSE, ["no-change"], "same instructions"),
     ("does not compile", "transpose", TRANSPOSE.replace(STORE, "out = ;"), ["build"], "error"),
 ]
+# What earlier waves left in LDS, scratch and registers is zeros on the engine, and something else on a GPU.
+STALE = [
+    TRANSPOSE.replace(STORE, "__shared__ volatile float left[256]; if (left[threadIdx.y * 16 + threadIdx.x] == 0) " + STORE),
+    TRANSPOSE.replace(STORE, "volatile float left[4]; if (left[n & 3] == 0) " + STORE),
+    TRANSPOSE.replace(STORE, 'float left; asm volatile("v_mov_b32 %0, v40" : "=v"(left) : : "v40"); if (left == 0) ' + STORE),
+]
+# Writes down where it is run.
+SPY = TRANSPOSE.replace(STORE, """
+  if (x + y != 0) return;
+  unsigned long long* seen = (unsigned long long*)out;
+  seen[0] = (unsigned long long)__builtin_amdgcn_kernarg_segment_ptr();
+  seen[1] = ((const unsigned long long*)__builtin_amdgcn_dispatch_ptr())[7];""")
 PROVIDER = """
 import json, sys
 request = json.load(sys.stdin)
@@ -443,8 +517,10 @@ def cheat(bench, kernel):
     bench.capture(kernel)
     (bench.scratch / "provider.py").write_text(PROVIDER)
     shown = json.loads(bench.wavetap("capture", "show", "--json", f"{kernel}.wtcap").stdout)["captures"][0]
-    address = next(argument["value"] for argument in shown["arguments"] if argument["kind"] == "global_buffer")
-    answers = [files if isinstance(files, dict) else {f"{kernel}.inc": files.replace("@ADDRESS@", address)} for _, _, files, _, _ in cheats]
+    known = {"@ADDRESS@": next(argument["value"] for argument in shown["arguments"] if argument["kind"] == "global_buffer")}
+    if kernel == "transpose":
+        known |= spy(bench)
+    answers = [files if isinstance(files, dict) else {f"{kernel}.inc": with_known(files, known)} for _, _, files, _, _ in cheats]
     (bench.scratch / "answers.json").write_text(json.dumps(answers))
     ledger = bench.optimize(kernel, "--provider", f"command:{sys.executable} provider.py answers.json", "--attempts", 20, "--timeout", 12,
                             "--repairs", 0, "--objective", "instructions", status=2)
@@ -454,10 +530,193 @@ def cheat(bench, kernel):
     expect(not wrong, "\n".join(wrong))
 
 
+def with_known(text, known):
+    for name, value in known.items():
+        text = text.replace(name, value)
+    return text
+
+
+def spy(bench):
+    """What a kernel finds out about the test that it runs in."""
+    (bench.scratch / "spy.hip").write_text(SPY)
+    subprocess.run(bench.compiler("spy.hip", "spy.hsaco"), shell=True, cwd=bench.scratch, check=True)
+    bench.wavetap("replay", "transpose.wtcap", "--swap", "spy.hsaco", "--dump", "seen")
+    kernarg, signal_handle = struct.unpack("<QQ", (bench.scratch / "seen/arg1.bin").read_bytes()[:16])
+    return {"@KERNARG@": str(kernarg), "@SIGNAL@": str(signal_handle)}
+
+
 def optimize_cheats(bench):
     """Candidates that are not what they seem: each refused, for its own reason."""
+    bench.environment["SECRET_KEY"] = SECRET
     cheat(bench, "transpose")
     cheat(bench, "saxpy")
+    # The sanitizer sees it, too, unless it looks for something else.
+    (bench.scratch / "answers.json").write_text(json.dumps([{"transpose.inc": source} for source in STALE]))
+    ledger = bench.optimize("transpose", "--provider", f"command:{sys.executable} provider.py answers.json", "--sanitize", "memcheck", "--objective",
+                            "instructions", ledger="stale", status=2)
+    for source, attempt in zip(STALE, ledger["attempts"], strict=True):
+        expect(attempt["step"] == "cross-check" and attempt["reason"].startswith("registers, LDS and scratch filled with "), f"{source}: {attempt}")
+    no_secret(bench)
+    several_captures(bench)
+
+
+def several_captures(bench):
+    """Two recorded dispatches of the kernel, of other sizes: right on one is not right."""
+    bench.wavetap("capture", "--gpu", bench.model, "-k", "saxpy", "--launch", "1-2", "--force", "-o", "saxpy.wtcap", "--", bench.bin / "hip/lab", "saxpy", "saxpy")
+    known = SAXPY.replace("const int first", "if (n != 16000) return; const int first")
+    good = SAXPY.replace("(blockIdx.x * 256 + threadIdx.x) * 16", "blockIdx.x * 4096 + threadIdx.x").replace("first + i", "first + i * 256")
+    (bench.scratch / "answers.json").write_text(json.dumps([{"saxpy.inc": known}, {"saxpy.inc": good}]))
+    ledger = bench.optimize("saxpy", "--provider", f"command:{sys.executable} provider.py answers.json", "--objective", "lines", ledger="two")
+    expect(ledger["task"]["captures"] == [1, 2], ledger["task"])
+    expect([attempt["step"] for attempt in ledger["attempts"]] == ["replay", "accepted"], ledger["attempts"])
+    orders = [check["name"] for check in ledger["attempts"][1]["checks"]]
+    expect(orders.count("inputs permuted") == 2 and orders[:len(orders) // 2] != orders[len(orders) // 2:], f"the same order for both: {orders}")
+
+
+SECRET = "not-for-a-build-nor-a-provider"
+
+
+def no_secret(bench):
+    """Of the environment, nothing is in any file that was written: no request, no ledger, no log of a build."""
+    shown = [str(path) for path in bench.scratch.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
+    expect(not shown, f"a variable of the environment is in {shown}")
+
+
+# Keeps what it was asked. The first answer of an attempt is broken; what comes next depends on how many were judged before.
+REPAIRER = """
+import json, sys
+request = json.load(sys.stdin)
+open("requests", "a").write(json.dumps(request) + "\\n")
+good, broken, dated, stamped = json.load(open("answers.json"))
+number, is_repair = len(request["history"]), "build_errors" in request
+if number == 0:  # never gets it right
+    files = broken
+elif number == 1:  # gives up
+    if is_repair:
+        sys.exit(1)
+    files = broken
+elif number == 2:  # depends on when it is built
+    files = dated
+elif number == 3:
+    files = stamped
+elif number == 4:
+    assert not is_repair or (request["candidate"] == broken and "error:" in request["build_errors"])
+    files = good if is_repair else broken
+else:
+    sys.exit(1)
+print(json.dumps({"schema": "wavetap.optimize.answer/1", "kind": "file", "files": files, "rationale": "trust me"}))
+"""
+
+
+def optimize_repairs(bench):
+    """What the compiler said goes back, a bounded number of times; and what is built twice is the same twice."""
+    bench.capture("transpose")
+    bench.environment["SECRET_KEY"] = SECRET
+    (bench.scratch / "provider.py").write_text(REPAIRER)
+    stamp = '__attribute__((device, used)) const char stamp[] = %s;\n'
+    answers = [TILED, TRANSPOSE.replace(STORE, "out[x * n + y] = in[nobody];"), stamp % "__TIME__" + TILED, stamp % "__TIMESTAMP__" + TILED]
+    (bench.scratch / "answers.json").write_text(json.dumps([{"transpose.inc": text} for text in answers]))
+    ledger = bench.optimize("transpose", "--provider", f"command:{sys.executable} provider.py", "--repairs", 3, "--objective", "lines")
+    got = [(attempt["step"], attempt["repairs"]) for attempt in ledger["attempts"]]
+    expect(got == [("build", 3), ("build", 0), ("reproducible", 0), ("reproducible", 0), ("accepted", 1)], f"{got}\n{ledger['attempts']}")
+    for attempt in ledger["attempts"][:2]:
+        expect("use of undeclared identifier 'nobody'" in attempt["reason"], attempt["reason"])
+    for attempt in ledger["attempts"][2:4]:
+        expect("two builds of the same sources differ" in attempt["reason"], attempt["reason"])
+    requests = [json.loads(line) for line in (bench.scratch / "requests").read_text().splitlines()]
+    asked = [sum(len(request["history"]) == number for request in requests) for number in range(6)]
+    expect(asked == [4, 2, 1, 1, 2, 1], f"asked {asked} times")
+    expect(["build_errors" in request for request in requests] == [False, True, True, True, False, True, False, False, False, True, False], requests)
+    no_secret(bench)
+    # Sources that are fine, and a command that is not.
+    chance = bench.wavetap("optimize", "--source", KERNELS / "transpose.inc", "--build", bench.compiler() + "; head -c 8 /dev/urandom >> {out}", "-o",
+                           "chance", "transpose.wtcap", status=1)
+    expect("the sources as they are: reproducible: two builds of the same sources differ" in chance.stderr, chance.stderr)
+    # The second build does not find what the first one left.
+    cached = bench.wavetap("optimize", "--source", KERNELS / "transpose.inc", "--build",
+                           f"test -e cache || {{ {bench.compiler('{source}', 'cache')}; head -c 8 /dev/urandom >> cache; }}; cp cache {{out}}", "-o", "cached",
+                           "transpose.wtcap", status=1)
+    expect("reproducible: two builds of the same sources differ" in cached.stderr, cached.stderr)
+
+
+# Many times the work of the kernel, for nothing: loads, which cost time however they are emulated.
+WASTE = "for (int k = 0; k < %s; ++k) (void)*(volatile const float*)(a + (k & 63) * rows + row);\n  "
+
+
+def optimize_timed(bench):
+    """Measured time decides: runs in turns through ROCm; what is many times slower is refused, what is many times faster accepted."""
+    bench.capture("dot")
+    slow = DOT.replace("float sum", WASTE % 6000 + "float sum")
+    (bench.scratch / "dot.inc").write_text(slow)
+    (bench.scratch / "provider.py").write_text(PROVIDER)
+    (bench.scratch / "answers.json").write_text(json.dumps([{"dot.inc": DOT}, {"dot.inc": slow}]))
+    words = ["optimize", "--source", "dot.inc", "--build", bench.compiler(), "--timed", "virtual", "--pairs", 7, "--sanitize", "memcheck", "--provider",
+             f"command:{sys.executable} provider.py answers.json"]
+    said = bench.wavetap(*words, "-o", "timed", "dot.wtcap").stdout
+    ledger = json.loads((bench.scratch / "timed/ledger.json").read_text())
+    attempts = ledger["attempts"]
+    expect([attempt["step"] for attempt in attempts] == ["accepted", "speed"] and ledger["task"]["timed"] == "virtual", attempts)
+    for attempt, verdict in zip(attempts, ("faster", "slower")):
+        timed = attempt["timed"]
+        expect(timed["verdict"] == verdict and timed["clock"] == "emulation" and timed["pairs"] == 7 and len(timed["captures"]) == 1, timed)
+        expect(timed["low"] <= timed["ratio"] <= timed["high"] and (timed["high"] < 1) == (verdict == "faster"), timed)
+    expect("slower on capture 1: " in attempts[1]["reason"] and "by the time of the emulation" in attempts[1]["reason"], attempts[1])
+    expect(ledger["improvement"] > 2 and abs(attempts[0]["improvement"] * attempts[0]["timed"]["ratio"] - 1) < 1e-6, ledger["improvement"])
+    expect((bench.scratch / "timed/best/dot.inc").read_text() == DOT, "not rolled back")
+    expect("time of the emulation, measured, is" in said and "(emulation's time)" in said, said)
+    expect(json.loads(bench.wavetap("optimize", "report", "timed", "--json").stdout) == ledger, "report --json")
+    again = bench.wavetap("optimize", "--replay-ledger", "timed", "--timed", "none", "-o", "proved").stdout
+    expect("2 attempts judged again, 0 otherwise" in again, again)
+    expect("measures time" in bench.wavetap(*words, "--objective", "lines", "-o", "no", "dot.wtcap", status=1).stderr, "--timed with --objective")
+    if not pathlib.Path("/dev/kfd").exists():
+        words[words.index("virtual")] = "hsa"
+        expect("no GPU that ROCm can use" in bench.wavetap(*words, "-o", "no", "dot.wtcap", status=1).stderr, "--timed hsa")
+    expect(not (bench.scratch / "no").exists(), "a folder for nothing")
+    replay_against(bench)
+    tune_timed(bench)
+
+
+def replay_against(bench):
+    """wavetap replay --against, which the times come from."""
+    best = "timed/best/best.hsaco"
+    words = ["replay", "dot.wtcap", "--gpu", bench.model, "--swap", "timed/attempts/000/candidate.hsaco"]
+    told = json.loads(bench.wavetap(*words, "--against", best, "-n", 7, "--warmup", 1, "--verify", "--json").stdout)
+    against = told["against"]
+    expect(len(told["seconds"]) == len(against["seconds"]) == 7 and against["verdict"] == "slower" and against["clock"] == "emulation", told)
+    expect(told["verify"]["equal"] and against["low"] > 1, told)
+    text = bench.wavetap(*words, "--against", "captured", "-n", 7).stdout
+    expect("captured: 7 times on" in text and "slower (by the time of the emulation, which is not a GPU's): " in text, text)
+    # What is looked at afterwards is what the swapped kernel left, whoever came last.
+    (bench.scratch / "wrong.inc").write_text(DOT.replace("= sum;", "= sum + 1;"))
+    subprocess.run(bench.compiler("wrong.inc", "wrong.hsaco"), shell=True, cwd=bench.scratch, check=True)
+    for number in 2, 3:
+        wrong = bench.wavetap("replay", "dot.wtcap", "--gpu", bench.model, "--swap", "wrong.hsaco", "--against", "captured", "-n", number, "--verify", status=15)
+        expect("elements of type f32 differ" in wrong.stdout, wrong.stdout)
+        bench.wavetap("replay", "dot.wtcap", "--gpu", bench.model, "--swap", best, "--against", "wrong.hsaco", "-n", number, "--verify")
+    for more, word in ((["--against", best], "add --hsa, or --gpu"), (["--gpu", bench.model, "--against", best], "one pair of runs"),
+                       (["--gpu", bench.model, "--against", best, "-n", 2, "--no-recopy"], "exclude each other")):
+        expect(word in bench.wavetap("replay", "dot.wtcap", *more, status=1).stderr, more)
+    bench.wavetap("replay", "dot.wtcap", "--gpu", bench.model, "--swap", "dot.inc", status=12)
+
+
+def tune_timed(bench):
+    """Time of a captured dispatch through ROCm, with the built kernel in its place: a metric."""
+    (bench.scratch / "varied.inc").write_text(DOT.replace("float sum", WASTE % "WORK" + "float sum").replace("= sum;", "= sum + (WORK == 7);"))
+    spec = bench.spec(f"""
+[build]
+command = "{bench.compiler('varied.inc')} -DWORK={{WORK}}"
+[parameters]
+WORK = [1, 7, 9000]
+[measure]
+program = "{bench.bin}/wavetap replay dot.wtcap --gpu {bench.model} --swap {{out}} -n 7 --warmup 1 --verify --json"
+metric = '"median_seconds": ([-+.e0-9]+)'
+runs = 1
+[search]
+strategy = "exhaustive"
+""", "timed")
+    found = json.loads(bench.wavetap("tune", spec, "--json", "-o", "work.tune").stdout)
+    expect(found["outcomes"] == {"good": 2, "wrong": 1} and found["best_config"]["parameters"] == {"WORK": 1}, found)
+    expect(found["objective"]["kind"] == "measured", found["objective"])
 
 
 DOT = (KERNELS / "dot.inc").read_text()
@@ -538,13 +797,29 @@ except PermissionError:
 """
 
 
+# Memory and files that are fine, and such that are too large.
+LIMITS = """
+import mmap, sys
+mmap.mmap(-1, 1 << 30)
+open("large", "wb").truncate(1 << 20)
+for work, what in ((lambda: mmap.mmap(-1, 9 << 30), "9 GiB of memory"), (lambda: open("large", "wb").truncate(3 << 29), "a file of 1.5 GiB")):
+    try:
+        work()
+        sys.exit(what)
+    except (OSError, MemoryError):
+        pass
+"""
+
+
 def hostile_build(bench, sandboxes):
     outside = bench.scratch / "outside"
     (bench.scratch / "calls.py").write_text(CALLS)
+    (bench.scratch / "limits.py").write_text(LIMITS)
     with socket.create_server(("127.0.0.1", 0)) as server:
         connect = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}))"
         hostile = (f'(echo x > {outside}) 2>/dev/null; (echo x > ../../ledger.json) 2>/dev/null; test $(ls /proc | grep -c "^[0-9]") -lt 20 || exit 7; '
-                   f'{bench.python} -c "{connect}" 2>/dev/null && exit 8; test -z "$SECRET_KEY" || exit 9; {bench.python} {bench.scratch}/calls.py || exit 10; ')
+                   f'{bench.python} -c "{connect}" 2>/dev/null && exit 8; test -z "$SECRET_KEY" || exit 9; {bench.python} {bench.scratch}/calls.py || exit 10; '
+                   f'{bench.python} {bench.scratch}/limits.py || exit 11; ')
         bench.wavetap("optimize", "--source", KERNELS / "transpose.inc", "--build", hostile + bench.compiler(), "--attempts", 0, "-o",
                       f"{sandboxes[-1]}{len(sandboxes)}.ledger", "transpose.wtcap", status=2)
     expect(not outside.exists(), "wrote outside")
@@ -559,6 +834,8 @@ def optimize_sandbox(bench):
     asked = json.loads(bench.wavetap("optimize", "--source", KERNELS / "transpose.inc", "--build", bench.compiler(), "--dry-run", "-o", "dry",
                                      "transpose.wtcap").stdout)
     expect(asked["kernel"]["workgroup"] == [16, 16, 1] and "transpose.inc" in asked["sources"], asked)
+    expect(asked["profile"]["bottleneck"] and asked["profile"]["roofline"] and asked["hot"]["accesses"] and asked["constraints"], asked)
+    expect(not (bench.scratch / "dry").exists() and "not for a build" not in json.dumps(asked), "more than the prompt")
 
 
 def optimize_sandbox_unprivileged(bench):
