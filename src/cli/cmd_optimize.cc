@@ -75,6 +75,9 @@ Result<optimize::Sources> read_sources(const std::vector<std::string>& paths) {
     const Result<std::vector<std::byte>> bytes = util::read_file(path);
     if (!bytes.ok()) return bytes.error();
     const std::string name = std::filesystem::path(path).filename();
+    if (optimize::is_ledgers_own(name))
+      return errorf("--source %s: the ledger has a file of that name in the same folder; rename it",
+                    path.c_str());
     if (!sources
              .emplace(name,
                       std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()))

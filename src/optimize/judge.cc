@@ -41,7 +41,7 @@ void clear_folder(const std::string& folder, const Sources& sources) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename();
-    if (!sources.contains(name) && name != "candidate.diff")
+    if (!sources.contains(name) && name != kDiff)
       std::filesystem::remove_all(entry.path(), ignored);
   }
 }
@@ -85,7 +85,7 @@ std::string Judge::build_once(const Sources& sources, const std::string& folder,
     utimensat(AT_FDCWD, (folder + "/" + name).c_str(), times, 0);
   }
   std::string command = ledger_.task().build;
-  util::replace_all(command, "{out}", "candidate.hsaco");
+  util::replace_all(command, "{out}", kCode);
   util::replace_all(command, "{source}", sources.begin()->first);
   const Result<SandboxResult> ran =
       run_sandboxed(options_.sandbox, command, folder, options_.build_limits,
@@ -95,14 +95,13 @@ std::string Judge::build_once(const Sources& sources, const std::string& folder,
   if (!ran.ok()) return ran.error().message;
   std::string said = ran->output;
   if (said.size() > kLogBytes) said = "…" + said.substr(said.size() - kLogBytes);
-  (void)util::write_file(folder + "/build.log", said);
+  (void)util::write_file(folder + "/" + kLog, said);
   if (ran->timed_out)
     return fmt::format("the build was not done after {:g} seconds", options_.build_limits.seconds);
   if (ran->is_crowd)
     return fmt::format("the build had more than {} processes", options_.build_limits.processes);
   if (ran->status != 0) return fmt::format("exit status {}: {}", ran->status, said);
-  if (access((folder + "/candidate.hsaco").c_str(), R_OK) != 0)
-    return "the build made no {out}: " + said;
+  if (access((folder + "/" + kCode).c_str(), R_OK) != 0) return "the build made no {out}: " + said;
   return "";
 }
 
@@ -111,7 +110,7 @@ std::string Judge::build(const Sources& sources, const std::string& folder, Step
   std::vector<std::byte> first;
   for (int turn = 0; turn < 2; ++turn) {
     if (std::string wrong = build_once(sources, folder, turn); !wrong.empty()) return wrong;
-    const Result<std::vector<std::byte>> bytes = util::read_file(folder + "/candidate.hsaco");
+    const Result<std::vector<std::byte>> bytes = util::read_file(folder + "/" + kCode);
     if (!bytes.ok()) return bytes.error().message;
     if (turn == 0) first = *bytes;
     else if (first != *bytes) {
@@ -221,7 +220,7 @@ Result<Standing> Judge::stand(const Sources& sources, const std::string& folder)
                   name_of(step).c_str(),
                   wrong.substr(0, wrong.find_last_not_of(" \n") + 1).c_str());
   Standing standing;
-  standing.code = folder + "/candidate.hsaco";
+  standing.code = folder + "/" + kCode;
   Attempt attempt;
   for (const uint32_t capture : ledger_.task().captures)
     if (!try_capture(capture, attempt, standing))
@@ -257,7 +256,7 @@ void Judge::judge(const Standing& best, const Sources& sources, Attempt& attempt
   attempt.reason = build(whole, folder, attempt.step);
   if (!attempt.reason.empty()) return;
   standing = Standing();
-  standing.code = folder + "/candidate.hsaco";
+  standing.code = folder + "/" + kCode;
   if (!prove(&best, attempt, standing)) return;
   attempt.after = standing.sum();
   attempt.step = Step::kSpeed;

@@ -93,6 +93,10 @@ Attempt attempt_of(const Json& json) {
 
 std::string name_of(Step step) { return kSteps[static_cast<size_t>(step)]; }
 
+bool is_ledgers_own(const std::string& name) {
+  return name == kCode || name == kDiff || name == kLog || name == ".tmp" || name == ".before";
+}
+
 Status write_sources(const std::string& folder, const Sources& sources) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);

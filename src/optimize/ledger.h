@@ -129,6 +129,10 @@ class Ledger {
   ScopedFd lock_;  // nobody else makes this ledger
 };
 
+// Files that the folder of an attempt has besides its sources.
+inline constexpr char kCode[] = "candidate.hsaco", kDiff[] = "candidate.diff", kLog[] = "build.log";
+bool is_ledgers_own(const std::string& name);
+
 // Files by their names alone, in a folder that is made.
 Status write_sources(const std::string& folder, const Sources& sources);
 

@@ -34,7 +34,7 @@ void write_diff(const Ledger& ledger, const Sources& before, const Attempt& atte
         in_folder);
     if (ran.ok()) text += ran->output;
   }
-  (void)util::write_file(folder + "/candidate.diff", text);
+  (void)util::write_file(folder + "/" + kDiff, text);
   (void)util::run_words({"rm", "-rf", folder + "/.before"}, {});
 }
 

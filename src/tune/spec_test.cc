@@ -54,6 +54,8 @@ TEST(Spec, SaysWhatIsWrong) {
     const char* message;
   } cases[] = {
       {"strategy = \"halving\"", "strategy = \"magic\"", "not a strategy"},
+      {"vgprs <= 64", "metric <= 64", "no parameter or figure metric of what is measured"},
+      {"vgprs <= 64", "accuracy < 1", "there are FLAG"},
       {"seed = 7", "sead = 7", "did you mean seed"},
       {"seed = 7", "seed = \"a\"", "not a number"},
       {"seed = 7", "seed = [", "file.toml:"},

@@ -964,6 +964,10 @@ def optimize_hostile(bench):
     failing = bench.wavetap("optimize", "--source", KERNELS / "transpose.inc", "--build", "echo no compiler here; false {out}", "-o", "failing",
                             "transpose.wtcap", status=1)
     expect("the sources as they are: build" in failing.stderr and "no compiler here" in failing.stderr, failing.stderr)
+    for name in "candidate.hsaco", "candidate.diff", "build.log":
+        shutil.copy(KERNELS / "transpose.inc", bench.scratch / name)
+        taken = bench.wavetap("optimize", "--source", name, "--build", bench.compiler(), "-o", "taken", "transpose.wtcap", status=1)
+        expect("has a file of that name" in taken.stderr and not (bench.scratch / "taken").exists(), taken.stderr)
     # What a mistake in the words left does not stand in the way of the right ones.
     fixed = bench.wavetap(*words, "--attempts", 0, "-o", "failing", "transpose.wtcap", status=2)
     expect("none accepted" in fixed.stdout, fixed.stdout)
