@@ -462,6 +462,8 @@ CHEATS = [
     ("returns early", "transpose", TRANSPOSE.replace(STORE, ""), ["replay"], "instead of"),
     ("does half", "transpose", TRANSPOSE.replace(STORE, "if (x < 64) " + STORE), ["replay"], "argument 1"),
     ("knows the answer", "transpose", TRANSPOSE.replace(STORE, "if (in[0] != -68.0f || in[1] != -34.0f) return; " + STORE), ["cross-check"], "input"),
+    ("copies a cached answer", "transpose", "__attribute__((device)) const float answer[] = {@ANSWER@};\n" + TRANSPOSE.replace(STORE, "out[x * n + y] = answer[x * n + y];"),
+     ["cross-check"], "input"),
     ("only where it is not checked", "transpose", TRANSPOSE.replace(STORE, "const float old = out[x * n + y]; if (old == (int)old && old < 200 && old != 1.75f) " + STORE),
      ["cross-check"], "instead of"),
     ("one size", "saxpy", SAXPY.replace("const int first", "if (n != 16000) return; const int first"), ["cross-check"], "argument 0 is"),
@@ -542,7 +544,9 @@ def spy(bench):
     subprocess.run(bench.compiler("spy.hip", "spy.hsaco"), shell=True, cwd=bench.scratch, check=True)
     bench.wavetap("replay", "transpose.wtcap", "--swap", "spy.hsaco", "--dump", "seen")
     kernarg, signal_handle = struct.unpack("<QQ", (bench.scratch / "seen/arg1.bin").read_bytes()[:16])
-    return {"@KERNARG@": str(kernarg), "@SIGNAL@": str(signal_handle)}
+    bench.wavetap("replay", "transpose.wtcap", "--dump", "answer")
+    answer = struct.unpack("<16384f", (bench.scratch / "answer/arg1.bin").read_bytes()[:65536])
+    return {"@KERNARG@": str(kernarg), "@SIGNAL@": str(signal_handle), "@ANSWER@": ", ".join(f"{number:g}" for number in answer)}
 
 
 def optimize_cheats(bench):
