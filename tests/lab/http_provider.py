@@ -103,11 +103,11 @@ def who_shows_the_key():
 
 
 class Bench(lab.Bench):
-    def ask(self, server, ledger, *words, key=("--key-env", "MY_KEY"), status, model="test-model"):
+    def ask(self, server, ledger, *words, key=("--key-env", "MY_KEY"), status, model="test-model", repairs=0):
         """Runs it with the key, looks for the key everywhere; ledger.json and what was printed."""
         spy = "(env; cat /proc/*/environ /proc/*/cmdline) > spied.txt 2>/dev/null; "
         command = [str(self.bin / "wavetap"), "optimize", "--provider", "http", "--base-url", server.url, "--model", model, *key,
-                   "--source", KERNELS / "transpose.inc", "--build", spy + self.compiler(), "--repairs", 0, "--objective", "lines",
+                   "--source", KERNELS / "transpose.inc", "--build", spy + self.compiler(), "--repairs", repairs, "--objective", "lines",
                    "-o", ledger, *words, "transpose.wtcap"]
         environment, fds = dict(self.environment, no_proxy="127.0.0.1"), []
         if key[0] == "--key-env":
@@ -169,6 +169,18 @@ def storm(bench):
     expect("instead of" in second["messages"][1]["content"], "the second question does not say what was wrong")
 
 
+def repair(bench):
+    """What the compiler said goes back with the answer that it said it of."""
+    broken = TRANSPOSE.replace("in[y * n + x]", "in[nobody]")
+    with Server([("chat", candidate(broken)), ("chat", candidate(TILED)), ("chat", candidate("", kind="declined"))]) as server:
+        ledger, printed = bench.ask(server, "repair", repairs=1, status=0)
+    expect([(attempt["step"], attempt["repairs"]) for attempt in ledger["attempts"]] == [("accepted", 1)], ledger["attempts"])
+    first, second = (json.loads(server.asked[number]["body"])["messages"][1]["content"] for number in (0, 1))
+    expect("in[nobody]" not in first and "build_errors" not in first, first)
+    expect("undeclared identifier 'nobody'" in second and TRANSPOSE in second and "Your last answer, which does not build" in second, second)
+    expect(broken in second.split("Your last answer")[1], second)
+
+
 def refusals(bench):
     """What asking again cannot change ends it: a redirect, a wrong key, limits."""
     with Server([]) as other, Server([("answer", 302, {}, [("Location", other.url + "/chat/completions")])]) as server:
@@ -203,6 +215,7 @@ def optimize_http(bench):
     bench.__class__ = Bench
     bench.capture("transpose")
     storm(bench)
+    repair(bench)
     refusals(bench)
     dry_run(bench)
 
