@@ -22,6 +22,8 @@ namespace {
 constinit std::atomic<uint32_t> g_loads{0};
 constinit LockWord g_polling{};
 
+constexpr int kRecordPatience = 20000;  // ms
+
 // True: something is still in flight. Completions go to this thread's stream even where the agent's
 // own code asks for them.
 bool harvest_all(bool patiently) {
@@ -37,8 +39,14 @@ bool harvest_all(bool patiently) {
 void harvest() {
   const bool by_agent = t_thread.inside != 0;
   if ((!take_in_flight() && !by_agent) || !is_hsa_loaded()) return;
-  // The agent's own looks come when the program ends, which may unload the runtime meanwhile.
-  if (by_agent && !g_polling.try_lock_for(100)) return;
+  // The agent's own looks come when the program ends, which may unload the runtime meanwhile. The helper
+  // thread may be writing records, of which there are many and nobody has another copy.
+  if (by_agent && !g_polling.try_lock_for(has_probes() ? kRecordPatience : 100)) {
+    if (has_probes())
+      say("probe: records could not be written within %d s; those that were left are lost",
+          kRecordPatience / 1000);
+    return;
+  }
   if (is_hsa_loaded() && harvest_all(by_agent)) note_in_flight();
   if (by_agent && is_hsa_loaded()) drain_probes();
   if (by_agent) g_polling.unlock();

@@ -210,6 +210,8 @@ void start_probes() {
   if (!add_dispatch_policy(g_policy)) say("error: probe: too many tools; nothing is probed");
 }
 
+bool has_probes() { return g_probes.load(std::memory_order_acquire) != nullptr; }
+
 bool drain_probes(bool faulted) {
   State* const state = g_probes.load(std::memory_order_acquire);
   if (state == nullptr) return false;

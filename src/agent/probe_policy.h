@@ -11,6 +11,7 @@ namespace wavetap::agent {
 // Reads what kProbeVariable names and registers the policy. Nothing without it. When the GPU runtime is
 // being loaded, each time.
 void start_probes();
+bool has_probes();
 // Takes records out of the rings. True: dispatches are under way. `faulted`: what is under way will not
 // end any more.
 bool drain_probes(bool faulted = false);

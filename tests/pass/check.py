@@ -408,13 +408,15 @@ class CountedRun:
         self.process = subprocess.Popen(
             [str(word) for word in [lab.wavetap, "run", "--gpu", "rx6800xt", "--no-trace", "--counters", self.counters, "--", "env",
                                     *words[:-1], f"FOLDER={self.records}", "sh", "-c", pipe, "sh", lab.launcher, *program]],
-            cwd=lab.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            cwd=lab.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         # A kernel that waited for the host would never come to its line.
         limit = threading.Timer(100, self.give_up)
         limit.start()
         self.stdout = "".join(self.process.stdout.readline() for _ in range(threads))
         if is_stopped:
             self.let_through()
+        else:
+            self.let_end()
         status = self.process.wait()
         limit.cancel()
         if status != 0:
@@ -427,6 +429,10 @@ class CountedRun:
         self.instructions = [dispatch["counters"]["instructions"] for dispatch in json.loads(self.counters.read_text())["dispatches"]
                              if dispatch["kernel"].startswith(program[-1])]
 
+    def let_end(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.close()
+
     def give_up(self):
         for path in self.records.glob("*.records"):
             os.kill(int(path.stem), signal.SIGKILL)
@@ -435,6 +441,7 @@ class CountedRun:
         path = next(self.records.glob("*.records"))
         pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)  # the writer opens and closes it for every batch
         taken = bytearray()
+        self.let_end()
         while True:
             has_ended = self.process.poll() is not None
             try:
@@ -455,8 +462,8 @@ def stopped_host(options):
     the GPU executes is the same as with a host that is fast, as long as there is room, and less when there is none."""
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(options, folder)
-        program = [lab.compile("15", "-O2", "gfx1030"), "-s", "2", "flood"]
-        plain = lab.plain_run("rx6800xt", program)
+        program = [lab.compile("15", "-O2", "gfx1030"), "-s", "2", "-i", "flood"]
+        plain = lab.plain_run("rx6800xt", [program[0], "-s", "2", "flood"])
         fast = CountedRun(lab, program, 2, 256, False)
         stopped = CountedRun(lab, program, 2, 256, True)
         full = CountedRun(lab, program, 2, 1, True)

@@ -1,7 +1,8 @@
-// launcher CODE_OBJECT [-s THREADS] [-d GPUS] [-r TIMES] [-g] [-3] [-w] KERNEL…: runs kernels of kernels.hip and prints a
+// launcher CODE_OBJECT [-s THREADS] [-d GPUS] [-r TIMES] [-g] [-3] [-w] [-i] KERNEL…: runs kernels of kernels.hip and prints a
 // checksum of what each computes. Every thread has a stream of its own; -d: they take turns on the first GPUS GPUs; -r: the
 // code object is loaded, used and unloaded this often; -g: the launch is captured into a graph, which is launched three times;
-// -3: a grid of three dimensions, where x alone does the work; -w: 66 000 workgroups of one work-item each.
+// -3: a grid of three dimensions, where x alone does the work; -w: 66 000 workgroups of one work-item each; -i: ends
+// when there is a line to read.
 #include <hip/hip_runtime_api.h>
 
 #include <cstdio>
@@ -16,7 +17,7 @@ constexpr unsigned kItems = 4096, kGroup = 256, kManyGroups = 66000;
 
 struct Options {
   int threads = 1, gpus = 1, times = 1;
-  bool graph = false, is_3d = false, has_many_groups = false;
+  bool graph = false, is_3d = false, has_many_groups = false, waits = false;
 };
 
 void check(hipError_t status, const char* what) {
@@ -113,6 +114,7 @@ int main(int argc, char** argv) {
     if (std::strcmp(option, "-g") == 0) options.graph = true;
     else if (std::strcmp(option, "-3") == 0) options.is_3d = true;
     else if (std::strcmp(option, "-w") == 0) options.has_many_groups = true;
+    else if (std::strcmp(option, "-i") == 0) options.waits = true;
     else if (++first == argc) return 2;
     else if (std::strcmp(option, "-s") == 0) options.threads = std::atoi(argv[first]);
     else if (std::strcmp(option, "-d") == 0) options.gpus = std::atoi(argv[first]);
@@ -120,4 +122,5 @@ int main(int argc, char** argv) {
     else return 2;
   }
   for (int i = 0; i < options.times; ++i) run_all(argv[1], argv + first, argv + argc, options);
+  if (options.waits) std::getchar();
 }
