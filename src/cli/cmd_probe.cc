@@ -70,6 +70,22 @@ std::string handler_help() {
          "; or the path of a handler of your own, PATH.so[=ARGUMENTS]";
 }
 
+// Of the handlers that come along, one takes some.
+Status check_arguments(const probe::HandlerChoice& choice) {
+  const std::string& text = choice.arguments;
+  if (text.empty()) return {};
+  const std::string shown = util::escape_control(choice.name + "=" + text);
+  if (choice.name != "log")
+    return errorf("%s: this handler takes no arguments; write %s", shown.c_str(),
+                  choice.name.c_str());
+  const bool is_limit = text.starts_with("limit=") && text.size() > 6 && text.size() < 26 &&
+                        text.find_first_not_of("0123456789", 6) == std::string::npos;
+  return is_limit
+             ? Status()
+             : Status(errorf("%s: not understood; write log=limit=N, N being a number of records",
+                             shown.c_str()));
+}
+
 // What the user wrote, checked as far as it can be before the program starts.
 Result<std::vector<probe::HandlerChoice>> check_handlers(const std::string& list) {
   std::vector<probe::HandlerChoice> choices = probe::parse_handlers(list);
@@ -85,7 +101,10 @@ Result<std::vector<probe::HandlerChoice>> check_handlers(const std::string& list
                     near.empty() ? "" : ("did you mean " + near + "? ").c_str(),
                     util::join(known, ", ").c_str());
     }
-    if (!is_path) continue;
+    if (!is_path) {
+      if (const Status good = check_arguments(choice); !good.ok()) return good.error();
+      continue;
+    }
     std::error_code error;
     const std::filesystem::path path = std::filesystem::absolute(choice.name, error);
     if (!std::filesystem::is_regular_file(path, error))
@@ -108,15 +127,16 @@ Status use_patterns(ProbeRunOptions& probe) {
     if (!extended.ok())
       return errorf("%s %s", pattern == &probe.kernels ? "-k" : "--library",
                     extended.error().message.c_str());
-    if (const Status good = check_kernel_pattern(*extended); !good.ok()) return good;
+    if (const Status good = check_kernel_pattern(*extended, *pattern); !good.ok()) return good;
     *pattern = *extended;
   }
   return {};
 }
 
-// A wavetap around this one has its own GPUs, or its own probes, and this one replaces them.
-void warn_if_inside() {
-  if (std::getenv(vgpu::kRunDirVariable) == nullptr &&
+// A wavetap around this one has its own GPUs, or its own probes, and this one replaces them. With --real the GPUs are
+// those that are there.
+void warn_if_inside(bool real) {
+  if ((real || std::getenv(vgpu::kRunDirVariable) == nullptr) &&
       std::getenv(format::kProbeVariable) == nullptr)
     return;
   warn(
@@ -158,10 +178,11 @@ int finish(const ProbeCommandOptions& options, const std::vector<probe::HandlerC
   std::vector<std::string> names;
   for (const probe::HandlerChoice& choice : handlers)
     if (const std::string name = report_name(choice); !name.empty()) names.push_back(name);
-  fmt::print(
-      stderr, "{}",
-      inspect::to_text(*results, names,
-                       {.rows = options.top, .columns = util::output_columns(STDERR_FILENO)}));
+  fmt::print(stderr, "{}",
+             inspect::to_text(*results, names,
+                              {.rows = options.top == 0 ? SIZE_MAX : options.top,
+                               .columns = util::output_columns(STDERR_FILENO),
+                               .told = options.pass || options.real}));
   const inspect::Json json = inspect::to_json(*results, names);
   const std::string text = json.dump(2, ' ', false, inspect::Json::error_handler_t::replace) + "\n";
   if (!options.json.empty())
@@ -185,7 +206,7 @@ int probe_program(ProbeCommandOptions& options, const std::vector<probe::Handler
   const Result<std::string> library =
       prepare_environment(options.run.gpus, options.run.environment);
   if (!library.ok()) return fail(library.error());
-  warn_if_inside();
+  warn_if_inside(false);
   bool ran = false;
   const int status = run_program(options.run, program, &ran);
   return ran ? finish(options, handlers, folder, status) : status;
@@ -210,7 +231,7 @@ int probe_instrumented(ProbeCommandOptions& options,
   Result<inspect::PassProbeOptions> telling =
       prepare_pass(options.run, handlers, folder, scratch, options.ring_mib << 20);
   if (!telling.ok()) return fail(telling.error());
-  warn_if_inside();
+  warn_if_inside(options.real);
   bool ran = false;
   const int status = run_program(options.run, program, &ran);
   if (!ran) return status;
@@ -237,12 +258,23 @@ int prepare_folder(ProbeCommandOptions& options, const std::vector<probe::Handle
   return kDone;
 }
 
+// What handlers said when the folder was read before: they will say it again.
+void remove_results(const std::string& folder) {
+  std::error_code error;
+  std::vector<std::filesystem::path> old;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    if (entry.path().extension() == ".lines" || entry.path().extension() == ".jsonl")
+      old.push_back(entry.path());
+  for (const std::filesystem::path& path : old) std::filesystem::remove(path, error);
+}
+
 // A folder that was prepared, when programs have left their records there.
 int probe_prepared(ProbeCommandOptions& options, const std::vector<probe::HandlerChoice>& handlers,
                    const std::string& folder) {
   const std::string path = std::filesystem::absolute(folder).lexically_normal().string();
   const Result<inspect::PassProbeOptions> telling = prepared_pass(options.run, handlers, path);
   if (!telling.ok()) return fail(telling.error());
+  remove_results(path);
   const Result<inspect::PassOutcome> outcome = inspect::tell_records(*telling);
   if (!outcome.ok()) return fail(outcome.error(), kIncomplete);
   options.output = path;  // the page goes where the records are
@@ -286,6 +318,9 @@ int probe_command(ProbeCommandOptions& options, const std::vector<std::string>& 
   for (const Status& good :
        {use_patterns(options.run.probe), check_launches(options.run.probe.launches)})
     if (!good.ok()) return fail(good.error());
+  if (!options.json.empty())
+    if (const Status good = util::check_writable(options.json); !good.ok())
+      return fail(good.error());
   const bool is_told = options.pass || options.real || options.prepare;
   if (is_told && !options.run.probe.libraries.empty())
     return fail(
@@ -365,7 +400,7 @@ void add_options(Command& command, ProbeCommandOptions& options) {
                   "keep everything in a new folder: a page to look at, JSON, pictures, code")
       ->type_name("DIR");
   command.add_option("--json", options.json, "write the results to a file")->type_name("FILE");
-  command.add_option("--top", options.top, "rows per table (20)")->type_name("N");
+  command.add_option("--top", options.top, "rows per table (20); 0: all")->type_name("N");
   command.add_option("--capture", options.capture, "which capture of the file (1)")->type_name("N");
   command
       .add_option("--gpu-threads", options.run.threads,

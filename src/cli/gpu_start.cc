@@ -25,7 +25,7 @@ Result<std::vector<model::Model>> find_models(const std::vector<std::string>& na
   return models;
 }
 
-Status check_kernel_pattern(const std::string& pattern) {
+Status check_kernel_pattern(const std::string& pattern, const std::string& shown) {
   if (pattern.empty()) return {};
   if (pattern.find('\n') != std::string::npos)
     return errorf("-k: a pattern is one line; write . for any character");
@@ -37,7 +37,8 @@ Status check_kernel_pattern(const std::string& pattern) {
   }
   char text[128];
   ::regerror(error, &compiled, text, sizeof text);
-  return errorf("-k %s: not a regular expression: %s; see regex(7)", pattern.c_str(), text);
+  return errorf("-k %s: not a regular expression: %s; see regex(7)",
+                (shown.empty() ? pattern : shown).c_str(), text);
 }
 
 Result<format::LaunchList> parse_launches(const std::string& text) {

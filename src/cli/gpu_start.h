@@ -14,7 +14,8 @@ namespace wavetap::cli {
 Result<std::vector<model::Model>> find_models(const std::vector<std::string>& names);
 
 // -k REGEX: POSIX extended, as the library in the program reads it.
-Status check_kernel_pattern(const std::string& pattern);
+// `shown`: what the user wrote, where `pattern` was made of it.
+Status check_kernel_pattern(const std::string& pattern, const std::string& shown = "");
 
 // --launch N[,N-M…].
 Result<format::LaunchList> parse_launches(const std::string& text);

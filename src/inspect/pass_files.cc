@@ -24,6 +24,12 @@ std::vector<std::byte> parse_bytes(const std::string& digits) {
   return bytes;
 }
 
+// One of three sizes, at least 1; 1 when the line is damaged.
+uint32_t size_in(const ParsedJson& sizes, size_t at, uint32_t most) {
+  if (!sizes.is_array() || sizes.size() != 3 || !sizes[at].is_number_unsigned()) return 1;
+  return static_cast<uint32_t>(std::clamp<uint64_t>(sizes[at].get<uint64_t>(), 1, most));
+}
+
 void read_launch(const ParsedJson& line, PassProcess& process) {
   PassLaunch& launch = process.launches[static_cast<uint32_t>(util::count_in(line, "dispatch"))];
   launch.kernel = util::text_in(line, "kernel");
@@ -42,11 +48,8 @@ void read_launch(const ParsedJson& line, PassProcess& process) {
   const ParsedJson grid = line.value("grid_size", ParsedJson()),
                    group = line.value("workgroup_size", ParsedJson());
   for (size_t i = 0; i < 3; ++i) {
-    if (grid.is_array() && grid.size() == 3)
-      launch.dispatch.grid_size[i] = std::max(grid[i].get<uint32_t>(), 1u);
-    if (group.is_array() && group.size() == 3)
-      launch.dispatch.workgroup_size[i] =
-          static_cast<uint16_t>(std::clamp(group[i].get<uint32_t>(), 1u, 1024u));
+    launch.dispatch.grid_size[i] = size_in(grid, i, UINT32_MAX);
+    launch.dispatch.workgroup_size[i] = static_cast<uint16_t>(size_in(group, i, 1024));
   }
 }
 

@@ -74,9 +74,16 @@ std::string merged_text(const ProbeResults& results, const ProbedKernel& kernel)
   return fmt::format("joined or split by the compiler: {}\n", util::join(places, ", "));
 }
 
-std::string why_nothing(const ProbeResults& results) {
+std::string why_nothing(const ProbeResults& results, bool told) {
+  if (results.dispatches == 0 && results.left_out == 0 && !results.refused.empty())
+    return "probe: nothing was seen: no dispatch was told to a handler, see above\n";
   if (results.processes == 0 || (results.dispatches == 0 && results.left_out == 0))
     return "probe: the program dispatched no kernel; nothing was seen\n";
+  if (results.dispatches == 0 && told)
+    return fmt::format(
+        "probe: nothing was seen: none of the {} dispatches was of a chosen kernel that was compiled "
+        "with wavetap-hipcc; see -k and --launch\n",
+        results.left_out);
   if (results.dispatches == 0)
     return fmt::format(
         "probe: nothing was seen: none of the {} dispatches was chosen; see -k, --library and --launch\n",
@@ -185,7 +192,7 @@ std::string to_text(const ProbeResults& results, const std::vector<std::string>&
   }
   for (const auto& [handler, said] : results.session)
     for (const Json& data : said) text += plugin_text(handler, data);
-  text += why_nothing(results);
+  text += why_nothing(results, options.told);
   if (results.dispatches != 0)
     text += fmt::format(
         "probe: {} probed, {} left out\n",

@@ -13,6 +13,7 @@ namespace wavetap::inspect {
 struct TextOptions {
   size_t rows = 20;      // per table
   size_t columns = 100;  // of the terminal; 0: as wide as it gets
+  bool told = false;     // kernels that tell were probed, and no virtual GPU was watched
 };
 
 struct Report {

@@ -507,6 +507,14 @@ def choices(options):
         expect("values", "wavetap: error: values: " in refused.stderr, True)
         result, told = lab.probe("heatmap", "rx6800xt", program)
         expect("heatmap", "heatmap" in told["kernels"][0]["handlers"], True)
+        # As on the machine's own GPU, which is a virtual one here.
+        out = lab.folder / "real.json"
+        result = run([lab.wavetap, "run", "--gpu", "rx6800xt", "--no-trace", "--", lab.wavetap, "probe", "memory", "--real", "--json", out,
+                      "--", lab.launcher, *program])
+        expect("real: results", result.stdout, lab.plain_run("rx6800xt", program))
+        _, told = lab.probe("memory", "rx6800xt", program)
+        expect("real: what was told", counts_by_line(json.loads(out.read_text()))[0], counts_by_line(told)[0])
+        expect("real: warnings", "inside another wavetap" in result.stderr, False)
         # The code object comes and goes: what was known of it goes with it.
         program = [program[0], "-r", "5", "copy", "no_parameters", "places_of_others"]
         result, told = lab.probe("memory", "rx6800xt", program)
@@ -537,6 +545,12 @@ def prepared(options):
         expect("kernels", [kernel["kernel"] for kernel in told["kernels"]], [kernel["kernel"] for kernel in wanted["kernels"]])
         if "0 lost because the ring was full" not in result.stderr or not (records / "index.html").exists():
             failures.append(f"prepared: {result.stderr}")
+        # Lines that something else has written are no reason to fail.
+        (records / "9.pass").write_text('garbage\n{"type":"launch","dispatch":7,"grid_size":["a",-2,1e99],"workgroup_size":[0,null,3]}\n[]\n'
+                                        '{"type":"counts","dispatch":7,"sites":5}\n{"type":"counts","dispatch":7,"sites":[[1],"x",[1,2,3,4,5]]}\n')
+        (records / "9.records").write_bytes(b"\x07\x00\x40\x40\x07\x00\x00\x00" * 3)
+        again = run([lab.wavetap, "probe", "memory,blocks", "--gpu", "rx6800xt", "--json", out, records])
+        expect("damaged lines", counts_by_line(json.loads(out.read_text()))[0], counts_by_line(wanted)[0])
         for words, error in [(["values", records], "was prepared for other handlers"),
                              (["memory", folder], "was not made by wavetap probe HANDLER --prepare"),
                              (["memory", "--prepare"], "no folder for the records; add -o DIR"),
