@@ -178,6 +178,8 @@ void RegisterFlow::load_undefined(const emu::WatchPoint& at, const isa::Operand&
   } else {
     return;
   }
+  // A variable's place in memory: where its value came from says more.
+  if (bytes.was_stored && bytes.kind == Kind::kUninitialisedPrivate && origin_.is_load) return;
   origin_ = {.pc = at.pc, .what = "", .is_load = true, .kind = bytes.kind};
   const bool is_one = bytes.first == bytes.last;
   origin_.what = is_one

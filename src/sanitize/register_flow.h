@@ -13,7 +13,8 @@
 //
 // Vector registers are followed byte by byte, scalar ones bit by bit, through what takes values apart and puts them
 // together (undefined_bits.h). A register that was written in some lanes counts as written in all: the others are often
-// on purpose what they were. Programs that call functions or index registers are not looked at.
+// on purpose what they were. Programs that index registers are not looked at, and those that call functions not for registers that
+// nobody has written.
 #pragma once
 
 #include <bitset>

@@ -185,6 +185,15 @@ bool stores_parts(const Inst& inst) {
   return has(name, "ds_write_b8") || has(name, "ds_write_b16");
 }
 
+// Nobody knows what becomes of a value in a function that is called.
+FollowedLoads follow_everything(const isa::Program& program) {
+  FollowedLoads followed;
+  followed.touches.assign(static_cast<size_t>(program.size()), true);
+  for (int32_t i = 0; i < program.size(); ++i)
+    followed.loads.push_back(is_load(program.insts()[i]));
+  return followed;
+}
+
 }  // namespace
 
 bool value_matters(const isa::Program& program, int32_t index) {
@@ -199,15 +208,18 @@ FollowedLoads find_followed_loads(const isa::Program& program, bool all) {
   const auto count = static_cast<size_t>(program.size());
   std::vector<int32_t> loads;
   std::vector<int32_t> small_loads;
+  bool leaves = false;
   std::vector<NamedRegisters> named(count);
   for (size_t i = 0; i < count; ++i) {
     const Inst& inst = program.insts()[i];
     named[i] = named_registers(inst);
-    if (leaves_program(inst) || named[i].may_use_others) return {};
+    if (named[i].may_use_others && !leaves_program(inst)) return {};
+    leaves |= leaves_program(inst);
     all |= stores_parts(inst);
     if (is_load(inst))
       (inst.dst.dwords > 1 ? loads : small_loads).push_back(static_cast<int32_t>(i));
   }
+  if (leaves) return follow_everything(program);
   std::vector<Carriers> before;
   // Whether it reaches the goal; then what has to be watched is noted.
   const auto note = [&](int32_t load, Goal goal) {

@@ -24,7 +24,8 @@ struct FollowedLoads {
   std::vector<bool> touches;  // it reads or writes a register that may hold such a value
 };
 // Loads of several registers alone, or, where `all` is said or the program itself stores parts of registers or undefined ones,
-// of one register and less as well. Nothing is followed in programs that call functions or index registers, nor in very long ones.
+// of one register and less as well. Programs that call functions are followed whole. Nothing is followed in those that index registers, nor in
+// very long ones.
 FollowedLoads find_followed_loads(const isa::Program& program, bool all);
 
 }  // namespace wavetap::sanitize

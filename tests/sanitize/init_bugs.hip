@@ -173,18 +173,18 @@ KERNEL own_store(int* in, int* out) {
 }
 
 // Two values in one load, of which the second was not written.
-// part_branch: uninitialised-global @0-255  [the value goes through private memory]
+// part_branch: uninitialised-global @0-255
 KERNEL part_branch(const int* in, int* out) {
   const int2 pair = reinterpret_cast<const int2*>(in)[threadIdx.x];  // <b>
   if (pair.x + pair.y > 3) out[threadIdx.x] = kBug ? 1 : 2;          // <a>
 }
-// part_index: uninitialised-global @0-255  [the value goes through private memory]
+// part_index: uninitialised-global @0-255
 KERNEL part_index(const int* in, int* out) {
   const int4 four = reinterpret_cast<const int4*>(in)[threadIdx.x];  // <b>
   out[threadIdx.x] = four.x + four.y + four.z;
   out[kThreads + (four.w & 255)] = kBug ? 1 : 2;  // <a>
 }
-// part_lds: uninitialised-lds @0-255  [the value goes through private memory]
+// part_lds: uninitialised-lds @0-255
 KERNEL part_lds(const int* in, int* out) {
   __shared__ int2 pairs[kThreads];
   pairs[threadIdx.x].x = in[threadIdx.x];
@@ -202,29 +202,29 @@ KERNEL part_optional(const int* in, int* out) {
 
 // ---- What a kernel or a copy takes along. main() copies what was written in part to `in`.
 
-// copied_branch: uninitialised-global @0-255  [the copy counts as written]
+// copied_branch: uninitialised-global @0-255
 KERNEL copied_branch(const int* in, int* out) {
   const int second = in[threadIdx.x * 2 + 1];         // <b>
   if (second > 300) out[threadIdx.x] = kBug ? 1 : 2;  // <a>
 }
-// copied_index: uninitialised-global @0-255  [the copy counts as written]
+// copied_index: uninitialised-global @0-255
 KERNEL copied_index(const int* in, int* out) {
   const int last = in[threadIdx.x * 4 + 3];     // <b>
   out[kThreads + (last & 255)] = kBug ? 1 : 2;  // <a>
 }
 // Twice, the second time with a loop over words.
-// copied_again: uninitialised-global @0-255  [the copy counts as written]
+// copied_again: uninitialised-global @0-255
 KERNEL copied_again(const int* in, int* out) {
   const int second = in[threadIdx.x * 2 + 1];         // <b>
   if (second > 300) out[threadIdx.x] = kBug ? 1 : 2;  // <a>
 }
 // By hipMemcpy, on the GPU.
-// device_copy: uninitialised-global @0-255  [the value goes through private memory]
+// device_copy: uninitialised-global @0-255
 KERNEL device_copy(const int* in, int* out) {
   const int2 pair = reinterpret_cast<const int2*>(in)[threadIdx.x];  // <b>
   if (pair.x + pair.y > 300) out[threadIdx.x] = kBug ? 1 : 2;        // <a>
 }
-// copied_lds: uninitialised-lds @0-255  [the value goes through private memory]
+// copied_lds: uninitialised-lds @0-255
 KERNEL copied_lds(const int* in, int* out) {
   __shared__ int4 tile[kThreads];
   tile[threadIdx.x] = reinterpret_cast<const int4*>(in)[threadIdx.x];
@@ -240,17 +240,17 @@ KERNEL copied_padding(const int* in, int* out) {
 
 // ---- Values of less than four bytes, loaded together.
 
-// byte_branch: uninitialised-global @0-255  [the value goes through private memory]
+// byte_branch: uninitialised-global @0-255
 KERNEL byte_branch(const int* in, int* out) {
   const uchar4 four = reinterpret_cast<const uchar4*>(in)[threadIdx.x];  // <b>
   if (four.x + four.y > 300) out[threadIdx.x] = kBug ? 1 : 2;            // <a>
 }
-// short_index: uninitialised-global @0-255  [the value goes through private memory]
+// short_index: uninitialised-global @0-255
 KERNEL short_index(const int* in, int* out) {
   const ushort2 pair = reinterpret_cast<const ushort2*>(in)[threadIdx.x];  // <b>
   out[kThreads + (pair.y & 255)] = pair.x;                                 // <a>
 }
-// byte_lds: uninitialised-lds @0-255  [the value goes through private memory]
+// byte_lds: uninitialised-lds @0-255
 KERNEL byte_lds(const int* in, int* out) {
   __shared__ uchar4 line[kThreads];
   line[threadIdx.x].x = static_cast<unsigned char>(in[threadIdx.x]);
@@ -260,7 +260,7 @@ KERNEL byte_lds(const int* in, int* out) {
   if (four.x + four.w > 300) out[threadIdx.x] = 1;         // <a>
 }
 // Words of which one byte was written, copied as words.
-// byte_copied: uninitialised-global @0-255  [the copy counts as written]
+// byte_copied: uninitialised-global @0-255
 KERNEL byte_copied(const int* in, int* out) {
   const int second = reinterpret_cast<const unsigned char*>(in)[threadIdx.x * 4 + 1];  // <b>
   out[kThreads + second] = kBug ? 1 : 2;                                               // <a>
