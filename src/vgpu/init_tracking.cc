@@ -64,14 +64,18 @@ void InitTracking::copy_defined(uint64_t to, uint64_t from, uint64_t size_bytes)
     }
     if (!is_stored && !written.any_written(from, count) && !written.any_written(to, count))
       continue;
-    undefined.use(&map_.make_undefined());
     for (uint64_t i = 0; i < count; ++i) {
       const bool is_written = written.any_written(from + i, 1);
       if (!is_written && !written.any_written(to + i, 1)) continue;  // it stays what it is
-      const bool is_defined = is_written && !undefined.any_written(from + i, 1);
+      const bool is_defined = is_written && !(is_stored && undefined.any_written(from + i, 1));
       written.mark(to + i, 1);
-      if (is_defined) undefined.unmark(to + i, 1);
-      else undefined.mark(to + i, 1);
+      if (!is_defined) {
+        undefined.use(&map_.make_undefined());
+        undefined.mark(to + i, 1);
+      } else if (map_.undefined() != nullptr) {
+        undefined.use(map_.undefined());
+        undefined.unmark(to + i, 1);
+      }
     }
   }
 }
