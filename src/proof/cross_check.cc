@@ -100,10 +100,10 @@ class Checker {
     places_.clear();
     for (const CapturedRegion& region : capture_.regions)
       places_.push_back({&region, {region.begin()}});
-    if (perturbation.change == Change::kOtherQueue) return other_queue_.prepare();
+    if (perturbation.change == Change::kOtherQueue) return other_queue_.prepare(perturbation.seed);
     if (perturbation.change == Change::kLarger) return !is_cooperative();
     if (perturbation.change != Change::kMoved) return true;
-    if (!moved_.move()) return false;
+    if (!moved_.move(perturbation.seed)) return false;
     places_.insert(places_.end(), moved_.blocks().begin(), moved_.blocks().end());
     return true;
   }

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "util/random.h"
+
 namespace wavetap::proof {
 namespace {
 
@@ -14,7 +16,19 @@ constexpr uint64_t kMostBytes = uint64_t{1} << 28;
 
 }  // namespace
 
-bool MovedMemory::make_blocks() {
+Result<GpuAddr> add_anywhere(replay::CapturedMemory& memory, uint64_t size_bytes, uint64_t seed) {
+  constexpr uint64_t kAlign = 1u << 21, kLowest = uint64_t{1} << 32, kLimit = uint64_t{1} << 46;
+  util::Random numbers(seed);
+  for (int attempt = 0; attempt < 16; ++attempt) {
+    const uint64_t address = (kLowest + numbers.next() % (kLimit - kLowest)) / kAlign * kAlign;
+    if (!memory.reserve({address}, size_bytes).ok()) continue;
+    memory.reveal({address}, size_bytes);
+    return GpuAddr{address};
+  }
+  return memory.add(size_bytes, /*executable=*/false);
+}
+
+bool MovedMemory::make_blocks(uint64_t seed) {
   if (is_made_) return !blocks_.empty();
   is_made_ = true;
   uint64_t bytes = 0;
@@ -31,7 +45,8 @@ bool MovedMemory::make_blocks() {
       blocks_.clear();
       return false;
     }
-    const Result<GpuAddr> base = memory_.add(region->record.size_bytes, /*executable=*/false);
+    const Result<GpuAddr> base =
+        add_anywhere(memory_, region->record.size_bytes, seed + blocks_.size());
     if (!base.ok()) {
       blocks_.clear();
       return false;
@@ -41,8 +56,8 @@ bool MovedMemory::make_blocks() {
   return !blocks_.empty();
 }
 
-bool MovedMemory::move() {
-  if (!make_blocks()) return false;
+bool MovedMemory::move(uint64_t seed) {
+  if (!make_blocks(seed)) return false;
   for (const Block& block : blocks_) {
     const uint64_t whole = block.region->record.size_bytes;
     for (uint64_t at = 0; at < whole; at += format::kCapturePageBytes) {

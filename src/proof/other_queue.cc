@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "amd/aql.h"
+#include "proof/moved_memory.h"
 
 namespace wavetap::proof {
 namespace {
@@ -15,9 +16,9 @@ constexpr uint64_t kQueueIdOffset = 32;  // of hsa_queue_t
 
 }  // namespace
 
-bool OtherQueue::prepare() {
+bool OtherQueue::prepare(uint64_t seed) {
   if (base_.value != 0) return true;
-  const Result<GpuAddr> base = memory_.add(3 * kCopyBytes, /*executable=*/false);
+  const Result<GpuAddr> base = add_anywhere(memory_, 3 * kCopyBytes, seed);
   if (!base.ok()) return false;
   base_ = *base;
   return true;

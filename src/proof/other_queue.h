@@ -19,8 +19,8 @@ class OtherQueue {
              replay::CapturedMemory& memory)
       : capture_(capture), kernel_(kernel), memory_(memory) {}
 
-  // Has memory for it; false where there is none to be had.
-  bool prepare();
+  // Has memory for it, where the seed chooses; false where there is none to be had.
+  bool prepare(uint64_t seed);
   // Copies what the dispatch has now, and makes it use the copies.
   void change(emu::Dispatch& dispatch);
 

@@ -253,8 +253,21 @@ Result<GpuAddr> CapturedMemory::add(uint64_t size_bytes, bool executable) {
   constexpr uint64_t kGap = 1u << 21;
   constexpr uint64_t kLimit = uint64_t{1} << 47;
   uint64_t begin = uint64_t{1} << 32;
-  for (const Block& block : blocks_)
+  uint64_t codes = 0;
+  for (const Block& block : blocks_) {
     if (block.range.end < kLimit) begin = std::max(begin, round_up(block.range.end + kGap, kGap));
+    codes += block.region == nullptr && block.range.executable ? 1 : 0;
+  }
+  // Code that is loaded again lies somewhere else entirely: what it does must not depend on that.
+  if (executable && codes != 0) {
+    const uint64_t elsewhere = codes * 0x9e3779b97f4a7c15 % kLimit / kGap * kGap;
+    const bool is_free = std::none_of(blocks_.begin(), blocks_.end(), [&](const Block& block) {
+      return block.range.begin < elsewhere + size_bytes + kGap &&
+             elsewhere < block.range.end + kGap;
+    });
+    if (is_free && elsewhere >= uint64_t{1} << 32 && elsewhere + size_bytes < kLimit)
+      begin = elsewhere;
+  }
   Block block;
   block.range = {begin, begin + size_bytes, nullptr, true, true, executable};
   const Status mapped = map(block);

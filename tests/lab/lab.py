@@ -476,6 +476,10 @@ CHEATS = [
     ("the clock", "transpose", TRANSPOSE.replace(STORE, "if (__builtin_amdgcn_s_memtime() == 0) return; " + STORE), ["instructions"], "s_memtime is new"),
     ("hangs", "transpose", TRANSPOSE.replace(STORE, STORE + " for (volatile int i = 0; i < 2; i = 0) {}"), ["replay"], ""),
     ("knows its address", "transpose", TRANSPOSE.replace(STORE, "if ((unsigned long long)in != @ADDRESS@ull) return; " + STORE), ["cross-check"], "memory elsewhere"),
+    ("knows about where it is", "transpose", TRANSPOSE.replace(STORE, "if ((unsigned long long)in >> 33 != @ADDRESS@ull >> 33) return; " + STORE), ["cross-check"],
+     "memory elsewhere"),
+    ("knows where its code is", "transpose", TRANSPOSE.replace(STORE, 'unsigned long long at; asm volatile("s_getpc_b64 %0" : "=s"(at)); '
+     "if (at >> 33 != @CODE@ull >> 33) return; " + STORE), ["cross-check"], "instead of"),
     ("knows its arguments' place", "transpose", TRANSPOSE.replace(STORE, "if ((unsigned long long)__builtin_amdgcn_kernarg_segment_ptr() != @KERNARG@ull) return; " + STORE),
      ["cross-check"], "another queue"),
     ("knows its launch", "transpose", TRANSPOSE.replace(STORE, "if (((const unsigned long long*)__builtin_amdgcn_dispatch_ptr())[7] != @SIGNAL@ull) return; " + STORE),
@@ -499,7 +503,8 @@ SPY = TRANSPOSE.replace(STORE, """
   if (x + y != 0) return;
   unsigned long long* seen = (unsigned long long*)out;
   seen[0] = (unsigned long long)__builtin_amdgcn_kernarg_segment_ptr();
-  seen[1] = ((const unsigned long long*)__builtin_amdgcn_dispatch_ptr())[7];""")
+  seen[1] = ((const unsigned long long*)__builtin_amdgcn_dispatch_ptr())[7];
+  asm volatile("s_getpc_b64 %0" : "=s"(seen[2]));""")
 PROVIDER = """
 import json, sys
 request = json.load(sys.stdin)
@@ -524,7 +529,7 @@ def cheat(bench, kernel):
         known |= spy(bench)
     answers = [files if isinstance(files, dict) else {f"{kernel}.inc": with_known(files, known)} for _, _, files, _, _ in cheats]
     (bench.scratch / "answers.json").write_text(json.dumps(answers))
-    ledger = bench.optimize(kernel, "--provider", f"command:{sys.executable} provider.py answers.json", "--attempts", 20, "--timeout", 12,
+    ledger = bench.optimize(kernel, "--provider", f"command:{sys.executable} provider.py answers.json", "--attempts", 40, "--timeout", 12,
                             "--repairs", 0, "--objective", "instructions", status=2)
     expect(len(ledger["attempts"]) == len(cheats), f"{len(ledger['attempts'])} attempts of {len(cheats)}")
     wrong = [f"{name}: {attempt['step']}: {attempt['reason']}" for (name, _, _, steps, word), attempt in zip(cheats, ledger["attempts"])
@@ -543,10 +548,10 @@ def spy(bench):
     (bench.scratch / "spy.hip").write_text(SPY)
     subprocess.run(bench.compiler("spy.hip", "spy.hsaco"), shell=True, cwd=bench.scratch, check=True)
     bench.wavetap("replay", "transpose.wtcap", "--swap", "spy.hsaco", "--dump", "seen")
-    kernarg, signal_handle = struct.unpack("<QQ", (bench.scratch / "seen/arg1.bin").read_bytes()[:16])
+    kernarg, signal_handle, code = struct.unpack("<QQQ", (bench.scratch / "seen/arg1.bin").read_bytes()[:24])
     bench.wavetap("replay", "transpose.wtcap", "--dump", "answer")
     answer = struct.unpack("<16384f", (bench.scratch / "answer/arg1.bin").read_bytes()[:65536])
-    return {"@KERNARG@": str(kernarg), "@SIGNAL@": str(signal_handle), "@ANSWER@": ", ".join(f"{number:g}" for number in answer)}
+    return {"@KERNARG@": str(kernarg), "@SIGNAL@": str(signal_handle), "@CODE@": str(code), "@ANSWER@": ", ".join(f"{number:g}" for number in answer)}
 
 
 def optimize_cheats(bench):
