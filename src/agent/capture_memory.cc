@@ -125,12 +125,16 @@ std::vector<ReachableRange> reachable_ranges(const DispatchView& dispatch) {
   return ranges;
 }
 
-RangeReader::RangeReader(uint64_t agent) {
+RangeReader::RangeReader() {
   void* memory = nullptr;
   if (shared_pool() != 0 &&
       hsa().hsa_amd_memory_pool_allocate(shared_pool(), kChunkBytes, 0, &memory) == kHsaSuccess) {
     is_runtimes_ = true;
-    hsa().hsa_amd_agents_allow_access(1, &agent, nullptr, memory);
+    // Memory of another GPU is copied by that one.
+    std::vector<uint64_t> gpus;
+    for (uint32_t i = 0; gpu_agent(i) != 0; ++i) gpus.push_back(gpu_agent(i));
+    hsa().hsa_amd_agents_allow_access(static_cast<uint32_t>(gpus.size()), gpus.data(), nullptr,
+                                      memory);
     buffer_ = static_cast<std::byte*>(memory);
     return;
   }

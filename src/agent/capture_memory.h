@@ -36,7 +36,7 @@ std::vector<ReachableRange> reachable_ranges(const DispatchView& dispatch);
 // Reads ranges page by page. Device memory is copied by the runtime through a buffer that GPUs see.
 class RangeReader {
  public:
-  explicit RangeReader(uint64_t agent);
+  RangeReader();
   ~RangeReader();
   RangeReader(const RangeReader&) = delete;
   RangeReader& operator=(const RangeReader&) = delete;

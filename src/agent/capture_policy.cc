@@ -264,7 +264,7 @@ void freeze(State& state, const DispatchView& view, bool is_alone) {
     put_dispatch(state, view, chosen, is_alone);
     put_facts(state, view);
     put_code(state, view);
-    RangeReader reader(view.agent);
+    RangeReader reader;
     for (const ReachableRange& range : reachable_ranges(view)) state.ranges.push_back({range, {}});
     for (uint32_t i = 0; i < state.ranges.size(); ++i)
       put_range(state, view, reader, state.ranges[i], i);
@@ -322,7 +322,7 @@ class CapturePolicy final : public DispatchPolicy {
     if (error == 0) {
       const bool ended = times.start != 0 || times.end != 0;
       if (ended) {
-        RangeReader reader(dispatch.agent);
+        RangeReader reader;
         put_changes(state, dispatch, reader);
       }
       format::CaptureEnd end{};

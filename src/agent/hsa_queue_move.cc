@@ -47,14 +47,21 @@ void Queue::ring_real() {
     hsa().hsa_signal_store_screlease(real_->doorbell_signal, static_cast<int64_t>(written - 1));
 }
 
+// For that many packets behind `write` on the real ring.
+bool Queue::has_room(uint64_t write, uint64_t packets) {
+  if (write + packets > room_until_)
+    room_until_ = hsa().hsa_queue_load_read_index_scacquire(real_) + real_mask_ + 1;
+  return write + packets <= room_until_;
+}
+
 bool Queue::move_one(uint64_t index, uint16_t header, GateScope& gate) {
+  // Before a dispatch that runs alone, it, and behind it. Also where the real ring is no larger than the
+  // program's, as the one of cooperative queues: what is on it is waited for first.
+  constexpr uint64_t kPacketsAlone = 4;
   // Room for this packet and one that we may add. There is, unless somebody else writes to the real
   // queue.
   const uint64_t write = hsa().hsa_queue_load_write_index_relaxed(real_);
-  if (write + 2 > room_until_) {
-    room_until_ = hsa().hsa_queue_load_read_index_scacquire(real_) + real_mask_ + 1;
-    if (write + 1 > room_until_) return false;
-  }
+  if (!has_room(write, 2) && write + 1 > room_until_) return false;
   const bool may_add = may_insert_ && write + 2 <= room_until_;
 
   amd::KernelDispatchPacket packet;
@@ -70,7 +77,8 @@ bool Queue::move_one(uint64_t index, uint16_t header, GateScope& gate) {
                           .owner = owner_of(index),
                           .launch = contexts_.find(index)};
     const uint32_t alone = ask_policies(dispatch);
-    if (alone != 0 && may_add && move_alone(dispatch, index, alone, gate)) return true;
+    if (alone != 0 && has_room(write, kPacketsAlone) && move_alone(dispatch, index, alone, gate))
+      return true;
   }
   amd::BarrierPacket barrier;
   const bool add = prepare(packet, index, may_add ? &barrier : nullptr);

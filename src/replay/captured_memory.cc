@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/round_up.h"
+#include "replay/changed_launch.h"
 
 namespace wavetap::replay {
 namespace {
@@ -148,12 +149,10 @@ void CapturedMemory::fill(const Block& block, std::byte* host) {
 }
 
 void CapturedMemory::restore_wave_sync() {
-  for (uint32_t i = 0; i < emu::WaveSync::kResources; ++i) {
-    const auto found = capture_.facts.find("wave_sync." + std::to_string(i));
-    const uint64_t value =
-        found == capture_.facts.end() ? 0 : std::strtoull(found->second.c_str(), nullptr, 10);
-    wave_sync.resource[i].store(value, std::memory_order_relaxed);
-  }
+  for (std::atomic<uint64_t>& resource : wave_sync.resource)
+    resource.store(0, std::memory_order_relaxed);
+  for (const auto& [number, value] : captured_wave_sync(capture_))
+    wave_sync.resource[number].store(value, std::memory_order_relaxed);
 }
 
 CapturedMemory::~CapturedMemory() {

@@ -17,6 +17,11 @@ namespace {
 
 constexpr uint16_t kDimensionsMask = 3;  // of the packet's setup
 
+// At least 1, without overflow.
+uint64_t workgroup_count(const Workgroups& workgroups) {
+  return std::min<uint64_t>(uint64_t{workgroups[0]} * workgroups[1], UINT32_MAX) * workgroups[2];
+}
+
 // In a way a program can act on.
 Refusal refusal_of(swap::Reason reason) {
   switch (reason) {
@@ -70,20 +75,18 @@ SwappedKernel fit(const Capture& capture, const CapturedKernel& captured,
 Result<WaveSyncCounters> changed_wave_sync(const Capture& capture, const Workgroups& workgroups) {
   WaveSyncCounters counters = captured_wave_sync(capture);
   if ((capture.dispatch.flags & format::kCaptureCooperative) == 0) return counters;
-  const auto count = [](const Workgroups& counts) {  // at least 1, and no overflow
-    return std::min<uint64_t>(uint64_t{counts[0]} * counts[1], UINT32_MAX) * counts[2];
-  };
-  const uint64_t before = count(captured_workgroups(capture));
+  const uint64_t before = workgroup_count(captured_workgroups(capture));
+  const uint64_t now = workgroup_count(workgroups);
   if (counters.empty()) counters[0] = 0;  // a zero is not written down
   for (auto& [number, value] : counters) {
     constexpr uint64_t kCounter = UINT32_MAX;  // beside it: how often it was met
     const uint64_t waiting = (value & kCounter) + 1;
-    if (waiting % before != 0 || count(workgroups) > kCounter / (waiting / before))
+    if (waiting % before != 0 || now > kCounter / (waiting / before))
       return errorf(
           "%s: its waves wait for each other, and for how many of them is not known with another "
           "number of workgroups; leave out --grid",
           util::escape_control(capture.kernel).c_str());
-    value = (value & ~kCounter) | (waiting / before * count(workgroups) - 1);
+    value = (value & ~kCounter) | (waiting / before * now - 1);
   }
   return counters;
 }
@@ -144,6 +147,11 @@ WaveSyncCounters captured_wave_sync(const Capture& capture) {
     if (number && *number < emu::WaveSync::kResources)
       counters[static_cast<uint32_t>(*number)] = std::strtoull(fact->second.c_str(), nullptr, 10);
   }
+  // Nobody can read it on a real GPU. HIP has the first one count the workgroups.
+  const bool is_cooperative = (capture.dispatch.flags & format::kCaptureCooperative) != 0;
+  const uint64_t count = workgroup_count(captured_workgroups(capture));
+  if (counters.empty() && is_cooperative && count > 1 && count <= UINT32_MAX)
+    counters[0] = count - 1;
   return counters;
 }
 

@@ -82,6 +82,10 @@ TEST(ChangedGrid, ACooperativeGridWaitsForAllOfItsWorkgroups) {
   changed = change_grid(alone, {}, {4, 1, 1});
   ASSERT_TRUE(changed.ok());
   EXPECT_EQ(changed->wave_sync, (WaveSyncCounters{{0, 3}}));
+  // A real GPU tells nobody: as HIP sets it up.
+  capture.facts.clear();
+  EXPECT_EQ(captured_wave_sync(capture), (WaveSyncCounters{{0, 7}}));
+  capture.facts["wave_sync.0"] = "7";
   // What counts something else cannot be told.
   capture.facts["wave_sync.3"] = "4";
   changed = change_grid(capture, {}, {2, 1, 1});

@@ -518,6 +518,19 @@ def real(bench):
         expect(done.stdout == bare.stdout, f"{name}: {bare.stdout!r} became {done.stdout!r}")
         for capture in bench.show():
             bench.replay("--capture", capture["capture"], "--verify")
+    # A grid whose waves wait for each other, on a queue that the runtime has only one of; memory of another process; malloc; two GPUs.
+    for name, options, arguments in (("cooperative_groups", ["-k", "grid_reduce"], []), ("capture_cases", ["-k", "accumulate", "--launch", "2"], ["ipc"]),
+                                     ("capture_cases", [], ["heap"])):
+        bench.capture(name, "--real", *options, arguments=arguments)
+        [capture] = bench.show()
+        for where in ([], ["--gpu", bench.model]):
+            verdict = json.loads(bench.replay("--verify", "--json", "-n", "2", *where).stdout)["verify"]
+            expect(verdict["equal"] and verdict["written_bytes"] > 0, f"{name} {arguments} {where}: {verdict}")
+    done = bench.capture("capture_cases", "--real", "--launch", "1,4", model="rx6800xt,mi210", arguments=["every_gpu"])
+    captures = bench.show()
+    expect("0 wrong" in done.stdout and [c["target"] for c in captures] == ["gfx1030", "gfx90a"], f"{done.stdout} {[c['target'] for c in captures]}")
+    for number in (1, 2):
+        bench.replay("--capture", number, "--verify")
     # A neighbour that does not end; a kernel that faults.
     bench.capture("capture_cases", "--real", "-k", "accumulate", "--drain", "1", arguments=["endless_neighbour"])
     [capture] = bench.show()
@@ -593,6 +606,7 @@ def only_touched(bench):
         if options:
             # 40 lists of 9 nodes: 8 bytes of each are read as a pointer, 4 as a value, 8 are written; totals and heads on top.
             expect(40 * 9 * 12 <= capture["read_bytes"] < 40 * 9 * 12 + 4096, f"{capture['read_bytes']} bytes read")
+            expect(0 < capture["packed_read_bytes"] < capture["read_bytes"], f"{capture['packed_read_bytes']} of {capture['read_bytes']} bytes")
             expect(capture["written_bytes"] == 40 * 9 * 8 + 40 * 4, f"{capture['written_bytes']} bytes written")
     expect(sizes[("--only-touched",)] < sizes[()] // 2, f"{sizes}")
     # The sums in the nodes are written and never read: redacted, they are zeros before.
