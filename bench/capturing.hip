@@ -1,5 +1,6 @@
 // What capturing.py measures:
 //   bench_capturing sum MIB     adds up MIB of numbers that do not compress, once
+//   bench_capturing count MIB   the same with 0, 1, 2, …, which do
 //   bench_capturing loop N      launches a small kernel N times, waiting for each; prints "loop <ns>", the wall
 //                               time of one
 #include <time.h>
@@ -32,13 +33,14 @@ double wall_ns() {
 int main(int count, char** words) {
   if (count != 3) return 2;
   const bool is_loop = std::strcmp(words[1], "loop") == 0;
+  const bool counts = std::strcmp(words[1], "count") == 0;
   const size_t number = static_cast<size_t>(std::atoll(words[2]));
   const size_t elements = is_loop ? 64 : (number << 20) / sizeof(uint64_t);
   std::vector<uint64_t> host(elements);
   uint64_t state = 1;
   for (uint64_t& value : host) {
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    value = state;
+    value = counts ? static_cast<uint64_t>(&value - host.data()) : state;
   }
   // A thread that waits by looking would count as work of whoever keeps it waiting.
   WT_HIP(hipSetDeviceFlags(hipDeviceScheduleBlockingSync));

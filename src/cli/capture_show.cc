@@ -279,6 +279,7 @@ nlohmann::json capture_json(const CaptureFile& file, const Capture& capture) {
                          {"code_objects", nlohmann::json::array()}};
   if (!capture.touched.empty()) {
     json["read_bytes"] = replay::read_bytes(capture.touched);
+    json["packed_read_bytes"] = replay::packed_read_bytes(file, capture);
     json["written_bytes"] = replay::written_bytes(capture.touched);
   }
   for (const CapturedArgument& argument : kernel.arguments)

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "codeobj/image.h"
+#include "replay/record_packer.h"
 
 namespace wavetap::replay {
 namespace {
@@ -161,6 +162,25 @@ uint64_t written_bytes(std::span<const CaptureTouchedPage> pages) {
   uint64_t bytes = 0;
   for (const CaptureTouchedPage& page : pages) bytes += count_bits(page.written);
   return bytes;
+}
+
+uint64_t packed_read_bytes(const CaptureFile& file, const Capture& capture) {
+  constexpr size_t kPiece = 4u << 20;
+  uint64_t packed = 0;
+  std::vector<std::byte> read;
+  const auto pack = [&] {
+    packed += read.size() - saved_by_packing(read);
+    read.clear();
+  };
+  for (const CaptureTouchedPage& page : capture.touched) {
+    const std::vector<std::byte> bytes =
+        captured_bytes(file, capture, State::kBefore, page.address, kCapturePageBytes);
+    for (uint64_t i = 0; i < kCapturePageBytes; ++i)
+      if (has_bit(page.read, i)) read.push_back(bytes[i]);
+    if (read.size() >= kPiece) pack();
+  }
+  pack();
+  return packed;
 }
 
 }  // namespace wavetap::replay

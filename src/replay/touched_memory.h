@@ -60,6 +60,8 @@ std::vector<format::CaptureTouchedPage> with_aliases(const Capture& capture,
 
 uint64_t read_bytes(std::span<const format::CaptureTouchedPage> pages);
 uint64_t written_bytes(std::span<const format::CaptureTouchedPage> pages);
+// What the bytes that the kernel reads come to, compressed as the file's pages are.
+uint64_t packed_read_bytes(const CaptureFile& file, const Capture& capture);
 inline bool has_bit(const uint64_t* bits, uint64_t byte) {
   return (bits[byte / 64] >> (byte % 64) & 1) != 0;
 }
