@@ -233,7 +233,7 @@ def main():
     engine = [lambda model=model: bench.instructions(model) for model in models]
     engine += [lambda: bench.compare(models), lambda: bench.compiled(models[0]),
                lambda: bench.compiling(models[0]), lambda: bench.probes(models[0]),
-               lambda: bench.watching(models[0]), lambda: bench.records(models[0]),
+               lambda: bench.watching(models[0]), *(lambda model=model: bench.records(model) for model in models),
                lambda: bench.memory(models[0]), lambda: bench.capturing(models[0]), lambda: bench.idle(models[0])]
     parts = {"engine": engine, "recorder": [bench.recorder], "analysis": [bench.analysis], "micro": [bench.micro]}
     for step in [step for name, steps in parts.items() if arguments.only in (None, name) for step in steps]:

@@ -93,10 +93,8 @@ def known_answers(options):
                WORKGROUPS if lines != ideal and name != "misaligned" else 0)
         expect(f"{name}: same address", site["one_address"], WORKGROUPS if name == "broadcast" else 0)
         # The same per source line; the line of broadcast has nothing else either.
-        line = [row for row in kernels[name]["handlers"]["memory"]["lines"]
-                if row["line"] == marks[name] and row["file"].endswith("access_patterns.hip")]
-        expect(f"{name}: line", [(row["lines"], row["ideal_lines"]) for row in line],
-               [(WORKGROUPS * lines, WORKGROUPS * ideal)])
+        check_line(kernels[name], marks[name], {"count": WORKGROUPS, "lanes": WORKGROUPS * lanes, "lines": WORKGROUPS * lines,
+                                                "ideal_lines": WORKGROUPS * ideal})
     for name, ways in LDS_WAYS.items():
         site = loads_at(kernels[name], marks["lds"], "lds")
         if site is None:
@@ -109,7 +107,16 @@ def known_answers(options):
         expect(f"{name}: ways", site["ways"], ways)
         expect(f"{name}: lanes that meet", int(site["conflicting_lanes"], 16),
                (1 << lanes) - 1 if ways > 1 else 0)
+        check_line(kernels[name], marks["lds"], {"lds_cycles": WORKGROUPS * phases * ways, "lds_ideal": WORKGROUPS * phases,
+                                                 "bank_conflicts": WORKGROUPS * phases * (ways - 1)})
     check_divergent(options, kernels["divergent"], marks["divergent"], lanes)
+
+
+def check_line(kernel, line, figures):
+    """What the table of source lines says of one."""
+    rows = [row for row in kernel["handlers"]["memory"]["lines"]
+            if row["line"] == line and row["file"].endswith("access_patterns.hip")]
+    expect(f"{short(kernel)}: line {line}", [{key: row[key] for key in figures} for row in rows], [figures])
 
 
 def check_divergent(options, kernel, line, lanes):
@@ -123,6 +130,8 @@ def check_divergent(options, kernel, line, lanes):
     lines, ideal = {"rx6800xt": (4, 4), "mi210": (16, 4 + 3 + 2 + 1)}[options.gpu]
     expect("divergent: lines", site["lines"], WORKGROUPS * lines)
     expect("divergent: ideal", site["ideal_lines"], WORKGROUPS * ideal)
+    check_line(kernel, line, {"count": WORKGROUPS * 4, "lanes": WORKGROUPS * lanes * 10 // 4, "lines": WORKGROUPS * lines,
+                              "ideal_lines": WORKGROUPS * ideal})
     # Three times some lanes leave and some stay; the fourth time the rest leaves.
     parted = [mask for mask in kernel["handlers"]["blocks"]["masks"] if mask["parted"]]
     expect("divergent: where lanes part", len(parted), 1)
