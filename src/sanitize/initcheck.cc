@@ -440,7 +440,9 @@ Initcheck::Parts Initcheck::global_parts(const emu::WatchPoint& at, Group& group
   if (!may_be_stored && group.global.all_written(address, size_bytes)) return parts;
   const Block* const block = block_of(address);
   if (block == nullptr || !block->starts_undefined) return parts;
-  for (uint32_t i = 0; i < size_bytes; ++i) {
+  const bool is_none = !group.global.any_written(address, size_bytes);
+  if (is_none) parts.undefined = ~(~uint64_t{0} << size_bytes);
+  for (uint32_t i = 0; i < size_bytes && !is_none; ++i) {
     const uint64_t bit = uint64_t{1} << i;
     if (!group.global.any_written(address + i, 1)) parts.undefined |= bit;
     else if (may_be_stored && stored->any_written(address + i, 1)) parts.stored |= bit;
@@ -554,10 +556,13 @@ void Initcheck::note_stored(const emu::WatchPoint& at, Group& group, const Memor
       access.access == emu::Access::kStore && access.data != nullptr ? registers_of(at) : nullptr;
   uint64_t lanes[16] = {};
   uint64_t any = 0;
+  uint64_t whole = access.mask;  // lanes of which nothing is defined
   for (uint32_t i = 0; registers != nullptr && i < std::min(access.size_bytes, 16u); ++i) {
     lanes[i] = registers->undefined_lanes(*access.data, access.data_byte + i) & access.mask;
     any |= lanes[i];
+    whole &= lanes[i];
   }
+  if (any == 0 || access.size_bytes > 16) whole = 0;
   const auto note = [&](uint64_t address, int lane, auto&& set, auto&& clear) {
     if ((any >> lane & 1) == 0) return clear(address, access.size_bytes);
     for (uint32_t i = 0; i < access.size_bytes; ++i) {
@@ -570,11 +575,16 @@ void Initcheck::note_stored(const emu::WatchPoint& at, Group& group, const Memor
     if (any != 0) all->make_undefined();
     InitCursor* const undefined = undefined_of(group);
     if (undefined == nullptr) return;
+    uint64_t begin = 0;
+    uint64_t size_bytes = 0;
+    const bool is_range = is_one_range(access, &begin, &size_bytes) && begin < emu::kScratchVa;
+    if (is_range && whole == access.mask) return undefined->mark(begin, size_bytes);
+    if (is_range && any == 0) return undefined->unmark(begin, size_bytes);
     emu::for_each_lane(access.mask, [&](int lane) {
       if (access.address[lane] >= emu::kScratchVa) return;
       note(
           access.address[lane], lane, [&](uint64_t at_byte) { undefined->mark(at_byte, 1); },
-          [&](uint64_t begin, uint32_t size) { undefined->unmark(begin, size); });
+          [&](uint64_t from, uint32_t size) { undefined->unmark(from, size); });
     });
     return;
   }
