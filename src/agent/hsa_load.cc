@@ -89,7 +89,8 @@ bool can_work(const Hsa& hsa) {
 }  // namespace
 
 void on_hsa_load(const HsaTables* tables) {
-  if (is_passive() || tables == nullptr) return;
+  // Named twice as a tool, once by another path say: what the tables hold by now are our own hooks.
+  if (is_passive() || tables == nullptr || is_hsa_loaded()) return;
   ensure_started();
   Locked locked(g_polling);
   g_hsa_table.open(*tables);

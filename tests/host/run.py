@@ -315,9 +315,13 @@ def nested(host):
 
 @case
 def preloaded_by_hand(host):
-    """LD_PRELOAD alone records kernels as well: the library names itself to the HSA runtime, behind the user's own tool."""
-    for tool in (None, "no-such-tool.so"):
+    """LD_PRELOAD alone records kernels as well: the library names itself to the HSA runtime, behind the user's own tool,
+    and once more where the user has named it by another path."""
+    for tool in (None, "no-such-tool.so", "linked.so"):
         scratch = host.scratch()
+        if tool == "linked.so":
+            (scratch / tool).symlink_to(host.agent)
+            tool = f"{scratch}/{tool}"
         environment = {"RPDT_FILENAME": "hand.rpd", **({"HSA_TOOLS_LIB": tool} if tool else {})}
         preload = f"{host.build}/lib/libwavetap_gpu.so:{host.agent}"
         traced = host.run(host.command(["env", f"LD_PRELOAD={preload}", host.programs / "normal_exit"], gpu=True, trace=False),
