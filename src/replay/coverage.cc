@@ -63,7 +63,7 @@ CodeCoverage cover(const DeviceFunction& function, amd::GfxTarget target) {
 }
 
 // work(0) … work(count - 1), each once, on several threads. The caller's is one of them, and calls
-// progress(done) now and then.
+// progress(done) now and then, and at the end.
 template <class Work, class Progress>
 void for_each_on_threads(size_t count, unsigned threads, Work&& work, Progress&& progress) {
   std::atomic<size_t> next{0};
@@ -79,6 +79,7 @@ void for_each_on_threads(size_t count, unsigned threads, Work&& work, Progress&&
     others.emplace_back([&] { take([](size_t) {}); });
   take(progress);
   for (std::thread& other : others) other.join();
+  progress(count);
 }
 
 // Code that occurs once or more.
