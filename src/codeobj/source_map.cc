@@ -158,9 +158,10 @@ size_t users_frame(std::span<const SourceFrame> frames) {
   constexpr std::string_view kFolders[] = {"/lib/clang/",      "/include/hip/",
                                            "/include/c++/",    "/include/rocprim/",
                                            "/include/hipcub/", "/include/thrust/"};
+  constexpr std::string_view kHiprtcHeader = "/hiprtc_runtime.h";  // unpacked anew for each program
   const auto is_foreign = [&](const SourceFrame& frame) {
     const std::string_view file = frame.file;
-    return file.empty() ||
+    return file.empty() || file.ends_with(kHiprtcHeader) ||
            std::any_of(std::begin(kRoots), std::end(kRoots),
                        [&](std::string_view root) { return file.starts_with(root); }) ||
            std::any_of(std::begin(kFolders), std::end(kFolders), [&](std::string_view folder) {

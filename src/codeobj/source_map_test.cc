@@ -88,6 +88,8 @@ TEST(UsersFrame, IsTheInnermostOutsideForeignHeaders) {
   EXPECT_EQ(users_frame(std::vector{helper, kernel}), 0u);
   EXPECT_EQ(users_frame(std::vector{header, system, kernel}), 2u);
   EXPECT_EQ(users_frame(std::vector{header, system}), 0u);
+  const SourceFrame hiprtc{"get_x", "/tmp/comgr-8d1999/include/hiprtc_runtime.h", 2583, 1};
+  EXPECT_EQ(users_frame(std::vector{hiprtc, kernel}), 1u);
 }
 
 }  // namespace
