@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "optimize/ledger.h"
 #include "util/file.h"
 #include "util/table.h"
@@ -47,7 +49,10 @@ double gain_of(const Ledger& ledger) {
 
 std::string figure(const std::map<std::string, double>& figures, const std::string& name) {
   const auto found = figures.find(name);
-  return found == figures.end() ? "" : fmt::format("{:.4g}", found->second);
+  if (found == figures.end()) return "";
+  const double value = found->second;
+  const bool is_count = value == std::floor(value) && std::abs(value) < 1e12;
+  return is_count ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }
 
 // What asking took; "" where nobody was asked.

@@ -109,33 +109,48 @@ Text interchange(const std::string& source, const RuleFacts& facts) {
   return replace_body(source, *span, std::regex_replace(made, use, name + " + $1 * " + size));
 }
 
-// out[x * n + y] = in[y * n + x] with x and y from square workgroups: by way of a tile in LDS, so that
-// both sides are accessed along rows.
+// The type that a pointer of the kernel's parameters points to; "" when it is none of them.
+std::string element_of(const std::string& parameters, const std::string& pointer) {
+  std::smatch match;
+  const std::regex declared("(\\w+)\\s*\\*\\s*(?:__restrict__\\s*)?" + pointer + "\\b");
+  return std::regex_search(parameters, match, declared) ? match[1].str() : "";
+}
+
+// out[x * n + y] = in[y * n + x] with x and y from square workgroups, with or without an `if` before it:
+// by way of a tile in LDS, so that both sides are accessed along rows. What is written is another
+// work-item's, so that the condition is asked again, of its x and y.
 Text transpose_by_tile(const std::string& source, const RuleFacts& facts) {
   const auto span = find_kernel(source, facts.kernel);
   const uint32_t edge = facts.workgroup[0];
   if (!span || edge < 2 || edge != facts.workgroup[1]) return std::nullopt;
   const std::string body = source.substr(span->body, span->end - span->body);
   const std::regex store(
-      "(\\w+)\\[(\\w+) \\* (\\w+) \\+ (\\w+)\\] = (\\w+)\\[\\4 \\* \\3 \\+ \\2\\];");
+      "(if \\([^;{}]*\\)\\s*)?(\\{\\s*)?"
+      "(\\w+)\\[(\\w+) \\* (\\w+) \\+ (\\w+)\\] = (\\w+)\\[\\6 \\* \\5 \\+ \\4\\];(\\s*\\})?");
   std::smatch match;
   if (!std::regex_search(body, match, store)) return std::nullopt;
-  const std::string out = match[1], x = match[2], n = match[3], y = match[4], in = match[5];
+  const std::string condition = match[1], out = match[3], x = match[4], n = match[5], y = match[6],
+                    in = match[7];
+  const std::string type = element_of(source.substr(span->open, span->close - span->open), in);
+  if (type.empty()) return std::nullopt;
+  // Braces around the statement go with it; those of the kernel, or of one of two, stay.
+  const bool is_block = match[2].matched && match[8].matched && match[1].matched;
+  const std::string before = is_block ? "" : match[2].str();
+  const std::string after = is_block ? "" : match[8].str();
   const std::string made = fmt::format(
-      "__shared__ float tile[{0}][{0} + 1];\n"
-      "  tile[threadIdx.y][threadIdx.x] = {1}[{3} * {4} + {2}];\n"
+      "__shared__ {type} tile[{edge}][{edge} + 1];\n"
+      "  {condition}tile[threadIdx.y][threadIdx.x] = {in}[{y} * {n} + {x}];\n"
       "  __syncthreads();\n"
-      "  {5}[(blockIdx.x * {0} + threadIdx.y) * {4} + blockIdx.y * {0} + threadIdx.x] = "
-      "tile[threadIdx.x][threadIdx.y];",
-      edge, in, x, y, n, out);
-  return replace_body(source, *span, match.prefix().str() + made + match.suffix().str());
-}
-
-// The type that a pointer of the kernel's parameters points to; "" when it is none of them.
-std::string element_of(const std::string& parameters, const std::string& pointer) {
-  std::smatch match;
-  const std::regex declared("(\\w+)\\s*\\*\\s*(?:__restrict__\\s*)?" + pointer + "\\b");
-  return std::regex_search(parameters, match, declared) ? match[1].str() : "";
+      "  {{\n"
+      "    const int {x} = blockIdx.x * {edge} + threadIdx.y, {y} = blockIdx.y * {edge} + "
+      "threadIdx.x;\n"
+      "    {condition}{out}[{x} * {n} + {y}] = tile[threadIdx.x][threadIdx.y];\n"
+      "  }}",
+      fmt::arg("type", type), fmt::arg("edge", edge), fmt::arg("condition", condition),
+      fmt::arg("in", in), fmt::arg("out", out), fmt::arg("x", x), fmt::arg("y", y),
+      fmt::arg("n", n));
+  return replace_body(source, *span,
+                      match.prefix().str() + before + made + after + match.suffix().str());
 }
 
 // Records of K numbers, one to a work-item, read number by number: in[i * K + field]. Neighbours are K
