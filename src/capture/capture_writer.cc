@@ -63,12 +63,7 @@ int CaptureWriter::begin() {
   fd_ = sys::open(path_.c_str(), O_RDWR | O_CREAT | (position_ == 0 ? O_TRUNC : 0), 0600);
   if (fd_ < 0) return -fd_;
   if (position_ == 0) {
-    format::CaptureFileHeader header{};
-    std::memcpy(header.magic, format::kCaptureMagic, sizeof header.magic);
-    header.version = format::kCaptureVersion;
-    header.header_bytes = sizeof header;
-    header.checksum =
-        format::capture_checksum(&header, offsetof(format::CaptureFileHeader, checksum));
+    const format::CaptureFileHeader header = format::make_capture_header();
     write(&header, sizeof header);
   }
   return error_;

@@ -236,4 +236,13 @@ inline uint64_t capture_record_checksum(const CaptureRecordHeader& header, const
                           capture_checksum(&header, offsetof(CaptureRecordHeader, checksum)));
 }
 
+inline CaptureFileHeader make_capture_header() {
+  CaptureFileHeader header{};
+  std::memcpy(header.magic, kCaptureMagic, sizeof header.magic);
+  header.version = kCaptureVersion;
+  header.header_bytes = sizeof header;
+  header.checksum = capture_checksum(&header, offsetof(CaptureFileHeader, checksum));
+  return header;
+}
+
 }  // namespace wavetap::format

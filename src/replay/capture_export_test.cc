@@ -19,12 +19,7 @@ namespace {
 
 // A file without captures.
 std::vector<std::byte> empty_file() {
-  format::CaptureFileHeader header{};
-  std::memcpy(header.magic, format::kCaptureMagic, sizeof header.magic);
-  header.version = format::kCaptureVersion;
-  header.header_bytes = sizeof header;
-  header.checksum =
-      format::capture_checksum(&header, offsetof(format::CaptureFileHeader, checksum));
+  const format::CaptureFileHeader header = format::make_capture_header();
   std::vector<std::byte> bytes(sizeof header);
   std::memcpy(bytes.data(), &header, sizeof header);
   return bytes;

@@ -30,12 +30,7 @@ void append(std::vector<std::byte>& to, const T& value) {
 }
 
 void append_header(std::vector<std::byte>& file) {
-  format::CaptureFileHeader header{};
-  std::memcpy(header.magic, format::kCaptureMagic, sizeof header.magic);
-  header.version = format::kCaptureVersion;
-  header.header_bytes = sizeof header;
-  header.checksum =
-      format::capture_checksum(&header, offsetof(format::CaptureFileHeader, checksum));
+  const format::CaptureFileHeader header = format::make_capture_header();
   append(file, header);
 }
 

@@ -46,12 +46,7 @@ Error CaptureOutput::failure() const {
 Status CaptureOutput::open() {
   fd_ = ScopedFd(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (fd_.get() < 0) return failure();
-  format::CaptureFileHeader header{};
-  std::memcpy(header.magic, format::kCaptureMagic, sizeof header.magic);
-  header.version = format::kCaptureVersion;
-  header.header_bytes = sizeof header;
-  header.checksum =
-      format::capture_checksum(&header, offsetof(format::CaptureFileHeader, checksum));
+  const format::CaptureFileHeader header = format::make_capture_header();
   write(&header, sizeof header);
   return status_;
 }

@@ -34,13 +34,16 @@ double value_of(double number) { return number; }
 double value_of(Half number) { return number.to_float(); }
 double value_of(BrainHalf number) { return number.to_float(); }
 
+template <class Bits>
+Bits bits_at(const std::byte* element) {
+  Bits bits = 0;
+  std::memcpy(&bits, element, sizeof bits);
+  return bits;
+}
+
 template <class Float, class Bits>
 bool is_near(const std::byte* a, const std::byte* b, const Tolerance& tolerance) {
-  static_assert(sizeof(Float) == sizeof(Bits));
-  Bits a_bits = 0;
-  Bits b_bits = 0;
-  std::memcpy(&a_bits, a, sizeof a_bits);
-  std::memcpy(&b_bits, b, sizeof b_bits);
+  const auto a_bits = bits_at<Bits>(a), b_bits = bits_at<Bits>(b);
   const double x = value_of(std::bit_cast<Float>(a_bits));
   const double y = value_of(std::bit_cast<Float>(b_bits));
   if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
@@ -59,10 +62,7 @@ bool is_near(const std::byte* a, const std::byte* b, const Tolerance& tolerance)
 
 template <class Float, class Bits>
 ElementError element_error(const std::byte* a, const std::byte* b) {
-  Bits a_bits = 0;
-  Bits b_bits = 0;
-  std::memcpy(&a_bits, a, sizeof a_bits);
-  std::memcpy(&b_bits, b, sizeof b_bits);
+  const auto a_bits = bits_at<Bits>(a), b_bits = bits_at<Bits>(b);
   const double x = value_of(std::bit_cast<Float>(a_bits));
   const double y = value_of(std::bit_cast<Float>(b_bits));
   if (x == y || (std::isnan(x) && std::isnan(y))) return {};
