@@ -8,6 +8,7 @@ import pathlib
 import sys
 import tempfile
 import time
+import types
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -250,6 +251,24 @@ class SessionTest(unittest.TestCase):
         suite = catalogue.Suite("rocr", "ROCr", "gtest", {"sid": ["tests"]}, [], hosts=["vax"])
         with self.assertRaisesRegex(Skipped, "for vax only"):
             Session(suite, "gfx90a", Roots("/nowhere", offline=True), None)
+
+    def test_every_seed_has_its_own_records(self):
+        program = catalogue.Program("/t", data={"path": "/all.data", "categories": ["quick"], "per_group": 10})
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "sid").mkdir()
+            (pathlib.Path(folder) / "sid/all.data").write_bytes(
+                DataFile().make([(i, ("gemm", "gemm_small", "quick"), i) for i in range(100)]))
+            kept = []
+            for seed in (1, 2, 1):
+                session = Session.__new__(Session)  # without a machine to run anything on
+                session.suite = catalogue.Suite("blas", "BLAS", "gtest", {"sid": ["tests"]}, [program])
+                session.root, session.roots = "sid", Roots(folder, offline=True)
+                session.options = types.SimpleNamespace(folder=folder, seed=seed)
+                path, total = session._reduce(program.data)
+                self.assertEqual(total, 100)
+                kept.append(path.read_bytes())
+            self.assertEqual(kept[0], kept[2])
+            self.assertNotEqual(kept[0], kept[1])
 
 
 class Execution(unittest.TestCase):

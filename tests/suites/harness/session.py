@@ -81,7 +81,7 @@ class Session:
             raise Skipped(f"no data file in the {self.root} root matches {data['path']}")
         digest = hashlib.sha256(repr((source, data, self.options.seed, sorted(self.versions().items()))).encode()).hexdigest()[:16]
         kept = pathlib.Path(self.options.folder) / "data" / f"{self.suite.name}.{digest}"
-        count = kept.with_suffix(".count")
+        count = kept.with_name(kept.name + ".count")
         if not count.exists():
             kept.parent.mkdir(parents=True, exist_ok=True)
             total = datafile.reduce(f"{self.roots.path(self.root)}{source[0]}", kept, data["categories"],
