@@ -19,6 +19,24 @@ int64_t unzigzag(uint64_t value) {
   return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
 }
 
+// Seven bits a byte, the lowest first; the last byte is below 0x80.
+constexpr size_t kMaxPacked = 10;
+uint8_t* put(uint8_t* at, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) *at++ = static_cast<uint8_t>(value | 0x80);
+  *at++ = static_cast<uint8_t>(value);
+  return at;
+}
+uint64_t get(const uint8_t*& at) {
+  uint64_t value = *at++;
+  if (value < 0x80) return value;
+  value &= 0x7f;
+  for (uint32_t shift = 7;; shift += 7) {
+    const uint8_t byte = *at++;
+    value |= uint64_t{byte & 0x7fu} << shift;
+    if (byte < 0x80) return value;
+  }
+}
+
 // Sorted runs that overlap or touch become one.
 size_t merge(SectorRun* runs, size_t count) {
   std::sort(runs, runs + count,
@@ -128,52 +146,42 @@ TagWork whole_tag_work(uint64_t first, uint32_t size_bytes, uint32_t lanes, bool
   return work;
 }
 
-void AccessStream::put(uint64_t value) {
-  for (; value >= 0x80; value >>= 7) bytes_.push_back(static_cast<uint8_t>(value | 0x80));
-  bytes_.push_back(static_cast<uint8_t>(value));
-}
-
-uint64_t AccessStream::get() {
-  uint64_t value = 0;
-  for (uint32_t shift = 0; at_ < bytes_.size(); shift += 7) {
-    const uint8_t byte = bytes_[at_++];
-    value |= uint64_t{byte & 0x7fu} << shift;
-    if (byte < 0x80) break;
-  }
-  return value;
-}
-
 void AccessStream::add(Request request, bool bypass_l1, bool bypass_gl1, uint32_t site,
                        std::span<const SectorRun> runs) {
-  bytes_.push_back(static_cast<uint8_t>(
-      static_cast<uint8_t>(request) | (bypass_l1 ? kBypassL1 : 0) | (bypass_gl1 ? kBypassGl1 : 0)));
-  put(site);
-  put(runs.size());
+  const size_t most = 1 + kMaxPacked * (2 + 3 * runs.size());
+  if (bytes_.size() - size_ < most) bytes_.resize(2 * bytes_.size() + most);
+  uint8_t* at = bytes_.data() + size_;
+  *at++ = static_cast<uint8_t>(static_cast<uint8_t>(request) | (bypass_l1 ? kBypassL1 : 0) |
+                               (bypass_gl1 ? kBypassGl1 : 0));
+  at = put(at, site);
+  at = put(at, runs.size());
   for (const SectorRun& run : runs) {
-    put(zigzag(static_cast<int64_t>(run.first - last_written_)));
-    put(run.count);
-    if (request == Request::kStore || request == Request::kAtomic) put(run.bytes);
+    at = put(at, zigzag(static_cast<int64_t>(run.first - last_written_)));
+    at = put(at, run.count);
+    if (request == Request::kStore || request == Request::kAtomic) at = put(at, run.bytes);
     last_written_ = run.first;
   }
+  size_ = static_cast<size_t>(at - bytes_.data());
 }
 
 bool AccessStream::next(Item& item) {
-  if (at_ >= bytes_.size()) return false;
-  const uint8_t head = bytes_[at_++];
+  if (at_ == size_) return false;
+  const uint8_t* at = bytes_.data() + at_;
+  const uint8_t head = *at++;
   item.request = static_cast<Request>(head & 0x3f);
   item.bypass_l1 = (head & kBypassL1) != 0;
   item.bypass_gl1 = (head & kBypassGl1) != 0;
-  item.site = static_cast<uint32_t>(get());
-  item.run_count = std::min<uint64_t>(get(), kMaxRuns);
+  item.site = static_cast<uint32_t>(get(at));
+  item.run_count = get(at);
+  const bool has_bytes = item.request == Request::kStore || item.request == Request::kAtomic;
   for (size_t i = 0; i < item.run_count; ++i) {
     SectorRun& run = item.runs[i];
-    run.first = last_read_ + static_cast<uint64_t>(unzigzag(get()));
-    run.count = static_cast<uint32_t>(get());
-    run.bytes = item.request == Request::kStore || item.request == Request::kAtomic
-                    ? static_cast<uint32_t>(get())
-                    : 0;
+    run.first = last_read_ + static_cast<uint64_t>(unzigzag(get(at)));
+    run.count = static_cast<uint32_t>(get(at));
+    run.bytes = has_bytes ? static_cast<uint32_t>(get(at)) : 0;
     last_read_ = run.first;
   }
+  at_ = static_cast<size_t>(at - bytes_.data());
   return true;
 }
 

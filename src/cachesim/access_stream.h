@@ -58,23 +58,21 @@ class AccessStream {
     SectorRun runs[kMaxRuns];
   };
 
+  // At most kMaxRuns runs.
   void add(Request request, bool bypass_l1, bool bypass_gl1, uint32_t site,
            std::span<const SectorRun> runs);
   // The next one; false at the end.
   bool next(Item& item);
   void clear() {
-    bytes_.clear();
-    at_ = 0;
+    size_ = at_ = 0;
     last_written_ = last_read_ = 0;
   }
-  size_t size_bytes() const { return bytes_.size(); }
+  size_t size_bytes() const { return size_; }
 
  private:
-  void put(uint64_t value);
-  uint64_t get();
-
-  std::vector<uint8_t> bytes_;
-  size_t at_ = 0;
+  std::vector<uint8_t> bytes_;  // room; the first size_ are used
+  size_t size_ = 0;
+  size_t at_ = 0;                              // of the next one to be read
   uint64_t last_written_ = 0, last_read_ = 0;  // first sector of the run before
 };
 

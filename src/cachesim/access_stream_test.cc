@@ -28,5 +28,37 @@ TEST(WholeAccesses, AreCountedAsLaneByLane) {
         }
 }
 
+// Numbers of every length, runs from none to as many as there can be, and a stream that is used again.
+TEST(AccessStream, GivesBackWhatItWasGiven) {
+  AccessStream stream;
+  for (int round = 0; round < 2; ++round) {
+    stream.clear();
+    AccessStream::Item item;
+    EXPECT_FALSE(stream.next(item));
+    std::vector<SectorRun> runs;
+    for (uint32_t i = 0; i < kMaxRuns; ++i)
+      runs.push_back({i % 2 != 0 ? ~uint64_t{0} >> i % 64 : i, (i + 1) << i % 24, i << i % 25});
+    for (const Request request : {Request::kLoad, Request::kStore, Request::kAtomic})
+      for (size_t count = 0; count <= kMaxRuns; ++count)
+        stream.add(request, count % 2 != 0, count % 3 != 0, static_cast<uint32_t>(count) << 25,
+                   {runs.data(), count});
+    for (const Request request : {Request::kLoad, Request::kStore, Request::kAtomic})
+      for (size_t count = 0; count <= kMaxRuns; ++count) {
+        ASSERT_TRUE(stream.next(item));
+        EXPECT_EQ(item.request, request);
+        EXPECT_EQ(item.bypass_l1, count % 2 != 0);
+        EXPECT_EQ(item.bypass_gl1, count % 3 != 0);
+        EXPECT_EQ(item.site, static_cast<uint32_t>(count) << 25);
+        ASSERT_EQ(item.run_count, count);
+        for (size_t i = 0; i < count; ++i) {
+          EXPECT_EQ(item.runs[i].first, runs[i].first);
+          EXPECT_EQ(item.runs[i].count, runs[i].count);
+          EXPECT_EQ(item.runs[i].bytes, request == Request::kLoad ? 0 : runs[i].bytes);
+        }
+      }
+    EXPECT_FALSE(stream.next(item));
+  }
+}
+
 }  // namespace
 }  // namespace wavetap::cachesim

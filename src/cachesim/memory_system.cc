@@ -19,7 +19,12 @@ MemorySystem::MemorySystem(const Geometry& geometry, Start start)
     : g_(geometry),
       start_(start),
       l1_sectors_(std::min(geometry.l1_line / kSectorBytes, kMaxSectors)),
-      l2_sectors_(std::min(geometry.l2_line / kSectorBytes, kMaxSectors)) {
+      l2_sectors_(std::min(geometry.l2_line / kSectorBytes, kMaxSectors)),
+      l2_unit_(std::max(geometry.l2_sector / kSectorBytes, 1u)),
+      l2_channels_(geometry.l2_channels),
+      channel_lines_(std::max(kChannelBytes / geometry.l2_line, 1u)),
+      cus_per_xcc_(geometry.cus_per_xcc),
+      cus_per_array_(std::max(geometry.cus_per_array, 1u)) {
   for (uint32_t cu = 0; cu < g_.cus(); ++cu) l1_.emplace_back(g_.l1_bytes / g_.l1_line, g_.l1_ways);
   const uint32_t scalar_caches = (g_.cus() + g_.cus_per_scalar_cache - 1) / g_.cus_per_scalar_cache;
   for (uint32_t i = 0; i < scalar_caches; ++i)
@@ -48,10 +53,9 @@ void MemorySystem::begin() {
 }
 
 MemorySystem::L2Place MemorySystem::place_of(uint64_t line) const {
-  const uint64_t lines = std::max(kChannelBytes / g_.l2_line, 1u);
-  const uint64_t stripe = line / lines;
-  return {static_cast<uint32_t>(stripe % g_.l2_channels),
-          stripe / g_.l2_channels * lines + line % lines};
+  const uint64_t stripe = line / channel_lines_;
+  return {static_cast<uint32_t>(stripe % l2_channels_),
+          stripe / l2_channels_ * channel_lines_ + line % channel_lines_};
 }
 
 void MemorySystem::fabric_read(uint64_t first, uint32_t count, MemoryCounters& c) {
@@ -80,9 +84,9 @@ void MemorySystem::dram_read(uint64_t first, uint32_t count, MemoryCounters& c) 
 // Fetches the sectors that the line lacks, in whole units of what a miss asks for.
 void MemorySystem::fetch(CacheLine& line, uint64_t base, uint32_t first, uint32_t count,
                          MemoryCounters& c) {
-  const uint32_t unit = std::max(g_.l2_sector / kSectorBytes, 1u);
-  const uint32_t begin = first / unit * unit;
-  const uint32_t end = std::min((first + count + unit - 1) / unit * unit, l2_sectors_);
+  const uint32_t begin = first / l2_unit_ * l2_unit_;
+  const uint32_t end =
+      std::min<uint32_t>((first + count + l2_unit_ - 1) / l2_unit_ * l2_unit_, l2_sectors_);
   uint32_t run = 0;
   for (uint32_t sector = begin; sector <= end; ++sector) {
     if (sector < end && (line.valid >> sector & 1) == 0) {
@@ -167,18 +171,17 @@ void MemorySystem::read_below(uint32_t cu, uint64_t first, uint32_t count, bool 
                               MemoryCounters& c, SiteCounts& site) {
   if (g_.cus_per_array != 0) {
     ++c.gl1_reads;
-    if (!bypass_gl1 && gl1_[cu / g_.cus_per_array].read(first / l2_sectors_)) return;
+    if (!bypass_gl1 && gl1_[cu / cus_per_array_].read(first / l2_sectors_)) return;
     ++c.gl1_read_misses;
     // It fetches whole lines.
     first = first / l2_sectors_ * l2_sectors_;
     count = l2_sectors_;
   }
   // A request asks for one unit of the L2 at most.
-  const uint32_t unit = std::max(g_.l2_sector / kSectorBytes, 1u);
   while (count != 0) {
-    const auto room = static_cast<uint32_t>(unit - first % unit);
+    const auto room = static_cast<uint32_t>(l2_unit_ - first % l2_unit_);
     const uint32_t part = std::min(count, room);
-    l2_read(cu / g_.cus_per_xcc, first, part, c, site);
+    l2_read(xcc_of(cu), first, part, c, site);
     first += part;
     count -= part;
   }
@@ -228,7 +231,7 @@ void MemorySystem::store(uint32_t cu, const AccessStream::Item& item, MemoryCoun
       ++(atomic ? c.l2_atomics : c.l2_writes);
       ++c.l1_writes;
       c.l1_to_l2_bytes += kSectorBytes;
-      l2_write(cu / g_.cus_per_xcc, run.first + s, bytes, atomic, c, site);
+      l2_write(xcc_of(cu), run.first + s, bytes, atomic, c, site);
     }
   }
 }
@@ -257,11 +260,11 @@ void MemorySystem::access(uint32_t cu, const AccessStream::Item& item, MemoryCou
       for (size_t i = 0; i < item.run_count; ++i)
         for (uint32_t s = 0; s < item.runs[i].count; ++s) {
           ++c.l2_writes;
-          l2_write(cu / g_.cus_per_xcc, item.runs[i].first + s, 4, false, c, site);
+          l2_write(xcc_of(cu), item.runs[i].first + s, 4, false, c, site);
         }
       break;
     case Request::kInvalidateGl1:
-      if (g_.cus_per_array != 0) gl1_[cu / g_.cus_per_array].clear();
+      if (g_.cus_per_array != 0) gl1_[cu / cus_per_array_].clear();
       [[fallthrough]];
     case Request::kInvalidateL1: l1_[cu].clear(); break;
   }

@@ -17,6 +17,8 @@
 // translation, compression, copies by the host or the copy engine.
 #pragma once
 
+#include <bit>
+#include <concepts>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -29,6 +31,28 @@
 namespace wavetap::cachesim {
 
 enum class Start : uint8_t { kCold, kWarm };
+
+// What is divided by again and again, mostly a power of two: shifted by then, as a division takes longer
+// than the look-up it is for.
+class Divisor {
+ public:
+  explicit Divisor(uint32_t value)
+      : value_(value), shift_(std::has_single_bit(value) ? std::countr_zero(value) : kNone) {}
+  operator uint32_t() const { return value_; }
+  template <std::unsigned_integral T>
+  friend T operator/(T number, const Divisor& by) {
+    return by.shift_ != kNone ? number >> by.shift_ : number / by.value_;
+  }
+  template <std::unsigned_integral T>
+  friend T operator%(T number, const Divisor& by) {
+    return by.shift_ != kNone ? number & (by.value_ - 1) : number % by.value_;
+  }
+
+ private:
+  static constexpr int kNone = -1;
+  uint32_t value_;
+  int shift_;
+};
 
 // For one thread at a time.
 class MemorySystem {
@@ -52,6 +76,7 @@ class MemorySystem {
     uint64_t set;
   };
   L2Place place_of(uint64_t line) const;
+  uint32_t xcc_of(uint32_t cu) const { return cu / cus_per_xcc_; }
   void load(uint32_t cu, const AccessStream::Item& item, MemoryCounters& c, SiteCounts& site);
   void store(uint32_t cu, const AccessStream::Item& item, MemoryCounters& c, SiteCounts& site);
   void scalar_load(uint32_t cu, const AccessStream::Item& item, MemoryCounters& c,
@@ -75,8 +100,13 @@ class MemorySystem {
   };
   const Geometry g_;
   const Start start_;
-  const uint32_t l1_sectors_;  // of a line
-  const uint32_t l2_sectors_;
+  const Divisor l1_sectors_;  // of a line
+  const Divisor l2_sectors_;
+  const Divisor l2_unit_;        // sectors of a request to the L2 at most
+  const Divisor l2_channels_;    // of an XCC
+  const Divisor channel_lines_;  // neighbours that share a channel
+  const Divisor cus_per_xcc_;
+  const Divisor cus_per_array_;  // 1 where there is no GL1
   std::vector<Cache> l1_, scalar_, gl1_, l2_;
   Cache l3_;
   std::vector<uint64_t> channel_requests_;           // by XCC and channel

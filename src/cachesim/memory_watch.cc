@@ -136,7 +136,8 @@ void MemoryWatch::dispatch_began(const emu::Launch& launch) noexcept {
   batch_groups_ = std::max(occupancy.workgroups_per_unit, 1u) * occupancy.units;
   waves_per_group_ = launch.waves_per_group;
   scratch_bytes_ = uint64_t{launch.scratch_bytes_per_lane} * launch.lanes;
-  next_ = 0;
+  next_ = ready_end_ = 0;
+  ready_bytes_ = 0;
   waiting_.clear();
   result_ = {};
   counters_ = {};
@@ -178,9 +179,11 @@ void MemoryWatch::workgroup_ended(const emu::Workgroup&, void*& state) noexcept 
   bool is_due = false;
   {
     const std::lock_guard lock(mutex_);
-    waiting_[recorder.group->linear] = std::move(recorder.group);
+    const uint64_t linear = recorder.group->linear;
+    const auto at = waiting_.emplace(linear, std::move(recorder.group)).first;
     idle_recorders_.push_back(&recorder);
-    is_due = waiting_.size() >= batch_groups_ || waiting_.size() % 1024 == 0;
+    if (linear == ready_end_) note_ready(at);
+    is_due = is_batch_ready();
   }
   if (!is_due || !simulating_.try_lock()) return;
   simulate(/*all=*/false);
@@ -280,7 +283,13 @@ void MemoryWatch::record(Recorder& recorder, const emu::WatchPoint& at,
   switch (access.space) {
     case Space::kLds: {
       waits.lds.add(access.reads());
-      const emu::LdsCost cost = emu::lds_cost(access, emu::lds_bank_count(geometry_.target));
+      const uint32_t banks = emu::lds_bank_count(geometry_.target);
+      if (const uint32_t phases = emu::lds_phases_if_free(access, banks); phases != 0) {
+        recorder.counters.lds_cycles += phases;
+        site.lds_cycles += phases;
+        return;
+      }
+      const emu::LdsCost cost = emu::lds_cost(access, banks);
       recorder.counters.lds_cycles += cost.cycles();
       recorder.counters.lds_conflict_cycles += cost.bank_conflicts;
       recorder.counters.lds_address_conflict_cycles += cost.address_conflicts;
@@ -332,27 +341,41 @@ void MemoryWatch::run_batch(std::vector<std::unique_ptr<Group>>& batch) {
   }
 }
 
+// From the workgroup at `at` on, those that follow each other can go with the next batches.
+void MemoryWatch::note_ready(Waiting::const_iterator at) {
+  for (; at != waiting_.end() && at->first == ready_end_; ++at) {
+    ++ready_end_;
+    ready_bytes_ += at->second->size_bytes();
+  }
+}
+
+bool MemoryWatch::is_batch_ready() const {
+  return ready_end_ - next_ >= batch_groups_ || ready_bytes_ > kMaxWaitingBytes;
+}
+
+std::vector<std::unique_ptr<MemoryWatch::Group>> MemoryWatch::take_batch(bool all) {
+  std::vector<std::unique_ptr<Group>> batch;
+  if (!all && !is_batch_ready()) return batch;
+  size_t bytes = 0;
+  auto at = waiting_.begin();
+  for (; at != waiting_.end() && batch.size() < batch_groups_ && bytes <= kMaxWaitingBytes; ++at) {
+    bytes += at->second->size_bytes();
+    next_ = at->first + 1;
+    batch.push_back(std::move(at->second));
+  }
+  waiting_.erase(waiting_.begin(), at);
+  ready_bytes_ -= std::min(bytes, ready_bytes_);
+  return batch;
+}
+
 void MemoryWatch::simulate(bool all) {
   for (;;) {
     std::vector<std::unique_ptr<Group>> batch;
     {
       const std::lock_guard lock(mutex_);
-      size_t bytes = 0;
-      for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
-        if (!all && at->first != next_ + batch.size()) break;
-        bytes += at->second->size_bytes();
-        batch.push_back(std::move(at->second));
-        if (batch.size() == batch_groups_ || bytes > kMaxWaitingBytes) break;
-      }
-      const bool is_whole = batch.size() == batch_groups_ || bytes > kMaxWaitingBytes;
-      if (batch.empty() || (!all && !is_whole)) {
-        // Not yet.
-        for (std::unique_ptr<Group>& group : batch) waiting_[group->linear] = std::move(group);
-        return;
-      }
-      next_ = batch.back()->linear + 1;
-      waiting_.erase(waiting_.begin(), waiting_.lower_bound(next_));
+      batch = take_batch(all);
     }
+    if (batch.empty()) return;
     run_batch(batch);
     const std::lock_guard lock(mutex_);
     for (std::unique_ptr<Group>& group : batch) idle_groups_.push_back(std::move(group));

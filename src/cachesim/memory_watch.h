@@ -53,6 +53,11 @@ class MemoryWatch final : public emu::Watcher {
                       const emu::MemoryAccess& access);
   void record_vector(Recorder& recorder, const emu::WatchPoint& at, const emu::MemoryAccess& access,
                      const uint64_t* address, uint32_t size_bytes);
+  using Waiting = std::map<uint64_t, std::unique_ptr<Group>>;  // by number of the workgroup
+  void note_ready(Waiting::const_iterator at);
+  bool is_batch_ready() const;
+  // The workgroups that go next; none: not yet. With `all`, gaps are not waited for.
+  std::vector<std::unique_ptr<Group>> take_batch(bool all);
   // Runs the workgroups that may go now; with `all`, all that there are. `simulating_` is held.
   void simulate(bool all);
   void run_batch(std::vector<std::unique_ptr<Group>>& batch);
@@ -69,8 +74,10 @@ class MemoryWatch final : public emu::Watcher {
   MemoryResult result_;
 
   std::mutex mutex_;  // what follows
-  std::map<uint64_t, std::unique_ptr<Group>> waiting_;
-  uint64_t next_ = 0;  // workgroups below have been simulated
+  Waiting waiting_;
+  uint64_t next_ = 0;       // workgroups below have been simulated
+  uint64_t ready_end_ = 0;  // those from next_ to here wait, without a gap
+  size_t ready_bytes_ = 0;  // of their streams
   std::vector<std::unique_ptr<Recorder>> recorders_;
   std::vector<Recorder*> idle_recorders_;
   std::vector<std::unique_ptr<Group>> idle_groups_;

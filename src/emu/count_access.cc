@@ -90,7 +90,8 @@ void add_bytes(Counters& counters, const MemoryAccess& access, amd::GfxTarget ta
   switch (access.space) {
     case Space::kLds:
       counters.bytes_lds += bytes;
-      counters.lds_bank_conflicts += lds_cost(access, lds_bank_count(target)).bank_conflicts;
+      if (lds_phases_if_free(access, lds_bank_count(target)) == 0)
+        counters.lds_bank_conflicts += lds_cost(access, lds_bank_count(target)).bank_conflicts;
       break;
     case Space::kScratch: counters.bytes_scratch += bytes; break;
     case Space::kGlobal:
